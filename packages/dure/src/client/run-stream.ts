@@ -1,5 +1,6 @@
 import { followStream, type FollowOptions, type FollowParts } from "./follow-stream.ts";
-import type { RunDetail, RunNews } from "./plans.ts";
+import type { RunNews } from "./plans.ts";
+import type { RunDetail } from "../wire/runs.ts";
 import type { PlatformEvent } from "../wire/events.ts";
 import type { PlanRunStatus } from "../kernel/plans.ts";
 

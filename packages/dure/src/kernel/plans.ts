@@ -69,5 +69,26 @@ export const STEP_KINDS = [
 ] as const;
 export type StepKind = (typeof STEP_KINDS)[number];
 
+/** Source: docs/spec/plans §6. */
+export const WORKER_KINDS = ["acp", "model", "command", "offline", "own"] as const;
+
+/** What follows from a request outside of the scope. */
+export const VIOLATION_RULES = ["stop", "refuse", "report"] as const;
+export type OnViolation = (typeof VIOLATION_RULES)[number];
+
+/** What a ref may not hold: control characters, blanks and what git reads as more than a name. */
+const NOT_IN_REF = String.raw`\x00-\x20\x7f~^:?*[\\`;
+/** A branch, a tag or a commit as people may write it. */
+export const GIT_REF = {
+  pattern: new RegExp(
+    [
+      String.raw`^(?![-/.])(?!.*(?:\.\.|@\{|\/\/|\.lock(?:\/|$)|\/\.))`,
+      String.raw`[^${NOT_IN_REF}]*[^${NOT_IN_REF}/.]$`,
+    ].join(""),
+  ),
+  longest: 255,
+  words: "must be a branch, a tag or a commit",
+} as const;
+
 /** A worker without a sign for longer is stalled, milliseconds. Source: docs/spec/plans §6. */
 export const STALLED_AFTER_MS = 10_000;

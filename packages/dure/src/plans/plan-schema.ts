@@ -9,6 +9,7 @@ import {
 } from "../engine/files/load-service-schema.ts";
 import { durationMs } from "../kernel/duration.ts";
 import { DureError } from "../kernel/errors.ts";
+import { GIT_REF, VIOLATION_RULES, WORKER_KINDS } from "../kernel/plans.ts";
 import {
   parseBudgetLimit,
   parseModelName,
@@ -17,7 +18,7 @@ import {
 } from "../models/card.ts";
 import { readGlob } from "./glob.ts";
 import { parseHost, type NetworkPolicy } from "./sandbox/network.ts";
-import { WORKER_KINDS, type WorkerSpec } from "./plan.ts";
+import type { WorkerSpec } from "./plan.ts";
 import { PATH_REASONS, pathProblem } from "./scope.ts";
 
 // What may stand in a plan: docs/spec/plans §2. A message that begins with "must be" says what is
@@ -111,19 +112,10 @@ const filePath = z
     }
   });
 
-const REF_WORDS = "must be a branch, a tag or a commit";
-/** What a ref may not hold: control characters, blanks and what git reads as more than a name. */
-const NOT_IN_REF = String.raw`\x00-\x20\x7f~^:?*[\\`;
-const GIT_REF = new RegExp(
-  [
-    String.raw`^(?![-/.])(?!.*(?:\.\.|@\{|\/\/|\.lock(?:\/|$)|\/\.))`,
-    String.raw`[^${NOT_IN_REF}]*[^${NOT_IN_REF}/.]$`,
-  ].join(""),
-);
-export const gitRef = z
-  .string({ error: REF_WORDS })
-  .max(255, { error: REF_WORDS })
-  .regex(GIT_REF, { error: REF_WORDS });
+const gitRef = z
+  .string({ error: GIT_REF.words })
+  .max(GIT_REF.longest, { error: GIT_REF.words })
+  .regex(GIT_REF.pattern, { error: GIT_REF.words });
 
 const program = z
   .array(
@@ -347,7 +339,7 @@ export const planSchema = settings({
   ),
   limits: limits.optional(),
   isolation: oneOf(["enforced", "audit"]).optional(),
-  violations: oneOf(["stop", "refuse", "report"]).optional(),
+  violations: oneOf(VIOLATION_RULES).optional(),
   network: networkPolicies.optional(),
   workers: z.record(id, worker, { error: "must be workers by role, and default and orchestrator" }),
   contracts: z

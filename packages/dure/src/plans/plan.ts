@@ -1,3 +1,4 @@
+import type { OnViolation } from "../kernel/plans.ts";
 import type { PlanInput } from "./plan-schema.ts";
 import type { BudgetLimit } from "../models/card.ts";
 import type { NetworkPolicies } from "./network-needs.ts";
@@ -37,8 +38,6 @@ export interface Plan {
   /** In the order of the file, at least one. */
   readonly ports: readonly Port[];
 }
-
-export type OnViolation = "stop" | "refuse" | "report";
 
 /** One unit of work. */
 export interface Port {
@@ -124,9 +123,6 @@ export interface PlanWorkers {
   readonly orchestrator?: WorkerSpec;
   readonly byRole: Readonly<Record<string, WorkerSpec>>;
 }
-
-/** Source: docs/spec/plans §6. */
-export const WORKER_KINDS = ["acp", "model", "command", "offline", "own"] as const;
 
 /** Who works on ports: the keys of a worker in a plan. Source: docs/spec/plans §6. */
 export type WorkerSpec = WorkerSurroundings &

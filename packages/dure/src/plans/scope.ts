@@ -1,4 +1,4 @@
-import type { OnViolation } from "./plan.ts";
+import type { OnViolation } from "../kernel/plans.ts";
 import {
   foldPath,
   globMatches,

@@ -44,9 +44,9 @@ import {
   TurnParams,
   type SessionSummary as SessionShown,
 } from "../wire/turns.ts";
+import { NOTHING } from "../wire/shared.ts";
 
 const config = { scope: "chat" } as const;
-const NOTHING = z.null().meta({ description: "Nothing." });
 
 /** Turns, their streams, and the sessions they belong to. Source: docs/spec/conversation §6. */
 export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) => {

@@ -1,20 +1,17 @@
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
-import { z } from "zod";
+import type { z } from "zod";
 import { onWire } from "../kernel/wire.ts";
 import { assertOfAllTenants } from "./access.ts";
 import { callerOf } from "./guard.ts";
 import { problems } from "./schemas.ts";
 import type { ServerParts } from "./server.ts";
-import { type Costs, CostsAnswer } from "../wire/platform.ts";
+import { type Costs, CostsAnswer, CostsQuery } from "../wire/platform.ts";
 
 /** The book of model calls as the server reads it. */
 export interface CostBook {
   /** The last so many days, today included. */
   read(days: number): Promise<Costs>;
 }
-
-/** The book of calls is kept for 90 days. */
-const MAX_DAYS = 90;
 
 /** What it all costs. */
 export const costRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { costs }) => {
@@ -26,7 +23,7 @@ export const costRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { cost
       schema: {
         tags: ["operation"],
         summary: "Tokens and money of model calls by day, agent and service, and the budgets",
-        querystring: z.object({ days: z.coerce.number().int().min(1).max(MAX_DAYS).default(30) }),
+        querystring: CostsQuery,
         response: { 200: CostsAnswer, ...problems(400, 401, 403) },
       },
     },

@@ -1,7 +1,14 @@
 import type { FastifyRequest } from "fastify";
-import { z } from "zod";
 import { DureError } from "../kernel/errors.ts";
 import { parseTestFeedback } from "../plans/workers/feedback.ts";
+import {
+  HookAccessAnswer,
+  HookAccessBody,
+  HookAskAnswer,
+  HookAskBody,
+  HookFeedbackAnswer,
+  HookFeedbackBody,
+} from "../wire/hooks.ts";
 import { boundsOf } from "./bounds.ts";
 import { tags, whileAsked, type PlanRouteParts } from "./plan-route-parts.ts";
 import { problems } from "./schemas.ts";
@@ -26,19 +33,8 @@ function takeTestFeedback(app: RouteApp, parts: PlanRouteParts): void {
         summary:
           "Takes a report of tests from a tool of a running step; the bearer token is the step's own " +
           "(DURE_HOOK_TOKEN)",
-        body: z.looseObject({}).meta({
-          description:
-            "{success?, failed_tests: [{name, expected?, actual?, stack_trace?, suggested_fix?, file?, " +
-            "line?}], suggestions, metrics: {total, passed, failed, duration_ms, coverage?}}; keys in " +
-            "either spelling.",
-        }),
-        response: {
-          200: z.object({
-            decision: z.enum(["accept", "retry", "escalate"]),
-            notifications: z.array(z.string()),
-          }),
-          ...problems(400, 401, 413, 429),
-        },
+        body: HookFeedbackBody,
+        response: { 200: HookFeedbackAnswer, ...problems(400, 401, 413, 429) },
       },
     },
     async (request) => {
@@ -62,8 +58,8 @@ function askPartner(app: RouteApp, parts: PlanRouteParts): void {
         summary:
           "Asks the other member of the pair for the worker of a running step, and waits for the " +
           "answer; the bearer token is the step's own (DURE_HOOK_TOKEN)",
-        body: z.object({ question: z.string().trim().min(1).max(4_000) }),
-        response: { 200: z.object({ answer: z.string() }), ...problems(400, 401, 429, 503) },
+        body: HookAskBody,
+        response: { 200: HookAskAnswer, ...problems(400, 401, 429, 503) },
       },
     },
     async (request, reply) =>
@@ -84,15 +80,8 @@ function requestAccess(app: RouteApp, parts: PlanRouteParts): void {
         summary:
           "Asks the operator for a path that the worker of a running step may not use; what is allowed " +
           "counts from its next try on. The bearer token is the step's own (DURE_HOOK_TOKEN)",
-        body: z.object({
-          path: z.string().min(1).max(1_024),
-          wants: z.enum(["read", "own"]),
-          why: z.string().trim().min(1).max(2_000),
-        }),
-        response: {
-          200: z.object({ granted: z.boolean(), note: z.string() }),
-          ...problems(400, 401, 429),
-        },
+        body: HookAccessBody,
+        response: { 200: HookAccessAnswer, ...problems(400, 401, 429) },
       },
     },
     async (request) => library.requests.requestAccess(stepTokenOf(request), request.body),

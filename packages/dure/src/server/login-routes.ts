@@ -1,8 +1,10 @@
 import type { FastifyRequest } from "fastify";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
-import { z } from "zod";
+import type { z } from "zod";
 import { DureError } from "../kernel/errors.ts";
-import { toWire } from "../kernel/wire.ts";
+import { onWire } from "../kernel/wire.ts";
+import { LoginBody, LoginLinkAnswer, LoginParams, LoginsAnswer } from "../wire/login.ts";
+import { NOTHING } from "../wire/shared.ts";
 import { hasScope, type Principal } from "./access.ts";
 import { cookieFor, siteOf, type Doors } from "./doors.ts";
 import { readLoginCookie } from "./login-cookie.ts";
@@ -11,44 +13,6 @@ import { problems } from "./schemas.ts";
 import type { RouteApp, ServerParts } from "./server.ts";
 import type { LivingToken } from "./token-store.ts";
 
-const NOTHING = z.null().meta({ description: "Nothing." });
-const secret = z.string().min(1).max(512);
-
-const LoginBody = z
-  .object({
-    token: secret.optional().meta({ description: "A token. Either this or `once`." }),
-    once: secret.optional().meta({
-      description:
-        "What stands behind `once=` in a link of `dure login` or of the start. It holds once, for 10 " +
-        "minutes.",
-    }),
-  })
-  .refine(
-    ({ token, once }) => (token === undefined) !== (once === undefined),
-    "either `token` or `once` is needed, and not both",
-  );
-
-const LinkAnswer = z.object({
-  path: z
-    .string()
-    .meta({ description: "Opened in a browser it logs in, once, within 10 minutes." }),
-});
-
-const LoginJson = z
-  .object({
-    id: z.string(),
-    token_id: z.string(),
-    user_agent: z.string(),
-    created_at: z
-      .number()
-      .meta({ description: "Milliseconds since the epoch, as all times here." }),
-    used_at: z.number(),
-    expires_at: z.number(),
-    current: z.boolean().meta({ description: "The one that asks." }),
-  })
-  .meta({ id: "Login", description: "A browser that is logged in." });
-
-const params = z.object({ id: z.string().min(1).max(100) });
 const tags = ["access"];
 
 /**
@@ -127,7 +91,7 @@ function makeLink(app: RouteApp, { doors }: ServerParts): void {
         tags,
         summary:
           "A link that logs a browser in, once: as the token that asks, or as the user who runs the server",
-        response: { 200: LinkAnswer, ...problems(401, 403, 429) },
+        response: { 200: LoginLinkAnswer, ...problems(401, 403, 429) },
       },
     },
     async (request) => ({ path: await doors.makeLink(request.principal!) }),
@@ -142,17 +106,15 @@ function listLogins(app: RouteApp, { doors }: ServerParts): void {
       schema: {
         tags,
         summary: "Browsers that are logged in: one's own, for an administrator all of the tenant",
-        response: { 200: z.object({ items: z.array(LoginJson) }), ...problems(401, 403) },
+        response: { 200: LoginsAnswer, ...problems(401, 403) },
       },
     },
     async (request) => {
       const items = await doors.logins.list(visibleTo(request.principal!));
-      return {
-        items: items.map((item) => ({
-          ...(toWire(item) as z.infer<typeof LoginJson>),
-          current: item.id === request.principal!.login,
-        })),
-      };
+      const { login } = request.principal!;
+      return onWire<LoginsAnswer>({
+        items: items.map((item) => ({ ...item, current: item.id === login })),
+      });
     },
   );
 }
@@ -165,7 +127,7 @@ function endLogin(app: RouteApp, { doors }: ServerParts): void {
       schema: {
         tags,
         summary: "End a login",
-        params,
+        params: LoginParams,
         response: { 204: NOTHING, ...problems(401, 403, 404) },
       },
     },

@@ -1,3 +1,4 @@
+import type { Login } from "../wire/login.ts";
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { newId } from "../kernel/ids.ts";
 import type { LoginRow, LoginRows } from "./login-rows.ts";
@@ -86,14 +87,7 @@ export interface KnownLogin {
 }
 
 /** A login as lists show it. */
-export interface ListedLogin {
-  readonly id: string;
-  readonly tokenId: string;
-  readonly userAgent: string;
-  readonly createdAt: number;
-  readonly usedAt: number;
-  readonly expiresAt: number;
-}
+type ListedLogin = Omit<Login, "current">;
 
 /** The living token of an id, wherever it is kept. */
 export type FindToken = (id: string) => Promise<LivingToken | null>;

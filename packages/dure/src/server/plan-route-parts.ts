@@ -1,10 +1,12 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { z } from "zod";
+import type { z } from "zod";
+import { onWire } from "../kernel/wire.ts";
 import type { PlanLibrary } from "../plans/run/plan-library.ts";
 import type { RunOrder } from "../plans/run/run.ts";
+import { shownRun } from "../plans/run/shown.ts";
+import type { OrderAnswer, RunParams } from "../wire/runs.ts";
 import { hasScope } from "./access.ts";
 import { closedSignal } from "./conversation-routes.ts";
-import { PlanProblemJson, RunJson, runToWire } from "./plan-json.ts";
 import type { ServerParts } from "./server.ts";
 import { viewerOf } from "./tenants.ts";
 
@@ -16,37 +18,6 @@ export interface PlanRouteParts extends ServerParts {
 export const read = { scope: "plans:read" as const };
 export const act = { scope: "plans:run" as const };
 export const tags = ["plans"];
-export const name = z.string().min(1).max(200);
-export const runId = z.string().min(1).max(100);
-const portId = z.string().min(1).max(64);
-export const portIds = z.array(portId).max(10_000);
-export const runParams = z.object({ id: runId });
-export const portParams = z.object({ id: runId, port: portId });
-export const repository = z
-  .string()
-  .min(1)
-  .max(1_000)
-  .optional()
-  .meta({
-    description:
-      "Folder of the repository, from the team's folder. Default: as the plan says, else the team's. " +
-      "One that is neither the team's own nor named by a plan of its folder needs the scope admin.",
-  });
-export const planFile = z.string().min(1).max(300).meta({
-  description: "As it would be called; its ending chooses the reader: .yaml, .json or .md.",
-});
-export const foundProblems = z
-  .array(PlanProblemJson)
-  .meta({ description: "At most 50; `problem_count` counts all." });
-
-const OrderAnswer = z.object({ carried_out: z.boolean(), run: RunJson });
-export const ORDERED = {
-  200: OrderAnswer.meta({ description: "It is done." }),
-  202: OrderAnswer.meta({
-    description: "It is stored; the run's leader does it as soon as it can.",
-  }),
-};
-
 /** What the audit log keeps of a deed. */
 export interface PlannedDeed {
   readonly what: string;
@@ -73,11 +44,12 @@ export async function order(
   request: FastifyRequest,
   reply: FastifyReply,
   wish: RunOrder,
-): Promise<z.infer<typeof OrderAnswer>> {
-  const { id } = request.params as z.output<typeof runParams>;
+): Promise<OrderAnswer> {
+  const { id } = request.params as z.output<typeof RunParams>;
   const { tenant, name: by } = viewerOf(request);
   const options = { tenant, by, mayReachOut: mayReachOut(request), signal: closing };
   const { carriedOut } = await plans.order(id, wish, options);
   void reply.code(carriedOut ? 200 : 202);
-  return { carried_out: carriedOut, run: runToWire(await plans.runs.get(id, { tenant })) };
+  const run = await plans.runs.get(id, { tenant });
+  return onWire<OrderAnswer>({ carriedOut, run: shownRun(run) });
 }

@@ -1,17 +1,23 @@
 import type { FastifyRequest } from "fastify";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
-import { z } from "zod";
+import type { z } from "zod";
+import { onWire } from "../kernel/wire.ts";
+import { shownPlan } from "../plans/run/shown.ts";
+import {
+  PlanCheckAnswer,
+  PlanCheckBody,
+  PlanDraftAnswer,
+  PlanDraftBody,
+  PlanParams,
+  PlansAnswer,
+  PlanViewJson,
+} from "../wire/plans.ts";
 import { boundsOf } from "./bounds.ts";
 import { hookRoutes } from "./hook-routes.ts";
-import { PlanFileJson, PlanViewJson, problemToWire, viewToWire } from "./plan-json.ts";
 import {
   act,
-  foundProblems,
   mayReachOut,
-  name,
-  planFile,
   read,
-  repository,
   tags,
   whileAsked,
   type PlannedDeed,
@@ -42,8 +48,6 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
   hookRoutes(app, planParts);
 };
 
-const planParams = z.object({ name });
-
 function listPlans(app: RouteApp, parts: PlanRouteParts): void {
   const { plans: library } = parts;
   app.get(
@@ -53,16 +57,10 @@ function listPlans(app: RouteApp, parts: PlanRouteParts): void {
       schema: {
         tags,
         summary: "Plans of the team's folder, those with problems too",
-        response: { 200: z.object({ items: z.array(PlanFileJson) }), ...problems(401, 403) },
+        response: { 200: PlansAnswer, ...problems(401, 403) },
       },
     },
-    async () => ({
-      items: (await library.list()).map(({ problemCount, ...file }) => ({
-        ...file,
-        problems: file.problems.map(problemToWire),
-        problem_count: problemCount,
-      })),
-    }),
+    async () => onWire<z.output<typeof PlansAnswer>>({ items: await library.list() }),
   );
 }
 
@@ -77,12 +75,14 @@ function showPlan(app: RouteApp, parts: PlanRouteParts): void {
         summary:
           "A plan against its repository: levels, critical path, mode with each condition, files " +
           "without an owner",
-        params: planParams,
+        params: PlanParams,
         response: { 200: PlanViewJson, ...problems(400, 401, 403, 404, 409) },
       },
     },
-    async (request, reply) =>
-      viewToWire(await library.show(request.params.name, { signal: whileAsked(reply, parts) })),
+    async (request, reply) => {
+      const view = await library.show(request.params.name, { signal: whileAsked(reply, parts) });
+      return onWire<PlanViewJson>(shownPlan(view));
+    },
   );
 }
 
@@ -96,9 +96,9 @@ function checkPlan(app: RouteApp, parts: PlanRouteParts): void {
       schema: {
         tags,
         summary: "Finds problems in the text of a plan that is no file yet",
-        body: z.object({ file: planFile, text: z.string() }),
+        body: PlanCheckBody,
         response: {
-          200: z.object({ ok: z.boolean(), problems: foundProblems, problem_count: z.int() }),
+          200: PlanCheckAnswer,
           ...problems(400, 401, 403, 413, 503),
         },
       },
@@ -108,11 +108,11 @@ function checkPlan(app: RouteApp, parts: PlanRouteParts): void {
       const { problems: found, problemCount } = await library.check(file, text, {
         signal: whileAsked(reply, parts),
       });
-      return {
+      return onWire<z.output<typeof PlanCheckAnswer>>({
         ok: problemCount === 0,
-        problems: found.map(problemToWire),
-        problem_count: problemCount,
-      };
+        problems: found,
+        problemCount,
+      });
     },
   );
 }
@@ -126,9 +126,9 @@ function draftPlan(app: RouteApp, parts: PlanRouteParts): void {
       schema: {
         tags,
         summary: "Lets a model propose a plan, for a person to edit and approve; nothing is stored",
-        body: z.object({ goal: z.string().trim().min(1).max(8_000), repository }),
+        body: PlanDraftBody,
         response: {
-          200: z.object({ text: z.string(), problems: foundProblems, problem_count: z.int() }),
+          200: PlanDraftAnswer,
           ...problems(400, 401, 403, 404, 409, 503),
         },
       },
@@ -143,12 +143,12 @@ function draftPlan(app: RouteApp, parts: PlanRouteParts): void {
         mayReachOut: mayReachOut(request),
         signal: whileAsked(reply, parts),
       });
-      return { text, problems: found.map(problemToWire), problem_count: problemCount };
+      return onWire<z.output<typeof PlanDraftAnswer>>({ text, problems: found, problemCount });
     },
   );
 }
 
 /** A draft has no id. */
 function drafted({ body }: FastifyRequest): PlannedDeed {
-  return { what: "plan.draft", subject: (body as { repository?: string }).repository ?? "" };
+  return { what: "plan.draft", subject: (body as z.infer<typeof PlanDraftBody>).repository ?? "" };
 }

@@ -1,16 +1,23 @@
-import { z } from "zod";
 import { DureError } from "../kernel/errors.ts";
-import { MAX_NOTE } from "../kernel/escalation.ts";
-import { toWire } from "../kernel/wire.ts";
+import { onWire } from "../kernel/wire.ts";
 import type { RunOrder } from "../plans/run/run.ts";
 import { given } from "./given.ts";
-import { DiffJson, portDetailToWire, PortDetailJson } from "./plan-json.ts";
+import { shownPort } from "../plans/run/shown.ts";
+import {
+  DiffJson,
+  ManifestJson,
+  ORDERED,
+  PortDetailJson,
+  PortParams,
+  PortRetryBody,
+  PortSaidAnswer,
+  PortSayBody,
+  StepParams,
+} from "../wire/runs.ts";
 import {
   does,
   mayReachOut,
   order,
-  ORDERED,
-  portParams,
   read,
   tags,
   whileAsked,
@@ -19,40 +26,6 @@ import {
 import { problems } from "./schemas.ts";
 import type { RouteApp } from "./server.ts";
 import { viewerOf, viewOf } from "./tenants.ts";
-
-const hint = z.string().trim().min(1).max(MAX_NOTE).optional();
-
-const RetryBody = z
-  .object({
-    hint: hint.meta({ description: "Told to the next try." }),
-    tries: z.int().min(0).max(20).optional().meta({ description: "Tries more. Default 1." }),
-    by: z.enum(["pair", "orchestrator"]).optional().meta({
-      description:
-        "Who makes them: the pair (default), or the plan's orchestrator, who has the port from then on.",
-    }),
-    tokens: z
-      .int()
-      .min(1)
-      .max(1_000_000_000)
-      .optional()
-      .meta({ description: "On top of its bound." }),
-    time_ms: z
-      .int()
-      .min(1)
-      .max(604_800_000)
-      .optional()
-      .meta({ description: "Milliseconds on top of its time." }),
-    grant: z
-      .object({ path: z.string().min(1).max(1_024), wants: z.enum(["read", "own"]) })
-      .optional()
-      .meta({ description: "A path that it may use beside the plan." }),
-  })
-  .nullish();
-
-const SayBody = z.object({
-  to: z.enum(["implementer", "tester"]),
-  text: z.string().meta({ description: "At most 8,000 characters." }),
-});
 
 /** One port of a run: looked at and steered. */
 export function portRoutes(app: RouteApp, parts: PlanRouteParts): void {
@@ -73,7 +46,7 @@ function readPort(app: RouteApp, parts: PlanRouteParts): void {
       schema: {
         tags,
         summary: "One port: its steps, the words of its pair, what was refused",
-        params: portParams,
+        params: PortParams,
         response: { 200: PortDetailJson, ...problems(400, 401, 403, 404) },
       },
     },
@@ -83,7 +56,7 @@ function readPort(app: RouteApp, parts: PlanRouteParts): void {
         runs.get(request.params.id, { tenant }),
         runs.port(request.params.id, request.params.port, { tenant }),
       ]);
-      return portDetailToWire(port, run, parts.clock.now());
+      return onWire<PortDetailJson>(shownPort(port, run, parts.clock.now()));
     },
   );
 }
@@ -97,19 +70,8 @@ function readManifest(app: RouteApp, parts: PlanRouteParts): void {
       schema: {
         tags,
         summary: "What the prompt of a step was made of, and what full context would have cost",
-        params: z.object({
-          ...portParams.shape,
-          step: z.coerce.number().int().min(1).max(Number.MAX_SAFE_INTEGER),
-        }),
-        response: {
-          200: z.looseObject({
-            blocks: z.array(z.looseObject({ name: z.string(), tokens: z.number() })),
-            total: z.number(),
-            full_context: z.number(),
-            saved: z.number(),
-          }),
-          ...problems(400, 401, 403, 404),
-        },
+        params: StepParams,
+        response: { 200: ManifestJson, ...problems(400, 401, 403, 404) },
       },
     },
     async (request) => {
@@ -121,12 +83,7 @@ function readManifest(app: RouteApp, parts: PlanRouteParts): void {
           hint: "Only steps of a worker have one.",
         });
       }
-      return toWire(manifest) as {
-        blocks: { name: string; tokens: number }[];
-        total: number;
-        full_context: number;
-        saved: number;
-      };
+      return onWire<ManifestJson>(manifest);
     },
   );
 }
@@ -140,14 +97,14 @@ function diffPort(app: RouteApp, parts: PlanRouteParts): void {
       schema: {
         tags,
         summary: "What a port has changed so far",
-        params: portParams,
+        params: PortParams,
         response: { 200: DiffJson, ...problems(400, 401, 403, 404, 409) },
       },
     },
     async (request, reply) => {
       const { id, port } = request.params;
       const options = { tenant: viewOf(request), signal: whileAsked(reply, parts) };
-      return toWire(await library.diff(id, port, options)) as z.infer<typeof DiffJson>;
+      return onWire<DiffJson>(await library.diff(id, port, options));
     },
   );
 }
@@ -161,8 +118,8 @@ function retryPort(app: RouteApp, parts: PlanRouteParts): void {
         tags,
         summary:
           "Gives a failed port another try, then its dependents go on; an ended run goes on with it",
-        params: portParams,
-        body: RetryBody,
+        params: PortParams,
+        body: PortRetryBody,
         response: { ...ORDERED, ...problems(400, 401, 403, 404, 409) },
       },
     },
@@ -188,7 +145,7 @@ function skipPort(app: RouteApp, parts: PlanRouteParts): void {
       schema: {
         tags,
         summary: "Goes on without a port: one that works is stopped, what needs it is blocked",
-        params: portParams,
+        params: PortParams,
         response: { ...ORDERED, ...problems(400, 401, 403, 404, 409) },
       },
     },
@@ -207,10 +164,10 @@ function sayToPort(app: RouteApp, parts: PlanRouteParts): void {
         summary:
           "Tells a member of a port's pair something; who listens hears it at once, the others in " +
           "their next prompt",
-        params: portParams,
-        body: SayBody,
+        params: PortParams,
+        body: PortSayBody,
         response: {
-          202: z.object({ id: z.int() }).meta({ description: "Stored in the pair's channel." }),
+          202: PortSaidAnswer,
           ...problems(400, 401, 403, 404, 409),
         },
       },

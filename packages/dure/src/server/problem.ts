@@ -3,25 +3,7 @@ import { codeOf, DureError, type ErrorClass } from "../kernel/errors.ts";
 import { given } from "./given.ts";
 import { isObject } from "../kernel/json.ts";
 import { snakeCase, toWire } from "../kernel/wire.ts";
-
-/** RFC 9457 problem details, as sent. */
-export interface Problem {
-  readonly type: string;
-  readonly title: string;
-  readonly status: number;
-  readonly detail: string;
-  readonly code: string;
-  readonly hint?: string;
-  /** One entry per field that was wrong. */
-  readonly errors?: readonly FieldError[];
-  readonly [fact: string]: unknown;
-}
-
-export interface FieldError {
-  /** Dotted path in the words of the wire, such as `slots.amount`; empty for the whole body. */
-  readonly field: string;
-  readonly message: string;
-}
+import type { FieldError, ProblemJson } from "../wire/problem.ts";
 
 const STATUS_OF_CLASS = {
   input: 400,
@@ -185,7 +167,7 @@ export function statusOf(error: DureError): number {
 /**
  * What is sent for an error. An internal error says nothing of its inside unless `showInternals`.
  */
-export function problemOf(error: DureError, options: { showInternals?: boolean } = {}): Problem {
+export function problemOf(error: DureError, options: { showInternals?: boolean } = {}): ProblemJson {
   const status = statusOf(error);
   const { errors, ...facts } = error.details ?? {};
   const hidden = status === 500 && options.showInternals !== true;

@@ -14,6 +14,7 @@ import type { RouteApp, ServerParts } from "./server.ts";
 import { viewOf } from "./tenants.ts";
 import { onWire } from "../kernel/wire.ts";
 import type { AgentJson, RoomJson } from "../wire/rooms.ts";
+import { NOTHING } from "../wire/shared.ts";
 import {
   AgentParams,
   AgentsAnswer,
@@ -24,7 +25,6 @@ import {
   MessageJson,
   MessagesAnswer,
   MessagesQuery,
-  NOTHING,
   ObservationsAnswer,
   ObservationsQuery,
   ParticipantParams,

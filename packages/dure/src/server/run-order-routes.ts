@@ -1,17 +1,14 @@
 import type { FastifyRequest } from "fastify";
-import { z } from "zod";
-import { toWire } from "../kernel/wire.ts";
+import type { z } from "zod";
+import { onWire } from "../kernel/wire.ts";
 import { deedIsDone, refuseDeed } from "./audit.ts";
 import { given } from "./given.ts";
-import { BecauseJson } from "./plan-json.ts";
+import { CleanAnswer, ORDERED, RunCleanBody, RunExtendBody, RunParams } from "../wire/runs.ts";
 import {
   act,
   does,
   mayReachOut,
   order,
-  ORDERED,
-  runId,
-  runParams,
   tags,
   whileAsked,
   type PlannedDeed,
@@ -20,40 +17,6 @@ import {
 import { problems } from "./schemas.ts";
 import type { RouteApp } from "./server.ts";
 import { viewOf } from "./tenants.ts";
-
-const CleanBody = z
-  .object({
-    run: runId.optional().meta({ description: "This run alone, however old." }),
-    older_than_ms: z
-      .int()
-      .min(0)
-      .optional()
-      .meta({ description: "Ended longer ago. Default 7 days." }),
-    force: z
-      .boolean()
-      .optional()
-      .meta({ description: "What is on no branch, or in no commit, goes too." }),
-    dry_run: z
-      .boolean()
-      .optional()
-      .meta({ description: "Removes nothing; says what would be done." }),
-    after: z.int().min(0).optional().meta({ description: "`next` of the page before." }),
-  })
-  .nullish();
-const CleanAnswer = z.object({
-  items: z.array(
-    z.object({
-      run: z.string(),
-      plan: z.string(),
-      outcome: z.enum(["cleaned", "kept"]),
-      because: BecauseJson.optional().meta({ description: "Why it was kept." }),
-    }),
-  ),
-  next: z
-    .int()
-    .nullable()
-    .meta({ description: "Where the next page begins; null: this was the last one." }),
-});
 
 /** Orders to a whole run. */
 export function runOrderRoutes(app: RouteApp, parts: PlanRouteParts): void {
@@ -72,7 +35,7 @@ function pauseRun(app: RouteApp, parts: PlanRouteParts): void {
       schema: {
         tags,
         summary: "Starts no more ports; what works goes on",
-        params: runParams,
+        params: RunParams,
         response: { ...ORDERED, ...problems(400, 401, 403, 404, 409) },
       },
     },
@@ -88,7 +51,7 @@ function resumeRun(app: RouteApp, parts: PlanRouteParts): void {
       schema: {
         tags,
         summary: "Goes on with a paused run",
-        params: runParams,
+        params: RunParams,
         response: { ...ORDERED, ...problems(400, 401, 403, 404, 409) },
       },
     },
@@ -104,7 +67,7 @@ function cancelRun(app: RouteApp, parts: PlanRouteParts): void {
       schema: {
         tags,
         summary: "Ends a run; its workers are stopped, what they made is kept",
-        params: runParams,
+        params: RunParams,
         response: { ...ORDERED, ...problems(400, 401, 403, 404, 409) },
       },
     },
@@ -122,7 +85,7 @@ function mergeAgain(app: RouteApp, parts: PlanRouteParts): void {
         summary:
           "Merges a run again that has ended, or begins it where nothing had begun; what succeeded is " +
           "not built again",
-        params: runParams,
+        params: RunParams,
         response: { ...ORDERED, ...problems(400, 401, 403, 404, 409) },
       },
     },
@@ -138,8 +101,8 @@ function extendRun(app: RouteApp, parts: PlanRouteParts): void {
       schema: {
         tags,
         summary: "Gives the run more tokens; what had stopped for want of them goes on",
-        params: runParams,
-        body: z.object({ tokens: z.int().min(1).max(1_000_000_000) }),
+        params: RunParams,
+        body: RunExtendBody,
         response: { ...ORDERED, ...problems(400, 401, 403, 404, 409) },
       },
     },
@@ -160,7 +123,7 @@ export function cleanRuns(app: RouteApp, parts: PlanRouteParts): void {
           "Removes files and refs of ended runs of this machine, oldest first, a page at a time; " +
           "branches and the runs' history stay. What is on no branch, or in no commit, is kept unless " +
           "force is set",
-        body: CleanBody,
+        body: RunCleanBody,
         response: { 200: CleanAnswer, ...problems(400, 401, 403, 404, 409) },
       },
     },
@@ -182,7 +145,7 @@ export function cleanRuns(app: RouteApp, parts: PlanRouteParts): void {
           },
         );
         if (begun.length === 0) refuseDeed(request, "NOTHING_CLEANED");
-        return toWire(cleaned) as z.infer<typeof CleanAnswer>;
+        return onWire<CleanAnswer>(cleaned);
       } finally {
         if (begun.length > 0) await deedIsDone(request, parts, ...begun); // whatever fails behind them
       }
@@ -192,6 +155,6 @@ export function cleanRuns(app: RouteApp, parts: PlanRouteParts): void {
 
 /** Only the cleaning finds out which runs are old enough. */
 function toClean({ body }: FastifyRequest): PlannedDeed | undefined {
-  const { run, dry_run } = (body as z.infer<typeof CleanBody>) ?? {};
+  const { run, dry_run } = (body as z.infer<typeof RunCleanBody>) ?? {};
   return dry_run === true ? undefined : { what: "run.clean", subject: run ?? "" };
 }

@@ -1,37 +1,36 @@
 import type { FastifyRequest } from "fastify";
-import { z } from "zod";
+import type { z } from "zod";
 import type { TenantView } from "../kernel/tenant.ts";
-import { toWire } from "../kernel/wire.ts";
-import { gitRef } from "../plans/plan-schema.ts";
+import { onWire } from "../kernel/wire.ts";
 import type { PlanChoice } from "../plans/run/plan-library.ts";
 import type { RunFrame } from "../plans/run/run-queries.ts";
 import { isRunEnded } from "../plans/run/run.ts";
+import { shownDetail, shownPlan, shownRun } from "../plans/run/shown.ts";
+import { PlanViewJson } from "../wire/plans.ts";
+import {
+  DiffJson,
+  MergeAnswer,
+  RunBody,
+  RunDetailJson,
+  RunHeaders,
+  RunIsRead,
+  RunJson,
+  RunMergeBody,
+  RunParams,
+  RunsAnswer,
+  RunsQuery,
+  RunStream,
+} from "../wire/runs.ts";
 import { hasScope } from "./access.ts";
 import { doneTo } from "./audit.ts";
 import { boundsOf } from "./bounds.ts";
 import { readEventPosition } from "./event-source.ts";
 import { callerOf } from "./guard.ts";
 import {
-  detailToWire,
-  DiffJson,
-  ListedRunJson,
-  PlanViewJson,
-  RunDetailJson,
-  RunJson,
-  runStatus,
-  runToWire,
-  viewToWire,
-} from "./plan-json.ts";
-import {
   act,
   does,
   mayReachOut,
-  name,
-  planFile,
-  portIds,
   read,
-  repository,
-  runParams,
   tags,
   whileAsked,
   type PlannedDeed,
@@ -43,83 +42,6 @@ import { eventFrame, frame } from "./sse.ts";
 import { answerWithStream, writeFrames } from "./stream-answer.ts";
 import { viewOf } from "./tenants.ts";
 import { ResumeHeaders, ResumeQuery } from "../wire/turns.ts";
-
-const StartBody = z
-  .object({
-    plan: name.optional().meta({
-      description: "Name or file of a plan in the team's folder `plans`. Either this or `text`.",
-    }),
-    text: z
-      .string()
-      .min(1)
-      .optional()
-      .meta({
-        description:
-          "A plan that is no file there; it is checked as one. What reaches beyond its tree " +
-          "(`isolation: audit`, `env`, `writable`, `allow_home`, hosts) needs the scope admin. " +
-          "`isolation: audit` and `allow_home` need plans:unconfined as well, also in a file of the " +
-          "team.",
-      }),
-    file: planFile.optional().meta({
-      description: "What `text` would be called: .yaml, .json or .md. Default plan.yaml.",
-    }),
-    base: gitRef.optional().meta({
-      description: "A branch, a tag or a commit to begin from, instead of the plan's `base`.",
-    }),
-    repository,
-    only: portIds.optional().meta({ description: "Only these ports and what they need." }),
-    from: portIds.optional().meta({
-      description: "These ports and what needs them; what they need is taken as done at the base.",
-    }),
-    dry_run: z
-      .boolean()
-      .optional()
-      .meta({ description: "Begins nothing; says what would be done." }),
-  })
-  .superRefine(({ plan, text, file }, context) => {
-    if ((plan === undefined) === (text === undefined)) {
-      context.addIssue({
-        code: "custom",
-        path: ["plan"],
-        message: "either `plan` or `text` is needed, and not both",
-      });
-    }
-    if (file !== undefined && text === undefined) {
-      context.addIssue({
-        code: "custom",
-        path: ["file"],
-        message: "is the name of a `text`, and there is none",
-      });
-    }
-  });
-
-const StartHeaders = z.looseObject({
-  "idempotency-key": z
-    .string()
-    .regex(/^[\x21-\x7e]{1,255}$/, "must be 1–255 visible ASCII characters")
-    .optional()
-    .meta({
-      description:
-        "Holds as long as the run is kept, per caller: the same body gives the same run, another " +
-        "body is 422.",
-    }),
-});
-
-const RunsQuery = z.object({
-  plan: name.optional(),
-  status: runStatus.optional(),
-  limit: z.coerce.number().int().min(1).max(200).optional(),
-  cursor: z.string().max(100).optional(),
-});
-
-const RunStream = {
-  description:
-    "SSE. First `event: run` with the whole run, then its events (`data:` is the envelope of " +
-    "/v1/events) until run.end. With Last-Event-ID only what came behind it; `event: reset` says " +
-    "that older events are gone.",
-  content: { "text/event-stream": { schema: z.string() } },
-};
-const NOTHING = z.null().meta({ description: "It has ended, and all was read." });
 
 /** Runs of plans: begun, listed, watched, merged. */
 export function runRoutes(app: RouteApp, parts: PlanRouteParts): void {
@@ -141,8 +63,8 @@ function startRun(app: RouteApp, parts: PlanRouteParts): void {
       schema: {
         tags,
         summary: "Begins a run of a plan; with dry_run only says what would be done",
-        headers: StartHeaders,
-        body: StartBody,
+        headers: RunHeaders,
+        body: RunBody,
         response: {
           200: PlanViewJson,
           202: RunJson,
@@ -154,7 +76,7 @@ function startRun(app: RouteApp, parts: PlanRouteParts): void {
       const choice = choiceOf(request);
       if (request.body.dry_run) {
         const view = await library.dryRun(choice, { signal: whileAsked(reply, parts) });
-        return reply.code(200).send(viewToWire(view));
+        return reply.code(200).send(onWire<PlanViewJson>(shownPlan(view)));
       }
 
       const caller = callerOf(request);
@@ -169,7 +91,7 @@ function startRun(app: RouteApp, parts: PlanRouteParts): void {
       const run = await library.start(wish, { signal: closing });
       const opened = library.opensNetwork(run).map((of) => `${run.id} network: open for ${of}`);
       doneTo(request, run.id, ...opened);
-      return reply.code(202).send(runToWire(run));
+      return reply.code(202).send(onWire<RunJson>(shownRun(run)));
     },
   );
 }
@@ -185,17 +107,17 @@ function listRuns(app: RouteApp, parts: PlanRouteParts): void {
         summary: "Runs, newest first",
         querystring: RunsQuery,
         response: {
-          200: z.object({ items: z.array(ListedRunJson), next_cursor: z.string().nullable() }),
+          200: RunsAnswer,
           ...problems(400, 401, 403),
         },
       },
     },
     async (request) => {
       const { items, nextCursor } = await runs.list({ ...request.query, tenant: viewOf(request) });
-      return {
-        items: items.map((run) => ({ ...runToWire(run), counts: { ...run.counts } })),
-        next_cursor: nextCursor,
-      };
+      return onWire<z.output<typeof RunsAnswer>>({
+        items: items.map((run) => ({ ...shownRun(run), counts: run.counts })),
+        nextCursor,
+      });
     },
   );
 }
@@ -209,15 +131,14 @@ function readRun(app: RouteApp, parts: PlanRouteParts): void {
       schema: {
         tags,
         summary: "One run with its plan and its ports",
-        params: runParams,
+        params: RunParams,
         response: { 200: RunDetailJson, ...problems(400, 401, 403, 404) },
       },
     },
-    async (request) =>
-      detailToWire(
-        await runs.detail(request.params.id, { tenant: viewOf(request) }),
-        parts.clock.now(),
-      ),
+    async (request) => {
+      const run = await runs.detail(request.params.id, { tenant: viewOf(request) });
+      return onWire<RunDetailJson>(shownDetail(run, parts.clock.now()));
+    },
   );
 }
 
@@ -230,10 +151,10 @@ function streamRun(app: RouteApp, parts: PlanRouteParts): void {
       schema: {
         tags,
         summary: "How a run stands, then what happens to it until it has ended",
-        params: runParams,
+        params: RunParams,
         headers: ResumeHeaders,
         querystring: ResumeQuery,
-        response: { 200: RunStream, 204: NOTHING, ...problems(400, 401, 403, 404) },
+        response: { 200: RunStream, 204: RunIsRead, ...problems(400, 401, 403, 404) },
       },
     },
     async (request, reply) => {
@@ -269,14 +190,14 @@ function diffRun(app: RouteApp, parts: PlanRouteParts): void {
       schema: {
         tags,
         summary: "What the result of a run changes against its base",
-        params: runParams,
+        params: RunParams,
         response: { 200: DiffJson, ...problems(400, 401, 403, 404, 409) },
       },
     },
     async (request, reply) => {
       const options = { tenant: viewOf(request), signal: whileAsked(reply, parts) };
       const diff = await library.diff(request.params.id, undefined, options);
-      return toWire(diff) as z.infer<typeof DiffJson>;
+      return onWire<DiffJson>(diff);
     },
   );
 }
@@ -292,27 +213,9 @@ function mergeRun(app: RouteApp, parts: PlanRouteParts): void {
         summary:
           "Takes the result of a run over into a branch of the user's repository, with its files where " +
           "the branch is checked out",
-        params: runParams,
-        body: z
-          .object({
-            into: z.string().min(1).max(250).optional().meta({
-              description:
-                "A branch. Default: the plan's base, else the branch that the repository stands at.",
-            }),
-          })
-          .nullish(),
-        response: {
-          200: z.object({
-            kind: z.enum(["merged", "fast-forward", "already"]),
-            target: z.string(),
-            commit: z.string(),
-            updated: z
-              .string()
-              .nullable()
-              .meta({ description: "The working tree whose files were updated." }),
-          }),
-          ...problems(400, 401, 403, 404, 409),
-        },
+        params: RunParams,
+        body: RunMergeBody,
+        response: { 200: MergeAnswer, ...problems(400, 401, 403, 404, 409) },
       },
     },
     async (request) => {
@@ -323,7 +226,8 @@ function mergeRun(app: RouteApp, parts: PlanRouteParts): void {
         mayReachOut: mayReachOut(request),
         signal: closing,
       });
-      return { kind, target, commit, updated: updated ?? null };
+      const outcome = { kind, target, commit, updated: updated ?? null };
+      return onWire<z.output<typeof MergeAnswer>>(outcome);
     },
   );
 }
@@ -336,7 +240,7 @@ function choiceOf(request: FastifyRequest): PlanChoice {
     file = "plan.yaml",
     dry_run: _isDry,
     ...rest
-  } = request.body as z.output<typeof StartBody>;
+  } = request.body as z.output<typeof RunBody>;
   return {
     ...rest,
     source: text === undefined ? { name: plan } : { file, text },
@@ -346,7 +250,7 @@ function choiceOf(request: FastifyRequest): PlanChoice {
 
 /** The run has no id yet. */
 function begun({ body }: FastifyRequest): PlannedDeed | undefined {
-  const { plan, file, dry_run } = body as z.infer<typeof StartBody>;
+  const { plan, file, dry_run } = body as z.infer<typeof RunBody>;
   return dry_run === true ? undefined : { what: "run.start", subject: plan ?? file ?? "" };
 }
 
@@ -367,7 +271,7 @@ async function isEmpty(frames: AsyncIterable<RunFrame>): Promise<boolean> {
 function frameOf(item: RunFrame, now: number, view: TenantView): string | Buffer {
   switch (item.kind) {
     case "run":
-      return frame("run", detailToWire(item.run, now), item.position);
+      return frame("run", onWire<RunDetailJson>(shownDetail(item.run, now)), item.position);
     case "event":
       return eventFrame(item.event, view);
     case "reset":

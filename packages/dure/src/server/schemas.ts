@@ -1,5 +1,5 @@
-import { z } from "zod";
 import { ReadyAnswer } from "../wire/platform.ts";
+import { ProblemJson } from "../wire/problem.ts";
 
 /** `a, b` as `["a", "b"]`. */
 export function splitList(text: string): readonly string[] {
@@ -8,18 +8,6 @@ export function splitList(text: string): readonly string[] {
     .map((part) => part.trim())
     .filter((part) => part !== "");
 }
-
-export const ProblemJson = z
-  .looseObject({
-    type: z.string(),
-    title: z.string(),
-    status: z.int(),
-    detail: z.string(),
-    code: z.string(),
-    hint: z.string().optional(),
-    errors: z.array(z.object({ field: z.string(), message: z.string() })).optional(),
-  })
-  .meta({ id: "Problem", description: "RFC 9457 problem details." });
 
 /** 503 of `/readyz`: why it cannot work, or, while it closes, a problem. */
 export const NotReady = {

@@ -3,7 +3,7 @@ import { createConnection, type Socket } from "node:net";
 import { describe, expect, test } from "vitest";
 import type { z } from "zod";
 import { DureError } from "../kernel/errors.ts";
-import { ProblemJson } from "./schemas.ts";
+import { ProblemJson } from "../wire/problem.ts";
 import { SseReader, startTestServer, until, type TestServer } from "./test-server.ts";
 import {
   ChatAnswer,

@@ -88,18 +88,12 @@ export type {
 export type { Runs } from "../plans/run/runs.ts";
 export type { PortDetail, RunDetail, RunFilter, RunFrame } from "../plans/run/run-queries.ts";
 export type { PlanRunStatus, RunPhase } from "../kernel/plans.ts";
-export type {
-  Because,
-  PlanPort,
-  PlanRun,
-  PlanStep,
-  RunMode,
-  RunOrder,
-  RunReport,
-} from "../plans/run/run.ts";
+export type { PlanPort, PlanRun, PlanStep, RunOrder } from "../plans/run/run.ts";
 
 // Workers of a kind of your own
 export { runWorker } from "../plans/workers/worker-run.ts";
 export type { OpenWorker, OwnWorkers } from "../plans/workers/open-worker.ts";
 export type { WorkerReport } from "../plans/workers/worker-run.ts";
 export type { Assignment, Worker, WorkerEvent, WorkerResult } from "../plans/workers/worker.ts";
+export type { Because, RunMode } from "../wire/plans.ts";
+export type { RunReport } from "../wire/runs.ts";

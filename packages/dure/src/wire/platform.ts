@@ -74,6 +74,15 @@ export const PlatformEventStream = {
 
 // --- costs
 
+export const CostsQuery = z.object({
+  days: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(90) // the book of calls is kept so long
+    .default(30),
+});
+
 const CostSumJson = z.object({
   calls: z.int(),
   tokens_in: z.int(),

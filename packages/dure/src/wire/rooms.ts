@@ -232,7 +232,6 @@ export const ThreadsAnswer = z.object({ items: z.array(ThreadJson) });
 export const ResumedAnswer = z.object({ state: z.enum(PLACE_STATES) });
 export const ObservationsAnswer = z.object({ items: z.array(ObservationJson) });
 export const AgentsAnswer = z.object({ items: z.array(AgentJson) });
-export const NOTHING = z.null().meta({ description: "Nothing." });
 
 // --- in TypeScript's spelling
 

@@ -8,6 +8,8 @@ export const time = z.number().meta({ description: "Milliseconds since the epoch
 /** Any JSON; in `/openapi.json` it is anything. */
 export const json = z.unknown() as z.ZodType<Json | undefined>;
 
+export const NOTHING = z.null().meta({ description: "Nothing." });
+
 /** A page of a list. */
 export const pageOf = <Item extends z.ZodType>(
   item: Item,

@@ -2,9 +2,10 @@ import { estimateTokens } from "../../models/prices.ts";
 import type { WorkerSpec } from "../plan.ts";
 import type { ScopeInput } from "../scope.ts";
 import { headOf } from "../workers/bounded-text.ts";
-import { feedbackText, type ImplResult, type TestFeedback } from "../workers/feedback.ts";
+import { feedbackText, type ImplResult } from "../workers/feedback.ts";
 import type { ContextScope } from "./context-scopes.ts";
 import type { Member } from "../../kernel/plans.ts";
+import type { TestFeedback } from "../../wire/runs.ts";
 
 /** Everything that a prompt is made of; gathered by gather.ts. */
 export interface PromptMaterial {

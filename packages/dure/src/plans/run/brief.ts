@@ -2,10 +2,11 @@ import { contextScopeOf } from "../context/context-scopes.ts";
 import { fullContextTokens, gatherFiles, type CommitFiles } from "../context/gather.ts";
 import { buildPrompt, type ContextManifest } from "../context/prompt.ts";
 import { workerOf, type Plan, type Port } from "../plan.ts";
-import type { ImplResult, TestFeedback } from "../workers/feedback.ts";
+import type { ImplResult } from "../workers/feedback.ts";
 import type { ScopeInput } from "../scope.ts";
 import type { PlanRun } from "./run.ts";
 import type { Member } from "../../kernel/plans.ts";
+import type { TestFeedback } from "../../wire/runs.ts";
 
 /** What a prompt is made for. */
 export interface BriefingRequest {

@@ -4,8 +4,9 @@ import { testDatabase } from "../../durable/test-database.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { silentLogger } from "../../kernel/logger.ts";
 import { boundMs } from "../../kernel/test-bounds.ts";
-import { DirectChannel, wordsIn, type ChannelMessage } from "./channel.ts";
+import { DirectChannel, wordsIn } from "./channel.ts";
 import { planOf, startTestRuns, type TestRuns } from "./test-runs.ts";
+import type { ChannelMessage } from "../../wire/runs.ts";
 
 interface Stage {
   readonly runs: TestRuns;

@@ -6,6 +6,7 @@ import { DureError } from "../../kernel/errors.ts";
 import { isObject } from "../../kernel/json.ts";
 import { emit, type RunRecords } from "./records.ts";
 import type { NewPlatformEvent } from "../../wire/events.ts";
+import type { ChannelMessage } from "../../wire/runs.ts";
 import type { Member, ChannelMessageType, ChannelSpeaker } from "../../kernel/plans.ts";
 
 /** Wakes processes that wait for messages in a run. */
@@ -16,18 +17,6 @@ export const CHANNEL_TOPIC = "plan-channel";
  * about files that all share, to the orchestrator.
  */
 export type ChannelMember = Extract<Member, "implementer" | "tester">;
-export interface ChannelMessage {
-  readonly id: number;
-  readonly from: ChannelSpeaker;
-  readonly to: ChannelSpeaker;
-  readonly type: ChannelMessageType;
-  readonly payload: unknown;
-  /** The query that an `ack` answers. */
-  readonly replyTo: number | null;
-  readonly createdAt: number;
-  readonly deliveredAt: number | null;
-  readonly processedAt: number | null;
-}
 
 export interface DirectChannelOptions {
   readonly database: Database;

@@ -8,17 +8,9 @@ import type { RunRemote } from "../workspace/remote.ts";
 import { Repository } from "../workspace/repository.ts";
 import type { Git } from "../workspace/git.ts";
 import { RunStore } from "../workspace/store.ts";
-import { ORCHESTRATOR, type Because, type PlanPort, type PlanRun, type PlanStep } from "./run.ts";
+import { ORCHESTRATOR, type PlanPort, type PlanRun, type PlanStep } from "./run.ts";
 import { namesOf } from "./words.ts";
-
-/** What was done about an old run. `cleaned`: of it there is only its history. */
-export interface RunCleaned {
-  readonly run: string;
-  readonly plan: string;
-  readonly outcome: "cleaned" | "kept";
-  /** Why it was kept. */
-  readonly because?: Because;
-}
+import type { Because } from "../../wire/plans.ts";
 
 export interface CleanParts {
   readonly git: Git;

@@ -1,6 +1,7 @@
 import { buildGraph } from "../graph.ts";
 import type { PortResult } from "./merge.ts";
-import type { Because, PlanPort, PlanRun } from "./run.ts";
+import type { PlanPort, PlanRun } from "./run.ts";
+import type { Because } from "../../wire/plans.ts";
 
 /** A port that succeeded and is left out all the same. */
 export interface DroppedPort {

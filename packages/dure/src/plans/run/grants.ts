@@ -1,6 +1,6 @@
 import { readGlob } from "../glob.ts";
 import { pathProblem } from "../scope.ts";
-import type { PathGrant } from "./run.ts";
+import type { PathGrant } from "../../wire/runs.ts";
 
 /** Paths that one answer gives at most. A port that needs more needs another plan. */
 export const MAX_GRANTS = 50;

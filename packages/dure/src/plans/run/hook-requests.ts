@@ -1,3 +1,4 @@
+import type { HookAccess } from "../../wire/hooks.ts";
 import { createHash } from "node:crypto";
 import type { Database } from "../../durable/database.ts";
 import type { Notifications } from "../../durable/notify.ts";
@@ -16,10 +17,9 @@ import {
   KNOWN_PATH,
   NO_PATH,
   pathQuestion,
-  type AccessAnswer,
 } from "./path-requests.ts";
 import { emit } from "./records.ts";
-import type { PathGrant } from "./run.ts";
+import type { PathGrant } from "../../wire/runs.ts";
 import { takeSharedRequest } from "./shared-requests.ts";
 
 /** Questions of one step; as many as a model may ask. */
@@ -116,7 +116,7 @@ export class HookRequests {
    * Asks the operator for one path; what is allowed counts from the next try on. A file that is the
    * orchestrator's is asked of the merge. Throws `HOOK_TOKEN_INVALID`.
    */
-  async requestAccess(token: string, request: AccessRequest): Promise<AccessAnswer> {
+  async requestAccess(token: string, request: AccessRequest): Promise<HookAccess> {
     const { database, inbox } = this.#parts;
     const step = await this.#stepOf(token);
     const path = grantable(request.path);

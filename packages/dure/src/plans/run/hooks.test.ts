@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { TestFeedback } from "../workers/feedback.ts";
+import type { TestFeedback } from "../../wire/runs.ts";
 import { decideReport, withReports } from "./hooks.ts";
 
 const feedback = (

@@ -3,19 +3,11 @@ import type { Database } from "../../durable/database.ts";
 import type { Notifications } from "../../durable/notify.ts";
 import { DureError } from "../../kernel/errors.ts";
 import { canonicalJson } from "../../kernel/json.ts";
-import { MAX_FAILED_TESTS, type TestFeedback } from "../workers/feedback.ts";
+import { MAX_FAILED_TESTS } from "../workers/feedback.ts";
 import { reportKeys, sendFromOutside } from "./channel.ts";
 import { hashHookToken } from "./hook-token.ts";
-
-/**
- * What becomes of a report. accept: the acceptance command has the last word. retry: the next try
- * is told. escalate: there is no next try.
- */
-export interface ReportAnswer {
-  readonly decision: "accept" | "retry" | "escalate";
-  /** What was said to which agent, as sentences. */
-  readonly notifications: readonly string[];
-}
+import type { HookFeedbackTaken } from "../../wire/hooks.ts";
+import type { TestFeedback } from "../../wire/runs.ts";
 
 /** The running step that a token belongs to. */
 interface HookedStep {
@@ -43,7 +35,7 @@ export async function takeTestReport(
   parts: { readonly database: Database; readonly notifications: Pick<Notifications, "publish"> },
   token: string,
   feedback: TestFeedback,
-): Promise<ReportAnswer & { readonly run: string }> {
+): Promise<HookFeedbackTaken & { readonly run: string }> {
   const [step] = await parts.database.query<HookedStep>(STEP_OF_TOKEN, [hashHookToken(token)]);
   if (!step) {
     throw new DureError("HOOK_TOKEN_INVALID", "No running step has this token.", {
@@ -70,7 +62,7 @@ export async function takeTestReport(
 export function decideReport(
   { success, metrics }: Pick<TestFeedback, "success" | "metrics">,
   step: Pick<HookedStep, "try" | "tries" | "port">,
-): ReportAnswer {
+): HookFeedbackTaken {
   if (success) {
     return {
       decision: "accept",

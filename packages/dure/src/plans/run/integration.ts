@@ -1,11 +1,12 @@
 import { DureError } from "../../kernel/errors.ts";
 import type { Port } from "../plan.ts";
 import { readTestOutput } from "../results/read-output.ts";
-import { feedbackOf, type TestFeedback } from "../workers/feedback.ts";
+import { feedbackOf } from "../workers/feedback.ts";
 import type { MergeParts, PortResult } from "./merge.ts";
 import type { PortFiles } from "./port-files.ts";
 import { ORCHESTRATOR, type PlanRun, type PlanStep } from "./run.ts";
 import { exitWords, SETUP_HINT, type StepEnd, type StepLog } from "./step-log.ts";
+import type { TestFeedback } from "../../wire/runs.ts";
 
 /** Time of the integration command, in milliseconds, unless ports have more. */
 const INTEGRATION_MS = 30 * 60_000;

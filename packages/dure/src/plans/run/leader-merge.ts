@@ -9,12 +9,14 @@ import {
   type MergeVerdict,
 } from "./leader-parts.ts";
 import type { RunBook } from "./run-book.ts";
-import type { Because, PlanPort, PlanStep, PlanRun, RunReport } from "./run.ts";
+import type { PlanPort, PlanStep, PlanRun } from "./run.ts";
 import { BISECT_TRIES } from "./tries.ts";
 import { aboutRun, escalationFor, type TriggerName } from "./triggers.ts";
 import { emit } from "./records.ts";
 import type { Lease } from "../../durable/leases.ts";
 import type { RunOutcome } from "../../kernel/plans.ts";
+import type { Because } from "../../wire/plans.ts";
+import type { RunReport } from "../../wire/runs.ts";
 
 type Recalled = Extract<MergeVerdict, { recalled: unknown }>["recalled"];
 type Without = Extract<MergeVerdict, { without: unknown }>["without"];

@@ -4,7 +4,9 @@ import type { NewEscalation } from "../../kernel/escalation.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { Transaction } from "../../durable/database.ts";
 import type { RunRecords } from "./records.ts";
-import type { Because, PlanPort, PlanRun, RunReport } from "./run.ts";
+import type { PlanPort, PlanRun } from "./run.ts";
+import type { Because } from "../../wire/plans.ts";
+import type { RunReport } from "../../wire/runs.ts";
 
 /** What the work on a port came to. `stopped`: the run was cancelled. */
 export type PortOutcome =

@@ -22,8 +22,9 @@ import {
   type ClosedOrder,
   type OrderDecision,
 } from "./run-orders.ts";
-import { isRunEnded, type Because, type PlanPort, type PlanRun } from "./run.ts";
+import { isRunEnded, type PlanPort, type PlanRun } from "./run.ts";
 import { entryOf } from "./schedule-entry.ts";
+import type { Because } from "../../wire/plans.ts";
 
 /** Reports that are decided about together. */
 const BATCH = 1_000;

@@ -1,3 +1,4 @@
+import type { HookAccess } from "../../wire/hooks.ts";
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import { messageOf } from "../../kernel/errors.ts";
@@ -6,10 +7,10 @@ import { workerOf, type WorkerSpec } from "../plan.ts";
 import { scopeOf } from "../port-scope.ts";
 import type { Confinement } from "../sandbox/sandbox.ts";
 import { makeScope, type Scope, type ScopeInput } from "../scope.ts";
-import type { ImplResult, TestFeedback } from "../workers/feedback.ts";
+import type { ImplResult } from "../workers/feedback.ts";
 import type { AccessRequest, Assignment, WorkerChannel } from "../workers/worker.ts";
 import type { Briefing } from "./brief.ts";
-import { wordsIn, type ChannelMessage } from "./channel.ts";
+import { wordsIn } from "./channel.ts";
 import { followWorker, type Violation, type WorkerEnd } from "./follow-worker.ts";
 import { grantable, grantGlobs } from "./grants.ts";
 import type { PortWork, Try } from "./pair-parts.ts";
@@ -20,17 +21,17 @@ import {
   KNOWN_PATH,
   NO_PATH,
   pathQuestion,
-  type AccessAnswer,
 } from "./path-requests.ts";
 import { PortFailure, tokensExhausted } from "./port-failure.ts";
 import type { MemberOutput } from "./port-steps.ts";
-import type { PathGrant, PlanStep } from "./run.ts";
+import type { PlanStep } from "./run.ts";
 import { takeSharedRequest } from "./shared-requests.ts";
 import { WorkerSigns } from "./signs.ts";
 import { limitsOf, STOP_AT_VIOLATION, type StepEnd } from "./step-log.ts";
 import { aboutRun } from "./triggers.ts";
 import { namesOf } from "./words.ts";
 import type { Member } from "../../kernel/plans.ts";
+import type { ChannelMessage, PathGrant, TestFeedback } from "../../wire/runs.ts";
 
 /** One member's part of a try. */
 export interface MemberPart {
@@ -380,7 +381,7 @@ export class MemberWork {
    * The question goes to the operator; what is allowed counts from the next try on, for a running
    * process keeps the mounts that it has.
    */
-  async #requestAccess(member: Member, request: AccessRequest): Promise<AccessAnswer> {
+  async #requestAccess(member: Member, request: AccessRequest): Promise<HookAccess> {
     const { run, port, parts, account } = this.#work;
     const path = grantable(request.path);
     if (path === undefined) return NO_PATH;

@@ -7,9 +7,10 @@ import { hashNumber, MERGE_PORT, type Integration } from "./integration.ts";
 import type { MergeParts, PortResult } from "./merge.ts";
 import { doTask, taskEnd, type OrchestratorTask } from "./orchestrator-task.ts";
 import type { PathConflict } from "./port-files.ts";
-import { ORCHESTRATOR, type PlanRun, type RunReport } from "./run.ts";
+import { ORCHESTRATOR, type PlanRun } from "./run.ts";
 import { sharedRequestsRead, type SharedRequest } from "./shared-requests.ts";
 import type { StepLog } from "./step-log.ts";
+import type { RunReport } from "../../wire/runs.ts";
 
 /** A merged tree. */
 export interface Merged {

@@ -1,6 +1,7 @@
 import type { Database } from "../../durable/database.ts";
 import { codeOf, messageOf } from "../../kernel/errors.ts";
-import type { TestFeedback } from "../workers/feedback.ts";
+import type { RunReport, TestFeedback } from "../../wire/runs.ts";
+import type { Because } from "../../wire/plans.ts";
 import { completePorts, type DroppedPort } from "./complete-ports.ts";
 import { exitWordsOf, Integration, SETUP_FAILED, type Integrated } from "./integration.ts";
 import type { MergeVerdict } from "./leader-parts.ts";
@@ -8,7 +9,7 @@ import { MergeTasks, type Merged, type SharedChange } from "./merge-tasks.ts";
 import type { OrchestratorParts } from "./orchestrator-task.ts";
 import type { PathConflict } from "./port-files.ts";
 import { failedWith } from "./port-steps.ts";
-import { ORCHESTRATOR, type Because, type PlanPort, type PlanRun, type RunReport } from "./run.ts";
+import { ORCHESTRATOR, type PlanPort, type PlanRun } from "./run.ts";
 import { sharedRequests, type SharedRequest } from "./shared-requests.ts";
 import { StepLog } from "./step-log.ts";
 

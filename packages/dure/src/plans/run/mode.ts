@@ -3,7 +3,7 @@ import { globMatches, globOf, literalPrefix } from "../glob.ts";
 import { findCycles } from "../graph.ts";
 import { isPattern, ownersIn } from "../plan-ownership.ts";
 import { TEST_ROLE, type Plan, type Port } from "../plan.ts";
-import type { RunMode } from "./run.ts";
+import type { RunMode } from "../../wire/plans.ts";
 
 /** What the decision is made from. */
 export interface ModeFacts {

@@ -7,7 +7,8 @@ import type { Plan } from "../plan.ts";
 import { isWithin } from "../sandbox/mount-plan.ts";
 import type { Git } from "../workspace/git.ts";
 import { becauseOf } from "./leader-parts.ts";
-import type { Because, PlanRun } from "./run.ts";
+import type { PlanRun } from "./run.ts";
+import type { Because } from "../../wire/plans.ts";
 
 /** Repositories that the team has named: its own, and those of plans in its folder. */
 export class NamedRepositories {

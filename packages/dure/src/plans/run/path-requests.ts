@@ -1,21 +1,16 @@
+import type { HookAccess } from "../../wire/hooks.ts";
 import type { NewEscalation } from "../../kernel/escalation.ts";
 import type { AccessRequest } from "../workers/worker.ts";
-import type { PathGrant } from "./run.ts";
+import type { PathGrant } from "../../wire/runs.ts";
 import { escalationFor } from "./triggers.ts";
 import type { Member } from "../../kernel/plans.ts";
 
-/** What a worker is told when it has asked for a path. */
-export interface AccessAnswer {
-  readonly granted: boolean;
-  readonly note: string;
-}
-
-export const NO_PATH: AccessAnswer = {
+export const NO_PATH: HookAccess = {
   granted: false,
   note: "That is no path of the repository; paths begin at its root.",
 };
-export const KNOWN_PATH: AccessAnswer = { granted: true, note: "It is yours already." };
-export const ASKED_OPERATOR: AccessAnswer = {
+export const KNOWN_PATH: HookAccess = { granted: true, note: "It is yours already." };
+export const ASKED_OPERATOR: HookAccess = {
   granted: false,
   note: "The operator was asked. Go on without it; what is allowed counts from the next try on.",
 };

@@ -14,7 +14,7 @@ import type { PlanThreads } from "../threads/plan-threads.ts";
 import type { Git } from "../workspace/git.ts";
 import type { BranchMerge } from "../workspace/merge-into-branch.ts";
 import { Repository } from "../workspace/repository.ts";
-import { RunStore, type TreeDiff } from "../workspace/store.ts";
+import { RunStore } from "../workspace/store.ts";
 import type { HookRequests } from "./hook-requests.ts";
 import type { ChannelMember } from "./channel.ts";
 import { NamedRepositories } from "./named-repositories.ts";
@@ -22,8 +22,10 @@ import { narrowed } from "./narrow-plan.ts";
 import { runCleaned } from "./run-requests.ts";
 import { type CleanFor, type CleanRuns } from "./run-cleaner.ts";
 import { type Runs, type StartRun } from "./runs.ts";
-import type { Because, PlanRun, PlanStep, RunOrder, RunReport } from "./run.ts";
+import type { PlanRun, PlanStep, RunOrder } from "./run.ts";
 import { AUTHOR } from "./run-site.ts";
+import type { RunReport, TreeDiff } from "../../wire/runs.ts";
+import type { Because } from "../../wire/plans.ts";
 
 export interface PlanLibraryOptions {
   readonly runs: Runs;

@@ -1,8 +1,9 @@
-import type { PlanRun, Because } from "./run.ts";
+import type { PlanRun } from "./run.ts";
 import { RUN_TOKENS_EXHAUSTED } from "./run.ts";
 import type { PortOutcome } from "./leader-parts.ts";
 import type { TokenBound } from "./port-account.ts";
 import { aboutPort, escalationFor, type TriggerName } from "./triggers.ts";
+import type { Because } from "../../wire/plans.ts";
 
 /** A port cannot go on without the operator's decision. */
 export class PortFailure extends Error {

@@ -1,7 +1,7 @@
 import type { Transaction } from "../../durable/database.ts";
 import type { Confinement, SandboxEnd } from "../sandbox/sandbox.ts";
 import { sayViolation, type TreeViolation } from "../workspace/owned-changes.ts";
-import type { TestFeedback } from "../workers/feedback.ts";
+import type { TestFeedback } from "../../wire/runs.ts";
 import type { WorkerResult } from "../workers/worker.ts";
 import type { Port } from "../plan.ts";
 import type { ModuleBreak } from "./modules.ts";

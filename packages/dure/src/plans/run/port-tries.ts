@@ -1,5 +1,5 @@
 import { readTestOutput } from "../results/read-output.ts";
-import { feedbackOf, type ImplResult, type TestFeedback } from "../workers/feedback.ts";
+import { feedbackOf, type ImplResult } from "../workers/feedback.ts";
 import type { ChannelMember } from "./channel.ts";
 import { withReports } from "./hooks.ts";
 import type { PortOutcome } from "./leader-parts.ts";
@@ -12,6 +12,7 @@ import { failedWith, type AcceptOutput, type CheckOutput } from "./port-steps.ts
 import type { PlanPort, PlanStep } from "./run.ts";
 import { exitWords, SETUP_HINT } from "./step-log.ts";
 import { BROKEN_TRIES, decideTry, triesForBreak, type TriesMade, type TryBy } from "./tries.ts";
+import type { TestFeedback } from "../../wire/runs.ts";
 
 /** What a try came to. */
 interface TryEnd {

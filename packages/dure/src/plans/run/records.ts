@@ -8,16 +8,7 @@ import type { Plan } from "../plan.ts";
 import type { ProcessIdentity } from "../sandbox/sandbox.ts";
 import { hashHookToken, newHookToken } from "./hook-token.ts";
 import { HostRecords } from "./host-records.ts";
-import type {
-  Because,
-  PathGrant,
-  PlanPort,
-  PlanRun,
-  PlanStep,
-  RunMode,
-  RunOrder,
-  RunReport,
-} from "./run.ts";
+import type { PlanPort, PlanRun, PlanStep, RunOrder } from "./run.ts";
 
 import {
   portOf,
@@ -32,6 +23,8 @@ import {
 import * as sql from "./run-statements.ts";
 import type { NewPlatformEvent } from "../../wire/events.ts";
 import type { PortStatus, Member, PlanRunStatus, RunPhase, StepKind } from "../../kernel/plans.ts";
+import type { Because, RunMode } from "../../wire/plans.ts";
+import type { ContextManifest, PathGrant, PlanViolation, RunReport } from "../../wire/runs.ts";
 
 /** Rows that one statement reads of a list. */
 const PAGE = 200;
@@ -340,8 +333,11 @@ export class RunRecords {
     return this.#database.query<{ step: number; process: ProcessIdentity }>(sql.STRAYS, [run]);
   }
 
-  async manifest(run: string, step: number): Promise<unknown> {
-    const [row] = await this.#database.query<{ manifest: unknown }>(sql.MANIFEST, [run, step]);
+  async manifest(run: string, step: number): Promise<ContextManifest | null> {
+    const [row] = await this.#database.query<{ manifest: ContextManifest }>(sql.MANIFEST, [
+      run,
+      step,
+    ]);
     return row?.manifest ?? null;
   }
 
@@ -458,18 +454,6 @@ export interface Settling {
 export type NewViolation = Omit<PlanViolation, "at" | "detail"> & {
   readonly detail?: string | undefined;
 };
-
-export interface PlanViolation {
-  readonly port: string;
-  readonly try: number;
-  readonly member: Member;
-  readonly path: string;
-  readonly wanted: "read" | "write";
-  readonly because: string;
-  readonly detail: string | null;
-  readonly found: "request" | "commit";
-  readonly at: number;
-}
 
 /** Without the members that are undefined. Pure. */
 export function present<T extends object>(change: T): Present<T> {

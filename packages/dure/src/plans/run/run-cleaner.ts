@@ -2,11 +2,12 @@ import type { Lease, Leases } from "../../durable/leases.ts";
 import { codeOf, DureError, messageOf } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { TenantView } from "../../kernel/tenant.ts";
-import type { RunCleaned } from "./clean.ts";
+import type { RunCleaned, RunsCleaned } from "../../wire/runs.ts";
+import type { Because } from "../../wire/plans.ts";
 import { becauseOf } from "./leader-parts.ts";
 import { emit, type RunRecords } from "./records.ts";
 import type { RunQueries } from "./run-queries.ts";
-import { isRunEnded, type Because, type PlanRun } from "./run.ts";
+import { isRunEnded, type PlanRun } from "./run.ts";
 import type { RunWork } from "./runs.ts";
 import { eventOfRun } from "./run-event.ts";
 
@@ -39,12 +40,6 @@ export interface CleanFor {
    */
   readonly asked?: AbortSignal | undefined;
   readonly signal?: AbortSignal | undefined;
-}
-
-export interface CleanedRuns {
-  readonly items: readonly RunCleaned[];
-  /** Where the next page begins; null: this was the last one. */
-  readonly next: number | null;
 }
 
 interface CleanerParts {
@@ -86,7 +81,7 @@ export class RunCleaner {
   }
 
   /** See `Runs.clean`. */
-  async clean(wanted: CleanRuns, how: CleanFor, signal: AbortSignal): Promise<CleanedRuns> {
+  async clean(wanted: CleanRuns, how: CleanFor, signal: AbortSignal): Promise<RunsCleaned> {
     if (wanted.run !== undefined) {
       const run = await this.#runHere(wanted.run, how.tenant);
       return { items: [await this.#cleanOne(run, wanted, how, signal)], next: null };

@@ -6,11 +6,12 @@ import { RunLeader } from "./leader.ts";
 import { becauseOf, reportOf } from "./leader-parts.ts";
 import { emit, type RunRecords } from "./records.ts";
 import { RunOrphans } from "./run-orphans.ts";
-import { isRunEnded, type Because, type PlanPort, type PlanRun } from "./run.ts";
+import { isRunEnded, type PlanPort, type PlanRun } from "./run.ts";
 import type { RunsOptions } from "./runs.ts";
 import { aboutRun, escalationFor } from "./triggers.ts";
 import type { NewPlatformEvent } from "../../wire/events.ts";
 import { eventOfRun } from "./run-event.ts";
+import type { Because } from "../../wire/plans.ts";
 
 type LeadingParts = Omit<RunsOptions, "events" | "resolveBase" | "home" | "notifications"> & {
   readonly records: RunRecords;

@@ -12,11 +12,11 @@ import {
   LEFT_OUT,
   RUN_TOKENS_EXHAUSTED,
   TRY_ENDING,
-  type PathGrant,
   type PlanPort,
   type PlanRun,
   type RunOrder,
 } from "./run.ts";
+import type { PathGrant } from "../../wire/runs.ts";
 
 export type OrderRefusal =
   | Refusal

@@ -4,12 +4,13 @@ import { followSubject } from "../../durable/follow-subject.ts";
 import { pageLimit, pageOf, readCursor, type Page } from "../../durable/page.ts";
 import { DureError } from "../../kernel/errors.ts";
 import type { TenantView } from "../../kernel/tenant.ts";
-import { channelMessages, type ChannelMessage } from "./channel.ts";
-import type { PlanViolation, RunRecords } from "./records.ts";
+import { channelMessages } from "./channel.ts";
+import type { RunRecords } from "./records.ts";
 import { isRunEnded, ORCHESTRATOR, type PlanPort, type PlanRun, type PlanStep } from "./run.ts";
 import { BROKEN_TRIES, triesForBreak } from "./tries.ts";
 import type { PlatformEvent } from "../../wire/events.ts";
 import type { PlanRunStatus } from "../../kernel/plans.ts";
+import type { ChannelMessage, ContextManifest, PlanViolation } from "../../wire/runs.ts";
 
 /** A port with its steps, messages and violations, oldest first. */
 export interface PortDetail extends PlanPort {
@@ -116,7 +117,12 @@ export class RunQueries {
   }
 
   /** Null for a step without a prompt. Throws `STEP_UNKNOWN`. */
-  async manifest(id: string, port: string, step: number, tenant: TenantView): Promise<unknown> {
+  async manifest(
+    id: string,
+    port: string,
+    step: number,
+    tenant: TenantView,
+  ): Promise<ContextManifest | null> {
     await this.find(id, tenant);
     const steps = await this.#records.steps(id, port);
     if (steps.some((one) => one.id === step)) return this.#records.manifest(id, step);

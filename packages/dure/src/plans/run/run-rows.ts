@@ -1,9 +1,11 @@
 import type { Promises } from "../sandbox/proof.ts";
 import type { Plan } from "../plan.ts";
 import type { NewRun, PortChange } from "./records.ts";
-import type { Because, PathGrant, PlanPort, PlanRun, PlanStep, RunMode, RunReport } from "./run.ts";
+import type { PlanPort, PlanRun, PlanStep } from "./run.ts";
 import { workerNode } from "./tree.ts";
 import type { PortStatus, Member, PlanRunStatus, RunPhase, StepKind } from "../../kernel/plans.ts";
+import type { Because, RunMode } from "../../wire/plans.ts";
+import type { PathGrant, RunReport } from "../../wire/runs.ts";
 
 /** The ports of a new run, as `plan.create_ports` takes them. Pure. */
 export function newPorts({ plan, triesOrchestrator }: NewRun): readonly Record<string, unknown>[] {

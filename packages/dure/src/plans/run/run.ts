@@ -1,4 +1,5 @@
-import type { JsonObject } from "../../kernel/json.ts";
+import type { Because, RunMode } from "../../wire/plans.ts";
+import type { PathGrant, RunReport } from "../../wire/runs.ts";
 import type { Promises } from "../sandbox/proof.ts";
 import type { Plan } from "../plan.ts";
 import type { RunNode } from "./tree.ts";
@@ -10,13 +11,6 @@ import type {
   RunPhase,
   StepKind,
 } from "../../kernel/plans.ts";
-
-/** Reason for a status; shown and logged. */
-export interface Because {
-  readonly code: string;
-  readonly message: string;
-  readonly hint?: string | undefined;
-}
 
 /** One execution of a plan. */
 export interface PlanRun {
@@ -57,61 +51,6 @@ export interface PlanRun {
   readonly cleanedAt: number | null;
 }
 
-/** How the ports are worked on, and why. Source: docs/spec/plans §5, "When". */
-export interface RunMode {
-  readonly mode: "in-order" | "parallel";
-  /**
-   * The plan is so small that its ports share one context: each goes on from what those before it
-   * made, and reads what all own. It writes its own alone.
-   */
-  readonly oneContext?: boolean;
-  readonly because: string;
-  /** Each condition with its value, as shown. */
-  readonly conditions: readonly {
-    /** Absent in runs of earlier versions, like `facts`. */
-    readonly code?: string | undefined;
-    readonly facts?: JsonObject | undefined;
-    readonly name: string;
-    readonly value: string;
-    readonly holds: boolean;
-  }[];
-}
-
-/** Outcome of a run. */
-export interface RunReport {
-  /** Undefined when nothing was kept. */
-  readonly commit?: string | undefined;
-  /** In the user's repository. */
-  readonly branch?: string | undefined;
-  readonly kept: readonly string[];
-  readonly missing: readonly { readonly port: string; readonly because: Because }[];
-  /** The integration command on the merged tree. */
-  readonly integration?:
-    | {
-        readonly passed: boolean;
-        readonly exitCode: number | null;
-        readonly output: string;
-        readonly blamed?: readonly string[];
-      }
-    | undefined;
-  readonly conflicts: readonly {
-    readonly path: string;
-    readonly ports: readonly string[];
-    readonly solvedBy?: string;
-  }[];
-  /**
-   * Changes of shared files that ports asked for; `applied`: they are in the result. Absent: no port
-   * asked.
-   */
-  readonly shared?:
-    | readonly {
-        readonly path: string;
-        readonly ports: readonly string[];
-        readonly applied: boolean;
-      }[]
-    | undefined;
-}
-
 /** A port of a run. */
 export interface PlanPort {
   readonly position: number;
@@ -139,13 +78,6 @@ export interface PlanPort {
   readonly resultCommit: string | null;
   readonly startedAt: number | null;
   readonly finishedAt: number | null;
-}
-
-/** A path that was allowed to a port in addition to the plan. */
-export interface PathGrant {
-  readonly path: string;
-  readonly wants: "read" | "own";
-  readonly by: string;
 }
 
 /**

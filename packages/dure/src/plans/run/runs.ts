@@ -15,14 +15,16 @@ import { canonicalJson } from "../../kernel/json.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { TenantView } from "../../kernel/tenant.ts";
 import type { Plan } from "../plan.ts";
-import type { TestFeedback } from "../workers/feedback.ts";
+import type { ContextManifest, RunsCleaned, TestFeedback } from "../../wire/runs.ts";
+import type { Because } from "../../wire/plans.ts";
 import { sendFromOutside, type ChannelMember } from "./channel.ts";
 import type { Elsewhere } from "./elsewhere.ts";
-import { takeTestReport, type ReportAnswer } from "./hooks.ts";
+import type { HookFeedbackTaken } from "../../wire/hooks.ts";
+import { takeTestReport } from "./hooks.ts";
 import type { LeaderParts } from "./leader-parts.ts";
 import { narrowed, type PortChoice } from "./narrow-plan.ts";
 import { answerRuns } from "./run-answers.ts";
-import { RunCleaner, type CleanedRuns, type CleanFor, type CleanRuns } from "./run-cleaner.ts";
+import { RunCleaner, type CleanFor, type CleanRuns } from "./run-cleaner.ts";
 import { RunLeading } from "./run-leading.ts";
 import {
   RunQueries,
@@ -39,7 +41,7 @@ import {
   runCleaned,
 } from "./run-requests.ts";
 import { RunRecords } from "./records.ts";
-import type { Because, PlanPort, PlanRun, PlanStep, RunOrder } from "./run.ts";
+import type { PlanPort, PlanRun, PlanStep, RunOrder } from "./run.ts";
 import { ORCHESTRATOR_TRIES } from "./tries.ts";
 
 /** Wakes the processes of a machine: a run was begun, or an order to one is there. */
@@ -344,7 +346,7 @@ export class Runs {
   async takeTestReport(
     token: string,
     feedback: TestFeedback,
-  ): Promise<ReportAnswer & { readonly run: string }> {
+  ): Promise<HookFeedbackTaken & { readonly run: string }> {
     const answer = await takeTestReport(this.#options, token, feedback);
     this.#options.events.announce();
     return answer;
@@ -389,7 +391,7 @@ export class Runs {
     port: string,
     step: number,
     { tenant = "" }: ForTenant = {},
-  ): Promise<unknown> {
+  ): Promise<ContextManifest | null> {
     return this.#queries.manifest(id, port, step, tenant);
   }
 
@@ -422,7 +424,7 @@ export class Runs {
    * kept and says why; `force` removes what is on no branch too. `run`: this one alone, however
    * old. Throws `RUN_UNKNOWN`, `RUN_ELSEWHERE`.
    */
-  async clean(wanted: CleanRuns, how: CleanFor = {}): Promise<CleanedRuns> {
+  async clean(wanted: CleanRuns, how: CleanFor = {}): Promise<RunsCleaned> {
     return this.#cleaner.clean(wanted, how, how.signal ?? this.#signal);
   }
 

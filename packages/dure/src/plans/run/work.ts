@@ -11,8 +11,9 @@ import { buildPort } from "./pair.ts";
 import type { RunRecords } from "./records.ts";
 import { removeTree } from "./run-files.ts";
 import { AUTHOR, remoteOf, RunSite, type WorkParts } from "./run-site.ts";
-import { ORCHESTRATOR, type Because, type PlanPort, type PlanRun, type RunMode } from "./run.ts";
+import { ORCHESTRATOR, type PlanPort, type PlanRun } from "./run.ts";
 import type { RunWork } from "./runs.ts";
+import type { Because, RunMode } from "../../wire/plans.ts";
 
 /** The work of one run under one lease. */
 export function runWork(

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { DureError } from "../../kernel/errors.ts";
 import { isObject } from "../../kernel/json.ts";
 import { camelCase } from "../../kernel/wire.ts";
+import type { TestFeedback } from "../../wire/runs.ts";
 import { verdictOf } from "../results/read-output.ts";
 import type { TestReport } from "../results/report.ts";
 import { headOf, tailOf } from "./bounded-text.ts";
@@ -18,34 +19,7 @@ export interface ImplResult {
   readonly buildPassed?: boolean;
 }
 
-/** What the tester hands back. Plain JSON. Source: docs/spec/plans §4. */
-export interface TestFeedback {
-  readonly success: boolean;
-  /** At most {@link MAX_FAILED_TESTS}; `metrics.failed` counts all. */
-  readonly failedTests: readonly FailedTest[];
-  readonly suggestions: readonly string[];
-  readonly metrics: TestMetrics;
-}
-
-export interface FailedTest {
-  readonly name: string;
-  readonly expected?: string | undefined;
-  readonly actual?: string | undefined;
-  readonly stackTrace?: string | undefined;
-  readonly suggestedFix?: string | undefined;
-  readonly file?: string | undefined;
-  /** 1-based. */
-  readonly line?: number | undefined;
-}
-
-export interface TestMetrics {
-  readonly total: number;
-  readonly passed: number;
-  readonly failed: number;
-  readonly durationMs: number;
-  /** Covered part of the lines, 0–1. */
-  readonly coverage?: number | undefined;
-}
+type FailedTest = TestFeedback["failedTests"][number];
 
 /**
  * A model mends a few failures at a time, and the rest comes back in the next

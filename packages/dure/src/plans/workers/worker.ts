@@ -1,7 +1,7 @@
 import type { Confinement, ProcessIdentity, Sandbox, SandboxCommand } from "../sandbox/sandbox.ts";
 import type { Scope, ScopeReason } from "../scope.ts";
 import type { WorkerSpec } from "../plan.ts";
-import type { TestFeedback } from "./feedback.ts";
+import type { TestFeedback } from "../../wire/runs.ts";
 import type { Member, WorkerStatus } from "../../kernel/plans.ts";
 
 /**

@@ -1,6 +1,7 @@
 import { readdir, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DureError, codeOf } from "../../kernel/errors.ts";
+import type { TreeDiff } from "../../wire/runs.ts";
 import type { Scope } from "../scope.ts";
 import { onDisk, temporaryFolder } from "./files.ts";
 import { CommitLists } from "./commit-lists.ts";
@@ -68,14 +69,6 @@ export interface Composition {
   readonly commit: string;
   /** Paths that ports left differently: the base's stays. */
   readonly conflicts: readonly { readonly path: string; readonly ports: readonly string[] }[];
-}
-
-export interface TreeDiff {
-  readonly changes: readonly { readonly path: string; readonly kind: ChangeKind }[];
-  /** Unified, without colour, UTF-8 where the files are. */
-  readonly patch: string;
-  /** The patch was longer than asked for. */
-  readonly isCut: boolean;
 }
 
 type Author = Omit<CommitIdentity, "at">;

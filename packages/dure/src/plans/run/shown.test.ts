@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import type { PlanStep } from "../plans/run/run.ts";
-import type { PortDetail } from "../plans/run/run-queries.ts";
-import { planOf } from "../plans/run/test-runs.ts";
-import { portDetailToWire } from "./plan-json.ts";
+import type { PlanStep } from "./run.ts";
+import type { PortDetail } from "./run-queries.ts";
+import { planOf } from "./test-runs.ts";
+import { shownPort } from "./shown.ts";
 
 const step = (more: Partial<PlanStep>): PlanStep =>
   ({
@@ -18,7 +18,7 @@ const step = (more: Partial<PlanStep>): PlanStep =>
     ...more,
   }) as PlanStep;
 const detailOf = (now: number, port: object, run: "running" | "failed" = "running") =>
-  portDetailToWire(
+  shownPort(
     {
       position: 0,
       id: "a",
@@ -56,14 +56,14 @@ test("the tries of a port are one record, and its channel is open while a worker
   expect(detailOf(0, { steps }).loop).toEqual({
     id: "run_1/a/loop",
     tries: 2,
-    max_tries: 5,
+    maxTries: 5,
     status: "running",
     rounds: [
       {
         try: 1,
         by: "implementer",
         status: "ready",
-        feedback: { success: false, failed_tests: [{ name: "t" }] },
+        feedback: { success: false, failedTests: [{ name: "t" }] },
       },
       { try: 2, by: "orchestrator", status: null, feedback: null },
     ],
@@ -105,11 +105,11 @@ test("a step tells where a worker's claim and its changes part", () => {
   };
 
   expect(stepsOf(0, step({ output, status: "done" }))[0]!.output).toMatchObject({
-    claimed_files: ["a/x.ts", "a/y.ts"],
-    failed_files: ["a/x.ts"],
-    unclaimed_files: ["a/z.ts"],
+    claimedFiles: ["a/x.ts", "a/y.ts"],
+    failedFiles: ["a/x.ts"],
+    unclaimedFiles: ["a/z.ts"],
   });
   expect(
     stepsOf(0, step({ output, status: "done", worker: "command" }))[0]!.output,
-  ).not.toHaveProperty("failed_files");
+  ).not.toHaveProperty("failedFiles");
 });

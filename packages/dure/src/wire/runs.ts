@@ -1,0 +1,596 @@
+import { z } from "zod";
+import { MAX_NOTE } from "../kernel/escalation.ts";
+import {
+  CHANNEL_MESSAGE_TYPES,
+  CHANNEL_SPEAKERS,
+  GIT_REF,
+  MEMBERS,
+  PLAN_RUN_STATUSES,
+  PORT_STATUSES,
+  RUN_PHASES,
+  STEP_KINDS,
+  WORKER_STATUSES,
+} from "../kernel/plans.ts";
+import type { Asked, FromWire } from "../kernel/wire.ts";
+import {
+  BecauseJson,
+  ModeJson,
+  PlanDefinitionJson,
+  planFile,
+  planName,
+  portDefinitionFields,
+  repository,
+} from "./plans.ts";
+import { idempotencyKey, pageOf, time } from "./shared.ts";
+
+/** What `/v1/runs` takes and gives. Source: docs/spec/plans §2 to §6. */
+
+// --- requests
+
+const runId = z.string().min(1).max(100);
+const portId = z.string().min(1).max(64);
+const portIds = z.array(portId).max(10_000);
+const manyTokens = z.int().min(1).max(1_000_000_000);
+const access = z.enum(["read", "own"]);
+
+export const RunParams = z.object({ id: runId });
+export const PortParams = z.object({ id: runId, port: portId });
+export const StepParams = z.object({
+  ...PortParams.shape,
+  step: z.coerce.number().int().min(1).max(Number.MAX_SAFE_INTEGER),
+});
+
+export const RunBody = z
+  .object({
+    plan: planName.optional().meta({
+      description: "Name or file of a plan in the team's folder `plans`. Either this or `text`.",
+    }),
+    text: z
+      .string()
+      .min(1)
+      .optional()
+      .meta({
+        description:
+          "A plan that is no file there; it is checked as one. What reaches beyond its tree " +
+          "(`isolation: audit`, `env`, `writable`, `allow_home`, hosts) needs the scope admin. " +
+          "`isolation: audit` and `allow_home` need plans:unconfined as well, also in a file of the " +
+          "team.",
+      }),
+    file: planFile.optional().meta({
+      description: "What `text` would be called: .yaml, .json or .md. Default plan.yaml.",
+    }),
+    base: z
+      .string({ error: GIT_REF.words })
+      .max(GIT_REF.longest, { error: GIT_REF.words })
+      .regex(GIT_REF.pattern, { error: GIT_REF.words })
+      .optional()
+      .meta({
+        description: "A branch, a tag or a commit to begin from, instead of the plan's `base`.",
+      }),
+    repository,
+    only: portIds.optional().meta({ description: "Only these ports and what they need." }),
+    from: portIds.optional().meta({
+      description: "These ports and what needs them; what they need is taken as done at the base.",
+    }),
+    dry_run: z
+      .boolean()
+      .optional()
+      .meta({ description: "Begins nothing; says what would be done." }),
+  })
+  .superRefine(({ plan, text, file }, context) => {
+    if ((plan === undefined) === (text === undefined)) {
+      context.addIssue({
+        code: "custom",
+        path: ["plan"],
+        message: "either `plan` or `text` is needed, and not both",
+      });
+    }
+    if (file !== undefined && text === undefined) {
+      context.addIssue({
+        code: "custom",
+        path: ["file"],
+        message: "is the name of a `text`, and there is none",
+      });
+    }
+  });
+
+export const RunHeaders = z.looseObject({
+  "idempotency-key": idempotencyKey.optional().meta({
+    description:
+      "Holds as long as the run is kept, per caller: the same body gives the same run, another " +
+      "body is 422.",
+  }),
+});
+
+export const RunsQuery = z.object({
+  plan: planName.optional(),
+  status: z.enum(PLAN_RUN_STATUSES).optional(),
+  limit: z.coerce.number().int().min(1).max(200).optional(),
+  cursor: z.string().max(100).optional(),
+});
+
+export const RunMergeBody = z
+  .object({
+    into: z.string().min(1).max(250).optional().meta({
+      description:
+        "A branch. Default: the plan's base, else the branch that the repository stands at.",
+    }),
+  })
+  .nullish();
+
+export const RunExtendBody = z.object({ tokens: manyTokens });
+
+export const RunCleanBody = z
+  .object({
+    run: runId.optional().meta({ description: "This run alone, however old." }),
+    older_than_ms: z
+      .int()
+      .min(0)
+      .optional()
+      .meta({ description: "Ended longer ago. Default 7 days." }),
+    force: z
+      .boolean()
+      .optional()
+      .meta({ description: "What is on no branch, or in no commit, goes too." }),
+    dry_run: z
+      .boolean()
+      .optional()
+      .meta({ description: "Removes nothing; says what would be done." }),
+    after: z.int().min(0).optional().meta({ description: "`next` of the page before." }),
+  })
+  .nullish();
+
+export const PortRetryBody = z
+  .object({
+    hint: z
+      .string()
+      .trim()
+      .min(1)
+      .max(MAX_NOTE)
+      .optional()
+      .meta({ description: "Told to the next try." }),
+    tries: z.int().min(0).max(20).optional().meta({ description: "Tries more. Default 1." }),
+    by: z.enum(["pair", "orchestrator"]).optional().meta({
+      description:
+        "Who makes them: the pair (default), or the plan's orchestrator, who has the port from then on.",
+    }),
+    tokens: manyTokens.optional().meta({ description: "On top of its bound." }),
+    time_ms: z
+      .int()
+      .min(1)
+      .max(604_800_000)
+      .optional()
+      .meta({ description: "Milliseconds on top of its time." }),
+    grant: z
+      .object({ path: z.string().min(1).max(1_024), wants: access })
+      .optional()
+      .meta({ description: "A path that it may use beside the plan." }),
+  })
+  .nullish();
+
+export const PortSayBody = z.object({
+  to: z.enum(["implementer", "tester"]),
+  text: z.string().meta({ description: "At most 8,000 characters." }),
+});
+
+// --- answers: runs
+
+const tokens = z.int();
+const member = z.enum(MEMBERS);
+
+const ReportJson = z.object({
+  commit: z.string().optional(),
+  branch: z.string().optional().meta({ description: "In the user's repository." }),
+  kept: z.array(z.string()),
+  missing: z.array(z.object({ port: z.string(), because: BecauseJson })),
+  integration: z
+    .object({
+      passed: z.boolean(),
+      exit_code: z.int().nullable(),
+      output: z.string(),
+      blamed: z.array(z.string()).optional(),
+    })
+    .optional(),
+  conflicts: z.array(
+    z.object({ path: z.string(), ports: z.array(z.string()), solved_by: z.string().optional() }),
+  ),
+  shared: z
+    .array(z.object({ path: z.string(), ports: z.array(z.string()), applied: z.boolean() }))
+    .optional()
+    .meta({
+      description:
+        "Changes of build files of the root, lock files and migrations that ports asked the " +
+        "orchestrator for; applied: they are in the result.",
+    }),
+});
+
+const runFields = {
+  id: z.string(),
+  plan: z.string(),
+  status: z.enum(PLAN_RUN_STATUSES),
+  phase: z.enum(RUN_PHASES),
+  because: BecauseJson.nullable(),
+  repository: z.string(),
+  base_commit: z.string(),
+  start_commit: z
+    .string()
+    .nullable()
+    .meta({ description: "What ports start from: the base with the contracts." }),
+  isolation: z.string().nullable().meta({
+    description:
+      "How workers are kept apart: bubblewrap, namespaces, other-user or audit (not at all).",
+  }),
+  promises: z
+    .object({
+      network: z.enum(["enforced", "not"]),
+      user: z.int(),
+      is_other_user: z.boolean(),
+      files: z.enum(["enforced", "by-modes", "not"]),
+    })
+    .nullable()
+    .meta({
+      description:
+        "What holds for processes of workers on its machine, as a trial process showed: a network of " +
+        "their own, another user than dure's, files kept from them (by-modes: beside their copies as " +
+        "the modes of the machine say).",
+    }),
+  mode: ModeJson.nullable(),
+  report: ReportJson.nullable(),
+  tokens_in: tokens,
+  tokens_out: tokens,
+  tokens_most: tokens.nullable(),
+  started_by: z.string(),
+  created_at: time,
+  updated_at: time,
+  finished_at: time.nullable(),
+  cleaned_at: time
+    .nullable()
+    .meta({ description: "Its files and refs were removed: only its history is left." }),
+};
+
+export const RunJson = z
+  .object(runFields)
+  .meta({ id: "Run", description: "One execution of a plan." });
+export type RunJson = z.output<typeof RunJson>;
+
+const ListedRunJson = z.object({
+  ...runFields,
+  counts: z.partialRecord(z.enum(PORT_STATUSES), z.int()).meta({
+    description: "Ports by status; a status without one is absent.",
+  }),
+});
+export type ListedRunJson = z.output<typeof ListedRunJson>;
+
+export const RunsAnswer = pageOf(ListedRunJson);
+
+const OrderAnswer = z.object({ carried_out: z.boolean(), run: RunJson });
+export type OrderAnswer = z.output<typeof OrderAnswer>;
+/** How an order to a run is answered. */
+export const ORDERED = {
+  200: OrderAnswer.meta({ description: "It is done." }),
+  202: OrderAnswer.meta({
+    description: "It is stored; the run's leader does it as soon as it can.",
+  }),
+};
+
+export const MergeAnswer = z.object({
+  kind: z.enum(["merged", "fast-forward", "already"]),
+  target: z.string().meta({ description: "The branch." }),
+  commit: z.string().meta({ description: "Where the branch stands now." }),
+  updated: z
+    .string()
+    .nullable()
+    .meta({ description: "The working tree whose files were updated." }),
+});
+
+const CleanedJson = z.object({
+  run: z.string(),
+  plan: z.string(),
+  outcome: z.enum(["cleaned", "kept"]),
+  because: BecauseJson.optional().meta({ description: "Why it was kept." }),
+});
+export const CleanAnswer = z.object({
+  items: z.array(CleanedJson),
+  next: z
+    .int()
+    .nullable()
+    .meta({ description: "Where the next page begins; null: this was the last one." }),
+});
+export type CleanAnswer = z.output<typeof CleanAnswer>;
+
+export const RunStream = {
+  description:
+    "SSE. First `event: run` with the whole run, then its events (`data:` is the envelope of " +
+    "/v1/events) until run.end. With Last-Event-ID only what came behind it; `event: reset` says " +
+    "that older events are gone.",
+  content: { "text/event-stream": { schema: z.string() } },
+};
+export const RunIsRead = z.null().meta({ description: "It has ended, and all was read." });
+
+const change = z.object({ path: z.string(), kind: z.enum(["new", "modified", "deleted"]) });
+
+export const DiffJson = z.object({
+  changes: z.array(change),
+  patch: z.string(),
+  is_cut: z.boolean().meta({ description: "The patch was longer than is shown." }),
+});
+export type DiffJson = z.output<typeof DiffJson>;
+
+// --- answers: steps
+
+const NodeJson = z
+  .object({
+    id: z.string(),
+    parent: z.string().nullable(),
+    root: z.string(),
+    path: z.array(z.string()),
+    depth: z.int(),
+  })
+  .meta({
+    id: "RunNode",
+    description:
+      "A place in the run tree: the build (depth 0), its operator (1), the workers under it (2).",
+  });
+
+const FeedbackJson = z
+  .looseObject({
+    success: z.boolean(),
+    failed_tests: z.array(
+      z.object({
+        name: z.string(),
+        expected: z.string().optional(),
+        actual: z.string().optional(),
+        stack_trace: z.string().optional(),
+        suggested_fix: z.string().optional(),
+        file: z.string().optional(),
+        line: z.int().optional(),
+      }),
+    ),
+    suggestions: z.array(z.string()),
+    metrics: z.object({
+      total: z.int(),
+      passed: z.int(),
+      failed: z.int(),
+      duration_ms: z.number(),
+      coverage: z.number().optional().meta({ description: "Covered part of the lines, 0 to 1." }),
+    }),
+  })
+  .meta({
+    id: "TestFeedback",
+    description: "What tests said; at most 30 failed tests, `metrics.failed` counts all.",
+  });
+
+const StepOutputJson = z
+  .looseObject({
+    status: z.enum(WORKER_STATUSES).optional(),
+    summary: z.string().optional(),
+    claimed_files: z.array(z.string()).optional(),
+    failed_files: z
+      .array(z.string())
+      .optional()
+      .meta({ description: "Claimed and not changed; not of a program, which claims nothing." }),
+    unclaimed_files: z
+      .array(z.string())
+      .optional()
+      .meta({ description: "Changed and not claimed; not of a program." }),
+    error: BecauseJson.optional(),
+    commit: z.string().optional(),
+    changes: z.array(change.extend({ bytes: z.int().optional() })).optional(),
+    violations: z.array(z.object({ path: z.string(), because: z.string() })).optional(),
+    feedback: FeedbackJson.optional(),
+    framework: z.string().optional(),
+    exit_code: z.int().nullish(),
+    because: z.string().optional(),
+    output: z.string().optional(),
+  })
+  .meta({
+    description:
+      "What came of it; which members are there depends on its kind. Of a worker: from status to " +
+      "violations. Of the acceptance: from feedback to output.",
+  });
+
+const StepJson = z
+  .object({
+    id: z.int(),
+    node: NodeJson,
+    port: z.string(),
+    try: z.int().meta({ description: "1-based over all tries of the port; 0 before the first." }),
+    kind: z.enum(STEP_KINDS),
+    member: member.nullable(),
+    worker: z.string().nullable(),
+    status: z.enum(["running", "stopped", "done"]).meta({
+      description:
+        "stopped: its port failed or was cancelled meanwhile; a later try begins it again.",
+    }),
+    starts: z.int().meta({ description: "More than 1 after a crash." }),
+    progress: z.number().meta({ description: "0 to 1." }),
+    task: z.string(),
+    tokens_in: tokens,
+    tokens_out: tokens,
+    output: StepOutputJson.nullable(),
+    log: z.string().meta({ description: "The end of what was printed and said." }),
+    started_at: time,
+    seen_at: time.meta({ description: "When it last gave a sign." }),
+    stalled: z.boolean().meta({ description: "A worker that works gave no sign for 10 s." }),
+    finished_at: time.nullable(),
+  })
+  .meta({ id: "PlanStep" });
+
+// --- answers: ports
+
+const PortJson = z.object({
+  ...portDefinitionFields,
+  status: z.enum(PORT_STATUSES),
+  because: BecauseJson.nullable(),
+  attempt: z.int().meta({ description: "Starts by the scheduler, those after a crash included." }),
+  tries_made: z.int().meta({ description: "Tries that were begun." }),
+  tries_pair: z.int().meta({ description: "Tries that its pair may make." }),
+  tries_orchestrator: z
+    .int()
+    .meta({ description: "Tries that the orchestrator may make after that." }),
+  spent_ms: z.number(),
+  time_ms: z.number().meta({ description: "Of all its tries together." }),
+  tokens_in: tokens,
+  tokens_out: tokens,
+  tokens_most: tokens.nullable(),
+  hint: z.string().nullable().meta({ description: "What a person said for the next try." }),
+  grants: z.array(z.object({ path: z.string(), wants: access, by: z.string() })),
+  start_commit: z.string().nullable(),
+  result_commit: z.string().nullable(),
+  started_at: time.nullable(),
+  finished_at: time.nullable(),
+});
+
+export const RunDetailJson = z
+  .object({
+    ...runFields,
+    definition: PlanDefinitionJson.meta({
+      description: "The plan as it was read when the run began.",
+    }),
+    ports: z.array(PortJson),
+    orchestrator: z.array(StepJson).meta({ description: "Steps of no port: contracts and merge." }),
+  })
+  .meta({ id: "RunDetail" });
+export type RunDetailJson = z.output<typeof RunDetailJson>;
+
+const ChannelJson = z
+  .object({ id: z.string(), a: member, b: member, status: z.enum(["active", "closed"]) })
+  .meta({
+    id: "DirectChannel",
+    description: "The way between the two members of a port's pair; it closes with the port.",
+  });
+
+const LoopJson = z
+  .object({
+    id: z.string(),
+    tries: z.int().meta({ description: "All that were begun." }),
+    max_tries: z.int().meta({ description: "Of the pair and the orchestrator together." }),
+    status: z.enum(["running", "success", "failed", "escalated"]),
+    rounds: z.array(
+      z.object({
+        try: z.int(),
+        by: member.nullable(),
+        status: z
+          .enum(WORKER_STATUSES)
+          .nullable()
+          .meta({ description: "What the worker reported; null while it works." }),
+        feedback: FeedbackJson.nullable().meta({
+          description: "What the newest test, check or merge of the try said.",
+        }),
+      }),
+    ),
+  })
+  .meta({ id: "FeedbackLoop", description: "The tries of a port as one record." });
+
+const ChannelMessageJson = z.object({
+  id: z.int(),
+  from: z.enum(CHANNEL_SPEAKERS),
+  to: z.enum(CHANNEL_SPEAKERS),
+  type: z.enum(CHANNEL_MESSAGE_TYPES),
+  payload: z.unknown(),
+  reply_to: z.int().nullable(),
+  created_at: time,
+  delivered_at: time.nullable(),
+  processed_at: time.nullable(),
+});
+
+const ViolationJson = z.object({
+  port: z.string(),
+  try: z.int(),
+  member,
+  path: z.string(),
+  wanted: z.enum(["read", "write"]),
+  because: z.string(),
+  detail: z.string().nullable(),
+  found: z.enum(["request", "commit"]).meta({
+    description:
+      "request: refused before it happened; commit: found when the worker's work was taken.",
+  }),
+  at: time,
+});
+
+export const PortDetailJson = z
+  .object({
+    ...PortJson.shape,
+    channel: ChannelJson,
+    loop: LoopJson,
+    steps: z.array(StepJson),
+    messages: z.array(ChannelMessageJson),
+    violations: z.array(ViolationJson),
+  })
+  .meta({
+    id: "PortDetail",
+    description: "One port of a run with its steps, the pair's messages and what was refused.",
+  });
+export type PortDetailJson = z.output<typeof PortDetailJson>;
+
+export const ManifestJson = z.looseObject({
+  blocks: z.array(
+    z.looseObject({
+      code: z.string().optional(),
+      name: z.string(),
+      path: z.string().optional(),
+      form: z.string().optional(),
+      tokens: z.number(),
+    }),
+  ),
+  total: z.number(),
+  full_context: z
+    .number()
+    .meta({ description: "Tokens of what an agent without a scope would have got." }),
+  saved: z.number().meta({ description: "Share that was saved, 0 to 1." }),
+});
+export type ManifestJson = z.output<typeof ManifestJson>;
+
+export const PortSaidAnswer = z
+  .object({ id: z.int() })
+  .meta({ description: "Stored in the pair's channel." });
+
+// --- in TypeScript's spelling
+
+/** One execution of a plan. Times are milliseconds since the epoch. */
+export type PlanRun = FromWire<RunJson>;
+export type ListedRun = FromWire<ListedRunJson>;
+export type RunDetail = FromWire<RunDetailJson>;
+/** Outcome of a run; without a commit nothing was kept. */
+export type RunReport = NonNullable<PlanRun["report"]>;
+/** A port of a run: what it is to do, and how it stands. */
+export type PlanPort = FromWire<z.output<typeof PortJson>>;
+export type PortDetail = FromWire<PortDetailJson>;
+/** A path that was allowed to a port in addition to the plan. */
+export type PathGrant = PlanPort["grants"][number];
+/** One step of a try. */
+export type PlanStep = FromWire<z.output<typeof StepJson>>;
+/** Of a step that has ended; which members are there depends on its kind. */
+export type StepOutput = FromWire<z.output<typeof StepOutputJson>>;
+/** What tests said. Source: docs/spec/plans §4. */
+export type TestFeedback = FromWire<z.output<typeof FeedbackJson>>;
+/** The way between the two members of a port's pair. */
+export type DirectChannel = FromWire<z.output<typeof ChannelJson>>;
+/** The tries of a port as one record. */
+export type FeedbackLoop = FromWire<z.output<typeof LoopJson>>;
+/** A word between the members of a pair, or of the operator. */
+export type ChannelMessage = FromWire<z.output<typeof ChannelMessageJson>>;
+/** What a worker wanted and may not. */
+export type PlanViolation = FromWire<z.output<typeof ViolationJson>>;
+/** What the prompt of a step was made of. */
+export type ContextManifest = FromWire<ManifestJson>;
+export type TreeDiff = FromWire<DiffJson>;
+export type MergeOutcome = FromWire<z.output<typeof MergeAnswer>>;
+export type RunCleaned = FromWire<z.output<typeof CleanedJson>>;
+export type RunsCleaned = FromWire<CleanAnswer>;
+/** `carriedOut: false`: it is stored, and the run's leader does it as soon as it can. */
+export type RunOrdered = FromWire<OrderAnswer>;
+
+type RunAsked = FromWire<z.input<typeof RunBody>>;
+/** What of a plan runs, where, and from what. */
+export type RunChoice = Pick<RunAsked, "base" | "repository" | "only" | "from">;
+/** A plan of the team by its name or file, or the text of one that is no file there. */
+export type PlanSource =
+  | Required<Pick<RunAsked, "plan">>
+  | Required<Pick<RunAsked, "file" | "text">>;
+export type RunRequest = PlanSource & RunChoice;
+export type RunsFilter = Asked<z.output<typeof RunsQuery>>;
+export type CleanRequest = FromWire<NonNullable<z.input<typeof RunCleanBody>>>;
+export type RetryRequest = FromWire<NonNullable<z.input<typeof PortRetryBody>>>;
+export type PortWords = FromWire<z.input<typeof PortSayBody>>;
