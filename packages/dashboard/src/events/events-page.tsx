@@ -215,11 +215,7 @@ function Stopped({ problem }: { problem: DureError }): ReactNode {
   );
 }
 
-function Connection({
-  state,
-}: {
-  state: "connecting" | "connected" | "reconnecting" | "stopped";
-}): ReactNode {
+function Connection({ state }: { state: LogView["connection"] }): ReactNode {
   const text = useText();
   return (
     <span className="events-connection" data-state={state} role="status">

@@ -19,6 +19,7 @@ import {
   type PlanFile,
   type PlanSource,
   type PlanView,
+  type RunChoice,
   type RunMode,
 } from "dure/client";
 import { useEffect, useId, useState, type FormEvent, type ReactNode } from "react";
@@ -32,7 +33,7 @@ import "../panel/panel.css";
 import "./plans.css";
 import { textOf } from "./kept-text.ts";
 import { PlanProblems } from "./plan-problems.tsx";
-import { readChoice, readStart, type StartChoice, type StartSearch } from "./run-filters.ts";
+import { readChoice, readStart, type StartSearch } from "./run-filters.ts";
 import { useBefore, usePlanFiles } from "./use-plans.ts";
 
 /** What a plan would do, before anything is done; and the button that begins it. */
@@ -209,7 +210,7 @@ function Shown({
 }: {
   view: PlanView;
   source: PlanSource;
-  choice: StartChoice;
+  choice: RunChoice;
   isStale: boolean;
 }): ReactNode {
   const words = useText().plans.before;
@@ -236,7 +237,7 @@ function Shown({
   );
 }
 
-function PlanFacts({ view, choice }: { view: PlanView; choice: StartChoice }): ReactNode {
+function PlanFacts({ view, choice }: { view: PlanView; choice: RunChoice }): ReactNode {
   const text = useText();
   const words = text.plans.before;
   const repository: readonly (readonly [string, ReactNode])[] =
@@ -296,7 +297,7 @@ function Start({
   isStale,
 }: {
   source: PlanSource;
-  choice: StartChoice;
+  choice: RunChoice;
   isStale: boolean;
 }): ReactNode {
   const text = useText();

@@ -10,7 +10,7 @@ import {
 } from "@tabler/icons-react";
 import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import type { PlanProblem } from "dure/client";
+import type { PlanFile, PlanProblem } from "dure/client";
 import { useRef, useState, type FormEvent, type ReactNode, type RefObject } from "react";
 import { useParts } from "../app-parts.tsx";
 import { Problem } from "../problem.tsx";
@@ -25,12 +25,8 @@ import { useMayRun } from "./use-plans.ts";
 const MAX_GOAL = 8_000;
 
 /** What was found in a text, and the text that it was found in. */
-interface Checked {
-  readonly file: string;
+interface Checked extends Pick<PlanFile, "file" | "problems" | "problemCount"> {
   readonly text: string;
-  /** At most 50; `problemCount` counts all. */
-  readonly problems: readonly PlanProblem[];
-  readonly problemCount: number;
 }
 
 /**

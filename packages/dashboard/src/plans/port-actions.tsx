@@ -1,7 +1,13 @@
 import { Button, NativeSelect, Textarea, TextInput } from "@mantine/core";
 import { IconMessage2, IconPlayerSkipForward, IconRefresh } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { MAX_NOTE, type PortDetail, type RetryRequest, type RunDetail } from "dure/client";
+import {
+  MAX_NOTE,
+  type PortDetail,
+  type PortWords,
+  type RetryRequest,
+  type RunDetail,
+} from "dure/client";
 import { useState, type FormEvent, type KeyboardEvent, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { Problem } from "../problem.tsx";
@@ -217,7 +223,7 @@ function Say({
   const words = useText().plans.port;
   const { client } = useParts();
   const queries = useQueryClient();
-  const [to, setTo] = useState<"implementer" | "tester">("implementer");
+  const [to, setTo] = useState<PortWords["to"]>("implementer");
   const [said, setSaid] = useState("");
   const say = useMutation({
     mutationFn: () => client.plans.say(run, port.id, { to, text: said.trim() }),

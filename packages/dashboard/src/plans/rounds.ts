@@ -1,5 +1,6 @@
 import {
   isObject,
+  STEP_KINDS,
   type PairMember,
   type PlanStep,
   type StepOutput,
@@ -20,19 +21,6 @@ export interface TryRound {
   readonly outcome: RoundOutcome;
 }
 
-const ORDER = [
-  "contracts",
-  "setup",
-  "implement",
-  "test",
-  "accept",
-  "check",
-  "module",
-  "merge",
-  "shared",
-  "integrate",
-];
-
 /**
  * Steps of a port as tries, newest first; what was done before the first try stands apart. Pure.
  */
@@ -41,7 +29,8 @@ export function roundsOf(
   isPortRunning: boolean,
 ): { readonly before: readonly PlanStep[]; readonly rounds: readonly TryRound[] } {
   const inOrder = steps.toSorted(
-    (a, b) => a.try - b.try || ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind) || a.id - b.id,
+    (a, b) =>
+      a.try - b.try || STEP_KINDS.indexOf(a.kind) - STEP_KINDS.indexOf(b.kind) || a.id - b.id,
   );
   const numbers = [
     ...new Set(inOrder.filter((step) => step.try > 0).map((step) => step.try)),

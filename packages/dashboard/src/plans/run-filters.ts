@@ -1,5 +1,5 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { PLAN_RUN_STATUSES, type PlanRunStatus } from "dure/client";
+import { PLAN_RUN_STATUSES, type PlanRunStatus, type RunChoice } from "dure/client";
 
 /** What is shown, and how. It stands in the address, so that a reload and a link show the same. */
 export interface RunFilters {
@@ -31,17 +31,6 @@ export function readRunLooks(search: Record<string, unknown>): RunLooks {
   return { ...(view && { view }), ...(tab && tab !== "tries" && { tab }) };
 }
 
-/** What of a plan is to run, and where. */
-export interface StartChoice {
-  /** These ports and what they need. */
-  readonly only?: readonly string[];
-  /** These ports and what needs them. */
-  readonly from?: readonly string[];
-  /** Another repository, and another branch, tag or commit, than the plan says. */
-  readonly repository?: string;
-  readonly base?: string;
-}
-
 /** A choice as it stands in the address. */
 export interface StartSearch {
   /** `a,b`; `only` goes before `from`. */
@@ -71,7 +60,7 @@ export function readStart({
 }
 
 /** The choice of an address. Pure. */
-export function readChoice({ only, from, repository, base }: StartSearch): StartChoice {
+export function readChoice({ only, from, repository, base }: StartSearch): RunChoice {
   return {
     ...(only !== undefined && { only: only.split(",") }),
     ...(from !== undefined && { from: from.split(",") }),

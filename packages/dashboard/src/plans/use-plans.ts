@@ -15,18 +15,18 @@ import {
   type ListedRun,
   type PlanSource,
   type PlatformEvent,
+  type RunChoice,
   type RunCleaned,
   type RunDetail,
   type PlanRunStatus,
 } from "dure/client";
 import { useEffect, useState } from "react";
 import { useParts } from "../app-parts.tsx";
-import type { StartChoice } from "./run-filters.ts";
 import { signOf, signsAfter, younger, type Sign, type Signs } from "./signs.ts";
 
 export const PLAN_KEYS = {
   files: ["plans", "files"],
-  before: (plan: PlanSource, choice: StartChoice) => ["plans", "before", plan, choice],
+  before: (plan: PlanSource, choice: RunChoice) => ["plans", "before", plan, choice],
   cleanable: (which: CleanRequest) => ["plans", "cleanable", which],
   lists: ["plans", "runs"],
   run: (id: string) => ["plans", "run", id],
@@ -53,7 +53,7 @@ export function usePlanFiles() {
 }
 
 /** What would be done; nothing is begun. */
-export function useBefore(plan: PlanSource | undefined, choice: StartChoice) {
+export function useBefore(plan: PlanSource | undefined, choice: RunChoice) {
   const { client } = useParts();
   return useQuery({
     queryKey: PLAN_KEYS.before(plan ?? { plan: "" }, choice),

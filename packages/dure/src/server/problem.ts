@@ -167,7 +167,10 @@ export function statusOf(error: DureError): number {
 /**
  * What is sent for an error. An internal error says nothing of its inside unless `showInternals`.
  */
-export function problemOf(error: DureError, options: { showInternals?: boolean } = {}): ProblemJson {
+export function problemOf(
+  error: DureError,
+  options: { showInternals?: boolean } = {},
+): ProblemJson {
   const status = statusOf(error);
   const { errors, ...facts } = error.details ?? {};
   const hidden = status === 500 && options.showInternals !== true;

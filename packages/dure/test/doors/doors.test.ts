@@ -48,6 +48,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
     "RoomsClient",
     "SOURCE_KINDS",
     "STALLED_AFTER_MS",
+    "STEP_KINDS",
     "TURN_EVENT_TYPES",
     "TurnStream",
     "codeOf",

@@ -11,13 +11,7 @@ import type { AccessRequest } from "../workers/worker.ts";
 import { CHANNEL_TOPIC, messageEvent, wordsIn } from "./channel.ts";
 import { grantable } from "./grants.ts";
 import { hashHookToken } from "./hook-token.ts";
-import {
-  ASKED_OPERATOR,
-  isGranted,
-  KNOWN_PATH,
-  NO_PATH,
-  pathQuestion,
-} from "./path-requests.ts";
+import { ASKED_OPERATOR, isGranted, KNOWN_PATH, NO_PATH, pathQuestion } from "./path-requests.ts";
 import { emit } from "./records.ts";
 import type { PathGrant } from "../../wire/runs.ts";
 import { takeSharedRequest } from "./shared-requests.ts";

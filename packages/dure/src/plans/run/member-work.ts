@@ -15,13 +15,7 @@ import { followWorker, type Violation, type WorkerEnd } from "./follow-worker.ts
 import { grantable, grantGlobs } from "./grants.ts";
 import type { PortWork, Try } from "./pair-parts.ts";
 import { operatorWords, PairTalk, partnerOf } from "./pair-talk.ts";
-import {
-  ASKED_OPERATOR,
-  isGranted,
-  KNOWN_PATH,
-  NO_PATH,
-  pathQuestion,
-} from "./path-requests.ts";
+import { ASKED_OPERATOR, isGranted, KNOWN_PATH, NO_PATH, pathQuestion } from "./path-requests.ts";
 import { PortFailure, tokensExhausted } from "./port-failure.ts";
 import type { MemberOutput } from "./port-steps.ts";
 import type { PlanStep } from "./run.ts";
