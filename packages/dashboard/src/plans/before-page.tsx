@@ -244,7 +244,7 @@ function PlanFacts({ view, choice }: { view: PlanView; choice: RunChoice }): Rea
     choice.repository === undefined
       ? []
       : [[words.repository, <code key="repository">{choice.repository}</code>]];
-  const networks = (view.network ?? []).map(({ of, policy, hosts }) => {
+  const networks = view.network.map(({ of, policy, hosts }) => {
     const allowed = words.policies[policy];
     const named = hosts.length === 0 ? allowed : `${allowed}: ${hosts.join(", ")}`;
     return [words.networkOf(of), named] as const;

@@ -208,6 +208,7 @@ export const FILES: readonly PlanFile[] = [
 export const VIEW: PlanView = {
   ...DEFINITION,
   file: "login.yaml",
+  network: [],
   ports: PORTS.map(([id, title, role, dependsOn, goal]) => ({
     id,
     title,

@@ -120,7 +120,7 @@ function printView(view: PlanView, output: Output): void {
     return `${role} ${kind}${program}${asked}`;
   });
   output.line(`workers: ${workers.join(", ")}`);
-  for (const { of, policy, hosts } of view.network ?? []) {
+  for (const { of, policy, hosts } of view.network) {
     output.line(`network of ${of}: ${policy}${hosts.length > 0 ? ` (${hosts.join(", ")})` : ""}`);
   }
   if (view.isolationWanted === "audit") {

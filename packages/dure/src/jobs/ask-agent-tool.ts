@@ -46,6 +46,13 @@ const input = z.object({
   idempotencyKey: z.string().min(1).max(150).optional(),
 });
 
+/** A request of which no job came. */
+interface AskRefused {
+  readonly status: "forbidden" | "error";
+  readonly code: string;
+  readonly hint: string;
+}
+
 /** Codes of a request that the team does not allow. */
 const FORBIDDEN = new Set(["JOB_NOT_ALLOWED"]);
 
@@ -72,7 +79,7 @@ export function askAgentTool(
       { idempotencyKey, ...request },
       { key, session, turn },
       { signal },
-    ): Promise<AskResult> => {
+    ): Promise<AskResult | AskRefused> => {
       try {
         return await jobs.ask(
           {

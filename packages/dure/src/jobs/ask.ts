@@ -1,3 +1,4 @@
+import type { JobAnswer } from "../wire/jobs.ts";
 import { DureError } from "../kernel/errors.ts";
 import { isAllowed, type AskRules } from "./allowlist.ts";
 import type { ExchangeAgent } from "./exchange.ts";
@@ -7,7 +8,6 @@ import type { JobLimits } from "./limits.ts";
 import { parsePayload, type JobPayload } from "./payloads.ts";
 import { quotedPayload } from "./turn-message.ts";
 import type { JobIntent } from "../kernel/jobs.ts";
-import type { GivenAnswer } from "../wire/jobs.ts";
 
 /** A request of one agent to another. */
 export interface AskRequest {
@@ -34,30 +34,12 @@ export interface AskRequest {
   readonly tenant?: string | undefined;
 }
 
-/** What an agent that asks is told. `accepted`: the request did not wait. */
-export type AskResult =
-  /** The exchange has ended; `reply` is its answer, `by` the agent whose words they are. */
-  | {
-      readonly status: "ok";
-      readonly reply: string;
-      /** Absent: there is no answer. */
-      readonly how?: GivenAnswer["how"] | undefined;
-      /** Null: the whole exchange, or nothing. */
-      readonly by: string | null;
-      readonly jobId: string;
-    }
-  | { readonly status: "accepted"; readonly jobId: string }
-  /**
-   * It goes on, or has ended and was asked for again too late: the place of origin is told the
-   * result.
-   */
-  | { readonly status: "timeout"; readonly jobId: string }
-  | {
-      readonly status: "forbidden" | "error";
-      readonly code: string;
-      readonly hint: string;
-      readonly jobId?: string;
-    };
+/**
+ * What came of a request. `ok`: the exchange has ended; `reply` is its answer, `by` the agent whose words they are.
+ * `accepted`: the request did not wait. `timeout`: it goes on, or has ended and was asked for again
+ * too late; the place of origin is told the result.
+ */
+export type AskResult = JobAnswer;
 
 /** What a request comes to, apart from who is asked. */
 export interface ReadRequest {

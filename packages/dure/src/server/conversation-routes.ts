@@ -6,7 +6,7 @@ import type { AcceptOptions, SessionDetail, SessionSummary, TurnRequest } from "
 import { DureError } from "../kernel/errors.ts";
 import type { JsonObject } from "../kernel/json.ts";
 import type { Done } from "../kernel/turn-events.ts";
-import { fromWire, toWire, onWire } from "../kernel/wire.ts";
+import { fromWire, onWire } from "../kernel/wire.ts";
 import { boundsOf, type ServerBounds } from "./bounds.ts";
 import { given } from "./given.ts";
 import { callerOf } from "./guard.ts";
@@ -279,9 +279,9 @@ function debugSession(app: RouteApp, parts: ServerParts): void {
         });
       }
       assertMayFollow(request.principal!, request.params.session_id);
-      return toWire(
-        await conversations.debug(request.params.session_id, { caller: viewerOf(request) }),
-      ) as z.output<typeof DebugAnswer>;
+      const { session_id } = request.params;
+      const debug = await conversations.debug(session_id, { caller: viewerOf(request) });
+      return onWire<z.output<typeof DebugAnswer>>(debug);
     },
   );
 }

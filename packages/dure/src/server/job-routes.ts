@@ -19,7 +19,7 @@ import type { RouteApp, ServerParts } from "./server.ts";
 import { eventFrame, frame } from "./sse.ts";
 import { answerWithStream, writeFrames } from "./stream-answer.ts";
 import { viewerOf, viewOf } from "./tenants.ts";
-import { onWire, toWire } from "../kernel/wire.ts";
+import { onWire } from "../kernel/wire.ts";
 import {
   AskAccepted,
   AskAnswer,
@@ -117,7 +117,7 @@ function askAgent(app: RouteApp, parts: JobRouteParts): void {
     async (request, reply) => {
       const { wait_sec } = request.body;
       const ask = askOf(request);
-      const { jobId } = (await jobs.ask({ ...ask, waitSec: 0 })) as { jobId: string };
+      const { jobId } = await jobs.ask({ ...ask, waitSec: 0 });
       await deedIsDone(request, parts, jobId); // however long the answer takes
 
       const gone = closedSignal(reply.raw);
@@ -127,9 +127,9 @@ function askAgent(app: RouteApp, parts: JobRouteParts): void {
           ? { status: "accepted", jobId }
           : await waitFor(jobs, { ...ask, waitSec: wait_sec }, jobId, signals);
       if (gone.aborted) return reply.hijack(); // the caller has left; the job goes on
-      return result.status === "accepted" || result.status === "timeout"
-        ? reply.code(202).send({ status: result.status, job_id: jobId })
-        : reply.code(200).send(toWire(result) as z.infer<typeof AskAnswer>);
+      return result.status === "ok" || result.status === "error"
+        ? reply.code(200).send(onWire<z.output<typeof AskAnswer>>(result))
+        : reply.code(202).send(onWire<z.output<typeof AskAccepted>>(result));
     },
   );
 }
