@@ -17,6 +17,7 @@ import type {
   EscalationAnswered,
   EscalationsFilter,
 } from "../wire/escalations.ts";
+import type { LoginLink } from "../wire/login.ts";
 import type { AuditEntry, AuditFilter, Costs, Me } from "../wire/platform.ts";
 import type {
   CompletedEntry,
@@ -321,7 +322,7 @@ export class DureClient {
       method: "POST",
       ...pass(options),
     });
-    return ((await readJson(answer)) as { path: string }).path;
+    return ((await readJson(answer)) as LoginLink).path;
   }
 
   async logout(options: CallOptions = {}): Promise<void> {

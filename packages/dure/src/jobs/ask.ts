@@ -35,9 +35,9 @@ export interface AskRequest {
 }
 
 /**
- * What came of a request. `ok`: the exchange has ended; `reply` is its answer, `by` the agent whose words they are.
- * `accepted`: the request did not wait. `timeout`: it goes on, or has ended and was asked for again
- * too late; the place of origin is told the result.
+ * What came of a request. `ok`: the exchange has ended; `reply` is its answer, `by` the agent whose
+ * words they are. `accepted`: the request did not wait. `timeout`: it goes on, or has ended and was
+ * asked for again too late; the place of origin is told the result.
  */
 export type AskResult = JobAnswer;
 

@@ -48,7 +48,7 @@ test("a question is answered in one turn, and the caller gets the answer", async
     by: "eden",
     jobId: expect.stringMatching(/^job_/),
   });
-  const job = await team.jobs.get(answer.jobId!);
+  const job = await team.jobs.get(answer.jobId);
   expect(job).toMatchObject({
     status: "COMPLETED",
     outcome: "max_turns",
@@ -86,7 +86,7 @@ test("a collaboration goes back and forth, each agent in a session of its own, u
     maxTurns: 6,
   });
 
-  const job = await team.jobs.get(answer.jobId!);
+  const job = await team.jobs.get(answer.jobId);
   expect(job).toMatchObject({ status: "COMPLETED", outcome: "max_turns", turnsDone: 6 });
   expect(job.turns.map(({ speaker }) => speaker)).toEqual([
     "eden",
@@ -128,7 +128,7 @@ test("waitSec 0 returns at once, and a caller that waited too short finds the re
 
   expect([accepted.status, timeout.status]).toEqual(["accepted", "timeout"]);
   for (const { jobId } of [accepted, timeout]) {
-    await expectSoon(async () => (await team.jobs.get(jobId!)).status).toBe("COMPLETED");
+    await expectSoon(async () => (await team.jobs.get(jobId)).status).toBe("COMPLETED");
   }
 });
 
@@ -146,7 +146,7 @@ test("a caller that comes when no other has waited for a while gets its answer t
       message: `What is ${n}?`,
       waitSec: 0,
     });
-    await expectSoon(async () => (await team.jobs.get(jobId!)).status).toBe("COMPLETED");
+    await expectSoon(async () => (await team.jobs.get(jobId)).status).toBe("COMPLETED");
     expect(
       await team.jobs.ask({
         requester: "ruda",
@@ -197,7 +197,7 @@ test.each([
       maxTurns: 4,
     });
 
-    const job = await team.jobs.get(answer.jobId!);
+    const job = await team.jobs.get(answer.jobId);
     expect(job).toMatchObject({ outcome, status, turnsDone: turns });
     expect(job.turns).toHaveLength(turns);
     expect(answer.status).toBe(status === "COMPLETED" ? "ok" : "error");
@@ -270,7 +270,7 @@ test.each([
     });
 
     expect(answer).toMatchObject({ status: "error", code: "MODEL_TIMEOUT" });
-    expect(await team.jobs.get(answer.jobId!)).toMatchObject({
+    expect(await team.jobs.get(answer.jobId)).toMatchObject({
       status: "FAILED",
       outcome: "agent_error",
       turnsDone: 0,
@@ -312,7 +312,7 @@ test("end_conversation ends the exchange with the turn that called it, and is se
   const done = await team.engine.turn({ session: "s1", service: "eden", message: "hello" }).done;
 
   expect(answer).toMatchObject({ status: "ok", reply: "We are done; the module is split in two." });
-  expect(await team.jobs.get(answer.jobId!)).toMatchObject({
+  expect(await team.jobs.get(answer.jobId)).toMatchObject({
     outcome: "explicit_skip",
     turnsDone: 1,
   });
@@ -370,7 +370,7 @@ test("the work of one root may not use more than its budget", async () => {
   });
 
   expect(answer).toMatchObject({ status: "error", code: "JOB_BUDGET" });
-  expect(await team.jobs.get(answer.jobId!)).toMatchObject({
+  expect(await team.jobs.get(answer.jobId)).toMatchObject({
     status: "FAILED",
     outcome: "budget",
     turnsDone: 1,
@@ -442,7 +442,7 @@ test("an error that passes is tried again in the same turn, with pauses; the tur
   });
 
   expect(answer).toMatchObject({ status: "ok" });
-  expect((await team.jobs.get(answer.jobId!)).turns).toMatchObject([{ attempts: 3 }]);
+  expect((await team.jobs.get(answer.jobId)).turns).toMatchObject([{ attempts: 3 }]);
   expect(waits).toEqual([1_600, 3_200]);
   expect(calls).toBe(3);
 });
@@ -547,7 +547,7 @@ test("a session stands for the agent that answers in it", async () => {
     message: "How long does it take?",
   });
 
-  expect(await team.jobs.get(answer.jobId!)).toMatchObject({ target: "eden", status: "COMPLETED" });
+  expect(await team.jobs.get(answer.jobId)).toMatchObject({ target: "eden", status: "COMPLETED" });
 });
 
 test("a conversation is given, or that of the same pair, work and topic, or new", async () => {
@@ -565,7 +565,7 @@ test("a conversation is given, or that of the same pair, work and topic, or new"
       origin: { session: "work-1" },
       ...request,
     });
-    return (await team.jobs.get(jobId!)).conversationId;
+    return (await team.jobs.get(jobId)).conversationId;
   };
 
   const first = await conversationOf({});
@@ -656,12 +656,12 @@ test("a request and a person's words are told whole, up to what is allowed; what
   await expectSoon(() => team.asked["eden"]?.length).toBe(1);
   const words = ["y".repeat(16_384), "z".repeat(4_096)];
 
-  for (const text of words) await team.jobs.speak(jobId!, text, { by: "mina" });
-  const more = await team.jobs.speak(jobId!, "And this.", { by: "mina" }).catch(codeOf);
+  for (const text of words) await team.jobs.speak(jobId, text, { by: "mina" });
+  const more = await team.jobs.speak(jobId, "And this.", { by: "mina" }).catch(codeOf);
   gate.resolve();
 
   expect(more).toBe("JOB_WORDS_FULL");
-  await expectSoon(async () => (await team.jobs.get(jobId!)).status).toBe("COMPLETED");
+  await expectSoon(async () => (await team.jobs.get(jobId)).status).toBe("COMPLETED");
   expect(JSON.stringify(team.asked["eden"]![0]!.messages)).toContain(message);
   for (const text of words) {
     expect(JSON.stringify(team.asked["ruda"]![0]!.messages)).toContain(text);
@@ -686,16 +686,16 @@ test("one turn is told twenty texts; more is refused until it has begun, and the
   });
   await expectSoon(() => begun).toBe(1);
 
-  for (let n = 1; n <= 20; n++) await team.jobs.speak(jobId!, `Words ${n}.`, { by: "mina" });
-  const more = await team.jobs.speak(jobId!, "Words 21.", { by: "mina" }).catch(codeOf);
+  for (let n = 1; n <= 20; n++) await team.jobs.speak(jobId, `Words ${n}.`, { by: "mina" });
+  const more = await team.jobs.speak(jobId, "Words 21.", { by: "mina" }).catch(codeOf);
   gates[0]!.resolve();
   await expectSoon(() => begun).toBe(2);
-  await team.jobs.speak(jobId!, "Words 22.", { by: "mina" });
+  await team.jobs.speak(jobId, "Words 22.", { by: "mina" });
   for (const gate of gates) gate.resolve();
 
   expect(more).toBe("JOB_WORDS_FULL");
-  await expectSoon(async () => (await team.jobs.get(jobId!)).status).toBe("COMPLETED");
-  expect((await team.jobs.get(jobId!)).words.map(({ turn }) => turn)).toEqual([
+  await expectSoon(async () => (await team.jobs.get(jobId)).status).toBe("COMPLETED");
+  expect((await team.jobs.get(jobId)).words.map(({ turn }) => turn)).toEqual([
     ...Array<number>(20).fill(2),
     3,
   ]);
@@ -716,8 +716,8 @@ test("a notice is read once, and its answer is not waited for", async () => {
   });
 
   expect(answer.status).toBe("accepted");
-  await expectSoon(async () => (await team.jobs.get(answer.jobId!)).status).toBe("COMPLETED");
-  expect(await team.jobs.get(answer.jobId!)).toMatchObject({
+  await expectSoon(async () => (await team.jobs.get(answer.jobId)).status).toBe("COMPLETED");
+  expect(await team.jobs.get(answer.jobId)).toMatchObject({
     intent: "notification",
     maxTurns: 0,
     turnsDone: 1,
@@ -947,7 +947,7 @@ test("a cancelled job takes its three-deep tree with it, cuts the running calls,
   await expectSoon(() => team.asked["dami"]?.length, { timeout: 10_000 }).toBe(1);
 
   const startedAt = performance.now();
-  const cancelled = await team.jobs.cancel(jobId!, { by: "mina" });
+  const cancelled = await team.jobs.cancel(jobId, { by: "mina" });
   await expectSoon(() => cut).toEqual(["dami"]);
   const took = performance.now() - startedAt;
 
@@ -961,7 +961,7 @@ test("a cancelled job takes its three-deep tree with it, cuts the running calls,
   await expectSoon(async () =>
     team.database.query({ text: "select id from dure.turns where status <> 'done'" }),
   ).toEqual([]);
-  expect(await team.jobs.cancel(jobId!)).toMatchObject({ status: "CANCELLED" });
+  expect(await team.jobs.cancel(jobId)).toMatchObject({ status: "CANCELLED" });
   await expectSoon(() => team.jobs.running).toBe(0);
 });
 
@@ -977,7 +977,7 @@ test("what has ended can neither be cancelled nor spoken into; unknown and forei
     message: "How long?",
     tenant: "t1",
   });
-  const id = jobId!;
+  const id = jobId;
 
   expect(await team.jobs.cancel(id, { tenant: "t1" }).catch(codeOf)).toBe("JOB_TRANSITION");
   expect(await team.jobs.speak(id, "Stop!", { tenant: "t1", by: "mina" }).catch(codeOf)).toBe(
@@ -1023,14 +1023,14 @@ test("no other tenant cancels or speaks into a job that runs, or adds work to it
         message: "And this?",
         waitSec: 0,
         tenant,
-        origin: { session: sessionOf(jobId!, "ruda") },
+        origin: { session: sessionOf(jobId, "ruda") },
       })
       .then(({ jobId: id }) => id, codeOf);
 
-  expect(await store.cancel(jobId!, "t2", "mallory")).toBeNull();
+  expect(await store.cancel(jobId, "t2", "mallory")).toBeNull();
   expect(
     await store.speak(
-      jobId!,
+      jobId,
       "t2",
       { author: "mallory", text: "Stop!" },
       { count: 20, bytes: 1_000 },
@@ -1038,8 +1038,8 @@ test("no other tenant cancels or speaks into a job that runs, or adds work to it
   ).toBeNull();
   expect(await addTo("t2")).toBe("JOB_UNKNOWN");
 
-  expect((await team.jobs.get(jobId!, { tenant: "t1" })).status).toMatch(/PENDING|RUNNING/);
-  expect((await team.jobs.get(jobId!, { tenant: "t1" })).words).toEqual([]);
+  expect((await team.jobs.get(jobId, { tenant: "t1" })).status).toMatch(/PENDING|RUNNING/);
+  expect((await team.jobs.get(jobId, { tenant: "t1" })).words).toEqual([]);
   expect(await addTo("t1")).toMatch(/^job_/);
 });
 
@@ -1059,7 +1059,7 @@ test("one turn is told so many bytes of persons, and no more", async () => {
     signal: new AbortController().signal,
   });
   const speak = (text: string) =>
-    store.speak(jobId!, "", { author: "mina", text }, { count: 20, bytes: 10 });
+    store.speak(jobId, "", { author: "mina", text }, { count: 20, bytes: 10 });
 
   expect(await speak("가나다")).toMatch(/PENDING|RUNNING/); // nine bytes
   expect(await speak("ab")).toBe("full");
@@ -1103,11 +1103,11 @@ test("a person's words reach the next turn, before what the other agent said, an
   });
   await expectSoon(() => team.asked["eden"]?.length).toBe(1);
 
-  await team.jobs.speak(jobId!, "Measure it on the old machine.", { by: "mina" });
+  await team.jobs.speak(jobId, "Measure it on the old machine.", { by: "mina" });
   gate.resolve();
 
-  await expectSoon(async () => (await team.jobs.get(jobId!)).status).toBe("COMPLETED");
-  const job = await team.jobs.get(jobId!);
+  await expectSoon(async () => (await team.jobs.get(jobId)).status).toBe("COMPLETED");
+  const job = await team.jobs.get(jobId);
   expect(job).toMatchObject({
     turnsDone: 2,
     maxTurns: 2,
@@ -1135,8 +1135,8 @@ test("a job that failed is tried again as another one behind its finished turns,
   broken = false;
 
   const [again, twice] = await Promise.all([
-    team.jobs.retry(failed.jobId!),
-    team.jobs.retry(failed.jobId!),
+    team.jobs.retry(failed.jobId),
+    team.jobs.retry(failed.jobId),
   ]);
 
   expect(twice.jobId).toBe(again.jobId);
@@ -1144,11 +1144,11 @@ test("a job that failed is tried again as another one behind its finished turns,
   const job = await team.jobs.get(again.jobId);
   expect(job).toMatchObject({ retryOf: failed.jobId, turnsDone: 4, outcome: "max_turns" });
   expect(job.turns[0]).toMatchObject({
-    text: (await team.jobs.get(failed.jobId!)).turns[0]!.text,
+    text: (await team.jobs.get(failed.jobId)).turns[0]!.text,
     tokensOut: 0,
   });
   expect(team.asked["eden"]).toHaveLength(2);
-  expect(await team.jobs.get(failed.jobId!)).toMatchObject({ status: "FAILED" });
+  expect(await team.jobs.get(failed.jobId)).toMatchObject({ status: "FAILED" });
 });
 
 test("what a person said into a failed turn is heard when the job is tried again, and not twice", async () => {
@@ -1173,13 +1173,13 @@ test("what a person said into a failed turn is heard when the job is tried again
   });
   for (const [index, text] of ["On the new machine.", "On the old machine."].entries()) {
     await expectSoon(() => begun).toBe(index + 1);
-    await team.jobs.speak(jobId!, text, { by: "mina" });
+    await team.jobs.speak(jobId, text, { by: "mina" });
     gates[index]!.resolve();
   }
-  await expectSoon(async () => (await team.jobs.get(jobId!)).status).toBe("FAILED");
+  await expectSoon(async () => (await team.jobs.get(jobId)).status).toBe("FAILED");
   broken = false;
 
-  const again = await team.jobs.retry(jobId!);
+  const again = await team.jobs.retry(jobId);
 
   await expectSoon(async () => (await team.jobs.get(again.jobId)).status).toBe("COMPLETED");
   expect((await team.jobs.get(again.jobId)).words).toMatchObject([
@@ -1277,11 +1277,11 @@ const waitingJob = async (
   target = "eden",
 ): Promise<{ id: string; question: string }> => {
   const { jobId } = await team.jobs.ask({ requester: "ruda", agent: target, message, waitSec: 0 });
-  await expectSoon(async () => (await team.jobs.get(jobId!)).waiting).toBe("person");
+  await expectSoon(async () => (await team.jobs.get(jobId)).waiting).toBe("person");
   const {
     items: [question],
-  } = await team.inbox.list({ tenant: "", status: "open", session: sessionOf(jobId!, target) });
-  return { id: jobId!, question: question!.id };
+  } = await team.inbox.list({ tenant: "", status: "open", session: sessionOf(jobId, target) });
+  return { id: jobId, question: question!.id };
 };
 
 const MINA = { tenant: "", name: "mina" };
@@ -1369,7 +1369,7 @@ test.each([
     ).toEqual(Array.from({ length: waits }, () => ({ job: jobId })));
     gate.resolve();
 
-    for (const id of [jobId!, other.jobId!]) {
+    for (const id of [jobId, other.jobId]) {
       await expectSoon(async () => (await team.jobs.get(id)).status).toBe("COMPLETED");
     }
     expect(done).toEqual(["prod"]);
@@ -1428,7 +1428,7 @@ test("a conversation turn of a job that is over is stopped before it asks anybod
   const { jobId } = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "How long?" });
 
   const done = await team.engine.turn({
-    session: sessionOf(jobId!, "eden"),
+    session: sessionOf(jobId, "eden"),
     service: "eden",
     message: "Deploy it.",
   }).done;
@@ -1456,7 +1456,7 @@ test("who was answered waits for a permit as well: nothing is done before there 
     message: "And something else?",
     waitSec: 0,
   });
-  await expectSoon(async () => (await team.jobs.get(other.jobId!)).status).toBe("RUNNING");
+  await expectSoon(async () => (await team.jobs.get(other.jobId)).status).toBe("RUNNING");
 
   for (const { question } of [first, second]) {
     await team.inbox.answer(question, { value: "approve" }, MINA);
@@ -1599,15 +1599,15 @@ test.each([
     message: "Let's discuss: deploying it",
     waitSec: 0,
   });
-  await expectSoon(async () => (await team.jobs.get(jobId!)).waiting).toBe("person");
+  await expectSoon(async () => (await team.jobs.get(jobId)).waiting).toBe("person");
   const {
     items: [question],
   } = await team.inbox.list({ tenant: "", status: "open" });
 
   await team.inbox.answer(question!.id, { value: "approve" }, MINA);
 
-  await expectSoon(async () => (await team.jobs.get(jobId!)).status).toBe("COMPLETED");
-  expect(await team.jobs.get(jobId!)).toMatchObject({ outcome: "explicit_skip", turnsDone: 1 });
+  await expectSoon(async () => (await team.jobs.get(jobId)).status).toBe("COMPLETED");
+  expect(await team.jobs.get(jobId)).toMatchObject({ outcome: "explicit_skip", turnsDone: 1 });
   expect(done).toEqual(["prod"]);
 });
 
@@ -1640,7 +1640,7 @@ test(
             message: `What is number ${n}?`,
             waitSec: 0,
           })
-        ).jobId!,
+        ).jobId,
       );
     }
 
@@ -1671,7 +1671,7 @@ test("who gets no permit in time is blocked; one that was resumed waits for its 
     message: "How long?",
     waitSec: 0,
   });
-  await expectSoon(async () => (await team.jobs.get(running.jobId!)).status).toBe("RUNNING");
+  await expectSoon(async () => (await team.jobs.get(running.jobId)).status).toBe("RUNNING");
   const resumed = await team.jobs.ask({
     requester: "ruda",
     agent: "eden",
@@ -1700,14 +1700,14 @@ test("who gets no permit in time is blocked; one that was resumed waits for its 
     code: "JOB_BLOCKED",
     hint: "eden was busy with other exchanges (1 at once) for 1 s.",
   });
-  expect(await team.jobs.get(blocked.jobId!)).toMatchObject({
+  expect(await team.jobs.get(blocked.jobId)).toMatchObject({
     status: "FAILED",
     outcome: "blocked",
     startedAt: null,
     turnsDone: 0,
   });
-  expect(await team.jobs.get(running.jobId!)).toMatchObject({ status: "RUNNING" });
-  expect(await team.jobs.get(resumed.jobId!)).toMatchObject({ status: "PENDING" });
+  expect(await team.jobs.get(running.jobId)).toMatchObject({ status: "RUNNING" });
+  expect(await team.jobs.get(resumed.jobId)).toMatchObject({ status: "PENDING" });
 });
 
 test("who waits because the process has no room is not said to wait for its agent", async () => {
@@ -1724,7 +1724,7 @@ test("who waits because the process has no room is not said to wait for its agen
     message: "How long?",
     waitSec: 0,
   });
-  await expectSoon(async () => (await team.jobs.get(first.jobId!)).status).toBe("RUNNING");
+  await expectSoon(async () => (await team.jobs.get(first.jobId)).status).toBe("RUNNING");
   const second = await team.jobs.ask({
     requester: "ruda",
     agent: "seum",
@@ -1733,10 +1733,10 @@ test("who waits because the process has no room is not said to wait for its agen
   });
 
   await looksLater(team, 2_000);
-  expect(await team.jobs.get(second.jobId!)).toMatchObject({ status: "PENDING" });
+  expect(await team.jobs.get(second.jobId)).toMatchObject({ status: "PENDING" });
   gate.resolve("It takes eleven minutes on this machine.");
 
-  await expectSoon(async () => (await team.jobs.get(second.jobId!)).status).toBe("COMPLETED");
+  await expectSoon(async () => (await team.jobs.get(second.jobId)).status).toBe("COMPLETED");
 });
 
 // --- telling
@@ -1780,7 +1780,7 @@ test("the place of origin is told once, unless the caller has the result or the 
 
   await expectSoon(() => told.length, { timeout: 20_000 }).toBe(2);
   for (const { jobId } of [answered, skipped, nowhere]) {
-    await expectSoon(async () => (await team.jobs.get(jobId!)).status).toBe("COMPLETED");
+    await expectSoon(async () => (await team.jobs.get(jobId)).status).toBe("COMPLETED");
   }
   expect(told.toSorted((a, b) => (a.jobId < b.jobId ? -1 : 1))).toMatchObject([
     {
@@ -2050,7 +2050,7 @@ test("a result that was told in a turn that failed goes on to where the exchange
     requester: "ruda",
     reply: "It is port 4600, as always.",
   });
-  expect(await team.jobs.get(jobId!)).toMatchObject({ status: "FAILED", turnsDone: 2 });
+  expect(await team.jobs.get(jobId)).toMatchObject({ status: "FAILED", turnsDone: 2 });
 });
 
 test("a job that ends at the moment in which its caller's time is over is not told beside the answer", async () => {
@@ -2103,9 +2103,9 @@ test("a turn tells five results of background work, the same when asked again; t
       waitSec: 20,
     });
     await Promise.all([
-      team.jobs.keepNote(jobId!, "s1"),
-      team.jobs.keepNote(jobId!, "s1"),
-      team.jobs.keepNote(jobId!, "gone"),
+      team.jobs.keepNote(jobId, "s1"),
+      team.jobs.keepNote(jobId, "s1"),
+      team.jobs.keepNote(jobId, "gone"),
     ]);
   }
   const told = async (turn: string): Promise<readonly string[]> =>
@@ -2173,7 +2173,7 @@ test("a stream shows the job, each turn once, then its end; and all of it again 
 
   const read = async (after?: string): Promise<string[]> => {
     const seen: string[] = [];
-    for await (const frame of team.jobs.stream(jobId!, {
+    for await (const frame of team.jobs.stream(jobId, {
       after,
       signal: AbortSignal.timeout(20_000),
     })) {

@@ -92,14 +92,14 @@ test("a person's words are told in the turn that they reach, and put off a natur
   const request = { ...REQUEST, maxTurns: 1, key: "k" };
 
   const { jobId } = await jobs.ask({ ...request, waitSec: 0 });
-  await jobs.speak(jobId!, "Sessions first.", { by: "mina" });
+  await jobs.speak(jobId, "Sessions first.", { by: "mina" });
   gate.resolve("The module holds sessions and passwords together.");
   await jobs.ask(request);
 
   expect(heard).toEqual([
     expect.stringMatching(/A person, mina.*before everything else.*Sessions first\./s),
   ]);
-  expect(await jobs.get(jobId!)).toMatchObject({
+  expect(await jobs.get(jobId)).toMatchObject({
     status: "COMPLETED",
     turnsDone: 2,
     maxTurns: 2,
@@ -113,12 +113,12 @@ test("in memory one turn is told twenty texts, and more is refused", async () =>
   });
   const { jobId } = await jobs.ask({ ...REQUEST, waitSec: 0 });
 
-  for (let n = 1; n <= 20; n++) await jobs.speak(jobId!, `Words ${n}.`, { by: "mina" });
+  for (let n = 1; n <= 20; n++) await jobs.speak(jobId, `Words ${n}.`, { by: "mina" });
 
-  await expect(jobs.speak(jobId!, "Words 21.", { by: "mina" })).rejects.toMatchObject({
+  await expect(jobs.speak(jobId, "Words 21.", { by: "mina" })).rejects.toMatchObject({
     code: "JOB_WORDS_FULL",
   });
-  await jobs.cancel(jobId!);
+  await jobs.cancel(jobId);
 });
 
 test.each([
@@ -166,7 +166,7 @@ test("in memory an abort or a cancel ends the exchange as cancelled", async () =
   const jobs = new MemoryJobs({ agents: { ruda: chatty, eden: silent } });
   const { jobId } = await jobs.ask({ ...REQUEST, waitSec: 0 });
 
-  expect(await jobs.cancel(jobId!)).toMatchObject({ status: "CANCELLED", outcome: "cancelled" });
+  expect(await jobs.cancel(jobId)).toMatchObject({ status: "CANCELLED", outcome: "cancelled" });
   expect(
     await exchangeInMemory(REQUEST, {
       agents: { ruda: chatty, eden: silent },

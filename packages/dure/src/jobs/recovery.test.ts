@@ -140,7 +140,7 @@ test("neither a jump of the clock nor a long night makes a job late", FULL, asyn
   });
   const running = await team.jobs.ask(REQUEST);
   const waiting = await team.jobs.ask(REQUEST);
-  await expectSoon(async () => (await team.jobs.get(running.jobId!)).status).toBe("RUNNING");
+  await expectSoon(async () => (await team.jobs.get(running.jobId)).status).toBe("RUNNING");
   const runningMs = async (): Promise<number> =>
     (
       await team.database.query<{ at: number }>({
@@ -168,8 +168,8 @@ test("neither a jump of the clock nor a long night makes a job late", FULL, asyn
     expect((await runningMs()) - before).toBeLessThanOrEqual(4_000);
   }
 
-  expect((await team.jobs.get(running.jobId!)).status).toBe("RUNNING");
-  expect((await team.jobs.get(waiting.jobId!)).status).toBe("PENDING");
+  expect((await team.jobs.get(running.jobId)).status).toBe("RUNNING");
+  expect((await team.jobs.get(waiting.jobId)).status).toBe("PENDING");
 });
 
 test("a job resumed twice without progress waits until it can run alone; beside it no job begins", async () => {
@@ -195,7 +195,7 @@ test("a job resumed twice without progress waits until it can run alone; beside 
   await team.jobs.recoverDead({ id: "process_dead", because: "gone" });
   expect(await team.jobs.get(suspect)).toMatchObject({ status: "PENDING", resumeCount: 2 });
   const third = await team.jobs.ask(REQUEST);
-  await expectSoon(async () => (await team.jobs.get(third.jobId!)).status).toBe("RUNNING");
+  await expectSoon(async () => (await team.jobs.get(third.jobId)).status).toBe("RUNNING");
   expect((await team.jobs.get(suspect)).status).toBe("PENDING");
   gates.get("eden")!.resolve("It takes eleven minutes on this machine.");
 
@@ -203,9 +203,9 @@ test("a job resumed twice without progress waits until it can run alone; beside 
   const fourth = await team.jobs.ask({ ...REQUEST, agent: "dami" });
   await looksLater(team, 2_000);
   expect(team.jobs.running).toBe(1);
-  expect((await team.jobs.get(fourth.jobId!)).status).toBe("PENDING"); // not blocked: its agent is idle
+  expect((await team.jobs.get(fourth.jobId)).status).toBe("PENDING"); // not blocked: its agent is idle
   gates.get("seum")!.resolve("It takes twelve minutes on that machine.");
-  for (const id of [suspect, normal.jobId!, third.jobId!, fourth.jobId!]) {
+  for (const id of [suspect, normal.jobId, third.jobId, fourth.jobId]) {
     await expectSoon(async () => (await team.jobs.get(id)).status).toBe("COMPLETED");
   }
   expect((await team.jobs.get(suspect)).resumeCount).toBe(0);
@@ -284,7 +284,7 @@ test("a job without progress is given up although its holder lives: it is cut, a
     await team.database.query({ text: "select dure.abandon_stale_jobs(3600000) as count" }),
   ).toEqual([{ count: 1 }]);
 
-  expect(await team.jobs.get(jobId!)).toMatchObject({
+  expect(await team.jobs.get(jobId)).toMatchObject({
     status: "ABANDONED",
     outcome: "stale",
     lastError: { code: "JOB_STALE" },
@@ -342,7 +342,7 @@ test("a job that waited for a person when its process died goes on with the answ
     startTestTeam({ url: db.url, agents: { ruda: talkative, eden }, tools: () => ({ deploy }) });
   await using dead = await start();
   const { jobId } = await dead.jobs.ask(REQUEST);
-  await expectSoon(async () => (await dead.jobs.get(jobId!)).waiting).toBe("person");
+  await expectSoon(async () => (await dead.jobs.get(jobId)).waiting).toBe("person");
   await using heir = await start();
 
   // As Takeover does it.
@@ -361,8 +361,8 @@ test("a job that waited for a person when its process died goes on with the answ
   } = await heir.inbox.list({ tenant: "", status: "open" });
   await heir.inbox.answer(question!.id, { value: "approve" }, { tenant: "", name: "mina" });
 
-  await expectSoon(async () => (await heir.jobs.get(jobId!)).status).toBe("COMPLETED");
-  expect(await heir.jobs.get(jobId!)).toMatchObject({
+  await expectSoon(async () => (await heir.jobs.get(jobId)).status).toBe("COMPLETED");
+  expect(await heir.jobs.get(jobId)).toMatchObject({
     resumes: 0,
     turns: [{ text: "It is deployed to the new machine now." }],
   });
@@ -583,10 +583,10 @@ test("a process that was thought dead and comes back writes nothing into its job
   await heir.engine.store.release(old.processId);
   gate.resolve("This answer comes from the dead, and too late.");
 
-  await expectSoon(async () => (await heir.jobs.get(jobId!)).status, { timeout: 10_000 }).toBe(
+  await expectSoon(async () => (await heir.jobs.get(jobId)).status, { timeout: 10_000 }).toBe(
     "COMPLETED",
   );
-  expect((await heir.jobs.get(jobId!)).turns).toMatchObject([
+  expect((await heir.jobs.get(jobId)).turns).toMatchObject([
     { text: "It takes twelve minutes on this machine." },
   ]);
 });
@@ -867,7 +867,7 @@ test("the audit names what is stuck, orphaned, or was resumed often", async () =
   });
   await team.jobs.recovered;
   const good = await team.jobs.ask({ ...REQUEST });
-  await expectSoon(async () => (await team.jobs.get(good.jobId!)).status).toBe("RUNNING");
+  await expectSoon(async () => (await team.jobs.get(good.jobId)).status).toBe("RUNNING");
   const orphaned = await left(db, { holder: "process_unheard_of" });
   const often = await left(db, { holder: team.processId, resume_count: 3 });
   await team.database.query({ text: "update dure.job_clock set running_ms = running_ms + 700000" });
@@ -881,7 +881,7 @@ test("the audit names what is stuck, orphaned, or was resumed often", async () =
   expect(Object.fromEntries(found.map(({ jobId, why }) => [jobId, why]))).toMatchObject({
     [orphaned]: "orphaned",
     [often]: "resumed-often",
-    [good.jobId!]: "stuck",
+    [good.jobId]: "stuck",
   });
   expect(await team.jobs.audit({ tenant: "t2" })).toEqual([]);
 });
@@ -985,7 +985,7 @@ test("a purged job takes its sessions and their turns with it, and leaves everyb
 
   expect(await team.jobs.purge({ olderThan: 0 })).toBe(1);
 
-  expect(await team.jobs.get(jobId!).catch(codeOf)).toBe("JOB_UNKNOWN");
+  expect(await team.jobs.get(jobId).catch(codeOf)).toBe("JOB_UNKNOWN");
   const rows = async (table: string): Promise<unknown> =>
     (
       await team.database.query<{ n: number }>({ text: `select count(*) as n from dure.${table}` })

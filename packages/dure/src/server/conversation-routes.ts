@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
-import { z } from "zod";
+import type { z } from "zod";
 import type { AcceptOptions, SessionDetail, SessionSummary, TurnRequest } from "../engine/api.ts";
 import { DureError } from "../kernel/errors.ts";
 import type { JsonObject } from "../kernel/json.ts";

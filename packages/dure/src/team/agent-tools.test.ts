@@ -39,7 +39,7 @@ test("an agent cancels its own work by its tool, in its session's tenant alone; 
         waitSec: 0,
         tenant,
       })
-    ).jobId!;
+    ).jobId;
   const [theirs, ours] = [await ask("acme"), await ask("")];
   const say = async (agent: string, tenant: string, job: string): Promise<string> =>
     (

@@ -35,6 +35,5 @@ export const HookAccessAnswer = z.object({ granted: z.boolean(), note: z.string(
 
 /** What becomes of a report. */
 export type HookFeedbackTaken = FromWire<z.output<typeof HookFeedbackAnswer>>;
-export type HookAsked = FromWire<z.output<typeof HookAskAnswer>>;
 /** What a worker is told when it has asked for a path. */
 export type HookAccess = FromWire<z.output<typeof HookAccessAnswer>>;

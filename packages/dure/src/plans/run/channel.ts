@@ -7,7 +7,7 @@ import { isObject } from "../../kernel/json.ts";
 import { emit, type RunRecords } from "./records.ts";
 import type { NewPlatformEvent } from "../../wire/events.ts";
 import type { ChannelMessage } from "../../wire/runs.ts";
-import type { Member, ChannelMessageType, ChannelSpeaker } from "../../kernel/plans.ts";
+import type { Member, ChannelSpeaker } from "../../kernel/plans.ts";
 
 /** Wakes processes that wait for messages in a run. */
 export const CHANNEL_TOPIC = "plan-channel";
