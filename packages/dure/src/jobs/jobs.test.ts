@@ -1854,7 +1854,7 @@ test("caller and place are told the result that was finished, not the politeness
     { status: "ok", how: "message", ...said },
   ]);
   expect(told.toSorted((a, b) => (a.target < b.target ? -1 : 1))).toMatchObject([finished, said]);
-  expect(await team.jobs.get(answers[0]!.jobId!)).toMatchObject({
+  expect(await team.jobs.get(answers[0]!.jobId)).toMatchObject({
     status: "COMPLETED",
     outcome: "explicit_skip",
     answer: { how: "finish", by: "eden", text: "Eleven minutes." },
