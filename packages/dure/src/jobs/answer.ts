@@ -1,4 +1,9 @@
-import { isAcknowledgement, isBlank, similarity } from "../engine/turn/conclusion.ts";
+import {
+  isAcknowledgement,
+  isBlank,
+  isOneQuestion,
+  similarity,
+} from "../engine/turn/conclusion.ts";
 import type { GivenAnswer, JobTurn } from "../wire/jobs.ts";
 
 /** Bytes of an answer. A longer exchange is cut in each of its turns alike. */
@@ -50,17 +55,12 @@ export function decideAnswer({ target, turns, finished, nameOf }: AnswerFacts): 
  * only ask back, and the speaker has not said it before.
  */
 function isAnswer(words: Words, said: readonly Words[]): boolean {
-  if (isAcknowledgement(words.text) || isOnlyQuestion(words.text)) return false;
+  if (isAcknowledgement(words.text) || isOneQuestion(words.text)) return false;
   const before = said.slice(0, said.indexOf(words));
   const answered = before.at(-1)?.text;
   if (answered !== undefined && isAcknowledgement(answered)) return false;
   const own = before.filter(({ speaker }) => speaker === words.speaker);
   return own.every(({ text }) => similarity(text, words.text) < REPETITION);
-}
-
-/** One sentence that asks. */
-function isOnlyQuestion(text: string): boolean {
-  return /^[^.!?。！？\n]*[?？]$/u.test(text.trim());
 }
 
 function wholeOf(said: readonly Words[], nameOf: AnswerFacts["nameOf"]): string {

@@ -25,17 +25,19 @@ export interface BackgroundFacts {
   readonly primary?: { readonly agent: string; readonly answer?: string | undefined } | undefined;
   /** The message asks this of the agent. */
   readonly request?: { readonly from: string } | undefined;
+  /** The message reminds of this: the request in its own words. */
+  readonly remindsOf?: string | undefined;
 }
 
 /** The message as the agent's session keeps it: who said it, and the words. Pure. */
 export function messageFor(
-  facts: Pick<BackgroundFacts, "message" | "directory">,
+  facts: Pick<BackgroundFacts, "message" | "directory" | "remindsOf">,
   bytes: number,
 ): string {
-  const { message, directory } = facts;
-  const text =
-    `${message.authorName}: ` +
-    `${renderMentions(message.text, (agent) => directory.nameOf(agent))}${attachmentLines(message)}`;
+  const { message, directory, remindsOf } = facts;
+  const named = (said: string): string => renderMentions(said, (agent) => directory.nameOf(agent));
+  const reminded = remindsOf === undefined ? "" : `\n\n${named(remindsOf)}`;
+  const text = `${message.authorName}: ${named(message.text)}${attachmentLines(message)}${reminded}`;
   if (Buffer.byteLength(text) <= bytes) return text;
   const kept = Buffer.from(text)
     .subarray(0, bytes)

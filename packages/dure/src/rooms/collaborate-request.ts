@@ -72,6 +72,8 @@ export class CollaborationRequests {
 
   /** Opens a request in the thread of `where`, or in a new one. */
   async ask(tx: Transaction, asking: Asking, where: Where): Promise<CollaborateResult> {
+    const suspended = where.thread && (await this.#refuseSuspended(tx, where.thread));
+    if (suspended) return suspended;
     const parent = await this.#requestOf(tx, asking);
     const chain = chainOf(parent, asking.from);
     const stopped =
@@ -98,6 +100,18 @@ export class CollaborationRequests {
         `Handed over to ${target.displayName} (${target.id}) in “${thread.name}”.${elsewhere} ` +
         "The answer comes there; go on serving your person and do not wait.",
     };
+  }
+
+  /** No agent would hear the request there. The thread is locked from here on. */
+  async #refuseSuspended(tx: Transaction, thread: Place): Promise<Refusal | undefined> {
+    const place = await this.#setting.store.open(tx, thread.id);
+    if (place?.state !== "suspended") return undefined;
+    return refuse(
+      "THREAD_SUSPENDED",
+      `The agents wrote too fast in “${place.name}”, so it is suspended for a few minutes.`,
+      "Go on with what you have and call again later, or ask a person to lift it: " +
+        `dure rooms resume ${place.id}`,
+    );
   }
 
   /** Whether a call from this place means the place itself. */

@@ -12,6 +12,7 @@ import { refuseOffline } from "./collaborate-offline.ts";
 import { CollaborationPlaces } from "./collaborate-place.ts";
 import { CollaborationRequests } from "./collaborate-request.ts";
 import type { Directory } from "./directory.ts";
+import type { StoredMessage } from "./room-store.ts";
 import { HANDLINGS_TOPIC, type RoomsSetting, type Talk } from "./talk.ts";
 import { makeRoomsOf, tenantOfSession } from "./tenant-rooms.ts";
 import { checkText } from "./text.ts";
@@ -149,7 +150,7 @@ export class Collaboration {
   ): Promise<CollaborateResult | undefined> {
     const message = await this.#setting.store.message(result.messageId);
     if (message?.delivery === "sent") {
-      const sent: CollaborateResult = { ...result, delivery: "sent" };
+      const sent = sentResult(result, message);
       if (key !== undefined) {
         await this.#setting.database.query(UPDATE_RESULT, [key, JSON.stringify(sent)]);
       }
@@ -164,6 +165,23 @@ export class Collaboration {
     );
     return { ...refusal, escalated: true };
   }
+}
+
+/**
+ * The platform has the message. Where a guard stopped the thread just before, its target has only
+ * recorded it, and the reminder tells it the whole request. Pure.
+ */
+function sentResult(result: Accepted, message: StoredMessage): Accepted {
+  const isPaused = message.mentions.some(
+    (agent) => message.roles[agent]?.because === "place-suspended",
+  );
+  if (!isPaused) return { ...result, delivery: "sent" };
+  return {
+    ...result,
+    note:
+      `“${result.threadName}” is paused, because agents wrote too fast there. The request is told ` +
+      "again, whole, when that is over; go on serving your person and do not wait.",
+  };
 }
 
 /** The agents and the words of a call. Pure. */

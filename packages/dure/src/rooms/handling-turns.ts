@@ -110,6 +110,7 @@ export class HandlingTurns {
       rank: handling.rank ?? undefined,
       primary: await this.#primaryOf(handling, message),
       request: await this.#requestOf(handling),
+      remindsOf: message.mark === "reminder" ? await this.#wordsOf(handling) : undefined,
     };
   }
 
@@ -151,6 +152,12 @@ export class HandlingTurns {
     const { database } = this.#setting;
     const [row] = await database.query<{ from_agent: string }>(REQUEST, [request]);
     return row && { from: row.from_agent };
+  }
+
+  /** What the request said, as the agent was told it: whole. */
+  async #wordsOf({ request }: HandlingRow): Promise<string | undefined> {
+    const [row] = await this.#setting.database.query<{ text: string }>(REQUEST_WORDS, [request]);
+    return row?.text;
   }
 
   /**
@@ -269,6 +276,14 @@ const ANSWER_OF = {
     from dure.handlings h
     join dure.room_messages m on m.id = h.answer
     where h.message = $1 and h.agent = $2`,
+};
+const REQUEST_WORDS = {
+  name: "handling.request_words",
+  text: `
+    select m.text
+    from dure.requests r
+    join dure.room_messages m on m.id = r.message
+    where r.id = $1`,
 };
 const REQUEST = {
   name: "handling.request",

@@ -1,5 +1,6 @@
 import type { Transaction } from "../durable/database.ts";
 import { Looker, type LookResult } from "../durable/looker.ts";
+import { isAcknowledgement, isBlank, isOneQuestion } from "../engine/turn/conclusion.ts";
 import { enqueueNotice } from "./notices.ts";
 import { addressOf, type OpenPlace, type Place } from "./place.ts";
 import { roomReports } from "./reports.ts";
@@ -56,7 +57,8 @@ export class Requests {
   /**
    * What an agent's turn said in a thread, in the end or by a tool, has been posted. The turn that
    * a request started answers that request; any other answers the oldest request to this agent
-   * whose own turn ended without a word that was posted. Returns the closed request.
+   * whose own turn ended without words that answered it. A reply to a reminder answers that request
+   * or none, and mere politeness or one question back is no answer there. Returns the closed request.
    */
   async answeredBy(
     tx: Transaction,
@@ -64,15 +66,15 @@ export class Requests {
     answer: { agent: string; message: string },
   ): Promise<string | undefined> {
     const { store, directory, locale } = this.#setting;
-    const [said] = await tx.query<{ request: string | null }>(SAID_FOR, [answer.message]);
-    if (!said) return undefined;
+    const [said] = await tx.query<SaidFor>(SAID_FOR, [answer.message]);
+    if (!said || (said.reminded && isNoAnswer(said.text))) return undefined;
     const [closed] = await tx.query<{
       id: string;
       from_agent: string;
       to_agent: string;
       origin: Origin;
       reminders: number;
-    }>(CLOSE_ONE, [place.id, answer.agent, said.request, answer.message]);
+    }>(CLOSE_ONE, [place.id, answer.agent, said.request, answer.message, said.reminded]);
     if (!closed) return undefined;
     await store.settleEscalation(tx, `room:unanswered:${closed.id}`, closed.to_agent);
     await store.emit(tx, [
@@ -255,13 +257,25 @@ export async function withdrawRequestsIn(
   }
 }
 
+interface SaidFor {
+  readonly request: string | null;
+  readonly text: string;
+  /** The turn was started by a reminder. */
+  readonly reminded: boolean;
+}
+
+function isNoAnswer(text: string): boolean {
+  return isBlank(text) || isAcknowledgement(text) || isOneQuestion(text);
+}
+
 /** The words of a turn or of its tools, and the request that it was started for. */
 const SAID_FOR = {
   name: "request.said_for",
   text: `
-    select h.request
+    select h.request, m.text, coalesce(s.mark = 'reminder', false) as reminded
     from dure.room_messages m
     join dure.handlings h on h.turn = coalesce(m.turn, m.during)
+    left join dure.room_messages s on s.id = h.message
     where m.id = $1 and m.mark is null`,
 };
 const CLOSE_ONE = {
@@ -275,7 +289,8 @@ const CLOSE_ONE = {
         and r.state = 'open'
         and (
           r.id = $3
-          or (
+          or not $5::boolean
+          and (
             $3::text is null
             or not exists (
               select 1
@@ -290,7 +305,8 @@ const CLOSE_ONE = {
               where h.request = r.id
                 and h.agent = r.to_agent
                 and h.state = 'done'
-                and (h.answer is null or m.delivery in ('failed', 'unknown'))
+                -- one that was sent and left the request open was no answer
+                and (h.answer is null or m.delivery in ('failed', 'unknown', 'sent'))
             )
         )
       order by (r.id = $3) desc nulls last, r.created_at

@@ -3,7 +3,15 @@ import { FULL } from "../../src/kernel/test-tiers.ts";
 import { eventually } from "../until.ts";
 import { untilBlocked } from "../../src/durable/test-members.ts";
 import type { RoomChannel } from "../../src/rooms/directory.ts";
-import { collaborate, ANONYMOUS, openTypes, readyTeamOn, settled, silent } from "./helpers.ts";
+import {
+  collaborate,
+  ANONYMOUS,
+  openTypes,
+  readyTeamOn,
+  rolesOf,
+  settled,
+  silent,
+} from "./helpers.ts";
 import type { TestPlatform } from "./platform.ts";
 import { PLATFORM } from "./platforms.ts";
 import type { Behave, Name, TestTeam } from "./team.ts";
@@ -287,6 +295,100 @@ describe.each(PLATFORM.rows)(
         expect(thread!.openRequests).toBe(0);
       },
     );
+    test("into a suspended thread is refused and changes nothing; lifted, the thread takes it", async () => {
+      const platform = await makePlatform();
+      const team = await readyTeamOn(platform, { behave: { ruda: silent, eden: silent } });
+      const { threadId } = await collaborate(team, "ruda", {
+        targetAgent: "eden",
+        message: "코드 리뷰",
+      });
+      await settled(team);
+      await suspend(team, threadId);
+
+      const again = { targetAgent: "eden", message: "하나 더" };
+      const refused = await team.rooms.collaborate({ agent: "ruda" }, again);
+
+      expect(refused).toMatchObject({ ok: false, code: "THREAD_SUSPENDED", escalated: false });
+      expect(refused).toMatchObject({
+        hint: expect.stringContaining(`dure rooms resume ${threadId}`) as string,
+      });
+      expect(await requestStates(team)).toEqual(["open"]);
+      expect(await platform.shown(team, threadId)).toEqual(["루다: @이든 코드 리뷰"]);
+      expect(
+        await team.database.query({
+          text: "select cardinality(calls) as calls from dure.agent_pairs",
+        }),
+      ).toEqual([{ calls: 1 }]);
+
+      await team.rooms.resume(threadId, { tenant: "", person: "민준" });
+      expect(await collaborate(team, "ruda", again)).toMatchObject({ threadId, reused: true });
+    });
+
+    test("that its thread's suspension overtook is not called sent, and its reminder tells all of it", async () => {
+      const heard: string[] = [];
+      const platform = await makePlatform();
+      const answers = ["네, 확인했습니다.", "비밀번호를 상수 시간에 비교해 주세요."];
+      const eden: Behave = (told) =>
+        told.text.includes("부탁을 기다린 지")
+          ? (heard.push(told.text), answers.shift() ?? "더 없습니다")
+          : silent(told);
+      const team = await readyTeamOn(platform, {
+        behave: { ruda: silent, eden },
+        limits: { threadMessages: 1 },
+      });
+      const first = await collaborate(team, "ruda", { targetAgent: "eden", message: "하나" });
+      await settled(team);
+      const request = `로그인 모듈을 보아 줘. ${"비밀번호 비교가 걱정이야. ".repeat(30)}끝.`;
+
+      const second = await collaborate(team, "ruda", { targetAgent: "eden", message: request });
+
+      expect(second).toMatchObject({ threadId: first.threadId, delivery: "queued" });
+      expect(second.note).toContain("paused");
+      await settled(team);
+      expect(await rolesOf(team, second.messageId)).toMatchObject({ eden: "OBSERVER" });
+      await team.database.query(
+        {
+          text: "update dure.requests set state = 'withdrawn', next_at = null where message <> $1",
+        },
+        [second.messageId],
+      );
+
+      await makeDue(team, "eden");
+      await eventually(() => expect(heard).toHaveLength(1));
+      await settled(team);
+      expect(heard[0]).toContain(request);
+      expect(await requestStates(team)).toEqual(["withdrawn", "open"]); // it was only polite
+
+      await makeDue(team, "eden");
+      await eventually(async () =>
+        expect(await requestStates(team)).toEqual(["withdrawn", "answered"]),
+      );
+    });
+
+    test("that was answered by politeness is closed by the words that answer it", async () => {
+      const platform = await makePlatform();
+      const eden: Behave = (told) => {
+        if (told.text.includes("부탁을 기다린 지")) return "어느 모듈 말씀이신가요?";
+        return told.text.includes("로그인 모듈") ? "다 보았고 문제가 없습니다." : silent(told);
+      };
+      const team = await readyTeamOn(platform, { behave: { ruda: silent, eden } });
+      const { threadId: thread } = await collaborate(team, "ruda", {
+        targetAgent: "eden",
+        message: "코드 리뷰",
+      });
+      await settled(team);
+      await makeDue(team, "eden");
+      await eventually(async () =>
+        expect(await platform.shown(team, thread)).toContain("이든: 어느 모듈 말씀이신가요?"),
+      );
+      await settled(team);
+      expect(await requestStates(team)).toEqual(["open"]);
+
+      await platform.say(team, "@이든 로그인 모듈이야", { thread });
+
+      await eventually(async () => expect(await requestStates(team)).toEqual(["answered"]));
+    });
+
     test("is not answered by another agent who speaks in its thread", async () => {
       const platform = await makePlatform();
       const team = await readyTeamOn(platform, { behave: { ruda: silent, eden: silent } });
@@ -368,6 +470,15 @@ describe.each(PLATFORM.rows)(
 
 function allowingAll({ channels }: TestPlatform): readonly RoomChannel[] {
   return channels.map((channel) => ({ ...channel, collaborate: true }));
+}
+
+async function suspend(team: TestTeam, place: string): Promise<void> {
+  await team.database.query(
+    {
+      text: "update dure.places set state = 'suspended', suspended_until = clock_timestamp() + interval '5 minutes' where id = $1",
+    },
+    [place],
+  );
 }
 
 async function requestStates(team: TestTeam): Promise<readonly string[]> {

@@ -92,6 +92,11 @@ export function isAcknowledgement(text: string): boolean {
   return acknowledges;
 }
 
+/** One sentence, and it asks. */
+export function isOneQuestion(text: string): boolean {
+  return /^[^.!?。！？\n]*[?？]$/u.test(text.trim());
+}
+
 /** UTF-16 units; a longer text is more than an acknowledgement. */
 const LONGEST_ACKNOWLEDGEMENT = 200;
 
