@@ -63,6 +63,8 @@ export interface EngineOptions {
   readonly prompts?: PromptOverrides | undefined;
   /** Rules of attempts for the sessions that have their own; elsewhere each agent's card says. */
   readonly attemptRules?: (session: string) => AttemptRules | undefined;
+  /** What a message of a session is told besides its own background; stored with the message. */
+  readonly told?: ((session: string) => Promise<string | undefined>) | undefined;
   /** Absent: nothing is limited. */
   readonly budgets?: Budgets | undefined;
   /** Default `ko`. */
@@ -146,7 +148,15 @@ export class Engine implements Conversations {
     this.#directory = directory;
     this.#sessions = sessions;
     this.#turns = turns;
-    this.#acceptance = new TurnAcceptance({ store, clock, lease, limits, directory, turns });
+    this.#acceptance = new TurnAcceptance({
+      store,
+      clock,
+      lease,
+      limits,
+      directory,
+      turns,
+      told: options.told,
+    });
     this.#reader = new TurnReader({
       store,
       clock,

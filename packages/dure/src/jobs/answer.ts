@@ -4,6 +4,7 @@ import {
   isOneQuestion,
   similarity,
 } from "../engine/turn/conclusion.ts";
+import { cutBytes } from "../kernel/cut-bytes.ts";
 import type { GivenAnswer, JobTurn } from "../wire/jobs.ts";
 
 /** Bytes of an answer. A longer exchange is cut in each of its turns alike. */
@@ -65,15 +66,7 @@ function isAnswer(words: Words, said: readonly Words[]): boolean {
 
 function wholeOf(said: readonly Words[], nameOf: AnswerFacts["nameOf"]): string {
   const most = Math.floor(ANSWER_BYTES / said.length) - GAP.length;
-  return said.map(({ speaker, text }) => cut(`${nameOf(speaker)}: ${text}`, most)).join(GAP);
+  return said.map(({ speaker, text }) => cutBytes(`${nameOf(speaker)}: ${text}`, most)).join(GAP);
 }
 
 const GAP = "\n\n";
-
-/** At a character's border. */
-function cut(text: string, most: number): string {
-  const bytes = Buffer.from(text);
-  if (bytes.length <= most) return text;
-  const kept = bytes.subarray(0, Math.max(most - Buffer.byteLength("…"), 0)).toString("utf8");
-  return `${kept.replace(/\uFFFD+$/u, "")}…`;
-}

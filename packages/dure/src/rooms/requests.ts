@@ -1,6 +1,7 @@
 import type { Transaction } from "../durable/database.ts";
 import { Looker, type LookResult } from "../durable/looker.ts";
 import { isAcknowledgement, isBlank, isOneQuestion } from "../engine/turn/conclusion.ts";
+import { cutBytes } from "../kernel/cut-bytes.ts";
 import { enqueueNotice } from "./notices.ts";
 import { addressOf, type OpenPlace, type Place } from "./place.ts";
 import { roomReports } from "./reports.ts";
@@ -11,6 +12,8 @@ import type { GoneReason } from "../kernel/rooms.ts";
 /** How often each process looks for unanswered requests, milliseconds. */
 const LOOK_EVERY_MS = 1_000;
 const AT_ONCE = 50;
+/** Bytes of an answer in its event. */
+const EVENT_BYTES = 8_192;
 
 interface DueRequest {
   readonly id: string;
@@ -90,6 +93,7 @@ export class Requests {
           to: closed.to_agent,
           message: answer.message,
           thread: place.id,
+          text: cutBytes(said.text, EVENT_BYTES),
         },
       },
     ]);

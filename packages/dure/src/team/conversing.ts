@@ -5,6 +5,7 @@ import { jobAttemptRules } from "../jobs/endings.ts";
 import { Jobs } from "../jobs/jobs.ts";
 import type { JobLimits } from "../jobs/limits.ts";
 import type { Models } from "../models/models.ts";
+import { answersHome, renderAnswersHome } from "../rooms/answers-home.ts";
 import type { Directory } from "../rooms/directory.ts";
 import { agentTools, type AgentToolsParts } from "./agent-tools.ts";
 import type { LoadedTeam } from "./config.ts";
@@ -46,12 +47,13 @@ export async function startConversing(starting: Starting, core: Core): Promise<C
   const definitions = await define(team);
   let { models } = definitions;
   const budgets = budgetsOf(starting, core, () => models);
-  const engine = engineOf(starting, core, { definitions, budgets });
+  const directory = directoryOf(team.config, environment);
+  const nameOf = (agent: string): string => directory?.nameOf(agent) ?? agent;
+  const engine = engineOf(starting, core, { definitions, budgets, nameOf });
   const hooks = new HookDelivery({ services: definitions.services, logger, lease: lease.signal });
   outbox.handle("hook", hooks.handler);
   await events.start();
   defer("the event log", () => events.stop());
-  const directory = directoryOf(team.config, environment);
   const jobs = directory && jobsOf(starting, core, { engine, directory });
   await begin(starting, core, { jobs, engine, budgets });
   return {
@@ -111,7 +113,15 @@ function budgetsOf({ team, settings }: Starting, core: Core, models: () => Model
 function engineOf(
   { settings }: Starting,
   { database, notifications, clock, logger, lease }: Core,
-  { definitions, budgets }: { definitions: EngineDefinitions; budgets: BudgetKeeper },
+  {
+    definitions,
+    budgets,
+    nameOf,
+  }: {
+    definitions: EngineDefinitions;
+    budgets: BudgetKeeper;
+    nameOf: (agent: string) => string;
+  },
 ): Engine {
   return new Engine({
     ...definitions,
@@ -124,6 +134,7 @@ function engineOf(
     lease: lease.signal,
     proof: lease,
     attemptRules: jobAttemptRules(),
+    told: async (session) => renderAnswersHome(await answersHome(database, session), nameOf),
     locale: settings.locale,
     timeZone: settings.timeZone,
     devMode: settings.devMode,

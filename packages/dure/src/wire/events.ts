@@ -276,6 +276,8 @@ export const EVENTS = {
       to: agent,
       message: z.string(),
       thread: z.string(),
+      /** The answer, at most 8 KiB. Older releases tell none. */
+      text: z.string().optional(),
     }),
   ),
   "collaborate.failed": of(

@@ -16,6 +16,7 @@ import { silentLogger, type Logger } from "../../src/kernel/logger.ts";
 import { Models } from "../../src/models/models.ts";
 import { offlineModel, type OfflineReply } from "../../src/models/offline.ts";
 import type { ModelRequest } from "../../src/models/model.ts";
+import { answersHome, renderAnswersHome } from "../../src/rooms/answers-home.ts";
 import type { ChannelAdapter } from "../../src/rooms/channel-adapter.ts";
 import { Directory, type RoomAgent, type RoomChannel } from "../../src/rooms/directory.ts";
 import { ROOM_LIMITS, type RoomLimits } from "../../src/rooms/limits.ts";
@@ -168,6 +169,8 @@ export async function startTestTeam(options: TestTeamOptions): Promise<TestTeam>
     processId,
     lease: lease.signal,
     proof: lease,
+    told: async (session) =>
+      renderAnswersHome(await answersHome(database, session), (agent) => NAMES[agent as Name]),
     defaultLlm: { provider: "offline", model: "echo", fallbacks: [] },
   });
   takeover.onDead("turns", async (dead) => void (await engine.store.release(dead.id)));

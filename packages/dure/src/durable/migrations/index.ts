@@ -14,6 +14,7 @@ import { sql as accountReasons } from "./0012-account-reasons.ts";
 import { sql as questions } from "./0013-questions.ts";
 import { sql as release } from "./0014-release.ts";
 import { sql as jobAnswers } from "./0015-job-answers.ts";
+import { sql as answersHome } from "./0016-answers-home.ts";
 
 /** Every migration of dure's schema, in order. Append only: an applied migration never changes. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -32,4 +33,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 13, name: "questions", sql: questions },
   { id: 14, name: "release", sql: release },
   { id: 15, name: "job-answers", sql: jobAnswers },
+  { id: 16, name: "answers-home", sql: answersHome },
 ];

@@ -31,6 +31,8 @@ interface TurnAcceptanceOptions {
   readonly limits: { readonly sessionQueue: number; readonly messageBytes: number };
   readonly directory: ServiceDirectory;
   readonly turns: RunningTurns;
+  /** What a session is told besides the background of a request. */
+  readonly told?: ((session: string) => Promise<string | undefined>) | undefined;
 }
 
 /** Accepts messages: each is stored as a turn, which runs here when its session is free. */
@@ -92,6 +94,7 @@ export class TurnAcceptance {
         session,
         max_waiting: limits.sessionQueue,
         trace_parent: span.traceParent,
+        told: await this.#options.told?.(session),
       });
       return this.#begun(entry, await this.#store(entry));
     } catch (error) {
@@ -149,7 +152,12 @@ function newTurnOf(
   service: Addressee,
   request: TurnRequest,
   options: AcceptOptions,
-  given: Pick<NewTurn, "turn" | "session" | "max_waiting" | "trace_parent">,
+  {
+    told,
+    ...given
+  }: Pick<NewTurn, "turn" | "session" | "max_waiting" | "trace_parent"> & {
+    readonly told: string | undefined;
+  },
 ): NewTurn {
   const { caller = ANONYMOUS, author = "person" } = options;
   const { tenant } = caller;
@@ -167,7 +175,7 @@ function newTurnOf(
       slots: request.slots,
       confirm_id: request.confirmId,
       last_question: request.lastQuestion,
-      background: request.background,
+      background: [request.background, told].filter(Boolean).join("\n\n") || undefined,
     },
     title: titleOf(request.message),
     locale: request.locale,
