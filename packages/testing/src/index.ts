@@ -24,7 +24,8 @@ export type {
   FakeThread,
 } from "./fake-discord/fake-discord.ts";
 export type { ArmedFault, FakeFault, FaultTarget } from "./fake-discord/faults.ts";
-export type { AlterPacket, GatewayPacket } from "./fake-discord/gateway.ts";
+export type { FakeGateway } from "./fake-discord/gateway-control.ts";
+export type { AlterPacket, GatewayEnding, GatewayPacket } from "./fake-discord/gateway.ts";
 export type { FakePermission } from "./fake-discord/permissions.ts";
 export type { RateLimits } from "./fake-discord/rate-limits.ts";
 export type { LoggedRequest } from "./fake-discord/rest.ts";

@@ -46,6 +46,9 @@ export const en: AgentsText = {
     "event-left-out": ({ event }) =>
       `Discord sent something that dure does not understand (${factOf(event)}). It was left out; ` +
       "the log says more.",
+    "starts-low": ({ remaining }) =>
+      `Only ${factOf(remaining)} session starts are left for the bot today, so it rests. It ` +
+      "connects again by itself when there are more.",
     "no-server": () => "The bot is in no server. `dure doctor` gives the link that invites it.",
   },
 };

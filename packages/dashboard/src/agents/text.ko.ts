@@ -45,6 +45,8 @@ export const ko = {
       `Discord의 서버 ${factOf(servers)}에 장애가 있어요. 거기서 할 말은 장애가 끝날 때까지 기다려요.`,
     "event-left-out": ({ event }) =>
       `Discord가 보낸 것(${factOf(event)}) 하나를 이해하지 못해 건너뛰었어요. 자세한 내용은 로그에 있어요.`,
+    "starts-low": ({ remaining }) =>
+      `오늘 이 봇이 더 연결할 수 있는 횟수가 ${factOf(remaining)}번뿐이라 쉬고 있어요. 횟수가 다시 차면 스스로 연결해요.`,
     "no-server": () => "봇이 아무 서버에도 없어요. `dure doctor`가 초대 링크를 알려 줘요.",
   } as CodedWords,
 };

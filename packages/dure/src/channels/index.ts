@@ -23,6 +23,7 @@ export type { AccountState } from "../kernel/rooms.ts";
 export { ChannelError } from "../rooms/channel-adapter.ts";
 export type {
   Attachment,
+  AccountDetail,
   ChannelAccount,
   ChannelAdapter,
   ChannelFailure,

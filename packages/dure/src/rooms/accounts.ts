@@ -1,8 +1,8 @@
 import type { Database, Transaction } from "../durable/database.ts";
 import type { Leases } from "../durable/leases.ts";
 import { Looker, type LookResult } from "../durable/looker.ts";
-import { codedOf, sentenceOf, type CodedMessage } from "../kernel/coded-message.ts";
-import type { ChannelAccount, ChannelAdapter } from "./channel-adapter.ts";
+import { codedOf, sentenceOf } from "../kernel/coded-message.ts";
+import type { AccountDetail, ChannelAccount, ChannelAdapter } from "./channel-adapter.ts";
 import type { Delivery } from "./delivery.ts";
 import type { Directory } from "./directory.ts";
 import { roomReports } from "./reports.ts";
@@ -124,7 +124,7 @@ export class Accounts {
     adapter: string,
     account: ChannelAccount,
     state: AccountState,
-    detail?: string | CodedMessage,
+    detail?: AccountDetail,
   ): Promise<void> {
     const isLocal = this.#setting.adapters.get(adapter)?.isLocal === true;
     await this.#change(adapter, account, (before) => {
@@ -187,8 +187,9 @@ export class Accounts {
     const { adapter, account, before } = of;
     const detail = told === undefined ? null : sentenceOf(told);
     const reason = told === undefined ? null : codedOf(told);
-    // Since when an account is not ready counts; what is told of one that is may change.
-    if (before.state === state && (state !== "ready" || before.detail === detail)) return undefined;
+    // Of one that is not ready only what has a code is news: other reasons come with each attempt.
+    const isNews = before.detail !== detail && (state === "ready" || reason !== null);
+    if (before.state === state && !isNews) return undefined;
 
     await tx.query(CHANGE, [
       adapter,
@@ -205,26 +206,28 @@ export class Accounts {
         data: { adapter, account: account.id, from: before.state, state, detail },
       },
     ]);
-    await this.#raiseOrSettle(tx, { adapter, account }, { state, detail });
+    await this.#raiseOrSettle(tx, { adapter, account }, { state, detail: told });
     return { state, detail };
   }
 
-  /** One escalation while an account is refused. */
+  /** One escalation while an account is refused, or does not mend itself. */
   async #raiseOrSettle(
     tx: Transaction,
     { adapter, account }: { adapter: string; account: ChannelAccount },
-    { state, detail }: { state: AccountState; detail: string | null },
+    { state, detail }: AccountChange,
   ): Promise<void> {
     const { store, locale } = this.#setting;
     const subject = `room:account:${adapter}:${account.agent}`;
     if (state === "ready") await store.settleEscalation(tx, subject, account.id);
-    if (state !== "refused") return;
-    const why = detail ?? "The token is not accepted.";
+    const needsPeople = typeof detail === "object" && detail.needsPeople === true;
+    if (state !== "refused" && !needsPeople) return;
+    const why = detail === undefined ? "The token is not accepted." : sentenceOf(detail);
+    const { refused, resting } = roomReports(locale);
     await store.escalate(tx, {
       subject,
       type: "account",
-      severity: "critical",
-      ...roomReports(locale).refused(account.displayName, adapter, why),
+      severity: state === "refused" ? "critical" : "high",
+      ...(state === "refused" ? refused : resting)(account.displayName, adapter, why),
       context: { adapter, account: account.id, agent: account.agent },
     });
   }
@@ -330,7 +333,7 @@ interface AccountBefore {
 
 interface AccountChange {
   readonly state: AccountState;
-  readonly detail: string | CodedMessage | undefined;
+  readonly detail: AccountDetail | undefined;
 }
 
 export function leaseName(adapter: string, account: string): string {
@@ -457,6 +460,11 @@ const CHANGE = {
   name: "account.change",
   text: `
     update dure.accounts
-    set state = $3, detail = $4, reason = $5, changed_at = clock_timestamp()
+    set state = $3, detail = $4, reason = $5,
+      -- since when it cannot be reached counts, not since when for this reason
+      changed_at = case
+        when state = $3 and $3 <> 'ready' then changed_at
+        else clock_timestamp()
+      end
     where adapter = $1 and id = $2`,
 };

@@ -123,7 +123,7 @@ export interface ChannelPort {
   accountChanged(
     account: ChannelAccount,
     state: AccountState,
-    detail?: string | CodedMessage,
+    detail?: AccountDetail,
   ): Promise<void>;
   /**
    * After each (re)connection whose gap the platform did not fill: dure reads every allowed place
@@ -136,6 +136,12 @@ export interface ChannelPort {
     press: { value: string; person: PressingPerson; place: PlaceAddress },
   ): Promise<string>;
 }
+
+/**
+ * What an account tells of itself. `needsPeople`: it does not mend itself soon, so the operators are
+ * told.
+ */
+export type AccountDetail = string | (CodedMessage & { readonly needsPeople?: boolean });
 
 /** Who pressed a button, as far as the platform vouches for it. */
 export interface PressingPerson {

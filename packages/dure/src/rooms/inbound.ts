@@ -1,7 +1,7 @@
-import type { CodedMessage } from "../kernel/coded-message.ts";
 import { codeOf, messageOf } from "../kernel/errors.ts";
 import type { Accounts } from "./accounts.ts";
 import type {
+  AccountDetail,
   ChannelAccount,
   ChannelAdapter,
   ChannelPort,
@@ -113,7 +113,7 @@ export class Inbound implements ChannelPort {
   async accountChanged(
     account: ChannelAccount,
     state: AccountState,
-    detail?: string | CodedMessage,
+    detail?: AccountDetail,
   ): Promise<void> {
     if (account.platformId !== undefined) {
       this.#setting.directory.learnPlatformId(this.#adapter.name, account.id, account.platformId);

@@ -17,6 +17,8 @@ interface Reports {
   readonly unread: (who: string, place: string, why: string) => Report;
   readonly channelGone: (place: string) => Report;
   readonly refused: (who: string, platform: string, why: string) => Report;
+  /** It does not connect for now, so that its token is not lost. */
+  readonly resting: (who: string, platform: string, why: string) => Report;
   readonly noToken: (who: string, platform: string, waiting: number) => Report;
   readonly undelivered: (
     who: string,
@@ -78,6 +80,11 @@ const REPORTS = {
       title: `${who} (${platform}): 계정이 거부되었습니다.`,
       description: `${why}\n고친 뒤 서버를 다시 시작해 주세요. 그때까지는 다시 시도하지 않습니다. 무엇이 잘못되었는지는 \`dure doctor\`가 알려 줍니다.`,
     }),
+    resting: (who, platform) => ({
+      title: `${who} (${platform}): 오늘 더 연결할 수 있는 횟수가 거의 없어 쉬고 있어요.`,
+      description:
+        "연결이 자꾸 끊겼거나 같은 토큰을 다른 프로그램도 쓰고 있어요. 횟수를 다 쓰면 토큰이 무효가 되니, 토큰을 쓰는 곳이 더 있는지 보아 주세요. 횟수가 다시 차면 스스로 연결하고, 이 확인 요청은 저절로 닫혀요.",
+    }),
     noToken: (who, platform, waiting) => ({
       title: `${who} (${platform}): 말 ${waiting}건이 기다리는데 이 계정의 토큰이 없습니다.`,
       description: "토큰을 다시 넣고 서버를 다시 시작하면 나갑니다.",
@@ -133,6 +140,13 @@ const REPORTS = {
       description:
         `${why}\nMend it and restart the server; it is not tried again before that. \`dure ` +
         `doctor\` says what is wrong.`,
+    }),
+    resting: (who, platform) => ({
+      title: `${who} (${platform}): it may connect hardly more often today, and rests.`,
+      description:
+        "Its connection broke again and again, or another program uses the same token. With no " +
+        "start left the token becomes void: see what else uses it. The account connects by " +
+        "itself when the platform allows more, and this closes.",
     }),
     noToken: (who, platform, waiting) => ({
       title: `${who} (${platform}): ${waiting} waiting, no token for this account.`,

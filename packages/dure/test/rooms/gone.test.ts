@@ -258,6 +258,22 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     );
   });
 
+  test("a bot with hardly a session start left rests, and the operators are told once", async () => {
+    const stage = await discordPlatform();
+    stage.discord.gateway.useSessionStarts(stage.bots.eden, 960);
+    const team = await teamOn(stage);
+
+    await eventually(async () =>
+      expect(await accountStates(team)).toMatchObject({ ruda: "ready", eden: "reconnecting" }),
+    );
+    await eventually(async () => expect(await openTypes(team)).toEqual(["account"]));
+
+    expect(stage.discord.sessionsStarted(stage.bots.eden)).toBe(0);
+    expect(await reportsOf(team)).toEqual([
+      [expect.stringMatching(/이든 .*횟수가 거의 없어 쉬고 있어요/), expect.any(String)],
+    ]);
+  });
+
   test("a removed channel is closed with its threads, told once to the operators; no agent posts there", async () => {
     const { stage, team, threadId } = await threadThatWaits();
     const since = stage.discord.requests.length;

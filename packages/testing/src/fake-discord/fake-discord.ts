@@ -4,7 +4,8 @@ import type { AddressInfo } from "node:net";
 import { DureError, systemClock, type Clock } from "dure/client";
 import { Bots, type BotAccount } from "./bots.ts";
 import { Faults, type ArmedFault, type FakeFault, type FaultTarget } from "./faults.ts";
-import { Gateway, type AlterPacket } from "./gateway.ts";
+import { FakeGateway } from "./gateway-control.ts";
+import { Gateway } from "./gateway.ts";
 import { ALL_PERMISSIONS, bitsOf, USUAL_PERMISSIONS, type FakePermission } from "./permissions.ts";
 import { RateLimiter, USUAL_RATE_LIMITS, type RateLimits } from "./rate-limits.ts";
 import { Rest, type LoggedRequest } from "./rest.ts";
@@ -26,6 +27,8 @@ export interface FakeDiscordOptions {
    * How long a new session waits for its guilds, during which other events come already. Default 0.
    */
   readonly guildsAfterMs?: number;
+  /** Session starts of a bot in a window; one more resets its token. Default 1,000 in 24 h. */
+  readonly sessionStarts?: { readonly total: number; readonly perMs: number };
   /** How long a button's answer is awaited. Default 3,000, as the platform's. */
   readonly interactionWindowMs?: number;
   readonly rateLimits?: Partial<RateLimits>;
@@ -136,6 +139,8 @@ const KEPT_REQUESTS = 10_000;
 export class FakeDiscord implements AsyncDisposable {
   /** For `rest.api` of discord.js: `http://127.0.0.1:PORT/api`. */
   readonly url: string;
+  /** What can be done to the gateway itself. */
+  readonly gateway: FakeGateway;
   readonly #clock: Clock;
   readonly #server: Server;
   readonly #world: World;
@@ -167,8 +172,10 @@ export class FakeDiscord implements AsyncDisposable {
       maxConcurrency: options.maxConcurrency ?? 1,
       identifyWindowMs: options.identifyWindowMs ?? 5000,
       guildsAfterMs: options.guildsAfterMs ?? 0,
+      sessionStarts: options.sessionStarts ?? { total: 1000, perMs: 86_400_000 },
       changed: () => this.#changed(),
     });
+    this.gateway = new FakeGateway(this.#gateway, (bot) => this.#bot(bot));
     this.#rest = new Rest({
       clock,
       bots: this.#bots,
@@ -302,9 +309,7 @@ export class FakeDiscord implements AsyncDisposable {
 
   /** As if its owner had reset it: 401 over HTTP, 4004 at the gateway. */
   revokeToken(bot: FakeBot): void {
-    const account = this.#bot(bot);
-    account.token = undefined;
-    this.#gateway.revoke(account);
+    this.#gateway.revoke(this.#bot(bot));
   }
 
   removeChannel(channel: FakePlace): void {
@@ -416,27 +421,6 @@ export class FakeDiscord implements AsyncDisposable {
   /** The next event for this bot comes twice. */
   duplicateNext(bot: FakeBot): void {
     this.#gateway.duplicateNext(this.#bot(bot));
-  }
-
-  /**
-   * Hands a bot an event that did not happen, in whatever form; those of `gatewayEvents` are true
-   * ones to begin with.
-   */
-  sendGatewayEvent(bot: FakeBot, type: string, data: unknown): void {
-    this.#gateway.send(this.#bot(bot), type, data);
-  }
-
-  /** What a bot's sessions were sent, oldest first; the last 1,000 of each. */
-  gatewayEvents(bot: FakeBot): readonly { readonly type: string; readonly data: unknown }[] {
-    return this.#gateway.eventsOf(this.#bot(bot));
-  }
-
-  /**
-   * From now on every packet of the gateway leaves as this makes it: another packet, a text that
-   * may be no JSON, or undefined for none. Without an argument all is as before.
-   */
-  alterGateway(alter?: AlterPacket): void {
-    this.#gateway.alter(alter);
   }
 
   // ── Steps

@@ -38,6 +38,7 @@ const OP = {
 
 /** Source: "Opcodes and Status Codes: Gateway Close Event Codes". */
 const CLOSE = {
+  unknownError: 4000,
   unknownOpcode: 4001,
   decodeError: 4002,
   notAuthenticated: 4003,
@@ -71,6 +72,7 @@ export interface GatewayOptions {
   readonly maxConcurrency: number;
   readonly identifyWindowMs: number;
   readonly guildsAfterMs: number;
+  readonly sessionStarts: { readonly total: number; readonly perMs: number };
   readonly changed: () => void;
 }
 
@@ -87,6 +89,14 @@ const resumeForm = z.looseObject({
   session_id: z.string(),
   seq: z.number().int(),
 });
+
+/**
+ * How a connection ends early. `never`: it does not end, and nothing comes. Source of the default,
+ * 4000: "Gateway Close Event Codes".
+ */
+export type GatewayEnding =
+  | { readonly when: "before HELLO"; readonly code?: number | "never" }
+  | { readonly when: "after READY"; readonly code?: number };
 
 /** What the gateway sends. Source: "Gateway Events: Payload Structure". */
 export interface GatewayPacket {
@@ -122,6 +132,8 @@ export class Gateway {
   readonly #connections = new Set<Connection>();
   readonly #identifies = new Map<string, number[]>();
   readonly #losing = new Set<string>();
+  readonly #days = new Map<string, { endsAt: number; used: number }>();
+  readonly #endings: GatewayEnding[] = [];
   #alter: AlterPacket | undefined;
   readonly #duplicating = new Set<string>();
 
@@ -159,19 +171,36 @@ export class Gateway {
     this.#options.changed();
   }
 
+  /** Source: "Gateway: Session Start Limit Object". */
   sessionStarts(bot: BotAccount): {
     total: number;
     remaining: number;
     reset_after: number;
     max_concurrency: number;
   } {
-    const used = this.#identifies.get(bot.user.id)?.length ?? 0;
+    const { clock, sessionStarts, maxConcurrency } = this.#options;
+    const day = this.#dayOf(bot);
     return {
-      total: 1000,
-      remaining: Math.max(0, 1000 - used),
-      reset_after: 86_400_000,
-      max_concurrency: this.#options.maxConcurrency,
+      total: sessionStarts.total,
+      remaining: Math.max(0, sessionStarts.total - day.used),
+      reset_after: Math.max(0, day.endsAt - clock.now()),
+      max_concurrency: maxConcurrency,
     };
+  }
+
+  /** Uses up session starts of a bot, as another program with its token does. */
+  useSessionStarts(bot: BotAccount, count: number): void {
+    this.#dayOf(bot).used += count;
+  }
+
+  /** The next connections end in this way; the one that was armed first is first. */
+  endNext(how: GatewayEnding, times: number): void {
+    this.#endings.push(...Array.from({ length: times }, () => how));
+  }
+
+  /** How a connection that has come this far ends; undefined: it goes on. */
+  endingAt(moment: GatewayEnding["when"]): GatewayEnding | undefined {
+    return this.#endings[0]?.when === moment ? this.#endings.shift() : undefined;
   }
 
   isConnected(bot: BotAccount): boolean {
@@ -197,6 +226,7 @@ export class Gateway {
 
   /** Source: close code 4004; a reset token ends its sessions. */
   revoke(bot: BotAccount): void {
+    bot.token = undefined;
     for (const session of this.#sessionsOf(bot)) {
       this.#sessions.delete(session.id);
       session.connection?.close(CLOSE.authenticationFailed, "Authentication failed.");
@@ -261,6 +291,7 @@ export class Gateway {
       return connection.close(CLOSE.invalidShard, "Invalid shard.");
     }
     if (!this.#mayIdentify(bot)) return connection.send({ op: OP.invalidSession, d: false });
+    if (this.#usesUpLast(bot)) return this.revoke(bot);
 
     const session: Session = {
       id: `session-${this.#options.world.snowflake()}`,
@@ -279,6 +310,11 @@ export class Gateway {
     this.#sessions.set(session.id, session);
     connection.session = session;
     this.#welcome(session);
+    const ending = this.endingAt("after READY");
+    if (ending !== undefined) {
+      this.#sessions.delete(session.id);
+      connection.close(Number(ending.code ?? CLOSE.unknownError), "Unknown error.");
+    }
     this.#options.changed();
   }
 
@@ -379,6 +415,25 @@ export class Gateway {
     return true;
   }
 
+  /**
+   * Source: "Gateway: Session Start Limit Object" (1,000 a day), and "Gateway: Identifying": a bot that
+   * starts more sessions than that has its token reset, and all its sessions end.
+   */
+  #usesUpLast(bot: BotAccount): boolean {
+    const day = this.#dayOf(bot);
+    day.used++;
+    return day.used > this.#options.sessionStarts.total;
+  }
+
+  #dayOf(bot: BotAccount): { endsAt: number; used: number } {
+    const now = this.#options.clock.now();
+    const known = this.#days.get(bot.user.id);
+    if (known !== undefined && known.endsAt > now) return known;
+    const day = { endsAt: now + this.#options.sessionStarts.perMs, used: 0 };
+    this.#days.set(bot.user.id, day);
+    return day;
+  }
+
   #sessionsOf(bot: BotAccount): Session[] {
     return [...this.#sessions.values()].filter((session) => session.bot === bot);
   }
@@ -412,7 +467,10 @@ class Connection {
       gateway.closed(this, code);
     });
     socket.on("error", () => socket.terminate());
-    this.send({ op: OP.hello, d: { heartbeat_interval: options.heartbeatIntervalMs } });
+    const ending = gateway.endingAt("before HELLO");
+    if (ending === undefined) {
+      this.send({ op: OP.hello, d: { heartbeat_interval: options.heartbeatIntervalMs } });
+    } else if (ending.code !== "never") this.close(ending.code ?? CLOSE.unknownError, "");
   }
 
   send(payload: { op: number; d?: unknown }): void {

@@ -8,6 +8,7 @@ import type {
 import type { AccountApi } from "./account-api.ts";
 import { runGateway, TOKEN_REFUSED, type GatewayListener } from "./gateway-client.ts";
 import { GatewayEvents } from "./gateway-events.ts";
+import { decideStart, type StartDecision } from "./identify-budget.ts";
 import type { IdentifyGate } from "./identify-gate.ts";
 import { Inbox } from "./inbox.ts";
 import { LeftOut } from "./left-out.ts";
@@ -164,14 +165,38 @@ export class AccountConnection {
 
   /** Where to connect, as soon as it is this bot's turn. */
   async #mayStart(signal: AbortSignal): Promise<string> {
-    const { url } = await this.#api.read(gatewayForm, {
-      method: "GET",
-      route: "/gateway/bot",
-      doing: "tell its gateway",
-      signal,
-    });
-    await this.#options.gate.wait(this.#account.id, signal);
-    return url;
+    const { gate } = this.#options;
+    const { id } = this.#account;
+    for (;;) {
+      const { url, session_start_limit: told } = await this.#api.read(gatewayForm, {
+        method: "GET",
+        route: "/gateway/bot",
+        doing: "tell its gateway",
+        signal,
+      });
+      const limit = told && { ...told, resetAfterMs: told.reset_after };
+      const decision = decideStart(limit, gate.startedToday(id));
+      if (decision.start) {
+        await gate.wait(id, signal);
+        return url;
+      }
+      this.#restBecause(decision);
+      await this.#port.clock.sleep(decision.waitMs, { signal });
+    }
+  }
+
+  /** The last session starts of the day are for people: with none left the token is lost. */
+  #restBecause({ remaining, waitMs }: Extract<StartDecision, { start: false }>): void {
+    const { id } = this.#account;
+    const message = `Only ${remaining} session starts are left for the bot today: it waits.`;
+    this.#port.logger.error(
+      { account: id, remaining, waitMs },
+      `${id} has only ${remaining} session starts left and does not connect; it asks again in ` +
+        `${waitMs} ms`,
+    );
+    const facts = { remaining };
+    const told = { code: "starts-low", facts, message, needsPeople: true };
+    this.#states.tell(this.#account, "reconnecting", told);
   }
 
   #lost({ why, waitMs, refusedResume }: Parameters<GatewayListener["lost"]>[0]): void {

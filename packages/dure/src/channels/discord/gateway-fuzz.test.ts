@@ -45,9 +45,9 @@ describe("odd events", () => {
         return { type, data: oddPayload(known[Math.floor(random() * known.length)], random) };
       });
 
-      for (const { type, data } of events) discord.sendGatewayEvent(ruda, type, data);
+      for (const { type, data } of events) discord.gateway.sendEvent(ruda, type, data);
       // one of them may have taken the server away
-      discord.sendGatewayEvent(ruda, "GUILD_CREATE", samples.get("GUILD_CREATE")!.at(-1));
+      discord.gateway.sendEvent(ruda, "GUILD_CREATE", samples.get("GUILD_CREATE")!.at(-1));
       const text = `말 ${seed}`;
       minsu.post(general, text);
       await vi.waitFor(() => expect(port.texts("ruda")).toContain(text), { timeout: 20_000 });
@@ -85,7 +85,7 @@ describe("odd packets", () => {
   ])("%s: the bot connects again, and no process ends", async (_name, alter) => {
     await using other = await aStage({ gatewayPatienceMs: 200, connects: false });
     let altered = 0;
-    other.discord.alterGateway((packet) => {
+    other.discord.gateway.alter((packet) => {
       const now = altered === 0 ? alter(packet) : packet;
       if (now !== packet) altered++;
       return now;
@@ -98,11 +98,31 @@ describe("odd packets", () => {
     expect(other.port.states.map(({ state }) => state)).toContain("reconnecting");
   });
 
+  test("the answers to heartbeats are understood, and one that does not come ends the connection", async () => {
+    await using other = await aStage({ heartbeatIntervalMs: 50 });
+    let beats = 0;
+    const watch = new Promise<void>((resolve) => {
+      other.discord.gateway.alter((packet) => {
+        if (packet.op === 11 && ++beats === 5) resolve();
+        return packet;
+      });
+    });
+    await watch;
+    const states = other.port.states.map(({ state }) => state);
+    other.discord.gateway.alter((packet) => (packet.op === 11 ? undefined : packet));
+    await vi.waitFor(() =>
+      expect(other.port.lines.join("\n")).toContain("the gateway stopped answering"),
+    );
+
+    expect(states).toEqual(["starting", "ready"]);
+    expect(other.port.lines.join("\n")).not.toContain("left out");
+  });
+
   test.each([5, "nowhere", "http://127.0.0.1:1/"])(
     "a READY that says to resume at %j: it resumes where it was",
     async (url) => {
       await using other = await aStage({ connects: false });
-      other.discord.alterGateway((packet) => ready(packet, { resume_gateway_url: url }));
+      other.discord.gateway.alter((packet) => ready(packet, { resume_gateway_url: url }));
       void other.adapter.connect(RUDA, { signal: never });
       await vi.waitFor(() => expect(other.port.stateOf("ruda")).toBe("ready"));
 
@@ -148,16 +168,21 @@ async function trueEvents(): Promise<Map<string, unknown[]>> {
   discord.inviteBot(ruda, guild);
 
   const known = new Map<string, unknown[]>();
-  for (const { type, data } of discord.gatewayEvents(ruda)) {
+  for (const { type, data } of discord.gateway.events(ruda)) {
     known.set(type, [...(known.get(type) ?? []), data]);
   }
   return known;
 }
 
-async function aStage({ connects = true, gatewayPatienceMs = 5000 } = {}) {
+async function aStage({
+  connects = true,
+  gatewayPatienceMs = 5000,
+  heartbeatIntervalMs = 41_250,
+} = {}) {
   const discord = await FakeDiscord.start({
     rateLimits: { routes: {}, others: OPEN, global: OPEN },
     identifyWindowMs: 1,
+    heartbeatIntervalMs,
   });
   const guild = discord.addGuild();
   const general = discord.addChannel(guild, "general");

@@ -8,6 +8,10 @@ export interface IdentifyGateOptions {
   readonly betweenBotsMs: number;
 }
 
+const DAY_MS = 24 * 60 * 60_000;
+/** Starts of a bot that are remembered: more than a day may have. */
+const KEPT_STARTS = 1000;
+
 /**
  * When a bot may start a session. The platform lets a bot start one per 5 s (its `max_concurrency`
  * counts shards, and a bot here is one shard); bots do not count against each other, but starting
@@ -16,6 +20,7 @@ export interface IdentifyGateOptions {
 export class IdentifyGate {
   readonly #options: IdentifyGateOptions;
   readonly #nextOfBot = new Map<string, number>();
+  readonly #startsOfBot = new Map<string, number[]>();
   #next = 0;
 
   constructor(options: IdentifyGateOptions) {
@@ -33,5 +38,16 @@ export class IdentifyGate {
     this.#nextOfBot.set(bot, at + perBotMs);
     if (at > now) await clock.sleep(at - now, { signal });
     signal.throwIfAborted();
+    this.#startsOfBot.set(bot, [...this.#recentOf(bot), clock.monotonic()].slice(-KEPT_STARTS));
+  }
+
+  /** How often this process has let a bot start in the last 24 h. */
+  startedToday(bot: string): number {
+    return this.#recentOf(bot).length;
+  }
+
+  #recentOf(bot: string): readonly number[] {
+    const now = this.#options.clock.monotonic();
+    return (this.#startsOfBot.get(bot) ?? []).filter((at) => now - at < DAY_MS);
   }
 }

@@ -15,7 +15,7 @@ const LONG_MS = 5 * 60_000;
 
 /**
  * Waits after connections that were short, milliseconds: doubled with each. Of those that cost a
- * session start at most one in 10 minutes follows, which is less than 200 of the 1,000 a day.
+ * session start at most one in 10 minutes follows, about 200 of the 1,000 a day.
  * Source: "Gateway: Session Start Limit Object".
  */
 const SHORT = { firstMs: 500, maxMs: 60_000 } as const;

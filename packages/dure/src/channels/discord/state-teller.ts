@@ -1,13 +1,13 @@
 import type { Clock } from "../../kernel/clock.ts";
-import { sentenceOf, type CodedMessage } from "../../kernel/coded-message.ts";
+import { sentenceOf } from "../../kernel/coded-message.ts";
 import { messageOf } from "../../kernel/errors.ts";
-import type { ChannelAccount, ChannelPort } from "../../rooms/channel-adapter.ts";
+import type { AccountDetail, ChannelAccount, ChannelPort } from "../../rooms/channel-adapter.ts";
 import type { AccountState } from "../../kernel/rooms.ts";
 
 interface Told {
   readonly account: ChannelAccount;
   readonly state: AccountState;
-  readonly detail: string | CodedMessage | undefined;
+  readonly detail: AccountDetail | undefined;
 }
 
 /** Waits between attempts, milliseconds. */
@@ -35,7 +35,7 @@ export class StateTeller {
   }
 
   /** A state that is the last one already is not told again. */
-  tell(account: ChannelAccount, state: AccountState, detail?: string | CodedMessage): void {
+  tell(account: ChannelAccount, state: AccountState, detail?: AccountDetail): void {
     if (this.#last?.state === state && isSame(this.#last.detail, detail)) return;
     this.#wanted = { account, state, detail };
     this.#last = this.#wanted;

@@ -1,7 +1,8 @@
-import { sentenceOf, type CodedMessage } from "../../kernel/coded-message.ts";
+import { sentenceOf } from "../../kernel/coded-message.ts";
 import { systemClock, type Clock } from "../../kernel/clock.ts";
 import { silentLogger, type Logger } from "../../kernel/logger.ts";
 import type {
+  AccountDetail,
   ChannelAccount,
   ChannelPort,
   InboundMessage,
@@ -17,9 +18,13 @@ import type { AccountState } from "../../kernel/rooms.ts";
  */
 export class RecordingPort implements ChannelPort {
   readonly clock: Clock = systemClock;
-  /** What was warned of. */
+  /** What was warned of, or worse. */
   readonly lines: string[] = [];
-  readonly logger: Logger = { ...silentLogger, warn: (_facts, line) => this.lines.push(line) };
+  readonly logger: Logger = {
+    ...silentLogger,
+    warn: (_facts, line) => this.lines.push(line),
+    error: (_facts, line) => this.lines.push(line),
+  };
   readonly messages: { readonly account: string; readonly message: InboundMessage }[] = [];
   readonly edits: {
     readonly platformId: string;
@@ -31,6 +36,7 @@ export class RecordingPort implements ChannelPort {
     readonly account: ChannelAccount;
     readonly state: AccountState;
     readonly detail: string | undefined;
+    readonly needsPeople: boolean;
   }[] = [];
   /** Places that a gap is read in. */
   readonly watched: PlaceAddress[] = [];
@@ -81,9 +87,10 @@ export class RecordingPort implements ChannelPort {
   async accountChanged(
     account: ChannelAccount,
     state: AccountState,
-    detail?: string | CodedMessage,
+    detail?: AccountDetail,
   ): Promise<void> {
-    this.states.push({ account, state, detail: detail && sentenceOf(detail) });
+    const needsPeople = typeof detail === "object" && detail.needsPeople === true;
+    this.states.push({ account, state, detail: detail && sentenceOf(detail), needsPeople });
   }
 
   async mayHaveMissed(account: ChannelAccount): Promise<void> {

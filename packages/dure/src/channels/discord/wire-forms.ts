@@ -153,7 +153,8 @@ export type WireInteraction = z.output<typeof interactionForm>;
 /** Source: "Gateway Events: Payload Structure". */
 export const packetForm = z.object({
   op: z.number().int(),
-  d: z.unknown(),
+  /** Not there in the answer to a heartbeat. */
+  d: z.unknown().optional(),
   s: maybe(z.number().int().min(0)),
   t: maybe(z.string()),
 });
@@ -172,7 +173,17 @@ export const readyForm = z.object({
 export type WireReady = z.output<typeof readyForm>;
 
 /** Source: "Gateway: Get Gateway Bot". */
-export const gatewayForm = z.object({ url: z.url({ protocol: /^wss?$/u }) });
+export const gatewayForm = z.object({
+  url: z.url({ protocol: /^wss?$/u }),
+  session_start_limit: maybe(
+    z.object({
+      total: z.number().min(1),
+      remaining: z.number().min(0),
+      /** Milliseconds. */
+      reset_after: z.number().min(0),
+    }),
+  ),
+});
 
 /** Source: "Guild: List Active Guild Threads", "Channel: List Public Archived Threads". */
 export const threadsForm = z.object({
