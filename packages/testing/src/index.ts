@@ -50,3 +50,17 @@ export { UnfriendlyProvider } from "./provider/unfriendly-provider.ts";
 export type { ProviderRequest, UnfriendlyProviderOptions } from "./provider/unfriendly-provider.ts";
 export { MOODS } from "./provider/moods.ts";
 export type { Mood, ProviderAnswer, ProviderAsked } from "./provider/moods.ts";
+
+// A Slack workspace in memory
+export { FakeSlack, FakeSlackPerson } from "./fake-slack/fake-slack.ts";
+export type {
+  FakeSlackApp,
+  FakeSlackChannel,
+  FakeSlackMessage,
+  FakeSlackOptions,
+  FakeSlackPlace,
+} from "./fake-slack/fake-slack.ts";
+export type { SlackFault, SlackFaultTarget } from "./fake-slack/faults.ts";
+export type { SlackRateLimit, SlackRateLimits, SlackTier } from "./fake-slack/rate-limits.ts";
+export type { Redelivery } from "./fake-slack/socket-mode.ts";
+export type { SlackRequest } from "./fake-slack/web-api.ts";

@@ -38,7 +38,7 @@ export interface ChannelIds {
 export interface RoomIds {
   /** Of Discord. */
   readonly discord?: string | undefined;
-  /** Of platforms of the team's own, by the name of the kind. */
+  /** By the name of the kind: of Slack, and of platforms of the team's own. */
   readonly ids?: Readonly<Record<string, string>> | undefined;
 }
 
@@ -47,6 +47,8 @@ export interface ChannelEnvironment {
   /** By the agent's id in lower case, with `_` for `-`. */
   readonly discordTokens: Readonly<Record<string, string>>;
   readonly discordApiUrl?: string | undefined;
+  /** One variable: an address or a token of a platform, such as `SLACK_BOT_TOKEN_RUDA`. */
+  readonly variable?: ((name: string) => string | undefined) | undefined;
 }
 
 /** What an adapter is opened with. */

@@ -2,11 +2,14 @@
 
 // Platforms that a team can name in `rooms.adapters`
 export { discord } from "./discord/discord.ts";
+export { slack } from "./slack/slack.ts";
 export { web } from "./web/web.ts";
 
-// Their adapters; that of Discord needs discord.js beside dure
+// Their adapters; those of Discord and Slack need the clients of these platforms beside dure
 export { DiscordAdapter } from "./discord/discord-adapter.ts";
 export type { DiscordOptions } from "./discord/discord-adapter.ts";
+export { SlackAdapter } from "./slack/slack-adapter.ts";
+export type { SlackOptions, SlackTokens } from "./slack/slack-adapter.ts";
 export { WebAdapter } from "./web/web-adapter.ts";
 export type { WebFaults } from "./web/web-adapter.ts";
 

@@ -1,9 +1,10 @@
 import type { ChannelKind, RoomIds } from "./channel-kind.ts";
 import { discord } from "./discord/discord.ts";
+import { slack } from "./slack/slack.ts";
 import { web } from "./web/web.ts";
 
 /** The kinds that a team can name without an import. A new one is its folder and its line here. */
-const KINDS: readonly ChannelKind[] = [web(), discord()];
+const KINDS: readonly ChannelKind[] = [web(), discord(), slack()];
 
 /** What stands in `rooms.adapters`: the name of a kind of dure, or a kind. */
 export type ChannelChoice = string | ChannelKind;

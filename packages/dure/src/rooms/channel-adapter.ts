@@ -9,10 +9,10 @@ import type { AccountState } from "../kernel/rooms.ts";
  * must survive: what was sent is in dure's outbox, what was received is in dure's record, and after
  * a gap the adapter is asked for what it has (`readSince`).
  *
- * Two exist: the web rooms that dure serves itself, and Discord. Both pass `channelContract`.
+ * The web rooms that dure serves itself, Discord and Slack are such; all pass `channelContract`.
  */
 export interface ChannelAdapter {
-  /** `web`, `discord`: part of every place's address. */
+  /** `web`, `discord`, `slack`: part of every place's address. */
   readonly name: string;
   readonly limits: ChannelLimits;
   /**
@@ -31,8 +31,8 @@ export interface ChannelAdapter {
    */
   connect(account: ChannelAccount, options: { signal: AbortSignal }): Promise<void>;
   /**
-   * Posts one part. Rejects with a `ChannelError`. The same `key` within the platform's window is
-   * posted once.
+   * Posts one part. Rejects with a `ChannelError`. The same `key` is posted once within
+   * `limits.keyMemoryMs`.
    */
   post(post: OutgoingPost, options: { signal: AbortSignal }): Promise<{ platformId: string }>;
   /**
@@ -102,6 +102,11 @@ export interface ChannelLimits {
   readonly messageLength: number;
   /** Characters of a thread's name. */
   readonly threadNameLength: number;
+  /**
+   * How long at least the platform posts the same key once, milliseconds. 0: it knows no keys, and
+   * what may be there already is looked for before it is posted again.
+   */
+  readonly keyMemoryMs: number;
 }
 
 /**
@@ -344,8 +349,8 @@ export class ChannelError extends Error {
     options: {
       retryAfterMs?: number | undefined;
       notSent?: boolean;
-      detail?: string;
-      missing?: string;
+      detail?: string | undefined;
+      missing?: string | undefined;
       cause?: unknown;
     } = {},
   ) {

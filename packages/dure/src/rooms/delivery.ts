@@ -11,15 +11,10 @@ import {
 import { askedBy, DeliveryFailures, undelivered, verdictOf } from "./delivery-failure.ts";
 import { Departures, type Departure, type ThreadDeparture } from "./departure.ts";
 import { addressOf } from "./place.ts";
+import { postOnce } from "./post-once.ts";
 import type { Requests } from "./requests.ts";
 import type { Over, RoomsSetting, Talk } from "./talk.ts";
 import { UnsureDeliveries } from "./unsure.ts";
-
-/**
- * How long an answerless post may be sent again without looking: the platform remembers its nonce
- * for longer. Source: docs/spec/collaboration §6.
- */
-const BLIND_MS = 60_000;
 
 /** The first one and three retries. Source: docs/spec/collaboration §6, E4 and E5. */
 const ATTEMPTS = 4;
@@ -106,9 +101,9 @@ export class Delivery {
     post: OutgoingPost,
     over: Over,
   ): Promise<{ platformId: string }> {
-    // Under the same key the platform gives the message that is there, if there is one.
     const platformId =
-      over.platformId || (await adapter.post({ ...post, key: over.key }, { signal })).platformId;
+      over.platformId ||
+      (await postOnce(adapter, { ...post, key: over.key }, { signal })).platformId;
     try {
       await adapter.edit!(post, platformId, { signal });
       return { platformId };
@@ -156,20 +151,21 @@ export class Delivery {
     if (departure.kind === "thread") return this.#probeThread(attempt, departure);
     // Edited or taken away twice is edited or taken away.
     if (departure.kind === "unsay" || departure.over) return "not_happened";
-    if (this.#maySendBlindly(key)) return "not_happened";
+    if (this.#maySendBlindly(attempt)) return "not_happened";
 
     const { post, after } = await this.#departures.post(adapter, departure, key);
     return answerOf(await adapter.findPost(post, { after, signal }));
   }
 
   /**
-   * After the last attempt nothing is sent again that the platform could tell from the first: then
-   * it has to be looked for.
+   * As long as the platform remembers the key. After the last attempt nothing is sent again that
+   * the platform could tell from the first: then it has to be looked for. Source:
+   * docs/spec/collaboration §6.
    */
-  #maySendBlindly(key: string): boolean {
+  #maySendBlindly({ adapter, key }: Attempt): boolean {
     const tried = this.#tried.get(key);
     if (!tried || tried.times >= ATTEMPTS) return false;
-    return this.#setting.clock.monotonic() - tried.at < BLIND_MS;
+    return this.#setting.clock.monotonic() - tried.at < adapter.limits.keyMemoryMs;
   }
 
   /**

@@ -249,7 +249,7 @@ export class Inbound implements ChannelPort {
 
   /** Mentions of the platform as `<@agent-id>`; those of strangers stay as they are. */
   #inOurWords(text: string): string {
-    return text.replace(/<@!?(\d+)>/g, (mention, platformId: string) => {
+    return text.replace(/<@!?([A-Za-z0-9]{1,40})>/g, (mention, platformId: string) => {
       const agent = this.#setting.directory.byPlatformId(this.#adapter.name, platformId);
       return agent ? `<@${agent.id}>` : mention;
     });

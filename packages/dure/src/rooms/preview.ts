@@ -5,6 +5,7 @@ import { ChannelError, type ChannelAccount, type ChannelAdapter } from "./channe
 import { nonceOf } from "./departure.ts";
 import { renderMentions } from "./mentions.ts";
 import { addressOf, type Place } from "./place.ts";
+import { postOnce } from "./post-once.ts";
 import { partLength, type RoomsSetting } from "./talk.ts";
 import { cutText } from "./text.ts";
 
@@ -94,7 +95,9 @@ export class Preview {
       const [begun] = await database.query<{ preview: string }>(BEGIN, [handling, holder]);
       if (!begun) return this.#end(); // settled, or taken by another
       this.#platformId =
-        begun.preview === "" ? (await adapter.post(post, { signal })).platformId : begun.preview;
+        begun.preview === ""
+          ? (await postOnce(adapter, post, { signal })).platformId
+          : begun.preview;
       await database.query(POSTED, [handling, this.#platformId]);
       if (begun.preview === "") {
         this.#shown = text;

@@ -34,8 +34,24 @@ test("variables are read with their types; empty ones are not set", () => {
     memoryEnableSummary: false,
     openaiBaseUrl: "http://127.0.0.1:1/v1",
     discordTokens: { ruda: "x" },
+    variable: expect.any(Function),
     warnings: [],
   });
+});
+
+test("a platform of rooms reads its own address and tokens, and nothing else", () => {
+  const { variable } = readEnvironment({
+    SLACK_BOT_TOKEN: "xoxb-1",
+    SLACK_APP_TOKEN_NIGHT_OWL: " xapp-1 ",
+    SLACK_API_URL: "",
+    DATABASE_PASSWORD: "secret",
+  });
+
+  expect(
+    ["SLACK_BOT_TOKEN", "SLACK_APP_TOKEN_NIGHT_OWL", "SLACK_API_URL", "DATABASE_PASSWORD"].map(
+      (name) => variable?.(name),
+    ),
+  ).toEqual(["xoxb-1", "xapp-1", undefined, undefined]);
 });
 
 test.each([

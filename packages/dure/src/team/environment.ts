@@ -208,12 +208,17 @@ type ValueOf<Row> = Row extends { read: (text: string) => infer Value }
 export type Environment = { readonly [Key in VariableKey]?: ValueOf<(typeof VARIABLES)[Key]> } & {
   /** `DISCORD_TOKEN_RUDA=…` as `{ruda: …}`. */
   readonly discordTokens: Readonly<Record<string, string>>;
+  /** A variable of a platform by its name: an address of its API, or a token. Others are not read. */
+  readonly variable?: (name: string) => string | undefined;
   /** Sentences about variables that look like ours and are not read. */
   readonly warnings: readonly string[];
 };
 
 /** `DISCORD_TOKEN_<AGENT>`; the agent's id in upper case. */
 const DISCORD_TOKEN = /^DISCORD_TOKEN_([A-Z0-9_]+)$/;
+
+/** What a platform of rooms may ask for. */
+const CHANNEL_VARIABLE = /^[A-Z][A-Z0-9]*_(API_URL|(BOT_|APP_)?TOKEN(_[A-Z0-9_]+)?)$/;
 
 /**
  * Reads the variables. Throws `ENVIRONMENT_INVALID` that names every wrong one. Only this folder
@@ -239,7 +244,12 @@ export function readEnvironment(
     }
   }
   if (problems.length > 0) throw environmentError(problems);
-  return { ...values, discordTokens: discordTokens(source), warnings: unknownVariables(source) };
+  return {
+    ...values,
+    discordTokens: discordTokens(source),
+    variable: (name) => channelVariable(source, name),
+    warnings: unknownVariables(source),
+  };
 }
 
 export interface EnvironmentProblem {
@@ -309,6 +319,13 @@ function discordTokens(
       return agent !== undefined && token ? [[agent.toLowerCase(), token]] : [];
     }),
   );
+}
+
+function channelVariable(
+  source: Readonly<Record<string, string | undefined>>,
+  name: string,
+): string | undefined {
+  return CHANNEL_VARIABLE.test(name) ? source[name]?.trim() || undefined : undefined;
 }
 
 /** A misspelt DURE_TOKEN would leave a server open or unreachable without a word. */

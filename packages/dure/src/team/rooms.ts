@@ -214,7 +214,7 @@ function channelsOf(config: TeamConfig): NonNullable<NonNullable<TeamConfig["roo
 /** Who is who; undefined for a team without agents. Throws `ROOMS_WITHOUT_AGENTS`. */
 export function directoryOf(
   config: TeamConfig,
-  environment: Pick<Environment, "discordTokens">,
+  environment: Pick<Environment, "discordTokens" | "variable">,
 ): Directory | undefined {
   if (Object.keys(config.agents ?? {}).length === 0) {
     if (config.rooms) {

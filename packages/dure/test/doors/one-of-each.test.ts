@@ -66,7 +66,7 @@ export const loft: { posts: string[]; port: ChannelPort | undefined } = { posts:
 class PigeonAdapter implements ChannelAdapter {
   readonly name = "pigeon";
   readonly isLocal = true;
-  readonly limits = { messageLength: 2_000, threadNameLength: 100 };
+  readonly limits = { messageLength: 2_000, threadNameLength: 100, keyMemoryMs: 60_000 };
   async start(port: ChannelPort): Promise<void> { loft.port = port; }
   async stop(): Promise<void> {}
   async connect(): Promise<void> {}

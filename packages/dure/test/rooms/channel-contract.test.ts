@@ -3,9 +3,11 @@ import { DiscordAdapter } from "../../src/channels/discord/discord-adapter.ts";
 import { testDatabase } from "../../src/durable/test-database.ts";
 import type { PlaceAddress } from "../../src/rooms/channel-adapter.ts";
 import { WebAdapter } from "../../src/channels/web/web-adapter.ts";
-import { FakeDiscord, WebFaultSwitch } from "@dure/testing";
+import { SlackAdapter } from "../../src/channels/slack/slack-adapter.ts";
+import { FakeDiscord, FakeSlack, WebFaultSwitch } from "@dure/testing";
 import { channelContract, type ChannelStage } from "./channel-contract.ts";
 import { faultOf, OPEN_LIMITS } from "./discord-platform.ts";
+import { OPEN_SLACK_LIMITS, slackFaultOf, slackPlaceOf } from "./slack-platform.ts";
 
 channelContract("web", async (): Promise<ChannelStage> => {
   const { database, [Symbol.asyncDispose]: dispose } = await testDatabase({ max: 2 });
@@ -75,5 +77,46 @@ channelContract("Discord", async (): Promise<ChannelStage> => {
         faultOf(failure, afterDoing, retryAfterMs),
       ),
     say: async (place, text) => person.post(placeOf(place), text).id,
+  };
+});
+
+channelContract("Slack", async (): Promise<ChannelStage> => {
+  const slack = await FakeSlack.start({ rateLimits: OPEN_SLACK_LIMITS });
+  const general = slack.addChannel("general");
+  const [ruda, eden] = [
+    slack.addApp({ name: "루다", botToken: "xoxb-ruda", appToken: "xapp-ruda" }),
+    slack.addApp({ name: "이든", botToken: "xoxb-eden", appToken: "xapp-eden" }),
+  ];
+  const person = slack.addPerson("민준");
+  const adapter = new SlackAdapter({
+    tokens: {
+      ruda: { bot: ruda.botToken, app: ruda.appToken },
+      eden: { bot: eden.botToken, app: eden.appToken },
+    },
+    apiUrl: slack.url,
+  });
+  onTestFinished(async () => {
+    await adapter.stop();
+    await slack.stop();
+  });
+  return {
+    adapter,
+    account: { id: "ruda", agent: "ruda", displayName: "루다", platformId: ruda.id },
+    other: { id: "eden", agent: "eden", displayName: "이든", platformId: eden.id },
+    channel: { adapter: "slack", channel: general.id },
+    shown: async (place) =>
+      slack
+        .messages(slackPlaceOf(place))
+        .filter(({ eventType }) => eventType !== "dure_thread")
+        .map(({ text }) => text.replace(slack.mention(eden), "@이든")),
+    fail: (what, failure, { afterDoing = false, retryAfterMs = 1_000 } = {}) =>
+      slack.fault(
+        { method: "chat.postMessage", eventType: what === "post" ? "dure_post" : "dure_thread" },
+        slackFaultOf(failure, afterDoing, retryAfterMs),
+      ),
+    say: async (place, text) => {
+      const { ts } = person.post(slackPlaceOf(place), text);
+      return `${place.channel}:${ts}`;
+    },
   };
 });

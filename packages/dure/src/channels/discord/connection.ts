@@ -10,12 +10,12 @@ import { runGateway, TOKEN_REFUSED, type GatewayListener } from "./gateway-clien
 import { GatewayEvents } from "./gateway-events.ts";
 import { decideStart, type StartDecision } from "./identify-budget.ts";
 import type { IdentifyGate } from "./identify-gate.ts";
-import { Inbox } from "./inbox.ts";
+import { Inbox } from "../inbox.ts";
 import { LeftOut } from "./left-out.ts";
 import { PlaceFinder } from "./place-finder.ts";
 import { PlaceDirectory } from "./places.ts";
 import { Servers } from "./servers.ts";
-import { StateTeller } from "./state-teller.ts";
+import { StateTeller } from "../state-teller.ts";
 import { gatewayForm } from "./wire-forms.ts";
 
 export interface AccountConnectionOptions {

@@ -27,7 +27,7 @@ import {
   toWireText,
 } from "./mapping.ts";
 import { readMessages } from "./history.ts";
-import { patiently, type Patient } from "./patience.ts";
+import { patiently, type Patient } from "../patience.ts";
 import { channelIdOf } from "./places.ts";
 import { namedThread, searchPost, searchThread } from "./search.ts";
 import { namedForm } from "./wire-forms.ts";
@@ -97,6 +97,8 @@ export class DiscordAdapter implements ChannelAdapter {
   readonly limits: ChannelLimits = {
     messageLength: PLATFORM_MESSAGE_LENGTH - ROOM_FOR_MENTIONS,
     threadNameLength: 100,
+    // The platform says "the past few minutes"; a minute is certain.
+    keyMemoryMs: 60_000,
   };
   readonly #options: DiscordOptions;
   readonly #timeoutMs: number;

@@ -1,6 +1,6 @@
 import { ChannelError } from "../../rooms/channel-adapter.ts";
 import { PAGE, type AccountApi } from "./account-api.ts";
-import type { Patient } from "./patience.ts";
+import type { Patient } from "../patience.ts";
 import type { WireMessage } from "./wire-forms.ts";
 
 interface Reader {

@@ -1,7 +1,7 @@
 import type { Clock } from "../../kernel/clock.ts";
 import { ChannelError } from "../../rooms/channel-adapter.ts";
 import type { AccountApi } from "./account-api.ts";
-import { patiently } from "./patience.ts";
+import { patiently } from "../patience.ts";
 import type { KnownPlace, PlaceDirectory } from "./places.ts";
 
 /** Where an event happened, as the platform names it. */

@@ -7,7 +7,7 @@ import type {
 } from "../../rooms/channel-adapter.ts";
 import type { AccountApi } from "./account-api.ts";
 import { cut, nameOf, PLATFORM_MESSAGE_LENGTH } from "./mapping.ts";
-import { patiently } from "./patience.ts";
+import { patiently } from "../patience.ts";
 import type { PlaceFinder } from "./place-finder.ts";
 import type { WireInteraction, WireUser } from "./wire-forms.ts";
 

@@ -18,7 +18,7 @@ import type {
 export class WebAdapter implements ChannelAdapter {
   readonly name = "web";
   readonly isLocal = true;
-  readonly limits = { messageLength: 100_000, threadNameLength: 100 } as const;
+  readonly limits = { messageLength: 100_000, threadNameLength: 100, keyMemoryMs: 60_000 } as const;
   readonly #database: Database;
   readonly #faults: WebFaults | undefined;
 

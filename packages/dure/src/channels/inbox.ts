@@ -1,7 +1,7 @@
-import { backOffMs } from "../../kernel/back-off.ts";
-import { withTimeout, type Clock } from "../../kernel/clock.ts";
-import { messageOf } from "../../kernel/errors.ts";
-import type { Logger } from "../../kernel/logger.ts";
+import { backOffMs } from "../kernel/back-off.ts";
+import { withTimeout, type Clock } from "../kernel/clock.ts";
+import { messageOf } from "../kernel/errors.ts";
+import type { Logger } from "../kernel/logger.ts";
 
 export interface InboxOptions {
   readonly clock: Clock;
@@ -55,7 +55,7 @@ export class Inbox {
       logger.warn(
         { account, limit },
         `inbox of ${account} is full: ${limit} messages wait to be stored; they are left out ` +
-          "now and read again from Discord",
+          "now and read again from the platform",
       );
       this.#overflown = true;
       this.#lanes.clear();
@@ -127,7 +127,7 @@ export class Inbox {
       logger.warn(
         { account, place, err: error },
         `a message for ${account} could not be stored (${messageOf(error)}); it will be read ` +
-          "again from Discord",
+          "again from the platform",
       );
       this.readGap();
     }

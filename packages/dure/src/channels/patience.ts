@@ -1,5 +1,5 @@
-import type { Clock } from "../../kernel/clock.ts";
-import { ChannelError } from "../../rooms/channel-adapter.ts";
+import type { Clock } from "../kernel/clock.ts";
+import { ChannelError } from "../rooms/channel-adapter.ts";
 
 /** Does what may be done twice until it succeeds. */
 export type Patient = <T>(work: () => Promise<T>) => Promise<T>;

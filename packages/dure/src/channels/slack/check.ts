@@ -1,0 +1,97 @@
+import {
+  ChannelError,
+  type ChannelAccount,
+  type ChannelFinding,
+} from "../../rooms/channel-adapter.ts";
+import type { AppApi } from "./app-api.ts";
+import { channelAnswer } from "./wire.ts";
+
+/** What a bot needs, and each way of having it. Source: docs.slack.dev/reference/scopes. */
+const NEEDED: readonly string[] = ["chat:write", "channels:history", "channels:read", "users:read"];
+/** Channels that are looked at. */
+const MAX_CHANNELS = 50;
+
+/**
+ * What a doctor wants to know of one app: its token, the scopes that it lacks, and the channels
+ * that it is not in.
+ * @param hasPersonas several agents speak through it, under their own names.
+ */
+export async function checkApp(
+  api: AppApi,
+  account: ChannelAccount,
+  { channels, hasPersonas }: { channels: readonly string[]; hasPersonas: boolean },
+  signal: AbortSignal,
+): Promise<ChannelFinding[]> {
+  const findings: ChannelFinding[] = [];
+  try {
+    const { name, userId, scopes } = await api.whoAmI(signal);
+    findings.push({ ok: true, what: `${account.id}: the token belongs to ${name} (${userId}).` });
+    findings.push(scopesOf(account, scopes, hasPersonas));
+    for (const channel of channels.slice(0, MAX_CHANNELS)) {
+      findings.push(await checkChannel(api, account, { channel, app: name }, signal));
+    }
+  } catch (error) {
+    if (!(error instanceof ChannelError)) throw error;
+    findings.push(failureOf(account, error));
+  }
+  return findings;
+}
+
+function scopesOf(
+  account: ChannelAccount,
+  scopes: readonly string[],
+  hasPersonas: boolean,
+): ChannelFinding {
+  const needed = hasPersonas ? [...NEEDED, "chat:write.customize"] : NEEDED;
+  const missing = needed.filter((scope) => !scopes.includes(scope));
+  if (missing.length === 0) return { ok: true, what: `${account.id}: the app has its scopes.` };
+  return {
+    ok: false,
+    what: `${account.id}: the app lacks ${missing.join(", ")}.`,
+    hint: "Add them at api.slack.com/apps under OAuth & Permissions, then install the app again.",
+  };
+}
+
+async function checkChannel(
+  api: AppApi,
+  account: ChannelAccount,
+  { channel, app }: { channel: string; app: string },
+  signal: AbortSignal,
+): Promise<ChannelFinding> {
+  try {
+    const { channel: found } = await api.call({
+      method: "conversations.info",
+      args: { channel },
+      answer: channelAnswer,
+      doing: "show the channel",
+      channel,
+      signal,
+    });
+    const name = `#${found.name ?? channel}`;
+    if (found.is_archived === true) {
+      return { ok: false, what: `${account.id}: ${name} is archived.`, hint: "Restore it." };
+    }
+    if (found.is_member === true) return { ok: true, what: `${account.id}: is in ${name}.` };
+    return {
+      ok: false,
+      what: `${account.id}: is not in ${name} and hears nothing there.`,
+      hint: `Write /invite @${app} in ${name}.`,
+    };
+  } catch (error) {
+    if (!(error instanceof ChannelError) || error.failure === "credential") throw error;
+    return {
+      ok: false,
+      what: `${account.id}: ${error.message}`,
+      hint: `Invite @${app} to the channel, or correct its id.`,
+    };
+  }
+}
+
+function failureOf(account: ChannelAccount, error: ChannelError): ChannelFinding {
+  if (error.failure !== "credential") return { ok: false, what: `${account.id}: ${error.message}` };
+  return {
+    ok: false,
+    what: `${account.id}: Slack does not accept the bot token.`,
+    hint: "Install the app again at api.slack.com/apps, and put the new token where the old one stands.",
+  };
+}

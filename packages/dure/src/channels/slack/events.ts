@@ -1,0 +1,188 @@
+import type { ChannelAccount, ChannelPort, PlaceAddress } from "../../rooms/channel-adapter.ts";
+import type { Inbox } from "../inbox.ts";
+import { idOf, isWritten, placeOf, SLACK, toInbound } from "./mapping.ts";
+import { Presses } from "./presses.ts";
+import type { Reader } from "./reader.ts";
+import type { Told } from "./socket.ts";
+import {
+  CHANNEL_EVENTS,
+  channelEvent,
+  eventCallback,
+  messageEvent,
+  type ChannelEvent,
+  type MessageEvent,
+} from "./wire.ts";
+
+interface EventParts {
+  readonly name: string;
+  readonly port: ChannelPort;
+  readonly inbox: Inbox;
+  readonly reader: Reader;
+  /** Whose app it is: several where agents speak through one. */
+  readonly accounts: () => readonly ChannelAccount[];
+  readonly signal: () => AbortSignal;
+}
+
+/** Events whose ids are remembered: the platform tells an event up to four times. */
+const KEPT_IDS = 5000;
+
+/**
+ * What an app is told: each event once, in order per place, acknowledged when it is stored. What
+ * is malformed costs a line in the log.
+ */
+export class SlackEvents {
+  readonly #parts: EventParts;
+  readonly #presses: Presses;
+  /** By event id; bounded, oldest out. It resolves when the event is stored. */
+  readonly #known = new Map<string, Promise<void>>();
+
+  constructor(parts: EventParts) {
+    this.#parts = parts;
+    this.#presses = new Presses({
+      name: parts.name,
+      port: parts.port,
+      reader: parts.reader,
+      accounts: parts.accounts,
+    });
+  }
+
+  hear(told: Told): void {
+    if (told.type === "interactive") {
+      void this.#presses.answer(told, this.#parts.signal());
+      return;
+    }
+    if (told.type === "events_api") return this.#hearEvent(told);
+    void told.acknowledge(); // a slash command, or what came after this was written
+  }
+
+  #hearEvent(told: Told): void {
+    const callback = eventCallback.safeParse(told.payload);
+    if (!callback.success) return this.#malformed(told, "event");
+    const { event_id: id, event } = callback.data;
+    const known = this.#known.get(id);
+    if (known) {
+      void known.then(told.acknowledge, () => {});
+      return;
+    }
+    const work = this.#workOf(event);
+    if (work === "malformed") return this.#malformed(told, event.type);
+    if (work === undefined) return void told.acknowledge();
+
+    const stored = Promise.withResolvers<void>();
+    stored.promise.catch(() => this.#known.delete(id));
+    this.#remember(id, stored.promise);
+    this.#parts.inbox.push(work.lane, async () => {
+      try {
+        await work.store();
+      } catch (error) {
+        stored.reject(error as Error);
+        throw error; // the inbox reads it again
+      }
+      stored.resolve();
+      await told.acknowledge();
+    });
+  }
+
+  /** Undefined: nothing that is heard. */
+  #workOf(
+    event: Readonly<Record<string, unknown>> & { type: string },
+  ): { lane: string; store: () => Promise<void> } | "malformed" | undefined {
+    if (event.type === "message") {
+      const message = messageEvent.safeParse(event);
+      if (!message.success) return "malformed";
+      const lane = message.data.message ?? message.data;
+      const root = lane.thread_ts ?? "";
+      return {
+        lane: `${message.data.channel} ${root === lane.ts ? "" : root}`,
+        store: () => this.#message(message.data),
+      };
+    }
+    if (!CHANNEL_EVENTS.has(event.type)) return undefined;
+    const change = channelEvent.safeParse(event);
+    if (!change.success) return "malformed";
+    return { lane: "channels", store: () => this.#channel(change.data) };
+  }
+
+  async #message(event: MessageEvent): Promise<void> {
+    const { reader, signal, port } = this.#parts;
+    const isDirect = event.channel_type === "im";
+    if (event.subtype === "message_deleted") return this.#deleted(event);
+    if (event.subtype === "message_changed") return this.#edited(event, isDirect);
+    if (!isWritten(event)) return;
+    const place = placeOf(event.channel, event, isDirect);
+    const seen = await reader.see(event, place, signal());
+    const inbound = toInbound(event, seen);
+    for (const account of this.#listeners(isDirect)) await port.received(account, inbound);
+  }
+
+  /** Also told when the platform unfolds a link: then the text is the same. */
+  async #edited({ channel, message }: MessageEvent, isDirect: boolean): Promise<void> {
+    if (!message || !isWritten(message)) return;
+    const [account] = this.#parts.accounts();
+    if (!account) return;
+    const place = placeOf(channel, message, isDirect);
+    const platformId = idOf(channel, message.ts);
+    const text = this.#parts.reader.textOf(message);
+    await this.#parts.port.edited(account, { platformId, place, text });
+  }
+
+  /** A root that has no replies goes with its thread; of one with replies a stone stays. */
+  async #deleted({ channel, deleted_ts: ts }: MessageEvent): Promise<void> {
+    if (ts === undefined) return;
+    const place = { adapter: SLACK, channel, thread: idOf(channel, ts) };
+    for (const account of this.#parts.accounts()) {
+      await this.#parts.port.placeChanged(account, { kind: "thread-deleted", place });
+    }
+  }
+
+  async #channel(event: ChannelEvent): Promise<void> {
+    const { port, accounts } = this.#parts;
+    const change = changeOf(event, this.#parts.reader.self);
+    if (!change) return;
+    for (const account of accounts()) await port.placeChanged(account, change);
+  }
+
+  /** What is said to an app that several agents share is the first one's where it is direct. */
+  #listeners(isDirect: boolean): readonly ChannelAccount[] {
+    return isDirect ? this.#parts.accounts().slice(0, 1) : this.#parts.accounts();
+  }
+
+  #malformed(told: Told, what: string): void {
+    const { name, port } = this.#parts;
+    port.logger.warn(
+      { account: name, event: what },
+      `${name} was told a malformed ${what} by Slack; it is left out`,
+    );
+    void told.acknowledge(); // told again it would be the same
+  }
+
+  #remember(id: string, stored: Promise<void>): void {
+    this.#known.set(id, stored);
+    if (this.#known.size > KEPT_IDS) this.#known.delete(this.#known.keys().next().value!);
+  }
+}
+
+type Change = Parameters<ChannelPort["placeChanged"]>[1];
+
+/** Pure. Undefined: it concerns another member. */
+function changeOf(event: ChannelEvent, self: string | undefined): Change | undefined {
+  const id = typeof event.channel === "string" ? event.channel : event.channel.id;
+  const place: PlaceAddress = { adapter: SLACK, channel: id };
+  switch (event.type) {
+    case "channel_archive":
+    case "channel_deleted":
+    case "group_archive":
+    case "group_deleted":
+      return { kind: "channel-removed", place };
+    case "channel_left":
+    case "group_left":
+      return { kind: "access-lost", place };
+    case "member_left_channel":
+      return event.user === self ? { kind: "access-lost", place } : undefined;
+    case "channel_rename":
+    case "group_rename":
+      return { kind: "renamed", place, name: event.channel.name };
+    default:
+      return event satisfies never;
+  }
+}

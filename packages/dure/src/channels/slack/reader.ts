@@ -1,0 +1,180 @@
+import type { Clock } from "../../kernel/clock.ts";
+import {
+  ChannelError,
+  type ChannelAccount,
+  type ChannelFailure,
+  type InboundMessage,
+  type PlaceAddress,
+  type ThreadInUse,
+} from "../../rooms/channel-adapter.ts";
+import { patiently } from "../patience.ts";
+import type { AppApi } from "./app-api.ts";
+import {
+  idOf,
+  isWritten,
+  SLACK,
+  THREAD_EVENT,
+  threadNameOf,
+  threadTsOf,
+  toInbound,
+  type Seen,
+} from "./mapping.ts";
+import { fromSlackText, withoutAppMention } from "./text.ts";
+import type { WireMessage } from "./wire.ts";
+
+/** Characters of a thread's name. */
+export const THREAD_NAME_LENGTH = 100;
+
+const KEPT_NAMES = 1000;
+/** Messages of a channel among which threads are looked for. */
+const THREAD_ROOTS = 100;
+/** How long a thread without a word is in use, milliseconds: the lifetime of participants. */
+const IN_USE_MS = 86_400_000;
+
+/** Without these a thread keeps its id for a name. */
+const LEFT_OUT: readonly ChannelFailure[] = ["permission", "not-found", "invalid"];
+
+/** What is written in one workspace, read through one app. */
+export class Reader {
+  readonly api: AppApi;
+  /** Names of the agents that speak through this app; empty: one, under the app's own name. */
+  readonly #personas: () => readonly ChannelAccount[];
+  readonly #clock: Clock;
+  /** Names of threads by their place's id; bounded, oldest out. */
+  readonly #names = new Map<string, string>();
+
+  constructor(api: AppApi, parts: { clock: Clock; personas: () => readonly ChannelAccount[] }) {
+    this.api = api;
+    this.#clock = parts.clock;
+    this.#personas = parts.personas;
+  }
+
+  /** The bot user's id, once it is known. */
+  get self(): string | undefined {
+    return this.api.identity?.userId;
+  }
+
+  /** What a place received after a message, oldest first; waits at rate limits. */
+  async readSince(
+    place: PlaceAddress,
+    { after, limit, signal }: { after?: string | undefined; limit: number; signal: AbortSignal },
+  ): Promise<readonly InboundMessage[]> {
+    await patiently(this.#clock, signal, () => this.api.whoAmI(signal));
+    const from = {
+      channel: place.channel,
+      threadTs: threadTsOf(place),
+      after: after?.slice(after.lastIndexOf(":") + 1),
+      limit,
+      signal,
+    };
+    const messages = await patiently(this.#clock, signal, () => this.api.read(from));
+    const inbound: InboundMessage[] = [];
+    for (const message of messages.filter(isWritten)) {
+      inbound.push(toInbound(message, await this.see(message, place, signal)));
+    }
+    return inbound;
+  }
+
+  /** Author, text and name of the thread of a message. */
+  async see(message: WireMessage, place: PlaceAddress, signal: AbortSignal): Promise<Seen> {
+    const threadName =
+      place.thread === undefined ? undefined : await this.#threadName(place.thread, signal);
+    const author = await this.#author(message, signal);
+    return { place, author, text: this.textOf(message), threadName };
+  }
+
+  /** As dure keeps it. */
+  textOf(message: WireMessage): string {
+    const text = fromSlackText(message.text ?? "");
+    const personas = this.#personas();
+    if (personas.length === 0 || this.self === undefined) return text;
+    const names = personas.map(({ displayName }) => displayName);
+    return withoutAppMention(text, this.self, names);
+  }
+
+  /**
+   * Threads with a word of the last day among the newest messages of these channels. An app hears
+   * all that is said in a channel, so each of them counts.
+   */
+  async threadsInUse(
+    channels: readonly string[],
+    signal: AbortSignal,
+  ): Promise<readonly ThreadInUse[]> {
+    const found: ThreadInUse[] = [];
+    for (const channel of channels) {
+      const { messages } = await patiently(this.#clock, signal, () =>
+        this.api.page({ channel, limit: THREAD_ROOTS, signal }),
+      );
+      found.push(...messages.flatMap((message) => this.#inUse(channel, message)));
+    }
+    return found;
+  }
+
+  #inUse(channel: string, root: WireMessage): readonly ThreadInUse[] {
+    const newest = root.latest_reply;
+    if (!newest || Number(newest) * 1000 < this.#clock.now() - IN_USE_MS) return [];
+    const thread = idOf(channel, root.ts);
+    const name = threadNameOf(root, THREAD_NAME_LENGTH) ?? thread;
+    return [
+      {
+        place: { adapter: SLACK, channel, thread },
+        name,
+        newest: idOf(channel, newest),
+        wasAdded: root.metadata?.event_type !== THREAD_EVENT,
+      },
+    ];
+  }
+
+  async #author(message: WireMessage, signal: AbortSignal): Promise<InboundMessage["author"]> {
+    const { user, bot_id: bot, username } = message;
+    const platformId = user ?? bot ?? "unknown";
+    const isBot = (bot ?? undefined) !== undefined;
+    const persona = this.#personaOf(message);
+    if (persona) return { platformId: persona, name: username ?? persona, isBot: true };
+    if (isBot || !user) return { platformId, name: username ?? platformId, isBot };
+    return { platformId, name: (await this.api.user(user, signal)).name, isBot };
+  }
+
+  /** The agent of ours that said it through an app that several share. */
+  #personaOf({ user, bot_id: bot, username, metadata }: WireMessage): string | undefined {
+    const personas = this.#personas();
+    const identity = this.api.identity;
+    const isOurs = user === identity?.userId || (bot ?? "-") === identity?.botId;
+    if (personas.length === 0 || !isOurs) return undefined;
+    const account = metadata?.event_payload?.["account"];
+    const speaker =
+      personas.find(({ id }) => id === account) ??
+      personas.find(({ displayName }) => displayName === username) ??
+      personas[0];
+    return speaker?.platformId;
+  }
+
+  async #threadName(thread: string, signal: AbortSignal): Promise<string | undefined> {
+    const known = this.#names.get(thread);
+    if (known !== undefined) return known;
+    const [channel = "", threadTs = ""] = thread.split(":");
+    const messages = await this.#rootOf(channel, threadTs, signal);
+    const root = messages.find(({ ts }) => ts === threadTs);
+    const name = (root && threadNameOf(root, THREAD_NAME_LENGTH)) ?? thread;
+    this.#names.set(thread, name);
+    if (this.#names.size > KEPT_NAMES) this.#names.delete(this.#names.keys().next().value!);
+    return name;
+  }
+
+  /** Empty where it may not be read: a name is not worth a message. */
+  async #rootOf(
+    channel: string,
+    threadTs: string,
+    signal: AbortSignal,
+  ): Promise<readonly WireMessage[]> {
+    try {
+      const { messages } = await patiently(this.#clock, signal, () =>
+        this.api.page({ channel, threadTs, limit: 1, signal }),
+      );
+      return messages;
+    } catch (error) {
+      if (error instanceof ChannelError && LEFT_OUT.includes(error.failure)) return [];
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,362 @@
+import { DureError } from "../../kernel/errors.ts";
+import {
+  ChannelError,
+  type ChannelAccount,
+  type ChannelAdapter,
+  type ChannelFinding,
+  type ChannelLimits,
+  type ChannelPort,
+  type FoundOnPlatform,
+  type InboundMessage,
+  type OutgoingPost,
+  type OutgoingThread,
+  type PlaceAddress,
+  type ThreadInUse,
+} from "../../rooms/channel-adapter.ts";
+import { AppApi } from "./app-api.ts";
+import { checkApp } from "./check.ts";
+import { AppConnection } from "./connection.ts";
+import {
+  idOf,
+  metadataOf,
+  POST_EVENT,
+  SLACK,
+  THREAD_EVENT,
+  threadTsOf,
+  toBody,
+  tsOf,
+  WIRE_TEXT_LENGTH,
+} from "./mapping.ts";
+import { loadSlackPackages, type SlackPackages } from "./packages.ts";
+import { Reader, THREAD_NAME_LENGTH } from "./reader.ts";
+import { earliestTs, namedThread, searchMessage } from "./search.ts";
+import { toSlackText } from "./text.ts";
+import { plainAnswer, postedAnswer } from "./wire.ts";
+
+/** The two tokens of an app: of its bot (`xoxb-…`) and of its Socket Mode (`xapp-…`). */
+export interface SlackTokens {
+  readonly bot: string;
+  readonly app: string;
+}
+
+/** How the adapter reaches Slack. Only `tokens` has to be there. */
+export interface SlackOptions {
+  /**
+   * Of each account, by the account's id. Accounts with the same bot token share an app: each
+   * speaks under its own name, which needs the scope `chat:write.customize`.
+   */
+  readonly tokens: Readonly<Record<string, SlackTokens>>;
+  /** The agent of each account that shares an app. Default: the account's id. */
+  readonly agents?: Readonly<Record<string, string>> | undefined;
+  /** Another server with the same protocol, such as `FakeSlack.url`. */
+  readonly apiUrl?: string | undefined;
+  /** Ids of the channels that are looked at. */
+  readonly channels?: (() => readonly string[]) | undefined;
+  /** Milliseconds for one request. Default 10,000: docs/spec/collaboration §6, E5. */
+  readonly timeoutMs?: number | undefined;
+  /**
+   * Messages per app that may wait to be stored; more are left out and read again. Default 1,000.
+   */
+  readonly inboxLimit?: number | undefined;
+}
+
+/** What is kept of one app. */
+interface App {
+  readonly tokens: SlackTokens;
+  /** Of the accounts that speak through it. */
+  readonly accounts: readonly string[];
+  readonly api: AppApi;
+  readonly reader: Reader;
+  readonly connection: AppConnection;
+}
+
+interface Started {
+  readonly port: ChannelPort;
+  readonly packages: SlackPackages;
+}
+
+/**
+ * `ChannelAdapter` over the official clients: Socket Mode to hear, Web API to speak. Slack knows no
+ * keys of messages. So dure looks for what may have arrived before it says it again, by the metadata
+ * that each message carries.
+ */
+export class SlackAdapter implements ChannelAdapter {
+  readonly name = SLACK;
+  readonly isLocal = false;
+  /** Room is left for what grows: `&` is `&amp;`, and a mention has an id of Slack. */
+  readonly limits: ChannelLimits = {
+    messageLength: WIRE_TEXT_LENGTH - 200,
+    threadNameLength: THREAD_NAME_LENGTH,
+    keyMemoryMs: 0,
+  };
+  readonly #options: SlackOptions;
+  readonly #apps = new Map<string, App>();
+  /** Accounts as they were told to `connect`. */
+  readonly #accounts = new Map<string, ChannelAccount>();
+  readonly #running = new Set<Promise<void>>();
+  readonly #stopped = new AbortController();
+  #started: Started | undefined;
+
+  constructor(options: SlackOptions) {
+    this.#options = options;
+  }
+
+  /** Loads the clients. @throws SLACK_CLIENTS_MISSING */
+  async start(port: ChannelPort): Promise<void> {
+    if (this.#started !== undefined) return;
+    const packages = await loadSlackPackages();
+    this.#started ??= { port, packages };
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped.abort(new Error("The Slack adapter has stopped."));
+    await Promise.allSettled(this.#running);
+  }
+
+  async connect(account: ChannelAccount, { signal }: { signal: AbortSignal }): Promise<void> {
+    const { port } = this.#ready();
+    if (this.#options.tokens[account.id] === undefined) {
+      await port.accountChanged(account, "refused", {
+        code: "token-missing",
+        facts: { account: account.id },
+        message: `There are no tokens for the account ${account.id}.`,
+      });
+      return;
+    }
+    this.#accounts.set(account.id, account);
+    this.#forgetRefused(account.id);
+    const app = this.#app(account);
+    const run = app.connection.run(account, AbortSignal.any([signal, this.#stopped.signal]));
+    this.#running.add(run);
+    try {
+      await run;
+    } finally {
+      this.#running.delete(run);
+    }
+  }
+
+  async post(
+    post: OutgoingPost,
+    { signal }: { signal: AbortSignal },
+  ): Promise<{ platformId: string }> {
+    const app = this.#app(post.account);
+    const { channel, ts } = await app.api.call({
+      method: "chat.postMessage",
+      args: {
+        ...toBody(post),
+        ...personaOf(app, post.account),
+        thread_ts: threadTsOf(post.place),
+        unfurl_links: false,
+        unfurl_media: false,
+      },
+      answer: postedAnswer,
+      doing: "post a message",
+      channel: post.place.channel,
+      signal,
+    });
+    return { platformId: idOf(channel, ts) };
+  }
+
+  async edit(
+    post: OutgoingPost,
+    platformId: string,
+    { signal }: { signal: AbortSignal },
+  ): Promise<void> {
+    await this.#app(post.account).api.call({
+      method: "chat.update",
+      args: { ...toBody(post), ts: tsOf(platformId) },
+      answer: plainAnswer,
+      doing: "edit a message",
+      channel: post.place.channel,
+      signal,
+    });
+  }
+
+  async remove(
+    account: ChannelAccount,
+    place: PlaceAddress,
+    platformId: string,
+    { signal }: { signal: AbortSignal },
+  ): Promise<void> {
+    await this.#app(account).api.call({
+      method: "chat.delete",
+      args: { channel: place.channel, ts: tsOf(platformId) },
+      answer: plainAnswer,
+      doing: "delete a message",
+      channel: place.channel,
+      signal,
+    });
+  }
+
+  async findPost(
+    post: OutgoingPost,
+    { after, signal }: { after?: string | undefined; signal: AbortSignal },
+  ): Promise<FoundOnPlatform> {
+    return searchMessage(
+      this.#app(post.account).api,
+      {
+        channel: post.place.channel,
+        threadTs: threadTsOf(post.place),
+        event: POST_EVENT,
+        key: post.key,
+        after: after === undefined ? undefined : tsOf(after),
+      },
+      signal,
+    );
+  }
+
+  /** A thread of Slack hangs on a message: this one is its name. */
+  async createThread(
+    thread: OutgoingThread,
+    { signal }: { signal: AbortSignal },
+  ): Promise<{ platformId: string }> {
+    const app = this.#app(thread.account);
+    const { channel } = thread.channel;
+    const { ts } = await app.api.call({
+      method: "chat.postMessage",
+      args: {
+        channel,
+        text: `🧵 ${toSlackText(thread.name, [])}`,
+        metadata: metadataOf(THREAD_EVENT, { key: thread.key, account: thread.account.id }),
+        ...personaOf(app, thread.account),
+      },
+      answer: postedAnswer,
+      doing: "create a thread",
+      channel,
+      signal,
+    });
+    return { platformId: idOf(channel, ts) };
+  }
+
+  async findThread(
+    thread: OutgoingThread,
+    { signal }: { signal: AbortSignal },
+  ): Promise<FoundOnPlatform> {
+    const { api } = this.#app(thread.account);
+    const { channel } = thread.channel;
+    if (thread.named !== undefined) return namedThread(api, channel, thread.named, signal);
+    const after = earliestTs(thread.since);
+    return searchMessage(api, { channel, event: THREAD_EVENT, key: thread.key, after }, signal);
+  }
+
+  /** Slack shows no sign that an app writes. */
+  typing(): void {}
+
+  async readSince(
+    account: ChannelAccount,
+    place: PlaceAddress,
+    options: { after?: string | undefined; limit: number; signal: AbortSignal },
+  ): Promise<readonly InboundMessage[]> {
+    return this.#app(account).reader.readSince(place, options);
+  }
+
+  threadsInUse(account: ChannelAccount): readonly ThreadInUse[] {
+    return this.#app(account).connection.threadsInUse();
+  }
+
+  /** Source: docs.slack.dev/reference/methods/chat.getPermalink, without asking for it. */
+  linkTo({ channel, thread }: PlaceAddress): string {
+    const url = [...this.#apps.values()].flatMap(({ api }) => api.identity?.url ?? [])[0];
+    if (url === undefined || thread === undefined) return `<#${channel}>`;
+    return `${url}archives/${channel}/p${tsOf(thread).replace(".", "")}`;
+  }
+
+  async check(
+    account: ChannelAccount,
+    { signal }: { signal: AbortSignal },
+  ): Promise<readonly ChannelFinding[]> {
+    if (this.#options.tokens[account.id] === undefined) {
+      return [
+        {
+          ok: false,
+          what: `${account.id}: there are no tokens.`,
+          hint: "Name them in the configuration of the Slack adapter.",
+        },
+      ];
+    }
+    const { api, accounts } = this.#app(account);
+    const channels = this.#options.channels?.() ?? [];
+    return checkApp(api, account, { channels, hasPersonas: accounts.length > 1 }, signal);
+  }
+
+  #ready(): Started {
+    if (this.#started === undefined) {
+      throw new DureError("SLACK_NOT_STARTED", "The Slack adapter has not been started.", {
+        hint: "Call start(port) first.",
+      });
+    }
+    return this.#started;
+  }
+
+  /** A later `connect` may be with a token that works again. */
+  #forgetRefused(account: string): void {
+    const bot = this.#options.tokens[account]?.bot ?? "";
+    if (this.#apps.get(bot)?.api.isRefused === true) this.#apps.delete(bot);
+  }
+
+  #app(account: ChannelAccount): App {
+    const tokens = this.#options.tokens[account.id];
+    if (tokens === undefined) {
+      throw new ChannelError("credential", `There are no tokens for the account ${account.id}.`, {
+        notSent: true,
+      });
+    }
+    const known = this.#apps.get(tokens.bot);
+    if (known !== undefined) return known;
+    const app = this.#open(tokens);
+    this.#apps.set(tokens.bot, app);
+    return app;
+  }
+
+  #open(tokens: SlackTokens): App {
+    const { port, packages } = this.#ready();
+    const { apiUrl, timeoutMs = 10_000, inboxLimit = 1000, channels = () => [] } = this.#options;
+    const ids = Object.entries(this.#options.tokens)
+      .filter(([, { bot }]) => bot === tokens.bot)
+      .map(([id]) => id);
+    const name = ids.length === 1 ? ids[0]! : `the app of ${ids.join(", ")}`;
+    const accounts = (): readonly ChannelAccount[] => ids.map((id) => this.#accountOf(id, tokens));
+    const api: AppApi = new AppApi({
+      packages,
+      botToken: tokens.bot,
+      apiUrl,
+      clock: port.clock,
+      timeoutMs,
+      debug: (line) => port.logger.debug({ account: name }, `Slack's client: ${line}`),
+      onRefused: () => connection.refuse(),
+    });
+    const personas = (): readonly ChannelAccount[] => (ids.length === 1 ? [] : accounts());
+    const reader = new Reader(api, { clock: port.clock, personas });
+    const connection = new AppConnection({
+      name,
+      port,
+      api,
+      reader,
+      packages,
+      appToken: tokens.app,
+      apiUrl,
+      timeoutMs,
+      inboxLimit,
+      channels,
+      accounts,
+      platformIdOf: ({ id }) => this.#accountOf(id, tokens).platformId,
+    });
+    return { tokens, accounts: ids, api, reader, connection };
+  }
+
+  /** One that shares an app has its own name in front of the platform's id. */
+  #accountOf(id: string, { bot }: SlackTokens): ChannelAccount {
+    const app = this.#apps.get(bot);
+    const userId = app?.api.identity?.userId;
+    const isShared = (app?.accounts.length ?? 1) > 1;
+    const platformId = userId !== undefined && isShared ? `${userId}:${id}` : userId;
+    const agent = this.#options.agents?.[id] ?? id;
+    const account = this.#accounts.get(id) ?? { id, agent, displayName: agent };
+    return { ...account, platformId };
+  }
+}
+
+/** Source: docs.slack.dev/reference/scopes/chat.write.customize. */
+function personaOf({ accounts }: App, { displayName }: ChannelAccount): object {
+  return accounts.length > 1 ? { username: displayName.slice(0, 80) } : {};
+}

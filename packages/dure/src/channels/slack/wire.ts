@@ -1,0 +1,132 @@
+import { z } from "zod";
+
+/**
+ * What Slack says, as far as it is used; all else is left out. A field that is not of its
+ * documented kind makes the whole thing malformed. Source: docs.slack.dev/reference.
+ */
+
+const ts = z.string().regex(/^\d{1,16}\.\d{1,10}$/);
+const text = z.string().nullish();
+
+const file = z.object({
+  name: text,
+  permalink: text,
+  url_private: text,
+  mimetype: text,
+  size: z.number().nullish(),
+});
+
+/** Source: …/methods/chat.postMessage, "Message metadata". */
+const metadata = z.object({
+  event_type: z.string(),
+  event_payload: z.record(z.string(), z.unknown()).optional(),
+});
+
+/** Source: …/events/message. */
+export const wireMessage = z.object({
+  type: z.string().optional(),
+  subtype: text,
+  ts,
+  user: text,
+  bot_id: text,
+  username: text,
+  text,
+  thread_ts: ts.nullish().transform((value) => value ?? undefined),
+  latest_reply: text,
+  reply_count: z.number().nullish(),
+  edited: z.object({}).nullish(),
+  files: z.array(file).nullish(),
+  metadata: metadata.nullish(),
+});
+export type WireMessage = z.output<typeof wireMessage>;
+
+/** Source: …/events/message, and its subtypes message_changed and message_deleted. */
+export const messageEvent = wireMessage.extend({
+  type: z.literal("message"),
+  channel: z.string(),
+  channel_type: text,
+  message: wireMessage.optional(),
+  deleted_ts: ts.optional(),
+});
+export type MessageEvent = z.output<typeof messageEvent>;
+
+const channelName = z.object({ id: z.string(), name: z.string() });
+
+/** Events of channels that are heard. Source: …/events. */
+export const channelEvent = z.discriminatedUnion("type", [
+  z.object({ type: z.literal("channel_archive"), channel: z.string() }),
+  z.object({ type: z.literal("channel_deleted"), channel: z.string() }),
+  z.object({ type: z.literal("group_archive"), channel: z.string() }),
+  z.object({ type: z.literal("group_deleted"), channel: z.string() }),
+  z.object({ type: z.literal("channel_left"), channel: z.string() }),
+  z.object({ type: z.literal("group_left"), channel: z.string() }),
+  z.object({ type: z.literal("member_left_channel"), channel: z.string(), user: z.string() }),
+  z.object({ type: z.literal("channel_rename"), channel: channelName }),
+  z.object({ type: z.literal("group_rename"), channel: channelName }),
+]);
+export type ChannelEvent = z.output<typeof channelEvent>;
+export const CHANNEL_EVENTS: ReadonlySet<string> = new Set(
+  channelEvent.options.map(({ shape }) => shape.type.value),
+);
+
+/** Source: docs.slack.dev/apis/events-api/using-socket-mode. */
+export const envelope = z.object({
+  type: z.string(),
+  envelope_id: z.string().optional(),
+  reason: text,
+  payload: z.unknown(),
+});
+
+/** Source: docs.slack.dev/apis/events-api, "Event type structure". */
+export const eventCallback = z.object({
+  event_id: z.string(),
+  event: z.looseObject({ type: z.string() }),
+});
+
+/** Source: docs.slack.dev/reference/interaction-payloads/block_actions-payload. */
+export const blockActions = z.object({
+  type: z.literal("block_actions"),
+  user: z.object({ id: z.string(), username: text, name: text }),
+  container: z.object({ channel_id: z.string(), message_ts: ts, thread_ts: ts.nullish() }),
+  actions: z.array(z.object({ type: z.string(), value: text })).min(1),
+});
+export type BlockActions = z.output<typeof blockActions>;
+
+const pages = z.object({ next_cursor: text }).nullish();
+
+/** Source: …/methods/auth.test; the client adds the scopes of the answer's header. */
+export const authAnswer = z.object({
+  user_id: z.string(),
+  bot_id: text,
+  user: z.string(),
+  url: z.string(),
+  response_metadata: z.object({ scopes: z.array(z.string()).nullish() }).nullish(),
+});
+/** Source: …/methods/users.info. */
+export const userAnswer = z.object({
+  user: z.object({
+    name: z.string(),
+    real_name: text,
+    profile: z.object({ display_name: text }).nullish(),
+    is_admin: z.boolean().nullish(),
+    is_owner: z.boolean().nullish(),
+  }),
+});
+/** Source: …/methods/conversations.history and conversations.replies. */
+export const pageAnswer = z.object({
+  messages: z.array(wireMessage),
+  response_metadata: pages,
+});
+/** Source: …/methods/chat.postMessage. */
+export const postedAnswer = z.object({ channel: z.string(), ts });
+/** Source: …/methods/conversations.info. */
+export const channelAnswer = z.object({
+  channel: z.object({
+    name: text,
+    is_member: z.boolean().nullish(),
+    is_archived: z.boolean().nullish(),
+    is_im: z.boolean().nullish(),
+  }),
+});
+/** Of methods that do something and tell nothing. */
+export const plainAnswer = z.object({ ok: z.boolean() });

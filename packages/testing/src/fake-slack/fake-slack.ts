@@ -1,0 +1,429 @@
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { systemClock, type Clock } from "dure/client";
+import type { SlackApp, SlackMessage, SlackUser } from "./facts.ts";
+import { SlackFaults, type SlackFault, type SlackFaultTarget } from "./faults.ts";
+import { blockActions, eventCallback, messagePayload } from "./payloads.ts";
+import { SLACK_RATE_LIMITS, SlackRateLimiter, type SlackRateLimits } from "./rate-limits.ts";
+import { SLACK_REDELIVERY, SocketMode, type Redelivery } from "./socket-mode.ts";
+import { SlackWebApi, type SlackRequest } from "./web-api.ts";
+import { SlackWorld, type WorldEvent } from "./world.ts";
+
+/** How the fake server behaves. */
+export interface FakeSlackOptions {
+  readonly clock?: Clock;
+  readonly rateLimits?: SlackRateLimits;
+  readonly redelivery?: Redelivery;
+}
+
+/** Handles that tests hold. */
+export interface FakeSlackChannel {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** An app with its bot user. */
+export interface FakeSlackApp {
+  /** Of its bot user, as in `<@U…>`. */
+  readonly id: string;
+  readonly name: string;
+  readonly botToken: string;
+  readonly appToken: string;
+}
+
+/** A message as people see it. */
+export interface FakeSlackMessage {
+  readonly ts: string;
+  readonly channel: string;
+  readonly author: string;
+  readonly authorIsBot: boolean;
+  readonly text: string;
+  readonly threadTs: string | undefined;
+  /** Of its metadata; empty without. */
+  readonly eventType: string;
+  readonly edited: boolean;
+  readonly buttons: readonly { readonly value: string; readonly label: string }[];
+}
+
+/** Where a person writes. */
+export interface FakeSlackPlace {
+  readonly channel: { readonly id: string };
+  readonly threadTs?: string | undefined;
+}
+
+/** What bots of dure need. Source: docs.slack.dev/reference/scopes. */
+const USUAL_SCOPES = [
+  "chat:write",
+  "channels:history",
+  "groups:history",
+  "im:history",
+  "channels:read",
+  "groups:read",
+  "im:read",
+  "users:read",
+];
+
+const KEPT_REQUESTS = 10_000;
+
+/**
+ * A Slack for tests: Web API and Socket Mode over loopback, strict where the real one is strict.
+ * The official clients talk to it when `slackApiUrl` is its `url`:
+ *
+ *     await using slack = await FakeSlack.start();
+ *     const general = slack.addChannel("general");
+ *     const ruda = slack.addApp({ name: "루다", botToken: "xoxb-ruda", appToken: "xapp-ruda" });
+ *     const minsu = slack.addPerson("민수");
+ *
+ *     minsu.post({ channel: general }, `${slack.mention(ruda)} 이것 확인해 줘`);
+ */
+export class FakeSlack implements AsyncDisposable {
+  /** `http://127.0.0.1:PORT/api/` */
+  readonly url: string;
+  /** What was asked, oldest first. */
+  readonly requests: SlackRequest[] = [];
+  readonly #clock: Clock;
+  readonly #server: Server;
+  readonly #world: SlackWorld;
+  readonly #faults = new SlackFaults();
+  readonly #socket: SocketMode;
+
+  private constructor(server: Server, options: FakeSlackOptions) {
+    const clock = options.clock ?? systemClock;
+    const { port } = server.address() as AddressInfo;
+    this.url = `http://127.0.0.1:${port}/api/`;
+    this.#clock = clock;
+    this.#server = server;
+    this.#world = new SlackWorld(clock, (event) => this.#tell(event));
+    this.#socket = new SocketMode(server, {
+      clock,
+      redelivery: options.redelivery ?? SLACK_REDELIVERY,
+    });
+    const api = new SlackWebApi({
+      clock,
+      world: this.#world,
+      faults: this.#faults,
+      limiter: new SlackRateLimiter(clock, options.rateLimits ?? SLACK_RATE_LIMITS),
+      openConnection: (app) => `ws://127.0.0.1:${port}/link/?ticket=${this.#socket.ticket(app)}`,
+      log: (request) => {
+        this.requests.push(request);
+        if (this.requests.length > KEPT_REQUESTS) this.requests.shift();
+      },
+    });
+    server.on("request", (request, response) => {
+      api.handle(request, response).catch(() => request.socket.destroy());
+    });
+  }
+
+  static async start(options: FakeSlackOptions = {}): Promise<FakeSlack> {
+    const server = createServer();
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    return new FakeSlack(server, options);
+  }
+
+  async stop(): Promise<void> {
+    this.#socket.stop();
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+
+  /** Every app and person that exists, and every later one, is in it. */
+  addChannel(name: string): FakeSlackChannel {
+    const id = this.#world.newId("C");
+    const members = [...this.#world.apps.map(({ userId }) => userId), ...this.#world.users.keys()];
+    this.#world.channels.set(id, {
+      id,
+      name,
+      isDirect: false,
+      isArchived: false,
+      members: new Set(members),
+    });
+    return { id, name };
+  }
+
+  addApp(options: {
+    name: string;
+    botToken: string;
+    appToken: string;
+    scopes?: readonly string[];
+  }): FakeSlackApp {
+    const { name, botToken, appToken, scopes = USUAL_SCOPES } = options;
+    const app: SlackApp = {
+      appId: this.#world.newId("A"),
+      botId: this.#world.newId("B"),
+      userId: this.#world.newId("U"),
+      name,
+      botToken,
+      appToken,
+      scopes: new Set(scopes),
+    };
+    this.#world.apps.push(app);
+    this.#joinAll(app.userId);
+    return { id: app.userId, name, botToken, appToken };
+  }
+
+  addPerson(name: string, { isAdmin = false } = {}): FakeSlackPerson {
+    const user = { id: this.#world.newId("U"), name, isAdmin };
+    this.#world.users.set(user.id, user);
+    this.#joinAll(user.id);
+    return new FakeSlackPerson(user, { world: this.#world, press: (press) => this.#press(press) });
+  }
+
+  /** The direct message of a person and an app. */
+  direct(app: FakeSlackApp, person: { readonly id: string }): FakeSlackChannel {
+    const known = [...this.#world.channels.values()].find(
+      ({ isDirect, members }) => isDirect && members.has(app.id) && members.has(person.id),
+    );
+    if (known) return { id: known.id, name: known.name };
+    const id = this.#world.newId("D");
+    const members = new Set([app.id, person.id]);
+    this.#world.channels.set(id, { id, name: "", isDirect: true, isArchived: false, members });
+    return { id, name: "" };
+  }
+
+  mention({ id }: { readonly id: string }): string {
+    return `<@${id}>`;
+  }
+
+  fault(target: SlackFaultTarget, fault: SlackFault): void {
+    this.#faults.arm(target, fault);
+  }
+
+  /** Without its replies where it is a channel; in a thread without its root. */
+  messages({ channel, threadTs }: FakeSlackPlace): readonly FakeSlackMessage[] {
+    const all =
+      threadTs === undefined
+        ? this.#world.messages(channel.id).filter((message) => message.threadTs === undefined)
+        : this.#world.replies(channel.id, threadTs);
+    return all.map((message) => this.#shown(message));
+  }
+
+  /** Roots that have replies or were made as one. */
+  threads(channel: { readonly id: string }): readonly FakeSlackMessage[] {
+    return this.#world
+      .messages(channel.id)
+      .filter(
+        ({ ts, threadTs, metadata }) =>
+          threadTs === undefined &&
+          (metadata?.event_type === "dure_thread" ||
+            this.#world.replies(channel.id, ts).length > 0),
+      )
+      .map((message) => this.#shown(message));
+  }
+
+  /** Connections that an app has had. */
+  sessionsStarted(app: FakeSlackApp): number {
+    return this.#socket.started(this.#app(app));
+  }
+
+  connections(app: FakeSlackApp): number {
+    return this.#socket.connectionsOf(this.#app(app)).length;
+  }
+
+  /** Ids of events that clients have acknowledged. */
+  get acknowledged(): readonly string[] {
+    return this.#socket.acknowledged;
+  }
+
+  /** Tells the app's clients to connect anew, as the platform does every few hours. */
+  refresh(app: FakeSlackApp, reason = "refresh_requested"): void {
+    this.#socket.refresh(this.#app(app), reason);
+  }
+
+  cut(app: FakeSlackApp): void {
+    this.#socket.cut(this.#app(app));
+  }
+
+  sendRaw(app: FakeSlackApp, text: string): void {
+    this.#socket.sendRaw(this.#app(app), text);
+  }
+
+  /** An event as an app is told it. */
+  sendEvent(app: FakeSlackApp, event: Record<string, unknown>): void {
+    this.#send(this.#app(app), event);
+  }
+
+  /** Both tokens stop working. */
+  revoke(app: FakeSlackApp): void {
+    const known = this.#app(app);
+    known.botToken = "";
+    known.appToken = "";
+    this.#socket.cut(known);
+  }
+
+  archive(channel: FakeSlackChannel): void {
+    const known = this.#world.channel(channel.id);
+    known.isArchived = true;
+    this.#tell({ kind: "archived", channel: known });
+  }
+
+  rename(channel: FakeSlackChannel, name: string): void {
+    const known = this.#world.channel(channel.id);
+    known.name = name;
+    this.#tell({ kind: "renamed", channel: known });
+  }
+
+  removeFrom(channel: FakeSlackChannel, app: FakeSlackApp): void {
+    const known = this.#world.channel(channel.id);
+    this.#tell({ kind: "left", channel: known, user: app.id });
+    known.members.delete(app.id);
+  }
+
+  #app({ id }: { readonly id: string }): SlackApp {
+    const app = this.#world.appOfUser(id);
+    if (!app) throw new Error(`There is no app with the bot user ${id}.`);
+    return app;
+  }
+
+  #joinAll(user: string): void {
+    for (const channel of this.#world.channels.values()) {
+      if (!channel.isDirect) channel.members.add(user);
+    }
+  }
+
+  #shown(message: SlackMessage): FakeSlackMessage {
+    const buttons = (message.blocks ?? []).flatMap(({ elements }) =>
+      (elements ?? []).map(({ value = "", text }) => ({ value, label: text?.text ?? "" })),
+    );
+    return {
+      ts: message.ts,
+      channel: message.channel,
+      author: message.username ?? this.#world.nameOf(message.user),
+      authorIsBot: message.botId !== undefined,
+      text: message.text,
+      threadTs: message.threadTs,
+      eventType: message.metadata?.event_type ?? "",
+      edited: message.editedAt !== undefined,
+      buttons,
+    };
+  }
+
+  #tell(event: WorldEvent): void {
+    const channel = this.#world.channel(
+      "message" in event ? event.message.channel : event.channel.id,
+    );
+    for (const app of this.#world.apps) {
+      if (channel.members.has(app.userId)) this.#send(app, eventOf(this.#world, event));
+    }
+  }
+
+  #send(app: SlackApp, event: Record<string, unknown>): void {
+    const ids = { eventId: this.#world.newId("Ev"), at: this.#clock.now() };
+    this.#socket.send(app, "events_api", eventCallback(app, event, ids));
+  }
+
+  #press(press: { message: SlackMessage; person: SlackUser; label: string }): void {
+    const { message, person, label } = press;
+    const button = (message.blocks ?? [])
+      .flatMap(({ elements }) => elements ?? [])
+      .find(({ text }) => text?.text === label);
+    const app = this.#world.apps.find(({ botId }) => botId === message.botId);
+    if (!button || !app) throw new Error(`There is no button ${label}.`);
+    const { value = "", action_id: actionId = "" } = button;
+    const payload = blockActions(this.#world, message, { person, value, actionId });
+    this.#socket.send(app, "interactive", payload);
+  }
+}
+
+/** A person at the keyboard. */
+export class FakeSlackPerson {
+  readonly id: string;
+  readonly name: string;
+  readonly #user: SlackUser;
+  readonly #parts: {
+    world: SlackWorld;
+    press: (press: { message: SlackMessage; person: SlackUser; label: string }) => void;
+  };
+
+  constructor(
+    user: SlackUser,
+    parts: {
+      world: SlackWorld;
+      press: (press: { message: SlackMessage; person: SlackUser; label: string }) => void;
+    },
+  ) {
+    this.id = user.id;
+    this.name = user.name;
+    this.#user = user;
+    this.#parts = parts;
+  }
+
+  post(
+    { channel, threadTs }: FakeSlackPlace,
+    text: string,
+    { agoMs = 0, files = [] }: { agoMs?: number; files?: SlackMessage["files"] } = {},
+  ): { readonly ts: string; readonly channel: string } {
+    return this.#parts.world.add({
+      ts: this.#parts.world.newTs(agoMs),
+      channel: channel.id,
+      user: this.id,
+      botId: undefined,
+      appId: undefined,
+      text,
+      threadTs,
+      metadata: undefined,
+      blocks: undefined,
+      username: undefined,
+      files,
+      editedAt: undefined,
+    });
+  }
+
+  edit(message: { readonly ts: string; readonly channel: string }, text: string): void {
+    this.#parts.world.change(this.#found(message), text, undefined);
+  }
+
+  remove(message: { readonly ts: string; readonly channel: string }): void {
+    this.#parts.world.remove(this.#found(message));
+  }
+
+  press(message: { readonly ts: string; readonly channel: string }, label: string): void {
+    this.#parts.press({ message: this.#found(message), person: this.#user, label });
+  }
+
+  #found({ channel, ts }: { readonly ts: string; readonly channel: string }): SlackMessage {
+    const message = this.#parts.world.message(channel, ts);
+    if (!message) throw new Error(`There is no message ${ts}.`);
+    return message;
+  }
+}
+
+function eventOf(world: SlackWorld, event: WorldEvent): Record<string, unknown> {
+  const at = world.newTs();
+  switch (event.kind) {
+    case "message":
+    case "changed":
+    case "deleted":
+      return messageEvent(world, event, at);
+    case "left":
+      return { type: "member_left_channel", user: event.user, channel: event.channel.id };
+    case "archived":
+      return { type: "channel_archive", channel: event.channel.id, event_ts: at };
+    case "renamed": {
+      const { id, name } = event.channel;
+      return { type: "channel_rename", channel: { id, name, created: 0 }, event_ts: at };
+    }
+    default:
+      return event satisfies never;
+  }
+}
+
+function messageEvent(
+  world: SlackWorld,
+  { kind, message }: { kind: "message" | "changed" | "deleted"; message: SlackMessage },
+  at: string,
+): Record<string, unknown> {
+  const channel = world.channel(message.channel);
+  const payload = messagePayload(world, message, { withMetadata: false });
+  const place = { channel: channel.id, channel_type: channel.isDirect ? "im" : "channel" };
+  if (kind === "message") return { ...payload, ...place, event_ts: message.ts };
+  const hidden = { type: "message", hidden: true, ts: at, event_ts: at, ...place };
+  return kind === "changed"
+    ? { ...hidden, subtype: "message_changed", message: payload, previous_message: payload }
+    : { ...hidden, subtype: "message_deleted", deleted_ts: message.ts, previous_message: payload };
+}

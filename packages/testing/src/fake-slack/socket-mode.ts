@@ -1,0 +1,207 @@
+import { randomUUID } from "node:crypto";
+import type { Server } from "node:http";
+import type { Clock } from "dure/client";
+import { WebSocket, WebSocketServer } from "ws";
+import { z } from "zod";
+import type { SlackApp } from "./facts.ts";
+import { SlackRefusal } from "./facts.ts";
+
+/** How envelopes are told again. Source: docs.slack.dev/apis/events-api, "Error handling". */
+export interface Redelivery {
+  /** An envelope that is not acknowledged for so long has failed. The platform's: 3 s. */
+  readonly ackWithinMs: number;
+  /** Waits before it is told again: nearly at once, after a minute, after five. */
+  readonly againAfterMs: readonly number[];
+}
+
+export const SLACK_REDELIVERY: Redelivery = {
+  ackWithinMs: 3000,
+  againAfterMs: [0, 60_000, 300_000],
+};
+
+interface Connection {
+  readonly app: SlackApp;
+  readonly socket: WebSocket;
+}
+
+interface Envelope {
+  readonly app: SlackApp;
+  readonly type: "events_api" | "interactive";
+  readonly payload: Record<string, unknown>;
+  attempt: number;
+  /** Where it went last. */
+  connection?: Connection | undefined;
+  timer?: (() => void) | undefined;
+}
+
+/** What a client may say. Source: docs.slack.dev/apis/events-api/using-socket-mode. */
+const acknowledgement = z.object({
+  envelope_id: z.string(),
+  payload: z.record(z.string(), z.unknown()).optional(),
+});
+
+/** Source: the same page: "up to 10 open WebSocket connections". */
+const MOST_CONNECTIONS = 10;
+
+/** The WebSocket side: tickets, envelopes, acknowledgements, refreshes. */
+export class SocketMode {
+  readonly #clock: Clock;
+  readonly #redelivery: Redelivery;
+  readonly #sockets = new WebSocketServer({ noServer: true });
+  readonly #tickets = new Map<string, SlackApp>();
+  readonly #connections = new Set<Connection>();
+  readonly #open = new Map<string, Envelope>();
+  readonly #started = new Map<string, number>();
+  /** Envelopes that were acknowledged, by their payload's event id; for tests. */
+  readonly acknowledged: string[] = [];
+  /** What clients said that is no acknowledgement. */
+  readonly wrong: string[] = [];
+  #turn = 0;
+
+  constructor(server: Server, parts: { clock: Clock; redelivery: Redelivery }) {
+    this.#clock = parts.clock;
+    this.#redelivery = parts.redelivery;
+    server.on("upgrade", (request, socket, head) => {
+      const ticket = new URL(request.url ?? "/", "http://fake.invalid").searchParams.get("ticket");
+      const app = this.#tickets.get(ticket ?? "");
+      if (!app) {
+        socket.destroy();
+        return;
+      }
+      this.#tickets.delete(ticket!); // an address is good for one connection
+      this.#sockets.handleUpgrade(request, socket, head, (opened) => this.#accept(app, opened));
+    });
+  }
+
+  /** A new address. Source: docs.slack.dev/reference/methods/apps.connections.open. */
+  ticket(app: SlackApp): string {
+    if (this.connectionsOf(app).length >= MOST_CONNECTIONS) {
+      throw new SlackRefusal("too_many_websockets");
+    }
+    const ticket = randomUUID();
+    this.#tickets.set(ticket, app);
+    return ticket;
+  }
+
+  connectionsOf(app: SlackApp): readonly Connection[] {
+    return [...this.#connections].filter((connection) => connection.app === app);
+  }
+
+  /** Connections that an app has had. */
+  started(app: SlackApp): number {
+    return this.#started.get(app.appId) ?? 0;
+  }
+
+  /** Without a connection it is lost. Each connection may get any envelope: they take turns. */
+  send(app: SlackApp, type: Envelope["type"], payload: Record<string, unknown>): void {
+    const id = randomUUID();
+    const envelope: Envelope = { app, type, payload, attempt: 0 };
+    this.#open.set(id, envelope);
+    this.#deliver(id, envelope);
+  }
+
+  /** Whatever a test wants a client to get. */
+  sendRaw(app: SlackApp, text: string): void {
+    for (const { socket } of this.connectionsOf(app)) socket.send(text);
+  }
+
+  /** Source: using-socket-mode, "Disconnecting": `warning`, `refresh_requested`, `link_disabled`. */
+  refresh(app: SlackApp, reason: string): void {
+    for (const { socket } of this.connectionsOf(app)) {
+      socket.send(JSON.stringify({ type: "disconnect", reason, debug_info: { host: "fake" } }));
+    }
+  }
+
+  /** Cuts the connections of an app. */
+  cut(app: SlackApp): void {
+    for (const { socket } of this.connectionsOf(app)) socket.terminate();
+  }
+
+  stop(): void {
+    for (const { timer } of this.#open.values()) timer?.();
+    this.#open.clear();
+    for (const { socket } of this.#connections) socket.terminate();
+    this.#sockets.close();
+  }
+
+  #accept(app: SlackApp, socket: WebSocket): void {
+    const connection = { app, socket };
+    this.#connections.add(connection);
+    this.#started.set(app.appId, this.started(app) + 1);
+    socket.on("message", (data: Buffer) => this.#hear(data.toString("utf8")));
+    socket.on("error", () => socket.terminate());
+    socket.on("close", () => this.#closed(connection));
+    const hello = {
+      type: "hello",
+      num_connections: this.connectionsOf(app).length,
+      connection_info: { app_id: app.appId },
+      debug_info: { host: "fake", approximate_connection_time: 18_060 },
+    };
+    socket.send(JSON.stringify(hello));
+  }
+
+  /** What it had not acknowledged goes to another one, or is lost with its retries. */
+  #closed(connection: Connection): void {
+    this.#connections.delete(connection);
+    for (const [id, envelope] of this.#open) {
+      if (envelope.connection === connection) this.#again(id, envelope, "connection_closed");
+    }
+  }
+
+  #hear(text: string): void {
+    const said = acknowledgement.safeParse(parsed(text));
+    const envelope = said.success ? this.#open.get(said.data.envelope_id) : undefined;
+    if (!said.success || !envelope) {
+      if (!said.success) this.wrong.push(text);
+      return;
+    }
+    envelope.timer?.();
+    this.#open.delete(said.data.envelope_id);
+    this.acknowledged.push(String(envelope.payload["event_id"] ?? envelope.type));
+  }
+
+  #deliver(id: string, envelope: Envelope, reason = ""): void {
+    const connections = this.connectionsOf(envelope.app).filter(
+      ({ socket }) => socket.readyState === WebSocket.OPEN,
+    );
+    const connection = connections[(this.#turn += 1) % Math.max(1, connections.length)];
+    envelope.connection = connection;
+    if (!connection) return this.#again(id, envelope, "no_connection");
+    connection.socket.send(
+      JSON.stringify({
+        envelope_id: id,
+        type: envelope.type,
+        accepts_response_payload: envelope.type === "interactive",
+        payload: envelope.payload,
+        ...(envelope.type === "events_api" && {
+          retry_attempt: envelope.attempt,
+          retry_reason: reason,
+        }),
+      }),
+    );
+    envelope.timer = this.#clock.after(this.#redelivery.ackWithinMs, () =>
+      this.#again(id, envelope, "timeout"),
+    );
+  }
+
+  /** Interactions are told once. */
+  #again(id: string, envelope: Envelope, reason: string): void {
+    envelope.timer?.();
+    envelope.connection = undefined;
+    const waitMs = this.#redelivery.againAfterMs[envelope.attempt];
+    if (waitMs === undefined || envelope.type === "interactive") {
+      this.#open.delete(id);
+      return;
+    }
+    envelope.attempt += 1;
+    envelope.timer = this.#clock.after(waitMs, () => this.#deliver(id, envelope, reason));
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
