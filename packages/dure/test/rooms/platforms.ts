@@ -2,6 +2,7 @@ import { bothPlatforms } from "./both-platforms.ts";
 import { discordPlatform } from "./discord-platform.ts";
 import { sampled } from "../../src/kernel/test-tiers.ts";
 import type { TestPlatform } from "./platform.ts";
+import { slackPlatform } from "./slack-platform.ts";
 import { webPlatform } from "./web-platform.ts";
 
 /** What every scenario of docs/spec/collaboration runs on, for `describe.each`. */
@@ -12,6 +13,7 @@ export const PLATFORMS: readonly (readonly [
   ["web", webPlatform],
   ["discord", () => discordPlatform()],
   ["discord", bothPlatforms],
+  ["slack", () => slackPlatform()],
 ];
 
 /** One of them in `npm test`, both else; for the files whose scenarios do not differ by platform. */

@@ -37,14 +37,16 @@ import { plainAnswer, postedAnswer } from "./wire.ts";
 export interface SlackTokens {
   readonly bot: string;
   readonly app: string;
+  /**
+   * Several accounts speak through this app, each under its own name, which needs the scope
+   * `chat:write.customize`. Default: it is one agent's.
+   */
+  readonly isShared?: boolean | undefined;
 }
 
 /** How the adapter reaches Slack. Only `tokens` has to be there. */
 export interface SlackOptions {
-  /**
-   * Of each account, by the account's id. Accounts with the same bot token share an app: each
-   * speaks under its own name, which needs the scope `chat:write.customize`.
-   */
+  /** Of each account, by the account's id. */
   readonly tokens: Readonly<Record<string, SlackTokens>>;
   /** The agent of each account that shares an app. Default: the account's id. */
   readonly agents?: Readonly<Record<string, string>> | undefined;
@@ -63,8 +65,6 @@ export interface SlackOptions {
 /** What is kept of one app. */
 interface App {
   readonly tokens: SlackTokens;
-  /** Of the accounts that speak through it. */
-  readonly accounts: readonly string[];
   readonly api: AppApi;
   readonly reader: Reader;
   readonly connection: AppConnection;
@@ -274,9 +274,9 @@ export class SlackAdapter implements ChannelAdapter {
         },
       ];
     }
-    const { api, accounts } = this.#app(account);
+    const { api, tokens } = this.#app(account);
     const channels = this.#options.channels?.() ?? [];
-    return checkApp(api, account, { channels, hasPersonas: accounts.length > 1 }, signal);
+    return checkApp(api, account, { channels, hasPersonas: tokens.isShared === true }, signal);
   }
 
   #ready(): Started {
@@ -311,11 +311,10 @@ export class SlackAdapter implements ChannelAdapter {
   #open(tokens: SlackTokens): App {
     const { port, packages } = this.#ready();
     const { apiUrl, timeoutMs = 10_000, inboxLimit = 1000, channels = () => [] } = this.#options;
-    const ids = Object.entries(this.#options.tokens)
-      .filter(([, { bot }]) => bot === tokens.bot)
-      .map(([id]) => id);
-    const name = ids.length === 1 ? ids[0]! : `the app of ${ids.join(", ")}`;
-    const accounts = (): readonly ChannelAccount[] => ids.map((id) => this.#accountOf(id, tokens));
+    const { isShared = false } = tokens;
+    const accounts = (): readonly ChannelAccount[] =>
+      this.#accountsOf(tokens).map((id) => this.#accountOf(id, tokens));
+    const name = isShared ? "the shared app" : (this.#accountsOf(tokens)[0] ?? "an app");
     const api: AppApi = new AppApi({
       packages,
       botToken: tokens.bot,
@@ -325,7 +324,7 @@ export class SlackAdapter implements ChannelAdapter {
       debug: (line) => port.logger.debug({ account: name }, `Slack's client: ${line}`),
       onRefused: () => connection.refuse(),
     });
-    const personas = (): readonly ChannelAccount[] => (ids.length === 1 ? [] : accounts());
+    const personas = (): readonly ChannelAccount[] => (isShared ? accounts() : []);
     const reader = new Reader(api, { clock: port.clock, personas });
     const connection = new AppConnection({
       name,
@@ -341,14 +340,19 @@ export class SlackAdapter implements ChannelAdapter {
       accounts,
       platformIdOf: ({ id }) => this.#accountOf(id, tokens).platformId,
     });
-    return { tokens, accounts: ids, api, reader, connection };
+    return { tokens, api, reader, connection };
   }
 
-  /** One that shares an app has its own name in front of the platform's id. */
-  #accountOf(id: string, { bot }: SlackTokens): ChannelAccount {
-    const app = this.#apps.get(bot);
-    const userId = app?.api.identity?.userId;
-    const isShared = (app?.accounts.length ?? 1) > 1;
+  /** Of a shared app all; else those that were told to connect. */
+  #accountsOf({ bot, isShared }: SlackTokens): readonly string[] {
+    return Object.entries(this.#options.tokens)
+      .filter(([id, tokens]) => tokens.bot === bot && (isShared || this.#accounts.has(id)))
+      .map(([id]) => id);
+  }
+
+  /** The id of one that shares an app is the platform's and its own. */
+  #accountOf(id: string, { bot, isShared }: SlackTokens): ChannelAccount {
+    const userId = this.#apps.get(bot)?.api.identity?.userId;
     const platformId = userId !== undefined && isShared ? `${userId}:${id}` : userId;
     const agent = this.#options.agents?.[id] ?? id;
     const account = this.#accounts.get(id) ?? { id, agent, displayName: agent };
@@ -357,6 +361,6 @@ export class SlackAdapter implements ChannelAdapter {
 }
 
 /** Source: docs.slack.dev/reference/scopes/chat.write.customize. */
-function personaOf({ accounts }: App, { displayName }: ChannelAccount): object {
-  return accounts.length > 1 ? { username: displayName.slice(0, 80) } : {};
+function personaOf({ tokens }: App, { displayName }: ChannelAccount): object {
+  return tokens.isShared ? { username: displayName.slice(0, 80) } : {};
 }

@@ -45,10 +45,10 @@ function tokensOf(agent: string, environment: ChannelEnvironment): SlackTokens |
   const suffix = suffixOf(agent);
   const variable = (name: string): string | undefined => environment.variable?.(name);
   const pairs = [
-    [variable(`SLACK_BOT_TOKEN_${suffix}`), variable(`SLACK_APP_TOKEN_${suffix}`)],
-    [variable("SLACK_BOT_TOKEN"), variable("SLACK_APP_TOKEN")],
+    [variable(`SLACK_BOT_TOKEN_${suffix}`), variable(`SLACK_APP_TOKEN_${suffix}`), false],
+    [variable("SLACK_BOT_TOKEN"), variable("SLACK_APP_TOKEN"), true],
   ] as const;
-  return pairs.flatMap(([bot, app]) => (bot && app ? [{ bot, app }] : []))[0];
+  return pairs.flatMap(([bot, app, isShared]) => (bot && app ? [{ bot, app, isShared }] : []))[0];
 }
 
 /** Variables know only capitals and underscores. */

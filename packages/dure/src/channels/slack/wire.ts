@@ -74,7 +74,7 @@ export const envelope = z.object({
   type: z.string(),
   envelope_id: z.string().optional(),
   reason: text,
-  payload: z.unknown(),
+  payload: z.unknown().optional(),
 });
 
 /** Source: docs.slack.dev/apis/events-api, "Event type structure". */
