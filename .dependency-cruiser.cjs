@@ -84,6 +84,7 @@ module.exports = {
     },
     ...layers,
     onlyIn("discord-only-in-discord", "channels/discord", "discord\\.js|@discordjs"),
+    onlyIn("slack-only-in-slack", "channels/slack", "@slack"),
     {
       name: "no-zod-in-the-browser",
       comment: "The client and the dashboard take the types of wire/ alone: no zod in a bundle.",

@@ -89,6 +89,8 @@ export interface ChannelAdapter {
   threadsInUse?(account: ChannelAccount): readonly ThreadInUse[];
   /** A thread as a text of this platform links it. Absent: it cannot. */
   linkTo?(place: PlaceAddress, named: { readonly id: string; readonly name: string }): string;
+  /** What to set so that an agent has an account. Absent: its key in the configuration. */
+  accountKey?(agent: string): string;
   /** What a doctor wants to know of one account: each line a fact with what to do about it. */
   check?(
     account: ChannelAccount,

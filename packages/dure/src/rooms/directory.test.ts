@@ -43,7 +43,7 @@ test("M3 the table is logged, a line per agent; an agent without an account is a
 
   new Directory({ agents: [RUDA, EDEN], channels: [] }).log(
     { ...silentLogger, info: note("info"), warn: note("warn") },
-    ["web", "discord"],
+    [{ name: "web" }, { name: "discord", accountKey: () => "DISCORD_TOKEN_EDEN" }],
   );
 
   expect(lines).toEqual([

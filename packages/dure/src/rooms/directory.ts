@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { DureError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
-import type { ChannelAccount } from "./channel-adapter.ts";
+import type { ChannelAccount, ChannelAdapter } from "./channel-adapter.ts";
 import { mentionDirectory, type MentionDirectory } from "./mentions.ts";
 
 /** An agent as rooms see it. */
@@ -155,7 +155,7 @@ export class Directory {
    * The table, one line per agent; an agent that a connected platform does not know is a warning
    * with the key to set.
    */
-  log(logger: Logger, adapters: readonly string[]): void {
+  log(logger: Logger, adapters: readonly AccountKeys[]): void {
     for (const agent of this.agents) {
       const accounts = Object.entries(agent.accounts).map(
         ([adapter, account]) => `${adapter}:${account.id}`,
@@ -166,12 +166,9 @@ export class Directory {
         { agent: agent.id },
         `agent ${agent.id} (${agent.displayName}) is ${where}${channel}`,
       );
-      for (const adapter of adapters) {
+      for (const { name: adapter, accountKey } of adapters) {
         if (agent.accounts[adapter]) continue;
-        const key =
-          adapter === "discord"
-            ? `DISCORD_TOKEN_${agent.id.toUpperCase().replaceAll("-", "_")}`
-            : `agents.${agent.id}.accounts.${adapter}`;
+        const key = accountKey?.(agent.id) ?? `agents.${agent.id}.accounts.${adapter}`;
         logger.warn(
           { agent: agent.id, adapter },
           `agent ${agent.id} has no account on ${adapter}: set ${key}`,
@@ -180,6 +177,9 @@ export class Directory {
     }
   }
 }
+
+/** A platform, and what to set so that an agent has an account there. */
+export type AccountKeys = Pick<ChannelAdapter, "name" | "accountKey">;
 
 interface Table {
   readonly agents: readonly RoomAgent[];

@@ -361,10 +361,7 @@ export class Rooms {
 
   async #start(): Promise<void> {
     const { directory, adapters, outbox, logger } = this.#options;
-    directory.log(
-      logger,
-      adapters.map((adapter) => adapter.name),
-    );
+    directory.log(logger, adapters);
     await makeConfiguredPlaces(this.#setting, directory, { isReload: false });
     outbox.handle(NOTICE_TOPIC, noticeHandler(this.#setting, this.#talk));
     for (const [index, adapter] of adapters.entries()) await adapter.start(this.#inbound[index]!);

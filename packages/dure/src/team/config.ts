@@ -130,6 +130,11 @@ const snowflake = z
   .string({ error: "must be a channel's id in quotes, 17 to 20 digits" })
   .regex(/^\d{5,20}$/, { error: "must be a channel's id in quotes, 17 to 20 digits" });
 
+/** Of a user or a role on any platform. */
+const platformId = z
+  .string({ error: "must be an id in quotes" })
+  .regex(/^[A-Za-z0-9]{2,40}$/, { error: "must be an id of 2 to 40 letters and digits" });
+
 const service = z.custom<AnyService | string>(
   (value) => (typeof value === "string" && value !== "") || isService(value),
   {
@@ -198,7 +203,7 @@ export const teamSchema = settings({
           collaborate: yesOrNo.optional(),
           /** The platform's id of the channel, where it is on Discord too. */
           discord: snowflake.optional(),
-          /** Its ids on platforms of the team's own, by the name of their kind. */
+          /** Its ids on Slack and on platforms of the team's own, by the name of their kind. */
           ids: z
             .record(key, text.max(200, { error: "must be an id of at most 200 characters" }))
             .optional(),
@@ -222,12 +227,10 @@ export const teamSchema = settings({
      */
     stream: yesOrNo.optional(),
     /**
-     * Discord ids of users or roles that may answer by buttons what waits for a decision. Default:
-     * users who may manage the server.
+     * Ids of users or roles of Discord, or of users of Slack, that may answer by buttons what waits
+     * for a decision. Default: users who may manage the server or workspace.
      */
-    approvers: z
-      .array(snowflake, { error: "must be a list of Discord ids of users or roles" })
-      .optional(),
+    approvers: z.array(platformId, { error: "must be a list of ids of users or roles" }).optional(),
     /**
      * Where it is told what agents say to each other in the background: a channel's key, an
      * address, a file of NDJSON.

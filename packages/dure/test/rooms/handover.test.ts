@@ -17,6 +17,13 @@ import type { TestPlatform } from "./platform.ts";
 import { PLATFORM } from "./platforms.ts";
 import { startTestTeam, type Behave, type Name, type TestTeam } from "./team.ts";
 
+/** What a missing account asks for. */
+const ACCOUNT_KEYS: Readonly<Record<string, string>> = {
+  web: "agents.seum.accounts.web",
+  discord: "DISCORD_TOKEN_SEUM",
+  slack: "SLACK_BOT_TOKEN_SEUM",
+};
+
 /** Scenarios of docs/spec/collaboration §4, on every platform. */
 describe.each(PLATFORM.rows)(
   "handing over on %s",
@@ -156,9 +163,7 @@ describe.each(PLATFORM.rows)(
         const eden = platform.agents.find(({ id }) => id === "eden")!;
         const accounts = Object.keys(eden.accounts).map((adapter) => `${adapter}:eden`);
         expect(lines).toContain(`agent eden (이든) is ${accounts.join(", ")}`);
-        expect(lines).toContain(
-          `agent seum has no account on ${name}: set ${name === "web" ? "agents.seum.accounts.web" : "DISCORD_TOKEN_SEUM"}`,
-        );
+        expect(lines).toContain(`agent seum has no account on ${name}: set ${ACCOUNT_KEYS[name]}`);
         expect(before).toMatchObject({
           ok: false,
           code: "AGENT_UNKNOWN",

@@ -35,6 +35,6 @@ export interface SayOptions {
   readonly thread?: string;
   readonly channel?: string;
   readonly person?: string;
-  /** As a reply to the newest message of the place. */
+  /** As a reply to the newest message of the place, where the platform has replies. */
   readonly replyToLast?: boolean;
 }

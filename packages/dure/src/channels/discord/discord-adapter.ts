@@ -336,6 +336,10 @@ export class DiscordAdapter implements ChannelAdapter {
     return messages.flatMap((message) => toInbound(message, place) ?? []);
   }
 
+  accountKey(agent: string): string {
+    return `DISCORD_TOKEN_${agent.toUpperCase().replaceAll("-", "_")}`;
+  }
+
   async check(
     account: ChannelAccount,
     { signal }: { signal: AbortSignal },

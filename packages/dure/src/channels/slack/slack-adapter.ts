@@ -27,6 +27,7 @@ import {
   tsOf,
   WIRE_TEXT_LENGTH,
 } from "./mapping.ts";
+import { botTokenName } from "./names.ts";
 import { loadSlackPackages, type SlackPackages } from "./packages.ts";
 import { Reader, THREAD_NAME_LENGTH } from "./reader.ts";
 import { earliestTs, namedThread, searchMessage } from "./search.ts";
@@ -259,6 +260,10 @@ export class SlackAdapter implements ChannelAdapter {
     const url = [...this.#apps.values()].flatMap(({ api }) => api.identity?.url ?? [])[0];
     if (url === undefined || thread === undefined) return `<#${channel}>`;
     return `${url}archives/${channel}/p${tsOf(thread).replace(".", "")}`;
+  }
+
+  accountKey(agent: string): string {
+    return botTokenName(agent);
   }
 
   async check(

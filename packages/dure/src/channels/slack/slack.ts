@@ -1,5 +1,6 @@
 import type { ChannelEnvironment, ChannelKind } from "../channel-kind.ts";
 import { SLACK } from "./mapping.ts";
+import { appTokenName, botTokenName } from "./names.ts";
 import type { SlackTokens } from "./slack-adapter.ts";
 
 const KIND: ChannelKind = {
@@ -10,8 +11,8 @@ const KIND: ChannelKind = {
   },
   hasAccount: (agent, environment) => tokensOf(agent, environment) !== undefined,
   accountHint: (agent) =>
-    `Set SLACK_BOT_TOKEN_${suffixOf(agent)} and SLACK_APP_TOKEN_${suffixOf(agent)} to the tokens ` +
-    "of its app, or SLACK_BOT_TOKEN and SLACK_APP_TOKEN to those of one app for all agents.",
+    `Set ${botTokenName(agent)} and ${appTokenName(agent)} to the tokens of its app, ` +
+    "or SLACK_BOT_TOKEN and SLACK_APP_TOKEN to those of one app for all agents.",
   open: async ({ environment, accounts, channels }) => {
     const { SlackAdapter } = await loadAdapter();
     const tokens = Object.entries(accounts).flatMap(([agent, account]) => {
@@ -42,16 +43,10 @@ const loadAdapter = () => import("./slack-adapter.ts");
 
 /** Its own app's, or those of the app that all agents speak through. */
 function tokensOf(agent: string, environment: ChannelEnvironment): SlackTokens | undefined {
-  const suffix = suffixOf(agent);
   const variable = (name: string): string | undefined => environment.variable?.(name);
   const pairs = [
-    [variable(`SLACK_BOT_TOKEN_${suffix}`), variable(`SLACK_APP_TOKEN_${suffix}`), false],
+    [variable(botTokenName(agent)), variable(appTokenName(agent)), false],
     [variable("SLACK_BOT_TOKEN"), variable("SLACK_APP_TOKEN"), true],
   ] as const;
   return pairs.flatMap(([bot, app, isShared]) => (bot && app ? [{ bot, app, isShared }] : []))[0];
-}
-
-/** Variables know only capitals and underscores. */
-function suffixOf(agent: string): string {
-  return agent.toUpperCase().replaceAll("-", "_");
 }
