@@ -214,11 +214,11 @@ export interface InboundMessage {
   readonly mentions: readonly { readonly platformId: string; readonly at: number }[];
   readonly replyTo?: string;
   /** Our own key, where the platform gives it back (Discord: nonce). */
-  readonly key?: string;
+  readonly key?: string | undefined;
   readonly attachments: readonly Attachment[];
   /** Milliseconds since the epoch, by the platform's clock. */
   readonly at: number;
-  readonly threadName?: string;
+  readonly threadName?: string | undefined;
 }
 
 /** Who wrote a message, as the platform says. */
@@ -232,9 +232,9 @@ export interface InboundAuthor {
 export interface Attachment {
   readonly name: string;
   readonly url: string;
-  readonly contentType?: string;
+  readonly contentType?: string | undefined;
   /** Bytes. */
-  readonly size?: number;
+  readonly size?: number | undefined;
 }
 
 /** A message that is to leave. */

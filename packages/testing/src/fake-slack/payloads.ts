@@ -15,37 +15,46 @@ export function messagePayload(
   const { ts, text, threadTs, botId, appId, username, files } = message;
   const replies = world.replies(message.channel, ts);
   const root = threadTs === undefined ? undefined : world.message(message.channel, threadTs);
+  // What is undefined is no part of the JSON.
   return {
     type: "message",
+    subtype: subtypeOf(message),
     user: message.user,
     text,
     ts,
     team: TEAM,
-    ...(botId !== undefined && { bot_id: botId, app_id: appId }),
-    ...(username !== undefined && { subtype: "bot_message", username }),
-    ...(threadTs !== undefined && { thread_ts: threadTs }),
-    ...(root && threadTs !== ts && { parent_user_id: root.user }),
-    ...(replies.length > 0 && {
-      thread_ts: ts,
-      reply_count: replies.length,
-      latest_reply: replies.at(-1)!.ts,
-    }),
-    ...(message.blocks && { blocks: message.blocks }),
-    ...(message.editedAt !== undefined && {
-      edited: { user: message.user, ts: message.editedAt },
-    }),
-    ...(files.length > 0 && {
-      subtype: "file_share",
-      files: files.map((file, index) => ({
-        id: `F${index}`,
-        name: file.name,
-        size: file.size,
-        mimetype: "text/plain",
-        url_private: `https://files.slack.example/${file.name}`,
-        permalink: `https://workspace.slack.example/files/${file.name}`,
-      })),
-    }),
-    ...(withMetadata && message.metadata && { metadata: message.metadata }),
+    bot_id: botId,
+    app_id: appId,
+    username,
+    thread_ts: threadTs ?? (replies.length > 0 ? ts : undefined),
+    parent_user_id: root && threadTs !== ts ? root.user : undefined,
+    reply_count: replies.length > 0 ? replies.length : undefined,
+    latest_reply: replies.at(-1)?.ts,
+    blocks: message.blocks,
+    edited: message.editedAt === undefined ? undefined : editOf(message),
+    files: files.length > 0 ? files.map(filePayload) : undefined,
+    metadata: withMetadata ? message.metadata : undefined,
+  };
+}
+
+function subtypeOf({ username, files }: SlackMessage): string | undefined {
+  if (username !== undefined) return "bot_message";
+  return files.length > 0 ? "file_share" : undefined;
+}
+
+function editOf({ user, editedAt }: SlackMessage): object {
+  return { user, ts: editedAt };
+}
+
+/** Source: docs.slack.dev/reference/objects/file-object. */
+function filePayload({ name, size }: SlackMessage["files"][number], index: number): object {
+  return {
+    id: `F${index}`,
+    name,
+    size,
+    mimetype: "text/plain",
+    url_private: `https://files.slack.example/${name}`,
+    permalink: `https://workspace.slack.example/files/${name}`,
   };
 }
 
@@ -84,7 +93,7 @@ export function blockActions(
       message_ts: message.ts,
       channel_id: message.channel,
       is_ephemeral: false,
-      ...(message.threadTs !== undefined && { thread_ts: message.threadTs }),
+      thread_ts: message.threadTs,
     },
     trigger_id: "1.2.3",
     channel: { id: message.channel, name: world.channels.get(message.channel)?.name },

@@ -173,10 +173,8 @@ export class SocketMode {
         type: envelope.type,
         accepts_response_payload: envelope.type === "interactive",
         payload: envelope.payload,
-        ...(envelope.type === "events_api" && {
-          retry_attempt: envelope.attempt,
-          retry_reason: reason,
-        }),
+        retry_attempt: envelope.type === "events_api" ? envelope.attempt : undefined,
+        retry_reason: envelope.type === "events_api" ? reason : undefined,
       }),
     );
     envelope.timer = this.#clock.after(this.#redelivery.ackWithinMs, () =>

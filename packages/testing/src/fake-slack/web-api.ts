@@ -62,7 +62,7 @@ export class SlackWebApi {
     if (answer === undefined) return; // no answer ever
     response.writeHead(answer.status, {
       "content-type": "application/json",
-      ...(app && { "x-oauth-scopes": [...app.scopes].join(",") }),
+      "x-oauth-scopes": [...(app?.scopes ?? [])].join(","),
       ...answer.headers,
     });
     response.end(JSON.stringify(answer.body));

@@ -3,7 +3,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import { withTimeout } from "../../kernel/clock.ts";
 import { ChannelError } from "../../rooms/channel-adapter.ts";
 import { toChannelError, type Attempt } from "./errors.ts";
-import { slackLogger, type SlackPackages } from "./packages.ts";
+import { SLACK_API, slackLogger, type SlackPackages } from "./packages.ts";
 import { authAnswer, pageAnswer, userAnswer, type WireMessage } from "./wire.ts";
 
 export interface AppApiOptions {
@@ -218,7 +218,7 @@ export class AppApi {
       );
     return withTimeout(clock, { ms: timeoutMs, signal }, late, (ends) => {
       const client = new packages.WebClient(botToken, {
-        ...(apiUrl !== undefined && { slackApiUrl: apiUrl }),
+        slackApiUrl: apiUrl ?? SLACK_API,
         logger: slackLogger(debug),
         retryConfig: { retries: 0 }, // its own retries know nothing of what may have arrived
         rejectRateLimitedCalls: true, // the outbox waits: where it is seen

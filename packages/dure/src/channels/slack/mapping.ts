@@ -62,8 +62,8 @@ export function placeOf(
   return {
     adapter: SLACK,
     channel,
-    ...(root !== undefined && root !== ts && { thread: idOf(channel, root) }),
-    ...(isDirect && { direct: true }),
+    thread: root !== undefined && root !== ts ? idOf(channel, root) : undefined,
+    direct: isDirect ? true : undefined,
   };
 }
 
@@ -92,8 +92,8 @@ export function toInbound(message: WireMessage, seen: Seen): InboundMessage {
     mentions: mentionsIn(text),
     attachments: (message.files ?? []).flatMap(toAttachment),
     at: Math.floor(Number(message.ts) * 1000),
-    ...(typeof key === "string" && { key }),
-    ...(threadName !== undefined && { threadName }),
+    key: typeof key === "string" ? key : undefined,
+    threadName,
   };
 }
 
@@ -114,7 +114,7 @@ export function toBody(post: OutgoingPost): Record<string, unknown> {
     channel: post.place.channel,
     text: cutText(text, WIRE_TEXT_LENGTH),
     metadata: metadataOf(POST_EVENT, { key: post.key, account: post.account.id }),
-    ...(needsBlocks && { blocks: [...sectionsOf(text), ...actionsOf(buttons)] }),
+    blocks: needsBlocks ? [...sectionsOf(text), ...actionsOf(buttons)] : undefined,
   };
 }
 
@@ -162,8 +162,8 @@ function toAttachment(file: NonNullable<WireMessage["files"]>[number]): Attachme
     {
       name: file.name ?? "file",
       url,
-      ...(file.mimetype && { contentType: file.mimetype }),
-      ...(typeof file.size === "number" && { size: file.size }),
+      contentType: file.mimetype ?? undefined,
+      size: file.size ?? undefined,
     },
   ];
 }

@@ -2,6 +2,9 @@ import type * as socketMode from "@slack/socket-mode";
 import type * as webApi from "@slack/web-api";
 import { codeOf, DureError, messageOf } from "../../kernel/errors.ts";
 
+/** Where Slack is. */
+export const SLACK_API = "https://slack.com/api/";
+
 /** The official clients. */
 export interface SlackPackages {
   readonly WebClient: typeof webApi.WebClient;

@@ -3,7 +3,7 @@ import { messageOf } from "../../kernel/errors.ts";
 import { isObject } from "../../kernel/json.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import { failureOf } from "./errors.ts";
-import { slackLogger, type SlackPackages } from "./packages.ts";
+import { SLACK_API, slackLogger, type SlackPackages } from "./packages.ts";
 import { envelope } from "./wire.ts";
 
 /** Why a connection ended. */
@@ -114,7 +114,7 @@ function guardedClient(
     autoReconnectEnabled: false,
     logger: slackLogger((line) => logger.debug({ account: name }, `Slack's client: ${line}`)),
     clientOptions: {
-      ...(apiUrl !== undefined && { slackApiUrl: apiUrl }),
+      slackApiUrl: apiUrl ?? SLACK_API,
       retryConfig: { retries: 0 },
       rejectRateLimitedCalls: true,
       fetch: (url, init) =>
