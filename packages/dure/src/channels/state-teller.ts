@@ -1,16 +1,8 @@
-<<<<<<< HEAD:packages/dure/src/channels/discord/state-teller.ts
 import type { Clock } from "../kernel/clock.ts";
 import { sentenceOf } from "../kernel/coded-message.ts";
 import { messageOf } from "../kernel/errors.ts";
 import type { AccountDetail, ChannelAccount, ChannelPort } from "../rooms/channel-adapter.ts";
 import type { AccountState } from "../kernel/rooms.ts";
-=======
-import type { Clock } from "../kernel/clock.ts";
-import { sentenceOf, type CodedMessage } from "../kernel/coded-message.ts";
-import { messageOf } from "../kernel/errors.ts";
-import type { ChannelAccount, ChannelPort } from "../rooms/channel-adapter.ts";
-import type { AccountState } from "../kernel/rooms.ts";
->>>>>>> 5a0a727 (Connect agents to Slack by Socket Mode and the Web API):packages/dure/src/channels/state-teller.ts
 
 interface Told {
   readonly account: ChannelAccount;
