@@ -13,7 +13,7 @@ const entries = readFaq(readFileSync(new URL("./faq.md", import.meta.url), "utf8
 export default defineService({
   name: "faq",
   title: "자주 묻는 질문",
-  description: "한도, 수수료, 영업시간에 답합니다.",
+  description: "한도, 수수료, 영업시간에 답해요.",
   examples: ["이체 한도는 얼마인가요?", "수수료가 있어?", "What are the opening hours?"],
   agents: {
     intent: conversationalAgent({

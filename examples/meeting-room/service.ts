@@ -21,7 +21,7 @@ export function createRoomService(calendar: Calendar): Service {
   return defineService({
     name: "meeting-room",
     title: "회의실",
-    description: "회의실 예약: 방, 날짜, 시간, 인원을 묻고 확인을 받아 한 번만 예약합니다.",
+    description: "회의실 예약: 방, 날짜, 시간, 인원을 묻고 확인을 받아 한 번만 예약해요.",
     examples: [
       "내일 오후 3시에 소회의실 5명 예약해줘",
       "Book the large room tomorrow at 3pm for 8",

@@ -7,7 +7,7 @@ const helper = chatAgent({ name: "helper", prompt: MINIMAL_PROMPT });
 export default defineService({
   name: "minimal",
   title: "대화",
-  description: "에이전트 하나가 답합니다.",
+  description: "에이전트 하나가 답해요.",
   examples: ["안녕하세요", "Hello, who are you?"],
   agents: { helper },
   flows: {

@@ -46,7 +46,7 @@ export const roomModels: readonly OfflineModel[] = [
   ),
   agent("seum", (heard) =>
     heard.isAgent
-      ? "서버 두 대 모두 정상이고, 배포는 10분 안에 되돌릴 수 있어요. 지금 진행해도 괜찮습니다."
+      ? "서버 두 대 모두 정상이고, 배포는 10분 안에 되돌릴 수 있어요. 지금 진행해도 괜찮아요."
       : "지금 서버 두 대, 오류율 0.02 %예요. 배포는 언제든 할 수 있어요.",
   ),
   agent("dajim", (heard) => {
@@ -75,7 +75,7 @@ function isAskedFor(name: string, text: string): boolean {
   return new RegExp(`(?<!@)${name}`, "u").test(text);
 }
 
-const REVIEW = `코드를 읽어 보았어요. 두 가지만 고치면 좋겠습니다.
+const REVIEW = `코드를 읽어 보았어요. 두 가지만 고치면 좋겠어요.
 
 1. 로그인 실패 때 남은 시도 횟수를 저장하기 **전에** 응답하고 있어요. 순서를 바꿔 주세요.
 2. \`session.ts\`의 만료 시각이 초와 밀리초를 섞어 쓰고 있어요.`;

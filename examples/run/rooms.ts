@@ -44,7 +44,7 @@ await runExample(
 
     await say("@루다 로그인 모듈 코드 리뷰 받아 줘");
     await until(async () =>
-      (await show(GENERAL, "#general  ")).some((line) => line.includes("이든 님이 답했습니다")),
+      (await show(GENERAL, "#general  ")).some((line) => line.includes("이든 님이 답했어요")),
     );
     const [thread] = await rooms.reader.threads(GENERAL, { tenant: "", person: PERSON });
     const talk = thread ? await show(thread.id, "  thread  ") : [];

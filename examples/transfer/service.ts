@@ -24,7 +24,7 @@ export function createTransferService({ bankUrl, maxFillTurns }: TransferService
     name: "transfer",
     version: "2",
     title: "이체",
-    description: "홍길동에게 5만원 보내줘: 내용을 모으고, 확인을 받고, 한 번만 보냅니다.",
+    description: "홍길동에게 5만원 보내줘: 내용을 모으고, 확인을 받고, 한 번만 보내요.",
     examples: [
       "홍길동에게 5만원 보내줘",
       "엄마에게 3만원, 민지에게 2만원 보내줘",

@@ -52,7 +52,7 @@ async function pictures(width: number, colorScheme: "light" | "dark"): Promise<v
   await page.getByText("세움의 답입니다").waitFor();
   await say(page, "@루다 이든에게 로그인 검토를 부탁해줘");
   await page.getByText("스레드에서 이어집니다").waitFor();
-  await page.getByText("님이 답했습니다").waitFor();
+  await page.getByText("님이 답했어요").waitFor();
   await say(other.page, "@루다 지금까지를 표로 정리해 줘요");
   await page.getByText("배포는 월요일입니다").waitFor();
   await page.waitForTimeout(800);

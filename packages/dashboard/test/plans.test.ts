@@ -785,7 +785,7 @@ describe("a run", () => {
       const words = await shown.innerText();
       for (const part of [
         "통과하지 못했어요 (종료 코드 1)",
-        "까닭으로 짚은 포트: 세션 저장소",
+        "원인으로 짚은 포트: 세션 저장소",
         "expected 200 to be 204",
         "들어간 포트 (2)",
         "세션 만료",

@@ -266,7 +266,7 @@ describe("work that is handed over", { timeout: 90_000 }, () => {
       await card.getByText("쉬는 중").waitFor();
       await messageWith(page, "스레드에서 이어집니다").waitFor();
       await page
-        .locator(".room-notice", { hasText: "이든 님이 답했습니다" })
+        .locator(".room-notice", { hasText: "이든 님이 답했어요" })
         .getByRole("link", { name: /끝없이/ })
         .waitFor();
 

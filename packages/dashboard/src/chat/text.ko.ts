@@ -7,7 +7,7 @@ export const ko = {
   helloHint: "아래에서 하나를 골라 보내거나, 직접 써 보세요.",
   noExamples: "아래에 첫 메시지를 써 보세요.",
   placeholder: "메시지 쓰기",
-  placeholderRunning: "답하는 동안에도 쓸 수 있어요. 차례로 전해집니다.",
+  placeholderRunning: "답하는 동안에도 쓸 수 있어요. 차례로 전해져요.",
   inputHint: "Enter로 보내고 Shift+Enter로 줄을 바꿔요",
   send: "보내기",
   stop: "멈추기",

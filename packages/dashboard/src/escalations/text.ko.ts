@@ -41,7 +41,7 @@ export const ko = {
   settled: "더 정할 것이 없어 닫혔어요",
   /** Names in the context of an escalation; arguments of a call have their own. */
   context: {
-    because: "까닭",
+    because: "이유",
     tool: "하려는 일",
     place: "방",
     name: "이름",
@@ -132,7 +132,7 @@ export const ko = {
     leave: "그대로 두기",
   } as Readonly<Record<string, string>>,
   note: "함께 전할 말",
-  noteHint: "힌트나 까닭을 적어 주세요. 비워도 됩니다.",
+  noteHint: "힌트나 이유를 적어 주세요. 비워도 돼요.",
   send: "이대로 정하기",
   back: "취소",
   dismiss: "정하지 않고 닫기",

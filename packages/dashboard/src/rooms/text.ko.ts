@@ -69,7 +69,7 @@ export const ko = {
     answered: "답함",
     working: "답하는 중",
     toAnswer: "답 보기",
-    unknown: "까닭이 남아 있지 않아요.",
+    unknown: "이유가 남아 있지 않아요.",
   },
   composer: {
     label: "메시지 쓰기",

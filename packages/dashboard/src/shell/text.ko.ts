@@ -37,7 +37,7 @@ export const ko = {
   connection: {
     unreachable: "서버에 닿지 않아요",
     unreachableHint:
-      "`dure dev`나 `dure start`가 켜져 있는지 봐 주세요. 켜지면 이 화면이 이어집니다.",
+      "`dure dev`나 `dure start`가 켜져 있는지 봐 주세요. 켜지면 이 화면이 이어져요.",
     reconnecting: "연결이 끊겨 다시 잇는 중이에요",
   },
 };

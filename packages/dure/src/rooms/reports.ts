@@ -36,14 +36,13 @@ interface Reports {
 
 const DO_KO = {
   permission:
-    "봇의 역할에 빠진 권한을 주면 다음 말부터 나갑니다. 무엇이 빠졌는지는 `dure doctor`가 알려 줍니다.",
-  "not-found": "그곳이 지워졌습니다. 아직 필요하면 다시 부탁해 주세요. 새 스레드에서 이어집니다.",
+    "봇의 역할에 빠진 권한을 주면 다음 말부터 나가요. 무엇이 빠졌는지는 `dure doctor`가 알려 줘요.",
+  "not-found": "그곳이 지워졌어요. 아직 필요하면 다시 부탁해 주세요. 새 스레드에서 이어져요.",
   "rate-limited": "아직 필요하면 다시 시켜 주세요.",
   unavailable: "아직 필요하면 다시 시켜 주세요.",
-  credential:
-    "고친 뒤 서버를 다시 시작해 주세요. 무엇이 잘못되었는지는 `dure doctor`가 알려 줍니다.",
-  invalid: "플랫폼이 이 글을 받지 않습니다. 내용을 바꿔 다시 시켜 주세요.",
-  transient: "여러 번 보냈지만 플랫폼이 받지 않았습니다. 아직 필요하면 다시 시켜 주세요.",
+  credential: "고친 뒤 서버를 다시 시작해 주세요. 무엇이 잘못되었는지는 `dure doctor`가 알려 줘요.",
+  invalid: "플랫폼이 이 글을 받지 않아요. 내용을 바꿔 다시 시켜 주세요.",
+  transient: "여러 번 보냈지만 플랫폼이 받지 않았어요. 아직 필요하면 다시 시켜 주세요.",
 } as const satisfies Record<ChannelFailure, string>;
 
 const DO_EN = {
@@ -61,24 +60,24 @@ const DO_EN = {
 const REPORTS = {
   ko: {
     accessLost: (who, place) => ({
-      title: `${who} → ${place}: 이 에이전트는 이곳을 더는 볼 수 없습니다.`,
+      title: `${who} → ${place}: 이 에이전트는 이곳을 더는 볼 수 없어요.`,
       description:
-        "봇이 서버에서 내보내졌거나 채널을 볼 권한을 잃었습니다. `dure doctor`가 빠진 권한과 다시 초대할 링크를 알려 줍니다. 다시 들어오면 이 확인 요청은 저절로 닫힙니다.",
+        "봇이 서버에서 내보내졌거나 채널을 볼 권한을 잃었어요. `dure doctor`가 빠진 권한과 다시 초대할 링크를 알려 줘요. 다시 들어오면 이 확인 요청은 저절로 닫혀요.",
     }),
     unread: (who, place, why) => ({
-      title: `${who} → ${place}: 자리를 비운 사이에 온 글을 읽지 못했습니다.`,
+      title: `${who} → ${place}: 자리를 비운 사이에 온 글을 읽지 못했어요.`,
       description:
-        `${why}\n‘메시지 기록 보기’ 권한이 있는지 보아 주세요. \`dure doctor\`가 빠진 권한을 알려 줍니다. 다시 들리면 이 확인 요청은 ` +
-        "저절로 닫힙니다.",
+        `${why}\n‘메시지 기록 보기’ 권한이 있는지 보아 주세요. \`dure doctor\`가 빠진 권한을 알려 줘요. 다시 들리면 이 확인 요청은 ` +
+        "저절로 닫혀요.",
     }),
     channelGone: (place) => ({
-      title: `${place}: 채널이 없어졌습니다.`,
+      title: `${place}: 채널이 없어졌어요.`,
       description:
-        "그 안의 스레드도 닫혔습니다. 채널을 새로 만들었다면 그 ID를 rooms.channels에 적고, 더 쓰지 않으면 거기서 빼고 `dure reload`를 해 주세요.",
+        "그 안의 스레드도 닫혔어요. 채널을 새로 만들었다면 그 ID를 rooms.channels에 적고, 더 쓰지 않으면 거기서 빼고 `dure reload`를 해 주세요.",
     }),
     refused: (who, platform, why) => ({
-      title: `${who} (${platform}): 계정이 거부되었습니다.`,
-      description: `${why}\n고친 뒤 서버를 다시 시작해 주세요. 그때까지는 다시 시도하지 않습니다. 무엇이 잘못되었는지는 \`dure doctor\`가 알려 줍니다.`,
+      title: `${who} (${platform}): 계정이 거부됐어요.`,
+      description: `${why}\n고친 뒤 서버를 다시 시작해 주세요. 그때까지는 다시 시도하지 않아요. 무엇이 잘못되었는지는 \`dure doctor\`가 알려 줘요.`,
     }),
     resting: (who, platform) => ({
       title: `${who} (${platform}): 오늘 더 연결할 수 있는 횟수가 거의 없어 쉬고 있어요.`,
@@ -86,32 +85,32 @@ const REPORTS = {
         "연결이 자꾸 끊겼거나 같은 토큰을 다른 프로그램도 쓰고 있어요. 횟수를 다 쓰면 토큰이 무효가 되니, 토큰을 쓰는 곳이 더 있는지 보아 주세요. 횟수가 다시 차면 스스로 연결하고, 이 확인 요청은 저절로 닫혀요.",
     }),
     noToken: (who, platform, waiting) => ({
-      title: `${who} (${platform}): 말 ${waiting}건이 기다리는데 이 계정의 토큰이 없습니다.`,
-      description: "토큰을 다시 넣고 서버를 다시 시작하면 나갑니다.",
+      title: `${who} (${platform}): 말 ${waiting}건이 기다리는데 이 계정의 토큰이 없어요.`,
+      description: "토큰을 다시 넣고 서버를 다시 시작하면 나가요.",
     }),
     undelivered: (who, place, why, failure) => ({
-      title: `${who} → ${place}: 말을 전하지 못했습니다.`,
+      title: `${who} → ${place}: 말을 전하지 못했어요.`,
       description: failure === undefined ? why : `${why}\n${DO_KO[failure]}`,
     }),
     unsure: (who, place, why) => ({
-      title: `${who} → ${place}: 말이 전해졌는지 알 수 없습니다.`,
-      description: `${why}\n그곳을 보고 골라 주세요. 그 전에는 다시 보내지 않습니다.`,
+      title: `${who} → ${place}: 말이 전해졌는지 알 수 없어요.`,
+      description: `${why}\n그곳을 보고 골라 주세요. 그 전에는 다시 보내지 않아요.`,
     }),
     unsureThread: (thread, why) => ({
-      title: `${thread}: 스레드가 만들어졌는지 알 수 없습니다.`,
-      description: `${why}\n채널을 보고 골라 주세요. 그 전에는 다시 만들지 않습니다.`,
+      title: `${thread}: 스레드가 만들어졌는지 알 수 없어요.`,
+      description: `${why}\n채널을 보고 골라 주세요. 그 전에는 다시 만들지 않아요.`,
     }),
     offline: (from, to, why) => ({
-      title: `${from} → ${to}: ${to} 님이 연결되어 있지 않습니다.`,
-      description: `${to}: ${why}\n에이전트 화면에서 계정의 상태를 보아 주세요. 다시 연결되면 새로 부탁할 수 있습니다.`,
+      title: `${from} → ${to}: ${to} 님이 연결되어 있지 않아요.`,
+      description: `${to}: ${why}\n에이전트 화면에서 계정의 상태를 보아 주세요. 다시 연결되면 새로 부탁할 수 있어요.`,
     }),
     unanswered: (from, to, minutes, place) => ({
-      title: `${from} → ${to}: ${minutes}분째 답이 없습니다 (${place}).`,
+      title: `${from} → ${to}: ${minutes}분째 답이 없어요 (${place}).`,
       description:
-        "스레드에서 직접 말을 걸거나 다른 에이전트에게 부탁해 주세요. 늦게라도 답하면 이 확인 요청은 저절로 닫힙니다.",
+        "스레드에서 직접 말을 걸거나 다른 에이전트에게 부탁해 주세요. 늦게라도 답하면 이 확인 요청은 저절로 닫혀요.",
     }),
     sinkFailed: (to, why) => ({
-      title: `배경에서 나눈 말의 보고를 전하지 못했습니다 (${to}).`,
+      title: `배경에서 나눈 말의 보고를 전하지 못했어요 (${to}).`,
       description: why,
     }),
   },

@@ -4,13 +4,13 @@ export type RoomLocale = "ko" | "en";
 
 /** Why a place is gone with all that was asked there. Its row says it in English. */
 export const GONE = {
-  "thread-deleted": { ko: "스레드가 지워졌습니다.", en: "the thread was deleted" },
+  "thread-deleted": { ko: "스레드가 지워졌어요.", en: "the thread was deleted" },
   "channel-removed": {
-    ko: "채널이 없어졌거나 더는 볼 수 없습니다.",
+    ko: "채널이 없어졌거나 더는 볼 수 없어요.",
     en: "the channel was removed, or may not be seen any more",
   },
   "not-configured": {
-    ko: "채널이 설정에서 빠졌습니다.",
+    ko: "채널이 설정에서 빠졌어요.",
     en: "its channel is not in the configuration",
   },
 } as const satisfies Record<GoneReason, Record<RoomLocale, string>>;
@@ -23,37 +23,36 @@ export const THREAD_NOT_MADE = "the thread could not be made: ";
 const TEXTS = {
   ko: {
     suspended: (seconds: number, minutes: number, count: number) =>
-      `에이전트 메시지가 ${seconds}초 동안 ${count}건을 넘어 이 대화를 ${minutes}분간 멈춥니다. 사람이 바로 풀 수 있습니다.`,
+      `에이전트 메시지가 ${seconds}초 동안 ${count}건을 넘어 이 대화를 ${minutes}분간 멈춰요. 사람이 바로 풀 수 있어요.`,
     resting: (count: number) =>
-      `에이전트끼리 ${count}건을 주고받아 이 대화를 쉽니다. 사람이 말하거나 새로 부탁하면 다시 이어집니다.`,
+      `에이전트끼리 ${count}건을 주고받아 이 대화를 쉬어요. 사람이 말하거나 새로 부탁하면 다시 이어져요.`,
     pairBlocked: (one: string, other: string, minutes: number) =>
-      `${one} ↔ ${other} 부탁이 너무 잦아 ${minutes}분간 막았습니다.`,
-    chainStopped: (names: string) => `부탁이 돌고 돌아 멈췄습니다: ${names}.`,
+      `${one} ↔ ${other} 부탁이 너무 잦아 ${minutes}분간 막았어요.`,
+    chainStopped: (names: string) => `부탁이 돌고 돌아 멈췄어요: ${names}.`,
     reminder: (who: string, asker: string, minutes: number) =>
-      `${who} ${asker} 님의 부탁을 기다린 지 ${minutes}분이 지났습니다. 답해 주세요.`,
-    answered: (who: string, place: string) => `${who} 님이 답했습니다 → ${place}`,
+      `${who} ${asker} 님의 부탁을 기다린 지 ${minutes}분이 지났어요. 답해 주세요.`,
+    answered: (who: string, place: string) => `${who} 님이 답했어요 → ${place}`,
     deliveryFailed: (who: string, why: string) =>
-      `${who} 님에게 보낸 부탁이 전달되지 않았습니다: ${why}`,
+      `${who} 님에게 보낸 부탁이 전달되지 않았어요: ${why}`,
     withdrawn: (who: string, why: string) =>
-      `${who} 님에게 한 부탁은 답을 받을 수 없게 되었습니다: ${why}`,
+      `${who} 님에게 한 부탁은 답을 받을 수 없게 됐어요: ${why}`,
     unanswered: (who: string, minutes: number) =>
-      `${who} 님이 ${minutes}분째 답하지 않아 운영자에게 알렸습니다.`,
+      `${who} 님이 ${minutes}분째 답하지 않아 운영자에게 알렸어요.`,
     expired: (who: string, hours: number) =>
-      `${who} 님이 ${hours}시간 동안 답하지 않아 부탁을 거둡니다. 아직 필요하면 다시 부탁해 주세요.`,
+      `${who} 님이 ${hours}시간 동안 답하지 않아 부탁을 거둬요. 아직 필요하면 다시 부탁해 주세요.`,
     removed: (who: string, by: string) =>
       by === ""
-        ? `${who} 님이 이 대화에서 나갔습니다. 부르면 다시 들어옵니다.`
-        : `${by} 님이 ${who} 님을 이 대화에서 내보냈습니다. 부르면 다시 들어옵니다.`,
-    missed: () =>
-      "자리를 비운 사이에 온 부름이라 답하지 못했습니다. 아직 필요하면 다시 불러 주세요.",
-    failed: () => "지금은 답하지 못했습니다. 잠시 뒤에 다시 불러 주세요.",
-    cut: (characters: number) => `… (뒤의 ${characters}자는 너무 길어 뺐습니다)`,
-    answeredBy: (who: string, label: string) => `${who} 님이 ‘${label}’(으)로 답했습니다.`,
-    closedAlready: () => "이미 답이 끝난 물음입니다.",
+        ? `${who} 님이 이 대화에서 나갔어요. 부르면 다시 들어와요.`
+        : `${by} 님이 ${who} 님을 이 대화에서 내보냈어요. 부르면 다시 들어와요.`,
+    missed: () => "자리를 비운 사이에 온 부름이라 답하지 못했어요. 아직 필요하면 다시 불러 주세요.",
+    failed: () => "지금은 답하지 못했어요. 잠시 뒤에 다시 불러 주세요.",
+    cut: (characters: number) => `… (뒤의 ${characters}자는 너무 길어 뺐어요)`,
+    answeredBy: (who: string, label: string) => `${who} 님이 ‘${label}’(으)로 답했어요.`,
+    closedAlready: () => "이미 답이 끝난 물음이에요.",
     notYours: () =>
-      "이 물음에 답할 수 있는 분이 아닙니다. 서버 관리자나 rooms.approvers에 적힌 분이 답할 수 있습니다.",
-    notYoursToLift: () => "이 자리에 글을 쓸 수 있는 분만 풀 수 있습니다.",
-    pressFailed: () => "지금은 처리하지 못했습니다. 잠시 뒤에 다시 눌러 주세요.",
+      "이 물음에 답할 수 있는 분이 아니에요. 서버 관리자나 rooms.approvers에 적힌 분이 답할 수 있어요.",
+    notYoursToLift: () => "이 자리에 글을 쓸 수 있는 분만 풀 수 있어요.",
+    pressFailed: () => "지금은 처리하지 못했어요. 잠시 뒤에 다시 눌러 주세요.",
     lift: () => "풀기",
   },
   en: {

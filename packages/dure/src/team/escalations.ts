@@ -104,8 +104,8 @@ function agentOperators(parts: {
 
 const ASKED = {
   ko:
-    "확인 요청이 하나 왔습니다. 내용은 위에 인용한 자료에 있습니다. 판단할 수 있으면 resolve_escalation으로 결정하고, 확신이 없거나 " +
-    "사람이 정할 일이면 도구를 부르지 말고 이유만 짧게 말하세요. 그러면 바로 사람에게 넘어갑니다.",
+    "확인 요청이 하나 왔어요. 내용은 위에 인용한 자료에 있어요. 판단할 수 있으면 resolve_escalation으로 결정하고, 확신이 없거나 " +
+    "사람이 정할 일이면 도구를 부르지 말고 이유만 짧게 말하세요. 그러면 바로 사람에게 넘어가요.",
   en:
     "An escalation is yours to decide; it stands above as quoted data. Decide it with " +
     "resolve_escalation if you can tell what is right. If you are not sure, or a person " +

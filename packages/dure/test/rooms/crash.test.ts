@@ -66,7 +66,7 @@ const POINTS: readonly (readonly [string, "before" | "after", StatementTest])[] 
   [
     "the place of origin is being told",
     "after",
-    ({ name, parameters }) => name === "web.post" && parameters.includes("답했습니다"),
+    ({ name, parameters }) => name === "web.post" && parameters.includes("답했어요"),
   ],
 ];
 
@@ -91,7 +91,7 @@ test.each(KILLS.rows)(
     await until(
       async () =>
         expect([...(await shown(world.database, "web:general"))].sort()).toEqual([
-          expect.stringMatching(/^루다: 이든 님이 답했습니다/),
+          expect.stringMatching(/^루다: 이든 님이 답했어요/),
           "루다: 이든에게 맡겼어요",
           "민준: @루다 이든한테 리뷰 받아 줘",
         ]),

@@ -30,7 +30,7 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     await eventually(async () => expect(await stateOf(team, threadId)).toBe("closed"));
     await eventually(async () =>
       expect((await stage.shown(team, GENERAL)).at(-1)).toBe(
-        "루다: 이든 님에게 한 부탁은 답을 받을 수 없게 되었습니다: 스레드가 지워졌습니다.",
+        "루다: 이든 님에게 한 부탁은 답을 받을 수 없게 됐어요: 스레드가 지워졌어요.",
       ),
     );
     await settled(team);
@@ -121,8 +121,8 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     ).toBeLessThanOrEqual(1);
     expect((await accountStates(team))["ruda"]).toBe("ready");
     expect(await reportsOf(team)).toContainEqual([
-      "이든 → general: 이 에이전트는 이곳을 더는 볼 수 없습니다.",
-      expect.stringMatching(/`dure doctor`.*초대.*저절로 닫힙니다/),
+      "이든 → general: 이 에이전트는 이곳을 더는 볼 수 없어요.",
+      expect.stringMatching(/`dure doctor`.*초대.*저절로 닫혀요/),
     ]);
   });
 
@@ -203,7 +203,7 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
       expect(await openTypes(without)).toEqual(["account"]);
       expect((await without.inbox.list({ tenant: "" })).items).toMatchObject([
         {
-          title: "ruda (discord): 말 1건이 기다리는데 이 계정의 토큰이 없습니다.",
+          title: "ruda (discord): 말 1건이 기다리는데 이 계정의 토큰이 없어요.",
           context: { waiting: 1 },
         },
       ]);
@@ -245,13 +245,13 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     expect(await reportsOf(team)).toEqual(
       expect.arrayContaining([
         [
-          "이든 (discord): 계정이 거부되었습니다.",
+          "이든 (discord): 계정이 거부됐어요.",
           expect.stringMatching(
             /Discord does not accept the bot's token\.\n.*서버를 다시 시작해 주세요/,
           ),
         ],
         [
-          "루다 → 이든: 이든 님이 연결되어 있지 않습니다.",
+          "루다 → 이든: 이든 님이 연결되어 있지 않아요.",
           expect.stringMatching(/is refused.*\n.*에이전트 화면/),
         ],
       ]),
@@ -288,7 +288,7 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     await settled(team);
     expect(await openTypes(team)).toEqual(["delivery"]);
     expect(await reportsOf(team)).toEqual([
-      ["general: 채널이 없어졌습니다.", expect.stringMatching(/rooms\.channels.*dure reload/)],
+      ["general: 채널이 없어졌어요.", expect.stringMatching(/rooms\.channels.*dure reload/)],
     ]);
     expect(
       await team.rooms.collaborate(
@@ -329,7 +329,7 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     } = await team.inbox.list({ tenant: "", status: "open" });
     expect(others).toEqual([]);
     expect(escalation).toMatchObject({
-      title: "루다 → general: 말을 전하지 못했습니다.",
+      title: "루다 → general: 말을 전하지 못했어요.",
       description: expect.stringMatching(
         /lacks the permission SEND_MESSAGES.*\n.*빠진 권한을 주면/,
       ) as string,
@@ -580,7 +580,7 @@ describe.each(PLATFORM.rows)(
       await settled(team);
 
       expect((await platform.shown(team, threadId)).at(-1)).toBe(
-        "이든: 민준 님이 이든 님을 이 대화에서 내보냈습니다. 부르면 다시 들어옵니다.",
+        "이든: 민준 님이 이든 님을 이 대화에서 내보냈어요. 부르면 다시 들어와요.",
       );
       expect(await participantsOf(team, threadId)).toEqual(["ruda"]);
       expect(

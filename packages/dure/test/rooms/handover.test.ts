@@ -396,7 +396,7 @@ describe.each(PLATFORM.rows)(
         await eventually(async () =>
           expect(
             (await platform.shown(team, general)).filter((line) =>
-              line.includes("이든 님이 답했습니다"),
+              line.includes("이든 님이 답했어요"),
             ),
           ).toHaveLength(1),
         );
@@ -422,7 +422,7 @@ describe.each(PLATFORM.rows)(
 
         expect(await requestStates(team)).toEqual(["open"]);
         expect(
-          (await platform.shown(team, general)).filter((line) => line.includes("답했습니다")),
+          (await platform.shown(team, general)).filter((line) => line.includes("답했어요")),
         ).toEqual([]);
         const [thread] = await team.rooms.reader.threads(general, ANONYMOUS);
         await platform.say(team, "@이든 다시 한 번 말해 줘", { thread: thread!.id });

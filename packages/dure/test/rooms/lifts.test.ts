@@ -28,7 +28,7 @@ describe("what a person lifts", { timeout: 60_000 }, () => {
       permissions: ["VIEW_CHANNEL", "SEND_MESSAGES", "READ_MESSAGE_HISTORY"],
     }); // not in threads
     const refused = await reader.press(notice.buttons[0]!);
-    expect(refused.text).toContain("글을 쓸 수 있는 분만 풀 수 있습니다");
+    expect(refused.text).toContain("글을 쓸 수 있는 분만 풀 수 있어요");
     expect(await stateOf(team, threadId)).toBe("suspended");
     const writer = stage.discord.addPerson("지우", {
       permissions: ["VIEW_CHANNEL", "SEND_MESSAGES_IN_THREADS", "READ_MESSAGE_HISTORY"],
@@ -133,7 +133,7 @@ describe("what a person lifts", { timeout: 60_000 }, () => {
         permissions: ["VIEW_CHANNEL", "READ_MESSAGE_HISTORY"],
       });
       expect((await reader.press(lastIn(stage)!.buttons[0]!)).text).toContain(
-        "글을 쓸 수 있는 분만 풀 수 있습니다",
+        "글을 쓸 수 있는 분만 풀 수 있어요",
       );
       expect(await stateOf(team, threadId)).toBe("resting");
       await stage.person("민준").press(lastIn(stage)!.buttons[0]!);
@@ -166,7 +166,7 @@ describe("what a person lifts", { timeout: 60_000 }, () => {
 
       const shown = await stage.person("민준").press(lastIn(stage)!.buttons[0]!);
 
-      expect(shown.text).toBe("지금은 처리하지 못했습니다. 잠시 뒤에 다시 눌러 주세요.");
+      expect(shown.text).toBe("지금은 처리하지 못했어요. 잠시 뒤에 다시 눌러 주세요.");
       expect(await stateOf(team, threadId)).toBe("resting");
     },
   );

@@ -59,9 +59,7 @@ describe.each(PLATFORM.rows)(
         "이든: @루다 다 봤어",
       ]);
       expect(
-        (await platform.shown(team, general)).filter((line) =>
-          line.includes("이든 님이 답했습니다"),
-        ),
+        (await platform.shown(team, general)).filter((line) => line.includes("이든 님이 답했어요")),
       ).toHaveLength(1);
       expect(
         await team.database.query({ text: "select from dure.requests where next_at is not null" }),
@@ -97,9 +95,7 @@ describe.each(PLATFORM.rows)(
       await settled(team);
       expect((await platform.shown(team, thread!.id)).at(-1)).toBe("이든: 이상입니다");
       expect(
-        (await platform.shown(team, general)).filter((line) =>
-          line.includes("이든 님이 답했습니다"),
-        ),
+        (await platform.shown(team, general)).filter((line) => line.includes("이든 님이 답했어요")),
       ).toHaveLength(1);
     });
 
@@ -231,7 +227,7 @@ describe.each(PLATFORM.rows)(
           async () =>
             expect(
               (await platform.shown(team, general)).filter((line) =>
-                line.includes("이든 님에게 보낸 부탁이 전달되지 않았습니다"),
+                line.includes("이든 님에게 보낸 부탁이 전달되지 않았어요"),
               ),
             ).toHaveLength(1),
           { patienceMs: 40_000 },
@@ -277,7 +273,7 @@ describe.each(PLATFORM.rows)(
 
         await pass();
         await eventually(async () =>
-          expect(await linesWith("답하지 않아 운영자에게 알렸습니다")).toBe(1),
+          expect(await linesWith("답하지 않아 운영자에게 알렸어요")).toBe(1),
         );
         expect(await openTypes(team)).toEqual(["unanswered"]);
         const [{ wait }] = (await team.database.query<{ wait: number }>({
@@ -287,9 +283,9 @@ describe.each(PLATFORM.rows)(
         await pass();
 
         await eventually(async () => expect(await requestStates(team)).toEqual(["expired"]));
-        await eventually(async () => expect(await linesWith("부탁을 거둡니다")).toBe(1));
+        await eventually(async () => expect(await linesWith("부탁을 거둬요")).toBe(1));
         await settled(team);
-        expect(await linesWith("답하지 않아 운영자에게 알렸습니다")).toBe(1);
+        expect(await linesWith("답하지 않아 운영자에게 알렸어요")).toBe(1);
         expect(await openTypes(team)).toEqual(["unanswered"]); // an operator has not seen it yet
         const [thread] = await team.rooms.reader.threads(general, ANONYMOUS);
         expect(thread!.openRequests).toBe(0);

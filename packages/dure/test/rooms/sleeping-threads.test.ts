@@ -54,7 +54,7 @@ describe("threads without a message for a day", { timeout: 60_000 }, () => {
       const expected =
         missedMs > 0
           ? "이든: 여기 있습니다"
-          : "이든: 자리를 비운 사이에 온 부름이라 답하지 못했습니다. 아직 필요하면 다시 불러 주세요.";
+          : "이든: 자리를 비운 사이에 온 부름이라 답하지 못했어요. 아직 필요하면 다시 불러 주세요.";
       await eventually(async () =>
         expect(stage.discord.messages(calling!).at(-1)).toMatchObject({
           author: "이든",

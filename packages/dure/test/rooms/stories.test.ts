@@ -52,7 +52,7 @@ describe.each(PLATFORM.rows)(
         "민준: @루다 리뷰 부탁을 해 줘",
       ]);
       expect(shown.slice(3)).toContain("루다: 이든에게 맡겼습니다");
-      const [notice] = shown.filter((line) => line.includes("이든 님이 답했습니다"));
+      const [notice] = shown.filter((line) => line.includes("이든 님이 답했어요"));
       expect(notice).toContain(
         name === "web" ? `/rooms/${encodeURIComponent(thread!.id)}` : `<#${thread!.thread}>`,
       );
@@ -253,7 +253,7 @@ test(
 
     await eventually(async () =>
       expect([...(await platform.shown(team, direct.id))].sort()).toEqual([
-        expect.stringMatching(/^루다: 이든 님이 답했습니다/),
+        expect.stringMatching(/^루다: 이든 님이 답했어요/),
         "루다: 이든에게 맡겼습니다",
         "민준: 이든에게 맡겨 줘",
       ]),
@@ -288,7 +288,7 @@ test(
           .map(({ author, text }) => `${author}: ${text}`)
           .sort(),
       ).toEqual([
-        expect.stringMatching(/^루다: 이든 님이 답했습니다/),
+        expect.stringMatching(/^루다: 이든 님이 답했어요/),
         "루다: 이든에게 맡겼습니다",
         "민준: 이든에게 맡겨 줘",
       ]),

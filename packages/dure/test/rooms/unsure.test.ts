@@ -168,7 +168,7 @@ describe("a thread whose making is unknown", { timeout: 60_000 }, () => {
       expect(await stateOf(team, thread)).toBe("open");
       expect(await shown(thread)).toEqual(["루다: @이든 검토", "이든: 이든의 답입니다"]);
       expect(
-        (await shown(GENERAL)).filter((line) => line.includes("이든 님이 답했습니다")),
+        (await shown(GENERAL)).filter((line) => line.includes("이든 님이 답했어요")),
       ).toHaveLength(1);
     },
   );
@@ -189,7 +189,7 @@ describe("a thread whose making is unknown", { timeout: 60_000 }, () => {
       expect(await made()).toBe(0);
       await settled(team);
       expect(
-        (await shown(GENERAL)).filter((line) => line.includes("전달되지 않았습니다")),
+        (await shown(GENERAL)).filter((line) => line.includes("전달되지 않았어요")),
       ).toHaveLength(1);
       await team.inbox.answer(again.id, { value: "again" }, BOSS);
       await eventually(async () => expect((await shown(thread))[0]).toBe("루다: @이든 검토"));
@@ -521,7 +521,7 @@ describe("a thread whose making is unknown", { timeout: 60_000 }, () => {
         async () =>
           expect(
             (await stage.shown(team, threadId)).filter((line) =>
-              line.startsWith("루다: 이든 님이 답했습니다"),
+              line.startsWith("루다: 이든 님이 답했어요"),
             ),
           ).toHaveLength(1),
         { patienceMs: 20_000 },
