@@ -17,6 +17,8 @@ test.each([
   "I want to transfer money",
   "김철수에게 만원 보내고 싶어요",
   "이체해줘",
+  "계좌이체 하고 싶어",
+  "돈보내줘",
   "그만큼 홍길동에게 5만원 보내줘",
 ])("%j wants a transfer", (text) => {
   expect(offlineIntent(text).scenario).toBe("TRANSFER");

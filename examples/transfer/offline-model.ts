@@ -135,9 +135,12 @@ type RawSlots = Partial<Record<SlotName, string | undefined>>;
  */
 const LONGEST_MESSAGE = 1_000;
 
-/** Whole words or their beginnings after a space: 이체 in 대이체 or 보내 in 못보내 do not count. */
+/**
+ * Whole words, their beginnings after a space, and compounds of 이체: 이체 in 대이체 or 보내 in 못보내 do
+ * not count.
+ */
 const WANTS_TRANSFER =
-  /(?<![\p{L}\p{N}])(?:(?:계좌 ?)?이체|송금|돈(?:을|좀)? ?보내|보내 ?(?:줘|주세요|줄래|고 ?싶|려고|야|자|라|요|$)|부쳐 ?(?:줘|주세요)?|transfer|wire|send (?:₩?\d|some |money|it to ))/u;
+  /(?<![\p{L}\p{N}])(?:(?:계좌 ?|은행|실시간|당행|타행)?(?:이체|송금)|돈(?:을|좀)? ?보내|보내 ?(?:줘|주세요|줄래|고 ?싶|려고|야|자|라|요|$)|부쳐 ?(?:줘|주세요)?|transfer|wire|send (?:₩?\d|some |money|it to ))/u;
 
 const ASKS_ABOUT =
   /(?:됐어|됐나|됐니|되었|됐을까|갔어|갔나|보냈)[^?]*\?|(?:수수료|한도|방법|얼마야|얼마예요|얼마인가|뭐야|뭐예요|무엇|왜|어떻게|하는 법)|^(?:what|why|how|when|did|does|is|are)\b/u;

@@ -93,7 +93,8 @@ export function combineServices(options: {
 }
 
 /**
- * The first rule with a keyword at the start of a word of the message. Letter case does not count.
+ * The first rule with a keyword at the start of a word of the message, or behind another noun in a
+ * Korean compound (계좌이체, 돈보내줘). Letter case does not count.
  */
 export function keywordRouter(options: {
   rules: readonly { service: string; keywords: readonly string[] }[];
@@ -150,8 +151,17 @@ function startsWord(text: string, keyword: string): boolean {
   for (let at = text.indexOf(keyword); at >= 0; at = text.indexOf(keyword, at + 1)) {
     const before = text.slice(0, at).at(-1);
     if (before === undefined || !/[\p{L}\p{N}_]/u.test(before)) return true;
+    if (isCompound(text.slice(0, at), keyword)) return true;
   }
   return false;
+}
+
+/** A noun of two syllables or more, or 돈, written together with what follows it. */
+const FIRST_PART = /(?:^|[^\p{L}\p{N}_])(?:돈|[가-힣]{2,})(?<![안못])$/u;
+
+/** Whether a Korean keyword is the later part of a word; 안 and 못 turn it round. */
+function isCompound(before: string, keyword: string): boolean {
+  return /^[가-힣]{2,}/u.test(keyword) && FIRST_PART.test(before);
 }
 
 /**

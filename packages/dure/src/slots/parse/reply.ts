@@ -81,7 +81,10 @@ function decide(words: string): Decided {
   if (CORRECTS.test(line)) return reply("change", "says-what-it-is-not");
   if (QUESTION_MARK.test(line)) return reply("question", "question-mark", "exact");
   if (ASKS.test(line)) return reply("question", "question-words");
-  if (namesAValue(line)) return reply("change", "names-a-value");
+  if (namesAValue(line)) {
+    const corrects = isMadeOf(tokens.slice(0, 1), NO_WORDS);
+    return reply("change", corrects ? "says-what-it-is-not" : "names-a-value");
+  }
   return decideRest(tokens);
 }
 
