@@ -119,7 +119,7 @@ export function customAgent(
 /**
  * An agent of any kind. Without `kind`: custom with `run` or `stream`, conversational with `schema`,
  * else chat. Throws `AGENT_NAME_INVALID` (1 to 64 letters, digits, `_`, `-`), `AGENT_EMPTY`,
- * `AGENT_SCHEMA_MISSING`, and `CARD_INVALID`.
+ * `AGENT_SCHEMA_MISSING`, `TOOL_NAME_INVALID`, and `CARD_INVALID`.
  */
 export function defineAgent(
   options: AgentOptions &
@@ -156,14 +156,35 @@ export function defineAgent(
       },
     );
   }
-  const { card, tools, prompt, ...rest } = options;
+  const { card, tools = {}, prompt, ...rest } = options;
+  assertToolNames(tools, options.name);
   return {
     ...rest,
     kind,
     ...promptsOf(prompt),
     card: parseCard(card ?? {}, `agent ${options.name}`),
-    tools: tools ?? {},
+    tools,
   };
+}
+
+/**
+ * What every provider takes. Sources: platform.openai.com, "Function calling" (`function.name`);
+ * docs.claude.com, "Tool use" (`name`).
+ */
+const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
+
+/** @throws DureError `TOOL_NAME_INVALID` for a name that providers refuse. */
+export function assertToolNames(tools: Agent["tools"], agent: string): void {
+  const refused = Object.keys(tools).find((name) => !TOOL_NAME.test(name));
+  if (refused === undefined) return;
+  throw new DureError(
+    "TOOL_NAME_INVALID",
+    `The agent "${agent}" cannot offer a tool "${refused}".`,
+    {
+      class: "input",
+      hint: "Providers take 1 to 64 letters of a-z and A-Z, digits, _ and - as the name of a tool.",
+    },
+  );
 }
 
 function promptsOf(prompt: AgentOptions["prompt"] = ""): Pick<Agent, "prompt" | "prompts"> {

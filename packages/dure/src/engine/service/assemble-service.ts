@@ -4,6 +4,7 @@ import { compacted, isObject } from "../../kernel/json.ts";
 import { cardSchema, type Card, type CardInput } from "../../models/card.ts";
 import { closest } from "../../models/spelling.ts";
 import {
+  assertToolNames,
   chatAgent,
   conversationalAgent,
   customAgent,
@@ -212,6 +213,7 @@ function make(
   }
   if (isAgent(made)) {
     const { prompt, schema, validate, tools } = parts;
+    assertToolNames(tools ?? {}, parts.name);
     return {
       ...made,
       prompt: prompt ?? made.prompt,

@@ -13,7 +13,13 @@ export type ServiceRouter =
       readonly route: (message: string, options: RouteOptions) => string | Promise<string>;
     }
   /** The agent answers `{service}`; a name that is unknown falls to `default`. */
-  | { readonly kind: "agent"; readonly agent: Agent; readonly default: string };
+  | {
+      readonly kind: "agent";
+      readonly agent: Agent;
+      readonly default: string;
+      /** The prompt made of a text with open places, dure's or the team's; absent: the agent's own. */
+      readonly fill?: ((template: string) => string) | undefined;
+    };
 
 /** What a router knows when it chooses the service of a message. */
 export interface RouteOptions {
@@ -120,31 +126,22 @@ export function modelRouter(options: {
   services: Readonly<Record<string, string>>;
 }): ServiceRouter {
   const names = Object.keys(options.services) as [string, ...string[]];
+  const list = Object.entries(options.services).map(([name, what]) => `- ${name}: ${what}`);
+  const fill = (template: string): string =>
+    fillPrompt(template, { services: list.join("\n"), default: options.default });
+  const builtIn = (language: PromptLanguage): string => fill(builtInPrompt("router", language));
+
   return {
     kind: "agent",
     default: options.default,
+    fill: options.prompt === undefined ? fill : undefined,
     agent: conversationalAgent({
       name: "router",
-      prompt: options.prompt ?? {
-        ko: routerPrompt(options, "ko"),
-        en: routerPrompt(options, "en"),
-      },
+      prompt: options.prompt ?? { ko: builtIn("ko"), en: builtIn("en") },
       schema: z.object({ service: z.enum(names) }),
       card: { temperature: 0, ...options.card },
     }),
   };
-}
-
-function routerPrompt(
-  options: { default: string; services: Readonly<Record<string, string>> },
-  language: PromptLanguage,
-): string {
-  const list = Object.entries(options.services).map(([name, what]) => `- ${name}: ${what}`);
-
-  return fillPrompt(builtInPrompt("router", language), {
-    services: list.join("\n"),
-    default: options.default,
-  });
 }
 
 function startsWord(text: string, keyword: string): boolean {

@@ -8,6 +8,7 @@ import { z } from "zod";
 import { offlineModel } from "../../models/offline.ts";
 import { createServer, startServer } from "../../server/server.ts";
 import { MemoryTokenStore } from "../../server/token-store.ts";
+import { tool } from "../agent/tool.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { silentLogger } from "../../kernel/logger.ts";
 import type { TurnEvent } from "../../kernel/turn-events.ts";
@@ -278,6 +279,46 @@ test("a model chooses the service; one that is unknown or fails falls to the def
   expect((await t.say("b")).done.message).toBe("b: b");
   expect((await t.say("zzz")).done.message).toBe("a: zzz");
 });
+
+test.each([
+  ["ko", undefined, "여기서 골라요: - a: first\n- b: second"],
+  ["en", undefined, "Choose the service"],
+  ["ko", "My own words.", "My own words."],
+])(
+  "a team's router.ko goes before ours in %s, and modelRouter's prompt %s before both",
+  async (locale, prompt, begins) => {
+    const seen: string[] = [];
+    const chooser = offlineModel("chooser", ({ system = "" }) => {
+      seen.push(system);
+      return { object: { service: "b" } };
+    });
+    const both = combineServices({
+      services: [named("a"), named("b")],
+      router: modelRouter({ default: "a", services: { a: "first", b: "second" }, prompt }),
+    });
+    await using t = await startTestEngine(both, {
+      offline: [chooser],
+      engine: { locale, prompts: { "router.ko": "여기서 골라요: {{services}}" } },
+    });
+
+    expect((await t.say("아무거나")).done.message).toBe("b: 아무거나");
+    expect(seen[0]!.startsWith(begins)).toBe(true);
+  },
+);
+
+test.each(["보내기", "send money", "send.money", "", "x".repeat(65)])(
+  "a tool that providers would refuse for its name, “%s”, cannot be given to an agent",
+  (name) => {
+    const look = tool({ description: "Looks.", inputSchema: z.object({}), execute: () => "" });
+
+    expect(() => chatAgent({ name: "helper", tools: { [name]: look } })).toThrow(
+      `The agent "helper" cannot offer a tool "${name}".`,
+    );
+    expect(chatAgent({ name: "helper", tools: { send_Money: look } }).tools).toHaveProperty(
+      "send_Money",
+    );
+  },
+);
 
 /** A server over the engine, as another process would be. */
 async function serverOf(

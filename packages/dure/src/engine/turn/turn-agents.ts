@@ -3,11 +3,13 @@ import type { JsonObject } from "../../kernel/json.ts";
 import type { TraceAgent, TurnEvent } from "../../kernel/turn-events.ts";
 import type { ClaimedTurn } from "../../durable/turns.ts";
 import type { ModelCall, ModelRequest } from "../../models/model.ts";
+import { promptLanguage, promptText } from "../../models/prompt-files.ts";
 import type { Agent } from "../agent/agent.ts";
 import type { AgentRunEnvironment } from "../agent/agent-environment.ts";
 import { AgentRun, type AgentRunOptions } from "../agent/agent-run.ts";
 import type { TurnJournal } from "./journal.ts";
 import type { Memory } from "../agent/memory.ts";
+import type { ServiceRouter } from "../service/combine.ts";
 import type { Service } from "../service/service.ts";
 import { storedCall } from "../agent/stored-call.ts";
 import type { AgentCallOptions, AgentOutcome, TurnFacts } from "./turn-context.ts";
@@ -22,6 +24,8 @@ export interface AgentCall {
   readonly label: string;
   readonly options: AgentCallOptions;
 }
+
+type AgentRouter = Extract<ServiceRouter, { kind: "agent" }>;
 
 interface TurnAgentsOptions {
   readonly held: ClaimedTurn;
@@ -73,13 +77,18 @@ export class TurnAgents {
     });
   }
 
-  /** Runs the agent that chooses a service, inside of the step `route`; it shows nothing. */
-  runRouter(agent: Agent, { path }: Step): Promise<AgentOutcome> {
+  /**
+   * Runs the agent that chooses a service, inside of the step `route`; it shows nothing. A team's
+   * `prompts/router.<language>.md` goes before dure's.
+   */
+  runRouter({ agent, fill }: AgentRouter, { path }: Step): Promise<AgentOutcome> {
+    const { environment, facts } = this.#options;
+    const template = promptText(environment.prompts, "router", promptLanguage(facts.locale));
     return this.#toEnd({
       agent,
       key: "router",
       label: "router",
-      call: { show: false },
+      call: { show: false, prompt: fill?.(template) },
       path: `${path}.1`,
       emit: () => {},
     });

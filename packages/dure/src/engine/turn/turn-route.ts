@@ -150,7 +150,7 @@ export class TurnRoute {
       });
     }
     try {
-      const { data } = await agents.runRouter(router.agent, step);
+      const { data } = await agents.runRouter(router, step);
       const chosen = isObject(data) ? data["service"] : undefined;
       return typeof chosen === "string" && services.includes(chosen) ? chosen : router.default;
     } catch (error) {
