@@ -12,8 +12,9 @@ export const roomModel: OfflineModel = offlineModel("meeting-room", ({ system = 
   }
   const facts = formFactsIn(system);
   if (!facts) return "";
-  if (system.startsWith(PROMPTS.slots)) {
-    return { object: { operations: operationsIn(text, facts) } };
+  if (facts.agent === "slots") {
+    const changes = changesIn(text, facts);
+    return { object: { kind: changes.length > 0 ? "details" : "other", items: [{ changes }] } };
   }
   return { object: { action: "ask", message: wordsFor(facts) } };
 });
@@ -25,15 +26,15 @@ const VALUES = {
   people: /\d{1,2} ?(?:명|분|people)|(?<=for )\d{1,2}/iu,
 } as const satisfies Record<keyof RoomSlots, RegExp>;
 
-type SetSlot = Readonly<Record<"op" | "slot" | "value", string>>;
+type Change = Readonly<Record<"slot" | "value" | "quote", string>>;
 
-function operationsIn(text: string, { asked_slot: asked }: FormFacts): SetSlot[] {
+function changesIn(text: string, { asked_slot: asked }: FormFacts): Change[] {
   const found = Object.entries(VALUES).flatMap(([slot, pattern]) => {
     const value = pattern.exec(text)?.[0];
-    return value === undefined ? [] : [{ op: "set", slot, value }];
+    return value === undefined ? [] : [{ slot, value, quote: value }];
   });
   if (found.length > 0 || asked === undefined || !/^\d+$/.test(text.trim())) return found;
-  return [{ op: "set", slot: asked, value: text.trim() }];
+  return [{ slot: asked, value: text.trim(), quote: text.trim() }];
 }
 
 function wordsFor({ locale, stage, problems, asked_slot: asked }: FormFacts): string {

@@ -67,3 +67,20 @@ test("a room that is taken is a failure that is said, and nothing is booked twic
   expect(done.message).toBe("That room is taken at that hour.");
   expect(calendar.bookings).toHaveLength(1);
 });
+
+test.each([
+  ["ko", "매주 월요일 오후 3시에 소회의실 5명 예약해줘"],
+  ["en", "Book the small room every Monday at 3pm for 5"],
+] as const)(
+  "a booking that repeats is said not to be possible, and nothing begins: %s",
+  async (locale, said) => {
+    await using desk = await openDesk(locale);
+
+    const { done } = await desk.t.say(said);
+
+    expect(done).toMatchObject({
+      message: TEXTS[locale].noRepeats,
+      stateSnapshot: { stage: "INIT", slots: {} },
+    });
+  },
+);

@@ -8,9 +8,6 @@ import { TEXTS } from "./texts.ts";
 export const PROMPTS = {
   intent: `Does the person want to book a meeting room? Answer with JSON:
 {"scenario": "BOOKING"} or {"scenario": "GENERAL"}`,
-  slots: `You read bookings of meeting rooms: room, day, hour, people. Write down only what the last
-message changes, and copy values as they were said. Answer with JSON, for example
-{"operations": [{"op": "set", "slot": "day", "value": "tomorrow"}]}`,
   interaction: `You help with meeting rooms, in the language of the context's locale. In stage FILLING
 ask for asked_slot only; otherwise answer in a sentence. Never say that a room was booked.
 Answer with JSON: {"action": "ask", "message": "…"}`,

@@ -1,4 +1,5 @@
 import {
+  dayOnlyReader,
   isIsoDate,
   MESSAGE_ERRORS,
   parseDate,
@@ -32,6 +33,7 @@ export const SLOTS = {
   room: {
     required: true,
     type: "text",
+    description: { ko: "소회의실 또는 대회의실", en: "the small room or the large room" },
     parse: readRoom,
     schema: z.enum(ROOMS),
     schemaError: "ROOM_UNKNOWN",
@@ -39,6 +41,8 @@ export const SLOTS = {
   day: {
     required: true,
     type: "date",
+    description: { ko: "쓰는 날, YYYY-MM-DD", en: "the day, YYYY-MM-DD" },
+    reader: dayOnlyReader,
     parse: readDay,
     schema: z.string().refine(isIsoDate),
     schemaError: "DAY_UNREADABLE",
@@ -47,6 +51,7 @@ export const SLOTS = {
   hour: {
     required: true,
     type: "integer",
+    description: { ko: "시작하는 시각, 0에서 23", en: "the hour of the start, 0 to 23" },
     parse: (raw: unknown) => readNumber(raw, "HOUR_CLOSED"),
     schema: z.int().min(9).max(18),
     schemaError: "HOUR_CLOSED",
@@ -54,6 +59,7 @@ export const SLOTS = {
   people: {
     required: true,
     type: "integer",
+    description: { ko: "쓰는 사람 수", en: "how many people" },
     parse: (raw: unknown) => readNumber(raw, "PEOPLE_TOO_MANY"),
     schema: z.int().min(1).max(20),
     schemaError: "PEOPLE_TOO_MANY",

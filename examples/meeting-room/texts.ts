@@ -15,6 +15,7 @@ const ERRORS_KO = {
   UNREADABLE: "말씀을 잘 이해하지 못했어요.",
   UNKNOWN_SLOT: "회의실, 날짜, 시간, 인원만 바꿀 수 있어요.",
   TOO_MANY_TASKS: "한 번에 20건까지 예약할 수 있어요.",
+  UNSURE: "말씀하신 내용이 확실하지 않아요.",
 } as const satisfies Record<SlotError, string>;
 
 const ERRORS_EN = {
@@ -26,6 +27,7 @@ const ERRORS_EN = {
   UNREADABLE: "I did not understand that.",
   UNKNOWN_SLOT: "Room, day, hour and people can be changed.",
   TOO_MANY_TASKS: "20 bookings at once are the most.",
+  UNSURE: "I am not sure what you meant.",
 } as const satisfies Record<SlotError, string>;
 
 const ROOM_EN = { 소회의실: "the small room", 대회의실: "the large room" } as const;
@@ -75,6 +77,11 @@ const ko: Texts = {
     `완료 ${done}건, 취소 ${cancelled}건, 실패 ${failed}건이에요.`,
   status: ([last]: readonly Result[]) =>
     last ? `${bookingKo(last.slots)}: ${ENDS_KO[last.outcome]}` : "아직 끝난 예약이 없어요.",
+  doubt: (slot, options) =>
+    options.length > 1
+      ? `${options.join(", ")} 중 어느 쪽인가요? ${ko.askSlot(slot, {})}`
+      : `말씀하신 내용이 확실하지 않아요. ${ko.askSlot(slot, {})}`,
+  noRepeats: "되풀이되는 예약은 할 수 없어요. 한 번씩 예약해 주세요.",
   noAnswer: "그건 제가 답해 드리기 어려워요. 회의실 예약을 도와드릴게요.",
 };
 
@@ -115,6 +122,11 @@ const en: Texts = {
     `${done} done, ${cancelled} cancelled, ${failed} failed.`,
   status: ([last]: readonly Result[]) =>
     last ? `${bookingEn(last.slots)}: ${ENDS_EN[last.outcome]}` : "No booking has ended yet.",
+  doubt: (slot, options) =>
+    options.length > 1
+      ? `Is it ${options.join(" or ")}? ${en.askSlot(slot, {})}`
+      : `I am not sure what you meant. ${en.askSlot(slot, {})}`,
+  noRepeats: "Bookings that repeat are not possible. Please book each of them.",
   noAnswer: "I cannot answer that. I can book a meeting room for you.",
 };
 

@@ -51,9 +51,6 @@ test("writes a receipt, for now and for a day to come", () => {
 });
 
 test.each([
-  ["매달 25일에 엄마한테 5만원", "noRepeats"],
-  ["격주로 민수한테 5만원 송금해줘", "noRepeats"],
-  ["pay Kim 30k monthly", "noRepeats"],
   ["존한테 30달러 보내줘", "noForeign"],
   ["wire €200 to Marie", "noForeign"],
 ] as const)("says that %j cannot be done", (message, text) => {

@@ -37,8 +37,6 @@ export interface Texts extends FormTexts<TransferSlots> {
   readonly slotNames: Readonly<Record<SlotName, string>>;
   askSlot(slot: SlotName, ...more: Tail<Parameters<FormTexts<TransferSlots>["askSlot"]>>): string;
   slotError(error: SlotErrorKey): string;
-  /** Said instead of a transfer that repeats: each is asked for by itself. */
-  readonly noRepeats: string;
   readonly noForeign: string;
   readonly smallTalk: {
     readonly greeting: string;
@@ -117,6 +115,7 @@ const ko: Texts = {
     last === undefined
       ? "이 대화에서 끝난 이체는 아직 없어요."
       : ["최근 이체를 알려 드릴게요.", ...[last, ...others].slice(0, 3).map(statusKo)].join("\n"),
+  doubt: doubtKo,
   noAnswer: "그건 제가 답해 드리기 어려워요. 이체에 대해서는 도와드릴 수 있어요.",
   noRepeats:
     "자동이체처럼 되풀이되는 이체는 할 수 없어요. 한 번 보내는 이체는 날짜를 정해 도와드릴게요.",
@@ -199,6 +198,7 @@ const en: Texts = {
     last === undefined
       ? "No transfer has ended in this conversation yet."
       : ["Your latest transfers:", ...[last, ...others].slice(0, 3).map(statusEn)].join("\n"),
+  doubt: doubtEn,
   noAnswer: "I cannot answer that. I can help you with transfers.",
   noRepeats:
     "Repeating transfers are not possible here. I can send money once, also on a day that you name.",
@@ -210,6 +210,33 @@ const en: Texts = {
     fallback: "I help with transfers. Tell me who you want to send money to, and how much.",
   },
 };
+
+function valueKo(slot: string, value: string | number): string {
+  return slot === "amount" ? formatAmount(Number(value), "ko") : String(value);
+}
+
+function valueEn(slot: string, value: string | number): string {
+  return slot === "amount" ? formatAmount(Number(value), "en") : String(value);
+}
+
+function doubtKo(slot: string, [first, second]: readonly (string | number)[]): string {
+  const name = ko.slotNames[slot as SlotName];
+  const again = `${josa(name, "을/를")} 정확히 말씀해 주세요.`;
+  if (first === undefined) return `${josa(name, "을/를")} 확실히 읽지 못했어요. ${again}`;
+  const value = valueKo(slot, first);
+  return second === undefined
+    ? `${josa(value, "이/가")} 맞는지 확실하지 않아요. ${again}`
+    : `${josa(value, "과/와")} ${valueKo(slot, second)} 중 어느 쪽인가요? ${again}`;
+}
+
+function doubtEn(slot: string, [first, second]: readonly (string | number)[]): string {
+  const name = en.slotNames[slot as SlotName];
+  if (first === undefined) return `I could not read the ${name}. Please say it exactly.`;
+  const value = valueEn(slot, first);
+  return second === undefined
+    ? `I am not sure of ${value}. What exactly is the ${name}?`
+    : `Is it ${value} or ${valueEn(slot, second)}? Please say the ${name} exactly.`;
+}
 
 function statusKo({ slots, outcome, code }: TransferResult): string {
   const why = outcome === "failed" ? ` ${ko.failed(code, slots)}` : "";
@@ -223,7 +250,6 @@ function statusEn({ slots, outcome, code }: TransferResult): string {
 
 /** What this service cannot do: transfers that repeat, and money that is not won. */
 export function refusalOf(message: string, locale: Locale): string | undefined {
-  if (findRecurrence(message).length > 0) return MESSAGES[locale].noRepeats;
   const isForeign = findMoney(message).some((one) => !one.ok && one.because === "foreign-currency");
   return isForeign ? MESSAGES[locale].noForeign : undefined;
 }
@@ -233,11 +259,14 @@ export const MESSAGES = { ko, en } as const satisfies Record<Locale, Texts>;
 
 const SLOT_ERRORS_KO = {
   TARGET_UNREADABLE: "받는 분을 알아볼 수 없어요.",
+  TARGET_ONE_OR_TWO: "한 분인지 두 분인지 알 수 없어요.",
   TARGET_TOO_LONG: "받는 분 이름이 너무 길어요. 60자까지 쓸 수 있어요.",
   AMOUNT_UNREADABLE: "금액을 알아볼 수 없어요. 예: 5만원, 50,000원",
   AMOUNT_NOT_POSITIVE: "금액은 1원 이상이어야 해요.",
   AMOUNT_FRACTION: "1원보다 작은 단위는 보낼 수 없어요.",
   AMOUNT_TOO_LARGE: "금액이 너무 커요.",
+  AMOUNT_EACH_OR_TOTAL: "한 분께 그만큼씩인지, 모두 합쳐 그만큼인지 알려 주세요.",
+  AMOUNT_SEVERAL: "금액이 여럿이라 어느 쪽인지 알 수 없어요.",
   MEMO_UNREADABLE: "메모를 알아볼 수 없어요.",
   MEMO_TOO_LONG: "메모가 너무 길어요. 60자까지 쓸 수 있어요.",
   ALIAS_UNREADABLE: "별칭을 알아볼 수 없어요.",
@@ -245,6 +274,8 @@ const SLOT_ERRORS_KO = {
   DATE_UNREADABLE: "날짜를 알아볼 수 없어요. 예: 내일, 3월 5일",
   DATE_NO_SUCH_DAY: "달력에 없는 날짜예요.",
   DATE_PAST: "지난 날짜로는 보낼 수 없어요.",
+  DATE_WITHOUT_TIME: "보내는 시각은 정할 수 없어서 날짜만 적었어요.",
+  UNSURE: "말씀하신 내용이 확실하지 않아요.",
   UNREADABLE: "말씀을 잘 이해하지 못했어요.",
   UNKNOWN_SLOT: "바꿀 수 없는 항목이 있어요. 받는 분, 금액, 메모, 별칭, 날짜만 바꿀 수 있어요.",
   TOO_MANY_TASKS: "한 번에 20건까지 보낼 수 있어요. 나누어 말씀해 주세요.",
@@ -252,11 +283,14 @@ const SLOT_ERRORS_KO = {
 
 const SLOT_ERRORS_EN = {
   TARGET_UNREADABLE: "I cannot make out the recipient.",
+  TARGET_ONE_OR_TWO: "I cannot tell whether that is one recipient or two.",
   TARGET_TOO_LONG: "The recipient's name is too long; 60 characters are the most.",
   AMOUNT_UNREADABLE: "I cannot read the amount. Try 50,000 won.",
   AMOUNT_NOT_POSITIVE: "The amount has to be at least 1 won.",
   AMOUNT_FRACTION: "Fractions of a won cannot be sent.",
   AMOUNT_TOO_LARGE: "The amount is too large.",
+  AMOUNT_EACH_OR_TOTAL: "Is that for each, or for all together?",
+  AMOUNT_SEVERAL: "There are several amounts, and I cannot tell which one is meant.",
   MEMO_UNREADABLE: "I cannot make out the memo.",
   MEMO_TOO_LONG: "The memo is too long; 60 characters are the most.",
   ALIAS_UNREADABLE: "I cannot make out the alias.",
@@ -264,6 +298,8 @@ const SLOT_ERRORS_EN = {
   DATE_UNREADABLE: "I cannot read the date. Try tomorrow, or March 5.",
   DATE_NO_SUCH_DAY: "There is no such day in the calendar.",
   DATE_PAST: "That day has passed.",
+  DATE_WITHOUT_TIME: "The time of day cannot be chosen, so only the day is kept.",
+  UNSURE: "I am not sure what you meant.",
   UNREADABLE: "I did not understand that.",
   UNKNOWN_SLOT: "That cannot be changed. Recipient, amount, memo, alias and date can.",
   TOO_MANY_TASKS: "20 transfers at once are the most. Please split them.",

@@ -3,8 +3,9 @@ import { slotFlow, type Deed } from "dure/slots";
 import { AGENTS } from "./agents.ts";
 import { exampleBank } from "./bank/start.ts";
 import { MESSAGES, refusalOf } from "./messages.ts";
+import { EXAMPLES } from "./prompts.ts";
 import { orderOf, sendMoneyTool, type BankUrl, type Order, type Sent } from "./send-money.ts";
-import { SLOTS, type TransferSlots } from "./slots.ts";
+import { doubtsIn, SLOTS, type TransferSlots } from "./slots.ts";
 
 export interface TransferServiceOptions {
   readonly bankUrl: BankUrl;
@@ -37,6 +38,8 @@ export function createTransferService({ bankUrl, maxFillTurns }: TransferService
       deed: sendingOf(bankUrl),
       texts: MESSAGES,
       refuses: refusalOf,
+      doubts: doubtsIn,
+      examples: EXAMPLES,
       maxFillTurns,
     }),
   });

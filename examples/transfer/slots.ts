@@ -1,10 +1,16 @@
 import {
+  dayOnlyReader,
+  findPayments,
   isIsoDate,
   MESSAGE_ERRORS,
+  moneyReader,
+  namesATime,
   parseMoney,
   parseWhen,
+  personReader,
   type IsoDate,
   type MoneyBecause,
+  type PaymentDoubt,
   type SlotContext,
   type SlotRead,
   type SlotSpecs,
@@ -16,10 +22,13 @@ import { z } from "zod";
 export const SLOT_ERROR_KEYS = [
   "TARGET_UNREADABLE",
   "TARGET_TOO_LONG",
+  "TARGET_ONE_OR_TWO",
   "AMOUNT_UNREADABLE",
   "AMOUNT_NOT_POSITIVE",
   "AMOUNT_FRACTION",
   "AMOUNT_TOO_LARGE",
+  "AMOUNT_EACH_OR_TOTAL",
+  "AMOUNT_SEVERAL",
   "MEMO_UNREADABLE",
   "MEMO_TOO_LONG",
   "ALIAS_UNREADABLE",
@@ -27,6 +36,7 @@ export const SLOT_ERROR_KEYS = [
   "DATE_UNREADABLE",
   "DATE_NO_SUCH_DAY",
   "DATE_PAST",
+  "DATE_WITHOUT_TIME",
   ...MESSAGE_ERRORS,
 ] as const;
 export type SlotErrorKey = (typeof SLOT_ERROR_KEYS)[number];
@@ -55,6 +65,11 @@ export const SLOTS = {
     required: true,
     type: "text",
     identifies: true,
+    description: {
+      ko: "받는 분. 이름, 별명, 계좌번호",
+      en: "recipient: a name, a nickname or an account number",
+    },
+    reader: () => personReader,
     parse: (raw: unknown) => readText(raw, "TARGET_UNREADABLE"),
     schema: z.string().max(MAX_TARGET),
     schemaError: "TARGET_TOO_LONG",
@@ -64,6 +79,8 @@ export const SLOTS = {
     required: true,
     type: "integer",
     isAmount: true,
+    description: { ko: "금액, 원. 5만원, 3만 5천원", en: "amount in won: 50,000 won, 50k" },
+    reader: () => moneyReader,
     parse: readAmount,
     schema: z.int().min(1),
     schemaError: "AMOUNT_NOT_POSITIVE",
@@ -71,6 +88,7 @@ export const SLOTS = {
   memo: {
     required: false,
     type: "text",
+    description: { ko: "받는 분 통장에 남길 말", en: "a note for the recipient" },
     parse: (raw: unknown) => readText(raw, "MEMO_UNREADABLE"),
     schema: z.string().max(MAX_NOTE),
     schemaError: "MEMO_TOO_LONG",
@@ -78,6 +96,10 @@ export const SLOTS = {
   alias: {
     required: false,
     type: "text",
+    description: {
+      ko: "이 이체에 붙이는 별칭",
+      en: "a name of the person's own for this transfer",
+    },
     parse: (raw: unknown) => readText(raw, "ALIAS_UNREADABLE"),
     schema: z.string().max(MAX_NOTE),
     schemaError: "ALIAS_TOO_LONG",
@@ -85,6 +107,10 @@ export const SLOTS = {
   transfer_date: {
     required: false,
     type: "date",
+    description: { ko: "보낼 날짜, YYYY-MM-DD", en: "the day to send it, YYYY-MM-DD" },
+    reader: dayOnlyReader,
+    remark: (words: string, context: SlotContext) =>
+      namesATime(words, context) ? "DATE_WITHOUT_TIME" : undefined,
     parse: readDate,
     schema: z.string().refine(isIsoDate),
     schemaError: "DATE_NO_SUCH_DAY",
@@ -147,6 +173,22 @@ function readDate(raw: unknown, context: SlotContext): SlotRead<IsoDate> {
   return isOneDay && read.sure !== "approximate"
     ? { ok: true, value: read.value.date }
     : { ok: false, error: "DATE_UNREADABLE" };
+}
+
+const DOUBTS = {
+  "each-or-total": { amount: "AMOUNT_EACH_OR_TOTAL" },
+  "several-amounts": { amount: "AMOUNT_SEVERAL" },
+  "one-name-or-two": { target: "TARGET_ONE_OR_TWO" },
+  // Whose it is is asked anyway.
+  "amount-without-person": {},
+} as const satisfies Record<PaymentDoubt, Partial<Record<SlotName, SlotErrorKey>>>;
+
+/** What a sentence leaves open, whatever a model makes of it. */
+export function doubtsIn(message: string): Readonly<Record<string, string>> {
+  return Object.assign({}, ...findPayments(message).doubts.map((doubt) => DOUBTS[doubt])) as Record<
+    string,
+    string
+  >;
 }
 
 /** Names of the slots, as they stand in the state, in deltas and in `slots` of a request. */

@@ -113,6 +113,11 @@ export function applyDelta(state: FormState, delta: unknown, context: DeltaConte
   return { state: withStageOfSlots(changed, context), requests, added: added.tasks, ignored };
 }
 
+/** The outcome of a message that changes nothing. */
+export function unchanged(state: FormState): DeltaOutcome {
+  return { state, requests: new Set(), added: [], ignored: [] };
+}
+
 /**
  * The errors that the slots have as of today; a required slot that is merely absent is none. Pure.
  */
@@ -180,8 +185,20 @@ interface Draft {
 
 type SlotEdit = Extract<SlotOperation, { op: "set" | "clear" }>;
 
+/**
+ * In the place of a value that does not count: the error that is said of it. Made by code alone; no
+ * JSON from outside is one.
+ */
+export class Doubt {
+  readonly error: string;
+  constructor(error: string) {
+    this.error = error;
+  }
+}
+
 /** Parse, check the form, validate: the one way by which a value gets into a slot. */
 function readSlot(slot: string, raw: unknown, context: FormContext): SlotRead<string | number> {
+  if (raw instanceof Doubt) return { ok: false, error: raw.error };
   const spec = context.specs[slot];
   if (!spec) return { ok: false, error: "UNKNOWN_SLOT" };
   const parsed = spec.parse(raw, context) as SlotRead<string | number>;

@@ -1,33 +1,21 @@
 import { z } from "zod";
 import { conversationalAgent, type Agent, type PromptsByLanguage } from "../engine/agent/agent.ts";
+import { DureError } from "../kernel/errors.ts";
 import type { SlotSpecs } from "./form.ts";
+import { slotReadingSchema } from "./prompts.ts";
 
-/** The two agents of a form: one reads, one words. What they may do is kept by the form's code. */
+/**
+ * The two agents of a form: one reads, one words. What they may do is kept by the form's code. The
+ * reader's prompt is `prompts/slots.<language>.md`, filled with the form's slots.
+ */
 export function slotAgents(
   specs: SlotSpecs,
-  prompts: {
-    readonly slots: string | PromptsByLanguage;
-    readonly interaction: string | PromptsByLanguage;
-  },
+  prompts: { readonly interaction: string | PromptsByLanguage },
 ): { readonly slots: Agent; readonly interaction: Agent } {
-  const raw = z.union([z.string(), z.number()]).optional();
-  const names = Object.keys(specs);
   return {
     slots: conversationalAgent({
       name: "slots",
-      prompt: prompts.slots,
-      // Only the shape that the model is asked for; `applyDelta` judges every operation and value
-      // of it.
-      schema: z.object({
-        operations: z.array(
-          z.object({
-            op: z.enum(["set", "clear", "confirm", "continue_flow", "cancel_flow"]),
-            slot: z.string().optional(),
-            value: raw,
-          }),
-        ),
-        tasks: z.array(z.object(Object.fromEntries(names.map((name) => [name, raw])))).optional(),
-      }),
+      schema: readingSchemaOf(specs),
       card: { temperature: 0, policy: { maxAttempts: 2, timeoutSec: 30 } },
     }),
     interaction: conversationalAgent({
@@ -42,8 +30,17 @@ export function slotAgents(
   };
 }
 
+/** The shape of a reading of these slots. */
+export function readingSchemaOf(specs: SlotSpecs): ReturnType<typeof slotReadingSchema> {
+  const [first, ...others] = Object.keys(specs);
+  if (first !== undefined) return slotReadingSchema([first, ...others]);
+  throw new DureError("SLOTS_MISSING", "A form needs at least one slot.", { class: "input" });
+}
+
 /** What the agents of a form know about the moment: the JSON of their context block. */
 const factsSchema = z.object({
+  /** Which of the two is asked. */
+  agent: z.enum(["slots", "interaction"]),
   locale: z.enum(["ko", "en"]),
   today: z.string(),
   /** `ANSWERING`: a question on the way is answered, and no slot is asked for. */

@@ -1,12 +1,15 @@
 import { DureError } from "../kernel/errors.ts";
 import type { TurnContext } from "../engine/turn/turn-context.ts";
+import { promptMoment } from "../models/prompt-files.ts";
 import { claimsDeed } from "./claims.ts";
-import { askedSlotOf, missingSlots, type Delta } from "./delta.ts";
-import { contextBlock } from "./form-agents.ts";
+import { askedSlotOf, missingSlots } from "./delta.ts";
+import { contextBlock, readingSchemaOf, type FormFacts } from "./form-agents.ts";
 import type { FormTexts, SlotForm } from "./form.ts";
 import type { FormState } from "./form-state.ts";
+import { holdReading, type HeldReading, type SlotDoubt } from "./held.ts";
 import { todayIn, type IsoDate } from "./parse/days.ts";
 import type { Locale } from "./parse/text.ts";
+import { slotPrompt, type SlotPromptFacts, type SlotReading } from "./prompts.ts";
 
 /**
  * What the models of a form are asked, and what of their words is shown. A model reads and words;
@@ -30,18 +33,66 @@ export class FormSpeech {
     return todayIn(this.#turn.timeZone, this.#turn.acceptedAt);
   }
 
-  /** What the slot agent reads in the message; nothing that can be read is an answer too. */
-  async delta(state: FormState): Promise<unknown> {
+  /**
+   * What the slot agent reads in the message, held against the message; undefined where it gives
+   * nothing that can be read.
+   */
+  async hear(state: FormState, namesAll: boolean): Promise<HeldReading | undefined> {
+    const reading = await this.#reading(state);
+    if (!reading) return undefined;
+    const { message } = this.#turn;
+    const { slots: specs, doubts } = this.#form;
+    const doubted = doubts?.(message) ?? {};
+    return holdReading(reading, { specs, message, state, doubted, namesAll, today: this.today });
+  }
+
+  async #reading(state: FormState): Promise<SlotReading | undefined> {
     try {
-      const { data } = await this.#turn.agent<Delta>("slots", this.#texts.labels.slots, {
+      const { data } = await this.#turn.agent("slots", this.#texts.labels.slots, {
         show: false,
-        context: this.#context(state, "fill"),
+        context: this.#context("slots", state, "fill"),
+        prompt: slotPrompt(this.#promptFacts(state), this.#turn.prompt("slots")),
       });
-      return data;
+      // A turn that an older release began may have recorded another shape.
+      return readingSchemaOf(this.#form.slots).safeParse(data).data;
     } catch (error) {
       if (isUnreadable(error)) return undefined;
       throw error;
     }
+  }
+
+  #promptFacts(state: FormState): SlotPromptFacts {
+    const { timeZone, acceptedAt } = this.#turn;
+    const { slots: specs, examples } = this.#form;
+    const { slotNames } = this.#texts;
+    return {
+      language: this.#locale,
+      today: promptMoment(acceptedAt, timeZone),
+      zone: timeZone,
+      slots: Object.entries(specs).map(([name, { description, required }]) => ({
+        name,
+        description: description?.[this.#locale] ?? slotNames[name] ?? name,
+        required,
+      })),
+      known: state.slots,
+      lastQuestion: this.#lastQuestion(state),
+      examples: examples?.[this.#locale],
+    };
+  }
+
+  /** In the words of the form: what it was asked in may have been a model's. */
+  #lastQuestion(state: FormState): string | undefined {
+    const { stage, slots, index, total } = state;
+    if (stage === "READY") return this.#texts.confirmQuestion(slots, { index, total });
+    return stage === "FILLING" ? this.plainSlotQuestion(state) || undefined : undefined;
+  }
+
+  /** Asks which value is meant; then for the next slot, if that is another one. */
+  doubtQuestion(state: FormState, doubts: readonly SlotDoubt[]): string {
+    const { slots, meta } = state;
+    const asked = askedSlotOf(slots, meta.slot_errors, this.#form.slots);
+    const [doubt] = doubts.toSorted((a, b) => Number(b.slot === asked) - Number(a.slot === asked));
+    return doubt ? this.#texts.doubt(doubt.slot, doubt.options) : this.plainSlotQuestion(state);
   }
 
   /** The words that ask for the next slot, after what was wrong. */
@@ -66,7 +117,7 @@ export class FormSpeech {
       const { text } = await this.#turn.agent("interaction", this.#texts.labels.interaction, {
         // Not while it comes: a claim cannot be taken back.
         show: false,
-        context: this.#context(state, moment),
+        context: this.#context("interaction", state, moment),
       });
       return text === "" || claimsDeed(text) ? undefined : text;
     } catch (error) {
@@ -82,11 +133,13 @@ export class FormSpeech {
     return [...errors, this.plainSlotQuestion(state)].filter(Boolean).join(" ");
   }
 
-  #context({ stage, slots, meta, index, total }: FormState, moment: Moment): string {
+  #context(agent: FormFacts["agent"], state: FormState, moment: Moment): string {
+    const { stage, slots, meta, index, total } = state;
     const { slots: specs } = this.#form;
     const isFilling = stage === "FILLING";
     const isAnswering = isFilling && moment === "answer";
     return contextBlock({
+      agent,
       locale: this.#locale,
       today: this.today,
       stage: isAnswering ? "ANSWERING" : stage,

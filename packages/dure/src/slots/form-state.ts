@@ -9,8 +9,11 @@ export type SlotValues = Readonly<Record<string, string | number>>;
 /** What is wrong with a slot, by slot; `_unclear` is about the whole message. */
 export type SlotErrors = Readonly<Record<string, string>>;
 
-/** Errors of a message that is about no slot; each form's texts have words for them. */
-export const MESSAGE_ERRORS = ["UNREADABLE", "UNKNOWN_SLOT", "TOO_MANY_TASKS"] as const;
+/**
+ * Errors of a message that is about no slot, and `UNSURE`: a value that was not plainly said. Each
+ * form's texts have words for them.
+ */
+export const MESSAGE_ERRORS = ["UNREADABLE", "UNKNOWN_SLOT", "TOO_MANY_TASKS", "UNSURE"] as const;
 
 /** An entry that waits: checked when it was said, and again when it becomes the current one. */
 export interface FormTask {
@@ -66,7 +69,7 @@ export function formStateOf(
       name,
       label: names[name] ?? name,
       required,
-      type,
+      type: type === "recurrence" ? "text" : type,
     })),
   });
 }

@@ -17,14 +17,17 @@ import {
 } from "./batch.ts";
 import { addsAnother, asksForStatus } from "./claims.ts";
 import { decideCancel, decideContinue, decideReady, type ReadyAttempt } from "./decide.ts";
-import { applyDelta, type DeltaContext, type DeltaOutcome } from "./delta.ts";
+import { applyDelta, unchanged, type DeltaContext, type DeltaOutcome } from "./delta.ts";
 import { cardOf, endingText, receiptOf, summaryText } from "./form-report.ts";
 import { FormSpeech } from "./form-speech.ts";
 import type { FormTexts, SlotForm } from "./form.ts";
 import type { FormResult, FormState, SlotValues } from "./form-state.ts";
+import type { SlotDoubt } from "./held.ts";
 import { todayIn } from "./parse/days.ts";
+import { findRecurrence } from "./parse/recurrence.ts";
 import { classifyReply, REFUSING_KINDS, type Reply } from "./parse/reply.ts";
 import type { Locale } from "./parse/text.ts";
+import type { MessageKind } from "./prompts.ts";
 import { isTerminal, type TerminalStage } from "./stages.ts";
 
 /**
@@ -48,6 +51,8 @@ export class FormTurn {
   readonly #reply: Reply;
   /** Said before whatever this turn ends with, in order. */
   readonly #said: string[] = [];
+  /** What this message left unsure. */
+  #doubts: readonly SlotDoubt[] = [];
 
   constructor(turn: TurnContext, form: SlotForm) {
     this.#turn = turn;
@@ -109,13 +114,21 @@ export class FormTurn {
     }
 
     const before = this.#state;
-    const { requests } = await this.#read();
-    if (requests.has("cancel_flow")) return this.#cancel(false);
+    const { requests, kind } = await this.#read();
+    if (requests.has("cancel_flow")) return this.#cancel(kind === "cancel_all");
+    if (kind === "unsupported") return this.#sayUnsupported();
     const isAside = this.#reply.kind === "question" && before.stage === "FILLING";
     if (isAside && sameSlots(before, this.#state)) {
       return this.#askAfter(await this.#answerToWords());
     }
     return this.#ask();
+  }
+
+  /** What the model sees to be beyond these slots starts nothing, and costs no patience. */
+  async #sayUnsupported(): Promise<DonePayload> {
+    const answer = await this.#answerToWords();
+    if (this.#state.stage !== "INIT") return this.#askAfter(answer);
+    return { message: answer, nextAction: "ASK" };
   }
 
   async #decide(): Promise<DonePayload> {
@@ -155,9 +168,9 @@ export class FormTurn {
     const refusal = this.#refusal();
     if (refusal !== undefined) return this.#askAfter(refusal);
     const before = this.#state;
-    const { requests } = await this.#read();
+    const { requests, kind } = await this.#read();
     const isSame = sameSlots(before, this.#state);
-    if (isSame && requests.has("cancel_flow")) return this.#cancel(false);
+    if (isSame && requests.has("cancel_flow")) return this.#cancel(kind === "cancel_all");
     if (isSame) this.#said.push(await this.#answerToWords());
     return this.#ask();
   }
@@ -175,6 +188,7 @@ export class FormTurn {
   /** What this form cannot do, said instead of bent. */
   #refusal(): string | undefined {
     if (this.#turn.slots || this.#turn.author !== "person") return undefined;
+    if (repeatsInVain(this.#turn.message, this.#form)) return this.#texts.noRepeats;
     return this.#form.refuses?.(this.#turn.message, this.#locale);
   }
 
@@ -189,10 +203,16 @@ export class FormTurn {
 
   // --- what the person's words change
 
-  async #read(): Promise<DeltaOutcome> {
+  /** A page's edits count as they are; what a model reads is held against the words. */
+  async #read(): Promise<DeltaOutcome & { readonly kind?: MessageKind | undefined }> {
     const { slots } = this.#turn;
     if (slots) return this.#apply(editsOf(slots), "code");
-    return this.#apply(await this.#speech.delta(this.#state), "agent");
+    const namesAll = this.#reply.because !== "says-what-it-is-not";
+    const held = await this.#speech.hear(this.#state, namesAll);
+    this.#doubts = held?.doubts ?? [];
+    for (const remark of held?.remarks ?? []) this.#said.push(this.#texts.slotError(remark));
+    if (held?.kind === "unsupported") return { ...unchanged(this.#state), kind: held.kind };
+    return { ...this.#apply(held, "agent"), kind: held?.kind };
   }
 
   #apply(delta: unknown, from: DeltaContext["from"]): DeltaOutcome {
@@ -308,7 +328,11 @@ export class FormTurn {
     if (counted.stage === "UNSUPPORTED") {
       return this.#report(this.#state, this.#close({ ok: true, state: counted }));
     }
-    this.#said.push(await this.#speech.question(this.#state));
+    this.#said.push(
+      this.#doubts.length > 0
+        ? this.#speech.doubtQuestion(this.#state, this.#doubts)
+        : await this.#speech.question(this.#state),
+    );
     return { message: this.#message(), nextAction: "ASK", slotsCard: this.#card(true) };
   }
 
@@ -395,6 +419,12 @@ const STAGE_OF = {
   cancelled: "CANCELLED",
   unsupported: "UNSUPPORTED",
 } as const satisfies Record<FormResult["outcome"], TerminalStage>;
+
+/** Whether a message wants a repetition that no slot takes. */
+function repeatsInVain(message: string, { slots }: SlotForm): boolean {
+  const takesIt = Object.values(slots).some(({ type }) => type === "recurrence");
+  return !takesIt && findRecurrence(message).length > 0;
+}
 
 function isAboutStatus({ kind, words }: Reply): boolean {
   return kind === "question" && asksForStatus(words);

@@ -5,7 +5,9 @@ import type { JsonObject } from "../kernel/json.ts";
 import type { BatchCounts } from "./batch.ts";
 import type { FormResult, SlotValues } from "./form-state.ts";
 import type { IsoDate } from "./parse/days.ts";
+import type { Reader } from "./parse/reading.ts";
 import type { Locale } from "./parse/text.ts";
+import type { SlotExample } from "./prompts.ts";
 
 /** What a value is judged by. */
 export interface SlotContext {
@@ -21,7 +23,9 @@ export type SlotRead<Value> =
 /** One thing that a form needs to know. */
 export interface SlotSpec<Value extends string | number = string | number> {
   readonly required: boolean;
-  readonly type: "text" | "integer" | "date";
+  readonly type: "text" | "integer" | "date" | "recurrence";
+  /** What it means and how it is said, for the model. Default: its name for people. */
+  readonly description?: Readonly<Record<Locale, string>> | undefined;
   /**
    * Names the thing that one entry is about, such as the recipient. Another value for it, with words
    * of adding, is another entry and replaces nothing.
@@ -29,6 +33,13 @@ export interface SlotSpec<Value extends string | number = string | number> {
   readonly identifies?: boolean | undefined;
   /** A sum that a yes would move; it stands in the stored question. */
   readonly isAmount?: boolean | undefined;
+  /**
+   * Reads the person's words, to hold a model's value against them. Default: `parse`, for the words
+   * that the model quotes; a text without a reader must merely have been said.
+   */
+  reader?(context: SlotContext): Reader<Value>;
+  /** What was said with a value and is not kept, such as the hour of a day; a key of the texts. */
+  remark?(words: string, context: SlotContext): string | undefined;
   /** Reads what a person, a model or a page may have sent, and brings it into its stored form. */
   parse(raw: unknown, context: SlotContext): SlotRead<Value>;
   /** The stored form, and the error of a value that does not have it. */
@@ -72,6 +83,13 @@ export interface FormTexts<Values = SlotValues> {
   progress(progress: Progress): string;
   askSlot(slot: string, slots: Values, progress?: Progress): string;
   slotError(error: string): string;
+  /**
+   * Asks which value is meant, where words and model differ or the words are not exact. One option:
+   * whether it is meant is not sure. None: nothing was read.
+   */
+  doubt(slot: string, options: readonly (string | number)[]): string;
+  /** Instead of something that repeats, where no slot is a recurrence. */
+  readonly noRepeats: string;
   /** Says everything that a yes leads to: what is not in it has not been seen. */
   confirmQuestion(slots: Values, progress?: Progress): string;
   /** Before the question, when a yes did not count. */
@@ -112,6 +130,13 @@ export interface SlotForm<Values = SlotValues> {
   readonly slots: SlotSpecs;
   readonly deed: Deed<Values>;
   readonly texts: Readonly<Record<Locale, FormTexts<Values>>>;
+  /** Messages and how they are read, for the model; at most four count. */
+  readonly examples?: Readonly<Record<Locale, readonly SlotExample[]>> | undefined;
+  /**
+   * Slots whose values in a message cannot count, with the error that is said of them: 엄마랑 아빠한테
+   * 5만원 does not say whether each is to get it.
+   */
+  doubts?(message: string): Readonly<Record<string, string>>;
   /** What cannot be done is said, not bent into something else. Gives the sentence. */
   refuses?(message: string, locale: Locale): string | undefined;
   /** Turns in which one entry may be filled. Default: `limits.maxFillTurns` of the team. */

@@ -18,11 +18,18 @@ export { parseMoney, type MoneyBecause, type MoneyReading } from "./parse/money.
 export { parseDate, type DateResult } from "./parse/date.ts";
 export { parseDay, type DayBecause, type DayReading } from "./parse/day.ts";
 export { clockIn, isIsoDate, todayIn, weekdayOf, type IsoDate } from "./parse/days.ts";
-export { findRecurrence, type Recurrence } from "./parse/recurrence.ts";
+export {
+  findRecurrence,
+  recurrenceReader,
+  recurrenceRule,
+  type Recurrence,
+} from "./parse/recurrence.ts";
 export { parseTime, type IsoTime, type TimeBecause, type TimeReading } from "./parse/time.ts";
 export {
+  dayOnlyReader,
   dayReader,
   findWhen,
+  namesATime,
   parseWhen,
   whenReader,
   type Clock,
@@ -75,6 +82,9 @@ export { askedSlotOf, missingSlots } from "./delta.ts";
 export type { BatchCounts } from "./batch.ts";
 export type { Delta, SlotOperation } from "./delta.ts";
 export { STAGES, type Stage } from "./stages.ts";
+
+// What the model that reads is asked, and how it answers
+export type { MessageKind, SlotExample, SlotReading } from "./prompts.ts";
 
 // Text
 export { josa, josaOnly, type Josa } from "./parse/josa.ts";

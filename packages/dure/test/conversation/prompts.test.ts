@@ -6,7 +6,6 @@ import { languageOf } from "../../src/models/prompt-files.ts";
 /** By `estimateTokens`, which counts a Hangul syllable as one token. */
 const MOST_TOKENS = {
   intent: { ko: 200, en: 150 },
-  slots: { ko: 560, en: 380 },
   interaction: { ko: 260, en: 190 },
 } as const satisfies Record<keyof typeof PROMPTS, { ko: number; en: number }>;
 

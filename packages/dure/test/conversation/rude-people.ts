@@ -1,5 +1,5 @@
 import { answerTransfer } from "../../../../examples/transfer/offline.ts";
-import { PROMPTS } from "../../../../examples/transfer/prompts.ts";
+import { agentAsked } from "../../../../examples/transfer/prompts.ts";
 import type { ModelRequest } from "../../src/models/model.ts";
 import type { OfflineAnswer } from "../../src/models/offline.ts";
 
@@ -98,8 +98,8 @@ export function rudeAnswer(
 ): OfflineAnswer {
   const well = answerTransfer(request) ?? { text: "…" };
   if (random() > 0.35) return well;
-  const { system = "" } = request;
-  if (isOf(system, PROMPTS.intent)) {
+  const asked = agentAsked(request.system ?? "");
+  if (asked === "intent") {
     return oneOf<OfflineAnswer>(
       [
         { object: { scenario: "TRANSFER" } },
@@ -109,21 +109,28 @@ export function rudeAnswer(
       random,
     );
   }
-  return oneOf(isOf(system, PROMPTS.slots) ? RUDE_SLOTS : RUDE_WORDS, random)(well);
+  return oneOf(asked === "slots" ? RUDE_SLOTS : RUDE_WORDS, random)(well);
 }
 
-const operations = (...list: readonly unknown[]): OfflineAnswer => ({
-  object: JSON.parse(JSON.stringify({ operations: list })) as { operations: [] },
+const reading = (...items: readonly unknown[]): OfflineAnswer => ({
+  object: JSON.parse(JSON.stringify({ kind: "details", items })) as { items: [] },
+});
+const change = (slot: string, value?: unknown, quote?: string) => ({
+  changes: [{ slot, value, quote }],
 });
 const RUDE_SLOTS: readonly ((well: OfflineAnswer) => OfflineAnswer)[] = [
-  () => operations({ op: "confirm" }),
-  () => operations({ op: "confirm" }, { op: "continue_flow" }),
-  () => operations({ op: "set", slot: "target", value: "낯선이" }),
-  () => operations({ op: "set", slot: "iban", value: "1" }, { op: "set", slot: "amount" }),
-  () => operations({ op: "clear", slot: "amount" }),
-  () => operations({ op: "cancel_flow" }),
-  () => ({ object: { operations: [], tasks: [{ target: "낯선이", amount: "9만원" }] } }),
-  () => ({ object: { operations: null, tasks: null } }),
+  () => ({ object: { kind: "confirm", items: [] } }),
+  () => ({ object: { kind: "details", items: [], confirm: true } }),
+  () => reading(change("target", "낯선이", "낯선이")),
+  () => reading(change("target", "낯선이")),
+  () => reading(change("iban", "1", "1"), change("amount")),
+  () => reading(change("amount", 99_000, "9만 9천원")),
+  () => reading(change("amount", 1, "원")),
+  () => ({ object: { kind: "details", items: [], clear: ["amount"] } }),
+  () => ({ object: { kind: "cancel", items: [] } }),
+  () => ({ object: { kind: "unsupported", items: [], note: "보냈어요" } }),
+  () => reading(change("target", "낯선이", "낯선이"), change("amount", "9만원", "9만원")),
+  () => ({ object: { kind: "details", items: null, clear: null, note: null } }),
   (well) => ({ text: `물론이죠!\n\`\`\`json\n${JSON.stringify(well.object)}\n\`\`\`` }),
   (well) => ({ text: JSON.stringify(well.object ?? {}).slice(0, 20) }),
   () => ({ error: { status: 400, message: "no" } }),
@@ -136,7 +143,3 @@ const RUDE_WORDS: readonly ((well: OfflineAnswer) => OfflineAnswer)[] = [
   () => ({ text: "보냈어요" }),
   () => ({ error: { status: 400, message: "no" } }),
 ];
-
-function isOf(system: string, { ko, en }: { readonly ko: string; readonly en: string }): boolean {
-  return system.startsWith(ko) || system.startsWith(en);
-}

@@ -4,7 +4,7 @@ import { FULL } from "../../src/kernel/test-tiers.ts";
 import { startBank, type Bank } from "../../../../examples/transfer/bank/bank.ts";
 import { MESSAGES } from "../../../../examples/transfer/messages.ts";
 import { answerTransfer } from "../../../../examples/transfer/offline.ts";
-import { isPrompt, PROMPTS } from "../../../../examples/transfer/prompts.ts";
+import { agentAsked } from "../../../../examples/transfer/prompts.ts";
 import { createTransferService } from "../../../../examples/transfer/service.ts";
 import { startTestEngine } from "../../src/engine/test-engine.ts";
 import type { Done, TurnEvent } from "../../src/kernel/turn-events.ts";
@@ -17,7 +17,7 @@ import { MESSAGE_START, RawProvider, sendFrames, type RawRequest } from "./raw-p
  * that only the wire is different.
  */
 type Wire = "openai" | "anthropic";
-type AgentName = keyof typeof PROMPTS;
+type AgentName = NonNullable<ReturnType<typeof agentAsked>>;
 
 const { ko } = MESSAGES;
 const HONG = { target: "홍길동", amount: 50_000 };
@@ -141,9 +141,9 @@ const FORMATS = {
     },
     rest: { name: "answer", strict: true },
     // Strict mode: an optional member is required, and may be null.
-    value: { type: ["string", "number", "null"] },
-    ofOperation: ["op", "slot", "value"],
-    ofDelta: ["operations", "tasks"],
+    value: { anyOf: [{ type: "string" }, { type: "number" }] },
+    ofChange: ["slot", "value", "quote"],
+    ofReading: ["kind", "items", "clear", "note"],
     read(request: RawRequest): Asked {
       const body = JSON.parse(request.body) as OpenAiBody;
       const system = body.messages
@@ -181,9 +181,9 @@ const FORMATS = {
       return { type: format?.type, schema: format?.schema, rest: {} };
     },
     rest: {},
-    value: { type: ["string", "number"] },
-    ofOperation: ["op"],
-    ofDelta: ["operations"],
+    value: { anyOf: [{ type: "string" }, { type: "number" }] },
+    ofChange: ["slot", "value"],
+    ofReading: ["kind"],
     read(request: RawRequest): Asked {
       const body = JSON.parse(request.body) as AnthropicBody;
       const system = body.system.map(({ text }) => text).join("\n");
@@ -224,9 +224,7 @@ function askedOf(
   system: string,
   messages: readonly (readonly [role: string, text: string])[],
 ): Pick<Asked, "agent" | "system" | "messages"> {
-  const agent = (Object.keys(PROMPTS) as AgentName[]).find((name) =>
-    isPrompt(system, PROMPTS[name]),
-  );
+  const agent = agentAsked(system);
   if (!agent) throw new Error(`no agent of the service has this prompt: ${system.slice(0, 80)}`);
   return {
     agent,
@@ -330,22 +328,27 @@ describe.each<{ wire: Wire }>([{ wire: "openai" }, { wire: "anthropic" }])(
         });
         expect(format.output(slots!).schema).toMatchObject({
           properties: {
-            operations: {
+            kind: {},
+            items: {
               items: {
                 properties: {
-                  op: { enum: ["set", "clear", "confirm", "continue_flow", "cancel_flow"] },
-                  value: format.value,
+                  changes: {
+                    items: {
+                      properties: {
+                        slot: { enum: ["target", "amount", "memo", "alias", "transfer_date"] },
+                        value: format.value,
+                        quote: {},
+                      },
+                      required: format.ofChange,
+                    },
+                  },
                 },
-                required: format.ofOperation,
               },
             },
-            tasks: {
-              items: {
-                properties: { target: {}, amount: {}, memo: {}, alias: {}, transfer_date: {} },
-              },
-            },
+            clear: {},
+            note: {},
           },
-          required: format.ofDelta,
+          required: format.ofReading,
         });
         expect(format.output(interaction!).schema).toMatchObject({
           properties: { action: { enum: ["ask", "chat"] }, message: { type: "string" } },
@@ -369,7 +372,7 @@ describe.each<{ wire: Wire }>([{ wire: "openai" }, { wire: "anthropic" }])(
       async () => {
         await using desk = await openDesk(wire);
         desk.script("slots", {
-          text: '{"operations":[{"op":"set","slot":"target","value":"김철수"},{"op":"set","slot":"amo',
+          text: '{"kind":"details","items":[{"changes":[{"slot":"target","value":"김철수"},{"slot":"amo',
           half: true,
         });
 
@@ -400,7 +403,7 @@ describe.each<{ wire: Wire }>([{ wire: "openai" }, { wire: "anthropic" }])(
         await using desk = await openDesk(wire);
         await desk.say("홍길동에게 보내줘");
         const half = {
-          text: '{"operations":[{"op":"set","slot":"amount","value":"5만',
+          text: '{"kind":"details","items":[{"changes":[{"slot":"amount","value":"5만',
           half: true,
         };
         desk.script("slots", half, half);
@@ -430,11 +433,9 @@ describe.each<{ wire: Wire }>([{ wire: "openai" }, { wire: "anthropic" }])(
       await desk.say("홍길동에게 5만원 보내줘");
       desk.script("slots", {
         text: JSON.stringify({
-          operations: [
-            { op: "confirm" },
-            { op: "set", slot: "amount", value: -5 },
-            { op: "set", slot: "account", value: "x" },
-          ],
+          kind: "details",
+          confirm: true,
+          items: [{ changes: [{ slot: "amount", value: -5, quote: "얼른" }] }],
         }),
       });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { MESSAGES } from "../../../../examples/transfer/messages.ts";
-import { isPrompt, PROMPTS } from "../../../../examples/transfer/prompts.ts";
+import { agentAsked } from "../../../../examples/transfer/prompts.ts";
 import { testDatabaseUrl } from "../../src/durable/test-database.ts";
 import { combineServices, keywordRouter } from "../../src/engine/service/combine.ts";
 import { remoteService } from "../../src/engine/remote/remote-service.ts";
@@ -44,7 +44,7 @@ async function expectAskedAgain(office: Office, desk: Desk): Promise<void> {
   expect(office.bank.bookings()).toMatchObject([{ to: "홍길동", amount: 50_000 }]);
 }
 
-const isSlots = (system = ""): boolean => isPrompt(system, PROMPTS.slots);
+const isSlots = (system = ""): boolean => agentAsked(system) === "slots";
 
 describe("a yes does not count after", () => {
   test("a change that failed because the model answered 503", async () => {

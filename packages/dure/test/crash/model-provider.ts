@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { answerTransfer } from "../../../../examples/transfer/offline.ts";
-import { isPrompt, PROMPTS } from "../../../../examples/transfer/prompts.ts";
+import { agentAsked } from "../../../../examples/transfer/prompts.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 
 /** One call as the provider saw it. */
@@ -150,8 +150,7 @@ function systemOf({ messages }: ChatRequest): string {
 }
 
 function agentOf(system: string): string | undefined {
-  const ofTransfer = Object.entries(PROMPTS).find(([, prompt]) => isPrompt(system, prompt));
-  return ofTransfer?.[0] ?? /^agent:(\w+)/.exec(system)?.[1];
+  return agentAsked(system) ?? /^agent:(\w+)/.exec(system)?.[1];
 }
 
 /** What the agents of the example `transfer` are answered; undefined when none of them asks. */

@@ -174,8 +174,8 @@ export function defineAgent(
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /** @throws DureError `TOOL_NAME_INVALID` for a name that providers refuse. */
-export function assertToolNames(tools: Agent["tools"], agent: string): void {
-  const refused = Object.keys(tools).find((name) => !TOOL_NAME.test(name));
+export function assertToolNames(tools: Agent["tools"] | undefined, agent: string): void {
+  const refused = Object.keys(tools ?? {}).find((name) => !TOOL_NAME.test(name));
   if (refused === undefined) return;
   throw new DureError(
     "TOOL_NAME_INVALID",

@@ -213,7 +213,7 @@ function make(
   }
   if (isAgent(made)) {
     const { prompt, schema, validate, tools } = parts;
-    assertToolNames(tools ?? {}, parts.name);
+    assertToolNames(tools, parts.name);
     return {
       ...made,
       prompt: prompt ?? made.prompt,

@@ -44,6 +44,42 @@ test.each([
 });
 
 test.each([
+  [50_000, "5만원", "엄마한테 15만원", 150_000],
+  [50_000, "5만원", "5만원 말고 7만원", 70_000],
+  [30_000, "십만원", "엄마한테 십만원", 100_000],
+  [50_000, undefined, "엄마한테 7만원 보내줘", 70_000],
+  [50_000, "오만원", "엄마한테 7만원 보내줘", 70_000],
+] as const)("%j quoted as %j does not count in %j", (value, words, message, read) => {
+  expect(checkProposal({ value, words }, message, moneyReader)).toMatchObject({
+    verdict: "disagree",
+    because: "other-value",
+    read,
+  });
+});
+
+test("a quote that leaves out that the value is rough is as rough as the message", () => {
+  const message = "엄마한테 5만원 정도 보내줘";
+
+  expect(checkProposal({ value: 50_000, words: "5만원" }, message, moneyReader)).toMatchObject({
+    verdict: "agree",
+    sure: "approximate",
+    words: "5만원 정도",
+  });
+});
+
+test("a value without a quote is held against the whole message", () => {
+  const proposal = { value: 50_000, words: undefined };
+
+  expect(checkProposal(proposal, "엄마한테 5만원", moneyReader)).toMatchObject({
+    verdict: "agree",
+  });
+  expect(checkProposal(proposal, "5만원이나 7만원", moneyReader)).toMatchObject({
+    verdict: "agree",
+    sure: "ambiguous",
+  });
+});
+
+test.each([
   [50_000, undefined, "no-words"],
   [50_000, " ", "no-words"],
   [50_000, "5만원", "not-in-the-message"],

@@ -1,4 +1,4 @@
-import type { Found, Reader, Reading, Sureness } from "./reading.ts";
+import type { Found, Reader, Reading, Sureness, Understood } from "./reading.ts";
 import { fold } from "./text.ts";
 
 /** What a model says about a slot: the value, and the person's own words that it stands in. */
@@ -37,7 +37,9 @@ export type ProposalCheck<Value> =
 
 /**
  * Holds what a model proposes for a slot against what code reads in the words that it quotes. The
- * words must stand in the person's message: a model cannot quote what was not said. Pure.
+ * words must stand in the person's message: a model cannot quote what was not said. A proposal
+ * without such words is held against the whole message. What code finds in the message has the last
+ * word, so that `5만원` quoted out of `15만원` or out of `5만원 말고 7만원` does not count. Pure.
  *
  *     checkProposal({ value: 50000, words: "5만원씩" }, "엄마랑 아빠한테 5만원씩", moneyReader)
  *     // { verdict: "agree", value: 50000, sure: "exact", … }
@@ -49,23 +51,72 @@ export function checkProposal<Value>(
 ): ProposalCheck<Value> {
   const proposed = valueOf(proposal.value, reader);
   const words = proposal.words?.trim() ?? "";
-  if (words === "") return { verdict: "unread", because: "no-words", proposed, words };
-  if (!isQuoteOf(words, message)) {
-    return { verdict: "unread", because: "not-in-the-message", proposed, words };
+  const isQuoted = words !== "" && isQuoteOf(words, message);
+  const read = readWords(isQuoted ? words : message, reader);
+  if (!read || (!isQuoted && !read.ok && !isAboutTheValue(read.because))) {
+    const because = isQuoted ? "cannot-read-words" : words === "" ? "no-words" : NOT_SAID;
+    return { verdict: "unread", because, proposed, words };
   }
-
-  const read = readWords(words, reader);
-  if (!read) return { verdict: "unread", because: "cannot-read-words", proposed, words };
   if (!read.ok) {
-    return { verdict: "disagree", because: read.because, read: undefined, proposed, words };
+    const { because } = read;
+    return { verdict: "disagree", because, read: undefined, proposed, words: read.words };
   }
   const { value, sure, others } = read;
   if (proposed !== undefined && sameValue(value, proposed)) {
-    return { verdict: "agree", value, sure, others, words };
+    return inTheMessage({ verdict: "agree", value, sure, others, words }, message, reader);
   }
-  return proposed !== undefined && others.some((other) => sameValue(other, proposed))
-    ? { verdict: "agree", value: proposed, sure, others: [value, ...others], words }
-    : { verdict: "disagree", because: "other-value", read: value, proposed, words };
+  if (proposed === undefined || !others.some((other) => sameValue(other, proposed))) {
+    const found =
+      proposed !== undefined &&
+      plainlyFound(proposed, isQuoted ? words : message, { message, reader });
+    if (found) return { verdict: "agree", value: found.value, sure: "exact", others: [], words };
+    return { verdict: "disagree", because: "other-value", read: value, proposed, words };
+  }
+  const all = [value, ...others];
+  return inTheMessage(
+    { verdict: "agree", value: proposed, sure, others: all, words },
+    message,
+    reader,
+  );
+}
+
+/** The proposal, where the message has it by itself inside of the quoted words: 엄마 of 엄마랑. */
+function plainlyFound<Value>(
+  proposed: Value,
+  words: string,
+  { message, reader }: { readonly message: string; readonly reader: Reader<Value> },
+): Understood<Value> | undefined {
+  const found: readonly Reading<Value>[] = reader.find(message);
+  return found
+    .filter((one) => one.ok)
+    .find(
+      ({ sure, value, words: said }) =>
+        sure === "exact" && sameValue(value, proposed) && isQuoteOf(said, words),
+    );
+}
+
+const NOT_SAID = "not-in-the-message";
+
+/** An agreement as the whole message says it: rougher, in more words, or not at all. */
+function inTheMessage<Value>(
+  check: Extract<ProposalCheck<Value>, { verdict: "agree" }>,
+  message: string,
+  reader: Reader<Value>,
+): ProposalCheck<Value> {
+  const found = reader.find(message).filter((one) => one.ok);
+  const [first] = found;
+  if (!first) return check;
+  const { value: proposed } = check;
+  const meant = found.find(({ value, others }) =>
+    [value, ...others].some((one) => sameValue(one, proposed)),
+  );
+  if (!meant) {
+    const { words } = check;
+    return { verdict: "disagree", because: "other-value", read: first.value, proposed, words };
+  }
+  if (check.sure !== "exact" || meant.sure === "exact") return { ...check, words: meant.words };
+  const others = [meant.value, ...meant.others].filter((one) => !sameValue(one, proposed));
+  return { ...check, sure: meant.sure, others, words: meant.words };
 }
 
 /** Whether words stand in a message, however it is spaced and spelt in Unicode. Pure. */
@@ -100,6 +151,8 @@ function valueOf<Value>(value: unknown, reader: Reader<Value>): Value | undefine
   return read.ok ? read.value : undefined;
 }
 
+/** Names are the same however they are spaced and spelt in Unicode. */
 function sameValue(a: unknown, b: unknown): boolean {
-  return JSON.stringify(a) === JSON.stringify(b);
+  const form = (value: unknown): string => fold(JSON.stringify(value)).replaceAll(" ", "");
+  return form(a) === form(b);
 }

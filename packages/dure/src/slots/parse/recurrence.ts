@@ -1,4 +1,12 @@
-import { LONGEST_SENTENCE, understood, type Found, type Understood } from "./reading.ts";
+import {
+  LONGEST_SENTENCE,
+  notUnderstood,
+  understood,
+  type Found,
+  type Reader,
+  type Reading,
+  type Understood,
+} from "./reading.ts";
 
 /** Something that is to happen again and again. */
 export interface Recurrence {
@@ -14,7 +22,7 @@ export interface Recurrence {
 
 /**
  * Every wish for a repetition in a sentence: `매달 25일`, `매주 월욜마다`, `격주`, `자동이체`, `every month
- * on the 25th`, `weekly`. Recognised so that it can be said when it cannot be done. Pure.
+ * on the 25th`, `weekly`. For a service that takes none, so that it can say so. Pure.
  */
 export function findRecurrence(sentence: string): readonly Found<Understood<Recurrence>>[] {
   const line = sentence.normalize("NFC");
@@ -24,6 +32,46 @@ export function findRecurrence(sentence: string): readonly Found<Understood<Recu
     const at = match.index + match[0].indexOf(words);
     return { ...understood(recurrenceOf(words.toLowerCase()), words), at };
   });
+}
+
+/**
+ * For a slot that is a repetition. Its value is a rule of iCalendar (RFC 5545): `매달 25일` is
+ * `FREQ=MONTHLY;BYMONTHDAY=25`, `매주 월요일` is `FREQ=WEEKLY;BYDAY=MO`.
+ */
+export const recurrenceReader: Reader<string> = {
+  parse(words) {
+    if (RULE.test(words)) return understood(words, words);
+    const [only, ...others] = findRecurrence(words);
+    if (!only || others.length > 0) return notUnderstood("not-a-recurrence", words);
+    return ruled(only);
+  },
+  find: (sentence) => findRecurrence(sentence).map((one) => ({ ...ruled(one), at: one.at })),
+};
+
+/** As a model may propose it. */
+const RULE = /^FREQ=(?:DAILY|WEEKLY|MONTHLY|YEARLY)(?:;[A-Z]{3,12}=[-+A-Z0-9,]{1,20}){0,4}$/;
+
+/** 자동이체 alone does not say how often. */
+function ruled({ value, words }: Understood<Recurrence>): Reading<string> {
+  const rule = recurrenceRule(value);
+  return rule === undefined ? notUnderstood("how-often", words) : understood(rule, words);
+}
+
+const WEEKDAYS = ["MO", "TU", "WE", "TH", "FR", "SA", "SU"] as const;
+const FREQUENCIES = { day: "DAILY", week: "WEEKLY", month: "MONTHLY", year: "YEARLY" } as const;
+
+/** A repetition as a rule of iCalendar; undefined where it is not said how often. Pure. */
+export function recurrenceRule(recurrence: Recurrence): string | undefined {
+  const { every, interval, day, weekday } = recurrence;
+  if (every === "unsaid") return undefined;
+  return [
+    `FREQ=${FREQUENCIES[every]}`,
+    interval > 1 ? `INTERVAL=${interval}` : "",
+    every === "month" && day !== undefined ? `BYMONTHDAY=${day === "last" ? -1 : day}` : "",
+    every === "week" && weekday !== undefined ? `BYDAY=${WEEKDAYS[weekday - 1]}` : "",
+  ]
+    .filter((part) => part !== "")
+    .join(";");
 }
 
 const START = "(?<![\\p{L}\\p{N}])";

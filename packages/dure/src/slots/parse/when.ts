@@ -97,6 +97,32 @@ export function dayReader(clock: Clock): Reader<IsoDate> {
   };
 }
 
+/**
+ * The same where a time is not lost: another slot has it, or the person is told that it is not kept.
+ */
+export function dayOnlyReader(clock: Clock): Reader<IsoDate> {
+  const dayOf = (reading: WhenReading): Reading<IsoDate> =>
+    reading.ok ? dayAlone(withoutTimes(reading)) : reading;
+  return {
+    parse: (words) => dayOf(parseWhen(words, clock)),
+    find: (sentence) => findWhen(sentence, clock).map((one) => ({ ...dayOf(one), at: one.at })),
+  };
+}
+
+/** `내일 7시` is one day, whichever 7 it is. */
+function withoutTimes({ value, others, words, sure }: Understood<When>): Understood<When> {
+  const days = [...new Set([value, ...others].map(({ date }) => date))];
+  const [first, ...rest] = days.map((date) => ({ date }));
+  const isRough = sure === "approximate";
+  return understood(first!, words, rest.length > 0 ? "ambiguous" : isRough ? sure : "exact", rest);
+}
+
+/** Whether words name a time: 내일 오전 9시, but not 내일. Pure. */
+export function namesATime(words: string, clock: Clock): boolean {
+  const read = parseWhen(words, clock);
+  return read.ok && read.value.time !== undefined;
+}
+
 function dayAlone(reading: WhenReading): Reading<IsoDate> {
   if (!reading.ok) return reading;
   const { value, words, sure, others } = reading;
