@@ -1,13 +1,15 @@
 import { DureError } from "../kernel/errors.ts";
 import type { TurnContext } from "../engine/turn/turn-context.ts";
 import { promptMoment } from "../models/prompt-files.ts";
-import { claimsDeed } from "./claims.ts";
+import { asksForStatus, claimsDeed } from "./claims.ts";
 import { askedSlotOf, missingSlots } from "./delta.ts";
 import { contextBlock, readingSchemaOf, type FormFacts } from "./form-agents.ts";
 import type { FormTexts, SlotForm } from "./form.ts";
-import type { FormState } from "./form-state.ts";
+import type { FormResult, FormState } from "./form-state.ts";
 import { holdReading, type HeldReading, type SlotDoubt } from "./held.ts";
 import { todayIn, type IsoDate } from "./parse/days.ts";
+import { findRecurrence } from "./parse/recurrence.ts";
+import type { Reply } from "./parse/reply.ts";
 import type { Locale } from "./parse/text.ts";
 import { slotPrompt, type SlotPromptFacts, type SlotReading } from "./prompts.ts";
 
@@ -87,16 +89,17 @@ export class FormSpeech {
     return stage === "FILLING" ? this.plainSlotQuestion(state) || undefined : undefined;
   }
 
-  /** Asks which value is meant; then for the next slot, if that is another one. */
-  doubtQuestion(state: FormState, doubts: readonly SlotDoubt[]): string {
+  /** Asks which value is meant: of the slot that is asked for, else of the first. */
+  #doubtQuestion(state: FormState, doubts: readonly SlotDoubt[]): string {
     const { slots, meta } = state;
     const asked = askedSlotOf(slots, meta.slot_errors, this.#form.slots);
     const [doubt] = doubts.toSorted((a, b) => Number(b.slot === asked) - Number(a.slot === asked));
     return doubt ? this.#texts.doubt(doubt.slot, doubt.options) : this.plainSlotQuestion(state);
   }
 
-  /** The words that ask for the next slot, after what was wrong. */
-  async question(state: FormState): Promise<string> {
+  /** The words that ask for the next slot, after what was wrong; or which value is meant. */
+  async question(state: FormState, doubts: readonly SlotDoubt[]): Promise<string> {
+    if (doubts.length > 0) return this.#doubtQuestion(state, doubts);
     return (await this.#words(state, "fill")) ?? this.#plainQuestion(state);
   }
 
@@ -106,9 +109,29 @@ export class FormSpeech {
     return asked === undefined ? "" : this.#texts.askSlot(asked, slots, { index, total });
   }
 
-  /** An answer to what the person said besides. */
-  async answer(state: FormState): Promise<string> {
-    return (await this.#words(state, "answer")) ?? this.#texts.noAnswer;
+  /**
+   * An answer to what the person said besides: what cannot be done and what became of earlier
+   * entries by code, the rest by the agent.
+   */
+  async aside(state: FormState, reply: Reply): Promise<string> {
+    const byCode = this.refusal() ?? (await this.status(reply));
+    return byCode ?? (await this.#words(state, "answer")) ?? this.#texts.noAnswer;
+  }
+
+  /** What this form cannot do, said instead of bent. */
+  refusal(): string | undefined {
+    const { slots, author, message } = this.#turn;
+    if (slots || author !== "person") return undefined;
+    if (repeatsInVain(message, this.#form)) return this.#texts.noRepeats;
+    return this.#form.refuses?.(message, this.#locale);
+  }
+
+  /** What became of earlier entries, from the record, where the message asks for it. */
+  async status({ kind, words }: Reply): Promise<string | undefined> {
+    if (kind !== "question" || !asksForStatus(words)) return undefined;
+    const flows = await this.#turn.finishedFlows();
+    const own = flows.filter(({ flow }) => flow === this.#form.flow);
+    return this.#texts.status(own.map(({ data }) => data as FormResult));
   }
 
   /** The agent's words; absent where it gives none that may be shown. */
@@ -151,6 +174,12 @@ export class FormSpeech {
       progress: { index, total },
     });
   }
+}
+
+/** Whether a message wants a repetition that no slot takes. */
+function repeatsInVain(message: string, { slots }: SlotForm): boolean {
+  const takesIt = Object.values(slots).some(({ type }) => type === "recurrence");
+  return !takesIt && findRecurrence(message).length > 0;
 }
 
 /** Whether the person's words fill the form, or are answered on the way. */

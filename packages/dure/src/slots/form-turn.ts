@@ -15,7 +15,7 @@ import {
   stopBatch,
   type FlowStep,
 } from "./batch.ts";
-import { addsAnother, asksForStatus } from "./claims.ts";
+import { addsAnother } from "./claims.ts";
 import { decideCancel, decideContinue, decideReady, type ReadyAttempt } from "./decide.ts";
 import { applyDelta, unchanged, type DeltaContext, type DeltaOutcome } from "./delta.ts";
 import { cardOf, endingText, receiptOf, summaryText } from "./form-report.ts";
@@ -24,7 +24,6 @@ import type { FormTexts, SlotForm } from "./form.ts";
 import type { FormResult, FormState, SlotValues } from "./form-state.ts";
 import type { SlotDoubt } from "./held.ts";
 import { todayIn } from "./parse/days.ts";
-import { findRecurrence } from "./parse/recurrence.ts";
 import { classifyReply, REFUSING_KINDS, type Reply } from "./parse/reply.ts";
 import type { Locale } from "./parse/text.ts";
 import type { MessageKind } from "./prompts.ts";
@@ -79,7 +78,7 @@ export class FormTurn {
     if (this.#turn.author === "system") return this.#answerOperator();
     const nothing = this.#nothingOpen();
     if (nothing) return nothing;
-    return { message: await this.#answerToWords(), nextAction: "ASK" };
+    return { message: await this.#speech.aside(this.#state, this.#reply), nextAction: "ASK" };
   }
 
   // --- what a message can mean, stage by stage
@@ -87,11 +86,10 @@ export class FormTurn {
   async #begin(): Promise<DonePayload> {
     const nothing = this.#nothingOpen();
     if (nothing) return nothing;
-    const refusal = this.#refusal();
+    const refusal = this.#speech.refusal();
     if (refusal !== undefined) return { message: refusal, nextAction: "ASK" };
-    if (isAboutStatus(this.#reply)) {
-      return { message: await statusText(this.#turn, this.#form, this.#texts), nextAction: "ASK" };
-    }
+    const status = await this.#speech.status(this.#reply);
+    if (status !== undefined) return { message: status, nextAction: "ASK" };
     this.#put(startFlow(this.#turn.id("flow")));
     return this.#fill();
   }
@@ -109,7 +107,7 @@ export class FormTurn {
       const cancel = decideCancel(this.#attempt());
       if (cancel.do === "cancel") return this.#cancel(cancel.all);
       if (cancel.do === "ask") return this.#ask();
-      const refusal = this.#refusal();
+      const refusal = this.#speech.refusal();
       if (refusal !== undefined) return this.#askAfter(refusal);
     }
 
@@ -119,14 +117,14 @@ export class FormTurn {
     if (kind === "unsupported") return this.#sayUnsupported();
     const isAside = this.#reply.kind === "question" && before.stage === "FILLING";
     if (isAside && sameSlots(before, this.#state)) {
-      return this.#askAfter(await this.#answerToWords());
+      return this.#askAfter(await this.#speech.aside(this.#state, this.#reply));
     }
     return this.#ask();
   }
 
   /** What the model sees to be beyond these slots starts nothing, and costs no patience. */
   async #sayUnsupported(): Promise<DonePayload> {
-    const answer = await this.#answerToWords();
+    const answer = await this.#speech.aside(this.#state, this.#reply);
     if (this.#state.stage !== "INIT") return this.#askAfter(answer);
     return { message: answer, nextAction: "ASK" };
   }
@@ -165,13 +163,13 @@ export class FormTurn {
    * confirmation is asked again.
    */
   async #listen(): Promise<DonePayload> {
-    const refusal = this.#refusal();
+    const refusal = this.#speech.refusal();
     if (refusal !== undefined) return this.#askAfter(refusal);
     const before = this.#state;
     const { requests, kind } = await this.#read();
     const isSame = sameSlots(before, this.#state);
     if (isSame && requests.has("cancel_flow")) return this.#cancel(kind === "cancel_all");
-    if (isSame) this.#said.push(await this.#answerToWords());
+    if (isSame) this.#said.push(await this.#speech.aside(this.#state, this.#reply));
     return this.#ask();
   }
 
@@ -183,22 +181,6 @@ export class FormTurn {
     if (decision.do === "ask") return this.#askContinue();
     this.#put(continueBatch(this.#state));
     return this.#ask();
-  }
-
-  /** What this form cannot do, said instead of bent. */
-  #refusal(): string | undefined {
-    if (this.#turn.slots || this.#turn.author !== "person") return undefined;
-    if (repeatsInVain(this.#turn.message, this.#form)) return this.#texts.noRepeats;
-    return this.#form.refuses?.(this.#turn.message, this.#locale);
-  }
-
-  /** What became of earlier entries is said by code, from the record; the rest by the agent. */
-  async #answerToWords(): Promise<string> {
-    const refusal = this.#refusal();
-    if (refusal !== undefined) return refusal;
-    return isAboutStatus(this.#reply)
-      ? statusText(this.#turn, this.#form, this.#texts)
-      : this.#speech.answer(this.#state);
   }
 
   // --- what the person's words change
@@ -328,11 +310,7 @@ export class FormTurn {
     if (counted.stage === "UNSUPPORTED") {
       return this.#report(this.#state, this.#close({ ok: true, state: counted }));
     }
-    this.#said.push(
-      this.#doubts.length > 0
-        ? this.#speech.doubtQuestion(this.#state, this.#doubts)
-        : await this.#speech.question(this.#state),
-    );
+    this.#said.push(await this.#speech.question(this.#state, this.#doubts));
     return { message: this.#message(), nextAction: "ASK", slotsCard: this.#card(true) };
   }
 
@@ -419,23 +397,6 @@ const STAGE_OF = {
   cancelled: "CANCELLED",
   unsupported: "UNSUPPORTED",
 } as const satisfies Record<FormResult["outcome"], TerminalStage>;
-
-/** Whether a message wants a repetition that no slot takes. */
-function repeatsInVain(message: string, { slots }: SlotForm): boolean {
-  const takesIt = Object.values(slots).some(({ type }) => type === "recurrence");
-  return !takesIt && findRecurrence(message).length > 0;
-}
-
-function isAboutStatus({ kind, words }: Reply): boolean {
-  return kind === "question" && asksForStatus(words);
-}
-
-/** What became of earlier entries, from the record. */
-async function statusText(turn: TurnContext, form: SlotForm, texts: FormTexts): Promise<string> {
-  const flows = await turn.finishedFlows();
-  const own = flows.filter(({ flow }) => flow === form.flow);
-  return texts.status(own.map(({ data }) => data as FormResult));
-}
 
 /** How words speak of another person, or whatever identifies an entry. */
 function mannerOf({ words, kind, because }: Reply): DeltaContext["manner"] {

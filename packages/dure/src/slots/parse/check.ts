@@ -53,38 +53,54 @@ export function checkProposal<Value>(
   const words = proposal.words?.trim() ?? "";
   const isQuoted = words !== "" && isQuoteOf(words, message);
   const read = readWords(isQuoted ? words : message, reader);
-  if (!read || (!isQuoted && !read.ok && !isAboutTheValue(read.because))) {
-    const because = isQuoted ? "cannot-read-words" : words === "" ? "no-words" : NOT_SAID;
-    return { verdict: "unread", because, proposed, words };
+  if (!read || (!isQuoted && isSilent(read))) {
+    const unquoted = words === "" ? "no-words" : "not-in-the-message";
+    return {
+      verdict: "unread",
+      because: isQuoted ? "cannot-read-words" : unquoted,
+      proposed,
+      words,
+    };
   }
   if (!read.ok) {
     const { because } = read;
     return { verdict: "disagree", because, read: undefined, proposed, words: read.words };
   }
-  const { value, sure, others } = read;
-  if (proposed !== undefined && sameValue(value, proposed)) {
-    return inTheMessage({ verdict: "agree", value, sure, others, words }, message, reader);
+  const said = { words: isQuoted ? words : message, message, reader };
+  const agreed = proposed === undefined ? undefined : agreedValue(read, proposed, said);
+  if (agreed) return inTheMessage({ verdict: "agree", ...agreed, words }, message, reader);
+  return { verdict: "disagree", because: "other-value", read: read.value, proposed, words };
+}
+
+/** A message that says nothing of this kind. */
+function isSilent(read: Reading<unknown>): boolean {
+  return !read.ok && !isAboutTheValue(read.because);
+}
+
+interface Said<Value> {
+  readonly words: string;
+  readonly message: string;
+  readonly reader: Reader<Value>;
+}
+
+/** The proposal as the words say it, with how sure they are; undefined where they do not. */
+function agreedValue<Value>(
+  { value, sure, others }: Understood<Value>,
+  proposed: Value,
+  said: Said<Value>,
+): Pick<Understood<Value>, "value" | "sure" | "others"> | undefined {
+  if (sameValue(value, proposed)) return { value, sure, others };
+  if (others.some((other) => sameValue(other, proposed))) {
+    return { value: proposed, sure, others: [value, ...others] };
   }
-  if (proposed === undefined || !others.some((other) => sameValue(other, proposed))) {
-    const found =
-      proposed !== undefined &&
-      plainlyFound(proposed, isQuoted ? words : message, { message, reader });
-    if (found) return { verdict: "agree", value: found.value, sure: "exact", others: [], words };
-    return { verdict: "disagree", because: "other-value", read: value, proposed, words };
-  }
-  const all = [value, ...others];
-  return inTheMessage(
-    { verdict: "agree", value: proposed, sure, others: all, words },
-    message,
-    reader,
-  );
+  const found = plainlyFound(proposed, said);
+  return found && { value: found.value, sure: "exact", others: [] };
 }
 
 /** The proposal, where the message has it by itself inside of the quoted words: 엄마 of 엄마랑. */
 function plainlyFound<Value>(
   proposed: Value,
-  words: string,
-  { message, reader }: { readonly message: string; readonly reader: Reader<Value> },
+  { words, message, reader }: Said<Value>,
 ): Understood<Value> | undefined {
   const found: readonly Reading<Value>[] = reader.find(message);
   return found
@@ -94,8 +110,6 @@ function plainlyFound<Value>(
         sure === "exact" && sameValue(value, proposed) && isQuoteOf(said, words),
     );
 }
-
-const NOT_SAID = "not-in-the-message";
 
 /** An agreement as the whole message says it: rougher, in more words, or not at all. */
 function inTheMessage<Value>(
