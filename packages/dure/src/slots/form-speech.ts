@@ -39,13 +39,13 @@ export class FormSpeech {
    * What the slot agent reads in the message, held against the message; undefined where it gives
    * nothing that can be read.
    */
-  async hear(state: FormState, namesAll: boolean): Promise<HeldReading | undefined> {
+  async hear(state: FormState, replaces: boolean): Promise<HeldReading | undefined> {
     const reading = await this.#reading(state);
     if (!reading) return undefined;
     const { message } = this.#turn;
     const { slots: specs, doubts } = this.#form;
     const doubted = doubts?.(message) ?? {};
-    return holdReading(reading, { specs, message, state, doubted, namesAll, today: this.today });
+    return holdReading(reading, { specs, message, state, doubted, replaces, today: this.today });
   }
 
   async #reading(state: FormState): Promise<SlotReading | undefined> {

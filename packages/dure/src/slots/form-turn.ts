@@ -189,8 +189,8 @@ export class FormTurn {
   async #read(): Promise<DeltaOutcome & { readonly kind?: MessageKind | undefined }> {
     const { slots } = this.#turn;
     if (slots) return this.#apply(editsOf(slots), "code");
-    const namesAll = this.#reply.because !== "says-what-it-is-not";
-    const held = await this.#speech.hear(this.#state, namesAll);
+    const replaces = mannerOf(this.#reply) === "changes";
+    const held = await this.#speech.hear(this.#state, replaces);
     this.#doubts = held?.doubts ?? [];
     for (const remark of held?.remarks ?? []) this.#said.push(this.#texts.slotError(remark));
     if (held?.kind === "unsupported") return { ...unchanged(this.#state), kind: held.kind };

@@ -29,8 +29,8 @@ export interface HeldAgainst extends SlotContext {
   readonly state: Pick<FormState, "slots" | "tasks">;
   /** Slots whose values in this message cannot count, with the error that is said of them. */
   readonly doubted: Readonly<Record<string, string>>;
-  /** Whether names that the model has passed over are further entries. */
-  readonly namesAll: boolean;
+  /** Whether the words change the current entry; else names are further entries. */
+  readonly replaces: boolean;
 }
 
 /**
@@ -40,8 +40,11 @@ export interface HeldAgainst extends SlotContext {
  */
 export function holdReading(reading: SlotReading, against: HeldAgainst): HeldReading {
   const isAbout = reading.kind !== "unsupported";
-  const items = isAbout ? reading.items.map(({ changes }) => holdAll(changes, against)) : [];
-  const passedOver = against.namesAll ? namesBeside(items, against) : [];
+  const all = isAbout ? reading.items.map(({ changes }) => holdAll(changes, against)) : [];
+  const said = all.filter(({ raw }) => Object.keys(raw).length > 0);
+  const items = said.length === 1 && mayBecomeCurrent(against) ? said : said.filter(isNamed);
+  const isAmiss = items.length < said.length;
+  const passedOver = against.replaces ? [] : namesBeside(items, isAmiss, against);
   const entries = [...items.map(({ raw }) => raw), ...passedOver];
   const isOne = entries.length === 1;
   const sets = isOne ? Object.entries(entries[0]!) : [];
@@ -59,6 +62,24 @@ export function holdReading(reading: SlotReading, against: HeldAgainst): HeldRea
   };
 }
 
+/**
+ * Whether a single entry fills the current one. Who was named before is not put in doubt by a name
+ * that follows.
+ */
+function mayBecomeCurrent({ specs, state, replaces }: HeldAgainst): boolean {
+  const identity = identityOf(specs);
+  return replaces || identity === undefined || state.slots[identity] === undefined;
+}
+
+function identityOf(specs: SlotSpecs): string | undefined {
+  return Object.keys(specs).find((slot) => specs[slot]!.identifies);
+}
+
+/** Whether it is plain whom an entry is about. */
+function isNamed({ isNameUnsure }: HeldEntry): boolean {
+  return !isNameUnsure;
+}
+
 function isCancel(kind: MessageKind): boolean {
   return kind === "cancel" || kind === "cancel_all";
 }
@@ -69,6 +90,7 @@ interface HeldEntry {
   readonly raw: Readonly<Record<string, unknown>>;
   readonly doubts: readonly SlotDoubt[];
   readonly remarks: readonly string[];
+  readonly isNameUnsure: boolean;
 }
 
 type Change = SlotReading["items"][number]["changes"][number];
@@ -84,7 +106,9 @@ function holdAll(changes: readonly Change[], against: HeldAgainst): HeldEntry {
     if (held.options) doubts.push({ slot: change.slot, options: held.options });
     if (held.remark !== undefined) remarks.push(held.remark);
   }
-  return { raw, doubts, remarks };
+  const identity = identityOf(against.specs);
+  const isNameUnsure = identity !== undefined && raw[identity] instanceof Doubt;
+  return { raw, doubts, remarks, isNameUnsure };
 }
 
 interface Held {
@@ -166,17 +190,18 @@ function readerOf(spec: SlotSpec, context: SlotContext): Reader<string | number>
 
 /**
  * Names that code finds in the message and the model has passed over: 엄마, 아빠, 동생한테 각각 3만원,
- * of which it kept one. Only beside a name that it has read.
+ * of which it kept one. Only beside a name that it has read, or in the place of one that is amiss.
  */
 function namesBeside(
   items: readonly HeldEntry[],
+  isAmiss: boolean,
   { specs, message, state, ...context }: HeldAgainst,
 ): readonly Readonly<Record<string, unknown>>[] {
-  const identity = Object.keys(specs).find((slot) => specs[slot]!.identifies);
+  const identity = identityOf(specs);
   const reader = identity === undefined ? undefined : specs[identity]!.reader?.(context);
-  if (identity === undefined || !reader) return [];
+  if (identity === undefined || !reader || items.some((one) => one.isNameUnsure)) return [];
   const read = items.map(({ raw }) => raw[identity]).filter((name) => name !== undefined);
-  if (read.length === 0 || read.some((name) => name instanceof Doubt)) return [];
+  if (read.length === 0 && !isAmiss) return [];
 
   const waiting = state.tasks.map(({ slots }) => slots[identity]);
   const known = new Set<unknown>([...read, state.slots[identity], ...waiting]);

@@ -52,8 +52,9 @@ export function checkProposal<Value>(
   const proposed = valueOf(proposal.value, reader);
   const words = proposal.words?.trim() ?? "";
   const isQuoted = words !== "" && isQuoteOf(words, message);
-  const read = readWords(isQuoted ? words : message, reader);
-  if (!read || (!isQuoted && isSilent(read))) {
+  const quoted = isQuoted ? readWords(words, reader) : undefined;
+  const read = quoted && !isSilent(quoted) ? quoted : readWords(message, reader);
+  if (!read || isSilent(read)) {
     const unquoted = words === "" ? "no-words" : "not-in-the-message";
     return {
       verdict: "unread",
@@ -141,11 +142,11 @@ export function isQuoteOf(words: string, message: string): boolean {
 
 /** The words as a value, or the one value that stands in them; nothing that is about this kind. */
 function readWords<Value>(words: string, reader: Reader<Value>): Reading<Value> | undefined {
-  const whole = reader.parse(words);
-  if (whole.ok) return whole;
-
   const inside: readonly Found<Reading<Value>>[] = reader.find(words);
-  if (inside.length === 0) return isAboutTheValue(whole.because) ? whole : undefined;
+  if (inside.length === 0) {
+    const whole = reader.parse(words);
+    return whole.ok || isAboutTheValue(whole.because) ? whole : undefined;
+  }
   const [first, ...rest] = inside;
   if (!first?.ok || rest.length === 0) return first;
   const others = rest.flatMap((one) => (one.ok ? [one.value] : []));
