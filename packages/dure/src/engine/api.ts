@@ -2,6 +2,13 @@ import type { Done, TurnEvent } from "../kernel/turn-events.ts";
 import type { JsonObject } from "../kernel/json.ts";
 import type { TenantView } from "../kernel/tenant.ts";
 import type { Page } from "../durable/page.ts";
+import type {
+  CompletedEntry,
+  ServiceInfo,
+  Session,
+  SessionDebug,
+  SessionSummary,
+} from "../wire/turns.ts";
 
 /** One message of a person for a service. */
 export interface TurnRequest {
@@ -100,83 +107,8 @@ export interface TurnHandle extends AsyncIterable<TurnEvent> {
   readonly done: Promise<Done>;
 }
 
-export interface SessionSummary {
-  /** As its tenant knows it; for a viewer of all tenants the key `<tenant>/<id>`. */
-  readonly sessionId: string;
-  readonly service: string;
-  /** The first words of the first message. */
-  readonly title: string;
-  readonly updatedAt: number;
-  readonly runningTurn: string | null;
-}
-
-export interface HistoryEntry {
-  readonly role: "user" | "assistant";
-  readonly content: string;
-  readonly at: number;
-  readonly turnId?: string | undefined;
-  readonly author?: "person" | "system" | undefined;
-  /** The turn was stopped; `content` is what had been shown. */
-  readonly interrupted?: true | undefined;
-  /** The whole `DONE` of an assistant's entry. */
-  readonly done?: Done | undefined;
-}
-
-/** A session with its state and its last turns. */
-export interface SessionDetail extends SessionSummary {
-  readonly locale: string;
-  readonly timeZone: string;
-  /** Of the service that the session is in. */
-  readonly state: JsonObject;
-  readonly stage: string | null;
-  /** The last 100 turns, oldest first. */
-  readonly history: readonly HistoryEntry[];
-  readonly completed: readonly CompletedEntry[];
-}
-
-/** A flow that has ended. `at`: milliseconds since the epoch. */
-export interface CompletedEntry {
-  readonly service: string;
-  readonly flow: string;
-  readonly stage: string;
-  readonly turnId: string;
-  readonly at: number;
-  readonly data: unknown;
-}
-
-export interface SessionDebug {
-  readonly state: JsonObject;
-  readonly memory: {
-    readonly rawHistory: readonly { role: string; content: string }[];
-    readonly summaryText: string;
-  };
-  readonly completed: readonly CompletedEntry[];
-}
-
-/** What a page needs to draw a service before the first message. */
-export interface ServiceDescription {
-  readonly name: string;
-  readonly title: string;
-  readonly description: string;
-  readonly examples: readonly string[];
-  readonly flows: readonly string[];
-  readonly stages?: DescribedStages | undefined;
-  readonly slots?: readonly DescribedSlot[] | undefined;
-  readonly default: boolean;
-}
-
-export interface DescribedStages {
-  readonly initial: string;
-  readonly terminal: readonly string[];
-  readonly transitions: readonly (readonly [string, string])[];
-}
-
-export interface DescribedSlot {
-  readonly name: string;
-  readonly label: string;
-  readonly required: boolean;
-  readonly type: string;
-}
+/** A session with its state and its last turns: the last 100, oldest first. */
+export type SessionDetail = Omit<Session, "services" | "trace">;
 
 /** Who looks; default a caller without a tenant. */
 export interface ByViewer {
@@ -207,7 +139,7 @@ export interface ListOptions extends ByViewer {
  * `SESSION_INVALID`, `EVENT_POSITION_INVALID` (input), `DATABASE_UNAVAILABLE` (unavailable).
  */
 export interface Conversations {
-  describe(): readonly ServiceDescription[];
+  describe(): readonly ServiceInfo[];
   /** Stores the message; once this returns, the turn ends even if processes die. */
   accept(request: TurnRequest, options?: AcceptOptions): Promise<AcceptedTurn>;
   /** Accepts and reads in one. */

@@ -15,14 +15,10 @@ import type {
   AcceptedTurn,
   AcceptOptions,
   ByViewer,
-  CompletedEntry,
   Conversations,
   ListOptions,
   ReadOptions,
-  ServiceDescription,
-  SessionDebug,
   SessionDetail,
-  SessionSummary,
   TurnFrame,
   TurnHandle,
   TurnOptions,
@@ -39,6 +35,7 @@ import { SessionReader } from "./turn/sessions.ts";
 import { TurnAcceptance } from "./turn/turn-acceptance.ts";
 import type { TurnEnvironment } from "./turn/turn-environment.ts";
 import { TurnReader, turnUnknown } from "./turn/turn-reader.ts";
+import type { CompletedEntry, ServiceInfo, SessionDebug, SessionSummary } from "../wire/turns.ts";
 
 export interface EngineOptions {
   /** The first one is the default. */
@@ -270,7 +267,7 @@ export class Engine implements Conversations {
 
   // --- Conversations
 
-  describe(): readonly ServiceDescription[] {
+  describe(): readonly ServiceInfo[] {
     return this.#directory.describe();
   }
 

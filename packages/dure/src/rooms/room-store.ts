@@ -207,6 +207,19 @@ export interface StoredMessage {
   readonly editedAt: number | null;
 }
 
+/** A message as people look at it: roles are a list, since agents' ids are no keys. Pure. */
+export function shownMessage({ roles, ...message }: StoredMessage): RoomMessage {
+  const list = Object.entries(roles).map(([agent, { role, rank, because, at, answer }]) => ({
+    agent,
+    role,
+    because,
+    rank: rank || undefined,
+    observedAt: role === "OBSERVER" ? at : undefined,
+    answeredBy: answer,
+  }));
+  return { ...message, roles: list };
+}
+
 export interface MessageRow {
   readonly id: string;
   readonly place: string;

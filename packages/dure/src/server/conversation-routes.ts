@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import type { z } from "zod";
-import type { AcceptOptions, SessionDetail, SessionSummary, TurnRequest } from "../engine/api.ts";
+import type { AcceptOptions, SessionDetail, TurnRequest } from "../engine/api.ts";
 import { DureError } from "../kernel/errors.ts";
 import type { JsonObject } from "../kernel/json.ts";
 import type { Done } from "../kernel/turn-events.ts";
@@ -42,7 +42,6 @@ import {
   StopAnswer,
   StreamHeaders,
   TurnParams,
-  type SessionSummary as SessionShown,
 } from "../wire/turns.ts";
 import { NOTHING } from "../wire/shared.ts";
 
@@ -302,10 +301,7 @@ function listSessions(app: RouteApp, { conversations }: ServerParts): void {
       const { limit, cursor, search } = request.query;
       const caller = viewerOf(request);
       const page = await conversations.sessions({ caller, limit, ...given({ cursor, search }) });
-      return onWire<z.output<typeof SessionsAnswer>>({
-        items: page.items.map(summaryOf),
-        nextCursor: page.nextCursor,
-      });
+      return onWire<z.output<typeof SessionsAnswer>>(page);
     },
   );
 }
@@ -520,32 +516,14 @@ function closedWhileRunning(turnId: string): DureError {
   );
 }
 
-function summaryOf(summary: SessionSummary): SessionShown {
-  const { sessionId, service, title, updatedAt, runningTurn } = summary;
-  return {
-    sessionId,
-    service,
-    title,
-    updatedAt,
-    runningTurn: runningTurn === null ? null : { turnId: runningTurn },
-  };
-}
-
 function sessionToWire(
   detail: SessionDetail,
   services: readonly string[],
 ): z.output<typeof SessionAnswer> {
-  const { locale, timeZone, state, stage, history, completed } = detail;
-  const trace = history.findLast(({ done }) => done !== undefined)?.done?.trace;
+  const trace = detail.history.findLast(({ done }) => done !== undefined)?.done?.trace;
   const session = onWire<Omit<z.output<typeof SessionAnswer>, "trace">>({
-    ...summaryOf(detail),
+    ...detail,
     services,
-    locale,
-    timeZone,
-    state,
-    stage,
-    history,
-    completed,
   });
   // Beside a session it stands without the underscore that it has in DONE.
   return { ...session, trace: trace && onWire<z.output<typeof SessionAnswer>["trace"]>(trace) };

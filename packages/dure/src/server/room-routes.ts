@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import type { FastifyRequest } from "fastify";
 import type { z } from "zod";
 import { DureError } from "../kernel/errors.ts";
-import type { StoredMessage } from "../rooms/room-store.ts";
+import { shownMessage } from "../rooms/room-store.ts";
 import type { RoomPerson } from "../rooms/room-person.ts";
 import type { Rooms } from "../rooms/rooms.ts";
 import { assertOfAllTenants, hasScope } from "./access.ts";
@@ -153,7 +153,7 @@ function readMessages(app: RouteApp, rooms: Rooms): void {
       );
       const items = await rooms.reader.messages(place.id, given({ after, before, limit }));
       return {
-        items: items.map(messageToWire),
+        items: items.map((item) => onWire<z.output<typeof MessageJson>>(shownMessage(item))),
         typing: [...(await rooms.reader.typing(place.id))],
       };
     },
@@ -228,7 +228,8 @@ function readMessage(app: RouteApp, rooms: Rooms): void {
     },
     async (request) => {
       const who = personOf(request, rooms, request.query.as_person);
-      return messageToWire(await rooms.message(request.params.id, who));
+      const message = await rooms.message(request.params.id, who);
+      return onWire<z.output<typeof MessageJson>>(shownMessage(message));
     },
   );
 }
@@ -502,17 +503,4 @@ export function checkName(
     });
   }
   return plain;
-}
-
-/** Roles as a list: agents' ids are values, never keys. */
-function messageToWire({ roles, ...message }: StoredMessage): z.output<typeof MessageJson> {
-  const list = Object.entries(roles).map(([agent, { role, rank, because, at, answer }]) => ({
-    agent,
-    role,
-    because,
-    rank: rank || undefined,
-    observedAt: role === "OBSERVER" ? at : undefined,
-    answeredBy: answer,
-  }));
-  return onWire<z.output<typeof MessageJson>>({ ...message, roles: list });
 }

@@ -3,13 +3,8 @@ import type {
   AcceptedTurn,
   AcceptOptions,
   Caller,
-  CompletedEntry,
   Conversations,
-  HistoryEntry,
-  ServiceDescription,
-  SessionDebug,
   SessionDetail,
-  SessionSummary,
   TurnFrame,
   TurnHandle,
   TurnRequest,
@@ -20,6 +15,13 @@ import { newId } from "../kernel/ids.ts";
 import { canonicalJson } from "../kernel/json.ts";
 import type { Done, TurnEvent } from "../kernel/turn-events.ts";
 import { sessionKey, sessionKeyFor } from "../kernel/tenant.ts";
+import type {
+  CompletedEntry,
+  HistoryEntry,
+  ServiceInfo,
+  SessionDebug,
+  SessionSummary,
+} from "../wire/turns.ts";
 
 /**
  * Runs one turn of the double: says what the turn says. The last thing it does is `done`, or the
@@ -162,7 +164,7 @@ export class TestConversations implements Conversations {
   failure: Error | undefined;
   readonly #keys = new Map<string, { body: string; turnId: string }>();
 
-  describe(): readonly ServiceDescription[] {
+  describe(): readonly ServiceInfo[] {
     const base = {
       title: "자주 묻는 질문",
       description: "Answers questions.",
@@ -467,7 +469,7 @@ function summaryOf(session: Session): SessionSummary {
     service: session.service,
     title: session.history[0]?.content ?? "",
     updatedAt: 1_000,
-    runningTurn: running?.id ?? null,
+    runningTurn: running ? { turnId: running.id } : null,
   };
 }
 

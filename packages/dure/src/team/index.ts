@@ -17,7 +17,6 @@ export type {
   AcceptedTurn,
   AcceptOptions,
   Caller,
-  CompletedEntry,
   Conversations,
   SessionDetail,
   TurnHandle,
@@ -97,3 +96,4 @@ export type { WorkerReport } from "../plans/workers/worker-run.ts";
 export type { Assignment, Worker, WorkerEvent, WorkerResult } from "../plans/workers/worker.ts";
 export type { Because, RunMode } from "../wire/plans.ts";
 export type { RunReport } from "../wire/runs.ts";
+export type { CompletedEntry } from "../wire/turns.ts";

@@ -2,7 +2,7 @@ import { codeOf, DureError, messageOf } from "../../kernel/errors.ts";
 import { canonicalJson } from "../../kernel/json.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { AnsweredService, TurnStore } from "../../durable/turns.ts";
-import type { DescribedStages, ServiceDescription } from "../api.ts";
+import type { ServiceInfo } from "../../wire/turns.ts";
 import type { AnyService, LeafService } from "./combine.ts";
 import type { StageMachine } from "../turn/state.ts";
 
@@ -60,7 +60,7 @@ export class ServiceDirectory {
     );
   }
 
-  describe(): readonly ServiceDescription[] {
+  describe(): readonly ServiceInfo[] {
     return [...this.#services.values()].map((service) =>
       describeService(service, service === this.#default),
     );
@@ -174,7 +174,7 @@ export function leavesOf(service: AnyService | undefined): readonly LeafService[
   return service.kind === "combined" ? [...service.services.values()] : [service];
 }
 
-function describeService(service: AnyService, isDefault: boolean): ServiceDescription {
+function describeService(service: AnyService, isDefault: boolean): ServiceInfo {
   const common = {
     name: service.name,
     title: service.title ?? service.name,
@@ -192,7 +192,7 @@ function describeService(service: AnyService, isDefault: boolean): ServiceDescri
   };
 }
 
-function describeStages({ initial, terminal, transitions }: StageMachine): DescribedStages {
+function describeStages({ initial, terminal, transitions }: StageMachine): ServiceInfo["stages"] {
   const pairs = Object.entries(transitions).flatMap(([from, targets]) =>
     targets.map((to): readonly [string, string] => [from, to]),
   );

@@ -6,16 +6,16 @@ import type { Database } from "../../durable/database.ts";
 import { pageLimit, pageOf, readCursor, type Page } from "../../durable/page.ts";
 import { forgetSession } from "../../durable/sessions.ts";
 import type { JournalRow, MemoryVersion } from "../../durable/turns.ts";
+import type { SessionDetail } from "../api.ts";
+import type { LeafService } from "../service/combine.ts";
+import { EMPTY_MEMORY, type Memory } from "../agent/memory.ts";
+import { ShownText } from "./shown-text.ts";
 import type {
   CompletedEntry,
   HistoryEntry,
   SessionDebug,
-  SessionDetail,
   SessionSummary,
-} from "../api.ts";
-import type { LeafService } from "../service/combine.ts";
-import { EMPTY_MEMORY, type Memory } from "../agent/memory.ts";
-import { ShownText } from "./shown-text.ts";
+} from "../../wire/turns.ts";
 
 interface SessionRow {
   readonly id: string;
@@ -355,6 +355,6 @@ function summaryOf(row: SessionRow, view: TenantView): SessionSummary {
     service: row.service,
     title: row.title,
     updatedAt: row.updated_at,
-    runningTurn: row.running_turn,
+    runningTurn: row.running_turn === null ? null : { turnId: row.running_turn },
   };
 }
