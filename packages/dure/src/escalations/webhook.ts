@@ -2,7 +2,8 @@ import { createHmac } from "node:crypto";
 import type { FailureVerdict, OutsideHandler } from "../durable/outbox.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { codeOf, DureError } from "../kernel/errors.ts";
-import { toWire } from "../kernel/wire.ts";
+import { onWire } from "../kernel/wire.ts";
+import type { EscalationJson } from "../wire/escalations.ts";
 import type { Inbox } from "./inbox.ts";
 
 export interface WebhookOptions {
@@ -33,7 +34,8 @@ export function webhookHandler(options: WebhookOptions): OutsideHandler {
         throw error;
       });
       if (escalation?.status !== "open") return;
-      const body = JSON.stringify({ type: "escalation", escalation: toWire(escalation) });
+      const shown = onWire<EscalationJson>(escalation);
+      const body = JSON.stringify({ type: "escalation", escalation: shown });
       const response = await fetch(options.url, {
         method: "POST",
         headers: headersOf(key, body, options),
