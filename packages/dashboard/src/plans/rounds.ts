@@ -101,7 +101,7 @@ export function readFeedback(value: unknown): TestFeedback | undefined {
     success: value["success"],
     failedTests: value["failedTests"].filter(isObject).map((test) => ({
       name: textOf(test["name"]),
-      ...(typeof test["line"] === "number" && { line: test["line"] }),
+      line: typeof test["line"] === "number" ? test["line"] : undefined,
       ...Object.fromEntries(
         ["expected", "actual", "stackTrace", "suggestedFix", "file"].flatMap((name) =>
           typeof test[name] === "string" ? [[name, test[name]]] : [],
@@ -114,7 +114,7 @@ export function readFeedback(value: unknown): TestFeedback | undefined {
       passed: count("passed"),
       failed: count("failed"),
       durationMs: count("durationMs"),
-      ...(typeof metrics["coverage"] === "number" && { coverage: metrics["coverage"] }),
+      coverage: typeof metrics["coverage"] === "number" ? metrics["coverage"] : undefined,
     },
   };
 }

@@ -62,10 +62,10 @@ export function readStart({
 /** The choice of an address. Pure. */
 export function readChoice({ only, from, repository, base }: StartSearch): RunChoice {
   return {
-    ...(only !== undefined && { only: only.split(",") }),
-    ...(from !== undefined && { from: from.split(",") }),
-    ...(repository !== undefined && { repository }),
-    ...(base !== undefined && { base }),
+    only: only?.split(","),
+    from: from?.split(","),
+    repository,
+    base,
   };
 }
 
