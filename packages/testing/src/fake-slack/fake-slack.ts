@@ -230,6 +230,11 @@ export class FakeSlack implements AsyncDisposable {
     return this.#socket.acknowledged;
   }
 
+  /** Ids of events as clients were told them, each time. */
+  get told(): readonly string[] {
+    return this.#socket.told;
+  }
+
   /** Tells the app's clients to connect anew, as the platform does every few hours. */
   refresh(app: FakeSlackApp, reason = "refresh_requested"): void {
     this.#socket.refresh(this.#app(app), reason);

@@ -54,6 +54,8 @@ export class SocketMode {
   readonly #started = new Map<string, number>();
   /** Envelopes that were acknowledged, by their payload's event id; for tests. */
   readonly acknowledged: string[] = [];
+  /** Envelopes as they were told, each time, by their payload's event id; for tests. */
+  readonly told: string[] = [];
   /** What clients said that is no acknowledgement. */
   readonly wrong: string[] = [];
   #turn = 0;
@@ -157,7 +159,7 @@ export class SocketMode {
     }
     envelope.timer?.();
     this.#open.delete(said.data.envelope_id);
-    this.acknowledged.push(String(envelope.payload["event_id"] ?? envelope.type));
+    this.acknowledged.push(eventIdOf(envelope));
   }
 
   #deliver(id: string, envelope: Envelope, reason = ""): void {
@@ -167,6 +169,7 @@ export class SocketMode {
     const connection = connections[(this.#turn += 1) % Math.max(1, connections.length)];
     envelope.connection = connection;
     if (!connection) return this.#again(id, envelope, "no_connection");
+    this.told.push(eventIdOf(envelope));
     connection.socket.send(
       JSON.stringify({
         envelope_id: id,
@@ -194,6 +197,10 @@ export class SocketMode {
     envelope.attempt += 1;
     envelope.timer = this.#clock.after(waitMs, () => this.#deliver(id, envelope, reason));
   }
+}
+
+function eventIdOf({ payload, type }: Envelope): string {
+  return String(payload["event_id"] ?? type);
 }
 
 function parsed(text: string): unknown {
