@@ -99,7 +99,7 @@ test(
       context: { place: "web:general", agent: "ruda", adapter: "web" },
     });
     await server.raise(TEST_FAILURE);
-    await page.getByText("api: 세 번 고쳤지만 시험이 실패해요").waitFor();
+    await page.getByText("api: 세 번 고쳤지만 테스트가 실패해요").waitFor();
 
     await expect
       .poll(() => outline(page))
@@ -107,15 +107,15 @@ test(
         "긴급 1건",
         "계정이 막혔어요",
         "높음 1건",
-        "api: 세 번 고쳤지만 시험이 실패해요",
+        "api: 세 번 고쳤지만 테스트가 실패해요",
         "낮음 1건",
         "가끔 보면 되는 일",
       ]);
-    const card = page.getByRole("article", { name: "시험이 계속 실패해요" });
+    const card = page.getByRole("article", { name: "테스트가 계속 실패해요" });
     const words = await card.innerText();
     for (const part of [
       "POST /login이 다섯 번째",
-      "실패한 시험",
+      "실패한 테스트",
       "login > locks after five failures",
       "바란 값",
       "429",
@@ -159,19 +159,19 @@ test(
       .poll(() => retry.evaluate((element) => element === document.activeElement))
       .toBe(true);
     await page.keyboard.press("Enter");
-    await page.keyboard.type("시계를 흉내 내는 시험이에요");
+    await page.keyboard.type("시계를 흉내 내는 테스트예요");
     await page.keyboard.press("Control+Enter");
     await page.getByText("기다리는 요청이 없어요.").waitFor();
 
     expect(await server.team.inbox.get(id, boss)).toMatchObject({
       status: "resolved",
-      resolution: { value: "retry", note: "시계를 흉내 내는 시험이에요" },
+      resolution: { value: "retry", note: "시계를 흉내 내는 테스트예요" },
     });
     await page.getByRole("tab", { name: "지난 것" }).click();
-    await page.getByText("시계를 흉내 내는 시험이에요").waitFor();
+    await page.getByText("시계를 흉내 내는 테스트예요").waitFor();
     await page.getByText(/^다시 시도 · /).waitFor();
     await page.reload(); // the tab stands in the address
-    await page.getByText("시계를 흉내 내는 시험이에요").waitFor();
+    await page.getByText("시계를 흉내 내는 테스트예요").waitFor();
     await expectWellMade(opened);
   },
 );

@@ -109,7 +109,7 @@ test(
     await page.keyboard.press("Enter");
     await page.getByText("금요일에는 배포하지 말아 주세요").waitFor();
     expect(await violations(page)).toEqual([]);
-    await page.getByText("정해 둔 차례를 다 써서 끝났어요.").waitFor({ timeout: 60_000 });
+    await page.getByText("정해 둔 턴을 다 써서 끝났어요.").waitFor({ timeout: 60_000 });
 
     const lines = await said(page);
     expect(lines.map((line) => line.split(":")[0])).toEqual(
@@ -121,7 +121,7 @@ test(
     );
     expect(lines).toHaveLength(6);
     expect(await page.locator(".room-message[data-turn]").count()).toBe(4);
-    expect(await page.getByText("4차례 중 4차례").first().isVisible()).toBe(true);
+    expect(await page.getByText("4턴 중 4턴").first().isVisible()).toBe(true);
     expect((await dure.jobs.get(id)).status).toBe("COMPLETED");
     await expectWellMade(opened);
   },

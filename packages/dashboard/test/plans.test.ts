@@ -273,7 +273,7 @@ describe("the list", () => {
         "최대 2개",
         "1단계",
         "4단계",
-        "가장 긴 길",
+        "크리티컬 패스",
         "나란히 동시에",
         "파일이 10개 이상",
         "24",
@@ -648,7 +648,7 @@ describe("a run", () => {
         /일하는 중[\s\S]*5번 중 2번째 시도/,
       );
       expect(await box(page, "세션 만료").innerText()).toMatch(
-        /성공[\s\S]*가장 긴 길[\s\S]*5번 중 2번째 시도[\s\S]*토큰 24,120/,
+        /성공[\s\S]*크리티컬 패스[\s\S]*5번 중 2번째 시도[\s\S]*토큰 24,120/,
       );
       expect(await page.locator(".react-flow__edge").count()).toBe(6);
       expect(await page.locator(".port-way-critical").count()).toBe(3);
@@ -667,12 +667,12 @@ describe("a run", () => {
           member: "tester",
           try: 2,
           progress: 0.85,
-          task: "시험을 돌려 보는 중",
+          task: "테스트를 돌려 보는 중",
           tokens: 500,
         },
       });
       await expect.poll(() => bar.getAttribute("aria-valuenow")).toBe("85");
-      await box(page, "로그인 API").getByText("시험 쓰기").waitFor();
+      await box(page, "로그인 API").getByText("테스트 쓰기").waitFor();
       server.plans.changePort(
         "run_middle",
         "api",
@@ -965,7 +965,7 @@ describe("a port", () => {
       runInTheMiddle(server);
       await using opened = await openRun(server, "/plans/runs/run_middle/ports/api");
       const { page } = opened;
-      const failing = page.getByRole("list", { name: "실패한 시험" });
+      const failing = page.getByRole("list", { name: "실패한 테스트" });
       await failing.waitFor();
       const said = await failing.innerText();
       for (const part of [
@@ -988,7 +988,7 @@ describe("a port", () => {
 
       await page.getByRole("tab", { name: "주고받은 말" }).click();
       expect(await page.getByRole("list", { name: "주고받은 말" }).innerText()).toMatch(
-        /시험 담당 → 구현 담당[\s\S]*물음[\s\S]*계정마다인가요[\s\S]*읽음[\s\S]*계정마다예요[\s\S]*통과하지 못함[\s\S]*전해짐/,
+        /테스트 담당 → 구현 담당[\s\S]*물음[\s\S]*계정마다인가요[\s\S]*읽음[\s\S]*계정마다예요[\s\S]*통과하지 못함[\s\S]*전해짐/,
       );
       await page.getByRole("tab", { name: "범위" }).click();
       const scope = await page.getByRole("tabpanel").innerText();
@@ -1049,16 +1049,16 @@ describe("a port", () => {
       ]);
       await page.getByRole("button", { name: "작업자에게 말하기…" }).click();
       await page.getByRole("combobox", { name: "누구에게" }).selectOption("tester");
-      await page.getByRole("textbox", { name: "할 말" }).fill("느린 시험은 빼 주세요");
+      await page.getByRole("textbox", { name: "할 말" }).fill("느린 테스트는 빼 주세요");
       await page.getByRole("button", { name: "말하기", exact: true }).click();
       await page.getByText("전했어요.").waitFor();
       await page.getByRole("tab", { name: "주고받은 말" }).click();
 
       await page
         .getByRole("list", { name: "주고받은 말" })
-        .getByText("느린 시험은 빼 주세요")
+        .getByText("느린 테스트는 빼 주세요")
         .waitFor();
-      expect(sent(server, /say$/)).toEqual([{ to: "tester", text: "느린 시험은 빼 주세요" }]);
+      expect(sent(server, /say$/)).toEqual([{ to: "tester", text: "느린 테스트는 빼 주세요" }]);
       expect(opened.complaints).toEqual([]);
     },
   );

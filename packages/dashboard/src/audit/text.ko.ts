@@ -13,7 +13,7 @@ export const ko = {
     thread: "스레드",
     agent: "에이전트",
     session: "대화",
-    turn: "차례",
+    turn: "턴",
     token: "토큰",
     team: "팀",
   },

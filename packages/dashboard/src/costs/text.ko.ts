@@ -23,9 +23,9 @@ export const ko = {
   tokenCount: (count: number) => `${count.toLocaleString("ko")} 토큰`,
   budgets: "예산",
   noBudgets: "정해 둔 예산이 없어요. 설정의 `budgets`에 적으면 그만큼만 쓰게 돼요.",
-  of: { team: "팀 전체, 하루", session: "대화마다", turn: "차례마다" },
+  of: { team: "팀 전체, 하루", session: "대화마다", turn: "턴마다" },
   ofAgent: (name: string) => `${name}, 하루`,
-  per: { day: "하루", session: "대화 하나", turn: "차례 하나" },
+  per: { day: "하루", session: "대화 하나", turn: "턴 하나" },
   used: (used: string, most: string) => `오늘 ${most} 중 ${used} 씀`,
   atMost: (most: string, per: string) => `${per}에 ${most}까지`,
 };

@@ -7,7 +7,7 @@ const NETWORK_USERS: Readonly<Record<string, string>> = {
   setup: "준비 명령",
   check: "검사 명령",
   acceptance: "확인 명령",
-  integration: "통합 시험",
+  integration: "통합 테스트",
 };
 
 /** A command, or a worker as a plan names it: `workers.tester`. */
@@ -183,11 +183,11 @@ export const ko = {
       hint: "workers의 env에서 빼고, 필요한 값은 다른 이름의 변수로 주세요.",
     },
     INTEGRATION_FAILED: {
-      says: "합친 뒤 시험이 실패했어요.",
+      says: "합친 뒤 테스트가 실패했어요.",
       hint: "보고서의 출력을 보고, 고친 뒤 다시 합치거나 다시 시도해 주세요.",
     },
     SHARED_CHANGES_FAILED: {
-      says: "함께 쓰는 파일을 바꾸면 합친 뒤 시험이 실패해요. 그 변경은 빼고 남겼어요.",
+      says: "함께 쓰는 파일을 바꾸면 합친 뒤 테스트가 실패해요. 그 변경은 빼고 남겼어요.",
       hint: "그 파일을 직접 고치고 다시 합쳐 주세요.",
     },
     CONTRACTS_MISSING: {
@@ -228,7 +228,7 @@ export const ko = {
       provider: "정해진 곳만",
       open: "모든 공개 호스트에 열려 있음",
     } as Readonly<Record<"none" | "provider" | "open", string>>,
-    integration: "통합 시험",
+    integration: "통합 테스트",
     none: "없음",
     mode: "일하는 방식",
     modes: { "in-order": "따로따로, 차례대로", parallel: "나란히 동시에" } as Readonly<
@@ -263,7 +263,7 @@ export const ko = {
     } as CodedWords,
     levels: "순서",
     levelsLead: "앞 단계가 끝나기를 기다리지 않고, 필요한 것이 끝난 포트부터 시작해요.",
-    criticalPath: "가장 긴 길",
+    criticalPath: "크리티컬 패스",
     unowned: "아무도 맡지 않은 파일",
     unownedNone: "모든 파일에 맡은 포트가 있어요.",
     unownedCount: (count: number) =>
@@ -356,7 +356,7 @@ export const ko = {
     cancelAsk: "이 실행을 취소할까요? 일하던 작업자를 바로 멈춰요. 끝난 포트의 결과는 남아요.",
     notYet: "주문을 받았어요. 곧 그렇게 돼요.",
     again: "다시 합치기",
-    againHint: "끝난 포트를 다시 만들지 않고, 합치고 시험하는 일만 다시 해요.",
+    againHint: "끝난 포트를 다시 만들지 않고, 합치고 테스트하는 일만 다시 해요.",
     notYours: "이 실행을 움직이려면 `plans:run` 권한이 필요해요.",
     merge: "브랜치에 합치기",
     mergeInto: "합칠 브랜치",
@@ -391,7 +391,7 @@ export const ko = {
     tryOf: (number: number, most: number) => `${most}번 중 ${number}번째 시도`,
     triesMost: (most: number) => `최대 ${most}번`,
     tokensShort: (count: number) => `토큰 ${count.toLocaleString("ko")}`,
-    critical: "가장 긴 길",
+    critical: "크리티컬 패스",
     needs: (titles: string) => `필요한 것: ${titles}`,
     done: (percent: number) => `${percent}% 진행`,
     stalled: (span: string) => `${span}째 소식 없음`,
@@ -405,7 +405,7 @@ export const ko = {
     shared: "함께 쓰는 파일에 바란 변경",
     sharedApplied: "조율 담당이 한 번에 바꿨어요",
     sharedLeft: "바꾸지 않았어요",
-    integration: "통합 시험",
+    integration: "통합 테스트",
     integrationPassed: "통과했어요",
     integrationFailed: (code: string) => `통과하지 못했어요 (종료 코드 ${code})`,
     noCode: "없음",
@@ -424,7 +424,7 @@ export const ko = {
     role: "역할",
     acceptance: "통과 조건",
     owns: "구현 담당이 쓰는 곳",
-    tests: "시험 담당이 쓰는 곳",
+    tests: "테스트 담당이 쓰는 곳",
     reads: "더 읽을 수 있는 곳",
     readsByRole: "역할이 정한 대로",
     none: "없음",
@@ -459,7 +459,7 @@ export const ko = {
     said: "전했어요. 다음에 읽을 때 받아요.",
     members: {
       implementer: "구현 담당",
-      tester: "시험 담당",
+      tester: "테스트 담당",
       orchestrator: "조율 담당",
       operator: "운영자",
     } as Readonly<Record<string, string>>,
@@ -481,13 +481,13 @@ export const ko = {
       contracts: "계약 쓰기",
       setup: "준비 명령",
       implement: "구현",
-      test: "시험 쓰기",
-      accept: "통과 시험",
+      test: "테스트 쓰기",
+      accept: "통과 테스트",
       check: "컴파일 확인",
       module: "모듈 함께 컴파일",
       merge: "합치기",
       shared: "함께 쓰는 파일",
-      integrate: "합친 뒤 시험",
+      integrate: "합친 뒤 테스트",
     } as Readonly<Record<string, string>>,
     results: {
       ready: "다 했어요",
@@ -500,14 +500,14 @@ export const ko = {
     changes: { new: "새로", modified: "고침", deleted: "지움" } as Readonly<Record<string, string>>,
     metrics: (passed: number, total: number, failed: number) =>
       `${total}개 중 ${passed}개 통과, ${failed}개 실패`,
-    coverage: (percent: number) => `줄 ${percent}% 시험함`,
-    failing: "실패한 시험",
+    coverage: (percent: number) => `줄 ${percent}% 테스트함`,
+    failing: "실패한 테스트",
     expected: "바란 값",
     actual: "나온 값",
     stack: "오류 자리",
     fix: "고칠 방법",
     suggestions: "제안",
-    recalled: "합친 뒤 시험에서 이 포트가 원인으로 짚여, 다시 해요.",
+    recalled: "합친 뒤 테스트에서 이 포트가 원인으로 짚여, 다시 해요.",
     log: "출력의 끝",
     exit: (code: string) => `종료 코드 ${code}`,
     starts: (count: number) => `${count}번 만에 끝남`,
@@ -528,7 +528,7 @@ export const ko = {
       absolute: "저장소 밖 경로",
     } as Readonly<Record<string, string>>,
     noMessages: "아직 주고받은 말이 없어요.",
-    messageTypes: { result: "결과", feedback: "시험 결과", query: "물음", ack: "답" } as Readonly<
+    messageTypes: { result: "결과", feedback: "테스트 결과", query: "물음", ack: "답" } as Readonly<
       Record<string, string>
     >,
     fromTo: (from: string, to: string) => `${from} → ${to}`,

@@ -82,7 +82,7 @@ export const TEST_FAILURE = {
   type: "test_failure",
   severity: "high",
   source: { run: "run_1", port: "api" },
-  title: "api: 세 번 고쳤지만 시험이 실패해요",
+  title: "api: 세 번 고쳤지만 테스트가 실패해요",
   description: "POST /login이 다섯 번째 실패부터 429를 답해야 하는데 401을 답해요.",
   context: {
     tries: 3,

@@ -32,7 +32,7 @@ const PORTS: readonly (readonly [
     "POST /login이 다섯 번 실패한 뒤에는 429로 답해요.",
   ],
   ["web", "로그인 화면", "api", ["api", "store"], "남은 시간을 화면에 보여요."],
-  ["e2e", "전체 시험", "test", ["web"], "로그인부터 만료까지 이어서 시험해요."],
+  ["e2e", "전체 테스트", "test", ["web"], "로그인부터 만료까지 이어서 테스트해요."],
 ];
 
 export function aPort(
@@ -312,7 +312,7 @@ export function apiDetail(): Partial<PortDetail> {
     member: "tester",
     output: {
       status: "ready",
-      summary: "잠금과 남은 시간 시험을 더했어요.",
+      summary: "잠금과 남은 시간 테스트를 더했어요.",
       changes: [{ path: "test/api/login.test.ts", kind: "new" }],
     },
   });
