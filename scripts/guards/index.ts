@@ -1,6 +1,7 @@
 /** Every guard of epochs, tenants, bounds and order that `npm run mutate` breaks. */
 
 import type { Guard } from "../mutate.ts";
+import { ANSWER_GUARDS } from "./answers.ts";
 import { BOUND_GUARDS, DOOR_GUARDS } from "./doors.ts";
 import { DURABLE_GUARDS } from "./durable.ts";
 import { ENGINE_GUARDS } from "./engine.ts";
@@ -15,6 +16,7 @@ export const GUARDS: readonly Guard[] = [
   ...TURN_GUARDS,
   ...DURABLE_GUARDS,
   ...ENGINE_GUARDS,
+  ...ANSWER_GUARDS,
   ...JOB_GUARDS,
   ...TENANT_GUARDS,
   ...DOOR_GUARDS,

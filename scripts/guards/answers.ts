@@ -1,0 +1,114 @@
+import type { Guard } from "../mutate.ts";
+import { testsIn } from "./tests-in.ts";
+
+const QUESTION = "packages/dure/src/engine/turn/question.ts";
+const DECIDE = "packages/dure/src/slots/decide.ts";
+const CHECK = "packages/dure/src/slots/parse/check.ts";
+const question = testsIn("packages/dure/src/engine/turn/question.test.ts");
+const decide = testsIn("examples/transfer/decide.test.ts");
+const check = testsIn("packages/dure/src/slots/parse/check.test.ts");
+const proposals = testsIn("examples/transfer/proposals.test.ts");
+const NOTHING = "answers nothing:";
+
+/** What a yes counts for, and what a model's value counts for. */
+export const ANSWER_GUARDS: readonly Guard[] = [
+  // --- a yes
+  {
+    id: "question.service",
+    at: { file: QUESTION },
+    find: 'if (question.service !== answer.service) return { because: "other-service" };',
+    replace: "",
+    tests: question(NOTHING),
+    why: "a yes to one service confirms the question of another",
+  },
+  {
+    id: "question.shown-last",
+    at: { file: QUESTION },
+    find: "if (lastQuestion !== undefined && lastQuestion !== question.id) {",
+    replace: 'if (lastQuestion === "") {',
+    tests: question(NOTHING),
+    why: "a service that was left takes a yes that was meant for something else",
+  },
+  {
+    id: "question.expiry",
+    at: { file: QUESTION },
+    find: 'if (hasExpired(question, answer.acceptedAt)) return { because: "expired" };',
+    replace: "",
+    tests: question(NOTHING),
+    why: "a yes of tomorrow confirms the question of today",
+  },
+  {
+    id: "question.button",
+    at: { file: QUESTION },
+    find: 'return confirmId === question.id ? { question } : { because: "other-button" };',
+    replace: "return { question };",
+    tests: question(NOTHING),
+    why: "the button of an older question confirms the present one",
+  },
+  {
+    id: "question.seen",
+    at: { file: QUESTION },
+    find: 'return answer.sawPrevious ? { question } : { because: "written-before-shown" };',
+    replace: "return { question };",
+    tests: question(NOTHING),
+    why: "a yes that was written before the question confirms it",
+  },
+  {
+    id: "question.failed-turn",
+    at: { file: QUESTION },
+    find: 'if (payload.error || (asks !== "CONFIRM" && asks !== "ASK_CONTINUE")) return undefined;',
+    replace: 'if (asks !== "CONFIRM" && asks !== "ASK_CONTINUE") return undefined;',
+    tests: question("a DONE that asks makes a question of its turn; one with an error makes none"),
+    why: "a change that failed leaves a question that a yes answers",
+  },
+  {
+    id: "question.key",
+    at: { file: QUESTION },
+    find: 'const key = call === undefined ? undefined : [turn.effects, call, id].join("/");',
+    replace: 'const key = call === undefined ? undefined : [turn.effects, call, "once"].join("/");',
+    tests: question("a DONE that asks makes a question of its turn; one with an error makes none"),
+    why: "two questions lead to one effect, and the second deed is never done",
+  },
+  {
+    id: "decide.whole-yes",
+    at: { file: DECIDE },
+    find: 'if (reply.kind !== "yes") return { do: "listen", because: reply.because };',
+    replace: "",
+    tests: decide("while a confirmation is asked for,"),
+    why: "words that are no plain yes confirm",
+  },
+  {
+    id: "decide.as-shown",
+    at: { file: DECIDE },
+    find: 'if (!isAsShown) return { do: "ask", unseen: true, because: "not-what-was-shown" };',
+    replace: "",
+    tests: decide("while a confirmation is asked for,"),
+    why: "a yes confirms values that were not shown",
+  },
+
+  // --- what a model proposes
+  {
+    id: "proposal.quoted",
+    at: { file: CHECK },
+    find: 'const isQuoted = words !== "" && isQuoteOf(words, message);',
+    replace: 'const isQuoted = words !== "";',
+    tests: check("does not count in"),
+    why: "a model quotes what was not said",
+  },
+  {
+    id: "proposal.whole-message",
+    at: { file: CHECK },
+    find: 'if (agreed) return inTheMessage({ verdict: "agree", ...agreed, words }, message, reader);',
+    replace: 'if (agreed) return { verdict: "agree", ...agreed, words };',
+    tests: check("does not count in"),
+    why: "50,000 is read out of 150,000",
+  },
+  {
+    id: "proposal.unsure",
+    at: { file: "packages/dure/src/slots/held.ts" },
+    find: 'if (check.sure !== "exact") return unsure(check.value, ...check.others);',
+    replace: "",
+    tests: proposals("the person is asked where the model takes"),
+    why: "a rough amount is booked as if it were exact",
+  },
+];
