@@ -175,8 +175,8 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   // --- journal
   {
     id: "journal.diverged",
-    at: { file: `${ENGINE}/turn/journal.ts` },
-    find: "if (step.name !== name) throw this.diverge(path, step.name, name);",
+    at: { file: `${ENGINE}/turn/step.ts` },
+    find: 'if (past.name !== now.name) return { is: "diverged", recorded: past.name, now: now.name };',
     replace: "",
     tests: turns("a handler with two steps exchanged after a restart"),
     why: "a record is given to another step than the one that made it",

@@ -8,7 +8,9 @@ import type { OnceCall } from "../effects/effects.ts";
 import type { TurnJournal } from "../turn/journal.ts";
 import type { Memory } from "./memory.ts";
 import type { AnyTool } from "./tool.ts";
+import type { Step } from "../turn/step.ts";
 import type { EffectOutcome, TurnFacts } from "../turn/turn-context.ts";
+import type { StepWork } from "../turn/turn-steps.ts";
 
 /** What running an agent needs from its turn. */
 export interface AgentRunEnvironment {
@@ -37,6 +39,8 @@ export interface AgentRunEnvironment {
   beginsWork(): void;
   /** Directly before a model call, a tool or a step; throws where another process has the turn. */
   goesOutside(): Promise<void>;
+  /** Does the work of a step, unless it is recorded. */
+  doWork(step: Step, work: StepWork): Promise<unknown>;
   once(call: OnceCall): Promise<EffectOutcome<unknown>>;
   /** The approval for exactly these arguments, or a turn that ends by asking for it. */
   approvalFor(name: string, tool: AnyTool, input: unknown): Promise<{ id: string }>;

@@ -8,7 +8,7 @@ import type { ModelAnswer, ModelCallRecord, ModelRequest } from "../../models/mo
 import type { Agent } from "./agent.ts";
 import type { AgentRunEnvironment } from "./agent-environment.ts";
 import { checkOutput, type GoodFields } from "./agent-output.ts";
-import type { Places } from "../turn/places.ts";
+import type { Places } from "../turn/step.ts";
 import { revive, storedError, type StoredError } from "../turn/stored-error.ts";
 
 interface AgentModelOptions {
@@ -27,6 +27,14 @@ export interface AskOptions {
   readonly isShown: boolean;
   /** Text of this agent was shown before. */
   readonly continues: boolean;
+}
+
+/** What is recorded of a call of the model: of a failed one, later lives throw its error again. */
+export type CallRecord = { readonly answer: ModelAnswer } | { readonly error: StoredError };
+
+/** The name of the steps at which an agent's calls of its model are recorded. */
+export function modelStep(agent: string): string {
+  return `model:${agent}`;
 }
 
 /** What one question to the model brought. */
@@ -128,30 +136,30 @@ export class AgentModel {
     attempt: Attempt,
     shown: AskOptions,
   ): Promise<{ answer: ModelAnswer; place: string }> {
-    const { environment, key, places } = this.#options;
-    const { journal } = environment;
-    const place = places.next();
-    const name = `model:${key}`;
-    const past = journal.past(place, name)?.record?.value as
-      | { answer: ModelAnswer }
-      | { error: StoredError }
-      | undefined;
-    if (past && "error" in past) throw revive(past.error);
-    if (past) return { answer: past.answer, place };
+    const { key, places } = this.#options;
+    const step = places.next(modelStep(key));
+    let failure: unknown;
+    const onFailure = (error: unknown): void => void (failure = error);
+    const said = await step.once(() =>
+      this.#call(request, { attempt, shown, place: step.path, onFailure }),
+    );
 
-    const answer = await this.#call(request, { attempt, shown, place, name });
-    journal.record(place, name, { answer });
-
-    return { answer, place };
+    if ("error" in said) throw failure ?? revive(said.error);
+    return { answer: said.answer, place: step.path };
   }
 
   async #call(
     request: ModelRequest,
-    call: { attempt: Attempt; shown: AskOptions; place: string; name: string },
-  ): Promise<ModelAnswer> {
+    call: {
+      attempt: Attempt;
+      shown: AskOptions;
+      place: string;
+      onFailure: (error: unknown) => void;
+    },
+  ): Promise<CallRecord> {
     const { environment, agent, key } = this.#options;
-    const { journal, signal, attemptRules, facts } = environment;
-    const { attempt, place, name } = call;
+    const { signal, attemptRules, facts } = environment;
+    const { attempt, place } = call;
     const model = environment.resolve(attempt.llm);
     environment.beginsWork();
     await environment.reserve(request, model, place);
@@ -161,7 +169,7 @@ export class AgentModel {
     const idleSec = agent.card.policy.idleTimeoutSec ?? attemptRules?.idleTimeoutSec;
     let noted: ModelCallRecord | undefined;
     try {
-      return await model.stream(request, {
+      const answer = await model.stream(request, {
         signal: attempt.signal,
         attempt: attempt.attempt,
         idleTimeoutMs: idleSec === undefined ? undefined : idleSec * 1_000,
@@ -169,12 +177,11 @@ export class AgentModel {
         labels: { turn: facts.turnId, session: facts.session, agent: key },
         onRecord: (record) => (noted = record),
       });
+      return { answer };
     } catch (error) {
-      if (!signal.aborted && !isAbort(error)) {
-        journal.record(place, name, { error: storedError(error) });
-      }
-
-      throw error;
+      if (signal.aborted || isAbort(error)) throw error;
+      call.onFailure(error);
+      return { error: storedError(error) };
     } finally {
       // In one go with the record of its answer, so that one statement holds both.
       if (noted) environment.noteCall(key, noted, place);

@@ -1,5 +1,5 @@
 import { codeOf } from "../../kernel/errors.ts";
-import { compacted, isObject, jsonCopy } from "../../kernel/json.ts";
+import { compacted, isObject } from "../../kernel/json.ts";
 import type { TraceAgent, TurnEvent } from "../../kernel/turn-events.ts";
 import { jsonSchemaOf } from "../../models/json-schema.ts";
 import type { ModelAnswer, ModelMessage, ModelRequest, ToolSpec } from "../../models/model.ts";
@@ -8,11 +8,11 @@ import { inAgentSpan } from "../../models/telemetry.ts";
 import { AgentResult, type Agent } from "./agent.ts";
 import { buildMessages } from "./agent-context.ts";
 import type { AgentRunEnvironment } from "./agent-environment.ts";
-import { AgentModel, type AgentAnswer } from "./agent-model.ts";
+import { AgentModel, modelStep, type AgentAnswer } from "./agent-model.ts";
 import { chatOutcome, compact, llmDone, outcomeOf } from "./agent-output.ts";
 import { AgentTools } from "./agent-tools.ts";
 import { CustomAgent } from "./custom-agent.ts";
-import { Places } from "../turn/places.ts";
+import { Step, type Places } from "../turn/step.ts";
 import { revive, storedError, type StoredError } from "../turn/stored-error.ts";
 import type { AgentCallOptions, AgentOutcome } from "../turn/turn-context.ts";
 
@@ -22,7 +22,7 @@ export interface AgentRunOptions {
   readonly key: string;
   readonly label: string;
   readonly call: AgentCallOptions;
-  readonly path: string;
+  readonly step: Step;
   /** Gets the events of this run in order; the caller stores them. */
   readonly emit: (event: TurnEvent) => void;
 }
@@ -47,6 +47,12 @@ type AgentRecord =
     }
   | { readonly trace: TraceAgent; readonly error: StoredError };
 
+/** How an agent ended in this life: either is there. */
+interface AgentEnd {
+  readonly outcome?: AgentOutcome | undefined;
+  readonly failure?: unknown;
+}
+
 /**
  * One agent in one turn: `AGENT_START`, its work with journaled model and tool calls, `LLM_DONE`,
  * `AGENT_DONE`. What an earlier life finished is given back; what it had begun is begun again with
@@ -57,7 +63,7 @@ export class AgentRun {
   readonly #agent: Agent;
   readonly #key: string;
   readonly #label: string;
-  readonly #path: string;
+  readonly #step: Step;
   readonly #options: AgentCallOptions;
   readonly #emit: (event: TurnEvent) => void;
   readonly #isShown: boolean;
@@ -76,11 +82,11 @@ export class AgentRun {
     this.#agent = agent;
     this.#key = key;
     this.#label = label;
-    this.#path = options.path;
+    this.#step = options.step;
     this.#options = options.call;
     this.#emit = emit;
     this.#isShown = options.call.show ?? true;
-    const places = Places.inside(options.path);
+    const places = options.step.inside();
     this.#places = places;
     const { temperature } = options.call;
     const about = { environment, agent, key, places };
@@ -90,38 +96,41 @@ export class AgentRun {
   }
 
   async run(): Promise<AgentOutcome> {
-    const { journal } = this.#environment;
-    const name = `agent:${this.#key}`;
-    const past = journal.past(this.#path, name);
+    let end: AgentEnd | undefined;
+    const record = await this.#step.once(async () => {
+      this.#begin();
+      end = await this.#toEnd();
+      return this.#recordOf(end);
+    });
+    const { outcome, failure } = end ?? this.#pastEnd(record);
+    this.#environment.noteAgent(record.trace);
 
-    if (past?.record) return this.#fromPast(past.record.value as AgentRecord, past.events);
-
-    this.#begin(past?.events ?? []);
-    let outcome: AgentOutcome | undefined;
-    let failure: unknown;
-    try {
-      outcome = await inAgentSpan(this.#key, () => this.#work());
-    } catch (error) {
-      this.#throwIfControl(error);
-      failure = error;
+    // Of a recorded agent only those that were never stored.
+    const stored = new Set(this.#step.events.map((event) => event.type));
+    for (const event of this.#endEvents(record.trace, outcome)) {
+      if (!stored.has(event.type)) this.#emit(event);
     }
-    const trace = this.trace(outcome ? null : (codeOf(failure) ?? "INTERNAL"));
-    journal.record(this.#path, name, this.#recordOf(trace, outcome, failure));
-    this.#environment.noteAgent(trace);
-
-    for (const event of this.#endEvents(trace, outcome)) this.#emit(event);
-
     if (outcome) return outcome;
     throw failure;
   }
 
-  #begin(before: readonly TurnEvent[]): void {
-    const attempt = 1 + before.filter((event) => event.type === "AGENT_START").length;
+  #begin(): void {
+    const before = this.#step.events.filter((event) => event.type === "AGENT_START");
+    const attempt = 1 + before.length;
     const start = { agent: this.#key, label: this.#label };
     this.#emit({
       type: "AGENT_START",
       data: attempt > 1 ? { ...start, attempt, restart: true } : start,
     });
+  }
+
+  async #toEnd(): Promise<AgentEnd> {
+    try {
+      return { outcome: await inAgentSpan(this.#key, () => this.#work()) };
+    } catch (error) {
+      this.#throwIfControl(error);
+      return { failure: error };
+    }
   }
 
   /** Errors that end the turn in their own way are no failure of the agent. */
@@ -132,7 +141,8 @@ export class AgentRun {
     throw error;
   }
 
-  #recordOf(trace: TraceAgent, outcome: AgentOutcome | undefined, failure: unknown): AgentRecord {
+  #recordOf({ outcome, failure }: AgentEnd): AgentRecord {
+    const trace = this.trace(outcome ? null : (codeOf(failure) ?? "INTERNAL"));
     if (!outcome) return { trace, error: storedError(failure) };
     if (this.#saidAt !== undefined) return { trace, saidAt: this.#saidAt };
     return { trace, ...compact(outcome) };
@@ -151,26 +161,14 @@ export class AgentRun {
     };
   }
 
-  /** The recorded end; its events are sent now if they were never stored. */
-  #fromPast(record: AgentRecord, stored: readonly TurnEvent[]): AgentOutcome {
-    const types = new Set(stored.map((event) => event.type));
-    const outcome = this.#pastOutcome(record);
+  #pastEnd(record: AgentRecord): AgentEnd {
+    if ("error" in record) return { failure: revive(record.error) };
+    if ("result" in record) return { outcome: outcomeOf(record.result, record.text) };
+    const name = modelStep(this.#key);
+    const { past } = new Step(this.#environment.journal, record.saidAt, { name });
+    const said = (past as { value: { answer: ModelAnswer } }).value;
 
-    for (const event of this.#endEvents(record.trace, outcome)) {
-      if (!types.has(event.type)) this.#emit(event);
-    }
-    this.#environment.noteAgent(record.trace);
-
-    if (outcome) return outcome;
-    throw revive((record as { error: StoredError }).error);
-  }
-
-  #pastOutcome(record: AgentRecord): AgentOutcome | undefined {
-    if ("error" in record) return undefined;
-    if ("result" in record) return outcomeOf(record.result, record.text);
-    const said = this.#environment.journal.past(record.saidAt, `model:${this.#key}`)?.record;
-
-    return chatOutcome((said!.value as { answer: ModelAnswer }).answer.text);
+    return { outcome: chatOutcome(said.answer.text) };
   }
 
   #endEvents(trace: TraceAgent, outcome: AgentOutcome | undefined): readonly TurnEvent[] {
@@ -233,7 +231,7 @@ export class AgentRun {
 
     for (const [name, { told }] of Object.entries(this.#tools.offered())) {
       if (!told) continue;
-      const text = await this.#step(
+      const text = await this.#once(
         `told:${name}`,
         async (signal) => (await told(about, { signal })) ?? null,
       );
@@ -313,27 +311,17 @@ export class AgentRun {
   }
 
   async #passages(query: string): Promise<readonly string[]> {
-    const passages = await this.#step("retrieve", (signal) =>
+    const passages = await this.#once("retrieve", (signal) =>
       this.#agent.retriever!.search(query, { signal }),
     );
 
     return passages.slice(0, MAX_PASSAGES);
   }
 
-  async #step<T>(name: string, work: (signal: AbortSignal) => Promise<T> | T): Promise<T> {
-    const { journal, signal } = this.#environment;
-    const path = this.#places.next();
-    const past = journal.past(path, `step:${name}`);
+  #once<T>(name: string, work: (signal: AbortSignal) => Promise<T> | T): Promise<T> {
+    const step = this.#places.next(`step:${name}`);
 
-    if (past?.record) return past.record.value as T;
-    this.#environment.beginsWork();
-    await this.#environment.goesOutside();
-
-    const value = await work(signal);
-    signal.throwIfAborted();
-    journal.record(path, `step:${name}`, value);
-
-    return jsonCopy(value, name) as T; // what a replay will give
+    return this.#environment.doWork(step, work) as Promise<T>;
   }
 
   #custom(): CustomAgent {
@@ -349,7 +337,7 @@ export class AgentRun {
       tools: this.#tools,
       buildMessages: (contextBlock, lastNTurns) =>
         this.#prompt({ contextBlock: contextBlock ?? this.#options.context, lastNTurns }),
-      step: (name, work) => this.#step(name, work),
+      step: (name, work) => this.#once(name, work),
       emit: this.#emit,
     });
   }

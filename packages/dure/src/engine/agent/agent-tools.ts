@@ -7,7 +7,7 @@ import { inToolSpan } from "../../models/telemetry.ts";
 import type { Agent } from "./agent.ts";
 import type { AgentRunEnvironment } from "./agent-environment.ts";
 import { issuesOf } from "./agent-output.ts";
-import type { Places } from "../turn/places.ts";
+import type { Places } from "../turn/step.ts";
 import type { AnyTool, ToolContext } from "./tool.ts";
 import type { EffectOutcome, EscalationAnswer } from "../turn/turn-context.ts";
 
@@ -114,20 +114,16 @@ export class AgentTools {
 
   /** Makes a call, or gives its record back. `approved`: the approval that allows it. */
   async #call(use: ToolUse, approved?: { id: string }): Promise<EffectOutcome<unknown>> {
-    const { journal, signal } = this.#environment;
-    const path = this.#places.next();
-    const stepName = `tool:${use.name}`;
-    const past = journal.past(path, stepName);
-    if (past?.record) return past.record.value as EffectOutcome<unknown>;
-
-    const key = this.#keyOf(use, path);
-    const outcome =
-      use.tool.effect === "once"
-        ? await this.#callOnce(use, key, approved)
-        : await this.#callPlain(use, key);
-    signal.throwIfAborted();
-    journal.record(path, stepName, outcome);
-    return outcome;
+    const step = this.#places.next(`tool:${use.name}`);
+    return step.once(async () => {
+      const key = this.#keyOf(use, step.path);
+      const outcome =
+        use.tool.effect === "once"
+          ? await this.#callOnce(use, key, approved)
+          : await this.#callPlain(use, key);
+      this.#environment.signal.throwIfAborted();
+      return outcome;
+    });
   }
 
   /** A tool that names what it does has one key for it in the whole session. */

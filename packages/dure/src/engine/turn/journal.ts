@@ -4,6 +4,7 @@ import { jsonCopy } from "../../kernel/json.ts";
 import type { TurnEvent } from "../../kernel/turn-events.ts";
 import type { JournalRow, StoredModelCall } from "../../durable/turns.ts";
 import type { TurnFrame } from "../api.ts";
+import { BEGINS, type RecordOptions } from "./step.ts";
 
 /**
  * Stored events wait this long for others before they are written alone, milliseconds. Below the 20
@@ -49,9 +50,6 @@ interface Chunk {
 }
 
 const NO_CHUNK: Chunk = { place: "", text: "", bytes: 0, openedAt: 0 };
-
-/** Suffix of a step's path: the record of its beginning. */
-const BEGINS = ".0";
 
 /** One for all: every run ends with it, and hardly any is written to afterwards. */
 const CLOSED = new DureError("TURN_CLOSED", "The run of this turn is over.");
@@ -114,15 +112,10 @@ export class TurnJournal {
     this.#onStop = callback;
   }
 
-  /**
-   * The record of an earlier life at `path`. Throws `DivergedError` when it did something else
-   * there.
-   */
-  past(path: string, name: string): PastStep | undefined {
+  /** What earlier lives left at `path`, which counts as visited from now on. */
+  pastAt(path: string): PastStep | undefined {
     const step = this.#past.get(path);
-    if (!step) return undefined;
-    if (step.name !== name) throw this.diverge(path, step.name, name);
-    this.#visited.add(path);
+    if (step) this.#visited.add(path);
     return step;
   }
 
@@ -147,12 +140,6 @@ export class TurnJournal {
     });
   }
 
-  /** Records, before it begins, a step whose progress this process cannot observe. */
-  async begins(path: string, name: string): Promise<void> {
-    if (!this.past(path + BEGINS, name)) this.record(path + BEGINS, name, null);
-    await this.flushResults();
-  }
-
   /**
    * Throws `DivergedError` when the handler did something else than the journal says, or ended
    * without it. Of what is missing only top places: inner ones are skipped with a finished step.
@@ -168,15 +155,9 @@ export class TurnJournal {
 
   /**
    * Gathers what recovery gives back at this place: a copy, so that later changes of the value do
-   * not change the record. Throws `VALUE_NOT_JSON`, and has gathered nothing. `cheap`: losing it
-   * costs nothing, so no caller waits for the write.
+   * not change the record. Throws `VALUE_NOT_JSON`, and has gathered nothing.
    */
-  record(
-    path: string,
-    name: string,
-    value: unknown,
-    { cheap = false }: { cheap?: boolean } = {},
-  ): void {
+  record(path: string, name: string, value: unknown, { cheap }: RecordOptions = {}): void {
     const data = jsonCopy(value, `What "${name}" gave`);
     this.#closeChunk();
     if (!cheap) this.#mustWrite = true;

@@ -15,7 +15,8 @@ import { storedCall } from "../agent/stored-call.ts";
 import type { AgentCallOptions, AgentOutcome, TurnFacts } from "./turn-context.ts";
 import type { TurnEffects } from "./turn-effects.ts";
 import type { TurnEnvironment } from "./turn-environment.ts";
-import type { Step, TurnSteps } from "./turn-steps.ts";
+import type { Step } from "./step.ts";
+import type { TurnSteps } from "./turn-steps.ts";
 import { StoppedError, type TurnStop } from "./turn-stop.ts";
 
 /** A call of one of the service's agents, as a handler makes it. */
@@ -69,7 +70,7 @@ export class TurnAgents {
       key,
       label,
       call,
-      path: step.path,
+      step,
       emit: (event) => {
         steps.noteOrigin(event, step);
         emit(event);
@@ -81,7 +82,7 @@ export class TurnAgents {
    * Runs the agent that chooses a service, inside of the step `route`; it shows nothing. A team's
    * `prompts/router.<language>.md` goes before dure's.
    */
-  runRouter({ agent, fill }: AgentRouter, { path }: Step): Promise<AgentOutcome> {
+  runRouter({ agent, fill }: AgentRouter, route: Step): Promise<AgentOutcome> {
     const { environment, facts } = this.#options;
     const template = promptText(environment.prompts, "router", promptLanguage(facts.locale));
     return this.#toEnd({
@@ -89,7 +90,7 @@ export class TurnAgents {
       key: "router",
       label: "router",
       call: { show: false, prompt: fill?.(template) },
-      path: `${path}.1`,
+      step: route.inside().next("agent:router"),
       emit: () => {},
     });
   }
@@ -134,6 +135,7 @@ export class TurnAgents {
       noteAgent: (trace) => this.#ended.push(trace),
       beginsWork: () => stop.assertMayBegin(),
       goesOutside: () => steps.goesOutside(),
+      doWork: (step, work) => steps.doWork(step, work),
       once: (call) => effects.once(call),
       approvalFor: (name, tool, input) => effects.approvalFor(name, tool, input),
     };

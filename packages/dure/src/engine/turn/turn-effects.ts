@@ -77,23 +77,19 @@ export class TurnEffects {
     { tool, name, input }: Pick<OnceCall, "tool" | "name" | "input">,
     { key: parts, onSettled }: EffectCallOptions<unknown>,
   ): Promise<EffectOutcome<unknown>> {
-    const { facts, journal, steps, stop } = this.#options;
+    const { facts, steps, stop } = this.#options;
     stop.signal.throwIfAborted();
     const step = steps.next(`call:${name}`);
     const key = [facts.effects, name, ...parts].join("/");
-    const past = step.past?.record?.value as EffectOutcome<unknown> | undefined;
-    if (past) {
-      this.#settled(past, onSettled);
+    if (step.past.is === "recorded") {
+      this.#settled(step.past.value as EffectOutcome<unknown>, onSettled);
       this.#knows(key);
-      stop.signal.throwIfAborted();
-      return past;
     }
 
-    const outcome = await this.#callPermitted(
-      { tool, name, input: tool.inputSchema.parse(input) as unknown, key },
-      onSettled,
-    );
-    journal.record(step.path, step.name, outcome);
+    const outcome = await step.once(() => {
+      const parsed: unknown = tool.inputSchema.parse(input);
+      return this.#callPermitted({ tool, name, input: parsed, key }, onSettled);
+    });
     stop.signal.throwIfAborted();
     return outcome;
   }

@@ -15,7 +15,8 @@ import {
 import { lastQuestionFor, type Question } from "./question.ts";
 import { isAsking, type RemoteRequest, type RemoteService } from "../remote/remote-service.ts";
 import type { TurnFacts } from "./turn-context.ts";
-import type { Step, TurnSteps } from "./turn-steps.ts";
+import type { Step } from "./step.ts";
+import type { TurnSteps } from "./turn-steps.ts";
 import type { TurnStop } from "./turn-stop.ts";
 
 interface TurnsElsewhereOptions {
@@ -56,19 +57,17 @@ export class TurnsElsewhere {
   /** Passes the turn on as one step, with its events. Returns the `DONE` of the other server. */
   async passThrough(remote: RemoteService): Promise<Done> {
     const step = this.#options.steps.next(remoteStep(remote));
-    const recorded = step.past?.record?.value as Done | undefined;
-    return recorded ?? this.#passThrough(remote, step);
+    return step.once(() => this.#passThrough(remote, step));
   }
 
   async #passThrough(remote: RemoteService, step: Step): Promise<Done> {
-    const { facts, clock, journal, stop, steps } = this.#options;
-    const { path, name, past } = step;
-    const isRestart = (past?.events.length ?? 0) > 0;
+    const { facts, clock, stop, steps } = this.#options;
+    const isRestart = step.events.length > 0;
 
     stop.assertMayBegin();
-    const there = turnElsewhere(remote.name, facts, path);
-    this.#open.set(path, there);
-    await journal.begins(path, name);
+    const there = turnElsewhere(remote.name, facts, step.path);
+    this.#open.set(step.path, there);
+    await step.begins();
     await steps.goesOutside();
 
     const events = passThrough(remote, this.#requestTo(remote.name), {
@@ -79,8 +78,7 @@ export class TurnsElsewhere {
     for (;;) {
       const next = await events.next();
       if (next.done) {
-        journal.record(path, name, next.value);
-        this.#open.delete(path);
+        this.#open.delete(step.path);
         return next.value;
       }
       steps.store(step, isRestart ? asRestart(next.value) : next.value);

@@ -11,7 +11,8 @@ import type { StateManager } from "./state.ts";
 import type { TurnAgents } from "./turn-agents.ts";
 import type { TurnFacts } from "./turn-context.ts";
 import type { AskingPlace } from "./turn-escalations.ts";
-import type { Step, TurnSteps } from "./turn-steps.ts";
+import type { Step } from "./step.ts";
+import type { TurnSteps } from "./turn-steps.ts";
 import type { TurnStop } from "./turn-stop.ts";
 
 interface TurnRouteOptions {
@@ -126,15 +127,10 @@ export class TurnRoute {
     return isMidFlow(this.#session, active) && !root.asksToLeave(facts.message);
   }
 
-  async #routedName(root: CombinedService, agents: TurnAgents): Promise<string> {
-    const { journal, steps } = this.#options;
-    const step = steps.next("route");
-    const recorded = step.past?.record?.value as string | undefined;
-    if (recorded !== undefined) return recorded;
-
-    const name = await this.#askRouter(root, agents, step);
-    journal.record(step.path, step.name, name, { cheap: root.router.kind === "function" });
-    return name;
+  #routedName(root: CombinedService, agents: TurnAgents): Promise<string> {
+    const step = this.#options.steps.nextRoute();
+    const cheap = root.router.kind === "function";
+    return step.once(() => this.#askRouter(root, agents, step), { cheap });
   }
 
   async #askRouter(root: CombinedService, agents: TurnAgents, step: Step): Promise<string> {

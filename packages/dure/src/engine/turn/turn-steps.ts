@@ -2,37 +2,35 @@ import { createHash } from "node:crypto";
 import { jsonCopy } from "../../kernel/json.ts";
 import type { TurnEvent } from "../../kernel/turn-events.ts";
 import type { ClaimedTurn } from "../../durable/turns.ts";
-import type { PastStep, TurnJournal } from "./journal.ts";
-import { Places } from "./places.ts";
+import type { TurnJournal } from "./journal.ts";
 import { ShownText } from "./shown-text.ts";
+import { Places, type Step, type Versions } from "./step.ts";
 import type { TurnEnvironment } from "./turn-environment.ts";
 import type { TurnStop } from "./turn-stop.ts";
 
-/** One step of a handler in its journal. */
-export interface Step {
-  readonly path: string;
-  readonly name: string;
-  /** What an earlier life left there. */
-  readonly past: PastStep | undefined;
-}
+/** The work of a step; its result is recorded. */
+export type StepWork = (signal: AbortSignal) => unknown;
 
 /**
- * The steps of one life of a handler, in the order in which they begin. A step that an earlier life
- * recorded gives its record; its events are stored under its place.
+ * The steps of one life of a handler, in the order in which they begin; the events of a step are
+ * stored under its place.
  */
 export class TurnSteps {
   readonly #held: ClaimedTurn;
   readonly #journal: TurnJournal;
   readonly #stop: TurnStop;
   readonly #environment: Pick<TurnEnvironment, "store" | "clock" | "lease">;
-  readonly #version: string;
-  readonly #places = new Places();
+  /**
+   * A release that changes the order of steps raises the version; turns of the old one end, unless
+   * the handler has looked at it: then this is undefined.
+   */
+  #versions: Versions | undefined;
+  readonly #places: Places;
   /** Steps of events that handlers pass on themselves. */
   readonly #origins = new WeakMap<TurnEvent, Step>();
   readonly #shown: ShownText;
   /** How many numbers and ids were derived. */
   #derived = 0;
-  #isVersionRead = false;
 
   constructor(options: {
     held: ClaimedTurn;
@@ -46,7 +44,8 @@ export class TurnSteps {
     this.#journal = options.journal;
     this.#stop = options.stop;
     this.#environment = options.environment;
-    this.#version = options.version;
+    this.#versions = { began: options.held.version, now: options.version };
+    this.#places = new Places(options.journal);
     this.#shown = new ShownText(options.held.rows);
   }
 
@@ -57,43 +56,34 @@ export class TurnSteps {
 
   /** Begins the next step. Throws `TURN_DIVERGED` where an earlier life did something else. */
   next(name: string): Step {
-    const path = this.#places.next();
-    const past = this.#journal.past(path, name);
-    if (past && this.#isOtherVersion && !this.#isVersionRead && !name.startsWith("route")) {
-      throw this.#journal.diverge(
-        path,
-        `version ${this.#held.version}`,
-        `version ${this.#version}`,
-      );
-    }
-    return { path, name, past };
+    return this.#places.next(name, this.#versions);
   }
 
-  /**
-   * A release that changes the order of steps raises the version; turns of the old one end, unless
-   * the handler looks at it.
-   */
-  get #isOtherVersion(): boolean {
-    return this.#held.version !== this.#version;
+  /** The step before the handler begins: it holds whatever the handler's version is. */
+  nextRoute(): Step {
+    return this.#places.next("route");
   }
 
   versionRead(): string {
-    this.#isVersionRead = true;
+    this.#versions = undefined;
     return this.#held.version;
   }
 
-  async run(name: string, work: (signal: AbortSignal) => unknown): Promise<unknown> {
-    const { signal } = this.#stop;
-    signal.throwIfAborted();
-    const step = this.next(`step:${name}`);
-    if (step.past?.record) return step.past.record.value;
+  async run(name: string, work: StepWork): Promise<unknown> {
+    this.#stop.signal.throwIfAborted();
+    return this.doWork(this.next(`step:${name}`), work);
+  }
 
-    this.#stop.assertMayBegin();
-    await this.goesOutside();
-    const value = await work(signal);
-    signal.throwIfAborted();
-    this.#journal.record(step.path, step.name, value);
-    return jsonCopy(value, name); // what a replay will give
+  /** Does the work of a handler's or an agent's step, unless it is recorded. */
+  doWork(step: Step, work: StepWork): Promise<unknown> {
+    const { signal } = this.#stop;
+    return step.once(async () => {
+      this.#stop.assertMayBegin();
+      await this.goesOutside();
+      const value = await work(signal);
+      signal.throwIfAborted();
+      return jsonCopy(value, `What "${step.name}" gave`); // what a replay will give
+    });
   }
 
   /**
@@ -107,11 +97,7 @@ export class TurnSteps {
   }
 
   now(): number {
-    const { path, name, past } = this.next("now");
-    if (past?.record) return past.record.value as number;
-    const now = this.#environment.clock.now();
-    this.#journal.record(path, name, now, { cheap: true });
-    return now;
+    return this.next("now").onceNow(() => this.#environment.clock.now(), { cheap: true });
   }
 
   random(): number {
@@ -138,7 +124,7 @@ export class TurnSteps {
     const origin = this.#origins.get(event);
     if (origin) return this.store(origin, event);
     const step = this.next(`event:${event.type}`);
-    if (!step.past) this.store(step, event);
+    if (step.past.is === "new") this.store(step, event);
   }
 
   store({ path, name }: Step, event: TurnEvent): void {
