@@ -144,7 +144,7 @@ export class AgentModel {
       this.#call(request, { attempt, shown, place: step.path, onFailure }),
     );
 
-    if ("error" in said) throw failure ?? revive(said.error);
+    if ("error" in said) throw (failure ?? revive(said.error)) as Error;
     return { answer: said.answer, place: step.path };
   }
 
