@@ -324,6 +324,8 @@ export type ChannelFailure =
   | "unavailable"
   /** 401: the account goes offline. */
   | "credential"
+  /** The platform takes no more of this: people make room; no retry. */
+  | "full"
   /** 400: the platform refuses this content; no retry. */
   | "invalid"
   /** 5xx, no answer, connection cut: it may have arrived. */

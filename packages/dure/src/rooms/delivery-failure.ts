@@ -250,6 +250,7 @@ function severityOf({ failure, given }: FailedMessage): RoomEscalation["severity
 const VERDICTS = {
   permission: "permanent",
   "not-found": "permanent",
+  full: "permanent",
   invalid: "permanent",
   credential: "permanent",
   "rate-limited": "rate-limited",

@@ -96,7 +96,8 @@ export class Preview {
       if (!begun) return this.#end(); // settled, or taken by another
       this.#platformId =
         begun.preview === ""
-          ? (await postOnce(adapter, post, { signal })).platformId
+          ? (await postOnce(adapter, { ...post, replyTo: await this.#answered() }, { signal }))
+              .platformId
           : begun.preview;
       await database.query(POSTED, [handling, this.#platformId]);
       if (begun.preview === "") {
@@ -106,6 +107,16 @@ export class Preview {
     }
     await adapter.edit!(post, this.#platformId, { signal });
     this.#shown = text;
+  }
+
+  /** What a person said, at the platform: the answer is a reply to it, streamed or not. */
+  async #answered(): Promise<string | undefined> {
+    const { handling, adapter } = this.#parts;
+    const [row] = await this.#setting.database.query<{ platform_id: string }>(ANSWERED, [
+      adapter.name,
+      handling,
+    ]);
+    return row?.platform_id;
   }
 
   /** It is only a preview: the answer comes through the outbox, whatever becomes of this. */
@@ -148,6 +159,17 @@ const BEGIN = {
     set preview = coalesce(preview, '')
     where id = $1 and state = 'running' and holder = $2
     returning preview`,
+};
+const ANSWERED = {
+  name: "preview.answered",
+  text: `
+    select p.platform_id
+    from dure.handlings h
+    join dure.room_messages m on m.id = h.message and m.author_kind = 'person'
+    join dure.room_parts p on p.message = m.id and p.adapter = $1
+    where h.id = $2
+    order by p.part
+    limit 1`,
 };
 const POSTED = {
   name: "preview.posted",

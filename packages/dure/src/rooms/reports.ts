@@ -41,6 +41,7 @@ const DO_KO = {
   "rate-limited": "아직 필요하면 다시 시켜 주세요.",
   unavailable: "아직 필요하면 다시 시켜 주세요.",
   credential: "고친 뒤 서버를 다시 시작해 주세요. 무엇이 잘못되었는지는 `dure doctor`가 알려 줘요.",
+  full: "플랫폼에 자리가 없어요. 쓰지 않는 스레드를 보관하고 다시 시켜 주세요.",
   invalid: "플랫폼이 이 글을 받지 않아요. 내용을 바꿔 다시 시켜 주세요.",
   transient: "여러 번 보냈지만 플랫폼이 받지 않았어요. 아직 필요하면 다시 시켜 주세요.",
 } as const satisfies Record<ChannelFailure, string>;
@@ -52,6 +53,7 @@ const DO_EN = {
   "rate-limited": "Ask again if you still need it.",
   unavailable: "Ask again if you still need it.",
   credential: "Mend it and restart the server. `dure doctor` says what is wrong.",
+  full: "The platform has no room. Archive threads that are not in use, and ask again.",
   invalid: "The platform does not take this text. Ask again in other words.",
   transient:
     "The platform did not take it, however often it was tried. Ask again if you still need it.",

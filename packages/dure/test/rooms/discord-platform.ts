@@ -209,6 +209,8 @@ export function faultOf(
       return { kind: "timeout", after };
     case "transient":
       return { kind: "5xx", after };
+    case "full":
+      return { kind: "400", code: 160006 };
     case "invalid":
       throw new Error("The double refuses invalid posts by itself.");
     case "unavailable":

@@ -43,6 +43,8 @@ describe("an answer that is shown while it is written", { timeout: 60_000 }, () 
       method: "POST",
       text: expect.stringMatching(/^1번째 문장입니다\..* …$/) as string,
     });
+    const [asked, answer] = stage.discord.messages(stage.places.general);
+    expect(answer).toMatchObject({ type: 19, replyTo: asked!.id });
     expect(edits.length).toBeGreaterThanOrEqual(2);
     expect(edits.every(({ method }) => method === "PATCH")).toBe(true);
     const previews = [first!, ...edits.slice(0, -1)];

@@ -154,6 +154,8 @@ export function slackFaultOf(
       return { kind: "5xx", afterDoing };
     case "unavailable":
       throw new Error("Slack tells no outage of one workspace.");
+    case "full":
+      throw new Error("Slack bounds no number of threads.");
     default:
       return failure satisfies never;
   }

@@ -7,6 +7,7 @@ import { Faults, type ArmedFault, type FakeFault, type FaultTarget } from "./fau
 import { FakeGateway } from "./gateway-control.ts";
 import { Gateway } from "./gateway.ts";
 import { ALL_PERMISSIONS, bitsOf, USUAL_PERMISSIONS, type FakePermission } from "./permissions.ts";
+import { roleIdOf } from "./payloads.ts";
 import { RateLimiter, USUAL_RATE_LIMITS, type RateLimits } from "./rate-limits.ts";
 import { Rest, type LoggedRequest } from "./rest.ts";
 import { overwriteOf, World } from "./world.ts";
@@ -229,8 +230,13 @@ export class FakeDiscord implements AsyncDisposable {
     return this.#world.addGuild(name);
   }
 
-  addChannel(guild: FakeGuild, name: string): FakePlace {
-    const channel = this.#world.addChannel(this.#guild(guild), name);
+  /** @param kind a forum holds threads alone; threads of announcements are of a type of their own */
+  addChannel(
+    guild: FakeGuild,
+    name: string,
+    kind: "text" | "announcement" | "forum" = "text",
+  ): FakePlace {
+    const channel = this.#world.addChannel(this.#guild(guild), name, kind);
     return { id: channel.id, name };
   }
 
@@ -274,16 +280,28 @@ export class FakeDiscord implements AsyncDisposable {
     return `<@${user.id}>`;
   }
 
-  /** The channel's overwrite for this bot, in place of an earlier one. */
+  /** A mention of the role that came with a bot, as the platform's picker often writes it. */
+  mentionRole(bot: FakeBot): string {
+    return `<@&${roleIdOf(this.#bot(bot).user)}>`;
+  }
+
+  /** The channel's overwrite for a bot, its role, or all members, in place of an earlier one. */
   setPermissions(
-    bot: FakeBot,
+    whose: FakeBot | { readonly roleOf: FakeBot } | "everyone",
     channel: FakePlace,
     change: {
       readonly allow?: readonly FakePermission[];
       readonly deny?: readonly FakePermission[];
     },
   ): void {
-    this.#world.setOverwrite(this.#place(channel), this.#bot(bot).user, overwriteOf(change));
+    const place = this.#place(channel);
+    const id =
+      whose === "everyone"
+        ? (place.guild?.id ?? "")
+        : "roleOf" in whose
+          ? roleIdOf(this.#bot(whose.roleOf).user)
+          : whose.id;
+    this.#world.setOverwrite(place, id, overwriteOf(change));
   }
 
   /** Lets a bot in, as its invite link does. */

@@ -6,6 +6,8 @@ export type FaultMoment = "nothing" | "doing it";
 
 /** How a request fails. */
 export type FakeFault =
+  /** With a code of "JSON Error Codes", such as 160006. */
+  | { readonly kind: "400"; readonly code: number }
   | { readonly kind: "401" }
   | { readonly kind: "403"; /** Default 50013, Missing Permissions. */ readonly code?: number }
   | { readonly kind: "404"; /** Default 10003, Unknown Channel. */ readonly code?: number }

@@ -118,7 +118,7 @@ const slowMode = z.number().int().min(0).max(21_600).nullish();
 export const startThread = z.strictObject({
   name: threadName,
   auto_archive_duration: autoArchive,
-  type: z.union([z.literal(11), z.literal(12)]).optional(),
+  type: z.union([z.literal(10), z.literal(11), z.literal(12)]).optional(),
   invitable: z.boolean().optional(),
   rate_limit_per_user: slowMode,
 });

@@ -10,7 +10,11 @@ export function mentionsIn(
   text: string,
   allowed: AllowedMentions | undefined,
   replyTo: Message | undefined,
-): { readonly ids: readonly string[]; readonly everyone: boolean } {
+): {
+  readonly ids: readonly string[];
+  readonly roles: readonly string[];
+  readonly everyone: boolean;
+} {
   const spoken = withoutCode(text);
   const named = new Set([...spoken.matchAll(/<@!?(\d+)>/gu)].map((match) => match[1] ?? ""));
   const isAllowed = (kind: string): boolean =>
@@ -22,7 +26,14 @@ export function mentionsIn(
   if (replyTo !== undefined && wakesRepliedUser && !ids.includes(replyTo.author.id)) {
     ids.push(replyTo.author.id);
   }
-  return { ids, everyone: /@(everyone|here)/u.test(spoken) && isAllowed("everyone") };
+  const roles = [...spoken.matchAll(/<@&(\d+)>/gu)]
+    .map((match) => match[1] ?? "")
+    .filter((id) => isAllowed("roles") || allowed?.roles?.includes(id) === true);
+  return {
+    ids,
+    roles: [...new Set(roles)],
+    everyone: /@(everyone|here)/u.test(spoken) && isAllowed("everyone"),
+  };
 }
 
 function withoutCode(text: string): string {

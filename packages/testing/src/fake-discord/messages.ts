@@ -128,6 +128,7 @@ export class Messages {
       editedAt: undefined,
       mentions: [],
       mentionsEveryone: false,
+      mentionedRoles: [],
       components: [],
     };
   }
@@ -147,10 +148,11 @@ export class Messages {
     said: Pick<Message, "author" | "place" | "replyTo">,
     text: string,
     allowed: AllowedMentions | null | undefined,
-  ): Pick<Message, "mentions" | "mentionsEveryone"> {
-    const { ids, everyone } = mentionsIn(text, allowed ?? undefined, said.replyTo);
+  ): Pick<Message, "mentions" | "mentionsEveryone" | "mentionedRoles"> {
+    const { ids, roles, everyone } = mentionsIn(text, allowed ?? undefined, said.replyTo);
     return {
       mentions: ids.flatMap((id) => this.#world.users.get(id) ?? []),
+      mentionedRoles: said.place.guild === undefined ? [] : roles,
       mentionsEveryone: everyone && this.#world.can(said.author, said.place, "MENTION_EVERYONE"),
     };
   }

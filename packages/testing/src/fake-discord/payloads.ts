@@ -10,11 +10,15 @@ export interface PayloadView {
   readonly content: boolean;
 }
 
-const KIND_NUMBERS = {
+/** Source: "Channel Object: Channel Types". */
+export const KIND_NUMBERS = {
   text: 0,
   direct: 1,
+  announcement: 5,
+  "announcement-thread": 10,
   "public-thread": 11,
   "private-thread": 12,
+  forum: 15,
 } as const satisfies Record<FakeChannel["kind"], number>;
 
 export function userPayload(user: User): object {
@@ -25,6 +29,9 @@ export function userPayload(user: User): object {
     global_name: user.bot ? null : user.name,
     avatar: null,
     bot: user.bot,
+    public_flags: 0,
+    flags: 0,
+    primary_guild: null,
   };
 }
 
@@ -37,6 +44,10 @@ function memberPayload(joinedAt: number): object {
     flags: 0,
     nick: null,
     avatar: null,
+    banner: null,
+    pending: false,
+    communication_disabled_until: null,
+    premium_since: null,
   };
 }
 
@@ -66,7 +77,7 @@ export function placePayload(place: FakeChannel, view: PayloadView): object {
       nsfw: false,
       permission_overwrites: [...place.overwrites].map(([id, { allow, deny }]) => ({
         id,
-        type: 1,
+        type: place.guild?.members.has(id) === true ? 1 : 0,
         allow: String(allow),
         deny: String(deny),
       })),
@@ -122,7 +133,7 @@ export function messagePayload(message: Message, view: PayloadView, depth = 0): 
     tts: false,
     mention_everyone: message.mentionsEveryone,
     mentions: message.mentions.map(userPayload),
-    mention_roles: [],
+    mention_roles: [...message.mentionedRoles],
     attachments: isShown ? message.attachments.map((file) => filePayload(place, file)) : [],
     embeds: [],
     components: isShown ? message.components : [],
@@ -183,7 +194,7 @@ export function guildPayload(
 ): object {
   const own = guild.members.get(view.bot.id);
   return {
-    ...guildFacts(guild, view.bot),
+    ...guildFacts(guild),
     joined_at: iso(own?.joinedAt ?? 0),
     large: false,
     unavailable: false,
@@ -206,7 +217,7 @@ export function guildPayload(
 }
 
 /** Source: "Guild Object". */
-export function guildFacts(guild: Guild, bot: User): object {
+export function guildFacts(guild: Guild): object {
   return {
     id: guild.id,
     name: guild.name,
@@ -220,7 +231,7 @@ export function guildFacts(guild: Guild, bot: User): object {
     verification_level: 0,
     default_message_notifications: 0,
     explicit_content_filter: 0,
-    roles: rolesOf(guild, bot),
+    roles: rolesOf(guild),
     emojis: [],
     features: [],
     mfa_level: 0,
@@ -238,6 +249,18 @@ export function guildFacts(guild: Guild, bot: User): object {
     stickers: [],
     premium_progress_bar_enabled: false,
     safety_alerts_channel_id: null,
+    incidents_data: null,
+    max_members: 500_000,
+    max_presences: null,
+    max_video_channel_users: 25,
+    max_stage_video_channel_users: 50,
+    premium_subscription_count: 0,
+    home_header: null,
+    hub_type: null,
+    latest_onboarding_question_id: null,
+    widget_channel_id: null,
+    widget_enabled: false,
+    nsfw: false,
   };
 }
 
@@ -250,30 +273,47 @@ export function ownMemberPayload(guild: Guild, bot: User): object {
   };
 }
 
-export function rolesOf(guild: Guild, bot: User): object[] {
-  const role = {
-    color: 0,
-    colors: { primary_color: 0, secondary_color: null, tertiary_color: null },
-    hoist: false,
-    mentionable: false,
-    flags: 0,
-  };
+/** @everyone, and the role that came with each bot. Source: "Permissions: Role Object". */
+export function rolesOf(guild: Guild): object[] {
+  const bots = [...guild.members.values()].filter(({ user }) => user.bot);
   return [
-    { ...role, id: guild.id, name: "@everyone", position: 0, permissions: "0", managed: false },
     {
-      ...role,
-      id: roleIdOf(bot),
-      name: bot.name,
-      position: 1,
-      permissions: String(guild.members.get(bot.id)?.base ?? 0n),
-      managed: true,
-      tags: { bot_id: bot.id },
+      ...BARE_ROLE,
+      id: guild.id,
+      name: "@everyone",
+      position: 0,
+      permissions: "0",
+      managed: false,
     },
+    ...bots.map(({ user, base }) => managedRole(user, base)),
   ];
 }
 
+/** Source: "Permissions: Role Object", "Role Tags Structure". */
+export function managedRole(bot: User, base: bigint): object {
+  return {
+    ...BARE_ROLE,
+    id: roleIdOf(bot),
+    name: bot.name,
+    position: 1,
+    permissions: String(base),
+    managed: true,
+    tags: { bot_id: bot.id },
+  };
+}
+
+const BARE_ROLE = {
+  color: 0,
+  colors: { primary_color: 0, secondary_color: null, tertiary_color: null },
+  hoist: false,
+  icon: null,
+  unicode_emoji: null,
+  mentionable: false,
+  flags: 0,
+};
+
 /** The role that came with a bot; an id of its own, derived from the bot's. */
-function roleIdOf(bot: User): string {
+export function roleIdOf(bot: User): string {
   return String(BigInt(bot.id) + 1_000_000n);
 }
 

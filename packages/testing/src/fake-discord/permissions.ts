@@ -46,13 +46,30 @@ export function bitsOf(names: readonly FakePermission[]): bigint {
   return names.reduce((bits, name) => bits | PERMISSIONS[name], 0n);
 }
 
+/** Whose overwrites count for a member, by id. */
+export interface Overwritten {
+  readonly everyone: string;
+  readonly roles: readonly string[];
+  readonly member: string;
+}
+
 /**
- * The permissions of a member in a channel: its roles', then the channel's overwrite for the
- * member. Source: the platform's "Permissions: Permission Overwrites" and "Implicit Permissions"
- * (who cannot view a channel can do nothing there).
+ * The permissions of a member in a channel: its roles', then the channel's overwrites for @everyone,
+ * for its roles together (what one allows counts, whatever another denies), for the member. Source:
+ * the platform's "Permissions: Permission Overwrites" and "Implicit Permissions" (who cannot view a
+ * channel can do nothing there).
  */
-export function permissionsIn(base: bigint, overwrite: Overwrite | undefined): bigint {
+export function permissionsIn(
+  base: bigint,
+  overwrites: ReadonlyMap<string, Overwrite>,
+  { everyone, roles, member }: Overwritten,
+): bigint {
   if ((base & PERMISSIONS.ADMINISTRATOR) !== 0n) return ALL_PERMISSIONS;
-  const bits = overwrite === undefined ? base : (base & ~overwrite.deny) | overwrite.allow;
+  const bits = [[everyone], roles, [member]].reduce((sofar, ids) => {
+    const chosen = ids.flatMap((id) => overwrites.get(id) ?? []);
+    const deny = chosen.reduce((all, overwrite) => all | overwrite.deny, 0n);
+    const allow = chosen.reduce((all, overwrite) => all | overwrite.allow, 0n);
+    return (sofar & ~deny) | allow;
+  }, base);
   return (bits & PERMISSIONS.VIEW_CHANNEL) === 0n ? 0n : bits;
 }

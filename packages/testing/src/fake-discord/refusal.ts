@@ -37,6 +37,7 @@ export const REFUSALS = {
   unknownInteraction: () => new Refusal(404, 10062, "Unknown interaction"),
   alreadyAcknowledged: () => new Refusal(400, 40060, "Interaction has already been acknowledged."),
   missingAccess: () => new Refusal(403, 50001, "Missing Access"),
+  noTextChannel: () => new Refusal(400, 50008, "Cannot send messages in a non-text channel"),
   notTheAuthor: () => new Refusal(403, 50005, "Cannot edit a message authored by another user"),
   emptyMessage: () => new Refusal(400, 50006, "Cannot send an empty message"),
   missingPermissions: () => new Refusal(403, 50013, "Missing Permissions"),

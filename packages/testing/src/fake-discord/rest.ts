@@ -153,6 +153,8 @@ function tooOften(
 
 function outcomeOf(fault: FakeFault): Outcome {
   switch (fault.kind) {
+    case "400":
+      return refused(new Refusal(400, fault.code, "The request cannot be done."));
     case "401":
       return refused(REFUSALS.unauthorized());
     case "403": {

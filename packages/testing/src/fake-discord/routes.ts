@@ -62,17 +62,17 @@ export interface Route {
 const ROUTES: readonly Route[] = [
   route("GET /gateway/bot", getGateway),
   route("GET /users/@me", (_context, { bot }) =>
-    ok({ ...userPayload(bot.user), verified: true, mfa_enabled: true, flags: 0 }),
+    ok({ ...userPayload(bot.user), verified: true, mfa_enabled: true, locale: "ko" }),
   ),
   route("GET /applications/@me", getApplication),
   route("GET /users/@me/guilds", getGuilds),
   route("POST /users/@me/channels", createDirectMessage),
   route("GET /guilds/{guild}", (context, { bot, parameters }) =>
-    ok(guildFacts(context.world.visibleGuild(bot.user, parameters["guild"]), bot.user)),
+    ok(guildFacts(context.world.visibleGuild(bot.user, parameters["guild"]))),
   ),
   route("GET /guilds/{guild}/channels", getGuildChannels),
   route("GET /guilds/{guild}/roles", (context, { bot, parameters }) =>
-    ok(rolesOf(context.world.visibleGuild(bot.user, parameters["guild"]), bot.user)),
+    ok(rolesOf(context.world.visibleGuild(bot.user, parameters["guild"]))),
   ),
   route("GET /guilds/{guild}/members/{user}", getMember),
   route("GET /guilds/{guild}/threads/active", getActiveThreads),
@@ -320,6 +320,7 @@ function getActiveThreads({ world }: RouteContext, { bot, parameters }: RouteReq
   return ok({
     threads: threads.map((thread) => placePayload(thread, viewOf(bot))),
     members: threads.flatMap((thread) => threadMemberPayload(thread, bot.user.id) ?? []),
+    has_more: false,
   });
 }
 

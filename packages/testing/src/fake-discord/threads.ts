@@ -1,4 +1,4 @@
-import { placePayload, threadMemberPayload } from "./payloads.ts";
+import { KIND_NUMBERS, placePayload, threadMemberPayload } from "./payloads.ts";
 import { REFUSALS } from "./refusal.ts";
 import type { World } from "./world.ts";
 import type { FakeChannel, Guild, Message, User, WorldEvent } from "./world-facts.ts";
@@ -19,11 +19,15 @@ export class Threads {
   start(
     owner: User,
     channel: FakeChannel,
-    form: { name: string; type?: 11 | 12 | undefined; auto_archive_duration?: number | undefined },
+    form: {
+      name: string;
+      type?: 10 | 11 | 12 | undefined;
+      auto_archive_duration?: number | undefined;
+    },
     message?: Message,
   ): FakeChannel {
-    if (channel.kind !== "text") throw REFUSALS.wrongChannelType();
-    const isPublic = message !== undefined || form.type === 11;
+    const kind = threadKindOf(channel, message === undefined ? form.type : undefined, message);
+    const isPublic = kind !== "private-thread";
     this.#world.require(
       owner,
       channel,
@@ -33,7 +37,7 @@ export class Threads {
     const now = this.#world.clock.now();
     const thread = this.#world.addPlace({
       id: message?.id ?? this.#world.snowflake(),
-      kind: isPublic ? "public-thread" : "private-thread",
+      kind,
       guild: channel.guild,
       name: form.name,
       thread: {
@@ -107,7 +111,7 @@ export class Threads {
       id,
       guild_id: guild?.id,
       parent_id: parent?.id,
-      type: thread.kind === "public-thread" ? 11 : 12,
+      type: KIND_NUMBERS[thread.kind],
     }));
     this.#world.places.delete(id);
   }
@@ -180,7 +184,7 @@ export class Threads {
     const all = [...this.#world.places.values()]
       .filter(
         (place) =>
-          place.kind === "public-thread" &&
+          (place.kind === "public-thread" || place.kind === "announcement-thread") &&
           place.thread?.parent === channel &&
           place.thread.archived,
       )
@@ -198,6 +202,23 @@ export class Threads {
       data,
     });
   }
+}
+
+/**
+ * Source: "Channel Types", "Threads": a thread of an announcement channel is of type 10, and no other
+ * can be; without a type and a message it is private.
+ */
+function threadKindOf(
+  channel: FakeChannel,
+  type: 10 | 11 | 12 | undefined,
+  message: Message | undefined,
+): "announcement-thread" | "public-thread" | "private-thread" {
+  if (channel.kind === "announcement") {
+    if (message === undefined && type !== 10) throw REFUSALS.wrongChannelType();
+    return "announcement-thread";
+  }
+  if (channel.kind !== "text" || type === 10) throw REFUSALS.wrongChannelType();
+  return message !== undefined || type === 11 ? "public-thread" : "private-thread";
 }
 
 function archivedAt(place: FakeChannel): number {

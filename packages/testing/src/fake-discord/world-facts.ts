@@ -13,13 +13,25 @@ export interface Guild {
   /** Base permissions of each member: what its roles give it. */
   readonly members: Map<
     string,
-    { readonly base: bigint; readonly roles: readonly string[]; readonly joinedAt: number }
+    {
+      readonly user: User;
+      readonly base: bigint;
+      readonly roles: readonly string[];
+      readonly joinedAt: number;
+    }
   >;
   /** The platform has an outage there. Source: "Guild: Unavailable Guild Object". */
   isOut: boolean;
 }
 
-export type PlaceKind = "text" | "direct" | "public-thread" | "private-thread";
+export type PlaceKind =
+  | "text"
+  | "announcement"
+  | "forum"
+  | "direct"
+  | "announcement-thread"
+  | "public-thread"
+  | "private-thread";
 
 /** A channel, a thread or a direct message channel: on this platform they share one kind of id. */
 export interface FakeChannel {
@@ -27,7 +39,10 @@ export interface FakeChannel {
   readonly kind: PlaceKind;
   readonly guild: Guild | undefined;
   name: string;
-  /** Per member, on top of its roles; of a thread those of its channel count. */
+  /**
+   * By the id of a member or a role, the guild's own id for @everyone; of a thread those of its
+   * channel count.
+   */
   readonly overwrites: Map<string, Overwrite>;
   /** Both ends of a direct message channel. */
   readonly recipients: readonly User[];
@@ -72,6 +87,8 @@ export interface Message {
   /** Whom it mentions after `allowed_mentions`, in the order of the text. */
   mentions: readonly User[];
   mentionsEveryone: boolean;
+  /** Ids of roles that it mentions. */
+  mentionedRoles: readonly string[];
   components: readonly object[];
 }
 
@@ -97,6 +114,7 @@ export interface MessageDraft {
 export interface AllowedMentions {
   readonly parse?: readonly string[] | undefined;
   readonly users?: readonly string[] | undefined;
+  readonly roles?: readonly string[] | undefined;
   readonly replied_user?: boolean | undefined;
 }
 

@@ -9,10 +9,23 @@ import {
   type FakePermission,
   type Overwrite,
 } from "./permissions.ts";
-import { guildPayload, placePayload, threadMemberPayload } from "./payloads.ts";
+import {
+  guildPayload,
+  managedRole,
+  placePayload,
+  roleIdOf,
+  threadMemberPayload,
+} from "./payloads.ts";
 import { REFUSALS } from "./refusal.ts";
 import { Threads } from "./threads.ts";
-import type { FakeChannel, Guild, ThreadState, User, WorldEvent } from "./world-facts.ts";
+import type {
+  FakeChannel,
+  Guild,
+  PlaceKind,
+  ThreadState,
+  User,
+  WorldEvent,
+} from "./world-facts.ts";
 
 export interface WorldOptions {
   readonly clock: Clock;
@@ -65,7 +78,19 @@ export class World {
   }
 
   addMember(guild: Guild, user: User, base: bigint, roles: readonly string[] = []): void {
-    guild.members.set(user.id, { base, roles, joinedAt: this.clock.now() });
+    guild.members.set(user.id, { user, base, roles, joinedAt: this.clock.now() });
+    if (user.bot)
+      this.#tellRole("GUILD_ROLE_CREATE", guild, user, { role: managedRole(user, base) });
+  }
+
+  /** Source: "Gateway Events: Guild Role Create", "Guild Role Delete": a bot's role is its own. */
+  #tellRole(type: string, guild: Guild, user: User, role: object): void {
+    this.publish({
+      type,
+      intents: ["GUILDS"],
+      reaches: (bot) => bot.id !== user.id && isTold(guild, bot),
+      data: () => ({ guild_id: guild.id, ...role }),
+    });
   }
 
   /** Source: "Gateway Events: Guild Create": also when the bot joins a guild. */
@@ -92,6 +117,7 @@ export class World {
       data: () => ({ id: guild.id }),
     });
     guild.members.delete(user.id);
+    if (user.bot) this.#tellRole("GUILD_ROLE_DELETE", guild, user, { role_id: roleIdOf(user) });
     for (const place of this.places.values()) {
       if (place.guild === guild) place.thread?.members.delete(user.id);
     }
@@ -120,8 +146,8 @@ export class World {
     });
   }
 
-  addChannel(guild: Guild, name: string): FakeChannel {
-    const channel = this.addPlace({ id: this.snowflake(), kind: "text", guild, name });
+  addChannel(guild: Guild, name: string, kind: PlaceKind = "text"): FakeChannel {
+    const channel = this.addPlace({ id: this.snowflake(), kind, guild, name });
     this.publish({
       type: "CHANNEL_CREATE",
       intents: ["GUILDS"],
@@ -147,19 +173,28 @@ export class World {
     });
   }
 
-  /** Source: "Gateway Events: Channel Update", and "Thread List Sync" for who gains access. */
-  setOverwrite(channel: FakeChannel, user: User, overwrite: Overwrite): void {
-    const couldView = this.can(user, channel, "VIEW_CHANNEL");
-    channel.overwrites.set(user.id, overwrite);
-    const guild = channel.guild;
+  /**
+   * Source: "Gateway Events: Channel Update", and "Thread List Sync" for who gains access. @param
+   * whose a member, a role, or the guild itself for @everyone
+   */
+  setOverwrite(channel: FakeChannel, whose: string, overwrite: Overwrite): void {
+    const { guild } = channel;
     if (guild === undefined) return;
+    const bots = [...guild.members.values()].map(({ user }) => user).filter(({ bot }) => bot);
+    const blind = bots.filter((user) => !this.can(user, channel, "VIEW_CHANNEL"));
+    channel.overwrites.set(whose, overwrite);
     this.publish({
       type: "CHANNEL_UPDATE",
       intents: ["GUILDS"],
       reaches: (bot) => isTold(guild, bot),
       data: (view) => placePayload(channel, view),
     });
-    if (couldView || !this.can(user, channel, "VIEW_CHANNEL")) return;
+    for (const user of blind) {
+      if (this.can(user, channel, "VIEW_CHANNEL")) this.#syncThreads(guild, channel, user);
+    }
+  }
+
+  #syncThreads(guild: Guild, channel: FakeChannel, user: User): void {
     this.publish({
       type: "THREAD_LIST_SYNC",
       intents: ["GUILDS"],
@@ -203,7 +238,12 @@ export class World {
     const channel = place.thread?.parent ?? place;
     const member = place.guild?.members.get(user.id);
     if (member === undefined) return 0n;
-    const bits = permissionsIn(member.base, channel.overwrites.get(user.id));
+    const roles = [...member.roles, ...(user.bot ? [roleIdOf(user)] : [])];
+    const bits = permissionsIn(member.base, channel.overwrites, {
+      everyone: place.guild?.id ?? "",
+      roles,
+      member: user.id,
+    });
     const isHidden =
       place.kind === "private-thread" &&
       place.thread?.members.has(user.id) !== true &&
@@ -236,8 +276,12 @@ export class World {
     if (!this.can(user, place, permission)) throw REFUSALS.missingPermissions();
   }
 
-  /** A bot may write here, and show its typing sign. A person always may. */
+  /**
+   * A bot may write here, and show its typing sign. A person always may. Source: "Channel Types": a
+   * forum holds threads alone; "JSON Error Codes": 50008.
+   */
   requireWriting(user: User, place: FakeChannel): void {
+    if (place.kind === "forum") throw REFUSALS.noTextChannel();
     if (!user.bot) return;
     const isThread = place.thread !== undefined;
     this.require(user, place, isThread ? "SEND_MESSAGES_IN_THREADS" : "SEND_MESSAGES");

@@ -11,6 +11,7 @@ import {
   type WireMessage,
   type WirePlace,
 } from "./wire-forms.ts";
+import { NEEDS } from "./permissions.ts";
 
 export interface AccountApiOptions {
   readonly discordJs: DiscordJs;
@@ -157,7 +158,7 @@ export class AccountApi {
       route: `/channels/${id}`,
       doing: "show the channel",
       channel: id,
-      needs: "VIEW_CHANNEL",
+      needs: NEEDS.see,
       signal,
     });
   }
@@ -177,7 +178,7 @@ export class AccountApi {
       query: { limit: String(Math.min(PAGE, limit)), ...(after === undefined ? {} : { after }) },
       doing: "read messages",
       channel,
-      needs: "READ_MESSAGE_HISTORY",
+      needs: NEEDS.read,
       signal,
     });
     const oldestFirst = messages.toSorted((one, other) =>

@@ -5,6 +5,7 @@ import {
 } from "../../rooms/channel-adapter.ts";
 import type { AccountApi } from "./account-api.ts";
 import { nameOf } from "./mapping.ts";
+import { NEEDED, PERMISSIONS, UNFIT_KINDS } from "./permissions.ts";
 import {
   applicationForm,
   channelsForm,
@@ -17,14 +18,6 @@ import {
   type WireRole,
 } from "./wire-forms.ts";
 
-/** What an agent needs in a channel, and why. Source: "Permissions: Bitwise Permission Flags". */
-const NEEDED: Readonly<Record<string, bigint>> = {
-  VIEW_CHANNEL: 1n << 10n,
-  SEND_MESSAGES: 1n << 11n,
-  READ_MESSAGE_HISTORY: 1n << 16n,
-  CREATE_PUBLIC_THREADS: 1n << 35n,
-  SEND_MESSAGES_IN_THREADS: 1n << 38n,
-};
 const ADMINISTRATOR = 1n << 3n;
 
 /**
@@ -134,22 +127,13 @@ async function checkChannels(
     const looked =
       channels.length > 0
         ? all.filter(({ id }) => wanted.has(id))
-        : all.filter(({ type }) => type === 0).slice(0, MAX_CHANNELS);
+        : all.filter(({ type }) => UNFIT_KINDS[type] === undefined).slice(0, MAX_CHANNELS);
     if (looked.length === 0) continue;
     const permissionsIn = await readPermissions(api, guild.id, selfId, signal);
     for (const channel of looked) {
       wanted.delete(channel.id);
-      const missing = missingIn(permissionsIn(channel));
       const name = `#${channel.name ?? channel.id} (${guild.name})`;
-      findings.push(
-        missing.length === 0
-          ? { ok: true, what: `${account.id}: has every permission in ${name}.` }
-          : {
-              ok: false,
-              what: `${account.id}: lacks ${missing.join(", ")} in ${name}.`,
-              hint: `Give them to its role there, or invite it again: ${invite}`,
-            },
-      );
+      findings.push(findingOf(account, channel, { name, bits: permissionsIn(channel), invite }));
     }
   }
   for (const id of wanted) {
@@ -160,6 +144,31 @@ async function checkChannels(
     });
   }
   return findings;
+}
+
+/** One channel: its kind, then what the bot may do there. Pure. */
+function findingOf(
+  account: ChannelAccount,
+  channel: WireChannel,
+  { name, bits, invite }: { name: string; bits: bigint; invite: string },
+): ChannelFinding {
+  const unfit = UNFIT_KINDS[channel.type];
+  if (unfit !== undefined) {
+    return {
+      ok: false,
+      what: `${account.id}: ${name} is ${unfit}: agents cannot talk there.`,
+      hint: "Name a text or an announcement channel in rooms.channels.",
+    };
+  }
+  const missing = NEEDED.filter((permission) => (bits & PERMISSIONS[permission]) === 0n);
+  if (missing.length === 0) {
+    return { ok: true, what: `${account.id}: has what it needs in ${name}: ${NEEDED.join(", ")}.` };
+  }
+  return {
+    ok: false,
+    what: `${account.id}: lacks ${missing.join(", ")} in ${name}.`,
+    hint: `Give them to its role there, or invite it again: ${invite}`,
+  };
 }
 
 async function readPermissions(
@@ -225,16 +234,12 @@ function permissionsOf(facts: {
   );
 }
 
-function missingIn(bits: bigint): string[] {
-  return Object.entries(NEEDED).flatMap(([name, bit]) => ((bits & bit) === 0n ? [name] : []));
-}
-
 /**
  * The page on which an owner of a server lets the bot in, with what it needs. Source: "OAuth2: Bot
  * Authorization Flow".
  */
 function inviteLink(applicationId: string): string {
-  const permissions = Object.values(NEEDED).reduce((all, bit) => all | bit, 0n);
+  const permissions = NEEDED.reduce((all, permission) => all | PERMISSIONS[permission], 0n);
   const query = `client_id=${applicationId}&scope=bot&permissions=${permissions}`;
   return `https://discord.com/oauth2/authorize?${query}`;
 }

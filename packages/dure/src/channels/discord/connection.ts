@@ -6,6 +6,7 @@ import type {
   ThreadInUse,
 } from "../../rooms/channel-adapter.ts";
 import type { AccountApi } from "./account-api.ts";
+import { BotRoles } from "./bot-roles.ts";
 import { runGateway, TOKEN_REFUSED, type GatewayListener } from "./gateway-client.ts";
 import { GatewayEvents } from "./gateway-events.ts";
 import { decideStart, type StartDecision } from "./identify-budget.ts";
@@ -43,6 +44,7 @@ export class AccountConnection {
   readonly #port: ChannelPort;
   readonly #api: AccountApi;
   readonly #places = new PlaceDirectory();
+  readonly #roles = new BotRoles();
   readonly #inbox: Inbox;
   readonly #states: StateTeller;
   readonly #refused = new AbortController();
@@ -81,6 +83,7 @@ export class AccountConnection {
       api,
       places,
       finder: new PlaceFinder({ places, api, clock: port.clock }),
+      roles: this.#roles,
       inbox: this.#inbox,
       servers: this.#servers,
       joinsThread,
@@ -103,6 +106,15 @@ export class AccountConnection {
 
   threadsInUse(): readonly ThreadInUse[] {
     return this.#places.threadsInUse(this.#account.platformId);
+  }
+
+  /** The platform's number of a channel's kind, when the gateway has told it. */
+  typeOf(channel: string): number | undefined {
+    return this.#places.get(channel)?.type;
+  }
+
+  botOfRole(role: string): string | undefined {
+    return this.#roles.botOf(role);
   }
 
   /**

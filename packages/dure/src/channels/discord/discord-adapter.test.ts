@@ -20,6 +20,32 @@ const RUDA: ChannelAccount = { id: "ruda", agent: "ruda", displayName: "루다" 
 const EDEN: ChannelAccount = { id: "eden", agent: "eden", displayName: "이든" };
 const MESSAGES = "/channels/{channel}/messages";
 const never = new AbortController().signal;
+/** What the platform sends with an empty text. Source: "Message Snapshot Object", "Poll Object". */
+const ODD_FORMS: Readonly<Record<string, object>> = {
+  forward: {
+    content: "",
+    message_reference: { type: 1, message_id: "1", channel_id: "2" },
+    message_snapshots: [
+      {
+        message: {
+          content: "첫 줄\n둘째 줄",
+          attachments: [{ id: "1", filename: "a.png", size: 1, url: "https://cdn.invalid/a.png" }],
+        },
+      },
+    ],
+  },
+  poll: {
+    content: "",
+    poll: {
+      question: { text: "언제 볼까요?" },
+      answers: [
+        { answer_id: 1, poll_media: { text: "오늘" } },
+        { answer_id: 2, poll_media: { text: "내일" } },
+      ],
+      allow_multiselect: false,
+    },
+  },
+};
 
 describe("what a bot hears", () => {
   test("a message, in the words of rooms", async () => {
@@ -72,6 +98,98 @@ describe("what a bot hears", () => {
       ]),
     );
     expect(mentions).toMatchObject({ "이것은?": [stage.ruda.id], 혼잣말: [], 덧붙임: [] });
+  });
+
+  test("the role that came with a bot mentions that bot, where it is told and where it is read", async () => {
+    await using stage = await aStage();
+    await stage.connect(RUDA);
+    const [own, eden] = [stage.ruda, stage.eden].map((bot) => stage.discord.mentionRole(bot));
+
+    stage.minsu.post(stage.general, `${own} 그리고 ${eden} \`${own}\` <@&1>`);
+    const text = `${stage.mention.ruda} 그리고 ${stage.mention.eden} \`${stage.mention.ruda}\` <@&1>`;
+    await stage.heard("ruda", text);
+    const read = await stage.adapter.readSince(RUDA, stage.here, { limit: 10, signal: never });
+
+    for (const message of [stage.port.messages[0]!.message, read[0]!]) {
+      expect(message.text).toBe(text);
+      expect(message.mentions.map(({ platformId }) => platformId)).toEqual([
+        stage.ruda.id,
+        stage.eden.id,
+      ]);
+    }
+  });
+
+  test("the role of a bot that comes later counts, and that of one that was removed does not", async () => {
+    await using stage = await aStage();
+    await stage.connect(RUDA);
+    const later = stage.discord.addBot({ name: "세움", token: "token-seum" });
+
+    stage.minsu.post(stage.general, `${stage.discord.mentionRole(later)} 왔어요?`);
+    stage.discord.kickBot(stage.eden, stage.guild);
+    stage.minsu.post(stage.general, `${stage.discord.mentionRole(stage.eden)} 갔어요?`);
+    await vi.waitFor(() => expect(stage.port.messages).toHaveLength(2));
+
+    expect(stage.port.messages.map(({ message }) => message.mentions.length)).toEqual([1, 0]);
+  });
+
+  test("what was forwarded, and a poll with its answers", async () => {
+    await using stage = await aStage();
+    await stage.connect(RUDA);
+    stage.discord.gateway.alter((packet) => {
+      const data = packet.d as { content?: string };
+      if (packet.t !== "MESSAGE_CREATE") return packet;
+      return { ...packet, d: { ...data, ...ODD_FORMS[data.content ?? ""] } };
+    });
+
+    for (const kind of Object.keys(ODD_FORMS)) stage.minsu.post(stage.general, kind);
+    await vi.waitFor(() => expect(stage.port.messages).toHaveLength(2));
+
+    expect(stage.port.messages.map(({ message }) => message.text)).toEqual([
+      "↪\n> 첫 줄\n> 둘째 줄",
+      "📊 언제 볼까요?\n- 오늘\n- 내일",
+    ]);
+    expect(stage.port.messages[0]?.message.attachments).toMatchObject([{ name: "a.png" }]);
+  });
+
+  test("that others put it into a thread, and took it out", async () => {
+    await using stage = await aStage({}, { joinsThread: () => false });
+    await stage.connect(EDEN);
+    const thread = stage.minsu.startThread(stage.general, "회의");
+    const place = { ...stage.here, thread: thread.id };
+    stage.minsu.post(thread, "말");
+    const change = (what: object): void =>
+      stage.discord.gateway.sendEvent(stage.eden, "THREAD_MEMBERS_UPDATE", {
+        ...{ id: thread.id, guild_id: stage.guild.id, member_count: 2 },
+        ...what,
+      });
+    const isIn = () =>
+      stage.adapter.threadsInUse(EDEN).map(({ place: { thread: id }, wasAdded }) => [id, wasAdded]);
+
+    stage.discord.archiveThread(thread);
+    stage.minsu.post(thread, "다시"); // tells its newest message
+    await vi.waitFor(() => expect(isIn()).toEqual([[place.thread, false]]));
+    change({ added_members: [{ user_id: stage.eden.id }] });
+    await vi.waitFor(() => expect(isIn()).toEqual([[place.thread, true]]));
+    change({ removed_member_ids: [stage.eden.id] });
+    await vi.waitFor(() => expect(isIn()).toEqual([[place.thread, false]]));
+  });
+
+  test("a list of threads that names its memberships apart: it joins the others alone", async () => {
+    await using stage = await aStage();
+    await stage.connect(EDEN);
+    const [member, other] = ["한 방", "딴 방"].map((name, index) => ({
+      ...{ id: `90000000000000000${index}`, type: 11, name, guild_id: stage.guild.id },
+      ...{ parent_id: stage.general.id, owner_id: stage.minsu.id },
+    }));
+
+    stage.discord.gateway.sendEvent(stage.eden, "THREAD_LIST_SYNC", {
+      guild_id: stage.guild.id,
+      threads: [member, other],
+      members: [{ id: member!.id, user_id: stage.eden.id, join_timestamp: "", flags: 0 }],
+    });
+    const joins = () =>
+      stage.discord.requests.flatMap(({ method, path }) => (method === "PUT" ? [path] : []));
+    await vi.waitFor(() => expect(joins()).toEqual([`/channels/${other!.id}/thread-members/@me`]));
   });
 
   test("a direct message, an edit, the end of a thread, and its own removal from a server", async () => {
@@ -506,6 +624,15 @@ describe("posting", () => {
       { failure: "rate-limited", detail: "429 global" },
     ],
     [
+      "a server with no room for threads",
+      (stage) => stage.discord.fault({ route: MESSAGES }, { kind: "400", code: 160006 }),
+      {
+        failure: "full",
+        detail: "400 160006",
+        message: expect.stringContaining("archive some") as string,
+      },
+    ],
+    [
       "a server that is away",
       (stage) => void stage.discord.fault({ route: MESSAGES }, { kind: "5xx", status: 503 }),
       { failure: "transient", notSent: false },
@@ -656,6 +783,23 @@ describe("threads", () => {
     ).toEqual({ found: "no" });
   });
 
+  test("of an announcement channel is of its own type, and bots talk in it", async () => {
+    await using stage = await aStage();
+    const news = stage.discord.addChannel(stage.guild, "news", "announcement");
+    await stage.connect(RUDA);
+    const channel = { ...stage.here, channel: news.id };
+
+    const { platformId } = await stage.adapter.createThread(
+      { ...aThread(stage), channel },
+      { signal: never },
+    );
+    const place = { ...channel, thread: platformId };
+    await stage.adapter.post({ ...stage.aPost("소식"), place }, { signal: never });
+
+    expect(stage.discord.threads(news)).toMatchObject([{ id: platformId, owner: "루다" }]);
+    await stage.heard("ruda", "소식");
+  });
+
   test("is public, and an account that may not create one is told what is missing", async () => {
     await using stage = await aStage();
 
@@ -769,6 +913,50 @@ describe("accounts", () => {
       { ok: false, what: expect.stringContaining("does not accept the token") as string },
     ]);
     expect(seum.map(({ ok }) => ok)).toEqual([true, false, false]);
+  });
+
+  test("a doctor refuses a forum, and shows for each channel what is needed, by overwrites of all kinds", async () => {
+    await using stage = await aStage();
+    const { discord, guild } = stage;
+    const rooms = Object.fromEntries(
+      (["forum", "announcement"] as const).map((kind) => [
+        kind,
+        discord.addChannel(guild, kind, kind),
+      ]),
+    );
+    const locked = discord.addChannel(guild, "locked");
+    discord.setPermissions({ roleOf: stage.ruda }, locked, { deny: ["SEND_MESSAGES"] });
+    const open = discord.addChannel(guild, "open");
+    discord.setPermissions("everyone", open, { deny: ["VIEW_CHANNEL", "SEND_MESSAGES"] });
+    discord.setPermissions({ roleOf: stage.ruda }, open, { allow: ["VIEW_CHANNEL"] });
+    discord.setPermissions(stage.ruda, open, { allow: ["SEND_MESSAGES"] });
+    const ids = [stage.general, rooms["announcement"]!, locked, open, rooms["forum"]!];
+    const doctor = new DiscordAdapter({
+      ...{ tokens: { ruda: "token-ruda" }, apiUrl: discord.url },
+      channels: ids.map(({ id }) => id),
+    });
+    await doctor.start(new RecordingPort(doctor));
+
+    const findings = (await doctor.check(RUDA, { signal: never })).slice(2);
+    await doctor.stop();
+
+    const all =
+      "VIEW_CHANNEL, SEND_MESSAGES, READ_MESSAGE_HISTORY, CREATE_PUBLIC_THREADS, SEND_MESSAGES_IN_THREADS";
+    const by = (name: string) => findings.find(({ what }) => what.includes(`#${name} `))?.what;
+    expect(by("general")).toBe(`ruda: has what it needs in #general (두레): ${all}.`);
+    expect(by("announcement")).toContain(all);
+    expect(by("open")).toContain(all);
+    expect(by("locked")).toContain("lacks SEND_MESSAGES in");
+    expect(by("forum")).toContain("is a forum");
+    await expect(
+      stage.adapter.post(
+        { ...stage.aPost("말"), place: { ...stage.here, channel: rooms["forum"]!.id } },
+        { signal: never },
+      ),
+    ).rejects.toMatchObject({
+      failure: "invalid",
+      message: expect.stringContaining("name a text channel") as string,
+    });
   });
 
   test("a missing discord.js is told with the command that installs it", async () => {

@@ -31,6 +31,7 @@ import { patiently, type Patient } from "../patience.ts";
 import { channelIdOf } from "./places.ts";
 import { namedThread, searchPost, searchThread } from "./search.ts";
 import { namedForm } from "./wire-forms.ts";
+import { NEEDS, threadTypeIn } from "./permissions.ts";
 
 /** How the adapter reaches Discord. Only `tokens` has to be there. */
 export interface DiscordOptions {
@@ -188,7 +189,7 @@ export class DiscordAdapter implements ChannelAdapter {
       body: toMessageBody(post),
       doing: "post a message",
       channel,
-      needs: post.place.thread === undefined ? "SEND_MESSAGES" : "SEND_MESSAGES_IN_THREADS",
+      needs: post.place.thread === undefined ? NEEDS.post : NEEDS.postInThread,
       signal,
     });
     return { platformId: id };
@@ -207,7 +208,7 @@ export class DiscordAdapter implements ChannelAdapter {
       body: toEditBody(post),
       doing: "edit a message",
       channel,
-      needs: "VIEW_CHANNEL",
+      needs: NEEDS.see,
       signal,
     });
   }
@@ -225,7 +226,7 @@ export class DiscordAdapter implements ChannelAdapter {
       route: `/channels/${channel}/messages/${platformId}`,
       doing: "delete a message",
       channel,
-      needs: "VIEW_CHANNEL",
+      needs: NEEDS.see,
       signal,
     });
   }
@@ -264,12 +265,12 @@ export class DiscordAdapter implements ChannelAdapter {
       // Message".
       body: {
         name: thread.name,
-        type: 11,
+        type: threadTypeIn(this.#connections.get(thread.account.id)?.typeOf(channel)),
         auto_archive_duration: this.#options.autoArchiveMinutes ?? 1440,
       },
       doing: "create a thread",
       channel,
-      needs: "CREATE_PUBLIC_THREADS",
+      needs: NEEDS.openThread,
       signal,
     });
     return { platformId: id };
@@ -308,7 +309,7 @@ export class DiscordAdapter implements ChannelAdapter {
         route: `/channels/${channel}/typing`,
         doing: "show the typing sign",
         channel,
-        needs: "SEND_MESSAGES",
+        needs: NEEDS.post,
         signal: this.#stopped.signal,
       });
     };
@@ -333,7 +334,8 @@ export class DiscordAdapter implements ChannelAdapter {
       { api: this.#api(account), patient: this.#patientFor(account, place, signal) },
       { channel: channelIdOf(place), after, limit, signal },
     );
-    return messages.flatMap((message) => toInbound(message, place) ?? []);
+    const botOfRole = (role: string) => this.#connections.get(account.id)?.botOfRole(role);
+    return messages.flatMap((message) => toInbound(message, place, { botOfRole }) ?? []);
   }
 
   accountKey(agent: string): string {

@@ -1,6 +1,7 @@
 import { codeOf, messageOf } from "../../kernel/errors.ts";
 import { isObject } from "../../kernel/json.ts";
-import { ChannelError } from "../../rooms/channel-adapter.ts";
+import { ChannelError, type ChannelFailure } from "../../rooms/channel-adapter.ts";
+import type { Permission } from "./permissions.ts";
 
 /** What was tried, for the sentence that names it. */
 export interface Attempt {
@@ -9,7 +10,7 @@ export interface Attempt {
   /** The channel or thread; absent when it concerns the account alone. */
   readonly channel?: string;
   /** The permission that this needs when the channel can be seen. */
-  readonly needs?: string;
+  readonly needs?: Permission;
 }
 
 /** Waits this long after a 429 that does not say how long, milliseconds. */
@@ -28,6 +29,39 @@ const NEVER_CONNECTED: readonly string[] = [
 /** The platform's "JSON Error Codes" that say more than the status. */
 const MISSING_ACCESS = 50001;
 const THREAD_ARCHIVED = 50083;
+
+/** Codes that are another class than their status, or that people can do something about. */
+const TOLD_BY_CODE: Readonly<Record<number, { failure: ChannelFailure; because: string }>> = {
+  30033: {
+    failure: "full",
+    because: "the thread has as many members as it may have; begin another one",
+  },
+  50008: {
+    failure: "invalid",
+    because: "this kind of channel takes no messages; name a text channel in rooms.channels",
+  },
+  50024: {
+    failure: "invalid",
+    because: "this kind of channel does not take it; name a text channel in rooms.channels",
+  },
+  160005: { failure: "permission", because: "the thread is locked; unlock it, or begin another" },
+  160006: {
+    failure: "full",
+    because: "the server has as many active threads as it may have; archive some of them",
+  },
+  160007: {
+    failure: "full",
+    because: "the channel has as many active announcement threads as it may have; archive some",
+  },
+  200000: {
+    failure: "invalid",
+    because: "the server's automatic moderation blocked the text; see its rules",
+  },
+  200001: {
+    failure: "invalid",
+    because: "the server's automatic moderation blocked the title; see its rules",
+  },
+};
 
 /** What an error of discord.js carries, each perhaps missing or of another kind. */
 interface ErrorFacts {
@@ -100,6 +134,10 @@ function fromStatus(
       ...options,
       missing: "MANAGE_THREADS",
     });
+  }
+  const told = typeof code === "number" ? TOLD_BY_CODE[code] : undefined;
+  if (told !== undefined) {
+    return new ChannelError(told.failure, `${failed}: ${told.because}.`, options);
   }
   if (status === 401) {
     return new ChannelError("credential", `${failed}: the bot's token was refused.`, options);

@@ -1,6 +1,8 @@
 import { messageOf } from "../../kernel/errors.ts";
 import type { ChannelAccount, ChannelPort, PlaceAddress } from "../../rooms/channel-adapter.ts";
+import type { z } from "zod";
 import { PAGE, type AccountApi } from "./account-api.ts";
+import type { BotRoles } from "./bot-roles.ts";
 import type { GatewayEventType } from "./gateway-client.ts";
 import type { Inbox } from "../inbox.ts";
 import { toInbound } from "./mapping.ts";
@@ -15,18 +17,23 @@ import {
   messageForm,
   messageUpdateForm,
   placeForm,
+  roleCameForm,
+  roleGoneForm,
   threadListForm,
+  threadMembersForm,
   type WireGuild,
   type WireMessage,
   type WireMessageUpdate,
   type WirePlace,
 } from "./wire-forms.ts";
+import { NEEDS } from "./permissions.ts";
 
 export interface GatewayEventsParts {
   readonly port: ChannelPort;
   readonly api: AccountApi;
   readonly places: PlaceDirectory;
   readonly finder: PlaceFinder;
+  readonly roles: BotRoles;
   readonly inbox: Inbox;
   readonly servers: Servers;
   readonly joinsThread: (place: PlaceAddress) => boolean;
@@ -49,6 +56,7 @@ export class GatewayEvents {
   readonly #api: AccountApi;
   readonly #places: PlaceDirectory;
   readonly #finder: PlaceFinder;
+  readonly #roles: BotRoles;
   readonly #inbox: Inbox;
   readonly #servers: Servers;
   readonly #presses: Presses;
@@ -64,6 +72,7 @@ export class GatewayEvents {
     this.#api = api;
     this.#places = parts.places;
     this.#finder = finder;
+    this.#roles = parts.roles;
     this.#inbox = parts.inbox;
     this.#servers = parts.servers;
     this.#presses = new Presses({ account, port, api, places: finder });
@@ -95,11 +104,8 @@ export class GatewayEvents {
   }
 
   #take(type: GatewayEventType, data: unknown): void {
+    if (isOfGuild(type)) return this.#takeOfGuild(type, data);
     switch (type) {
-      case "GUILD_CREATE":
-        return this.#guildCame(guildForm.parse(data));
-      case "GUILD_DELETE":
-        return this.#guildGone(guildForm.parse(data));
       case "CHANNEL_CREATE":
         this.#places.learn(placeForm.parse(data));
         return;
@@ -114,11 +120,10 @@ export class GatewayEvents {
         const thread = placeForm.parse(data);
         return this.#threadCame(thread, thread.guild_id);
       }
-      case "THREAD_LIST_SYNC": {
-        const { threads, guild_id } = threadListForm.parse(data);
-        for (const thread of threads) this.#threadCame(thread, guild_id);
-        return;
-      }
+      case "THREAD_LIST_SYNC":
+        return this.#threadsCame(threadListForm.parse(data));
+      case "THREAD_MEMBERS_UPDATE":
+        return this.#membersChanged(threadMembersForm.parse(data));
       case "MESSAGE_CREATE":
         return this.#messageCame(messageForm.parse(data));
       case "MESSAGE_UPDATE":
@@ -128,6 +133,40 @@ export class GatewayEvents {
         return;
       default:
         (type) satisfies never;
+    }
+  }
+
+  #takeOfGuild(type: GatewayEventType & `GUILD_${string}`, data: unknown): void {
+    switch (type) {
+      case "GUILD_CREATE":
+        return this.#guildCame(guildForm.parse(data));
+      case "GUILD_DELETE":
+        return this.#guildGone(guildForm.parse(data));
+      case "GUILD_ROLE_CREATE":
+        return this.#roles.learn([roleCameForm.parse(data).role]);
+      case "GUILD_ROLE_DELETE":
+        return this.#roles.forget(roleGoneForm.parse(data).role_id);
+      default:
+        (type) satisfies never;
+    }
+  }
+
+  /** May be the only event that tells where the bot is a member. */
+  #threadsCame({ threads, members, guild_id }: z.output<typeof threadListForm>): void {
+    const own = new Set(members.map(({ id }) => id));
+    for (const thread of threads) {
+      const member = thread.member ?? (own.has(thread.id) ? {} : undefined);
+      this.#threadCame({ ...thread, member }, guild_id);
+    }
+  }
+
+  /** Others may put the bot into a thread, and take it out. */
+  #membersChanged(change: z.output<typeof threadMembersForm>): void {
+    const self = this.#account().platformId;
+    if (self === undefined) return;
+    if (change.removed_member_ids.includes(self)) this.#places.joined(change.id, false);
+    if (change.added_members.some(({ user_id }) => user_id === self)) {
+      this.#places.joined(change.id);
     }
   }
 
@@ -143,6 +182,7 @@ export class GatewayEvents {
   #guildCame(guild: WireGuild): void {
     if (guild.unavailable === true) return this.#guildGone(guild);
     this.#servers.came(guild);
+    this.#roles.learn(guild.roles);
     for (const channel of guild.channels) this.#places.learn(channel, guild.id);
     for (const thread of guild.threads) this.#threadCame(thread, guild.id);
     // It comes late after an outage of theirs, or for the first time: no event
@@ -257,11 +297,10 @@ export class GatewayEvents {
   }
 
   async #receive(message: WireMessage, place: KnownPlace): Promise<void> {
-    const inbound = toInbound(
-      message,
-      place.address,
-      place.address.thread === undefined ? undefined : place.name,
-    );
+    const inbound = toInbound(message, place.address, {
+      threadName: place.address.thread === undefined ? undefined : place.name,
+      botOfRole: (role) => this.#roles.botOf(role),
+    });
     if (inbound !== undefined) await this.#port.received(this.#account(), inbound);
   }
 
@@ -281,7 +320,7 @@ export class GatewayEvents {
           route,
           doing: "join the thread",
           channel: thread,
-          needs: "VIEW_CHANNEL",
+          needs: NEEDS.see,
           signal,
         }),
       );
@@ -303,4 +342,8 @@ export class GatewayEvents {
       await this.#receive(message, { address, name, archived: false });
     }
   }
+}
+
+function isOfGuild(type: GatewayEventType): type is GatewayEventType & `GUILD_${string}` {
+  return type.startsWith("GUILD_");
 }

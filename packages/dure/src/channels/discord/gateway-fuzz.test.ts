@@ -164,6 +164,7 @@ async function trueEvents(): Promise<Map<string, unknown[]>> {
   const { platformId } = await adapter.post(post, { signal: never });
   const asked = discord.messages(general).find(({ id }) => id === platformId);
   await minsu.press(asked!.buttons[0]!);
+  discord.kickBot(discord.addBot({ name: "이든", token: "token-eden" }), guild);
   discord.kickBot(ruda, guild);
   discord.inviteBot(ruda, guild);
 

@@ -2,6 +2,7 @@ import { ChannelError } from "../../rooms/channel-adapter.ts";
 import { PAGE, type AccountApi } from "./account-api.ts";
 import type { Patient } from "../patience.ts";
 import type { WireMessage } from "./wire-forms.ts";
+import { NEEDS } from "./permissions.ts";
 
 interface Reader {
   readonly api: AccountApi;
@@ -51,7 +52,7 @@ async function ensureReadable(
         route: `/channels/${channel}/messages/${last}`,
         doing: "read messages",
         channel,
-        needs: "READ_MESSAGE_HISTORY",
+        needs: NEEDS.read,
         signal,
       }),
     );

@@ -26,6 +26,12 @@ const BUTTONS = { rows: 5, perRow: 5, label: 80, value: 100 } as const;
 const REPLY = 19;
 const WRITTEN: readonly number[] = [0, REPLY, 20, 23];
 
+/** What the platform does not say with the message. */
+export interface InboundFacts {
+  readonly threadName?: string | undefined;
+  readonly botOfRole?: ((role: string) => string | undefined) | undefined;
+}
+
 /**
  * A message in the words of rooms; `undefined` for a notice of the platform. Pure. A reply to a bot
  * counts as its mention, whether or not the reply pings; it stands in no text (`at` −1):
@@ -34,15 +40,17 @@ const WRITTEN: readonly number[] = [0, REPLY, 20, 23];
 export function toInbound(
   message: WireMessage,
   place: PlaceAddress,
-  threadName?: string,
+  { threadName, botOfRole }: InboundFacts = {},
 ): InboundMessage | undefined {
   const { type } = message;
   if (!WRITTEN.includes(type)) return undefined;
   const { author } = message;
   const replyTo = message.message_reference?.message_id;
   const repliedAuthor = type === REPLY ? message.referenced_message?.author : undefined;
-  const woken = new Set(message.mentions.map(({ id }) => id));
-  const inText = mentionsIn(message.content).filter(({ platformId }) => woken.has(platformId));
+  const content = withBots(message.content, message.mention_roles, botOfRole);
+  const byRole = message.mention_roles.flatMap((role) => botOfRole?.(role) ?? []);
+  const woken = new Set([...message.mentions.map(({ id }) => id), ...byRole]);
+  const inText = mentionsIn(content).filter(({ platformId }) => woken.has(platformId));
   const byReply =
     repliedAuthor?.bot === true && !inText.some(({ platformId }) => platformId === repliedAuthor.id)
       ? [{ platformId: repliedAuthor.id, at: -1 }]
@@ -55,14 +63,42 @@ export function toInbound(
       name: message.member?.nick ?? nameOf(author),
       isBot: author.bot === true || message.webhook_id !== undefined,
     },
-    text: message.content,
+    text: textOf(content, message),
     mentions: [...byReply, ...inText],
-    attachments: message.attachments.map(toAttachment),
+    attachments: [message, ...message.message_snapshots.map((snapshot) => snapshot.message)]
+      .flatMap(({ attachments }) => attachments)
+      .map(toAttachment),
     at: writtenAt(message),
     ...(replyTo === undefined ? {} : { replyTo }),
     ...(message.nonce === undefined ? {} : { key: String(message.nonce) }),
     ...(threadName === undefined ? {} : { threadName }),
   };
+}
+
+/**
+ * The text with `<@bot>` where it mentions the role that came with a bot: the platform's picker
+ * inserts the one as often as the other. Pure.
+ */
+function withBots(
+  text: string,
+  roles: readonly string[],
+  botOfRole: InboundFacts["botOfRole"],
+): string {
+  return text.replaceAll(/<@&(\d+)>/gu, (whole, role: string) => {
+    const bot = roles.includes(role) ? botOfRole?.(role) : undefined;
+    return bot === undefined ? whole : `<@${bot}>`;
+  });
+}
+
+/**
+ * What people read: the text, then what was forwarded as a quotation, then the poll with its answers.
+ * Source: "Message Snapshot Object", "Poll Resource". Pure.
+ */
+function textOf(content: string, { message_snapshots: forwarded, poll }: WireMessage): string {
+  const quoted = forwarded.map(({ message }) => `↪\n${message.content.replaceAll(/^/gmu, "> ")}`);
+  const answers = poll?.answers.map(({ poll_media: { text } }) => `- ${text}`) ?? [];
+  const asked = poll === undefined ? [] : [[`📊 ${poll.question.text}`, ...answers].join("\n")];
+  return [content, ...quoted, ...asked].filter((part) => part !== "").join("\n");
 }
 
 /**

@@ -6,6 +6,8 @@ export interface KnownPlace {
   readonly address: PlaceAddress;
   readonly name: string;
   readonly archived: boolean;
+  /** The platform's number of its kind. */
+  readonly type?: number | undefined;
   /** Of a thread: the bot hears what is said there. */
   readonly joined?: boolean;
   readonly owner?: string | undefined;
@@ -57,6 +59,7 @@ export class PlaceDirectory {
     this.#places.set(place.id, {
       address: addressOf(place, guild),
       name: place.name ?? "",
+      type: place.type,
       archived: place.thread_metadata?.archived === true,
       joined: place.member !== undefined || known?.joined === true,
       owner: place.owner_id,
@@ -67,10 +70,10 @@ export class PlaceDirectory {
     return known;
   }
 
-  /** The bot hears what is said in this thread from now on. */
-  joined(id: string): void {
+  /** Whether the bot hears what is said in this thread from now on. */
+  joined(id: string, joined = true): void {
     const known = this.#places.get(id);
-    if (known !== undefined) this.#places.set(id, { ...known, joined: true });
+    if (known !== undefined) this.#places.set(id, { ...known, joined });
   }
 
   /** Threads in use that the bot does not hear. */

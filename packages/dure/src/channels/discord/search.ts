@@ -4,6 +4,7 @@ import { ChannelError } from "../../rooms/channel-adapter.ts";
 import { isSameText, timeOf } from "./mapping.ts";
 import { isThread } from "./places.ts";
 import { threadsForm, type WirePlace, type WireThreads } from "./wire-forms.ts";
+import { NEEDS } from "./permissions.ts";
 
 /** Pages that are looked through before the answer is "unsure". */
 const MAX_PAGES = 10;
@@ -87,7 +88,7 @@ export async function searchThread(
     route: `/guilds/${guild}/threads/active`,
     doing: "list active threads",
     channel: thread.channel,
-    needs: "VIEW_CHANNEL",
+    needs: NEEDS.see,
     signal,
   });
   const found = firstOf(active.threads.filter(isIt));
@@ -160,7 +161,7 @@ async function archivedPage(
       query: { limit: String(PAGE), ...(before === undefined ? {} : { before }) },
       doing: "list archived threads",
       channel,
-      needs: "READ_MESSAGE_HISTORY",
+      needs: NEEDS.read,
       signal,
     });
   } catch (error) {

@@ -67,6 +67,17 @@ const attachmentForm = z.object({
 });
 export type WireAttachment = z.output<typeof attachmentForm>;
 
+/** A forwarded message. Source: "Message Snapshot Object". */
+const snapshotForm = z.object({
+  message: z.object({ content: longText.catch(""), attachments: manyOf(attachmentForm) }),
+});
+
+/** Source: "Poll Resource: Poll Object". */
+const pollForm = z.object({
+  question: z.object({ text: shortText }),
+  answers: manyOf(z.object({ poll_media: z.object({ text: shortText }) })),
+});
+
 /** Source: "Message Object", and "Gateway Events: Message Create" for what an event adds. */
 export const messageForm = z.object({
   id: snowflake,
@@ -77,6 +88,9 @@ export const messageForm = z.object({
   member: maybe(z.object({ nick: maybe(shortText) })),
   content: longText,
   mentions: manyOf(userForm),
+  mention_roles: manyOf(snowflake),
+  message_snapshots: manyOf(snapshotForm),
+  poll: maybe(pollForm),
   attachments: manyOf(attachmentForm),
   timestamp: maybe(z.string()),
   edited_timestamp: maybe(z.string()),
@@ -116,6 +130,19 @@ export const placeForm = z.object({
 /** A channel or thread as the platform describes it, in answers and in events. */
 export type WirePlace = z.output<typeof placeForm>;
 
+/** Source: "Permissions: Role Object". */
+const roleForm = z.object({
+  id: snowflake,
+  permissions: bits,
+  tags: maybe(z.object({ bot_id: maybe(snowflake) })),
+});
+export const rolesForm = z.array(roleForm);
+export type WireRole = z.output<typeof roleForm>;
+
+/** Source: "Gateway Events: Guild Role Create", "Guild Role Delete". */
+export const roleCameForm = z.object({ role: roleForm });
+export const roleGoneForm = z.object({ role_id: snowflake });
+
 /** Source: "Gateway Events: Guild Create", "Guild Delete", "Unavailable Guild Object". */
 export const guildForm = z.object({
   id: snowflake,
@@ -123,11 +150,24 @@ export const guildForm = z.object({
   unavailable: maybe(z.boolean()),
   channels: manyOf(placeForm),
   threads: manyOf(placeForm),
+  roles: manyOf(roleForm),
 });
 export type WireGuild = z.output<typeof guildForm>;
 
 /** Source: "Gateway Events: Thread List Sync". */
-export const threadListForm = z.object({ guild_id: snowflake, threads: manyOf(placeForm) });
+export const threadListForm = z.object({
+  guild_id: snowflake,
+  threads: manyOf(placeForm),
+  /** Memberships of the bot itself. */
+  members: manyOf(z.object({ id: snowflake, user_id: maybe(snowflake) })),
+});
+
+/** Source: "Gateway Events: Thread Members Update". */
+export const threadMembersForm = z.object({
+  id: snowflake,
+  added_members: manyOf(z.object({ user_id: snowflake })),
+  removed_member_ids: manyOf(snowflake),
+});
 
 /** Source: "Receiving and Responding: Interaction Object". */
 export const interactionForm = z.object({
@@ -221,14 +261,6 @@ export const channelsForm = z.array(
 );
 export type WireChannel = z.output<typeof channelsForm>[number];
 export type WireOverwrite = WireChannel["permission_overwrites"][number];
-
-/** Source: "Permissions: Role Object". */
-export const roleForm = z.object({
-  id: snowflake,
-  permissions: bits,
-});
-export const rolesForm = z.array(roleForm);
-export type WireRole = z.output<typeof roleForm>;
 
 /** Source: "Guild Member Object". */
 export const memberForm = z.object({ roles: z.array(snowflake) });

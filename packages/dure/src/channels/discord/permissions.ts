@@ -1,0 +1,51 @@
+/** The permissions that this adapter needs. Source: "Permissions: Bitwise Permission Flags". */
+export const PERMISSIONS = {
+  VIEW_CHANNEL: 1n << 10n,
+  SEND_MESSAGES: 1n << 11n,
+  READ_MESSAGE_HISTORY: 1n << 16n,
+  CREATE_PUBLIC_THREADS: 1n << 35n,
+  SEND_MESSAGES_IN_THREADS: 1n << 38n,
+} as const;
+export type Permission = keyof typeof PERMISSIONS;
+
+/**
+ * What each request needs where it is made. The adapter names it with the request, and `dure doctor`
+ * asks for all of them: so no permission is needed that it does not show. Source: the page of each
+ * request.
+ */
+export const NEEDS = {
+  see: "VIEW_CHANNEL",
+  read: "READ_MESSAGE_HISTORY",
+  post: "SEND_MESSAGES",
+  postInThread: "SEND_MESSAGES_IN_THREADS",
+  openThread: "CREATE_PUBLIC_THREADS",
+} as const satisfies Record<string, Permission>;
+
+/** In the order of their bits, as the platform shows them. */
+export const NEEDED: readonly Permission[] = Object.values(NEEDS).toSorted((one, other) =>
+  PERMISSIONS[one] < PERMISSIONS[other] ? -1 : 1,
+);
+
+/**
+ * Kinds of channels where agents can talk and open threads, by the platform's number: text and
+ * announcements. Source: "Channel Object: Channel Types".
+ */
+export const CHANNEL_KINDS = { text: 0, announcement: 5 } as const;
+
+/** Why agents cannot work in a channel of another kind. */
+export const UNFIT_KINDS: Readonly<Record<number, string>> = {
+  2: "a voice channel",
+  4: "a category",
+  13: "a stage",
+  14: "a directory",
+  15: "a forum, which takes no messages outside its posts",
+  16: "a media channel, which takes no messages outside its posts",
+};
+
+/**
+ * The type of a public thread of a channel. Source: "Channel Object: Channel Types": threads of
+ * announcement channels have one of their own, and no other type is taken there.
+ */
+export function threadTypeIn(channelType: number | undefined): 10 | 11 {
+  return channelType === CHANNEL_KINDS.announcement ? 10 : 11;
+}
