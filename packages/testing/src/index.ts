@@ -26,6 +26,7 @@ export type {
 export type { ArmedFault, FakeFault, FaultTarget } from "./fake-discord/faults.ts";
 export type { FakeGateway } from "./fake-discord/gateway-control.ts";
 export type { AlterPacket, GatewayEnding, GatewayPacket } from "./fake-discord/gateway.ts";
+export type { InvalidRequestLimit } from "./fake-discord/invalid-requests.ts";
 export type { FakePermission } from "./fake-discord/permissions.ts";
 export type { RateLimits } from "./fake-discord/rate-limits.ts";
 export type { LoggedRequest } from "./fake-discord/rest.ts";

@@ -7,6 +7,7 @@ import {
   type Interaction,
   type Message,
 } from "discord.js";
+import { systemClock, type Clock } from "dure/client";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { WebSocket } from "ws";
 import {
@@ -458,6 +459,46 @@ describe("over HTTP", () => {
     expect(await texts("limit=2")).toEqual(["6", "5"]);
     await expect(texts("limit=101")).rejects.toMatchObject({ status: 400, code: 50035 });
     await expect(texts(`after=1&before=2`)).rejects.toMatchObject({ status: 400, code: 50035 });
+  });
+
+  test("too many refused requests ban the address with a page, whatever is asked, until they are old", async () => {
+    await using stage = await aStage({ invalidRequests: { limit: 3, perMs: 400 } });
+    const ask = (token: string) =>
+      fetch(`${stage.discord.url}/v10/users/@me`, { headers: { authorization: `Bot ${token}` } });
+
+    const wrong = [await ask("x"), await ask("x"), await ask("x")].map(({ status }) => status);
+    const banned = await ask("token-ruda");
+    const page = await banned.text();
+    await vi.waitFor(async () => expect((await ask("token-ruda")).status).toBe(200));
+
+    expect(wrong).toEqual([401, 401, 401]);
+    expect(banned.status).toBe(429);
+    expect(banned.headers.get("via")).toBeNull();
+    expect(banned.headers.get("retry-after")).toBe("1");
+    expect(page).toContain("<!doctype html>");
+  });
+
+  test("a thread in which nothing happens for its time is archived, and a message begins it anew", async () => {
+    const timers = new Map<() => void, number>();
+    const after: Clock["after"] = (ms, callback) => {
+      timers.set(callback, ms);
+      return () => timers.delete(callback);
+    };
+    await using stage = await aStage({ clock: { ...systemClock, after } });
+    const thread = stage.minsu.startThread(stage.general, "일");
+    const isDue = () => [...timers].filter(([, ms]) => ms === 4320 * 60_000);
+
+    stage.minsu.post(thread, "말");
+    const [due, ...others] = isDue();
+    due![0]();
+    const archived = stage.discord.threads(stage.general)[0]!.archived;
+    timers.clear();
+    stage.minsu.post(thread, "다시");
+
+    expect(others).toEqual([]);
+    expect(archived).toBe(true);
+    expect(stage.discord.threads(stage.general)[0]!.archived).toBe(false);
+    expect(isDue()).toHaveLength(1);
   });
 
   test("a global limit stops every route of that bot alone", async () => {

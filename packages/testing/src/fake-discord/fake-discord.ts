@@ -7,6 +7,11 @@ import { Faults, type ArmedFault, type FakeFault, type FaultTarget } from "./fau
 import { FakeGateway } from "./gateway-control.ts";
 import { Gateway } from "./gateway.ts";
 import { ALL_PERMISSIONS, bitsOf, USUAL_PERMISSIONS, type FakePermission } from "./permissions.ts";
+import {
+  InvalidRequests,
+  USUAL_INVALID_LIMIT,
+  type InvalidRequestLimit,
+} from "./invalid-requests.ts";
 import { roleIdOf } from "./payloads.ts";
 import { RateLimiter, USUAL_RATE_LIMITS, type RateLimits } from "./rate-limits.ts";
 import { Rest, type LoggedRequest } from "./rest.ts";
@@ -33,6 +38,8 @@ export interface FakeDiscordOptions {
   /** How long a button's answer is awaited. Default 3,000, as the platform's. */
   readonly interactionWindowMs?: number;
   readonly rateLimits?: Partial<RateLimits>;
+  /** Refused requests after which this address is banned. Default 10,000 in 10 min. */
+  readonly invalidRequests?: InvalidRequestLimit;
 }
 
 /** Handles that tests hold; only their ids and names mean something. */
@@ -182,6 +189,7 @@ export class FakeDiscord implements AsyncDisposable {
       bots: this.#bots,
       faults: this.#faults,
       limiter: new RateLimiter(clock, { ...USUAL_RATE_LIMITS, ...options.rateLimits }),
+      invalid: new InvalidRequests(clock, options.invalidRequests ?? USUAL_INVALID_LIMIT),
       context: {
         world: this.#world,
         gatewayUrl,

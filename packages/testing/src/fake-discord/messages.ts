@@ -160,6 +160,7 @@ export class Messages {
   #add(message: Message): void {
     message.place.messages.set(message.id, message);
     message.place.lastMessageId = message.id;
+    this.#world.threads.watch(message.place);
     this.#publishMessage("MESSAGE_CREATE", message, (view) => ({
       ...messagePayload(message, view),
       ...(message.nonce === undefined ? {} : { nonce: message.nonce }),

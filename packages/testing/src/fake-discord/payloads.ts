@@ -1,4 +1,26 @@
+import type {
+  APIGuild,
+  APIGuildMember,
+  APIRole,
+  APIThreadMember,
+  APIUser,
+} from "discord-api-types/v10";
 import type { Guild, Interaction, Message, FakeChannel, User } from "./world-facts.ts";
+
+/**
+ * A type of the platform with numbers and texts in place of the enums of its package, which this double does
+ * not load.
+ */
+type Plain<T> = {
+  [K in keyof T]: T[K] extends number | undefined
+    ? number
+    : T[K] extends string | undefined
+      ? string
+      : T[K];
+};
+
+/** Members that the platform's OpenAPI description has and the package has not. */
+type MoreMembers = Readonly<Record<string, unknown>>;
 
 /** Whose eyes a payload is for. */
 export interface PayloadView {
@@ -32,7 +54,7 @@ export function userPayload(user: User): object {
     public_flags: 0,
     flags: 0,
     primary_guild: null,
-  };
+  } satisfies Plain<APIUser>;
 }
 
 function memberPayload(joinedAt: number): object {
@@ -48,7 +70,7 @@ function memberPayload(joinedAt: number): object {
     pending: false,
     communication_disabled_until: null,
     premium_since: null,
-  };
+  } satisfies Plain<Omit<APIGuildMember, "user">>;
 }
 
 /** Source: "Channel Object", "Thread Metadata Object". */
@@ -109,7 +131,12 @@ export function threadMemberPayload(thread: FakeChannel, userId: string): object
   const joinedAt = thread.thread?.members.get(userId);
   return joinedAt === undefined
     ? undefined
-    : { id: thread.id, user_id: userId, join_timestamp: iso(joinedAt), flags: 0 };
+    : ({
+        id: thread.id,
+        user_id: userId,
+        join_timestamp: iso(joinedAt),
+        flags: 0,
+      } satisfies Plain<APIThreadMember>);
 }
 
 /**
@@ -261,7 +288,7 @@ export function guildFacts(guild: Guild): object {
     widget_channel_id: null,
     widget_enabled: false,
     nsfw: false,
-  };
+  } satisfies Plain<APIGuild> & MoreMembers;
 }
 
 /** Source: "Guild: Get Guild Member". */
@@ -274,7 +301,7 @@ export function ownMemberPayload(guild: Guild, bot: User): object {
 }
 
 /** @everyone, and the role that came with each bot. Source: "Permissions: Role Object". */
-export function rolesOf(guild: Guild): object[] {
+export function rolesOf(guild: Guild) {
   const bots = [...guild.members.values()].filter(({ user }) => user.bot);
   return [
     {
@@ -290,7 +317,7 @@ export function rolesOf(guild: Guild): object[] {
 }
 
 /** Source: "Permissions: Role Object", "Role Tags Structure". */
-export function managedRole(bot: User, base: bigint): object {
+export function managedRole(bot: User, base: bigint) {
   return {
     ...BARE_ROLE,
     id: roleIdOf(bot),
@@ -299,7 +326,7 @@ export function managedRole(bot: User, base: bigint): object {
     permissions: String(base),
     managed: true,
     tags: { bot_id: bot.id },
-  };
+  } satisfies Plain<APIRole>;
 }
 
 const BARE_ROLE = {

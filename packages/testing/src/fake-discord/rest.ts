@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "dure/client";
 import type { Bots } from "./bots.ts";
 import type { FakeFault, Faults } from "./faults.ts";
+import type { InvalidRequests } from "./invalid-requests.ts";
 import type { RateLimiter } from "./rate-limits.ts";
 import { Refusal, REFUSALS } from "./refusal.ts";
 import { findRoute, type RouteAnswer, type RouteContext } from "./routes.ts";
@@ -26,6 +27,7 @@ export interface RestOptions {
   readonly bots: Bots;
   readonly faults: Faults;
   readonly limiter: RateLimiter;
+  readonly invalid: InvalidRequests;
   readonly context: RouteContext;
   readonly log: (request: LoggedRequest) => void;
 }
@@ -75,7 +77,23 @@ export class Rest {
     const found = findRoute(method, path);
     const route = found?.route.template ?? path;
     const body = await readBody(request);
+    const bannedForMs = this.#options.invalid.bannedForMs();
+    if (bannedForMs !== undefined) {
+      log({
+        method,
+        route,
+        path,
+        status: 429,
+        bot: bot?.user.name,
+        body: body.json,
+        at: clock.now(),
+      });
+      return showBan(response, bannedForMs);
+    }
     const outcome = this.#decide({ url, method, path, found, bot, body });
+    if (typeof outcome !== "string") {
+      this.#options.invalid.count(outcome.answer.status, outcome.headers["x-ratelimit-scope"]);
+    }
     const status = typeof outcome === "string" ? 0 : outcome.answer.status;
     log({ method, route, path, status, bot: bot?.user.name, body: body.json, at: clock.now() });
 
@@ -140,6 +158,18 @@ export class Rest {
       return { outcome: refused(error, headers), isRefused: true };
     }
   }
+}
+
+/**
+ * Not the platform answers but what stands before it: a page, without `via`. Source: "Rate Limits:
+ * Exceeding A Rate Limit" ("via": "the header is not there when it is a Cloudflare ban").
+ */
+function showBan(response: ServerResponse, bannedForMs: number): void {
+  response.writeHead(429, {
+    "content-type": "text/html",
+    "retry-after": String(Math.ceil(bannedForMs / 1000)),
+  });
+  response.end("<!doctype html><title>Access denied</title><p>error code: 1015</p>");
 }
 
 /** Source: "Rate Limits". */

@@ -1,11 +1,12 @@
 import { KIND_NUMBERS, placePayload, threadMemberPayload } from "./payloads.ts";
 import { REFUSALS } from "./refusal.ts";
 import type { World } from "./world.ts";
-import type { FakeChannel, Guild, Message, User, WorldEvent } from "./world-facts.ts";
+import type { FakeChannel, Guild, Message, ThreadState, User, WorldEvent } from "./world-facts.ts";
 
 /** Threads of the fake platform. */
 export class Threads {
   readonly #world: World;
+  readonly #archiving = new Map<string, () => void>();
 
   constructor(world: World) {
     this.#world = world;
@@ -59,6 +60,7 @@ export class Threads {
       reaches: (bot) => this.#world.can(bot, thread, "VIEW_CHANNEL"),
       data: (view) => ({ ...placePayload(thread, view), newly_created: true }),
     });
+    this.watch(thread);
     if (message === undefined && isPublic) {
       this.#world.messages.tellThread(owner, channel, thread);
     }
@@ -97,7 +99,30 @@ export class Threads {
     state.autoArchiveMinutes = change.auto_archive_duration ?? state.autoArchiveMinutes;
     thread.name = change.name ?? thread.name;
     this.tell("THREAD_UPDATE", thread, (view) => placePayload(thread, view));
+    this.watch(thread);
     return thread;
+  }
+
+  /**
+   * Something happened in it: it is archived when nothing more does for its time. Source: "Threads:
+   * Active & Archived Threads", "Thread Metadata Object: auto_archive_duration".
+   */
+  watch(thread: FakeChannel): void {
+    this.#archiving.get(thread.id)?.();
+    const state = thread.thread;
+    if (state === undefined || state.archived || !this.#world.places.has(thread.id)) return;
+    const ms = state.autoArchiveMinutes * 60_000;
+    this.#archiving.set(
+      thread.id,
+      this.#world.clock.after(ms, () => this.#archive(thread, state)),
+    );
+  }
+
+  #archive(thread: FakeChannel, state: ThreadState): void {
+    if (state.archived || !this.#world.places.has(thread.id)) return;
+    state.archived = true;
+    state.archiveChangedAt = this.#world.clock.now();
+    this.tell("THREAD_UPDATE", thread, (view) => placePayload(thread, view));
   }
 
   /**
@@ -113,6 +138,8 @@ export class Threads {
       parent_id: parent?.id,
       type: KIND_NUMBERS[thread.kind],
     }));
+    this.#archiving.get(id)?.();
+    this.#archiving.delete(id);
     this.#world.places.delete(id);
   }
 

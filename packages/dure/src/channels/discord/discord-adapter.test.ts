@@ -670,6 +670,17 @@ describe("posting", () => {
     expect(stage.discord.requests.map(({ status }) => status)).toEqual([200, 429]);
   });
 
+  test("from an address that is banned waits until the ban is over, told by a page", async () => {
+    await using stage = await aStage({ invalidRequests: { limit: 1, perMs: 60_000 } });
+    await fetch(`${stage.discord.url}/v10/users/@me`);
+
+    await expect(stage.adapter.post(stage.aPost("말"), { signal: never })).rejects.toMatchObject({
+      failure: "rate-limited",
+      notSent: true,
+      retryAfterMs: 60_050,
+    });
+  });
+
   test("nothing more is asked with a token that was refused, and the account is told so", async () => {
     await using stage = await aStage();
     const connection = await stage.connect(RUDA);
