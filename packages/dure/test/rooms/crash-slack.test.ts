@@ -66,7 +66,7 @@ async function killAndGoOn(options: {
   await until(
     () =>
       expect([...world.shown({ channel: world.general })].sort()).toEqual([
-        expect.stringMatching(/^루다: 이든 님이 답했습니다/),
+        expect.stringMatching(/^루다: 이든 님이 답했어요/),
         "루다: 이든에게 맡겼어요",
         "민준: @루다 이든한테 리뷰 받아 줘",
       ]),
