@@ -92,7 +92,7 @@ export const ANSWER_GUARDS: readonly Guard[] = [
     at: { file: CHECK },
     find: 'const isQuoted = words !== "" && isQuoteOf(words, message);',
     replace: 'const isQuoted = words !== "";',
-    tests: check("does not count in"),
+    tests: check("cannot judge"),
     why: "a model quotes what was not said",
   },
   {
