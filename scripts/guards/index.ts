@@ -5,6 +5,7 @@ import { ANSWER_GUARDS } from "./answers.ts";
 import { BOUND_GUARDS, DOOR_GUARDS } from "./doors.ts";
 import { DURABLE_GUARDS } from "./durable.ts";
 import { ENGINE_GUARDS } from "./engine.ts";
+import { GATEWAY_GUARDS } from "./gateway.ts";
 import { JOB_GUARDS } from "./jobs.ts";
 import { NETWORK_GUARDS } from "./network.ts";
 import { ROOM_GUARDS } from "./rooms.ts";
@@ -24,4 +25,5 @@ export const GUARDS: readonly Guard[] = [
   ...ROOM_GUARDS,
   ...SERVER_GUARDS,
   ...BOUND_GUARDS,
+  ...GATEWAY_GUARDS,
 ];

@@ -26,13 +26,10 @@ export const NEEDED: readonly Permission[] = Object.values(NEEDS).toSorted((one,
   PERMISSIONS[one] < PERMISSIONS[other] ? -1 : 1,
 );
 
-/**
- * Kinds of channels where agents can talk and open threads, by the platform's number: text and
- * announcements. Source: "Channel Object: Channel Types".
- */
-export const CHANNEL_KINDS = { text: 0, announcement: 5 } as const;
+/** Source: "Channel Object: Channel Types". */
+const ANNOUNCEMENT = 5;
 
-/** Why agents cannot work in a channel of another kind. */
+/** Why agents cannot work in a channel, by its kind; text and announcements are not here. */
 export const UNFIT_KINDS: Readonly<Record<number, string>> = {
   2: "a voice channel",
   4: "a category",
@@ -47,5 +44,5 @@ export const UNFIT_KINDS: Readonly<Record<number, string>> = {
  * announcement channels have one of their own, and no other type is taken there.
  */
 export function threadTypeIn(channelType: number | undefined): 10 | 11 {
-  return channelType === CHANNEL_KINDS.announcement ? 10 : 11;
+  return channelType === ANNOUNCEMENT ? 10 : 11;
 }
