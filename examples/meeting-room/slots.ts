@@ -1,7 +1,6 @@
 import {
   dayOnlyReader,
   isIsoDate,
-  MESSAGE_ERRORS,
   parseDate,
   type SlotContext,
   type SlotRead,
@@ -17,7 +16,6 @@ export const SLOT_ERRORS = [
   "DAY_PAST",
   "HOUR_CLOSED",
   "PEOPLE_TOO_MANY",
-  ...MESSAGE_ERRORS,
 ] as const;
 export type SlotError = (typeof SLOT_ERRORS)[number];
 

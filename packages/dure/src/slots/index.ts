@@ -60,6 +60,7 @@ export {
 
 // A service that fills slots, asks for a yes, and does one thing
 export { slotFlow, type SlotFlowParts } from "./slot-flow.ts";
+export { formTexts, type OwnTexts } from "./form-texts.ts";
 export type {
   Deed,
   FormTexts,

@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+import { formTexts, type OwnTexts } from "./form-texts.ts";
+
+interface Tea {
+  readonly kind?: string;
+}
+const TEA: OwnTexts<Tea> = {
+  slotNames: { kind: "kind" },
+  questions: { kind: "Which tea?" },
+  errors: { NO_TEA: "There is no such tea." },
+  describe: ({ kind = "" }) => kind,
+  confirmQuestion: ({ kind = "" }) => `Shall I brew ${kind}?`,
+  receipt: ({ kind = "" }) => `Brewed: ${kind}.`,
+};
+
+test("a form's own words stand with their place among several, and alone without one", () => {
+  const texts = formTexts("en", TEA);
+  const second = { index: 2, total: 3 };
+
+  expect(texts.askSlot("kind", {})).toBe("Which tea?");
+  expect(texts.confirmQuestion({ kind: "mint" }, second)).toBe("(2/3) Shall I brew mint?");
+  expect(texts.receipt({ kind: "mint" }, {}, second)).toBe("(2/3) Brewed: mint.");
+  expect(texts.result({ index: 2, outcome: "failed", slots: { kind: "mint" } })).toBe(
+    "2. mint: failed",
+  );
+});
+
+test("an error has the form's words, else those of the message, else a plain refusal", () => {
+  const texts = formTexts("en", TEA);
+
+  expect(texts.slotError("NO_TEA")).toBe("There is no such tea.");
+  expect(texts.slotError("UNREADABLE")).toBe("I did not understand that.");
+  expect(texts.slotError("OTHER")).toBe("That cannot be taken.");
+});
+
+test("what a form says itself goes before the plain sentence, in both languages", () => {
+  expect(formTexts("ko", TEA).cancelled).toBe("취소했어요. 처리된 것은 없어요.");
+  expect(formTexts("ko", { ...TEA, cancelled: "차를 내리지 않았어요." }).cancelled).toBe(
+    "차를 내리지 않았어요.",
+  );
+});
+
+test("a status names the three newest, and says when nothing has ended", () => {
+  const texts = formTexts("en", TEA);
+  const done = ["a", "b", "c", "d"].map(
+    (kind, place) => ({ index: place + 1, outcome: "done", slots: { kind } }) as const,
+  );
+
+  expect(texts.status(done)).toBe("a: done\nb: done\nc: done");
+  expect(texts.status([])).toBe("Nothing has ended yet.");
+});
