@@ -1,5 +1,5 @@
 import type { FormTexts } from "./form.ts";
-import { MESSAGE_ERRORS, type FormResult, type SlotValues } from "./form-state.ts";
+import type { MESSAGE_ERRORS, FormResult, SlotValues } from "./form-state.ts";
 import type { Locale } from "./parse/text.ts";
 
 /**
@@ -16,7 +16,7 @@ export interface OwnTexts<Values = SlotValues> extends Partial<
   /** Of each error that the form's slots give. One that is not here says that the value is not taken. */
   readonly errors: Readonly<Record<string, string>>;
   /** An entry in a few words, such as `taxi, ₩8,000`: stands in lists and in what became of it. */
-  describe(slots: Values): string;
+  readonly describe: (slots: Values) => string;
   /** Everything that a yes leads to, as a question: what is not in it has not been seen. */
   confirmQuestion(slots: Values): string;
   /** Said when it has happened. `details`: what the outside gave; see `Deed.details`. */

@@ -1,0 +1,111 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import type { OfflineModel, Service } from "dure";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startTestEngine, type TestEngine } from "../packages/dure/src/engine/test-engine.ts";
+import { systemClock } from "../packages/dure/src/kernel/clock.ts";
+import { FULL } from "../packages/dure/src/kernel/test-tiers.ts";
+import type { Done } from "../packages/dure/src/kernel/turn-events.ts";
+import {
+  blocksOf,
+  checkBlocks,
+  exchangesOf,
+  isModule,
+  printedBy,
+  readBlocks,
+  wordOf,
+  writePage,
+  type CodeBlock,
+} from "./guides.ts";
+import { run } from "./processes.ts";
+
+const BLOCKS = await readBlocks();
+const PAGE = "docs/guides/slot-service.md";
+
+/** A page with a fault, to see that faults are found, and where. */
+const [FENCE, FAULT] = ["```", "const wrong: string = given;"];
+const FAULTY = `# Page\n\n<!-- given\ndeclare const given: number;\n-->\n\n${FENCE}ts\n\n${FAULT}\n${FENCE}\n`;
+
+/** One program of all that the doors lead to: seconds, on a busy machine many. */
+const COMPILED = { timeout: 120_000 };
+
+test("every TypeScript block of README and the guides compiles", COMPILED, () => {
+  expect(BLOCKS.filter(isModule).length).toBeGreaterThan(20);
+
+  expect(checkBlocks([...BLOCKS, ...blocksOf("docs/faulty.md", FAULTY)])).toEqual([
+    "docs/faulty.md:9: Type 'number' is not assignable to type 'string'.",
+  ]);
+});
+
+describe("the slot service of the guide", () => {
+  let folder: string;
+  let t: TestEngine;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), "dure-guide-"));
+    await writePage(BLOCKS, { page: PAGE, folder });
+    const service = (await import(path.join(folder, "service.ts"))) as { default: Service };
+    const offline = (await import(path.join(folder, "offline.ts"))) as {
+      ordersModel: OfflineModel;
+    };
+    t = await startTestEngine(service.default, {
+      offline: [offline.ordersModel],
+      engine: { locale: "en", timeZone: "Asia/Seoul", clock: clockOn("2026-11-23") },
+    });
+  });
+  afterAll(async () => {
+    await t?.[Symbol.asyncDispose]();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const dialogues = BLOCKS.filter(({ page, words }) => page === PAGE && words.includes("dialogue"));
+
+  test.each(dialogues)("answers as the page shows, line $line", async (dialogue) => {
+    const shown = exchangesOf(dialogue);
+    const session = `line-${dialogue.line}`;
+    const locale = wordOf(dialogue, "locale");
+
+    const heard: (typeof shown)[number][] = [];
+    for (const { said } of shown) {
+      const { done } = await t.say(said, { session, locale });
+      heard.push({ said, answered: shownAnswer(done) });
+    }
+
+    expect(heard).toEqual(shown);
+  });
+});
+
+test.each(BLOCKS.filter(({ words }) => words.includes("run")))(
+  "$page prints what it shows, line $line",
+  FULL,
+  async (block) => {
+    expect(printedBy(block)).not.toBe("");
+
+    expect(await printed(block)).toBe(printedBy(block));
+  },
+);
+
+/** The message, and its buttons in brackets. */
+function shownAnswer({ message, uiHint }: Done): string {
+  const buttons = (uiHint?.buttons ?? []).map((button) => `[${button}]`);
+  return [message, ...buttons].join(" ");
+}
+
+/** A clock that goes on from now, on another day of Seoul. */
+function clockOn(day: string): typeof systemClock {
+  const today = new Intl.DateTimeFormat("en-CA", { timeZone: "Asia/Seoul" }).format(Date.now());
+  const offset = Date.parse(day) - Date.parse(today);
+  return { ...systemClock, now: () => systemClock.now() + offset };
+}
+
+async function printed(block: CodeBlock): Promise<string> {
+  const folder = await mkdtemp(path.join(tmpdir(), "dure-guide-"));
+  try {
+    await writePage([block], { page: block.page, folder });
+    const args = ["--conditions=dure-source", `${block.line}.ts`];
+    return (await run(process.execPath, args, { cwd: folder })).output;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
