@@ -127,12 +127,15 @@ export class JobAsking {
         ? agents.all().find(({ service }) => service === session.service)
         : undefined;
     if (agent) return agent;
-    throw new DureError(
-      "SESSION_UNKNOWN",
-      `No agent of yours answers in a session ${request.session}.`,
-      { class: "not-found", hint: "Check the session id, or name the agent." },
-    );
+    throw sessionUnknown(request.session);
   }
+}
+
+export function sessionUnknown(session: string): DureError {
+  return new DureError("SESSION_UNKNOWN", `No agent of yours answers in a session ${session}.`, {
+    class: "not-found",
+    hint: "Check the session id, or name the agent.",
+  });
 }
 
 function hashOf(body: unknown): string {

@@ -51,6 +51,18 @@ export class JobReader {
     return row && jobOf(row);
   }
 
+  /** The session in which the job's whole work was asked for: empty for none. */
+  async originOf(id: string): Promise<string | undefined> {
+    const [row] = await this.#statements.many<{ session: string }>(
+      "job.origin",
+      `select coalesce(r.origin_session, '') as session
+        from dure.jobs j left join dure.jobs r on r.id = j.root_id
+        where j.id = $1`,
+      [id],
+    );
+    return row?.session;
+  }
+
   async turns(id: string): Promise<readonly JobTurn[]> {
     const rows = await this.#statements.many<TurnRow>(
       "job.turns",

@@ -251,6 +251,14 @@ export class Jobs {
     return this.#reader.audit(tenant, { stuckMs: durationMs(stuck), resumes });
   }
 
+  /**
+   * The session in which the whole work of a job was asked for, empty for none; undefined for no such
+   * job.
+   */
+  async originOf(jobId: string): Promise<string | undefined> {
+    return this.#reader.originOf(jobId);
+  }
+
   /** Open jobs by status, for metrics. */
   async standing(): Promise<{ readonly pending: number; readonly running: number }> {
     return this.#reader.standing();

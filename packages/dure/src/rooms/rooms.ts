@@ -247,6 +247,12 @@ export class Rooms {
     return this.reader.rooms(who, page);
   }
 
+  /** Whose direct room it is; undefined for no such room. */
+  async directRoom(id: string): Promise<Place | undefined> {
+    const place = await this.#setting.store.place(id);
+    return place?.kind === "direct" ? place : undefined;
+  }
+
   async message(id: string, who: RoomPerson): Promise<StoredMessage> {
     const message = await this.#setting.store.message(id);
     const place = message && (await this.#setting.store.place(message.place));

@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import type { z } from "zod";
-import type { AcceptOptions, SessionDetail, TurnRequest } from "../engine/api.ts";
+import type { AcceptOptions, SessionDetail, TurnRequest, Viewer } from "../engine/api.ts";
 import { DureError } from "../kernel/errors.ts";
 import type { JsonObject } from "../kernel/json.ts";
 import type { Done } from "../kernel/turn-events.ts";
@@ -10,6 +10,7 @@ import { fromWire, onWire } from "../kernel/wire.ts";
 import { boundsOf, type ServerBounds } from "./bounds.ts";
 import { given } from "./given.ts";
 import { callerOf } from "./guard.ts";
+import { NO_TENANT } from "./members.ts";
 import { assertMayFollow, assertNotOwn } from "./own-sessions.ts";
 import { fieldError } from "./problem.ts";
 import { problems } from "./schemas.ts";
@@ -149,8 +150,7 @@ function chatEventSource(app: RouteApp, parts: ServerParts): void {
       request.sessionId = session;
       const position = parseTurnPosition(request.headers["last-event-id"]);
       if (position) {
-        const turn = await conversations.find(position.turnId, { caller: viewerOf(request) });
-        assertMayFollow(request.principal!, turn.sessionId);
+        const turn = await findTurn(parts, request, position.turnId);
         if (turn.sessionId !== session) {
           throw positionInvalid(
             `Last-Event-ID belongs to turn ${position.turnId} of another session.`,
@@ -178,7 +178,6 @@ function chatEventSource(app: RouteApp, parts: ServerParts): void {
 }
 
 function readTurn(app: RouteApp, parts: ServerParts): void {
-  const { conversations } = parts;
   app.get(
     "/v1/agent/turns/:turn_id/stream",
     {
@@ -198,9 +197,8 @@ function readTurn(app: RouteApp, parts: ServerParts): void {
       const position = parseTurnPosition(
         request.headers["last-event-id"] || request.query.last_event_id,
       );
-      const turn = await conversations.find(turnId, { caller: viewerOf(request) });
+      const turn = await findTurn(parts, request, turnId);
       request.sessionId = turn.sessionId;
-      assertMayFollow(request.principal!, turn.sessionId);
       if (position && position.turnId !== turnId) {
         throw positionInvalid(
           `Last-Event-ID belongs to turn ${position.turnId}, not to ${turnId}.`,
@@ -211,7 +209,8 @@ function readTurn(app: RouteApp, parts: ServerParts): void {
   );
 }
 
-function stopTurn(app: RouteApp, { conversations }: ServerParts): void {
+function stopTurn(app: RouteApp, parts: ServerParts): void {
+  const { conversations } = parts;
   app.post(
     "/v1/agent/turns/:turn_id/stop",
     {
@@ -227,15 +226,15 @@ function stopTurn(app: RouteApp, { conversations }: ServerParts): void {
       const turnId = request.params.turn_id;
       assertTurnId(turnId);
       request.turnId = turnId;
-      const turn = await conversations.find(turnId, { caller: viewerOf(request) });
-      assertMayFollow(request.principal!, turn.sessionId);
+      await findTurn(parts, request, turnId);
       await conversations.stopTurn(turnId, { caller: viewerOf(request) });
       return reply.code(202).send({ turn_id: turnId, status: "stopping" });
     },
   );
 }
 
-function listCompleted(app: RouteApp, { conversations }: ServerParts): void {
+function listCompleted(app: RouteApp, parts: ServerParts): void {
+  const { conversations } = parts;
   app.get(
     "/v1/agent/completed",
     {
@@ -248,10 +247,9 @@ function listCompleted(app: RouteApp, { conversations }: ServerParts): void {
       },
     },
     async (request) => {
-      assertMayFollow(request.principal!, request.query.session_id);
-      const items = await conversations.completed(request.query.session_id, {
-        caller: viewerOf(request),
-      });
+      const session = request.query.session_id;
+      const caller = await memberOf(parts, request, session);
+      const items = await conversations.completed(session, { caller });
       return onWire<z.output<typeof CompletedAnswer>>({ items });
     },
   );
@@ -277,9 +275,9 @@ function debugSession(app: RouteApp, parts: ServerParts): void {
           hint: "Start with DEV_MODE=true, or with `dure dev`.",
         });
       }
-      assertMayFollow(request.principal!, request.params.session_id);
       const { session_id } = request.params;
-      const debug = await conversations.debug(session_id, { caller: viewerOf(request) });
+      const caller = await memberOf(parts, request, session_id);
+      const debug = await conversations.debug(session_id, { caller });
       return onWire<z.output<typeof DebugAnswer>>(debug);
     },
   );
@@ -306,7 +304,8 @@ function listSessions(app: RouteApp, { conversations }: ServerParts): void {
   );
 }
 
-function readSession(app: RouteApp, { conversations }: ServerParts): void {
+function readSession(app: RouteApp, parts: ServerParts): void {
+  const { conversations } = parts;
   app.get(
     "/v1/agent/sessions/:session_id",
     {
@@ -320,10 +319,9 @@ function readSession(app: RouteApp, { conversations }: ServerParts): void {
     },
     async (request) => {
       request.sessionId = request.params.session_id;
-      assertMayFollow(request.principal!, request.params.session_id);
-      const detail = await conversations.session(request.params.session_id, {
-        caller: viewerOf(request),
-      });
+      const session = request.params.session_id;
+      const caller = await memberOf(parts, request, session);
+      const detail = await conversations.session(session, { caller });
       const services = conversations.describe().map(({ name }) => name);
       return sessionToWire(detail, services);
     },
@@ -366,6 +364,32 @@ function listServices(app: RouteApp, { conversations }: ServerParts): void {
     },
     async () => onWire<z.output<typeof ServicesAnswer>>({ items: conversations.describe() }),
   );
+}
+
+/**
+ * Who looks at a session: for one of others' direct rooms, a viewer that has none. Throws
+ * `SCOPE_MISSING`.
+ */
+async function memberOf(
+  { members }: ServerParts,
+  request: FastifyRequest,
+  session: string,
+): Promise<Viewer> {
+  assertMayFollow(request.principal!, session);
+  const { name, tenant } = viewerOf(request);
+  return { name, tenant: await members.view(request.principal!, { session }, tenant) };
+}
+
+/** Throws `TURN_UNKNOWN` also for a turn of others' direct rooms. */
+async function findTurn(
+  parts: ServerParts,
+  request: FastifyRequest,
+  turnId: string,
+): ReturnType<ServerParts["conversations"]["find"]> {
+  const { conversations } = parts;
+  const turn = await conversations.find(turnId, { caller: viewerOf(request) });
+  const caller = await memberOf(parts, request, turn.sessionId);
+  return caller.tenant === NO_TENANT ? conversations.find(turnId, { caller }) : turn;
 }
 
 type ChatAnswerJson = z.output<typeof ChatAnswer>;

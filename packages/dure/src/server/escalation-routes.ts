@@ -5,6 +5,7 @@ import type { Inbox } from "../escalations/inbox.ts";
 import { sessionIdFor } from "../kernel/tenant.ts";
 import { problems } from "./schemas.ts";
 import type { RouteApp, ServerParts } from "./server.ts";
+import { NO_TENANT, type Members } from "./members.ts";
 import { keyOfSession, viewerOf, viewOf } from "./tenants.ts";
 import { onWire } from "../kernel/wire.ts";
 import {
@@ -29,15 +30,21 @@ function decided({ body, params }: FastifyRequest): { what: string; subject: str
 }
 
 /** The one inbox: what waits for a decision, and the decisions. */
-export const escalationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { inbox }) => {
+export const escalationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) => {
+  const { inbox, members } = parts;
   if (!inbox) return;
-  listEscalations(app, inbox);
-  readEscalation(app, inbox);
+  listEscalations(app, { inbox, members });
+  readEscalation(app, { inbox, members });
   answerEscalation(app, inbox);
   dismissEscalation(app, inbox);
 };
 
-function listEscalations(app: RouteApp, inbox: EscalationInbox): void {
+interface Looking {
+  readonly inbox: EscalationInbox;
+  readonly members: Members;
+}
+
+function listEscalations(app: RouteApp, { inbox, members }: Looking): void {
   app.get(
     "/v1/escalations",
     {
@@ -59,12 +66,13 @@ function listEscalations(app: RouteApp, inbox: EscalationInbox): void {
         tenant: viewOf(request),
         session: keyOfSession(request, session),
       });
-      return { items: items.map((item) => jsonOf(item, request)), next_cursor: nextCursor };
+      const known = await members.known(request.principal!, items, ({ source }) => source);
+      return { items: known.map((item) => jsonOf(item, request)), next_cursor: nextCursor };
     },
   );
 }
 
-function readEscalation(app: RouteApp, inbox: EscalationInbox): void {
+function readEscalation(app: RouteApp, { inbox, members }: Looking): void {
   app.get(
     "/v1/escalations/:id",
     {
@@ -76,7 +84,16 @@ function readEscalation(app: RouteApp, inbox: EscalationInbox): void {
         response: { 200: EscalationJson, ...problems(401, 403, 404) },
       },
     },
-    async (request) => jsonOf(await inbox.get(request.params.id, viewerOf(request)), request),
+    async (request) => {
+      const { id } = request.params;
+      const viewer = viewerOf(request);
+      const found = await inbox.get(id, viewer);
+      const isKnown = await members.mayKnow(request.principal!, found.source);
+      return jsonOf(
+        isKnown ? found : await inbox.get(id, { ...viewer, tenant: NO_TENANT }),
+        request,
+      );
+    },
   );
 }
 

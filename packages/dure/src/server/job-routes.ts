@@ -5,6 +5,7 @@ import { isOver, type Job, type JobDetail } from "../jobs/job.ts";
 import type { JobFrame } from "../jobs/job-stream.ts";
 import type { AskRequest, AskResult } from "../jobs/ask.ts";
 import type { Jobs } from "../jobs/jobs.ts";
+import { sessionUnknown } from "../jobs/asking.ts";
 import type { Duration } from "../kernel/duration.ts";
 import { ulid } from "../kernel/ids.ts";
 import { sessionIdFor, type TenantView } from "../kernel/tenant.ts";
@@ -94,7 +95,8 @@ function listJobs(app: RouteApp, parts: JobRouteParts): void {
         since: since as Duration | undefined,
         tenant: viewOf(request),
       });
-      return { items: items.map((job) => jobToWire(job, request, parts)), next_cursor: nextCursor };
+      const known = await knownOf(items, request, parts);
+      return { items: known.map((job) => jobToWire(job, request, parts)), next_cursor: nextCursor };
     },
   );
 }
@@ -117,6 +119,10 @@ function askAgent(app: RouteApp, parts: JobRouteParts): void {
     async (request, reply) => {
       const { wait_sec } = request.body;
       const ask = askOf(request);
+      const { session } = ask;
+      if (!(await parts.members.mayKnow(request.principal!, { session }))) {
+        throw sessionUnknown(session!);
+      }
       const { jobId } = await jobs.ask({ ...ask, waitSec: 0 });
       await deedIsDone(request, parts, jobId); // however long the answer takes
 
@@ -157,7 +163,8 @@ function auditJobs(app: RouteApp, parts: JobRouteParts): void {
         stuck: stuck as Duration | undefined,
         resumes,
       });
-      return { items: items.map((job) => ({ ...jobToWire(job, request, parts), why: job.why })) };
+      const known = await knownOf(items, request, parts);
+      return { items: known.map((job) => ({ ...jobToWire(job, request, parts), why: job.why })) };
     },
   );
 }
@@ -202,7 +209,8 @@ function readJob(app: RouteApp, parts: JobRouteParts): void {
       },
     },
     async (request) => {
-      const job = await jobs.get(request.params.id, { tenant: viewOf(request) });
+      const { id } = request.params;
+      const job = await jobs.get(id, { tenant: await viewOfJob(id, request, parts) });
       return detailToWire(job, request, parts);
     },
   );
@@ -224,8 +232,8 @@ function streamJob(app: RouteApp, parts: JobRouteParts): void {
       },
     },
     async (request, reply) => {
-      const tenant = viewOf(request);
       const { id } = request.params;
+      const tenant = await viewOfJob(id, request, parts);
       const after = readEventPosition(
         request.headers["last-event-id"] || request.query.last_event_id,
       );
@@ -262,8 +270,10 @@ function cancelJob(app: RouteApp, parts: JobRouteParts): void {
       },
     },
     async (request) => {
-      const { tenant, name: by } = viewerOf(request);
-      return jobToWire(await jobs.cancel(request.params.id, { tenant, by }), request, parts);
+      const { id } = request.params;
+      const { name: by } = viewerOf(request);
+      const tenant = await viewOfJob(id, request, parts);
+      return jobToWire(await jobs.cancel(id, { tenant, by }), request, parts);
     },
   );
 }
@@ -283,8 +293,11 @@ function retryJob(app: RouteApp, parts: JobRouteParts): void {
         response: { 200: JobJson, ...problems(400, 401, 403, 404, 409, 429) },
       },
     },
-    async (request) =>
-      jobToWire(await jobs.retry(request.params.id, { tenant: viewOf(request) }), request, parts),
+    async (request) => {
+      const { id } = request.params;
+      const tenant = await viewOfJob(id, request, parts);
+      return jobToWire(await jobs.retry(id, { tenant }), request, parts);
+    },
   );
 }
 
@@ -307,12 +320,29 @@ function speakIntoJob(app: RouteApp, parts: JobRouteParts): void {
     },
     async (request, reply) => {
       await jobs.speak(request.params.id, request.body.text, {
-        tenant: viewOf(request),
+        tenant: await viewOfJob(request.params.id, request, parts),
         by: speakerOf(request, parts, request.body.as_person),
       });
       return reply.code(202).send({ status: "heard" });
     },
   );
+}
+
+/** The tenant to look for a job with: work of others' direct rooms is not there. */
+async function viewOfJob(
+  job: string,
+  request: FastifyRequest,
+  { members }: ServerParts,
+): Promise<TenantView> {
+  return members.view(request.principal!, { job }, viewOf(request));
+}
+
+async function knownOf<Standing extends Job>(
+  jobs: readonly Standing[],
+  request: FastifyRequest,
+  { members }: ServerParts,
+): Promise<readonly Standing[]> {
+  return members.known(request.principal!, jobs, ({ jobId }) => ({ job: jobId }));
 }
 
 /** The job with the names of its agents, as its reader may know it. */

@@ -66,9 +66,11 @@ function streamEvents(app: RouteApp, parts: ServerParts): void {
         firstFrame: `: events\nid: ${after}\n\n`,
         send: (stream) => {
           const items = events.follow(filter, { after, signal: stream.signal });
-          return writeFrames(stream, items, (item) => {
+          return writeFrames(stream, items, async (item) => {
             if (item.kind === "reset") return frame("reset", { oldest: item.oldest });
-            const isShown = mayRead(principal, filter, item.event);
+            const isShown =
+              mayRead(principal, filter, item.event) &&
+              (await parts.members.mayKnow(principal, item.event));
             return isShown ? eventFrame(item.event, view) : undefined;
           });
         },

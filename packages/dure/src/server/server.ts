@@ -40,6 +40,7 @@ import { roomRoutes } from "./room-routes.ts";
 import { asDureError, problemOf, retryAfterOf, statusOf } from "./problem.ts";
 import { SseStreams, type SseLimits } from "./sse.ts";
 import { Stillness } from "./stillness.ts";
+import { Members } from "./members.ts";
 import type { TokenStore } from "./token-store.ts";
 
 export interface ServerOptions {
@@ -121,6 +122,7 @@ export interface ServerParts extends ServerOptions {
   readonly streams: SseStreams;
   readonly doors: Doors;
   readonly connections: Connections;
+  readonly members: Members;
   /** Aborts when a closing server waits no longer. */
   readonly closing: AbortSignal;
 }
@@ -186,7 +188,8 @@ function partsOf(app: FastifyInstance, options: ServerOptions, closing: AbortSig
   const connections = new Connections({ limits: boundsOf(limits), clock, isProxy });
   connections.watch(app.server);
   const streams = new SseStreams(clock, limits);
-  return { ...options, doors, streams, connections, closing };
+  const members = new Members(options);
+  return { ...options, doors, streams, connections, members, closing };
 }
 
 function registerPlugins(app: FastifyInstance, { version }: ServerOptions): void {

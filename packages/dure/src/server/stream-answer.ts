@@ -61,11 +61,11 @@ export async function answerWithStream(
 export async function writeFrames<Item>(
   stream: SseStream,
   items: AsyncIterable<Item>,
-  frameOf: (item: Item) => string | Buffer | undefined,
+  frameOf: (item: Item) => string | Buffer | undefined | Promise<string | Buffer | undefined>,
 ): Promise<void> {
   for await (const item of items) {
     if (stream.ended) break;
-    const frame = frameOf(item);
+    const frame = await frameOf(item);
     if (frame !== undefined) stream.write(frame);
     if (stream.isFull) await stream.roomAgain();
   }

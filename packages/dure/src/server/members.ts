@@ -1,0 +1,104 @@
+import type { Jobs } from "../jobs/jobs.ts";
+import { jobOfSession } from "../jobs/job.ts";
+import type { Rooms } from "../rooms/rooms.ts";
+import { placeOfSession } from "../rooms/place.ts";
+import { hasScope, type Principal } from "./access.ts";
+
+/** What a thing belongs to, as far as it says so. */
+export interface Belonging {
+  readonly session?: string | undefined;
+  readonly room?: string | undefined;
+  readonly job?: string | undefined;
+}
+
+/** A tenant that no token can have: for it there is none of what others have. */
+export const NO_TENANT = " ";
+
+/** Direct rooms and jobs that are remembered; who belongs to them never changes. */
+const MAX_KNOWN = 10_000;
+
+/**
+ * Who may know of what is private: a direct room, the session that its agent has there, the events
+ * of both, and the work that was asked for there. Its person may, and an operator. For all others it
+ * does not exist. Source: docs/spec/collaboration §9.
+ */
+export class Members {
+  readonly #rooms: Rooms | undefined;
+  readonly #jobs: Jobs | undefined;
+  /** By the place: `tenant person`; null: no person that has a token. */
+  readonly #people = new Map<string, string | null>();
+  /** By the job: the direct room in which its whole work began; null: none. */
+  readonly #origins = new Map<string, string | null>();
+
+  constructor(parts: { rooms?: Rooms | undefined; jobs?: Jobs | undefined }) {
+    this.#rooms = parts.rooms;
+    this.#jobs = parts.jobs;
+  }
+
+  async mayKnow(principal: Principal, of: Belonging): Promise<boolean> {
+    if (hasScope(principal, "admin")) return true;
+    const places = await this.#directRoomsOf(of);
+    const owner = ownerOf(principal.caller.tenant, principal.person);
+    for (const place of places) if ((await this.#personOf(place)) !== owner) return false;
+    return true;
+  }
+
+  /** The tenant to look for a thing with: for what one may not know of, one that has nothing. */
+  async view<View>(principal: Principal, of: Belonging, view: View): Promise<View | string> {
+    return (await this.mayKnow(principal, of)) ? view : NO_TENANT;
+  }
+
+  /** Those of the items that one may know of. */
+  async known<Item>(
+    principal: Principal,
+    items: readonly Item[],
+    belonging: (item: Item) => Belonging,
+  ): Promise<readonly Item[]> {
+    const known: Item[] = [];
+    for (const item of items) {
+      if (await this.mayKnow(principal, belonging(item))) known.push(item);
+    }
+    return known;
+  }
+
+  async #directRoomsOf({ session = "", room = "", job }: Belonging): Promise<readonly string[]> {
+    const places = [room, placeOfSession(session)?.place ?? ""].filter(isDirectRoom);
+    const work = job ?? jobOfSession(session);
+    const origin = work === undefined ? null : await this.#originOf(work);
+    return origin === null ? places : [...places, origin];
+  }
+
+  async #originOf(job: string): Promise<string | null> {
+    const known = this.#origins.get(job);
+    if (known !== undefined) return known;
+    const session = await this.#jobs?.originOf(job);
+    if (session === undefined) return null; // there is no such job
+    const place = placeOfSession(session)?.place ?? "";
+    return remember(this.#origins, job, isDirectRoom(place) ? place : null);
+  }
+
+  async #personOf(place: string): Promise<string | null> {
+    const known = this.#people.get(place);
+    if (known !== undefined) return known;
+    const room = await this.#rooms?.directRoom(place);
+    if (!room) return null; // there is no such room
+    const owner = room.adapter === "web" ? ownerOf(room.tenant, room.person ?? undefined) : null;
+    return remember(this.#people, place, owner ?? null);
+  }
+}
+
+/** Undefined without a person: it owns nothing. */
+function ownerOf(tenant: string, person: string | undefined): string | undefined {
+  return person === undefined ? undefined : `${tenant} ${person}`;
+}
+
+/** By its id: every direct room is made under one of this form. */
+function isDirectRoom(place: string): boolean {
+  return place.startsWith("direct_");
+}
+
+function remember<Value>(map: Map<string, Value>, key: string, value: Value): Value {
+  if (map.size >= MAX_KNOWN) map.delete(map.keys().next().value!);
+  map.set(key, value);
+  return value;
+}
