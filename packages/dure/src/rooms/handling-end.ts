@@ -8,6 +8,7 @@ import type { OpenPlace } from "./place.ts";
 import { previewKey } from "./preview.ts";
 import type { StoredMessage } from "./room-store.ts";
 import { orderingOf, topicOf, type Over, type RoomsSetting, type Talk } from "./talk.ts";
+import { roomReports } from "./reports.ts";
 import { roomTexts } from "./texts.ts";
 
 /** What an agent's tools asked for during its turn. */
@@ -51,8 +52,9 @@ export class HandlingEnd {
     if (wishes.leaves) await this.#leave(tx, place, handling.agent);
     if (outcome === "asked") await this.#showQuestions(tx, handling, place);
     if (answer === undefined && (outcome === "failed" || outcome === "refused")) {
-      await this.#tellFailure(tx, handling, place);
+      await this.#tellFailure(tx, handling, place, said.brokenBy);
     }
+    await this.#noteModel(tx, handling, place, said);
 
     const recorded = wishes.leaves ? "left" : wishes.ends ? "ended" : outcome;
     await tx.query(FINISH, [handling.id, recorded, answer ?? null]);
@@ -187,7 +189,12 @@ export class HandlingEnd {
   /**
    * A person always gets an answer; agents are not told of failures, they would talk about them.
    */
-  async #tellFailure(tx: Transaction, handling: HandlingRow, place: OpenPlace): Promise<void> {
+  async #tellFailure(
+    tx: Transaction,
+    handling: HandlingRow,
+    place: OpenPlace,
+    brokenBy: string | undefined,
+  ): Promise<void> {
     const message = await this.#messageOf(tx, handling);
     if (message?.authorKind !== "person" || place.state === "closed") return;
     const { directory, locale } = this.#setting;
@@ -195,9 +202,31 @@ export class HandlingEnd {
 
     await this.#talk.say(tx, place, {
       author: handling.agent,
-      text: roomTexts(locale).failed(),
+      text: brokenBy === undefined ? roomTexts(locale).failed() : roomTexts(locale).broken(),
       mark: "notice",
       replyTo: message.id,
+    });
+  }
+
+  /** An operator is told once what the agent's model refuses; its next answer closes that. */
+  async #noteModel(
+    tx: Transaction,
+    { agent }: HandlingRow,
+    place: OpenPlace,
+    { outcome, brokenBy }: Said,
+  ): Promise<void> {
+    const { store, directory, locale } = this.#setting;
+    const subject = `room:model:${agent}`;
+    if (outcome === "answered") return store.settleEscalation(tx, subject, agent);
+    if (brokenBy === undefined) return;
+    await store.escalate(tx, {
+      subject,
+      type: "account",
+      severity: "high",
+      tenant: place.tenant,
+      source: { room: place.id },
+      ...roomReports(locale).modelRefused(directory.nameOf(agent), brokenBy),
+      context: { agent, place: place.id },
     });
   }
 

@@ -200,6 +200,18 @@ export class HandlingTurns {
           );
           return "refused";
         }
+        if (isTold(failures)) {
+          logger.warn(
+            {
+              handling: handling.id,
+              agent: handling.agent,
+              failures,
+              code: codeOf(error),
+              error: messageOf(error),
+            },
+            `${handling.agent} could not be asked ${failures} times: ${messageOf(error)}; it is tried again`,
+          );
+        }
         await clock.sleep(backOffMs(failures, ASK_BACK_OFF), { signal });
       }
     }
@@ -234,6 +246,11 @@ export class HandlingTurns {
       isShowable: (text) => !ANNOUNCE_SKIP.startsWith(text),
     });
   }
+}
+
+/** The third failure in a row, then each time there are twice as many: trouble is told, not poured. */
+function isTold(failures: number): boolean {
+  return failures >= 3 && Number.isInteger(Math.log2(failures / 3));
 }
 
 /** The request itself is wrong: it would be refused again. */

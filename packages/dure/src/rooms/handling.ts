@@ -1,4 +1,5 @@
 import type { Done } from "../kernel/turn-events.ts";
+import { FAILURES } from "../models/failures.ts";
 import { checkText, cutText, LONGEST_TEXT } from "./text.ts";
 import { roomTexts, type RoomLocale } from "./texts.ts";
 import type { HandlingOutcome, Rank } from "../kernel/rooms.ts";
@@ -22,6 +23,8 @@ export interface Said {
   readonly outcome: HandlingOutcome;
   /** Empty unless the outcome is `answered`. */
   readonly text: string;
+  /** Why the agent will not answer before an operator has mended something. */
+  readonly brokenBy?: string | undefined;
 }
 
 /**
@@ -37,12 +40,21 @@ const OUTCOME_OF_ERROR: Readonly<Record<string, HandlingOutcome>> = {
   EFFECT_UNKNOWN: "asked",
 };
 
+/** What another call changes nothing about: a key that is refused, a model that is not there. */
+const FOR_OPERATORS: ReadonlySet<string> = new Set([
+  FAILURES.auth.code,
+  FAILURES.unknown_model.code,
+]);
+
 /** Characters that the note about a cut may take. */
 const CUT_NOTE = 200;
 
 /** What the end of a turn says in a room. Pure. */
 export function saidBy({ error, message }: Done, locale: RoomLocale): Said {
-  if (error) return { outcome: OUTCOME_OF_ERROR[error.code] ?? "failed", text: "" };
+  if (error) {
+    const brokenBy = FOR_OPERATORS.has(error.code) ? error.message : undefined;
+    return { outcome: OUTCOME_OF_ERROR[error.code] ?? "failed", text: "", brokenBy };
+  }
 
   const checked = checkText(postable(message ?? "", locale));
   if (!checked.ok) return { outcome: "empty", text: "" };

@@ -32,6 +32,8 @@ interface Reports {
   readonly offline: (from: string, to: string, why: string) => Report;
   readonly unanswered: (from: string, to: string, minutes: number, place: string) => Report;
   readonly sinkFailed: (to: string, why: string) => Report;
+  /** The agent's model will refuse every call until something is mended. */
+  readonly modelRefused: (who: string, why: string) => Report;
 }
 
 const DO_KO = {
@@ -115,6 +117,10 @@ const REPORTS = {
       title: `배경에서 나눈 말의 보고를 전하지 못했어요 (${to}).`,
       description: why,
     }),
+    modelRefused: (who, why) => ({
+      title: `${who}: 모델이 호출을 거절해 답하지 못해요.`,
+      description: `${why}\n모델 제공자의 키와 모델 이름을 확인해 주세요. 이 에이전트가 다시 답하면 이 확인 요청은 저절로 닫혀요.`,
+    }),
   },
   en: {
     accessLost: (who, place) => ({
@@ -179,6 +185,12 @@ const REPORTS = {
     sinkFailed: (to, why) => ({
       title: `The report of background work was not delivered (${to}).`,
       description: why,
+    }),
+    modelRefused: (who, why) => ({
+      title: `${who}: its model refuses every call, so it cannot answer.`,
+      description:
+        `${why}\nCheck the provider's key and the model's name. This closes by itself when the ` +
+        "agent answers again.",
     }),
   },
 } as const satisfies Record<RoomLocale, Reports>;

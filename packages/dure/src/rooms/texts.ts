@@ -46,6 +46,8 @@ const TEXTS = {
         : `${by} 님이 ${who} 님을 이 대화에서 내보냈어요. 부르면 다시 들어와요.`,
     missed: () => "자리를 비운 사이에 온 부름이라 답하지 못했어요. 아직 필요하면 다시 불러 주세요.",
     failed: () => "지금은 답하지 못했어요. 잠시 뒤에 다시 불러 주세요.",
+    broken: () =>
+      "모델을 쓸 수 없어 답하지 못했어요. 운영자에게 알렸으니, 고친 뒤에 다시 불러 주세요.",
     cut: (characters: number) => `… (뒤의 ${characters}자는 너무 길어 뺐어요)`,
     answeredBy: (who: string, label: string) => `${who} 님이 ‘${label}’(으)로 답했어요.`,
     closedAlready: () => "이미 답이 끝난 물음이에요.",
@@ -83,6 +85,8 @@ const TEXTS = {
     missed: () =>
       "You were calling while I was away, so this went unanswered. Call again if you still need it.",
     failed: () => "I could not answer just now. Please call again in a moment.",
+    broken: () =>
+      "I cannot answer: my model refuses my calls. An operator has been told; call again when it is mended.",
     cut: (characters: number) => `… (${characters} more characters were left out)`,
     answeredBy: (who: string, label: string) => `${who} answered “${label}”.`,
     closedAlready: () => "This question has been answered already.",

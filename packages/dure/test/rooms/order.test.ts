@@ -2,9 +2,10 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { FULL } from "../../src/kernel/test-tiers.ts";
 import { testDatabase } from "../../src/durable/test-database.ts";
 import { PostgresProxy } from "@dure/testing";
+import { silentLogger, type Logger } from "../../src/kernel/logger.ts";
 import { eventually } from "../until.ts";
 import { discordPlatform } from "./discord-platform.ts";
-import { readyTeamOn, settled } from "./helpers.ts";
+import { openTypes, readyTeamOn, settled } from "./helpers.ts";
 import type { Behave, TestTeam } from "./team.ts";
 import { webPlatform } from "./web-platform.ts";
 
@@ -72,6 +73,50 @@ describe("the order of answers in a room", { timeout: 60_000 }, () => {
     expect(
       await team.database.query({ text: "select outcome from dure.handlings order by created_at" }),
     ).toEqual([{ outcome: "failed" }, { outcome: "answered" }]);
+  });
+
+  test("a model that refuses its key is no passing trouble: the person and an operator are told so", async () => {
+    const platform = webPlatform();
+    let isMended = false;
+    const ruda: Behave = (heard) => (isMended ? echo(heard) : { error: { status: 401 } });
+    const team = await readyTeamOn(platform, { behave: { ruda } });
+
+    await platform.say(team, "물음 1");
+    await settled(team);
+    await platform.say(team, "물음 2");
+    await settled(team);
+
+    for (const answer of await answers(team)) {
+      expect(answer).toContain("운영자에게 알렸");
+      expect(answer).not.toContain("잠시 뒤");
+    }
+    expect(await openTypes(team)).toEqual(["account"]); // once
+
+    isMended = true;
+    await platform.say(team, "물음 3");
+    await settled(team);
+    expect((await answers(team)).at(-1)).toBe("루다: 답 3");
+    expect(await openTypes(team)).toEqual([]);
+  });
+
+  test("a turn that cannot be accepted for now is told in the log, and tried until it is", async () => {
+    const platform = webPlatform();
+    const lines: string[] = [];
+    const logger: Logger = { ...silentLogger, warn: (_fields, text) => void lines.push(text) };
+    const team = await readyTeamOn(platform, { behave: { ruda: echo }, logger });
+    await team.database.query({
+      text: "create function refuse() returns trigger language plpgsql as $$ begin raise exception 'no room'; end $$",
+    });
+    await team.database.query({
+      text: "create trigger refuse before insert on dure.turns for each row execute function refuse()",
+    });
+
+    await platform.say(team, "물음 1");
+    await eventually(() => expect(lines.join()).toContain("could not be asked 3 times"));
+    await team.database.query({ text: "drop trigger refuse on dure.turns" });
+
+    await settled(team);
+    expect(await answers(team)).toEqual(["루다: 답 1"]);
   });
 
   test("of many processes that look at once each session's work is given to one, in its order", async () => {
