@@ -5,13 +5,7 @@ import type { AskResult } from "./ask.ts";
 import type { Jobs } from "./jobs.ts";
 
 const input = z.object({
-  agent: z.string().min(1).max(64).optional().describe("Id of the agent to ask."),
-  session: z
-    .string()
-    .min(1)
-    .max(200)
-    .optional()
-    .describe("Instead of agent: a session; the agent that answers there is asked."),
+  agent: z.string().min(1).max(64).describe("Id of the agent to ask."),
   message: z
     .string()
     .min(1)

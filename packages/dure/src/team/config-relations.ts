@@ -32,6 +32,9 @@ export function relationProblems(checked: Checked): Problem[] {
 }
 
 function serviceProblems({ config, document, folder }: Checked): Problem[] {
+  if (Object.keys(config.services).length + Object.keys(config.agents ?? {}).length === 0) {
+    return [problemAt(document, ["services"], "is missing", { allowed: "a service, or agents" })];
+  }
   const missing = Object.entries(config.services).filter(
     ([, given]) => typeof given === "string" && !existsSync(path.resolve(folder, given)),
   );

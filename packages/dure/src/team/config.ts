@@ -300,12 +300,8 @@ export const teamSchema = settings({
       medium: duration("1s", "7d").optional(),
     }).optional(),
   }).optional(),
-  /** By name. The first one is the default. */
-  services: z
-    .record(z.string(), service, { error: "must be services by name" })
-    .refine((services) => Object.keys(services).length > 0, {
-      error: "must be at least one service by its name",
-    }),
+  /** By name. The first one is the default. A team of agents alone needs none. */
+  services: z.record(z.string(), service, { error: "must be services by name" }).default({}),
   limits: settings({
     /** `collaborate` calls of an unordered pair of agents. */
     pair: settings({

@@ -51,6 +51,23 @@ async function start(
   return { team, [Symbol.asyncDispose]: () => team.stop() };
 }
 
+test("a team of agents alone needs no service: each agent is spoken with by its own name", async () => {
+  await using stored = await testDatabaseUrl();
+  await using started = await start(stored.url, {
+    services: undefined,
+    model: "offline:echo",
+    agents: { ruda: { displayName: "루다" }, eden: { displayName: "이든" } },
+  });
+
+  const answer = await fetch(`${started.team.url}/v1/agent/chat`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ session_id: "mina", service: "eden", message: "안녕하세요" }),
+  });
+
+  expect(answer.status).toBe(200);
+});
+
 test("under DURE_TOKEN an Idempotency-Key holds across a restart and on another process", async () => {
   await using stored = await testDatabaseUrl();
   const send = async ({ url }: RunningTeam): Promise<string> => {
