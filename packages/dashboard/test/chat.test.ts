@@ -179,6 +179,27 @@ describe("a conversation", () => {
     await page.getByText("시스템이 시작한 답변").waitFor();
     expect(await page.locator(".message").count()).toBe(3);
   });
+
+  test("shows what another agent answers to work that was handed over in it, once", async () => {
+    await using server = await serve();
+    await using opened = await openChat(server);
+    const { page } = opened;
+    await say(page, "안녕");
+    await page.getByText("안녕: 잘 받았어요").waitFor();
+    await expect.poll(() => server.eventReaders).toBeGreaterThan(0);
+
+    const session = new URL(page.url()).pathname.slice("/chat/".length);
+    const data = { request: "request_1", from: "ruda", to: "eden", message: "m", thread: "t" };
+    const answered = { type: "collaborate.answered", role: "delegation", session };
+    server.emit({ ...answered, data: { ...data, text: "비밀번호 비교를 고쳐 주세요." } });
+    server.emit({ ...answered, data: { ...data, text: "비밀번호 비교를 고쳐 주세요." } });
+    await page.getByText("비밀번호 비교를 고쳐 주세요.").first().waitFor();
+
+    await say(page, "고마워");
+    await page.getByText("고마워: 잘 받았어요").waitFor();
+    expect(await page.getByText("비밀번호 비교를 고쳐 주세요.").count()).toBe(1);
+    expect(await page.getByText("@eden").count()).toBe(1);
+  });
 });
 
 describe("writing", () => {

@@ -15,6 +15,7 @@ import {
   type HistoryEntry,
   type JsonObject,
   type MessageRequest,
+  type PlatformEvent,
   type Session,
   type Trace,
   type TurnFrame,
@@ -352,12 +353,16 @@ export class Conversation {
           if (state === "connected" && first) reload(); // what happened before the log was open
           first = false;
         };
-        const filter = { session: this.sessionId, types: ["turn.*", "escalation.*"] };
+        const filter = {
+          session: this.sessionId,
+          types: ["turn.*", "escalation.*", "collaborate.answered"],
+        };
         for await (const event of this.#client.events(filter, {
           signal,
           onReset: reload,
           onConnection,
         })) {
+          if (event.type === "collaborate.answered") this.#showAnswer(event);
           if (event.type.startsWith("escalation.")) void this.#readEscalations();
           if (event.turn === undefined) continue;
           await this.#delivering; // a turn of ours may be accepted before we know its id
@@ -367,6 +372,20 @@ export class Conversation {
         // Refused or left: the conversation works without it, only turns of others appear later.
       }
     })();
+  }
+
+  /** What another agent answers to work that was handed over here. Told once per request. */
+  #showAnswer({ data, at }: Extract<PlatformEvent, { type: "collaborate.answered" }>): void {
+    const key = `answer:${data.request}`;
+    if (data.text === undefined || this.#view.entries.some((entry) => entry.key === key)) return;
+    const answer: Entry = {
+      key,
+      role: "assistant",
+      content: `**@${data.to}**\n\n${data.text}`,
+      at: new Date(at).getTime(),
+      status: "sent",
+    };
+    this.#change({ entries: [...this.#view.entries, answer] });
   }
 
   #knows(turnId: string): boolean {
