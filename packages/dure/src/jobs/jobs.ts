@@ -160,10 +160,7 @@ export class Jobs {
     return this.#answer(id, job.tenant, waitSec * 1_000, signal);
   }
 
-  /**
-   * Notes that an agent called `end_conversation` or `finish` in a turn of an exchange. False
-   * outside of one.
-   */
+  /** Notes that an agent ends its exchange with this turn. False outside of one. */
   async endExchange(session: string, turn: string, result?: string): Promise<boolean> {
     const job = jobOfSession(session);
     return job !== undefined && this.#store.endAsked(job, turn, result);
@@ -251,10 +248,7 @@ export class Jobs {
     return this.#reader.audit(tenant, { stuckMs: durationMs(stuck), resumes });
   }
 
-  /**
-   * The session in which the whole work of a job was asked for, empty for none; undefined for no such
-   * job.
-   */
+  /** See `JobReader.originOf`. */
   async originOf(jobId: string): Promise<string | undefined> {
     return this.#reader.originOf(jobId);
   }
