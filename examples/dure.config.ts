@@ -7,17 +7,13 @@ import { roomAgents } from "./rooms/agents.ts";
 import { roomModels } from "./rooms/offline.ts";
 import transfer from "./transfer/service.ts";
 
-/** With a key the examples ask its provider; without one, the functions of this folder. */
-const hasKey = Boolean(process.env["ANTHROPIC_API_KEY"] ?? process.env["OPENAI_API_KEY"]);
-
 export default defineTeam({
   name: "두레",
   locale: "ko",
   timeZone: "Asia/Seoul",
-  // With a key: DURE_MODEL=anthropic:… names another model than the default.
-  ...(hasKey ? {} : { model: "offline:examples" }),
+  // Without a key the first of these answers. DURE_MODEL=anthropic:… names a real model.
   offlineModels: [examplesModel, ...roomModels],
-  agents: roomAgents(hasKey),
+  agents: roomAgents(),
   rooms: { adapters: [web()], channels: { general: { defaultAgent: "ruda" } } },
   services: { transfer, faq, minimal, declared: "./declared" },
 });

@@ -1,9 +1,20 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { loadTeam, readEnvironment, silentLogger, startTeam } from "dure/team";
 import { expect, test } from "vitest";
 import { startBank } from "./transfer/bank/bank.ts";
+
+test("no service imports the model that stands in for one", async () => {
+  const files = await readdir(import.meta.dirname, { recursive: true });
+  const services = files.filter((name) => /(?:^|\/)(?:service|agents|slots|flows)\.ts$/.test(name));
+  expect(services.length).toBeGreaterThan(4);
+
+  for (const name of services) {
+    const text = await readFile(path.join(import.meta.dirname, name), "utf8");
+    expect(text, name).not.toMatch(/from ".*offline/);
+  }
+});
 
 test("the example team starts as it stands, and every service answers", async () => {
   await using stack = new AsyncDisposableStack();

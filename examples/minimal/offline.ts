@@ -1,7 +1,5 @@
 import { offlineModel, type ModelRequest, type OfflineAnswer } from "dure";
-
-export const MINIMAL_PROMPT =
-  "You are a friendly helper. Answer in the person's language, in at most three sentences.";
+import { MINIMAL_PROMPT } from "./service.ts";
 
 /** What the helper says without a model: it greets, and says back what it heard. */
 export function answerMinimal(request: ModelRequest): OfflineAnswer | undefined {

@@ -1,5 +1,7 @@
 import { chatAgent, defineService, flow } from "dure";
-import { MINIMAL_PROMPT } from "./offline.ts";
+
+export const MINIMAL_PROMPT =
+  "You are a friendly helper. Answer in the person's language, in at most three sentences.";
 
 const helper = chatAgent({ name: "helper", prompt: MINIMAL_PROMPT });
 

@@ -18,7 +18,7 @@ await runExample(
     locale: "ko",
     model: "offline:minimal",
     offlineModels: [minimalModel, ...roomModels],
-    agents: roomAgents(false),
+    agents: roomAgents(),
     services: { minimal },
   },
   async ({ team, check }) => {

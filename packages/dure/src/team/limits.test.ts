@@ -17,6 +17,16 @@ test.for([
   expect(modelOf(config, readEnvironment(source)).provider).toBe(provider);
 });
 
+test.for([{}, { DURE_MODEL: "offline" }, { OPENAI_API_KEY: "k", DURE_MODEL: "offline" }])(
+  "with %j the offline model is the team's first",
+  (source) => {
+    const first = { name: "first", respond: () => "" };
+    const own = { offlineModels: [first, { ...first, name: "second" }] } as unknown as TeamConfig;
+
+    expect(modelOf(own, readEnvironment(source))).toEqual(llm("offline", "first"));
+  },
+);
+
 test("DURE_MODEL with a real provider holds for every agent; offline holds for none", () => {
   expect(everyModelOf(readEnvironment({ DURE_MODEL: "openai:gpt-x" }))?.model).toBe("gpt-x");
   expect(everyModelOf(readEnvironment({ DURE_MODEL: "offline" }))).toBeUndefined();

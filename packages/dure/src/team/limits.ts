@@ -509,16 +509,24 @@ const MODEL_OF_KEY = {
 
 /**
  * The model of the team: `DURE_MODEL`, else the configuration's, else that of the key that is set,
- * else `offline`. `DURE_MODEL=offline` alone is the team's own offline model, if it has one.
+ * else the offline one. `DURE_MODEL=offline` alone is that same offline one, key or no key.
  */
 export function modelOf(config: TeamConfig, environment: Environment): Llm {
-  if (environment.model === "offline" && config.model?.provider === "offline") return config.model;
+  if (environment.model === "offline") return offlineModelOf(config);
   if (environment.model !== undefined) {
     return { ...parseModelName(environment.model), fallbacks: [] };
   }
   if (config.model) return config.model;
   const key = keyThatIsSet(environment);
-  return { ...parseModelName(key === undefined ? "offline" : MODEL_OF_KEY[key]), fallbacks: [] };
+  if (key === undefined) return offlineModelOf(config);
+  return { ...parseModelName(MODEL_OF_KEY[key]), fallbacks: [] };
+}
+
+/** The offline model that the configuration names, else the first that it has, else `echo`. */
+function offlineModelOf({ model, offlineModels }: TeamConfig): Llm {
+  if (model?.provider === "offline") return model;
+  const own = offlineModels?.[0]?.name;
+  return { ...parseModelName(own === undefined ? "offline" : `offline:${own}`), fallbacks: [] };
 }
 
 function keyThatIsSet(environment: Environment): keyof typeof MODEL_OF_KEY | undefined {
