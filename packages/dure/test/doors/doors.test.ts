@@ -116,7 +116,15 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
     "silentLogger",
     "startTeam",
   ],
-  "dure/channels": ["ChannelError", "DiscordAdapter", "WebAdapter", "discord", "web"],
+  "dure/channels": [
+    "ChannelError",
+    "DiscordAdapter",
+    "SlackAdapter",
+    "WebAdapter",
+    "discord",
+    "slack",
+    "web",
+  ],
   "dure/compat": [
     "ServiceBuilder",
     "done",
