@@ -1,6 +1,5 @@
 import {
   findMoney,
-  findRecurrence,
   formatAmount,
   josa,
   josaOnly,

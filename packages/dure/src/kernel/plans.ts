@@ -52,7 +52,6 @@ export const CHANNEL_SPEAKERS = [...MEMBERS, "operator"] as const;
 export type ChannelSpeaker = (typeof CHANNEL_SPEAKERS)[number];
 
 export const CHANNEL_MESSAGE_TYPES = ["result", "feedback", "query", "ack"] as const;
-export type ChannelMessageType = (typeof CHANNEL_MESSAGE_TYPES)[number];
 
 /** What is done in a try: each kind once. Source of the order: docs/spec/plans §4. */
 export const STEP_KINDS = [

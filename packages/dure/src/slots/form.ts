@@ -136,7 +136,7 @@ export interface SlotForm<Values = SlotValues> {
    * Slots whose values in a message cannot count, with the error that is said of them: 엄마랑 아빠한테
    * 5만원 does not say whether each is to get it.
    */
-  doubts?(message: string): Readonly<Record<string, string>>;
+  readonly doubts?: ((message: string) => Readonly<Record<string, string>>) | undefined;
   /** What cannot be done is said, not bent into something else. Gives the sentence. */
   refuses?(message: string, locale: Locale): string | undefined;
   /** Turns in which one entry may be filled. Default: `limits.maxFillTurns` of the team. */

@@ -178,9 +178,7 @@ function readerOf(spec: SlotSpec, context: SlotContext): Reader<string | number>
   return {
     parse(words) {
       const read = spec.parse(words, context);
-      return read.ok
-        ? understood(read.value as string | number, words)
-        : notUnderstood(read.error, words);
+      return read.ok ? understood(read.value, words) : notUnderstood(read.error, words);
     },
     find: () => [],
   };

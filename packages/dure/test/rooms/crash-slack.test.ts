@@ -38,16 +38,16 @@ const SHARED = sampled([false, true], 1);
 test.each(KILLS.rows)(
   "E on Slack, kill -9 when %s: every line is shown once, and the thread goes on",
   { ...KILLS.options, timeout: 120_000 },
-  (_what, when, at) => killAndGoOn({ isShared: false, when, at: at() }),
+  (_what, when, at) => killAt({ isShared: false, when, at: at() }),
 );
 
 test.each(SHARED.rows)(
   "E on Slack, kill -9 after the first message was said; one app for all agents: %s",
   { ...SHARED.options, timeout: 120_000 },
-  (isShared) => killAndGoOn({ isShared, when: "before", at: nth("room.part_made", 1) }),
+  (isShared) => killAt({ isShared, when: "before", at: nth("room.part_made", 1) }),
 );
 
-async function killAndGoOn(options: {
+async function killAt(options: {
   isShared: boolean;
   when: "before" | "after";
   at: StatementTest;

@@ -79,8 +79,9 @@ export class World {
 
   addMember(guild: Guild, user: User, base: bigint, roles: readonly string[] = []): void {
     guild.members.set(user.id, { user, base, roles, joinedAt: this.clock.now() });
-    if (user.bot)
+    if (user.bot) {
       this.#tellRole("GUILD_ROLE_CREATE", guild, user, { role: managedRole(user, base) });
+    }
   }
 
   /** Source: "Gateway Events: Guild Role Create", "Guild Role Delete": a bot's role is its own. */

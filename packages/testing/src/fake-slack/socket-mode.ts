@@ -200,7 +200,8 @@ export class SocketMode {
 }
 
 function eventIdOf({ payload, type }: Envelope): string {
-  return String(payload["event_id"] ?? type);
+  const id = payload["event_id"];
+  return typeof id === "string" ? id : type;
 }
 
 function parsed(text: string): unknown {

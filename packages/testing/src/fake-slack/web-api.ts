@@ -70,7 +70,8 @@ export class SlackWebApi {
 
   #log({ method, args, app }: Given, answer: Answer | undefined): void {
     const word = answer?.body["ok"] === true ? "ok" : answer?.body["error"];
-    const outcome = answer === undefined ? "" : String(word ?? answer.status);
+    const status = answer === undefined ? "" : `${answer.status}`;
+    const outcome = typeof word === "string" ? word : status;
     this.#parts.log({ method, args, app: app?.name, outcome, at: this.#parts.clock.now() });
   }
 

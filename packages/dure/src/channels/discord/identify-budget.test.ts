@@ -20,21 +20,24 @@ describe("a gateway that closes", () => {
     ],
     1,
   );
-  const growing = "%s is dialled with growing pauses, each in the log";
-  test.each(endings.rows)(growing, endings.options, async (_name, ending) => {
-    await using stage = await aStage();
-    stage.discord.gateway.endNext(ending, 3);
+  test.each(endings.rows)(
+    "%s is dialled with growing pauses, each in the log",
+    endings.options,
+    async (_name, ending) => {
+      await using stage = await aStage();
+      stage.discord.gateway.endNext(ending, 3);
 
-    void stage.adapter.connect(RUDA, { signal: never });
-    await vi.waitFor(() => expect(waitsOf(stage.port)).toHaveLength(3), { timeout: 20_000 });
-    await stage.isReady();
+      void stage.adapter.connect(RUDA, { signal: never });
+      await vi.waitFor(() => expect(waitsOf(stage.port)).toHaveLength(3), { timeout: 20_000 });
+      await stage.isReady();
 
-    const waits = waitsOf(stage.port);
-    const [first, second, third] = waits;
-    expect(first).toBeLessThanOrEqual(500);
-    expect(second).toBeLessThanOrEqual(1000);
-    expect(third).toBeGreaterThanOrEqual(1000);
-  });
+      const waits = waitsOf(stage.port);
+      const [first, second, third] = waits;
+      expect(first).toBeLessThanOrEqual(500);
+      expect(second).toBeLessThanOrEqual(1000);
+      expect(third).toBeGreaterThanOrEqual(1000);
+    },
+  );
 
   test.each([
     ["for ever right after READY", { livedMs: 1000, identified: true }, 250],

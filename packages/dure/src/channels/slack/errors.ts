@@ -110,7 +110,7 @@ function fromWord(
   failed: string,
   cause: unknown,
 ): ChannelError {
-  const word = String(data["error"] ?? "unknown_error");
+  const word = typeof data["error"] === "string" ? data["error"] : "unknown_error";
   const failure = failureOf(word);
   if (failure === "rate-limited") return tooOften(failed, UNSAID_RETRY_AFTER_MS / 1000, cause);
   const missing = failure === "permission" ? missingOf(word, data) : undefined;
@@ -123,7 +123,7 @@ function fromWord(
 }
 
 function missingOf(word: string, { needed }: Readonly<Record<string, unknown>>): string {
-  if (word === "missing_scope") return `the scope ${String(needed ?? "?")}`;
+  if (word === "missing_scope") return `the scope ${typeof needed === "string" ? needed : "?"}`;
   return word === "not_in_channel" ? "membership of the channel" : word;
 }
 

@@ -75,7 +75,7 @@ export class SlackEvents {
       try {
         await work.store();
       } catch (error) {
-        stored.reject(error as Error);
+        stored.reject(error);
         throw error; // the inbox reads it again
       }
       stored.resolve();

@@ -271,7 +271,7 @@ class Port implements ChannelPort {
   readonly logger: Logger = {
     ...silentLogger,
     warn: (_facts: unknown, line: string) => void this.lines.push(line),
-  } as Logger;
+  };
   readonly states: AccountState[] = [];
   readonly messages: InboundMessage[] = [];
   readonly listeners: string[] = [];

@@ -84,7 +84,7 @@ type Client = InstanceType<SlackPackages["SocketModeClient"]>;
  * one name.
  */
 function guardedClient(
-  { packages, appToken, apiUrl, logger, name, timeoutMs }: SocketParts,
+  { packages, appToken, apiUrl, logger, name }: SocketParts,
   on: { signal: AbortSignal; refresh: () => void },
 ): Client {
   class GuardedClient extends packages.SocketModeClient {
@@ -117,11 +117,7 @@ function guardedClient(
       slackApiUrl: apiUrl ?? SLACK_API,
       retryConfig: { retries: 0 },
       rejectRateLimitedCalls: true,
-      fetch: (url, init) =>
-        fetch(url, {
-          ...init,
-          signal: AbortSignal.any([on.signal, AbortSignal.timeout(timeoutMs)]),
-        }),
+      fetch: (url, init) => fetch(url, { ...init, signal: on.signal }),
     },
   });
 }
