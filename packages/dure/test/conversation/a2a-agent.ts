@@ -125,7 +125,14 @@ export async function startA2aAgent(
       });
       bus.finished();
     },
-    cancelTask: async (taskId: string) => cancels.get(taskId)?.abort(),
+    cancelTask: async (taskId: string, bus: ExecutionEventBus) => {
+      cancels.get(taskId)?.abort();
+      const { contextId } = calls.find((call) => call.taskId === taskId)!;
+      const status = { state: "TASK_STATE_CANCELED", timestamp: new Date().toISOString() };
+      const update = TaskStatusUpdateEvent.fromJSON({ taskId, contextId, status });
+      bus.publish(AgentEvent.statusUpdate(update));
+      bus.finished();
+    },
   };
 
   const app = express();

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { combineServices, keywordRouter } from "../../src/engine/service/combine.ts";
 import { remoteService } from "../../src/engine/remote/remote-service.ts";
 import { defineService, flow } from "../../src/engine/service/service.ts";
@@ -96,6 +96,59 @@ test("among several services a person stays with an agent whose task asks, and l
   }
 
   expect(answers).toEqual(["faq: hello", "Where?", "Sunny in Seoul.", "faq: thanks"]);
+});
+
+describe("an agent whose task asks, and that the person leaves", () => {
+  /** Books on a yes that goes on with its task, and asks otherwise. */
+  async function openBoth() {
+    await using stack = new AsyncDisposableStack();
+    const cancelled: string[] = [];
+    const booked: string[] = [];
+    const agent = stack.use(
+      await startA2aAgent((call) => {
+        call.cancelled.addEventListener("abort", () => void cancelled.push(call.taskId));
+        if (call.isFollowUp && call.text === "yes") booked.push(call.taskId);
+        if (call.isFollowUp) call.end("COMPLETED", "Booked.");
+        else call.end("INPUT_REQUIRED", "Shall I book it?");
+      }),
+    );
+    const faq = defineService({
+      name: "faq",
+      agents: {},
+      flows: { DEFAULT: flow(async (turn) => turn.done({ message: `faq: ${turn.message}` })) },
+    });
+    const router = keywordRouter({
+      rules: [{ service: "faq", keywords: ["faq"] }],
+      default: "weather",
+    });
+    const both = combineServices({
+      name: "both",
+      services: [weather(agent.url), faq],
+      router,
+      asksToLeave: (message) => message === "faq",
+    });
+    const team = stack.use(await startTestEngine([both, weather(agent.url), faq]));
+    const kept = stack.move();
+    return { team, agent, cancelled, booked, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+  }
+
+  test.each([
+    ["within a combined service", "both", "both"],
+    ["for a service of its own", "weather", "faq"],
+  ])("is told so, %s: a yes afterwards is asked again", async (_how, service, other) => {
+    await using place = await openBoth();
+    const { team, agent, cancelled, booked } = place;
+
+    await team.say("book it", { service });
+    const left = await team.say("faq", { service: other });
+    const again = await team.say("yes", { service });
+
+    expect([left.done.message, again.done.message]).toEqual(["faq: faq", "Shall I book it?"]);
+    expect(booked).toEqual([]);
+    await eventually(() => expect(cancelled).toEqual([agent.calls[0]!.taskId]));
+    expect((await team.say("yes", { service })).done.message).toBe("Booked.");
+    expect(booked).toEqual([agent.calls[1]!.taskId]);
+  });
 });
 
 test.each([{ streaming: false }, { messageOnly: true }, { streaming: false, messageOnly: true }])(

@@ -26,6 +26,14 @@ const MAX_HISTORY = 50;
  */
 const LOOK_EVERY_MS = 1_000;
 
+/** What a person says to an agent. */
+export interface A2aRequest {
+  readonly session: string;
+  readonly message: string;
+  /** The task that asked for it. A task that asked, and was left, is not gone on with. */
+  readonly task?: string | undefined;
+}
+
 /** What a call of an agent needs, and its callbacks. */
 export interface A2aCall {
   /** The id of the message. */
@@ -47,7 +55,7 @@ export interface A2aCall {
  */
 export async function* a2aTurn(
   remote: RemoteService,
-  request: { session: string; message: string },
+  request: A2aRequest,
   call: A2aCall,
 ): AsyncGenerator<TurnEvent, Done> {
   const { key, clock } = call;
@@ -79,7 +87,7 @@ export async function* a2aTurn(
 async function* untilEnded(
   remote: RemoteService,
   answer: Answer,
-  request: { session: string; message: string },
+  request: A2aRequest,
   call: A2aCall,
 ): AsyncGenerator<TurnEvent, void> {
   const { clock, signal } = call;
@@ -151,7 +159,7 @@ export async function stopA2aTask(
 async function* followCall(
   connection: A2aConnection,
   answer: Answer,
-  request: { session: string; message: string },
+  request: A2aRequest,
   { key, clock, signal }: A2aCall,
 ): AsyncGenerator<StreamResponse> {
   const tasks = answer.task === undefined ? await connection.tasksOf(request.session, signal) : [];
@@ -164,7 +172,7 @@ async function* followCall(
     if (!isOver(known.status?.state)) yield* following(connection, known.id, { clock, signal });
     return;
   }
-  const asking = tasks.find(({ status }) => status?.state === "TASK_STATE_INPUT_REQUIRED");
+  const asking = tasks.find(({ id, status }) => id === request.task && status?.state === ASKING);
   const message = {
     messageId: key,
     contextId: request.session,
@@ -418,6 +426,13 @@ class A2aConnection {
 /** Source: A2A 1.0 §5.4, §9.5. */
 const METHOD_NOT_FOUND = -32_601;
 const UNSUPPORTED_OPERATION = -32_004;
+
+const ASKING = "TASK_STATE_INPUT_REQUIRED";
+
+/** The task that asks for the person's next words, of the `DONE` of an agent's turn. */
+export function askingTaskOf({ stateSnapshot: { stage, task } }: Done): string | undefined {
+  return stage === ASKING && typeof task === "string" ? task : undefined;
+}
 
 /** What is wrong with our call stays wrong; what is wrong with their server may pass. */
 function refused(remote: RemoteService, status: number, what: string): Error {

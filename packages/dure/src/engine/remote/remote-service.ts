@@ -183,6 +183,8 @@ export interface RemoteRequest {
   readonly confirmId?: string | undefined;
   /** What this side showed the person last, if it is a question of the other service. */
   readonly lastQuestion?: string | null | undefined;
+  /** Over A2A: the task that asked the person last. Another one that waits is not gone on with. */
+  readonly task?: string | undefined;
   readonly locale: string;
   readonly timeZone: string;
 }

@@ -10,6 +10,7 @@ import {
   type RemoteRequest,
   type RemoteService,
 } from "../remote/remote-service.ts";
+import type { OpenTask } from "./session-state.ts";
 import type { TurnFacts } from "./turn-context.ts";
 
 /** Under which name a journal has the turn on another server. */
@@ -92,6 +93,15 @@ export function stopOf(there: TurnElsewhere, request: RemoteRequest): StopElsewh
   const { session, locale, timeZone } = request;
   const isKnown = there.id !== undefined;
   return { ...there, request: isKnown ? { session, locale, timeZone, message: "" } : request };
+}
+
+/** Of a task that asked, and whose person has gone to another service. */
+export function leaving(
+  { service, id }: OpenTask,
+  key: string,
+  { sessionElsewhere: session, locale, timeZone }: TurnFacts,
+): StopElsewhere {
+  return { name: service, key, id, request: { session, locale, timeZone, message: "" } };
 }
 
 /**

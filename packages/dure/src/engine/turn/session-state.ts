@@ -12,6 +12,13 @@ interface ServicePart {
   readonly isAsking?: true | undefined;
 }
 
+/** A task of an agent on another server that waits for the person's next words. */
+export interface OpenTask {
+  /** The remote service. */
+  readonly service: string;
+  readonly id: string;
+}
+
 /** A session's part that belongs to its services. */
 export interface SessionState {
   /** Of several services, the one that answered last. */
@@ -19,6 +26,8 @@ export interface SessionState {
   readonly services: Readonly<Record<string, ServicePart>>;
   /** What the person was asked last, if the last `DONE` asked. See `readQuestion`. */
   readonly question?: unknown;
+  /** What an agent over A2A asked last; taken back when another service answers. */
+  readonly task?: OpenTask | undefined;
 }
 
 /**

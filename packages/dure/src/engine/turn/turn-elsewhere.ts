@@ -13,6 +13,8 @@ import {
   type TurnElsewhere,
 } from "./pass-through.ts";
 import { lastQuestionFor, type Question } from "./question.ts";
+import type { OpenTask } from "./session-state.ts";
+import { askingTaskOf } from "../remote/a2a.ts";
 import { isAsking, type RemoteRequest, type RemoteService } from "../remote/remote-service.ts";
 import type { TurnFacts } from "./turn-context.ts";
 import type { Step } from "./step.ts";
@@ -21,8 +23,9 @@ import type { TurnStop } from "./turn-stop.ts";
 
 interface TurnsElsewhereOptions {
   readonly facts: TurnFacts;
-  /** What the session was asked last. */
+  /** What the session was asked last, and by which task of an agent. */
   readonly question: Question | undefined;
+  readonly task: OpenTask | undefined;
   readonly clock: Clock;
   readonly journal: TurnJournal;
   readonly stop: TurnStop;
@@ -38,9 +41,11 @@ export class TurnsElsewhere {
   readonly #open: Map<string, TurnElsewhere>;
   readonly #stops: StopElsewhere[] = [];
   #isAsking: boolean | undefined;
+  #task: OpenTask | undefined;
 
   constructor(options: TurnsElsewhereOptions) {
     this.#options = options;
+    this.#task = options.task;
     this.#open = new Map(begunElsewhere(options.journal, options.facts));
   }
 
@@ -52,6 +57,11 @@ export class TurnsElsewhere {
   /** See `LeafEnd`. */
   get isAsking(): boolean | undefined {
     return this.#isAsking;
+  }
+
+  /** The task that asks for the person's next words, as of now. */
+  get task(): OpenTask | undefined {
+    return this.#task;
   }
 
   /** Passes the turn on as one step, with its events. Returns the `DONE` of the other server. */
@@ -88,6 +98,7 @@ export class TurnsElsewhere {
   /** Whether it waits in the middle of a flow; of a service that is alone this does not matter. */
   async lookWhetherAsking(remote: RemoteService, done: Done): Promise<void> {
     const { service, clock, stop } = this.#options;
+    this.#task = askingTask(remote, done);
     if (service?.kind !== "combined") return;
     this.#isAsking = await isAsking(remote, done, { clock, signal: stop.signal });
   }
@@ -109,10 +120,11 @@ export class TurnsElsewhere {
 
   /** What the person said, and whether the other service's question was the last thing shown. */
   #requestTo(service: string): RemoteRequest {
-    const { facts, question } = this.#options;
+    const { facts, question, task } = this.#options;
     const { message, slots, confirmId, locale, timeZone, sessionElsewhere: session } = facts;
     const lastQuestion = lastQuestionFor(question, { ...facts, service });
-    return { session, message, slots, confirmId, lastQuestion, locale, timeZone };
+    const own = task?.service === service ? task.id : undefined;
+    return { session, message, slots, confirmId, lastQuestion, task: own, locale, timeZone };
   }
 
   #remoteOf({ name }: TurnElsewhere): RemoteService | undefined {
@@ -120,6 +132,11 @@ export class TurnsElsewhere {
     const leaf = service?.kind === "combined" ? service.services.get(name) : service;
     return leaf?.kind === "remote" && leaf.name === name ? leaf : undefined;
   }
+}
+
+function askingTask(remote: RemoteService, done: Done): OpenTask | undefined {
+  const id = remote.protocol === "a2a" ? askingTaskOf(done) : undefined;
+  return id === undefined ? undefined : { service: remote.name, id };
 }
 
 /** Text of an earlier life is void where an agent starts again. */

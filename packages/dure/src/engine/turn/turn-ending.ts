@@ -8,7 +8,7 @@ import { EffectUnknownError } from "../effects/effects.ts";
 import { DivergedError, type TurnJournal } from "./journal.ts";
 import { logFailure } from "../log-failure.ts";
 import { remember, turnsOf, type Memory } from "../agent/memory.ts";
-import { stopRows } from "./pass-through.ts";
+import { leaving, stopRows, type StopElsewhere } from "./pass-through.ts";
 import { questionAsked, type Question } from "./question.ts";
 import type { DonePayload, ErrorFacts } from "../service/service.ts";
 import { sessionAfter } from "./session-state.ts";
@@ -142,7 +142,7 @@ export class TurnEnding {
       completed: flows.completed,
       outbox: [
         ...hookRows(held, route.leaf, done.hooks, payload.message),
-        ...stopRows(held, this.#options.elsewhere.stops),
+        ...stopRows(held, [...this.#options.elsewhere.stops, ...this.#leftTasks()]),
       ],
       approval: this.#options.effects.approvals.settled,
       events: [doneEvent(held, route.place.service, done)],
@@ -241,7 +241,14 @@ export class TurnEnding {
       isAsking: elsewhere.isAsking,
       isVisit: route.isVisit,
     });
-    return { ...after, question };
+    return { ...after, question, task: route.leftTask ? undefined : elsewhere.task };
+  }
+
+  /** An agent elsewhere whose question is taken back hears of it: its task is cancelled. */
+  #leftTasks(): readonly StopElsewhere[] {
+    const { held, facts, route } = this.#options;
+    const { leftTask } = route;
+    return leftTask ? [leaving(leftTask, `${held.turn}/left`, facts)] : [];
   }
 
   // --- with an error

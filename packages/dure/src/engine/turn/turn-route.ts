@@ -6,7 +6,7 @@ import type { AnyService, CombinedService, LeafService } from "../service/combin
 import { DivergedError, type TurnJournal } from "./journal.ts";
 import { answeringOf, readQuestion, type Answering, type Question } from "./question.ts";
 import type { Service } from "../service/service.ts";
-import { enter, isMidFlow, openState, type SessionState } from "./session-state.ts";
+import { enter, isMidFlow, openState, type OpenTask, type SessionState } from "./session-state.ts";
 import type { StateManager } from "./state.ts";
 import type { TurnAgents } from "./turn-agents.ts";
 import type { TurnFacts } from "./turn-context.ts";
@@ -80,6 +80,13 @@ export class TurnRoute {
 
   get place(): AskingPlace {
     return { service: this.#leaf?.name ?? this.#options.held.service, flow: this.#flow };
+  }
+
+  /** The task whose question this turn takes back, for another service answers the person. */
+  get leftTask(): OpenTask | undefined {
+    const { task } = this.#session;
+    const isLeft = this.#leaf !== undefined && !this.#isVisit && this.#leaf.name !== task?.service;
+    return isLeft ? task : undefined;
   }
 
   // --- which service

@@ -84,8 +84,8 @@ export class TurnRun implements TurnMachinery {
     const version = service?.version ?? held.version;
     const steps = new TurnSteps({ held, journal, stop, environment, version });
     const route = new TurnRoute({ held, facts, logger, journal, stop, steps, service });
-    const { question } = route;
-    const elsewhere = new TurnsElsewhere({ facts, question, clock, journal, stop, steps, service });
+    const asked = { question: route.question, task: route.session.task };
+    const elsewhere = new TurnsElsewhere({ ...asked, facts, clock, journal, stop, steps, service });
     const base = { held, facts, environment, journal, stop, steps };
     const effects = new TurnEffects({
       ...base,
