@@ -3,6 +3,9 @@ import { combineServices, keywordRouter } from "../../src/engine/service/combine
 import { remoteService } from "../../src/engine/remote/remote-service.ts";
 import { defineService, flow } from "../../src/engine/service/service.ts";
 import { startTestEngine, type TestEngine } from "../../src/engine/test-engine.ts";
+import { joinTeam } from "../../src/durable/test-members.ts";
+import { Outbox } from "../../src/durable/outbox.ts";
+import { HookDelivery } from "../../src/engine/effects/hooks.ts";
 import { eventually } from "../until.ts";
 import { startA2aAgent, type A2aCall } from "./a2a-agent.ts";
 
@@ -127,7 +130,14 @@ describe("an agent whose task asks, and that the person leaves", () => {
       router,
       asksToLeave: (message) => message === "faq",
     });
-    const team = stack.use(await startTestEngine([both, weather(agent.url), faq]));
+    const services = [both, weather(agent.url), faq];
+    const team = stack.use(await startTestEngine(services));
+    const us = stack.use(await joinTeam(team.url));
+    const outbox = stack.use(new Outbox(us));
+    const { logger, lease } = us;
+    const delivery = new HookDelivery({ services, logger, lease: lease.signal });
+    outbox.handle("hook", delivery.handler);
+    outbox.start();
     const kept = stack.move();
     return { team, agent, cancelled, booked, [Symbol.asyncDispose]: () => kept.disposeAsync() };
   }
