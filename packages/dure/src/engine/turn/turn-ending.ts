@@ -142,7 +142,7 @@ export class TurnEnding {
       completed: flows.completed,
       outbox: [
         ...hookRows(held, route.leaf, done.hooks, payload.message),
-        ...stopRows(held, [...this.#options.elsewhere.stops, ...this.#leftTasks()]),
+        ...stopRows(held, [...this.#options.elsewhere.stops, ...leftTasks(this.#options)]),
       ],
       approval: this.#options.effects.approvals.settled,
       events: [doneEvent(held, route.place.service, done)],
@@ -242,13 +242,6 @@ export class TurnEnding {
       isVisit: route.isVisit,
     });
     return { ...after, question, task: route.leftTask ? undefined : elsewhere.task };
-  }
-
-  /** An agent elsewhere whose question is taken back hears of it: its task is cancelled. */
-  #leftTasks(): readonly StopElsewhere[] {
-    const { held, facts, route } = this.#options;
-    const { leftTask } = route;
-    return leftTask ? [leaving(leftTask, `${held.turn}/left`, facts)] : [];
   }
 
   // --- with an error
@@ -472,4 +465,10 @@ async function isYesBegun(
   const { key, begun = false } = question ?? {};
   if (key === undefined || begun) return begun;
   return (await effectsOfTurn()).some((effect) => effect.key === key);
+}
+
+/** An agent elsewhere whose question is taken back hears of it: its task is cancelled. Pure. */
+function leftTasks({ held, facts, route }: TurnEndingOptions): readonly StopElsewhere[] {
+  const { leftTask } = route;
+  return leftTask ? [leaving(leftTask, `${held.turn}/left`, facts)] : [];
 }
