@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { FULL } from "../kernel/test-tiers.ts";
 import { boundMs } from "../kernel/test-bounds.ts";
 import { z } from "zod";
@@ -663,15 +663,20 @@ test("each taking of a job closes it to the holder before", async () => {
   await using team = await resting(db);
   const id = await left(db, { status: "PENDING" });
 
-  const { taken } = await team.store.take({
-    holder: team.processId,
-    known: [],
-    alone: [],
-    room: 5,
-    agents: ["ruda", "eden"],
-    permits: 1,
-    permitWaitMs: 60_000,
-    unknownAgentMs: 60_000,
+  // The team looks as well, without permits; while it does, nothing is given.
+  const taken = await vi.waitFor(async () => {
+    const given = await team.store.take({
+      holder: team.processId,
+      known: [],
+      alone: [],
+      room: 5,
+      agents: ["ruda", "eden"],
+      permits: 1,
+      permitWaitMs: 60_000,
+      unknownAgentMs: 60_000,
+    });
+    expect(given.taken).toHaveLength(1);
+    return given.taken;
   });
 
   expect(taken).toEqual([{ id, quarantined: false }]);

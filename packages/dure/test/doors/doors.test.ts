@@ -78,6 +78,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
     "findWhen",
     "fold",
     "formFactsIn",
+    "formTexts",
     "formatAmount",
     "isIsoDate",
     "isQuoteOf",

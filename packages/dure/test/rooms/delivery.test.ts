@@ -180,7 +180,7 @@ describe.each(PLATFORM.rows)(
 
         const { text } = (await team.rooms.reader.messages(general, {})).at(-1)!;
         expect(text.length).toBeLessThanOrEqual(100_000);
-        const [, kept, missing] = /^(가+)\n… \(뒤의 (\d+)자는 너무 길어 뺐습니다\)$/.exec(text)!;
+        const [, kept, missing] = /^(가+)\n… \(뒤의 (\d+)자는 너무 길어 뺐어요\)$/.exec(text)!;
         expect(kept!.length + Number(missing)).toBe(120_000);
       },
     );

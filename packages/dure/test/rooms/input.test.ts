@@ -325,7 +325,8 @@ describe("who speaks, and where", { timeout: 60_000 }, () => {
     await expect(
       team.rooms.place(direct!.id, { tenant: "other", person: "서연" }),
     ).rejects.toMatchObject({ code: "PLACE_UNKNOWN" });
-    expect((await team.rooms.place(direct!.id, { tenant: "", person: "" })).kind).toBe("direct");
+    const operator = { tenant: "", person: "", seesAll: true };
+    expect((await team.rooms.place(direct!.id, operator)).kind).toBe("direct");
     await settled(team);
   });
 
@@ -492,7 +493,7 @@ describe("a tool that needs a yes", { timeout: 60_000 }, () => {
       stage.discord.messages(stage.places.general).find(({ buttons }) => buttons.length > 0),
     );
     const refused = await guest.press(question.buttons[0]!);
-    expect(refused.text).toContain("답할 수 있는 분이 아닙니다");
+    expect(refused.text).toContain("답할 수 있는 분이 아니에요");
     expect(await auditOf(team)).toEqual([]);
     await stage.person("민준").press(question.buttons[0]!);
 
@@ -532,7 +533,7 @@ describe("a tool that needs a yes", { timeout: 60_000 }, () => {
     const refused = await stage.person("민준").press(question.buttons[0]!);
     await release.press(question.buttons[0]!);
 
-    expect(refused.text).toContain("답할 수 있는 분이 아닙니다");
+    expect(refused.text).toContain("답할 수 있는 분이 아니에요");
     await eventually(() => expect(done).toEqual(["1.0"]));
   });
 });

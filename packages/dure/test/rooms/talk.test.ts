@@ -508,7 +508,7 @@ describe.each(PLATFORM.rows)(
         await eventually(async () =>
           expect(
             (await platform.shown(team, first.threadId)).filter((line) =>
-              line.includes("막았습니다"),
+              line.includes("막았어요"),
             ),
           ).toHaveLength(1),
         );
@@ -526,7 +526,7 @@ describe.each(PLATFORM.rows)(
         await eventually(async () => expect(await stateOf(team, threadId)).toBe("suspended"));
         await settled(team);
         const shown = await platform.shown(team, threadId);
-        expect(shown.filter((line) => line.includes("멈춥니다"))).toHaveLength(1);
+        expect(shown.filter((line) => line.includes("멈춰요"))).toHaveLength(1);
         expect(shown).toHaveLength(8); // seven of agents, the last of which trips, and the notice
         const calls = team.calls("ruda") + team.calls("eden");
         await team.rooms.resume(threadId, { tenant: "", person: "민준" });
@@ -599,7 +599,7 @@ describe.each(PLATFORM.rows)(
           await eventually(async () => expect(await stateOf(second, threadId)).toBe("resting"));
           await settled(second);
           const shown = await platform.shown(second, threadId);
-          expect(shown.filter((line) => line.includes("쉽니다"))).toHaveLength(1);
+          expect(shown.filter((line) => line.includes("쉬어요"))).toHaveLength(1);
           // The collaborate, ten more, and the notice.
           expect(shown).toHaveLength(12);
 
@@ -630,7 +630,7 @@ describe.each(PLATFORM.rows)(
 
           const shown = await platform.shown(team, general);
           expect(shown).toHaveLength(7); // the person's, five of agents, and the notice
-          expect(shown.filter((line) => line.includes("쉽니다"))).toHaveLength(1);
+          expect(shown.filter((line) => line.includes("쉬어요"))).toHaveLength(1);
           expect(team.calls("ruda") + team.calls("eden")).toBe(5);
           const woken = await platform.say(team, "@이든 계속해 줘");
           expect(await rolesOf(team, woken)).toMatchObject({ eden: "HANDLER" });

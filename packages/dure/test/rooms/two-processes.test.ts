@@ -70,7 +70,7 @@ describe.each(PLATFORM.rows)(
         await settled(second);
         const shown = await platform.shown(second, threadId);
         expect(shown).toHaveLength(12); // the collaborate, ten more, and the notice
-        expect(shown.filter((line) => line.includes("쉽니다"))).toHaveLength(1);
+        expect(shown.filter((line) => line.includes("쉬어요"))).toHaveLength(1);
         expect(callsOf(first) + callsOf(second)).toBeLessThanOrEqual(11);
       },
     );
@@ -105,7 +105,7 @@ describe.each(PLATFORM.rows)(
         await settled(second);
         await eventually(async () =>
           expect(
-            (await platform.shown(second, threadId)).filter((line) => line.includes("막았습니다")),
+            (await platform.shown(second, threadId)).filter((line) => line.includes("막았어요")),
           ).toHaveLength(1),
         );
         expect(
