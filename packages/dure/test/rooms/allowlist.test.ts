@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { FULL } from "../../src/kernel/test-tiers.ts";
 import { eventually } from "../until.ts";
 import type { DiscordStage } from "./discord-platform.ts";
+import type { SlackStage } from "./slack-platform.ts";
 import {
   collaborate,
   ANONYMOUS,
@@ -41,6 +42,15 @@ describe.each(PLATFORM.rows)(
           await expect(platform.say(without, "아직 들리나요")).rejects.toMatchObject({
             code: "PLACE_CLOSED",
           });
+        } else if (name === "slack") {
+          const stage = platform as SlackStage;
+          const channel = { channel: stage.places.general };
+          const [thread] = stage.slack.threads(stage.places.general);
+          const said = stage.slack.messages(channel).find(({ text }) => text === "들리나요")!;
+          stage.person("민준").edit({ channel: channel.channel.id, ts: said.ts }, "고쳐 쓴 말");
+          stage.person("민준").post(channel, "아직 들리나요");
+          stage.person("민준").post({ ...channel, threadTs: thread!.ts }, "여기는요");
+          await platform.say(without, "조용한 곳에서 한마디", { channel: "quiet" });
         } else {
           const stage = platform as DiscordStage;
           stage.person("민준").edit(
