@@ -23,13 +23,14 @@ import "@mantine/core/styles/Tabs.css";
 import "@mantine/core/styles/Tooltip.css";
 import "./app.css";
 import { MantineProvider } from "@mantine/core";
-import { QueryCache, QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { QueryCache, QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { DureClient, DureError } from "dure/client";
 import { createRoot } from "react-dom/client";
 import { AppPartsContext } from "./app-parts.tsx";
 import { Conversations } from "./chat/conversation.ts";
 import { EventLog } from "./events/event-log.ts";
+import { FreshQueries } from "./fresh-queries.ts";
 import { LanguageProvider } from "./language.tsx";
 import { PersonName } from "./rooms/person-name.ts";
 import { RoomData } from "./rooms/room-data.ts";
@@ -52,7 +53,7 @@ const queryCache = new QueryCache({
     }
   },
 });
-const queries: QueryClient = new QueryClient({
+const queries: FreshQueries = new FreshQueries({
   queryCache,
   defaultOptions: {
     queries: {

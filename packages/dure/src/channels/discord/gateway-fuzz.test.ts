@@ -102,24 +102,38 @@ describe("odd packets", () => {
     expect(other.port.states.map(({ state }) => state)).toContain("reconnecting");
   });
 
-  test("the answers to heartbeats are understood, and one that does not come ends the connection", async () => {
-    await using other = await aStage({ heartbeatIntervalMs: 50 });
+  test("answers to heartbeats are understood, and one that is missing ends the connection", async () => {
+    await using other = await aStage({ heartbeatIntervalMs: 1000 });
     let beats = 0;
     const watch = new Promise<void>((resolve) => {
       other.discord.gateway.alter((packet) => {
-        if (packet.op === 11 && ++beats === 5) resolve();
+        if (packet.op === 11 && ++beats === 2) resolve();
         return packet;
       });
     });
     await watch;
     const states = other.port.states.map(({ state }) => state);
     other.discord.gateway.alter((packet) => (packet.op === 11 ? undefined : packet));
-    await vi.waitFor(() =>
-      expect(other.port.lines.join("\n")).toContain("the gateway stopped answering"),
+    await vi.waitFor(
+      () => expect(other.port.lines.join("\n")).toContain("the gateway stopped answering"),
+      { timeout: 10_000 },
     );
 
     expect(states).toEqual(["starting", "ready"]);
     expect(other.port.lines.join("\n")).not.toContain("left out");
+  });
+
+  test("a process that stood still reads the answer to its heartbeat before it judges", async () => {
+    await using other = await aStage({ heartbeatIntervalMs: 1000 });
+    let beats = 0;
+    other.discord.gateway.alter((packet) => {
+      if (packet.op === 11 && ++beats === 1) standStill(1100);
+      return packet;
+    });
+
+    await vi.waitFor(() => expect(beats).toBe(2), { timeout: 10_000 });
+
+    expect(other.port.states.map(({ state }) => state)).toEqual(["starting", "ready"]);
   });
 
   test.each([5, "nowhere", "http://127.0.0.1:1/"])(
@@ -138,6 +152,11 @@ describe("odd packets", () => {
     },
   );
 });
+
+/** Nothing in this process runs for `ms`, no timer and no reading. */
+function standStill(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
 
 function isReady(packet: GatewayPacket): boolean {
   return packet.t === "READY";

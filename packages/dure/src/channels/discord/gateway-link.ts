@@ -65,6 +65,12 @@ const GOODBYE = { forEver: 1000, forNow: 4900 } as const;
 /** How long the platform may take to say goodbye, milliseconds. */
 const GOODBYE_MS = 1000;
 
+/**
+ * How long an answer to a heartbeat may still be read after the next one was due, milliseconds. Our
+ * choice: short beside the platform's interval of 41 s.
+ */
+const LATE_ANSWER_MS = 250;
+
 /** Bytes of one packet. The largest is GUILD_CREATE of a server with thousands of channels. */
 const LARGEST_PACKET = 32 * 1024 * 1024;
 
@@ -221,17 +227,29 @@ export class GatewayLink {
   // ────────────────────────────────────────────────────────────────────────
 
   #beatAfter(ms: number, everyMs: number): void {
-    const beat = (): void => {
-      if (!this.#isAcknowledged) {
-        // Source: "Gateway: Heartbeat Interval": no answer means a connection that failed silently.
-        return this.#end({ why: "the gateway stopped answering", session: this.#session });
-      }
+    this.#setHeartbeat(ms, () => {
+      if (!this.#isAcknowledged) return this.#lookOnceMore(everyMs);
       this.#isAcknowledged = false;
       this.#beat();
       this.#beatAfter(everyMs, everyMs);
-    };
+    });
+  }
+
+  /**
+   * A process that stood still finds its timer due before it has read the answer, which may have
+   * come long ago: what came is read first.
+   */
+  #lookOnceMore(everyMs: number): void {
+    this.#setHeartbeat(LATE_ANSWER_MS, () => {
+      if (this.#isAcknowledged) return this.#beatAfter(0, everyMs);
+      // Source: "Gateway: Heartbeat Interval": no answer means a connection that failed silently.
+      this.#end({ why: "the gateway stopped answering", session: this.#session });
+    });
+  }
+
+  #setHeartbeat(ms: number, due: () => void): void {
     this.#timers.get("heartbeat")?.();
-    this.#timers.set("heartbeat", this.#options.clock.after(ms, beat));
+    this.#timers.set("heartbeat", this.#options.clock.after(ms, due));
   }
 
   #beat(): void {
