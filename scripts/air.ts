@@ -61,11 +61,11 @@ const MAX_CLASS_LINES = 350;
 const LONG_LINE = 110;
 const EXCEPTIONS = path.join(root, "scripts/air-exceptions.json");
 
-/** Of the whole tree. STYLE.md asks for 34, 0.5, 20 and 20. */
+/** Of the whole tree. STYLE.md asks for 34, 0.5, 20 and 20; it has less. */
 const LIMITS = {
   charactersPerLine: 34,
   longLinesPercent: 0.5,
-  conditionalSpreads: 20,
+  conditionalSpreads: 0,
   vagueLines: 5,
 } as const satisfies Partial<Record<keyof AirFigures, number>>;
 

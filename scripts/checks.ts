@@ -18,6 +18,7 @@ import {
 import { root, runTool } from "./processes.ts";
 import { listDoors, makeReference, readDoor } from "./reference.ts";
 import { troubleWithSql } from "./schema.ts";
+import { readCommits, readTestTitles, troubleWithTitles } from "./titles.ts";
 
 export type CheckResult =
   | { readonly ok: true; readonly note?: string | undefined }
@@ -32,6 +33,7 @@ export const CHECKS: readonly Check[] = [
   { name: "format", run: (env) => judge(runTool("oxfmt", ["--check"], { env })) },
   { name: "air", run: checkAir },
   { name: "prose", run: checkProse },
+  { name: "titles", run: checkTitles },
   { name: "types", run: checkTypes },
   {
     name: "lint",
@@ -63,6 +65,14 @@ async function checkProse(): Promise<CheckResult> {
     return { ok: false, output: `${trouble.join("\n")}\n\n${describeProse(pages, unreleased)}` };
   }
   return { ok: true, note: `${pages.length} pages` };
+}
+
+async function checkTitles(): Promise<CheckResult> {
+  const [titles, commits] = [await readTestTitles(), await readCommits()];
+  const trouble = troubleWithTitles(titles, commits);
+  if (titles.length === 0) trouble.push("no test has a title: nothing was looked at");
+  if (trouble.length > 0) return { ok: false, output: trouble.join("\n") };
+  return { ok: true, note: `${titles.length} tests, ${commits.length} commits` };
 }
 
 async function checkSql(): Promise<CheckResult> {

@@ -244,7 +244,7 @@ describe("the batch", () => {
 });
 
 describe("the logs of the turns", () => {
-  test("go back a bounded way, newest first, the running one before all, told by the trace where nobody looked", () => {
+  test("go back a bounded way, newest first, the running one before all, by the trace where none was seen", () => {
     const agents = [
       {
         agent: "intent",
@@ -351,7 +351,7 @@ describe("the inbox", () => {
     expect(closedOf(all).map(({ id }) => id)).toEqual(["new", "old"]);
   });
 
-  test("says what a call is about by its arguments, without the ledger's key and without ids that a link leads to", () => {
+  test("says what a call is about by its arguments, without the ledger's key and ids that a link leads to", () => {
     expect(
       aboutOf(
         one("a", { context: { tool: "send", key: "s/1", input: { to: "엄마", amount: 5 } } }),

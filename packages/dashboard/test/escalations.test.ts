@@ -82,7 +82,7 @@ test(
 );
 
 test(
-  "what is raised appears by itself, the gravest first, in words that can be read, with a way to where it comes from",
+  "what is raised appears by itself, the gravest first, in plain words, with a link to its origin",
   { timeout: 90_000 },
   async () => {
     await emptyInbox();
@@ -137,7 +137,7 @@ test(
 );
 
 test(
-  "by keyboard alone: an action that asks for words gets them, and the decision stands in the history with both",
+  "by keyboard alone: an action that asks for words gets them, and the history shows both",
   { ...FULL, timeout: 90_000 },
   async () => {
     await emptyInbox();
@@ -243,7 +243,7 @@ test("an answer that comes too late says so and changes nothing", { timeout: 60_
 });
 
 test(
-  "what comes while somebody writes an answer far down takes neither the words, nor the place, nor the focus",
+  "what comes while an answer is written far down takes neither the words, nor the place, nor the focus",
   { timeout: 90_000 },
   async () => {
     await emptyInbox();
@@ -273,7 +273,7 @@ test(
 );
 
 test(
-  "what becomes more severe while somebody writes the answer keeps the words, the place and the focus, says so at once, and moves when nobody is at it any more",
+  "what grows more severe while it is answered says so, keeps words and focus, and moves only later",
   { timeout: 90_000 },
   async () => {
     await emptyInbox();
@@ -352,7 +352,7 @@ test(
 );
 
 test(
-  "search finds by what it is about on any page, a long inbox is read in pages, and what is grave stands before all of them",
+  "search finds subjects on any page; a long inbox is read in pages, the grave before all others",
   { ...FULL, timeout: 90_000 },
   async () => {
     await emptyInbox();

@@ -250,7 +250,7 @@ describe("the list", () => {
   });
 
   test(
-    "names what is wrong in a file by its line, and starts what is whole only after showing what it would do",
+    "names what is wrong in a file by its line, and starts a whole one after showing what it would do",
     { ...FULL, timeout: 60_000 },
     async () => {
       await using server = await serve();
@@ -489,7 +489,7 @@ describe("the list", () => {
   );
 
   test(
-    "old runs are cleaned after showing what would go, and what would be lost only where somebody gives it up",
+    "old runs are cleaned after showing what would go; what would be lost only where it is given up",
     { timeout: 60_000 },
     async () => {
       await using server = await serve();
@@ -738,7 +738,7 @@ describe("a run", () => {
   );
 
   test(
-    "that ended says what was kept, what is missing and why, and is merged into a branch; a retry lets it go on",
+    "that ended says what was kept, what is missing and why, and is merged; a retry lets it go on",
     { ...FULL, timeout: 60_000 },
     async () => {
       await using server = await serve();

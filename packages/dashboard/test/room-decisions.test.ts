@@ -67,7 +67,7 @@ describe("a mention that is being written", () => {
   });
 });
 
-test("mentions are drawn as the server found them: names of the mentioned, ids in angle brackets, nothing else", () => {
+test("mentions are drawn as the server found them: names, ids in angle brackets, nothing else", () => {
   expect(mentionPieces("@루다가 <@eden>에게, @세움 과 @edenx", ["ruda", "eden"], TEAM)).toEqual([
     { agent: "ruda", label: "@루다" },
     "가 ",

@@ -134,7 +134,7 @@ describe("two persons in two windows", { timeout: 60_000 }, () => {
   });
 
   test(
-    "reply to a message: its agent answers without a mention, the reply leads back, and Escape takes it back",
+    "reply to a message: its agent answers unmentioned, the reply leads back, Escape takes it back",
     FULL,
     async () => {
       await using opened = await enter("민준");
@@ -184,7 +184,7 @@ describe("two persons in two windows", { timeout: 60_000 }, () => {
 
 describe("a mention", { timeout: 60_000 }, () => {
   test(
-    "is completed by the keyboard, reaches that agent alone, and its badge says why and leads to the answer",
+    "is completed by the keyboard, reaches that agent alone; its badge says why and leads to the answer",
     FULL,
     async () => {
       await using opened = await enter("민준");

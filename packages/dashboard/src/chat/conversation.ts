@@ -453,13 +453,12 @@ export class Conversation {
     );
     const { problem: _problem, ...view } = this.#view;
     this.#view = view;
+    const isCurrent = view.turn === undefined && ahead.size === 0;
     this.#change({
       phase: "ready",
       service: session.service,
       entries: answersAfterQuestions([...entries, ...mine]),
-      ...(this.#view.turn === undefined && ahead.size === 0
-        ? { state: shownState(session), trace: session.trace }
-        : {}),
+      ...(isCurrent ? { state: shownState(session), trace: session.trace } : {}),
     });
     for (const entry of entries) {
       if (

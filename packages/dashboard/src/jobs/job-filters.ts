@@ -5,23 +5,22 @@ import { JOB_STATUSES, type JobStatus } from "dure/client";
  * What of the jobs is shown. It stands in the address, so that a reload and a link show the same.
  */
 export interface JobFilters {
-  readonly status?: JobStatus;
-  readonly agent?: string;
+  readonly status?: JobStatus | undefined;
+  readonly agent?: string | undefined;
   /** The job with which a whole work began. */
-  readonly root?: string;
+  readonly root?: string | undefined;
   /** Words to look for in what is loaded. */
-  readonly q?: string;
+  readonly q?: string | undefined;
 }
 
 /** Reads an address; what is not understood is left out. Pure. */
 export function readJobFilters(search: Record<string, unknown>): JobFilters {
   const { status, agent, root, q } = search;
-  const known = JOB_STATUSES.find((one) => one === status);
   return {
-    ...(known && { status: known }),
-    ...said("agent", agent),
-    ...said("root", root),
-    ...said("q", q),
+    status: JOB_STATUSES.find((one) => one === status),
+    agent: textOf(agent),
+    root: textOf(root),
+    q: textOf(q),
   };
 }
 
@@ -47,12 +46,8 @@ export function useJobFilters(): {
 }
 
 /** An address may hold a number or a boolean where text was meant: `?q=7`. */
-function said(name: keyof JobFilters, value: unknown): JobFilters {
-  const text =
-    typeof value === "string"
-      ? value
-      : typeof value === "number" || typeof value === "boolean"
-        ? String(value)
-        : "";
-  return text === "" ? {} : { [name]: text };
+function textOf(value: unknown): string | undefined {
+  const isScalar = ["string", "number", "boolean"].includes(typeof value);
+  if (!isScalar || value === "") return undefined;
+  return String(value);
 }

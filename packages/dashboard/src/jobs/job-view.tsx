@@ -127,6 +127,9 @@ function Facts({ job }: { job: JobDetail }): ReactNode {
     currency: "USD",
     maximumFractionDigits: 4,
   }).format(microUsd / 1_000_000);
+  const { startedAt, finishedAt } = job;
+  const hasBothTimes = startedAt !== null && finishedAt !== null;
+  const tookMs = hasBothTimes ? finishedAt - startedAt : undefined;
   const rows: readonly (readonly [string, string])[] = [
     [text.jobs.facts.turns, text.jobs.turnsOf(job.turnsDone, job.maxTurns)],
     [
@@ -136,9 +139,7 @@ function Facts({ job }: { job: JobDetail }): ReactNode {
         : `${text.jobs.tokens(tokens)} · ${usd}`,
     ],
     [text.jobs.facts.asked, momentOf(job.createdAt, language)],
-    ...(job.startedAt !== null && job.finishedAt !== null
-      ? [[text.jobs.facts.took, spanOf(job.finishedAt - job.startedAt)] as const]
-      : []),
+    ...(tookMs === undefined ? [] : [[text.jobs.facts.took, spanOf(tookMs)] as const]),
     ...(job.resumes > 0 ? [[text.jobs.facts.resumed, text.jobs.times(job.resumes)] as const] : []),
   ];
   return (

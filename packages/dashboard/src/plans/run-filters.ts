@@ -3,15 +3,15 @@ import { PLAN_RUN_STATUSES, type PlanRunStatus, type RunChoice } from "dure/clie
 
 /** What is shown, and how. It stands in the address, so that a reload and a link show the same. */
 export interface RunFilters {
-  readonly status?: PlanRunStatus;
+  readonly status?: PlanRunStatus | undefined;
   /** Words to look for among the runs. */
-  readonly q?: string;
+  readonly q?: string | undefined;
 }
 
 export interface RunLooks {
   /** Absent: what fits the screen and the number of ports. */
-  readonly view?: "graph" | "list";
-  readonly tab?: PortTab;
+  readonly view?: "graph" | "list" | undefined;
+  readonly tab?: PortTab | undefined;
 }
 
 export const PORT_TABS = ["tries", "channel", "scope", "context", "diff"] as const;
@@ -20,26 +20,26 @@ export type PortTab = (typeof PORT_TABS)[number];
 /** Reads an address; what is not understood is left out. Pure. */
 export function readRunFilters(search: Record<string, unknown>): RunFilters {
   const status = PLAN_RUN_STATUSES.find((one) => one === search["status"]);
-  const q =
-    typeof search["q"] === "string" || typeof search["q"] === "number" ? String(search["q"]) : "";
-  return { ...(status && { status }), ...(q !== "" && { q }) };
+  const q = search["q"];
+  const words = typeof q === "string" || typeof q === "number" ? String(q) : "";
+  return { status, q: words === "" ? undefined : words };
 }
 
 export function readRunLooks(search: Record<string, unknown>): RunLooks {
   const view = (["graph", "list"] as const).find((one) => one === search["view"]);
   const tab = PORT_TABS.find((one) => one === search["tab"]);
-  return { ...(view && { view }), ...(tab && tab !== "tries" && { tab }) };
+  return { view, tab: tab === "tries" ? undefined : tab };
 }
 
 /** A choice as it stands in the address. */
 export interface StartSearch {
   /** `a,b`; `only` goes before `from`. */
-  readonly only?: string;
-  readonly from?: string;
-  readonly repository?: string;
-  readonly base?: string;
+  readonly only?: string | undefined;
+  readonly from?: string | undefined;
+  readonly repository?: string | undefined;
+  readonly base?: string | undefined;
   /** Key of a text that is no file of the team: the plan is that. */
-  readonly text?: string;
+  readonly text?: string | undefined;
 }
 
 /** Reads an address; what is not understood is left out. Pure. */
@@ -50,12 +50,13 @@ export function readStart({
   base,
   text,
 }: Record<string, unknown>): StartSearch {
-  const ports = isWord(only) ? { only } : isWord(from) ? { from } : {};
+  const chosen = wordOf(only);
   return {
-    ...ports,
-    ...(isWord(repository) && { repository }),
-    ...(isWord(base) && { base }),
-    ...(isWord(text) && { text }),
+    only: chosen,
+    from: chosen === undefined ? wordOf(from) : undefined,
+    repository: wordOf(repository),
+    base: wordOf(base),
+    text: wordOf(text),
   };
 }
 
@@ -69,8 +70,8 @@ export function readChoice({ only, from, repository, base }: StartSearch): RunCh
   };
 }
 
-function isWord(value: unknown): value is string {
-  return typeof value === "string" && value !== "";
+function wordOf(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
 }
 
 /**

@@ -64,16 +64,18 @@ export async function showEscalation(id: string, { client, output }: Command): P
   } = escalation;
   output.line(`${title}\n${severity} ${type}, ${status}, raised ${timeOf(escalation.createdAt)}`);
   if (description !== "") output.line(`\n${description}\n`);
+  const isOpen = status === "open";
+  const until = isOpen ? expiresAt : null;
   output.table([
     ...SOURCE_KINDS.flatMap((kind) => (source[kind] === undefined ? [] : [[kind, source[kind]]])),
     ...Object.entries(context).map(([key, value]) => [
       key,
       typeof value === "string" ? value : JSON.stringify(value),
     ]),
-    ...(status === "open" ? [["with", WITH[step]]] : []),
-    ...(status === "open" && expiresAt !== null ? [["until", timeOf(expiresAt)]] : []),
+    ...(isOpen ? [["with", WITH[step]]] : []),
+    ...(until === null ? [] : [["until", timeOf(until)]]),
   ]);
-  if (status !== "open") output.line(endOf(escalation));
+  if (!isOpen) output.line(endOf(escalation));
   else {
     for (const { value, label, asks } of suggestedActions) {
       output.line(

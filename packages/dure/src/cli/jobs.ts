@@ -274,9 +274,9 @@ class Transcript {
     const spent = [
       `${job.turnsDone} ${job.turnsDone === 1 ? "turn" : "turns"}`,
       `${this.#tokens} tokens`,
-      ...(this.#microUsd > 0 ? [`${(this.#microUsd / 1e6).toFixed(4)} USD`] : []),
-      ...(job.startedAt && job.finishedAt ? [seconds(job.finishedAt - job.startedAt)] : []),
     ];
+    if (this.#microUsd > 0) spent.push(`${(this.#microUsd / 1e6).toFixed(4)} USD`);
+    if (job.startedAt && job.finishedAt) spent.push(seconds(job.finishedAt - job.startedAt));
     this.#line(spent.join(", "));
   }
 

@@ -59,12 +59,12 @@ export async function resumePlace(
 }
 
 function lineOf(place: Room | Thread): string {
-  const states = [
-    ...(place.state === "open"
-      ? []
-      : [`${place.state}${place.closedBecause ? `: ${place.closedBecause}` : ""}`]),
-    ...(place.archived && place.state !== "closed" ? ["archived"] : []),
-  ];
+  const states: string[] = [];
+  if (place.state !== "open") {
+    const reason = place.closedBecause ? `: ${place.closedBecause}` : "";
+    states.push(`${place.state}${reason}`);
+  }
+  if (place.archived && place.state !== "closed") states.push("archived");
   const state = states.length === 0 ? "" : `  [${states.join(", ")}]`;
   return `${place.id}  ${place.name}${state}`;
 }

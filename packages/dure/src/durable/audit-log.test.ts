@@ -45,7 +45,7 @@ test("what it was done to can be said at its end: of several each has an entry, 
   ]);
 });
 
-test("entries are listed newest first, page by page, of one tenant, deed, kind, person or subject, and found by a word", async () => {
+test("entries are listed newest first, in pages, by tenant, deed, kind, person or subject, or by a word", async () => {
   await using stored = await testDatabase();
   const log = new AuditLog(stored);
   await stored.database.query({

@@ -68,7 +68,7 @@ const CALL = {
   error: null,
 };
 
-test("a pool lends what is wanted, then what is left, but never less than is needed and never more than the limit", async () => {
+test("a pool lends what is wanted, then what is left, never less than needed, never over the limit", async () => {
   await using db = await testDatabase();
   const [one, two] = [storeOf(db.database, "p1"), storeOf(db.database, "p2")];
 
@@ -95,7 +95,7 @@ test("a process that was taken over is lent nothing", async () => {
   expect(await db.database.query({ text: "select key from dure.budget_pools" })).toEqual([]);
 });
 
-test("a reservation is written once, only by the turn's holder, only from blocks that are held, and not after a stop", async () => {
+test("a reservation is written once, by the turn's holder alone, from blocks held, and not after a stop", async () => {
   await using db = await testDatabase();
   const store = storeOf(db.database, "p1");
   const turns = await runningTurn(db.database, "t1");

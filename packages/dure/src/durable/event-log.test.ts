@@ -170,7 +170,7 @@ test("an event that commits late is not skipped by a reader who has seen younger
   expect(typesOf(await following)).toEqual(["late", "young", "last"]);
 });
 
-test("a reader who asks to be caught up waits for the transaction that holds back what was committed before", async () => {
+test("a reader who asks to be caught up waits for the transaction that holds back earlier commits", async () => {
   await using db = await testDatabase({ cluster: "events" });
   await using logs = await twoLogs(db.url);
   const { log, database } = logs.writer;

@@ -9,7 +9,7 @@ async function member(url: string) {
   return { ...us, leases: new Leases(us), [Symbol.asyncDispose]: () => us[Symbol.asyncDispose]() };
 }
 
-test("a name has one holder; it is free when it was released or its holder ended, under a higher epoch each time", async () => {
+test("a name has one holder; released or ended, it is free again under a higher epoch each time", async () => {
   await using db = await testDatabase();
   const first = await member(db.url);
   await using second = await member(db.url);

@@ -83,7 +83,7 @@ test("what was enqueued in a transaction that rolled back never leaves, and one 
   expect(send).toHaveBeenCalledTimes(2);
 });
 
-test("a process that dies between sending and recording leaves an entry that the next one looks for and does not send again", async () => {
+test("a death between sending and recording leaves an entry that the next one finds and does not resend", async () => {
   await using db = await testDatabase();
   await desk(db);
   await enqueue(db.database, [anEntry(1), anEntry(2)]);
@@ -166,7 +166,7 @@ test("a transactional handler that throws leaves no rows behind and is tried aga
   expect(await db.database.query({ text: "select key from test_hooks" })).toHaveLength(1);
 });
 
-test("what fails for good is recorded once with its event, told in the same transaction, and does not block its successors; the outside's words are logged at debug alone", async () => {
+test("what fails for good is recorded once with its event and does not block its successors", async () => {
   await using db = await testDatabase();
   await using us = await joinTeam(db.url);
   const log: { level: string; fields: object; line: string }[] = [];
@@ -243,7 +243,7 @@ test("an entry that may have arrived and cannot be found out about waits for a d
   await expect(outbox.resolve("k1", "sent")).rejects.toMatchObject({ code: "OUTBOX_NOT_UNKNOWN" });
 });
 
-test("while the outside says that it is asked too often, what may have arrived is neither given up nor sent again", async () => {
+test("while the outside answers 429, what may have arrived is neither given up nor sent again", async () => {
   await using db = await testDatabase();
   await using us = await joinTeam(db.url);
   await using outbox = new Outbox(us);

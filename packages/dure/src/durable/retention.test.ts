@@ -160,7 +160,7 @@ test("a rule that fails is named, and the rules behind it are swept all the same
   expect(await db.database.query({ text: "select at from test_aged" })).toEqual([]);
 });
 
-test("journals of turns that ended long ago go, each once and whole; turns that run or ended of late keep theirs", async () => {
+test("journals of turns that ended long ago go, each once and whole; those of other turns stay", async () => {
   await using db = await testDatabase();
   await using us = await sweeper(db.url);
   us.retention.add(journalRule("24h"));

@@ -42,7 +42,7 @@ async function sweptWith(
   };
 }
 
-test("sessions that nobody has used for so long are forgotten with all they hold; those that answer and those of jobs are not", async () => {
+test("sessions that are unused for so long are forgotten whole; those that answer or belong to jobs stay", async () => {
   const turns = [
     "turn_busy_now",
     "turn_busy_old",

@@ -56,7 +56,7 @@ test("the model sees the conversation so far and the new message once", async ()
   expect(seen).toEqual([["first"], ["first", "answer 1", "second"]]);
 });
 
-test("a conversational agent streams its message while the JSON is incomplete, and keeps underscored members", async () => {
+test("a conversational agent streams its message from incomplete JSON, and keeps underscored members", async () => {
   const model = offlineModel("m", () => ({
     chunks: ['{"action":"ask","_meta":{"x":1},"mess', 'age":"얼마를 ', '보낼까요?"}'],
   }));

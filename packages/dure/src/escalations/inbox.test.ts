@@ -217,7 +217,7 @@ test("what nobody needs decided any more settles itself, and can be raised anew"
   expect(next).toMatchObject({ isNew: true });
 });
 
-test("listeners are called in the transaction that closes, for what they want, and after the commit with what they returned", async () => {
+test("listeners are called in the closing transaction, and after the commit with what they returned", async () => {
   await using world = await openWorld();
   const called: string[] = [];
   world.inbox.onResolved({ source: "run" }, async (tx, { status, resolution }) => {

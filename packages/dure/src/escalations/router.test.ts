@@ -112,7 +112,7 @@ test("an operator that fails each time hands on to people", async () => {
   expect(asked).toBe(2);
 });
 
-test("an operator that does not answer in its time is overtaken by people, and its late answer still holds when it is first", async () => {
+test("people overtake an operator that does not answer in time; its late answer still holds if it is first", async () => {
   const answer = Promise.withResolvers<{ value: string }>();
   const world = await openWorld();
   const us = await world.process({

@@ -266,7 +266,7 @@ test("an agent is told who speaks, what was asked, where it stands and how to st
 });
 
 test.each(["가", "\n", "😀"])(
-  "however long the texts are (%j), what an agent is told fits the engine, and what may be asked is told whole",
+  "however long the texts are (%j), what is told fits the engine, and what may be asked is told whole",
   (letter) => {
     const long = letter.repeat(200_000);
     const most = (bytes: number): string =>

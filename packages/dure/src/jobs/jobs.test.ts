@@ -233,7 +233,7 @@ test.each([
   ["at all", []],
   ["after its first words", ["I will look at it. "]],
 ])(
-  "a model that gives no sign %s is asked four times in all, whatever its card says; what its turn did before is done once",
+  "a model that gives no sign %s is asked four times in all; what its turn did before is done once",
   async (_, said) => {
     await using db = await testDatabase();
     let noted = 0;

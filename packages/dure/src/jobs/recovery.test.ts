@@ -898,8 +898,7 @@ test("the audit names what is stuck, orphaned, or was resumed often", async () =
 const OLD_JOBS = process.env["DURE_TEST_LONG"] === "1" ? 100_000 : 20_000;
 
 test(
-  `among ${OLD_JOBS.toLocaleString("en")} old jobs, list and show take less than 50 ms; ` +
-    "the purge removes them in bites",
+  `among ${OLD_JOBS.toLocaleString("en")} old jobs list and show take < 50 ms; they are purged in bites`,
   { timeout: 120_000 },
   async () => {
     await using db = await testDatabase();

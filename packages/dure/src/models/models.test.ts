@@ -661,7 +661,7 @@ describe("addresses and keys", () => {
 });
 
 describe("the record of calls", () => {
-  test("goes to the caller's sink and to the common one, and a sink that throws harms neither the other nor the answer", async () => {
+  test("goes to the caller's sink and the common one; one that throws harms neither the other nor the answer", async () => {
     const { models, records } = makeModels();
 
     const answer = await models.resolve("offline").stream(ask("hello"), {

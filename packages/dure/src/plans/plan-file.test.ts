@@ -510,7 +510,7 @@ describe("ports that do not fit together", () => {
     expect(told(text("api"))).toEqual([]);
   });
 
-  test("a port of the test role changes no production code, and owns no tests that a pair owns, although it comes later", () => {
+  test("a port of the test role changes no production code and owns no tests that a pair owns", () => {
     const text = (owns: string): string =>
       LOGIN +
       `  - { id: e2e, role: test, owns: ${owns}, dependsOn: [api], acceptance: npm run e2e, goal: Tests. }\n`;

@@ -180,7 +180,7 @@ ${more}`;
     expect(seenBy(plan, "core", ["SRC/API/a.ts", "Src/DB/deep/x"])).toEqual([]);
   });
 
-  test("under hexagonal the table of what a role does not get counts too, but for its own tests and what it depends on", () => {
+  test("under hexagonal the table of what a role does not get counts too, but for its tests and dependencies", () => {
     const plan = parsePlan("plan.yaml", text("hexagonal"));
 
     expect(seenBy(plan, "core", FILES)).toEqual([

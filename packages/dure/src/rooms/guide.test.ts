@@ -11,7 +11,7 @@ test.each([
   ["COLLABORATION.md", collaborationPolicy],
   ["AGENTS.md", agentsFile],
 ])(
-  "P1 P2 %s says: visible work first, collaborate, the rules of threads, the guards with their numbers in force",
+  "P1 P2 %s says: visible work first, collaborate, rules of threads, guards with their numbers in force",
   (_file, write) => {
     const text = write({
       ...ROOM_LIMITS,

@@ -46,7 +46,7 @@ async function work(database: Database, name: string, count: number, ago = "0 s"
 }
 
 test.each([{ settledAfterMs: 10_000 }, { settledAfterMs: 0 }])(
-  "turns and calls count from the start of the process, each once, however often it is asked (settled after $settledAfterMs ms)",
+  "turns and calls count from the process's start, each once (settled after $settledAfterMs ms)",
   async ({ settledAfterMs }) => {
     await using db = await testDatabase();
     await work(db.database, "before", 3, "1 hour");

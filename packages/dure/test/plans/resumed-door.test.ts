@@ -55,7 +55,7 @@ ports:
 `;
 
 test(
-  "a step that is resumed after kill -9 of its leader gets a new door that works, and the old one is gone",
+  "a step resumed after kill -9 of its leader gets a new door that works, and the old one is gone",
   { timeout: 180_000 },
   async () => {
     const stack = new AsyncDisposableStack();

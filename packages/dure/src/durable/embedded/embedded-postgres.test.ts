@@ -111,7 +111,7 @@ test(
 );
 
 test(
-  "where no path is short enough for a socket it listens on 127.0.0.1, behind its password, and is joined and found again there",
+  "where no path is short enough for a socket it is joined on 127.0.0.1, behind its password",
   { ...FULL, timeout: SLOW },
   async () => {
     const deep = join("d".repeat(60), "한글".repeat(10));
@@ -325,7 +325,7 @@ test(
 );
 
 test(
-  "locks of a dead postmaster whose number belongs to somebody else now do not keep the server from starting",
+  "locks of a dead postmaster whose number another process has now do not keep the server from starting",
   { ...FULL, timeout: SLOW },
   async () => {
     await using home = temporaryHome();

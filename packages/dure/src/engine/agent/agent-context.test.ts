@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { chatAgent } from "./agent.ts";
 import { buildMessages } from "./agent-context.ts";
 
-test("the model reads prompt, context, passages and summary, then the last six turns unless another number is asked for, then the message once", () => {
+test("the model reads prompt, context, passages, summary, the last turns, then the message once", () => {
   const rawHistory = Array.from({ length: 8 }, (_, index) => [
     { role: "user" as const, content: `q${index + 1}` },
     { role: "assistant" as const, content: `a${index + 1}` },

@@ -216,7 +216,7 @@ test("an outside that keeps keys is asked again with the same key", async () => 
   expect(desk.probes).toBe(0);
 });
 
-test("what only a person can know ends the turn with EFFECT_UNKNOWN; the answer settles it and starts a turn that goes on", async () => {
+test("what only a person can know ends the turn with EFFECT_UNKNOWN; the answer starts a turn that goes on", async () => {
   const desk = new Desk();
   desk.plan.push("cut-after");
   await using t = await startTestEngine(codeService(desk, { recover: "ask" }));
@@ -348,7 +348,7 @@ test.each([
   },
 );
 
-test("a stop that comes after a death begins nothing beside the effect that it settles, and what was shown stays", async () => {
+test("a stop after a death begins nothing beside the effect that it settles, and what was shown stays", async () => {
   const desk = new Desk();
   const reached = Promise.withResolvers<void>();
   let calls = 0;
@@ -410,7 +410,7 @@ test("a stop that comes after a death begins nothing beside the effect that it s
   expect([calls, desk.booked.length]).toEqual([1, 1]);
 });
 
-test("a stop that comes after a death to a turn that did something, and whose handler goes another way now, ends as diverged and names what was done", async () => {
+test("a stop after a death ends a turn whose handler goes another way as diverged, and names what was done", async () => {
   const desk = new Desk();
   const reached = Promise.withResolvers<void>();
   const openTicket = ticketTool(desk);
@@ -472,7 +472,7 @@ test("of an effect that a stopped turn cannot come to any more after a death a p
   ]);
 });
 
-test("a tool that needs a yes ends the turn; the yes makes exactly that call once and the model tells of it", async () => {
+test("a tool that needs a yes ends the turn; the yes makes exactly that call once, and the model tells it", async () => {
   const desk = new Desk();
   const model = new ScriptedModel([
     callsTool({ subject: "expensive" }),
@@ -669,7 +669,7 @@ test("a stop ends an effect whose calls do not arrive: it has failed, and is not
   expect(desk.plan).toHaveLength(49);
 });
 
-test("a tool with a key does one thing once in a session, whatever turn asks for it; what failed may be tried again", async () => {
+test("a tool with a key does one thing once in a session, whatever turn asks; what failed may be retried", async () => {
   const desk = new Desk();
   desk.plan.push("refused");
   const seen: unknown[] = [];
@@ -794,7 +794,7 @@ test("the answer to a question goes to the service that asked, and the person st
   expect((await t.say("still there?")).done.message).toBe("talk: still there?");
 });
 
-test("of several services behind one name the answer goes to the one that asked, and the person stays where it is", async () => {
+test("of several services behind one name the answer goes to the one that asked; the person stays", async () => {
   const desk = new Desk();
   const model = new ScriptedModel([
     callsTool({ subject: "expensive" }),
@@ -929,7 +929,7 @@ function payingService(
   });
 }
 
-test("a call that code makes with a tool that needs a yes asks for it, is made once, and is not asked for again", async () => {
+test("a call by code of a tool that needs a yes asks for it, is made once, and is not asked for again", async () => {
   const desk = new Desk();
   await using t = await startTestEngine(payingService(desk));
   const inbox = inboxOf(t);
@@ -1148,7 +1148,7 @@ test("a call that an earlier yes allowed and that a death cut off is not asked f
   expect(desk.booked).toHaveLength(1);
 });
 
-test("a session that is forgotten and made again does under other keys what it is told, one that goes on under the same", async () => {
+test("a session that was forgotten acts under other keys, one that goes on under the same", async () => {
   const desk = new Desk();
   const said = (t: TestEngine): Promise<unknown> => t.say("go").then(({ done }) => done.message);
   const service = codeService(desk);
@@ -1165,7 +1165,7 @@ test("a session that is forgotten and made again does under other keys what it i
   expect(new Set(desk.booked.map(({ key }) => key)).size).toBe(2);
 });
 
-test("an effect whose outcome is found out after its session was forgotten is swept like what belongs to nobody", async () => {
+test("an effect whose outcome is found after its session was forgotten is swept like one without an owner", async () => {
   const desk = new Desk();
   desk.plan.push("cut-after", "cut-after");
   await using t = await startTestEngine(codeService(desk, { recover: "ask" }));
@@ -1232,7 +1232,7 @@ async function holderOf(t: TestEngine, turnId: string): Promise<string> {
   return row!.holder;
 }
 
-test("a once call whose result cannot be stored has happened, once; of a tool without effect the model is told", async () => {
+test("a once call whose result cannot be stored has happened once; without effect the model is told", async () => {
   const made: string[] = [];
   const tools = {
     pay: tool({

@@ -70,7 +70,7 @@ test("an intent whose answer took long is recorded again before the call leaves"
   expect(said).toEqual(["intent", "intent", "intent", "called", "done"]);
 });
 
-test("a process that stood still between intent and call does not call when another has taken the turn over", async () => {
+test("a process that stood still between intent and call does not call when another has the turn", async () => {
   const { said, run } = aCall([15_000], { fenced: true });
 
   await expect(run()).rejects.toThrow(FencedError);

@@ -205,7 +205,7 @@ describe("a limit", () => {
     expect(await usedByCalls(db.database)).toBe(0);
   });
 
-  test("of a turn counts its calls together; of a session its turns; both by what was used, not by what was reserved", async () => {
+  test("of a turn counts its calls, of a session its turns; by what was used, not by what was reserved", async () => {
     await using db = await testDatabase();
     const reserved = await reservationOf(db.url, "hello");
     // Two calls of 30 tokens fit, and then there is no room for a third reservation.

@@ -65,7 +65,7 @@ const named = (name: string): Service =>
     flows: { DEFAULT: flow(async (turn) => turn.done({ message: `${name}: ${turn.message}` })) },
   });
 
-test("the intent agent chooses the flow, is skipped in the middle of a flow, and a finished flow begins anew", async () => {
+test("the intent agent chooses the flow, is skipped in the middle of one; a finished flow begins anew", async () => {
   await using t = await startTestEngine(wizard, { offline: [intents] });
 
   const first = await t.say("wizard please");
@@ -103,7 +103,7 @@ test("an intent agent that fails keeps the scenario and does not end the turn", 
   expect(done.trace.agents).toMatchObject([{ agent: "intent", success: false }]);
 });
 
-test("an intent agent that fails keeps the scenario that there was; without a scenario, or with one of no flow, the default flow answers", async () => {
+test("an intent agent that fails keeps the scenario; without one that has a flow the default flow answers", async () => {
   const intents = offlineModel("intents", (request) => {
     const { text } = request.messages.at(-1) as { text: string };
     return text === "fail"
@@ -374,7 +374,7 @@ test("a remote service passes events, DONE and errors through unchanged, once fo
   });
 });
 
-test("a person stays in a flow on another server: where it asks for a yes, and where its stage is in the middle", async () => {
+test("a person stays in a flow on another server where it asks for a yes or its stage is in the middle", async () => {
   const asks = defineService({
     name: "asks",
     agents: {},
@@ -574,7 +574,7 @@ test.for([
   ["that has not said yet which turn it is", false, "stop", "TURN_STOPPED"],
   ["that did not end in time", true, "timeout", "REMOTE_TIMEOUT"],
 ] as const)(
-  "a process that is gone right after the end of its turn leaves it to others to end it on the other server, one %s",
+  "a process gone right after the end of its turn leaves others to end it on the other server, one %s",
   { timeout: 60_000 },
   async ([, answers, how, code]) => {
     await using there = await startTestEngine(slowChat, { offline: [slowModel] });
@@ -611,7 +611,7 @@ test.for([
   },
 );
 
-test("a turn that is stopped after its process has died ends on the other server too, also when nothing had come of it", async () => {
+test("a turn stopped after its process has died ends on the other server too, also if nothing had come", async () => {
   await using there = await startTestEngine(slowChat, { offline: [slowModel] });
   await using server = await serverOf(there);
   const arrived = Promise.withResolvers<void>();
@@ -635,7 +635,7 @@ test("a turn that is stopped after its process has died ends on the other server
   await expect.poll(() => codeThere(there), { timeout: 20_000 }).toEqual(["TURN_STOPPED"]);
 });
 
-test("a stop that another server cannot be told of is given up after some tries and holds up no hook for longer", async () => {
+test("a stop that another server cannot be told is given up after some tries and holds up no hook longer", async () => {
   await using here = await startTestEngine(named("near"));
   const told: string[] = [];
   const near = { ...named("near"), hooks: { mail: async () => void told.push("mail") } };
@@ -676,7 +676,7 @@ test("a stop that another server cannot be told of is given up after some tries 
   expect(await here.database.query({ text: "select from dure.escalations" })).toEqual([]);
 });
 
-test("a turn whose process dies goes on with the same turn on the other server, by the token that it was given", async () => {
+test("a turn whose process dies goes on with the same turn on the other server, by its given token", async () => {
   const letGo = Promise.withResolvers<void>();
   const model = offlineModel("gated", async () => (await letGo.promise, "at last"));
   await using there = await startTestEngine(slowChat, { offline: [model] });
@@ -786,7 +786,7 @@ test.for([
   },
 );
 
-test("a cut stream of a remote service is taken up behind what has come, and its turn is one; this server's books know what it knows", async () => {
+test("a cut stream of a remote service is taken up behind what has come, as one turn in one set of books", async () => {
   const gate = Promise.withResolvers<void>();
   const model = offlineModel("two", async function* () {
     yield "하나 ".repeat(500); // more than a chunk, so that it is stored there
@@ -915,7 +915,7 @@ test.each([
   expect(folds > 0).toBe(enableSummary);
 });
 
-test("the prompt of a fold is the service's own, by the model that it names, with what there is to fold in its places", async () => {
+test("the prompt of a fold is the service's own, by the model that it names, with what there is to fold", async () => {
   const asked: string[] = [];
   const cheap = offlineModel(
     "cheap",

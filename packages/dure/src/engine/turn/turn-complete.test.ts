@@ -43,7 +43,7 @@ test("a terminal stage is an entry of the finished flows; a turn that names them
   ]);
 });
 
-test("an effect of which nobody knows keeps its stage and its question, even when the turn was stopped meanwhile", async () => {
+test("an effect of unknown outcome keeps its stage and question, even when the turn was stopped meanwhile", async () => {
   const called = Promise.withResolvers<void>();
   const cut = Promise.withResolvers<never>();
   const send = tool({

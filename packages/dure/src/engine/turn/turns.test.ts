@@ -170,7 +170,7 @@ test("under interrupt the running turn ends in DONE with TURN_STOPPED and the ne
   expect((await second.done).message).toBe("answer to two");
 });
 
-test("a stop ends a turn at once, keeps the text shown so far as interrupted, and drops the state's changes", async () => {
+test("a stop ends a turn at once, keeps the text shown as interrupted, and drops the state's changes", async () => {
   const model = offlineModel("slow", () => ({
     chunks: ["하나 ", "둘 ", "셋 "],
     chunkDelayMs: 60_000,
@@ -214,7 +214,7 @@ test("a stop ends a turn at once, keeps the text shown so far as interrupted, an
   });
 });
 
-test("a turn that is stopped while it waits ends with its trace and the state as it is, and its message stays in the memory", async () => {
+test("a turn stopped while it waits ends with its trace and the old state; its message stays in the memory", async () => {
   const gate = gatedModel();
   const service = defineService({
     ...chatService(),
@@ -250,7 +250,7 @@ test("a turn that is stopped while it waits ends with its trace and the state as
   ]);
 });
 
-test("a stop that comes after a death keeps what every agent has said, of one that is called again what it says then", async () => {
+test("a stop after a death keeps what each agent has said, of one that is called again what it says then", async () => {
   const asked: string[] = [];
   const reached = Promise.withResolvers<void>();
   const model = offlineModel("slow", (request) => {
@@ -410,7 +410,7 @@ test("fifty requests at once with one key are one turn", async () => {
   expect(turns.filter((turn) => !turn.repeated)).toHaveLength(1);
 });
 
-test("a reader on another process sees the same stored events, and one that resumes gets what is behind its position", async () => {
+test("a reader on another process sees the same events, one that resumes those behind its position", async () => {
   await using t = await startTestEngine(chatService());
   await using other = await startTestEngine(chatService(), { on: { url: t.url } });
   const { turnId } = await t.say("안녕하세요");
@@ -430,7 +430,7 @@ test("a reader on another process sees the same stored events, and one that resu
   expect(rest).toEqual(all.slice(2));
 });
 
-test("a turn of a dead process goes on elsewhere: finished model calls are not made again, the cut one is, with restart", async () => {
+test("a turn of a dead process goes on elsewhere: only the cut model call is made again, with restart", async () => {
   const gate = gatedModel();
   const seen: string[] = [];
   const model = offlineModel("m", async (request, context) => {
@@ -705,7 +705,7 @@ test.each([
   ["a new session", false],
   ["a session that is there", true],
 ])(
-  "an acceptance in %s whose answer is lost before it is committed is asked again and found, not stored twice or refused",
+  "an acceptance in %s whose answer is lost is asked again and found, not stored twice or refused",
   async (_, isThere) => {
     const service = defineService({
       name: "steps",
@@ -1053,7 +1053,7 @@ test("what memory keeps can be said apart from the answer, and a reset of the st
   ]); // runAgent shows no text
 });
 
-test("text is stored in pieces of a kibibyte or of what came in 100 ms, whichever is first, and each carries its id", async () => {
+test("text is stored in pieces of a kibibyte or of what came in 100 ms, and each carries its id", async () => {
   const burst = offlineModel("burst", (request) =>
     (request.messages.at(-1) as { text: string }).text === "burst"
       ? { chunks: Array.from({ length: 40 }, () => "가".repeat(34)) }
@@ -1271,7 +1271,7 @@ async function announced(t: TestEngine): Promise<void> {
     .toHaveLength(1);
 }
 
-test("a message in a session of a service that this process does not have goes to one that has it, whether it names the service or not", async () => {
+test("a message for a service that this process does not have goes to one that has it, named or not", async () => {
   await using older = await startTestEngine(chatService());
   await using newer = await startTestEngine([chatService(), anotherService("orders")], {
     on: { url: older.url },
@@ -1308,7 +1308,7 @@ test("what a busy session of another process's service does with a message is wh
   gate.release();
 });
 
-test("a service counts as there for five minutes after its last process, then its sessions talk to the default one", async () => {
+test("a service counts as there for 5 minutes after its last process, then the default one answers", async () => {
   await using left = await startTestEngine(chatService());
   {
     await using gone = await startTestEngine(anotherService("orders"), { on: { url: left.url } });
@@ -1384,7 +1384,7 @@ test("a turn of a service that no process has can be stopped, and its session fo
   await left.engine.forget("s1");
 });
 
-test("a stored state that does not fit any longer ends the turn at once, stays stored, and is migrated where the state says how", async () => {
+test("a stored state that no longer fits ends the turn, stays stored, and is migrated where it says how", async () => {
   const counting = (state: Service["state"]): Service =>
     defineService({
       name: "counts",

@@ -227,7 +227,7 @@ describe("context scopes", () => {
     ],
     ["test", ["tests", "test guides", "rules"], ["infrastructure", "DDL"], ["Operations", "DDL"]],
   ])(
-    "of the role %s show what its row of the table gets, and neither show, name nor let it read what it does not get",
+    "of the role %s show what its row of the table gets, and neither show, name nor let it read the rest",
     async (role, gets, without, sections) => {
       const all = [
         "Deployment",

@@ -242,7 +242,7 @@ test("a kind that could run here does run: its absence would hide all its tests"
   ).toEqual([]);
 });
 
-test("a confinement that could not be made is made once more, and a second failure is told; a command that began is never begun again", async () => {
+test("a confinement that fails is made once more, then told; a command that began is never begun again", async () => {
   const setting = {
     folder: path.join(folder, "sandbox"),
     home: undefined,
@@ -434,7 +434,7 @@ describe.each(protecting.map((sandbox) => ({ kind: sandbox.kind, sandbox })))(
       expect(readFileSync(at("own/new"), "utf8")).toBe("new\n");
     });
 
-    test("forgets what was written to a disposable folder, removed folders included, and keeps what is owned in it", async () => {
+    test("forgets what was written to a disposable folder, also removed folders, and keeps what is owned in it", async () => {
       mkdirSync(at("tree/own"), { recursive: true });
       mkdirSync(at("tree/lib/a"), { recursive: true });
       writeFileSync(at("tree/lib/a/file"), "before");

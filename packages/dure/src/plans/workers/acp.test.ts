@@ -27,7 +27,7 @@ const isThere = (place: TestPlace, path: string) =>
     () => false,
   );
 
-test("a good agent edits what it owns by its client, with its own hands and after asking, and its last words are the summary", async () => {
+test("a good agent edits what it owns by its client, directly and after asking; its last words sum it up", async () => {
   await using place = await aPlace({ "src/a.ts": "old" });
   const edits = [
     { path: "src/a.ts", content: "by client" },
@@ -84,7 +84,7 @@ test("what it asks for outside of its scope is refused and recorded, and the sec
   ]);
 });
 
-test("it reads what it may, in parts too; what it read and what has changed since is not overwritten by its client", async () => {
+test("it reads what it may, in parts too; its client does not overwrite what has changed since", async () => {
   await using place = await aPlace({ "src/a.ts": "one\ntwo\nthree", "test/t.ts": "theirs" });
   const reads = [{ path: "src/a.ts", line: 2, limit: 1 }, { path: "test/t.ts" }];
   const edits = [

@@ -68,12 +68,11 @@ export function feedbackOf({
     line: one.line,
   }));
   const named = failedTests.length > 0;
-  const suggestions = success
-    ? []
-    : [
-        ...(named && because !== "cut-off" ? [] : [UNNAMED[because]]),
-        ...(named ? [] : [`The output ends with:\n${tailOf(output.trimEnd(), MAX_TAIL)}`]),
-      ];
+  const suggestions: string[] = [];
+  if (!success) {
+    if (!named || because === "cut-off") suggestions.push(UNNAMED[because]);
+    if (!named) suggestions.push(`The output ends with:\n${tailOf(output.trimEnd(), MAX_TAIL)}`);
+  }
   const metrics = {
     total: report.passed + report.failed + report.skipped,
     passed: report.passed,

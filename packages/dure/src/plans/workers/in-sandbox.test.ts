@@ -146,7 +146,7 @@ test.each(["hangs", "ignores-cancel"])(
   },
 );
 
-test("as another user on a copy an agent works with its own hands, is asked for its paths there, and what it owns comes back", async () => {
+test("as another user on a copy an agent works directly, asks for its paths, and what it owns comes back", async () => {
   await using place = await aPlace({ "README.md": "theirs", "src/a.ts": "old" });
   await chmod(place.tree, 0o755);
   const folder = join("/var/tmp", `dure-sandbox-${process.pid}`);

@@ -148,7 +148,7 @@ test("a script that does not fit the files says so", async () => {
   });
 });
 
-test("a round is chosen by its number, an attempt of its own goes first, and the default stands for every other port", () => {
+test("a round is chosen by its number, one of its own try goes first, the default stands for other ports", () => {
   const at = { port: "api", member: "implementer" as const, attempt: 1, round: 1 };
 
   expect(roundOf(SCRIPT, at)?.summary).toBe("First try.");

@@ -66,7 +66,7 @@ test("reads what may be read, and names the reason for the rest", async () => {
   ]);
 });
 
-test("a symbolic link out of the tree is no way out, to a file, through a folder, or to what is not there yet", async () => {
+test("a symbolic link is no way out of the tree, to a file, through a folder, or to what is not there yet", async () => {
   await using place = await aPlace({ "src/a.ts": "a" });
   await writeFile(join(place.scratch, "outside.txt"), "outside");
   await symlink(join(place.scratch, "outside.txt"), join(place.tree, "src/file"));

@@ -47,7 +47,7 @@ test("what is thrown is a failed result with its code, and nothing else is throw
   });
 });
 
-test("work that goes on after it was stopped has failed all the same, and tells no more violations after its result", async () => {
+test("work that goes on after a stop has failed all the same, and tells no violations after its result", async () => {
   const events = await told((report) => {
     for (const path of ["a", "b", "c"]) {
       report.violation({ path, wanted: "write", because: "not-owned" });

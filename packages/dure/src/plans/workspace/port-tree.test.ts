@@ -253,7 +253,7 @@ test("a scope becomes folders and files that a sandbox can be told of", async ()
   }
 });
 
-test("what another port owns is hidden by whole folders, but not what may be read, is needed to build, or lies beside its own", () => {
+test("what another port owns is hidden by whole folders, but not what may be read or is needed to build", () => {
   const paths = [
     "lib/a.ts",
     "lib/deep/b.ts",
@@ -286,7 +286,7 @@ test("what another port owns is hidden by whole folders, but not what may be rea
   ).toEqual([]);
 });
 
-test("a person's working tree is hidden but for its software, and the private repository holds nothing that is withheld", async () => {
+test("a person's working tree is hidden but for its software; the private repository holds none of it", async () => {
   using person = new TestRepository(FILES);
   writeFiles(person.folder, { ".env": "KEY=1\n", "node_modules/tool/index.js": "1\n" });
   const run = await startRun(person);

@@ -52,7 +52,7 @@ test("what one machine pushed of a run another one gets, and nothing of another 
   );
 });
 
-test("a ref that moved moves there too, a run that was never pushed has none, and a forgotten one has none any more", async () => {
+test("a ref that moved moves there too; a run that was never pushed or is forgotten has none", async () => {
   using machines = await twoMachines();
   const { here, there, first } = machines;
   const [old, now] = [commitOn(here, first, "old"), commitOn(here, first, "now")];

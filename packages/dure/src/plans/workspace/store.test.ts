@@ -664,7 +664,7 @@ test("composes results of ports path by path, the same every time", FULL, async 
 });
 
 test(
-  "results of many ports are all reachable from what is laid over them, by few parents, which others share; what is only tried has none of them",
+  "results of many ports are reachable from what is laid over them, by few parents that others share",
   { ...FULL, timeout: 60_000 },
   async () => {
     using person = new TestRepository(FILES);
