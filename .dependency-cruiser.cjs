@@ -61,6 +61,17 @@ const layers = Object.entries(MAY_IMPORT).map(([folder, allowed]) => ({
   to: { path: SOURCES, pathNot: `${SOURCES}(${[folder, ...allowed].join("|")})/` },
 }));
 
+/** Folders of a plan's run, from the rows up; each knows those before it, and what plans/ itself holds. */
+const RUN_FLOORS = ["rows", "ask", "assign", "port", "merge", "lead", "runs"];
+
+const runFloors = RUN_FLOORS.slice(0, -1).map((folder, floor) => ({
+  name: `run-floor-${folder}`,
+  comment: `plans/${folder}/ knows no folder of the run above it.`,
+  severity: "error",
+  from: { path: `${SOURCES}plans/${folder}/`, pathNot: TESTS },
+  to: { path: `${SOURCES}plans/(${RUN_FLOORS.slice(floor + 1).join("|")})/` },
+}));
+
 /** A package that is known in one folder only, so that it can be exchanged there. */
 const onlyIn = (name, folder, packages) => ({
   name,
@@ -83,6 +94,7 @@ module.exports = {
       to: { circular: true, viaOnly: { dependencyTypesNot: ["type-only"] } },
     },
     ...layers,
+    ...runFloors,
     onlyIn("discord-only-in-discord", "channels/discord", "discord\\.js|@discordjs"),
     onlyIn("slack-only-in-slack", "channels/slack", "@slack"),
     {

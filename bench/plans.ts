@@ -11,7 +11,7 @@ import { Database } from "../packages/dure/src/durable/database.ts";
 import { systemClock } from "../packages/dure/src/kernel/clock.ts";
 import { buildGraph, type PlanGraph, type PortNode } from "../packages/dure/src/plans/graph.ts";
 import { parsePlan } from "../packages/dure/src/plans/plan-file.ts";
-import { startTestRuns } from "../packages/dure/src/plans/run/test-runs.ts";
+import { startTestRuns } from "../packages/dure/src/plans/runs/test-runs.ts";
 import {
   decide,
   openRun,

@@ -179,7 +179,7 @@ export const NETWORK_GUARDS: readonly Guard[] = [
   },
   {
     id: "secrets.stored",
-    at: { file: "packages/dure/src/plans/run/run-site.ts" },
+    at: { file: "packages/dure/src/plans/runs/run-site.ts" },
     find: "assertLeavesSecrets(run.plan);",
     replace: "",
     tests: isolation("a stored plan that names a secret of dure's own ends"),

@@ -2,11 +2,11 @@ import type { Guard } from "../mutate.ts";
 import { access, leader, testsIn } from "./tests-in.ts";
 
 const SERVER = "packages/dure/src/server";
-const RECORDS = "packages/dure/src/plans/run/records.ts";
-const STATEMENTS = "packages/dure/src/plans/run/run-statements.ts";
-const HOSTS = "packages/dure/src/plans/run/host-records.ts";
-const planRecords = testsIn("packages/dure/src/plans/run/records.test.ts");
-const channel = testsIn("packages/dure/src/plans/run/channel.test.ts");
+const RECORDS = "packages/dure/src/plans/rows/records.ts";
+const STATEMENTS = "packages/dure/src/plans/rows/run-statements.ts";
+const HOSTS = "packages/dure/src/plans/rows/host-records.ts";
+const planRecords = testsIn("packages/dure/src/plans/rows/records.test.ts");
+const channel = testsIn("packages/dure/src/plans/rows/channel.test.ts");
 const together = testsIn("packages/dure/test/plans/together.test.ts");
 
 /** Who comes in, and who leads a run. */
@@ -193,7 +193,7 @@ export const SERVER_GUARDS: readonly Guard[] = [
   },
   {
     id: "plan.merge.base",
-    at: { file: "packages/dure/src/plans/run/integration.ts" },
+    at: { file: "packages/dure/src/plans/merge/integration.ts" },
     find: "return new Set(failuresOf(whole.feedback).filter((name) => !known.has(name)));",
     replace: "return new Set(failuresOf(whole.feedback).filter(() => known.size >= 0));",
     tests: together("a test that fails at the base too counts against no port"),

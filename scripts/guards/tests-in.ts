@@ -26,4 +26,4 @@ export const jobs = testsIn("packages/dure/src/jobs/jobs.test.ts");
 export const recovery = testsIn("packages/dure/src/jobs/recovery.test.ts");
 export const jobTable = testsIn("packages/dure/src/jobs/job.test.ts");
 export const access = testsIn("packages/dure/src/server/access.test.ts");
-export const leader = testsIn("packages/dure/src/plans/run/leader.test.ts");
+export const leader = testsIn("packages/dure/src/plans/lead/leader.test.ts");

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { escalationFor, TRIGGERS, type TriggerName } from "../plans/run/triggers.ts";
+import { escalationFor, TRIGGERS, type TriggerName } from "../plans/ask/triggers.ts";
 import { LIFT } from "../rooms/talk.ts";
 import { UNSURE_ACTIONS, UNSURE_THREAD_ACTIONS } from "../rooms/unsure.ts";
 import { inLocale } from "./action-words.ts";

@@ -1,6 +1,6 @@
 import fastify from "fastify";
 import { expect, test } from "vitest";
-import type { PlanLibrary } from "../plans/run/plan-library.ts";
+import type { PlanLibrary } from "../plans/runs/plan-library.ts";
 import type { Rooms } from "../rooms/rooms.ts";
 import { auditRequests } from "./audit.ts";
 import type { ServerParts } from "./server.ts";

@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { z } from "zod";
 import { onWire } from "../kernel/wire.ts";
-import type { PlanLibrary } from "../plans/run/plan-library.ts";
-import type { RunOrder } from "../plans/run/run.ts";
-import { shownRun } from "../plans/run/shown.ts";
+import type { PlanLibrary } from "../plans/runs/plan-library.ts";
+import type { RunOrder } from "../plans/rows/run.ts";
+import { shownRun } from "../plans/runs/shown.ts";
 import type { OrderAnswer, RunParams } from "../wire/runs.ts";
 import { hasScope } from "./access.ts";
 import { closedSignal } from "./conversation-routes.ts";

@@ -2,7 +2,7 @@ import type { FastifyRequest } from "fastify";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import type { z } from "zod";
 import { onWire } from "../kernel/wire.ts";
-import { shownPlan } from "../plans/run/shown.ts";
+import { shownPlan } from "../plans/runs/shown.ts";
 import {
   PlanCheckAnswer,
   PlanCheckBody,

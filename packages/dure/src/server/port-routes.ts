@@ -1,8 +1,8 @@
 import { DureError } from "../kernel/errors.ts";
 import { onWire } from "../kernel/wire.ts";
-import type { RunOrder } from "../plans/run/run.ts";
+import type { RunOrder } from "../plans/rows/run.ts";
 import { given } from "./given.ts";
-import { shownPort } from "../plans/run/shown.ts";
+import { shownPort } from "../plans/runs/shown.ts";
 import {
   DiffJson,
   ManifestJson,

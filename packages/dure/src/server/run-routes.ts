@@ -2,10 +2,10 @@ import type { FastifyRequest } from "fastify";
 import type { z } from "zod";
 import type { TenantView } from "../kernel/tenant.ts";
 import { onWire } from "../kernel/wire.ts";
-import type { PlanChoice } from "../plans/run/plan-library.ts";
-import type { RunFrame } from "../plans/run/run-queries.ts";
-import { isRunEnded } from "../plans/run/run.ts";
-import { shownDetail, shownPlan, shownRun } from "../plans/run/shown.ts";
+import type { PlanChoice } from "../plans/runs/plan-library.ts";
+import type { RunFrame } from "../plans/runs/run-queries.ts";
+import { isRunEnded } from "../plans/rows/run.ts";
+import { shownDetail, shownPlan, shownRun } from "../plans/runs/shown.ts";
 import { PlanViewJson } from "../wire/plans.ts";
 import {
   DiffJson,

@@ -12,7 +12,7 @@ import {
 } from "fastify-type-provider-zod";
 import type { Conversations } from "../engine/api.ts";
 import type { Jobs } from "../jobs/jobs.ts";
-import type { PlanLibrary } from "../plans/run/plan-library.ts";
+import type { PlanLibrary } from "../plans/runs/plan-library.ts";
 import type { Rooms } from "../rooms/rooms.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";

@@ -83,11 +83,11 @@ export type {
   PlanLibrary,
   PlanSource,
   PlanView,
-} from "../plans/run/plan-library.ts";
-export type { Runs } from "../plans/run/runs.ts";
-export type { PortDetail, RunDetail, RunFilter, RunFrame } from "../plans/run/run-queries.ts";
+} from "../plans/runs/plan-library.ts";
+export type { Runs } from "../plans/runs/runs.ts";
+export type { PortDetail, RunDetail, RunFilter, RunFrame } from "../plans/runs/run-queries.ts";
 export type { PlanRunStatus, RunPhase } from "../kernel/plans.ts";
-export type { PlanPort, PlanRun, PlanStep, RunOrder } from "../plans/run/run.ts";
+export type { PlanPort, PlanRun, PlanStep, RunOrder } from "../plans/rows/run.ts";
 
 // Workers of a kind of your own
 export { runWorker } from "../plans/workers/worker-run.ts";

@@ -5,7 +5,7 @@ import type { ProcessLease } from "../durable/processes.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Jobs } from "../jobs/jobs.ts";
 import { systemClock, type Clock } from "../kernel/clock.ts";
-import type { Runs } from "../plans/run/runs.ts";
+import type { Runs } from "../plans/runs/runs.ts";
 import { LoopStall } from "./loop-stall.ts";
 
 export interface MetricsParts {

@@ -11,7 +11,7 @@ import { offlineModel } from "../models/offline.ts";
 import { paidModels, type Pay } from "../models/paid.ts";
 import { draftPlan } from "../plans/draft.ts";
 import { parsePlan } from "../plans/plan-file.ts";
-import type { PlanRun } from "../plans/run/run.ts";
+import type { PlanRun } from "../plans/rows/run.ts";
 import { PlanThreads } from "../plans/threads/plan-threads.ts";
 import { payForDraft, payForRun } from "./plan-pay.ts";
 

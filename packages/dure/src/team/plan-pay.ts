@@ -1,6 +1,6 @@
 import type { BudgetKeeper } from "../engine/money/budgets.ts";
 import type { Pay } from "../models/paid.ts";
-import type { PlanRun } from "../plans/run/run.ts";
+import type { PlanRun } from "../plans/rows/run.ts";
 
 /**
  * Workers of a plan are one agent to the team's budgets; the plan's own bounds of money are the

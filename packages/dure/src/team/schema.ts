@@ -10,7 +10,7 @@ import { sql as escalations } from "../escalations/escalations.sql.ts";
 import { sql as jobNotices } from "../jobs/job-notices.sql.ts";
 import { sql as jobTurns } from "../jobs/job-turns.sql.ts";
 import { sql as jobs } from "../jobs/jobs.sql.ts";
-import { sql as ports } from "../plans/run/ports.sql.ts";
+import { sql as ports } from "../plans/rows/ports.sql.ts";
 import { sql as handlings } from "../rooms/handlings.sql.ts";
 import { sql as rooms } from "../rooms/rooms.sql.ts";
 import { DURE_VERSION } from "./version.ts";

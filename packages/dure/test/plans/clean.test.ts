@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { FULL } from "../../src/kernel/test-tiers.ts";
 import { testDatabase } from "../../src/durable/test-database.ts";
-import type { PlanRun } from "../../src/plans/run/run.ts";
-import type { TestRuns } from "../../src/plans/run/test-runs.ts";
+import type { PlanRun } from "../../src/plans/rows/run.ts";
+import type { TestRuns } from "../../src/plans/runs/test-runs.ts";
 import {
   realPlan,
   startRealRuns,

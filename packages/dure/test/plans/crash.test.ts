@@ -10,10 +10,10 @@ import { makeShop } from "../../../../examples/dev-team/repository.ts";
 import { testDatabase, testDatabaseUrl } from "../../src/durable/test-database.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { parsePlan } from "../../src/plans/plan-file.ts";
-import type { PlanRun } from "../../src/plans/run/run.ts";
+import type { PlanRun } from "../../src/plans/rows/run.ts";
 import { LeaderProcess } from "./leader-process.ts";
 import { startRealRuns } from "./real-runs.ts";
-import type { TestRuns } from "../../src/plans/run/test-runs.ts";
+import type { TestRuns } from "../../src/plans/runs/test-runs.ts";
 
 const PLANS = new URL("../../../../examples/plans/", import.meta.url);
 const SCRIPT = fileURLToPath(new URL("dev-team.offline.yaml", PLANS));

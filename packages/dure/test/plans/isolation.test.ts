@@ -7,7 +7,7 @@ import { FULL } from "../../src/kernel/test-tiers.ts";
 import { testDatabase } from "../../src/durable/test-database.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import type { WorkerSpec } from "../../src/plans/plan.ts";
-import type { TestRuns } from "../../src/plans/run/test-runs.ts";
+import type { TestRuns } from "../../src/plans/runs/test-runs.ts";
 import { UNPROVEN } from "../../src/plans/sandbox/proof.ts";
 import { openSandbox, type OpenSandboxOptions } from "../../src/plans/sandbox/sandbox.ts";
 import { realPlan, startRealRuns, testRepository, type TestRepository } from "./real-runs.ts";

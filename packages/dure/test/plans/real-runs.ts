@@ -7,10 +7,10 @@ import { silentLogger, type Logger } from "../../src/kernel/logger.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { parsePlan } from "../../src/plans/plan-file.ts";
 import type { Plan, WorkerSpec } from "../../src/plans/plan.ts";
-import { elsewhere } from "../../src/plans/run/elsewhere.ts";
-import { startTestRuns, type TestRuns } from "../../src/plans/run/test-runs.ts";
-import type { WorkParts } from "../../src/plans/run/run-site.ts";
-import { runWork } from "../../src/plans/run/work.ts";
+import { elsewhere } from "../../src/plans/lead/elsewhere.ts";
+import { startTestRuns, type TestRuns } from "../../src/plans/runs/test-runs.ts";
+import type { WorkParts } from "../../src/plans/runs/run-site.ts";
+import { runWork } from "../../src/plans/runs/work.ts";
 import {
   openSandbox,
   type OpenSandboxOptions,

@@ -8,7 +8,7 @@ import { FULL } from "../../src/kernel/test-tiers.ts";
 import { makeShop } from "../../../../examples/dev-team/repository.ts";
 import { testDatabase } from "../../src/durable/test-database.ts";
 import { parsePlan } from "../../src/plans/plan-file.ts";
-import { stepCommits } from "../../src/plans/run/adopt.ts";
+import { stepCommits } from "../../src/plans/lead/adopt.ts";
 import { LeaderProcess } from "./leader-process.ts";
 import { startRealRuns } from "./real-runs.ts";
 

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { FULL } from "../../src/kernel/test-tiers.ts";
-import type { PlanRun } from "../../src/plans/run/run.ts";
-import type { TestRuns } from "../../src/plans/run/test-runs.ts";
+import type { PlanRun } from "../../src/plans/rows/run.ts";
+import type { TestRuns } from "../../src/plans/runs/test-runs.ts";
 import {
   realPlan,
   testRepository,

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { testDatabase } from "../../src/durable/test-database.ts";
-import type { TestRuns } from "../../src/plans/run/test-runs.ts";
+import type { TestRuns } from "../../src/plans/runs/test-runs.ts";
 import {
   startRealRuns,
   testRepository,

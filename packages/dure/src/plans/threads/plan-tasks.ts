@@ -2,7 +2,7 @@ import { buildGraph, criticalPath, levels, widthOf } from "../graph.ts";
 import { concurrencyOf, type Plan } from "../plan.ts";
 import { readPlan, type PlanReading } from "../plan-file.ts";
 import { ownershipOf, ownershipWarnings, type PlanWarning } from "../plan-ownership.ts";
-import { decideMode, modeFacts } from "../run/mode.ts";
+import { decideMode, modeFacts } from "../mode.ts";
 import type { RunMode } from "../../wire/plans.ts";
 
 /** What a plan means for the files of its base. */

@@ -1,0 +1,141 @@
+import type { Transaction } from "../../durable/database.ts";
+import type { Cancel, Clock } from "../../kernel/clock.ts";
+import { messageOf } from "../../kernel/errors.ts";
+import type { Logger } from "../../kernel/logger.ts";
+import { type WorkerEvent } from "../workers/worker.ts";
+import type { PlanStep } from "../rows/run.ts";
+import type { StepLog } from "../rows/step-log.ts";
+import { type Member, STALLED_AFTER_MS } from "../../kernel/plans.ts";
+
+/**
+ * How often the sign of a worker is stored, milliseconds. Source: docs/spec/plans §6, at least
+ * every 10 s.
+ */
+const SIGN_EVERY_MS = 2_000;
+/** After a model was paid a sign is stored sooner, milliseconds: a kill may lose so much. */
+const PAID_EVERY_MS = 250;
+
+export interface WorkerSignsOptions {
+  readonly stepLog: StepLog;
+  readonly step: PlanStep;
+  readonly port: string;
+  readonly member: Member;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /**
+   * A worker without a sign for longer is stalled, milliseconds. Default 10 s. Source:
+   * docs/spec/plans §6.
+   */
+  readonly stalledMs?: number | undefined;
+  /** Adds tokens to the port and the run that pay for them, in the transaction of the sign. */
+  readonly count: (tx: Transaction, tokens: number) => Promise<void>;
+}
+
+type Progress = Extract<WorkerEvent, { type: "progress" }>;
+
+/**
+ * The signs of life of one worker in one step. Each is stored with the tokens that were used since
+ * the last one, so that a kill loses no more than those of a moment; a silence is told once as
+ * `worker.stalled`, and the next sign says that it is over.
+ */
+export class WorkerSigns {
+  readonly #options: WorkerSignsOptions;
+  readonly #cancel: Cancel;
+  #heardAt: number;
+  #storedAt: number;
+  #isStalled = false;
+  #last: Progress | undefined;
+  #counted = 0;
+
+  constructor(options: WorkerSignsOptions) {
+    const { clock, stalledMs = STALLED_AFTER_MS } = options;
+    this.#options = options;
+    this.#heardAt = this.#storedAt = clock.monotonic();
+    this.#cancel = clock.every(stalledMs / 4, () => this.#look(stalledMs));
+  }
+
+  /** Tokens that are counted already; the end of the step adds the rest. */
+  get counted(): number {
+    return this.#counted;
+  }
+
+  async heard(event: Progress, log: string): Promise<void> {
+    const now = this.#options.clock.monotonic();
+    const isBack = this.#isStalled;
+    this.#heardAt = now;
+    this.#isStalled = false;
+    this.#last = event;
+    const everyMs = event.tokensUsed > this.#counted ? PAID_EVERY_MS : SIGN_EVERY_MS;
+    if (isBack || event.progress === 1 || now - this.#storedAt >= everyMs) {
+      await this.#store(event, log, now);
+    }
+  }
+
+  /** The last word, of a worker that came to no result: what it used is counted. */
+  async lastWord(log: string): Promise<void> {
+    if (this.#last && this.#last.tokensUsed > this.#counted) {
+      await this.#store(this.#last, log, this.#options.clock.monotonic());
+    }
+  }
+
+  stop(): void {
+    this.#cancel();
+  }
+
+  async #store(event: Progress, log: string, now: number): Promise<void> {
+    const { stepLog, step, port, member, count } = this.#options;
+    const more = Math.max(0, event.tokensUsed - this.#counted);
+    this.#storedAt = now;
+    await stepLog.sign(
+      step,
+      { progress: event.progress, task: event.currentTask, log, tokens: event.tokensUsed },
+      (tx) => count(tx, more),
+      [
+        {
+          type: "worker.progress",
+          data: {
+            port,
+            member,
+            try: step.try,
+            progress: event.progress,
+            task: event.currentTask,
+            tokens: event.tokensUsed,
+          },
+        },
+      ],
+    );
+    this.#counted += more;
+  }
+
+  #look(stalledMs: number): void {
+    const { clock, stepLog, step, port, member, logger } = this.#options;
+    const silentMs = clock.monotonic() - this.#heardAt;
+    if (this.#isStalled || silentMs <= stalledMs) return;
+    this.#isStalled = true;
+    const seconds = Math.round(silentMs / 1_000);
+    logger.warn(
+      { step: step.id, port },
+      `the ${member} of ${port} gave no sign for ${seconds} s; ` +
+        "nothing is ended for it, its time limit does that",
+    );
+    stepLog
+      .tell([
+        {
+          type: "worker.stalled",
+          data: {
+            port,
+            member,
+            try: step.try,
+            silentMs: Math.round(silentMs),
+            task: this.#last?.currentTask ?? "",
+          },
+        },
+      ])
+      .catch((error: unknown) => {
+        logger.debug(
+          { step: step.id, error: messageOf(error) },
+          `that ${port} is stalled could not be told`,
+        );
+      });
+  }
+}

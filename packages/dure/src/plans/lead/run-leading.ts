@@ -1,0 +1,237 @@
+import type { Database } from "../../durable/database.ts";
+import type { Lease, Leases } from "../../durable/leases.ts";
+import { Looker, type LookResult } from "../../durable/looker.ts";
+import type { ProcessLease } from "../../durable/processes.ts";
+import type { Inbox } from "../../escalations/inbox.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import type { Logger } from "../../kernel/logger.ts";
+import { codeOf, messageOf } from "../../kernel/errors.ts";
+import { Faults } from "../../kernel/faults.ts";
+import { becauseOf } from "../rows/outcomes.ts";
+import { RunLeader } from "./leader.ts";
+import { reportOf } from "./leader-parts.ts";
+import { emit, type RunRecords } from "../rows/records.ts";
+import { RunOrphans } from "./run-orphans.ts";
+import { isRunEnded, type PlanPort, type PlanRun } from "../rows/run.ts";
+import type { Elsewhere } from "./elsewhere.ts";
+import type { RunWork } from "./leader-parts.ts";
+import { aboutRun, escalationFor } from "../ask/triggers.ts";
+import type { NewPlatformEvent } from "../../wire/events.ts";
+import { eventOfRun } from "../rows/run-event.ts";
+import type { Because } from "../../wire/plans.ts";
+
+/** What a process needs to lead runs. */
+export interface LeadingOptions {
+  readonly database: Database;
+  readonly lease: Pick<ProcessLease, "id" | "signal" | "whenHeld">;
+  readonly leases: Leases;
+  readonly inbox: Inbox;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Names the folder of data for every process that shares it. A run belongs to it. */
+  readonly host: string;
+  readonly work: (parts: { records: RunRecords; lease: Lease; run: PlanRun }) => RunWork;
+  /** Runs that one process leads at once. Default 20. */
+  readonly running?: number;
+  /** How to go on with runs of a machine that is gone. Absent: they wait for it. */
+  readonly elsewhere?: Elsewhere | undefined;
+  /**
+   * A machine without a living process for longer than this is gone, in milliseconds. Default 60 s;
+   * a restart takes seconds.
+   */
+  readonly hostGoneMs?: number;
+}
+
+interface LeadingParts extends LeadingOptions {
+  readonly records: RunRecords;
+  /** Wakes readers of events. */
+  readonly announce: () => void;
+  /** Aborts when this process stops. */
+  readonly signal: AbortSignal;
+}
+
+interface LedRun {
+  leader: RunLeader | undefined;
+  finished: Promise<void>;
+}
+
+/**
+ * How often a process looks for runs that want a leader, in milliseconds. Source: docs/spec/plans
+ * §3: another process takes over within 10 s.
+ */
+const LOOK_EVERY_MS = 1_000;
+const HOST_GONE_MS = 60_000;
+const HOST_SEEN_EVERY_MS = 5_000;
+const MAX_RUNNING = 20;
+/** Faults of our own in leading a run with which it is given up. */
+const FAULTS = { most: 5, backOff: { firstMs: 500, maxMs: 5_000 } } as const;
+
+/** The runs that this process leads, and its look for more. */
+export class RunLeading {
+  readonly #parts: LeadingParts;
+  readonly #orphans: RunOrphans;
+  readonly #hostGoneMs: number;
+  readonly #led = new Map<string, LedRun>();
+  readonly #faults: Faults;
+  readonly #looker: Looker;
+  /** When this machine was last recorded as alive. */
+  #seenAt = -Infinity;
+
+  constructor(parts: LeadingParts) {
+    this.#parts = parts;
+    this.#faults = new Faults({ ...FAULTS, clock: parts.clock, logger: parts.logger });
+    this.#hostGoneMs = parts.hostGoneMs ?? HOST_GONE_MS;
+    const { elsewhere } = parts;
+    this.#orphans = new RunOrphans({ ...parts, elsewhere, goneMs: this.#hostGoneMs });
+    this.#looker = new Looker({
+      what: "runs of plans",
+      look: () => this.#look(),
+      everyMs: LOOK_EVERY_MS,
+      clock: parts.clock,
+      logger: parts.logger,
+      signal: parts.signal,
+    });
+  }
+
+  /** Runs that are led here. */
+  get size(): number {
+    return this.#led.size;
+  }
+
+  start(): void {
+    this.#looker.start();
+  }
+
+  /** A run was begun, or an order to one is there. */
+  notice(): void {
+    for (const { leader } of this.#led.values()) leader?.notice();
+    this.#looker.wake();
+  }
+
+  /** The parts' signal has aborted. Resolves when no run is led any more. */
+  async stop(): Promise<void> {
+    await this.#looker.stop();
+    await Promise.allSettled([...this.#led.values()].map(({ finished }) => finished));
+  }
+
+  async #look(): Promise<LookResult> {
+    const { records, lease, host, signal, running = MAX_RUNNING } = this.#parts;
+    await lease.whenHeld({ signal });
+    await this.#recordHost();
+    const room = running - this.#led.size;
+    if (room <= 0) return "rest";
+    const waiting = await records.hosts.waiting(host, [...this.#led.keys()]);
+    for (const id of waiting.slice(0, room)) this.#begin(id, (led) => this.#lead(id, led));
+    return "rest";
+  }
+
+  /** Now and then: this machine lives, and runs of machines that do not are looked for. */
+  async #recordHost(): Promise<void> {
+    const { records, clock, host } = this.#parts;
+    const everyMs = Math.min(HOST_SEEN_EVERY_MS, this.#hostGoneMs / 4);
+    if (clock.monotonic() - this.#seenAt < everyMs) return;
+    await records.hosts.hostSeen(host);
+    this.#seenAt = clock.monotonic();
+    await this.#orphans.tell();
+    const adoptable = await this.#orphans.adoptable((id) => this.#led.has(id));
+    for (const id of adoptable) this.#begin(id, () => this.#orphans.adopt(id));
+  }
+
+  /** @param work never rejects. */
+  #begin(id: string, work: (led: LedRun) => Promise<void>): void {
+    const led: LedRun = { leader: undefined, finished: Promise.resolve() };
+    this.#led.set(id, led);
+    led.finished = work(led).finally(() => {
+      this.#led.delete(id);
+      this.#looker.wake();
+    });
+  }
+
+  /** Never rejects. */
+  async #lead(id: string, led: LedRun): Promise<void> {
+    const { leases, signal } = this.#parts;
+    try {
+      await leases.hold(
+        `run:${id}`,
+        (lease, { signal: whileHeld }) => this.#leadHeld(id, led, lease, whileHeld),
+        { signal },
+      );
+      this.#faults.forget(id);
+    } catch (error) {
+      if (signal.aborted || codeOf(error) === "FENCED") return;
+      await this.#onFault(id, error);
+    }
+  }
+
+  async #leadHeld(id: string, led: LedRun, lease: Lease, signal: AbortSignal): Promise<void> {
+    const { records, inbox, clock, logger, announce } = this.#parts;
+    await records.hosts.claimListenSlot(lease, id);
+    const run = await records.run(id);
+    if (!run) return;
+    const work = this.#parts.work({ records, lease, run });
+    await work.clear(run, { signal });
+    const parts = { records, inbox, announce, clock, logger, ...work };
+    const leader = new RunLeader(run, lease, parts);
+    led.leader = leader;
+    if (!isRunEnded(run.status)) {
+      logger.info({ run: id, lease: lease.epoch }, `run ${id} of ${run.plan.name} is led here`);
+    }
+    await leader.lead({ signal });
+    await records.hosts.releaseListenSlot(lease, id);
+  }
+
+  /** Waits before the run is led again. After too many faults it is given up. Never rejects. */
+  async #onFault(id: string, error: unknown): Promise<void> {
+    const { logger, signal } = this.#parts;
+    const fault = { error, what: `run ${id} could not be led`, fields: { run: id } };
+    if (!(await this.#faults.isLast(id, fault, signal))) return;
+    await this.#giveUp(id, becauseOf(error)).catch((reason: unknown) =>
+      logger.error({ run: id, error: messageOf(reason) }, `run ${id} could not be ended`),
+    );
+  }
+
+  /**
+   * Our own code or the machine fails with a run again and again: it ends, and says why. What was
+   * made is kept. Of one that has ended open orders are closed.
+   */
+  async #giveUp(id: string, because: Because): Promise<void> {
+    const { records, leases, inbox, announce } = this.#parts;
+    await leases.hold(`run:${id}`, async (lease) => {
+      const run = await records.run(id);
+      if (!run) return;
+      await this.#endFailed(run, lease, because);
+      await records.hosts.releaseListenSlot(lease, id);
+    });
+    inbox.announce();
+    announce();
+  }
+
+  async #endFailed(run: PlanRun, lease: Lease, because: Because): Promise<void> {
+    const { records, inbox } = this.#parts;
+    const { code, message } = because;
+    const [ports, orders] = await Promise.all([records.ports(run.id), records.openOrders(run.id)]);
+    await records.write(lease, async (tx) => {
+      for (const { id } of orders) await records.closeOrder(tx, id, { ok: false, code, message });
+      if (isRunEnded(run.status)) return;
+      const report = reportOf(ports, because);
+      await records.changeRun(tx, run.id, { status: "failed", phase: "over", because, report });
+      const question = escalationFor("worker-lost", {
+        ...aboutRun(run),
+        title: `${run.plan.name}: ${message}`.slice(0, 300),
+        context: { code },
+      });
+      await inbox.raise(tx, [question]);
+      await emit(tx, [endEvent(run, ports, because)]);
+    });
+  }
+}
+
+function endEvent(run: PlanRun, ports: readonly PlanPort[], because: Because): NewPlatformEvent {
+  const { kept, missing } = reportOf(ports, because);
+  return eventOfRun(run, "run.end", {
+    outcome: "failed",
+    because: because.message,
+    kept: kept.length,
+    missing: missing.length,
+  });
+}

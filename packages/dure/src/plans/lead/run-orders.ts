@@ -1,0 +1,237 @@
+import {
+  decide,
+  isRunOver,
+  portState,
+  type Refusal,
+  type SchedulerDecision,
+  type SchedulerState,
+} from "../scheduler.ts";
+import type { OpenOrder, PortChange, RunChange, Settling } from "../rows/records.ts";
+import {
+  isRunEnded,
+  LEFT_OUT,
+  RUN_TOKENS_EXHAUSTED,
+  TRY_ENDING,
+  type PlanPort,
+  type PlanRun,
+  type RunOrder,
+} from "../rows/run.ts";
+import type { PathGrant } from "../../wire/runs.ts";
+
+export type OrderRefusal =
+  | Refusal
+  | "run-cleaned"
+  | "run-going"
+  | "run-succeeded"
+  | "run-unbounded"
+  | "port-succeeded"
+  | "port-waiting"
+  | "PLAN_PORT_UNKNOWN";
+
+/** In the words of the person whose order is refused. */
+export const REFUSALS: Readonly<Record<OrderRefusal, string>> = {
+  "stale-report": "The port has begun anew meanwhile.",
+  "not-cancelling": "The run is not being cancelled.",
+  "run-cleaned": "The files of the run were cleaned away.",
+  "run-going": "The run still goes on.",
+  "run-succeeded": "The run has succeeded.",
+  "run-unbounded": "The run has no bound of tokens.",
+  "port-succeeded": "The port has succeeded meanwhile.",
+  "port-not-ready": "The port does not wait for a slot.",
+  "port-waiting": "The port has not begun; what it needs is still worked on.",
+  "run-over": "The run has ended.",
+  "run-cancelled": "The run was cancelled.",
+  "already-paused": "The run is paused already.",
+  "not-paused": "The run is not paused.",
+  "already-cancelling": "The run is being cancelled already.",
+  "port-not-failed": "The port has not failed.",
+  "port-blocked": "The port waits for another one that failed; retry that one.",
+  PLAN_PORT_UNKNOWN: "The plan has no such port.",
+};
+
+/** An order that was carried out, or refused. */
+export interface ClosedOrder {
+  readonly order: OpenOrder;
+  readonly refused?: OrderRefusal | undefined;
+}
+
+/** Escalations of no port. */
+export const OF_RUN = "";
+
+/** How a run stands when an order comes. */
+export interface OrderView {
+  readonly run: PlanRun;
+  readonly ports: ReadonlyMap<string, PlanPort>;
+  readonly state: SchedulerState;
+  /** Of a run that ended before its ports did: how it would go on if the operator asked. */
+  readonly dormant: SchedulerDecision | undefined;
+}
+
+/** What an order changes. A refused one changes nothing. */
+export interface OrderDecision {
+  readonly decisions?: readonly SchedulerDecision[];
+  readonly changes?: readonly PortChange[];
+  readonly runChange?: RunChange;
+  readonly refused?: OrderRefusal;
+  /** The working port that is to be left out is stopped; the order stays open until it is. */
+  readonly stops?: string;
+  /** Questions that the order answers. */
+  readonly settles?: readonly Settling[];
+}
+
+type Retry = Extract<RunOrder, { type: "retry" }>;
+
+/** What an order changes. Pure. */
+export function decideOrder(order: RunOrder, view: OrderView): OrderDecision {
+  if (order.type === "again") return decideAgain(view);
+  if (view.dormant) return { refused: "run-over" };
+  switch (order.type) {
+    case "pause":
+    case "resume":
+    case "cancel": {
+      const decision = decide(view.state, { type: order.type });
+      return decision.refused ? { refused: decision.refused } : { decisions: [decision] };
+    }
+    case "extend":
+      return decideExtend(order.tokens, view);
+    case "retry":
+      return decideRetry(order, view);
+    case "skip":
+      return decideSkip(order.port, view);
+    default:
+      return order satisfies never;
+  }
+}
+
+/** A run that ended without success is merged once more, or begun if it had ended before that. */
+function decideAgain({ run, state, dormant }: OrderView): OrderDecision {
+  if (!isRunEnded(run.status)) return { refused: "run-going" };
+  if (run.status === "success") return { refused: "run-succeeded" };
+  return {
+    decisions: [dormant ?? { state, actions: [] }],
+    runChange: { status: "running", because: null },
+    settles: [{ ports: [OF_RUN] }],
+  };
+}
+
+/** More tokens for the run; ports that had stopped for want of them go on. */
+function decideExtend(tokens: number, { run, ports, state }: OrderView): OrderDecision {
+  if (run.tokensMost === null) return { refused: "run-unbounded" };
+  const decisions: SchedulerDecision[] = [];
+  const changes: PortChange[] = [];
+  for (const port of ports.values()) {
+    if (port.status !== "failed" || port.because?.code !== RUN_TOKENS_EXHAUSTED) continue;
+    const latest = decisions.at(-1)?.state ?? state;
+    const decision = decide(latest, { type: "retry", port: port.id });
+    if (decision.refused) continue;
+    decisions.push(decision);
+    const triesPair = port.triesPair + triesFor(port);
+    changes.push({ position: port.position, because: null, triesPair });
+  }
+  const names = changes.map(({ position }) => run.plan.ports[position]!.id);
+  return {
+    decisions,
+    changes,
+    runChange: { tokensMost: run.tokensMost + tokens },
+    settles: [{ ports: [OF_RUN, ...names], types: ["token_exhausted"] }],
+  };
+}
+
+/**
+ * Another try of a port that failed. To one that has not, what the order brings is given for its
+ * next step.
+ */
+function decideRetry(order: Retry, { run, ports, state }: OrderView): OrderDecision {
+  const port = ports.get(order.port);
+  if (!port) return { refused: "PLAN_PORT_UNKNOWN" };
+  const given = givenBy(order, port);
+  const runChange: RunChange =
+    order.tokens !== undefined && run.tokensMost !== null
+      ? { tokensMost: run.tokensMost + order.tokens }
+      : {};
+  const decision = decide(state, { type: "retry", port: order.port });
+  if (!decision.refused) {
+    return {
+      decisions: [decision],
+      changes: [{ ...given, ...triesAfter(order, port), because: null }],
+      runChange: { ...runChange, because: null },
+      settles: [{ ports: [port.id], except: ["dependency"] }],
+    };
+  }
+  const isRunGoing = !isRunOver(state.status) && state.status !== "cancelling";
+  const takesMore = isRunGoing && port.status !== "succeeded";
+  if (!takesMore || !bringsMore(order)) return { refused: decision.refused };
+  const settles: Settling[] =
+    order.tokens === undefined ? [] : [{ ports: [port.id], types: ["token_exhausted"] }];
+  return { changes: [given], runChange, settles };
+}
+
+/** What an order adds to a port, beside a try for one that failed. Pure. */
+function givenBy(order: Retry, port: PlanPort): PortChange {
+  const { hint, timeMs, tokens, tries = 0 } = order;
+  const grants = grantsOf(order);
+  const isBounded = tokens !== undefined && port.tokensMost !== null;
+  return {
+    position: port.position,
+    triesPair: order.by === "orchestrator" ? undefined : port.triesPair + tries,
+    hint,
+    timeMs: timeMs === undefined ? undefined : port.timeMs + timeMs,
+    tokensMost: isBounded ? port.tokensMost + tokens : undefined,
+    grants: grants.length > 0 ? [...port.grants, ...grants] : undefined,
+  };
+}
+
+function bringsMore(order: Retry): boolean {
+  const { hint, timeMs, tokens } = order;
+  const brings = hint !== undefined || timeMs !== undefined || tokens !== undefined;
+  return brings || grantsOf(order).length > 0;
+}
+
+function grantsOf({ grant, grants = [] }: Retry): PathGrant[] {
+  const all = grant ? [grant, ...grants] : grants;
+  return all.map((one) => ({ ...one, by: "operator" }));
+}
+
+/** Tries of a port that is tried again. Pure. */
+function triesAfter(
+  order: Retry,
+  port: PlanPort,
+): Pick<PortChange, "triesPair" | "triesOrchestrator"> {
+  const more = Math.max(order.tries ?? 0, triesFor(port));
+  if (order.by !== "orchestrator") return { triesPair: port.triesPair + more };
+  return {
+    triesPair: Math.min(port.triesPair, order.pairTries ?? port.triesPair),
+    triesOrchestrator: port.triesOrchestrator + more,
+  };
+}
+
+/** Tries that going on takes: one, when the last failure has ended its try. Pure. */
+function triesFor({ because }: PlanPort): 0 | 1 {
+  return because && TRY_ENDING.has(because.code) ? 1 : 0;
+}
+
+/** The run goes on without the port: a working one is stopped first. */
+function decideSkip(name: string, { ports, state }: OrderView): OrderDecision {
+  const port = ports.get(name);
+  if (!port) return { refused: "PLAN_PORT_UNKNOWN" };
+  const changes = [{ position: port.position, because: LEFT_OUT }];
+  const { status } = portState(state, name);
+  switch (status) {
+    case "failed":
+      return { changes, settles: [{ ports: [name], except: ["dependency"] }] };
+    case "ready":
+      return { decisions: [decide(state, { type: "skip", port: name })], changes };
+    case "running":
+      return { stops: name };
+    case "succeeded":
+      return { refused: "port-succeeded" };
+    case "blocked":
+      return { refused: "port-blocked" };
+    case "waiting":
+      return { refused: "port-waiting" };
+    case "cancelled":
+      return { refused: "run-cancelled" };
+    default:
+      return status satisfies never;
+  }
+}

@@ -1,0 +1,241 @@
+import type { Transaction } from "../../durable/database.ts";
+import type { NewEscalation } from "../../kernel/escalation.ts";
+import { policyOfWorker } from "../network-needs.ts";
+import type { Port, WorkerSpec } from "../plan.ts";
+import { makeScope, type ScopeInput } from "../scope.ts";
+import { sayViolation, type TreeViolation } from "../workspace/owned-changes.ts";
+import type { Assignment } from "../workers/worker.ts";
+import { followWorker, type Violation, type WorkerEnd } from "../assign/follow-worker.ts";
+import type { PairParts } from "../port/pair-parts.ts";
+import type { PortFiles, TakenWork } from "../port/port-files.ts";
+import { ORCHESTRATOR, type PlanRun, type PlanStep } from "../rows/run.ts";
+import { WorkerSigns } from "../assign/signs.ts";
+import {
+  limitsOf,
+  STOP_AT_VIOLATION,
+  uncounted,
+  type StepEnd,
+  type StepLog,
+  type StepLogParts,
+} from "../rows/step-log.ts";
+import { aboutRun, escalationFor, tokensTrigger, type TriggerName } from "../ask/triggers.ts";
+import { namesOf } from "../rows/words.ts";
+import type { RunEvent } from "../rows/run-event.ts";
+
+/** What the work of the orchestrator needs. */
+export interface OrchestratorParts extends StepLogParts {
+  readonly clock: PairParts["clock"];
+  readonly logger: PairParts["logger"];
+  /** The orchestrator's own tree. */
+  readonly tree: () => Promise<PortFiles>;
+  readonly worker: PairParts["worker"];
+  readonly brief: PairParts["brief"];
+  readonly environment: PairParts["environment"];
+  readonly stalledMs?: number | undefined;
+}
+
+/** Work of the orchestrator on no port: contracts, files that several ports changed. */
+export interface OrchestratorTask {
+  /** Named in the prompt. What it owns the orchestrator may write. */
+  readonly port: Port;
+  readonly scope: ScopeInput;
+  /** The commit that it works on. */
+  readonly from: string;
+  /** First line of the commit. */
+  readonly title: string;
+  /** Of the commit, below the orchestrator's. */
+  readonly name: string;
+}
+
+/** Where a task is done. */
+interface TaskPlace {
+  readonly run: PlanRun;
+  readonly spec: WorkerSpec;
+  readonly step: PlanStep;
+  readonly stepLog: StepLog;
+  readonly files: PortFiles;
+  readonly parts: OrchestratorParts;
+  readonly signal: AbortSignal;
+}
+
+/** What a task came to. */
+interface TaskEnd {
+  readonly worked: WorkerEnd;
+  readonly taken: TakenWork;
+}
+
+/** Violations of one step that are stored. */
+const MAX_VIOLATIONS = 100;
+
+/** Briefs the orchestrator, lets it work without a partner, and takes what it owns. */
+export async function doTask(task: OrchestratorTask, place: TaskPlace): Promise<TaskEnd> {
+  const { run, step, files, parts } = place;
+  const { port, scope: scopeInput, from } = task;
+  await files.checkout(from);
+  const scope = makeScope(scopeInput);
+  const { prompt } = await parts.brief(
+    { run, port, member: "orchestrator", scope: scopeInput, try: 1, triesMost: 1 },
+    from,
+  );
+  const assignment = await assignmentOf(task, prompt, place);
+  const worked = await follow(assignment, place);
+  const taken = await files.take({
+    parent: from,
+    scope,
+    message: `${task.title}\n\n${worked.result.summary}`,
+    name: `${ORCHESTRATOR}/${task.name}`,
+    at: step.startedAt,
+  });
+  return { worked, taken };
+}
+
+async function assignmentOf(
+  { port, scope: scopeInput, from }: OrchestratorTask,
+  prompt: string,
+  { run, spec, step, files, parts }: TaskPlace,
+): Promise<Assignment> {
+  const scope = makeScope(scopeInput);
+  return {
+    id: step.node.id,
+    run: run.id,
+    plan: run.plan.name,
+    port: ORCHESTRATOR,
+    member: "orchestrator",
+    attempt: 1,
+    round: 1,
+    prompt,
+    scope,
+    tree: files.tree,
+    scratch: files.scratch,
+    sandbox: parts.sandbox,
+    confinement: {
+      ...(await files.confinement(from, scope)),
+      network: policyOfWorker(spec, { plan: run.plan, port: undefined }, parts.network),
+    },
+    env: parts.environment(port, spec, files, step),
+    limits: { ...limitsOf(spec), timeMs: port.timeoutMs },
+    onStart: (identity) => parts.records.stepProcess(parts.lease, step.id, identity),
+    channel: {
+      query: async () => "No other worker runs beside you; decide by yourself.",
+      inbox: async function* () {},
+    },
+    requestAccess: async () => ({ granted: false, note: "Only these files are yours." }),
+    stopAtViolation: STOP_AT_VIOLATION,
+  };
+}
+
+async function follow(assignment: Assignment, place: TaskPlace): Promise<WorkerEnd> {
+  const { run, spec, step, stepLog, parts, signal } = place;
+  const { records } = parts;
+  const signs = new WorkerSigns({
+    ...parts,
+    stepLog,
+    step,
+    port: ORCHESTRATOR,
+    member: "orchestrator",
+    count: async (tx, tokens) => {
+      if (tokens > 0) await records.addTokens(tx, run.id, { input: tokens, output: 0 });
+    },
+  });
+  return followWorker(parts.worker(spec), assignment, {
+    signs,
+    onViolation: (violation) => storeViolation(violation, place),
+    signal,
+  });
+}
+
+async function storeViolation(
+  { path, wanted, because, detail }: Violation,
+  { run, step, parts }: TaskPlace,
+): Promise<void> {
+  await parts.records.write(parts.lease, (tx) =>
+    parts.records.violation(tx, run.id, {
+      port: ORCHESTRATOR,
+      try: step.try,
+      member: "orchestrator",
+      path: path.slice(0, 1_000),
+      wanted,
+      because,
+      detail,
+      found: "request",
+    }),
+  );
+}
+
+// --- the end of the step
+
+interface StepWritten {
+  readonly escalations: readonly NewEscalation[];
+  readonly events: readonly RunEvent[];
+}
+
+/** Writes with the end of the orchestrator's step: used tokens, and paths that it does not own. */
+export function taskEnd(
+  run: PlanRun,
+  number: number,
+  { records }: Pick<StepLogParts, "records">,
+): (
+  tx: Transaction,
+  end: StepEnd<{ readonly violations: readonly TreeViolation[] }>,
+) => Promise<StepWritten> {
+  return async (tx, end) => {
+    const { violations } = end.output;
+    for (const { path, because } of violations.slice(0, MAX_VIOLATIONS)) {
+      await records.violation(tx, run.id, {
+        port: ORCHESTRATOR,
+        try: number,
+        member: "orchestrator",
+        path,
+        wanted: "write",
+        because,
+        detail: sayViolation(because),
+        found: "commit",
+      });
+    }
+    const tokens = uncounted(end);
+    const used = tokens && (await records.addTokens(tx, run.id, tokens));
+    const data = {
+      port: ORCHESTRATOR,
+      member: "orchestrator" as const,
+      try: number,
+      tokens: (end.tokens?.input ?? 0) + (end.tokens?.output ?? 0),
+      violations: violations.length,
+    };
+    return {
+      escalations: [...tokenQuestions(run, used), ...ownershipQuestions(run, violations)],
+      events: [{ type: "worker.complete" as const, data }],
+    };
+  };
+}
+
+function tokenQuestions(
+  run: PlanRun,
+  bound: { readonly used: number; readonly most: number | null } | undefined,
+): NewEscalation[] {
+  if (!bound) return [];
+  const { used, most } = bound;
+  const trigger = tokensTrigger(used, most);
+  if (!trigger) return [];
+  return [questionOf(run, trigger, `${used} of ${most} tokens`, { used, most })];
+}
+
+function ownershipQuestions(run: PlanRun, violations: readonly TreeViolation[]): NewEscalation[] {
+  if (violations.length === 0) return [];
+  const paths = violations.map(({ path }) => path);
+  const changed = `the orchestrator changed ${namesOf(paths)}, which it does not own`;
+  const title = `${changed}; nothing of that was taken`;
+  return [questionOf(run, "ownership-violated", title, { paths: paths.slice(0, 50) })];
+}
+
+function questionOf(
+  run: PlanRun,
+  trigger: TriggerName,
+  title: string,
+  context: Readonly<Record<string, unknown>>,
+): NewEscalation {
+  return escalationFor(trigger, {
+    ...aboutRun(run),
+    title: `${run.plan.name}: ${title}`.slice(0, 300),
+    context,
+  });
+}

@@ -1,0 +1,419 @@
+import type { HookAccess } from "../../wire/hooks.ts";
+import { lstat } from "node:fs/promises";
+import { join } from "node:path";
+import { messageOf } from "../../kernel/errors.ts";
+import { policyOfWorker } from "../network-needs.ts";
+import { workerOf, type WorkerSpec } from "../plan.ts";
+import { scopeOf } from "../port-scope.ts";
+import type { Confinement } from "../sandbox/sandbox.ts";
+import { makeScope, type Scope, type ScopeInput } from "../scope.ts";
+import type { ImplResult } from "../workers/feedback.ts";
+import type { AccessRequest, Assignment, WorkerChannel } from "../workers/worker.ts";
+import type { Briefing } from "../assign/brief.ts";
+import { wordsIn } from "../rows/channel.ts";
+import { followWorker, type Violation, type WorkerEnd } from "../assign/follow-worker.ts";
+import { grantable, grantGlobs } from "../ask/grants.ts";
+import type { PortWork, Try } from "./pair-parts.ts";
+import { operatorWords, PairTalk, partnerOf } from "./pair-talk.ts";
+import {
+  ASKED_OPERATOR,
+  isGranted,
+  KNOWN_PATH,
+  NO_PATH,
+  pathQuestion,
+} from "../ask/path-requests.ts";
+import { PortFailure, tokensExhausted } from "./port-failure.ts";
+import type { MemberOutput } from "./port-steps.ts";
+import type { PlanStep } from "../rows/run.ts";
+import { takeSharedRequest } from "../ask/shared-requests.ts";
+import { WorkerSigns } from "../assign/signs.ts";
+import { limitsOf, STOP_AT_VIOLATION, type StepEnd } from "../rows/step-log.ts";
+import { aboutRun } from "../ask/triggers.ts";
+import { namesOf } from "../rows/words.ts";
+import type { Member } from "../../kernel/plans.ts";
+import type { ChannelMessage, PathGrant, TestFeedback } from "../../wire/runs.ts";
+
+/** One member's part of a try. */
+export interface MemberPart {
+  readonly try: Try;
+  readonly kind: "implement" | "test";
+  readonly member: Member;
+  /** The commit that it works on. */
+  readonly from: string;
+  /** What the try before came to. */
+  readonly feedback?: TestFeedback | undefined;
+  /** What the implementer has done, for the tester. */
+  readonly toTest?: ImplResult | undefined;
+}
+
+/** What a member's part of a try came to. */
+export interface PartEnd {
+  readonly output: MemberOutput;
+  /**
+   * Why it could not go on, when the operator has decided about it since: it was a try, and no
+   * more.
+   */
+  readonly decidedAbout: PortFailure | undefined;
+}
+
+/** What a worker works with in one step. */
+interface Session {
+  readonly part: MemberPart;
+  readonly step: PlanStep;
+  readonly spec: WorkerSpec;
+  readonly prompt: string;
+  readonly scope: Scope;
+  readonly confinement: Confinement;
+}
+
+/** A worker's end, and the paths that it was refused. */
+type SessionEnd = WorkerEnd & { readonly refused: readonly string[] };
+
+/** Refused paths of one step that are kept. */
+const MAX_REFUSED = 50;
+const OWNERSHIP_HINT = "Give it the path, or tell it to leave it alone.";
+
+/** Lets members of a port work: `brief → work → take what the member owns`. */
+export class MemberWork {
+  readonly #work: PortWork;
+  /** Steps of earlier work, as `try kind`, about whose failure the operator has decided since. */
+  readonly #decidedAbout: ReadonlySet<string>;
+
+  constructor(work: PortWork, decidedAbout: ReadonlySet<string>) {
+    this.#work = work;
+    this.#decidedAbout = decidedAbout;
+  }
+
+  /** Throws {@link PortFailure} when the operator must decide before the port can go on. */
+  async do(part: MemberPart): Promise<PartEnd> {
+    const { run, port, parts, steps } = this.#work;
+    const { member, kind, try: current } = part;
+    const spec = this.#workerOf(member);
+    const scopeInput = await this.#scopeOf(member);
+    const scope = makeScope(scopeInput);
+    const unheard = await this.#unheardBy(member, spec);
+    const briefing = await this.#brief(part, scopeInput, unheard);
+
+    const output = await steps.step<MemberOutput>(
+      { try: current.number, kind, member, worker: spec.kind, manifest: briefing.manifest },
+      async (step) => {
+        const confinement = await this.#prepareTree(part, spec, scope);
+        const { prompt } = briefing;
+        const ended = await this.#let({ part, step, spec, prompt, scope, confinement });
+        const end = await this.#take(part, scope, step, ended);
+        for (const { id } of unheard) await this.#work.channel.processed(id);
+        return end;
+      },
+    );
+    const failure = this.#failureOf(output, member);
+    if (failure && !this.#decidedAbout.has(`${current.number} ${kind}`)) throw failure;
+    parts.logger.debug(
+      { run: run.id, port: port.id, at: parts.clock.now() },
+      `${member} of ${port.id} ended try ${current.number} of ${current.most}: ${output.result.status}`,
+    );
+    return { output, decidedAbout: failure };
+  }
+
+  #workerOf(member: Member): WorkerSpec {
+    const { run, port } = this.#work;
+    const role = member === "orchestrator" ? "orchestrator" : port.role;
+    const spec = workerOf(run.plan.workers, role);
+    if (spec) return spec;
+    throw new PortFailure("worker-lost", {
+      code: "WORKER_UNKNOWN",
+      message: `No worker for the role ${port.role}.`,
+    });
+  }
+
+  /**
+   * What the operator said for the next prompt. A model reads it while it works, so nothing is left
+   * for its prompt.
+   */
+  async #unheardBy(member: Member, spec: WorkerSpec): Promise<readonly ChannelMessage[]> {
+    if (member === "orchestrator" || spec.kind === "model") return [];
+    return this.#work.channel.unheard(member);
+  }
+
+  async #brief(
+    part: MemberPart,
+    scope: ScopeInput,
+    unheard: readonly ChannelMessage[],
+  ): Promise<Briefing> {
+    const { run, port, parts, account } = this.#work;
+    const { hint } = account.port;
+    const hints = [
+      ...(hint === null ? [] : [hint]),
+      ...unheard.map(({ payload }) => wordsIn(payload)),
+    ];
+    const request = {
+      run,
+      port,
+      member: part.member,
+      scope,
+      try: part.try.number,
+      triesMost: part.try.most,
+      feedback: part.feedback,
+      toTest: part.toTest,
+      hint: hints.length > 0 ? hints.join("\n\n") : undefined,
+    };
+    return parts.brief(request, part.from);
+  }
+
+  /** Checks the commit out. Gives what the worker's process may touch and reach. */
+  async #prepareTree(part: MemberPart, spec: WorkerSpec, scope: Scope): Promise<Confinement> {
+    const { run, port, parts, account, files } = this.#work;
+    await account.requireTokens();
+    await files.checkout(part.from);
+    const tree = await files.confinement(part.from, scope);
+    return {
+      ...tree,
+      writable: [...tree.writable, ...parts.surroundings(spec)],
+      network: policyOfWorker(spec, { plan: run.plan, port }, parts.network),
+    };
+  }
+
+  /** Takes what the member owns. Gives the end of its step. */
+  async #take(
+    part: MemberPart,
+    scope: Scope,
+    step: PlanStep,
+    { result, refused, counted, log }: SessionEnd,
+  ): Promise<StepEnd<MemberOutput>> {
+    const { port, files } = this.#work;
+    const { member, kind, from } = part;
+    const { number } = part.try;
+    const message = `${port.title} (${member}, try ${number})\n\n${result.summary}`;
+    const taken = await files.take({
+      parent: from,
+      scope,
+      message: message.trim(),
+      name: `${port.id}/${number}.${kind}`,
+      at: step.startedAt,
+    });
+    const { tokens, ...kept } = result;
+    const output: MemberOutput = {
+      result: kept,
+      commit: taken.commit ?? from,
+      changes: taken.changes,
+      violations: taken.violations,
+      refused: refused.length > 0 ? refused.slice(0, MAX_REFUSED) : undefined,
+    };
+    return { output, tokens, counted, log };
+  }
+
+  /** What the operator must decide about. Once that is decided, the try is over. */
+  #failureOf(
+    { result, violations, refused = [] }: MemberOutput,
+    member: Member,
+  ): PortFailure | undefined {
+    if (violations.length > 0 && this.#work.run.plan.violations !== "report") {
+      const paths = violations.map(({ path }) => path);
+      const changed = `The ${member} changed ${namesOf(paths)}, which it does not own.`;
+      return new PortFailure(
+        "ownership-violated",
+        {
+          code: "OWNERSHIP_VIOLATED",
+          message: `${changed} Nothing of that was taken.`,
+          hint: OWNERSHIP_HINT,
+        },
+        { paths: paths.slice(0, 50) },
+      );
+    }
+    switch (result.error?.code) {
+      case "WORKER_STOPPED_VIOLATIONS":
+        return new PortFailure(
+          "ownership-violated",
+          {
+            code: "OWNERSHIP_VIOLATED",
+            message: `The ${member} was stopped: ${result.error.message}`,
+            hint: OWNERSHIP_HINT,
+          },
+          { paths: refused },
+        );
+      case "WORKER_TOKENS":
+        return tokensExhausted(this.#work.account.tokensLeft);
+      case "WORKER_NOT_STARTED":
+        return new PortFailure("worker-lost", {
+          code: "WORKER_NOT_STARTED",
+          message: result.error.message,
+          hint: result.error.hint ?? "Check the worker's command.",
+        });
+      default:
+        return undefined;
+    }
+  }
+
+  // --- scope
+
+  /** The member's scope, with the paths that the operator has given. */
+  async #scopeOf(member: Member): Promise<ScopeInput> {
+    const base = this.#plannedScope(member);
+    const { grants } = this.#work.account.port;
+    const reads = await this.#globsOf(grants, "read");
+    const owned = grants.filter(({ wants }) => wants === "own");
+    const own = member === "tester" ? [] : await this.#globsOf(owned, "own");
+    const scope = {
+      ...base,
+      writes: [...base.writes, ...own],
+      reads: [...base.reads, ...reads],
+    };
+    const { orchestrators } = base;
+    if (!orchestrators) return scope;
+    return { ...scope, orchestrators: { ...orchestrators, but: [...orchestrators.but, ...own] } };
+  }
+
+  /** The member's scope by the plan alone. */
+  #plannedScope(member: Member): ScopeInput {
+    const { run, port } = this.#work;
+    const how = { oneContext: run.mode?.oneContext };
+    if (member !== "orchestrator") return scopeOf(run.plan, port, member, how);
+    return {
+      ...scopeOf(run.plan, port, "implementer", how),
+      exceptions: [],
+      writes: [...port.owns, ...port.tests],
+    };
+  }
+
+  async #globsOf(grants: readonly PathGrant[], wants: "read" | "own"): Promise<string[]> {
+    const globs = await Promise.all(
+      grants.map(async ({ path }) => grantGlobs({ path, wants }, await this.#isFolder(path))),
+    );
+    return globs.flat();
+  }
+
+  async #isFolder(path: string): Promise<boolean> {
+    const plain = grantable(path);
+    if (plain === undefined) return false;
+    return lstat(join(this.#work.files.tree, plain)).then(
+      (found) => found.isDirectory(),
+      () => false,
+    );
+  }
+
+  // --- the worker
+
+  /** Lets a worker work, with its partner to ask. */
+  async #let(session: Session): Promise<SessionEnd> {
+    const { parts, steps, account, port, signal } = this.#work;
+    const { part, step, spec } = session;
+    const end = new AbortController();
+    const listening = AbortSignal.any([signal, end.signal]);
+    const talk = await this.#talk(session, listening);
+    const refused = new Set<string>();
+    try {
+      const assignment = this.#assignment(session, talk, listening);
+      const signs = new WorkerSigns({
+        ...parts,
+        stepLog: steps.log,
+        step,
+        port: port.id,
+        member: part.member,
+        count: (tx, tokens) => account.countSign(tx, tokens),
+      });
+      const ended = await followWorker(parts.worker(spec), assignment, {
+        signs,
+        onViolation: async (violation) => {
+          refused.add(violation.path);
+          await this.#storeViolation(violation, part);
+        },
+        signal,
+      });
+      return { ...ended, refused: [...refused] };
+    } finally {
+      end.abort();
+      await talk?.finished;
+    }
+  }
+
+  /** Undefined: the orchestrator works alone. */
+  async #talk(session: Session, signal: AbortSignal): Promise<PairTalk | undefined> {
+    const { part, step, spec, confinement } = session;
+    const { member } = part;
+    if (member === "orchestrator") return undefined;
+    // An earlier worker of the step may have left questions; it is gone.
+    await this.#work.channel.forgetQuestions();
+    const partner = partnerOf(member);
+    const partnerScope = (): Promise<ScopeInput> => this.#scopeOf(partner);
+    const asking = { member, try: part.try, step, spec, confinement, partnerScope };
+    return new PairTalk(this.#work, asking, signal);
+  }
+
+  #assignment(session: Session, talk: PairTalk | undefined, listening: AbortSignal): Assignment {
+    const { run, port, parts, account, files } = this.#work;
+    const { part, step, spec, prompt, scope, confinement } = session;
+    const { member } = part;
+    const bound = account.tokensLeft;
+    const limits = { timeMs: Math.max(1_000, account.timeLeft), ...limitsOf(spec) };
+    return {
+      id: step.node.id,
+      run: run.id,
+      plan: run.plan.name,
+      port: port.id,
+      member,
+      attempt: 1,
+      round: part.try.number,
+      prompt,
+      scope,
+      tree: files.tree,
+      scratch: files.scratch,
+      sandbox: parts.sandbox,
+      confinement,
+      env: parts.environment(port, spec, files, step),
+      limits: bound ? { ...limits, tokens: Math.max(1, bound.left) } : limits,
+      onStart: (identity) => parts.records.stepProcess(parts.lease, step.id, identity),
+      channel: this.#channelOf(member, talk, listening),
+      requestAccess: (request) => this.#requestAccess(member, request),
+      stopAtViolation: STOP_AT_VIOLATION,
+    };
+  }
+
+  #channelOf(member: Member, talk: PairTalk | undefined, listening: AbortSignal): WorkerChannel {
+    return {
+      query: async (text, { signal }) =>
+        talk
+          ? talk.ask(text, AbortSignal.any([signal, listening]))
+          : "No other worker runs beside the orchestrator.",
+      inbox: () => operatorWords(this.#work, member, listening),
+    };
+  }
+
+  /**
+   * The question goes to the operator; what is allowed counts from the next try on, for a running
+   * process keeps the mounts that it has.
+   */
+  async #requestAccess(member: Member, request: AccessRequest): Promise<HookAccess> {
+    const { run, port, parts, account } = this.#work;
+    const path = grantable(request.path);
+    if (path === undefined) return NO_PATH;
+    const asked = { ...request, path };
+    if (isGranted(account.port.grants, asked)) return KNOWN_PATH;
+    const noted = await takeSharedRequest(
+      parts,
+      { run: run.id, port: port.id, member, plan: run.plan },
+      asked,
+    ).catch((error: unknown) => ({ granted: false, note: messageOf(error) }));
+    if (noted) return noted;
+
+    const question = pathQuestion({ ...aboutRun(run), port: port.id, member }, asked);
+    await parts.records.write(parts.lease, (tx) => parts.inbox.raise(tx, [question]));
+    parts.inbox.announce();
+    return ASKED_OPERATOR;
+  }
+
+  async #storeViolation(violation: Violation, { member, try: current }: MemberPart): Promise<void> {
+    const { run, port, parts } = this.#work;
+    const { path, wanted, because, detail } = violation;
+    await parts.records.write(parts.lease, (tx) =>
+      parts.records.violation(tx, run.id, {
+        port: port.id,
+        try: current.number,
+        member,
+        path: path.slice(0, 1_000),
+        wanted,
+        because,
+        detail,
+        found: "request",
+      }),
+    );
+  }
+}

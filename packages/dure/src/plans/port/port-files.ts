@@ -1,0 +1,73 @@
+import type { PortResult } from "../rows/outcomes.ts";
+import type { Confinement } from "../sandbox/sandbox.ts";
+import type { Scope } from "../scope.ts";
+import type { TreeViolation } from "../workspace/owned-changes.ts";
+
+/** A change that git found. */
+export interface FileChange {
+  readonly path: string;
+  readonly kind: "new" | "modified" | "deleted";
+}
+
+/** What was taken of a worker's changes. */
+export interface TakenWork {
+  /** Undefined: nothing was changed. */
+  readonly commit: string | undefined;
+  readonly changes: readonly FileChange[];
+  /** What it changed and does not own; none of it was taken. */
+  readonly violations: readonly TreeViolation[];
+}
+
+/** A path that several ports left differently. */
+export interface PathConflict {
+  readonly path: string;
+  readonly ports: readonly string[];
+}
+
+/** The files of one port, on disk and in the run's own repository. */
+export interface PortFiles {
+  readonly tree: string;
+  readonly scratch: string;
+  /** Scratch folder of the worker that answers the working member's questions. */
+  readonly answers: string;
+  /**
+   * The run's start with the results of what the port needs; the same for the same results.
+   * `isTrial`: to be looked at, not built on.
+   */
+  compose(
+    results: readonly PortResult[],
+    options?: { readonly isTrial?: boolean },
+  ): Promise<{ readonly commit: string } | { readonly conflicts: readonly PathConflict[] }>;
+  /** Makes the tree exactly this commit; what is ignored (what the set-up made) stays. */
+  checkout(commit: string): Promise<void>;
+  /**
+   * What a process may touch in the tree under this scope; `git status` works there against this
+   * commit.
+   */
+  confinement(commit: string, scope: Scope): Promise<Confinement>;
+  /**
+   * Of the tree at this commit: may be written everywhere, and nothing of it stays. What lies
+   * around it is hidden as from workers.
+   */
+  disposable(commit: string): Promise<Confinement>;
+  /** As `disposable`, and what is written stays: for the set-up alone. */
+  open(commit: string): Promise<Confinement>;
+  /** Whether the set-up was done in this very tree. */
+  isSetUp(): Promise<boolean>;
+  /** Records that the set-up is done. What it left beside ignored files counts as no change. */
+  markSetUp(commit: string): Promise<void>;
+  /**
+   * Takes what the scope owns from the tree; the commit is referenced before this resolves. Done
+   * again under the same name it gives the same.
+   */
+  take(work: {
+    readonly parent: string;
+    readonly scope: Scope;
+    readonly message: string;
+    readonly name: string;
+    readonly at: number;
+  }): Promise<TakenWork>;
+  /** References the port's result, in the user's repository too. */
+  keep(commit: string): Promise<void>;
+  read(commit: string, path: string): Promise<string | undefined>;
+}

@@ -1,0 +1,364 @@
+import type { PortOutcome } from "../rows/outcomes.ts";
+import { readTestOutput } from "../results/read-output.ts";
+import { feedbackOf, type ImplResult } from "../workers/feedback.ts";
+import type { ChannelMember } from "../rows/channel.ts";
+import { withReports } from "./hooks.ts";
+import { MemberWork, type PartEnd } from "./member-work.ts";
+import { ModuleTrial, resultsOf } from "./module-trial.ts";
+import { breakWords, type ModuleBreak } from "./modules.ts";
+import type { PortWork, Try } from "./pair-parts.ts";
+import { failedOutcome, PortFailure } from "./port-failure.ts";
+import { failedWith, type AcceptOutput, type CheckOutput } from "./port-steps.ts";
+import type { PlanPort, PlanStep } from "../rows/run.ts";
+import { exitWords, SETUP_HINT } from "../rows/step-log.ts";
+import { BROKEN_TRIES, decideTry, triesForBreak, type TriesMade, type TryBy } from "./tries.ts";
+import type { TestFeedback } from "../../wire/runs.ts";
+
+/** What a try came to. */
+interface TryEnd {
+  readonly commit: string;
+  readonly feedback: TestFeedback;
+  /** It failed with the check, not with tests. */
+  readonly buildFailed?: boolean | undefined;
+  /** It had passed alone. */
+  readonly broken?: ModuleBreak | undefined;
+}
+
+/** Suggestions that the next try is told. */
+const MAX_SUGGESTIONS = 30;
+/** Characters of the end of an acceptance's output that are kept. */
+const ACCEPT_OUTPUT = 8_000;
+/** Characters of the end of a set-up's output that the operator sees. */
+const SETUP_OUTPUT = 4_000;
+
+/** Works on a port until it is accepted, or has no try left: `start → set up → tries`. */
+export async function workOnPort(work: PortWork): Promise<PortOutcome> {
+  const { run, port, parts } = work;
+  const start = await startOf(work);
+  await setUp(work, start);
+  const steps = await parts.records.steps(run.id, port.id);
+  const done = steps.filter(({ status }) => status === "done");
+  return new PortTries(work, done).run(start);
+}
+
+/**
+ * What the port starts from. It is decided once, so that a port that is tried again does not change
+ * its ground.
+ */
+async function startOf(work: PortWork): Promise<string> {
+  const { account, files } = work;
+  const known = account.port.startCommit;
+  if (known !== null) return known;
+
+  const composed = await files.compose(resultsOf(await portsBefore(work)));
+  if ("conflicts" in composed) {
+    const first = composed.conflicts[0]!;
+    throw new PortFailure(
+      "same-file",
+      {
+        code: "CONFLICT",
+        message: `${first.ports.join(" and ")} both changed ${first.path}.`,
+        hint: "Give the file to one of them.",
+      },
+      { conflicts: composed.conflicts.slice(0, 20) },
+    );
+  }
+  await account.startFrom(composed.commit);
+  return composed.commit;
+}
+
+/** What the port needs; in one context, every port that has succeeded before it. */
+async function portsBefore({ run, port, parts }: PortWork): Promise<readonly PlanPort[]> {
+  const { records, modules } = parts;
+  if (run.mode?.oneContext !== true) {
+    return records.portsNamed(run.id, [...modules.neededBy([port.id])]);
+  }
+  const all = await records.portsNamed(
+    run.id,
+    run.plan.ports.map(({ id }) => id),
+  );
+  return all.filter(({ id, status }) => status === "succeeded" && id !== port.id);
+}
+
+async function setUp({ run, files, steps }: PortWork, start: string): Promise<void> {
+  const { setup } = run.plan;
+  // The tree tells whether it is set up: it may be another one than that of an earlier try.
+  if (setup === undefined || (await files.isSetUp())) return;
+  await steps.step({ try: 0, kind: "setup", again: true }, async (step) => {
+    await files.checkout(start);
+    const ran = await steps.command(setup, await files.open(start), step);
+    if (ran.exitCode !== 0) {
+      throw new PortFailure(
+        "build-failed",
+        {
+          code: "SETUP_FAILED",
+          message: `The set-up ended with ${exitWords(ran)}.`,
+          hint: SETUP_HINT,
+        },
+        { output: ran.output.slice(-SETUP_OUTPUT) },
+      );
+    }
+    await files.markSetUp(start);
+    return { output: { exitCode: ran.exitCode }, log: ran.output };
+  });
+}
+
+/** The tries of one port: `implement → check → test → accept → try with its modules`. */
+class PortTries {
+  readonly #work: PortWork;
+  /** Steps of earlier work that have ended. */
+  readonly #done: readonly PlanStep[];
+  readonly #members: MemberWork;
+  readonly #modules: ModuleTrial;
+
+  constructor(work: PortWork, done: readonly PlanStep[]) {
+    this.#work = work;
+    this.#done = done;
+    const decidedAbout = done.filter(({ told }) => told).map((step) => `${step.try} ${step.kind}`);
+    this.#members = new MemberWork(work, new Set(decidedAbout));
+    this.#modules = new ModuleTrial(work);
+  }
+
+  async run(start: string): Promise<PortOutcome> {
+    const { account, files, signal } = this.#work;
+    let commit = start;
+    let last: TryEnd | undefined;
+    let made: TriesMade = { pair: 0, orchestrator: 0 };
+    let triesMore = triesForBreak(this.#done);
+    for (;;) {
+      signal.throwIfAborted();
+      await account.reloadAllowances();
+      const next = this.#nextTry(made, triesMore);
+      if (!next) return this.#exhausted(made.pair + made.orchestrator, last);
+
+      last = await this.#inTurn(next, commit, last?.feedback);
+      made = { ...made, [next.by]: made[next.by] + 1 };
+      commit = last.commit;
+      if (last.broken?.by !== undefined) triesMore = BROKEN_TRIES;
+      if (!last.feedback.success) continue;
+      await files.keep(commit);
+      return { status: "succeeded", commit };
+    }
+  }
+
+  /** Undefined: no try is left. A try that was made before stands, whatever was given since. */
+  #nextTry(made: TriesMade, triesMore: number): Try | undefined {
+    const { port } = this.#work.account;
+    const number = made.pair + made.orchestrator + 1;
+    const next = decideTry(made, { ...port, triesPair: port.triesPair + triesMore });
+    const before = this.#done.find((step) => step.try === number && step.kind === "implement");
+    if (before) {
+      const by: TryBy = before.member === "orchestrator" ? "orchestrator" : "pair";
+      return { number, most: next.most, by };
+    }
+    return next.go ? { number, most: next.most, by: next.by } : undefined;
+  }
+
+  #inTurn(current: Try, from: string, before: TestFeedback | undefined): Promise<TryEnd> {
+    const { parts, signal } = this.#work;
+    const work = (): Promise<TryEnd> => this.#try(current, from, before);
+    return current.by === "orchestrator" ? parts.orchestratorTurn.run(work, { signal }) : work();
+  }
+
+  async #try(current: Try, from: string, before: TestFeedback | undefined): Promise<TryEnd> {
+    const member = current.by === "orchestrator" ? "orchestrator" : "implementer";
+    const part = { try: current, kind: "implement", member, from, feedback: before } as const;
+    const implemented = await this.#members.do(part);
+    const { output } = implemented;
+    const why = whyFailed(implemented);
+    const checked = why === undefined ? await this.#checked(current, output.commit) : undefined;
+    const result: ImplResult = implResultOf(implemented, checked);
+    await this.#say(current, "implementer", "result", result);
+    if (why !== undefined) return this.#failed(current, output.commit, failedWith(lastTry(why)));
+    // What does not build cannot be tested.
+    if (checked?.feedback) {
+      const failed = await this.#failed(current, output.commit, checked.feedback);
+      return { ...failed, buildFailed: true };
+    }
+
+    const hasTester = this.#work.port.tests.length > 0 && current.by === "pair";
+    const tested = hasTester
+      ? await this.#members.do({
+          try: current,
+          kind: "test",
+          member: "tester",
+          from: output.commit,
+          feedback: before,
+          toTest: result,
+        })
+      : undefined;
+    if (tested?.decidedAbout) {
+      const reason = tested.decidedAbout.because.message;
+      return this.#failed(current, tested.output.commit, failedWith(lastTry(reason)));
+    }
+    return this.#judge(current, implemented, tested);
+  }
+
+  /** Runs the acceptance on what the members left, and then the checks of the port's modules. */
+  async #judge(current: Try, implemented: PartEnd, tested: PartEnd | undefined): Promise<TryEnd> {
+    const { commit } = (tested ?? implemented).output;
+    const wasChecked = commit === implemented.output.commit;
+    const accepted = await this.#accept(current, commit, { wasChecked });
+    const recalled = await this.#recalled(current.number);
+    if (accepted.feedback.success && recalled) return { commit, feedback: recalled };
+
+    const together = accepted.feedback.success
+      ? await this.#modules.run(current, commit)
+      : undefined;
+    const reported = withReports(
+      together?.feedback ?? accepted.feedback,
+      await this.#work.channel.reports(current.number),
+    );
+    const ofTester = tested?.output.result.feedback?.suggestions ?? [];
+    const suggestions = [...reported.suggestions, ...ofTester].slice(0, MAX_SUGGESTIONS);
+    const feedback: TestFeedback = { ...reported, suggestions };
+    await this.#say(current, "tester", "feedback", feedback);
+    return {
+      commit,
+      feedback,
+      buildFailed: accepted.buildFailed === true || together !== undefined,
+      broken: together?.broken,
+    };
+  }
+
+  /** A try that came to nothing that could be accepted; the next one is told why. */
+  async #failed(current: Try, commit: string, why: TestFeedback): Promise<TryEnd> {
+    const reports = await this.#work.channel.reports(current.number);
+    const feedback = withReports(why, reports);
+    await this.#say(current, "tester", "feedback", feedback);
+    return { commit, feedback };
+  }
+
+  /** Whether what the implementer left compiles. Undefined: the port has no check. */
+  async #checked({ number }: Try, commit: string): Promise<CheckOutput | undefined> {
+    const { port, steps, files } = this.#work;
+    const { check } = port;
+    if (check === undefined) return undefined;
+    return steps.step<CheckOutput>({ try: number, kind: "check" }, async (step) => {
+      await files.checkout(commit);
+      const failed = await steps.check(check, commit, step);
+      return { output: failed ? { passed: false, feedback: failed } : { passed: true } };
+    });
+  }
+
+  async #accept(
+    { number }: Try,
+    commit: string,
+    { wasChecked }: { wasChecked: boolean },
+  ): Promise<AcceptOutput> {
+    const { port, parts, steps, files } = this.#work;
+    return steps.step<AcceptOutput>({ try: number, kind: "accept" }, async (step) => {
+      await files.checkout(commit);
+      const began = parts.clock.monotonic();
+      const ran = await steps.command(port.acceptance, await files.disposable(commit), step);
+      const report = readTestOutput(ran.output);
+      const feedback = feedbackOf({
+        report,
+        exitCode: ran.exitCode,
+        output: ran.output,
+        durationMs: parts.clock.monotonic() - began,
+        isComplete: !ran.outputTruncated,
+      });
+      const isToCheck = feedback.success && port.check !== undefined && !wasChecked;
+      const broken = isToCheck ? await steps.check(port.check, commit, step) : undefined;
+      const output: AcceptOutput = {
+        feedback: broken ?? feedback,
+        buildFailed: broken ? true : undefined,
+        framework: report.framework,
+        exitCode: ran.exitCode,
+        because: ran.because,
+        output: ran.output.slice(-ACCEPT_OUTPUT),
+      };
+      return { output, log: ran.output };
+    });
+  }
+
+  /** What the merged tree failed with, when bisection blamed this try: it had passed alone. */
+  async #recalled(number: number): Promise<TestFeedback | undefined> {
+    const { run, port, parts } = this.#work;
+    const steps = await parts.records.steps(run.id, port.id);
+    const step = steps.find((one) => one.try === number && one.kind === "integrate");
+    return step?.output as TestFeedback | undefined;
+  }
+
+  /** Writes into the pair's channel; the orchestrator has none. */
+  async #say(
+    current: Try,
+    from: ChannelMember,
+    type: "result" | "feedback",
+    payload: unknown,
+  ): Promise<void> {
+    if (current.by !== "pair") return;
+    const { channel } = this.#work;
+    const to = from === "implementer" ? "tester" : "implementer";
+    const key = `${current.number}:${type}:${from}`;
+    const id = await channel.send({ key, from, to, type, payload });
+    // Its receiver reads it in its next prompt, which is made from the steps.
+    await channel.take(to, type);
+    await channel.processed(id);
+  }
+
+  #exhausted(made: number, last: TryEnd | undefined): PortOutcome {
+    const { run, port } = this.#work;
+    return failedOutcome(run, port, exhaustion(port.id, made, last));
+  }
+}
+
+/** Undefined: the implementer's part did not fail. Pure. */
+function whyFailed({ output, decidedAbout }: PartEnd): string | undefined {
+  if (decidedAbout) return decidedAbout.because.message;
+  const { status, error, summary } = output.result;
+  return status === "failed" ? (error?.message ?? summary) : undefined;
+}
+
+/** A worker that failed has made its try; the next one is told why. Pure. */
+function lastTry(why: string): string {
+  return `The last try failed: ${why}`;
+}
+
+function implResultOf(
+  { output, decidedAbout }: PartEnd,
+  checked: CheckOutput | undefined,
+): ImplResult {
+  const result = {
+    status: decidedAbout ? "failed" : output.result.status,
+    changedFiles: output.changes.map(({ path }) => path),
+    summary: output.result.summary,
+  } as const;
+  return checked ? { ...result, buildPassed: checked.passed } : result;
+}
+
+/** Why a port has failed that has no try left. Pure. */
+function exhaustion(port: string, made: number, last: TryEnd | undefined): PortFailure {
+  const { feedback, buildFailed = false, broken } = last ?? {};
+  const failing = feedback?.failedTests.slice(0, 5).map(({ name }) => name) ?? [];
+  const command = buildFailed ? "check" : "acceptance";
+  const words = `${made} of ${made} tries did not pass the ${command}. ${lastWords(port, last)}`;
+  const together = broken && {
+    check: broken.check,
+    checkOf: broken.of,
+    together: [port, ...broken.with],
+    brokenBy: broken.by,
+  };
+  return new PortFailure(
+    buildFailed ? "build-failed" : "tries-exhausted",
+    { code: "TRIES_EXHAUSTED", message: words.trim(), hint: hintAfter(port, broken) },
+    { tries: made, failing, metrics: feedback?.metrics, ...together },
+  );
+}
+
+/** What the last try failed with, in a sentence. Pure. */
+function lastWords(port: string, last: TryEnd | undefined): string {
+  if (!last) return "";
+  const { feedback, broken } = last;
+  if (broken) return breakWords(broken, port);
+  const failing = feedback.failedTests.slice(0, 5).map(({ name }) => name);
+  if (failing.length > 0) return `These still fail: ${failing.join("; ")}.`;
+  return feedback.suggestions[0]?.slice(0, 500) ?? "";
+}
+
+function hintAfter(port: string, broken: ModuleBreak | undefined): string {
+  if (!broken) return "Say what to do differently, and let it try again.";
+  const others = broken.by ?? broken.with.slice(0, 5).join(", ");
+  return `Say how ${port} is to fit to ${others}, and let it try again, or go on without it.`;
+}

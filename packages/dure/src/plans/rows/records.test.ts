@@ -1,0 +1,149 @@
+import { expect, onTestFinished, test } from "vitest";
+import { Leases } from "../../durable/leases.ts";
+import { testDatabase } from "../../durable/test-database.ts";
+import { systemClock } from "../../kernel/clock.ts";
+import { silentLogger } from "../../kernel/logger.ts";
+import type { NewRun, RunRecords } from "./records.ts";
+import { planOf, startTestRuns } from "../runs/test-runs.ts";
+
+const PLAN = planOf({ a: "" });
+
+function aRun(id: string, given: Partial<NewRun> = {}): NewRun {
+  return {
+    id,
+    tenant: "",
+    plan: PLAN,
+    file: null,
+    repository: "/r",
+    folder: "/f",
+    host: "host-1",
+    baseCommit: "base",
+    startedBy: "me",
+    key: null,
+    bodyHash: "h",
+    triesOrchestrator: 1,
+    ...given,
+  };
+}
+
+/** Rows of runs that the test alone leads. */
+async function open() {
+  const stack = new AsyncDisposableStack();
+  onTestFinished(() => stack.disposeAsync());
+  const { url } = stack.use(await testDatabase());
+  const runs = stack.use(await startTestRuns({ url, build: async () => ({ status: "stopped" }) }));
+  await runs.runs.stop();
+  const { database } = runs;
+  const records: RunRecords = runs.runs.records;
+  const leases = new Leases({
+    database,
+    lease: runs.lease,
+    logger: silentLogger,
+    clock: systemClock,
+  });
+  return { database, records, leases, lead: (run: string) => leases.takeOver(`run:${run}`) };
+}
+
+test("a leader that has lost its run writes nothing", async () => {
+  const { records, lead } = await open();
+  await records.create(aRun("run_1"), []);
+  const before = await lead("run_1");
+  const now = await lead("run_1");
+
+  await expect(
+    records.write(before, (tx) => records.changeRun(tx, "run_1", { status: "failed" })),
+  ).rejects.toMatchObject({ code: "FENCED" });
+  await expect(
+    records.beginStep(before, { run: "run_1", port: "a", try: 1, kind: "implement" }),
+  ).rejects.toMatchObject({ code: "FENCED" });
+
+  expect(await records.run("run_1")).toMatchObject({ status: "running" });
+  expect(await records.steps("run_1")).toEqual([]);
+  await records.write(now, (tx) => records.changeRun(tx, "run_1", { status: "paused" }));
+  expect(await records.run("run_1")).toMatchObject({ status: "paused" });
+});
+
+test("a run is made once per key and tenant, and seen by its tenant alone", async () => {
+  const { records } = await open();
+
+  expect(await records.create(aRun("run_1", { tenant: "t1", key: "once" }), [])).toBe(true);
+  expect(await records.create(aRun("run_2", { tenant: "t1", key: "once" }), [])).toBe(false);
+  expect(await records.create(aRun("run_3", { tenant: "t2", key: "once" }), [])).toBe(true);
+
+  expect((await records.runByKey("t1", "once"))?.run.id).toBe("run_1");
+  expect((await records.runByKey("t2", "once"))?.run.id).toBe("run_3");
+  expect(await records.runByKey("t3", "once")).toBeUndefined();
+  expect((await records.runs({ tenant: "t2", limit: 10 })).map(({ run }) => run.id)).toEqual([
+    "run_3",
+  ]);
+});
+
+test("a step that has ended stays as it ended", async () => {
+  const { database, records, lead } = await open();
+  await records.create(aRun("run_1"), []);
+  const lease = await lead("run_1");
+  const key = { run: "run_1", port: "a", try: 1, kind: "implement" } as const;
+  const step = await records.beginStep(lease, { ...key, worker: "offline" });
+  await records.write(lease, (tx) =>
+    records.endStep(tx, step.id, { output: "made", log: "the end" }),
+  );
+
+  const again = await records.beginStep(lease, { ...key, worker: "another" });
+  await records.write(lease, (tx) =>
+    records.stepSign(tx, step.id, { progress: 0.5, task: "late", tokensIn: 9, log: "late" }),
+  );
+
+  expect(again).toMatchObject({
+    id: step.id,
+    status: "done",
+    output: "made",
+    starts: 1,
+    worker: "offline",
+  });
+  expect((await records.steps("run_1"))[0]).toMatchObject({
+    status: "done",
+    task: "",
+    log: "the end",
+    tokensIn: 0,
+  });
+  expect(await database.query({ text: "select hook_hash from dure.plan_steps" })).toEqual([
+    { hook_hash: null },
+  ]);
+});
+
+test("a run that is led by a living process waits for no leader", async () => {
+  const { records, lead, leases } = await open();
+  await records.create(aRun("run_1"), []);
+  const lease = await lead("run_1");
+
+  expect(await records.hosts.waiting("host-1", [])).toEqual([]);
+  await leases.release(lease);
+  expect(await records.hosts.waiting("host-1", [])).toEqual(["run_1"]);
+});
+
+test("a run of which something is wanted is not cleaned, and a tenant cleans its own alone", async () => {
+  const { database, records } = await open();
+  for (const [id, tenant] of [
+    ["run_1", "t1"],
+    ["run_2", "t2"],
+  ] as const) {
+    await records.create(aRun(id, { tenant }), []);
+  }
+  await database.query({
+    text: "update dure.plan_runs set status = 'success', finished_at = clock_timestamp() - interval '1 hour'",
+  });
+  await records.order(undefined, "run_1", { type: "retry" } as never, "mina");
+  const begin = (run: string) => database.transaction((tx) => records.beginClean(tx, run));
+
+  const ofOne = await records.hosts.cleanable({
+    tenant: "t1",
+    host: "host-1",
+    olderThanMs: 0,
+    after: 0,
+    limit: 10,
+  });
+
+  expect(ofOne.map(({ id }) => id)).toEqual(["run_1"]);
+  expect(await begin("run_1")).toBe(false);
+  expect(await begin("run_2")).toBe(true);
+});

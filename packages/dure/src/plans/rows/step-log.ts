@@ -1,0 +1,234 @@
+import type { Transaction } from "../../durable/database.ts";
+import type { Lease } from "../../durable/leases.ts";
+import type { NewEscalation } from "../../kernel/escalation.ts";
+import { policyOfCommand, type NetworkFacts } from "../network-needs.ts";
+import type { WorkerSpec } from "../plan.ts";
+import type { Confinement, Sandbox, SandboxEnd } from "../sandbox/sandbox.ts";
+import type { RunInbox } from "./outcomes.ts";
+import { emit, type RunRecords } from "./records.ts";
+import type { PlanRun, PlanStep } from "./run.ts";
+import type { NewPlatformEvent } from "../../wire/events.ts";
+import type { Member, StepKind } from "../../kernel/plans.ts";
+import { type RunEvent, eventOfRun } from "./run-event.ts";
+
+export interface StepLogParts {
+  readonly records: RunRecords;
+  readonly lease: Lease;
+  readonly inbox: RunInbox;
+  readonly announce: () => void;
+  readonly sandbox: Sandbox;
+  /** How far processes of this machine's runs get, in addition to what their plans say. */
+  readonly network: NetworkFacts;
+}
+
+export interface StepKey {
+  /** 1-based over all tries; 0 before the first. */
+  readonly try: number;
+  readonly kind: StepKind;
+  readonly member?: Member | undefined;
+  /** Its kind. */
+  readonly worker?: string | undefined;
+  readonly manifest?: unknown;
+  /** It is done whenever it is asked for: what it made is known to be gone. */
+  readonly again?: boolean | undefined;
+}
+
+export interface StepEnd<Output> {
+  readonly output: Output;
+  readonly tokens?: { readonly input: number; readonly output: number } | undefined;
+  /** Of these tokens those that signs of the worker have counted. */
+  readonly counted?: number | undefined;
+  readonly log?: string | undefined;
+}
+
+/** Whose policy a command of a step has. All others compile or try what compiles. */
+const NETWORK_USERS: Partial<Record<StepKind, "setup" | "acceptance" | "integration">> = {
+  setup: "setup",
+  accept: "acceptance",
+  integrate: "integration",
+};
+
+/**
+ * What to do about a set-up that failed: most of all it has no network, unless its plan says so.
+ */
+export const SETUP_HINT = [
+  "Run it by hand in a fresh clone. If it fetches something, name its hosts in the plan:",
+  "network: { setup: [registry.example.org] }.",
+].join(" ");
+
+/** Bounds of one process; the port's time bounds it too. */
+export const PROCESS_LIMITS = {
+  outputBytes: 8_000_000,
+  fileBytes: 64_000_000,
+  processes: 512,
+} as const;
+
+/**
+ * An agent's protocol goes over its output too, with every file that it is given.
+ */
+const PROTOCOL_BYTES = 64_000_000;
+
+/** The violation that ends a worker. Source: docs/spec/plans §5. */
+export const STOP_AT_VIOLATION = 2;
+
+/** Bounds of a worker's processes. */
+export function limitsOf({
+  kind,
+}: WorkerSpec):
+  | typeof PROCESS_LIMITS
+  | (Omit<typeof PROCESS_LIMITS, "outputBytes"> & { outputBytes: number }) {
+  return kind === "acp" ? { ...PROCESS_LIMITS, outputBytes: PROTOCOL_BYTES } : PROCESS_LIMITS;
+}
+
+/** Stores the steps of one port with their events. A step that has ended gives its output again. */
+export class StepLog {
+  readonly #run: PlanRun;
+  readonly #port: string;
+  readonly #parts: StepLogParts;
+  readonly #signal: AbortSignal;
+
+  constructor(run: PlanRun, port: string, parts: StepLogParts, signal: AbortSignal) {
+    this.#run = run;
+    this.#port = port;
+    this.#parts = parts;
+    this.#signal = signal;
+  }
+
+  /**
+   * @param atEnd writes in the transaction that ends the step; gives questions to the operator, and
+   * events.
+   */
+  async step<Output>(
+    key: StepKey,
+    work: (step: PlanStep) => Promise<StepEnd<Output>>,
+    atEnd: (
+      tx: Transaction,
+      end: StepEnd<Output>,
+    ) => Promise<{
+      readonly escalations?: readonly NewEscalation[];
+      readonly events?: readonly RunEvent[];
+    }> = async () => ({}),
+  ): Promise<Output> {
+    const { records, lease, inbox, announce } = this.#parts;
+    const step = await records.beginStep(lease, { run: this.#run.id, port: this.#port, ...key });
+    if (step.status === "done" && !key.again) return step.output as Output;
+    if (key.member) {
+      await this.tell([
+        {
+          type: "worker.spawn",
+          data: {
+            port: this.#port,
+            member: key.member,
+            worker: key.worker ?? null,
+            try: key.try,
+            starts: step.starts,
+            node: step.node,
+          },
+        },
+      ]);
+    }
+    const end = await work(step);
+    this.#signal.throwIfAborted();
+    const asked = await records.write(lease, async (tx) => {
+      const { tokens, log, output } = end;
+      // What earlier starts of it have used stays in its row.
+      await records.endStep(tx, step.id, {
+        output,
+        tokensIn: tokens && step.tokensIn + tokens.input,
+        tokensOut: tokens && step.tokensOut + tokens.output,
+        log,
+      });
+      const { escalations = [], events = [] } = await atEnd(tx, end);
+      if (escalations.length > 0) await inbox.raise(tx, escalations);
+      await emit(tx, this.events(events));
+      return escalations.length;
+    });
+    if (asked > 0) inbox.announce();
+    announce();
+    return end.output;
+  }
+
+  /** Runs a command of the plan; its process is written down before it does anything. */
+  async command(
+    step: PlanStep,
+    command: string,
+    confinement: Confinement,
+    how: { env: Readonly<Record<string, string>>; timeMs: number },
+  ): Promise<SandboxEnd & { readonly output: string }> {
+    const { sandbox, records, lease, network } = this.#parts;
+    const port = this.#run.plan.ports.find(({ id }) => id === this.#port);
+    const policy = policyOfCommand(
+      NETWORK_USERS[step.kind] ?? "check",
+      { plan: this.#run.plan, port },
+      network,
+    );
+    const ran = await sandbox.run(
+      { ...confinement, network: policy },
+      {
+        command,
+        env: how.env,
+        limits: { ...PROCESS_LIMITS, timeMs: Math.max(1_000, Math.floor(how.timeMs)) },
+      },
+      {
+        signal: this.#signal,
+        onStart: (identity) => records.stepProcess(lease, step.id, identity),
+      },
+    );
+    this.#signal.throwIfAborted();
+    return ran;
+  }
+
+  /**
+   * A sign of the step's worker. `tokens`: what it has used in this start; `alsoWrite` writes in the
+   * same transaction.
+   */
+  async sign(
+    step: PlanStep,
+    sign: {
+      readonly progress: number;
+      readonly task: string;
+      readonly log: string;
+      readonly tokens: number;
+    },
+    alsoWrite: (tx: Transaction) => Promise<void>,
+    events: readonly RunEvent[],
+  ): Promise<void> {
+    const { records, lease, announce } = this.#parts;
+    const { tokens, ...words } = sign;
+    await records.write(lease, async (tx) => {
+      await records.stepSign(tx, step.id, { ...words, tokensIn: step.tokensIn + tokens });
+      await alsoWrite(tx);
+      await emit(tx, this.events(events));
+    });
+    announce();
+  }
+
+  async tell(events: readonly RunEvent[]): Promise<void> {
+    const { records, lease, announce } = this.#parts;
+    await records.write(lease, (tx) => emit(tx, this.events(events)));
+    announce();
+  }
+
+  events(events: readonly RunEvent[]): NewPlatformEvent[] {
+    return events.map(({ type, data }) => eventOfRun(this.#run, type, data));
+  }
+}
+
+/**
+ * Of what a step has used that which no sign has counted yet. Pure; of one kind it may be below
+ * zero, for signs know the sum alone.
+ */
+export function uncounted({
+  tokens,
+  counted = 0,
+}: Pick<StepEnd<unknown>, "tokens" | "counted">):
+  | { readonly input: number; readonly output: number }
+  | undefined {
+  return tokens && { input: tokens.input - counted, output: tokens.output };
+}
+
+export function exitWords({ exitCode, because, signal }: SandboxEnd): string {
+  if (because === "time") return "the end of its time";
+  if (because === "output") return "too much output";
+  return exitCode === null ? `the signal ${signal ?? "KILL"}` : `exit code ${exitCode}`;
+}

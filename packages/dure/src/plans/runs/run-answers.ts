@@ -1,0 +1,41 @@
+import type { Transaction } from "../../durable/database.ts";
+import type { Inbox } from "../../escalations/inbox.ts";
+import type { RunRecords } from "../rows/records.ts";
+import type { RunOrder } from "../rows/run.ts";
+import { orderOf, pathsIn } from "../ask/triggers.ts";
+
+type OnResolved = Parameters<Inbox["onResolved"]>[1];
+type Answered = Parameters<OnResolved>[1];
+
+/** Makes orders of answers to escalations of runs; `onOrder` is called when one is stored. */
+export function answerRuns(inbox: Inbox, records: RunRecords, onOrder: () => void): void {
+  inbox.onResolved({ source: "run" }, async (tx, escalation) => {
+    const { run } = escalation.source;
+    if (run === undefined || escalation.status !== "resolved") return;
+    const order = await orderFrom(escalation, run, records, tx);
+    if (!order) return;
+    await records.order(tx, run, order, escalation.resolvedBy ?? "operator");
+    return onOrder;
+  });
+}
+
+/** Undefined: the answer orders nothing, or the run was removed meanwhile. */
+async function orderFrom(
+  { source, resolution, context }: Answered,
+  run: string,
+  records: RunRecords,
+  tx: Transaction,
+): Promise<RunOrder | undefined> {
+  if (!resolution) return undefined;
+  const asking = await records.run(run, tx);
+  if (!asking) return undefined;
+  const { port } = source;
+  const paths = pathsIn(context);
+  const runTokensMost = asking.tokensMost;
+  if (port === undefined) return orderOf(resolution, { runTokensMost, paths });
+
+  const found = await records.port(run, port, tx);
+  const pairTries = await records.pairTries(run, port, tx);
+  const { timeMs, tokensMost } = found ?? {};
+  return orderOf(resolution, { runTokensMost, port, pairTries, timeMs, tokensMost, paths });
+}

@@ -1,0 +1,190 @@
+import type { Database } from "../../durable/database.ts";
+import type { EventLog, FollowedItem } from "../../durable/event-log.ts";
+import { followSubject } from "../../durable/follow-subject.ts";
+import { pageLimit, pageOf, readCursor, type Page } from "../../durable/page.ts";
+import { DureError } from "../../kernel/errors.ts";
+import type { TenantView } from "../../kernel/tenant.ts";
+import { channelMessages } from "../rows/channel.ts";
+import type { RunRecords } from "../rows/records.ts";
+import {
+  isRunEnded,
+  ORCHESTRATOR,
+  type PlanPort,
+  type PlanRun,
+  type PlanStep,
+} from "../rows/run.ts";
+import { BROKEN_TRIES, triesForBreak } from "../port/tries.ts";
+import type { PlatformEvent } from "../../wire/events.ts";
+import type { PlanRunStatus } from "../../kernel/plans.ts";
+import type { ChannelMessage, ContextManifest, PlanViolation } from "../../wire/runs.ts";
+
+/** A port with its steps, messages and violations, oldest first. */
+export interface PortDetail extends PlanPort {
+  readonly steps: readonly PlanStep[];
+  readonly messages: readonly ChannelMessage[];
+  readonly violations: readonly PlanViolation[];
+}
+
+/** A run with what its ports and the orchestrator have come to. */
+export interface RunDetail extends PlanRun {
+  /** `triesMade`: tries that were begun. */
+  readonly ports: readonly (PlanPort & { readonly triesMade: number })[];
+  /** Steps of no port: the contracts, the merge. */
+  readonly orchestrator: readonly PlanStep[];
+}
+
+/** One frame of the stream of a run. `reset`: older events are gone; read the run anew. */
+export type RunFrame =
+  /** How the run stands; what follows comes behind `position`. */
+  | { readonly kind: "run"; readonly run: RunDetail; readonly position: string }
+  | { readonly kind: "event"; readonly event: PlatformEvent }
+  | { readonly kind: "reset"; readonly oldest: string };
+
+/** Which runs are listed. */
+export interface RunFilter {
+  readonly tenant?: TenantView | undefined;
+  readonly plan?: string | undefined;
+  readonly status?: PlanRunStatus | undefined;
+  readonly limit?: number | undefined;
+  /** Where the last page ended. */
+  readonly cursor?: string | undefined;
+}
+
+const PAGE = { usual: 50, most: 200 } as const;
+
+/** Looks at runs; changes nothing. Every question throws `RUN_UNKNOWN` for another tenant's run. */
+export class RunQueries {
+  readonly #records: RunRecords;
+  readonly #database: Database;
+  readonly #events: Pick<EventLog, "now" | "read" | "follow" | "caughtUp">;
+
+  constructor(options: {
+    records: RunRecords;
+    database: Database;
+    events: Pick<EventLog, "now" | "read" | "follow" | "caughtUp">;
+  }) {
+    this.#records = options.records;
+    this.#database = options.database;
+    this.#events = options.events;
+  }
+
+  async find(id: string, tenant: TenantView): Promise<PlanRun> {
+    const run = await this.#records.run(id);
+    if (run && (tenant === null || run.tenant === tenant)) return run;
+    throw new DureError("RUN_UNKNOWN", `There is no run ${id}.`, {
+      class: "not-found",
+      hint: "List them with: dure plan runs",
+    });
+  }
+
+  /** Throws `PLAN_PORT_UNKNOWN`. */
+  async findPort(run: PlanRun, id: string): Promise<PlanPort> {
+    const port = await this.#records.port(run.id, id);
+    if (port) return port;
+    const names = run.plan.ports.slice(0, 20).map((one) => one.id);
+    throw new DureError("PLAN_PORT_UNKNOWN", `The run ${run.id} has no port ${id}.`, {
+      class: "not-found",
+      hint: `Its ports are ${names.join(", ")}.`,
+    });
+  }
+
+  async get(
+    id: string,
+    tenant: TenantView,
+  ): Promise<PlanRun & { readonly ports: readonly PlanPort[] }> {
+    const run = await this.find(id, tenant);
+    return { ...run, ports: await this.#records.ports(id) };
+  }
+
+  /** As `get`, with the orchestrator's steps. */
+  async detail(id: string, tenant: TenantView): Promise<RunDetail> {
+    const run = await this.get(id, tenant);
+    const [tries, orchestrator] = await Promise.all([
+      this.#records.triesMade(id),
+      this.#records.steps(id, ORCHESTRATOR),
+    ]);
+    const ports = run.ports.map((port) => {
+      const { made = 0, isBroken = false } = tries.get(port.id) ?? {};
+      const triesPair = port.triesPair + (isBroken ? BROKEN_TRIES : 0);
+      return { ...port, triesPair, triesMade: made };
+    });
+    return { ...run, ports, orchestrator };
+  }
+
+  async port(id: string, port: string, tenant: TenantView): Promise<PortDetail> {
+    const found = await this.findPort(await this.find(id, tenant), port);
+    const [steps, messages, violations] = await Promise.all([
+      this.#records.steps(id, port),
+      channelMessages(this.#database, id, port),
+      this.#records.violations(id, port),
+    ]);
+    const triesPair = found.triesPair + triesForBreak(steps);
+    return { ...found, triesPair, steps, messages, violations };
+  }
+
+  /** Null for a step without a prompt. Throws `STEP_UNKNOWN`. */
+  async manifest(
+    id: string,
+    port: string,
+    step: number,
+    tenant: TenantView,
+  ): Promise<ContextManifest | null> {
+    await this.find(id, tenant);
+    const steps = await this.#records.steps(id, port);
+    if (steps.some((one) => one.id === step)) return this.#records.manifest(id, step);
+    throw new DureError("STEP_UNKNOWN", `The port ${port} of ${id} has no step ${step}.`, {
+      class: "not-found",
+      hint: "Its steps are listed with the port.",
+    });
+  }
+
+  /** Newest first. */
+  async list(
+    filter: RunFilter,
+  ): Promise<Page<PlanRun & { readonly counts: Readonly<Record<string, number>> }>> {
+    const { tenant = "", plan, status, cursor } = filter;
+    const limit = pageLimit(filter.limit, PAGE);
+    const [number] = readCursor(cursor, /^(\d{1,15})$/) ?? [];
+    const before = number === undefined ? undefined : Number(number);
+    const rows = await this.#records.runs({ tenant, plan, status, before, limit: limit + 1 });
+    const { items, nextCursor } = pageOf(rows, limit, ({ seq }) => [seq]);
+    return { items: items.map(({ run, counts }) => ({ ...run, counts })), nextCursor };
+  }
+
+  /** See `Runs.stream`. */
+  async *stream(
+    id: string,
+    {
+      tenant,
+      after,
+      signal,
+    }: { tenant: TenantView; after: string | undefined; signal: AbortSignal | undefined },
+  ): AsyncGenerator<RunFrame, void, undefined> {
+    const frames = followSubject<RunDetail>({
+      events: this.#events,
+      filter: { run: id },
+      after,
+      signal,
+      read: () => this.detail(id, tenant),
+      isOver: ({ status }) => isRunEnded(status),
+      untilOver: (items) => this.#untilEnd(id, items),
+    });
+    for await (const frame of frames) {
+      if (frame.kind !== "subject") yield frame;
+      else yield { kind: "run", run: frame.subject, position: frame.position };
+    }
+  }
+
+  /** A run that has ended may go on by a retry that was ordered before. */
+  async *#untilEnd(
+    id: string,
+    items: AsyncIterable<FollowedItem>,
+  ): AsyncGenerator<FollowedItem, void, undefined> {
+    for await (const item of items) {
+      yield item;
+      if (item.kind !== "event" || item.event.type !== "run.end") continue;
+      const now = await this.#records.run(id);
+      if (!now || isRunEnded(now.status)) return;
+    }
+  }
+}

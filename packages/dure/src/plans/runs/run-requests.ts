@@ -1,0 +1,88 @@
+import { DureError } from "../../kernel/errors.ts";
+import type { ChannelMember } from "../rows/channel.ts";
+import { grantable } from "../ask/grants.ts";
+import { isRunEnded, type PlanPort, type PlanRun, type RunOrder } from "../rows/run.ts";
+import { MAX_TRIES } from "../port/tries.ts";
+
+/** Characters of what the operator says at once. */
+const MAX_WORDS = 8_000;
+
+type Retry = Extract<RunOrder, { type: "retry" }>;
+
+/** Throws `TRIES_EXHAUSTED`, `PATH_INVALID`: what of a retry can never be carried out. Pure. */
+export function assertRetry(order: Retry, { triesPair, triesOrchestrator }: PlanPort): void {
+  const had = triesPair + triesOrchestrator;
+  if (had + (order.tries ?? 0) > MAX_TRIES) {
+    throw new DureError(
+      "TRIES_EXHAUSTED",
+      `The port ${order.port} has had ${had} tries; more than ${MAX_TRIES} are not given.`,
+      { class: "conflict", hint: "Change the plan, and start another run." },
+    );
+  }
+  const { grant, grants = [] } = order;
+  const paths = (grant ? [grant, ...grants] : grants).map(({ path }) => path);
+  const strange = paths.find((path) => grantable(path) === undefined);
+  if (strange === undefined) return;
+  throw new DureError("PATH_INVALID", `"${strange}" is no path of the repository.`, {
+    class: "input",
+    hint: "Write it from the root of the repository, such as src/app/page.tsx.",
+  });
+}
+
+/** Throws `ORCHESTRATOR_MISSING`. Pure. */
+export function assertOrchestrator({ plan }: PlanRun, port: string): void {
+  if (plan.workers.orchestrator) return;
+  throw new DureError(
+    "ORCHESTRATOR_MISSING",
+    `The plan ${plan.name} has no orchestrator who could take ${port}.`,
+    {
+      class: "conflict",
+      hint: "Add workers.orchestrator to the plan, or let the pair try again.",
+    },
+  );
+}
+
+/** Throws `MESSAGE_INVALID`. Pure. */
+export function assertWords(text: string): void {
+  if (text !== "" && text.length <= MAX_WORDS) return;
+  throw new DureError(
+    "MESSAGE_INVALID",
+    `What is said must have 1 to ${MAX_WORDS} characters; this has ${text.length}.`,
+    { class: "input" },
+  );
+}
+
+/** Throws `RUN_OVER`, `PORT_OVER`, `TESTER_MISSING`: no worker would read the words. Pure. */
+export function assertListens(run: PlanRun, port: PlanPort, to: ChannelMember): void {
+  if (isRunEnded(run.status)) {
+    throw new DureError("RUN_OVER", `The run ${run.id} has ended: ${run.status}.`, {
+      class: "conflict",
+      hint: `Say it with another try: dure plan retry ${run.id} ${port.id} --hint "…"`,
+    });
+  }
+  if (port.status === "succeeded") {
+    const message = `The port ${port.id} has succeeded; no worker listens any more.`;
+    throw new DureError("PORT_OVER", message, {
+      class: "conflict",
+      hint: "Say it to a port that is worked on.",
+    });
+  }
+  if (to !== "tester" || run.plan.ports[port.position]!.tests.length > 0) return;
+  throw new DureError(
+    "TESTER_MISSING",
+    `The port ${port.id} owns no tests, so no tester works on it.`,
+    { class: "conflict", hint: "Say it to the implementer." },
+  );
+}
+
+/** The error of a request for files of a run that was cleaned. Pure. */
+export function runCleaned({ id, report }: PlanRun): DureError {
+  const branch = report?.branch;
+  return new DureError("RUN_CLEANED", `The files of the run ${id} were cleaned away.`, {
+    class: "conflict",
+    hint:
+      branch === undefined
+        ? "Begin another run."
+        : `Its result was the branch ${branch}; if that is still there, merge it with git.`,
+  });
+}

@@ -1,0 +1,297 @@
+import { join } from "node:path";
+import type { Database } from "../../durable/database.ts";
+import type { Lease } from "../../durable/leases.ts";
+import type { Notifications } from "../../durable/notify.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import type { Logger } from "../../kernel/logger.ts";
+import { Mutex } from "../../kernel/mutex.ts";
+import type { CommitFiles } from "../context/gather.ts";
+import type { NetworkFacts, NetworkPolicies } from "../network-needs.ts";
+import { assertLeavesSecrets } from "../own-secrets.ts";
+import type { Port, WorkerSpec } from "../plan.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
+import type { Worker } from "../workers/worker.ts";
+import type { Git } from "../workspace/git.ts";
+import { RunRemote } from "../workspace/remote.ts";
+import { Repository } from "../workspace/repository.ts";
+import { RunStore } from "../workspace/store.ts";
+import { brief } from "../assign/brief.ts";
+import type { RunInbox } from "../rows/outcomes.ts";
+import { listenRange, ListenRanges, LISTEN_SLOTS } from "../rows/listen.ts";
+import type { MergeParts } from "../merge/merge.ts";
+import { RunModules } from "../port/modules.ts";
+import type { PairParts } from "../port/pair-parts.ts";
+import type { PortFiles } from "../port/port-files.ts";
+import type { RunRecords } from "../rows/records.ts";
+import { CommitReader, portFiles, Publisher, runFiles, type FilesParts } from "./run-files.ts";
+import { ORCHESTRATOR, type PlanRun, type PlanStep } from "../rows/run.ts";
+
+/** What runs of one process have in common. */
+export interface WorkParts {
+  readonly database: Database;
+  readonly notifications: Pick<Notifications, "publish" | "subscribe">;
+  readonly inbox: RunInbox;
+  readonly announce: () => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly git: Git;
+  readonly home: string;
+  readonly processId: string;
+  /** Opened once per kind of isolation that is asked for. */
+  readonly sandbox: (
+    wanted: "enforced" | "audit",
+    options: { allowSecrets: readonly string[]; signal: AbortSignal },
+  ) => Promise<Sandbox>;
+  readonly worker: (spec: WorkerSpec, run: PlanRun) => Worker;
+  /** `plans.network` of the team's configuration. */
+  readonly teamNetwork?: NetworkPolicies | undefined;
+  /** Home folder of the user who runs dure; what a plan writes as `~/…`. */
+  readonly userHome?: string;
+  /**
+   * Of dure's own environment: what every process needs (`PATH`, `LANG`), and what a plan may name.
+   */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Where tools of a step report tests; undefined while nothing listens there. */
+  readonly hookUrl?: () => string | undefined;
+  /**
+   * Where commits go beside this machine: a remote of the repository, or an address. Absent:
+   * nowhere.
+   */
+  readonly remote?: string | undefined;
+  /** First of the TCP ports that are given out. */
+  readonly listenFrom?: number;
+  /**
+   * A worker without a sign for longer is stalled, milliseconds. Default 10 s. Source:
+   * docs/spec/plans §6.
+   */
+  readonly stalledMs?: number | undefined;
+}
+
+/** Author of commits. The address belongs to no person. */
+export const AUTHOR = { name: "dure", email: "dure@localhost" };
+/** Variables that every process gets when dure has them. */
+const PASSED = ["PATH", "LANG", "LC_ALL", "TZ"] as const;
+
+/** The opened repositories of a run, and its sandbox. */
+interface RunCheckout {
+  readonly repository: Repository;
+  readonly store: RunStore;
+  readonly publisher: Publisher;
+  readonly sandbox: Sandbox;
+  readonly reading: (commit: string, signal: AbortSignal) => Promise<CommitFiles>;
+}
+
+/** Where one run is worked on under one lease: its repository, its trees, its workers. */
+export class RunSite {
+  readonly parts: WorkParts;
+  readonly records: RunRecords;
+  readonly lease: Lease;
+  readonly #run: PlanRun;
+  readonly #network: NetworkFacts;
+  readonly #ranges = new ListenRanges(ORCHESTRATOR);
+  readonly #orchestratorTurn = new Mutex();
+  #checkout: Promise<RunCheckout> | undefined;
+  #modules: Promise<RunModules> | undefined;
+
+  constructor(
+    parts: WorkParts,
+    { records, lease, run }: { records: RunRecords; lease: Lease; run: PlanRun },
+  ) {
+    this.parts = parts;
+    this.records = records;
+    this.lease = lease;
+    this.#run = run;
+    this.#network = { team: parts.teamNetwork ?? {}, env: parts.env };
+  }
+
+  /** Opens the repositories once. */
+  open(run: PlanRun, signal: AbortSignal): Promise<RunCheckout> {
+    this.#checkout ??= openCheckout(this.parts, run, signal).catch((error: unknown) => {
+      // A machine that lacks something now may have it later.
+      this.#checkout = undefined;
+      throw error;
+    });
+    return this.#checkout;
+  }
+
+  async filesParts(run: PlanRun, signal: AbortSignal): Promise<FilesParts> {
+    const { repository, store, publisher } = await this.open(run, signal);
+    const { home, processId } = this.parts;
+    const lease = { processId, epoch: this.lease.epoch };
+    return { repository, store, publisher, run, home, lease, signal };
+  }
+
+  async mergeParts(run: PlanRun, signal: AbortSignal): Promise<MergeParts> {
+    const files = await this.filesParts(run, signal);
+    return {
+      ...(await this.#workerParts(run, signal)),
+      store: runFiles(files),
+      tree: () => portFiles(ORCHESTRATOR, files),
+    };
+  }
+
+  async pairParts(run: PlanRun, signal: AbortSignal): Promise<PairParts> {
+    const files = await this.filesParts(run, signal);
+    return {
+      ...(await this.#workerParts(run, signal)),
+      notifications: this.parts.notifications,
+      files: ({ id }) => portFiles(id, files),
+      surroundings: (spec) => this.#surroundings(spec),
+      orchestratorTurn: this.#orchestratorTurn,
+      modules: await this.#modulesOf(run, signal),
+    };
+  }
+
+  /** The port is not worked on any more: others may have its TCP ports. */
+  releasePorts(port: string): void {
+    this.#ranges.release(port);
+  }
+
+  /** What every worker of the run needs. */
+  async #workerParts(run: PlanRun, signal: AbortSignal) {
+    const { sandbox, reading } = await this.open(run, signal);
+    const { database, inbox, announce, clock, logger, stalledMs } = this.parts;
+    const briefOf: PairParts["brief"] = async (request, commit) =>
+      brief(request, await reading(commit, signal), { signal });
+    const environment: PairParts["environment"] = (port, spec, files, step) =>
+      this.#environment({ port, spec, files, step });
+    return {
+      database,
+      inbox,
+      announce,
+      clock,
+      logger,
+      stalledMs,
+      network: this.#network,
+      records: this.records,
+      lease: this.lease,
+      sandbox,
+      worker: (spec: WorkerSpec) => this.parts.worker(spec, this.#run),
+      brief: briefOf,
+      environment,
+    };
+  }
+
+  /** Folders beside the tree that the plan lets a worker write. */
+  #surroundings({ writable = [] }: WorkerSpec): readonly string[] {
+    const { userHome = "~" } = this.parts;
+    return writable.map((folder) => folder.replace(/^~(?=\/|$)/, userHome));
+  }
+
+  #modulesOf(run: PlanRun, signal: AbortSignal): Promise<RunModules> {
+    this.#modules ??= this.#readModules(run, signal).catch((error: unknown) => {
+      this.#modules = undefined;
+      throw error;
+    });
+    return this.#modules;
+  }
+
+  async #readModules(run: PlanRun, signal: AbortSignal): Promise<RunModules> {
+    const { repository } = await this.open(run, signal);
+    const files = await repository.listFiles(run.baseCommit, { signal });
+    const paths = files.map(({ path }) => path);
+    return new RunModules(run.plan, paths);
+  }
+
+  /** Variables of a process of a step; complete. */
+  #environment({
+    port,
+    spec,
+    files,
+    step,
+  }: {
+    port: Port;
+    spec: WorkerSpec | undefined;
+    files: PortFiles;
+    step: PlanStep;
+  }): Readonly<Record<string, string>> {
+    const run = this.#run.id;
+    return {
+      ...this.#passedVariables(spec),
+      HOME: this.#homeOf(spec, files),
+      TMPDIR: join(files.scratch, "tmp"),
+      CI: "1",
+      NO_COLOR: "1",
+      TERM: "dumb",
+      GIT_OPTIONAL_LOCKS: "0",
+      DURE_RUN: run,
+      DURE_PORT_ID: port.id,
+      DURE_WORKER: `${run}/${port.id}`,
+      DURE_LISTEN: this.#listenRange(port),
+      ...this.#hookVariables(port, step),
+    };
+  }
+
+  /** Of dure's own environment. */
+  #passedVariables(spec: WorkerSpec | undefined): Record<string, string> {
+    const names = [...PASSED, ...(spec?.env ?? [])];
+    const variables: Record<string, string> = {};
+    for (const name of names) {
+      const value = this.parts.env[name];
+      if (value !== undefined) variables[name] = value;
+    }
+    return variables;
+  }
+
+  /** A worker that may use the user's home has it; others have one in their scratch folder. */
+  #homeOf(spec: WorkerSpec | undefined, files: PortFiles): string {
+    const own = join(files.scratch, "home");
+    const usesHome = Boolean(spec?.writable?.length) || Boolean(spec?.allowHome?.length);
+    return usesHome ? (this.parts.userHome ?? own) : own;
+  }
+
+  #listenRange(port: Port): string {
+    const slot = this.#run.listenSlot ?? LISTEN_SLOTS - 1;
+    return listenRange(slot, this.#ranges.take(port.id), this.parts.listenFrom);
+  }
+
+  /** Where tools report tests. Only a try has a loop that reports could feed. */
+  #hookVariables(port: Port, { try: number, hookToken }: PlanStep): Record<string, string> {
+    if (number === 0 || port.id === ORCHESTRATOR) return {};
+    const url = this.parts.hookUrl?.();
+    if (url === undefined || hookToken === undefined) return {};
+    return { DURE_HOOK_URL: url, DURE_HOOK_TOKEN: hookToken };
+  }
+}
+
+async function openCheckout(
+  parts: WorkParts,
+  run: PlanRun,
+  signal: AbortSignal,
+): Promise<RunCheckout> {
+  assertLeavesSecrets(run.plan);
+  const { git, clock, logger } = parts;
+  const sandbox = await openSandboxOf(run, parts, signal);
+  const repository = await Repository.open(run.repository, { git, signal });
+  const store = await RunStore.open({
+    repository,
+    folder: join(run.folder, "store.git"),
+    run: run.id,
+    base: run.baseCommit,
+    author: AUTHOR,
+    signal,
+  });
+  const remote = remoteOf(parts)?.(repository);
+  const publisher = new Publisher({ repository, store, run: run.id, clock, logger, remote });
+  await publisher.removeStaleLocks();
+  const reader = new CommitReader(store);
+  const reading = (commit: string, asking: AbortSignal): Promise<CommitFiles> =>
+    reader.files(commit, asking);
+  return { repository, store, publisher, sandbox, reading };
+}
+
+function openSandboxOf({ plan }: PlanRun, parts: WorkParts, signal: AbortSignal): Promise<Sandbox> {
+  const { default: standard, orchestrator, byRole } = plan.workers;
+  const specs = [standard, orchestrator, ...Object.values(byRole)];
+  const secrets = new Set(specs.flatMap((spec) => spec?.allowHome ?? []));
+  return parts.sandbox(plan.isolation, { allowSecrets: [...secrets].sort(), signal });
+}
+
+/** Undefined: commits stay on this machine. */
+export function remoteOf({
+  remote,
+  env,
+}: Pick<WorkParts, "remote" | "env">): ((repository: Repository) => RunRemote) | undefined {
+  if (remote === undefined) return undefined;
+  return (repository) => new RunRemote({ repository, remote, env });
+}

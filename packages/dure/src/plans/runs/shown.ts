@@ -1,0 +1,222 @@
+import { STALLED_AFTER_MS } from "../../kernel/plans.ts";
+import type { PlanDefinition, PlanView as ShownPlan } from "../../wire/plans.ts";
+import type {
+  FeedbackLoop,
+  PlanPort as ShownPort,
+  PlanRun as ShownRun,
+  PlanStep as ShownStep,
+  PortDetail as ShownPortDetail,
+  RunDetail as ShownDetail,
+  StepOutput,
+  TestFeedback,
+} from "../../wire/runs.ts";
+import { rolesOf } from "../network-needs.ts";
+import type { Plan, Port } from "../plan.ts";
+import { compareClaim } from "../workers/claims.ts";
+import type { PlanView } from "./plan-library.ts";
+import type { PortDetail, RunDetail } from "./run-queries.ts";
+import { isRunEnded, LEFT_OUT, type PlanPort, type PlanRun, type PlanStep } from "../rows/run.ts";
+
+/**
+ * Plans and runs as people look at them: without the machine's own paths and secrets. Pure. `now`
+ * is of the database's clock, as near as it is known: milliseconds since the epoch.
+ */
+
+export function shownPlan({ plan, ...view }: PlanView): ShownPlan {
+  const ports = plan.ports.map((port) => only(port, [...DEFINITION_KEYS, "timeoutMs"]));
+  return { ...definitionOf(plan), ...view, ports };
+}
+
+export function shownRun(run: PlanRun): ShownRun {
+  return { ...only(run, RUN_KEYS), plan: run.plan.name };
+}
+
+export function shownDetail(run: RunDetail, now: number): ShownDetail {
+  return {
+    ...shownRun(run),
+    definition: definitionOf(run.plan),
+    ports: run.ports.map((port) => portOf(port, run.plan.ports[port.position]!, port.triesMade)),
+    orchestrator: run.orchestrator.map((step) => stepOf(step, now)),
+  };
+}
+
+export function shownPort(
+  port: PortDetail,
+  run: Pick<PlanRun, "id" | "plan" | "status">,
+  now: number,
+): ShownPortDetail {
+  const tries = port.steps.flatMap((step) => (step.kind === "implement" ? [step.try] : []));
+  const triesMade = Math.max(0, ...tries);
+  return {
+    ...portOf(port, run.plan.ports[port.position]!, triesMade),
+    channel: {
+      id: `${run.id}/${port.id}/channel`,
+      a: "implementer",
+      b: "tester",
+      status: isChannelClosed(port, run) ? "closed" : "active",
+    },
+    loop: {
+      id: `${run.id}/${port.id}/loop`,
+      tries: triesMade,
+      maxTries: port.triesPair + port.triesOrchestrator,
+      status: loopStatus(port),
+      rounds: roundsOf(port.steps),
+    },
+    steps: port.steps.map((step) => stepOf(step, now)),
+    messages: port.messages,
+    violations: port.violations,
+  };
+}
+
+const RUN_KEYS = [
+  "id",
+  "status",
+  "phase",
+  "because",
+  "repository",
+  "baseCommit",
+  "startCommit",
+  "isolation",
+  "promises",
+  "mode",
+  "report",
+  "tokensIn",
+  "tokensOut",
+  "tokensMost",
+  "startedBy",
+  "createdAt",
+  "updatedAt",
+  "finishedAt",
+  "cleanedAt",
+] as const satisfies readonly (keyof PlanRun)[];
+const DEFINITION_KEYS = [
+  "id",
+  "title",
+  "goal",
+  "role",
+  "owns",
+  "tests",
+  "reads",
+  "dependsOn",
+  "acceptance",
+  "check",
+  "budget",
+] as const satisfies readonly (keyof Port)[];
+const PORT_KEYS = [
+  "id",
+  "status",
+  "because",
+  "attempt",
+  "triesPair",
+  "triesOrchestrator",
+  "spentMs",
+  "timeMs",
+  "tokensIn",
+  "tokensOut",
+  "tokensMost",
+  "hint",
+  "grants",
+  "startCommit",
+  "resultCommit",
+  "startedAt",
+  "finishedAt",
+] as const satisfies readonly (keyof PlanPort)[];
+const STEP_KEYS = [
+  "id",
+  "node",
+  "port",
+  "try",
+  "kind",
+  "member",
+  "worker",
+  "status",
+  "starts",
+  "progress",
+  "task",
+  "tokensIn",
+  "tokensOut",
+  "log",
+  "startedAt",
+  "seenAt",
+  "finishedAt",
+] as const satisfies readonly (keyof PlanStep)[];
+
+function definitionOf(plan: Plan): PlanDefinition {
+  return {
+    ...only(plan, ["base", "setup", "integration", "limits", "violations", "contracts"]),
+    plan: plan.name,
+    roles: plan.roles.preset,
+    isolationWanted: plan.isolation,
+    workers: rolesOf(plan).map(([role, spec]) => ({
+      role,
+      kind: spec.kind,
+      command: "command" in spec ? spec.command : undefined,
+      model: "model" in spec ? spec.model : undefined,
+    })),
+  };
+}
+
+function portOf(port: PlanPort, definition: Port, triesMade: number): ShownPort {
+  return { ...only(definition, DEFINITION_KEYS), ...only(port, PORT_KEYS), triesMade };
+}
+
+function isChannelClosed({ status }: PlanPort, run: Pick<PlanRun, "status">): boolean {
+  return isRunEnded(run.status) || status === "succeeded" || status === "cancelled";
+}
+
+/** A port that failed has asked a person, unless a person left it out. */
+function loopStatus({ status, because }: PlanPort): FeedbackLoop["status"] {
+  if (status === "succeeded") return "success";
+  if (status === "failed" && because?.code !== LEFT_OUT.code) return "escalated";
+  return status === "failed" || status === "cancelled" ? "failed" : "running";
+}
+
+/** Steps as tries, oldest first. Source: docs/spec/plans §4. */
+function roundsOf(steps: readonly PlanStep[]): FeedbackLoop["rounds"] {
+  const tried = steps.filter((step) => step.try > 0);
+  return [...Map.groupBy(tried, (step) => step.try)].map(([number, made]) => {
+    const worker = made.find(({ kind }) => kind === "implement");
+    return {
+      try: number,
+      by: worker?.member ?? null,
+      status: (worker?.output as StepWork | null | undefined)?.result?.status ?? null,
+      feedback: made.flatMap((step) => feedbackIn(step) ?? []).at(-1) ?? null,
+    };
+  });
+}
+
+const TELLS: readonly PlanStep["kind"][] = ["accept", "check", "module"];
+
+/** What a test, a check or the merge said in a step. */
+function feedbackIn({ kind, output }: PlanStep): TestFeedback | null | undefined {
+  if (kind === "integrate") return output as TestFeedback | null;
+  if (!TELLS.includes(kind)) return undefined;
+  return (output as { readonly feedback?: TestFeedback } | null)?.feedback;
+}
+
+/** Of a step of a worker that has ended; other kinds have no result. */
+type StepWork = Omit<StepOutput, "status"> & {
+  readonly result?: Pick<StepOutput, "status" | "error"> & {
+    readonly claimedFiles: readonly string[];
+  };
+};
+
+/** The answer of a worker stands beside its commit, not below it. */
+function stepOf(step: PlanStep, now: number): ShownStep {
+  const output = step.output as StepWork | null;
+  const { result, ...rest } = output ?? {};
+  const claim = result && rest.changes && compareClaim(step.worker, result, rest.changes);
+  const isQuiet = now - step.seenAt > STALLED_AFTER_MS;
+  return {
+    ...only(step, STEP_KEYS),
+    stalled: step.status === "running" && step.member !== null && isQuiet,
+    output: output && { ...result, ...rest, ...claim },
+  };
+}
+
+function only<Value extends object, Key extends keyof Value>(
+  value: Value,
+  keys: readonly Key[],
+): Pick<Value, Key> {
+  return Object.fromEntries(keys.map((key) => [key, value[key]])) as Pick<Value, Key>;
+}

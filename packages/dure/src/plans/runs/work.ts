@@ -1,0 +1,164 @@
+import type { Lease } from "../../durable/leases.ts";
+import { DureError, codeOf, messageOf } from "../../kernel/errors.ts";
+import type { RunWork } from "../lead/leader-parts.ts";
+import { concurrencyOf } from "../plan.ts";
+import { endProcess } from "../sandbox/sandbox.ts";
+import { decideWrite, makeScope } from "../scope.ts";
+import { removeRun, whyKept, type CleanParts } from "./clean.ts";
+import { writeContracts } from "../merge/contracts.ts";
+import { mergeRun, mergeSoFar } from "../merge/merge.ts";
+import { decideMode, modeFacts } from "../mode.ts";
+import { buildPort } from "../port/pair.ts";
+import type { RunRecords } from "../rows/records.ts";
+import { removeTree } from "./run-files.ts";
+import { AUTHOR, remoteOf, RunSite, type WorkParts } from "./run-site.ts";
+import { ORCHESTRATOR, type PlanPort, type PlanRun } from "../rows/run.ts";
+import type { Because, RunMode } from "../../wire/plans.ts";
+
+/** The work of one run under one lease. */
+export function runWork(
+  parts: WorkParts,
+  led: { records: RunRecords; lease: Lease; run: PlanRun },
+): RunWork {
+  const site = new RunSite(parts, led);
+  const cleaning = (signal: AbortSignal): CleanParts => ({
+    git: parts.git,
+    author: AUTHOR,
+    remote: remoteOf(parts),
+    signal,
+  });
+  return {
+    whyKept: (run, ports, steps, { signal }) => whyKept(run, ports, steps, cleaning(signal)),
+    remove: (run, { signal }) => remove(run, site, cleaning(signal)),
+    clear: (run) => endStrays(run, site),
+    prepare: (run, { signal }) => prepare(run, site, signal),
+    tidy: (run, ports, { signal }) => tidy(run, ports, site, signal),
+    build: async (run, port, { signal }) => {
+      const pair = await site.pairParts(run, signal);
+      try {
+        return await buildPort(run, port, pair, { signal });
+      } finally {
+        site.releasePorts(port.id);
+      }
+    },
+    mergeReady: (run, ports, { signal }) => mergeReady(run, ports, site, signal),
+    merge: async (run, ports, { signal, untried }) =>
+      mergeRun(run, ports, await site.mergeParts(run, signal), { signal, untried }),
+  };
+}
+
+async function remove(run: PlanRun, { parts }: RunSite, cleaning: CleanParts): Promise<void> {
+  const { warning } = await removeRun(run, cleaning);
+  if (warning === undefined) return;
+  parts.logger.warn({ run: run.id }, `run ${run.id} was cleaned, but ${warning}`);
+}
+
+/** Ends processes that a dead leader of the run has left. */
+async function endStrays(run: PlanRun, { parts, records }: RunSite): Promise<void> {
+  for (const { process } of await records.strayProcesses(run.id)) {
+    const end = await endProcess(process, { clock: parts.clock });
+    parts.logger.warn(
+      { run: run.id, pid: process.pid, end },
+      `a process of run ${run.id} was left by a leader that is gone: ${end}`,
+    );
+  }
+}
+
+/** Contracts, mode, isolation. What is wrong with the plan or the machine is a value. */
+async function prepare(
+  run: PlanRun,
+  site: RunSite,
+  signal: AbortSignal,
+): Promise<{ maxConcurrency: number } | { failed: Because }> {
+  try {
+    const { sandbox } = await site.open(run, signal);
+    const startCommit =
+      run.startCommit ??
+      (await writeContracts(run, await site.mergeParts(run, signal), { signal }));
+    const mode = await modeOf(run, site, signal);
+    await site.records.write(site.lease, (tx) =>
+      site.records.changeRun(tx, run.id, {
+        startCommit,
+        mode,
+        isolation: sandbox.kind,
+        promises: sandbox.promises,
+      }),
+    );
+    return { maxConcurrency: mode.mode === "parallel" ? concurrencyOf(run.plan.limits) : 1 };
+  } catch (error) {
+    if (signal.aborted || !(error instanceof DureError) || isPassing(error)) throw error;
+    return { failed: { code: error.code, message: messageOf(error), hint: error.hint } };
+  }
+}
+
+/** Whether another leader, or the same one later, may succeed. Pure. */
+function isPassing(error: DureError): boolean {
+  if (error.code === "FENCED") return true;
+  return error.class === "unavailable" && error.code !== "ISOLATION_UNAVAILABLE";
+}
+
+/** Throws what is wrong with submodules of the repository. */
+async function modeOf(run: PlanRun, site: RunSite, signal: AbortSignal): Promise<RunMode> {
+  const { repository } = await site.open(run, signal);
+  const { ports } = run.plan;
+  const files = await repository.listFiles(run.baseCommit, { signal });
+  const owned = ports.flatMap(({ owns, tests }) => [...owns, ...tests]);
+  await repository.refuseOwnedSubmodules(run.baseCommit, owned, { signal });
+  if (run.mode) return run.mode;
+
+  const scopes = new Map(
+    ports.map(({ id, owns, tests }) => [
+      id,
+      makeScope({ writes: [...owns, ...tests], reads: [], contracts: [] }),
+    ]),
+  );
+  const paths = files.map(({ path }) => path);
+  const facts = modeFacts(
+    run.plan,
+    paths,
+    (port, path) => decideWrite(scopes.get(port.id)!, path).allowed,
+  );
+  return decideMode(facts);
+}
+
+/** Removes trees whose commits are safe. Never rejects. */
+async function tidy(
+  run: PlanRun,
+  ports: readonly PlanPort[],
+  site: RunSite,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    const files = await site.filesParts(run, signal);
+    await files.publisher.publish(signal);
+    for (const { id, resultCommit } of ports) {
+      if (resultCommit !== null) await removeTree(id, resultCommit, files);
+    }
+    const merged = run.report?.commit;
+    if (merged !== undefined) await removeTree(ORCHESTRATOR, merged, files);
+  } catch (error) {
+    if (signal.aborted) return;
+    site.parts.logger.warn(
+      { run: run.id, code: codeOf(error), error: messageOf(error) },
+      `trees of run ${run.id} could not be tidied away; they stay`,
+    );
+  }
+}
+
+/** Never rejects. */
+async function mergeReady(
+  run: PlanRun,
+  ports: readonly PlanPort[],
+  site: RunSite,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await mergeSoFar(run, ports, await site.mergeParts(run, signal), { signal });
+  } catch (error) {
+    if (signal.aborted) return;
+    site.parts.logger.warn(
+      { run: run.id, code: codeOf(error), error: messageOf(error) },
+      `what has succeeded of run ${run.id} could not be merged yet; the end will tell`,
+    );
+  }
+}
