@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { Writable } from "node:stream";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { messageFor } from "./chat.ts";
-import { matters } from "./dev.ts";
+import { matters } from "./watch-team.ts";
 import { displayWidth } from "./output.ts";
 import { main } from "./program.ts";
 import { namesOf, packageName } from "./scaffold.ts";

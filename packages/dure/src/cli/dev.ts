@@ -1,10 +1,9 @@
 import { spawn, type ChildProcess } from "node:child_process";
-import { watch } from "node:fs";
 import { constants } from "node:os";
-import path from "node:path";
 import { systemClock, type Cancel } from "../kernel/clock.ts";
 import { childEnvironment, isSet, VARIABLES } from "../team/environment.ts";
 import { EXIT, type Output } from "./output.ts";
+import { watchTeam } from "./watch-team.ts";
 
 /** Changes that come together, as an editor and git make them, are one restart, milliseconds. */
 const DEBOUNCE = 200;
@@ -27,20 +26,22 @@ export interface DevOptions {
 export async function dev(options: DevOptions): Promise<number> {
   const child = new RestartedChild(options);
   let cancel: Cancel = () => {};
-  const watcher = watch(options.folder, { recursive: true }, (_event, file) => {
-    if (file === null || !matters(file)) return;
+  const onChange = (file: string): void => {
     cancel();
     cancel = systemClock.after(DEBOUNCE, () => child.restart(file));
-  });
+  };
+  const onTrouble = (error: Error): void =>
+    options.output.note(`Changes may go unseen: ${error.message}.`);
+  await using watcher = watchTeam(options.folder, onChange, onTrouble);
   const onSignal = (): void => child.stop();
   process.on("SIGINT", onSignal);
   process.on("SIGTERM", onSignal);
   try {
+    await watcher.ready;
     child.run();
     return await child.ended;
   } finally {
     cancel();
-    watcher.close();
     process.off("SIGINT", onSignal);
     process.off("SIGTERM", onSignal);
   }
@@ -110,24 +111,6 @@ class RestartedChild {
     else if (this.#restarting === undefined) this.#ended.resolve(EXIT.ok);
     else void this.#restarting.then(() => this.#ended.resolve(EXIT.ok));
   }
-}
-
-/** Whether a change of this file can change the team. Pure. @param file relative to the folder */
-export function matters(file: string): boolean {
-  const parts = file.split(path.sep);
-  const name = parts.at(-1)!;
-  const folders = parts.slice(0, -1);
-  if (folders.some(isPassedOver)) return false;
-  if (name === ".env") return true;
-  return (
-    !name.startsWith(".") &&
-    /\.(m?[jt]s|json|ya?ml|md)$/.test(name) &&
-    !/\.(test|spec)\.m?[jt]s$/.test(name)
-  );
-}
-
-function isPassedOver(folder: string): boolean {
-  return folder === "node_modules" || folder === "dist" || folder.startsWith(".");
 }
 
 async function endOf(child: ChildProcess | undefined): Promise<void> {
