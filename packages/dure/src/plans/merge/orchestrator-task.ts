@@ -5,19 +5,13 @@ import type { Port, WorkerSpec } from "../plan.ts";
 import { makeScope, type ScopeInput } from "../scope.ts";
 import { sayViolation, type TreeViolation } from "../workspace/owned-changes.ts";
 import type { Assignment } from "../workers/worker.ts";
+import { aloneWith, assignmentOf, noMorePaths } from "../assign/assignment.ts";
 import { followWorker, type Violation, type WorkerEnd } from "../assign/follow-worker.ts";
 import type { PairParts } from "../port/pair-parts.ts";
 import type { PortFiles, TakenWork } from "../port/port-files.ts";
 import { ORCHESTRATOR, type PlanRun, type PlanStep } from "../rows/run.ts";
 import { WorkerSigns } from "../assign/signs.ts";
-import {
-  limitsOf,
-  STOP_AT_VIOLATION,
-  uncounted,
-  type StepEnd,
-  type StepLog,
-  type StepLogParts,
-} from "../rows/step-log.ts";
+import { uncounted, type StepEnd, type StepLog, type StepLogParts } from "../rows/step-log.ts";
 import { aboutRun, escalationFor, tokensTrigger, type TriggerName } from "../ask/triggers.ts";
 import { namesOf } from "../rows/words.ts";
 import type { RunEvent } from "../rows/run-event.ts";
@@ -77,7 +71,7 @@ export async function doTask(task: OrchestratorTask, place: TaskPlace): Promise<
     { run, port, member: "orchestrator", scope: scopeInput, try: 1, triesMost: 1 },
     from,
   );
-  const assignment = await assignmentOf(task, prompt, place);
+  const assignment = await commission(task, prompt, place);
   const worked = await follow(assignment, place);
   const taken = await files.take({
     parent: from,
@@ -89,39 +83,38 @@ export async function doTask(task: OrchestratorTask, place: TaskPlace): Promise<
   return { worked, taken };
 }
 
-async function assignmentOf(
+async function commission(
   { port, scope: scopeInput, from }: OrchestratorTask,
   prompt: string,
   { run, spec, step, files, parts }: TaskPlace,
 ): Promise<Assignment> {
   const scope = makeScope(scopeInput);
-  return {
-    id: step.node.id,
-    run: run.id,
-    plan: run.plan.name,
-    port: ORCHESTRATOR,
-    member: "orchestrator",
-    attempt: 1,
-    round: 1,
-    prompt,
-    scope,
-    tree: files.tree,
-    scratch: files.scratch,
-    sandbox: parts.sandbox,
-    confinement: {
-      ...(await files.confinement(from, scope)),
-      network: policyOfWorker(spec, { plan: run.plan, port: undefined }, parts.network),
+  return assignmentOf(
+    {
+      id: step.node.id,
+      run,
+      port: ORCHESTRATOR,
+      member: "orchestrator",
+      spec,
+      round: 1,
+      prompt,
+      scope,
+      tree: files.tree,
+      scratch: files.scratch,
+      sandbox: parts.sandbox,
+      confinement: {
+        ...(await files.confinement(from, scope)),
+        network: policyOfWorker(spec, { plan: run.plan, port: undefined }, parts.network),
+      },
+      env: parts.environment(port, spec, files, step),
+      timeMs: port.timeoutMs,
     },
-    env: parts.environment(port, spec, files, step),
-    limits: { ...limitsOf(spec), timeMs: port.timeoutMs },
-    onStart: (identity) => parts.records.stepProcess(parts.lease, step.id, identity),
-    channel: {
-      query: async () => "No other worker runs beside you; decide by yourself.",
-      inbox: async function* () {},
+    {
+      onStart: (identity) => parts.records.stepProcess(parts.lease, step.id, identity),
+      channel: aloneWith("No other worker runs beside you; decide by yourself."),
+      requestAccess: noMorePaths("Only these files are yours."),
     },
-    requestAccess: async () => ({ granted: false, note: "Only these files are yours." }),
-    stopAtViolation: STOP_AT_VIOLATION,
-  };
+  );
 }
 
 async function follow(assignment: Assignment, place: TaskPlace): Promise<WorkerEnd> {

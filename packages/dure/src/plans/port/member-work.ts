@@ -1,18 +1,18 @@
 import type { HookAccess } from "../../wire/hooks.ts";
-import { lstat } from "node:fs/promises";
-import { join } from "node:path";
 import { messageOf } from "../../kernel/errors.ts";
 import { policyOfWorker } from "../network-needs.ts";
 import { workerOf, type WorkerSpec } from "../plan.ts";
-import { scopeOf } from "../port-scope.ts";
 import type { Confinement } from "../sandbox/sandbox.ts";
 import { makeScope, type Scope, type ScopeInput } from "../scope.ts";
 import type { ImplResult } from "../workers/feedback.ts";
 import type { AccessRequest, Assignment, WorkerChannel } from "../workers/worker.ts";
+import { aloneWith, assignmentOf } from "../assign/assignment.ts";
 import type { Briefing } from "../assign/brief.ts";
 import { wordsIn } from "../rows/channel.ts";
 import { followWorker, type Violation, type WorkerEnd } from "../assign/follow-worker.ts";
-import { grantable, grantGlobs } from "../ask/grants.ts";
+import { grantable } from "../ask/grants.ts";
+import { memberFailure } from "./member-failure.ts";
+import { scopeOfMember } from "./member-scope.ts";
 import type { PortWork, Try } from "./pair-parts.ts";
 import { operatorWords, PairTalk, partnerOf } from "./pair-talk.ts";
 import {
@@ -22,16 +22,15 @@ import {
   NO_PATH,
   pathQuestion,
 } from "../ask/path-requests.ts";
-import { PortFailure, tokensExhausted } from "./port-failure.ts";
+import { PortFailure } from "./port-failure.ts";
 import type { MemberOutput } from "./port-steps.ts";
 import type { PlanStep } from "../rows/run.ts";
 import { takeSharedRequest } from "../ask/shared-requests.ts";
 import { WorkerSigns } from "../assign/signs.ts";
-import { limitsOf, STOP_AT_VIOLATION, type StepEnd } from "../rows/step-log.ts";
+import type { StepEnd } from "../rows/step-log.ts";
 import { aboutRun } from "../ask/triggers.ts";
-import { namesOf } from "../rows/words.ts";
 import type { Member } from "../../kernel/plans.ts";
-import type { ChannelMessage, PathGrant, TestFeedback } from "../../wire/runs.ts";
+import type { ChannelMessage, TestFeedback } from "../../wire/runs.ts";
 
 /** One member's part of a try. */
 export interface MemberPart {
@@ -71,7 +70,6 @@ type SessionEnd = WorkerEnd & { readonly refused: readonly string[] };
 
 /** Refused paths of one step that are kept. */
 const MAX_REFUSED = 50;
-const OWNERSHIP_HINT = "Give it the path, or tell it to leave it alone.";
 
 /** Lets members of a port work: `brief → work → take what the member owns`. */
 export class MemberWork {
@@ -86,10 +84,10 @@ export class MemberWork {
 
   /** Throws {@link PortFailure} when the operator must decide before the port can go on. */
   async do(part: MemberPart): Promise<PartEnd> {
-    const { run, port, parts, steps } = this.#work;
+    const { run, port, parts, steps, account } = this.#work;
     const { member, kind, try: current } = part;
     const spec = this.#workerOf(member);
-    const scopeInput = await this.#scopeOf(member);
+    const scopeInput = await scopeOfMember(this.#work, member);
     const scope = makeScope(scopeInput);
     const unheard = await this.#unheardBy(member, spec);
     const briefing = await this.#brief(part, scopeInput, unheard);
@@ -105,7 +103,10 @@ export class MemberWork {
         return end;
       },
     );
-    const failure = this.#failureOf(output, member);
+    const failure = memberFailure(output, member, {
+      violations: run.plan.violations,
+      tokensLeft: account.tokensLeft,
+    });
     if (failure && !this.#decidedAbout.has(`${current.number} ${kind}`)) throw failure;
     parts.logger.debug(
       { run: run.id, port: port.id, at: parts.clock.now() },
@@ -201,95 +202,6 @@ export class MemberWork {
     return { output, tokens, counted, log };
   }
 
-  /** What the operator must decide about. Once that is decided, the try is over. */
-  #failureOf(
-    { result, violations, refused = [] }: MemberOutput,
-    member: Member,
-  ): PortFailure | undefined {
-    if (violations.length > 0 && this.#work.run.plan.violations !== "report") {
-      const paths = violations.map(({ path }) => path);
-      const changed = `The ${member} changed ${namesOf(paths)}, which it does not own.`;
-      return new PortFailure(
-        "ownership-violated",
-        {
-          code: "OWNERSHIP_VIOLATED",
-          message: `${changed} Nothing of that was taken.`,
-          hint: OWNERSHIP_HINT,
-        },
-        { paths: paths.slice(0, 50) },
-      );
-    }
-    switch (result.error?.code) {
-      case "WORKER_STOPPED_VIOLATIONS":
-        return new PortFailure(
-          "ownership-violated",
-          {
-            code: "OWNERSHIP_VIOLATED",
-            message: `The ${member} was stopped: ${result.error.message}`,
-            hint: OWNERSHIP_HINT,
-          },
-          { paths: refused },
-        );
-      case "WORKER_TOKENS":
-        return tokensExhausted(this.#work.account.tokensLeft);
-      case "WORKER_NOT_STARTED":
-        return new PortFailure("worker-lost", {
-          code: "WORKER_NOT_STARTED",
-          message: result.error.message,
-          hint: result.error.hint ?? "Check the worker's command.",
-        });
-      default:
-        return undefined;
-    }
-  }
-
-  // --- scope
-
-  /** The member's scope, with the paths that the operator has given. */
-  async #scopeOf(member: Member): Promise<ScopeInput> {
-    const base = this.#plannedScope(member);
-    const { grants } = this.#work.account.port;
-    const reads = await this.#globsOf(grants, "read");
-    const owned = grants.filter(({ wants }) => wants === "own");
-    const own = member === "tester" ? [] : await this.#globsOf(owned, "own");
-    const scope = {
-      ...base,
-      writes: [...base.writes, ...own],
-      reads: [...base.reads, ...reads],
-    };
-    const { orchestrators } = base;
-    if (!orchestrators) return scope;
-    return { ...scope, orchestrators: { ...orchestrators, but: [...orchestrators.but, ...own] } };
-  }
-
-  /** The member's scope by the plan alone. */
-  #plannedScope(member: Member): ScopeInput {
-    const { run, port } = this.#work;
-    const how = { oneContext: run.mode?.oneContext };
-    if (member !== "orchestrator") return scopeOf(run.plan, port, member, how);
-    return {
-      ...scopeOf(run.plan, port, "implementer", how),
-      exceptions: [],
-      writes: [...port.owns, ...port.tests],
-    };
-  }
-
-  async #globsOf(grants: readonly PathGrant[], wants: "read" | "own"): Promise<string[]> {
-    const globs = await Promise.all(
-      grants.map(async ({ path }) => grantGlobs({ path, wants }, await this.#isFolder(path))),
-    );
-    return globs.flat();
-  }
-
-  async #isFolder(path: string): Promise<boolean> {
-    const plain = grantable(path);
-    if (plain === undefined) return false;
-    return lstat(join(this.#work.files.tree, plain)).then(
-      (found) => found.isDirectory(),
-      () => false,
-    );
-  }
-
   // --- the worker
 
   /** Lets a worker work, with its partner to ask. */
@@ -333,7 +245,7 @@ export class MemberWork {
     // An earlier worker of the step may have left questions; it is gone.
     await this.#work.channel.forgetQuestions();
     const partner = partnerOf(member);
-    const partnerScope = (): Promise<ScopeInput> => this.#scopeOf(partner);
+    const partnerScope = (): Promise<ScopeInput> => scopeOfMember(this.#work, partner);
     const asking = { member, try: part.try, step, spec, confinement, partnerScope };
     return new PairTalk(this.#work, asking, signal);
   }
@@ -342,37 +254,36 @@ export class MemberWork {
     const { run, port, parts, account, files } = this.#work;
     const { part, step, spec, prompt, scope, confinement } = session;
     const { member } = part;
-    const bound = account.tokensLeft;
-    const limits = { timeMs: Math.max(1_000, account.timeLeft), ...limitsOf(spec) };
-    return {
-      id: step.node.id,
-      run: run.id,
-      plan: run.plan.name,
-      port: port.id,
-      member,
-      attempt: 1,
-      round: part.try.number,
-      prompt,
-      scope,
-      tree: files.tree,
-      scratch: files.scratch,
-      sandbox: parts.sandbox,
-      confinement,
-      env: parts.environment(port, spec, files, step),
-      limits: bound ? { ...limits, tokens: Math.max(1, bound.left) } : limits,
-      onStart: (identity) => parts.records.stepProcess(parts.lease, step.id, identity),
-      channel: this.#channelOf(member, talk, listening),
-      requestAccess: (request) => this.#requestAccess(member, request),
-      stopAtViolation: STOP_AT_VIOLATION,
-    };
+    return assignmentOf(
+      {
+        id: step.node.id,
+        run,
+        port: port.id,
+        member,
+        spec,
+        round: part.try.number,
+        prompt,
+        scope,
+        tree: files.tree,
+        scratch: files.scratch,
+        sandbox: parts.sandbox,
+        confinement,
+        env: parts.environment(port, spec, files, step),
+        timeMs: account.timeLeft,
+        tokens: account.tokensLeft?.left,
+      },
+      {
+        onStart: (identity) => parts.records.stepProcess(parts.lease, step.id, identity),
+        channel: this.#channelOf(member, talk, listening),
+        requestAccess: (request) => this.#requestAccess(member, request),
+      },
+    );
   }
 
   #channelOf(member: Member, talk: PairTalk | undefined, listening: AbortSignal): WorkerChannel {
+    if (!talk) return aloneWith("No other worker runs beside the orchestrator.");
     return {
-      query: async (text, { signal }) =>
-        talk
-          ? talk.ask(text, AbortSignal.any([signal, listening]))
-          : "No other worker runs beside the orchestrator.",
+      query: (text, { signal }) => talk.ask(text, AbortSignal.any([signal, listening])),
       inbox: () => operatorWords(this.#work, member, listening),
     };
   }

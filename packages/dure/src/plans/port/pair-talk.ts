@@ -3,10 +3,10 @@ import type { WorkerSpec } from "../plan.ts";
 import type { Confinement } from "../sandbox/sandbox.ts";
 import { makeScope, type ScopeInput } from "../scope.ts";
 import type { Assignment } from "../workers/worker.ts";
+import { aloneWith, assignmentOf, noMorePaths } from "../assign/assignment.ts";
 import { wordsIn, type ChannelMember } from "../rows/channel.ts";
 import type { PortWork, Try } from "./pair-parts.ts";
 import type { PlanStep } from "../rows/run.ts";
-import { limitsOf, STOP_AT_VIOLATION } from "../rows/step-log.ts";
 import type { Member } from "../../kernel/plans.ts";
 
 /** Questions that a member may ask in one step. */
@@ -139,30 +139,29 @@ export class PairTalk {
       "Answer in a few sentences. Change no file. ",
       `The task of the port is:\n${port.goal}`,
     ];
-    return {
-      id: `${step.node.id}/answer/${number}`,
-      run: run.id,
-      plan: run.plan.name,
-      port: port.id,
-      member: partner,
-      attempt: 1,
-      round: this.#asking.try.number,
-      prompt: prompt.join(""),
-      scope: makeScope({ ...scope, writes: [], reads }),
-      tree: files.tree,
-      scratch: files.answers,
-      sandbox: parts.sandbox,
-      confinement: readOnlyOf(confinement),
-      env: parts.environment(port, spec, files, step),
-      limits: {
-        timeMs: Math.min(ANSWER_MS, Math.max(1_000, account.timeLeft)),
-        ...limitsOf(spec),
+    return assignmentOf(
+      {
+        id: `${step.node.id}/answer/${number}`,
+        run,
+        port: port.id,
+        member: partner,
+        spec,
+        round: this.#asking.try.number,
+        prompt: prompt.join(""),
+        scope: makeScope({ ...scope, writes: [], reads }),
+        tree: files.tree,
+        scratch: files.answers,
+        sandbox: parts.sandbox,
+        confinement: readOnlyOf(confinement),
+        env: parts.environment(port, spec, files, step),
+        timeMs: Math.min(ANSWER_MS, account.timeLeft),
       },
-      onStart: async () => {},
-      channel: { query: async () => "Answer by yourself.", inbox: async function* () {} },
-      requestAccess: async () => ({ granted: false, note: "An answer needs no other files." }),
-      stopAtViolation: STOP_AT_VIOLATION,
-    };
+      {
+        onStart: async () => {},
+        channel: aloneWith("Answer by yourself."),
+        requestAccess: noMorePaths("An answer needs no other files."),
+      },
+    );
   }
 
   #warn(error: unknown): void {

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { systemClock } from "../../kernel/clock.ts";
 import { silentLogger } from "../../kernel/logger.ts";
 import { aScope, startRun, TestRepository, writeFiles } from "../workspace/test-repository.ts";
-import { Publisher } from "./run-files.ts";
+import { Publisher } from "./publisher.ts";
 
 const run = "run1";
 

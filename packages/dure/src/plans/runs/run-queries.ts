@@ -4,7 +4,7 @@ import { followSubject } from "../../durable/follow-subject.ts";
 import { pageLimit, pageOf, readCursor, type Page } from "../../durable/page.ts";
 import { DureError } from "../../kernel/errors.ts";
 import type { TenantView } from "../../kernel/tenant.ts";
-import { channelMessages } from "../rows/channel.ts";
+import { channelMessages } from "../rows/channel-rows.ts";
 import type { RunRecords } from "../rows/records.ts";
 import {
   isRunEnded,

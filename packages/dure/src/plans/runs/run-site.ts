@@ -23,7 +23,9 @@ import { RunModules } from "../port/modules.ts";
 import type { PairParts } from "../port/pair-parts.ts";
 import type { PortFiles } from "../port/port-files.ts";
 import type { RunRecords } from "../rows/records.ts";
-import { CommitReader, portFiles, Publisher, runFiles, type FilesParts } from "./run-files.ts";
+import { CommitReader } from "./commit-reader.ts";
+import { Publisher } from "./publisher.ts";
+import { portFiles, runFiles, type FilesParts } from "./run-files.ts";
 import { ORCHESTRATOR, type PlanRun, type PlanStep } from "../rows/run.ts";
 
 /** What runs of one process have in common. */

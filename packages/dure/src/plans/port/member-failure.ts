@@ -1,0 +1,40 @@
+import type { Member, OnViolation } from "../../kernel/plans.ts";
+import { namesOf } from "../rows/words.ts";
+import type { PortAccount } from "./port-account.ts";
+import { PortFailure, tokensExhausted } from "./port-failure.ts";
+import type { MemberOutput } from "./port-steps.ts";
+
+const OWNERSHIP_HINT = "Give it the path, or tell it to leave it alone.";
+
+/** What the operator must decide about. Once that is decided, the try is over. Pure. */
+export function memberFailure(
+  { result, violations, refused = [] }: MemberOutput,
+  member: Member,
+  given: { readonly violations: OnViolation; readonly tokensLeft: PortAccount["tokensLeft"] },
+): PortFailure | undefined {
+  if (violations.length > 0 && given.violations !== "report") {
+    const paths = violations.map(({ path }) => path);
+    const changed = `The ${member} changed ${namesOf(paths)}, which it does not own.`;
+    return ownershipFailure(`${changed} Nothing of that was taken.`, paths.slice(0, 50));
+  }
+  const { error } = result;
+  switch (error?.code) {
+    case "WORKER_STOPPED_VIOLATIONS":
+      return ownershipFailure(`The ${member} was stopped: ${error.message}`, refused);
+    case "WORKER_TOKENS":
+      return tokensExhausted(given.tokensLeft);
+    case "WORKER_NOT_STARTED":
+      return new PortFailure("worker-lost", {
+        code: "WORKER_NOT_STARTED",
+        message: error.message,
+        hint: error.hint ?? "Check the worker's command.",
+      });
+    default:
+      return undefined;
+  }
+}
+
+function ownershipFailure(message: string, paths: readonly string[]): PortFailure {
+  const because = { code: "OWNERSHIP_VIOLATED", message, hint: OWNERSHIP_HINT };
+  return new PortFailure("ownership-violated", because, { paths });
+}

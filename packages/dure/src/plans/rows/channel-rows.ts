@@ -1,0 +1,116 @@
+import type { Database } from "../../durable/database.ts";
+import type { ChannelMessage } from "../../wire/runs.ts";
+import type { ChannelSpeaker } from "../../kernel/plans.ts";
+
+/** Messages of a channel at most: members that do not stop talking are stopped. */
+export const MAX_MESSAGES = 500;
+
+/** All messages of a port, oldest first, to be shown. */
+export async function channelMessages(
+  database: Database,
+  run: string,
+  port: string,
+): Promise<readonly ChannelMessage[]> {
+  return (await database.query<MessageRow>(MESSAGES, [run, port, MAX_MESSAGES])).map(messageOf);
+}
+
+export interface MessageRow {
+  readonly id: number;
+  readonly sender: ChannelSpeaker;
+  readonly receiver: ChannelSpeaker;
+  readonly type: ChannelMessage["type"];
+  readonly payload: unknown;
+  readonly reply_to: number | null;
+  readonly created_at: Date;
+  readonly delivered_at: Date | null;
+  readonly processed_at: Date | null;
+}
+
+export function messageOf(row: MessageRow): ChannelMessage {
+  return {
+    id: row.id,
+    from: row.sender,
+    to: row.receiver,
+    type: row.type,
+    payload: row.payload,
+    replyTo: row.reply_to,
+    createdAt: row.created_at.getTime(),
+    deliveredAt: row.delivered_at?.getTime() ?? null,
+    processedAt: row.processed_at?.getTime() ?? null,
+  };
+}
+
+export const KNOWN = {
+  name: "channel.known",
+  text: "select id from dure.plan_messages where run = $1 and port = $2 and key = $3",
+};
+export const SEND = {
+  name: "channel.send",
+  text: `insert into dure.plan_messages (
+      run, port, sender, receiver, type, payload, reply_to, key
+    )
+    values ($1, $2, $3, $4, $5, $6, $7, $8)
+    returning id, (
+      select count(*)::integer + 1 from dure.plan_messages where run = $1 and port = $2
+    ) as many`,
+};
+export const TAKE = {
+  name: "channel.take",
+  text: `update dure.plan_messages set delivered_at = coalesce(delivered_at, clock_timestamp())
+    where id = (
+      select id from dure.plan_messages
+      where run = $1 and port = $2 and receiver = $3 and processed_at is null
+        and ($4::text is null or type = $4)
+      order by id
+      limit 1
+    )
+    returning *`,
+};
+export const PROCESSED = {
+  name: "channel.processed",
+  text: `update dure.plan_messages set
+      processed_at = coalesce(processed_at, clock_timestamp()),
+      delivered_at = coalesce(delivered_at, clock_timestamp())
+    where id = $1`,
+};
+export const FORGET_QUESTIONS = {
+  name: "channel.forget_questions",
+  text: `update dure.plan_messages set processed_at = clock_timestamp()
+    where run = $1 and port = $2 and type = 'query' and receiver <> 'orchestrator'
+      and processed_at is null`,
+};
+export const ANSWER = {
+  name: "channel.answer",
+  text: "select * from dure.plan_messages where reply_to = $1 and type = 'ack'",
+};
+export const MESSAGES = {
+  name: "channel.messages",
+  text: "select * from dure.plan_messages where run = $1 and port = $2 order by id limit $3",
+};
+export const UNHEARD = {
+  name: "channel.unheard",
+  text: `select * from dure.plan_messages
+    where run = $1 and port = $2 and receiver = $3
+      and sender = 'operator' and type = 'feedback' and processed_at is null
+    order by id
+    limit 50`,
+};
+export const REPORTS = {
+  name: "channel.reports",
+  text: `update dure.plan_messages set
+      delivered_at = coalesce(delivered_at, clock_timestamp()),
+      processed_at = coalesce(processed_at, clock_timestamp())
+    where run = $1 and port = $2 and starts_with(key, $3)
+    returning *`,
+};
+export const SEND_FROM_OUTSIDE = {
+  name: "channel.send_from_outside",
+  text: `insert into dure.plan_messages (run, port, sender, receiver, type, payload, key)
+    select $1, $2, $3, $4, $9, $5::jsonb, $6
+    where (
+      select count(*) from dure.plan_messages
+      where run = $1 and port = $2 and starts_with(key, $7)
+    ) < $8
+    on conflict (run, port, key) do nothing
+    returning id`,
+};
