@@ -217,11 +217,16 @@ function endOfWord(window: string, length: number): number | undefined {
     /^(?:(?![ㄱ-ㆎ])[\p{L}\p{N}\p{M}])*/u.exec(
       window.slice(length, length + LONGEST_SUFFIX + 1),
     )?.[0] ?? "";
-  if (rest !== "" && !SUFFIXES.has(rest)) return undefined;
+  if (rest !== "" && !SUFFIXES.has(withoutDrawl(rest))) return undefined;
   const end = length + rest.length;
   return /^(?:(?:-|_+)[\p{L}\p{N}]|[./][a-z0-9])/u.test(window.slice(end, end + 8))
     ? undefined
     : end;
+}
+
+/** `야아아` as `야`: people draw a call out. */
+function withoutDrawl(suffix: string): string {
+  return suffix.replace(/(?<=[야아])아+$/u, "");
 }
 
 function comparable(text: string): string {
@@ -234,13 +239,14 @@ function comparable(text: string): string {
 
 /**
  * What Korean hangs on a name: an honorific (or the 이 of names that end in a consonant), a
- * particle, a second particle.
+ * particle or an ending of 이다, a second particle.
  */
-const HONORIFICS = ["", "님", "씨", "이", "쌤", "님들", "선배", "선배님"];
-const PARTICLES =
-  "이 가 은 는 을 를 도 만 의 나 이나 야 아 요 이요 라도 이라도 마저 조차 마다 께선 으론 더러 보고 예요 이에요 입니다".split(
-    " ",
-  );
+const HONORIFICS = ["", ..."님 씨 이 쌤 샘 님들 선배 선배님 군 양 형 누나 언니 오빠".split(" ")];
+const PARTICLES = [
+  ..."이 가 은 는 을 를 도 두 만 의 나 이나 야 아 요 이요 라도 이라도 마저 조차 마다".split(" "),
+  ..."께선 으론 더러 보고 밖에 대로 네 꺼 예요 이에요 입니다 아니면".split(" "),
+  ..."니까 이니까 인데 라면 이라면 라고 이라고 인가 인가요".split(" "),
+];
 const PARTICLES_THAT_TAKE_ANOTHER =
   "에게 에게서 한테 한테서 께 께서 와 과 랑 이랑 하고 로 으로 부터 까지 보다 처럼 같이 만".split(
     " ",

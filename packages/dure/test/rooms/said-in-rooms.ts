@@ -198,7 +198,6 @@ const CHANNEL_MENTIONS: readonly Line[] = [
   ["@세움…? 거기 있어?", "seum"],
   ["@이든🙏제발", "eden"],
   ["@루다:확인", "ruda"],
-  ["@이든-세움한테 넘겨줘", "eden"],
   ["@이든쌤 질문이요!", "eden"],
   ["@세움 @루다 고마워", "seum ruda"],
   ["안녕 @다짐~~", "dajim"],
@@ -323,7 +322,7 @@ const FORWARDS: readonly (readonly [text: string, forwarded: string, answers: st
 const EDITS: readonly (readonly [text: string, editedTo: string, answers: string])[] = [
   ["오타 수정 전", "@이든 오타 수정 후", "ruda"],
   ["@이든 리뷰해줘", "@세움 리뷰해줘", "eden"],
-  ["@세움 배포해", "배포하지 마", "seum"],
+  ["@세움 배포해 줘", "배포하지 마", "seum"],
   ["@루다 안녕", "@루다 안녕!!", "ruda"],
   ["내일 봐요", "내일 봐요 @다짐", "ruda"],
 ];
