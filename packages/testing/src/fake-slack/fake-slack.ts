@@ -244,6 +244,11 @@ export class FakeSlack implements AsyncDisposable {
     this.#socket.cut(this.#app(app));
   }
 
+  /** What an app's connections were sent, oldest first; the last 1,000. */
+  envelopes(app: FakeSlackApp): readonly unknown[] {
+    return this.#socket.sentTo(this.#app(app));
+  }
+
   sendRaw(app: FakeSlackApp, text: string): void {
     this.#socket.sendRaw(this.#app(app), text);
   }

@@ -24,6 +24,9 @@ interface Connection {
   readonly socket: WebSocket;
 }
 
+/** Packets of an app that are kept for tests. */
+const KEPT_PACKETS = 1000;
+
 interface Envelope {
   readonly app: SlackApp;
   readonly type: "events_api" | "interactive";
@@ -56,6 +59,8 @@ export class SocketMode {
   readonly acknowledged: string[] = [];
   /** Envelopes as they were told, each time, by their payload's event id; for tests. */
   readonly told: string[] = [];
+  /** What was sent to each app, without what tests sent as it stands; bounded, oldest out. */
+  readonly #sent = new Map<string, unknown[]>();
   /** What clients said that is no acknowledgement. */
   readonly wrong: string[] = [];
   #turn = 0;
@@ -92,6 +97,11 @@ export class SocketMode {
   /** Connections that an app has had. */
   started(app: SlackApp): number {
     return this.#started.get(app.appId) ?? 0;
+  }
+
+  /** What an app's connections were sent, oldest first. */
+  sentTo(app: SlackApp): readonly unknown[] {
+    return this.#sent.get(app.appId) ?? [];
   }
 
   /** Without a connection it is lost. Each connection may get any envelope: they take turns. */
@@ -139,7 +149,7 @@ export class SocketMode {
       connection_info: { app_id: app.appId },
       debug_info: { host: "fake", approximate_connection_time: 18_060 },
     };
-    socket.send(JSON.stringify(hello));
+    this.#say(connection, hello);
   }
 
   /** What it had not acknowledged goes to another one, or is lost with its retries. */
@@ -170,19 +180,23 @@ export class SocketMode {
     envelope.connection = connection;
     if (!connection) return this.#again(id, envelope, "no_connection");
     this.told.push(eventIdOf(envelope));
-    connection.socket.send(
-      JSON.stringify({
-        envelope_id: id,
-        type: envelope.type,
-        accepts_response_payload: envelope.type === "interactive",
-        payload: envelope.payload,
-        retry_attempt: envelope.type === "events_api" ? envelope.attempt : undefined,
-        retry_reason: envelope.type === "events_api" ? reason : undefined,
-      }),
-    );
+    this.#say(connection, {
+      envelope_id: id,
+      type: envelope.type,
+      accepts_response_payload: envelope.type === "interactive",
+      payload: envelope.payload,
+      retry_attempt: envelope.type === "events_api" ? envelope.attempt : undefined,
+      retry_reason: envelope.type === "events_api" ? reason : undefined,
+    });
     envelope.timer = this.#clock.after(this.#redelivery.ackWithinMs, () =>
       this.#again(id, envelope, "timeout"),
     );
+  }
+
+  #say({ app, socket }: Connection, packet: Readonly<Record<string, unknown>>): void {
+    const sent = [...this.sentTo(app), packet];
+    this.#sent.set(app.appId, sent.slice(-KEPT_PACKETS));
+    socket.send(JSON.stringify(packet));
   }
 
   /** Interactions are told once. */

@@ -9,7 +9,7 @@ import { FakeDiscord, type FakeDiscordOptions, type FakePlace } from "@dure/test
 import { DiscordAdapter, type DiscordOptions } from "./discord-adapter.ts";
 import { toWireText } from "./mapping.ts";
 import { loadDiscordJs } from "./discord-js.ts";
-import { RecordingPort } from "./test-port.ts";
+import { RecordingPort } from "../test-port.ts";
 
 const OPEN_LIMITS = {
   routes: {},

@@ -4,8 +4,8 @@ import { sampled } from "../../kernel/test-tiers.ts";
 import type { ChannelAccount, PlaceAddress } from "../../rooms/channel-adapter.ts";
 import { DiscordAdapter } from "./discord-adapter.ts";
 import { GATEWAY_EVENTS } from "./gateway-client.ts";
-import { numbersFrom, oddPayload } from "./test-odd-payloads.ts";
-import { RecordingPort } from "./test-port.ts";
+import { numbersFrom, oddPayload } from "../test-odd-payloads.ts";
+import { RecordingPort } from "../test-port.ts";
 
 /** Odd events behind each seed; 10,000 in all. */
 const PER_SEED = 100;

@@ -5,7 +5,7 @@ import type { ChannelAccount } from "../../rooms/channel-adapter.ts";
 import { DiscordAdapter } from "./discord-adapter.ts";
 import { decideStart } from "./identify-budget.ts";
 import { pauseMs, shortInARow, type LostLink } from "./reconnect.ts";
-import { RecordingPort } from "./test-port.ts";
+import { RecordingPort } from "../test-port.ts";
 
 const RUDA: ChannelAccount = { id: "ruda", agent: "ruda", displayName: "루다" };
 const OPEN = { limit: 1000, perMs: 1000 };

@@ -1,16 +1,16 @@
-import { sentenceOf } from "../../kernel/coded-message.ts";
-import { systemClock, type Clock } from "../../kernel/clock.ts";
-import { silentLogger, type Logger } from "../../kernel/logger.ts";
+import { sentenceOf } from "../kernel/coded-message.ts";
+import { systemClock, type Clock } from "../kernel/clock.ts";
+import { silentLogger, type Logger } from "../kernel/logger.ts";
 import type {
   AccountDetail,
   ChannelAccount,
+  ChannelAdapter,
   ChannelPort,
   InboundMessage,
   PlaceAddress,
   PlaceChange,
-} from "../../rooms/channel-adapter.ts";
-import type { DiscordAdapter } from "./discord-adapter.ts";
-import type { AccountState } from "../../kernel/rooms.ts";
+} from "../rooms/channel-adapter.ts";
+import type { AccountState } from "../kernel/rooms.ts";
 
 /**
  * A port that keeps what it is told, and reads gaps as dure does: each of its places since the last
@@ -48,9 +48,9 @@ export class RecordingPort implements ChannelPort {
   /** What `mayHaveMissed` waits for before it reads. */
   beforeGap: (account: string) => Promise<void> = async () => {};
   answer: (value: string) => Promise<string> = async (value) => `pressed ${value}`;
-  readonly #adapter: DiscordAdapter;
+  readonly #adapter: Pick<ChannelAdapter, "readSince">;
 
-  constructor(adapter: DiscordAdapter) {
+  constructor(adapter: Pick<ChannelAdapter, "readSince">) {
     this.#adapter = adapter;
   }
 

@@ -1,4 +1,4 @@
-import { isObject } from "../../kernel/json.ts";
+import { isObject } from "../kernel/json.ts";
 
 /** Numbers from 0 to 1. */
 type Random = () => number;
