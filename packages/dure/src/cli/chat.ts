@@ -144,7 +144,7 @@ class ShownAnswer {
   #start({ label, restart }: AgentStart): void {
     if (restart) {
       if (this.#text !== "") this.#output.line();
-      this.#output.note(`${label}: begins again after an interruption`);
+      this.#output.note(`${label}: begins again; what it said before is void`);
       this.#text = "";
     } else if (this.#output.isTerminal) {
       this.#output.note(label);

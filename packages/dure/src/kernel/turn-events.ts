@@ -25,7 +25,9 @@ export const TURN_EVENT_TYPES = [
   "DONE",
 ] as const satisfies readonly TurnEventType[];
 
-/** An agent begins. `restart`: its text so far is void, for a process died. */
+/**
+ * An agent begins. `restart`: its text so far is void, for a process died or the text was taken back.
+ */
 export interface AgentStart {
   readonly agent: string;
   /** Words for the person, such as `답변 작성 중`. */

@@ -138,11 +138,10 @@ export class FormSpeech {
   async #words(state: FormState, moment: Moment): Promise<string | undefined> {
     try {
       const { text } = await this.#turn.agent("interaction", this.#texts.labels.interaction, {
-        // Not while it comes: a claim cannot be taken back.
-        show: false,
+        show: mayBeShown,
         context: this.#context("interaction", state, moment),
       });
-      return text === "" || claimsDeed(text) ? undefined : text;
+      return text !== "" && mayBeShown(text) ? text : undefined;
     } catch (error) {
       if (isUnreadable(error)) return undefined;
       throw error;
@@ -174,6 +173,11 @@ export class FormSpeech {
       progress: { index, total },
     });
   }
+}
+
+/** Whether a model's words claim nothing that only the ledger can know. */
+function mayBeShown(text: string): boolean {
+  return !claimsDeed(text);
 }
 
 /** Whether a message wants a repetition that no slot takes. */

@@ -278,8 +278,7 @@ describe.each<{ wire: Wire }>([{ wire: "openai" }, { wire: "anthropic" }])(
           "누구에게 보낼까요?",
           "홍길동님에게 얼마를 보낼까요?",
         ]);
-        // What a model words is shown after it was read: a claim cannot be taken back.
-        expect([begun.shown, named.shown]).toEqual(["", ""]);
+        expect([begun.shown, named.shown]).toEqual([begun.done.message, named.done.message]);
         expect(asked.done).toMatchObject({
           message: ko.confirmQuestion(HONG),
           nextAction: "CONFIRM",

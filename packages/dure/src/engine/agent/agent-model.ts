@@ -1,4 +1,3 @@
-import type { TurnEvent } from "../../kernel/turn-events.ts";
 import { codeOf, isAbort } from "../../kernel/errors.ts";
 import { runAttempts, type Attempt, type AttemptPlan } from "../../models/attempts.ts";
 import type { Llm } from "../../models/card.ts";
@@ -8,6 +7,7 @@ import type { ModelAnswer, ModelCallRecord, ModelRequest } from "../../models/mo
 import type { Agent } from "./agent.ts";
 import type { AgentRunEnvironment } from "./agent-environment.ts";
 import { checkOutput, type GoodFields } from "./agent-output.ts";
+import type { AgentWords } from "./agent-words.ts";
 import type { Places } from "../turn/step.ts";
 import { revive, storedError, type StoredError } from "../turn/stored-error.ts";
 
@@ -15,11 +15,10 @@ interface AgentModelOptions {
   readonly environment: AgentRunEnvironment;
   readonly agent: Agent;
   readonly key: string;
-  readonly label: string;
   readonly places: Places;
   /** Where the card says none. */
   readonly temperature: number | undefined;
-  readonly emit: (event: TurnEvent) => void;
+  readonly words: AgentWords;
 }
 
 /** How an answer is shown while it comes. */
@@ -83,7 +82,10 @@ export class AgentModel {
         this.#tokensIn += answer.usage.tokensIn;
         this.#tokensOut += answer.usage.tokensOut;
 
-        if (answer.toolCalls.length > 0) return { answer, data: undefined, place };
+        if (answer.toolCalls.length > 0) {
+          this.#options.words.end();
+          return { answer, data: undefined, place };
+        }
         const checked = checkOutput(agent, answer.text);
 
         if ("complaint" in checked) {
@@ -93,6 +95,7 @@ export class AgentModel {
           throw formatError(`${key}: ${checked.complaint}`);
         }
 
+        this.#options.words.end();
         return { answer, data: checked.data, place };
       },
       { clock, signal, onRetry: ({ attempt }) => this.#beginsAgain(attempt + 1) },
@@ -112,22 +115,19 @@ export class AgentModel {
   }
 
   #plan(): AttemptPlan {
-    const { agent, environment } = this.#options;
+    const { agent, environment, words } = this.#options;
     const { defaultLlm, everyLlm, attemptRules } = environment;
+    const repeatsShown = words.canBeTakenBack || (attemptRules?.repeatsShown ?? false);
     return {
       llm: chooseLlm(agent.card.llm, defaultLlm, everyLlm),
-      policy: { ...agent.card.policy, ...attemptRules },
+      policy: { ...agent.card.policy, ...attemptRules, repeatsShown },
     };
   }
 
   #beginsAgain(attempt: number): void {
-    const { environment, emit, key, label } = this.#options;
+    const { environment, words } = this.#options;
     this.#retries += 1;
-    const start = { agent: key, label, attempt };
-    emit({
-      type: "AGENT_START",
-      data: environment.attemptRules?.repeatsShown ? { ...start, restart: true } : start,
-    });
+    words.beginAgain(attempt, environment.attemptRules?.repeatsShown ?? false);
   }
 
   /** One call, or its record. */
@@ -194,22 +194,17 @@ export class AgentModel {
     firstTokenSeen: () => void,
     { isShown, continues }: AskOptions,
   ): ((delta: string) => void) | undefined {
-    const { agent, emit } = this.#options;
+    const { agent, words } = this.#options;
     if (!isShown) return undefined;
     const partial = agent.schema ? new PartialJsonText("message") : undefined;
     let isFirst = true;
 
     return (delta) => {
       const text = partial ? partial.push(delta) : delta;
-
       if (text === "") return;
-      if (isFirst) {
-        firstTokenSeen();
-
-        if (continues && !partial) emit({ type: "LLM_TOKEN", data: "\n" });
-      }
+      if (isFirst && continues && !partial) words.say("\n");
       isFirst = false;
-      emit({ type: "LLM_TOKEN", data: text });
+      if (words.say(text) !== "") firstTokenSeen();
     };
   }
 }

@@ -11,6 +11,7 @@ import type { AgentRunEnvironment } from "./agent-environment.ts";
 import { AgentModel, modelStep, type AgentAnswer } from "./agent-model.ts";
 import { chatOutcome, compact, llmDone, outcomeOf } from "./agent-output.ts";
 import { AgentTools } from "./agent-tools.ts";
+import { AgentWords } from "./agent-words.ts";
 import { CustomAgent } from "./custom-agent.ts";
 import { Step, type Places } from "../turn/step.ts";
 import { revive, storedError, type StoredError } from "../turn/stored-error.ts";
@@ -66,7 +67,7 @@ export class AgentRun {
   readonly #step: Step;
   readonly #options: AgentCallOptions;
   readonly #emit: (event: TurnEvent) => void;
-  readonly #isShown: boolean;
+  readonly #words: AgentWords;
   readonly #places: Places;
   readonly #model: AgentModel;
   readonly #tools: AgentTools;
@@ -85,12 +86,12 @@ export class AgentRun {
     this.#step = options.step;
     this.#options = options.call;
     this.#emit = emit;
-    this.#isShown = options.call.show ?? true;
+    const { show = true, temperature } = options.call;
+    this.#words = new AgentWords({ agent: key, label, show, emit });
     const places = options.step.inside();
     this.#places = places;
-    const { temperature } = options.call;
     const about = { environment, agent, key, places };
-    this.#model = new AgentModel({ ...about, label, temperature, emit });
+    this.#model = new AgentModel({ ...about, temperature, words: this.#words });
     this.#tools = new AgentTools(about);
     this.#startedAt = environment.clock.monotonic();
   }
@@ -116,12 +117,7 @@ export class AgentRun {
 
   #begin(): void {
     const before = this.#step.events.filter((event) => event.type === "AGENT_START");
-    const attempt = 1 + before.length;
-    const start = { agent: this.#key, label: this.#label };
-    this.#emit({
-      type: "AGENT_START",
-      data: attempt > 1 ? { ...start, attempt, restart: true } : start,
-    });
+    this.#words.begin(1 + before.length);
   }
 
   async #toEnd(): Promise<AgentEnd> {
@@ -172,6 +168,7 @@ export class AgentRun {
   }
 
   #endEvents(trace: TraceAgent, outcome: AgentOutcome | undefined): readonly TurnEvent[] {
+    const isTold = this.#words.conclude(outcome?.text);
     const done: TurnEvent = {
       type: "AGENT_DONE",
       data: compacted({
@@ -179,14 +176,14 @@ export class AgentRun {
         label: this.#label,
         success: trace.success,
         stage: this.#stage(),
-        result: this.#shownResult(outcome),
+        result: isTold ? this.#shownResult(outcome) : undefined,
         error: trace.error ?? undefined,
         retryCount: trace.retries,
         elapsedMs: trace.elapsedMs,
       }),
     };
 
-    return outcome && this.#isShown ? [{ type: "LLM_DONE", data: llmDone(outcome) }, done] : [done];
+    return outcome && isTold ? [{ type: "LLM_DONE", data: llmDone(outcome) }, done] : [done];
   }
 
   /** Where the service's state stands now. */
@@ -200,8 +197,7 @@ export class AgentRun {
    * agent's result is its text, which LLM_DONE has said.
    */
   #shownResult(outcome: AgentOutcome | undefined): AgentOutcome["result"] | undefined {
-    const isTold = this.#isShown && this.#agent.kind !== "chat";
-    return isTold ? outcome?.result : undefined;
+    return this.#agent.kind === "chat" ? undefined : outcome?.result;
   }
 
   async #work(): Promise<AgentOutcome> {
@@ -254,7 +250,7 @@ export class AgentRun {
       const request = this.#requestOf({ system: prompt.system, messages, specs, isLast });
 
       const asked = await this.#model.ask(request, {
-        isShown: this.#isShown,
+        isShown: this.#words.areShown,
         continues: texts.length > 0,
       });
       const { answer } = asked;
@@ -332,13 +328,12 @@ export class AgentRun {
       agent: this.#agent,
       key: this.#key,
       message,
-      isShown: this.#isShown,
+      words: this.#words,
       model: this.#model,
       tools: this.#tools,
       buildMessages: (contextBlock, lastNTurns) =>
         this.#prompt({ contextBlock: contextBlock ?? this.#options.context, lastNTurns }),
       step: (name, work) => this.#once(name, work),
-      emit: this.#emit,
     });
   }
 

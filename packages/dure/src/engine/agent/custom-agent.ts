@@ -1,4 +1,3 @@
-import type { TurnEvent } from "../../kernel/turn-events.ts";
 import { jsonSchemaOf } from "../../models/json-schema.ts";
 import type { ModelAnswer } from "../../models/model.ts";
 import type { Agent, AgentResult } from "./agent.ts";
@@ -7,6 +6,7 @@ import type { AgentRunEnvironment } from "./agent-environment.ts";
 import type { AgentModel } from "./agent-model.ts";
 import { outcomeOf } from "./agent-output.ts";
 import type { AgentTools } from "./agent-tools.ts";
+import type { AgentWords } from "./agent-words.ts";
 import { handed, type AgentOutcome } from "../turn/turn-context.ts";
 
 export interface CustomAgentOptions {
@@ -15,13 +15,11 @@ export interface CustomAgentOptions {
   readonly key: string;
   /** What the agent is asked. */
   readonly message: string;
-  /** Whether anything of it is shown. */
-  readonly isShown: boolean;
+  readonly words: AgentWords;
   readonly model: AgentModel;
   readonly tools: AgentTools;
   readonly buildMessages: AgentContext["buildMessages"];
   readonly step: AgentContext["step"];
-  readonly emit: (event: TurnEvent) => void;
 }
 
 /** One run of an agent that is code: what it shows is what it yields, and calls that it makes visible. */
@@ -47,14 +45,16 @@ export class CustomAgent {
   }
 
   async #drain(texts: AsyncGenerator<string, AgentResult>): Promise<AgentResult> {
-    const { isShown, emit } = this.#options;
+    const { words } = this.#options;
     for (;;) {
       const next = await texts.next();
 
-      if (next.done) return next.value;
+      if (next.done) {
+        words.end();
+        return next.value;
+      }
       this.#shown += next.value;
-
-      if (isShown && next.value !== "") emit({ type: "LLM_TOKEN", data: next.value });
+      words.say(next.value);
     }
   }
 
@@ -81,7 +81,7 @@ export class CustomAgent {
 
   /** With the agent's messages, tools and schema, where the request does not say others. */
   async #ask({ visible = false, ...request }: CustomModelRequest): Promise<ModelAnswer> {
-    const { agent, model, tools, isShown, buildMessages } = this.#options;
+    const { agent, model, tools, words, buildMessages } = this.#options;
     const { schema } = agent;
     const specs = request.tools ?? tools.specs();
 
@@ -93,7 +93,7 @@ export class CustomAgent {
         tools: specs.length > 0 ? specs : undefined,
         toolChoice: specs.length > 0 ? request.toolChoice : undefined,
       },
-      { continues: this.#shown !== "", isShown: isShown && visible },
+      { continues: this.#shown !== "", isShown: words.areShown && visible },
     );
 
     if (visible) this.#shown += asked.answer.text;

@@ -8,6 +8,7 @@ import {
   type PromptOverrides,
 } from "../../models/prompt-files.ts";
 import type { AgentResult } from "../agent/agent.ts";
+import type { ShowWords } from "../agent/agent-words.ts";
 import type { Memory } from "../agent/memory.ts";
 import type { Answering } from "./question.ts";
 import type { DonePayload } from "../service/service.ts";
@@ -39,9 +40,11 @@ export interface AgentCallOptions {
   readonly lastTurns?: number | undefined;
   /**
    * Whether its text is shown to the person while it comes. Default true; decide-only agents set
-   * false.
+   * false. A function shows whole sentences, as long as it says yes to all that was said so far;
+   * after a no, what was shown is taken back (`AGENT_START` with `restart`), and no event tells the
+   * text.
    */
-  readonly show?: boolean | undefined;
+  readonly show?: ShowWords | undefined;
 }
 
 /** Outcome of a `once` effect. */
