@@ -212,7 +212,7 @@ async function eachRowOf(
   isEnough: (row: Row) => boolean | void,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const file = openSync(table);
+  const file = openSync(table, "r");
   try {
     const buffer = Buffer.alloc(CHUNK_BYTES);
     let rest = "";
