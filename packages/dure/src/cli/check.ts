@@ -3,7 +3,8 @@ import path from "node:path";
 import { problemText, type Problem } from "../engine/files/load-service-document.ts";
 import { checkService } from "../engine/files/load-service-check.ts";
 import { DureError } from "../kernel/errors.ts";
-import { CONFIG_FILES, loadTeam } from "../team/config.ts";
+import { isTeamFolder } from "../team/config-files.ts";
+import { loadTeam } from "../team/config.ts";
 import { readdir } from "node:fs/promises";
 import { EXIT, type ExitCode, type Output } from "./output.ts";
 
@@ -21,7 +22,7 @@ export async function check(options: { folder: string; output: Output }): Promis
     });
   }
 
-  const isTeam = CONFIG_FILES.some((file) => existsSync(path.join(folder, file)));
+  const isTeam = isTeamFolder(folder);
   const folders = isTeam ? await serviceFolders(folder) : [folder];
   const services: { folder: string; name: string | undefined; problems: readonly Problem[] }[] = [];
   for (const service of folders) {

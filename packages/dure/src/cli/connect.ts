@@ -1,6 +1,7 @@
 import path from "node:path";
 import type { DureClient } from "../client/index.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";
+import { isTeamFolder } from "../team/config-files.ts";
 import { loadEnvFile, readEnvironment, type Environment } from "../team/environment.ts";
 import { SETTINGS } from "../team/limits.ts";
 import type { CommonOptions } from "./commands/command.ts";
@@ -11,32 +12,79 @@ export function environmentOf(dir: string): Environment {
   return readEnvironment();
 }
 
-/** Where the server of these options answers. Throws `URL_INVALID`. */
-export function serverOf(options: CommonOptions): { baseUrl: string; token: string | undefined } {
-  const environment = environmentOf(options.dir);
-  const ownUrl = `http://127.0.0.1:${environment.port ?? SETTINGS.port.fallback}`;
-  const wanted = options.url ?? environment.serverUrl ?? ownUrl;
-  const baseUrl = wanted.replace(/\/+$/, "");
-  if (!/^https?:$/.test(URL.parse(baseUrl)?.protocol ?? "")) {
-    throw new DureError("URL_INVALID", `"${options.url}" is no address of a server.`, {
-      class: "input",
-      hint: "Write it with its scheme, such as http://127.0.0.1:4600.",
-    });
-  }
-  return { baseUrl, token: environment.token };
+interface Target {
+  readonly baseUrl: string;
+  readonly token: string | undefined;
+  /** Set when the folder named the server: only this run of it will do. */
+  readonly processId?: string | undefined;
 }
 
-/** A client for a server that answers. Throws `SERVER_UNREACHABLE`. */
+/**
+ * Where the server of these options answers: what `--url`, `DURE_URL` or `PORT` say, else the server
+ * of the team in this folder. Throws `URL_INVALID`, `TEAM_NOT_FOUND`, `TEAM_NOT_RUNNING`.
+ */
+export async function serverOf(options: CommonOptions): Promise<Target> {
+  const environment = environmentOf(options.dir);
+  const { token, port } = environment;
+  const said = options.url ?? environment.serverUrl;
+  if (said !== undefined) return { baseUrl: addressOf(said), token };
+  if (port !== undefined && port !== 0) return { baseUrl: `http://127.0.0.1:${port}`, token };
+
+  const folder = path.resolve(options.dir);
+  const home = path.resolve(folder, environment.home ?? SETTINGS.home.fallback);
+  const { readRunningServer } = await import("../server/running-server.ts");
+  const running = await readRunningServer(home);
+  if (running !== undefined) {
+    return { baseUrl: running.url, token, processId: running.processId };
+  }
+  throw isTeamFolder(folder)
+    ? notRunning(folder, "no server of it has been started")
+    : notFound(folder);
+}
+
+function addressOf(text: string): string {
+  const baseUrl = text.replace(/\/+$/, "");
+  if (/^https?:$/.test(URL.parse(baseUrl)?.protocol ?? "")) return baseUrl;
+  throw new DureError("URL_INVALID", `"${text}" is no address of a server.`, {
+    class: "input",
+    hint: "Write it with its scheme, such as http://127.0.0.1:4600.",
+  });
+}
+
+function notFound(folder: string): DureError {
+  return new DureError("TEAM_NOT_FOUND", `There is no team in ${folder}.`, {
+    class: "input",
+    hint: "Go to its folder or name it with --dir, or say where a server runs: --url or DURE_URL.",
+  });
+}
+
+function notRunning(folder: string, why: string): DureError {
+  return new DureError("TEAM_NOT_RUNNING", `The team in ${folder} is not running: ${why}.`, {
+    class: "unavailable",
+    hint: "Start it with dure dev, or say where a server runs: --url or DURE_URL.",
+  });
+}
+
+/**
+ * A client for a server that answers. Throws as `serverOf` does, and `SERVER_UNREACHABLE` when
+ * nothing answers at an address that was said.
+ */
 export async function connect(options: CommonOptions): Promise<DureClient> {
-  const { baseUrl, token } = serverOf(options);
+  const { baseUrl, token, processId } = await serverOf(options);
   const { DureClient } = await import("../client/index.ts"); // a start needs none
   const client = new DureClient({ baseUrl, token });
   try {
-    await client.health();
+    const found = await client.health();
+    if (processId !== undefined && found.processId !== processId) {
+      throw notRunning(path.resolve(options.dir), `another server answers at ${baseUrl}`);
+    }
     if (token !== undefined || !(await isLoginNeeded(client))) return client;
     return new DureClient({ baseUrl, token: await ownToken(baseUrl, options) });
   } catch (cause) {
     if (cause instanceof DureError) throw cause;
+    if (processId !== undefined) {
+      throw notRunning(path.resolve(options.dir), `nothing answers at ${baseUrl} any more`);
+    }
     throw new DureError(
       "SERVER_UNREACHABLE",
       `Nothing answers at ${baseUrl}: ${reasonOf(cause)}.`,

@@ -104,9 +104,7 @@ test("a new team starts, answers, tells its events, and ends with 0 on SIGTERM",
   const started = dure(["start"], team, { LOG_LEVEL: "warn" });
   const [, url] = await said(started, /demo answers at (http\S+)/);
 
-  const chat = await finished(
-    dure(["chat", "--url", url!, "--session", "mina", "hello there"], team),
-  );
+  const chat = await finished(dure(["chat", "--session", "mina", "hello there"], team));
   const events = await finished(
     dure(["events", "--url", url!, "--session", "mina", "--types", "turn.*", "--json"], team),
   );
@@ -119,6 +117,10 @@ test("a new team starts, answers, tells its events, and ends with 0 on SIGTERM",
     .map((line) => (JSON.parse(line) as { type: string }).type);
   expect(types).toContain("turn.done");
   expect((await finished(started)).exitCode).toBe(0);
+  expect(await finished(dure(["chat", "hello"], team))).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining("TEAM_NOT_RUNNING") as string,
+  });
 }, 60_000);
 
 test(

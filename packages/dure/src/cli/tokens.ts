@@ -12,7 +12,7 @@ import { ensureLocalToken, localTokenFile } from "../server/local-token.ts";
 import { PostgresLogins } from "../server/login-rows.ts";
 import { Logins } from "../server/logins.ts";
 import { PostgresTokenStore } from "../server/token-store.ts";
-import { CONFIG_FILES } from "../team/config.ts";
+import { isTeamFolder } from "../team/config-files.ts";
 import { SETTINGS } from "../team/limits.ts";
 import { openDatabase } from "./database.ts";
 import type { DbCommand } from "./db.ts";
@@ -87,7 +87,7 @@ export async function revokeToken(id: string, command: DbCommand): Promise<ExitC
  */
 async function keepOwnWayIn({ folder, environment, output }: DbCommand): Promise<void> {
   const home = path.resolve(folder, environment.home ?? SETTINGS.home.fallback);
-  if (!existsSync(home) && !CONFIG_FILES.some((file) => existsSync(path.join(folder, file)))) {
+  if (!existsSync(home) && !isTeamFolder(folder)) {
     output.note(
       "From now on every caller needs a token or a login. In the team's folder dure login opens the page.",
     );

@@ -18,7 +18,7 @@ import type {
   EscalationsFilter,
 } from "../wire/escalations.ts";
 import type { LoginLink } from "../wire/login.ts";
-import type { AuditEntry, AuditFilter, Costs, Me } from "../wire/platform.ts";
+import type { AuditEntry, AuditFilter, Costs, Me, ServerHealth } from "../wire/platform.ts";
 import type {
   CompletedEntry,
   MessageRequest,
@@ -329,9 +329,12 @@ export class DureClient {
     await this.#http.request("/v1/logout", { method: "POST", ...pass(options) });
   }
 
-  /** Resolves if the process answers; says nothing about its database (`/readyz` does). */
-  async health(options: CallOptions = {}): Promise<void> {
-    await this.#http.request("/healthz", pass(options));
+  /**
+   * Which server answers: its version, and the id of this run of it (absent in older ones). Says
+   * nothing about its database (`/readyz` does).
+   */
+  health(options: CallOptions = {}): Promise<ServerHealth> {
+    return this.#get("/healthz", options);
   }
 
   #turnStream(

@@ -111,7 +111,11 @@ function answerHealth(app: RouteApp, parts: ServerParts): void {
       summary: "Whether the process answers",
       response: { 200: HealthAnswer },
     },
-    handler: async () => ({ status: "ok" as const, version: parts.version }),
+    handler: async () => ({
+      status: "ok" as const,
+      version: parts.version,
+      process_id: parts.processId,
+    }),
   });
 }
 

@@ -90,6 +90,8 @@ export interface ServerOptions {
   readonly clock: Clock;
   /** Of dure, for `/healthz` and `/openapi.json`. */
   readonly version: string;
+  /** Of this run of the server, for `/healthz`. Absent: it is not told. */
+  readonly processId?: string | undefined;
   /** Of the team; what `/v1/me` says before a session has its own. */
   readonly locale: string;
   readonly limits?: ServerLimits | undefined;

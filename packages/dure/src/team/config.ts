@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { networkPolicies } from "../plans/plan-schema.ts";
 import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
@@ -40,6 +39,7 @@ import {
   type LlmInput,
 } from "../models/card.ts";
 import type { OfflineModel } from "../models/offline.ts";
+import { configFilesIn } from "./config-files.ts";
 import { relationProblems } from "./config-relations.ts";
 import type { OpenWorker } from "../plans/workers/open-worker.ts";
 
@@ -467,15 +467,6 @@ export interface LoadedTeam {
   readonly document: SettingsDocument | undefined;
 }
 
-export const CONFIG_FILES = [
-  "dure.config.ts",
-  "dure.config.mts",
-  "dure.config.js",
-  "dure.config.mjs",
-  "dure.yaml",
-  "dure.yml",
-] as const;
-
 /**
  * Reads the team of a folder. Throws `CONFIG_MISSING` or `CONFIG_INVALID` with every problem that
  * was found.
@@ -512,7 +503,7 @@ export function checkTeam(document: SettingsDocument, folder: string): TeamConfi
 }
 
 function findConfig(root: string): string {
-  const found = CONFIG_FILES.filter((file) => existsSync(path.join(root, file)));
+  const found = configFilesIn(root);
   const [first, second] = found;
   if (first === undefined) {
     throw new DureError("CONFIG_MISSING", `${root} has no dure.config.ts and no dure.yaml.`, {

@@ -12,6 +12,11 @@ import type { AccessMode } from "../server/access-mode.ts";
 import type { Doors } from "../server/doors.ts";
 import { LocalToken } from "../server/local-token.ts";
 import { PostgresLogins } from "../server/login-rows.ts";
+import {
+  removeRunningServer,
+  writeRunningServer,
+  type RunningServer,
+} from "../server/running-server.ts";
 import type { Health, ServerOptions } from "../server/server.ts";
 import type { LoadedTeam } from "./config.ts";
 import type { Conversing } from "./conversing.ts";
@@ -60,10 +65,28 @@ export async function startServing(starting: Starting, served: Served): Promise<
   const { url } = await startServer(app, { host: settings.host, port: settings.port });
   served.onListening(url);
   lease.signal.throwIfAborted();
+  await tellCommands(starting, { url, processId: lease.id });
   const access = await app.doors.mode();
   if (access.mode === "credentials") await keepOwnWayIn(localToken, logger);
   const loginLink = asksItsOwnUser(access) ? await linkFor(app.doors, { url, logger }) : undefined;
   return { url, access, loginLink, request: requestOf(app) };
+}
+
+/** The commands of this folder find the server by it; without them, the server runs all the same. */
+async function tellCommands(
+  { team, settings, defer, logger }: Starting,
+  server: RunningServer,
+): Promise<void> {
+  const home = path.resolve(team.folder, settings.home);
+  try {
+    await writeRunningServer(home, server);
+    defer("the server's address", () => removeRunningServer(home, server.processId));
+  } catch (error) {
+    logger.warn(
+      { home, error: messageOf(error) },
+      "the server's address could not be written; commands need --url",
+    );
+  }
 }
 
 function optionsOf(
@@ -104,6 +127,7 @@ function optionsOf(
     logger,
     clock,
     version: DURE_VERSION,
+    processId: served.lease.id,
     locale: settings.locale,
     corsOrigins: settings.origins,
     allowedHosts: settings.allowedHosts,

@@ -52,7 +52,13 @@ export const MeAnswer = z.object({
   dev_mode: z.boolean(),
   locale: z.string(),
 });
-export const HealthAnswer = z.object({ status: z.literal("ok"), version: z.string() });
+export const HealthAnswer = z.object({
+  status: z.literal("ok"),
+  version: z.string(),
+  process_id: z.string().optional().meta({
+    description: "Of this run of the server; a restart has another one.",
+  }),
+});
 export const ReadyAnswer = z.object({
   ready: z.boolean(),
   checks: z.record(z.string(), z.object({ ok: z.boolean(), detail: z.string().optional() })),
@@ -160,6 +166,8 @@ export const AuditAnswer = pageOf(AuditEntryJson);
 
 // --- in TypeScript's spelling
 
+/** `processId` is of this run of the server; absent in servers that do not tell it. */
+export type ServerHealth = FromWire<z.output<typeof HealthAnswer>>;
 export type Me = FromWire<z.output<typeof MeAnswer>>;
 export type Costs = FromWire<z.output<typeof CostsAnswer>>;
 export type CostSum = FromWire<z.output<typeof CostSumJson>>;

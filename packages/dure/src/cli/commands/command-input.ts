@@ -16,6 +16,7 @@ export async function clientCommand({ output }: CommandContext, options: CommonO
 /** Of a command that calls the server in the name of a person. */
 export async function personCommand(context: CommandContext, options: PersonOptions) {
   const command = await clientCommand(context, options);
-  const person = serverOf(options).token === undefined ? (options.as ?? "operator") : options.as;
+  const { token } = await serverOf(options);
+  const person = token === undefined ? (options.as ?? "operator") : options.as;
   return { ...command, person };
 }

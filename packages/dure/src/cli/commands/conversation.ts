@@ -42,7 +42,7 @@ export const LOGIN: CommandSpec = {
   run:
     ({ output }) =>
     async (options: CommonOptions) => {
-      const { baseUrl } = serverOf(options);
+      const { baseUrl } = await serverOf(options);
       const client = await connect(options);
       const url = baseUrl + (await client.loginLink());
       output.line(url);
