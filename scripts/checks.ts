@@ -16,7 +16,7 @@ import {
   troubleWith as troubleWithProse,
 } from "./prose.ts";
 import { root, runTool } from "./processes.ts";
-import { listDoors, makeReference, readDoor } from "./reference.ts";
+import { exportsWithoutDoc, listDoors, makeReference, readDoor } from "./reference.ts";
 import { troubleWithSql } from "./schema.ts";
 import { readCommits, readTestTitles, troubleWithTitles } from "./titles.ts";
 
@@ -80,12 +80,12 @@ async function checkSql(): Promise<CheckResult> {
   return trouble.length === 0 ? { ok: true } : { ok: false, output: trouble.join("\n") };
 }
 
-/** The pages of docs/reference are made from the sources, and each value has a docstring. */
+/** The pages of docs/reference are made from the sources, and each export has a docstring. */
 async function checkReference(): Promise<CheckResult> {
   const trouble: string[] = [];
   for (const { name, source } of await listDoors()) {
-    const bare = readDoor(source).exported.filter(({ isType, doc }) => !isType && doc === "");
-    trouble.push(...bare.map((one) => `${name}: ${one.name} has no docstring`));
+    const bare = exportsWithoutDoc(readDoor(source));
+    trouble.push(...bare.map((one) => `${name}: ${one} has no docstring`));
   }
   const pages = await makeReference();
   for (const [page, wanted] of pages) {

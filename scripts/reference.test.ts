@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { pageOf, readDoor } from "./reference.ts";
+import { exportsWithoutDoc, pageOf, readDoor, type DoorContent } from "./reference.ts";
 
 const SOURCES = {
   "index.ts": `// The door of the toy.
@@ -40,12 +40,16 @@ export type Greeting = z.infer<typeof greeting>;
 };
 
 async function pageOfToy(sources: Readonly<Record<string, string>> = SOURCES): Promise<string> {
+  return pageOf("toy", await readToy(sources));
+}
+
+async function readToy(sources: Readonly<Record<string, string>>): Promise<DoorContent> {
   const folder = await mkdtemp(path.join(tmpdir(), "dure-reference-"));
   try {
     for (const [name, text] of Object.entries(sources)) {
       await writeFile(path.join(folder, name), text);
     }
-    return pageOf("toy", readDoor(path.join(folder, "index.ts")));
+    return readDoor(path.join(folder, "index.ts"));
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -67,6 +71,16 @@ test("a page has no body and nothing that is private", async () => {
     "  constructor(name: string);\n  /** Once more. */\n  again(): string;\n}",
   );
   for (const inside of ["hello", "#name", "hidden"]) expect(page).not.toContain(inside);
+});
+
+test("a value and a type without a docstring are named", async () => {
+  const greet = "export function greet(): void {}\nexport class Greeter {}\n";
+  const words = SOURCES["words.ts"].replace("/** What is said. */\n", "");
+
+  expect(exportsWithoutDoc(await readToy(SOURCES))).toEqual([]);
+  expect(
+    exportsWithoutDoc(await readToy({ ...SOURCES, "greet.ts": greet, "words.ts": words })),
+  ).toEqual(["greet", "Greeter", "Greeting"]);
 });
 
 test("a type that comes from a schema shows the schema", async () => {

@@ -75,6 +75,11 @@ export function readDoor(source: string): DoorContent {
   return { intro: (first && commentBlocks(door, first)[0]) ?? "", exported };
 }
 
+/** Names that the page would show without a word: values and types. Pure. */
+export function exportsWithoutDoc({ exported }: DoorContent): readonly string[] {
+  return exported.filter(({ doc }) => doc === "").map(({ name }) => name);
+}
+
 /** The page of a door. Pure. */
 export function pageOf(name: string, { intro, exported }: DoorContent): string {
   const values = exported.filter(({ isType }) => !isType).map((one) => `\`${one.name}\``);

@@ -32,10 +32,10 @@ export interface Entry {
   /** Milliseconds since the epoch. */
   readonly at: number;
   readonly status: "sending" | "queued" | "sent" | "failed";
-  readonly turnId?: string;
-  readonly author?: "person" | "system";
-  readonly interrupted?: boolean;
-  readonly done?: Done;
+  readonly turnId?: string | undefined;
+  readonly author?: "person" | "system" | undefined;
+  readonly interrupted?: boolean | undefined;
+  readonly done?: Done | undefined;
   /** Why it could not be sent. */
   readonly problem?: DureError;
 }
@@ -310,7 +310,7 @@ export class Conversation {
       status: "sent",
       turnId,
       done: frame.data,
-      ...(stopped ? { interrupted: true } : {}),
+      interrupted: stopped ? true : undefined,
     };
     const entries = this.#view.entries.filter((entry) => entry.key !== answer.key);
     const place = entries.findLastIndex((entry) => entry.turnId === turnId);
@@ -458,6 +458,7 @@ export class Conversation {
       phase: "ready",
       service: session.service,
       entries: answersAfterQuestions([...entries, ...mine]),
+      // Both stay as they are while an answer of this page is newer.
       ...(isCurrent ? { state: shownState(session), trace: session.trace } : {}),
     });
     for (const entry of entries) {
@@ -583,10 +584,10 @@ function entryOf(entry: HistoryEntry, key: string): Entry {
     content,
     at: new Date(at).getTime(),
     status: "sent",
-    ...(turnId === undefined ? {} : { turnId }),
-    ...(author === undefined ? {} : { author }),
-    ...(interrupted === undefined ? {} : { interrupted }),
-    ...(done === undefined ? {} : { done }),
+    turnId,
+    author,
+    interrupted,
+    done,
   };
 }
 

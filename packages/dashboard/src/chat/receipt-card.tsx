@@ -38,9 +38,9 @@ export function ReceiptCard({
       )}
       <Facts
         value={{
-          ...(typeof amount === "number" ? {} : { target: target ?? null }),
+          target: typeof amount === "number" ? undefined : (target ?? null),
           ...rest,
-          ...(at === undefined ? {} : { received_at: momentOf(at, language) }),
+          received_at: at === undefined ? undefined : momentOf(at, language),
         }}
         slots={slots}
       />

@@ -15,7 +15,7 @@ export interface BatchTask {
   readonly mark: BatchMark;
   readonly slots: JsonObject;
   /** Why it failed. */
-  readonly code?: string;
+  readonly code?: string | undefined;
 }
 
 export interface Batch {
@@ -52,7 +52,7 @@ export function batchOf(state: JsonObject, progress: readonly TaskProgress[]): B
         index: at,
         mark: markOf(result["outcome"]),
         slots: slotsOf(result),
-        ...(typeof code === "string" ? { code } : {}),
+        code: typeof code === "string" ? code : undefined,
       };
     }
     if (at < index) {

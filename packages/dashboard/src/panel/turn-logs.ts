@@ -60,6 +60,6 @@ function runsOf(trace: Trace): AgentRun[] {
     startedAt: 0,
     elapsedMs,
     text: "",
-    ...(error === null || error === undefined ? {} : { error }),
+    error: error ?? undefined,
   }));
 }

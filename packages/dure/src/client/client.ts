@@ -27,6 +27,7 @@ import type {
   SessionDebug,
   SessionSummary,
 } from "../wire/turns.ts";
+import { onlyDefined } from "../kernel/json.ts";
 
 /** How the client reaches its server. */
 export interface DureClientOptions extends HttpOptions {
@@ -365,7 +366,7 @@ export class DureClient {
 function streamHeaders(lastEventId: string | undefined): Record<string, string> {
   return {
     accept: "text/event-stream",
-    ...(lastEventId === undefined ? {} : { "last-event-id": lastEventId }),
+    ...onlyDefined({ "last-event-id": lastEventId }),
   };
 }
 

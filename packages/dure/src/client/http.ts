@@ -1,5 +1,5 @@
 import { DureError, messageOf, type ErrorClass } from "../kernel/errors.ts";
-import { isObject } from "../kernel/json.ts";
+import { isObject, onlyDefined } from "../kernel/json.ts";
 
 export interface Http {
   /** Sends one request; resolves with a successful response, throws a `DureError` for a problem. */
@@ -67,11 +67,11 @@ async function problemOf(response: Response): Promise<DureError> {
       `The server answered ${response.status} ${response.statusText}`.trim() + ".",
     {
       class: CLASS_OF_STATUS[response.status] ?? (response.status < 500 ? "input" : "internal"),
-      ...(typeof hint === "string" ? { hint } : {}),
+      ...onlyDefined({ hint: typeof hint === "string" ? hint : undefined }),
       details: {
         ...rest,
         status: response.status,
-        ...(wait === undefined ? {} : { retryAfterMs: wait }),
+        ...onlyDefined({ retryAfterMs: wait }),
       },
     },
   );

@@ -1,11 +1,13 @@
 import type { EventRole } from "../kernel/platform-events.ts";
 
+/** One page of a list. */
 export interface Page<Item> {
   readonly items: readonly Item[];
   /** Give it back as `cursor`; null on the last page. */
   readonly nextCursor: string | null;
 }
 
+/** Which events are wanted. All given members must fit; absent ones take everything. */
 export interface EventsFilter {
   /** Exact types, or prefixes such as `turn.*`. */
   readonly types?: readonly string[] | undefined;

@@ -1,6 +1,7 @@
 import { createParser, type EventSourceMessage } from "eventsource-parser";
 import type { Clock } from "../kernel/clock.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";
+import { onlyDefined } from "../kernel/json.ts";
 
 export interface SseOptions {
   readonly clock: Clock;
@@ -29,8 +30,7 @@ export async function* readFrames(
   const parser = createParser({
     onEvent: (message) => ready.push(message),
     maxBufferSize: MAX_FRAME,
-    ...(options.onRetry === undefined ? {} : { onRetry: options.onRetry }),
-    ...(options.onId === undefined ? {} : { onId: options.onId }),
+    ...onlyDefined({ onRetry: options.onRetry, onId: options.onId }),
   });
   const decoder = new TextDecoder();
   try {

@@ -20,8 +20,8 @@ export interface AgentRun {
   /** What it has said so far; after `LLM_DONE` what it really said. */
   readonly text: string;
   readonly outcome?: LlmDone;
-  readonly stage?: string;
-  readonly error?: string;
+  readonly stage?: string | undefined;
+  readonly error?: string | undefined;
 }
 
 /** Everything a page shows of one turn. */
@@ -98,8 +98,8 @@ function withEnd(view: TurnView, end: AgentDone, now: number): TurnView {
     label,
     retries: retryCount,
     elapsedMs,
-    ...(stage === undefined ? {} : { stage }),
-    ...(error === undefined ? {} : { error }),
+    stage,
+    error,
   };
   const index = runningIndex(view, (run) => run.agent === agent);
   if (index >= 0) return changeRun(view, index, (run) => ({ ...run, ...ended }));

@@ -2,6 +2,7 @@ import pg from "pg";
 import { systemClock, type Cancel, type Clock } from "../kernel/clock.ts";
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
+import { onlyDefined } from "../kernel/json.ts";
 
 /**
  * One SQL statement. With a `name` it is prepared once per connection: one name, one text, for
@@ -319,7 +320,7 @@ export class Database implements Queryable {
     try {
       const result = await client.query<Row>({
         ...statement,
-        ...(values ? { values: values as unknown[] } : {}),
+        ...onlyDefined({ values: values as unknown[] }),
       });
       return result.rows;
     } catch (error) {

@@ -11,6 +11,7 @@ import { Database } from "./database.ts";
 import { EmbeddedPostgres } from "./embedded/embedded-postgres.ts";
 import { exists } from "./embedded/processes.ts";
 import { migrate } from "./migrate.ts";
+import { onlyDefined } from "../kernel/json.ts";
 
 /** A database of its own for one test: empty, migrated, dropped at the end of the block. */
 export interface TestDatabase extends AsyncDisposable {
@@ -49,7 +50,7 @@ export async function testDatabase(options: TestDatabaseOptions = {}): Promise<T
     applicationName,
     logger: silentLogger,
     clock: systemClock,
-    ...(max ? { max } : {}),
+    ...onlyDefined({ max }),
   });
   return {
     database,

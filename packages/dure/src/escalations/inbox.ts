@@ -61,6 +61,7 @@ export interface EscalationFilter {
   readonly cursor?: string | undefined;
 }
 
+/** One page of the inbox. */
 export type EscalationPage = Page<Escalation>;
 
 /** Which escalations a listener wants; every member that is given must fit. */

@@ -84,11 +84,9 @@ const LONGEST_WAIT_MS = 3_600_000;
 /** What an answer means for the next attempt. Pure. Source: docs/spec/collaboration §6. */
 function verdictOf(status: number, retryAfterSec: number): FailureVerdict {
   if (status === 429) {
-    return {
-      class: "rate-limited",
-      notSent: true,
-      ...(retryAfterSec > 0 && { afterMs: Math.min(retryAfterSec * 1_000, LONGEST_WAIT_MS) }),
-    };
+    const askedMs = Math.min(retryAfterSec * 1_000, LONGEST_WAIT_MS);
+    const afterMs = askedMs > 0 ? askedMs : undefined;
+    return { class: "rate-limited", notSent: true, afterMs };
   }
   if (status >= 400 && status < 500 && status !== 408) return { class: "permanent", notSent: true };
   return { class: "transient" };

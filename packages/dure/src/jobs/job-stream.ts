@@ -4,6 +4,10 @@ import { isJobEnd } from "../kernel/jobs.ts";
 import type { EventOf, PlatformEvent } from "../wire/events.ts";
 import { isOver, type JobDetail } from "./job.ts";
 
+/**
+ * What a stream of one job carries. `reset`: what came before `oldest` is no longer stored; read
+ * the job anew.
+ */
 export type JobFrame =
   /** How the job stands; what follows comes behind `position`. */
   | { readonly kind: "job"; readonly job: JobDetail; readonly position: string }

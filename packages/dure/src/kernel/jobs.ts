@@ -9,6 +9,7 @@ export const JOB_STATUSES = [
   "CANCELLED",
   "ABANDONED",
 ] as const;
+/** `PENDING` waits in line, `RUNNING` is led by a process; the other four are ends. */
 export type JobStatus = (typeof JOB_STATUSES)[number];
 
 /** How a job can end. */
@@ -29,6 +30,7 @@ export const JOB_OUTCOMES = [
   "stale",
   "resume_limit",
 ] as const;
+/** How a job ended. */
 export type JobOutcome = (typeof JOB_OUTCOMES)[number];
 
 /** What a request is for; decides how long the exchange may be. Source: docs/spec/jobs §3. */
@@ -40,6 +42,7 @@ export const JOB_INTENTS = [
   "request",
   "collaboration",
 ] as const;
+/** What a request is for; it decides how long the exchange may be. */
 export type JobIntent = (typeof JOB_INTENTS)[number];
 
 /** Events behind which a job says nothing more. */

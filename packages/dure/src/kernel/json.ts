@@ -12,6 +12,17 @@ export type Json =
 export type JsonObject = { readonly [key: string]: Json | undefined };
 
 /**
+ * The members that are not undefined. For shapes of others whose optional members may be missing,
+ * but not undefined; ours are declared `?: T | undefined` and need nothing.
+ */
+export function onlyDefined<Members extends object>(
+  members: Members,
+): { [Name in keyof Members]?: Exclude<Members[Name], undefined> } {
+  const defined = Object.entries(members).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(defined) as ReturnType<typeof onlyDefined<Members>>;
+}
+
+/**
  * JSON text with sorted keys: equal values give equal text, so it can be hashed. `undefined`
  * members are left out.
  */

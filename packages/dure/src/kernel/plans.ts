@@ -14,6 +14,10 @@ export const PLAN_RUN_STATUSES = [
   "failed",
   "cancelled",
 ] as const;
+/**
+ * How a run stands. `waiting_host`: the machine that holds its files is gone. `success`, `partial`,
+ * `failed` and `cancelled` are ends.
+ */
 export type PlanRunStatus = (typeof PLAN_RUN_STATUSES)[number];
 
 export const RUN_OUTCOMES = [
@@ -26,6 +30,10 @@ export type RunOutcome = (typeof RUN_OUTCOMES)[number];
 
 /** preparing: the base and the contracts. merging: the results become one tree, which is tried. */
 export const RUN_PHASES = ["preparing", "building", "merging", "over"] as const;
+/**
+ * What a run is at. `preparing`: the base and the contracts. `merging`: the results become one
+ * tree, which is tried.
+ */
 export type RunPhase = (typeof RUN_PHASES)[number];
 
 /** blocked: what it needs has failed. */
@@ -38,10 +46,12 @@ export const PORT_STATUSES = [
   "blocked",
   "cancelled",
 ] as const;
+/** How a port stands. `blocked`: something that it needs has failed. */
 export type PortStatus = (typeof PORT_STATUSES)[number];
 
 /** Who works on a port. */
 export const MEMBERS = ["implementer", "tester", "orchestrator"] as const;
+/** Who works on a port: one of its pair, or the plan's orchestrator. */
 export type Member = (typeof MEMBERS)[number];
 
 /** How a worker says that its work stands. */

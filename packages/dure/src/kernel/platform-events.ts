@@ -3,6 +3,7 @@
  * each type: `wire/events.ts`. Source: docs/spec/platform §3.
  */
 export const EVENT_ROLES = ["conversation", "delegation", "orchestration", "system"] as const;
+/** Which part of the platform an event tells of. */
 export type EventRole = (typeof EVENT_ROLES)[number];
 
 export interface EventFilter {

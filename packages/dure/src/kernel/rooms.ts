@@ -8,6 +8,10 @@ export type PlaceKind = (typeof PLACE_KINDS)[number];
  * the platform has it no more.
  */
 export const PLACE_STATES = ["open", "resting", "suspended", "closed"] as const;
+/**
+ * Whether agents may talk in a place. `resting`: they have said enough to each other. `suspended`:
+ * they said it too fast. `closed`: the platform has it no more.
+ */
 export type PlaceState = (typeof PLACE_STATES)[number];
 
 /** Why a place is gone. */
@@ -23,6 +27,10 @@ export const ACCOUNT_STATES = [
   "refused",
   "stopped",
 ] as const;
+/**
+ * How an agent's account on a platform stands; only `ready` is online. `paused`: by a person.
+ * `refused`: the token is not accepted.
+ */
 export type AccountState = (typeof ACCOUNT_STATES)[number];
 
 export const AUTHOR_KINDS = ["person", "agent", "foreign"] as const;
@@ -58,6 +66,7 @@ export const COLLABORATE_CODES = [
   "PERMISSION_DENIED",
   "DELIVERY_FAILED",
 ] as const;
+/** Why agents may not be asked to work together. */
 export type CollaborateCode = (typeof COLLABORATE_CODES)[number];
 
 /** How the handling of a message has ended. */

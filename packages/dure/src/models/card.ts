@@ -4,6 +4,7 @@ import { DureError, messageOf } from "../kernel/errors.ts";
 import { type LlmRef, MAX_CALL_SEC, type ProviderName } from "./model.ts";
 import { PROVIDER_NAMES } from "./providers.ts";
 import { closest, fileObject } from "./spelling.ts";
+import { onlyDefined } from "../kernel/json.ts";
 
 /**
  * What an agent may use and how it behaves when things go wrong. Read from `card.json` or given in
@@ -160,10 +161,8 @@ export function modelName(llm: LlmRef): string {
 /** `"20 USD"`, `"0.5 usd"`, `"50000 tokens"`, or `{tokens, usd}`. Throws `BUDGET_INVALID`. */
 export function parseBudgetLimit(input: BudgetLimitInput): BudgetLimit {
   if (typeof input === "object") {
-    return {
-      ...(input.tokens === undefined ? {} : { tokens: input.tokens }),
-      ...(input.usd === undefined ? {} : { microUsd: microUsd(input.usd) }),
-    };
+    const { tokens, usd } = input;
+    return onlyDefined({ tokens, microUsd: usd === undefined ? undefined : microUsd(usd) });
   }
   const match = /^\s*(\d[\d,_]*(?:\.\d+)?)\s*(usd|tokens?)\s*$/i.exec(input);
   const amount = match ? Number(match[1]!.replace(/[,_]/g, "")) : Number.NaN;

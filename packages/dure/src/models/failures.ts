@@ -6,7 +6,7 @@ import {
   TypeValidationError,
 } from "@ai-sdk/provider";
 import { codeOf, DureError, type ErrorClass, isAbort, messageOf } from "../kernel/errors.ts";
-import { isObject } from "../kernel/json.ts";
+import { isObject, onlyDefined } from "../kernel/json.ts";
 
 /** Kind of failure of a model call, as far as code decides by it. */
 export type FailureClass =
@@ -185,18 +185,18 @@ export function modelError(
     error instanceof DureError
       ? error.message
       : `${provider}:${model} failed${status}: ${describe(error, secret)}`;
+  const before = error instanceof DureError ? error.details : undefined;
   return new DureError(code, message, {
     class: errorClass,
     hint: error instanceof DureError && error.hint ? error.hint : hint,
     cause: error instanceof DureError ? error.cause : error,
     details: {
-      ...(error instanceof DureError ? error.details : {}),
+      ...before,
       provider,
       model,
       failure: found.class,
       retryable: found.retryable,
-      ...(found.retryAfterMs === undefined ? {} : { retryAfterMs: found.retryAfterMs }),
-      ...(found.status === undefined ? {} : { providerStatus: found.status }),
+      ...onlyDefined({ retryAfterMs: found.retryAfterMs, providerStatus: found.status }),
       ...facts,
     },
   });
@@ -244,8 +244,7 @@ function failure(
   return {
     class: failureClass,
     retryable: FAILURES[failureClass].retryable,
-    ...(facts.status === undefined ? {} : { status: facts.status }),
-    ...(facts.retryAfterMs === undefined ? {} : { retryAfterMs: facts.retryAfterMs }),
+    ...onlyDefined({ status: facts.status, retryAfterMs: facts.retryAfterMs }),
   };
 }
 

@@ -34,6 +34,7 @@ import {
 import { callOptions } from "./prompt.ts";
 import { connect, type ProviderSettings } from "./providers.ts";
 import { endCallSpan, failCallSpan, promptHash, startCallSpan } from "./telemetry.ts";
+import { onlyDefined } from "../kernel/json.ts";
 
 export interface ModelsOptions {
   readonly clock: Clock;
@@ -265,7 +266,7 @@ export class Models {
       usage,
       ...this.#costOf(llm, usage),
       latencyMs: Math.round(elapsedMs()),
-      ...(firstTokenMs === undefined ? {} : { firstTokenMs: Math.round(firstTokenMs) }),
+      ...onlyDefined({ firstTokenMs: firstTokenMs && Math.round(firstTokenMs) }),
     };
   }
 
@@ -467,7 +468,7 @@ class Reading {
       return {
         tokensIn: inputTokens.total,
         tokensOut: outputTokens?.total ?? this.#estimatedOut(),
-        ...(inputTokens.cacheRead ? { cachedIn: inputTokens.cacheRead } : {}),
+        ...onlyDefined({ cachedIn: inputTokens.cacheRead || undefined }),
         estimated: outputTokens?.total === undefined,
       };
     }

@@ -6,7 +6,7 @@ import {
 } from "@ai-sdk/provider";
 import type { Clock } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";
-import { canonicalJson, isObject, type Json } from "../kernel/json.ts";
+import { canonicalJson, isObject, onlyDefined, type Json } from "../kernel/json.ts";
 import type { ModelRequest } from "./model.ts";
 import { requestOf } from "./prompt.ts";
 import { closest } from "./spelling.ts";
@@ -268,7 +268,7 @@ function httpError(
     url: `offline:${name}`,
     requestBodyValues: {},
     statusCode: error.status,
-    ...(error.headers ? { responseHeaders: { ...error.headers } } : {}),
+    ...onlyDefined({ responseHeaders: error.headers && { ...error.headers } }),
   });
 }
 

@@ -4,9 +4,16 @@ import type {
   LanguageModelV4Message,
   LanguageModelV4ToolResultPart,
 } from "@ai-sdk/provider";
-import { isObject, type Json, type JsonObject } from "../kernel/json.ts";
+import { isObject, type Json, type JsonObject, onlyDefined } from "../kernel/json.ts";
 import { strictSchema } from "./json-schema.ts";
-import type { ModelMessage, ModelRequest, OutputSpec, ToolCall, ToolChoice } from "./model.ts";
+import type {
+  ModelMessage,
+  ModelRequest,
+  OutputSpec,
+  ToolCall,
+  ToolChoice,
+  ToolSpec,
+} from "./model.ts";
 import { type OutputFormat, schemaText } from "./output-format.ts";
 
 /**
@@ -27,13 +34,8 @@ export function callOptions(
       ...request.messages.filter(saysSomething).map(promptMessage),
     ],
     maxOutputTokens: limits.maxOutputTokens,
-    ...(limits.temperature === undefined ? {} : { temperature: limits.temperature }),
-    ...(request.tools?.length
-      ? {
-          tools: request.tools.map((tool) => ({ type: "function" as const, ...tool })),
-          toolChoice: promptToolChoice(request.toolChoice ?? "auto"),
-        }
-      : {}),
+    ...onlyDefined({ temperature: limits.temperature }),
+    ...toolOptions(request),
     ...outputOptions(request.output, format),
   };
 }
@@ -41,6 +43,17 @@ export function callOptions(
 function systemOf({ system, output }: ModelRequest, format: OutputFormat): string | undefined {
   if (!output || (format !== "json_object" && format !== "text")) return system;
   return [system, schemaText(output)].filter(Boolean).join("\n\n");
+}
+
+function toolOptions({
+  tools,
+  toolChoice = "auto",
+}: ModelRequest): Pick<LanguageModelV4CallOptions, "tools" | "toolChoice"> {
+  if (!tools?.length) return {};
+  return {
+    tools: tools.map((tool) => ({ type: "function" as const, ...tool })),
+    toolChoice: promptToolChoice(toolChoice),
+  };
 }
 
 type OutputOptions = Pick<LanguageModelV4CallOptions, "responseFormat" | "providerOptions">;
@@ -83,40 +96,33 @@ export function requestOf(options: LanguageModelV4CallOptions): ModelRequest {
   const [first] = options.prompt;
   const { tools, toolChoice, responseFormat, temperature, maxOutputTokens } = options;
   return {
-    ...(first?.role === "system" ? { system: first.content } : {}),
+    system: first?.role === "system" ? first.content : undefined,
     messages: options.prompt.flatMap(ourMessages),
-    ...(tools
-      ? {
-          tools: tools.flatMap((tool) =>
-            tool.type === "function"
-              ? [
-                  {
-                    name: tool.name,
-                    ...(tool.description === undefined ? {} : { description: tool.description }),
-                    inputSchema: tool.inputSchema as JsonObject,
-                  },
-                ]
-              : [],
-          ),
-        }
-      : {}),
-    ...(toolChoice
-      ? { toolChoice: toolChoice.type === "tool" ? { tool: toolChoice.toolName } : toolChoice.type }
-      : {}),
-    ...(responseFormat?.type === "json"
-      ? {
-          output: {
-            schema: (responseFormat.schema ?? {}) as JsonObject,
-            ...(responseFormat.name === undefined ? {} : { name: responseFormat.name }),
-            ...(responseFormat.description === undefined
-              ? {}
-              : { description: responseFormat.description }),
-          },
-        }
-      : {}),
-    ...(temperature === undefined ? {} : { temperature }),
-    ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+    tools: tools?.flatMap(ourTool),
+    toolChoice: toolChoice && ourToolChoice(toolChoice),
+    output: responseFormat?.type === "json" ? ourOutput(responseFormat) : undefined,
+    temperature,
+    maxOutputTokens,
   };
+}
+
+type PromptTool = NonNullable<LanguageModelV4CallOptions["tools"]>[number];
+type PromptToolChoice = NonNullable<LanguageModelV4CallOptions["toolChoice"]>;
+type JsonFormat = NonNullable<LanguageModelV4CallOptions["responseFormat"]> & { type: "json" };
+
+/** Tools that a provider runs itself are none of ours. */
+function ourTool(tool: PromptTool): ToolSpec[] {
+  if (tool.type !== "function") return [];
+  const { name, description, inputSchema } = tool;
+  return [{ name, ...onlyDefined({ description }), inputSchema: inputSchema as JsonObject }];
+}
+
+function ourToolChoice(choice: PromptToolChoice): ToolChoice {
+  return choice.type === "tool" ? { tool: choice.toolName } : choice.type;
+}
+
+function ourOutput({ schema, name, description }: JsonFormat): OutputSpec {
+  return { schema: (schema ?? {}) as JsonObject, ...onlyDefined({ name, description }) };
 }
 
 /**
@@ -192,7 +198,8 @@ function ourMessages(message: LanguageModelV4Message): ModelMessage[] {
       );
       const text = message.content.map((part) => (part.type === "text" ? part.text : "")).join("");
 
-      return [{ role: "assistant", text, ...(toolCalls.length > 0 ? { toolCalls } : {}) }];
+      const called = toolCalls.length > 0 ? toolCalls : undefined;
+      return [{ role: "assistant", text, ...onlyDefined({ toolCalls: called }) }];
     }
     case "tool":
       return message.content.flatMap((part): ModelMessage[] => {
@@ -207,7 +214,7 @@ function ourMessages(message: LanguageModelV4Message): ModelMessage[] {
             callId: part.toolCallId,
             name: part.toolName,
             result,
-            ...(isError ? { isError } : {}),
+            ...onlyDefined({ isError: isError || undefined }),
           },
         ];
       });
@@ -216,8 +223,6 @@ function ourMessages(message: LanguageModelV4Message): ModelMessage[] {
   }
 }
 
-function promptToolChoice(
-  choice: ToolChoice,
-): NonNullable<LanguageModelV4CallOptions["toolChoice"]> {
+function promptToolChoice(choice: ToolChoice): PromptToolChoice {
   return typeof choice === "string" ? { type: choice } : { type: "tool", toolName: choice.tool };
 }

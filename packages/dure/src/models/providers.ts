@@ -1,5 +1,6 @@
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import { DureError } from "../kernel/errors.ts";
+import { onlyDefined } from "../kernel/json.ts";
 import type { LlmRef, ProviderName } from "./model.ts";
 import type { OfflineModels } from "./offline.ts";
 
@@ -74,7 +75,7 @@ const PROVIDERS = {
         baseURL,
         includeUsage: true,
         supportsStructuredOutputs: true,
-        ...(apiKey === "" ? {} : { apiKey }),
+        ...onlyDefined({ apiKey: apiKey === "" ? undefined : apiKey }),
       })(model);
     },
   },

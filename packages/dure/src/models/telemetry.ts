@@ -14,7 +14,7 @@ import {
   trace,
 } from "@opentelemetry/api";
 import { codeOf } from "../kernel/errors.ts";
-import { canonicalJson } from "../kernel/json.ts";
+import { canonicalJson, onlyDefined } from "../kernel/json.ts";
 import type { LlmRef, ModelAnswer, ModelRequest, ModelUsage } from "./model.ts";
 
 /**
@@ -232,7 +232,7 @@ export function startCallSpan(
       [NAME.outputType]: call.request.output ? "json" : "text",
       [NAME.promptHash]: call.promptHash,
       [NAME.attempt]: call.attempt,
-      ...(call.temperature === undefined ? {} : { [NAME.temperature]: call.temperature }),
+      ...onlyDefined({ [NAME.temperature]: call.temperature }),
       ...Object.fromEntries(
         Object.entries(call.labels).map(([label, value]) => [`${NAME.labelPrefix}${label}`, value]),
       ),
@@ -245,8 +245,10 @@ export function endCallSpan(span: Span, answer: ModelAnswer): void {
   span.setAttributes({
     [NAME.finishReasons]: [answer.finishReason],
     ...usageAttributes(answer.usage),
-    ...(answer.costMicroUsd === undefined ? {} : { [NAME.costMicroUsd]: answer.costMicroUsd }),
-    ...(answer.firstTokenMs === undefined ? {} : { [NAME.firstTokenMs]: answer.firstTokenMs }),
+    ...onlyDefined({
+      [NAME.costMicroUsd]: answer.costMicroUsd,
+      [NAME.firstTokenMs]: answer.firstTokenMs,
+    }),
   });
   span.end();
 }
@@ -263,6 +265,6 @@ function usageAttributes(usage: ModelUsage): Record<string, number | boolean> {
     [NAME.tokensIn]: usage.tokensIn,
     [NAME.tokensOut]: usage.tokensOut,
     [NAME.estimated]: usage.estimated,
-    ...(usage.cachedIn === undefined ? {} : { [NAME.cachedIn]: usage.cachedIn }),
+    ...onlyDefined({ [NAME.cachedIn]: usage.cachedIn }),
   };
 }

@@ -180,6 +180,7 @@ export class Talk {
         message: id,
         part: index,
         parts: parts.length,
+        // Only the first part takes the place of what was shown before.
         ...(index === 0 ? overOf(saying) : {}),
       },
     }));

@@ -1,7 +1,7 @@
 import { passingOf, type Passing } from "../durable/passing.ts";
 import { codeOf, DureError, type ErrorClass } from "../kernel/errors.ts";
 import { given } from "./given.ts";
-import { isObject } from "../kernel/json.ts";
+import { isObject, onlyDefined } from "../kernel/json.ts";
 import { snakeCase, toWire } from "../kernel/wire.ts";
 import type { FieldError, ProblemJson } from "../wire/problem.ts";
 
@@ -175,14 +175,17 @@ export function problemOf(
   const { errors, ...facts } = error.details ?? {};
   const hidden = status === 500 && options.showInternals !== true;
   return {
+    // Members that only the error knows.
     ...(hidden ? {} : (toWire(facts) as Record<string, unknown>)),
     type: `urn:dure:problem:${error.code.toLowerCase().replaceAll("_", "-")}`,
     title: TITLES[status] ?? "Refused",
     status,
     detail: hidden ? "The server could not answer this request." : error.message,
     code: error.code,
-    ...(error.hint === undefined ? {} : { hint: error.hint }),
-    ...(Array.isArray(errors) ? { errors: errors as FieldError[] } : {}),
+    ...onlyDefined({
+      hint: error.hint,
+      errors: Array.isArray(errors) ? (errors as FieldError[]) : undefined,
+    }),
   };
 }
 
@@ -212,6 +215,6 @@ export function fieldError(code: string, field: string, message: string, hint?: 
   return new DureError(code, `${snakeCase(field)}: ${message}.`, {
     class: "input",
     details: { errors: [{ field: snakeCase(field), message }] },
-    ...(hint === undefined ? {} : { hint }),
+    ...onlyDefined({ hint }),
   });
 }

@@ -12,7 +12,7 @@ import type {
 } from "../engine/api.ts";
 import { DureError } from "../kernel/errors.ts";
 import { newId } from "../kernel/ids.ts";
-import { canonicalJson } from "../kernel/json.ts";
+import { canonicalJson, onlyDefined } from "../kernel/json.ts";
 import type { Done, TurnEvent } from "../kernel/turn-events.ts";
 import { sessionKey, sessionKeyFor } from "../kernel/tenant.ts";
 import type {
@@ -260,8 +260,7 @@ export class TestConversations implements Conversations {
     const accepted = this.accept(request, options);
     const read = (turnId: string): AsyncIterable<TurnFrame> =>
       this.read(turnId, {
-        ...(options.caller ? { caller: options.caller } : {}),
-        ...(options.signal ? { signal: options.signal } : {}),
+        ...onlyDefined({ caller: options.caller, signal: options.signal }),
       });
     return {
       turnId: accepted.then(({ turnId }) => turnId),

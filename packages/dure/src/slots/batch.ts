@@ -177,6 +177,7 @@ export function stopBatch(state: FormState): FlowStep {
   };
 }
 
+/** How many entries of a form ended in which way. */
 export type BatchCounts = Readonly<Record<FormResult["outcome"], number>>;
 
 /** How often each end happened, from the results alone. */

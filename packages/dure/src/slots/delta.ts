@@ -13,6 +13,7 @@ export type SlotOperation =
   | { readonly op: "clear"; readonly slot: string }
   | { readonly op: "confirm" | "continue_flow" | "cancel_flow" };
 
+/** What one message changes in a form. */
 export interface Delta {
   readonly operations: readonly SlotOperation[];
   /** Several entries in one message: raw slots of each. */

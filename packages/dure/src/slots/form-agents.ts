@@ -53,6 +53,10 @@ const factsSchema = z.object({
   asked_slot: z.string().optional(),
   progress: z.object({ index: z.int(), total: z.int() }),
 });
+/**
+ * What the agents of a form are told before each call. `today` is an ISO date; `asked_slot` is
+ * absent where no slot was asked for.
+ */
 export type FormFacts = z.output<typeof factsSchema>;
 
 /** The block as JSON. A `<` in what a person wrote cannot end the block that it stands in. */

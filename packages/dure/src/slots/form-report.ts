@@ -48,7 +48,7 @@ export function cardOf(
         label: texts.slotNames[name] ?? name,
         required,
         value: slots[name] ?? null,
-        ...(error === undefined ? {} : { error: texts.slotError(error) }),
+        error: error && texts.slotError(error),
       };
     }),
   };

@@ -21,6 +21,7 @@ export interface FormTask {
   readonly slot_errors: SlotErrors;
 }
 
+/** How one entry of a form ended. */
 export interface FormResult<Values = SlotValues> {
   /** 1-based place among the entries. */
   readonly index: number;

@@ -15,6 +15,7 @@ export interface SlotContext {
   readonly today: IsoDate;
 }
 
+/** A slot's value, or why it was not taken. */
 export type SlotRead<Value> =
   | { readonly ok: true; readonly value: Value }
   /** A key that the form's texts have words for. */
@@ -50,6 +51,7 @@ export interface SlotSpec<Value extends string | number = string | number> {
 }
 
 // oxlint-disable-next-line typescript/no-explicit-any -- slots of different values stand in one form
+/** The slots of a form by their names, in the order in which they are asked. */
 export type SlotSpecs = Readonly<Record<string, SlotSpec<any>>>;
 
 /** The one effect that a yes leads to. */

@@ -126,6 +126,12 @@ export const AnsweredJson = z.object({
 
 /** A recorded request for a decision: one object for the whole product. */
 export type Escalation = FromWire<EscalationJson>;
+/** A decision on an escalation: one of its suggested actions, and words to it. */
 export type EscalationAnswer = FromWire<z.output<typeof EscalationAnswerBody>>;
+/** The escalation after its answer. */
 export type EscalationAnswered = FromWire<z.output<typeof AnsweredJson>>;
+/**
+ * Which escalations are wanted, newest first. All given members must fit. `limit` is 1–200, by
+ * default 50.
+ */
 export type EscalationsFilter = Asked<z.output<typeof EscalationsQuery>>;

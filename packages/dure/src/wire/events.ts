@@ -410,7 +410,9 @@ export const EVENTS = {
   ),
 } as const;
 
+/** Name of an event of the platform, such as `turn.done` or `job.completed`. */
 export type EventType = keyof typeof EVENTS;
+/** The data of one type of event. */
 export type EventData<Type extends EventType> = Frozen<z.output<(typeof EVENTS)[Type]["data"]>>;
 
 /** What an event is about. */
@@ -459,6 +461,7 @@ export interface UnknownEvent extends EventSubjects, EventPlace {
 /** An event as readers see it. */
 export type PlatformEvent = KnownEvent | UnknownEvent;
 
+/** An event of one type, with its data. */
 export type EventOf<Type extends EventType> = Extract<KnownEvent, { readonly type: Type }>;
 
 const subject = z.string().optional();

@@ -243,13 +243,30 @@ export const JobWordsAnswer = z
 
 // --- in TypeScript's spelling
 
+/** The record of an exchange between two agents. */
 export type Job = FromWire<JobJson>;
+/** A job with its turns and what persons said into it. */
 export type JobDetail = FromWire<JobDetailJson>;
+/** One finished turn of an exchange. Costs are in millionths of a US dollar. */
 export type JobTurn = FromWire<z.output<typeof JobTurnJson>>;
 export type GivenAnswer = FromWire<z.output<typeof AnswerJson>>;
+/** What a person said into a running exchange. */
 export type JobWords = FromWire<z.output<typeof JobWordsJson>>;
+/**
+ * A job that needs a look. `stuck`: no progress for too long. `orphaned`: no living process leads
+ * it. `resumed-often`: its processes keep dying.
+ */
 export type AuditedJob = FromWire<z.output<typeof AuditedJobJson>>;
+/**
+ * What a request came to: the reply, or a code and what to do. After `waitSec` without a reply the
+ * answer names the job, which goes on.
+ */
 export type JobAnswer = FromWire<z.output<typeof AskAnswer> | z.output<typeof AskAccepted>>;
+/**
+ * One agent asks another, and both may answer each other until the exchange ends. Give `target` or
+ * `session`.
+ */
 export type JobRequest = FromWire<z.input<typeof JobBody>>;
+/** Which jobs are wanted, newest first. All given members must fit. `limit` is 1–200. */
 export type JobsFilter = Asked<z.output<typeof JobsQuery>>;
 export type JobAuditFilter = Asked<z.output<typeof JobAuditQuery>>;

@@ -185,6 +185,10 @@ export const PlanDraftAnswer = z.object({
 
 // --- in TypeScript's spelling
 
+/**
+ * The reason for a status: a code to find texts by, and a sentence. `hint` is absent where nothing
+ * can be done.
+ */
 export type Because = FromWire<z.output<typeof BecauseJson>>;
 /** Something in a plan's file that a person has to change. */
 export type PlanProblem = FromWire<z.output<typeof PlanProblemJson>>;

@@ -168,11 +168,26 @@ export const AuditAnswer = pageOf(AuditEntryJson);
 
 /** `processId` is of this run of the server; absent in servers that do not tell it. */
 export type ServerHealth = FromWire<z.output<typeof HealthAnswer>>;
+/** Who asks, and what they may do. */
 export type Me = FromWire<z.output<typeof MeAnswer>>;
+/**
+ * What model calls have used since the day `since`, which begins in `timeZone`: in all, by day, by
+ * agent and by service.
+ */
 export type Costs = FromWire<z.output<typeof CostsAnswer>>;
+/** A sum over model calls. */
 export type CostSum = FromWire<z.output<typeof CostSumJson>>;
 /** The same of one day (`2026-11-22`), agent or service. */
 export type NamedCost = FromWire<z.output<typeof NamedSum>>;
+/**
+ * A budget and how far it is used. `most` and `used` are in `unit`; `used` is null for a budget of
+ * each session or turn.
+ */
 export type CostBudget = Costs["budgets"][number];
+/** One deed in the audit log: who did what to what, and how it ended. */
 export type AuditEntry = FromWire<z.output<typeof AuditEntryJson>>;
+/**
+ * Which entries of the audit log are wanted, newest first. All given members must fit. `limit` is
+ * 1–200, by default 50.
+ */
 export type AuditFilter = Asked<z.output<typeof AuditQuery>>;

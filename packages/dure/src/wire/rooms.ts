@@ -238,10 +238,28 @@ export const AgentsAnswer = z.object({ items: z.array(AgentJson) });
 /** A channel, a thread or a direct room; only lists count what is unread. */
 export type Room = FromWire<z.output<typeof PlaceJson>> &
   Partial<FromWire<z.output<typeof RoomJson>>>;
+/** A thread of a room. `unread` counts messages that the asking person has not seen. */
 export type Thread = FromWire<z.output<typeof ThreadJson>>;
+/**
+ * A message of a place. `mark` is null for what an author said as usual. `deliveryError` is null
+ * unless the platform refused it. `buttons` is null without any.
+ */
 export type RoomMessage = FromWire<z.output<typeof MessageJson>>;
+/** What one agent is to one message, and why. */
 export type MessageRole = RoomMessage["roles"][number];
 export type Observation = FromWire<z.output<typeof ObservationJson>>;
+/**
+ * An agent of the team: its accounts, the messages that it handles and that wait for it, and what
+ * it used today. `channel` is null where it has none of its own.
+ */
 export type RoomAgent = FromWire<z.output<typeof AgentJson>>;
+/**
+ * One agent asks another in a thread. `threadId` goes on in a thread; without it one of the two is
+ * used again, or begun under `channelId`. Calls with one `idempotencyKey` are one call.
+ */
 export type CollaborateRequest = FromWire<z.input<typeof CollaborateBody>>;
+/**
+ * How a `collaborate` ended: the thread and the message, or the code of the refusal and what to do.
+ * `escalated`: people were told of the refusal.
+ */
 export type CollaborateAnswer = FromWire<CollaborateJson>;

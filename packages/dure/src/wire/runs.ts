@@ -550,12 +550,15 @@ export const PortSaidAnswer = z
 
 /** One execution of a plan. Times are milliseconds since the epoch. */
 export type PlanRun = FromWire<RunJson>;
+/** A run in a list, with the number of its ports by status. */
 export type ListedRun = FromWire<ListedRunJson>;
+/** A run with its plan, its ports and the steps of no port. */
 export type RunDetail = FromWire<RunDetailJson>;
 /** Outcome of a run; without a commit nothing was kept. */
 export type RunReport = NonNullable<PlanRun["report"]>;
 /** A port of a run: what it is to do, and how it stands. */
 export type PlanPort = FromWire<z.output<typeof PortJson>>;
+/** A port of a run: its steps, the pair's messages, and what was refused. */
 export type PortDetail = FromWire<PortDetailJson>;
 /** A path that was allowed to a port in addition to the plan. */
 export type PathGrant = PlanPort["grants"][number];
@@ -575,8 +578,11 @@ export type ChannelMessage = FromWire<z.output<typeof ChannelMessageJson>>;
 export type PlanViolation = FromWire<z.output<typeof ViolationJson>>;
 /** What the prompt of a step was made of. */
 export type ContextManifest = FromWire<ManifestJson>;
+/** What a port changed against the commit that it started from; `patch` is in git's format. */
 export type TreeDiff = FromWire<DiffJson>;
+/** Where a run's branch was merged. `already`: it had the commits before. */
 export type MergeOutcome = FromWire<z.output<typeof MergeAnswer>>;
+/** What became of one run's files. `because` is absent when they are gone. */
 export type RunCleaned = FromWire<z.output<typeof CleanedJson>>;
 export type RunsCleaned = FromWire<CleanAnswer>;
 /** `carriedOut: false`: it is stored, and the run's leader does it as soon as it can. */
@@ -589,8 +595,16 @@ export type RunChoice = Pick<RunAsked, "base" | "repository" | "only" | "from">;
 export type PlanSource =
   | Required<Pick<RunAsked, "plan">>
   | Required<Pick<RunAsked, "file" | "text">>;
+/** A plan to run, by name or by text, and which of its ports. */
 export type RunRequest = PlanSource & RunChoice;
+/** Which runs are wanted, newest first. All given members must fit. `limit` is 1–200. */
 export type RunsFilter = Asked<z.output<typeof RunsQuery>>;
+/** Which runs that are over lose their files. Nothing given: those that ended over 7 days ago. */
 export type CleanRequest = FromWire<NonNullable<z.input<typeof RunCleanBody>>>;
+/**
+ * What a port that failed may have for its next tries. Nothing given: one more try under the same
+ * bounds.
+ */
 export type RetryRequest = FromWire<NonNullable<z.input<typeof PortRetryBody>>>;
+/** What a person says to one member of a port's pair. */
 export type PortWords = FromWire<z.input<typeof PortSayBody>>;

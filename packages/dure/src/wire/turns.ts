@@ -235,17 +235,41 @@ function isTimeZone(name: string): boolean {
 
 // --- in TypeScript's spelling
 
+/**
+ * A message to a service. Without `service` the session keeps its own, a new one takes the default.
+ * `confirmId` binds a yes to the question whose button was pressed. `locale` and `timeZone` stick to
+ * the session.
+ */
 export type MessageRequest = FromWire<z.input<typeof ChatBody>>;
+/** A session in a list. `runningTurn` is null while it waits for a message. */
 export type SessionSummary = FromWire<z.output<typeof sessionSummary>>;
+/** A flow that a session has finished. `data` is what the flow gave; `at` is an ISO time in UTC. */
 export type CompletedEntry = FromWire<z.output<typeof completedEntry>>;
+/**
+ * One message of a session, oldest first. `author` is `system` where no person wrote it; absent: a
+ * person or the service, by `role`. `interrupted`: the text of a turn that was stopped.
+ */
 export type HistoryEntry = Omit<FromWire<z.output<typeof historyEntry>>, "done"> & {
   /** The `DONE` that ended the turn, on its answer. */
   readonly done?: Done | undefined;
 };
+/**
+ * A session with its history and its state. `stage` is null outside of a flow; `trace` is the last
+ * turn's, absent before the first.
+ */
 export type Session = Omit<FromWire<z.output<typeof SessionAnswer>>, "history"> & {
   readonly history: readonly HistoryEntry[];
 };
+/**
+ * What a session holds inside: its whole state, its memory and the flows that it finished. Only in
+ * dev mode.
+ */
 export type SessionDebug = FromWire<z.output<typeof DebugAnswer>>;
+/**
+ * A service as a page shows it. `stages` and `slots` are absent where the service declares none.
+ */
 export type ServiceInfo = FromWire<z.output<typeof ServicesAnswer>>["items"][number];
+/** The stages of a service: where it begins, where it ends, and what follows what. */
 export type StageMachine = NonNullable<ServiceInfo["stages"]>;
+/** A slot of a service's form; `label` is its name for people. */
 export type SlotInfo = NonNullable<ServiceInfo["slots"]>[number];

@@ -521,9 +521,7 @@ export class FakePerson {
     }));
     const draft = {
       content: [...missing, text].join(" "),
-      ...(options.replyTo === undefined
-        ? {}
-        : { message_reference: { message_id: options.replyTo.id } }),
+      message_reference: options.replyTo && { message_id: options.replyTo.id },
     };
     return seen(this.#world.messages.create(this.#user, this.#place(place), draft, files));
   }

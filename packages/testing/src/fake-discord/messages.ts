@@ -93,7 +93,7 @@ export class Messages {
     this.#publishMessage("MESSAGE_DELETE", message, () => ({
       id: message.id,
       channel_id: message.place.id,
-      ...(message.place.guild === undefined ? {} : { guild_id: message.place.guild.id }),
+      guild_id: message.place.guild?.id,
     }));
   }
 
@@ -163,7 +163,7 @@ export class Messages {
     this.#world.threads.watch(message.place);
     this.#publishMessage("MESSAGE_CREATE", message, (view) => ({
       ...messagePayload(message, view),
-      ...(message.nonce === undefined ? {} : { nonce: message.nonce }),
+      nonce: message.nonce,
     }));
   }
 

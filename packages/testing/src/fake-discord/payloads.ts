@@ -120,9 +120,9 @@ export function placePayload(place: FakeChannel, view: PayloadView): object {
       auto_archive_duration: thread.autoArchiveMinutes,
       archive_timestamp: iso(thread.archiveChangedAt),
       create_timestamp: iso(thread.createdAt),
-      ...(place.kind === "private-thread" ? { invitable: true } : {}),
+      invitable: place.kind === "private-thread" ? true : undefined,
     },
-    ...(member === undefined ? {} : { member }),
+    member,
   };
 }
 
@@ -166,10 +166,10 @@ export function messagePayload(message: Message, view: PayloadView, depth = 0): 
     components: isShown ? message.components : [],
     pinned: false,
     flags: 0,
-    ...(place.guild === undefined ? {} : { guild_id: place.guild.id }),
-    ...(member === undefined ? {} : { member: memberPayload(member.joinedAt) }),
-    ...(reference === undefined ? {} : { message_reference: reference }),
-    ...(replied ? { referenced_message: repliedPayload(message, view) } : {}),
+    guild_id: place.guild?.id,
+    member: member && memberPayload(member.joinedAt),
+    message_reference: reference,
+    referenced_message: replied ? repliedPayload(message, view) : undefined,
   };
 }
 
@@ -187,7 +187,7 @@ function referenceOf({ place, threadId, replyTo }: Message): object | undefined 
     type: 0,
     channel_id: place.id,
     message_id: replyTo.id,
-    ...(guild_id === undefined ? {} : { guild_id }),
+    guild_id,
   };
 }
 
@@ -206,7 +206,7 @@ function filePayload(place: FakeChannel, file: Message["attachments"][number]): 
     size: file.size,
     url,
     proxy_url: url,
-    ...(file.contentType === undefined ? {} : { content_type: file.contentType }),
+    content_type: file.contentType,
   };
 }
 

@@ -17,11 +17,7 @@ export class Refusal extends Error {
   }
 
   get body(): object {
-    return {
-      message: this.message,
-      code: this.code,
-      ...(this.errors === undefined ? {} : { errors: this.errors }),
-    };
+    return { message: this.message, code: this.code, errors: this.errors };
   }
 }
 

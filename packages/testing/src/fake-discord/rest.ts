@@ -105,6 +105,7 @@ export class Rest {
     const payload =
       outcome.answer.body === undefined ? undefined : JSON.stringify(outcome.answer.body);
     response.writeHead(outcome.answer.status, {
+      // Node refuses a header that is undefined.
       ...(payload === undefined ? {} : { "content-type": "application/json" }),
       via: "1.1 fake",
       ...outcome.headers,
@@ -221,6 +222,7 @@ function limitedBy(fault: Extract<FakeFault, { kind: "429" }>): Outcome {
     {
       "retry-after": String(seconds),
       "x-ratelimit-scope": global ? "global" : "user",
+      // Node refuses a header that is undefined.
       ...(global ? { "x-ratelimit-global": "true" } : {}),
     },
   );

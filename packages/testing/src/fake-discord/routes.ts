@@ -236,10 +236,7 @@ function createMessage(
     forms.parseForm(forms.createMessage, body),
     files,
   );
-  return ok({
-    ...messagePayload(message, viewOf(bot)),
-    ...(message.nonce === undefined ? {} : { nonce: message.nonce }),
-  });
+  return ok({ ...messagePayload(message, viewOf(bot)), nonce: message.nonce });
 }
 
 function getMessage({ world }: RouteContext, { bot, parameters }: RouteRequest): RouteAnswer {

@@ -14,6 +14,7 @@ export interface SlackRateLimits {
   readonly posting: SlackRateLimit;
 }
 
+/** A class of methods that share a rate limit, from the strictest to the widest. */
 export type SlackTier = "1" | "2" | "3" | "4";
 
 const MINUTE = 60_000;

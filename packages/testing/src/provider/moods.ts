@@ -216,6 +216,7 @@ function withYes(object: unknown): unknown {
 
   return {
     ...(withMessage(object, YES) as Wire),
+    // Only members that the asked shape has.
     ...("operations" in object ? { operations: [...operations, { op: "confirm" }] } : {}),
     ...("kind" in object ? { kind: "confirm" } : {}),
   };

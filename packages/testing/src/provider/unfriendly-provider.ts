@@ -18,6 +18,7 @@ import { openAiRefusal, type OpenAiAbilities } from "./openai-rules.ts";
 import { isWire, type Refusal, type Wire, wordOf } from "./refusal.ts";
 import { anthropicWire, openAiWire, type WireFormat } from "./wires.ts";
 
+/** What an unfriendly provider answers, and how rude it is. */
 export interface UnfriendlyProviderOptions {
   /** The same seed gives the same moods for the same requests. Print it in your test. */
   readonly seed: number;

@@ -12,6 +12,7 @@ import {
   type WirePlace,
 } from "./wire-forms.ts";
 import { NEEDS } from "./permissions.ts";
+import { onlyDefined } from "../../kernel/json.ts";
 
 export interface AccountApiOptions {
   readonly discordJs: DiscordJs;
@@ -64,7 +65,7 @@ export class AccountApi {
     this.#timeoutMs = timeoutMs;
     this.#onRefused = onRefused;
     this.#rest = new discordJs.REST({
-      ...(apiUrl === undefined ? {} : { api: apiUrl }),
+      ...onlyDefined({ api: apiUrl }),
       retries: 0, // its own have no back-off
       timeout: timeoutMs,
       // the outbox waits: where it is seen, and without keeping a place in a queue
@@ -113,8 +114,7 @@ export class AccountApi {
           fullRoute: route,
           signal,
           auth: withoutToken !== true,
-          ...(body === undefined ? {} : { body }),
-          ...(query === undefined ? {} : { query: new URLSearchParams(query) }),
+          ...onlyDefined({ body, query: query && new URLSearchParams(query) }),
         });
       return await withTimeout(this.#clock, { ms: this.#timeoutMs, signal }, late, send);
     } catch (error) {
@@ -175,7 +175,7 @@ export class AccountApi {
     const { messages, count } = await this.read(messagesForm, {
       method: "GET",
       route: `/channels/${channel}/messages`,
-      query: { limit: String(Math.min(PAGE, limit)), ...(after === undefined ? {} : { after }) },
+      query: { limit: String(Math.min(PAGE, limit)), ...onlyDefined({ after }) },
       doing: "read messages",
       channel,
       needs: NEEDS.read,

@@ -1,5 +1,5 @@
 import { codeOf, messageOf } from "../../kernel/errors.ts";
-import { isObject } from "../../kernel/json.ts";
+import { isObject, onlyDefined } from "../../kernel/json.ts";
 import { ChannelError, type ChannelFailure } from "../../rooms/channel-adapter.ts";
 import type { Permission } from "./permissions.ts";
 
@@ -100,7 +100,7 @@ export function toChannelError(error: unknown, attempt: Attempt): ChannelError {
   const code = codeOf(error) ?? codeOf(error instanceof Error ? error.cause : undefined);
   return new ChannelError("transient", `${failed}: ${message}.`, {
     notSent: code !== undefined && NEVER_CONNECTED.includes(code),
-    ...(code === undefined ? {} : { detail: code }),
+    ...onlyDefined({ detail: code }),
     cause: error,
   });
 }
@@ -148,7 +148,7 @@ function fromStatus(
       missing === undefined ? message : `the bot lacks the permission ${missing} (${message})`;
     return new ChannelError("permission", `${failed}: ${lacks}.`, {
       ...options,
-      ...(missing === undefined ? {} : { missing }),
+      ...onlyDefined({ missing }),
     });
   }
   if (status === 404) {

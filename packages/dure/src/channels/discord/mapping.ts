@@ -6,6 +6,7 @@ import {
   type PlaceAddress,
 } from "../../rooms/channel-adapter.ts";
 import type { WireAttachment, WireMessage, WireUser } from "./wire-forms.ts";
+import { onlyDefined } from "../../kernel/json.ts";
 
 /** The name of this adapter in every place's address. */
 export const DISCORD = "discord";
@@ -69,9 +70,7 @@ export function toInbound(
       .flatMap(({ attachments }) => attachments)
       .map(toAttachment),
     at: writtenAt(message),
-    ...(replyTo === undefined ? {} : { replyTo }),
-    ...(message.nonce === undefined ? {} : { key: String(message.nonce) }),
-    ...(threadName === undefined ? {} : { threadName }),
+    ...onlyDefined({ replyTo, key: message.nonce?.toString(), threadName }),
   };
 }
 
@@ -126,8 +125,7 @@ function toAttachment(file: WireAttachment): Attachment {
   return {
     name: file.filename,
     url: file.url,
-    ...(file.size === undefined ? {} : { size: file.size }),
-    ...(file.content_type === undefined ? {} : { contentType: file.content_type }),
+    ...onlyDefined({ size: file.size, contentType: file.content_type }),
   };
 }
 
@@ -161,10 +159,12 @@ export function toMessageBody(post: OutgoingPost): object {
     ...toEditBody(post),
     nonce: post.key,
     enforce_nonce: true,
-    ...(post.replyTo === undefined
-      ? {}
-      : { message_reference: { message_id: post.replyTo, fail_if_not_exists: false } }),
+    message_reference: referenceTo(post.replyTo),
   };
+}
+
+function referenceTo(replyTo: string | undefined): object | undefined {
+  return replyTo === undefined ? undefined : { message_id: replyTo, fail_if_not_exists: false };
 }
 
 /** The body of Edit Message. */
@@ -177,9 +177,7 @@ export function toEditBody(post: OutgoingPost): object {
       users: [...new Set(post.mentions.map(({ platformId }) => platformId))].slice(0, 100),
       replied_user: false,
     },
-    ...(post.buttons === undefined || post.buttons.length === 0
-      ? {}
-      : { components: toComponents(post.buttons) }),
+    components: post.buttons?.length ? toComponents(post.buttons) : undefined,
   };
 }
 

@@ -5,6 +5,7 @@ import { isSameText, timeOf } from "./mapping.ts";
 import { isThread } from "./places.ts";
 import { threadsForm, type WirePlace, type WireThreads } from "./wire-forms.ts";
 import { NEEDS } from "./permissions.ts";
+import { onlyDefined } from "../../kernel/json.ts";
 
 /** Pages that are looked through before the answer is "unsure". */
 const MAX_PAGES = 10;
@@ -158,7 +159,7 @@ async function archivedPage(
     return await api.read(threadsForm, {
       method: "GET",
       route: `/channels/${channel}/threads/archived/public`,
-      query: { limit: String(PAGE), ...(before === undefined ? {} : { before }) },
+      query: { limit: String(PAGE), ...onlyDefined({ before }) },
       doing: "list archived threads",
       channel,
       needs: NEEDS.read,

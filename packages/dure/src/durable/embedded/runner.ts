@@ -1,5 +1,6 @@
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { DureError } from "../../kernel/errors.ts";
+import { onlyDefined } from "../../kernel/json.ts";
 
 /**
  * The user as which PostgreSQL runs; it refuses root. `direct`: this process's user. `namespace`:
@@ -79,7 +80,7 @@ export async function run(
     ...identity(runner),
     cwd: options.cwd ?? "/",
     stdio: ["pipe", "pipe", "pipe"],
-    ...(options.signal ? { signal: options.signal } : {}),
+    ...onlyDefined({ signal: options.signal }),
   });
   let output = "";
   const collect = (chunk: Buffer): void =>

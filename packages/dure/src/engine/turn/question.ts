@@ -78,6 +78,12 @@ export type Answering =
   | { readonly question: Question }
   | { readonly question?: undefined; readonly because: UnansweredBecause };
 
+/**
+ * Why a message is no answer to the session's question. `nothing-shown`: nothing was asked.
+ * `other-service`: another service asked. `not-shown-last`: another server showed something else
+ * last. `expired`: it came too late. `other-button`: the button of an earlier question.
+ * `written-before-shown`: the words were accepted before the question was stored.
+ */
 export type UnansweredBecause =
   | "nothing-shown"
   | "other-service"

@@ -140,6 +140,6 @@ function detailsOf(error: unknown): unknown {
   return {
     name: error.name,
     stack: error.stack?.split("\n").slice(0, 8),
-    ...(error instanceof DureError && error.details ? { facts: error.details } : {}),
+    facts: error instanceof DureError ? error.details : undefined,
   };
 }

@@ -254,6 +254,7 @@ function tooExpensive(why: string, cause?: Error): DureError {
   return new DureError("PLAN_TOO_EXPENSIVE", `The plan cannot be looked at. ${why}`, {
     class: "input",
     hint: "Split it into smaller plans, and let fewer patterns begin with **.",
+    // An error's `cause` that is undefined would be shown as one.
     ...(cause ? { cause, details: { because: messageOf(cause) } } : {}),
   });
 }

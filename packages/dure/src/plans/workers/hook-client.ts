@@ -3,7 +3,7 @@ import { request as requestHttps } from "node:https";
 import type { Readable, Writable } from "node:stream";
 import { type Clock, withTimeout } from "../../kernel/clock.ts";
 import { DureError, messageOf } from "../../kernel/errors.ts";
-import { isObject } from "../../kernel/json.ts";
+import { isObject, onlyDefined } from "../../kernel/json.ts";
 import { toWire } from "../../kernel/wire.ts";
 import { headOf } from "./bounded-text.ts";
 import { parseTestFeedback } from "./feedback.ts";
@@ -196,7 +196,7 @@ function send(
   return new Promise((resolve, reject) => {
     const asked = ask(
       url,
-      { method: "POST", headers, signal, agent: false, ...(socket ? { socketPath: socket } : {}) },
+      { method: "POST", headers, signal, agent: false, ...onlyDefined({ socketPath: socket }) },
       (response) => {
         let text = "";
         response.setEncoding("utf8").on("data", (chunk: string) => {

@@ -11,6 +11,7 @@ import type { Worker } from "./worker.ts";
 
 /** What a team gives as `plans.workers`: makes a worker for each round. */
 export type OwnWorkers = Readonly<Record<string, OpenWorker>>;
+/** Makes a worker of one kind. Called once in each process. */
 export type OpenWorker = (parts: { readonly clock: Clock }) => Worker;
 
 export interface WorkerParts {

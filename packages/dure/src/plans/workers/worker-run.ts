@@ -12,6 +12,7 @@ import {
   type WorkerFailure,
   type WorkerResult,
 } from "./worker.ts";
+import { onlyDefined } from "../../kernel/json.ts";
 
 /** Between two signs of life, milliseconds. Source: docs/spec/plans §6: at least every 10 s. */
 const BEAT_MS = 4_000;
@@ -284,7 +285,7 @@ export function workerError(
 ): DureError {
   return new DureError(code, message, {
     hint: options.hint ?? WORKER_FAILURES[code],
-    ...(options.cause === undefined ? {} : { cause: options.cause }),
+    ...onlyDefined({ cause: options.cause }),
   });
 }
 

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { execa, type ResultPromise } from "execa";
 import { DureError, messageOf } from "../../kernel/errors.ts";
+import { onlyDefined } from "../../kernel/json.ts";
 
 /**
  * Where one call of git looks. Absolute paths. What is left out is not set: git then looks by
@@ -217,12 +218,13 @@ export class Git {
         GIT_WORK_TREE: at.workTree,
         GIT_INDEX_FILE: at.indexFile,
         GIT_OBJECT_DIRECTORY: at.objectDir,
+        // Several variables, or none of them.
         ...(identity ? variablesOf(identity) : {}),
       },
       reject: false,
       stripFinalNewline: false,
       timeout: timeMs ?? TIME_MS,
-      ...(signal ? { cancelSignal: signal } : {}),
+      ...onlyDefined({ cancelSignal: signal }),
     } as const;
   }
 }

@@ -1,5 +1,6 @@
 import { fold, type Locale } from "./text.ts";
 
+/** An amount in whole won, or why there is none. */
 export type AmountResult =
   | { readonly ok: true; readonly won: number }
   | {

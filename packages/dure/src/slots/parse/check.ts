@@ -9,6 +9,7 @@ export interface Proposal {
   readonly words: string | undefined;
 }
 
+/** A model's proposal held against the person's words. */
 export type ProposalCheck<Value> =
   | {
       readonly verdict: "agree";

@@ -10,6 +10,7 @@ import {
 } from "./days.ts";
 import { fold } from "./text.ts";
 
+/** A day of the calendar, or why there is none. */
 export type DateResult =
   | { readonly ok: true; readonly date: IsoDate }
   | { readonly ok: false; readonly because: "empty" | "not-a-date" | "no-such-day" | "past" };

@@ -3,6 +3,7 @@ import { addDays, dayOf, partsOf, weekdayOf, type IsoDate } from "./days.ts";
 import { LONGEST_VALUE, notUnderstood, understood, type Reading } from "./reading.ts";
 import { fold } from "./text.ts";
 
+/** Why words are no day. */
 export type DayBecause =
   | "empty"
   | "not-a-date"
@@ -10,6 +11,7 @@ export type DayBecause =
   | "past"
   /** 다음 주에, 나중에, 설날: a stretch of days, or a day that must be looked up. Ask for the day. */
   | "vague";
+/** A day in a person's words. */
 export type DayReading = Reading<IsoDate, DayBecause>;
 
 /**

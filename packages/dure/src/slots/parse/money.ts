@@ -9,6 +9,7 @@ import {
 } from "./reading.ts";
 import { fold } from "./text.ts";
 
+/** Why words are no amount of won. */
 export type MoneyBecause =
   | "empty"
   | "not-an-amount"

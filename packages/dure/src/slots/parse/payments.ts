@@ -10,6 +10,7 @@ export interface Payment {
   readonly amount: MoneyReading | undefined;
 }
 
+/** The payments that a sentence names. */
 export interface PaymentsReading {
   /** Every person who was named, in order. */
   readonly payments: readonly Payment[];
@@ -17,6 +18,7 @@ export interface PaymentsReading {
   readonly doubts: readonly PaymentDoubt[];
 }
 
+/** What a sentence leaves open about who gets what. */
 export type PaymentDoubt =
   /** 엄마랑 아빠한테 5만원: for each, or for both together? */
   | "each-or-total"

@@ -6,6 +6,7 @@ import {
   type Understood,
 } from "./reading.ts";
 
+/** A person's name in a sentence. */
 export type PersonReading = Understood<string> | NotUnderstood<"empty" | "not-a-name">;
 
 /**

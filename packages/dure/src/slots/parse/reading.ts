@@ -7,6 +7,7 @@
  */
 export type Sureness = "exact" | "approximate" | "ambiguous";
 
+/** Words that a reader took for a value, and how sure it is. */
 export interface Understood<Value> {
   readonly ok: true;
   readonly value: Value;
@@ -17,6 +18,7 @@ export interface Understood<Value> {
   readonly words: string;
 }
 
+/** Words that a reader could not take for a value. */
 export interface NotUnderstood<Because extends string = string> {
   readonly ok: false;
   /** A reason that a text for people can be found by. */
@@ -24,6 +26,7 @@ export interface NotUnderstood<Because extends string = string> {
   readonly words: string;
 }
 
+/** What a reader found in a person's words. */
 export type Reading<Value, Because extends string = string> =
   | Understood<Value>
   | NotUnderstood<Because>;

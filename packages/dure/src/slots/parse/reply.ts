@@ -30,6 +30,7 @@ export type ReplyKind =
   /** Could be an answer, and it is not plain which: 응 아니, 네 그런데. Ask again. */
   | "unsure";
 
+/** Whether a message says yes, no, or something else. */
 export interface Reply {
   readonly kind: ReplyKind;
   /** `exact` where whole words of a list say it; `approximate` where patterns do. */
@@ -39,6 +40,7 @@ export interface Reply {
   readonly words: string;
 }
 
+/** The rule that decided what a reply is; the first that applies. */
 export type ReplyBecause =
   | "empty"
   | "too-long"

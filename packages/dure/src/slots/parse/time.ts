@@ -9,7 +9,9 @@ import { fold } from "./text.ts";
 
 /** `HH:MM`, 24 hours. */
 export type IsoTime = string;
+/** Why words are no time of the day. */
 export type TimeBecause = "empty" | "not-a-time" | "no-such-time";
+/** A time of the day in a person's words. */
 export type TimeReading = Understood<IsoTime> | NotUnderstood<TimeBecause>;
 
 /**

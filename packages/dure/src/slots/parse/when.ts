@@ -22,12 +22,15 @@ export interface Clock {
   readonly time?: IsoTime | undefined;
 }
 
+/** A day, and the time of it where one was said. */
 export interface When {
   readonly date: IsoDate;
   readonly time?: IsoTime;
 }
 
+/** Why words are no moment. `recurring`: they mean many, such as each Monday. */
 export type WhenBecause = DayBecause | "no-such-time" | "recurring";
+/** A moment in a person's words. `recurrence` is there where the words repeat. */
 export type WhenReading =
   | Understood<When>
   | (NotUnderstood<WhenBecause> & { readonly recurrence?: Recurrence | undefined });
