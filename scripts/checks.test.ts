@@ -7,6 +7,7 @@ import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/pr
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
+import { sampled } from "../packages/dure/src/kernel/test-tiers.ts";
 import { COUNTS_FILE } from "./count-reporter.ts";
 import { checkLayers } from "./layers.ts";
 import { root, runTool } from "./processes.ts";
@@ -154,56 +155,61 @@ describe("layers", () => {
 });
 
 describe("lint", () => {
-  test.for([
+  const faults = sampled(
     [
-      "the clock",
-      "engine/late.ts",
-      "export const late = Date.now();\n",
-      "no-restricted-properties",
-    ],
-    [
-      "a timer",
-      "engine/late.ts",
-      "export const late = setTimeout(() => {}, 1);\n",
-      "no-restricted-globals",
-    ],
-    [
-      "a timer by import",
-      "engine/late.ts",
-      'export { setTimeout } from "node:timers/promises";\n',
-      "no-restricted-imports",
-    ],
-    [
-      "the environment",
-      "engine/late.ts",
-      'export const late = process.env["HOME"];\n',
-      "no-restricted-properties",
-    ],
-    [
-      "the clock in team/",
-      "team/late.ts",
-      "export const late = Date.now();\n",
-      "no-restricted-properties",
-    ],
-    [
-      "a floating promise",
-      "engine/late.ts",
-      "async function late(): Promise<void> {}\nlate();\nexport const x = 1;\n",
-      "no-floating-promises",
-    ],
-    [
-      "any",
-      "engine/late.ts",
-      "export const late = (value: any): unknown => value;\n",
-      "no-explicit-any",
-    ],
-    [
-      "a default export",
-      "engine/late.ts",
-      "const late = 1;\nexport default late;\n",
-      "no-default-export",
-    ],
-  ] as const)("finds %s", async ([, file, content, rule], { signal }) => {
+      [
+        "the clock",
+        "engine/late.ts",
+        "export const late = Date.now();\n",
+        "no-restricted-properties",
+      ],
+      [
+        "a timer",
+        "engine/late.ts",
+        "export const late = setTimeout(() => {}, 1);\n",
+        "no-restricted-globals",
+      ],
+      [
+        "a timer by import",
+        "engine/late.ts",
+        'export { setTimeout } from "node:timers/promises";\n',
+        "no-restricted-imports",
+      ],
+      [
+        "the environment",
+        "engine/late.ts",
+        'export const late = process.env["HOME"];\n',
+        "no-restricted-properties",
+      ],
+      [
+        "the clock in team/",
+        "team/late.ts",
+        "export const late = Date.now();\n",
+        "no-restricted-properties",
+      ],
+      [
+        "a floating promise",
+        "engine/late.ts",
+        "async function late(): Promise<void> {}\nlate();\nexport const x = 1;\n",
+        "no-floating-promises",
+      ],
+      [
+        "any",
+        "engine/late.ts",
+        "export const late = (value: any): unknown => value;\n",
+        "no-explicit-any",
+      ],
+      [
+        "a default export",
+        "engine/late.ts",
+        "const late = 1;\nexport default late;\n",
+        "no-default-export",
+      ],
+    ] as const,
+    2,
+  );
+
+  test.for(faults.rows)("finds %s", faults.options, async ([, file, content, rule], { signal }) => {
     const { exitCode, output } = await lintOf(`packages/dure/src/${file}`, content, { signal });
 
     expect(output).toContain(rule);

@@ -7,6 +7,7 @@ import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
+import { FULL } from "../packages/dure/src/kernel/test-tiers.ts";
 import { GUARDS } from "./guards/index.ts";
 import { isNoticed, locate, mutate, testsOf, type Guard, type Verdict } from "./mutate.ts";
 import { root } from "./processes.ts";
@@ -108,7 +109,7 @@ describe("on a toy tree", { timeout: 240_000 }, () => {
     expect(await readFile(path.join(toy.folder, "door.ts"), "utf8")).toBe(DOOR);
   });
 
-  test("a time-out is its own outcome, and counts only where the guard says so", async () => {
+  test("a time-out is its own outcome, and counts only where the guard says so", FULL, async () => {
     await using toy = await openToy();
     const hanging = {
       find: "knocks += 1;",

@@ -1,5 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { sampled } from "../../dure/src/kernel/test-tiers.ts";
 import { toWire } from "../../dure/src/kernel/wire.ts";
 import { TEXTS } from "../src/texts.ts";
 import { launchBrowser, openPage, siteInPackage, SLOW_HOOK_MS } from "./browser.ts";
@@ -100,12 +101,15 @@ const VISITS: readonly Visit[] = [
   { name: "the audit log", path: "/audit", ready: ".audit-list" },
   { name: "events", path: "/events", ready: ".event-row" },
 ];
+const SHOWN = sampled(VISITS, 6);
 
 describe.each([
   ["ko", "ko-KR"],
   ["en", "en-US"],
 ] as const)("pages in %s", (language, locale) => {
-  test.each(VISITS)("$name: every word of ours is in it", { timeout: 60_000 }, async (visit) => {
+  const options = { ...SHOWN.options, timeout: 60_000 };
+
+  test.each(SHOWN.rows)("$name: every word of ours is in it", options, async (visit) => {
     await using server = await startServer();
     await using opened = await openPage(browser, `${server.url}/events`, { locale });
     const { page } = opened;

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { systemClock } from "../kernel/clock.ts";
 import { silentLogger } from "../kernel/logger.ts";
 import type { EventFilter } from "../kernel/platform-events.ts";
+import { sampled } from "../kernel/test-tiers.ts";
 import { Database } from "./database.ts";
 import { EventLog, matchesFilter, parsePosition, type FollowedItem } from "./event-log.ts";
 import { Notifications } from "./notify.ts";
@@ -9,9 +10,10 @@ import { testDatabase } from "./test-database.ts";
 import { Member } from "./test-members.ts";
 import type { NewPlatformEvent, UnknownEvent } from "../wire/events.ts";
 
-const SEEDS = process.env["DURE_TEST_LONG"]
-  ? Array.from({ length: 20 }, (_, index) => index + 1)
-  : [1, 2, 3];
+const SEEDS = sampled(
+  Array.from({ length: process.env["DURE_TEST_LONG"] ? 20 : 3 }, (_, index) => index + 1),
+  1,
+);
 
 /** Also one that no release writes. */
 function anEvent(type: string, more: Partial<Omit<UnknownEvent, "type">> = {}): NewPlatformEvent {
@@ -218,10 +220,10 @@ test("what a transaction wrote and rolled back is never seen", async () => {
     .toEqual(["kept"]);
 });
 
-describe.each(SEEDS)("under load, seed %i", (seed) => {
+describe.each(SEEDS.rows)("under load, seed %i", (seed) => {
   test(
     "readers on two processes that reconnect at random read every event once, in one order",
-    { timeout: 120_000 },
+    { ...SEEDS.options, timeout: 120_000 },
     async () => {
       await using db = await testDatabase({ cluster: "events" });
       const log = new EventLog({ database: db.database, logger: silentLogger });

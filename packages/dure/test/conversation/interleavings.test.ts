@@ -1,6 +1,7 @@
 import { randomInt } from "node:crypto";
 import fc from "fast-check";
 import { test } from "vitest";
+import { sampled } from "../../src/kernel/test-tiers.ts";
 import { World, type Command } from "./interleavings.ts";
 
 /**
@@ -9,10 +10,11 @@ import { World, type Command } from "./interleavings.ts";
  */
 const { DURE_TEST_LONG: long, DURE_TEST_SEED: given } = process.env;
 const FIRST = given === undefined ? randomInt(2 ** 31 - 100) : Number(given);
-const SEEDS = Array.from(
+const ALL = Array.from(
   { length: given === undefined ? (long ? 100 : 3) : 1 },
   (_, index) => FIRST + index,
 );
+const SEEDS = sampled(ALL, 1);
 /** Each run has a database and two engines of its own. */
 const RUNS = 4;
 /** Commands of one run. */
@@ -67,9 +69,9 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 4, arbitrary: record({ do: fc.constant("pause" as const), ms: fc.nat(40) }) },
 );
 
-test.for(SEEDS)(
+test.for(SEEDS.rows)(
   "nothing is lost or done twice in any order of turns, stops, cuts and kills (DURE_TEST_SEED=%i)",
-  { timeout: 60_000 + SHRINK_FOR_MS },
+  { ...SEEDS.options, timeout: 60_000 + SHRINK_FOR_MS },
   async (seed) => {
     await fc.assert(
       fc.asyncProperty(fc.array(command, COMMANDS), async (commands) => {

@@ -15,7 +15,7 @@ import { Town, type Begun } from "./rude-town.ts";
 const { DURE_TEST_SEED: given, DURE_TEST_LONG: long } = process.env;
 const FIRST = given === undefined ? randomInt(2 ** 31 - 2_000) : Number(given);
 const CONVERSATIONS = given === undefined ? (long === "1" ? 1_000 : 100) : 1;
-const IN_ONE_TEST = long === "1" ? 100 : 20;
+const IN_ONE_TEST = long === "1" ? 100 : 10;
 /** People who talk at the same time: below the streams that a server gives one address. */
 const AT_ONCE = 40;
 const ALL = Array.from({ length: Math.ceil(CONVERSATIONS / IN_ONE_TEST) }, (_, group) => ({

@@ -41,7 +41,7 @@ const reader = conversationalAgent({
 /** A turn with a mood each, by seed. */
 const SEEDS = sampled(
   Array.from({ length: 30 }, (_, index) => index + 1),
-  2,
+  1,
 );
 const MESSAGES = Array.from({ length: 8 }, (_, index) => `홍길동에게 5만원 (${index})`);
 

@@ -47,7 +47,7 @@ const POINTS: readonly (readonly [string, "before" | "after", StatementTest])[] 
   ],
 ];
 
-const KILLS = sampled(POINTS, 2);
+const KILLS = sampled(POINTS, 1);
 
 test.each(KILLS.rows)(
   "kill -9 when %s: it is led on once, and everybody is told once",

@@ -32,19 +32,16 @@ const POINTS: readonly (readonly [string, "before" | "after", () => StatementTes
   ["the thread is being recorded", "after", () => nth("room.thread_made", 1)],
 ];
 
-const KILLS = sampled(POINTS, 1);
-const SHARED = sampled([false, true], 1);
+/** Each agent with an app of its own, and one app for all of them. */
+const ROWS = POINTS.flatMap(([what, when, at]) =>
+  [false, true].map((isShared) => ({ what, when, at, isShared })),
+);
+const KILLS = sampled(ROWS, 1);
 
 test.each(KILLS.rows)(
-  "E on Slack, kill -9 when %s: every line is shown once, and the thread goes on",
+  "E on Slack, kill -9 when $what; one app: $isShared: every line is shown once, the thread goes on",
   { ...KILLS.options, timeout: 120_000 },
-  (_what, when, at) => killAt({ isShared: false, when, at: at() }),
-);
-
-test.each(SHARED.rows)(
-  "E on Slack, kill -9 after the first message was said; one app for all agents: %s",
-  { ...SHARED.options, timeout: 120_000 },
-  (isShared) => killAt({ isShared, when: "before", at: nth("room.part_made", 1) }),
+  ({ when, at, isShared }) => killAt({ isShared, when, at: at() }),
 );
 
 async function killAt(options: {

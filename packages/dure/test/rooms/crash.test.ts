@@ -70,7 +70,7 @@ const POINTS: readonly (readonly [string, "before" | "after", StatementTest])[] 
   ],
 ];
 
-const KILLS = sampled(POINTS, 2);
+const KILLS = sampled(POINTS, 1);
 
 test.each(KILLS.rows)(
   "E kill -9 when %s: everything is said once, the threads go on without a mention",

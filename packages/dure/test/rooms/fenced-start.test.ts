@@ -2,6 +2,7 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { eventually } from "../until.ts";
 import { testDatabase } from "../../src/durable/test-database.ts";
+import { sampled } from "../../src/kernel/test-tiers.ts";
 import { FakeDiscord, PostgresProxy, type StatementTest } from "@dure/testing";
 import { ServerProcess, within } from "../crash/server-process.ts";
 
@@ -13,9 +14,11 @@ const POINTS: readonly (readonly [string, StatementTest])[] = [
   ["the accounts are being enrolled", ({ name }) => name === "account.enrol"],
 ];
 
-test.each(POINTS)(
+const STARTS = sampled(POINTS, 1);
+
+test.each(STARTS.rows)(
   "a process that loses its lease while %s never says that it is ready, and leaves with exit code 75",
-  { timeout: 120_000 },
+  { ...STARTS.options, timeout: 120_000 },
   async (_what, point) => {
     await using owned = await testDatabase();
     await using proxy = await PostgresProxy.start(owned.url);
