@@ -7,7 +7,7 @@ import { Database } from "./database.ts";
 import { EventLog, matchesFilter, parsePosition, type FollowedItem } from "./event-log.ts";
 import { Notifications } from "./notify.ts";
 import { testDatabase } from "./test-database.ts";
-import { Member } from "./test-members.ts";
+import { TeamProcess } from "./test-members.ts";
 import type { NewPlatformEvent, UnknownEvent } from "../wire/events.ts";
 
 const SEEDS = sampled(
@@ -228,13 +228,13 @@ describe.each(SEEDS.rows)("under load, seed %i", (seed) => {
       await using db = await testDatabase({ cluster: "events" });
       const log = new EventLog({ database: db.database, logger: silentLogger });
       const from = await log.now();
-      await using readerA = new Member("reader", db.url, String(seed * 10 + 1), from);
-      await using readerB = new Member("reader", db.url, String(seed * 10 + 2), from);
+      await using readerA = new TeamProcess("reader", db.url, String(seed * 10 + 1), from);
+      await using readerB = new TeamProcess("reader", db.url, String(seed * 10 + 2), from);
       await readerA.says("reading");
       await readerB.says("reading");
 
-      await using writerA = new Member("writer", db.url, `w${seed * 10 + 3}`, "300");
-      await using writerB = new Member("writer", db.url, `w${seed * 10 + 4}`, "300");
+      await using writerA = new TeamProcess("writer", db.url, `w${seed * 10 + 3}`, "300");
+      await using writerB = new TeamProcess("writer", db.url, `w${seed * 10 + 4}`, "300");
       await writerA.says("finished");
       // Readers lose the database in the middle too.
       await db.database.query({
@@ -248,7 +248,7 @@ describe.each(SEEDS.rows)("under load, seed %i", (seed) => {
       const written = [...writerA.lines, ...writerB.lines]
         .filter((line) => line.say === "wrote")
         .map((line) => line["key"] as string);
-      const readBy = (reader: Member) =>
+      const readBy = (reader: TeamProcess) =>
         reader.lines
           .filter((line) => line.say === "read" && line["type"] !== "test.end")
           .map((line) => line["key"] as string);

@@ -3,7 +3,7 @@ import { FULL } from "../kernel/test-tiers.ts";
 import { DureError } from "../kernel/errors.ts";
 import { decideStep, enqueue, Outbox, type GivenUp, type NewEntry } from "./outbox.ts";
 import { testDatabase, type TestDatabase } from "./test-database.ts";
-import { betweenLookAndWrite, joinTeam, Member } from "./test-members.ts";
+import { betweenLookAndWrite, joinTeam, TeamProcess } from "./test-members.ts";
 
 const QUICK = { attempts: 4, firstRetryMs: 10, timeoutMs: 500 };
 
@@ -87,11 +87,11 @@ test("a death between sending and recording leaves an entry that the next one fi
   await using db = await testDatabase();
   await desk(db);
   await enqueue(db.database, [anEntry(1), anEntry(2)]);
-  await using first = new Member("sender", db.url, "hang-after-send");
+  await using first = new TeamProcess("sender", db.url, "hang-after-send");
   await first.says("sent");
   await first.kill();
 
-  await using second = new Member("sender", db.url);
+  await using second = new TeamProcess("sender", db.url);
 
   await second.says("sent", (line) => line["key"] === "k2");
   await expect.poll(() => states(db), { timeout: 20_000 }).toEqual({ k1: "sent", k2: "sent" });
@@ -116,11 +116,11 @@ test(
     await enqueue(db.database, entries);
 
     for (let kills = 0; kills < 4; kills++) {
-      await using victim = new Member("sender", db.url);
+      await using victim = new TeamProcess("sender", db.url);
       await victim.says("sent");
       await victim.kill();
     }
-    await using _last = new Member("sender", db.url);
+    await using _last = new TeamProcess("sender", db.url);
     await expect
       .poll(async () => new Set(Object.values(await states(db))), { timeout: 20_000 })
       .toEqual(new Set(["sent"]));

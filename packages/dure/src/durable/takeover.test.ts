@@ -6,15 +6,21 @@ import { FRESH_MS } from "./lease-proof.ts";
 import { decideLease, ProcessLease } from "./processes.ts";
 import { decideDeath, Takeover } from "./takeover.ts";
 import { testDatabase, type TestDatabase } from "./test-database.ts";
-import { betweenLookAndWrite, joinTeam, Member, Network, untilBlocked } from "./test-members.ts";
+import {
+  betweenLookAndWrite,
+  joinTeam,
+  TeamProcess,
+  Network,
+  untilBlocked,
+} from "./test-members.ts";
 
 test("a killed process is taken over as soon as the next one starts", async () => {
   await using db = await testDatabase();
-  await using first = new Member("member", db.url);
+  await using first = new TeamProcess("member", db.url);
   const { id, epoch } = await first.says("ready");
   await first.kill();
 
-  await using second = new Member("member", db.url);
+  await using second = new TeamProcess("member", db.url);
   const recovers = await second.says("recovers");
 
   expect(recovers).toMatchObject({ id, epoch, because: "gone" });
@@ -27,7 +33,7 @@ test("a killed process is taken over as soon as the next one starts", async () =
 
 test("a killed process of another machine is taken over when its last renewal is no proof to itself", async () => {
   await using db = await testDatabase();
-  await using first = new Member("member", db.url);
+  await using first = new TeamProcess("member", db.url);
   const { id } = await first.says("ready");
   await db.database.query(
     { text: "update dure.processes set machine = 'elsewhere' where id = $1" },
@@ -35,7 +41,7 @@ test("a killed process of another machine is taken over when its last renewal is
   );
   await first.kill();
 
-  await using second = new Member("member", db.url);
+  await using second = new TeamProcess("member", db.url);
 
   await second.says("recovers");
 
@@ -48,9 +54,9 @@ test("a killed process of another machine is taken over when its last renewal is
 
 test("a stopped process leaves its work to the others at once", async () => {
   await using db = await testDatabase();
-  await using first = new Member("member", db.url);
+  await using first = new TeamProcess("member", db.url);
   const { id } = await first.says("ready");
-  await using second = new Member("member", db.url);
+  await using second = new TeamProcess("member", db.url);
   await second.says("ready");
 
   first.tell("stop");
@@ -64,9 +70,9 @@ test.concurrent(
   { timeout: 30_000 },
   async () => {
     await using db = await testDatabase();
-    await using frozen = new Member("member", db.url);
+    await using frozen = new TeamProcess("member", db.url);
     const { id } = await frozen.says("ready");
-    await using other = new Member("member", db.url);
+    await using other = new TeamProcess("member", db.url);
     await other.says("ready");
 
     frozen.signal("SIGSTOP");
@@ -87,7 +93,7 @@ test.concurrent(
   { timeout: 30_000 },
   async () => {
     await using db = await testDatabase();
-    await using frozen = new Member("member", db.url);
+    await using frozen = new TeamProcess("member", db.url);
     await frozen.says("ready");
 
     frozen.signal("SIGSTOP");
@@ -104,7 +110,7 @@ test.concurrent(
   { timeout: 30_000 },
   async () => {
     await using db = await testDatabase();
-    await using cut = new Member("member", db.url);
+    await using cut = new TeamProcess("member", db.url);
     const { id } = await cut.says("ready");
     await db.database.query(
       { text: "update dure.processes set machine = 'elsewhere' where id = $1" },
@@ -147,7 +153,7 @@ test.concurrent.each(["cut", "dead"] as const)(
   async (how) => {
     await using db = await testDatabase();
     await using network = await Network.to(db.url);
-    await using alone = new Member("member", network.url);
+    await using alone = new TeamProcess("member", network.url);
     const { id } = await alone.says("ready");
 
     if (how === "cut") network.cut();
@@ -169,9 +175,9 @@ test.concurrent(
   async () => {
     await using db = await testDatabase();
     await using network = await Network.to(db.url);
-    await using apart = new Member("member", network.url);
+    await using apart = new TeamProcess("member", network.url);
     const { id } = await apart.says("ready");
-    await using other = new Member("member", db.url);
+    await using other = new TeamProcess("member", db.url);
     await other.says("ready");
 
     network.die();
@@ -185,14 +191,14 @@ test.concurrent(
 
 test("another process finishes a recovery whose taker died in the middle", async () => {
   await using db = await testDatabase();
-  await using first = new Member("member", db.url);
+  await using first = new TeamProcess("member", db.url);
   const { id } = await first.says("ready");
   await first.kill();
-  await using stuck = new Member("stuck", db.url);
+  await using stuck = new TeamProcess("stuck", db.url);
   await stuck.says("recovers", (line) => line["id"] === id);
   await stuck.kill();
 
-  await using third = new Member("member", db.url);
+  await using third = new TeamProcess("member", db.url);
 
   await third.says("recovers", (line) => line["id"] === id);
   await expect
@@ -208,7 +214,7 @@ test("another process finishes a recovery whose taker died in the middle", async
 
 test("recoverers run in order, each until it has succeeded, and once per death", async () => {
   await using db = await testDatabase();
-  await using first = new Member("member", db.url);
+  await using first = new TeamProcess("member", db.url);
   await first.says("ready");
   await first.kill();
   await using us = await joinTeam(db.url);
@@ -234,7 +240,7 @@ test("recoverers run in order, each until it has succeeded, and once per death",
 
 test("who starts can wait until the work of the dead goes on, and no longer than it likes", async () => {
   await using db = await testDatabase();
-  await using first = new Member("member", db.url);
+  await using first = new TeamProcess("member", db.url);
   await first.says("ready");
   await first.kill();
   await using us = await joinTeam(db.url);

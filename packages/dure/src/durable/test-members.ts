@@ -160,7 +160,7 @@ export type Line = { readonly say: string; readonly [key: string]: unknown };
  * A real process that runs `test-member-process.ts` in one of its roles. Killed at the end of the
  * block.
  */
-export class Member implements AsyncDisposable {
+export class TeamProcess implements AsyncDisposable {
   readonly lines: Line[] = [];
   readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
   readonly #child: ChildProcess;

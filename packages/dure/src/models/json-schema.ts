@@ -240,7 +240,7 @@ interface StrictSize {
   characters: number;
 }
 
-interface Place {
+interface SchemaPosition {
   readonly path: string;
   readonly depth: number;
   readonly size: StrictSize;
@@ -294,50 +294,50 @@ const FORMATS: ReadonlySet<unknown> = new Set([
   "uuid",
 ]);
 
-function strictNode(node: unknown, place: Place): Record<string, unknown> {
-  if (!isObject(node)) throw new NotStrict(`${nameOf(place)} may be anything`);
+function strictNode(node: unknown, at: SchemaPosition): Record<string, unknown> {
+  if (!isObject(node)) throw new NotStrict(`${nameOf(at)} may be anything`);
   const unsupported = UNSUPPORTED.find((key) => key in node);
 
-  if (unsupported) throw new NotStrict(`${nameOf(place)} has "${unsupported}"`);
-  if (typeof node["$ref"] === "string") return { $ref: node["$ref"], ...strictDefs(node, place) };
+  if (unsupported) throw new NotStrict(`${nameOf(at)} has "${unsupported}"`);
+  if (typeof node["$ref"] === "string") return { $ref: node["$ref"], ...strictDefs(node, at) };
 
-  countValues(node, place.size);
+  countValues(node, at.size);
   const variants = variantsOf(node);
 
   if (variants) {
     const { oneOf: _, anyOf: __, ...rest } = keptOf(node);
-    const anyOf = variants.map((one, index) => strictNode(one, inside(place, `${index}`, 0)));
+    const anyOf = variants.map((one, index) => strictNode(one, inside(at, `${index}`, 0)));
 
-    return { ...rest, ...strictDefs(node, place), anyOf };
+    return { ...rest, ...strictDefs(node, at), anyOf };
   }
 
   if (node["type"] === undefined && !("enum" in node) && !("const" in node)) {
-    throw new NotStrict(`${nameOf(place)} may be anything`);
+    throw new NotStrict(`${nameOf(at)} may be anything`);
   }
 
   return {
     ...keptOf(node),
-    ...strictDefs(node, place),
-    ...strictObject(node, place),
-    ...strictItems(node, place),
+    ...strictDefs(node, at),
+    ...strictObject(node, at),
+    ...strictItems(node, at),
   };
 }
 
-function strictObject(node: Node, place: Place): Record<string, unknown> {
+function strictObject(node: Node, at: SchemaPosition): Record<string, unknown> {
   if (![node["type"]].flat().includes("object")) return {};
   const { properties, additionalProperties } = node;
   if (!isObject(properties) || (additionalProperties ?? false) !== false) {
-    throw new NotStrict(`${nameOf(place)} takes members of any name`);
+    throw new NotStrict(`${nameOf(at)} takes members of any name`);
   }
 
-  if (place.depth >= MAX_LEVELS) throw new NotStrict(`it has more than ${MAX_LEVELS} levels`);
+  if (at.depth >= MAX_LEVELS) throw new NotStrict(`it has more than ${MAX_LEVELS} levels`);
   const names = Object.keys(properties);
-  place.size.members += names.length;
-  place.size.characters += names.join("").length;
-  assertSize(place.size);
+  at.size.members += names.length;
+  at.size.characters += names.join("").length;
+  assertSize(at.size);
   const required = requiredOf(node);
   const members = names.map((name) => {
-    const member = strictNode(properties[name], inside(place, name, 1));
+    const member = strictNode(properties[name], inside(at, name, 1));
 
     return [name, required.has(name) ? member : nullable(member)];
   });
@@ -349,16 +349,16 @@ function strictObject(node: Node, place: Place): Record<string, unknown> {
   };
 }
 
-function strictItems({ items }: Node, place: Place): Record<string, unknown> {
-  return isObject(items) ? { items: strictNode(items, inside(place, "[]", 0)) } : {};
+function strictItems({ items }: Node, at: SchemaPosition): Record<string, unknown> {
+  return isObject(items) ? { items: strictNode(items, inside(at, "[]", 0)) } : {};
 }
 
-function strictDefs(node: Node, place: Place): Record<string, unknown> {
+function strictDefs(node: Node, at: SchemaPosition): Record<string, unknown> {
   const { $defs } = node;
   if (!isObject($defs)) return {};
   const defs = Object.entries($defs).map(([name, inner]) => [
     name,
-    strictNode(inner, { ...place, path: `${place.path}$${name}` }),
+    strictNode(inner, { ...at, path: `${at.path}$${name}` }),
   ]);
 
   return { $defs: Object.fromEntries(defs) as Json };
@@ -418,14 +418,14 @@ function nullable(node: Record<string, unknown>): Record<string, unknown> {
   return Array.isArray(values) ? { ...withNull, enum: [...(values as unknown[]), null] } : withNull;
 }
 
-function inside(place: Place, step: string, levels: number): Place {
+function inside(at: SchemaPosition, step: string, levels: number): SchemaPosition {
   return {
-    ...place,
-    path: place.path === "" ? step : `${place.path}.${step}`,
-    depth: place.depth + levels,
+    ...at,
+    path: at.path === "" ? step : `${at.path}.${step}`,
+    depth: at.depth + levels,
   };
 }
 
-function nameOf({ path }: Place): string {
+function nameOf({ path }: SchemaPosition): string {
   return path === "" ? "it" : `"${path}"`;
 }

@@ -13,7 +13,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
     "StateManager",
     "calculator",
     "chatAgent",
-    "clock",
+    "clockTool",
     "combineServices",
     "conversationalAgent",
     "customAgent",

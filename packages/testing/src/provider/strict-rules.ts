@@ -22,7 +22,7 @@ export function strictProblem(schema: unknown): string | undefined {
   return size.values > 1_000 ? "The schema exceeds the maximum of 1000 enum values." : undefined;
 }
 
-interface Place {
+interface SchemaPosition {
   readonly path: readonly string[];
   readonly level: number;
   readonly size: { members: number; values: number };
@@ -55,38 +55,38 @@ const FORMATS: ReadonlySet<unknown> = new Set([
   ...["hostname", "ipv4", "ipv6", "uuid"],
 ]);
 
-function nodeProblem(node: unknown, place: Place): string | undefined {
-  if (!isWire(node)) return `In context=${contextOf(place)}, schema must be an object.`;
+function nodeProblem(node: unknown, at: SchemaPosition): string | undefined {
+  if (!isWire(node)) return `In context=${contextOf(at)}, schema must be an object.`;
   const refused = REFUSED.find((key) => key in node);
 
-  if (refused) return `In context=${contextOf(place)}, '${refused}' is not permitted.`;
+  if (refused) return `In context=${contextOf(at)}, '${refused}' is not permitted.`;
   if ("format" in node && !FORMATS.has(node["format"])) {
-    return `In context=${contextOf(place)}, '${wordOf(node["format"])}' is not a valid format.`;
+    return `In context=${contextOf(at)}, '${wordOf(node["format"])}' is not a valid format.`;
   }
 
   if (!["type", "anyOf", "$ref", "enum", "const"].some((key) => key in node)) {
-    return `In context=${contextOf(place)}, schema must have a 'type' key.`;
+    return `In context=${contextOf(at)}, schema must have a 'type' key.`;
   }
-  place.size.values += listOf(node["enum"]).length;
+  at.size.values += listOf(node["enum"]).length;
 
-  return objectProblem(node, place) ?? innerProblem(node, place);
+  return objectProblem(node, at) ?? innerProblem(node, at);
 }
 
-function objectProblem(node: Wire, place: Place): string | undefined {
+function objectProblem(node: Wire, at: SchemaPosition): string | undefined {
   if (![node["type"]].flat().includes("object")) return undefined;
-  if (place.level >= 10) return "The schema exceeds the maximum of 10 levels of nesting.";
+  if (at.level >= 10) return "The schema exceeds the maximum of 10 levels of nesting.";
   if (node["additionalProperties"] !== false) {
-    return `In context=${contextOf(place)}, 'additionalProperties' is required to be supplied and to be false.`;
+    return `In context=${contextOf(at)}, 'additionalProperties' is required to be supplied and to be false.`;
   }
   const names = Object.keys(isWire(node["properties"]) ? node["properties"] : {});
-  place.size.members += names.length;
+  at.size.members += names.length;
   const missing = names.find((name) => !listOf(node["required"]).includes(name));
 
   if (missing === undefined) return undefined;
-  return `In context=${contextOf(place)}, 'required' is required to be supplied and to be an array including every key in properties. Missing '${missing}'.`;
+  return `In context=${contextOf(at)}, 'required' is required to be supplied and to be an array including every key in properties. Missing '${missing}'.`;
 }
 
-function innerProblem(node: Wire, place: Place): string | undefined {
+function innerProblem(node: Wire, at: SchemaPosition): string | undefined {
   const members = Object.entries(isWire(node["properties"]) ? node["properties"] : {});
   const defs = Object.entries(isWire(node["$defs"]) ? node["$defs"] : {});
   const inner: readonly (readonly [unknown, readonly string[], number])[] = [
@@ -97,8 +97,8 @@ function innerProblem(node: Wire, place: Place): string | undefined {
   ];
 
   for (const [one, steps, levels] of inner) {
-    const path = [...place.path, ...steps];
-    const problem = nodeProblem(one, { ...place, path, level: place.level + levels });
+    const path = [...at.path, ...steps];
+    const problem = nodeProblem(one, { ...at, path, level: at.level + levels });
 
     if (problem) return problem;
   }
@@ -107,7 +107,7 @@ function innerProblem(node: Wire, place: Place): string | undefined {
 }
 
 /** As Python writes a tuple. */
-function contextOf({ path }: Place): string {
+function contextOf({ path }: SchemaPosition): string {
   const steps = path.map((step) => `'${step}'`).join(", ");
 
   return path.length === 1 ? `(${steps},)` : `(${steps})`;

@@ -36,7 +36,7 @@ export interface AppConnectionOptions {
 /** Waits between connections that failed, milliseconds: doubled up to the second. */
 const RECONNECT = { firstMs: 1_000, maxMs: 30_000 } as const;
 
-interface Member {
+interface ConnectedAccount {
   account: ChannelAccount;
   readonly states: StateTeller;
 }
@@ -50,7 +50,7 @@ interface Member {
  */
 export class AppConnection {
   readonly #options: AppConnectionOptions;
-  readonly #members = new Map<string, Member>();
+  readonly #members = new Map<string, ConnectedAccount>();
   readonly #refused = new AbortController();
   #threads: readonly ThreadInUse[] = [];
   #over = new AbortController();
@@ -65,7 +65,7 @@ export class AppConnection {
 
   /** Connects an account until `signal` aborts or a token is refused. */
   async run(account: ChannelAccount, signal: AbortSignal): Promise<void> {
-    const member: Member = { account, states: new StateTeller(this.#options.port) };
+    const member: ConnectedAccount = { account, states: new StateTeller(this.#options.port) };
     member.states.tell(account, "starting");
     this.#members.set(account.id, member);
     this.#loop ??= this.#begin();
@@ -180,7 +180,7 @@ export class AppConnection {
     this.#inbox?.readGap();
   }
 
-  #tellReady(member: Member): void {
+  #tellReady(member: ConnectedAccount): void {
     const platformId = this.#options.platformIdOf(member.account);
     member.account = { ...member.account, platformId };
     member.states.tell(member.account, "ready");

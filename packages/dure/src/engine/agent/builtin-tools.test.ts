@@ -2,7 +2,7 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { calculate, clockTool, isPrivate, textOfHtml, webFetch } from "./builtin-tools.ts";
+import { calculate, clockToolOf, isPrivate, textOfHtml, webFetch } from "./builtin-tools.ts";
 import type { ToolContext } from "./tool.ts";
 
 const context: ToolContext = {
@@ -51,7 +51,7 @@ test("sums of products are what they are in the language", () => {
 });
 
 test("the clock tells date, time and weekday in a zone", async () => {
-  const tool = clockTool({ now: () => Date.UTC(2026, 0, 31, 15, 30, 5) });
+  const tool = clockToolOf({ now: () => Date.UTC(2026, 0, 31, 15, 30, 5) });
 
   expect(
     await tool.execute({ timeZone: "Asia/Seoul" }, context, { signal: context.signal }),

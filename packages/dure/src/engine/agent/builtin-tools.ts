@@ -15,13 +15,13 @@ export const calculator: Tool<{ expression: string }, { result: number }> = tool
   execute: ({ expression }) => ({ result: calculate(expression) }),
 });
 
-/** Date and time in a zone. */
-export const clock: Tool<
+/** Date and time in a zone. Agents in files name it `clock`. */
+export const clockTool: Tool<
   { timeZone?: string | undefined },
   { iso: string; weekday: string; timeZone: string }
-> = clockTool(systemClock);
+> = clockToolOf(systemClock);
 
-export function clockTool(source: Pick<Clock, "now">): typeof clock {
+export function clockToolOf(source: Pick<Clock, "now">): typeof clockTool {
   return tool({
     description: "Tells the present date and time in a time zone (IANA name; default UTC).",
     inputSchema: z.object({ timeZone: z.string().max(64).optional() }),

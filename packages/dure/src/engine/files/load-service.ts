@@ -1,4 +1,4 @@
-import { calculator, clock } from "../agent/builtin-tools.ts";
+import { calculator, clockTool } from "../agent/builtin-tools.ts";
 import { teamTools } from "../agent/team-tools.ts";
 import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
@@ -153,7 +153,7 @@ async function assemble(
     ...readFlows(reading),
     ...readState(reading),
     agents,
-    tools: { calculator, clock, ...teamTools, ...exports.tools() },
+    tools: { calculator, clock: clockTool, ...teamTools, ...exports.tools() },
     schemas: exports.schemas(),
     validators: exports.functions<Validator>(),
     classes: exports.classes(),
