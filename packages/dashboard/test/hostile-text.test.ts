@@ -205,7 +205,7 @@ describe("hostile words on every page", { timeout: 60_000 }, () => {
   const visited = sampled(PAGES, 6);
 
   test.for(visited.rows)(
-    "$route shows them as text, runs nothing, asks no other host",
+    "$route shows them as text, runs nothing and asks no other host",
     visited.options,
     async (one) => {
       const { address, asksForName } = one;
