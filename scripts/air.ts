@@ -62,9 +62,9 @@ const MAX_CLASS_LINES = 350;
 const LONG_LINE = 110;
 const EXCEPTIONS = path.join(root, "scripts/air-exceptions.json");
 
-/** Of the whole tree. STYLE.md asks for 34, 0.5, 20 and 20; it has less. */
+/** Of the whole tree. STYLE.md asks for 34, 0.5, 20 and 20; the tree has less. */
 const LIMITS = {
-  charactersPerLine: 34,
+  charactersPerLine: 33.8,
   longLinesPercent: 0.5,
   conditionalSpreads: 9,
   vagueLines: 5,

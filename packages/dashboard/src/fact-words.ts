@@ -33,7 +33,9 @@ export function shownFact(
   slot?: SlotInfo,
 ): string {
   if (value === null || value === undefined || value === "") return "";
+
   const words = TEXTS[language].common.facts;
+
   const number =
     typeof value === "number"
       ? value
@@ -43,10 +45,13 @@ export function shownFact(
           /^\d+$/.test(value)
         ? Number(value)
         : undefined;
+
   if (number !== undefined) {
     return MONEY.has(name) ? moneyOf(number, language) : number.toLocaleString(language);
   }
+
   const text = typeof value === "string" ? value : JSON.stringify(value);
+
   return words.values[text] ?? dayOf(text, language);
 }
 

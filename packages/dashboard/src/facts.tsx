@@ -23,7 +23,9 @@ export function Facts({
       ),
     }))
     .filter(({ words }) => words !== "");
+
   if (rows.length === 0) return null;
+
   return (
     <dl className="facts">
       {rows.map(({ name, words }) => (

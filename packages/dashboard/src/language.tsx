@@ -16,6 +16,7 @@ export function LanguageProvider({ children }: { children: ReactNode }): ReactNo
   useEffect(() => {
     document.documentElement.lang = language;
   }, [language]);
+
   const speaking = useMemo(
     () => ({
       language,
@@ -27,6 +28,7 @@ export function LanguageProvider({ children }: { children: ReactNode }): ReactNo
     }),
     [language],
   );
+
   return <SpeakingContext value={speaking}>{children}</SpeakingContext>;
 }
 
@@ -44,8 +46,10 @@ export function useText(): Text {
 function firstLanguage(): Language {
   const stored = localStorage.getItem(STORED);
   if (stored === "ko" || stored === "en") return stored;
+
   const spoken = navigator.languages
     .map((tag) => tag.slice(0, 2))
     .find((tag) => tag === "ko" || tag === "en");
+
   return spoken === "en" ? "en" : "ko";
 }

@@ -35,7 +35,9 @@ export function ErrorWords({ error }: { error: unknown }): ReactNode {
   if (!(error instanceof DureError)) {
     return errors[error instanceof TypeError ? "UNREACHABLE" : "UNEXPECTED"];
   }
+
   const { code, message, hint } = error;
   if (Object.hasOwn(errors, code)) return errors[code];
+
   return <ServerWords>{[message, hint].filter(Boolean).join(" ")}</ServerWords>;
 }

@@ -29,6 +29,7 @@ export class ServerClock {
     const sentAt = this.#own.now();
     const response = await fetch(input, init);
     this.learn(response.headers.get("date"), (sentAt + this.#own.now()) / 2);
+
     return response;
   };
 
@@ -52,5 +53,6 @@ export function useServerNow(isRunning = true): number {
     if (!isRunning) return undefined;
     return systemClock.every(1_000, () => setNow(serverClock.now()));
   }, [isRunning]);
+
   return now;
 }

@@ -19,6 +19,7 @@ export function useSide(): Side {
   });
   const [isDrawerOpen, setDrawerOpen] = useState(false);
   const [isHidden, setHidden] = useState(false);
+
   return {
     isWide,
     isColumn: isWide && !isHidden,

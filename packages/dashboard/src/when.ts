@@ -12,7 +12,9 @@ export function whenOf(
 ): string {
   const date = new Date(moment);
   if (Number.isNaN(date.getTime())) return "";
+
   const today = new Date(now).toDateString() === date.toDateString();
+
   return new Intl.DateTimeFormat(
     language,
     today ? { hour: "numeric", minute: "2-digit" } : { month: "short", day: "numeric" },

@@ -93,6 +93,7 @@ export class PostgresProxy implements AsyncDisposable {
     url.port = String((listener.address() as AddressInfo).port);
     const proxy = new PostgresProxy(url.href, listener);
     listener.on("connection", (client) => proxy.#open(client, behind));
+
     return proxy;
   }
 
@@ -105,6 +106,7 @@ export class PostgresProxy implements AsyncDisposable {
     const { promise, resolve } = Promise.withResolvers<ProxiedStatement>();
     const armed: ArmedStop = { when, test, reached: resolve, line: undefined };
     this.#stops.push(armed);
+
     return {
       reached: promise,
       release: () => {
@@ -123,6 +125,7 @@ export class PostgresProxy implements AsyncDisposable {
     const { promise, resolve } = Promise.withResolvers<void>();
     const armed: ArmedCut = { n, test, passed: 0, reached: resolve, everyLine };
     this.#cuts.push(armed);
+
     return {
       reached: promise,
       get passed() {
@@ -167,9 +170,11 @@ export class PostgresProxy implements AsyncDisposable {
           if (armed.everyLine) queueMicrotask(() => this.cutAll());
           armed.reached();
         }
+
         return cutHere;
       },
     });
+
     this.#lines.add(line);
     void line.closed.then(() => this.#lines.delete(line));
   }
@@ -220,11 +225,13 @@ class Line {
     this.#client = client;
     this.#server = server;
     this.#watch = watch;
+
     this.closed = Promise.all(
       [client, server].map(
         (socket) => new Promise<void>((resolve) => void socket.once("close", () => resolve())),
       ),
     ).then(() => {});
+
     client.on("data", (bytes) =>
       this.#fromClient.push(bytes, (message) => this.#onClient(message)),
     );
@@ -254,7 +261,9 @@ class Line {
 
   #onClient(message: Message): void {
     if (this.#cut) return;
+
     const statement = this.#note(message);
+
     if (message.type === "B" || message.type === "Q") {
       const stop = this.#watch.takeStop(statement);
       if (stop) {
@@ -264,15 +273,18 @@ class Line {
         if (stop.when === "before") stop.reached(statement);
       }
     }
+
     this.#pass(this.#server, message, statement);
   }
 
   #onServer(message: Message): void {
     if (this.#cut) return;
+
     const statement = this.#statement;
     if (this.#stopAfter) this.#held ??= [];
     this.#pass(this.#client, message, statement);
     if (message.type !== "Z") return;
+
     this.#statement = undefined;
     if (this.#stopAfter && statement) this.#stopAfter.reached(statement);
     this.#stopAfter = undefined;
@@ -281,6 +293,7 @@ class Line {
   #pass(to: Socket, message: Message, statement: ProxiedStatement | undefined): void {
     if (this.#held) return void this.#held.push({ to, bytes: message.bytes });
     to.write(message.bytes);
+
     if (
       statement &&
       this.#watch.count(statement, {
@@ -296,12 +309,14 @@ class Line {
   #note(message: Message): ProxiedStatement {
     const { type, body } = message;
     if (type === "Q") this.#statement = { name: "", sql: textAt(body, 0).text, parameters: "" };
+
     if (type === "P") {
       const name = textAt(body, 0);
       const sql = textAt(body, name.end);
       this.#sql.set(name.text, sql.text);
       this.#statement = { name: name.text, sql: sql.text, parameters: "" };
     }
+
     if (type === "B") {
       const portal = textAt(body, 0);
       const name = textAt(body, portal.end);
@@ -311,6 +326,7 @@ class Line {
         parameters: body.subarray(name.end).toString("utf8"),
       };
     }
+
     return this.#statement ?? NO_STATEMENT;
   }
 }

@@ -52,8 +52,10 @@ export class ScriptedModel implements OfflineModel {
     if (step === undefined) {
       throw this.#problem(`call ${number} was not expected; the script has ${this.#steps.length}`);
     }
+
     const mismatch = mismatchOf(step, request);
     if (mismatch !== undefined) throw this.#problem(`call ${number} ${mismatch}`);
+
     return typeof step.reply === "function" ? step.reply(request, context) : step.reply;
   };
 
@@ -64,6 +66,7 @@ export class ScriptedModel implements OfflineModel {
       ...this.#problems,
       ...(missing > 0 ? [`${missing} of ${this.#steps.length} expected calls were not made`] : []),
     ];
+
     if (problems.length > 0) {
       throw new DureError(
         "SCRIPT_BROKEN",
@@ -83,6 +86,7 @@ export class ScriptedModel implements OfflineModel {
 
 function mismatchOf({ expect }: ScriptStep, request: ModelRequest): string | undefined {
   if (expect === undefined) return undefined;
+
   if (typeof expect === "function") {
     try {
       return expect(request) === false ? "does not match" : undefined;
@@ -90,8 +94,10 @@ function mismatchOf({ expect }: ScriptStep, request: ModelRequest): string | und
       return `does not match: ${error instanceof Error ? error.message : String(error)}`;
     }
   }
+
   const asked = lastText(request);
   const matches = typeof expect === "string" ? asked.includes(expect) : expect.test(asked);
+
   return matches ? undefined : `asked "${asked.slice(0, 120)}" instead of ${String(expect)}`;
 }
 
@@ -99,5 +105,6 @@ function lastText(request: ModelRequest): string {
   const last = request.messages.at(-1);
   if (last === undefined) return "";
   if (last.role !== "tool") return last.text;
+
   return typeof last.result === "string" ? last.result : JSON.stringify(last.result);
 }

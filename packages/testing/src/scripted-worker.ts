@@ -57,6 +57,7 @@ export class ScriptedWorker implements Worker {
         ? [`${missing} of ${this.#rounds.length} expected rounds were not asked for`]
         : []),
     ];
+
     if (problems.length > 0) {
       throw new DureError(
         "SCRIPT_BROKEN",
@@ -89,14 +90,18 @@ export class ScriptedWorker implements Worker {
         `round ${number} was not expected; the script has ${this.#rounds.length}`,
       );
     }
+
     const mismatch = mismatchOf(round, assignment);
     if (mismatch !== undefined) throw this.#problem(`round ${number} ${mismatch}`);
+
     for (const [path, text] of Object.entries(round.files ?? {})) {
       const file = join(assignment.tree, path);
       await mkdir(dirname(file), { recursive: true });
       await (text === null ? rm(file, { recursive: true }) : writeFile(file, text));
     }
+
     await round.act?.(report, assignment);
+
     return {
       status: "ready",
       summary: `Did round ${number}.`,
@@ -117,10 +122,12 @@ function mismatchOf({ expect = {} }: ScriptedRound, assignment: Assignment): str
     const got = assignment[key as keyof typeof members];
     if (got !== wanted) return `has ${key} ${String(got)} instead of ${String(wanted)}`;
   }
+
   const fits =
     prompt === undefined ||
     (typeof prompt === "string"
       ? assignment.prompt.includes(prompt)
       : prompt.test(assignment.prompt));
+
   return fits ? undefined : `has a prompt that does not match ${String(prompt)}`;
 }

@@ -77,21 +77,25 @@ export class WebFaultSwitch implements WebFaults {
   ): Promise<T> {
     if (this.#paused) await Promise.race([this.#paused.promise, aborted(signal)]);
     if (this.#delayMs > 0) await this.#clock.sleep(this.#delayMs, { signal });
+
     const due = this.#faults.find(
       ({ fault, left }) =>
         left > 0 &&
         fault.what === what &&
         (fault.agent ?? where.account.agent) === where.account.agent,
     );
+
     if (!due) {
       this.#note(what, where.account.agent, "ok");
       return work();
     }
+
     due.left -= 1;
     const { fault } = due;
     this.#note(what, where.account.agent, fault.failure);
     if (fault.afterDoing) await work();
     if (fault.failure === "hang") return aborted(signal);
+
     throw new ChannelError(
       fault.failure,
       fault.message ?? `The web rooms were told to fail: ${fault.failure}.`,

@@ -7,6 +7,7 @@ export async function within<T>(
 ): Promise<T> {
   const late = Promise.withResolvers<never>();
   const cancel = clock.after(ms, () => late.reject(onTimeout()));
+
   try {
     return await Promise.race([promise, late.promise]);
   } finally {

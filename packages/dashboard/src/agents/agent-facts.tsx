@@ -20,15 +20,18 @@ type Account = RoomAgent["accounts"][number];
 export function AgentFacts({ agent }: { agent: RoomAgent }): ReactNode {
   const { text, language } = useLanguage();
   const { agents: words } = text;
+
   const load = [
     agent.working > 0 && words.working(agent.working),
     agent.waiting > 0 && words.waiting(agent.waiting),
   ].filter((part) => part !== false);
+
   const usd = new Intl.NumberFormat(language, {
     style: "currency",
     currency: "USD",
     maximumFractionDigits: 4,
   }).format(agent.microUsdToday / 1_000_000);
+
   return (
     <article className="agent-card" aria-label={agent.displayName}>
       <CardHead agent={agent} />
@@ -93,12 +96,15 @@ function AccountRow({ agent, account }: { agent: RoomAgent; account: Account }):
   const queries = useQueryClient();
   const isAdmin = useIsAdmin();
   const isPaused = account.state === "paused";
+
   const pause = useMutation({
     mutationFn: () => client.rooms().pause(agent.id, !isPaused, account.adapter),
     onSettled: () => queries.invalidateQueries({ queryKey: ROOM_KEYS.agents }),
   });
+
   const Icon = account.adapter === "discord" ? IconBrandDiscord : IconWorld;
   const words = isPaused ? text.agents.resume : text.agents.pause;
+
   return (
     <li>
       <Icon size={15} stroke={1.7} aria-hidden />

@@ -23,6 +23,7 @@ export function AgentsPage(): ReactNode {
   useEffect(() => {
     document.title = `${text.agents.pageTitle} · dure`;
   }, [text]);
+
   useEffect(() => {
     const leave = new AbortController();
     void follow(
@@ -30,12 +31,14 @@ export function AgentsPage(): ReactNode {
       () => void queries.invalidateQueries({ queryKey: ROOM_KEYS.agents }),
       leave.signal,
     );
+
     return () => leave.abort();
   }, [client, queries]);
 
   const all = agents.data ?? [];
   const wanted = lettersOf(search.trim());
   const shown = all.filter((agent) => lettersOf(wordsOf(agent)).includes(wanted));
+
   return (
     <div className="agents">
       <header>

@@ -30,6 +30,7 @@ export function AuditPage(): ReactNode {
     document.title = `${text.audit.pageTitle} · dure`;
   }, [text]);
   const isFiltered = kind !== "" || search !== "";
+
   return (
     <div className="audit">
       <header>
@@ -108,6 +109,7 @@ function Entry({ entry }: { entry: AuditEntry }): ReactNode {
   const { text, language } = useLanguage();
   const { at, tenant, what, subject, outcome } = entry;
   const end = endOf(outcome);
+
   return (
     <li>
       <strong>{deedOf(what, text)}</strong>
@@ -127,6 +129,7 @@ function Entry({ entry }: { entry: AuditEntry }): ReactNode {
 function Subject({ subject }: { subject: string }): ReactNode {
   const page = pageOf(subject);
   const words = <code>{subject}</code>;
+
   switch (page?.to) {
     case "job":
       return (

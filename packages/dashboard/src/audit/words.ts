@@ -19,6 +19,7 @@ export const DEED_KINDS = [
 export function deedOf(what: string, text: Text): string {
   const known: Readonly<Record<string, string>> = text.audit.deeds;
   const answer = /^escalation\.(.+)$/u.exec(what)?.[1];
+
   return (
     (Object.hasOwn(known, what) ? known[what] : undefined) ??
     (answer === undefined ? what : text.audit.answered(answer))
@@ -41,5 +42,6 @@ export function pageOf(subject: string): { to: "job" | "run" | "place"; id: stri
   const [id = ""] = subject.split("/", 1);
   if (id.startsWith("job_")) return { to: "job", id };
   if (id.startsWith("run_")) return { to: "run", id };
+
   return id.startsWith("thread_") ? { to: "place", id } : undefined;
 }

@@ -26,10 +26,12 @@ export function ChatPage(): ReactNode {
   const { session } = useParams({ strict: false });
   const { conversations } = useParts();
   const fresh = useMemo(() => (session === undefined ? `web-${ulid()}` : session), [session]);
+
   const conversation = useMemo(
     () => conversations.open(fresh, session !== undefined),
     [conversations, fresh, session],
   );
+
   return <Chat key={fresh} conversation={conversation} isNew={session === undefined} />;
 }
 
@@ -54,7 +56,9 @@ function Chat({ conversation, isNew }: { conversation: Conversation; isNew: bool
       onSlots={(words, slots) => send(words, { slots })}
     />
   );
+
   const hasEntries = view.phase !== "loading" && view.phase !== "broken";
+
   return (
     <div className="chat" data-panel={hasColumn || undefined}>
       <section className="chat-main" aria-label={text.chat.pageTitle}>
@@ -104,7 +108,9 @@ function useService(name: string | undefined): {
     queryFn: ({ signal }) => client.services({ signal }),
     staleTime: 60_000,
   });
+
   const [chosen, setChosen] = useState<string>();
+
   return { services: data, service: serviceOf(data, name ?? chosen), onChoose: setChosen };
 }
 
@@ -120,6 +126,7 @@ function useSend({
 }): Send {
   const { language } = useLanguage();
   const navigate = useNavigate();
+
   return (message, extra = {}) => {
     conversation.send(message, {
       ...extra,
@@ -127,7 +134,9 @@ function useSend({
       timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
       service,
     });
+
     if (!isNew) return;
+
     void navigate({
       to: "/chat/$session",
       params: { session: conversation.sessionId },
@@ -190,9 +199,11 @@ function Said({
       </div>
     );
   }
+
   if (view.phase === "broken") {
     return <Broken problem={view.problem} onRetry={() => void conversation.load()} />;
   }
+
   return (
     <MessageList
       view={view}
@@ -228,6 +239,7 @@ function ChatSide({
       </Drawer>
     );
   }
+
   return (
     hasColumn && (
       <aside className="chat-panel" aria-label={text.panel.label}>

@@ -21,17 +21,21 @@ export function Composer(props: {
 
   const submit = (): void => {
     if (message.trim() === "") return;
+
     props.onSend(message.trim());
     setMessage("");
     field.current!.style.height = ""; // one line again
     field.current!.focus();
   };
+
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key !== "Enter" || event.shiftKey) return;
     if (isComposing(event)) return; // this Enter ends a syllable
+
     event.preventDefault();
     submit();
   };
+
   return (
     <div className="composer">
       <div className="composer-box">

@@ -116,6 +116,7 @@ export class Conversation {
     this.sessionId = sessionId;
     this.#client = client;
     this.#onChange = onChange;
+
     this.#view = {
       phase: exists ? "loading" : "new",
       service: undefined,
@@ -126,6 +127,7 @@ export class Conversation {
       state: {},
       trace: undefined,
     };
+
     if (exists) void this.load();
   }
 
@@ -134,6 +136,7 @@ export class Conversation {
   readonly subscribe = (listener: () => void): (() => void) => {
     this.#listeners.add(listener);
     if (this.#view.phase !== "new") this.#startWatching();
+
     return () => {
       this.#listeners.delete(listener);
       if (this.#listeners.size === 0) this.#watch?.abort();
@@ -150,6 +153,7 @@ export class Conversation {
     const key = ulid();
     const request = { sessionId: this.sessionId, message, ...extra };
     const busy = this.#view.turn !== undefined || this.#outbox.length > 0;
+
     const entry: Entry = {
       key,
       role: "user",
@@ -157,6 +161,7 @@ export class Conversation {
       at: systemClock.now(),
       status: busy ? "queued" : "sending",
     };
+
     const service = this.#view.service ?? extra.service;
     this.#change({ phase: "ready", service, entries: [...this.#view.entries, entry] });
     this.#enqueue({ key, request, idempotencyKey: ulid() });
@@ -166,6 +171,7 @@ export class Conversation {
   retry(key: string): void {
     const outgoing = this.#sent.get(key);
     if (outgoing === undefined) return;
+
     this.#changeEntry(key, ({ problem: _problem, ...entry }) => ({ ...entry, status: "sending" }));
     this.#enqueue(outgoing);
   }
@@ -180,7 +186,9 @@ export class Conversation {
   async stop(): Promise<void> {
     const { turn } = this.#view;
     if (turn === undefined || turn.stopping) return;
+
     this.#change({ turn: { ...turn, stopping: true } });
+
     try {
       await this.#client.stopTurn(turn.turnId);
     } catch (error) {
@@ -234,12 +242,15 @@ export class Conversation {
   async #hand(outgoing: Outgoing): Promise<void> {
     const left = new AbortController();
     let accepted: string | undefined;
+
     const stream = this.#client.sendMessage(outgoing.request, {
       idempotencyKey: outgoing.idempotencyKey,
       signal: AbortSignal.any([left.signal, this.#leave.signal]),
       onConnection: (state) => this.#connectionOf(accepted, state),
     });
+
     stream.done.catch(() => undefined); // told below, by the turn's id or by the loop that follows it
+
     try {
       const turnId = await stream.turnId;
       accepted = turnId;
@@ -274,12 +285,14 @@ export class Conversation {
         entry.turnId === turnId ? { ...entry, status: "sent" } : entry,
       ),
     });
+
     const stream =
       begun ??
       this.#client.followTurn(turnId, {
         signal: this.#leave.signal,
         onConnection: (state) => this.#connectionOf(turnId, state),
       });
+
     try {
       for await (const frame of stream) this.#take(turnId, frame);
     } catch (error) {
@@ -292,16 +305,20 @@ export class Conversation {
       this.#change({ turn: { ...now, connection: "lost", problem: asDureError(error) } });
       return;
     }
+
     this.#next();
   }
 
   #take(turnId: string, frame: TurnFrame): void {
     const { turn } = this.#view;
     if (turn?.turnId !== turnId) return;
+
     const begunHere = this.#view.entries.some((entry) => entry.turnId === turnId);
     const view = turnView(turn.view, frame, systemClock.now());
     if (frame.type !== "DONE") return this.#change({ turn: { ...turn, view } }, "soon");
+
     const stopped = frame.data.error?.code === "TURN_STOPPED";
+
     const answer: Entry = {
       key: `${turnId}:assistant`,
       role: "assistant",
@@ -312,8 +329,10 @@ export class Conversation {
       done: frame.data,
       interrupted: stopped ? true : undefined,
     };
+
     const entries = this.#view.entries.filter((entry) => entry.key !== answer.key);
     const place = entries.findLastIndex((entry) => entry.turnId === turnId);
+
     this.#change({
       turn: undefined,
       seen: new Map([...this.#view.seen, [turnId, view] as const].slice(-SEEN_LIMIT)),
@@ -321,6 +340,7 @@ export class Conversation {
       state: frame.data.stateSnapshot,
       trace: frame.data.trace,
     });
+
     this.#onChange();
     if (WAITS_FOR_A_PERSON.has(frame.data.error?.code ?? "")) void this.#readEscalations();
     if (!begunHere) void this.load(); // who began it, and with which words, the server knows
@@ -342,9 +362,11 @@ export class Conversation {
 
   #startWatching(): void {
     if (this.#listeners.size === 0 || this.#watch?.signal.aborted === false) return;
+
     const watch = new AbortController();
     this.#watch = watch;
     const signal = AbortSignal.any([watch.signal, this.#leave.signal]);
+
     void (async () => {
       try {
         const reload = (): void => void this.load();
@@ -378,6 +400,7 @@ export class Conversation {
   #showAnswer({ data, at }: Extract<PlatformEvent, { type: "collaborate.answered" }>): void {
     const key = `answer:${data.request}`;
     if (data.text === undefined || this.#view.entries.some((entry) => entry.key === key)) return;
+
     const answer: Entry = {
       key,
       role: "assistant",
@@ -385,6 +408,7 @@ export class Conversation {
       at: new Date(at).getTime(),
       status: "sent",
     };
+
     this.#change({ entries: [...this.#view.entries, answer] });
   }
 
@@ -432,21 +456,25 @@ export class Conversation {
       stored.filter((entry) => entry.role !== "user").map((entry) => entry.turnId),
     );
     const running = session.runningTurn?.turnId;
+
     const waits = (entry: Entry): boolean =>
       entry.role === "user" &&
       entry.turnId !== undefined &&
       !answered.has(entry.turnId) &&
       entry.turnId !== running;
+
     const read = new Map(
       this.#view.entries
         .filter((entry) => entry.interrupted)
         .map((entry) => [keyOf(entry), entry.content]),
     );
+
     const entries = stored.map((entry) =>
       waits(entry)
         ? { ...entry, status: "queued" as const }
         : { ...entry, content: read.get(entry.key) ?? entry.content },
     );
+
     // An answer that we have and the server's picture lacks: the picture is older than we are.
     const ahead = new Set(
       mine.filter((entry) => entry.role === "assistant").map((entry) => entry.turnId),
@@ -454,6 +482,7 @@ export class Conversation {
     const { problem: _problem, ...view } = this.#view;
     this.#view = view;
     const isCurrent = view.turn === undefined && ahead.size === 0;
+
     this.#change({
       phase: "ready",
       service: session.service,
@@ -461,6 +490,7 @@ export class Conversation {
       // Both stay as they are while an answer of this page is newer.
       ...(isCurrent ? { state: shownState(session), trace: session.trace } : {}),
     });
+
     for (const entry of entries) {
       if (
         waits(entry) &&
@@ -471,7 +501,9 @@ export class Conversation {
         this.#waiting.push(entry.turnId!);
       }
     }
+
     if (this.#view.turn !== undefined) return;
+
     if (running !== undefined && !ahead.has(running)) void this.#follow(running);
     else this.#next();
   }
@@ -488,6 +520,7 @@ export class Conversation {
     this.#view = { ...this.#view, ...part };
     if (when === "now") return this.#tell();
     if (this.#noticeDue) return;
+
     this.#noticeDue = true;
     systemClock.after(NOTICE_MS, () => {
       if (this.#noticeDue) this.#tell();
@@ -520,11 +553,13 @@ export class Conversations {
       new Conversation({ client: this.#client, sessionId, exists, onChange: this.#onChange });
     this.#open.delete(sessionId);
     this.#open.set(sessionId, conversation);
+
     for (const [id, old] of this.#open) {
       if (this.#open.size <= Conversations.LIMIT) break;
       old.dispose();
       this.#open.delete(id);
     }
+
     return conversation;
   }
 
@@ -555,6 +590,7 @@ function entriesOf(history: readonly HistoryEntry[]): Entry[] {
       const own = turnId === undefined ? `history:${index}` : `${turnId}:${role}`;
       const key = taken.has(own) ? `${own}:${index}` : own; // merged messages share a turn
       taken.add(key);
+
       return entryOf(entry, key);
     });
 }
@@ -573,6 +609,7 @@ function answersAfterQuestions(entries: readonly Entry[]): Entry[] {
     if (place < 0) ordered.push(entry);
     else ordered.splice(place + 1, 0, entry);
   }
+
   return ordered;
 }
 

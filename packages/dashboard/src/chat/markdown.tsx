@@ -34,6 +34,7 @@ const COMPONENTS: Components = {
         </Link>
       );
     }
+
     return (
       <a href={href} target="_blank" rel="noreferrer noopener">
         {children}

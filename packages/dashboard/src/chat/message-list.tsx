@@ -52,15 +52,18 @@ export function MessageList(props: {
   const { view, conversation, slots, onSend } = props;
   const text = useText();
   const open = view.escalations.filter((escalation) => escalation.status === "open").toReversed();
+
   const said = useMemo(
     () => view.entries.filter((entry) => entry.status !== "queued"),
     [view.entries],
   );
+
   const queued = view.entries.filter((entry) => entry.status === "queued");
   const count = view.entries.length;
   const own = view.entries.at(-1)?.role === "user" ? count : 0;
   const { scroller, atEnd, onScroll } = useFollowing(own);
   const last = view.turn === undefined && queued.length === 0 ? view.entries.at(-1) : undefined;
+
   return (
     <div
       className="messages"
@@ -110,6 +113,7 @@ function Answered({
   const receipts = useMemo(() => receiptsByEntry(said), [said]);
   const done = said.filter((entry) => entry.done !== undefined);
   const answered = new Set(done.map(({ turnId }) => turnId));
+
   return (
     <>
       {said.map((entry) => (
@@ -146,18 +150,21 @@ function useFollowing(own: number): {
   const [atEnd, setAtEnd] = useState(true);
   const following = useRef(true);
   const ownBefore = useRef(own);
+
   useLayoutEffect(() => {
     const element = scroller.current!;
     if (own > ownBefore.current) following.current = true; // an own message is always shown
     ownBefore.current = own;
     if (following.current) element.scrollTop = element.scrollHeight;
   });
+
   const onScroll = (): void => {
     const element = scroller.current!;
     const near = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_END;
     following.current = near;
     setAtEnd(near);
   };
+
   return { scroller, atEnd, onScroll };
 }
 
@@ -167,6 +174,7 @@ function ToBottom({ scroller }: { scroller: RefObject<HTMLDivElement | null> }):
     const element = scroller.current;
     element?.scrollTo({ top: element.scrollHeight, behavior: "smooth" });
   };
+
   return (
     <ActionIcon
       className="to-bottom"
@@ -208,6 +216,7 @@ const Message = memo(function Message(props: {
 }): ReactNode {
   const { entry, conversation, receipts, slots } = props;
   const { text, language } = useLanguage();
+
   if (entry.role === "user") {
     return (
       <li className="message" data-role="user" data-status={entry.status}>
@@ -222,7 +231,9 @@ const Message = memo(function Message(props: {
       </li>
     );
   }
+
   const tone = toneOf(entry.done);
+
   return (
     <li className="message" data-role={entry.role} data-tone={tone}>
       {entry.author === "system" && <span className="message-note">{text.chat.bySystem}</span>}
@@ -253,6 +264,7 @@ const TONE_ICONS = {
 function Tone({ tone, code }: { tone: "waits" | "stopped" | "failed"; code: string }): ReactNode {
   const text = useText();
   const Icon = TONE_ICONS[tone];
+
   return (
     <p className="notice-note">
       <Icon size={14} aria-hidden />
@@ -265,6 +277,7 @@ function Tone({ tone, code }: { tone: "waits" | "stopped" | "failed"; code: stri
 function Failed({ entry, conversation }: { entry: Entry; conversation: Conversation }): ReactNode {
   const text = useText();
   const { problem } = entry;
+
   return (
     <div className="problem" role="alert">
       <p>
@@ -297,6 +310,7 @@ function Answering({ turn, onReattach }: { turn: RunningTurn; onReattach: () => 
   const text = useText();
   const words = shownText(turn.view);
   const working = turn.view.runs.findLast((run) => run.status === "running");
+
   return (
     <li
       className="message"
@@ -367,9 +381,11 @@ function Choices({ done, onSend }: { done: Done; onSend: Send }): ReactNode {
     done.nextAction === "CONFIRM" || done.nextAction === "ASK_CONTINUE"
       ? text.chat.buttons[done.nextAction]
       : [];
+
   const buttons = done.uiHint?.buttons ?? usual;
   const confirmId = done.uiHint?.confirmId;
   if (buttons.length === 0) return null;
+
   return (
     <div className="choices">
       {buttons.map((label, index) => (

@@ -19,6 +19,7 @@ export function ReceiptCard({
   const { text, language } = useLanguage();
   const { status, target, amount, currency, ...rest } = receipt;
   const state = shownFact("status", status, language);
+
   return (
     <article className="receipt-card" aria-label={text.chat.receipt}>
       <header>

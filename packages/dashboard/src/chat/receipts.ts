@@ -11,6 +11,7 @@ export function receiptsByEntry(
 ): ReadonlyMap<string, readonly JsonObject[]> {
   const shown = new Set<string>();
   const byEntry = new Map<string, JsonObject[]>();
+
   for (const entry of entries) {
     for (const receipt of receiptsOf(entry.done)) {
       const name = nameOf(receipt);
@@ -19,6 +20,7 @@ export function receiptsByEntry(
       byEntry.set(entry.key, [...(byEntry.get(entry.key) ?? []), receipt]);
     }
   }
+
   return byEntry;
 }
 

@@ -20,6 +20,7 @@ export function SessionList(): ReactNode {
   const [asked] = useDebouncedValue(words, REST_MS);
   const sessions = useSessions(asked);
   const all = sessions.data?.pages.flatMap((page) => page.items) ?? [];
+
   // What is here is filtered at once; the server then answers for all the rest.
   const shown =
     words === ""
@@ -27,6 +28,7 @@ export function SessionList(): ReactNode {
       : all.filter((session) =>
           `${session.title} ${session.service}`.toLowerCase().includes(words),
         );
+
   return (
     <section className="sessions" aria-label={text.chat.sessions.label}>
       <Button
@@ -71,6 +73,7 @@ export function SessionList(): ReactNode {
 function More({ sessions }: { sessions: ReturnType<typeof useSessions> }): ReactNode {
   const text = useText();
   if (!sessions.hasNextPage) return null;
+
   return (
     <Button
       variant="subtle"
@@ -104,13 +107,16 @@ function SessionRow({ session }: { session: SessionSummary }): ReactNode {
   const { session: current } = useParams({ strict: false });
   const title = session.title === "" ? text.chat.sessions.untitled : session.title;
   const running = session.runningTurn !== undefined && session.runningTurn !== null;
+
   const remove = async (): Promise<void> => {
     if (!window.confirm(text.chat.sessions.removeAsk(title))) return;
+
     await client.deleteSession(session.sessionId);
     conversations.forget(session.sessionId);
     await queries.invalidateQueries({ queryKey: ["sessions"] });
     if (current === session.sessionId) await navigate({ to: "/chat" });
   };
+
   return (
     <li className="session-row" data-active={current === session.sessionId || undefined}>
       <Link

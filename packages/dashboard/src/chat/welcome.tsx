@@ -14,6 +14,7 @@ export function Welcome(props: {
   const text = useText();
   const { services, service } = props;
   const examples = service?.examples ?? [];
+
   return (
     <div className="welcome">
       <div className="welcome-inner">

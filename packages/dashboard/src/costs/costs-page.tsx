@@ -21,15 +21,18 @@ export function CostsPage(): ReactNode {
   const { client } = useParts();
   const [days, setDays] = useState<number>(30);
   const [search, setSearch] = useState("");
+
   const costs = useQuery({
     queryKey: ["costs", days],
     queryFn: ({ signal }) => client.costs(days, { signal }),
     refetchInterval: READ_EVERY_MS,
     placeholderData: keepPreviousData,
   });
+
   useEffect(() => {
     document.title = `${text.costs.pageTitle} · dure`;
   }, [text]);
+
   return (
     <div className="costs">
       <header>
@@ -63,6 +66,7 @@ function Sums({ costs, search }: { costs: Costs; search: string }): ReactNode {
   const matches = ({ id, name }: NamedCost): boolean =>
     `${name} ${id}`.toLowerCase().includes(search);
   const [agents, services] = [costs.byAgent.filter(matches), costs.byService.filter(matches)];
+
   return (
     <>
       <Budgets budgets={costs.budgets} />
@@ -104,7 +108,9 @@ function Sums({ costs, search }: { costs: Costs; search: string }): ReactNode {
 function SumTable({ title, rows }: { title: string; rows: readonly NamedCost[] }): ReactNode {
   const { text, language } = useLanguage();
   if (rows.length === 0) return null;
+
   const most = Math.max(...rows.map(weightOf));
+
   return (
     <table className="costs-table">
       <caption>{title}</caption>
@@ -145,6 +151,7 @@ function Budgets({ budgets }: { budgets: readonly CostBudget[] }): ReactNode {
   const { costs: words } = text;
   const amount = (unit: CostBudget["unit"], value: number): string =>
     unit === "tokens" ? words.tokenCount(value) : moneyOf(value, language);
+
   return (
     <section className="costs-budgets" aria-label={words.budgets}>
       <h2>{words.budgets}</h2>

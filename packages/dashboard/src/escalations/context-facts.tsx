@@ -40,6 +40,7 @@ function Group({
     .flatMap(([name, member]) => (isWorthSaying(member) ? [[name, member] as const] : []))
     .toSorted((a, b) => rankOf(...a) - rankOf(...b));
   if (rows.length === 0) return null;
+
   return (
     <dl className="facts context-facts">
       {rows.map(([name, member]) => (
@@ -73,7 +74,9 @@ function Value({
     return depth < DEEPEST ? <Group value={value} depth={depth + 1} isCall={isCall} /> : "…";
   }
   if (typeof value === "boolean") return text.escalations.values[String(value)];
+
   const words = shownFact(name, value, language);
+
   return isLong(words) ? <pre tabIndex={0}>{words}</pre> : words;
 }
 
@@ -94,7 +97,9 @@ function List({
       <Value name={name} value={value} depth={depth} isCall={isCall} />
     </li>
   );
+
   const rest = values.slice(LIST_SHOWN);
+
   return (
     <>
       <ul className="context-list">{values.slice(0, LIST_SHOWN).map(item)}</ul>
@@ -117,6 +122,7 @@ function List({
 function nameOf(name: string, language: Language, isCall: boolean): string {
   const own = TEXTS[language].escalations.context[name];
   if (own !== undefined && !(isCall && name in TEXTS[language].common.facts.names)) return own;
+
   return labelOf(
     name.replaceAll(/(?<=[a-z0-9])[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
     language,

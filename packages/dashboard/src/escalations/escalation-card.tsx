@@ -75,6 +75,7 @@ export function EscalationCard(
   const { ref, onWriting } = useHolding(escalation, onHold);
   const isOpen = status === "open";
   const Icon = isOpen ? ICONS[severity] : CLOSED_ICONS[status];
+
   return (
     <article
       ref={ref}
@@ -123,11 +124,13 @@ function useHolding(
   };
   const { ref, focused } = useFocusWithin<HTMLElement>({ onFocus });
   const isHeld = focused || isWriting;
+
   useEffect(() => {
     if (!isHeld) return undefined;
     onHold?.(id, heldAt.current);
     return () => onHold?.(id, undefined);
   }, [id, isHeld, onHold]);
+
   return { ref, onWriting: setIsWriting };
 }
 
@@ -142,6 +145,7 @@ function Footer({
   const { text, language } = useLanguage();
   const { source, status } = escalation;
   const isOpen = status === "open";
+
   return (
     <footer>
       {place === "inbox" &&
@@ -175,6 +179,7 @@ function SourceWords({ link }: { link: SourceLink }): ReactNode {
       </Link>
     );
   }
+
   if (link.kind === "run") {
     return (
       <Link to="/plans/runs/$run" params={{ run: link.id }}>
@@ -182,6 +187,7 @@ function SourceWords({ link }: { link: SourceLink }): ReactNode {
       </Link>
     );
   }
+
   if (link.kind === "room") {
     return (
       <Link to="/rooms/$place" params={{ place: link.id }}>
@@ -189,6 +195,7 @@ function SourceWords({ link }: { link: SourceLink }): ReactNode {
       </Link>
     );
   }
+
   return (
     <Link to="/chat/$session" params={{ session: link.id }}>
       {words}
@@ -215,12 +222,15 @@ function Answers({
     setWriting(action);
     onWriting(action !== undefined);
   };
+
   const send = (value: string, note: string): Promise<void> =>
     decide(value, () => onAnswer({ value, note: note === "" ? undefined : note }));
+
   const choose = (action: SuggestedAction): void => {
     if (action.asks === "text") write(action);
     else void decide(action.value, () => onAnswer({ value: action.value }));
   };
+
   const leaveNote = (): void => {
     const { value } = writing!;
     write(undefined);
@@ -228,6 +238,7 @@ function Answers({
       buttons.current?.querySelector<HTMLElement>(`[data-value="${CSS.escape(value)}"]`)?.focus(),
     );
   };
+
   return (
     <>
       {writing ? (
@@ -263,6 +274,7 @@ function useMayDecide(): boolean {
     queryFn: ({ signal }) => client.me({ signal }),
     staleTime: 60_000,
   });
+
   return me.data === undefined || me.data.scopes.includes("admin");
 }
 
@@ -275,9 +287,11 @@ function useDeciding(): {
 } {
   const [running, setRunning] = useState<string>();
   const [problem, setProblem] = useState<unknown>();
+
   const decide = async (name: string, deed: () => Promise<void>): Promise<void> => {
     setRunning(name);
     setProblem(undefined);
+
     try {
       await deed();
     } catch (error) {
@@ -286,6 +300,7 @@ function useDeciding(): {
       setRunning(undefined);
     }
   };
+
   return { running, problem, decide };
 }
 
@@ -307,6 +322,7 @@ function Choices({
     loading: running === name,
     disabled: running !== undefined && running !== name,
   });
+
   return (
     <div className="choices" ref={buttons}>
       {actions.map((action) => (
@@ -345,11 +361,13 @@ function Note(props: {
   const { action, isRunning, onSend, onLeave } = props;
   const text = useText();
   const [note, setNote] = useState("");
+
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.nativeEvent.isComposing) return;
     if (event.key === "Escape") onLeave();
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) void onSend(note.trim());
   };
+
   return (
     <form
       className="escalation-note"
@@ -386,7 +404,9 @@ function Closed({ escalation }: { escalation: Escalation }): ReactNode {
   const { text, language } = useLanguage();
   const { resolution, resolvedAt, resolvedBy, resolvedByPerson } = escalation;
   if (resolution === null || resolvedAt === null) return null;
+
   const who = resolvedByPerson ?? text.escalations.by[resolvedBy ?? ""] ?? resolvedBy ?? "";
+
   return (
     <div className="escalation-answer">
       <p>

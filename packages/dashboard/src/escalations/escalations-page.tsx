@@ -37,12 +37,15 @@ export function EscalationsPage(): ReactNode {
   useEffect(() => {
     document.title = `${text.escalations.pageTitle} · dure`;
   }, [text]);
+
   useEffect(() => {
     const leave = new AbortController();
     const read = (): void => void queries.invalidateQueries({ queryKey: ["escalations"] });
     void follow(client, read, leave.signal);
+
     return () => leave.abort();
   }, [client, queries]);
+
   return (
     <div className="inbox">
       <header>
@@ -88,19 +91,23 @@ function Waiting({ search }: { search: string }): ReactNode {
   const inbox = useInbox("open");
   const [held, setHeld] = useState<ReadonlyMap<string, EscalationSeverity>>(new Map());
   const leaving = useRef(new Map<string, ReturnType<typeof setTimeout>>());
+
   const hold = useCallback<Holding>((id, at) => {
     clearTimeout(leaving.current.get(id));
     if (at !== undefined) {
       return setHeld((before) => (before.has(id) ? before : new Map(before).set(id, at)));
     }
+
     // From a field to the button that takes its place the focus is nowhere for a moment.
     leaving.current.set(
       id,
       setTimeout(() => setHeld((before) => new Map([...before].filter(([other]) => other !== id)))),
     );
   }, []);
+
   const groups = groupsOf(matching(inbox.data, search), held);
   useReadOn(inbox, search !== "" && groups.length === 0);
+
   return (
     <Loaded inbox={inbox}>
       {groups.length === 0 && !inbox.hasNextPage && (
@@ -126,6 +133,7 @@ function History({ search }: { search: string }): ReactNode {
   const inbox = useInbox(undefined);
   const closed = closedOf(matching(inbox.data, search));
   useReadOn(inbox, closed.length === 0);
+
   return (
     <Loaded inbox={inbox}>
       {closed.length === 0 && !inbox.hasNextPage && (
@@ -183,14 +191,17 @@ function Empty({
 function Cards({ all, onHold }: { all: readonly Escalation[]; onHold?: Holding }): ReactNode {
   const { client } = useParts();
   const queries = useQueryClient();
+
   const decide = async (deed: Promise<unknown>): Promise<void> => {
     const read = (): Promise<void> => queries.invalidateQueries({ queryKey: ["escalations"] });
     await deed.catch((error: unknown) => {
       void read(); // why it was refused is said at once
       throw error;
     });
+
     await read();
   };
+
   return (
     <ul className="inbox-list">
       {all.map((one) => (
@@ -217,9 +228,11 @@ function useInbox(
     queryFn: async ({ signal, pageParam }) => {
       const page = await client.escalations({ status, limit: PAGE, cursor: pageParam }, { signal });
       if (status !== "open" || pageParam !== undefined || page.nextCursor === null) return page;
+
       const grave = await Promise.all(
         GRAVE.map((severity) => client.escalations({ status, severity, limit: PAGE }, { signal })),
       );
+
       return { ...page, items: [...page.items, ...grave.flatMap(({ items }) => items)] };
     },
     initialPageParam: undefined as string | undefined,

@@ -42,6 +42,7 @@ export function aboutOf({ context, source }: Pick<Escalation, "context" | "sourc
   const { input, key: _key, ...rest } = context as JsonObject;
   const about = Object.fromEntries(Object.entries(rest).filter(([, value]) => !linked.has(value)));
   if (input === undefined) return about;
+
   return isObject(input) ? { ...about, ...input } : { ...about, input };
 }
 
@@ -59,5 +60,6 @@ export function linksOf({ run, job, room, session }: Escalation["source"]): read
   if (ofJob !== undefined) links.push({ kind: "job", id: ofJob });
   if (ofRoom !== undefined) links.push({ kind: "room", id: ofRoom });
   if (session !== undefined && links.length === 0) links.push({ kind: "session", id: session });
+
   return links;
 }

@@ -8,8 +8,10 @@ export function decisionOf(
 ): string {
   const value = resolution?.value ?? "";
   if (status === "dismissed") return text.escalations.dismissed[value] ?? value;
+
   const chosen = suggestedActions.find((action) => action.value === value);
   if (chosen !== undefined) return actionLabel(chosen, text);
+
   return value === "settled" ? text.escalations.settled : value;
 }
 

@@ -123,8 +123,10 @@ export class EventLog {
   #show(): void {
     const pending = this.#pending;
     if (pending.length === 0) return;
+
     this.#pending = [];
     if (!this.#view.paused) return this.#change(this.#kept(this.#view.rows, pending));
+
     const { rows, dropped } = this.#kept(this.#view.held, pending);
     this.#change({ held: rows, dropped });
   }

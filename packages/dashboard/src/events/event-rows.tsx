@@ -30,10 +30,12 @@ export function EventRows(props: {
   const text = useText();
   const { rows, picked } = props;
   const { scroller, height, sight, newer, onScroll, toEnd } = useSight(rows);
+
   const onStep = (event: KeyboardEvent<HTMLButtonElement>, index: number): void => {
     const step = stepOf(event.key);
     const next = rows[index + step];
     if (step === 0 || picked === undefined || next === undefined) return;
+
     event.preventDefault();
     props.onPick(next);
     focusBeside(event.currentTarget, step);
@@ -42,6 +44,7 @@ export function EventRows(props: {
 
   const from = Math.max(0, Math.floor(sight.top / height) - MARGIN_ROWS);
   const shown = rows.slice(from, from + Math.ceil(sight.height / height) + 2 * MARGIN_ROWS);
+
   return (
     <div className="event-rows">
       {rows.length === 0 && <p className="panel-empty">{props.empty}</p>}
@@ -108,12 +111,14 @@ function useSight(rows: readonly LogRow[]): {
     const wanted = following ? element.scrollHeight : Math.max(0, at) * height + offset;
     if (Math.abs(element.scrollTop - wanted) > 1) element.scrollTop = wanted;
   }, [rows, height]);
+
   useLayoutEffect(() => {
     const element = scroller.current!;
     const observer = new ResizeObserver(() =>
       setSight((before) => ({ ...before, height: element.clientHeight })),
     );
     observer.observe(element);
+
     return () => observer.disconnect();
   }, []);
 
@@ -126,11 +131,14 @@ function useSight(rows: readonly LogRow[]): {
     if (following || sight.following) setReadTo(rows.at(-1)?.index ?? -1);
     setSight({ top, height: element.clientHeight, following });
   };
+
   const toEnd = (): void => {
     place.current.following = true;
     scroller.current!.scrollTop = scroller.current!.scrollHeight;
   };
+
   const read = rows.findLastIndex((row) => row.index <= readTo) + 1;
+
   return {
     scroller,
     height,
@@ -175,6 +183,7 @@ function EventButton({
 }): ReactNode {
   const { roles } = useText().events;
   const { at, type, role } = row.event;
+
   return (
     <button
       type="button"

@@ -32,20 +32,24 @@ export function EventsPage(): ReactNode {
   const { types, session, role, search } = written;
   const [filter] = useDebouncedValue(`${types.trim()}\n${session.trim()}\n${role}`, REST_MS);
   const [lastFilter, setLastFilter] = useState(filter);
+
   if (filter !== lastFilter) {
     setLastFilter(filter);
     setPicked(undefined); // the log begins anew
   }
+
   useEffect(() => {
     eventLog.start(filterOf(filter));
     return () => eventLog.stop();
   }, [eventLog, filter]);
+
   useEffect(() => {
     document.title = `${text.events.pageTitle} · dure`;
   }, [text]);
 
   const rows = useMatching(view.rows, search);
   const detail = picked && <EventDetail row={picked} />;
+
   return (
     <div className="events">
       <header className="events-head">
@@ -109,6 +113,7 @@ function Filters({
 }): ReactNode {
   const text = useText();
   const write = (part: Partial<Written>): void => onWrite({ ...written, ...part });
+
   return (
     <div className="events-filters" role="search">
       <TextInput
@@ -148,6 +153,7 @@ function Filters({
 function Actions({ isPaused }: { isPaused: boolean }): ReactNode {
   const text = useText();
   const { eventLog } = useParts();
+
   return (
     <div className="events-actions">
       <Button
@@ -252,6 +258,7 @@ function EventDetail({ row }: { row: LogRow }): ReactNode {
 function filterOf(written: string): EventsFilter {
   const [types = "", session = "", role = ""] = written.split("\n");
   const wanted = types.split(/[\s,]+/).filter((type) => type !== "");
+
   return {
     types: wanted.length === 0 ? undefined : wanted,
     session: session === "" ? undefined : session,

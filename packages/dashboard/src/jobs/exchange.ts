@@ -20,6 +20,7 @@ export function linesOf({
   const coming = words
     .filter(({ turn }) => turn === null || turn > last)
     .map((one): ExchangeLine => ({ kind: "words", words: one }));
+
   return [
     { kind: "request" },
     ...turns.flatMap((turn): ExchangeLine[] => [...heard(turn.number), { kind: "turn", turn }]),

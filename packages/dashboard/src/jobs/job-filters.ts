@@ -34,6 +34,7 @@ export function useJobFilters(): {
 } {
   const filters = readJobFilters(useSearch({ strict: false }));
   const navigate = useNavigate();
+
   return {
     filters,
     set: (change) =>

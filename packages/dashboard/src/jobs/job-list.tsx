@@ -27,6 +27,7 @@ export function JobList({ picked }: { picked: string | undefined }): ReactNode {
   useSearchOn(jobs, wanted !== "" && shown.length < FOUND_LEAST);
   const Title = picked === undefined ? "h1" : "h2"; // a picked job has the page's first heading
   const isFiltered = [status, agent, root].some((one) => one !== undefined) || wanted !== "";
+
   return (
     <section className="jobs-list-side" aria-label={text.jobs.pageTitle}>
       <header>
@@ -82,10 +83,12 @@ function Filters({
   const words = useText().jobs;
   const { filters, set } = useJobFilters();
   const agents = useAgents().data ?? [];
+
   const write = (q: string): void => {
     onSearch(q);
     set({ q });
   };
+
   return (
     <div className="jobs-filters" role="search">
       <TextInput
@@ -151,6 +154,7 @@ function useSearchOn(
 function JobRow({ job, isPicked }: { job: Job; isPicked: boolean }): ReactNode {
   const { text, language } = useLanguage();
   const { filters } = useJobFilters();
+
   return (
     <li>
       <Link

@@ -28,6 +28,7 @@ export function JobView({ id }: { id: string }): ReactNode {
   const text = useText();
   const job = useJob(id);
   if (job.data !== undefined) return <OneJob job={job.data} />;
+
   if (job.error === null) {
     return (
       <div className="center-page">
@@ -35,7 +36,9 @@ export function JobView({ id }: { id: string }): ReactNode {
       </div>
     );
   }
+
   const isGone = job.error instanceof DureError && job.error.class === "not-found";
+
   return (
     <div className="center-page">
       <h1>{isGone ? text.jobs.gone : text.jobs.loadFailed}</h1>
@@ -60,6 +63,7 @@ function OneJob({ job }: { job: JobDetail }): ReactNode {
   useEffect(() => {
     document.title = `${title} · ${excerptOf(job.topic ?? job.message).slice(0, 40)} · dure`;
   }, [title, job.topic, job.message]);
+
   return (
     <article className="job" aria-label={title}>
       <header className="job-head">
@@ -94,8 +98,11 @@ function Outcome({ job }: { job: JobDetail }): ReactNode {
       </p>
     );
   }
+
   if (job.outcome === null) return null;
+
   const error = job.status === "COMPLETED" ? null : job.lastError;
+
   return (
     <div
       className="job-outcome"
@@ -122,14 +129,17 @@ function Outcome({ job }: { job: JobDetail }): ReactNode {
 function Facts({ job }: { job: JobDetail }): ReactNode {
   const { text, language } = useLanguage();
   const { tokens, microUsd, isAtLeast } = spentOf(job.turns);
+
   const usd = new Intl.NumberFormat(language, {
     style: "currency",
     currency: "USD",
     maximumFractionDigits: 4,
   }).format(microUsd / 1_000_000);
+
   const { startedAt, finishedAt } = job;
   const hasBothTimes = startedAt !== null && finishedAt !== null;
   const tookMs = hasBothTimes ? finishedAt - startedAt : undefined;
+
   const rows: readonly (readonly [string, string])[] = [
     [text.jobs.facts.turns, text.jobs.turnsOf(job.turnsDone, job.maxTurns)],
     [
@@ -142,6 +152,7 @@ function Facts({ job }: { job: JobDetail }): ReactNode {
     ...(tookMs === undefined ? [] : [[text.jobs.facts.took, spanOf(tookMs)] as const]),
     ...(job.resumes > 0 ? [[text.jobs.facts.resumed, text.jobs.times(job.resumes)] as const] : []),
   ];
+
   return (
     <dl className="job-facts">
       {rows.map(([name, value]) => (
@@ -161,6 +172,7 @@ function Relatives({ job }: { job: JobDetail }): ReactNode {
   const relatives = useRelatives(job);
   const { parent, children = [] } = relatives.data ?? {};
   if (parent === undefined && children.length === 0 && job.retryOf === null) return null;
+
   return (
     <nav className="job-relatives" aria-label={text.jobs.relatives}>
       <ul>
@@ -200,6 +212,7 @@ function Relatives({ job }: { job: JobDetail }): ReactNode {
 function RelativeLink({ job, words }: { job: Job; words: string }): ReactNode {
   const { language } = useLanguage();
   const { filters } = useJobFilters();
+
   return (
     <span className="job-relative">
       <span className="soft small">{words}</span>
@@ -220,22 +233,27 @@ function Actions({ job }: { job: JobDetail }): ReactNode {
   const queries = useQueryClient();
   const navigate = useNavigate();
   const { filters } = useJobFilters();
+
   const settle = (): Promise<unknown> =>
     Promise.all(
       [JOB_KEYS.one(job.jobId), JOB_KEYS.lists].map((queryKey) =>
         queries.invalidateQueries({ queryKey }),
       ),
     );
+
   const cancel = useMutation({
     mutationFn: () => client.jobs.cancel(job.jobId),
     onSettled: settle,
   });
+
   const retry = useMutation({
     mutationFn: () => client.jobs.retry(job.jobId),
     onSuccess: ({ jobId }) => navigate({ to: "/jobs/$id", params: { id: jobId }, search: filters }),
     onSettled: settle,
   });
+
   const error = cancel.error ?? retry.error;
+
   return (
     <div className="job-actions">
       {!isOver(job) && (

@@ -20,6 +20,7 @@ export function JobsPage(): ReactNode {
   useEffect(() => {
     if (id === undefined) document.title = `${text.jobs.pageTitle} · dure`;
   }, [text, id]);
+
   return (
     <div className="jobs" data-picked={id !== undefined || undefined}>
       <JobList picked={id} />
@@ -32,6 +33,7 @@ function Detail({ id }: { id: string | undefined }): ReactNode {
   const text = useText();
   const place = useRef<HTMLDivElement>(null);
   useStayAtEnd(place);
+
   return (
     <div
       className="jobs-detail"
@@ -58,12 +60,15 @@ function useStayAtEnd(ref: RefObject<HTMLDivElement | null>): void {
     let atEnd = false;
     const look = (): void =>
       void (atEnd = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_END);
+
     const observer = new MutationObserver(() => {
       if (atEnd) element.scrollTop = element.scrollHeight;
       look();
     });
+
     observer.observe(element, { childList: true, subtree: true });
     element.addEventListener("scroll", look);
+
     return () => {
       observer.disconnect();
       element.removeEventListener("scroll", look);

@@ -23,12 +23,16 @@ export function useLiveText(job: Pick<Job, "jobId">, speaker: string, isSpeaking
   const { client } = useParts();
   const [said, setSaid] = useState("");
   const session = `job:${job.jobId}:${speaker}`;
+
   useEffect(() => {
     if (!isSpeaking || !PLAIN_AGENT.test(speaker)) return undefined;
+
     const leave = new AbortController();
     void follow(client, session, setSaid, leave.signal);
+
     return () => leave.abort();
   }, [client, session, speaker, isSpeaking]);
+
   return said;
 }
 

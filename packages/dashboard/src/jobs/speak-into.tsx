@@ -18,6 +18,7 @@ export function SpeakInto({ job }: { job: JobDetail }): ReactNode {
   const queries = useQueryClient();
   const [words, setWords] = useState("");
   const field = useRef<HTMLTextAreaElement>(null);
+
   const speak = useMutation({
     mutationFn: (said: string) => client.jobs.speak(job.jobId, said, { asPerson: who }),
     onSuccess: () => {
@@ -26,14 +27,17 @@ export function SpeakInto({ job }: { job: JobDetail }): ReactNode {
     },
     onSettled: () => queries.invalidateQueries({ queryKey: JOB_KEYS.one(job.jobId) }),
   });
+
   const submit = (): void => {
     if (words.trim() !== "" && !speak.isPending) speak.mutate(words.trim());
   };
+
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key !== "Enter" || event.shiftKey || isComposing(event)) return;
     event.preventDefault();
     submit();
   };
+
   return (
     <div className="composer job-composer">
       {speak.error !== null && <Problem error={speak.error} />}

@@ -38,6 +38,7 @@ export function Transcript({ job }: { job: JobDetail }): ReactNode {
 function RequestRow({ job }: { job: JobDetail }): ReactNode {
   const { text, language } = useLanguage();
   const { kind: _kind, ...facts } = job.payload ?? { kind: "" };
+
   return (
     <li className="room-message" data-kind="agent">
       <Portrait name={job.requesterName} kind="agent" />
@@ -62,6 +63,7 @@ function RequestRow({ job }: { job: JobDetail }): ReactNode {
 function TurnRow({ job, turn }: { job: JobDetail; turn: JobTurn }): ReactNode {
   const { text, language } = useLanguage();
   const name = nameIn(job, turn.speaker);
+
   const facts = [
     text.jobs.turn(turn.number),
     spanOf(turn.finishedAt - turn.startedAt),
@@ -69,6 +71,7 @@ function TurnRow({ job, turn }: { job: JobDetail; turn: JobTurn }): ReactNode {
     turn.attempts > 1 && text.jobs.attempts(turn.attempts),
     turn.attempts === 0 && text.jobs.takenOver,
   ];
+
   return (
     <li className="room-message" data-kind="agent" data-turn={turn.number}>
       <Portrait name={name} kind="agent" />
@@ -119,6 +122,7 @@ function Now({ job }: { job: JobDetail }): ReactNode {
   const elapsed = useElapsed(
     job.status === "PENDING" ? job.createdAt : (job.turnStartedAt ?? job.updatedAt),
   );
+
   if (job.waiting !== null) {
     return (
       <p className="exchange-now" role="status">
@@ -126,6 +130,7 @@ function Now({ job }: { job: JobDetail }): ReactNode {
       </p>
     );
   }
+
   return (
     <div className="exchange-now" data-speaks={said !== "" || undefined}>
       {said !== "" && (

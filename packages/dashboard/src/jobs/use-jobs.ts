@@ -48,18 +48,23 @@ export function useJobList(filter: Pick<JobsFilter, "status" | "agent" | "root">
 export function useJobNews(): void {
   const { client } = useParts();
   const queries = useQueryClient();
+
   useEffect(() => {
     const leave = new AbortController();
     let gathering = false;
+
     const look = (): void => {
       if (gathering) return;
       gathering = true;
+
       systemClock.after(GATHER_MS, () => {
         gathering = false;
         if (!leave.signal.aborted) void queries.invalidateQueries({ queryKey: JOB_KEYS.lists });
       });
     };
+
     void followAll(client, look, leave.signal);
+
     return () => leave.abort();
   }, [client, queries]);
 }
@@ -81,11 +86,13 @@ async function followAll(client: DureClient, look: () => void, signal: AbortSign
 export function useJob(id: string) {
   const { client } = useParts();
   const queries = useQueryClient();
+
   useEffect(() => {
     const leave = new AbortController();
     void followOne(client, queries, id, leave.signal);
     return () => leave.abort();
   }, [client, queries, id]);
+
   return useQuery({
     queryKey: JOB_KEYS.one(id),
     queryFn: ({ signal }) => client.jobs.get(id, { signal }),
@@ -127,10 +134,12 @@ export function useRelatives(job: JobDetail) {
         job.parentJobId === null
           ? undefined
           : client.jobs.get(job.parentJobId, { signal }).catch(() => undefined);
+
       const [parent, asked] = await Promise.all([
         asking,
         client.jobs.list({ parent: job.jobId, limit: MAX_RELATIVES }, { signal }),
       ]);
+
       return { parent, children: asked.items.toReversed() };
     },
   });

@@ -19,6 +19,7 @@ export function AgentLog({ view }: { view: ConversationView }): ReactNode {
   const text = useText();
   const [newest, ...earlier] = turnLogs(view);
   if (newest === undefined) return <p className="panel-empty">{text.panel.noAgents}</p>;
+
   return (
     <div className="panel-sections">
       <section aria-label={text.panel.newestTurn}>
@@ -64,6 +65,7 @@ function Runs({ log }: { log: TurnLog }): ReactNode {
       </p>
     );
   }
+
   return (
     <ol className="agent-log">
       {log.runs.map((run, index) => (
@@ -85,6 +87,7 @@ function AgentLine({ run }: { run: AgentRun }): ReactNode {
     run.restarted ? text.panel.restarted : undefined,
     run.stage === undefined ? undefined : `→ ${run.stage}`,
   ].filter((fact) => fact !== undefined && fact !== run.label);
+
   return (
     <li className="agent-line" data-status={run.status}>
       <span className="agent-mark">

@@ -34,18 +34,22 @@ export function batchOf(state: JsonObject, progress: readonly TaskProgress[]): B
   const told = progress.at(-1);
   const index = numberOf(state["index"]) ?? told?.index ?? 1;
   const waiting = objectsOf(state["tasks"] ?? state["queue"]);
+
   const total = Math.max(
     numberOf(state["total"]) ?? told?.total ?? 1,
     index + (told === undefined ? waiting.length : 0),
   );
+
   if (total < 2) return undefined;
 
   const results = new Map(
     objectsOf(state["results"]).map((result) => [numberOf(result["index"]) ?? 0, result]),
   );
+
   const tasks = Array.from({ length: total }, (_, place): BatchTask => {
     const at = place + 1;
     const result = results.get(at);
+
     if (result !== undefined) {
       const code = result["code"];
       return {
@@ -55,6 +59,7 @@ export function batchOf(state: JsonObject, progress: readonly TaskProgress[]): B
         code: typeof code === "string" ? code : undefined,
       };
     }
+
     if (at < index) {
       return {
         index: at,
@@ -62,6 +67,7 @@ export function batchOf(state: JsonObject, progress: readonly TaskProgress[]): B
         slots: progress.find((task) => task.index === at)?.slots ?? {},
       };
     }
+
     if (at === index) {
       return {
         index: at,
@@ -69,8 +75,10 @@ export function batchOf(state: JsonObject, progress: readonly TaskProgress[]): B
         slots: isObject(state["slots"]) ? state["slots"] : (told?.slots ?? {}),
       };
     }
+
     return { index: at, mark: "waiting", slots: slotsOf(waiting[at - index - 1] ?? {}) };
   });
+
   return { index, total, tasks };
 }
 

@@ -16,18 +16,22 @@ export function MemoryView({
 }): ReactNode {
   const text = useText();
   const { client } = useParts();
+
   const me = useQuery({
     queryKey: ["me"],
     queryFn: ({ signal }) => client.me({ signal }),
     staleTime: 60_000,
   });
+
   const allowed = me.data?.devMode === true;
+
   const debug = useQuery({
     queryKey: ["debug", sessionId, version],
     queryFn: ({ signal }) => client.debug(sessionId, { signal }),
     enabled: allowed,
     placeholderData: (before) => before,
   });
+
   if (!allowed) {
     return (
       <p className="panel-empty">
@@ -35,6 +39,7 @@ export function MemoryView({
       </p>
     );
   }
+
   if (debug.error instanceof DureError && debug.error.class !== "not-found") {
     return (
       <p className="panel-empty">
@@ -42,7 +47,9 @@ export function MemoryView({
       </p>
     );
   }
+
   const { summaryText = "", rawHistory = [] } = debug.data?.memory ?? {};
+
   return <Memory summary={summaryText} history={rawHistory} />;
 }
 

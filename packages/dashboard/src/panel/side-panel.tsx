@@ -23,6 +23,7 @@ export function SidePanel({ conversation, view, service, onSlots }: SidePanelPro
   const text = useText();
   const [tab, setTab] = useState(lastTab);
   const choose = (next: string | null): void => setTab((lastTab = next));
+
   return (
     <Tabs value={tab} onChange={choose} className="panel" keepMounted={false}>
       <Tabs.List grow>

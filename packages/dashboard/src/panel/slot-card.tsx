@@ -24,14 +24,17 @@ export function SlotCard(props: {
   const unclear = unclearOf(props.state);
   const [edited, setEdited] = useState<Edited>({});
   const [editing, setEditing] = useState(false);
+
   const send = (words: string, changes: JsonObject): void => {
     props.onSend(words, changes);
     setEditing(false);
   };
+
   const leave = (): void => {
     setEdited({});
     setEditing(false);
   };
+
   return (
     <section>
       <div className="panel-title-row">
@@ -88,15 +91,19 @@ function SlotForm({
   const changed = Object.keys(changes).length > 0;
   const valueOf = (slot: SlotInfo): string =>
     shownFact(slot.name, changes[slot.name], language, slot) || text.panel.slotEmpty;
+
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     if (!changed) return;
+
     const words = fields
       .filter(({ slot }) => slot.name in changes)
       .map(({ slot }) => `${slot.label} ${valueOf(slot)}`)
       .join(", ");
+
     onSend(text.chat.slotsMessage(words), changes);
   };
+
   return (
     <form className="slot-form" onSubmit={submit}>
       {fields.map(({ slot, value, error }) => (
@@ -127,6 +134,7 @@ function SlotForm({
 function Slots({ fields }: { fields: SlotFields }): ReactNode {
   const { text, language } = useLanguage();
   const { slotEmpty, required } = text.panel;
+
   return (
     <dl className="slots">
       {fields.map(({ slot, value, error }) => (

@@ -22,10 +22,12 @@ export function slotFields(
   const errors = slotErrors(state);
   const shown =
     isObject(card) && Array.isArray(card["slots"]) ? card["slots"].filter(isObject) : [];
+
   return slots.map((slot) => {
     const value = held[slot.name];
     const own = shown.find((one) => one["name"] === slot.name);
     const error = errors[slot.name];
+
     return {
       slot: { ...slot, label: typeof own?.["label"] === "string" ? own["label"] : slot.label },
       value:
@@ -62,6 +64,7 @@ export function slotChanges(
     const now = edited[slot.name]?.trim();
     if (now !== undefined && now !== value) changes[slot.name] = typed(now, slot.type);
   }
+
   return changes;
 }
 

@@ -51,6 +51,7 @@ export function layoutStages(machine: StageMachine): StageDrawing {
   const right = column(finals, MARGIN + BOX.width + GUTTER, height, true);
   const boxes = [...left, ...right];
   const boxOf = new Map(boxes.map((box) => [box.stage, box]));
+
   const arrows = drawn.flatMap(([from, to]) => {
     const source = boxOf.get(from);
     const target = boxOf.get(to);
@@ -58,6 +59,7 @@ export function layoutStages(machine: StageMachine): StageDrawing {
       ? []
       : [arrow(source, target, (rowOf.get(to) ?? 0) - (rowOf.get(from) ?? 0))];
   });
+
   return {
     width: MARGIN + BOX.width + (finals.length > 0 ? GUTTER + BOX.width : 0) + 4,
     height,
@@ -77,18 +79,23 @@ function orderOf(
 ): string[] {
   const order: string[] = [];
   const visited = new Set<string>();
+
   const visit = (stage: string): void => {
     if (visited.has(stage) || ends.has(stage)) return;
+
     visited.add(stage);
     for (const [from, to] of transitions) if (from === stage) visit(to);
     order.unshift(stage);
   };
+
   visit(machine.initial);
+
   for (const [from, to] of transitions) {
     for (const stage of [from, to]) {
       if (!visited.has(stage) && !ends.has(stage)) order.push((visited.add(stage), stage));
     }
   }
+
   return order;
 }
 
@@ -112,6 +119,7 @@ function column(
   const free = height - 4 - stages.length * BOX.height;
   const gap = stages.length > 1 ? free / (stages.length - 1) : 0;
   const top = stages.length > 1 ? 2 : 2 + free / 2;
+
   return stages.map((stage, index) => ({
     stage,
     x,
@@ -138,14 +146,17 @@ function arrow(from: StageBox, to: StageBox, rows: number): StageArrow {
       path: `M${x1} ${y1} C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}`,
     };
   }
+
   if (rows === 1) {
     const x = from.x + from.width / 2;
     return { ...names, back: false, path: `M${x} ${from.y + from.height} L${x} ${to.y - 5}` };
   }
+
   const back = rows < 0;
   const bulge = Math.min(MARGIN - 4, 12 + Math.abs(rows) * 9);
   const y1 = from.y + from.height / 2 + (back ? -5 : 5);
   const y2 = to.y + to.height / 2 + (back ? 5 : -5);
+
   return {
     ...names,
     back,

@@ -14,6 +14,7 @@ export function StageMachineView({
   const text = useText();
   const { width, height, boxes, arrows } = useMemo(() => layoutStages(machine), [machine]);
   const open = new Set(arrows.filter((arrow) => arrow.from === current).map((arrow) => arrow.to));
+
   return (
     <svg
       className="stages"

@@ -19,6 +19,7 @@ export function StateView(props: {
   const answer = entries.findLast((entry) => entry.done !== undefined);
   const batch = batchOf(state, progressOf(view, answer?.turnId));
   const slots = service?.slots ?? [];
+
   return (
     <div className="panel-sections">
       <Stages view={view} service={service} />
@@ -68,8 +69,10 @@ function Stages({
   const text = useText();
   const machine = service?.stages;
   if (machine === undefined) return null;
+
   const told = view.turn?.view.runs.findLast((run) => run.stage !== undefined)?.stage;
   const current = told ?? stageOf(view.state) ?? machine.initial;
+
   return (
     <section>
       <h2 className="panel-title">{text.panel.stages}</h2>
@@ -88,6 +91,7 @@ function Receipts({
   const text = useText();
   const receipts = useMemo(() => receiptsByEntry(entries), [entries]);
   if (receipts.size === 0) return null;
+
   return (
     <section>
       <h2 className="panel-title">{text.panel.receipts}</h2>
@@ -107,6 +111,7 @@ function Receipts({
 function RawState({ state }: { state: JsonObject }): ReactNode {
   const text = useText();
   if (Object.keys(state).length === 0) return <p className="panel-empty">{text.panel.noState}</p>;
+
   return (
     <details className="raw">
       <summary>{text.panel.raw}</summary>
@@ -119,6 +124,7 @@ function RawState({ state }: { state: JsonObject }): ReactNode {
 function Queue({ batch, service }: { batch: Batch; service: ServiceInfo | undefined }): ReactNode {
   const text = useText();
   const { index, total, tasks } = batch;
+
   return (
     <section>
       <h2 className="panel-title">
@@ -161,6 +167,7 @@ function Task({ task, service }: { task: BatchTask; service: ServiceInfo | undef
       ),
     )
     .filter((one) => one !== "");
+
   return (
     <li data-mark={task.mark}>
       <span className="queue-place">{task.index}</span>

@@ -11,8 +11,10 @@ import { waterfallOf } from "./waterfall.ts";
 export function TraceView({ trace }: { trace: Trace | undefined }): ReactNode {
   const text = useText();
   if (trace === undefined) return <p className="panel-empty">{text.panel.noTrace}</p>;
+
   const tokensIn = trace.agents.reduce((total, agent) => total + agent.tokensIn, 0);
   const tokensOut = trace.agents.reduce((total, agent) => total + agent.tokensOut, 0);
+
   return (
     <section>
       <h2 className="panel-title">{text.panel.traceOf}</h2>

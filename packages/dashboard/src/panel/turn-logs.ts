@@ -24,6 +24,7 @@ export function turnLogs(view: Pick<ConversationView, "entries" | "turn" | "seen
     if (role === "user" && turnId !== undefined && !titles.has(turnId)) titles.set(turnId, content);
   }
   const titleOf = (turnId: string): string => titles.get(turnId) ?? "";
+
   const running =
     view.turn === undefined
       ? []
@@ -35,6 +36,7 @@ export function turnLogs(view: Pick<ConversationView, "entries" | "turn" | "seen
             runs: view.turn.view.runs,
           },
         ];
+
   const ended = view.entries.flatMap(({ turnId, done, at }): TurnLog[] => {
     if (turnId === undefined || done === undefined || turnId === view.turn?.turnId) return [];
     return [
@@ -46,6 +48,7 @@ export function turnLogs(view: Pick<ConversationView, "entries" | "turn" | "seen
       },
     ];
   });
+
   return [...running, ...ended.toReversed()].slice(0, TURN_LOGS);
 }
 

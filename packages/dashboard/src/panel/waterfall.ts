@@ -19,9 +19,11 @@ export function waterfallOf(trace: Trace): WaterfallBar[] {
   const ofAgents = trace.agents.reduce((total, agent) => total + agent.elapsedMs, 0);
   const whole = Math.max(trace.totalElapsedMs, ofAgents, 1);
   let start = 0;
+
   const bar = (agent: TraceAgent | undefined, elapsedMs: number): WaterfallBar => {
     const fromPercent = Math.min((start / whole) * 100, 100 - LEAST_SHARE);
     start += elapsedMs;
+
     return {
       agent,
       elapsedMs,
@@ -29,7 +31,9 @@ export function waterfallOf(trace: Trace): WaterfallBar[] {
       sharePercent: Math.max((elapsedMs / whole) * 100, LEAST_SHARE),
     };
   };
+
   const bars = trace.agents.map((agent) => bar(agent, agent.elapsedMs));
   const rest = trace.totalElapsedMs - ofAgents;
+
   return rest > 0 || bars.length === 0 ? [...bars, bar(undefined, Math.max(rest, 0))] : bars;
 }

@@ -23,6 +23,7 @@ export function BecauseWords({
       </>
     );
   }
+
   return (
     <>
       <strong>{known.says}</strong> {known.hint !== undefined && <span>{known.hint}</span>}{" "}

@@ -47,6 +47,7 @@ export function BeforePage(): ReactNode {
   useEffect(() => {
     document.title = `${text.plans.before.title(plan)} · dure`;
   }, [text, plan]);
+
   return (
     <div className="plans">
       <header className="run-head">
@@ -126,15 +127,18 @@ function Refused({
   const text = useText();
   const files = usePlanFiles();
   const isInvalid = error instanceof DureError && error.code === "PLAN_INVALID";
+
   const { problems, problemCount } = isInvalid
     ? isFile
       ? (files.data?.find(({ name }) => name === plan) ?? NONE)
       : toldBy(error)
     : NONE;
+
   const again = (): void => {
     void files.refetch();
     onRetry();
   };
+
   return (
     <>
       <Problem error={error} onRetry={again} />
@@ -157,6 +161,7 @@ function Where({ repository, base }: { repository: string; base: string }): Reac
   const [folder, setFolder] = useState(repository);
   const [branch, setBranch] = useState(base);
   const wanted = { repository: folder.trim(), base: branch.trim() };
+
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     void navigate({
@@ -165,6 +170,7 @@ function Where({ repository, base }: { repository: string; base: string }): Reac
       replace: true,
     });
   };
+
   return (
     <details className="plan-details" open={repository !== "" || base !== "" || undefined}>
       <summary>{words.where}</summary>
@@ -240,17 +246,21 @@ function Shown({
 function PlanFacts({ view, choice }: { view: PlanView; choice: RunChoice }): ReactNode {
   const text = useText();
   const words = text.plans.before;
+
   const repository: readonly (readonly [string, ReactNode])[] =
     choice.repository === undefined
       ? []
       : [[words.repository, <code key="repository">{choice.repository}</code>]];
+
   const networks = view.network.map(({ of, policy, hosts }) => {
     const allowed = words.policies[policy];
     const named = hosts.length === 0 ? allowed : `${allowed}: ${hosts.join(", ")}`;
     return [words.networkOf(of), named] as const;
   });
+
   const integration =
     view.integration === undefined ? words.none : <code key="integration">{view.integration}</code>;
+
   const rows: readonly (readonly [string, ReactNode])[] = [
     ...repository,
     [words.base, <code key="base">{`${view.base} · ${view.baseCommit.slice(0, 10)}`}</code>],
@@ -260,6 +270,7 @@ function PlanFacts({ view, choice }: { view: PlanView; choice: RunChoice }): Rea
     ...networks,
     [words.integration, integration],
   ];
+
   return (
     <dl className="run-facts">
       {rows.map(([label, value]) => (
@@ -305,10 +316,12 @@ function Start({
   const navigate = useNavigate();
   // Pressed twice, or again after a lost answer, it is the same run; another choice is another one.
   const [key] = useState(() => ulid(systemClock.now()));
+
   const start = useMutation({
     mutationFn: () => client.plans.start({ ...source, ...choice }, { idempotencyKey: key }),
     onSuccess: ({ id }) => navigate({ to: "/plans/runs/$run", params: { run: id } }),
   });
+
   return (
     <div className="before-start">
       <Button
@@ -332,16 +345,20 @@ function Levels({ view }: { view: PlanView }): ReactNode {
   const { only, from, ...rest } = useSearch({ from: "/plans/start/$plan" });
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set((only ?? from)?.split(",")));
   const [how, setHow] = useState<How>(from === undefined ? "only" : "from");
+
   const choice = view.ports
     .filter(({ id }) => chosen.has(id))
     .map(({ id }) => id)
     .join(",");
+
   const isSameHow = choice === "" || (how === "only") === (only !== undefined);
   const isShown = choice === (only ?? from ?? "") && isSameHow;
+
   const showAgain = (): void => {
     const search = choice === "" ? rest : { ...rest, [how]: choice };
     void navigate({ to: ".", search, replace: true });
   };
+
   return (
     <section aria-labelledby={heading}>
       <h2 id={heading}>{words.levels}</h2>
@@ -381,6 +398,7 @@ function LevelList({
   const text = useText();
   const titles = new Map(view.ports.map(({ id, title }) => [id, title]));
   const critical = new Set(view.criticalPath);
+
   const portOf = (id: string): ReactNode => (
     <li key={id} data-critical={critical.has(id) || undefined}>
       <Checkbox
@@ -397,6 +415,7 @@ function LevelList({
       )}
     </li>
   );
+
   return (
     <ol className="before-levels">
       {view.levels.map((ids, index) => (
@@ -475,6 +494,7 @@ function Condition({
 }: Omit<RunMode["conditions"][number], "holds">): ReactNode {
   const words = useText().plans.before;
   const coded = code === undefined ? null : { code, facts };
+
   return (
     <>
       <th scope="row">
@@ -488,6 +508,7 @@ function Condition({
 function Unowned({ view: { unowned, unownedCount } }: { view: PlanView }): ReactNode {
   const words = useText().plans.before;
   if (unownedCount === 0) return null;
+
   return (
     <section>
       <h2>{words.unowned}</h2>

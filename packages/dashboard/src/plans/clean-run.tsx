@@ -14,6 +14,7 @@ export function CleanRun({ run, onLeave }: { run: RunDetail; onLeave: () => void
   const words = text.plans.clean;
   const look = useCleanable({ run: run.id });
   const found = look.data?.[0];
+
   return (
     <div className="run-merge clean-box" role="group" aria-label={words.one}>
       <strong>{words.one}</strong>
@@ -51,6 +52,7 @@ function Question({
   const { because } = clean.data?.[0] ?? found;
   const isFree = because === undefined;
   const mayForce = canForce(because);
+
   return (
     <>
       {(isFree || mayForce) && (

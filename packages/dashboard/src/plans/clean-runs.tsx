@@ -24,10 +24,12 @@ export function CleanRuns({ onLeave }: { onLeave: () => void }): ReactNode {
   const [asked, setAsked] = useState<number>();
   const count = Number(days);
   const isReady = days.trim() !== "" && Number.isInteger(count) && count >= 0 && count <= MAX_DAYS;
+
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     if (isReady) setAsked(count);
   };
+
   return (
     <div className="clean-box clean-runs" role="group" aria-label={words.old}>
       <h3>{words.old}</h3>
@@ -69,6 +71,7 @@ function Old({ days }: { days: number }): ReactNode {
     return <Loader type="dots" role="status" aria-label={words.looking} />;
   }
   if (clean.data !== undefined) return <Done items={clean.data} />;
+
   if (look.data.length === 0) {
     return (
       <p className="soft small" role="status">
@@ -76,6 +79,7 @@ function Old({ days }: { days: number }): ReactNode {
       </p>
     );
   }
+
   return <Chosen items={look.data} days={days} clean={clean} />;
 }
 
@@ -97,6 +101,7 @@ function Chosen({
     .filter(({ run, because }) => givenUp.has(run) && canForce(because))
     .map(({ run }) => run);
   const old = { olderThanMs: days * DAY_MS };
+
   return (
     <div className="clean-found">
       {free.length > 0 && (
@@ -146,6 +151,7 @@ function KeptRuns({
     if (!after.delete(run)) after.add(run);
     onGiveUp(after);
   };
+
   return (
     <section>
       <h4>{words.wouldStay(kept.length)}</h4>
@@ -174,6 +180,7 @@ function KeptRuns({
 function Done({ items }: { items: readonly RunCleaned[] }): ReactNode {
   const words = useText().plans.clean;
   const kept = items.filter(({ outcome }) => outcome === "kept");
+
   return (
     <div className="clean-found">
       <p role="status">{words.done(items.length - kept.length, kept.length)}</p>

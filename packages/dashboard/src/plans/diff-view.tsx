@@ -21,6 +21,7 @@ export function DiffView({ run, port }: { run: string; port?: string }): ReactNo
   const text = useText();
   const diff = useDiff(run, port);
   if (diff.data !== undefined) return <Diff diff={diff.data} />;
+
   if (diff.error instanceof DureError && diff.error.class === "not-found") {
     return (
       <div className="port-part">
@@ -29,6 +30,7 @@ export function DiffView({ run, port }: { run: string; port?: string }): ReactNo
       </div>
     );
   }
+
   return (
     <div className="port-part">
       {diff.error === null ? (
@@ -43,6 +45,7 @@ export function DiffView({ run, port }: { run: string; port?: string }): ReactNo
 function Diff({ diff }: { diff: TreeDiff }): ReactNode {
   const words = useText().plans.port;
   const patches = useMemo(() => filesOf(diff.patch), [diff.patch]);
+
   return (
     <div className="port-part">
       <h2>{words.diffFiles(diff.changes.length)}</h2>
@@ -65,6 +68,7 @@ function Patch({ patch, isOpen }: { patch: FilePatch; isOpen: boolean }): ReactN
   const words = useText().plans.port;
   const [isWhole, setWhole] = useState(false);
   const shown = isWhole ? patch.lines : patch.lines.slice(0, LINES_SHOWN);
+
   return (
     <details className="patch" open={isOpen}>
       <summary>

@@ -17,8 +17,10 @@ export function ManifestView({ run, port }: { run: string; port: PortDetail }): 
   const step = steps.find(({ id }) => id === picked) ?? steps[0];
   const manifest = useManifest(run, port.id, step?.id);
   if (step === undefined) return <p className="soft port-part">{words.noManifest}</p>;
+
   const nameOf = ({ try: number, kind, member }: PlanStep): string =>
     [words.tryTitle(number), words.steps[kind], words.members[member ?? ""]].join(" · ");
+
   return (
     <div className="port-part">
       {steps.length > 1 && (
@@ -44,6 +46,7 @@ function Manifest({ manifest }: { manifest: ContextManifest }): ReactNode {
   const words = text.plans.port;
   const { blocks, total, fullContext, saved } = manifest;
   const given = fullContext === 0 ? 100 : Math.min(100, Math.round((total / fullContext) * 100));
+
   return (
     <>
       <div className="context-bar">

@@ -15,6 +15,7 @@ export function MergeReport({ run, report }: { run: RunDetail; report: RunReport
   const titleOf = (id: string): string => titles.get(id) ?? id;
   const { missing, conflicts, integration, shared = [] } = report;
   const parts = { run, titleOf };
+
   return (
     <section className="run-report" aria-labelledby={heading}>
       <h2 id={heading}>{words.report}</h2>
@@ -43,6 +44,7 @@ function Integration({
   const verdict = passed
     ? words.integrationPassed
     : words.integrationFailed(String(exitCode ?? words.noCode));
+
   return (
     <div className="report-part">
       <p className="report-verdict" data-tone={passed ? "good" : "bad"}>
@@ -151,10 +153,12 @@ function Conflicts({
 }): ReactNode {
   const text = useText();
   const words = text.plans.run;
+
   const endOf = (solvedBy: string | undefined): string =>
     solvedBy === undefined
       ? words.unsolved
       : words.solvedBy(text.plans.port.members[solvedBy] ?? solvedBy);
+
   return (
     <div className="report-part">
       <h3>{`${words.conflicts} (${conflicts.length})`}</h3>
@@ -184,6 +188,7 @@ function PortLink({ run, port, title }: { run: string; port: string; title: stri
 function Changes({ run }: { run: string }): ReactNode {
   const words = useText().plans.run;
   const [isOpen, setOpen] = useState(false);
+
   return (
     <details className="plan-details" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>{words.changes}</summary>

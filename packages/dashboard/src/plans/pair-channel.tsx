@@ -25,6 +25,7 @@ export function PairChannel({ port }: { port: PortDetail }): ReactNode {
   if (port.messages.length === 0) {
     return <p className="soft port-part">{text.plans.port.noMessages}</p>;
   }
+
   return (
     <ol className="port-part pair-channel" aria-label={text.plans.port.tabs.channel}>
       {port.messages.map((message) => (
@@ -42,6 +43,7 @@ function Message({ message }: { message: ChannelMessage }): ReactNode {
   const Icon = ICONS[message.type];
   const memberOf = (member: string): string => words.members[member] ?? member;
   const read = message.processedAt ?? message.deliveredAt;
+
   return (
     <>
       <p className="pair-head">
@@ -72,6 +74,7 @@ function Message({ message }: { message: ChannelMessage }): ReactNode {
 function Payload({ payload }: { payload: unknown }): ReactNode {
   const words = useText().plans.port;
   const feedback = readFeedback(payload);
+
   if (feedback !== undefined) {
     return (
       <>
@@ -80,12 +83,15 @@ function Payload({ payload }: { payload: unknown }): ReactNode {
       </>
     );
   }
+
   if (!isObject(payload)) return <p>{String(payload)}</p>;
+
   const { text, summary, status, changedFiles } = payload;
   if (typeof text === "string") return <p className="pair-words">{text}</p>;
   if (typeof summary !== "string") {
     return <pre tabIndex={0}>{JSON.stringify(payload, undefined, 2)}</pre>;
   }
+
   return (
     <>
       <p className="pair-words">

@@ -23,12 +23,14 @@ function fileOf(part: string): FilePatch {
   const [head = "", ...rest] = part.replace(/\n$/, "").split("\n");
   const firstHunk = rest.findIndex((line) => line.startsWith("@@"));
   const names = firstHunk < 0 ? rest : rest.slice(0, firstHunk);
+
   const body =
     firstHunk < 0
       ? rest
           .filter((line) => !/^(index|---|\+\+\+) /.test(line))
           .map((text): PatchLine => ({ kind: "meta", text }))
       : rest.slice(firstHunk).map(lineOf);
+
   return {
     path: pathOf(head, names),
     added: body.filter(({ kind }) => kind === "added").length,

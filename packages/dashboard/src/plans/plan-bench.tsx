@@ -42,23 +42,29 @@ export function PlanBench({ onLeave }: { onLeave: () => void }): ReactNode {
   const area = useRef<HTMLTextAreaElement>(null);
   const check = useCheck(setChecked);
   const isReady = file.trim() !== "" && text.trim() !== "";
+
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     if (isReady) check.mutate({ file: file.trim(), text });
   };
+
   const takeDraft = (draft: Omit<Checked, "file">): void => {
     setFile("draft.yaml");
     setText(draft.text);
     setChecked({ ...draft, file: "draft.yaml" });
   };
+
   const open = async (chosen: File | null): Promise<void> => {
     if (chosen === null) return;
+
     const read = await chosen.text();
     setFile(chosen.name);
     setText(read);
     check.mutate({ file: chosen.name, text: read });
   };
+
   const goTo = ({ line = 1 }: PlanProblem): void => showLine(area.current, text, line);
+
   return (
     <div className="plan-bench" role="group" aria-label={words.title}>
       <h3>{words.title}</h3>
@@ -151,6 +157,7 @@ function PlanText({
 /** Puts a line into sight and selects it. */
 function showLine(area: HTMLTextAreaElement | null, text: string, line: number): void {
   if (area === null) return;
+
   area.focus();
   area.setSelectionRange(...rangeOfLine(text, line));
   // A selection alone is not scrolled to.
@@ -219,12 +226,14 @@ function Found({
   const words = text.plans.bench;
   const navigate = useNavigate();
   const { file, problems, problemCount } = checked;
+
   const lookAtIt = (): void =>
     void navigate({
       to: "/plans/start/$plan",
       params: { plan: file },
       search: { text: keepText(checked) },
     });
+
   return (
     <div className="plan-found">
       <p
@@ -282,6 +291,7 @@ function Draft({ onDraft }: { onDraft: (draft: Omit<Checked, "file">) => void })
   const { client } = useParts();
   const [goal, setGoal] = useState("");
   const [repository, setRepository] = useState("");
+
   const draft = useMutation({
     mutationFn: () =>
       client.plans.draft({
@@ -290,10 +300,12 @@ function Draft({ onDraft }: { onDraft: (draft: Omit<Checked, "file">) => void })
       }),
     onSuccess: onDraft,
   });
+
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     if (goal.trim() !== "") draft.mutate();
   };
+
   return (
     <details className="plan-details">
       <summary>{words.draftTitle}</summary>

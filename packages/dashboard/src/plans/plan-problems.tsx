@@ -36,6 +36,7 @@ function ProblemRow({
   const place = [file, line, line === undefined ? undefined : column]
     .filter((part) => part !== undefined)
     .join(":");
+
   return (
     <li>
       {onGo !== undefined && line !== undefined ? (

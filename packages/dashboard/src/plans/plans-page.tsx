@@ -33,6 +33,7 @@ export function PlansPage(): ReactNode {
   useEffect(() => {
     document.title = `${text.plans.pageTitle} · dure`;
   }, [text]);
+
   return (
     <div className="plans">
       <header>
@@ -57,6 +58,7 @@ function PlanFiles(): ReactNode {
   const shown = all.filter(({ name, file }) =>
     lettersOf(`${name} ${file}`).includes(lettersOf(search.trim())),
   );
+
   return (
     <section className="plans-part" aria-labelledby="plan-files">
       <header>
@@ -125,6 +127,7 @@ function FileRow({ file }: { file: PlanFile }): ReactNode {
   const text = useText();
   const mayRun = useMayRun();
   const isWhole = file.problems.length === 0;
+
   return (
     <li className="plan-file" data-broken={!isWhole || undefined}>
       <div className="plan-file-head">
@@ -171,6 +174,7 @@ function Runs(): ReactNode {
   const wanted = lettersOf(search.trim());
   const shown = all.filter((run) => lettersOf(wordsOf(run)).includes(wanted));
   const isFiltered = filters.status !== undefined || wanted !== "";
+
   return (
     <section className="plans-part" aria-labelledby="plan-runs">
       <header>
@@ -208,6 +212,7 @@ function NoRuns({ isFiltered }: { isFiltered: boolean }): ReactNode {
 function MoreRuns({ runs }: { runs: ReturnType<typeof useRunList> }): ReactNode {
   const text = useText();
   if (!runs.hasNextPage) return null;
+
   return (
     <Button
       variant="subtle"
@@ -236,14 +241,17 @@ function RunFilters({
 }): ReactNode {
   const text = useText();
   const { filters, set } = useRunFilters();
+
   const write = (q: string): void => {
     onSearch(q);
     set({ q });
   };
+
   const statuses = PLAN_RUN_STATUSES.map((one) => ({
     value: one,
     label: text.plans.runStatuses[one],
   }));
+
   return (
     <div className="plans-filters" role="search">
       <TextInput
@@ -269,6 +277,7 @@ function RunFilters({
 function CleanButton({ onClick }: { onClick: () => void }): ReactNode {
   const words = useText().plans.clean;
   if (!useMayRun()) return null;
+
   return (
     <Button size="sm" variant="default" leftSection={<IconArchive size={15} />} onClick={onClick}>
       {words.old}…
@@ -279,6 +288,7 @@ function CleanButton({ onClick }: { onClick: () => void }): ReactNode {
 function RunRow({ run }: { run: ListedRun }): ReactNode {
   const { text, language } = useLanguage();
   const { done, all, failed } = doneOf(run);
+
   return (
     <li>
       <Link to="/plans/runs/$run" params={{ run: run.id }} className="run-row">

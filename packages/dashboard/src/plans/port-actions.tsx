@@ -28,10 +28,12 @@ export function PortActions({ run, port }: { run: RunDetail; port: PortDetail })
   const [open, setOpen] = useState<"retry" | "say">();
   const can = decideActions(run, port);
   if (!mayRun) return null;
+
   const leave = (): void => setOpen(undefined);
   if (open === "retry" && can.retry) return <Retry run={run} port={port} onLeave={leave} />;
   if (open === "say" && can.say) return <Say run={run.id} port={port} onLeave={leave} />;
   if (!can.retry && !can.say) return null;
+
   return (
     <div className="run-actions">
       {can.retry && (
@@ -66,6 +68,7 @@ function decideActions(
   const isCleaned = run.cleanedAt !== null;
   const isCancelled = run.status === "cancelling" || run.status === "cancelled";
   const isNext = port.status === "running" || port.status === "ready";
+
   return {
     retry: port.status === "failed" && !isCancelled && !isCleaned,
     say: !isCleaned && (isNext || port.status === "waiting"),
@@ -85,6 +88,7 @@ function Skip({
   const words = useText().plans.port;
   const { client } = useParts();
   const skip = useOrder(run.id, () => client.plans.skip(run.id, port.id));
+
   return (
     <>
       {isOffered && (
@@ -128,6 +132,7 @@ function Retry({
   const retry = useOrder(run.id, () => client.plans.retry(run.id, port.id, request));
   const send = (): void => retry.mutate(undefined, { onSuccess: onLeave });
   const hasTokens = port.tokensMost !== null || run.tokensMost !== null;
+
   return (
     <Words
       onSend={send}
@@ -194,6 +199,7 @@ function MoreFields({
       onChange={({ currentTarget }) => onChange({ ...written, [name]: currentTarget.value })}
     />
   );
+
   return (
     <fieldset className="port-more">
       <legend>{words.more}</legend>
@@ -225,11 +231,13 @@ function Say({
   const queries = useQueryClient();
   const [to, setTo] = useState<PortWords["to"]>("implementer");
   const [said, setSaid] = useState("");
+
   const say = useMutation({
     mutationFn: () => client.plans.say(run, port.id, { to, text: said.trim() }),
     onSuccess: () => setSaid(""),
     onSettled: () => queries.invalidateQueries({ queryKey: PLAN_KEYS.port(run, port.id) }),
   });
+
   return (
     <Words
       onSend={() => say.mutate()}
@@ -295,15 +303,18 @@ function Words({
 }: WordsProps): ReactNode {
   const words = useText().plans.port;
   const isReady = !isSending && !isWrong && (mayBeEmpty || text.trim() !== "");
+
   const onSubmit = (event: FormEvent): void => {
     event.preventDefault();
     if (isReady) onSend();
   };
+
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.nativeEvent.isComposing) return;
     if (event.key === "Escape") onLeave();
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && isReady) onSend();
   };
+
   return (
     <form className="port-words" onSubmit={onSubmit}>
       {children}

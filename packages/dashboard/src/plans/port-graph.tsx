@@ -73,10 +73,12 @@ function Drawing({
   useInSight(graph, picked);
   const nodes = nodesOf(run, graph, signs, picked);
   const edges = edgesOf(run, graph, text.plans.run.edgeOf);
+
   const labels = {
     "node.a11yDescription.default": text.plans.run.graphHint,
     "edge.a11yDescription.default": text.plans.run.edgeHint,
   };
+
   return (
     <div className="port-graph">
       <ReactFlow
@@ -120,9 +122,11 @@ function Drawing({
 function useInSight(graph: RunGraph, picked: string | undefined): void {
   const { setCenter, getViewport } = useReactFlow();
   const width = useStore((state) => state.width);
+
   useEffect(() => {
     const box = graph.boxes.find(({ id }) => id === picked);
     if (box === undefined || width === 0) return;
+
     const { x, zoom } = getViewport();
     const [left, right] = [box.x * zoom + x, (box.x + BOX.width) * zoom + x];
     if (left < 0 || right > width) {
@@ -134,6 +138,7 @@ function useInSight(graph: RunGraph, picked: string | undefined): void {
 function Zoom(): ReactNode {
   const text = useText();
   const { zoomIn, zoomOut, fitView } = useReactFlow();
+
   return (
     <ActionIcon.Group>
       <ActionIcon
@@ -176,6 +181,7 @@ function PortBox({
       void setCenter(x + BOX.width / 2, y + BOX.height / 2, { zoom: getZoom() });
     }
   };
+
   return (
     <>
       <Handle type="target" position={Position.Left} isConnectable={false} />
@@ -213,6 +219,7 @@ function nodesOf(
   return graph.boxes.flatMap(({ id, x, y }) => {
     const port = byId.get(id);
     if (port === undefined) return [];
+
     return [
       {
         id,
@@ -241,6 +248,7 @@ function edgesOf(
   const done = new Set(
     run.ports.filter(({ status }) => status === "succeeded").map(({ id }) => id),
   );
+
   return graph.ways.map(({ from, to, isCritical }) => ({
     id: `${from}→${to}`,
     source: from,

@@ -15,6 +15,7 @@ export function levelsOf(ports: readonly Needing[]): readonly (readonly string[]
   const levels: string[][] = [];
   const level = longest(ports, ({ dependsOn }) => dependsOn);
   for (const { id } of ports) (levels[level.get(id)!] ??= []).push(id);
+
   return levels;
 }
 
@@ -26,6 +27,7 @@ export function criticalPathOf(ports: readonly Needing[]): readonly string[] {
   const dependents = dependentsOf(ports);
   const rank = longest(ports, ({ id }) => dependents.get(id)!);
   const path: string[] = [];
+
   for (
     let candidates = ports.map(({ id }) => id);
     candidates.length > 0;
@@ -33,6 +35,7 @@ export function criticalPathOf(ports: readonly Needing[]): readonly string[] {
   ) {
     path.push(candidates.reduce((best, id) => (rank.get(id)! > rank.get(best)! ? id : best)));
   }
+
   return path;
 }
 
@@ -54,6 +57,7 @@ function longest(
 ): ReadonlyMap<string, number> {
   const byId = new Map(ports.map((port) => [port.id, port]));
   const length = new Map<string, number>();
+
   for (const { id } of ports) {
     const stack = [id];
     const open = new Set<string>();
@@ -71,5 +75,6 @@ function longest(
       }
     }
   }
+
   return length;
 }

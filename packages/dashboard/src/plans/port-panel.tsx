@@ -33,7 +33,9 @@ export function PortPanel({
   const text = useText();
   const port = usePort(run.id, id);
   if (port.data !== undefined) return <OnePort run={run} port={port.data} sign={sign} />;
+
   const isGone = port.error instanceof DureError && port.error.class === "not-found";
+
   return (
     <div className="port-panel">
       <PanelHead
@@ -93,6 +95,7 @@ function OnePort({
   const { looks, set } = useRunLooks();
   const newest = younger(sign, signOf(port.steps));
   const tab = looks.tab ?? "tries";
+
   return (
     <div className="port-panel">
       <PanelHead run={run.id} title={port.title}>
@@ -161,12 +164,14 @@ function Now({ port, sign }: { port: PortDetail; sign: Sign | undefined }): Reac
   const now = useServerNow(true);
   const silent = stalledFor(port, sign, now);
   const { number, most } = tryOf(port, sign);
+
   const who = [
     sign?.member == null ? undefined : words.members[sign.member],
     sign?.kind === undefined ? undefined : words.steps[sign.kind],
   ]
     .filter(Boolean)
     .join(" · ");
+
   return (
     <section
       className="port-now"
@@ -199,6 +204,7 @@ function PortFacts({ port, sign }: { port: PortDetail; sign: Sign | undefined })
   const text = useText();
   const words = text.plans.port;
   const { number, most } = tryOf(port, sign);
+
   const rows: readonly (readonly [string, ReactNode])[] = [
     [words.role, port.role],
     [
@@ -214,6 +220,7 @@ function PortFacts({ port, sign }: { port: PortDetail; sign: Sign | undefined })
     ],
     ...(port.hint === null ? [] : [[words.hint, port.hint] as const]),
   ];
+
   return (
     <dl className="run-facts">
       {rows.map(([name, value]) => (

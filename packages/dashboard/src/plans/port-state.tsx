@@ -26,6 +26,7 @@ export function PortState({ port, sign }: { port: PlanPort; sign: Sign | undefin
   const tokens = port.tokensIn + port.tokensOut + (isRunning ? (sign?.tokens ?? 0) : 0);
   const share = shareOf(port, sign);
   const { number, most } = tryOf(port, sign);
+
   return (
     <span className="port-state">
       <Bar

@@ -32,9 +32,11 @@ export function roundsOf(
     (a, b) =>
       a.try - b.try || STEP_KINDS.indexOf(a.kind) - STEP_KINDS.indexOf(b.kind) || a.id - b.id,
   );
+
   const numbers = [
     ...new Set(inOrder.filter((step) => step.try > 0).map((step) => step.try)),
   ].toSorted((a, b) => b - a);
+
   const rounds = numbers.map((number, index) =>
     roundOf(
       number,
@@ -42,6 +44,7 @@ export function roundsOf(
       isPortRunning && index === 0,
     ),
   );
+
   return { before: inOrder.filter((step) => step.try === 0), rounds };
 }
 
@@ -52,7 +55,9 @@ function roundOf(number: number, steps: readonly PlanStep[], isNow: boolean): Tr
     recalled ??
     feedbackOf(steps.find(({ kind }) => kind === "module")) ??
     feedbackOf(steps.find(({ kind }) => kind === "accept"));
+
   const by = steps.find(({ kind }) => kind === "implement")?.member ?? "implementer";
+
   return {
     number,
     by,
@@ -71,6 +76,7 @@ function outcomeOf(
   if (feedback !== undefined) return feedback.success ? "passed" : "failed";
   if (steps.some((step) => (step.output?.violations?.length ?? 0) > 0)) return "violated";
   if (steps.some((step) => workOf(step)?.status === "failed")) return "failed";
+
   return isNow ? "running" : "stopped";
 }
 
@@ -95,8 +101,10 @@ export function readFeedback(value: unknown): TestFeedback | undefined {
   ) {
     return undefined;
   }
+
   const metrics = isObject(value["metrics"]) ? value["metrics"] : {};
   const count = (name: string): number => (typeof metrics[name] === "number" ? metrics[name] : 0);
+
   return {
     success: value["success"],
     failedTests: value["failedTests"].filter(isObject).map((test) => ({

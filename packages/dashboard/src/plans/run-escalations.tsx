@@ -16,17 +16,21 @@ export function RunEscalations({ run, port }: { run: RunDetail; port?: string })
   const text = useText();
   const { client } = useParts();
   const decide = useDeciding(run.id);
+
   const open = useQuery({
     queryKey: ["escalations", "run", run.id],
     queryFn: ({ signal }) =>
       client.escalations({ run: run.id, status: "open", limit: SHOWN }, { signal }),
   });
+
   const items = (open.data?.items ?? []).filter(
     ({ source }) => port === undefined || source.port === port,
   );
   if (items.length === 0) return null;
+
   const titleOf = (id: string): string => run.ports.find((one) => one.id === id)?.title ?? id;
   const words = text.plans.run.escalations;
+
   return (
     <section
       className="run-escalations"
@@ -66,6 +70,7 @@ function useDeciding(run: string): (deed: Promise<unknown>) => Promise<void> {
     const keys = [["escalations"], PLAN_KEYS.run(run), PLAN_KEYS.ports(run)];
     await Promise.all(keys.map((queryKey) => queries.invalidateQueries({ queryKey })));
   };
+
   return async (deed) => {
     await deed.catch((error: unknown) => {
       void read(); // why it was refused is said at once

@@ -22,6 +22,7 @@ export function readRunFilters(search: Record<string, unknown>): RunFilters {
   const status = PLAN_RUN_STATUSES.find((one) => one === search["status"]);
   const q = search["q"];
   const words = typeof q === "string" || typeof q === "number" ? String(q) : "";
+
   return { status, q: words === "" ? undefined : words };
 }
 
@@ -84,6 +85,7 @@ export function useRunFilters(): {
 } {
   const filters = readRunFilters(useSearch({ strict: false }));
   const navigate = useNavigate();
+
   return {
     filters,
     set: (change) =>
@@ -101,6 +103,7 @@ export function useRunLooks(): {
 } {
   const looks = readRunLooks(useSearch({ strict: false }));
   const navigate = useNavigate();
+
   return {
     looks,
     set: (change) =>

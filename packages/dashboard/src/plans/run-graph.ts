@@ -26,6 +26,7 @@ export function layoutRun(ports: readonly Needing[]): RunGraph {
   const path = criticalPathOf(ports);
   const isCritical = (from: string, to: string): boolean =>
     path.some((id, index) => id === from && path[index + 1] === to);
+
   return {
     boxes: ports.map(({ id }) => {
       const { x, y } = graph.node(id) as { x: number; y: number };

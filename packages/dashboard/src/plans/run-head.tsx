@@ -30,6 +30,7 @@ export function RunHead({ run, isHeading }: { run: RunDetail; isHeading: boolean
   const done = run.ports.filter(({ status }) => status === "succeeded").length;
   const isHurt = run.ports.some(({ status }) => status === "failed" || status === "blocked");
   const Title = isHeading ? "h1" : "h2"; // a picked port has the page's first heading
+
   return (
     <header className="run-top">
       <div className="run-head">
@@ -62,6 +63,7 @@ function Cleaned({ run, at }: { run: RunDetail; at: number }): ReactNode {
   const { text, language } = useLanguage();
   const words = text.plans.clean;
   const branch = run.report?.branch;
+
   return (
     <p className="run-cleaned-note" role="note">
       <IconArchive size={16} aria-hidden />
@@ -78,6 +80,7 @@ function Facts({ run }: { run: RunDetail }): ReactNode {
   const words = text.plans.run;
   const now = useServerNow(!isRunOver(run.status));
   const used = run.tokensIn + run.tokensOut;
+
   const rows: readonly (readonly [string, ReactNode])[] = [
     [
       words.branch,
@@ -108,6 +111,7 @@ function Facts({ run }: { run: RunDetail }): ReactNode {
     [words.startedBy, run.startedBy],
     [words.at, momentOf(run.createdAt, language)],
   ];
+
   return (
     <dl className="run-facts">
       {rows.map(([name, value]) => (
@@ -125,12 +129,14 @@ function Actions({ run }: { run: RunDetail }): ReactNode {
   const { client } = useParts();
   const mayRun = useMayRun();
   const [open, setOpen] = useState<OpenForm>();
+
   const orders: Orders = {
     pause: useOrder(run.id, () => client.plans.pause(run.id)),
     resume: useOrder(run.id, () => client.plans.resume(run.id)),
     cancel: useOrder(run.id, () => client.plans.cancel(run.id)),
     again: useOrder(run.id, () => client.plans.again(run.id)),
   };
+
   if (!mayRun) {
     return (
       <p className="soft small">
@@ -138,12 +144,14 @@ function Actions({ run }: { run: RunDetail }): ReactNode {
       </p>
     );
   }
+
   if (run.cleanedAt !== null) return null;
 
   const all = Object.values(orders);
   const error = all.map((order) => order.error).find((one) => one !== null);
   const steering = [orders.pause, orders.resume, orders.cancel];
   const isStored = steering.some(({ data }) => data?.carriedOut === false);
+
   return (
     <div className="run-actions">
       <OrderButtons run={run} orders={orders} hasForm={open !== undefined} />
@@ -177,6 +185,7 @@ function OrderButtons({
   const words = useText().plans.run;
   const canCancel = !isRunOver(status) && status !== "cancelling";
   const canMergeAgain = (status === "partial" || status === "failed") && !hasForm;
+
   return (
     <>
       {status === "running" && (
@@ -292,6 +301,7 @@ function ActionForm({
   if (open === "merge") return <Merge run={run} onLeave={onLeave} />;
   if (open === "extend" && canExtend(run)) return <Extend run={run} onLeave={onLeave} />;
   if (open === "clean" && isRunOver(run.status)) return <CleanRun run={run} onLeave={onLeave} />;
+
   return null;
 }
 
@@ -323,11 +333,14 @@ function Merge({ run, onLeave }: { run: RunDetail; onLeave: () => void }): React
   const merge = useMutation({
     mutationFn: () => client.plans.merge(run.id, into.trim() === "" ? {} : { into: into.trim() }),
   });
+
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     merge.mutate();
   };
+
   const { data } = merge;
+
   if (data !== undefined) {
     return (
       <p className="run-merged" role="status">
@@ -343,6 +356,7 @@ function Merge({ run, onLeave }: { run: RunDetail; onLeave: () => void }): React
       </p>
     );
   }
+
   return (
     <form className="run-merge" onSubmit={submit}>
       <TextInput
@@ -380,10 +394,12 @@ function Extend({ run, onLeave }: { run: RunDetail; onLeave: () => void }): Reac
   const isReady =
     tokens.trim() !== "" && Number.isInteger(count) && count >= 1 && count <= MAX_TOKENS;
   const extend = useOrder(run.id, () => client.plans.extend(run.id, { tokens: count }));
+
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     if (isReady) extend.mutate(undefined, { onSuccess: onLeave });
   };
+
   return (
     <form className="run-merge" onSubmit={submit}>
       <TextInput

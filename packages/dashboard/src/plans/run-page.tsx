@@ -28,6 +28,7 @@ function LoadedRun({ id }: { id: string }): ReactNode {
   const text = useText();
   const { run, isCut } = useRun(id);
   if (run.data !== undefined) return <OneRun run={run.data} isCut={isCut} />;
+
   if (run.error === null) {
     return (
       <div className="center-page">
@@ -35,7 +36,9 @@ function LoadedRun({ id }: { id: string }): ReactNode {
       </div>
     );
   }
+
   const isGone = run.error instanceof DureError && run.error.class === "not-found";
+
   return (
     <div className="center-page">
       <h1>{isGone ? text.plans.run.gone : text.plans.run.failed}</h1>
@@ -61,6 +64,7 @@ function OneRun({ run, isCut }: { run: RunDetail; isCut: boolean }): ReactNode {
   useEffect(() => {
     document.title = `${[picked?.title, run.plan].filter(Boolean).join(" · ")} · ${text.plans.runStatuses[run.status]} · dure`;
   }, [text, run.plan, run.status, picked?.title]);
+
   return (
     <div className="run" data-picked={port !== undefined || undefined}>
       {run.isolation === "audit" && (

@@ -36,6 +36,7 @@ export function RunPorts({
   const isWide = useMediaQuery("(min-width: 48em)", true, { getInitialValueInEffect: false });
   const isTooMany = run.ports.length > MAX_GRAPH;
   const view = isTooMany ? "list" : (looks.view ?? (isWide ? "graph" : "list"));
+
   return (
     <section className="run-ports" aria-label={words.graph}>
       <div className="run-ports-head">
@@ -101,21 +102,26 @@ function PortList({
   const text = useText();
   const words = text.plans.run;
   const [search, setSearch] = useState("");
+
   // Who needs whom stays as it was when the run began.
   const [{ levels, critical }] = useState(() => ({
     levels: levelsOf(run.ports),
     critical: new Set(criticalPathOf(run.ports)),
   }));
+
   const byId = new Map(run.ports.map((port) => [port.id, port]));
   const wanted = lettersOf(search.trim());
+
   const fits = (id: string): boolean => {
     const port = byId.get(id)!;
     const said = `${wordsOf(port)} ${text.plans.portStatuses[port.status]}`;
     return wanted === "" || lettersOf(said).includes(wanted);
   };
+
   const shown = levels
     .map((ids, index) => ({ level: index + 1, ids, shown: ids.filter(fits) }))
     .filter((level) => level.shown.length > 0);
+
   return (
     <div className="port-list">
       {run.ports.length >= SEARCH_FROM && <Search search={search} onSearch={setSearch} />}

@@ -10,6 +10,7 @@ import { dependentsOf } from "./port-order.ts";
 export function ScopeView({ run, port }: { run: RunDetail; port: PortDetail }): ReactNode {
   const text = useText();
   const words = text.plans.port;
+
   return (
     <div className="port-part">
       {port.violations.length > 0 && <Violations all={port.violations} />}
@@ -49,6 +50,7 @@ function Paths({
 }): ReactNode {
   const heading = useId();
   const text = useText();
+
   return (
     <section>
       <h2 id={heading}>{title}</h2>
@@ -78,7 +80,9 @@ function Others({
 }): ReactNode {
   const heading = useId();
   if (ids.length === 0) return null;
+
   const titles = new Map(run.ports.map((one) => [one.id, one.title]));
+
   return (
     <section>
       <h2 id={heading}>{title}</h2>
@@ -103,6 +107,7 @@ function Violations({ all }: { all: readonly PlanViolation[] }): ReactNode {
   const { text, language } = useLanguage();
   const words = text.plans.port;
   const heading = useId();
+
   return (
     <section className="port-violations">
       <h2 id={heading}>{`${words.violations} (${all.length})`}</h2>

@@ -78,7 +78,9 @@ const NOTHING = {
 export function signOf(steps: readonly PlanStep[]): Sign | undefined {
   const newest = steps.toSorted((a, b) => a.startedAt - b.startedAt || a.id - b.id).at(-1);
   if (newest === undefined) return undefined;
+
   const isRunning = newest.status === "running";
+
   return {
     try: Math.max(1, newest.try),
     kind: newest.kind,

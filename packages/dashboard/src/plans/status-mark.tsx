@@ -64,10 +64,12 @@ export function RunMark({
 }): ReactNode {
   const text = useText();
   const { Icon, tone } = RUN_LOOKS[status];
+
   const words =
     status === "running" && phase !== undefined
       ? text.plans.phases[phase]
       : text.plans.runStatuses[status];
+
   return (
     <Mark
       Icon={Icon}

@@ -9,6 +9,8 @@ export function rangeOfLine(text: string, line: number): [from: number, to: numb
     if (end < 0) return [text.length, text.length];
     from = end + 1;
   }
+
   const to = text.indexOf("\n", from);
+
   return [from, to < 0 ? text.length : to];
 }

@@ -27,6 +27,7 @@ export function Tries({ port }: { port: PortDetail }): ReactNode {
   if (rounds.length === 0 && before.length === 0) {
     return <p className="soft port-part">{text.plans.port.noTries}</p>;
   }
+
   return (
     <div className="port-part">
       <ol className="tries">
@@ -47,6 +48,7 @@ function Round({ round }: { round: TryRound }): ReactNode {
   const words = useText().plans.port;
   const heading = useId();
   const { Icon, tone } = LOOKS[round.outcome];
+
   return (
     <section className="try" data-tone={tone} aria-labelledby={heading}>
       <header>
@@ -81,6 +83,7 @@ function Round({ round }: { round: TryRound }): ReactNode {
 export function Feedback({ feedback }: { feedback: TestFeedback }): ReactNode {
   const words = useText().plans.port;
   const { metrics, failedTests, suggestions } = feedback;
+
   return (
     <div className="feedback">
       {metrics.total > 0 && <Metrics metrics={metrics} />}
@@ -110,6 +113,7 @@ export function Feedback({ feedback }: { feedback: TestFeedback }): ReactNode {
 function Metrics({ metrics }: Pick<TestFeedback, "metrics">): ReactNode {
   const words = useText().plans.port;
   const { passed, total, failed, durationMs, coverage } = metrics;
+
   return (
     <p className="small">
       {words.metrics(passed, total, failed)} · {spanOf(durationMs)}
@@ -121,6 +125,7 @@ function Metrics({ metrics }: Pick<TestFeedback, "metrics">): ReactNode {
 function FailedTest({ test }: { test: TestFeedback["failedTests"][number] }): ReactNode {
   const words = useText().plans.port;
   const { name, file, line, expected, actual, suggestedFix, stackTrace = "" } = test;
+
   return (
     <>
       <p>
@@ -189,6 +194,7 @@ export function Step({ step }: { step: PlanStep }): ReactNode {
   const words = useText().plans.port;
   const work = workOf(step);
   const own = step.kind === "test" ? feedbackOf(step) : undefined;
+
   return (
     <div className="try-step">
       <p className="try-step-head">
@@ -218,12 +224,14 @@ function StepFacts({ step }: { step: PlanStep }): ReactNode {
   const { run, port: words } = useText().plans;
   const tokens = step.tokensIn + step.tokensOut;
   const exitCode = step.output?.exitCode;
+
   const facts = [
     tokens > 0 ? run.tokensShort(tokens) : "",
     step.starts > 1 ? words.starts(step.starts) : "",
     exitCode === undefined ? "" : words.exit(String(exitCode ?? run.noCode)),
     step.finishedAt === null ? words.outcomes["running"] : spanOf(step.finishedAt - step.startedAt),
   ];
+
   return <span className="try-step-facts">{facts.filter((part) => part !== "").join(" · ")}</span>;
 }
 
@@ -231,6 +239,7 @@ function StepFacts({ step }: { step: PlanStep }): ReactNode {
 function Work({ work }: { work: NonNullable<ReturnType<typeof workOf>> }): ReactNode {
   const words = useText().plans.port;
   const { status = "failed", summary, error, failedFiles = [], unclaimedFiles = [] } = work;
+
   return (
     <>
       <p>
@@ -258,6 +267,7 @@ function ChangedFiles({
 }): ReactNode {
   const words = useText().plans.port;
   if (changes.length === 0) return null;
+
   return (
     <details className="plan-details">
       <summary>{words.changed(changes.length)}</summary>

@@ -82,6 +82,7 @@ export function useCleanable(which: Pick<CleanRequest, "run" | "olderThanMs">) {
 export function useClean() {
   const { client } = useParts();
   const queries = useQueryClient();
+
   return useMutation({
     mutationFn: async ({
       free,
@@ -134,13 +135,16 @@ export function useRunList(status: PlanRunStatus | undefined) {
 export function useRunListNews(): void {
   const { client } = useParts();
   const queries = useQueryClient();
+
   useEffect(() => {
     const leave = new AbortController();
     const look = gathered(
       () => void queries.invalidateQueries({ queryKey: PLAN_KEYS.lists }),
       leave.signal,
     );
+
     void followAll(client, look, leave.signal);
+
     return () => leave.abort();
   }, [client, queries]);
 }
@@ -166,22 +170,27 @@ export function useRun(id: string) {
   const { client } = useParts();
   const queries = useQueryClient();
   const [isCut, setCut] = useState(false);
+
   const run = useQuery({
     queryKey: PLAN_KEYS.run(id),
     queryFn: ({ signal }) => client.plans.run(id, { signal }),
   });
+
   const isEnded = run.data !== undefined && isRunOver(run.data.status);
+
   useEffect(() => {
     const leave = new AbortController();
     const followed = { client, queries, id };
     void (isEnded
       ? followEnded(followed, leave.signal)
       : followRun(followed, setCut, leave.signal));
+
     return () => {
       leave.abort();
       setCut(false);
     };
   }, [client, queries, id, isEnded]);
+
   return { run, isCut };
 }
 
@@ -228,18 +237,22 @@ function newsOf(
 ): (event: PlatformEvent) => void {
   const changed = new Set<string>();
   let isOfMerge = false;
+
   const look = gathered(() => {
     void queries.invalidateQueries({ queryKey: PLAN_KEYS.run(id) });
     void queries.invalidateQueries({ queryKey: PLAN_KEYS.lists });
     if (isOfMerge) void queries.invalidateQueries({ queryKey: PLAN_KEYS.diff(id, "") });
     isOfMerge = false;
+
     for (const port of changed) {
       for (const queryKey of [PLAN_KEYS.port(id, port), PLAN_KEYS.diff(id, port)]) {
         void queries.invalidateQueries({ queryKey });
       }
     }
+
     changed.clear();
   }, signal);
+
   return (event) => {
     queries.setQueryData<Signs>(PLAN_KEYS.signs(id), (signs = {}) => signsAfter(signs, event));
     if (event.type.startsWith("escalation.")) {
@@ -257,6 +270,7 @@ function gathered(look: () => void, signal: AbortSignal): () => void {
   return () => {
     if (isWaiting) return;
     isWaiting = true;
+
     systemClock.after(GATHER_MS, () => {
       isWaiting = false;
       if (!signal.aborted) look();
@@ -275,7 +289,9 @@ export function useSigns(run: RunDetail): Signs {
     queryFn: () => ({}),
     staleTime: Infinity,
   });
+
   const running = run.ports.filter(({ status }) => status === "running").slice(0, MAX_SEEDED);
+
   const seeds = useQueries({
     queries: running.map(({ id }) => ({
       queryKey: [...PLAN_KEYS.signs(run.id), id],
@@ -285,11 +301,13 @@ export function useSigns(run: RunDetail): Signs {
     })),
     combine: (all) => all.map(({ data }) => data ?? undefined),
   });
+
   const seeded = Object.fromEntries(
     running
       .map(({ id }, index) => [id, younger(told.data?.[id], seeds[index])] as const)
       .filter((entry): entry is [string, Sign] => entry[1] !== undefined),
   );
+
   return { ...told.data, ...seeded };
 }
 
@@ -340,6 +358,7 @@ export function useMayRun(): boolean {
     queryFn: ({ signal }) => client.me({ signal }),
     staleTime: 60_000,
   });
+
   return (
     me.data === undefined ||
     me.data.scopes.some((scope) => scope === "admin" || scope === "plans" || scope === "plans:run")

@@ -15,15 +15,19 @@ export function AskName(): ReactNode {
   const { client, personName } = useParts();
   const [name, setName] = useState("");
   const plain = name.normalize("NFC").trim();
+
   const enter = useMutation({
     mutationFn: () => client.rooms(plain).list({ limit: 1 }),
     onSuccess: () => personName.choose(plain),
   });
+
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     if (plain !== "") enter.mutate();
   };
+
   const { error } = enter;
+
   return (
     <div className="center-page">
       <form className="login" onSubmit={submit}>

@@ -40,6 +40,7 @@ export function mentionable<Agent extends Nameable>(
     if (names.some((name) => name.startsWith(wanted))) return 0;
     return names.some((name) => name.includes(wanted)) ? 1 : 2;
   };
+
   return agents
     .map((agent) => ({ agent, rank: rank(agent) }))
     .filter((one) => one.rank < 2)
@@ -64,6 +65,7 @@ export function mentionWritten(
   const rest = text.slice(caret);
   const hasSpace = rest.startsWith(" ");
   const head = `${text.slice(0, begun.from)}@${name}${hasSpace ? "" : " "}`;
+
   return { text: head + rest, caret: head.length + (hasSpace ? 1 : 0) };
 }
 
@@ -80,15 +82,19 @@ export function mentionPieces(
     .filter(({ id }) => mentioned.includes(id))
     .flatMap(({ id, displayName }) => [displayName, id].map((name) => ({ id, name })))
     .toSorted((a, b) => b.name.length - a.name.length);
+
   const plain = names
     .map(({ name }) => `${escaped(name)}${/[a-z0-9]$/i.test(name) ? "(?![a-z0-9_])" : ""}`)
     .join("|");
+
   const pattern = new RegExp(
     `<@!?([^\\s<>@]{1,100})>${plain === "" ? "" : `|[@＠](${plain})`}`,
     "giu",
   );
+
   const pieces: (string | { agent: string; label: string })[] = [];
   let from = 0;
+
   for (const match of text.matchAll(pattern)) {
     const [whole, id, name] = match;
     const agent =
@@ -104,7 +110,9 @@ export function mentionPieces(
     });
     from = match.index + whole.length;
   }
+
   if (from < text.length) pieces.push(text.slice(from));
+
   return pieces;
 }
 

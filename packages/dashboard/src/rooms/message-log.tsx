@@ -45,17 +45,20 @@ export function MessageLog(props: MessageLogProps): ReactNode {
   const [unreadFrom] = useState(() => firstUnread(timeline, place.unread ?? 0));
   const [loading, setLoading] = useState(false);
   const log = useRef<HTMLDivElement>(null);
+
   const { following, newer, onScroll, toEnd } = useFollowing(log, {
     last,
     first: messages[0]?.seq ?? 0,
     postings: postings.length,
   });
+
   useMarkRead(who, place, last, following);
 
   const older = async (): Promise<void> => {
     setLoading(true);
     await roomData.older(who, place.id).finally(() => setLoading(false));
   };
+
   return (
     <div
       className="room-log"
@@ -108,11 +111,13 @@ function Rows({
   const { messages, working } = timeline;
   const { lit, jump } = useLit();
   const byId = useMemo(() => new Map(messages.map((message) => [message.id, message])), [messages]);
+
   return messages.map((message, index) => {
     const before = messages[index - 1];
     const stand = standOf(before, message);
     const isFirstUnread = message.seq === unreadFrom;
     const isBelowReplied = before?.id === message.replyTo;
+
     return (
       <Fragment key={message.id}>
         {stand === "new-day" && <NewDay at={message.at} />}
@@ -156,10 +161,12 @@ function useLit(): {
     if (lit === undefined) return undefined;
     return systemClock.after(LIT_MS, () => setLit(undefined));
   }, [lit]);
+
   const jump = (id: string): void => {
     document.getElementById(id)?.scrollIntoView({ block: "center" });
     setLit(id);
   };
+
   return { lit, jump };
 }
 
@@ -180,12 +187,15 @@ function useFollowing(
   useLayoutEffect(() => {
     const element = ref.current!;
     if (postings > before.current.postings) atEnd.current = true; // one's own message is always shown
+
     if (atEnd.current) element.scrollTop = element.scrollHeight;
     else if (first < before.current.first) {
       element.scrollTop += element.scrollHeight - before.current.height;
     } // older ones came in above
+
     before.current = { postings, first, height: element.scrollHeight };
   });
+
   useEffect(() => {
     // A log that gets lower, such as when a telephone shows its keyboard, keeps its end in sight.
     const observer = new ResizeObserver(() => {
@@ -194,12 +204,15 @@ function useFollowing(
     observer.observe(ref.current!);
     return () => observer.disconnect();
   }, [ref]);
+
   const onScroll = (): void => {
     const element = ref.current!;
     atEnd.current = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_END;
     setFollowing(atEnd.current);
   };
+
   const toEnd = (): void => ref.current!.scrollTo({ top: ref.current!.scrollHeight });
+
   return { following, newer: last - seen, onScroll, toEnd };
 }
 
@@ -208,10 +221,12 @@ function useMarkRead(who: Speaker, place: Room, last: number, following: boolean
   const { client } = useParts();
   const queries = useQueryClient();
   const marked = useRef(0);
+
   useEffect(() => {
     const mark = (): void => {
       if (!following || last <= marked.current || document.visibilityState !== "visible") return;
       marked.current = last;
+
       client
         .rooms(who)
         .markRead(place.id, last)
@@ -222,8 +237,10 @@ function useMarkRead(who: Speaker, place: Room, last: number, following: boolean
         )
         .catch(() => (marked.current = 0)); // the next message, or the next look, tries again
     };
+
     mark();
     document.addEventListener("visibilitychange", mark);
+
     return () => document.removeEventListener("visibilitychange", mark);
   }, [client, queries, who, place.id, place.kind, last, following]);
 }
@@ -249,6 +266,7 @@ function Nothing({
     place.kind === "channel"
       ? text.rooms.beginHint.channel(nameOf(channel?.defaultAgent ?? ""))
       : text.rooms.beginHint[place.kind];
+
   return (
     <div className="room-empty">
       <h2>{text.rooms.begin[place.kind](place.name)}</h2>
@@ -270,6 +288,7 @@ function PostingRow({
   const { clientId, problem } = posting;
   const mentioned = useMemo(() => agents.map(({ id }) => id), [agents]);
   const name = posting.who ?? text.common.you;
+
   return (
     <li className="room-message" data-status={posting.status}>
       <Portrait name={name} kind="person" />

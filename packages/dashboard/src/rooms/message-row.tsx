@@ -39,11 +39,13 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps): Reac
   const { message, under, lit, agents, nameOf, replied, onJump, onReply } = props;
   const { text, language } = useLanguage();
   if (message.mark === "notice") return <NoticeRow {...props} />;
+
   const time = (
     <time dateTime={new Date(message.at).toISOString()} title={momentOf(message.at, language)}>
       {whenOf(message.at, language)}
     </time>
   );
+
   return (
     <li
       className="room-message"
@@ -118,6 +120,7 @@ function NoticeRow({ message, lit, agents }: MessageRowProps): ReactNode {
   const { text, language } = useLanguage();
   const asks = answersOf(message).length > 0;
   const Icon = asks ? IconHelpCircle : IconInfoCircle;
+
   return (
     <li
       className="room-notice"
@@ -188,6 +191,7 @@ function DeliveryNote({ message }: { message: RoomMessage }): ReactNode {
   const text = useText();
   const { delivery, deliveryError } = message;
   if (delivery === "sent") return null;
+
   if (delivery === "queued") {
     return (
       <p className="delivery">
@@ -196,6 +200,7 @@ function DeliveryNote({ message }: { message: RoomMessage }): ReactNode {
       </p>
     );
   }
+
   return (
     <p className="delivery" data-bad>
       <IconAlertTriangle size={13} aria-hidden />
@@ -235,15 +240,18 @@ function Buttons({ message }: { message: RoomMessage }): ReactNode {
   const isAdmin = useIsAdmin();
   const buttons = answersOf(message);
   const escalations = useEscalations(isAdmin && buttons.length > 0);
+
   const answer = useMutation({
     mutationFn: ({ escalation, value }: { escalation: string; value: string }) =>
       client.answerEscalation(escalation, { value }),
     onSettled: () => queries.invalidateQueries({ queryKey: ["escalations"] }),
   });
+
   if (buttons.length === 0) return null;
   if (!isAdmin) return <p className="soft small">{text.escalations.notYours}</p>;
 
   const asked = escalations.data?.find(({ id }) => id === buttons[0]?.escalation);
+
   if (asked !== undefined && asked.status !== "open") {
     const decision = decisionOf(asked, text);
     return (
@@ -254,6 +262,7 @@ function Buttons({ message }: { message: RoomMessage }): ReactNode {
       </p>
     );
   }
+
   return (
     <>
       <div className="room-buttons">

@@ -25,9 +25,12 @@ export function newsOf(event: PlatformEvent): News {
   const { type, room, agent } = event;
   if (type.startsWith("account.")) return { agents: true };
   if (type.startsWith("escalation.")) return { escalations: true };
+
   const message = messageIn(event);
   if (room === undefined || message === undefined) return { rooms: true };
+
   const changed = { place: room, message };
+
   switch (event.type) {
     case "room.message":
       return { grown: room, rooms: true, begun: { ...changed, agents: handlersIn(event) } };

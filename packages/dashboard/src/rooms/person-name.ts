@@ -9,6 +9,7 @@ export class PersonName {
   readonly subscribe = (listener: () => void): (() => void) => {
     this.#listeners.add(listener);
     window.addEventListener("storage", listener); // another window of the same person
+
     return () => {
       this.#listeners.delete(listener);
       window.removeEventListener("storage", listener);

@@ -30,11 +30,13 @@ export function PlacePanel(props: {
   const { who, place, channel, thread, agents, nameOf } = props;
   const text = useText();
   const direct = place.kind === "direct" ? agents.find(({ id }) => id === place.agent) : undefined;
+
   if (place.kind === "direct") {
     return (
       <div className="room-panel-body">{direct !== undefined && <AgentFacts agent={direct} />}</div>
     );
   }
+
   return (
     <div className="room-panel-body">
       {thread !== undefined && (
@@ -81,10 +83,12 @@ function Participants({
   const text = useText();
   const { client } = useParts();
   const queries = useQueryClient();
+
   const remove = useMutation({
     mutationFn: (agent: string) => client.rooms(who).removeParticipant(thread.id, agent),
     onSettled: () => queries.invalidateQueries({ queryKey: ROOM_KEYS.allThreads(who) }),
   });
+
   return (
     <section aria-label={text.rooms.panel.participants}>
       <h2 className="panel-title">{text.rooms.panel.participants}</h2>
@@ -147,6 +151,7 @@ function Threads({
   const shown = all.filter((thread) =>
     lettersOf([thread.name, ...thread.participants.map(nameOf)].join(" ")).includes(wanted),
   );
+
   return (
     <section aria-label={text.rooms.panel.threads}>
       <h2 className="panel-title">

@@ -47,10 +47,12 @@ export function PlaceView(props: {
 
   // Who is mentioned must hear: the agents of the channel, where they are known.
   const members = channel?.members;
+
   const mentionable = useMemo(
     () => (agents.data ?? []).filter(({ id }) => members?.includes(id) ?? true),
     [agents.data, members],
   );
+
   return (
     <div className="room" data-panel={side.isColumn || undefined}>
       <section className="room-main" aria-label={place.name}>
@@ -107,6 +109,7 @@ function PlaceSide({ side, children }: { side: Side; children: ReactNode }): Rea
       </Drawer>
     );
   }
+
   return (
     side.isColumn && (
       <aside className="room-panel" aria-label={words.label}>
@@ -131,11 +134,14 @@ function Talk(props: {
   const [replyTo, setReplyTo] = useState<RoomMessage>();
   const posted = useSyncExternalStore(roomPosts.subscribe, roomPosts.snapshot);
   const messages = timeline.data?.messages ?? NOTHING;
+
   const postings = unseenOf(
     posted.filter((one) => one.place === place.id && one.who === who),
     messages,
   );
+
   const writers = timeline.data === undefined ? [] : writersOf(timeline.data).map(nameOf);
+
   return (
     <>
       {timeline.data === undefined ? (
@@ -175,6 +181,7 @@ function NotRead({ error, onRetry }: { error: Error | null; onRetry: () => void 
       </div>
     );
   }
+
   return (
     <div className="chat-wait" role="alert">
       <p>{text.rooms.loadFailed}</p>
@@ -219,6 +226,7 @@ function PlaceHead({
   const agents = useAgents();
   const agent =
     place.kind === "direct" ? agents.data?.find(({ id }) => id === place.agent) : undefined;
+
   return (
     <header className="room-head">
       {place.kind === "thread" && place.parent !== null ? (
@@ -263,13 +271,17 @@ function Banner({ who, place }: { who: Speaker; place: Room }): ReactNode {
   const { text, language } = useLanguage();
   const { client } = useParts();
   const queries = useQueryClient();
+
   const lift = useMutation({
     mutationFn: () => client.rooms(who).resume(place.id),
     onSettled: () => queries.invalidateQueries({ queryKey: ["rooms", who ?? ""] }),
   });
+
   const { state } = place;
   if (state === "open") return null;
+
   const Icon = STATE_ICONS[state];
+
   const words = {
     resting: [text.rooms.banner.resting, text.rooms.banner.restingHint],
     suspended: [
@@ -288,7 +300,9 @@ function Banner({ who, place }: { who: Speaker; place: Room }): ReactNode {
       />,
     ],
   } as const satisfies Record<Exclude<Room["state"], "open">, readonly [string, ReactNode]>;
+
   const [what, hint] = words[state];
+
   return (
     <div className="room-banner" data-state={state} role="status">
       <Icon size={18} stroke={1.7} aria-hidden />

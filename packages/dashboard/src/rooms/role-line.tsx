@@ -21,7 +21,9 @@ export function RoleLine(props: {
   const observers = message.roles.filter(({ role }) => role === "OBSERVER");
   const [first] = [...handlers, ...observers];
   if (first === undefined) return null;
+
   const tabIndexOf = (role: MessageRole): number => (role === first ? 0 : -1);
+
   return (
     <div className="roles" role="group" aria-label={text.rooms.roles.label}>
       {handlers.map((role) => (
@@ -73,11 +75,13 @@ function Handler(props: {
   const { role, name, isOneOf, isWorking, tabIndex, onJump } = props;
   const text = useText();
   const { answeredBy, rank } = role;
+
   const what = [
     text.rooms.roles.HANDLER,
     isOneOf > 1 && rank !== undefined && text.rooms.roles[rank],
     answeredBy !== undefined ? text.rooms.roles.answered : isWorking && text.rooms.roles.working,
   ];
+
   const common = {
     className: "role",
     "data-role": "HANDLER",
@@ -85,6 +89,7 @@ function Handler(props: {
     tabIndex,
     onKeyDown: goBetween,
   };
+
   const wordsWith = (reason: string): ReactNode => (
     <>
       {answeredBy === undefined ? (
@@ -97,6 +102,7 @@ function Handler(props: {
       <span className="hidden-words">{`. ${reason}`}</span>
     </>
   );
+
   if (answeredBy === undefined) {
     return (
       <Reason role={role}>
@@ -108,10 +114,12 @@ function Handler(props: {
       </Reason>
     );
   }
+
   const jump = (event: MouseEvent): void => {
     event.preventDefault();
     onJump(answeredBy);
   };
+
   return (
     <Reason role={role} more={text.rooms.roles.toAnswer}>
       {(reason) => (
@@ -136,6 +144,7 @@ function Reason({
   const { text, language } = useLanguage();
   const reasons: Readonly<Record<string, Readonly<Record<Language, string>>>> = ROLE_REASONS;
   const reason = reasons[role.because]?.[language] ?? text.rooms.roles.unknown;
+
   return (
     <Tooltip
       label={more === undefined ? reason : `${reason} ${more} ↓`}
@@ -155,6 +164,7 @@ function Reason({
 function goBetween(event: KeyboardEvent<HTMLElement>): void {
   const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
   if (step === 0) return;
+
   const all = [
     ...(event.currentTarget.closest(".roles")?.querySelectorAll<HTMLElement>(".role") ?? []),
   ];

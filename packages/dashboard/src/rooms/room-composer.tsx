@@ -45,13 +45,16 @@ export function RoomComposer(props: {
 
   const take = (agent: RoomAgent): void => {
     if (begun === undefined) return;
+
     const written = mentionWritten({ text: message, caret, begun }, agent, agents);
     writeAt(written.text, written.caret);
     choose(0);
     field.current?.focus();
   };
+
   const submit = (): void => {
     if (message.trim() === "") return;
+
     roomPosts.send({
       who,
       place: place.id,
@@ -59,11 +62,13 @@ export function RoomComposer(props: {
       after: last,
       replyTo: replyTo?.id,
     });
+
     write("", 0);
     choose(0);
     onReplied();
     field.current?.focus();
   };
+
   const moves: Readonly<Record<KeyMove, () => void>> = {
     next: () => choose((active + 1) % offered.length),
     previous: () => choose((active + offered.length - 1) % offered.length),
@@ -72,18 +77,23 @@ export function RoomComposer(props: {
     "leave-reply": onReplied,
     send: submit,
   };
+
   const onKeyDown = (event: KeyboardEvent): void => {
     if (isComposing(event)) return; // this key ends a syllable, or belongs to it
+
     const move = decideKey(event, {
       isOffered: offered[active] !== undefined,
       isReply: replyTo !== undefined,
     });
+
     if (move === undefined) return;
+
     event.preventDefault();
     moves[move]();
   };
 
   if (!mayWrite(place)) return <NoComposer place={place} />;
+
   return (
     <div className="composer room-composer">
       {offered.length > 0 && (
@@ -135,23 +145,29 @@ function useDraft(place: string): {
   const [caret, setCaret] = useState(0);
   const field = useRef<HTMLTextAreaElement>(null);
   const caretToSet = useRef<number>(undefined);
+
   useLayoutEffect(() => {
     const element = field.current;
     if (element === null) return;
+
     fitHeight(element);
     if (caretToSet.current === undefined) return;
+
     element.setSelectionRange(caretToSet.current, caretToSet.current);
     caretToSet.current = undefined;
   });
+
   const write = (next: string, at: number): void => {
     setMessage(next);
     setCaret(at);
     roomPosts.keepDraft(place, next);
   };
+
   const writeAt = (next: string, at: number): void => {
     caretToSet.current = at;
     write(next, at);
   };
+
   return { field, message, caret, setCaret, write, writeAt };
 }
 
@@ -180,6 +196,7 @@ function Field({
 }): ReactNode {
   const words = useText().rooms.composer;
   const chosen = offered[active];
+
   return (
     <textarea
       {...events}
@@ -217,6 +234,7 @@ function useCandidates(
   const begun = mentionBegun(message, caret);
   const isOffered = begun !== undefined && begun.from !== dismissed;
   const offered = isOffered ? mentionable(begun.query, agents) : [];
+
   return { begun, offered, active: Math.min(chosen, offered.length - 1), choose, dismiss };
 }
 
@@ -262,6 +280,7 @@ function decideKey(
     if ((key === "Enter" || key === "Tab") && !shiftKey) return "take";
     if (key === "Escape") return "dismiss";
   }
+
   if (key === "Escape" && isReply) return "leave-reply";
   return key === "Enter" && !shiftKey ? "send" : undefined;
 }

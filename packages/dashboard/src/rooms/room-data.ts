@@ -76,6 +76,7 @@ export class RoomData {
   async older(who: Speaker, place: string): Promise<void> {
     const first = this.#queries.getQueryData<Timeline>(ROOM_KEYS.timeline(who, place))?.messages[0];
     if (first === undefined) return;
+
     const page = await this.#rooms(who).messages(place, { before: first.seq, limit: PAGE });
     this.#change(who, place, (timeline) => withOlder(timeline, page));
   }
@@ -86,6 +87,7 @@ export class RoomData {
     const queryKey = ["rooms", who ?? ""];
     const readAll = (): void => void this.#queries.invalidateQueries({ queryKey });
     const beginAnew = (): void => void this.#queries.resetQueries({ queryKey }); // who had begun to write may have ended unheard
+
     try {
       const events = this.#client.events(
         { types: EVENT_TYPES },
@@ -95,6 +97,7 @@ export class RoomData {
     } catch {
       if (signal.aborted) return;
     }
+
     // The log could not be followed: then everything is asked again every so often.
     const cancel = systemClock.every(LOOK_EVERY_MS, readAll);
     signal.addEventListener("abort", cancel, { once: true });
@@ -114,11 +117,13 @@ export class RoomData {
         );
       }
     }
+
     const places = new Set(
       all.flatMap(({ grown, changed }) =>
         [grown, changed?.place].filter((place) => place !== undefined),
       ),
     );
+
     await Promise.all([
       ...[...places].map((place) => {
         const changed = new Set(
@@ -145,6 +150,7 @@ export class RoomData {
     const query = this.#queries.getQueryCache().find({ queryKey });
     if (query === undefined) return;
     if (!query.isActive() || changed.size > MAX_SINGLE) return this.#read(queryKey);
+
     try {
       if (grown) await this.grow(who, place);
       const held =
@@ -205,6 +211,7 @@ class NewsBundle {
       await systemClock.sleep(BUNDLE_MS);
       await this.#take(this.#waiting.splice(0));
     }
+
     this.#running = false;
   }
 }

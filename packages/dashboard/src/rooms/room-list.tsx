@@ -33,6 +33,7 @@ export function RoomList(): ReactNode {
     agent.accounts.some(({ adapter }) => adapter === "web"),
   );
   const shown = known.filter((agent) => fits(agent.displayName) || fits(agent.id));
+
   return (
     <nav className="rooms-nav" aria-label={text.rooms.label}>
       <TextInput
@@ -87,6 +88,7 @@ function DirectRooms({
   const text = useText();
   const roomOf = (agent: RoomAgent): Room | undefined =>
     rooms.find((room) => room.kind === "direct" && room.agent === agent.id);
+
   return (
     <section>
       <h2 className="rooms-title">{text.rooms.direct}</h2>
@@ -105,6 +107,7 @@ function DirectRooms({
 function PersonName({ name }: { name: string }): ReactNode {
   const text = useText();
   const { personName } = useParts();
+
   return (
     <p className="rooms-person">
       <span>{text.rooms.speakAs(name)}</span>
@@ -155,6 +158,7 @@ function DirectLink({
   const { client } = useParts();
   const queries = useQueryClient();
   const navigate = useNavigate();
+
   const open = useMutation({
     mutationFn: () => client.rooms(who).direct(agent.id),
     onSuccess: async (made) => {
@@ -162,12 +166,14 @@ function DirectLink({
       await navigate({ to: "/rooms/$place", params: { place: made.id } });
     },
   });
+
   const words = (
     <>
       <OnlineDot agent={agent} />
       <span className="room-link-name">{agent.displayName}</span>
     </>
   );
+
   if (room === undefined) {
     return (
       <button
@@ -185,7 +191,9 @@ function DirectLink({
       </button>
     );
   }
+
   const isCurrent = room.id === current;
+
   return (
     <Link
       to="/rooms/$place"
@@ -204,6 +212,7 @@ export function OnlineDot({ agent }: { agent: Pick<RoomAgent, "accounts"> }): Re
   const text = useText();
   const state = onlineOf(agent);
   const words = state === "none" ? text.agents.offline : text.agents.states[state];
+
   return (
     <span className="online-dot" data-state={state} title={words}>
       <span className="hidden-words">{words}</span>
@@ -214,6 +223,7 @@ export function OnlineDot({ agent }: { agent: Pick<RoomAgent, "accounts"> }): Re
 export function UnreadMark({ count }: { count: number }): ReactNode {
   const text = useText();
   if (count === 0) return null;
+
   return (
     <span className="unread-mark">
       <span aria-hidden>{count > 99 ? "99+" : count}</span>

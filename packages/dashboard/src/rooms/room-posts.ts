@@ -29,6 +29,7 @@ export function unseenOf(
   const taken = new Set<string>();
   return postings.filter(({ who, text, after, status }) => {
     if (who === undefined && status === "failed") return true;
+
     const found = messages.find(
       (message) =>
         message.seq > after &&
@@ -37,7 +38,9 @@ export function unseenOf(
         (who === undefined || message.author === who) &&
         !taken.has(message.id),
     );
+
     if (found !== undefined) taken.add(found.id);
+
     return found === undefined;
   });
 }
@@ -84,6 +87,7 @@ export class RoomPosts {
   retry(clientId: string): void {
     const posting = this.#all.find((one) => one.clientId === clientId);
     if (posting?.status !== "failed") return;
+
     this.#put(clientId, { status: "sending" });
     this.#enqueue(posting);
   }
@@ -119,6 +123,7 @@ export class RoomPosts {
           : new DureError(codeOf(error) ?? "UNREACHABLE", messageOf(error));
       return this.#put(clientId, { status: "failed", problem });
     }
+
     await this.#onPosted(who, place).catch(() => {}); // it is said; the log of events brings it
     this.discard(clientId);
   }

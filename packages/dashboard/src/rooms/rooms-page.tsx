@@ -25,6 +25,7 @@ export function RoomsPage(): ReactNode {
   useEffect(() => {
     document.title = `${text.rooms.label} · dure`;
   }, [text]);
+
   return asks ? <AskName /> : <Rooms key={who ?? ""} who={who} />;
 }
 
@@ -44,6 +45,7 @@ function Rooms({ who }: { who: Speaker }): ReactNode {
   }
   if (all?.length === 0) return <Empty title={text.rooms.none} hint={text.rooms.noneHint} />;
   if (all !== undefined && id === undefined) return <ToLastPlace first={all[0]?.id} />;
+
   if (place !== undefined) {
     return (
       <PlaceView
@@ -55,7 +57,9 @@ function Rooms({ who }: { who: Speaker }): ReactNode {
       />
     );
   }
+
   if (thread.error !== null && !rooms.isReading) return <Gone />; // a room of a later page is no thread
+
   return (
     <div className="center-page">
       <Loader type="dots" role="status" aria-label={text.rooms.loading} />
@@ -76,6 +80,7 @@ function usePlace({
   const room = rooms?.find((one) => one.id === id);
   const isThread = rooms !== undefined && room === undefined;
   const thread = useThread(who, isThread ? id : undefined);
+
   return { place: room ?? thread.data, thread };
 }
 
@@ -99,6 +104,7 @@ function useNews(who: Speaker): void {
 function Refused({ error, onRetry }: { error: Error; onRetry: () => void }): ReactNode {
   const text = useText();
   const hasNone = error instanceof DureError && error.class === "not-found";
+
   return hasNone ? (
     <Empty title={text.rooms.none} hint={text.rooms.noneHint} />
   ) : (
@@ -133,6 +139,7 @@ function Empty({
 function Gone(): ReactNode {
   const text = useText();
   useEffect(() => localStorage.removeItem(LAST_PLACE), []);
+
   return (
     <div className="center-page">
       <IconMessageOff size={36} stroke={1.4} className="soft" aria-hidden />

@@ -35,6 +35,7 @@ export function withNewest(known: Timeline | undefined, page: MessagePage): Time
     known !== undefined &&
     (first === undefined || (last !== undefined && first.seq <= last.seq + 1));
   if (touches) return { ...joined(known, page.items), typing: page.typing };
+
   return {
     ...EMPTY_TIMELINE,
     messages: page.items,
@@ -59,6 +60,7 @@ export function withMessage(known: Timeline, message: RoomMessage): Timeline {
   const answered = message.roles
     .filter((role) => role.answeredBy !== undefined)
     .map(({ agent }) => agent);
+
   return {
     ...known,
     messages: known.messages.map((one) => (one.id === message.id ? message : one)),
@@ -102,19 +104,23 @@ export function standOf(
   ) {
     return "new-day";
   }
+
   const isSame =
     before.author === message.author &&
     before.authorKind === message.authorKind &&
     before.mark === message.mark &&
     message.replyTo === null;
+
   return isSame && message.at - before.at < TOGETHER_MS ? "same-name" : "own-name";
 }
 
 function joined(known: Timeline, items: readonly RoomMessage[]): Timeline {
   if (items.length === 0) return known;
+
   const bySeq = new Map([...known.messages, ...items].map((message) => [message.seq, message]));
   const messages = [...bySeq.values()].toSorted((a, b) => a.seq - b.seq);
   const over = messages.length - MAX_KEPT;
+
   return over > 0
     ? { ...known, messages: messages.slice(over), hasOlder: true }
     : { ...known, messages };

@@ -28,8 +28,10 @@ export function useSpeaker(): {
     queryFn: ({ signal }) => client.me({ signal }),
     staleTime: 60_000,
   });
+
   const name = useSyncExternalStore(personName.subscribe, personName.snapshot);
   const isOpen = me.data?.person === null; // at the server's machine the person is not known by name
+
   return {
     who: isOpen ? (name ?? undefined) : undefined,
     asks: isOpen && name === null,
@@ -69,6 +71,7 @@ export function useRoomList(who: Speaker): RoomList {
     getNextPageParam: (page) => page.nextCursor ?? undefined,
     refetchInterval: (query) => (query.state.status === "error" ? false : LIST_EVERY_MS),
   });
+
   const {
     data,
     error,
@@ -80,11 +83,13 @@ export function useRoomList(who: Speaker): RoomList {
     fetchNextPage,
     refetch,
   } = list;
+
   const goesOn = hasNextPage && !isFetchNextPageError && (data?.pages.length ?? 0) < MAX_ROOM_PAGES;
   useEffect(() => {
     if (goesOn && !isFetching) void fetchNextPage({ cancelRefetch: false });
   }, [goesOn, isFetching, fetchNextPage]);
   const rooms = useMemo(() => data?.pages.flatMap(({ items }) => items), [data]);
+
   return {
     data: rooms,
     error,
@@ -155,5 +160,6 @@ export function useIsAdmin(): boolean {
     queryFn: ({ signal }) => client.me({ signal }),
     staleTime: 60_000,
   });
+
   return me.data?.scopes.includes("admin") ?? false;
 }

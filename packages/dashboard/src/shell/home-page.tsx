@@ -7,6 +7,7 @@ import { useRoomList, useSpeaker } from "../rooms/use-rooms.ts";
 export function HomePage(): ReactNode {
   const { who } = useSpeaker();
   const rooms = useRoomList(who);
+
   if (rooms.isPending) {
     return (
       <div className="center-page">
@@ -14,5 +15,6 @@ export function HomePage(): ReactNode {
       </div>
     );
   }
+
   return <Navigate to={(rooms.data?.length ?? 0) > 0 ? "/rooms" : "/chat"} replace />;
 }

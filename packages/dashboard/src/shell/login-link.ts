@@ -6,6 +6,7 @@ export class LoginLink {
   constructor() {
     const url = new URL(window.location.href);
     if (url.pathname !== "/login") return;
+
     this.#once = url.searchParams.get("once") ?? undefined;
     window.history.replaceState(null, "", "/");
   }

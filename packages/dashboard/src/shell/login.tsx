@@ -17,19 +17,24 @@ export function Login(): ReactNode {
   const [token, setToken] = useState("");
   const onSuccess = (): Promise<void> => queries.resetQueries();
   const byToken = useMutation({ mutationFn: () => client.login(token.trim()), onSuccess });
+
   const { mutate: open, ...byLink } = useMutation({
     mutationFn: (once: string) => client.loginOnce(once),
     onSuccess,
   });
+
   useEffect(() => {
     const once = loginLink.take();
     if (once !== undefined) open(once);
   }, [loginLink, open]);
+
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     if (token.trim() !== "") byToken.mutate();
   };
+
   const error = byToken.error ?? byLink.error;
+
   return (
     <main className="center-page">
       <form className="login" onSubmit={submit}>

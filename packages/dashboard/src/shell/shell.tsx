@@ -24,9 +24,11 @@ export function Shell(): ReactNode {
     refetchInterval: (query) =>
       query.state.status === "error" && !isLoginNeeded(query.state.error) ? ASK_AGAIN_MS : false,
   });
+
   if (me.data !== undefined && !isLoginNeeded(me.error)) return <Frame me={me.data} />;
   if (isLoginNeeded(me.error)) return <Login />;
   if (me.isError) return <Unreachable error={me.error} onRetry={() => void me.refetch()} />;
+
   return (
     <main className="center-page">
       <Loader type="dots" role="status" aria-label="…" />
@@ -39,6 +41,7 @@ function Frame({ me }: { me: Me }): ReactNode {
   const [open, setOpen] = useState(false);
   const router = useRouter();
   useEffect(() => router.subscribe("onBeforeNavigate", () => setOpen(false)), [router]);
+
   return (
     <div className="shell">
       <a className="skip" href="#content">

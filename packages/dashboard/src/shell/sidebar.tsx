@@ -46,11 +46,13 @@ export function Sidebar({ me }: { me: Me }): ReactNode {
   const rooms = useRoomList(who);
   const hasRooms = (rooms.data?.length ?? 0) > 0 || path.startsWith("/rooms");
   const isAdmin = me.scopes.includes("admin");
+
   const pages = PAGES.filter(
     ({ to }) =>
       (hasRooms || (to !== "/rooms" && to !== "/jobs" && to !== "/agents")) &&
       (isAdmin || !FOR_ADMINISTRATORS.includes(to)),
   );
+
   return (
     <div className="side">
       <nav className="side-nav" aria-label={text.shell.nav.label}>
@@ -83,6 +85,7 @@ export function Sidebar({ me }: { me: Me }): ReactNode {
 function Unread({ count }: { count: number }): ReactNode {
   const text = useText();
   if (count === 0) return null;
+
   return (
     <span className="side-count" data-quiet>
       <span aria-hidden>{count > 99 ? "99+" : count}</span>
@@ -98,13 +101,16 @@ function Unread({ count }: { count: number }): ReactNode {
 function Waiting(): ReactNode {
   const text = useText();
   const { client } = useParts();
+
   const open = useQuery({
     queryKey: ["escalations", "open"],
     queryFn: ({ signal }) => client.escalations({ status: "open", limit: 100 }, { signal }),
     refetchInterval: WAITING_EVERY_MS,
   });
+
   const count = open.data?.items.length ?? 0;
   if (count === 0) return null;
+
   return (
     <span className="side-count">
       <span aria-hidden>{count > 99 ? "99+" : count}</span>
@@ -129,10 +135,12 @@ function Settings({ me }: { me: Me }): ReactNode {
   const { language, text, choose } = useLanguage();
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const { client } = useParts();
+
   const leave = async (): Promise<void> => {
     await client.logout();
     window.location.assign("/"); // a fresh page holds nothing of what was seen
   };
+
   return (
     <div className="side-settings">
       <SegmentedControl

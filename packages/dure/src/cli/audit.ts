@@ -19,8 +19,10 @@ export async function listAudit(
       ]),
     );
   }
+
   if (nextCursor !== null) output.note(`There are older ones: --cursor ${nextCursor}`);
   output.result({ items, nextCursor });
+
   return EXIT.ok;
 }
 

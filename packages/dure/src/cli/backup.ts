@@ -43,6 +43,7 @@ export async function backup(database: Database, file: string): Promise<Record<s
   const session = await database.connectSession();
   const counts: Record<string, number> = {};
   const unfinished = `${file}.part`;
+
   try {
     await session.query("set idle_in_transaction_session_timeout = 0");
     await session.query("begin isolation level repeatable read read only");
@@ -75,6 +76,7 @@ async function* backupLines(
     migration: rows[0]!.migration,
     at: rows[0]!.at,
   } satisfies Header);
+
   for (const table of await tablesInOrder(session)) {
     yield line({ table: table.name, columns: table.columns });
     counts[table.name] = 0;
@@ -89,6 +91,7 @@ async function* backupLines(
     }
     await session.query("close backup");
   }
+
   yield line({ end: true, rows: total(counts) });
 }
 
@@ -106,6 +109,7 @@ export async function restore(
   const header = await readHeader(file, lines);
   await migrate(database, SCHEMA, { logger: options.logger });
   const session = await database.connectSession();
+
   try {
     await session.query("set idle_in_transaction_session_timeout = 0");
     await session.query("begin");
@@ -138,11 +142,13 @@ async function* linesOf(file: string): AsyncGenerator<string> {
     .pipe(text);
   text.setEncoding("utf8");
   let rest = "";
+
   for await (const chunk of text as AsyncIterable<string>) {
     const parts = (rest + chunk).split("\n");
     rest = parts.pop()!;
     yield* parts;
   }
+
   if (rest !== "") yield rest;
 }
 
@@ -153,16 +159,21 @@ async function readHeader(file: string, lines: AsyncIterator<string>): Promise<H
       `${file} is no backup of dure${cause === undefined ? "" : `: ${messageOf(cause)}`}.`,
       { class: "input", hint: "Give a file that dure db backup has written.", cause },
     );
+
   let header: Partial<Header>;
+
   try {
     const first = await lines.next();
     header = JSON.parse(first.done ? "" : first.value) as Partial<Header>;
   } catch (cause) {
     throw unreadable(cause);
   }
+
   if (header.dure !== "backup" || header.format !== 1) throw unreadable();
+
   const newest = SCHEMA.migrations.at(-1)?.id ?? 0;
   if (header.migration! <= newest) return header as Header;
+
   throw new DureError(
     "BACKUP_NEWER",
     `${file} comes from a newer dure (migration ${header.migration}; this one knows ${newest}).`,
@@ -182,7 +193,9 @@ async function assertRestorable(
                 and application_name not like 'dure:cli-%') as living,
             (select count(*)::int from dure.sessions) as sessions`,
   );
+
   const { living, sessions } = rows[0]!;
+
   if (living > 0) {
     throw new DureError(
       "DATABASE_IN_USE",
@@ -190,6 +203,7 @@ async function assertRestorable(
       { class: "conflict", hint: "Stop every process of the team first." },
     );
   }
+
   if (sessions > 0 && !replace) {
     throw new DureError(
       "DATABASE_NOT_EMPTY",
@@ -212,16 +226,19 @@ async function readRows(
   const counts: Record<string, number> = {};
   let table: Table | undefined;
   let bite: string[] = [];
+
   const flush = async (): Promise<void> => {
     if (table && bite.length > 0) await insert(session, table, bite);
     bite = [];
   };
+
   const cut = (cause?: unknown): DureError =>
     new DureError("BACKUP_CUT", `${file} ends in its middle; nothing was restored.`, {
       class: "input",
       hint: "Use another backup; this one was not written to its end.",
       cause,
     });
+
   for (;;) {
     const next = await lines.next().catch((cause: unknown) => {
       throw cut(cause);
@@ -295,8 +312,10 @@ async function tablesInOrder(session: pg.Client): Promise<Table[]> {
       order by c.relname`,
     [SCHEMA_TABLES],
   );
+
   const ordered: Table[] = [];
   const placed = new Set<string>();
+
   while (ordered.length < tables.length) {
     const ready = tables.filter(
       ({ name, needs }) =>
@@ -317,6 +336,7 @@ async function tablesInOrder(session: pg.Client): Promise<Table[]> {
       placed.add(name);
     }
   }
+
   return ordered;
 }
 

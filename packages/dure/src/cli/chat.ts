@@ -25,12 +25,14 @@ export async function chatLoop(options: ChatOptions): Promise<ExitCode> {
   const { output } = options;
   const { stdin, stdout } = output.streams;
   const isPerson = isTerminal(stdin) && output.isTerminal;
+
   const lines = createInterface({
     input: stdin,
     output: isPerson ? stdout : undefined,
     terminal: isPerson,
     prompt: "> ",
   });
+
   const stop = new StopOnInterrupt(options.client, output, () => lines.close());
   lines.on("SIGINT", () => stop.interrupt());
   if (isPerson) output.note(`Session ${options.session}. An empty line or ctrl-D leaves.`);
@@ -38,6 +40,7 @@ export async function chatLoop(options: ChatOptions): Promise<ExitCode> {
   let last: Done | undefined;
   let failed = false;
   if (isPerson) lines.prompt();
+
   for await (const line of lines) {
     if (line.trim() === "") {
       if (isPerson) break;
@@ -53,7 +56,9 @@ export async function chatLoop(options: ChatOptions): Promise<ExitCode> {
     }
     if (isPerson) lines.prompt();
   }
+
   lines.close();
+
   return failed && !isPerson ? EXIT.failed : EXIT.ok;
 }
 
@@ -66,8 +71,10 @@ export function messageFor(
   const index = /^\d{1,2}$/.test(line.trim()) ? Number(line.trim()) - 1 : -1;
   const label = buttons[index];
   if (label === undefined) return { message: line };
+
   const confirmId =
     index === 0 && last?.nextAction === "CONFIRM" ? last.uiHint?.confirmId : undefined;
+
   return confirmId === undefined ? { message: label } : { message: label, confirmId };
 }
 
@@ -107,6 +114,7 @@ async function sendTurn(
   const turn = client.sendMessage(service === undefined ? request : { ...request, service });
   void turn.turnId.then((id) => stop?.begin(id)).catch(() => {}); // the error arrives by the loop below
   const said = new ShownAnswer(output);
+
   try {
     for await (const frame of turn) said.show(frame);
     const done = await turn.done;

@@ -13,6 +13,7 @@ const OUTLIVING = new Set(["start", "dev"]);
 export function endWithReader({ stdout, stderr, argv }: Ends & { argv: readonly string[] }): void {
   const command = argv.slice(2).find((word) => !word.startsWith("-"));
   const goesOn = command !== undefined && OUTLIVING.has(command);
+
   for (const stream of [stdout, stderr]) {
     stream.on("error", (error) => {
       if (codeOf(error) !== "EPIPE") throw error;

@@ -14,7 +14,9 @@ export function completionScript(program: Command, shell: string): string {
       hint: `Use ${SHELLS.join(", ")}.`,
     });
   }
+
   const words = wordsOf(program);
+
   return known === "fish" ? fish(words) : bash(words, known === "zsh");
 }
 
@@ -31,9 +33,11 @@ function wordsOf(command: Command, path: readonly string[] = []): Map<string, st
       ],
     ],
   ]);
+
   for (const sub of subcommands) {
     for (const [key, value] of wordsOf(sub, [...path, sub.name()])) words.set(key, value);
   }
+
   return words;
 }
 

@@ -37,6 +37,7 @@ export async function serverOf(options: CommonOptions): Promise<Target> {
   if (running !== undefined) {
     return { baseUrl: running.url, token, processId: running.processId };
   }
+
   throw isTeamFolder(folder)
     ? notRunning(folder, "no server of it has been started")
     : notFound(folder);
@@ -45,6 +46,7 @@ export async function serverOf(options: CommonOptions): Promise<Target> {
 function addressOf(text: string): string {
   const baseUrl = text.replace(/\/+$/, "");
   if (/^https?:$/.test(URL.parse(baseUrl)?.protocol ?? "")) return baseUrl;
+
   throw new DureError("URL_INVALID", `"${text}" is no address of a server.`, {
     class: "input",
     hint: "Write it with its scheme, such as http://127.0.0.1:4600.",
@@ -73,6 +75,7 @@ export async function connect(options: CommonOptions): Promise<DureClient> {
   const { baseUrl, token, processId } = await serverOf(options);
   const { DureClient } = await import("../client/index.ts"); // a start needs none
   const client = new DureClient({ baseUrl, token });
+
   try {
     const found = await client.health();
     if (processId !== undefined && found.processId !== processId) {
@@ -116,6 +119,7 @@ async function ownToken(baseUrl: string, { dir }: CommonOptions): Promise<string
     import("../server/local-token.ts"),
     import("../server/peer-owner.ts"),
   ]);
+
   const { hostname, port, protocol } = new URL(baseUrl);
   if (!isLoopbackName(hostname)) return undefined;
 
@@ -124,6 +128,7 @@ async function ownToken(baseUrl: string, { dir }: CommonOptions): Promise<string
   if (owner === "other-user") return undefined;
 
   const home = environmentOf(dir).home ?? SETTINGS.home.fallback;
+
   return readLocalToken(path.resolve(dir, home));
 }
 

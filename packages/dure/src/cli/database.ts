@@ -22,6 +22,7 @@ export async function openDatabase(options: {
 }): Promise<CommandDatabase> {
   const { folder, environment, logger = silentLogger } = options;
   const common = { applicationName: `dure:cli-${process.pid}`, max: 4, logger };
+
   if (environment.databaseUrl !== undefined) {
     const database = await Database.open({ ...common, url: environment.databaseUrl });
     const { hostname, port, pathname } = new URL(environment.databaseUrl);
@@ -31,9 +32,11 @@ export async function openDatabase(options: {
       [Symbol.asyncDispose]: () => database.close(),
     };
   }
+
   const { EmbeddedPostgres } = await import("../durable/embedded/embedded-postgres.ts");
   const home = path.resolve(folder, environment.home ?? SETTINGS.home.fallback);
   const server = await EmbeddedPostgres.start({ home, logger });
+
   try {
     const database = await Database.open({ ...common, connection: server.connection });
     return {

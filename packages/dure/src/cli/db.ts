@@ -26,7 +26,9 @@ export async function dbMigrate(command: DbCommand): Promise<ExitCode> {
       },
     },
   ]);
+
   command.output.result(found);
+
   return EXIT.ok;
 }
 
@@ -37,6 +39,7 @@ const STANDS_AT =
 export async function dbStats(command: DbCommand): Promise<ExitCode> {
   const { output } = command;
   await using opened = await openDatabase(command);
+
   const tables = await opened.database.query<{ name: string; rows: number; bytes: number }>({
     text: `
       select n.nspname || '.' || c.relname as name,
@@ -48,23 +51,29 @@ export async function dbStats(command: DbCommand): Promise<ExitCode> {
       where n.nspname = 'dure' and c.relkind = 'r'
       order by bytes desc, name`,
   });
+
   const [size] = await opened.database.query<{ bytes: number; version: string }>({
     text: `
       select pg_database_size(current_database()) as bytes,
              current_setting('server_version') as version`,
   });
+
   output.line(`${opened.where}, PostgreSQL ${size!.version}, ${megabytes(size!.bytes)}`);
+
   output.table([
     ["table", "rows (about)", "size"],
     ...tables.map(({ name, rows, bytes }) => [name, String(rows), megabytes(bytes)]),
   ]);
+
   output.result({ database: opened.where, postgres: size!.version, bytes: size!.bytes, tables });
+
   return EXIT.ok;
 }
 
 export async function dbBackup(file: string, command: DbCommand): Promise<ExitCode> {
   const target = path.resolve(file);
   let rows: Record<string, number> = {};
+
   await withDatabase(command, ({ database }) => [
     {
       title: `Back up to ${target}`,
@@ -74,7 +83,9 @@ export async function dbBackup(file: string, command: DbCommand): Promise<ExitCo
       },
     },
   ]);
+
   command.output.result({ file: target, rows: sum(rows), tables: rows });
+
   return EXIT.ok;
 }
 
@@ -84,6 +95,7 @@ export async function dbRestore(
 ): Promise<ExitCode> {
   const source = path.resolve(file);
   let rows: Record<string, number> = {};
+
   await withDatabase(command, ({ database }) => [
     {
       title: `Restore from ${source}`,
@@ -93,7 +105,9 @@ export async function dbRestore(
       },
     },
   ]);
+
   command.output.result({ file: source, rows: sum(rows), tables: rows });
+
   return EXIT.ok;
 }
 

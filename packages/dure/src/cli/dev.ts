@@ -26,16 +26,19 @@ export interface DevOptions {
 export async function dev(options: DevOptions): Promise<number> {
   const child = new RestartedChild(options);
   let cancel: Cancel = () => {};
+
   const onChange = (file: string): void => {
     cancel();
     cancel = systemClock.after(DEBOUNCE, () => child.restart(file));
   };
+
   const onTrouble = (error: Error): void =>
     options.output.note(`Changes may go unseen: ${error.message}.`);
   await using watcher = watchTeam(options.folder, onChange, onTrouble);
   const onSignal = (): void => child.stop();
   process.on("SIGINT", onSignal);
   process.on("SIGTERM", onSignal);
+
   try {
     await watcher.ready;
     child.run();
@@ -67,12 +70,15 @@ class RestartedChild {
   run(): void {
     const { name } = VARIABLES.devMode;
     const env = childEnvironment(isSet(name) ? {} : { [name]: "true" });
+
     const started = spawn(process.execPath, [...process.execArgv, ...this.#options.program], {
       stdio: "inherit",
       env,
     });
+
     this.#child = started;
     started.on("error", (error) => this.#ended.reject(error));
+
     started.on("exit", (code, signal) => {
       if (this.#child === started) this.#child = undefined;
       this.#settle(code ?? 128 + (signal ? constants.signals[signal] : 0));
@@ -88,6 +94,7 @@ class RestartedChild {
     // without a change would fail the same way.
     if (exitCode === EXIT.fenced) return this.run();
     if (exitCode === EXIT.ok) return this.#ended.resolve(EXIT.ok);
+
     const { folder, output } = this.#options;
     output.note(`The team stopped with exit code ${exitCode}. Waiting for a change in ${folder} …`);
   }
@@ -115,6 +122,7 @@ class RestartedChild {
 
 async function endOf(child: ChildProcess | undefined): Promise<void> {
   if (!child || child.exitCode !== null || child.signalCode !== null) return;
+
   const gone = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   child.kill("SIGTERM");
   const cancel = systemClock.after(PATIENCE, () => child.kill("SIGKILL"));

@@ -63,6 +63,7 @@ export async function doctor(options: {
 }): Promise<ExitCode> {
   const { output } = options;
   const checks: Check[] = [];
+
   const show = (check: Check): void => {
     checks.push(check);
     const { green, yellow, red, dim } = output.colors;
@@ -76,27 +77,33 @@ export async function doctor(options: {
     show({ name: "environment", status: "warn", detail: warning });
   }
   const team = await checkTeam(options.folder, options.environment, show);
+
   if (team) {
     for (const check of await checkModels(team, options.environment)) show(check);
     for (const check of await checkServerAddress(team, options.environment)) show(check);
     for (const check of await checkRooms(team, options.environment)) show(check);
   }
+
   for (const check of await checkDatabase(options.folder, options.environment, team)) show(check);
   show(await checkGit());
   show(await checkIsolation());
   show(await checkDisk(options.folder, options.environment));
 
   const limits = team ? resolveLimits(team, options.environment) : [];
+
   if (limits.length > 0) {
     output.line();
     output.table(limits.map((limit) => [limit.key, valueText(limit), originText(limit.origin)]));
   }
+
   const ok = checks.every((check) => check.status !== "fail");
+
   output.result({
     ok,
     checks,
     limits: limits.map((limit) => ({ ...limit, origin: originText(limit.origin) })),
   });
+
   return ok ? EXIT.ok : EXIT.failed;
 }
 
@@ -216,6 +223,7 @@ async function checkModel(models: Models, llm: LlmRef, usedBy: string): Promise<
       return { ...failed("model", error), detail: `${usedBy}: ${code} ${messageOf(error)}` };
     }
   }
+
   if (models.priceOf(llm) === undefined) {
     return {
       name: "model",
@@ -224,6 +232,7 @@ async function checkModel(models: Models, llm: LlmRef, usedBy: string): Promise<
       hint: `Add prices: { "${modelName(llm)}": { in: …, out: … } } in USD per million tokens.`,
     };
   }
+
   return {
     name: "model",
     status: "ok",
@@ -239,6 +248,7 @@ async function modelsOf(
   const models = new Map<string, { llm: LlmRef; agents: string[] }>();
   const ofTeam = modelOf(team.config, environment);
   const services = [...Object.values(team.services), ...(await agentServices(team))];
+
   for (const service of services.flatMap(leavesOf)) {
     for (const [key, agent] of Object.entries(service.agents)) {
       const llm = chooseLlm(agent.card.llm, ofTeam, everyModelOf(environment));
@@ -251,6 +261,7 @@ async function modelsOf(
       }
     }
   }
+
   return models;
 }
 
@@ -291,6 +302,7 @@ function leavesOf(service: AnyService): readonly Service[] {
 async function checkServerAddress(team: LoadedTeam, environment: Environment): Promise<Check[]> {
   const { host, port } = settingsOf(team.config, environment);
   const checks: Check[] = [];
+
   if (!isLoopbackName(host) && environment.token === undefined) {
     checks.push({
       name: "token",
@@ -299,7 +311,9 @@ async function checkServerAddress(team: LoadedTeam, environment: Environment): P
       hint: "Without a token in DURE_TOKEN or the database the start is refused.",
     });
   }
+
   const error = await tryToListen(host, port);
+
   if (error === undefined) {
     checks.push({ name: "port", status: "ok", detail: `${host}:${port} is free` });
   } else if (error === "EADDRINUSE" && (await isDure(host, port))) {
@@ -319,6 +333,7 @@ async function checkServerAddress(team: LoadedTeam, environment: Environment): P
           : "Set HOST or PORT to an address of this machine.",
     });
   }
+
   return checks;
 }
 
@@ -379,6 +394,7 @@ async function checkAccess(
 ): Promise<Check> {
   const { host, loginAlways, allowedHosts, trustProxy } = settingsOf(config, environment);
   const [hasLivingToken, peers] = await Promise.all([anyToken(database), openPeerOwners()]);
+
   const facts = {
     host,
     loginAlways,
@@ -388,6 +404,7 @@ async function checkAccess(
     hasLivingToken,
     namesPeers: peers !== undefined,
   };
+
   return { name: "access", status: "ok", detail: accessText(decideAccess(facts)) };
 }
 
@@ -467,6 +484,7 @@ async function checkDisk(folder: string, environment: Environment): Promise<Chec
   const { bavail, bsize } = await statfs(home);
   const free = bavail * bsize;
   const detail = `${(free / 1_073_741_824).toFixed(1)} GiB free at ${home}`;
+
   return free < LITTLE_SPACE
     ? { name: "disk", status: "warn", detail, hint: "Make room, or set DURE_HOME to another disk." }
     : { name: "disk", status: "ok", detail };
@@ -475,6 +493,7 @@ async function checkDisk(folder: string, environment: Environment): Promise<Chec
 function failed(name: string, error: unknown): Check {
   const hint = error instanceof DureError ? error.hint : undefined;
   const code = error instanceof DureError ? `${error.code} ` : "";
+
   return {
     name,
     status: "fail",

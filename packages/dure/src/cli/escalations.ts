@@ -30,6 +30,7 @@ export async function listEscalations(
   const page = await client.escalations({ ...filter, limit: SHOWN });
   const items = page.items.toSorted((a, b) => RANK[a.severity] - RANK[b.severity]);
   for (const item of items) showLine(item, output);
+
   if (items.length === 0) {
     output.line(
       filter.status === "open"
@@ -37,6 +38,7 @@ export async function listEscalations(
         : `there is none that is ${filter.status}`,
     );
   }
+
   if (page.nextCursor !== null) {
     const gravest =
       filter.severity === undefined ? "; the gravest of all: --severity critical" : "";
@@ -44,7 +46,9 @@ export async function listEscalations(
       `These are the newest ${items.length}. There are more: --cursor ${page.nextCursor}${gravest}`,
     );
   }
+
   output.result({ items, nextCursor: page.nextCursor });
+
   return EXIT.ok;
 }
 
@@ -62,10 +66,12 @@ export async function showEscalation(id: string, { client, output }: Command): P
     suggestedActions,
     expiresAt,
   } = escalation;
+
   output.line(`${title}\n${severity} ${type}, ${status}, raised ${timeOf(escalation.createdAt)}`);
   if (description !== "") output.line(`\n${description}\n`);
   const isOpen = status === "open";
   const until = isOpen ? expiresAt : null;
+
   output.table([
     ...SOURCE_KINDS.flatMap((kind) => (source[kind] === undefined ? [] : [[kind, source[kind]]])),
     ...Object.entries(context).map(([key, value]) => [
@@ -75,6 +81,7 @@ export async function showEscalation(id: string, { client, output }: Command): P
     ...(isOpen ? [["with", WITH[step]]] : []),
     ...(until === null ? [] : [["until", timeOf(until)]]),
   ]);
+
   if (!isOpen) output.line(endOf(escalation));
   else {
     for (const { value, label, asks } of suggestedActions) {
@@ -83,7 +90,9 @@ export async function showEscalation(id: string, { client, output }: Command): P
       );
     }
   }
+
   output.result(escalation);
+
   return EXIT.ok;
 }
 
@@ -103,6 +112,7 @@ export async function answerEscalation(
     `${id}: ${answer.value}${answered.turnId === null ? "" : `; turn ${answered.turnId} goes on`}`,
   );
   output.result(answered);
+
   return EXIT.ok;
 }
 
@@ -114,6 +124,7 @@ export async function dismissEscalation(
   const escalation = await client.dismissEscalation(id, { note });
   output.line(`${id}: dismissed`);
   output.result(escalation);
+
   return EXIT.ok;
 }
 
@@ -127,14 +138,17 @@ export async function watchEscalations({ client, output }: Command): Promise<Exi
   process.once("SIGINT", interrupted);
   process.once("SIGTERM", interrupted);
   let isFirst = true;
+
   const showOpen = async (): Promise<void> => {
     const { items } = await client.escalations(
       { status: "open", limit: SHOWN },
       { signal: over.signal },
     );
+
     for (const item of items.toReversed()) showLine(item, output);
     output.note(items.length === 0 ? "Nothing waits for a decision; watching." : "Watching.");
   };
+
   try {
     // Connected first, so that nothing falls between the list and the events.
     const onConnection = (state: string): void => {
@@ -156,6 +170,7 @@ export async function watchEscalations({ client, output }: Command): Promise<Exi
     process.off("SIGINT", interrupted);
     process.off("SIGTERM", interrupted);
   }
+
   return EXIT.ok;
 }
 
@@ -173,9 +188,11 @@ function showLine(item: Escalation, output: Output): void {
 function endOf({ status, resolution, resolvedBy, resolvedByPerson }: Escalation): string {
   const who = resolvedByPerson ?? resolvedBy;
   if (!resolution) return status;
+
   const { value, note } = resolution;
   const by = who === null ? "" : ` by ${who}`;
   const words = note === undefined ? "" : `: "${note}"`;
+
   return `${status}: ${value}${by}${words}`;
 }
 

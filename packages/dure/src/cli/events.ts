@@ -44,11 +44,13 @@ export async function showEvents({
   process.once("SIGTERM", interrupted);
   const quiet = (): (() => void) => (follow ? () => {} : systemClock.after(QUIET, interrupted));
   let cancelQuiet = quiet();
+
   const onReset = ({ oldest }: { oldest: string | undefined }): void => {
     if (since !== undefined) {
       output.note(`The position ${since} is no longer kept; continuing at ${oldest ?? "now"}.`);
     }
   };
+
   // A timer of the clock does not keep the process alive; the open stream does.
   try {
     const lastEventId = since ?? (follow ? undefined : BEGINNING);
@@ -69,6 +71,7 @@ export async function showEvents({
     process.off("SIGINT", interrupted);
     process.off("SIGTERM", interrupted);
   }
+
   return EXIT.ok;
 }
 

@@ -48,13 +48,16 @@ export async function listJobs(
 ): Promise<ExitCode> {
   const page = await client.jobs.list(filter);
   showTable(page.items, output);
+
   if (page.items.length === 0) {
     output.note(
       "There is no such job. Agents make them with ask_agent, you with: dure jobs ask AGENT TARGET MESSAGE",
     );
   }
+
   if (page.nextCursor !== null) output.note(`There are more: --cursor ${page.nextCursor}`);
   output.result(page);
+
   return EXIT.ok;
 }
 
@@ -65,6 +68,7 @@ export async function showJob(id: string, { client, output }: JobsCommand): Prom
   if (OVER.has(job.status)) transcript.end(job);
   else output.line(standingOf(job));
   output.result(job);
+
   return EXIT.ok;
 }
 
@@ -80,6 +84,7 @@ export async function watchJob(id: string, { client, output }: JobsCommand): Pro
   const line = new LivingLine(output);
   const transcript = new Transcript(output, () => line.clear());
   let job: JobDetail | undefined;
+
   try {
     for await (const news of client.jobs.stream(id, { signal: over.signal })) {
       output.result(news.kind === "job" ? { type: "job", data: news.job } : news.event);
@@ -109,6 +114,7 @@ export async function askJob(
 ): Promise<ExitCode> {
   const answer = await client.jobs.ask(request, { idempotencyKey: key });
   output.result(answer);
+
   switch (answer.status) {
     case "ok":
       output.line(answer.reply);
@@ -130,17 +136,21 @@ export async function cancelJob(id: string, { client, output }: JobsCommand): Pr
   const job = await client.jobs.cancel(id);
   output.line(`${id} is cancelled, with all that it asked for`);
   output.result(job);
+
   return EXIT.ok;
 }
 
 export async function retryJob(id: string, { client, output }: JobsCommand): Promise<ExitCode> {
   const job = await client.jobs.retry(id);
   output.line(job.jobId);
+
   output.note(
     `It begins in turn ${job.turnsDone + 1}, behind the finished turns of ${id}: dure jobs watch ` +
       job.jobId,
   );
+
   output.result(job);
+
   return EXIT.ok;
 }
 
@@ -152,6 +162,7 @@ export async function speakIntoJob(
   await client.jobs.speak(id, text, { asPerson: person });
   output.line(`${id}: the next turn hears it`);
   output.result({ job_id: id, status: "heard" });
+
   return EXIT.ok;
 }
 
@@ -164,6 +175,7 @@ export async function purgeJobs(
     `${removed} finished ${removed === 1 ? "job" : "jobs"} older than ${olderThan} removed`,
   );
   output.result({ removed });
+
   return EXIT.ok;
 }
 
@@ -185,8 +197,10 @@ export async function auditJobs(
         `${job.resumes} times\n  ${WHY[job.why]}`,
     );
   }
+
   if (items.length === 0) output.line("all jobs are in order");
   output.result({ items });
+
   return items.length === 0 ? EXIT.ok : EXIT.failed;
 }
 
@@ -201,6 +215,7 @@ function showTable(jobs: readonly Job[], output: Output): void {
     `${job.turnsDone}/${job.maxTurns}`,
     excerpt(job.message),
   ]);
+
   output.table([["id", "made", "status", "outcome", "who", "turns", "message"], ...rows]);
 }
 
@@ -234,10 +249,12 @@ class Transcript {
       this.#line(`${job.requesterName}: ${indented(job.message)}`);
       this.#shownTurns = 0;
     }
+
     for (const turn of job.turns) {
       for (const words of job.words) if (words.turn === turn.number) this.#spoken(words);
       if (turn.number > this.#shownTurns) this.#turn(job, turn);
     }
+
     for (const words of job.words) {
       if (words.turn === null || words.turn > job.turnsDone) this.#spoken(words);
     }
@@ -270,11 +287,14 @@ class Transcript {
       job.lastError && job.status !== "COMPLETED"
         ? ` (${job.lastError.code}: ${job.lastError.message})`
         : "";
+
     this.#line(`${job.status}: ${job.outcome === null ? "" : OUTCOME_WORDS[job.outcome]}${error}`);
+
     const spent = [
       `${job.turnsDone} ${job.turnsDone === 1 ? "turn" : "turns"}`,
       `${this.#tokens} tokens`,
     ];
+
     if (this.#microUsd > 0) spent.push(`${(this.#microUsd / 1e6).toFixed(4)} USD`);
     if (job.startedAt && job.finishedAt) spent.push(seconds(job.finishedAt - job.startedAt));
     this.#line(spent.join(", "));
@@ -318,13 +338,16 @@ class LivingLine {
   show(job: Job): void {
     this.clear();
     if (!this.#output.isTerminal) return;
+
     const since =
       job.status === "PENDING" ? job.createdAt : (job.turnStartedAt ?? systemClock.now());
+
     const draw = (): void => {
       this.#erase();
       this.#text = `… ${standingOf(job)} (${seconds(Math.max(systemClock.now() - since, 0))})`;
       this.#output.write(this.#output.colors.dim(this.#text));
     };
+
     draw();
     this.#stop = systemClock.every(1_000, draw);
   }
@@ -337,6 +360,7 @@ class LivingLine {
 
   #erase(): void {
     if (this.#text === "") return;
+
     const lines = Math.ceil(displayWidth(this.#text) / (this.#output.streams.stdout.columns || 80));
     this.#output.erase(lines);
     this.#text = "";
@@ -354,6 +378,7 @@ function isOfJob(event: PlatformEvent): event is Extract<PlatformEvent, { type: 
 function standingAfter(job: JobDetail, event: PlatformEvent): JobDetail {
   if (!isOfJob(event)) return job;
   const { status, turnsDone } = event.data;
+
   return {
     ...job,
     status,
@@ -367,7 +392,9 @@ function standingAfter(job: JobDetail, event: PlatformEvent): JobDetail {
 function standingOf(job: Job): string {
   if (job.status === "PENDING") return `${job.targetName} has other exchanges first`;
   if (job.waiting) return "a person's answer is waited for: dure escalations";
+
   const turn = job.turnsDone + 1;
+
   return (
     `${nameIn(job, turn % 2 === 1 ? job.target : job.requester)} is at turn ${turn} of ` +
     `${Math.max(job.maxTurns, 1)}`

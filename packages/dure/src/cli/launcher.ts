@@ -20,12 +20,15 @@ const LAUNCHER = /^(npm|npx|pnpm|yarn|bun)\b|\b(npm|npx)-cli\.js\b|\b(pnpm|yarn)
  */
 export function watchLauncher(clock: Clock, onGone: () => void): Cancel {
   if (isSessionLeader()) return () => {};
+
   const chain = chainToLauncher();
+
   const cancel = clock.every(LOOK_EVERY_MS, () => {
     if (isWhole(chain)) return;
     cancel();
     onGone();
   });
+
   return cancel;
 }
 
@@ -39,6 +42,7 @@ function chainToLauncher(): readonly number[] {
     if (parent === undefined || parent <= 1) break;
     chain.push(parent);
   }
+
   return chain.slice(0, 2);
 }
 

@@ -24,6 +24,7 @@ export function createLogger(options: { level: LogLevel; isTerminal: boolean }):
       destination({ dest: 2, sync: true }),
     );
   }
+
   const lines = {
     write: (line: string): void => void process.stderr.write(`${harmless(readable(line))}\n`),
   };
@@ -46,7 +47,9 @@ function readable(line: string): string {
     msg?: string;
     error?: unknown;
   };
+
   const clock = new Date(time).toTimeString().slice(0, 8);
+
   return (
     `${clock} ${(LEVEL_NAMES[level] ?? "info").padEnd(5)} ` +
     `${msg ?? ""}${typeof error === "string" ? ` (${error})` : ""}`

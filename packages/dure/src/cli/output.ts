@@ -99,6 +99,7 @@ export class Output {
       ];
       this.streams.stderr.write(`${this.#styles.rendered(lines.join("\n"))}\n`);
     }
+
     return exitCodeOf(error);
   }
 
@@ -141,6 +142,7 @@ class Styles {
         ? text
         : `${this.#mark}${before.slice(1)}${text}${this.#mark}${after.slice(1)}`;
     };
+
     const styles = Object.fromEntries(
       STYLE_NAMES.map((name) => [name, marking(colors[name])]),
     ) as Omit<Colors, "isColorSupported">;
@@ -188,5 +190,6 @@ export function displayWidth(text: string): number {
           ? 0
           : 1;
   }
+
   return width;
 }

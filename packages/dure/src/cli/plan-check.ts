@@ -46,6 +46,7 @@ export async function checkPlans(
     what === undefined
       ? (await planFilesIn(plans)).map((name) => path.join(plans, name))
       : [await findPlan(what, plans)];
+
   const git = new Git({ env: childEnvironment({}) });
   const checked: CheckedPlan[] = [];
   for (const file of files) checked.push(await checkPlan(file, { folder, git, output }));
@@ -55,6 +56,7 @@ export async function checkPlans(
   }
   const found = checked.reduce((sum, { problems }) => sum + problems.length, 0);
   output.result({ ok: found === 0, plans: checked });
+
   return found === 0 ? EXIT.ok : EXIT.failed;
 }
 
@@ -79,6 +81,7 @@ async function checkPlan(
   const unshown = reading.problemCount - reading.problems.length;
   if (unshown > 0) output.line(`${name}: and ${unshown} more problems`);
   if (base) printBase(base, output);
+
   return checked;
 }
 
@@ -100,6 +103,7 @@ function printBase({ warnings, unowned, unownedCount }: CheckedBase, output: Out
     output.line(`${output.colors.yellow("look")} ${message}`);
   }
   if (unownedCount === 0) return;
+
   const left = unownedCount - unowned.length;
   const more = left > 0 ? ` and ${left} more` : "";
   output.line(
@@ -119,6 +123,7 @@ async function checkBase(
 }> {
   let commit: string;
   let files: string[];
+
   try {
     const repository = await Repository.open(folder, { git });
     commit = await repository.resolve(plan.base);
@@ -126,8 +131,10 @@ async function checkBase(
   } catch (error) {
     return { problems: [], unread: messageOf(error) };
   }
+
   const ownership = ownershipOf(plan, files);
   const found = ownershipWarnings(plan, ownership);
+
   const problems = found.flatMap(({ code, message }): Problem[] =>
     code === "CONTRACTS_MISSING"
       ? [
@@ -140,8 +147,10 @@ async function checkBase(
         ]
       : [],
   );
+
   const warnings = found.filter(({ code }) => code !== "CONTRACTS_MISSING");
   const { unowned } = ownership;
+
   return {
     problems,
     base: {
@@ -166,12 +175,15 @@ export function planProblemText({
 }: Problem): string {
   const place = [file, line, column].filter((part) => part !== undefined).join(":");
   const where = key === "" ? "" : `${key}: `;
+
   const facts = [
     found === undefined ? undefined : `found ${found}`,
     allowed === undefined ? undefined : `allowed: ${allowed}`,
     hint,
   ].filter((fact) => fact !== undefined);
+
   const behind = facts.length === 0 ? "" : ` — ${facts.join("; ")}`;
+
   return `${place} ${where}${message}${behind}`;
 }
 
@@ -180,6 +192,7 @@ async function findPlan(what: string, plans: string): Promise<string> {
     if (path.extname(file) !== "" && existsSync(file)) return file;
   }
   const names: string[] = [];
+
   for (const name of await planFilesIn(plans)) {
     const file = path.join(plans, name);
     const { plan } = await readPlanFile(file, name, { importModule });
@@ -187,6 +200,7 @@ async function findPlan(what: string, plans: string): Promise<string> {
     if (known === what) return file;
     names.push(known);
   }
+
   throw new DureError(
     "PLAN_UNKNOWN",
     `There is no file ${what}, and no plan of this name in ${plans}.`,

@@ -42,10 +42,12 @@ class Lines implements RunWatch {
 
   begin(run: RunDetail): void {
     if (this.#isBegun) return;
+
     this.#isBegun = true;
     const { id: runId, plan, status: runStatus, phase, ports } = run;
     const count = `${ports.length} ${ports.length === 1 ? "port" : "ports"}`;
     this.#output.line(`${runId}  ${plan}  ${runStatus} (${phase}), ${count}`);
+
     for (const { id, status, because } of ports) {
       if (status === "waiting") continue;
       this.#output.line(`${id}  ${status}${because ? `: ${because.message}` : ""}`);
@@ -80,6 +82,7 @@ class LiveList implements RunWatch {
     for (const { id, status } of run.ports) {
       this.#rows.set(id, { ended: Promise.withResolvers(), status, words: "", task: undefined });
     }
+
     const tasks = run.ports.map(({ id }) => {
       const row = this.#rows.get(id)!;
       return {
@@ -92,10 +95,12 @@ class LiveList implements RunWatch {
           task.title = titleOf(id, row);
           const status = await row.ended.promise;
           if (status === "failed") throw new Error(titleOf(id, row));
+
           if (status !== "succeeded") task.skip(titleOf(id, row));
         },
       };
     });
+
     this.#drawn = new Listr(tasks, {
       concurrent: true,
       exitOnError: false,
@@ -114,6 +119,7 @@ class LiveList implements RunWatch {
 
   event(event: PlatformEvent): void {
     if (event.type === "escalation.new") return void this.#notes.push(lineOf(event)!);
+
     const port = portOf(event);
     const row = port === undefined ? undefined : this.#rows.get(port);
     if (port === undefined || row === undefined) return;
@@ -124,6 +130,7 @@ class LiveList implements RunWatch {
 
   async end(run: RunDetail | undefined): Promise<void> {
     if (this.#isOver) return;
+
     this.#isOver = true;
     for (const { id, status, because } of run?.ports ?? []) {
       this.#set(id, status, because?.message ?? "");
@@ -164,8 +171,10 @@ function titleOf(id: string, { status, words }: Row): string {
 function lineOf(event: PlatformEvent): string | undefined {
   const words = wordsOf(event);
   if (words === undefined) return undefined;
+
   const at = new Date(event.at).toISOString().slice(11, 19);
   const port = event.type === "escalation.new" ? undefined : portOf(event);
+
   return port === undefined ? `${at}  ${words}` : `${at}  ${port}  ${words}`;
 }
 

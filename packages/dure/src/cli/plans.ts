@@ -69,7 +69,9 @@ export async function listPlans({ client, output }: PlansCommand): Promise<ExitC
       ]),
     ]);
   } else output.note("There is no plan. Make one with: dure new plan NAME");
+
   output.result({ items });
+
   return EXIT.ok;
 }
 
@@ -77,6 +79,7 @@ export async function showPlan(name: string, { client, output }: PlansCommand): 
   const view = await client.plans.show(name);
   printView(view, output);
   output.result(view);
+
   return EXIT.ok;
 }
 
@@ -92,12 +95,15 @@ export async function draftPlan(
   const { text, problems, problemCount } = await client.plans.draft({ goal, repository });
   output.write(text.endsWith("\n") ? text : `${text}\n`);
   for (const problem of problems) output.note(planProblemText(problem));
+
   output.note(
     problems.length === 0
       ? "A proposal: read it, change it, save it in the folder plans, then dure plan check."
       : "The proposal has problems; mend them before it can run.",
   );
+
   output.result({ text, problems, problemCount });
+
   return problems.length === 0 ? EXIT.ok : EXIT.failed;
 }
 
@@ -107,6 +113,7 @@ function printView(view: PlanView, output: Output): void {
     `${view.plan}  ${view.ports.length} ${view.ports.length === 1 ? "port" : "ports"} on ` +
       `${view.base} ${dim(view.baseCommit.slice(0, 12))}`,
   );
+
   view.levels.forEach((level, index) => output.line(`  level ${index + 1}: ${level.join(", ")}`));
   output.line(`critical path: ${view.criticalPath.join(" → ")}`);
   output.line(`side by side: ${view.maxParallel}`);
@@ -114,15 +121,18 @@ function printView(view: PlanView, output: Output): void {
   for (const { name, value, holds } of view.mode.conditions) {
     output.line(`  ${holds ? "yes" : "no "}  ${name} (${value})`);
   }
+
   const workers = view.workers.map(({ role, kind, command, model }) => {
     const program = command ? ` (${command.join(" ")})` : "";
     const asked = model === undefined ? "" : ` (${model})`;
     return `${role} ${kind}${program}${asked}`;
   });
+
   output.line(`workers: ${workers.join(", ")}`);
   for (const { of, policy, hosts } of view.network) {
     output.line(`network of ${of}: ${policy}${hosts.length > 0 ? ` (${hosts.join(", ")})` : ""}`);
   }
+
   if (view.isolationWanted === "audit") {
     output.line(
       output.colors.yellow(
@@ -131,12 +141,14 @@ function printView(view: PlanView, output: Output): void {
       ),
     );
   }
+
   if (view.unownedCount > 0) {
     const shown = view.unowned.slice(0, UNOWNED_SHOWN);
     const left = view.unownedCount - shown.length;
     const more = left > 0 ? ` and ${left} more` : "";
     output.line(`without an owner: ${shown.join(", ")}${more}`);
   }
+
   for (const { message } of view.warnings) output.note(`Warning: ${message}`);
 }
 
@@ -157,6 +169,7 @@ export async function planSource(
       hint: "dure plan run login, or dure plan run --file draft.yaml",
     });
   }
+
   try {
     return file === "-"
       ? { file: "plan.yaml", text: await readAll(process.stdin) }
@@ -204,14 +217,18 @@ async function begin(
     output.result(view);
     return EXIT.ok;
   }
+
   const run = await client.plans.start(request, { idempotencyKey: how.key });
+
   if (how.follow) {
     output.note(run.id);
     return watchRun(run.id, command);
   }
+
   output.line(run.id);
   output.note(`Watch it with: dure plan watch ${run.id}`);
   output.result(run);
+
   return EXIT.ok;
 }
 
@@ -231,11 +248,13 @@ export async function listRuns(
       run.report?.branch ?? "–",
     ];
   });
+
   if (rows.length > 0) {
     output.table([["id", "begun", "plan", "status", "ports", "branch"], ...rows]);
   } else output.note("There is no such run. Begin one with: dure plan run NAME");
   if (page.nextCursor !== null) output.note(`There are more: --cursor ${page.nextCursor}`);
   output.result(page);
+
   return EXIT.ok;
 }
 
@@ -244,6 +263,7 @@ export async function showRun(id: string, { client, output }: PlansCommand): Pro
   const run = await client.plans.run(id);
   printRun(run, output);
   output.result(run);
+
   return isRunOver(run.status) && run.status !== "success" ? EXIT.failed : EXIT.ok;
 }
 
@@ -262,14 +282,18 @@ export async function showPort(
       `${port.triesMade}/${port.triesPair + port.triesOrchestrator} tries, ` +
       `${seconds(port.spentMs)}${port.because === null ? "" : `: ${port.because.message}`}`,
   );
+
   for (const step of port.steps) for (const line of stepLines(step)) output.line(line);
+
   for (const { member, path, wanted, because, found } of port.violations) {
     output.line(
       `  ! ${member} wanted to ${wanted} ${path}: ${because} ` +
         `(${found === "request" ? "refused" : "not taken"})`,
     );
   }
+
   output.result(port);
+
   return port.status === "failed" ? EXIT.failed : EXIT.ok;
 }
 
@@ -280,6 +304,7 @@ function stepLines(step: PlanStep): string[] {
   const who = by.length === 0 ? "" : `  ${by.join(" ")}`;
   const used = tokensIn + tokensOut;
   const tokens = used === 0 ? "" : `, ${used} tokens`;
+
   return [
     `  try ${step.try}  ${step.kind}${who}  ${standingOf(step)}${tokens}`,
     ...factsOf(step).map((fact) => `      ${fact}`),
@@ -299,6 +324,7 @@ function standingOf({
   if (finishedAt !== null) return `${endOf(output)}, ${seconds(finishedAt - startedAt)}`;
   if (stalled) return `stalled: no sign since ${new Date(seenAt).toISOString().slice(11, 19)}`;
   if (status !== "running") return status;
+
   return task === "" ? "works" : `works: ${task}`;
 }
 
@@ -319,6 +345,7 @@ function factsOf({ output }: PlanStep): string[] {
 
   const failed = feedback?.failedTests ?? [];
   if (failed.length > 0) facts.push(`fails: ${namesOf(failed.map(({ name }) => name))}`);
+
   return facts;
 }
 
@@ -333,10 +360,12 @@ function printRun(run: RunDetail, output: Output): void {
     `${run.id}  ${run.plan}  ${run.status}${run.phase === "over" ? "" : ` (${run.phase})`}: ` +
       (run.because?.message ?? RUN_WORDS[run.status]),
   );
+
   if (run.because?.hint !== undefined) output.line(`  ${run.because.hint}`);
   if (run.isolation === "audit") {
     output.line(output.colors.yellow("isolation: audit. Nothing keeps workers from other files."));
   } else if (run.promises) output.line(`workers: ${promisesText(run.promises)}`);
+
   output.table(
     run.ports.map((port) => [
       `${MARKS[port.status]} ${port.id}`,
@@ -347,6 +376,7 @@ function printRun(run: RunDetail, output: Output): void {
       port.because?.message ?? "",
     ]),
   );
+
   printReport(run, output);
 }
 
@@ -372,15 +402,18 @@ function promisesText({
 function printReport(run: RunDetail, output: Output): void {
   const { report } = run;
   if (!report || !isRunOver(run.status)) return;
+
   for (const { path, ports, solvedBy } of report.conflicts) {
     const solved = solvedBy === undefined ? "" : `, written once by the ${solvedBy}`;
     output.line(`conflict: ${path} by ${ports.join(" and ")}${solved}`);
   }
+
   if (report.integration) {
     const { passed, exitCode } = report.integration;
     const cause = exitCode === null ? "a signal" : `exit code ${exitCode}`;
     output.line(`integration: ${passed ? "passed" : `failed with ${cause}`}`);
   }
+
   if (report.integration && !report.integration.passed) {
     output.line(report.integration.output.slice(-2_000));
   }
@@ -388,11 +421,13 @@ function printReport(run: RunDetail, output: Output): void {
     output.line(`missing: ${port}: ${because.message}`);
   }
   if (report.branch !== undefined) output.line(`branch: ${report.branch}`);
+
   if (report.branch !== undefined) {
     output.note(
       `Look at it with dure plan diff ${run.id}, take it over with dure plan merge ${run.id}`,
     );
   }
+
   const failed =
     run.status === "cancelled" ? undefined : run.ports.find(({ status }) => status === "failed");
   if (failed) output.note(`Try again with: dure plan retry ${run.id} ${failed.id} --hint "…"`);
@@ -405,6 +440,7 @@ export async function watchRun(id: string, { client, output }: PlansCommand): Pr
   process.once("SIGINT", interrupted);
   process.once("SIGTERM", interrupted);
   const view = watching(output);
+
   try {
     for await (const news of client.plans.stream(id, { signal: over.signal })) {
       output.result(news.kind === "run" ? { type: "run", data: news.run } : news.event);
@@ -480,9 +516,11 @@ export async function retryRun(
       hint: `dure plan retry ${id} PORT --${option} …`,
     });
   }
+
   if (tokens !== undefined) {
     return told(await client.plans.extend(id, { tokens }), `has ${tokens} tokens more`, output);
   }
+
   return told(await client.plans.again(id), "is merged again", output);
 }
 
@@ -500,6 +538,7 @@ function told(ordered: RunOrdered, what: string, output: Output): ExitCode {
       ? `${ordered.run.id} ${what}`
       : `${ordered.run.id}: the order is stored; the run's leader carries it out as soon as it can`,
   );
+
   output.result(ordered);
   return EXIT.ok;
 }
@@ -513,6 +552,7 @@ export async function sayToPort(
   await client.plans.say(id, port, words);
   output.line(`${port}: the ${words.to} hears it, at the latest in the next prompt`);
   output.result({ run: id, port, to: words.to });
+
   return EXIT.ok;
 }
 
@@ -525,13 +565,16 @@ export async function showDiff(
   const diff = await client.plans.diff(id, port);
   output.write(diff.patch === "" || diff.patch.endsWith("\n") ? diff.patch : `${diff.patch}\n`);
   if (diff.changes.length === 0) output.note("Nothing is changed.");
+
   if (diff.isCut) {
     output.note(
       "The patch is longer than is shown; git shows all of it: the commits are under refs/dure/ in " +
         "your repository.",
     );
   }
+
   output.result(diff);
+
   return EXIT.ok;
 }
 
@@ -547,8 +590,10 @@ export async function cleanRuns(
     if (page.next === null) break;
     after = page.next;
   }
+
   const kept = items.filter(({ outcome }) => outcome === "kept");
   const word = request.dryRun === true ? "would be cleaned" : "cleaned";
+
   if (items.length > 0) {
     output.table(
       items.map(({ run, plan, outcome, because }) => [
@@ -559,6 +604,7 @@ export async function cleanRuns(
       ]),
     );
   } else output.note("There is no run that ended so long ago.");
+
   if (
     kept.some(
       ({ because }) => because?.code === "RUN_UNMERGED" || because?.code === "TREE_NOT_SAFE",
@@ -568,7 +614,9 @@ export async function cleanRuns(
       "What was kept is on no branch or in no commit: merge it, or clean it with --force.",
     );
   }
+
   output.result({ items });
+
   return request.run !== undefined && kept.length > 0 ? EXIT.failed : EXIT.ok;
 }
 
@@ -583,9 +631,11 @@ export async function mergeRun(
     "fast-forward": "merged (fast-forward)",
     already: "there already",
   }[merged.kind];
+
   const commit = merged.commit.slice(0, 12);
   const files = merged.updated === null ? "" : `; the files in ${merged.updated} came along`;
   output.line(`${id} is ${words} in ${merged.target}, which is now at ${commit}${files}`);
   output.result(merged);
+
   return EXIT.ok;
 }

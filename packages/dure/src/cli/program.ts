@@ -51,6 +51,7 @@ export async function main(argv: readonly string[], streams: Streams = process):
   const output = new Output({ streams, json, noColor: isSet("NO_COLOR") });
   let exitCode: number = EXIT.ok;
   const program = createProgram({ output, finish: (code) => (exitCode = code) });
+
   try {
     await program.parseAsync([...argv], { from: "user" });
     return exitCode;
@@ -79,8 +80,10 @@ function createProgram({ output, finish }: ProgramParts): Command {
       getOutHasColors: () => output.colors.isColorSupported,
       getErrHasColors: () => output.colors.isColorSupported,
     });
+
   const context = { output, program };
   for (const command of COMMANDS) addToProgram(command, { context, finish });
+
   return program;
 }
 
@@ -91,6 +94,7 @@ function settleCommander(error: CommanderError, output: Output): ExitCode {
     const hint = "dure help shows the commands, dure help COMMAND its options.";
     output.error(new DureError("USAGE", usageMessage(error), { class: "input", hint }));
   }
+
   return EXIT.usage;
 }
 

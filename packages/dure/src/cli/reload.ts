@@ -19,5 +19,6 @@ export async function reload({
     output.note(`Changed, and as before until a restart: ${report.restart.join(", ")}`);
   }
   output.result(report);
+
   return EXIT.ok;
 }

@@ -16,22 +16,26 @@ export async function listRooms(
 ): Promise<ExitCode> {
   const rooms = client.rooms(person);
   const { items, nextCursor } = await rooms.list(page);
+
   const lists = await Promise.all(
     items.map(async (room) => ({
       room,
       threads: room.kind === "channel" ? await rooms.threads(room.id) : [],
     })),
   );
+
   for (const { room, threads } of lists) {
     output.line(lineOf(room));
     for (const thread of threads) {
       output.line(`  ${lineOf(thread)}  ${thread.participants.join(", ")}`);
     }
   }
+
   if (nextCursor !== null) output.note(`There are more: --cursor ${nextCursor}`);
   output.result(
     toWire({ items: lists.map(({ room, threads }) => ({ ...room, threads })), nextCursor }),
   );
+
   return EXIT.ok;
 }
 
@@ -44,6 +48,7 @@ export async function postMessage(
   const messageId = await client.rooms(person).post(place, { text });
   output.line(`posted in ${place}: ${messageId}`);
   output.result({ message_id: messageId });
+
   return EXIT.ok;
 }
 
@@ -55,6 +60,7 @@ export async function resumePlace(
   await client.rooms(person).resume(place);
   output.line(`${place} is open again`);
   output.result({ place, state: "open" });
+
   return EXIT.ok;
 }
 
@@ -64,7 +70,9 @@ function lineOf(place: Room | Thread): string {
     const reason = place.closedBecause ? `: ${place.closedBecause}` : "";
     states.push(`${place.state}${reason}`);
   }
+
   if (place.archived && place.state !== "closed") states.push("archived");
   const state = states.length === 0 ? "" : `  [${states.join(", ")}]`;
+
   return `${place.id}  ${place.name}${state}`;
 }

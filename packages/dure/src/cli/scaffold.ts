@@ -24,6 +24,7 @@ export function namesOf(written: string, what: "team" | "service" | "agent"): Na
   const title = written.normalize("NFC").trim().replace(/\s+/g, " ");
   const name = title.replaceAll(" ", "-");
   if (/^[\p{L}\p{N}][\p{L}\p{N}_-]{0,63}$/u.test(name)) return { title, name };
+
   throw new DureError("NAME_INVALID", `"${written}" cannot be the name of a ${what}.`, {
     class: "input",
     hint: "Use 1 to 64 letters (한글 too), digits, spaces, _ or -, and begin with a letter or digit.",
@@ -43,23 +44,28 @@ export async function initTeam(
   const names = namesOf(written, "team");
   const folder = path.resolve(options.folder, names.name);
   await assertEmpty(folder);
+
   await copyTemplate("team", folder, {
     TEAM_TITLE: names.title,
     PACKAGE_NAME: packageName(names.name),
     DURE_VERSION: options.version,
   });
+
   await copyTemplate("service", path.join(folder, "services", "minimal"), {
     SERVICE_TITLE: "Minimal",
     SERVICE_NAME: "minimal",
   });
+
   for (const [id, title] of [
     ["mina", "Mina"],
     ["theo", "Theo"],
   ] as const) {
     await copyTemplate("agent", path.join(folder, "agents", id), { AGENT_TITLE: title });
   }
+
   await writeFile(path.join(folder, "COLLABORATION.md"), collaborationPolicy(ROOM_LIMITS));
   await writeFile(path.join(folder, "AGENTS.md"), agentsFile(ROOM_LIMITS));
+
   return { folder, names };
 }
 
@@ -75,9 +81,11 @@ export async function newAgent(
       hint: "Use Latin letters, digits, _ or -; its name in any script is displayName in dure.config.ts.",
     });
   }
+
   const folder = path.resolve(options.folder, "agents", names.name);
   await assertEmpty(folder);
   await copyTemplate("agent", folder, { AGENT_TITLE: names.title });
+
   return { folder, names };
 }
 
@@ -90,6 +98,7 @@ export async function newService(
   const folder = path.resolve(options.folder, "services", names.name);
   await assertEmpty(folder);
   await copyTemplate("service", folder, { SERVICE_TITLE: names.title, SERVICE_NAME: names.name });
+
   return { folder, names };
 }
 
@@ -107,12 +116,16 @@ export async function newPlan(
         "called by it.",
     });
   }
+
   const file = path.resolve(options.folder, "plans", `${name}.yaml`);
+
   const text = (await readFile(path.join(TEMPLATES, "plan", "plan.yaml"), "utf8")).replaceAll(
     "{{PLAN_NAME}}",
     name,
   );
+
   await mkdir(path.dirname(file), { recursive: true });
+
   await writeFile(file, text, { flag: "wx" }).catch((error: unknown) => {
     if (codeOf(error) !== "EEXIST") throw error;
     throw new DureError("FILE_EXISTS", `${file} exists; nothing was written.`, {
@@ -120,6 +133,7 @@ export async function newPlan(
       hint: "Choose another name.",
     });
   });
+
   return { file, name };
 }
 
@@ -136,6 +150,7 @@ async function assertEmpty(folder: string): Promise<void> {
     ? await readdir(folder).catch(() => ["a file of this name"])
     : [];
   if (files.length === 0) return;
+
   throw new DureError(
     "FOLDER_NOT_EMPTY",
     `${folder} exists and is not empty; nothing was written.`,
@@ -155,6 +170,7 @@ async function copyTemplate(
 ): Promise<void> {
   await mkdir(folder, { recursive: true });
   await cp(path.join(TEMPLATES, template), folder, { recursive: true });
+
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;
     const file = path.join(entry.parentPath, entry.name);

@@ -35,10 +35,12 @@ export async function start(options: {
     level: environment.logLevel ?? "info",
     isTerminal: isTerminal(output.streams.stderr) && !output.json,
   });
+
   for (const warning of environment.warnings) logger.warn({}, warning);
 
   const stop = new StopRequest(logger);
   stop.listen();
+
   try {
     const team = await loadTeam(folder);
     const { startTeam } = await import("../team/start.ts");

@@ -28,27 +28,32 @@ export async function createToken(
 ): Promise<ExitCode> {
   const { output } = command;
   const scopes = token.scopes.map(scopeOf);
+
   const created = await withStore(command, async (store, note) => {
     const made = await store.create({
       name: token.name,
       scopes,
       tenant: token.tenant,
     });
+
     await note("token.create", made.record.id);
     return made;
   });
+
   output.line(created.token);
   output.note(
     `Token ${created.record.id} for ${token.name}, scopes ${scopes.join(", ")}. It is not shown again.`,
   );
   await keepOwnWayIn(command);
   output.result(created);
+
   return EXIT.ok;
 }
 
 export async function listTokens(command: DbCommand): Promise<ExitCode> {
   const { output } = command;
   const items = await withStore(command, (store) => store.list());
+
   if (items.length === 0) output.note("There is no token yet: dure token create NAME");
   else {
     const rows = items.map((item) => [
@@ -60,7 +65,9 @@ export async function listTokens(command: DbCommand): Promise<ExitCode> {
     ]);
     output.table([["id", "name", "scopes", "tenant", "state"], ...rows]);
   }
+
   output.result({ items });
+
   return EXIT.ok;
 }
 
@@ -70,14 +77,17 @@ export async function revokeToken(id: string, command: DbCommand): Promise<ExitC
     if (isRevoked) await note("token.revoke", id);
     return isRevoked;
   });
+
   if (!revoked) {
     throw new DureError("TOKEN_UNKNOWN", `There is no valid token ${id}.`, {
       class: "not-found",
       hint: "dure token list shows them.",
     });
   }
+
   command.output.line(`${id} is revoked.`);
   command.output.result({ id, revoked });
+
   return EXIT.ok;
 }
 
@@ -93,6 +103,7 @@ async function keepOwnWayIn({ folder, environment, output }: DbCommand): Promise
     );
     return;
   }
+
   try {
     await ensureLocalToken(home);
     output.note(
@@ -113,6 +124,7 @@ export async function listSessions(command: DbCommand): Promise<ExitCode> {
     items: await loginsOf(store, tx).list({}),
     names: new Map((await store.list()).map(({ id, name }) => [id, name])),
   }));
+
   if (items.length === 0) output.note("No browser is logged in.");
   else {
     const time = (ms: number): string => new Date(ms).toISOString().slice(0, 16).replace("T", " ");
@@ -126,7 +138,9 @@ export async function listSessions(command: DbCommand): Promise<ExitCode> {
     ]);
     output.table([["id", "token", "since (UTC)", "used", "ends", "browser"], ...rows]);
   }
+
   output.result({ items });
+
   return EXIT.ok;
 }
 
@@ -136,14 +150,17 @@ export async function endSession(id: string, command: DbCommand): Promise<ExitCo
     if (isEnded) await note("login.end", id);
     return isEnded;
   });
+
   if (!ended) {
     throw new DureError("LOGIN_UNKNOWN", `There is no login ${id}.`, {
       class: "not-found",
       hint: "dure token sessions shows them.",
     });
   }
+
   command.output.line(`${id} has ended.`);
   command.output.result({ id, ended });
+
   return EXIT.ok;
 }
 
@@ -164,6 +181,7 @@ async function withStore<Value>(
 ): Promise<Value> {
   await using opened = await openDatabase(command);
   await migrate(opened.database, SCHEMA, { logger: silentLogger });
+
   return await opened.database.transaction((tx) =>
     work(
       new PostgresTokenStore({ database: tx }),
@@ -186,7 +204,9 @@ function nameOfUser(): string {
 function scopeOf(written: string): Scope {
   const scope = SCOPES.find((known) => known === written);
   if (scope) return scope;
+
   const meant = closest(written, SCOPES);
+
   throw new DureError("SCOPE_UNKNOWN", `"${written}" is no scope.`, {
     class: "input",
     hint: meant ? `Did you mean ${meant}?` : `Use ${SCOPES.join(", ")}.`,

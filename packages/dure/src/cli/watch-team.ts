@@ -28,6 +28,7 @@ export function watchTeam(
       return stats.isDirectory() ? isPassedOver(path.basename(name)) : !matters(name);
     },
   });
+
   const ready = new Promise<void>((resolve) => watcher.once("ready", () => resolve()));
   watcher.on("all", (_event, file) => {
     if (matters(relative(file))) onChange(relative(file));
@@ -35,6 +36,7 @@ export function watchTeam(
   watcher.on("error", (error) =>
     onTrouble(error instanceof Error ? error : new Error(String(error))),
   );
+
   return { ready, [Symbol.asyncDispose]: () => watcher.close() };
 }
 
@@ -45,6 +47,7 @@ export function matters(file: string): boolean {
   const folders = parts.slice(0, -1);
   if (folders.some(isPassedOver)) return false;
   if (name === ".env") return true;
+
   return (
     !name.startsWith(".") &&
     /\.(m?[jt]s|json|ya?ml|md)$/.test(name) &&

@@ -80,6 +80,7 @@ export class DureClient {
     this.#http = createHttp(options);
     this.#clock = options.clock ?? systemClock;
     const { attempts, maxDelayMs, silenceMs } = options.reconnect ?? {};
+
     this.#reconnect = {
       attempts: attempts ?? RECONNECT_DEFAULTS.attempts,
       maxDelayMs: maxDelayMs ?? RECONNECT_DEFAULTS.maxDelayMs,
@@ -93,13 +94,16 @@ export class DureClient {
   sendMessage(message: MessageRequest, options: SendOptions = {}): TurnStream {
     const key = options.idempotencyKey ?? newId("call", this.#clock.now());
     const body = JSON.stringify(toWire(message));
+
     const headers = {
       "content-type": "application/json",
       accept: "text/event-stream",
       "idempotency-key": key,
     };
+
     const begin = (signal: AbortSignal): Promise<Response> =>
       this.#http.request("/v1/agent/chat/stream", { method: "POST", headers, body, signal });
+
     return this.#turnStream(TURN_BEGIN, begin, options);
   }
 
@@ -185,6 +189,7 @@ export class DureClient {
     const path = `/v1/events${query({ types: types?.join(","), ...rest, last: options.last })}`;
     const open = (lastEventId: string | undefined): Promise<Response> =>
       this.#http.request(path, { headers: streamHeaders(lastEventId), ...pass(options) });
+
     return followEvents({
       ...options,
       ...this.#reconnect,

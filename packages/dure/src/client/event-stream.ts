@@ -19,6 +19,7 @@ export interface EventStreamParts extends ConnectionParts {
 export async function* followEvents(parts: EventStreamParts): AsyncGenerator<PlatformEvent, never> {
   let position = parts.lastEventId;
   let last: string | undefined;
+
   const read = async function* ({ frames }: Connection): AsyncGenerator<PlatformEvent, "another"> {
     for await (const frame of frames) {
       const data = frameData(frame);
@@ -34,11 +35,13 @@ export async function* followEvents(parts: EventStreamParts): AsyncGenerator<Pla
     }
     return "another";
   };
+
   // Before its first event the log says where "from now on" is, so that a cut right then loses
   // nothing.
   const onId = (id: string): void => {
     if (last === undefined) position ??= id;
   };
+
   return yield* overConnections(parts, { position: () => position, read, onId });
 }
 

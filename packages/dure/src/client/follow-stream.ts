@@ -40,7 +40,9 @@ export async function* followStream<News>(
     askedMs,
   }: Connection): AsyncGenerator<News, Next> {
     if (isEmpty) return "nothing";
+
     let isOver = false;
+
     for await (const frame of frames) {
       if (frame.event === "reset") {
         position = undefined;
@@ -55,8 +57,10 @@ export async function* followStream<News>(
       yield news;
       if (isOver && kind.ends === "at-once") return "nothing";
     }
+
     // A server that closes says when to come back; one that has told the end does not.
     return isOver && askedMs() === 0 ? "nothing" : "another";
   };
+
   yield* overConnections(parts, { position: () => position, read });
 }

@@ -25,6 +25,7 @@ export function createHttp({
       if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
       const response = await send(root + path, { ...init, headers, credentials: "same-origin" });
       if (!response.ok) throw await problemOf(response);
+
       return response;
     },
   };
@@ -60,7 +61,9 @@ async function problemOf(response: Response): Promise<DureError> {
     instance: _instance,
     ...rest
   } = body;
+
   const wait = retryAfterMs(response);
+
   return new DureError(
     typeof code === "string" ? code : `HTTP_${response.status}`,
     firstText(detail, title) ??

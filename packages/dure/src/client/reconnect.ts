@@ -47,9 +47,11 @@ const GATEWAY_STATUSES = new Set([502, 503, 504]);
 export function judgeFailure(error: unknown, resuming: boolean): Failure {
   // Fetch's own errors: refused, cut, reset.
   if (!(error instanceof DureError)) return { retry: true, askedMs: 0 };
+
   const status = error.details?.["status"];
   const asked = error.details?.["retryAfterMs"];
   const retry =
     typeof status === "number" && (GATEWAY_STATUSES.has(status) || (resuming && status === 429));
+
   return retry ? { retry, askedMs: typeof asked === "number" ? asked : 0 } : { retry: false };
 }

@@ -166,6 +166,7 @@ export class RoomsClient {
       ...values,
       as_person: this.#asPerson,
     };
+
     const set = Object.entries(given).filter(
       (entry): entry is [string, string | number] => entry[1] !== undefined,
     );

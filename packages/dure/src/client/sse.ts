@@ -25,14 +25,18 @@ export async function* readFrames(
   options: SseOptions,
 ): AsyncGenerator<EventSourceMessage> {
   if (response.body === null) return;
+
   const reader = response.body.getReader();
   const ready: EventSourceMessage[] = [];
+
   const parser = createParser({
     onEvent: (message) => ready.push(message),
     maxBufferSize: MAX_FRAME,
     ...onlyDefined({ onRetry: options.onRetry, onId: options.onId }),
   });
+
   const decoder = new TextDecoder();
+
   try {
     while (true) {
       const part = await readWithin(reader, options);
@@ -70,6 +74,7 @@ async function readWithin(
   const silence = new Promise<never>((_, reject) => {
     cancel = clock.after(silenceMs, () => reject(new Error(`no byte for ${silenceMs} ms`)));
   });
+
   try {
     return await Promise.race([reader.read(), silence]);
   } finally {

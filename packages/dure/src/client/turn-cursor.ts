@@ -52,12 +52,14 @@ export function admit(
   message: EventSourceMessage,
 ): { cursor: TurnCursor; frame?: TurnFrame } {
   if (!isTurnEventType(message.event)) return { cursor }; // a newer server may say more than we know
+
   const place = message.id === undefined ? undefined : placeOf(message.id);
   if (place !== undefined && place.seq <= cursor.seq) return { cursor }; // read before the cut
 
   const event = turnEventFromWire(message.event, frameData(message));
   const turnId = cursor.turnId ?? place?.turnId;
   const id = message.id === undefined ? {} : { id: message.id };
+
   if (event.type !== "LLM_TOKEN") {
     const seq = place?.seq ?? cursor.seq;
     return { cursor: { turnId, seq, seen: 0, delivered: 0 }, frame: { ...event, ...id } };
@@ -66,11 +68,13 @@ export function admit(
   const end = cursor.delivered + event.data.length;
   const fresh = event.data.slice(Math.max(0, cursor.seen - cursor.delivered));
   const seen = Math.max(cursor.seen, end);
+
   const next =
     place === undefined
       ? { turnId, seq: cursor.seq, seen, delivered: end }
       : // The chunk is closed: count from behind it.
         { turnId, seq: place.seq, seen: seen - end, delivered: 0 };
+
   return fresh === ""
     ? { cursor: next }
     : { cursor: next, frame: { type: "LLM_TOKEN", data: fresh, ...id } };

@@ -54,18 +54,22 @@ export class TurnStream implements AsyncIterable<TurnFrame> {
   constructor(parts: TurnStreamParts) {
     this.#parts = parts;
     this.#cursor = parts.cursor;
+
     this.turnId = new Promise((resolve, reject) => {
       this.#accept = resolve;
       this.#refuse = reject;
     });
+
     const signal =
       parts.signal === undefined
         ? this.#leave.signal
         : AbortSignal.any([parts.signal, this.#leave.signal]);
+
     this.done = this.#follow(signal).finally(() => {
       this.#ended = true;
       this.#wake();
     });
+
     this.done.catch((error: unknown) => this.#refuse(error));
     this.turnId.catch(() => undefined); // a caller that waits for it hears of it; none has to
   }
@@ -85,6 +89,7 @@ export class TurnStream implements AsyncIterable<TurnFrame> {
   async #follow(signal: AbortSignal): Promise<Done> {
     const { clock, attempts, maxDelayMs, onConnection } = this.#parts;
     let failures = 0;
+
     while (true) {
       signal.throwIfAborted();
       let askedMs = 0;
@@ -113,12 +118,15 @@ export class TurnStream implements AsyncIterable<TurnFrame> {
   async #connect(signal: AbortSignal): Promise<Response> {
     const { turnId } = this.#cursor;
     this.#cursor = reconnected(this.#cursor);
+
     if (turnId !== undefined) {
       this.#accept(turnId);
       return this.#parts.resume(turnId, lastEventId(this.#cursor), signal);
     }
+
     const response = await this.#parts.begin!(signal);
     this.#know(response.headers.get("turn-id") ?? undefined);
+
     return response;
   }
 
@@ -167,7 +175,9 @@ function streamLost(turnId: string | undefined, failures: number, cause: unknown
     turnId === undefined
       ? "The message could not be sent"
       : `The stream of turn ${turnId} was lost`;
+
   const why = cause === undefined ? "the connection ended early" : messageOf(cause);
+
   return new DureError(
     "STREAM_LOST",
     `${what}: ${failures} connections failed in a row, the last one because ${why}.`,

@@ -78,11 +78,13 @@ function withStart(view: TurnView, start: AgentStart, now: number): TurnView {
     startedAt: now,
     text: "",
   } as const;
+
   const again = restart || attempt > 1 ? runningIndex(view, (run) => run.agent === agent) : -1;
   if (again < 0) return { ...view, runs: [...view.runs, begun] };
 
   // The text of the earlier attempt is void; its place in the log stays.
   const earlier = view.runs[again]!;
+
   return withRun(view, again, {
     ...begun,
     startedAt: earlier.startedAt,
@@ -101,6 +103,7 @@ function withEnd(view: TurnView, end: AgentDone, now: number): TurnView {
     stage,
     error,
   };
+
   const index = runningIndex(view, (run) => run.agent === agent);
   if (index >= 0) return changeRun(view, index, (run) => ({ ...run, ...ended }));
 
@@ -111,6 +114,7 @@ function withEnd(view: TurnView, end: AgentDone, now: number): TurnView {
     startedAt: now - elapsedMs,
     text: "",
   };
+
   return { ...view, runs: [...view.runs, { ...unseen, ...ended }] };
 }
 

@@ -101,6 +101,7 @@ export class AuditLog {
     const most = Math.min(limit, MAX_PAGE);
     const [before] = readCursor(cursor, /^(\d{1,15})$/) ?? [];
     const kind = what?.endsWith(".*") ? what.slice(0, -1) : undefined;
+
     const values = [
       tenant,
       kind === undefined ? what : undefined,
@@ -110,11 +111,14 @@ export class AuditLog {
       search?.toLowerCase(),
       before === undefined ? undefined : Number(before),
     ].map((value) => (typeof value === "string" ? storableText(value) : (value ?? null)));
+
     const rows = await this.#database.query<Omit<AuditEntry, "at"> & { readonly at: Date }>(LIST, [
       ...values,
       most + 1,
     ]);
+
     const page = pageOf(rows, most, ({ id }) => [id]);
+
     return { ...page, items: page.items.map((row) => ({ ...row, at: row.at.getTime() })) };
   }
 }

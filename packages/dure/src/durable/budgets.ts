@@ -151,8 +151,11 @@ export class BudgetStore {
       { name: "reserve_budget", text: "select dure.reserve_budget($1) as value" },
       values,
     );
+
     if (answer.outcome === "fenced") throw new FencedError(reservation.turn);
+
     if (reservation.rows.length > 0) this.#notifications.publish("turns");
+
     return answer;
   }
 

@@ -117,6 +117,7 @@ export class Database implements Queryable {
     this.applicationName = options.applicationName;
     this.#logger = options.logger;
     this.#clock = options.clock ?? systemClock;
+
     this.#config = {
       ...("url" in options ? { connectionString: options.url } : options.connection),
       connectionTimeoutMillis: CONNECT_TIMEOUT,
@@ -125,18 +126,21 @@ export class Database implements Queryable {
       keepAlive: true,
       types: { getTypeParser: parserOf },
     };
+
     this.#pool = new pg.Pool({
       ...this.#config,
       application_name: this.applicationName,
       max: options.max ?? 16,
       idleTimeoutMillis: IDLE_TIMEOUT,
     });
+
     this.#pool.on("error", (error) => {
       this.#logger.warn(
         { error: messageOf(error) },
         "database connection lost while idle; the next statement opens another",
       );
     });
+
     // A connection that dies while it is lent out tells its statement; without a listener it would
     // also end the process.
     this.#pool.on("connect", (client) => client.on("error", () => {}));
@@ -162,6 +166,7 @@ export class Database implements Queryable {
     options.signal?.throwIfAborted();
     const client = await this.#lend(options);
     let cut = true;
+
     try {
       const rows = await this.#run<Row>(client, statement, {
         values,
@@ -177,6 +182,7 @@ export class Database implements Queryable {
     } finally {
       client.release(cut);
     }
+
     // A migration changed a table under the prepared statement; nothing ran. Another connection
     // prepares it afresh.
     return this.query<Row>({ text: statement.text }, values, options);
@@ -192,6 +198,7 @@ export class Database implements Queryable {
     let open = true;
     let wrote = false;
     let cut = true;
+
     const tx: Transaction = {
       query: async (statement, values, options) => {
         if (!open) {
@@ -200,7 +207,9 @@ export class Database implements Queryable {
             `The transaction is over; "${labelOf(statement)}" came too late.`,
           );
         }
+
         wrote ||= isWrite(statement);
+
         return this.#run(client, statement, {
           values,
           outcomeWhenCut: "none",
@@ -208,11 +217,13 @@ export class Database implements Queryable {
         });
       },
     };
+
     let cancelDeadline: Cancel = () => {};
     const deadline = new Promise<never>((_, reject) => {
       cancelDeadline = this.#clock.after(TRANSACTION_TIMEOUT, () => reject(tooLong()));
     });
     deadline.catch(() => {}); // it may pass while BEGIN or COMMIT runs, which the statement timeout bounds
+
     try {
       await this.#run(client, BEGIN, { outcomeWhenCut: "none" });
       const result = await Promise.race([work(tx), deadline]);
@@ -256,9 +267,11 @@ export class Database implements Queryable {
       statement_timeout: 0,
       keepAliveInitialDelayMillis: 10_000,
     });
+
     client.on("error", (error) =>
       this.#logger.warn({ error: messageOf(error) }, "database session lost"),
     );
+
     try {
       await client.connect();
       return client;
@@ -279,7 +292,9 @@ export class Database implements Queryable {
         class: "unavailable",
       });
     }
+
     const lending = this.#pool.connect();
+
     try {
       return await (options.signal ? abortable(lending, options.signal) : lending);
     } catch (error) {
@@ -310,13 +325,16 @@ export class Database implements Queryable {
     signal?.throwIfAborted();
     this.statements += 1;
     let overdue = false;
+
     const cancelOverdue = this.#clock.after(STATEMENT_TIMEOUT + ANSWER_GRACE, () => {
       overdue = true;
       destroy(client);
     });
+
     let cancelling: Promise<void> | undefined;
     const onAbort = (): void => void (cancelling = this.#cancel(client));
     signal?.addEventListener("abort", onAbort, { once: true });
+
     try {
       const result = await client.query<Row>({
         ...statement,
@@ -354,6 +372,7 @@ export class Database implements Queryable {
     const backend = (client as unknown as { processID: number | null }).processID;
     const canceller = new pg.Client(this.#config);
     canceller.on("error", () => {});
+
     try {
       await canceller.connect();
       await canceller.query("select pg_cancel_backend($1)", [backend]);
@@ -381,9 +400,11 @@ export function sqlState(error: unknown): string | undefined {
 /** Whether the connection, not the statement, is what failed. */
 export function isConnectionError(error: unknown): boolean {
   if (error instanceof DureError) return error.code === "DATABASE_UNAVAILABLE";
+
   const state = sqlState(error);
   if (state !== undefined && (state.startsWith("08") || CONNECTION_STATES.has(state))) return true;
   if (CONNECTION_CODES.has(codeOf(error) ?? "")) return true;
+
   return error instanceof Error && CONNECTION_MESSAGES.test(error.message);
 }
 
@@ -465,10 +486,12 @@ const writes = new Map<string, boolean>();
 function isWrite({ name, text }: Statement): boolean {
   const known = name === undefined ? undefined : writes.get(name);
   if (known !== undefined) return known;
+
   const write = /\b(insert\s+into|delete\s+from|merge\s+into|(?<!\b(for|key|do)\s+)update)\b/i.test(
     text,
   );
   if (name !== undefined) writes.set(name, write);
+
   return write;
 }
 
@@ -501,6 +524,7 @@ function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(signal.reason as Error);
     if (signal.aborted) return onAbort();
+
     signal.addEventListener("abort", onAbort, { once: true });
     promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
   });
@@ -517,6 +541,7 @@ function describe(target: DatabaseTarget): string {
 function explainOpening(error: unknown, where: string): unknown {
   const inner = error instanceof DureError && error.cause !== undefined ? error.cause : error;
   if (/unsupported startup parameter/.test(messageOf(inner))) return pooled(where, inner);
+
   if (isUnavailable(error)) {
     return new DureError(
       "DATABASE_UNAVAILABLE",
@@ -529,7 +554,9 @@ function explainOpening(error: unknown, where: string): unknown {
       },
     );
   }
+
   if (sqlState(error) === undefined) return error;
+
   return new DureError(
     "DATABASE_REFUSED",
     `The database at ${where} refused the connection: ${messageOf(error)}.`,

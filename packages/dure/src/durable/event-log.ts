@@ -27,6 +27,7 @@ export class EventLog {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#bufferLimit = options.bufferLimit ?? BUFFER_LIMIT;
+
     this.#poller = new Poller({
       ...options,
       clock: this.#clock,
@@ -69,6 +70,7 @@ export class EventLog {
     const { database } = this.#options;
     const [row] = await database.query<{ next: string }>(NEXT_XID);
     const late = this.#clock.monotonic() + CATCH_UP_MS;
+
     for (;;) {
       const [frame] = await database.query<{ done: boolean }>(PASSED_XID, [row!.next]);
       if (frame!.done || this.#clock.monotonic() >= late) return;
@@ -93,6 +95,7 @@ export class EventLog {
     >(BEFORE_LAST, [count, LOOK_BACK, ...filterParameters(filter)]);
     const { first_xid: xid, first_seq: seq } = rows[0]!;
     const { era, end } = frameOf(rows[0]!);
+
     return formatPosition(
       xid === null || seq === null ? end : { era, xid: BigInt(xid), seq: BigInt(seq) - 1n },
     );
@@ -115,6 +118,7 @@ export class EventLog {
     let position = options.after === undefined ? undefined : parsePosition(options.after);
     const poller = this.#poller;
     poller.users += 1;
+
     try {
       await this.#untilAnswered(() => poller.start(), signal);
       position ??= (await this.#untilAnswered(() => this.#frame(), signal))?.end;
@@ -145,11 +149,14 @@ export class EventLog {
     const era = await this.#options.database.transaction(async (tx) => {
       const [meta] = await tx.query<{ era: number; foreign: boolean }>(CHECK_ERA);
       if (!meta!.foreign) return meta!.era;
+
       const [started] = await tx.query<{ era: number }>(START_ERA);
+
       this.#options.logger.warn(
         { era: started!.era },
         `the event log was restored; era ${started!.era} begins and readers start over`,
       );
+
       return started!.era;
     });
     return era;
@@ -175,6 +182,7 @@ export class EventLog {
   ): AsyncGenerator<FollowedItem, Follower | undefined, undefined> {
     const poller = this.#poller;
     let position = from;
+
     for (;;) {
       if (signal?.aborted) return undefined;
       // No await stands between the comparison and the joining: the poller cannot move meanwhile.
@@ -220,6 +228,7 @@ export class EventLog {
   ): AsyncGenerator<FollowedItem, Position | undefined, undefined> {
     const onAbort = (): void => follower.end();
     signal?.addEventListener("abort", onAbort, { once: true });
+
     try {
       while (!signal?.aborted) {
         const event = await follower.next();
@@ -280,8 +289,10 @@ export class EventLog {
       limit,
       ...filterParameters(filter),
     ]);
+
     const frame = frameOf(rows[0]!);
     const lost = asked && whyLost(asked, frame);
+
     if (lost) {
       const oldest = await this.#readPage({ ...START, era: frame.era }, filter, limit);
       return {
@@ -289,11 +300,13 @@ export class EventLog {
         reset: { because: lost, oldest: formatPosition({ ...frame.swept, era: frame.era }) },
       };
     }
+
     const events = rows.filter((row) => row.seq !== null).map((row) => eventOf(row, frame.era));
     const last =
       events.length >= limit ? parsePosition(events.at(-1)!.id) : scannedOf(rows[0]!, frame.era);
     const reached = last ?? (upTo && upTo.era === frame.era ? upTo : undefined);
     const next = reached ?? { ...after, era: frame.era };
+
     return { events, next: formatPosition(next), atEnd: last === undefined };
   }
 }
@@ -401,7 +414,9 @@ export function parsePosition(text: string): Position {
     xid: BigInt(match[2]!),
     seq: BigInt(match[3]!),
   };
+
   if (position && position.xid < 2n ** 64n && position.seq < 2n ** 63n) return position;
+
   throw new DureError(
     "EVENT_POSITION_INVALID",
     `"${text.slice(0, 80)}" is not a position in the event log.`,
@@ -449,6 +464,7 @@ function whyLost(position: Position, frame: Frame): Reset["because"] | undefined
 export function matchesFilter(filter: EventFilter, event: PlatformEvent): boolean {
   const { types, tenant, session, run, room, job, role } = filter;
   if (tenant !== undefined && event.tenant !== tenant) return false;
+
   if (
     types &&
     !types.some((type) =>
@@ -457,10 +473,12 @@ export function matchesFilter(filter: EventFilter, event: PlatformEvent): boolea
   ) {
     return false;
   }
+
   if (session !== undefined && event.session !== session) return false;
   if (run !== undefined && event.run !== run) return false;
   if (room !== undefined && event.room !== room) return false;
   if (job !== undefined && event.job !== job) return false;
+
   return role === undefined || event.role === role;
 }
 
@@ -508,10 +526,12 @@ class HeldPages {
     const page = new HeldPage(events, () => this.#release(page));
     this.#held.add(page);
     this.#bytes += page.bytes;
+
     for (const oldest of this.#held) {
       if (this.#bytes <= PAGES_BYTES || oldest === page) break;
       oldest.revoke();
     }
+
     return page;
   }
 
@@ -697,6 +717,7 @@ class Poller {
       this.#pollAgain = true;
       return this.#polling;
     }
+
     this.#polling = this.#pollAll().finally(() => (this.#polling = undefined));
     return this.#polling;
   }
@@ -706,6 +727,7 @@ class Poller {
     const [row] = await this.#options.database.query<FrameRow>(FRAME);
     this.position = frameOf(row!).end;
     if (this.users === 0) return this.rest();
+
     this.#cancelTimer = this.#options.clock.every(POLL_EVERY, () => this.#look());
     this.#unsubscribe = this.#options.notifications?.subscribe(EVENTS_TOPIC, () => this.#look());
   }
@@ -732,18 +754,23 @@ class Poller {
       this.position.seq.toString(),
       page,
     ]);
+
     const frame = frameOf(rows[0]!);
+
     if (whyLost(this.position, frame)) {
       this.position = frame.end;
       for (const follower of followers) follower.lose();
       return;
     }
+
     const events = rows.filter((row) => row.seq !== null).map((row) => placedOf(row, frame.era));
+
     if (events.length > 0) {
       this.position = events.at(-1)!;
       for (const follower of followers) follower.offer(events);
       await this.#wakeUp([...followers]);
     }
+
     if (events.length === page) this.#pollAgain = true;
     else if (rows[0]!.blocked) this.#pollSoon();
     else this.#blockedPause = POLL_BLOCKED;
@@ -866,6 +893,7 @@ function eventOf(row: EventRow, era: number): PlatformEvent {
     ...subjects,
     data: row.data,
   };
+
   return event as PlatformEvent; // a process of this release or of a newer one has written it
 }
 

@@ -40,6 +40,7 @@ export async function* followSubject<Subject>(
   const { events, filter, after, signal } = followed;
   const position = after ?? (await events.now());
   const subject = await followed.read();
+
   if (followed.isOver(subject)) {
     // Its last events may stand behind a transaction that is still open.
     await events.caughtUp({ signal });
@@ -47,6 +48,7 @@ export async function* followSubject<Subject>(
     else yield* storedBehind(after, followed);
     return;
   }
+
   if (after === undefined) yield { kind: "subject", subject, position };
   yield* followed.untilOver(events.follow(filter, { after: position, signal }), subject);
 }

@@ -52,6 +52,7 @@ export class Leases {
       const [held] = await database.query(HELD, [name, lease.id, lease.epoch]);
       if (!held) throw fenced(`${lease.id} as holder of ${name}`, "taken-over");
     };
+
     await confirmHold({ isFresh: () => lease.isFresh, clock: this.#clock, look });
   }
 
@@ -78,14 +79,18 @@ export class Leases {
     options.signal?.throwIfAborted();
     const lease = await this.acquire(name);
     if (!lease) return { ok: false, because: "held-by-another" };
+
     const lost = new AbortController();
     const done = new AbortController();
+
     const signals = [
       lost.signal,
       this.#options.lease.signal,
       ...(options.signal ? [options.signal] : []),
     ];
+
     const renewing = this.#renewUntil(lease, done.signal, lost);
+
     try {
       return { ok: true, value: await work(lease, { signal: AbortSignal.any(signals) }) };
     } finally {
@@ -112,12 +117,14 @@ export class Leases {
         // under way.
         await tx.query({ text: "set local lock_timeout = '4s'" });
         await tx.query(LOCK, [name]);
+
         const [row] = await tx.query<{ epoch: number }>(TAKE, [
           name,
           process.id,
           DEAD_AFTER,
           how === "by-force",
         ]);
+
         return row && { name, holder: process.id, epoch: row.epoch };
       });
     } catch (error) {

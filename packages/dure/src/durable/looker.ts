@@ -108,10 +108,12 @@ export class Looker {
   async #lookWhileAsked(): Promise<void> {
     this.#cancelNext?.();
     let pauseMs = this.#options.everyMs;
+
     while (this.#isAsked && !this.#signal.aborted) {
       this.#isAsked = false;
       pauseMs = await this.#lookOnce();
     }
+
     // In the same breath as the last question of the loop: a wake-up is never
     // lost between them.
     this.#looking = undefined;
@@ -141,10 +143,12 @@ export class Looker {
     const longestMs = Math.max(everyMs, MAX_FAILURE_PAUSE_MS);
     const doubledMs = Math.min(everyMs * 2 ** this.#failures, longestMs);
     const pauseMs = Math.round(doubledMs * (0.5 + 0.5 * random()));
+
     logger.warn(
       { code, error: messageOf(error) },
       `could not look for ${what}; looking again in ${pauseMs} ms`,
     );
+
     return pauseMs;
   }
 

@@ -37,17 +37,21 @@ export function isGone({ pid, started }: MachineProcess): boolean {
   } catch (error) {
     if (codeOf(error) === "ESRCH") return true; // EPERM: it exists and belongs to another user
   }
+
   const stat = readStat(pid);
   if (!stat) return false;
+
   return stat.state === "Z" || stat.state === "X" || (started !== "" && stat.started !== started);
 }
 
 function readStat(pid: number): { state: string; started: string } | undefined {
   const text = tryRead(() => readFileSync(`/proc/${pid}/stat`, "utf8"));
   if (text === undefined) return undefined;
+
   // The second field is the command in parentheses and may hold anything; fields 3 and 22 are state
   // and start. proc(5).
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+
   return { state: fields[0]!, started: fields[19]! };
 }
 

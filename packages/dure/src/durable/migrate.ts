@@ -77,6 +77,7 @@ async function upgrade(session: pg.Client, schema: Schema, logger: Logger): Prom
   await applyAll(session, migrations.slice(0, before(migrations, RELEASES_FROM)), logger);
   if (excludesOlder) await excludeOlder(session, schema);
   await applyAll(session, migrations.slice(before(migrations, RELEASES_FROM)), logger);
+
   if (functions === "replace") {
     await putFunctions(session, schema);
     logger.info(
@@ -100,11 +101,13 @@ export function decideUpgrade(schema: Schema, { applied, release }: FoundSchema)
   const stored = release ?? NO_RELEASE;
   const newest = migrations.at(-1)?.id ?? 0;
   const beyond = applied.find((step) => step.id > newest);
+
   if (beyond && !release) {
     throw schemaNewer(
       `The database has migration ${beyond.id} (${beyond.name}); this version of dure knows ${newest} at most.`,
     );
   }
+
   if (number < stored.oldest) {
     throw schemaNewer(
       `The database belongs to release ${stored.number} (dure ${stored.version}), which works beside ` +
@@ -116,18 +119,21 @@ export function decideUpgrade(schema: Schema, { applied, release }: FoundSchema)
   const changed = migrations.find(
     (step) => checksums.has(step.id) && checksums.get(step.id) !== checksumOf(step.sql),
   );
+
   if (changed) {
     throw schemaChanged(
       `Migration ${changed.id} (${changed.name}) was applied with another text.`,
       "An applied migration never changes: restore its text and write a new migration for the difference.",
     );
   }
+
   if (number > 0 && number === stored.number && stored.checksum !== checksumOfFunctions(schema)) {
     throw schemaChanged(
       `The functions of release ${number} stand in the database with another text.`,
       "Functions that change get a new number: raise it in team/schema.ts.",
     );
   }
+
   return {
     migrations: migrations.filter((step) => !checksums.has(step.id)),
     functions: number > stored.number ? "replace" : "keep",
@@ -153,6 +159,7 @@ async function readApplied(session: pg.Client): Promise<AppliedMigration[]> {
         applied_at timestamptz not null default now()
       )`);
   }
+
   const { rows } = await session.query<AppliedMigration>(
     "select id, name, checksum from dure.migrations order by id",
   );

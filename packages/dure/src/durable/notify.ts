@@ -58,6 +58,7 @@ export class Notifications {
     let callbacks = this.#callbacks.get(topic);
     if (!callbacks) this.#callbacks.set(topic, (callbacks = new Set()));
     callbacks.add(callback);
+
     return () => {
       callbacks.delete(callback);
       if (callbacks.size === 0) this.#callbacks.delete(topic);
@@ -70,6 +71,7 @@ export class Notifications {
   publish(topic: string): void {
     if (!this.#started || this.#stopping.signal.aborted) return;
     this.#pending.add(topic);
+
     this.#cancelFlush ??= this.#clock.after(COALESCE, () => {
       this.#cancelFlush = undefined;
       // One flush at a time: while the database is slow, topics gather here, each once.
@@ -80,6 +82,7 @@ export class Notifications {
   /** Sends what is pending, then closes both connections. */
   async stop(): Promise<void> {
     if (this.#stopping.signal.aborted) return this.#running;
+
     this.#stopping.abort(new Error("notifications stopped"));
     this.#cancelFlush?.();
     await this.#flushing;
@@ -155,12 +158,14 @@ export class Notifications {
 
   async #connectPublisher(): Promise<pg.Client> {
     if (this.#publisher) return this.#publisher;
+
     const client = await this.#database.connectSession({
       applicationName: `${this.#database.applicationName}:notify`,
     });
     client.once("end", () => {
       if (this.#publisher === client) this.#publisher = undefined;
     });
+
     return (this.#publisher = client);
   }
 }

@@ -38,6 +38,7 @@ export class Outbox {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#signal = AbortSignal.any([this.#over.signal, options.lease.signal]);
+
     this.#looker = new Looker({
       what: "what is to be sent",
       look: () => this.#drain(),
@@ -127,17 +128,22 @@ export class Outbox {
     const { database, lease, concurrency = CONCURRENCY } = this.#options;
     const free = concurrency - this.#running.size;
     if (free <= 0 || this.#handlers.size === 0) return "rest";
+
     await lease.whenHeld({ signal: this.#signal });
     const handlers = new Map(this.#handlers); // one may be taken away while these statements run
+
     const [transactional, outside] = partition(
       [...handlers.keys()],
       (topic) => handlers.get(topic)!.transactional === true,
     );
+
     const claimed =
       outside.length === 0
         ? []
         : await database.query<Entry>(CLAIM, [outside, free, lease.id, lease.epoch]);
+
     for (const entry of claimed) this.#run(this.#deliver(entry, handlers.get(entry.topic)!));
+
     const due =
       transactional.length === 0
         ? []
@@ -146,12 +152,14 @@ export class Outbox {
             free - claimed.length,
             [...this.#committing],
           ]);
+
     for (const { id } of due) this.#run(this.#commit(id));
     // Entries that wait behind these are due when one of these is done; `#run` wakes the looks then.
     const [next] = await database.query<{ wait: number | null }>(NEXT, [
       [...this.#handlers.keys()],
     ]);
     const wait = next?.wait ?? LOOK_EVERY;
+
     return { pauseMs: Math.max(MIN_PAUSE, Math.min(LOOK_EVERY, wait)) };
   }
 
@@ -178,15 +186,18 @@ export class Outbox {
   async #deliver(entry: Entry, handler: OutboxHandler): Promise<boolean> {
     if (handler.transactional) return false;
     if (handler.rows?.holds(entry.payload)) return this.#deliverRows(entry, handler, handler.rows);
+
     const outcome = await this.#attempt(entry, handler);
     // It is left as `sending`: the next owner checks it.
     if (this.#signal.aborted && outcome.kind === "error") return false;
+
     let step = decideStep(
       entry,
       outcome,
       { ...DEFAULT_POLICY, ...handler.policy },
       this.#options.random ?? Math.random,
     );
+
     if (step.state === "failed" && step.inDoubt && handler.probe) {
       const found = await this.#probe(entry, handler).catch(
         (error: unknown): Delayed | "unknown" => delayed(error, handler) ?? "unknown",
@@ -194,7 +205,9 @@ export class Outbox {
       if (this.#signal.aborted) return false;
       step = settleDoubt(step, found);
     }
+
     await this.#untilRecorded(entry, () => this.#record(entry, step, handler));
+
     return true;
   }
 
@@ -202,6 +215,7 @@ export class Outbox {
   async #deliverRows(entry: Entry, handler: OutsideHandler, rows: RowsHandler): Promise<boolean> {
     const { database, lease } = this.#options;
     let failure: Outcome | undefined;
+
     // A lost answer to the commit is asked for again: an entry that is not ours any longer was
     // committed, or taken.
     await this.#untilRecorded(entry, async () => {
@@ -211,12 +225,14 @@ export class Outbox {
           await lease.guard(tx);
           const [mine] = await tx.query(HELD, [entry.id, lease.id, lease.epoch]);
           if (!mine) return;
+
           const result = await rows.run(entry.payload, {
             key: entry.key,
             tx,
             attempt: entry.attempts + 1,
             signal: this.#signal,
           });
+
           await tx.query(SETTLE, [entry.id, "sent", JSON.stringify(result ?? null)]);
         });
       } catch (error) {
@@ -229,7 +245,9 @@ export class Outbox {
         };
       }
     });
+
     if (this.#signal.aborted) return false;
+
     if (failure) {
       const step = decideStep(
         entry,
@@ -239,6 +257,7 @@ export class Outbox {
       );
       await this.#untilRecorded(entry, () => this.#record(entry, step, handler));
     }
+
     return true;
   }
 
@@ -280,12 +299,14 @@ export class Outbox {
       new DureError("OUTBOX_TIMEOUT", `${entry.topic} did not answer within ${timeoutMs} ms.`, {
         class: "unavailable",
       });
+
     return withTimeout(this.#clock, { ms: timeoutMs, signal: this.#signal }, late, work);
   }
 
   async #record(entry: Entry, step: Step, handler: OutboxHandler): Promise<void> {
     const { database, lease, logger, notifications } = this.#options;
     let afterwards: (() => void) | void = undefined;
+
     const told = await database.transaction(async (tx) => {
       await lease.guard(tx);
       const values = [
@@ -299,19 +320,25 @@ export class Outbox {
         JSON.stringify(step.result ?? null),
         JSON.stringify(step.error ?? null),
       ];
+
       const [mine] = await tx.query(RECORD, values);
       if (!mine) return false;
+
       if (step.state === "sent" && !handler.transactional) {
         afterwards = await handler.onSent?.(
           { key: entry.key, payload: entry.payload, result: step.result ?? null },
           tx,
         );
       }
+
       await this.#tellGivenUp(tx, entry, step, handler);
+
       return step.state === "failed" || step.state === "unknown";
     });
+
     (afterwards as (() => void) | undefined)?.();
     if (!told) return;
+
     notifications?.publish(EVENTS_TOPIC);
     // An error text from outside may quote a person's message: logged at debug only. Source:
     // docs/spec/platform §7.
@@ -328,6 +355,7 @@ export class Outbox {
     handler: OutboxHandler,
   ): Promise<void> {
     if (step.state !== "failed" && step.state !== "unknown") return;
+
     const given: GivenUp = {
       key: entry.key,
       topic: entry.topic,
@@ -337,6 +365,7 @@ export class Outbox {
       attempts: step.attempts,
       error: step.error,
     };
+
     const event: NewPlatformEvent = {
       type: `outbox.${step.state}`,
       role: "system",
@@ -348,6 +377,7 @@ export class Outbox {
         error: step.error,
       },
     };
+
     await tx.query({ name: "outbox.event", text: "select dure.emit($1)" }, [
       JSON.stringify([event]),
     ]);
@@ -377,19 +407,23 @@ export class Outbox {
     const { database, lease } = this.#options;
     let entry: Entry | undefined;
     this.#committing.add(id);
+
     try {
       return await database.transaction(async (tx) => {
         await lease.guard(tx);
         [entry] = await tx.query<Entry>(LOCK, [id]);
         const handler = entry && this.#handlers.get(entry.topic);
         if (!entry || !handler?.transactional) return false; // another process was first
+
         const result = await handler.run(entry.payload, {
           key: entry.key,
           tx,
           attempt: entry.attempts + 1,
           signal: this.#signal,
         });
+
         await tx.query(SETTLE, [entry.id, "sent", JSON.stringify(result ?? null)]);
+
         return true;
       });
     } catch (error) {
@@ -411,12 +445,14 @@ export class Outbox {
       phase: "send",
       verdict: handler.classify?.(error),
     };
+
     const step = decideStep(
       entry,
       outcome,
       { ...DEFAULT_POLICY, ...handler.policy },
       this.#options.random ?? Math.random,
     );
+
     await this.#options.database.transaction(async (tx) => {
       await this.#options.lease.guard(tx);
       const [open] = await tx.query(POSTPONE, [
@@ -426,8 +462,10 @@ export class Outbox {
         step.waitMs,
         JSON.stringify(step.error ?? null),
       ]);
+
       if (open) await this.#tellGivenUp(tx, entry, step, handler);
     });
+
     if (step.state === "failed") this.#options.notifications?.publish(EVENTS_TOPIC);
   }
 }
@@ -658,6 +696,7 @@ function stepAfterError(
   const error = { code: codeOf(outcome.error), message: messageOf(outcome.error) };
   const verdict = outcome.verdict ?? { class: "transient" };
   const inDoubt = outcome.phase === "probe" || verdict.notSent !== true;
+
   if (verdict.class === "rate-limited") {
     return {
       state: "pending",
@@ -676,12 +715,15 @@ function stepAfterError(
   if (verdict.class === "permanent") {
     return { state: "failed", attempts, inDoubt: false, waitMs: 0, error };
   }
+
   if (attempts >= policy.attempts) {
     const state = outcome.phase === "probe" ? "unknown" : "failed";
     return { state, attempts, inDoubt, waitMs: 0, error };
   }
+
   const waitMs =
     verdict.afterMs ?? policy.firstRetryMs * 2 ** entry.attempts * (1 + 0.2 * random());
+
   return { state: "pending", attempts, inDoubt, waitMs, error };
 }
 
@@ -694,6 +736,7 @@ function settleDoubt(step: Step, found: ProbeAnswer | Delayed): Step {
     return { ...step, state: "sent", inDoubt: false, result: found.result };
   }
   if (found === "happened") return { ...step, state: "sent", inDoubt: false };
+
   return found === "not_happened" ? { ...step, inDoubt: false } : { ...step, state: "unknown" };
 }
 

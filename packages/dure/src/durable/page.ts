@@ -45,10 +45,12 @@ export function readCursor(
   shape: RegExp,
 ): readonly string[] | undefined {
   if (cursor === undefined) return undefined;
+
   const text = Buffer.from(cursor, "base64url").toString();
   // Lists of older releases have given out the values as they are.
   const [, ...values] = shape.exec(text) ?? shape.exec(cursor) ?? [];
   if (values.length > 0 && !values.some((value) => value.includes("\0"))) return values;
+
   throw new DureError("CURSOR_INVALID", `"${cursor}" is no cursor of this list.`, {
     class: "input",
     hint: "Give back next_cursor as it was, or leave it out.",

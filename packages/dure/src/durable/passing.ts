@@ -55,6 +55,7 @@ export function passingOf(error: unknown): Passing | undefined {
   const known = PASSING_STATES[sqlState(error) ?? ""];
   if (known) return known;
   if (isAbort(error)) return { code: "SERVER_STOPPING", retryAfterMs: OTHER_PROCESS_MS };
+
   return isConnectionError(error)
     ? { code: "DATABASE_UNAVAILABLE", retryAfterMs: 1_000 }
     : undefined;

@@ -62,6 +62,7 @@ export async function hasTable(session: pg.Client, name: string): Promise<boolea
 export async function putFunctions(session: pg.Client, schema: Schema): Promise<void> {
   let noun = "";
   await session.query("begin");
+
   try {
     for (const [name, sql] of Object.entries(schema.functions)) {
       noun = name;

@@ -21,6 +21,7 @@ export class Retention {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#everyMs = options.everyMs ?? SWEEP_EVERY;
+
     this.#looker = new Looker({
       what: "rows that have aged",
       look: async (signal) => {
@@ -31,6 +32,7 @@ export class Retention {
       clock: this.#clock,
       logger: options.logger,
     });
+
     for (const rule of options.rules ?? DEFAULT_RULES) this.add(rule);
   }
 
@@ -49,6 +51,7 @@ export class Retention {
         hint: `Known rules: ${[...this.#rules.keys()].join(", ")}.`,
       });
     }
+
     this.#rules.set(name, { ...rule, keep: age });
   }
 
@@ -88,6 +91,7 @@ export class Retention {
   async #sweepAll(signal: AbortSignal): Promise<ReadonlyMap<string, number>> {
     const removed = new Map<string, number>();
     const failed: string[] = [];
+
     for (const rule of this.#rules.values()) {
       try {
         const rows = await this.#sweepRule(rule, signal);
@@ -103,12 +107,14 @@ export class Retention {
         failed.push(`${rule.name} (${codeOf(error) ?? "error"}: ${messageOf(error)})`); // the other rules are swept all the same
       }
     }
+
     if (failed.length > 0) {
       throw new DureError("RETENTION_FAILED", `Retention could not sweep ${failed.join(", ")}.`, {
         class: "unavailable",
         hint: "The next sweep tries them again; the others are swept.",
       });
     }
+
     return removed;
   }
 
@@ -124,6 +130,7 @@ export class Retention {
       if (removed < biteOf(rule)) return total;
       await this.#clock.sleep(PAUSE, { signal });
     }
+
     return total;
   }
 }
@@ -213,7 +220,9 @@ function biteOf(rule: RetentionRule): number {
 async function sweepOnce(rule: RetentionRule, tx: Transaction): Promise<number> {
   const keepMs = durationMs(rule.keep);
   if ("sweep" in rule) return rule.sweep(tx, { keepMs, limit: biteOf(rule) });
+
   const { table, ageColumn, where = "true" } = rule;
+
   const [row] = await tx.query<{ removed: number }>(
     {
       text: `
@@ -227,6 +236,7 @@ async function sweepOnce(rule: RetentionRule, tx: Transaction): Promise<number> 
     },
     [keepMs, BITE],
   );
+
   return row?.removed ?? 0;
 }
 
@@ -246,6 +256,7 @@ const IDENTIFIER = /^[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)?$/;
 function checkRule(rule: RetentionRule): void {
   durationMs(rule.keep);
   if ("sweep" in rule) return;
+
   for (const name of [rule.table, rule.ageColumn]) {
     if (!IDENTIFIER.test(name)) {
       throw new DureError(

@@ -33,6 +33,7 @@ async function checkVersion(session: pg.Client): Promise<void> {
   );
   const major = Math.floor(Number(rows[0]?.version) / 10_000);
   if (major >= OLDEST_MAJOR) return;
+
   throw new DureError(
     "DATABASE_TOO_OLD",
     `The database is PostgreSQL ${major}; dure needs ${OLDEST_MAJOR} or newer.`,
@@ -52,22 +53,28 @@ async function checkSession(session: pg.Client, other: pg.Client): Promise<void>
     "select pg_backend_pid() as backend, pg_try_advisory_lock_shared($1)",
     [PROBE_LOCK],
   );
+
   await other.query("begin");
   const foreign = await other.query<{ backend: number }>("select pg_backend_pid() as backend");
+
   const after = await session.query<{ backend: number; held: boolean }>(
     `select pg_backend_pid() as backend, exists (
        select from pg_locks
        where locktype = 'advisory' and pid = pg_backend_pid() and objid = $1 and granted) as held`,
     [PROBE_LOCK],
   );
+
   await other.query("rollback");
 
   const backend = before.rows[0]!.backend;
+
   const same =
     after.rows[0]!.backend === backend &&
     after.rows[0]!.held &&
     foreign.rows[0]!.backend !== backend;
+
   if (!same) throw pooled(`The database at ${session.host}:${session.port}`);
+
   await session.query("select pg_advisory_unlock_shared($1)", [PROBE_LOCK]);
 }
 

@@ -21,8 +21,11 @@ export async function forgetSession(
       },
       [id, tenant],
     );
+
     if (gone.length === 0) return false;
+
     await forgetContents(tx, [id]);
+
     return true;
   });
 }
@@ -101,12 +104,14 @@ async function sweepSessions(
     },
     [keepMs, limit],
   );
+
   if (gone.length > 0) {
     await forgetContents(
       tx,
       gone.map(({ id }) => id),
     );
   }
+
   return gone.length;
 }
 

@@ -35,6 +35,7 @@ export class Takeover {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#signal = AbortSignal.any([this.#over.signal, options.lease.signal]);
+
     this.#looker = new Looker({
       what: "dead processes",
       look: () => this.#look(),
@@ -86,6 +87,7 @@ export class Takeover {
     await lease.whenHeld({ signal: this.#signal }); // a suspended process cannot know who else is alive
     const candidates = await database.query<Candidate>(LOOK, [lease.id, DEAD_AFTER, FRESH_MS]);
     const disconnected = new Set<string>();
+
     for (const candidate of candidates) {
       const here =
         candidate.machine === this.#machine
@@ -101,8 +103,10 @@ export class Takeover {
       if (verdict === "look-again") disconnected.add(candidate.id);
       if (verdict === "silent" || verdict === "gone") await this.#take(candidate, verdict);
     }
+
     this.#disconnected = disconnected;
     await this.#claimRecoveries();
+
     return disconnected.size > 0 ? { pauseMs: LOOK_AGAIN_AFTER } : "rest";
   }
 
@@ -110,7 +114,9 @@ export class Takeover {
     const { database, logger, lease, notifications } = this.#options;
     const taken = await database.transaction((tx) => takeEpoch(tx, candidate, because, lease));
     if (!taken) return;
+
     notifications?.publish(EVENTS_TOPIC);
+
     logger.warn(
       { process: candidate.id, epoch: candidate.epoch, because },
       `${candidate.id} is dead (${because}); ${lease.id} takes its work over`,
@@ -120,6 +126,7 @@ export class Takeover {
   async #claimRecoveries(): Promise<void> {
     const { database, lease } = this.#options;
     const claimed = await database.query<DeadProcess>(CLAIM, [lease.id]);
+
     for (const dead of claimed) {
       if (this.#recovering.has(dead.id)) continue;
       const recovery = this.#recover(dead).finally(() => this.#recovering.delete(dead.id));
@@ -238,6 +245,7 @@ export function decideDeath(facts: {
   if (facts.here === "gone") return "gone";
   if (facts.here === "running") return "alive";
   if (!facts.disconnected) return "alive";
+
   return facts.disconnectedBefore ? "gone" : "look-again";
 }
 
@@ -253,27 +261,35 @@ async function takeEpoch(
 ): Promise<boolean> {
   const [turn] = await tx.query<{ mine: boolean }>(TAKERS_TURN, [dead.id]);
   if (!turn?.mine) return false;
+
   await taker.guard(tx);
   const [before] = await tx.query(UNCHANGED, [dead.id, dead.epoch, dead.renewed]);
   if (!before) return false;
+
   // A frozen holder may have a transaction open that holds the row; it is ended before we wait for
   // the row.
   await tx.query(END_SESSIONS, [dead.id]);
   await tx.query({ text: "set local lock_timeout = '3s'" });
+
   const [locked] = await tx.query(
     { ...UNCHANGED, name: "takeover.lock", text: `${UNCHANGED.text} for update` },
     [dead.id, dead.epoch, dead.renewed],
   );
+
   if (!locked) return false; // it renewed at the last moment: it lives, and connects again
+
   await tx.query(TAKE, [dead.id, because]);
+
   const event: NewPlatformEvent = {
     type: "process.taken_over",
     role: "system",
     data: { process: dead.id, epoch: dead.epoch, because, by: taker.id },
   };
+
   await tx.query({ name: "takeover.event", text: "select dure.emit($1)" }, [
     JSON.stringify([event]),
   ]);
+
   return true;
 }
 

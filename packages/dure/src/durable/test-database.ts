@@ -45,6 +45,7 @@ export async function testDatabase(options: TestDatabaseOptions = {}): Promise<T
   const { applicationName = "dure:test", cluster = "main", max } = options;
   const { url, drop } =
     (options.migrated ?? true) ? await createMigrated(cluster) : await createDatabase(cluster);
+
   const database = await Database.open({
     url,
     applicationName,
@@ -52,6 +53,7 @@ export async function testDatabase(options: TestDatabaseOptions = {}): Promise<T
     clock: systemClock,
     ...onlyDefined({ max }),
   });
+
   return {
     database,
     url,
@@ -93,6 +95,7 @@ async function createDatabase(
   await administer(serverUrl, `create database ${name} template ${template} strategy file_copy`);
   const url = new URL(serverUrl);
   url.pathname = `/${name}`;
+
   return { url: url.href, drop: () => leave(serverUrl, name) };
 }
 
@@ -123,12 +126,14 @@ const templates = new Map<Cluster, Promise<string>>();
 function migratedTemplate(cluster: Cluster): Promise<string> {
   const known = templates.get(cluster);
   if (known) return known;
+
   const made = (async () => {
     const serverUrl = await serverOf(cluster);
     const checksum = createHash("sha256").update(JSON.stringify(SCHEMA)).digest("hex").slice(0, 16);
     const name = `dure_template_${checksum}`;
     const client = new pg.Client({ connectionString: serverUrl });
     await client.connect();
+
     try {
       await client.query("select pg_advisory_lock(hashtextextended($1, 0))", [name]);
       await sweep(client);
@@ -150,9 +155,12 @@ function migratedTemplate(cluster: Cluster): Promise<string> {
     } finally {
       await client.end();
     }
+
     return name;
   })();
+
   templates.set(cluster, made);
+
   return made;
 }
 
@@ -165,6 +173,7 @@ async function sweep(client: pg.Client): Promise<void> {
       from pg_database
       where datname ~ '^dure_test_[0-9]+_'`,
   );
+
   const { rows: templates } = await client.query<{ name: string }>(
     `select datname as name
       from pg_database
@@ -172,6 +181,7 @@ async function sweep(client: pg.Client): Promise<void> {
       order by oid desc offset $1`,
     [TEMPLATES_KEPT],
   );
+
   const left = [...rows.filter((database) => !exists(database.makers_pid)), ...templates];
   for (const { name } of left) {
     await client.query(`drop database if exists ${name} with (force)`).catch(() => {});
@@ -184,8 +194,10 @@ const TEMPLATES_KEPT = 4;
 async function serverOf(cluster: Cluster): Promise<string> {
   const given = process.env["DURE_TEST_DATABASE_URL"];
   if (given !== undefined) return given;
+
   const started = shared.get(cluster) ?? startShared(cluster);
   shared.set(cluster, started);
+
   return (await started).url;
 }
 
@@ -239,6 +251,7 @@ async function leave(serverUrl: string, name: string): Promise<void> {
       from pg_stat_activity
       where datname = '${name}' and backend_type = 'client backend'`,
   );
+
   const names = [...(left.get(serverUrl) ?? []), name];
   left.set(serverUrl, names.length < MAX_LEFT ? names : []);
   if (names.length >= MAX_LEFT) for (const one of names) await drop(serverUrl, one);
@@ -288,12 +301,14 @@ class Administrator {
   static async open(url: string, onEnd: () => void): Promise<Administrator> {
     const client = new pg.Client({ connectionString: url });
     client.on("error", onEnd).once("end", onEnd); // a server that stops is an error of its own, and one of the line
+
     try {
       await client.connect();
     } catch (error) {
       onEnd();
       throw error;
     }
+
     return new Administrator(client);
   }
 
@@ -307,6 +322,7 @@ class Administrator {
     this.#client.ref();
     const done = this.#last.then(() => this.#client.query(statement));
     this.#last = done.catch(() => {}); // the caller gets the error
+
     try {
       await done;
     } finally {

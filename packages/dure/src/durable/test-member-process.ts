@@ -77,6 +77,7 @@ const roles: Record<string, () => Promise<void>> = {
     const events = new EventLog({ database, logger, notifications });
     const seed = Number(name.replace(/\D/g, "") || 1);
     const random = randomFrom(seed);
+
     const lanes = Array.from({ length: 4 }, async (_, lane) => {
       for (let n = 0; n < Number(count) / 4; n++) {
         const fail = random() < 0.1;
@@ -96,6 +97,7 @@ const roles: Record<string, () => Promise<void>> = {
         if (!fail) say("wrote", { key: `${name}/${lane}/${n}` });
       }
     });
+
     await Promise.all(lanes);
     say("finished");
   },
@@ -107,6 +109,7 @@ const roles: Record<string, () => Promise<void>> = {
     const events = new EventLog({ database, logger, notifications });
     let position = from || (await events.now());
     say("reading", { from: position });
+
     for (;;) {
       const cut = new AbortController();
       const cancel = systemClock.after(20 + random() * 300, () => cut.abort());
@@ -137,12 +140,14 @@ const roles: Record<string, () => Promise<void>> = {
   async sender() {
     const [hang = ""] = rest;
     const outbox = new Outbox({ database, lease, logger, notifications });
+
     outbox.handle("desk", {
       async send(payload, { key }) {
         await database.query(
           { text: "insert into test_desk (key, payload, process) values ($1, $2, $3)" },
           [key, JSON.stringify(payload), id],
         );
+
         say("sent", { key });
         if (hang === "hang-after-send") await systemClock.sleep(600_000);
       },
@@ -152,6 +157,7 @@ const roles: Record<string, () => Promise<void>> = {
         return rows.length > 0 ? "happened" : "not_happened";
       },
     });
+
     outbox.handle("hook", {
       transactional: true,
       async run(payload, { tx, key }) {
@@ -161,6 +167,7 @@ const roles: Record<string, () => Promise<void>> = {
         ]);
       },
     });
+
     await takeover.start();
     outbox.start();
   },
@@ -172,6 +179,7 @@ function randomFrom(seed: number): () => number {
     state = (state + 0x6d2b79f5) >>> 0;
     let t = Math.imul(state ^ (state >>> 15), 1 | state);
     t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+
     return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
   };
 }

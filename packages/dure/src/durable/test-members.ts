@@ -18,8 +18,10 @@ export async function joinTeam(url: string, options: Partial<ProcessLeaseOptions
     logger: silentLogger,
     max: 6,
   });
+
   const notifications = new Notifications({ database, logger: silentLogger });
   await notifications.start();
+
   const lease = new ProcessLease({
     database,
     id,
@@ -28,7 +30,9 @@ export async function joinTeam(url: string, options: Partial<ProcessLeaseOptions
     notifications,
     ...options,
   });
+
   await lease.start();
+
   return {
     id,
     database,
@@ -110,11 +114,13 @@ export class Network implements AsyncDisposable {
     address.hostname = "127.0.0.1";
     address.port = String((server.address() as AddressInfo).port);
     const network = new Network(server, address.href);
+
     server.on("connection", (near) => {
       if (network.#state === "cut") return near.destroy();
       const far = socketFolder
         ? connect(`${socketFolder}/.s.PGSQL.${target.port || "5432"}`)
         : connect(Number(target.port || 5432), target.hostname);
+
       for (const [one, other] of [
         [near, far],
         [far, near],
@@ -128,6 +134,7 @@ export class Network implements AsyncDisposable {
         });
       }
     });
+
     return network;
   }
 
@@ -174,12 +181,15 @@ export class TeamProcess implements AsyncDisposable {
       ["--conditions=dure-source", "--no-warnings", program, role, url, ...rest],
       { stdio: ["pipe", "pipe", "pipe"] },
     );
+
     this.#child.stderr!.on("data", (chunk: Buffer) => (this.#errors += chunk.toString()));
+
     createInterface({ input: this.#child.stdout! }).on("line", (line) => {
       if (!line.startsWith("{")) return;
       this.lines.push(JSON.parse(line) as Line);
       for (const wake of this.#waiting) wake();
     });
+
     this.exited = new Promise((resolve) => {
       this.#child.once("exit", (code, signal) => {
         resolve({ code, signal });
@@ -208,6 +218,7 @@ export class TeamProcess implements AsyncDisposable {
           this.#waiting.delete(wake);
           resolve();
         };
+
         const timer = setTimeout(wake, 200);
         this.#waiting.add(wake);
       });

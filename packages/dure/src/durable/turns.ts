@@ -338,6 +338,7 @@ export class TurnStore {
   ): Promise<Accepted> {
     const { idempotency, ...rest } = turn;
     const parameters = { ...rest, ...idempotency, holder: this.#holder };
+
     try {
       const accepted = await this.#surely<
         Accepted | { readonly outcome: "elsewhere"; readonly service: string }
@@ -479,8 +480,11 @@ export class TurnStore {
       }),
       signal,
     );
+
     if (answer === "fenced") throw new FencedError(turn);
+
     this.#notifications.publish("turns");
+
     return { stop: answer === "stop" };
   }
 
@@ -497,12 +501,15 @@ export class TurnStore {
       () => ({ name: "finish_turn", text: "select dure.finish_turn($1) as value", values }),
       signal,
     );
+
     if (answer.outcome === "fenced") throw new FencedError(turn.turn);
+
     if (answer.outcome !== "stop") {
       this.#notifications.publish("turns");
       this.#notifications.publish("events");
       if (turn.outbox.length > 0) this.#notifications.publish("outbox");
     }
+
     return { outcome: answer.outcome, next: answer.next ?? null };
   }
 
@@ -522,6 +529,7 @@ export class TurnStore {
           where id = $1 and epoch = $2 and holder = $3 and status = 'running'
         ) as value`,
     };
+
     const look = async (): Promise<void> => {
       const isHeld = await this.#surely<boolean>(
         () => ({ ...statement, values: [turn, epoch, this.#holder] }),
@@ -529,6 +537,7 @@ export class TurnStore {
       );
       if (!isHeld) throw new FencedError(turn);
     };
+
     await confirmHold({ isFresh: () => this.#proof.isFresh, clock: this.#clock, look });
   }
 
@@ -545,14 +554,18 @@ export class TurnStore {
           where id = $1 and memory_rev = $2 and incarnation = $3 and running_turn is null
         ) as value`,
     };
+
     let isSame = true;
+
     const look = async (): Promise<void> => {
       isSame = await this.#surely<boolean>(
         () => ({ ...statement, values: [session, rev, incarnation] }),
         signal,
       );
     };
+
     await confirmHold({ isFresh: () => this.#proof.isFresh, clock: this.#clock, look });
+
     return isSame;
   }
 
@@ -562,6 +575,7 @@ export class TurnStore {
       text: "select dure.stop_turn($1, $2, $3) as value",
       values: [turn, tenant, by],
     }));
+
     if (answer === "stopping") this.#notifications.publish("stops");
     return answer;
   }
@@ -590,6 +604,7 @@ export class TurnStore {
       { name: "release_turns", text: "select dure.release_turns($1) as value" },
       [holder],
     );
+
     this.#notifications.publish(UNATTENDED_TOPIC);
     return row?.value ?? 0;
   }
@@ -606,7 +621,9 @@ export class TurnStore {
       () => ({ name: "effect_intent", text: "select dure.effect_intent($1) as value", values }),
       signal,
     );
+
     if (answer.outcome === "fenced") throw new FencedError(intent.turn);
+
     return answer;
   }
 
@@ -623,6 +640,7 @@ export class TurnStore {
       result === undefined ? null : storable(result),
       error === undefined ? null : storable(error),
     ];
+
     const ours = await this.#surely<boolean>(
       () => ({
         name: "effect_settle",
@@ -631,6 +649,7 @@ export class TurnStore {
       }),
       signal,
     );
+
     if (!ours) throw new FencedError(turn);
   }
 
@@ -717,8 +736,10 @@ export class TurnStore {
       },
       [turn, after, MAX_READ],
     );
+
     const first = rows[0];
     if (!first) return null;
+
     return {
       status: first.status,
       rows: first.seq === null ? [] : (rows as (JournalRow & { at: number })[]),

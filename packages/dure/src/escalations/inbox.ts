@@ -157,10 +157,14 @@ export class Inbox {
       if (outcome.outcome === "resolved" || outcome.outcome === "dismissed") {
         throw closedBefore(id, outcome.outcome);
       }
+
       return { ids: [id], value: outcome };
     });
+
     if (result.value.outcome === "expired") throw closedBefore(id, "dismissed");
+
     this.#notifications.publish(UNATTENDED_TOPIC);
+
     return { escalation: result.closed[0]!, turn: result.value.turn ?? null };
   }
 
@@ -174,9 +178,12 @@ export class Inbox {
       const [row] = await tx.query<EscalationRow>(LOCK, [id, by.tenant]);
       if (!row) throw unknown(id);
       if (row.status !== "open") throw closedBefore(id, row.status);
+
       await tx.query(CLOSE, [id, "dismissed", storable(resolution), by.name]);
+
       return { ids: [id], value: undefined };
     });
+
     return closed[0]!;
   }
 
@@ -184,6 +191,7 @@ export class Inbox {
   async expire(limit: number): Promise<number> {
     const due = await this.#database.query<{ id: string }>(EXPIRED, [limit]);
     let count = 0;
+
     for (const { id } of due) {
       const { closed } = await this.#closing(async (tx) => {
         const [mine] = await tx.query(TAKE_EXPIRED, [id]);
@@ -194,6 +202,7 @@ export class Inbox {
       });
       count += closed.length;
     }
+
     return count;
   }
 
@@ -209,6 +218,7 @@ export class Inbox {
     const limit = Math.min(filter.limit ?? 50, MAX_PAGE);
     const { tenant, status, severity, type, run, port, job, room, session } = filter;
     const before = readCursor(filter.cursor, CURSOR) ?? [null, null];
+
     const rows = await this.#database.query<EscalationRow>(LIST, [
       tenant,
       status ?? null,
@@ -222,7 +232,9 @@ export class Inbox {
       ...before,
       limit + 1,
     ]);
+
     const { items, nextCursor } = pageOf(rows, limit, (row) => [row.created_us, row.id]);
+
     return { items: items.map((row) => escalationOf(row, this.#locale)), nextCursor };
   }
 
@@ -240,6 +252,7 @@ export class Inbox {
     const result = await this.#database.transaction(async (tx) => {
       const { ids, value } = await close(tx);
       const closed: Escalation[] = [];
+
       for (const id of ids) {
         const [row] = await tx.query<EscalationRow>(READ, [id]);
         const escalation = escalationOf(row!, this.#locale);
@@ -249,10 +262,13 @@ export class Inbox {
           if (after) afterwards.push(after);
         }
       }
+
       return { closed, value };
     });
+
     for (const after of afterwards) after();
     if (result.closed.length > 0) this.#notifications.publish("events");
+
     return result;
   }
 }
@@ -266,6 +282,7 @@ export async function raiseEscalations(
     ...escalation,
     id: escalation.id ?? newId("escalation"),
   }));
+
   const rows = await tx.query<{ id: string; subject: string; is_new: boolean }>(RAISE, [
     storable(entries),
   ]);
@@ -346,6 +363,7 @@ function resolutionOf(id: string, value: string, note: string | undefined): Reso
       { class: "input", hint: "Say it shorter, or put it where it can be linked to." },
     );
   }
+
   return { value, note: text === "" ? undefined : text };
 }
 
@@ -414,6 +432,7 @@ function escalationOf(row: EscalationRow, locale: ActionLocale): Escalation {
       ([, id]) => id !== null,
     ),
   ) as EscalationSource;
+
   return {
     id: row.id,
     source,

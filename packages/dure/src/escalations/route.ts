@@ -70,9 +70,11 @@ export function decideRoute(
     ],
     nextMs: null,
   } as const;
+
   if (step === "operator") return { ...people, because: "operator-done" };
   if (PEOPLE_ONLY.has(type)) return { ...people, because: "people-only" };
   if (!routes.operator) return { ...people, because: "no-operator" };
+
   return {
     step: "operator",
     tell: ["operator"],

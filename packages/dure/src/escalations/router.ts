@@ -79,6 +79,7 @@ export class EscalationRouter {
       webhook: options.webhook !== undefined,
       afterMs: options.afterMs,
     };
+
     this.#looker = new Looker({
       what: "escalations that are to go on",
       look: () => this.#look(),
@@ -90,6 +91,7 @@ export class EscalationRouter {
 
   start(): void {
     if (this.#unsubscribe) return;
+
     const { outbox, operators, room, webhook, inbox, clock, notifications } = this.#options;
     if (operators) outbox.handle(ROUTE_TOPICS.operator, this.#operatorHandler(operators));
     if (room) outbox.handle(ROUTE_TOPICS.room, room);
@@ -116,10 +118,12 @@ export class EscalationRouter {
     const late = await inbox.expire(AT_ONCE);
     const due = await database.query<{ id: string }>(DUE, [AT_ONCE]);
     for (const { id } of due) await this.#leadOn(id);
+
     if (due.length > 0) {
       outbox.announce();
       notifications.publish("events");
     }
+
     return late === AT_ONCE || due.length === AT_ONCE ? "again" : "rest";
   }
 
@@ -128,7 +132,9 @@ export class EscalationRouter {
     await this.#options.database.transaction(async (tx) => {
       const [due] = await tx.query<DueEscalation>(TAKE, [id]);
       if (!due) return;
+
       const decision = decideRoute(due, this.#routes);
+
       await tx.query(MOVE, [
         id,
         decision.step,
@@ -140,6 +146,7 @@ export class EscalationRouter {
           told: decision.tell,
         }),
       ]);
+
       await enqueue(
         tx,
         decision.tell.map((target) => entryOf(target, due, decision)),
@@ -156,13 +163,16 @@ export class EscalationRouter {
         const { id, tenant } = payload as unknown as ToldEscalation;
         const escalation = await openOne(inbox, id, tenant);
         if (escalation?.step !== "operator") return;
+
         const answer = await operators.ask(escalation, { key, tenant, signal });
         if (answer) await this.#answerFor(operators.name, escalation, answer, tenant);
         if (!(await openOne(inbox, id, tenant))) return;
+
         logger.info(
           { escalation: id, operator: operators.name },
           `the operator ${operators.name} has not decided ${id}; people are told`,
         );
+
         await handOn(database, id);
         this.#looker.wake();
       },

@@ -33,9 +33,12 @@ export function webhookHandler(options: WebhookOptions): OutsideHandler {
         if (codeOf(error) === "ESCALATION_UNKNOWN") return undefined; // aged out meanwhile
         throw error;
       });
+
       if (escalation?.status !== "open") return;
+
       const shown = onWire<EscalationJson>(escalation);
       const body = JSON.stringify({ type: "escalation", escalation: shown });
+
       const response = await fetch(options.url, {
         method: "POST",
         headers: headersOf(key, body, options),
@@ -43,6 +46,7 @@ export function webhookHandler(options: WebhookOptions): OutsideHandler {
         redirect: "error",
         signal,
       });
+
       await response.body?.cancel();
       if (!response.ok) {
         throw new WebhookError(response.status, response.headers.get("retry-after"));
@@ -60,6 +64,7 @@ function headersOf(
   const at = String(Math.floor(clock.now() / 1_000));
   const plain = { "content-type": "application/json", "webhook-id": key, "webhook-timestamp": at };
   if (secret === undefined) return plain;
+
   return {
     ...plain,
     "webhook-signature": `v1,${createHmac("sha256", secret).update(`${key}.${at}.${body}`).digest("base64")}`,
@@ -88,6 +93,7 @@ function verdictOf(status: number, retryAfterSec: number): FailureVerdict {
     const afterMs = askedMs > 0 ? askedMs : undefined;
     return { class: "rate-limited", notSent: true, afterMs };
   }
+
   if (status >= 400 && status < 500 && status !== 408) return { class: "permanent", notSent: true };
   return { class: "transient" };
 }

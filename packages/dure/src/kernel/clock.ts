@@ -23,14 +23,17 @@ export const systemClock: Clock = {
   sleep(ms, { signal } = {}) {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason as Error);
+
       const onAbort = (): void => {
         clearTimeout(timer);
         reject(signal!.reason as Error);
       };
+
       const timer = setTimeout(() => {
         signal?.removeEventListener("abort", onAbort);
         resolve();
       }, ms);
+
       signal?.addEventListener("abort", onAbort, { once: true });
     });
   },
@@ -77,21 +80,26 @@ export async function withIdleTimeout<T>(
   const pass = (): void => controller.abort(signal!.reason);
   signal?.addEventListener("abort", pass, { once: true });
   let lastSign: number | undefined;
+
   // A sign only leaves its time: one timer for all of them, and not one for each piece of an
   // answer.
   const watch = (wait: number): Cancel =>
     clock.after(wait, () => {
       if (lastSign === undefined) return controller.abort(onTimeout());
+
       const rest = lastSign + ms - clock.monotonic();
       lastSign = undefined;
       cancel = watch(Math.max(rest, 0));
     });
+
   let cancel = watch(ms);
+
   const interrupted = new Promise<never>((_, reject) => {
     controller.signal.addEventListener("abort", () => reject(controller.signal.reason as Error), {
       once: true,
     });
   });
+
   try {
     // The race makes the timeout interrupt even work that ignores its signal; its late answer is
     // dropped.

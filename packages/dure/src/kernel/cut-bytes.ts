@@ -2,7 +2,9 @@
 export function cutBytes(text: string, most: number): string {
   const bytes = new TextEncoder().encode(text);
   if (bytes.length <= most) return text;
+
   const kept = bytes.subarray(0, Math.max(most - MARK_BYTES, 0));
+
   return `${new TextDecoder().decode(kept).replace(/\uFFFD+$/u, "")}…`;
 }
 

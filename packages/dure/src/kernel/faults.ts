@@ -40,16 +40,20 @@ export class Faults {
   async isLast(key: string, fault: Fault, signal: AbortSignal): Promise<boolean> {
     const { most, backOff, clock, logger } = this.#options;
     const count = (this.#inARow.get(key) ?? 0) + 1;
+
     logger.error(
       { ...fault.fields, code: codeOf(fault.error), error: messageOf(fault.error) },
       `${fault.what} (${count} of ${most})`,
     );
+
     if (count >= most) {
       this.forget(key);
       return true;
     }
+
     this.#inARow.set(key, count);
     await clock.sleep(backOffMs(count, backOff), { signal }).catch(() => {});
+
     return false;
   }
 

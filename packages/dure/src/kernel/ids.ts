@@ -31,10 +31,13 @@ export function newId(kind: IdKind, now: number = systemClock.now()): string {
 export function ulid(now: number = systemClock.now()): string {
   let text = "";
   let time = now;
+
   for (let index = 0; index < 10; index++) {
     text = ALPHABET.charAt(time % 32) + text;
     time = Math.floor(time / 32);
   }
+
   for (const byte of crypto.getRandomValues(new Uint8Array(16))) text += ALPHABET.charAt(byte & 31);
+
   return text;
 }

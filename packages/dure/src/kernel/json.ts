@@ -90,6 +90,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 export function roughBytes(value: unknown): number {
   let bytes = 0;
   const open = [value];
+
   while (open.length > 0) {
     const next = open.pop();
     bytes += 16 + (typeof next === "string" ? 2 * next.length : 0);
@@ -97,5 +98,6 @@ export function roughBytes(value: unknown): number {
       for (const member of Object.values(next)) open.push(member);
     }
   }
+
   return bytes;
 }

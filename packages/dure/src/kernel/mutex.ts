@@ -14,6 +14,7 @@ export class Mutex {
   ): Promise<T> {
     signal?.throwIfAborted();
     await this.#acquire(signal);
+
     try {
       // The signal may have come between the end of the call before and this line.
       signal?.throwIfAborted();
@@ -28,14 +29,18 @@ export class Mutex {
       this.#isHeld = true;
       return;
     }
+
     const turn = Promise.withResolvers<void>();
     const start = (): void => turn.resolve();
+
     const leave = (): void => {
       // A call that was started already releases the mutex itself.
       if (this.#waiting.delete(start)) turn.reject(signal!.reason);
     };
+
     this.#waiting.add(start);
     signal?.addEventListener("abort", leave, { once: true });
+
     try {
       await turn.promise;
     } finally {
@@ -50,6 +55,7 @@ export class Mutex {
       this.#isHeld = false;
       return;
     }
+
     this.#waiting.delete(next);
     next();
   }

@@ -22,6 +22,7 @@ export class TestClock implements Clock {
   sleep(ms: number, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason as Error);
+
       const cancel = this.after(ms, resolve);
       const onAbort = (): void => (cancel(), reject(signal!.reason as Error));
       signal?.addEventListener("abort", onAbort, { once: true });
@@ -48,6 +49,7 @@ export class TestClock implements Clock {
   async pass(ms: number): Promise<void> {
     const until = this.#time + ms;
     await promisesCarriedOut();
+
     for (let next = this.#next(until); next; next = this.#next(until)) {
       this.#time = next.at;
       if (next.everyMs === undefined) this.#timers.delete(next);
@@ -55,6 +57,7 @@ export class TestClock implements Clock {
       next.callback();
       await promisesCarriedOut();
     }
+
     this.#time = until;
   }
 

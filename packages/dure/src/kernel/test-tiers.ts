@@ -33,10 +33,12 @@ export function sampled<Row>(rows: readonly Row[], count: number): Sample<Row> {
 /** `count` rows at equal distances, beginning at a place that `seed` chooses. Pure. */
 export function spread<Row>(rows: readonly Row[], count: number, seed: number): readonly Row[] {
   if (count >= rows.length) return rows;
+
   const distance = rows.length / count;
   const first = seed % rows.length;
   const chosen = Array.from({ length: count }, (_, index) => first + Math.floor(index * distance));
   const places = new Set(chosen.map((place) => place % rows.length));
+
   return rows.filter((_, place) => places.has(place));
 }
 

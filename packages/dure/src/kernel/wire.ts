@@ -99,6 +99,7 @@ export function camelCase(key: string): string {
 function rename(value: unknown, name: (key: string) => string): unknown {
   if (Array.isArray(value)) return value.map((member) => rename(member, name));
   if (!isObject(value)) return value;
+
   return Object.fromEntries(
     Object.entries(value)
       .filter(([, member]) => member !== undefined)

@@ -79,6 +79,7 @@ export async function runAttempts<T>(
   let attempt = 0;
   let position = 0;
   let attemptsOfModel = 0;
+
   for (;;) {
     const llm = models[position]!;
     attempt += 1;
@@ -126,6 +127,7 @@ async function callOnce<T>(
   let tokenSeen = false;
   const firstTokenSeen = (): void => void (tokenSeen = true);
   let running: Promise<T> | undefined;
+
   try {
     const value = await withTimeout(
       clock,
@@ -161,6 +163,7 @@ const SETTLE_MS = 50;
  */
 async function settled(running: Promise<unknown> | undefined, clock: Clock): Promise<void> {
   if (running === undefined) return;
+
   const { promise: patienceEnds, resolve } = Promise.withResolvers<void>();
   const cancel = clock.after(SETTLE_MS, resolve);
   await Promise.race([Promise.allSettled([running]), patienceEnds]);
@@ -210,7 +213,9 @@ export function decideNext(failure: Failure, situation: AttemptSituation): NextS
   if (failure.retryable && !isTooLong && attemptsOfModel < maxAttempts) {
     return { next: "retry", waitMs: Math.max(pauseMs, askedMs), because: "retryable" };
   }
+
   const over = isTooLong ? "told-to-wait-too-long" : "attempts-used-up";
+
   if (FAILURES[failure.class].fallback && modelsLeft > 0) {
     return {
       next: "fallback",
@@ -218,6 +223,7 @@ export function decideNext(failure: Failure, situation: AttemptSituation): NextS
       because: failure.retryable ? over : "not-worth-repeating",
     };
   }
+
   return { next: "fail", because: failure.retryable ? over : "not-retryable" };
 }
 

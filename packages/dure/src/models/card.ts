@@ -116,9 +116,11 @@ export type BudgetLimitInput = string | { readonly tokens?: number; readonly usd
 export function parseCard(input: unknown, where = "card"): Card {
   const result = cardSchema.safeParse(input ?? {});
   if (result.success) return result.data;
+
   const problems = result.error.issues.map(
     (issue) => `${issue.path.join(".") || "card"}: ${issue.message}`,
   );
+
   throw new DureError(
     "CARD_INVALID",
     `${where} has ${problems.length === 1 ? "a problem" : `${problems.length} problems`}: ${problems.join("; ")}.`,
@@ -140,6 +142,7 @@ export function parseModelName(name: string): LlmRef {
   const model = colon < 0 ? "" : name.slice(colon + 1).trim();
   if (provider === "offline") return { provider, model: model || "echo" };
   if (!isProviderName(provider)) throw unknownProvider(name, provider);
+
   if (model === "") {
     throw new DureError(
       "MODEL_NAME_INVALID",
@@ -150,6 +153,7 @@ export function parseModelName(name: string): LlmRef {
       },
     );
   }
+
   return { provider, model };
 }
 
@@ -164,15 +168,18 @@ export function parseBudgetLimit(input: BudgetLimitInput): BudgetLimit {
     const { tokens, usd } = input;
     return onlyDefined({ tokens, microUsd: usd === undefined ? undefined : microUsd(usd) });
   }
+
   const match = /^\s*(\d[\d,_]*(?:\.\d+)?)\s*(usd|tokens?)\s*$/i.exec(input);
   const amount = match ? Number(match[1]!.replace(/[,_]/g, "")) : Number.NaN;
   const isMoney = match?.[2]?.toLowerCase() === "usd";
+
   if (!match || (!isMoney && !Number.isInteger(amount))) {
     throw new DureError("BUDGET_INVALID", `"${input}" is no budget.`, {
       class: "input",
       hint: 'Write an amount with its unit, such as "20 USD" or "50000 tokens".',
     });
   }
+
   return isMoney ? { microUsd: microUsd(amount) } : { tokens: amount };
 }
 
@@ -277,9 +284,11 @@ function fromText<Text extends z.ZodType, Long extends z.ZodType>(text: Text, lo
   return z.unknown().transform((value, context): z.output<Text> | z.output<Long> => {
     const result = (typeof value === "string" ? text : long).safeParse(value);
     if (result.success) return result.data;
+
     for (const issue of result.error.issues) {
       context.addIssue({ code: "custom", path: issue.path, message: issue.message });
     }
+
     return z.NEVER;
   });
 }

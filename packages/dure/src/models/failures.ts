@@ -143,6 +143,7 @@ export function classify(error: unknown, now: number): Failure {
   if (error instanceof DureError) return failureOfDureError(error);
   if (isAbort(error)) return failure("aborted");
   if (APICallError.isInstance(error)) return failureOfHttp(error, now);
+
   if (
     JSONParseError.isInstance(error) ||
     TypeValidationError.isInstance(error) ||
@@ -150,9 +151,11 @@ export function classify(error: unknown, now: number): Failure {
   ) {
     return failure("format");
   }
+
   if (error instanceof Error && error.message === UNREADABLE_FIRST_FRAME) return failure("format");
   if (EmptyResponseBodyError.isInstance(error)) return failure("empty");
   if (isNetworkError(error)) return failure("network");
+
   return failureOfStreamError(error) ?? failure("other");
 }
 
@@ -178,14 +181,18 @@ export function modelError(
 ): DureError {
   const { provider, model, now, secret, facts } = call;
   if (error instanceof DureError && !CLASS_OF_CODE.has(error.code)) return error;
+
   const found = classify(error, now);
   const { code, errorClass, hint } = FAILURES[found.class];
   const status = found.status === undefined ? "" : ` (HTTP ${found.status})`;
+
   const message =
     error instanceof DureError
       ? error.message
       : `${provider}:${model} failed${status}: ${describe(error, secret)}`;
+
   const before = error instanceof DureError ? error.details : undefined;
+
   return new DureError(code, message, {
     class: errorClass,
     hint: error instanceof DureError && error.hint ? error.hint : hint,
@@ -230,10 +237,13 @@ export function retryAfterMs(
 ): number | undefined {
   const milliseconds = Number(headers?.["retry-after-ms"] ?? Number.NaN);
   if (Number.isFinite(milliseconds) && milliseconds >= 0) return milliseconds;
+
   const written = headers?.["retry-after"]?.trim();
   if (!written) return undefined;
   if (/^\d+(?:\.\d+)?$/.test(written)) return Math.round(Number(written) * 1_000);
+
   const date = /^[a-z]{3}/i.test(written) ? Date.parse(written) : Number.NaN; // an HTTP date begins with its weekday
+
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }
 
@@ -262,7 +272,9 @@ function failureOfHttp(error: APICallError, now: number): Failure {
     return failure("network", { status });
   }
   if (status < 400) return failure("format", { status }); // an answer that could not be read
+
   const facts = { status, retryAfterMs: retryAfterMs(error.responseHeaders, now) };
+
   return failure(classOfStatus(status, `${error.message} ${error.responseBody ?? ""}`), facts);
 }
 
@@ -273,6 +285,7 @@ function classOfStatus(status: number, said: string): FailureClass {
   if (status >= 500 || status === 409 || status === 425) return "server";
   if (status === 401 || status === 403) return "auth";
   if (status === 404) return "unknown_model";
+
   if (
     status === 413 ||
     /context_length_exceeded|maximum context length|prompt is too long|too many (?:input )?tokens/i.test(
@@ -281,7 +294,9 @@ function classOfStatus(status: number, said: string): FailureClass {
   ) {
     return "context";
   }
+
   if (/content_filter|content_policy/i.test(said)) return "refused";
+
   return "input";
 }
 
@@ -307,13 +322,16 @@ const CLASS_OF_STREAM_ERROR: Readonly<Record<string, FailureClass>> = {
 
 function failureOfStreamError(error: unknown): Failure | undefined {
   if (!isObject(error)) return undefined;
+
   const named =
     CLASS_OF_STREAM_ERROR[String(error["code"])] ?? CLASS_OF_STREAM_ERROR[String(error["type"])];
   if (named) return failure(named);
+
   const status = error["statusCode"];
   if (typeof status === "number") {
     return failure(classOfStatus(status, messageOf(error["message"])), { status });
   }
+
   // A plain object is what a provider said; an Error is something that broke here.
   return error instanceof Error ? undefined : failure("server");
 }

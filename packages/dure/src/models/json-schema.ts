@@ -13,6 +13,7 @@ export function jsonSchemaOf(schema: z.ZodType): JsonObject {
   const known = written.get(schema);
 
   if (known) return known;
+
   const made = closed(
     z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }),
   ) as JsonObject;
@@ -29,6 +30,7 @@ const MAP_KEYS: ReadonlySet<string> = new Set(["properties", "$defs", "definitio
 function closed(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(closed);
   if (!isObject(node)) return node;
+
   const inner = mapSchemas(node, closed);
   const isOpen = "additionalProperties" in node || !isObject(node["properties"]);
 
@@ -63,9 +65,11 @@ const MAX_DEPTH = 64;
 
 function cleaned(value: Json, node: unknown, root: Node, depth: number): Json {
   if (typeof value !== "object" || value === null || depth === 0) return value;
+
   const schema = resolved(node, root);
 
   if (schema === undefined) return value;
+
   const variants = variantsOf(schema);
 
   if (variants) {
@@ -81,6 +85,7 @@ function cleaned(value: Json, node: unknown, root: Node, depth: number): Json {
   }
 
   if (Array.isArray(value)) return cleanedList(value, schema, root, depth);
+
   return cleanedObject(value as JsonObject, schema, root, depth);
 }
 
@@ -89,6 +94,7 @@ function cleanedList(value: readonly Json[], schema: Node, root: Node, depth: nu
   if (Array.isArray(prefixItems)) {
     return value.map((one, index) => cleaned(one, prefixItems[index] ?? items, root, depth - 1));
   }
+
   const kept = value.filter((one) => one !== null || takesNull(items, root));
 
   return kept.map((one) => cleaned(one, items, root, depth - 1));
@@ -98,8 +104,10 @@ function cleanedObject(value: JsonObject, schema: Node, root: Node, depth: numbe
   const { properties, additionalProperties } = schema;
   const known = isObject(properties) ? properties : {};
   const required = requiredOf(schema);
+
   const members = Object.entries(value).flatMap(([key, member]) => {
     if (member === undefined) return [];
+
     const inner = Object.hasOwn(known, key) ? known[key] : additionalProperties;
     const isAbsent = member === null && !required.has(key) && !takesNull(inner, root);
 
@@ -136,6 +144,7 @@ function resolved(node: unknown, root: Node): Node | undefined {
 
 function atPointer(root: Node, pointer: string): unknown {
   if (pointer === "#") return root;
+
   let current: unknown = root;
 
   for (const step of pointer.slice(2).split("/")) {
@@ -148,15 +157,19 @@ function atPointer(root: Node, pointer: string): unknown {
 
 function takesNull(node: unknown, root: Node): boolean {
   if (node === true || node === undefined) return true;
+
   const schema = resolved(node, root);
 
   if (schema === undefined) return false;
+
   const variants = variantsOf(schema);
 
   if (variants) return variants.some((variant) => takesNull(variant, root));
   if ("const" in schema) return schema["const"] === null;
   if (Array.isArray(schema["enum"])) return schema["enum"].includes(null);
+
   const { type } = schema;
+
   return type === undefined ? !("allOf" in schema) : [type].flat().includes("null");
 }
 
@@ -165,6 +178,7 @@ function seemsToFit(value: Json, node: unknown, root: Node, depth: number): bool
   const schema = resolved(node, root);
 
   if (schema === undefined || depth <= 0) return true;
+
   const variants = variantsOf(schema);
 
   if (variants) return variants.some((variant) => seemsToFit(value, variant, root, depth - 1));
@@ -172,6 +186,7 @@ function seemsToFit(value: Json, node: unknown, root: Node, depth: number): bool
   if (Array.isArray(schema["enum"])) return schema["enum"].includes(value);
   if (!hasType(value, schema["type"])) return false;
   if (!isObject(value)) return true;
+
   const { properties } = schema;
   const known = isObject(properties) ? properties : {};
 
@@ -208,6 +223,7 @@ export function strictSchema(schema: JsonObject): StrictSchema {
   const made = strictVersions.get(schema);
 
   if (made) return made;
+
   const result = makeStrict(schema);
   strictVersions.set(schema, result);
 
@@ -296,6 +312,7 @@ const FORMATS: ReadonlySet<unknown> = new Set([
 
 function strictNode(node: unknown, at: SchemaPosition): Record<string, unknown> {
   if (!isObject(node)) throw new NotStrict(`${nameOf(at)} may be anything`);
+
   const unsupported = UNSUPPORTED.find((key) => key in node);
 
   if (unsupported) throw new NotStrict(`${nameOf(at)} has "${unsupported}"`);
@@ -325,17 +342,20 @@ function strictNode(node: unknown, at: SchemaPosition): Record<string, unknown> 
 
 function strictObject(node: Node, at: SchemaPosition): Record<string, unknown> {
   if (![node["type"]].flat().includes("object")) return {};
+
   const { properties, additionalProperties } = node;
   if (!isObject(properties) || (additionalProperties ?? false) !== false) {
     throw new NotStrict(`${nameOf(at)} takes members of any name`);
   }
 
   if (at.depth >= MAX_LEVELS) throw new NotStrict(`it has more than ${MAX_LEVELS} levels`);
+
   const names = Object.keys(properties);
   at.size.members += names.length;
   at.size.characters += names.join("").length;
   assertSize(at.size);
   const required = requiredOf(node);
+
   const members = names.map((name) => {
     const member = strictNode(properties[name], inside(at, name, 1));
 
@@ -356,6 +376,7 @@ function strictItems({ items }: Node, at: SchemaPosition): Record<string, unknow
 function strictDefs(node: Node, at: SchemaPosition): Record<string, unknown> {
   const { $defs } = node;
   if (!isObject($defs)) return {};
+
   const defs = Object.entries($defs).map(([name, inner]) => [
     name,
     strictNode(inner, { ...at, path: `${at.path}$${name}` }),
@@ -377,6 +398,7 @@ function keptOf(node: Node): Record<string, unknown> {
     if (key === "minimum" || key === "maximum") return !SAFE_BOUNDS.has(value);
     // The provider's expressions know no look-around; a format says the same.
     if (key === "pattern") return !("format" in node) && !String(value).includes("(?");
+
     return true;
   });
 
@@ -389,6 +411,7 @@ function countValues(node: Node, size: StrictSize): void {
     : "const" in node
       ? [node["const"]]
       : [];
+
   size.values += Array.isArray(node["enum"]) ? values.length : 0;
   size.characters += values.map(String).join("").length;
   assertSize(size);
@@ -410,9 +433,11 @@ function nullable(node: Record<string, unknown>): Record<string, unknown> {
   }
 
   if (type === undefined || "const" in node) return { anyOf: [node, { type: "null" }] };
+
   const types = [type].flat() as readonly unknown[];
 
   if (types.includes("null")) return node;
+
   const withNull = { ...node, type: [...types, "null"] };
 
   return Array.isArray(values) ? { ...withNull, enum: [...(values as unknown[]), null] } : withNull;

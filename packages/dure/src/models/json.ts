@@ -11,6 +11,7 @@ export function parseModelJson(text: string): Json {
   const whole = tryParse(text);
 
   if (whole.ok) return whole.value;
+
   const finished = text.slice(0, cutAt(text));
 
   for (const opener of ["{", "["]) {
@@ -288,6 +289,7 @@ class StringReader {
 
   push(unit: string): string {
     if (this.#escape !== undefined) return this.#pushEscape(unit);
+
     if (unit === "\\") {
       this.#escape = "";
 
@@ -295,6 +297,7 @@ class StringReader {
     }
 
     if (unit !== '"') return this.#emit(unit);
+
     this.isClosed = true;
     const rest = this.#high;
     this.#high = "";
@@ -312,6 +315,7 @@ class StringReader {
 
       return this.#emit(String.fromCharCode(Number.parseInt(escape.slice(1), 16) || 0));
     }
+
     this.#escape = undefined;
 
     return this.#emit(ESCAPES[escape] ?? escape);

@@ -148,9 +148,11 @@ export class Models {
     const refusal = modelError(error, { ...llm, now: clock.now(), secret });
 
     if (!this.#formats.learn(endpoint, way, request.output, refusal)) return false;
+
     failCallSpan(span, refusal.code, NOTHING_USED);
     const { format } = way;
     const because = refusal.message;
+
     logger.info(
       { ...call.record.labels, provider: llm.provider, model: llm.model, format, because },
       `${modelName(llm)} refused the form of a request; it is asked in another one`,
@@ -167,16 +169,19 @@ export class Models {
   ): RunningCall {
     const { clock } = this.#options;
     const { attempt = 1, labels = {} } = options;
+
     const limits = {
       temperature: way.hasTemperature ? (request.temperature ?? llm.temperature) : undefined,
       maxOutputTokens: request.maxOutputTokens ?? llm.maxOutputTokens ?? DEFAULT_MAX_OUTPUT_TOKENS,
     };
+
     const hash = promptHash(request);
     const at = clock.now();
     const startedAt = clock.monotonic();
     const elapsedMs = (): number => clock.monotonic() - startedAt;
     const about = { request, promptHash: hash, attempt, labels, ...limits };
     const { provider, model } = llm;
+
     return {
       llm,
       request,
@@ -193,6 +198,7 @@ export class Models {
   async #read(call: RunningCall, open: () => Promise<LanguageModelV4>): Promise<void> {
     const { llm, request, options, way, limits, reading } = call;
     const timeoutMs = Math.min(options.timeoutMs ?? Infinity, MAX_CALL_SEC * 1_000);
+
     await withTimeout(
       this.#options.clock,
       { ms: timeoutMs, signal: options.signal },
@@ -207,6 +213,7 @@ export class Models {
             // For the pings among the raw pieces: a model that thinks in silence is alive.
             includeRawChunks: alive !== undefined,
           });
+
           await reading.read(stream, signal, alive);
         }),
     );
@@ -215,12 +222,14 @@ export class Models {
   #succeeded(call: RunningCall): ModelAnswer {
     const { llm, reading, span, record, options } = call;
     const facts = this.#factsOf(call, reading.usage(call.request));
+
     const answer: ModelAnswer = {
       ...reading.result(llm),
       provider: llm.provider,
       model: llm.model,
       ...facts,
     };
+
     const { finishReason } = answer;
     endCallSpan(span, answer);
     this.#tell({ ...record, ...facts, finishReason }, options);
@@ -245,12 +254,14 @@ export class Models {
     this.#tell({ ...record, ...facts, error: code }, options);
     const { labels, provider, model, attempt } = record;
     const { latencyMs } = facts;
+
     logger.debug(
       { ...labels, provider, model, attempt, code, latencyMs },
       `model call to ${modelName(llm)} ended with ${code}`,
     );
 
     if (isAborted) return failed;
+
     const spent = { usage, ...this.#costOf(llm, usage) };
 
     return modelError(failed, { ...llm, now: clock.now(), facts: spent });
@@ -310,11 +321,14 @@ const NOTHING_USED: ModelUsage = { tokensIn: 0, tokensOut: 0, estimated: true };
 /** A refused request costs nothing; one that was cut off while the model worked probably does. */
 function mayHaveCost(failed: unknown, reading: Reading): boolean {
   if (reading.hasUsage || reading.firstTokenMs !== undefined) return true;
+
   const failure =
     failed instanceof DureError
       ? (failed.details?.["failure"] as FailureClass | undefined)
       : undefined;
+
   if (failed instanceof DureError && /ECONNREFUSED|ENOTFOUND/.test(codeChain(failed))) return false;
+
   return failure === undefined || FAILURES[failure].mayCost;
 }
 
@@ -379,6 +393,7 @@ class Reading {
     const reader = stream.getReader();
     const giveUp = (): void => void reader.cancel(signal.reason).catch(() => {});
     signal.addEventListener("abort", giveUp, { once: true });
+
     try {
       for (;;) {
         const { done, value } = await reader.read();

@@ -119,6 +119,7 @@ export class OfflineModels {
         },
       );
     }
+
     this.#models.set(model.name, model);
   }
 
@@ -135,6 +136,7 @@ export class OfflineModels {
   assertKnown(name: string): void {
     if (this.#models.has(name)) return;
     const meant = closest(name, this.names);
+
     throw new DureError("OFFLINE_MODEL_UNKNOWN", `There is no offline model "${name}".`, {
       class: "input",
       hint: meant
@@ -148,6 +150,7 @@ export class OfflineModels {
     this.assertKnown(name);
     const open = (options: LanguageModelV4CallOptions): ReadableStream<LanguageModelV4StreamPart> =>
       this.#stream(this.#models.get(name)!, options);
+
     return {
       specificationVersion: "v4",
       provider: "offline",
@@ -186,22 +189,26 @@ export class OfflineModels {
     const signal = options.abortSignal ?? new AbortController().signal;
     const request = requestOf(options);
     let random: (() => number) | undefined;
+
     const reply = await model.respond(request, {
       call,
       random: () => (random ??= randomFrom(canonicalJson(request)))(),
       signal,
     });
+
     const answer = answerOf(reply);
     if (answer.delayMs) await this.#clock.sleep(answer.delayMs, { signal });
 
     yield { type: "stream-start", warnings: [] };
     let isFirst = true;
+
     for await (const delta of isAsyncIterable(reply) ? reply : piecesOf(answer)) {
       if (isFirst) yield { type: "text-start", id: "0" };
       else if (answer.chunkDelayMs) await this.#clock.sleep(answer.chunkDelayMs, { signal });
       isFirst = false;
       yield { type: "text-delta", id: "0", delta };
     }
+
     if (!isFirst) yield { type: "text-end", id: "0" };
     if (answer.error) {
       throw answer.error instanceof Error ? answer.error : httpError(model.name, answer.error);
@@ -277,8 +284,10 @@ function exampleOf(schema: unknown, message: string, member = ""): Json {
   if (!isObject(schema)) return null;
   if ("const" in schema) return schema["const"] as Json;
   if (Array.isArray(schema["enum"])) return schema["enum"][0] as Json;
+
   const variants = schema["anyOf"] ?? schema["oneOf"];
   if (Array.isArray(variants)) return exampleOf(variants[0], message, member);
+
   switch ([schema["type"]].flat()[0]) {
     case "string":
       return member === "message" ? message : "";
@@ -301,6 +310,7 @@ function exampleObject(schema: Readonly<Record<string, unknown>>, message: strin
   const { properties, required } = schema;
   const members = isObject(properties) ? Object.entries(properties) : [];
   const names: readonly unknown[] = Array.isArray(required) ? required : [];
+
   return Object.fromEntries(
     members
       .filter(([key]) => names.includes(key))
@@ -318,10 +328,12 @@ function randomFrom(text: string): () => number {
   for (let index = 0; index < text.length; index++) {
     state = Math.imul(state ^ text.charCodeAt(index), 0x01000193);
   }
+
   return () => {
     state = (state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(state ^ (state >>> 15), state | 1);
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
   };
 }

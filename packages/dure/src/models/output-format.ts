@@ -86,6 +86,7 @@ export class OutputFormats {
     const refusal = refusalOf(error);
 
     if (refusal === undefined) return false;
+
     if (refusal.about === "temperature" && way.hasTemperature) {
       this.#note(keyOf(endpoint), { refusesTemperature: true });
 
@@ -94,10 +95,12 @@ export class OutputFormats {
 
     if (refusal.about !== "format") return false;
     if (way.format === undefined || output === undefined) return false;
+
     const formats: readonly OutputFormat[] = FORMATS[endpoint.llm.provider];
     const next = formats.indexOf(way.format) + 1;
 
     if (next >= formats.length) return false;
+
     const schema = refusal.ofSchema ? output.schema : undefined;
     this.#note(keyOf(endpoint, schema), { format: next });
 
@@ -122,6 +125,7 @@ export class OutputFormats {
 
     if (known === undefined) return NOTHING_KNOWN;
     if (known.until > this.#clock.monotonic()) return known;
+
     this.#known.delete(key);
 
     return NOTHING_KNOWN;
@@ -134,6 +138,7 @@ export class OutputFormats {
     this.#known.set(key, { ...NOTHING_KNOWN, ...before, ...learned, until });
 
     if (this.#known.size <= MAX_KNOWN) return;
+
     const [oldest] = this.#known.keys();
     this.#known.delete(oldest!);
   }
@@ -168,10 +173,12 @@ const ABOUT_TEMPERATURE = /temperature/i;
 /** What a 400 says about the way in which it was asked; undefined where it says nothing of it. */
 function refusalOf(error: unknown): Refusal | undefined {
   if (codeOf(error) !== "MODEL_REQUEST_INVALID" || !(error instanceof DureError)) return undefined;
+
   const said = `${error.message} ${bodyOf(error.cause)}`;
 
   if (ABOUT_TEMPERATURE.test(said)) return { about: "temperature" };
   if (ABOUT_TOOLS.test(said) || !ABOUT_FORMAT.test(said)) return undefined;
+
   return { about: "format", ofSchema: ABOUT_SCHEMA.test(said) };
 }
 

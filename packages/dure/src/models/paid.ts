@@ -24,10 +24,12 @@ export function paidModels(models: Pick<Models, "resolve">, pay: Pay): Pick<Mode
         stream: async (request, options = {}) => {
           const charged = await pay(request, model, options.labels ?? {});
           let settled: Promise<void> | undefined;
+
           const onRecord = (record: ModelCallRecord): void => {
             options.onRecord?.(record);
             settled = charged.settle(record);
           };
+
           try {
             return await model.stream(request, { ...options, onRecord });
           } finally {

@@ -68,6 +68,7 @@ export function costMicroUsd(
     (usage.tokensIn - cachedIn) * price.in +
     cachedIn * (price.cachedIn ?? price.in) +
     usage.tokensOut * price.out;
+
   return Math.ceil(total / 1_000_000);
 }
 
@@ -80,6 +81,7 @@ export function costMicroUsd(
 export function estimateTokens(text: string): number {
   let ascii = 0;
   let otherBytes = 0;
+
   for (let index = 0; index < text.length; index++) {
     const unit = text.charCodeAt(index);
     if (unit < 0x80) ascii += 1;
@@ -87,6 +89,7 @@ export function estimateTokens(text: string): number {
     else if (unit >= 0xd800 && unit <= 0xdfff) otherBytes += 2; // each half of a pair: 4 bytes together
     else otherBytes += 3;
   }
+
   return Math.ceil(ascii / 4 + otherBytes / 3);
 }
 
@@ -110,8 +113,10 @@ export function estimateRequestTokens(request: ModelRequest): number {
       tokens += estimateTokens(JSON.stringify(message.toolCalls));
     }
   }
+
   if (request.tools?.length) tokens += estimateTokens(JSON.stringify(request.tools));
   if (request.output) tokens += estimateTokens(JSON.stringify(request.output));
+
   return tokens;
 }
 

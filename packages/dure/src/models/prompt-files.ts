@@ -22,6 +22,7 @@ export function builtInPrompt(name: PromptName, language: PromptLanguage): strin
   const known = read.get(file);
 
   if (known !== undefined) return known;
+
   const text = readFileSync(new URL(file, FOLDER), "utf8").trim();
   read.set(file, text);
 
@@ -59,6 +60,7 @@ export function readPromptOverrides(folder: string): PromptOverrides {
       if (isKnown && text !== "" && text.length <= MAX_PROMPT) return [key, text];
 
       const because = isKnown ? "is empty or too long" : "is no prompt of dure";
+
       throw new DureError("PROMPT_INVALID", `${path.join(folder, file)} ${because}.`, {
         class: "input",
         hint: `Prompts are ${KEYS.map((one) => `${one}.md`).join(", ")}.`,
@@ -89,6 +91,7 @@ export function fillPrompt(template: string, values: Readonly<Record<string, str
     const value = values[name];
 
     if (value !== undefined) return value;
+
     throw new DureError("PROMPT_INVALID", `A prompt has the place {{${name}}}, which is unknown.`, {
       class: "input",
       hint: `Its places are ${Object.keys(values).join(", ")}.`,
@@ -126,6 +129,7 @@ export function promptMoment(at: number, zone: string): string {
     minute: "2-digit",
     hourCycle: "h23",
   }).formatToParts(at);
+
   const of = (type: Intl.DateTimeFormatPartTypes): string =>
     parts.find((part) => part.type === type)?.value ?? "";
   const day = `${of("year")}-${of("month")}-${of("day")}`;

@@ -60,7 +60,9 @@ type OutputOptions = Pick<LanguageModelV4CallOptions, "responseFormat" | "provid
 
 function outputOptions(output: OutputSpec | undefined, format: OutputFormat): OutputOptions {
   if (!output) return {};
+
   const asked = { type: "json" as const, name: "answer", ...output };
+
   switch (format) {
     case "strict": {
       const strict = strictSchema(output.schema);
@@ -95,6 +97,7 @@ function strictness(
 export function requestOf(options: LanguageModelV4CallOptions): ModelRequest {
   const [first] = options.prompt;
   const { tools, toolChoice, responseFormat, temperature, maxOutputTokens } = options;
+
   return {
     system: first?.role === "system" ? first.content : undefined,
     messages: options.prompt.flatMap(ourMessages),
@@ -204,6 +207,7 @@ function ourMessages(message: LanguageModelV4Message): ModelMessage[] {
     case "tool":
       return message.content.flatMap((part): ModelMessage[] => {
         if (part.type !== "tool-result") return [];
+
         const { output } = part;
         const isError = output.type === "error-text" || output.type === "error-json";
         const result = "value" in output ? (output.value as Json) : "";

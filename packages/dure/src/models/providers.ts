@@ -100,17 +100,20 @@ export function connect(
 ): () => Promise<LanguageModelV4> {
   const provider: Provider = PROVIDERS[llm.provider];
   if (llm.provider === "offline") offline.assertKnown(llm.model);
+
   const connection = {
     apiKey: keyOf(llm, provider, settings),
     baseURL: baseUrlOf(llm, provider, settings),
     offline,
   };
+
   return () => provider.open(llm.model, connection);
 }
 
 function keyOf(llm: LlmRef, provider: Provider, settings: ProviderSettings): string {
   const apiKey = settings[llm.provider]?.apiKey ?? "";
   if (provider.keyVariable === undefined || apiKey !== "") return apiKey;
+
   throw new DureError(
     "MODEL_KEY_MISSING",
     `The model ${llm.provider}:${llm.model} needs a key, and ${provider.keyVariable} is not set.`,
@@ -135,8 +138,10 @@ function baseUrlOf(llm: LlmRef, provider: Provider, settings: ProviderSettings):
       },
     );
   }
+
   const url = URL.parse(written);
   if (url && /^https?:$/.test(url.protocol)) return provider.normalizeBaseUrl(url);
+
   throw new DureError(
     "MODEL_BASE_URL_INVALID",
     `"${written}" is no http address for ${llm.provider}.`,

@@ -17,9 +17,11 @@ export function fileObject<Shape extends z.ZodRawShape>(
   const known = Object.keys(shape);
   return z.preprocess((value, context) => {
     if (!isObject(value)) return value;
+
     const read: Record<string, unknown> = {};
     const spelledAs = new Map<string, string>();
     let suggestionsLeft = MAX_SUGGESTIONS;
+
     for (const [written, member] of Object.entries(value)) {
       const key = aliases[camelCase(written)] ?? camelCase(written);
       if (!known.includes(key)) {
@@ -42,6 +44,7 @@ export function fileObject<Shape extends z.ZodRawShape>(
       spelledAs.set(key, written);
       if (member !== undefined) read[key] = member;
     }
+
     return read;
   }, z.object(shape));
 }
@@ -59,6 +62,7 @@ function unknownKey(written: string, known: readonly string[]): string {
 export function closest(written: string, candidates: readonly string[]): string | undefined {
   let best: string | undefined;
   let bestDistance = Infinity;
+
   for (const candidate of candidates) {
     const distance = editDistance(written.toLowerCase(), candidate.toLowerCase());
     if (distance < bestDistance && distance <= Math.max(1, Math.floor(candidate.length * 0.4))) {
@@ -66,6 +70,7 @@ export function closest(written: string, candidates: readonly string[]): string 
       bestDistance = distance;
     }
   }
+
   return best;
 }
 
@@ -76,6 +81,7 @@ export function closest(written: string, candidates: readonly string[]): string 
 function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, index) => index);
+
   for (let row = 1; row <= a.length; row++) {
     const current = [row];
     for (let column = 1; column <= b.length; column++) {
@@ -93,5 +99,6 @@ function editDistance(a: string, b: string): number {
     beforeLast = last;
     last = current;
   }
+
   return last[b.length]!;
 }

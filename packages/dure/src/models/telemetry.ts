@@ -100,11 +100,14 @@ export function startAcceptSpan(
     { kind: SpanKind.SERVER, attributes: turnAttributes(labels) },
     contextOf(given) ?? activeContext(),
   );
+
   let isOver = false;
+
   const end = (error?: unknown): void => {
     if (!isOver) endSpan(span, error);
     isOver = true;
   };
+
   return { traceParent: traceParentOf(span.spanContext()), end };
 }
 
@@ -142,6 +145,7 @@ export function inToolSpan<T>(
       const result = await work();
       const failure = failureOf(result);
       if (failure !== undefined) noteFailure(failure);
+
       return result;
     },
   );
@@ -164,6 +168,7 @@ async function inSpan<T>(
 ): Promise<T> {
   const span = tracerOfProcess.startSpan(name, { attributes }, parent);
   let thrown: unknown;
+
   try {
     return await under.run(trace.setSpan(parent, span), work);
   } catch (error) {

@@ -49,6 +49,7 @@ export function decideAccess(facts: AccessFacts): AccessMode {
   if (facts.trustProxy.length > 0) return needed("behind-a-proxy");
   if (facts.hasLivingToken) return needed("token-exists");
   if (!facts.namesPeers) return needed("peers-unknown");
+
   return { mode: "same-user", because: "no-token" };
 }
 
@@ -112,6 +113,7 @@ export function decideLocal(
   if (!arrival.hostIsLoopback) return stranger("public-name");
   if (owner === "other-user") return stranger("other-user");
   if (owner === "unknown") return stranger("user-unknown");
+
   return { isLocal: true };
 }
 

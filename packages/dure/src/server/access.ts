@@ -43,9 +43,11 @@ export function isUnsafe(method: string, route: string | undefined): boolean {
  */
 export function isHostAllowed(host: string | undefined, allowedHosts: readonly string[]): boolean {
   if (host === undefined) return false;
+
   const name = hostName(host);
   if (name === undefined) return false;
   if (isLoopbackName(name) || isIP(name.replace(/^\[|\]$/g, "")) !== 0) return true;
+
   return allowedHosts.some(
     (allowed) => allowed.toLowerCase() === name || allowed.toLowerCase() === host.toLowerCase(),
   );
@@ -59,14 +61,18 @@ export function isHostAllowed(host: string | undefined, allowedHosts: readonly s
 export function countedAs(address: string): string {
   const [bare = ""] = address.split("%", 1); // behind it stands an interface of this machine
   if (isIP(bare) !== 6) return bare;
+
   const groups = groupsOf(bare);
+
   if (groups.slice(0, 6).join() === "0,0,0,0,0,65535") {
     return groups
       .slice(6)
       .flatMap((group) => [group >> 8, group & 0xff])
       .join(".");
   }
+
   const network = groups.slice(0, 4).map((group) => group.toString(16));
+
   return `${network.join(":")}::/64`;
 }
 
@@ -74,12 +80,14 @@ export function countedAs(address: string): string {
 function groupsOf(address: string): number[] {
   const plain = new URL(`http://[${address}]`).hostname.slice(1, -1); // digits alone, with one gap at most
   const [head = "", tail] = plain.split("::");
+
   const [before, behind] = [head, tail ?? ""].map((side) =>
     side
       .split(":")
       .filter((group) => group !== "")
       .map((group) => Number.parseInt(group, 16)),
   ) as [number[], number[]];
+
   return [...before, ...Array<number>(8 - before.length - behind.length).fill(0), ...behind];
 }
 
@@ -115,11 +123,13 @@ export function decideOrigin(
   }
 
   const isOwnPage = origin !== undefined || secFetchSite === "same-origin";
+
   if (options.unsafe && needsOwnPage(proof, method) && !isOwnPage) {
     const how = proof === "cookie" ? "with a cookie" : "without a token";
     const because = `it comes ${how}, and nothing says that dure's own page sent it`;
     return { allowed: false, because };
   }
+
   return { allowed: true };
 }
 
@@ -149,6 +159,7 @@ export function assertMay(
   because?: StrangerReason,
 ): void {
   if (scope === "public") return;
+
   if (principal === null) {
     const why = because && { ...ACCESS_WORDS, ...STRANGER_REASONS }[because];
     throw new DureError(
@@ -163,7 +174,9 @@ export function assertMay(
       },
     );
   }
+
   if (scope === "known" || hasScope(principal, scope)) return;
+
   throw new DureError(
     "SCOPE_MISSING",
     `This needs the scope ${scope}; the token has ${principal.scopes.join(", ") || "none"}.`,

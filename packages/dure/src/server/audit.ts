@@ -33,6 +33,7 @@ const LOOKS = new Set(["GET", "HEAD", "OPTIONS"]);
 export function auditRequests(app: FastifyInstance, parts: ServerParts): void {
   const { audit } = parts;
   app.decorateRequest("deed", null);
+
   app.addHook("onRoute", ({ method, url, config }) => {
     const does = [method].flat().some((one) => !LOOKS.has(one));
     if (does && config?.audit === undefined) {
@@ -41,6 +42,7 @@ export function auditRequests(app: FastifyInstance, parts: ServerParts): void {
       );
     }
   });
+
   if (!audit) return;
 
   app.addHook("preHandler", async (request) => {
@@ -83,7 +85,9 @@ export function refuseDeed(request: FastifyRequest, code: string): void {
 async function endDeed(request: FastifyRequest, { audit, logger }: ServerParts): Promise<void> {
   const { deed } = request;
   if (!deed || !audit) return;
+
   request.deed = null;
+
   try {
     await audit.end(deed.id, { outcome: deed.refusal ?? "done", subjects: deed.subjects });
   } catch (error) {
@@ -98,12 +102,14 @@ async function endDeed(request: FastifyRequest, { audit, logger }: ServerParts):
 function deedOf(request: FastifyRequest): RequestDeed | undefined {
   const { audit } = request.routeOptions.config;
   if (audit === false || audit === undefined) return undefined;
+
   if (typeof audit === "string") {
     return {
       what: audit,
       subject: Object.values(request.params as Record<string, string>).join("/"),
     };
   }
+
   return audit(request);
 }
 
@@ -136,6 +142,7 @@ export const auditRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { aud
         ...request.query,
         tenant: tenant === "" ? undefined : tenant,
       });
+
       return {
         items: items.map((entry) => onWire<z.output<typeof AuditEntryJson>>(entry)),
         next_cursor: nextCursor,

@@ -17,6 +17,7 @@ function parseJsonBody(bytes: Uint8Array, bounds: JsonBounds): unknown {
   assertSimple(bytes, bounds);
   const value = parse(decode(bytes));
   assertStorable(value, "");
+
   return value;
 }
 
@@ -30,6 +31,7 @@ const [QUOTE, BACKSLASH, COMMA, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT
 function assertSimple(bytes: Uint8Array, { jsonDepth, jsonValues }: JsonBounds): void {
   let depth = 0;
   let values = 0;
+
   for (let index = 0; index < bytes.length; index++) {
     const byte = bytes[index];
     if (byte === QUOTE) index = endOfString(bytes, index);
@@ -73,12 +75,15 @@ export function boundBody({ raw }: FastifyRequest, ms: number): void {
   ) {
     return;
   }
+
   const { socket } = raw;
   const onTimeout = (): void => void raw.emit("error", bodyTooSlow(ms));
+
   const over = (): void => {
     socket.setTimeout(0);
     raw.off("timeout", onTimeout);
   };
+
   raw.on("timeout", onTimeout);
   raw.once("end", over);
   raw.once("close", over);
@@ -121,7 +126,9 @@ export function useStrictJson(app: FastifyInstance, bounds: JsonBounds): void {
 export function assertQueryDecodes(url: string): void {
   const query = url.indexOf("?");
   if (query < 0) return;
+
   let decoded: string;
+
   try {
     decoded = decodeURIComponent(url.slice(query + 1).replaceAll("+", " "));
   } catch (cause) {
@@ -131,6 +138,7 @@ export function assertQueryDecodes(url: string): void {
       cause,
     });
   }
+
   if (decoded.includes("\u0000")) {
     throw new DureError("QUERY_INVALID", "The query holds U+0000.", { class: "input" });
   }
@@ -176,7 +184,9 @@ function assertStorable(value: unknown, path: string): void {
     }
     return;
   }
+
   if (!Array.isArray(value) && !isObject(value)) return;
+
   for (const [key, member] of Object.entries(value)) {
     if (key === "__proto__" || isUnstorable(key)) {
       throw fieldError("BODY_INVALID", path, "holds a key that cannot be stored");

@@ -80,8 +80,10 @@ export class Connections {
     if (this.#streamsOfAddress.of(counted) >= ofAddress) {
       throw tooManyStreams("STREAMS_PER_ADDRESS", "this address", ofAddress);
     }
+
     const leaveAddress = this.#streamsOfAddress.add(counted);
     const leaveToken = token === undefined ? () => {} : this.#streamsOfToken.add(token);
+
     response.once("close", () => {
       leaveAddress();
       leaveToken();
@@ -91,11 +93,13 @@ export class Connections {
   #opened(socket: Socket): void {
     const address = socket.remoteAddress ?? "";
     const refusal = this.#whyRefused(address);
+
     if (refusal === undefined) {
       const leave = this.#sockets.add(countedAs(address));
       socket.once("close", leave);
       return;
     }
+
     this.#refused.set(socket, refusal);
     const cancel = this.#clock.after(REFUSED_MS, () => socket.destroy());
     socket.once("close", cancel);
@@ -105,7 +109,9 @@ export class Connections {
     const { connections, connectionsPerAddress, connectionsPerLoopback } = this.#limits;
     if (this.#sockets.total >= connections) return connectionsFull(connections);
     if (this.#isProxy(address)) return undefined;
+
     const most = isLoopbackAddress(address) ? connectionsPerLoopback : connectionsPerAddress;
+
     return this.#sockets.of(countedAs(address)) >= most ? tooManyConnections(most) : undefined;
   }
 }
@@ -123,6 +129,7 @@ class Count {
   add(key: string): () => void {
     this.total += 1;
     this.#byKey.set(key, this.of(key) + 1);
+
     return () => {
       this.total -= 1;
       if (this.of(key) > 1) this.#byKey.set(key, this.of(key) - 1);

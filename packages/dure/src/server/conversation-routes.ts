@@ -66,6 +66,7 @@ export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app
 function chat(app: RouteApp, parts: ServerParts): void {
   const { conversations } = parts;
   const bounds = boundsOf(parts.limits);
+
   app.post(
     "/v1/agent/chat",
     {
@@ -87,6 +88,7 @@ function chat(app: RouteApp, parts: ServerParts): void {
       const turnId = await handle.turnId;
       request.turnId = turnId;
       reply.header("turn-id", turnId);
+
       try {
         const done = await unlessClosing(handle.done, parts.closing, turnId);
         return await reply.send(chatAnswerOf(done, turnId));
@@ -101,6 +103,7 @@ function chat(app: RouteApp, parts: ServerParts): void {
 function chatStream(app: RouteApp, parts: ServerParts): void {
   const { conversations } = parts;
   const bounds = boundsOf(parts.limits);
+
   app.post(
     "/v1/agent/chat/stream",
     {
@@ -117,6 +120,7 @@ function chatStream(app: RouteApp, parts: ServerParts): void {
       const turn = turnRequestOf(request.body, bounds);
       request.sessionId = turn.session;
       const { turnId } = await conversations.accept(turn, acceptOptionsOf(request));
+
       await streamTurn(parts, request, reply, {
         turnId,
         after: 0,
@@ -129,6 +133,7 @@ function chatStream(app: RouteApp, parts: ServerParts): void {
 function chatEventSource(app: RouteApp, parts: ServerParts): void {
   const { conversations } = parts;
   const bounds = boundsOf(parts.limits);
+
   app.get(
     "/v1/agent/chat/stream",
     {
@@ -149,6 +154,7 @@ function chatEventSource(app: RouteApp, parts: ServerParts): void {
       const session = request.query.session_id;
       request.sessionId = session;
       const position = parseTurnPosition(request.headers["last-event-id"]);
+
       if (position) {
         const turn = await findTurn(parts, request, position.turnId);
         if (turn.sessionId !== session) {
@@ -162,10 +168,12 @@ function chatEventSource(app: RouteApp, parts: ServerParts): void {
           turn,
         });
       }
+
       const { turnId } = await conversations.accept(
         turnRequestOf(request.query, bounds),
         acceptOptionsOf(request),
       );
+
       // `<turn>.0` is the stored message itself. Without it an EventSource that is cut off before the
       // first event would ask again.
       await streamTurn(parts, request, reply, {
@@ -199,11 +207,13 @@ function readTurn(app: RouteApp, parts: ServerParts): void {
       );
       const turn = await findTurn(parts, request, turnId);
       request.sessionId = turn.sessionId;
+
       if (position && position.turnId !== turnId) {
         throw positionInvalid(
           `Last-Event-ID belongs to turn ${position.turnId}, not to ${turnId}.`,
         );
       }
+
       await resumeTurn(parts, request, reply, { turnId, seq: position?.seq, turn });
     },
   );
@@ -228,6 +238,7 @@ function stopTurn(app: RouteApp, parts: ServerParts): void {
       request.turnId = turnId;
       await findTurn(parts, request, turnId);
       await conversations.stopTurn(turnId, { caller: viewerOf(request) });
+
       return reply.code(202).send({ turn_id: turnId, status: "stopping" });
     },
   );
@@ -250,6 +261,7 @@ function listCompleted(app: RouteApp, parts: ServerParts): void {
       const session = request.query.session_id;
       const caller = await memberOf(parts, request, session);
       const items = await conversations.completed(session, { caller });
+
       return onWire<z.output<typeof CompletedAnswer>>({ items });
     },
   );
@@ -275,9 +287,11 @@ function debugSession(app: RouteApp, parts: ServerParts): void {
           hint: "Start with DEV_MODE=true, or with `dure dev`.",
         });
       }
+
       const { session_id } = request.params;
       const caller = await memberOf(parts, request, session_id);
       const debug = await conversations.debug(session_id, { caller });
+
       return onWire<z.output<typeof DebugAnswer>>(debug);
     },
   );
@@ -299,6 +313,7 @@ function listSessions(app: RouteApp, { conversations }: ServerParts): void {
       const { limit, cursor, search } = request.query;
       const caller = viewerOf(request);
       const page = await conversations.sessions({ caller, limit, ...given({ cursor, search }) });
+
       return onWire<z.output<typeof SessionsAnswer>>(page);
     },
   );
@@ -323,6 +338,7 @@ function readSession(app: RouteApp, parts: ServerParts): void {
       const caller = await memberOf(parts, request, session);
       const detail = await conversations.session(session, { caller });
       const services = conversations.describe().map(({ name }) => name);
+
       return sessionToWire(detail, services);
     },
   );
@@ -346,6 +362,7 @@ function forgetSession(app: RouteApp, { conversations }: ServerParts): void {
       request.sessionId = session;
       assertNotOwn(session);
       await conversations.forget(session, { caller: viewerOf(request) });
+
       return reply.code(204).send(null);
     },
   );
@@ -389,6 +406,7 @@ async function findTurn(
   const { conversations } = parts;
   const turn = await conversations.find(turnId, { caller: viewerOf(request) });
   const caller = await memberOf(parts, request, turn.sessionId);
+
   return caller.tenant === NO_TENANT ? conversations.find(turnId, { caller }) : turn;
 }
 
@@ -405,6 +423,7 @@ function turnRequestOf(
   const { session_id: session, slots, ...rest } = body;
   assertNotOwn(session);
   const bytes = Buffer.byteLength(body.message);
+
   if (bytes > messageBytes) {
     throw fieldError(
       "MESSAGE_TOO_LARGE",
@@ -413,7 +432,9 @@ function turnRequestOf(
       "Send it in parts.",
     );
   }
+
   const slotCount = Object.keys(slots ?? {}).length;
+
   if (slotCount > slotsMost) {
     throw fieldError(
       "SLOTS_TOO_MANY",
@@ -422,6 +443,7 @@ function turnRequestOf(
       "Send only those that were edited.",
     );
   }
+
   if (body.message.trim() === "" && slots === undefined) {
     throw fieldError(
       "MESSAGE_INVALID",
@@ -430,13 +452,16 @@ function turnRequestOf(
       "Only slots may come without words.",
     );
   }
+
   const request = fromWire(rest) as Omit<TurnRequest, "session" | "slots">;
+
   return { session, ...request, ...given({ slots: slots as JsonObject | undefined }) };
 }
 
 function acceptOptionsOf(request: FastifyRequest): AcceptOptions {
   const key = request.headers["idempotency-key"];
   const traceParent = request.headers["traceparent"];
+
   return {
     caller: callerOf(request),
     path: request.routeOptions.url,
@@ -461,6 +486,7 @@ async function resumeTurn(
 ): Promise<void> {
   request.turnId = turnId;
   const standing = decideStanding(seq === undefined ? undefined : { turnId, seq }, turnId, turn);
+
   if (standing.is === "behind") {
     return streamTurn(parts, request, reply, {
       turnId,
@@ -468,6 +494,7 @@ async function resumeTurn(
       firstFrame: `: turn ${turnId}\n\n`,
     });
   }
+
   await reply.code(204).header("turn-id", turnId).send(null);
 }
 
@@ -481,6 +508,7 @@ async function streamTurn(
   const { conversations, clock } = parts;
   const caller = viewerOf(request);
   request.turnId = turnId;
+
   await answerWithStream(parts, request, reply, {
     what: `turn ${turnId}`,
     firstFrame,
@@ -520,6 +548,7 @@ async function unlessClosing<T>(
   const onClosing = (): void => closed.reject(closedWhileRunning(turnId));
   closing.addEventListener("abort", onClosing, { once: true });
   if (closing.aborted) onClosing();
+
   try {
     return await Promise.race([done, closed.promise]);
   } finally {
@@ -549,6 +578,7 @@ function sessionToWire(
     ...detail,
     services,
   });
+
   // Beside a session it stands without the underscore that it has in DONE.
   return { ...session, trace: trace && onWire<z.output<typeof SessionAnswer>["trace"]>(trace) };
 }

@@ -18,12 +18,14 @@ export const dashboardRoutes: FastifyPluginAsync<ServerParts> = async (
   { dashboardFolder },
 ) => {
   if (dashboardFolder === undefined) return;
+
   if (!existsSync(join(dashboardFolder, "index.html"))) {
     throw new DureError("DASHBOARD_MISSING", `${dashboardFolder} holds no index.html.`, {
       class: "input",
       hint: "Build the dashboard: npm run build -w packages/dashboard.",
     });
   }
+
   await app.register(fastifyStatic, {
     root: dashboardFolder,
     serve: false,
@@ -39,6 +41,7 @@ export const dashboardRoutes: FastifyPluginAsync<ServerParts> = async (
     if (!API.test(path) && wantsPage(path, request.headers.accept)) {
       return reply.sendFile("index.html");
     }
+
     return reply.callNotFound();
   });
 };

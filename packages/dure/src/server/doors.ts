@@ -79,10 +79,12 @@ export class Doors {
       allowedHosts,
       trustProxy,
     } = this.#options;
+
     const [hasLivingToken, peers] = await Promise.all([
       whenReachable(() => tokens.anyLiving()),
       this.#openPeers(),
     ]);
+
     return decideAccess({
       host,
       loginAlways,
@@ -139,6 +141,7 @@ export class Doors {
         hint: "Use a token, or `dure login` at the server's machine.",
       });
     }
+
     const tokenId = proof === "none" ? await this.#ensureLocalToken() : caller.name;
     return `/login?once=${await this.logins.makeLink(tokenId)}`;
   }
@@ -152,7 +155,9 @@ export class Doors {
         { class: "forbidden", hint: "Use a token." },
       );
     }
+
     await localToken.ensure();
+
     return LOCAL_TOKEN_ID;
   }
 
@@ -165,6 +170,7 @@ export class Doors {
         { class: "unauthorized", hint: "Send `Authorization: Bearer <token>`, or leave it out." },
       );
     }
+
     return principalOf((await this.tokenOf(token)).record, { proof: "bearer" });
   }
 
@@ -180,6 +186,7 @@ export class Doors {
       ? decideLocal(mode, arrival, await this.#ownerOf(request.raw.socket))
       : before;
     if (!decision.isLocal) return { principal: null, because: decision.because };
+
     return {
       principal: {
         caller: { tenant: "", name: request.ip },

@@ -33,6 +33,7 @@ function decided({ body, params }: FastifyRequest): { what: string; subject: str
 export const escalationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) => {
   const { inbox, members } = parts;
   if (!inbox) return;
+
   listEscalations(app, { inbox, members });
   readEscalation(app, { inbox, members });
   answerEscalation(app, inbox);
@@ -66,7 +67,9 @@ function listEscalations(app: RouteApp, { inbox, members }: Looking): void {
         tenant: viewOf(request),
         session: keyOfSession(request, session),
       });
+
       const known = await members.known(request.principal!, items, ({ source }) => source);
+
       return { items: known.map((item) => jsonOf(item, request)), next_cursor: nextCursor };
     },
   );
@@ -89,6 +92,7 @@ function readEscalation(app: RouteApp, { inbox, members }: Looking): void {
       const viewer = viewerOf(request);
       const found = await inbox.get(id, viewer);
       const isKnown = await members.mayKnow(request.principal!, found.source);
+
       return jsonOf(
         isKnown ? found : await inbox.get(id, { ...viewer, tenant: NO_TENANT }),
         request,
@@ -151,5 +155,6 @@ function jsonOf(escalation: Escalation, request: FastifyRequest): EscalationJson
     session === undefined
       ? escalation.source
       : { ...escalation.source, session: sessionIdFor(viewOf(request), session) };
+
   return onWire<EscalationJson>({ ...escalation, source });
 }

@@ -65,6 +65,7 @@ export function guardRequests(app: FastifyInstance, parts: ServerParts): void {
     if (allowCors(request.headers.origin, corsOrigins, reply) && request.method === "OPTIONS") {
       return answerPreflight(reply);
     }
+
     assertQueryDecodes(request.raw.url ?? "");
     if (request.is404) return;
 
@@ -73,6 +74,7 @@ export function guardRequests(app: FastifyInstance, parts: ServerParts): void {
       parts.connections.openStream({ address: request.ip, token: tokenOf(request) }, reply.raw);
     }
   });
+
   const { bodyIdleMs } = boundsOf(parts.limits);
   app.addHook("preParsing", async (request) => boundBody(request, bodyIdleMs));
 
@@ -90,6 +92,7 @@ export function guardRequests(app: FastifyInstance, parts: ServerParts): void {
 /** Throws while the server closes, for a connection too many, and for a foreign `Host`. */
 function assertReachable(parts: ServerParts, request: FastifyRequest): void {
   if (parts.streams.isDraining) throw draining();
+
   parts.connections.assertAllowed(request.raw);
 
   const { host } = request.headers;
@@ -100,12 +103,14 @@ function assertReachable(parts: ServerParts, request: FastifyRequest): void {
 async function admit(parts: ServerParts, request: FastifyRequest, rates: Rates): Promise<void> {
   const scope = scopeOf(request);
   let because: StrangerReason | undefined;
+
   if (scope !== "public") {
     const identified = await parts.doors.identify(request);
     request.principal = identified.principal;
     if (identified.principal) request.login = identified.login;
     else because = identified.because;
   }
+
   if (request.principal && request.principal.proof !== "none") await rates.countToken(request);
   assertOrigin(request, parts.corsOrigins ?? []);
   assertMay(request.principal, scope, because);
@@ -115,12 +120,14 @@ async function admit(parts: ServerParts, request: FastifyRequest, rates: Rates):
 function notFound(request: FastifyRequest, knownPaths: KnownPaths): DureError {
   const path = pathOf(request);
   const allow = knownPaths.methodsOf(path);
+
   if (allow.length === 0) {
     return new DureError("ROUTE_UNKNOWN", `There is nothing at ${path}.`, {
       class: "not-found",
       hint: "/openapi.json lists all routes.",
     });
   }
+
   return new DureError("METHOD_NOT_ALLOWED", `${path} does not take ${request.method}.`, {
     class: "input",
     hint: `It takes ${allow.join(", ")}.`,
@@ -144,6 +151,7 @@ class Rates {
       isLoopbackAddress(request.ip) ? bounds.perLoopback : bounds.perAddress;
     this.#address = app.createRateLimit({ timeWindow, max: forAddress, keyGenerator });
     this.#login = app.createRateLimit({ timeWindow, max: bounds.logins, keyGenerator });
+
     this.#token = app.createRateLimit({
       timeWindow,
       max: (request) => limits.perToken ?? forAddress(request),
@@ -181,6 +189,7 @@ export function endWhenRevoked(
 ): () => void {
   const { principal } = request;
   if (!principal) return () => undefined;
+
   return clock.every(RECHECK_MS, () => {
     doors.stillIn(principal).then(
       (isStillIn) => isStillIn || stream.end(),
@@ -200,6 +209,7 @@ async function renewCookie(
 ): Promise<void> {
   const { login } = request;
   if (login?.rotates === undefined || reply.hasHeader("set-cookie")) return;
+
   try {
     const value = await doors.logins.rotate(login);
     if (value !== undefined) reply.header("set-cookie", cookieFor(request, value));
@@ -232,14 +242,17 @@ function scopeOf(request: FastifyRequest): RouteScope {
 function assertOrigin(request: FastifyRequest, corsOrigins: readonly string[]): void {
   const { host, origin, "sec-fetch-site": secFetchSite } = request.headers;
   const unsafe = isUnsafe(request.method, request.routeOptions.url);
+
   const from = {
     method: request.method,
     host,
     origin,
     secFetchSite: typeof secFetchSite === "string" ? secFetchSite : undefined,
   };
+
   const decision = decideOrigin(from, request.principal?.proof, { unsafe, corsOrigins });
   if (decision.allowed) return;
+
   throw new DureError("ORIGIN_NOT_ALLOWED", `The request is refused because ${decision.because}.`, {
     class: "forbidden",
     hint: "Call from dure's own page or with a token; list other pages' origins in `server.origins`.",
@@ -249,6 +262,7 @@ function assertOrigin(request: FastifyRequest, corsOrigins: readonly string[]): 
 async function assertWithin(count: RateLimit, request: FastifyRequest): Promise<void> {
   const result = await count(request);
   if (result.isAllowed || !result.isExceeded) return;
+
   throw new DureError("RATE_LIMITED", `More than ${result.max} requests in a minute.`, {
     class: "limit",
     hint: "Wait as long as Retry-After says.",
@@ -267,8 +281,10 @@ function allowCors(
 ): boolean {
   if (corsOrigins.length > 0) reply.header("vary", "origin");
   if (origin === undefined || !corsOrigins.includes(origin)) return false;
+
   reply.header("access-control-allow-origin", origin);
   reply.header("access-control-expose-headers", "turn-id, retry-after");
+
   return true;
 }
 
@@ -308,6 +324,7 @@ function logWhenClosed(
         cut: reply.raw.writableFinished ? undefined : true,
       }),
     };
+
     const line = `${fields.method} ${fields.path} ${fields.status} in ${fields.ms} ms`;
     if (scopeOf(request) === "public") logger.debug(fields, line);
     else logger.info(fields, line);
@@ -340,6 +357,7 @@ class KnownPaths {
 
   add(url: string, method: string | string[]): void {
     if (url.includes("*")) return;
+
     const fixed = url.split(/:[A-Za-z_]+/);
     const escaped = fixed.map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
     const pattern = new RegExp(`^${escaped.join("[^/]+")}$`);

@@ -97,5 +97,6 @@ function stepTokenOf(request: FastifyRequest): string {
       hint: "Call `dure hook` from a worker; it has the token.",
     });
   }
+
   return token;
 }

@@ -60,6 +60,7 @@ interface JobRouteParts extends ServerParts {
 export const jobRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) => {
   const { jobs } = parts;
   if (!jobs) return;
+
   const jobParts: JobRouteParts = { ...parts, jobs };
   listJobs(app, jobParts);
   askAgent(app, jobParts);
@@ -95,7 +96,9 @@ function listJobs(app: RouteApp, parts: JobRouteParts): void {
         since: since as Duration | undefined,
         tenant: viewOf(request),
       });
+
       const known = await knownOf(items, request, parts);
+
       return { items: known.map((job) => jobToWire(job, request, parts)), next_cursor: nextCursor };
     },
   );
@@ -123,16 +126,20 @@ function askAgent(app: RouteApp, parts: JobRouteParts): void {
       if (!(await parts.members.mayKnow(request.principal!, { session }))) {
         throw sessionUnknown(session!);
       }
+
       const { jobId } = await jobs.ask({ ...ask, waitSec: 0 });
       await deedIsDone(request, parts, jobId); // however long the answer takes
 
       const gone = closedSignal(reply.raw);
       const signals = { gone, closing: parts.closing };
+
       const result: AskResult =
         wait_sec === 0
           ? { status: "accepted", jobId }
           : await waitFor(jobs, { ...ask, waitSec: wait_sec }, jobId, signals);
+
       if (gone.aborted) return reply.hijack(); // the caller has left; the job goes on
+
       return result.status === "ok" || result.status === "error"
         ? reply.code(200).send(onWire<z.output<typeof AskAnswer>>(result))
         : reply.code(202).send(onWire<z.output<typeof AskAccepted>>(result));
@@ -163,7 +170,9 @@ function auditJobs(app: RouteApp, parts: JobRouteParts): void {
         stuck: stuck as Duration | undefined,
         resumes,
       });
+
       const known = await knownOf(items, request, parts);
+
       return { items: known.map((job) => ({ ...jobToWire(job, request, parts), why: job.why })) };
     },
   );
@@ -238,6 +247,7 @@ function streamJob(app: RouteApp, parts: JobRouteParts): void {
         request.headers["last-event-id"] || request.query.last_event_id,
       );
       const job = await jobs.get(id, { tenant });
+
       if (after !== undefined && isOver(job.status)) {
         const isRead = await isReadToItsEnd(jobs, id, { tenant, after });
         if (isRead) return reply.code(204).send(null);
@@ -273,6 +283,7 @@ function cancelJob(app: RouteApp, parts: JobRouteParts): void {
       const { id } = request.params;
       const { name: by } = viewerOf(request);
       const tenant = await viewOfJob(id, request, parts);
+
       return jobToWire(await jobs.cancel(id, { tenant, by }), request, parts);
     },
   );
@@ -356,6 +367,7 @@ function shown<Standing extends Job>(
     ...job.origin,
     session: sessionIdFor(viewOf(request), job.origin.session),
   };
+
   return {
     ...job,
     origin,
@@ -395,6 +407,7 @@ function askOf(request: FastifyRequest): AskRequest {
     request.body as z.output<typeof JobBody>;
   const caller = callerOf(request);
   const given = request.headers["idempotency-key"] as string | undefined;
+
   return {
     message,
     topic,

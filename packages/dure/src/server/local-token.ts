@@ -56,6 +56,7 @@ export async function ensureLocalToken(home: string): Promise<string> {
   const text = `dure_local_${randomBytes(32).toString("base64url")}`;
   const draft = `${file}.${randomBytes(8).toString("hex")}`;
   await writeDraft(draft, text);
+
   try {
     await link(draft, file);
     return text;
@@ -97,9 +98,11 @@ export class LocalToken {
   async living(): Promise<LivingToken | null> {
     const now = this.#clock.monotonic();
     if (this.#seen && this.#seen.until > now) return this.#seen.token;
+
     const text = await readLocalToken(this.home);
     const token = text === undefined ? null : { record: RECORD, hash: hashToken(text) };
     this.#seen = { token, until: now + (token === null ? 0 : REMEMBER_MS) };
+
     return token;
   }
 

@@ -25,6 +25,7 @@ export function loginCookie(
     ...(isSecure ? ["Secure"] : []),
     ...(value === "" ? ["Max-Age=0"] : []),
   ];
+
   return `${name}=${value}; ${flags.join("; ")}`;
 }
 
@@ -39,10 +40,12 @@ export function readLoginCookie(
   const name = nameFor(host);
   const names = isSecure ? [HOST_PREFIX + name] : [HOST_PREFIX + name, name];
   const pairs = (header ?? "").split(";").map((pair) => pair.trim());
+
   for (const wanted of names) {
     const pair = pairs.find((one) => one.startsWith(`${wanted}=`));
     if (pair !== undefined) return pair.slice(wanted.length + 1);
   }
+
   return undefined;
 }
 

@@ -43,13 +43,16 @@ function logIn(app: RouteApp, { doors, audit }: ServerParts): void {
       const token = await provenBy(request.body, doors);
       const before = await loginOf(request, doors);
       const { id, cookie } = await doors.logins.begin(token, request.headers["user-agent"] ?? "");
+
       await audit?.note({
         tenant: token.record.tenant,
         name: token.record.id,
         what: "login",
         subject: id,
       });
+
       if (before) await doors.logins.end(before.id, {}); // never two in one browser
+
       return reply.code(204).header("set-cookie", cookieFor(request, cookie)).send(null);
     },
   );
@@ -77,6 +80,7 @@ function logOut(app: RouteApp, { doors, audit }: ServerParts): void {
           subject: login.id,
         });
       }
+
       return reply.code(204).header("set-cookie", cookieFor(request, "")).send(null);
     },
   );
@@ -139,6 +143,7 @@ function endLogin(app: RouteApp, { doors }: ServerParts): void {
           hint: "GET /v1/login/sessions lists them.",
         });
       }
+
       return reply.code(204).send(null);
     },
   );
@@ -157,8 +162,10 @@ async function provenBy(
   doors: Doors,
 ): Promise<LivingToken> {
   if (token !== undefined) return doors.tokenOf(token);
+
   const proven = await doors.logins.takeLink(once!);
   if (proven) return proven;
+
   throw new DureError("LOGIN_LINK_INVALID", "This link has been used, or its time is over.", {
     class: "unauthorized",
     hint: "`dure login` at the server's machine prints another one.",

@@ -72,6 +72,7 @@ export class MemoryLogins implements LoginRows {
     const { rows } = await this.list({ tokenId: login.tokenId });
     for (const old of rows.slice(most - 1)) this.#change(old.id, { revokedAt: now });
     const times = { createdAt: now, rotatedAt: now, usedAt: now, expiresAt: now + lifeMs };
+
     const unset = {
       nextHash: null,
       nextAt: null,
@@ -79,6 +80,7 @@ export class MemoryLogins implements LoginRows {
       previousUntil: null,
       revokedAt: null,
     };
+
     this.#rows.set(login.id, { ...login, ...times, ...unset });
   }
 
@@ -100,14 +102,18 @@ export class MemoryLogins implements LoginRows {
     const now = this.#clock.now();
     const isOpen = row !== undefined && row.revokedAt === null && row.hash.equals(current);
     if (!isOpen || (row.nextAt !== null && row.nextAt > now - againMs)) return false;
+
     this.#change(id, { nextHash: next, nextAt: now });
+
     return true;
   }
 
   async promote(id: string, next: Buffer, { graceMs }: { graceMs: number }): Promise<void> {
     const row = this.#rows.get(id);
     if (row?.nextHash?.equals(next) !== true) return;
+
     const now = this.#clock.now();
+
     this.#change(id, {
       hash: next,
       nextHash: null,
@@ -152,6 +158,7 @@ export class MemoryLogins implements LoginRows {
     const key = hash.toString("hex");
     const link = this.#links.get(key);
     this.#links.delete(key);
+
     return link && link.until > this.#clock.now() ? link.tokenId : null;
   }
 

@@ -57,7 +57,9 @@ export function judgeLogin(row: LoginRow, secretHash: Buffer, now: number): Logi
 
   const by = matchOf(row, secretHash, now);
   if (by === undefined) return { holds: false, because: "other-secret" };
+
   const isRotationDue = by === "current" && now >= row.rotatedAt + LOGIN_LIMITS.rotateMs;
+
   return { holds: true, by, isRotationDue, isTouchDue: now >= row.usedAt + LOGIN_LIMITS.touchMs };
 }
 
@@ -68,6 +70,7 @@ function matchOf(
 ): "current" | "next" | "previous" | undefined {
   if (timingSafeEqual(row.hash, hash)) return "current";
   if (row.nextHash && timingSafeEqual(row.nextHash, hash)) return "next";
+
   if (
     row.previousHash &&
     now < (row.previousUntil ?? 0) &&
@@ -75,6 +78,7 @@ function matchOf(
   ) {
     return "previous";
   }
+
   return undefined;
 }
 
@@ -113,6 +117,7 @@ export class Logins {
   ): Promise<{ id: string; cookie: string }> {
     const id = newId("login");
     const secret = newSecret();
+
     const login = {
       id,
       tokenId: record.id,
@@ -120,7 +125,9 @@ export class Logins {
       hash: sealed(secret, hash),
       userAgent: plainText(userAgent),
     };
+
     await this.#rows.insert(login, { lifeMs: LOGIN_LIMITS.lifeMs, most: MAX_LOGINS });
+
     return { id, cookie: `${id}.${secret}` };
   }
 
@@ -128,6 +135,7 @@ export class Logins {
   async verify(cookie: string): Promise<KnownLogin | null> {
     const [, id, secret] = COOKIE_VALUE.exec(cookie) ?? [];
     if (id === undefined || secret === undefined) return null;
+
     const found = await this.#rows.find(id);
     const token = found && (await this.#find(found.row.tokenId));
     if (!found || !token) return null;
@@ -135,10 +143,12 @@ export class Logins {
     const hash = sealed(secret, token.hash);
     const verdict = judgeLogin(found.row, hash, found.now);
     if (!verdict.holds) return null;
+
     if (verdict.by === "next") {
       await this.#rows.promote(id, hash, { graceMs: LOGIN_LIMITS.graceMs });
     }
     if (verdict.isTouchDue) await this.#rows.touch(id);
+
     return {
       id,
       record: token.record,
@@ -149,9 +159,11 @@ export class Logins {
   /** The next value of the cookie; undefined when another request has just got one. */
   async rotate({ id, rotates }: KnownLogin): Promise<string | undefined> {
     if (!rotates) return undefined;
+
     const secret = newSecret();
     const secrets = { current: rotates.current, next: sealed(secret, rotates.tokenHash) };
     const isOffered = await this.#rows.offer(id, secrets, { againMs: LOGIN_LIMITS.offerAgainMs });
+
     return isOffered ? `${id}.${secret}` : undefined;
   }
 
@@ -159,8 +171,10 @@ export class Logins {
   async stillHolds(id: string): Promise<boolean> {
     const found = await this.#rows.find(id);
     if (!found || !(await this.#find(found.row.tokenId))) return false;
+
     const verdict = judgeLogin(found.row, found.row.hash, found.now);
     if (verdict.holds && verdict.isTouchDue) await this.#rows.touch(id);
+
     return verdict.holds;
   }
 
@@ -177,6 +191,7 @@ export class Logins {
     ) {
       return false;
     }
+
     return this.#rows.end(id);
   }
 

@@ -37,9 +37,11 @@ export class Members {
 
   async mayKnow(principal: Principal, of: Belonging): Promise<boolean> {
     if (hasScope(principal, "admin")) return true;
+
     const places = await this.#directRoomsOf(of);
     const owner = ownerOf(principal.caller.tenant, principal.person);
     for (const place of places) if ((await this.#personOf(place)) !== owner) return false;
+
     return true;
   }
 
@@ -65,24 +67,31 @@ export class Members {
     const places = [room, placeOfSession(session)?.place ?? ""].filter(isDirectRoom);
     const work = job ?? jobOfSession(session);
     const origin = work === undefined ? null : await this.#originOf(work);
+
     return origin === null ? places : [...places, origin];
   }
 
   async #originOf(job: string): Promise<string | null> {
     const known = this.#origins.get(job);
     if (known !== undefined) return known;
+
     const session = await this.#jobs?.originOf(job);
     if (session === undefined) return null; // there is no such job
+
     const place = placeOfSession(session)?.place ?? "";
+
     return remember(this.#origins, job, isDirectRoom(place) ? place : null);
   }
 
   async #personOf(place: string): Promise<string | null> {
     const known = this.#people.get(place);
     if (known !== undefined) return known;
+
     const room = await this.#rooms?.directRoom(place);
     if (!room) return null; // there is no such room
+
     const owner = room.adapter === "web" ? ownerOf(room.tenant, room.person ?? undefined) : null;
+
     return remember(this.#people, place, owner ?? null);
   }
 }

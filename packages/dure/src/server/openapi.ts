@@ -9,8 +9,10 @@ import { problems } from "./schemas.ts";
 export const describeRoute: typeof jsonSchemaTransform = (given) => {
   const { schema, route } = given;
   if (!schema || schema.hide === true) return jsonSchemaTransform(given);
+
   const scope: RouteScope = route.config?.scope ?? "admin";
   const access = scope === "public" ? { security: [] } : {};
+
   return jsonSchemaTransform({
     ...given,
     schema: {

@@ -40,6 +40,7 @@ const OWN_SESSIONS: readonly OwnSessions[] = [
 export function assertNotOwn(session: string): void {
   const own = ownOf(session);
   if (own === undefined) return;
+
   throw new DureError(
     "SESSION_RESERVED",
     `Sessions that begin with ${own.prefix} are dure's own; ${session} belongs to ${own.what}.`,
@@ -57,6 +58,7 @@ export function assertNotOwn(session: string): void {
 export function assertMayFollow(principal: Principal, session: string): void {
   if (mayFollow(principal, session)) return;
   const { scope, what } = ownOf(session)!;
+
   throw new DureError(
     "SCOPE_MISSING",
     `The session ${session} belongs to ${what}: it needs the scope ${scope} besides chat.`,

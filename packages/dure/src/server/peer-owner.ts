@@ -64,10 +64,12 @@ export class PeerOwners {
   of(socket: Socket): Promise<PeerOwner> {
     const known = this.#known.get(socket);
     if (known) return known;
+
     const asked = this.#ask(socket);
     this.#known.set(socket, asked);
     // The next request asks again.
     void asked.then((owner) => owner === "unknown" && this.#known.delete(socket));
+
     return asked;
   }
 
@@ -81,6 +83,7 @@ export class PeerOwners {
     ) {
       return "unknown";
     }
+
     const key = keyOf({ remoteAddress, remotePort, localAddress, localPort });
     if (key === undefined) return "unknown";
 
@@ -88,6 +91,7 @@ export class PeerOwners {
       const uid = await this.#look(key);
       if (uid !== undefined) return uid === this.#uid ? "same-user" : "other-user";
     }
+
     return "unknown";
   }
 
@@ -96,6 +100,7 @@ export class PeerOwners {
     let found: number | undefined;
     this.#waiting.set(key, (uid) => (found = uid));
     await (this.#next ??= this.#current.then(() => this.#begin()));
+
     return found;
   }
 
@@ -104,6 +109,7 @@ export class PeerOwners {
     this.#waiting = new Map();
     this.#next = undefined;
     this.#current = lookFor(wanted).catch(() => {}); // a table that cannot be read leaves them unknown
+
     return this.#current;
   }
 }
@@ -116,6 +122,7 @@ export class PeerOwners {
 export async function openPeerOwners(): Promise<PeerOwners | undefined> {
   const uid = process.getuid?.();
   if (process.platform !== "linux" || uid === undefined) return undefined;
+
   try {
     if ((await statfs("/proc")).type !== PROC_MAGIC || uid === (await overflowUid())) {
       return undefined;
@@ -140,11 +147,14 @@ async function ownerOfOwnConnection(owners: PeerOwners): Promise<PeerOwner> {
     server.once("error", reject);
     server.listen({ host: "127.0.0.1", port: 0 });
   });
+
   server.once("listening", () => {
     client = connect((server.address() as AddressInfo).port, "127.0.0.1");
     client.on("error", () => {}); // the wait below ends by itself
   });
+
   let client: Socket | undefined;
+
   try {
     const late = (): Error => new Error(`no connection within ${LOOK_MS} ms`);
     const socket = await withTimeout(systemClock, LOOK_MS, late, () => accepted);
@@ -164,11 +174,13 @@ async function ownerOfOwnConnection(owners: PeerOwners): Promise<PeerOwner> {
 export async function ownerOfListener(port: number): Promise<PeerOwner> {
   const uid = process.getuid?.();
   if (process.platform !== "linux" || uid === undefined) return "unknown";
+
   const found = new Set<number>();
   await eachRow((row) => {
     if (row.state === LISTEN && row.local.endsWith(`:${hexPort(port)}`)) found.add(row.uid);
   }).catch(() => {});
   if (found.size === 0) return "unknown";
+
   return [...found].every((one) => one === uid || one === 0) ? "same-user" : "other-user";
 }
 
@@ -176,9 +188,11 @@ async function lookFor(wanted: Wanted): Promise<void> {
   await eachRow((row) => {
     // The row of a socket that its program has closed has no inode, and names root as its owner.
     if (row.state !== ESTABLISHED || row.inode === 0) return;
+
     const key = `${row.local} ${row.remote}`;
     wanted.get(key)?.(row.uid);
     wanted.delete(key);
+
     return wanted.size === 0;
   });
 }
@@ -252,8 +266,10 @@ const ROW =
 export function readRow(line: string): Row | undefined {
   const match = ROW.exec(line);
   if (!match) return undefined;
+
   const [, local = "", localPort = "", remote = "", remotePort = "", state = "", uid, inode] =
     match;
+
   return {
     local: `${plain(local)}:${localPort}`,
     remote: `${plain(remote)}:${remotePort}`,
@@ -296,8 +312,10 @@ function hexAddress(address: string): string | undefined {
   const [bare = ""] = address.replace(/^::ffff:(?=\d+\.)/i, "").split("%", 1);
   const bytes = bare.includes(":") ? bytesOf6(bare) : bytesOf4(bare);
   if (!bytes) return undefined;
+
   const words = Buffer.from(bytes);
   if (endianness() === "LE") words.swap32();
+
   return plain(words.toString("hex").toUpperCase());
 }
 
@@ -312,15 +330,18 @@ function bytesOf4(address: string): number[] | undefined {
 function bytesOf6(address: string): number[] | undefined {
   const url = URL.parse(`http://[${address}]`);
   if (!url) return undefined;
+
   const [head = "", tail] = url.hostname.slice(1, -1).split("::");
   const [before, behind] = [head, tail ?? ""].map((side) =>
     side.split(":").filter((group) => group !== ""),
   ) as [string[], string[]];
+
   const groups = [
     ...before,
     ...Array<string>(8 - before.length - behind.length).fill("0"),
     ...behind,
   ];
+
   return groups.flatMap((group) => [
     Number.parseInt(group, 16) >> 8,
     Number.parseInt(group, 16) & 0xff,

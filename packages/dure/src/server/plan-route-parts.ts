@@ -51,5 +51,6 @@ export async function order(
   const { carriedOut } = await plans.order(id, wish, options);
   void reply.code(carriedOut ? 200 : 202);
   const run = await plans.runs.get(id, { tenant });
+
   return onWire<OrderAnswer>({ carriedOut, run: shownRun(run) });
 }

@@ -36,6 +36,7 @@ import type { RouteApp, ServerParts } from "./server.ts";
 export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) => {
   const { plans } = parts;
   if (!plans) return;
+
   const planParts: PlanRouteParts = { ...parts, plans };
   listPlans(app, planParts);
   showPlan(app, planParts);
@@ -108,6 +109,7 @@ function checkPlan(app: RouteApp, parts: PlanRouteParts): void {
       const { problems: found, problemCount } = await library.check(file, text, {
         signal: whileAsked(reply, parts),
       });
+
       return onWire<z.output<typeof PlanCheckAnswer>>({
         ok: problemCount === 0,
         problems: found,

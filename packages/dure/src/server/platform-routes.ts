@@ -133,6 +133,7 @@ function answerReadiness(app: RouteApp, parts: ServerParts): void {
       const health = await checkHealth(parts);
       const principal = await callerOfPublicRoute(request, parts);
       const detailed = principal !== null && hasScope(principal, "admin");
+
       return reply
         .code(health.ready ? 200 : 503)
         .send(detailed ? copyOf(health) : withoutDetails(health));
@@ -207,6 +208,7 @@ async function beginOf(
 function filterOf(request: FastifyRequest): EventFilter {
   const query = request.query as z.output<typeof EventsQuery>;
   const { types, run, room, job, role } = query;
+
   return {
     tenant: viewOf(request) ?? undefined,
     ...given({
@@ -241,6 +243,7 @@ function mayRead(principal: Principal, filter: EventFilter, event: PlatformEvent
   ) {
     return false;
   }
+
   return SCOPES_OF_ROLE[event.role].some((scope) => hasScope(principal, scope));
 }
 

@@ -56,6 +56,7 @@ function readPort(app: RouteApp, parts: PlanRouteParts): void {
         runs.get(request.params.id, { tenant }),
         runs.port(request.params.id, request.params.port, { tenant }),
       ]);
+
       return onWire<PortDetailJson>(shownPort(port, run, parts.clock.now()));
     },
   );
@@ -77,12 +78,14 @@ function readManifest(app: RouteApp, parts: PlanRouteParts): void {
     async (request) => {
       const { id, port, step } = request.params;
       const manifest = await runs.manifest(id, port, step, { tenant: viewOf(request) });
+
       if (manifest === null) {
         throw new DureError("MANIFEST_MISSING", `The step ${step} of ${port} had no prompt.`, {
           class: "not-found",
           hint: "Only steps of a worker have one.",
         });
       }
+
       return onWire<ManifestJson>(manifest);
     },
   );
@@ -126,12 +129,14 @@ function retryPort(app: RouteApp, parts: PlanRouteParts): void {
     (request, reply) => {
       const { hint: words, tries = 1, by, tokens, time_ms, grant } = request.body ?? {};
       const orchestrator = by === "orchestrator" ? by : undefined;
+
       const wish: RunOrder = {
         type: "retry",
         port: request.params.port,
         tries,
         ...given({ by: orchestrator, hint: words, tokens, timeMs: time_ms, grant }),
       };
+
       return order(parts, request, reply, wish);
     },
   );
@@ -175,12 +180,14 @@ function sayToPort(app: RouteApp, parts: PlanRouteParts): void {
     async (request, reply) => {
       const { id, port } = request.params;
       const { tenant, name: by } = viewerOf(request);
+
       const said = await library.say(id, port, request.body, {
         tenant,
         by,
         mayReachOut: mayReachOut(request),
         signal: closing,
       });
+
       return reply.code(202).send(said);
     },
   );

@@ -94,12 +94,14 @@ export function asDureError(
   if (fields) return invalidFields(fields, error);
 
   const status = statusCodeOf(error);
+
   if (status !== undefined && status >= 400 && status < 500) {
     return new DureError("REQUEST_INVALID", (error as Error).message, {
       class: "input",
       cause: error,
     });
   }
+
   return new DureError("INTERNAL", "The server could not answer this request.", {
     hint: "The server's log has the reason under the id in the header request-id.",
     cause: error,
@@ -112,10 +114,12 @@ function refusedByFastify(error: unknown, bodyBytes: number | undefined): DureEr
   if (!refusal) return undefined;
 
   const { code, hint } = refusal;
+
   const message =
     code === "BODY_TOO_LARGE" && bodyBytes !== undefined
       ? `The body is larger than the ${bodyBytes} bytes that may be sent here.`
       : refusal.message;
+
   return new DureError(code, message, { class: "input", cause: error, ...given({ hint }) });
 }
 
@@ -174,6 +178,7 @@ export function problemOf(
   const status = statusOf(error);
   const { errors, ...facts } = error.details ?? {};
   const hidden = status === 500 && options.showInternals !== true;
+
   return {
     // Members that only the error knows.
     ...(hidden ? {} : (toWire(facts) as Record<string, unknown>)),
@@ -193,7 +198,9 @@ export function problemOf(
 export function retryAfterOf(error: DureError): number | undefined {
   const status = statusOf(error);
   if (status !== 429 && status !== 503) return undefined;
+
   const asked = error.details?.["retryAfterMs"] ?? passingOf(error)?.retryAfterMs;
+
   return typeof asked === "number" && asked > 0 ? Math.max(1, Math.ceil(asked / 1_000)) : 1;
 }
 

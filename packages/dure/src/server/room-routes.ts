@@ -64,6 +64,7 @@ const said = { ...config, audit: false as const }; // the room keeps it
 /** Rooms, threads, messages, agents. Source: docs/spec/collaboration §9. */
 export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { rooms }) => {
   if (!rooms) return;
+
   listRooms(app, rooms);
   openDirectRoom(app, rooms);
   readMessages(app, rooms);
@@ -101,6 +102,7 @@ function listRooms(app: RouteApp, rooms: Rooms): void {
         limit,
         cursor,
       });
+
       return {
         items: items.map((room) => onWire<z.output<typeof RoomJson>>(room)),
         next_cursor: nextCursor,
@@ -151,7 +153,9 @@ function readMessages(app: RouteApp, rooms: Rooms): void {
         thread ?? request.params.room,
         personOf(request, rooms, as_person),
       );
+
       const items = await rooms.reader.messages(place.id, given({ after, before, limit }));
+
       return {
         items: items.map((item) => onWire<z.output<typeof MessageJson>>(shownMessage(item))),
         typing: [...(await rooms.reader.typing(place.id))],
@@ -183,6 +187,7 @@ function postMessage(app: RouteApp, rooms: Rooms): void {
       const place = thread_id ?? request.params.room;
       const options = given({ clientId: client_id, replyTo: reply_to });
       const posted = await rooms.post(who, { place, text, ...options });
+
       return reply.code(202).send({ message_id: posted.messageId });
     },
   );
@@ -208,6 +213,7 @@ function markRead(app: RouteApp, rooms: Rooms): void {
       const who = speakerOf(request, rooms, request.body.as_person);
       const { id } = await rooms.place(request.params.room, who);
       await rooms.reader.read(who, id, request.body.seq);
+
       return reply.code(204).send(null);
     },
   );
@@ -252,6 +258,7 @@ function listThreads(app: RouteApp, rooms: Rooms): void {
       const who = personOf(request, rooms, as_person);
       const { id } = await rooms.place(request.params.room, who);
       const threads = await rooms.reader.threads(id, who, given({ before, limit }));
+
       return { items: threads.map((thread) => onWire<z.output<typeof ThreadJson>>(thread)) };
     },
   );
@@ -274,12 +281,14 @@ function readThread(app: RouteApp, rooms: Rooms): void {
       const who = personOf(request, rooms, request.query.as_person);
       const { id } = await rooms.place(request.params.id, who);
       const thread = await rooms.reader.thread(id, who);
+
       if (!thread) {
         throw new DureError("THREAD_UNKNOWN", `${request.params.id} is no thread.`, {
           class: "not-found",
           hint: "Threads are listed at /v1/rooms/{room}/threads.",
         });
       }
+
       return onWire<z.output<typeof ThreadJson>>(thread);
     },
   );
@@ -353,10 +362,12 @@ function listObservations(app: RouteApp, rooms: Rooms): void {
     async (request) => {
       const { agent, place } = request.query;
       const ownPlace = place === undefined ? undefined : rooms.ownIdOf(place, callerOf(request));
+
       const items = await rooms.reader.observations({
         tenant: viewOf(request),
         ...given({ agent, place: ownPlace }),
       });
+
       return { items: items.map((record) => ({ ...record })) };
     },
   );
@@ -432,7 +443,9 @@ function collaborate(app: RouteApp, rooms: Rooms): void {
         attachments,
         idempotency_key,
       } = request.body;
+
       assertOfAllTenants(callerOf(request), "COLLABORATE_NOT_ALLOWED", "speak as an agent");
+
       const result = await rooms.collaborate(
         { agent },
         {
@@ -446,7 +459,9 @@ function collaborate(app: RouteApp, rooms: Rooms): void {
           idempotencyKey: idempotency_key,
         },
       );
+
       if (!result.ok) refuseDeed(request, result.code);
+
       return onWire<CollaborateJson>(result);
     },
   );
@@ -456,6 +471,7 @@ function collaborate(app: RouteApp, rooms: Rooms): void {
 function personOf(request: FastifyRequest, rooms: Rooms, asPerson: string | undefined): RoomPerson {
   const { person } = request.principal!;
   if (person !== undefined && asPerson !== undefined) assertMaySpeakForOthers(request);
+
   return {
     tenant: callerOf(request).tenant,
     seesAll: viewOf(request) === null,
@@ -496,11 +512,13 @@ export function checkName(
   const agent = agents.find(({ id, displayName }) =>
     [id, displayName].some((taken) => taken.toLowerCase() === plain.toLowerCase()),
   );
+
   if (agent) {
     throw new DureError("PERSON_INVALID", `"${name}" is the name of an agent.`, {
       class: "input",
       hint: "Choose another name.",
     });
   }
+
   return plain;
 }

@@ -132,6 +132,7 @@ export function cleanRuns(app: RouteApp, parts: PlanRouteParts): void {
       const tenant = viewOf(request);
       const begun: string[] = [];
       const onBegun = (run: string): void => void begun.push(run);
+
       try {
         // A run is cleaned to its end also when the caller has left.
         const cleaned = await library.clean(

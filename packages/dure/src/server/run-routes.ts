@@ -81,6 +81,7 @@ function startRun(app: RouteApp, parts: PlanRouteParts): void {
 
       const caller = callerOf(request);
       const given = request.headers["idempotency-key"];
+
       const wish = {
         ...choice,
         mayRunUnconfined: mayRunUnconfined(request),
@@ -88,9 +89,11 @@ function startRun(app: RouteApp, parts: PlanRouteParts): void {
         by: caller.name,
         key: given === undefined ? undefined : `http:${caller.name}:${given}`,
       };
+
       const run = await library.start(wish, { signal: closing });
       const opened = library.opensNetwork(run).map((of) => `${run.id} network: open for ${of}`);
       doneTo(request, run.id, ...opened);
+
       return reply.code(202).send(onWire<RunJson>(shownRun(run)));
     },
   );
@@ -164,6 +167,7 @@ function streamRun(app: RouteApp, parts: PlanRouteParts): void {
         request.headers["last-event-id"] || request.query.last_event_id,
       );
       const run = await runs.get(id, { tenant });
+
       if (after !== undefined && isRunEnded(run.status)) {
         const isRead = await isEmpty(runs.stream(id, { tenant, after }));
         if (isRead) return reply.code(204).send(null);
@@ -226,6 +230,7 @@ function mergeRun(app: RouteApp, parts: PlanRouteParts): void {
         mayReachOut: mayReachOut(request),
         signal: closing,
       });
+
       const outcome = { kind, target, commit, updated: updated ?? null };
       return onWire<z.output<typeof MergeAnswer>>(outcome);
     },

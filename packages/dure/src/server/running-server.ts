@@ -40,6 +40,7 @@ export async function readRunningServer(home: string): Promise<RunningServer | u
 export async function writeRunningServer(home: string, server: RunningServer): Promise<void> {
   await mkdir(home, { recursive: true });
   const draft = `${fileOf(home)}.${randomBytes(8).toString("hex")}`;
+
   try {
     await using handle = await open(draft, "wx", 0o600);
     await handle.writeFile(`${JSON.stringify(server)}\n`);

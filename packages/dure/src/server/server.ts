@@ -157,6 +157,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   const closeSilent = silentConnections(app);
   app.addHook("onClose", async () => stillness.stop());
   app.addHook("preClose", async () => drain(app, parts, { closing, closeSilent }));
+
   return app;
 }
 
@@ -191,6 +192,7 @@ function partsOf(app: FastifyInstance, options: ServerOptions, closing: AbortSig
   connections.watch(app.server);
   const streams = new SseStreams(clock, limits);
   const members = new Members(options);
+
   return { ...options, doors, streams, connections, members, closing };
 }
 
@@ -198,6 +200,7 @@ function registerPlugins(app: FastifyInstance, { version }: ServerOptions): void
   void app.register(helmet, SECURITY_HEADERS);
   void app.register(rateLimit, { global: false });
   void app.register(compress, { globalDecompression: false, encodings: ["gzip", "identity"] });
+
   void app.register(swagger, {
     openapi: {
       openapi: "3.1.0",
@@ -234,6 +237,7 @@ function isProxyIn(proxies: readonly string[] = []): (address: string) => boolea
     if (bits === undefined) trusted.addAddress(address, family);
     else trusted.addSubnet(address, Number(bits), family);
   }
+
   return (peer) => {
     const address = peer.replace(/^::ffff:/, "");
     return trusted.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
@@ -271,6 +275,7 @@ function drain(
   streams.drain();
   closeSilent();
   const { drainMs } = boundsOf(limits);
+
   const cancels = [
     clock.every(IDLE_SWEEP_MS, () => {
       app.server.closeIdleConnections();
@@ -279,6 +284,7 @@ function drain(
     clock.after(drainMs, () => closing.abort()),
     clock.after(drainMs + LAST_ANSWERS_MS, () => app.server.closeAllConnections()),
   ];
+
   app.server.once("close", () => cancels.forEach((cancel) => cancel()));
 }
 
@@ -292,6 +298,7 @@ function silentConnections(app: FastifyInstance): () => void {
     open.add(socket);
     socket.once("close", () => open.delete(socket));
   });
+
   return () => {
     for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
   };
@@ -307,6 +314,7 @@ export async function startServer(
 ): Promise<{ url: string; port: number }> {
   const host = options.host ?? "127.0.0.1";
   await assertBindable(host, app.auth);
+
   try {
     await app.listen({ host, port: options.port });
   } catch (cause) {
@@ -319,8 +327,10 @@ export async function startServer(
       cause,
     });
   }
+
   const { port } = app.server.address() as AddressInfo;
   const name = host.includes(":") ? `[${host}]` : host === "0.0.0.0" ? "127.0.0.1" : host;
+
   return { url: `http://${name}:${port}`, port };
 }
 
@@ -372,6 +382,7 @@ async function sendProblem(
   const error = asDureError(thrown, { bodyBytes: request.routeOptions.bodyLimit });
   const status = statusOf(error);
   refuseDeed(request, error.code);
+
   if (status === 500) {
     const cause = error.cause ?? error;
     logger.error(
@@ -384,17 +395,21 @@ async function sendProblem(
       `request ${request.id} failed`,
     );
   }
+
   const retryAfter = retryAfterOf(error);
   if (retryAfter !== undefined) reply.header("retry-after", retryAfter);
   if (status === 401) reply.header("www-authenticate", 'Bearer realm="dure"');
   const allow = error.details?.["allow"];
   if (status === 405 && Array.isArray(allow)) reply.header("allow", allow.join(", "));
+
   if (status === 413) {
     reply.removeHeader("connection"); // Fastify would close, and its sender would see a reset connection
     discardBody(request);
   }
+
   if (CLOSING_CODES.has(error.code)) reply.header("connection", "close");
   reply.header("request-id", request.id);
+
   return reply
     .code(status)
     .type("application/problem+json")
@@ -422,6 +437,7 @@ function discardBody(request: FastifyRequest): void {
     left -= bytes.length;
     if (left < 0) request.raw.destroy();
   });
+
   request.raw.resume();
 }
 
@@ -474,15 +490,19 @@ function answerBrokenHttp(
     if (error.code === "ERR_HTTP_REQUEST_TIMEOUT" && socket.bytesRead === 0) {
       return void socket.destroy();
     }
+
     const isOurs =
       // Node looks for slow ones now and then.
       error.code === "ERR_HTTP_REQUEST_TIMEOUT" && stillness.endedWithin(2 * bounds.headMs);
     const trouble = isOurs ? stoodStill() : BROKEN_HTTP[error.code ?? ""]?.(bounds);
+
     const problem = problemOf(
       trouble ??
         new DureError("HTTP_INVALID", "This is no valid HTTP request.", { class: "input" }),
     );
+
     const body = JSON.stringify(problem);
+
     const head = [
       `HTTP/1.1 ${problem.status} ${problem.title}`,
       "content-type: application/problem+json",
@@ -490,7 +510,9 @@ function answerBrokenHttp(
       ...(isOurs ? [`retry-after: ${STOOD_STILL_RETRY_MS / 1_000}`] : []),
       "connection: close",
     ];
+
     socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
+
     socket.once(
       "close",
       clock.after(LINGER_MS, () => socket.destroy()),

@@ -43,6 +43,7 @@ export class SseStreams {
   constructor(clock: Clock, limits: SseLimits = {}) {
     this.#clock = clock;
     const { bufferBytes, streamsBytes, stallMs } = boundsOf(limits);
+
     this.#limits = {
       heartbeatMs: limits.heartbeatMs ?? 15_000,
       bufferBytes,
@@ -74,22 +75,27 @@ export class SseStreams {
       ...this.#limits,
       onWaiting: (bytes) => this.#count(bytes),
     });
+
     response.writeHead(200, {
       ...headers,
       "content-type": "text/event-stream; charset=utf-8",
       "cache-control": "no-cache, no-transform",
       "x-accel-buffering": "no",
     });
+
     stream.write(firstFrame);
+
     if (this.#draining) {
       stream.endForDrain();
       return stream;
     }
+
     this.#open.add(stream);
     stream.signal.addEventListener("abort", () => this.#open.delete(stream), { once: true });
     this.#stopHeartbeat ??= this.#clock.every(Math.max(50, this.#limits.heartbeatMs / 15), () =>
       this.#heartbeat(),
     );
+
     return stream;
   }
 
@@ -173,6 +179,7 @@ export class SseStream {
    */
   write(text: string | Buffer): void {
     if (this.ended) return;
+
     this.#wroteAt = this.#clock.monotonic();
     const bytes = typeof text === "string" ? Buffer.byteLength(text) : text.length;
     this.#waiting += bytes;
@@ -220,6 +227,7 @@ export class SseStream {
         this.#ended.signal.removeEventListener("abort", settle);
         resolve();
       };
+
       const cancel = this.#clock.after(this.#limits.stallMs, () => this.cut());
       this.#response.once("drain", settle);
       this.#ended.signal.addEventListener("abort", settle, { once: true });
@@ -232,6 +240,7 @@ export class SseStream {
    */
   end(lastText = ""): void {
     if (this.ended) return;
+
     const cancel = this.#clock.after(this.#limits.stallMs, () => this.#response.destroy());
     this.#response.once("close", cancel);
     this.#response.end(lastText);
@@ -268,7 +277,9 @@ export function eventFrame(event: PlatformEvent, view: TenantView): Buffer {
   const frames = view === null ? FRAMES.ofAll : FRAMES.ofOne;
   const known = frames.get(event);
   if (known) return known;
+
   const made = Buffer.from(frame(event.type, eventToWire(event, view), event.id));
   frames.set(event, made);
+
   return made;
 }

@@ -35,6 +35,7 @@ export async function answerWithStream(
   const headers = { ...(reply.getHeaders() as OutgoingHttpHeaders), ...answer.headers };
   const stream = parts.streams.open(reply.raw, headers, firstFrame);
   const cancel = endWhenRevoked(parts, request, stream);
+
   try {
     await send(stream);
     stream.end();
@@ -49,6 +50,7 @@ export async function answerWithStream(
   } finally {
     cancel();
   }
+
   if (stream.wasCut) {
     parts.logger.warn(
       fields,

@@ -140,10 +140,12 @@ const hello: Script = (turn) => {
   turn.token("안");
   turn.store({ type: "LLM_TOKEN", data: "녕" });
   turn.store({ type: "LLM_DONE", data: { message: "안녕" } });
+
   turn.store({
     type: "AGENT_DONE",
     data: { agent: "helper", label: "답변 작성 중", success: true, retryCount: 0, elapsedMs: 4 },
   });
+
   turn.finish("안녕");
 };
 
@@ -201,6 +203,7 @@ export class TestConversations implements Conversations {
       this.sessionsById.get(sessionKey(caller.tenant, request.session)) ??
       this.#newSession(request, caller, service);
     const running = session.turns.find((turn) => !turn.done);
+
     if (running && this.policy === "reject") {
       throw new DureError("SESSION_BUSY", `Session ${session.id} runs turn ${running.id}.`, {
         class: "conflict",
@@ -212,6 +215,7 @@ export class TestConversations implements Conversations {
       this.#keys.set(scope, { body: canonicalJson(request), turnId: turn.id });
     }
     void this.#run(turn, session, running);
+
     return this.#accepted(turn, false);
   }
 
@@ -234,6 +238,7 @@ export class TestConversations implements Conversations {
     const known = scope === undefined ? undefined : this.#keys.get(scope);
     if (!known) return undefined;
     if (known.body === canonicalJson(request)) return this.turns.get(known.turnId)!;
+
     throw new DureError("IDEMPOTENCY_KEY_REUSED", "The key was used with another body.", {
       class: "input",
     });
@@ -244,6 +249,7 @@ export class TestConversations implements Conversations {
     const turn = new TestTurn(session.id, caller.tenant, request);
     this.turns.set(turn.id, turn);
     session.turns.push(turn);
+
     session.history.push({
       role: "user",
       content: request.message,
@@ -251,8 +257,10 @@ export class TestConversations implements Conversations {
       turnId: turn.id,
       author: "person",
     });
+
     if (request.locale) session.locale = request.locale;
     if (request.timeZone) session.timeZone = request.timeZone;
+
     return turn;
   }
 
@@ -262,6 +270,7 @@ export class TestConversations implements Conversations {
       this.read(turnId, {
         ...onlyDefined({ caller: options.caller, signal: options.signal }),
       });
+
     return {
       turnId: accepted.then(({ turnId }) => turnId),
       done: accepted.then(async ({ turnId }) => {
@@ -290,6 +299,7 @@ export class TestConversations implements Conversations {
     const first = turn.frames.findIndex(({ seq }) => seq !== undefined && seq > after);
     let index = after === 0 ? 0 : first < 0 ? turn.frames.length : first;
     turn.readers++;
+
     try {
       while (true) {
         const frame = turn.frames[index];
@@ -323,6 +333,7 @@ export class TestConversations implements Conversations {
     if (turn.done) {
       throw new DureError("TURN_FINISHED", `Turn ${turnId} is done.`, { class: "conflict" });
     }
+
     this.changes++;
     turn.stopped = true;
     turn.finish("", { error: { code: "TURN_STOPPED", message: "stopped" } });
@@ -346,7 +357,9 @@ export class TestConversations implements Conversations {
     if (!Number.isInteger(from)) {
       throw new DureError("CURSOR_INVALID", "The cursor is not one of ours.", { class: "input" });
     }
+
     const items = all.slice(from, from + limit).map(summaryOf);
+
     return { items, nextCursor: from + limit < all.length ? String(from + limit) : null };
   }
 
@@ -397,6 +410,7 @@ export class TestConversations implements Conversations {
     while (before && !before.done) await before.changed();
     await this.script(turn, turn.request);
     while (!turn.done) await turn.changed();
+
     session.history.push({
       role: "assistant",
       content: turn.done.message,
@@ -416,6 +430,7 @@ export class TestConversations implements Conversations {
       locale: "ko",
       timeZone: "Asia/Seoul",
     };
+
     this.sessionsById.set(sessionKey(caller.tenant, session.id), session);
     return session;
   }
@@ -486,6 +501,7 @@ function assertStrict(request: TurnRequest): void {
   if (Buffer.byteLength(request.message) > 65_536) {
     throw new Error("the server handed on a message that is too long");
   }
+
   const allowed = new Set([
     "session",
     "message",
@@ -495,6 +511,7 @@ function assertStrict(request: TurnRequest): void {
     "locale",
     "timeZone",
   ]);
+
   for (const key of Object.keys(request)) {
     if (!allowed.has(key)) throw new Error(`the server handed on ${key}`);
   }

@@ -38,6 +38,7 @@ export async function startTestServer(
   const log: string[] = [];
   const write = (fields: object, message: string): void =>
     void log.push(JSON.stringify({ ...fields, message }));
+
   const app = createServer({
     conversations,
     events,
@@ -52,8 +53,10 @@ export async function startTestServer(
     audit,
     ...options,
   });
+
   const { url, port: bound } = await startServer(app, { port });
   const get = (path: string, init?: RequestInit): Promise<Response> => fetch(url + path, init);
+
   return {
     url,
     port: bound,
@@ -148,11 +151,14 @@ export class TestEvents implements EventSource {
       signal.addEventListener("abort", () => resolve(), { once: true }),
     );
     let index = Number(after.split(".")[2]);
+
     if (index + 1 < this.oldest) {
       yield { kind: "reset", oldest: `1.0.${this.oldest}` };
       index = this.oldest - 1;
     }
+
     this.followers++;
+
     try {
       while (!signal.aborted) {
         const event = this.all[index];
@@ -231,6 +237,7 @@ export class SseReader implements AsyncDisposable {
       onRetry: (ms) => void (this.retry = ms),
       onId: (id) => void (this.lastEventId = id),
     });
+
     try {
       while (true) {
         const part = await this.#reader.read();

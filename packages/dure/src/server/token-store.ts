@@ -94,6 +94,7 @@ export class MemoryTokenStore implements TokenStore {
         hint: "Use at least 16 random characters, for example from `openssl rand -base64 32`.",
       });
     }
+
     const record = {
       id: id ?? newId("token", this.#clock.now()),
       name,
@@ -102,13 +103,16 @@ export class MemoryTokenStore implements TokenStore {
       createdAt: this.#clock.now(),
       revokedAt: null,
     };
+
     this.#tokens.set(record.id, { hash: hashToken(token), record });
+
     return record;
   }
 
   async verify(token: string): Promise<TokenRecord | null> {
     const hash = hashToken(token);
     let found: TokenRecord | null = null;
+
     // Every token is compared, each in constant time: how long it takes says nothing about which
     // one was close.
     for (const candidate of this.#tokens.values()) {
@@ -116,6 +120,7 @@ export class MemoryTokenStore implements TokenStore {
         found = candidate.record;
       }
     }
+
     return found;
   }
 
@@ -136,7 +141,9 @@ export class MemoryTokenStore implements TokenStore {
   async revoke(id: string): Promise<boolean> {
     const entry = this.#tokens.get(id);
     if (!entry || entry.record.revokedAt !== null) return false;
+
     entry.record = { ...entry.record, revokedAt: this.#clock.now() };
+
     return true;
   }
 
@@ -212,11 +219,14 @@ export class PostgresTokenStore implements TokenStore {
     const key = hash.toString("hex");
     const remembered = this.#remembered.get(key);
     if (remembered && remembered.until > this.#clock.monotonic()) return remembered.record;
+
     this.#remembered.delete(key);
 
     const [row] = await this.#database.query<TokenRow>(VERIFY, [hash]);
     if (!row || !timingSafeEqual(row.hash, hash)) return null;
+
     this.#remember(key, recordOf(row));
+
     return recordOf(row);
   }
 
@@ -228,9 +238,11 @@ export class PostgresTokenStore implements TokenStore {
   anyLiving(): Promise<boolean> {
     const now = this.#clock.monotonic();
     if (this.#anyLiving && this.#anyLiving.until > now) return this.#anyLiving.found;
+
     const found = this.#askAnyLiving();
     this.#anyLiving = { found, until: now + REMEMBER_ANY_MS };
     found.catch(() => (this.#anyLiving = undefined)); // a failure is not remembered
+
     return found;
   }
 
@@ -250,7 +262,9 @@ export class PostgresTokenStore implements TokenStore {
       },
       [newId("token", this.#clock.now()), hashToken(token), name, tenant, scopes],
     );
+
     this.#anyLiving = undefined;
+
     return { token, record: recordOf(row!) };
   }
 
@@ -260,6 +274,7 @@ export class PostgresTokenStore implements TokenStore {
     for (const [key, { record }] of this.#remembered) {
       if (record.id === id) this.#remembered.delete(key);
     }
+
     return rows.length > 0;
   }
 

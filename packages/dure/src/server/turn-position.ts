@@ -20,8 +20,10 @@ const TURN_ID = /^[A-Za-z0-9_-]{1,100}$/;
  */
 export function parseTurnPosition(text: string | undefined): TurnPosition | undefined {
   if (text === undefined || text === "") return undefined;
+
   const match = /^([A-Za-z0-9_-]{1,100})\.(\d{1,15})$/.exec(text);
   if (!match) throw positionInvalid("Last-Event-ID is not <turn_id>.<seq>.");
+
   return { turnId: match[1]!, seq: Number(match[2]) };
 }
 
@@ -45,12 +47,15 @@ export function decideStanding(
   if (position.turnId !== turnId) {
     throw positionInvalid(`Last-Event-ID belongs to turn ${position.turnId}, not to ${turnId}.`);
   }
+
   if (position.seq > turn.lastSeq) {
     throw positionInvalid(
       `Turn ${turnId} has no event ${position.seq}; its last one is ${turn.lastSeq}.`,
     );
   }
+
   if (turn.status === "done" && position.seq === turn.lastSeq) return { is: "finished" };
+
   return { is: "behind", after: position.seq };
 }
 

@@ -62,6 +62,7 @@ class TokenBatch {
   add(token: string): void {
     this.#text += token;
     if (this.#window) return;
+
     this.#send();
     this.#openWindow();
   }
@@ -84,6 +85,7 @@ class TokenBatch {
     this.#window = this.#clock.after(TOKEN_BATCH_MS, () => {
       this.#window = undefined;
       if (this.#text === "") return;
+
       this.#send();
       this.#openWindow();
     });

@@ -30,7 +30,9 @@ export function agentTools(
     endExchange: async (...given: Parameters<Jobs["endExchange"]>) =>
       (await parts()).jobs.endExchange(...given),
   };
+
   const presence = presenceTools(rooms);
+
   return {
     collaborate: collaborateTool(agent, rooms),
     ask_agent: askAgentTool(jobs, { requester: agent }),
@@ -73,13 +75,16 @@ function cancelJobTool(agent: string, parts: () => Promise<AgentToolsParts>): An
         jobs,
         rooms: { database },
       } = await parts();
+
       const { tenant, status } = await jobs.cancelAsked(jobId, { requester: agent, session });
+
       await new AuditLog({ database }).note({
         tenant,
         name: `agent:${agent}`,
         what: "job.cancel",
         subject: jobId,
       });
+
       return { jobId, status };
     },
   });

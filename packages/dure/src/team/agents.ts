@@ -55,17 +55,21 @@ async function agentService(
 ): Promise<Service> {
   const folder = path.join(teamFolder, "agents", id);
   const own = await readAgentFile(folder);
+
   const persona = [
     ...(await readPersona(teamFolder, TEAM_FILES)),
     ...(await readPersona(folder, PERSONA_FILES)),
   ];
+
   const title = agent.displayName ?? own.displayName ?? id;
+
   const helper = chatAgent({
     name: id,
     prompt: [`You are ${title}.`, ...persona, agentGuide(tools)].filter(Boolean).join("\n\n"),
     card: { ...own.card, ...agent.card },
     tools: { remember: memoryTool(folder), ...tools },
   });
+
   return defineService({
     name: id,
     title,
@@ -78,11 +82,13 @@ async function agentService(
           turn.author === "system" &&
           turn.escalation === undefined &&
           !turn.session.startsWith("room:");
+
         const { text } = await turn.agent(
           id,
           turn.locale === "en" ? "Writing" : "답변 작성 중",
           isNotice ? { show: false } : {},
         );
+
         return turn.done({ message: isNotice && readReply(text).quiet ? "" : text });
       }),
     },
@@ -96,21 +102,26 @@ async function agentService(
 async function readAgentFile(folder: string): Promise<{ displayName?: string; card?: object }> {
   const file = path.join(folder, "agent.yaml");
   if (!existsSync(file)) return {};
+
   const { document, problems } = readYaml(file, await readFile(file, "utf8"));
   if (problems.length > 0) throw problemsError("AGENT_INVALID", file, problems);
+
   const { value } = document;
+
   if (!isObject(value)) {
     throw new DureError("AGENT_INVALID", `${file} is no mapping.`, {
       class: "input",
       hint: "Write displayName: … and card: …",
     });
   }
+
   const given = Object.fromEntries(
     Object.entries(value).map(([key, member]) => [
       key === "display_name" ? "displayName" : key,
       member,
     ]),
   );
+
   for (const key of Object.keys(given)) {
     if ((AGENT_KEYS as readonly string[]).includes(key)) continue;
     const meant = closest(key, AGENT_KEYS);
@@ -119,6 +130,7 @@ async function readAgentFile(folder: string): Promise<{ displayName?: string; ca
       hint: meant ? `Did you mean ${meant}?` : `Keys are: ${AGENT_KEYS.join(", ")}.`,
     });
   }
+
   return given;
 }
 
@@ -137,6 +149,7 @@ async function readPersona(folder: string, names: readonly string[]): Promise<re
     }
     if (text !== "") texts.push(text);
   }
+
   return texts;
 }
 
@@ -148,6 +161,7 @@ function memoryTool(folder: string): AnyTool {
   const file = path.join(folder, "MEMORY.md");
   const read = async (): Promise<string> => (existsSync(file) ? readFile(file, "utf8") : "");
   const lineOf = (text: string): string => `- ${text.trim().replaceAll(/\s+/g, " ")}`;
+
   return tool({
     description:
       "Proposes one sentence to keep for good in your MEMORY.md. A person decides about it.",
@@ -158,11 +172,14 @@ function memoryTool(folder: string): AnyTool {
       if (!existsSync(folder)) {
         throw new NotSentError("AGENT_FOLDER_MISSING", `There is no folder ${folder}.`);
       }
+
       const before = await read();
       if (before.split("\n").includes(lineOf(text))) return { kept: true };
+
       const draft = `${file}.new`;
       await writeFile(draft, `${before.trimEnd()}\n${lineOf(text)}\n`.trimStart());
       await rename(draft, file);
+
       return { kept: true };
     },
     probe: async ({ input }) =>

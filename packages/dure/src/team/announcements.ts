@@ -33,14 +33,17 @@ export function announcementHandler(parts: {
       if (requester.service !== requester.id) {
         return parts.jobs.keepNote(notice.jobId, notice.session);
       }
+
       const text = announcementText(notice, {
         locale: parts.locale,
         nameOf: (agent) => parts.directory.nameOf(agent),
       });
+
       const background =
         "<background-work>\nWork that you had asked for in the background has ended; its " +
         "result follows as quoted data. Tell the people here in your own words, shortly. If " +
         "no one needs to know, answer with ANNOUNCE_SKIP alone.\n</background-work>";
+
       try {
         await parts.conversations.accept(
           { session: notice.session, service: requester.service, message: text, background },

@@ -38,6 +38,7 @@ function serviceProblems({ config, document, folder }: Checked): Problem[] {
   const missing = Object.entries(config.services).filter(
     ([, given]) => typeof given === "string" && !existsSync(path.resolve(folder, given)),
   );
+
   return missing.map(([key]) =>
     problemAt(document, ["services", key], "names a folder that does not exist", {
       allowed: "a folder with service.yaml or service.ts, relative to the configuration",
@@ -52,6 +53,7 @@ function channelProblems({ config, document }: Checked): Problem[] {
     (room.adapters ?? []).flatMap((name) => {
       const path = ["rooms", "channels", key];
       const kind = kinds.find((one) => one.name === name) ?? kindOf(name);
+
       if (!kind) {
         const allowed = kinds.map((one) => one.name).join(", ");
         return problemAt(
@@ -63,8 +65,11 @@ function channelProblems({ config, document }: Checked): Problem[] {
           },
         );
       }
+
       if (channelIdOf(kind, key, room) !== undefined) return [];
+
       const allowed = kind.channelIds?.hint;
+
       return problemAt(document, path, `is on ${name} but has no channel id`, { allowed });
     }),
   );
@@ -84,6 +89,7 @@ function nameProblems({ config, document }: Checked): Problem[] {
   return named.flatMap(({ key, name, what, known }) => {
     if (name === undefined || known.includes(name)) return [];
     const meant = closest(name, known);
+
     return problemAt(document, [...key], `names no ${what} of this team`, {
       allowed: known.join(", ") || "none yet",
       hint: meant && `did you mean ${meant}?`,
@@ -99,6 +105,7 @@ function namesIn(config: TeamConfig): readonly Named[] {
   const agent = { what: "agent", known: agents } as const;
   const channel = { what: "channel", known: channels } as const;
   const { rooms, escalations } = config;
+
   return [
     ...Object.entries(config.agents ?? {}).map(([id, { service: name }]) => ({
       ...service,
@@ -130,6 +137,7 @@ function namesIn(config: TeamConfig): readonly Named[] {
 function operatorProblems({ config, document }: Checked): Problem[] {
   const operator = config.escalations?.operator;
   if (operator === undefined || config.agents?.[operator]?.service === undefined) return [];
+
   return [
     problemAt(
       document,
@@ -143,6 +151,7 @@ function operatorProblems({ config, document }: Checked): Problem[] {
 function memoryProblems({ config, document }: Checked): Problem[] {
   const { keepRecentTurns: kept, summarizeThreshold: from } = config.memory ?? {};
   if (kept === undefined || from === undefined || kept < from) return [];
+
   return [
     problemAt(document, ["memory", "keepRecentTurns"], "leaves nothing to fold", {
       allowed: `less than summarizeThreshold (${from})`,

@@ -53,10 +53,12 @@ const duration = (from: string, to: string) =>
   z.union([z.number(), z.string()]).transform((value, context) => {
     const ms = durationOrNaN(value);
     if (ms >= durationMs(from) && ms <= durationMs(to)) return ms;
+
     context.addIssue({
       code: "custom",
       message: `must be a duration from ${from} to ${to}, such as "${from}", or milliseconds`,
     });
+
     return z.NEVER;
   });
 const origin = z.string().refine((text) => URL.canParse(text) && new URL(text).origin === text, {
@@ -73,6 +75,7 @@ const proxy = z
 const llm = z.custom<LlmInput>().transform((value, context): Llm => {
   const card = cardSchema.safeParse({ llm: value });
   if (card.success && card.data.llm) return card.data.llm;
+
   for (const issue of card.error?.issues ?? []) {
     context.addIssue({
       code: "custom",
@@ -80,14 +83,17 @@ const llm = z.custom<LlmInput>().transform((value, context): Llm => {
       message: issue.message.replace(/\.$/, ""),
     });
   }
+
   return z.NEVER;
 });
 const card = z.custom<CardInput>().transform((value, context) => {
   const read = cardSchema.safeParse(value);
   if (read.success) return read.data;
+
   for (const issue of read.error.issues) {
     context.addIssue({ ...issue, code: "custom", message: issue.message });
   }
+
   return z.NEVER;
 });
 const budgetLimit = z.custom<BudgetLimitInput>().transform((value, context) => {
@@ -475,6 +481,7 @@ export async function loadTeam(folder: string): Promise<LoadedTeam> {
   const root = path.resolve(folder);
   const { document, problems } = await readConfig(findConfig(root), root);
   if (problems.length > 0) throw problemsError("CONFIG_INVALID", document.file, problems);
+
   return finish(checkTeam(document, root), root, document);
 }
 
@@ -486,7 +493,9 @@ export async function readTeam(options: TeamOptions, folder = "."): Promise<Load
     value: options,
     locate: () => undefined,
   };
+
   const { document: _, ...team } = await finish(checkTeam(document, root), root, document);
+
   return { ...team, document: undefined };
 }
 
@@ -499,18 +508,21 @@ export function checkTeam(document: SettingsDocument, folder: string): TeamConfi
   if (problems.length > 0 || !read.success) {
     throw problemsError("CONFIG_INVALID", document.file, problems);
   }
+
   return read.data;
 }
 
 function findConfig(root: string): string {
   const found = configFilesIn(root);
   const [first, second] = found;
+
   if (first === undefined) {
     throw new DureError("CONFIG_MISSING", `${root} has no dure.config.ts and no dure.yaml.`, {
       class: "input",
       hint: "Go to the folder of your team, or make one: dure init my-team",
     });
   }
+
   if (second !== undefined) {
     throw new DureError(
       "CONFIG_TWICE",
@@ -518,6 +530,7 @@ function findConfig(root: string): string {
       { class: "input", hint: `Delete or rename ${second}.` },
     );
   }
+
   return path.join(root, first);
 }
 
@@ -530,6 +543,7 @@ async function readConfig(
   if (/\.ya?ml$/.test(file)) return readYaml(shown, text);
 
   let exports: Record<string, unknown>;
+
   try {
     exports = await importModule(file);
   } catch (cause) {
@@ -542,8 +556,10 @@ async function readConfig(
       cause,
     });
   }
+
   const document = codeDocument(shown, exports.default, text);
   if (isObject(exports.default)) return { document, problems: [] };
+
   return {
     document,
     problems: [
@@ -564,6 +580,7 @@ async function finish(
 ): Promise<LoadedTeam> {
   const services: Record<string, AnyService> = {};
   const problems: Problem[] = [];
+
   for (const [key, given] of Object.entries(config.services)) {
     const loaded =
       typeof given === "string" ? await loadService(path.resolve(folder, given)) : given;
@@ -575,7 +592,9 @@ async function finish(
     }
     services[key] = loaded;
   }
+
   if (problems.length > 0) throw problemsError("CONFIG_INVALID", document.file, problems);
+
   return { config, services, folder, document };
 }
 
@@ -602,6 +621,7 @@ function isService(value: unknown): value is AnyService {
 function isAddressRange(text: string): boolean {
   const [address = "", prefix, ...rest] = text.split("/");
   const bits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
+
   return (
     rest.length === 0 &&
     bits > 0 &&

@@ -37,6 +37,7 @@ export async function startConversing(starting: Starting, core: Core): Promise<C
   const { lease, outbox, events } = core;
   const tools = Promise.withResolvers<AgentToolsParts>();
   tools.promise.catch(() => {});
+
   const define = (defined: LoadedTeam): Promise<EngineDefinitions> =>
     definitionsOf(defined, environment, {
       clock,
@@ -44,6 +45,7 @@ export async function startConversing(starting: Starting, core: Core): Promise<C
       toolsOf: (agent) => agentTools(agent, () => tools.promise),
       told: async (turn) => (await tools.promise).jobs.notes(turn),
     });
+
   const definitions = await define(team);
   let { models } = definitions;
   const budgets = budgetsOf(starting, core, () => models);
@@ -56,6 +58,7 @@ export async function startConversing(starting: Starting, core: Core): Promise<C
   defer("the event log", () => events.stop());
   const jobs = directory && jobsOf(starting, core, { engine, directory });
   await begin(starting, core, { jobs, engine, budgets });
+
   return {
     engine,
     budgets,
@@ -84,6 +87,7 @@ async function begin(
     await engine.store.release(dead.id);
     await engine.pickUp();
   });
+
   takeover.onDead("budgets", (dead) => budgets.releaseBlocks(dead.id));
 
   budgets.start();

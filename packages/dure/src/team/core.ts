@@ -72,6 +72,7 @@ export async function startCore(starting: Starting): Promise<Core> {
   await assertBindable(settings.host, auth); // here, before any work is taken up
 
   const base = { database, notifications, clock, logger };
+
   const lease = new ProcessLease({
     ...base,
     id,
@@ -79,10 +80,12 @@ export async function startCore(starting: Starting): Promise<Core> {
     release: SCHEMA.number,
     onFenced,
   });
+
   await lease.start();
   defer("the lease", () => lease.stop());
   const shared = { ...base, lease };
   const leases = new Leases(shared);
+
   return {
     ...shared,
     auth,
@@ -107,7 +110,9 @@ async function openDatabase(
     clock,
     max: settings.databaseConnections,
   };
+
   const waitMs = settings.databaseWaitMs;
+
   return openWhenUp(() => openMigrated(options), { waitMs, logger, clock, signal });
 }
 
@@ -121,15 +126,18 @@ async function openMigrated(
   await using opening = new AsyncDisposableStack();
   const database = await Database.open(options);
   opening.defer(() => database.close());
+
   const notifications = new Notifications({
     database,
     logger: options.logger,
     clock: options.clock,
   });
+
   opening.defer(() => notifications.stop());
   // Both mostly connect.
   await Promise.all([migrate(database, SCHEMA, { logger: options.logger }), notifications.start()]);
   opening.move();
+
   return { database, notifications };
 }
 
@@ -143,6 +151,7 @@ async function openTarget({
   defer,
 }: Starting): Promise<DatabaseTarget> {
   if (environment.databaseUrl !== undefined) return { url: environment.databaseUrl };
+
   const embedded = await EmbeddedPostgres.start({
     home: path.resolve(team.folder, settings.home),
     logger,
@@ -150,7 +159,9 @@ async function openTarget({
     idleMs: settings.databaseIdleMs,
     signal,
   });
+
   defer("embedded PostgreSQL", () => embedded.stop());
+
   return { connection: embedded.connection };
 }
 
@@ -158,7 +169,9 @@ async function openTarget({
 function tokenStoreOf(environment: Environment, database: Database, clock: Clock): TokenStore {
   const stored = new PostgresTokenStore({ database, clock });
   if (environment.token === undefined) return stored;
+
   const given = new MemoryTokenStore({ clock });
   given.add(environment.token, { id: "token_environment", name: "DURE_TOKEN", scopes: SCOPES });
+
   return combineTokenStores([given, stored]);
 }

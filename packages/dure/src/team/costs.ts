@@ -33,7 +33,9 @@ export function teamCosts({
         >,
         database.query<CostRow>(USED, [days, timeZone]),
       ]);
+
       const itself = (day: string): string => day;
+
       return {
         since,
         timeZone,

@@ -41,6 +41,7 @@ export async function definitionsOf(
     withSettings(service, settings, environment),
   );
   assertEngineServices(services);
+
   return {
     services,
     models: new Models({
@@ -74,10 +75,12 @@ function withSettings<Some extends AnyService>(
     );
     return { ...service, services, sessions: { busy: settings.busy, ...service.sessions } };
   }
+
   const own: MemoryOptions = service.memory ?? {};
   const { memorySummaryModel } = environment;
   const summaryModel = memorySummaryModel ?? own.summaryModel ?? settings.summaryModel;
   const summaryPrompt = own.summaryPrompt ?? settings.summaryPrompt;
+
   const memory: MemoryOptions = {
     summarizeThreshold:
       environment.memorySummarizeThreshold ?? own.summarizeThreshold ?? settings.summarizeThreshold,
@@ -88,5 +91,6 @@ function withSettings<Some extends AnyService>(
     summaryModel,
     summaryPrompt,
   };
+
   return { ...service, memory, sessions: { busy: settings.busy, ...service.sessions } };
 }

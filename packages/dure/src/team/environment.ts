@@ -229,6 +229,7 @@ export function readEnvironment(
 ): Environment {
   const problems: EnvironmentProblem[] = [];
   const values: Record<string, unknown> = {};
+
   for (const [key, variable] of Object.entries<Variable<unknown>>(VARIABLES)) {
     const text = source[variable.name]?.trim();
     if (text === undefined || text === "") continue;
@@ -243,7 +244,9 @@ export function readEnvironment(
       });
     }
   }
+
   if (problems.length > 0) throw environmentError(problems);
+
   return {
     ...values,
     discordTokens: discordTokens(source),
@@ -267,6 +270,7 @@ export interface EnvironmentProblem {
 export function loadEnvFile(folder: string): string | undefined {
   const file = path.join(folder, ".env");
   if (!existsSync(file)) return undefined;
+
   try {
     process.loadEnvFile(file);
     return file;

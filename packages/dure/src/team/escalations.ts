@@ -42,6 +42,7 @@ export function openEscalationRouter(
   const { settings, conversations, directory, ...durable } = parts;
   const { operator, room, webhook } = team.config.escalations ?? {};
   const { locale } = settings;
+
   return new EscalationRouter({
     ...durable,
     afterMs: {
@@ -89,6 +90,7 @@ function agentOperators(parts: {
         background: operatorBackground(escalation),
         locale,
       };
+
       // The tool has answered through the inbox, or there is no answer.
       await conversations.turn(request, {
         key,
@@ -97,6 +99,7 @@ function agentOperators(parts: {
         caller: { tenant, name: "escalations" },
         signal,
       }).done;
+
       return undefined;
     },
   };
@@ -149,6 +152,7 @@ export function resolveEscalationTool(
       const { inbox, database } = await parts();
       const id = session.slice(SESSION_PREFIX.length);
       const [asked] = await database.query<{ tenant: string }>(ASKED_BY_DURE, [id, turn]);
+
       if (!asked) {
         throw new DureError("ESCALATION_NOT_YOURS", `${id} is not yours to decide here.`, {
           class: "forbidden",
@@ -157,6 +161,7 @@ export function resolveEscalationTool(
             "session.",
         });
       }
+
       try {
         await inbox.answer(id, { value, note }, { tenant: asked.tenant, name: agent });
         return { ok: true, id, value };
@@ -229,19 +234,24 @@ function roomHandler({
       const { id } = payload as unknown as ToldEscalation;
       const [escalation] = await tx.query<RoomEscalationRow>(OPEN, [id]);
       if (!escalation) return;
+
       const { severity, title, description, actions } = escalation;
+
       const text = [
         `**${ROOM_TITLE[locale]} (${SEVERITY_WORDS[locale][severity]})** ${title}`,
         cutText(description, MAX_ROOM),
       ]
         .filter(Boolean)
         .join("\n");
+
       const buttons = actions.map(({ value, label, code }) => ({
         value: `${id}:${value}`,
         label,
         code,
       }));
+
       await makeRoomsOf(escalation.tenant, directory, tx);
+
       for (const channel of directory.channels.filter(({ key }) => key === room)) {
         const place = channelPlaceId(channel, escalation.tenant);
         const [own] = await tx.query(PLACE_OF_TENANT, [place, escalation.tenant]);

@@ -20,20 +20,25 @@ export async function withFreshModules<T>(folder: string, load: () => Promise<T>
       hint: "Restart the server, or run it with Node 24.",
     });
   }
+
   const inside = `${pathToFileURL(path.resolve(folder)).href}/`;
   const reading = `reload=${ulid()}`;
   let isLoading = true;
+
   registerHooks({
     resolve(specifier, context, next) {
       const found = next(specifier, context);
       const isOurs = isLoading || context.parentURL?.endsWith(`?${reading}`);
+
       const isFolders =
         found.url.startsWith(inside) &&
         !found.url.includes("/node_modules/") &&
         !found.url.includes("?");
+
       return isOurs && isFolders ? { ...found, url: `${found.url}?${reading}` } : found;
     },
   });
+
   try {
     return await load();
   } finally {

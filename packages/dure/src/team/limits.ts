@@ -473,7 +473,9 @@ export function settingsOf(config: TeamConfig, environment: Environment): Settin
       resolve(setting, { config, document: undefined }, environment).value,
     ]),
   ) as unknown as Settings;
+
   if (settings.keepRecentTurns < settings.summarizeThreshold) return settings;
+
   throw new DureError(
     "SETTINGS_DISAGREE",
     `memory.keepRecentTurns is ${settings.keepRecentTurns} and memory.summarizeThreshold ` +
@@ -517,8 +519,10 @@ export function modelOf(config: TeamConfig, environment: Environment): Llm {
     return { ...parseModelName(environment.model), fallbacks: [] };
   }
   if (config.model) return config.model;
+
   const key = keyThatIsSet(environment);
   if (key === undefined) return offlineModelOf(config);
+
   return { ...parseModelName(MODEL_OF_KEY[key]), fallbacks: [] };
 }
 
@@ -567,6 +571,7 @@ export function serverLimitsOf(settings: Settings): ServerLimits {
     requestsPerToken: perToken,
     ...others
   } = settings;
+
   const known = Object.keys(SERVER_LIMITS).flatMap((key) =>
     key in others ? [[key, others[key as keyof typeof others]]] : [],
   );
@@ -580,10 +585,12 @@ export function providersOf(environment: Environment): ProviderSettings {
     apiKey: openaiApiKey,
     baseUrl: openaiBaseUrl,
   };
+
   const anthropic = {
     apiKey: anthropicApiKey,
     baseUrl: anthropicBaseUrl,
   };
+
   return { openai, anthropic, "openai-compatible": openai };
 }
 
@@ -609,6 +616,7 @@ function resolve(
   const { path, variable, fallback, source, unit } = setting;
   const key = path?.join(".") ?? VARIABLES[variable!].name;
   const more = unit === undefined ? {} : { unit };
+
   if (variable !== undefined && environment[variable] !== undefined) {
     return {
       key,
@@ -617,10 +625,12 @@ function resolve(
       origin: { kind: "environment", variable: VARIABLES[variable].name },
     };
   }
+
   const given = path === undefined ? undefined : valueAt(config, path);
   if (given !== undefined) {
     return { key, value: given, ...more, origin: fileOrigin(document, path!) };
   }
+
   return { key, value: fallback, ...more, origin: { kind: "default", source } };
 }
 
@@ -641,7 +651,9 @@ function modelSetting({ config, document }: TeamValues, environment: Environment
       return { kind: "environment", variable: VARIABLES.model.name };
     }
     if (config.model) return fileOrigin(document, ["model"]);
+
     const key = keyThatIsSet(environment);
+
     return key === undefined
       ? { kind: "default", source: "docs/spec/platform §2" }
       : { kind: "environment", variable: VARIABLES[key].name };
@@ -656,6 +668,7 @@ function budgetSettings({ config, document }: TeamValues): ResolvedSetting[] {
     [["budgets", "agent", "day"], agent?.day],
     [["budgets", "team", "day"], team?.day],
   ];
+
   return rows.map(([path, limit]) => ({
     key: path.join("."),
     value: limit === undefined ? "no bound" : budgetText(limit),
@@ -679,6 +692,7 @@ function secretSettings(environment: Environment): ResolvedSetting[] {
   return (["databaseUrl", "token", "openaiApiKey", "anthropicApiKey"] as const).map((key) => {
     const isSet = environment[key] !== undefined;
     const variable = VARIABLES[key].name;
+
     return {
       key: variable,
       value: isSet ? "set" : "not set",

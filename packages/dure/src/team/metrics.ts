@@ -51,12 +51,14 @@ export function teamMetrics(parts: MetricsParts): () => Promise<string> {
       () => true,
       () => false,
     ); // `/readyz` says what is wrong
+
     here.stall.set(Math.round(loop.take()));
     here.running.set(parts.engine.running);
     advance(here.statements, database.statements);
     here.leading.set(parts.runs.leading);
     here.held.set(lease.state === "held" ? 1 : 0);
     here.complete.set(isComplete ? 1 : 0);
+
     return [await own.metrics(), ...(isComplete ? [await shared.metrics()] : [])].join("\n");
   };
 }
@@ -95,6 +97,7 @@ function metricsOfAll(registry: Registry): MetricsOfAll {
       "not the sum.";
     return new Counter({ name, help, registers: [registry] });
   };
+
   return {
     lag: gauge(
       "dure_events_lag_milliseconds",
@@ -180,11 +183,13 @@ class WorkCount {
       this.#seen.at,
       this.#settledAfterMs,
     ]);
+
     const { open, settled, fresh, turns_to: turnsTo, calls_to: callsTo, newest, at } = row!;
     this.#settled = sumOf(this.#settled, settled);
     this.#turnsTo = turnsTo;
     if (callsTo === this.#seen.id) this.#seen = { id: newest, at };
     this.#callsTo = callsTo;
+
     return { open, ...sumOf(this.#settled, fresh) };
   }
 }

@@ -31,6 +31,7 @@ export async function openWhenUp<Opened>(
   const { waitMs, clock, logger, signal } = options;
   const giveUpAt = clock.monotonic() + waitMs;
   const told: { message?: string; at: number } = { at: 0 };
+
   for (let failures = 1; ; failures++) {
     signal?.throwIfAborted();
     try {
@@ -55,6 +56,7 @@ export async function openWhenUp<Opened>(
 function notUp(error: unknown, waitMs: number): unknown {
   if (waitMs === 0) return error;
   const hint = error instanceof DureError ? error.hint : undefined;
+
   return new DureError(
     "DATABASE_UNAVAILABLE",
     `${messageOf(error)} It was waited for ${Math.round(waitMs / 1_000)} s.`,

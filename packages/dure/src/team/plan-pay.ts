@@ -15,16 +15,20 @@ export function payForRun(
   return async (request, model, { port = "", worker = run.id }) => {
     const ofPort = run.plan.ports.find(({ id }) => id === port)?.budget?.microUsd;
     const ofRun = run.plan.limits.budget?.microUsd;
+
     const bounds = [
       ...(ofPort === undefined ? [] : [{ scope: "port", path: `${run.id}/${port}`, most: ofPort }]),
       ...(ofRun === undefined ? [] : [{ scope: "run", path: run.id, most: ofRun }]),
     ];
+
     const charged = await budgets.charge(
       { session: run.id, path: worker, service: agent, agent, bounds },
       request,
       model,
     );
+
     await confirm(); // directly before the call; what a process that has lost its run has reserved is given back with its blocks
+
     return charged;
   };
 }
@@ -44,6 +48,7 @@ export function payForDraft(
       request,
       model,
     );
+
     await confirm();
     return charged;
   };

@@ -37,6 +37,7 @@ export class PlanSandboxes {
     const opened = this.#opened.get(key) ?? this.#open(wanted, allowSecrets, signal);
     this.#opened.set(key, opened);
     opened.catch(() => this.#opened.delete(key));
+
     return opened;
   }
 
@@ -100,6 +101,7 @@ async function neverReached({
     found && found.host !== null && found.port !== null
       ? [{ host: found.host, port: found.port }]
       : [];
+
   return () => [
     ...there,
     ...[env["DATABASE_URL"], url()].flatMap((address) => targetOfUrl(address ?? "") ?? []),

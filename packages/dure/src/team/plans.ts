@@ -76,6 +76,7 @@ export function openPlans(
   const runs = runsOf(team, parts, { git, network });
   const limits = { taskMs: planMs, waitMs: 2 * planMs };
   const threads = new PlanThreads({ clock, limits });
+
   const library = new PlanLibrary({
     runs,
     threads,
@@ -88,6 +89,7 @@ export function openPlans(
     importModule,
     draft: draftOf(parts, threads),
   });
+
   return { library, runs, threads };
 }
 
@@ -108,6 +110,7 @@ function runsOf(
   const plans = plansFolder(team);
   const away = { git, repository, env, home, host, plans };
   const sandboxes = new PlanSandboxes(team.folder, parts);
+
   const work: WorkParts = {
     ...shared,
     announce: () => events.announce(),
@@ -124,6 +127,7 @@ function runsOf(
       return url === undefined ? undefined : `${url}/v1/hooks/test-feedback`;
     },
   };
+
   return new Runs({
     ...shared,
     events,
@@ -142,6 +146,7 @@ function runsOf(
 function workerOf(spec: WorkerSpec, run: PlanRun, parts: PlanParts): Worker {
   const { clock, budgets, leases, models } = parts;
   const pay = payForRun(run, budgets, () => leases.confirm(`run:${run.id}`));
+
   return openWorker(spec, {
     clock,
     own: parts.workers,
@@ -156,6 +161,7 @@ function draftOf(parts: PlanParts, threads: PlanThreads): PlanLibraryOptions["dr
   const { llm, clock, budgets, lease } = parts;
   const isEcho = llm.provider === "offline" && llm.model === parseModelName("offline").model;
   if (isEcho) return undefined;
+
   return (goal, files, { signal }) => {
     const pay = payForDraft(budgets, () => lease.confirm());
     const models = paidModels(parts.models(), pay);
@@ -167,6 +173,7 @@ function draftOf(parts: PlanParts, threads: PlanThreads): PlanLibraryOptions["dr
 function scriptOf(run: PlanRun, script: string): OfflineScript {
   const file = path.resolve(path.dirname(run.file ?? "."), script);
   let text: string;
+
   try {
     text = readFileSync(file, "utf8");
   } catch (error) {
@@ -176,6 +183,7 @@ function scriptOf(run: PlanRun, script: string): OfflineScript {
       { class: "input", hint: "Its path begins at the folder of the plan.", cause: error },
     );
   }
+
   return readOfflineScript(script, text);
 }
 
@@ -183,10 +191,12 @@ function scriptOf(run: PlanRun, script: string): OfflineScript {
 function hostOf(home: string, clock: Clock): string {
   mkdirSync(home, { recursive: true });
   const file = path.join(home, "host-id");
+
   try {
     writeFileSync(file, `host_${ulid(clock.now())}\n`, { flag: "wx" });
   } catch (error) {
     if (codeOf(error) !== "EEXIST") throw error;
   }
+
   return readFileSync(file, "utf8").trim();
 }

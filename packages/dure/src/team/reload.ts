@@ -70,6 +70,7 @@ export class Reloader {
   async #reload(): Promise<ReloadReport> {
     const { environment, directory, rooms, logger, define, apply } = this.#parts;
     const before = this.#team;
+
     if (!before.document) {
       throw new DureError(
         "RELOAD_IMPOSSIBLE",
@@ -77,14 +78,17 @@ export class Reloader {
         { class: "conflict", hint: "Start it anew." },
       );
     }
+
     const team = await withFreshModules(before.folder, () => loadTeam(before.folder));
     const next = directoryOf(team.config, environment);
     const isWithAgents = directory !== undefined && next !== undefined;
+
     // Agents come with rooms and jobs, which are there or not since the start.
     const inForce =
       (directory === undefined) === (next === undefined)
         ? team
         : { ...team, config: { ...team.config, agents: before.config.agents } };
+
     const definitions = await define(inForce);
 
     if (isWithAgents) await rooms?.enrol(next);
@@ -92,6 +96,7 @@ export class Reloader {
     if (isWithAgents) directory.replace(next);
     rooms?.channelsChanged();
     this.#team = inForce;
+
     // What was named once and not restarted is named again: the running parts still are those of
     // the start.
     const report: ReloadReport = {
@@ -99,12 +104,15 @@ export class Reloader {
       agents: (isWithAgents ? next : directory)?.agents.map(({ id }) => id) ?? [],
       restart: needsRestart(this.#parts.team.config, team.config),
     };
+
     const { services, agents, restart } = report;
     const after = restart.length === 0 ? "" : `; a restart is needed for ${restart.join(", ")}`;
+
     logger.info(
       { ...report },
       `the team was read anew: ${services.length} services, ${agents.length} agents${after}`,
     );
+
     return report;
   }
 }
@@ -133,6 +141,7 @@ export function needsRestart(started: TeamConfig, now: TeamConfig): readonly str
     if (isDeepStrictEqual(accountsOf(started, name), accountsOf(now, name))) continue;
     keys.push(`agents.*.accounts.${name}`);
   }
+
   // Rooms and jobs are there with the first agent.
   if (
     (Object.keys(started.agents ?? {}).length === 0) !==
@@ -140,6 +149,7 @@ export function needsRestart(started: TeamConfig, now: TeamConfig): readonly str
   ) {
     keys.push("agents");
   }
+
   return keys;
 }
 
@@ -159,6 +169,7 @@ function valueAt(config: TeamConfig, key: string): unknown {
     return config.plans && { ...config.plans, workers: Object.keys(config.plans.workers ?? {}) };
   }
   if (key === "rooms.adapters") return config.rooms?.adapters && adaptersOf(config);
+
   return key
     .split(".")
     .reduce<unknown>(

@@ -51,7 +51,9 @@ export async function openRooms(
       kind.open(partsOf(kind, { config, environment, ...parts })),
     ),
   );
+
   const { settings, jobs, ...durable } = parts;
+
   return new Rooms({
     ...durable,
     adapters,
@@ -95,7 +97,9 @@ export async function checkAccounts(
 ): Promise<readonly AccountFinding[]> {
   const directory = directoryOf(team.config, environment);
   if (!directory) return [];
+
   const findings: AccountFinding[] = [];
+
   for (const kind of kindsOf(team.config)) {
     findings.push(...missingAccounts(kind, directory));
     if (kind.isLocal) continue;
@@ -103,6 +107,7 @@ export async function checkAccounts(
     const parts = partsOf(kind, { config, environment, directory, database: undefined });
     findings.push(...(await askPlatform(await kind.open(parts), directory, options)));
   }
+
   return findings;
 }
 
@@ -126,6 +131,7 @@ async function askPlatform(
 ): Promise<readonly AccountFinding[]> {
   const findings: AccountFinding[] = [];
   await adapter.start({ clock, logger } as ChannelPort);
+
   try {
     for (const account of directory.accountsOf(adapter.name)) {
       for (const finding of (await adapter.check?.(account, { signal })) ?? []) {
@@ -135,6 +141,7 @@ async function askPlatform(
   } finally {
     await adapter.stop();
   }
+
   return findings;
 }
 
@@ -152,6 +159,7 @@ export async function checkWaiting(
     text: "select to_regclass('dure.accounts') is not null as exists",
   });
   if (!directory || !row?.exists) return [];
+
   const findings = kindsOf(config)
     .filter(({ isLocal }) => !isLocal)
     .map(async (kind) =>
@@ -165,6 +173,7 @@ export async function checkWaiting(
         }),
       ),
     );
+
   return (await Promise.all(findings)).flat();
 }
 
@@ -225,7 +234,9 @@ export function directoryOf(
     }
     return undefined;
   }
+
   const kinds = kindsOf(config);
+
   const agents = Object.entries(config.agents ?? {}).map(([id, agent]): RoomAgent => ({
     id,
     displayName: agent.displayName ?? id,
@@ -238,6 +249,7 @@ export function directoryOf(
         .map(({ name }) => [name, { id: agent.accounts?.[name] ?? id }]),
     ),
   }));
+
   const channels = Object.entries(channelsOf(config)).flatMap(([key, channel]) => {
     const { name = key, collaborate = true, defaultAgent, adapters } = channel;
     return kinds.flatMap((kind): readonly RoomChannel[] => {
@@ -246,6 +258,7 @@ export function directoryOf(
       return [{ key, adapter: kind.name, name, collaborate, defaultAgent, channel: id }];
     });
   });
+
   return new Directory({ agents, channels });
 }
 
@@ -254,6 +267,7 @@ function sinkOf({ config, folder }: LoadedTeam, directory: Directory): SinkTarge
   const { channel, webhook, file } = config.rooms?.sink ?? {};
   const place = directory.channels.find(({ key }) => key === channel);
   if (!place && webhook === undefined && file === undefined) return undefined;
+
   return {
     channel: place,
     webhook,
@@ -295,11 +309,13 @@ export function roomLimits(settings: Settings): RoomLimits {
       },
     );
   }
+
   const set = Object.fromEntries(
     Object.keys(ROOM_LIMITS).flatMap((key) =>
       key in settings ? [[key, settings[key as keyof Settings]]] : [],
     ),
   );
+
   return {
     ...ROOM_LIMITS,
     ...(set as Partial<RoomLimits>),

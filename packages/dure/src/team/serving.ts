@@ -51,15 +51,19 @@ export interface Serving {
 export async function startServing(starting: Starting, served: Served): Promise<Serving> {
   const { team, settings, clock, logger, defer } = starting;
   const { lease } = served;
+
   const [{ createServer, startServer }, { teamMetrics }] = await Promise.all([
     import("../server/server.ts"),
     import("./metrics.ts"),
   ]);
+
   const localToken = new LocalToken({ home: path.resolve(team.folder, settings.home), clock });
+
   const app = createServer({
     ...optionsOf(starting, served, localToken),
     metrics: teamMetrics(served),
   });
+
   defer("the server", () => app.close());
   lease.signal.throwIfAborted();
   const { url } = await startServer(app, { host: settings.host, port: settings.port });
@@ -69,6 +73,7 @@ export async function startServing(starting: Starting, served: Served): Promise<
   const access = await app.doors.mode();
   if (access.mode === "credentials") await keepOwnWayIn(localToken, logger);
   const loginLink = asksItsOwnUser(access) ? await linkFor(app.doors, { url, logger }) : undefined;
+
   return { url, access, loginLink, request: requestOf(app) };
 }
 
@@ -104,6 +109,7 @@ function optionsOf(
     define: served.define,
     apply: served.redefine,
   });
+
   return {
     conversations: engine,
     events,
@@ -140,6 +146,7 @@ function optionsOf(
 async function healthOf({ database, lease }: Core): Promise<Health> {
   const isReachable = await database.health();
   const isHeld = lease.state === "held";
+
   return {
     ready: isReachable && isHeld,
     checks: { database: { ok: isReachable }, lease: { ok: isHeld, detail: lease.state } },
@@ -172,10 +179,12 @@ function requestOf(app: FastifyInstance): Serving["request"] {
       headers: { host: "localhost", ...headers },
       ...payload,
     });
+
     const fields = Object.entries(answer.headers).map(([name, value]): [string, string] => [
       name,
       String(value),
     ]);
+
     return new Response(answer.rawPayload.length > 0 ? new Uint8Array(answer.rawPayload) : null, {
       status: answer.statusCode,
       headers: fields,

@@ -101,19 +101,23 @@ async function startParts(
   await using stack = new AsyncDisposableStack();
   const settings = settingsOf(team.config, environment);
   const defer = inGoodOrder(stack, logger);
+
   const onFenced = (error: DureError): void => {
     fence.fell = error;
     fence.whenFallen.resolve(error);
   };
+
   const starting = { team, environment, settings, clock, logger, signal, onFenced, defer };
   const core = await startCore(starting);
   const conversing = await startConversing(starting, core);
   const parts = { ...core, ...conversing };
+
   const router = openEscalationRouter(team, environment, {
     ...parts,
     conversations: parts.engine,
     settings,
   });
+
   const rooms = await startRooms(starting, parts);
   const listening: { at?: string } = {};
   const planning = startPlans(starting, parts, () => listening.at);
@@ -132,6 +136,7 @@ async function startParts(
   tellReady(starting, parts, serving);
   const running = stack.move();
   let stopped: Promise<void> | undefined;
+
   return {
     url,
     access,
@@ -165,6 +170,7 @@ async function startRooms(
 ): Promise<Rooms | undefined> {
   const { directory, jobs, engine, database, inbox, outbox, retention, lease } = parts;
   if (!directory || !jobs) return undefined;
+
   const rooms = await openRooms(team, environment, {
     ...parts,
     directory,
@@ -172,17 +178,21 @@ async function startRooms(
     conversations: engine,
     settings,
   });
+
   parts.giveTools({ rooms: { database, collaboration: rooms.collaboration }, jobs, inbox });
   for (const rule of [...rooms.retentionRules(), jobs.retentionRule()]) retention.add(rule);
+
   outbox.handle(
     ANNOUNCE_TOPIC,
     announcementHandler({ conversations: engine, jobs, directory, locale: settings.locale }),
   );
+
   jobs.start();
   defer("jobs", () => jobs.stop());
   defer("rooms", () => rooms.stop());
   await rooms.start();
   lease.signal.throwIfAborted();
+
   return rooms;
 }
 
@@ -202,10 +212,12 @@ function startPlans(
     env: childEnvironment({}),
     url,
   });
+
   defer("the threads of plans", () => threads.stop());
   parts.retention.add(runs.retentionRule());
   runs.start();
   defer("plans", () => runs.stop());
+
   return { library, runs };
 }
 

@@ -22,6 +22,7 @@ export interface ServiceToolsParts {
 export function withTeamTools(service: AnyService, parts: ServiceToolsParts): AnyService {
   if (service.kind !== "combined") return bindLeaf(service, parts.behind(service.name), parts);
   const behind = parts.behind(service.name);
+
   return {
     ...service,
     services: new Map(
@@ -46,6 +47,7 @@ function bindLeaf(
   ) {
     return service;
   }
+
   const agents = Object.entries(service.agents).map(([key, agent]): [string, Agent] => {
     const tools = Object.entries(agent.tools).map(([name, tool]): [string, AnyTool] => [
       name,
@@ -58,11 +60,13 @@ function bindLeaf(
     ]);
     return [key, { ...agent, tools: Object.fromEntries(tools) }];
   });
+
   return { ...service, agents: Object.fromEntries(agents) };
 
   function bound(name: TeamToolName, where: string): AnyTool {
     const [first] = behind;
     const tool = first === undefined ? undefined : parts.toolsOf(first)[name];
+
     if (!tool) {
       throw new DureError(
         "TEAM_TOOL_UNBOUND",
@@ -73,6 +77,7 @@ function bindLeaf(
         },
       );
     }
+
     const asSpeaker: AnyTool = {
       ...tool,
       execute: (input: unknown, context: ToolContext, options) => {
@@ -80,6 +85,7 @@ function bindLeaf(
         return tools[name]!.execute(input, context, options);
       },
     };
+
     return name === "ask_agent" ? { ...asSpeaker, told: parts.told } : asSpeaker;
   }
 }
@@ -92,6 +98,7 @@ function speakerIn(session: string, behind: readonly string[], tool: string): st
   const named = placeOfSession(session)?.agent ?? speakerOfSession(session, behind);
   if (named !== undefined && behind.includes(named)) return named;
   if (behind.length === 1) return behind[0]!;
+
   throw new DureError(
     "AGENT_UNCLEAR",
     `${tool}: ${behind.join(" and ")} answer through this service, and the session does ` +

@@ -47,8 +47,10 @@ class StrainGauge {
       busyMs: Math.round(this.#busyMs),
       rss: process.memoryUsage().rss,
     };
+
     this.#stallMs = 0;
     this.#busyMs = 0;
+
     return strain;
   }
 

@@ -53,6 +53,7 @@ export class Faults {
     const { promise, resolve } = Promise.withResolvers<void>();
     const armed: Armed = { target, fault, left: target.times ?? 1, hits: 0, reached: resolve };
     this.#armed.push(armed);
+
     return {
       get hits() {
         return armed.hits;
@@ -78,10 +79,13 @@ export class Faults {
         (target.method === undefined || target.method === request.method) &&
         (target.bot === undefined || target.bot === request.bot),
     );
+
     if (hit === undefined) return undefined;
+
     hit.left--;
     hit.hits++;
     hit.reached();
+
     return hit.fault;
   }
 }

@@ -193,6 +193,7 @@ function errorTree(issues: readonly z.core.$ZodIssue[]): object {
     const errors = (node["_errors"] ??= []) as object[];
     errors.push({ code: issue.code.toUpperCase(), message: issue.message });
   }
+
   return tree;
 }
 

@@ -180,6 +180,7 @@ export class Gateway {
   } {
     const { clock, sessionStarts, maxConcurrency } = this.#options;
     const day = this.#dayOf(bot);
+
     return {
       total: sessionStarts.total,
       remaining: Math.max(0, sessionStarts.total - day.used),
@@ -278,6 +279,7 @@ export class Gateway {
   identify(connection: Connection, data: unknown): void {
     const form = identifyForm.safeParse(data);
     if (!form.success) return connection.close(CLOSE.decodeError, "Error while decoding payload.");
+
     const { token, intents, shard } = form.data;
     const bot = this.#options.bots.byToken(token);
     if (bot === undefined) {
@@ -301,6 +303,7 @@ export class Gateway {
       seq: 0,
       connection,
     };
+
     // Two sessions of one bot may live beside each other, and both are told everything; those that
     // no client resumes are forgotten.
     const left = this.#sessionsOf(bot).filter((other) => other.connection === undefined);
@@ -311,10 +314,12 @@ export class Gateway {
     connection.session = session;
     this.#welcome(session);
     const ending = this.endingAt("after READY");
+
     if (ending !== undefined) {
       this.#sessions.delete(session.id);
       connection.close(Number(ending.code ?? CLOSE.unknownError), "Unknown error.");
     }
+
     this.#options.changed();
   }
 
@@ -324,16 +329,19 @@ export class Gateway {
   resume(connection: Connection, data: unknown): void {
     const form = resumeForm.safeParse(data);
     if (!form.success) return connection.close(CLOSE.decodeError, "Error while decoding payload.");
+
     const { token, session_id, seq } = form.data;
     if (this.#options.bots.byToken(token) === undefined) {
       return connection.close(CLOSE.authenticationFailed, "Authentication failed.");
     }
+
     const session = this.#sessions.get(session_id);
     const oldest = session?.events[0]?.seq ?? (session === undefined ? 0 : session.seq + 1);
     if (session === undefined || session.bot.token !== token || seq + 1 < oldest) {
       return connection.send({ op: OP.invalidSession, d: false });
     }
     if (seq > session.seq) return connection.close(CLOSE.invalidSeq, "Invalid seq.");
+
     session.connection?.cut();
     session.connection = connection;
     connection.session = session;
@@ -347,6 +355,7 @@ export class Gateway {
     this.#connections.delete(connection);
     const { session } = connection;
     if (session === undefined || session.connection !== connection) return;
+
     session.connection = undefined;
     if (code === 1000 || code === 1001) this.#sessions.delete(session.id);
     this.#options.changed();
@@ -363,6 +372,7 @@ export class Gateway {
     const { world, url, clock, guildsAfterMs } = this.#options;
     const { bot } = session;
     const guilds = [...world.guilds.values()].filter((guild) => guild.members.has(bot.user.id));
+
     this.#dispatch(session, "READY", {
       v: 10,
       user: { ...userPayload(bot.user), verified: true, mfa_enabled: true, flags: 0, email: null },
@@ -372,7 +382,9 @@ export class Gateway {
       shard: [0, 1],
       application: { id: bot.user.id, flags: 0 },
     });
+
     if ((session.intents & INTENTS.GUILDS) === 0) return;
+
     if (guildsAfterMs === 0) this.#showGuilds(session, guilds);
     else clock.after(guildsAfterMs, () => this.#showGuilds(session, guilds));
   }
@@ -380,6 +392,7 @@ export class Gateway {
   #showGuilds(session: Session, guilds: readonly Guild[]): void {
     const { world } = this.#options;
     const { bot } = session;
+
     for (const guild of guilds) {
       if (guild.isOut) {
         // Source: "Gateway Events: Guild Delete": also one that "was already unavailable".
@@ -411,7 +424,9 @@ export class Gateway {
     const all = this.#identifies.get(bot.user.id) ?? [];
     const recent = all.filter((at) => now - at < this.#options.identifyWindowMs);
     if (recent.length >= this.#options.maxConcurrency) return false;
+
     this.#identifies.set(bot.user.id, [...all, now].slice(-1000));
+
     return true;
   }
 
@@ -429,8 +444,10 @@ export class Gateway {
     const now = this.#options.clock.now();
     const known = this.#days.get(bot.user.id);
     if (known !== undefined && known.endsAt > now) return known;
+
     const day = { endsAt: now + this.#options.sessionStarts.perMs, used: 0 };
     this.#days.set(bot.user.id, day);
+
     return day;
   }
 
@@ -454,6 +471,7 @@ class Connection {
     this.#gateway = gateway;
     this.#options = options;
     this.#lastHeartbeat = options.clock.monotonic();
+
     // Source: "Gateway: Sending Heartbeats": who misses one is disconnected; half an interval of
     // grace.
     this.#stopWatching = options.clock.every(options.heartbeatIntervalMs / 2, () => {
@@ -461,11 +479,14 @@ class Connection {
         this.close(CLOSE.sessionTimedOut, "Session timed out.");
       }
     });
+
     socket.on("message", (data) => this.#receive(data));
+
     socket.on("close", (code) => {
       this.#stopWatching();
       gateway.closed(this, code);
     });
+
     socket.on("error", () => socket.terminate());
     const ending = gateway.endingAt("before HELLO");
     if (ending === undefined) {
@@ -502,6 +523,7 @@ class Connection {
     if (payload === undefined) {
       return this.close(CLOSE.decodeError, "Error while decoding payload.");
     }
+
     this.#take(payload, now);
   }
 

@@ -48,12 +48,15 @@ export class Interactions {
       ephemeral: false,
       show,
     };
+
     for (const [id, old] of this.#open) {
       if (interaction.createdAt - old.createdAt > INTERACTION_TOKEN_MS) {
         this.#open.delete(id);
       }
     }
+
     this.#open.set(interaction.id, interaction);
+
     this.#world.publish({
       type: "INTERACTION_CREATE",
       intents: [],
@@ -64,6 +67,7 @@ export class Interactions {
           person: this.#world.permissions(person, message.place),
         }),
     });
+
     return interaction;
   }
 
@@ -84,13 +88,16 @@ export class Interactions {
     if (type === 4 && (data.content ?? "").trim() === "" && (data.embeds?.length ?? 0) === 0) {
       throw REFUSALS.emptyMessage();
     }
+
     interaction.answered = type;
     interaction.ephemeral = ((data.flags ?? 0) & 64) !== 0;
     if (type === 4) this.#showAnswer(interaction, data);
+
     if (type === 7) {
       this.#world.messages.edit(interaction.bot, interaction.message, data);
       interaction.show({ text: interaction.message.text, ephemeral: false });
     }
+
     if (type === 6) interaction.show({ text: "", ephemeral: true });
   }
 

@@ -25,6 +25,7 @@ export class InvalidRequests {
 
   count(status: number, scope: string | undefined): void {
     if (![401, 403, 429].includes(status) || scope === "shared") return;
+
     const now = this.#clock.now();
     if (this.#window.endsAt <= now) this.#window = { endsAt: now + this.#limit.perMs, count: 0 };
     this.#window.count++;

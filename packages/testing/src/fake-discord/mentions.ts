@@ -29,6 +29,7 @@ export function mentionsIn(
   const roles = [...spoken.matchAll(/<@&(\d+)>/gu)]
     .map((match) => match[1] ?? "")
     .filter((id) => isAllowed("roles") || allowed?.roles?.includes(id) === true);
+
   return {
     ids,
     roles: [...new Set(roles)],

@@ -46,6 +46,7 @@ export class Messages {
     const replyTo = this.#reference(place, draft);
     this.#openForWriting(author, place);
     const text = draft.content ?? "";
+
     const message: Message = {
       ...this.#blank(author, place),
       type: replyTo === undefined ? 0 : 19,
@@ -56,11 +57,13 @@ export class Messages {
       ...this.#mentions({ author, place, replyTo }, text, draft.allowed_mentions),
       components: draft.components ?? [],
     };
+
     if (draft.nonce !== undefined) {
       this.#nonces.set(nonceKey(author, draft.nonce), { message, at: message.at });
     }
     this.#joinBy(message);
     this.#add(message);
+
     return message;
   }
 
@@ -77,19 +80,23 @@ export class Messages {
     change: Pick<MessageDraft, "content" | "components" | "allowed_mentions">,
   ): Message {
     if (message.author !== author) throw REFUSALS.notTheAuthor();
+
     const text = change.content === undefined ? message.text : (change.content ?? "");
     if (text.trim() === "" && message.attachments.length === 0) throw REFUSALS.emptyMessage();
+
     message.text = text;
     message.editedAt = this.#world.clock.now();
     if (change.components !== undefined) message.components = change.components ?? [];
     Object.assign(message, this.#mentions(message, text, change.allowed_mentions));
     this.#publishMessage("MESSAGE_UPDATE", message, (view) => messagePayload(message, view));
+
     return message;
   }
 
   delete(actor: User, message: Message): void {
     if (message.author !== actor) this.#world.require(actor, message.place, "MANAGE_MESSAGES");
     message.place.messages.delete(message.id);
+
     this.#publishMessage("MESSAGE_DELETE", message, () => ({
       id: message.id,
       channel_id: message.place.id,
@@ -110,6 +117,7 @@ export class Messages {
     this.#world.require(reader, place, "READ_MESSAGE_HISTORY");
     const message = place.messages.get(id ?? "");
     if (message === undefined) throw REFUSALS.unknownMessage();
+
     return message;
   }
 
@@ -139,6 +147,7 @@ export class Messages {
    */
   #joinBy({ author, place, mentions }: Message): void {
     if (place.thread === undefined) return;
+
     const { parent } = place.thread;
     const mentioned = mentions.filter((user) => this.#world.can(user, parent, "VIEW_CHANNEL"));
     for (const user of [author, ...mentioned]) this.#world.threads.join(user, place);
@@ -161,6 +170,7 @@ export class Messages {
     message.place.messages.set(message.id, message);
     message.place.lastMessageId = message.id;
     this.#world.threads.watch(message.place);
+
     this.#publishMessage("MESSAGE_CREATE", message, (view) => ({
       ...messagePayload(message, view),
       nonce: message.nonce,
@@ -179,8 +189,11 @@ export class Messages {
       if (now - at <= this.#nonceWindowMs) break;
       this.#nonces.delete(key);
     }
+
     if (draft.nonce === undefined || draft.enforce_nonce !== true) return undefined;
+
     const earlier = this.#nonces.get(nonceKey(author, draft.nonce));
+
     return earlier !== undefined && now - earlier.at <= this.#nonceWindowMs
       ? earlier.message
       : undefined;
@@ -189,7 +202,9 @@ export class Messages {
   #reference(place: FakeChannel, draft: MessageDraft): Message | undefined {
     const reference = draft.message_reference;
     if (reference === undefined) return undefined;
+
     const message = place.messages.get(reference.message_id);
+
     if (message === undefined && reference.fail_if_not_exists !== false) {
       throw REFUSALS.invalidForm({
         message_reference: {
@@ -197,6 +212,7 @@ export class Messages {
         },
       });
     }
+
     return message;
   }
 
@@ -210,6 +226,7 @@ export class Messages {
     if (state.locked && (!author.bot || !this.#world.can(author, place, "MANAGE_THREADS"))) {
       throw REFUSALS.lockedThread();
     }
+
     state.archived = false;
     state.archiveChangedAt = this.#world.clock.now();
     this.#world.threads.tell("THREAD_UPDATE", place, (view) => placePayload(place, view));
@@ -251,8 +268,10 @@ function pageOf(
     return all.filter(({ id }) => BigInt(id) < BigInt(before)).slice(-limit);
   }
   if (around === undefined) return all.slice(-limit);
+
   const index = all.findIndex(({ id }) => BigInt(id) >= BigInt(around));
   const from = Math.max(0, (index < 0 ? all.length : index) - Math.floor(limit / 2));
+
   return all.slice(from, from + limit);
 }
 

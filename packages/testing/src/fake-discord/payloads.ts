@@ -81,14 +81,17 @@ export function placePayload(place: FakeChannel, view: PayloadView): object {
     last_message_id: place.lastMessageId ?? null,
     flags: 0,
   };
+
   if (place.kind === "direct") {
     return {
       ...common,
       recipients: place.recipients.filter(({ id }) => id !== view.bot.id).map(userPayload),
     };
   }
+
   const guildPart = { guild_id: place.guild?.id, name: place.name, rate_limit_per_user: 0 };
   const { thread } = place;
+
   if (thread === undefined) {
     return {
       ...common,
@@ -105,7 +108,9 @@ export function placePayload(place: FakeChannel, view: PayloadView): object {
       })),
     };
   }
+
   const member = threadMemberPayload(place, view.bot.id);
+
   return {
     ...common,
     ...guildPart,
@@ -149,6 +154,7 @@ export function messagePayload(message: Message, view: PayloadView, depth = 0): 
   const member = place.guild?.members.get(author.id);
   const reference = referenceOf(message);
   const replied = message.type === 19 && depth === 0;
+
   return {
     id: message.id,
     channel_id: place.id,
@@ -183,6 +189,7 @@ function referenceOf({ place, threadId, replyTo }: Message): object | undefined 
   const guild_id = place.guild?.id;
   if (threadId !== undefined) return { type: 0, channel_id: threadId, guild_id };
   if (replyTo === undefined) return undefined;
+
   return {
     type: 0,
     channel_id: place.id,
@@ -200,6 +207,7 @@ function repliedPayload({ place, replyTo }: Message, view: PayloadView): object 
 function filePayload(place: FakeChannel, file: Message["attachments"][number]): object {
   const name = encodeURIComponent(file.filename);
   const url = `https://cdn.example.invalid/attachments/${place.id}/${file.id}/${name}`;
+
   return {
     id: file.id,
     filename: file.filename,
@@ -353,6 +361,7 @@ export function interactionPayload(
   const { message, person } = interaction;
   const { place } = message;
   const member = place.guild?.members.get(person.id);
+
   return {
     id: interaction.id,
     application_id: interaction.bot.id,

@@ -69,7 +69,9 @@ export function permissionsIn(
     const chosen = ids.flatMap((id) => overwrites.get(id) ?? []);
     const deny = chosen.reduce((all, overwrite) => all | overwrite.deny, 0n);
     const allow = chosen.reduce((all, overwrite) => all | overwrite.allow, 0n);
+
     return (sofar & ~deny) | allow;
   }, base);
+
   return (bits & PERMISSIONS.VIEW_CHANNEL) === 0n ? 0n : bits;
 }

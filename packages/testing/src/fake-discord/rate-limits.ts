@@ -61,6 +61,7 @@ export class RateLimiter {
   take(bot: string, route: string, major: string): RateVerdict {
     const now = this.#clock.now();
     const global = this.#window(`${bot} global`, this.#limits.global, now);
+
     if (global.used >= this.#limits.global.limit) {
       const retryAfter = (global.endsAt - now) / 1000;
       return {
@@ -72,6 +73,7 @@ export class RateLimiter {
         refused: { retryAfter, global: true },
       };
     }
+
     global.used++;
 
     const limit = this.#limits.routes[route] ?? this.#limits.others;
@@ -79,6 +81,7 @@ export class RateLimiter {
     const isTooMuch = window.used >= limit.limit;
     if (!isTooMuch) window.used++;
     const resetAfter = (window.endsAt - now) / 1000;
+
     const headers = {
       "x-ratelimit-limit": String(limit.limit),
       "x-ratelimit-remaining": String(limit.limit - window.used),
@@ -86,7 +89,9 @@ export class RateLimiter {
       "x-ratelimit-reset-after": resetAfter.toFixed(3),
       "x-ratelimit-bucket": bucketName(route),
     };
+
     if (!isTooMuch) return { headers };
+
     return {
       headers: {
         ...headers,
@@ -100,9 +105,11 @@ export class RateLimiter {
   #window(key: string, limit: RateLimit, now: number): Window {
     const window = this.#windows.get(key);
     if (window !== undefined && window.endsAt > now) return window;
+
     for (const [old, { endsAt }] of this.#windows) if (endsAt <= now) this.#windows.delete(old);
     const fresh = { endsAt: now + limit.perMs, used: 0 };
     this.#windows.set(key, fresh);
+
     return fresh;
   }
 }

@@ -78,6 +78,7 @@ export class Rest {
     const route = found?.route.template ?? path;
     const body = await readBody(request);
     const bannedForMs = this.#options.invalid.bannedForMs();
+
     if (bannedForMs !== undefined) {
       log({
         method,
@@ -90,6 +91,7 @@ export class Rest {
       });
       return showBan(response, bannedForMs);
     }
+
     const outcome = this.#decide({ url, method, path, found, bot, body });
     if (typeof outcome !== "string") {
       this.#options.invalid.count(outcome.answer.status, outcome.headers["x-ratelimit-scope"]);
@@ -98,18 +100,22 @@ export class Rest {
     log({ method, route, path, status, bot: bot?.user.name, body: body.json, at: clock.now() });
 
     if (outcome === "timeout") return;
+
     if (outcome === "cut") {
       request.socket.destroy();
       return;
     }
+
     const payload =
       outcome.answer.body === undefined ? undefined : JSON.stringify(outcome.answer.body);
+
     response.writeHead(outcome.answer.status, {
       // Node refuses a header that is undefined.
       ...(payload === undefined ? {} : { "content-type": "application/json" }),
       via: "1.1 fake",
       ...outcome.headers,
     });
+
     response.end(payload);
   }
 
@@ -119,6 +125,7 @@ export class Rest {
     if (!url.pathname.startsWith("/api/v10/")) {
       return refused(new Refusal(400, 50041, "Invalid API version provided."));
     }
+
     const route = found?.route.template ?? path;
     const fault = this.#options.faults.take({ method, route, path, bot: bot?.user.name });
     if (fault !== undefined && (!("after" in fault) || fault.after !== "doing it")) {
@@ -129,7 +136,9 @@ export class Rest {
 
     const verdict = this.#rateOf(found, bot);
     if (verdict.refused !== undefined) return tooOften(verdict.refused, verdict.headers);
+
     const done = this.#do(found, given, verdict.headers);
+
     return fault === undefined || done.isRefused ? done.outcome : outcomeOf(fault);
   }
 
@@ -217,6 +226,7 @@ function outcomeOf(fault: FakeFault): Outcome {
 function limitedBy(fault: Extract<FakeFault, { kind: "429" }>): Outcome {
   const seconds = fault.retryAfterMs / 1000;
   const global = fault.global ?? false;
+
   return tooOften(
     { retryAfter: seconds, global },
     {
@@ -247,12 +257,15 @@ interface ParsedBody {
 async function readBody(request: IncomingMessage): Promise<ParsedBody> {
   const chunks: Buffer[] = [];
   let length = 0;
+
   for await (const chunk of request) {
     length += (chunk as Buffer).length;
     if (length <= LARGEST_BODY) chunks.push(chunk as Buffer);
   }
+
   const bytes = Buffer.concat(chunks);
   const type = request.headers["content-type"] ?? "";
+
   try {
     if (bytes.length === 0) return { json: undefined, files: [], broken: false };
     if (type.startsWith("application/json")) {

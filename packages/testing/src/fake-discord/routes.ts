@@ -128,6 +128,7 @@ function getApplication(_context: RouteContext, { bot }: RouteRequest): RouteAns
   const flags =
     (bot.messageContentIntent ? 1 << 19 : 0) |
     (bot.memberAndPresenceIntents ? (1 << 13) | (1 << 15) : 0);
+
   return ok({
     id: user.id,
     name: user.name,
@@ -161,6 +162,7 @@ function createDirectMessage({ world }: RouteContext, { bot, body }: RouteReques
   const { recipient_id } = forms.parseForm(forms.createDirectMessage, body);
   const recipient = world.users.get(recipient_id);
   if (recipient === undefined) throw REFUSALS.unknownUser();
+
   return ok(placePayload(world.directChannel(bot.user, recipient), viewOf(bot)));
 }
 
@@ -177,6 +179,7 @@ function getMember({ world }: RouteContext, { bot, parameters }: RouteRequest): 
   const guild = world.visibleGuild(bot.user, parameters["guild"]);
   const user = world.users.get(parameters["user"] ?? "");
   if (user === undefined || !guild.members.has(user.id)) throw REFUSALS.unknownMember();
+
   return ok(ownMemberPayload(guild, user));
 }
 
@@ -199,6 +202,7 @@ function deleteChannel({ world }: RouteContext, { bot, parameters }: RouteReques
   const answer = ok(placePayload(place, viewOf(bot)));
   if (place.thread === undefined) world.removeChannel(place);
   else world.threads.delete(place);
+
   return answer;
 }
 
@@ -217,6 +221,7 @@ function listMessages(
 ): RouteAnswer {
   const page = forms.parseForm(forms.listMessages, query);
   const place = world.visiblePlace(bot.user, parameters["channel"]);
+
   return ok(
     world.messages
       .list(bot.user, place, page)
@@ -236,6 +241,7 @@ function createMessage(
     forms.parseForm(forms.createMessage, body),
     files,
   );
+
   return ok({ ...messagePayload(message, viewOf(bot)), nonce: message.nonce });
 }
 
@@ -295,6 +301,7 @@ function startThreadFromMessage(
 ): RouteAnswer {
   const channel = world.visiblePlace(bot.user, parameters["channel"]);
   const message = world.messages.visible(bot.user, channel, parameters["message"]);
+
   return {
     status: 201,
     body: placePayload(
@@ -331,6 +338,7 @@ function getArchivedThreads(
     channel,
     forms.parseForm(forms.listArchivedThreads, query),
   );
+
   return ok({
     threads: threads.map((thread) => placePayload(thread, viewOf(bot))),
     members: threads.flatMap((thread) => threadMemberPayload(thread, bot.user.id) ?? []),
@@ -349,7 +357,9 @@ function joinThread({ world }: RouteContext, { bot, parameters }: RouteRequest):
   const thread = world.visiblePlace(bot.user, parameters["channel"]);
   // Source: "Channel: Join Thread": requires that the thread is not archived.
   if (thread.thread?.archived === true) throw REFUSALS.archivedThread();
+
   world.threads.join(bot.user, thread);
+
   return { status: 204 };
 }
 
@@ -369,8 +379,10 @@ function answerInteraction(
   if (interaction === undefined || interaction.token !== parameters["token"]) {
     throw REFUSALS.unknownInteraction();
   }
+
   const { type, data } = forms.parseForm(forms.interactionCallback, body);
   world.interactions.answer(interaction, type, data ?? {}, interactionWindowMs);
+
   return { status: 204 };
 }
 
@@ -381,6 +393,7 @@ function editInteractionAnswer(
   const form = forms.parseForm(forms.editMessage, body);
   const interaction = interactionByToken(world, parameters["webhook"], parameters["token"]);
   world.interactions.editAnswer(interaction, form);
+
   return ok({
     id: interaction.id,
     channel_id: interaction.message.place.id,
@@ -421,9 +434,11 @@ function route(name: string, handle: Handler, open = false): Route {
     `^${template.replaceAll(/\{(\w+)\}/gu, (_, parameter: string) => `(?<${parameter}>[^/]+)`)}$`,
     "u",
   );
+
   const major = ["channel", "guild", "webhook"].find((parameter) =>
     template.includes(`{${parameter}}`),
   );
+
   return { name, method, template, pattern, major, open, handle };
 }
 

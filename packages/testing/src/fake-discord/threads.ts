@@ -29,13 +29,17 @@ export class Threads {
   ): FakeChannel {
     const kind = threadKindOf(channel, message === undefined ? form.type : undefined, message);
     const isPublic = kind !== "private-thread";
+
     this.#world.require(
       owner,
       channel,
       isPublic ? "CREATE_PUBLIC_THREADS" : "CREATE_PRIVATE_THREADS",
     );
+
     if (message !== undefined && this.#world.places.has(message.id)) throw REFUSALS.threadExists();
+
     const now = this.#world.clock.now();
+
     const thread = this.#world.addPlace({
       id: message?.id ?? this.#world.snowflake(),
       kind,
@@ -52,6 +56,7 @@ export class Threads {
         archiveChangedAt: now,
       },
     });
+
     this.#world.publish({
       type: "THREAD_CREATE",
       intents: ["GUILDS"],
@@ -60,10 +65,12 @@ export class Threads {
       reaches: (bot) => this.#world.can(bot, thread, "VIEW_CHANNEL"),
       data: (view) => ({ ...placePayload(thread, view), newly_created: true }),
     });
+
     this.watch(thread);
     if (message === undefined && isPublic) {
       this.#world.messages.tellThread(owner, channel, thread);
     }
+
     return thread;
   }
 
@@ -83,23 +90,27 @@ export class Threads {
   ): FakeChannel {
     const state = thread.thread;
     if (state === undefined) throw REFUSALS.wrongChannelType();
+
     if (actor.bot && actor.id !== state.ownerId) {
       this.#world.require(actor, thread, "MANAGE_THREADS");
     }
     if (change.locked !== undefined && actor.bot) {
       this.#world.require(actor, thread, "MANAGE_THREADS");
     }
+
     if (change.archived !== undefined && change.archived !== state.archived) {
       state.archived = change.archived;
       state.archiveChangedAt = this.#world.clock.now();
     } else if (state.archived && change.archived !== false) {
       throw REFUSALS.archivedThread();
     }
+
     state.locked = change.locked ?? state.locked;
     state.autoArchiveMinutes = change.auto_archive_duration ?? state.autoArchiveMinutes;
     thread.name = change.name ?? thread.name;
     this.tell("THREAD_UPDATE", thread, (view) => placePayload(thread, view));
     this.watch(thread);
+
     return thread;
   }
 
@@ -111,7 +122,9 @@ export class Threads {
     this.#archiving.get(thread.id)?.();
     const state = thread.thread;
     if (state === undefined || state.archived || !this.#world.places.has(thread.id)) return;
+
     const ms = state.autoArchiveMinutes * 60_000;
+
     this.#archiving.set(
       thread.id,
       this.#world.clock.after(ms, () => this.#archive(thread, state)),
@@ -120,6 +133,7 @@ export class Threads {
 
   #archive(thread: FakeChannel, state: ThreadState): void {
     if (state.archived || !this.#world.places.has(thread.id)) return;
+
     state.archived = true;
     state.archiveChangedAt = this.#world.clock.now();
     this.tell("THREAD_UPDATE", thread, (view) => placePayload(thread, view));
@@ -132,12 +146,14 @@ export class Threads {
   delete(thread: FakeChannel): void {
     const { id, guild } = thread;
     const parent = thread.thread?.parent;
+
     this.tell("THREAD_DELETE", thread, () => ({
       id,
       guild_id: guild?.id,
       parent_id: parent?.id,
       type: KIND_NUMBERS[thread.kind],
     }));
+
     this.#archiving.get(id)?.();
     this.#archiving.delete(id);
     this.#world.places.delete(id);
@@ -151,14 +167,17 @@ export class Threads {
     const state = thread.thread;
     if (state === undefined) throw REFUSALS.wrongChannelType();
     if (state.members.has(user.id)) return;
+
     state.members.set(user.id, this.#world.clock.now());
     const isThey = (bot: User): boolean => bot.id === user.id;
+
     this.#world.publish({
       type: "THREAD_CREATE",
       intents: ["GUILDS"],
       reaches: isThey,
       data: (view) => placePayload(thread, view),
     });
+
     this.#world.publish({
       type: "THREAD_MEMBERS_UPDATE",
       intents: ["GUILDS"],
@@ -208,6 +227,7 @@ export class Threads {
   ): { threads: FakeChannel[]; hasMore: boolean } {
     this.#world.require(user, channel, "READ_MESSAGE_HISTORY");
     const limitTime = before === undefined ? Infinity : Date.parse(before);
+
     const all = [...this.#world.places.values()]
       .filter(
         (place) =>
@@ -217,6 +237,7 @@ export class Threads {
       )
       .filter((place) => archivedAt(place) < limitTime)
       .sort((one, other) => archivedAt(other) - archivedAt(one));
+
     return { threads: all.slice(0, limit), hasMore: all.length > limit };
   }
 
@@ -244,6 +265,7 @@ function threadKindOf(
     if (message === undefined && type !== 10) throw REFUSALS.wrongChannelType();
     return "announcement-thread";
   }
+
   if (channel.kind !== "text" || type === 10) throw REFUSALS.wrongChannelType();
   return message !== undefined || type === 11 ? "public-thread" : "private-thread";
 }

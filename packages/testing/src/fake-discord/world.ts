@@ -100,6 +100,7 @@ export class World {
     const channels = [...this.places.values()].filter(
       (place) => place.guild === guild && place.thread === undefined,
     );
+
     this.publish({
       type: "GUILD_CREATE",
       intents: ["GUILDS"],
@@ -117,6 +118,7 @@ export class World {
       reaches: (bot) => bot.id === user.id,
       data: () => ({ id: guild.id }),
     });
+
     guild.members.delete(user.id);
     if (user.bot) this.#tellRole("GUILD_ROLE_DELETE", guild, user, { role_id: roleIdOf(user) });
     for (const place of this.places.values()) {
@@ -132,10 +134,12 @@ export class World {
    */
   setOutage(guild: Guild, isOut: boolean): void {
     if (guild.isOut === isOut) return;
+
     guild.isOut = isOut;
     const channels = [...this.places.values()].filter(
       (place) => place.guild === guild && place.thread === undefined,
     );
+
     this.publish({
       type: isOut ? "GUILD_DELETE" : "GUILD_CREATE",
       intents: ["GUILDS"],
@@ -155,6 +159,7 @@ export class World {
       reaches: (bot) => isTold(guild, bot),
       data: (view) => placePayload(channel, view),
     });
+
     return channel;
   }
 
@@ -166,6 +171,7 @@ export class World {
     for (const place of this.places.values()) {
       if (place.thread?.parent === channel) this.places.delete(place.id);
     }
+
     this.publish({
       type: "CHANNEL_DELETE",
       intents: ["GUILDS"],
@@ -181,15 +187,18 @@ export class World {
   setOverwrite(channel: FakeChannel, whose: string, overwrite: Overwrite): void {
     const { guild } = channel;
     if (guild === undefined) return;
+
     const bots = [...guild.members.values()].map(({ user }) => user).filter(({ bot }) => bot);
     const blind = bots.filter((user) => !this.can(user, channel, "VIEW_CHANNEL"));
     channel.overwrites.set(whose, overwrite);
+
     this.publish({
       type: "CHANNEL_UPDATE",
       intents: ["GUILDS"],
       reaches: (bot) => isTold(guild, bot),
       data: (view) => placePayload(channel, view),
     });
+
     for (const user of blind) {
       if (this.can(user, channel, "VIEW_CHANNEL")) this.#syncThreads(guild, channel, user);
     }
@@ -236,19 +245,24 @@ export class World {
   /** Source: "Permissions"; threads inherit their channel's ("Threads: Permissions"). */
   permissions(user: User, place: FakeChannel): bigint {
     if (place.kind === "direct") return place.recipients.includes(user) ? ALL_PERMISSIONS : 0n;
+
     const channel = place.thread?.parent ?? place;
     const member = place.guild?.members.get(user.id);
     if (member === undefined) return 0n;
+
     const roles = [...member.roles, ...(user.bot ? [roleIdOf(user)] : [])];
+
     const bits = permissionsIn(member.base, channel.overwrites, {
       everyone: place.guild?.id ?? "",
       roles,
       member: user.id,
     });
+
     const isHidden =
       place.kind === "private-thread" &&
       place.thread?.members.has(user.id) !== true &&
       (bits & PERMISSIONS.MANAGE_THREADS) === 0n;
+
     return isHidden ? 0n : bits;
   }
 
@@ -262,6 +276,7 @@ export class World {
     if (place === undefined) throw REFUSALS.unknownChannel();
     if (place.guild?.isOut === true) throw REFUSALS.unavailable();
     if (!this.can(user, place, "VIEW_CHANNEL")) throw REFUSALS.missingAccess();
+
     return place;
   }
 
@@ -270,6 +285,7 @@ export class World {
     if (guild === undefined) throw REFUSALS.unknownGuild();
     if (guild.isOut) throw REFUSALS.unavailable();
     if (!guild.members.has(user.id)) throw REFUSALS.missingAccess();
+
     return guild;
   }
 
@@ -284,6 +300,7 @@ export class World {
   requireWriting(user: User, place: FakeChannel): void {
     if (place.kind === "forum") throw REFUSALS.noTextChannel();
     if (!user.bot) return;
+
     const isThread = place.thread !== undefined;
     this.require(user, place, isThread ? "SEND_MESSAGES_IN_THREADS" : "SEND_MESSAGES");
   }
@@ -302,6 +319,7 @@ export class World {
       messages: new Map(),
       lastMessageId: undefined,
     };
+
     this.places.set(place.id, place);
     return place;
   }

@@ -95,10 +95,12 @@ export class FakeSlack implements AsyncDisposable {
     this.#clock = clock;
     this.#server = server;
     this.#world = new SlackWorld(clock, (event) => this.#tell(event));
+
     this.#socket = new SocketMode(server, {
       clock,
       redelivery: options.redelivery ?? SLACK_REDELIVERY,
     });
+
     const api = new SlackWebApi({
       clock,
       world: this.#world,
@@ -110,6 +112,7 @@ export class FakeSlack implements AsyncDisposable {
         if (this.requests.length > KEPT_REQUESTS) this.requests.shift();
       },
     });
+
     server.on("request", (request, response) => {
       api.handle(request, response).catch(() => request.socket.destroy());
     });
@@ -119,6 +122,7 @@ export class FakeSlack implements AsyncDisposable {
     const server = createServer();
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
+
     return new FakeSlack(server, options);
   }
 
@@ -136,6 +140,7 @@ export class FakeSlack implements AsyncDisposable {
   addChannel(name: string): FakeSlackChannel {
     const id = this.#world.newId("C");
     const members = [...this.#world.apps.map(({ userId }) => userId), ...this.#world.users.keys()];
+
     this.#world.channels.set(id, {
       id,
       name,
@@ -143,6 +148,7 @@ export class FakeSlack implements AsyncDisposable {
       isArchived: false,
       members: new Set(members),
     });
+
     return { id, name };
   }
 
@@ -162,8 +168,10 @@ export class FakeSlack implements AsyncDisposable {
       appToken,
       scopes: new Set(scopes),
     };
+
     this.#world.apps.push(app);
     this.#joinAll(app.userId);
+
     return { id: app.userId, name, botToken, appToken };
   }
 
@@ -171,6 +179,7 @@ export class FakeSlack implements AsyncDisposable {
     const user = { id: this.#world.newId("U"), name, isAdmin };
     this.#world.users.set(user.id, user);
     this.#joinAll(user.id);
+
     return new FakeSlackPerson(user, { world: this.#world, press: (press) => this.#press(press) });
   }
 
@@ -180,9 +189,11 @@ export class FakeSlack implements AsyncDisposable {
       ({ isDirect, members }) => isDirect && members.has(app.id) && members.has(person.id),
     );
     if (known) return { id: known.id, name: known.name };
+
     const id = this.#world.newId("D");
     const members = new Set([app.id, person.id]);
     this.#world.channels.set(id, { id, name: "", isDirect: true, isArchived: false, members });
+
     return { id, name: "" };
   }
 
@@ -334,6 +345,7 @@ export class FakeSlack implements AsyncDisposable {
       .find(({ text }) => text?.text === label);
     const app = this.#world.apps.find(({ botId }) => botId === message.botId);
     if (!button || !app) throw new Error(`There is no button ${label}.`);
+
     const { value = "", action_id: actionId = "" } = button;
     const payload = blockActions(this.#world, message, { person, value, actionId });
     this.#socket.send(app, "interactive", payload);
@@ -432,7 +444,9 @@ function messageEvent(
   const payload = messagePayload(world, message, { withMetadata: false });
   const place = { channel: channel.id, channel_type: channel.isDirect ? "im" : "channel" };
   if (kind === "message") return { ...payload, ...place, event_ts: message.ts };
+
   const hidden = { type: "message", hidden: true, ts: at, event_ts: at, ...place };
+
   return kind === "changed"
     ? { ...hidden, subtype: "message_changed", message: payload, previous_message: payload }
     : { ...hidden, subtype: "message_deleted", deleted_ts: message.ts, previous_message: payload };

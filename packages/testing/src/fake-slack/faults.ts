@@ -35,6 +35,7 @@ export class SlackFaults {
         (target.app === undefined || target.app === app) &&
         (target.eventType === undefined || target.eventType === eventType),
     );
+
     if (hit) hit.left -= 1;
     return hit?.fault;
   }

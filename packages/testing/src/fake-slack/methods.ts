@@ -131,7 +131,9 @@ export const SLACK_METHODS: Readonly<Record<string, SlackMethod>> = {
       const message = ownMessage(world, app, args, "cant_update_message");
       const text = textOf(args);
       if (text.length > MOST_UPDATED_TEXT) throw new SlackRefusal("msg_too_long");
+
       world.change(message, text, args["blocks"] as SlackMessage["blocks"]);
+
       return { channel: message.channel, ts: message.ts, text };
     },
   },
@@ -198,7 +200,9 @@ export const SLACK_METHODS: Readonly<Record<string, SlackMethod>> = {
       const person = world.users.get(id);
       const app = world.appOfUser(id);
       if (!person && !app) throw new SlackRefusal("user_not_found");
+
       const name = world.nameOf(id);
+
       return {
         user: {
           id,
@@ -237,21 +241,25 @@ function ownMessage(
   const message = world.message(channel.id, String(args["ts"]));
   if (!message) throw new SlackRefusal("message_not_found");
   if (message.botId !== app.botId) throw new SlackRefusal(notOwn);
+
   return message;
 }
 
 function postMessage({ world, app, args }: SlackCall): Record<string, unknown> {
   const channel = memberChannel(world, app, args);
   if (channel.isArchived) throw new SlackRefusal("is_archived");
+
   const persona = args["username"] as string | undefined;
   const wantsPersona = persona ?? args["icon_url"] ?? args["icon_emoji"];
   if (wantsPersona !== undefined && !app.scopes.has("chat:write.customize")) {
     throw new SlackRefusal("missing_scope", { needed: "chat:write.customize" });
   }
+
   const threadTs = args["thread_ts"] as string | undefined;
   if (threadTs !== undefined && !world.message(channel.id, threadTs)) {
     throw new SlackRefusal("thread_not_found");
   }
+
   const message = world.add({
     ts: world.newTs(),
     channel: channel.id,
@@ -266,6 +274,7 @@ function postMessage({ world, app, args }: SlackCall): Record<string, unknown> {
     files: [],
     editedAt: undefined,
   });
+
   return {
     channel: channel.id,
     ts: message.ts,
@@ -277,10 +286,12 @@ function postMessage({ world, app, args }: SlackCall): Record<string, unknown> {
 function history(call: SlackCall): Record<string, unknown> {
   const { world, app, args } = call;
   const channel = memberChannel(world, app, args);
+
   const roots = world
     .messages(channel.id)
     .filter(({ ts: at, threadTs }) => threadTs === undefined || threadTs === at)
     .toReversed();
+
   return pageOf(call, roots);
 }
 
@@ -290,10 +301,12 @@ function replies(call: SlackCall): Record<string, unknown> {
   const channel = memberChannel(world, app, args);
   const root = world.message(channel.id, String(args["ts"]));
   if (!root) throw new SlackRefusal("thread_not_found");
+
   const page = pageOf(call, world.replies(channel.id, root.ts));
   const rootPayload = messagePayload(world, root, {
     withMetadata: args["include_all_metadata"] === true,
   });
+
   return { ...page, messages: [rootPayload, ...(page["messages"] as unknown[])] };
 }
 
@@ -311,13 +324,16 @@ function pageOf({ world, args }: SlackCall, all: readonly SlackMessage[]): Recor
     limit?: number;
     inclusive?: boolean;
   };
+
   const isIn = ({ ts: at }: SlackMessage): boolean =>
     (inclusive ? at >= oldest : at > oldest) &&
     (latest === undefined || (inclusive ? at <= latest : at < latest));
   const from = cursor === undefined ? 0 : Number(cursor.replace("page:", ""));
   if (!Number.isInteger(from)) throw new SlackRefusal("invalid_cursor");
+
   const range = all.filter(isIn);
   const hasMore = range.length > from + limit;
+
   return {
     messages: range
       .slice(from, from + limit)

@@ -15,6 +15,7 @@ export function messagePayload(
   const { ts, text, threadTs, botId, appId, username, files } = message;
   const replies = world.replies(message.channel, ts);
   const root = threadTs === undefined ? undefined : world.message(message.channel, threadTs);
+
   // What is undefined is no part of the JSON.
   return {
     type: "message",

@@ -50,7 +50,9 @@ export class SlackRateLimiter {
     const window = known && known.endsAt > now ? known : { endsAt: now + limit.perMs, used: 0 };
     this.#windows.set(key, window);
     if (window.used >= limit.limit) return Math.max(1, Math.ceil((window.endsAt - now) / 1000));
+
     window.used += 1;
+
     return 0;
   }
 }

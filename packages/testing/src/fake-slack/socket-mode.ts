@@ -68,13 +68,16 @@ export class SocketMode {
   constructor(server: Server, parts: { clock: Clock; redelivery: Redelivery }) {
     this.#clock = parts.clock;
     this.#redelivery = parts.redelivery;
+
     server.on("upgrade", (request, socket, head) => {
       const ticket = new URL(request.url ?? "/", "http://fake.invalid").searchParams.get("ticket");
       const app = this.#tickets.get(ticket ?? "");
+
       if (!app) {
         socket.destroy();
         return;
       }
+
       this.#tickets.delete(ticket!); // an address is good for one connection
       this.#sockets.handleUpgrade(request, socket, head, (opened) => this.#accept(app, opened));
     });
@@ -85,8 +88,10 @@ export class SocketMode {
     if (this.connectionsOf(app).length >= MOST_CONNECTIONS) {
       throw new SlackRefusal("too_many_websockets");
     }
+
     const ticket = randomUUID();
     this.#tickets.set(ticket, app);
+
     return ticket;
   }
 
@@ -143,12 +148,14 @@ export class SocketMode {
     socket.on("message", (data: Buffer) => this.#hear(data.toString("utf8")));
     socket.on("error", () => socket.terminate());
     socket.on("close", () => this.#closed(connection));
+
     const hello = {
       type: "hello",
       num_connections: this.connectionsOf(app).length,
       connection_info: { app_id: app.appId },
       debug_info: { host: "fake", approximate_connection_time: 18_060 },
     };
+
     this.#say(connection, hello);
   }
 
@@ -163,10 +170,12 @@ export class SocketMode {
   #hear(text: string): void {
     const said = acknowledgement.safeParse(parsed(text));
     const envelope = said.success ? this.#open.get(said.data.envelope_id) : undefined;
+
     if (!said.success || !envelope) {
       if (!said.success) this.wrong.push(text);
       return;
     }
+
     envelope.timer?.();
     this.#open.delete(said.data.envelope_id);
     this.acknowledged.push(eventIdOf(envelope));
@@ -179,7 +188,9 @@ export class SocketMode {
     const connection = connections[(this.#turn += 1) % Math.max(1, connections.length)];
     envelope.connection = connection;
     if (!connection) return this.#again(id, envelope, "no_connection");
+
     this.told.push(eventIdOf(envelope));
+
     this.#say(connection, {
       envelope_id: id,
       type: envelope.type,
@@ -188,6 +199,7 @@ export class SocketMode {
       retry_attempt: envelope.type === "events_api" ? envelope.attempt : undefined,
       retry_reason: envelope.type === "events_api" ? reason : undefined,
     });
+
     envelope.timer = this.#clock.after(this.#redelivery.ackWithinMs, () =>
       this.#again(id, envelope, "timeout"),
     );
@@ -204,10 +216,12 @@ export class SocketMode {
     envelope.timer?.();
     envelope.connection = undefined;
     const waitMs = this.#redelivery.againAfterMs[envelope.attempt];
+
     if (waitMs === undefined || envelope.type === "interactive") {
       this.#open.delete(id);
       return;
     }
+
     envelope.attempt += 1;
     envelope.timer = this.#clock.after(waitMs, () => this.#deliver(id, envelope, reason));
   }

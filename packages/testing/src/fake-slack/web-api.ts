@@ -60,11 +60,13 @@ export class SlackWebApi {
     const answer = this.#answer(given, token ?? "");
     this.#log(given, answer);
     if (answer === undefined) return; // no answer ever
+
     response.writeHead(answer.status, {
       "content-type": "application/json",
       "x-oauth-scopes": [...(app?.scopes ?? [])].join(","),
       ...answer.headers,
     });
+
     response.end(JSON.stringify(answer.body));
   }
 
@@ -80,24 +82,30 @@ export class SlackWebApi {
     const fault = faults.take(given.method, given.app?.name, eventTypeOf(given.args));
     const done = (): Answer => this.#do(given, token);
     if (fault === undefined) return done();
+
     if ((fault.kind === "hang" || fault.kind === "5xx") && fault.afterDoing === true) {
       const answer = done();
       if (answer.body["ok"] !== true) return answer;
     }
+
     return fault.kind === "hang" ? undefined : failed(fault);
   }
 
   #do({ method, args, app }: Given, token: string): Answer {
     if (app === undefined) return refused("invalid_auth");
+
     if (method === "apps.connections.open") {
       if (token !== app.appToken) return refused("not_allowed_token_type");
       return { status: 200, body: { ok: true, url: this.#parts.openConnection(app) } };
     }
+
     const known = SLACK_METHODS[method];
     if (!known) return refused("unknown_method", { req_method: method });
     if (token !== app.botToken) return refused("not_allowed_token_type");
+
     const waitS = this.#parts.limiter.take(app.appId, method, known.tier, args["channel"] ?? "");
     if (waitS > 0) return limited(waitS);
+
     return this.#run(known, app, args);
   }
 
@@ -109,8 +117,10 @@ export class SlackWebApi {
         provided: [...app.scopes].join(","),
       });
     }
+
     const parsed = input.safeParse(args);
     if (!parsed.success) return badArguments(parsed.error.issues);
+
     try {
       const body = run({ world: this.#parts.world, app, args: parsed.data });
       return { status: 200, body: { ok: true, ...body } };
@@ -128,6 +138,7 @@ function badArguments(
   const unknown = issues.some(({ code }) => code === "unrecognized_keys");
   const inBlocks = issues.some(({ path }) => path[0] === "blocks");
   const word = unknown ? "invalid_arg_name" : inBlocks ? "invalid_blocks" : "invalid_arguments";
+
   return refused(word, { response_metadata: { messages: issues.map(({ message }) => message) } });
 }
 
@@ -164,10 +175,12 @@ function eventTypeOf(args: Readonly<Record<string, string>>): string {
 async function bodyOf(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
+
   for await (const chunk of request as AsyncIterable<Buffer>) {
     size += chunk.length;
     if (size > LARGEST_BODY) throw new Error("The body of a request is too big.");
     chunks.push(chunk);
   }
+
   return Buffer.concat(chunks).toString("utf8");
 }

@@ -35,6 +35,7 @@ export class SlackWorld {
     const micros = (this.#clock.now() - agoMs) * 1000;
     if (agoMs === 0) this.#lastMicros = Math.max(this.#lastMicros + 1, micros);
     const at = agoMs === 0 ? this.#lastMicros : micros + (this.#lastId += 1);
+
     return `${Math.floor(at / 1e6)}.${String(at % 1e6).padStart(6, "0")}`;
   }
 
@@ -63,7 +64,9 @@ export class SlackWorld {
       message.channel,
       [...known, message].sort((one, other) => (one.ts < other.ts ? -1 : 1)),
     );
+
     this.onEvent({ kind: "message", message });
+
     return message;
   }
 

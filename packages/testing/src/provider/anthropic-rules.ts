@@ -21,6 +21,7 @@ export function anthropicRefusal(
   ]);
 
   if (message === undefined) return undefined;
+
   const error = { type: "invalid_request_error", message };
 
   return { status: 400, body: { type: "error", error } };
@@ -50,6 +51,7 @@ function numbersProblem(body: Wire, { temperature: takes }: AnthropicAbilities) 
 
   if (temperature === undefined) return undefined;
   if (takes === false) return "`temperature` is not supported on this model";
+
   const isInRange = typeof temperature === "number" && temperature >= 0 && temperature <= 1;
 
   return isInRange ? undefined : "temperature: range: 0..1";
@@ -61,6 +63,7 @@ function numbersProblem(body: Wire, { temperature: takes }: AnthropicAbilities) 
  */
 function messagesProblem(messages: readonly unknown[]): string | undefined {
   if (messages.length === 0) return "messages: at least one message is required";
+
   let asked: readonly string[] = [];
 
   for (const [index, message] of messages.entries()) {
@@ -98,6 +101,7 @@ function contentProblem(
   if (blocks.length === 0 && !(isLast && role === "assistant")) {
     return `messages.${index}: all messages must have non-empty content except for the optional final assistant message`;
   }
+
   const texts = blocks.filter(({ type }) => type === "text").map(({ text }) => wordOf(text));
 
   if (texts.includes("")) return "messages: text content blocks must be non-empty";
@@ -123,6 +127,7 @@ function resultsProblem(
 
     return `messages.${index}.content.${at}: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${unexpected}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`;
   }
+
   const leading = blocks.findIndex(({ type }) => type !== "tool_result");
   const inFront = leading < 0 ? blocks : blocks.slice(0, leading);
   const answered = idsOf(inFront, "tool_result", "tool_use_id");
@@ -151,6 +156,7 @@ function toolsProblem(tools: readonly unknown[]): string | undefined {
   }
 
   if (new Set(names).size < names.length) return "tools: Tool names must be unique.";
+
   const open = tools.findIndex(
     (tool) =>
       isWire(tool) && isWire(tool["input_schema"]) && tool["input_schema"]["type"] !== "object",
@@ -169,10 +175,12 @@ function formatProblem(body: Wire, { outputFormat }: AnthropicAbilities): string
 
   if (!isWire(format)) return undefined;
   if (outputFormat === false) return "output_config.format: Extra inputs are not permitted";
+
   const size = { optional: 0 };
   const problem = nodeProblem(format["schema"], size);
 
   if (problem) return `output_config.format.schema: ${problem}`;
+
   return size.optional > 24
     ? "output_config.format.schema: Schemas contains too many optional parameters, the limit is 24."
     : undefined;
@@ -185,10 +193,12 @@ const REFUSED = [
 
 function nodeProblem(node: unknown, size: { optional: number }): string | undefined {
   if (!isWire(node)) return "Input should be an object";
+
   const refused = REFUSED.find((key) => key in node);
   const type = wordOf(node["type"] ?? "any");
 
   if (refused) return `For '${type}' type, property '${refused}' is not supported`;
+
   const members = isWire(node["properties"]) ? node["properties"] : {};
 
   if (node["type"] === "object") {
@@ -198,6 +208,7 @@ function nodeProblem(node: unknown, size: { optional: number }): string | undefi
     const required = listOf(node["required"]);
     size.optional += Object.keys(members).filter((name) => !required.includes(name)).length;
   }
+
   const inner = [
     ...Object.values(members),
     ...Object.values(isWire(node["$defs"]) ? node["$defs"] : {}),

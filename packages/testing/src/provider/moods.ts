@@ -81,6 +81,7 @@ export type Random = () => number;
 export function fits(mood: Mood, asked: ProviderAsked, answer: ProviderAnswer): boolean {
   if (WIRE_MOODS.has(mood)) return true;
   if (asked.isStrict && NOT_WHEN_STRICT.has(mood)) return false;
+
   const callsTool = (answer.toolCalls ?? []).length > 0;
 
   if (CALL_MOODS.has(mood)) return callsTool;
@@ -109,6 +110,7 @@ export function inMood(
   if (toolCalls.length > 0) return { text: answer.text ?? "", toolCalls: calls(toolCalls, mood) };
   if (mood === "empty") return { text: "", toolCalls: [] };
   if (answer.object === undefined) return { text: spoken(answer.text ?? "", mood), toolCalls: [] };
+
   const object = changed(answer.object, mood, asked, random);
 
   return { toolCalls: [], ...written(object, mood) };
@@ -169,6 +171,7 @@ function withNulls(value: unknown, schema: unknown): unknown {
   if (!isWire(schema)) return value;
   if (Array.isArray(value)) return value.map((one) => withNulls(one, schema["items"]));
   if (!isWire(value)) return value;
+
   const known = isWire(schema["properties"]) ? schema["properties"] : {};
   const absent = Object.keys(known).filter((key) => !Object.hasOwn(value, key));
 
@@ -182,6 +185,7 @@ function withNulls(value: unknown, schema: unknown): unknown {
 
 function withoutOne(object: unknown, random: Random): unknown {
   if (!isWire(object)) return object;
+
   const keys = Object.keys(object);
   const dropped = keys[Math.floor(random() * keys.length)];
 
@@ -199,6 +203,7 @@ function wordsForNumbers(value: unknown): unknown {
   if (typeof value === "number") return WORDS[value] ?? `${value.toLocaleString("en")}원`;
   if (Array.isArray(value)) return value.map(wordsForNumbers);
   if (!isWire(value)) return value;
+
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, wordsForNumbers(one)]));
 }
 

@@ -20,6 +20,7 @@ export function openAiRefusal(body: Wire, abilities: OpenAiAbilities = {}): Refu
   ]);
 
   if (message === undefined) return undefined;
+
   const error = { message, type: "invalid_request_error", param: null, code: null };
 
   return { status: 400, body: { error } };
@@ -49,6 +50,7 @@ function messagesProblem(messages: readonly unknown[]): string | undefined {
   if (messages.length === 0) {
     return "Invalid 'messages': empty array. Expected an array with minimum length 1.";
   }
+
   let open: readonly string[] = [];
 
   for (const [index, message] of messages.entries()) {
@@ -67,6 +69,7 @@ function messageProblem(
   open: readonly string[],
 ): string | undefined {
   if (!isWire(message)) return `Invalid type for 'messages[${index}]': expected an object.`;
+
   const role = wordOf(message["role"]);
 
   if (!["system", "developer", "user", "assistant", "tool"].includes(role)) {
@@ -80,10 +83,12 @@ function messageProblem(
   }
 
   if (open.length > 0) return unanswered(open);
+
   const isCall = listOf(message["tool_calls"]).length > 0;
   const hasContent = typeof message["content"] === "string" || Array.isArray(message["content"]);
 
   if (hasContent || (role === "assistant" && isCall)) return undefined;
+
   return `Invalid value for 'content': expected a string, got null. ('messages[${index}].content')`;
 }
 
@@ -134,10 +139,12 @@ function toolProblem(tool: unknown, index: number): string | undefined {
       "that matches the pattern '^[a-zA-Z0-9_-]+$' with maximum length 64."
     );
   }
+
   const { parameters, strict } = made;
   if (isWire(parameters) && parameters["type"] !== "object") {
     return `Invalid schema for function '${name}': schema must be a JSON Schema of 'type: "object"'.`;
   }
+
   const problem = strict === true ? strictProblem(parameters) : undefined;
 
   return problem && `Invalid schema for function '${name}': ${problem}`;
@@ -153,6 +160,7 @@ function numbersProblem(body: Wire, { temperature: takes }: OpenAiAbilities): st
   if (temperature !== undefined && !isBetween(temperature, 0, 2)) {
     return `Invalid 'temperature': decimal out of range. Got ${wordOf(temperature)}.`;
   }
+
   const tokens = most ?? mostToo;
 
   if (tokens !== undefined && !isBetween(tokens, 1, 1_000_000)) {
@@ -171,6 +179,7 @@ function formatProblem(body: Wire, { formats }: OpenAiAbilities): string | undef
   const format = body["response_format"];
 
   if (!isWire(format)) return undefined;
+
   const asked = isWire(format["json_schema"]) ? format["json_schema"] : {};
   const isStrict = format["type"] === "json_schema" && asked["strict"] === true;
   const kind = isStrict ? "strict" : format["type"];
@@ -181,11 +190,13 @@ function formatProblem(body: Wire, { formats }: OpenAiAbilities): string | undef
 
   if (kind === "json_object") return saysJson(body);
   if (format["type"] !== "json_schema") return undefined;
+
   const name = wordOf(asked["name"] ?? "");
 
   if (!NAME.test(name)) {
     return "Invalid 'response_format.json_schema.name': string does not match pattern.";
   }
+
   const problem = isStrict ? strictProblem(asked["schema"]) : undefined;
 
   return problem && `Invalid schema for response_format '${name}': ${problem}`;

@@ -14,11 +14,13 @@ export function strictProblem(schema: unknown): string | undefined {
   }
 
   if ("anyOf" in schema) return "In context=(), 'anyOf' is not permitted at the root.";
+
   const size = { members: 0, values: 0 };
   const problem = nodeProblem(schema, { path: [], level: 0, size });
 
   if (problem) return problem;
   if (size.members > 5_000) return "The schema exceeds the maximum of 5000 object properties.";
+
   return size.values > 1_000 ? "The schema exceeds the maximum of 1000 enum values." : undefined;
 }
 
@@ -57,6 +59,7 @@ const FORMATS: ReadonlySet<unknown> = new Set([
 
 function nodeProblem(node: unknown, at: SchemaPosition): string | undefined {
   if (!isWire(node)) return `In context=${contextOf(at)}, schema must be an object.`;
+
   const refused = REFUSED.find((key) => key in node);
 
   if (refused) return `In context=${contextOf(at)}, '${refused}' is not permitted.`;
@@ -67,6 +70,7 @@ function nodeProblem(node: unknown, at: SchemaPosition): string | undefined {
   if (!["type", "anyOf", "$ref", "enum", "const"].some((key) => key in node)) {
     return `In context=${contextOf(at)}, schema must have a 'type' key.`;
   }
+
   at.size.values += listOf(node["enum"]).length;
 
   return objectProblem(node, at) ?? innerProblem(node, at);
@@ -78,17 +82,20 @@ function objectProblem(node: Wire, at: SchemaPosition): string | undefined {
   if (node["additionalProperties"] !== false) {
     return `In context=${contextOf(at)}, 'additionalProperties' is required to be supplied and to be false.`;
   }
+
   const names = Object.keys(isWire(node["properties"]) ? node["properties"] : {});
   at.size.members += names.length;
   const missing = names.find((name) => !listOf(node["required"]).includes(name));
 
   if (missing === undefined) return undefined;
+
   return `In context=${contextOf(at)}, 'required' is required to be supplied and to be an array including every key in properties. Missing '${missing}'.`;
 }
 
 function innerProblem(node: Wire, at: SchemaPosition): string | undefined {
   const members = Object.entries(isWire(node["properties"]) ? node["properties"] : {});
   const defs = Object.entries(isWire(node["$defs"]) ? node["$defs"] : {});
+
   const inner: readonly (readonly [unknown, readonly string[], number])[] = [
     ...members.map(([name, one]) => [one, ["properties", name], 1] as const),
     ...defs.map(([name, one]) => [one, ["$defs", name], 0] as const),

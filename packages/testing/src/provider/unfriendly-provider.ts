@@ -101,6 +101,7 @@ export class UnfriendlyProvider implements AsyncDisposable {
 
       return sendJson(response, refused);
     }
+
     const format = wire === "anthropic" ? anthropicWire : openAiWire;
     const asked = format.asked(body);
     const random = this.#randomFor(written);
@@ -119,12 +120,14 @@ export class UnfriendlyProvider implements AsyncDisposable {
     body: Wire | undefined,
   ): Refusal | undefined {
     if (body === undefined) return undefined;
+
     const { abilities } = this.#options;
     if (wire === "openai") {
       return url?.endsWith("/chat/completions") ? openAiRefusal(body, abilities) : NOT_FOUND;
     }
     // Source: Anthropic, "Versioning": each request names the version of the API.
     if (headers["anthropic-version"] === undefined) return withoutVersion;
+
     return anthropicRefusal(body, abilities);
   }
 
@@ -133,6 +136,7 @@ export class UnfriendlyProvider implements AsyncDisposable {
     const possible = moods.filter((mood) => fits(mood, asked, answer));
 
     if (random() >= often || possible.length === 0) return undefined;
+
     return possible[Math.floor(random() * possible.length)];
   }
 
@@ -155,6 +159,7 @@ export class UnfriendlyProvider implements AsyncDisposable {
   async #send(response: ServerResponse, answer: Outgoing): Promise<void> {
     const { format, asked, spoken, mood, status, body } = answer;
     if (mood === "slow") await systemClock.sleep(this.#options.slowMs ?? 50);
+
     if (status !== 200) {
       const headers = status === 429 ? { "retry-after": "0" } : undefined;
 
@@ -169,6 +174,7 @@ export class UnfriendlyProvider implements AsyncDisposable {
       if (mood === "cut") return void response.destroy();
       return sendJson(response, { status, body: format.whole(spoken, asked) });
     }
+
     const frames = format.frames(spoken, asked);
     const sent = mood === "cut" ? frames.slice(0, Math.ceil(frames.length / 2)) : frames;
     response.writeHead(200, { "content-type": "text/event-stream" });
@@ -176,6 +182,7 @@ export class UnfriendlyProvider implements AsyncDisposable {
     for (const frame of sent) response.write(frame);
 
     if (mood !== "cut") return void response.end();
+
     // What was written has to leave before the connection breaks.
     await new Promise<void>((resolve) => response.write(": cut\n\n", () => resolve()));
     response.destroy();

@@ -51,6 +51,7 @@ export const openAiWire: WireFormat = {
       one["role"] === "system" || one["role"] === "developer";
     const format = isWire(body["response_format"]) ? body["response_format"] : {};
     const asked = isWire(format["json_schema"]) ? format["json_schema"] : {};
+
     const system = messages
       .filter(isSystem)
       .map((one) => textOf(one["content"]))
@@ -80,6 +81,7 @@ export const openAiWire: WireFormat = {
         model,
         choices: [{ index: 0, delta, finish_reason: finish }],
       });
+
     const usage = {
       id: "chatcmpl-1",
       object: "chat.completion.chunk",
@@ -198,6 +200,7 @@ function anthropicBlocks(answer: SpokenAnswer, { tools }: ProviderAsked): readon
   const calls = input === undefined ? answer.toolCalls : [{ name: "json", args: input }];
   const text =
     input === undefined && answer.text !== "" ? [{ type: "text", text: answer.text }] : [];
+
   return [
     ...text,
     ...calls.map(({ name, args }, index) => ({
@@ -225,11 +228,13 @@ function anthropicStop({ isCut }: SpokenAnswer, blocks: readonly Wire[]): string
 function blockFrames(block: Wire, index: number): readonly string[] {
   const isText = block["type"] === "text";
   const text = isText ? wordOf(block["text"]) : JSON.stringify(block["input"]);
+
   const deltas = piecesOf(text).map((piece) =>
     isText
       ? { type: "text_delta", text: piece }
       : { type: "input_json_delta", partial_json: piece },
   );
+
   const content_block = isText ? { type: "text", text: "" } : { ...block, input: {} };
 
   return [

@@ -20,6 +20,7 @@ export function addToProgram(spec: CommandSpec | CommandGroup, options: BuildOpt
     .description(spec.about)
     .addHelpText("after", examplesText(spec.examples))
     .copyInheritedSettings(program);
+
   for (const command of spec.commands) addCommand(group, command, options);
 }
 
@@ -30,10 +31,12 @@ function addCommand(parent: Command, spec: CommandSpec, { context, finish }: Bui
     .option("--json", "print JSON in the spelling of the API")
     .addHelpText("after", examplesText(spec.examples))
     .copyInheritedSettings(context.program);
+
   addSharedOptions(command, spec.worksOn);
   spec.declare?.(command);
 
   const act = spec.run(context);
+
   command.action(async (...values: unknown[]) => {
     const withoutCommand = values.slice(0, -1) as never[];
     finish(await act(...withoutCommand));
@@ -43,12 +46,15 @@ function addCommand(parent: Command, spec: CommandSpec, { context, finish }: Bui
 /** The options that a command has because of what it works on. */
 function addSharedOptions(command: Command, worksOn: CommandSpec["worksOn"]): void {
   if (worksOn === undefined) return;
+
   command.option("-C, --dir <folder>", "the team's folder", ".");
 
   if (worksOn === "folder") return;
+
   command.option("--url <address>", "the server (default: DURE_URL, else this machine's PORT)");
 
   if (worksOn === "server") return;
+
   command.option("--as <name>", "your name, on a server without tokens");
 }
 

@@ -18,5 +18,6 @@ export async function personCommand(context: CommandContext, options: PersonOpti
   const command = await clientCommand(context, options);
   const { token } = await serverOf(options);
   const person = token === undefined ? (options.as ?? "operator") : options.as;
+
   return { ...command, person };
 }

@@ -17,6 +17,7 @@ export const COMPLETION: CommandSpec = {
       const script = completionScript(program, shell);
       output.write(script);
       output.result({ shell, script });
+
       return EXIT.ok;
     },
 };

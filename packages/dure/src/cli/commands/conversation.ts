@@ -30,6 +30,7 @@ export const CHAT: CommandSpec = {
       const session = assertSession(options.session ?? `cli-${ulid()}`);
       const client = await connect(options);
       const chat = { client, output, session, service: options.service };
+
       return message === undefined ? chatLoop(chat) : chatOnce(message, chat);
     },
 };
@@ -47,6 +48,7 @@ export const LOGIN: CommandSpec = {
       const url = baseUrl + (await client.loginLink());
       output.line(url);
       output.result({ url });
+
       return EXIT.ok;
     },
 };

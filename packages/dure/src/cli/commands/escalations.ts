@@ -38,6 +38,7 @@ const list: CommandSpec = {
     const { status, severity, type, run, port, job, room, session, cursor } = options;
     const { listEscalations } = await import("../escalations.ts");
     const command = await clientCommand(context, options);
+
     return listEscalations(
       { status, severity, type, run, port, job, room, session, cursor },
       command,

@@ -16,6 +16,7 @@ const testFeedback: CommandSpec = {
       const { sendTestFeedback } = await import("../../plans/workers/hook-client.ts");
       const { stdin, stdout } = output.streams;
       await sendTestFeedback({ ...hook, stdin, stdout });
+
       return EXIT.ok;
     },
 };
@@ -32,6 +33,7 @@ const ask: CommandSpec = {
       const { askPartner } = await import("../../plans/workers/hook-client.ts");
       const answer = await askPartner({ ...hook, question });
       output.write(`${answer}\n`);
+
       return EXIT.ok;
     },
 };
@@ -53,6 +55,7 @@ const requestAccess: CommandSpec = {
       const request = { path: wanted, wants: own ? "own" : "read", why } as const;
       const answer = await requestPath({ ...hook, request });
       output.write(`${JSON.stringify(answer)}\n`);
+
       return EXIT.ok;
     },
 };

@@ -49,6 +49,7 @@ const list: CommandSpec = {
     const { status, agent, parent, root, since, limit, cursor } = options;
     const { listJobs } = await import("../jobs.ts");
     const command = await clientCommand(context, options);
+
     return listJobs(
       {
         status,
@@ -122,6 +123,7 @@ const ask: CommandSpec = {
       const { wait, maxTurns, topic, conversation, key } = options;
       const { askJob } = await import("../jobs.ts");
       const command = await clientCommand(context, options);
+
       const request = {
         agent,
         target,
@@ -131,6 +133,7 @@ const ask: CommandSpec = {
         topic,
         conversationId: conversation,
       };
+
       return askJob(request, key, command);
     },
 };

@@ -38,6 +38,7 @@ export const EVENTS: CommandSpec = {
     async (options: EventsOptions) => {
       const { follow, types, session, job, role, since } = options;
       const { showEvents } = await import("../events.ts");
+
       return showEvents({
         client: await connect(options),
         output,
@@ -78,6 +79,7 @@ export const AUDIT: CommandSpec = {
       const { listAudit } = await import("../audit.ts");
       const page = { limit: optional(limit, wholeNumber), cursor };
       const client = await connect(options);
+
       return listAudit({ what, name, subject, search, ...page }, { client, output });
     },
 };

@@ -48,6 +48,7 @@ export const retry: CommandSpec = {
 
     const tries = optional(options.tries, wholeNumber);
     const timeMs = optional(time, durationMs);
+
     return retryPort(id, port, { hint, tries, by, tokens, timeMs }, command);
   },
 };

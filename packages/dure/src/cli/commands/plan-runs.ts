@@ -141,6 +141,7 @@ export const clean: CommandSpec = {
     const { olderThan, force, dryRun } = options;
     const { cleanRuns } = await import("../plans.ts");
     const command = await clientCommand(context, options);
+
     return cleanRuns(
       {
         run: id,

@@ -101,6 +101,7 @@ const run: CommandSpec = {
     const { file, base, dryRun, only, from, repo, key, follow } = options;
     const { planSource, runPlan } = await import("../plans.ts");
     const command = await clientCommand(context, options);
+
     return runPlan(
       { ...(await planSource(name, file)), base, only, from, repository: repo },
       { dryRun: dryRun ?? false, follow: follow ?? false, key },

@@ -18,6 +18,7 @@ export const INIT: CommandSpec = {
       const install = findsDure(folder) ? "" : "npm install && ";
       output.line(`Next: cd ${relative} && ${install}npx dure dev`);
       output.result({ folder, name: names.name, title: names.title });
+
       return EXIT.ok;
     },
 };
@@ -38,6 +39,7 @@ const service: CommandSpec = {
       const entry = `${JSON.stringify(names.name)}: "./${relative.split(path.sep).join("/")}"`;
       output.line(`Next: add it to the team, services: { ${entry} }`);
       output.result({ folder, name: names.name, title: names.title });
+
       return EXIT.ok;
     },
 };
@@ -61,6 +63,7 @@ const agent: CommandSpec = {
         `Next: say who it is in ${persona}, and add it to the team, agents: { ${entry} }`,
       );
       output.result({ folder, name: names.name, title: names.title });
+
       return EXIT.ok;
     },
 };
@@ -81,6 +84,7 @@ const plan: CommandSpec = {
         `Next: say there what is to be done and who works, then: dure plan check ${made.name}`,
       );
       output.result(made);
+
       return EXIT.ok;
     },
 };

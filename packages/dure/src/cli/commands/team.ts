@@ -15,6 +15,7 @@ export const DEV: CommandSpec = {
       const folder = path.resolve(dir);
       const program = [process.argv[1]!, "start", "--dir", folder];
       if (output.json) program.push("--json");
+
       return dev({ folder, output, program });
     },
 };

@@ -37,16 +37,20 @@ export async function findNativePackage(
 ): Promise<NativePackage> {
   const name = PACKAGES[platform];
   if (!name) throw unavailable(`There is no PostgreSQL on npm for ${platform}.`);
+
   let entry: string;
+
   try {
     entry = createRequire(import.meta.url).resolve(name);
   } catch (error) {
     throw unavailable(`The package ${name} is not installed.`, error);
   }
+
   const folder = dirname(dirname(entry));
   const { version } = JSON.parse(await readFile(join(folder, "package.json"), "utf8")) as {
     version: string;
   };
+
   return { native: join(folder, "native"), version };
 }
 
@@ -61,12 +65,15 @@ export async function prepareBinaries(
   runner: Runner,
 ): Promise<Binaries> {
   if (await isReady(native, runner)) return programs(native);
+
   if (!existsSync(spare)) {
     const draft = `${spare}.${ulid()}`; // a copy that was cut off half-way must not look like a whole one
     await cp(native, draft, { recursive: true, verbatimSymlinks: true });
     await rename(draft, spare);
   }
+
   if (await isReady(spare, runner)) return programs(spare);
+
   throw unavailable(`PostgreSQL in ${spare} cannot be executed by the user that it has to run as.`);
 }
 
@@ -119,8 +126,10 @@ async function complete(native: string): Promise<boolean> {
 async function readLinks(native: string): Promise<readonly Link[]> {
   const file = join(native, "pg-symlinks.json");
   if (!existsSync(file)) return [];
+
   const links = JSON.parse(await readFile(file, "utf8")) as Link[];
   const locate = (path: string): string => join(native, relative("native", path));
+
   return links.map(({ source, target }) => ({ source: locate(source), target: locate(target) }));
 }
 

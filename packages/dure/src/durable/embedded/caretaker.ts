@@ -40,9 +40,12 @@ export async function ensureCaretaker(
     "select pg_try_advisory_lock($1) as free",
     [CARETAKER_LOCK],
   );
+
   if (rows[0]?.free !== true) return;
+
   await session.query("select pg_advisory_unlock($1)", [CARETAKER_LOCK]);
   const log = openSync(join(home, "pg.log"), "a", 0o600);
+
   const child = spawn(process.execPath, [fileURLToPath(PROGRAM), home, String(idleMs)], {
     cwd: "/",
     detached: true,
@@ -50,6 +53,7 @@ export async function ensureCaretaker(
     stdio: ["ignore", log, log],
     windowsHide: true,
   });
+
   child.on("error", () => {}); // the next look of a user starts another
   child.unref();
   closeSync(log);
@@ -71,15 +75,18 @@ export async function takeCare({
 }): Promise<"stopped" | "over"> {
   const settings = await readSettings(home);
   if (!settings) return "over";
+
   const session = new pg.Client({
     ...connectionOf(settings),
     application_name: "dure-caretaker",
     keepAlive: true,
   });
+
   const over = new AbortController();
   session.on("error", () => {}); // its end says it
   session.once("end", () => over.abort());
   await session.connect();
+
   try {
     const { rows } = await session.query<{ mine: boolean }>(
       "select pg_try_advisory_lock($1) as mine",
@@ -102,6 +109,7 @@ async function watch(
 ): Promise<"stopped"> {
   const { idleMs, clock, signal } = options;
   let idleSince: number | undefined;
+
   for (;;) {
     await clock.sleep(Math.min(idleMs / 4, LOOK_MS), { signal });
     if (await hasClients(session)) {
@@ -130,6 +138,7 @@ async function stopIdle(
     if (codeOf(error) === "EMBEDDED_BUSY") return false; // one is starting: it will be a client
     throw error;
   }
+
   try {
     if (await hasClients(session)) return false;
     await stopServer(home, clock);

@@ -85,16 +85,19 @@ export class EmbeddedPostgres {
         { class: "input" },
       );
     }
+
     mkdirSync(options.home, { recursive: true });
     const { logger, clock = systemClock, signal, durable = true } = options;
     const idleMs = options.idleMs ?? (durable ? IDLE_MS : 0);
     const serverOptions = { home: realpathSync(options.home), durable, logger, clock, idleMs };
     const startedAt = clock.monotonic();
     const server = await join({ ...serverOptions, signal });
+
     logger.info(
       { home: serverOptions.home, pid: server.pid, host: server.settings.host },
       `embedded PostgreSQL ${server.reused ? "joined" : "started"} in ${Math.round(clock.monotonic() - startedAt)} ms`,
     );
+
     return new EmbeddedPostgres(serverOptions, server);
   }
 
@@ -118,9 +121,11 @@ export class EmbeddedPostgres {
     await this.#restarting;
     const server = this.#server;
     if (!server) return;
+
     keepAlive(server.session, true);
     const { home, clock, logger } = this.#options;
     const release = await acquireStartLock(lockFolder(home), { clock });
+
     try {
       if (!(await isLastUser(server.session))) return;
       await stopServer(home, clock);
@@ -136,11 +141,13 @@ export class EmbeddedPostgres {
     this.#cancelCare();
     void this.#care(server);
     this.#cancelCare = this.#options.clock.every(CARE_EVERY, () => void this.#care(server));
+
     server.session.once("end", () => {
       if (this.#stopped.signal.aborted) return;
       this.#server = undefined;
       this.#restarting = this.#restart().finally(() => (this.#restarting = undefined));
     });
+
     keepAlive(server.session, false); // using a database does not keep a process alive; leaving it does
   }
 
@@ -148,6 +155,7 @@ export class EmbeddedPostgres {
   async #care({ session }: RunningServer): Promise<void> {
     const { home, idleMs, logger } = this.#options;
     if (idleMs === 0 || this.#stopped.signal.aborted) return;
+
     await ensureCaretaker(session, { home, idleMs }).catch((error: unknown) =>
       logger.debug(
         { home, error: messageOf(error) },
@@ -160,6 +168,7 @@ export class EmbeddedPostgres {
     const { logger, clock, home } = this.#options;
     const { signal } = this.#stopped;
     logger.warn({ home }, "embedded PostgreSQL cut our session; joining it again, or starting it");
+
     for (let attempt = 1; attempt <= RESTARTS && !signal.aborted; attempt++) {
       try {
         const server = await join({ ...this.#options, signal });
@@ -177,6 +186,7 @@ export class EmbeddedPostgres {
         await clock.sleep(backOffMs(attempt, BACK_OFF), { signal }).catch(() => {});
       }
     }
+
     if (!signal.aborted) {
       logger.error(
         { home },
@@ -190,6 +200,7 @@ export class EmbeddedPostgres {
 async function join(options: ServerOptions): Promise<RunningServer> {
   const { home, clock, signal } = options;
   const release = await acquireStartLock(lockFolder(home), { clock, signal });
+
   try {
     const server = await ensureServer(options);
     await server.session.query("select pg_advisory_lock_shared($1)", [USERS_LOCK]);

@@ -39,6 +39,7 @@ export function whoIs(pid: number, dataFolder: string): "ours" | "foreign" | "go
   if (!exists(pid)) return "gone";
   if (process.platform === "linux") return worksIn(pid, dataFolder) ? "ours" : "foreign";
   if (process.platform === "win32") return "ours";
+
   return psColumn(pid, "command").includes("postgres") ? "ours" : "foreign";
 }
 

@@ -39,6 +39,7 @@ export function decideRunners(
 ): readonly Runner[] {
   if (self === undefined) return [{ kind: "direct" }];
   if (self !== 0) return data && data.uid !== self ? [] : [{ kind: "direct" }];
+
   if (data) {
     return data.uid === 0
       ? [{ kind: "namespace" }]
@@ -47,6 +48,7 @@ export function decideRunners(
 
   const unprivileged: Runner = { kind: "drop", uid: UNPRIVILEGED, gid: UNPRIVILEGED };
   if (surrounding.uid === 0) return [{ kind: "namespace" }, unprivileged];
+
   return [
     { kind: "namespace" },
     { kind: "drop", uid: surrounding.uid, gid: surrounding.gid },
@@ -61,6 +63,7 @@ export function decideRunners(
 export function holds(runner: Runner, test: string, ...values: string[]): boolean {
   if (process.platform === "win32") return true;
   const [file, args] = commandLine(runner, "/bin/sh", ["-c", test, "sh", ...values]);
+
   return (
     spawnSync(file, args, { ...ENVIRONMENT, ...identity(runner), cwd: "/", stdio: "ignore" })
       .status === 0
@@ -82,6 +85,7 @@ export async function run(
     stdio: ["pipe", "pipe", "pipe"],
     ...onlyDefined({ signal: options.signal }),
   });
+
   let output = "";
   const collect = (chunk: Buffer): void =>
     void (output = (output + chunk.toString()).slice(-20_000));
@@ -94,6 +98,7 @@ export async function run(
   );
   options.signal?.throwIfAborted();
   if (code === 0) return output;
+
   throw new DureError(
     "EMBEDDED_FAILED",
     `${program} ended with code ${code}: ${output.trim().slice(-2_000)}`,
@@ -119,7 +124,9 @@ export function launch(
     stdio: ["ignore", log, log],
     windowsHide: true,
   });
+
   child.unref();
+
   return child;
 }
 

@@ -70,6 +70,7 @@ export async function ensureServer(options: ServerOptions): Promise<RunningServe
   const giveUpAt = clock.monotonic() + START_TIMEOUT;
   let plan: StartPlan | undefined;
   let last = "";
+
   while (clock.monotonic() < giveUpAt) {
     signal?.throwIfAborted();
     const running = await joinRunning(options, giveUpAt);
@@ -85,6 +86,7 @@ export async function ensureServer(options: ServerOptions): Promise<RunningServe
     last = outcome;
     await clock.sleep(RETRY, { signal });
   }
+
   throw new DureError(
     "EMBEDDED_FAILED",
     `PostgreSQL in ${home} did not start within ${START_TIMEOUT / 1000} s: ${last}`,
@@ -102,8 +104,10 @@ export async function ensureServer(options: ServerOptions): Promise<RunningServe
 export async function stopServer(home: string, clock: Clock): Promise<void> {
   const pid = readPostmaster(home);
   if (pid === undefined) return;
+
   const giveUpAt = clock.monotonic() + 10_000;
   signalServer(pid, "SIGINT");
+
   while (whoIs(pid, dataFolder(home)) === "ours") {
     if (clock.monotonic() > giveUpAt) signalServer(pid, "SIGQUIT");
     await clock.sleep(LOOK);
@@ -114,7 +118,9 @@ export async function stopServer(home: string, clock: Clock): Promise<void> {
 function readPostmaster(home: string): number | undefined {
   const lines = readPidFile(home);
   if (!lines || lines[1] !== dataFolder(home)) return undefined; // also: a copied folder with the pid of the original
+
   const pid = Number(lines[0]);
+
   return Number.isInteger(pid) && pid > 0 && whoIs(pid, dataFolder(home)) === "ours"
     ? pid
     : undefined;
@@ -147,6 +153,7 @@ async function joinRunning(
     }
     await clock.sleep(LOOK, { signal });
   }
+
   return undefined;
 }
 
@@ -156,6 +163,7 @@ async function prepare(options: ServerOptions): Promise<StartPlan> {
   const data = dataFolder(home);
   const owner = existsSync(data) ? statSync(data) : undefined;
   const self = process.getuid?.();
+
   for (const runner of decideRunners(self, owner, surroundingOwner(home))) {
     if (!holds(runner, 'cd "$1"', home)) continue;
     const binaries = await prepareBinaries(native, join(home, `native-${version}`), runner);
@@ -171,6 +179,7 @@ async function prepare(options: ServerOptions): Promise<StartPlan> {
       },
     );
   }
+
   throw unavailable(
     owner && self !== 0
       ? `The data in ${data} belongs to user ${owner.uid}; this process is user ${self}.`
@@ -193,6 +202,7 @@ async function initialize(
   }
   const draft = join(home, `pg.new-${ulid()}`);
   makeFolder(draft, runner);
+
   await run(
     runner,
     binaries.initdb,
@@ -210,6 +220,7 @@ async function initialize(
     ],
     { signal: options.signal },
   );
+
   await writeFile(join(draft, "pg_hba.conf"), HBA);
   await rename(draft, data);
 }
@@ -252,6 +263,7 @@ async function provision(
         signal: options.signal,
       },
     );
+
   await command(
     "postgres",
     `create role ${ROLE}`,
@@ -270,6 +282,7 @@ async function startOnce(
   const { runner, binaries } = plan;
   let settings = await chooseSettings(home, await readSettings(home), ownerOf(runner));
   await writeSettings(settings);
+
   try {
     if (!settings.provisioned) {
       await provision(settings, plan, options);
@@ -285,12 +298,14 @@ async function startOnce(
   if (existsSync(logFile) && statSync(logFile).size > LONGEST_LOG) truncateSync(logFile);
   const log = openSync(logFile, "a", 0o600);
   const logStart = statSync(logFile).size;
+
   const child = launch(
     runner,
     binaries.postgres,
     ["-D", dataFolder(home), ...listening(settings), ...TUNING, ...speed(options)],
     log,
   );
+
   closeSync(log);
   let failure: string | undefined;
   child.once("error", (error) => (failure = messageOf(error)));
@@ -307,6 +322,7 @@ async function startOnce(
     }
     await clock.sleep(LOOK, { signal });
   }
+
   return "the server did not get ready";
 }
 
@@ -349,7 +365,9 @@ async function login(settings: ServerSettings): Promise<pg.Client | "refused" | 
     application_name: `dure-embedded:${process.pid}`,
     keepAlive: true,
   });
+
   client.on("error", () => {}); // its end is what the holder watches
+
   try {
     await client.connect();
     return client;
@@ -368,6 +386,7 @@ async function login(settings: ServerSettings): Promise<pg.Client | "refused" | 
 async function clearStaleLocks(home: string): Promise<void> {
   const pid = Number(readPidFile(home)?.[0]);
   if (!Number.isInteger(pid) || anyoneWorksIn(dataFolder(home))) return;
+
   const settings = await readSettings(home);
   if (settings?.host.startsWith("/")) {
     rmSync(join(settings.host, `.s.PGSQL.${settings.port}.lock`), { force: true });

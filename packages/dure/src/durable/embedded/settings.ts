@@ -66,12 +66,15 @@ export async function chooseSettings(
     password: randomBytes(24).toString("base64url"),
     provisioned: false,
   };
+
   const folder = await chooseSocketFolder(home, given?.host, owner);
   if (folder) return { ...base, host: folder, port: SOCKET_PORT };
+
   const port =
     given?.host === "127.0.0.1" && (await canListen({ port: given.port, host: "127.0.0.1" }))
       ? given.port
       : await freePort();
+
   return { ...base, host: "127.0.0.1", port };
 }
 
@@ -101,10 +104,12 @@ async function chooseSocketFolder(
   owner: Owner | undefined,
 ): Promise<string | undefined> {
   if (process.platform === "win32") return undefined;
+
   const short = join(
     tmpdir(),
     `dure-${createHash("sha256").update(home).digest("hex").slice(0, 16)}`,
   );
+
   for (const folder of new Set([
     ...(given?.startsWith("/") ? [given] : []),
     join(home, "run"),
@@ -112,8 +117,11 @@ async function chooseSocketFolder(
   ])) {
     if (fits(folder) && makePrivate(folder, owner) && (await socketWorks(folder))) return folder;
   }
+
   if (!fits(short)) return undefined;
+
   const other = mkdtempSync(`${short}-`); // another user made that folder; make a new one
+
   return makePrivate(other, owner) && (await socketWorks(other)) ? other : undefined;
 }
 
@@ -143,6 +151,7 @@ async function socketWorks(folder: string): Promise<boolean> {
   rmSync(probe, { force: true });
   const works = await canListen({ path: probe });
   await rm(probe, { force: true });
+
   return works;
 }
 
@@ -165,6 +174,7 @@ async function freePort(): Promise<number> {
   await listen(server, { port: 0, host: "127.0.0.1" });
   const { port } = server.address() as { port: number };
   await new Promise((resolve) => server.close(resolve));
+
   return port;
 }
 

@@ -34,6 +34,7 @@ export async function acquireStartLock(
   const { clock, signal, patience = 90_000 } = options;
   await mkdir(folder, { recursive: true });
   const giveUpAt = clock.monotonic() + patience;
+
   for (;;) {
     signal?.throwIfAborted();
     const last = Math.max(0, ...(await generations(folder)));
@@ -66,13 +67,17 @@ async function take(folder: string, generation: number): Promise<boolean> {
   } finally {
     await rm(draft, { force: true });
   }
+
   const all = await generations(folder);
+
   if (Math.max(...all) > generation) {
     // We looked long ago: this number was used, released and removed meanwhile.
     await rm(file(folder, generation), { force: true });
     return false;
   }
+
   for (const old of all) if (old < generation) await rm(file(folder, old), { force: true });
+
   return true;
 }
 
