@@ -4,6 +4,7 @@ import { migrate } from "../../packages/dure/src/durable/migrate.ts";
 import { SCHEMA } from "../../packages/dure/src/team/schema.ts";
 import { Notifications } from "../../packages/dure/src/durable/notify.ts";
 import { Outbox } from "../../packages/dure/src/durable/outbox.ts";
+import { Pauses } from "../../packages/dure/src/durable/pauses.ts";
 import { applicationName, ProcessLease } from "../../packages/dure/src/durable/processes.ts";
 import { chatAgent } from "../../packages/dure/src/engine/agent/agent.ts";
 import { Engine } from "../../packages/dure/src/engine/engine.ts";
@@ -119,6 +120,7 @@ export async function startRooms({
     notifications,
     lease,
     leases: new Leases({ database, lease, logger, clock }),
+    pauses: new Pauses({ database, notifications, clock, logger }),
     conversations: engine,
     inbox: new Inbox({ database, notifications }),
     directory,

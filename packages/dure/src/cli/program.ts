@@ -2,6 +2,7 @@ import { Command, CommanderError } from "commander";
 import { DureError } from "../kernel/errors.ts";
 import { isSet } from "../team/environment.ts";
 import { DURE_VERSION } from "../team/version.ts";
+import { PAUSE, RESUME, STOP } from "./commands/brake.ts";
 import { addToProgram, examplesText } from "./commands/build.ts";
 import type { CommandGroup, CommandSpec } from "./commands/command.ts";
 import { COMPLETION } from "./commands/completion.ts";
@@ -32,6 +33,9 @@ const COMMANDS: readonly (CommandSpec | CommandGroup)[] = [
   EVENTS,
   ROOMS,
   JOBS,
+  PAUSE,
+  RESUME,
+  STOP,
   PLAN,
   HOOK,
   ESCALATIONS,

@@ -63,6 +63,7 @@ export type {
   Room,
   RoomAgent,
   RoomMessage,
+  Stopped,
   Thread,
 } from "../wire/rooms.ts";
 export { RoomsClient } from "./rooms.ts";

@@ -7,6 +7,7 @@ import type {
   Room,
   RoomAgent,
   RoomMessage,
+  Stopped,
   Thread,
 } from "../wire/rooms.ts";
 
@@ -113,19 +114,20 @@ export class RoomsClient {
     return (await this.#get<{ items: readonly RoomAgent[] }>("/v1/agents", options)).items;
   }
 
-  async pause(
-    agent: string,
-    paused: boolean,
-    adapter = "web",
-    options: Options = {},
-  ): Promise<void> {
-    const init = {
-      method: "POST",
-      headers: JSON_HEADERS,
-      body: JSON.stringify({ paused, adapter }),
-      ...pass(options),
-    };
-    await this.#http.request(`/v1/agents/${encodeURIComponent(agent)}/pause`, init);
+  /** With `true` no new model call of the agent begins; with `false` it goes on. */
+  async pause(agent: string, paused: boolean, options: Options = {}): Promise<void> {
+    const path = `/v1/agents/${encodeURIComponent(agent)}/pause`;
+    await this.#request(path, "POST", { paused }, options);
+  }
+
+  /** Ends what runs in a room and its threads. */
+  stopRoom(room: string, options: Options = {}): Promise<Stopped> {
+    return this.#send(`/v1/rooms/${encodeURIComponent(room)}/stop`, {}, options);
+  }
+
+  /** Ends what runs in a thread. */
+  stopThread(thread: string, options: Options = {}): Promise<Stopped> {
+    return this.#send(`/v1/threads/${encodeURIComponent(thread)}/stop`, {}, options);
   }
 
   async collaborate(

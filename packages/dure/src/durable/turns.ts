@@ -569,6 +569,18 @@ export class TurnStore {
     return isSame;
   }
 
+  /** Of a session; undefined for one that is not there. */
+  async serviceOf(session: string, tenant: string): Promise<string | undefined> {
+    const [row] = await this.#database.query<{ service: string }>(
+      {
+        name: "service_of_session",
+        text: "select service from dure.sessions where id = $1 and tenant = $2",
+      },
+      [session, tenant],
+    );
+    return row?.service;
+  }
+
   async stop(turn: string, tenant: string, by: string): Promise<"stopping" | "finished" | null> {
     const answer = await this.#surely<"stopping" | "finished" | null>(() => ({
       name: "stop_turn",

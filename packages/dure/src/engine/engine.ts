@@ -6,6 +6,7 @@ import type { Database } from "../durable/database.ts";
 import type { Page } from "../durable/page.ts";
 import type { LeaseProof } from "../durable/lease-proof.ts";
 import type { Notifications } from "../durable/notify.ts";
+import type { PauseGate } from "./turn/paused.ts";
 import { TurnStore, UNATTENDED_TOPIC } from "../durable/turns.ts";
 import type { Llm } from "../models/card.ts";
 import type { PromptOverrides } from "../models/prompt-files.ts";
@@ -64,6 +65,8 @@ export interface EngineOptions {
   readonly told?: ((session: string) => Promise<string | undefined>) | undefined;
   /** Absent: nothing is limited. */
   readonly budgets?: Budgets | undefined;
+  /** Absent: no agent is ever paused. */
+  readonly pauses?: PauseGate | undefined;
   /** Default `ko`. */
   readonly locale?: string;
   /** Default `Asia/Seoul`. */
@@ -153,6 +156,7 @@ export class Engine implements Conversations {
       directory,
       turns,
       told: options.told,
+      pauses: options.pauses,
     });
     this.#reader = new TurnReader({
       store,
@@ -175,6 +179,7 @@ export class Engine implements Conversations {
       attemptRules: options.attemptRules ?? (() => undefined),
       resolve: (llm) => options.models.resolve(llm),
       budgets: options.budgets,
+      pauses: options.pauses,
       findApproval: (subject, used) => sessions.approval(subject, used),
     };
     this.#folder = this.#folderFor(options);
@@ -185,7 +190,7 @@ export class Engine implements Conversations {
     defaultLlm,
     prompts,
   }: Pick<EngineDefinitions, "models" | "defaultLlm" | "prompts">): MemoryFolder {
-    const { clock, logger, lease, budgets } = this.#options;
+    const { clock, logger, lease, budgets, pauses } = this.#options;
     return new MemoryFolder({
       store: this.#store,
       reader: this.#sessions,
@@ -195,6 +200,7 @@ export class Engine implements Conversations {
       defaultLlm,
       lease,
       budgets,
+      pauses,
       prompts,
     });
   }

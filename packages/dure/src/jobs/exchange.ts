@@ -45,7 +45,9 @@ export type Spoken =
       /** Every retry was made already, inside the turn. */
       readonly isExhausted?: boolean;
     }
-  | { readonly kind: "late" };
+  | { readonly kind: "late" }
+  /** The speaker was paused: its turn goes on after the resume. */
+  | { readonly kind: "paused" };
 
 /** `again`: the person has answered in this instant, so there is something to follow. */
 export type Rest = "rests" | "again" | "fenced";
@@ -88,6 +90,10 @@ export interface ExchangeStore {
   results(turn: number, agent: string): Promise<readonly JobResult[]>;
   /** Why nothing more may be spent; undefined when there is room. */
   overBudget(): Promise<JobError | undefined>;
+  /** Whether a person allows this agent no model call now. */
+  isPaused(id: string): boolean;
+  /** The exchange rests until the agent that speaks is resumed. */
+  restPaused(): Promise<"rests" | "fenced">;
   /** Records that an attempt begins. False: the exchange belongs to another process now. */
   begin(attempt: Attempt): Promise<boolean>;
   /**
@@ -187,6 +193,7 @@ class ExchangeRun {
     const { signal } = this.#options;
     for (;;) {
       signal.throwIfAborted();
+      if (this.#store.isPaused(turn.speaker.id)) return this.#store.restPaused();
       if (this.#attempt === 0) {
         const over = await this.#store.overBudget();
         if (over) return this.#fail("budget", over);
@@ -196,6 +203,7 @@ class ExchangeRun {
       const spoken = await this.#store.speak(turn.number, { timeoutMs, signal });
       if (spoken.kind === "said") return spoken;
       if (spoken.kind === "late") return this.#failLate(turn);
+      if (spoken.kind === "paused") return this.#store.restPaused();
 
       const next = await this.#afterFailure(turn, spoken);
       if (next !== "again") return next;

@@ -1,4 +1,5 @@
 import { backOffMs } from "../kernel/back-off.ts";
+import type { Pauses } from "../durable/pauses.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import type { Done } from "../kernel/turn-events.ts";
@@ -6,7 +7,7 @@ import type { Caller, Conversations } from "../engine/api.ts";
 import { MAX_RESULTS } from "./turn-message.ts";
 import type { Attempt, ExchangeAgent, ExchangeStore, Rest, Spoken } from "./exchange.ts";
 import type { ExchangeFacts } from "./exchange-facts.ts";
-import { sessionOf, type JobError, type JobResult } from "./job.ts";
+import { sessionOf, speakerOf, type JobError, type JobResult } from "./job.ts";
 import type { JobLimits } from "./limits.ts";
 import type { AttemptInput, HeldAs, HeldJob, JobStore } from "./store.ts";
 import type { JobWords } from "../wire/jobs.ts";
@@ -132,16 +133,41 @@ export class JobExchangeStore implements ExchangeStore {
     const cancel = clock.after(timeoutMs, () =>
       late.abort(new DOMException("The turn is late.", "TimeoutError")),
     );
-    const either = AbortSignal.any([signal, late.signal]);
+    const paused = new AbortController();
+    const leave = this.#onPaused(() =>
+      paused.abort(new DOMException("The agent is paused.", "AbortError")),
+    );
+    const either = AbortSignal.any([signal, late.signal, paused.signal]);
     try {
       return await this.#speak(either);
     } catch (error) {
       signal.throwIfAborted();
+      if (paused.signal.aborted) return { kind: "paused" };
       if (!late.signal.aborted) throw error;
       return await this.#stopLate(signal);
     } finally {
+      leave();
       cancel();
     }
+  }
+
+  isPaused(agent: string): boolean {
+    return this.#options.pauses?.get(agent) !== undefined;
+  }
+
+  restPaused(): Promise<"rests" | "fenced"> {
+    return this.#options.store.restPaused(this.#id, this.#held.epoch);
+  }
+
+  /** Also at once, when the speaker is paused now. */
+  #onPaused(callback: () => void): () => void {
+    const { pauses } = this.#options;
+    const speaker = speakerOf(this.#held.job, this.#number);
+    const look = (): void => {
+      if (this.isPaused(speaker)) callback();
+    };
+    look();
+    return pauses?.onChange(look) ?? (() => {});
   }
 
   async settle(
@@ -305,6 +331,8 @@ export interface JobExchangeStoreOptions {
   readonly facts: ExchangeFacts;
   readonly conversations: Pick<Conversations, "accept" | "read" | "stopTurn">;
   readonly agents: AgentDirectory;
+  /** Absent: no agent is ever paused. */
+  readonly pauses?: Pick<Pauses, "get" | "onChange"> | undefined;
   readonly clock: Clock;
   readonly limits: JobLimits;
   /** An exchange turn was recorded. */

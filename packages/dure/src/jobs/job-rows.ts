@@ -24,7 +24,7 @@ export interface JobRow {
   readonly turns_done: number;
   readonly resume_count: number;
   readonly resumes: number;
-  readonly waiting: "person" | null;
+  readonly waiting: "person" | "pause" | null;
   readonly origin_session: string | null;
   readonly origin_turn: string | null;
   readonly created_at: number;

@@ -150,6 +150,27 @@ begin
   return 'over';
 end $$;
 
+-- The agent that is to speak is paused: the job rests, without a permit and
+-- without a process, until the resume. A turn under way waits in the engine.
+create or replace function dure.rest_paused_job(
+  p_job text, p_epoch integer
+) returns text language plpgsql as $$
+declare
+  j dure.jobs;
+begin
+  update dure.jobs
+  set waiting = 'pause', has_permit = false, holder = null,
+    updated_at = clock_timestamp()
+  where id = p_job and epoch = p_epoch and status = 'RUNNING'
+  returning * into j;
+  if not found then return 'fenced'; end if;
+  perform dure.job_event(
+    j, 'job.waiting',
+    jsonb_build_object('for', 'pause', 'turn', j.turns_done + 1)
+  );
+  return 'rests';
+end $$;
+
 -- The turn waits for a person: the permit is free for others, no process
 -- holds the job. 'again': they have answered meanwhile, or are answering,
 -- so there is something to follow; 'fenced': it is no longer ours.

@@ -302,21 +302,26 @@ begin
       select count(*) from dure.jobs where target = v_target and has_permit
     );
 
-    -- A person has answered. The waiting was no lack of progress.
+    -- A person has answered, or resumed the agent. The waiting was no lack
+    -- of progress.
     for j in
       select *
       from dure.jobs w
       where w.status = 'RUNNING'
-        and w.waiting = 'person'
+        and w.waiting is not null
         and w.holder is null
         and w.target = v_target
         and (v_only is null or w.id = any(v_only))
-        and not exists (
-          select 1
-          from dure.escalations e
-          where e.session_id = w.attempt_input->>'session'
-            and e.status = 'open'
-            and (e.expires_at is null or e.expires_at > clock_timestamp())
+        and not dure.job_is_paused(w)
+        and (
+          w.waiting = 'pause'
+            or not exists (
+              select 1
+              from dure.escalations e
+              where e.session_id = w.attempt_input->>'session'
+                and e.status = 'open'
+                and (e.expires_at is null or e.expires_at > clock_timestamp())
+            )
         )
         -- Agents that this process does not know may be known to a newer
         -- one; when
@@ -358,6 +363,7 @@ begin
       from dure.jobs
       where status = 'PENDING'
         and target = v_target
+        and not dure.job_is_paused(jobs)
         and id || ':' || epoch = any(v_line)
         and (v_only is null or id = any(v_only))
         and (
@@ -404,7 +410,9 @@ begin
 
     -- Only who waits behind permits that are all given away is blocked by
     -- them. Whatever else keeps a job back is not its agent's doing.
-    if v_free > 0 then
+    if v_free > 0
+      or exists (select from dure.pauses where agent = v_target)
+    then
       delete from dure.job_lines where target = v_target;
     else
       insert into dure.job_lines (target, full_since_ms)
@@ -446,6 +454,21 @@ begin
   end loop;
   return jsonb_build_object('taken', v_taken, 'lost', v_lost);
 end $$;
+
+-- Whether the agent that speaks next is paused: the target first, then by
+-- turns.
+create or replace function dure.job_is_paused(
+  j dure.jobs
+) returns boolean language sql stable as $$
+  select exists (
+    select
+    from dure.pauses
+    where agent = case when j.turns_done % 2 = 0
+      then j.target
+      else j.requester
+    end
+  )
+$$;
 
 -- Open jobs that these have asked for, at whatever depth.
 create or replace function dure.job_descendants(
@@ -566,9 +589,9 @@ end $$;
 
 -- Cancels a job and everything that it asked for, ancestors first. Null: no
 -- such job of this tenant. Gives its status before, and how many were
--- cancelled.
+-- cancelled. p_quiet: the place where it was asked is told otherwise.
 create or replace function dure.cancel_job(
-  p_job text, p_tenant text, p_by text
+  p_job text, p_tenant text, p_by text, p_quiet boolean
 ) returns jsonb language plpgsql as $$
 declare
   v_before text;
@@ -595,7 +618,7 @@ begin
       update dure.jobs set epoch = epoch + 1 where id = j.id;
       -- Who is told that the work was cancelled is told it once.
       perform dure.end_job(
-        j.id, 'CANCELLED', 'cancelled', null, j.id <> p_job, p_by
+        j.id, 'CANCELLED', 'cancelled', null, p_quiet or j.id <> p_job, p_by
       );
       v_count := v_count + 1;
     end loop;
@@ -604,6 +627,43 @@ begin
     );
   end loop;
   return jsonb_build_object('before', v_before, 'cancelled', v_count);
+end $$;
+
+-- The same, told to the agent that asked.
+create or replace function dure.cancel_job(
+  p_job text, p_tenant text, p_by text
+) returns jsonb language sql as $$
+  select dure.cancel_job(p_job, p_tenant, p_by, false)
+$$;
+
+-- Cancels what was asked for in a place or its threads before a time.
+-- The place is told once of all of it. Returns how many.
+create or replace function dure.stop_jobs_of(
+  p_place text, p_by text, p_before timestamptz
+) returns integer language plpgsql as $$
+declare
+  v_count integer := 0;
+  v_answer jsonb;
+  j record;
+begin
+  for j in
+    select o.id, o.tenant
+    from dure.jobs o
+    join dure.places p
+      on o.origin_session = 'room:' || split_part(o.origin_session, ':', 2)
+        || ':' || p.id
+    where o.status in ('PENDING', 'RUNNING')
+      and o.origin_session like 'room:%'
+      and o.created_at <= p_before
+      and (p.id = p_place or p.parent = p_place)
+    order by o.depth, o.id
+  loop
+    v_answer := dure.cancel_job(j.id, j.tenant, p_by, true);
+    if v_answer->>'before' in ('PENDING', 'RUNNING') then
+      v_count := v_count + 1;
+    end if;
+  end loop;
+  return v_count;
 end $$;
 
 -- The end of a job, with everything that follows from it. The caller has

@@ -7,6 +7,7 @@ import type { Database } from "../durable/database.ts";
 import type { EventLog } from "../durable/event-log.ts";
 import type { Notifications } from "../durable/notify.ts";
 import { pageLimit, pageOf, readCursor, type Page } from "../durable/page.ts";
+import type { Pauses } from "../durable/pauses.ts";
 import type { ProcessLease } from "../durable/processes.ts";
 import type { SweepRule } from "../durable/retention.ts";
 import type { DeadProcess } from "../durable/takeover.ts";
@@ -36,6 +37,8 @@ export interface JobsOptions {
   readonly lease: Pick<ProcessLease, "id" | "signal" | "whenHeld">;
   readonly conversations: Pick<Conversations, "accept" | "read" | "stopTurn">;
   readonly agents: AgentDirectory;
+  /** Absent: no agent is ever paused. */
+  readonly pauses?: Pick<Pauses, "get" | "onChange"> | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly limits?: Partial<JobLimits> | undefined;

@@ -3,6 +3,7 @@ import type { Clock } from "../kernel/clock.ts";
 import { Faults } from "../kernel/faults.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { Looker, type LookResult } from "../durable/looker.ts";
+import type { Pauses } from "../durable/pauses.ts";
 import type { ProcessLease } from "../durable/processes.ts";
 import type { Conversations } from "../engine/api.ts";
 import { endOf } from "./endings.ts";
@@ -18,6 +19,7 @@ interface LeadingParts {
   readonly lease: Pick<ProcessLease, "id" | "whenHeld">;
   readonly conversations: Pick<Conversations, "accept" | "read" | "stopTurn">;
   readonly agents: AgentDirectory;
+  readonly pauses?: Pick<Pauses, "get" | "onChange"> | undefined;
   readonly limits: JobLimits;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -47,7 +49,7 @@ const TAKE_AT_ONCE = 32;
 const FAULTS = { most: 3, backOff: { firstMs: 500, maxMs: 5_000 } } as const;
 /** How the leading of an exchange has ended here, in the log's words. */
 const LEFT_BECAUSE = {
-  rests: "waits for a person",
+  rests: "waits for a person, or for the resume of its agent",
   over: "has ended",
   fenced: "is led by another process",
 } as const;

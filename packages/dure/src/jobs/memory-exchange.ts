@@ -474,6 +474,14 @@ class MemoryRun implements ExchangeStore {
     return "over";
   }
 
+  isPaused(): boolean {
+    return false;
+  }
+
+  async restPaused(): Promise<"rests"> {
+    return "rests";
+  }
+
   async rest(): Promise<"rests"> {
     return "rests";
   }

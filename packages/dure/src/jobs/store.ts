@@ -187,6 +187,17 @@ export class JobStore {
     return answer;
   }
 
+  /** The agent that is to speak is paused. */
+  async restPaused(id: string, epoch: number): Promise<"rests" | "fenced"> {
+    const answer = await this.#statements.surely<"rests" | "fenced">(
+      "job.rest-paused",
+      "select dure.rest_paused_job($1, $2) as value",
+      [id, epoch],
+    );
+    this.#tell();
+    return answer;
+  }
+
   async wait(id: string, epoch: number): Promise<Rest> {
     const answer = await this.#statements.surely<Rest>(
       "job.wait",

@@ -61,17 +61,20 @@ export async function withTimeout<T>(
   clock: Clock,
   patience: Patience,
   onTimeout: () => Error,
-  work: (signal: AbortSignal) => Promise<T>,
+  work: (signal: AbortSignal, hold: Hold) => Promise<T>,
 ): Promise<T> {
-  return withIdleTimeout(clock, patience, onTimeout, work);
+  return withIdleTimeout(clock, patience, onTimeout, (signal, _alive, hold) => work(signal, hold));
 }
+
+/** The time stands still until the returned function is called; then it begins anew. */
+export type Hold = () => Cancel;
 
 /** As `withTimeout`, but each call of `alive` by the work restarts the time. */
 export async function withIdleTimeout<T>(
   clock: Clock,
   patience: Patience,
   onTimeout: () => Error,
-  work: (signal: AbortSignal, alive: () => void) => Promise<T>,
+  work: (signal: AbortSignal, alive: () => void, hold: Hold) => Promise<T>,
 ): Promise<T> {
   const { ms, signal } =
     typeof patience === "number" ? { ms: patience, signal: undefined } : patience;
@@ -80,11 +83,21 @@ export async function withIdleTimeout<T>(
   const pass = (): void => controller.abort(signal!.reason);
   signal?.addEventListener("abort", pass, { once: true });
   let lastSign: number | undefined;
+  let holds = 0;
+  const alive = (): void => void (lastSign = clock.monotonic());
+  const hold: Hold = () => {
+    holds += 1;
+    return () => {
+      holds -= 1;
+      alive();
+    };
+  };
 
   // A sign only leaves its time: one timer for all of them, and not one for each piece of an
   // answer.
   const watch = (wait: number): Cancel =>
     clock.after(wait, () => {
+      if (holds > 0) alive();
       if (lastSign === undefined) return controller.abort(onTimeout());
 
       const rest = lastSign + ms - clock.monotonic();
@@ -103,10 +116,7 @@ export async function withIdleTimeout<T>(
   try {
     // The race makes the timeout interrupt even work that ignores its signal; its late answer is
     // dropped.
-    return await Promise.race([
-      work(controller.signal, () => (lastSign = clock.monotonic())),
-      interrupted,
-    ]);
+    return await Promise.race([work(controller.signal, alive, hold), interrupted]);
   } finally {
     cancel();
     signal?.removeEventListener("abort", pass);

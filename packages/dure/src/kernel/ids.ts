@@ -20,7 +20,8 @@ export type IdKind =
   | "direct"
   | "message"
   | "handling"
-  | "request";
+  | "request"
+  | "stop";
 
 /** A new id such as `turn_01KAJ…`; unique without coordination. */
 export function newId(kind: IdKind, now: number = systemClock.now()): string {

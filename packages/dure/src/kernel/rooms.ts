@@ -18,7 +18,10 @@ export type PlaceState = (typeof PLACE_STATES)[number];
 export const GONE_REASONS = ["thread-deleted", "channel-removed", "not-configured"] as const;
 export type GoneReason = (typeof GONE_REASONS)[number];
 
-/** `paused`: by a person. `refused`: the token is not accepted. Only `ready` is online. */
+/**
+ * `refused`: the token is not accepted. Only `ready` is online. `paused` is of older releases, in
+ * which a person paused an account; now it is the agent that is paused.
+ */
 export const ACCOUNT_STATES = [
   "starting",
   "ready",

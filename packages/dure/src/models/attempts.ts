@@ -1,4 +1,4 @@
-import { type Clock, withTimeout } from "../kernel/clock.ts";
+import { type Clock, type Hold, withTimeout } from "../kernel/clock.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import { type Llm, modelName, type Policy } from "./card.ts";
 import { classify, type Failure, type FailureClass, failureError, FAILURES } from "./failures.ts";
@@ -34,6 +34,8 @@ export interface Attempt {
    * it as `onFirstToken` when a person reads the answer while it comes.
    */
   readonly firstTokenSeen: () => void;
+  /** `policy.timeoutSec` does not run until the returned function is called. */
+  readonly hold: Hold;
 }
 
 export interface AttemptsOptions {
@@ -133,7 +135,8 @@ async function callOnce<T>(
       clock,
       { ms: timeoutSec * 1_000, signal },
       () => timeoutError(llm, timeoutSec),
-      (attemptSignal) => (running = call({ llm, attempt, signal: attemptSignal, firstTokenSeen })),
+      (attemptSignal, hold) =>
+        (running = call({ llm, attempt, signal: attemptSignal, firstTokenSeen, hold })),
     );
     return { ok: true, value };
   } catch (error) {

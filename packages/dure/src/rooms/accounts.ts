@@ -116,10 +116,7 @@ export class Accounts {
     await Promise.all(this.#kept.map((looker) => looker.stop()));
   }
 
-  /**
-   * What the connection of an account says of itself. While a person has paused it, only that its
-   * token is refused.
-   */
+  /** What the connection of an account says of itself. */
   async changed(
     adapter: string,
     account: ChannelAccount,
@@ -130,22 +127,7 @@ export class Accounts {
     await this.#change(adapter, account, (before) => {
       // A holder that was thought dead and comes back has nothing to say about the connection of
       // its successor.
-      if (!before.is_ours && !isLocal) return undefined;
-      return before.state === "paused" && state !== "refused" ? undefined : { state, detail };
-    });
-  }
-
-  /**
-   * By a person, in any process. What is ready again is known from the process that holds the connection.
-   */
-  async pause(adapter: string, account: ChannelAccount, paused: boolean): Promise<void> {
-    const isLocal = this.#setting.adapters.get(adapter)?.isLocal === true;
-    await this.#change(adapter, account, (before) => {
-      if (before.state === "refused" && !isLocal) return undefined;
-      if (paused) return { state: "paused", detail: undefined };
-      return before.state === "paused" || isLocal
-        ? { state: isLocal || before.is_held ? "ready" : "starting", detail: undefined }
-        : undefined;
+      return before.is_ours || isLocal ? { state, detail } : undefined;
     });
   }
 
@@ -383,7 +365,6 @@ export function isOffline(
   if (!account) return true;
   if (account.state === "ready") return false;
   return (
-    account.state === "paused" ||
     account.state === "refused" ||
     now - account.changedAt >= offlineAfterMs
   );
@@ -418,11 +399,11 @@ const ENROL = {
     on conflict (adapter, id)
     do update set agent = $3, display_name = $4,
       state = case
-        when a.state in ('paused', 'ready', 'reconnecting') then a.state
+        when a.state in ('ready', 'reconnecting') then a.state
         else $5
       end,
       changed_at = case
-        when a.state in ('paused', 'ready', 'reconnecting') then a.changed_at
+        when a.state in ('ready', 'reconnecting') then a.changed_at
         else clock_timestamp()
       end`,
 };

@@ -28,6 +28,9 @@ export async function refuseOffline(
     );
   }
 
+  const [paused] = await tx.query(PAUSED, [asking.target.id]);
+  if (paused) return escalated(tx, setting, asking, { why: "is paused", adapters });
+
   const whys: string[] = [];
   for (const adapter of shared) {
     const why = await whyOffline(tx, setting, asking, { adapter, channel });
@@ -82,6 +85,10 @@ async function escalated(
   return { ...refusal, escalated: true };
 }
 
+const PAUSED = {
+  name: "collaborate.paused",
+  text: "select agent from dure.pauses where agent = $1",
+};
 const ACCOUNT = {
   name: "collaborate.account",
   text: `

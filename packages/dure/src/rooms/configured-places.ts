@@ -58,7 +58,7 @@ async function closeOthers(
       data: { because: "not-configured" },
     })),
   );
-  await withdrawRequestsIn(tx, setting, ids, "not-configured");
+  await withdrawRequestsIn(tx, setting, ids, { because: "not-configured" });
 }
 
 /** Why a place is closed that the configuration does not have any more. */

@@ -86,7 +86,7 @@ export class HandlingEnd {
     const { text, wishes } = words;
     const { preview } = words.open;
     if (text === "" || place.state === "closed") {
-      if (preview !== null) await this.#unsay(tx, handling, place, preview);
+      if (preview !== null) await unsay(tx, this.#setting, handling, { place, preview });
       return undefined;
     }
     return this.#post(tx, handling, place, {
@@ -118,31 +118,6 @@ export class HandlingEnd {
     });
     await tx.query(ANSWERED, [handling.message, handling.agent, messageId]);
     return messageId;
-  }
-
-  /** What was shown while it was written turned out to be no answer. */
-  async #unsay(
-    tx: Transaction,
-    { id, agent }: HandlingRow,
-    place: OpenPlace,
-    preview: string,
-  ): Promise<void> {
-    const account = this.#setting.directory.account(place.adapter, agent);
-    if (!account) return;
-    const isLocal = this.#setting.adapters.get(place.adapter)?.isLocal === true;
-    await enqueue(tx, [
-      {
-        topic: topicOf(place.adapter, account.id, isLocal),
-        ordering: orderingOf(account.id, place.id),
-        key: `${id}/unsay`,
-        payload: {
-          kind: "unsay",
-          place: place.id,
-          agent,
-          over: { key: previewKey(id), platformId: preview },
-        },
-      },
-    ]);
   }
 
   /** After its farewell: an agent that says something in a thread takes part in it. */
@@ -233,6 +208,31 @@ export class HandlingEnd {
   async #messageOf(tx: Transaction, { message }: HandlingRow): Promise<StoredMessage | undefined> {
     return message === null ? undefined : this.#setting.store.message(message, tx);
   }
+}
+
+/** What was shown while it was written turned out to be no answer. */
+export async function unsay(
+  tx: Transaction,
+  { directory, adapters }: RoomsSetting,
+  { id, agent }: Pick<HandlingRow, "id" | "agent">,
+  { place, preview }: { place: OpenPlace; preview: string },
+): Promise<void> {
+  const account = directory.account(place.adapter, agent);
+  if (!account) return;
+  const isLocal = adapters.get(place.adapter)?.isLocal === true;
+  await enqueue(tx, [
+    {
+      topic: topicOf(place.adapter, account.id, isLocal),
+      ordering: orderingOf(account.id, place.id),
+      key: `${id}/unsay`,
+      payload: {
+        kind: "unsay",
+        place: place.id,
+        agent,
+        over: { key: previewKey(id), platformId: preview },
+      },
+    },
+  ]);
 }
 
 /** A handling that this process still holds. */

@@ -1,6 +1,7 @@
 import type { Conversations } from "../engine/api.ts";
 import { storable } from "../durable/storable.ts";
 import { backOffMs } from "../kernel/back-off.ts";
+import type { Pauses } from "../durable/pauses.ts";
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import { newId } from "../kernel/ids.ts";
 import type { Done } from "../kernel/turn-events.ts";
@@ -32,11 +33,16 @@ interface AskedTurn {
 export class HandlingTurns {
   readonly #setting: RoomsSetting;
   readonly #conversations: Conversations;
+  readonly #pauses: Pick<Pauses, "first">;
   readonly #holder: string;
 
   /** `holder`: the process that works. */
-  constructor(setting: RoomsSetting, parts: { conversations: Conversations; holder: string }) {
+  constructor(
+    setting: RoomsSetting,
+    parts: { conversations: Conversations; pauses: Pick<Pauses, "first">; holder: string },
+  ) {
     this.#setting = setting;
+    this.#pauses = parts.pauses;
     this.#conversations = parts.conversations;
     this.#holder = parts.holder;
   }
@@ -55,6 +61,20 @@ export class HandlingTurns {
         ? { input: handling.input, turn: handling.turn }
         : await this.#compose(handling, place);
     return this.#accept(handling, place, asked, options);
+  }
+
+  /**
+   * Whether a person has stopped the place, or what was asked there, while the turn was accepted:
+   * then it is stopped too.
+   */
+  async endWithStopped({ id }: HandlingRow, turn: string): Promise<boolean> {
+    const [row] = await this.#setting.database.query<{ tenant: string }>(STOPPED, [id]);
+    if (!row) return false;
+    const caller = { tenant: row.tenant, name: "rooms" };
+    await this.#conversations.stopTurn(turn, { caller }).catch((error: unknown) => {
+      if (codeOf(error) !== "TURN_FINISHED") throw error;
+    });
+    return true;
   }
 
   /** Reads the turn to its end, wherever it runs; shows meanwhile that the agent writes. */
@@ -223,6 +243,7 @@ export class HandlingTurns {
     const adapter = adapters.get(place.adapter);
     const account = directory.account(place.adapter, handling.agent);
     const show = (): void => {
+      if (this.#pauses.first([handling.agent])) return;
       if (adapter && account) adapter.typing(account, addressOf(place));
     };
     show();
@@ -265,6 +286,14 @@ const COMPOSED = {
     set input = coalesce(input, $2), turn = coalesce(turn, $3)
     where id = $1
     returning input, turn`,
+};
+const STOPPED = {
+  name: "handling.stopped",
+  text: `
+    select p.tenant
+    from dure.handlings h
+    join dure.places p on p.id = h.place
+    where h.id = $1 and h.state = 'done' and h.outcome = 'stopped'`,
 };
 const PARTICIPANTS = {
   name: "handling.participants",

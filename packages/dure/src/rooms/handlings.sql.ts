@@ -63,6 +63,8 @@ create or replace function dure.handling_may_start(
 ) returns boolean language sql stable as $$
   select not dure.handling_is_worked_on(h, p_holder, p_known)
      -- of a process that has died, or has forgotten it
+     -- what is asked of a paused agent waits for its resume
+     and not exists (select from dure.pauses p where p.agent = h.agent)
      and (h.state = 'running'
           or h.not_before <= clock_timestamp()
           or exists (select

@@ -72,7 +72,7 @@ export class PlaceChanges {
       tx,
       ids.map((id) => ({ type: "room.closed", role: "system", room: id, data: { because } })),
     );
-    await withdrawRequestsIn(tx, this.#setting, ids, because);
+    await withdrawRequestsIn(tx, this.#setting, ids, { because });
     if (because === "channel-removed") await this.#reportGone(tx, place);
   }
 

@@ -205,6 +205,7 @@ export class RoomReader {
       SPEND,
       [tenant],
     );
+    const paused = await this.#database.query<{ agent: string; by: string; at: Date }>(PAUSED);
     const { agents } = this.#directory;
     const told = personas
       ? await Promise.all(agents.map(async ({ id }) => this.#personaOf(id)))
@@ -212,6 +213,7 @@ export class RoomReader {
     return agents.map((agent, index) => {
       const busy = load.find((row) => row.agent === agent.id);
       const spent = spend.find((row) => row.agent === agent.id);
+      const pause = paused.find((row) => row.agent === agent.id);
       return {
         id: agent.id,
         displayName: agent.displayName,
@@ -229,6 +231,7 @@ export class RoomReader {
             detail: row.detail,
             reason: row.reason,
           })),
+        paused: pause ? { by: tenant === "" || personas ? pause.by : "", at: pause.at.getTime() } : null,
         working: busy?.working ?? 0,
         waiting: busy?.waiting ?? 0,
         tokensToday: spent?.tokens ?? 0,
@@ -382,6 +385,7 @@ const ACCOUNTS = {
     left join dure.processes p on p.id = l.holder
     order by a.adapter, a.id`,
 };
+const PAUSED = { name: "rooms.paused", text: "select agent, by, at from dure.pauses" };
 const LOAD = {
   name: "rooms.load",
   text: `

@@ -6,7 +6,7 @@ import { enqueueNotice } from "./notices.ts";
 import { addressOf, type OpenPlace, type Place } from "./place.ts";
 import { roomReports } from "./reports.ts";
 import type { RoomsSetting, Talk } from "./talk.ts";
-import { GONE, roomTexts } from "./texts.ts";
+import { GONE, roomTexts, STOPPED } from "./texts.ts";
 import type { GoneReason } from "../kernel/rooms.ts";
 
 /** How often each process looks for unanswered requests, milliseconds. */
@@ -139,7 +139,7 @@ export class Requests {
       const minutes = Math.round(request.waited_ms / 60_000);
       if (request.reminders < limits.reminderMs.length) {
         const next = limits.reminderMs[request.reminders + 1] ?? limits.unansweredMs;
-        await tx.query(REMINDED, [id, next]);
+        await tx.query(REMINDED, [id, next - limits.reminderMs[request.reminders]!]);
         if (place.state === "closed" || !directory.account(place.adapter, request.from_agent)) {
           return;
         }
@@ -219,23 +219,24 @@ export class Requests {
 }
 
 /**
- * Places are gone: what was asked there and not answered cannot be any more, and the places where
- * it began are told.
+ * Places are gone, or a person has stopped what runs in them: what was asked there and not answered
+ * (before a time) cannot be any more, and the places where it began are told. Gives how many.
  */
 export async function withdrawRequestsIn(
   tx: Transaction,
   setting: Pick<RoomsSetting, "store" | "directory" | "locale">,
   places: readonly string[],
-  because: GoneReason,
-): Promise<void> {
+  { because, before }: { because: GoneReason | "stopped"; before?: Date | undefined },
+): Promise<number> {
   const { store, directory, locale } = setting;
+  const why = because === "stopped" ? STOPPED : GONE[because];
   const withdrawn = await tx.query<{
     id: string;
     from_agent: string;
     to_agent: string;
     thread: string;
     origin: Origin;
-  }>(WITHDRAW_IN, [places]);
+  }>(WITHDRAW_IN, [places, before ?? null]);
   for (const request of withdrawn) {
     const { place, session } = request.origin;
     await store.settleEscalation(tx, `room:unanswered:${request.id}`, request.from_agent);
@@ -245,20 +246,18 @@ export async function withdrawRequestsIn(
         role: "delegation",
         agent: request.from_agent,
         session,
-        data: { request: request.id, to: request.to_agent, why: GONE[because].en },
+        data: { request: request.id, to: request.to_agent, why: why.en },
       },
     ]);
     if (place !== undefined && !places.includes(place)) {
       await enqueueNotice(tx, {
         place,
         author: request.from_agent,
-        text: roomTexts(locale).withdrawn(
-          directory.nameOf(request.to_agent),
-          GONE[because][locale],
-        ),
+        text: roomTexts(locale).withdrawn(directory.nameOf(request.to_agent), why[locale]),
       });
     }
   }
+  return withdrawn.length;
 }
 
 interface SaidFor {
@@ -328,7 +327,9 @@ const DUE = {
   text: `
     select id
     from dure.requests
-    where state = 'open' and next_at <= clock_timestamp()
+    where state = 'open'
+      and next_at <= clock_timestamp()
+      and not exists (select from dure.pauses p where p.agent = to_agent)
     order by next_at
     limit $1`,
 };
@@ -344,7 +345,10 @@ const TAKE_DUE = {
         extract(epoch from clock_timestamp() - created_at) * 1000
       )::double precision as waited_ms
     from dure.requests
-    where id = $1 and state = 'open' and next_at <= clock_timestamp()
+    where id = $1
+      and state = 'open'
+      and next_at <= clock_timestamp()
+      and not exists (select from dure.pauses p where p.agent = to_agent)
     for update`,
 };
 const REMINDED = {
@@ -352,7 +356,7 @@ const REMINDED = {
   text: `
     update dure.requests
     set reminders = reminders + 1,
-      next_at = created_at + $2::double precision * interval '1 millisecond'
+      next_at = next_at + $2::double precision * interval '1 millisecond'
     where id = $1`,
 };
 const WITHDRAW_IN = {
@@ -360,7 +364,9 @@ const WITHDRAW_IN = {
   text: `
     update dure.requests
     set state = 'withdrawn', closed_at = clock_timestamp(), next_at = null
-    where thread = any($1::text[]) and state = 'open'
+    where thread = any($1::text[])
+      and state = 'open'
+      and created_at <= coalesce($2::timestamptz, clock_timestamp())
     returning id, from_agent, to_agent, thread, origin`,
 };
 const GIVE_UP_REMINDING = {

@@ -1,6 +1,7 @@
 import type { Conversations } from "../engine/api.ts";
 import { Looker, type LookResult } from "../durable/looker.ts";
 import { countsAsTry } from "../durable/passing.ts";
+import { PAUSES_TOPIC, type Pauses } from "../durable/pauses.ts";
 import type { ProcessLease } from "../durable/processes.ts";
 import { backOffMs } from "../kernel/back-off.ts";
 import { codeOf, messageOf } from "../kernel/errors.ts";
@@ -28,18 +29,25 @@ export class Responder {
   readonly #turns: HandlingTurns;
   readonly #end: HandlingEnd;
   readonly #lease: ProcessLease;
-  readonly #running = new Map<string, Promise<void>>();
+  readonly #pauses: Pick<Pauses, "first">;
+  readonly #running = new Map<string, { agent: string; end: Promise<void> }>();
   readonly #over = new AbortController();
   readonly #looker: Looker;
-  #unsubscribe: (() => void) | undefined;
+  readonly #unsubscribe: (() => void)[] = [];
 
   constructor(
     setting: RoomsSetting,
-    parts: { talk: Talk; conversations: Conversations; lease: ProcessLease },
+    parts: {
+      talk: Talk;
+      conversations: Conversations;
+      lease: ProcessLease;
+      pauses: Pick<Pauses, "first">;
+    },
   ) {
-    const { talk, conversations, lease } = parts;
+    const { talk, conversations, lease, pauses } = parts;
     this.#setting = setting;
-    this.#turns = new HandlingTurns(setting, { conversations, holder: lease.id });
+    this.#pauses = pauses;
+    this.#turns = new HandlingTurns(setting, { conversations, pauses, holder: lease.id });
     this.#end = new HandlingEnd(setting, { talk, lease });
     this.#lease = lease;
     this.#looker = new Looker({
@@ -53,21 +61,24 @@ export class Responder {
   }
 
   start(): void {
+    if (this.#unsubscribe.length > 0) return;
     const { notifications } = this.#setting;
-    this.#unsubscribe ??= notifications.subscribe(HANDLINGS_TOPIC, () => this.#looker.wake());
+    for (const topic of [HANDLINGS_TOPIC, PAUSES_TOPIC]) {
+      this.#unsubscribe.push(notifications.subscribe(topic, () => this.#looker.wake()));
+    }
     this.#looker.start();
   }
 
   /** Stops following. Turns go on in the engine; the process that takes the work posts their words. */
   async stop(): Promise<void> {
-    this.#unsubscribe?.();
+    for (const unsubscribe of this.#unsubscribe.splice(0)) unsubscribe();
     this.#over.abort(new DOMException("Rooms were stopped.", "AbortError"));
     await this.#looker.stop();
-    await Promise.allSettled(this.#running.values());
+    await Promise.allSettled([...this.#running.values()].map(({ end }) => end));
   }
 
   async #claim(): Promise<LookResult> {
-    const free = AT_ONCE - this.#running.size;
+    const free = AT_ONCE - this.#working;
     if (free <= 0) return "rest";
     const claimed = await this.#setting.database.query<HandlingRow>(CLAIM, [
       this.#lease.id,
@@ -78,9 +89,15 @@ export class Responder {
     return claimed.length === free ? "again" : "rest";
   }
 
+  /** Work of an agent that was paused in the middle of it takes no room from the others. */
+  get #working(): number {
+    const all = [...this.#running.values()];
+    return all.filter(({ agent }) => !this.#pauses.first([agent])).length;
+  }
+
   #begin(handling: HandlingRow): void {
     const { logger } = this.#setting;
-    const running = this.#handle(handling)
+    const end = this.#handle(handling)
       .catch((error: unknown) => {
         if (!this.#isOver) {
           logger.warn(
@@ -94,7 +111,7 @@ export class Responder {
         this.#running.delete(handling.id);
         this.#looker.wake();
       });
-    this.#running.set(handling.id, running);
+    this.#running.set(handling.id, { agent: handling.agent, end });
   }
 
   async #handle(handling: HandlingRow): Promise<void> {
@@ -113,15 +130,27 @@ export class Responder {
       return this.#end.settle(handling, { outcome: "refused", text: "" });
     }
 
+    if (await this.#isWithdrawn(handling)) {
+      return this.#end.settle(handling, { outcome: "stopped", text: "" });
+    }
+
     const signal = AbortSignal.any([this.#over.signal, this.#lease.signal]);
     const turn =
       handling.message === null
         ? handling.turn!
         : await this.#turns.ask(handling, place, { signal });
+    if (turn !== "refused" && (await this.#turns.endWithStopped(handling, turn))) return;
     if (turn === "refused") return this.#end.settle(handling, { outcome: "refused", text: "" });
 
     const done = await this.#turns.follow(handling, place, turn, { signal });
     await this.#end.settle({ ...handling, turn }, saidBy(done, locale));
+  }
+
+  /** A person has stopped the request before its message had left; a reminder is of an open one. */
+  async #isWithdrawn({ request, turn }: HandlingRow): Promise<boolean> {
+    if (request === null || turn !== null) return false;
+    const rows = await this.#setting.database.query(WITHDRAWN, [request]);
+    return rows.length > 0;
   }
 
   /**
@@ -175,6 +204,10 @@ const CLAIM = {
   text: `
     select id, agent, place, message, session, rank, request, input, turn, tries
     from dure.start_handlings($1, $2, $3)`,
+};
+const WITHDRAWN = {
+  name: "handling.request_withdrawn",
+  text: "select id from dure.requests where id = $1 and state = 'withdrawn'",
 };
 const GIVE_BACK = {
   name: "handling.give_back",

@@ -48,6 +48,13 @@ export function roomRetention(limits: RoomLimits): readonly RetentionRule[] {
       keep: "365d",
       where: "kind = 'thread'",
     },
+    {
+      name: "stops",
+      table: "dure.stops",
+      ageColumn: "done_at",
+      keep: "7d",
+      where: "done_at is not null",
+    },
     { name: "web-posts", table: "dure.web_posts", ageColumn: "at", keep: "24h" },
   ];
 }

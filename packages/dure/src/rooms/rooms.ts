@@ -5,6 +5,7 @@ import type { EventLog } from "../durable/event-log.ts";
 import type { Leases } from "../durable/leases.ts";
 import type { Notifications } from "../durable/notify.ts";
 import type { Outbox } from "../durable/outbox.ts";
+import type { Pauses } from "../durable/pauses.ts";
 import type { ProcessLease } from "../durable/processes.ts";
 import type { RetentionRule } from "../durable/retention.ts";
 import type { Inbox } from "../escalations/inbox.ts";
@@ -13,6 +14,7 @@ import { DureError } from "../kernel/errors.ts";
 import { newId } from "../kernel/ids.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { Accounts } from "./accounts.ts";
+import { AgentPauses } from "./agent-pauses.ts";
 import { Buttons } from "./buttons.ts";
 import type { ChannelAdapter } from "./channel-adapter.ts";
 import type { CollaborateCall, CollaborateCaller, CollaborateResult } from "./collaborate-call.ts";
@@ -29,6 +31,7 @@ import { RoomReader, type RoomSummary } from "./reading.ts";
 import { ConversationSink, type ConversationOf, type SinkTargets } from "./sink.ts";
 import { Requests } from "./requests.ts";
 import { Responder } from "./responder.ts";
+import { Stops, type Stopped } from "./stops.ts";
 import { checkPerson, maySee, type RoomPerson } from "./room-person.ts";
 import { roomRetention } from "./room-retention.ts";
 import { RoomStore, type StoredMessage } from "./room-store.ts";
@@ -43,6 +46,7 @@ export interface RoomsOptions {
   readonly notifications: Pick<Notifications, "publish" | "subscribe">;
   readonly lease: ProcessLease;
   readonly leases: Leases;
+  readonly pauses: Pauses;
   readonly conversations: Conversations;
   readonly inbox: Inbox;
   readonly directory: Directory;
@@ -77,11 +81,14 @@ export interface RoomsOptions {
 export class Rooms {
   readonly reader: RoomReader;
   readonly collaboration: Collaboration;
+  /** Agents for which people allow no model call. */
+  readonly pauses: AgentPauses;
   readonly #options: RoomsOptions;
   readonly #setting: RoomsSetting;
   readonly #talk: Talk;
   readonly #requests: Requests;
   readonly #lifts: Lifts;
+  readonly #stops: Stops;
   readonly #responder: Responder;
   readonly #accounts: Accounts;
   readonly #inbound: readonly Inbound[];
@@ -101,11 +108,14 @@ export class Rooms {
       threadFound: (adapter, place) => this.#threadFound(adapter, place),
     });
     this.#lifts = new Lifts(this.#setting, { talk: this.#talk, unsure: delivery.unsure });
+    this.#stops = new Stops(this.#setting, this.#talk);
+    this.pauses = new AgentPauses(this.#setting, options.pauses);
     this.collaboration = new Collaboration(this.#setting, this.#talk);
     this.#responder = new Responder(this.#setting, {
       talk: this.#talk,
       conversations: options.conversations,
       lease: options.lease,
+      pauses: options.pauses,
     });
     this.#accounts = new Accounts(this.#setting, {
       leases: options.leases,
@@ -329,16 +339,12 @@ export class Rooms {
     this.#talk.announce();
   }
 
-  /** Pauses or readies an account by hand. */
-  async pause(adapter: string, agent: string, paused: boolean): Promise<void> {
-    const account = this.directory.account(adapter, this.directory.get(agent).id);
-    if (!account) {
-      throw new DureError("ACCOUNT_UNKNOWN", `${agent} has no account on ${adapter}.`, {
-        class: "not-found",
-        hint: this.directory.unknownHint(agent),
-      });
-    }
-    await this.#accounts.pause(adapter, account, paused);
+  /**
+   * Ends what runs in a place and its threads: answers, open requests, jobs asked for there. What is
+   * said later is answered as usual. Throws `PLACE_UNKNOWN`.
+   */
+  async stopIn(id: string, who: RoomPerson): Promise<Stopped> {
+    return this.#stops.stopIn(await this.place(id, who), who.person);
   }
 
   async collaborate(
@@ -375,6 +381,8 @@ export class Rooms {
     this.#responder.start();
     this.#requests.start();
     this.#lifts.start();
+    this.#stops.start();
+    this.pauses.start();
     this.#sink?.start();
   }
 
@@ -382,6 +390,8 @@ export class Rooms {
     await this.#started?.catch(() => {});
     for (const inbound of this.#inbound) inbound.stop();
     await this.#sink?.stop();
+    await this.pauses.stop();
+    await this.#stops.stop();
     await this.#lifts.stop();
     await this.#requests.stop();
     await this.#responder.stop();

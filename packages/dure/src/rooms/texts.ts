@@ -15,10 +15,41 @@ export const GONE = {
   },
 } as const satisfies Record<GoneReason, Record<RoomLocale, string>>;
 
+/** Why a request ended that was stopped with its place. */
+export const STOPPED = {
+  ko: "사람이 멈췄어요.",
+  en: "a person has stopped it",
+} as const satisfies Record<RoomLocale, string>;
+
 /** Of a place whose channel has another key in the configuration now. */
 export const OTHER_KEY = "it stands under another key now";
 /** Begins the sentence of a thread that the platform did not make; the reason follows. */
 export const THREAD_NOT_MADE = "the thread could not be made: ";
+
+/** What a stop has ended, by kind. */
+interface Ended {
+  readonly answers: number;
+  readonly requests: number;
+  readonly jobs: number;
+}
+
+const KO_ENDED: EndedWords = {
+  answers: (count) => `답 ${count}건`,
+  requests: (count) => `부탁 ${count}건`,
+  jobs: (count) => `작업 ${count}건`,
+};
+const EN_ENDED: EndedWords = {
+  answers: (count) => `${count} ${count === 1 ? "answer" : "answers"}`,
+  requests: (count) => `${count} ${count === 1 ? "request" : "requests"}`,
+  jobs: (count) => `${count} ${count === 1 ? "job" : "jobs"}`,
+};
+type EndedWords = Readonly<Record<keyof Ended, (count: number) => string>>;
+
+function endedIn(ended: Ended, words: EndedWords): string {
+  const kinds = ["answers", "requests", "jobs"] as const;
+  const some = kinds.filter((kind) => ended[kind] > 0);
+  return some.map((kind) => words[kind](ended[kind])).join(", ");
+}
 
 const TEXTS = {
   ko: {
@@ -56,6 +87,14 @@ const TEXTS = {
     notYoursToLift: () => "이 자리에 글을 쓸 수 있는 분만 풀 수 있어요.",
     pressFailed: () => "지금은 처리하지 못했어요. 잠시 뒤에 다시 눌러 주세요.",
     lift: () => "풀기",
+    paused: (who: string, by: string) =>
+      `⏸ ${by === "" ? "" : `${by} 님이 `}${who} 님을 ${by === "" ? "잠시 멈춰 두었어요" : "멈춰 두었어요"}. 다시 시작하면 이어서 답해요.`,
+    goesOn: (who: string, by: string) =>
+      by === ""
+        ? `▶ ${who} 님이 다시 시작했어요.`
+        : `▶ ${by} 님이 ${who} 님을 다시 시작했어요.`,
+    stopped: (by: string, ended: Ended) =>
+      `⏹ ${by === "" ? "" : `${by} 님이 `}여기서 하던 일을 멈췄어요: ${endedIn(ended, KO_ENDED)}.`,
   },
   en: {
     suspended: (seconds: number, minutes: number, count: number) =>
@@ -95,6 +134,12 @@ const TEXTS = {
     notYoursToLift: () => "Only those who may write here can lift it.",
     pressFailed: () => "This could not be done just now. Press again in a moment.",
     lift: () => "Lift",
+    paused: (who: string, by: string) =>
+      `⏸ ${by === "" ? `${who} is paused` : `${by} has paused ${who}`}; what you ask is answered after it resumes.`,
+    goesOn: (who: string, by: string) =>
+      by === "" ? `▶ ${who} goes on.` : `▶ ${by} has resumed ${who}.`,
+    stopped: (by: string, ended: Ended) =>
+      `⏹ ${by === "" ? "What ran here was stopped" : `${by} has stopped what ran here`}: ${endedIn(ended, EN_ENDED)}.`,
   },
 } as const;
 

@@ -38,6 +38,7 @@ import {
   RoomParams,
   RoomsAnswer,
   RoomsQuery,
+  StoppedAnswer,
   ThreadJson,
   ThreadsAnswer,
   ThreadsQuery,
@@ -74,6 +75,8 @@ export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { room
   listThreads(app, rooms);
   readThread(app, rooms);
   resumeThread(app, rooms);
+  stopRoom(app, rooms);
+  stopThread(app, rooms);
   removeParticipant(app, rooms);
   listObservations(app, rooms);
   listAgents(app, rooms);
@@ -308,11 +311,48 @@ function resumeThread(app: RouteApp, rooms: Rooms): void {
       },
     },
     async (request) => {
-      const who = personOf(request, rooms, request.body?.as_person);
-      return rooms.resume(request.params.id, {
-        ...who,
-        person: who.person === "" ? callerOf(request).name : who.person,
-      });
+      const who = orderedBy(request, rooms, request.body?.as_person);
+      return rooms.resume(request.params.id, who);
+    },
+  );
+}
+
+function stopRoom(app: RouteApp, rooms: Rooms): void {
+  app.post(
+    "/v1/rooms/:room/stop",
+    {
+      config: { ...config, audit: "room.stop" },
+      schema: {
+        tags: ["rooms"],
+        summary: "Ends what runs in a room and its threads: answers, requests, jobs",
+        params: RoomParams,
+        body: AsPerson.optional(),
+        response: { 200: StoppedAnswer, ...problems(400, 401, 403, 404) },
+      },
+    },
+    async (request) => {
+      const who = orderedBy(request, rooms, request.body?.as_person);
+      return rooms.stopIn(request.params.room, who);
+    },
+  );
+}
+
+function stopThread(app: RouteApp, rooms: Rooms): void {
+  app.post(
+    "/v1/threads/:id/stop",
+    {
+      config: { ...config, audit: "thread.stop" },
+      schema: {
+        tags: ["rooms"],
+        summary: "Ends what runs in a thread: answers, requests, jobs",
+        params: PlaceParams,
+        body: AsPerson.optional(),
+        response: { 200: StoppedAnswer, ...problems(400, 401, 403, 404) },
+      },
+    },
+    async (request) => {
+      const who = orderedBy(request, rooms, request.body?.as_person);
+      return rooms.stopIn(request.params.id, who);
     },
   );
 }
@@ -401,7 +441,7 @@ function pauseAgent(app: RouteApp, rooms: Rooms): void {
       config: { scope: "admin", audit: paused },
       schema: {
         tags: ["rooms"],
-        summary: "Pauses an agent's account, or readies it again",
+        summary: "Pauses an agent: no new model call of it; or lets it go on",
         params: AgentParams,
         body: PauseBody,
         response: {
@@ -412,7 +452,11 @@ function pauseAgent(app: RouteApp, rooms: Rooms): void {
     },
     async (request, reply) => {
       assertOfAllTenants(callerOf(request), "PAUSE_NOT_ALLOWED", "pause an agent");
-      await rooms.pause(request.body.adapter, request.params.agent, request.body.paused);
+      const { paused, as_person } = request.body;
+      const by = orderedBy(request, rooms, as_person).person;
+      const { agent } = request.params;
+      if (paused) await rooms.pauses.pause(agent, { by });
+      else await rooms.pauses.resume(agent, { by });
       return reply.code(204).send(null);
     },
   );
@@ -477,6 +521,16 @@ function personOf(request: FastifyRequest, rooms: Rooms, asPerson: string | unde
     seesAll: viewOf(request) === null,
     person: checkName(asPerson ?? person ?? "", rooms.directory.agents),
   };
+}
+
+/** Who orders something: the person, or else the caller. */
+function orderedBy(
+  request: FastifyRequest,
+  rooms: Rooms,
+  asPerson: string | undefined,
+): RoomPerson {
+  const who = personOf(request, rooms, asPerson);
+  return { ...who, person: who.person === "" ? callerOf(request).name : who.person };
 }
 
 /** Who speaks. Without a token a name is needed. Throws `PERSON_REQUIRED`. */

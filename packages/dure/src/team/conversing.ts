@@ -56,6 +56,8 @@ export async function startConversing(starting: Starting, core: Core): Promise<C
   outbox.handle("hook", hooks.handler);
   await events.start();
   defer("the event log", () => events.stop());
+  await core.pauses.start();
+  defer("pauses", () => core.pauses.stop());
   const jobs = directory && jobsOf(starting, core, { engine, directory });
   await begin(starting, core, { jobs, engine, budgets });
 
@@ -116,7 +118,7 @@ function budgetsOf({ team, settings }: Starting, core: Core, models: () => Model
 
 function engineOf(
   { settings }: Starting,
-  { database, notifications, clock, logger, lease }: Core,
+  { database, notifications, clock, logger, lease, pauses }: Core,
   {
     definitions,
     budgets,
@@ -132,6 +134,7 @@ function engineOf(
     database,
     notifications,
     budgets,
+    pauses,
     clock,
     logger,
     processId: lease.id,
@@ -153,7 +156,7 @@ function engineOf(
 
 function jobsOf(
   { team, settings }: Starting,
-  { database, notifications, lease, clock, logger, events }: Core,
+  { database, notifications, lease, clock, logger, events, pauses }: Core,
   { engine, directory }: { engine: Engine; directory: Directory },
 ): Jobs {
   return new Jobs({
@@ -164,6 +167,7 @@ function jobsOf(
     logger,
     events,
     conversations: engine,
+    pauses,
     agents: { find: (id) => directory.find(id), all: () => directory.agents },
     limits: jobLimits(settings),
     allow: team.config.jobs?.allow,

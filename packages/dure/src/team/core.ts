@@ -6,6 +6,7 @@ import { Leases } from "../durable/leases.ts";
 import { migrate } from "../durable/migrate.ts";
 import { Notifications } from "../durable/notify.ts";
 import { Outbox } from "../durable/outbox.ts";
+import { Pauses } from "../durable/pauses.ts";
 import { applicationName, ProcessLease } from "../durable/processes.ts";
 import { Retention } from "../durable/retention.ts";
 import { Takeover } from "../durable/takeover.ts";
@@ -54,6 +55,7 @@ export interface Core {
   readonly outbox: Outbox;
   readonly events: EventLog;
   readonly leases: Leases;
+  readonly pauses: Pauses;
   readonly retention: Retention;
   readonly inbox: Inbox;
   readonly clock: Clock;
@@ -85,11 +87,13 @@ export async function startCore(starting: Starting): Promise<Core> {
   defer("the lease", () => lease.stop());
   const shared = { ...base, lease };
   const leases = new Leases(shared);
+  const pauses = new Pauses({ ...base, signal: lease.signal });
 
   return {
     ...shared,
     auth,
     leases,
+    pauses,
     takeover: new Takeover(shared),
     outbox: new Outbox(shared),
     events: new EventLog(shared),

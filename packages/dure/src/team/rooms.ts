@@ -7,6 +7,7 @@ import type { EventLog } from "../durable/event-log.ts";
 import type { Leases } from "../durable/leases.ts";
 import type { Notifications } from "../durable/notify.ts";
 import type { Outbox } from "../durable/outbox.ts";
+import type { Pauses } from "../durable/pauses.ts";
 import type { ProcessLease } from "../durable/processes.ts";
 import type { Conversations } from "../engine/api.ts";
 import type { Inbox } from "../escalations/inbox.ts";
@@ -35,6 +36,7 @@ export async function openRooms(
     notifications: Notifications;
     lease: ProcessLease;
     leases: Leases;
+    pauses: Pauses;
     conversations: Conversations;
     inbox: Inbox;
     settings: Settings;

@@ -176,7 +176,7 @@ export const EVENTS = {
       costMicroUsd: z.number().nullable(),
     }),
   ),
-  "job.waiting": of("delegation", z.object({ ...job, for: z.literal("person"), turn: count })),
+  "job.waiting": of("delegation", z.object({ ...job, for: z.enum(["person", "pause"]), turn: count })),
   "job.spoken": of(
     "delegation",
     z.object({ ...job, id: z.int(), by: z.string(), text: z.string() }),
@@ -242,10 +242,16 @@ export const EVENTS = {
       parent,
     }),
   ),
+  "room.stopped": of(
+    "system",
+    z.object({ by: z.string(), answers: count, requests: count, jobs: count, parent }),
+  ),
   "room.guard_tripped": of(
     "system",
     z.object({ guard: z.enum(["pair", "chain"]), from: agent, to: agent }),
   ),
+  "agent.paused": of("system", z.object({ by: z.string() })),
+  "agent.resumed": of("system", z.object({ by: z.string() })),
   "account.changed": of(
     "system",
     z.object({

@@ -137,9 +137,9 @@ const jobFields = {
   resumes: z.int().meta({ description: "Resumes in all." }),
   last_error: z.object({ code: z.string(), message: z.string() }).nullable(),
   waiting: z
-    .literal("person")
+    .enum(["person", "pause"])
     .nullable()
-    .meta({ description: "What a RUNNING job waits for outside of its turn." }),
+    .meta({ description: "What a RUNNING job waits for: `pause` is the resume of its agent." }),
   origin: z
     .object({ session: z.string(), turn: z.string().nullable() })
     .nullable()

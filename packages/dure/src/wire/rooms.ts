@@ -84,10 +84,7 @@ export const CollaborateBody = z.object({
   attachments: z.array(z.url()).max(10).optional(),
   idempotency_key: z.string().min(1).max(200).optional(),
 });
-export const PauseBody = z.object({
-  paused: z.boolean(),
-  adapter: z.string().max(50).default("web"),
-});
+export const PauseBody = AsPerson.extend({ paused: z.boolean() });
 
 // --- answers
 
@@ -117,6 +114,11 @@ export const RoomJson = PlaceJson.extend({
     description:
       "Of the members, those that do not see or read the room; an open escalation says why.",
   }),
+});
+export const StoppedAnswer = z.object({
+  answers: z.number().meta({ description: "Answers that agents were giving, or that waited." }),
+  requests: z.number().meta({ description: "Requests between agents; they end as withdrawn." }),
+  jobs: z.number().meta({ description: "Jobs that were asked for there; they are cancelled." }),
 });
 export const ThreadJson = PlaceJson.extend({
   participants: z.array(z.string()),
@@ -175,6 +177,10 @@ export const ObservationJson = z.object({
   at: time,
 });
 
+export const PausedJson = z.object({
+  by: z.string().meta({ description: "Empty where the caller may not know it." }),
+  at: time,
+});
 export const AgentJson = z.object({
   id: z.string(),
   display_name: z.string(),
@@ -196,6 +202,7 @@ export const AgentJson = z.object({
       changed_at: time,
     }),
   ),
+  paused: PausedJson.nullable().meta({ description: "No model call of it begins meanwhile." }),
   working: z.number(),
   waiting: z.number(),
   tokens_today: z.number(),
@@ -247,6 +254,7 @@ export type Thread = FromWire<z.output<typeof ThreadJson>>;
 export type RoomMessage = FromWire<z.output<typeof MessageJson>>;
 /** What one agent is to one message, and why. */
 export type MessageRole = RoomMessage["roles"][number];
+export type Stopped = FromWire<z.output<typeof StoppedAnswer>>;
 export type Observation = FromWire<z.output<typeof ObservationJson>>;
 /**
  * An agent of the team: its accounts, the messages that it handles and that wait for it, and what

@@ -249,6 +249,8 @@ describe("good calls", () => {
       },
     });
     await expectGood(`POST /v1/threads/${thread_id}/resume`, 200, { body: {} });
+    await expectGood(`POST /v1/threads/${thread_id}/stop`, 200, { body: {} });
+    await expectGood("POST /v1/rooms/web:general/stop", 200, { body: {} });
     await expectGood(`DELETE /v1/threads/${thread_id}/participants/eden`, 204);
     await expectGood("GET /v1/observations", 200);
     await expectGood("GET /v1/agents", 200);
@@ -522,6 +524,8 @@ test.each([
   ["GET /v1/rooms/nowhere/threads", 404],
   ["GET /v1/threads/nothing", 404],
   ["POST /v1/threads/nothing/resume", 404, { body: {} }],
+  ["POST /v1/threads/nothing/stop", 404, { body: {} }],
+  ["POST /v1/rooms/nowhere/stop", 404, { body: {} }],
   ["DELETE /v1/threads/nothing/participants/eden", 404],
   ["GET /v1/observations", 401, { token: null }],
   ["GET /v1/agents", 401, { token: null }],

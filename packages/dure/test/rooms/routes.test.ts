@@ -152,7 +152,7 @@ describe("where a collaboration goes", { timeout: 60_000 }, () => {
 
   test("whether the target is online is asked before whether the channel is allowed", async () => {
     const team = await twoChannels();
-    await team.rooms.pause("web", "eden", true);
+    await team.rooms.pauses.pause("eden", { by: "mina" });
 
     const result = await team.rooms.collaborate(
       { agent: "ruda" },

@@ -3,6 +3,7 @@ import { Database } from "../../src/durable/database.ts";
 import { Leases } from "../../src/durable/leases.ts";
 import { Notifications } from "../../src/durable/notify.ts";
 import { Outbox } from "../../src/durable/outbox.ts";
+import { Pauses } from "../../src/durable/pauses.ts";
 import { applicationName, ProcessLease } from "../../src/durable/processes.ts";
 import { Takeover } from "../../src/durable/takeover.ts";
 import { testDatabase } from "../../src/durable/test-database.ts";
@@ -119,6 +120,9 @@ export async function startTestTeam(options: TestTeamOptions): Promise<TestTeam>
     notifications,
     clock: options.outboxClock ?? clock,
   });
+  const pauses = new Pauses({ database, notifications, clock, logger, signal: lease.signal });
+  await pauses.start();
+  stack.defer(() => pauses.stop());
   const takeover = new Takeover({ database, lease, logger, clock, notifications });
 
   const opened = Promise.withResolvers<RoomToolsParts>();
@@ -169,6 +173,7 @@ export async function startTestTeam(options: TestTeamOptions): Promise<TestTeam>
     processId,
     lease: lease.signal,
     proof: lease,
+    pauses,
     told: async (session) =>
       renderAnswersHome(await answersHome(database, session), (agent) => NAMES[agent as Name]),
     defaultLlm: { provider: "offline", model: "echo", fallbacks: [] },
@@ -208,6 +213,7 @@ export async function startTestTeam(options: TestTeamOptions): Promise<TestTeam>
     notifications,
     lease,
     leases,
+    pauses,
     conversations: engine,
     inbox,
     directory,

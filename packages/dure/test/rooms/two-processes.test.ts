@@ -5,7 +5,6 @@ import { eventually } from "../until.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { discordPlatform, type DiscordStage } from "./discord-platform.ts";
 import {
-  accountStates,
   collaborate,
   NEVER_SILENT,
   readyTeamOn,
@@ -190,12 +189,12 @@ describe("two processes of one team on Discord", { timeout: 60_000 }, () => {
   });
 
   test(
-    "an account paused through another process is offline, also after a reconnection, until readied",
+    "an agent paused through another process is offline, also after a reconnection, until resumed",
     FULL,
     async () => {
       const { platform: stage, first, second } = await spread(await discordPlatform());
 
-      await first.rooms.pause("discord", "eden", true);
+      await first.rooms.pauses.pause("eden", { by: "mina" });
       expect(
         await first.rooms.collaborate(
           { agent: "ruda" },
@@ -206,9 +205,9 @@ describe("two processes of one team on Discord", { timeout: 60_000 }, () => {
       await eventually(() => expect(stage.discord.sessionsStarted(stage.bots.eden)).toBe(2));
       await eventually(() => expect(stage.discord.isConnected(stage.bots.eden)).toBe(true));
       await stage.say(second, "다들 있나요");
-      expect((await accountStates(second))["eden"]).toBe("paused");
+      expect(second.rooms.pauses.get("eden")).toMatchObject({ by: "mina" });
 
-      await first.rooms.pause("discord", "eden", false);
+      await first.rooms.pauses.resume("eden", { by: "mina" });
       expect(
         await first.rooms.collaborate(
           { agent: "ruda" },

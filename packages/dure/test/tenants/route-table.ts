@@ -204,6 +204,21 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     own: "200",
     absent: PLACE,
   },
+  "POST /v1/threads/:id/stop": {
+    scope: "rooms",
+    names: "thing",
+    call: ({ thread }) => ({ path: `/v1/threads/${thread}/stop`, body: {} }),
+    own: "200",
+    absent: PLACE,
+  },
+  "POST /v1/rooms/:room/stop": {
+    scope: "rooms",
+    names: "thing",
+    isAlias: true,
+    call: ({ room }) => ({ path: `/v1/rooms/${room}/stop`, body: {} }),
+    own: "200",
+    absent: PLACE,
+  },
   "DELETE /v1/threads/:id/participants/:agent": {
     scope: "rooms",
     names: "thing",

@@ -15,6 +15,7 @@ import { sql as questions } from "./0013-questions.ts";
 import { sql as release } from "./0014-release.ts";
 import { sql as jobAnswers } from "./0015-job-answers.ts";
 import { sql as answersHome } from "./0016-answers-home.ts";
+import { sql as brake } from "./0017-brake.ts";
 
 /** Every migration of dure's schema, in order. Append only: an applied migration never changes. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -34,4 +35,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 14, name: "release", sql: release },
   { id: 15, name: "job-answers", sql: jobAnswers },
   { id: 16, name: "answers-home", sql: answersHome },
+  { id: 17, name: "brake", sql: brake },
 ];

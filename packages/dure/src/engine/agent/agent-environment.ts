@@ -26,6 +26,10 @@ export interface AgentRunEnvironment {
   /** Go before the policy of every card. */
   readonly attemptRules: AttemptRules | undefined;
   resolve(llm: Llm | Llm["fallbacks"][number]): ModelCall;
+  /** Before each model call: resolves when the agent is not paused. */
+  untilUnpaused(): Promise<void>;
+  /** Directly before it, without waiting. */
+  isPaused(): boolean;
   /** Throws `BUDGET_EXCEEDED`; called before each model call. */
   reserve(request: ModelRequest, model: ModelCall, place: string): Promise<void>;
   /**

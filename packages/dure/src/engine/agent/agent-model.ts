@@ -162,8 +162,13 @@ export class AgentModel {
     const { attempt, place } = call;
     const model = environment.resolve(attempt.llm);
     environment.beginsWork();
+    await this.#untilUnpaused(attempt);
     await environment.reserve(request, model, place);
     await environment.goesOutside();
+    while (environment.isPaused()) {
+      await this.#untilUnpaused(attempt);
+      await environment.goesOutside();
+    }
 
     const callEnded = environment.callBegins();
     const idleSec = agent.card.policy.idleTimeoutSec ?? attemptRules?.idleTimeoutSec;
@@ -186,6 +191,16 @@ export class AgentModel {
       // In one go with the record of its answer, so that one statement holds both.
       if (noted) environment.noteCall(key, noted, place);
       callEnded();
+    }
+  }
+
+  /** The time of the attempt stands still meanwhile. */
+  async #untilUnpaused({ hold }: Attempt): Promise<void> {
+    const goOn = hold();
+    try {
+      await this.#options.environment.untilUnpaused();
+    } finally {
+      goOn();
     }
   }
 

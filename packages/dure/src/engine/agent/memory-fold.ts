@@ -2,6 +2,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import { codeOf, DureError, messageOf } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { MemoryVersion, TurnStore } from "../../durable/turns.ts";
+import { agentPaused } from "../../durable/pauses.ts";
 import { parseModelName, type Llm } from "../../models/card.ts";
 import type { LlmRef, ModelAnswer, ModelCallRecord, ModelRequest } from "../../models/model.ts";
 import type { Models } from "../../models/models.ts";
@@ -11,6 +12,7 @@ import type { LeafService } from "../service/combine.ts";
 import { logFailure } from "../log-failure.ts";
 import { lastTurns, MEMORY_DEFAULTS, turnsOf, type Memory, type MemoryOptions } from "./memory.ts";
 import type { SessionReader } from "../turn/sessions.ts";
+import { namesOf, type PauseGate } from "../turn/paused.ts";
 import { storedCall } from "./stored-call.ts";
 
 /**
@@ -22,6 +24,9 @@ const FOLD_TIMEOUT_MS = 60_000;
 
 /** The offline model that says back what it is told: no summary. */
 const ECHO = "echo";
+
+/** The session has gone on, or its agent is paused: the memory stays unfolded for now. */
+const LEFT_AS_IT_IS: ReadonlySet<string> = new Set(["SESSION_BUSY", "AGENT_PAUSED"]);
 
 /** The agent to which these calls are charged. */
 const MEMORY_AGENT = "memory";
@@ -36,6 +41,8 @@ export interface MemoryFolderOptions {
   readonly lease: AbortSignal;
   /** Absent: nothing is limited. */
   readonly budgets: Budgets | undefined;
+  /** Absent: no agent is ever paused. */
+  readonly pauses?: PauseGate | undefined;
   /** The team's texts in the place of ours. */
   readonly prompts?: PromptOverrides | undefined;
 }
@@ -105,6 +112,7 @@ export class MemoryFolder {
       const found = await reader.memoryOf(session);
 
       if (!found || turnsOf(found.memory) < options.summarizeThreshold) return;
+      if (this.#isPaused({ session, service })) return; // it is folded after the next turn
       const { memory } = found;
       const recent = lastTurns(memory.rawHistory, options.keepRecentTurns);
       let folded: Memory;
@@ -121,7 +129,8 @@ export class MemoryFolder {
           ),
         };
       } catch (error) {
-        if (this.#stop.signal.aborted || lease.aborted || codeOf(error) === "SESSION_BUSY") return;
+        const isLeft = LEFT_AS_IT_IS.has(codeOf(error) ?? "");
+        if (this.#stop.signal.aborted || lease.aborted || isLeft) return;
         if (options.enableSummary && !this.#isStandIn(options)) {
           logFailure(logger, "a memory could not be folded; the old summary stays", {
             error,
@@ -186,6 +195,7 @@ export class MemoryFolder {
     let record: ModelCallRecord | undefined;
     let answer: ModelAnswer;
     try {
+      if (this.#isPaused(whose)) throw agentPaused(service);
       answer = await model.stream(request, {
         signal,
         timeoutMs: FOLD_TIMEOUT_MS,
@@ -202,6 +212,12 @@ export class MemoryFolder {
 
     if (text === "") throw new Error("the summary is empty");
     return text;
+  }
+
+  /** The memory is the agent's: so is the call that folds it. */
+  #isPaused({ session, service }: Pick<FoldedSession, "session" | "service">): boolean {
+    const { pauses } = this.#options;
+    return pauses?.first(namesOf({ session, services: [service] })) !== undefined;
   }
 
   async #note({ session, service }: FoldedSession, record: ModelCallRecord): Promise<void> {

@@ -9,8 +9,10 @@ import {
   type NewTurn,
   type TurnStore,
 } from "../../durable/turns.ts";
+import { agentPaused } from "../../durable/pauses.ts";
 import { startAcceptSpan } from "../../models/telemetry.ts";
 import type { AcceptedTurn, AcceptOptions, TurnRequest } from "../api.ts";
+import { waitsForResume, type PauseGate } from "./paused.ts";
 import { MAX_RUNNING, type RunningTurns } from "./running-turns.ts";
 import type { Addressee, ServiceDirectory } from "../service/service-directory.ts";
 import { checkRequest, hashOf, plainly, titleOf } from "./turn-request.ts";
@@ -33,6 +35,7 @@ interface TurnAcceptanceOptions {
   readonly turns: RunningTurns;
   /** What a session is told besides the background of a request. */
   readonly told?: ((session: string) => Promise<string | undefined>) | undefined;
+  readonly pauses?: PauseGate | undefined;
 }
 
 /** Accepts messages: each is stored as a turn, which runs here when its session is free. */
@@ -89,6 +92,7 @@ export class TurnAcceptance {
     const accepted = turns.accepts(turn);
     const span = startAcceptSpan({ turn, session, service: service.name }, options.traceParent);
     try {
+      await this.#assertAnswers(service, { session, tenant, author: options.author });
       const entry = newTurnOf(service, request, options, {
         turn,
         session,
@@ -109,6 +113,18 @@ export class TurnAcceptance {
       span.end();
       accepted();
     }
+  }
+
+  /** Throws `AGENT_PAUSED`. A message that names no service is for the one of its session. */
+  async #assertAnswers(
+    service: Addressee,
+    { session, tenant, author }: { session: string; tenant: string } & Pick<AcceptOptions, "author">,
+  ): Promise<void> {
+    const { pauses, store } = this.#options;
+    const pause = pauses?.first([service.name]);
+    if (!pause || waitsForResume(session, author)) return;
+    const own = service.assumed ? await store.serviceOf(session, tenant) : undefined;
+    if (own === undefined || own === service.name) throw agentPaused(pause.agent);
   }
 
   async #store(entry: NewTurn): Promise<Accepted> {

@@ -15,6 +15,7 @@ import { storedCall } from "../agent/stored-call.ts";
 import type { AgentCallOptions, AgentOutcome, TurnFacts } from "./turn-context.ts";
 import type { TurnEffects } from "./turn-effects.ts";
 import type { TurnEnvironment } from "./turn-environment.ts";
+import { namesOf } from "./paused.ts";
 import type { Step } from "./step.ts";
 import type { TurnSteps } from "./turn-steps.ts";
 import { StoppedError, type TurnStop } from "./turn-stop.ts";
@@ -65,17 +66,11 @@ export class TurnAgents {
       });
     }
     const step = steps.next(`agent:${key}`);
-    return this.#toEnd({
-      agent,
-      key,
-      label,
-      call,
-      step,
-      emit: (event) => {
-        steps.noteOrigin(event, step);
-        emit(event);
-      },
-    });
+    const noted = (event: TurnEvent): void => {
+      steps.noteOrigin(event, step);
+      emit(event);
+    };
+    return this.#toEnd({ agent, key, label, call, step, emit: noted }, service.name);
   }
 
   /**
@@ -105,8 +100,13 @@ export class TurnAgents {
     return [...this.#ended, ...[...this.#running].map((run) => run.trace(error))];
   }
 
-  async #toEnd(options: Omit<AgentRunOptions, "environment">): Promise<AgentOutcome> {
-    const run = new AgentRun({ ...options, environment: this.#environmentOf(options.agent) });
+  /** `service`: of which it is an agent; a router is of none. */
+  async #toEnd(
+    options: Omit<AgentRunOptions, "environment">,
+    service?: string,
+  ): Promise<AgentOutcome> {
+    const environment = this.#environmentOf(options.agent, service);
+    const run = new AgentRun({ ...options, environment });
     this.#running.add(run);
     try {
       return await run.run();
@@ -115,9 +115,11 @@ export class TurnAgents {
     }
   }
 
-  #environmentOf(agent: Agent): AgentRunEnvironment {
+  #environmentOf(agent: Agent, service: string | undefined): AgentRunEnvironment {
     const { held, facts, environment, journal, memory, stop, steps, effects, state } =
       this.#options;
+    const { pauses } = environment;
+    const names = this.#namesOf(agent, service);
     return {
       facts,
       journal,
@@ -129,6 +131,8 @@ export class TurnAgents {
       everyLlm: environment.everyLlm,
       attemptRules: environment.attemptRules(held.session),
       resolve: (llm) => environment.resolve(llm),
+      untilUnpaused: async () => pauses?.passes(names, { signal: stop.signal }),
+      isPaused: () => pauses?.first(names) !== undefined,
       reserve: (request, model, place) => this.#reserve({ agent, request, model, place }),
       callBegins: () => effects.callBegins(),
       noteCall: (name, record, place) => journal.call(storedCall(name, record, place)),
@@ -139,6 +143,12 @@ export class TurnAgents {
       once: (call) => effects.once(call),
       approvalFor: (name, tool, input) => effects.approvalFor(name, tool, input),
     };
+  }
+
+  #namesOf(agent: Agent, service: string | undefined): readonly string[] {
+    const { held } = this.#options;
+    const services = service === undefined ? [held.service] : [held.service, service];
+    return namesOf({ session: held.session, services, agent: agent.name });
   }
 
   async #reserve({

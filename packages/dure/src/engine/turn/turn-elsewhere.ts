@@ -32,6 +32,8 @@ interface TurnsElsewhereOptions {
   readonly steps: TurnSteps;
   /** The service of the session; absent: no living process has it. */
   readonly service: AnyService | undefined;
+  /** Resolves when the agent that answers through a service elsewhere is not paused. */
+  readonly untilUnpaused: (service: string) => Promise<void>;
 }
 
 /** The turns on other servers that one turn here has begun, in this life or in earlier ones. */
@@ -71,10 +73,11 @@ export class TurnsElsewhere {
   }
 
   async #passThrough(remote: RemoteService, step: Step): Promise<Done> {
-    const { facts, clock, stop, steps } = this.#options;
+    const { facts, clock, stop, steps, untilUnpaused } = this.#options;
     const isRestart = step.events.length > 0;
 
     stop.assertMayBegin();
+    await untilUnpaused(remote.name);
     const there = turnElsewhere(remote.name, facts, step.path);
     this.#open.set(step.path, there);
     await step.begins();

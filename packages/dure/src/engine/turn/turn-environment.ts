@@ -7,6 +7,7 @@ import type { PromptOverrides } from "../../models/prompt-files.ts";
 import type { AttemptRules } from "../agent/agent-environment.ts";
 import type { FindApproval } from "../effects/approvals.ts";
 import type { Budgets } from "../money/budgets.ts";
+import type { PauseGate } from "./paused.ts";
 
 /** What the run of a turn needs from its engine. */
 export interface TurnEnvironment {
@@ -27,5 +28,7 @@ export interface TurnEnvironment {
   resolve(llm: Llm | Llm["fallbacks"][number]): ModelCall;
   /** Absent: nothing is limited. */
   readonly budgets: Budgets | undefined;
+  /** Absent: no agent is ever paused. */
+  readonly pauses: PauseGate | undefined;
   readonly findApproval: FindApproval;
 }

@@ -28,6 +28,7 @@ import { factsOf } from "./turn-facts.ts";
 import { TurnOutput } from "./turn-output.ts";
 import { TurnRoute } from "./turn-route.ts";
 import { TurnSteps } from "./turn-steps.ts";
+import { namesOf } from "./paused.ts";
 import { StoppedError, TurnStop } from "./turn-stop.ts";
 
 /**
@@ -85,7 +86,15 @@ export class TurnRun implements TurnMachinery {
     const steps = new TurnSteps({ held, journal, stop, environment, version });
     const route = new TurnRoute({ held, facts, logger, journal, stop, steps, service });
     const asked = { question: route.question, task: route.session.task };
-    const elsewhere = new TurnsElsewhere({ ...asked, facts, clock, journal, stop, steps, service });
+    const untilUnpaused = async (name: string): Promise<void> => {
+      const services = [held.service, name];
+      const names = namesOf({ session: held.session, services });
+      await environment.pauses?.passes(names, { signal: stop.signal });
+    };
+    const elsewhere = new TurnsElsewhere({
+      ...{ ...asked, facts, clock, journal, stop, steps, service },
+      untilUnpaused,
+    });
     const base = { held, facts, environment, journal, stop, steps };
     const effects = new TurnEffects({
       ...base,

@@ -1,0 +1,236 @@
+import type { Transaction } from "../durable/database.ts";
+import { Looker, type LookResult } from "../durable/looker.ts";
+import { UNATTENDED_TOPIC } from "../durable/turns.ts";
+import { newId } from "../kernel/ids.ts";
+import { unsay } from "./handling-end.ts";
+import type { OpenPlace, Place } from "./place.ts";
+import { withdrawRequestsIn } from "./requests.ts";
+import { HANDLINGS_TOPIC, type RoomsSetting, type Talk } from "./talk.ts";
+import { roomTexts } from "./texts.ts";
+
+/** How often each process looks for stops that another one has begun, milliseconds. */
+const LOOK_EVERY_MS = 1_000;
+const AT_ONCE = 20;
+
+/** What a stop has ended. */
+export interface Stopped {
+  readonly answers: number;
+  readonly requests: number;
+  readonly jobs: number;
+}
+
+interface StopRow extends Stopped {
+  readonly id: string;
+  readonly place: string;
+  readonly by: string;
+  readonly at: Date;
+}
+
+interface StoppedHandling {
+  readonly id: string;
+  readonly agent: string;
+  readonly session: string;
+  readonly turn: string | null;
+  readonly message: string | null;
+  readonly preview: string | null;
+}
+
+/**
+ * Ends what runs in a place and in the threads under it: answers with their turns, open requests
+ * with their reminders, jobs that were asked for there. The order is a row first. It counts for what
+ * was there before it, so any process may carry it out, also twice; it is said in the place once.
+ */
+export class Stops {
+  readonly #setting: RoomsSetting;
+  readonly #talk: Talk;
+  readonly #looker: Looker;
+
+  constructor(setting: RoomsSetting, talk: Talk) {
+    this.#setting = setting;
+    this.#talk = talk;
+    this.#looker = new Looker({
+      what: "stops of places",
+      look: () => this.#look(),
+      everyMs: LOOK_EVERY_MS,
+      clock: setting.clock,
+      logger: setting.logger,
+    });
+  }
+
+  start(): void {
+    this.#looker.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#looker.stop();
+  }
+
+  /** Stored when the row is written; what this process cannot finish another one does. */
+  async stopIn(place: Place, by: string): Promise<Stopped> {
+    const { database, clock } = this.#setting;
+    const id = newId("stop", clock.now());
+    await database.query(ORDER, [id, place.id, by]);
+    await this.#carryOut(id);
+    const [row] = await database.query<StopRow>(STOP, [id]);
+    const { answers = 0, requests = 0, jobs = 0 } = row ?? {};
+    return { answers, requests, jobs };
+  }
+
+  async #look(): Promise<LookResult> {
+    const open = await this.#setting.database.query<{ id: string }>(OPEN, [AT_ONCE]);
+    for (const { id } of open) await this.#carryOut(id);
+    return open.length === AT_ONCE ? "again" : "rest";
+  }
+
+  /** Each step may be repeated; the last one is done once. */
+  async #carryOut(id: string): Promise<void> {
+    const { database, notifications } = this.#setting;
+    const [stop] = await database.query<StopRow>(STOP, [id]);
+    if (!stop) return;
+    const places = await database.query<{ id: string }>(BUSY, [stop.place, stop.at]);
+    for (const place of places) await this.#endIn(stop, place.id);
+    await this.#endJobs(stop);
+    await database.query(STOP_TURNS, [stop.place, stop.at, stop.by]);
+    await database.transaction((tx) => this.#tell(tx, id));
+    for (const topic of ["stops", "jobs", "outbox", UNATTENDED_TOPIC, HANDLINGS_TOPIC]) {
+      notifications.publish(topic);
+    }
+    this.#talk.announce();
+  }
+
+  async #endIn(stop: StopRow, id: string): Promise<void> {
+    const { database, store } = this.#setting;
+    await database.transaction(async (tx) => {
+      const place = await store.open(tx, id);
+      if (!place) return;
+      const ended = await tx.query<StoppedHandling>(END_HANDLINGS, [place.id, stop.at]);
+      for (const handling of ended) await this.#noteEnd(tx, handling, place);
+      const requests = await withdrawRequestsIn(tx, this.#setting, [place.id], {
+        because: "stopped",
+        before: stop.at,
+      });
+      await tx.query(COUNT, [stop.id, ended.length, requests]);
+    });
+  }
+
+  async #noteEnd(tx: Transaction, handling: StoppedHandling, place: OpenPlace): Promise<void> {
+    const { agent, session, turn, message, preview } = handling;
+    if (preview !== null) await unsay(tx, this.#setting, handling, { place, preview });
+    const data = { message, outcome: "stopped" as const, answer: null, parent: place.parent };
+    await this.#setting.store.emit(tx, [
+      {
+        type: "room.handled",
+        role: "conversation",
+        room: place.id,
+        agent,
+        session,
+        turn: turn ?? undefined,
+        data,
+      },
+    ]);
+  }
+
+  async #endJobs({ id, place, at, by }: StopRow): Promise<void> {
+    await this.#setting.database.transaction(async (tx) => {
+      const [ended] = await tx.query<{ count: number }>(END_JOBS, [place, by, at]);
+      if (ended && ended.count > 0) await tx.query(COUNT_JOBS, [id, ended.count]);
+    });
+  }
+
+  async #tell(tx: Transaction, id: string): Promise<void> {
+    const { store, locale } = this.#setting;
+    const [at] = await tx.query<{ place: string }>(PLACE_OF, [id]);
+    const place = at && (await store.open(tx, at.place));
+    const [stop] = await tx.query<StopRow>(DONE, [id]);
+    if (!stop || !place) return;
+    const { by, answers, requests, jobs } = stop;
+    const data = { by, answers, requests, jobs, parent: place.parent };
+    await store.emit(tx, [{ type: "room.stopped", role: "system", room: place.id, data }]);
+    const speaker = this.#speakerIn(place);
+    if (place.state === "closed" || speaker === undefined) return;
+    if (answers + requests + jobs === 0) return;
+    const text = roomTexts(locale).stopped(by, { answers, requests, jobs });
+    await this.#talk.say(tx, place, { author: speaker, text, mark: "notice" });
+    this.#setting.logger.info(
+      { stop: id, room: place.id, answers, requests, jobs },
+      `what ran in ${place.name} was stopped`,
+    );
+  }
+
+  /** The agent in whose name it is said: the first that takes part, else the one that leads. */
+  #speakerIn({ adapter, agent, participants }: OpenPlace): string | undefined {
+    const { directory } = this.#setting;
+    const lead = directory.lead?.id;
+    const all = [...participants, agent, lead, ...directory.agents.map(({ id }) => id)];
+    return all.find((one) => typeof one === "string" && directory.account(adapter, one)) as
+      | string
+      | undefined;
+  }
+}
+
+const ORDER = {
+  name: "stop.order",
+  text: "insert into dure.stops (id, place, by) values ($1, $2, $3)",
+};
+const STOP = { name: "stop.read", text: "select * from dure.stops where id = $1" };
+const OPEN = {
+  name: "stop.open",
+  text: "select id from dure.stops where done_at is null order by at limit $1",
+};
+/** The place and its threads, as far as something is open there. */
+const BUSY = {
+  name: "stop.busy",
+  text: `
+    select p.id
+    from dure.places p
+    where (p.id = $1 or p.parent = $1)
+      and (
+        p.id in (select place from dure.handlings where state <> 'done' and created_at <= $2)
+        or p.id in (select thread from dure.requests where state = 'open' and created_at <= $2)
+      )
+    order by p.id`,
+};
+const END_HANDLINGS = {
+  name: "stop.end_handlings",
+  text: `
+    update dure.handlings
+    set state = 'done', outcome = 'stopped', finished_at = clock_timestamp(), input = null
+    where place = $1 and state <> 'done' and created_at <= $2
+    returning id, agent, session, turn, message, preview`,
+};
+const COUNT = {
+  name: "stop.count",
+  text: "update dure.stops set answers = answers + $2, requests = requests + $3 where id = $1",
+};
+const END_JOBS = {
+  name: "stop.end_jobs",
+  text: "select dure.stop_jobs_of($1, $2, $3) as count",
+};
+const COUNT_JOBS = {
+  name: "stop.count_jobs",
+  text: "update dure.stops set jobs = jobs + $2 where id = $1",
+};
+/** Of the answers that this stop, or one like it, has ended: their turns end where they run. */
+const STOP_TURNS = {
+  name: "stop.turns",
+  text: `
+    update dure.turns t
+    set stop = coalesce(t.stop, jsonb_build_object('by', $3::text))
+    from dure.handlings h
+    join dure.places p on p.id = h.place
+    where h.state = 'done'
+      and h.outcome = 'stopped'
+      and h.finished_at >= $2
+      and (p.id = $1 or p.parent = $1)
+      and t.id = h.turn
+      and t.status <> 'done'`,
+};
+const PLACE_OF = { name: "stop.place_of", text: "select place from dure.stops where id = $1" };
+const DONE = {
+  name: "stop.done",
+  text: `
+    update dure.stops
+    set done_at = clock_timestamp()
+    where id = $1 and done_at is null
+    returning *`,
+};
