@@ -243,13 +243,13 @@ describe("news", () => {
       changed: { message: "m1" },
     });
     expect(newsOf(event("room.resting", { guard: "exchange" }))).toEqual({ rooms: true });
-    expect(newsOf(event("account.changed", { state: "paused" }))).toEqual({ agents: true });
+    expect(newsOf(event("agent.paused", { by: "mina" }))).toEqual({ agents: true });
     expect(newsOf(event("escalation.resolved", { id: "e1" }))).toEqual({ escalations: true });
   });
 });
 
 test("an agent that can be reached on one account is reachable", () => {
-  const account = (state: "ready" | "paused" | "refused") => ({
+  const account = (state: "ready" | "refused") => ({
     adapter: "web",
     id: "ruda",
     state,
@@ -259,7 +259,9 @@ test("an agent that can be reached on one account is reachable", () => {
     changedAt: 1,
   });
 
-  expect(onlineOf({ accounts: [account("refused"), account("ready")] })).toBe("ready");
-  expect(onlineOf({ accounts: [account("refused"), account("paused")] })).toBe("paused");
-  expect(onlineOf({ accounts: [] })).toBe("none");
+  const paused = null;
+  expect(onlineOf({ accounts: [account("refused"), account("ready")], paused })).toBe("ready");
+  expect(onlineOf({ accounts: [account("refused")], paused })).toBe("refused");
+  expect(onlineOf({ accounts: [account("ready")], paused: { by: "mina", at: 1 } })).toBe("paused");
+  expect(onlineOf({ accounts: [], paused })).toBe("none");
 });

@@ -578,11 +578,12 @@ describe("on a telephone", { timeout: 60_000 }, () => {
     await expectWellMade(opened);
 
     await card.getByRole("button", { name: /멈추기/ }).click();
-    await card.getByRole("button", { name: /다시 켜기/ }).waitFor();
+    await card.getByText(/부터 멈춰/).waitFor();
+    await expectWellMade(opened);
     await other.page.locator('.room-people .online-dot[data-state="paused"]').waitFor();
     await expectWellMade(other);
 
-    await card.getByRole("button", { name: /다시 켜기/ }).click();
+    await card.getByRole("button", { name: /다시 시작하기/ }).click();
     await other.page
       .locator('.room-people .online-dot[data-state="paused"]')
       .waitFor({ state: "detached" });

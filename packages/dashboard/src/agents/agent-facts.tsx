@@ -1,17 +1,12 @@
-import { Button } from "@mantine/core";
-import { IconBrandDiscord, IconPlayerPause, IconPlayerPlay, IconWorld } from "@tabler/icons-react";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { IconBrandDiscord, IconWorld } from "@tabler/icons-react";
 import type { RoomAgent } from "dure/client";
 import type { ReactNode } from "react";
-import { useParts } from "../app-parts.tsx";
 import { CodedText } from "../coded.tsx";
 import { useLanguage } from "../language.tsx";
-import { ErrorWords } from "../problem.tsx";
-import { ROOM_KEYS } from "../rooms/room-data.ts";
 import { Portrait } from "../rooms/message-row.tsx";
 import { OnlineDot } from "../rooms/room-list.tsx";
-import { useIsAdmin } from "../rooms/use-rooms.ts";
 import { whenOf } from "../when.ts";
+import { AgentBrake } from "./agent-brake.tsx";
 import "./agents.css";
 
 type Account = RoomAgent["accounts"][number];
@@ -35,6 +30,7 @@ export function AgentFacts({ agent }: { agent: RoomAgent }): ReactNode {
   return (
     <article className="agent-card" aria-label={agent.displayName}>
       <CardHead agent={agent} />
+      <AgentBrake agent={agent} />
       <dl className="agent-facts-list">
         <div>
           <dt>{words.load}</dt>
@@ -60,7 +56,7 @@ export function AgentFacts({ agent }: { agent: RoomAgent }): ReactNode {
       ) : (
         <ul className="agent-accounts" aria-label={words.accounts}>
           {agent.accounts.map((account) => (
-            <AccountRow key={account.adapter} agent={agent} account={account} />
+            <AccountRow key={account.adapter} account={account} />
           ))}
         </ul>
       )}
@@ -90,20 +86,9 @@ function CardHead({ agent }: { agent: RoomAgent }): ReactNode {
   );
 }
 
-function AccountRow({ agent, account }: { agent: RoomAgent; account: Account }): ReactNode {
+function AccountRow({ account }: { account: Account }): ReactNode {
   const { text, language } = useLanguage();
-  const { client } = useParts();
-  const queries = useQueryClient();
-  const isAdmin = useIsAdmin();
-  const isPaused = account.state === "paused";
-
-  const pause = useMutation({
-    mutationFn: () => client.rooms().pause(agent.id, !isPaused, account.adapter),
-    onSettled: () => queries.invalidateQueries({ queryKey: ROOM_KEYS.agents }),
-  });
-
   const Icon = account.adapter === "discord" ? IconBrandDiscord : IconWorld;
-  const words = isPaused ? text.agents.resume : text.agents.pause;
 
   return (
     <li>
@@ -127,24 +112,7 @@ function AccountRow({ agent, account }: { agent: RoomAgent; account: Account }):
             />
           )}
         </span>
-        {pause.error !== null && (
-          <span className="error-note small">
-            <ErrorWords error={pause.error} />
-          </span>
-        )}
       </span>
-      {isAdmin && (
-        <Button
-          size="compact-sm"
-          variant="default"
-          leftSection={isPaused ? <IconPlayerPlay size={14} /> : <IconPlayerPause size={14} />}
-          loading={pause.isPending}
-          aria-label={`${words}: ${agent.displayName} · ${account.adapter}`}
-          onClick={() => pause.mutate()}
-        >
-          {words}
-        </Button>
-      )}
     </li>
   );
 }

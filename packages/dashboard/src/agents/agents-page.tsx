@@ -99,7 +99,7 @@ function wordsOf({ id, displayName, service, channel, accounts }: RoomAgent): st
 }
 
 /** What changes an agent's facts: accounts, and work that begins and ends. */
-const EVENT_TYPES = ["account.*", "room.message", "room.heard", "room.handled"];
+const EVENT_TYPES = ["account.*", "agent.*", "room.message", "room.heard", "room.handled"];
 
 /** Calls `read` after each news, and once the connection stands, until the signal aborts. */
 async function follow(client: DureClient, read: () => void, signal: AbortSignal): Promise<void> {

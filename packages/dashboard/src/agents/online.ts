@@ -13,6 +13,10 @@ const BEST_FIRST = [
 ] as const satisfies readonly AccountState[];
 
 /** How reachable an agent is, over all its accounts; `none` without one. Pure. */
-export function onlineOf({ accounts }: Pick<RoomAgent, "accounts">): AccountState | "none" {
+export function onlineOf({
+  accounts,
+  paused,
+}: Pick<RoomAgent, "accounts" | "paused">): AccountState | "none" {
+  if (paused !== null) return "paused";
   return BEST_FIRST.find((state) => accounts.some((account) => account.state === state)) ?? "none";
 }

@@ -31,7 +31,10 @@ export const ko = {
   spend: "24시간 사용",
   tokens: (count: number) => `토큰 ${count.toLocaleString("ko")}`,
   pause: "멈추기",
-  resume: "다시 켜기",
+  resume: "다시 시작하기",
+  pausedSince: (when: string, by: string) =>
+    by === "" ? `${when}부터 멈춰 있어요.` : `${by} 님이 ${when}부터 멈춰 두었어요.`,
+  pausedHint: "모델을 새로 부르지 않아요. 받은 일은 기다렸다가 이어서 해요.",
   since: (when: string) => `${when}부터`,
   /** What an account tells of itself. */
   reasons: {

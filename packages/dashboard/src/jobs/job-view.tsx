@@ -91,6 +91,13 @@ function OneJob({ job }: { job: JobDetail }): ReactNode {
 /** How it ended, in words; where it did not succeed, why. */
 function Outcome({ job }: { job: JobDetail }): ReactNode {
   const { text, language } = useLanguage();
+  if (job.waiting === "pause") {
+    return (
+      <p className="job-outcome" data-tone="warn" role="status">
+        {text.jobs.pausedHint} <Link to="/agents">{text.jobs.toAgents}</Link>
+      </p>
+    );
+  }
   if (job.waiting !== null) {
     return (
       <p className="job-outcome" data-tone="warn" role="status">

@@ -8,7 +8,16 @@ export function StatusBadge({ job }: { job: Pick<Job, "status" | "waiting"> }): 
   return (
     <span className="job-status" data-status={job.waiting === null ? job.status : "WAITING"}>
       {job.status === "RUNNING" && job.waiting === null && <span className="pulse" aria-hidden />}
-      {job.waiting === null ? text.jobs.statuses[job.status] : text.jobs.waitsForPerson}
+      {statusWords(job, text.jobs)}
     </span>
   );
+}
+
+/** What the job waits for, or else its status. */
+export function statusWords(
+  { status, waiting }: Pick<Job, "status" | "waiting">,
+  words: ReturnType<typeof useText>["jobs"],
+): string {
+  if (waiting === null) return words.statuses[status];
+  return waiting === "pause" ? words.waitsForResume : words.waitsForPerson;
 }

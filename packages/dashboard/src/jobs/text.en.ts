@@ -17,6 +17,7 @@ export const en: JobsText = {
     ABANDONED: "Given up",
   },
   waitsForPerson: "Waits for a person",
+  waitsForResume: "Waits for a paused agent",
   empty: "No jobs yet.",
   emptyHint:
     "They gather here once an agent asks another one with `ask_agent`, or you do with `dure jobs ask`.",
@@ -86,6 +87,8 @@ export const en: JobsText = {
     resume_limit: "resumed too often",
   },
   waitingHint: "It goes on when a person has answered.",
+  pausedHint: "Its agent is paused. It goes on after the resume.",
+  toAgents: "See the agents",
   toEscalations: "See the question",
   relatives: "Related jobs",
   parent: "Asked for by",

@@ -18,6 +18,7 @@ export const ko = {
     ABANDONED: "중단됨",
   },
   waitsForPerson: "사람의 답을 기다림",
+  waitsForResume: "멈춰 둔 에이전트를 기다림",
   empty: "아직 맡긴 일이 없어요.",
   emptyHint:
     "에이전트가 `ask_agent`로 다른 에이전트에게 부탁하거나, `dure jobs ask`로 직접 맡기면 여기에 모여요.",
@@ -89,6 +90,8 @@ export const ko = {
     resume_limit: "다시 이어 가기 한도",
   } satisfies Record<JobOutcome, string>,
   waitingHint: "사람이 답하면 이어서 진행돼요.",
+  pausedHint: "에이전트를 멈춰 두었어요. 다시 시작하면 이어서 진행돼요.",
+  toAgents: "에이전트 보기",
   toEscalations: "확인 요청 보기",
   relatives: "이어진 일",
   parent: "이 일을 낳은 일",

@@ -10,6 +10,7 @@ import { useServerNow } from "../server-clock.ts";
 import { momentOf, spanOf, whenOf } from "../when.ts";
 import { isOver, linesOf, nameIn, nextSpeaker } from "./exchange.ts";
 import { useLiveText } from "./live-text.ts";
+import { statusWords } from "./status-badge.tsx";
 
 /** What was said, by whom, when; and who speaks now. */
 export function Transcript({ job }: { job: JobDetail }): ReactNode {
@@ -126,7 +127,7 @@ function Now({ job }: { job: JobDetail }): ReactNode {
   if (job.waiting !== null) {
     return (
       <p className="exchange-now" role="status">
-        <IconMessageReport size={16} aria-hidden /> {text.jobs.waitsForPerson}
+        <IconMessageReport size={16} aria-hidden /> {statusWords(job, text.jobs)}
       </p>
     );
   }

@@ -23,7 +23,7 @@ export interface News {
 /** Pure. Events hold ids and never text; what they point to is asked for. */
 export function newsOf(event: PlatformEvent): News {
   const { type, room, agent } = event;
-  if (type.startsWith("account.")) return { agents: true };
+  if (type.startsWith("account.") || type.startsWith("agent.")) return { agents: true };
   if (type.startsWith("escalation.")) return { escalations: true };
 
   const message = messageIn(event);

@@ -27,6 +27,7 @@ import { namesOf, type Speaker } from "./room-data.ts";
 import { OnlineDot } from "./room-list.tsx";
 import { unseenOf } from "./room-posts.ts";
 import { writersOf } from "./timeline.ts";
+import { StopButton } from "./stop-button.tsx";
 import { useAgents, useTimeline } from "./use-rooms.ts";
 
 /** One channel, thread or direct room: what is said there, who is writing, and where to write. */
@@ -57,6 +58,7 @@ export function PlaceView(props: {
     <div className="room" data-panel={side.isColumn || undefined}>
       <section className="room-main" aria-label={place.name}>
         <PlaceHead place={place} channel={channel} nameOf={nameOf}>
+          <StopButton key={place.id} who={who} place={place} />
           <ActionIcon
             variant="subtle"
             color="gray"

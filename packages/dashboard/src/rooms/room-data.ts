@@ -31,7 +31,7 @@ export const ROOM_KEYS = {
   agents: ["agents"] as QueryKey,
 } as const;
 
-const EVENT_TYPES = ["room.*", "account.*", "collaborate.*", "escalation.*"];
+const EVENT_TYPES = ["room.*", "account.*", "agent.*", "collaborate.*", "escalation.*"];
 /** News are taken in together, milliseconds: a burst of events is one reading. */
 const BUNDLE_MS = 30;
 /** Changed messages of one place that are read one by one; more are read as a page. */

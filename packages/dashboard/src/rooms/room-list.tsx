@@ -208,7 +208,7 @@ function DirectLink({
   );
 }
 
-export function OnlineDot({ agent }: { agent: Pick<RoomAgent, "accounts"> }): ReactNode {
+export function OnlineDot({ agent }: { agent: Pick<RoomAgent, "accounts" | "paused"> }): ReactNode {
   const text = useText();
   const state = onlineOf(agent);
   const words = state === "none" ? text.agents.offline : text.agents.states[state];

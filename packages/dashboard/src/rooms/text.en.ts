@@ -88,6 +88,22 @@ export const en: RoomsText = {
     closed: "A closed room takes no messages.",
   },
   states: { open: "open", resting: "resting", suspended: "suspended", closed: "closed" },
+  stop: {
+    open: "Stop what runs here",
+    question: {
+      channel: "Stop what runs in this channel and its threads?",
+      thread: "Stop what runs in this thread?",
+      direct: "Stop what runs in this conversation?",
+    },
+    hint: "Answers under way, open requests and jobs end. What is said later is answered again.",
+    confirm: "Stop all",
+    close: "Close",
+    nothing: "Nothing was running.",
+    ended: (what) => `Stopped: ${what}`,
+    answers: (count) => `${count} ${count === 1 ? "answer" : "answers"}`,
+    requests: (count) => `${count} ${count === 1 ? "request" : "requests"}`,
+    jobs: (count) => `${count} ${count === 1 ? "job" : "jobs"}`,
+  },
   banner: {
     resting: "The agents have said enough to each other: this conversation rests.",
     restingHint: "Write something, or let them go on.",

@@ -86,6 +86,22 @@ export const ko = {
     closed: "닫힌 방에는 쓸 수 없어요.",
   },
   states: { open: "열림", resting: "쉬는 중", suspended: "잠시 멈춤", closed: "닫힘" },
+  stop: {
+    open: "하던 일 멈추기",
+    question: {
+      channel: "이 채널과 그 스레드에서 하던 일을 멈출까요?",
+      thread: "이 스레드에서 하던 일을 멈출까요?",
+      direct: "이 대화에서 하던 일을 멈출까요?",
+    },
+    hint: "쓰고 있던 답과 열린 부탁, 맡긴 일이 끝나요. 그다음에 하는 말에는 다시 답해요.",
+    confirm: "모두 멈추기",
+    close: "닫기",
+    nothing: "하던 일이 없었어요.",
+    ended: (what: string) => `멈췄어요: ${what}`,
+    answers: (count: number) => `답 ${count}건`,
+    requests: (count: number) => `부탁 ${count}건`,
+    jobs: (count: number) => `작업 ${count}건`,
+  },
   banner: {
     resting: "에이전트끼리 할 만큼 주고받아서 이 대화를 쉬고 있어요.",
     restingHint: "메시지를 쓰거나 버튼을 누르면 다시 이어져요.",
