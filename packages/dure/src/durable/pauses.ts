@@ -112,26 +112,32 @@ export class Pauses {
 
   /** No new model call of this agent from now on. False: it is paused already. */
   async pause(agent: string, by: string, alsoWrite?: WithPause): Promise<boolean> {
-    return this.#change(PAUSE, "agent.paused", { agent, by }, alsoWrite);
+    return this.#change("agent.paused", { agent, by }, async (tx) => {
+      const [row] = await tx.query<PauseRow>(PAUSE, [agent, by]);
+      if (row) await alsoWrite?.(tx, pauseOf(row));
+      return row !== undefined;
+    });
   }
 
   /** It goes on where it stood. False: it is not paused. `alsoWrite` gets the pause that is over. */
   async resume(agent: string, by: string, alsoWrite?: WithPause): Promise<boolean> {
-    return this.#change(RESUME, "agent.resumed", { agent, by }, alsoWrite);
+    return this.#change("agent.resumed", { agent, by }, async (tx) => {
+      const [row] = await tx.query<PauseRow>(LOCK, [agent]);
+      if (row) await alsoWrite?.(tx, pauseOf(row));
+      if (row) await tx.query(RESUME, [agent]); // what hangs on it goes with it
+      return row !== undefined;
+    });
   }
 
   async #change(
-    statement: { name: string; text: string },
     type: string,
     { agent, by }: { agent: string; by: string },
-    alsoWrite: WithPause | undefined,
+    write: (tx: Transaction) => Promise<boolean>,
   ): Promise<boolean> {
     const { database, notifications } = this.#options;
     const isChanged = await database.transaction(async (tx) => {
-      const values = statement === PAUSE ? [agent, by] : [agent];
-      const [row] = await tx.query<PauseRow>(statement, values);
-      if (!row) return false;
-      await alsoWrite?.(tx, pauseOf(row));
+      const isNews = await write(tx);
+      if (!isNews) return false;
       await tx.query(EMIT, [storable([{ type, role: "system", agent, data: { by } }])]);
       return true;
     });
@@ -212,8 +218,9 @@ const PAUSE = {
     on conflict do nothing
     returning agent, by, at`,
 };
-const RESUME = {
-  name: "pause.end",
-  text: "delete from dure.pauses where agent = $1 returning agent, by, at",
+const LOCK = {
+  name: "pause.lock",
+  text: "select agent, by, at from dure.pauses where agent = $1 for update",
 };
+const RESUME = { name: "pause.end", text: "delete from dure.pauses where agent = $1" };
 const EMIT = { name: "pause.told", text: "select dure.emit($1)" };
