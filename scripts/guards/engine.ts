@@ -1,11 +1,50 @@
 import type { Guard } from "../mutate.ts";
-import { budgets, budgetsOfEngine, effects, onceRunner, testsIn, turns } from "./tests-in.ts";
+import {
+  budgets,
+  budgetsOfEngine,
+  effects,
+  onceRunner,
+  paused,
+  testsIn,
+  turns,
+} from "./tests-in.ts";
 
 const ENGINE = "packages/dure/src/engine";
 const prices = testsIn("packages/dure/src/models/offline.test.ts");
 
 /** What a turn may do, spend and say. */
 export const ENGINE_GUARDS: readonly Guard[] = [
+  // --- paused agents
+  {
+    id: "pause.call",
+    at: { file: `${ENGINE}/turn/turn-agents.ts` },
+    find: "untilUnpaused: async () => pauses?.passes(names, { signal: stop.signal })",
+    replace: "untilUnpaused: async () => {}",
+    tests: paused(
+      "a turn under way makes no further call while its agent is paused, and goes on after it",
+    ),
+    why: "the tool loop of a paused agent goes on calling its model",
+  },
+  {
+    id: "pause.accept",
+    at: { file: `${ENGINE}/turn/turn-acceptance.ts` },
+    find: "if (own === undefined || own === service.name) throw agentPaused(pause.agent);",
+    replace: "if (own === service.name && own !== service.name) throw agentPaused(pause.agent);",
+    tests: paused(
+      "a paused agent is not spoken to: its message is refused, and no model is called",
+    ),
+    why: "a person waits without a word for an agent that is paused",
+  },
+  {
+    id: "pause.attempt",
+    at: { file: `${ENGINE}/agent/agent-model.ts` },
+    find: "const goOn = hold();",
+    replace: "const goOn = (): void => void hold;",
+    tests: paused(
+      "a turn under way makes no further call while its agent is paused, and goes on after it",
+    ),
+    why: "the time of an attempt runs out while its agent is paused",
+  },
   // --- approvals
   {
     id: "approvals.arguments",

@@ -1,6 +1,7 @@
 import type { Guard } from "../mutate.ts";
 import { testsIn } from "./tests-in.ts";
 
+const brake = testsIn("packages/dure/test/rooms/brake.test.ts");
 const ROOMS = "packages/dure/src/rooms";
 const guards = testsIn(`${ROOMS}/guards.test.ts`);
 const talk = testsIn("packages/dure/test/rooms/talk.test.ts");
@@ -13,6 +14,30 @@ const roomSql = testsIn(`${ROOMS}/room-sql.test.ts`);
 /** Who talks, in which order, how often, and to whose tenant. */
 export const ROOM_GUARDS: readonly Guard[] = [
   // --- against endless talk
+  {
+    id: "rooms.pause.claim",
+    at: { file: `${ROOMS}/handlings.sql.ts` },
+    find: "and not exists (select from dure.pauses p where p.agent = h.agent)",
+    replace: "",
+    tests: brake("when a process dies > a pause holds for a process that starts after it, and for one beside it"),
+    why: "an answer of a paused agent is begun",
+  },
+  {
+    id: "rooms.stop.before",
+    at: { file: `${ROOMS}/stops.ts` },
+    find: "where place = $1 and state <> 'done' and created_at <= $2",
+    replace: "where place = $1 and state <> 'done' and created_at <= $2 and state <> 'running'",
+    tests: brake("when a process dies > a stop whose process died after its row is finished by another one"),
+    why: "what runs in a room goes on after the stop",
+  },
+  {
+    id: "rooms.stop.turns",
+    at: { file: `${ROOMS}/stops.ts` },
+    find: "await database.query(STOP_TURNS, [stop.place, stop.at, stop.by]);",
+    replace: "void STOP_TURNS;",
+    tests: brake("when a process dies > a stop half done is done to its end, and the turns of its answers end"),
+    why: "the turn of a stopped answer goes on calling its model",
+  },
   {
     id: "rooms.person.budget",
     at: { file: `${ROOMS}/guards.ts` },

@@ -20,6 +20,7 @@ export const budgets = testsIn(`${DURABLE}/budgets.test.ts`);
 export const budgetsOfEngine = testsIn(`${ENGINE}/money/budgets.test.ts`);
 export const lostAnswers = testsIn("packages/dure/test/conversation/lost-answers.test.ts");
 export const onceRunner = testsIn(`${ENGINE}/effects/once-runner.test.ts`);
+export const paused = testsIn(`${ENGINE}/paused.test.ts`);
 export const looker = testsIn(`${DURABLE}/looker.test.ts`);
 export const surelyAsked = testsIn(`${DURABLE}/surely.test.ts`);
 export const jobs = testsIn("packages/dure/src/jobs/jobs.test.ts");

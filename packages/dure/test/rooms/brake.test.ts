@@ -121,7 +121,7 @@ describe.each(PLATFORMS)("on %s", { timeout: 60_000 }, (_name, openPlatform) => 
   });
 });
 
-describe("whatever dies", { timeout: 60_000 }, () => {
+describe("when a process dies", { timeout: 60_000 }, () => {
   test("a stop whose process died after its row is finished by another one", async () => {
     const eden = held();
     const platform = webPlatform();
