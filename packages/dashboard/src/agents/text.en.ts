@@ -32,7 +32,8 @@ export const en: AgentsText = {
   tokens: (count) => `${count.toLocaleString("en")} tokens`,
   pause: "Pause",
   resume: "Resume",
-  pausedSince: (when, by) => (by === "" ? `Paused since ${when}.` : `Paused by ${by} since ${when}.`),
+  pausedSince: (when, by) =>
+    by === "" ? `Paused since ${when}.` : `Paused by ${by} since ${when}.`,
   pausedHint: "No new model call begins. What is asked waits, and goes on afterwards.",
   since: (when) => `since ${when}`,
   reasons: {

@@ -55,23 +55,35 @@ export function StopButton({ who, place }: { who: Speaker; place: Room }): React
             {endedWords(stop.data, words)}
           </p>
         )}
-        <div className="room-stop-row">
-          <Button size="compact-sm" variant="default" onClick={() => change(false)}>
-            {words.close}
-          </Button>
-          {stop.data === undefined && (
-            <Button
-              size="compact-sm"
-              color="red"
-              loading={stop.isPending}
-              onClick={() => stop.mutate()}
-            >
-              {words.confirm}
-            </Button>
-          )}
-        </div>
+        <StopRow
+          isOver={stop.data !== undefined}
+          isPending={stop.isPending}
+          onClose={() => change(false)}
+          onStop={() => stop.mutate()}
+        />
       </Popover.Dropdown>
     </Popover>
+  );
+}
+
+function StopRow(row: {
+  isOver: boolean;
+  isPending: boolean;
+  onClose: () => void;
+  onStop: () => void;
+}): ReactNode {
+  const words = useText().rooms.stop;
+  return (
+    <div className="room-stop-row">
+      <Button size="compact-sm" variant="default" onClick={row.onClose}>
+        {words.close}
+      </Button>
+      {!row.isOver && (
+        <Button size="compact-sm" color="red" loading={row.isPending} onClick={row.onStop}>
+          {words.confirm}
+        </Button>
+      )}
+    </div>
   );
 }
 

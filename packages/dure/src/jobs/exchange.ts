@@ -93,7 +93,7 @@ export interface ExchangeStore {
   /** Whether a person allows this agent no model call now. */
   isPaused(id: string): boolean;
   /** The exchange rests until the agent that speaks is resumed. */
-  restPaused(): Promise<"rests" | "fenced">;
+  restPaused(): Promise<Rest>;
   /** Records that an attempt begins. False: the exchange belongs to another process now. */
   begin(attempt: Attempt): Promise<boolean>;
   /**
@@ -193,7 +193,7 @@ class ExchangeRun {
     const { signal } = this.#options;
     for (;;) {
       signal.throwIfAborted();
-      if (this.#store.isPaused(turn.speaker.id)) return this.#store.restPaused();
+      if (this.#store.isPaused(turn.speaker.id)) return this.#restPaused();
       if (this.#attempt === 0) {
         const over = await this.#store.overBudget();
         if (over) return this.#fail("budget", over);
@@ -203,11 +203,16 @@ class ExchangeRun {
       const spoken = await this.#store.speak(turn.number, { timeoutMs, signal });
       if (spoken.kind === "said") return spoken;
       if (spoken.kind === "late") return this.#failLate(turn);
-      if (spoken.kind === "paused") return this.#store.restPaused();
+      if (spoken.kind === "paused") return this.#restPaused();
 
       const next = await this.#afterFailure(turn, spoken);
       if (next !== "again") return next;
     }
+  }
+
+  /** Whether it was resumed meanwhile is seen by the process that takes the job next. */
+  async #restPaused(): Promise<Left> {
+    return (await this.#store.restPaused()) === "fenced" ? "fenced" : "rests";
   }
 
   /** `again`: the next attempt has begun, or there is something to follow. */

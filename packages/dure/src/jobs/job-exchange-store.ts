@@ -155,8 +155,8 @@ export class JobExchangeStore implements ExchangeStore {
     return this.#options.pauses?.get(agent) !== undefined;
   }
 
-  restPaused(): Promise<"rests" | "fenced"> {
-    return this.#options.store.restPaused(this.#id, this.#held.epoch);
+  restPaused(): Promise<Rest> {
+    return this.#options.store.wait(this.#id, this.#held.epoch, "resume");
   }
 
   /** Also at once, when the speaker is paused now. */

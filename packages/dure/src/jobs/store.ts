@@ -12,6 +12,12 @@ import { JobStatements, type JobStatementsOptions } from "./job-statements.ts";
 import { refusalOf, type NewJob } from "./new-job.ts";
 import type { GivenAnswer, JobTurn } from "../wire/jobs.ts";
 
+/** How a job begins to wait for a person, or for the resume of its agent. */
+const WAITS = {
+  person: ["job.wait", "select dure.wait_job($1, $2) as value"],
+  resume: ["job.rest-paused", "select dure.rest_paused_job($1, $2) as value"],
+} as const;
+
 /** Wakes every process: a job waits, or one has ended. */
 export const JOBS_TOPIC = "jobs";
 
@@ -187,23 +193,9 @@ export class JobStore {
     return answer;
   }
 
-  /** The agent that is to speak is paused. */
-  async restPaused(id: string, epoch: number): Promise<"rests" | "fenced"> {
-    const answer = await this.#statements.surely<"rests" | "fenced">(
-      "job.rest-paused",
-      "select dure.rest_paused_job($1, $2) as value",
-      [id, epoch],
-    );
-    this.#tell();
-    return answer;
-  }
-
-  async wait(id: string, epoch: number): Promise<Rest> {
-    const answer = await this.#statements.surely<Rest>(
-      "job.wait",
-      "select dure.wait_job($1, $2) as value",
-      [id, epoch],
-    );
+  async wait(id: string, epoch: number, what: "person" | "resume" = "person"): Promise<Rest> {
+    const [name, text] = WAITS[what];
+    const answer = await this.#statements.surely<Rest>(name, text, [id, epoch]);
     this.#tell();
     return answer;
   }

@@ -364,10 +364,7 @@ export function isOffline(
 ): boolean {
   if (!account) return true;
   if (account.state === "ready") return false;
-  return (
-    account.state === "refused" ||
-    now - account.changedAt >= offlineAfterMs
-  );
+  return account.state === "refused" || now - account.changedAt >= offlineAfterMs;
 }
 
 const WAITING = {

@@ -231,7 +231,8 @@ export class RoomReader {
             detail: row.detail,
             reason: row.reason,
           })),
-        paused: pause ? { by: tenant === "" || personas ? pause.by : "", at: pause.at.getTime() } : null,
+        // Who operates all tenants is not told to one of them.
+        paused: pause ? { by: tenant ? "" : pause.by, at: pause.at.getTime() } : null,
         working: busy?.working ?? 0,
         waiting: busy?.waiting ?? 0,
         tokensToday: spent?.tokens ?? 0,

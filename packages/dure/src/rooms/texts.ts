@@ -88,13 +88,15 @@ const TEXTS = {
     pressFailed: () => "지금은 처리하지 못했어요. 잠시 뒤에 다시 눌러 주세요.",
     lift: () => "풀기",
     paused: (who: string, by: string) =>
-      `⏸ ${by === "" ? "" : `${by} 님이 `}${who} 님을 ${by === "" ? "잠시 멈춰 두었어요" : "멈춰 두었어요"}. 다시 시작하면 이어서 답해요.`,
-    goesOn: (who: string, by: string) =>
       by === ""
-        ? `▶ ${who} 님이 다시 시작했어요.`
-        : `▶ ${by} 님이 ${who} 님을 다시 시작했어요.`,
+        ? `⏸ ${who} 님을 멈춰 두었어요. 다시 시작하면 이어서 답해요.`
+        : `⏸ ${by} 님이 ${who} 님을 멈춰 두었어요. 다시 시작하면 이어서 답해요.`,
+    goesOn: (who: string, by: string) =>
+      by === "" ? `▶ ${who} 님이 다시 시작했어요.` : `▶ ${by} 님이 ${who} 님을 다시 시작했어요.`,
     stopped: (by: string, ended: Ended) =>
-      `⏹ ${by === "" ? "" : `${by} 님이 `}여기서 하던 일을 멈췄어요: ${endedIn(ended, KO_ENDED)}.`,
+      by === ""
+        ? `⏹ 여기서 하던 일을 멈췄어요: ${endedIn(ended, KO_ENDED)}.`
+        : `⏹ ${by} 님이 여기서 하던 일을 멈췄어요: ${endedIn(ended, KO_ENDED)}.`,
   },
   en: {
     suspended: (seconds: number, minutes: number, count: number) =>
@@ -135,11 +137,13 @@ const TEXTS = {
     pressFailed: () => "This could not be done just now. Press again in a moment.",
     lift: () => "Lift",
     paused: (who: string, by: string) =>
-      `⏸ ${by === "" ? `${who} is paused` : `${by} has paused ${who}`}; what you ask is answered after it resumes.`,
+      `⏸ ${by === "" ? `${who} is paused` : `${by} has paused ${who}`}; ` +
+      "what you ask is answered after it resumes.",
     goesOn: (who: string, by: string) =>
       by === "" ? `▶ ${who} goes on.` : `▶ ${by} has resumed ${who}.`,
     stopped: (by: string, ended: Ended) =>
-      `⏹ ${by === "" ? "What ran here was stopped" : `${by} has stopped what ran here`}: ${endedIn(ended, EN_ENDED)}.`,
+      `⏹ ${by === "" ? "What ran here was stopped" : `${by} has stopped what ran here`}: ` +
+      `${endedIn(ended, EN_ENDED)}.`,
   },
 } as const;
 

@@ -176,7 +176,10 @@ export const EVENTS = {
       costMicroUsd: z.number().nullable(),
     }),
   ),
-  "job.waiting": of("delegation", z.object({ ...job, for: z.enum(["person", "pause"]), turn: count })),
+  "job.waiting": of(
+    "delegation",
+    z.object({ ...job, for: z.enum(["person", "pause"]), turn: count }),
+  ),
   "job.spoken": of(
     "delegation",
     z.object({ ...job, id: z.int(), by: z.string(), text: z.string() }),

@@ -118,7 +118,11 @@ export class TurnAcceptance {
   /** Throws `AGENT_PAUSED`. A message that names no service is for the one of its session. */
   async #assertAnswers(
     service: Addressee,
-    { session, tenant, author }: { session: string; tenant: string } & Pick<AcceptOptions, "author">,
+    {
+      session,
+      tenant,
+      author,
+    }: { session: string; tenant: string } & Pick<AcceptOptions, "author">,
   ): Promise<void> {
     const { pauses, store } = this.#options;
     const pause = pauses?.first([service.name]);
