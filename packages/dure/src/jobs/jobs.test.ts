@@ -1227,6 +1227,72 @@ test("a job that is tried again keeps parent, root, depth and budget, within the
   ).toBe("JOB_NOT_ALLOWED");
 });
 
+// --- the pause of an agent
+
+test("a job of a paused agent is not started, and goes on after the resume", async () => {
+  await using db = await testDatabase();
+  await using team = await startTestTeam({
+    url: db.url,
+    agents: { ruda: talkative, eden: saying("The build takes eleven minutes on the new machine.") },
+  });
+  await team.pauses.pause("eden", "mina");
+  const { jobId } = await team.jobs.ask({
+    requester: "ruda",
+    agent: "eden",
+    message: "How long?",
+    waitSec: 0,
+  });
+  await looksLater(team);
+  expect(team.asked["eden"] ?? []).toEqual([]);
+  expect(await team.jobs.get(jobId)).toMatchObject({ status: "PENDING" });
+
+  await team.pauses.resume("eden", "mina");
+
+  await expectSoon(async () => (await team.jobs.get(jobId)).status, { timeout: 20_000 }).toBe(
+    "COMPLETED",
+  );
+});
+
+test("a turn of a job rests while its agent is paused, without a permit, whatever its time", async () => {
+  await using db = await testDatabase();
+  const begun = Promise.withResolvers<void>();
+  const goOn = Promise.withResolvers<void>();
+  const looking: TestAgent = async (request) => {
+    if (request.messages.at(-1)!.role === "tool") return "It takes eleven minutes, I have looked.";
+    begun.resolve();
+    await goOn.promise;
+    return { toolCalls: [{ name: "look", args: {} }] };
+  };
+  const look = tool({ description: "Looks.", inputSchema: z.object({}), execute: async () => 1 });
+  await using team = await startTestTeam({
+    url: db.url,
+    agents: { ruda: talkative, eden: looking },
+    tools: (_jobs, agent): Readonly<Record<string, AnyTool>> =>
+      agent === "eden" ? { look: look as AnyTool } : {},
+    jobs: { limits: { firstReplyMs: 1_000 } },
+  });
+  const { jobId } = await team.jobs.ask({
+    requester: "ruda",
+    agent: "eden",
+    message: "How long?",
+    waitSec: 0,
+  });
+  await begun.promise;
+  await team.pauses.pause("eden", "mina");
+  goOn.resolve();
+
+  await expectSoon(async () => (await team.jobs.get(jobId)).waiting).toBe("pause");
+  await looksLater(team);
+  expect(team.asked["eden"]).toHaveLength(1);
+  expect(team.jobs.running).toBe(0);
+
+  await team.pauses.resume("eden", "mina");
+  await expectSoon(async () => (await team.jobs.get(jobId)).status, { timeout: 20_000 }).toBe(
+    "COMPLETED",
+  );
+  expect(team.asked["eden"]!.length).toBe(2);
+});
+
 // --- waiting for a person
 
 /** eden asks to deploy, and says what came of it. */

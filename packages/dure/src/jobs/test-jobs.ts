@@ -5,6 +5,7 @@ import { Database } from "../durable/database.ts";
 import { EventLog } from "../durable/event-log.ts";
 import { Notifications } from "../durable/notify.ts";
 import { Outbox } from "../durable/outbox.ts";
+import { Pauses } from "../durable/pauses.ts";
 import { applicationName, ProcessLease } from "../durable/processes.ts";
 import { Takeover } from "../durable/takeover.ts";
 import { Inbox } from "../escalations/inbox.ts";
@@ -34,6 +35,7 @@ export interface TestTeam extends AsyncDisposable {
   readonly notifications: Notifications;
   readonly lease: ProcessLease;
   readonly takeover: Takeover;
+  readonly pauses: Pauses;
   readonly processId: string;
   /** What each agent was asked, in order. */
   readonly asked: Readonly<Record<string, ModelRequest[]>>;
@@ -102,6 +104,7 @@ export async function startTestTeam(options: TestTeamOptions): Promise<TestTeam>
     notifications,
     lease,
     takeover,
+    pauses: base.pauses,
     processId: lease.id,
     asked: agents.asked,
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
@@ -112,6 +115,7 @@ interface TestBase {
   readonly database: Database;
   readonly notifications: Notifications;
   readonly lease: ProcessLease;
+  readonly pauses: Pauses;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -133,7 +137,10 @@ async function startBase(
   const lease = new ProcessLease({ ...shared, id, appVersion: version, onFenced });
   await lease.start();
   stack.defer(() => lease.stop());
-  return { ...shared, lease };
+  const pauses = new Pauses({ ...shared, signal: lease.signal });
+  await pauses.start();
+  stack.defer(() => pauses.stop());
+  return { ...shared, lease, pauses };
 }
 
 interface TestAgents {
@@ -200,13 +207,14 @@ function lookedUp(find: () => Readonly<Record<string, AnyTool>>): Record<string,
 
 function engineOf(
   { engineClock }: TestTeamOptions,
-  { database, notifications, lease, clock, logger }: TestBase,
+  { database, notifications, lease, clock, logger, pauses }: TestBase,
   { names, services, models: offline }: TestAgents,
 ): Engine {
   return new Engine({
     services,
     database,
     notifications,
+    pauses,
     models: new Models({ clock, logger, offline }),
     clock: engineClock ?? clock,
     logger,

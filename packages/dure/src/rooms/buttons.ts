@@ -1,16 +1,13 @@
 import { inLocale } from "../escalations/action-words.ts";
-import { AuditLog, type Deed } from "../durable/audit-log.ts";
 import type { Database } from "../durable/database.ts";
 import type { Inbox } from "../escalations/inbox.ts";
-import { codeOf, DureError } from "../kernel/errors.ts";
+import { DureError } from "../kernel/errors.ts";
 import type { SuggestedAction } from "../kernel/escalation.ts";
 import type { Logger } from "../kernel/logger.ts";
-import type { PressingPerson } from "./channel-adapter.ts";
+import { audited } from "./audited.ts";
 import { LIFT_BUTTON } from "./guards.ts";
+import { mayAnswer, nameOf, type PressedBy } from "./pressed-by.ts";
 import { roomTexts, type RoomLocale } from "./texts.ts";
-
-/** A person of one platform who pressed a button. */
-export type PressedBy = PressingPerson & { readonly adapter: string };
 
 /** Carries out what people decide by the buttons of a platform. */
 export class Buttons {
@@ -43,7 +40,7 @@ export class Buttons {
    * agents' talk there; only persons that the team trusts decide anything else.
    */
   async press(id: string, value: string, by: PressedBy): Promise<{ label: string }> {
-    const name = `${by.name} (${by.adapter}:${by.id})`;
+    const name = nameOf(by);
     if (id === LIFT_BUTTON) return this.#lift(value, name, by);
 
     const [row] = await this.#database.query<AnsweredEscalation>(ACTIONS, [id]);
@@ -57,44 +54,21 @@ export class Buttons {
     }
 
     const tenant = row?.tenant ?? "";
-    await this.#audited({ tenant, name, what: `escalation.${value}`, subject: id }, () =>
-      this.#inbox.answer(id, { value }, { tenant, name }),
-    );
+    const deed = { tenant, name, what: `escalation.${value}`, subject: id };
+    await audited(this.#audit, deed, () => this.#inbox.answer(id, { value }, { tenant, name }));
     const action = row?.actions.find((one) => one.value === value);
     return { label: action ? inLocale(action, this.#locale).label : value };
   }
 
-  async #lift(place: string, name: string, by: PressedBy): Promise<{ label: string }> {
-    if (by.writes === false) throw mayNotLift(name, place);
-    await this.#audited({ tenant: "", name, what: "thread.resume", subject: place }, () =>
-      this.#resume(place, name),
-    );
-    return { label: roomTexts(this.#locale).lift() };
+  get #audit(): { database: Database; logger: Logger } {
+    return { database: this.#database, logger: this.#logger };
   }
 
-  /**
-   * As the server's routes do it: written down before it is done, and how it ended before the
-   * person is answered.
-   */
-  async #audited(deed: Deed, work: () => Promise<unknown>): Promise<void> {
-    const log = new AuditLog({ database: this.#database });
-    const entry = await log.begin(deed);
-    const end = (outcome: string): Promise<void> =>
-      log
-        .end(entry, { outcome })
-        .catch((error: unknown) =>
-          this.#logger.error(
-            { entry, code: codeOf(error) },
-            "the outcome of an entry of the audit log could not be written",
-          ),
-        );
-    try {
-      await work();
-    } catch (error) {
-      await end(codeOf(error) ?? "INTERNAL");
-      throw error;
-    }
-    await end("done");
+  async #lift(place: string, name: string, by: PressedBy): Promise<{ label: string }> {
+    if (by.writes === false) throw mayNotLift(name, place);
+    const deed = { tenant: "", name, what: "thread.resume", subject: place };
+    await audited(this.#audit, deed, () => this.#resume(place, name));
+    return { label: roomTexts(this.#locale).lift() };
   }
 }
 
@@ -109,17 +83,6 @@ function mayNotLift(name: string, what: string): DureError {
     class: "forbidden",
     hint: "Only who may write there can let the agents go on.",
   });
-}
-
-/**
- * Whether a person's button decides. Without a list those who manage the server; the platform
- * vouches for ids and roles. Pure. Source: docs/spec/collaboration §9.
- */
-function mayAnswer(
-  { id, roles = [], manages = false }: PressingPerson,
-  approvers: readonly string[] | undefined,
-): boolean {
-  return approvers === undefined ? manages : [id, ...roles].some((one) => approvers.includes(one));
 }
 
 const ACTIONS = {

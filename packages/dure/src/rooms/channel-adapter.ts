@@ -137,10 +137,19 @@ export interface ChannelPort {
    * through `readSince`.
    */
   mayHaveMissed(account: ChannelAccount): Promise<void>;
-  /** A person pressed a button that `post` had shown. Answers what the person shall see. */
+  /**
+   * A person pressed a button that `post` had shown, or gave an order (`order:stop`; see
+   * `rooms/orders.ts`). Answers what the person shall see. With `key` the same deed may be told by
+   * several accounts; empty then: another one has told it.
+   */
   pressed(
     account: ChannelAccount,
-    press: { value: string; person: PressingPerson; place: PlaceAddress },
+    press: {
+      value: string;
+      person: PressingPerson;
+      place: PlaceAddress;
+      key?: string | undefined;
+    },
   ): Promise<string>;
 }
 

@@ -6,13 +6,14 @@ import type {
   ChannelAdapter,
   ChannelPort,
   InboundMessage,
-  PressingPerson,
   PlaceAddress,
   PlaceChange,
 } from "./channel-adapter.ts";
 import { CatchUp } from "./catch-up.ts";
 import { DeafReports } from "./deaf-reports.ts";
 import { IncomingPlaces } from "./incoming-place.ts";
+import { ORDER_BUTTON, ORDERS, type Order, type OrderedAt } from "./orders.ts";
+import type { PressedBy } from "./pressed-by.ts";
 import { wasAway, type Place } from "./place.ts";
 import { PlaceChanges } from "./place-changes.ts";
 import { recordOf, type RoomsSetting, type Talk } from "./talk.ts";
@@ -27,6 +28,7 @@ export class Inbound implements ChannelPort {
   readonly #talk: Talk;
   readonly #accounts: Accounts;
   readonly #press: ButtonAnswer;
+  readonly #order: OrderAnswer;
   readonly #places: IncomingPlaces;
   readonly #deaf: DeafReports;
   readonly #changes: PlaceChanges;
@@ -35,13 +37,20 @@ export class Inbound implements ChannelPort {
 
   constructor(
     setting: RoomsSetting,
-    parts: { adapter: ChannelAdapter; talk: Talk; accounts: Accounts; press: ButtonAnswer },
+    parts: {
+      adapter: ChannelAdapter;
+      talk: Talk;
+      accounts: Accounts;
+      press: ButtonAnswer;
+      order: OrderAnswer;
+    },
   ) {
     this.#setting = setting;
     this.#adapter = parts.adapter;
     this.#talk = parts.talk;
     this.#accounts = parts.accounts;
     this.#press = parts.press;
+    this.#order = parts.order;
     const adapter = parts.adapter.name;
     this.#places = new IncomingPlaces(setting, { adapter, signal: this.#over.signal });
     this.#deaf = new DeafReports(setting, { adapter, talk: parts.talk });
@@ -140,12 +149,13 @@ export class Inbound implements ChannelPort {
   }
 
   async pressed(
-    _account: ChannelAccount,
-    press: { value: string; person: PressingPerson; place: PlaceAddress },
+    account: ChannelAccount,
+    press: Parameters<ChannelPort["pressed"]>[1],
   ): Promise<string> {
     const texts = roomTexts(this.#setting.locale);
     const [escalation, value] = splitButton(press.value);
     try {
+      if (escalation === ORDER_BUTTON) return await this.#ordered(account, value, press);
       const { label } = await this.#press(escalation, value, {
         adapter: this.#adapter.name,
         ...press.person,
@@ -155,12 +165,26 @@ export class Inbound implements ChannelPort {
       if (codeOf(error) === "ESCALATION_CLOSED") return texts.closedAlready();
       if (codeOf(error) === "ANSWER_FORBIDDEN") return texts.notYours();
       if (codeOf(error) === "LIFT_FORBIDDEN") return texts.notYoursToLift();
+      if (codeOf(error) === "STOP_FORBIDDEN") return texts.notYoursToStop();
+      if (codeOf(error) === "PAUSE_FORBIDDEN") return texts.notYoursToPause();
       this.#setting.logger.warn(
         { err: error, button: press.value, person: press.person.id },
         `a button pressed by ${press.person.name} did nothing (${messageOf(error)})`,
       );
       return texts.pressFailed();
     }
+  }
+
+  async #ordered(
+    account: ChannelAccount,
+    value: string,
+    { person, place: address, key }: Parameters<ChannelPort["pressed"]>[1],
+  ): Promise<string> {
+    const order = ORDERS.find((one) => one === value);
+    const place = order && (await this.#places.find(account, address, undefined));
+    if (!place || place.state === "closed") return roomTexts(this.#setting.locale).notHere();
+    const by = { adapter: this.#adapter.name, ...person };
+    return this.#order(order, by, { agent: account.agent, place, key });
   }
 
   #isOld(message: InboundMessage): boolean {
@@ -273,8 +297,11 @@ function textOf({ text, attachments }: InboundMessage): string {
 export type ButtonAnswer = (
   escalation: string,
   value: string,
-  by: PressingPerson & { readonly adapter: string },
+  by: PressedBy,
 ) => Promise<{ label: string }>;
+
+/** Carries out an order; gives what the person is told. Throws `STOP_FORBIDDEN`, `PAUSE_FORBIDDEN`. */
+export type OrderAnswer = (order: Order, by: PressedBy, at: OrderedAt) => Promise<string>;
 
 /** `escalation_…:approve` in its two halves. */
 function splitButton(value: string): readonly [string, string] {

@@ -4,10 +4,12 @@ import type { TurnEvent } from "../kernel/turn-events.ts";
 import { ChannelError, type ChannelAccount, type ChannelAdapter } from "./channel-adapter.ts";
 import { nonceOf } from "./departure.ts";
 import { renderMentions } from "./mentions.ts";
+import { ORDER_BUTTON } from "./orders.ts";
 import { addressOf, type Place } from "./place.ts";
 import { postOnce } from "./post-once.ts";
 import { partLength, type RoomsSetting } from "./talk.ts";
 import { cutText } from "./text.ts";
+import { roomTexts } from "./texts.ts";
 
 /** Between two edits of one message, milliseconds. Source: docs/spec/collaboration §9. */
 const SHOW_EVERY_MS = 1_000;
@@ -90,7 +92,8 @@ export class Preview {
     const { handling, holder, adapter, account, place } = this.#parts;
     const signal = this.#over.signal;
     const key = previewKey(handling);
-    const post = { account, place: addressOf(place), text, mentions: [], key };
+    const stop = { value: `${ORDER_BUTTON}:stop`, label: roomTexts(this.#setting.locale).stop() };
+    const post = { account, place: addressOf(place), text, mentions: [], key, buttons: [stop] };
     if (this.#platformId === undefined) {
       const [begun] = await database.query<{ preview: string }>(BEGIN, [handling, holder]);
       if (!begun) return this.#end(); // settled, or taken by another

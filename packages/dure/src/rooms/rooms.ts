@@ -29,6 +29,7 @@ import { NOTICE_TOPIC, noticeHandler } from "./notices.ts";
 import { shownPlace, type Place, type ShownPlace } from "./place.ts";
 import { RoomReader, type RoomSummary } from "./reading.ts";
 import { ConversationSink, type ConversationOf, type SinkTargets } from "./sink.ts";
+import { Orders } from "./orders.ts";
 import { Requests } from "./requests.ts";
 import { Responder } from "./responder.ts";
 import { Stops, type Stopped } from "./stops.ts";
@@ -122,7 +123,9 @@ export class Rooms {
       delivery,
       processId: options.lease.id,
     });
+    this.reader = new RoomReader({ database, directory, limits, personaOf: options.personaOf });
     const buttons = this.#buttons();
+    const orders = this.#orders();
     this.#inbound = options.adapters.map(
       (adapter) =>
         new Inbound(this.#setting, {
@@ -130,9 +133,9 @@ export class Rooms {
           talk: this.#talk,
           accounts: this.#accounts,
           press: (id, value, by) => buttons.press(id, value, by),
+          order: (order, by, at) => orders.carryOut(order, by, at),
         }),
     );
-    this.reader = new RoomReader({ database, directory, limits, personaOf: options.personaOf });
     const { sink, events, conversationOf } = options;
     if (sink && events && conversationOf) {
       this.#sink = new ConversationSink(this.#setting, {
@@ -339,10 +342,7 @@ export class Rooms {
     this.#talk.announce();
   }
 
-  /**
-   * Ends what runs in a place and its threads: answers, open requests, jobs asked for there. What is
-   * said later is answered as usual. Throws `PLACE_UNKNOWN`.
-   */
+  /** Ends what runs in a place and its threads; see `Stops`. Throws `PLACE_UNKNOWN`. */
   async stopIn(id: string, who: RoomPerson): Promise<Stopped> {
     return this.#stops.stopIn(await this.place(id, who), who.person);
   }
@@ -369,6 +369,13 @@ export class Rooms {
       approvers,
       resume: (place, person) => this.resume(place, { tenant: "", person }),
     });
+  }
+
+  #orders(): Orders {
+    const { pauses, reader } = this;
+    const { approvers } = this.#options;
+    const stopIn = (place: Place, by: string): Promise<Stopped> => this.#stops.stopIn(place, by);
+    return new Orders(this.#setting, { pauses, reader, approvers, stopIn });
   }
 
   async #start(): Promise<void> {

@@ -45,6 +45,18 @@ const EN_ENDED: EndedWords = {
 };
 type EndedWords = Readonly<Record<keyof Ended, (count: number) => string>>;
 
+function isNothing({ answers, requests, jobs }: Ended): boolean {
+  return answers + requests + jobs === 0;
+}
+
+/** What an agent has to do, and whether it may. */
+interface Working {
+  readonly displayName: string;
+  readonly paused: { readonly by: string } | null;
+  readonly working: number;
+  readonly waiting: number;
+}
+
 function endedIn(ended: Ended, words: EndedWords): string {
   const kinds = ["answers", "requests", "jobs"] as const;
   const some = kinds.filter((kind) => ended[kind] > 0);
@@ -87,16 +99,31 @@ const TEXTS = {
     notYoursToLift: () => "이 자리에 글을 쓸 수 있는 분만 풀 수 있어요.",
     pressFailed: () => "지금은 처리하지 못했어요. 잠시 뒤에 다시 눌러 주세요.",
     lift: () => "풀기",
+    stop: () => "멈추기",
+    stoppedFor: (ended: Ended) =>
+      isNothing(ended) ? "여기서 하던 일이 없어요." : `멈췄어요: ${endedIn(ended, KO_ENDED)}.`,
+    pausedFor: (who: string, isNew: boolean) =>
+      isNew ? `${who} 님을 멈춰 두었어요.` : `${who} 님은 이미 멈춰 있어요.`,
+    resumedFor: (who: string, isNew: boolean) =>
+      isNew ? `${who} 님을 다시 시작했어요.` : `${who} 님은 멈춰 있지 않아요.`,
+    whoLine: ({ displayName, paused, working, waiting }: Working) =>
+      `• ${displayName}: ${paused === null ? "" : `멈춰 둠${paused.by === "" ? "" : ` (${paused.by})`}, `}` +
+      (working + waiting === 0 ? "쉬는 중" : `답하는 중 ${working}, 기다림 ${waiting}`),
+    noJobs: () => "여기서 맡긴 작업이 없어요.",
+    notHere: () => "에이전트가 일하는 채널이 아니에요.",
+    notYoursToStop: () => "이 자리에 글을 쓸 수 있는 분만 멈출 수 있어요.",
+    notYoursToPause: () =>
+      "서버 관리자나 rooms.approvers에 적힌 분만 에이전트를 멈추거나 다시 시작할 수 있어요.",
     paused: (who: string, by: string) =>
       by === ""
-        ? `⏸ ${who} 님을 멈춰 두었어요. 다시 시작하면 이어서 답해요.`
-        : `⏸ ${by} 님이 ${who} 님을 멈춰 두었어요. 다시 시작하면 이어서 답해요.`,
+        ? `${who} 님을 멈춰 두었어요. 다시 시작하면 이어서 답해요.`
+        : `${by} 님이 ${who} 님을 멈춰 두었어요. 다시 시작하면 이어서 답해요.`,
     goesOn: (who: string, by: string) =>
-      by === "" ? `▶ ${who} 님이 다시 시작했어요.` : `▶ ${by} 님이 ${who} 님을 다시 시작했어요.`,
+      by === "" ? `${who} 님이 다시 시작했어요.` : `${by} 님이 ${who} 님을 다시 시작했어요.`,
     stopped: (by: string, ended: Ended) =>
       by === ""
-        ? `⏹ 여기서 하던 일을 멈췄어요: ${endedIn(ended, KO_ENDED)}.`
-        : `⏹ ${by} 님이 여기서 하던 일을 멈췄어요: ${endedIn(ended, KO_ENDED)}.`,
+        ? `여기서 하던 일을 멈췄어요: ${endedIn(ended, KO_ENDED)}.`
+        : `${by} 님이 여기서 하던 일을 멈췄어요: ${endedIn(ended, KO_ENDED)}.`,
   },
   en: {
     suspended: (seconds: number, minutes: number, count: number) =>
@@ -136,13 +163,28 @@ const TEXTS = {
     notYoursToLift: () => "Only those who may write here can lift it.",
     pressFailed: () => "This could not be done just now. Press again in a moment.",
     lift: () => "Lift",
+    stop: () => "Stop",
+    stoppedFor: (ended: Ended) =>
+      isNothing(ended) ? "Nothing was running here." : `Stopped: ${endedIn(ended, EN_ENDED)}.`,
+    pausedFor: (who: string, isNew: boolean) =>
+      isNew ? `${who} is paused now.` : `${who} is paused already.`,
+    resumedFor: (who: string, isNew: boolean) =>
+      isNew ? `${who} goes on.` : `${who} is not paused.`,
+    whoLine: ({ displayName, paused, working, waiting }: Working) =>
+      `• ${displayName}: ${paused === null ? "" : `paused${paused.by === "" ? "" : ` (${paused.by})`}, `}` +
+      (working + waiting === 0 ? "idle" : `${working} answering, ${waiting} waiting`),
+    noJobs: () => "No job was asked for here.",
+    notHere: () => "The agents do not work in this channel.",
+    notYoursToStop: () => "Only those who may write here can stop what runs here.",
+    notYoursToPause: () =>
+      "Only those who manage the server, or those named in rooms.approvers, may pause an agent.",
     paused: (who: string, by: string) =>
-      `⏸ ${by === "" ? `${who} is paused` : `${by} has paused ${who}`}; ` +
+      `${by === "" ? `${who} is paused` : `${by} has paused ${who}`}; ` +
       "what you ask is answered after it resumes.",
     goesOn: (who: string, by: string) =>
-      by === "" ? `▶ ${who} goes on.` : `▶ ${by} has resumed ${who}.`,
+      by === "" ? `${who} goes on.` : `${by} has resumed ${who}.`,
     stopped: (by: string, ended: Ended) =>
-      `⏹ ${by === "" ? "What ran here was stopped" : `${by} has stopped what ran here`}: ` +
+      `${by === "" ? "What ran here was stopped" : `${by} has stopped what ran here`}: ` +
       `${endedIn(ended, EN_ENDED)}.`,
   },
 } as const;

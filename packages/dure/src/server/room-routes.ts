@@ -311,8 +311,11 @@ function resumeThread(app: RouteApp, rooms: Rooms): void {
       },
     },
     async (request) => {
-      const who = orderedBy(request, rooms, request.body?.as_person);
-      return rooms.resume(request.params.id, who);
+      const who = personOf(request, rooms, request.body?.as_person);
+      return rooms.resume(request.params.id, {
+        ...who,
+        person: who.person === "" ? callerOf(request).name : who.person,
+      });
     },
   );
 }
@@ -331,7 +334,7 @@ function stopRoom(app: RouteApp, rooms: Rooms): void {
       },
     },
     async (request) => {
-      const who = orderedBy(request, rooms, request.body?.as_person);
+      const who = personOf(request, rooms, request.body?.as_person);
       return rooms.stopIn(request.params.room, who);
     },
   );
@@ -351,7 +354,7 @@ function stopThread(app: RouteApp, rooms: Rooms): void {
       },
     },
     async (request) => {
-      const who = orderedBy(request, rooms, request.body?.as_person);
+      const who = personOf(request, rooms, request.body?.as_person);
       return rooms.stopIn(request.params.id, who);
     },
   );
@@ -453,7 +456,7 @@ function pauseAgent(app: RouteApp, rooms: Rooms): void {
     async (request, reply) => {
       assertOfAllTenants(callerOf(request), "PAUSE_NOT_ALLOWED", "pause an agent");
       const { paused, as_person } = request.body;
-      const by = orderedBy(request, rooms, as_person).person;
+      const by = personOf(request, rooms, as_person).person;
       const { agent } = request.params;
       if (paused) await rooms.pauses.pause(agent, { by });
       else await rooms.pauses.resume(agent, { by });
@@ -521,16 +524,6 @@ function personOf(request: FastifyRequest, rooms: Rooms, asPerson: string | unde
     seesAll: viewOf(request) === null,
     person: checkName(asPerson ?? person ?? "", rooms.directory.agents),
   };
-}
-
-/** Who orders something: the person, or else the caller. */
-function orderedBy(
-  request: FastifyRequest,
-  rooms: Rooms,
-  asPerson: string | undefined,
-): RoomPerson {
-  const who = personOf(request, rooms, asPerson);
-  return { ...who, person: who.person === "" ? callerOf(request).name : who.person };
 }
 
 /** Who speaks. Without a token a name is needed. Throws `PERSON_REQUIRED`. */

@@ -584,6 +584,36 @@ export class FakePerson {
     return within(promise, { clock: this.#clock, ms, onTimeout: failed });
   }
 
+  /**
+   * Gives a bot's slash command and resolves with what the person is shown. @throws
+   * FAKE_DISCORD_PRESS_FAILED: "The application did not respond", after `timeoutMs` (5 s);
+   * FAKE_DISCORD_UNKNOWN: the bot has no such command there.
+   */
+  async command(
+    bot: FakeBot,
+    place: FakePlace,
+    sub: string,
+    options: { readonly name?: string; readonly timeoutMs?: number } = {},
+  ): Promise<ShownAnswer> {
+    const { name = "dure", timeoutMs: ms = 5000 } = options;
+    const user = this.#world.users.get(bot.id);
+    const at = this.#place(place);
+    const known = user && at.guild && this.#world.commands.find(user, at.guild.id, name);
+    if (known?.options.every((option) => option.name !== sub) ?? true) {
+      throw missing("command", { id: sub, name });
+    }
+    const { promise, resolve } = Promise.withResolvers<ShownAnswer>();
+    this.#world.interactions.command(this.#user, at, { bot: user!, known: known!, sub }, resolve);
+    const failed = (): DureError =>
+      new DureError("FAKE_DISCORD_PRESS_FAILED", `The application did not respond to /${name}.`);
+    return within(promise, { clock: this.#clock, ms, onTimeout: failed });
+  }
+
+  /** Sets an emoji below a message. */
+  react(message: { readonly id: string; readonly placeId: string }, emoji: string): void {
+    this.#world.messages.react(this.#user, this.#message(message.placeId, message.id), emoji);
+  }
+
   #message(placeId: string, id: string): Message {
     const message = this.#place({ id: placeId, name: placeId }).messages.get(id);
     if (message === undefined) throw missing("message", { id, name: id });

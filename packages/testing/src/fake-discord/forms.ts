@@ -146,6 +146,29 @@ export const interactionCallback = z.strictObject({
   data: createMessage.partial().nullish(),
 });
 
+/**
+ * Source: "Application Commands: Application Command Naming": lower case, 1 to 32 characters; a
+ * description has 1 to 100. "Application Command Structure": at most 25 options.
+ */
+const commandName = z
+  .string()
+  .regex(/^[-_\p{L}\p{N}]{1,32}$/u, "Command name is invalid")
+  .refine((name) => name === name.toLowerCase(), "Command name is invalid");
+const commandTexts = {
+  name: commandName,
+  description: z.string().min(1).max(100),
+  description_localizations: z.record(z.string(), z.string().min(1).max(100)).nullish(),
+};
+export const createCommand = z.strictObject({
+  ...commandTexts,
+  type: z.literal(1).default(1),
+  contexts: z.array(z.union([z.literal(0), z.literal(1), z.literal(2)])).optional(),
+  options: z
+    .array(z.strictObject({ ...commandTexts, type: z.number().int().min(1).max(11) }))
+    .max(25)
+    .default([]),
+});
+
 const limit = z.coerce
   .number()
   .int()

@@ -1,7 +1,15 @@
 import { interactionPayload } from "./payloads.ts";
 import { REFUSALS } from "./refusal.ts";
 import type { World } from "./world.ts";
-import type { Interaction, Message, MessageDraft, ShownAnswer, User } from "./world-facts.ts";
+import type {
+  AppCommand,
+  FakeChannel,
+  Interaction,
+  Message,
+  MessageDraft,
+  ShownAnswer,
+  User,
+} from "./world-facts.ts";
 
 /**
  * An interaction's token can be used for 15 minutes. Source: "Receiving and
@@ -36,17 +44,43 @@ export class Interactions {
     customId: string,
     show: (shown: ShownAnswer) => void,
   ): Interaction {
-    const interaction: Interaction = {
-      id: this.#world.snowflake(),
-      token: `interaction-${this.#world.snowflake()}`,
+    return this.#begin({
       bot: message.author,
       person,
+      place: message.place,
       message,
       customId,
+      command: undefined,
+      show,
+    });
+  }
+
+  /**
+   * A person gives a command: only its bot learns of it. Source: "Receiving and Responding:
+   * Interaction Type" 2.
+   */
+  command(
+    person: User,
+    place: FakeChannel,
+    given: { bot: User; known: AppCommand; sub: string },
+    show: (shown: ShownAnswer) => void,
+  ): Interaction {
+    const { bot, known, sub } = given;
+    const none = { message: undefined, customId: undefined };
+    return this.#begin({ bot, person, place, ...none, command: { known, sub }, show });
+  }
+
+  #begin(
+    facts: Omit<Interaction, "id" | "token" | "createdAt" | "answered" | "ephemeral">,
+  ): Interaction {
+    const { bot, person, place } = facts;
+    const interaction: Interaction = {
+      ...facts,
+      id: this.#world.snowflake(),
+      token: `interaction-${this.#world.snowflake()}`,
       createdAt: this.#world.clock.now(),
       answered: undefined,
       ephemeral: false,
-      show,
     };
 
     for (const [id, old] of this.#open) {
@@ -60,11 +94,11 @@ export class Interactions {
     this.#world.publish({
       type: "INTERACTION_CREATE",
       intents: [],
-      reaches: (bot) => bot === message.author,
+      reaches: (reached) => reached === bot,
       data: (view) =>
         interactionPayload(interaction, view, {
-          app: this.#world.permissions(message.author, message.place),
-          person: this.#world.permissions(person, message.place),
+          app: this.#world.permissions(bot, place),
+          person: this.#world.permissions(person, place),
         }),
     });
 
@@ -89,15 +123,12 @@ export class Interactions {
       throw REFUSALS.emptyMessage();
     }
 
+    // An update of the message needs one: a command has none.
+    if (type >= 6 && interaction.message === undefined) throw REFUSALS.invalidForm({ type: {} });
     interaction.answered = type;
     interaction.ephemeral = ((data.flags ?? 0) & 64) !== 0;
     if (type === 4) this.#showAnswer(interaction, data);
-
-    if (type === 7) {
-      this.#world.messages.edit(interaction.bot, interaction.message, data);
-      interaction.show({ text: interaction.message.text, ephemeral: false });
-    }
-
+    if (type === 7) this.#update(interaction, data);
     if (type === 6) interaction.show({ text: "", ephemeral: true });
   }
 
@@ -111,12 +142,20 @@ export class Interactions {
     }
     if (interaction.answered === 4 || interaction.answered === 5) {
       this.#showAnswer(interaction, data);
-    } else this.#world.messages.edit(interaction.bot, interaction.message, data);
+    } else if (interaction.message) {
+      this.#world.messages.edit(interaction.bot, interaction.message, data);
+    }
+  }
+
+  #update({ bot, message, show }: Interaction, data: MessageDraft): void {
+    if (message === undefined) return;
+    this.#world.messages.edit(bot, message, data);
+    show({ text: message.text, ephemeral: false });
   }
 
   #showAnswer(interaction: Interaction, data: MessageDraft): void {
     if (!interaction.ephemeral) {
-      this.#world.messages.create(interaction.bot, interaction.message.place, data);
+      this.#world.messages.create(interaction.bot, interaction.place, data);
     }
     interaction.show({ text: data.content ?? "", ephemeral: interaction.ephemeral });
   }

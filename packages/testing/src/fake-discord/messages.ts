@@ -1,5 +1,5 @@
 import { mentionsIn } from "./mentions.ts";
-import { messagePayload, placePayload } from "./payloads.ts";
+import { messagePayload, placePayload, reactingMember } from "./payloads.ts";
 import { REFUSALS } from "./refusal.ts";
 import type { World } from "./world.ts";
 import type {
@@ -102,6 +102,34 @@ export class Messages {
       channel_id: message.place.id,
       guild_id: message.place.guild?.id,
     }));
+  }
+
+  /**
+   * Sets a standard emoji below a message. Source: "Message: Create Reaction" (ADD_REACTIONS and
+   * READ_MESSAGE_HISTORY), "Gateway Events: Message Reaction Add" (no `member` in a direct channel).
+   */
+  react(actor: User, message: Message, emoji: string): void {
+    const { place } = message;
+    this.#world.require(actor, place, "ADD_REACTIONS");
+    this.#world.require(actor, place, "READ_MESSAGE_HISTORY");
+    const { guild } = place;
+    const member = guild?.members.get(actor.id);
+    this.#world.publish({
+      type: "MESSAGE_REACTION_ADD",
+      intents: place.kind === "direct" ? [] : ["GUILD_MESSAGE_REACTIONS"],
+      reaches: (bot) => this.#hears(bot, place),
+      data: () => ({
+        user_id: actor.id,
+        channel_id: place.id,
+        message_id: message.id,
+        message_author_id: message.author.id,
+        emoji: { id: null, name: emoji },
+        burst: false,
+        type: 0,
+        guild_id: guild?.id,
+        member: member && reactingMember(actor, member),
+      }),
+    });
   }
 
   /**
@@ -237,13 +265,20 @@ export class Messages {
     this.#world.publish({
       type,
       intents: [place.kind === "direct" ? "DIRECT_MESSAGES" : "GUILD_MESSAGES"],
-      // Strict: a bot that did not join a thread hears nothing of what is said there. Source:
-      // "Threads: Gateway Events".
-      reaches: (bot) =>
-        this.#world.hears(bot, place) &&
-        (place.thread === undefined || place.thread.members.has(bot.id)),
+      reaches: (bot) => this.#hears(bot, place),
       data,
     });
+  }
+
+  /**
+   * Strict: a bot that did not join a thread hears nothing of what is said there. Source: "Threads:
+   * Gateway Events".
+   */
+  #hears(bot: User, place: FakeChannel): boolean {
+    return (
+      this.#world.hears(bot, place) &&
+      (place.thread === undefined || place.thread.members.has(bot.id))
+    );
   }
 }
 

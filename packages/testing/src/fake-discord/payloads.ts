@@ -57,6 +57,14 @@ export function userPayload(user: User): object {
   } satisfies Plain<APIUser>;
 }
 
+/** The member of an event of a reaction. */
+export function reactingMember(
+  user: User,
+  { joinedAt, roles }: { readonly joinedAt: number; readonly roles: readonly string[] },
+): object {
+  return { ...memberPayload(joinedAt), roles, user: userPayload(user) };
+}
+
 function memberPayload(joinedAt: number): object {
   return {
     roles: [],
@@ -358,20 +366,28 @@ export function interactionPayload(
   view: PayloadView,
   permissions: { readonly app: bigint; readonly person: bigint },
 ): object {
-  const { message, person } = interaction;
-  const { place } = message;
+  const { message, person, place, command } = interaction;
   const member = place.guild?.members.get(person.id);
 
   return {
     id: interaction.id,
     application_id: interaction.bot.id,
-    type: 3,
+    type: command === undefined ? 3 : 2,
     version: 1,
     token: interaction.token,
     channel_id: place.id,
     channel: placePayload(place, view),
-    message: messagePayload(message, view),
-    data: { component_type: 2, custom_id: interaction.customId, id: 1 },
+    message: message && messagePayload(message, view),
+    data:
+      command === undefined
+        ? { component_type: 2, custom_id: interaction.customId, id: 1 }
+        : {
+            id: command.known.id,
+            name: command.known.name,
+            type: 1,
+            guild_id: place.guild?.id,
+            options: [{ name: command.sub, type: 1, options: [] }],
+          },
     app_permissions: String(permissions.app),
     locale: "ko",
     entitlements: [],

@@ -38,6 +38,8 @@ export const REFUSALS = {
   emptyMessage: () => new Refusal(400, 50006, "Cannot send an empty message"),
   missingPermissions: () => new Refusal(403, 50013, "Missing Permissions"),
   wrongChannelType: () => new Refusal(400, 50024, "Cannot execute action on this channel type"),
+  tooManyCommands: () =>
+    new Refusal(400, 30032, "Maximum number of application commands reached (100)"),
   archivedThread: () => new Refusal(400, 50083, "Thread is archived"),
   lockedThread: () => new Refusal(403, 50083, "Thread is archived"),
   threadExists: () =>

@@ -93,6 +93,7 @@ const ROUTES: readonly Route[] = [
   route("GET /channels/{channel}/thread-members", getThreadMembers),
   route("PUT /channels/{channel}/thread-members/@me", joinThread),
   route("DELETE /channels/{channel}/thread-members/@me", leaveThread),
+  route("POST /applications/{application}/guilds/{guild}/commands", createCommand),
   openRoute("POST /interactions/{interaction}/{token}/callback", answerInteraction),
   openRoute("PATCH /webhooks/{webhook}/{token}/messages/@original", editInteractionAnswer),
 ];
@@ -371,6 +372,21 @@ function leaveThread({ world }: RouteContext, { bot, parameters }: RouteRequest)
 // ── Interactions
 // ────────────────────────────────────────────────────────────────────────
 
+/** Source: "Application Commands: Create Guild Application Command": 201, or 200 for an update. */
+function createCommand(
+  { world }: RouteContext,
+  { bot, parameters, body }: RouteRequest,
+): RouteAnswer {
+  const { application } = parameters;
+  if (application !== bot.user.id) throw REFUSALS.missingAccess();
+  const guild = world.visibleGuild(bot.user, parameters["guild"]);
+  const form = forms.parseForm(forms.createCommand, body);
+  const isKnown = world.commands.find(bot.user, guild.id, form.name) !== undefined;
+  const command = world.commands.register(bot.user, guild.id, form);
+  const answer = { ...form, id: command.id, application_id: application, guild_id: guild.id };
+  return { status: isKnown ? 200 : 201, body: answer };
+}
+
 function answerInteraction(
   { world, interactionWindowMs }: RouteContext,
   { parameters, body }: RouteRequest,
@@ -396,7 +412,7 @@ function editInteractionAnswer(
 
   return ok({
     id: interaction.id,
-    channel_id: interaction.message.place.id,
+    channel_id: interaction.place.id,
     content: form.content ?? "",
     author: userPayload(interaction.bot),
   });

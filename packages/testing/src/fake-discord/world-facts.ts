@@ -118,13 +118,26 @@ export interface AllowedMentions {
   readonly replied_user?: boolean | undefined;
 }
 
+/** A slash command that a bot has made known in a guild. */
+export interface AppCommand {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  readonly options: readonly { readonly type: number; readonly name: string }[];
+}
+
 export interface Interaction {
   readonly id: string;
   readonly token: string;
   readonly bot: User;
   readonly person: User;
-  readonly message: Message;
-  readonly customId: string;
+  readonly place: FakeChannel;
+  /** Of a button: where it stands. */
+  readonly message: Message | undefined;
+  /** Of a button. */
+  readonly customId: string | undefined;
+  /** Of a command, with the one under it. */
+  readonly command: { readonly known: AppCommand; readonly sub: string } | undefined;
   readonly createdAt: number;
   /** The type of the callback that it got. */
   answered: number | undefined;
@@ -145,7 +158,12 @@ export interface ShownAnswer {
 export interface WorldEvent {
   readonly type: string;
   /** One of these intents lets it through; empty: no intent is needed. */
-  readonly intents: readonly ("GUILDS" | "GUILD_MESSAGES" | "DIRECT_MESSAGES")[];
+  readonly intents: readonly (
+    | "GUILDS"
+    | "GUILD_MESSAGES"
+    | "GUILD_MESSAGE_REACTIONS"
+    | "DIRECT_MESSAGES"
+  )[];
   readonly reaches: (bot: User) => boolean;
   readonly data: (view: PayloadView) => object;
 }

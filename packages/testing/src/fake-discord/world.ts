@@ -1,4 +1,5 @@
 import type { Clock } from "dure/client";
+import { Commands } from "./commands.ts";
 import { Interactions } from "./interactions.ts";
 import { Messages } from "./messages.ts";
 import {
@@ -49,6 +50,7 @@ export class World {
   readonly messages: Messages;
   readonly threads = new Threads(this);
   readonly interactions = new Interactions(this);
+  readonly commands = new Commands(this);
   readonly publish: (event: WorldEvent) => void;
   #lastSnowflake = 0n;
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { systemClock, type Clock } from "dure/client";
 import type { SlackApp, SlackMessage, SlackUser } from "./facts.ts";
 import { SlackFaults, type SlackFault, type SlackFaultTarget } from "./faults.ts";
-import { blockActions, eventCallback, messagePayload } from "./payloads.ts";
+import { blockActions, eventCallback, messagePayload, slashCommand } from "./payloads.ts";
 import { SLACK_RATE_LIMITS, SlackRateLimiter, type SlackRateLimits } from "./rate-limits.ts";
 import { SLACK_REDELIVERY, SocketMode, type Redelivery } from "./socket-mode.ts";
 import { SlackWebApi, type SlackRequest } from "./web-api.ts";
@@ -180,7 +180,12 @@ export class FakeSlack implements AsyncDisposable {
     this.#world.users.set(user.id, user);
     this.#joinAll(user.id);
 
-    return new FakeSlackPerson(user, { world: this.#world, press: (press) => this.#press(press) });
+    return new FakeSlackPerson(user, {
+      world: this.#world,
+      press: (press) => this.#press(press),
+      command: (app, given) => this.#command(app, given),
+      react: (message, reaction) => this.#react(message, { person: user, reaction }),
+    });
   }
 
   /** The direct message of a person and an app. */
@@ -338,6 +343,34 @@ export class FakeSlack implements AsyncDisposable {
     this.#socket.send(app, "events_api", eventCallback(app, event, ids));
   }
 
+  #command(
+    bot: string,
+    given: { readonly person: SlackUser; readonly channel: string; readonly text: string },
+  ): void {
+    const app = this.#world.apps.find(({ userId }) => userId === bot);
+    if (!app) throw new Error(`There is no app ${bot}.`);
+    this.#socket.send(app, "slash_commands", slashCommand(app, given));
+  }
+
+  /** Told to the apps that are in the channel. Source: docs.slack.dev/reference/events/reaction_added. */
+  #react(
+    message: SlackMessage,
+    { person, reaction }: { readonly person: SlackUser; readonly reaction: string },
+  ): void {
+    const { channel, ts } = message;
+    const event = {
+      type: "reaction_added",
+      user: person.id,
+      reaction,
+      item_user: message.user,
+      item: { type: "message", channel, ts },
+      event_ts: this.#world.newTs(),
+    };
+    for (const app of this.#world.apps) {
+      if (this.#world.channel(channel).members.has(app.userId)) this.#send(app, event);
+    }
+  }
+
   #press(press: { message: SlackMessage; person: SlackUser; label: string }): void {
     const { message, person, label } = press;
     const button = (message.blocks ?? [])
@@ -352,23 +385,24 @@ export class FakeSlack implements AsyncDisposable {
   }
 }
 
+interface PersonParts {
+  readonly world: SlackWorld;
+  readonly press: (press: { message: SlackMessage; person: SlackUser; label: string }) => void;
+  readonly command: (
+    bot: string,
+    given: { readonly person: SlackUser; readonly channel: string; readonly text: string },
+  ) => void;
+  readonly react: (message: SlackMessage, reaction: string) => void;
+}
+
 /** A person at the keyboard. */
 export class FakeSlackPerson {
   readonly id: string;
   readonly name: string;
   readonly #user: SlackUser;
-  readonly #parts: {
-    world: SlackWorld;
-    press: (press: { message: SlackMessage; person: SlackUser; label: string }) => void;
-  };
+  readonly #parts: PersonParts;
 
-  constructor(
-    user: SlackUser,
-    parts: {
-      world: SlackWorld;
-      press: (press: { message: SlackMessage; person: SlackUser; label: string }) => void;
-    },
-  ) {
+  constructor(user: SlackUser, parts: PersonParts) {
     this.id = user.id;
     this.name = user.name;
     this.#user = user;
@@ -406,6 +440,16 @@ export class FakeSlackPerson {
 
   press(message: { readonly ts: string; readonly channel: string }, label: string): void {
     this.#parts.press({ message: this.#found(message), person: this.#user, label });
+  }
+
+  /** `/dure <text>` of an app, in a channel: Slack takes none in a thread. */
+  command(app: { readonly id: string }, channel: { readonly id: string }, text: string): void {
+    this.#parts.command(app.id, { person: this.#user, channel: channel.id, text });
+  }
+
+  /** By the name of the emoji, such as `octagonal_sign`. */
+  react(message: { readonly ts: string; readonly channel: string }, reaction: string): void {
+    this.#parts.react(this.#found(message), reaction);
   }
 
   #found({ channel, ts }: { readonly ts: string; readonly channel: string }): SlackMessage {

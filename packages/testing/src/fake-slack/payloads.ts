@@ -78,6 +78,27 @@ export function eventCallback(
   };
 }
 
+/** Source: docs.slack.dev/interactivity/implementing-slash-commands, "Command payload descriptions". */
+export function slashCommand(
+  app: SlackApp,
+  given: { readonly person: SlackUser; readonly channel: string; readonly text: string },
+): Record<string, unknown> {
+  return {
+    token: "verification",
+    team_id: TEAM,
+    team_domain: "workspace",
+    channel_id: given.channel,
+    user_id: given.person.id,
+    user_name: given.person.name,
+    command: "/dure",
+    text: given.text,
+    api_app_id: app.appId,
+    is_enterprise_install: "false",
+    response_url: "https://hooks.slack.com/commands/1/2/3",
+    trigger_id: "1.2.3",
+  };
+}
+
 /** Source: docs.slack.dev/reference/interaction-payloads/block_actions-payload. */
 export function blockActions(
   world: SlackWorld,

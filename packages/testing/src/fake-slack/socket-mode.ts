@@ -29,7 +29,7 @@ const KEPT_PACKETS = 1000;
 
 interface Envelope {
   readonly app: SlackApp;
-  readonly type: "events_api" | "interactive";
+  readonly type: "events_api" | "interactive" | "slash_commands";
   readonly payload: Record<string, unknown>;
   attempt: number;
   /** Where it went last. */
@@ -194,7 +194,7 @@ export class SocketMode {
     this.#say(connection, {
       envelope_id: id,
       type: envelope.type,
-      accepts_response_payload: envelope.type === "interactive",
+      accepts_response_payload: envelope.type !== "events_api",
       payload: envelope.payload,
       retry_attempt: envelope.type === "events_api" ? envelope.attempt : undefined,
       retry_reason: envelope.type === "events_api" ? reason : undefined,
@@ -217,7 +217,7 @@ export class SocketMode {
     envelope.connection = undefined;
     const waitMs = this.#redelivery.againAfterMs[envelope.attempt];
 
-    if (waitMs === undefined || envelope.type === "interactive") {
+    if (waitMs === undefined || envelope.type !== "events_api") {
       this.#open.delete(id);
       return;
     }

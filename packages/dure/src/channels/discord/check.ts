@@ -240,6 +240,6 @@ function permissionsOf(facts: {
  */
 function inviteLink(applicationId: string): string {
   const permissions = NEEDED.reduce((all, permission) => all | PERMISSIONS[permission], 0n);
-  const query = `client_id=${applicationId}&scope=bot&permissions=${permissions}`;
+  const query = `client_id=${applicationId}&scope=bot+applications.commands&permissions=${permissions}`;
   return `https://discord.com/oauth2/authorize?${query}`;
 }

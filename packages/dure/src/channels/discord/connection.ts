@@ -154,7 +154,8 @@ export class AccountConnection {
         clock: this.#port.clock,
         mayStart: (signal) => this.#mayStart(signal),
         listener: {
-          sessionStarted: (guilds) => {
+          sessionStarted: (guilds, application) => {
+            this.#events.sessionStarted(application);
             this.#leftOut.forget();
             this.#servers.begin(guilds);
             this.#inbox.hold();

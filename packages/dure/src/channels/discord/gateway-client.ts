@@ -20,9 +20,9 @@ export type ConnectionEnd =
 export interface GatewayListener {
   /**
    * A new session begins: what arrives from now on is younger than what was missed. `guilds`: ids
-   * of those that the bot is in.
+   * of those that the bot is in; `application`: of which it is the bot.
    */
-  readonly sessionStarted: (guilds: readonly string[]) => void;
+  readonly sessionStarted: (guilds: readonly string[], application: string) => void;
   /** The session is complete; `selfId` is the bot's user id. */
   readonly ready: (selfId: string) => void;
   /** The old session goes on and everything missed has come. */
@@ -50,6 +50,7 @@ export const GATEWAY_EVENTS = [
   "THREAD_MEMBERS_UPDATE",
   "MESSAGE_CREATE",
   "MESSAGE_UPDATE",
+  "MESSAGE_REACTION_ADD",
   "INTERACTION_CREATE",
 ] as const;
 export type GatewayEventType = (typeof GATEWAY_EVENTS)[number];
@@ -93,8 +94,8 @@ const REFUSING_CODES: Readonly<Record<number, string | CodedMessage>> = {
   },
 };
 
-/** Source: "Gateway: List of Intents": guilds, their messages, message content, direct messages. */
-const INTENTS = (1 << 0) | (1 << 9) | (1 << 15) | (1 << 12);
+/** Source: "Gateway: List of Intents": guilds, their messages, message content, direct messages, reactions. */
+const INTENTS = (1 << 0) | (1 << 9) | (1 << 15) | (1 << 12) | (1 << 10);
 
 /**
  * One bot at the gateway: connects, resumes or begins anew, with growing pauses while connections
@@ -165,11 +166,11 @@ class LinkWatch implements LinkListener {
     this.#awaited = new AwaitedGuilds(clock, () => listener.ready(this.#selfId));
   }
 
-  ready({ user, guilds }: WireReady): void {
+  ready({ user, guilds, application }: WireReady): void {
     this.#since = this.#clock.monotonic();
     this.#selfId = user.id;
     const ids = guilds.map(({ id }) => id);
-    this.#listener.sessionStarted(ids);
+    this.#listener.sessionStarted(ids, application?.id ?? user.id);
     this.#awaited.begin(ids);
   }
 

@@ -9,6 +9,7 @@ import { toInbound } from "./mapping.ts";
 import { patiently } from "../patience.ts";
 import type { PlaceFinder } from "./place-finder.ts";
 import { addressOf, isThread, type KnownPlace, type PlaceDirectory } from "./places.ts";
+import { registerCommand } from "./commands.ts";
 import { Presses } from "./presses.ts";
 import type { Servers } from "./servers.ts";
 import {
@@ -17,6 +18,7 @@ import {
   messageForm,
   messageUpdateForm,
   placeForm,
+  reactionForm,
   roleCameForm,
   roleGoneForm,
   threadListForm,
@@ -27,6 +29,9 @@ import {
   type WirePlace,
 } from "./wire-forms.ts";
 import { NEEDS } from "./permissions.ts";
+
+/** Source: "Gateway: Sharding": a bot without shards is in at most 2,500 servers. */
+const MOST_SERVERS = 2500;
 
 export interface GatewayEventsParts {
   readonly port: ChannelPort;
@@ -65,6 +70,9 @@ export class GatewayEvents {
   readonly #signal: () => AbortSignal;
   readonly #onServers: () => void;
   readonly #onLeftOut: GatewayEventsParts["onLeftOut"];
+  #application: string | undefined;
+  /** Servers that know the command in this session. */
+  readonly #commanded = new Set<string>();
 
   constructor(parts: GatewayEventsParts) {
     const { port, api, finder, account } = parts;
@@ -89,6 +97,21 @@ export class GatewayEvents {
    */
   channelsChanged(): void {
     for (const place of this.#places.unheard()) this.#joinIfWanted(place);
+  }
+
+  /** A new session: each of its servers is told the command once. */
+  sessionStarted(application: string): void {
+    this.#application = application;
+    this.#commanded.clear();
+  }
+
+  #tellCommand(guild: string): void {
+    const application = this.#application;
+    if (application === undefined || this.#commanded.has(guild)) return;
+    if (this.#commanded.size >= MOST_SERVERS) return;
+    this.#commanded.add(guild);
+    const parts = { api: this.#api, port: this.#port, account: this.#account().id };
+    void registerCommand(parts, { application, guild, signal: this.#signal() });
   }
 
   /**
@@ -128,6 +151,9 @@ export class GatewayEvents {
         return this.#messageCame(messageForm.parse(data));
       case "MESSAGE_UPDATE":
         return this.#messageChanged(messageUpdateForm.parse(data));
+      case "MESSAGE_REACTION_ADD":
+        void this.#presses.react(reactionForm.parse(data), this.#signal());
+        return;
       case "INTERACTION_CREATE":
         void this.#presses.answer(interactionForm.parse(data), this.#signal());
         return;
@@ -183,6 +209,7 @@ export class GatewayEvents {
     if (guild.unavailable === true) return this.#guildGone(guild);
     this.#servers.came(guild);
     this.#roles.learn(guild.roles);
+    this.#tellCommand(guild.id);
     for (const channel of guild.channels) this.#places.learn(channel, guild.id);
     for (const thread of guild.threads) this.#threadCame(thread, guild.id);
     // It comes late after an outage of theirs, or for the first time: no event

@@ -187,6 +187,8 @@ async function trueEvents(): Promise<Map<string, unknown[]>> {
   const { platformId } = await adapter.post(post, { signal: never });
   const asked = discord.messages(general).find(({ id }) => id === platformId);
   await minsu.press(asked!.buttons[0]!);
+  minsu.react(asked!, "\u{1f6d1}");
+  await minsu.command(ruda, general, "who");
   discord.kickBot(discord.addBot({ name: "이든", token: "token-eden" }), guild);
   discord.kickBot(ruda, guild);
   discord.inviteBot(ruda, guild);

@@ -177,7 +177,8 @@ export function toEditBody(post: OutgoingPost): object {
       users: [...new Set(post.mentions.map(({ platformId }) => platformId))].slice(0, 100),
       replied_user: false,
     },
-    components: post.buttons?.length ? toComponents(post.buttons) : undefined,
+    // Empty: the button of what was being written goes with it.
+    components: toComponents(post.buttons ?? []),
   };
 }
 

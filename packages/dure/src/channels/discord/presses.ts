@@ -6,10 +6,11 @@ import type {
   PressingPerson,
 } from "../../rooms/channel-adapter.ts";
 import type { AccountApi } from "./account-api.ts";
+import { orderIn } from "./commands.ts";
 import { cut, nameOf, PLATFORM_MESSAGE_LENGTH } from "./mapping.ts";
 import { patiently } from "../patience.ts";
 import type { PlaceFinder } from "./place-finder.ts";
-import type { WireInteraction, WireUser } from "./wire-forms.ts";
+import type { WireInteraction, WireReaction, WireUser } from "./wire-forms.ts";
 
 interface PressParts {
   readonly account: () => ChannelAccount;
@@ -26,6 +27,8 @@ interface Press {
   readonly interaction: WireInteraction;
 }
 
+/** The emoji that stops: U+1F6D1. */
+const STOP_SIGN = "\u{1f6d1}";
 /** Buttons that are being answered; more are told to press again. */
 const MAX_PRESSES = 100;
 
@@ -61,6 +64,36 @@ export class Presses {
         { account: account().id, err: error, interaction: interaction.id },
         `a button pressed by ${nameOf(press.user)} was not answered on Discord ` +
           `(${messageOf(error)})`,
+      );
+    } finally {
+      this.#count -= 1;
+    }
+  }
+
+  /**
+   * A person sets 🛑 below a message: what runs there ends. Each bot is told of
+   * it; the first does it. The room says what was stopped. Never rejects.
+   */
+  async react(reaction: WireReaction, signal: AbortSignal): Promise<void> {
+    const user = reaction.member?.user;
+    if (reaction.emoji.name !== STOP_SIGN || user === undefined || user.bot === true) return;
+    if (this.#count >= MAX_PRESSES) return;
+    this.#count += 1;
+    const { account, port, places } = this.#parts;
+    try {
+      const place = await places.find(reaction, signal);
+      if (place === undefined) return;
+      const { nick, roles } = reaction.member ?? {};
+      await port.pressed(account(), {
+        value: "order:stop",
+        person: { id: user.id, name: nick ?? nameOf(user), roles },
+        place: place.address,
+        key: `discord:${reaction.message_id}:${user.id}`,
+      });
+    } catch (error) {
+      port.logger.warn(
+        { account: account().id, err: error, message: reaction.message_id },
+        `a stop sign of ${nameOf(user)} did nothing (${messageOf(error)})`,
       );
     } finally {
       this.#count -= 1;
@@ -113,16 +146,20 @@ export class Presses {
 }
 
 /**
- * Undefined: no button, or nothing to answer. Source: "Interaction Type" 3.
- * Pure.
+ * Undefined: neither a button nor a command, or nothing to answer. Source:
+ * "Interaction Type" 2 and 3. Pure.
  */
 function pressOf(interaction: WireInteraction): Press | undefined {
-  const { type, data, channel_id: channel } = interaction;
+  const { channel_id: channel } = interaction;
   const user = interaction.member?.user ?? interaction.user;
-  if (type !== 3 || data === undefined || user === undefined || channel === undefined) {
-    return undefined;
-  }
-  return { value: data.custom_id, user, channel, interaction };
+  const value = valueOf(interaction);
+  if (value === undefined || user === undefined || channel === undefined) return undefined;
+  return { value, user, channel, interaction };
+}
+
+function valueOf(interaction: WireInteraction): string | undefined {
+  if (interaction.type === 2) return orderIn(interaction);
+  return interaction.type === 3 ? interaction.data?.custom_id : undefined;
 }
 
 /**

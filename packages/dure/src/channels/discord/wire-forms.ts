@@ -178,7 +178,15 @@ export const interactionForm = z.object({
   application_id: snowflake,
   channel_id: maybe(snowflake),
   guild_id: maybe(snowflake),
-  data: maybe(z.object({ custom_id: z.string().max(100) })),
+  data: maybe(
+    z.object({
+      /** Of a button. */
+      custom_id: maybe(z.string().max(100)),
+      /** Of a command: its name, and under it the one that was chosen. */
+      name: maybe(shortText),
+      options: manyOf(z.object({ name: shortText, type: z.number().int() })),
+    }),
+  ),
   member: maybe(
     z.object({
       user: userForm,
@@ -189,6 +197,19 @@ export const interactionForm = z.object({
   user: maybe(userForm),
 });
 export type WireInteraction = z.output<typeof interactionForm>;
+
+/** Source: "Gateway Events: Message Reaction Add". Of a standard emoji `id` is null. */
+export const reactionForm = z.object({
+  user_id: snowflake,
+  channel_id: snowflake,
+  message_id: snowflake,
+  guild_id: maybe(snowflake),
+  member: maybe(
+    z.object({ user: maybe(userForm), nick: maybe(shortText), roles: manyOf(snowflake) }),
+  ),
+  emoji: z.object({ id: maybe(snowflake), name: maybe(shortText) }),
+});
+export type WireReaction = z.output<typeof reactionForm>;
 
 /** Source: "Gateway Events: Payload Structure". */
 export const packetForm = z.object({
@@ -206,6 +227,7 @@ export const helloForm = z.object({ heartbeat_interval: z.number().min(10).max(3
 /** Source: "Gateway Events: Ready". */
 export const readyForm = z.object({
   user: z.object({ id: snowflake }),
+  application: maybe(z.object({ id: snowflake })),
   session_id: z.string().min(1).max(1000),
   resume_gateway_url: maybe(z.url({ protocol: /^wss?$/u })),
   guilds: manyOf(z.object({ id: snowflake })),

@@ -1,6 +1,7 @@
 import type { ChannelAccount, ChannelPort, PlaceAddress } from "../../rooms/channel-adapter.ts";
 import type { Inbox } from "../inbox.ts";
 import { idOf, isWritten, placeOf, SLACK, toInbound } from "./mapping.ts";
+import { Orders } from "./orders.ts";
 import { Presses } from "./presses.ts";
 import type { Reader } from "./reader.ts";
 import type { Told } from "./socket.ts";
@@ -9,6 +10,7 @@ import {
   channelEvent,
   eventCallback,
   messageEvent,
+  reactionEvent,
   type ChannelEvent,
   type MessageEvent,
 } from "./wire.ts";
@@ -33,17 +35,15 @@ const KEPT_IDS = 5000;
 export class SlackEvents {
   readonly #parts: EventParts;
   readonly #presses: Presses;
+  readonly #orders: Orders;
   /** By event id; bounded, oldest out. It resolves when the event is stored. */
   readonly #known = new Map<string, Promise<void>>();
 
   constructor(parts: EventParts) {
     this.#parts = parts;
-    this.#presses = new Presses({
-      name: parts.name,
-      port: parts.port,
-      reader: parts.reader,
-      accounts: parts.accounts,
-    });
+    const { name, port, reader, accounts } = parts;
+    this.#presses = new Presses({ name, port, reader, accounts });
+    this.#orders = new Orders({ name, port, reader, accounts });
   }
 
   hear(told: Told): void {
@@ -52,7 +52,11 @@ export class SlackEvents {
       return;
     }
     if (told.type === "events_api") return this.#hearEvent(told);
-    void told.acknowledge(); // a slash command, or what came after this was written
+    if (told.type === "slash_commands") {
+      void this.#orders.answer(told, this.#parts.signal());
+      return;
+    }
+    void told.acknowledge(); // what came after this was written
   }
 
   #hearEvent(told: Told): void {
@@ -95,6 +99,14 @@ export class SlackEvents {
       return {
         lane: `${message.data.channel} ${root === lane.ts ? "" : root}`,
         store: () => this.#message(message.data),
+      };
+    }
+    if (event.type === "reaction_added") {
+      const reaction = reactionEvent.safeParse(event);
+      if (!reaction.success) return undefined; // of a file, or of another thing
+      return {
+        lane: "reactions",
+        store: () => this.#orders.react(reaction.data, this.#parts.signal()),
       };
     }
     if (!CHANNEL_EVENTS.has(event.type)) return undefined;

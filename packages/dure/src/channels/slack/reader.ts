@@ -75,6 +75,15 @@ export class Reader {
     return inbound;
   }
 
+  /** The root of the thread in which a message stands; undefined: in the channel, or gone. */
+  async rootOf(channel: string, ts: string, signal: AbortSignal): Promise<string | undefined> {
+    const { messages } = await patiently(this.#clock, signal, () =>
+      this.api.page({ channel, threadTs: ts, limit: 1, signal }),
+    );
+    const message = messages.find((one) => one.ts === ts);
+    return message?.thread_ts ?? messages[0]?.thread_ts;
+  }
+
   /** Author, text and name of the thread of a message. */
   async see(message: WireMessage, place: PlaceAddress, signal: AbortSignal): Promise<Seen> {
     const threadName =

@@ -92,6 +92,24 @@ export const blockActions = z.object({
 });
 export type BlockActions = z.output<typeof blockActions>;
 
+/** Source: docs.slack.dev/interactivity/implementing-slash-commands, "Command payload descriptions". */
+export const slashCommand = z.object({
+  command: z.string(),
+  text,
+  user_id: z.string(),
+  channel_id: z.string(),
+});
+export type SlashCommand = z.output<typeof slashCommand>;
+
+/** Source: …/events/reaction_added. */
+export const reactionEvent = z.object({
+  type: z.literal("reaction_added"),
+  user: z.string(),
+  reaction: z.string(),
+  item: z.object({ type: z.literal("message"), channel: z.string(), ts }),
+});
+export type ReactionEvent = z.output<typeof reactionEvent>;
+
 const pages = z.object({ next_cursor: text }).nullish();
 
 /** Source: …/methods/auth.test; the client adds the scopes of the answer's header. */

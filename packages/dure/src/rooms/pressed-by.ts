@@ -1,0 +1,20 @@
+import type { PressingPerson } from "./channel-adapter.ts";
+
+/** A person of one platform who pressed a button, reacted or gave a command. */
+export type PressedBy = PressingPerson & { readonly adapter: string };
+
+/** The person in the audit: a name can be changed, the platform's id cannot. Pure. */
+export function nameOf({ name, adapter, id }: PressedBy): string {
+  return `${name} (${adapter}:${id})`;
+}
+
+/**
+ * Whether a person decides for the team. Without a list those who manage the server; the platform
+ * vouches for ids and roles. Pure. Source: docs/spec/collaboration §9.
+ */
+export function mayAnswer(
+  { id, roles = [], manages = false }: PressingPerson,
+  approvers: readonly string[] | undefined,
+): boolean {
+  return approvers === undefined ? manages : [id, ...roles].some((one) => approvers.includes(one));
+}
