@@ -8,6 +8,7 @@ import { chatAgent } from "./agent/agent.ts";
 import { tool } from "./agent/tool.ts";
 import { defineService, flow } from "./service/service.ts";
 import { startTestEngine, type TestEngine } from "./test-engine.ts";
+import type { PauseGate } from "./turn/paused.ts";
 
 const TIMED_OUT = "the call was not made";
 
@@ -47,17 +48,19 @@ async function startWith(
   on?: { url: string },
 ): Promise<TestEngine & { pauses: Pauses }> {
   const { service, model } = lookingService(hooks);
-  let pauses: Pauses | undefined;
-  const gate = {
-    first: (names: readonly string[]) => pauses!.first(names),
-    passes: (names: readonly string[], options: { signal: AbortSignal }) =>
-      pauses!.passes(names, options),
+  const opened = Promise.withResolvers<Pauses>();
+  const paused = { now: undefined as Pauses | undefined };
+  const gate: PauseGate = {
+    first: (names) => paused.now?.first(names),
+    passes: async (names, options) => (await opened.promise).passes(names, options),
   };
   const t = await startTestEngine(service, { offline: [model], on, engine: { pauses: gate } });
   const { database, notifications } = t;
-  pauses = new Pauses({ database, notifications, clock: systemClock, logger: silentLogger });
+  const pauses = new Pauses({ database, notifications, clock: systemClock, logger: silentLogger });
   await pauses.start();
-  onTestFinished(() => pauses!.stop());
+  onTestFinished(() => pauses.stop());
+  paused.now = pauses;
+  opened.resolve(pauses);
   return Object.assign(t, { pauses });
 }
 

@@ -177,7 +177,7 @@ export const ObservationJson = z.object({
   at: time,
 });
 
-export const PausedJson = z.object({
+const PausedJson = z.object({
   by: z.string().meta({ description: "Empty where the caller may not know it." }),
   at: time,
 });

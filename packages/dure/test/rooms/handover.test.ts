@@ -192,7 +192,7 @@ describe.each(PLATFORM.rows)(
       });
 
       test("C5 a target that is offline is refused at once, and an escalation is recorded", async () => {
-        const { team, platform } = await start();
+        const { team } = await start();
         await team.rooms.pauses.pause("eden", { by: "mina" });
 
         const result = await team.rooms.collaborate(

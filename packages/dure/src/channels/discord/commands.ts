@@ -14,7 +14,7 @@ function sub(name: string, en: string, ko: string): object {
  * The command of each bot: what it says of an agent is of the bot's own. Source: "Application
  * Commands: Application Command Structure"; type 1 is a slash command, context 0 a server.
  */
-export const COMMAND = {
+const COMMAND = {
   name: "dure",
   type: 1,
   description: "Stops and shows what agents do here",
