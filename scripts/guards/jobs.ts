@@ -8,6 +8,14 @@ const jobRoutes = testsIn("packages/dure/src/server/job-routes.test.ts");
 /** Who leads an exchange, how many run, and who may look at it. */
 export const JOB_GUARDS: readonly Guard[] = [
   {
+    id: "take_jobs.paused",
+    at: { sql: "take_jobs" },
+    find: "and not dure.job_is_paused(jobs)",
+    replace: "",
+    tests: jobs("a job of a paused agent is not started, and goes on after the resume"),
+    why: "a job of a paused agent takes a permit and begins",
+  },
+  {
     id: "check_job_status.pending",
     at: { sql: "check_job_status" },
     find: "when 'PENDING' then new.status in ('RUNNING', 'CANCELLED', 'ABANDONED')",

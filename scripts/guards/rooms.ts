@@ -16,7 +16,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   // --- against endless talk
   {
     id: "rooms.pause.claim",
-    at: { file: `${ROOMS}/handlings.sql.ts` },
+    at: { sql: "handling_may_start" },
     find: "and not exists (select from dure.pauses p where p.agent = h.agent)",
     replace: "",
     tests: brake(
@@ -352,8 +352,10 @@ export const ROOM_GUARDS: readonly Guard[] = [
   {
     id: "requests.due",
     at: { file: `${ROOMS}/requests.ts` },
-    find: "from dure.requests where id = $1 and state = 'open' and next_at <= clock_timestamp() for update",
-    replace: "from dure.requests where id = $1 for update",
+    find:
+      "where id = $1 and state = 'open' and next_at <= clock_timestamp() and not exists " +
+      "(select from dure.pauses p where p.agent = to_agent) for update",
+    replace: "where id = $1 for update",
     tests: requests("that is answered while its reminder waits"),
     why: "a request that is answered is reminded of",
   },
