@@ -34,7 +34,7 @@ test.for([
   [
     "an agent by its program's name",
     { kind: "acp", command: ["claude-agent-acp"] },
-    ["api.anthropic.com"],
+    ["api.anthropic.com", "console.anthropic.com", "platform.claude.com"],
   ],
   [
     "an agent by the address that it is given",
@@ -63,7 +63,7 @@ test.for([
       command: ["claude-agent-acp"],
       network: { kind: "provider", hosts: ["docs.example.org"] },
     },
-    ["docs.example.org", "api.anthropic.com"],
+    ["docs.example.org", "api.anthropic.com", "console.anthropic.com", "platform.claude.com"],
   ],
 ] as const)("the model's hosts are those of %s", ([, spec, hosts]) => {
   expect(policy(spec)).toEqual({ kind: "provider", hosts });

@@ -54,8 +54,13 @@ function defaultOf(spec: WorkerSpec): NetworkPolicy {
   const asksModel =
     spec.kind === "acp" ||
     (spec.kind === "command" &&
-      (spec.env ?? []).some((name) => PROVIDERS.some(({ prefix }) => prefix.test(name))));
+      namesOf(spec).some((name) => PROVIDERS.some(({ prefix }) => prefix.test(name))));
   return asksModel ? { kind: "provider", hosts: [] } : NO_NETWORK;
+}
+
+/** Every variable that a worker gets by the plan. */
+function namesOf({ env = [], set = {} }: WorkerSpec): readonly string[] {
+  return [...env, ...Object.keys(set)];
 }
 
 interface ModelProvider {
@@ -68,7 +73,11 @@ interface ModelProvider {
 
 /** Source: the providers' API references; hosts of logins as their own agents ask for them. */
 const PROVIDERS: readonly ModelProvider[] = [
-  { prefix: /^(?:ANTHROPIC|CLAUDE)_/, programs: /claude/, hosts: ["api.anthropic.com"] },
+  {
+    prefix: /^(?:ANTHROPIC|CLAUDE)_/,
+    programs: /claude/,
+    hosts: ["api.anthropic.com", "console.anthropic.com", "platform.claude.com"],
+  },
   {
     prefix: /^(?:OPENAI|CODEX)_/,
     programs: /codex/,
@@ -103,11 +112,15 @@ const PROVIDERS: readonly ModelProvider[] = [
  * worker without either is known by its program's name. Pure.
  */
 function hostsOfModel(spec: WorkerSpec, env: NetworkFacts["env"]): readonly string[] {
-  const named = spec.env ?? [];
+  const values = { ...env, ...spec.set };
+  // A preset names all that its agent may have; what dure does not have says nothing of its model.
+  const named = namesOf(spec).filter(
+    (name) => spec.agent === undefined || values[name] !== undefined,
+  );
   const line = "command" in spec ? spec.command.join(" ") : "";
   const addresses = named
     .filter((name) => /(?:_URL|_ENDPOINT|_HOST|_BASE)$/.test(name))
-    .map((name) => ({ name, target: targetOfUrl(env[name] ?? "") }));
+    .map((name) => ({ name, target: targetOfUrl(values[name] ?? "") }));
   const given = addresses.flatMap(({ target }) =>
     target
       ? [
@@ -117,11 +130,13 @@ function hostsOfModel(spec: WorkerSpec, env: NetworkFacts["env"]): readonly stri
         ]
       : [],
   );
+  const hasKey = PROVIDERS.some(({ prefix }) => named.some((name) => prefix.test(name)));
   const known = PROVIDERS.filter(({ prefix, programs }) => {
     if (addresses.some(({ name, target }) => target !== undefined && prefix.test(name))) {
       return false;
     }
-    return named.some((name) => prefix.test(name)) || (named.length === 0 && programs.test(line));
+    if (named.some((name) => prefix.test(name))) return true;
+    return !hasKey && programs.test(line);
   });
   return [...given, ...known.flatMap(({ hosts }) => hosts)];
 }

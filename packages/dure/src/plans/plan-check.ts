@@ -8,6 +8,7 @@ import {
 import { closest } from "../models/spelling.ts";
 import { expandBraces, foldPath, literalPrefix, pathsMeet, type GlobPath } from "./glob.ts";
 import { ancestors, buildGraph, findCycles, orderOracle, type PlanGraph } from "./graph.ts";
+import { belowHome, homeHint, refuseHomePlace } from "./agents/agent-homes.ts";
 import { isOwnSecret, OWN_SECRET_HINT } from "./own-secrets.ts";
 import { HEXAGONAL_ROLES, TEST_ROLE } from "./plan.ts";
 import type { PlanDraft } from "./plan-schema.ts";
@@ -39,6 +40,7 @@ export function checkTogether(plan: PlanDraft, document: SettingsDocument): Prob
     ...checkRoles(plan, document),
     ...checkWorkers(plan, document),
     ...checkSecrets(plan, document),
+    ...checkWritable(plan, document),
     ...checkContracts(plan, document),
     ...checkOwnership(plan, document),
     ...checkTestPaths(plan, document),
@@ -187,13 +189,28 @@ function checkWorkers(
 function checkSecrets({ workers }: PlanDraft, document: SettingsDocument): Problem[] {
   return Object.entries(workers).flatMap(([role, { env = [] }]) =>
     env.flatMap((name, index) => {
-      if (!isOwnSecret(name)) return [];
+      if (!isOwnSecret(name.split("=")[0]!)) return [];
       const path = ["workers", role, "env", index];
       return [
-        problemAt(document, path, `${name} is dure's own, and no worker gets it`, {
+        problemAt(document, path, `${name.split("=")[0]} is dure's own, and no worker gets it`, {
           hint: OWN_SECRET_HINT,
         }),
       ];
+    }),
+  );
+}
+
+/** No worker writes what runs for the person afterwards, outside of the sandbox. */
+function checkWritable({ workers }: PlanDraft, document: SettingsDocument): Problem[] {
+  return Object.entries(workers).flatMap(([role, { writable = [] }]) =>
+    writable.flatMap((place, index) => {
+      const below = belowHome(place, undefined);
+      const refused = below === undefined ? undefined : refuseHomePlace(below);
+      if (!refused) return [];
+      const path = ["workers", role, "writable", index];
+      const holds = refused.isAgents ? "logins and settings of an agent" : "settings of programs";
+      const message = `${place} holds ${holds} (~/${refused.meets}), which run for you afterwards`;
+      return [problemAt(document, path, message, { hint: homeHint(refused) })];
     }),
   );
 }

@@ -145,15 +145,73 @@ And well.
     });
     expect(
       workers(
-        "{ kind: acp, command: [claude-agent-acp], env: [ANTHROPIC_API_KEY], writable: [~/.claude, /var/cache/x], allow_home: [.claude, .config/claude] }",
+        "{ kind: acp, command: [claude-agent-acp], env: [ANTHROPIC_API_KEY, CI=1], writable: [~/.cache/x, /var/cache/x], allow_home: [.claude, .config/claude], mode: default, copy_home: [.claude/CLAUDE.md] }",
       ),
     ).toEqual({
       kind: "acp",
       command: ["claude-agent-acp"],
+      mode: "default",
       env: ["ANTHROPIC_API_KEY"],
-      writable: ["~/.claude", "/var/cache/x"],
+      set: { CI: "1" },
+      writable: ["~/.cache/x", "/var/cache/x"],
       allowHome: [".claude", ".config/claude"],
+      copyHome: [".claude/CLAUDE.md"],
     });
+  });
+
+  test("names an agent, which stands for its command, mode, variables and copies", () => {
+    const worker = (written: string) =>
+      parsePlan("plan.yaml", withPorts(port("a")).replace("{ kind: offline }", written)).workers
+        .default;
+
+    expect(worker("{ agent: claude, env: [MY_FLAG, A=b=c] }")).toMatchObject({
+      kind: "acp",
+      agent: "claude",
+      command: ["claude-agent-acp"],
+      mode: "default",
+      env: expect.arrayContaining(["ANTHROPIC_API_KEY", "MY_FLAG"]) as string[],
+      set: { IS_SANDBOX: "1", A: "b=c" },
+      copyHome: expect.arrayContaining([".claude/.credentials.json"]) as string[],
+    });
+    expect(worker("{ agent: gemini }")).toMatchObject({ clientFiles: false, mode: "default" });
+    expect(worker("{ agent: codex, via: exec, copy_home: [.codex/prompts] }")).toMatchObject({
+      kind: "command",
+      prompt: "stdin",
+      command: expect.arrayContaining(["exec", 'sandbox_mode="danger-full-access"']) as string[],
+      copyHome: expect.arrayContaining([".codex/auth.json", ".codex/prompts"]) as string[],
+    });
+    expect(worker("{ agent: opencode, command: [/opt/opencode, acp] }")).toMatchObject({
+      kind: "acp",
+      command: ["/opt/opencode", "acp"],
+    });
+  });
+
+  test.each([
+    ["{ agent: claud }", /agent: .*allowed: claude/],
+    ["{ agent: claude, kind: acp }", /kind: cannot stand beside agent: claude/],
+    ["{ agent: claude, model: offline }", /model: is no key of agent: claude/],
+    ["{ kind: acp, command: [x], via: exec }", /via: belongs to agent/],
+    ["{ env: [A] }", /kind: is missing.*agent/],
+    ["{ kind: model, model: offline, mode: default }", /mode: is no key of a worker of kind model/],
+  ])("names what is wrong with the worker %s", (written, words) => {
+    expect(told(withPorts(port("a")).replace("{ kind: offline }", written))).toEqual([
+      expect.stringMatching(words),
+    ]);
+  });
+
+  test.each([
+    ["~/.claude", /agent: claude/],
+    ["~/.codex/sessions", /agent: claude/],
+    ["~/.config", /logins and settings of an agent/],
+    ["~/.local/share/opencode", /copy_home/],
+    ["~/.bashrc", /settings of programs/],
+    ["~/.ssh/keys", /settings of programs/],
+  ])("refuses to let a worker write %s, which runs for the person afterwards", (place, words) => {
+    const written = `{ kind: acp, command: [x], writable: [${place}] }`;
+
+    expect(told(withPorts(port("a")).replace("{ kind: offline }", written))).toEqual([
+      expect.stringMatching(words),
+    ]);
   });
 
   test("may be written in code, where problems name the module's line", () => {
@@ -204,7 +262,9 @@ describe("a plan that is wrong in one key", () => {
     ["env: [DATABASE_URL]", /workers\.default\.env\.0: DATABASE_URL is dure's own.*another name/],
     ["env: [database_url]", /workers\.default\.env\.0: database_url is dure's own/],
     ["env: [DISCORD_TOKEN_RUDA]", /workers\.default\.env\.0: DISCORD_TOKEN_RUDA is dure's own/],
-    ['env: ["A=B"]', /workers\.default\.env\.0: cannot be used; .*the name of a variable/],
+    ['env: ["1A=B"]', /workers\.default\.env\.0: cannot be used; .*the name of a variable/],
+    ['env: ["HOME=/root"]', /workers\.default\.env\.0: is a variable that dure sets/],
+    ['env: ["DURE_TOKEN=x"]', /workers\.default\.env\.0: DURE_TOKEN is dure's own/],
     ["env: A", /workers\.default\.env: cannot be used; .*names of variables/],
     ["writable: [cache]", /workers\.default\.writable\.0: cannot be used; .*begins with \/ or ~\//],
     ["writable: [~/../etc]", /workers\.default\.writable\.0: cannot be used/],

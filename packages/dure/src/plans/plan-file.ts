@@ -13,6 +13,7 @@ import {
 import { durationMs } from "../kernel/duration.ts";
 import { messageOf } from "../kernel/errors.ts";
 import { isObject } from "../kernel/json.ts";
+import { agentSpec, type AgentName } from "./agents/presets.ts";
 import { checkTogether } from "./plan-check.ts";
 import {
   HEXAGONAL_ROLES,
@@ -22,6 +23,7 @@ import {
   type Port,
   type RoleSet,
   type WorkerSpec,
+  type WorkerSurroundings,
 } from "./plan.ts";
 import { planSchema, type PlanDraft, type PlanInput } from "./plan-schema.ts";
 
@@ -137,7 +139,7 @@ function settle(draft: PlanDraft): Plan {
 }
 
 function portOf(draft: PlanDraft["ports"][number], limits: PlanLimits): Port {
-  const { reads, check, budget, network } = draft;
+  const { reads, check, noChange, weakerTests, budget, network } = draft;
   return {
     id: draft.id,
     title: draft.title ?? draft.id,
@@ -148,7 +150,7 @@ function portOf(draft: PlanDraft["ports"][number], limits: PlanLimits): Port {
     ...defined({ reads }),
     dependsOn: draft.dependsOn ?? [],
     acceptance: draft.acceptance,
-    ...defined({ check, budget, network }),
+    ...defined({ check, noChange, weakerTests, budget, network }),
     timeoutMs: draft.timeout ?? limits.timeoutPerPortMs,
   };
 }
@@ -162,26 +164,62 @@ function rolesOf(roles: PlanDraft["roles"]): RoleSet {
   return { preset: "own", names: Object.keys(roles), definitions };
 }
 
+type WorkerDraft = PlanDraft["workers"][string];
+
 function workersOf(workers: PlanDraft["workers"]): PlanWorkers {
-  const specs = Object.entries(workers).map(([role, spec]): [string, WorkerSpec] => {
-    const { kind, command = [], model = "", name = "", prompt = "stdin", script } = spec;
-    const { env, writable, allowHome, network } = spec;
-    const surroundings = defined({ env, writable, allowHome, network });
-    switch (kind) {
-      case "acp":
-        return [role, { kind, command, ...surroundings }];
-      case "model":
-        return [role, { kind, model, ...surroundings }];
-      case "command":
-        return [role, { kind, command, prompt, ...surroundings }];
-      case "offline":
-        return [role, { kind, ...defined({ script }), ...surroundings }];
-      case "own":
-        return [role, { kind, name, ...surroundings }];
-    }
-  });
+  const specs = Object.entries(workers).map(([role, draft]): [string, WorkerSpec] => [
+    role,
+    draft.agent === undefined ? workerOf(draft) : presetOf(draft, draft.agent),
+  ]);
   const { default: usual, orchestrator, ...byRole } = Object.fromEntries(specs);
   return { ...defined({ default: usual, orchestrator }), byRole };
+}
+
+/** A worker of a kind; the schema has seen to it that its keys are there. */
+function workerOf(draft: WorkerDraft): WorkerSpec {
+  const { kind = "offline", command = [], model = "", name = "", prompt = "stdin" } = draft;
+  const { script, mode } = draft;
+  const surroundings = surroundingsOf(draft);
+  switch (kind) {
+    case "acp":
+      return { kind, command, ...defined({ mode }), ...surroundings };
+    case "model":
+      return { kind, model, ...surroundings };
+    case "command":
+      return { kind, command, prompt, ...surroundings };
+    case "offline":
+      return { kind, ...defined({ script }), ...surroundings };
+    case "own":
+      return { kind, name, ...surroundings };
+  }
+}
+
+/** A worker that a preset stands for, with what the plan adds to it. */
+function presetOf(draft: WorkerDraft, agent: AgentName): WorkerSpec {
+  const { via: way = "acp", command, mode } = draft;
+  const preset = agentSpec({ agent, way, command, mode });
+  const { env = [], set, copyHome = [], ...more } = surroundingsOf(draft);
+  return {
+    ...defined(preset),
+    ...more,
+    env: [...new Set([...(preset.env ?? []), ...env])],
+    set: { ...preset.set, ...set },
+    copyHome: [...new Set([...(preset.copyHome ?? []), ...copyHome])],
+  } as WorkerSpec;
+}
+
+function surroundingsOf(draft: WorkerDraft): WorkerSurroundings {
+  const { writable, allowHome, copyHome, network } = draft;
+  const names = draft.env?.filter((entry) => !entry.includes("="));
+  const values = draft.env?.filter((entry) => entry.includes("=")) ?? [];
+  const set = values.length === 0 ? undefined : Object.fromEntries(values.map(literalOf));
+  return defined({ env: names, set, writable, allowHome, copyHome, network });
+}
+
+/** Name and value of `NAME=value`. */
+function literalOf(entry: string): [string, string] {
+  const at = entry.indexOf("=");
+  return [entry.slice(0, at), entry.slice(at + 1)];
 }
 
 function readText(file: string, text: string): YamlReading {

@@ -1,4 +1,5 @@
 import { DureError } from "../kernel/errors.ts";
+import { isAgentsOwn } from "./agents/agent-homes.ts";
 import { rolesOf, type NetworkPolicies } from "./network-needs.ts";
 import type { Plan } from "./plan.ts";
 import type { NetworkPolicy } from "./sandbox/network.ts";
@@ -12,8 +13,15 @@ function reachOf(plan: Plan): readonly string[] {
   return [
     ...(plan.isolation === "audit" ? ["isolation: audit"] : []),
     ...networkKeys(plan),
-    ...all.flatMap(([role, { env, writable, allowHome }]) =>
-      Object.entries({ env, writable, allow_home: allowHome }).flatMap(([key, names]) =>
+    ...all.flatMap(([role, { agent, env, set, writable, allowHome, copyHome }]) =>
+      Object.entries({
+        // It gets a login by itself.
+        agent: agent === undefined ? [] : [agent],
+        env: agent === undefined ? [...(env ?? []), ...Object.keys(set ?? {})] : [],
+        writable,
+        allow_home: allowHome,
+        copy_home: agent === undefined ? copyHome : [],
+      }).flatMap(([key, names]) =>
         names !== undefined && names.length > 0 ? [`workers.${role}.${key}`] : [],
       ),
     ),
@@ -39,9 +47,11 @@ function networkKeys(plan: Plan): readonly string[] {
 
 /** What takes protection away: it needs a scope of its own, also in the team's files. Pure. */
 function weakeningsOf(plan: Plan): readonly string[] {
-  const secrets = rolesOf(plan).flatMap(([role, { allowHome }]) =>
-    allowHome && allowHome.length > 0 ? [`workers.${role}.allow_home`] : [],
-  );
+  const secrets = rolesOf(plan).flatMap(([role, { allowHome = [], copyHome = [] }]) => [
+    ...(allowHome.length > 0 ? [`workers.${role}.allow_home`] : []),
+    // An agent's own login is what it works with; anything else may be any secret.
+    ...(copyHome.some((place) => !isAgentsOwn(place)) ? [`workers.${role}.copy_home`] : []),
+  ]);
   return [...(plan.isolation === "audit" ? ["isolation: audit"] : []), ...secrets];
 }
 

@@ -9,6 +9,7 @@ import {
 } from "../engine/files/load-service-schema.ts";
 import { durationMs } from "../kernel/duration.ts";
 import { DureError } from "../kernel/errors.ts";
+import { AGENT_WAYS, AGENTS } from "./agents/presets.ts";
 import { GIT_REF, VIOLATION_RULES, WORKER_KINDS } from "../kernel/plans.ts";
 import {
   parseBudgetLimit,
@@ -135,7 +136,8 @@ const modelText = z
     }
   });
 
-const ENV_WORDS = "must be a list of names of variables such as [ANTHROPIC_API_KEY]";
+const ENV_WORDS =
+  "must be a list of names of variables, or NAME=value, such as [ANTHROPIC_API_KEY, CI=1]";
 /**
  * What a loader or runtime obeys before the program's own first line, and what dure sets itself.
  */
@@ -144,10 +146,10 @@ const envNames = z
   .array(
     z
       .string({ error: ENV_WORDS })
-      .regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, {
-        error: "must be the name of a variable: Latin letters, digits and _",
+      .regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}(?:=[^\0]{0,4000})?$/, {
+        error: "must be the name of a variable (Latin letters, digits and _), or NAME=value",
       })
-      .refine((name) => !ENV_REFUSED.test(name), {
+      .refine((entry) => !ENV_REFUSED.test(entry.split("=")[0]!), {
         error: "is a variable that dure sets or keeps away from workers",
       }),
     { error: ENV_WORDS },
@@ -222,13 +224,14 @@ export const networkPolicies = settings({
 
 /** Which keys a kind of worker takes beside `kind`. Source: docs/spec/plans §6. */
 const WORKER_KEYS = {
-  acp: ["command"],
+  acp: ["command", "mode"],
   model: ["model"],
   command: ["command", "prompt"],
   offline: ["script"],
   own: ["name"],
 } as const satisfies Record<WorkerSpec["kind"], readonly WorkerKey[]>;
-type WorkerKey = "command" | "model" | "name" | "prompt" | "script";
+type WorkerKey = (typeof KEYS_OF_KINDS)[number];
+const KEYS_OF_KINDS = ["command", "mode", "model", "name", "prompt", "script"] as const;
 const NEEDED_KEYS = {
   acp: ["command"],
   model: ["model"],
@@ -237,9 +240,18 @@ const NEEDED_KEYS = {
   own: ["name"],
 } as const satisfies Record<WorkerSpec["kind"], readonly WorkerKey[]>;
 
+/** Which keys an agent's preset takes. */
+const PRESET_KEYS: readonly string[] = ["command", "mode"];
+
 const worker = settings({
-  kind: oneOf(WORKER_KINDS),
+  kind: oneOf(WORKER_KINDS).optional(),
+  /** A preset, instead of `kind`. */
+  agent: oneOf(AGENTS).optional(),
+  /** Of a preset. Default `acp`. */
+  via: oneOf(AGENT_WAYS).optional(),
   command: program.optional(),
+  /** Of the session of an agent that speaks the protocol. */
+  mode: line(100, "the name of a mode of its sessions").optional(),
   model: modelText.optional(),
   /** How a `command` gets its prompt. Default `stdin`. */
   prompt: oneOf(["stdin", "file"]).optional(),
@@ -256,25 +268,38 @@ const worker = settings({
     .array(homePath, { error: "must be a list of paths below the home folder such as [.claude]" })
     .max(100, { error: "must be at most 100 paths" })
     .optional(),
+  copyHome: z
+    .array(homePath, {
+      error: "must be a list of paths below the home folder such as [.claude/settings.json]",
+    })
+    .max(100, { error: "must be at most 100 paths" })
+    .optional(),
 }).superRefine((spec, context) => {
-  for (const key of NEEDED_KEYS[spec.kind]) {
+  const refuse = (key: string, message: string): void =>
+    context.addIssue({ code: "custom", path: [key], message });
+  const { kind, agent } = spec;
+  if (kind !== undefined && agent !== undefined) {
+    return refuse("kind", `cannot stand beside agent: ${agent}, which says it already`);
+  }
+  if (agent === undefined && spec.via !== undefined) {
+    refuse("via", "belongs to agent, which is missing");
+  }
+  if (kind === undefined && agent === undefined) {
+    return refuse(
+      "kind",
+      `is missing; must be one of ${WORKER_KINDS.join(", ")}, or agent one of ${AGENTS.join(", ")}`,
+    );
+  }
+  const needed = kind === undefined ? [] : NEEDED_KEYS[kind];
+  for (const key of needed) {
     if (spec[key] === undefined) {
-      context.addIssue({
-        code: "custom",
-        path: [key],
-        message: `is missing; a worker of kind ${spec.kind} needs it`,
-      });
+      refuse(key, `is missing; a worker of kind ${kind} needs it`);
     }
   }
-  const known: readonly string[] = WORKER_KEYS[spec.kind];
-  for (const key of ["command", "model", "name", "prompt", "script"] as const) {
-    if (spec[key] !== undefined && !known.includes(key)) {
-      context.addIssue({
-        code: "custom",
-        path: [key],
-        message: `is no key of a worker of kind ${spec.kind}`,
-      });
-    }
+  const known: readonly string[] = kind === undefined ? PRESET_KEYS : WORKER_KEYS[kind];
+  const owner = kind === undefined ? `agent: ${agent}` : `a worker of kind ${kind}`;
+  for (const key of KEYS_OF_KINDS) {
+    if (spec[key] !== undefined && !known.includes(key)) refuse(key, `is no key of ${owner}`);
   }
 });
 
@@ -299,6 +324,8 @@ const port = settings({
     .optional(),
   acceptance: command,
   check: command.optional(),
+  noChange: oneOf(["allowed"]).optional(),
+  weakerTests: oneOf(["allowed"]).optional(),
   budget: budget.optional(),
   network: portNetwork.optional(),
   timeout: timeout.optional(),

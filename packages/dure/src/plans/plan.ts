@@ -1,4 +1,5 @@
 import type { OnViolation } from "../kernel/plans.ts";
+import type { AgentName } from "./agents/presets.ts";
 import type { PlanInput } from "./plan-schema.ts";
 import type { BudgetLimit } from "../models/card.ts";
 import type { NetworkPolicies } from "./network-needs.ts";
@@ -61,6 +62,10 @@ export interface Port {
    * tester changed something, and with what other ports made in its module.
    */
   readonly check?: string;
+  /** Whether it may succeed without any change. Default `refused`. */
+  readonly noChange?: "allowed";
+  /** Whether tests may be removed or say less than before. Default: the operator is asked. */
+  readonly weakerTests?: "allowed";
   readonly budget?: BudgetLimit;
   /** Goes before what the plan says; a port has no `setup` and no `integration`. */
   readonly network?: NetworkPolicies | undefined;
@@ -127,7 +132,14 @@ export interface PlanWorkers {
 /** Who works on ports: the keys of a worker in a plan. Source: docs/spec/plans §6. */
 export type WorkerSpec = WorkerSurroundings &
   (
-    | { readonly kind: "acp"; readonly command: readonly string[] }
+    | {
+        readonly kind: "acp";
+        readonly command: readonly string[];
+        /** Of its session, set over the protocol. Default: the one that it starts in. */
+        readonly mode?: string | undefined;
+        /** `false`: it is served no files and no terminals. */
+        readonly clientFiles?: false | undefined;
+      }
     | { readonly kind: "model"; readonly model: string }
     | {
         readonly kind: "command";
@@ -148,8 +160,17 @@ export type WorkerSpec = WorkerSurroundings &
  * nothing.
  */
 export interface WorkerSurroundings {
+  /** The preset that the rest was made from. */
+  readonly agent?: AgentName;
   /** Names of variables that are passed on from dure's own environment. Default none. */
   readonly env?: readonly string[];
+  /** Variables with their values; they go before those of dure's environment. Default none. */
+  readonly set?: Readonly<Record<string, string>>;
+  /**
+   * Paths below the home folder, such as `.claude/settings.json`, that are copied into the worker's
+   * own home. Nothing is written back. Default: those of its preset.
+   */
+  readonly copyHome?: readonly string[];
   /**
    * Files and folders outside of the tree that it may write: absolute, or `~/…` for the home
    * folder. Default none.

@@ -1,5 +1,6 @@
 import { readdirSync, realpathSync } from "node:fs";
 import path from "node:path";
+import { AGENT_HOMES } from "../agents/agent-homes.ts";
 import { isWithin } from "./mount-plan.ts";
 
 /**
@@ -32,21 +33,18 @@ const HOME_SECRETS = [
   ".aws",
   ".azure",
   ".config/gcloud",
+  // Of coding agents all is covered: their settings hold keys too, and name programs.
+  ...AGENT_HOMES,
+  // Named once more, for a plan that lends a folder of them.
   ".claude/.credentials.json",
-  ".claude.json",
   ".codex/auth.json",
   ".local/share/opencode/auth.json",
   ".config/opencode/auth.json",
   ".gemini/oauth_creds.json",
   ".gemini/google_accounts.json",
   ".qwen/oauth_creds.json",
-  ".config/github-copilot",
-  ".copilot",
   ".cursor/mcp.json",
   ".config/goose/secrets.yaml",
-  ".local/share/goose/secrets.yaml",
-  ".aider.conf.yml",
-  ".continue/config.yaml",
   ".env",
   ".config/doctl",
   ".oci",

@@ -73,8 +73,11 @@ export function decidePermission(
   for (const path of inTree) {
     const { allowed, because } = decidePath(path, wanted, scope);
     if (allowed) continue;
-    const shown = scope.relativePath(path) ?? path;
-    return { allowed: false, because: "violation", path: shown, wanted, reason: because };
+    const relative = scope.relativePath(path);
+    // A tool of no kind that names a place outside, such as a folder to look into, tells of no write.
+    const told = relative === undefined && !WRITING.includes(kind) ? "read" : wanted;
+    const shown = relative ?? path;
+    return { allowed: false, because: "violation", path: shown, wanted: told, reason: because };
   }
   return { allowed: true, because: wanted === "read" ? "readable" : "owned" };
 }

@@ -3,6 +3,7 @@ import { sayReason } from "../scope.ts";
 import { askedTool, decidePermission, optionFor, type PermissionScope } from "./acp-permission.ts";
 import { AcpTerminals } from "./acp-terminals.ts";
 import { violation, type FileRefusal } from "./file-answer.ts";
+import { RefusedWrites } from "./refused-writes.ts";
 import { ScopedFiles } from "./scoped-files.ts";
 import { workerError, type WorkerReport } from "./worker-run.ts";
 import type { Assignment } from "./worker.ts";
@@ -32,12 +33,21 @@ export class AcpService {
   readonly #report: WorkerReport;
   readonly #files: ScopedFiles;
   readonly #terminals: AcpTerminals;
+  readonly #refusedWrites: RefusedWrites;
+  readonly #serves: boolean;
   #permissions = 0;
 
-  constructor(assignment: Assignment, report: WorkerReport) {
+  /** @param options.serves whether the agent is served files and terminals. */
+  constructor(
+    assignment: Assignment,
+    report: WorkerReport,
+    { serves }: { readonly serves: boolean },
+  ) {
+    this.#serves = serves;
     this.#assignment = assignment;
     this.#report = report;
     this.#files = new ScopedFiles(assignment);
+    this.#refusedWrites = new RefusedWrites(assignment);
     this.#terminals = new AcpTerminals(assignment, report);
     this.place = { tree: assignment.tree, scratch: assignment.scratch, isCopy: false };
   }
@@ -151,6 +161,15 @@ export class AcpService {
     return RequestError.invalidRequest({ reason: `Refused: ${sayReason(because)}.` });
   }
 
+  /** Records writes that the sandbox refused to the agent's own tools, as far as they tell it. */
+  lookAt(output: string): void {
+    const held = [...this.#refusedWrites.push(`${output}\n`)];
+    for (const { path, because } of held) {
+      const detail = "the sandbox refused it";
+      this.#report.violation({ path, wanted: "write", because, detail, isHeld: true });
+    }
+  }
+
   /** Notes a file that the agent says it changed. */
   claim(path: string): void {
     const relative = this.#relativePath(path);
@@ -164,10 +183,10 @@ export class AcpService {
     return this.#files.relativePath(path);
   }
 
-  /** As `#live`; an agent on a copy was told that no files and no terminals are served. */
+  /** As `#live`; an agent that was told that no files and no terminals are served gets none. */
   #serving(): void {
     this.#live();
-    if (this.place.isCopy) throw RequestError.methodNotFound("fs and terminal");
+    if (this.place.isCopy || !this.#serves) throw RequestError.methodNotFound("fs and terminal");
   }
 
   /** After the worker was stopped nothing is served any more. */

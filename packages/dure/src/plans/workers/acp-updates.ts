@@ -1,7 +1,10 @@
-import type { SessionNotification } from "@agentclientprotocol/sdk";
+import type { SessionNotification, ToolCall, ToolCallUpdate } from "@agentclientprotocol/sdk";
 import { askedTool } from "./acp-permission.ts";
 import type { WorkerReport } from "./worker-run.ts";
 import { MAX_SUMMARY } from "./worker.ts";
+
+/** Edits under way at one time. */
+const MAX_EDITS = 100;
 
 /** What an agent tells while it works, passed on to the report. */
 export class AcpUpdates {
@@ -9,12 +12,31 @@ export class AcpUpdates {
   said = "";
   readonly #report: WorkerReport;
   readonly #onEdit: (path: string) => void;
-  #used = 0;
+  readonly #onOutput: (text: string) => void;
+  /** Paths of edits that have not ended, by tool call. */
+  readonly #edits = new Map<string, readonly string[]>();
+  /** Something came of its model: words, thoughts, a tool call. */
+  #hasWorked = false;
+  /** Since the last count of its window a call of its model has been heard. */
+  #isNewCall = true;
 
-  /** @param onEdit called with each path that the agent says it changes. */
-  constructor(report: WorkerReport, onEdit: (path: string) => void) {
+  constructor(
+    report: WorkerReport,
+    on: {
+      /** Called with each path that the agent says it has changed. */
+      readonly edit: (path: string) => void;
+      /** Called with what its tools say. */
+      readonly output: (text: string) => void;
+    },
+  ) {
     this.#report = report;
-    this.#onEdit = onEdit;
+    this.#onEdit = on.edit;
+    this.#onOutput = on.output;
+  }
+
+  /** Whether its model was called at all. */
+  get hasWorked(): boolean {
+    return this.#hasWorked;
   }
 
   take({ update }: SessionNotification): void {
@@ -23,14 +45,19 @@ export class AcpUpdates {
         if (update.content.type === "text") {
           this.said = `${this.said}${update.content.text}`.slice(-MAX_SUMMARY * 2);
         }
+        this.#heardModel();
+        return;
+      case "agent_thought_chunk":
+        this.#heardModel();
         return;
       case "tool_call":
       case "tool_call_update": {
         if (this.said.trim() !== "") this.#report.say(this.said.trim());
         if (update.sessionUpdate === "tool_call") this.said = "";
         if (update.title) this.#report.progress({ currentTask: update.title });
-        const { kind, paths } = askedTool(update);
-        if (["edit", "delete", "move"].includes(kind)) for (const path of paths) this.#onEdit(path);
+        this.#heardModel();
+        this.#noteEdit(update);
+        for (const text of textsIn(update.content)) this.#onOutput(text);
         return;
       }
       case "plan": {
@@ -44,14 +71,37 @@ export class AcpUpdates {
         return;
       }
       case "usage_update":
-        // What stands in its window now, summed up as it grows: the protocol tells no better
-        // number.
-        if (update.used > this.#used) {
-          this.#report.used({ input: update.used - this.#used, output: 0 });
-        }
-        this.#used = Math.max(this.#used, update.used);
+        // What stands in its window: each call of its model reads all of it again. The end of the
+        // turn may tell the sum.
+        if (this.#isNewCall) this.#report.used({ input: update.used, output: 0 });
+        this.#isNewCall = false;
         return;
-      default: // thoughts, modes, commands: nothing that is shown or kept
+      default: // modes, commands: nothing that is shown or kept
     }
   }
+
+  #heardModel(): void {
+    this.#hasWorked = true;
+    this.#isNewCall = true;
+  }
+
+  /** An edit is a claim when it has ended well; one that failed or was refused is none. */
+  #noteEdit(update: ToolCall | ToolCallUpdate): void {
+    const { toolCallId, status } = update;
+    const { kind, paths } = askedTool(update);
+    const known = this.#edits.get(toolCallId) ?? [];
+    const isEdit = known.length > 0 || ["edit", "delete", "move"].includes(kind);
+    if (!isEdit) return;
+    const all = [...new Set([...known, ...paths])];
+    if (status === "completed") for (const path of all) this.#onEdit(path);
+    if (status === "completed" || status === "failed") this.#edits.delete(toolCallId);
+    else if (known.length > 0 || this.#edits.size < MAX_EDITS) this.#edits.set(toolCallId, all);
+  }
+}
+
+/** The texts of a tool call's content. */
+function textsIn(content: ToolCallUpdate["content"]): readonly string[] {
+  return (content ?? []).flatMap((part) =>
+    part.type === "content" && part.content.type === "text" ? [part.content.text] : [],
+  );
 }

@@ -139,6 +139,9 @@ test.each([
   ["refuses", "WORKER_REFUSED", /refusal/],
   ["asks-for-ever", "WORKER_ASKED_TOO_MUCH", /more than 500 times/],
   ["answers-with-error", "WORKER_PROTOCOL", /the disk of the agent is full/],
+  ["wants-login", "WORKER_LOGIN", /[Aa]uthentication required/],
+  ["is-limited", "WORKER_RATE_LIMITED", /429 Too Many Requests/],
+  ["does-nothing", "WORKER_IDLE", /without a call of its model/],
 ])("an agent that %s is a failed result, and gone", async (mode, code, words) => {
   await using place = await aPlace();
   const timeMs = code === "WORKER_TIMEOUT" ? 2_000 : 20_000;
@@ -153,6 +156,79 @@ test.each([
     error: { code, message: expect.stringMatching(words) as string },
   });
   expect(isAlive(place.started[0]!.pid)).toBe(false);
+});
+
+test("its session is set to the mode that the plan names, and a mode that is none is told", async () => {
+  await using place = await aPlace();
+  const command = [process.execPath, AGENT];
+  const inMode = (mode: string | undefined) =>
+    workOn(new AcpWorker({ command, mode, clock: systemClock }), {
+      ...place.assignment,
+      prompt: order({ say: "In $MODE." }),
+    });
+
+  expect((await inMode(undefined)).result.summary).toContain("In auto.");
+  expect((await inMode("default")).result.summary).toContain("In default.");
+  expect((await inMode("yolo")).result.error).toMatchObject({
+    code: "WORKER_PROTOCOL",
+    hint: "Name one of these as mode in the plan: auto, default.",
+  });
+});
+
+test("an agent that is served no files works with its own hands alone", async () => {
+  await using place = await aPlace({ "src/a.ts": "old" });
+  const edits = [
+    { path: "src/a.ts", content: "by client" },
+    { path: "src/b.ts", content: "by self", by: "self" },
+  ];
+
+  const done = await workOn(
+    new AcpWorker({ command: [process.execPath, AGENT], clientFiles: false, clock: systemClock }),
+    { ...place.assignment, prompt: order({ edits }) },
+  );
+
+  expect(done.result.claimedFiles).toEqual(["src/b.ts"]);
+  expect(await readFile(join(place.tree, "src/a.ts"), "utf8")).toBe("old");
+});
+
+test("its tokens are what its answer says, else what each of its calls had in its window", async () => {
+  await using place = await aPlace();
+  const windows = Array.from({ length: 30 }, () => 1_280);
+  const usage = { inputTokens: 900, outputTokens: 70, cachedReadTokens: 400, totalTokens: 1_370 };
+  const used = async (more: object) =>
+    (await workOn(agent(), { ...place.assignment, prompt: order({ windows, ...more }) })).result
+      .tokens;
+
+  expect(await used({})).toEqual({ input: 30 * 1_280, output: 0 });
+  expect(await used({ usage })).toEqual({ input: 1_300, output: 70 });
+});
+
+test("an edit that failed is no claim, and a write that the sandbox held is recorded", async () => {
+  await using place = await aPlace({ "README.md": "theirs" });
+  const edits = [{ path: "README.md", content: "mine", by: "asked" }];
+  const prints = "sh: 1: cannot create lib/x.ts: Read-only file system\nsh: lib/y.ts: EROFS";
+
+  const done = await workOn(agent(), { ...place.assignment, prompt: order({ edits, prints }) });
+
+  expect(done.result).toMatchObject({ status: "ready", claimedFiles: [] });
+  expect(violations(done)).toEqual([
+    ["lib/x.ts", "write", "not-owned"],
+    ["lib/y.ts", "write", "not-owned"],
+    ["README.md", "write", "not-owned"],
+  ]);
+});
+
+test("reads that are refused are recorded, and end nothing", async () => {
+  await using place = await aPlace({ "test/t.ts": "theirs" });
+  const reads = ["test/t.ts", "../x", "/etc/passwd", "secret/s"].map((path) => ({ path }));
+
+  const done = await workOn(agent(), {
+    ...place.assignment,
+    prompt: order({ reads, say: "End." }),
+  });
+
+  expect(done.result.status).toBe("ready");
+  expect(violations(done).map(([, wanted]) => wanted)).toEqual(["read", "read", "read", "read"]);
 });
 
 test("a command that is not there is told as such", async () => {
@@ -279,6 +355,11 @@ describe("a permission", () => {
       "yes: owned",
     ],
     ["for something unknown", { rawInput: { anything: 1 } }, "no: names-no-path"],
+    [
+      "by a tool of no kind to look outside",
+      { kind: "other", rawInput: { path: "/etc" } },
+      "no: absolute",
+    ],
     ["to edit without a path", { kind: "edit" }, "no: names-no-path"],
     ["to run a command", { kind: "execute", rawInput: { command: "npm test" } }, "yes: confined"],
     ["to change its mode", { kind: "switch_mode" }, "no: not-allowed-kind"],

@@ -3,19 +3,23 @@ import {
   PROTOCOL_VERSION,
   RequestError,
   type ClientContext,
+  type PromptResponse,
+  type SessionModeState,
   type StopReason,
 } from "@agentclientprotocol/sdk";
 import type { Clock } from "../../kernel/clock.ts";
 import { withTimeout } from "../../kernel/clock.ts";
+import { z } from "zod";
 import { messageOf } from "../../kernel/errors.ts";
 import { isObject } from "../../kernel/json.ts";
+import { troubleIn } from "../agents/trouble.ts";
 import type { SandboxProcess } from "../sandbox/sandbox.ts";
 import { AcpService } from "./acp-service.ts";
 import { messageStream } from "./acp-stream.ts";
 import { AcpUpdates } from "./acp-updates.ts";
 import { headOf, tailOf } from "./bounded-text.ts";
-import { died, finished, startProcess } from "./processes.ts";
-import { runWorker, workerError, type WorkerReport } from "./worker-run.ts";
+import { died, finished, startProcess, troubleError } from "./processes.ts";
+import { runWorker, workerError, type RoundEnd, type WorkerReport } from "./worker-run.ts";
 import {
   MAX_SUMMARY,
   type Assignment,
@@ -34,6 +38,22 @@ const START_MS = 60_000;
  * within 2 s of an abort. Source: docs/spec/plans §3.
  */
 const CANCEL_MS = 500;
+
+export interface AcpOptions {
+  readonly command: readonly string[];
+  readonly clock: Clock;
+  /** Of dure; told to the agent. */
+  readonly version?: string | undefined;
+  /** Of its session. Default: the one that it starts in. */
+  readonly mode?: string | undefined;
+  /** `false`: it is served no files and no terminals. */
+  readonly clientFiles?: boolean | undefined;
+  /** Told what the agent calls itself. */
+  readonly onAgent?:
+    | ((agent: { readonly name: string; readonly version: string }) => void)
+    | undefined;
+}
+
 /**
  * Any agent that speaks the Agent Client Protocol, started by its command line in the sandbox; one
  * process and one session for each round. Files that it asks for are served by the scope,
@@ -42,39 +62,30 @@ const CANCEL_MS = 500;
  */
 export class AcpWorker implements Worker {
   readonly kind = "acp";
-  readonly #command: readonly string[];
-  readonly #clock: Clock;
-  readonly #version: string;
+  readonly #options: AcpOptions;
 
-  constructor(options: { command: readonly string[]; clock: Clock; version?: string | undefined }) {
-    this.#command = options.command;
-    this.#clock = options.clock;
-    this.#version = options.version ?? "0";
+  constructor(options: AcpOptions) {
+    this.#options = options;
   }
 
   run(assignment: Assignment, options: { signal: AbortSignal }): AsyncIterable<WorkerEvent> {
     return runWorker(assignment, (report) => this.#work(assignment, report), {
-      clock: this.#clock,
+      clock: this.#options.clock,
       signal: options.signal,
     });
   }
 
-  async #work(assignment: Assignment, report: WorkerReport): Promise<Omit<WorkerResult, "tokens">> {
-    report.progress({ currentTask: `starting ${this.#command[0]!}` });
+  async #work(assignment: Assignment, report: WorkerReport): Promise<RoundEnd> {
+    const { command } = this.#options;
+    report.progress({ currentTask: `starting ${command[0]!}` });
     // Not ended by the report's signal: the agent is asked to stop first.
     const isCopy = assignment.sandbox.kind === "other-user";
     const process = await startProcess(
       assignment,
-      { command: isCopy ? [...TELL_FOLDERS, ...this.#command] : this.#command },
+      { command: isCopy ? [...TELL_FOLDERS, ...command] : command },
       { signal: new AbortController().signal },
     );
-    const session = new AcpSession({
-      assignment,
-      report,
-      process,
-      clock: this.#clock,
-      version: this.#version,
-    });
+    const session = new AcpSession({ assignment, report, process, options: this.#options });
     try {
       return await session.run(isCopy);
     } finally {
@@ -90,7 +101,7 @@ export class AcpWorker implements Worker {
 const TELL_FOLDERS = [
   "/bin/sh",
   "-c",
-  'printf "%s\\n%s\\n" "$(pwd -P)" "$TMPDIR" >&2; exec "$@"',
+  'printf "%s\\n%s\\n" "$(pwd -P)" "$DURE_SCRATCH" >&2; exec "$@"',
   "sh",
 ];
 
@@ -112,7 +123,7 @@ class AcpSession {
   readonly #report: WorkerReport;
   readonly #process: SandboxProcess;
   readonly #clock: Clock;
-  readonly #version: string;
+  readonly #options: AcpOptions;
   readonly #service: AcpService;
   readonly #updates: AcpUpdates;
   #stderr = "";
@@ -127,16 +138,20 @@ class AcpSession {
     assignment: Assignment;
     report: WorkerReport;
     process: SandboxProcess;
-    clock: Clock;
-    version: string;
+    options: AcpOptions;
   }) {
     this.#assignment = options.assignment;
     this.#report = options.report;
     this.#process = options.process;
-    this.#clock = options.clock;
-    this.#version = options.version;
-    this.#service = new AcpService(options.assignment, options.report);
-    this.#updates = new AcpUpdates(options.report, (path) => this.#service.claim(path));
+    this.#clock = options.options.clock;
+    this.#options = options.options;
+    this.#service = new AcpService(options.assignment, options.report, {
+      serves: options.options.clientFiles ?? true,
+    });
+    this.#updates = new AcpUpdates(options.report, {
+      edit: (path) => this.#service.claim(path),
+      output: (text) => this.#service.lookAt(text),
+    });
     this.#process.stderr.on("data", (chunk: Buffer) => {
       this.#stderr = `${this.#stderr}${chunk.toString()}`.slice(-4_000);
       this.#onStderr();
@@ -144,7 +159,7 @@ class AcpSession {
   }
 
   /** @param isCopy the process was started behind `TELL_FOLDERS`. */
-  async run(isCopy: boolean): Promise<Omit<WorkerResult, "tokens">> {
+  async run(isCopy: boolean): Promise<RoundEnd> {
     const placed = isCopy ? this.#readFolders() : Promise.resolve();
     placed.catch(() => {});
     const stream = messageStream(this.#process, {
@@ -178,7 +193,7 @@ class AcpSession {
     await finished(this.#process);
   }
 
-  async #converse(agent: ClientContext): Promise<Omit<WorkerResult, "tokens">> {
+  async #converse(agent: ClientContext): Promise<RoundEnd> {
     const sessionId = await withTimeout(
       this.#clock,
       { ms: START_MS, signal: this.#report.signal },
@@ -193,15 +208,29 @@ class AcpSession {
     });
     const stopped = this.#cancelled(agent, sessionId, prompt);
     prompt.catch(() => {});
-    const { stopReason } = await Promise.race([prompt, stopped]);
+    // A model may think for minutes without a word.
+    const answer = await this.#report.during(Promise.race([prompt, stopped]));
+    return this.#endOf(answer);
+  }
+
+  /** What the end of the agent's turn means for the round. */
+  #endOf(answer: PromptResponse): RoundEnd {
+    const { stopReason } = answer;
     const status = STATUS_OF[stopReason];
     const said = this.#updates.said.trim();
+    const trouble = troubleIn(said, { isError: false, now: this.#clock.now() });
+    const tokens = usageIn(answer);
+    if (trouble) throw troubleError(trouble);
+    if (status === "ready" && !this.#updates.hasWorked && tokens === undefined) {
+      throw workerError("WORKER_IDLE", "The agent ended its turn without a call of its model.");
+    }
     const message = `The agent ended its work with ${stopReason}.`;
     return {
       status,
       summary:
         said === "" ? `The agent ended (${stopReason}) without a word.` : tailOf(said, MAX_SUMMARY),
       claimedFiles: [...this.#service.claimed],
+      tokens,
       error: status === "failed" ? { code: "WORKER_REFUSED", message } : undefined,
     };
   }
@@ -222,21 +251,24 @@ class AcpSession {
 
   async #open(agent: ClientContext, signal: AbortSignal): Promise<string> {
     const { place } = this.#service;
-    const serves = !place.isCopy;
-    const { protocolVersion } = await agent.request(methods.agent.initialize, {
+    const { mode, clientFiles = true, version = "0", onAgent } = this.#options;
+    const serves = !place.isCopy && clientFiles;
+    const { protocolVersion, agentInfo } = await agent.request(methods.agent.initialize, {
       protocolVersion: PROTOCOL_VERSION,
       clientCapabilities: { fs: { readTextFile: serves, writeTextFile: serves }, terminal: serves },
-      clientInfo: { name: "dure", version: this.#version },
+      clientInfo: { name: "dure", version },
     });
     if (protocolVersion !== PROTOCOL_VERSION) {
       const versions = `version ${protocolVersion} of the protocol, dure speaks ${PROTOCOL_VERSION}`;
       throw workerError("WORKER_PROTOCOL", `The agent speaks ${versions}.`);
     }
     signal.throwIfAborted();
-    const { sessionId } = await agent.request(methods.agent.session.new, {
+    if (agentInfo) onAgent?.({ name: agentInfo.name, version: agentInfo.version });
+    const { sessionId, modes } = await agent.request(methods.agent.session.new, {
       cwd: place.tree,
       mcpServers: [],
     });
+    if (mode !== undefined && modes) await setMode(agent, { sessionId, mode, modes });
     return sessionId;
   }
 
@@ -270,9 +302,51 @@ class AcpSession {
     if (!(thrown instanceof RequestError)) return thrown;
     const data = isObject(thrown.data) ? ` ${headOf(JSON.stringify(thrown.data), 300)}` : "";
     const message = `The agent answered with an error: ${headOf(messageOf(thrown), 500)}${data}`;
-    if (thrown.code !== SIGN_IN) return workerError("WORKER_PROTOCOL", message);
-    return workerError("WORKER_NOT_STARTED", message, {
-      hint: "Sign in with the agent's own program first, or pass its key on with env in the plan.",
+    if (thrown.code === SIGN_IN) return workerError("WORKER_LOGIN", message);
+    const words = `${message}\n${this.#stderr}`;
+    const trouble = troubleIn(words, { isError: true, now: this.#clock.now() });
+    return trouble ? troubleError(trouble) : workerError("WORKER_PROTOCOL", message);
+  }
+}
+
+/** Throws `WORKER_PROTOCOL` where the agent has no such mode: in another one it may ask nothing. */
+async function setMode(
+  agent: ClientContext,
+  wanted: { readonly sessionId: string; readonly mode: string; readonly modes: SessionModeState },
+): Promise<void> {
+  const { sessionId, mode, modes } = wanted;
+  if (modes.currentModeId === mode) return;
+  const known = modes.availableModes.map(({ id }) => id);
+  if (!known.includes(mode)) {
+    throw workerError("WORKER_PROTOCOL", `The agent has no mode ${mode} for its sessions.`, {
+      hint: `Name one of these as mode in the plan: ${known.join(", ")}.`,
     });
   }
+  await agent.request(methods.agent.session.setMode, { sessionId, modeId: mode });
+}
+
+/** A count as agents tell it; not every one is. */
+const count = z.number().int().nonnegative().max(1e12).optional().catch(undefined);
+/** Not stable in the protocol yet: absent, or told by some agents. */
+const usage = z.object({
+  usage: z.object({
+    inputTokens: count,
+    outputTokens: count,
+    thoughtTokens: count,
+    cachedReadTokens: count,
+    cachedWriteTokens: count,
+  }),
+});
+
+/** What the turn used, where its answer says so. Pure. */
+function usageIn(answer: PromptResponse): WorkerResult["tokens"] | undefined {
+  const read = usage.safeParse(answer);
+  if (!read.success) return undefined;
+  const { inputTokens = 0, outputTokens = 0, ...more } = read.data.usage;
+  const { thoughtTokens = 0, cachedReadTokens = 0, cachedWriteTokens = 0 } = more;
+  const tokens = {
+    input: inputTokens + cachedReadTokens + cachedWriteTokens,
+    output: outputTokens + thoughtTokens,
+  };
+  return tokens.input + tokens.output > 0 ? tokens : undefined;
 }

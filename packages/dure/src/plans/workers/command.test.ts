@@ -89,6 +89,39 @@ test.each([
   });
 });
 
+test.each([
+  ["echo 'Invalid API key · Please run /login'", "WORKER_LOGIN"],
+  ["echo 'API Error: 429 rate_limit_error, retry-after: 60' >&2; exit 1", "WORKER_RATE_LIMITED"],
+])("%s is no work, whatever its exit code", async (script, code) => {
+  await using place = await aPlace();
+
+  const { result } = await workOn(worker(script), place.assignment);
+
+  expect(result).toMatchObject({ status: "failed", error: { code } });
+  if (code === "WORKER_RATE_LIMITED") {
+    expect(result.error!.until).toBeGreaterThan(systemClock.now());
+  }
+});
+
+test("what it writes to its standard error is no summary, and a held write is recorded", async () => {
+  await using place = await aPlace();
+  const script =
+    "cat >&2; echo >&2; echo \"touch: cannot touch 'lib/x.ts': Read-only file system\" >&2; echo Mended.";
+
+  const { result, events } = await workOn(worker(script), place.assignment);
+
+  expect(result).toMatchObject({ status: "ready", summary: "Mended." });
+  expect(events.filter(({ type }) => type === "violation")).toEqual([
+    {
+      type: "violation",
+      path: "lib/x.ts",
+      wanted: "write",
+      because: "not-owned",
+      detail: "the sandbox refused it",
+    },
+  ]);
+});
+
 test("a program that is silent for long is alive as long as it is there", async () => {
   await using place = await aPlace();
   const beats: (() => void)[] = [];

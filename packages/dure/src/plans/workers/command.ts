@@ -2,10 +2,15 @@ import { constants } from "node:fs";
 import { open, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../kernel/clock.ts";
+import type { Readable } from "node:stream";
+import { StringDecoder } from "node:string_decoder";
 import { codeOf } from "../../kernel/errors.ts";
-import type { SandboxCommand } from "../sandbox/sandbox.ts";
+import { troubleIn } from "../agents/trouble.ts";
+import { HeadAndTail } from "../sandbox/head-and-tail.ts";
+import type { SandboxCommand, SandboxEnd } from "../sandbox/sandbox.ts";
 import { tailOf } from "./bounded-text.ts";
-import { died, notStarted, workerEnv } from "./processes.ts";
+import { died, notStarted, troubleError, workerEnv } from "./processes.ts";
+import { RefusedWrites, type HeldWrite } from "./refused-writes.ts";
 import { runWorker, type WorkerReport } from "./worker-run.ts";
 import {
   MAX_SUMMARY,
@@ -17,13 +22,15 @@ import {
 
 /** Stands in an argument for the path of the file with the prompt. */
 const PROMPT_PLACEHOLDER = "{prompt_file}";
+/** How long output may still be under way after the last process has ended, milliseconds. */
+const DRAIN_MS = 5_000;
 /** Characters that are looked at for lines of progress; a longer line is not one. */
 const MAX_LINE = 2_000;
 
 /**
  * Any program. It gets the prompt on its standard input or in a file (`{prompt_file}` in its
  * arguments, `DURE_PROMPT_FILE`), and what it changed is for git to say. Its exit code 0 is
- * `ready`; the summary is the end of its output. A line `::dure progress 0.4 what it does` anywhere
+ * `ready`; the summary is the end of its standard output, or else of all that it wrote. A line `::dure progress 0.4 what it does` anywhere
  * in the output is its progress (0–1).
  */
 export class CommandWorker implements Worker {
@@ -56,33 +63,97 @@ export class CommandWorker implements Worker {
       limits: { timeMs, outputBytes, fileBytes, processes },
     };
     report.progress({ currentTask: `running ${this.#command[0]!}` });
-    const progress = new ProgressLines((now) => report.progress(now));
-    const onOutput = (chunk: string): void => {
-      report.alive();
-      progress.push(chunk);
-    };
+    const output = new ProgramOutput(assignment, report);
     // A program owes no output while it thinks, so its being there is its sign of life; the time
     // limit is the sandbox's.
-    const end = await report.during(
-      assignment.sandbox
-        .run(assignment.confinement, command, {
-          signal: report.signal,
-          onOutput,
-          onStart: assignment.onStart,
-        })
-        .catch((error: unknown) => {
-          report.signal.throwIfAborted();
-          throw notStarted(this.#command, error);
-        }),
-    );
+    const end = await report.during(this.#runToEnd(assignment, { command, output, report }));
     report.signal.throwIfAborted();
-    if (end.because !== "exited" || end.exitCode !== 0) throw died(end, end.output);
-    const words = end.output.replace(/^::dure .*\n?/gm, "").trim();
+    const { all, own } = output.texts();
+    const hasFailed = end.because !== "exited" || end.exitCode !== 0;
+    const trouble = troubleIn(all, { isError: hasFailed, now: this.#clock.now() });
+    if (trouble && (end.because === "exited" || !hasFailed)) throw troubleError(trouble);
+    if (hasFailed) throw died(end, all);
     return {
       status: "ready",
-      summary: words === "" ? "It ended without a word." : tailOf(words, MAX_SUMMARY),
+      summary: own === "" ? "It ended without a word." : tailOf(own, MAX_SUMMARY),
       claimedFiles: [],
     };
+  }
+
+  async #runToEnd(
+    assignment: Assignment,
+    run: { command: SandboxCommand; output: ProgramOutput; report: WorkerReport },
+  ): Promise<SandboxEnd> {
+    const { command, output, report } = run;
+    const { sandbox, confinement, onStart } = assignment;
+    try {
+      const process = await sandbox.spawn(confinement, command, {
+        signal: report.signal,
+        onStart,
+      });
+      process.stdin.on("error", () => {}); // it may end without having read its prompt
+      const read = Promise.all([
+        output.read(process.stdout, "stdout"),
+        output.read(process.stderr, "stderr"),
+      ]);
+      const end = await process.ended;
+      // What is still in the pipes.
+      await Promise.race([read, this.#clock.sleep(DRAIN_MS)]);
+      return end;
+    } catch (error) {
+      report.signal.throwIfAborted();
+      throw notStarted(this.#command, error);
+    }
+  }
+}
+
+/** What one program writes: kept in bounds, looked at for progress and for writes that were held. */
+class ProgramOutput {
+  readonly #assignment: Assignment;
+  readonly #report: WorkerReport;
+  readonly #all: HeadAndTail;
+  readonly #own: HeadAndTail;
+
+  constructor(assignment: Assignment, report: WorkerReport) {
+    const { outputBytes } = assignment.limits;
+    this.#assignment = assignment;
+    this.#report = report;
+    this.#all = new HeadAndTail(outputBytes);
+    this.#own = new HeadAndTail(outputBytes);
+  }
+
+  /** Resolves at the end of the stream. */
+  async read(stream: Readable, name: "stdout" | "stderr"): Promise<void> {
+    const decoder = new StringDecoder("utf8");
+    const progress = new ProgressLines((now) => this.#report.progress(now));
+    const refused = new RefusedWrites(this.#assignment);
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      this.#all.add(chunk);
+      if (name === "stdout") this.#own.add(chunk);
+      const text = decoder.write(chunk);
+      this.#report.alive();
+      progress.push(text);
+      this.#tell(refused.push(text));
+    }
+    this.#tell(refused.end());
+  }
+
+  /** Both streams as they came, and what the program says of itself: its standard output, if any. */
+  texts(): { readonly all: string; readonly own: string } {
+    const [all, out] = [this.#all, this.#own].map((kept) =>
+      kept
+        .text()
+        .replace(/^::dure .*\n?/gm, "")
+        .trim(),
+    );
+    return { all: all!, own: out === "" ? all! : out! };
+  }
+
+  #tell(held: readonly HeldWrite[]): void {
+    for (const { path, because } of held) {
+      const detail = "the sandbox refused it";
+      this.#report.violation({ path, wanted: "write", because, detail, isHeld: true });
+    }
   }
 }
 

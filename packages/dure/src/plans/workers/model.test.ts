@@ -101,21 +101,23 @@ test("reads, searches, edits, writes, deletes, runs and reports", async () => {
   model.assertComplete();
 });
 
-test("a path outside of its scope is refused before it is touched, and the second one ends the work", async () => {
+test("a path outside of its scope is refused untouched, and the second write ends the work", async () => {
   await using place = await aPlace({ "test/t.ts": "theirs", "src/a.ts": "a" });
   await symlink("/etc", join(place.tree, "src/etc"));
   const { model, worker } = scripted([
     call("read", { path: "test/t.ts" }),
     {
       expect: /Refused and recorded: .*request_access/,
-      reply: call("write", { path: "src/etc/x", content: "x" }),
+      reply: call("write", { path: "test/u.ts", content: "x" }),
     },
+    call("write", { path: "src/etc/x", content: "x" }),
   ]);
 
   const { events, result } = await workOn(worker, place.assignment);
 
   expect(events.filter(({ type }) => type === "violation")).toEqual([
     { type: "violation", path: "test/t.ts", wanted: "read", because: "not-readable" },
+    { type: "violation", path: "test/u.ts", wanted: "write", because: "others-tests" },
     {
       type: "violation",
       path: "src/etc/x",

@@ -33,7 +33,7 @@ export function openWorker(spec: WorkerSpec, parts: WorkerParts): Worker {
   const { clock, node, version } = parts;
   switch (spec.kind) {
     case "acp":
-      return new AcpWorker({ command: spec.command, clock, version });
+      return new AcpWorker({ ...programOf(spec), clock, version });
     case "command":
       return new CommandWorker({ command: spec.command, prompt: spec.prompt, clock });
     case "model":
@@ -51,6 +51,10 @@ export function openWorker(spec: WorkerSpec, parts: WorkerParts): Worker {
     case "own":
       return ownWorker(spec.name, parts);
   }
+}
+
+function programOf({ command, mode, clientFiles }: Extract<WorkerSpec, { kind: "acp" }>) {
+  return { command, mode, clientFiles };
 }
 
 function ownWorker(name: string, { own = {}, clock }: WorkerParts): Worker {

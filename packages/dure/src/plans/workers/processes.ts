@@ -1,4 +1,5 @@
 import { DureError, messageOf } from "../../kernel/errors.ts";
+import type { AgentTrouble } from "../agents/trouble.ts";
 import type { SandboxEnd, SandboxProcess } from "../sandbox/sandbox.ts";
 import { headOf, tailOf } from "./bounded-text.ts";
 import { workerError } from "./worker-run.ts";
@@ -13,8 +14,9 @@ export function workerEnv(
 ): Readonly<Record<string, string>> {
   return {
     HOME: assignment.scratch,
-    ...assignment.env,
     TMPDIR: assignment.scratch,
+    ...assignment.env,
+    DURE_SCRATCH: assignment.scratch,
     DURE_WORKER: assignment.id,
     DURE_PORT_ID: assignment.port,
     DURE_MEMBER: assignment.member,
@@ -93,6 +95,15 @@ export function died(end: SandboxEnd, output: string): DureError {
       );
     }
   }
+}
+
+/** An agent that does not get to its model. The moment it names stands in the error's details. */
+export function troubleError({ kind, line, until }: AgentTrouble): DureError {
+  if (kind === "login") {
+    return workerError("WORKER_LOGIN", `The agent is not signed in: ${line}`);
+  }
+  const message = `The provider of the agent takes no more calls now: ${line}`;
+  return workerError("WORKER_RATE_LIMITED", message, { until });
 }
 
 export function notStarted(command: readonly string[] | string, cause: unknown): DureError {

@@ -8,6 +8,7 @@ import {
   WORKER_FAILURES,
   type AccessRequest,
   type Assignment,
+  type WorkerError,
   type WorkerEvent,
   type WorkerFailure,
   type WorkerResult,
@@ -38,9 +39,7 @@ const MAX_CLAIMED = 1_000;
  */
 export async function* runWorker(
   assignment: WatchedAssignment,
-  work: (
-    report: WorkerReport,
-  ) => Promise<Omit<WorkerResult, "tokens"> & { readonly tokens?: WorkerResult["tokens"] }>,
+  work: (report: WorkerReport) => Promise<RoundEnd>,
   options: { clock: Clock; signal: AbortSignal },
 ): AsyncGenerator<WorkerEvent> {
   const { clock, signal } = options;
@@ -66,6 +65,11 @@ export async function* runWorker(
     await settled;
   }
 }
+
+/** A result whose tokens are those that were counted on the way, unless it tells the sum. */
+export type RoundEnd = Omit<WorkerResult, "tokens"> & {
+  readonly tokens?: WorkerResult["tokens"] | undefined;
+};
 
 /** What the frame needs to know of an assignment. */
 type WatchedAssignment = Pick<Assignment, "stopAtViolation" | "requestAccess" | "limits"> & {
@@ -167,7 +171,7 @@ export class WorkerReport {
   }
 
   /**
-   * A refusal that is recorded. The one with the number `stopAtViolation` stops the worker, unless
+   * A refusal that is recorded. The write with the number `stopAtViolation` stops the worker, unless
    * its scope says that it goes on.
    */
   violation(violation: {
@@ -175,18 +179,23 @@ export class WorkerReport {
     readonly wanted: "read" | "write";
     readonly because: ScopeReason;
     readonly detail?: string | undefined;
+    /** It was held by the sandbox, and found in what the worker wrote: it ends nothing. */
+    readonly isHeld?: boolean | undefined;
   }): void {
     this.#alive = true;
-    this.#violations += 1;
+    const { isHeld = false, ...told } = violation;
+    // A refused look harms nothing and costs no try; a write is an attempt on another's files.
+    const counts = violation.wanted === "write" && !isHeld;
+    if (counts) this.#violations += 1;
     this.#put({
       type: "violation",
-      ...violation,
+      ...told,
       path: headOf(violation.path, 1_024),
       detail: violation.detail === undefined ? undefined : headOf(violation.detail, 500),
     });
     const { scope, stopAtViolation } = this.#assignment;
     const stops = (scope?.onViolation ?? "stop") === "stop";
-    if (!stops || this.#violations < stopAtViolation) return;
+    if (!counts || !stops || this.#violations < stopAtViolation) return;
     const wanted = `${violation.wanted} ${headOf(violation.path, 200)}`;
     this.stop(
       workerError(
@@ -225,7 +234,7 @@ export class WorkerReport {
     this.#put(this.#progress);
   }
 
-  end(result: Omit<WorkerResult, "tokens"> & { readonly tokens?: WorkerResult["tokens"] }): void {
+  end(result: RoundEnd): void {
     // Work that ended although it was stopped, at its last violation for instance, has failed.
     if (this.signal.aborted) return this.fail(this.signal.reason);
     this.#finish({ ...result, tokens: result.tokens ?? this.tokens });
@@ -233,13 +242,13 @@ export class WorkerReport {
 
   fail(error: unknown): void {
     const reason: unknown = this.signal.aborted ? this.signal.reason : error;
-    const { code, message, hint } = asFailure(reason);
+    const { code, message, hint, until } = asFailure(reason);
     this.#finish({
       status: "failed",
       summary: message,
       claimedFiles: [],
       tokens: this.tokens,
-      error: { code, message: headOf(message, MAX_SAID), hint },
+      error: { code, message: headOf(message, MAX_SAID), hint, until },
     });
   }
 
@@ -281,20 +290,26 @@ export class WorkerReport {
 export function workerError(
   code: WorkerFailure,
   message: string,
-  options: { hint?: string | undefined; cause?: unknown } = {},
+  options: {
+    hint?: string | undefined;
+    cause?: unknown;
+    /** With `WORKER_RATE_LIMITED`: when the next call may be made, milliseconds since 1970. */
+    until?: number | undefined;
+  } = {},
 ): DureError {
-  return new DureError(code, message, {
-    hint: options.hint ?? WORKER_FAILURES[code],
-    ...onlyDefined({ cause: options.cause }),
-  });
+  const { hint = WORKER_FAILURES[code], cause, until } = options;
+  const details = until === undefined ? undefined : { until };
+  return new DureError(code, message, onlyDefined({ hint, cause, details }));
 }
 
-function asFailure(error: unknown): { code: WorkerFailure; message: string; hint: string } {
+function asFailure(error: unknown): WorkerError & { readonly hint: string } {
   if (error instanceof DureError && isFailure(error.code)) {
+    const until = error.details?.["until"];
     return {
       code: error.code,
       message: error.message,
       hint: error.hint ?? WORKER_FAILURES[error.code],
+      until: typeof until === "number" ? until : undefined,
     };
   }
   const known = error instanceof DureError ? error : undefined;

@@ -50,7 +50,7 @@ export interface Assignment {
     options: { signal: AbortSignal },
   ) => Promise<{ readonly granted: boolean; readonly note: string }>;
   /**
-   * The violation with this number ends the worker, unless its scope says that it goes on. Source:
+   * The refused write with this number ends the worker, unless its scope says that it goes on. Source:
    * docs/spec/plans §5: 2.
    */
   readonly stopAtViolation: number;
@@ -115,11 +115,16 @@ export interface WorkerResult {
 export interface WorkerError {
   readonly code: WorkerFailure;
   readonly message: string;
-  readonly hint?: string;
+  readonly hint?: string | undefined;
+  /** With `WORKER_RATE_LIMITED`: when the next call may be made, milliseconds since 1970. */
+  readonly until?: number | undefined;
 }
 
 /** Why a round failed, and what to do about it. */
 export const WORKER_FAILURES = {
+  WORKER_LOGIN: "Sign in with the agent's own program, or pass its key on with env in the plan.",
+  WORKER_RATE_LIMITED: "Wait, or raise the limit at the provider.",
+  WORKER_IDLE: "Look at what it wrote; it ended without a call of its model.",
   WORKER_NOT_STARTED: "Check the command of the worker in the plan, and that it is installed.",
   WORKER_DIED: "Look at the last lines that it wrote; the next round starts a new process.",
   WORKER_TIMEOUT: "Give the port more time, or a smaller goal.",

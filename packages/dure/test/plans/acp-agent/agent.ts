@@ -3,6 +3,7 @@ import {
   methods,
   ndJsonStream,
   PROTOCOL_VERSION,
+  RequestError,
   type AgentContext,
 } from "@agentclientprotocol/sdk";
 import { mkdir, writeFile } from "node:fs/promises";
@@ -30,6 +31,12 @@ export interface AgentOrder {
     readonly limit?: number;
   }[];
   readonly say?: string;
+  /** What the answer to its prompt says it used. */
+  readonly usage?: Readonly<Record<string, number>>;
+  /** What stands in its window after each of its calls, one after the other. */
+  readonly windows?: readonly number[];
+  /** What a tool of its own prints. */
+  readonly prints?: string;
   /** A command that it has run in a terminal of the client, and whose output it says. */
   readonly run?: string;
 }
@@ -57,6 +64,9 @@ const MODES = [
   "refuses",
   "silent-at-start",
   "answers-with-error",
+  "wants-login",
+  "is-limited",
+  "does-nothing",
 ] as const;
 export type AgentMode = (typeof MODES)[number];
 
@@ -70,6 +80,8 @@ if (argument === "nonsense") {
 }
 
 let cwd = "";
+/** What it starts in asks its client for nothing. */
+let sessionMode = "auto";
 const cancelled = Promise.withResolvers<void>();
 const { promise: never } = Promise.withResolvers<never>();
 // A promise that never settles keeps no process alive.
@@ -88,12 +100,20 @@ agent({ name: "test-agent" })
   .onRequest(methods.agent.session.new, ({ params }) => {
     cwd = params.cwd;
     if (argument === "answers-with-error") throw new Error("the disk of the agent is full");
-    return { sessionId: "session_1" };
+    if (argument === "wants-login") throw RequestError.authRequired();
+    const availableModes = ["auto", "default"].map((id) => ({ id, name: id }));
+    return { sessionId: "session_1", modes: { currentModeId: sessionMode, availableModes } };
+  })
+  .onRequest(methods.agent.session.setMode, ({ params }) => {
+    sessionMode = params.modeId;
+    return {};
   })
   .onRequest(methods.agent.session.prompt, async ({ params, client }) => {
     const text = params.prompt.map((part) => (part.type === "text" ? part.text : "")).join("\n");
     const order = orderIn(text);
+    if (argument === "is-limited") throw new Error("429 Too Many Requests, retry-after: 90");
     return {
+      ...(order.usage && { usage: order.usage }),
       stopReason: await work(
         { ...order, mode: argument ?? order.mode ?? "good" },
         client,
@@ -110,16 +130,29 @@ agent({ name: "test-agent" })
   );
 
 async function work(
-  { mode = "good", reads = [], edits = [], say, run }: AgentOrder,
+  { mode = "good", reads = [], edits = [], windows = [], say, run, prints }: AgentOrder,
   client: AgentContext,
   sessionId: string,
 ): Promise<"end_turn" | "cancelled" | "refusal"> {
+  if (mode === "does-nothing") return "end_turn";
   const tell = (text: string) =>
     client.notify(methods.client.session.update, {
       sessionId,
       update: { sessionUpdate: "agent_message_chunk", content: { type: "text", text } },
     });
   await tell("I am looking at it.");
+  for (const used of windows) {
+    await tell("A call of my model. ");
+    const update = { sessionUpdate: "usage_update", used, size: 200_000 } as const;
+    await client.notify(methods.client.session.update, { sessionId, update });
+    await client.notify(methods.client.session.update, { sessionId, update });
+  }
+  if (prints !== undefined) {
+    const content = [{ type: "content", content: { type: "text", text: prints } }] as const;
+    const call = { toolCallId: "print", title: "Bash", kind: "execute", status: "failed" } as const;
+    const update = { sessionUpdate: "tool_call", ...call, content: [...content] } as const;
+    await client.notify(methods.client.session.update, { sessionId, update });
+  }
   for (const { path, ...part } of reads) {
     const file = client.request(methods.client.fs.readTextFile, {
       sessionId,
@@ -161,7 +194,9 @@ async function work(
     case "refuses":
       return "refusal";
     default:
-      await tell(say ?? `Done: ${edits.map(({ path }) => path).join(", ")}.`);
+      await tell(
+        say?.replace("$MODE", sessionMode) ?? `Done: ${edits.map(({ path }) => path).join(", ")}.`,
+      );
       return "end_turn";
   }
 }

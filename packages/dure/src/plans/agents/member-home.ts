@@ -1,0 +1,188 @@
+import { constants } from "node:fs";
+import {
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  stat,
+  unlink,
+  utimes,
+} from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { DureError, codeOf } from "../../kernel/errors.ts";
+import { isObject } from "../../kernel/json.ts";
+import type { WorkerSpec } from "../plan.ts";
+import { PRESETS, type AgentName } from "./presets.ts";
+
+/** Files and bytes of one home's copies. A login and its settings take a few kilobytes. */
+const MOST_FILES = 200;
+const MOST_BYTES = 10_000_000;
+
+/** The folder of one member of a port: its home, and beside it what is temporary. */
+export interface MemberPlace {
+  /** Absolute real path; what is in it is the member's alone. */
+  readonly folder: string;
+  readonly home: string;
+  readonly tmp: string;
+}
+
+/** Below a port's scratch folder. Pure. */
+export function memberPlace(scratch: string, name: string): MemberPlace {
+  const folder = join(scratch, name);
+  return { folder, home: join(folder, "home"), tmp: join(folder, "tmp") };
+}
+
+/**
+ * Makes the folders of a member, and copies into its home what its worker may have of the person's.
+ * Nothing is ever written back, and no link that an earlier worker left is written through. What the
+ * agent has renewed itself (a login) stays.
+ *
+ * Throws `COPY_HOME_TOO_LARGE`.
+ */
+export async function prepareHome(
+  place: MemberPlace,
+  spec: Pick<WorkerSpec, "agent" | "copyHome">,
+  personsHome: string | undefined,
+): Promise<void> {
+  await mkdir(place.folder, { recursive: true });
+  for (const folder of [place.home, place.tmp]) await realFolder(folder);
+  const files =
+    personsHome === undefined ? [] : await filesToCopy(personsHome, spec.copyHome ?? []);
+  for (const { path, at } of files) {
+    if (!isSettingsOf(spec.agent, path)) await copy(at, { place, path });
+  }
+  if (spec.agent === "claude") await writeClaudeSettings(place, files);
+}
+
+interface OriginalFile {
+  /** Below the home folder. */
+  readonly path: string;
+  /** Where it is. */
+  readonly at: string;
+}
+
+async function filesToCopy(home: string, paths: readonly string[]): Promise<OriginalFile[]> {
+  const found: OriginalFile[] = [];
+  let bytes = 0;
+  const take = async (path: string): Promise<void> => {
+    const at = join(home, path);
+    const entry = await stat(at).catch(() => undefined);
+    if (entry?.isDirectory()) {
+      for (const name of (await readdir(at)).sort()) await take(join(path, name));
+      return;
+    }
+    if (!entry?.isFile()) return;
+    bytes += entry.size;
+    found.push({ path, at: await realpath(at) });
+    if (found.length <= MOST_FILES && bytes <= MOST_BYTES) return;
+    throw new DureError(
+      "COPY_HOME_TOO_LARGE",
+      `What a worker's copy_home names is more than ${MOST_FILES} files or ${MOST_BYTES} bytes.`,
+      { class: "limit", hint: "Name single files, such as .claude/settings.json." },
+    );
+  };
+  for (const path of new Set(paths)) await take(path);
+  return found;
+}
+
+/** Copies what is newer than the copy that is there. */
+async function copy(
+  original: string,
+  { place, path }: { readonly place: MemberPlace; readonly path: string },
+): Promise<void> {
+  const target = join(place.home, path);
+  await foldersTo(place.home, path);
+  const { mtime, mtimeMs } = await stat(original);
+  const there = await lstat(target).catch(() => undefined);
+  if (there?.isFile() && there.mtimeMs >= Math.floor(mtimeMs)) return;
+  await writeOver(target, await readFile(original));
+  await utimes(target, mtime, mtime);
+}
+
+/** Makes the folders above a file of the home; what is no folder there goes away. */
+async function foldersTo(home: string, path: string): Promise<void> {
+  let folder = home;
+  for (const name of dirname(path).split("/")) {
+    if (name === ".") continue;
+    folder = join(folder, name);
+    await realFolder(folder);
+  }
+}
+
+/** A folder, and no link to one. */
+async function realFolder(folder: string): Promise<void> {
+  const there = await lstat(folder).catch(() => undefined);
+  if (there?.isDirectory()) return;
+  if (there) await unlink(folder);
+  await mkdir(folder, { mode: 0o700 });
+}
+
+/** Puts a file in the place of whatever has this name. Only its owner reads it. */
+async function writeOver(target: string, text: Buffer | string): Promise<void> {
+  const fresh = join(dirname(target), `.dure-${basename(target)}`);
+  await unlink(fresh).catch((error: unknown) => {
+    if (codeOf(error) !== "ENOENT") throw error;
+  });
+  const how = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+  const file = await open(fresh, how, 0o600);
+  try {
+    await file.writeFile(text);
+  } finally {
+    await file.close();
+  }
+  const there = await lstat(target).catch(() => undefined);
+  if (there?.isDirectory()) await rm(target, { recursive: true });
+  await rename(fresh, target);
+}
+
+// --- settings that dure writes itself
+
+const CLAUDE_SETTINGS = ".claude/settings.json";
+/**
+ * Of a person's settings these name programs, or open what dure closes. What is left: the model,
+ * variables of a gateway, a program that gives the key.
+ */
+const NOT_COPIED = [
+  "hooks",
+  "permissions",
+  "sandbox",
+  "statusLine",
+  "enabledPlugins",
+  "extraKnownMarketplaces",
+  "enableAllProjectMcpServers",
+  "enabledMcpjsonServers",
+];
+
+function isSettingsOf(agent: AgentName | undefined, path: string): boolean {
+  return agent === "claude" && path === CLAUDE_SETTINGS;
+}
+
+/** The person's settings without what runs programs, and with the login closed to its tools. */
+async function writeClaudeSettings(
+  place: MemberPlace,
+  files: readonly OriginalFile[],
+): Promise<void> {
+  const original = files.find(({ path }) => path === CLAUDE_SETTINGS);
+  const given = original === undefined ? {} : settingsIn(await readFile(original.at, "utf8"));
+  const kept = Object.fromEntries(
+    Object.entries(given).filter(([key]) => !NOT_COPIED.includes(key)),
+  );
+  const deny = PRESETS.claude.logins.flatMap((login) => [`Read(~/${login})`, `Edit(~/${login})`]);
+  const settings = { ...kept, permissions: { defaultMode: "default", deny } };
+  await foldersTo(place.home, CLAUDE_SETTINGS);
+  await writeOver(join(place.home, CLAUDE_SETTINGS), `${JSON.stringify(settings, null, 2)}\n`);
+}
+
+/** A person's settings that cannot be read are none. */
+function settingsIn(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
