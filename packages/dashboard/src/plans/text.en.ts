@@ -154,6 +154,14 @@ export const en: PlansText = {
       says: "The worker could not be started.",
       hint: "Check the command in the plan and that it is installed.",
     },
+    WORKER_LOGIN: {
+      says: "The worker is not signed in.",
+      hint: "Sign in with the agent's own program, or pass its key on with env in the plan.",
+    },
+    WRITABLE_OF_PERSON: {
+      says: "The plan would let a worker change what runs for you afterwards.",
+      hint: "Take it out of writable, and use agent or copy_home.",
+    },
     WORKER_UNKNOWN: {
       says: "No worker does this.",
       hint: "Name default or the role under workers of the plan.",

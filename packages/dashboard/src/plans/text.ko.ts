@@ -170,6 +170,14 @@ export const ko = {
       says: "작업자를 켜지 못했어요.",
       hint: "계획에 적은 명령과 설치를 확인해 주세요.",
     },
+    WORKER_LOGIN: {
+      says: "작업자가 로그인되어 있지 않아요.",
+      hint: "에이전트 프로그램에서 로그인하거나, 계획의 env로 키를 넘겨 주세요.",
+    },
+    WRITABLE_OF_PERSON: {
+      says: "작업자가 내 프로그램의 설정을 바꿀 수 있는 계획이에요.",
+      hint: "writable에서 빼고 agent나 copy_home을 써 주세요.",
+    },
     WORKER_UNKNOWN: {
       says: "맡을 작업자가 없어요.",
       hint: "계획의 workers에 default나 그 역할을 적어 주세요.",

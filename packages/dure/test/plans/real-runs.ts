@@ -106,6 +106,8 @@ export interface RealRunsOptions {
   readonly script?: OfflineScript | string;
   readonly worker?: (spec: WorkerSpec) => Worker;
   readonly sandbox?: Sandbox;
+  /** Home folder of the person. Default: none that workers could be lent. */
+  readonly userHome?: string;
   /** Stands for what a trial process shows on another machine. */
   readonly prove?: OpenSandboxOptions["prove"];
   readonly logger?: Logger;
@@ -188,6 +190,7 @@ export async function startRealRuns(options: RealRunsOptions): Promise<TestRuns>
               wanted,
               prefer: "namespaces",
               folder: join(options.home, "sandbox"),
+              home: options.userHome,
               ...(options.prove && { prove: options.prove }),
               clock,
               logger,
@@ -198,6 +201,7 @@ export async function startRealRuns(options: RealRunsOptions): Promise<TestRuns>
               ? new CommandWorker({ command: spec.command, prompt: spec.prompt, clock })
               : new OfflineWorker({ script, clock })),
           env: process.env,
+          userHome: options.userHome,
           remote: options.remote?.address,
           ...(options.hookUrl && { hookUrl: options.hookUrl }),
           ...(options.stalledMs !== undefined && { stalledMs: options.stalledMs }),

@@ -136,7 +136,7 @@ export class Integration {
   ): Promise<StepEnd<{ exitCode: number | null }>> {
     await files.checkout(commit);
     const ran = await this.#stepLog.command(step, setup, await files.open(commit), {
-      env: this.#parts.environment(MERGE_PORT, undefined, files, step),
+      env: this.#parts.environment(MERGE_PORT, undefined, files.commands, step),
       timeMs: INTEGRATION_MS,
     });
     if (ran.exitCode !== 0) {
@@ -157,7 +157,7 @@ export class Integration {
     await files.checkout(commit);
     const began = clock.monotonic();
     const ran = await this.#stepLog.command(step, command, await files.disposable(commit), {
-      env: environment(MERGE_PORT, undefined, files, step),
+      env: environment(MERGE_PORT, undefined, files.commands, step),
       timeMs: INTEGRATION_MS,
     });
     const feedback = feedbackOf({

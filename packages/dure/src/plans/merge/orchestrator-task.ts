@@ -25,6 +25,7 @@ export interface OrchestratorParts extends StepLogParts {
   readonly worker: PairParts["worker"];
   readonly brief: PairParts["brief"];
   readonly environment: PairParts["environment"];
+  readonly surroundings: PairParts["surroundings"];
   readonly stalledMs?: number | undefined;
 }
 
@@ -89,6 +90,8 @@ async function commission(
   { run, spec, step, files, parts }: TaskPlace,
 ): Promise<Assignment> {
   const scope = makeScope(scopeInput);
+  const own = await files.place("orchestrator", spec);
+  const tree = await files.confinement(from, scope, own);
   return assignmentOf(
     {
       id: step.node.id,
@@ -100,13 +103,14 @@ async function commission(
       prompt,
       scope,
       tree: files.tree,
-      scratch: files.scratch,
+      scratch: own.folder,
       sandbox: parts.sandbox,
       confinement: {
-        ...(await files.confinement(from, scope)),
+        ...tree,
+        writable: [...tree.writable, ...parts.surroundings(spec)],
         network: policyOfWorker(spec, { plan: run.plan, port: undefined }, parts.network),
       },
-      env: parts.environment(port, spec, files, step),
+      env: parts.environment(port, spec, own, step),
       timeMs: port.timeoutMs,
     },
     {

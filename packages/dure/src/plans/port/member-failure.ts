@@ -1,4 +1,5 @@
 import type { Member, OnViolation } from "../../kernel/plans.ts";
+import { WORKER_FAILURES } from "../workers/worker.ts";
 import { namesOf } from "../rows/words.ts";
 import type { PortAccount } from "./port-account.ts";
 import { PortFailure, tokensExhausted } from "./port-failure.ts";
@@ -23,11 +24,13 @@ export function memberFailure(
       return ownershipFailure(`The ${member} was stopped: ${error.message}`, refused);
     case "WORKER_TOKENS":
       return tokensExhausted(given.tokensLeft);
+    // Another try would end the same way.
+    case "WORKER_LOGIN":
     case "WORKER_NOT_STARTED":
       return new PortFailure("worker-lost", {
-        code: "WORKER_NOT_STARTED",
+        code: error.code,
         message: error.message,
-        hint: error.hint ?? "Check the worker's command.",
+        hint: error.hint ?? WORKER_FAILURES[error.code],
       });
     default:
       return undefined;

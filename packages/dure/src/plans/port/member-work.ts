@@ -1,5 +1,6 @@
 import type { HookAccess } from "../../wire/hooks.ts";
 import { messageOf } from "../../kernel/errors.ts";
+import type { MemberPlace } from "../agents/member-home.ts";
 import { policyOfWorker } from "../network-needs.ts";
 import { workerOf, type WorkerSpec } from "../plan.ts";
 import type { Confinement } from "../sandbox/sandbox.ts";
@@ -62,6 +63,7 @@ interface Session {
   readonly spec: WorkerSpec;
   readonly prompt: string;
   readonly scope: Scope;
+  readonly place: MemberPlace;
   readonly confinement: Confinement;
 }
 
@@ -95,9 +97,10 @@ export class MemberWork {
     const output = await steps.step<MemberOutput>(
       { try: current.number, kind, member, worker: spec.kind, manifest: briefing.manifest },
       async (step) => {
-        const confinement = await this.#prepareTree(part, spec, scope);
+        const place = await this.#work.files.place(member, spec);
+        const confinement = await this.#prepareTree(part, { spec, scope, place });
         const { prompt } = briefing;
-        const ended = await this.#let({ part, step, spec, prompt, scope, confinement });
+        const ended = await this.#let({ part, step, spec, prompt, scope, place, confinement });
         const end = await this.#take(part, scope, step, ended);
         for (const { id } of unheard) await this.#work.channel.processed(id);
         return end;
@@ -161,11 +164,14 @@ export class MemberWork {
   }
 
   /** Checks the commit out. Gives what the worker's process may touch and reach. */
-  async #prepareTree(part: MemberPart, spec: WorkerSpec, scope: Scope): Promise<Confinement> {
+  async #prepareTree(
+    part: MemberPart,
+    { spec, scope, place }: Pick<Session, "spec" | "scope" | "place">,
+  ): Promise<Confinement> {
     const { run, port, parts, account, files } = this.#work;
     await account.requireTokens();
     await files.checkout(part.from);
-    const tree = await files.confinement(part.from, scope);
+    const tree = await files.confinement(part.from, scope, place);
     return {
       ...tree,
       writable: [...tree.writable, ...parts.surroundings(spec)],
@@ -239,20 +245,20 @@ export class MemberWork {
 
   /** Undefined: the orchestrator works alone. */
   async #talk(session: Session, signal: AbortSignal): Promise<PairTalk | undefined> {
-    const { part, step, spec, confinement } = session;
+    const { part, step, spec, place, confinement } = session;
     const { member } = part;
     if (member === "orchestrator") return undefined;
     // An earlier worker of the step may have left questions; it is gone.
     await this.#work.channel.forgetQuestions();
     const partner = partnerOf(member);
     const partnerScope = (): Promise<ScopeInput> => scopeOfMember(this.#work, partner);
-    const asking = { member, try: part.try, step, spec, confinement, partnerScope };
+    const asking = { member, try: part.try, step, spec, place, confinement, partnerScope };
     return new PairTalk(this.#work, asking, signal);
   }
 
   #assignment(session: Session, talk: PairTalk | undefined, listening: AbortSignal): Assignment {
     const { run, port, parts, account, files } = this.#work;
-    const { part, step, spec, prompt, scope, confinement } = session;
+    const { part, step, spec, prompt, scope, place, confinement } = session;
     const { member } = part;
     return assignmentOf(
       {
@@ -265,10 +271,10 @@ export class MemberWork {
         prompt,
         scope,
         tree: files.tree,
-        scratch: files.scratch,
+        scratch: place.folder,
         sandbox: parts.sandbox,
         confinement,
-        env: parts.environment(port, spec, files, step),
+        env: parts.environment(port, spec, place, step),
         timeMs: account.timeLeft,
         tokens: account.tokensLeft?.left,
       },

@@ -3,6 +3,7 @@ import type { Notifications } from "../../durable/notify.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { Mutex } from "../../kernel/mutex.ts";
+import type { MemberPlace } from "../agents/member-home.ts";
 import type { Port, WorkerSpec } from "../plan.ts";
 import type { Worker } from "../workers/worker.ts";
 import type { Briefing, BriefingRequest } from "../assign/brief.ts";
@@ -29,7 +30,7 @@ export interface PairParts extends StepLogParts {
   readonly environment: (
     port: Port,
     spec: WorkerSpec | undefined,
-    files: PortFiles,
+    place: MemberPlace,
     step: PlanStep,
   ) => Readonly<Record<string, string>>;
   /** What a worker may write beside the tree, because the plan says so. */

@@ -1,4 +1,5 @@
 import { DureError, messageOf } from "../../kernel/errors.ts";
+import type { MemberPlace } from "../agents/member-home.ts";
 import type { WorkerSpec } from "../plan.ts";
 import type { Confinement } from "../sandbox/sandbox.ts";
 import { makeScope, type ScopeInput } from "../scope.ts";
@@ -20,6 +21,7 @@ export interface AskingMember {
   readonly try: Try;
   readonly step: PlanStep;
   readonly spec: WorkerSpec;
+  readonly place: MemberPlace;
   /** Of the tree, as the working member sees it. */
   readonly confinement: Confinement;
   /** The scope of the other member, with the paths that it was given meanwhile. */
@@ -115,7 +117,9 @@ export class PairTalk {
   async #letAnswer(number: number, question: string): Promise<string> {
     const worker = this.#work.parts.worker(this.#asking.spec);
     const scope = await this.#asking.partnerScope();
-    const assignment = this.#assignment(number, question, scope);
+    const { files } = this.#work;
+    const place = await files.place("answers", this.#asking.spec);
+    const assignment = this.#assignment(number, question, { scope, place });
     const { signal } = this.#listening;
     for await (const event of worker.run(assignment, { signal })) {
       if (event.type !== "result") continue;
@@ -128,9 +132,13 @@ export class PairTalk {
     return "(no answer)";
   }
 
-  #assignment(number: number, question: string, scope: ScopeInput): Assignment {
+  #assignment(
+    number: number,
+    question: string,
+    { scope, place }: { readonly scope: ScopeInput; readonly place: MemberPlace },
+  ): Assignment {
     const { run, port, parts, account, files } = this.#work;
-    const { member, step, spec, confinement } = this.#asking;
+    const { member, step, spec, confinement, place: asking } = this.#asking;
     const reads = [...scope.reads, ...scope.writes];
     const partner = partnerOf(member);
     const prompt = [
@@ -150,10 +158,10 @@ export class PairTalk {
         prompt: prompt.join(""),
         scope: makeScope({ ...scope, writes: [], reads }),
         tree: files.tree,
-        scratch: files.answers,
+        scratch: place.folder,
         sandbox: parts.sandbox,
-        confinement: readOnlyOf(confinement),
-        env: parts.environment(port, spec, files, step),
+        confinement: readOnlyOf(confinement, asking, [place.folder, ...parts.surroundings(spec)]),
+        env: parts.environment(port, spec, place, step),
         timeMs: Math.min(ANSWER_MS, account.timeLeft),
       },
       {
@@ -193,7 +201,15 @@ function cannotAnswer(member: ChannelMember, error: unknown): string {
   return `The ${member} cannot answer: ${messageOf(error)}. Decide by yourself.`;
 }
 
-/** The worker's own mounts, of which only the scratch folder may be written. Pure. */
-function readOnlyOf({ writable, readOnly, ...same }: Confinement): Confinement {
-  return { ...same, writable: [], readOnly: [...readOnly, ...writable] };
+/**
+ * The asking worker's mounts, of which nothing but these places may be written. Its own folder is
+ * not seen. Pure.
+ */
+function readOnlyOf(
+  { writable, readOnly, ...same }: Confinement,
+  asking: MemberPlace,
+  places: readonly string[],
+): Confinement {
+  const seen = writable.filter((at) => at !== asking.folder && !places.includes(at));
+  return { ...same, writable: places, readOnly: [...readOnly, ...seen] };
 }

@@ -1,4 +1,7 @@
 import type { PortResult } from "../rows/outcomes.ts";
+import type { Member } from "../../kernel/plans.ts";
+import type { MemberPlace } from "../agents/member-home.ts";
+import type { WorkerSpec } from "../plan.ts";
 import type { Confinement } from "../sandbox/sandbox.ts";
 import type { Scope } from "../scope.ts";
 import type { TreeViolation } from "../workspace/owned-changes.ts";
@@ -24,12 +27,19 @@ export interface PathConflict {
   readonly ports: readonly string[];
 }
 
+/** Whose folder it is; `answers`: of the worker that answers the working member's questions. */
+export type PlaceOwner = Member | "answers";
+
 /** The files of one port, on disk and in the run's own repository. */
 export interface PortFiles {
   readonly tree: string;
-  readonly scratch: string;
-  /** Scratch folder of the worker that answers the working member's questions. */
-  readonly answers: string;
+  /** Of the plan's own commands: no worker writes there. */
+  readonly commands: MemberPlace;
+  /**
+   * The folder of one member, made ready for its worker. No member sees another's: what runs in its
+   * home is its own alone.
+   */
+  place(member: PlaceOwner, spec: WorkerSpec): Promise<MemberPlace>;
   /**
    * The run's start with the results of what the port needs; the same for the same results.
    * `isTrial`: to be looked at, not built on.
@@ -44,7 +54,7 @@ export interface PortFiles {
    * What a process may touch in the tree under this scope; `git status` works there against this
    * commit.
    */
-  confinement(commit: string, scope: Scope): Promise<Confinement>;
+  confinement(commit: string, scope: Scope, place: MemberPlace): Promise<Confinement>;
   /**
    * Of the tree at this commit: may be written everywhere, and nothing of it stays. What lies
    * around it is hidden as from workers.

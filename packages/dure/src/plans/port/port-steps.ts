@@ -84,7 +84,7 @@ export class PortSteps {
     step: PlanStep,
   ): Promise<SandboxEnd & { readonly output: string }> {
     return this.log.command(step, command, confinement, {
-      env: this.#parts.environment(this.#port, undefined, this.#files, step),
+      env: this.#parts.environment(this.#port, undefined, this.#files.commands, step),
       timeMs: this.#account.timeLeft,
     });
   }

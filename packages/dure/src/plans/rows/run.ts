@@ -176,5 +176,6 @@ export const TRY_ENDING: ReadonlySet<string> = new Set([
   "OWNERSHIP_VIOLATED",
   "TOKENS_EXHAUSTED",
   RUN_TOKENS_EXHAUSTED,
+  "WORKER_LOGIN",
   "WORKER_NOT_STARTED",
 ]);

@@ -1,4 +1,4 @@
-import { mkdir, stat } from "node:fs/promises";
+import { cp, lstat, mkdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf } from "../../kernel/errors.ts";
 import type { Confinement } from "../sandbox/sandbox.ts";
@@ -7,7 +7,9 @@ import { PortTree } from "../workspace/port-tree.ts";
 import type { Repository } from "../workspace/repository.ts";
 import type { RunStore } from "../workspace/store.ts";
 import type { RunFiles } from "../merge/merge.ts";
-import type { PortFiles, TakenWork } from "../port/port-files.ts";
+import { memberPlace, prepareHome, type MemberPlace } from "../agents/member-home.ts";
+import type { WorkerSpec } from "../plan.ts";
+import type { PlaceOwner, PortFiles, TakenWork } from "../port/port-files.ts";
 import type { PlanRun } from "../rows/run.ts";
 import { READ_BYTES, textOf } from "./commit-reader.ts";
 import type { Publisher } from "./publisher.ts";
@@ -22,6 +24,8 @@ export interface FilesParts {
   readonly publisher: Publisher;
   /** Folder of dure's own data; no worker sees what is in it beside its own tree. */
   readonly home: string;
+  /** Home folder of the person who runs dure. */
+  readonly userHome: string | undefined;
   /** Of the lease of the run: the higher one wins. */
   readonly lease: { readonly processId: string; readonly epoch: number };
   readonly signal: AbortSignal;
@@ -58,14 +62,13 @@ export async function portFiles(port: string, parts: FilesParts): Promise<PortFi
   const { run, store, signal } = parts;
   const tree = await PortTree.open({ folder: join(run.folder, "ports", port), port, store });
   await tree.lease({ run: run.id, ...parts.lease });
-  for (const name of ["home", "tmp", "answers"]) {
-    await mkdir(join(tree.scratch, name), { recursive: true });
-  }
+  const commands = memberPlace(tree.scratch, "commands");
+  await prepareHome(commands, {}, undefined);
   return {
     tree: tree.tree,
-    scratch: tree.scratch,
-    answers: join(tree.scratch, "answers"),
-    ...confinementsOf(tree, parts),
+    commands,
+    place: (member, spec) => placeOf(member, spec, { tree, commands, personsHome: parts.userHome }),
+    ...confinementsOf(tree, commands, parts),
     compose: async (results, { isTrial } = {}) => {
       const composed = await store.compose(run.startCommit ?? run.baseCommit, results, {
         message: `What ${port} ${isTrial ? "is tried with" : "starts from"}\n`,
@@ -89,12 +92,33 @@ export async function portFiles(port: string, parts: FilesParts): Promise<PortFi
   };
 }
 
+/** A member's folder. Its home begins as the set-up left its own: caches that its tools look for. */
+async function placeOf(
+  member: PlaceOwner,
+  spec: WorkerSpec,
+  from: {
+    readonly tree: PortTree;
+    readonly commands: MemberPlace;
+    readonly personsHome: string | undefined;
+  },
+): Promise<MemberPlace> {
+  const { tree, commands, personsHome } = from;
+  const place = memberPlace(tree.scratch, member);
+  if ((await lstat(place.home).catch(() => undefined)) === undefined) {
+    await mkdir(place.folder, { recursive: true });
+    await cp(commands.home, place.home, { recursive: true, verbatimSymlinks: true });
+  }
+  await prepareHome(place, spec, personsHome);
+  return place;
+}
+
 /**
  * What processes of a port may touch. Of all that dure keeps (the database, its password, trees of
  * other runs) they see their own tree and scratch folder.
  */
 function confinementsOf(
   tree: PortTree,
+  commands: MemberPlace,
   { repository, home, signal }: FilesParts,
 ): Pick<PortFiles, "confinement" | "disposable" | "open"> {
   const confined = (confinement: Confinement): Confinement => ({
@@ -106,20 +130,22 @@ function confinementsOf(
     cwd: tree.tree,
   });
   return {
-    confinement: async (commit, scope) => {
+    confinement: async (commit, scope, { folder }) => {
       await tree.makePrivateGit(commit, scope, { signal });
-      return confined(await tree.confinement(commit, scope, { repository, signal }));
+      const where = { repository, scratch: folder, signal };
+      return confined(await tree.confinement(commit, scope, where));
     },
     disposable: async (commit) =>
       confined({
         ...(await around(commit)),
-        writable: [tree.scratch],
-        disposable: [tree.tree],
+        writable: [],
+        // What a worker's code leaves there must not work on in the next try.
+        disposable: [tree.tree, commands.folder],
       }),
     open: async (commit) =>
       confined({
         ...(await around(commit)),
-        writable: [tree.tree, tree.scratch],
+        writable: [tree.tree, commands.folder],
         disposable: [],
       }),
   };

@@ -8,6 +8,8 @@ import { Mutex } from "../../kernel/mutex.ts";
 import type { CommitFiles } from "../context/gather.ts";
 import type { NetworkFacts, NetworkPolicies } from "../network-needs.ts";
 import { assertLeavesSecrets } from "../own-secrets.ts";
+import { assertSafeWritable, placesOf } from "../safe-writable.ts";
+import type { MemberPlace } from "../agents/member-home.ts";
 import type { Port, WorkerSpec } from "../plan.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { Worker } from "../workers/worker.ts";
@@ -48,7 +50,7 @@ export interface WorkParts {
   /** `plans.network` of the team's configuration. */
   readonly teamNetwork?: NetworkPolicies | undefined;
   /** Home folder of the user who runs dure; what a plan writes as `~/…`. */
-  readonly userHome?: string;
+  readonly userHome?: string | undefined;
   /**
    * Of dure's own environment: what every process needs (`PATH`, `LANG`), and what a plan may name.
    */
@@ -118,9 +120,9 @@ export class RunSite {
 
   async filesParts(run: PlanRun, signal: AbortSignal): Promise<FilesParts> {
     const { repository, store, publisher } = await this.open(run, signal);
-    const { home, processId } = this.parts;
+    const { home, userHome, processId } = this.parts;
     const lease = { processId, epoch: this.lease.epoch };
-    return { repository, store, publisher, run, home, lease, signal };
+    return { repository, store, publisher, run, home, userHome, lease, signal };
   }
 
   async mergeParts(run: PlanRun, signal: AbortSignal): Promise<MergeParts> {
@@ -138,7 +140,6 @@ export class RunSite {
       ...(await this.#workerParts(run, signal)),
       notifications: this.parts.notifications,
       files: ({ id }) => portFiles(id, files),
-      surroundings: (spec) => this.#surroundings(spec),
       orchestratorTurn: this.#orchestratorTurn,
       modules: await this.#modulesOf(run, signal),
     };
@@ -155,8 +156,8 @@ export class RunSite {
     const { database, inbox, announce, clock, logger, stalledMs } = this.parts;
     const briefOf: PairParts["brief"] = async (request, commit) =>
       brief(request, await reading(commit, signal), { signal });
-    const environment: PairParts["environment"] = (port, spec, files, step) =>
-      this.#environment({ port, spec, files, step });
+    const environment: PairParts["environment"] = (port, spec, place, step) =>
+      this.#environment({ port, spec, place, step });
     return {
       database,
       inbox,
@@ -171,13 +172,8 @@ export class RunSite {
       worker: (spec: WorkerSpec) => this.parts.worker(spec, this.#run),
       brief: briefOf,
       environment,
+      surroundings: (spec: WorkerSpec) => placesOf(spec, this.parts.userHome),
     };
-  }
-
-  /** Folders beside the tree that the plan lets a worker write. */
-  #surroundings({ writable = [] }: WorkerSpec): readonly string[] {
-    const { userHome = "~" } = this.parts;
-    return writable.map((folder) => folder.replace(/^~(?=\/|$)/, userHome));
   }
 
   #modulesOf(run: PlanRun, signal: AbortSignal): Promise<RunModules> {
@@ -199,19 +195,19 @@ export class RunSite {
   #environment({
     port,
     spec,
-    files,
+    place,
     step,
   }: {
     port: Port;
     spec: WorkerSpec | undefined;
-    files: PortFiles;
+    place: MemberPlace;
     step: PlanStep;
   }): Readonly<Record<string, string>> {
     const run = this.#run.id;
     return {
       ...this.#passedVariables(spec),
-      HOME: this.#homeOf(spec, files),
-      TMPDIR: join(files.scratch, "tmp"),
+      HOME: this.#homeOf(spec, place),
+      TMPDIR: place.tmp,
       CI: "1",
       NO_COLOR: "1",
       TERM: "dumb",
@@ -232,14 +228,15 @@ export class RunSite {
       const value = this.parts.env[name];
       if (value !== undefined) variables[name] = value;
     }
-    return variables;
+    return { ...variables, ...spec?.set };
   }
 
-  /** A worker that may use the user's home has it; others have one in their scratch folder. */
-  #homeOf(spec: WorkerSpec | undefined, files: PortFiles): string {
-    const own = join(files.scratch, "home");
-    const usesHome = Boolean(spec?.writable?.length) || Boolean(spec?.allowHome?.length);
-    return usesHome ? (this.parts.userHome ?? own) : own;
+  /** A worker that is lent parts of the person's home has that one; all others have their own. */
+  #homeOf(spec: WorkerSpec | undefined, { home }: MemberPlace): string {
+    const { agent, copyHome, allowHome = [], writable = [] } = spec ?? {};
+    if (agent !== undefined || copyHome !== undefined) return home;
+    const isLent = allowHome.length > 0 || writable.some((place) => place.startsWith("~/"));
+    return isLent ? (this.parts.userHome ?? home) : home;
   }
 
   #listenRange(port: Port): string {
@@ -262,6 +259,7 @@ async function openCheckout(
   signal: AbortSignal,
 ): Promise<RunCheckout> {
   assertLeavesSecrets(run.plan);
+  assertSafeWritable(run.plan, parts.userHome);
   const { git, clock, logger } = parts;
   const sandbox = await openSandboxOf(run, parts, signal);
   const repository = await Repository.open(run.repository, { git, signal });

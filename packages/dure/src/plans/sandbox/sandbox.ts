@@ -154,7 +154,7 @@ export interface OpenSandboxOptions {
    */
   readonly folder: string;
   /** Whose secrets are covered. Absent: none. */
-  readonly home?: string;
+  readonly home?: string | undefined;
   /** Secrets that stay visible, as in `HOME_SECRETS`: `.config/gh`. */
   readonly allowSecrets?: readonly string[];
   /**

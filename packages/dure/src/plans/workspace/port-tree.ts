@@ -166,11 +166,15 @@ export class PortTree {
   async confinement(
     commit: string,
     scope: Scope,
-    { repository, signal }: Waiting & { repository: Repository },
+    {
+      repository,
+      scratch = this.scratch,
+      signal,
+    }: Waiting & { repository: Repository; scratch?: string },
   ): Promise<Confinement> {
     const listing = await this.#store.listing(commit, { signal });
     return onDisk(this.tree, () =>
-      confine({ ...this.#around(repository), scope, listing, scratch: this.scratch }),
+      confine({ ...this.#around(repository), scope, listing, scratch }),
     );
   }
 

@@ -1,0 +1,184 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { systemClock } from "../../src/kernel/clock.ts";
+import type { TestRuns } from "../../src/plans/runs/test-runs.ts";
+import { CommandWorker } from "../../src/plans/workers/command.ts";
+import { runWorker } from "../../src/plans/workers/worker-run.ts";
+import type { Assignment, Worker } from "../../src/plans/workers/worker.ts";
+import { realPlan } from "./real-runs.ts";
+import { openStage } from "./stage.ts";
+
+// What real agents were seen to do in a home: plant hooks that run later, read logins, change what
+// the person's own programs obey.
+
+const SETTINGS = ".claude/settings.json";
+const LOGIN = ".claude/.credentials.json";
+const PERSON = { [SETTINGS]: '{"model":"opus"}', [LOGIN]: "the-login", ".codex/config.toml": "" };
+
+async function aPersonsHome(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "dure-person-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  for (const [path, text] of Object.entries(PERSON)) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), text);
+  }
+  return folder;
+}
+
+async function ended(runs: TestRuns, id: string): Promise<void> {
+  await expect
+    .poll(async () => (await runs.runs.get(id)).finishedAt !== null, { timeout: 60_000 })
+    .toBe(true);
+}
+
+/** Plants in every home that it gets to, and tells what it saw in a file of its own. */
+const hostile = (person: string): string => `
+  out="src/$DURE_MEMBER.txt"; [ "$DURE_MEMBER" = tester ] && out="test/tester.txt"
+  {
+    ls -A "$HOME"; cat "$HOME/${LOGIN}"
+    echo "original: $(cat ${person}/${LOGIN} ${person}/.codex/config.toml 2>&1)"
+    case "$HOME" in "$TMPDIR"*) echo "home lies in tmp";; esac
+  } > "$out" 2>&1
+  echo planted > "$HOME/planted"
+  printf 'script-shell=/bin/true\\n' > "$HOME/.npmrc"
+  echo '{"hooks":{"Stop":[]}}' > "$HOME/${SETTINGS}"
+  for other in implementer tester answers commands orchestrator; do
+    echo planted > "$HOME/../../$other/home/planted"
+    mkdir -p "$HOME/../../$other/home/.claude" && echo planted > "$HOME/../../$other/home/.claude/x"
+  done
+  for at in ${person}/${SETTINGS} ${person}/.codex/config.toml; do echo planted >> "$at"; done
+  exit 0`;
+
+test(
+  "no member gets to another's home, to that of the commands, or to the person's own",
+  { timeout: 90_000 },
+  async () => {
+    const person = await aPersonsHome();
+    const { runs, repository } = await openStage({ "src/a.txt": "" }, { userHome: person });
+    const worker = { kind: "command", command: ["sh", "-c", hostile(person)], copy_home: [LOGIN] };
+    const plan = {
+      plan: "homes",
+      roles: "modules",
+      limits: { tries: 1 },
+      workers: { default: worker },
+      ports: [
+        {
+          id: "a",
+          role: "a",
+          goal: "Plant.",
+          owns: ["src/**"],
+          tests: ["test/**"],
+          acceptance:
+            'test ! -e "$HOME/planted" && test ! -e "$HOME/.npmrc" && test -z "$(ls -A $HOME)"',
+        },
+      ],
+    };
+
+    const { id } = await runs.runs.run({
+      plan: realPlan(JSON.stringify(plan)),
+      repository: repository.folder,
+      by: "me",
+    });
+    await ended(runs, id);
+
+    const run = await runs.runs.get(id);
+    expect(run.status, JSON.stringify(run.report)).toBe("success");
+    const said = (path: string) => repository.git("show", `${run.report!.branch!}:${path}`);
+    for (const path of ["src/implementer.txt", "test/tester.txt"]) {
+      const words = await said(path);
+      expect(words).toContain("the-login");
+      expect(words).not.toContain("planted");
+      expect(words).not.toContain("home lies in tmp");
+      expect(words.split("original: ")[1]).not.toContain("the-login");
+    }
+    for (const [path, text] of Object.entries(PERSON)) {
+      expect(await readFile(join(person, path), "utf8")).toBe(text);
+    }
+  },
+);
+
+/** Asks its partner, who answers with a program that needs its home and its temporary folder. */
+class Asking implements Worker {
+  readonly kind = "own";
+  run(assignment: Assignment, options: { signal: AbortSignal }) {
+    if (!assignment.id.includes("/answer/")) {
+      return runWorker(assignment, (report) => this.#ask(assignment, report.signal), {
+        clock: systemClock,
+        ...options,
+      });
+    }
+    const script =
+      'echo x > "$HOME/a" && echo x > "$TMPDIR/b" && (echo x > src/c || true) && echo yes';
+    const answering = new CommandWorker({
+      command: ["sh", "-c", script],
+      prompt: "stdin",
+      clock: systemClock,
+    });
+    return answering.run(assignment, options);
+  }
+
+  async #ask({ channel, tree }: Assignment, signal: AbortSignal) {
+    const summary = await channel.query("May I?", { signal });
+    await writeFile(join(tree, "src/a.txt"), summary);
+    return { status: "ready" as const, summary, claimedFiles: ["src/a.txt"] };
+  }
+}
+
+test(
+  "a partner that answers has a home and a temporary folder, and writes nothing in the tree",
+  { timeout: 90_000 },
+  async () => {
+    const { runs, repository } = await openStage(
+      { "src/a.txt": "" },
+      { worker: () => new Asking() },
+    );
+    const plan = {
+      plan: "asks",
+      roles: "modules",
+      limits: { tries: 1 },
+      workers: { default: { kind: "own", name: "asking" } },
+      ports: [
+        { id: "a", role: "a", goal: "Ask.", owns: ["src/**"], acceptance: "test ! -e src/c" },
+      ],
+    };
+
+    const { id } = await runs.runs.run({
+      plan: realPlan(JSON.stringify(plan)),
+      repository: repository.folder,
+      by: "me",
+    });
+    await ended(runs, id);
+
+    const { messages } = await runs.runs.port(id, "a");
+    expect(messages.find(({ type }) => type === "ack")?.payload).toMatchObject({
+      text: expect.stringMatching(/yes$/) as string,
+    });
+    expect((await runs.runs.get(id)).status).toBe("success");
+  },
+);
+
+test(
+  "a plan that was stored with a writable home of an agent is refused before anything starts",
+  { timeout: 60_000 },
+  async () => {
+    const person = await aPersonsHome();
+    const { runs, repository } = await openStage({ "src/a.txt": "" }, { userHome: person });
+    const worker = { kind: "command", command: ["true"], writable: [`${person}/.claude`] };
+    const port = { id: "a", role: "a", goal: "x", owns: ["src/**"], acceptance: "true" };
+    const plan = { plan: "w", roles: "modules", workers: { default: worker }, ports: [port] };
+
+    const { id } = await runs.runs.run({
+      plan: realPlan(JSON.stringify(plan)),
+      repository: repository.folder,
+      by: "me",
+    });
+    await ended(runs, id);
+
+    expect((await runs.runs.get(id)).because).toMatchObject({
+      code: "WRITABLE_OF_PERSON",
+      hint: expect.stringContaining("agent: claude") as string,
+    });
+  },
+);
