@@ -73,13 +73,23 @@ export function decidePermission(
   for (const path of inTree) {
     const { allowed, because } = decidePath(path, wanted, scope);
     if (allowed) continue;
-    const relative = scope.relativePath(path);
-    // A tool of no kind that names a place outside, such as a folder to look into, tells of no write.
-    const told = relative === undefined && !WRITING.includes(kind) ? "read" : wanted;
-    const shown = relative ?? path;
-    return { allowed: false, because: "violation", path: shown, wanted: told, reason: because };
+    return { allowed: false, because: "violation", reason: because, ...told(path, kind, scope) };
   }
   return { allowed: true, because: wanted === "read" ? "readable" : "owned" };
+}
+
+/**
+ * What a refused tool wanted, as it is recorded. One of no kind that names a place outside, such as a
+ * folder to look into, tells of no write.
+ */
+function told(
+  path: string,
+  kind: string,
+  scope: PermissionScope,
+): { readonly path: string; readonly wanted: "read" | "write" } {
+  const relative = scope.relativePath(path);
+  const isLook = READING.includes(kind) || (relative === undefined && !WRITING.includes(kind));
+  return { path: relative ?? path, wanted: isLook ? "read" : "write" };
 }
 
 function decidePath(path: string, wanted: "read" | "write", scope: PermissionScope): ScopeDecision {
