@@ -7,8 +7,8 @@ import { DureError } from "../kernel/errors.ts";
 import type { JsonObject } from "../kernel/json.ts";
 import type { Done } from "../kernel/turn-events.ts";
 import { fromWire, onWire } from "../kernel/wire.ts";
+import { onlyDefined } from "../kernel/json.ts";
 import { boundsOf, type ServerBounds } from "./bounds.ts";
-import { given } from "./given.ts";
 import { callerOf } from "./guard.ts";
 import { NO_TENANT } from "./members.ts";
 import { assertMayFollow, assertNotOwn } from "./own-sessions.ts";
@@ -312,7 +312,11 @@ function listSessions(app: RouteApp, { conversations }: ServerParts): void {
     async (request) => {
       const { limit, cursor, search } = request.query;
       const caller = viewerOf(request);
-      const page = await conversations.sessions({ caller, limit, ...given({ cursor, search }) });
+      const page = await conversations.sessions({
+        caller,
+        limit,
+        ...onlyDefined({ cursor, search }),
+      });
 
       return onWire<z.output<typeof SessionsAnswer>>(page);
     },
@@ -455,7 +459,7 @@ function turnRequestOf(
 
   const request = fromWire(rest) as Omit<TurnRequest, "session" | "slots">;
 
-  return { session, ...request, ...given({ slots: slots as JsonObject | undefined }) };
+  return { session, ...request, ...onlyDefined({ slots: slots as JsonObject | undefined }) };
 }
 
 function acceptOptionsOf(request: FastifyRequest): AcceptOptions {

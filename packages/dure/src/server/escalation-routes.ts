@@ -2,7 +2,7 @@ import type { FastifyRequest } from "fastify";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import type { z } from "zod";
 import type { Inbox } from "../escalations/inbox.ts";
-import { sessionIdFor } from "../kernel/tenant.ts";
+import { shownEscalation } from "../escalations/shown-escalation.ts";
 import { problems } from "./schemas.ts";
 import type { RouteApp, ServerParts } from "./server.ts";
 import { NO_TENANT, type Members } from "./members.ts";
@@ -150,11 +150,5 @@ function dismissEscalation(app: RouteApp, inbox: EscalationInbox): void {
 }
 
 function jsonOf(escalation: Escalation, request: FastifyRequest): EscalationJson {
-  const { session } = escalation.source;
-  const source =
-    session === undefined
-      ? escalation.source
-      : { ...escalation.source, session: sessionIdFor(viewOf(request), session) };
-
-  return onWire<EscalationJson>({ ...escalation, source });
+  return onWire<EscalationJson>(shownEscalation(escalation, viewOf(request)));
 }

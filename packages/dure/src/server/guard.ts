@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { DureError, messageOf } from "../kernel/errors.ts";
+import { onlyDefined } from "../kernel/json.ts";
 import type { Caller } from "../engine/api.ts";
 import {
   assertMay,
@@ -14,7 +15,6 @@ import type { StrangerReason } from "./access-mode.ts";
 import { assertQueryDecodes, boundBody } from "./body.ts";
 import { boundsOf } from "./bounds.ts";
 import { cookieFor } from "./doors.ts";
-import { given } from "./given.ts";
 import type { KnownLogin } from "./logins.ts";
 import { isLoopbackAddress } from "./names.ts";
 import type { ServerParts } from "./server.ts";
@@ -318,7 +318,7 @@ function logWhenClosed(
       status: reply.raw.statusCode,
       ms: Math.round(clock.monotonic() - startedAt),
       caller: request.principal?.caller.name ?? request.ip,
-      ...given({
+      ...onlyDefined({
         session: request.sessionId,
         turn: request.turnId,
         cut: reply.raw.writableFinished ? undefined : true,

@@ -6,9 +6,10 @@ import type { JobFrame } from "../jobs/job-stream.ts";
 import type { AskRequest, AskResult } from "../jobs/ask.ts";
 import type { Jobs } from "../jobs/jobs.ts";
 import { sessionUnknown } from "../jobs/asking.ts";
+import { shownJob, shownJobDetail, type JobReader } from "../jobs/shown-job.ts";
 import type { Duration } from "../kernel/duration.ts";
 import { ulid } from "../kernel/ids.ts";
-import { sessionIdFor, type TenantView } from "../kernel/tenant.ts";
+import type { TenantView } from "../kernel/tenant.ts";
 import { assertOfAllTenants } from "./access.ts";
 import { deedIsDone } from "./audit.ts";
 import { closedSignal } from "./conversation-routes.ts";
@@ -356,32 +357,17 @@ async function knownOf<Standing extends Job>(
   return members.known(request.principal!, jobs, ({ jobId }) => ({ job: jobId }));
 }
 
-/** The job with the names of its agents, as its reader may know it. */
-function shown<Standing extends Job>(
-  job: Standing,
-  request: FastifyRequest,
-  { rooms }: ServerParts,
-): Standing & { readonly requesterName: string; readonly targetName: string } {
+function readerOf(request: FastifyRequest, { rooms }: ServerParts): JobReader {
   const nameOf = (agent: string): string => rooms?.directory.nameOf(agent) ?? agent;
-  const origin = job.origin && {
-    ...job.origin,
-    session: sessionIdFor(viewOf(request), job.origin.session),
-  };
-
-  return {
-    ...job,
-    origin,
-    requesterName: nameOf(job.requester),
-    targetName: nameOf(job.target),
-  };
+  return { view: viewOf(request), nameOf };
 }
 
 function jobToWire(job: Job, request: FastifyRequest, parts: ServerParts): JobJson {
-  return onWire<JobJson>(shown(job, request, parts));
+  return onWire<JobJson>(shownJob(job, readerOf(request, parts)));
 }
 
 function detailToWire(job: JobDetail, request: FastifyRequest, parts: ServerParts): JobDetailJson {
-  return onWire<JobDetailJson>(shown(job, request, parts));
+  return onWire<JobDetailJson>(shownJobDetail(job, readerOf(request, parts)));
 }
 
 /** The name under which a person speaks. Throws `PERSON_FORBIDDEN`, `PERSON_INVALID`. */

@@ -5,7 +5,6 @@ import { messageOf } from "../kernel/errors.ts";
 import type { EventFilter, EventRole } from "../kernel/platform-events.ts";
 import { assertOfAllTenants, hasScope, type Principal } from "./access.ts";
 import { readEventPosition, type EventSource } from "./event-source.ts";
-import { given } from "./given.ts";
 import { callerOf } from "./guard.ts";
 import { NotReady, problems, splitList } from "./schemas.ts";
 import type { Health, RouteApp, ServerParts } from "./server.ts";
@@ -24,6 +23,7 @@ import {
 } from "../wire/platform.ts";
 import { ResumeHeaders } from "../wire/turns.ts";
 import type { Scope } from "../kernel/access.ts";
+import { onlyDefined } from "../kernel/json.ts";
 
 /** The event log, who one is, and how the process is. Source: docs/spec/platform §3, §6. */
 export const platformRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) => {
@@ -211,7 +211,7 @@ function filterOf(request: FastifyRequest): EventFilter {
 
   return {
     tenant: viewOf(request) ?? undefined,
-    ...given({
+    ...onlyDefined({
       types: types === undefined ? undefined : splitList(types),
       session: keyOfSession(request, query.session),
       run,

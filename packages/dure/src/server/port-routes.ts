@@ -1,7 +1,7 @@
 import { DureError } from "../kernel/errors.ts";
 import { onWire } from "../kernel/wire.ts";
+import { onlyDefined } from "../kernel/json.ts";
 import type { RunOrder } from "../plans/rows/run.ts";
-import { given } from "./given.ts";
 import { shownPort } from "../plans/runs/shown.ts";
 import {
   DiffJson,
@@ -134,7 +134,7 @@ function retryPort(app: RouteApp, parts: PlanRouteParts): void {
         type: "retry",
         port: request.params.port,
         tries,
-        ...given({ by: orchestrator, hint: words, tokens, timeMs: time_ms, grant }),
+        ...onlyDefined({ by: orchestrator, hint: words, tokens, timeMs: time_ms, grant }),
       };
 
       return order(parts, request, reply, wish);

@@ -1,6 +1,5 @@
 import { passingOf, type Passing } from "../durable/passing.ts";
 import { codeOf, DureError, type ErrorClass } from "../kernel/errors.ts";
-import { given } from "./given.ts";
 import { isObject, onlyDefined } from "../kernel/json.ts";
 import { snakeCase, toWire } from "../kernel/wire.ts";
 import type { FieldError, ProblemJson } from "../wire/problem.ts";
@@ -120,7 +119,7 @@ function refusedByFastify(error: unknown, bodyBytes: number | undefined): DureEr
       ? `The body is larger than the ${bodyBytes} bytes that may be sent here.`
       : refusal.message;
 
-  return new DureError(code, message, { class: "input", cause: error, ...given({ hint }) });
+  return new DureError(code, message, { class: "input", cause: error, ...onlyDefined({ hint }) });
 }
 
 function invalidFields(

@@ -7,12 +7,12 @@ import type { RoomPerson } from "../rooms/room-person.ts";
 import type { Rooms } from "../rooms/rooms.ts";
 import { assertOfAllTenants, hasScope } from "./access.ts";
 import { refuseDeed } from "./audit.ts";
-import { given } from "./given.ts";
 import { callerOf } from "./guard.ts";
 import { problems } from "./schemas.ts";
 import type { RouteApp, ServerParts } from "./server.ts";
 import { viewOf } from "./tenants.ts";
 import { onWire } from "../kernel/wire.ts";
+import { onlyDefined } from "../kernel/json.ts";
 import type { AgentJson, RoomJson } from "../wire/rooms.ts";
 import { NOTHING } from "../wire/shared.ts";
 import {
@@ -157,7 +157,7 @@ function readMessages(app: RouteApp, rooms: Rooms): void {
         personOf(request, rooms, as_person),
       );
 
-      const items = await rooms.reader.messages(place.id, given({ after, before, limit }));
+      const items = await rooms.reader.messages(place.id, onlyDefined({ after, before, limit }));
 
       return {
         items: items.map((item) => onWire<z.output<typeof MessageJson>>(shownMessage(item))),
@@ -188,7 +188,7 @@ function postMessage(app: RouteApp, rooms: Rooms): void {
       const { text, thread_id, client_id, reply_to, as_person } = request.body;
       const who = speakerOf(request, rooms, as_person);
       const place = thread_id ?? request.params.room;
-      const options = given({ clientId: client_id, replyTo: reply_to });
+      const options = onlyDefined({ clientId: client_id, replyTo: reply_to });
       const posted = await rooms.post(who, { place, text, ...options });
 
       return reply.code(202).send({ message_id: posted.messageId });
@@ -260,7 +260,7 @@ function listThreads(app: RouteApp, rooms: Rooms): void {
       const { before, limit, as_person } = request.query;
       const who = personOf(request, rooms, as_person);
       const { id } = await rooms.place(request.params.room, who);
-      const threads = await rooms.reader.threads(id, who, given({ before, limit }));
+      const threads = await rooms.reader.threads(id, who, onlyDefined({ before, limit }));
 
       return { items: threads.map((thread) => onWire<z.output<typeof ThreadJson>>(thread)) };
     },
@@ -408,7 +408,7 @@ function listObservations(app: RouteApp, rooms: Rooms): void {
 
       const items = await rooms.reader.observations({
         tenant: viewOf(request),
-        ...given({ agent, place: ownPlace }),
+        ...onlyDefined({ agent, place: ownPlace }),
       });
 
       return { items: items.map((record) => ({ ...record })) };

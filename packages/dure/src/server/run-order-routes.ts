@@ -1,8 +1,8 @@
 import type { FastifyRequest } from "fastify";
 import type { z } from "zod";
 import { onWire } from "../kernel/wire.ts";
+import { onlyDefined } from "../kernel/json.ts";
 import { deedIsDone, refuseDeed } from "./audit.ts";
-import { given } from "./given.ts";
 import { CleanAnswer, ORDERED, RunCleanBody, RunExtendBody, RunParams } from "../wire/runs.ts";
 import {
   act,
@@ -136,7 +136,7 @@ export function cleanRuns(app: RouteApp, parts: PlanRouteParts): void {
       try {
         // A run is cleaned to its end also when the caller has left.
         const cleaned = await library.clean(
-          { ...rest, ...given({ olderThanMs, dryRun }) },
+          { ...rest, ...onlyDefined({ olderThanMs, dryRun }) },
           {
             tenant,
             mayReachOut: mayReachOut(request),

@@ -1,8 +1,9 @@
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { Cancel, Clock } from "../kernel/clock.ts";
+import { shownEvent } from "../durable/shown-event.ts";
 import type { TenantView } from "../kernel/tenant.ts";
+import { toWire } from "../kernel/wire.ts";
 import { boundsOf } from "./bounds.ts";
-import { eventToWire } from "./tenants.ts";
 import type { PlatformEvent } from "../wire/events.ts";
 
 export interface SseLimits {
@@ -278,7 +279,7 @@ export function eventFrame(event: PlatformEvent, view: TenantView): Buffer {
   const known = frames.get(event);
   if (known) return known;
 
-  const made = Buffer.from(frame(event.type, eventToWire(event, view), event.id));
+  const made = Buffer.from(frame(event.type, toWire(shownEvent(event, view)), event.id));
   frames.set(event, made);
 
   return made;

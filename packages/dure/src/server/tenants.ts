@@ -1,10 +1,7 @@
 import type { FastifyRequest } from "fastify";
 import type { Viewer } from "../engine/api.ts";
-import { sessionIdFor, sessionKeyFor, type TenantView } from "../kernel/tenant.ts";
-import { toWire } from "../kernel/wire.ts";
+import { sessionKeyFor, type TenantView } from "../kernel/tenant.ts";
 import { hasScope } from "./access.ts";
-import { given } from "./given.ts";
-import type { PlatformEvent } from "../wire/events.ts";
 
 /**
  * Whose things a request sees: its tenant's; without one what has none, or all for an
@@ -26,19 +23,4 @@ export function keyOfSession(
   session: string | undefined,
 ): string | undefined {
   return session === undefined ? undefined : sessionKeyFor(viewOf(request), session);
-}
-
-/**
- * An event as its reader may know it: sessions by their id; whose it is only where all are seen.
- */
-export function eventToWire(
-  { tenant, session, ...rest }: PlatformEvent,
-  view: TenantView,
-): unknown {
-  const whose = view === null && tenant !== undefined && tenant !== "" ? { tenant } : {};
-  return toWire({
-    ...rest,
-    ...whose,
-    ...given({ session: session === undefined ? undefined : sessionIdFor(view, session) }),
-  });
 }

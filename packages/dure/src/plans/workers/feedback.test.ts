@@ -199,14 +199,14 @@ describe("dure hook test-feedback", () => {
       got = { authorization: request.headers.authorization, body: await json(request) };
       return {
         status: 200,
-        body: { decision: "continue", notifications: ["2 tests left"], more: 1 },
+        body: { decision: "retry", notifications: ["2 tests left"], more: 1 },
       };
     });
 
     const { answer, said } = call(run.url, '{"failedTests": [{"name": "a", "stackTrace": "s"}]}');
 
-    expect(await answer).toEqual({ decision: "continue", notifications: ["2 tests left"] });
-    expect(await said()).toBe('{"decision":"continue","notifications":["2 tests left"]}\n');
+    expect(await answer).toEqual({ decision: "retry", notifications: ["2 tests left"] });
+    expect(await said()).toBe('{"decision":"retry","notifications":["2 tests left"]}\n');
     expect(got).toEqual({
       authorization: "Bearer t0ken",
       body: {

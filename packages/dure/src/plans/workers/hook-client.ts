@@ -5,15 +5,10 @@ import { type Clock, withTimeout } from "../../kernel/clock.ts";
 import { DureError, messageOf } from "../../kernel/errors.ts";
 import { isObject, onlyDefined } from "../../kernel/json.ts";
 import { toWire } from "../../kernel/wire.ts";
+import type { HookAccess, HookFeedbackTaken } from "../../wire/hooks.ts";
 import { headOf } from "./bounded-text.ts";
 import { parseTestFeedback } from "./feedback.ts";
 import type { AccessRequest } from "./worker.ts";
-
-/** Result of a report: whether the tool may stop, and what was told to which agent. */
-export interface HookAnswer {
-  readonly decision: string;
-  readonly notifications: readonly string[];
-}
 
 /** Bytes of a report. */
 const MAX_INPUT = 4_000_000;
@@ -30,7 +25,7 @@ const PARTNER_MS = 180_000;
  */
 export async function sendTestFeedback(
   options: HookCaller & { readonly stdin: Readable; readonly stdout: Writable },
-): Promise<HookAnswer> {
+): Promise<HookFeedbackTaken> {
   const { stdin, stdout } = options;
   const hook = hookOf(options);
   const answer = readAnswer(
@@ -60,7 +55,7 @@ export async function askPartner(
  */
 export async function requestPath(
   options: HookCaller & { readonly request: AccessRequest },
-): Promise<{ readonly granted: boolean; readonly note: string }> {
+): Promise<HookAccess> {
   const answer = await hookOf(options)("request-access", options.request, ANSWER_MS);
   if (!isObject(answer) || typeof answer["granted"] !== "boolean") {
     throw new DureError(
@@ -212,16 +207,21 @@ function send(
   });
 }
 
-function readAnswer(answer: unknown): HookAnswer {
-  if (!isObject(answer) || typeof answer["decision"] !== "string") {
+const DECISIONS = ["accept", "retry", "escalate"] as const satisfies readonly Decision[];
+type Decision = HookFeedbackTaken["decision"];
+
+function readAnswer(answer: unknown): HookFeedbackTaken {
+  const said = isObject(answer) ? answer : {};
+  const decision = DECISIONS.find((one) => one === said["decision"]);
+  if (decision === undefined) {
     throw new DureError("HOOK_FAILED", "The run's answer has no decision.", {
       class: "unavailable",
     });
   }
-  const notifications = Array.isArray(answer["notifications"])
-    ? answer["notifications"].filter((one): one is string => typeof one === "string")
+  const notifications = Array.isArray(said["notifications"])
+    ? said["notifications"].filter((one): one is string => typeof one === "string")
     : [];
-  return { decision: answer["decision"], notifications };
+  return { decision, notifications };
 }
 
 function parsed(text: string): unknown {
