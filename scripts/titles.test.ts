@@ -67,18 +67,18 @@ test.for([
   expect(trouble).toEqual(wanted.map((words) => expect.stringMatching(words) as string));
 });
 
-test("the last 30 commits are looked at, and in a shallow clone those that it has", async () => {
+test("the last 50 commits are looked at, and in a shallow clone those that it has", async () => {
   await using repository = await aRepository();
   const { folder } = repository;
-  for (let n = 0; n < 32; n++) await commit(folder, `Commit ${n}`);
+  for (let n = 0; n < 52; n++) await commit(folder, `Commit ${n}`);
   const shallow = path.join(folder, "shallow");
   await run("git", ["clone", "-q", "--depth", "2", `file://${folder}`, shallow], { cwd: folder });
 
   const subjects = (await readCommits(folder)).map(({ subject }) => subject);
-  expect(subjects).toHaveLength(30);
-  expect([subjects.at(0), subjects.at(-1)]).toEqual(["Commit 31", "Commit 2"]);
+  expect(subjects).toHaveLength(50);
+  expect([subjects.at(0), subjects.at(-1)]).toEqual(["Commit 51", "Commit 2"]);
   expect(await readCommits(shallow)).toMatchObject([
-    { subject: "Commit 31" },
-    { subject: "Commit 30" },
+    { subject: "Commit 51" },
+    { subject: "Commit 50" },
   ]);
 });

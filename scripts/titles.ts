@@ -26,7 +26,7 @@ export interface Commit {
 const MAX_TEST_TITLE = 100;
 const MAX_SUBJECT = 72;
 /** Commits whose subjects are looked at. A shallow clone may have fewer. */
-const RECENT_COMMITS = 30;
+const RECENT_COMMITS = 50;
 const TEST_FILES = ["*.test.ts", "*.test.tsx", "*.test.mjs"];
 /** Functions whose first argument is a title, also as `test.for(rows)(title, run)`. */
 const TITLED = new Set(["test", "it", "describe"]);

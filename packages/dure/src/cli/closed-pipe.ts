@@ -3,7 +3,7 @@ import { EXIT, type Streams } from "./output.ts";
 
 type Ends = Pick<Streams, "stdout" | "stderr">;
 
-/** Commands that work on when nobody reads what they say. */
+/** Commands that work on when what they say is no longer read. */
 const OUTLIVING = new Set(["start", "dev"]);
 
 /**
