@@ -101,7 +101,7 @@ const VISITS: readonly Visit[] = [
   { name: "the audit log", path: "/audit", ready: ".audit-list" },
   { name: "events", path: "/events", ready: ".event-row" },
 ];
-const SHOWN = sampled(VISITS, 6);
+const SHOWN = sampled(VISITS, 4);
 
 describe.each([
   ["ko", "ko-KR"],

@@ -195,7 +195,7 @@ test.each(Array.from({ length: SEEDS }, (_, index) => FIRST_SEED + index))(
 
 test(
   "when the process that leads is killed, another one of the same machine goes on by itself",
-  { timeout: 300_000 },
+  { ...FULL, timeout: 300_000 }, // a leader's death in the quick tier: resumed-door.test.ts
   async () => {
     const world = await openWorld();
     const leaders = [world.lead(), world.lead()];
