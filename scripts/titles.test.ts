@@ -54,6 +54,14 @@ test("a title over 100 characters is trouble, by file and line; one of 100 is no
   ]);
 });
 
+test("a title that names no actor is trouble", () => {
+  const title = { file: "a.test.ts", line: 3, text: "a turn is claimed by nobody" };
+
+  expect(troubleWithTitles([title], [])).toEqual([
+    "a.test.ts:3: whoever, somebody or nobody in a test title",
+  ]);
+});
+
 test.for([
   ["Add a check of titles", []],
   ["A".repeat(72), []],

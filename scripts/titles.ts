@@ -27,6 +27,7 @@ const MAX_TEST_TITLE = 100;
 const MAX_SUBJECT = 72;
 /** Commits whose subjects are looked at. A shallow clone may have fewer. */
 const RECENT_COMMITS = 50;
+const VAGUE = /\b(?:whoever|somebody|nobody)\b/i;
 const TEST_FILES = ["*.test.ts", "*.test.tsx", "*.test.mjs"];
 /** Functions whose first argument is a title, also as `test.for(rows)(title, run)`. */
 const TITLED = new Set(["test", "it", "describe"]);
@@ -102,11 +103,14 @@ export function troubleWithTitles(
     .map(({ file, line, text }) => {
       return `${file}:${line}: a test title of ${text.length} characters, at most ${MAX_TEST_TITLE}`;
     });
+  const vague = titles
+    .filter(({ text }) => VAGUE.test(text))
+    .map(({ file, line }) => `${file}:${line}: whoever, somebody or nobody in a test title`);
   const subjects = commits.flatMap(({ id, subject }) => {
     const why = faultOfSubject(subject);
     return why === undefined ? [] : [`commit ${id}: ${why}: ${subject}`];
   });
-  return [...long, ...subjects];
+  return [...long, ...vague, ...subjects];
 }
 
 /** What is wrong with the subject of a commit; the first rule that it breaks. */

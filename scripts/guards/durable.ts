@@ -216,7 +216,7 @@ export const DURABLE_GUARDS: readonly Guard[] = [
     at: { file: `${DURABLE}/takeover.ts` },
     find: "await taker.guard(tx);",
     replace: "",
-    tests: takeover("a process that is dead to the others takes nobody over"),
+    tests: takeover("a process that is dead to the others takes no process over"),
     why: "a process that was taken over takes others over",
   },
   {
@@ -384,7 +384,7 @@ export const DURABLE_GUARDS: readonly Guard[] = [
     at: { file: `${DURABLE}/leases.ts` },
     find: "if (!kept) { return lost.abort(",
     replace: "if (sentAt < 0) { return lost.abort(",
-    tests: leases("whoever loses a lease while working is told to stop"),
+    tests: leases("a process that loses a lease while working is told to stop"),
     why: "work goes on under a lease that is another's",
   },
 
@@ -699,7 +699,7 @@ export const DURABLE_GUARDS: readonly Guard[] = [
     find: "order by ${ageColumn} limit $2::integer for update skip locked",
     replace: "order by ${ageColumn} limit $2::integer",
     tests: retention(
-      "a rule of others is swept with its own condition and age, and leaves rows that somebody holds",
+      "a rule of others is swept with its own condition and age, and leaves rows that are held",
     ),
     why: "a sweep waits for the transaction that holds a row",
     hangs: true,

@@ -140,7 +140,7 @@ export const TURN_GUARDS: readonly Guard[] = [
       "(holder is null or holder = p_holder\n    or exists (select 1 from dure.processes where id " +
       "= holder and recovered_at is not null))",
     replace: "true",
-    tests: turnGuards("a turn that a living process holds is claimed by nobody else"),
+    tests: turnGuards("a turn that a living process holds is claimed by no other"),
     why: "two processes run one turn",
   },
   {
@@ -148,7 +148,7 @@ export const TURN_GUARDS: readonly Guard[] = [
     at: { sql: "claim_turn" },
     find: "where id = holder and recovered_at is not null",
     replace: "where id = holder",
-    tests: turnGuards("a turn that a living process holds is claimed by nobody else"),
+    tests: turnGuards("a turn that a living process holds is claimed by no other"),
     why: "the turn of a process that is not recovered yet is run beside it",
   },
   {
@@ -164,7 +164,7 @@ export const TURN_GUARDS: readonly Guard[] = [
     at: { sql: "claim_turn" },
     find: "id = p_turn and status = 'running' and ",
     replace: "id = p_turn and ",
-    tests: turnGuards("a turn that has ended is claimed by nobody"),
+    tests: turnGuards("a turn that has ended is claimed by no process"),
     why: "a turn that is done is run again",
   },
   {

@@ -84,17 +84,7 @@ export function bankClient(
         signal: limited(signal),
       } as const;
       const { status, body } = await exchange(`${base}/transfers`, init).catch((error: unknown) => {
-        throw wasNotSent(error)
-          ? new BankError(
-              "not_sent",
-              `The bank at ${base} cannot be reached: ${reasonOf(error)}.`,
-              error,
-            )
-          : new BankError(
-              "unknown",
-              `The bank at ${base} gave no answer to transfer ${key}: ${reasonOf(error)}.`,
-              error,
-            );
+        throw withoutAnswer(error, base, key);
       });
 
       const booked = status === 201 || status === 200 ? bookedSchema.safeParse(body) : undefined;
@@ -134,6 +124,15 @@ export function bankClient(
       }
     },
   };
+}
+
+function withoutAnswer(error: unknown, base: string, key: string): BankError {
+  const reason = reasonOf(error);
+  if (wasNotSent(error)) {
+    return new BankError("not_sent", `The bank at ${base} cannot be reached: ${reason}.`, error);
+  }
+  const message = `The bank at ${base} gave no answer to transfer ${key}: ${reason}.`;
+  return new BankError("unknown", message, error);
 }
 
 const bookedSchema = z.looseObject({

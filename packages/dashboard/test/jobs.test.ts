@@ -277,7 +277,7 @@ test.for([
 );
 
 test(
-  "whoever opens a running job late sees how long its turn has taken already",
+  "a person who opens a running job late sees how long its turn has taken already",
   { ...FULL, timeout: 60_000 },
   async () => {
     const id = await ask("멈춤: 오래 걸리는 일", { waitSec: 0 });

@@ -380,7 +380,7 @@ describe("a message", { timeout: 60_000 }, () => {
   });
 
   test(
-    "that comes while somebody reads above waits behind a pill, and nothing moves",
+    "that comes while a person reads above waits behind a pill, and nothing moves",
     FULL,
     async () => {
       await using opened = await enter("민준", { viewport: { width: 1280, height: 600 } });
@@ -590,7 +590,7 @@ describe("on a telephone", { timeout: 60_000 }, () => {
   });
 });
 
-test("the agents' page is searched in English, by name, account and service, and says when nobody fits", async () => {
+test("the agents' page is searched in English, by name, account and service, and says when none fits", async () => {
   await using opened = await openPage(browser, `${server.url}/agents`, {
     locale: "en-US",
     colorScheme: "dark",

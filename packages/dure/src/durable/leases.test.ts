@@ -121,22 +121,26 @@ test("a guarded writer is waited for before the lease changes hands, and fenced 
   ).rejects.toMatchObject({ code: "FENCED" });
 });
 
-test("whoever loses a lease while working is told to stop", { timeout: 15_000 }, async () => {
-  await using db = await testDatabase();
-  await using first = await member(db.url);
-  await using second = await member(db.url);
-  const begun = Promise.withResolvers<void>();
-  const working = first.leases.hold("retention", async (_lease, { signal }) => {
-    begun.resolve();
-    await systemClock.sleep(60_000, { signal });
-  });
-  await begun.promise;
-  expect(await second.leases.hold("retention", async () => "never")).toEqual({
-    ok: false,
-    because: "held-by-another",
-  });
+test(
+  "a process that loses a lease while working is told to stop",
+  { timeout: 15_000 },
+  async () => {
+    await using db = await testDatabase();
+    await using first = await member(db.url);
+    await using second = await member(db.url);
+    const begun = Promise.withResolvers<void>();
+    const working = first.leases.hold("retention", async (_lease, { signal }) => {
+      begun.resolve();
+      await systemClock.sleep(60_000, { signal });
+    });
+    await begun.promise;
+    expect(await second.leases.hold("retention", async () => "never")).toEqual({
+      ok: false,
+      because: "held-by-another",
+    });
 
-  await second.leases.takeOver("retention");
+    await second.leases.takeOver("retention");
 
-  await expect(working).rejects.toMatchObject({ code: "FENCED" });
-});
+    await expect(working).rejects.toMatchObject({ code: "FENCED" });
+  },
+);

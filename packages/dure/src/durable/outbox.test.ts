@@ -303,7 +303,7 @@ test("an entry whose last attempt failed but arrived is not called failed", asyn
   await expect.poll(() => states(db), { timeout: 20_000 }).toEqual({ k1: "sent", k2: "failed" });
 });
 
-test("what a living process is sending is sent by nobody else, and nothing behind it", async () => {
+test("what a living process is sending no other sends, nor anything behind it", async () => {
   await using db = await testDatabase();
   await using first = await joinTeam(db.url);
   await using second = await joinTeam(db.url);

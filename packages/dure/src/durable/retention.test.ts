@@ -54,7 +54,7 @@ test("what has aged goes in bites of a thousand rows, what is young or open stay
   ]);
 });
 
-test("a rule of others is swept with its own condition and age, and leaves rows that somebody holds", async () => {
+test("a rule of others is swept with its own condition and age, and leaves rows that are held", async () => {
   await using db = await testDatabase();
   await using us = await sweeper(db.url);
   await db.database.query({

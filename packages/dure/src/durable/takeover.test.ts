@@ -89,7 +89,7 @@ test.concurrent(
 );
 
 test.concurrent(
-  "a frozen process that nobody took over steps down too",
+  "a frozen process that was not taken over steps down too",
   { timeout: 30_000 },
   async () => {
     await using db = await testDatabase();
@@ -148,7 +148,7 @@ test.concurrent(
 );
 
 test.concurrent.each(["cut", "dead"] as const)(
-  "a process whose network is %s for eight seconds begins nothing, and goes on when nobody took over",
+  "a process whose network is %s for eight seconds begins nothing, and goes on if not taken over",
   { timeout: 40_000 },
   async (how) => {
     await using db = await testDatabase();
@@ -449,7 +449,7 @@ test.for([
   expect(await db.database.query({ text: "select type from dure.events" })).toEqual([]);
 });
 
-test("a process that is dead to the others takes nobody over", async () => {
+test("a process that is dead to the others takes no process over", async () => {
   await using db = await testDatabase();
   await addSilent(db);
   await using us = await joinTeam(db.url);

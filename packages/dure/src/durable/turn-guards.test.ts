@@ -133,7 +133,7 @@ test("a message of another tenant is not taken into a session, whatever id was h
   expect(turns).toEqual([{ id: TURN }]);
 });
 
-test("a turn that a living process holds is claimed by nobody else", async () => {
+test("a turn that a living process holds is claimed by no other", async () => {
   await using world = await openWorld();
 
   expect(await world.second.claim(TURN)).toBeNull();
@@ -163,7 +163,7 @@ test("each claim of a turn closes it to the life before", async () => {
   });
 });
 
-test("a turn that has ended is claimed by nobody", async () => {
+test("a turn that has ended is claimed by no process", async () => {
   await using world = await openWorld();
   await world.first.finish(anEnd(1));
 

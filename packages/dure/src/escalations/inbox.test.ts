@@ -196,7 +196,7 @@ test("an answer about an effect that has settled meanwhile leaves the effect as 
   ]);
 });
 
-test("what nobody needs decided any more settles itself, and can be raised anew", async () => {
+test("what needs no decision any more settles itself, and can be raised anew", async () => {
   await using world = await openWorld();
   const [raised] = await world.raise({});
 
@@ -261,7 +261,7 @@ test("a listener that fails leaves it open, and the answerer hears why", async (
   expect(await world.events()).toEqual([`new ${raised!.id}`]);
 });
 
-test("one whose time has passed is dismissed by time, whoever notices first, and its listener is told once", async () => {
+test("one whose time has passed is dismissed once by any process, and its listener is told once", async () => {
   await using world = await openWorld();
   const told: string[] = [];
   world.inbox.onResolved(

@@ -70,13 +70,13 @@ test.for([
     { step: "person", tell: ["room", "webhook"], nextMs: null, because: "people-only" },
   ],
   [
-    "where nobody is configured it stands in the dashboard",
+    "where no target is configured it stands in the dashboard",
     { type: "test_failure", severity: "high", step: "worker" },
     NONE,
     { step: "person", tell: [], nextMs: null, because: "no-operator" },
   ],
   [
-    "what is low bothers nobody",
+    "what is low bothers no person",
     { type: "token_exhausted", severity: "low", step: "worker" },
     ALL,
     { step: "worker", tell: [], nextMs: null, because: "stays" },

@@ -149,7 +149,7 @@ test("an answer of a person goes before the operator's, which changes nothing th
   });
 });
 
-test("what only people decide is not shown to the operator; what is low is told to nobody", async () => {
+test("what only people decide is not shown to the operator; what is low is not told", async () => {
   const world = await openWorld();
   const us = await world.process({
     operators: operatorOf(() => Promise.reject(new Error("asked"))),

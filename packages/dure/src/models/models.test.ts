@@ -485,7 +485,7 @@ describe("faults that only a raw server can play", () => {
     expect([value.text, attempts, server.requests()]).toEqual(["try", 2, 1]);
   });
 
-  test("an address where nobody listens costs nothing and is tried again", async () => {
+  test("an address where no server listens costs nothing and is tried again", async () => {
     const server = await rawServer(() => {});
     await server[Symbol.asyncDispose]();
 

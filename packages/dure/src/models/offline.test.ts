@@ -140,7 +140,7 @@ describe("an offline model", () => {
     ).rejects.toMatchObject({ code: "MODEL_TIMEOUT" });
   });
 
-  test("that nobody registered is named, with the one that was probably meant", () => {
+  test("that is not registered is named, with the one that was probably meant", () => {
     const models = makeModels(offlineModel("transfer-intent", () => ""));
 
     expect(() => models.resolve("offline:transfer-intents")).toThrowError(

@@ -598,7 +598,7 @@ describe("ports that do not fit together", () => {
     expect(isTestPattern(pattern)).toBe(isOne);
   });
 
-  test("somebody must work for each role, and on the contracts", () => {
+  test("a worker must be named for each role, and for the contracts", () => {
     expect(
       told(
         LOGIN.replace(

@@ -170,7 +170,7 @@ ${more}`;
     "db/migrations/1.sql",
   ];
 
-  test("a port sees what it depends on and what nobody owns, not what works beside it", () => {
+  test("a port sees what it depends on and what no port owns, not what works beside it", () => {
     const plan = parsePlan("plan.yaml", text("modules"));
 
     expect(seenBy(plan, "api", FILES)).toEqual(FILES.filter((file) => file !== "src/db/a.ts"));
@@ -203,7 +203,7 @@ ${more}`;
     ]);
   });
 
-  test("what a port may read by the plan it sees, whoever owns it", () => {
+  test("what a port may read by the plan it sees, even if another owns it", () => {
     const plan = parsePlan(
       "plan.yaml",
       text("modules").replace("owns: [src/core/**]", "owns: [src/core/**], reads: [src/db/**]"),

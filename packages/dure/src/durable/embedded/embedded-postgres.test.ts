@@ -62,7 +62,7 @@ test(
 );
 
 test(
-  "nobody gets in without the password, not even the superuser",
+  "without the password not even the superuser gets in",
   async () => {
     await using home = temporaryHome();
     const server = await start(home.path);
@@ -212,7 +212,7 @@ test(
 );
 
 test(
-  "a server is not idle while any client is there, whoever it is",
+  "a server is not idle while any client at all is there",
   { ...FULL, timeout: SLOW },
   async () => {
     await using home = temporaryHome();

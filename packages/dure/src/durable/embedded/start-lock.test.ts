@@ -37,7 +37,7 @@ test("a lock whose holder is dead, or whose number belongs to a later process, i
   await release();
 });
 
-test("whoever waits too long is told for whom", async () => {
+test("a process that waits too long is told for which", async () => {
   using folder = temporaryFolder();
   const release = await acquireStartLock(folder.path, { clock: systemClock });
 

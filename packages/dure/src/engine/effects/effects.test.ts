@@ -824,7 +824,7 @@ test("of several services behind one name the answer goes to the one that asked;
   expect((await t.engine.debug("s1")).state).toMatchObject({ active: "talk" });
 });
 
-test("a yes whose call is not made ends its turn with an error, and somebody is told", async () => {
+test("a yes whose call is not made ends its turn with an error, and people are told", async () => {
   const desk = new Desk();
   const model = new ScriptedModel([callsTool({ subject: "expensive" })]);
   const asks = helperService({ openTicket: ticketTool(desk, { approval: true }) });

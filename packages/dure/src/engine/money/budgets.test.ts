@@ -863,7 +863,7 @@ describe("calls outside of turns", () => {
     ]);
   });
 
-  test("keep to the money of the port and of the run, whoever else spends it", async () => {
+  test("keep to the money of the port and of the run, whatever else spends it", async () => {
     await using place = await testDatabase();
     const price: Price = { in: 0, out: 1_000_000_000_000 }; // a token is a dollar
     await using member = await join(place.url, { limits: {}, price });

@@ -206,7 +206,7 @@ test("texts made to be slow are decided quickly", () => {
   expect(performance.now() - before).toBeLessThan(boundMs(2_000));
 });
 
-test("blank is what nobody can see", () => {
+test("blank is what cannot be seen", () => {
   expect([" ", "\u200b", "\ufeff", "\u2060\n"].every(isBlank)).toBe(true);
   expect(["a", ".", "👍", "\u0301"].some(isBlank)).toBe(false);
 });

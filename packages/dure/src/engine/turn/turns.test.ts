@@ -995,7 +995,7 @@ test("what a handler asks of time and chance is after a death as it was before",
   expect(before[2]).toMatch(/^order_/);
 });
 
-test("an event that is none of the turn's ends the turn, and nobody is shown it", async () => {
+test("an event that is none of the turn's ends the turn, and no reader is shown it", async () => {
   const service = defineService({
     ...chatService(),
     flows: {

@@ -316,7 +316,7 @@ describe("context scopes", () => {
   });
 });
 
-test("the full context leaves out what nobody would send", () => {
+test("the full context leaves out what no person would send", () => {
   const small = fullContextTokens("", [{ path: "a.ts", bytes: 400 }]);
 
   expect(small).toBe(100);

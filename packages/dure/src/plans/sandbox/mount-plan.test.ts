@@ -41,7 +41,7 @@ test("on the same path the stronger rule wins", () => {
   expect(places({ writable: same, disposable: same })).toEqual(["disposable /w/a"]);
 });
 
-test("folders between an owned and a kept place are pinned, so that nobody can rename them", () => {
+test("folders between an owned and a kept place are pinned, so that no worker can rename them", () => {
   expect(places({ writable: ["/w"], readOnly: ["/w/a/b/kept"] })).toEqual([
     "writable /w",
     "pinned /w/a",

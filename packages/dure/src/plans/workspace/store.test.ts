@@ -491,7 +491,7 @@ test(
   },
 );
 
-test("what lies in a submodule is nobody's, and the submodule stays", FULL, async () => {
+test("what lies in a submodule belongs to no port, and the submodule stays", FULL, async () => {
   using library = new TestRepository({ "lib.ts": "lib\n" });
   using person = new TestRepository(FILES);
   person.git("submodule", "add", "-q", library.folder, "src/api/vendor");

@@ -98,7 +98,7 @@ function readSections(text: string): bigint | undefined {
 
     const head = rest.slice(0, end);
     const count = head === "" && isFirst ? 1n : readSection(head);
-    if (count === undefined || (!isFirst && (count === 0n || count > 9999n))) return undefined;
+    if (count === undefined || (!isFirst && !fitsBehindUnit(count))) return undefined;
     sum += count * factor;
     rest = rest.slice(end + 1);
     isFirst = false;
@@ -106,10 +106,14 @@ function readSections(text: string): bigint | undefined {
   if (rest === "") return isFirst ? undefined : sum;
 
   const last = readSection(rest);
-  if (last === undefined || (!isFirst && (sum === 0n || last === 0n || last > 9999n))) {
-    return undefined;
-  }
+  if (last === undefined) return undefined;
+  if (!isFirst && (sum === 0n || !fitsBehindUnit(last))) return undefined;
   return sum + last;
+}
+
+/** What follows a bigger unit is one to four digits, and not zero. */
+function fitsBehindUnit(count: bigint): boolean {
+  return count > 0n && count <= 9999n;
 }
 
 /** Below a unit: `5000`, `5,000`, `5천`, `오천`, `3천5백`, `천이백삼십사`, `3천500`. */
