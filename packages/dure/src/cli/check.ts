@@ -5,7 +5,7 @@ import { checkService } from "../engine/files/load-service-check.ts";
 import { DureError } from "../kernel/errors.ts";
 import { isTeamFolder } from "../team/config-files.ts";
 import { loadTeam } from "../team/config.ts";
-import { readdir } from "node:fs/promises";
+import { serviceFolders } from "./doctor/files.ts";
 import { EXIT, type ExitCode, type Output } from "./output.ts";
 
 /**
@@ -15,7 +15,6 @@ import { EXIT, type ExitCode, type Output } from "./output.ts";
 export async function check(options: { folder: string; output: Output }): Promise<ExitCode> {
   const { output } = options;
   const folder = path.resolve(options.folder);
-
   if (!existsSync(folder)) {
     throw new DureError("FOLDER_MISSING", `${folder} does not exist.`, {
       class: "input",
@@ -26,7 +25,6 @@ export async function check(options: { folder: string; output: Output }): Promis
   const isTeam = isTeamFolder(folder);
   const folders = isTeam ? await serviceFolders(folder) : [folder];
   const services: { folder: string; name: string | undefined; problems: readonly Problem[] }[] = [];
-
   for (const service of folders) {
     const { name, problems, file } = await checkService(service);
     services.push({ folder: service, name, problems });
@@ -37,30 +35,14 @@ export async function check(options: { folder: string; output: Output }): Promis
       output.line(`${output.colors.red("fail")} ${problemText(problem)}`);
     }
   }
-
   // Read last: a broken service also breaks the configuration that imports it, and its own lines
   // say more.
   const found = services.reduce((sum, { problems }) => sum + problems.length, 0);
-
   if (isTeam && found === 0) {
     await loadTeam(folder);
     output.line(`${output.colors.green("ok  ")} configuration`);
   }
-
   output.result({ ok: found === 0, services });
   if (found > 0) output.line(`${found} ${found === 1 ? "problem" : "problems"}`);
-
   return found === 0 ? EXIT.ok : EXIT.failed;
-}
-
-async function serviceFolders(team: string): Promise<string[]> {
-  const root = path.join(team, "services");
-  if (!existsSync(root)) return [];
-
-  const entries = await readdir(root, { withFileTypes: true });
-
-  return entries
-    .filter((entry) => entry.isDirectory() && !entry.name.startsWith("."))
-    .map((entry) => path.join(root, entry.name))
-    .sort();
 }

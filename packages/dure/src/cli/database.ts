@@ -1,5 +1,7 @@
+import { realpath } from "node:fs/promises";
 import path from "node:path";
 import { Database } from "../durable/database.ts";
+import { connectionOf, readSettings } from "../durable/embedded/settings.ts";
 import { silentLogger, type Logger } from "../kernel/logger.ts";
 import { SETTINGS } from "../team/limits.ts";
 import type { Environment } from "../team/environment.ts";
@@ -21,24 +23,12 @@ export async function openDatabase(options: {
   logger?: Logger;
 }): Promise<CommandDatabase> {
   const { folder, environment, logger = silentLogger } = options;
-  const common = { applicationName: `dure:cli-${process.pid}`, max: 4, logger };
-
-  if (environment.databaseUrl !== undefined) {
-    const database = await Database.open({ ...common, url: environment.databaseUrl });
-    const { hostname, port, pathname } = new URL(environment.databaseUrl);
-    return {
-      database,
-      where: `${hostname}:${port || 5432}${pathname}`,
-      [Symbol.asyncDispose]: () => database.close(),
-    };
-  }
-
+  if (environment.databaseUrl !== undefined) return openGiven(environment.databaseUrl, logger);
   const { EmbeddedPostgres } = await import("../durable/embedded/embedded-postgres.ts");
   const home = path.resolve(folder, environment.home ?? SETTINGS.home.fallback);
   const server = await EmbeddedPostgres.start({ home, logger });
-
   try {
-    const database = await Database.open({ ...common, connection: server.connection });
+    const database = await Database.open({ ...commonOf(logger), connection: server.connection });
     return {
       database,
       where: `private PostgreSQL in ${home}`,
@@ -51,4 +41,55 @@ export async function openDatabase(options: {
     await server.stop();
     throw error;
   }
+}
+
+/**
+ * The same without a change on the disk: a private PostgreSQL that does not run stays as it is.
+ * Then the answer says how things are with it.
+ */
+export async function lookAtDatabase({
+  folder,
+  environment,
+}: {
+  readonly folder: string;
+  readonly environment: Environment;
+}): Promise<CommandDatabase | { readonly database: undefined; readonly where: string }> {
+  if (environment.databaseUrl !== undefined) {
+    return openGiven(environment.databaseUrl, silentLogger);
+  }
+  const home = path.resolve(folder, environment.home ?? SETTINGS.home.fallback);
+  const settings = await realpath(home)
+    .then(readSettings)
+    .catch(() => undefined);
+  if (settings?.provisioned !== true) {
+    return { database: undefined, where: `none yet; the first start makes one in ${home}` };
+  }
+  try {
+    const connection = connectionOf(settings);
+    const database = await Database.open({ ...commonOf(silentLogger), connection });
+    return {
+      database,
+      where: `private PostgreSQL in ${home}`,
+      [Symbol.asyncDispose]: () => database.close(),
+    };
+  } catch {
+    return {
+      database: undefined,
+      where: `private PostgreSQL in ${home}, not running; a start brings it up`,
+    };
+  }
+}
+
+async function openGiven(url: string, logger: Logger): Promise<CommandDatabase> {
+  const database = await Database.open({ ...commonOf(logger), url });
+  const { hostname, port, pathname } = new URL(url);
+  return {
+    database,
+    where: `${hostname}:${port || 5432}${pathname}`,
+    [Symbol.asyncDispose]: () => database.close(),
+  };
+}
+
+function commonOf(logger: Logger) {
+  return { applicationName: `dure:cli-${process.pid}`, max: 4, logger };
 }

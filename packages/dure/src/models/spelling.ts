@@ -57,15 +57,20 @@ function unknownKey(written: string, known: readonly string[]): string {
 
 /**
  * The candidate that was probably meant: at most two fifths of its letters differ (at least one
- * may). Case does not count.
+ * may), and at most `most`. Case does not count.
  */
-export function closest(written: string, candidates: readonly string[]): string | undefined {
+export function closest(
+  written: string,
+  candidates: readonly string[],
+  most = Infinity,
+): string | undefined {
   let best: string | undefined;
   let bestDistance = Infinity;
 
   for (const candidate of candidates) {
     const distance = editDistance(written.toLowerCase(), candidate.toLowerCase());
-    if (distance < bestDistance && distance <= Math.max(1, Math.floor(candidate.length * 0.4))) {
+    const allowed = Math.min(most, Math.max(1, Math.floor(candidate.length * 0.4)));
+    if (distance < bestDistance && distance <= allowed) {
       best = candidate;
       bestDistance = distance;
     }

@@ -1,9 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
-import { link, mkdir, open, rename, unlink } from "node:fs/promises";
+import { link, open, rename, unlink } from "node:fs/promises";
 import path from "node:path";
 import type { Clock } from "../kernel/clock.ts";
 import { codeOf } from "../kernel/errors.ts";
+import { makeFolder } from "../durable/make-folder.ts";
 import { hashToken, type LivingToken, type TokenRecord } from "./token-store.ts";
 import { SCOPES } from "../kernel/access.ts";
 
@@ -51,7 +52,7 @@ export async function ensureLocalToken(home: string): Promise<string> {
   const known = await readLocalToken(home);
   if (known !== undefined) return known;
 
-  await mkdir(home, { recursive: true });
+  await makeFolder(home);
   const file = localTokenFile(home);
   const text = `dure_local_${randomBytes(32).toString("base64url")}`;
   const draft = `${file}.${randomBytes(8).toString("hex")}`;

@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
-import { mkdir, open, rename, unlink } from "node:fs/promises";
+import { open, rename, unlink } from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
+import { makeFolder } from "../durable/make-folder.ts";
 
 /** Where the server of a team listens, for the commands of the same folder. */
 export interface RunningServer {
@@ -38,7 +39,7 @@ export async function readRunningServer(home: string): Promise<RunningServer | u
 
 /** Takes the place of what an earlier server wrote. */
 export async function writeRunningServer(home: string, server: RunningServer): Promise<void> {
-  await mkdir(home, { recursive: true });
+  await makeFolder(home);
   const draft = `${fileOf(home)}.${randomBytes(8).toString("hex")}`;
 
   try {

@@ -332,13 +332,21 @@ function channelVariable(
   return CHANNEL_VARIABLE.test(name) ? source[name]?.trim() || undefined : undefined;
 }
 
+/** Letters in which another program's variable may differ from ours and still be told as a slip. */
+const FOREIGN_LETTERS = 2;
+
+/** Settings of a model's provider; other programs have variables that only look alike. */
+const PROVIDER_VARIABLE = /\w_(API_KEY|BASE_URL)$/;
+
 /** A misspelt DURE_TOKEN would leave a server open or unreachable without a word. */
 function unknownVariables(source: Readonly<Record<string, string | undefined>>): string[] {
   const known = Object.values(VARIABLES).map((variable): string => variable.name);
   return Object.keys(source)
-    .filter((name) => /^(DURE|MEMORY)_/.test(name) && !known.includes(name))
-    .map((name) => {
-      const meant = closest(name, known);
+    .filter((name) => !known.includes(name))
+    .flatMap((name) => {
+      const isOurs = /^(DURE|MEMORY)_/.test(name);
+      const meant = closest(name, known, isOurs ? Infinity : FOREIGN_LETTERS);
+      if (!isOurs && (meant === undefined || !PROVIDER_VARIABLE.test(name))) return [];
       return `${name} is set, but dure reads no such variable${meant ? `; did you mean ${meant}?` : "."}`;
     });
 }

@@ -1,6 +1,7 @@
 import path from "node:path";
 import { systemClock, type Clock } from "../kernel/clock.ts";
 import { messageOf, type DureError } from "../kernel/errors.ts";
+import { makeFolder } from "../durable/make-folder.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Inbox } from "../escalations/inbox.ts";
@@ -108,6 +109,7 @@ async function startParts(
   };
 
   const starting = { team, environment, settings, clock, logger, signal, onFenced, defer };
+  await makeFolder(path.resolve(team.folder, settings.home));
   const core = await startCore(starting);
   const conversing = await startConversing(starting, core);
   const parts = { ...core, ...conversing };

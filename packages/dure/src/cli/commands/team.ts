@@ -54,7 +54,7 @@ export const DOCTOR: CommandSpec = {
   run:
     ({ output }) =>
     async ({ dir }: CommonOptions) => {
-      const { doctor } = await import("../doctor.ts");
+      const { doctor } = await import("../doctor/doctor.ts");
       return doctor({ folder: path.resolve(dir), environment: environmentOf(dir), output });
     },
 };

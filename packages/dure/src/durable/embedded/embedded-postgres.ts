@@ -1,9 +1,10 @@
-import { mkdirSync, realpathSync } from "node:fs";
+import { realpathSync } from "node:fs";
 import { isAbsolute, join as joinPath } from "node:path";
 import type pg from "pg";
 import { backOffMs } from "../../kernel/back-off.ts";
 import { systemClock, type Cancel, type Clock } from "../../kernel/clock.ts";
 import { DureError, messageOf } from "../../kernel/errors.ts";
+import { makeFolder } from "../make-folder.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { DatabaseConnection } from "../database.ts";
 import { ensureCaretaker, IDLE_MS } from "./caretaker.ts";
@@ -86,7 +87,7 @@ export class EmbeddedPostgres {
       );
     }
 
-    mkdirSync(options.home, { recursive: true });
+    await makeFolder(options.home);
     const { logger, clock = systemClock, signal, durable = true } = options;
     const idleMs = options.idleMs ?? (durable ? IDLE_MS : 0);
     const serverOptions = { home: realpathSync(options.home), durable, logger, clock, idleMs };

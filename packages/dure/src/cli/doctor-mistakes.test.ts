@@ -1,0 +1,332 @@
+import {
+  appendFile,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { Writable } from "node:stream";
+import { fileURLToPath } from "node:url";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { sampled } from "../kernel/test-tiers.ts";
+import { initTeam } from "./scaffold.ts";
+import { main } from "./program.ts";
+
+/** Mistakes that people make, planted one by one into a new team; doctor names each. */
+interface Mistake {
+  readonly name: string;
+  readonly plant?: (team: string) => Promise<unknown>;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Where it is and what to do: each fits the text, in this order. */
+  readonly told: readonly RegExp[];
+}
+
+const PACKAGES = fileURLToPath(new URL("../../../../node_modules", import.meta.url));
+
+/** Another program, and the server of another team. */
+let program: Server;
+let otherTeam: Server;
+let folder: string;
+let team: string;
+
+beforeAll(async () => {
+  program = await serving("not dure");
+  otherTeam = await serving('{"status":"ok","version":"1.0.0","process_id":"process_other"}');
+});
+
+afterAll(async () => {
+  for (const server of [program, otherTeam]) {
+    await new Promise((resolve) => server.close(resolve));
+  }
+});
+
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), "dure-mistake-"));
+  await symlink(PACKAGES, path.join(folder, "node_modules"));
+  team = (await initTeam("demo", { folder, version: "0.1.0" })).folder;
+  for (const name of Object.keys(process.env)) {
+    const isRead = /^(DURE_|MEMORY_|DATABASE_URL$|PORT$|HOST$)/.test(name);
+    if (isRead) vi.stubEnv(name, undefined);
+  }
+});
+
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await rm(folder, { recursive: true });
+});
+
+const MISTAKES: readonly Mistake[] = [
+  {
+    name: "a comma is missing in the configuration",
+    plant: (at) => change(at, "dure.config.ts", 'locale: "en",', 'locale: "en"'),
+    told: [/fail config: .*dure\.config\.ts/],
+  },
+  {
+    name: "a key of the configuration is misspelt",
+    plant: (at) => change(at, "dure.config.ts", "timeZone:", "timezonne:"),
+    told: [/dure\.config\.ts:4/, /timezonne/, /did you mean "timeZone"/],
+  },
+  {
+    name: "a language that dure does not speak",
+    plant: (at) => change(at, "dure.config.ts", '"en"', '"jp"'),
+    told: [/dure\.config\.ts:6.*locale/],
+  },
+  {
+    name: "a time zone that does not exist",
+    plant: (at) => change(at, "dure.config.ts", '"UTC"', '"Seoul"'),
+    told: [/dure\.config\.ts:4.*timeZone/],
+  },
+  {
+    name: "a limit below its range",
+    plant: (at) => configure(at, "limits: { maxFillTurns: 0 },"),
+    told: [/dure\.config\.ts:\d+.*maxFillTurns/],
+  },
+  {
+    name: "two configurations",
+    plant: (at) => writeFile(path.join(at, "dure.yaml"), "name: demo\n"),
+    told: [/CONFIG_TWICE.*dure\.config\.ts and dure\.yaml/, /Delete or rename/],
+  },
+  {
+    name: "no configuration",
+    plant: (at) => rm(path.join(at, "dure.config.ts")),
+    told: [/CONFIG_MISSING/, /dure init/],
+  },
+  {
+    name: "the imported service is not there",
+    plant: (at) => rm(path.join(at, "services", "minimal", "service.ts")),
+    told: [/services\/minimal/],
+  },
+  {
+    name: "a service does not compile",
+    plant: (at) => change(at, "services/minimal/service.ts", "agents: { helper }", "agents: {"),
+    told: [/fail service: .*services\/minimal\/service\.ts/],
+  },
+  {
+    name: "a service throws when it is loaded",
+    plant: (at) =>
+      appendFile(path.join(at, "services/minimal/service.ts"), "throw new Error('no bank');\n"),
+    told: [/services\/minimal\/service\.ts/, /no bank/],
+  },
+  {
+    name: "a package is not installed",
+    plant: (at) =>
+      appendFile(path.join(at, "services/minimal/service.ts"), 'import "left-pad-9";\n'),
+    told: [/left-pad-9/],
+  },
+  {
+    name: "the folder of an agent was deleted",
+    plant: (at) => rm(path.join(at, "agents", "mina"), { recursive: true }),
+    told: [/agents\/mina is missing/, /dure new agent mina/],
+  },
+  {
+    name: "an unknown key in an agent's file",
+    plant: (at) => writeFile(path.join(at, "agents/mina/agent.yaml"), "displayname2: Mina\n"),
+    told: [/agents\/mina\/agent\.yaml/, /displayname2/],
+  },
+  {
+    name: "an agent answers through a service that is not there",
+    plant: (at) =>
+      change(at, "dure.config.ts", 'displayName: "Mina"', 'displayName: "Mina", service: "minmal"'),
+    told: [/dure\.config\.ts:\d+/, /minmal/, /minimal/],
+  },
+  {
+    name: "a room on a platform that the team does not use",
+    plant: (at) =>
+      configure(
+        at,
+        'rooms: { channels: [{ key: "dev", adapter: "discord", name: "dev", channel: "1" }] },',
+      ),
+    told: [/dure\.config\.ts:\d+/, /discord/],
+  },
+  {
+    name: "the provider of a model is misspelt",
+    env: { DURE_MODEL: "antropic:claude-haiku-4-5" },
+    told: [/DURE_MODEL/, /antropic/],
+  },
+  {
+    name: "no key for the model",
+    env: { DURE_MODEL: "anthropic:claude-haiku-4-5" },
+    told: [/fail model: anthropic:claude-haiku-4-5/, /ANTHROPIC_API_KEY/],
+  },
+  {
+    name: "the name of a key is misspelt",
+    env: { ANTROPIC_API_KEY: "sk-1" },
+    told: [/warn environment: ANTROPIC_API_KEY.*did you mean ANTHROPIC_API_KEY/],
+  },
+  {
+    name: "no model at all",
+    told: [/warn model: .*no model is set/, /\.env/],
+  },
+  {
+    name: "nothing answers at the address of the model",
+    plant: async () => vi.stubEnv("OPENAI_BASE_URL", `http://127.0.0.1:${await closedPort()}`),
+    env: { DURE_MODEL: "openai:gpt-4.1-mini", OPENAI_API_KEY: "sk-1" },
+    told: [/fail model: openai:gpt-4\.1-mini/, /ECONNREFUSED 127\.0\.0\.1/],
+  },
+  {
+    name: "the address of the model has no scheme",
+    env: { OPENAI_BASE_URL: "localhost:11434" },
+    told: [/OPENAI_BASE_URL/, /http:\/\//],
+  },
+  {
+    name: "a port that is none",
+    env: { PORT: "4600x" },
+    told: [/PORT.*4600x/, /whole number/],
+  },
+  {
+    name: "another program has the port",
+    plant: async () => vi.stubEnv("PORT", portOf(program)),
+    told: [/fail port: 127\.0\.0\.1:\d+ cannot be used \(EADDRINUSE\)/, /PORT/],
+  },
+  {
+    name: "another team has the port",
+    plant: async () => vi.stubEnv("PORT", portOf(otherTeam)),
+    told: [/fail port: 127\.0\.0\.1:\d+ belongs to the server of another team/, /PORT/],
+  },
+  {
+    name: "an address that is not of this machine",
+    env: { HOST: "203.0.113.7" },
+    told: [/fail port: 203\.0\.113\.7:4600 cannot be used \(EADDRNOTAVAIL\)/, /HOST/],
+  },
+  {
+    name: "open to others without a token",
+    env: { HOST: "0.0.0.0" },
+    told: [/warn token: 0\.0\.0\.0/, /DURE_TOKEN/],
+  },
+  {
+    name: "a token that is too short",
+    env: { DURE_TOKEN: "short" },
+    told: [/DURE_TOKEN.*not shown/, /16 characters/],
+  },
+  {
+    name: "a variable of dure that does not exist",
+    env: { DURE_HOMES: "/tmp" },
+    told: [/warn environment: DURE_HOMES.*did you mean DURE_HOME/],
+  },
+  {
+    name: "the data folder is a file",
+    plant: async (at) => vi.stubEnv("DURE_HOME", path.join(at, "README.md")),
+    told: [/fail data folder: .*README\.md.*is a file/, /DURE_HOME/],
+  },
+  {
+    name: "the data folder is where nobody can write",
+    env: { DURE_HOME: "/proc/nothing" },
+    told: [/fail data folder: \/proc\/nothing/, /DURE_HOME/],
+  },
+  {
+    name: "the address of the database is none",
+    env: { DATABASE_URL: "localhost/dure" },
+    told: [/DATABASE_URL.*not shown/, /postgres:\/\//],
+  },
+  {
+    name: "nothing answers at the address of the database",
+    env: { DATABASE_URL: "postgres://dure:secret@127.0.0.1:1/dure" },
+    told: [/fail database: .*127\.0\.0\.1:1/],
+  },
+  {
+    name: "a plan that is no YAML",
+    plant: (at) => plan(at, "login.yaml", "plan: login\nports: [\n"),
+    told: [/fail plan: plans\/login\.yaml:\d+/],
+  },
+  {
+    name: "a plan with an unknown key",
+    plant: (at) => plan(at, "login.yaml", "plan: login\nportz: []\n"),
+    told: [/fail plan: plans\/login\.yaml:2.*portz.*did you mean "ports"/],
+  },
+];
+
+describe("doctor", () => {
+  const rows = sampled(MISTAKES, 12);
+  test.each(rows.rows)("names the mistake: $name", rows.options, async ({ plant, env, told }) => {
+    for (const [name, value] of Object.entries(env ?? {})) vi.stubEnv(name, value);
+    await plant?.(team);
+    const before = await filesOf(team);
+
+    const { text } = await doctor(team);
+
+    expect(text).not.toContain("Nothing is in the way");
+    for (const words of told) expect(text).toMatch(words);
+    expect(text).not.toContain("secret@");
+    expect(await filesOf(team)).toEqual(before);
+  });
+
+  test("says in its first line that nothing is wrong, and leaves the disk as it was", async () => {
+    await change(
+      team,
+      "dure.config.ts",
+      "agents: {",
+      'model: "offline:own", offlineModels: [OWN], agents: {',
+    );
+    await change(team, "dure.config.ts", "export default", `${OWN_MODEL}export default`);
+    const before = await filesOf(team);
+
+    const { exitCode, text } = await doctor(team);
+
+    expect(text.split("\n")[1]).toBe("Nothing is in the way of a start.");
+    expect(exitCode).toBe(0);
+    expect(await filesOf(team)).toEqual(before);
+  });
+});
+
+/** A stand-in of the team's own: no warning that there is no model. */
+const OWN_MODEL = `const OWN = { name: "own", respond: () => ({ text: "ok" }) };\n`;
+
+async function change(at: string, file: string, from: string, to: string): Promise<void> {
+  const text = await readFile(path.join(at, file), "utf8");
+  expect(text).toContain(from);
+  await writeFile(path.join(at, file), text.replace(from, to));
+}
+
+function configure(at: string, lines: string): Promise<void> {
+  return change(at, "dure.config.ts", "agents: {", `${lines}\n  agents: {`);
+}
+
+async function plan(at: string, name: string, text: string): Promise<void> {
+  await mkdir(path.join(at, "plans"));
+  await writeFile(path.join(at, "plans", name), text);
+}
+
+async function doctor(at: string): Promise<{ exitCode: number; text: string }> {
+  let text = "";
+  const into = (): NodeJS.WriteStream =>
+    new Writable({
+      write: (part: Buffer, _, done) => ((text += part.toString()), done()),
+    }) as unknown as NodeJS.WriteStream;
+  const exitCode = await main(["doctor", "--dir", at], {
+    stdin: process.stdin,
+    stdout: into(),
+    stderr: into(),
+  });
+  return { exitCode, text };
+}
+
+async function filesOf(at: string): Promise<readonly string[]> {
+  return (await readdir(at, { recursive: true })).sort();
+}
+
+async function serving(text: string): Promise<Server> {
+  const server = createServer((_request, response) => {
+    response.setHeader("content-type", "application/json");
+    response.end(text);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return server;
+}
+
+async function closedPort(): Promise<string> {
+  const server = await serving("");
+  const port = portOf(server);
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+function portOf(server: Server): string {
+  return String((server.address() as AddressInfo).port);
+}

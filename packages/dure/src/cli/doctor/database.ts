@@ -1,0 +1,73 @@
+import type { Database } from "../../durable/database.ts";
+import { checkServer } from "../../durable/server-check.ts";
+import { accessText, decideAccess } from "../../server/access-mode.ts";
+import { openPeerOwners } from "../../server/peer-owner.ts";
+import { PostgresTokenStore } from "../../server/token-store.ts";
+import type { LoadedTeam } from "../../team/config.ts";
+import type { Environment } from "../../team/environment.ts";
+import { settingsOf } from "../../team/limits.ts";
+import { checkWaiting } from "../../team/rooms.ts";
+import { lookAtDatabase } from "../database.ts";
+import { failed, type Finding } from "./finding.ts";
+import { findingOf } from "./rooms.ts";
+
+/** The database as it is: one that does not run is not started for a look. */
+export async function checkDatabase({
+  folder,
+  environment,
+  team,
+}: {
+  readonly folder: string;
+  readonly environment: Environment;
+  readonly team: LoadedTeam | undefined;
+}): Promise<readonly Finding[]> {
+  try {
+    const found = await lookAtDatabase({ folder, environment });
+    if (found.database === undefined) {
+      return [{ name: "database", status: "ok", detail: found.where }];
+    }
+    await using opened = found;
+    await checkServer(opened.database);
+    const [row] = await opened.database.query<{ version: string }>({
+      text: "select current_setting('server_version') as version",
+    });
+    const reached: Finding = {
+      name: "database",
+      status: "ok",
+      detail: `${opened.where}, PostgreSQL ${row?.version ?? "?"}, session connections`,
+    };
+    const waiting = team ? await checkWaiting(team, environment, opened.database) : [];
+    const access = team ? [await checkAccess(team, environment, opened.database)] : [];
+    return [reached, ...access, ...waiting.map(findingOf)];
+  } catch (error) {
+    return [failed("database", error)];
+  }
+}
+
+/** Who would need a token or a login, and why: as the server decides it. */
+async function checkAccess(
+  { config }: LoadedTeam,
+  environment: Environment,
+  database: Database,
+): Promise<Finding> {
+  const { host, loginAlways, allowedHosts, trustProxy } = settingsOf(config, environment);
+  const [hasLivingToken, peers] = await Promise.all([anyToken(database), openPeerOwners()]);
+  const facts = {
+    host,
+    loginAlways,
+    allowedHosts,
+    trustProxy,
+    hasEnvironmentToken: environment.token !== undefined,
+    hasLivingToken,
+    namesPeers: peers !== undefined,
+  };
+  return { name: "access", status: "ok", detail: accessText(decideAccess(facts)) };
+}
+
+/** A database that no team has used yet holds none. */
+async function anyToken(database: Database): Promise<boolean> {
+  const [row] = await database.query<{ isThere: boolean }>({
+    text: `select to_regclass('dure.tokens') is not null as "isThere"`,
+  });
+  return row?.isThere === true && (await new PostgresTokenStore({ database }).anyLiving());
+}

@@ -1,0 +1,115 @@
+import type { LoadedTeam } from "../../team/config.ts";
+import type { Environment } from "../../team/environment.ts";
+import { originText, resolveLimits, type ResolvedSetting } from "../../team/limits.ts";
+import { EXIT, type ExitCode, type Output } from "../output.ts";
+import { checkDatabase } from "./database.ts";
+import { checkFiles, readTeam } from "./files.ts";
+import type { Finding } from "./finding.ts";
+import { checkDisk, checkGit, checkHome, checkIsolation } from "./machine.ts";
+import { checkModels } from "./models.ts";
+import { checkRooms } from "./rooms.ts";
+import { checkServerAddress } from "./server.ts";
+
+interface DoctorOptions {
+  readonly folder: string;
+  readonly environment: Environment;
+  readonly output: Output;
+}
+
+/**
+ * Looks at everything that a start needs, without starting it and without a change on the disk.
+ * Says first, in one line, what is wrong; then what to do about it, what is right, and where each
+ * limit comes from.
+ */
+export async function doctor(options: DoctorOptions): Promise<ExitCode> {
+  const { output, environment } = options;
+  output.note("Looking at the team, its models and this machine …");
+  const { team, findings } = await examine(options);
+  const ok = findings.every(({ status }) => status !== "fail");
+  output.line(verdictOf(findings));
+  for (const finding of inOrder(findings)) tell(finding, output);
+
+  const limits = team ? resolveLimits(team, environment) : [];
+  if (limits.length > 0) {
+    output.line();
+    output.table(limits.map((limit) => [limit.key, valueText(limit), originText(limit.origin)]));
+  }
+  output.result({
+    ok,
+    checks: findings,
+    limits: limits.map((limit) => ({ ...limit, origin: originText(limit.origin) })),
+  });
+  return ok ? EXIT.ok : EXIT.failed;
+}
+
+async function examine({
+  folder,
+  environment,
+}: DoctorOptions): Promise<{ team: LoadedTeam | undefined; findings: readonly Finding[] }> {
+  const { team, findings: ofConfig } = await readTeam(folder, environment);
+  const ofTeam = team
+    ? await Promise.all([
+        checkFiles(team),
+        checkModels(team, environment),
+        checkServerAddress(team, environment),
+        checkRooms(team, environment),
+      ])
+    : [];
+  const home = checkHome(folder, environment);
+  const ofMachine = await Promise.all([
+    checkDatabase({ folder, environment, team }),
+    checkGit(),
+    checkIsolation(),
+    checkDisk(home.folder),
+  ]);
+  const findings = [
+    { name: "node", status: "ok", detail: process.version } as const,
+    ...environment.warnings.map(warningOf),
+    ...ofConfig,
+    ...ofTeam.flat(),
+    ...home.findings,
+    ...ofMachine.flat(),
+  ];
+  return { team, findings };
+}
+
+function warningOf(detail: string): Finding {
+  return { name: "environment", status: "warn", detail };
+}
+
+/** What to mend first, and nothing else, in one line. Pure. */
+export function verdictOf(findings: readonly Finding[]): string {
+  const named = (status: Finding["status"], one: string, many: string): string | undefined => {
+    const names = findings.filter((finding) => finding.status === status).map(({ name }) => name);
+    if (names.length === 0) return undefined;
+    return `${names.length} ${names.length === 1 ? one : many}: ${[...new Set(names)].join(", ")}`;
+  };
+  const said = [named("fail", "problem", "problems"), named("warn", "warning", "warnings")];
+  const told = said.filter((part) => part !== undefined).join("; ");
+  return told === "" ? "Nothing is in the way of a start." : `${told}.`;
+}
+
+/** Problems first, then warnings; each in the order in which it was found. Pure. */
+function inOrder(findings: readonly Finding[]): readonly Finding[] {
+  const urgency = { fail: 0, warn: 1, ok: 2 };
+  return findings.toSorted((one, other) => urgency[one.status] - urgency[other.status]);
+}
+
+function tell({ name, status, detail, hint }: Finding, output: Output): void {
+  const { green, yellow, red, dim } = output.colors;
+  const mark = { ok: green("ok  "), warn: yellow("warn"), fail: red("fail") }[status];
+  output.line(`${mark} ${name}: ${detail}`);
+  if (hint) output.line(`     ${dim(hint)}`);
+}
+
+function valueText({ value, unit }: ResolvedSetting): string {
+  const text =
+    value === undefined
+      ? "–"
+      : Array.isArray(value)
+        ? value.join(", ") || "none"
+        : typeof value === "string"
+          ? value
+          : JSON.stringify(value);
+  return unit === undefined || value === undefined ? text : `${text} ${unit}`;
+}

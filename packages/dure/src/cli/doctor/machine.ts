@@ -1,0 +1,123 @@
+import { execFile } from "node:child_process";
+import { accessSync, constants, existsSync, statSync } from "node:fs";
+import { mkdtemp, rm, statfs } from "node:fs/promises";
+import { homedir, tmpdir } from "node:os";
+import path from "node:path";
+import { promisify } from "node:util";
+import { systemClock } from "../../kernel/clock.ts";
+import { codeOf, DureError, messageOf } from "../../kernel/errors.ts";
+import { openSandbox, type IsolationKind } from "../../plans/sandbox/sandbox.ts";
+import type { Environment } from "../../team/environment.ts";
+import { SETTINGS } from "../../team/limits.ts";
+import type { Finding } from "./finding.ts";
+
+/**
+ * Free disk space below which doctor warns, bytes. A busy day of a small team writes some 100 MB.
+ */
+const LITTLE_SPACE = 1_073_741_824;
+
+/** Which kind of isolation workers of plans would get here. */
+export async function checkIsolation(): Promise<Finding> {
+  const folder = await mkdtemp(path.join(tmpdir(), "dure-doctor-"));
+  try {
+    const { kind, promises } = await openSandbox({
+      wanted: "enforced",
+      prefer: "namespaces",
+      folder,
+      home: homedir(),
+      clock: systemClock,
+    });
+    const { user, isOtherUser, files } = promises;
+    const holds = [
+      "a network of their own",
+      isOtherUser ? `user ${user}` : "dure's own user",
+      files === "enforced"
+        ? "secrets and other homes covered"
+        : "beside their copies what the modes of files allow",
+    ];
+    const isWhole = files === "enforced" && (isOtherUser || process.getuid?.() !== 0);
+    const found = {
+      name: "isolation",
+      detail: `workers of plans run in ${ISOLATION[kind]}: ${holds.join(", ")}`,
+    };
+    return isWhole
+      ? { ...found, status: "ok" }
+      : {
+          ...found,
+          status: "warn",
+          hint:
+            "Let dure make namespaces (util-linux, iproute2 or bubblewrap), so that secrets " +
+            "are kept from workers.",
+        };
+  } catch (error) {
+    return {
+      name: "isolation",
+      status: "warn",
+      detail: messageOf(error),
+      hint:
+        error instanceof DureError && error.hint !== undefined ? error.hint : "Only plans need it.",
+    };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+const ISOLATION = {
+  bubblewrap: "bubblewrap",
+  namespaces: "namespaces of their own",
+  "other-user": "the name of another user, on a copy",
+  audit: "audit, without protection",
+} as const satisfies Record<IsolationKind, string>;
+
+export async function checkGit(): Promise<Finding> {
+  try {
+    const { stdout } = await promisify(execFile)("git", ["--version"]);
+    return { name: "git", status: "ok", detail: stdout.trim() };
+  } catch {
+    return { name: "git", status: "warn", detail: "not found", hint: "Only plans need it." };
+  }
+}
+
+/** The data folder, and whether this user may write there; a start makes it when it is missing. */
+export function checkHome(
+  folder: string,
+  environment: Environment,
+): { readonly folder: string; readonly findings: readonly Finding[] } {
+  const home = path.resolve(folder, environment.home ?? SETTINGS.home.fallback);
+  const nearest = nearestExisting(home);
+  const trouble = troubleOf(nearest, home);
+  if (trouble === undefined) return { folder: nearest, findings: [] };
+  const hint = "Let this user write there, or set DURE_HOME to a folder that it may write to.";
+  const finding: Finding = { name: "data folder", status: "fail", detail: trouble, hint };
+  return { folder: nearest, findings: [finding] };
+}
+
+function nearestExisting(folder: string): string {
+  let nearest = folder;
+  while (!existsSync(nearest)) nearest = path.dirname(nearest);
+  return nearest;
+}
+
+function troubleOf(nearest: string, home: string): string | undefined {
+  if (!statSync(nearest).isDirectory()) {
+    return `${home} cannot be a folder: ${nearest} is a file`;
+  }
+  // Root may write by the modes of files, and not to the kernel's own trees.
+  if (/^\/(proc|sys)(\/|$)/.test(nearest)) return `${home} is in the kernel's own tree ${nearest}`;
+  try {
+    accessSync(nearest, constants.W_OK | constants.X_OK);
+    return undefined;
+  } catch (error) {
+    return `${home} cannot be written to (${codeOf(error) ?? messageOf(error)})`;
+  }
+}
+
+/** @param folder of the disk that is looked at */
+export async function checkDisk(folder: string): Promise<Finding> {
+  const { bavail, bsize } = await statfs(folder);
+  const free = bavail * bsize;
+  const detail = `${(free / 1_073_741_824).toFixed(1)} GiB free at ${folder}`;
+  return free < LITTLE_SPACE
+    ? { name: "disk", status: "warn", detail, hint: "Make room, or set DURE_HOME to another disk." }
+    : { name: "disk", status: "ok", detail };
+}
