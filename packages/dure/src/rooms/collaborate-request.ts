@@ -13,7 +13,7 @@ import {
 import type { CollaborationPlaces, Where } from "./collaborate-place.ts";
 import { isCalled, isElsewhere } from "./origin.ts";
 import { channelPlaceId, type RoomAgent } from "./directory.ts";
-import { chainAllows, pairMayCall } from "./guards.ts";
+import { chainAllows, pairMayCall, type PairStop } from "./guards.ts";
 import { enqueueNotice } from "./notices.ts";
 import type { Place } from "./place.ts";
 import { LIFT, type RoomsSetting, type Talk } from "./talk.ts";
@@ -33,10 +33,12 @@ type Trip = {
   readonly place: string | undefined;
   readonly message: string;
   readonly hint: string;
-} & (
-  | { readonly kind: "pair"; readonly minutes: number }
-  | { readonly kind: "chain"; readonly chain: readonly string[] }
-);
+} &
+  /** `minutes`: until it may call again; undefined: until a person leads it. */
+  (
+    | { readonly kind: "pair"; readonly minutes: number | undefined }
+    | { readonly kind: "chain"; readonly chain: readonly string[] }
+  );
 
 /** Opens the request of a collaboration, within the guards; or just says the message. */
 export class CollaborationRequests {
@@ -209,20 +211,41 @@ export class CollaborationRequests {
     const { from, target } = asking;
     const pair = pairOf(from.id, target.id);
     const [row] = await tx.query<{ calls: number[] | null; now: number }>(PAIR, [...pair]);
-    const may = pairMayCall(row?.calls ?? [], row!.now, limits);
-    if (may.ok) {
-      await tx.query(PAIR_CALLED, [...pair, JSON.stringify(may.calls)]);
-      return undefined;
-    }
+    const isLed = await this.#isLed(tx, asking);
+    const may = pairMayCall(row?.calls ?? [], { now: row!.now, isLed }, limits);
+    if (!may.ok) return this.#stopPair(tx, asking, { stop: may, thread });
+    await tx.query(PAIR_CALLED, [...pair, JSON.stringify(may.calls)]);
+    return undefined;
+  }
 
-    const minutes = Math.max(1, Math.ceil(may.waitMs / 60_000));
+  /** Whether no other agent's words have started the turn that calls. */
+  async #isLed(tx: Transaction, { caller }: Asking): Promise<boolean> {
+    if (caller.turn === undefined) return true;
+    return (await tx.query(STARTED_BY_AGENT, [caller.turn])).length === 0;
+  }
+
+  async #stopPair(
+    tx: Transaction,
+    asking: Asking,
+    { stop, thread }: { stop: PairStop; thread: Place | undefined },
+  ): Promise<Refusal> {
+    const { limits } = this.#setting;
+    const names = `${asking.from.id} and ${asking.target.id}`;
+    if (stop.because === "unled") {
+      return this.#trip(tx, asking, {
+        place: thread?.id,
+        message: `${names} have called each other ${limits.exchangeMessages} times without a person.`,
+        hint: "Answer with what you have, or ask a person to go on.",
+        kind: "pair",
+        minutes: undefined,
+      });
+    }
+    const minutes = Math.max(1, Math.ceil(stop.waitMs / 60_000));
     const perMinutes = Math.round(limits.pairPerMs / 60_000);
     const instead = thread ? `, or go on in the thread ${thread.id} (${thread.name})` : "";
     return this.#trip(tx, asking, {
       place: thread?.id,
-      message:
-        `${from.id} and ${target.id} have called each other ` +
-        `${limits.pairCalls} times within ${perMinutes} min.`,
+      message: `${names} have called each other ${limits.pairCalls} times within ${perMinutes} min.`,
       hint: `Wait ${minutes} min${instead}.`,
       kind: "pair",
       minutes,
@@ -321,7 +344,10 @@ export class CollaborationRequests {
     const { directory, locale } = this.#setting;
     const texts = roomTexts(locale);
     if (trip.kind === "pair") {
-      return texts.pairBlocked(from.displayName, target.displayName, trip.minutes);
+      const names = [from.displayName, target.displayName] as const;
+      return trip.minutes === undefined
+        ? texts.pairUnled(...names, this.#setting.limits.exchangeMessages)
+        : texts.pairBlocked(...names, trip.minutes);
     }
     const names = trip.chain.map((agent) => directory.nameOf(agent));
     return texts.chainStopped(names.join(" → "));
@@ -383,6 +409,15 @@ const PAIR = {
       from unnest(p.calls) at
     ) as calls,
       (extract(epoch from clock_timestamp()) * 1000)::double precision as now`,
+};
+/** What a person answers in the inbox starts a turn without a message. */
+const STARTED_BY_AGENT = {
+  name: "collaborate.started_by_agent",
+  text: `
+    select 1
+    from dure.handlings h
+    join dure.room_messages m on m.id = h.message
+    where h.turn = $1 and m.author_kind <> 'person'`,
 };
 const PAIR_CALLED = {
   name: "collaborate.pair_called",

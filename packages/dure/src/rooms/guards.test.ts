@@ -115,14 +115,37 @@ describe("a collaborate", () => {
 test("a pair may call three times in five minutes, and is told when it may again", () => {
   const calls = ago(200, 100, 50);
 
-  expect(pairMayCall(calls.slice(1), NOW, ROOM_LIMITS)).toEqual({
+  const led = { now: NOW, isLed: true };
+
+  expect(pairMayCall(calls.slice(1), led, ROOM_LIMITS)).toEqual({
     ok: true,
     calls: [...calls.slice(1), NOW],
   });
-  expect(pairMayCall(calls, NOW, ROOM_LIMITS)).toEqual({ ok: false, waitMs: 100 * SECOND });
-  expect(pairMayCall(ago(300, 100, 50), NOW, ROOM_LIMITS)).toMatchObject({
+  expect(pairMayCall(calls, led, ROOM_LIMITS)).toEqual({
+    ok: false,
+    because: "too-often",
+    waitMs: 100 * SECOND,
+  });
+  expect(pairMayCall(ago(300, 100, 50), led, ROOM_LIMITS)).toMatchObject({
     ok: true,
     calls: ago(100, 50, 0),
+  });
+});
+
+test("a pair may call ten times, however slowly, until a person leads it", () => {
+  const hourly = ago(...Array.from({ length: 10 }, (_, index) => (10 - index) * 3_600));
+
+  expect(pairMayCall(hourly.slice(1), { now: NOW, isLed: false }, ROOM_LIMITS)).toEqual({
+    ok: true,
+    calls: [...hourly.slice(1), NOW],
+  });
+  expect(pairMayCall(hourly, { now: NOW, isLed: false }, ROOM_LIMITS)).toEqual({
+    ok: false,
+    because: "unled",
+  });
+  expect(pairMayCall(hourly, { now: NOW, isLed: true }, ROOM_LIMITS)).toEqual({
+    ok: true,
+    calls: [NOW],
   });
 });
 

@@ -56,16 +56,30 @@ export function collaborateSpoke(place: OpenPlace, step: GuardStep): GuardStep {
   };
 }
 
-/** Whether an unordered pair may call once more; `waitMs` until it may. Pure. */
+/** Why a pair may not call: too often now, or too long without a person. */
+export type PairStop =
+  | { readonly ok: false; readonly because: "too-often"; readonly waitMs: number }
+  | { readonly ok: false; readonly because: "unled" };
+
+/**
+ * Whether an unordered pair may call once more. `isLed`: a person's words have led to the call. What
+ * agents ask on their own counts until then, however slowly they do it. Pure. Source:
+ * docs/spec/collaboration §5.
+ */
 export function pairMayCall(
   calls: readonly number[],
-  now: number,
+  { now, isLed }: { now: number; isLed: boolean },
   limits: RoomLimits,
-): { ok: true; calls: readonly number[] } | { ok: false; waitMs: number } {
+): { readonly ok: true; readonly calls: readonly number[] } | PairStop {
   const recent = calls.filter((at) => at > now - limits.pairPerMs);
   const oldest = recent[recent.length - limits.pairCalls];
-  if (oldest !== undefined) return { ok: false, waitMs: oldest + limits.pairPerMs - now };
-  return { ok: true, calls: [...recent, now] };
+  if (oldest !== undefined) {
+    return { ok: false, because: "too-often", waitMs: oldest + limits.pairPerMs - now };
+  }
+  if (isLed) return { ok: true, calls: [...recent, now] };
+  return calls.length < limits.exchangeMessages
+    ? { ok: true, calls: [...calls, now] }
+    : { ok: false, because: "unled" };
 }
 
 /** What the chain of askers says about one more request. Pure. */

@@ -71,6 +71,8 @@ const TEXTS = {
       `에이전트끼리 ${count}건을 주고받아 이 대화를 쉬어요. 사람이 말하거나 새로 부탁하면 다시 이어져요.`,
     pairBlocked: (one: string, other: string, minutes: number) =>
       `${one} ↔ ${other} 부탁이 너무 잦아 ${minutes}분간 막았어요.`,
+    pairUnled: (one: string, other: string, count: number) =>
+      `${one} ↔ ${other} 사람 없이 ${count}번이나 서로 부탁해서 막았어요. 사람이 말하면 다시 이어져요.`,
     chainStopped: (names: string) => `부탁이 돌고 돌아 멈췄어요: ${names}.`,
     reminder: (who: string, asker: string, minutes: number) =>
       `${who} ${asker} 님의 부탁을 기다린 지 ${minutes}분이 지났어요. 답해 주세요.`,
@@ -134,6 +136,8 @@ const TEXTS = {
       "speaks or something new is asked.",
     pairBlocked: (one: string, other: string, minutes: number) =>
       `${one} ↔ ${other}: too many requests; blocked for ${minutes} min.`,
+    pairUnled: (one: string, other: string, count: number) =>
+      `${one} ↔ ${other}: ${count} requests without a person; blocked until a person speaks.`,
     chainStopped: (names: string) => `The request went in a circle and was stopped: ${names}.`,
     reminder: (who: string, asker: string, minutes: number) =>
       `${who} the request of ${asker} has waited for ${minutes} min. Please answer.`,

@@ -1,5 +1,7 @@
 import { expect, vi } from "vitest";
 import { discordPlatform, type DiscordStage } from "./discord-platform.ts";
+import type { TestPlatform } from "./platform.ts";
+import { slackPlatform, type SlackStage } from "./slack-platform.ts";
 import { webPlatform } from "./web-platform.ts";
 
 /**
@@ -7,17 +9,25 @@ import { webPlatform } from "./web-platform.ts";
  * all that is agreed there must stay there.
  */
 export async function bothPlatforms(): Promise<DiscordStage> {
+  return besideWeb(await discordPlatform());
+}
+
+/** The same with Slack. */
+export async function webAndSlack(): Promise<SlackStage> {
+  return besideWeb(await slackPlatform());
+}
+
+function besideWeb<Stage extends TestPlatform>(stage: Stage): Stage {
   const web = webPlatform();
-  const discord = await discordPlatform();
   return {
-    ...discord,
-    agents: discord.agents.map((agent) => ({
+    ...stage,
+    agents: stage.agents.map((agent) => ({
       ...agent,
       accounts: { web: { id: agent.id }, ...agent.accounts },
     })),
-    channels: [...web.channels, ...discord.channels],
-    defaultChannel: "discord:general",
-    adapter: (database) => [web.adapter(database), discord.adapter(database)].flat(),
+    channels: [...web.channels, ...stage.channels],
+    defaultChannel: `${stage.name}:general`,
+    adapter: (database) => [web.adapter(database), stage.adapter(database)].flat(),
     ready: (team) =>
       vi.waitFor(
         async () => {

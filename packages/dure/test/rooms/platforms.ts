@@ -1,4 +1,4 @@
-import { bothPlatforms } from "./both-platforms.ts";
+import { bothPlatforms, webAndSlack } from "./both-platforms.ts";
 import { discordPlatform } from "./discord-platform.ts";
 import { sampled } from "../../src/kernel/test-tiers.ts";
 import type { TestPlatform } from "./platform.ts";
@@ -14,6 +14,7 @@ export const PLATFORMS: readonly (readonly [
   ["discord", () => discordPlatform()],
   ["discord", bothPlatforms],
   ["slack", () => slackPlatform()],
+  ["slack", webAndSlack],
 ];
 
 /** One of them in `npm test`, both else; for the files whose scenarios do not differ by platform. */

@@ -8,7 +8,8 @@ import { authAnswer, pageAnswer, userAnswer, type WireMessage } from "./wire.ts"
 
 export interface AppApiOptions {
   readonly packages: SlackPackages;
-  readonly botToken: string;
+  /** Of the bot, or of Socket Mode for the one method that takes it. */
+  readonly token: string;
   readonly apiUrl: string | undefined;
   readonly clock: Clock;
   /** For one request and its answer, milliseconds. */
@@ -209,7 +210,7 @@ export class AppApi {
     attempt: Attempt,
     signal: AbortSignal,
   ): Promise<unknown> {
-    const { packages, botToken, apiUrl, clock, timeoutMs, debug } = this.#options;
+    const { packages, token, apiUrl, clock, timeoutMs, debug } = this.#options;
     const late = (): Error =>
       new ChannelError(
         "transient",
@@ -217,7 +218,7 @@ export class AppApi {
         { detail: "timeout" },
       );
     return withTimeout(clock, { ms: timeoutMs, signal }, late, (ends) => {
-      const client = new packages.WebClient(botToken, {
+      const client = new packages.WebClient(token, {
         slackApiUrl: apiUrl ?? SLACK_API,
         logger: slackLogger(debug),
         retryConfig: { retries: 0 }, // its own retries know nothing of what may have arrived

@@ -4,25 +4,33 @@ import {
   type ChannelFinding,
 } from "../../rooms/channel-adapter.ts";
 import type { AppApi } from "./app-api.ts";
-import { channelAnswer } from "./wire.ts";
+import { channelAnswer, connectionAnswer } from "./wire.ts";
 
 /** What a bot needs, and each way of having it. Source: docs.slack.dev/reference/scopes. */
 const NEEDED: readonly string[] = ["chat:write", "channels:history", "channels:read", "users:read"];
 /** Channels that are looked at. */
 const MAX_CHANNELS = 50;
 
+/** One app, as a doctor looks at it. */
+export interface CheckedApp {
+  readonly api: AppApi;
+  /** The same requests with the token of Socket Mode. */
+  readonly socketApi: AppApi;
+  readonly channels: readonly string[];
+  /** Several agents speak through it, under their own names. */
+  readonly hasPersonas: boolean;
+}
+
 /**
- * What a doctor wants to know of one app: its token, the scopes that it lacks, and the channels
+ * What a doctor wants to know of one app: its two tokens, the scopes that it lacks, and the channels
  * that it is not in.
- * @param hasPersonas several agents speak through it, under their own names.
  */
 export async function checkApp(
-  api: AppApi,
+  { api, socketApi, channels, hasPersonas }: CheckedApp,
   account: ChannelAccount,
-  { channels, hasPersonas }: { channels: readonly string[]; hasPersonas: boolean },
   signal: AbortSignal,
 ): Promise<ChannelFinding[]> {
-  const findings: ChannelFinding[] = [];
+  const findings: ChannelFinding[] = [await checkSocket(socketApi, account, signal)];
   try {
     const { name, userId, scopes } = await api.whoAmI(signal);
     findings.push({ ok: true, what: `${account.id}: the token belongs to ${name} (${userId}).` });
@@ -35,6 +43,36 @@ export async function checkApp(
     findings.push(failureOf(account, error));
   }
   return findings;
+}
+
+/** Whether a connection could be opened; none is. Source: …/methods/apps.connections.open. */
+async function checkSocket(
+  socketApi: AppApi,
+  account: ChannelAccount,
+  signal: AbortSignal,
+): Promise<ChannelFinding> {
+  try {
+    await socketApi.call({
+      method: "apps.connections.open",
+      args: {},
+      answer: connectionAnswer,
+      doing: "offer a connection",
+      signal,
+    });
+    return { ok: true, what: `${account.id}: the app-level token opens Socket Mode.` };
+  } catch (error) {
+    if (!(error instanceof ChannelError)) throw error;
+    const isRefused = error.failure === "credential";
+    return {
+      ok: false,
+      what: isRefused
+        ? `${account.id}: Slack does not accept the app-level token.`
+        : `${account.id}: ${error.message}`,
+      hint:
+        "At api.slack.com/apps turn on Socket Mode, and make an app-level token (xapp-…) with the " +
+        "scope connections:write.",
+    };
+  }
 }
 
 function scopesOf(

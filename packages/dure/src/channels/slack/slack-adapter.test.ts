@@ -209,10 +209,30 @@ test("a doctor is told which scope is missing and which channel the app is not i
   const findings = await adapter.check(RUDA, { signal });
 
   expect(findings.map(({ ok, what }) => `${ok ? "ok" : "no"} ${what}`)).toEqual([
+    "ok ruda: the app-level token opens Socket Mode.",
     `ok ruda: the token belongs to ruda (${app.id}).`,
     "no ruda: the app lacks channels:history, users:read.",
     "no ruda: is not in #general and hears nothing there.",
   ]);
+});
+
+test.each([
+  ["of another kind", "xoxb-1", "ruda: Slack does not accept the app-level token."],
+  ["that no app has", "xapp-gone", "ruda: Slack does not accept the app-level token."],
+])("a doctor is told of a token of Socket Mode %s", async (_what, appToken, told) => {
+  const slack = await FakeSlack.start();
+  onTestFinished(() => slack.stop());
+  slack.addApp({ name: "ruda", botToken: "xoxb-1", appToken: "xapp-1" });
+  const tokens = { ruda: { bot: "xoxb-1", app: appToken } };
+  const adapter = new SlackAdapter({ tokens, apiUrl: slack.url });
+  await adapter.start(new Port());
+  onTestFinished(() => adapter.stop());
+
+  const [socket, bot] = await adapter.check(RUDA, { signal });
+
+  expect(socket).toMatchObject({ ok: false, what: told });
+  expect(socket!.hint).toContain("connections:write");
+  expect(bot).toMatchObject({ ok: true });
 });
 
 async function connected({

@@ -281,7 +281,9 @@ export class SlackAdapter implements ChannelAdapter {
     }
     const { api, tokens } = this.#app(account);
     const channels = this.#options.channels?.() ?? [];
-    return checkApp(api, account, { channels, hasPersonas: tokens.isShared === true }, signal);
+    const socketApi = this.#apiOf(tokens.app, account.id, () => {});
+    const hasPersonas = tokens.isShared === true;
+    return checkApp({ api, socketApi, channels, hasPersonas }, account, signal);
   }
 
   #ready(): Started {
@@ -313,6 +315,21 @@ export class SlackAdapter implements ChannelAdapter {
     return app;
   }
 
+  /** Requests with one token. `name`: for the log. */
+  #apiOf(token: string, name: string, onRefused: () => void): AppApi {
+    const { port, packages } = this.#ready();
+    const { apiUrl, timeoutMs = 10_000 } = this.#options;
+    return new AppApi({
+      packages,
+      token,
+      apiUrl,
+      clock: port.clock,
+      timeoutMs,
+      debug: (line) => port.logger.debug({ account: name }, `Slack's client: ${line}`),
+      onRefused,
+    });
+  }
+
   #open(tokens: SlackTokens): App {
     const { port, packages } = this.#ready();
     const { apiUrl, timeoutMs = 10_000, inboxLimit = 1000, channels = () => [] } = this.#options;
@@ -320,15 +337,7 @@ export class SlackAdapter implements ChannelAdapter {
     const accounts = (): readonly ChannelAccount[] =>
       this.#accountsOf(tokens).map((id) => this.#accountOf(id, tokens));
     const name = isShared ? "the shared app" : (this.#accountsOf(tokens)[0] ?? "an app");
-    const api: AppApi = new AppApi({
-      packages,
-      botToken: tokens.bot,
-      apiUrl,
-      clock: port.clock,
-      timeoutMs,
-      debug: (line) => port.logger.debug({ account: name }, `Slack's client: ${line}`),
-      onRefused: () => connection.refuse(),
-    });
+    const api: AppApi = this.#apiOf(tokens.bot, name, () => connection.refuse());
     const personas = (): readonly ChannelAccount[] => (isShared ? accounts() : []);
     const reader = new Reader(api, { clock: port.clock, personas });
     const connection = new AppConnection({

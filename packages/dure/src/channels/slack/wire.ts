@@ -146,5 +146,7 @@ export const channelAnswer = z.object({
     is_im: z.boolean().nullish(),
   }),
 });
+/** Source: …/methods/apps.connections.open. */
+export const connectionAnswer = z.object({ url: z.string() });
 /** Of methods that do something and tell nothing. */
 export const plainAnswer = z.object({ ok: z.boolean() });
