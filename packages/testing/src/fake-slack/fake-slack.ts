@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { systemClock, type Clock } from "dure/client";
 import type { SlackApp, SlackMessage, SlackUser } from "./facts.ts";
 import { SlackFaults, type SlackFault, type SlackFaultTarget } from "./faults.ts";
-import { blockActions, eventCallback, messagePayload, slashCommand } from "./payloads.ts";
+import { blockActions, eventCallback, messagePayload, slashCommand, TEAM } from "./payloads.ts";
 import { SLACK_RATE_LIMITS, SlackRateLimiter, type SlackRateLimits } from "./rate-limits.ts";
 import { SLACK_REDELIVERY, SocketMode, type Redelivery } from "./socket-mode.ts";
 import { SlackWebApi, type SlackRequest } from "./web-api.ts";
@@ -65,6 +65,8 @@ const USUAL_SCOPES = [
 ];
 
 const KEPT_REQUESTS = 10_000;
+/** Who renames and archives. */
+const ADMIN = "U000ADMIN";
 
 /**
  * A Slack for tests: Web API and Socket Mode over loopback, strict where the real one is strict.
@@ -467,12 +469,21 @@ function eventOf(world: SlackWorld, event: WorldEvent): Record<string, unknown> 
     case "deleted":
       return messageEvent(world, event, at);
     case "left":
-      return { type: "member_left_channel", user: event.user, channel: event.channel.id };
+      return {
+        type: "member_left_channel",
+        user: event.user,
+        channel: event.channel.id,
+        channel_type: "C",
+        team: TEAM,
+        event_ts: at,
+      };
     case "archived":
-      return { type: "channel_archive", channel: event.channel.id, event_ts: at };
+      return { type: "channel_archive", channel: event.channel.id, user: ADMIN, event_ts: at };
     case "renamed": {
       const { id, name } = event.channel;
-      return { type: "channel_rename", channel: { id, name, created: 0 }, event_ts: at };
+      const kind = { is_channel: true, is_mpim: false };
+      const channel = { id, name, name_normalized: name, created: 0, ...kind };
+      return { type: "channel_rename", channel, event_ts: at };
     }
     default:
       return event satisfies never;

@@ -51,9 +51,23 @@ function editOf({ user, editedAt }: SlackMessage): object {
 function filePayload({ name, size }: SlackMessage["files"][number], index: number): object {
   return {
     id: `F${index}`,
+    created: 0,
     name,
+    title: name,
     size,
     mimetype: "text/plain",
+    filetype: "text",
+    pretty_type: "Plain Text",
+    mode: "hosted",
+    editable: false,
+    is_external: false,
+    external_type: "",
+    is_public: true,
+    public_url_shared: false,
+    display_as_bot: false,
+    username: "",
+    channels: [],
+    groups: [],
     url_private: `https://files.slack.example/${name}`,
     permalink: `https://workspace.slack.example/files/${name}`,
   };
