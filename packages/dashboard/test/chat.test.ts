@@ -199,6 +199,14 @@ describe("a conversation", () => {
     await page.getByText("고마워: 잘 받았어요").waitFor();
     expect(await page.getByText("비밀번호 비교를 고쳐 주세요.").count()).toBe(1);
     expect(await page.getByText("@eden").count()).toBe(1);
+
+    await page.reload();
+    await page.getByText("비밀번호 비교를 고쳐 주세요.").waitFor();
+    await page.getByText("고마워: 잘 받았어요").waitFor();
+    const texts = await page.locator(".message").allInnerTexts();
+    const at = (text: string): number => texts.findIndex((shown) => shown.includes(text));
+    expect(at("비밀번호 비교를")).toBeLessThan(at("고마워"));
+    expect(texts.filter((shown) => shown.includes("@eden"))).toHaveLength(1);
   });
 });
 

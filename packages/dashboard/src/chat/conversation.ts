@@ -84,6 +84,10 @@ export interface ConversationOptions {
  * drawn.
  */
 const NOTICE_MS = 33;
+/** Events of the session that are read anew after a reload: they tell what other agents answered. */
+const SHOWN_AGAIN = 200;
+/** How the key of another agent's answer begins. */
+const ANSWER = "answer:";
 /** Turns whose log is kept in full. */
 const SEEN_LIMIT = 20;
 /** Errors with which a turn ends because a person has to decide first. */
@@ -110,6 +114,8 @@ export class Conversation {
   #delivering: Promise<void> | undefined;
   #loading: Promise<void> | undefined;
   #watch: AbortController | undefined;
+  /** When the newest message was written that the server has given, by its clock. */
+  #newestRead = 0;
   #noticeDue = false;
 
   constructor({ client, sessionId, exists, onChange }: ConversationOptions) {
@@ -379,12 +385,11 @@ export class Conversation {
           session: this.sessionId,
           types: ["turn.*", "escalation.*", "collaborate.answered"],
         };
-        for await (const event of this.#client.events(filter, {
-          signal,
-          onReset: reload,
-          onConnection,
-        })) {
+        const options = { signal, onReset: reload, onConnection, last: SHOWN_AGAIN };
+        for await (const event of this.#client.events(filter, options)) {
+          await this.#loading; // what it has read need not be read again
           if (event.type === "collaborate.answered") this.#showAnswer(event);
+          if (this.#isRead(event)) continue;
           if (event.type.startsWith("escalation.")) void this.#readEscalations();
           if (event.turn === undefined) continue;
           await this.#delivering; // a turn of ours may be accepted before we know its id
@@ -396,9 +401,14 @@ export class Conversation {
     })();
   }
 
+  /** Whether the server has told of it with the session already. */
+  #isRead({ at }: PlatformEvent): boolean {
+    return new Date(at).getTime() < this.#newestRead;
+  }
+
   /** What another agent answers to work that was handed over here. Told once per request. */
   #showAnswer({ data, at }: Extract<PlatformEvent, { type: "collaborate.answered" }>): void {
-    const key = `answer:${data.request}`;
+    const key = `${ANSWER}${data.request}`;
     if (data.text === undefined || this.#view.entries.some((entry) => entry.key === key)) return;
 
     const answer: Entry = {
@@ -409,7 +419,7 @@ export class Conversation {
       status: "sent",
     };
 
-    this.#change({ entries: [...this.#view.entries, answer] });
+    this.#change({ entries: inTime(this.#view.entries, [answer]) });
   }
 
   #knows(turnId: string): boolean {
@@ -450,8 +460,11 @@ export class Conversation {
 
   #adopt(session: Session): void {
     const stored = entriesOf(session.history);
+    this.#newestRead = Math.max(0, ...stored.map(({ at }) => at));
     const known = new Set(stored.map((entry) => entry.key));
-    const mine = this.#view.entries.filter((entry) => !known.has(keyOf(entry)));
+    const shown = this.#view.entries.filter((entry) => !known.has(keyOf(entry)));
+    const told = shown.filter(({ key }) => key.startsWith(ANSWER));
+    const mine = shown.filter((entry) => !told.includes(entry));
     const answered = new Set(
       stored.filter((entry) => entry.role !== "user").map((entry) => entry.turnId),
     );
@@ -486,7 +499,7 @@ export class Conversation {
     this.#change({
       phase: "ready",
       service: session.service,
-      entries: answersAfterQuestions([...entries, ...mine]),
+      entries: inTime(answersAfterQuestions([...entries, ...mine]), told),
       // Both stay as they are while an answer of this page is newer.
       ...(isCurrent ? { state: shownState(session), trace: session.trace } : {}),
     });
@@ -611,6 +624,17 @@ function answersAfterQuestions(entries: readonly Entry[]): Entry[] {
   }
 
   return ordered;
+}
+
+/** With what other agents have answered, where it came. */
+function inTime(entries: readonly Entry[], told: readonly Entry[]): Entry[] {
+  return told.reduce(
+    (all, answer) => {
+      const next = all.findIndex(({ at }) => at !== undefined && at > (answer.at ?? 0));
+      return next < 0 ? [...all, answer] : all.toSpliced(next, 0, answer);
+    },
+    [...entries],
+  );
 }
 
 function entryOf(entry: HistoryEntry, key: string): Entry {

@@ -30,6 +30,8 @@ const SEEDS = sampled(
   Array.from({ length: isLong ? 50 : 4 }, (_, index) => FIRST_SEED + index),
   1,
 );
+/** Conversations that go on beside each other: new threads of a guild are made one after another. */
+const AT_ONCE = 5;
 const AGENTS = Object.keys(NAMES) as Name[];
 /** What stops agents' talk is of other tests; here nothing that is asked may be refused. */
 const LIMITS = { pairCalls: 10_000, threadsPerMinute: 10_000 };
@@ -44,14 +46,10 @@ test.each(SEEDS.rows)(
       conversationOf(`${seed}.${index}`, random, placesOf(seed)),
     );
 
-    await Promise.all(
-      steps.map(async (conversation) => {
-        for (const step of conversation) {
-          makeTrouble(world.stage, random, seed);
-          await say(world, step, random() < 0.5 ? world.first : world.second);
-        }
-      }),
-    );
+    for (let from = 0; from < steps.length; from += AT_ONCE) {
+      const group = steps.slice(from, from + AT_ONCE);
+      await Promise.all(group.map((conversation) => hold(world, conversation, { random, seed })));
+    }
     await expectEnded(world);
 
     const said = await shownIn(world);
@@ -82,13 +80,15 @@ interface World {
   readonly overHttp: Map<string, string[]>;
   /** Agents' requests of models: what was asked last, and all that was told with it. */
   readonly heard: { agent: Name; token: string | undefined; all: string }[];
+  /** What `collaborate` refused. */
+  readonly refused: unknown[];
 }
 
 /** 루다 and 세움 are connected by the first process, the others by the second; web rooms by both. */
 async function openWorld(): Promise<World> {
   const stage = await bothPlatforms();
-  const heard: World["heard"] = [];
-  const behave = Object.fromEntries(AGENTS.map((agent) => [agent, aMind(agent, heard)]));
+  const seen: Pick<World, "heard" | "refused"> = { heard: [], refused: [] };
+  const behave = Object.fromEntries(AGENTS.map((agent) => [agent, aMind(agent, seen)]));
   const first = await teamOn(stage, {
     behave,
     limits: LIMITS,
@@ -103,17 +103,21 @@ async function openWorld(): Promise<World> {
     adapter: (database) => [new WebAdapter({ database }), stage.adapterOf(["eden", "dajim"])],
   });
   await stage.ready(second);
-  return { stage, first, second, overHttp: new Map(), heard };
+  return { stage, first, second, overHttp: new Map(), ...seen };
 }
 
 /** Answers what it is asked, hands over what it is told to, and keeps quiet else. */
-function aMind(agent: Name, heard: World["heard"]): Behave {
+function aMind(agent: Name, { heard, refused }: Pick<World, "heard" | "refused">): Behave {
   return (told) => {
     const token = /#(\S+)$/u.exec(told.text)?.[1];
     heard.push({ agent, token, all: JSON.stringify(told.request.messages) });
     const [, target] = /맡겨 (\w+)/u.exec(told.text) ?? [];
     if (target !== undefined) {
-      if (told.results.length > 0) return `맡겼어요 #${token}`;
+      const [result] = told.results;
+      if (result !== undefined) {
+        if (!(result as { ok: boolean }).ok) refused.push({ token, ...(result as object) });
+        return `맡겼어요 #${token}`;
+      }
       const args = { targetAgent: target, message: `해 줘 #${token}`, topic: token };
       return { toolCalls: [{ name: "collaborate", args }] };
     }
@@ -173,6 +177,17 @@ function asPicked({ discord, bots }: DiscordStage, text: string): string {
     (all, agent) => all.replaceAll(`@${NAMES[agent]}`, discord.mention(bots[agent])),
     text,
   );
+}
+
+async function hold(
+  world: World,
+  conversation: readonly Step[],
+  { random, seed }: { random: Random; seed: number },
+): Promise<void> {
+  for (const step of conversation) {
+    makeTrouble(world.stage, random, seed);
+    await say(world, step, random() < 0.5 ? world.first : world.second);
+  }
 }
 
 /** Nothing waits, runs or leaves any more, and every request has been answered. */
@@ -272,6 +287,7 @@ async function expectHandedOver(
   said: readonly Shown[],
   steps: readonly Step[],
 ): Promise<void> {
+  expect(world.refused).toEqual([]);
   const handed = steps.filter(({ deed }) => deed === "hand over");
   for (const step of handed) {
     const lines = said.filter(({ text }) => text.endsWith(`#${step.token}`));

@@ -18,6 +18,14 @@ import { webPlatform } from "./web-platform.ts";
  * The stories of docs/spec/collaboration §10, from the first word of a person to what everybody can
  * see in the end. E is in the crash tests.
  */
+/** How a platform names a thread to people. */
+function linkTo(platform: string, thread: { id: string; thread: string | null }): string {
+  if (platform === "web") return `/rooms/${encodeURIComponent(thread.id)}`;
+  if (platform === "discord") return `<#${thread.thread}>`;
+  const [channel, ts = ""] = (thread.thread ?? "").split(":");
+  return `/archives/${channel}/p${ts.replace(".", "")}`;
+}
+
 describe.each(PLATFORM.rows)(
   "stories on %s",
   { ...PLATFORM.options, timeout: 60_000 },
@@ -53,9 +61,7 @@ describe.each(PLATFORM.rows)(
       ]);
       expect(shown.slice(3)).toContain("루다: 이든에게 맡겼습니다");
       const [notice] = shown.filter((line) => line.includes("이든 님이 답했어요"));
-      expect(notice).toContain(
-        name === "web" ? `/rooms/${encodeURIComponent(thread!.id)}` : `<#${thread!.thread}>`,
-      );
+      expect(notice).toContain(linkTo(name, thread!));
       expect(thread).toMatchObject({
         name: "[협업] 루다 → 이든 · 결제 모듈 코드를 리뷰해 줘",
         state: "open",

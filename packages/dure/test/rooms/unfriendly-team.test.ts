@@ -73,7 +73,11 @@ describe.each(PLATFORM.rows)(
       await settled(team);
 
       await expectBounded(team);
-      expect(await stateOfRequests(team)).not.toContain("open");
+      const [first, ...others] = await requestsOf(team);
+      expect(first).toBe("answered");
+      expect(others.filter((state) => state !== "answered" && state !== "reminded later")).toEqual(
+        [],
+      );
       const shown = await platform.shown(team, threadId);
       expect(shown.slice(0, 2)).toEqual([
         "루다: @이든 로그인을 봐 줘",
@@ -100,7 +104,7 @@ describe.each(PLATFORM.rows)(
       await settled(team);
 
       expect(results).toMatchObject([{ ok: false, code: "INVALID_ARGUMENT" }]);
-      expect(await stateOfRequests(team)).toEqual([]);
+      expect(await requestsOf(team)).toEqual([]);
       expect((await platform.shown(team, `${name}:general`)).at(-1)).toBe("루다: 혼자 할게요");
     });
   },
@@ -163,9 +167,14 @@ async function expectBounded(team: TestTeam): Promise<void> {
   expect(await team.database.query(waiting)).toEqual([]);
 }
 
-async function stateOfRequests(team: TestTeam): Promise<readonly string[]> {
+/** What became of each request; one that a suspension has overtaken is told by its reminder. */
+async function requestsOf(team: TestTeam): Promise<readonly string[]> {
   const rows = await team.database.query<{ state: string }>({
-    text: "select state from dure.requests",
+    text: `
+      select case when state = 'open' and next_at is not null then 'reminded later'
+        else state end as state
+      from dure.requests
+      order by created_at`,
   });
   return rows.map(({ state }) => state);
 }

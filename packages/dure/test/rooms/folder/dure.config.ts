@@ -22,8 +22,16 @@ function said(request: ModelRequest): { text: string; called: boolean } {
   };
 }
 
+/** Whether it knows what 이든 has answered. */
+function isTold({ messages }: ModelRequest): boolean {
+  return messages.some(
+    (message) => message.role === "user" && message.text.includes("> 리뷰를 마"),
+  );
+}
+
 const ruda = offlineModel("ruda", (request) => {
   const { text, called } = said(request);
+  if (text.includes("뭐래")) return isTold(request) ? "마쳤대요" : "아직이에요";
   if (called) return "이든에게 맡겼어요";
   return text.includes("받아 줘")
     ? {
