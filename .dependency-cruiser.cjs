@@ -72,6 +72,11 @@ const runFloors = RUN_FLOORS.slice(0, -1).map((folder, floor) => ({
   to: { path: `${SOURCES}plans/(${RUN_FLOORS.slice(floor + 1).join("|")})/` },
 }));
 
+/** Clients of platforms that a team installs beside dure: its optional peers, with their scopes. */
+const PLATFORM_CLIENTS = Object.keys(require("./packages/dure/package.json").peerDependenciesMeta)
+  .map((name) => name.replace(/\/.*/, "").replaceAll(".", "\\."))
+  .join("|");
+
 /** A package that is known in one folder only, so that it can be exchanged there. */
 const onlyIn = (name, folder, packages) => ({
   name,
@@ -95,8 +100,14 @@ module.exports = {
     },
     ...layers,
     ...runFloors,
-    onlyIn("discord-only-in-discord", "channels/discord", "discord\\.js|@discordjs"),
-    onlyIn("slack-only-in-slack", "channels/slack", "@slack"),
+    onlyIn("platform-clients-only-in-platforms", "channels/[^/]+", PLATFORM_CLIENTS),
+    {
+      name: "platforms-apart",
+      comment: "A platform is a folder of its own: no other one knows it.",
+      severity: "error",
+      from: { path: `${SOURCES}channels/([^/]+)/`, pathNot: TESTS },
+      to: { path: `${SOURCES}channels/[^/]+/`, pathNot: `${SOURCES}channels/$1/` },
+    },
     {
       name: "no-zod-in-the-browser",
       comment: "The client and the dashboard take the types of wire/ alone: no zod in a bundle.",

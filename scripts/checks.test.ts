@@ -105,7 +105,7 @@ describe("layers", () => {
     expect(types).toBe("ok: 8 modules");
   });
 
-  test("discord.js outside discord/, and a Node module in the client, fail", async () => {
+  test("a platform's client outside its folder, and a Node module in the client, fail", async () => {
     const output = await layersOf({
       "packages/dure/src/engine/flow.ts":
         'import { Client } from "discord.js";\nexport const flow = Client;\n',
@@ -113,7 +113,9 @@ describe("layers", () => {
         'import { readFile } from "node:fs/promises";\nexport const files = readFile;\n',
     });
 
-    expect(output).toContain("discord-only-in-discord: packages/dure/src/engine/flow.ts");
+    expect(output).toContain(
+      "platform-clients-only-in-platforms: packages/dure/src/engine/flow.ts",
+    );
     expect(output).toContain("browser-safe: packages/dure/src/client/files.ts → fs/promises");
   });
 

@@ -88,6 +88,8 @@ The numbers of this page are those of the day on which it was written; \`dure do
 |---|---|---|
 | two agents calling each other | ${limits.pairCalls} per ${minutes(limits.pairPerMs)} | the next \
 call is refused, with the minutes to wait |
+| two agents calling each other without a person | ${limits.exchangeMessages} | refused until a \
+person's words lead to a call |
 | agent messages in one thread | ${limits.threadMessages} per ${minutes(limits.threadPerMs)} | the \
 thread is suspended for ${minutes(limits.suspendMs)} |
 | agent messages since a person spoke | ${limits.exchangeMessages} | the thread rests until a \

@@ -28,7 +28,8 @@ const answersTwice =
 const handsBack =
   (asker: Name): Behave =>
   (heard) =>
-    once(heard, { targetAgent: asker, message: `이건 당신 일이에요 ${said++}` }) ?? "돌려드렸어요";
+    once(heard, { targetAgent: asker, message: `이건 당신 일이에요 ${said++}` }) ??
+    `돌려드렸어요 ${said++}`;
 
 /** A call of `collaborate` at first; undefined when it was made. */
 function once({ results }: Heard, args: object): OfflineReply | undefined {
