@@ -113,7 +113,8 @@ function aMind(agent: Name, { heard, refused }: Pick<World, "heard" | "refused">
     heard.push({ agent, token, all: JSON.stringify(told.request.messages) });
     const [, target] = /맡겨 (\w+)/u.exec(told.text) ?? [];
     if (target !== undefined) {
-      const [result] = told.results;
+      // Trouble of the database is told as a text, and the call made again.
+      const result = told.results.find((one) => typeof one !== "string");
       if (result !== undefined) {
         if (!(result as { ok: boolean }).ok) refused.push({ token, ...(result as object) });
         return `맡겼어요 #${token}`;

@@ -18,7 +18,10 @@ function said(request: ModelRequest): { text: string; called: boolean } {
   const message = request.messages[lastUser];
   return {
     text: message?.role === "user" ? message.text : "",
-    called: request.messages.slice(lastUser + 1).some((entry) => entry.role === "tool"),
+    // What could not be done because the database was away is tried again.
+    called: request.messages
+      .slice(lastUser + 1)
+      .some((entry) => entry.role === "tool" && typeof entry.result !== "string"),
   };
 }
 
