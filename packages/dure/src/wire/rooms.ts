@@ -254,6 +254,7 @@ export type Thread = FromWire<z.output<typeof ThreadJson>>;
 export type RoomMessage = FromWire<z.output<typeof MessageJson>>;
 /** What one agent is to one message, and why. */
 export type MessageRole = RoomMessage["roles"][number];
+/** What a stop has ended. */
 export type Stopped = FromWire<z.output<typeof StoppedAnswer>>;
 export type Observation = FromWire<z.output<typeof ObservationJson>>;
 /**
