@@ -54,6 +54,27 @@ test("in English, with a change before the yes and a question on the way", async
   expect(status.message).toMatch(/at 16:00 for 8: done$/);
 });
 
+test("a page's day with an hour is refused where the hour has a slot of its own", async () => {
+  await using desk = await openDesk("ko");
+  const { t } = desk;
+
+  await t.say("회의실 예약하고 싶어");
+  const { done } = await t.say("", { slots: { room: "소회의실", day: "내일 오후 3시" } });
+
+  expect(done.message).toContain(TEXTS.ko.slotError("DAY_UNREADABLE"));
+  expect(done.stateSnapshot).toMatchObject({ slots: { room: "소회의실" } });
+});
+
+test("until tomorrow is tomorrow, in both languages", async () => {
+  await using ko = await openDesk("ko");
+  await using en = await openDesk("en");
+
+  const korean = (await ko.t.say("내일까지 오후 3시에 소회의실 5명 예약해줘")).done;
+  const english = (await en.t.say("Book the small room by tomorrow at 3pm for 5")).done;
+
+  expect([korean.nextAction, english.nextAction]).toEqual(["CONFIRM", "CONFIRM"]);
+});
+
 test("a room that is taken is a failure that is said, and nothing is booked twice", async () => {
   await using desk = await openDesk("en");
   const { t, calendar } = desk;

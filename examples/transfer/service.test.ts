@@ -306,6 +306,16 @@ describe("READY", () => {
     expect(wrong.message).toContain(ko.slotError("AMOUNT_NOT_POSITIVE"));
   });
 
+  test("the hour of a day that a page sends is said not to be kept", async () => {
+    await using desk = await openDesk();
+
+    await desk.say("홍길동에게 5만원 보내줘");
+    const done = await desk.say("", { slots: { transfer_date: "내일 오전 9시" } });
+
+    expect(done.message).toContain(ko.slotError("DATE_WITHOUT_TIME"));
+    expect(done.stateSnapshot["slots"]).toHaveProperty("transfer_date");
+  });
+
   test("a required slot that is cleared is asked for again; an optional one is simply gone", async () => {
     await using desk = await openDesk();
 

@@ -1,8 +1,9 @@
 import { z } from "zod";
-import type { SlotContext, SlotRead, SlotSpecs } from "./form.ts";
+import type { SlotContext, SlotRead, SlotSpec, SlotSpecs } from "./form.ts";
 import type { FormState, FormTask, SlotErrors, SlotValues } from "./form-state.ts";
 import { isQuoteOf } from "./parse/check.ts";
 import { classifyReply, REFUSING_KINDS } from "./parse/reply.ts";
+import { namesATime } from "./parse/when.ts";
 import { moveStage, type Stage } from "./stages.ts";
 
 /**
@@ -202,11 +203,18 @@ function readSlot(slot: string, raw: unknown, context: FormContext): SlotRead<st
   if (raw instanceof Doubt) return { ok: false, error: raw.error };
   const spec = context.specs[slot];
   if (!spec) return { ok: false, error: "UNKNOWN_SLOT" };
+  if (hasLostTime(raw, spec, context)) return { ok: false, error: spec.schemaError };
   const parsed = spec.parse(raw, context) as SlotRead<string | number>;
   if (!parsed.ok) return parsed;
   if (!spec.schema.safeParse(parsed.value).success) return { ok: false, error: spec.schemaError };
   const error = spec.validate?.(parsed.value, context);
   return error === undefined ? parsed : { ok: false, error };
+}
+
+/** A time with a day would be dropped without a word, where the slot has none for it. */
+function hasLostTime(raw: unknown, { type, remark }: SlotSpec, context: SlotContext): boolean {
+  if (type !== "date" || remark || typeof raw !== "string") return false;
+  return namesATime(raw, context);
 }
 
 function applyEdit({ slots, errors }: Draft, edit: SlotEdit, context: FormContext): void {

@@ -20,7 +20,7 @@ import { decideCancel, decideContinue, decideReady, type ReadyAttempt } from "./
 import { applyDelta, unchanged, type DeltaContext, type DeltaOutcome } from "./delta.ts";
 import { cardOf, endingText, receiptOf, summaryText } from "./form-report.ts";
 import { FormSpeech } from "./form-speech.ts";
-import type { FormTexts, SlotForm } from "./form.ts";
+import type { FormTexts, SlotContext, SlotForm } from "./form.ts";
 import type { FormResult, FormState, SlotValues } from "./form-state.ts";
 import type { SlotDoubt } from "./held.ts";
 import { todayIn } from "./parse/days.ts";
@@ -131,7 +131,7 @@ export class FormTurn {
 
   async #decide(): Promise<DonePayload> {
     if (this.#turn.answering.question?.begun) return this.#confirm();
-    if (this.#turn.slots) this.#apply(editsOf(this.#turn.slots), "code");
+    if (this.#turn.slots) this.#edit(this.#turn.slots);
     const decision = decideReady(this.#attempt());
     if (decision.do === "cancel") return this.#cancel(decision.all);
     if (this.#state.stage !== "READY") return this.#ask();
@@ -188,13 +188,25 @@ export class FormTurn {
   /** A page's edits count as they are; what a model reads is held against the words. */
   async #read(): Promise<DeltaOutcome & { readonly kind?: MessageKind | undefined }> {
     const { slots } = this.#turn;
-    if (slots) return this.#apply(editsOf(slots), "code");
+    if (slots) return this.#edit(slots);
     const replaces = mannerOf(this.#reply) === "changes";
     const held = await this.#speech.hear(this.#state, replaces);
     this.#doubts = held?.doubts ?? [];
     for (const remark of held?.remarks ?? []) this.#said.push(this.#texts.slotError(remark));
     if (held?.kind === "unsupported") return { ...unchanged(this.#state), kind: held.kind };
     return { ...this.#apply(held, "agent"), kind: held?.kind };
+  }
+
+  /** What was sent with a value and is not kept is said, where the value counts. */
+  #edit(slots: JsonObject): DeltaOutcome {
+    const outcome = this.#apply(editsOf(slots), "code");
+    const { slots: specs } = this.#form;
+    const context = { today: this.#speech.today };
+    const remarks = remarksOn(slots, specs, context).filter(
+      ({ slot }) => outcome.state.slots[slot] !== undefined,
+    );
+    for (const { remark } of remarks) this.#said.push(this.#texts.slotError(remark));
+    return outcome;
   }
 
   #apply(delta: unknown, from: DeltaContext["from"]): DeltaOutcome {
@@ -428,6 +440,18 @@ function editsOf(slots: JsonObject): { operations: unknown[] } {
       value === null || value === "" ? { op: "clear", slot } : { op: "set", slot, value },
     ),
   };
+}
+
+/** What a page sent beside the values that are kept. */
+function remarksOn(
+  slots: JsonObject,
+  specs: SlotForm["slots"],
+  context: SlotContext,
+): readonly { readonly slot: string; readonly remark: string }[] {
+  return Object.entries(slots).flatMap(([slot, value]) => {
+    const remark = typeof value === "string" ? specs[slot]?.remark?.(value, context) : undefined;
+    return remark === undefined ? [] : [{ slot, remark }];
+  });
 }
 
 function sameSlots(a: FormState, b: FormState): boolean {

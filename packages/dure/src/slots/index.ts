@@ -13,7 +13,7 @@ export { checkProposal, isQuoteOf, type Proposal, type ProposalCheck } from "./p
 
 // Amounts, days
 export { formatAmount, parseAmount, type AmountResult } from "./parse/amount.ts";
-export { findMoney, moneyReader } from "./parse/find-money.ts";
+export { findMoney, moneyLimitReader, moneyReader } from "./parse/find-money.ts";
 export { parseMoney, type MoneyBecause, type MoneyReading } from "./parse/money.ts";
 export { parseDate, type DateResult } from "./parse/date.ts";
 export { parseDay, type DayBecause, type DayReading } from "./parse/day.ts";

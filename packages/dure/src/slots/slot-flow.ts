@@ -19,7 +19,7 @@ export type SlotFlowParts = Pick<ServiceOptions, "state" | "router" | "flows" | 
  *     defineService({ name: "rooms", agents, ...parts });
  *
  * It asks three agents of the service: `intent` for `{scenario}` (the flow's key, or anything
- * else), `slots` for a `Delta`, `interaction` for `{message}`. Words outside of the flow go to
+ * else), `slots` for a `SlotReading`, `interaction` for `{message}`. Words outside of the flow go to
  * `interaction` too.
  */
 export function slotFlow<Values = SlotValues>(typed: SlotForm<Values>): SlotFlowParts {

@@ -85,6 +85,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
     "josa",
     "josaOnly",
     "missingSlots",
+    "moneyLimitReader",
     "moneyReader",
     "namesATime",
     "parseAmount",

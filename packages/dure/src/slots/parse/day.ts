@@ -1,5 +1,6 @@
 import { parseDate } from "./date.ts";
 import { addDays, dayOf, partsOf, weekdayOf, type IsoDate } from "./days.ts";
+import { MARK_FOLLOWS, withoutMarks } from "./marks.ts";
 import { LONGEST_VALUE, notUnderstood, understood, type Reading } from "./reading.ts";
 import { fold } from "./text.ts";
 
@@ -23,7 +24,10 @@ export function parseDay(text: string, today: IsoDate): DayReading {
   if (words === "") return notUnderstood("empty", words);
   if (words.length > LONGEST_VALUE) return notUnderstood("not-a-date", words);
 
-  const { core, approximate } = withoutManner(fold(words));
+  const folded = fold(words);
+  const within = withinOf(folded, today);
+  if (within) return { ...within, words };
+  const { core, approximate } = withoutManner(folded);
   if (VAGUE.test(core)) return notUnderstood("vague", words);
   if (/^(?:이번 ?주? ?)?주말$|^(?:this |the )?weekend$/u.test(core)) {
     return weekend(today, 0, words);
@@ -144,20 +148,40 @@ function feastOf(core: string, today: IsoDate): IsoDate | undefined {
 }
 
 function withoutManner(folded: string): { readonly core: string; readonly approximate: boolean } {
-  const core = folded
-    .replace(/^(?:around|about|sometime|by|before|until|한|대략|대충) (?=\S)/u, "")
-    .replace(/ ?(?:쯤|경|정도|즈음|무렵|까지|이전|전까지|안으로)(?:에|로|으로)?$/u, "")
-    .trim();
+  const { core, isRough } = withoutMarks(folded);
   const rest = core
     .replace(/^(?:the )(?=weekend)/u, "")
     .replace(/(?<=주말|나중|[주달초중말])에$/u, "");
-  return { core: rest, approximate: core !== folded };
+  return { core: rest, approximate: isRough };
+}
+
+const WITHIN = [
+  [/^(.+?) ?(?:이내|내|안)(?:에|로|으로)?(?:까지)?$/u, (span: string) => `${span} 뒤`],
+  [/^(?:within|in the next) (?:the next )?(.+)$/u, (span: string) => `in ${span}`],
+] as const;
+
+/** More days than these can be a day of the month too: 25일 안에. */
+const SURELY_COUNTED = 10;
+
+/** The last day of a stretch that begins today: 3일 이내, 일주일 안에, within two weeks. */
+function withinOf(folded: string, today: IsoDate): DayReading | undefined {
+  for (const [pattern, afterIt] of WITHIN) {
+    const span = pattern.exec(folded)?.[1];
+    const last = span === undefined ? undefined : parseDate(afterIt(span), { today });
+    if (span === undefined || !last?.ok) continue;
+    const named = parseDate(span, { today });
+    const isDayToo = named.ok && Number.parseInt(span, 10) > SURELY_COUNTED;
+    return isDayToo
+      ? understood(last.date, folded, "ambiguous", [named.date])
+      : understood(last.date, folded);
+  }
+  return undefined;
 }
 
 const MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec)[a-z]*\\.?";
 const WEEKDAY = "(?:mon|tues?|wed(?:nes)?|thurs?|fri|sat(?:ur)?|sun)(?:day)?";
 const NOT_IN_A_WORD = "(?<![\\p{L}\\p{N}])";
-const KOREAN_END = "(?=$|[\\s,.!?~0-9]|에|로|은|날|이나|까지|쯤|부터|이요|요|오전|오후)";
+const KOREAN_END = `(?=$|[\\s,.!?~0-9]|에|로|은|날|이나|${MARK_FOLLOWS}|이요|요|오전|오후)`;
 
 /** By which a day is found in a sentence; `parseDay` judges what is found. */
 export const DAY_SOURCE = [
@@ -180,11 +204,11 @@ export const DAY_SOURCE = [
     `발렌타인 ?데이|빼빼로 ?데이)(?:까지|쯤)?${KOREAN_END}`,
   `${NOT_IN_A_WORD}(?:하루|이틀|사흘|나흘|닷새|열흘|보름|한 ?달|일주일|` +
     `한 ?주|\\d{1,3}일|\\d{1,2}주일?|\\d{1,2}(?:달|개월)) ?(?:뒤|` +
-    `후)`,
+    `후|이내|내에|내로|안에|안으로)`,
   `(?<![\\d/.])\\d{1,2}/\\d{1,2}(?![\\d/])`,
   `(?<![\\d.,-])(?:오는 |` +
     `돌아오는 )?\\d{1,2}일(?: ?\\(?[월화수목금토일](?:요일|욜|` +
-    `(?=\\)))\\)?)?(?:까지|쯤)?(?=$|[\\s,.!?]|에|로|자|날)`,
+    `(?=\\)))\\)?)?(?:까지|쯤)?(?=$|[\\s,.!?]|에|로|자|날|${MARK_FOLLOWS})`,
   `\\b(?:by )?(?:the )?day after tomorrow\\b|` +
     `\\b(?:by )?(?:today|tonight|tomorrow|tmrw|tmr|` +
     `yesterday)\\b`,
@@ -201,7 +225,7 @@ export const DAY_SOURCE = [
   `\\b(?:this |next )?weekend\\b|\\bnext (?:week|` +
     `month)\\b|\\b(?:the )?end of (?:the|this|` +
     `next) month\\b`,
-  `\\bin (?:a|an|one|two|three|\\d{1,3}) (?:days?|` +
+  `\\b(?:with)?in (?:the next )?(?:a|an|one|two|three|\\d{1,3}) (?:days?|` +
     `weeks?|months?)\\b|\\ba week from (?:today|now)\\b`,
   `\\b(?:on )?the \\d{1,2}(?:st|nd|rd|` +
     `th)\\b(?: of (?:this|next) month)?|\\b\\d{1,2}(?:st|` +

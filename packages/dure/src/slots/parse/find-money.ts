@@ -23,6 +23,17 @@ export function findMoney(sentence: string): readonly Found<MoneyReading>[] {
 /** For a slot that is an amount of won. */
 export const moneyReader: Reader<number> = { parse: parseMoney, find: findMoney };
 
+/** For a slot that is the most that may be spent: `3만원 이하` and `under 30k` are exact there. */
+export const moneyLimitReader: Reader<number> = {
+  parse: (words) => asLimit(parseMoney(words)),
+  find: (sentence) => findMoney(sentence).map((one) => ({ ...asLimit(one), at: one.at })),
+};
+
+function asLimit(reading: MoneyReading): MoneyReading {
+  if (!reading.ok || reading.bound !== "most" || reading.sure === "ambiguous") return reading;
+  return { ...reading, sure: "exact" };
+}
+
 /** More amounts than this are no sentence. */
 const MOST = 50;
 
@@ -153,13 +164,14 @@ function mayEndInNumerals(core: string, rest: string): boolean {
 
 const BEFORE = new RegExp(
   "(?:각각|각자|(?<!\\p{L})각|인당|1인당|한 ?명당|총|합쳐서|약|대략|대충|" +
-    "(?<!\\p{L})한|딱|about|around|roughly|exactly|" +
+    "(?<!\\p{L})한|딱|최대|최소|많아야|적어도|about|around|roughly|exactly|" +
+    "(?<!\\p{L})(?:up to|at most|(?:(?:no|not) )?more than|under|below|less than|at least|max(?:imum)?)|" +
     "a total of|~) ?$",
-  "u",
+  "iu",
 );
 const AFTER = new RegExp(
-  "^ ?(?:씩|정도|쯤|가량|내외|안팎|이상|이하|each|apiece|per person|" +
-    "in total|or so|-?ish)(?![a-z])",
+  "^ ?(?:씩|정도|쯤|가량|내외|안팎|이상|이하|미만|초과|까지|이내|한도|" +
+    "each|apiece|per person|in total|or so|-?ish|at most|max|tops|or less|or more)(?![a-z])",
   "iu",
 );
 const REJECTED = /^(?:이|가|은|는)? ?(?:말고|아니고|아니라|대신)/u;

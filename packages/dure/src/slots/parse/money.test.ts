@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { formatAmount } from "./amount.ts";
-import { findMoney } from "./find-money.ts";
+import { findMoney, moneyLimitReader } from "./find-money.ts";
 import { parseMoney } from "./money.ts";
 
 test.each([
@@ -47,6 +47,49 @@ test.each([
   ["5만원", undefined],
 ] as const)("hears for whom %j is meant: %s", (text, per) => {
   expect(parseMoney(text)).toMatchObject({ ok: true, value: 50_000, per });
+});
+
+describe("a bound", () => {
+  test.each([
+    "5만원까지",
+    "5만원까지만요",
+    "5만원 이내로",
+    "5만원 한도로",
+    "최대 5만원",
+    "많아야 5만원이요",
+    "up to 50k won",
+    "50k won max",
+    "at most 50,000 won",
+    "no more than 50k",
+    "Max 50,000 won please",
+  ])("of %j is the sum itself, the most", (text) => {
+    const said = { ok: true, value: 50_000, sure: "exact", bound: "most" };
+    expect(parseMoney(text)).toMatchObject(said);
+    expect(findMoney(`의자를 ${text}`)).toMatchObject([said]);
+  });
+
+  test.each(["5만원 이하", "5만원 이하로", "5만원 미만", "under 50k won", "less than 50,000 won"])(
+    "of %j is exact as a limit alone",
+    (text) => {
+      const said = { ok: true, value: 50_000, bound: "most" };
+      expect(parseMoney(text)).toMatchObject({ ...said, sure: "approximate" });
+      expect(moneyLimitReader.parse(text)).toMatchObject({ ...said, sure: "exact" });
+      expect(moneyLimitReader.find(`a chair ${text}`)).toMatchObject([{ ...said, sure: "exact" }]);
+    },
+  );
+
+  test.each(["5만원 이상", "적어도 5만원", "at least 50k won", "50k won or more", "more than 50k"])(
+    "of %j from below is rough, also as a limit",
+    (text) => {
+      const said = { ok: true, value: 50_000, sure: "approximate", bound: "least" };
+      expect(moneyLimitReader.parse(text)).toMatchObject(said);
+    },
+  );
+
+  test.each(["send over 50k won", "Jasmin 50k won", "5만원"])("is none of %j", (sentence) => {
+    const said = { value: 50_000, sure: "exact", bound: undefined };
+    expect(findMoney(sentence)).toMatchObject([said]);
+  });
 });
 
 test.each([

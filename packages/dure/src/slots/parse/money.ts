@@ -25,6 +25,8 @@ export type MoneyReading =
   | (Understood<number> & {
       /** `5만원씩`, `각각 5만원`, `10k each`: for each person; `총 5만원`: for all of them together. */
       readonly per: "each" | "total" | undefined;
+      /** `5만원까지`, `최대 5만원`: no more than it; `5만원 이상`: no less. */
+      readonly bound: "most" | "least" | undefined;
     })
   | (NotUnderstood<MoneyBecause> & {
       /** ISO 4217, of a foreign amount. */
@@ -40,21 +42,22 @@ export function parseMoney(text: string): MoneyReading {
   if (words === "") return notUnderstood("empty", words);
   if (words.length > LONGEST_VALUE) return notUnderstood("not-an-amount", words);
 
-  const { core, per, approximate } = withoutManner(withoutTypos(fold(words)));
+  const { core, ...manner } = withoutManner(withoutTypos(fold(words)));
+  const { per, bound, approximate } = manner;
   const currency = foreignCurrencyOf(core);
   if (currency !== undefined) return { ...notUnderstood("foreign-currency", words), currency };
 
   const range = readRange(core);
-  if (range) return { ...understood(range[0], words, "ambiguous", [range[1]]), per };
+  if (range) return { ...understood(range[0], words, "ambiguous", [range[1]]), per, bound };
 
   const read = readWon(core);
   if (!read.ok) return notUnderstood(read.because, words);
-  if (approximate) return { ...understood(read.won, words, "approximate"), per };
+  if (approximate) return { ...understood(read.won, words, "approximate"), per, bound };
 
   const clipped = readClipped(core, read.won);
   return clipped === undefined
-    ? { ...understood(read.won, words), per }
-    : { ...understood(clipped, words, "ambiguous", [read.won]), per };
+    ? { ...understood(read.won, words), per, bound }
+    : { ...understood(clipped, words, "ambiguous", [read.won]), per, bound };
 }
 
 // --- what stands around an amount
@@ -62,10 +65,17 @@ export function parseMoney(text: string): MoneyReading {
 interface Manner {
   readonly core: string;
   readonly per: "each" | "total" | undefined;
+  readonly bound: "most" | "least" | undefined;
   readonly approximate: boolean;
 }
 
-type Affix = readonly [pattern: RegExp, means?: "each" | "total" | "approximate"];
+/**
+ * `up-to`: the sum itself is said, as the most. `below` and `above`: a sum near it, on that side.
+ */
+type Affix = readonly [
+  pattern: RegExp,
+  means?: "each" | "total" | "approximate" | "up-to" | "below" | "above",
+];
 
 const PREFIXES: readonly Affix[] = [
   [/^(?:각각|각자|각|인당|1인당|일인당|한 ?(?:사람|명)당|each)(?: |(?=[\d일-힣₩]))/u, "each"],
@@ -75,6 +85,9 @@ const PREFIXES: readonly Affix[] = [
     "approximate",
   ],
   [/^한 (?=[\d일이삼사오육칠팔구십백천만])/u, "approximate"],
+  [/^(?:최대|많아야|up to|at (?:the )?most|max\.?|maximum|(?:no|not) more than) ?/u, "up-to"],
+  [/^(?:under|below|less than) /u, "below"],
+  [/^(?:최소|적어도|at least|more than|min\.?|minimum) ?/u, "above"],
   [/^(?:딱|정확히|just|exactly|only|그냥|그럼|그러면|일단|음+|흠+|네|예|응|아니) ?[,.…]* ?(?=\S)/u],
 ];
 
@@ -83,10 +96,11 @@ const SUFFIXES: readonly Affix[] = [
   [/ ?씩$/u, "each"],
   [/ (?:each|apiece|per person|a person|a head|to each)$/u, "each"],
   [/ (?:in total|total|altogether|all together)$/u, "total"],
-  [
-    / ?(?:정도|쯤|가량|내외|안팎|남짓|즈음|이상|이하|미만|넘게|or so|ish|-ish|or more)$/u,
-    "approximate",
-  ],
+  [/ ?(?:까지|이내|한도|안에서|한도로|선에서)(?:만|로|에서|는)?$/u, "up-to"],
+  [/ (?:at most|at the most|max\.?|maximum|tops)$/u, "up-to"],
+  [/ ?(?:이하|미만|안쪽|밑)(?:으로|로)?$| (?:or less|or under)$/u, "below"],
+  [/ ?(?:이상|초과|넘게)(?:으로)?$| or more$/u, "above"],
+  [/ ?(?:정도|쯤|가량|내외|안팎|남짓|즈음|or so|ish|-ish)$/u, "approximate"],
   [/(?<=원|won|krw|달러|씩|정도|쯤) ?(?:만|이나)$/u],
   [
     /(?<=[원만천백십억조\d씩도쯤량]) ?(?:으로|로|이요|요|입니다|이에요|예요|이야|야|을|를|은|는|이|도)$/u,
@@ -100,6 +114,7 @@ const MAX_AFFIXES = 8;
 function withoutManner(folded: string): Manner {
   let core = folded.trim();
   let per: Manner["per"];
+  let bound: Manner["bound"];
   let approximate = false;
   for (let taken = 0; taken < MAX_AFFIXES; taken++) {
     const affix = [...PREFIXES, ...SUFFIXES].find(([pattern]) => pattern.test(core));
@@ -109,10 +124,12 @@ function withoutManner(folded: string): Manner {
     const rest = core.replace(pattern, "").trim();
     if (rest === "") break;
     core = rest;
-    if (means === "approximate") approximate = true;
-    else if (means !== undefined) per ??= means;
+    if (means === "each" || means === "total") per ??= means;
+    if (means === "up-to" || means === "below") bound ??= "most";
+    if (means === "above") bound ??= "least";
+    approximate ||= means === "approximate" || means === "below" || means === "above";
   }
-  return { core, per, approximate };
+  return { core, per, bound, approximate };
 }
 
 // --- the amount itself

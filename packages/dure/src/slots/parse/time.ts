@@ -5,6 +5,7 @@ import {
   type NotUnderstood,
   type Understood,
 } from "./reading.ts";
+import { withoutMarks } from "./marks.ts";
 import { fold } from "./text.ts";
 
 /** `HH:MM`, 24 hours. */
@@ -27,7 +28,8 @@ export function parseTime(text: string): TimeReading {
     .replace(TIME_ENDS, "")
     .replace(/^(?:at|음+|네|예|응) /u, "")
     .trim();
-  const time = takeTime(folded);
+  const { core, isRough } = withoutMarks(folded);
+  const time = takeTime(core);
   if (!time || time.rest !== "") return notUnderstood("not-a-time", words);
   const [first, ...others] = time.options;
   if (!first) return notUnderstood("no-such-time", words);
@@ -39,7 +41,7 @@ export function parseTime(text: string): TimeReading {
       others.map((option) => option.time),
     );
   }
-  return understood(first.time, words, time.approximate ? "approximate" : "exact");
+  return understood(first.time, words, isRough || time.approximate ? "approximate" : "exact");
 }
 
 /** One way to understand a time of day. */
@@ -65,7 +67,8 @@ export function takeTime(folded: string):
 
   const { period, hour, minute, half, clock, clockMinute, tail, named, exact } = match.groups ?? {};
   const rest = `${folded.slice(0, match.index)} ${folded.slice(match.index + match[0].length)}`;
-  const approximate = exact !== undefined || /^(?:around|about) /u.test(match[0]);
+  const approximate =
+    exact !== undefined || /^(?:around|about) /u.test(match[0]) || ROUGH_ALONE.test(rest);
   const shared = { approximate, rest: withoutParticles(rest) };
   if (named !== undefined) {
     return { ...shared, options: NAMED[named as keyof typeof NAMED] };
@@ -80,13 +83,17 @@ export function takeTime(folded: string):
   return { ...shared, options };
 }
 
-/** 에 of 7시에, which stands alone when the time is taken out. */
+/** 에 of 7시에, or a mark, which stands alone when the time is taken out. */
 function withoutParticles(rest: string): string {
   return rest
-    .replace(/ (?:에|으로|로)(?= |$)/u, " ")
+    .replace(ROUGH_ALONE, " ")
+    .replace(/ (?:에|으로|로|까지(?:만|는|요)?|부터(?:는|요)?)(?= |$)/u, " ")
+    .replace(/(?:^| )(?:no later than|starting|by|until|till?|from) (?= |$)/u, " ")
     .replace(/ +/g, " ")
     .trim();
 }
+
+const ROUGH_ALONE = /(?:^| )(?:before|after) (?= |$)| (?:이전|이후|전까지|전)(?:에|로)?(?= |$)/u;
 
 const HOURS = "한 두 세 네 다섯 여섯 일곱 여덟 아홉 열 열한 열두".split(" ");
 const PERIOD = "오전|오후|아침|점심|한낮|낮|저녁|한밤|밤|새벽|am|pm";

@@ -4,7 +4,7 @@ import { parseDay } from "./day.ts";
 import { isIsoDate } from "./days.ts";
 import { findRecurrence } from "./recurrence.ts";
 import { parseTime } from "./time.ts";
-import { dayReader, findWhen, parseWhen } from "./when.ts";
+import { dayOnlyReader, dayReader, findWhen, parseWhen } from "./when.ts";
 
 /** A Wednesday, in the morning. */
 const CLOCK = { today: "2026-11-18", time: "10:00" };
@@ -92,12 +92,121 @@ test.each([
   expect(values.map(({ date, time }) => (time ? `${date}T${time}` : date))).toEqual(ways);
 });
 
-test.each(["25일쯤", "25일까지", "by friday", "내일 오후 3시쯤", "내일 오후 3시 정도"])(
-  "marks %j as approximate",
-  (words) => {
-    expect(parseWhen(words, CLOCK)).toMatchObject({ ok: true, sure: "approximate" });
-  },
-);
+test.each([
+  "25일쯤",
+  "25일 정도",
+  "한 25일쯤까지",
+  "내일 전까지",
+  "내일 이후로",
+  "before friday",
+  "after tomorrow",
+  "around the 25th",
+  "maybe tomorrow",
+  "tomorrow or so",
+  "내일 오후 3시쯤",
+  "내일 오후 3시 정도",
+  "내일 오후 3시 이후",
+  "내일 오후 3시 전까지",
+  "tomorrow before 5pm",
+  "tomorrow after 5pm",
+])("marks %j as approximate", (words) => {
+  expect(parseWhen(words, CLOCK)).toMatchObject({ ok: true, sure: "approximate" });
+});
+
+describe("until and from say the day itself", () => {
+  test.each([
+    ["내일까지", "2026-11-19"],
+    ["내일까지요", "2026-11-19"],
+    ["내일까지만", "2026-11-19"],
+    ["내일부터", "2026-11-19"],
+    ["25일까지", "2026-11-25"],
+    ["담주 월욜까지", "2026-11-23"],
+    ["이달 말까지", "2026-11-30"],
+    ["크리스마스까지는", "2026-12-25"],
+    ["내일 안으로", "2026-11-19"],
+    ["오늘 중으로", "2026-11-18"],
+    ["오늘 안에", "2026-11-18"],
+    ["by tomorrow", "2026-11-19"],
+    ["by friday", "2026-11-20"],
+    ["by the 25th", "2026-11-25"],
+    ["by Friday at the latest", "2026-11-20"],
+    ["no later than tomorrow", "2026-11-19"],
+    ["until next Monday", "2026-11-23"],
+    ["till Christmas", "2026-12-25"],
+    ["from tomorrow", "2026-11-19"],
+    ["starting next Monday", "2026-11-23"],
+    ["by the end of the month", "2026-11-30"],
+  ])("%j is the day %s", (words, date) => {
+    const said = { ok: true, value: { date }, sure: "exact", others: [] };
+    expect(parseWhen(words, CLOCK)).toMatchObject(said);
+  });
+
+  test.each([
+    ["3일 이내", "2026-11-21"],
+    ["3일 안에", "2026-11-21"],
+    ["사흘 안으로", "2026-11-21"],
+    ["일주일 내로", "2026-11-25"],
+    ["2주 이내에", "2026-12-02"],
+    ["한 달 안에", "2026-12-18"],
+    ["within 3 days", "2026-11-21"],
+    ["within a week", "2026-11-25"],
+    ["in the next two weeks", "2026-12-02"],
+  ])("%j is the day %s, the last of the stretch", (words, date) => {
+    const said = { ok: true, value: { date }, sure: "exact", others: [] };
+    expect(parseWhen(words, CLOCK)).toMatchObject(said);
+  });
+
+  test("25일 안에 may be a day or a stretch", () => {
+    const both = { value: { date: "2026-12-13" }, others: [{ date: "2026-11-25" }] };
+    expect(parseWhen("25일 안에", CLOCK)).toMatchObject({ sure: "ambiguous", ...both });
+  });
+
+  test.each([
+    ["오늘 오후 3시까지", "15:00"],
+    ["오늘 오후 3시부터", "15:00"],
+    ["today by 5pm", "17:00"],
+    ["by 5pm today", "17:00"],
+    ["today from 3pm", "15:00"],
+    ["until noon today", "12:00"],
+  ])("%j is at %s", (words, time) => {
+    const value = { date: CLOCK.today, time };
+    expect(parseWhen(words, CLOCK)).toMatchObject({ ok: true, value, sure: "exact" });
+  });
+
+  test.each(["오후 3시까지", "오후 3시부터", "by 3pm", "until 3pm", "from 3pm"])(
+    "%j is a time",
+    (words) => {
+      expect(parseTime(words)).toMatchObject({ ok: true, value: "15:00", sure: "exact" });
+    },
+  );
+
+  test.each([
+    ["내일까지 의자를 사줘", "내일까지"],
+    ["의자를 25일까지 사줘", "25일까지"],
+    ["25일부터 쓸게", "25일부터"],
+    ["3일 안에 보내줘", "3일 안에"],
+    ["내일 정도에 보내줘", "내일 정도에"],
+    ["내일쯤으로 해줘", "내일쯤으로"],
+    ["buy it by tomorrow please", "by tomorrow"],
+    ["I need it within 3 days", "within 3 days"],
+    ["around tomorrow would be fine", "around tomorrow"],
+    ["오후 3시까지 쓸게", "오후 3시까지"],
+  ])("finds in %j: %j", (sentence, words) => {
+    expect(findWhen(sentence, CLOCK).map((one) => one.words)).toEqual([words]);
+  });
+
+  test.each([
+    ["내일 5시쯤", "2026-11-19"],
+    ["tomorrow around 5pm", "2026-11-19"],
+    ["내일 오후 3시 이후", "2026-11-19"],
+  ])("a day alone is plain in %j, for its time alone is rough", (words, value) => {
+    expect(dayOnlyReader(CLOCK).parse(words)).toMatchObject({ ok: true, value, sure: "exact" });
+  });
+
+  test.each(["내일쯤 5시", "around tomorrow at 5pm"])("a rough day stays rough: %j", (words) => {
+    expect(dayOnlyReader(CLOCK).parse(words)).toMatchObject({ ok: true, sure: "approximate" });
+  });
+});
 
 test.each([
   ["", "empty"],

@@ -11,6 +11,7 @@ import {
   type Reading,
   type Understood,
 } from "./reading.ts";
+import { MARK_BEFORE, MARK_BEHIND } from "./marks.ts";
 import { findRecurrence, type Recurrence } from "./recurrence.ts";
 import { fold } from "./text.ts";
 import { takeTime, TIME_SOURCE, type IsoTime, type TimeOption } from "./time.ts";
@@ -47,16 +48,24 @@ export function parseWhen(text: string, clock: Clock): WhenReading {
   const [repeated] = findRecurrence(words);
   if (repeated) return { ...notUnderstood("recurring", words), recurrence: repeated.value };
 
-  const folded = fold(words)
-    .replace(/(?<=\d)t(?=\d{2}:)/, " ")
-    .replace(/(?<=:\d{2}):\d{2}\S*$/, "");
-  const time = takeTime(folded);
-  const dayWords = withoutEnds(time ? time.rest : folded);
+  const { time, dayWords } = partsOf(words);
   if (!time) return withWords(withoutTime(parseDay(dayWords, clock.today)), words);
   if (time.options.length === 0) return notUnderstood("no-such-time", words);
   const day = dayWords === "" ? anyDayFor(clock, words) : parseDay(dayWords, clock.today);
   if (!day.ok) return notUnderstood(day.because, words);
   return combine(words, { day, options: time.options, approximate: time.approximate, clock });
+}
+
+/** The time in the words, and what is left for the day. */
+function partsOf(words: string): {
+  readonly time: ReturnType<typeof takeTime>;
+  readonly dayWords: string;
+} {
+  const folded = fold(words)
+    .replace(/(?<=\d)t(?=\d{2}:)/, " ")
+    .replace(/(?<=:\d{2}):\d{2}\S*$/, "");
+  const time = takeTime(folded);
+  return { time, dayWords: withoutEnds(time ? time.rest : folded) };
 }
 
 /** Every day or time in a sentence, in order; also those that have passed or repeat. Pure. */
@@ -105,19 +114,25 @@ export function dayReader(clock: Clock): Reader<IsoDate> {
  */
 export function dayOnlyReader(clock: Clock): Reader<IsoDate> {
   const dayOf = (reading: WhenReading): Reading<IsoDate> =>
-    reading.ok ? dayAlone(withoutTimes(reading)) : reading;
+    reading.ok ? dayAlone(withoutTimes(reading, clock)) : reading;
   return {
     parse: (words) => dayOf(parseWhen(words, clock)),
     find: (sentence) => findWhen(sentence, clock).map((one) => ({ ...dayOf(one), at: one.at })),
   };
 }
 
-/** `내일 7시` is one day, whichever 7 it is. */
-function withoutTimes({ value, others, words, sure }: Understood<When>): Understood<When> {
+/** `내일 7시` is one day, whichever 7 it is; and `내일 7시쯤` is that day for sure. */
+function withoutTimes(
+  { value, others, words, sure }: Understood<When>,
+  { today }: Clock,
+): Understood<When> {
   const days = [...new Set([value, ...others].map(({ date }) => date))];
   const [first, ...rest] = days.map((date) => ({ date }));
-  const isRough = sure === "approximate";
-  return understood(first!, words, rest.length > 0 ? "ambiguous" : isRough ? sure : "exact", rest);
+  if (rest.length > 0) return understood(first!, words, "ambiguous", rest);
+  const { time, dayWords } = partsOf(words);
+  const day = time && dayWords !== "" ? parseDay(dayWords, today) : undefined;
+  const isRough = (day?.ok ? day.sure : sure) === "approximate";
+  return understood(first!, words, isRough ? "approximate" : "exact");
 }
 
 /** Whether words name a time: 내일 오전 9시, but not 내일. Pure. */
@@ -201,11 +216,12 @@ function withoutEnds(folded: string): string {
   return rest;
 }
 
-/** A day, a time, or both in either order. */
+/** A day, a time, or both in either order, with what says how they are meant. */
 const CANDIDATE = new RegExp(
   [
-    `(?:${DAY_SOURCE})(?:(?:에|날|,)? ?(?:at )?(?:${TIME_SOURCE}))?`,
-    `(?:${TIME_SOURCE})(?: ?(?:on )?(?:${DAY_SOURCE}))?`,
+    `${MARK_BEFORE}(?:${DAY_SOURCE})${MARK_BEHIND}` +
+      `(?:(?:에|날|,)? ?(?:at |by |until |before |after )?(?:${TIME_SOURCE})${MARK_BEHIND})?`,
+    `${MARK_BEFORE}(?:${TIME_SOURCE})${MARK_BEHIND}(?: ?(?:on )?(?:${DAY_SOURCE})${MARK_BEHIND})?`,
   ].join("|"),
   "giu",
 );
