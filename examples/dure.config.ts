@@ -1,6 +1,7 @@
 import { web } from "dure/channels";
 import { defineTeam } from "dure/team";
 import faq from "./faq/service.ts";
+import meetingRoom from "./meeting-room/service.ts";
 import minimal from "./minimal/service.ts";
 import { examplesModel } from "./offline.ts";
 import { roomAgents } from "./rooms/agents.ts";
@@ -15,5 +16,5 @@ export default defineTeam({
   offlineModels: [examplesModel, ...roomModels],
   agents: roomAgents(),
   rooms: { adapters: [web()], channels: { general: { defaultAgent: "ruda" } } },
-  services: { transfer, faq, minimal, declared: "./declared" },
+  services: { transfer, faq, minimal, "meeting-room": meetingRoom, declared: "./declared" },
 });

@@ -1,5 +1,6 @@
 import { offlineModel } from "dure";
 import { answerFaq } from "./faq/offline.ts";
+import { answerRooms } from "./meeting-room/offline.ts";
 import { answerMinimal } from "./minimal/offline.ts";
 import { answerTransfer } from "./transfer/offline.ts";
 
@@ -9,7 +10,12 @@ import { answerTransfer } from "./transfer/offline.ts";
  */
 export const examplesModel = offlineModel(
   "examples",
-  (request) => answerTransfer(request) ?? answerFaq(request) ?? answerMinimal(request) ?? UNKNOWN,
+  (request) =>
+    answerRooms(request) ??
+    answerTransfer(request) ??
+    answerFaq(request) ??
+    answerMinimal(request) ??
+    UNKNOWN,
 );
 
 const UNKNOWN = {

@@ -47,4 +47,8 @@ test("the example team starts as it stands, and every service answers", async ()
   );
   expect(await say("transfer", "네")).toContain("tx_000001");
   expect(bank.bookings()).toHaveLength(1);
+  expect(await say("meeting-room", "내일 오후 3시에 소회의실 5명 예약해줘")).toContain(
+    "예약할까요?",
+  );
+  expect(await say("meeting-room", "네")).toContain("예약했어요");
 });

@@ -1,23 +1,37 @@
-import { offlineModel, type OfflineModel } from "dure";
+import { offlineModel, type ModelRequest, type OfflineAnswer, type OfflineModel } from "dure";
 import { formFactsIn, type FormFacts } from "dure/slots";
 import { PROMPTS } from "./service.ts";
 import type { RoomSlots } from "./slots.ts";
 import { TEXTS } from "./texts.ts";
 
-/** Stands in for a model: reads bookings by patterns, in Korean and English. */
-export const roomModel: OfflineModel = offlineModel("meeting-room", ({ system = "", messages }) => {
+/**
+ * Answers as the model of the room's agents would: reads bookings by patterns, in Korean and
+ * English. Undefined when another agent is asked.
+ */
+export function answerRooms({ system = "", messages }: ModelRequest): OfflineAnswer | undefined {
   const text = messages.findLast((message) => message.role === "user")?.text ?? "";
   if (system.startsWith(PROMPTS.intent)) {
     return { object: { scenario: /회의실|예약|book|room/iu.test(text) ? "BOOKING" : "GENERAL" } };
   }
   const facts = formFactsIn(system);
-  if (!facts) return "";
+  if (!facts || !isAboutRooms(facts)) return undefined;
   if (facts.agent === "slots") {
     const changes = changesIn(text, facts);
     return { object: { kind: changes.length > 0 ? "details" : "other", items: [{ changes }] } };
   }
   return { object: { action: "ask", message: wordsFor(facts) } };
-});
+}
+
+/** A required slot is either known or missing. */
+function isAboutRooms({ slots, missing }: FormFacts): boolean {
+  return "room" in slots || missing.includes("room");
+}
+
+/** The meeting rooms alone, without a key: `offline:meeting-room`. */
+export const roomModel: OfflineModel = offlineModel(
+  "meeting-room",
+  (request) => answerRooms(request) ?? "",
+);
 
 const VALUES = {
   room: /[소대]회의실|작은|큰|small room|large room/iu,

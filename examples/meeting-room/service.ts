@@ -1,7 +1,7 @@
 import { conversationalAgent, defineService, type Service } from "dure";
 import { slotAgents, slotFlow } from "dure/slots";
 import { z } from "zod";
-import { bookRoomTool, type Booking, type Calendar } from "./calendar.ts";
+import { bookRoomTool, Calendar, type Booking } from "./calendar.ts";
 import { SLOTS, type RoomSlots } from "./slots.ts";
 import { TEXTS } from "./texts.ts";
 
@@ -44,3 +44,5 @@ export function createRoomService(calendar: Calendar): Service {
     }),
   });
 }
+
+export default createRoomService(new Calendar());

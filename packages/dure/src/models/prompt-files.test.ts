@@ -15,7 +15,6 @@ import { estimateTokens } from "./prices.ts";
 /** Upper bounds by `estimateTokens`, which counts a Hangul syllable as one token. */
 const MOST_TOKENS = {
   slots: { ko: 480, en: 320 },
-  answer: { ko: 240, en: 180 },
   memory: { ko: 120, en: 100 },
   router: { ko: 120, en: 90 },
 } as const satisfies Record<

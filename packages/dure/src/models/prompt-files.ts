@@ -8,7 +8,7 @@ export const PROMPT_LANGUAGES = ["ko", "en"] as const;
 export type PromptLanguage = (typeof PROMPT_LANGUAGES)[number];
 
 /** The prompts of dure itself: `packages/dure/prompts/<name>.<language>.md`. */
-export const PROMPT_NAMES = ["slots", "answer", "memory", "router"] as const;
+export const PROMPT_NAMES = ["slots", "memory", "router"] as const;
 export type PromptName = (typeof PROMPT_NAMES)[number];
 
 /** Beside `src` and beside `dist`: both stand in the package's folder. */

@@ -122,29 +122,3 @@ interface SlotChange {
   readonly value: string | number;
   readonly quote: string;
 }
-
-/** What the model is told that answers a question on the way. */
-export interface AnswerPromptFacts extends Pick<
-  SlotPromptFacts,
-  "language" | "today" | "zone" | "known" | "lastQuestion"
-> {
-  /** Who speaks, such as `이체 서비스`. */
-  readonly service: string;
-  /** What this session has finished, newest first, as code knows it. */
-  readonly completed: readonly unknown[];
-}
-
-/** The system text for an answer on the way. Pure. Its text is shown after code has checked it. */
-export function answerPrompt(facts: AnswerPromptFacts, template: string): string {
-  const { language, today, zone, service, known, completed, lastQuestion } = facts;
-  const nothing = NOTHING[language];
-
-  return fillPrompt(template, {
-    today,
-    zone,
-    service,
-    known: Object.keys(known).length === 0 ? nothing : JSON.stringify(known),
-    completed: completed.length === 0 ? nothing : JSON.stringify(completed),
-    question: lastQuestion ?? nothing,
-  });
-}

@@ -1,5 +1,12 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { offlineModel } from "dure";
+import { loadTeam, readEnvironment, silentLogger, startTeam } from "dure/team";
 import { expect, test } from "vitest";
+import { roomModel } from "../../../../examples/meeting-room/offline.ts";
 import { PROMPTS } from "../../../../examples/transfer/prompts.ts";
+import { testDatabaseUrl } from "../../src/durable/test-database.ts";
 import { estimateTokens } from "../../src/models/prices.ts";
 import { languageOf } from "../../src/models/prompt-files.ts";
 
@@ -22,3 +29,37 @@ test.each(EACH)(
     expect(languageOf(text)).toBe(language);
   },
 );
+
+const CONFIG = `
+import { defineTeam } from "dure/team";
+import rooms from "${path.resolve(import.meta.dirname, "../../../../examples/meeting-room/service.ts")}";
+export default defineTeam({ locale: "ko", services: { rooms }, offlineModels: globalThis.ownModels });
+`;
+
+test("a file of the team's folder prompts goes before dure's, in its language alone", async () => {
+  await using stack = new AsyncDisposableStack();
+  const folder = await mkdtemp(path.join(tmpdir(), "dure-prompts-"));
+  stack.defer(() => rm(folder, { recursive: true, force: true }));
+  await mkdir(path.join(folder, "prompts"));
+  await writeFile(path.join(folder, "prompts/slots.ko.md"), "우리 말로 읽어요. {{slots}}");
+  await writeFile(path.join(folder, "dure.config.ts"), CONFIG);
+  const asked: string[] = [];
+  const own = offlineModel("own", (request, context) => {
+    asked.push(request.system ?? "");
+    return roomModel.respond(request, context);
+  });
+  Object.assign(globalThis, { ownModels: [own] });
+  stack.defer(() => void Reflect.deleteProperty(globalThis, "ownModels"));
+  const { url } = stack.use(await testDatabaseUrl());
+  const environment = { ...readEnvironment({ PORT: "0", DATABASE_URL: url }), home: folder };
+  const team = await startTeam(await loadTeam(folder), environment, { logger: silentLogger });
+  stack.defer(() => team.stop());
+
+  const say = (message: string, locale: string) =>
+    team.engine.turn({ session: locale, message, locale }).done;
+  const korean = await say("내일 오후 3시에 소회의실 5명 예약해줘", "ko");
+  const english = await say("Book the small room tomorrow at 3pm for 5", "en");
+
+  expect([korean.nextAction, english.nextAction]).toEqual(["CONFIRM", "CONFIRM"]);
+  expect(asked.filter((system) => system.startsWith("우리 말로 읽어요. - room"))).toHaveLength(1);
+});
