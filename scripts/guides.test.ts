@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { OfflineModel, Service } from "dure";
+import { clockIn, parseDate } from "dure/slots";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestEngine, type TestEngine } from "../packages/dure/src/engine/test-engine.ts";
 import { systemClock } from "../packages/dure/src/kernel/clock.ts";
@@ -51,7 +52,7 @@ describe("the slot service of the guide", () => {
     };
     t = await startTestEngine(service.default, {
       offline: [offline.ordersModel],
-      engine: { locale: "en", timeZone: "Asia/Seoul", clock: clockOn("2026-11-23") },
+      engine: { locale: "en", timeZone: ZONE },
     });
   });
   afterAll(async () => {
@@ -62,7 +63,10 @@ describe("the slot service of the guide", () => {
   const dialogues = BLOCKS.filter(({ page, words }) => page === PAGE && words.includes("dialogue"));
 
   test.each(dialogues)("answers as the page shows, line $line", async (dialogue) => {
-    const shown = exchangesOf(dialogue);
+    const shown = exchangesOf(dialogue).map(({ said, answered }) => ({
+      said,
+      answered: asOfToday(answered),
+    }));
     const session = `line-${dialogue.line}`;
     const locale = wordOf(dialogue, "locale");
 
@@ -92,11 +96,20 @@ function shownAnswer({ message, uiHint }: Done): string {
   return [message, ...buttons].join(" ");
 }
 
-/** A clock that goes on from now, on another day of Seoul. */
-function clockOn(day: string): typeof systemClock {
-  const today = new Intl.DateTimeFormat("en-CA", { timeZone: "Asia/Seoul" }).format(Date.now());
-  const offset = Date.parse(day) - Date.parse(today);
-  return { ...systemClock, now: () => systemClock.now() + offset };
+const ZONE = "Asia/Seoul";
+
+/** The page is written on 2026-11-23; the database that accepts a message knows no other day. */
+function asOfToday(answer: string): string {
+  const { today } = clockIn(ZONE, systemClock.now());
+  return answer
+    .replaceAll("2026-11-24", dayNamed("tomorrow", today))
+    .replaceAll("2026-12-05", dayNamed("December 5", today));
+}
+
+function dayNamed(words: string, today: string): string {
+  const read = parseDate(words, { today });
+  if (!read.ok) throw new Error(`${words} is no day`);
+  return read.date;
 }
 
 async function printed(block: CodeBlock): Promise<string> {

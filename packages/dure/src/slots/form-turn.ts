@@ -197,15 +197,11 @@ export class FormTurn {
     return { ...this.#apply(held, "agent"), kind: held?.kind };
   }
 
-  /** What was sent with a value and is not kept is said, where the value counts. */
+  /** What was sent with a value and is not kept is said. */
   #edit(slots: JsonObject): DeltaOutcome {
     const outcome = this.#apply(editsOf(slots), "code");
-    const { slots: specs } = this.#form;
-    const context = { today: this.#speech.today };
-    const remarks = remarksOn(slots, specs, context).filter(
-      ({ slot }) => outcome.state.slots[slot] !== undefined,
-    );
-    for (const { remark } of remarks) this.#said.push(this.#texts.slotError(remark));
+    const remarks = remarksOn(slots, outcome.state, { ...this.#form, today: this.#speech.today });
+    this.#said.push(...remarks.map((remark) => this.#texts.slotError(remark)));
     return outcome;
   }
 
@@ -393,8 +389,7 @@ export class FormTurn {
     return this.#said.filter(Boolean).join("\n");
   }
 
-  #tellProgress(): void {
-    const { index, total, slots } = this.#state;
+  #tellProgress({ index, total, slots } = this.#state): void {
     if (total > 1) this.#turn.taskProgress(index, total, slots);
   }
 
@@ -442,15 +437,15 @@ function editsOf(slots: JsonObject): { operations: unknown[] } {
   };
 }
 
-/** What a page sent beside the values that are kept. */
+/** Keys of words about what a page sent beside the values that count. */
 function remarksOn(
-  slots: JsonObject,
-  specs: SlotForm["slots"],
-  context: SlotContext,
-): readonly { readonly slot: string; readonly remark: string }[] {
-  return Object.entries(slots).flatMap(([slot, value]) => {
-    const remark = typeof value === "string" ? specs[slot]?.remark?.(value, context) : undefined;
-    return remark === undefined ? [] : [{ slot, remark }];
+  sent: JsonObject,
+  { slots: kept }: FormState,
+  { slots: specs, today }: Pick<SlotForm, "slots"> & SlotContext,
+): readonly string[] {
+  return Object.entries(sent).flatMap(([slot, value]) => {
+    if (typeof value !== "string" || kept[slot] === undefined) return [];
+    return specs[slot]?.remark?.(value, { today }) ?? [];
   });
 }
 

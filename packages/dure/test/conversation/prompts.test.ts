@@ -2,9 +2,10 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { offlineModel } from "dure";
-import { loadTeam, readEnvironment, silentLogger, startTeam } from "dure/team";
+import { readEnvironment, readTeam, silentLogger, startTeam } from "dure/team";
 import { expect, test } from "vitest";
 import { roomModel } from "../../../../examples/meeting-room/offline.ts";
+import rooms from "../../../../examples/meeting-room/service.ts";
 import { PROMPTS } from "../../../../examples/transfer/prompts.ts";
 import { testDatabaseUrl } from "../../src/durable/test-database.ts";
 import { estimateTokens } from "../../src/models/prices.ts";
@@ -30,29 +31,21 @@ test.each(EACH)(
   },
 );
 
-const CONFIG = `
-import { defineTeam } from "dure/team";
-import rooms from "${path.resolve(import.meta.dirname, "../../../../examples/meeting-room/service.ts")}";
-export default defineTeam({ locale: "ko", services: { rooms }, offlineModels: globalThis.ownModels });
-`;
-
 test("a file of the team's folder prompts goes before dure's, in its language alone", async () => {
   await using stack = new AsyncDisposableStack();
   const folder = await mkdtemp(path.join(tmpdir(), "dure-prompts-"));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
   await mkdir(path.join(folder, "prompts"));
   await writeFile(path.join(folder, "prompts/slots.ko.md"), "우리 말로 읽어요. {{slots}}");
-  await writeFile(path.join(folder, "dure.config.ts"), CONFIG);
   const asked: string[] = [];
   const own = offlineModel("own", (request, context) => {
     asked.push(request.system ?? "");
     return roomModel.respond(request, context);
   });
-  Object.assign(globalThis, { ownModels: [own] });
-  stack.defer(() => void Reflect.deleteProperty(globalThis, "ownModels"));
   const { url } = stack.use(await testDatabaseUrl());
   const environment = { ...readEnvironment({ PORT: "0", DATABASE_URL: url }), home: folder };
-  const team = await startTeam(await loadTeam(folder), environment, { logger: silentLogger });
+  const read = await readTeam({ services: { rooms }, offlineModels: [own] }, folder);
+  const team = await startTeam(read, environment, { logger: silentLogger });
   stack.defer(() => team.stop());
 
   const say = (message: string, locale: string) =>
