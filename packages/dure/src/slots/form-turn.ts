@@ -374,15 +374,7 @@ export class FormTurn {
   }
 
   #attempt(): ReadyAttempt {
-    const { answering, slots } = this.#turn;
-    const { question } = answering;
-    return {
-      reply: this.#reply,
-      answering,
-      isAsShown: question !== undefined && isAbout(question, this.#state.slots),
-      isBatch: this.#state.total > 1,
-      hasSlots: slots !== undefined,
-    };
+    return attemptOf(this.#turn, this.#state, this.#reply);
   }
 
   #message(): string {
@@ -404,6 +396,21 @@ const STAGE_OF = {
   cancelled: "CANCELLED",
   unsupported: "UNSUPPORTED",
 } as const satisfies Record<FormResult["outcome"], TerminalStage>;
+
+function attemptOf(
+  { answering, slots }: TurnContext,
+  state: FormState,
+  reply: Reply,
+): ReadyAttempt {
+  const { question } = answering;
+  return {
+    reply,
+    answering,
+    isAsShown: question !== undefined && isAbout(question, state.slots),
+    isBatch: state.total > 1,
+    hasSlots: slots !== undefined,
+  };
+}
 
 /** How words speak of another person, or whatever identifies an entry. */
 function mannerOf({ words, kind, because }: Reply): DeltaContext["manner"] {
