@@ -44,7 +44,10 @@ test("a file of the team's folder prompts goes before dure's, in its language al
   });
   const { url } = stack.use(await testDatabaseUrl());
   const environment = { ...readEnvironment({ PORT: "0", DATABASE_URL: url }), home: folder };
-  const read = await readTeam({ services: { "meeting-room": rooms }, offlineModels: [own] }, folder);
+  const read = await readTeam(
+    { services: { "meeting-room": rooms }, offlineModels: [own] },
+    folder,
+  );
   const team = await startTeam(read, environment, { logger: silentLogger });
   stack.defer(() => team.stop());
 
