@@ -78,7 +78,7 @@ function wordsOf(title: Expression, text: string): string | undefined {
   if (title.type === "Literal") return typeof title.value === "string" ? title.value : undefined;
   if (title.type === "TemplateLiteral") return text.slice(title.start + 1, title.end - 1);
   if (title.type !== "BinaryExpression" || title.operator !== "+") return undefined;
-  const [left, right] = [wordsOf(title.left as Expression, text), wordsOf(title.right, text)];
+  const [left, right] = [wordsOf(title.left, text), wordsOf(title.right, text)];
   return left === undefined || right === undefined ? undefined : left + right;
 }
 

@@ -50,8 +50,8 @@ export interface SlotSpec<Value extends string | number = string | number> {
   validate?(value: Value, context: SlotContext): string | undefined;
 }
 
-// oxlint-disable-next-line typescript/no-explicit-any -- slots of different values stand in one form
 /** The slots of a form by their names, in the order in which they are asked. */
+// oxlint-disable-next-line typescript/no-explicit-any -- slots of different values stand in one form
 export type SlotSpecs = Readonly<Record<string, SlotSpec<any>>>;
 
 /** The one effect that a yes leads to. */
