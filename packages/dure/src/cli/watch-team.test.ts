@@ -42,7 +42,7 @@ async function replace(file: string, text: string): Promise<void> {
  * Saves until it is told: two saves within some 50 ms may be told as one, which is enough, because
  * the team is read again only after a rest.
  */
-async function isHeard(file: string, save: typeof write): Promise<void> {
+async function isHeard(file: string, save: typeof write): Promise<boolean> {
   let saves = 0;
   const savesAndListens = async (): Promise<readonly string[]> => {
     await save(file, `text ${++saves}`);
@@ -52,29 +52,31 @@ async function isHeard(file: string, save: typeof write): Promise<void> {
     .poll(savesAndListens, { timeout: 10_000, interval: 100 })
     .toContain(path.normalize(file));
   changed.length = 0;
+  return true;
 }
 
-async function isTold(file: string): Promise<void> {
+async function isTold(file: string): Promise<boolean> {
   await expect.poll(() => changed, { timeout: 10_000 }).toContain(path.normalize(file));
   changed.length = 0;
+  return true;
 }
 
 test("a file is heard again and again, however it is saved", async () => {
   for (let round = 1; round <= 3; round++) {
-    await isHeard("agents/mina/SOUL.md", replace);
-    await isHeard("agents/mina/SOUL.md", write);
+    expect(await isHeard("agents/mina/SOUL.md", replace)).toBe(true);
+    expect(await isHeard("agents/mina/SOUL.md", write)).toBe(true);
   }
 });
 
 test("a file that is removed and made again is heard, also in a new folder", async () => {
   await rm(path.join(folder, "dure.config.ts"));
-  await isTold("dure.config.ts");
+  expect(await isTold("dure.config.ts")).toBe(true);
   await write("dure.config.ts", "2");
-  await isTold("dure.config.ts");
+  expect(await isTold("dure.config.ts")).toBe(true);
 
   await mkdir(path.join(folder, "agents", "theo"));
   await write("agents/theo/SOUL.md", "1");
-  await isTold("agents/theo/SOUL.md");
+  expect(await isTold("agents/theo/SOUL.md")).toBe(true);
 });
 
 test("packages, data and files of other kinds say nothing", async () => {

@@ -200,7 +200,7 @@ function presetOf(draft: WorkerDraft, agent: AgentName): WorkerSpec {
   const preset = agentSpec({ agent, way, command, mode });
   const { env = [], set, copyHome = [], ...more } = surroundingsOf(draft);
   return {
-    ...defined(preset),
+    ...preset,
     ...more,
     env: [...new Set([...(preset.env ?? []), ...env])],
     set: { ...preset.set, ...set },

@@ -251,12 +251,13 @@ async function discordShape({ picks }: { picks: boolean }): Promise<Shape> {
 }
 
 async function placeOn(
-  { discord, places, bots, person }: DiscordStage,
+  stage: DiscordStage,
   team: TestTeam,
   { said, thread }: { said: Said; thread: string },
 ): Promise<FakePlace> {
+  const { discord, places, bots } = stage;
   if (said.where === "channel") return places.general;
-  if (said.where === "direct") return person("민준").directMessages(bots.eden);
+  if (said.where === "direct") return stage.person("민준").directMessages(bots.eden);
   const [row] = await team.database.query<{ thread: string }>(
     { text: "select thread from dure.places where id = $1" },
     [thread],

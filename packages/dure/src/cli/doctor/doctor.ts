@@ -78,7 +78,7 @@ function warningOf(detail: string): Finding {
 }
 
 /** What to mend first, and nothing else, in one line. Pure. */
-export function verdictOf(findings: readonly Finding[]): string {
+function verdictOf(findings: readonly Finding[]): string {
   const named = (status: Finding["status"], one: string, many: string): string | undefined => {
     const names = findings.filter((finding) => finding.status === status).map(({ name }) => name);
     if (names.length === 0) return undefined;

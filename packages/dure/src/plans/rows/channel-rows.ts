@@ -83,7 +83,7 @@ export const ANSWER = {
   name: "channel.answer",
   text: "select * from dure.plan_messages where reply_to = $1 and type = 'ack'",
 };
-export const MESSAGES = {
+const MESSAGES = {
   name: "channel.messages",
   text: "select * from dure.plan_messages where run = $1 and port = $2 order by id limit $3",
 };

@@ -23,7 +23,6 @@ import { listenRange, ListenRanges, LISTEN_SLOTS } from "../rows/listen.ts";
 import type { MergeParts } from "../merge/merge.ts";
 import { RunModules } from "../port/modules.ts";
 import type { PairParts } from "../port/pair-parts.ts";
-import type { PortFiles } from "../port/port-files.ts";
 import type { RunRecords } from "../rows/records.ts";
 import { CommitReader } from "./commit-reader.ts";
 import { Publisher } from "./publisher.ts";
