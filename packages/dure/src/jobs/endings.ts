@@ -1,6 +1,6 @@
 import { backOffMs } from "../kernel/back-off.ts";
 import type { AttemptRules } from "../engine/agent/agent-environment.ts";
-import { concludes, isBlank } from "../engine/turn/conclusion.ts";
+import { concludes, isBlank } from "./conclusion.ts";
 import { FAILURES } from "../models/failures.ts";
 import {
   jobOfSession,

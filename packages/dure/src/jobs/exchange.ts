@@ -1,5 +1,5 @@
 import type { Clock } from "../kernel/clock.ts";
-import { isBlank } from "../engine/turn/conclusion.ts";
+import { isBlank } from "./conclusion.ts";
 import { decideAnswer } from "./answer.ts";
 import {
   decideEnd,

@@ -1,4 +1,4 @@
-import { concludes } from "../engine/turn/conclusion.ts";
+import { concludes } from "../jobs/conclusion.ts";
 import type { Transaction } from "../durable/database.ts";
 import { enqueue } from "../durable/outbox.ts";
 import type { ProcessLease } from "../durable/processes.ts";

@@ -1,6 +1,6 @@
 import type { Transaction } from "../durable/database.ts";
 import { Looker, type LookResult } from "../durable/looker.ts";
-import { isAcknowledgement, isBlank, isOneQuestion } from "../engine/turn/conclusion.ts";
+import { isAcknowledgement, isBlank, isOneQuestion } from "../jobs/conclusion.ts";
 import { cutBytes } from "../kernel/cut-bytes.ts";
 import { enqueueNotice } from "./notices.ts";
 import { addressOf, type OpenPlace, type Place } from "./place.ts";

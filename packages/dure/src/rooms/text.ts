@@ -1,4 +1,4 @@
-import { isBlank } from "../engine/turn/conclusion.ts";
+import { isBlank } from "../jobs/conclusion.ts";
 import { localeOf } from "../engine/texts.ts";
 
 /** UTF-16 units. Source: limit of what one message to an agent may hold. */

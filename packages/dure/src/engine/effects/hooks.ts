@@ -10,7 +10,7 @@ import type { AnyService, LeafService } from "../service/combine.ts";
 import type { HookContext, HookHandler } from "../service/service.ts";
 import { STOP_ELSEWHERE, stopElsewhere, type StopElsewhere } from "../turn/pass-through.ts";
 import { localeOf } from "../texts.ts";
-import { AFTER_TURN } from "../turn/turn-end.ts";
+import { AFTER_TURN } from "../turn/done-record.ts";
 import type { NewPlatformEvent } from "../../wire/events.ts";
 
 interface HookPayload {

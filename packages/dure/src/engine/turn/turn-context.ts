@@ -1,19 +1,15 @@
 import type { JsonObject } from "../../kernel/json.ts";
 import type { TurnEvent } from "../../kernel/turn-events.ts";
 import type { FinishedFlow } from "../../durable/turns.ts";
-import {
-  promptLanguage,
-  promptText,
-  type PromptName,
-  type PromptOverrides,
-} from "../../models/prompt-files.ts";
+import { promptLanguage, promptText, type PromptName } from "../../models/prompt-files.ts";
 import type { AgentResult } from "../agent/agent.ts";
 import type { ShowWords } from "../agent/agent-words.ts";
 import type { Memory } from "../agent/memory.ts";
 import type { Answering } from "./question.ts";
-import type { DonePayload } from "../service/service.ts";
+import type { DonePayload, Service } from "../service/service.ts";
 import type { StateManager } from "./state.ts";
-import type { AnyTool, Tool } from "../agent/tool.ts";
+import type { Tool } from "../agent/tool.ts";
+import type { TurnParts } from "./turn-parts.ts";
 
 /** Result of an agent. Throws instead when no attempt succeeded and there is no fallback. */
 export interface AgentOutcome<Data = unknown> {
@@ -78,34 +74,6 @@ export interface EscalationAnswer {
   /** What the person said with it. */
   readonly note?: string | undefined;
   readonly context: JsonObject;
-}
-
-/** What the context needs from the run of its turn. */
-export interface TurnMachinery {
-  runAgent(
-    key: string,
-    label: string,
-    options: AgentCallOptions,
-    emit: (event: TurnEvent) => void,
-  ): Promise<AgentOutcome>;
-  callOnce(
-    tool: AnyTool,
-    name: string,
-    input: unknown,
-    options: EffectCallOptions<unknown>,
-  ): Promise<EffectOutcome<unknown>>;
-  step(name: string, work: (signal: AbortSignal) => unknown): Promise<unknown>;
-  now(): number;
-  random(): number;
-  id(kind: string): string;
-  emit(event: TurnEvent): void;
-  /** Marks that the handler looks at the version that the turn began with. */
-  versionRead(): string;
-  hook(type: string, data: unknown): void;
-  complete(entry: { readonly flow?: string; readonly stage: string; readonly data: unknown }): void;
-  remember(text: string): void;
-  finishedFlows(): Promise<readonly FinishedFlow[]>;
-  settleApproval(): void;
 }
 
 export interface TurnFacts {
@@ -176,22 +144,11 @@ export class TurnContext implements Omit<
   readonly answering: Answering;
   /** Settings of the team that flows follow. */
   readonly limits: { readonly maxFillTurns: number };
-  readonly #prompts: PromptOverrides | undefined;
-  readonly #machinery: TurnMachinery;
+  readonly #service: Service;
+  readonly #parts: TurnParts;
 
-  constructor(options: {
-    facts: TurnFacts;
-    scenario: string;
-    // oxlint-disable-next-line typescript/no-explicit-any -- as above
-    state: StateManager<any>;
-    memory: Memory;
-    signal: AbortSignal;
-    answering: Answering;
-    limits: { readonly maxFillTurns: number };
-    prompts?: PromptOverrides | undefined;
-    machinery: TurnMachinery;
-  }) {
-    const { facts } = options;
+  constructor(service: Service, parts: TurnParts) {
+    const { facts, route, environment } = parts;
     this.turnId = facts.turnId;
     this.session = facts.session;
     this.message = facts.message;
@@ -204,14 +161,14 @@ export class TurnContext implements Omit<
     this.acceptedAt = facts.acceptedAt;
     this.escalation = facts.escalation;
     this.background = facts.background;
-    this.scenario = options.scenario;
-    this.state = options.state;
-    this.memory = options.memory;
-    this.signal = options.signal;
-    this.answering = options.answering;
-    this.limits = options.limits;
-    this.#prompts = options.prompts;
-    this.#machinery = options.machinery;
+    this.scenario = route.scenario;
+    this.state = route.state!;
+    this.memory = parts.memory;
+    this.signal = parts.stop.signal;
+    this.answering = route.answering;
+    this.limits = environment.limits;
+    this.#service = service;
+    this.#parts = parts;
   }
 
   /**
@@ -219,7 +176,7 @@ export class TurnContext implements Omit<
    * older release.
    */
   get version(): string {
-    return this.#machinery.versionRead();
+    return this.#parts.steps.versionRead();
   }
 
   /**
@@ -227,7 +184,8 @@ export class TurnContext implements Omit<
    * one, else ours. Fill it with `slotPrompt` and its like, and give it as `prompt` to an agent.
    */
   prompt(name: PromptName): string {
-    return promptText(this.#prompts, name, promptLanguage(this.locale));
+    const { prompts } = this.#parts.environment;
+    return promptText(prompts, name, promptLanguage(this.locale));
   }
 
   /** Runs an agent; its events leave as they happen. Throws when it failed for good. */
@@ -236,11 +194,10 @@ export class TurnContext implements Omit<
     label: string,
     options: AgentCallOptions = {},
   ): Promise<AgentOutcome<Data>> {
-    return handed(
-      this.#machinery.runAgent(key, label, options, (event) =>
-        this.#machinery.emit(event),
-      ) as Promise<AgentOutcome<Data>>,
-    );
+    const { agents, steps } = this.#parts;
+    const call = { key, label, options };
+    const outcome = agents.run(this.#service, call, (event) => steps.emit(event));
+    return handed(outcome as Promise<AgentOutcome<Data>>);
   }
 
   /** The same for a generator handler: yields the agent's events, returns its result. */
@@ -253,8 +210,8 @@ export class TurnContext implements Omit<
     let wake = (): void => {};
     const notify = (): void => wake();
     let settled = false;
-    const work = this.#machinery
-      .runAgent(key, label, options, (event) => {
+    const work = this.#parts.agents
+      .run(this.#service, { key, label, options }, (event) => {
         events.push(event);
         notify();
       })
@@ -284,11 +241,11 @@ export class TurnContext implements Omit<
     input: Input,
     options: EffectCallOptions<Output>,
   ): Promise<EffectOutcome<Output>> {
-    return handed(
-      this.#machinery.callOnce(tool, name, input, options as EffectCallOptions<unknown>) as Promise<
-        EffectOutcome<Output>
-      >,
+    const outcome = this.#parts.effects.call(
+      { tool, name, input },
+      options as EffectCallOptions<unknown>,
     );
+    return handed(outcome as Promise<EffectOutcome<Output>>);
   }
 
   /**
@@ -296,31 +253,31 @@ export class TurnContext implements Omit<
    * It may run more than once before.
    */
   step<T>(name: string, work: (signal: AbortSignal) => Promise<T> | T): Promise<T> {
-    return handed(this.#machinery.step(name, work) as Promise<T>);
+    return handed(this.#parts.steps.run(name, work) as Promise<T>);
   }
 
   /** Wall clock in milliseconds, the same after a crash. */
   now(): number {
-    return this.#machinery.now();
+    return this.#parts.steps.now();
   }
 
   /** A number in [0, 1), the same after a crash. */
   random(): number {
-    return this.#machinery.random();
+    return this.#parts.steps.random();
   }
 
   /** A unique id, the same after a crash. */
   id(kind: string): string {
-    return this.#machinery.id(kind);
+    return this.#parts.steps.id(kind);
   }
 
   taskProgress(index: number, total: number, slots: JsonObject): void {
-    this.#machinery.emit({ type: "TASK_PROGRESS", data: { index, total, slots } });
+    this.#parts.steps.emit({ type: "TASK_PROGRESS", data: { index, total, slots } });
   }
 
   /** Delivered at least once, in order, after `DONE` is stored. */
   hook(type: string, data: unknown): void {
-    this.#machinery.hook(type, data);
+    this.#parts.output.hooks.push({ type, data });
   }
 
   /**
@@ -333,17 +290,27 @@ export class TurnContext implements Omit<
     readonly stage: string;
     readonly data: unknown;
   }): void {
-    this.#machinery.complete(entry);
+    const { flow } = this.#parts.route;
+    this.#parts.output.completed.push({ service: this.#service.name, flow, ...entry });
   }
 
   /** The service's finished flows in this session, the newest first, at most ten. */
   finishedFlows(): Promise<readonly FinishedFlow[]> {
-    return handed(this.#machinery.finishedFlows());
+    return handed(this.#finishedFlows());
+  }
+
+  async #finishedFlows(): Promise<readonly FinishedFlow[]> {
+    const { environment, steps } = this.#parts;
+    const { store, lease } = environment;
+    const flows = (await steps.run("finished flows", () =>
+      store.finishedFlows(this.session, { signal: lease }),
+    )) as readonly FinishedFlow[];
+    return flows.filter(({ service }) => service === this.#service.name);
   }
 
   /** What memory keeps as the answer, when it is not `DONE.message`. */
   remember(text: string): void {
-    this.#machinery.remember(text);
+    this.#parts.output.remembered = text;
   }
 
   /**
@@ -352,7 +319,7 @@ export class TurnContext implements Omit<
    * where no approval began the turn.
    */
   settleApproval(): void {
-    this.#machinery.settleApproval();
+    this.#parts.effects.approvals.settle();
   }
 
   /** Back to the initial state; memory stays. */

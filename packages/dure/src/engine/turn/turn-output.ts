@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../kernel/json.ts";
 import type { HookRecord } from "../../kernel/turn-events.ts";
-import type { CompletedFlow } from "./turn-end.ts";
+import type { CompletedFlow } from "./done-record.ts";
 
 /** What a handler leaves for the end of its turn besides its answer. */
 export class TurnOutput {

@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from "../../kernel/json.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import { FencedError, type ClaimedTurn } from "../../durable/turns.ts";
 import type { AnyService, CombinedService, LeafService } from "../service/combine.ts";
-import { DivergedError, type TurnJournal } from "./journal.ts";
+import { DivergedError } from "./journal.ts";
 import { answeringOf, readQuestion, type Answering, type Question } from "./question.ts";
 import type { Service } from "../service/service.ts";
 import { enter, isMidFlow, openState, type OpenTask, type SessionState } from "./session-state.ts";
@@ -19,7 +19,6 @@ interface TurnRouteOptions {
   readonly held: ClaimedTurn;
   readonly facts: TurnFacts;
   readonly logger: Logger;
-  readonly journal: TurnJournal;
   readonly stop: TurnStop;
   readonly steps: TurnSteps;
   /** Absent: no living process has it. */

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { boundMs } from "../../kernel/test-bounds.ts";
+import { boundMs } from "../kernel/test-bounds.ts";
 import { concludes, isAcknowledgement, isBlank, similarity } from "./conclusion.ts";
 
 describe("an exchange ends", () => {

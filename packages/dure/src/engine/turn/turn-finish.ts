@@ -1,0 +1,229 @@
+import type { JsonObject } from "../../kernel/json.ts";
+import type { Done } from "../../kernel/turn-events.ts";
+import type { FinishedTurn } from "../../durable/turns.ts";
+import { remember, turnsOf, type Memory } from "../agent/memory.ts";
+import type { DonePayload } from "../service/service.ts";
+import { doneEvent, doneOf, hookRows, terminalFlow, type CompletedFlow } from "./done-record.ts";
+import { leaving, stopRows, type StopElsewhere } from "./pass-through.ts";
+import { questionAsked, type Question } from "./question.ts";
+import { sessionAfter } from "./session-state.ts";
+import type { TurnEscalation } from "./turn-escalations.ts";
+import type { TurnParts } from "./turn-parts.ts";
+
+/** What is stored with `DONE` besides the answer. */
+export interface FinishOptions {
+  readonly stopped: boolean;
+  readonly state: JsonObject | undefined;
+  /** The yes to the session's question was acted on, and the state does not say so. */
+  readonly keepsQuestion?: boolean | undefined;
+  /** Default: the exchange of this turn is added. */
+  readonly memory?: Memory | undefined;
+}
+
+export interface Finished {
+  /** A stop was asked for meanwhile: nothing was stored. */
+  readonly stopped: boolean;
+  /** The session's next turn. */
+  readonly next: string | null;
+}
+
+/** Stores the one `DONE` of a turn with all that the turn leaves, in one statement. */
+export class TurnFinish {
+  readonly #parts: TurnParts;
+  readonly #startedAt: number;
+  #memoryTurns = 0;
+  /** What people are asked or told with the end of this turn. */
+  escalations: readonly TurnEscalation[] = [];
+
+  constructor(parts: TurnParts) {
+    this.#parts = parts;
+    this.#startedAt = parts.environment.clock.monotonic();
+  }
+
+  /** Exchanges in the memory that was stored. */
+  get memoryTurns(): number {
+    return this.#memoryTurns;
+  }
+
+  /** As the handler says. */
+  asHandled(payload: DonePayload): Promise<Finished> {
+    const state = this.#parts.route.state?.snapshot();
+    return this.store(payload, { stopped: false, state });
+  }
+
+  async store(payload: DonePayload, options: FinishOptions): Promise<Finished> {
+    const { environment, journal } = this.#parts;
+    const question = this.#questionOf(payload, options.state);
+    const done = this.#doneOf(payload, options.state, question);
+    // First what is gathered, also the open chunk of a stopped answer: DONE stands behind it.
+    const taken = await journal.take();
+    const doneSeq = journal.nextSeq();
+    const memory = options.memory ?? this.#memoryAfter(payload);
+    const finished: FinishedTurn = {
+      ...this.#head(done, doneSeq),
+      ...this.#leftBy(payload, options, question, done),
+      rows: taken.rows,
+      calls: taken.calls,
+      memory,
+    };
+
+    let result: Awaited<ReturnType<typeof environment.store.finish>>;
+    try {
+      result = await environment.store.finish(finished, { signal: environment.lease });
+    } catch (error) {
+      taken.refused();
+      throw error;
+    }
+    if (result.outcome === "stop") {
+      taken.refused();
+      return { stopped: true, next: null };
+    }
+    taken.committed();
+    this.#memoryTurns = turnsOf(memory);
+    journal.tellDone(doneSeq, { type: "DONE", data: done });
+    return { stopped: false, next: result.next };
+  }
+
+  /** Without anything that the turn has gathered: what people are asked names its effects. */
+  async storeBare(
+    payload: DonePayload,
+    { keepsQuestion }: { keepsQuestion: boolean },
+  ): Promise<string | null> {
+    const { held, facts, environment, journal, elsewhere } = this.#parts;
+    const done = doneOf(payload, {
+      id: held.turn,
+      locale: facts.locale,
+      state: {},
+      hooks: [],
+      agents: [],
+      elapsedMs: this.#elapsedMs(),
+      question: undefined,
+    });
+    const doneSeq = journal.nextSeq();
+    const bare: FinishedTurn = {
+      ...this.#head(done, doneSeq),
+      stopped: true,
+      rows: [],
+      calls: [],
+      completed: [],
+      outbox: stopRows(held, elsewhere.stops),
+      keeps_question: keepsQuestion,
+      events: [doneEvent(held, held.service, done)],
+    };
+    const { next } = await environment.store.finish(bare, { signal: environment.lease });
+    journal.tellDone(doneSeq, { type: "DONE", data: done });
+    return next;
+  }
+
+  /** What every end stores. */
+  #head(
+    done: Done,
+    doneSeq: number,
+  ): Pick<FinishedTurn, "turn" | "session" | "epoch" | "done" | "done_seq" | "escalations"> {
+    const { turn, session, epoch } = this.#parts.held;
+    return { turn, session, epoch, done, done_seq: doneSeq, escalations: this.escalations };
+  }
+
+  #doneOf(
+    payload: DonePayload,
+    state: JsonObject | undefined,
+    question: Question | undefined,
+  ): Done {
+    const { held, facts, output, agents } = this.#parts;
+    return doneOf(payload, {
+      id: held.turn,
+      locale: facts.locale,
+      state: state ?? {},
+      hooks: [...output.hooks, ...(payload.hooks ?? [])],
+      agents: agents.traces(payload.error?.code ?? "TURN_CLOSED"),
+      elapsedMs: this.#elapsedMs(),
+      question,
+    });
+  }
+
+  #elapsedMs(): number {
+    return this.#parts.environment.clock.monotonic() - this.#startedAt;
+  }
+
+  #questionOf(payload: DonePayload, state: JsonObject = {}): Question | undefined {
+    const { held, facts, environment, route } = this.#parts;
+    return questionAsked(payload, {
+      id: held.turn,
+      service: route.place.service,
+      effects: facts.effects,
+      state,
+      holdsMs: environment.limits.confirmMs,
+    });
+  }
+
+  #memoryAfter(payload: DonePayload): Memory {
+    const { memory, facts, output } = this.#parts;
+    return remember(memory, facts.message, output.remembered ?? payload.message);
+  }
+
+  // --- what the turn leaves to the session, to people and to other servers
+
+  #leftBy(
+    payload: DonePayload,
+    { stopped, state, keepsQuestion }: FinishOptions,
+    question: Question | undefined,
+    done: Done,
+  ): Pick<
+    FinishedTurn,
+    "stopped" | "state" | "keeps_question" | "completed" | "outbox" | "approval" | "events"
+  > {
+    const { held, route, effects, elsewhere } = this.#parts;
+    const flows = this.#finishedFlows(payload, state);
+    return {
+      stopped,
+      state: this.#sessionAfter(state, flows.isTerminal, question),
+      keeps_question: keepsQuestion,
+      completed: flows.completed,
+      outbox: [
+        ...hookRows(held, route.leaf, done.hooks, payload.message),
+        ...stopRows(held, [...elsewhere.stops, ...leftTasks(this.#parts)]),
+      ],
+      approval: effects.approvals.settled,
+      events: [doneEvent(held, route.place.service, done)],
+    };
+  }
+
+  /** Those that were named, else the one that its terminal stage tells of. */
+  #finishedFlows(
+    payload: DonePayload,
+    state: JsonObject | undefined,
+  ): { completed: readonly CompletedFlow[]; isTerminal: boolean } {
+    const { route, output } = this.#parts;
+    const terminal = terminalFlow(route.leaf, route.flow, state);
+    const named = [...output.completed];
+    if (payload.completed) named.push({ service: route.place.service, ...payload.completed });
+    if (named.length === 0 && terminal) named.push(terminal);
+    return { completed: named, isTerminal: terminal !== undefined };
+  }
+
+  #sessionAfter(
+    state: JsonObject | undefined,
+    isTerminal: boolean,
+    question: Question | undefined,
+  ): FinishedTurn["state"] {
+    const { route, service, elsewhere } = this.#parts;
+    const { leaf } = route;
+    if (!leaf) return undefined;
+    const after = sessionAfter(route.session, service!, {
+      leaf,
+      manager: route.state !== undefined,
+      state,
+      scenario: route.scenario,
+      isTerminal,
+      isAsking: elsewhere.isAsking,
+      isVisit: route.isVisit,
+    });
+    return { ...after, question, task: route.leftTask ? undefined : elsewhere.task };
+  }
+}
+
+/** An agent elsewhere whose question is taken back hears of it: its task is cancelled. Pure. */
+function leftTasks({ held, facts, route }: TurnParts): readonly StopElsewhere[] {
+  const { leftTask } = route;
+  return leftTask ? [leaving(leftTask, `${held.turn}/left`, facts)] : [];
+}

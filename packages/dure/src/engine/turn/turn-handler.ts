@@ -1,0 +1,70 @@
+import { DureError } from "../../kernel/errors.ts";
+import { TURN_EVENT_TYPES, type TurnEvent } from "../../kernel/turn-events.ts";
+import type { RemoteService } from "../remote/remote-service.ts";
+import type { DonePayload, Service } from "../service/service.ts";
+import { TurnContext } from "./turn-context.ts";
+import type { TurnParts } from "./turn-parts.ts";
+
+/**
+ * What a turn is for: chooses the service and its flow, and runs the flow's handler to what `DONE`
+ * is to say.
+ */
+export async function handleTurn(parts: TurnParts): Promise<DonePayload> {
+  const { route, agents, stop } = parts;
+  stop.signal.throwIfAborted();
+  const leaf = await route.choose(agents);
+  if (leaf.kind === "remote") return passOn(leaf, parts);
+
+  route.open(leaf);
+  const intent = route.intentOf(leaf);
+  if (intent !== undefined) await route.classify(leaf, intent, agents);
+  route.chooseFlow(leaf);
+  return runFlow(leaf, parts);
+}
+
+/** To the server on which the service is. */
+async function passOn(
+  remote: RemoteService,
+  { agents, elsewhere }: TurnParts,
+): Promise<DonePayload> {
+  const done = await elsewhere.passThrough(remote);
+  agents.addTraces(done.trace.agents);
+  await elsewhere.lookWhetherAsking(remote, done);
+  return done;
+}
+
+async function runFlow(leaf: Service, parts: TurnParts): Promise<DonePayload> {
+  const { flow } = parts.route;
+  const where = `The flow ${flow} of ${leaf.name}`;
+  const iterator = leaf.flows[flow]!(new TurnContext(leaf, parts));
+  for (;;) {
+    const step = await iterator.next();
+    if (step.done) {
+      if (step.value) return step.value;
+      throw new DureError("HANDLER_WITHOUT_DONE", `${where} ended without DONE.`, {
+        hint: "Return turn.done({ message }) at the end of the handler.",
+      });
+    }
+    if (step.value.type === "DONE") {
+      await iterator.return(undefined);
+      return step.value.data;
+    }
+    assertKnown(step.value, where);
+    parts.steps.emit(step.value);
+  }
+}
+
+/** Handlers in plain JavaScript may yield anything. */
+function assertKnown(event: TurnEvent, where: string): void {
+  if (TURN_EVENT_TYPES.includes(event.type)) return;
+  throw new DureError(
+    "EVENT_UNKNOWN",
+    `${where} yielded an event of the type ${JSON.stringify(event.type)}.`,
+    {
+      hint: [
+        `Types are: ${TURN_EVENT_TYPES.join(", ")}.`,
+        "What clients are to know besides goes through turn.hook(type, data).",
+      ].join(" "),
+    },
+  );
+}

@@ -1,0 +1,262 @@
+import { codeOf, DureError, messageOf } from "../../kernel/errors.ts";
+import type { JsonObject } from "../../kernel/json.ts";
+import type { TurnError } from "../../kernel/turn-events.ts";
+import { FencedError } from "../../durable/turns.ts";
+import { noteFailure } from "../../models/telemetry.ts";
+import type { Memory } from "../agent/memory.ts";
+import { EffectUnknownError } from "../effects/effects.ts";
+import { logFailure } from "../log-failure.ts";
+import type { DonePayload, ErrorFacts } from "../service/service.ts";
+import { troubleText } from "../texts.ts";
+import { rememberInterrupted, turnErrorOf } from "./done-record.ts";
+import { DivergedError } from "./journal.ts";
+import type { Question } from "./question.ts";
+import {
+  ApprovalPendingError,
+  divergedEscalation,
+  effectEscalation,
+  unusedEscalation,
+  unwrittenEscalation,
+  type TurnEscalation,
+} from "./turn-escalations.ts";
+import type { TurnFinish } from "./turn-finish.ts";
+import type { TurnParts } from "./turn-parts.ts";
+import { StoppedError, type TurnStop } from "./turn-stop.ts";
+
+/** `fenced`: it belongs to another life. `failed`: its end could not be written. */
+export interface RunEnd {
+  readonly end: "done" | "fenced" | "failed";
+  /** The session's next turn. */
+  readonly next: string | null;
+}
+
+/** What an error means for the end of its turn. */
+interface Trouble {
+  readonly error: unknown;
+  readonly code: string;
+  /** The turn was stopped. */
+  readonly isStop: boolean;
+  /** A person has to answer first; the turn keeps its stage. */
+  readonly waits: boolean;
+}
+
+/**
+ * Ends a turn that did not come to what its handler was to say: with an error (`end`), or, where
+ * that cannot be stored, without what the turn had gathered (`endWithout`).
+ */
+export class TurnTrouble {
+  readonly #parts: TurnParts;
+  readonly #finish: TurnFinish;
+  #isEnding = false;
+  /** Names what was done by a turn whose own record of it could not be stored. */
+  #unwritten: readonly TurnEscalation[] = [];
+
+  constructor(parts: TurnParts, finish: TurnFinish) {
+    this.#parts = parts;
+    this.#finish = finish;
+  }
+
+  /** The handler is done with; what fails now is left to another life. */
+  get isEnding(): boolean {
+    return this.#isEnding;
+  }
+
+  // --- with an error
+
+  /** The state is as before the turn, except what settled effects have written. */
+  async end(error: unknown): Promise<string | null> {
+    const { stop, effects, output, elsewhere } = this.#parts;
+    this.#isEnding = true;
+    effects.approvals.unsettle();
+    const trouble = troubleOf(error, stop);
+    const { isStop, waits, code } = trouble;
+    this.#finish.escalations = [...this.#unwritten, ...(await this.#askedBy(trouble))];
+    if (isStop || code === "REMOTE_TIMEOUT") elsewhere.stopAll();
+    if (!isStop && !waits) this.#log(trouble);
+
+    const state = this.#stateAfter(trouble);
+    const payload = this.#payloadOf(error, state);
+    if (!waits) output.dropUnsettledFlows();
+    output.hooks.length = 0;
+    // What people are asked about ends in its own way even when a stop was asked for meanwhile.
+    const isAsked = waits || error instanceof DivergedError;
+    const result = await this.#finish.store(payload, {
+      stopped: isStop || (isAsked && stop.isAsked),
+      state,
+      keepsQuestion: output.kept === undefined && (await this.#isYesBegun()),
+      memory: isStop ? this.#memoryOfStopped() : undefined,
+    });
+    if (!result.stopped) return result.next;
+    stop.ask();
+    return this.end(isAsked ? error : new StoppedError());
+  }
+
+  /** See `isYesBegun`. */
+  #isYesBegun(): Promise<boolean> {
+    const { held, environment, route } = this.#parts;
+    return isYesBegun(route.question, () =>
+      environment.store.effectsOf(held.turn, { signal: environment.lease }),
+    );
+  }
+
+  #log({ error, code }: Trouble): void {
+    const { held, environment } = this.#parts;
+    const { turn, session } = held;
+    const hint = error instanceof DureError && error.hint ? { hint: error.hint } : {};
+    noteFailure(code);
+    logFailure(environment.logger, "the turn ended with an error", {
+      error,
+      facts: { turn, session, code, ...hint },
+    });
+  }
+
+  /**
+   * A turn that waits for a person keeps its stage; every other one drops what no settled effect
+   * has written.
+   */
+  #stateAfter({ waits }: Trouble): JsonObject | undefined {
+    const { route, output } = this.#parts;
+    if (waits) return route.state?.snapshot();
+    return output.kept ?? route.stateBefore();
+  }
+
+  #memoryOfStopped(): Memory {
+    const { memory, facts, steps } = this.#parts;
+    return rememberInterrupted(memory, facts.message, steps.shownText);
+  }
+
+  // --- what is said
+
+  #payloadOf(error: unknown, state: JsonObject = {}): DonePayload {
+    const { facts, environment, output } = this.#parts;
+    const turnError = turnErrorOf(error, environment);
+    const said = this.#ownWords(turnError, { state, settled: output.kept !== undefined });
+    const message = said ?? troubleText(error, facts.locale);
+    return { message, nextAction: "ASK", error: turnError };
+  }
+
+  /** What the service says of its error. One that cannot say it leaves it to the engine. */
+  #ownWords(error: TurnError, errorFacts: ErrorFacts): string | undefined {
+    const { held, facts, environment, route } = this.#parts;
+    const { leaf } = route;
+    if (leaf?.kind !== "service") return undefined;
+    try {
+      return leaf.onError?.(error, facts.locale, errorFacts);
+    } catch (failure) {
+      logFailure(environment.logger, "onError threw; the engine's text is used", {
+        error: failure,
+        facts: { turn: held.turn, service: leaf.name },
+      });
+      return undefined;
+    }
+  }
+
+  // --- what people are asked or told
+
+  async #askedBy({ error, waits }: Trouble): Promise<readonly TurnEscalation[]> {
+    const { held, facts, environment, effects } = this.#parts;
+    const { locale } = facts;
+    const asked: TurnEscalation[] = [];
+    if (error instanceof ApprovalPendingError) asked.push(error.escalation);
+    if (error instanceof EffectUnknownError) asked.push(this.#askAbout(error));
+    if (error instanceof DivergedError) {
+      const done = await environment.store.effectsOf(held.turn, { signal: environment.lease });
+      asked.push(divergedEscalation(held, locale, error, done));
+    }
+    asked.push(...(await this.#lostEffects(error)));
+    const unused = waits ? undefined : await effects.approvals.unused();
+    if (unused) asked.push(unusedEscalation(held, locale, unused));
+    return asked;
+  }
+
+  /** Effects of earlier lives that this one did not come to. */
+  async #lostEffects(error: unknown): Promise<readonly TurnEscalation[]> {
+    const asked = error instanceof EffectUnknownError ? error.key : undefined;
+    const lost = await this.#parts.stop.lostEffects();
+    return lost
+      .filter(({ key }) => key !== asked)
+      .map(({ key, tool, input }) => {
+        const because = "its turn ended before it could be asked for";
+        return this.#askAbout(new EffectUnknownError(tool, key, input, because));
+      });
+  }
+
+  #askAbout(error: EffectUnknownError): TurnEscalation {
+    const { held, facts, route } = this.#parts;
+    return effectEscalation(held, facts.locale, route.place, error);
+  }
+
+  // --- without what cannot be stored
+
+  /**
+   * Last resorts. If what the turn has gathered cannot be written, the turn ends without it. If
+   * that cannot be written either, it ends with its error alone. An escalation names its effects.
+   * Else the turn rests, and another life begins later.
+   */
+  async endWithout(error: unknown): Promise<RunEnd> {
+    const { held, environment } = this.#parts;
+    const { logger, lease } = environment;
+    const facts = { turn: held.turn, session: held.session };
+    for (const end of [() => this.end(error), () => this.#endBare(error)]) {
+      if (error instanceof FencedError || codeOf(error) === "TURN_CLOSED" || lease.aborted) {
+        return { end: "fenced", next: null };
+      }
+      try {
+        await this.#escalateUnwritten(error);
+        const next = await end();
+        logFailure(logger, "what a turn had done could not be stored; it ended without", {
+          error,
+          facts,
+          as: "error",
+        });
+        return { end: "done", next };
+      } catch (failure) {
+        if (failure instanceof FencedError || lease.aborted) return { end: "fenced", next: null };
+        logFailure(logger, "a turn could not be ended", {
+          error: failure,
+          facts: { ...facts, ended: codeOf(error) },
+          as: "error",
+        });
+      }
+    }
+    return { end: "failed", next: null };
+  }
+
+  async #escalateUnwritten(error: unknown): Promise<void> {
+    const { held, facts, environment, journal } = this.#parts;
+    journal.abandon();
+    const effects = await environment.store.effectsOf(held.turn, { signal: environment.lease });
+    this.#unwritten = [unwrittenEscalation(held, facts.locale, messageOf(error), effects)];
+  }
+
+  async #endBare(error: unknown): Promise<string | null> {
+    const { facts, environment } = this.#parts;
+    const message = troubleText(error, facts.locale);
+    const payload = { message, error: turnErrorOf(error, environment) };
+    this.#finish.escalations = this.#unwritten;
+    return this.#finish.storeBare(payload, { keepsQuestion: await this.#isYesBegun() });
+  }
+}
+
+function troubleOf(error: unknown, stop: TurnStop): Trouble {
+  const code = codeOf(error) ?? "INTERNAL";
+  return {
+    error,
+    code,
+    isStop: code === "TURN_STOPPED" && stop.isAsked,
+    waits: code === "EFFECT_UNKNOWN" || code === "APPROVAL_PENDING",
+  };
+}
+
+/**
+ * Whether the effect that a yes to the session's question leads to is in the ledger. Then the
+ * question stays: the next turn finds out under the same key what came of it.
+ */
+async function isYesBegun(
+  question: Question | undefined,
+  effectsOfTurn: () => Promise<readonly { readonly key: string }[]>,
+): Promise<boolean> {
+  const { key, begun = false } = question ?? {};
+  if (key === undefined || begun) return begun;
+  return (await effectsOfTurn()).some((effect) => effect.key === key);
+}
