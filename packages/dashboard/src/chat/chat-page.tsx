@@ -124,13 +124,11 @@ function useSend({
   isNew: boolean;
   service: string | undefined;
 }): Send {
-  const { language } = useLanguage();
   const navigate = useNavigate();
 
   return (message, extra = {}) => {
     conversation.send(message, {
       ...extra,
-      locale: language,
       timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
       service,
     });

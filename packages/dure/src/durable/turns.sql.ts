@@ -21,6 +21,7 @@ declare
   v_status text := 'running';
   v_merged boolean := false;
   c_own constant text[] := array['slots', 'confirm_id', 'escalation'];
+  v_locale text;
   v_known dure.idempotency;
   v_old dure.turns;
   s dure.sessions;
@@ -107,6 +108,9 @@ begin
   if (p->>'assumed')::boolean and s.service <> p->>'service' then
     raise exception using errcode = 'DU300', message = s.service;
   end if;
+  -- A message has the language of its session as of now. It is kept with the
+  -- message: a turn that waits, or begins again, does not follow later ones.
+  v_locale := coalesce(p->>'locale', p->>'written', s.locale);
 
   if s.running_turn is not null then
     v_status := 'queued';
@@ -167,7 +171,12 @@ begin
   )
   values (
     v_session, s.next_ordinal, v_turn, p->>'turn', p->>'author',
-    p->>'message', p->'input', v_status = 'queued'
+    p->>'message',
+    p->'input' || case
+      when v_locale is null then '{}'
+      else jsonb_build_object('locale', v_locale)
+    end,
+    v_status = 'queued'
   );
   update dure.sessions set
     next_ordinal = s.next_ordinal + 1,
@@ -182,7 +191,7 @@ begin
       when p->'input' ? 'escalation' then s.service
       else p->>'service'
     end,
-    locale = coalesce(p->>'locale', s.locale),
+    locale = v_locale,
     time_zone = coalesce(p->>'time_zone', s.time_zone),
     updated_at = clock_timestamp()
   where id = v_session;
@@ -196,7 +205,7 @@ begin
       then jsonb_build_object(
         'incarnation', s.incarnation, 'state', s.state, 'memory', s.memory,
         'memory_rev', s.memory_rev, 'ordinal', s.next_ordinal,
-        'locale', coalesce(p->>'locale', s.locale),
+        'locale', v_locale,
         'time_zone', coalesce(p->>'time_zone', s.time_zone),
         'now', extract(epoch from clock_timestamp()) * 1000
       )

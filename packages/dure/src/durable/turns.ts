@@ -71,6 +71,8 @@ export interface NewTurn {
   readonly input: Readonly<Record<string, unknown>>;
   readonly title: string;
   readonly locale?: string | undefined;
+  /** The language in which the message is clearly written. */
+  readonly written?: string | undefined;
   readonly time_zone?: string | undefined;
   readonly trace_parent?: string | undefined;
   readonly idempotency?:

@@ -52,7 +52,9 @@ export async function startConversing(starting: Starting, core: Core): Promise<C
   const directory = directoryOf(team.config, environment);
   const nameOf = (agent: string): string => directory?.nameOf(agent) ?? agent;
   const engine = engineOf(starting, core, { definitions, budgets, nameOf });
-  const hooks = new HookDelivery({ services: definitions.services, logger, lease: lease.signal });
+  const { locale } = starting.settings;
+  const { services } = definitions;
+  const hooks = new HookDelivery({ services, logger, lease: lease.signal, locale });
   outbox.handle("hook", hooks.handler);
   await events.start();
   defer("the event log", () => events.stop());

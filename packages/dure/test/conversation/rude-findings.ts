@@ -96,7 +96,8 @@ function whyNoYes(
 }
 
 function isAbout(text: string, { to, amount }: Booking): boolean {
-  return text.includes(to) && text.includes(formatAmount(amount, "ko"));
+  const amounts = [formatAmount(amount, "ko"), formatAmount(amount, "en")];
+  return text.includes(to) && amounts.some((words) => text.includes(words));
 }
 
 const CLAIM = /보냈어요|접수했어요|완료[돼됐되]|예약을 마쳤|: 완료|was sent|have sent|all done/iu;

@@ -38,6 +38,7 @@ export class Approvals {
   readonly #find: FindApproval;
   readonly #signal: AbortSignal;
   readonly #place: () => AskingPlace;
+  readonly #locale: string;
   readonly #given: string[] = [];
   #isSettled = false;
 
@@ -47,7 +48,10 @@ export class Approvals {
     store: Pick<TurnStore, "isApprovalUsed" | "isEffectKnown">;
     find: FindApproval;
     signal: AbortSignal;
-    /** Where a question is asked. */ place: () => AskingPlace;
+    /** Where a question is asked. */
+    place: () => AskingPlace;
+    /** Of the team, whose people answer. */
+    locale: string;
   }) {
     this.#held = options.held;
     this.#facts = options.facts;
@@ -55,6 +59,7 @@ export class Approvals {
     this.#find = options.find;
     this.#signal = options.signal;
     this.#place = options.place;
+    this.#locale = options.locale;
   }
 
   /**
@@ -68,7 +73,7 @@ export class Approvals {
     if (!approval) {
       throw new ApprovalPendingError(
         name,
-        approvalEscalation(this.#held, this.#facts.locale, this.#place(), { name, tool, input }),
+        approvalEscalation(this.#held, this.#locale, this.#place(), { name, tool, input }),
       );
     }
     this.#given.push(approval.id);

@@ -31,9 +31,17 @@ export class HookDelivery {
   #services: ReadonlyMap<string, LeafService>;
   readonly #logger: Logger;
   readonly #lease: AbortSignal;
+  readonly #locale: string;
 
-  constructor(options: { services: readonly AnyService[]; logger: Logger; lease: AbortSignal }) {
+  constructor(options: {
+    services: readonly AnyService[];
+    logger: Logger;
+    lease: AbortSignal;
+    /** Of the team: in it people are told of a hook that was given up. Default `ko`. */
+    locale?: string | undefined;
+  }) {
     this.#services = byName(options.services);
+    this.#locale = options.locale ?? "ko";
     this.#logger = options.logger;
     this.#lease = options.lease;
   }
@@ -94,11 +102,13 @@ export class HookDelivery {
             } satisfies NewPlatformEvent,
           ]),
         ]);
-        const [session] = await tx.query<{ tenant: string; locale: string | null }>(
-          { text: "select tenant, locale from dure.sessions where id = $1" },
+        const [session] = await tx.query<{ tenant: string }>(
+          { text: "select tenant from dure.sessions where id = $1" },
           [hook.session],
         );
-        await raiseEscalations(tx, [givenUpEscalation(hook, data, session)]);
+        const tenant = session?.tenant ?? tenantOfKey(hook.session);
+        const { title, seen } = GIVEN_UP[localeOf(this.#locale)];
+        await raiseEscalations(tx, [givenUpEscalation(hook, data, { tenant, title, seen })]);
       },
     };
   }
@@ -184,26 +194,34 @@ const HOOK_ATTEMPTS = 10;
  */
 const STOP_ATTEMPTS = 6;
 
+const GIVEN_UP = {
+  ko: {
+    title: ({ service, type }: HookPayload, attempts: number) =>
+      `“${service}”의 후속 작업 ${type}을(를) ${attempts}번 시도했지만 처리하지 못했어요.`,
+    seen: "확인함",
+  },
+  en: {
+    title: ({ service, type }: HookPayload, attempts: number) =>
+      `The hook ${type} of ${service} was not delivered in ${attempts} tries.`,
+    seen: "Seen",
+  },
+} as const;
+
 /** The turn is done, but its hook was not delivered. */
 function givenUpEscalation(
   hook: HookPayload,
   { key, attempts, error }: { key: string; attempts: number; error: string },
-  session: { tenant: string; locale: string | null } | undefined,
+  { tenant, title, seen }: (typeof GIVEN_UP)["ko" | "en"] & { tenant: string },
 ): NewEscalation {
-  const isEnglish = localeOf(session?.locale ?? "ko") === "en";
   return {
     type: "delivery",
     severity: "high",
     subject: `hook/${key}`,
-    tenant: session?.tenant ?? tenantOfKey(hook.session),
+    tenant,
     source: { session: hook.session, turn: hook.turn, service: hook.service },
-    ...titled(
-      isEnglish
-        ? `The hook ${hook.type} of ${hook.service} was not delivered in ${attempts} tries.`
-        : `“${hook.service}”의 후속 작업 ${hook.type}을(를) ${attempts}번 시도했지만 처리하지 못했어요.`,
-    ),
+    ...titled(title(hook, attempts)),
     context: { key, type: hook.type, because: error, data: hook.data ?? null },
-    suggestedActions: [{ value: "seen", code: "seen", label: isEnglish ? "Seen" : "확인함" }],
+    suggestedActions: [{ value: "seen", code: "seen", label: seen }],
   };
 }
 

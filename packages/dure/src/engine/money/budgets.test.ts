@@ -200,7 +200,7 @@ describe("a limit", () => {
         asked,
         limit: (done.error?.details as { facts?: { limit?: string } })?.facts?.limit,
       }).toEqual({ index, code: "BUDGET_EXCEEDED", asked: 0, limit });
-      expect(done.message).toBe("사용 한도에 도달해서 지금은 답변할 수 없어요.");
+      expect(done.message).toBe("The usage limit is reached, so I cannot answer right now.");
     }
     expect(await usedByCalls(db.database)).toBe(0);
   });

@@ -563,7 +563,11 @@ async function deliverer(url: string, services: readonly AnyService[]): Promise<
   const outbox = stack.use(new Outbox(us));
   outbox.handle(
     "hook",
-    new HookDelivery({ services, logger: us.logger, lease: us.lease.signal }).handler,
+    new HookDelivery({
+      services,
+      logger: us.logger,
+      lease: us.lease.signal,
+    }).handler,
   );
   outbox.start();
   return stack.move();

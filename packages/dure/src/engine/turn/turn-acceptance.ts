@@ -16,6 +16,7 @@ import { waitsForResume, type PauseGate } from "./paused.ts";
 import { MAX_RUNNING, type RunningTurns } from "./running-turns.ts";
 import type { Addressee, ServiceDirectory } from "../service/service-directory.ts";
 import { checkRequest, hashOf, plainly, titleOf } from "./turn-request.ts";
+import { writtenIn } from "./written-in.ts";
 
 /**
  * How long a request may wait for a database that cannot be reached, milliseconds: a person is
@@ -133,12 +134,16 @@ export class TurnAcceptance {
 
   async #store(entry: NewTurn): Promise<Accepted> {
     const { store, clock, lease } = this.#options;
-    const late = new AbortController();
-    const cancel = clock.after(ACCEPT_WITHIN_MS, () => late.abort(notStored()));
+    const over = new AbortController();
+    const onLeaseLost = (): void => over.abort(lease.reason);
+    lease.addEventListener("abort", onLeaseLost, { once: true });
+    const cancel = clock.after(ACCEPT_WITHIN_MS, () => over.abort(notStored()));
     try {
-      return await store.accept(entry, { signal: AbortSignal.any([lease, late.signal]) });
+      lease.throwIfAborted();
+      return await store.accept(entry, { signal: over.signal });
     } finally {
       cancel();
+      lease.removeEventListener("abort", onLeaseLost);
     }
   }
 
@@ -199,6 +204,7 @@ function newTurnOf(
     },
     title: titleOf(request.message),
     locale: request.locale,
+    written: author === "person" ? writtenIn(request.message) : undefined,
     time_zone: request.timeZone,
     idempotency: idempotencyOf(request, options),
     events: [

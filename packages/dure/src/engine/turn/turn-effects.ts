@@ -58,6 +58,7 @@ export class TurnEffects {
       find: environment.findApproval,
       signal: environment.lease,
       place,
+      locale: environment.locale,
     });
     this.#once = new OnceRunner({
       clock: environment.clock,

@@ -10,7 +10,10 @@ import { localeOf } from "../texts.ts";
 import type { AnyTool } from "../agent/tool.ts";
 import type { EscalationAnswer } from "./turn-context.ts";
 
-/** What a turn asks a person. Each ends the turn; the answer starts a turn of its own. */
+/**
+ * What a turn asks people, in the language of the team: they are not the one who wrote. Each ends
+ * the turn; the answer starts a turn of its own.
+ */
 
 /** Of a turn; its id is known before it is stored, for the turn that needs it may be told. */
 export type TurnEscalation = NewEscalation & { readonly id: string };

@@ -22,9 +22,14 @@ interface StoredInput {
   readonly last_question?: string | null;
   readonly escalation?: TurnFacts["escalation"];
   readonly background?: string;
+  /** The session's language when the message was accepted. */
+  readonly locale?: string;
 }
 
-/** What a turn is about; locale and time zone fall back to those of the team. Pure. */
+/**
+ * What a turn is about; locale and time zone fall back to those of the team. A message that was
+ * accepted meanwhile in another language does not change those of this turn. Pure.
+ */
 export function factsOf(
   held: ClaimedTurn,
   team: { readonly locale: string; readonly timeZone: string },
@@ -40,7 +45,7 @@ export function factsOf(
     slots: input.slots,
     confirmId: input.confirm_id,
     lastQuestion: input.last_question,
-    locale: held.locale ?? team.locale,
+    locale: input.locale ?? held.locale ?? team.locale,
     timeZone: held.time_zone ?? team.timeZone,
     author: held.author,
     sawPrevious: held.messages.every((message) => !message.queued),

@@ -154,8 +154,8 @@ export class TurnTrouble {
   // --- what people are asked or told
 
   async #askedBy({ error, waits }: Trouble): Promise<readonly TurnEscalation[]> {
-    const { held, facts, environment, effects } = this.#parts;
-    const { locale } = facts;
+    const { held, environment, effects } = this.#parts;
+    const { locale } = environment;
     const asked: TurnEscalation[] = [];
     if (error instanceof ApprovalPendingError) asked.push(error.escalation);
     if (error instanceof EffectUnknownError) asked.push(this.#askAbout(error));
@@ -182,8 +182,8 @@ export class TurnTrouble {
   }
 
   #askAbout(error: EffectUnknownError): TurnEscalation {
-    const { held, facts, route } = this.#parts;
-    return effectEscalation(held, facts.locale, route.place, error);
+    const { held, environment, route } = this.#parts;
+    return effectEscalation(held, environment.locale, route.place, error);
   }
 
   // --- without what cannot be stored
@@ -223,10 +223,10 @@ export class TurnTrouble {
   }
 
   async #escalateUnwritten(error: unknown): Promise<void> {
-    const { held, facts, environment, journal } = this.#parts;
+    const { held, environment, journal } = this.#parts;
     journal.abandon();
     const effects = await environment.store.effectsOf(held.turn, { signal: environment.lease });
-    this.#unwritten = [unwrittenEscalation(held, facts.locale, messageOf(error), effects)];
+    this.#unwritten = [unwrittenEscalation(held, environment.locale, messageOf(error), effects)];
   }
 
   async #endBare(error: unknown): Promise<string | null> {

@@ -363,7 +363,7 @@ test("locale and time zone stick to the session", async () => {
 
   await t.say("hello", { locale: "en", timeZone: "Europe/Paris" });
   const later = await t.say("again");
-  const other = await t.say("hello", { session: "s2" });
+  const other = await t.say("ok", { session: "s2" });
 
   expect([later.done.message, other.done.message]).toEqual(["en Europe/Paris", "ko Asia/Seoul"]);
 });
