@@ -10,6 +10,8 @@ import {
 } from "./tests-in.ts";
 
 const ENGINE = "packages/dure/src/engine";
+const open = testsIn(`${ENGINE}/effects/open-effects.test.ts`);
+const language = testsIn(`${ENGINE}/turn/language.test.ts`);
 const prices = testsIn("packages/dure/src/models/offline.test.ts");
 
 /** What a turn may do, spend and say. */
@@ -44,6 +46,31 @@ export const ENGINE_GUARDS: readonly Guard[] = [
       "a turn under way makes no further call while its agent is paused, and goes on after it",
     ),
     why: "the time of an attempt runs out while its agent is paused",
+  },
+  // --- calls of which nobody knows
+  {
+    id: "effects.open",
+    at: { sql: "effect_intent" },
+    find: "and status in ('intent', 'unknown') and turn_id <> t.id",
+    replace: "and status = 'open' and turn_id <> t.id",
+    tests: open("while it is not known what came of a call"),
+    why: "a payment whose answer was lost is made again under other words",
+  },
+  {
+    id: "effects.open-in-turn",
+    at: { file: `${ENGINE}/turn/turn-effects.ts` },
+    find: "if (isOpen && question.key !== key) throw question;",
+    replace: "",
+    tests: open("a handler that goes on after an unknown call"),
+    why: "a handler that swallows an unknown outcome pays again",
+  },
+  {
+    id: "language.kept",
+    at: { file: `${ENGINE}/turn/turn-facts.ts` },
+    find: "locale: input.locale ?? held.locale ?? team.locale,",
+    replace: "locale: held.locale ?? team.locale,",
+    tests: language("a turn that begins again keeps its language"),
+    why: "a turn that begins again speaks the language of a later message",
   },
   // --- approvals
   {

@@ -1,13 +1,16 @@
 /** The ledger of effects: what is to be done is written before, its outcome after. */
 export const sql = /* sql */ `
 -- Records what is about to be done to the outside, before it is done. Gives
--- the row as it was before, if the key is known.
+-- the row as it was before, if the key is known. 'open': an earlier turn of
+-- the session has called this tool and does not know what came of it. Until
+-- that is known it may be the same thing under other arguments.
 create or replace function dure.effect_intent(
   p jsonb
 ) returns jsonb language plpgsql as $$
 declare
   t dure.turns := dure.lock_turn(p->>'turn', (p->>'epoch')::integer);
   e dure.effects;
+  v_open dure.effects;
 begin
   if t.id is null then
     return jsonb_build_object('outcome', 'fenced');
@@ -29,6 +32,17 @@ begin
   end if;
   if t.stop is not null then
     return jsonb_build_object('outcome', 'stop');
+  end if;
+  select * into v_open
+  from dure.effects
+  where session_id = t.session_id and tool = p->>'tool'
+    and status in ('intent', 'unknown') and turn_id <> t.id
+  order by sent_at
+  limit 1;
+  if found then
+    return jsonb_build_object(
+      'outcome', 'open', 'key', v_open.key, 'input', v_open.input
+    );
   end if;
   if p ? 'approval' then
     update dure.escalations

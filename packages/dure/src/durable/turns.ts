@@ -220,6 +220,8 @@ export type IntentAnswer =
   | { readonly outcome: "new" }
   | ({ readonly outcome: "known" } & EffectRow)
   | { readonly outcome: "stop" }
+  /** What an earlier turn of the session has begun with the same tool is not known yet. */
+  | { readonly outcome: "open"; readonly key: string; readonly input: unknown }
   /** Another call has already used the named approval. */
   | { readonly outcome: "approval_used" };
 

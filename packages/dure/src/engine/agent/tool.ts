@@ -112,7 +112,8 @@ export interface ToolOptions<Input, Output> {
    * What a `once` call of a model or a custom agent is about, from its arguments, such as
    * `[orderId]`: in one session the same key is one effect, in any turn; one that has failed may be
    * tried again. Without it, each such call is an effect of its own, the same only after a crash.
-   * Does not count where `turn.call` names the key, or a person's approval is the key.
+   * While it is not known what came of one, the session makes no other call of this tool. Does not
+   * count where `turn.call` names the key, or a person's approval is the key.
    */
   readonly key?: ((input: Input) => string | number | readonly (string | number)[]) | undefined;
   readonly probe?: Tool<Input, Output>["probe"] | undefined;

@@ -149,6 +149,9 @@ export class OnceRunner {
     const intent = await this.#ledger.intent({ key, tool: name, input, approval });
     if (intent.outcome === "stop") return { status: "stopped" };
     if (intent.outcome === "approval_used") return { status: "approval_used" };
+    if (intent.outcome === "open") {
+      throw new EffectUnknownError(name, intent.key, intent.input, OPEN);
+    }
     if (intent.outcome === "new") {
       await this.#freshen(call, askedAt, signal);
       return this.#send(call, round);
@@ -335,6 +338,9 @@ function roundOf({ tool }: OnceCall, now: number, signal: AbortSignal): Round {
  */
 const FRESH_LEAST_MS = 500;
 const MAX_FRESH_MS = 3_000;
+
+/** Why a call that is not made leads to a question about another one. */
+const OPEN = "it was called before, and until that is known it is not called again";
 
 /** Calls of one effect in one life of a turn before a person is asked. */
 const MAX_CALLS = 5;

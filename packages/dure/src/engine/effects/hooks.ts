@@ -106,9 +106,8 @@ export class HookDelivery {
           { text: "select tenant from dure.sessions where id = $1" },
           [hook.session],
         );
-        const tenant = session?.tenant ?? tenantOfKey(hook.session);
-        const { title, seen } = GIVEN_UP[localeOf(this.#locale)];
-        await raiseEscalations(tx, [givenUpEscalation(hook, data, { tenant, title, seen })]);
+        const words = GIVEN_UP[localeOf(this.#locale)];
+        await raiseEscalations(tx, [givenUpEscalation(hook, data, { session, words })]);
       },
     };
   }
@@ -207,21 +206,23 @@ const GIVEN_UP = {
   },
 } as const;
 
+type GivenUpWords = (typeof GIVEN_UP)["ko" | "en"];
+
 /** The turn is done, but its hook was not delivered. */
 function givenUpEscalation(
   hook: HookPayload,
   { key, attempts, error }: { key: string; attempts: number; error: string },
-  { tenant, title, seen }: (typeof GIVEN_UP)["ko" | "en"] & { tenant: string },
+  { session, words }: { session: { tenant: string } | undefined; words: GivenUpWords },
 ): NewEscalation {
   return {
     type: "delivery",
     severity: "high",
     subject: `hook/${key}`,
-    tenant,
+    tenant: session?.tenant ?? tenantOfKey(hook.session),
     source: { session: hook.session, turn: hook.turn, service: hook.service },
-    ...titled(title(hook, attempts)),
+    ...titled(words.title(hook, attempts)),
     context: { key, type: hook.type, because: error, data: hook.data ?? null },
-    suggestedActions: [{ value: "seen", code: "seen", label: seen }],
+    suggestedActions: [{ value: "seen", code: "seen", label: words.seen }],
   };
 }
 

@@ -152,6 +152,7 @@ export function isAbout(question: Question, slots: JsonObject): boolean {
 
 /** The stored question. One that cannot be read is none: a yes is then answered by asking. */
 export function readQuestion(stored: unknown): Question | undefined {
+  if (stored === undefined) return undefined;
   const read = questionSchema.safeParse(stored);
   return read.success ? read.data : undefined;
 }

@@ -111,15 +111,24 @@ export class TurnEffects {
 
   /** Does an effect, and keeps the end of the turn waiting for it. */
   async once(call: OnceCall, onSettled?: OnSettled): Promise<EffectOutcome<unknown>> {
+    this.#assertNoneOpen(call);
     const work = this.#runOnce(call, onSettled);
     this.#running.add(work);
     try {
       return await work;
     } catch (error) {
-      if (error instanceof EffectUnknownError) this.#questions.set(call.key, error);
+      if (error instanceof EffectUnknownError) this.#questions.set(error.key, error);
       throw error;
     } finally {
       this.#running.delete(work);
+    }
+  }
+
+  /** A handler or a model may go on after a call whose outcome is unknown: not with this tool. */
+  #assertNoneOpen({ name, key }: OnceCall): void {
+    for (const question of this.#questions.values()) {
+      const isOpen = question instanceof EffectUnknownError && question.tool === name;
+      if (isOpen && question.key !== key) throw question;
     }
   }
 

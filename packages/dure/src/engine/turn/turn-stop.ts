@@ -21,7 +21,7 @@ export class TurnStop {
   readonly #store: Pick<TurnStore, "effectsOf">;
   readonly #clock: Clock;
   readonly #lease: AbortSignal;
-  readonly #asked = new AbortController();
+  #asked: StoppedError | undefined;
   /**
    * Follows both. Not `AbortSignal.any`: what listens to such a signal and never leaves lives as
    * long as the lease.
@@ -54,13 +54,13 @@ export class TurnStop {
   }
 
   get isAsked(): boolean {
-    return this.#asked.signal.aborted;
+    return this.#asked !== undefined;
   }
 
   /** Model calls and tools without effect are cut; a recorded effect is settled first. */
   ask(): void {
     if (this.isAsked) return;
-    this.#asked.abort(new StoppedError());
+    this.#asked = new StoppedError();
     if (this.#held.epoch === FIRST_EPOCH) this.#cutNow();
     else this.#settling = this.#cutWhenSettled();
   }
@@ -79,7 +79,7 @@ export class TurnStop {
    * nothing new.
    */
   assertMayBegin(): void {
-    this.#asked.signal.throwIfAborted();
+    if (this.#asked) throw this.#asked;
   }
 
   /** The outcome of this effect is known now. */
@@ -121,7 +121,7 @@ export class TurnStop {
   }
 
   #cutNow(): void {
-    this.#cut.abort(this.#asked.signal.reason);
+    this.#cut.abort(this.#asked);
   }
 }
 
