@@ -216,29 +216,93 @@ const KOREAN_PHRASES = [
   "제가 더 감사합니다",
 ] as const;
 
-const ENGLISH_PHRASES =
-  "ok|okay|okey|k|kk|yes|yep|yeah|yup|aye|sure|sure thing|of course|certainly|absolutely|definitely|right|alright|all right|fine|good|great|perfect|excellent|awesome|wonderful|fantastic|cool|nice|neat|" +
-  "got it|i got it|gotcha|understood|noted|acknowledged|ack|roger|roger that|copy|copy that|makes sense|that makes sense|i see|i understand|i agree|agreed|same here|exactly|indeed|confirmed|received|" +
-  "will do|on it|im on it|sounds good|that sounds good|sounds great|that sounds great|sounds perfect|looks good|looks good to me|lgtm|works for me|that works|fair enough|done|all good|all set|were all set|good to go|" +
-  "thanks|thank you|thank you too|thanks a lot|many thanks|thx|ty|tysm|much appreciated|appreciated|appreciate it|i appreciate it|i appreciate that|cheers|" +
-  "youre welcome|you are welcome|youre very welcome|welcome|no problem|np|no worries|not a problem|my pleasure|pleasure|anytime|any time|dont mention it|happy to help|glad to help|glad i could help|glad to hear it|glad to hear that|likewise|you too|same to you|" +
-  "good work|great work|nice work|good job|great job|nice job|well done|congrats|congratulations|" +
-  "bye|goodbye|see you|see you soon|see you later|see ya|take care|talk soon|talk to you soon|talk to you later|have a good day|have a great day|have a nice day|have a good one|have a great one|good night|" +
-  "let me know|let me know if you need anything|let me know if you need anything else|let me know if theres anything else|just let me know|feel free to reach out|feel free to ask|im here if you need me|im here if you need anything|looking forward to it|keep me posted|keep up the good work|keep up the great work";
+const ENGLISH_PHRASES = listOf(`
+  ok | okay | okey | k | kk | yes | yep
+  yeah | yup | aye | sure | sure thing
+  of course | certainly | absolutely
+  definitely | right | alright | all right
+  fine | good | great | perfect | excellent
+  awesome | wonderful | fantastic | cool
+  nice | neat | got it | i got it | gotcha
+  understood | noted | acknowledged | ack
+  roger | roger that | copy | copy that
+  makes sense | that makes sense | i see
+  i understand | i agree | agreed
+  same here | exactly | indeed | confirmed
+  received | will do | on it | im on it
+  sounds good | that sounds good
+  sounds great | that sounds great
+  sounds perfect | looks good
+  looks good to me | lgtm | works for me
+  that works | fair enough | done | all good
+  all set | were all set | good to go
+  thanks | thank you | thank you too
+  thanks a lot | many thanks | thx | ty
+  tysm | much appreciated | appreciated
+  appreciate it | i appreciate it
+  i appreciate that | cheers | youre welcome
+  you are welcome | youre very welcome
+  welcome | no problem | np | no worries
+  not a problem | my pleasure | pleasure
+  anytime | any time | dont mention it
+  happy to help | glad to help
+  glad i could help | glad to hear it
+  glad to hear that | likewise | you too
+  same to you | good work | great work
+  nice work | good job | great job
+  nice job | well done | congrats
+  congratulations | bye | goodbye | see you
+  see you soon | see you later | see ya
+  take care | talk soon | talk to you soon
+  talk to you later | have a good day
+  have a great day | have a nice day
+  have a good one | have a great one
+  good night | let me know
+  let me know if you need anything
+  let me know if you need anything else
+  let me know if theres anything else
+  just let me know | feel free to reach out
+  feel free to ask | im here if you need me
+  im here if you need anything
+  looking forward to it | keep me posted
+  keep up the good work
+  keep up the great work
+`);
 
 /** May stand beside an acknowledgement; alone they acknowledge nothing. */
 const DECORATING: ReadonlySet<string> = new Set(
-  (
-    "정말|정말로|진짜|너무|아주|매우|무척|참|아|아하|오|와|음|저도|저희도|모두|다들|다시|한번|다시 한번|항상|늘|덕분에|덕분입니다|덕분이에요|도와주셔서|도와 주셔서|알려주셔서|알려 주셔서|확인해주셔서|확인해 주셔서|말씀해주셔서|말씀해 주셔서|공유해주셔서|공유해 주셔서|빠른|빠르게|답변|회신|공유|도움|피드백|설명|그럼|그러면|" +
-    "so|very|much|so much|very much|a lot|a bunch|again|then|well|oh|ah|aha|wow|hey|now|too|all|both|everyone|everybody|guys|team|folks|friend|sir|please|really|truly|always|and|just|" +
-    "for that|for this|for it|for your help|for the help|for all your help|for your time|for your support|for the update|for the info|for the information|for the feedback|for the clarification|for clarifying|for confirming|for letting me know|for sharing|for the quick reply|for the quick response|for checking|for your understanding|to you|to you too|to hear that|with that"
-  ).split("|"),
+  listOf(`
+  정말 | 정말로 | 진짜 | 너무 | 아주 | 매우 | 무척 | 참 | 아
+  아하 | 오 | 와 | 음 | 저도 | 저희도 | 모두 | 다들 | 다시
+  한번 | 다시 한번 | 항상 | 늘 | 덕분에 | 덕분입니다 | 덕분이에요
+  도와주셔서 | 도와 주셔서 | 알려주셔서 | 알려 주셔서 | 확인해주셔서
+  확인해 주셔서 | 말씀해주셔서 | 말씀해 주셔서 | 공유해주셔서
+  공유해 주셔서 | 빠른 | 빠르게 | 답변 | 회신 | 공유 | 도움
+  피드백 | 설명 | 그럼 | 그러면 | so | very | much
+  so much | very much | a lot | a bunch
+  again | then | well | oh | ah | aha | wow
+  hey | now | too | all | both | everyone
+  everybody | guys | team | folks | friend
+  sir | please | really | truly | always
+  and | just | for that | for this | for it
+  for your help | for the help
+  for all your help | for your time
+  for your support | for the update
+  for the info | for the information
+  for the feedback | for the clarification
+  for clarifying | for confirming
+  for letting me know | for sharing
+  for the quick reply
+  for the quick response | for checking
+  for your understanding | to you
+  to you too | to hear that | with that
+`),
 );
 
 const ACKNOWLEDGING: ReadonlySet<string> = new Set([
   ...KOREAN_STEMS.flatMap(([stem, endings]) => endings.split("|").map((ending) => stem + ending)),
   ...KOREAN_PHRASES,
-  ...ENGLISH_PHRASES.split("|"),
+  ...ENGLISH_PHRASES,
 ]);
 
 /** Words. */
@@ -261,9 +325,13 @@ function asksSomething(text: string): boolean {
 }
 
 const ENGLISH_QUESTIONS: ReadonlySet<string> = new Set(
-  "what|whats|which|who|whom|whose|where|when|why|how|hows|can|could|should|would|shall|may|is|are|was|were|do|does|did|have|has|am".split(
-    "|",
-  ),
+  listOf(`
+  what | whats | which | who | whom | whose
+  where | when | why | how | hows | can
+  could | should | would | shall | may | is
+  are | was | were | do | does | did | have
+  has | am
+`),
 );
 
 function isShorterThan(text: string, characters: number): boolean {
@@ -286,4 +354,9 @@ function wordsOf(text: string): readonly string[] {
   return (visible.match(WORD) ?? []).map((word) =>
     word.length > LONGEST_WORD ? word : word.normalize("NFC").toLowerCase(),
   );
+}
+
+/** Phrases between bars, on any number of lines. */
+function listOf(text: string): readonly string[] {
+  return text.trim().split(/\s*[|\n]\s*/u);
 }
