@@ -220,7 +220,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   {
     id: "turn-stop.begin",
     at: { file: `${ENGINE}/turn/turn-stop.ts` },
-    find: "this.#asked.signal.throwIfAborted();",
+    find: "if (this.#asked) throw this.#asked;",
     replace: "",
     tests: effects(
       "a stop that comes after a death begins nothing beside the effect that it settles",
