@@ -120,8 +120,8 @@ export const ROOM_GUARDS: readonly Guard[] = [
   {
     id: "rooms.pair",
     at: { file: `${ROOMS}/guards.ts` },
-    find: "if (oldest !== undefined) return { ok: false",
-    replace: "if (oldest === -1) return { ok: false",
+    find: "if (oldest !== undefined) { return { ok: false",
+    replace: "if (oldest === -1) { return { ok: false",
     tests: guards("a pair may call three times"),
     why: "two agents call each other without end",
   },

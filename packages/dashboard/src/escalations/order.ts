@@ -55,7 +55,7 @@ export type SourceLink = { readonly kind: "run" | "job" | "room" | "session"; re
 export function linksOf({ run, job, room, session }: Escalation["source"]): readonly SourceLink[] {
   const links: SourceLink[] = [];
   const ofJob = job ?? /^job:([^:]+):/.exec(session ?? "")?.[1];
-  const ofRoom = room ?? /^room:[^:]+:(.+)$/.exec(session ?? "")?.[1];
+  const ofRoom = room ?? /^room:[^:]+:(.+?)(?:@@[0-9a-f]{16})?$/.exec(session ?? "")?.[1];
   if (run !== undefined) links.push({ kind: "run", id: run });
   if (ofJob !== undefined) links.push({ kind: "job", id: ofJob });
   if (ofRoom !== undefined) links.push({ kind: "room", id: ofRoom });

@@ -60,4 +60,6 @@ export interface ChannelParts {
   readonly accounts: Readonly<Record<string, string>>;
   /** The platform's ids of the team's channels, as they are now: a reload changes them. */
   readonly channels: () => readonly string[];
+  /** Whether an agent joins threads that do not concern it, as its card says now. */
+  readonly joinsThreads?: ((agent: string) => boolean) | undefined;
 }

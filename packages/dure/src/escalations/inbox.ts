@@ -10,7 +10,7 @@ import {
   type SuggestedAction,
 } from "../kernel/escalation.ts";
 import { newId } from "../kernel/ids.ts";
-import type { TenantView } from "../kernel/tenant.ts";
+import type { KnownTo, TenantView } from "../kernel/tenant.ts";
 import type { Database, Queryable, Transaction } from "../durable/database.ts";
 import type { Notifications } from "../durable/notify.ts";
 import { pageOf, readCursor, type Page } from "../durable/page.ts";
@@ -48,6 +48,8 @@ export interface RaisedEscalation {
 /** Which escalations are listed; an absent member asks for all. */
 export interface EscalationFilter {
   readonly tenant: TenantView;
+  /** Absent: an operator, who knows of all. */
+  readonly knownTo?: KnownTo | undefined;
   readonly status?: EscalationStatus | undefined;
   readonly severity?: EscalationSeverity | undefined;
   readonly type?: EscalationType | undefined;
@@ -231,6 +233,8 @@ export class Inbox {
       session ?? null,
       ...before,
       limit + 1,
+      filter.knownTo?.tenant ?? null,
+      filter.knownTo?.person ?? null,
     ]);
 
     const { items, nextCursor } = pageOf(rows, limit, (row) => [row.created_us, row.id]);
@@ -509,17 +513,63 @@ const TAKE_EXPIRED = {
 };
 const LIST = {
   name: "escalation.list",
-  text: `select ${COLUMNS} from dure.escalations e
-          where ($1::text is null or tenant = $1)
-            and ($2::text is null or case when ${IS_LATE} then 'dismissed' else status end = $2)
-            and ($3::text is null or severity = $3)
-            and ($4::text is null or type = $4)
-            and ($5::text is null or run = $5)
-            and ($6::text is null or port = $6)
-            and ($7::text is null or job = $7)
-            and ($8::text is null or room = $8)
-            and ($9::text is null or session_id = $9)
-            and ($10::bigint is null
-              or (created_at, id) < (to_timestamp(0) + $10::bigint * interval '1 microsecond', $11::text))
-          order by created_at desc, id desc limit $12`,
+  text: `
+    select ${COLUMNS}
+    from dure.escalations e
+    where (
+      $1::text is null
+      or tenant = $1
+    )
+    and (
+      $2::text is null
+      or case
+        when ${IS_LATE} then 'dismissed'
+        else status
+      end = $2
+    )
+    and (
+      $3::text is null
+      or severity = $3
+    )
+    and (
+      $4::text is null
+      or type = $4
+    )
+    and (
+      $5::text is null
+      or run = $5
+    )
+    and (
+      $6::text is null
+      or port = $6
+    )
+    and (
+      $7::text is null
+      or job = $7
+    )
+    and (
+      $8::text is null
+      or room = $8
+    )
+    and (
+      $9::text is null
+      or session_id = $9
+    )
+    and (
+      $10::bigint is null
+      or (created_at, id) < (
+        to_timestamp(0) + $10::bigint * interval '1 microsecond',
+        $11::text
+      )
+    )
+    and (
+      $13::text is null
+      or (
+        dure.may_know_place(room, $13, $14::text)
+        and dure.may_know_session(session_id, $13, $14)
+        and dure.may_know_job(job, $13, $14)
+      )
+    )
+    order by created_at desc, id desc
+    limit $12`,
 };

@@ -1,4 +1,4 @@
-import type { TenantView } from "../kernel/tenant.ts";
+import type { KnownTo, TenantView } from "../kernel/tenant.ts";
 import type { JobStatus } from "../kernel/jobs.ts";
 import type { Job } from "./job.ts";
 import { JOB_COLUMNS, jobOf, ms, WORDS, wordsOf, type JobRow, type WordsRow } from "./job-rows.ts";
@@ -7,6 +7,8 @@ import type { GivenAnswer, JobTurn, JobWords } from "../wire/jobs.ts";
 
 export interface JobQuery {
   readonly tenant: TenantView;
+  /** Absent: an operator, who knows of all. */
+  readonly knownTo?: KnownTo | undefined;
   readonly status?: JobStatus | undefined;
   /** As requester or as target. */
   readonly agent?: string | undefined;
@@ -100,17 +102,45 @@ export class JobReader {
   /** Newest first, with the position to read on from. */
   async list(query: JobQuery): Promise<readonly (Job & { readonly seq: number })[]> {
     // One statement per agent's part in it, so that each has its index.
-    const where = `($1::text is null or tenant = $1) and ($2::text is null or status = $2) and \
-($3::bigint is null or seq < $3)
-      and ($4::float8 is null or created_at > clock_timestamp() - $4 * interval '1 millisecond') \
-and ($5::text is null or conversation_id = $5)
-      and ($7::text is null or parent_id = $7) and ($8::text is null or root_id = $8)`;
+    const where = `
+      (
+        $1::text is null
+        or tenant = $1
+      )
+      and (
+        $2::text is null
+        or status = $2
+      )
+      and (
+        $3::bigint is null
+        or seq < $3
+      )
+      and (
+        $4::float8 is null
+        or created_at > clock_timestamp() - $4 * interval '1 millisecond'
+      )
+      and (
+        $5::text is null
+        or conversation_id = $5
+      )
+      and (
+        $7::text is null
+        or parent_id = $7
+      )
+      and (
+        $8::text is null
+        or root_id = $8
+      )
+      and (
+        $9::text is null
+        or dure.may_know_job(id, $9, $10::text)
+      )`;
     const part = (more: string): string =>
       `select * from dure.jobs where ${where}${more} order by seq desc limit $6`;
     const from =
       query.agent === undefined
         ? part("")
-        : `(${part(" and target = $9")}) union all (${part(" and requester = $9")})`;
+        : `(${part(" and target = $11")}) union all (${part(" and requester = $11")})`;
     const values = [
       query.tenant,
       query.status ?? null,
@@ -120,6 +150,8 @@ and ($5::text is null or conversation_id = $5)
       query.limit,
       query.parent ?? null,
       query.root ?? null,
+      query.knownTo?.tenant ?? null,
+      query.knownTo?.person ?? null,
       ...(query.agent === undefined ? [] : [query.agent]),
     ];
     // A name of its own would fix one plan for all filters.

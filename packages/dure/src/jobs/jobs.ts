@@ -2,7 +2,7 @@ import type { Clock } from "../kernel/clock.ts";
 import { durationMs, type Duration } from "../kernel/duration.ts";
 import { DureError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
-import type { TenantView } from "../kernel/tenant.ts";
+import type { KnownTo, TenantView } from "../kernel/tenant.ts";
 import type { Database } from "../durable/database.ts";
 import type { EventLog } from "../durable/event-log.ts";
 import type { Notifications } from "../durable/notify.ts";
@@ -190,6 +190,7 @@ export class Jobs {
   async list(
     options: {
       tenant?: TenantView | undefined;
+      knownTo?: KnownTo | undefined;
       status?: JobStatus | undefined;
       agent?: string | undefined;
       conversation?: string | undefined;

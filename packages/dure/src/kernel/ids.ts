@@ -18,6 +18,7 @@ export type IdKind =
   | "call"
   | "thread"
   | "direct"
+  | "private"
   | "message"
   | "handling"
   | "request"

@@ -4,6 +4,13 @@
  */
 export type TenantView = string | null;
 
+/** For whom a list is: of private places it has the person's own alone. */
+export interface KnownTo {
+  readonly tenant: string;
+  /** Empty: a token of no person. */
+  readonly person: string;
+}
+
 /**
  * Sessions that dure leads itself: an id stands in their names, so that no two tenants can have the
  * same one.

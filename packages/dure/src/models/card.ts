@@ -22,7 +22,23 @@ export interface Card {
   /** Names of tools, each of which the service knows. */
   readonly tools: readonly string[];
   readonly budget: Budget;
+  /**
+   * Of a channel: whether all that is said to the agent stands in one line (`place`), or what each
+   * person says in a line of its own (`person`). Absent: `place`. Source: docs/spec/collaboration §2.
+   */
+  readonly line?: AnswerLine | undefined;
+  /**
+   * Of a platform whose threads one joins: whether the agent hears those alone that concern it
+   * (`own`), or all of its channels (`all`). Absent: `own`. Source: docs/spec/collaboration §9.
+   */
+  readonly threads?: HeardThreads | undefined;
 }
+
+/** The threads that an agent joins. */
+export type HeardThreads = "own" | "all";
+
+/** Which messages of a channel wait for each other. */
+export type AnswerLine = "place" | "person";
 
 export interface Llm extends LlmRef {
   /** Asked in order when the attempts with the one before are used up. See `runAttempts`. */
@@ -98,6 +114,8 @@ export interface CardInput {
     readonly session?: BudgetLimitInput;
     readonly day?: BudgetLimitInput;
   };
+  readonly line?: AnswerLine;
+  readonly threads?: HeardThreads;
 }
 
 /** `"openai:gpt-…"`, or the long form. */
@@ -126,7 +144,7 @@ export function parseCard(input: unknown, where = "card"): Card {
     `${where} has ${problems.length === 1 ? "a problem" : `${problems.length} problems`}: ${problems.join("; ")}.`,
     {
       class: "input",
-      hint: "Keys of a card are llm, temperature, policy, tools and budget.",
+      hint: "Keys of a card are llm, temperature, policy, tools, budget, line and threads.",
       details: { problems },
     },
   );
@@ -268,6 +286,8 @@ export const cardSchema = fileObject({
   policy: policy.prefault({}),
   tools: z.array(z.string().min(1)).default([]),
   budget: budget.prefault({}),
+  line: z.enum(["place", "person"]).optional(),
+  threads: z.enum(["own", "all"]).optional(),
 }) as unknown as z.ZodType<Card, CardInput>;
 
 function parseBudgetLimitObject(value: {

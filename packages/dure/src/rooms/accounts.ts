@@ -6,7 +6,8 @@ import type { AccountDetail, ChannelAccount, ChannelAdapter } from "./channel-ad
 import type { Delivery } from "./delivery.ts";
 import type { Directory } from "./directory.ts";
 import { roomReports } from "./reports.ts";
-import { topicOf, type RoomsSetting } from "./talk.ts";
+import { topicOf } from "./outbox-keys.ts";
+import type { RoomsSetting } from "./talk.ts";
 import type { AccountState } from "../kernel/rooms.ts";
 
 /**

@@ -79,6 +79,15 @@ export interface ChannelAdapter {
     options: { after?: string | undefined; limit: number; signal: AbortSignal },
   ): Promise<readonly InboundMessage[]>;
   /**
+   * Lets an account hear what is said in a thread from here on, and hands on what was said before.
+   * Absent: who is in a channel hears its threads.
+   */
+  joinThread?(
+    account: ChannelAccount,
+    place: PlaceAddress,
+    options: { signal: AbortSignal },
+  ): Promise<void>;
+  /**
    * Other channels are allowed than before, while accounts are connected: what is open in those
    * that are new is heard from here on. Absent: there is nothing to join.
    */
@@ -191,6 +200,8 @@ export interface PlaceAddress {
   readonly thread?: string | undefined;
   /** A direct room of one person and one agent. */
   readonly direct?: boolean | undefined;
+  /** A thread that its members alone see. */
+  readonly private?: boolean | undefined;
 }
 
 /** A thread in which something was said, as one account sees it. */

@@ -3,8 +3,9 @@ import { newId } from "../kernel/ids.ts";
 import { refuse, topicKey, type Asking, type Refusal } from "./collaborate-call.ts";
 import { channelPlaceId, type RoomChannel } from "./directory.ts";
 import { decideChannel, isCalled, type Origin } from "./origin.ts";
-import { placeOfSession, type Place } from "./place.ts";
-import { orderingOf, topicOf, type RoomsSetting } from "./talk.ts";
+import { isPrivateThread, placeOfSession, type Place } from "./place.ts";
+import { orderingOf, topicOf } from "./outbox-keys.ts";
+import type { RoomsSetting } from "./talk.ts";
 import { channelsFor } from "./tenant-rooms.ts";
 import { checkText, threadName, threadTopic } from "./text.ts";
 import { threadSlot } from "./thread-slot.ts";
@@ -130,6 +131,8 @@ export class CollaborationPlaces {
     const { from, target, caller, tenant } = asking;
     const { directory, defaultChannel } = this.#setting;
     const channels = channelsFor(tenant, directory).filter((channel) => channel.collaborate);
+    const own = await this.#ownPrivateThread(tx, caller.session);
+    if (own) return own;
     const origin = await this.originOf(tx, caller.session);
     const decided = decideChannel({ origin, from, target, channels, defaultChannel });
     if (decided.channel) {
@@ -144,6 +147,17 @@ export class CollaborationPlaces {
       `Give channelId, or set agents.${from.id}.channel or ` +
         "rooms.defaultChannel in dure.config.ts.",
     );
+  }
+
+  /** What is private stays so: another agent is asked where its members are. */
+  async #ownPrivateThread(
+    tx: Transaction,
+    session: string | undefined,
+  ): Promise<Where | undefined> {
+    const thread = await this.ofSession(tx, session);
+    if (!thread || !isPrivateThread(thread.id) || !isOpenThread(thread)) return undefined;
+    const channel = this.#setting.directory.channelOf(thread.parent ?? "");
+    return channel?.collaborate ? { ok: true, channel, thread } : undefined;
   }
 
   /** The newest thread of this pair and topic in the channel. */

@@ -62,7 +62,11 @@ export function decideIn(
 export function consequencesOf(
   decisions: ReadonlyMap<string, RoleDecision>,
   { place, message }: Spoken,
-  { onlyRecord, secondaryWaitMs }: { onlyRecord: boolean; secondaryWaitMs: number },
+  {
+    onlyRecord,
+    secondaryWaitMs,
+    directory,
+  }: { onlyRecord: boolean; secondaryWaitMs: number; directory: Pick<Directory, "find"> },
 ): Consequences {
   const heard = [...decisions].filter(([, { role }]) => role !== "IGNORED");
   const decided = heard.map(
@@ -78,7 +82,7 @@ export function consequencesOf(
     handlings: handlers.map(([agent, { rank }]) => ({
       id: handlingId(message.id, agent),
       agent,
-      session: sessionIdOf(agent, place.id),
+      session: sessionIdOf(agent, place.id, lineOf(directory.find(agent)?.line, place, message)),
       rank,
       request: message.request ?? undefined,
       ...waitOf(rank, message, secondaryWaitMs),
@@ -87,6 +91,18 @@ export function consequencesOf(
       ? heard.filter(([, decision]) => isAsked(decision)).map(([agent]) => agent)
       : [],
   };
+}
+
+/**
+ * The person in whose line of its own the message stands; undefined: in the line of the place. Pure.
+ * Source: docs/spec/collaboration §2.
+ */
+function lineOf(
+  line: "place" | "person" | undefined,
+  { kind }: Pick<OpenPlace, "kind">,
+  { authorKind, author }: Pick<DecidedMessage, "authorKind" | "author">,
+): string | undefined {
+  return line === "person" && kind === "channel" && authorKind === "person" ? author : undefined;
 }
 
 const MISSED: RoleDecision = { role: "OBSERVER", because: "missed" };

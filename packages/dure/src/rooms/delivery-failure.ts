@@ -6,7 +6,8 @@ import { enqueueNotice } from "./notices.ts";
 import type { Place } from "./place.ts";
 import { roomReports, type Report } from "./reports.ts";
 import type { RoomEscalation, StoredMessage } from "./room-store.ts";
-import { partKey, type RoomsSetting } from "./talk.ts";
+import { partKey } from "./outbox-keys.ts";
+import type { RoomsSetting } from "./talk.ts";
 import { roomTexts, THREAD_NOT_MADE } from "./texts.ts";
 import { FAILED, UNSURE, UNSURE_ACTIONS, UNSURE_THREAD_ACTIONS } from "./unsure.ts";
 
@@ -41,7 +42,8 @@ export class DeliveryFailures {
   async record(adapter: ChannelAdapter, given: GivenUp, tx: Transaction): Promise<void> {
     const departure = given.payload as unknown as Departure;
     const error = errorOf(given);
-    if (departure.kind === "unsay") return; // the outbox has said so in the log and in an event
+    // The outbox has said so in the log and in an event.
+    if (departure.kind === "unsay" || departure.kind === "join") return;
     if (departure.kind === "thread") {
       return this.#failThread(adapter, departure.place, given, tx);
     }

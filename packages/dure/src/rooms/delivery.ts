@@ -9,7 +9,12 @@ import {
   type OutgoingPost,
 } from "./channel-adapter.ts";
 import { askedBy, DeliveryFailures, undelivered, verdictOf } from "./delivery-failure.ts";
-import { Departures, type Departure, type ThreadDeparture } from "./departure.ts";
+import {
+  Departures,
+  type CallDeparture,
+  type Departure,
+  type ThreadDeparture,
+} from "./departure.ts";
 import { addressOf } from "./place.ts";
 import { postOnce } from "./post-once.ts";
 import type { Requests } from "./requests.ts";
@@ -88,6 +93,7 @@ export class Delivery {
       return adapter.createThread(thread, { signal });
     }
     if (departure.kind === "unsay") return this.#unsay(attempt, departure);
+    if (departure.kind === "join") return this.#call(attempt, departure);
 
     const { post } = await this.#departures.post(adapter, departure, key);
     return departure.over && adapter.edit
@@ -142,6 +148,15 @@ export class Delivery {
     return null;
   }
 
+  async #call({ adapter, signal }: Attempt, { place: id, agent }: CallDeparture): Promise<Json> {
+    const place = await this.#setting.store.place(id);
+    const account = this.#setting.directory.account(adapter.name, agent);
+    if (place && place.state !== "closed" && account) {
+      await adapter.joinThread?.(account, addressOf(place), { signal });
+    }
+    return null;
+  }
+
   /**
    * Looks whether an attempt without an answer has arrived. Shortly after it, here, the platform's
    * own memory of the key is enough.
@@ -149,8 +164,10 @@ export class Delivery {
   async #probe(attempt: Attempt, departure: Departure): Promise<ProbeAnswer> {
     const { adapter, key, signal } = attempt;
     if (departure.kind === "thread") return this.#probeThread(attempt, departure);
-    // Edited or taken away twice is edited or taken away.
-    if (departure.kind === "unsay" || departure.over) return "not_happened";
+    // Edited, taken away or called twice is edited, taken away or called.
+    if (departure.kind === "unsay" || departure.kind === "join" || departure.over) {
+      return "not_happened";
+    }
     if (this.#maySendBlindly(attempt)) return "not_happened";
 
     const { post, after } = await this.#departures.post(adapter, departure, key);

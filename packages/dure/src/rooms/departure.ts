@@ -10,7 +10,8 @@ import type { Directory } from "./directory.ts";
 import { namedAt } from "./mentions.ts";
 import { addressOf, type Place } from "./place.ts";
 import type { StoredMessage } from "./room-store.ts";
-import { partKey, partLength, type Over, type RoomsSetting } from "./talk.ts";
+import { partKey, partLength } from "./outbox-keys.ts";
+import type { Over, RoomsSetting } from "./talk.ts";
 import { splitMessage } from "./text.ts";
 
 /**
@@ -21,7 +22,15 @@ export type Departure =
   | PostDeparture
   | ThreadDeparture
   /** What was shown while it was written, and was not said. */
-  | { readonly kind: "unsay"; readonly place: string; readonly agent: string; readonly over: Over };
+  | { readonly kind: "unsay"; readonly place: string; readonly agent: string; readonly over: Over }
+  | CallDeparture;
+
+/** An agent was named in a thread that its account is not in. */
+export interface CallDeparture {
+  readonly kind: "join";
+  readonly place: string;
+  readonly agent: string;
+}
 
 export interface PostDeparture {
   readonly kind: "post";

@@ -17,6 +17,10 @@ export interface RoomAgent {
    * team's.
    */
   readonly channel?: string | undefined;
+  /** `person`: in a channel, people do not wait for each other. Absent: `place`. */
+  readonly line?: "place" | "person" | undefined;
+  /** `all`: it joins every thread of its channels. Absent: `own`. */
+  readonly threads?: "own" | "all" | undefined;
   /** By adapter. An adapter that is missing here does not know this agent. */
   readonly accounts: Readonly<
     Record<string, { readonly id: string; readonly platformId?: string }>

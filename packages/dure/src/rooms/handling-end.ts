@@ -7,7 +7,8 @@ import type { HandlingRow, Said } from "./handling.ts";
 import type { OpenPlace } from "./place.ts";
 import { previewKey } from "./preview.ts";
 import type { StoredMessage } from "./room-store.ts";
-import { orderingOf, topicOf, type Over, type RoomsSetting, type Talk } from "./talk.ts";
+import { orderingOf, topicOf } from "./outbox-keys.ts";
+import type { Over, RoomsSetting, Talk } from "./talk.ts";
 import { roomReports } from "./reports.ts";
 import { roomTexts } from "./texts.ts";
 

@@ -10,7 +10,7 @@ import { ANNOUNCE_SKIP, type HandlingRow } from "./handling.ts";
 import { addressOf, type Place } from "./place.ts";
 import { Preview } from "./preview.ts";
 import type { StoredMessage } from "./room-store.ts";
-import type { RoomsSetting } from "./talk.ts";
+import { recordOf, type RoomsSetting } from "./talk.ts";
 
 /**
  * A platform shows a typing sign for about ten seconds. Source: Discord, "Trigger Typing
@@ -27,6 +27,13 @@ const ASK_BACK_OFF = { firstMs: 100, maxMs: 5_000 } as const;
 interface AskedTurn {
   readonly input: { readonly message: string; readonly background: string };
   readonly turn: string;
+}
+
+interface HeardRow {
+  readonly sender: string;
+  readonly excerpt: string;
+  readonly at: Date;
+  readonly name: string;
 }
 
 /** The turns that answer handlings: asked once each, read to their ends. */
@@ -126,7 +133,7 @@ export class HandlingTurns {
       place,
       message,
       participants: await this.#participantsOf(place),
-      heard: await this.#heardBy(handling.agent, place),
+      heard: await this.#heardBy(handling, place),
       rank: handling.rank ?? undefined,
       primary: await this.#primaryOf(handling, message),
       request: await this.#requestOf(handling),
@@ -140,18 +147,23 @@ export class HandlingTurns {
     return participants.map(({ agent }) => agent);
   }
 
-  async #heardBy(agent: string, place: Place): Promise<BackgroundFacts["heard"]> {
+  /** What the agent overheard, and what it said and was told here in other lines. */
+  async #heardBy({ agent, session }: HandlingRow, place: Place): Promise<BackgroundFacts["heard"]> {
     const { database, limits } = this.#setting;
-    const heard = await database.query<{ sender: string; excerpt: string; at: Date; name: string }>(
-      HEARD,
-      [place.id, agent, limits.observations, limits.observationsMs],
-    );
-    return heard.map(({ sender, excerpt, at, name }) => ({
-      sender,
-      excerpt,
-      at: at.getTime(),
-      place: name,
-    }));
+    const { observations: most, observationsMs: forMs } = limits;
+    const overheard = await database.query<HeardRow>(HEARD, [place.id, agent, most, forMs]);
+    const others =
+      place.kind === "channel"
+        ? await database.query<HeardRow>(OTHER_LINES, [place.id, agent, session, most, forMs])
+        : [];
+    return [...overheard, ...others.map((line) => this.#shortened(line))]
+      .map(({ sender, excerpt, at, name }) => ({ sender, excerpt, at: at.getTime(), place: name }))
+      .toSorted((one, other) => one.at - other.at)
+      .slice(-most);
+  }
+
+  #shortened(line: HeardRow): HeardRow {
+    return { ...line, excerpt: recordOf(line.excerpt, this.#setting.directory) };
   }
 
   /** The agent that answers first, for one that is mentioned after it. */
@@ -307,13 +319,34 @@ const HEARD = {
       select o.sender, o.excerpt, o.at, p.name
       from dure.observations o
       join dure.places p on p.id = o.place
-      where (p.id = $1 or p.parent = $1)
+      where (p.id = $1 or (p.parent = $1 and not starts_with(p.id, 'private_')))
         and $2 = any(o.agents)
         and o.at > clock_timestamp() - $4::double precision * interval '1 millisecond'
       order by o.at desc
       limit $3
     ) newest
     order by at`,
+};
+/** Of the newest 200 messages: what the agent handled in other sessions, and what it answered there. */
+const OTHER_LINES = {
+  name: "handling.other_lines",
+  text: `
+    select m.author_name as sender, m.text as excerpt, m.at, p.name
+    from (
+      select *
+      from dure.room_messages
+      where place = $1
+      order by seq desc
+      limit 200
+    ) m
+    join dure.places p on p.id = m.place
+    left join dure.handlings asked on asked.message = m.id and asked.agent = $2
+    left join dure.handlings said
+      on said.turn = m.turn and m.author_kind = 'agent' and m.author = $2
+    where coalesce(asked.session, said.session) <> $3
+      and m.at > clock_timestamp() - $5::double precision * interval '1 millisecond'
+    order by m.seq desc
+    limit $4`,
 };
 const ANSWER_OF = {
   name: "handling.answer_of",

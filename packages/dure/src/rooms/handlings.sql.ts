@@ -99,7 +99,7 @@ begin
     coalesce(p.moved_to, p.id), new.session_id, 'waiting', new.id
   from dure.places p
   where p.id = substr(
-    new.session_id,
+    split_part(new.session_id, '@@', 1), -- what follows is a person's line
     length('room:' || split_part(new.session_id, ':', 2) || ':') + 1
   )
   on conflict do nothing;

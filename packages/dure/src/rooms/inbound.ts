@@ -1,5 +1,6 @@
 import { codeOf, messageOf } from "../kernel/errors.ts";
 import type { Accounts } from "./accounts.ts";
+import { bystandersOf } from "./bystanders.ts";
 import type {
   AccountDetail,
   ChannelAccount,
@@ -252,11 +253,17 @@ export class Inbound implements ChannelPort {
         at: message.at,
         replyTo: replied?.id,
         repliedTo: this.#repliedTo(message),
+        bystanders: isOld ? [] : await this.#bystanders(account, place),
       },
       [account.agent],
       isOld ? { only: "record" } : {},
     );
     return unheeded.length > 0;
+  }
+
+  async #bystanders(account: ChannelAccount, place: Place): Promise<readonly string[]> {
+    const { directory, database } = this.#setting;
+    return bystandersOf(place, account.agent, { adapter: this.#adapter, directory, database });
   }
 
   /**

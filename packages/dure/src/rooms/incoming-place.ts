@@ -69,7 +69,7 @@ export class IncomingPlaces {
     const made = await this.#whenMade(address, parent);
     if (made) return made;
     await database.query(NEW_THREAD, [
-      newId("thread", clock.now()),
+      newId(address.private === true ? "private" : "thread", clock.now()),
       this.#adapter,
       parent,
       threadName ?? address.thread,

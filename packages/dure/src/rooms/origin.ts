@@ -56,6 +56,19 @@ export function decideChannel(handOver: HandOver): ChannelDecision {
   return { because: "no-default", platforms };
 }
 
+/**
+ * Where background work is reported: on the platform where it was asked for. Where there is no report
+ * channel, and for what began on no platform, the web's, else the first one. Pure.
+ */
+export function decideReport(
+  channels: readonly RoomChannel[],
+  platform: string | undefined,
+): RoomChannel | undefined {
+  const on = (name: string | undefined): RoomChannel | undefined =>
+    channels.find(({ adapter }) => adapter === name);
+  return on(platform) ?? on(CHAT_PLATFORM) ?? channels[0];
+}
+
 /** Whether a channel is another one than that of the asker, or on another platform. Pure. */
 export function isElsewhere(origin: Origin | undefined, channel: RoomChannel): boolean {
   if (!origin) return false;

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { Coded } from "../kernel/coded-message.ts";
 import type { PlaceAddress } from "./channel-adapter.ts";
 import { GONE, OTHER_KEY, THREAD_NOT_MADE } from "./texts.ts";
@@ -160,15 +161,30 @@ export function addressOf(place: Place): PlaceAddress {
 }
 
 /**
- * An agent's own history of a place. Fits docs/spec/conversation §6: at most 200 of
- * `[A-Za-z0-9._:@-]`.
+ * Whether a place is for its members alone: a direct room, or a private thread of a platform. By its
+ * id: each such place is made under one of this form.
  */
-export function sessionIdOf(agent: string, place: string): string {
-  return `room:${agent}:${place}`;
+export function isPrivatePlace(id: string): boolean {
+  return id.startsWith("direct_") || isPrivateThread(id);
+}
+
+export function isPrivateThread(id: string): boolean {
+  return id.startsWith("private_");
+}
+
+/**
+ * An agent's own history of a place, or of one person there: `room:eden:web:general@@<16 digits>`. Fits
+ * docs/spec/conversation §6: at most 200 of `[A-Za-z0-9._:@-]`. No id of a place has two `@` in a row.
+ */
+export function sessionIdOf(agent: string, place: string, person?: string): string {
+  const session = `room:${agent}:${place}`;
+  if (person === undefined) return session;
+  const hash = createHash("sha256").update(person).digest("hex");
+  return `${session}@@${hash.slice(0, 16)}`;
 }
 
 /** The agent and the place of such a session; undefined for every other session. */
 export function placeOfSession(session: string): { agent: string; place: string } | undefined {
-  const [, agent, place] = /^room:([^:]+):(.+)$/.exec(session) ?? [];
+  const [, agent, place] = /^room:([^:]+):(.+?)(?:@@[0-9a-f]{16})?$/.exec(session) ?? [];
   return agent !== undefined && place !== undefined ? { agent, place } : undefined;
 }

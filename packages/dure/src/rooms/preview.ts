@@ -7,7 +7,8 @@ import { renderMentions } from "./mentions.ts";
 import { ORDER_BUTTON } from "./orders.ts";
 import { addressOf, type Place } from "./place.ts";
 import { postOnce } from "./post-once.ts";
-import { partLength, type RoomsSetting } from "./talk.ts";
+import { partLength } from "./outbox-keys.ts";
+import type { RoomsSetting } from "./talk.ts";
 import { cutText } from "./text.ts";
 import { roomTexts } from "./texts.ts";
 

@@ -161,6 +161,8 @@ export class RoomReader {
     agent?: string;
     place?: string;
     tenant: TenantView;
+    /** Also what was overheard where members alone are. Default no. */
+    seesPrivate?: boolean | undefined;
   }): Promise<readonly Observation[]> {
     const rows = await this.#database.query<{
       agent: string;
@@ -174,6 +176,7 @@ export class RoomReader {
       filter.place ?? null,
       filter.tenant,
       this.#limits.observationsMs,
+      filter.seesPrivate === true,
     ]);
     return rows.map((row) => ({ ...row, at: row.at.getTime() }));
   }
@@ -333,7 +336,7 @@ const THREADS = {
     where p.kind = 'thread'
       and ($1::text is null or p.parent = $1)
       and ($5::text is null or p.id = $5)
-      and ($8::boolean or p.tenant = $2)
+      and ($8::boolean or (p.tenant = $2 and not starts_with(p.id, 'private_')))
       and (
         $7::double precision is null
         or p.active_at < to_timestamp($7::double precision / 1000)
@@ -369,6 +372,7 @@ const OBSERVATIONS = {
       where ($1::text is null or a.agent = $1)
         and ($2::text is null or o.place = $2)
         and ($3::text is null or p.tenant = $3)
+        and ($5::boolean or not (p.kind = 'direct' or starts_with(p.id, 'private_')))
         and o.at > clock_timestamp() - $4::double precision * interval '1 millisecond'
       order by o.at desc, o.message desc, a.agent
       limit 1000

@@ -1,6 +1,6 @@
 import { DureError } from "../kernel/errors.ts";
 import type { Directory } from "./directory.ts";
-import type { Place } from "./place.ts";
+import { isPrivateThread, type Place } from "./place.ts";
 
 /** Who calls: a tenant's person. */
 export interface RoomPerson {
@@ -20,6 +20,7 @@ export function maySee(place: Place, who: RoomPerson): boolean {
     if (place.adapter !== "web") return who.seesAll === true;
     return place.tenant === who.tenant && place.person === who.person;
   }
+  if (isPrivateThread(place.id)) return who.seesAll === true;
   return who.seesAll === true || place.tenant === who.tenant;
 }
 

@@ -7,8 +7,11 @@ import { enqueue, type NewEntry, type OutsideHandler } from "../durable/outbox.t
 import type { Transaction } from "../durable/database.ts";
 import { newId } from "../kernel/ids.ts";
 import { channelPlaceId, type RoomChannel } from "./directory.ts";
+import { decideReport } from "./origin.ts";
+import { isPrivatePlace, placeOfSession } from "./place.ts";
 import { roomReports } from "./reports.ts";
-import { orderingOf, topicOf, type RoomsSetting, type Talk } from "./talk.ts";
+import { orderingOf, topicOf } from "./outbox-keys.ts";
+import type { RoomsSetting, Talk } from "./talk.ts";
 import { cutText } from "./text.ts";
 import { threadSlot } from "./thread-slot.ts";
 import type { PlatformEvent } from "../wire/events.ts";
@@ -17,8 +20,11 @@ import type { PlatformEvent } from "../wire/events.ts";
  * Where it is told what agents say to each other in the background. Any of the three, or several.
  */
 export interface SinkTargets {
-  /** One thread per conversation in this channel. */
-  readonly channel?: RoomChannel | undefined;
+  /**
+   * One thread per conversation in this channel, by its platforms: the one where the work was asked
+   * for. Work from a direct room or a private thread is reported in none.
+   */
+  readonly channels?: readonly RoomChannel[] | undefined;
   /**
    * POST of `{"items": [SinkLine, …]}`, at most 50 at once; the key of the batch is in
    * `Idempotency-Key`.
@@ -43,10 +49,20 @@ export interface SinkLine {
   readonly at: number;
 }
 
+interface ToldLine {
+  readonly line: SinkLine;
+  readonly channel: RoomChannel | undefined;
+}
+
 /** Whose exchange an event belongs to; handed in, for rooms know nothing of the rows of jobs. */
-export type ConversationOf = (
-  job: string,
-) => Promise<{ readonly id: string; readonly subject: string } | undefined>;
+export type ConversationOf = (job: string) => Promise<Conversation | undefined>;
+
+export interface Conversation {
+  readonly id: string;
+  readonly subject: string;
+  /** In which the whole work was asked for. Absent: in none. */
+  readonly session?: string | undefined;
+}
 
 const SINK_TOPIC = "room.sink";
 const MAX_BATCH = 50;
@@ -136,14 +152,14 @@ export class ConversationSink {
   }
 
   async #write(events: readonly PlatformEvent[], position: string): Promise<void> {
-    const lines: SinkLine[] = [];
-    for (const event of events) lines.push(...(await this.#lineOf(event)));
-    const { channel, webhook, file } = this.#targets;
+    const told: ToldLine[] = [];
+    for (const event of events) told.push(...(await this.#lineOf(event)));
+    const { webhook, file } = this.#targets;
     await this.#setting.database.transaction(async (tx) => {
       const [moved] = await tx.query(MOVE, [position]);
-      if (!moved || lines.length === 0) return;
-      if (channel) for (const line of lines) await this.#post(tx, channel, line);
-      const items = lines.map((line) => ({ ...line }));
+      if (!moved || told.length === 0) return;
+      for (const { line, channel } of told) if (channel) await this.#post(tx, channel, line);
+      const items = told.map(({ line }) => ({ ...line }));
       const entry = (to: "webhook" | "file"): NewEntry => ({
         topic: SINK_TOPIC,
         ordering: to,
@@ -158,24 +174,32 @@ export class ConversationSink {
     this.#talk.announce();
   }
 
-  async #lineOf(event: PlatformEvent): Promise<readonly SinkLine[]> {
+  async #lineOf(event: PlatformEvent): Promise<readonly ToldLine[]> {
     const { id, job, at } = event;
     if (job === undefined || event.type !== "job.turn" || event.data.text === "") return [];
     const { speaker, text } = event.data;
     const conversation = await this.#conversationOf(job);
-    return conversation
-      ? [
-          {
-            id,
-            conversation: conversation.id,
-            subject: conversation.subject,
-            agent: speaker,
-            name: this.#setting.directory.nameOf(speaker),
-            text,
-            at,
-          },
-        ]
-      : [];
+    if (!conversation) return [];
+    const line: SinkLine = {
+      id,
+      conversation: conversation.id,
+      subject: conversation.subject,
+      agent: speaker,
+      name: this.#setting.directory.nameOf(speaker),
+      text,
+      at,
+    };
+    return [{ line, channel: await this.#channelFor(conversation) }];
+  }
+
+  /** Undefined: no channel is told. */
+  async #channelFor({ session = "" }: Conversation): Promise<RoomChannel | undefined> {
+    const { channels = [] } = this.#targets;
+    const id = placeOfSession(session)?.place;
+    if (id === undefined) return decideReport(channels, undefined);
+    if (isPrivatePlace(id)) return undefined;
+    const place = await this.#setting.store.place(id);
+    return decideReport(channels, place?.adapter);
   }
 
   /**

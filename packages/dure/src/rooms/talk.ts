@@ -23,7 +23,9 @@ import {
   type GuardStep,
 } from "./guards.ts";
 import type { RoomLimits } from "./limits.ts";
+import { orderingOf, partKey, partLength, topicOf } from "./outbox-keys.ts";
 import { findMentions, renderMentions } from "./mentions.ts";
+import { asideOf, listenersIn } from "./bystanders.ts";
 import type { OpenPlace, Place } from "./place.ts";
 import type { RoleDecision } from "./role.ts";
 import type {
@@ -86,6 +88,11 @@ export interface Heard {
   readonly attachments?: readonly Attachment[] | undefined;
   /** Milliseconds since the epoch. Default: now. */
   readonly at?: number | undefined;
+  /**
+   * Agents that may read it and whose accounts are not told of it: they record it, and are called
+   * where it names them.
+   */
+  readonly bystanders?: readonly string[] | undefined;
 }
 
 /** An agent's words. */
@@ -232,9 +239,7 @@ export class Talk {
     const [asks] =
       stored.request !== null && stored.mark === null ? await tx.query(ASKS, [messageId]) : [];
     const step = asks ? collaborateSpoke(place, counted) : counted;
-    const agents = directory.agents
-      .filter((agent) => agent.accounts[place.adapter])
-      .map((agent) => agent.id);
+    const agents = await listenersIn(tx, place, { message: stored, directory });
     const spoken: Spoken = { place, message: stored, step, agents };
     await this.#write(tx, spoken, { known: true, row: { id: messageId }, onlyRecord: false });
     return { message: stored, place };
@@ -273,10 +278,11 @@ export class Talk {
       : messageOf(heard, place, mentions);
     this.#warnOfLostRecord(place, message);
     const step = known ? unchanged(place) : this.#stepOf(heard, place, mentions);
+    const bystanders = (heard.bystanders ?? []).filter((agent) => !known?.roles[agent]);
     const unheeded = await this.#write(
       tx,
       { place, message, step, agents: fresh },
-      { known: known !== undefined, row: rowOfHeard(message, heard), onlyRecord },
+      { known: known !== undefined, row: rowOfHeard(message, heard), onlyRecord, bystanders },
     );
     return { messageId: message.id, repeated: known !== undefined, unheeded };
   }
@@ -354,14 +360,21 @@ export class Talk {
   async #write(
     tx: Transaction,
     spoken: Spoken,
-    given: { known: boolean; row: WrittenMessage["message"]; onlyRecord: boolean },
+    given: {
+      known: boolean;
+      row: WrittenMessage["message"];
+      onlyRecord: boolean;
+      bystanders?: readonly string[];
+    },
   ): Promise<readonly string[]> {
     const { store, limits, directory } = this.#setting;
     const { place, message, step } = spoken;
-    const decisions = decideIn(spoken, this.#setting);
+    const aside = asideOf(spoken, given.bystanders ?? [], this.#setting);
+    const decisions = new Map([...aside.records, ...decideIn(spoken, this.#setting)]);
     const consequences = consequencesOf(decisions, spoken, {
       onlyRecord: given.onlyRecord,
       secondaryWaitMs: limits.secondaryWaitMs,
+      directory,
     });
     const { roles, joins, observers, handlings, unheeded } = consequences;
     const observed = {
@@ -384,6 +397,7 @@ export class Talk {
         recent_ms: step.recent,
         suspend_ms: step.trip === "thread-rate" ? limits.suspendMs : undefined,
       },
+      outbox: aside.calls.length > 0 ? aside.calls : undefined,
       events: eventsOf(spoken, given.known ? "room.heard" : "room.message", roles),
     });
     if (unrecorded !== null) this.#warnUnrecorded(spoken, observers, unrecorded);
@@ -535,24 +549,6 @@ function mentionsOf({ text, mark, author }: Saying, directory: Directory): reado
 /** The preview whose place the first part takes. */
 function overOf({ over }: Saying): { over?: { key: string; platformId: string } } {
   return over ? { over: { ...over } } : {};
-}
-
-/** One account's messages leave only where that account is connected. */
-export function topicOf(adapter: string, account: string, isLocal: boolean): string {
-  return isLocal ? `room.${adapter}` : `room.${adapter}.${account}`;
-}
-
-export function orderingOf(account: string, place: string): string {
-  return `${account}@${place}`;
-}
-
-export function partKey(message: string, part: number): string {
-  return `${message}/${part}`;
-}
-
-/** Room for mentions, which are longer on their platform than in dure's text. */
-export function partLength(messageLength: number): number {
-  return messageLength - Math.min(200, Math.floor(messageLength / 10));
 }
 
 function placeClosed({ name, closedBecause }: OpenPlace, hint?: string): DureError {

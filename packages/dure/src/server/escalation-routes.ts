@@ -65,12 +65,10 @@ function listEscalations(app: RouteApp, { inbox, members }: Looking): void {
       const { items, nextCursor } = await inbox.list({
         ...filter,
         tenant: viewOf(request),
+        knownTo: members.listedFor(request.principal!),
         session: keyOfSession(request, session),
       });
-
-      const known = await members.known(request.principal!, items, ({ source }) => source);
-
-      return { items: known.map((item) => jsonOf(item, request)), next_cursor: nextCursor };
+      return { items: items.map((item) => jsonOf(item, request)), next_cursor: nextCursor };
     },
   );
 }

@@ -1,7 +1,8 @@
 import type { Jobs } from "../jobs/jobs.ts";
 import { jobOfSession } from "../jobs/job.ts";
 import type { Rooms } from "../rooms/rooms.ts";
-import { placeOfSession } from "../rooms/place.ts";
+import { isPrivatePlace, placeOfSession } from "../rooms/place.ts";
+import type { KnownTo } from "../kernel/tenant.ts";
 import { hasScope, type Principal } from "./access.ts";
 
 /** What a thing belongs to, as far as it says so. */
@@ -18,8 +19,8 @@ export const NO_TENANT = " ";
 const MAX_KNOWN = 10_000;
 
 /**
- * Who may know of what is private: a direct room, the session that its agent has there, the events
- * of both, and the work that was asked for there. Its person may, and an operator. For all others it
+ * Who may know of what is private: a direct room or a private thread, the sessions of agents there, the
+ * events of all, and the work that was asked for there. Its person may, and an operator. For all others it
  * does not exist. Source: docs/spec/collaboration §9.
  */
 export class Members {
@@ -37,8 +38,7 @@ export class Members {
 
   async mayKnow(principal: Principal, of: Belonging): Promise<boolean> {
     if (hasScope(principal, "admin")) return true;
-
-    const places = await this.#directRoomsOf(of);
+    const places = await this.#privatePlacesOf(of);
     const owner = ownerOf(principal.caller.tenant, principal.person);
     for (const place of places) if ((await this.#personOf(place)) !== owner) return false;
 
@@ -48,6 +48,12 @@ export class Members {
   /** The tenant to look for a thing with: for what one may not know of, one that has nothing. */
   async view<View>(principal: Principal, of: Belonging, view: View): Promise<View | string> {
     return (await this.mayKnow(principal, of)) ? view : NO_TENANT;
+  }
+
+  /** Whose private places stand in a list that this caller reads; undefined: all. */
+  listedFor(principal: Principal): KnownTo | undefined {
+    if (hasScope(principal, "admin")) return undefined;
+    return { tenant: principal.caller.tenant, person: principal.person ?? "" };
   }
 
   /** Those of the items that one may know of. */
@@ -63,8 +69,8 @@ export class Members {
     return known;
   }
 
-  async #directRoomsOf({ session = "", room = "", job }: Belonging): Promise<readonly string[]> {
-    const places = [room, placeOfSession(session)?.place ?? ""].filter(isDirectRoom);
+  async #privatePlacesOf({ session = "", room = "", job }: Belonging): Promise<readonly string[]> {
+    const places = [room, placeOfSession(session)?.place ?? ""].filter(isPrivatePlace);
     const work = job ?? jobOfSession(session);
     const origin = work === undefined ? null : await this.#originOf(work);
 
@@ -79,8 +85,7 @@ export class Members {
     if (session === undefined) return null; // there is no such job
 
     const place = placeOfSession(session)?.place ?? "";
-
-    return remember(this.#origins, job, isDirectRoom(place) ? place : null);
+    return remember(this.#origins, job, isPrivatePlace(place) ? place : null);
   }
 
   async #personOf(place: string): Promise<string | null> {
@@ -88,8 +93,7 @@ export class Members {
     if (known !== undefined) return known;
 
     const room = await this.#rooms?.directRoom(place);
-    if (!room) return null; // there is no such room
-
+    if (!room) return null; // there is no such room, or it is a private thread
     const owner = room.adapter === "web" ? ownerOf(room.tenant, room.person ?? undefined) : null;
 
     return remember(this.#people, place, owner ?? null);
@@ -99,11 +103,6 @@ export class Members {
 /** Undefined without a person: it owns nothing. */
 function ownerOf(tenant: string, person: string | undefined): string | undefined {
   return person === undefined ? undefined : `${tenant} ${person}`;
-}
-
-/** By its id: every direct room is made under one of this form. */
-function isDirectRoom(place: string): boolean {
-  return place.startsWith("direct_");
 }
 
 function remember<Value>(map: Map<string, Value>, key: string, value: Value): Value {

@@ -408,6 +408,7 @@ function listObservations(app: RouteApp, rooms: Rooms): void {
 
       const items = await rooms.reader.observations({
         tenant: viewOf(request),
+        seesPrivate: hasScope(request.principal!, "admin"),
         ...onlyDefined({ agent, place: ownPlace }),
       });
 

@@ -85,7 +85,27 @@ test("an agent proposes a memory; the file changes only when a person says yes, 
 test("a key of agent.yaml that is not known is refused with what was meant", async () => {
   await using home = await teamFolder({ "agents/ruda/agent.yaml": "displyName: 루다\n" });
 
-  await expect(
-    agentServices(await readTeam(team({ ruda: {} }), home.folder)),
-  ).rejects.toMatchObject({ code: "AGENT_INVALID", hint: "Did you mean displayName?" });
+  await expect(readTeam(team({ ruda: {} }), home.folder)).rejects.toMatchObject({
+    code: "AGENT_INVALID",
+    hint: "Did you mean displayName?",
+  });
+});
+
+test("a card stands in the configuration and in agent.yaml, and the configuration goes first", async () => {
+  await using home = await teamFolder({
+    "agents/ruda/agent.yaml": "card: { line: person, temperature: 1, budget: { day: 20 USD } }\n",
+  });
+  const { config, ...loaded } = await readTeam(
+    team({ ruda: { card: { temperature: 0, budget: { turn: "1 USD" } } } }),
+    home.folder,
+  );
+
+  const [ruda] = await agentServices({ config, ...loaded });
+
+  expect(config.agents?.["ruda"]?.card?.line).toBe("person");
+  expect(ruda?.agents["ruda"]?.card).toMatchObject({
+    line: "person",
+    temperature: 0,
+    budget: { turn: { microUsd: 1_000_000 } },
+  });
 });

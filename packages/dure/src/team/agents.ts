@@ -2,16 +2,14 @@ import { existsSync } from "node:fs";
 import { readFile, rename, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
-import { problemsError, readYaml } from "../engine/files/load-service-document.ts";
 import { chatAgent } from "../engine/agent/agent.ts";
 import { defineService, flow, type Service } from "../engine/service/service.ts";
 import { NotSentError, tool, type AnyTool } from "../engine/agent/tool.ts";
 import { readReply } from "../jobs/endings.ts";
 import { DureError } from "../kernel/errors.ts";
 
-import { isObject } from "../kernel/json.ts";
-import { closest } from "../models/spelling.ts";
 import { agentGuide } from "../rooms/guide.ts";
+import type { CardInput } from "../models/card.ts";
 import type { LoadedTeam } from "./config.ts";
 
 /** Characters of one persona file. A persona is read with every call. */
@@ -24,8 +22,6 @@ const PERSONA_FILES = ["SOUL.md", "AGENTS.md", "MEMORY.md"] as const;
 
 /** Of the team's folder: read by every agent, before its own. */
 const TEAM_FILES = ["AGENTS.md"] as const;
-
-const AGENT_KEYS = ["displayName", "card"] as const;
 
 /** What a team hands to each of its agents: `collaborate` and the like. */
 export type ToolsOfAgent = (agent: string) => Readonly<Record<string, AnyTool>>;
@@ -50,23 +46,19 @@ export async function agentServices(
 async function agentService(
   teamFolder: string,
   id: string,
-  agent: { displayName?: string | undefined; card?: object | undefined },
+  agent: { displayName?: string | undefined; card?: CardInput | undefined },
   tools: Readonly<Record<string, AnyTool>>,
 ): Promise<Service> {
   const folder = path.join(teamFolder, "agents", id);
-  const own = await readAgentFile(folder);
-
   const persona = [
     ...(await readPersona(teamFolder, TEAM_FILES)),
     ...(await readPersona(folder, PERSONA_FILES)),
   ];
-
-  const title = agent.displayName ?? own.displayName ?? id;
-
+  const title = agent.displayName ?? id;
   const helper = chatAgent({
     name: id,
     prompt: [`You are ${title}.`, ...persona, agentGuide(tools)].filter(Boolean).join("\n\n"),
-    card: { ...own.card, ...agent.card },
+    card: agent.card,
     tools: { remember: memoryTool(folder), ...tools },
   });
 
@@ -93,45 +85,6 @@ async function agentService(
       }),
     },
   });
-}
-
-/**
- * `agent.yaml`: what the team's configuration may say about an agent too; the configuration goes
- * first.
- */
-async function readAgentFile(folder: string): Promise<{ displayName?: string; card?: object }> {
-  const file = path.join(folder, "agent.yaml");
-  if (!existsSync(file)) return {};
-
-  const { document, problems } = readYaml(file, await readFile(file, "utf8"));
-  if (problems.length > 0) throw problemsError("AGENT_INVALID", file, problems);
-
-  const { value } = document;
-
-  if (!isObject(value)) {
-    throw new DureError("AGENT_INVALID", `${file} is no mapping.`, {
-      class: "input",
-      hint: "Write displayName: … and card: …",
-    });
-  }
-
-  const given = Object.fromEntries(
-    Object.entries(value).map(([key, member]) => [
-      key === "display_name" ? "displayName" : key,
-      member,
-    ]),
-  );
-
-  for (const key of Object.keys(given)) {
-    if ((AGENT_KEYS as readonly string[]).includes(key)) continue;
-    const meant = closest(key, AGENT_KEYS);
-    throw new DureError("AGENT_INVALID", `${file}: the key "${key}" is not known.`, {
-      class: "input",
-      hint: meant ? `Did you mean ${meant}?` : `Keys are: ${AGENT_KEYS.join(", ")}.`,
-    });
-  }
-
-  return given;
 }
 
 async function readPersona(folder: string, names: readonly string[]): Promise<readonly string[]> {

@@ -30,6 +30,7 @@ import {
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import { durationMs } from "../kernel/duration.ts";
 import { isObject } from "../kernel/json.ts";
+import { withAgentFile } from "./agent-file.ts";
 import {
   cardSchema,
   parseBudgetLimit,
@@ -86,10 +87,10 @@ const llm = z.custom<LlmInput>().transform((value, context): Llm => {
 
   return z.NEVER;
 });
+/** Checked and left as it was written: it is read with what the agent's folder says. */
 const card = z.custom<CardInput>().transform((value, context) => {
   const read = cardSchema.safeParse(value);
-  if (read.success) return read.data;
-
+  if (read.success) return value;
   for (const issue of read.error.issues) {
     context.addIssue({ ...issue, code: "custom", message: issue.message });
   }
@@ -594,8 +595,20 @@ async function finish(
   }
 
   if (problems.length > 0) throw problemsError("CONFIG_INVALID", document.file, problems);
+  return { config: await withAgentFiles(config, folder), services, folder, document };
+}
 
-  return { config, services, folder, document };
+/** With what the folders of its agents say. */
+async function withAgentFiles(config: TeamConfig, folder: string): Promise<TeamConfig> {
+  if (!config.agents) return config;
+  const agents = Object.entries(config.agents).map(async ([id, agent]) => [
+    id,
+    await withAgentFile(id, agent, path.join(folder, "agents", id)),
+  ]);
+  return {
+    ...config,
+    agents: Object.fromEntries(await Promise.all(agents)) as typeof config.agents,
+  };
 }
 
 function isChannelChoice(value: unknown): value is ChannelChoice {

@@ -20,7 +20,7 @@ import type { ChannelAdapter, ChannelFinding, ChannelPort } from "../rooms/chann
 import { Directory, type RoomAgent, type RoomChannel } from "../rooms/directory.ts";
 import { ROOM_LIMITS, type RoomLimits } from "../rooms/limits.ts";
 import { Rooms } from "../rooms/rooms.ts";
-import type { SinkTargets } from "../rooms/sink.ts";
+import type { Conversation, SinkTargets } from "../rooms/sink.ts";
 import { threadTopic } from "../rooms/text.ts";
 import type { LoadedTeam, TeamConfig } from "./config.ts";
 import type { Environment } from "./environment.ts";
@@ -42,7 +42,7 @@ export async function openRooms(
     settings: Settings;
     directory: Directory;
     events: EventLog;
-    jobs: Pick<Jobs, "get">;
+    jobs: Pick<Jobs, "get" | "originOf">;
     clock: Clock;
     logger: Logger;
   },
@@ -208,6 +208,7 @@ function partsOf(
     accounts: Object.fromEntries(accounts) as Record<string, string>,
     channels: () =>
       directory.channels.filter(({ adapter }) => adapter === name).map(({ channel }) => channel),
+    joinsThreads: (agent) => directory.find(agent)?.threads === "all",
   };
 }
 
@@ -245,6 +246,8 @@ export function directoryOf(
     service: agent.service ?? id,
     leads: agent.leads ?? false,
     channel: agent.channel,
+    line: agent.card?.line,
+    threads: agent.card?.threads,
     accounts: Object.fromEntries(
       kinds
         .filter(({ hasAccount }) => hasAccount?.(id, environment) ?? true)
@@ -267,11 +270,10 @@ export function directoryOf(
 /** Where background work is reported; undefined: nowhere. */
 function sinkOf({ config, folder }: LoadedTeam, directory: Directory): SinkTargets | undefined {
   const { channel, webhook, file } = config.rooms?.sink ?? {};
-  const place = directory.channels.find(({ key }) => key === channel);
-  if (!place && webhook === undefined && file === undefined) return undefined;
-
+  const channels = directory.channels.filter(({ key }) => key === channel);
+  if (channels.length === 0 && webhook === undefined && file === undefined) return undefined;
   return {
-    channel: place,
+    channels,
     webhook,
     file: file === undefined ? undefined : path.resolve(folder, file),
   };
@@ -279,19 +281,18 @@ function sinkOf({ config, folder }: LoadedTeam, directory: Directory): SinkTarge
 
 async function conversationOf(
   jobId: string,
-  jobs: Pick<Jobs, "get">,
+  jobs: Pick<Jobs, "get" | "originOf">,
   directory: Directory,
-): Promise<{ id: string; subject: string } | undefined> {
+): Promise<Conversation | undefined> {
   // Undefined: removed meanwhile, or another tenant's; there is nothing to report.
   const job = await jobs.get(jobId).catch(() => undefined);
-  return (
-    job && {
-      id: job.conversationId,
-      subject:
-        `${directory.nameOf(job.requester)} ↔ ${directory.nameOf(job.target)} · ` +
-        threadTopic(job.topic ?? undefined, job.message),
-    }
-  );
+  if (!job) return undefined;
+  const names = `${directory.nameOf(job.requester)} ↔ ${directory.nameOf(job.target)}`;
+  return {
+    id: job.conversationId,
+    subject: `${names} · ${threadTopic(job.topic ?? undefined, job.message)}`,
+    session: await jobs.originOf(jobId),
+  };
 }
 
 /**

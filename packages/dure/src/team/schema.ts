@@ -12,6 +12,7 @@ import { sql as jobTurns } from "../jobs/job-turns.sql.ts";
 import { sql as jobs } from "../jobs/jobs.sql.ts";
 import { sql as ports } from "../plans/rows/ports.sql.ts";
 import { sql as handlings } from "../rooms/handlings.sql.ts";
+import { sql as privacy } from "../rooms/privacy.sql.ts";
 import { sql as rooms } from "../rooms/rooms.sql.ts";
 import { DURE_VERSION } from "./version.ts";
 
@@ -21,7 +22,7 @@ import { DURE_VERSION } from "./version.ts";
  */
 export const SCHEMA: Schema = {
   version: DURE_VERSION,
-  number: 5,
+  number: 6,
   // Raised by a release that takes away what older ones use.
   oldest: 0,
   migrations: MIGRATIONS,
@@ -36,6 +37,7 @@ export const SCHEMA: Schema = {
     budgets,
     rooms,
     handlings,
+    privacy,
     "job-notices": jobNotices,
     "job-turns": jobTurns,
     jobs,

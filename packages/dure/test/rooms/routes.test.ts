@@ -253,9 +253,9 @@ describe("where a collaboration goes", { timeout: 60_000 }, () => {
         behave: { ruda: silent, eden: silent },
         limits: { threadsPerMinute: 1 },
         sink: {
-          channel: platform.channels.find(
+          channels: platform.channels.filter(
             ({ adapter, key }) => adapter === name && key === "quiet",
-          )!,
+          ),
         },
       });
       await eventually(async () =>

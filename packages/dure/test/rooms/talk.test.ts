@@ -390,7 +390,7 @@ describe.each(PLATFORM.rows)(
       test("L1 what the sink reports of the background is shown, costs no model call and is not recorded", async () => {
         const platform = await makePlatform();
         const team = await readyTeamOn(platform, {
-          sink: { channel: platform.channels.findLast(({ key }) => key === "quiet")! },
+          sink: { channels: [platform.channels.findLast(({ key }) => key === "quiet")!] },
         });
 
         await eventually(async () =>

@@ -78,6 +78,8 @@ export interface TestTeamOptions {
   readonly stream?: boolean;
   /** Where background work is reported; the job's id is its conversation. */
   readonly sink?: SinkTargets;
+  /** The session in which a job was asked for. Default: none. */
+  readonly originOf?: (job: string) => string | undefined;
 }
 
 /**
@@ -227,7 +229,11 @@ export async function startTestTeam(options: TestTeamOptions): Promise<TestTeam>
     ...(options.sink && {
       sink: options.sink,
       events: new EventLog({ database, notifications, logger, clock }),
-      conversationOf: async (job: string) => ({ id: job, subject: job }),
+      conversationOf: async (job: string) => ({
+        id: job,
+        subject: job,
+        session: options.originOf?.(job),
+      }),
     }),
     ...(options.stream !== undefined && { stream: options.stream }),
     ...(options.approvers !== undefined && { approvers: options.approvers }),

@@ -81,6 +81,26 @@ describe.each(OTHERS)("to %s", (who) => {
   });
 });
 
+test("a page is full of what its reader may know, whatever private things stand between", async () => {
+  await team.database.query(
+    {
+      text: `
+      insert into dure.escalations (id, subject, type, severity, tenant, title, room, job)
+      select 'escalation_between_' || n, 'between:' || n, 'info', 'low', '', 'between ' || n,
+        case when n % 3 > 0 then $1 end, null
+      from generate_series(1, 30) n`,
+    },
+    [things.room],
+  );
+
+  const { items } = await get("another person", "/v1/escalations?limit=5");
+
+  expect(items).toHaveLength(5);
+  expect(JSON.stringify(items)).not.toContain(things.room);
+  const jobs = await get("another person", "/v1/jobs?limit=1");
+  expect([jobs.items, jobs.next_cursor]).toEqual([[], null]); // the one there is private
+});
+
 test("without a token each of them is refused", async () => {
   for (const [route, row] of ofRooms) {
     expect([route, (await call(route, row, things, undefined)).status]).toEqual([
@@ -102,6 +122,15 @@ test.each(["its person", "an operator"])("%s sees session, events and job of it"
   ]).toEqual([200, 200, 200, 200]);
   expect(await eventsOf(who)).toContain(things.room);
 });
+
+async function get(
+  who: string,
+  path: string,
+): Promise<{ items: readonly unknown[]; next_cursor: string | null }> {
+  const answer = await fetch(team.url + path, { headers: bearer(who) });
+  expect(answer.status).toBe(200);
+  return (await answer.json()) as { items: readonly unknown[]; next_cursor: string | null };
+}
 
 interface Answer {
   readonly status: string;

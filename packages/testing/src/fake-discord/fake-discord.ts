@@ -38,6 +38,8 @@ export interface FakeDiscordOptions {
   /** How long a button's answer is awaited. Default 3,000, as the platform's. */
   readonly interactionWindowMs?: number;
   readonly rateLimits?: Partial<RateLimits>;
+  /** Threads that the list of active ones shows. Default 1,000, as many as a guild may have. */
+  readonly activeThreads?: number;
   /** Refused requests after which this address is banned. Default 10,000 in 10 min. */
   readonly invalidRequests?: InvalidRequestLimit;
 }
@@ -195,6 +197,7 @@ export class FakeDiscord implements AsyncDisposable {
         gatewayUrl,
         sessionStarts: (bot) => this.#gateway.sessionStarts(bot),
         interactionWindowMs: options.interactionWindowMs ?? 3000,
+        activeThreads: options.activeThreads ?? 1000,
       },
       log: (request) => this.#log(request),
     });
@@ -542,12 +545,22 @@ export class FakePerson {
   startThread(
     channel: FakePlace,
     name: string,
-    options: { readonly from?: { readonly id: string } } = {},
+    options: {
+      readonly from?: { readonly id: string };
+      readonly isPrivate?: boolean;
+      /** Of a post in a forum: its first message. Default: its name. */
+      readonly text?: string;
+    } = {},
   ): FakePlace {
     const place = this.#place(channel);
+    const type = options.isPrivate === true ? 12 : place.kind === "announcement" ? 10 : 11;
     const from =
       options.from === undefined ? undefined : this.#message(channel.id, options.from.id);
-    return this.#world.threads.start(this.#user, place, { name, type: 11 }, from);
+    if (place.kind === "forum") {
+      const message = { content: options.text ?? name };
+      return this.#world.threads.startPost(this.#user, place, { name, message }).thread;
+    }
+    return this.#world.threads.start(this.#user, place, { name, type }, from);
   }
 
   /** The channel of this person and one bot. */

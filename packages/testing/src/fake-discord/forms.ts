@@ -122,6 +122,15 @@ export const startThread = z.strictObject({
   invitable: z.boolean().optional(),
   rate_limit_per_user: slowMode,
 });
+
+/** Source: "Channel: Start Thread in Forum or Media Channel", "Forum and Media Thread Message Params". */
+export const startPost = z.strictObject({
+  name: threadName,
+  auto_archive_duration: autoArchive,
+  rate_limit_per_user: slowMode,
+  message: createMessage.pick({ content: true, allowed_mentions: true, components: true }),
+  applied_tags: z.array(z.string()).max(5).optional(),
+});
 export const startThreadFromMessage = z.strictObject({
   name: threadName,
   auto_archive_duration: autoArchive,

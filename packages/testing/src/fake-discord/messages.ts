@@ -67,6 +67,26 @@ export class Messages {
     return message;
   }
 
+  /**
+   * The first message of a post in a forum; its id is the post's. Source: "Threads: Forum Channels".
+   */
+  beginPost(author: User, post: FakeChannel, draft: MessageDraft): Message {
+    assertContent(draft, []);
+    const text = draft.content ?? "";
+    const blank = this.#blank(author, post);
+    const said = { author, place: post, replyTo: undefined };
+    const message: Message = {
+      ...blank,
+      id: post.id,
+      text,
+      ...this.#mentions(said, text, draft.allowed_mentions),
+      components: draft.components ?? [],
+    };
+    this.#joinBy(message);
+    this.#add(message);
+    return message;
+  }
+
   /** The platform tells of a new thread in the channel of it. */
   tellThread(owner: User, channel: FakeChannel, thread: FakeChannel): void {
     const blank = this.#blank(owner, channel);

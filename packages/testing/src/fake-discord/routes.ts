@@ -39,6 +39,8 @@ export interface RouteContext {
     max_concurrency: number;
   };
   readonly interactionWindowMs: number;
+  /** Threads that a list of active ones shows. */
+  readonly activeThreads: number;
 }
 
 type Handler = (context: RouteContext, request: RouteRequest) => RouteAnswer;
@@ -287,13 +289,18 @@ function startThread(
   { bot, parameters, body }: RouteRequest,
 ): RouteAnswer {
   const channel = world.visiblePlace(bot.user, parameters["channel"]);
-  return {
-    status: 201,
-    body: placePayload(
-      world.threads.start(bot.user, channel, forms.parseForm(forms.startThread, body)),
-      viewOf(bot),
-    ),
-  };
+  const view = viewOf(bot);
+  if (channel.kind === "forum") {
+    const { thread, message } = world.threads.startPost(
+      bot.user,
+      channel,
+      forms.parseForm(forms.startPost, body),
+    );
+    const told = { ...placePayload(thread, view), message: messagePayload(message, view) };
+    return { status: 201, body: told };
+  }
+  const thread = world.threads.start(bot.user, channel, forms.parseForm(forms.startThread, body));
+  return { status: 201, body: placePayload(thread, view) };
 }
 
 function startThreadFromMessage(
@@ -317,15 +324,22 @@ function startThreadFromMessage(
   };
 }
 
-/** Source: "Guild: List Active Guild Threads". */
-function getActiveThreads({ world }: RouteContext, { bot, parameters }: RouteRequest): RouteAnswer {
-  const threads = world.threads
+/**
+ * Source: "Guild: List Active Guild Threads"; newest first. It has no pages, and says in `has_more`
+ * that it left some out: the package's `APIThreadList`.
+ */
+function getActiveThreads(
+  { world, activeThreads }: RouteContext,
+  { bot, parameters }: RouteRequest,
+): RouteAnswer {
+  const all = world.threads
     .active(bot.user, world.visibleGuild(bot.user, parameters["guild"]))
     .toReversed();
+  const threads = all.slice(0, activeThreads);
   return ok({
     threads: threads.map((thread) => placePayload(thread, viewOf(bot))),
     members: threads.flatMap((thread) => threadMemberPayload(thread, bot.user.id) ?? []),
-    has_more: false,
+    has_more: threads.length < all.length,
   });
 }
 

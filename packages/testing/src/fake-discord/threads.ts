@@ -1,7 +1,15 @@
 import { KIND_NUMBERS, placePayload, threadMemberPayload } from "./payloads.ts";
 import { REFUSALS } from "./refusal.ts";
 import type { World } from "./world.ts";
-import type { FakeChannel, Guild, Message, ThreadState, User, WorldEvent } from "./world-facts.ts";
+import type {
+  FakeChannel,
+  Guild,
+  Message,
+  MessageDraft,
+  ThreadState,
+  User,
+  WorldEvent,
+} from "./world-facts.ts";
 
 /** Threads of the fake platform. */
 export class Threads {
@@ -37,11 +45,44 @@ export class Threads {
     );
 
     if (message !== undefined && this.#world.places.has(message.id)) throw REFUSALS.threadExists();
+    const thread = this.#open(owner, channel, { kind, id: message?.id, form });
+    if (message === undefined && isPublic) {
+      this.#world.messages.tellThread(owner, channel, thread);
+    }
+    return thread;
+  }
 
+  /**
+   * Source: "Channel: Start Thread in Forum or Media Channel": needs SEND_MESSAGES, and
+   * CREATE_PUBLIC_THREADS is ignored; a post is a public thread with a first message.
+   */
+  startPost(
+    owner: User,
+    forum: FakeChannel,
+    form: { name: string; auto_archive_duration?: number | undefined; message: MessageDraft },
+  ): { thread: FakeChannel; message: Message } {
+    this.#world.require(owner, forum, "SEND_MESSAGES");
+    const thread = this.#open(owner, forum, { kind: "public-thread", form });
+    return { thread, message: this.#world.messages.beginPost(owner, thread, form.message) };
+  }
+
+  #open(
+    owner: User,
+    channel: FakeChannel,
+    {
+      kind,
+      id,
+      form,
+    }: {
+      kind: FakeChannel["kind"];
+      id?: string | undefined;
+      form: { name: string; auto_archive_duration?: number | undefined };
+    },
+  ): FakeChannel {
     const now = this.#world.clock.now();
 
     const thread = this.#world.addPlace({
-      id: message?.id ?? this.#world.snowflake(),
+      id: id ?? this.#world.snowflake(),
       kind,
       guild: channel.guild,
       name: form.name,
@@ -67,10 +108,6 @@ export class Threads {
     });
 
     this.watch(thread);
-    if (message === undefined && isPublic) {
-      this.#world.messages.tellThread(owner, channel, thread);
-    }
-
     return thread;
   }
 

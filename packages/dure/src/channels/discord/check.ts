@@ -5,7 +5,7 @@ import {
 } from "../../rooms/channel-adapter.ts";
 import type { AccountApi } from "./account-api.ts";
 import { nameOf } from "./mapping.ts";
-import { NEEDED, PERMISSIONS, UNFIT_KINDS } from "./permissions.ts";
+import { NEEDED, neededIn, PERMISSIONS, UNFIT_KINDS } from "./permissions.ts";
 import {
   applicationForm,
   channelsForm,
@@ -157,12 +157,13 @@ function findingOf(
     return {
       ok: false,
       what: `${account.id}: ${name} is ${unfit}: agents cannot talk there.`,
-      hint: "Name a text or an announcement channel in rooms.channels.",
+      hint: "Name a text channel, an announcement channel or a forum in rooms.channels.",
     };
   }
-  const missing = NEEDED.filter((permission) => (bits & PERMISSIONS[permission]) === 0n);
+  const needed = neededIn(channel.type);
+  const missing = needed.filter((permission) => (bits & PERMISSIONS[permission]) === 0n);
   if (missing.length === 0) {
-    return { ok: true, what: `${account.id}: has what it needs in ${name}: ${NEEDED.join(", ")}.` };
+    return { ok: true, what: `${account.id}: has what it needs in ${name}: ${needed.join(", ")}.` };
   }
   return {
     ok: false,

@@ -1,9 +1,10 @@
 import type { CodedMessage } from "../../kernel/coded-message.ts";
-import type {
-  ChannelAccount,
-  ChannelPort,
-  PlaceAddress,
-  ThreadInUse,
+import {
+  ChannelError,
+  type ChannelAccount,
+  type ChannelPort,
+  type PlaceAddress,
+  type ThreadInUse,
 } from "../../rooms/channel-adapter.ts";
 import type { AccountApi } from "./account-api.ts";
 import { BotRoles } from "./bot-roles.ts";
@@ -29,8 +30,11 @@ export interface AccountConnectionOptions {
   readonly gate: IdentifyGate;
   /** Messages that may wait to be stored. */
   readonly inboxLimit: number;
-  readonly joinsThread: (place: PlaceAddress) => boolean;
+  readonly joinsThread: (place: PlaceAddress, account: ChannelAccount) => boolean;
 }
+
+/** Before a bot that is not connected is called to a thread again, milliseconds. */
+const CALL_AGAIN_MS = 1_000;
 
 /**
  * One account at the gateway, from `run` until its signal aborts or the token
@@ -130,8 +134,22 @@ export class AccountConnection {
   }
 
   /**
+   * The bot was called to a thread: it joins, and hears what was said there before.
+   * @throws ChannelError `rate-limited` while it is not connected: it is called again.
+   */
+  join(place: PlaceAddress): void {
+    if (!this.#servers.isComplete) {
+      throw new ChannelError("rate-limited", `${this.#account.id} is not connected.`, {
+        retryAfterMs: CALL_AGAIN_MS,
+      });
+    }
+    const known = this.#places.get(place.thread ?? "");
+    this.#events.join(known?.address ?? place, known?.name ?? "");
+  }
+
+  /**
    * The allowlist is another one: the bot joins what is open in a channel that
-   * is on it now.
+   * is on it now, where it joins all.
    */
   channelsChanged(): void {
     this.#events.channelsChanged();

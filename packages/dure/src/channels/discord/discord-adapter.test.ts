@@ -175,7 +175,7 @@ describe("what a bot hears", () => {
   });
 
   test("a list of threads that names its memberships apart: it joins the others alone", async () => {
-    await using stage = await aStage();
+    await using stage = await aStage({}, JOINS_ALL);
     await stage.connect(EDEN);
     const [member, other] = ["한 방", "딴 방"].map((name, index) => ({
       ...{ id: `90000000000000000${index}`, type: 11, name, guild_id: stage.guild.id },
@@ -187,9 +187,9 @@ describe("what a bot hears", () => {
       threads: [member, other],
       members: [{ id: member!.id, user_id: stage.eden.id, join_timestamp: "", flags: 0 }],
     });
-    const joins = () =>
-      stage.discord.requests.flatMap(({ method, path }) => (method === "PUT" ? [path] : []));
-    await vi.waitFor(() => expect(joins()).toEqual([`/channels/${other!.id}/thread-members/@me`]));
+    await vi.waitFor(() =>
+      expect(joinsOf(stage.discord)).toEqual([`/channels/${other!.id}/thread-members/@me`]),
+    );
   });
 
   test("a direct message, an edit, the end of a thread, and its own removal from a server", async () => {
@@ -231,8 +231,67 @@ describe("what a bot hears", () => {
     });
   });
 
-  test("joins a new thread and also hears what was said before it had joined", async () => {
+  test("of a thread that does not concern it nothing, until it is named there: then all", async () => {
     await using stage = await aStage();
+    await stage.connect(EDEN);
+    const thread = stage.minsu.startThread(stage.general, "회의");
+
+    stage.minsu.post(thread, "먼저 한 말");
+    await vi.waitFor(() => expect(stage.port.changes).toHaveLength(1));
+    expect(stage.discord.threads(stage.general)[0]?.members).toEqual(["민수"]);
+    stage.minsu.post(thread, `${stage.mention.eden} 봐 줘`);
+
+    await stage.heard("eden", `${stage.mention.eden} 봐 줘`);
+    expect(stage.port.texts("eden")).toEqual(["먼저 한 말", `${stage.mention.eden} 봐 줘`]);
+    expect(joinsOf(stage.discord)).toEqual([]); // the platform has put it in
+  });
+
+  test("a thread that it is called to: it joins, and hears what was said there", async () => {
+    await using stage = await aStage();
+    await stage.connect(EDEN);
+    const thread = stage.minsu.startThread(stage.general, "회의");
+    stage.minsu.post(thread, "@이든 봐 줘");
+
+    await stage.adapter.joinThread(EDEN, { ...stage.here, thread: thread.id });
+
+    await stage.heard("eden", "@이든 봐 줘");
+    expect(joinsOf(stage.discord)).toEqual([`/channels/${thread.id}/thread-members/@me`]);
+    await expect(
+      stage.adapter.joinThread(RUDA, { ...stage.here, thread: thread.id }),
+    ).rejects.toMatchObject({ failure: "rate-limited" }); // not connected yet: called again later
+  });
+
+  test("a private thread only by invitation, and that it is private", async () => {
+    await using stage = await aStage({}, JOINS_ALL);
+    await stage.connect(EDEN);
+    const thread = stage.minsu.startThread(stage.general, "우리끼리", { isPrivate: true });
+    stage.minsu.post(thread, "우리만의 말");
+    const open = stage.minsu.startThread(stage.general, "모두");
+    stage.minsu.post(open, "모두의 말");
+    await stage.heard("eden", "모두의 말");
+    expect(stage.port.texts("eden")).toEqual(["모두의 말"]);
+
+    stage.minsu.post(thread, `${stage.mention.eden} 어때요?`);
+
+    await stage.heard("eden", `${stage.mention.eden} 어때요?`);
+    const place = { ...stage.here, thread: thread.id, private: true };
+    expect(stage.port.messages.at(-1)?.message.place).toEqual(place);
+  });
+
+  test("the mention of a bot's role in a text that was edited", async () => {
+    await using stage = await aStage();
+    await stage.connect(EDEN);
+    const said = stage.minsu.post(stage.general, "봐 줘");
+
+    stage.minsu.edit(said, `${stage.discord.mentionRole({ ...stage.eden, token: "" })} 봐 줘`);
+
+    await vi.waitFor(() =>
+      expect(stage.port.edits).toMatchObject([{ text: `<@${stage.eden.id}> 봐 줘` }]),
+    );
+  });
+
+  test("joins a new thread where it joins all, and hears what was said before it had joined", async () => {
+    await using stage = await aStage({}, JOINS_ALL);
     await stage.connect(EDEN);
     const joining = stage.discord.fault(
       { route: "/channels/{channel}/thread-members/@me", method: "PUT" },
@@ -461,8 +520,8 @@ describe("gaps", () => {
     expect(read.map(({ text }) => text)).toEqual(["하나"]);
   });
 
-  test("a thread that was opened meanwhile is told and joined", async () => {
-    await using stage = await aStage();
+  test("a thread that was opened meanwhile is told, and joined where all are joined", async () => {
+    await using stage = await aStage({}, JOINS_ALL);
     await stage.connect(EDEN);
 
     stage.discord.dropGateway(stage.eden, { resumable: false });
@@ -811,6 +870,45 @@ describe("threads", () => {
     await stage.heard("ruda", "소식");
   });
 
+  test.each(["connected", "not connected"])(
+    "of a forum is a post with its name, %s",
+    async (how) => {
+      await using stage = await aStage();
+      const forum = stage.discord.addChannel(stage.guild, "forum", "forum");
+      if (how === "connected") await stage.connect(RUDA);
+      const channel = { ...stage.here, channel: forum.id };
+      const thread = { ...aThread(stage), channel };
+
+      const { platformId } = await stage.adapter.createThread(thread, { signal: never });
+      const place = { ...channel, thread: platformId };
+      await stage.adapter.post({ ...stage.aPost("첫 답"), place }, { signal: never });
+
+      const said = stage.discord.messages({ id: platformId, name: "" }).map(({ text }) => text);
+      expect(said).toEqual([thread.name, "첫 답"]);
+      expect(await stage.adapter.findThread(thread, { signal: never })).toEqual({
+        found: "yes",
+        platformId,
+      });
+      stage.discord.setPermissions(stage.ruda, forum, { deny: ["SEND_MESSAGES"] });
+      await expect(stage.adapter.createThread(thread, { signal: never })).rejects.toMatchObject({
+        failure: "permission",
+        missing: "SEND_MESSAGES",
+      });
+    },
+  );
+
+  test("that no list shows is unsure where the list of active ones was cut", async () => {
+    await using stage = await aStage({ activeThreads: 1 });
+    const thread = aThread(stage);
+    const { platformId } = await stage.adapter.createThread(thread, { signal: never });
+
+    const sure = await stage.adapter.findThread(thread, { signal: never });
+    stage.minsu.startThread(stage.general, "더 새 방");
+    const cut = await stage.adapter.findThread(thread, { signal: never });
+
+    expect([sure, cut]).toEqual([{ found: "yes", platformId }, { found: "unsure" }]);
+  });
+
   test("is public, and an account that may not create one is told what is missing", async () => {
     await using stage = await aStage();
 
@@ -926,7 +1024,7 @@ describe("accounts", () => {
     expect(seum.map(({ ok }) => ok)).toEqual([true, false, false]);
   });
 
-  test("a doctor refuses a forum, and shows for each channel what is needed, by overwrites of all kinds", async () => {
+  test("a doctor shows for each channel what is needed there, by overwrites of all kinds", async () => {
     await using stage = await aStage();
     const { discord, guild } = stage;
     const rooms = Object.fromEntries(
@@ -958,7 +1056,7 @@ describe("accounts", () => {
     expect(by("announcement")).toContain(all);
     expect(by("open")).toContain(all);
     expect(by("locked")).toContain("lacks SEND_MESSAGES in");
-    expect(by("forum")).toContain("is a forum");
+    expect(by("forum")).toContain("READ_MESSAGE_HISTORY, SEND_MESSAGES_IN_THREADS.");
     await expect(
       stage.adapter.post(
         { ...stage.aPost("말"), place: { ...stage.here, channel: rooms["forum"]!.id } },
@@ -986,6 +1084,14 @@ describe("accounts", () => {
 });
 
 type Stage = Awaited<ReturnType<typeof aStage>>;
+
+/** A bot whose card says that it hears all threads. */
+const JOINS_ALL = { joinsThread: () => true } as const;
+
+/** Where bots have asked to be let in. */
+function joinsOf(discord: FakeDiscord): readonly string[] {
+  return discord.requests.flatMap(({ method, path }) => (method === "PUT" ? [path] : []));
+}
 
 /**
  * A server with a channel, the bots 루다 and 이든 and a person; the adapter is started and no account is

@@ -24,6 +24,7 @@ import {
   toEditBody,
   toInbound,
   toMessageBody,
+  toThreadBody,
   toWireText,
 } from "./mapping.ts";
 import { readMessages } from "./history.ts";
@@ -31,7 +32,7 @@ import { patiently, type Patient } from "../patience.ts";
 import { channelIdOf } from "./places.ts";
 import { namedThread, searchPost, searchThread } from "./search.ts";
 import { namedForm } from "./wire-forms.ts";
-import { NEEDS, threadTypeIn } from "./permissions.ts";
+import { NEEDS, openingNeeds } from "./permissions.ts";
 
 /** How the adapter reaches Discord. Only `tokens` has to be there. */
 export interface DiscordOptions {
@@ -45,10 +46,10 @@ export interface DiscordOptions {
   /** Channel ids that `check` looks at. Default: the text channels of the bot's servers. */
   readonly channels?: readonly string[];
   /**
-   * Whether a bot joins a new thread, without which it hears nothing there until it is mentioned.
-   * Default: it joins.
+   * Whether a bot joins a thread that does not concern it, to hear what is said there. Default: no,
+   * it is in those alone that are its own, where it was named, put in or called.
    */
-  readonly joinsThread?: (place: PlaceAddress) => boolean;
+  readonly joinsThread?: ((place: PlaceAddress, account: ChannelAccount) => boolean) | undefined;
   /** Milliseconds for one request. Default 10,000: docs/spec/collaboration §6, E5. */
   readonly timeoutMs?: number;
   /**
@@ -163,7 +164,7 @@ export class DiscordAdapter implements ChannelAdapter {
       patienceMs: this.#options.gatewayPatienceMs ?? 20_000,
       gate,
       inboxLimit: this.#options.inboxLimit ?? 1000,
-      joinsThread: this.#options.joinsThread ?? (() => true),
+      joinsThread: this.#options.joinsThread ?? (() => false),
     });
     this.#connections.set(account.id, connection);
     const run = connection
@@ -258,19 +259,20 @@ export class DiscordAdapter implements ChannelAdapter {
   ): Promise<{ platformId: string }> {
     this.#ensureAvailable(thread.account, thread.channel);
     const { channel } = thread.channel;
-    const { id } = await this.#api(thread.account).read(namedForm, {
+    const api = this.#api(thread.account);
+    const type =
+      this.#connections.get(thread.account.id)?.typeOf(channel) ??
+      (await api.place(channel, signal)).type;
+    const { id } = await api.read(namedForm, {
       method: "POST",
       route: `/channels/${channel}/threads`,
-      // Without a type the platform makes a private thread. Source: "Channel: Start Thread without
-      // Message".
       body: {
-        name: thread.name,
-        type: threadTypeIn(this.#connections.get(thread.account.id)?.typeOf(channel)),
+        ...toThreadBody(thread.name, type),
         auto_archive_duration: this.#options.autoArchiveMinutes ?? 1440,
       },
       doing: "create a thread",
       channel,
-      needs: NEEDS.openThread,
+      needs: openingNeeds(type),
       signal,
     });
     return { platformId: id };
@@ -286,6 +288,18 @@ export class DiscordAdapter implements ChannelAdapter {
     return thread.named === undefined
       ? searchThread(api, { guild, channel, name: thread.name, since: thread.since }, signal)
       : namedThread(api, channel, thread.named, signal);
+  }
+
+  /** Undefined connection: it is called again when there is one. */
+  async joinThread(account: ChannelAccount, place: PlaceAddress): Promise<void> {
+    this.#ensureAvailable(account, place);
+    const connection = this.#connections.get(account.id);
+    if (!connection) {
+      throw new ChannelError("rate-limited", `${account.id} is not connected.`, {
+        retryAfterMs: 1_000,
+      });
+    }
+    connection.join(place);
   }
 
   channelsChanged(): void {

@@ -12,7 +12,7 @@ const KIND: ChannelKind = {
     const variable = `DISCORD_TOKEN_${agent.toUpperCase().replaceAll("-", "_")}`;
     return `Set ${variable} to the token of its bot.`;
   },
-  open: async ({ environment, accounts, channels }) => {
+  open: async ({ environment, accounts, channels, joinsThreads }) => {
     const { DiscordAdapter } = await loadAdapter();
     const tokens = Object.entries(accounts).flatMap(([agent, account]) => {
       const token = tokenOf(agent, environment);
@@ -21,7 +21,8 @@ const KIND: ChannelKind = {
     return new DiscordAdapter({
       tokens: Object.fromEntries(tokens),
       channels: channels(),
-      joinsThread: ({ channel }) => channels().includes(channel),
+      joinsThread: ({ channel }, { agent }) =>
+        joinsThreads?.(agent) === true && channels().includes(channel),
       apiUrl: environment.discordApiUrl,
     });
   },

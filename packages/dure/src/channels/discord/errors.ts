@@ -36,6 +36,10 @@ const TOLD_BY_CODE: Readonly<Record<number, { failure: ChannelFailure; because: 
     failure: "full",
     because: "the thread has as many members as it may have; begin another one",
   },
+  40067: {
+    failure: "invalid",
+    because: "the forum asks for a tag with each post; let it take posts without",
+  },
   50008: {
     failure: "invalid",
     because: "this kind of channel takes no messages; name a text channel in rooms.channels",

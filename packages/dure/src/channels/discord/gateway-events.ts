@@ -1,12 +1,10 @@
-import { messageOf } from "../../kernel/errors.ts";
 import type { ChannelAccount, ChannelPort, PlaceAddress } from "../../rooms/channel-adapter.ts";
 import type { z } from "zod";
-import { PAGE, type AccountApi } from "./account-api.ts";
+import type { AccountApi } from "./account-api.ts";
 import type { BotRoles } from "./bot-roles.ts";
 import type { GatewayEventType } from "./gateway-client.ts";
 import type { Inbox } from "../inbox.ts";
-import { toInbound } from "./mapping.ts";
-import { patiently } from "../patience.ts";
+import { toInbound, withBots } from "./mapping.ts";
 import type { PlaceFinder } from "./place-finder.ts";
 import { addressOf, isThread, type KnownPlace, type PlaceDirectory } from "./places.ts";
 import { registerCommand } from "./commands.ts";
@@ -28,7 +26,7 @@ import {
   type WireMessageUpdate,
   type WirePlace,
 } from "./wire-forms.ts";
-import { NEEDS } from "./permissions.ts";
+import { ThreadEntry } from "./thread-entry.ts";
 
 /** Source: "Gateway: Sharding": a bot without shards is in at most 2,500 servers. */
 const MOST_SERVERS = 2500;
@@ -41,7 +39,7 @@ export interface GatewayEventsParts {
   readonly roles: BotRoles;
   readonly inbox: Inbox;
   readonly servers: Servers;
-  readonly joinsThread: (place: PlaceAddress) => boolean;
+  readonly joinsThread: (place: PlaceAddress, account: ChannelAccount) => boolean;
   /** With the platform's id, as soon as that is known. */
   readonly account: () => ChannelAccount;
   /** Aborts when nothing is heard any more. */
@@ -65,7 +63,7 @@ export class GatewayEvents {
   readonly #inbox: Inbox;
   readonly #servers: Servers;
   readonly #presses: Presses;
-  readonly #joinsThread: GatewayEventsParts["joinsThread"];
+  readonly #entry: ThreadEntry;
   readonly #account: () => ChannelAccount;
   readonly #signal: () => AbortSignal;
   readonly #onServers: () => void;
@@ -84,7 +82,10 @@ export class GatewayEvents {
     this.#inbox = parts.inbox;
     this.#servers = parts.servers;
     this.#presses = new Presses({ account, port, api, places: finder });
-    this.#joinsThread = parts.joinsThread;
+    this.#entry = new ThreadEntry({
+      ...parts,
+      receive: (message, place) => this.#receive(message, place),
+    });
     this.#account = account;
     this.#signal = parts.signal;
     this.#onServers = parts.onServers;
@@ -93,10 +94,15 @@ export class GatewayEvents {
 
   /**
    * The allowlist is another one: the bot joins what is open in a channel that
-   * is on it now.
+   * is on it now, where it joins all.
    */
   channelsChanged(): void {
-    for (const place of this.#places.unheard()) this.#joinIfWanted(place);
+    for (const place of this.#places.unheard()) this.#entry.seen(place);
+  }
+
+  /** The bot was called to a thread. */
+  join(address: PlaceAddress, name: string): void {
+    this.#entry.join(address, name);
   }
 
   /** A new session: each of its servers is told the command once. */
@@ -182,7 +188,7 @@ export class GatewayEvents {
     const own = new Set(members.map(({ id }) => id));
     for (const thread of threads) {
       const member = thread.member ?? (own.has(thread.id) ? {} : undefined);
-      this.#threadCame({ ...thread, member }, guild_id);
+      this.#threadCame({ ...thread, member }, guild_id, { isListed: true });
     }
   }
 
@@ -191,9 +197,10 @@ export class GatewayEvents {
     const self = this.#account().platformId;
     if (self === undefined) return;
     if (change.removed_member_ids.includes(self)) this.#places.joined(change.id, false);
-    if (change.added_members.some(({ user_id }) => user_id === self)) {
-      this.#places.joined(change.id);
-    }
+    if (!change.added_members.some(({ user_id }) => user_id === self)) return;
+    const known = this.#places.get(change.id);
+    this.#places.joined(change.id);
+    if (known && known.joined !== true) this.#entry.wasPutIn(known.address, known.name);
   }
 
   #placeGone(place: WirePlace, kind: "channel-removed" | "thread-deleted"): void {
@@ -211,7 +218,7 @@ export class GatewayEvents {
     this.#roles.learn(guild.roles);
     this.#tellCommand(guild.id);
     for (const channel of guild.channels) this.#places.learn(channel, guild.id);
-    for (const thread of guild.threads) this.#threadCame(thread, guild.id);
+    for (const thread of guild.threads) this.#threadCame(thread, guild.id, { isListed: true });
     // It comes late after an outage of theirs, or for the first time: no event
     // told what was said there before.
     if (!this.#servers.isComplete) return;
@@ -247,19 +254,22 @@ export class GatewayEvents {
     }
     // One that slept when it could have been joined is in use again.
     if (isThread(place) && before?.archived === true && !archived && before.joined !== true) {
-      this.#joinIfWanted({ address, name });
+      this.#entry.seen({ address, name });
     }
   }
 
   /**
-   * A thread that is new, or new to this bot. It is joined, because only those
-   * who joined hear what is said there; and what was said before that is read,
-   * because the platform does not send it again.
+   * A thread that is new, or new to this bot. `isListed`: it stands in a list of all, and what was
+   * missed in it is read with everything else.
    */
-  #threadCame(thread: WirePlace, guild: string | undefined): void {
+  #threadCame(
+    thread: WirePlace,
+    guild: string | undefined,
+    { isListed = false }: { isListed?: boolean } = {},
+  ): void {
     const known = this.#places.learn(thread, guild);
     const address = addressOf(thread, guild);
-    const { name, owner_id: owner } = thread;
+    const { name = "", owner_id: owner } = thread;
     // The same event comes again when this bot has joined, and every active
     // thread with each new session.
     if (owner !== undefined && (known === undefined || thread.newly_created === true)) {
@@ -267,20 +277,14 @@ export class GatewayEvents {
         this.#port.placeChanged(this.#account(), {
           kind: "thread-created",
           place: address,
-          name: name ?? "",
+          name,
           owner,
         }),
       );
     }
     if (owner === this.#account().platformId) this.#places.joined(thread.id);
-    else if (thread.member === undefined) this.#joinIfWanted({ address, name: name ?? "" });
-  }
-
-  #joinIfWanted({ address, name }: Pick<KnownPlace, "address" | "name">): void {
-    const { thread } = address;
-    if (thread !== undefined && this.#joinsThread(address)) {
-      this.#inbox.push(thread, () => this.#join(thread, address, name));
-    }
+    else if (thread.member === undefined) this.#entry.seen({ address, name });
+    else if (!isListed && known?.joined !== true) this.#entry.wasPutIn(address, name);
   }
 
   #messageCame(message: WireMessage): void {
@@ -295,15 +299,18 @@ export class GatewayEvents {
    * edited is told.
    */
   #messageChanged(message: WireMessageUpdate): void {
-    const { content, edited_timestamp } = message;
-    if (content === undefined || edited_timestamp === undefined) return;
+    const { edited_timestamp } = message;
+    if (message.content === undefined || edited_timestamp === undefined) return;
+    const text = withBots(message.content, message.mention_roles, (role) =>
+      this.#roles.botOf(role),
+    );
     this.#inbox.push(message.channel_id, async () => {
       const place = await this.#finder.find(message, this.#signal());
       if (place !== undefined) {
         await this.#port.edited(this.#account(), {
           platformId: message.id,
           place: place.address,
-          text: content,
+          text,
         });
       }
     });
@@ -329,45 +336,6 @@ export class GatewayEvents {
       botOfRole: (role) => this.#roles.botOf(role),
     });
     if (inbound !== undefined) await this.#port.received(this.#account(), inbound);
-  }
-
-  /**
-   * Never rejects: a bot that cannot join is no message that was not stored.
-   */
-  async #join(thread: string, address: PlaceAddress, name: string): Promise<void> {
-    const { clock, logger } = this.#port;
-    const { id } = this.#account();
-    const signal = this.#signal();
-    const route = `/channels/${thread}/thread-members/@me` as const;
-    let messages: readonly WireMessage[];
-    try {
-      await patiently(clock, signal, () =>
-        this.#api.request({
-          method: "PUT",
-          route,
-          doing: "join the thread",
-          channel: thread,
-          needs: NEEDS.see,
-          signal,
-        }),
-      );
-      ({ messages } = await patiently(clock, signal, () =>
-        this.#api.messages(thread, { limit: PAGE, signal }),
-      ));
-    } catch (error) {
-      if (!signal.aborted) {
-        logger.warn(
-          { account: id, thread, err: error },
-          `${id} could not join the thread ${name}: it hears nothing there until it is ` +
-            `mentioned (${messageOf(error)})`,
-        );
-      }
-      return;
-    }
-    this.#places.joined(thread);
-    for (const message of messages) {
-      await this.#receive(message, { address, name, archived: false });
-    }
   }
 }
 

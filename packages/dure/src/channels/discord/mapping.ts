@@ -5,6 +5,7 @@ import {
   type OutgoingPost,
   type PlaceAddress,
 } from "../../rooms/channel-adapter.ts";
+import { isForum, threadTypeIn } from "./permissions.ts";
 import type { WireAttachment, WireMessage, WireUser } from "./wire-forms.ts";
 import { onlyDefined } from "../../kernel/json.ts";
 
@@ -78,7 +79,7 @@ export function toInbound(
  * The text with `<@bot>` where it mentions the role that came with a bot: the platform's picker
  * inserts the one as often as the other. Pure.
  */
-function withBots(
+export function withBots(
   text: string,
   roles: readonly string[],
   botOfRole: InboundFacts["botOfRole"],
@@ -161,6 +162,16 @@ export function toMessageBody(post: OutgoingPost): object {
     enforce_nonce: true,
     message_reference: referenceTo(post.replyTo),
   };
+}
+
+/**
+ * The body of Start Thread. Without a type the platform makes a private thread. In a forum it is a
+ * post, which begins with a message: its name. Source: "Channel: Start Thread without Message", "Start
+ * Thread in Forum or Media Channel".
+ */
+export function toThreadBody(name: string, channelType: number | undefined): object {
+  if (!isForum(channelType)) return { name, type: threadTypeIn(channelType) };
+  return { name, message: { content: name, allowed_mentions: { parse: [] } } };
 }
 
 function referenceTo(replyTo: string | undefined): object | undefined {

@@ -28,14 +28,14 @@ export const NEEDED: readonly Permission[] = Object.values(NEEDS).toSorted((one,
 
 /** Source: "Channel Object: Channel Types". */
 const ANNOUNCEMENT = 5;
+const FORUM = 15;
 
-/** Why agents cannot work in a channel, by its kind; text and announcements are not here. */
+/** Why agents cannot work in a channel, by its kind; text, announcements and forums are not here. */
 export const UNFIT_KINDS: Readonly<Record<number, string>> = {
   2: "a voice channel",
   4: "a category",
   13: "a stage",
   14: "a directory",
-  15: "a forum, which takes no messages outside its posts",
   16: "a media channel, which takes no messages outside its posts",
 };
 
@@ -45,4 +45,24 @@ export const UNFIT_KINDS: Readonly<Record<number, string>> = {
  */
 export function threadTypeIn(channelType: number | undefined): 10 | 11 {
   return channelType === ANNOUNCEMENT ? 10 : 11;
+}
+
+/** A forum has posts alone: a thread there begins with a message. */
+export function isForum(channelType: number | undefined): boolean {
+  return channelType === FORUM;
+}
+
+/**
+ * What opening a thread needs. Source: "Channel: Start Thread in Forum or Media Channel": there
+ * SEND_MESSAGES, and CREATE_PUBLIC_THREADS is ignored.
+ */
+export function openingNeeds(channelType: number | undefined): Permission {
+  return isForum(channelType) ? NEEDS.post : NEEDS.openThread;
+}
+
+/** What a bot needs in a channel of this kind. */
+export function neededIn(channelType: number): readonly Permission[] {
+  return NEEDED.filter(
+    (permission) => permission !== NEEDS.openThread || openingNeeds(channelType) === permission,
+  );
 }

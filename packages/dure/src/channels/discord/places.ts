@@ -18,6 +18,7 @@ export interface KnownPlace {
 /** Source: "Channel: Channel Types": DM, group DM; announcement, public and private thread. */
 const DIRECT: readonly number[] = [1, 3];
 const THREADS: readonly number[] = [10, 11, 12];
+const PRIVATE_THREAD = 12;
 
 /**
  * Places that are remembered per account; the oldest is forgotten, and looked up when it is needed
@@ -40,7 +41,9 @@ export function addressOf(
   if (DIRECT.includes(place.type)) return { adapter: DISCORD, channel: place.id, direct: true };
   const inGuild = guild === undefined ? {} : { guild };
   if (!isThread(place)) return { adapter: DISCORD, ...inGuild, channel: place.id };
-  return { adapter: DISCORD, ...inGuild, channel: place.parent_id ?? place.id, thread: place.id };
+  const channel = place.parent_id ?? place.id;
+  const address = { adapter: DISCORD, ...inGuild, channel, thread: place.id };
+  return place.type === PRIVATE_THREAD ? { ...address, private: true } : address;
 }
 
 /** The id under which the platform knows a place: a thread is a channel there. */

@@ -94,7 +94,9 @@ export async function searchThread(
   });
   const found = firstOf(active.threads.filter(isIt));
   if (found !== undefined) return { found: "yes", platformId: found.id };
-  return searchArchived(api, thread.channel, { isIt, earliest, signal });
+  const archived = await searchArchived(api, thread.channel, { isIt, earliest, signal });
+  // The list of active threads has no pages: it may be one that was left out.
+  return archived.found === "no" && active.has_more === true ? { found: "unsure" } : archived;
 }
 
 /**

@@ -107,6 +107,7 @@ export const messageUpdateForm = z.object({
   channel_id: snowflake,
   guild_id: maybe(snowflake),
   content: maybe(longText),
+  mention_roles: manyOf(snowflake),
   edited_timestamp: maybe(z.string()),
 });
 export type WireMessageUpdate = z.output<typeof messageUpdateForm>;

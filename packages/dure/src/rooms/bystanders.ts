@@ -1,0 +1,105 @@
+import type { NewEntry } from "../durable/outbox.ts";
+import type { Queryable } from "../durable/database.ts";
+import type { ChannelAdapter } from "./channel-adapter.ts";
+import { decideIn, type Spoken } from "./consequences.ts";
+import { SHUT_OUT } from "./deaf.ts";
+import type { Directory } from "./directory.ts";
+import { isPrivateThread, type Place } from "./place.ts";
+import type { RoleDecision } from "./role.ts";
+import { orderingOf, topicOf } from "./outbox-keys.ts";
+
+/** What a message makes of agents that may read it and are not told of it. */
+export interface Aside {
+  /** They record it, as every agent that does not answer. */
+  readonly records: ReadonlyMap<string, RoleDecision>;
+  /** It names them: their accounts are called to the thread, and read it there themselves. */
+  readonly calls: readonly NewEntry[];
+}
+
+/**
+ * Where a platform tells of a thread only who is in it: what the accounts in the thread hear is told
+ * aside to the other agents of the channel. Pure. Source: docs/spec/collaboration §9.
+ */
+export function asideOf(
+  spoken: Spoken,
+  bystanders: readonly string[],
+  setting: { directory: Directory; allowBots: boolean },
+): Aside {
+  if (bystanders.length === 0) return { records: new Map(), calls: [] };
+  const decided = [...decideIn({ ...spoken, agents: bystanders }, setting)];
+  const { place, message } = spoken;
+  return {
+    records: new Map(decided.filter(([, { role }]) => role === "OBSERVER")),
+    // Who takes part is in the thread already.
+    calls: decided
+      .filter(([agent, { because }]) => because === "mentioned" && !takesPart(place, agent))
+      .flatMap(([agent]) => {
+        const account = setting.directory.account(place.adapter, agent);
+        if (!account) return [];
+        return {
+          topic: topicOf(place.adapter, account.id, false),
+          ordering: orderingOf(account.id, place.id),
+          key: `${message.id}/call/${agent}`,
+          payload: { kind: "join", place: place.id, agent },
+        };
+      }),
+  };
+}
+
+function takesPart({ participants }: Spoken["place"], agent: string): boolean {
+  return participants.includes(agent);
+}
+
+/** Agents that may read a thread of this platform and are perhaps not in it. */
+export async function bystandersOf(
+  place: Place,
+  self: string,
+  parts: { adapter: ChannelAdapter; directory: Directory; database: Queryable },
+): Promise<readonly string[]> {
+  const { adapter, directory, database } = parts;
+  if (!adapter.joinThread || place.kind !== "thread" || isPrivateThread(place.id)) return [];
+  const others = directory
+    .accountsOf(adapter.name)
+    .map(({ agent }) => agent)
+    .filter((agent) => agent !== self);
+  if (others.length === 0) return [];
+  const shutOut = await database.query<{ agent: string }>(SHUT_OUT_OF, [place.parent, SHUT_OUT]);
+  return others.filter((agent) => !shutOut.some((row) => row.agent === agent));
+}
+
+/** Agents that hear what another agent says: all of the platform, in a private thread its members. */
+export async function listenersIn(
+  tx: Queryable,
+  place: Spoken["place"],
+  { message, directory }: { message: Spoken["message"]; directory: Directory },
+): Promise<readonly string[]> {
+  const agents = directory.accountsOf(place.adapter).map(({ agent }) => agent);
+  if (!isPrivateThread(place.id)) return agents;
+  const readers = await tx.query<{ agent: string }>(READERS, [place.id]);
+  const members = new Set([
+    ...place.participants,
+    ...message.mentions,
+    ...readers.map(({ agent }) => agent),
+  ]);
+  return agents.filter((agent) => members.has(agent));
+}
+
+/** Whose account has heard something there. */
+const READERS = {
+  name: "bystanders.readers",
+  text: `
+    select a.agent
+    from dure.account_reads r
+    join dure.accounts a on a.adapter = r.adapter and a.id = r.account
+    where r.place = $1`,
+};
+const SHUT_OUT_OF = {
+  name: "bystanders.shut_out",
+  text: `
+    select context->>'agent' as agent
+    from dure.escalations
+    where status = 'open'
+      and starts_with(subject, 'room:deaf:')
+      and context->>'place' = $1
+      and context->>'because' = $2`,
+};

@@ -1,0 +1,51 @@
+/**
+ * Who may know of what is private, for lists: what is filtered after a page was read makes pages
+ * that are empty though more follow. The same rule as `server/members.ts`.
+ */
+export const sql = /* sql */ `
+-- Whether a place is not private, or the person's own. By its id, like
+-- isPrivatePlace().
+create or replace function dure.may_know_place(
+  p_place text, p_tenant text, p_person text
+) returns boolean language plpgsql stable as $$
+begin
+  if p_place is null or p_place !~ '^(direct|private)_' then return true; end if;
+  return exists (
+    select
+    from dure.places p
+    where p.id = p_place
+      and p.kind = 'direct'
+      and p.adapter = 'web'
+      and p.tenant = p_tenant
+      and p.person = p_person
+  );
+end $$;
+
+-- The same of a session: of an agent in a place, or of an exchange.
+create or replace function dure.may_know_session(
+  p_session text, p_tenant text, p_person text
+) returns boolean language plpgsql stable as $$
+declare
+  v_place text := substring(split_part(p_session, '@@', 1) from '^room:[^:]+:(.+)$');
+  v_job text := substring(p_session from '^job:(job_[0-9A-Z]{26}):');
+begin
+  if v_job is not null then
+    return dure.may_know_job(v_job, p_tenant, p_person);
+  end if;
+  return dure.may_know_place(v_place, p_tenant, p_person);
+end $$;
+
+-- The same of a job: it belongs to where its whole work began.
+create or replace function dure.may_know_job(
+  p_job text, p_tenant text, p_person text
+) returns boolean language plpgsql stable as $$
+declare
+  v_session text;
+begin
+  select r.origin_session into v_session
+  from dure.jobs j
+  join dure.jobs r on r.id = j.root_id
+  where j.id = p_job;
+  return dure.may_know_session(v_session, p_tenant, p_person);
+end $$;
+`;

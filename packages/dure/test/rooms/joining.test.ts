@@ -1,0 +1,157 @@
+import { describe, expect, test } from "vitest";
+import { eventually } from "../until.ts";
+import { discordPlatform, type DiscordStage } from "./discord-platform.ts";
+import { collaborate, readyTeamOn, rolesOf, settled, silent } from "./helpers.ts";
+import type { Behave, TestTeam } from "./team.ts";
+
+const PERSON = { tenant: "", person: "지우" };
+const OPERATOR = { tenant: "", person: "", seesAll: true };
+
+describe("which bots are in a thread of Discord", { timeout: 60_000 }, () => {
+  test("who handed over and who was asked; the others have a record and no membership", async () => {
+    const stage = await discordPlatform();
+    const team = await readyTeamOn(stage, { behave: { eden: silent } });
+    const { threadId } = await collaborate(team, "ruda", {
+      targetAgent: "eden",
+      message: "봐 주세요",
+    });
+    await settled(team);
+
+    const message = await stage.say(team, "나는 어때요?", { thread: threadId });
+    await settled(team);
+
+    expect(membersOf(stage)).toEqual(["루다", "민준", "이든"]);
+    expect(await rolesOf(team, message)).toEqual({
+      ruda: "HANDLER",
+      eden: "HANDLER",
+      seum: "OBSERVER",
+      dajim: "OBSERVER",
+    });
+    const overheard = await team.rooms.reader.observations({
+      agent: "dajim",
+      place: threadId,
+      tenant: "",
+    });
+    expect(overheard.map(({ excerpt }) => excerpt)).toContain("나는 어때요?");
+  });
+
+  test("an agent that is named in plain words is called to the thread, and answers once", async () => {
+    const stage = await discordPlatform();
+    const team = await readyTeamOn(stage, { behave: { ruda: silent, eden: silent } });
+    const { threadId } = await collaborate(team, "ruda", {
+      targetAgent: "eden",
+      message: "봐 주세요",
+    });
+    await settled(team);
+    const [thread] = stage.discord.threads(stage.places.general);
+
+    stage.person("민준").post(thread!, "＠세움도 확인해봐"); // no mention of the platform
+
+    await eventually(async () =>
+      expect(await stage.shown(team, threadId)).toContain("세움: 세움의 답입니다"),
+    );
+    await settled(team);
+    expect(membersOf(stage)).toEqual(["루다", "민준", "세움", "이든"]);
+    expect(team.calls("seum")).toBe(1);
+  });
+
+  test("what is said in a private thread is for its members and operators alone", async () => {
+    const backgrounds: string[] = [];
+    const eden: Behave = ({ background }) => {
+      backgrounds.push(background);
+      return "네";
+    };
+    const stage = await discordPlatform();
+    const team = await readyTeamOn(stage, { behave: { eden, ruda: silent } });
+    const minjun = stage.person("민준");
+    const secret = minjun.startThread(stage.places.general, "우리끼리", { isPrivate: true });
+    minjun.post(secret, `${stage.discord.mention(stage.bots.eden)} 비밀인데 월급이 얼마예요?`);
+    const place = await placeOf(team, secret.id);
+    await settled(team);
+
+    await stage.say(team, "@이든 다들 뭐래요?");
+    await settled(team);
+
+    expect(await stage.shown(team, place)).toHaveLength(2);
+    expect(backgrounds).toHaveLength(2);
+    expect(backgrounds[1]).not.toContain("월급");
+    expect(await team.rooms.reader.threads("discord:general", PERSON)).toEqual([]);
+    expect(await team.rooms.reader.threads("discord:general", OPERATOR)).toHaveLength(1);
+    await expect(team.rooms.place(place, PERSON)).rejects.toMatchObject({ code: "PLACE_UNKNOWN" });
+    expect((await team.rooms.place(place, OPERATOR)).id).toBe(place);
+    const heardBy = await team.database.query(
+      {
+        text: "select distinct unnest(agents) as agent from dure.observations where place = $1",
+      },
+      [place],
+    );
+    expect(heardBy).toEqual([]);
+  });
+
+  test("a hand-over into a forum is a post, in which both agents talk", async () => {
+    const stage = await discordPlatform();
+    const forum = stage.discord.addChannel(stage.guild, "forum", "forum");
+    const posts = { key: "forum", adapter: "discord", name: "forum", guild: stage.guild.id };
+    const team = await readyTeamOn(stage, {
+      behave: { ruda: silent },
+      channels: [...stage.channels, { ...posts, channel: forum.id, collaborate: true }],
+    });
+
+    const { threadId } = await collaborate(team, "ruda", {
+      targetAgent: "eden",
+      message: "봐 주세요",
+      channelId: "forum",
+    });
+    await settled(team);
+
+    const [post] = stage.discord.threads(forum);
+    expect(post?.members).toEqual(["루다", "이든"]);
+    expect(await stage.shown(team, threadId)).toEqual([
+      `루다: ${post?.name}`,
+      "루다: @이든 봐 주세요",
+      "이든: 이든의 답입니다",
+    ]);
+  });
+
+  test("a hand-over from a private thread stays in it", async () => {
+    const stage = await discordPlatform();
+    const ruda: Behave = ({ results, text }) =>
+      results.length === 0 && text.includes("넘겨")
+        ? {
+            toolCalls: [{ name: "collaborate", args: { targetAgent: "eden", message: "비밀 일" } }],
+          }
+        : "넘겼어요";
+    const team = await readyTeamOn(stage, { behave: { ruda } });
+    const minjun = stage.person("민준");
+    const secret = minjun.startThread(stage.places.general, "우리끼리", { isPrivate: true });
+
+    minjun.post(secret, `${stage.discord.mention(stage.bots.ruda)} 이든한테 넘겨줘`);
+    const place = await placeOf(team, secret.id);
+    await eventually(async () =>
+      expect(await stage.shown(team, place)).toContain("이든: 이든의 답입니다"),
+    );
+    await settled(team);
+
+    expect(await stage.shown(team, "discord:general")).toEqual([]);
+    expect(stage.discord.threads(stage.places.general)).toHaveLength(1);
+    expect(await team.rooms.reader.threads("discord:general", PERSON)).toEqual([]);
+  });
+});
+
+function membersOf(stage: DiscordStage): readonly string[] {
+  return [...stage.discord.threads(stage.places.general)[0]!.members].sort();
+}
+
+/** dure's id of a thread of the platform, as soon as it has one. */
+async function placeOf(team: TestTeam, thread: string): Promise<string> {
+  let place: string | undefined;
+  await eventually(async () => {
+    const [row] = await team.database.query<{ id: string }>(
+      { text: "select id from dure.places where thread = $1" },
+      [thread],
+    );
+    place = row?.id;
+    expect(place).toBeDefined();
+  });
+  return place!;
+}
