@@ -9,6 +9,8 @@ import type { Plan } from "../plans/plan.ts";
 import { Git } from "../plans/workspace/git.ts";
 import { Repository } from "../plans/workspace/repository.ts";
 import { childEnvironment } from "../team/environment.ts";
+import { agentsOf, checkAgents } from "./doctor/agents.ts";
+import type { Finding } from "./doctor/finding.ts";
 import { EXIT, type ExitCode, type Output } from "./output.ts";
 
 /** Files without an owner that are listed. */
@@ -39,7 +41,7 @@ interface CheckedPlan {
  */
 export async function checkPlans(
   what: string | undefined,
-  { folder, output }: { folder: string; output: Output },
+  { folder, output, agents }: { folder: string; output: Output; agents: boolean },
 ): Promise<ExitCode> {
   const plans = path.resolve(folder, "plans");
   const files =
@@ -49,22 +51,40 @@ export async function checkPlans(
 
   const git = new Git({ env: childEnvironment({}) });
   const checked: CheckedPlan[] = [];
-  for (const file of files) checked.push(await checkPlan(file, { folder, git, output }));
+  const read: Plan[] = [];
+  for (const file of files) {
+    const { plan, ...shown } = await checkPlan(file, { folder, git, output });
+    checked.push({ ...shown, plan: plan?.name });
+    if (plan && shown.problems.length === 0) read.push(plan);
+  }
 
   if (files.length === 0) {
     output.note(`There is no plan in ${plans}. Make one with: dure new plan NAME`);
   }
   const found = checked.reduce((sum, { problems }) => sum + problems.length, 0);
-  output.result({ ok: found === 0, plans: checked });
-
+  const asked = agents ? await askAgents(read, output) : [];
+  const answers = asked.length > 0 ? asked : undefined;
+  output.result({ ok: found === 0, plans: checked, agents: answers });
   return found === 0 ? EXIT.ok : EXIT.failed;
+}
+
+/** What each agent of the plans answers here. One that does not is no problem of the plan. */
+async function askAgents(plans: readonly Plan[], output: Output): Promise<readonly Finding[]> {
+  const network = { team: {}, env: childEnvironment({}) };
+  const checks = await checkAgents(agentsOf(plans), network);
+  for (const { status, name, detail, hint } of checks) {
+    const { green, yellow } = output.colors;
+    output.line(`${status === "ok" ? green("ok  ") : yellow("look")} ${name}: ${detail}`);
+    if (hint !== undefined && status !== "ok") output.line(`     ${hint}`);
+  }
+  return checks;
 }
 
 /** Checks one plan, and says what is wrong with it. */
 async function checkPlan(
   file: string,
   { folder, git, output }: { folder: string; git: Git; output: Output },
-): Promise<CheckedPlan> {
+): Promise<Omit<CheckedPlan, "plan"> & { readonly plan: Plan | undefined }> {
   const shown = path.relative(process.cwd(), file);
   const name = shown.startsWith("..") ? file : shown;
   const { plan, ...reading } = await readPlanFile(file, name, { importModule });
@@ -82,7 +102,7 @@ async function checkPlan(
   if (unshown > 0) output.line(`${name}: and ${unshown} more problems`);
   if (base) printBase(base, output);
 
-  return checked;
+  return { ...checked, plan };
 }
 
 function printChecked({ file, plan, ports, problems }: CheckedPlan, output: Output): void {

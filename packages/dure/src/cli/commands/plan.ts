@@ -21,12 +21,18 @@ const check: CommandSpec = {
   about: "find problems of plans, without a server; exit code 1 when there are some",
   examples: ["dure plan check", "dure plan check login", "dure plan check plans/login.yaml --json"],
   worksOn: "folder",
-  declare: (command) => command.argument("[plan]", "a name or a file (default: all of plans/)"),
+  declare: (command) =>
+    command
+      .argument("[plan]", "a name or a file (default: all of plans/)")
+      .option("--no-agents", "ask no agent whether it works here"),
   run:
     ({ output }) =>
-    async (what: string | undefined, { dir }: CommonOptions) => {
+    async (
+      what: string | undefined,
+      { dir, agents }: CommonOptions & { readonly agents: boolean },
+    ) => {
       const { checkPlans } = await import("../plan-check.ts");
-      return checkPlans(what, { folder: path.resolve(dir), output });
+      return checkPlans(what, { folder: path.resolve(dir), output, agents });
     },
 };
 

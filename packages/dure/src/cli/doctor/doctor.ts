@@ -2,6 +2,7 @@ import type { LoadedTeam } from "../../team/config.ts";
 import type { Environment } from "../../team/environment.ts";
 import { originText, resolveLimits, type ResolvedSetting } from "../../team/limits.ts";
 import { EXIT, type ExitCode, type Output } from "../output.ts";
+import { checkTeamAgents } from "./agents.ts";
 import { checkDatabase } from "./database.ts";
 import { checkFiles, readTeam } from "./files.ts";
 import type { Finding } from "./finding.ts";
@@ -53,6 +54,7 @@ async function examine({
         checkModels(team, environment),
         checkServerAddress(team, environment),
         checkRooms(team, environment),
+        checkTeamAgents(team),
       ])
     : [];
   const home = checkHome(folder, environment);

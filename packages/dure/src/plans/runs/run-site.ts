@@ -10,6 +10,7 @@ import type { NetworkFacts, NetworkPolicies } from "../network-needs.ts";
 import { assertLeavesSecrets } from "../own-secrets.ts";
 import { assertSafeWritable, placesOf } from "../safe-writable.ts";
 import type { MemberPlace } from "../agents/member-home.ts";
+import { variablesOf } from "../agents/trial.ts";
 import type { Port, WorkerSpec } from "../plan.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { Worker } from "../workers/worker.ts";
@@ -72,8 +73,6 @@ export interface WorkParts {
 
 /** Author of commits. The address belongs to no person. */
 export const AUTHOR = { name: "dure", email: "dure@localhost" };
-/** Variables that every process gets when dure has them. */
-const PASSED = ["PATH", "LANG", "LC_ALL", "TZ"] as const;
 
 /** The opened repositories of a run, and its sandbox. */
 interface RunCheckout {
@@ -204,7 +203,7 @@ export class RunSite {
   }): Readonly<Record<string, string>> {
     const run = this.#run.id;
     return {
-      ...this.#passedVariables(spec),
+      ...variablesOf(spec, this.parts.env),
       HOME: this.#homeOf(spec, place),
       TMPDIR: place.tmp,
       CI: "1",
@@ -217,17 +216,6 @@ export class RunSite {
       DURE_LISTEN: this.#listenRange(port),
       ...this.#hookVariables(port, step),
     };
-  }
-
-  /** Of dure's own environment. */
-  #passedVariables(spec: WorkerSpec | undefined): Record<string, string> {
-    const names = [...PASSED, ...(spec?.env ?? [])];
-    const variables: Record<string, string> = {};
-    for (const name of names) {
-      const value = this.parts.env[name];
-      if (value !== undefined) variables[name] = value;
-    }
-    return { ...variables, ...spec?.set };
   }
 
   /** A worker that is lent parts of the person's home has that one; all others have their own. */

@@ -1,0 +1,146 @@
+import { mkdir, mkdtemp, realpath, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { Clock } from "../../kernel/clock.ts";
+import { policyOfWorker, type NetworkFacts } from "../network-needs.ts";
+import type { WorkerSpec } from "../plan.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
+import { makeScope } from "../scope.ts";
+import { AcpWorker } from "../workers/acp.ts";
+import { CommandWorker } from "../workers/command.ts";
+import type { Assignment, Worker, WorkerError } from "../workers/worker.ts";
+import { memberPlace, prepareHome } from "./member-home.ts";
+import { PRESETS } from "./presets.ts";
+
+/** Longest wait for one answer, milliseconds: a first start may fetch the agent's parts. */
+const ANSWER_MS = 90_000;
+const PROMPT = "Reply with the single word ready. Change no file, and use no tool.";
+const LIMITS = { outputBytes: 8_000_000, fileBytes: 64_000_000, processes: 512 } as const;
+
+export type AgentSpec = Extract<WorkerSpec, { readonly kind: "acp" | "command" }>;
+
+/** What one call of an agent in the sandbox came to. */
+export interface AgentTrial {
+  /** As the plan names it, else its program. */
+  readonly name: string;
+  /** As it calls itself over the protocol. */
+  readonly version?: string | undefined;
+  readonly tookMs: number;
+  /** Its answer, or why there is none. */
+  readonly answer?: string | undefined;
+  readonly error?: WorkerError | undefined;
+}
+
+export interface TrialParts {
+  readonly sandbox: Sandbox;
+  readonly clock: Clock;
+  /** A folder of ours, in which one is made and removed. */
+  readonly folder: string;
+  /** Home folder of the person. */
+  readonly home: string | undefined;
+  readonly network: NetworkFacts;
+}
+
+/** Whether a worker is an agent that can be asked a question. Pure. */
+export function isAgent(spec: WorkerSpec): spec is AgentSpec {
+  return spec.kind === "acp" || (spec.kind === "command" && spec.agent !== undefined);
+}
+
+/**
+ * Asks an agent one question, as a plan would start it: its program, its login and its model show
+ * here, and not in the first run. Throws the signal's reason alone.
+ */
+export async function tryAgent(
+  spec: AgentSpec,
+  parts: TrialParts,
+  { signal }: { signal: AbortSignal },
+): Promise<AgentTrial> {
+  const { clock, folder } = parts;
+  const began = clock.monotonic();
+  const at = await realpath(await mkdtemp(join(folder, "agent-")));
+  let version: string | undefined;
+  const worker = workerOf(spec, clock, (agent) => (version = `${agent.name} ${agent.version}`));
+  try {
+    const assignment = await assignmentIn(at, spec, parts);
+    for await (const event of worker.run(assignment, { signal })) {
+      if (event.type !== "result") continue;
+      const { status, summary, error } = event.result;
+      const hint = spec.agent === undefined ? error?.hint : PRESETS[spec.agent].signIn;
+      return {
+        name: spec.agent ?? spec.command[0]!,
+        version,
+        tookMs: clock.monotonic() - began,
+        answer: status === "failed" ? undefined : summary,
+        error: error && (error.code === "WORKER_LOGIN" ? { ...error, hint } : error),
+      };
+    }
+    throw new Error("A worker ends with a result.");
+  } finally {
+    await rm(at, { recursive: true, force: true });
+  }
+}
+
+function workerOf(
+  spec: AgentSpec,
+  clock: Clock,
+  onAgent: (agent: { readonly name: string; readonly version: string }) => void,
+): Worker {
+  const { command } = spec;
+  if (spec.kind === "command") return new CommandWorker({ command, prompt: spec.prompt, clock });
+  const { mode, clientFiles } = spec;
+  return new AcpWorker({ command, mode, clientFiles, clock, onAgent });
+}
+
+async function assignmentIn(
+  at: string,
+  spec: AgentSpec,
+  { sandbox, home, network }: TrialParts,
+): Promise<Assignment> {
+  const tree = join(at, "tree");
+  const place = memberPlace(at, "implementer");
+  await mkdir(tree);
+  await prepareHome(place, spec, home);
+  return {
+    id: "trial",
+    run: "trial",
+    plan: "trial",
+    port: "trial",
+    member: "implementer",
+    attempt: 1,
+    round: 1,
+    prompt: PROMPT,
+    scope: makeScope({ writes: [], reads: ["**"], contracts: [] }),
+    tree,
+    scratch: place.folder,
+    sandbox,
+    confinement: {
+      cwd: tree,
+      writable: [place.folder],
+      readOnly: [],
+      hidden: [],
+      disposable: [],
+      network: policyOfWorker(spec, { plan: {}, port: undefined }, network),
+    },
+    env: { ...variablesOf(spec, network.env), HOME: place.home, TMPDIR: place.tmp },
+    limits: { ...LIMITS, timeMs: ANSWER_MS },
+    onStart: async () => {},
+    channel: { query: async () => "Decide by yourself.", inbox: async function* () {} },
+    requestAccess: async () => ({ granted: false, note: "Nothing more is needed." }),
+    stopAtViolation: 2,
+  };
+}
+
+/** Variables that every process gets when dure has them. */
+const PASSED = ["PATH", "LANG", "LC_ALL", "TZ"] as const;
+
+/** Of dure's own environment what a worker gets, and what the plan gives it. Pure. */
+export function variablesOf(
+  spec: Pick<WorkerSpec, "env" | "set"> | undefined,
+  env: Readonly<Record<string, string | undefined>>,
+): Readonly<Record<string, string>> {
+  const variables: Record<string, string> = {};
+  for (const name of [...PASSED, ...(spec?.env ?? [])]) {
+    const value = env[name];
+    if (value !== undefined) variables[name] = value;
+  }
+  return { ...variables, ...spec?.set };
+}
