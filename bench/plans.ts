@@ -181,6 +181,7 @@ async function durableRuns(count: number): Promise<void> {
             role: "core",
             goal: "Do it.",
             acceptance: "true",
+            noChange: "allowed",
             owns: [`src/${index}/**`],
           })),
         }),

@@ -154,6 +154,10 @@ export const en: PlansText = {
       says: "The worker could not be started.",
       hint: "Check the command in the plan and that it is installed.",
     },
+    TESTS_WEAKENED: {
+      says: "Its tests say less than before.",
+      hint: "Tell it to leave the tests alone, or write weaker_tests: allowed at the port.",
+    },
     WORKER_LOGIN: {
       says: "The worker is not signed in.",
       hint: "Sign in with the agent's own program, or pass its key on with env in the plan.",

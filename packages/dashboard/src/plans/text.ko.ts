@@ -170,6 +170,10 @@ export const ko = {
       says: "작업자를 켜지 못했어요.",
       hint: "계획에 적은 명령과 설치를 확인해 주세요.",
     },
+    TESTS_WEAKENED: {
+      says: "테스트가 전보다 덜 확인해요.",
+      hint: "테스트는 그대로 두라고 알려 주세요. 꼭 줄여야 하면 포트에 weaker_tests: allowed를 적어 주세요.",
+    },
     WORKER_LOGIN: {
       says: "작업자가 로그인되어 있지 않아요.",
       hint: "에이전트 프로그램에서 로그인하거나, 계획의 env로 키를 넘겨 주세요.",

@@ -66,7 +66,7 @@ limits: { tries: 1, parallel_enabled: false }
 workers: { default: { kind: offline, script: greet.offline.yaml } }
 ports:
   - { id: bad, role: bad, goal: Fail., owns: [src/bad/**], acceptance: "false" }
-  - { id: hold, role: hold, goal: Wait., owns: [src/hold/**], tests: [test/hold/**], acceptance: "true" }
+  - { id: hold, role: hold, goal: Wait., owns: [src/hold/**], tests: [test/hold/**], acceptance: "true", no_change: allowed }
 `,
   "broken.yaml": "plan: broken\nports: []\n",
 };

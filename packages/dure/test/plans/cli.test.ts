@@ -92,7 +92,7 @@ test(
     await writeFile(
       join(folder, "wrong.yaml"),
       "plan: wrong\nroles: modules\nworkers: { default: { kind: offlin } }\nports:\n  - { id: a, " +
-        "role: a, goal: x, owns: [a/**], acceptance: 'true' }\n",
+        "role: a, goal: x, owns: [a/**], acceptance: 'true', no_change: allowed }\n",
     );
     const [wrong, all, missing] = await Promise.all([
       dure(["plan", "check", "wrong.yaml"]),
@@ -271,7 +271,7 @@ test(
   async () => {
     const text =
       "plan: mine\nroles: modules\nworkers: { default: { kind: offline } }\nports:\n  - { id: " +
-      "price, role: price, goal: Write prices., owns: [src/price/**], acceptance: 'true' }\n";
+      "price, role: price, goal: Write prices., owns: [src/price/**], acceptance: 'true', no_change: allowed }\n";
     await writeFile(join(folder, "mine.yaml"), text);
     const develop = await at.repository.branch("develop", { "DEVELOP.md": "Here it goes on.\n" });
     const dry = ["--dry-run", "--json"];

@@ -83,7 +83,7 @@ workers: { default: { kind: command, command: ["true"] }, price: { kind: command
 contracts: [{ path: src/contracts/amount.mjs, by: orchestrator }]
 ${more}
 ports:
-  - { id: stock, role: stock, goal: Leave the stock as it is., owns: [src/stock/**], acceptance: "true" }
+  - { id: stock, role: stock, goal: Leave the stock as it is., owns: [src/stock/**], acceptance: "true", no_change: allowed }
   - { id: price, role: price, goal: Write prices., owns: [src/price/**], acceptance: "node -e \\"import('./src/price/price.mjs').then((m) => process.exit(m.price(1250) === '12.50' ? 0 : 1))\\"" }
 `;
 

@@ -74,7 +74,7 @@ roles: modules
 limits: { tries: 1 }
 workers: { default: { kind: offline }, told: { kind: command, command: [sh, -c, "cat > src/told/prompt.txt"] } }
 ports:
-  - { id: hold, role: hold, goal: Wait., owns: [${many("src/hold")}], acceptance: "true" }
+  - { id: hold, role: hold, goal: Wait., owns: [${many("src/hold")}], acceptance: "true", no_change: allowed }
   - { id: bad, role: bad, goal: Be good., owns: [src/bad/**], acceptance: test -f src/bad/good.txt }
   - { id: told, role: told, goal: Listen., owns: [src/told/**], acceptance: grep -q teal src/told/prompt.txt, dependsOn: [bad] }
 `,
@@ -119,7 +119,7 @@ ports:
 `,
   "broken.yaml":
     "plan: broken\nroles: modules\nworkers: { default: { kind: offline } }\nports:\n  - { id: a, " +
-    "role: a, goal: x, owns: [a/**], dependsOn: [b], acceptance: 'true' }\n",
+    "role: a, goal: x, owns: [a/**], dependsOn: [b], acceptance: 'true', no_change: allowed }\n",
 };
 
 const SCRIPT = `

@@ -71,8 +71,8 @@ plan: shop
 roles: modules
 ${more || "workers: { default: { kind: offline } }"}
 ports:
-  - { id: a, role: a, goal: Make a., owns: [src/shop/a/**], acceptance: "true", check: node tools/compile.mjs }
-  - { id: b, role: b, goal: Make b., owns: [src/shop/b/**], acceptance: "true" }
+  - { id: a, role: a, goal: Make a., owns: [src/shop/a/**], acceptance: "true", no_change: allowed, check: node tools/compile.mjs }
+  - { id: b, role: b, goal: Make b., owns: [src/shop/b/**], acceptance: "true", no_change: allowed }
 ${ports}`;
 
 test(
@@ -127,7 +127,7 @@ test(
       module,
     );
     const beside = (name: string): string =>
-      `  - { id: ${name}, role: ${name}, goal: g, owns: [src/${name}/**], acceptance: "true" }\n`;
+      `  - { id: ${name}, role: ${name}, goal: g, owns: [src/${name}/**], acceptance: "true", no_change: allowed }\n`;
 
     const id = await begin(
       runs,
@@ -138,7 +138,7 @@ test(
           Array.from(
             { length: 3 },
             (_, index) =>
-              `  - { id: f${index}, role: f, goal: g, owns: [src/f${index}/f.txt], acceptance: "true" }\n`,
+              `  - { id: f${index}, role: f, goal: g, owns: [src/f${index}/f.txt], acceptance: "true", no_change: allowed }\n`,
           ).join(""),
       ),
     );
@@ -243,8 +243,8 @@ violations: refuse
 integration: ${integration}
 workers: { default: { kind: offline }, orchestrator: { kind: offline } }
 ports:
-  - { id: a, role: a, goal: Make a., owns: [src/shop/a/**, "*.json"], acceptance: "true" }
-  - { id: b, role: b, goal: Make b., owns: [src/shop/b/**], acceptance: "true" }
+  - { id: a, role: a, goal: Make a., owns: [src/shop/a/**, "*.json"], acceptance: "true", no_change: allowed }
+  - { id: b, role: b, goal: Make b., owns: [src/shop/b/**], acceptance: "true", no_change: allowed }
 `;
 const sharedScript = (packageJson: string): string => `
 ports:
@@ -333,7 +333,7 @@ test(
     const plan =
       `plan: small\nroles: modules\nworkers: { default: { kind: command, command: [${say("a")}] }, ` +
       `b: { kind: command, command: [${say("b")}] } }\nports:\n  - { id: a, role: a, goal: Make ` +
-      `the first., owns: [src/a/**], acceptance: "true" }\n  - { id: b, role: b, goal: Make the ` +
+      `the first., owns: [src/a/**], acceptance: "true", no_change: allowed }\n  - { id: b, role: b, goal: Make the ` +
       `second., owns: [src/b/**], acceptance: "test -f src/a/made.txt" }\n`;
 
     const id = await begin(runs, repository, plan);
@@ -369,7 +369,7 @@ test(
       { script: `ports: { ${wants("a")}, ${wants("b")} }` },
       files,
     );
-    const plan = `plan: shop\nroles: modules\nlimits: { tries: 1 }\nsetup: test "$DURE_PORT_ID" != orchestrator\nworkers: { default: { kind: offline }, orchestrator: { kind: offline } }\nports:\n  - { id: a, role: a, goal: g, owns: [src/shop/a/**], acceptance: "! grep -q base src/common.txt" }\n  - { id: b, role: b, goal: g, owns: [src/shop/b/**], acceptance: "! grep -q base src/common.txt" }\n  - { id: c, role: c, goal: g, owns: [src/c/**], dependsOn: [b], acceptance: "true" }\n`;
+    const plan = `plan: shop\nroles: modules\nlimits: { tries: 1 }\nsetup: test "$DURE_PORT_ID" != orchestrator\nworkers: { default: { kind: offline }, orchestrator: { kind: offline } }\nports:\n  - { id: a, role: a, goal: g, owns: [src/shop/a/**], acceptance: "! grep -q base src/common.txt" }\n  - { id: b, role: b, goal: g, owns: [src/shop/b/**], acceptance: "! grep -q base src/common.txt" }\n  - { id: c, role: c, goal: g, owns: [src/c/**], dependsOn: [b], acceptance: "true", no_change: allowed }\n`;
     const { id } = await runs.runs.run({
       plan: realPlan(plan),
       repository: repository.folder,
@@ -430,7 +430,7 @@ test(
     const id = await begin(
       runs,
       repository,
-      `plan: shop\nroles: modules\nintegration: node --test test/*.test.mjs\nworkers: { default: { kind: offline } }\nports:\n  - { id: a, role: a, goal: g, owns: [src/shop/a/**], acceptance: "true" }\n  - { id: b, role: b, goal: g, owns: [src/shop/b/**], acceptance: "true" }\n`,
+      `plan: shop\nroles: modules\nintegration: node --test test/*.test.mjs\nworkers: { default: { kind: offline } }\nports:\n  - { id: a, role: a, goal: g, owns: [src/shop/a/**], acceptance: "true", no_change: allowed }\n  - { id: b, role: b, goal: g, owns: [src/shop/b/**], acceptance: "true", no_change: allowed }\n`,
     );
     const run = await ended(runs, id);
 
@@ -453,7 +453,7 @@ test(
     });
     const plan = (more: string): string =>
       `plan: one\nroles: modules\nlimits: { tries: 1 }\nworkers: { default: { kind: offline } }\n` +
-      `ports:\n  - { id: a, role: a, goal: g, owns: [src/shop/a/**], acceptance: "true"${more} }\n`;
+      `ports:\n  - { id: a, role: a, goal: g, owns: [src/shop/a/**], acceptance: "true", no_change: allowed${more} }\n`;
     const late = await begin(runs, repository, plan(", timeout: 4s"));
     expect((await ended(runs, late)).report!.missing[0]!.because.code).toBe("PORT_TIMEOUT");
     expect(await runs.runs.get(late)).toMatchObject({ tokensIn: 500, ports: [{ tokensIn: 500 }] });
@@ -509,7 +509,7 @@ test(
     const id = await begin(
       runs,
       repository,
-      `plan: one\nroles: modules\nworkers: { default: { kind: offline } }\nports:\n  - { id: a, role: a, goal: g, owns: [src/shop/a/**], acceptance: "true" }\n`,
+      `plan: one\nroles: modules\nworkers: { default: { kind: offline } }\nports:\n  - { id: a, role: a, goal: g, owns: [src/shop/a/**], acceptance: "true", no_change: allowed }\n`,
     );
     await ended(runs, id);
 
@@ -549,7 +549,7 @@ test(
       repository,
       `plan: one\nroles: modules\nsetup: ${JSON.stringify(look)}\nintegration: ` +
         `${JSON.stringify(look)}\nworkers: { default: { kind: offline } }\nports:\n  - { id: a, ` +
-        `role: a, goal: g, owns: [src/shop/a/**], acceptance: ${JSON.stringify(look)}, check: ` +
+        `role: a, goal: g, owns: [src/shop/a/**], no_change: allowed, acceptance: ${JSON.stringify(look)}, check: ` +
         `${JSON.stringify(look)} }\n`,
     );
     const run = await ended(runs, id);

@@ -19,6 +19,7 @@ export type TriggerName =
   | "same-file"
   | "dependency-failed"
   | "ownership-violated"
+  | "tests-weakened"
   | "access-asked"
   | "worker-lost"
   | "host-gone";
@@ -115,6 +116,11 @@ export const TRIGGERS: Readonly<Record<TriggerName, Trigger>> = {
     severity: "high",
     actions: ["retry", "own", "reassign", "skip", "cancel"],
     ofRun: ["known", "cancel"],
+  },
+  "tests-weakened": {
+    type: "quality",
+    severity: "high",
+    actions: ["retry", "reassign", "skip", "cancel"],
   },
   "access-asked": { type: "ownership", severity: "medium", actions: ["own", "read", "skip"] },
   "worker-lost": {

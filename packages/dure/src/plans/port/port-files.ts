@@ -80,4 +80,6 @@ export interface PortFiles {
   /** References the port's result, in the user's repository too. */
   keep(commit: string): Promise<void>;
   read(commit: string, path: string): Promise<string | undefined>;
+  /** How the files of two commits differ. */
+  changes(from: string, to: string): Promise<readonly FileChange[]>;
 }

@@ -2,6 +2,7 @@ import type { PortOutcome } from "../rows/outcomes.ts";
 import { readTestOutput } from "../results/read-output.ts";
 import { feedbackOf, type ImplResult } from "../workers/feedback.ts";
 import type { ChannelMember } from "../rows/channel.ts";
+import { findDishonesty, type Dishonesty } from "./honesty.ts";
 import { withReports } from "./hooks.ts";
 import { MemberWork, type PartEnd } from "./member-work.ts";
 import { ModuleTrial } from "./module-trial.ts";
@@ -137,6 +138,10 @@ class PortTries {
     const accepted = await this.#accept(current, commit, { wasChecked });
     const recalled = await this.#recalled(current.number);
     if (accepted.feedback.success && recalled) return { commit, feedback: recalled };
+    const dishonest = accepted.feedback.success
+      ? await this.#dishonesty(current, commit)
+      : undefined;
+    if (dishonest) return this.#failed(current, commit, failedWith(dishonest.says));
 
     const together = accepted.feedback.success
       ? await this.#modules.run(current, commit)
@@ -155,6 +160,18 @@ class PortTries {
       buildFailed: accepted.buildFailed === true || together !== undefined,
       broken: together?.broken,
     };
+  }
+
+  /**
+   * What the try would be green for without its work. Throws {@link PortFailure} where the operator
+   * must decide; once that is done, the try is over.
+   */
+  async #dishonesty({ number }: Try, commit: string): Promise<Dishonesty | undefined> {
+    const from = this.#work.account.port.startCommit ?? commit;
+    const found = await findDishonesty(this.#work, { from, to: commit });
+    const isDecided = this.#done.some((step) => step.try === number && step.told);
+    if (found?.failure && !isDecided) throw found.failure;
+    return found;
   }
 
   /** A try that came to nothing that could be accepted; the next one is told why. */

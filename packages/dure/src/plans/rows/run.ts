@@ -176,6 +176,7 @@ export const TRY_ENDING: ReadonlySet<string> = new Set([
   "OWNERSHIP_VIOLATED",
   "TOKENS_EXHAUSTED",
   RUN_TOKENS_EXHAUSTED,
+  "TESTS_WEAKENED",
   "WORKER_LOGIN",
   "WORKER_NOT_STARTED",
 ]);

@@ -2,6 +2,7 @@ import { cp, lstat, mkdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf } from "../../kernel/errors.ts";
 import type { Confinement } from "../sandbox/sandbox.ts";
+import type { Listing } from "../workspace/listing.ts";
 import { textOf as pathText } from "../workspace/paths.ts";
 import { PortTree } from "../workspace/port-tree.ts";
 import type { Repository } from "../workspace/repository.ts";
@@ -9,7 +10,7 @@ import type { RunStore } from "../workspace/store.ts";
 import type { RunFiles } from "../merge/merge.ts";
 import { memberPlace, prepareHome, type MemberPlace } from "../agents/member-home.ts";
 import type { WorkerSpec } from "../plan.ts";
-import type { PlaceOwner, PortFiles, TakenWork } from "../port/port-files.ts";
+import type { FileChange, PlaceOwner, PortFiles, TakenWork } from "../port/port-files.ts";
 import type { PlanRun } from "../rows/run.ts";
 import { READ_BYTES, textOf } from "./commit-reader.ts";
 import type { Publisher } from "./publisher.ts";
@@ -89,7 +90,22 @@ export async function portFiles(port: string, parts: FilesParts): Promise<PortFi
     },
     read: async (commit, path) =>
       textOf(await store.readFile(commit, path, { bytes: READ_BYTES, signal })),
+    changes: async (from, to) => {
+      const before = await store.listing(from, { signal });
+      return changesBetween(before, await store.listing(to, { signal }));
+    },
   };
+}
+
+/** Paths that differ, in git's order. Pure. */
+function changesBetween(before: Listing, after: Listing): readonly FileChange[] {
+  const keys = new Set([...before.keys(), ...after.keys()]);
+  return [...keys].flatMap((key): FileChange[] => {
+    const [old, now] = [before.get(key), after.get(key)];
+    if (old?.id === now?.id && old?.mode === now?.mode) return [];
+    const kind = old === undefined ? "new" : now === undefined ? "deleted" : "modified";
+    return [{ path: pathText(key), kind }];
+  });
 }
 
 /** A member's folder. Its home begins as the set-up left its own: caches that its tools look for. */
@@ -138,9 +154,9 @@ function confinementsOf(
     disposable: async (commit) =>
       confined({
         ...(await around(commit)),
-        writable: [],
-        // What a worker's code leaves there must not work on in the next try.
-        disposable: [tree.tree, commands.folder],
+        writable: [commands.tmp],
+        // What a worker's code leaves in a home must not work on in the next try.
+        disposable: [tree.tree, commands.home],
       }),
     open: async (commit) =>
       confined({

@@ -1,0 +1,81 @@
+import type { Port } from "../plan.ts";
+import { isTestPattern } from "../plan-check.ts";
+import { weakenedTests, type TestFile, type Weakness } from "../results/weakened.ts";
+import { decideWrite, makeScope } from "../scope.ts";
+import type { PortWork } from "./pair-parts.ts";
+import type { FileChange } from "./port-files.ts";
+import { PortFailure } from "./port-failure.ts";
+
+/** Files of tests that are compared; a port that changes more is asked about by its diff. */
+const MOST_FILES = 300;
+
+const WEAKER_HINT =
+  "Tell it to leave the tests as they are. If they have to say less, write weaker_tests: allowed " +
+  "at the port.";
+
+/** What a port would be green for without having done its work. */
+export interface Dishonesty {
+  /** What the next try is told. */
+  readonly says: string;
+  /** The operator is asked before another try. */
+  readonly failure?: PortFailure | undefined;
+}
+
+/**
+ * Whether a port has done its work, beside that its acceptance passes: it changed what it is about,
+ * and its tests say no less than before. Undefined: it has. `from`: what the port started from.
+ */
+export async function findDishonesty(
+  { port, files }: Pick<PortWork, "port" | "files">,
+  { from, to }: { readonly from: string; readonly to: string },
+): Promise<Dishonesty | undefined> {
+  const changes = await files.changes(from, to);
+  if (port.noChange !== "allowed" && !hasWorked(port, changes)) return { says: nothingDone(port) };
+  if (port.weakerTests === "allowed") return undefined;
+
+  const isTest = testsOf(port);
+  const touched = changes.filter(({ path }) => isTest(path)).slice(0, MOST_FILES);
+  const tests = await Promise.all(
+    touched.map(async ({ path }): Promise<TestFile> => {
+      const [before, after] = await Promise.all([files.read(from, path), files.read(to, path)]);
+      return { path, before, after };
+    }),
+  );
+  const weaker = weakenedTests(tests, (path) => isOwned(port.owns, path) && !isTest(path));
+  return weaker.length === 0 ? undefined : { says: sayWeaker(weaker), failure: failureOf(weaker) };
+}
+
+/** A port that owns more than tests has changed some of that; one that owns tests has changed them. */
+function hasWorked({ owns }: Port, changes: readonly FileChange[]): boolean {
+  if (owns.length === 0) return changes.length > 0;
+  return changes.some(({ path }) => isOwned(owns, path));
+}
+
+function nothingDone({ owns }: Port): string {
+  const what = owns.length === 0 ? "any of its tests" : owns.slice(0, 5).join(", ");
+  return [
+    `Nothing was changed of ${what}, so nothing was done, whatever the acceptance says.`,
+    "Do what the goal says. Where nothing is to do, write no_change: allowed at the port.",
+  ].join(" ");
+}
+
+function isOwned(patterns: readonly string[], path: string): boolean {
+  return decideWrite(makeScope({ writes: patterns, reads: [], contracts: [] }), path).allowed;
+}
+
+/** By the plan, or by its name. */
+function testsOf({ tests }: Port): (path: string) => boolean {
+  return (path) => isTestPattern(path) || isOwned(tests, path);
+}
+
+function sayWeaker(weaker: readonly Weakness[]): string {
+  return `Its tests say less than before: ${weaker.map(({ says }) => says).join("; ")}.`;
+}
+
+function failureOf(weaker: readonly Weakness[]): PortFailure {
+  const paths = [...new Set(weaker.map(({ path }) => path))];
+  const message = sayWeaker(weaker).slice(0, 1_000);
+  const because = { code: "TESTS_WEAKENED", message, hint: WEAKER_HINT };
+  const kinds = [...new Set(weaker.map(({ kind }) => kind))];
+  return new PortFailure("tests-weakened", because, { paths: paths.slice(0, 50), kinds });
+}
