@@ -71,7 +71,7 @@ const MISTAKES: readonly Mistake[] = [
   {
     name: "a key of the configuration is misspelt",
     plant: (at) => change(at, "dure.config.ts", "timeZone:", "timezonne:"),
-    told: [/dure\.config\.ts:4/, /timezonne/, /did you mean "timeZone"/],
+    told: [/dure\.config\.ts:7/, /timezonne/, /did you mean "timeZone"/],
   },
   {
     name: "a language that dure does not speak",
@@ -81,7 +81,7 @@ const MISTAKES: readonly Mistake[] = [
   {
     name: "a time zone that does not exist",
     plant: (at) => change(at, "dure.config.ts", '"UTC"', '"Seoul"'),
-    told: [/dure\.config\.ts:4.*timeZone/],
+    told: [/dure\.config\.ts:7.*timeZone/],
   },
   {
     name: "a limit below its range",

@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { json } from "node:stream/consumers";
+import { json, text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { FULL } from "../kernel/test-tiers.ts";
@@ -122,6 +122,23 @@ test("a new team starts, answers, tells its events, and ends with 0 on SIGTERM",
     stderr: expect.stringContaining("TEAM_NOT_RUNNING") as string,
   });
 }, 60_000);
+
+test(
+  "the test that a new team brings along passes, without a key and with a database of its own",
+  { ...FULL, timeout: 90_000 },
+  async () => {
+    const child = spawn(process.execPath, ["--conditions=dure-source", "--test"], {
+      cwd: team,
+      env: { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "" },
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    running.push(child);
+    const [told, [exitCode]] = await Promise.all([text(child.stdout), once(child, "exit")]);
+
+    expect(exitCode, told).toBe(0);
+    expect(told).toMatch(/pass 1\b/);
+  },
+);
 
 test(
   "what a start has compiled is there for the next one, also when it was killed",

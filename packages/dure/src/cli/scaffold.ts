@@ -49,6 +49,7 @@ export async function initTeam(
     TEAM_TITLE: names.title,
     PACKAGE_NAME: packageName(names.name),
     DURE_VERSION: options.version,
+    ZOD_VERSION: await zodVersion(),
   });
 
   await copyTemplate("service", path.join(folder, "services", "minimal"), {
@@ -67,6 +68,13 @@ export async function initTeam(
   await writeFile(path.join(folder, "AGENTS.md"), agentsFile(ROOM_LIMITS));
 
   return { folder, names };
+}
+
+/** The version of zod that dure itself uses: schemas of a team and of dure are of one kind. */
+async function zodVersion(): Promise<string> {
+  const text = await readFile(new URL("../../package.json", import.meta.url), "utf8");
+  const { dependencies } = JSON.parse(text) as { dependencies: { zod: string } };
+  return dependencies.zod;
 }
 
 /** Copies `templates/agent` into `agents/<name>` of a team's folder. */

@@ -1,3 +1,4 @@
+import { Socket } from "node:net";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import { isObject } from "../kernel/json.ts";
@@ -77,6 +78,9 @@ export function boundBody({ raw }: FastifyRequest, ms: number): void {
   }
 
   const { socket } = raw;
+  // A request without a connection (`RunningTeam.request`) has all of its body already.
+  if (!(socket instanceof Socket)) return;
+
   const onTimeout = (): void => void raw.emit("error", bodyTooSlow(ms));
 
   const over = (): void => {

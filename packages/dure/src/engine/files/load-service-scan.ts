@@ -9,9 +9,19 @@
  * stay as they were.
  */
 export function maskSource(source: string): string {
+  return masksOf(source).code;
+}
+
+/** `code` as `maskSource` gives it; in `words` only comments are blank. */
+function masksOf(source: string): { readonly code: string; readonly words: string } {
   const out = source.split("");
-  const blank = (from: number, to: number): void => {
-    for (let index = from; index < to; index++) if (out[index] !== "\n") out[index] = " ";
+  const words = source.split("");
+  const blank = (from: number, to: number, text = out): void => {
+    for (let index = from; index < to; index++) if (text[index] !== "\n") text[index] = " ";
+  };
+  const blankComment = (from: number, to: number): void => {
+    blank(from, to);
+    blank(from, to, words);
   };
   /**
    * Where a template literal was left for the code inside `${}`: the bracket depth to come back at.
@@ -24,11 +34,11 @@ export function maskSource(source: string): string {
     const two = source.slice(index, index + 2);
     if (two === "//") {
       const end = endOr(source.indexOf("\n", index), source.length);
-      blank(index, end);
+      blankComment(index, end);
       index = end;
     } else if (two === "/*") {
       const end = endOr(source.indexOf("*/", index + 2) + 2, source.length, 1);
-      blank(index, end);
+      blankComment(index, end);
       index = end;
     } else if (char === '"' || char === "'") {
       const end = endOfText(source, index, char);
@@ -50,7 +60,7 @@ export function maskSource(source: string): string {
       index++;
     }
   }
-  return out.join("");
+  return { code: out.join(""), words: words.join("") };
 }
 
 /** 1-based line and column of an offset. */
@@ -82,13 +92,13 @@ export function keyPosition(
   source: string,
   path: readonly PropertyKey[],
 ): { line: number; column: number } | undefined {
-  const masked = maskSource(source);
+  const { code: masked, words } = masksOf(source);
   const start = /\bdefineTeam\s*\(|\bexport\s+default\b/.exec(masked)?.index;
   let open = start === undefined ? -1 : masked.indexOf("{", start);
   if (open < 0) return undefined;
   let found = open;
   for (const segment of path) {
-    const key = memberAt(source, masked, open, segment);
+    const key = memberAt(words, masked, open, segment);
     if (key === undefined) break;
     found = key.at;
     if (key.value === undefined) break;
