@@ -12,7 +12,7 @@ import { ServerProcess } from "./server-process.ts";
  * other code, another order of steps and other functions in the database. It pays what was shown,
  * once, and nothing else. Days pass by SQL.
  */
-const TEAM = fileURLToPath(new URL("approval-team", import.meta.url));
+const TEAM = fileURLToPath(new URL("approvals/team", import.meta.url));
 const SLOW = { ...FULL, timeout: 240_000 };
 
 type Release = "1" | "2" | "2-changed";

@@ -11,7 +11,7 @@ import type { TurnEscalation } from "./turn-escalations.ts";
 import type { TurnParts } from "./turn-parts.ts";
 
 /** What is stored with `DONE` besides the answer. */
-export interface FinishOptions {
+interface FinishOptions {
   readonly stopped: boolean;
   readonly state: JsonObject | undefined;
   /** The yes to the session's question was acted on, and the state does not say so. */
@@ -20,7 +20,7 @@ export interface FinishOptions {
   readonly memory?: Memory | undefined;
 }
 
-export interface Finished {
+interface Finished {
   /** A stop was asked for meanwhile: nothing was stored. */
   readonly stopped: boolean;
   /** The session's next turn. */

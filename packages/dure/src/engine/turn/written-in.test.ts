@@ -66,16 +66,11 @@ test.each([
   expect(writtenIn(text)).toBeUndefined();
 });
 
-test("a message of any length is looked at in bounded time", () => {
+test.each(["a", "`", "'", "@", "가"])("of 65,536 times %s only the beginning is read", (sign) => {
   const started = performance.now();
 
-  for (const part of [
-    "a".repeat(65_536),
-    "`".repeat(65_536),
-    "'".repeat(65_536),
-    "@".repeat(65_536),
-  ])
-    writtenIn(part);
+  const language = writtenIn(sign.repeat(65_536));
 
+  expect(language).toBeUndefined();
   expect(performance.now() - started).toBeLessThan(2_000);
 });

@@ -1,7 +1,7 @@
 import { defineService, flow, tool } from "dure";
 import { defineTeam } from "dure/team";
 import { z } from "zod";
-import { bankClient } from "../../../../../examples/transfer/bank/client.ts";
+import { bankClient } from "../../../../../../examples/transfer/bank/client.ts";
 
 /** `2`: the next release, with another order of steps. `2-changed`: it asks for another sum. */
 const { APPROVAL_BANK_URL = "", APPROVAL_RELEASE = "1" } = process.env;
