@@ -1,4 +1,5 @@
 import path from "node:path";
+import type { SlackEvent } from "@slack/types";
 import ts from "typescript";
 import { expect, test } from "vitest";
 import { FakeSlack } from "../index.ts";
@@ -28,7 +29,12 @@ test("every event of the double is one of the platform's types", async () => {
 
   const events = heard.events.map(asTyped);
   expect(new Set(events.map(({ type }) => type))).toEqual(
-    new Set(["message", "channel_rename", "channel_archive", "member_left_channel"]),
+    new Set<SlackEvent["type"]>([
+      "message",
+      "channel_rename",
+      "channel_archive",
+      "member_left_channel",
+    ]),
   );
   expect(problemsOf(events)).toEqual([]);
 });
