@@ -50,7 +50,9 @@ export async function startProvider(): Promise<Provider> {
       }
       throw new Error(`no call with the order ${order} came within ${ms} ms`);
     },
-    stop: async () => void (await mock.stop()),
+    stop: async () => {
+      await mock.stop();
+    },
   };
 }
 

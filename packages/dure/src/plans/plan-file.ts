@@ -200,12 +200,12 @@ function presetOf(draft: WorkerDraft, agent: AgentName): WorkerSpec {
   const preset = agentSpec({ agent, way, command, mode });
   const { env = [], set, copyHome = [], ...more } = surroundingsOf(draft);
   return {
-    ...preset,
+    ...defined(preset),
     ...more,
     env: [...new Set([...(preset.env ?? []), ...env])],
     set: { ...preset.set, ...set },
     copyHome: [...new Set([...(preset.copyHome ?? []), ...copyHome])],
-  } as WorkerSpec;
+  };
 }
 
 function surroundingsOf(draft: WorkerDraft): WorkerSurroundings {
