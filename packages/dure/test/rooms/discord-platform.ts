@@ -33,7 +33,7 @@ export interface DiscordStage extends TestPlatform {
   readonly bots: Readonly<Record<Name, FakeBot>>;
   readonly places: Readonly<Record<"general" | "quiet", FakePlace>>;
   /** A person at the keyboard; 민준 is one. */
-  person(name: string): FakePerson;
+  readonly person: (name: string) => FakePerson;
   /** Of another process: it connects these accounts alone. */
   adapterOf(names: readonly Name[]): ChannelAdapter;
 }

@@ -26,7 +26,7 @@ export interface SlackStage extends TestPlatform {
   readonly slack: FakeSlack;
   readonly apps: Readonly<Record<Name, FakeSlackApp>>;
   readonly places: Readonly<Record<"general" | "quiet", FakeSlackChannel>>;
-  person(name: string): FakeSlackPerson;
+  readonly person: (name: string) => FakeSlackPerson;
 }
 
 /** The official clients against a strict double of the service; an app per agent. */
