@@ -125,10 +125,21 @@ export class Inbound implements ChannelPort {
     state: AccountState,
     detail?: AccountDetail,
   ): Promise<void> {
-    if (account.platformId !== undefined) {
-      this.#setting.directory.learnPlatformId(this.#adapter.name, account.id, account.platformId);
-    }
+    this.#learn(account);
     await this.#accounts.changed(this.#adapter.name, account, state, detail);
+  }
+
+  /** Who the agent is on its platform; logged once, beside the table of the start (M3). */
+  #learn({ agent, id, platformId }: ChannelAccount): void {
+    const { directory, logger } = this.#setting;
+    const adapter = this.#adapter.name;
+    if (platformId === undefined || directory.platformIdOf(adapter, agent) === platformId) return;
+
+    directory.learnPlatformId(adapter, id, platformId);
+    logger.info(
+      { agent, adapter, account: id, platformId },
+      `agent ${agent} is the user ${platformId} on ${adapter}`,
+    );
   }
 
   /**

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { silentLogger, type Logger } from "../../src/kernel/logger.ts";
 import { eventually } from "../until.ts";
 import { discordPlatform, type DiscordStage } from "./discord-platform.ts";
 import { collaborate, readyTeamOn, rolesOf, settled, silent } from "./helpers.ts";
@@ -6,6 +7,20 @@ import type { Behave, TestTeam } from "./team.ts";
 
 const PERSON = { tenant: "", person: "지우" };
 const OPERATOR = { tenant: "", person: "", seesAll: true };
+
+test("the log names the user of each bot once, as soon as the platform has told it", async () => {
+  const lines: string[] = [];
+  const logger: Logger = { ...silentLogger, info: (_fields, text) => void lines.push(text) };
+  const stage = await discordPlatform();
+
+  await readyTeamOn(stage, { logger });
+
+  const told = lines.filter((line) => line.includes("is the user")).toSorted();
+  const ids = Object.entries(stage.bots).map(
+    ([agent, { id }]) => `agent ${agent} is the user ${id} on discord`,
+  );
+  expect(told).toEqual(ids.toSorted());
+});
 
 describe("which bots are in a thread of Discord", { timeout: 60_000 }, () => {
   test("who handed over and who was asked; the others have a record and no membership", async () => {
