@@ -244,6 +244,7 @@ export const en: PlansText = {
       "few-files": ({ below }) => `fewer than ${factOf(below)} files`,
       "many-files": ({ least }) => `at least ${factOf(least)} files`,
       "many-layers": ({ least }) => `at least ${factOf(least)} layers`,
+      "independent-ports": ({ least }) => `at least ${factOf(least)} ports wait for no other one`,
       "many-modules": ({ least }) => `at least ${factOf(least)} modules in the project`,
       "many-targets": ({ least }) => `at least ${factOf(least)} modules are worked on`,
       "many-changes": ({ least }) => `at least ${factOf(least)} files change`,

@@ -260,6 +260,8 @@ export const ko = {
       "few-files": ({ below }) => `파일이 ${factOf(below)}개보다 적음`,
       "many-files": ({ least }) => `파일이 ${factOf(least)}개 이상`,
       "many-layers": ({ least }) => `층이 ${factOf(least)}개 이상`,
+      "independent-ports": ({ least }) =>
+        `다른 포트를 기다리지 않는 포트가 ${factOf(least)}개 이상`,
       "many-modules": ({ least }) => `프로젝트의 모듈이 ${factOf(least)}개 이상`,
       "many-targets": ({ least }) => `손대는 모듈이 ${factOf(least)}개 이상`,
       "many-changes": ({ least }) => `바뀌는 파일이 ${factOf(least)}개 이상`,

@@ -40,9 +40,10 @@ ports:
   - id: name
     title: a few words
     role: name of its module
-    dependsOn: [ids of ports whose result it needs]   # points to what runs first; no circles
+    dependsOn: [ids of ports whose result it needs]   # it reads them; no circles
     owns: [globs of what its implementer may write, such as src/module/**]
     tests: [globs of what its tester may write]
+    reads: [globs of other ports that it must read and does not depend on; mostly left out]
     acceptance: shell command whose exit code decides whether it is done
     goal: |
       What is there when it is done, in words that a reader of this port alone understands.

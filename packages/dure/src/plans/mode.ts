@@ -1,17 +1,40 @@
 import { LAYERS } from "./context/context-scopes.ts";
-import { globMatches, globOf, literalPrefix } from "./glob.ts";
-import { findCycles } from "./graph.ts";
-import { isPattern, ownersIn } from "./plan-ownership.ts";
-import { TEST_ROLE, type Plan, type Port } from "./plan.ts";
+import { globMatches, globOf } from "./glob.ts";
+import { buildGraph, findCycles, widthOf } from "./graph.ts";
+import { manifestsIn, moduleOf, pathsOfPorts } from "./plan-modules.ts";
+import { TEST_ROLE, type ModeBounds, type Plan, type PlanMode, type Port } from "./plan.ts";
 import type { RunMode } from "../wire/plans.ts";
+
+/** The numbers behind `mode: auto`. Source: docs/spec/plans §5, "When". */
+export const MODE_BOUNDS: ModeBounds = {
+  fewFiles: 5,
+  manyFiles: 10,
+  manyLayers: 3,
+  independent: 3,
+  modules: 3,
+  targets: 2,
+  changes: 10,
+};
+
+/** The mode of a plan, as it says and as its files are. Pure. */
+export function modeOfPlan(
+  plan: Plan,
+  files: readonly string[],
+  owns?: (port: Port, path: string) => boolean,
+): RunMode {
+  const bounds = { ...MODE_BOUNDS, ...plan.modeBounds };
+  return decideMode(modeFacts(plan, files, owns), plan.mode, bounds);
+}
 
 /** What the decision is made from. */
 export interface ModeFacts {
   /**
-   * Files that the ports own at the base: those that are there and match, and listed paths that are
-   * not there yet.
+   * Files that the ports own at the base: those that are there and match, listed paths that are not
+   * there yet, and one for each pattern that matches nothing yet, since it is new code.
    */
   readonly files: number;
+  /** The most ports in which none waits for another. */
+  readonly independent: number;
   /**
    * Layers (domain, infrastructure, API) that the ports touch, by their roles under `hexagonal` and
    * by the folders' names.
@@ -31,59 +54,93 @@ export interface ModeFacts {
   readonly parallelEnabled: boolean;
 }
 
-/** Source of all numbers: docs/spec/plans §5, "When". */
-const FEW_FILES_BELOW = 5;
-const SEPARATE_FILES = 10;
-const SEPARATE_LAYERS = 3;
-const PARALLEL = { modules: 3, targets: 2, files: 10 } as const;
-
 /**
  * One port after the other, or side by side. Pure; the first rule that applies wins, and every
- * condition is told with its value.
+ * condition is told with its value. What the plan says (`mode`) goes before the numbers.
  */
-export function decideMode(facts: ModeFacts): RunMode {
-  const conditions = conditionsOf(facts);
-  const [few, manyFiles, manyLayers, ...parallel] = conditions;
-  if (few!.holds) {
-    return {
-      mode: "in-order",
-      oneContext: true,
-      because: `${facts.files} files are fewer than ${FEW_FILES_BELOW}`,
-      conditions,
-    };
-  }
-  const missing = parallel.find(({ holds }) => !holds);
-  if (!missing) {
-    return {
-      mode: "parallel",
-      because: "every condition for working side by side holds",
-      conditions,
-    };
-  }
-  const isSeparate = manyFiles!.holds || manyLayers!.holds;
-  return {
-    mode: "in-order",
-    because: `${isSeparate ? "" : "between the bounds: "}not “${missing.name}” (${missing.value})`,
-    conditions,
-  };
+export function decideMode(
+  facts: ModeFacts,
+  wanted: PlanMode = "auto",
+  bounds: ModeBounds = MODE_BOUNDS,
+): RunMode {
+  const conditions = conditionsOf(facts, bounds);
+  const decided = wanted === "auto" ? decideAuto(facts, conditions, bounds) : WANTED[wanted];
+  return { ...decided, wanted, conditions };
 }
 
+type DecidedMode = Omit<RunMode, "conditions" | "wanted">;
+
+const WANTED: Readonly<Record<Exclude<PlanMode, "auto">, DecidedMode>> = {
+  parallel: { mode: "parallel", because: "the plan says mode: parallel" },
+  sequential: { mode: "in-order", because: "the plan says mode: sequential" },
+  single: { mode: "in-order", oneContext: true, because: "the plan says mode: single" },
+};
+
+function decideAuto(
+  facts: ModeFacts,
+  conditions: RunMode["conditions"],
+  bounds: ModeBounds,
+): DecidedMode {
+  const holds = (code: ConditionCode): boolean =>
+    conditions.some((condition) => condition.code === code && condition.holds);
+  const isWide = holds("independent-ports");
+  if (holds("few-files") && !isWide) {
+    const because = `${facts.files} files are fewer than ${bounds.fewFiles}`;
+    return { mode: "in-order", oneContext: true, because };
+  }
+  const needed = isWide ? SAFE : [...LARGE, ...SAFE];
+  const missing = conditions.find(
+    ({ code, holds: isMet }) => !isMet && needed.includes(code as ConditionCode),
+  );
+  if (!missing) {
+    const because = isWide
+      ? `${facts.independent} ports wait for no other one`
+      : "every condition for working side by side holds";
+    return { mode: "parallel", because };
+  }
+  const isSeparate = holds("many-files") || holds("many-layers");
+  const between = isSeparate || isWide ? "" : "between the bounds: ";
+  return { mode: "in-order", because: `${between}not “${missing.name}” (${missing.value})` };
+}
+
+/** What makes work large enough to be done side by side, where ports are few. */
+const LARGE: readonly ConditionCode[] = ["many-modules", "many-targets", "many-changes"];
+/** What makes working side by side safe. */
+const SAFE: readonly ConditionCode[] = ["no-module-cycle", "contracts-fixed", "parallel-enabled"];
+
+type ConditionCode =
+  | "few-files"
+  | "many-files"
+  | "many-layers"
+  | "independent-ports"
+  | "many-modules"
+  | "many-targets"
+  | "many-changes"
+  | "no-module-cycle"
+  | "contracts-fixed"
+  | "parallel-enabled";
+
 /** Each condition with its value, in the order of the specification. */
-function conditionsOf(facts: ModeFacts): RunMode["conditions"] {
-  const { files, layers, modules, targets, moduleCycle, openContracts } = facts;
+function conditionsOf(facts: ModeFacts, bounds: ModeBounds): RunMode["conditions"] {
+  const { files, layers, modules, targets, moduleCycle, openContracts, independent } = facts;
+  const { fewFiles } = bounds;
   return [
     {
       code: "few-files",
-      facts: { below: FEW_FILES_BELOW, found: files },
-      name: `fewer than ${FEW_FILES_BELOW} files`,
+      facts: { below: fewFiles, found: files },
+      name: `fewer than ${fewFiles} files`,
       value: String(files),
-      holds: files < FEW_FILES_BELOW,
+      holds: files < fewFiles,
     },
-    atLeast("many-files", SEPARATE_FILES, { of: "files", found: files }),
-    atLeast("many-layers", SEPARATE_LAYERS, { of: "layers", found: layers }),
-    atLeast("many-modules", PARALLEL.modules, { of: "modules in the project", found: modules }),
-    atLeast("many-targets", PARALLEL.targets, { of: "modules are worked on", found: targets }),
-    atLeast("many-changes", PARALLEL.files, { of: "files change", found: files }),
+    atLeast("many-files", bounds.manyFiles, { of: "files", found: files }),
+    atLeast("many-layers", bounds.manyLayers, { of: "layers", found: layers }),
+    atLeast("independent-ports", bounds.independent, {
+      of: "ports wait for no other one",
+      found: independent,
+    }),
+    atLeast("many-modules", bounds.modules, { of: "modules in the project", found: modules }),
+    atLeast("many-targets", bounds.targets, { of: "modules are worked on", found: targets }),
+    atLeast("many-changes", bounds.changes, { of: "files change", found: files }),
     {
       code: "no-module-cycle",
       facts: { cycle: moduleCycle },
@@ -109,7 +166,7 @@ function conditionsOf(facts: ModeFacts): RunMode["conditions"] {
 }
 
 function atLeast(
-  code: string,
+  code: ConditionCode,
   least: number,
   { of, found }: { of: string; found: number },
 ): RunMode["conditions"][number] {
@@ -133,7 +190,9 @@ export function modeFacts(
   owns: (port: Port, path: string) => boolean = () => true,
 ): ModeFacts {
   const worked = pathsOfPorts(plan.ports, files, owns);
-  const owned = new Set([...worked.values()].flatMap(({ there, listed }) => [...there, ...listed]));
+  const owned = new Set(
+    [...worked.values()].flatMap(({ there, listed, fresh }) => [...there, ...listed, ...fresh]),
+  );
   for (const { path } of plan.contracts) owned.add(path);
 
   const manifests = manifestsIn(files);
@@ -149,6 +208,7 @@ export function modeFacts(
 
   return {
     files: owned.size,
+    independent: widthOf(buildGraph(plan.ports), plan.ports.length),
     layers: new Set([...roles, ...[...owned].flatMap(layersOf)]).size,
     modules: new Set([...modulesIn(files), ...targets]).size,
     targets: targets.size,
@@ -159,186 +219,6 @@ export function modeFacts(
         : [],
     parallelEnabled: plan.limits.parallelEnabled,
   };
-}
-
-/** Modules that ports work in, by the port. Pure. */
-export function modulesOfPorts(
-  plan: Pick<Plan, "ports" | "roles">,
-  files: readonly string[],
-): ReadonlyMap<string, ReadonlySet<string>> {
-  const worked = pathsOfPorts(plan.ports, files, () => true);
-  const manifests = manifestsIn(files);
-  return new Map(
-    plan.ports.map(({ id }) => [
-      id,
-      new Set(
-        worked
-          .get(id)!
-          .all.flatMap(
-            (path) => moduleOf(path, manifests, plan.roles.preset === "hexagonal") ?? [],
-          ),
-      ),
-    ]),
-  );
-}
-
-/** Folders below the root that have a manifest of their own. */
-function manifestsIn(files: readonly string[]): ReadonlySet<string> {
-  return new Set(
-    files.flatMap((path) =>
-      MANIFESTS.has(nameOf(path)) && path.includes("/")
-        ? [path.slice(0, path.lastIndexOf("/"))]
-        : [],
-    ),
-  );
-}
-
-interface WorkedPaths {
-  /** At the base. */
-  readonly there: readonly string[];
-  /** Named without a wildcard, there or not. */
-  readonly listed: readonly string[];
-  /**
-   * Those, and a stand-in in the folder of each pattern that matches nothing yet: what is to be
-   * made there.
-   */
-  readonly all: readonly string[];
-}
-
-function pathsOfPorts(
-  ports: readonly Port[],
-  files: readonly string[],
-  owns: (port: Port, path: string) => boolean,
-): Map<string, WorkedPaths> {
-  const owners = ownersIn(ports);
-  const there = new Map<string, string[]>(ports.map(({ id }) => [id, []]));
-  for (const path of files) {
-    for (const port of owners(path)) if (owns(port, path)) there.get(port.id)!.push(path);
-  }
-  return new Map(
-    ports.map((port) => {
-      const patterns = [...port.owns, ...port.tests];
-      const listed = patterns.filter((pattern) => !isPattern(pattern));
-      const known = there.get(port.id)!;
-      const standIns = patterns.filter(isPattern).flatMap((pattern) =>
-        globOf(pattern).alternatives.flatMap((alternative) => {
-          const folder = literalPrefix(alternative).join("/");
-          return folder === "" || known.some((path) => path.startsWith(`${folder}/`))
-            ? []
-            : [`${folder}/…`];
-        }),
-      );
-      return [port.id, { there: known, listed, all: [...known, ...listed, ...standIns] }];
-    }),
-  );
-}
-
-/**
- * A file that makes its folder a module. Source: npm, Go, Cargo, Python, Maven, Gradle, Composer,
- * Bundler, Dart, Mix.
- */
-const MANIFESTS = new Set([
-  "package.json",
-  "go.mod",
-  "Cargo.toml",
-  "pyproject.toml",
-  "setup.py",
-  "pom.xml",
-  "build.gradle",
-  "build.gradle.kts",
-  "composer.json",
-  "Gemfile",
-  "pubspec.yaml",
-  "mix.exs",
-]);
-/** Folders that only hold modules. */
-const HOLDERS = new Set([
-  "src",
-  "lib",
-  "app",
-  "apps",
-  "packages",
-  "modules",
-  "services",
-  "crates",
-  "components",
-  "internal",
-  "pkg",
-  "cmd",
-  "main",
-  "java",
-  "kotlin",
-]);
-/** What lies in such a folder is about modules, and none itself. */
-const NO_MODULES = new Set([
-  "test",
-  "tests",
-  "__tests__",
-  "spec",
-  "specs",
-  "e2e",
-  "fixtures",
-  "docs",
-  "doc",
-  "node_modules",
-  "vendor",
-  "dist",
-  "build",
-  "target",
-  "migrations",
-  "scripts",
-  "tools",
-]);
-/** A layer of a module under `hexagonal` is no module of its own. */
-const LAYER_FOLDERS = new Set([
-  "domain",
-  "core",
-  "application",
-  "usecases",
-  "use-cases",
-  "shared",
-  "kernel",
-  "infrastructure",
-  "infra",
-  "persistence",
-  "adapters",
-  "repositories",
-  "api",
-  "http",
-  "routes",
-  "controllers",
-  "ports",
-]);
-
-/**
- * The module that a file is part of: the nearest folder with a manifest of its own below the root,
- * else the first folder that does more than hold others, such as `src/price`. Undefined for tests,
- * documents, and files of the root. Pure.
- */
-function moduleOf(
-  path: string,
-  manifests: ReadonlySet<string>,
-  isLayered = false,
-): string | undefined {
-  const folders = path.split("/").slice(0, -1);
-  if (
-    folders.length === 0 ||
-    folders.some((folder) => NO_MODULES.has(folder) || folder.startsWith("."))
-  ) {
-    return undefined;
-  }
-  for (let length = folders.length; length > 0; length--) {
-    const folder = folders.slice(0, length).join("/");
-    if (manifests.has(folder)) return folder;
-  }
-  const first = folders.findIndex((folder) => !HOLDERS.has(folder));
-  const length =
-    first < 0
-      ? folders.length
-      : isLayered && LAYER_FOLDERS.has(folders[first]!)
-        ? Math.max(first, 1)
-        : first + 1;
-  return folders.slice(0, length).join("/");
 }
 
 const LAYER_GLOBS = Object.entries(LAYERS).map(
@@ -375,8 +255,4 @@ function moduleCycle(
   return (
     findCycles([...needs].map(([id, dependsOn]) => ({ id, dependsOn: [...dependsOn] })))[0] ?? []
   );
-}
-
-function nameOf(path: string): string {
-  return path.slice(path.lastIndexOf("/") + 1);
 }

@@ -21,6 +21,7 @@ import {
   type PlanLimits,
   type PlanWorkers,
   type Port,
+  type ReadIsolation,
   type RoleSet,
   type WorkerSpec,
   type WorkerSurroundings,
@@ -129,13 +130,19 @@ function settle(draft: PlanDraft): Plan {
     ...defined({ setup, integration }),
     roles: rolesOf(draft.roles),
     limits,
-    isolation: draft.isolation ?? "enforced",
+    isolation: draft.isolation === "audit" ? "audit" : "enforced",
+    reading: readingOf(draft.isolation),
+    ...defined({ mode: draft.mode, modeBounds: draft.auto && defined(draft.auto) }),
     violations: draft.violations ?? "stop",
     ...defined({ network }),
     workers: workersOf(draft.workers),
     contracts: draft.contracts ?? [],
     ports: draft.ports.map((port) => portOf(port, limits)),
   };
+}
+
+function readingOf(isolation: PlanDraft["isolation"]): ReadIsolation {
+  return isolation === "strict" || isolation === "open" ? isolation : "normal";
 }
 
 function portOf(draft: PlanDraft["ports"][number], limits: PlanLimits): Port {

@@ -365,8 +365,20 @@ export const planSchema = settings({
     { error: ROLES_WORDS },
   ),
   limits: limits.optional(),
-  isolation: oneOf(["enforced", "audit"]).optional(),
+  /** How much ports may read; `audit` gives up the sandbox. `enforced` is `normal`, as it was. */
+  isolation: oneOf(["strict", "normal", "open", "enforced", "audit"]).optional(),
   violations: oneOf(VIOLATION_RULES).optional(),
+  mode: oneOf(["auto", "parallel", "sequential", "single"]).optional(),
+  /** Other numbers for `mode: auto`. */
+  auto: settings({
+    fewFiles: wholeNumber(0, 10_000).optional(),
+    manyFiles: wholeNumber(0, 10_000).optional(),
+    manyLayers: wholeNumber(0, 100).optional(),
+    independent: wholeNumber(1, 10_000).optional(),
+    modules: wholeNumber(0, 10_000).optional(),
+    targets: wholeNumber(0, 10_000).optional(),
+    changes: wholeNumber(0, 10_000).optional(),
+  }).optional(),
   network: networkPolicies.optional(),
   workers: z.record(id, worker, { error: "must be workers by role, and default and orchestrator" }),
   contracts: z

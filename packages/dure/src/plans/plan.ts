@@ -26,6 +26,12 @@ export interface Plan {
   readonly limits: PlanLimits;
   /** `audit`: violations are found after the fact, because it was asked for. Default `enforced`. */
   readonly isolation: "enforced" | "audit";
+  /** How ports work: decided by numbers, or as the plan says. Default `auto`. */
+  readonly mode?: PlanMode | undefined;
+  /** Other numbers for `auto`. */
+  readonly modeBounds?: Partial<ModeBounds> | undefined;
+  /** What ports may read beside what they are given. Default `normal`. */
+  readonly reading?: ReadIsolation | undefined;
   /**
    * `stop`: a worker is ended at its second request outside of its scope. `refuse`: each is refused
    * and recorded, and it goes on. `report`: as `refuse`, and changes outside its paths are left out
@@ -93,6 +99,32 @@ export interface PlanLimits {
   readonly merge: "at_end" | "as_ready";
   /** Of the whole run; absent: no bound but the team's. */
   readonly budget?: BudgetLimit;
+}
+
+/**
+ * `strict`: its own, what the plan names, and what its role gets. `normal`: also all that its
+ * processes see, which is what no port owns, what it depends on, and the ports of its modules.
+ * `open`: everything that is not forbidden.
+ */
+export type ReadIsolation = "strict" | "normal" | "open";
+
+/**
+ * `parallel`: side by side. `sequential`: one after the other, each with its own scope. `single`:
+ * one after the other in one context. `auto`: decided by the plan and its files.
+ */
+export type PlanMode = "auto" | "parallel" | "sequential" | "single";
+
+/** The numbers behind `auto`. */
+export interface ModeBounds {
+  /** Fewer files than this are one context. */
+  readonly fewFiles: number;
+  readonly manyFiles: number;
+  readonly manyLayers: number;
+  /** So many ports that wait for no other one work side by side, however few their files. */
+  readonly independent: number;
+  readonly modules: number;
+  readonly targets: number;
+  readonly changes: number;
 }
 
 /** Which roles ports may have. */

@@ -6,24 +6,27 @@ import type { ScopeInput } from "./scope.ts";
 
 /**
  * What a member of a port's pair may touch, from the plan. `owns` is the implementer's without
- * `tests`, which are the tester's; the tester reads what it tests, the implementer does not read
- * the tests. `reads` of the port stand instead of its role's; the preset's roles read what their
- * context includes, and the role Test reads all. What other ports own, and what its role does not
- * get, is withheld from its processes; what it depends on is not, since it builds and tests with
- * that. In one context it reads what all ports own, and nothing is withheld. Source:
- * docs/spec/plans §5.
+ * `tests`, which are the tester's. `reads` of the port stand instead of its role's; the preset's
+ * roles read what their context includes, and the role Test reads all. What other ports own, and
+ * what its role does not get, is withheld from its processes; what it depends on is not, since it
+ * builds and tests with that. Under `isolation: normal` the ports of its modules are not withheld
+ * either, and it may read all that its processes see; under `open` nothing is withheld. In one
+ * context it reads what all ports own, and nothing is withheld. Source: docs/spec/plans §5.
  */
 export function scopeOf(
-  plan: Pick<Plan, "roles" | "contracts" | "ports"> & Partial<Pick<Plan, "violations" | "workers">>,
+  plan: ScopedPlan,
   port: Port,
   member: "implementer" | "tester",
-  { oneContext = false }: { oneContext?: boolean | undefined } = {},
+  { oneContext = false, neighbours = [] }: ScopeSurroundings = {},
 ): ScopeInput {
   const role = plan.roles.preset === "own" ? plan.roles.definitions[port.role] : undefined;
   const context = contextScopeOf(plan, port, member, { oneContext });
   const named = port.reads ?? role?.reads ?? readsOfPreset(plan, port);
   const reads = [...(named ?? [])];
-  const { others, needed } = neighboursOf(plan.ports, port);
+  const { reading = "normal" } = plan;
+  const beside = new Set(reading === "strict" ? [] : neighbours);
+  const { others, needed, dependencies } = neighboursOf(plan.ports, port, beside);
+  const isOpen = oneContext || reading === "open";
   if (oneContext) reads.push(...others, ...needed);
 
   const includes = named === undefined && context.include.length > 0;
@@ -31,7 +34,9 @@ export function scopeOf(
     contracts: plan.contracts.map(({ path }) => path),
     byRole: includes ? { patterns: context.include, but: context.exclude } : undefined,
     onViolation: plan.violations === "stop" ? undefined : plan.violations,
-    withheld: oneContext ? [] : [...others, ...context.exclude],
+    withheld: isOpen ? [] : [...others, ...context.exclude],
+    readsVisible: reading !== "strict",
+    dependencies: reading === "strict" ? [] : dependencies,
     needed: [...needed, ...port.owns, ...port.tests, ...BUILD_FILES],
     forbidden: role?.forbidden,
     orchestrators: orchestratorsOf(plan, port),
@@ -40,6 +45,16 @@ export function scopeOf(
     return { ...shared, writes: port.tests, reads: [...reads, ...port.owns] };
   }
   return { ...shared, writes: port.owns, exceptions: port.tests, reads };
+}
+
+type ScopedPlan = Pick<Plan, "roles" | "contracts" | "ports"> &
+  Partial<Pick<Plan, "violations" | "workers" | "reading">>;
+
+/** What of a run a scope depends on. */
+interface ScopeSurroundings {
+  readonly oneContext?: boolean | undefined;
+  /** Ids of the ports that work in its modules. */
+  readonly neighbours?: readonly string[] | undefined;
 }
 
 function orchestratorsOf(
@@ -56,19 +71,30 @@ function readsOfPreset({ roles }: Pick<Plan, "roles">, { role }: Port): string[]
 }
 
 /**
- * Patterns of the ports that it does not need, and of those that it does, directly or through
- * others.
+ * Patterns of the ports that it does not need and that do not work beside it, and of those that it
+ * needs, directly or through others.
  */
 function neighboursOf(
   ports: readonly Port[],
   port: Port,
-): { readonly others: readonly string[]; readonly needed: readonly string[] } {
+  beside: ReadonlySet<string>,
+): {
+  readonly others: readonly string[];
+  readonly needed: readonly string[];
+  /** Of those that it needs what their implementers own. */
+  readonly dependencies: readonly string[];
+} {
   const before = new Set(ancestors(buildGraph(ports), port.id));
   const patternsOf = (some: readonly Port[]): string[] => [
     ...new Set(some.flatMap(({ owns, tests }) => [...owns, ...tests])),
   ];
   return {
-    others: patternsOf(ports.filter(({ id }) => id !== port.id && !before.has(id))),
+    others: patternsOf(
+      ports.filter(({ id }) => id !== port.id && !before.has(id) && !beside.has(id)),
+    ),
     needed: patternsOf(ports.filter(({ id }) => before.has(id))),
+    dependencies: [
+      ...new Set(ports.filter(({ id }) => before.has(id)).flatMap(({ owns }) => owns)),
+    ],
   };
 }

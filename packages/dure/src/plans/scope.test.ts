@@ -127,8 +127,8 @@ ports:
   expect(who(decideWrite, "src/types.ts")).toBe("no no no");
   expect(who(decideRead, "src/types.ts")).toBe("yes yes yes");
   expect(who(decideRead, "src/a.ts")).toBe("yes yes yes");
-  expect(who(decideRead, "src/a.test.ts")).toBe("no yes yes");
-  expect(who(decideRead, "docs/guide.md")).toBe("yes yes no");
+  expect(who(decideRead, "src/a.test.ts")).toBe("yes yes yes");
+  expect(who(decideRead, "docs/guide.md")).toBe("yes yes yes");
   expect(who(decideRead, "docs/secret/x.md")).toBe("no no no");
 });
 
@@ -251,11 +251,49 @@ ${more}`;
 
     expect(FILES.filter((file) => !decideRead(test, file).allowed)).toEqual([]);
     expect(FILES.filter((file) => decideWrite(test, file).allowed)).toEqual([]);
-    expect(FILES.filter((file) => decideRead(module, file).allowed)).toEqual([
-      "README.md",
-      "docs/guide.md",
-      "src/core/a.ts",
-    ]);
+    const isOthers = (file: string): boolean => /^(?:src|test)\/(?:api|db)/.test(file);
+    expect(FILES.filter((file) => !decideRead(module, file).allowed)).toEqual(
+      FILES.filter(isOthers),
+    );
+  });
+
+  describe("how much a port may read (isolation)", () => {
+    const with_ = (isolation: string): Plan =>
+      parsePlan("plan.yaml", text("modules").replace("ports:", `isolation: ${isolation}\nports:`));
+    const readBy = (plan: Plan, id: string, neighbours: readonly string[] = []): string[] => {
+      const port = plan.ports.find((one) => one.id === id)!;
+      const scope = makeScope(scopeOf(plan, port, "implementer", { neighbours }));
+      return FILES.filter((file) => decideRead(scope, file).allowed);
+    };
+
+    test("normal: what it depends on and what no port owns, as its processes see it", () => {
+      const plan = with_("normal");
+
+      expect(readBy(plan, "api")).toContain("src/core/a.ts");
+      for (const id of ["core", "api", "db"])
+        expect(readBy(plan, id)).toEqual(seenBy(plan, id, FILES));
+      expect(readBy(plan, "core")).toEqual(readBy(with_("enforced"), "core"));
+    });
+
+    test("normal: ports that work in its module are read too", () => {
+      const plan = with_("normal");
+
+      expect(readBy(plan, "core")).not.toContain("src/db/a.ts");
+      expect(readBy(plan, "core", ["db"])).toContain("src/db/a.ts");
+      expect(readBy(plan, "core", ["db"])).not.toContain("src/api/a.ts");
+    });
+
+    test("strict: its own, what the plan names and what its role gets", () => {
+      expect(readBy(with_("strict"), "api", ["db"])).toEqual([
+        "README.md",
+        "docs/guide.md",
+        "src/api/a.ts",
+      ]);
+    });
+
+    test("open: everything", () => {
+      expect(readBy(with_("open"), "core")).toEqual(FILES);
+    });
   });
 });
 

@@ -38,6 +38,13 @@ export interface ScopeInput {
    * unless it may read them.
    */
   readonly withheld?: readonly string[] | undefined;
+  /**
+   * Whether it may read all that its processes see, so that requests and mounts agree. Default no:
+   * what it is given alone.
+   */
+  readonly readsVisible?: boolean | undefined;
+  /** What the ports own that it depends on: shown to it first. */
+  readonly dependencies?: readonly string[] | undefined;
   /** Seen by processes although it may be withheld: what they build and test with. */
   readonly needed?: readonly string[] | undefined;
 }
@@ -64,6 +71,7 @@ export interface Scope {
     | { readonly globs: readonly FoldedGlob[]; readonly but: readonly FoldedGlob[] }
     | undefined;
   readonly onViolation: OnViolation;
+  readonly readsVisible: boolean;
   /**
    * Folded patterns that may match a folded path: a plan may have thousands. Undefined: nothing is
    * withheld.
@@ -149,6 +157,7 @@ export function makeScope(input: ScopeInput): Scope {
       but: compile(input.orchestrators.but),
     },
     onViolation: input.onViolation ?? "stop",
+    readsVisible: input.readsVisible === true,
     withheld: input.withheld?.length
       ? indexPatterns([...new Set(input.withheld)].map((pattern) => foldedGlob(pattern)))
       : undefined,
@@ -184,7 +193,8 @@ export function decideWrite(scope: Scope, path: string): ScopeDecision {
 
 /**
  * Whether a worker may read a path. As `decideWrite`; a contract is readable even where a pattern
- * forbids its folder.
+ * forbids its folder. Where all that is seen may be read, nothing else is refused than what
+ * `isHiddenFrom` hides.
  */
 export function decideRead(scope: Scope, path: string): ScopeDecision {
   const problem = pathProblem(path);
@@ -195,6 +205,9 @@ export function decideRead(scope: Scope, path: string): ScopeDecision {
   if (allows(scope.reads, path)) return { allowed: true, because: "readable" };
   if (allows(scope.writes, path) && !refuses(scope.exceptions, folded)) {
     return { allowed: true, because: "owned" };
+  }
+  if (scope.readsVisible && !isWithheldFrom(scope, path)) {
+    return { allowed: true, because: "readable" };
   }
   if (scope.byRole && refuses(scope.byRole.but, folded)) {
     return { allowed: false, because: "not-readable" };

@@ -38,6 +38,9 @@ export const ModeJson = z.object({
     description:
       "Ports share one context: each goes on from what those before it made, and reads what all own.",
   }),
+  wanted: z.enum(["auto", "parallel", "sequential", "single"]).optional().meta({
+    description: "What the plan says: `auto` is decided by the conditions.",
+  }),
   because: z.string(),
   conditions: z
     .array(

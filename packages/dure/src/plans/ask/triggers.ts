@@ -60,16 +60,16 @@ const ACTIONS = {
     label: "Retry with more time",
     style: "primary",
   },
-  own: {
-    value: "own",
-    code: "own-path",
-    label: "Let it own the path",
-    asks: "text",
-  },
   read: {
     value: "read",
     code: "read-path",
     label: "Let it read the path",
+    asks: "text",
+  },
+  own: {
+    value: "own",
+    code: "own-path",
+    label: "Let it own the path",
     asks: "text",
   },
   reassign: {
@@ -114,7 +114,7 @@ export const TRIGGERS: Readonly<Record<TriggerName, Trigger>> = {
   "ownership-violated": {
     type: "ownership",
     severity: "high",
-    actions: ["retry", "own", "reassign", "skip", "cancel"],
+    actions: ["retry", "read", "own", "reassign", "skip", "cancel"],
     ofRun: ["known", "cancel"],
   },
   "tests-weakened": {
@@ -122,7 +122,7 @@ export const TRIGGERS: Readonly<Record<TriggerName, Trigger>> = {
     severity: "high",
     actions: ["retry", "reassign", "skip", "cancel"],
   },
-  "access-asked": { type: "ownership", severity: "medium", actions: ["own", "read", "skip"] },
+  "access-asked": { type: "ownership", severity: "medium", actions: ["read", "own", "skip"] },
   "worker-lost": {
     type: "general",
     severity: "high",

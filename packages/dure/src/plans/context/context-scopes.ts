@@ -29,7 +29,8 @@ const INFRASTRUCTURE = [
   "k8s/**",
 ];
 const DDL = ["**/migrations/**", "**/*.sql", "**/schema.prisma"];
-const TESTS = [
+/** Tests by the names of their folders and files. */
+export const TESTS = [
   "test/**",
   "tests/**",
   "**/__tests__/**",

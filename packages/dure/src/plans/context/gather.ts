@@ -1,8 +1,9 @@
 import { estimateTokens } from "../../models/prices.ts";
 import { globMatches, globOf, type Glob } from "../glob.ts";
 import { decideRead, decideWrite, makeScope, type ScopeInput } from "../scope.ts";
-import { withoutSections, type ContextScope } from "./context-scopes.ts";
+import { TESTS, withoutSections, type ContextScope } from "./context-scopes.ts";
 import type { PromptFile } from "./prompt.ts";
+import { withheldOf } from "../workspace/confinement.ts";
 import { signaturesOf } from "./signatures.ts";
 
 /** The repository at one commit. */
@@ -39,6 +40,8 @@ export interface GatheredFiles {
   readonly references: readonly PromptFile[];
   readonly ownFiles: readonly string[];
   readonly readable: readonly string[];
+  /** The fewest folders and files that stand for what its processes do not see. */
+  readonly hidden: readonly string[];
 }
 
 /**
@@ -70,10 +73,15 @@ export async function gatherFiles(
     references.push(file);
   }
 
+  const names = commit.files.slice(0, MAX_FILES).map(({ path }) => path);
+  const hidden = withheldOf(makeScope(scope), names);
   const shown = new Set(references.filter(({ form }) => form === "whole").map(({ path }) => path));
   const exclude = context.exclude.map(globOf);
-  const readable = others.filter((path) => !shown.has(path) && !matches(exclude, path));
-  return { contracts, references, ownFiles, readable };
+  const isNear = nearIn(scope);
+  const readable = others.filter(
+    (path) => isNear(path) && !shown.has(path) && !matches(exclude, path),
+  );
+  return { contracts, references, ownFiles, readable, hidden };
 }
 
 /** Files of the commit that the worker may write, and others that it may read but its contracts. */
@@ -96,7 +104,25 @@ async function sortByScope(
   return { ownFiles, others };
 }
 
-/** What may be shown as a reference: named in the plan first, then what the role's context includes. */
+/**
+ * Whether a path that may be read is worth a name in the prompt: the plan or the role gives it. The
+ * rest of the tree may be read too, under most scopes, and would only cost tokens.
+ */
+function nearIn(scope: ScopeInput): (path: string) => boolean {
+  if (scope.readsVisible !== true) return () => true;
+  const patterns = [
+    ...scope.reads,
+    ...(scope.dependencies ?? []),
+    ...(scope.byRole?.patterns ?? []),
+  ];
+  const near = patterns.map(globOf);
+  return (path) => matches(near, path);
+}
+
+/**
+ * What may be shown as a reference: what the port depends on, then what the plan names, then what
+ * the role's context includes.
+ */
 function candidatesOf(
   paths: readonly string[],
   scope: ScopeInput,
@@ -104,10 +130,16 @@ function candidatesOf(
 ): readonly string[] {
   const [include, exclude] = [context.include.map(globOf), context.exclude.map(globOf)];
   const reads = scope.reads.map(globOf);
-  const shown = paths.filter((path) => isText(path) && !matches(exclude, path));
+  const needed = (scope.dependencies ?? []).map(globOf);
+  const texts = paths.filter(isText);
+  const depended = texts.filter((path) => matches(needed, path) && !isTest(path));
+  const shown = texts.filter((path) => !matches(needed, path) && !matches(exclude, path));
   const named = shown.filter((path) => matches(reads, path));
-  const included = shown.filter((path) => !matches(reads, path) && matches(include, path));
-  return [...named, ...included];
+  const isGiven = scope.readsVisible !== true || scope.byRole !== undefined;
+  const included = isGiven
+    ? shown.filter((path) => !matches(reads, path) && matches(include, path))
+    : [];
+  return [...depended, ...named, ...included];
 }
 
 function contractFile(path: string, text: string | undefined, isWhole: boolean): PromptFile {
@@ -174,6 +206,12 @@ const LOCK_FILES = /(?:^|\/)(?:package-lock\.json|npm-shrinkwrap\.json|pnpm-lock
 
 function isText(path: string): boolean {
   return !NO_TEXT.test(path) && !LOCK_FILES.test(path);
+}
+
+const TEST_GLOBS = TESTS.map(globOf);
+
+function isTest(path: string): boolean {
+  return matches(TEST_GLOBS, path);
 }
 
 function matches(globs: readonly Glob[], path: string): boolean {

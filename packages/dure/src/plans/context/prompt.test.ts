@@ -296,6 +296,41 @@ describe("context scopes", () => {
     },
   );
 
+  test("name what is hidden exactly as requests and mounts refuse it", async () => {
+    const plan = parsePlan(
+      "plan.yaml",
+      `plan: p
+roles: modules
+workers: { default: { kind: offline } }
+ports:
+  - { id: eval, role: eval, goal: g, owns: [src/eval/**], tests: [test/eval/**], acceptance: "true" }
+  - { id: cli, role: cli, goal: g, owns: [src/cli/**], dependsOn: [eval], acceptance: "true" }
+  - { id: web, role: web, goal: g, owns: [src/web/**], tests: [test/web/**], acceptance: "true" }
+`,
+    );
+    const cli = plan.ports[1]!;
+    const paths = ["README.md", "src/eval/a.ts", "src/cli/a.ts", "src/web/a.ts", "test/web/a.ts"];
+    const commit: CommitFiles = {
+      files: paths.map((path) => ({ path, bytes: 10 })),
+      readFile: (path) => Promise.resolve(`export const at = "${path}";\n`),
+    };
+    const input = scopeOf(plan, cli, "implementer");
+
+    const gathered = await gatherFiles(
+      { scope: input, context: contextScopeOf(plan, cli, "implementer") },
+      commit,
+    );
+
+    const isHidden = (path: string): boolean =>
+      gathered.hidden.some((hidden) => path === hidden || path.startsWith(`${hidden}/`));
+    const scope = makeScope(input);
+    expect(paths.filter(isHidden)).toEqual(["src/web/a.ts", "test/web/a.ts"]);
+    expect(paths.filter(isHidden)).toEqual(
+      paths.filter((path) => !decideRead(scope, path).allowed),
+    );
+    expect(gathered.references.map(({ path }) => path)).toContain("src/eval/a.ts");
+  });
+
   test("are the role's for an implementer and the tests' for a tester", () => {
     const plan = { roles: { preset: "hexagonal" as const, names: [] } };
 

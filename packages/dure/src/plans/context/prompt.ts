@@ -20,6 +20,8 @@ export interface PromptMaterial {
   readonly ownFiles: readonly string[];
   /** Names of files that may be read and are not shown. */
   readonly readable: readonly string[];
+  /** The fewest folders and files that stand for what its processes do not see. */
+  readonly hidden: readonly string[];
   /** What the round before came to, for the implementer. */
   readonly feedback?: TestFeedback | undefined;
   /** What is to be tested, for the tester. */
@@ -219,25 +221,46 @@ function referencesIntro({ references, readable }: PromptMaterial): string {
 }
 
 function scopeWords({ scope, context }: PromptMaterial): string {
-  const byRole = scope.byRole?.patterns ?? [];
-  const reads = new Set([...scope.reads, ...byRole, ...scope.writes, ...scope.contracts]);
   const from = words(
     `What your role works from, where it is there: ${context.gets.join(", ")}.`,
     "Keep to the task; leave what works as it is.",
   );
-  return `You may read:\n${list([...reads])}\n${from}`;
+  return `${mayRead(scope)}\n${from}`;
 }
 
-function whatNotToRead({ scope, context }: PromptMaterial): string {
+/** What may be read, as `decideRead` decides it. */
+function mayRead(scope: ScopeInput): string {
+  const { dependencies = [] } = scope;
+  if (scope.readsVisible === true) {
+    const finished =
+      dependencies.length === 0
+        ? ""
+        : `\nWhat your part depends on is finished and there to be read:\n${list(dependencies)}`;
+    return `You may read all of the tree but what stands under "What not to read".${finished}`;
+  }
+  const byRole = scope.byRole?.patterns ?? [];
+  const reads = new Set([...scope.reads, ...byRole, ...scope.writes, ...scope.contracts]);
+  const processes = words(
+    "Programs that you start see more, to build and test with it:",
+    "what your part depends on, build files, and what no part owns.",
+  );
+  return `You may read:\n${list([...reads])}\n${processes}`;
+}
+
+/** From the same decision as the mounts of its processes. */
+function whatNotToRead({ scope, context, hidden }: PromptMaterial): string {
   const never = scope.forbidden?.length ? `Never read or write:\n${list(scope.forbidden)}\n` : "";
   const without =
-    context.without.length === 0
-      ? ""
-      : `Not for you: ${context.without.join(", ")}. You do not need them.\n`;
+    context.without.length === 0 ? "" : `Not given to your role: ${context.without.join(", ")}.\n`;
+  const covered =
+    hidden.length === 0
+      ? "Nothing of the tree is hidden from you by other parts.\n"
+      : `Hidden from you and from programs that you start:\n${list(hidden)}\n`;
   const stops = (scope.onViolation ?? "stop") === "stop";
   const end = stops ? ", and the second one ends your work" : "";
-  const outside = `Everything outside of your scope. A try is refused and recorded${end}.`;
-  return `${never}${without}${outside}`;
+  const ask = "Ask to read one more path if you need it (see the end).";
+  const outside = `A try to write outside of your paths is refused and recorded${end}. ${ask}`;
+  return `${never}${without}${covered}${outside}`;
 }
 
 const ASK = '`dure hook ask "QUESTION"` asks the other one of your pair,';

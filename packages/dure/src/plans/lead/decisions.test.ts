@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { ESCALATION_TYPES } from "../../kernel/escalation.ts";
 import { parsePlan } from "../plan-file.ts";
-import { decideMode, modeFacts, type ModeFacts } from "../mode.ts";
+import { decideMode, modeFacts, modeOfPlan, type ModeFacts } from "../mode.ts";
+import type { Plan } from "../plan.ts";
 import { planOf } from "../runs/test-runs.ts";
 import { decideWrite, makeScope } from "../scope.ts";
 import { grantGlobs, pathIn } from "../ask/grants.ts";
@@ -47,6 +48,7 @@ describe("in order or side by side", () => {
     targets: 2,
     moduleCycle: [],
     openContracts: [],
+    independent: 2,
     parallelEnabled: true,
   };
 
@@ -61,12 +63,15 @@ describe("in order or side by side", () => {
     [{ moduleCycle: ["a", "b", "a"] }, "in-order", "a → b → a"],
     [{ openContracts: ["src/x.ts"] }, "in-order", "src/x.ts"],
     [{ parallelEnabled: false }, "in-order", "parallel_enabled"],
+    [{ files: 4, independent: 4, modules: 1, targets: 1 }, "parallel", "4 ports wait for no other"],
+    [{ files: 4, independent: 4, openContracts: ["src/x.ts"] }, "in-order", "src/x.ts"],
+    [{ files: 4, independent: 4, parallelEnabled: false }, "in-order", "parallel_enabled"],
   ])("%j is %s, because of %s", (change, mode, because) => {
     const decided = decideMode({ ...facts, ...change });
 
     expect(decided.mode).toBe(mode);
     expect(decided.because).toContain(because);
-    expect(decided.conditions).toHaveLength(9);
+    expect(decided.conditions).toHaveLength(10);
   });
 
   test("files are counted at the base: those that match, and listed paths that are not there yet", () => {
@@ -78,6 +83,45 @@ describe("in order or side by side", () => {
     );
 
     expect(own.files).toBe(4);
+  });
+
+  test.each([
+    ["parallel", "parallel", undefined],
+    ["sequential", "in-order", undefined],
+    ["single", "in-order", true],
+  ] as const)(
+    "mode: %s of the plan goes before the numbers, and is the reason",
+    (wanted, mode, one) => {
+      const decided = decideMode({ ...facts, files: one ? 12 : 4 }, wanted);
+
+      expect(decided).toMatchObject({ mode, wanted, because: `the plan says mode: ${wanted}` });
+      expect(decided.oneContext).toBe(one);
+      expect(decided.conditions).toHaveLength(10);
+    },
+  );
+
+  test("twelve new modules by glob and four independent fixes work side by side", () => {
+    const modules = Array.from({ length: 12 }, (_, index) =>
+      port(`m${index}`, `[src/m${index}/**]`),
+    );
+    const fixes = ["a", "b", "c", "d"].map((name) => port(name, `[src/${name}.ts]`));
+    const planIn = (ports: readonly string[], more = ""): Plan =>
+      parsePlan(
+        "plan.yaml",
+        `plan: p\nworkers: { default: { kind: offline } }\n${more}${planText("modules", ports)}`,
+      );
+    const files = ["README.md", ...["a", "b", "c", "d"].map((name) => `src/${name}.ts`)];
+
+    const twelve = modeOfPlan(planIn(modules), ["README.md"]);
+    const four = modeOfPlan(planIn(fixes), files);
+    const bounded = modeOfPlan(planIn(fixes, "auto: { independent: 5 }\n"), files);
+    const forced = modeOfPlan(planIn(modules, "mode: sequential\n"), ["README.md"]);
+
+    expect(twelve).toMatchObject({ mode: "parallel", because: "12 ports wait for no other one" });
+    expect(twelve.conditions[0]).toMatchObject({ code: "few-files", value: "12", holds: false });
+    expect(four).toMatchObject({ mode: "parallel", because: "4 ports wait for no other one" });
+    expect(bounded).toMatchObject({ mode: "in-order", oneContext: true });
+    expect(forced).toMatchObject({ mode: "in-order", because: "the plan says mode: sequential" });
   });
 
   const factsOf = (text: string, files: readonly string[]): ModeFacts =>

@@ -26,8 +26,9 @@ export async function scopeOfMember(work: PortWork, member: Member): Promise<Sco
 }
 
 /** The member's scope by the plan alone. */
-function plannedScope({ run, port }: PortWork, member: Member): ScopeInput {
-  const how = { oneContext: run.mode?.oneContext };
+function plannedScope({ run, port, parts }: PortWork, member: Member): ScopeInput {
+  const neighbours = parts.modules.neighboursOf(port.id);
+  const how = { oneContext: run.mode?.oneContext, neighbours };
   if (member !== "orchestrator") return scopeOf(run.plan, port, member, how);
   return {
     ...scopeOf(run.plan, port, "implementer", how),

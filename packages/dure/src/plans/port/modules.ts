@@ -2,7 +2,7 @@ import { Mutex } from "../../kernel/mutex.ts";
 import type { PortResult } from "../rows/outcomes.ts";
 import { buildGraph } from "../graph.ts";
 import type { Plan } from "../plan.ts";
-import { modulesOfPorts } from "../mode.ts";
+import { modulesOfPorts } from "../plan-modules.ts";
 
 /** A check that passes with what each port made alone, and fails with what they made together. */
 export interface ModuleBreak {
@@ -57,7 +57,9 @@ export function breakAdvice({ of, with: others, by }: ModuleBreak, port: string)
 export class RunModules {
   readonly turn = new Mutex();
   readonly #modules: ReadonlyMap<string, ReadonlySet<string>>;
-  /** Ports by module; of modules alone that something is compiled in. */
+  /** Ports by module. */
+  readonly #ports: ReadonlyMap<string, readonly string[]>;
+  /** As `#ports`; of modules alone that something is compiled in. */
   readonly #members: ReadonlyMap<string, readonly string[]>;
   readonly #checks: ReadonlyMap<string, string | undefined>;
   readonly #needs: ReadonlyMap<string, readonly string[]>;
@@ -74,14 +76,24 @@ export class RunModules {
       [...this.#modules].flatMap(([port, names]) => [...names].map((name) => ({ port, name }))),
       ({ name }) => name,
     );
+    this.#ports = new Map(
+      [...all].map(([name, members]) => [name, members.map(({ port }) => port)]),
+    );
     this.#members = new Map(
-      [...all]
-        .map(([name, members]) => [name, members.map(({ port }) => port)] as const)
-        .filter(([, ports]) => ports.some((port) => this.#checks.get(port) !== undefined)),
+      [...this.#ports].filter(([, ports]) =>
+        ports.some((port) => this.#checks.get(port) !== undefined),
+      ),
     );
     this.#needs = new Map(plan.ports.map(({ id, dependsOn }) => [id, dependsOn]));
     const graph = buildGraph(plan.ports);
     this.#order = new Map(graph.order.map((index, position) => [graph.ids[index]!, position]));
+  }
+
+  /** The other ports that work in a module of this one. */
+  neighboursOf(port: string): readonly string[] {
+    const names = [...(this.#modules.get(port) ?? [])];
+    const ports = names.flatMap((name) => this.#ports.get(name) ?? []);
+    return [...new Set(ports)].filter((other) => other !== port);
   }
 
   /** The other ports that work in a module of this one, in which something is compiled. */

@@ -7,7 +7,7 @@ import { decideWrite, makeScope } from "../scope.ts";
 import { removeRun, whyKept, type CleanParts } from "./clean.ts";
 import { writeContracts } from "../merge/contracts.ts";
 import { mergeRun, mergeSoFar } from "../merge/merge.ts";
-import { decideMode, modeFacts } from "../mode.ts";
+import { modeOfPlan } from "../mode.ts";
 import { buildPort } from "../port/pair.ts";
 import type { RunRecords } from "../rows/records.ts";
 import { removeTree } from "./run-files.ts";
@@ -113,12 +113,11 @@ async function modeOf(run: PlanRun, site: RunSite, signal: AbortSignal): Promise
     ]),
   );
   const paths = files.map(({ path }) => path);
-  const facts = modeFacts(
+  return modeOfPlan(
     run.plan,
     paths,
     (port, path) => decideWrite(scopes.get(port.id)!, path).allowed,
   );
-  return decideMode(facts);
 }
 
 /** Removes trees whose commits are safe. Never rejects. */

@@ -2,7 +2,7 @@ import { buildGraph, criticalPath, levels, widthOf } from "../graph.ts";
 import { concurrencyOf, type Plan } from "../plan.ts";
 import { readPlan, type PlanReading } from "../plan-file.ts";
 import { ownershipOf, ownershipWarnings, type PlanWarning } from "../plan-ownership.ts";
-import { decideMode, modeFacts } from "../mode.ts";
+import { modeOfPlan } from "../mode.ts";
 import type { RunMode } from "../../wire/plans.ts";
 
 /** What a plan means for the files of its base. */
@@ -39,7 +39,7 @@ function shapeOf(plan: Plan, files: readonly string[]): PlanShape {
   const ownership = ownershipOf(plan, files);
   const { unowned } = ownership;
   const graph = buildGraph(plan.ports);
-  const mode = decideMode(modeFacts(plan, files));
+  const mode = modeOfPlan(plan, files);
   return {
     levels: levels(graph),
     criticalPath: criticalPath(graph),
