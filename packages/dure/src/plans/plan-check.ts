@@ -156,6 +156,8 @@ function checkWorkers(
   const known = [
     "default",
     "orchestrator",
+    "implementer",
+    "tester",
     ...(roles === "hexagonal" ? HEXAGONAL_ROLES : roles === "modules" ? used : Object.keys(roles)),
   ];
   const isKnown = new Set(known);
@@ -168,7 +170,8 @@ function checkWorkers(
         hint: meant.nameFor(name) ?? others,
       }),
     );
-  if (Object.hasOwn(workers, "default")) return unknown;
+  const forAll = ["default", "implementer"];
+  if (forAll.some((name) => Object.hasOwn(workers, name))) return unknown;
   const missing = used
     .filter((role) => !Object.hasOwn(workers, role))
     .map((role) =>

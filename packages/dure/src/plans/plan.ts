@@ -1,4 +1,4 @@
-import type { OnViolation } from "../kernel/plans.ts";
+import type { Member, OnViolation } from "../kernel/plans.ts";
 import type { AgentName } from "./agents/presets.ts";
 import type { PlanInput } from "./plan-schema.ts";
 import type { BudgetLimit } from "../models/card.ts";
@@ -158,6 +158,7 @@ export const TEST_ROLE = "test";
 export interface PlanWorkers {
   readonly default?: WorkerSpec;
   readonly orchestrator?: WorkerSpec;
+  /** By role, and for all `implementer`s and `tester`s. */
   readonly byRole: Readonly<Record<string, WorkerSpec>>;
 }
 
@@ -228,14 +229,24 @@ export function definePlan(plan: PlanInput): PlanInput {
 }
 
 /**
- * Who works on ports of a role: its own worker, else the default. Undefined only for a role that
- * the plan does not have.
+ * Who works on ports of a role. A tester's own worker goes before its role's, the role's before that
+ * of all implementers, and both before the default. Undefined only for a role that the plan does not
+ * have.
  */
-export function workerOf(workers: PlanWorkers, role: string): WorkerSpec | undefined {
-  if (role === "orchestrator") return workers.orchestrator ?? workers.default;
-  return (
-    (Object.hasOwn(workers.byRole, role) ? workers.byRole[role] : undefined) ?? workers.default
-  );
+export function workerOf(
+  workers: PlanWorkers,
+  role: string,
+  member: Member = "implementer",
+): WorkerSpec | undefined {
+  if (member === "orchestrator" || role === "orchestrator") {
+    return workers.orchestrator ?? workers.default;
+  }
+  const named = (name: string): WorkerSpec | undefined =>
+    Object.hasOwn(workers.byRole, name) ? workers.byRole[name] : undefined;
+  const ofTester = member === "tester" ? named("tester") : undefined;
+  const ofImplementer = named("implementer");
+  if (member === "implementer") return named(role) ?? ofImplementer ?? workers.default;
+  return ofTester ?? named(role) ?? workers.default ?? ofImplementer;
 }
 
 /** Ports that may work at the same time. Pure. */

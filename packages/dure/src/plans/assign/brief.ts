@@ -48,7 +48,7 @@ export async function brief(
   });
   const wanted = { scope, context, writesContracts: isOrchestrator };
   const gathered = await gatherFiles(wanted, commit, options);
-  const spec = workerOf(plan.workers, isOrchestrator ? "orchestrator" : port.role);
+  const spec = workerOf(plan.workers, port.role, member);
   return buildPrompt({
     kind: spec?.kind ?? "command",
     member,

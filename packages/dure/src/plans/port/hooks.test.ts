@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { TestFeedback } from "../../wire/runs.ts";
-import { decideReport, withReports } from "./hooks.ts";
+import { decideReport, withFindings } from "./hooks.ts";
 
 const feedback = (
   success: boolean,
@@ -34,19 +34,39 @@ test("reports add what the acceptance did not say, each once, and never turn suc
   const accepted = feedback(false, ["a"], ["look at a"]);
   const reports = [feedback(false, ["a", "b"], ["look at a", "look at b"]), feedback(false, ["b"])];
 
-  expect(withReports(accepted, reports)).toEqual({
+  expect(withFindings(accepted, reports)).toEqual({
     ...accepted,
     failedTests: [{ name: "a" }, { name: "b" }],
     suggestions: ["look at a", "look at b"],
   });
-  expect(withReports(feedback(true), reports)).toEqual(feedback(true));
-  expect(withReports(accepted, [])).toBe(accepted);
+  expect(withFindings(feedback(true), reports)).toEqual(feedback(true));
+  expect(withFindings(accepted, [])).toBe(accepted);
   expect(
-    withReports(accepted, [
+    withFindings(accepted, [
       feedback(
         false,
         Array.from({ length: 100 }, (_, index) => `t${index}`),
       ),
     ]).failedTests,
   ).toHaveLength(30);
+});
+
+test("what a tester knows of a failing test comes to the implementer: values, fix and coverage", () => {
+  const accepted = { ...feedback(false, ["adds"]), failedTests: [{ name: "adds", actual: "3" }] };
+  const found: TestFeedback = {
+    ...feedback(false),
+    failedTests: [
+      { name: "adds", expected: "4", actual: "5", suggestedFix: "use +", file: "add.ts", line: 2 },
+      { name: "overflows", suggestedFix: "use bigint" },
+    ],
+    metrics: { total: 2, passed: 0, failed: 2, durationMs: 1, coverage: 0.5 },
+  };
+
+  const told = withFindings(accepted, [found]);
+
+  expect(told.failedTests).toEqual([
+    { name: "adds", expected: "4", actual: "3", suggestedFix: "use +", file: "add.ts", line: 2 },
+    { name: "overflows", suggestedFix: "use bigint" },
+  ]);
+  expect(told.metrics).toEqual({ ...accepted.metrics, coverage: 0.5 });
 });

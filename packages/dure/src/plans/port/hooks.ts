@@ -88,22 +88,43 @@ export function decideReport(
 }
 
 /**
- * Pure. What the next try is told: a run of the acceptance that failed, and what tools have
- * reported beside it. A passed acceptance stays as it is.
+ * Pure. What the next try is told: a run of the acceptance that failed, and what the tester and its
+ * tools have found beside it. What they know more about a failing test (expected, actual, a
+ * suggested fix) is added to it. A passed acceptance stays as it is.
  */
-export function withReports(accepted: TestFeedback, reports: readonly unknown[]): TestFeedback {
-  if (accepted.success || reports.length === 0) return accepted;
-  const told = reports as readonly TestFeedback[];
-  const names = new Set(accepted.failedTests.map(({ name }) => name));
-  const more = told
-    .flatMap(({ failedTests }) => failedTests)
-    .filter(({ name }) => !names.has(name) && names.add(name));
+export function withFindings(
+  accepted: TestFeedback,
+  findings: readonly TestFeedback[],
+): TestFeedback {
+  if (accepted.success || findings.length === 0) return accepted;
+  const tests = new Map<string, FailedTest>();
+  for (const { failedTests } of [accepted, ...findings]) {
+    for (const test of failedTests) tests.set(test.name, knownOf(tests.get(test.name), test));
+  }
+  const suggestions = [accepted, ...findings].flatMap((found) => found.suggestions);
+  const coverage = [accepted, ...findings].findLast(({ metrics }) => metrics.coverage !== undefined)
+    ?.metrics.coverage;
   return {
     ...accepted,
-    failedTests: [...accepted.failedTests, ...more].slice(0, MAX_FAILED_TESTS),
-    suggestions: [
-      ...new Set([...accepted.suggestions, ...told.flatMap(({ suggestions }) => suggestions)]),
-    ].slice(0, MAX_FAILED_TESTS),
+    failedTests: [...tests.values()].slice(0, MAX_FAILED_TESTS),
+    suggestions: [...new Set(suggestions)].slice(0, MAX_FAILED_TESTS),
+    metrics: coverage === undefined ? accepted.metrics : { ...accepted.metrics, coverage },
+  };
+}
+
+type FailedTest = TestFeedback["failedTests"][number];
+
+/** What is known first stays; what is missing is added. */
+function knownOf(first: FailedTest | undefined, more: FailedTest): FailedTest {
+  if (!first) return more;
+  return {
+    name: first.name,
+    expected: first.expected ?? more.expected,
+    actual: first.actual ?? more.actual,
+    stackTrace: first.stackTrace ?? more.stackTrace,
+    suggestedFix: first.suggestedFix ?? more.suggestedFix,
+    file: first.file ?? more.file,
+    line: first.line ?? more.line,
   };
 }
 

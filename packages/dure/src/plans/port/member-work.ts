@@ -120,8 +120,7 @@ export class MemberWork {
 
   #workerOf(member: Member): WorkerSpec {
     const { run, port } = this.#work;
-    const role = member === "orchestrator" ? "orchestrator" : port.role;
-    const spec = workerOf(run.plan.workers, role);
+    const spec = workerOf(run.plan.workers, port.role, member);
     if (spec) return spec;
     throw new PortFailure("worker-lost", {
       code: "WORKER_UNKNOWN",

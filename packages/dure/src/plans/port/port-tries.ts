@@ -2,8 +2,12 @@ import type { PortOutcome } from "../rows/outcomes.ts";
 import { readTestOutput } from "../results/read-output.ts";
 import { feedbackOf, type ImplResult } from "../workers/feedback.ts";
 import type { ChannelMember } from "../rows/channel.ts";
+<<<<<<< HEAD
 import { findDishonesty, type Dishonesty } from "./honesty.ts";
 import { withReports } from "./hooks.ts";
+=======
+import { withFindings } from "./hooks.ts";
+>>>>>>> fc03a78 (Give each member its worker, and the implementer what the tester found)
 import { MemberWork, type PartEnd } from "./member-work.ts";
 import { ModuleTrial } from "./module-trial.ts";
 import { breakWords, type ModuleBreak } from "./modules.ts";
@@ -25,8 +29,6 @@ interface TryEnd {
   readonly broken?: ModuleBreak | undefined;
 }
 
-/** Suggestions that the next try is told. */
-const MAX_SUGGESTIONS = 30;
 /** Characters of the end of an acceptance's output that are kept. */
 const ACCEPT_OUTPUT = 8_000;
 
@@ -146,13 +148,12 @@ class PortTries {
     const together = accepted.feedback.success
       ? await this.#modules.run(current, commit)
       : undefined;
-    const reported = withReports(
-      together?.feedback ?? accepted.feedback,
-      await this.#work.channel.reports(current.number),
-    );
-    const ofTester = tested?.output.result.feedback?.suggestions ?? [];
-    const suggestions = [...reported.suggestions, ...ofTester].slice(0, MAX_SUGGESTIONS);
-    const feedback: TestFeedback = { ...reported, suggestions };
+    const ofTester = tested?.output.result.feedback;
+    const reports = await this.#work.channel.reports(current.number);
+    const feedback = withFindings(together?.feedback ?? accepted.feedback, [
+      ...(ofTester ? [ofTester] : []),
+      ...(reports as readonly TestFeedback[]),
+    ]);
     await this.#say(current, "tester", "feedback", feedback);
     return {
       commit,
@@ -177,7 +178,7 @@ class PortTries {
   /** A try that came to nothing that could be accepted; the next one is told why. */
   async #failed(current: Try, commit: string, why: TestFeedback): Promise<TryEnd> {
     const reports = await this.#work.channel.reports(current.number);
-    const feedback = withReports(why, reports);
+    const feedback = withFindings(why, reports as readonly TestFeedback[]);
     await this.#say(current, "tester", "feedback", feedback);
     return { commit, feedback };
   }
