@@ -24,6 +24,8 @@ import type {
   RunRequest,
   RunsCleaned,
   RunsFilter,
+  Transcript,
+  TranscriptFilter,
   TreeDiff,
 } from "../wire/runs.ts";
 
@@ -99,15 +101,7 @@ export class PlansClient {
 
   /** Newest first. */
   runs(filter: RunsFilter = {}, options: Options = {}): Promise<Page<ListedRun>> {
-    const set = Object.entries(filter).filter(
-      (entry): entry is [string, string | number] => entry[1] !== undefined && entry[1] !== "",
-    );
-    return this.#get(
-      set.length === 0
-        ? "/v1/runs"
-        : `/v1/runs?${new URLSearchParams(set.map(([key, value]) => [key, String(value)])).toString()}`,
-      options,
-    );
+    return this.#get(`/v1/runs${queryOf(filter)}`, options);
   }
 
   run(id: string, options: Options = {}): Promise<RunDetail> {
@@ -186,6 +180,16 @@ export class PlansClient {
     return this.#get(`${pathOf(id, port)}/steps/${step}/manifest`, options);
   }
 
+  /** What the workers of a port thought, said and did, oldest first; `orchestrator` has one too. */
+  transcript(
+    id: string,
+    port: string,
+    filter: TranscriptFilter = {},
+    options: Options = {},
+  ): Promise<Transcript> {
+    return this.#get(`${pathOf(id, port)}/transcript${queryOf(filter)}`, options);
+  }
+
   /** Of a port, or of the whole run's result. */
   diff(id: string, port?: string, options: Options = {}): Promise<TreeDiff> {
     return this.#get(`${pathOf(id, port)}/diff`, options);
@@ -232,6 +236,15 @@ export class PlansClient {
       await readJson(await this.#http.request(path, { method: "POST", ...sent, ...pass(options) })),
     ) as Answer;
   }
+}
+
+/** What of a filter is set, as a query; "" where nothing is. */
+function queryOf(filter: object): string {
+  const set = Object.entries(filter as Record<string, string | number | undefined>).filter(
+    (entry): entry is [string, string | number] => entry[1] !== undefined && entry[1] !== "",
+  );
+  const query = new URLSearchParams(set.map(([key, value]) => [key, String(value)]));
+  return set.length === 0 ? "" : `?${query.toString()}`;
 }
 
 function pathOf(id: string, port?: string): string {

@@ -61,6 +61,28 @@ export type WorkerStatus = (typeof WORKER_STATUSES)[number];
 export const CHANNEL_SPEAKERS = [...MEMBERS, "operator"] as const;
 export type ChannelSpeaker = (typeof CHANNEL_SPEAKERS)[number];
 
+/**
+ * What stands in a member's transcript. `heard`: words of a person that it read; `session`: its
+ * agent's conversation began or went on.
+ */
+export const TRANSCRIPT_KINDS = [
+  "prompt",
+  "session",
+  "thought",
+  "message",
+  "tool",
+  "result",
+  "diff",
+  "stdout",
+  "stderr",
+  "refused",
+  "asked",
+  "heard",
+  "cost",
+  "end",
+] as const;
+export type TranscriptKind = (typeof TRANSCRIPT_KINDS)[number];
+
 export const CHANNEL_MESSAGE_TYPES = ["result", "feedback", "query", "ack"] as const;
 
 /** What is done in a try: each kind once. Source of the order: docs/spec/plans §4. */

@@ -270,8 +270,9 @@ ${more}`;
       const plan = with_("normal");
 
       expect(readBy(plan, "api")).toContain("src/core/a.ts");
-      for (const id of ["core", "api", "db"])
+      for (const id of ["core", "api", "db"]) {
         expect(readBy(plan, id)).toEqual(seenBy(plan, id, FILES));
+      }
       expect(readBy(plan, "core")).toEqual(readBy(with_("enforced"), "core"));
     });
 

@@ -13,6 +13,8 @@ import {
   PortSaidAnswer,
   PortSayBody,
   StepParams,
+  TranscriptJson,
+  TranscriptQuery,
 } from "../wire/runs.ts";
 import {
   does,
@@ -31,6 +33,7 @@ import { viewerOf, viewOf } from "./tenants.ts";
 export function portRoutes(app: RouteApp, parts: PlanRouteParts): void {
   readPort(app, parts);
   readManifest(app, parts);
+  readPortTranscript(app, parts);
   diffPort(app, parts);
   retryPort(app, parts);
   skipPort(app, parts);
@@ -87,6 +90,28 @@ function readManifest(app: RouteApp, parts: PlanRouteParts): void {
       }
 
       return onWire<ManifestJson>(manifest);
+    },
+  );
+}
+
+function readPortTranscript(app: RouteApp, parts: PlanRouteParts): void {
+  const { runs } = parts.plans;
+  app.get(
+    "/v1/runs/:id/ports/:port/transcript",
+    {
+      config: read,
+      schema: {
+        tags,
+        summary: "What the workers of a port thought, said and did; `orchestrator` has one too",
+        params: PortParams,
+        querystring: TranscriptQuery,
+        response: { 200: TranscriptJson, ...problems(400, 401, 403, 404) },
+      },
+    },
+    async (request) => {
+      const { id, port } = request.params;
+      const lines = await runs.transcript(id, port, request.query, { tenant: viewOf(request) });
+      return onWire<TranscriptJson>(lines);
     },
   );
 }

@@ -9,6 +9,7 @@ import {
   PORT_STATUSES,
   RUN_PHASES,
   STEP_KINDS,
+  TRANSCRIPT_KINDS,
   WORKER_STATUSES,
 } from "../kernel/plans.ts";
 import type { Asked, FromWire } from "../kernel/wire.ts";
@@ -494,6 +495,43 @@ const ChannelMessageJson = z.object({
   processed_at: time.nullable(),
 });
 
+export const TranscriptQuery = z.object({
+  member: z.enum(MEMBERS).optional(),
+  step: z.coerce.number().int().min(1).max(Number.MAX_SAFE_INTEGER).optional(),
+  search: z.string().min(1).max(200).optional().meta({
+    description: "Lines that hold these words; case does not matter.",
+  }),
+  after: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional().meta({
+    description: "Lines behind this one: the `next` of an answer.",
+  }),
+  limit: z.coerce.number().int().min(1).max(500).optional(),
+});
+
+const TranscriptLineJson = z.object({
+  id: z.int(),
+  step: z.int(),
+  try: z.int(),
+  member: member.nullable(),
+  kind: z.enum(TRANSCRIPT_KINDS).meta({
+    description:
+      "heard: words of a person that the worker read; session: its agent's conversation began " +
+      "or went on; end: how the step ended.",
+  }),
+  title: z.string(),
+  text: z.string(),
+  status: z.string().optional(),
+  at: time,
+});
+
+export const TranscriptJson = z
+  .object({
+    lines: z.array(TranscriptLineJson),
+    next: z.int().meta({ description: "What to ask `after` next; new lines come behind it." }),
+    has_more: z.boolean(),
+  })
+  .meta({ id: "Transcript", description: "What the workers of a port thought, said and did." });
+export type TranscriptJson = z.output<typeof TranscriptJson>;
+
 const ViolationJson = z.object({
   port: z.string(),
   try: z.int(),
@@ -580,6 +618,12 @@ export type PlanViolation = FromWire<z.output<typeof ViolationJson>>;
 export type ContextManifest = FromWire<ManifestJson>;
 /** What a port changed against the commit that it started from; `patch` is in git's format. */
 export type TreeDiff = FromWire<DiffJson>;
+/** What the workers of a port thought, said and did, oldest first. */
+export type Transcript = FromWire<TranscriptJson>;
+/** One thing that a worker thought, said, did or read. */
+export type TranscriptLine = Transcript["lines"][number];
+/** Which lines are asked for. */
+export type TranscriptFilter = Asked<z.output<typeof TranscriptQuery>>;
 /** Where a run's branch was merged. `already`: it had the commits before. */
 export type MergeOutcome = FromWire<z.output<typeof MergeAnswer>>;
 /** What became of one run's files. `because` is absent when they are gone. */

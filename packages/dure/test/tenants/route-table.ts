@@ -415,6 +415,13 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     own: "200",
     absent: RUN,
   },
+  "GET /v1/runs/:id/ports/:port/transcript": {
+    scope: "plans:read",
+    names: "thing",
+    call: ({ run }) => ({ path: `/v1/runs/${run}/ports/greet/transcript` }),
+    own: "200",
+    absent: RUN,
+  },
   "GET /v1/runs/:id/ports/:port/diff": {
     scope: "plans:read",
     names: "thing",

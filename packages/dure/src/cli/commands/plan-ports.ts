@@ -66,6 +66,40 @@ export const skip: CommandSpec = {
   },
 };
 
+interface LogOptions extends CommonOptions {
+  readonly member?: "implementer" | "tester" | "orchestrator";
+  readonly search?: string;
+}
+
+export const log: CommandSpec = {
+  name: "log",
+  about: "what the workers of a port thought, said and did",
+  examples: [
+    "dure plan log run_01K… api",
+    "dure plan log run_01K… api --member tester --search 429",
+    "dure plan log run_01K… orchestrator --json",
+  ],
+  worksOn: "server",
+  declare: (command) =>
+    command
+      .argument("<run>")
+      .argument("<port>")
+      .addOption(
+        new Option("--member <member>", "one member alone").choices([
+          "implementer",
+          "tester",
+          "orchestrator",
+        ]),
+      )
+      .option("--search <text>", "lines that hold these words"),
+  run: (context) => async (id: string, port: string, options: LogOptions) => {
+    const { member, search } = options;
+    const { showTranscript } = await import("../plan-log.ts");
+    const command = await clientCommand(context, options);
+    return showTranscript(id, port, { member, search }, command);
+  },
+};
+
 export const say: CommandSpec = {
   name: "say",
   about: "tell a member of a port's pair something",

@@ -1,7 +1,7 @@
 import path from "node:path";
 import type { CommandGroup, CommandSpec, CommonOptions } from "./command.ts";
 import { clientCommand } from "./command-input.ts";
-import { retry, say, skip } from "./plan-ports.ts";
+import { log, retry, say, skip } from "./plan-ports.ts";
 import { cancel, clean, diff, merge, pause, resume, runs, status, watch } from "./plan-runs.ts";
 
 const list: CommandSpec = {
@@ -134,6 +134,7 @@ export const PLAN: CommandGroup = {
     cancel,
     retry,
     skip,
+    log,
     clean,
     say,
     diff,

@@ -16,6 +16,7 @@ import { sql as release } from "./0014-release.ts";
 import { sql as jobAnswers } from "./0015-job-answers.ts";
 import { sql as answersHome } from "./0016-answers-home.ts";
 import { sql as brake } from "./0017-brake.ts";
+import { sql as planTranscripts } from "./0018-plan-transcripts.ts";
 
 /** Every migration of dure's schema, in order. Append only: an applied migration never changes. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -36,4 +37,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 15, name: "job-answers", sql: jobAnswers },
   { id: 16, name: "answers-home", sql: answersHome },
   { id: 17, name: "brake", sql: brake },
+  { id: 18, name: "plan-transcripts", sql: planTranscripts },
 ];

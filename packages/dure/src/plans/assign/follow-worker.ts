@@ -1,5 +1,11 @@
 import { DureError } from "../../kernel/errors.ts";
-import type { Assignment, Worker, WorkerEvent, WorkerResult } from "../workers/worker.ts";
+import type {
+  Assignment,
+  TranscriptEntry,
+  Worker,
+  WorkerEvent,
+  WorkerResult,
+} from "../workers/worker.ts";
 import type { WorkerSigns } from "./signs.ts";
 
 /** Characters of a log kept in memory. */
@@ -31,9 +37,12 @@ export async function followWorker(
 ): Promise<WorkerEnd> {
   let log = "";
   let result: WorkerResult | undefined;
+  signs.note({ kind: "prompt", title: assignment.member, text: assignment.prompt });
   try {
     for await (const event of worker.run(assignment, { signal })) {
       log = (log + wordsOf(event)).slice(-MAX_LOG);
+      const entry = entryOf(event);
+      if (entry) signs.note(entry);
       if (event.type === "result") result = event.result;
       if (event.type === "violation") await onViolation(event);
       if (event.type === "progress") await signs.heard(event, log);
@@ -42,6 +51,7 @@ export async function followWorker(
     signs.stop();
     // A leader that has lost the run writes nothing.
     if (!result) await signs.lastWord(log).catch(() => {});
+    await signs.storeNotes().catch(() => {});
   }
   if (result) return { result, counted: signs.counted, log };
   throw new DureError(
@@ -54,6 +64,7 @@ export async function followWorker(
 function wordsOf(event: WorkerEvent): string {
   switch (event.type) {
     case "progress":
+    case "entry":
       return "";
     case "said":
       return event.text.endsWith("\n") ? event.text : `${event.text}\n`;
@@ -63,6 +74,37 @@ function wordsOf(event: WorkerEvent): string {
       return `asked: ${event.wants} ${event.path} → ${event.granted ? "granted" : "not now"}\n`;
     case "result":
       return `${event.result.status}: ${event.result.summary}\n`;
+    default:
+      return event satisfies never;
+  }
+}
+
+/** An event as the transcript has it; undefined: it has it already, or need not. Pure. */
+function entryOf(event: WorkerEvent): TranscriptEntry | undefined {
+  switch (event.type) {
+    case "progress":
+    case "said":
+      return undefined;
+    case "entry":
+      return event.entry;
+    case "violation": {
+      const detail = event.detail === undefined ? "" : `\n${event.detail}`;
+      return {
+        kind: "refused",
+        title: `${event.wanted} ${event.path}`,
+        text: event.because + detail,
+      };
+    }
+    case "access": {
+      const text = event.granted ? "granted" : "not now";
+      return { kind: "asked", title: `${event.wants} ${event.path}`, text };
+    }
+    case "result": {
+      const { status, summary, error, tokens } = event.result;
+      const used = `${tokens.input} tokens in, ${tokens.output} out`;
+      const why = error === undefined ? "" : `${error.code}: ${error.message}\n`;
+      return { kind: "end", title: status, text: `${why}${summary}\n${used}`, status };
+    }
     default:
       return event satisfies never;
   }

@@ -2,7 +2,8 @@ import type { Transaction } from "../../durable/database.ts";
 import type { Cancel, Clock } from "../../kernel/clock.ts";
 import { messageOf } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
-import { type WorkerEvent } from "../workers/worker.ts";
+import type { TranscriptEntry, WorkerEvent } from "../workers/worker.ts";
+import { TranscriptBuffer } from "./transcript.ts";
 import type { PlanStep } from "../rows/run.ts";
 import type { StepLog } from "../rows/step-log.ts";
 import { type Member, STALLED_AFTER_MS } from "../../kernel/plans.ts";
@@ -14,6 +15,9 @@ import { type Member, STALLED_AFTER_MS } from "../../kernel/plans.ts";
 const SIGN_EVERY_MS = 2_000;
 /** After a model was paid a sign is stored sooner, milliseconds: a kill may lose so much. */
 const PAID_EVERY_MS = 250;
+
+/** What is noted is stored so soon, milliseconds: a page that looks on sees it. */
+const NOTES_EVERY_MS = 500;
 
 export interface WorkerSignsOptions {
   readonly stepLog: StepLog;
@@ -46,6 +50,9 @@ export class WorkerSigns {
   #isStalled = false;
   #last: Progress | undefined;
   #counted = 0;
+  readonly #notes = new TranscriptBuffer();
+  #cancelNotes: Cancel | undefined;
+  #storing: Promise<void> = Promise.resolve();
 
   constructor(options: WorkerSignsOptions) {
     const { clock, stalledMs = STALLED_AFTER_MS } = options;
@@ -57,6 +64,32 @@ export class WorkerSigns {
   /** Tokens that are counted already; the end of the step adds the rest. */
   get counted(): number {
     return this.#counted;
+  }
+
+  /** Stored within a moment, in the order in which it came. */
+  note(entry: TranscriptEntry): void {
+    this.#notes.add(entry);
+    this.#cancelNotes ??= this.#options.clock.after(NOTES_EVERY_MS, () => this.#storeSoon());
+  }
+
+  /** Stores what was noted. One at a time. */
+  storeNotes(): Promise<void> {
+    this.#cancelNotes?.();
+    this.#cancelNotes = undefined;
+    const { stepLog, step } = this.#options;
+    const storing = this.#storing.then(() => stepLog.note(step, this.#notes.take()));
+    this.#storing = storing.catch(() => {});
+    return storing;
+  }
+
+  #storeSoon(): void {
+    this.storeNotes().catch((error: unknown) => {
+      const { logger, step, port } = this.#options;
+      logger.warn(
+        { step: step.id, error: messageOf(error) },
+        `a part of the transcript of ${port} could not be stored`,
+      );
+    });
   }
 
   async heard(event: Progress, log: string): Promise<void> {

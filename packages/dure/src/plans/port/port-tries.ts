@@ -2,12 +2,8 @@ import type { PortOutcome } from "../rows/outcomes.ts";
 import { readTestOutput } from "../results/read-output.ts";
 import { feedbackOf, type ImplResult } from "../workers/feedback.ts";
 import type { ChannelMember } from "../rows/channel.ts";
-<<<<<<< HEAD
 import { findDishonesty, type Dishonesty } from "./honesty.ts";
-import { withReports } from "./hooks.ts";
-=======
 import { withFindings } from "./hooks.ts";
->>>>>>> fc03a78 (Give each member its worker, and the implementer what the tester found)
 import { MemberWork, type PartEnd } from "./member-work.ts";
 import { ModuleTrial } from "./module-trial.ts";
 import { breakWords, type ModuleBreak } from "./modules.ts";

@@ -5,7 +5,9 @@ import { policyOfCommand, type NetworkFacts } from "../network-needs.ts";
 import type { WorkerSpec } from "../plan.ts";
 import type { Confinement, Sandbox, SandboxEnd } from "../sandbox/sandbox.ts";
 import type { RunInbox } from "./outcomes.ts";
+import type { TranscriptEntry } from "../workers/worker.ts";
 import { emit, type RunRecords } from "./records.ts";
+import { appendTranscript } from "./transcript-rows.ts";
 import type { PlanRun, PlanStep } from "./run.ts";
 import type { NewPlatformEvent } from "../../wire/events.ts";
 import type { Member, StepKind } from "../../kernel/plans.ts";
@@ -201,6 +203,13 @@ export class StepLog {
       await emit(tx, this.events(events));
     });
     announce();
+  }
+
+  /** Stores what a worker of the step said and did. */
+  async note(step: PlanStep, entries: readonly TranscriptEntry[]): Promise<void> {
+    if (entries.length === 0) return;
+    const { records, lease } = this.#parts;
+    await records.write(lease, (tx) => appendTranscript(tx, step.id, entries));
   }
 
   async tell(events: readonly RunEvent[]): Promise<void> {

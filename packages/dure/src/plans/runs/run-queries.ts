@@ -16,7 +16,14 @@ import {
 import { BROKEN_TRIES, triesForBreak } from "../port/tries.ts";
 import type { PlatformEvent } from "../../wire/events.ts";
 import type { PlanRunStatus } from "../../kernel/plans.ts";
-import type { ChannelMessage, ContextManifest, PlanViolation } from "../../wire/runs.ts";
+import { readTranscript } from "../rows/transcript-rows.ts";
+import type {
+  ChannelMessage,
+  ContextManifest,
+  PlanViolation,
+  Transcript,
+  TranscriptFilter,
+} from "../../wire/runs.ts";
 
 /** A port with its steps, messages and violations, oldest first. */
 export interface PortDetail extends PlanPort {
@@ -50,6 +57,8 @@ export interface RunFilter {
   readonly cursor?: string | undefined;
 }
 
+/** Lines of a transcript that one answer has. */
+const TRANSCRIPT_PAGE = 200;
 const PAGE = { usual: 50, most: 200 } as const;
 
 /** Looks at runs; changes nothing. Every question throws `RUN_UNKNOWN` for another tenant's run. */
@@ -120,6 +129,22 @@ export class RunQueries {
     ]);
     const triesPair = found.triesPair + triesForBreak(steps);
     return { ...found, triesPair, steps, messages, violations };
+  }
+
+  /** See `Runs.transcript`. Steps of no port stand under `orchestrator`. */
+  async transcript(
+    id: string,
+    port: string,
+    filter: TranscriptFilter,
+    tenant: TenantView,
+  ): Promise<Transcript> {
+    const run = await this.find(id, tenant);
+    if (port !== ORCHESTRATOR) await this.findPort(run, port);
+    const { after = 0 } = filter;
+    const limit = filter.limit ?? TRANSCRIPT_PAGE;
+    const found = await readTranscript(this.#database, id, port, { ...filter, limit: limit + 1 });
+    const lines = found.slice(0, limit);
+    return { lines, next: lines.at(-1)?.id ?? after, hasMore: found.length > limit };
   }
 
   /** Null for a step without a prompt. Throws `STEP_UNKNOWN`. */

@@ -9,7 +9,13 @@ import { ulid } from "../../kernel/ids.ts";
 import { canonicalJson } from "../../kernel/json.ts";
 import type { TenantView } from "../../kernel/tenant.ts";
 import type { Plan } from "../plan.ts";
-import type { ContextManifest, RunsCleaned, TestFeedback } from "../../wire/runs.ts";
+import type {
+  ContextManifest,
+  RunsCleaned,
+  TestFeedback,
+  Transcript,
+  TranscriptFilter,
+} from "../../wire/runs.ts";
 import { sendFromOutside, type ChannelMember } from "../rows/channel.ts";
 import type { HookFeedbackTaken } from "../../wire/hooks.ts";
 import { takeTestReport } from "../port/hooks.ts";
@@ -351,6 +357,16 @@ export class Runs {
     { tenant = "" }: ForTenant = {},
   ): Promise<ContextManifest | null> {
     return this.#queries.manifest(id, port, step, tenant);
+  }
+
+  /** What the workers of a port have said and done. Throws `RUN_UNKNOWN`, `PLAN_PORT_UNKNOWN`. */
+  async transcript(
+    id: string,
+    port: string,
+    filter: TranscriptFilter,
+    { tenant = "" }: ForTenant = {},
+  ): Promise<Transcript> {
+    return this.#queries.transcript(id, port, filter, tenant);
   }
 
   async port(id: string, port: string, { tenant = "" }: ForTenant = {}): Promise<PortDetail> {

@@ -13,6 +13,14 @@ export function tailOf(text: string, longest: number): string {
   return storable(cut);
 }
 
+/** Beginning and end, with a mark where the middle was cut. */
+export function headAndTail(text: string, longest: number): string {
+  if (text.length <= longest) return storable(text);
+  const half = Math.floor((longest - 40) / 2);
+  const left = text.length - 2 * half;
+  return storable(`${text.slice(0, half)}\n… ${left} characters …\n${text.slice(-half)}`);
+}
+
 /** Half of a surrogate pair and NUL are no text. */
 function storable(text: string): string {
   return text.toWellFormed().replaceAll("\0", "�");

@@ -2,7 +2,7 @@ import type { Confinement, ProcessIdentity, Sandbox, SandboxCommand } from "../s
 import type { Scope, ScopeReason } from "../scope.ts";
 import type { WorkerSpec } from "../plan.ts";
 import type { TestFeedback } from "../../wire/runs.ts";
-import type { Member, WorkerStatus } from "../../kernel/plans.ts";
+import type { Member, TranscriptKind, WorkerStatus } from "../../kernel/plans.ts";
 
 /**
  * What works on a port: a model, an agent of another maker, a program. The same interface for all.
@@ -80,6 +80,8 @@ export type WorkerEvent =
       readonly currentTask: string;
       readonly tokensUsed: number;
     }
+  /** For the transcript; at most {@link MAX_ENTRY} characters. */
+  | { readonly type: "entry"; readonly entry: TranscriptEntry }
   /** For the log; at most {@link MAX_SAID} characters. */
   | { readonly type: "said"; readonly text: string }
   /** Refused before it happened. `detail` says how it was tried. */
@@ -98,6 +100,16 @@ export type WorkerEvent =
     }
   /** Exactly once, last. */
   | { readonly type: "result"; readonly result: WorkerResult };
+
+/** One thing that a worker thought, said, did or read. */
+export interface TranscriptEntry {
+  readonly kind: TranscriptKind;
+  /** A tool's name, a path, a command; in one line. */
+  readonly title?: string | undefined;
+  readonly text: string;
+  /** How a tool's call ended. */
+  readonly status?: string | undefined;
+}
 
 /** How a round of a worker ended. */
 export interface WorkerResult {
@@ -143,6 +155,8 @@ export const WORKER_FAILURES = {
 
 export type WorkerFailure = keyof typeof WORKER_FAILURES;
 
+/** Characters of one entry of a transcript. */
+export const MAX_ENTRY = 16_000;
 /** Characters; both texts are stored and shown. */
 export const MAX_SAID = 2_000;
 export const MAX_SUMMARY = 4_000;

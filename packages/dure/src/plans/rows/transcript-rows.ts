@@ -1,0 +1,94 @@
+import type { Database, Transaction } from "../../durable/database.ts";
+import type { Member, TranscriptKind } from "../../kernel/plans.ts";
+import type { TranscriptLine } from "../../wire/runs.ts";
+import type { TranscriptEntry } from "../workers/worker.ts";
+
+/** Which lines of a port's transcript are read. */
+export interface TranscriptFilter {
+  readonly member?: Member | undefined;
+  readonly step?: number | undefined;
+  /** Words that a line holds; case does not matter. */
+  readonly search?: string | undefined;
+  /** Lines behind this one. */
+  readonly after?: number | undefined;
+  readonly limit: number;
+}
+
+export async function appendTranscript(
+  tx: Transaction,
+  step: number,
+  entries: readonly TranscriptEntry[],
+): Promise<void> {
+  await tx.query(APPEND, [
+    step,
+    entries.map(({ kind }) => kind),
+    entries.map(({ title = "" }) => plain(title)),
+    entries.map(({ text }) => plain(text)),
+    entries.map(({ status }) => status ?? null),
+  ]);
+}
+
+/** Oldest first. */
+export async function readTranscript(
+  database: Database,
+  run: string,
+  port: string,
+  { member, step, search, after = 0, limit }: TranscriptFilter,
+): Promise<readonly TranscriptLine[]> {
+  const rows = await database.query<TranscriptRow>(READ, [
+    run,
+    port,
+    member ?? null,
+    step ?? null,
+    search ?? null,
+    after,
+    limit,
+  ]);
+  return rows.map(({ at, status, ...row }) => ({
+    ...row,
+    at: at.getTime(),
+    status: status ?? undefined,
+  }));
+}
+
+interface TranscriptRow {
+  readonly id: number;
+  readonly step: number;
+  readonly try: number;
+  readonly member: Member | null;
+  readonly kind: TranscriptKind;
+  readonly title: string;
+  readonly text: string;
+  readonly status: string | null;
+  readonly at: Date;
+}
+
+/** PostgreSQL stores no NUL and no half of a character. */
+function plain(text: string): string {
+  return text.toWellFormed().replaceAll("\0", "");
+}
+
+const APPEND = {
+  name: "transcript.append",
+  text: `insert into dure.plan_transcripts (step, kind, title, content, status)
+    select $1, line.kind, line.title, line.content, line.status
+    from unnest($2::text[], $3::text[], $4::text[], $5::text[])
+      with ordinality as line (kind, title, content, status, position)
+    order by line.position`,
+};
+const READ = {
+  name: "transcript.read",
+  text: `select t.id, t.step, s.try, s.member, t.kind, t.title, t.content as text, t.status, t.at
+    from dure.plan_transcripts t
+    join dure.plan_steps s on s.id = t.step
+    where s.run = $1 and s.port = $2
+      and ($3::text is null or s.member = $3)
+      and ($4::bigint is null or t.step = $4)
+      and (
+        $5::text is null
+        or strpos(lower(t.content), lower($5)) > 0 or strpos(lower(t.title), lower($5)) > 0
+      )
+      and t.id > $6
+    order by t.id
+    limit $7`,
+};
