@@ -1,7 +1,7 @@
 import type { SessionNotification, ToolCall, ToolCallUpdate } from "@agentclientprotocol/sdk";
 import { askedTool } from "./acp-permission.ts";
 import type { WorkerReport } from "./worker-run.ts";
-import { MAX_SUMMARY } from "./worker.ts";
+import { MAX_SUMMARY, type TranscriptEntry } from "./worker.ts";
 
 /** Edits under way at one time. */
 const MAX_EDITS = 100;
@@ -44,10 +44,14 @@ export class AcpUpdates {
       case "agent_message_chunk":
         if (update.content.type === "text") {
           this.said = `${this.said}${update.content.text}`.slice(-MAX_SUMMARY * 2);
+          this.#report.note({ kind: "message", text: update.content.text });
         }
         this.#heardModel();
         return;
       case "agent_thought_chunk":
+        if (update.content.type === "text") {
+          this.#report.note({ kind: "thought", text: update.content.text });
+        }
         this.#heardModel();
         return;
       case "tool_call":
@@ -57,6 +61,7 @@ export class AcpUpdates {
         if (update.title) this.#report.progress({ currentTask: update.title });
         this.#heardModel();
         this.#noteEdit(update);
+        for (const entry of toolEntries(update)) this.#report.note(entry);
         for (const text of textsIn(update.content)) this.#onOutput(text);
         return;
       }
@@ -97,6 +102,48 @@ export class AcpUpdates {
     if (status === "completed" || status === "failed") this.#edits.delete(toolCallId);
     else if (known.length > 0 || this.#edits.size < MAX_EDITS) this.#edits.set(toolCallId, all);
   }
+}
+
+/** A tool's call, what it gave and what it changed, as the transcript has them. */
+function toolEntries(update: ToolCall | ToolCallUpdate): readonly TranscriptEntry[] {
+  const { title, status, rawInput, rawOutput } = update;
+  const name = title ?? update.toolCallId;
+  const entries: TranscriptEntry[] = [];
+  if (
+    rawInput !== undefined ||
+    ("sessionUpdate" in update && update.sessionUpdate === "tool_call")
+  ) {
+    entries.push({ kind: "tool", title: name, text: jsonOf(rawInput) });
+  }
+  for (const part of update.content ?? []) {
+    if (part.type === "diff") {
+      entries.push({ kind: "diff", title: part.path, text: diffOf(part.oldText, part.newText) });
+    }
+  }
+  const said = textsIn(update.content).join("\n");
+  const isOver = status === "completed" || status === "failed";
+  if (isOver || said !== "") {
+    const text = said === "" ? jsonOf(rawOutput) : said;
+    entries.push({ kind: "result", title: name, text, status: status ?? undefined });
+  }
+  return entries;
+}
+
+/** Removed lines, then added ones: agents send the piece that they change. */
+function diffOf(before: string | null | undefined, after: string): string {
+  const lines = (text: string, mark: string): string[] =>
+    text === ""
+      ? []
+      : text
+          .replace(/\n$/, "")
+          .split("\n")
+          .map((line) => `${mark}${line}`);
+  return [...lines(before ?? "", "-"), ...lines(after, "+")].join("\n");
+}
+
+function jsonOf(value: unknown): string {
+  if (value === undefined || value === null) return "";
+  return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 /** The texts of a tool call's content. */

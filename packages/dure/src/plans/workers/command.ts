@@ -131,7 +131,7 @@ class ProgramOutput {
       this.#all.add(chunk);
       if (name === "stdout") this.#own.add(chunk);
       const text = decoder.write(chunk);
-      this.#report.alive();
+      this.#report.note({ kind: name, text });
       progress.push(text);
       this.#tell(refused.push(text));
     }

@@ -173,6 +173,10 @@ export class ModelWorker implements Worker {
   }
 }
 
+function textOf(result: unknown): string {
+  return typeof result === "string" ? result : (JSON.stringify(result) ?? "");
+}
+
 const REMINDER = "Call report when you are done or cannot go on; otherwise go on with your tools.";
 
 /** Runs the calls of one answer in order; gives the end, when one of them reports. */
@@ -183,7 +187,11 @@ async function callTools(
 ): Promise<Omit<WorkerResult, "tokens"> | undefined> {
   for (const call of calls) {
     context.report.signal.throwIfAborted();
+    const input = JSON.stringify(call.args) ?? "";
+    context.report.note({ kind: "tool", title: call.name, text: input });
     const { result, isError, end } = await callTool(call, context);
+    const status = isError ? "failed" : "completed";
+    context.report.note({ kind: "result", title: call.name, text: textOf(result), status });
     if (end?.status === "failed") {
       return { ...end, error: { code: "WORKER_REFUSED", message: end.summary } };
     }

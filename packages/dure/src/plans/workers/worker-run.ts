@@ -8,6 +8,7 @@ import {
   WORKER_FAILURES,
   type AccessRequest,
   type Assignment,
+  type TranscriptEntry,
   type WorkerError,
   type WorkerEvent,
   type WorkerFailure,
@@ -28,6 +29,7 @@ const SILENT_MS = 120_000;
  * result.
  */
 const MAX_WAITING = 200;
+const LEFT_OUT_FIRST: ReadonlySet<WorkerEvent["type"]> = new Set(["said", "progress", "entry"]);
 /** Files that a worker may claim. */
 const MAX_CLAIMED = 1_000;
 
@@ -144,6 +146,12 @@ export class WorkerReport {
       this.#pending -= 1;
       this.#alive = true;
     }
+  }
+
+  /** For the transcript: what it thought, said, did or read. */
+  note(entry: TranscriptEntry): void {
+    this.#alive = true;
+    this.#put({ type: "entry", entry });
   }
 
   say(text: string): void {
@@ -274,7 +282,7 @@ export class WorkerReport {
   #put(event: WorkerEvent): void {
     if (this.result) return;
     if (this.#waiting.length >= MAX_WAITING) {
-      const oldest = this.#waiting.findIndex(({ type }) => type === "said" || type === "progress");
+      const oldest = this.#waiting.findIndex(({ type }) => LEFT_OUT_FIRST.has(type));
       if (oldest >= 0) this.#waiting.splice(oldest, 1);
     }
     this.#waiting.push(event);
