@@ -76,6 +76,30 @@ describe("a plan that is right", () => {
     });
   });
 
+  test("gives each member its worker: a tester's before its role's, a role's before all implementers'", () => {
+    const plan = parsePlan(
+      "plan.yaml",
+      `plan: p
+roles: modules
+workers:
+  implementer: { kind: acp, command: [claude-agent-acp], mcp_servers: [{ name: t, command: [node, t.mjs] }] }
+  tester: { kind: model, model: "openai:gpt-5" }
+  web: { kind: offline }
+ports:
+  - { id: api, role: api, goal: g, owns: [src/api/**], acceptance: "true" }
+  - { id: web, role: web, goal: g, owns: [src/web/**], acceptance: "true" }
+`,
+    );
+    const kindOf = (role: string, member: "implementer" | "tester"): string | undefined =>
+      workerOf(plan.workers, role, member)?.kind;
+
+    expect([kindOf("api", "implementer"), kindOf("api", "tester")]).toEqual(["acp", "model"]);
+    expect([kindOf("web", "implementer"), kindOf("web", "tester")]).toEqual(["offline", "model"]);
+    expect(workerOf(plan.workers, "api")?.mcpServers).toEqual([
+      { name: "t", command: ["node", "t.mjs"] },
+    ]);
+  });
+
   test("says the same in YAML, JSON, Markdown and code", () => {
     const input = {
       plan: "p",

@@ -216,11 +216,11 @@ function presetOf(draft: WorkerDraft, agent: AgentName): WorkerSpec {
 }
 
 function surroundingsOf(draft: WorkerDraft): WorkerSurroundings {
-  const { writable, allowHome, copyHome, network } = draft;
+  const { writable, allowHome, copyHome, network, mcpServers } = draft;
   const names = draft.env?.filter((entry) => !entry.includes("="));
   const values = draft.env?.filter((entry) => entry.includes("=")) ?? [];
   const set = values.length === 0 ? undefined : Object.fromEntries(values.map(literalOf));
-  return defined({ env: names, set, writable, allowHome, copyHome, network });
+  return defined({ env: names, set, writable, allowHome, copyHome, network, mcpServers });
 }
 
 /** Name and value of `NAME=value`. */

@@ -274,10 +274,21 @@ const worker = settings({
     })
     .max(100, { error: "must be at most 100 paths" })
     .optional(),
+  /** Servers that an agent over the protocol is told to start, in its sandbox. */
+  mcpServers: z
+    .array(settings({ name: id, command: program }), {
+      error: "must be a list such as [{ name: tickets, command: [node, tools/tickets.mjs] }]",
+    })
+    .max(20, { error: "must be at most 20 servers" })
+    .optional(),
 }).superRefine((spec, context) => {
   const refuse = (key: string, message: string): void =>
     context.addIssue({ code: "custom", path: [key], message });
   const { kind, agent } = spec;
+  const speaks = kind === "acp" || (agent !== undefined && spec.via !== "exec");
+  if (spec.mcpServers !== undefined && !speaks) {
+    refuse("mcpServers", "is for agents that speak the Agent Client Protocol");
+  }
   if (kind !== undefined && agent !== undefined) {
     return refuse("kind", `cannot stand beside agent: ${agent}, which says it already`);
   }

@@ -188,11 +188,19 @@ export type WorkerSpec = WorkerSurroundings &
     | { readonly kind: "own"; readonly name: string }
   );
 
+/** A program that speaks the Model Context Protocol on its standard input and output. */
+export interface McpServer {
+  readonly name: string;
+  readonly command: readonly string[];
+}
+
 /**
  * What a worker's processes may use in addition to the tree and their scratch folder. Default:
  * nothing.
  */
 export interface WorkerSurroundings {
+  /** MCP servers that its agent is told to start, in its sandbox. Default none. */
+  readonly mcpServers?: readonly McpServer[] | undefined;
   /** The preset that the rest was made from. */
   readonly agent?: AgentName;
   /** Names of variables that are passed on from dure's own environment. Default none. */

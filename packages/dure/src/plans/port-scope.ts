@@ -1,7 +1,7 @@
 import { ancestors, buildGraph } from "./graph.ts";
 import { TEST_ROLE, type Plan, type Port } from "./plan.ts";
 import { BUILD_FILES, SHARED_PATTERNS, sharedByName } from "./plan-ownership.ts";
-import { contextScopeOf } from "./context/context-scopes.ts";
+import { contextScopeOf, type ContextScope } from "./context/context-scopes.ts";
 import type { ScopeInput } from "./scope.ts";
 
 /**
@@ -22,21 +22,20 @@ export function scopeOf(
   const role = plan.roles.preset === "own" ? plan.roles.definitions[port.role] : undefined;
   const context = contextScopeOf(plan, port, member, { oneContext });
   const named = port.reads ?? role?.reads ?? readsOfPreset(plan, port);
-  const reads = [...(named ?? [])];
   const { reading = "normal" } = plan;
-  const beside = new Set(reading === "strict" ? [] : neighbours);
-  const { others, needed, dependencies } = neighboursOf(plan.ports, port, beside);
+  const isStrict = reading === "strict";
+  const around = neighboursOf(plan.ports, port, new Set(isStrict ? [] : neighbours));
+  const { others, needed, dependencies } = around;
   const isOpen = oneContext || reading === "open";
-  if (oneContext) reads.push(...others, ...needed);
+  const reads = [...(named ?? []), ...(oneContext ? [...others, ...needed] : [])];
 
-  const includes = named === undefined && context.include.length > 0;
   const shared = {
     contracts: plan.contracts.map(({ path }) => path),
-    byRole: includes ? { patterns: context.include, but: context.exclude } : undefined,
+    byRole: named === undefined ? byRoleOf(context) : undefined,
     onViolation: plan.violations === "stop" ? undefined : plan.violations,
     withheld: isOpen ? [] : [...others, ...context.exclude],
-    readsVisible: reading !== "strict",
-    dependencies: reading === "strict" ? [] : dependencies,
+    readsVisible: !isStrict,
+    dependencies: isStrict ? [] : dependencies,
     needed: [...needed, ...port.owns, ...port.tests, ...BUILD_FILES],
     forbidden: role?.forbidden,
     orchestrators: orchestratorsOf(plan, port),
@@ -45,6 +44,11 @@ export function scopeOf(
     return { ...shared, writes: port.tests, reads: [...reads, ...port.owns] };
   }
   return { ...shared, writes: port.owns, exceptions: port.tests, reads };
+}
+
+/** What the role gets beyond what the plan names. */
+function byRoleOf({ include, exclude }: ContextScope): ScopeInput["byRole"] {
+  return include.length > 0 ? { patterns: include, but: exclude } : undefined;
 }
 
 type ScopedPlan = Pick<Plan, "roles" | "contracts" | "ports"> &

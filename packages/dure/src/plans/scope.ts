@@ -215,11 +215,17 @@ export function decideRead(scope: Scope, path: string): ScopeDecision {
   if (scope.byRole && allows(scope.byRole.globs, path)) {
     return { allowed: true, because: "readable" };
   }
-  const isVariant =
-    [scope.contracts, scope.reads, scope.byRole?.globs ?? [], scope.writes].some((globs) =>
-      refuses(globs, folded),
-    ) && !refuses(scope.exceptions, folded);
-  return { allowed: false, because: isVariant ? "case-variant" : "not-readable" };
+  return {
+    allowed: false,
+    because: isCaseVariant(scope, folded) ? "case-variant" : "not-readable",
+  };
+}
+
+/** Whether only the case of a path keeps it from being readable. */
+function isCaseVariant(scope: Scope, folded: string): boolean {
+  if (refuses(scope.exceptions, folded)) return false;
+  const readable = [scope.contracts, scope.reads, scope.byRole?.globs ?? [], scope.writes];
+  return readable.some((globs) => refuses(globs, folded));
 }
 
 /**

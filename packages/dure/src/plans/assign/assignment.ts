@@ -17,6 +17,8 @@ export interface Commission {
   /** 1-based over all tries of the port. */
   readonly round: number;
   readonly prompt: string;
+  /** The conversation that it goes on with where it can. */
+  readonly session?: string | undefined;
   readonly scope: Scope;
   readonly tree: string;
   readonly scratch: string;

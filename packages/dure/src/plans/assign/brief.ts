@@ -21,6 +21,8 @@ export interface BriefingRequest {
   readonly feedback?: TestFeedback | undefined;
   /** What the implementer has done, for the tester. */
   readonly toTest?: ImplResult | undefined;
+  /** The member's own last words in the try before. */
+  readonly saidBefore?: string | undefined;
   /** Of the operator. */
   readonly hint?: string | undefined;
 }
@@ -68,6 +70,7 @@ export async function brief(
     ...gathered,
     feedback,
     toTest,
+    saidBefore: request.saidBefore,
     hint,
     others: oneContext ? otherPorts(plan, port) : undefined,
     fullContext: fullContextTokens(JSON.stringify(plan), commit.files),

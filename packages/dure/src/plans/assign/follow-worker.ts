@@ -43,6 +43,7 @@ export async function followWorker(
       log = (log + wordsOf(event)).slice(-MAX_LOG);
       const entry = entryOf(event);
       if (entry) signs.note(entry);
+      if (event.type === "session") await signs.session(event.id);
       if (event.type === "result") result = event.result;
       if (event.type === "violation") await onViolation(event);
       if (event.type === "progress") await signs.heard(event, log);
@@ -65,6 +66,7 @@ function wordsOf(event: WorkerEvent): string {
   switch (event.type) {
     case "progress":
     case "entry":
+    case "session":
       return "";
     case "said":
       return event.text.endsWith("\n") ? event.text : `${event.text}\n`;
@@ -87,6 +89,10 @@ function entryOf(event: WorkerEvent): TranscriptEntry | undefined {
       return undefined;
     case "entry":
       return event.entry;
+    case "session": {
+      const title = event.isResumed ? "resumed" : "new";
+      return { kind: "session", title, text: event.id };
+    }
     case "violation": {
       const detail = event.detail === undefined ? "" : `\n${event.detail}`;
       return {

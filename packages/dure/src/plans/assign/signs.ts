@@ -66,6 +66,11 @@ export class WorkerSigns {
     return this.#counted;
   }
 
+  session(id: string): Promise<void> {
+    const { stepLog, step } = this.#options;
+    return stepLog.session(step, id);
+  }
+
   /** Stored within a moment, in the order in which it came. */
   note(entry: TranscriptEntry): void {
     this.#notes.add(entry);

@@ -26,6 +26,8 @@ export interface PromptMaterial {
   readonly feedback?: TestFeedback | undefined;
   /** What is to be tested, for the tester. */
   readonly toTest?: ImplResult | undefined;
+  /** The worker's own last words in the try before. */
+  readonly saidBefore?: string | undefined;
   /** Of the operator, with a retry. */
   readonly hint?: string | undefined;
   /** In one context: what the other ports of the plan are for. */
@@ -185,7 +187,7 @@ function contractsIntro({ contracts, member }: PromptMaterial): string {
     : "Fixed, read-only for you. Build against them as they are; ask if one is wrong.";
 }
 
-function task({ task, feedback, toTest, hint, others }: PromptMaterial): string {
+function task({ task, feedback, toTest, saidBefore, hint, others }: PromptMaterial): string {
   const paragraphs = [
     task.goal.trim(),
     task.acceptance !== undefined &&
@@ -193,6 +195,9 @@ function task({ task, feedback, toTest, hint, others }: PromptMaterial): string 
     task.check !== undefined && `This must succeed too: \`${task.check}\``,
     others && others.length > 0 && `The other parts, so that yours fits them:\n${goals(others)}`,
     hint !== undefined && `A hint of the operator: ${hint}`,
+    saidBefore !== undefined &&
+      saidBefore !== "" &&
+      `In the round before you ended with: ${headOf(saidBefore, 2_000)}`,
     toTest && implWords(toTest),
     feedback && roundWords(task, feedback),
   ];

@@ -62,6 +62,8 @@ interface Session {
   readonly step: PlanStep;
   readonly spec: WorkerSpec;
   readonly prompt: string;
+  /** The conversation of the member's last try. */
+  readonly session: string | undefined;
   readonly scope: Scope;
   readonly place: MemberPlace;
   readonly confinement: Confinement;
@@ -92,7 +94,8 @@ export class MemberWork {
     const scopeInput = await scopeOfMember(this.#work, member);
     const scope = makeScope(scopeInput);
     const unheard = await this.#unheardBy(member, spec);
-    const briefing = await this.#brief(part, scopeInput, unheard);
+    const before = await this.#before(part, spec);
+    const briefing = await this.#brief(part, scopeInput, unheard, before.summary);
 
     const output = await steps.step<MemberOutput>(
       { try: current.number, kind, member, worker: spec.kind, manifest: briefing.manifest },
@@ -100,7 +103,9 @@ export class MemberWork {
         const place = await this.#work.files.place(member, spec);
         const confinement = await this.#prepareTree(part, { spec, scope, place });
         const { prompt } = briefing;
-        const ended = await this.#let({ part, step, spec, prompt, scope, place, confinement });
+        const session = step.session ?? before.session;
+        const given = { part, step, spec, prompt, session, scope, place, confinement };
+        const ended = await this.#let(given);
         const end = await this.#take(part, scope, step, ended);
         for (const { id } of unheard) await this.#work.channel.processed(id);
         return end;
@@ -116,6 +121,21 @@ export class MemberWork {
       `${member} of ${port.id} ended try ${current.number} of ${current.most}: ${output.result.status}`,
     );
     return { output, decidedAbout: failure };
+  }
+
+  /** What the member's last try by the same worker left: its conversation, and its last words. */
+  async #before(
+    { member, try: current }: MemberPart,
+    { kind }: WorkerSpec,
+  ): Promise<{ readonly session?: string | undefined; readonly summary?: string | undefined }> {
+    const { run, port, parts } = this.#work;
+    const steps = await parts.records.steps(run.id, port.id);
+    const last = steps.findLast(
+      (step) =>
+        step.member === member && step.try < current.number && step.worker === kind && step.output,
+    );
+    const output = last?.output as MemberOutput | undefined;
+    return { session: last?.session, summary: output?.result.summary };
   }
 
   #workerOf(member: Member): WorkerSpec {
@@ -141,6 +161,7 @@ export class MemberWork {
     part: MemberPart,
     scope: ScopeInput,
     unheard: readonly ChannelMessage[],
+    saidBefore: string | undefined,
   ): Promise<Briefing> {
     const { run, port, parts, account } = this.#work;
     const { hint } = account.port;
@@ -157,6 +178,7 @@ export class MemberWork {
       triesMost: part.try.most,
       feedback: part.feedback,
       toTest: part.toTest,
+      saidBefore,
       hint: hints.length > 0 ? hints.join("\n\n") : undefined,
     };
     return parts.brief(request, part.from);
@@ -268,6 +290,7 @@ export class MemberWork {
         spec,
         round: part.try.number,
         prompt,
+        session: session.session,
         scope,
         tree: files.tree,
         scratch: place.folder,

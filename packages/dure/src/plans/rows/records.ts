@@ -298,6 +298,11 @@ export class RunRecords {
     await this.write(lease, (tx) => tx.query(sql.STEP_PROCESS, [id, storable(identity)]));
   }
 
+  /** The conversation that the agent of a step has opened. */
+  async stepSession(tx: Transaction, id: number, session: string): Promise<void> {
+    await tx.query(sql.STEP_SESSION, [id, session]);
+  }
+
   /** A sign of a worker. `tokensIn`: of all starts of the step so far. */
   async stepSign(
     tx: Transaction,

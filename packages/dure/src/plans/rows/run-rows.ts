@@ -168,6 +168,7 @@ export interface StepRow {
   readonly tokens_in: number;
   readonly tokens_out: number;
   readonly output: unknown;
+  readonly session: string | null;
   readonly log: string;
   readonly started_at: Date;
   readonly seen_at: Date;
@@ -192,6 +193,7 @@ export function stepOf(row: StepRow): PlanStep {
     tokensOut: row.tokens_out,
     output: row.output,
     log: row.log,
+    session: row.session ?? undefined,
     startedAt: row.started_at.getTime(),
     seenAt: row.seen_at.getTime(),
     finishedAt: row.finished_at?.getTime() ?? null,

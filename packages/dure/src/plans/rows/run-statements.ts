@@ -131,6 +131,10 @@ export const STEP_PROCESS = {
   name: "plan.step_process",
   text: "update dure.plan_steps set process = $2 where id = $1",
 };
+export const STEP_SESSION = {
+  name: "plan.step_session",
+  text: "update dure.plan_steps set session = $2 where id = $1",
+};
 export const STEP_SIGN = {
   name: "plan.step_sign",
   text: `update dure.plan_steps set

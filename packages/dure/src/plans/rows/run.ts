@@ -109,6 +109,8 @@ export interface PlanStep<Output = unknown> {
   /** When it last gave a sign. */
   readonly seenAt: number;
   readonly finishedAt: number | null;
+  /** The conversation of its agent, which another try can go on with. */
+  readonly session?: string | undefined;
   /**
    * Secret of the step for `dure hook`. Only the leader that began the step has it; its hash is
    * stored.

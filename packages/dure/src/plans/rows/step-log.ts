@@ -205,6 +205,12 @@ export class StepLog {
     announce();
   }
 
+  /** Stores which conversation the agent of the step has, so that another try can go on with it. */
+  async session(step: PlanStep, session: string): Promise<void> {
+    const { records, lease } = this.#parts;
+    await records.write(lease, (tx) => records.stepSession(tx, step.id, session));
+  }
+
   /** Stores what a worker of the step said and did. */
   async note(step: PlanStep, entries: readonly TranscriptEntry[]): Promise<void> {
     if (entries.length === 0) return;

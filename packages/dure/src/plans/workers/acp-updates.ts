@@ -1,4 +1,9 @@
-import type { SessionNotification, ToolCall, ToolCallUpdate } from "@agentclientprotocol/sdk";
+import type {
+  ContentBlock,
+  SessionNotification,
+  ToolCall,
+  ToolCallUpdate,
+} from "@agentclientprotocol/sdk";
 import { askedTool } from "./acp-permission.ts";
 import type { WorkerReport } from "./worker-run.ts";
 import { MAX_SUMMARY, type TranscriptEntry } from "./worker.ts";
@@ -10,6 +15,8 @@ const MAX_EDITS = 100;
 export class AcpUpdates {
   /** What the agent said since its last tool call. */
   said = "";
+  /** The agent repeats an earlier conversation: nothing of it is news. */
+  isReplay = false;
   readonly #report: WorkerReport;
   readonly #onEdit: (path: string) => void;
   readonly #onOutput: (text: string) => void;
@@ -40,19 +47,13 @@ export class AcpUpdates {
   }
 
   take({ update }: SessionNotification): void {
+    if (this.isReplay) return;
     switch (update.sessionUpdate) {
       case "agent_message_chunk":
-        if (update.content.type === "text") {
-          this.said = `${this.said}${update.content.text}`.slice(-MAX_SUMMARY * 2);
-          this.#report.note({ kind: "message", text: update.content.text });
-        }
-        this.#heardModel();
+        this.#heardWords("message", update.content);
         return;
       case "agent_thought_chunk":
-        if (update.content.type === "text") {
-          this.#report.note({ kind: "thought", text: update.content.text });
-        }
-        this.#heardModel();
+        this.#heardWords("thought", update.content);
         return;
       case "tool_call":
       case "tool_call_update": {
@@ -83,6 +84,14 @@ export class AcpUpdates {
         return;
       default: // modes, commands: nothing that is shown or kept
     }
+  }
+
+  #heardWords(kind: "message" | "thought", content: ContentBlock): void {
+    this.#heardModel();
+    if (content.type !== "text") return;
+    this.#report.note({ kind, text: content.text });
+    if (kind === "thought") return;
+    this.said = `${this.said}${content.text}`.slice(-MAX_SUMMARY * 2);
   }
 
   #heardModel(): void {

@@ -382,3 +382,42 @@ describe("a permission", () => {
     expect(optionFor([always, once, never], false)).toBe("n");
   });
 });
+
+test("a conversation of the last try is gone on with, and what it repeats is no news", async () => {
+  await using place = await aPlace({ "src/a.ts": "old" });
+  const prompt = order({ say: "Done again." });
+  const sessionIn = ({ events }: Awaited<ReturnType<typeof workOn>>) =>
+    events.filter((event) => event.type === "session");
+
+  const first = await workOn(agent(), { ...place.assignment, prompt });
+  const next = await workOn(agent(), { ...place.assignment, prompt, session: "session_1" });
+  const lost = await workOn(agent(), { ...place.assignment, prompt, session: "session_gone" });
+
+  expect(sessionIn(first)).toEqual([{ type: "session", id: "session_1", isResumed: false }]);
+  expect(sessionIn(next)).toEqual([{ type: "session", id: "session_1", isResumed: true }]);
+  expect(sessionIn(lost)).toEqual([{ type: "session", id: "session_1", isResumed: false }]);
+  for (const { events, result } of [first, next, lost]) {
+    expect(result).toMatchObject({
+      status: "ready",
+      summary: expect.stringContaining("Done again."),
+    });
+    expect(JSON.stringify(events)).not.toContain("Words of the last try.");
+  }
+});
+
+test("an agent is told of the plan's MCP servers", async () => {
+  await using place = await aPlace({ "src/a.ts": "old" });
+  const command = [process.execPath, AGENT];
+  const mcpServers = [{ name: "tickets", command: ["node", "tools/tickets.mjs"] }];
+  const worker = new AcpWorker({ command, clock: systemClock, mcpServers });
+
+  const done = await workOn(worker, {
+    ...place.assignment,
+    prompt: order({ say: "I have $SERVERS." }),
+  });
+
+  expect(done.result).toMatchObject({
+    status: "ready",
+    summary: expect.stringContaining("I have tickets."),
+  });
+});

@@ -4,7 +4,6 @@ import {
   RequestError,
   type ClientContext,
   type PromptResponse,
-  type SessionModeState,
   type StopReason,
 } from "@agentclientprotocol/sdk";
 import type { Clock } from "../../kernel/clock.ts";
@@ -14,8 +13,10 @@ import { messageOf } from "../../kernel/errors.ts";
 import { isObject } from "../../kernel/json.ts";
 import { troubleIn } from "../agents/trouble.ts";
 import type { SandboxProcess } from "../sandbox/sandbox.ts";
+import type { McpServer } from "../plan.ts";
 import { AcpService } from "./acp-service.ts";
 import { messageStream } from "./acp-stream.ts";
+import { openConversation, setMode } from "./acp-conversation.ts";
 import { AcpUpdates } from "./acp-updates.ts";
 import { headOf, tailOf } from "./bounded-text.ts";
 import { died, finished, startProcess, troubleError } from "./processes.ts";
@@ -40,6 +41,8 @@ const START_MS = 60_000;
 const CANCEL_MS = 500;
 
 export interface AcpOptions {
+  /** That the agent is told to start. Default none. */
+  readonly mcpServers?: readonly McpServer[] | undefined;
   readonly command: readonly string[];
   readonly clock: Clock;
   /** Of dure; told to the agent. */
@@ -253,21 +256,31 @@ class AcpSession {
     const { place } = this.#service;
     const { mode, clientFiles = true, version = "0", onAgent } = this.#options;
     const serves = !place.isCopy && clientFiles;
-    const { protocolVersion, agentInfo } = await agent.request(methods.agent.initialize, {
-      protocolVersion: PROTOCOL_VERSION,
-      clientCapabilities: { fs: { readTextFile: serves, writeTextFile: serves }, terminal: serves },
-      clientInfo: { name: "dure", version },
-    });
+    const { protocolVersion, agentInfo, agentCapabilities } = await agent.request(
+      methods.agent.initialize,
+      {
+        protocolVersion: PROTOCOL_VERSION,
+        clientCapabilities: {
+          fs: { readTextFile: serves, writeTextFile: serves },
+          terminal: serves,
+        },
+        clientInfo: { name: "dure", version },
+      },
+    );
     if (protocolVersion !== PROTOCOL_VERSION) {
       const versions = `version ${protocolVersion} of the protocol, dure speaks ${PROTOCOL_VERSION}`;
       throw workerError("WORKER_PROTOCOL", `The agent speaks ${versions}.`);
     }
     signal.throwIfAborted();
     if (agentInfo) onAgent?.({ name: agentInfo.name, version: agentInfo.version });
-    const { sessionId, modes } = await agent.request(methods.agent.session.new, {
+    const known = agentCapabilities?.loadSession === true ? this.#assignment.session : undefined;
+    const { sessionId, modes, isResumed } = await openConversation(agent, {
+      known,
       cwd: place.tree,
-      mcpServers: [],
+      servers: this.#options.mcpServers ?? [],
+      onReplay: (replays) => (this.#updates.isReplay = replays),
     });
+    this.#report.session(sessionId, isResumed);
     if (mode !== undefined && modes) await setMode(agent, { sessionId, mode, modes });
     return sessionId;
   }
@@ -307,22 +320,6 @@ class AcpSession {
     const trouble = troubleIn(words, { isError: true, now: this.#clock.now() });
     return trouble ? troubleError(trouble) : workerError("WORKER_PROTOCOL", message);
   }
-}
-
-/** Throws `WORKER_PROTOCOL` where the agent has no such mode: in another one it may ask nothing. */
-async function setMode(
-  agent: ClientContext,
-  wanted: { readonly sessionId: string; readonly mode: string; readonly modes: SessionModeState },
-): Promise<void> {
-  const { sessionId, mode, modes } = wanted;
-  if (modes.currentModeId === mode) return;
-  const known = modes.availableModes.map(({ id }) => id);
-  if (!known.includes(mode)) {
-    throw workerError("WORKER_PROTOCOL", `The agent has no mode ${mode} for its sessions.`, {
-      hint: `Name one of these as mode in the plan: ${known.join(", ")}.`,
-    });
-  }
-  await agent.request(methods.agent.session.setMode, { sessionId, modeId: mode });
 }
 
 /** A count as agents tell it; not every one is. */

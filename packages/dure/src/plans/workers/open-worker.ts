@@ -53,8 +53,9 @@ export function openWorker(spec: WorkerSpec, parts: WorkerParts): Worker {
   }
 }
 
-function programOf({ command, mode, clientFiles }: Extract<WorkerSpec, { kind: "acp" }>) {
-  return { command, mode, clientFiles };
+function programOf(spec: Extract<WorkerSpec, { kind: "acp" }>) {
+  const { command, mode, clientFiles, mcpServers } = spec;
+  return { command, mode, clientFiles, mcpServers };
 }
 
 function ownWorker(name: string, { own = {}, clock }: WorkerParts): Worker {

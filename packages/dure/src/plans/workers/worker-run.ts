@@ -154,6 +154,11 @@ export class WorkerReport {
     this.#put({ type: "entry", entry });
   }
 
+  /** The conversation that its agent has. */
+  session(id: string, isResumed: boolean): void {
+    this.#put({ type: "session", id: headOf(id, 500), isResumed });
+  }
+
   say(text: string): void {
     this.#alive = true;
     if (text.trim() !== "") this.#put({ type: "said", text: headOf(text, MAX_SAID) });

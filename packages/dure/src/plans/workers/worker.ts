@@ -30,6 +30,8 @@ export interface Assignment {
   readonly round: number;
   /** Complete, from context/. */
   readonly prompt: string;
+  /** The conversation of the member's last try: gone on with where the agent can. */
+  readonly session?: string | undefined;
   readonly scope: Scope;
   /** Absolute real path of the files. */
   readonly tree: string;
@@ -80,6 +82,8 @@ export type WorkerEvent =
       readonly currentTask: string;
       readonly tokensUsed: number;
     }
+  /** The conversation that its agent has. `isResumed`: it goes on with an earlier one. */
+  | { readonly type: "session"; readonly id: string; readonly isResumed: boolean }
   /** For the transcript; at most {@link MAX_ENTRY} characters. */
   | { readonly type: "entry"; readonly entry: TranscriptEntry }
   /** For the log; at most {@link MAX_SAID} characters. */

@@ -80,6 +80,8 @@ if (argument === "nonsense") {
 }
 
 let cwd = "";
+/** MCP servers that it was told to start. */
+let servers = "";
 /** What it starts in asks its client for nothing. */
 let sessionMode = "auto";
 const cancelled = Promise.withResolvers<void>();
@@ -93,16 +95,27 @@ agent({ name: "test-agent" })
     if (argument === "silent-at-start") await never;
     return {
       protocolVersion: PROTOCOL_VERSION,
-      agentCapabilities: {},
+      agentCapabilities: { loadSession: true },
       agentInfo: { name: "test-agent", version: "1" },
     };
   })
   .onRequest(methods.agent.session.new, ({ params }) => {
     cwd = params.cwd;
+    servers = params.mcpServers.map(({ name }) => name).join(",");
     if (argument === "answers-with-error") throw new Error("the disk of the agent is full");
     if (argument === "wants-login") throw RequestError.authRequired();
     const availableModes = ["auto", "default"].map((id) => ({ id, name: id }));
     return { sessionId: "session_1", modes: { currentModeId: sessionMode, availableModes } };
+  })
+  .onRequest(methods.agent.session.load, async ({ params, client }) => {
+    cwd = params.cwd;
+    const { sessionId } = params;
+    if (sessionId !== "session_1") throw RequestError.resourceNotFound(sessionId);
+    const content = { type: "text", text: "Words of the last try." } as const;
+    const update = { sessionUpdate: "agent_message_chunk", content } as const;
+    await client.notify(methods.client.session.update, { sessionId, update });
+    const availableModes = ["auto", "default"].map((id) => ({ id, name: id }));
+    return { modes: { currentModeId: sessionMode, availableModes } };
   })
   .onRequest(methods.agent.session.setMode, ({ params }) => {
     sessionMode = params.modeId;
@@ -195,7 +208,8 @@ async function work(
       return "refusal";
     default:
       await tell(
-        say?.replace("$MODE", sessionMode) ?? `Done: ${edits.map(({ path }) => path).join(", ")}.`,
+        say?.replace("$MODE", sessionMode).replace("$SERVERS", servers) ??
+          `Done: ${edits.map(({ path }) => path).join(", ")}.`,
       );
       return "end_turn";
   }
