@@ -31,9 +31,11 @@ export async function openConversation(
   },
 ): Promise<Conversation> {
   const { known, cwd, servers, onReplay } = how;
-  const mcpServers: NewSessionRequest["mcpServers"] = servers.map(({ name, command: [command, ...args] }) => {
-    return { name, command: command!, args, env: [] };
-  });
+  const mcpServers: NewSessionRequest["mcpServers"] = servers.map(
+    ({ name, command: [command, ...args] }) => {
+      return { name, command: command!, args, env: [] };
+    },
+  );
   if (known !== undefined) {
     onReplay(true);
     try {
