@@ -243,6 +243,20 @@ const NEEDED_KEYS = {
 /** Which keys an agent's preset takes. */
 const PRESET_KEYS: readonly string[] = ["command", "mode"];
 
+const speaksProtocol = (spec: {
+  kind?: string | undefined;
+  agent?: string | undefined;
+  via?: string | undefined;
+}): boolean => spec.kind === "acp" || (spec.agent !== undefined && spec.via !== "exec");
+
+const refuseServers = (
+  spec: Parameters<typeof speaksProtocol>[0] & { mcpServers?: readonly unknown[] | undefined },
+  refuse: (key: string, message: string) => void,
+): void => {
+  if (spec.mcpServers === undefined || speaksProtocol(spec)) return;
+  refuse("mcpServers", "is for agents that speak the Agent Client Protocol");
+};
+
 const worker = settings({
   kind: oneOf(WORKER_KINDS).optional(),
   /** A preset, instead of `kind`. */
@@ -284,11 +298,8 @@ const worker = settings({
 }).superRefine((spec, context) => {
   const refuse = (key: string, message: string): void =>
     context.addIssue({ code: "custom", path: [key], message });
+  refuseServers(spec, refuse);
   const { kind, agent } = spec;
-  const speaks = kind === "acp" || (agent !== undefined && spec.via !== "exec");
-  if (spec.mcpServers !== undefined && !speaks) {
-    refuse("mcpServers", "is for agents that speak the Agent Client Protocol");
-  }
   if (kind !== undefined && agent !== undefined) {
     return refuse("kind", `cannot stand beside agent: ${agent}, which says it already`);
   }

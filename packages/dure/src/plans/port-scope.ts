@@ -1,5 +1,5 @@
 import { ancestors, buildGraph } from "./graph.ts";
-import { TEST_ROLE, type Plan, type Port } from "./plan.ts";
+import { TEST_ROLE, type Plan, type Port, type RoleDefinition } from "./plan.ts";
 import { BUILD_FILES, SHARED_PATTERNS, sharedByName } from "./plan-ownership.ts";
 import { contextScopeOf, type ContextScope } from "./context/context-scopes.ts";
 import type { ScopeInput } from "./scope.ts";
@@ -19,23 +19,20 @@ export function scopeOf(
   member: "implementer" | "tester",
   { oneContext = false, neighbours = [] }: ScopeSurroundings = {},
 ): ScopeInput {
-  const role = plan.roles.preset === "own" ? plan.roles.definitions[port.role] : undefined;
+  const role = roleOf(plan, port);
   const context = contextScopeOf(plan, port, member, { oneContext });
   const named = port.reads ?? role?.reads ?? readsOfPreset(plan, port);
-  const { reading = "normal" } = plan;
-  const isStrict = reading === "strict";
-  const around = neighboursOf(plan.ports, port, new Set(isStrict ? [] : neighbours));
-  const { others, needed, dependencies } = around;
-  const isOpen = oneContext || reading === "open";
+  const visible = visibleTo(plan, port, { oneContext, neighbours });
+  const { others, needed } = visible;
   const reads = [...(named ?? []), ...(oneContext ? [...others, ...needed] : [])];
 
   const shared = {
     contracts: plan.contracts.map(({ path }) => path),
     byRole: named === undefined ? byRoleOf(context) : undefined,
     onViolation: plan.violations === "stop" ? undefined : plan.violations,
-    withheld: isOpen ? [] : [...others, ...context.exclude],
-    readsVisible: !isStrict,
-    dependencies: isStrict ? [] : dependencies,
+    withheld: visible.isOpen ? [] : [...others, ...context.exclude],
+    readsVisible: visible.readsVisible,
+    dependencies: visible.dependencies,
     needed: [...needed, ...port.owns, ...port.tests, ...BUILD_FILES],
     forbidden: role?.forbidden,
     orchestrators: orchestratorsOf(plan, port),
@@ -44,6 +41,26 @@ export function scopeOf(
     return { ...shared, writes: port.tests, reads: [...reads, ...port.owns] };
   }
   return { ...shared, writes: port.owns, exceptions: port.tests, reads };
+}
+
+function roleOf({ roles }: ScopedPlan, { role }: Port): RoleDefinition | undefined {
+  return roles.preset === "own" ? roles.definitions[role] : undefined;
+}
+
+/** What `isolation` makes of the ports around it. */
+function visibleTo(
+  { reading = "normal", ports }: ScopedPlan,
+  port: Port,
+  { oneContext = false, neighbours = [] }: ScopeSurroundings,
+) {
+  const isStrict = reading === "strict";
+  const around = neighboursOf(ports, port, new Set(isStrict ? [] : neighbours));
+  return {
+    ...around,
+    dependencies: isStrict ? [] : around.dependencies,
+    readsVisible: !isStrict,
+    isOpen: oneContext || reading === "open",
+  };
 }
 
 /** What the role gets beyond what the plan names. */

@@ -1,5 +1,6 @@
 import type {
   ContentBlock,
+  PlanEntry,
   SessionNotification,
   ToolCall,
   ToolCallUpdate,
@@ -66,16 +67,9 @@ export class AcpUpdates {
         for (const text of textsIn(update.content)) this.#onOutput(text);
         return;
       }
-      case "plan": {
-        const done = update.entries.filter(({ status }) => status === "completed").length;
-        const now = update.entries.find(({ status }) => status === "in_progress");
-        const all = update.entries.length;
-        this.#report.progress({
-          progress: all > 0 ? 0.05 + (0.9 * done) / all : undefined,
-          currentTask: now?.content,
-        });
+      case "plan":
+        this.#heardPlan(update.entries);
         return;
-      }
       case "usage_update":
         // What stands in its window: each call of its model reads all of it again. The end of the
         // turn may tell the sum.
@@ -84,6 +78,15 @@ export class AcpUpdates {
         return;
       default: // modes, commands: nothing that is shown or kept
     }
+  }
+
+  #heardPlan(entries: readonly PlanEntry[]): void {
+    const done = entries.filter(({ status }) => status === "completed").length;
+    const now = entries.find(({ status }) => status === "in_progress");
+    this.#report.progress({
+      progress: entries.length > 0 ? 0.05 + (0.9 * done) / entries.length : undefined,
+      currentTask: now?.content,
+    });
   }
 
   #heardWords(kind: "message" | "thought", content: ContentBlock): void {
