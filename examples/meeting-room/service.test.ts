@@ -75,6 +75,18 @@ test("until tomorrow is tomorrow, in both languages", async () => {
   expect([korean.nextAction, english.nextAction]).toEqual(["CONFIRM", "CONFIRM"]);
 });
 
+test("a change that was not understood is said, and one that changes nothing is not", async () => {
+  await using desk = await openDesk("en");
+  const { t } = desk;
+
+  const asked = (await t.say("Book the small room tomorrow at 3pm for 5")).done.message;
+  const unheard = (await t.say("actually make it 12k won")).done.message;
+  const same = (await t.say("tomorrow at 3pm")).done.message;
+
+  expect(unheard).toBe(`${TEXTS.en.slotError("UNREADABLE")}\n${asked}`);
+  expect(same).toBe(asked);
+});
+
 test("a room that is taken is a failure that is said, and nothing is booked twice", async () => {
   await using desk = await openDesk("en");
   const { t, calendar } = desk;

@@ -8,10 +8,12 @@ import type { FormTexts, SlotForm } from "./form.ts";
 import type { FormResult, FormState } from "./form-state.ts";
 import { holdReading, type HeldReading, type SlotDoubt } from "./held.ts";
 import { todayIn, type IsoDate } from "./parse/days.ts";
+import { findMoney } from "./parse/find-money.ts";
 import { findRecurrence } from "./parse/recurrence.ts";
 import type { Reply } from "./parse/reply.ts";
 import type { Locale } from "./parse/text.ts";
-import { slotPrompt, type SlotPromptFacts, type SlotReading } from "./prompts.ts";
+import { findWhen } from "./parse/when.ts";
+import { slotPrompt, type MessageKind, type SlotPromptFacts, type SlotReading } from "./prompts.ts";
 
 /**
  * What the models of a form are asked, and what of their words is shown. A model reads and words;
@@ -111,11 +113,22 @@ export class FormSpeech {
 
   /**
    * An answer to what the person said besides: what cannot be done and what became of earlier
-   * entries by code, the rest by the agent.
+   * entries by code, the rest by the agent. A change of what is asked about, which the reader has
+   * passed over (`kind`), is said not to be understood: who hears small talk may say yes to what was
+   * not changed.
    */
-  async aside(state: FormState, reply: Reply): Promise<string> {
+  async aside(state: FormState, reply: Reply, kind?: MessageKind): Promise<string> {
     const byCode = this.refusal() ?? (await this.status(reply));
+    if (byCode === undefined && state.stage === "READY" && this.#namesAChange(reply)) {
+      return kind === "details" ? "" : this.#texts.slotError("UNREADABLE");
+    }
     return byCode ?? (await this.#words(state, "answer")) ?? this.#texts.noAnswer;
+  }
+
+  #namesAChange({ kind, because, words }: Reply): boolean {
+    if (kind !== "change") return false;
+    if (because === "names-a-value") return true;
+    return findMoney(words).length > 0 || findWhen(words, { today: this.today }).length > 0;
   }
 
   /** What this form cannot do, said instead of bent. */

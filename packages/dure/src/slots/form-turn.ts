@@ -169,7 +169,7 @@ export class FormTurn {
     const { requests, kind } = await this.#read();
     const isSame = sameSlots(before, this.#state);
     if (isSame && requests.has("cancel_flow")) return this.#cancel(kind === "cancel_all");
-    if (isSame) this.#said.push(await this.#speech.aside(this.#state, this.#reply));
+    if (isSame) this.#said.push(await this.#speech.aside(this.#state, this.#reply, kind));
     return this.#ask();
   }
 
