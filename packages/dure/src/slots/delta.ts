@@ -212,8 +212,8 @@ function readSlot(slot: string, raw: unknown, context: FormContext): SlotRead<st
 }
 
 /** A time with a day would be dropped without a word, where the slot has none for it. */
-function hasLostTime(raw: unknown, { type, remark }: SlotSpec, context: SlotContext): boolean {
-  if (type !== "date" || remark || typeof raw !== "string") return false;
+function hasLostTime(raw: unknown, spec: SlotSpec, context: SlotContext): boolean {
+  if (spec.type !== "date" || spec.remark !== undefined || typeof raw !== "string") return false;
   return namesATime(raw, context);
 }
 
