@@ -6,7 +6,7 @@ import { TEST_ROLE, type ModeBounds, type Plan, type PlanMode, type Port } from 
 import type { RunMode } from "../wire/plans.ts";
 
 /** The numbers behind `mode: auto`. Source: docs/spec/plans §5, "When". */
-export const MODE_BOUNDS: ModeBounds = {
+const MODE_BOUNDS: ModeBounds = {
   fewFiles: 5,
   manyFiles: 10,
   manyLayers: 3,

@@ -41,9 +41,10 @@ export async function openConversation(
     try {
       const wanted = { sessionId: known, cwd, mcpServers };
       // Some agents answer with nothing.
-      const loaded = (await agent.request(methods.agent.session.load, wanted)) as
-        | LoadSessionResponse
-        | undefined;
+      const loaded: LoadSessionResponse | undefined = await agent.request(
+        methods.agent.session.load,
+        wanted,
+      );
       return { sessionId: known, modes: loaded?.modes, isResumed: true };
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
