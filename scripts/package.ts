@@ -35,7 +35,7 @@ const MUST_CONTAIN = {
   "packages/testing": ["LICENSE", "dist/index.js", "dist/index.d.ts"],
 } as const satisfies Record<Published, readonly string[]>;
 
-const NOT_PUBLISHED = /\.test\.|\/test-[^/]+$|\.tsbuildinfo$|^src\//;
+const NOT_PUBLISHED = /^(?!templates\/).*\.test\.|\/test-[^/]+$|\.tsbuildinfo$|^src\//;
 /** The product does not ship fakes. */
 const DOUBLES = /(?:^|\/)(?:fake|scripted)-/;
 
