@@ -151,7 +151,7 @@ export async function tryPackage(given: NodeJS.ProcessEnv): Promise<CheckResult>
  */
 function freshHome(env: NodeJS.ProcessEnv, home: string): NodeJS.ProcessEnv {
   const strangers =
-    /^(DATABASE_URL|PORT|HOST|DEV_MODE|BANK_URL|.*_API_KEY|.*_BASE_URL|(DURE|MEMORY|DISCORD|SLACK)_.*)$/;
+    /^(DATABASE_URL|PORT|HOST|DEV_MODE|BANK_URL|.*_API_KEY|.*_(API|BASE)_URL|.*_(BOT|APP)_TOKEN(_.*)?|(DURE|MEMORY|DISCORD)_.*)$/;
   const kept = Object.fromEntries(Object.entries(env).filter(([name]) => !strangers.test(name)));
   return {
     ...kept,

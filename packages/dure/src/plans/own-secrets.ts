@@ -4,9 +4,10 @@ import type { Plan } from "./plan.ts";
 
 /**
  * Variables with which dure opens its own doors: its database, its server, its webhook, the bots of
- * its agents. Source: team/environment.ts.
+ * its agents on any platform (`<PLATFORM>_BOT_TOKEN_<AGENT>`; Discord's have no `BOT_`). Source:
+ * team/environment.ts.
  */
-const OWN = /^(?:DURE_.*|DATABASE_URL|DISCORD_TOKEN_.*|SLACK_(?:BOT|APP)_TOKEN.*)$/i;
+const OWN = /^(?:DURE_.*|DATABASE_URL|DISCORD_TOKEN_.*|[A-Z0-9]+_(?:BOT|APP)_TOKEN.*)$/i;
 
 export const OWN_SECRET_HINT =
   "Take it out of env; a worker that needs such a value gets it by a variable of another name.";
