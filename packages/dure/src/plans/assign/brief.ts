@@ -14,7 +14,7 @@ export interface BriefingRequest {
   readonly port: Port;
   readonly member: Member;
   readonly scope: ScopeInput;
-  /** 1-based over all tries of the port. */
+  /** 1-based over the tries of the worker that is told; the orchestrator's are not the pair's. */
   readonly try: number;
   readonly triesMost: number;
   /** What the last try failed with. */

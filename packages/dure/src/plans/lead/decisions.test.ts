@@ -38,6 +38,21 @@ describe("which workers make the next try", () => {
       ).toBe(said);
     },
   );
+
+  test.each([
+    [0, 0, 3, 2, "1 of 3"],
+    [1, 0, 3, 2, "2 of 3"],
+    [3, 0, 3, 2, "1 of 2"],
+    [3, 2, 4, 2, "4 of 4"],
+  ])(
+    "after %i and %i tries of %i and %i the workers are told their own number: %s",
+    (pair, orchestrator, triesPair, triesOrchestrator, said) => {
+      const next = decideTry({ pair, orchestrator }, { triesPair, triesOrchestrator });
+
+      expect(next).toMatchObject({ go: true });
+      expect("own" in next && `${next.own.number} of ${next.own.most}`).toBe(said);
+    },
+  );
 });
 
 describe("in order or side by side", () => {

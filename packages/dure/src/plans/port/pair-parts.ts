@@ -14,7 +14,7 @@ import type { PortFiles } from "./port-files.ts";
 import type { PortSteps } from "./port-steps.ts";
 import type { PlanRun, PlanStep } from "../rows/run.ts";
 import type { StepLogParts } from "../rows/step-log.ts";
-import type { TryBy } from "./tries.ts";
+import type { OwnTries, TryBy } from "./tries.ts";
 
 /** What the work on every port of a run needs. */
 export interface PairParts extends StepLogParts {
@@ -61,4 +61,6 @@ export interface Try {
   readonly number: number;
   readonly most: number;
   readonly by: TryBy;
+  /** As its workers count; what their prompts say. */
+  readonly own: OwnTries;
 }

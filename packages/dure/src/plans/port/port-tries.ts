@@ -12,7 +12,14 @@ import { failedOutcome, PortFailure } from "./port-failure.ts";
 import { failedWith, type AcceptOutput, type CheckOutput } from "./port-steps.ts";
 import type { PlanStep } from "../rows/run.ts";
 import { setUp, startOf } from "./port-start.ts";
-import { BROKEN_TRIES, decideTry, triesForBreak, type TriesMade, type TryBy } from "./tries.ts";
+import {
+  BROKEN_TRIES,
+  decideTry,
+  ownTries,
+  triesForBreak,
+  type TriesMade,
+  type TryBy,
+} from "./tries.ts";
 import type { TestFeedback } from "../../wire/runs.ts";
 
 /** What a try came to. */
@@ -80,13 +87,14 @@ class PortTries {
   #nextTry(made: TriesMade, triesMore: number): Try | undefined {
     const { port } = this.#work.account;
     const number = made.pair + made.orchestrator + 1;
-    const next = decideTry(made, { ...port, triesPair: port.triesPair + triesMore });
+    const given = { ...port, triesPair: port.triesPair + triesMore };
+    const next = decideTry(made, given);
     const before = this.#done.find((step) => step.try === number && step.kind === "implement");
     if (before) {
       const by: TryBy = before.member === "orchestrator" ? "orchestrator" : "pair";
-      return { number, most: next.most, by };
+      return { number, most: next.most, by, own: ownTries(made, given, by) };
     }
-    return next.go ? { number, most: next.most, by: next.by } : undefined;
+    return next.go ? next : undefined;
   }
 
   #inTurn(current: Try, from: string, before: TestFeedback | undefined): Promise<TryEnd> {

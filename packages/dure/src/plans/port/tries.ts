@@ -4,9 +4,27 @@ export type TryBy = "pair" | "orchestrator";
 /** Tries that have ended, by the workers that made them. */
 export type TriesMade = Readonly<Record<TryBy, number>>;
 
+/** Tries that a port has, by the workers that make them. */
+interface TriesGiven {
+  readonly triesPair: number;
+  readonly triesOrchestrator: number;
+}
+
+/** Which try of its workers one is, and how many they have: what they are told. */
+export interface OwnTries {
+  readonly number: number;
+  readonly most: number;
+}
+
 export type NextTry =
   /** `number`: 1-based over all tries of the port; shown as `number of most`. */
-  | { readonly go: true; readonly number: number; readonly most: number; readonly by: TryBy }
+  | {
+      readonly go: true;
+      readonly number: number;
+      readonly most: number;
+      readonly by: TryBy;
+      readonly own: OwnTries;
+    }
   | {
       readonly go: false;
       readonly most: number;
@@ -19,15 +37,23 @@ export type NextTry =
  * multiply, they add up to one number: 3 and 2 and, when bisection blames the port, one more.
  * Source: docs/spec/plans §4.
  */
-export function decideTry(
-  made: TriesMade,
-  { triesPair, triesOrchestrator }: { triesPair: number; triesOrchestrator: number },
-): NextTry {
+export function decideTry(made: TriesMade, given: TriesGiven): NextTry {
+  const { triesPair, triesOrchestrator } = given;
   const most = triesPair + triesOrchestrator;
   const number = made.pair + made.orchestrator + 1;
-  if (made.pair < triesPair) return { go: true, number, most, by: "pair" };
-  if (made.orchestrator < triesOrchestrator) return { go: true, number, most, by: "orchestrator" };
+  const by = made.pair < triesPair ? "pair" : "orchestrator";
+  const own = ownTries(made, given, by);
+  if (own.number <= own.most) return { go: true, number, most, by, own };
   return { go: false, most, because: triesOrchestrator > 0 ? "all-exhausted" : "pair-exhausted" };
+}
+
+/** Which of its tries the next one is to the workers that make it. Pure. */
+export function ownTries(
+  made: TriesMade,
+  { triesPair, triesOrchestrator }: TriesGiven,
+  by: TryBy,
+): OwnTries {
+  return { number: made[by] + 1, most: by === "pair" ? triesPair : triesOrchestrator };
 }
 
 /** Tries of the orchestrator after the pair's. Source: docs/spec/plans §4. */
