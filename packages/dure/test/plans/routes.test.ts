@@ -204,7 +204,7 @@ test("what a text asks for beyond its own tree only an admin may run; the team's
   const reaching = [
     ["violations: report", "isolation: audit"],
     ["{ kind: offline }", "{ kind: offline, env: [OPENAI_API_KEY] }"],
-    ["{ kind: offline }", "{ kind: offline, writable: [~/.ssh] }"],
+    ["{ kind: offline }", "{ kind: offline, writable: [~/notes] }"],
     ["{ kind: offline } }", "{ kind: offline }, price: { kind: offline, allow_home: [.ssh] } }"],
   ].map(([old, more]) => ({ file: "draft.yaml", text: TEXT.replace(old!, more!) }));
 
