@@ -7,6 +7,7 @@ import { createHash } from "node:crypto";
 import {
   access,
   copyFile,
+  cp,
   mkdir,
   readdir,
   readFile,
@@ -31,10 +32,7 @@ export interface BuildResult {
 export async function buildStale(
   options: { env?: NodeJS.ProcessEnv; product?: boolean } = {},
 ): Promise<BuildResult[]> {
-  // These stand once in the repository and go with the packages.
-  for (const page of [`${LIBRARY}/LICENSE`, `${LIBRARY}/README.md`, `${TESTING}/LICENSE`]) {
-    await copyFile(path.join(root, path.basename(page)), path.join(root, page));
-  }
+  await carryPages();
 
   const results: BuildResult[] = [];
   for (const part of PARTS) {
@@ -44,6 +42,33 @@ export async function buildStale(
     if (result.exitCode !== 0) break;
   }
   return results;
+}
+
+/** These stand once in the repository and go with the packages. */
+async function carryPages(): Promise<void> {
+  for (const page of [`${LIBRARY}/LICENSE`, `${LIBRARY}/CHANGELOG.md`, `${TESTING}/LICENSE`]) {
+    await copyFile(path.join(root, path.basename(page)), path.join(root, page));
+  }
+  const docs = path.join(root, LIBRARY, "docs");
+  await rm(docs, { recursive: true, force: true });
+  await cp(path.join(root, "docs"), docs, { recursive: true });
+  for (const page of ["README.md", "ARCHITECTURE.md"]) {
+    const text = await readFile(path.join(root, page), "utf8");
+    await writeFile(path.join(root, LIBRARY, page), withoutDeadLinks(text, carriedPath));
+  }
+}
+
+/** Whether a link of a page leads to something that goes with the package. */
+function carriedPath(target: string): boolean {
+  return /^(docs\/|CHANGELOG\.md|ARCHITECTURE\.md|LICENSE)/.test(target);
+}
+
+/** Links within the repository that do not go along become their words. Pure. */
+export function withoutDeadLinks(text: string, isCarried: (target: string) => boolean): string {
+  return text.replace(/\[([^\]\n]+)\]\(([^)\s]+)\)/g, (whole, words: string, target: string) => {
+    const isOutside = /^(https?:|#|mailto:)/.test(target);
+    return isOutside || isCarried(target) ? whole : words;
+  });
 }
 
 interface Part {

@@ -25,6 +25,9 @@ const MUST_CONTAIN = {
   "packages/dure": [
     "LICENSE",
     "README.md",
+    "CHANGELOG.md",
+    "docs/guides/operate.md",
+    "docs/spec/platform.md",
     "bin/dure.mjs",
     "dist/index.js",
     "dist/index.d.ts",
@@ -34,6 +37,13 @@ const MUST_CONTAIN = {
   ],
   "packages/testing": ["LICENSE", "dist/index.js", "dist/index.d.ts"],
 } as const satisfies Record<Published, readonly string[]>;
+
+/** Targets of the page that people see first, within the package, that lead nowhere. */
+async function deadLinks(folder: string, names: readonly string[]): Promise<readonly string[]> {
+  const text = await readFile(path.join(folder, "README.md"), "utf8").catch(() => "");
+  const targets = [...text.matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/g)].map(([, to]) => to!);
+  return targets.filter((to) => !names.some((name) => name === to || name.startsWith(`${to}/`)));
+}
 
 const NOT_PUBLISHED = /^(?!templates\/).*\.test\.|\/test-[^/]+$|\.tsbuildinfo$|^src\//;
 /** The product does not ship fakes. */
@@ -69,6 +79,14 @@ export async function pack(
       !names.some((name) => name === wanted || (wanted.endsWith("/") && name.startsWith(wanted))),
   );
   if (missing.length > 0) return { ok: false, output: `the tarball lacks: ${missing.join(", ")}` };
+
+  const dead = await deadLinks(path.join(root, place), names);
+  if (dead.length > 0) {
+    return {
+      ok: false,
+      output: `README.md links to what is not in the tarball: ${dead.join(", ")}`,
+    };
+  }
 
   const strangers = names.filter(
     (name) => NOT_PUBLISHED.test(name) || (place === "packages/dure" && DOUBLES.test(name)),
