@@ -2,7 +2,16 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import {
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  realpath,
+  rm,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -264,6 +273,16 @@ describe("init, new, check", () => {
         { name: "minimal", problems: [] },
       ],
     });
+  });
+
+  test("a part of a team is made in a team alone, and elsewhere nothing is written", async () => {
+    for (const part of ["service", "agent"]) {
+      expect(await dure(["new", part, "faq"])).toMatchObject({
+        exitCode: 2,
+        stderr: expect.stringMatching(/^TEAM_NOT_FOUND .*\nHint: Make one: dure init/) as string,
+      });
+    }
+    expect(await readdir(folder)).toEqual(["node_modules"]);
   });
 
   test("a folder that is not empty is refused and left as it was", async () => {

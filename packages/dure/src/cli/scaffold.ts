@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { codeOf, DureError } from "../kernel/errors.ts";
+import { isTeamFolder } from "../team/config-files.ts";
 import { agentsFile, collaborationPolicy } from "../rooms/guide.ts";
 import { ROOM_LIMITS } from "../rooms/limits.ts";
 
@@ -90,6 +91,7 @@ export async function newAgent(
     });
   }
 
+  assertTeam(options.folder);
   const folder = path.resolve(options.folder, "agents", names.name);
   await assertEmpty(folder);
   await copyTemplate("agent", folder, { AGENT_TITLE: names.title });
@@ -103,6 +105,7 @@ export async function newService(
   options: { folder: string },
 ): Promise<{ folder: string; names: Names }> {
   const names = namesOf(written, "service");
+  assertTeam(options.folder);
   const folder = path.resolve(options.folder, "services", names.name);
   await assertEmpty(folder);
   await copyTemplate("service", folder, { SERVICE_TITLE: names.title, SERVICE_NAME: names.name });
@@ -151,6 +154,16 @@ export function findsDure(folder: string): boolean {
     if (existsSync(path.join(current, "node_modules", "dure", "package.json"))) return true;
     if (current === path.dirname(current)) return false;
   }
+}
+
+/** A part of a team works in a team alone. Throws `TEAM_NOT_FOUND`. */
+function assertTeam(folder: string): void {
+  if (isTeamFolder(folder)) return;
+  throw new DureError(
+    "TEAM_NOT_FOUND",
+    `There is no team in ${path.resolve(folder)}; nothing was written.`,
+    { class: "input", hint: "Make one: dure init my-team. Or name its folder with --dir." },
+  );
 }
 
 async function assertEmpty(folder: string): Promise<void> {
