@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { FULL } from "../../dure/src/kernel/test-tiers.ts";
 import { filesOf } from "../src/plans/patch.ts";
 import { criticalPathOf, levelsOf } from "../src/plans/port-order.ts";
-import { roundsOf } from "../src/plans/rounds.ts";
+import { triesOf } from "../src/plans/port-tries.ts";
 import { readChoice, readStart } from "../src/plans/run-filters.ts";
 import { layoutRun } from "../src/plans/run-graph.ts";
 import { signsAfter, stalledFor, type Signs } from "../src/plans/signs.ts";
@@ -117,15 +117,15 @@ describe("decisions", () => {
   });
 
   test("steps become tries, newest first, each with what the tests said", () => {
-    const { before, rounds } = roundsOf(apiDetail().steps!, true);
+    const { before, tries } = triesOf(apiDetail().steps!, true);
 
     expect(before.map(({ kind }) => kind)).toEqual(["setup"]);
-    expect(rounds.map(({ number, outcome }) => [number, outcome])).toEqual([
+    expect(tries.map(({ number, outcome }) => [number, outcome])).toEqual([
       [2, "running"],
       [1, "failed"],
     ]);
-    expect(rounds[1]!.steps.map(({ kind }) => kind)).toEqual(["implement", "test", "accept"]);
-    expect(rounds[1]!.feedback?.failedTests[0]).toMatchObject({
+    expect(tries[1]!.steps.map(({ kind }) => kind)).toEqual(["implement", "test", "accept"]);
+    expect(tries[1]!.feedback?.failedTests[0]).toMatchObject({
       expected: "429",
       actual: "401",
       file: "test/api/login.test.ts",
@@ -150,11 +150,11 @@ describe("decisions", () => {
       }),
     ];
 
-    expect(roundsOf(steps, false).rounds).toMatchObject([{ outcome: "failed", isRecalled: true }]);
-    expect(roundsOf(steps.slice(0, 2), false).rounds).toMatchObject([
+    expect(triesOf(steps, false).tries).toMatchObject([{ outcome: "failed", isRecalled: true }]);
+    expect(triesOf(steps.slice(0, 2), false).tries).toMatchObject([
       { outcome: "passed", isRecalled: false },
     ]);
-    expect(roundsOf(steps.slice(0, 1), false).rounds).toMatchObject([{ outcome: "stopped" }]);
+    expect(triesOf(steps.slice(0, 1), false).tries).toMatchObject([{ outcome: "stopped" }]);
   });
 
   test("events move a worker's sign; only a worker that should speak and does not is stalled", () => {

@@ -7,7 +7,7 @@ export type { ScriptStep } from "./scripted-model.ts";
 
 // Workers that know in advance what they do
 export { ScriptedWorker } from "./scripted-worker.ts";
-export type { ScriptedRound } from "./scripted-worker.ts";
+export type { ScriptedTry } from "./scripted-worker.ts";
 
 // A Discord server in memory
 export { FakeDiscord } from "./fake-discord/fake-discord.ts";

@@ -3,10 +3,10 @@ import { dirname, join } from "node:path";
 import { DureError, systemClock, type Clock } from "dure/client";
 import type { Assignment, Worker, WorkerEvent, WorkerReport, WorkerResult } from "dure/team";
 
-/** What a scripted worker does in one round, in this order; everything may be left out. */
-export interface ScriptedRound {
+/** What a scripted worker does in one try, in this order; everything may be left out. */
+export interface ScriptedTry {
   /** Which assignment must come. Strict: another one breaks the script. */
-  readonly expect?: Partial<Pick<Assignment, "port" | "member" | "attempt" | "round">> & {
+  readonly expect?: Partial<Pick<Assignment, "port" | "member" | "try">> & {
     readonly prompt?: string | RegExp;
   };
   /** Files as they are afterwards, by path; `null` deletes. Written without asking anybody. */
@@ -23,7 +23,7 @@ export interface ScriptedRound {
  *
  * ```ts
  * const first = { files: { "src/a.ts": "1" } };
- * const second = { expect: { round: 2, prompt: /expected 5/ }, files: { "src/a.ts": "5" } };
+ * const second = { expect: { try: 2, prompt: /expected 5/ }, files: { "src/a.ts": "5" } };
  * const worker = new ScriptedWorker([first, second]);
  * // …
  * worker.assertComplete();
@@ -33,12 +33,12 @@ export class ScriptedWorker implements Worker {
   readonly kind = "offline";
   /** What it was given so far, in order. */
   readonly assignments: Assignment[] = [];
-  readonly #rounds: readonly ScriptedRound[];
+  readonly #tries: readonly ScriptedTry[];
   readonly #clock: Clock;
   readonly #problems: string[] = [];
 
-  constructor(rounds: readonly ScriptedRound[], options: { clock?: Clock } = {}) {
-    this.#rounds = rounds;
+  constructor(tries: readonly ScriptedTry[], options: { clock?: Clock } = {}) {
+    this.#tries = tries;
     this.#clock = options.clock ?? systemClock;
   }
 
@@ -48,13 +48,13 @@ export class ScriptedWorker implements Worker {
     return this.#frame(number, assignment, options);
   }
 
-  /** Throws unless exactly the expected rounds were asked for. */
+  /** Throws unless exactly the expected tries were asked for. */
   assertComplete(): void {
-    const missing = this.#rounds.length - this.assignments.length;
+    const missing = this.#tries.length - this.assignments.length;
     const problems = [
       ...this.#problems,
       ...(missing > 0
-        ? [`${missing} of ${this.#rounds.length} expected rounds were not asked for`]
+        ? [`${missing} of ${this.#tries.length} expected tries were not asked for`]
         : []),
     ];
 
@@ -84,29 +84,27 @@ export class ScriptedWorker implements Worker {
     assignment: Assignment,
     report: WorkerReport,
   ): Promise<Omit<WorkerResult, "tokens"> & Partial<WorkerResult>> {
-    const round = this.#rounds[number - 1];
-    if (!round) {
-      throw this.#problem(
-        `round ${number} was not expected; the script has ${this.#rounds.length}`,
-      );
+    const todo = this.#tries[number - 1];
+    if (!todo) {
+      throw this.#problem(`try ${number} was not expected; the script has ${this.#tries.length}`);
     }
 
-    const mismatch = mismatchOf(round, assignment);
-    if (mismatch !== undefined) throw this.#problem(`round ${number} ${mismatch}`);
+    const mismatch = mismatchOf(todo, assignment);
+    if (mismatch !== undefined) throw this.#problem(`try ${number} ${mismatch}`);
 
-    for (const [path, text] of Object.entries(round.files ?? {})) {
+    for (const [path, text] of Object.entries(todo.files ?? {})) {
       const file = join(assignment.tree, path);
       await mkdir(dirname(file), { recursive: true });
       await (text === null ? rm(file, { recursive: true }) : writeFile(file, text));
     }
 
-    await round.act?.(report, assignment);
+    await todo.act?.(report, assignment);
 
     return {
       status: "ready",
-      summary: `Did round ${number}.`,
-      claimedFiles: Object.keys(round.files ?? {}),
-      ...round.result,
+      summary: `Did try ${number}.`,
+      claimedFiles: Object.keys(todo.files ?? {}),
+      ...todo.result,
     };
   }
 
@@ -116,7 +114,7 @@ export class ScriptedWorker implements Worker {
   }
 }
 
-function mismatchOf({ expect = {} }: ScriptedRound, assignment: Assignment): string | undefined {
+function mismatchOf({ expect = {} }: ScriptedTry, assignment: Assignment): string | undefined {
   const { prompt, ...members } = expect;
   for (const [key, wanted] of Object.entries(members)) {
     const got = assignment[key as keyof typeof members];

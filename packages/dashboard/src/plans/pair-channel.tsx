@@ -9,7 +9,7 @@ import { isObject, type ChannelMessage, type PortDetail } from "dure/client";
 import type { ReactNode } from "react";
 import { useLanguage, useText } from "../language.tsx";
 import { clockOf, momentOf } from "../when.ts";
-import { readFeedback } from "./rounds.ts";
+import { readFeedback } from "./port-tries.ts";
 import { Feedback } from "./tries.tsx";
 
 const ICONS = {

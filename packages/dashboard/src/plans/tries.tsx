@@ -10,7 +10,7 @@ import { useId, type ReactNode } from "react";
 import { ServerWords } from "../coded.tsx";
 import { useText } from "../language.tsx";
 import { spanOf } from "../when.ts";
-import { feedbackOf, roundsOf, workOf, type RoundOutcome, type TryRound } from "./rounds.ts";
+import { feedbackOf, triesOf, workOf, type TryOutcome, type PortTry } from "./port-tries.ts";
 
 const LOOKS = {
   running: { Icon: IconLoader2, tone: "now" },
@@ -18,22 +18,22 @@ const LOOKS = {
   failed: { Icon: IconCircleX, tone: "bad" },
   violated: { Icon: IconAlertTriangle, tone: "bad" },
   stopped: { Icon: IconAlertTriangle, tone: "warn" },
-} as const satisfies Record<RoundOutcome, { Icon: Icon; tone: string }>;
+} as const satisfies Record<TryOutcome, { Icon: Icon; tone: string }>;
 
 /** Every try of a port, newest first: what was made, what the tests said. */
 export function Tries({ port }: { port: PortDetail }): ReactNode {
   const text = useText();
-  const { before, rounds } = roundsOf(port.steps, port.status === "running");
-  if (rounds.length === 0 && before.length === 0) {
+  const { before, tries } = triesOf(port.steps, port.status === "running");
+  if (tries.length === 0 && before.length === 0) {
     return <p className="soft port-part">{text.plans.port.noTries}</p>;
   }
 
   return (
     <div className="port-part">
       <ol className="tries">
-        {rounds.map((round) => (
-          <li key={round.number}>
-            <Round round={round} />
+        {tries.map((one) => (
+          <li key={one.number}>
+            <Try one={one} />
           </li>
         ))}
       </ol>
@@ -44,32 +44,32 @@ export function Tries({ port }: { port: PortDetail }): ReactNode {
   );
 }
 
-function Round({ round }: { round: TryRound }): ReactNode {
+function Try({ one }: { one: PortTry }): ReactNode {
   const words = useText().plans.port;
   const heading = useId();
-  const { Icon, tone } = LOOKS[round.outcome];
+  const { Icon, tone } = LOOKS[one.outcome];
 
   return (
     <section className="try" data-tone={tone} aria-labelledby={heading}>
       <header>
-        <h2 id={heading}>{words.tryTitle(round.number)}</h2>
+        <h2 id={heading}>{words.tryTitle(one.number)}</h2>
         <span className="plan-mark" data-tone={tone}>
           <Icon
             size={14}
             stroke={2}
             aria-hidden
-            className={round.outcome === "running" ? "plan-turning" : undefined}
+            className={one.outcome === "running" ? "plan-turning" : undefined}
           />
-          {words.outcomes[round.outcome]}
+          {words.outcomes[one.outcome]}
         </span>
-        {round.by === "orchestrator" && (
+        {one.by === "orchestrator" && (
           <span className="soft small">{words.tryBy(words.members["orchestrator"]!)}</span>
         )}
       </header>
-      {round.isRecalled && <p className="warn small">{words.recalled}</p>}
-      {round.feedback !== undefined && <Feedback feedback={round.feedback} />}
+      {one.isRecalled && <p className="warn small">{words.recalled}</p>}
+      {one.feedback !== undefined && <Feedback feedback={one.feedback} />}
       <ol className="try-steps">
-        {round.steps.map((step) => (
+        {one.steps.map((step) => (
           <li key={step.id}>
             <Step step={step} />
           </li>

@@ -93,7 +93,7 @@ export interface PlanLimits {
   readonly parallelEnabled: boolean;
   /** Milliseconds. Default 30 min. */
   readonly timeoutPerPortMs: number;
-  /** Rounds of a pair before its port is escalated. Default 3. Also spelled `max_retries`. */
+  /** Tries of a pair before its port is escalated. Default 3. Also spelled `max_retries`. */
   readonly tries: number;
   /** When results are merged. Default `at_end`. */
   readonly merge: "at_end" | "as_ready";

@@ -423,7 +423,9 @@ const PortJson = z.object({
   ...portDefinitionFields,
   status: z.enum(PORT_STATUSES),
   because: BecauseJson.nullable(),
-  attempt: z.int().meta({ description: "Starts by the scheduler, those after a crash included." }),
+  attempt: z
+    .int()
+    .meta({ description: "Starts by the scheduler, not tries; those after a crash included." }),
   tries_made: z.int().meta({ description: "Tries that were begun." }),
   tries_pair: z.int().meta({ description: "Tries that its pair may make." }),
   tries_orchestrator: z
@@ -467,6 +469,7 @@ const LoopJson = z
     tries: z.int().meta({ description: "All that were begun." }),
     max_tries: z.int().meta({ description: "Of the pair and the orchestrator together." }),
     status: z.enum(["running", "success", "failed", "escalated"]),
+    /** Named so by older releases, whose pages read it: an entry is a try. */
     rounds: z.array(
       z.object({
         try: z.int(),

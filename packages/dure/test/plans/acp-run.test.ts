@@ -10,7 +10,7 @@ import { AcpWorker } from "../../src/plans/workers/acp.ts";
 import { realPlan, startRealRuns, testRepository } from "./real-runs.ts";
 
 const AGENT = fileURLToPath(new URL("acp-agent/agent.ts", import.meta.url));
-const orders = (...rounds: object[]): string => `AGENT ${JSON.stringify(rounds)}`;
+const orders = (...tries: object[]): string => `AGENT ${JSON.stringify(tries)}`;
 const edit = (
   path: string,
   content: string,

@@ -279,7 +279,7 @@ test(
     expect(environment).not.toContain("not-for-price");
     const names = environment.split("\n").map((line) => line.split("=", 1)[0]!);
     const own =
-      /^(DURE_(RUN|PORT_ID|WORKER|LISTEN|HOOK_URL|HOOK_TOKEN|MEMBER|ATTEMPT|ROUND|PROMPT_FILE|SANDBOX|SCRATCH)|PATH|LANG|LC_ALL|TZ|HOME|TMPDIR|CI|NO_COLOR|TERM|GIT_OPTIONAL_LOCKS|PWD|OLDPWD|SHLVL|_)$/;
+      /^(DURE_(RUN|PORT_ID|WORKER|LISTEN|HOOK_URL|HOOK_TOKEN|MEMBER|TRY|PROMPT_FILE|SANDBOX|SCRATCH)|PATH|LANG|LC_ALL|TZ|HOME|TMPDIR|CI|NO_COLOR|TERM|GIT_OPTIONAL_LOCKS|PWD|OLDPWD|SHLVL|_)$/;
     expect(names.filter((name) => !own.test(name))).toEqual([]);
   },
 );

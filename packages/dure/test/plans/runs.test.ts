@@ -722,8 +722,8 @@ const SHARED = { "README.md": "shared\n", "src/shared.txt": "base" };
  */
 const sharing = (orchestrator: string, again = ""): string => `
 ports:
-  a: { implementer: [{ requestAccess: [{ path: src/shared.txt, wants: own }, { path: docs/a.md, wants: own }] }, { round: 4, edits: [{ path: src/shared.txt, content: a }] }] }
-  b: { implementer: [{ requestAccess: [{ path: src/shared.txt, wants: own }] }, { round: 4, edits: [{ path: src/shared.txt, content: b }] }${again}] }
+  a: { implementer: [{ requestAccess: [{ path: src/shared.txt, wants: own }, { path: docs/a.md, wants: own }] }, { try: 4, edits: [{ path: src/shared.txt, content: a }] }] }
+  b: { implementer: [{ requestAccess: [{ path: src/shared.txt, wants: own }] }, { try: 4, edits: [{ path: src/shared.txt, content: b }] }${again}] }
   orchestrator: { orchestrator: [${orchestrator}] }
 `;
 
@@ -774,7 +774,7 @@ test(
   { ...FULL, timeout: 90_000 },
   async () => {
     const { runs, repository } = await open({
-      script: `ports: { price: { orchestrator: [{ round: 2, edits: [{ path: src/price/price.mjs, content: "export const price = (cents) => (cents / 100).toFixed(2);\\n" }] }] } }`,
+      script: `ports: { price: { orchestrator: [{ try: 2, edits: [{ path: src/price/price.mjs, content: "export const price = (cents) => (cents / 100).toFixed(2);\\n" }] }] } }`,
     });
     const plan = realPlan(
       ONE_PORT().replace(
@@ -850,7 +850,7 @@ test(
       {
         script: sharing(
           "{ status: failed, summary: I do not know }",
-          ", { round: 5, edits: [{ path: src/shared.txt, content: base }, { path: src/b/instead, " +
+          ", { try: 5, edits: [{ path: src/shared.txt, content: base }, { path: src/b/instead, " +
             "content: b }] }",
         ),
       },

@@ -363,7 +363,7 @@ test(
   async () => {
     const files = { ...FILES, "src/common.txt": "base\n" };
     const wants = (port: string): string =>
-      `${port}: { implementer: [{ summary: not yet }, { round: 4, ` +
+      `${port}: { implementer: [{ summary: not yet }, { try: 4, ` +
       `${writes("src/common.txt", `${port}\n`)} }] }`;
     const { runs, repository } = await open(
       { script: `ports: { ${wants("a")}, ${wants("b")} }` },

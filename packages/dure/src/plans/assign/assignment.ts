@@ -15,7 +15,7 @@ export interface Commission {
   readonly member: Member;
   readonly spec: WorkerSpec;
   /** 1-based over all tries of the port. */
-  readonly round: number;
+  readonly try: number;
   readonly prompt: string;
   /** The conversation that it goes on with where it can. */
   readonly session?: string | undefined;
@@ -44,7 +44,6 @@ export function assignmentOf(
     ...contacts,
     run: run.id,
     plan: run.plan.name,
-    attempt: 1,
     limits: tokens === undefined ? limits : { ...limits, tokens: Math.max(1, tokens) },
     stopAtViolation: STOP_AT_VIOLATION,
   };

@@ -59,7 +59,6 @@ export async function brief(
       title: port.title,
       goal: port.goal,
       role: port.role,
-      attempt: 1,
       try: request.try,
       tries: request.triesMost,
       acceptance: port.acceptance,

@@ -45,7 +45,6 @@ async function material(more: Partial<PromptMaterial> = {}): Promise<PromptMater
       title: "Sessions",
       goal: "Sessions expire after 30 minutes.",
       role: "domain",
-      attempt: 1,
       try: 1,
       tries: 3,
       acceptance: "npx vitest run test/core",
@@ -132,7 +131,7 @@ test("a prompt that spares nothing says 0, never less", async () => {
   expect(manifest).toMatchObject({ saved: 0, fullContext: manifest.total });
 });
 
-test("a later round has the feedback and the operator's hint; a tester what was done", async () => {
+test("a later try has the feedback and the operator's hint; a tester what was done", async () => {
   const feedback = {
     success: false,
     failedTests: [{ name: "expires", expected: "30", actual: "60" }],
@@ -159,7 +158,7 @@ test("a later round has the feedback and the operator's hint; a tester what was 
   }).prompt;
 
   expect(again).toMatch(
-    /round 2 of at most 3[\s\S]*1\. expires\n {3}expected: 30\n {3}actual: {3}60/,
+    /try 2 of at most 3[\s\S]*1\. expires\n {3}expected: 30\n {3}actual: {3}60/,
   );
   expect(again).toContain("A hint of the operator: Look at the clock.");
   expect(tester).toContain("The implementer says (ready): Changed the timer. The build passed.");

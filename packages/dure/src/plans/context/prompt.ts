@@ -22,7 +22,7 @@ export interface PromptMaterial {
   readonly readable: readonly string[];
   /** The fewest folders and files that stand for what its processes do not see. */
   readonly hidden: readonly string[];
-  /** What the round before came to, for the implementer. */
+  /** What the try before came to, for the implementer. */
   readonly feedback?: TestFeedback | undefined;
   /** What is to be tested, for the tester. */
   readonly toTest?: ImplResult | undefined;
@@ -41,7 +41,6 @@ export interface Task {
   readonly title: string;
   readonly goal: string;
   readonly role: string;
-  readonly attempt: number;
   readonly try: number;
   readonly tries: number;
   readonly acceptance?: string;
@@ -82,7 +81,7 @@ export interface ContextBlock {
 const MAX_NAMES = 200;
 
 /**
- * The prompt of one round, in fixed blocks, and its manifest. Pure: the same material makes the
+ * The prompt of one try, in fixed blocks, and its manifest. Pure: the same material makes the
  * same words. Source: docs/spec/plans §5.
  */
 export function buildPrompt(material: PromptMaterial): {
@@ -197,9 +196,9 @@ function task({ task, feedback, toTest, saidBefore, hint, others }: PromptMateri
     hint !== undefined && `A hint of the operator: ${hint}`,
     saidBefore !== undefined &&
       saidBefore !== "" &&
-      `In the round before you ended with: ${headOf(saidBefore, 2_000)}`,
+      `In the try before you ended with: ${headOf(saidBefore, 2_000)}`,
     toTest && implWords(toTest),
-    feedback && roundWords(task, feedback),
+    feedback && tryWords(task, feedback),
   ];
   return paragraphs.filter((text) => text !== undefined && text !== false).join("\n\n");
 }
@@ -208,8 +207,8 @@ function goals(others: NonNullable<PromptMaterial["others"]>): string {
   return others.map(({ port, goal }) => `- ${port}: ${headOf(goal.trim(), 1_000)}`).join("\n");
 }
 
-function roundWords({ try: number, tries }: Task, feedback: TestFeedback): string {
-  const before = `This is round ${number} of at most ${tries}. What the round before came to:`;
+function tryWords({ try: number, tries }: Task, feedback: TestFeedback): string {
+  const before = `This is try ${number} of at most ${tries}. What the try before came to:`;
   return `${before}\n${feedbackText(feedback)}`;
 }
 

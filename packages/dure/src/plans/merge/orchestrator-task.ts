@@ -99,7 +99,7 @@ async function commission(
       port: ORCHESTRATOR,
       member: "orchestrator",
       spec,
-      round: 1,
+      try: 1,
       prompt,
       scope,
       tree: files.tree,

@@ -288,7 +288,7 @@ export class MemberWork {
         port: port.id,
         member,
         spec,
-        round: part.try.number,
+        try: part.try.number,
         prompt,
         session: session.session,
         scope,

@@ -154,7 +154,7 @@ export class PairTalk {
         port: port.id,
         member: partner,
         spec,
-        round: this.#asking.try.number,
+        try: this.#asking.try.number,
         prompt: prompt.join(""),
         scope: makeScope({ ...scope, writes: [], reads }),
         tree: files.tree,

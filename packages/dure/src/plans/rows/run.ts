@@ -56,7 +56,7 @@ export interface PlanPort {
   readonly position: number;
   readonly id: string;
   readonly status: PortStatus;
-  /** Starts by the scheduler, those after a crash included. */
+  /** Starts by the scheduler, not tries; those after a crash included. */
   readonly attempt: number;
   readonly because: Because | null;
   /**

@@ -60,7 +60,7 @@ export function shownPort(
       tries: triesMade,
       maxTries: port.triesPair + port.triesOrchestrator,
       status: loopStatus(port),
-      rounds: roundsOf(port.steps),
+      rounds: triesOf(port.steps),
     },
     steps: port.steps.map((step) => stepOf(step, now)),
     messages: port.messages,
@@ -172,7 +172,7 @@ function loopStatus({ status, because }: PlanPort): FeedbackLoop["status"] {
 }
 
 /** Steps as tries, oldest first. Source: docs/spec/plans §4. */
-function roundsOf(steps: readonly PlanStep[]): FeedbackLoop["rounds"] {
+function triesOf(steps: readonly PlanStep[]): FeedbackLoop["rounds"] {
   const tried = steps.filter((step) => step.try > 0);
   return [...Map.groupBy(tried, (step) => step.try)].map(([number, made]) => {
     const worker = made.find(({ kind }) => kind === "implement");

@@ -8,7 +8,7 @@ import { ScopedFiles } from "./scoped-files.ts";
 import { workerError, type WorkerReport } from "./worker-run.ts";
 import type { Assignment } from "./worker.ts";
 
-/** Requests for permission in one round. An agent that asks for ever does nothing else. */
+/** Requests for permission in one try. An agent that asks for ever does nothing else. */
 const MAX_PERMISSIONS = 500;
 /** Files that an agent may say it changed. */
 const MAX_CLAIMED = 1_000;

@@ -10,7 +10,7 @@ const MAX_MESSAGE = 8_000_000;
  * print a greeting.
  */
 const MAX_STRAY = 20;
-/** Messages of one round. One per piece of text of the longest round. */
+/** Messages of one try. One per piece of text of the longest try. */
 const MAX_MESSAGES = 200_000;
 
 /**

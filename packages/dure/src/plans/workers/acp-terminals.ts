@@ -10,7 +10,7 @@ import { finished, startProcess } from "./processes.ts";
 import type { WorkerReport } from "./worker-run.ts";
 import type { Assignment } from "./worker.ts";
 
-/** Terminals of one round, ended ones that were not released included. */
+/** Terminals of one try, ended ones that were not released included. */
 const MAX_TERMINALS = 16;
 /** Characters that are kept of one terminal, from its end. */
 const MAX_OUTPUT = 200_000;

@@ -20,7 +20,7 @@ import { openConversation, setMode } from "./acp-conversation.ts";
 import { AcpUpdates } from "./acp-updates.ts";
 import { headOf, tailOf } from "./bounded-text.ts";
 import { died, finished, startProcess, troubleError } from "./processes.ts";
-import { runWorker, workerError, type RoundEnd, type WorkerReport } from "./worker-run.ts";
+import { runWorker, workerError, type TryEnd, type WorkerReport } from "./worker-run.ts";
 import {
   MAX_SUMMARY,
   type Assignment,
@@ -59,7 +59,7 @@ export interface AcpOptions {
 
 /**
  * Any agent that speaks the Agent Client Protocol, started by its command line in the sandbox; one
- * process and one session for each round. Files that it asks for are served by the scope,
+ * process and one session for each try. Files that it asks for are served by the scope,
  * permissions are answered by ownership, commands run in the sandbox. What it does with tools of
  * its own, unasked, only the sandbox can hold.
  */
@@ -78,7 +78,7 @@ export class AcpWorker implements Worker {
     });
   }
 
-  async #work(assignment: Assignment, report: WorkerReport): Promise<RoundEnd> {
+  async #work(assignment: Assignment, report: WorkerReport): Promise<TryEnd> {
     const { command } = this.#options;
     report.progress({ currentTask: `starting ${command[0]!}` });
     // Not ended by the report's signal: the agent is asked to stop first.
@@ -111,7 +111,7 @@ const TELL_FOLDERS = [
 /** The agent wants its user to sign in. Source: Agent Client Protocol, `auth_required`. */
 const SIGN_IN = -32000;
 
-/** What a stop reason means for the round. Source: Agent Client Protocol, "Stop Reasons". */
+/** What a stop reason means for the try. Source: Agent Client Protocol, "Stop Reasons". */
 const STATUS_OF = {
   end_turn: "ready",
   max_tokens: "partial",
@@ -162,7 +162,7 @@ class AcpSession {
   }
 
   /** @param isCopy the process was started behind `TELL_FOLDERS`. */
-  async run(isCopy: boolean): Promise<RoundEnd> {
+  async run(isCopy: boolean): Promise<TryEnd> {
     const placed = isCopy ? this.#readFolders() : Promise.resolve();
     placed.catch(() => {});
     const stream = messageStream(this.#process, {
@@ -196,7 +196,7 @@ class AcpSession {
     await finished(this.#process);
   }
 
-  async #converse(agent: ClientContext): Promise<RoundEnd> {
+  async #converse(agent: ClientContext): Promise<TryEnd> {
     const sessionId = await withTimeout(
       this.#clock,
       { ms: START_MS, signal: this.#report.signal },
@@ -216,8 +216,8 @@ class AcpSession {
     return this.#endOf(answer);
   }
 
-  /** What the end of the agent's turn means for the round. */
-  #endOf(answer: PromptResponse): RoundEnd {
+  /** What the end of the agent's turn means for the try. */
+  #endOf(answer: PromptResponse): TryEnd {
     const { stopReason } = answer;
     const status = STATUS_OF[stopReason];
     const said = this.#updates.said.trim();

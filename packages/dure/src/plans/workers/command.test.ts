@@ -17,7 +17,7 @@ test("a program gets its prompt, its names and its folders, and its last words a
   const script = `
     echo "::dure progress 0.5 half way"
     { cat; echo; cat "$1"; echo; cat "$DURE_PROMPT_FILE"; } > prompts.txt
-    echo "$DURE_WORKER $DURE_PORT_ID $DURE_MEMBER $DURE_ROUND $DURE_LISTEN $TMPDIR $HOME $SECRET"
+    echo "$DURE_WORKER $DURE_PORT_ID $DURE_MEMBER $DURE_TRY $DURE_LISTEN $TMPDIR $HOME $SECRET"
     echo done`;
 
   const { events, result } = await workOn(worker(script), {
@@ -28,7 +28,7 @@ test("a program gets its prompt, its names and its folders, and its last words a
   expect(result).toEqual({
     status: "ready",
     summary:
-      `run1.api.1.1.implementer api implementer 1.1 4100-4109 ${place.scratch} ${place.scratch}\ndone`.replace(
+      `run1.api.1.1.implementer api implementer 1 4100-4109 ${place.scratch} ${place.scratch}\ndone`.replace(
         "\ndone",
         " \ndone",
       ),
@@ -54,7 +54,7 @@ test("with its prompt in a file its standard input is empty", async () => {
   expect(result.summary).toBe("in: \nMend the login.");
 });
 
-test("what an earlier round left in the place of the prompt is not written through", async () => {
+test("what an earlier try left in the place of the prompt is not written through", async () => {
   await using place = await aPlace({ "README.md": "theirs" });
   await symlink(join(place.tree, "README.md"), join(place.scratch, "dure-prompt.md"));
 

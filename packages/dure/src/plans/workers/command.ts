@@ -179,7 +179,7 @@ export class ProgressLines {
 }
 
 /**
- * The scratch folder is the worker's: whatever an earlier round left under this name is not written
+ * The scratch folder is the worker's: whatever an earlier try left under this name is not written
  * through.
  */
 async function writeFresh(path: string, text: string): Promise<void> {

@@ -22,8 +22,7 @@ export interface ImplResult {
 type FailedTest = TestFeedback["failedTests"][number];
 
 /**
- * A model mends a few failures at a time, and the rest comes back in the next
- * round.
+ * A model mends a few failures at a time, and the rest comes back in the next try.
  */
 export const MAX_FAILED_TESTS = 30;
 const MAX_SUGGESTIONS = 30;

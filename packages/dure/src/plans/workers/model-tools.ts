@@ -28,7 +28,7 @@ export interface ToolContext {
   readonly changed: Set<string>;
 }
 
-/** What the model is told. `end`: it has reported, and the round is over. */
+/** What the model is told. `end`: it has reported, and the try is over. */
 export interface ToolAnswer {
   readonly result: Json;
   readonly isError?: boolean | undefined;

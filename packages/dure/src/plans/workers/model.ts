@@ -16,7 +16,7 @@ export interface ModelWorkerOptions {
   readonly llm: Llm;
   /** Default: 3 attempts, 2 s, 180 s. A coding model thinks longer than a chat does. */
   readonly policy?: Pick<Policy, "maxAttempts" | "backoffSec" | "timeoutSec"> | undefined;
-  /** Model calls in one round. Default 60. */
+  /** Model calls in one try. Default 60. */
   readonly maxSteps?: number;
   /**
    * Tokens of one request; older answers of tools are left out to stay below. Default 120,000: fits
@@ -62,7 +62,7 @@ export class ModelWorker implements Worker {
     return runWorker(
       assignment,
       async (report) => {
-        // The whole round has a time limit, as a process has; the sandbox bounds only the commands
+        // The whole try has a time limit, as a process has; the sandbox bounds only the commands
         // in it.
         const cancel = clock.after(assignment.limits.timeMs, () =>
           report.stop(
@@ -230,7 +230,7 @@ interface Letter {
 class Letters {
   #waiting: Letter[] = [];
 
-  /** Reads until the channel ends it, which is with the round. */
+  /** Reads until the channel ends it, which is with the try. */
   constructor(channel: WorkerChannel) {
     void (async () => {
       for await (const letter of channel.inbox()) {

@@ -10,7 +10,7 @@ import { durationMs } from "../../kernel/duration.ts";
 import type { Member } from "../../kernel/plans.ts";
 
 /**
- * What offline workers do, by port and member, round by round. The key `default` stands for every
+ * What offline workers do, by port and member, try by try. The key `default` stands for every
  * port that has none.
  *
  *     ports:
@@ -26,14 +26,12 @@ export interface OfflineScript {
   readonly ports: Readonly<Record<string, OfflinePart>>;
 }
 
-type OfflinePart = { readonly [Name in Member]?: readonly OfflineRound[] | undefined };
+type OfflinePart = { readonly [Name in Member]?: readonly OfflineTry[] | undefined };
 
 /** Done in the order of the keys. */
-export interface OfflineRound {
-  /** Which round it is for. Default: its place in the list. */
-  readonly round?: number | undefined;
-  /** Of which attempt alone. Default: of all. */
-  readonly attempt?: number | undefined;
+export interface OfflineTry {
+  /** Which try of the port it is for. Default: its place in the list. */
+  readonly try?: number | undefined;
   /** Milliseconds that it takes, told as progress in four steps. Default 0. */
   readonly delay?: number | undefined;
   /**
@@ -56,7 +54,7 @@ export interface OfflineRound {
   readonly summary?: string | undefined;
   /** What it says it changed; default: the paths of its edits. */
   readonly claims?: readonly string[] | undefined;
-  /** Used in this round, for budgets. */
+  /** Used in this try, for budgets. */
   readonly tokens?: number | undefined;
 }
 
@@ -113,9 +111,8 @@ const delay = z
     }
   });
 
-const round = settings({
-  round: count("the number of a round").optional(),
-  attempt: count("the number of an attempt").optional(),
+const oneTry = settings({
+  try: count("the number of a try").optional(),
   delay: delay.optional(),
   queries: z.array(text).max(20).optional(),
   requestAccess: z
@@ -131,11 +128,11 @@ const round = settings({
   tokens: count("a number of tokens").optional(),
 });
 
-const rounds = z.array(round, { error: "must be a list of rounds" }).max(100).optional();
+const tries = z.array(oneTry, { error: "must be a list of tries" }).max(100).optional();
 const script = settings({
   ports: z.record(
     z.string(),
-    settings({ implementer: rounds, tester: rounds, orchestrator: rounds }),
+    settings({ implementer: tries, tester: tries, orchestrator: tries }),
     { error: "must be what is done, by port" },
   ),
 });
@@ -169,30 +166,20 @@ export function readOfflineScript(file: string, text: string): OfflineScript {
 }
 
 /**
- * What is done in one round. Pure. The entry for this attempt goes before the one for all;
- * undefined: nothing is left to do.
+ * What is done in one try. Pure. Undefined: nothing is left to do.
  */
-export function roundOf(
+export function tryOf(
   script: OfflineScript,
   at: {
     readonly port: string;
     readonly member: Member;
-    readonly attempt: number;
-    readonly round: number;
+    readonly try: number;
   },
-): OfflineRound | undefined {
+): OfflineTry | undefined {
   const part = Object.hasOwn(script.ports, at.port)
     ? script.ports[at.port]
     : Object.hasOwn(script.ports, "default")
       ? script.ports["default"]
       : undefined;
-  const entries = (part?.[at.member] ?? []).map((entry, index) => ({
-    ...entry,
-    round: entry.round ?? index + 1,
-  }));
-  const fitting = entries.filter((entry) => entry.round === at.round);
-  return (
-    fitting.find((entry) => entry.attempt === at.attempt) ??
-    fitting.find((entry) => entry.attempt === undefined)
-  );
+  return part?.[at.member]?.find((entry, index) => (entry.try ?? index + 1) === at.try);
 }

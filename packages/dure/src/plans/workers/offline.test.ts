@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { systemClock } from "../../kernel/clock.ts";
 import { OfflineWorker } from "./offline.ts";
-import { readOfflineScript, roundOf } from "./offline-script.ts";
+import { readOfflineScript, tryOf } from "./offline-script.ts";
 import { aPlace, isAlive, workOn } from "./test-worker.ts";
 
 const SCRIPT = readOfflineScript(
@@ -15,7 +15,7 @@ const SCRIPT = readOfflineScript(
         summary: First try.
         queries: [how many tries?]
       - edits: [{ path: src/login.ts, replace: { old: "6", new: "5" } }]
-      - { attempt: 2, round: 1, summary: Second attempt. }
+      - { try: 4, summary: Fourth try. }
   outside:
     implementer:
       - edits: [{ path: README.md, content: mine }, { path: src/a.ts, content: kept }, { path: test/a.test.ts, content: mine }, { path: src/b.ts, content: never }]
@@ -34,12 +34,12 @@ const SCRIPT = readOfflineScript(
 
 const worker = () => new OfflineWorker({ script: SCRIPT, clock: systemClock });
 
-test("makes the edits of its round in real files, by a process of its own that is gone afterwards", async () => {
+test("makes the edits of its try in real files, by a process of its own that is gone afterwards", async () => {
   await using place = await aPlace({ "src/login.ts": "old\n" });
 
   const first = await workOn(worker(), place.assignment);
-  const second = await workOn(worker(), { ...place.assignment, round: 2 });
-  const repeated = await workOn(worker(), { ...place.assignment, round: 2 });
+  const second = await workOn(worker(), { ...place.assignment, try: 2 });
+  const repeated = await workOn(worker(), { ...place.assignment, try: 2 });
 
   expect(first.result).toEqual({
     status: "ready",
@@ -148,14 +148,15 @@ test("a script that does not fit the files says so", async () => {
   });
 });
 
-test("a round is chosen by its number, one of its own try goes first, the default stands for other ports", () => {
-  const at = { port: "api", member: "implementer" as const, attempt: 1, round: 1 };
+test("a try is chosen by its number or its place, the default stands for other ports", () => {
+  const at = { port: "api", member: "implementer" as const, try: 1 };
 
-  expect(roundOf(SCRIPT, at)?.summary).toBe("First try.");
-  expect(roundOf(SCRIPT, { ...at, attempt: 2 })?.summary).toBe("Second attempt.");
-  expect(roundOf(SCRIPT, { ...at, round: 7 })).toBeUndefined();
-  expect(roundOf(SCRIPT, { ...at, port: "domain", member: "tester" })?.summary).toBe("Tested.");
-  expect(roundOf(SCRIPT, { ...at, port: "constructor" })).toBeUndefined();
+  expect(tryOf(SCRIPT, at)?.summary).toBe("First try.");
+  expect(tryOf(SCRIPT, { ...at, try: 3 })).toBeUndefined();
+  expect(tryOf(SCRIPT, { ...at, try: 4 })?.summary).toBe("Fourth try.");
+  expect(tryOf(SCRIPT, { ...at, try: 7 })).toBeUndefined();
+  expect(tryOf(SCRIPT, { ...at, port: "domain", member: "tester" })?.summary).toBe("Tested.");
+  expect(tryOf(SCRIPT, { ...at, port: "constructor" })).toBeUndefined();
 });
 
 test("a delay is told as progress", async () => {

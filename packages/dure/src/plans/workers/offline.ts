@@ -4,12 +4,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import { DureError } from "../../kernel/errors.ts";
 import type { SandboxProcess } from "../sandbox/sandbox.ts";
 import { OFFLINE_PROGRAM } from "./offline-program.ts";
-import {
-  roundOf,
-  type OfflineEdit,
-  type OfflineRound,
-  type OfflineScript,
-} from "./offline-script.ts";
+import { tryOf, type OfflineEdit, type OfflineTry, type OfflineScript } from "./offline-script.ts";
 import { died, finished, startProcess } from "./processes.ts";
 import { ScopedFiles } from "./scoped-files.ts";
 import { runWorker, workerError, type WorkerReport } from "./worker-run.ts";
@@ -50,37 +45,37 @@ export class OfflineWorker implements Worker {
   }
 
   async #work(assignment: Assignment, report: WorkerReport): Promise<Omit<WorkerResult, "tokens">> {
-    const round = roundOf(this.#script, assignment);
-    if (!round) {
+    const todo = tryOf(this.#script, assignment);
+    if (!todo) {
       return {
         status: "ready",
-        summary: "The script says nothing about this round.",
+        summary: "The script says nothing about this try.",
         claimedFiles: [],
       };
     }
     const files = new ScopedFiles({ tree: assignment.tree, scope: assignment.scope });
-    await this.#wait(round, report);
-    for (const query of round.queries ?? []) {
+    await this.#wait(todo, report);
+    for (const query of todo.queries ?? []) {
       const asked = assignment.channel.query(query, { signal: report.signal });
       report.say(`asked: ${query} — answered: ${await report.during(asked)}`);
     }
-    for (const { path, wants, why = "the script says so" } of round.requestAccess ?? []) {
+    for (const { path, wants, why = "the script says so" } of todo.requestAccess ?? []) {
       if ((await report.requestAccess({ path, wants, why })).granted) files.grant(path, wants);
     }
-    if (round.tokens !== undefined) report.used({ input: round.tokens, output: 0 });
+    if (todo.tokens !== undefined) report.used({ input: todo.tokens, output: 0 });
     report.signal.throwIfAborted();
-    await this.#edit(round, assignment, files, report);
+    await this.#edit(todo, assignment, files, report);
     report.progress({ progress: 1, currentTask: "done" });
-    const { status = "ready", summary = `Did round ${assignment.round}.` } = round;
+    const { status = "ready", summary = `Did try ${assignment.try}.` } = todo;
     return {
       status,
       summary,
-      claimedFiles: round.claims ?? (round.edits ?? []).map(({ path }) => path),
+      claimedFiles: todo.claims ?? (todo.edits ?? []).map(({ path }) => path),
       error: status === "failed" ? { code: "WORKER_SCRIPT", message: summary } : undefined,
     };
   }
 
-  async #wait({ delay = 0 }: OfflineRound, report: WorkerReport): Promise<void> {
+  async #wait({ delay = 0 }: OfflineTry, report: WorkerReport): Promise<void> {
     for (let step = 1; delay > 0 && step <= DELAY_STEPS; step++) {
       await report.during(this.#clock.sleep(delay / DELAY_STEPS, { signal: report.signal }));
       report.progress({
@@ -91,12 +86,12 @@ export class OfflineWorker implements Worker {
   }
 
   async #edit(
-    round: OfflineRound,
+    todo: OfflineTry,
     assignment: Assignment,
     files: ScopedFiles,
     report: WorkerReport,
   ): Promise<void> {
-    if (!round.edits?.length && !round.crash && !round.hang) return;
+    if (!todo.edits?.length && !todo.crash && !todo.hang) return;
     const process = await startProcess(
       assignment,
       { command: [this.#node, "-e", OFFLINE_PROGRAM] },
@@ -104,7 +99,7 @@ export class OfflineWorker implements Worker {
     );
     try {
       const program = new OfflineProcess(process);
-      for (const edit of round.edits ?? []) {
+      for (const edit of todo.edits ?? []) {
         report.signal.throwIfAborted();
         if (!edit.unasked && isRefused(edit, files, report)) continue;
         const answer = await report.during(program.tell({ edits: [edit] }));
@@ -117,10 +112,10 @@ export class OfflineWorker implements Worker {
         }
         report.say(`${edit.path} could not be changed: ${answer.message}`);
       }
-      if (round.crash) await program.tell({ crash: true });
-      if (round.hang) await process.ended;
+      if (todo.crash) await program.tell({ crash: true });
+      if (todo.hang) await process.ended;
       report.signal.throwIfAborted();
-      if (round.hang) throw died(await process.ended, "");
+      if (todo.hang) throw died(await process.ended, "");
     } finally {
       await finished(process);
     }

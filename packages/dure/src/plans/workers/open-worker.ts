@@ -9,7 +9,7 @@ import type { OfflineScript } from "./offline-script.ts";
 import { workerError } from "./worker-run.ts";
 import type { Worker } from "./worker.ts";
 
-/** What a team gives as `plans.workers`: makes a worker for each round. */
+/** What a team gives as `plans.workers`: makes a worker for each try. */
 export type OwnWorkers = Readonly<Record<string, OpenWorker>>;
 /** Makes a worker of one kind. Called once in each process. */
 export type OpenWorker = (parts: { readonly clock: Clock }) => Worker;

@@ -10,7 +10,7 @@ import type { Assignment } from "./worker.ts";
  * TCP ports, is among those.
  */
 export function workerEnv(
-  assignment: Pick<Assignment, "id" | "port" | "member" | "attempt" | "round" | "scratch" | "env">,
+  assignment: Pick<Assignment, "id" | "port" | "member" | "try" | "scratch" | "env">,
 ): Readonly<Record<string, string>> {
   return {
     HOME: assignment.scratch,
@@ -20,7 +20,7 @@ export function workerEnv(
     DURE_WORKER: assignment.id,
     DURE_PORT_ID: assignment.port,
     DURE_MEMBER: assignment.member,
-    DURE_ROUND: `${assignment.attempt}.${assignment.round}`,
+    DURE_TRY: String(assignment.try),
   };
 }
 
@@ -72,7 +72,7 @@ export async function finished(process: SandboxProcess): Promise<SandboxEnd> {
   return process.ended;
 }
 
-/** What a process's own end means for the round. */
+/** What a process's own end means for the try. */
 export function died(end: SandboxEnd, output: string): DureError {
   const last = output.trim() === "" ? "" : ` It wrote last: ${tailOf(output.trim(), 500)}`;
   switch (end.because) {

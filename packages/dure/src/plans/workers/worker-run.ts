@@ -41,7 +41,7 @@ const MAX_CLAIMED = 1_000;
  */
 export async function* runWorker(
   assignment: WatchedAssignment,
-  work: (report: WorkerReport) => Promise<RoundEnd>,
+  work: (report: WorkerReport) => Promise<TryEnd>,
   options: { clock: Clock; signal: AbortSignal },
 ): AsyncGenerator<WorkerEvent> {
   const { clock, signal } = options;
@@ -69,7 +69,7 @@ export async function* runWorker(
 }
 
 /** A result whose tokens are those that were counted on the way, unless it tells the sum. */
-export type RoundEnd = Omit<WorkerResult, "tokens"> & {
+export type TryEnd = Omit<WorkerResult, "tokens"> & {
   readonly tokens?: WorkerResult["tokens"] | undefined;
 };
 
@@ -247,7 +247,7 @@ export class WorkerReport {
     this.#put(this.#progress);
   }
 
-  end(result: RoundEnd): void {
+  end(result: TryEnd): void {
     // Work that ended although it was stopped, at its last violation for instance, has failed.
     if (this.signal.aborted) return this.fail(this.signal.reason);
     this.#finish({ ...result, tokens: result.tokens ?? this.tokens });

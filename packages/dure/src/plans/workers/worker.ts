@@ -16,7 +16,7 @@ export interface Worker {
   run(assignment: Assignment, options: { signal: AbortSignal }): AsyncIterable<WorkerEvent>;
 }
 
-/** One round of one member of a pair. */
+/** One try of one member of a pair. */
 export interface Assignment {
   /** The same after a crash for the same step. */
   readonly id: string;
@@ -24,10 +24,8 @@ export interface Assignment {
   readonly plan: string;
   readonly port: string;
   readonly member: Member;
-  /** 1-based. */
-  readonly attempt: number;
-  /** 1-based, within the attempt. */
-  readonly round: number;
+  /** 1-based, over all tries of the port. */
+  readonly try: number;
   /** Complete, from context/. */
   readonly prompt: string;
   /** The conversation of the member's last try: gone on with where the agent can. */
@@ -41,7 +39,7 @@ export interface Assignment {
   readonly confinement: Confinement;
   /** Complete: a process of the worker gets this, and the few variables that its kind adds. */
   readonly env: Readonly<Record<string, string>>;
-  /** `tokens`: of this round, input and output together; absent: no bound but the kind's own. */
+  /** `tokens`: of this try, input and output together; absent: no bound but the kind's own. */
   readonly limits: SandboxCommand["limits"] & { readonly tokens?: number };
   /** Told when a child process is there; stored, so that it can be ended after a crash. */
   readonly onStart: (identity: ProcessIdentity) => Promise<void>;
@@ -115,7 +113,7 @@ export interface TranscriptEntry {
   readonly status?: string | undefined;
 }
 
-/** How a round of a worker ended. */
+/** How a try of a worker ended. */
 export interface WorkerResult {
   readonly status: WorkerStatus;
   /** At most {@link MAX_SUMMARY} characters. */
@@ -136,13 +134,13 @@ export interface WorkerError {
   readonly until?: number | undefined;
 }
 
-/** Why a round failed, and what to do about it. */
+/** Why a try failed, and what to do about it. */
 export const WORKER_FAILURES = {
   WORKER_LOGIN: "Sign in with the agent's own program, or pass its key on with env in the plan.",
   WORKER_RATE_LIMITED: "Wait, or raise the limit at the provider.",
   WORKER_IDLE: "Look at what it wrote; it ended without a call of its model.",
   WORKER_NOT_STARTED: "Check the command of the worker in the plan, and that it is installed.",
-  WORKER_DIED: "Look at the last lines that it wrote; the next round starts a new process.",
+  WORKER_DIED: "Look at the last lines that it wrote; the next try starts a new process.",
   WORKER_TIMEOUT: "Give the port more time, or a smaller goal.",
   WORKER_FLOODED: "Look at what it wrote; a program that prints without end has lost its way.",
   WORKER_PROTOCOL:
@@ -152,7 +150,7 @@ export const WORKER_FAILURES = {
   WORKER_TOKENS: "Extend the budget of the port, or make its goal smaller.",
   WORKER_STEPS: "Make the goal of the port smaller.",
   WORKER_ASKED_TOO_MUCH: "Take another mode of the agent, in which it asks less.",
-  WORKER_MODEL: "See the model's error; the round can be tried again.",
+  WORKER_MODEL: "See the model's error; the port can be given another try.",
   WORKER_SCRIPT: "Mend the script of the offline worker.",
   WORKER_FAILED: "This is a fault of dure or of the machine; see the log.",
 } as const;

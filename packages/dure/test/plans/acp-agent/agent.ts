@@ -17,7 +17,7 @@ import { setTimeout as sleep } from "node:timers/promises";
  *
  *     AGENT {"mode": "good", "edits": [{"path": "src/a.ts", "content": "…", "by": "self"}]}
  *
- * or, round by round, AGENT [{…}, {…}]. It also misbehaves, by the mode that stands there or in its
+ * or, try by try, AGENT [{…}, {…}]. It also misbehaves, by the mode that stands there or in its
  * first argument.
  */
 
@@ -295,6 +295,6 @@ function orderIn(prompt: string): AgentOrder {
   if (line === undefined) return {};
   const order = JSON.parse(line) as AgentOrder | readonly AgentOrder[];
   if (!Array.isArray(order)) return order as AgentOrder;
-  const round = Number(process.env["DURE_ROUND"]?.split(".").at(-1) ?? 1);
-  return (order as readonly AgentOrder[])[Math.min(round, order.length) - 1] ?? {};
+  const number = Number(process.env["DURE_TRY"] ?? 1);
+  return (order as readonly AgentOrder[])[Math.min(number, order.length) - 1] ?? {};
 }

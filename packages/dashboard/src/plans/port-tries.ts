@@ -7,10 +7,10 @@ import {
   type TestFeedback,
 } from "dure/client";
 
-export type RoundOutcome = "running" | "passed" | "failed" | "violated" | "stopped";
+export type TryOutcome = "running" | "passed" | "failed" | "violated" | "stopped";
 
 /** One try of a port: who made it, what each step came to, how it ended. */
-export interface TryRound {
+export interface PortTry {
   /** 1-based over all tries of the port. */
   readonly number: number;
   readonly by: PairMember;
@@ -18,16 +18,16 @@ export interface TryRound {
   readonly feedback: TestFeedback | undefined;
   /** The merged tree failed with it after it had passed. */
   readonly isRecalled: boolean;
-  readonly outcome: RoundOutcome;
+  readonly outcome: TryOutcome;
 }
 
 /**
  * Steps of a port as tries, newest first; what was done before the first try stands apart. Pure.
  */
-export function roundsOf(
+export function triesOf(
   steps: readonly PlanStep[],
   isPortRunning: boolean,
-): { readonly before: readonly PlanStep[]; readonly rounds: readonly TryRound[] } {
+): { readonly before: readonly PlanStep[]; readonly tries: readonly PortTry[] } {
   const inOrder = steps.toSorted(
     (a, b) =>
       a.try - b.try || STEP_KINDS.indexOf(a.kind) - STEP_KINDS.indexOf(b.kind) || a.id - b.id,
@@ -37,18 +37,18 @@ export function roundsOf(
     ...new Set(inOrder.filter((step) => step.try > 0).map((step) => step.try)),
   ].toSorted((a, b) => b - a);
 
-  const rounds = numbers.map((number, index) =>
-    roundOf(
+  const tries = numbers.map((number, index) =>
+    tryOf(
       number,
       inOrder.filter((step) => step.try === number),
       isPortRunning && index === 0,
     ),
   );
 
-  return { before: inOrder.filter((step) => step.try === 0), rounds };
+  return { before: inOrder.filter((step) => step.try === 0), tries };
 }
 
-function roundOf(number: number, steps: readonly PlanStep[], isNow: boolean): TryRound {
+function tryOf(number: number, steps: readonly PlanStep[], isNow: boolean): PortTry {
   const recalled = feedbackOf(steps.find(({ kind }) => kind === "integrate"));
   // What passed alone may not compile with what others made in its module.
   const feedback =
@@ -72,7 +72,7 @@ function outcomeOf(
   steps: readonly PlanStep[],
   feedback: TestFeedback | undefined,
   isNow: boolean,
-): RoundOutcome {
+): TryOutcome {
   if (feedback !== undefined) return feedback.success ? "passed" : "failed";
   if (steps.some((step) => (step.output?.violations?.length ?? 0) > 0)) return "violated";
   if (steps.some((step) => workOf(step)?.status === "failed")) return "failed";
