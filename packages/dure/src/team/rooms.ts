@@ -208,7 +208,11 @@ function partsOf(
     accounts: Object.fromEntries(accounts) as Record<string, string>,
     channels: () =>
       directory.channels.filter(({ adapter }) => adapter === name).map(({ channel }) => channel),
-    joinsThreads: (agent) => directory.find(agent)?.threads === "all",
+    // Without the one that leads, what people say in a thread of their own would stand nowhere.
+    joinsThreads: (agent) => {
+      const found = directory.find(agent);
+      return found !== undefined && (found.threads === "all" || found.id === directory.lead?.id);
+    },
   };
 }
 
