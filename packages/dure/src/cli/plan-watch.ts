@@ -243,9 +243,10 @@ function wordsOfWorker(event: PlatformEvent): string | undefined {
       return `${tryOf(event.data)} gave no sign for ${silence}; its time limit ends it, if nothing else`;
     }
     case "worker.complete": {
-      const { status, changed = 0, tokens } = event.data;
-      const files = `${changed} ${changed === 1 ? "file" : "files"}`;
-      return `${tryOf(event.data)} ${status}, ${files} changed, ${tokens} tokens`;
+      const { status = "ended", changed, tokens } = event.data;
+      const files =
+        changed === undefined ? "" : `, ${changed} ${changed === 1 ? "file" : "files"} changed`;
+      return `${tryOf(event.data)} ${status}${files}, ${tokens} tokens`;
     }
     case "worker.feedback": {
       const { try: number, success, passed, total } = event.data;

@@ -457,6 +457,11 @@ ports:
     });
     const run = await ended(runs, id);
 
+    await runs.events.caughtUp();
+    const { events } = await runs.events.read(undefined, { run: id }, 1_000);
+    expect(events.find(({ type }) => type === "worker.complete")).toMatchObject({
+      data: { member: "orchestrator", status: "ready", changed: 1 },
+    });
     expect(run).toMatchObject({ status: "success", isolation: "audit", tokensIn: 40 });
     expect(await repository.git("ls-tree", "--name-only", "dure/one")).not.toContain("README.md");
     expect(

@@ -1,9 +1,14 @@
 import { DureError } from "../../kernel/errors.ts";
 import { workerOf, type Port, type WorkerSpec } from "../plan.ts";
-import type { TreeViolation } from "../workspace/owned-changes.ts";
 import { escaped } from "../ask/grants.ts";
 import type { MergeParts } from "./merge.ts";
-import { doTask, taskEnd, type OrchestratorTask } from "./orchestrator-task.ts";
+import {
+  doTask,
+  outputOf,
+  taskEnd,
+  type OrchestratorTask,
+  type TaskOutput,
+} from "./orchestrator-task.ts";
 import { ORCHESTRATOR, type PlanRun } from "../rows/run.ts";
 import { StepLog } from "../rows/step-log.ts";
 
@@ -11,10 +16,9 @@ import { StepLog } from "../rows/step-log.ts";
 const CONTRACTS_MS = 30 * 60_000;
 
 /** What the orchestrator made of the contracts. */
-interface Written {
+interface Written extends TaskOutput {
   readonly commit: string;
   readonly summary: string;
-  readonly violations: readonly TreeViolation[];
 }
 
 /**
@@ -86,7 +90,7 @@ async function letWrite({
       const output: Written = {
         commit: taken.commit ?? run.baseCommit,
         summary: result.summary,
-        violations: taken.violations,
+        ...outputOf({ worked, taken }),
       };
       return { output, tokens: result.tokens, counted, log };
     },

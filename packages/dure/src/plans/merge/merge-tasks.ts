@@ -2,11 +2,16 @@ import { createHash } from "node:crypto";
 import type { PortResult } from "../rows/outcomes.ts";
 import { isLockFile, orchestratorsFiles } from "../plan-ownership.ts";
 import { workerOf, type WorkerSpec } from "../plan.ts";
-import type { TreeViolation } from "../workspace/owned-changes.ts";
 import { escaped } from "../ask/grants.ts";
 import { hashNumber, MERGE_PORT, type Integration } from "./integration.ts";
 import type { MergeParts } from "./merge.ts";
-import { doTask, taskEnd, type OrchestratorTask } from "./orchestrator-task.ts";
+import {
+  doTask,
+  outputOf,
+  taskEnd,
+  type OrchestratorTask,
+  type TaskOutput,
+} from "./orchestrator-task.ts";
 import type { PathConflict } from "../port/port-files.ts";
 import { ORCHESTRATOR, type PlanRun } from "../rows/run.ts";
 import { sharedRequestsRead, type SharedRequest } from "../ask/shared-requests.ts";
@@ -27,10 +32,9 @@ export interface SharedChange extends PortResult {
 }
 
 /** What the orchestrator made of files that several ports changed or asked for. */
-interface Solved {
+interface Solved extends TaskOutput {
   readonly commit: string;
   readonly summary: string;
-  readonly violations: readonly TreeViolation[];
   /** Of the files those that it did not write; all of them when it failed. */
   readonly left: readonly string[];
 }
@@ -163,7 +167,7 @@ export class MergeTasks {
         const output: Solved = {
           commit: isKept ? (taken.commit ?? from) : from,
           summary: result.summary,
-          violations: taken.violations,
+          ...outputOf({ worked, taken }),
           left: paths.filter((path) => !written.has(path)),
         };
         return { output, tokens: result.tokens, counted, log };

@@ -8,13 +8,14 @@ import type { Assignment } from "../workers/worker.ts";
 import { aloneWith, assignmentOf, noMorePaths } from "../assign/assignment.ts";
 import { followWorker, type Violation, type WorkerEnd } from "../assign/follow-worker.ts";
 import type { PairParts } from "../port/pair-parts.ts";
-import type { PortFiles, TakenWork } from "../port/port-files.ts";
+import type { FileChange, PortFiles, TakenWork } from "../port/port-files.ts";
 import { ORCHESTRATOR, type PlanRun, type PlanStep } from "../rows/run.ts";
 import { WorkerSigns } from "../assign/signs.ts";
 import { uncounted, type StepEnd, type StepLog, type StepLogParts } from "../rows/step-log.ts";
 import { aboutRun, escalationFor, tokensTrigger, type TriggerName } from "../ask/triggers.ts";
 import { namesOf } from "../rows/words.ts";
 import type { RunEvent } from "../rows/run-event.ts";
+import type { WorkerStatus } from "../../kernel/plans.ts";
 
 /** What the work of the orchestrator needs. */
 export interface OrchestratorParts extends StepLogParts {
@@ -57,6 +58,18 @@ interface TaskPlace {
 interface TaskEnd {
   readonly worked: WorkerEnd;
   readonly taken: TakenWork;
+}
+
+/** What every task of the orchestrator leaves in its step. */
+export interface TaskOutput {
+  readonly status: WorkerStatus;
+  readonly changes: readonly FileChange[];
+  readonly violations: readonly TreeViolation[];
+}
+
+export function outputOf({ worked, taken }: TaskEnd): TaskOutput {
+  const { changes, violations } = taken;
+  return { status: worked.result.status, changes, violations };
 }
 
 /** Violations of one step that are stored. */
@@ -171,12 +184,9 @@ export function taskEnd(
   run: PlanRun,
   number: number,
   { records }: Pick<StepLogParts, "records">,
-): (
-  tx: Transaction,
-  end: StepEnd<{ readonly violations: readonly TreeViolation[] }>,
-) => Promise<StepWritten> {
+): (tx: Transaction, end: StepEnd<TaskOutput>) => Promise<StepWritten> {
   return async (tx, end) => {
-    const { violations } = end.output;
+    const { status, changes, violations } = end.output;
     for (const { path, because } of violations.slice(0, MAX_VIOLATIONS)) {
       await records.violation(tx, run.id, {
         port: ORCHESTRATOR,
@@ -195,6 +205,8 @@ export function taskEnd(
       port: ORCHESTRATOR,
       member: "orchestrator" as const,
       try: number,
+      status,
+      changed: changes.length,
       tokens: (end.tokens?.input ?? 0) + (end.tokens?.output ?? 0),
       violations: violations.length,
     };
