@@ -550,7 +550,7 @@ export async function sayToPort(
   { client, output }: PlansCommand,
 ): Promise<ExitCode> {
   await client.plans.say(id, port, words);
-  output.line(`${port}: the ${words.to} hears it, at the latest in the next prompt`);
+  output.line(`${port}: the ${words.to} hears it, at the latest in its next prompt if it gets one`);
   output.result({ run: id, port, to: words.to });
 
   return EXIT.ok;

@@ -63,7 +63,7 @@ ports:
 plan: steer
 roles: modules
 limits: { tries: 1, parallel_enabled: false }
-workers: { default: { kind: offline, script: greet.offline.yaml } }
+workers: { default: { kind: offline, script: greet.offline.yaml }, tester: { kind: command, command: ["true"] } }
 ports:
   - { id: bad, role: bad, goal: Fail., owns: [src/bad/**], acceptance: "false" }
   - { id: hold, role: hold, goal: Wait., owns: [src/hold/**], tests: [test/hold/**], acceptance: "true", no_change: allowed }

@@ -2,6 +2,7 @@ import { DureError } from "../../kernel/errors.ts";
 import type { ChannelMember } from "../rows/channel.ts";
 import { grantable } from "../ask/grants.ts";
 import { isRunEnded, type PlanPort, type PlanRun, type RunOrder } from "../rows/run.ts";
+import { workerOf } from "../plan.ts";
 import { MAX_TRIES } from "../port/tries.ts";
 
 /** Characters of what the operator says at once. */
@@ -52,7 +53,10 @@ export function assertWords(text: string): void {
   );
 }
 
-/** Throws `RUN_OVER`, `PORT_OVER`, `TESTER_MISSING`: no worker would read the words. Pure. */
+/**
+ * Throws `RUN_OVER`, `PORT_OVER`, `TESTER_MISSING`, `WORKER_DEAF`: no worker would read the words.
+ * Pure.
+ */
 export function assertListens(run: PlanRun, port: PlanPort, to: ChannelMember): void {
   if (isRunEnded(run.status)) {
     throw new DureError("RUN_OVER", `The run ${run.id} has ended: ${run.status}.`, {
@@ -67,11 +71,19 @@ export function assertListens(run: PlanRun, port: PlanPort, to: ChannelMember): 
       hint: "Say it to a port that is worked on.",
     });
   }
-  if (to !== "tester" || run.plan.ports[port.position]!.tests.length > 0) return;
+  const { role, tests } = run.plan.ports[port.position]!;
+  if (to === "tester" && tests.length === 0) {
+    throw new DureError(
+      "TESTER_MISSING",
+      `The port ${port.id} owns no tests, so no tester works on it.`,
+      { class: "conflict", hint: "Say it to the implementer." },
+    );
+  }
+  if (workerOf(run.plan.workers, role, to)?.kind !== "offline") return;
   throw new DureError(
-    "TESTER_MISSING",
-    `The port ${port.id} owns no tests, so no tester works on it.`,
-    { class: "conflict", hint: "Say it to the implementer." },
+    "WORKER_DEAF",
+    `The ${to} of the port ${port.id} is an offline worker: it follows its script and reads nothing.`,
+    { class: "conflict", hint: "Change its script, and start another run." },
   );
 }
 

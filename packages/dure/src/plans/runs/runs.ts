@@ -278,7 +278,7 @@ export class Runs {
   /**
    * Sends the operator's message to a member of a port's pair. A listening worker gets it at once;
    * others read it in the next prompt. Throws `RUN_UNKNOWN`, `PLAN_PORT_UNKNOWN`,
-   * `MESSAGE_INVALID`, `RUN_OVER`, `PORT_OVER`, `TESTER_MISSING`, `CHANNEL_FULL`.
+   * `MESSAGE_INVALID`, `RUN_OVER`, `PORT_OVER`, `TESTER_MISSING`, `WORKER_DEAF`, `CHANNEL_FULL`.
    */
   async say(
     id: string,
