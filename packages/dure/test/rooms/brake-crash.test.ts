@@ -49,7 +49,7 @@ test.each(KILLS.rows)(
       second,
     );
     await order(await second.url, "/v1/agents/eden/pause", { paused: false, as_person: "서연" });
-    await say(await second.url, "@이든 새 일");
+    await say(await second.url, "@이든 새 리뷰");
     await until(
       async () =>
         expect(
