@@ -155,7 +155,7 @@ module.exports = {
       to: { path: SOURCES, pathNot: `${SOURCES}client/index\\.ts$` },
     },
     {
-      name: "dashboard-below-nobody",
+      name: "dashboard-on-top",
       severity: "error",
       from: { path: SOURCES, pathNot: TESTS },
       to: { path: "^packages/dashboard/" },

@@ -72,10 +72,11 @@ test("long lines, conditional spreads and vague words are counted", async () => 
   expect(figuresOver(figures)).toHaveLength(2);
 });
 
-test("a tests' file is not measured", async () => {
+test("of a test's file only the vague words are counted", async () => {
   const figures = await figuresOf("/** Somebody. */\n", "packages/dure/src/kernel/noisy.test.ts");
 
-  expect(figures).toMatchObject({ files: 0, vagueLines: 0 });
+  expect(figures).toMatchObject({ files: 0, vagueLines: 0, vagueTestLines: 1 });
+  expect(figuresOver({ ...figures, vagueTestLines: 1_000 })).toHaveLength(1);
 });
 
 test("a file that is not formatted fails the check", async () => {

@@ -42,6 +42,8 @@ export interface AirFigures {
   readonly conditionalSpreads: number;
   /** Lines that name no actor: whoever, somebody, nobody. */
   readonly vagueLines: number;
+  /** The same in tests and what is for tests alone, where "nobody" is also a name that is unknown. */
+  readonly vagueTestLines: number;
   readonly broken: readonly BrokenRule[];
 }
 
@@ -62,17 +64,27 @@ const MAX_CLASS_LINES = 350;
 const LONG_LINE = 110;
 const EXCEPTIONS = path.join(root, "scripts/air-exceptions.json");
 
-/** Of the whole tree. STYLE.md asks for 34, 0.5, 20 and 20; the tree has less. */
+/**
+ * Of the whole tree. STYLE.md asks for 34, 0.5, 20 and 20; the tree has less. What is left of vague
+ * words in tests: ids of unknown agents and sessions, the user `nobody`, and words to find.
+ */
 const LIMITS = {
   charactersPerLine: 33.8,
   longLinesPercent: 0.5,
   conditionalSpreads: 9,
-  vagueLines: 5,
+  vagueLines: 1,
+  vagueTestLines: 64,
 } as const satisfies Partial<Record<keyof AirFigures, number>>;
 
 const SOURCES = /^(?:packages\/[^/]+\/src|examples)\/.*\.(?:ts|tsx|mjs|js)$/;
 /** Tests, and released migrations: those are known by checksum and stay as they were written. */
 const LEFT_OUT = /\.test\.[a-z]+$|\/durable\/migrations\//;
+/** What is for tests alone. */
+const TEST_SOURCES =
+  /^packages\/testing\/|^packages\/[^/]+\/test\/|\.test\.[a-z]+$|\/test-[^/]+\.ts$/;
+/** Tests of these checks: they quote the words. */
+const ABOUT_WORDS = /^scripts\//;
+const CODE = /\.(?:ts|tsx|mjs|js)$/;
 const COMMENT = /^\s*(?:\/\/|\/\*|\*)/;
 const VAGUE = /\b(?:whoever|somebody|nobody)\b/i;
 
@@ -82,9 +94,9 @@ const VAGUE = /\b(?:whoever|somebody|nobody)\b/i;
  */
 export async function measureAir(folder: string = root): Promise<AirFigures> {
   const listed = await run("git", ["ls-files"], { cwd: folder });
-  const files = listed.stdout
-    .split("\n")
-    .filter((file) => SOURCES.test(file) && !LEFT_OUT.test(file));
+  const code = listed.stdout.split("\n").filter((file) => CODE.test(file));
+  const files = code.filter((file) => SOURCES.test(file) && !LEFT_OUT.test(file));
+  const tests = code.filter((file) => TEST_SOURCES.test(file) && !ABOUT_WORDS.test(file));
   const texts = new Map<string, string>();
   for (const file of files) texts.set(file, await readFile(path.join(folder, file), "utf8"));
 
@@ -98,9 +110,22 @@ export async function measureAir(folder: string = root): Promise<AirFigures> {
     longestLine: lines.reduce((longest, line) => Math.max(longest, line.length), 0),
     commentPercent: percent(lines.filter((line) => COMMENT.test(line)).length, lines.length),
     conditionalSpreads: conditionalSpreads(texts),
-    vagueLines: lines.filter((line) => VAGUE.test(line)).length,
+    vagueLines: vagueLines(lines),
+    vagueTestLines: vagueLines(await linesOf(folder, tests)),
     broken: [...(await brokenRules(folder, files)), ...longClasses(texts)],
   };
+}
+
+async function linesOf(folder: string, files: readonly string[]): Promise<readonly string[]> {
+  const lines: string[] = [];
+  for (const file of files) {
+    lines.push(...(await readFile(path.join(folder, file), "utf8")).split("\n"));
+  }
+  return lines;
+}
+
+function vagueLines(lines: readonly string[]): number {
+  return lines.filter((line) => VAGUE.test(line)).length;
 }
 
 function percent(part: number, whole: number): number {
@@ -233,6 +258,7 @@ export function describeAir(figures: AirFigures): string {
     ["conditional spreads", String(figures.conditionalSpreads)],
     ["comment lines", `${figures.commentPercent.toFixed(1)} %`],
     ["lines with whoever, somebody, nobody", String(figures.vagueLines)],
+    ["the same in tests", String(figures.vagueTestLines)],
   ];
   return rows.map(([name, value]) => `${name.padEnd(42)}${value}`).join("\n");
 }

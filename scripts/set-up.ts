@@ -74,7 +74,7 @@ const CIRCUMSTANCES: readonly Circumstance[] = [
   {
     name: "an ordinary user, packages read-only",
     lacks: async () =>
-      process.getuid?.() === 0 ? missing("setpriv") : "needs root to become somebody else",
+      process.getuid?.() === 0 ? missing("setpriv") : "needs root to become another user",
     async run({ project, team, env }) {
       const own = `${team}-nobody`;
       await cp(team, own, {

@@ -402,7 +402,7 @@ export const DURABLE_GUARDS: readonly Guard[] = [
     at: { file: `${DURABLE}/outbox.ts` },
     find: "b.id < o.id and b.state in ('pending', 'sending'))",
     replace: "b.id < o.id and b.state in ('pending'))",
-    tests: outbox("what a living process is sending is sent by nobody else"),
+    tests: outbox("what a living process is sending no other sends, nor anything behind it"),
     why: "an entry leaves while the one before it is on its way",
   },
   {
@@ -412,7 +412,7 @@ export const DURABLE_GUARDS: readonly Guard[] = [
       "and (o.state = 'pending' or not exists (\n               select from dure.processes p where " +
       "p.id = o.holder and p.epoch = o.holder_epoch and p.ended_at is null))",
     replace: "",
-    tests: outbox("what a living process is sending is sent by nobody else"),
+    tests: outbox("what a living process is sending no other sends, nor anything behind it"),
     why: "an entry that is being sent is sent again",
   },
   {

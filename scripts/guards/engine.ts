@@ -47,7 +47,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     ),
     why: "the time of an attempt runs out while its agent is paused",
   },
-  // --- calls of which nobody knows
+  // --- calls whose outcome is not known
   {
     id: "effects.open",
     at: { sql: "effect_intent" },

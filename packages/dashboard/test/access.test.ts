@@ -203,7 +203,7 @@ test.for(["the person at the machine", "a login"] as const)(
 
     expect(await rowsOf(stage)).toEqual(before);
     await page.goto(`${url}/healthz`);
-    expect(await page.evaluate(async () => (await fetch("/v1/me")).status)).toBe(200); // and nobody was logged out
+    expect(await page.evaluate(async () => (await fetch("/v1/me")).status)).toBe(200); // and no login was ended
     await context.close();
   },
 );

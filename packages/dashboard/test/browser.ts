@@ -189,7 +189,7 @@ export async function openPage(
  * What axe finds against WCAG 2.2 A and AA, in words; `within` is a CSS selector. Most of the time
  * of a look goes into bringing axe to the page, so it is brought once per load; the modes and
  * options left out are for frames of other origins and for media, which our pages have none of, and
- * for what passes, which nobody reads.
+ * for what passes, which no test reads.
  */
 export async function violations(page: Page, within = "html"): Promise<string[]> {
   const isThere = await page.evaluate(() => "axe" in window);

@@ -153,7 +153,7 @@ export class DoubleServer {
     for (const go of gate.waiting.splice(0)) go();
   }
 
-  /** A turn that nobody typed: an approval was answered. */
+  /** A turn without typed words: an approval was answered. */
   systemTurn(sessionId: string, text: string): void {
     this.#accept({ session_id: sessionId, message: text }, "system");
   }

@@ -17,7 +17,7 @@ type Name = keyof typeof NAMES;
 
 /**
  * How they speak: 루다 hands over what it is asked to hand over to 이든; 이든 and 루다 go on for as long as
- * they may once somebody says "끝없이"; everybody else answers with one sentence. "천천히" makes an
+ * they may once a message says "끝없이"; the others answer with one sentence. "천천히" makes an
  * answer take its time.
  */
 function modelOf(name: Name): OfflineModel {

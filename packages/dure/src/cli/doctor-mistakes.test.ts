@@ -216,7 +216,7 @@ const MISTAKES: readonly Mistake[] = [
     told: [/fail data folder: .*README\.md.*is a file/, /DURE_HOME/],
   },
   {
-    name: "the data folder is where nobody can write",
+    name: "the data folder is where no process can write",
     env: { DURE_HOME: "/proc/nothing" },
     told: [/fail data folder: \/proc\/nothing/, /DURE_HOME/],
   },

@@ -183,7 +183,7 @@ test(
   "what fails exits with 1, what is asked wrongly with 2",
   { ...FULL, timeout: 60_000 },
   async () => {
-    const [timeout, unknown, nobody, status, since, wait, older] = await Promise.all([
+    const [timeout, unknown, noSuchAgent, status, since, wait, older] = await Promise.all([
       dure("jobs", "ask", "ruda", "seum", "Please think", "--wait", "1", "--json"),
       dure("jobs", "show", "job_0"),
       dure("jobs", "ask", "ruda", "nobody", "Hello"),
@@ -206,7 +206,7 @@ test(
       exitCode: 1,
       stderr: expect.stringContaining("JOB_UNKNOWN") as string,
     });
-    expect(nobody).toMatchObject({
+    expect(noSuchAgent).toMatchObject({
       exitCode: 1,
       stderr: expect.stringContaining("Agents are: ruda, eden") as string,
     });

@@ -89,7 +89,7 @@ test("what is not known, not recovered, or held by a living process is kept howe
       insert into dure.effects (key, session_id, turn_id, tool, input, nonce, status, updated_at) values
         ('of a session', 's1', 't', 'pay', '{}', 'n', 'done', now() - interval '8 days'),
         ('asked about', null, 't', 'pay', '{}', 'n', 'unknown', now() - interval '8 days'),
-        ('nobody''s', null, 't', 'pay', '{}', 'n', 'unknown', now() - interval '8 days');
+        ('of no session', null, 't', 'pay', '{}', 'n', 'unknown', now() - interval '8 days');
       insert into dure.escalations (id, subject, type, severity, title) values ('e1', 'effect/asked about', 'effect_unknown', 'high', 't');
       insert into dure.outbox (topic, ordering, key, payload, state, settled_at) values ('t', 'o', 'unknown', 'null', 'unknown', now() - interval '8 days');
       insert into dure.processes (id, app_version, host, machine, pid, pid_started, started_at, ended_at, recovered_at) values

@@ -351,7 +351,7 @@ test("a takeover waits for a guarded write that is under way", async () => {
   let taking: Promise<unknown> = Promise.resolve();
 
   // On a connection that the takeover does not find by its name, so that only the row says that
-  // somebody writes.
+  // it writes.
   await db.database.transaction(async (tx) => {
     await silent.lease.guard(tx);
     taking = takeover.start().then(() => order.push("taken"));

@@ -474,7 +474,7 @@ test(
     await using team = await startTestTeam({
       url: db.url,
       agents: { ruda: talkative, eden: talkative },
-      prompt: "You are somebody else.",
+      prompt: "You are another agent.",
       version: "1",
     });
 
@@ -490,7 +490,7 @@ test(
     ]).toEqual([2, before]);
     const [request, ...more] = team.asked["eden"]!;
     expect([
-      JSON.stringify(request).includes("You are somebody else."),
+      JSON.stringify(request).includes("You are another agent."),
       JSON.stringify(request).includes("You are as you were."),
       more,
     ]).toEqual([true, false, []]);
@@ -947,7 +947,7 @@ test(
       byStatus: await timed(() => team.jobs.list({ status: "COMPLETED", limit: 200 })),
       none: await timed(() => team.jobs.list({ status: "FAILED" })),
       byAgent: await timed(() => team.jobs.list({ agent: "seum" })),
-      nobody: await timed(() => team.jobs.list({ agent: "nobody" })),
+      noSuchAgent: await timed(() => team.jobs.list({ agent: "nobody" })),
       show: await timed(() => team.jobs.get("job_old15000")),
     };
     const answer = await team.jobs.ask({ ...REQUEST, waitSec: 20 });

@@ -111,7 +111,7 @@ test.for([
     403,
     "JOB_NOT_ALLOWED",
   ],
-  ["nobody", { agent: "ruda", message: "hello" }, 400, "AGENT_UNKNOWN"],
+  ["no target", { agent: "ruda", message: "hello" }, 400, "AGENT_UNKNOWN"],
   ["oneself", { agent: "eden", target: "eden", message: "hello" }, 400, "JOB_SELF"],
   ["an empty message", { agent: "ruda", target: "eden", message: " " }, 400, "MESSAGE_INVALID"],
   [

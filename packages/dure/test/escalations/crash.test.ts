@@ -18,7 +18,7 @@ const TEAM = fileURLToPath(new URL("folder", import.meta.url));
  * Moments between an escalation and the last of those who are told; the process is killed there.
  */
 const POINTS: readonly (readonly [string, "before" | "after", StatementTest])[] = [
-  ["it is raised, nobody has looked", "before", ({ name }) => name === "route.take"],
+  ["it is raised, no process has looked", "before", ({ name }) => name === "route.take"],
   ["its step is moved, not committed", "after", ({ name }) => name === "route.move"],
   [
     "the operator is about to be asked",

@@ -370,7 +370,7 @@ test(
   "a hook outside of a worker, a draft without a model and a wrong status are told so",
   { timeout: 60_000 },
   async () => {
-    const [outside, nobody, draft, status] = await Promise.all([
+    const [outside, stranger, draft, status] = await Promise.all([
       dure(["hook", "test-feedback"], { input: '{"success": true}' }),
       dure(["hook", "test-feedback"], {
         input: '{"success": true}',
@@ -387,7 +387,7 @@ test(
       exitCode: 2,
       stderr: expect.stringContaining("HOOK_OUTSIDE") as string,
     });
-    expect(nobody).toMatchObject({
+    expect(stranger).toMatchObject({
       exitCode: 1,
       stderr: expect.stringContaining("No running step has this token") as string,
     });

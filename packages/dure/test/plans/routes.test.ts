@@ -635,7 +635,7 @@ test(
       { success: true },
       { authorization: "Bearer hook_of_nobody" },
     );
-    const nobody = await at.server.post("/v1/hooks/test-feedback", { success: true });
+    const withoutToken = await at.server.post("/v1/hooks/test-feedback", { success: true });
 
     expect({ status: run.status, missing: run.report?.missing }).toEqual({
       status: "success",
@@ -652,7 +652,7 @@ test(
       processedAt: expect.any(Number) as number,
     });
     expect(patch).toContain('{"decision":"escalate"');
-    expect([stranger.status, nobody.status]).toEqual([401, 401]);
+    expect([stranger.status, withoutToken.status]).toEqual([401, 401]);
     expect(await stranger.json()).toMatchObject({ code: "HOOK_TOKEN_INVALID" });
   },
 );

@@ -24,7 +24,7 @@ export interface Said {
 type Line = readonly [text: string, answers: string];
 
 const CHANNEL_OF_ALL: readonly Line[] = [
-  // Nobody is named: the default agent, and no other.
+  // No agent is named: the default agent, and no other.
   ["오늘 일정 알려줘", "ruda"],
   ["배포 언제 해요?", "ruda"],
   ["안녕하세요!", "ruda"],

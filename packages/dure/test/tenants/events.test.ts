@@ -25,7 +25,7 @@ async function tokenOf(
   scopes: Scope[] = ["chat", "jobs", "rooms"],
 ): Promise<Record<string, string>> {
   const { token } = await new PostgresTokenStore({ database: team.database }).create({
-    name: tenant || "nobody",
+    name: tenant || "none",
     scopes,
     tenant,
   });

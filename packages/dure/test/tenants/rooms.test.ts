@@ -28,7 +28,7 @@ test("the same channel is another room for each tenant, and the agents answer in
   for (const who of [NO_TENANT, ACME, BETA]) {
     await team.rooms.post(who, {
       place: "web:general",
-      text: `@루다 hello of ${who.tenant || "nobody"}`,
+      text: `@루다 hello of ${who.tenant || "none"}`,
     });
   }
   await settled(team);
@@ -41,10 +41,7 @@ test("the same channel is another room for each tenant, and the agents answer in
       ["general", who.tenant],
       ["lab", who.tenant],
     ]);
-    expect(said.map(({ text }) => text)).toEqual([
-      `@루다 hello of ${who.tenant || "nobody"}`,
-      "네",
-    ]);
+    expect(said.map(({ text }) => text)).toEqual([`@루다 hello of ${who.tenant || "none"}`, "네"]);
   }
 });
 
@@ -54,7 +51,7 @@ test("another tenant's room, message and thread are not there, and neither is a 
     place: "web:general",
     text: "words of acme",
   });
-  const alone = await team.rooms.post(NO_TENANT, { place: "web:general", text: "words of nobody" });
+  const alone = await team.rooms.post(NO_TENANT, { place: "web:general", text: "words of none" });
 
   for (const who of [BETA, NO_TENANT]) {
     await expect(team.rooms.place("web:general@acme", who)).rejects.toMatchObject({

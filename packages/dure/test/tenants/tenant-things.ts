@@ -2,7 +2,7 @@ import { newId, ulid } from "../../src/kernel/ids.ts";
 import type { ContractTeam } from "../contract/contract-team.ts";
 
 /**
- * One thing of each kind that an owner has; or, of nobody, names of the same shape that nothing
+ * One thing of each kind that an owner has; or, without an owner, names of the same shape that nothing
  * has.
  */
 export interface Things {
@@ -30,7 +30,7 @@ export async function makeThings(
   { tenant, token, run }: { tenant: string; token: string; run: string },
 ): Promise<Things> {
   const { database } = team;
-  const owner = tenant || "nobody";
+  const owner = tenant || "none";
   const secret = `secret-of-${owner}`;
   const session = `only-${owner}`;
   const post = async (

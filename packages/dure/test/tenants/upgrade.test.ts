@@ -98,10 +98,10 @@ test.each([
   ]);
   expect(
     await column(
-      "select coalesce(session, job) || ': ' || coalesce(tenant, 'nobody knows') as value from " +
+      "select coalesce(session, job) || ': ' || coalesce(tenant, 'unknown') as value from " +
         "dure.events order by seq",
     ),
-  ).toEqual(["acme/ceo: acme", "plain: ", "gone: nobody knows", "job_1: acme"]);
+  ).toEqual(["acme/ceo: acme", "plain: ", "gone: unknown", "job_1: acme"]);
 });
 
 test("a tenant's session goes on after the upgrade, and its effects keep their keys", async () => {

@@ -591,7 +591,7 @@ export class FakePerson {
     const failed = (): DureError =>
       new DureError(
         "FAKE_DISCORD_PRESS_FAILED",
-        `This interaction failed: nobody answered the button "${button.label}".`,
+        `This interaction failed: no bot answered the button "${button.label}".`,
       );
     const ms = options.timeoutMs ?? 5000;
     return within(promise, { clock: this.#clock, ms, onTimeout: failed });

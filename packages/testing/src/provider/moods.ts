@@ -129,7 +129,7 @@ function otherCase(name: string): string {
   return camel === name ? `${name}_now` : camel;
 }
 
-/** Words that claim what only code can know, that answer for the person, or that nobody asked for. */
+/** Words that claim what only code can know, that answer for the person, or that were not asked for. */
 const CLAIMS = ["보냈어요! 이체가 완료됐어요.", "Done! I have sent the money.", "예약을 마쳤어요."];
 const YES = "네, 확인했어요. 바로 진행할게요.";
 const OTHER_LANGUAGE = "かしこまりました。すぐに確認いたします。";

@@ -331,8 +331,8 @@ test(
     await using home = temporaryHome();
     await (await start(home.path)).stop();
     // Not our own number: PostgreSQL passes over its parent's.
-    const somebody = spawn("sleep", ["600"], { stdio: "ignore" });
-    const lines = `${somebody.pid}\n${join(home.path, "pg")}\n1\n5432\n${join(home.path, "run")}\n\n\n`;
+    const other = spawn("sleep", ["600"], { stdio: "ignore" });
+    const lines = `${other.pid}\n${join(home.path, "pg")}\n1\n5432\n${join(home.path, "run")}\n\n\n`;
     writeFileSync(join(home.path, "pg", "postmaster.pid"), lines);
     writeFileSync(join(home.path, "run", ".s.PGSQL.5432.lock"), lines);
 
@@ -340,7 +340,7 @@ test(
 
     expect(server.reused).toBe(false);
     await server.stop();
-    somebody.kill("SIGKILL");
+    other.kill("SIGKILL");
   },
 );
 
@@ -413,13 +413,13 @@ test(
     mkdirSync(closed, { mode: 0o700 });
     const bare = await packageWithoutLinks(join(closed, "package"));
     const spare = join(home.path, "spare");
-    const nobody = { kind: "drop", uid: 65534, gid: 65534 } as const;
+    const unprivileged = { kind: "drop", uid: 65534, gid: 65534 } as const;
 
-    const made = await prepareBinaries(bare, spare, nobody);
+    const made = await prepareBinaries(bare, spare, unprivileged);
 
     expect(made.postgres.startsWith(spare)).toBe(true);
-    expect(await run(nobody, made.postgres, ["--version"])).toContain("PostgreSQL");
-    expect(await prepareBinaries(bare, spare, nobody)).toEqual(made);
+    expect(await run(unprivileged, made.postgres, ["--version"])).toContain("PostgreSQL");
+    expect(await prepareBinaries(bare, spare, unprivileged)).toEqual(made);
   },
 );
 
@@ -427,7 +427,7 @@ test("an ordinary user runs PostgreSQL directly", { ...FULL, timeout: SLOW }, as
   if (!asRoot) return; // every other test of this file is then this one
   await using home = temporaryHome();
   chmodSync(home.path, 0o755);
-  const own = join(home.path, "nobody");
+  const own = join(home.path, "unprivileged");
   mkdirSync(own);
   chownSync(own, 65534, 65534);
 
@@ -437,7 +437,7 @@ test("an ordinary user runs PostgreSQL directly", { ...FULL, timeout: SLOW }, as
   expect(await ask(process.url, "select 1 as one")).toEqual([{ one: 1 }]);
   await process.leave();
 
-  // Root in somebody's project: the owner of the data decides as whom the server runs.
+  // Root in another user's project: the owner of the data decides as whom the server runs.
   const server = await start(join(own, ".dure"));
   expect(await ask(server.url, "select 1 as one")).toEqual([{ one: 1 }]);
   await server.stop();

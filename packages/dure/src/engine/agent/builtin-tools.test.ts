@@ -192,7 +192,7 @@ test.for(["<", "<a", "<a ", "<script>", "<!--", "</script ", "<script></script "
   },
 );
 
-/** Sends letters until nobody reads. */
+/** Sends letters until the reader is gone. */
 function endless(response: ServerResponse): void {
   const more = (): void => {
     while (!response.destroyed && response.write("a".repeat(65_536)));

@@ -333,7 +333,7 @@ test.each([
     await reached.promise;
     t.fence();
     await t.database.query({
-      text: `update dure.turns set holder = null, epoch = epoch + 1, stop = '{"by": "somebody"}'`,
+      text: `update dure.turns set holder = null, epoch = epoch + 1, stop = '{"by": "operator"}'`,
     });
     await using other = await startTestEngine(service, { on: { url: t.url } });
 
@@ -393,7 +393,7 @@ test("a stop after a death begins nothing beside the effect that it settles, and
     .toHaveLength(1);
   t.fence();
   await t.database.query({
-    text: `update dure.turns set holder = null, epoch = epoch + 1, stop = '{"by": "somebody"}'`,
+    text: `update dure.turns set holder = null, epoch = epoch + 1, stop = '{"by": "operator"}'`,
   });
   await using other = await startTestEngine(service, { on: { url: t.url }, offline: [talks] });
 
@@ -430,7 +430,7 @@ test("a stop after a death ends a turn whose handler goes another way as diverge
   await reached.promise;
   t.fence();
   await t.database.query({
-    text: `update dure.turns set holder = null, epoch = epoch + 1, stop = '{"by": "somebody"}'`,
+    text: `update dure.turns set holder = null, epoch = epoch + 1, stop = '{"by": "operator"}'`,
   });
   await using other = await startTestEngine(service("listen"), { on: { url: t.url } });
 
@@ -453,7 +453,7 @@ test("of an effect that a stopped turn cannot come to any more after a death a p
   await reached.promise;
   t.fence();
   await t.database.query({
-    text: `update dure.turns set holder = null, epoch = epoch + 1, stop = '{"by": "somebody"}'`,
+    text: `update dure.turns set holder = null, epoch = epoch + 1, stop = '{"by": "operator"}'`,
   });
   await using other = await startTestEngine(
     { ...service, name: "another" },
@@ -596,14 +596,14 @@ function swallowing(by: "flow" | "agent", openTicket: AnyTool): Service {
 test.each([
   [
     "flow",
-    "an effect of which nobody knows",
+    "an effect whose outcome is not known",
     { recover: "ask" },
     "EFFECT_UNKNOWN",
     "effect_unknown",
   ],
   [
     "agent",
-    "an effect of which nobody knows",
+    "an effect whose outcome is not known",
     { recover: "ask" },
     "EFFECT_UNKNOWN",
     "effect_unknown",
@@ -1179,7 +1179,7 @@ test("an effect whose outcome is found after its session was forgotten is swept 
   const { items } = await inbox.list({ tenant: "", status: "open" });
   await t.engine.forget("s1");
   await age();
-  expect((await retention.sweep())!.get("effects")).toBe(0); // somebody is still asked
+  expect((await retention.sweep())!.get("effects")).toBe(0); // the operator is still asked
 
   await inbox.answer(
     items.find(({ source }) => source.session === "s1")!.id,

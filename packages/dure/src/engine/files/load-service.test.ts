@@ -96,7 +96,7 @@ completed: keepReceipt
     export const TransferState = z.object({ stage: z.string().default("NONE"), amount: z.number().optional() });
     export const transferStages = { initial: "INIT", terminal: ["EXECUTED"], transitions: { INIT: ["EXECUTED"], EXECUTED: ["INIT"] } };
   `,
-  "server.ts": "throw new Error('a module that nobody names is not run');",
+  "server.ts": "throw new Error('a module that no file names is not run');",
 };
 
 describe("loadService", () => {
@@ -174,7 +174,7 @@ describe("loadService", () => {
   const YAML = FULL["service.yaml"];
   test.each<[what: string, files: Record<string, string>, problem: Partial<Problem>]>([
     [
-      "a class that nobody exports",
+      "a class that no module exports",
       { "service.yaml": YAML.replace("class: Writer", "class: Writter") },
       {
         file: expect.stringMatching(/service\.yaml$/) as string,
@@ -186,7 +186,7 @@ describe("loadService", () => {
       },
     ],
     [
-      "a handler that nobody exports",
+      "a handler that no module exports",
       { "service.yaml": YAML.replace("TRANSFER: transferFlow", "TRANSFER: transferFlaw") },
       {
         line: 16,
@@ -207,7 +207,7 @@ describe("loadService", () => {
       },
     ],
     [
-      "a schema of a card that nobody exports",
+      "a schema of a card that no module exports",
       { "service.yaml": YAML.replace("schema: SlotAnswer", "schema: SlotAnswr") },
       {
         line: 9,
@@ -217,7 +217,7 @@ describe("loadService", () => {
       },
     ],
     [
-      "a tool that nobody exports",
+      "a tool that no module exports",
       { "service.yaml": YAML.replace("[lookUp]", "[lookup2]") },
       {
         line: 9,

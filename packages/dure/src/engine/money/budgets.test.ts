@@ -235,7 +235,7 @@ describe("a limit", () => {
   test("of one agent does not bind another, and a limit in money says nothing about a model without a price", async () => {
     await using db = await testDatabase();
     await using member = await join(db.url, {
-      limits: { agents: { somebody: { day: { tokens: 1 } } }, day: { microUsd: 1 } },
+      limits: { agents: { another: { day: { tokens: 1 } } }, day: { microUsd: 1 } },
     });
 
     const { done, turnId } = await member.t.say("hello");

@@ -627,7 +627,7 @@ test("a turn stopped after its process has died ends on the other server too, al
   here.fence();
 
   await here.database.query({
-    text: `update dure.turns set holder = null, epoch = epoch + 1, stop = '{"by": "somebody"}'`,
+    text: `update dure.turns set holder = null, epoch = epoch + 1, stop = '{"by": "operator"}'`,
   });
   await using next = await startTestEngine(remoteService(server.url, { name: "far" }), {
     on: { url: here.url },
@@ -725,7 +725,7 @@ test("a turn that is stopped after its process has died ends on the other server
   here.fence();
 
   await here.database.query({
-    text: `update dure.turns set holder = null, epoch = epoch + 1, stop = '{"by": "somebody"}'`,
+    text: `update dure.turns set holder = null, epoch = epoch + 1, stop = '{"by": "operator"}'`,
   });
   await using next = await startTestEngine(far, { on: { url: here.url } });
   let last;

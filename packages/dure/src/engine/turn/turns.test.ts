@@ -133,7 +133,7 @@ test.each(["queue", "merge"] as const)(
       code: "SESSION_QUEUE_FULL",
       class: "limit",
     });
-    t.fence(); // nobody waits for the answers
+    t.fence(); // the test waits for no answer
   },
 );
 
@@ -289,7 +289,7 @@ test("a stop after a death keeps what each agent has said, of one that is called
     .toHaveLength(1);
   second.fence();
   await second.database.query({
-    text: `update dure.turns set holder = null, epoch = epoch + 1, stop = '{"by": "somebody"}'`,
+    text: `update dure.turns set holder = null, epoch = epoch + 1, stop = '{"by": "operator"}'`,
   });
   await using third = await startTestEngine(service, { on: { url: t.url }, offline: [model] });
 
@@ -1187,7 +1187,7 @@ test("another tenant's session does not exist", async () => {
 
 test("two tenants and a caller without one talk in sessions of the same id, each in its own", async () => {
   await using t = await startTestEngine(chatService());
-  const said = { "": "hello of nobody", a: "hello of a", b: "hello of b" };
+  const said = { "": "hello of none", a: "hello of a", b: "hello of b" };
   const callers = Object.keys(said).map((tenant) => ({ tenant, name: `token of ${tenant}` }));
 
   for (const caller of callers) {
@@ -1578,7 +1578,7 @@ test("above debug no line of the log holds a word of a provider, a tool, a handl
   ).toEqual(codes);
   expect(loud.find(({ line }) => line.includes('"code":"INTERNAL"'))?.line).toContain(
     "turns.test.ts",
-  ); // where, for whoever comes at night
+  ); // the place, for the operator
 });
 
 test("a connection that a handler could not make is told as one", async () => {

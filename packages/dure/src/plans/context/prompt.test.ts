@@ -8,7 +8,7 @@ import { fullContextTokens, gatherFiles, type CommitFiles } from "./gather.ts";
 import { buildPrompt, type PromptMaterial } from "./prompt.ts";
 import { readGlob } from "../glob.ts";
 
-const LONG = "// a body that nobody but its owner needs to know\n".repeat(60);
+const LONG = "// a body that no one but its owner needs to know\n".repeat(60);
 const FILES: Record<string, string> = {
   "src/ports/sessions.ts": `export interface Sessions { open(id: string): void }\nexport function make(): Sessions {\n${LONG}\nreturn null as never;\n}\n`,
   "src/core/session.ts": LONG,
@@ -84,7 +84,7 @@ test("the blocks stand in their fixed order, with what is the member's and nothi
     "src/api/routes.ts",
     "src/infrastructure/store.ts",
     "db/migrations",
-    "a body that nobody",
+    "a body that no one",
   ]) {
     expect(prompt, foreign).not.toContain(foreign);
   }

@@ -554,7 +554,7 @@ describe.each(protecting.map((sandbox) => ({ kind: sandbox.kind, sandbox })))(
     );
 
     test("works the same for an unprivileged user, or says why it cannot", async () => {
-      const own = mkdtempSync(path.join(realpathSync(tmpdir()), "dure-nobody-"));
+      const own = mkdtempSync(path.join(realpathSync(tmpdir()), "dure-other-"));
       for (const name of ["own", "other"]) mkdirSync(path.join(own, name));
       for (const name of ["own/kept", "other/file"]) writeFileSync(path.join(own, name), "before");
       if (isRoot) spawnSync("chown", ["-R", "65534:65534", own]);

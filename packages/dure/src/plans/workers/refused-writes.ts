@@ -20,7 +20,7 @@ export interface HeldWrite {
 
 /**
  * Finds in the output of a worker's programs the writes that the sandbox refused them: a program
- * asks nobody, so what it prints is all that is known of them. Each path is told once.
+ * does not ask first, so what it prints is all that is known of them. Each path is told once.
  */
 export class RefusedWrites {
   readonly #tree: string;
