@@ -1,15 +1,16 @@
 import { expect, test } from "vitest";
 import { systemClock } from "../kernel/clock.ts";
 import { silentLogger } from "../kernel/logger.ts";
+import type { Llm } from "../models/card.ts";
 import { Models } from "../models/models.ts";
 import type { ModelRequest } from "../models/model.ts";
 import { offlineModel } from "../models/offline.ts";
-import { draftPlan, withoutFence } from "./draft.ts";
+import { draftPlan, withoutFence, workersOfDraft } from "./draft.ts";
 import { PlanThreads } from "./threads/plan-threads.ts";
 
 const GOOD = `plan: sessions
 roles: modules
-workers: { default: { kind: offline } }
+workers: { default: { kind: own, name: coder } }
 ports:
   - { id: core, role: core, goal: Sessions expire., owns: [src/core/**], acceptance: npm test }
 `;
@@ -31,6 +32,7 @@ async function draft(
       llm: { provider: "offline", model: "drafter", fallbacks: [] },
       clock: systemClock,
       threads: new PlanThreads(),
+      workers: workersOfDraft(["coder"], { provider: "offline", model: "drafter", fallbacks: [] }),
     },
     goal,
     files,
@@ -54,6 +56,21 @@ test("a wrong proposal goes back once with its problems; a person gets what come
   expect(text).toBe(GOOD);
   expect(JSON.stringify(asked[1]!.messages.at(-1))).toMatch(/line \d+: ports/);
   expect([stubborn.text, stubborn.asked.length]).toEqual(["plan: b\nports: []\n", 2]);
+});
+
+test("a draft has workers of the team, else its model, and says when there is only a stand-in", async () => {
+  const llm: Llm = { provider: "anthropic", model: "claude", fallbacks: [] };
+  const offline: Llm = { ...llm, provider: "offline" };
+  const idle = GOOD.replace("{ kind: own, name: coder }", "{ kind: offline }");
+
+  const { asked } = await draft([GOOD]);
+  const { text } = await draft([idle]);
+
+  expect(asked[0]!.system).toContain("{ default: { kind: own, name: coder } }");
+  expect(workersOfDraft([], llm).spec).toBe('{ kind: model, model: "anthropic:claude" }');
+  expect(workersOfDraft([], offline).spec).toBe("{ kind: offline }");
+  expect(text).toMatch(/^# The offline worker below is a stand-in: it changes nothing/);
+  expect(text.endsWith(idle)).toBe(true);
 });
 
 test("nothing is no proposal, and a long list of files is cut", async () => {

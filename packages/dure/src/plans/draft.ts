@@ -19,11 +19,41 @@ const POLICY: Pick<Policy, "maxAttempts" | "backoffSec" | "timeoutSec"> = {
   timeoutSec: 180,
 };
 
+/** The workers of a draft, and what a person should know about them. */
+export interface DraftWorkers {
+  /** As the plan writes it: `{ kind: … }`. */
+  readonly spec: string;
+  /** Other workers that the plan may name, in words for the model. */
+  readonly others: string;
+}
+
+/**
+ * What works on a draft: a worker of the team's own, else its model. A team with neither gets a
+ * stand-in, which {@link draftPlan} says in the draft. Pure.
+ */
+export function workersOfDraft(own: readonly string[], { provider, model }: Llm): DraftWorkers {
+  const [first, ...others] = own;
+  if (first !== undefined) {
+    return { spec: `{ kind: own, name: ${first} }`, others: others.join(", ") };
+  }
+  if (provider === "offline") return { spec: "{ kind: offline }", others: "" };
+  return { spec: `{ kind: model, model: ${JSON.stringify(`${provider}:${model}`)} }`, others: "" };
+}
+
+/** Stands above a draft whose workers change nothing. */
+const STAND_IN = `\
+# The offline worker below is a stand-in: it changes nothing, so no port can pass.
+# Write your agent in its place before the run, such as: workers: { default: { agent: claude } }
+`;
+
 /**
  * What the model is told; the goal and the files come behind it. Source of the format:
  * docs/spec/plans §2.
  */
-const SYSTEM = `You split a change of a git repository into units of work (ports) \
+const systemFor = ({
+  spec,
+  others,
+}: DraftWorkers): string => `You split a change of a git repository into units of work (ports) \
 that separate agents can build side by side.
 Answer with the text of one plan.yaml and nothing else. Its keys:
 
@@ -33,7 +63,7 @@ setup: shell command that runs once in a fresh checkout (leave it out when nothi
 integration: shell command that builds and tests the whole
 roles: modules
 limits: { max_concurrency: 3, timeout_per_port: 30m, tries: 3 }
-workers: { default: { kind: offline } }   # a person replaces this
+workers: { default: ${spec} }   # as it stands here${others && `; other names are ${others}`}
 contracts: [{ path: file that two ports share, by: orchestrator }]   \
 # only where two ports share a type; else leave it out
 ports:
@@ -65,12 +95,14 @@ export async function draftPlan(
     readonly llm: Llm;
     readonly clock: Clock;
     readonly threads: Pick<PlanThreads, "read">;
+    readonly workers: DraftWorkers;
   },
   goal: string,
   files: readonly string[],
   { signal }: { signal: AbortSignal },
 ): Promise<string> {
   const { models, llm, clock, threads } = parts;
+  const system = systemFor(parts.workers);
   const messages: ModelMessage[] = [
     { role: "user", text: `The goal:\n${goal}\n\nFiles of the repository:\n${listed(files)}` },
   ];
@@ -82,7 +114,7 @@ export async function draftPlan(
         models
           .resolve(attempt.llm)
           .stream(
-            { system: SYSTEM, messages },
+            { system, messages },
             { signal: attempt.signal, attempt: attempt.attempt, labels: { what: "plan.draft" } },
           ),
       { clock, signal },
@@ -95,7 +127,7 @@ export async function draftPlan(
       });
     }
     const { problems } = await threads.read("draft.yaml", text, { signal });
-    if (problems.length === 0 || answers === MAX_ANSWERS) return text;
+    if (problems.length === 0 || answers === MAX_ANSWERS) return withStandIn(text);
     const told = problems
       .slice(0, 20)
       .map(
@@ -117,6 +149,11 @@ export function withoutFence(answer: string): string {
   const fenced = /```(?:ya?ml)?[ \t]*\n([\s\S]*?)\n?```/.exec(answer);
   const text = (fenced?.[1] ?? answer).trim();
   return text === "" ? "" : `${text}\n`;
+}
+
+/** Says above the text that its workers change nothing, where that is so. Pure. */
+function withStandIn(text: string): string {
+  return /\bkind:\s*["']?offline\b/.test(text) ? `${STAND_IN}${text}` : text;
 }
 
 function listed(files: readonly string[]): string {

@@ -9,7 +9,7 @@ import type { Llm } from "../models/card.ts";
 import { Models } from "../models/models.ts";
 import { offlineModel } from "../models/offline.ts";
 import { paidModels, type Pay } from "../models/paid.ts";
-import { draftPlan } from "../plans/draft.ts";
+import { draftPlan, workersOfDraft } from "../plans/draft.ts";
 import { parsePlan } from "../plans/plan-file.ts";
 import type { PlanRun } from "../plans/rows/run.ts";
 import { PlanThreads } from "../plans/threads/plan-threads.ts";
@@ -68,6 +68,7 @@ async function openProcess() {
           llm: LLM,
           clock: systemClock,
           threads: new PlanThreads(),
+          workers: workersOfDraft([], LLM),
         },
         "Sessions expire",
         [],

@@ -16,7 +16,7 @@ import type { Logger } from "../kernel/logger.ts";
 import { parseModelName, type Llm } from "../models/card.ts";
 import type { Models } from "../models/models.ts";
 import { paidModels } from "../models/paid.ts";
-import { draftPlan } from "../plans/draft.ts";
+import { draftPlan, workersOfDraft } from "../plans/draft.ts";
 import { HookRequests } from "../plans/runs/hook-requests.ts";
 import { elsewhere } from "../plans/lead/elsewhere.ts";
 import { PlanLibrary, type PlanLibraryOptions } from "../plans/runs/plan-library.ts";
@@ -162,10 +162,12 @@ function draftOf(parts: PlanParts, threads: PlanThreads): PlanLibraryOptions["dr
   const isEcho = llm.provider === "offline" && llm.model === parseModelName("offline").model;
   if (isEcho) return undefined;
 
+  const workers = workersOfDraft(Object.keys(parts.workers ?? {}), llm);
+
   return (goal, files, { signal }) => {
     const pay = payForDraft(budgets, () => lease.confirm());
     const models = paidModels(parts.models(), pay);
-    return draftPlan({ models, llm, clock, threads }, goal, files, { signal });
+    return draftPlan({ models, llm, clock, threads, workers }, goal, files, { signal });
   };
 }
 
