@@ -2,6 +2,9 @@ import { fileURLToPath } from "node:url";
 import react from "@vitejs/plugin-react";
 import { defaultClientConditions, defaultServerConditions, defineConfig } from "vite";
 
+/** Which server stands behind the page while it is made. */
+const SERVER = process.env["DURE_URL"] ?? "http://127.0.0.1:4600";
+
 /**
  * The server serves the folder under `/` with a strict CSP: no inline script, nothing from
  * elsewhere.
@@ -29,5 +32,5 @@ export default defineConfig({
     },
   },
   ssr: { resolve: { conditions: ["dure-source", ...defaultServerConditions] } }, // for tests that import a module of the page
-  server: { proxy: { "/v1": process.env["DURE_URL"] ?? "http://127.0.0.1:4600" } },
+  server: { proxy: { "/v1": SERVER, "/healthz": SERVER } },
 });

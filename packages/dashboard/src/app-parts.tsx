@@ -1,6 +1,7 @@
 import { createContext, use } from "react";
 import type { DureClient } from "dure/client";
 import type { Conversations } from "./chat/conversation.ts";
+import type { Drafts } from "./drafts.ts";
 import type { EventLog } from "./events/event-log.ts";
 import type { PersonName } from "./rooms/person-name.ts";
 import type { RoomData } from "./rooms/room-data.ts";
@@ -14,6 +15,7 @@ export interface AppParts {
   readonly eventLog: EventLog;
   readonly roomData: RoomData;
   readonly roomPosts: RoomPosts;
+  readonly drafts: Drafts;
   readonly personName: PersonName;
   readonly loginLink: LoginLink;
 }

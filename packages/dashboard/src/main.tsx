@@ -29,15 +29,18 @@ import { DureClient, DureError } from "dure/client";
 import { createRoot } from "react-dom/client";
 import { AppPartsContext } from "./app-parts.tsx";
 import { Conversations } from "./chat/conversation.ts";
+import { Drafts } from "./drafts.ts";
 import { EventLog } from "./events/event-log.ts";
 import { FreshQueries } from "./fresh-queries.ts";
 import { LanguageProvider } from "./language.tsx";
+import { forgetFailedSheets } from "./lazy-part.ts";
 import { PersonName } from "./rooms/person-name.ts";
 import { RoomData } from "./rooms/room-data.ts";
 import { RoomPosts } from "./rooms/room-posts.ts";
 import { router } from "./router.tsx";
 import { LoginLink } from "./shell/login-link.ts";
 import { serverClock } from "./server-clock.ts";
+import { serverWatch } from "./server-watch.ts";
 import { theme, tokens } from "./theme.ts";
 
 const loginLink = new LoginLink();
@@ -66,8 +69,8 @@ const queries: FreshQueries = new FreshQueries({
 });
 const client = new DureClient({
   baseUrl: "",
-  fetch: serverClock.fetch,
-  reconnect: { attempts: 20 },
+  fetch: serverWatch.around(serverClock.fetch),
+  reconnect: { attempts: 720 }, // an hour: the watch says meanwhile that nobody answers
 });
 const onChange = (): void => {
   for (const queryKey of [["sessions"], ["escalations"]]) {
@@ -79,13 +82,31 @@ const eventLog = new EventLog({ client });
 const roomData = new RoomData({ client, queries });
 const roomPosts = new RoomPosts({ client, onPosted: (who, place) => roomData.grow(who, place) });
 const personName = new PersonName();
+const drafts = new Drafts();
+const whole = new AbortController(); // as long as the page
+forgetFailedSheets(whole.signal);
+serverWatch.subscribe(() => {
+  const { standing } = serverWatch.snapshot();
+  document.documentElement.dataset["server"] = standing;
+  if (standing === "back") void queries.invalidateQueries();
+});
+void serverWatch.run(whole.signal);
 
 createRoot(document.getElementById("root")!).render(
   <MantineProvider theme={theme} cssVariablesResolver={tokens} defaultColorScheme="auto">
     <LanguageProvider>
       <QueryClientProvider client={queries}>
         <AppPartsContext
-          value={{ client, conversations, eventLog, roomData, roomPosts, personName, loginLink }}
+          value={{
+            client,
+            conversations,
+            eventLog,
+            roomData,
+            roomPosts,
+            drafts,
+            personName,
+            loginLink,
+          }}
         >
           <RouterProvider router={router} />
         </AppPartsContext>

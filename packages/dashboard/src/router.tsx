@@ -1,14 +1,12 @@
-import {
-  createRootRoute,
-  createRoute,
-  createRouter,
-  lazyRouteComponent,
-} from "@tanstack/react-router";
+import { createRootRoute, createRoute, createRouter } from "@tanstack/react-router";
 import { readInboxTab } from "./escalations/inbox-tab.ts";
 import { readJobFilters } from "./jobs/job-filters.ts";
+import { lazyPart } from "./lazy-part.ts";
 import { readRunFilters, readRunLooks, readStart } from "./plans/run-filters.ts";
 import { HomePage } from "./shell/home-page.tsx";
+import { BrokenPage } from "./shell/broken-page.tsx";
 import { Shell } from "./shell/shell.tsx";
+import { UnknownPage } from "./shell/unknown-page.tsx";
 
 const root = createRootRoute({ component: Shell });
 
@@ -18,7 +16,7 @@ const home = createRoute({
   component: HomePage,
 });
 
-const roomsPage = lazyRouteComponent(() => import("./rooms/rooms-page.tsx"), "RoomsPage");
+const roomsPage = lazyPart(async () => (await import("./rooms/rooms-page.tsx")).RoomsPage);
 const rooms = createRoute({ getParentRoute: () => root, path: "/rooms", component: roomsPage });
 const oneRoom = createRoute({
   getParentRoute: () => root,
@@ -31,7 +29,7 @@ const jobs = createRoute({
   getParentRoute: () => root,
   path: "/jobs",
   validateSearch: readJobFilters,
-  component: lazyRouteComponent(() => import("./jobs/jobs-page.tsx"), "JobsPage"),
+  component: lazyPart(async () => (await import("./jobs/jobs-page.tsx")).JobsPage),
 });
 const oneJob = createRoute({ getParentRoute: () => jobs, path: "$id" });
 
@@ -39,30 +37,30 @@ const plans = createRoute({
   getParentRoute: () => root,
   path: "/plans",
   validateSearch: readRunFilters,
-  component: lazyRouteComponent(() => import("./plans/plans-page.tsx"), "PlansPage"),
+  component: lazyPart(async () => (await import("./plans/plans-page.tsx")).PlansPage),
 });
 const onePlan = createRoute({
   getParentRoute: () => root,
   path: "/plans/start/$plan",
   validateSearch: readStart,
-  component: lazyRouteComponent(() => import("./plans/before-page.tsx"), "BeforePage"),
+  component: lazyPart(async () => (await import("./plans/before-page.tsx")).BeforePage),
 });
 // One route with a child, so that the graph stays where it is when a port is picked.
 const oneRun = createRoute({
   getParentRoute: () => root,
   path: "/plans/runs/$run",
   validateSearch: readRunLooks,
-  component: lazyRouteComponent(() => import("./plans/run-page.tsx"), "RunPage"),
+  component: lazyPart(async () => (await import("./plans/run-page.tsx")).RunPage),
 });
 const onePort = createRoute({ getParentRoute: () => oneRun, path: "ports/$port" });
 
 const agents = createRoute({
   getParentRoute: () => root,
   path: "/agents",
-  component: lazyRouteComponent(() => import("./agents/agents-page.tsx"), "AgentsPage"),
+  component: lazyPart(async () => (await import("./agents/agents-page.tsx")).AgentsPage),
 });
 
-const chatPage = lazyRouteComponent(() => import("./chat/chat-page.tsx"), "ChatPage");
+const chatPage = lazyPart(async () => (await import("./chat/chat-page.tsx")).ChatPage);
 const newChat = createRoute({ getParentRoute: () => root, path: "/chat", component: chatPage });
 const oneChat = createRoute({
   getParentRoute: () => root,
@@ -74,28 +72,27 @@ const escalations = createRoute({
   getParentRoute: () => root,
   path: "/escalations",
   validateSearch: readInboxTab,
-  component: lazyRouteComponent(
-    () => import("./escalations/escalations-page.tsx"),
-    "EscalationsPage",
+  component: lazyPart(
+    async () => (await import("./escalations/escalations-page.tsx")).EscalationsPage,
   ),
 });
 
 const costs = createRoute({
   getParentRoute: () => root,
   path: "/costs",
-  component: lazyRouteComponent(() => import("./costs/costs-page.tsx"), "CostsPage"),
+  component: lazyPart(async () => (await import("./costs/costs-page.tsx")).CostsPage),
 });
 
 const audit = createRoute({
   getParentRoute: () => root,
   path: "/audit",
-  component: lazyRouteComponent(() => import("./audit/audit-page.tsx"), "AuditPage"),
+  component: lazyPart(async () => (await import("./audit/audit-page.tsx")).AuditPage),
 });
 
 const events = createRoute({
   getParentRoute: () => root,
   path: "/events",
-  component: lazyRouteComponent(() => import("./events/events-page.tsx"), "EventsPage"),
+  component: lazyPart(async () => (await import("./events/events-page.tsx")).EventsPage),
 });
 
 export const router = createRouter({
@@ -115,16 +112,12 @@ export const router = createRouter({
     costs,
     audit,
   ]),
-  defaultNotFoundComponent: NotFound,
+  defaultErrorComponent: BrokenPage,
+  defaultNotFoundComponent: UnknownPage,
 });
 
 declare module "@tanstack/react-router" {
   interface Register {
     router: typeof router;
   }
-}
-
-function NotFound(): null {
-  void router.navigate({ to: "/", replace: true });
-  return null;
 }

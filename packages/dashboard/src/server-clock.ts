@@ -1,5 +1,6 @@
 import { systemClock, type Clock } from "dure/client";
 import { useEffect, useState } from "react";
+import { useIsGone } from "./server-watch.ts";
 
 /**
  * Less than this is the resolution of the header and the way of the answer, in milliseconds.
@@ -46,13 +47,14 @@ export class ServerClock {
 
 export const serverClock = new ServerClock(systemClock);
 
-/** The server's time, looked at every second while something is under way. */
+/** The server's time, looked at every second while something is under way and the server is there. */
 export function useServerNow(isRunning = true): number {
   const [now, setNow] = useState(() => serverClock.now());
+  const isGone = useIsGone();
   useEffect(() => {
-    if (!isRunning) return undefined;
+    if (!isRunning || isGone) return undefined;
     return systemClock.every(1_000, () => setNow(serverClock.now()));
-  }, [isRunning]);
+  }, [isRunning, isGone]);
 
   return now;
 }

@@ -5,6 +5,7 @@ import { CodedText } from "../coded.tsx";
 import { useLanguage } from "../language.tsx";
 import { Portrait } from "../rooms/message-row.tsx";
 import { OnlineDot } from "../rooms/room-list.tsx";
+import { useIsGone } from "../server-watch.ts";
 import { whenOf } from "../when.ts";
 import { AgentBrake } from "./agent-brake.tsx";
 import "./agents.css";
@@ -88,6 +89,8 @@ function CardHead({ agent }: { agent: RoomAgent }): ReactNode {
 
 function AccountRow({ account }: { account: Account }): ReactNode {
   const { text, language } = useLanguage();
+  const isGone = useIsGone();
+  const state = text.agents.states[account.state];
   const Icon = account.adapter === "discord" ? IconBrandDiscord : IconWorld;
 
   return (
@@ -96,7 +99,9 @@ function AccountRow({ account }: { account: Account }): ReactNode {
       <span className="agent-account">
         <span>
           {account.adapter} ·{" "}
-          <strong data-state={account.state}>{text.agents.states[account.state]}</strong>
+          <strong data-state={isGone ? undefined : account.state}>
+            {isGone ? text.shell.connection.lastSeen(state) : state}
+          </strong>
         </span>
         <span className="soft small agent-account-id">
           {[account.id, account.platformId].filter((id) => id !== null).join(" · ")}

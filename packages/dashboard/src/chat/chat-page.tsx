@@ -32,10 +32,26 @@ export function ChatPage(): ReactNode {
     [conversations, fresh, session],
   );
 
-  return <Chat key={fresh} conversation={conversation} isNew={session === undefined} />;
+  return (
+    <Chat
+      key={fresh}
+      conversation={conversation}
+      isNew={session === undefined}
+      place={`chat/${session ?? ""}`}
+    />
+  );
 }
 
-function Chat({ conversation, isNew }: { conversation: Conversation; isNew: boolean }): ReactNode {
+function Chat({
+  conversation,
+  isNew,
+  place,
+}: {
+  conversation: Conversation;
+  isNew: boolean;
+  /** Under this name an unfinished message is kept. */
+  place: string;
+}): ReactNode {
   const { text } = useLanguage();
   const view = useSyncExternalStore(conversation.subscribe, conversation.snapshot);
   const { services, service, onChoose } = useService(view.service);
@@ -80,6 +96,7 @@ function Chat({ conversation, isNew }: { conversation: Conversation; isNew: bool
         )}
         {hasEntries && (
           <Composer
+            place={place}
             running={view.turn !== undefined}
             stopping={view.turn?.stopping ?? false}
             onSend={(message) => send(message)}

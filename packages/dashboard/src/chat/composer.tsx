@@ -1,6 +1,7 @@
 import { ActionIcon } from "@mantine/core";
 import { IconArrowUp, IconPlayerStopFilled } from "@tabler/icons-react";
-import { useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { useLayoutEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
 
 /** What an input method reports while it still works on a syllable; some browsers say only this. */
@@ -10,20 +11,30 @@ const MAX_HEIGHT = 220;
 
 /** Where a message is written. Enter sends, but never while a syllable is being composed. */
 export function Composer(props: {
+  /** Under this name an unfinished message is kept. */
+  place: string;
   running: boolean;
   stopping: boolean;
   onSend: (message: string) => void;
   onStop: () => void;
 }): ReactNode {
   const text = useText();
-  const [message, setMessage] = useState("");
+  const { drafts } = useParts();
+  const { place } = props;
+  const [message, setMessage] = useState(() => drafts.of(place));
   const field = useRef<HTMLTextAreaElement>(null);
+  useLayoutEffect(() => fitHeight(field.current!), []); // a draft may have lines
+
+  const write = (next: string): void => {
+    setMessage(next);
+    drafts.keep(place, next);
+  };
 
   const submit = (): void => {
     if (message.trim() === "") return;
 
     props.onSend(message.trim());
-    setMessage("");
+    write("");
     field.current!.style.height = ""; // one line again
     field.current!.focus();
   };
@@ -44,7 +55,7 @@ export function Composer(props: {
           rows={1}
           value={message}
           onChange={(event) => {
-            setMessage(event.currentTarget.value);
+            write(event.currentTarget.value);
             fitHeight(event.currentTarget);
           }}
           onKeyDown={onKeyDown}

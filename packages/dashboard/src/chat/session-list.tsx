@@ -7,6 +7,7 @@ import type { SessionSummary } from "dure/client";
 import { useState, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { useLanguage, useText } from "../language.tsx";
+import { useIsGone } from "../server-watch.ts";
 import { whenOf } from "../when.ts";
 
 const PAGE = 40;
@@ -104,6 +105,7 @@ function SessionRow({ session }: { session: SessionSummary }): ReactNode {
   const { client, conversations } = useParts();
   const queries = useQueryClient();
   const navigate = useNavigate();
+  const isGone = useIsGone();
   const { session: current } = useParams({ strict: false });
   const title = session.title === "" ? text.chat.sessions.untitled : session.title;
   const running = session.runningTurn !== undefined && session.runningTurn !== null;
@@ -128,7 +130,11 @@ function SessionRow({ session }: { session: SessionSummary }): ReactNode {
         <span className="session-title">{title}</span>
         <span className="session-meta">
           {running ? (
-            <span className="session-running">{text.chat.sessions.running}</span>
+            <span className="session-running">
+              {isGone
+                ? text.shell.connection.lastSeen(text.chat.sessions.running)
+                : text.chat.sessions.running}
+            </span>
           ) : (
             whenOf(session.updatedAt, language)
           )}

@@ -1,14 +1,17 @@
 import type { Job } from "dure/client";
 import type { ReactNode } from "react";
 import { useText } from "../language.tsx";
+import { useIsGone } from "../server-watch.ts";
 
 /** How a job stands, in a word. */
 export function StatusBadge({ job }: { job: Pick<Job, "status" | "waiting"> }): ReactNode {
   const text = useText();
+  const words = statusWords(job, text.jobs);
+  const isStale = useIsGone() && job.status === "RUNNING";
   return (
     <span className="job-status" data-status={job.waiting === null ? job.status : "WAITING"}>
       {job.status === "RUNNING" && job.waiting === null && <span className="pulse" aria-hidden />}
-      {statusWords(job, text.jobs)}
+      {isStale ? text.shell.connection.lastSeen(words) : words}
     </span>
   );
 }

@@ -3,8 +3,9 @@ import { useMediaQuery } from "@mantine/hooks";
 import { IconSearch } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import type { RunDetail, PlanPort } from "dure/client";
-import { lazy, Suspense, useId, useState, type ReactNode } from "react";
+import { Suspense, useId, useState, type ReactNode } from "react";
 import { useText } from "../language.tsx";
+import { lazyPart } from "../lazy-part.ts";
 import { lettersOf } from "../rooms/mention.ts";
 import { BecauseLine } from "./because-words.tsx";
 import { keepLooks, useRunLooks } from "./run-filters.ts";
@@ -13,9 +14,7 @@ import { Critical, PortState } from "./port-state.tsx";
 import type { Sign, Signs } from "./signs.ts";
 import { PortMark, toneOf } from "./status-mark.tsx";
 
-const PortGraph = lazy(() =>
-  import("./port-graph.tsx").then((module) => ({ default: module.PortGraph })),
-);
+const PortGraph = lazyPart(async () => (await import("./port-graph.tsx")).PortGraph);
 
 /**
  * The ports of a run: as a graph where there is room for one, else as a list by level. Either can

@@ -14,6 +14,7 @@ import {
 import type { PlanRun, PlanRunStatus, PortStatus } from "dure/client";
 import type { ReactNode } from "react";
 import { useText } from "../language.tsx";
+import { useIsGone } from "../server-watch.ts";
 
 type Tone = "quiet" | "now" | "good" | "warn" | "bad";
 
@@ -91,10 +92,18 @@ function Mark({
   isTurning: boolean;
   words: string;
 }): ReactNode {
+  const { lastSeen } = useText().shell.connection;
+  const isStale = useIsGone() && isTurning;
+
   return (
-    <span className="plan-mark" data-tone={tone}>
-      <Icon size={14} stroke={2} aria-hidden className={isTurning ? "plan-turning" : undefined} />
-      {words}
+    <span className="plan-mark" data-tone={isStale ? "quiet" : tone}>
+      <Icon
+        size={14}
+        stroke={2}
+        aria-hidden
+        className={isTurning && !isStale ? "plan-turning" : undefined}
+      />
+      {isStale ? lastSeen(words) : words}
     </span>
   );
 }

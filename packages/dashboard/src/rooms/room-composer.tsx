@@ -130,7 +130,7 @@ export function RoomComposer(props: {
   );
 }
 
-/** What is being written in a place, kept while other pages are looked at. */
+/** What is being written in a place, kept over other pages and a reload. */
 function useDraft(place: string): {
   readonly field: RefObject<HTMLTextAreaElement | null>;
   readonly message: string;
@@ -140,8 +140,8 @@ function useDraft(place: string): {
   /** The same, and the caret of the field goes there. */
   readonly writeAt: (message: string, caret: number) => void;
 } {
-  const { roomPosts } = useParts();
-  const [message, setMessage] = useState(() => roomPosts.draft(place));
+  const { drafts } = useParts();
+  const [message, setMessage] = useState(() => drafts.of(place));
   const [caret, setCaret] = useState(0);
   const field = useRef<HTMLTextAreaElement>(null);
   const caretToSet = useRef<number>(undefined);
@@ -160,7 +160,7 @@ function useDraft(place: string): {
   const write = (next: string, at: number): void => {
     setMessage(next);
     setCaret(at);
-    roomPosts.keepDraft(place, next);
+    drafts.keep(place, next);
   };
 
   const writeAt = (next: string, at: number): void => {

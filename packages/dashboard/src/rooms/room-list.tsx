@@ -8,6 +8,7 @@ import { onlineOf } from "../agents/online.ts";
 import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
+import { useIsGone } from "../server-watch.ts";
 import { lettersOf } from "./mention.ts";
 import { ROOM_KEYS, type Speaker } from "./room-data.ts";
 import "./rooms.css";
@@ -210,8 +211,14 @@ function DirectLink({
 
 export function OnlineDot({ agent }: { agent: Pick<RoomAgent, "accounts" | "paused"> }): ReactNode {
   const text = useText();
-  const state = onlineOf(agent);
-  const words = state === "none" ? text.agents.offline : text.agents.states[state];
+  const isGone = useIsGone();
+  const state = isGone ? "none" : onlineOf(agent);
+  const { offline, states } = text.agents;
+  const words = isGone
+    ? text.shell.connection.unknownNow
+    : state === "none"
+      ? offline
+      : states[state];
 
   return (
     <span className="online-dot" data-state={state} title={words}>

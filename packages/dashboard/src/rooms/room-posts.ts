@@ -59,7 +59,6 @@ export class RoomPosts {
    * they were written.
    */
   readonly #lines = new Map<string, Promise<void>>();
-  readonly #drafts = new Map<string, string>();
   #all: readonly Posting[] = [];
 
   constructor(options: {
@@ -94,16 +93,6 @@ export class RoomPosts {
 
   discard(clientId: string): void {
     this.#change(this.#all.filter((one) => one.clientId !== clientId));
-  }
-
-  /** What was being written in a place. */
-  draft(place: string): string {
-    return this.#drafts.get(place) ?? "";
-  }
-
-  keepDraft(place: string, text: string): void {
-    if (text === "") this.#drafts.delete(place);
-    else this.#drafts.set(place, text);
   }
 
   #enqueue(posting: Posting): void {

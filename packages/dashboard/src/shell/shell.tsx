@@ -8,6 +8,7 @@ import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
 import { Prose } from "../prose.tsx";
+import { ServerBanner } from "./server-banner.tsx";
 import { Login } from "./login.tsx";
 import { Brand, Sidebar } from "./sidebar.tsx";
 
@@ -47,6 +48,7 @@ function Frame({ me }: { me: Me }): ReactNode {
       <a className="skip" href="#content">
         {text.shell.skipToContent}
       </a>
+      <ServerBanner />
       <nav className="shell-top" aria-label={text.shell.appName}>
         <ActionIcon
           variant="subtle"

@@ -134,10 +134,11 @@ export function Brand(): ReactNode {
 function Settings({ me }: { me: Me }): ReactNode {
   const { language, text, choose } = useLanguage();
   const { colorScheme, setColorScheme } = useMantineColorScheme();
-  const { client } = useParts();
+  const { client, drafts } = useParts();
 
   const leave = async (): Promise<void> => {
     await client.logout();
+    drafts.forgetAll();
     window.location.assign("/"); // a fresh page holds nothing of what was seen
   };
 

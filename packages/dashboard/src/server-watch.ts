@@ -1,0 +1,167 @@
+import { systemClock, type Clock } from "dure/client";
+import { useSyncExternalStore } from "react";
+
+/** `back`: it was gone, and answers since a moment. */
+export type Standing = "there" | "gone" | "back";
+
+export interface Watched {
+  readonly standing: Standing;
+  /** Questions in a row without an answer. */
+  readonly misses: number;
+  /** Since when it is back, milliseconds of a clock that never goes back. */
+  readonly backSince: number;
+  /** The server has another release of this page than the one that runs here. */
+  readonly isOld: boolean;
+}
+
+const AT_FIRST: Watched = { standing: "there", misses: 0, backSince: 0, isOld: false };
+
+/** One lost answer proves nothing: the second in a row does. */
+const MISSES = 2;
+/** Between two questions, milliseconds, and as much again times a random number. */
+const EVERY_MS = 1_400;
+const SPREAD_MS = 700;
+/** After a first miss. Together they stay below three seconds. */
+const AGAIN_MS = 300;
+/** A server that accepts but says nothing for this long counts as a miss, milliseconds. */
+const PATIENCE_MS = 4_000;
+/** How long the page says that the server is back, milliseconds. */
+const BACK_MS = 5_000;
+
+/** What one question tells. Pure. */
+export function watchedAfter(before: Watched, answered: boolean, now: number): Watched {
+  if (!answered) {
+    const misses = before.misses + 1;
+    return { ...before, misses, standing: misses >= MISSES ? "gone" : before.standing };
+  }
+
+  if (before.standing === "gone") {
+    return { ...before, standing: "back", misses: 0, backSince: now };
+  }
+
+  const isOver = before.standing === "back" && now - before.backSince >= BACK_MS;
+  return { ...before, misses: 0, standing: isOver ? "there" : before.standing };
+}
+
+/** The pause before the next question, milliseconds; `random` in [0, 1). Pure. */
+export function pauseAfter({ misses }: Watched, random: number): number {
+  return misses > 0 && misses < MISSES ? AGAIN_MS : EVERY_MS + random * SPREAD_MS;
+}
+
+/**
+ * Whether the server answers. Asks it every two seconds while the page is looked at, at once when
+ * another request found nobody.
+ */
+export class ServerWatch {
+  readonly #clock: Clock;
+  readonly #listeners = new Set<() => void>();
+  #watched = AT_FIRST;
+  /** Ends the pause between two questions. */
+  #nap = new AbortController();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  readonly snapshot = (): Watched => this.#watched;
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+
+  /** Wraps what makes requests: one that reaches nobody makes the watch look at once. */
+  around(make: typeof fetch): typeof fetch {
+    return async (input, init) => {
+      try {
+        return await make(input, init);
+      } catch (error) {
+        if (error instanceof TypeError && this.#watched.misses === 0) this.#nap.abort();
+        throw error;
+      }
+    };
+  }
+
+  /** Looks until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const wake = (): void => this.#nap.abort();
+    document.addEventListener("visibilitychange", wake, { signal });
+    window.addEventListener("online", wake, { signal });
+    window.addEventListener("offline", wake, { signal });
+    while (!signal.aborted) {
+      if (document.visibilityState === "visible") await this.#look(signal);
+      await this.#rest(signal);
+    }
+  }
+
+  /** Asks whether the server has another release of this page, and keeps the answer. */
+  async lookForRelease(): Promise<void> {
+    try {
+      const answer = await fetch("/", { headers: { accept: "text/html" }, cache: "no-store" });
+      const entry = entryOf(new DOMParser().parseFromString(await answer.text(), "text/html"));
+      const isOld = answer.ok && entry !== undefined && entry !== entryOf(document);
+      this.#change({ ...this.#watched, isOld });
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error; // the watch says that nobody answers
+    }
+  }
+
+  async #look(signal: AbortSignal): Promise<void> {
+    const answered = await this.#asks(signal);
+    if (signal.aborted) return;
+
+    const before = this.#watched.standing;
+    this.#change(watchedAfter(this.#watched, answered, this.#clock.monotonic()));
+    if (before === "gone" && answered) await this.lookForRelease();
+  }
+
+  /** Whether anything but a gateway without a server behind it answers. */
+  async #asks(signal: AbortSignal): Promise<boolean> {
+    try {
+      const patience = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]);
+      const answer = await fetch("/healthz", { cache: "no-store", signal: patience });
+      return answer.status < 500;
+    } catch {
+      return false; // that is the answer
+    }
+  }
+
+  /** A hidden page rests until it is looked at. */
+  async #rest(signal: AbortSignal): Promise<void> {
+    this.#nap = new AbortController();
+    const woken = AbortSignal.any([signal, this.#nap.signal]);
+    try {
+      const pause = pauseAfter(this.#watched, Math.random());
+      await this.#clock.sleep(document.hidden ? HIDDEN_MS : pause, { signal: woken });
+    } catch (error) {
+      if (!woken.aborted) throw error;
+    }
+  }
+
+  #change(next: Watched): void {
+    const { standing, isOld } = this.#watched;
+    this.#watched = next;
+    if (next.standing === standing && next.isOld === isOld) return;
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+/** A hidden page asks nothing; it wakes when it is shown. */
+const HIDDEN_MS = 3_600_000;
+
+/** The script that a page begins with: its name changes with every release. */
+function entryOf(page: Document): string | undefined {
+  return page.querySelector('script[type="module"][src]')?.getAttribute("src") ?? undefined;
+}
+
+export const serverWatch = new ServerWatch(systemClock);
+
+/** Whether the server is there, and whether this page is as new as it. */
+export function useServerWatch(): Pick<Watched, "standing" | "isOld"> {
+  return useSyncExternalStore(serverWatch.subscribe, serverWatch.snapshot);
+}
+
+/** What is shown as alive then was so when the server was last heard. */
+export function useIsGone(): boolean {
+  return useServerWatch().standing === "gone";
+}

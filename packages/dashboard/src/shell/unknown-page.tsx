@@ -1,0 +1,32 @@
+import { Button } from "@mantine/core";
+import { IconMapPinQuestion } from "@tabler/icons-react";
+import { Link, useRouter, useRouterState } from "@tanstack/react-router";
+import { useEffect, type ReactNode } from "react";
+import { useText } from "../language.tsx";
+
+/** An address that no page has. */
+export function UnknownPage(): ReactNode {
+  const words = useText().shell;
+  const { history } = useRouter();
+  const path = useRouterState({ select: (state) => state.location.pathname });
+  useEffect(() => {
+    document.title = `${words.unknown.pageTitle} · dure`;
+  }, [words]);
+
+  return (
+    <div className="center-page unknown-page">
+      <IconMapPinQuestion size={36} stroke={1.4} className="soft" aria-hidden />
+      <h1>{words.unknown.title}</h1>
+      <code className="unknown-path">{path}</code>
+      <p className="soft">{words.unknown.lead}</p>
+      <div className="page-actions">
+        {history.canGoBack() && (
+          <Button variant="default" onClick={() => history.back()}>
+            {words.unknown.back}
+          </Button>
+        )}
+        <Button renderRoot={(props) => <Link to="/" {...props} />}>{words.broken.home}</Button>
+      </div>
+    </div>
+  );
+}

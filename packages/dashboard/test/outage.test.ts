@@ -1,0 +1,176 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { pauseAfter, watchedAfter, type Watched } from "../src/server-watch.ts";
+import { launchBrowser, openPage, siteInPackage, SLOW_HOOK_MS, violations } from "./browser.ts";
+import { DoubleServer } from "./double/server.ts";
+
+/** The page while its server is away, has another release, or was asked for what it has not. */
+
+let browser: Browser;
+let site: string;
+
+beforeAll(async () => {
+  [browser, site] = await Promise.all([launchBrowser(), siteInPackage()]);
+}, SLOW_HOOK_MS);
+
+afterAll(() => browser?.close());
+
+const PHONE = { viewport: { width: 390, height: 780 } };
+
+/** Nothing sticks out, and axe finds nothing. */
+async function expectNeat(page: Page): Promise<void> {
+  expect(await violations(page)).toEqual([]);
+  expect(
+    await page.evaluate(() => document.documentElement.scrollWidth - innerWidth),
+  ).toBeLessThanOrEqual(0);
+}
+
+const SEEN: Watched = { standing: "there", misses: 0, backSince: 0, isOld: false };
+
+test("two lost answers in a row mean gone, and each next state follows from the answer", () => {
+  const once = watchedAfter(SEEN, false, 0);
+  const gone = watchedAfter(once, false, 0);
+  const back = watchedAfter(gone, true, 1_000);
+
+  expect([once.standing, gone.standing, back.standing]).toEqual(["there", "gone", "back"]);
+  expect(watchedAfter(once, true, 0)).toEqual(SEEN);
+  expect(watchedAfter(back, true, 5_999).standing).toBe("back");
+  expect(watchedAfter(back, true, 6_000).standing).toBe("there");
+  expect(pauseAfter(SEEN, 0.999) + pauseAfter(once, 0.999)).toBeLessThan(3_000);
+  expect(pauseAfter(SEEN, 0)).toBeLessThan(pauseAfter(SEEN, 0.5)); // not all windows at once
+});
+
+test(
+  "a killed server is told, nothing looks alive, and the page goes on when it is back",
+  { timeout: 60_000 },
+  async () => {
+    const server = await new DoubleServer({ site }).start();
+    const port = Number(new URL(server.url).port);
+    await using opened = await openPage(browser, `${server.url}/events`, PHONE);
+    const { page } = opened;
+    await page.locator(".live-dot").waitFor();
+
+    await server[Symbol.asyncDispose]();
+    await page.getByText("서버와 연결이 끊겼어요").waitFor();
+    expect(await page.locator(".live-dot").count()).toBe(0);
+    expect(
+      await page
+        .locator(".events-connection .pulse")
+        .evaluate((dot) => getComputedStyle(dot).animationName),
+    ).toBe("none");
+    await expectNeat(page);
+
+    await using again = await new DoubleServer({ site, port }).start();
+    await page.getByText("서버와 다시 이어졌어요").waitFor();
+    await page.locator(".live-dot").waitFor();
+    expect(again.url).toBe(server.url);
+    await page.getByText("서버와 다시 이어졌어요").waitFor({ state: "detached" });
+  },
+);
+
+test(
+  "a page whose code cannot be fetched leaves the menu, and opens when the server is back",
+  { timeout: 60_000 },
+  async () => {
+    const server = await new DoubleServer({ site }).start();
+    const { url } = server;
+    await using opened = await openPage(browser, `${url}/events`);
+    const { page } = opened;
+    await page.locator(".live-dot").waitFor();
+    await server[Symbol.asyncDispose]();
+
+    await page.getByRole("link", { name: "비용" }).click();
+    await page.getByRole("heading", { name: "이 화면을 불러오지 못했어요" }).waitFor();
+    await page.getByText("저절로 열려요").waitFor();
+    await expectNeat(page);
+    await page.getByRole("link", { name: "이벤트" }).click();
+    await page.getByRole("heading", { name: "이벤트" }).waitFor();
+    await page.getByRole("link", { name: "비용" }).click();
+    await page.getByRole("heading", { name: "이 화면을 불러오지 못했어요" }).waitFor();
+
+    await using _again = await new DoubleServer({ site, port: Number(new URL(url).port) }).start();
+    await page.getByRole("heading", { name: "비용", exact: true }).waitFor();
+    expect(await page.locator(".costs").evaluate((it) => getComputedStyle(it).display)).not.toBe(
+      "block", // its stylesheet came too
+    );
+  },
+);
+
+test("one lost chunk is fetched again without a word", { timeout: 60_000 }, async () => {
+  await using server = await new DoubleServer({ site }).start();
+  await using opened = await openPage(browser, `${server.url}/chat`);
+  const { page, complaints } = opened;
+  await page.getByRole("heading", { name: "무엇을 도와드릴까요?" }).waitFor();
+  let lost = 0;
+  await page.route(/costs-page.*\.(js|css)$/, (route) =>
+    lost++ < 2 ? route.abort() : route.continue(),
+  );
+
+  await page.getByRole("link", { name: "비용" }).click();
+  await page.getByRole("heading", { name: "비용", exact: true }).waitFor();
+
+  expect(lost).toBeGreaterThan(2);
+  expect(complaints).toEqual([]);
+});
+
+test(
+  "chunks that a new release took away bring the offer to reload, and the draft stays",
+  { timeout: 60_000 },
+  async () => {
+    await using server = await new DoubleServer({ site }).start();
+    await using opened = await openPage(browser, `${server.url}/chat`, PHONE);
+    const { page } = opened;
+    const field = page.getByRole("textbox", { name: "메시지" }).last();
+    await field.fill("보내지 않은 말");
+    const lostChunk = /costs-page.*\.js$/;
+    await page.route(lostChunk, (route) => route.fulfill({ status: 404 }));
+    await page.route(`${server.url}/`, (route) =>
+      route.fulfill({
+        contentType: "text/html",
+        body: '<script type="module" src="/assets/index-next.js"></script>',
+      }),
+    );
+
+    await page.getByRole("button", { name: "메뉴 열기" }).click();
+    await page.getByRole("dialog").getByRole("link", { name: "비용" }).click();
+    await page.getByRole("heading", { name: "이 화면을 불러오지 못했어요" }).waitFor();
+    const reload = page.locator(".shell-main").getByRole("button", { name: "새로 고침" });
+    await reload.waitFor();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await expectNeat(page);
+    await page.unrouteAll();
+    await reload.click();
+    await page.getByRole("heading", { name: "비용", exact: true }).waitFor();
+    await page.goto(`${server.url}/chat`);
+
+    await expect.poll(() => field.inputValue()).toBe("보내지 않은 말");
+  },
+);
+
+test.for([
+  { path: "/nope", locale: "ko-KR", title: "이 주소에는 아무것도 없어요", home: "처음 화면으로" },
+  {
+    path: "/nope/하나/둘",
+    locale: "en-US",
+    title: "There is nothing at this address",
+    home: "To the first page",
+  },
+])(
+  "the unknown address $path says so in $locale, with a way back",
+  { timeout: 60_000 },
+  async ({ path, locale, title, home }) => {
+    await using server = await new DoubleServer({ site }).start();
+    await using opened = await openPage(browser, server.url + path, { ...PHONE, locale });
+    const { page, complaints } = opened;
+
+    await page.getByRole("heading", { name: title }).waitFor();
+    await page.getByText(path, { exact: true }).waitFor();
+    expect(new URL(page.url()).pathname).toBe(encodeURI(path));
+    await expectNeat(page);
+    await page.getByRole("link", { name: home }).focus();
+    await page.keyboard.press("Enter");
+    await page.waitForURL(`${server.url}/chat`);
+
+    expect(complaints).toEqual([]);
+  },
+);
