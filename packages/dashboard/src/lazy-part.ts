@@ -60,23 +60,43 @@ export function lazyPart<Props extends object>(
 async function withRetries<Value>(read: () => Promise<Value>): Promise<Value> {
   for (const pause of AGAIN_MS) {
     try {
+      await fetchLostSheets();
       return await read();
     } catch {
       await systemClock.sleep(pause * (0.75 + Math.random() / 2));
     }
   }
 
+  await fetchLostSheets();
   return read();
 }
 
-/**
- * A stylesheet that failed stays in the document, and the bundler takes it for loaded: the next try
- * would show the part without it.
- */
-export function forgetFailedSheets(signal: AbortSignal): void {
-  document.addEventListener(
-    "error",
-    ({ target }) => target instanceof HTMLLinkElement && target.remove(),
-    { capture: true, signal },
-  );
+/** Addresses of stylesheets that could not be fetched. No more than the page has. */
+const lostSheets = new Set<string>();
+
+/** The bundler asks for a stylesheet once: the next try would show the part without it. */
+export function watchSheets(signal: AbortSignal): void {
+  const onError = ({ target }: Event): void => {
+    if (!(target instanceof HTMLLinkElement) || target.rel !== "stylesheet") return;
+    lostSheets.add(target.href);
+    target.remove();
+  };
+  document.addEventListener("error", onError, { capture: true, signal });
+}
+
+async function fetchLostSheets(): Promise<void> {
+  await Promise.all([...lostSheets].map(fetchSheet));
+}
+
+function fetchSheet(href: string): Promise<void> {
+  lostSheets.delete(href); // a failure brings it back
+  return new Promise((resolve, reject) => {
+    const link = document.createElement("link");
+    link.rel = "stylesheet";
+    link.crossOrigin = "";
+    link.href = href;
+    link.onload = () => resolve();
+    link.onerror = () => reject(new Error(`${href} could not be fetched.`));
+    document.head.append(link);
+  });
 }

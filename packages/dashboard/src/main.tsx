@@ -33,7 +33,7 @@ import { Drafts } from "./drafts.ts";
 import { EventLog } from "./events/event-log.ts";
 import { FreshQueries } from "./fresh-queries.ts";
 import { LanguageProvider } from "./language.tsx";
-import { forgetFailedSheets } from "./lazy-part.ts";
+import { watchSheets } from "./lazy-part.ts";
 import { PersonName } from "./rooms/person-name.ts";
 import { RoomData } from "./rooms/room-data.ts";
 import { RoomPosts } from "./rooms/room-posts.ts";
@@ -84,7 +84,7 @@ const roomPosts = new RoomPosts({ client, onPosted: (who, place) => roomData.gro
 const personName = new PersonName();
 const drafts = new Drafts();
 const whole = new AbortController(); // as long as the page
-forgetFailedSheets(whole.signal);
+watchSheets(whole.signal);
 serverWatch.subscribe(() => {
   const { standing } = serverWatch.snapshot();
   document.documentElement.dataset["server"] = standing;
