@@ -95,8 +95,8 @@ function fetchSheet(href: string): Promise<void> {
     link.rel = "stylesheet";
     link.crossOrigin = "";
     link.href = href;
-    link.onload = () => resolve();
-    link.onerror = () => reject(new Error(`${href} could not be fetched.`));
+    link.addEventListener("load", () => resolve());
+    link.addEventListener("error", () => reject(new Error(`${href} could not be fetched.`)));
     document.head.append(link);
   });
 }

@@ -31,9 +31,13 @@ function MissingPart({ onFetched }: { onFetched: () => void }): ReactNode {
   }, [onFetched]);
 
   useEffect(() => void serverWatch.lookForRelease(), []);
-  useEffect(() => {
-    if (standing === "back") void tryAgain();
-  }, [standing, tryAgain]);
+  useEffect(
+    () =>
+      serverWatch.subscribe(() => {
+        if (serverWatch.snapshot().standing !== "gone") void tryAgain();
+      }),
+    [tryAgain],
+  );
 
   const isGone = standing === "gone";
   const lead = isGone ? broken.partGone : isOld ? release.isNew : broken.part;
