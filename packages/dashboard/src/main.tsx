@@ -70,7 +70,7 @@ const queries: FreshQueries = new FreshQueries({
 const client = new DureClient({
   baseUrl: "",
   fetch: serverWatch.around(serverClock.fetch),
-  reconnect: { attempts: 720 }, // an hour: the watch says meanwhile that nobody answers
+  reconnect: { attempts: 720 }, // an hour: the banner tells of it meanwhile
 });
 const onChange = (): void => {
   for (const queryKey of [["sessions"], ["escalations"]]) {

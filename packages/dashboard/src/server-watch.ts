@@ -50,7 +50,7 @@ export function pauseAfter({ misses }: Watched, random: number): number {
 
 /**
  * Whether the server answers. Asks it every two seconds while the page is looked at, at once when
- * another request found nobody.
+ * another request found no server.
  */
 export class ServerWatch {
   readonly #clock: Clock;
@@ -70,7 +70,7 @@ export class ServerWatch {
     return () => this.#listeners.delete(listener);
   };
 
-  /** Wraps what makes requests: one that reaches nobody makes the watch look at once. */
+  /** Wraps what makes requests: one that finds no server makes the watch look at once. */
   around(make: typeof fetch): typeof fetch {
     return async (input, init) => {
       try {
@@ -102,7 +102,7 @@ export class ServerWatch {
       const isOld = answer.ok && entry !== undefined && entry !== entryOf(document);
       this.#change({ ...this.#watched, isOld });
     } catch (error) {
-      if (!(error instanceof TypeError)) throw error; // the watch says that nobody answers
+      if (!(error instanceof TypeError)) throw error; // the watch tells of an absent server
     }
   }
 

@@ -42,6 +42,12 @@ export function ChatPage(): ReactNode {
   );
 }
 
+function usePageTitle(title: string): void {
+  useEffect(() => {
+    document.title = `${title.slice(0, 60)} · dure`;
+  }, [title]);
+}
+
 function Chat({
   conversation,
   isNew,
@@ -60,9 +66,7 @@ function Chat({
   const begins = view.phase === "new" && view.entries.length === 0;
   const hasColumn = side.isColumn && !begins;
   const title = view.entries.find(({ role }) => role === "user")?.content;
-  useEffect(() => {
-    document.title = `${(title ?? text.chat.sessions.start).slice(0, 60)} · dure`;
-  }, [title, text]);
+  usePageTitle(title ?? text.chat.sessions.start);
 
   const panel = (
     <SidePanel

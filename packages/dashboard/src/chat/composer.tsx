@@ -19,16 +19,9 @@ export function Composer(props: {
   onStop: () => void;
 }): ReactNode {
   const text = useText();
-  const { drafts } = useParts();
-  const { place } = props;
-  const [message, setMessage] = useState(() => drafts.of(place));
+  const [message, write] = useDraft(props.place);
   const field = useRef<HTMLTextAreaElement>(null);
   useLayoutEffect(() => fitHeight(field.current!), []); // a draft may have lines
-
-  const write = (next: string): void => {
-    setMessage(next);
-    drafts.keep(place, next);
-  };
 
   const submit = (): void => {
     if (message.trim() === "") return;
@@ -80,6 +73,18 @@ export function Composer(props: {
       </p>
     </div>
   );
+}
+
+function useDraft(place: string): [message: string, write: (next: string) => void] {
+  const { drafts } = useParts();
+  const [message, setMessage] = useState(() => drafts.of(place));
+
+  const write = (next: string): void => {
+    setMessage(next);
+    drafts.keep(place, next);
+  };
+
+  return [message, write];
 }
 
 function StopButton({ stopping, onStop }: { stopping: boolean; onStop: () => void }): ReactNode {
