@@ -48,16 +48,14 @@ function usePageTitle(title: string): void {
   }, [title]);
 }
 
-function Chat({
-  conversation,
-  isNew,
-  place,
-}: {
-  conversation: Conversation;
-  isNew: boolean;
+interface ChatProps {
+  readonly conversation: Conversation;
+  readonly isNew: boolean;
   /** Under this name an unfinished message is kept. */
-  place: string;
-}): ReactNode {
+  readonly place: string;
+}
+
+function Chat({ conversation, isNew, place }: ChatProps): ReactNode {
   const { text } = useLanguage();
   const view = useSyncExternalStore(conversation.subscribe, conversation.snapshot);
   const { services, service, onChoose } = useService(view.service);
