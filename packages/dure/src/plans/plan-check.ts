@@ -12,6 +12,7 @@ import { belowHome, homeHint, refuseHomePlace } from "./agents/agent-homes.ts";
 import { isOwnSecret, OWN_SECRET_HINT } from "./own-secrets.ts";
 import { HEXAGONAL_ROLES, TEST_ROLE } from "./plan.ts";
 import type { PlanDraft } from "./plan-schema.ts";
+import { foreignLayer } from "./role-paths.ts";
 import { foldedGlob } from "./scope.ts";
 
 /** Names that are listed in one problem. */
@@ -44,6 +45,7 @@ export function checkTogether(plan: PlanDraft, document: SettingsDocument): Prob
     ...checkContracts(plan, document),
     ...checkOwnership(plan, document),
     ...checkTestPaths(plan, document),
+    ...checkRolePaths(plan, document),
     ...(graph
       ? [...checkTestPorts(plan, document, graph), ...checkOverlaps(plan, document, graph)]
       : []),
@@ -350,6 +352,22 @@ function checkTestPaths({ roles, ports }: PlanDraft, document: SettingsDocument)
                 ],
           ),
         ),
+  );
+}
+
+/** Under `hexagonal` a role owns its own layer. */
+function checkRolePaths({ roles, ports }: PlanDraft, document: SettingsDocument): Problem[] {
+  if (roles !== "hexagonal") return [];
+  return ports.flatMap(({ role, owns = [] }, index) =>
+    owns.flatMap((pattern, position) => {
+      const layer = isTestPattern(pattern) ? undefined : foreignLayer(role, pattern);
+      if (layer === undefined) return [];
+      const message = `is of the layer ${layer}, which the role ${role} does not own`;
+      const hint =
+        `Give it to a port of the role ${layer}. ` +
+        "Roles that the plan names itself (roles: { domain: {} }) bind no paths.";
+      return [problemAt(document, ["ports", index, "owns", position], message, { hint })];
+    }),
   );
 }
 

@@ -39,6 +39,35 @@ function withPorts(...ports: string[]): string {
 const port = (id: string, more = `owns: [src/${id}/**]`): string =>
   `{ id: ${id}, role: core, goal: Do it., acceptance: npm test, ${more} }`;
 
+describe("roles bind paths", () => {
+  test.each([
+    ["domain", "src/core/**", "src/infrastructure/**", "infrastructure"],
+    ["domain", "src/core/**", "'src/shop/{core,routes}/**'", "api"],
+    ["api", "src/api/**", "src/domain/user.ts", "domain"],
+  ])("the role %s of the preset does not own another layer", (role, own, foreign, layer) => {
+    const [refusal, ...more] = told(LOGIN.replace(own, foreign));
+
+    expect(more).toEqual([]);
+    expect(refusal).toContain(`is of the layer ${layer}, which the role ${role} does not own`);
+    expect(refusal).toContain(`Give it to a port of the role ${layer}`);
+  });
+
+  test.each([
+    ["its own layer, below another's name", LOGIN.replace("src/core/**", "apps/api/src/domain/**")],
+    ["folders of no layer", LOGIN.replace("src/core/**", "src/login/**")],
+    ["tests of any layer", LOGIN.replace("src/core/**", "test/api/login/**")],
+    [
+      "all, where the plan names its own roles",
+      LOGIN.replace("roles: hexagonal", "roles: { domain: {}, api: {} }").replace(
+        "src/core/**",
+        "src/infrastructure/**",
+      ),
+    ],
+  ])("a port may own %s", (_what, text) => {
+    expect(told(text.replace("[test/api/**]", "[test/more/**]"))).toEqual([]);
+  });
+});
+
 describe("a plan that is right", () => {
   test("is read with its defaults", () => {
     const plan = parsePlan("plan.yaml", LOGIN);
