@@ -78,6 +78,8 @@ const NO_NAMES: ReadonlySet<string> = new Set(
     "금액은 메모 송금 이체 추가로 한번에 현금 용돈 월세 생활비 회비 축의금 급하게 빨리 얼른 " +
     "지금 바로 그리고 또 좀 제발 혹시 돈 계좌 통장 누구 아무나 네 예 응 근데 근데요 그런데 그런데요 but 안녕 안녕하세요 " +
     "하이 뭐 왜 나중에 이번 다음 오늘 내일 어제 씩 은행 send pay give wire " +
+    "이제 이젠 이번에 이번에는 이번엔 이번에도 이번은 다음에 다음에는 다음엔 다음은 마지막 마지막으로 이어서 " +
+    "오늘은 내일은 그다음 그다음에 그담에 이왕이면 기왕이면 참 now then also next this time " +
     "한번 한번만 이번만 이번 꼭 급히 몰래 먼저 방금 아까 보내고 transfer please yes no hi hello hey money some won " +
     "each"
   ).split(" "),
