@@ -340,6 +340,7 @@ describe("good calls", () => {
       await expectGood(`GET /v1/runs/${id}/ports/greet/steps/${step!.id}/manifest`, 200);
       await expectGood(`GET /v1/runs/${id}/ports/greet/diff`, 200);
       await expectGood(`GET /v1/runs/${id}/ports/greet/transcript?member=implementer`, 200);
+      await expectGood(`GET /v1/runs/${id}/ports/greet/transcript?before=9&limit=1`, 200);
       await expectGood(`GET /v1/runs/${id}/diff`, 200);
       await expectRefused(`POST /v1/runs/${id}/merge`, 404, { body: { into: "nowhere" } });
       await expectGood(`POST /v1/runs/${id}/merge`, 200, { body: { into: "main" } });
@@ -567,6 +568,7 @@ test.each([
   ["GET /v1/runs/run_0/ports/a/diff", 404],
   ["GET /v1/runs/run_0/ports/a/transcript", 404],
   ["GET /v1/runs/run_0/ports/a/transcript?member=judge", 400],
+  ["GET /v1/runs/run_0/ports/a/transcript?before=0", 400],
   ["GET /v1/runs/run_0/ports/a/steps/1/manifest", 404],
   ["POST /v1/runs/run_0/again", 404],
   ["POST /v1/runs/clean", 404, { body: { run: "run_0" } }],

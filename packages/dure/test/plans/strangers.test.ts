@@ -79,6 +79,13 @@ test(
     const { lines } = await runs.runs.transcript(run.id, "m0", {});
     expect(lines.map(({ kind }) => kind)).toEqual(expect.arrayContaining(["prompt", "end"]));
     expect(lines[0]!.text).toContain("Make m0.");
+    const newest = await runs.runs.transcript(run.id, "m0", {
+      before: Number.MAX_SAFE_INTEGER,
+      limit: 1,
+    });
+    expect(newest).toMatchObject({ lines: [lines.at(-1)!], hasMore: true });
+    const older = await runs.runs.transcript(run.id, "m0", { before: lines.at(-1)!.id });
+    expect(older).toMatchObject({ lines: lines.slice(0, -1), hasMore: false });
   },
 );
 

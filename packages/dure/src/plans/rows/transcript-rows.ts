@@ -11,6 +11,8 @@ export interface TranscriptFilter {
   readonly search?: string | undefined;
   /** Lines behind this one. */
   readonly after?: number | undefined;
+  /** The newest lines that stand before this one. */
+  readonly before?: number | undefined;
   readonly limit: number;
 }
 
@@ -28,14 +30,14 @@ export async function appendTranscript(
   ]);
 }
 
-/** Oldest first. */
+/** Oldest first, also of the newest `limit` lines before one. */
 export async function readTranscript(
   database: Database,
   run: string,
   port: string,
-  { member, step, search, after = 0, limit }: TranscriptFilter,
+  { member, step, search, after = 0, before, limit }: TranscriptFilter,
 ): Promise<readonly TranscriptLine[]> {
-  const rows = await database.query<TranscriptRow>(READ, [
+  const given = [
     run,
     port,
     member ?? null,
@@ -43,7 +45,11 @@ export async function readTranscript(
     search ?? null,
     after,
     limit,
-  ]);
+  ];
+  const rows =
+    before === undefined
+      ? await database.query<TranscriptRow>(READ, given)
+      : (await database.query<TranscriptRow>(READ_BEFORE, [...given, before])).toReversed();
   return rows.map(({ at, status, ...row }) => ({
     ...row,
     at: at.getTime(),
@@ -76,9 +82,8 @@ const APPEND = {
       with ordinality as line (kind, title, content, status, position)
     order by line.position`,
 };
-const READ = {
-  name: "transcript.read",
-  text: `select t.id, t.step, s.try, s.member, t.kind, t.title, t.content as text, t.status, t.at
+/** Of one port; what is beside it stands in both readings. */
+const LINES = `select t.id, t.step, s.try, s.member, t.kind, t.title, t.content as text, t.status, t.at
     from dure.plan_transcripts t
     join dure.plan_steps s on s.id = t.step
     where s.run = $1 and s.port = $2
@@ -88,7 +93,17 @@ const READ = {
         $5::text is null
         or strpos(lower(t.content), lower($5)) > 0 or strpos(lower(t.title), lower($5)) > 0
       )
-      and t.id > $6
+      and t.id > $6`;
+const READ = {
+  name: "transcript.read",
+  text: `${LINES}
     order by t.id
+    limit $7`,
+};
+const READ_BEFORE = {
+  name: "transcript.read-before",
+  text: `${LINES}
+      and t.id < $8
+    order by t.id desc
     limit $7`,
 };

@@ -143,7 +143,7 @@ export class RunQueries {
     const { after = 0 } = filter;
     const limit = filter.limit ?? TRANSCRIPT_PAGE;
     const found = await readTranscript(this.#database, id, port, { ...filter, limit: limit + 1 });
-    const lines = found.slice(0, limit);
+    const lines = filter.before === undefined ? found.slice(0, limit) : found.slice(-limit);
     return { lines, next: lines.at(-1)?.id ?? after, hasMore: found.length > limit };
   }
 
