@@ -87,7 +87,7 @@ const VISITS: readonly Visit[] = [
     name: "a port of a run",
     path: "/plans/runs/run_1/ports/limits",
     ready: ".run-side [role=tab]",
-    open: [1, 2, 3, 4].map((nth) => `.run-side [role=tab] >> nth=${nth}`),
+    open: [1, 2, 3, 4, 5].map((nth) => `.run-side [role=tab] >> nth=${nth}`),
   },
   { name: "a new conversation", path: "/chat", ready: ".composer" },
   {

@@ -168,7 +168,7 @@ async function pictures(width: number, colorScheme: "light" | "dark"): Promise<v
   await look("5-port");
   await page.locator(".failing").scrollIntoViewIfNeeded();
   await look("5b-tries");
-  for (const [index, tab] of ["channel", "scope", "context", "diff"].entries()) {
+  for (const [index, tab] of ["channel", "transcript", "scope", "context", "diff"].entries()) {
     await page
       .getByRole("tab")
       .nth(index + 1)

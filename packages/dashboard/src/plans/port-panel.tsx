@@ -16,6 +16,7 @@ import { RunEscalations } from "./run-escalations.tsx";
 import { ScopeView } from "./scope-view.tsx";
 import { roundSpan, signOf, stalledFor, tryOf, younger, type Sign } from "./signs.ts";
 import { Bar, PortMark } from "./status-mark.tsx";
+import { TranscriptView } from "./transcript-view.tsx";
 import { Tries } from "./tries.tsx";
 import { useServerNow } from "../server-clock.ts";
 import { usePort } from "./use-plans.ts";
@@ -138,6 +139,8 @@ function Part({ tab, run, port }: { tab: PortTab; run: RunDetail; port: PortDeta
       return <Tries port={port} />;
     case "channel":
       return <PairChannel port={port} />;
+    case "transcript":
+      return <TranscriptView key={port.id} run={run} port={port} />;
     case "scope":
       return <ScopeView run={run} port={port} />;
     case "context":

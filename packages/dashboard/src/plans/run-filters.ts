@@ -14,7 +14,7 @@ export interface RunLooks {
   readonly tab?: PortTab | undefined;
 }
 
-export const PORT_TABS = ["tries", "channel", "scope", "context", "diff"] as const;
+export const PORT_TABS = ["tries", "channel", "transcript", "scope", "context", "diff"] as const;
 export type PortTab = (typeof PORT_TABS)[number];
 
 /** Reads an address; what is not understood is left out. Pure. */

@@ -33,6 +33,13 @@ export const PLAN_KEYS = {
   signs: (id: string) => ["plans", "signs", id],
   ports: (id: string) => ["plans", "port", id],
   port: (id: string, port: string) => ["plans", "port", id, port],
+  /** Behind its port's key: what changes the port makes it look anew. */
+  transcript: (
+    id: string,
+    port: string,
+    member: string | undefined,
+    search: string | undefined,
+  ) => ["plans", "port", id, port, "transcript", member, search],
   manifest: (id: string, port: string, step: number) => ["plans", "manifest", id, port, step],
   diff: (id: string, port: string) => ["plans", "diff", id, port],
 } as const;

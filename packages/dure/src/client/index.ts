@@ -117,6 +117,9 @@ export type {
   RunsFilter,
   StepOutput,
   TestFeedback,
+  Transcript,
+  TranscriptFilter,
+  TranscriptLine,
   TreeDiff,
 } from "../wire/runs.ts";
 export { PlansClient, type RunNews } from "./plans.ts";

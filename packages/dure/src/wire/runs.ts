@@ -507,11 +507,17 @@ export const TranscriptQuery = z.object({
   after: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional().meta({
     description: "Lines behind this one: the `next` of an answer.",
   }),
-  before: z.coerce.number().int().min(1).max(Number.MAX_SAFE_INTEGER).optional().meta({
-    description:
-      "The newest lines that stand before this one, still oldest first; `has_more` then speaks " +
-      "of older ones.",
-  }),
+  before: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(Number.MAX_SAFE_INTEGER)
+    .optional()
+    .meta({
+      description:
+        "The newest lines that stand before this one, still oldest first; `has_more` then speaks " +
+        "of older ones.",
+    }),
   limit: z.coerce.number().int().min(1).max(500).optional(),
 });
 

@@ -37,15 +37,7 @@ export async function readTranscript(
   port: string,
   { member, step, search, after = 0, before, limit }: TranscriptFilter,
 ): Promise<readonly TranscriptLine[]> {
-  const given = [
-    run,
-    port,
-    member ?? null,
-    step ?? null,
-    search ?? null,
-    after,
-    limit,
-  ];
+  const given = [run, port, member ?? null, step ?? null, search ?? null, after, limit];
   const rows =
     before === undefined
       ? await database.query<TranscriptRow>(READ, given)

@@ -1,0 +1,245 @@
+import { Button, Loader, NativeSelect, TextInput } from "@mantine/core";
+import { useDebouncedValue, useIntersection } from "@mantine/hooks";
+import { IconArrowDown, IconSearch } from "@tabler/icons-react";
+import { isRunOver, type PortDetail, type RunDetail } from "dure/client";
+import { useEffect, useId, useMemo, useRef, useState, type ReactNode } from "react";
+import { Problem } from "../problem.tsx";
+import { useText } from "../language.tsx";
+import { BlockView } from "./transcript-block.tsx";
+import { conversationOf, type TranscriptPart, type TranscriptWindow } from "./transcript-lines.ts";
+import "./transcript.css";
+import { useTranscript } from "./use-transcript.ts";
+
+/** What has to rest before it is looked for, milliseconds. */
+const REST_MS = 250;
+const MAX_SEARCH = 200;
+const MEMBERS = ["implementer", "tester", "orchestrator"] as const;
+type Member = (typeof MEMBERS)[number];
+
+/** What the workers of a port thought, said and did; it goes on while they work. */
+export function TranscriptView({ run, port }: { run: RunDetail; port: PortDetail }): ReactNode {
+  const words = useText().plans.transcript;
+  const [typed, setTyped] = useState("");
+  const [search] = useDebouncedValue(typed.trim(), REST_MS);
+  const [member, setMember] = useState<Member>();
+  const isLive = port.status === "running" && !isRunOver(run.status);
+
+  return (
+    <div className="port-part transcript">
+      <div className="transcript-tools">
+        <TextInput
+          size="sm"
+          value={typed}
+          maxLength={MAX_SEARCH}
+          onChange={(event) => setTyped(event.currentTarget.value)}
+          placeholder={words.search}
+          aria-label={words.search}
+          leftSection={<IconSearch size={15} aria-hidden />}
+        />
+        <WhoseSelect port={port} member={member} onChoose={setMember} />
+      </div>
+      <Lines
+        key={`${member ?? ""} ${search}`}
+        run={run}
+        port={port}
+        member={member}
+        search={search}
+        isLive={isLive}
+      />
+    </div>
+  );
+}
+
+/** Shown where there is something to choose. */
+function WhoseSelect({
+  port,
+  member,
+  onChoose,
+}: {
+  port: PortDetail;
+  member: Member | undefined;
+  onChoose: (member: Member | undefined) => void;
+}): ReactNode {
+  const { transcript: words, port: names } = useText().plans;
+  const there = MEMBERS.filter((one) => port.steps.some((step) => step.member === one));
+  if (there.length < 2) return null;
+
+  return (
+    <NativeSelect
+      size="sm"
+      aria-label={words.whose}
+      value={member ?? ""}
+      onChange={({ currentTarget: { value } }) => onChoose(MEMBERS.find((one) => one === value))}
+      data={[
+        { value: "", label: words.everyone },
+        ...there.map((value) => ({ value, label: names.members[value] ?? value })),
+      ]}
+    />
+  );
+}
+
+interface LinesProps {
+  readonly run: RunDetail;
+  readonly port: PortDetail;
+  readonly member: Member | undefined;
+  readonly search: string;
+  readonly isLive: boolean;
+}
+
+function Lines({ run, port, member, search, isLive }: LinesProps): ReactNode {
+  const words = useText().plans.transcript;
+  const filter = { member, search: search === "" ? undefined : search };
+  const { transcript, move } = useTranscript(run.id, port.id, filter, isLive);
+  const { data: window, error } = transcript;
+
+  if (window === undefined) {
+    return error === null ? (
+      <Loader type="dots" role="status" aria-label={words.loading} />
+    ) : (
+      <Problem error={error} onRetry={() => void transcript.refetch()} />
+    );
+  }
+
+  const trouble = move.error ?? error;
+
+  return (
+    <>
+      {window.lines.length === 0 && <Nothing search={search} />}
+      {window.hasOlder && (
+        <Button
+          size="compact-sm"
+          variant="default"
+          className="transcript-older"
+          loading={move.isPending}
+          onClick={() => move.mutate("older")}
+        >
+          {words.older}
+        </Button>
+      )}
+      {trouble !== null && (
+        <Problem error={trouble} onRetry={() => (move.reset(), void transcript.refetch())} />
+      )}
+      <Conversation window={window} port={port} search={search} isLive={isLive} />
+      <Foot window={window} isLive={isLive} onNewest={() => move.mutate("newest")} />
+    </>
+  );
+}
+
+function Nothing({ search }: { search: string }): ReactNode {
+  const words = useText().plans.transcript;
+  if (search !== "") return <p role="status">{words.noMatch(search)}</p>;
+  return (
+    <div>
+      <p>{words.empty}</p>
+      <p className="soft small">{words.emptyHint}</p>
+    </div>
+  );
+}
+
+function Conversation({
+  window,
+  port,
+  search,
+  isLive,
+}: Pick<LinesProps, "port" | "search" | "isLive"> & { window: TranscriptWindow }): ReactNode {
+  const parts = useMemo(() => conversationOf(window.lines), [window.lines]);
+  return parts.map((part) => (
+    <Part
+      key={part.blocks[0]!.line.id}
+      part={part}
+      port={port}
+      search={search}
+      isLive={isLive && port.steps.find(({ id }) => id === part.step)?.status === "running"}
+    />
+  ));
+}
+
+function Part({
+  part,
+  port,
+  search,
+  isLive,
+}: Pick<LinesProps, "port" | "search" | "isLive"> & { part: TranscriptPart }): ReactNode {
+  const words = useText().plans.port;
+  const heading = useId();
+  const kind = port.steps.find(({ id }) => id === part.step)?.kind;
+
+  return (
+    <section className="transcript-part" data-member={part.member} aria-labelledby={heading}>
+      <h2 id={heading}>
+        {part.member !== null && <span>{words.members[part.member]}</span>}
+        <span className="soft">
+          {[part.try > 0 && words.tryTitle(part.try), kind !== undefined && words.steps[kind]]
+            .filter(Boolean)
+            .join(" · ")}
+        </span>
+      </h2>
+      <ol>
+        {part.blocks.map((block) => (
+          <li key={block.line.id} data-kind={block.line.kind}>
+            <BlockView block={block} search={search} isLive={isLive} />
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+/** Where it goes on; a reader who sees the end keeps seeing it. */
+function Foot({
+  window,
+  isLive,
+  onNewest,
+}: {
+  window: TranscriptWindow;
+  isLive: boolean;
+  onNewest: () => void;
+}): ReactNode {
+  const words = useText().plans.transcript;
+  const end = useRef<HTMLDivElement | null>(null);
+  const { ref, entry } = useIntersection();
+  const isAtEnd = useRef(false);
+  const last = window.lines.at(-1)?.id;
+  const isSeen = entry?.isIntersecting ?? false;
+
+  useEffect(() => {
+    if (isAtEnd.current) end.current?.scrollIntoView({ block: "nearest" });
+  }, [last]);
+  useEffect(() => {
+    isAtEnd.current = isSeen;
+  }, [isSeen]);
+
+  const toEnd = (): void => {
+    if (window.hasNewer) onNewest();
+    end.current?.scrollIntoView({ block: "nearest" });
+  };
+
+  return (
+    <>
+      {window.lines.length > 0 && (window.hasNewer || !isSeen) && (
+        <Button
+          size="compact-sm"
+          variant="default"
+          className="transcript-newest"
+          leftSection={<IconArrowDown size={14} aria-hidden />}
+          onClick={toEnd}
+        >
+          {words.newest}
+        </Button>
+      )}
+      <div
+        className="transcript-foot soft small"
+        ref={(element) => {
+          end.current = element;
+          ref(element);
+        }}
+      >
+        {isLive && (
+          <p role="status">
+            <span className="pulse" aria-hidden /> {window.hasNewer ? words.behind : words.live}
+          </p>
+        )}
+      </div>
+    </>
+  );
+}
