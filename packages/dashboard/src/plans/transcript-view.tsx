@@ -1,5 +1,5 @@
 import { Button, Loader, NativeSelect, TextInput } from "@mantine/core";
-import { useDebouncedValue, useIntersection } from "@mantine/hooks";
+import { useDebouncedValue } from "@mantine/hooks";
 import { IconArrowDown, IconSearch } from "@tabler/icons-react";
 import { isRunOver, type PortDetail, type RunDetail } from "dure/client";
 import { useEffect, useId, useMemo, useRef, useState, type ReactNode } from "react";
@@ -196,17 +196,21 @@ function Foot({
   onNewest: () => void;
 }): ReactNode {
   const words = useText().plans.transcript;
-  const end = useRef<HTMLDivElement | null>(null);
-  const { ref, entry } = useIntersection();
-  const isAtEnd = useRef(false);
+  const end = useRef<HTMLDivElement>(null);
+  const [isSeen, setSeen] = useState(true);
   const last = window.lines.at(-1)?.id;
-  const isSeen = entry?.isIntersecting ?? false;
+  const wasSeen = useRef(false);
 
   useEffect(() => {
-    if (isAtEnd.current) end.current?.scrollIntoView({ block: "nearest" });
+    const observer = new IntersectionObserver(([entry]) => setSeen(entry?.isIntersecting ?? false));
+    observer.observe(end.current!);
+    return () => observer.disconnect();
+  }, []);
+  useEffect(() => {
+    if (wasSeen.current) end.current?.scrollIntoView({ block: "nearest" });
   }, [last]);
   useEffect(() => {
-    isAtEnd.current = isSeen;
+    wasSeen.current = isSeen;
   }, [isSeen]);
 
   const toEnd = (): void => {
@@ -227,13 +231,7 @@ function Foot({
           {words.newest}
         </Button>
       )}
-      <div
-        className="transcript-foot soft small"
-        ref={(element) => {
-          end.current = element;
-          ref(element);
-        }}
-      >
+      <div className="transcript-foot soft small" ref={end}>
         {isLive && (
           <p role="status">
             <span className="pulse" aria-hidden /> {window.hasNewer ? words.behind : words.live}

@@ -11,6 +11,7 @@ import type {
   PortStatus,
   RunCleaned,
   RunDetail,
+  TranscriptLine,
   TreeDiff,
 } from "dure/client";
 import { toWire } from "../../../dure/src/kernel/wire.ts";
@@ -39,6 +40,9 @@ export class DoublePlans {
   readonly details = new Map<string, Partial<PortDetail>>();
   readonly manifests = new Map<number, ContextManifest>();
   readonly diffs = new Map<string, TreeDiff>();
+  readonly transcripts = new Map<string, TranscriptLine[]>();
+  /** Transcripts are refused for now. */
+  transcriptTrouble = false;
   readonly escalations: Escalation[] = [];
   /** Why runs are not to be cleaned without force, by run. */
   readonly keeps = new Map<string, NonNullable<RunCleaned["because"]>>();
@@ -149,6 +153,9 @@ export class DoublePlans {
     );
     const run = this.runs.find((one) => one.id === id);
     if (!run) return refuse(response, 404, "RUN_UNKNOWN", `There is no run ${id}.`);
+    if (port !== undefined && verb === "transcript") {
+      return this.#transcript(`${id}/${port}`, url.searchParams, response);
+    }
     if (port !== undefined) return this.#port(run, port, step, verb, given, response);
     switch (verb) {
       case undefined:
@@ -203,6 +210,25 @@ export class DoublePlans {
       default:
         return refuse(response, 404, "NOT_FOUND", path);
     }
+  }
+
+  /** As the server answers: behind `after`, or the newest before `before`. */
+  #transcript(key: string, asked: URLSearchParams, response: ServerResponse): boolean {
+    if (this.transcriptTrouble) return refuse(response, 503, "STORE_AWAY", "Not now.");
+    const number = (name: string, usual: number): number => Number(asked.get(name) ?? usual);
+    const search = (asked.get("search") ?? "").toLowerCase();
+    const member = asked.get("member");
+    const found = (this.transcripts.get(key) ?? []).filter(
+      (line) =>
+        line.id > number("after", 0) &&
+        line.id < number("before", Infinity) &&
+        (member === null || line.member === member) &&
+        `${line.title}\n${line.text}`.toLowerCase().includes(search),
+    );
+    const limit = number("limit", 200);
+    const lines = asked.has("before") ? found.slice(-limit) : found.slice(0, limit);
+    const next = lines.at(-1)?.id ?? number("after", 0);
+    return json(response, 200, toWire({ lines, next, hasMore: found.length > limit }));
   }
 
   #port(

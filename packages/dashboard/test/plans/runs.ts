@@ -7,6 +7,7 @@ import type {
   PlanView,
   PortDetail,
   RunDetail,
+  TranscriptLine,
   TreeDiff,
 } from "dure/client";
 import type { DoubleServer } from "../double/server.ts";
@@ -427,6 +428,84 @@ export function apiDetail(): Partial<PortDetail> {
   };
 }
 
+type Said = readonly [kind: TranscriptLine["kind"], text: string, title?: string, status?: string];
+
+/** Lines of a step, numbered behind `from`. */
+export function saidIn(
+  { id: step, try: number, member }: PlanStep,
+  said: readonly Said[],
+  from = 0,
+): TranscriptLine[] {
+  return said.map(([kind, text, title = "", status], index) => ({
+    id: from + index + 1,
+    step,
+    try: number,
+    member,
+    kind,
+    title,
+    text,
+    status,
+    at: NOW() - 60_000 + index * 1_000,
+  }));
+}
+
+/** What the pair of `api` did: one thing of each kind. */
+function apiTranscript(steps: readonly PlanStep[]): TranscriptLine[] {
+  const [, first, tested, , now] = steps;
+  const run = '{"command":"npx vitest run test/api","timeout":60000}';
+  const output = Array.from({ length: 30 }, (_, line) => `✓ api > case ${line + 1}`).join("\n");
+  const said = saidIn(first!, [
+    ["prompt", "You are the implementer of the port api.\nYou own src/api/**.", "implementer"],
+    ["session", "sess_1", "new"],
+    ["thought", "먼저 실패 횟수를 어디에 두는지 봐야 해요.\n저장소의 계약을 읽어 볼게요."],
+    ["tool", "{}", "Read src/ports/sessions.ts"],
+    ["tool", '{"path":"src/ports/sessions.ts"}', "Read src/ports/sessions.ts"],
+    [
+      "result",
+      "export interface Sessions {\n  failures(account: string): number;\n}",
+      "Read src/ports/sessions.ts",
+      "completed",
+    ],
+    ["tool", '{"path":"src/api/login.ts"}', "Edit src/api/login.ts"],
+    [
+      "diff",
+      "-const limit = 3;\n+const limit = 5;\n+const lockMs = 15 * 60_000;",
+      "src/api/login.ts",
+    ],
+    ["result", "", "Edit src/api/login.ts", "completed"],
+    ["refused", "not-owned", "write src/domain/session.ts"],
+    ["asked", "granted", "read src/shared/clock.ts"],
+    ["tool", run, "npx vitest run test/api"],
+    [
+      "result",
+      `${output}\nFAIL login > locks after five failures`,
+      "npx vitest run test/api",
+      "failed",
+    ],
+    ["message", "로그인 경로를 넣었어요. **다섯 번** 실패하면 `429`로 답해요."],
+    ["end", "로그인 경로와 실패 횟수 세기를 넣었어요.\n4100 tokens in, 800 out", "ready", "ready"],
+  ]);
+  const shell = saidIn(
+    tested!,
+    [
+      ["stdout", "collecting tests\n9 tests written"],
+      ["stderr", "warning: the coverage file is old"],
+      ["end", "잠금 테스트를 더했어요.\n900 tokens in, 120 out", "ready", "ready"],
+    ],
+    said.length,
+  );
+  const again = saidIn(
+    now!,
+    [
+      ["session", "sess_1", "resumed"],
+      ["heard", "느린 테스트는 빼 주세요", "operator"],
+      ["tool", run, "npx vitest run test/api/login.test.ts"],
+    ],
+    said.length + shell.length,
+  );
+  return [...said, ...shell, ...again];
+}
+
 const MANIFEST: ContextManifest = {
   blocks: [
     { code: "who-you-are", name: "who you are", tokens: 160 },
@@ -553,7 +632,9 @@ export function runInTheMiddle(
     },
   });
   server.plans.runs.unshift(run);
-  server.plans.details.set(`${id}/api`, apiDetail());
+  const api = apiDetail();
+  server.plans.details.set(`${id}/api`, api);
+  server.plans.transcripts.set(`${id}/api`, apiTranscript(api.steps!));
   server.plans.details.set(`${id}/store`, {
     steps: [
       aStep("store", {
