@@ -74,11 +74,13 @@ export const BlockView = memo(
         return <Change line={line} search={search} />;
       case "end":
         return <End line={line} search={search} />;
+      case "heard":
+        return <Heard line={line} search={search} />;
       case "session":
       case "refused":
       case "asked":
         return <Told line={line} search={search} />;
-      default: // what was heard or printed, and what a call gave that is not known
+      default: // what was printed, and what a call gave that is not known
         return (
           <>
             <Head line={line} title={line.title} search={search} status={line.status} />
@@ -294,6 +296,17 @@ function Told({ line, search }: { line: TranscriptLine; search: string }): React
           .join(" · ")}
       </p>
       {detail.length > 0 && <Excerpt line={{ ...line, text: detail.join("\n") }} search={search} />}
+    </>
+  );
+}
+
+/** Words of a person, or of the other member. */
+function Heard({ line, search }: { line: TranscriptLine; search: string }): ReactNode {
+  const { members } = useText().plans.port;
+  return (
+    <>
+      <Head line={line} title={members[line.title] ?? line.title} search={search} />
+      <Excerpt line={line} search={search} />
     </>
   );
 }

@@ -151,7 +151,8 @@ describe("on the page", () => {
     page.setDefaultTimeout(20_000);
     const lines = page.locator(".transcript-part li");
 
-    await expect.poll(() => lines.count()).toBe(100);
+    await lines.first().waitFor();
+    expect(await lines.count()).toBe(100);
     await page.getByRole("button", { name: "이전 기록 보기" }).click();
     await expect.poll(() => lines.count()).toBe(200);
     await page.getByRole("button", { name: "이전 기록 보기" }).click();
