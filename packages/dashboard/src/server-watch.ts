@@ -52,7 +52,7 @@ export function pauseAfter({ misses }: Watched, random: number): number {
  * Whether the server answers. Asks it every two seconds while the page is looked at, at once when
  * another request found no server.
  */
-export class ServerWatch {
+class ServerWatch {
   readonly #clock: Clock;
   readonly #listeners = new Set<() => void>();
   #watched = AT_FIRST;
