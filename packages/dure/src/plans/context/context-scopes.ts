@@ -14,6 +14,8 @@ export interface ContextScope {
   readonly include: readonly string[];
   /** Never shown, unless the port owns them. */
   readonly exclude: readonly string[];
+  /** Not shown even where the port depends on it. */
+  readonly neverShown?: readonly string[] | undefined;
   /** Words of headings whose sections are left out of documents that are shown. */
   readonly withoutSections: readonly string[];
 }
@@ -111,6 +113,7 @@ export const HEXAGONAL_CONTEXT: Readonly<Record<string, ContextScope>> = {
     without: ["infrastructure detail", "DDL"],
     include: [...TESTS, "docs/**/*{test,rule}*.md"],
     exclude: [...INFRASTRUCTURE, ...DDL],
+    neverShown: [...INFRASTRUCTURE, ...DDL],
     withoutSections: [...SECTIONS.infrastructure, ...SECTIONS.ddl],
   },
 };

@@ -132,7 +132,10 @@ function candidatesOf(
   const reads = scope.reads.map(globOf);
   const needed = (scope.dependencies ?? []).map(globOf);
   const texts = paths.filter(isText);
-  const depended = texts.filter((path) => matches(needed, path) && !isTest(path));
+  const never = (context.neverShown ?? []).map(globOf);
+  const depended = texts.filter(
+    (path) => matches(needed, path) && !isTest(path) && !matches(never, path),
+  );
   const shown = texts.filter((path) => !matches(needed, path) && !matches(exclude, path));
   const named = shown.filter((path) => matches(reads, path));
   const isGiven = scope.readsVisible !== true || scope.byRole !== undefined;

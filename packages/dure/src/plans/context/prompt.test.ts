@@ -389,3 +389,29 @@ test("10,000 files are gathered piece by piece, so that others get their turn", 
   expect(ownFiles).toHaveLength(100);
   expect(turns).toBeGreaterThan(10);
 });
+
+test("the role test is shown no infrastructure, though it depends on it; infrastructure its own", async () => {
+  const plan = parsePlan(
+    "plan.yaml",
+    `plan: p
+roles: hexagonal
+workers: { default: { kind: offline } }
+ports:
+  - { id: db, role: infrastructure, goal: g, owns: [src/infrastructure/**], acceptance: "true" }
+  - { id: e2e, role: test, goal: g, owns: [test/e2e/**], acceptance: "true", dependsOn: [db] }
+`,
+  );
+  const paths = ["src/infrastructure/db.ts", "migrations/1.sql", "src/login.ts"];
+  const files = paths.map((path) => ({ path, bytes: 10 }));
+  const commit: CommitFiles = { files, readFile: () => Promise.resolve("export const a = 1;\n") };
+  const shownTo = async (index: number): Promise<string[]> => {
+    const port = plan.ports[index]!;
+    const scope = scopeOf(plan, port, "implementer");
+    const context = HEXAGONAL_CONTEXT[port.role]!;
+    const { references } = await gatherFiles({ scope, context }, commit);
+    return references.map(({ path }) => path);
+  };
+
+  expect(await shownTo(1)).toEqual(["src/login.ts"]);
+  expect(await shownTo(0)).toEqual(["migrations/1.sql"]);
+});
