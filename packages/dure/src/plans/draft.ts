@@ -20,7 +20,7 @@ const POLICY: Pick<Policy, "maxAttempts" | "backoffSec" | "timeoutSec"> = {
 };
 
 /** The workers of a draft, and what a person should know about them. */
-export interface DraftWorkers {
+interface DraftWorkers {
   /** As the plan writes it: `{ kind: … }`. */
   readonly spec: string;
   /** Other workers that the plan may name, in words for the model. */

@@ -1,7 +1,7 @@
 import { LAYERS } from "./context/context-scopes.ts";
 import { expandBraces, globMatches, globOf } from "./glob.ts";
 
-export type Layer = keyof typeof LAYERS;
+type Layer = keyof typeof LAYERS;
 
 /** Layers that a role of the preset `hexagonal` does not own. Source: docs/spec/plans §5. */
 const FOREIGN: Readonly<Partial<Record<string, readonly Layer[]>>> = {
