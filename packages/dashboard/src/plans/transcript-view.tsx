@@ -207,7 +207,7 @@ function Foot({
     return () => observer.disconnect();
   }, []);
   useEffect(() => {
-    if (wasSeen.current) end.current?.scrollIntoView({ block: "nearest" });
+    if (last !== undefined && wasSeen.current) end.current?.scrollIntoView({ block: "nearest" });
   }, [last]);
   useEffect(() => {
     wasSeen.current = isSeen;
