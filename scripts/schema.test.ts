@@ -1,6 +1,12 @@
 import { expect, test } from "vitest";
 import type { Schema } from "../packages/dure/src/durable/release.ts";
-import { lockOf, troubleWithLock, troubleWithPlaces, troubleWithSql } from "./schema.ts";
+import {
+  lockOf,
+  troubleWithFormat,
+  troubleWithLock,
+  troubleWithPlaces,
+  troubleWithSql,
+} from "./schema.ts";
 
 const OPEN = `create or replace function dure.open_door(p_door text) returns void language sql as $$
   select 1; drop table dure.rooms;
@@ -84,4 +90,18 @@ test.each(["p_door integer", "p_gate text", ""])("a signature stays: not open_do
   expect(changed({ functions, number: 4 })).toEqual([
     "dure.open_door(p_door text) returns void is gone or changed; older releases call it: keep it, add another",
   ]);
+});
+
+test("SQL in strings has lines of at most 100 columns and its keywords small", () => {
+  const long = `export const a = \`\n  select 1 from dure.doors\n  where door = ${"1".repeat(100)}\`;\n`;
+  const loud = "export const b = \"SELECT door from dure.doors where door = 'SELECT'\";\n";
+  const words = `export const c = "Select one of these: ${"x".repeat(100)}";\n`;
+  const troubleIn = (file: string): readonly string[] =>
+    troubleWithFormat([{ file, text: long + loud + words }]);
+
+  expect(troubleIn("packages/dure/src/rooms/doors.ts")).toEqual([
+    "packages/dure/src/rooms/doors.ts:3: a line of SQL over 100 columns",
+    "packages/dure/src/rooms/doors.ts:4: SELECT in SQL is written small",
+  ]);
+  expect(troubleIn("packages/dure/src/durable/migrations/0006-doors.ts")).toEqual([]);
 });

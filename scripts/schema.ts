@@ -1,11 +1,13 @@
 /**
- * Where the database's functions stand, and whether a change of them has its number: the check
+ * Where the database's functions stand, whether a change of them has its number, and the format of
+ * SQL in strings, which the formatter leaves as it is: the check
  * `sql` of `npm test`. `npm run schema -- --write` notes a change in scripts/schema-lock.json.
  * Why: docs/decisions/0016-sql-has-an-address.md
  */
 
 import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { parseSync, Visitor } from "oxc-parser";
 import {
   checksumOf,
   checksumOfFunctions,
@@ -37,6 +39,20 @@ const TESTS = /\.test\.[a-z]+$|\/test-[^/]+$/;
 /** Migrations up to here have functions, which the files `*.sql.ts` have replaced. */
 const LAST_WITH_FUNCTIONS = 13;
 const MIGRATION = /^packages\/dure\/src\/durable\/migrations\/(\d{4})-/;
+/** Migrations up to here are older than the format; databases know them by checksum. */
+const LAST_UNFORMATTED = 13;
+const MAX_SQL_COLUMNS = 100;
+const STATEMENT =
+  /^\s*(?:--[^\n]*\n\s*)*(?:select\s[^]*\bfrom\b|insert\s+into\s|update\s+[\w.${}]+\s|delete\s+from\s|with\s[^]*\bas\s+\(|create\s+(?:or|table|index|unique|function)\s|alter\s+table\s)/i;
+const CAPITALS =
+  /\b(?:SELECT|FROM|WHERE|INSERT|UPDATE|DELETE|VALUES|RETURNING|JOIN|ORDER BY|GROUP BY|LIMIT|SET|CREATE|ALTER)\b/;
+/** Lines that may break the format, by file, each with its reason. */
+const UNFORMATTED: Readonly<Record<string, number>> = {
+  // A change of a function's text needs the next number of the schema: to be mended with that.
+  "packages/dure/src/jobs/jobs.sql.ts": 1,
+  // A text of JSON, which cannot be broken.
+  "packages/dure/src/rooms/delivery-failure.ts": 1,
+};
 const DEFINES =
   /\bcreate\s+(?:or\s+replace\s+)?(?:function|procedure)\s+["\w.$]+\s*\([^]*?\breturns\s+(\w+)/gi;
 
@@ -79,6 +95,49 @@ function statementsOf(sql: string): readonly string[] {
     .filter((statement) => statement !== "");
 }
 
+/**
+ * SQL in strings whose form is not the house's: a line over 100 columns, a keyword in capitals. Pure.
+ */
+export function troubleWithFormat(sources: readonly Source[]): readonly string[] {
+  return sources.flatMap(({ file, text }) => {
+    const migration = MIGRATION.exec(file)?.[1];
+    if (migration !== undefined && Number(migration) <= LAST_UNFORMATTED) return [];
+    const faults = stringsOf(file, text)
+      .filter(({ sql }) => STATEMENT.test(sql))
+      .flatMap(({ line, sql }) => faultsOf(sql).map(([at, why]) => `${file}:${line + at}: ${why}`));
+    return faults.length <= (UNFORMATTED[file] ?? 0) ? [] : faults;
+  });
+}
+
+/** Every string and template of a file as the source has it, with the line where it begins. */
+function stringsOf(file: string, text: string): { readonly line: number; readonly sql: string }[] {
+  const found: { line: number; sql: string }[] = [];
+  const note = ({ start, end }: { start: number; end: number }): void => {
+    const line = text.slice(0, start).split("\n").length;
+    found.push({ line, sql: text.slice(start + 1, end - 1) });
+  };
+  const visitor = new Visitor({
+    TemplateLiteral: note,
+    Literal: (node) => (typeof node.value === "string" ? note(node) : undefined),
+  });
+  visitor.visit(parseSync(file, text).program);
+  return found;
+}
+
+/** Lines of a statement, from 0, that break a rule. */
+function faultsOf(sql: string): (readonly [line: number, why: string])[] {
+  const lines = sql.split("\n");
+  return lines.flatMap((line, at) => {
+    const words = line.replaceAll(/'[^']*'/g, "''").replace(/--.*/, "");
+    const keyword = CAPITALS.exec(words)?.[0];
+    const long = line.length > MAX_SQL_COLUMNS;
+    return [
+      ...(long ? [[at, `a line of SQL over ${MAX_SQL_COLUMNS} columns`] as const] : []),
+      ...(keyword === undefined ? [] : [[at, `${keyword} in SQL is written small`] as const]),
+    ];
+  });
+}
+
 export function lockOf(schema: Schema): SchemaLock {
   const heads = Object.values(schema.functions).flatMap(statementsOf);
   const signatures = heads.map((head) =>
@@ -116,7 +175,11 @@ export function troubleWithLock(now: SchemaLock, noted: SchemaLock): readonly st
 /** All that is wrong with the SQL of this tree. */
 export async function troubleWithSql(): Promise<readonly string[]> {
   const [sources, noted] = await Promise.all([readSources(), readLock()]);
-  return [...troubleWithPlaces(sources, SCHEMA), ...troubleWithLock(lockOf(SCHEMA), noted)];
+  return [
+    ...troubleWithPlaces(sources, SCHEMA),
+    ...troubleWithFormat(sources),
+    ...troubleWithLock(lockOf(SCHEMA), noted),
+  ];
 }
 
 async function readSources(): Promise<readonly Source[]> {

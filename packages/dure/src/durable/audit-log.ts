@@ -174,7 +174,10 @@ const LIST = {
        and ($3::text is null or starts_with(a.what, $3))
        and ($4::text is null or a.name = $4 or t.name = $4)
        and ($5::text is null or a.subject = $5)
-       and ($6::text is null or strpos(lower(concat_ws(E'\\n', a.what, a.name, t.name, a.subject)), $6) > 0)
+       and (
+         $6::text is null
+         or strpos(lower(concat_ws(E'\\n', a.what, a.name, t.name, a.subject)), $6) > 0
+       )
        and ($7::bigint is null or a.id < $7)
      order by a.id desc limit $8::integer`,
 };

@@ -949,7 +949,8 @@ const BEFORE_LAST: Statement = {
   text: `
     with frame as materialized (select ${FRAME_COLUMNS} from dure.meta m),
     newest as (
-      select e.xid, e.seq, e.type, e.session, e.run, e.room, e.role, e.job, e.tenant from dure.events e
+      select e.xid, e.seq, e.type, e.session, e.run, e.room, e.role, e.job, e.tenant
+      from dure.events e
        where e.xid < pg_snapshot_xmin(pg_current_snapshot())
        order by e.xid desc, e.seq desc limit $2::integer
     ),
@@ -959,7 +960,8 @@ const BEFORE_LAST: Statement = {
       order by e.xid desc, e.seq desc
       limit $1::integer)
     select frame.*, first.xid::text as first_xid, first.seq::text as first_seq
-      from frame left join lateral (select xid, seq from wanted order by xid, seq limit 1) first on true`,
+      from frame
+        left join lateral (select xid, seq from wanted order by xid, seq limit 1) first on true`,
 };
 
 const POLL: Statement = {
@@ -971,7 +973,8 @@ const POLL: Statement = {
            ${EVENT_COLUMNS}
       from dure.meta m left join lateral (
         select * from dure.events e
-         where (e.xid, e.seq) > ($1::xid8, $2::bigint) and e.xid < pg_snapshot_xmin(pg_current_snapshot())
+         where (e.xid, e.seq) > ($1::xid8, $2::bigint)
+           and e.xid < pg_snapshot_xmin(pg_current_snapshot())
          order by e.xid, e.seq limit $3::integer
       ) e on true
      order by e.xid, e.seq`,

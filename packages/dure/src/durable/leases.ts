@@ -203,11 +203,14 @@ const TAKE = {
   name: "lease.take",
   text: `
     update dure.leases l
-       set holder = $2, epoch = epoch + 1, acquired_at = clock_timestamp(), renewed_at = clock_timestamp()
+       set holder = $2, epoch = epoch + 1,
+         acquired_at = clock_timestamp(), renewed_at = clock_timestamp()
      where name = $1
        and ($4::boolean or holder is null
             or renewed_at < clock_timestamp() - $3::double precision * interval '1 millisecond'
-            or exists (select from dure.processes p where p.id = l.holder and p.ended_at is not null))
+            or exists (
+              select from dure.processes p where p.id = l.holder and p.ended_at is not null
+            ))
     returning epoch`,
 };
 

@@ -786,7 +786,8 @@ const CLAIM = {
          for update of o skip locked
     )
     update dure.outbox o
-       set state = 'sending', holder = $3, holder_epoch = $4, in_doubt = o.in_doubt or c.state = 'sending',
+       set state = 'sending', holder = $3, holder_epoch = $4,
+         in_doubt = o.in_doubt or c.state = 'sending',
            first_attempt_at = coalesce(o.first_attempt_at, clock_timestamp())
       from claimable c
      where o.id = c.id
@@ -817,7 +818,8 @@ const NEXT = {
   name: "outbox.next",
   text: `
     select extract(epoch from min(next_at) - clock_timestamp()) * 1000 as wait
-      from dure.outbox where state = 'pending' and topic = any($1::text[]) and next_at > clock_timestamp()`,
+      from dure.outbox
+      where state = 'pending' and topic = any($1::text[]) and next_at > clock_timestamp()`,
 };
 
 const RECORD = {
@@ -846,7 +848,8 @@ const SETTLE = {
     update dure.outbox
     set state = $2, attempts = attempts + 1, result = $3, error = null, holder = null,
       holder_epoch = null, in_doubt = false,
-           settled_at = clock_timestamp(), first_attempt_at = coalesce(first_attempt_at, clock_timestamp())
+           settled_at = clock_timestamp(),
+           first_attempt_at = coalesce(first_attempt_at, clock_timestamp())
      where id = $1`,
 };
 
@@ -856,7 +859,8 @@ const POSTPONE = {
     update dure.outbox
        set state = $2, attempts = $3,
          next_at = clock_timestamp() + $4::double precision * interval '1 millisecond',
-           error = nullif($5::jsonb, 'null'), settled_at = case when $2 = 'pending' then null else clock_timestamp() end,
+           error = nullif($5::jsonb, 'null'),
+           settled_at = case when $2 = 'pending' then null else clock_timestamp() end,
            first_attempt_at = coalesce(first_attempt_at, clock_timestamp())
      where id = $1 and state = 'pending'
     returning id`,

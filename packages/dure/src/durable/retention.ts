@@ -231,7 +231,9 @@ async function sweepOnce(rule: RetentionRule, tx: Transaction): Promise<number> 
            where ${ageColumn} < clock_timestamp() - $1::double precision * interval '1 millisecond'
              and (${where})
            order by ${ageColumn} limit $2::integer for update skip locked
-        ), removed as (delete from ${table} where ctid = any(array(select ctid from aged)) returning 1)
+        ), removed as (
+          delete from ${table} where ctid = any(array(select ctid from aged)) returning 1
+        )
         select count(*) as removed from removed`,
     },
     [keepMs, BITE],

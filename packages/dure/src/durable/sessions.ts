@@ -56,7 +56,8 @@ async function sweepJournals(
                 where status = 'done' and finished_at > (select journals_swept_to from dure.meta)
                   and finished_at < clock_timestamp() - $1::float8 * interval '1 millisecond'
                 order by finished_at fetch first ($2::integer) rows with ties
-             ), told as (delete from dure.turn_events where turn_id = any(array(select id from aged))
+             ), told as (
+               delete from dure.turn_events where turn_id = any(array(select id from aged))
              ), remembered as (update dure.meta
                set journals_swept_to = (select max(finished_at) from aged)
                where exists (select from aged))

@@ -297,7 +297,8 @@ const LOOK = {
   name: "takeover.look",
   text: `
     select p.id, p.epoch, p.machine, p.pid, p.pid_started, p.renewed_at::text as renewed,
-           p.renewed_at < clock_timestamp() - $2::double precision * interval '1 millisecond' as silent,
+           p.renewed_at
+             < clock_timestamp() - $2::double precision * interval '1 millisecond' as silent,
            pg_postmaster_start_time() < p.renewed_at
              and p.renewed_at < clock_timestamp() - $3::double precision * interval '1 millisecond'
              and not exists (
@@ -345,7 +346,9 @@ const CLAIM = {
     update dure.processes p set recovering_by = $1
      where p.ended_at is not null and p.recovered_at is null
        and (p.recovering_by is null or p.recovering_by = $1
-            or not exists (select from dure.processes r where r.id = p.recovering_by and r.ended_at is null))
+            or not exists (
+              select from dure.processes r where r.id = p.recovering_by and r.ended_at is null
+            ))
     returning p.id, p.epoch - 1 as epoch, p.ended_because as because`,
 };
 

@@ -387,7 +387,8 @@ export class TurnStore {
       {
         name: "unattended_turns",
         text: `select id, foreign_one as unserved from (
-            select id, held_at, holder is null and stop is null and not service = any($4) as foreign_one
+            select id, held_at,
+              holder is null and stop is null and not service = any($4) as foreign_one
             from dure.turns where status = 'running' and (holder is null
               or (holder = $1
                 and held_at < clock_timestamp() - least(epoch, 60) * interval '1 second'
@@ -395,7 +396,9 @@ export class TurnStore {
               or holder = any(array(
                 select p.id from dure.processes p
                 where p.recovered_at > clock_timestamp() - interval '1 hour')))
-          ) free where not foreign_one or held_at < clock_timestamp() - $5 * interval '1 millisecond' order by held_at limit $3`,
+          ) free
+          where not foreign_one or held_at < clock_timestamp() - $5 * interval '1 millisecond'
+          order by held_at limit $3`,
       },
       [this.#holder, known, limit, services, unservedMs],
     );
@@ -674,7 +677,12 @@ export class TurnStore {
     turn: string,
     { signal }: { signal?: AbortSignal | undefined } = {},
   ): Promise<readonly TurnEffect[]> {
-    const text = `select coalesce(jsonb_agg(jsonb_build_object('key', key, 'tool', tool, 'status', status, 'input', input, 'result', result) order by created_at), '[]') as value
+    const text = `select coalesce(jsonb_agg(
+      jsonb_build_object(
+        'key', key, 'tool', tool, 'status', status, 'input', input, 'result', result
+      )
+      order by created_at
+    ), '[]') as value
       from dure.effects where turn_id = $1`;
     return this.#surely(() => ({ name: "effects_of_turn", text, values: [turn] }), signal);
   }
@@ -684,7 +692,10 @@ export class TurnStore {
     session: string,
     { signal }: { signal?: AbortSignal | undefined } = {},
   ): Promise<readonly FinishedFlow[]> {
-    const text = `select coalesce(jsonb_agg(jsonb_build_object('service', service, 'flow', flow, 'stage', stage, 'data', data) order by id desc), '[]') as value
+    const text = `select coalesce(jsonb_agg(
+      jsonb_build_object('service', service, 'flow', flow, 'stage', stage, 'data', data)
+      order by id desc
+    ), '[]') as value
       from (select * from dure.completed where session_id = $1 order by id desc limit 10) newest`;
     return this.#surely(() => ({ name: "finished_flows", text, values: [session] }), signal);
   }

@@ -304,7 +304,8 @@ const READABLE = {
     from (
       select *,
         kind = 'thread'
-        and active_at <= clock_timestamp() - $4::double precision * interval '1 millisecond' as is_idle
+        and active_at
+          <= clock_timestamp() - $4::double precision * interval '1 millisecond' as is_idle
       from dure.places
     ) p
     left join dure.account_reads r on r.adapter = p.adapter

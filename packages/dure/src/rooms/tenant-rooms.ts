@@ -44,7 +44,8 @@ function isPerTenant({ adapter }: RoomChannel): boolean {
 const MAKE = {
   name: "rooms.make_rooms_of",
   text: `insert into dure.places (id, adapter, kind, name, tenant, channel)
-         select id, 'web', 'channel', name, $3, id from unnest($1::text[], $2::text[]) as room(id, name)
+         select id, 'web', 'channel', name, $3, id
+         from unnest($1::text[], $2::text[]) as room(id, name)
          on conflict (id) do nothing`,
 };
 const TENANT = {

@@ -330,7 +330,9 @@ const LIST = {
   name: "logins.list",
   text: `
     select *, clock_timestamp() as now from dure.login_sessions
-     where revoked_at is null and ($1::text is null or token_id = $1) and ($2::text is null or tenant = $2)
+     where revoked_at is null
+       and ($1::text is null or token_id = $1)
+       and ($2::text is null or tenant = $2)
      order by created_at desc, id desc limit $3::integer`,
 };
 const ADD_LINK = {

@@ -184,7 +184,8 @@ const RESET_PORTS = {
       restarted as (select value::integer as position from jsonb_array_elements_text($3))
     update dure.plan_ports set
       status = case when position in (select l.position from lost l) then 'waiting' else status end,
-      result_commit = case when position not in (select l.position from lost l) then result_commit end,
+      result_commit
+        = case when position not in (select l.position from lost l) then result_commit end,
       finished_at = case when position not in (select l.position from lost l) then finished_at end,
       start_commit = case
         when position not in (select s.position from restarted s) then start_commit end
