@@ -45,10 +45,15 @@ export async function findDishonesty(
   return weaker.length === 0 ? undefined : { says: sayWeaker(weaker), failure: failureOf(weaker) };
 }
 
-/** A port that owns more than tests has changed some of that; one that owns tests has changed them. */
-function hasWorked({ owns }: Port, changes: readonly FileChange[]): boolean {
-  if (owns.length === 0) return changes.length > 0;
-  return changes.some(({ path }) => isOwned(owns, path));
+/**
+ * A port that owns more than tests has changed some of that, or a file that it was granted; one that
+ * owns tests has changed them.
+ */
+function hasWorked(port: Port, changes: readonly FileChange[]): boolean {
+  if (port.owns.length === 0) return changes.length > 0;
+
+  const isTest = testsOf(port);
+  return changes.some(({ path }) => isOwned(port.owns, path) || !isTest(path));
 }
 
 function nothingDone({ owns }: Port): string {
