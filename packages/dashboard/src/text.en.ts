@@ -7,6 +7,8 @@ export const en: CommonText = {
     UNEXPECTED: "Something unexpected went wrong. Try again.",
     TOKEN_NEEDED: "Log in to see this.",
     TOKEN_INVALID: "The token is wrong or has expired. Log in again with a new one.",
+    LOGIN_LINK_INVALID: "This link has been used or has expired. `dure login` prints a new one.",
+    AGENT_PAUSED: "This agent is paused. Resume it on the page Agents.",
     SCOPE_MISSING: "You may not do this. Ask the server's administrator for the scope.",
     RATE_LIMITED: "Too many requests. Try again in a moment.",
     SERVER_BUSY: "The server is busy. Try again in a moment.",

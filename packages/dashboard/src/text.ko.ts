@@ -8,6 +8,9 @@ export const ko = {
     UNEXPECTED: "예상하지 못한 문제가 생겼어요. 다시 시도해 주세요.",
     TOKEN_NEEDED: "로그인해야 볼 수 있어요.",
     TOKEN_INVALID: "토큰이 맞지 않거나 기한이 지났어요. 새 토큰으로 다시 로그인해 주세요.",
+    LOGIN_LINK_INVALID:
+      "이미 쓴 링크이거나 시간이 지났어요. `dure login`으로 새 링크를 받아 주세요.",
+    AGENT_PAUSED: "이 에이전트는 멈춰 있어요. 에이전트 화면에서 다시 시작할 수 있어요.",
     SCOPE_MISSING: "이 일을 할 권한이 없어요. 서버 관리자에게 권한을 요청해 주세요.",
     RATE_LIMITED: "요청이 너무 많아요. 잠시 뒤에 다시 시도해 주세요.",
     SERVER_BUSY: "서버가 바빠요. 잠시 뒤에 다시 시도해 주세요.",

@@ -263,7 +263,7 @@ test(
     await again.page.getByText("dure login").first().waitFor();
 
     expect(await again.page.getByRole("heading", { name: "들어가기" }).count()).toBe(1);
-    expect(await again.page.getByText("This link has been used").count()).toBe(1);
+    await again.page.getByText("이미 쓴 링크이거나 시간이 지났어요").waitFor();
     expect([opened.complaints, again.complaints]).toEqual([[], []]);
   },
 );
