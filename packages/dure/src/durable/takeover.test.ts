@@ -149,7 +149,7 @@ test.concurrent(
 
 test.concurrent.each(["cut", "dead"] as const)(
   "a process whose network is %s for eight seconds begins nothing, and goes on if not taken over",
-  { timeout: 40_000 },
+  { ...FULL, timeout: 40_000 },
   async (how) => {
     await using db = await testDatabase();
     await using network = await Network.to(db.url);

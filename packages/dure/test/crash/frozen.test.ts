@@ -4,6 +4,7 @@ import { expectTransferred, expectWholeStream } from "./checks.ts";
 import { within, type ServerProcess } from "./server-process.ts";
 import { printTable, type Row } from "./table.ts";
 import { World } from "./world.ts";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 
 /**
  * How long the process stands still at least, milliseconds; others take it for dead after 6 s.
@@ -40,7 +41,7 @@ test.concurrent.each([
   },
 ])(
   "a process that freezes when $at steps down when it thaws, and another one has ended its turn",
-  { timeout: 240_000 },
+  { ...FULL, timeout: 240_000 },
   async ({ at, come }) => {
     await using world = await World.start();
     world.bank.addFaults({ kind: "ignore_keys", times: "always" });

@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { expectTransferred, expectWholeStream } from "./checks.ts";
 import { ServerProcess, within } from "./server-process.ts";
 import { World } from "./world.ts";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 
 /**
  * The way from one process to its database, lost in the two ways in which networks lose it. Source:
@@ -14,7 +15,7 @@ const TEXT = "홍길동에게 5만원 바로 보내줘";
 /** Both wait most of their time, so they do it side by side, each in a world of its own. */
 test.concurrent(
   "a process whose network is cut is taken over, steps down when it is back, and repeats nothing",
-  { timeout: 240_000 },
+  { ...FULL, timeout: 240_000 },
   async () => {
     await using world = await World.start();
     await using network = await Network.start(world.proxy.url);
