@@ -33,7 +33,10 @@ export interface Assignment {
   readonly scope: Scope;
   /** Absolute real path of the files. */
   readonly tree: string;
-  /** Absolute real path; TMPDIR and HOME of the processes. Writable by them. */
+  /**
+   * Absolute real path, writable by the processes. In a run `env` names HOME and TMPDIR below it;
+   * without them both are this folder.
+   */
   readonly scratch: string;
   readonly sandbox: Sandbox;
   readonly confinement: Confinement;
