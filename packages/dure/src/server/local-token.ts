@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
-import { link, open, rename, unlink } from "node:fs/promises";
+import { open, rename } from "node:fs/promises";
 import path from "node:path";
 import type { Clock } from "../kernel/clock.ts";
-import { codeOf } from "../kernel/errors.ts";
+import { makeFile, writeDraft } from "../durable/make-file.ts";
 import { makeFolder } from "../durable/make-folder.ts";
 import { hashToken, type LivingToken, type TokenRecord } from "./token-store.ts";
 import { SCOPES } from "../kernel/access.ts";
@@ -12,6 +12,8 @@ import { SCOPES } from "../kernel/access.ts";
 export const LOCAL_TOKEN_ID = "token_local";
 
 const TEXT = /^dure_local_[A-Za-z0-9_-]{43}$/;
+/** Of the file: its owner alone reads and writes. */
+const PRIVATE = 0o600;
 /** Read of the file at most, bytes. */
 const MAX_BYTES = 256;
 /**
@@ -55,27 +57,12 @@ export async function ensureLocalToken(home: string): Promise<string> {
   await makeFolder(home);
   const file = localTokenFile(home);
   const text = `dure_local_${randomBytes(32).toString("base64url")}`;
-  const draft = `${file}.${randomBytes(8).toString("hex")}`;
-  await writeDraft(draft, text);
-
-  try {
-    await link(draft, file);
-    return text;
-  } catch (error) {
-    if (codeOf(error) !== "EEXIST") throw error;
-    const made = await readLocalToken(home);
-    if (made !== undefined) return made;
-    await rename(draft, file); // what stood there may not be used
-    return text;
-  } finally {
-    await unlink(draft).catch(() => {}); // after a rename it is gone
-  }
-}
-
-async function writeDraft(file: string, text: string): Promise<void> {
-  await using handle = await open(file, "wx", 0o600);
-  await handle.writeFile(`${text}\n`);
-  await handle.sync();
+  const line = `${text}\n`;
+  if (await makeFile(file, line, { mode: PRIVATE })) return text;
+  const made = await readLocalToken(home);
+  if (made !== undefined) return made;
+  await rename(await writeDraft(file, line, PRIVATE), file); // what stood there may not be used
+  return text;
 }
 
 /** Windows has no such modes; there the folder's own rights decide. */

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import path from "node:path";
 import type { Database } from "../durable/database.ts";
@@ -10,8 +10,7 @@ import type { BudgetKeeper } from "../engine/money/budgets.ts";
 import { importModule } from "../engine/files/load-service.ts";
 import type { Inbox } from "../escalations/inbox.ts";
 import type { Clock } from "../kernel/clock.ts";
-import { codeOf, DureError } from "../kernel/errors.ts";
-import { ulid } from "../kernel/ids.ts";
+import { DureError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { parseModelName, type Llm } from "../models/card.ts";
 import type { Models } from "../models/models.ts";
@@ -59,6 +58,8 @@ export interface PlanParts {
   readonly logger: Logger;
   /** Folder of dure's data. */
   readonly home: string;
+  /** Names that folder, for every process that shares it. */
+  readonly host: string;
   /** Everything that dure was started with; plans name what of it their workers get. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Address of this process's server; undefined before it listens. */
@@ -103,9 +104,8 @@ function runsOf(
   { git, network }: { git: Git; network: NetworkFacts },
 ): Runs {
   const { database, notifications, events, lease, leases, inbox, clock, logger } = parts;
-  const { home, env, remote } = parts;
+  const { home, host, env, remote } = parts;
   const shared = { database, notifications, inbox, clock, logger, home };
-  const host = hostOf(home, clock);
   const repository = team.folder;
   const plans = plansFolder(team);
   const away = { git, repository, env, home, host, plans };
@@ -187,18 +187,4 @@ function scriptOf(run: PlanRun, script: string): OfflineScript {
   }
 
   return readOfflineScript(script, text);
-}
-
-/** Names the folder of data, for every process that shares it; made when there is none. */
-function hostOf(home: string, clock: Clock): string {
-  mkdirSync(home, { recursive: true });
-  const file = path.join(home, "host-id");
-
-  try {
-    writeFileSync(file, `host_${ulid(clock.now())}\n`, { flag: "wx" });
-  } catch (error) {
-    if (codeOf(error) !== "EEXIST") throw error;
-  }
-
-  return readFileSync(file, "utf8").trim();
 }

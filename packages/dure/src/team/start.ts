@@ -1,6 +1,7 @@
 import path from "node:path";
 import { systemClock, type Clock } from "../kernel/clock.ts";
 import { messageOf, type DureError } from "../kernel/errors.ts";
+import { hostOf } from "../durable/host-id.ts";
 import { makeFolder } from "../durable/make-folder.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { Engine } from "../engine/engine.ts";
@@ -122,7 +123,7 @@ async function startParts(
 
   const rooms = await startRooms(starting, parts);
   const listening: { at?: string } = {};
-  const planning = startPlans(starting, parts, () => listening.at);
+  const planning = await startPlans(starting, parts, () => listening.at);
   router.start();
   defer("escalations", () => router.stop());
   core.outbox.start();
@@ -199,18 +200,20 @@ async function startRooms(
 }
 
 /** @param url of this process's server; undefined before it listens */
-function startPlans(
+async function startPlans(
   { team, environment, settings, defer }: Starting,
   parts: Core & Conversing,
   url: () => string | undefined,
-): { library: PlanLibrary; runs: Runs } {
+): Promise<{ library: PlanLibrary; runs: Runs }> {
+  const home = path.resolve(team.folder, settings.home);
   const { library, runs, threads } = openPlans(team, {
     ...parts,
     remote: settings.plansRemote,
     planMs: settings.planMs,
     workers: team.config.plans?.workers,
     llm: modelOf(team.config, environment),
-    home: path.resolve(team.folder, settings.home),
+    home,
+    host: await hostOf(home, parts.clock),
     env: childEnvironment({}),
     url,
   });

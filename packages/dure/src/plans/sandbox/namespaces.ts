@@ -1,13 +1,6 @@
-import {
-  chmodSync,
-  chownSync,
-  lstatSync,
-  mkdirSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, chownSync, mkdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { codeOf } from "../../kernel/errors.ts";
 import { GATE, quote } from "./gate.ts";
 import { isWithin, type MountEntry } from "./mount-plan.ts";
 import { mountOf, ownMounts, tableLine, type Mount } from "./mount-table.ts";
@@ -163,8 +156,10 @@ function makeDeviceFolder(parent: string): string {
   for (const name of ["pts", "shm"]) mkdirSync(path.join(folder, name), { recursive: true });
   for (const device of DEVICES) writeFileSync(path.join(folder, device), "");
   for (const [name, to] of Object.entries(DEVICE_LINKS)) {
-    if (!lstatSync(path.join(folder, name), { throwIfNoEntry: false })) {
+    try {
       symlinkSync(to, path.join(folder, name));
+    } catch (error) {
+      if (codeOf(error) !== "EEXIST") throw error; // made before, or by another process just now
     }
   }
   return folder;
