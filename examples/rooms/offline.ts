@@ -34,7 +34,7 @@ export const roomModels: readonly OfflineModel[] = [
       };
     }
     return heard.called["ok"] === true
-      ? `${target.name}에게 맡겼어요. 새 자리에서 함께 볼 수 있어요.`
+      ? `${target.name}에게 맡겼어요. 새 스레드에서 함께 볼 수 있어요.`
       : `지금은 맡기지 못했어요. ${hintOf(heard.called)}`;
   }),
   agent("eden", (heard) =>

@@ -14,6 +14,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
+import { FakeDiscord, FakeSlack } from "@dure/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { sampled } from "../kernel/test-tiers.ts";
 import { initTeam } from "./scaffold.ts";
@@ -33,15 +34,31 @@ const PACKAGES = fileURLToPath(new URL("../../../../node_modules", import.meta.u
 /** Another program, and the server of another team. */
 let program: Server;
 let otherTeam: Server;
+let discord: FakeDiscord;
+let slack: FakeSlack;
+/** The platform's ids of the room `desk`: a forum, and a channel that the app is not in. */
+let forum: string;
+let desk: string;
 let folder: string;
 let team: string;
 
 beforeAll(async () => {
   program = await serving("not dure");
   otherTeam = await serving('{"status":"ok","version":"1.0.0","process_id":"process_other"}');
+  discord = await FakeDiscord.start();
+  forum = discord.addChannel(discord.addGuild("Demo"), "desk", "forum").id;
+  for (const name of ["mina", "theo"]) discord.addBot({ name, token: `token-${name}` });
+  slack = await FakeSlack.start();
+  const scopes = ["chat:write", "channels:history", "channels:read", "users:read"];
+  const channel = slack.addChannel("desk");
+  desk = channel.id;
+  const app = slack.addApp({ name: "old", botToken: "xoxb-old", appToken: "xapp-old", scopes });
+  slack.removeFrom(channel, app);
 });
 
 afterAll(async () => {
+  await discord.stop();
+  await slack.stop();
   for (const server of [program, otherTeam]) {
     await new Promise((resolve) => server.close(resolve));
   }
@@ -144,6 +161,51 @@ const MISTAKES: readonly Mistake[] = [
         'rooms: { channels: [{ key: "dev", adapter: "discord", name: "dev", channel: "1" }] },',
       ),
     told: [/dure\.config\.ts:\d+/, /discord/],
+  },
+  {
+    name: "two agents on one bot of Discord",
+    plant: (at) => configure(at, roomsOn("discord")),
+    env: { DISCORD_TOKEN_MINA: "token-1", DISCORD_TOKEN_THEO: "token-1" },
+    told: [
+      /fail rooms: TOKEN_SHARED mina \(DISCORD_TOKEN_MINA\) and theo \(DISCORD_TOKEN_THEO\)/,
+      /make a bot for each/,
+    ],
+  },
+  {
+    name: "a forum as the room of escalations",
+    plant: (at) => {
+      vi.stubEnv("DISCORD_API_URL", discord.url);
+      return configure(at, `${roomsOn("discord")}\n  escalations: { room: "desk" },`);
+    },
+    env: { DISCORD_TOKEN_MINA: "token-mina", DISCORD_TOKEN_THEO: "token-theo" },
+    told: [
+      /fail discord mina: .*dure\.config\.ts:16 escalations\.room: .*#desk .*is a forum/,
+      /Name a room in escalations\.room that is a text channel/,
+    ],
+  },
+  {
+    name: "an app of Slack from before the stop sign and the command",
+    plant: (at) => {
+      vi.stubEnv("SLACK_API_URL", slack.url);
+      return configure(at, roomsOn("slack"));
+    },
+    env: { SLACK_BOT_TOKEN: "xoxb-old", SLACK_APP_TOKEN: "xapp-old" },
+    told: [
+      /fail slack mina: .*the app lacks reactions:read, commands, chat:write\.customize/,
+      /OAuth & Permissions, then install the app again/,
+    ],
+  },
+  {
+    name: "an app of Slack that is not in the room",
+    plant: (at) => {
+      vi.stubEnv("SLACK_API_URL", slack.url);
+      return configure(at, roomsOn("slack"));
+    },
+    env: { SLACK_BOT_TOKEN: "xoxb-old", SLACK_APP_TOKEN: "xapp-old" },
+    told: [
+      /fail slack mina: .*dure\.config\.ts:14 rooms\.channels\.desk: .*not in #desk/,
+      /invite @old/,
+    ],
   },
   {
     name: "the provider of a model is misspelt",
@@ -286,6 +348,14 @@ async function change(at: string, file: string, from: string, to: string): Promi
 
 function configure(at: string, lines: string): Promise<void> {
   return change(at, "dure.config.ts", "agents: {", `${lines}\n  agents: {`);
+}
+
+/** A team with the room `desk` on one platform; its key stands in the 14th line. */
+function roomsOn(platform: "discord" | "slack"): string {
+  const id = platform === "discord" ? `discord: "${forum}"` : `ids: { slack: "${desk}" }`;
+  return [`rooms: { adapters: ["${platform}"], channels: {`, `    desk: { ${id} },`, "  } },"].join(
+    "\n",
+  );
 }
 
 async function plan(at: string, name: string, text: string): Promise<void> {

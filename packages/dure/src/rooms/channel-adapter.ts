@@ -100,10 +100,13 @@ export interface ChannelAdapter {
   linkTo?(place: PlaceAddress, named: { readonly id: string; readonly name: string }): string;
   /** What to set so that an agent has an account. Absent: its key in the configuration. */
   accountKey?(agent: string): string;
-  /** What a doctor wants to know of one account: each line a fact with what to do about it. */
+  /**
+   * What a doctor wants to know of one account: each line a fact with what to do about it.
+   * `notices`: ids of channels in which it tells people something outside of threads.
+   */
   check?(
     account: ChannelAccount,
-    options: { signal: AbortSignal },
+    options: { signal: AbortSignal; notices?: readonly string[] | undefined },
   ): Promise<readonly ChannelFinding[]>;
 }
 
@@ -327,6 +330,10 @@ export interface ChannelFinding {
   readonly ok: boolean;
   readonly what: string;
   readonly hint?: string;
+  /** The platform's id of the channel that it is about. */
+  readonly channel?: string | undefined;
+  /** It is about the channel as a place of notices. */
+  readonly isOfNotices?: boolean | undefined;
 }
 
 /** Why a platform refused, in the classes of docs/spec/collaboration §6. */

@@ -182,6 +182,13 @@ export class Directory {
   }
 }
 
+/** Who says on a platform what the team tells people: the agent that leads, else the first. Pure. */
+export function noticeAuthor(directory: Directory, adapter: string): RoomAgent | undefined {
+  return [directory.lead, ...directory.agents].find(
+    (agent) => agent && directory.account(adapter, agent.id),
+  );
+}
+
 /** A platform, and what to set so that an agent has an account there. */
 export type AccountKeys = Pick<ChannelAdapter, "name" | "accountKey">;
 

@@ -11,7 +11,12 @@ import type { Clock } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";
 import { MAX_NOTE, type EscalationSeverity, type SuggestedAction } from "../kernel/escalation.ts";
 import type { Logger } from "../kernel/logger.ts";
-import { channelPlaceId, type Directory, type RoomAgent } from "../rooms/directory.ts";
+import {
+  channelPlaceId,
+  noticeAuthor,
+  type Directory,
+  type RoomAgent,
+} from "../rooms/directory.ts";
 import { enqueueNotice } from "../rooms/notices.ts";
 import { makeRoomsOf } from "../rooms/tenant-rooms.ts";
 import { cutText } from "../rooms/text.ts";
@@ -255,9 +260,7 @@ function roomHandler({
       for (const channel of directory.channels.filter(({ key }) => key === room)) {
         const place = channelPlaceId(channel, escalation.tenant);
         const [own] = await tx.query(PLACE_OF_TENANT, [place, escalation.tenant]);
-        const author = [directory.lead, ...directory.agents].find(
-          (agent) => agent && directory.account(channel.adapter, agent.id),
-        );
+        const author = noticeAuthor(directory, channel.adapter);
         if (own && author) await enqueueNotice(tx, { place, author: author.id, text, buttons });
       }
     },

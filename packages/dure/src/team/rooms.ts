@@ -17,7 +17,7 @@ import { DureError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { waitingWithoutAccount } from "../rooms/accounts.ts";
 import type { ChannelAdapter, ChannelFinding, ChannelPort } from "../rooms/channel-adapter.ts";
-import { Directory, type RoomAgent, type RoomChannel } from "../rooms/directory.ts";
+import { Directory, noticeAuthor, type RoomAgent, type RoomChannel } from "../rooms/directory.ts";
 import { ROOM_LIMITS, type RoomLimits } from "../rooms/limits.ts";
 import { Rooms } from "../rooms/rooms.ts";
 import type { Conversation, SinkTargets } from "../rooms/sink.ts";
@@ -107,7 +107,8 @@ export async function checkAccounts(
     if (kind.isLocal) continue;
     const { config } = team;
     const parts = partsOf(kind, { config, environment, directory, database: undefined });
-    findings.push(...(await askPlatform(await kind.open(parts), directory, options)));
+    const found = await askPlatform(await kind.open(parts), { team, directory }, options);
+    findings.push(...found.map((finding) => placed(finding, team, directory)));
   }
 
   return findings;
@@ -128,7 +129,7 @@ function missingAccounts(kind: ChannelKind, { agents }: Directory): readonly Acc
 /** What a platform says of each account. */
 async function askPlatform(
   adapter: ChannelAdapter,
-  directory: Directory,
+  { team, directory }: { team: LoadedTeam; directory: Directory },
   { clock, logger, signal }: { clock: Clock; logger: Logger; signal: AbortSignal },
 ): Promise<readonly AccountFinding[]> {
   const findings: AccountFinding[] = [];
@@ -136,7 +137,8 @@ async function askPlatform(
 
   try {
     for (const account of directory.accountsOf(adapter.name)) {
-      for (const finding of (await adapter.check?.(account, { signal })) ?? []) {
+      const notices = noticesOf(account.agent, adapter.name, { team, directory });
+      for (const finding of (await adapter.check?.(account, { signal, notices })) ?? []) {
         findings.push({ ...finding, agent: account.agent, adapter: adapter.name });
       }
     }
@@ -145,6 +147,33 @@ async function askPlatform(
   }
 
   return findings;
+}
+
+/** The platform's ids of channels where this agent tells people of escalations. Pure. */
+function noticesOf(
+  agent: string,
+  adapter: string,
+  { team, directory }: { team: LoadedTeam; directory: Directory },
+): readonly string[] {
+  if (noticeAuthor(directory, adapter)?.id !== agent) return [];
+  const room = team.config.escalations?.room;
+  return directory.channels
+    .filter((channel) => channel.adapter === adapter && channel.key === room)
+    .map(({ channel }) => channel);
+}
+
+/** A fault of a channel, with where the channel stands in the team's file. Pure. */
+function placed(
+  finding: AccountFinding,
+  { document }: LoadedTeam,
+  { channels }: Directory,
+): AccountFinding {
+  const key = channels.find(({ channel }) => channel === finding.channel)?.key;
+  if (finding.ok || key === undefined || document === undefined) return finding;
+  const path = finding.isOfNotices ? ["escalations", "room"] : ["rooms", "channels", key];
+  const line = document.locate(path)?.line;
+  const file = line === undefined ? document.file : `${document.file}:${line}`;
+  return { ...finding, what: `${file} ${path.join(".")}: ${finding.what}` };
 }
 
 /**

@@ -62,6 +62,8 @@ const USUAL_SCOPES = [
   "groups:read",
   "im:read",
   "users:read",
+  "reactions:read",
+  "commands",
 ];
 
 const KEPT_REQUESTS = 10_000;

@@ -5,7 +5,7 @@ import {
 } from "../../rooms/channel-adapter.ts";
 import type { AccountApi } from "./account-api.ts";
 import { nameOf } from "./mapping.ts";
-import { NEEDED, neededIn, PERMISSIONS, UNFIT_KINDS } from "./permissions.ts";
+import { isForum, NEEDED, neededIn, PERMISSIONS, UNFIT_KINDS } from "./permissions.ts";
 import {
   applicationForm,
   channelsForm,
@@ -29,15 +29,22 @@ const MESSAGE_CONTENT_FLAGS = (1 << 18) | (1 << 19);
 /** Channels that are looked at when none are named. */
 const MAX_CHANNELS = 50;
 
+/** The channels that are looked at, by their ids. */
+export interface CheckedChannels {
+  /** Empty: the text channels of its servers, the first 50. */
+  readonly channels: readonly string[];
+  /** Where the bot tells people something outside of threads. */
+  readonly notices: readonly string[];
+}
+
 /**
  * What a doctor wants to know of one bot: its token, the message content switch, and in each
  * channel the permissions that it lacks.
- * @param channels ids; empty: the text channels of its servers, the first 50.
  */
 export async function checkAccount(
   api: AccountApi,
   account: ChannelAccount,
-  channels: readonly string[],
+  checked: CheckedChannels,
   signal: AbortSignal,
 ): Promise<ChannelFinding[]> {
   const findings: ChannelFinding[] = [];
@@ -53,7 +60,7 @@ export async function checkAccount(
       what: `${account.id}: the token belongs to the bot ${nameOf(self)} (${self.id}).`,
     });
     findings.push(await checkContentSwitch(api, account, signal));
-    findings.push(...(await checkChannels(api, account, { selfId: self.id, channels, signal })));
+    findings.push(...(await checkChannels(api, account, { selfId: self.id, ...checked, signal })));
   } catch (error) {
     if (!(error instanceof ChannelError)) throw error;
     findings.push(failureOf(account, error));
@@ -96,11 +103,7 @@ async function checkContentSwitch(
 async function checkChannels(
   api: AccountApi,
   account: ChannelAccount,
-  {
-    selfId,
-    channels,
-    signal,
-  }: { selfId: string; channels: readonly string[]; signal: AbortSignal },
+  { selfId, channels, notices, signal }: CheckedChannels & { selfId: string; signal: AbortSignal },
 ): Promise<ChannelFinding[]> {
   const invite = inviteLink(selfId);
   const guilds = await api.read(guildsForm, {
@@ -133,13 +136,18 @@ async function checkChannels(
     for (const channel of looked) {
       wanted.delete(channel.id);
       const name = `#${channel.name ?? channel.id} (${guild.name})`;
-      findings.push(findingOf(account, channel, { name, bits: permissionsIn(channel), invite }));
+      const finding = findingOf(account, channel, { name, bits: permissionsIn(channel), invite });
+      findings.push({ ...finding, channel: channel.id });
+      if (notices.includes(channel.id) && isForum(channel.type)) {
+        findings.push(forumOfNotices(account, channel.id, name));
+      }
     }
   }
   for (const id of wanted) {
     findings.push({
       ok: false,
       what: `${account.id}: there is no channel ${id} in its servers.`,
+      channel: id,
       hint: `Check the id; if the server is missing, invite the bot: ${invite}`,
     });
   }
@@ -169,6 +177,17 @@ function findingOf(
     ok: false,
     what: `${account.id}: lacks ${missing.join(", ")} in ${name}.`,
     hint: `Give them to its role there, or invite it again: ${invite}`,
+  };
+}
+
+/** A forum has posts alone: a question with buttons for people cannot stand there. Pure. */
+function forumOfNotices(account: ChannelAccount, channel: string, name: string): ChannelFinding {
+  return {
+    ok: false,
+    what: `${account.id}: ${name} is a forum: no notice of an escalation can be posted there.`,
+    hint: "Name a room in escalations.room that is a text channel or an announcement channel.",
+    channel,
+    isOfNotices: true,
   };
 }
 

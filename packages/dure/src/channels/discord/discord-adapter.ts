@@ -358,7 +358,7 @@ export class DiscordAdapter implements ChannelAdapter {
 
   async check(
     account: ChannelAccount,
-    { signal }: { signal: AbortSignal },
+    { signal, notices = [] }: { signal: AbortSignal; notices?: readonly string[] | undefined },
   ): Promise<readonly ChannelFinding[]> {
     if (this.#options.tokens[account.id] === undefined) {
       return [
@@ -369,7 +369,8 @@ export class DiscordAdapter implements ChannelAdapter {
         },
       ];
     }
-    return checkAccount(this.#api(account), account, this.#options.channels ?? [], signal);
+    const { channels = [] } = this.#options;
+    return checkAccount(this.#api(account), account, { channels, notices }, signal);
   }
 
   /** Where an outage is known nothing is tried: work waits for its end. */

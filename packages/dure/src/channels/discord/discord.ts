@@ -1,4 +1,5 @@
 import type { ChannelEnvironment, ChannelKind } from "../channel-kind.ts";
+import { refuseSharedTokens } from "../shared-tokens.ts";
 import { DISCORD } from "./mapping.ts";
 
 const KIND: ChannelKind = {
@@ -8,11 +9,9 @@ const KIND: ChannelKind = {
     hint: 'discord: "<channel id>" (developer mode, right click, Copy Channel ID)',
   },
   hasAccount: (agent, environment) => tokenOf(agent, environment) !== undefined,
-  accountHint: (agent) => {
-    const variable = `DISCORD_TOKEN_${agent.toUpperCase().replaceAll("-", "_")}`;
-    return `Set ${variable} to the token of its bot.`;
-  },
+  accountHint: (agent) => `Set ${variableOf(agent)} to the token of its bot.`,
   open: async ({ environment, accounts, channels, joinsThreads }) => {
+    refuseShared(Object.keys(accounts), environment);
     const { DiscordAdapter } = await loadAdapter();
     const tokens = Object.entries(accounts).flatMap(([agent, account]) => {
       const token = tokenOf(agent, environment);
@@ -41,6 +40,21 @@ export function discord(): ChannelKind {
  * teams on Discord load it.
  */
 const loadAdapter = () => import("./discord-adapter.ts");
+
+function refuseShared(agents: readonly string[], environment: ChannelEnvironment): void {
+  const tokens = agents.flatMap((agent) => {
+    const token = tokenOf(agent, environment);
+    return token === undefined ? [] : [{ agent, variable: variableOf(agent), token }];
+  });
+  refuseSharedTokens(tokens, {
+    platform: "Discord",
+    hint: "One bot is one agent: make a bot for each, and set its variable to the token of its own.",
+  });
+}
+
+function variableOf(agent: string): string {
+  return `DISCORD_TOKEN_${agent.toUpperCase().replaceAll("-", "_")}`;
+}
 
 /**
  * Variables know only capitals and underscores: `DISCORD_TOKEN_NIGHT_OWL` is that of `night-owl`.

@@ -6,8 +6,18 @@ import {
 import type { AppApi } from "./app-api.ts";
 import { channelAnswer, connectionAnswer } from "./wire.ts";
 
-/** What a bot needs, and each way of having it. Source: docs.slack.dev/reference/scopes. */
-const NEEDED: readonly string[] = ["chat:write", "channels:history", "channels:read", "users:read"];
+/**
+ * What a bot needs to talk, to hear the stop sign and to take `/dure`. Source:
+ * docs.slack.dev/reference/scopes.
+ */
+const NEEDED: readonly string[] = [
+  "chat:write",
+  "channels:history",
+  "channels:read",
+  "users:read",
+  "reactions:read",
+  "commands",
+];
 /** Channels that are looked at. */
 const MAX_CHANNELS = 50;
 
@@ -36,7 +46,8 @@ export async function checkApp(
     findings.push({ ok: true, what: `${account.id}: the token belongs to ${name} (${userId}).` });
     findings.push(scopesOf(account, scopes, hasPersonas));
     for (const channel of channels.slice(0, MAX_CHANNELS)) {
-      findings.push(await checkChannel(api, account, { channel, app: name }, signal));
+      const finding = await checkChannel(api, account, { channel, app: name }, signal);
+      findings.push({ ...finding, channel });
     }
   } catch (error) {
     if (!(error instanceof ChannelError)) throw error;

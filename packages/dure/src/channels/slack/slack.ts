@@ -1,4 +1,5 @@
 import type { ChannelEnvironment, ChannelKind } from "../channel-kind.ts";
+import { refuseSharedTokens, type NamedToken } from "../shared-tokens.ts";
 import { SLACK } from "./mapping.ts";
 import { appTokenName, botTokenName } from "./names.ts";
 import type { SlackTokens } from "./slack-adapter.ts";
@@ -14,6 +15,7 @@ const KIND: ChannelKind = {
     `Set ${botTokenName(agent)} and ${appTokenName(agent)} to the tokens of its app, ` +
     "or SLACK_BOT_TOKEN and SLACK_APP_TOKEN to those of one app for all agents.",
   open: async ({ environment, accounts, channels }) => {
+    refuseShared(Object.keys(accounts), environment);
     const { SlackAdapter } = await loadAdapter();
     const tokens = Object.entries(accounts).flatMap(([agent, account]) => {
       const found = tokensOf(agent, environment);
@@ -40,6 +42,30 @@ export function slack(): ChannelKind {
 
 /** Apart, for only teams on Slack load it. */
 const loadAdapter = () => import("./slack-adapter.ts");
+
+/**
+ * An app of its own is of one agent, by both tokens: two connections of one app would each get only
+ * a part of its events, also where it is installed in two workspaces.
+ */
+function refuseShared(agents: readonly string[], environment: ChannelEnvironment): void {
+  const variable = (name: string): string | undefined => environment.variable?.(name);
+  const own = agents.filter((agent) => tokensOf(agent, environment)?.isShared === false);
+  const shared = agents.filter((agent) => tokensOf(agent, environment)?.isShared === true);
+  const named = (agent: string | undefined, name: string): readonly NamedToken[] => {
+    const token = variable(name);
+    return agent === undefined || !token ? [] : [{ agent, variable: name, token }];
+  };
+  const refused = {
+    platform: "Slack",
+    hint:
+      "Give each of them an app of its own. Or set SLACK_BOT_TOKEN and SLACK_APP_TOKEN alone: " +
+      "then one app speaks for all agents that have none of their own.",
+  };
+  const bots = own.flatMap((agent) => named(agent, botTokenName(agent)));
+  const apps = own.flatMap((agent) => named(agent, appTokenName(agent)));
+  refuseSharedTokens([...bots, ...named(shared[0], "SLACK_BOT_TOKEN")], refused);
+  refuseSharedTokens([...apps, ...named(shared[0], "SLACK_APP_TOKEN")], refused);
+}
 
 /** Its own app's, or those of the app that all agents speak through. */
 function tokensOf(agent: string, environment: ChannelEnvironment): SlackTokens | undefined {
