@@ -2,7 +2,6 @@ import pg from "pg";
 import { systemClock, type Cancel, type Clock } from "../kernel/clock.ts";
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
-import { onlyDefined } from "../kernel/json.ts";
 
 /**
  * One SQL statement. With a `name` it is prepared once per connection: one name, one text, for
@@ -336,10 +335,9 @@ export class Database implements Queryable {
     signal?.addEventListener("abort", onAbort, { once: true });
 
     try {
-      const result = await client.query<Row>({
-        ...statement,
-        ...onlyDefined({ values: values as unknown[] }),
-      });
+      const { name, text } = statement;
+      const query = { text, values: values as unknown[] };
+      const result = await client.query<Row>(name === undefined ? query : { name, ...query });
       return result.rows;
     } catch (error) {
       if (overdue) {

@@ -47,3 +47,20 @@ test("the end of the right to write ends it, before a question and during a paus
   await expect(surely(ask, { clock, signal: fence.signal })).rejects.toBe(gone);
   expect(asked).toBe(1);
 });
+
+test("a limited patience ends it with its own error, in the middle of a pause", async () => {
+  const clock = new TestClock();
+  const late = new Error("too late");
+  let asked = 0;
+
+  const answer = surely(() => ((asked += 1), Promise.reject(lost())), {
+    clock,
+    backOff: { firstMs: 100, maxMs: 100 },
+    within: { ms: 250, onOver: () => late },
+  });
+  answer.catch(() => {});
+  await clock.pass(250);
+
+  await expect(answer).rejects.toBe(late);
+  expect(asked).toBe(3);
+});

@@ -7,6 +7,14 @@ export interface SurelyOptions {
   readonly signal?: AbortSignal | undefined;
   /** Default 25 ms, then doubled up to 500 ms. */
   readonly backOff?: BackOff | undefined;
+  /** Default: for ever. */
+  readonly within?: Within | undefined;
+}
+
+/** For how long it is asked, and what is thrown afterwards. */
+export interface Within {
+  readonly ms: number;
+  readonly onOver: () => Error;
 }
 
 const BACK_OFF: BackOff = { firstMs: 25, maxMs: 500 };
@@ -19,8 +27,9 @@ const BACK_OFF: BackOff = { firstMs: 25, maxMs: 500 };
  */
 export async function surely<Answer>(
   ask: (isRepeated: boolean) => Promise<Answer>,
-  { clock, signal, backOff = BACK_OFF }: SurelyOptions,
+  { clock, signal, backOff = BACK_OFF, within }: SurelyOptions,
 ): Promise<Answer> {
+  const over = within === undefined ? Infinity : clock.monotonic() + within.ms;
   for (let failures = 0; ;) {
     signal?.throwIfAborted();
     try {
@@ -28,7 +37,9 @@ export async function surely<Answer>(
     } catch (error) {
       if (codeOf(error) !== "DATABASE_UNAVAILABLE") throw error;
       failures += 1;
-      await clock.sleep(backOffMs(failures, backOff), { signal });
+      const restMs = over - clock.monotonic();
+      await clock.sleep(Math.min(backOffMs(failures, backOff), Math.max(restMs, 0)), { signal });
+      if (clock.monotonic() >= over) throw within!.onOver();
     }
   }
 }

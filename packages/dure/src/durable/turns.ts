@@ -7,7 +7,7 @@ import type { Database } from "./database.ts";
 import { confirmHold, type LeaseProof } from "./lease-proof.ts";
 import type { Notifications } from "./notify.ts";
 import { storable } from "./storable.ts";
-import { surely } from "./surely.ts";
+import { surely, type SurelyOptions, type Within } from "./surely.ts";
 import type { NewPlatformEvent } from "../wire/events.ts";
 
 /**
@@ -338,7 +338,7 @@ export class TurnStore {
    */
   async accept(
     turn: NewTurn,
-    { signal }: { signal?: AbortSignal | undefined } = {},
+    { signal, within }: Pick<SurelyOptions, "signal" | "within"> = {},
   ): Promise<Accepted> {
     const { idempotency, ...rest } = turn;
     const parameters = { ...rest, ...idempotency, holder: this.#holder };
@@ -353,6 +353,7 @@ export class TurnStore {
           values: [storable({ ...parameters, again })],
         }),
         signal,
+        within,
       );
       if (accepted.outcome === "elsewhere") {
         throw new OtherServiceError(turn.session, accepted.service);
@@ -529,6 +530,7 @@ export class TurnStore {
     epoch: number,
     { signal }: { signal?: AbortSignal | undefined } = {},
   ): Promise<void> {
+    if (this.#proof.isFresh) return;
     const statement = {
       name: "turn_held",
       text: `select exists (
@@ -812,12 +814,14 @@ export class TurnStore {
   async #surely<Value>(
     statement: (again: boolean) => { name: string; text: string; values: readonly unknown[] },
     signal?: AbortSignal,
+    within?: Within,
   ): Promise<Value> {
-    const ask = async (again: boolean): Promise<Value> => {
-      const { values, ...text } = statement(again);
-      const [row] = await this.#database.query<{ value: Value }>(text, values);
-      return row!.value;
+    const ask = (again: boolean): Promise<{ value: Value }[]> => {
+      const { name, text, values } = statement(again);
+      return this.#database.query<{ value: Value }>({ name, text }, values);
     };
-    return signal ? surely(ask, { clock: this.#clock, signal }) : ask(false);
+    const clock = this.#clock;
+    const [row] = await (signal ? surely(ask, { clock, signal, within }) : ask(false));
+    return row!.value;
   }
 }

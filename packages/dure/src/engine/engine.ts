@@ -288,11 +288,12 @@ export class Engine implements Conversations {
     const events = async function* (this: Engine): AsyncGenerator<TurnEvent> {
       for await (const { event } of this.read(await turnId, { caller, signal })) yield event;
     }.bind(this);
+    const toDone = async (): Promise<Done> => this.#reader.done(await turnId, { caller, signal });
     let done: Promise<Done> | undefined;
     return {
       turnId,
       get done() {
-        return (done ??= lastOf(events()));
+        return (done ??= toDone());
       },
       [Symbol.asyncIterator]: events,
     };
@@ -382,13 +383,4 @@ export class Engine implements Conversations {
 /** Whose things a viewer sees; without one, those that have no tenant. */
 function viewOf(viewer: Viewer | undefined): Viewer["tenant"] {
   return viewer === undefined ? "" : viewer.tenant;
-}
-
-/** The `DONE` that ends the events of a turn. */
-async function lastOf(events: AsyncIterable<TurnEvent>): Promise<Done> {
-  let last: Done | undefined;
-  for await (const event of events) {
-    if (event.type === "DONE") last = event.data;
-  }
-  return last!;
 }

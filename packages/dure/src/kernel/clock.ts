@@ -80,7 +80,12 @@ export async function withIdleTimeout<T>(
     typeof patience === "number" ? { ms: patience, signal: undefined } : patience;
   signal?.throwIfAborted();
   const controller = new AbortController();
-  const pass = (): void => controller.abort(signal!.reason);
+  const { promise: interrupted, reject } = Promise.withResolvers<never>();
+  const interrupt = (reason: unknown): void => {
+    controller.abort(reason);
+    reject(controller.signal.reason as Error);
+  };
+  const pass = (): void => interrupt(signal!.reason);
   signal?.addEventListener("abort", pass, { once: true });
   let lastSign: number | undefined;
   let holds = 0;
@@ -98,7 +103,7 @@ export async function withIdleTimeout<T>(
   const watch = (wait: number): Cancel =>
     clock.after(wait, () => {
       if (holds > 0) alive();
-      if (lastSign === undefined) return controller.abort(onTimeout());
+      if (lastSign === undefined) return interrupt(onTimeout());
 
       const rest = lastSign + ms - clock.monotonic();
       lastSign = undefined;
@@ -106,12 +111,6 @@ export async function withIdleTimeout<T>(
     });
 
   let cancel = watch(ms);
-
-  const interrupted = new Promise<never>((_, reject) => {
-    controller.signal.addEventListener("abort", () => reject(controller.signal.reason as Error), {
-      once: true,
-    });
-  });
 
   try {
     // The race makes the timeout interrupt even work that ignores its signal; its late answer is

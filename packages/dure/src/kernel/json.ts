@@ -18,8 +18,7 @@ export type JsonObject = { readonly [key: string]: Json | undefined };
 export function onlyDefined<Members extends object>(
   members: Members,
 ): { [Name in keyof Members]?: Exclude<Members[Name], undefined> } {
-  const defined = Object.entries(members).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(defined) as ReturnType<typeof onlyDefined<Members>>;
+  return compacted(members) as ReturnType<typeof onlyDefined<Members>>;
 }
 
 /**
@@ -27,12 +26,18 @@ export function onlyDefined<Members extends object>(
  * members are left out.
  */
 export function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_key, member: unknown) => {
-    if (typeof member !== "object" || member === null || Array.isArray(member)) return member;
-    return Object.fromEntries(
-      Object.entries(member).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)),
-    );
-  });
+  return JSON.stringify(sorted(value));
+}
+
+function sorted(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(sorted);
+  const { toJSON } = value as { toJSON?: unknown };
+  if (typeof toJSON === "function") return sorted(toJSON.call(value));
+
+  const members = value as Record<string, unknown>;
+  const names = Object.keys(members).sort();
+  return Object.fromEntries(names.map((name) => [name, sorted(members[name])]));
 }
 
 /**

@@ -237,12 +237,13 @@ export function startCallSpan(
       [NAME.outputType]: call.request.output ? "json" : "text",
       [NAME.promptHash]: call.promptHash,
       [NAME.attempt]: call.attempt,
-      ...onlyDefined({ [NAME.temperature]: call.temperature }),
-      ...Object.fromEntries(
-        Object.entries(call.labels).map(([label, value]) => [`${NAME.labelPrefix}${label}`, value]),
-      ),
-    },
+    } as Attributes,
   };
+  const { attributes } = options;
+  if (call.temperature !== undefined) attributes[NAME.temperature] = call.temperature;
+  for (const label of Object.keys(call.labels)) {
+    attributes[`${NAME.labelPrefix}${label}`] = call.labels[label];
+  }
   return tracer.startSpan(`chat ${llm.model}`, options, activeContext());
 }
 

@@ -19,6 +19,8 @@ export interface AgentRunEnvironment {
   readonly clock: Clock;
   readonly memory: Memory;
   readonly state: () => JsonObject;
+  /** The state's stage, without a copy of the state. */
+  readonly stage: () => string | undefined;
   /** Aborts on a stop and when the turn is lost. */
   readonly signal: AbortSignal;
   readonly defaultLlm: Llm;
@@ -26,12 +28,14 @@ export interface AgentRunEnvironment {
   /** Go before the policy of every card. */
   readonly attemptRules: AttemptRules | undefined;
   resolve(llm: Llm | Llm["fallbacks"][number]): ModelCall;
-  /** Before each model call: resolves when the agent is not paused. */
-  untilUnpaused(): Promise<void>;
+  /** Before each model call: resolves when the agent is not paused. Absent: it never is. */
+  readonly untilUnpaused: (() => Promise<void>) | undefined;
   /** Directly before it, without waiting. */
   isPaused(): boolean;
-  /** Throws `BUDGET_EXCEEDED`; called before each model call. */
-  reserve(request: ModelRequest, model: ModelCall, place: string): Promise<void>;
+  /** Throws `BUDGET_EXCEEDED`; called before each model call. Absent: nothing is limited. */
+  readonly reserve:
+    | ((request: ModelRequest, model: ModelCall, place: string) => Promise<void>)
+    | undefined;
   /**
    * Before each model call; the end of the turn waits until the returned function is called, so
    * that no record comes too late.

@@ -162,13 +162,7 @@ export class AgentModel {
     const { attempt, place } = call;
     const model = environment.resolve(attempt.llm);
     environment.beginsWork();
-    await this.#untilUnpaused(attempt);
-    await environment.reserve(request, model, place);
-    await environment.goesOutside();
-    while (environment.isPaused()) {
-      await this.#untilUnpaused(attempt);
-      await environment.goesOutside();
-    }
+    await this.#mayCall(attempt, () => environment.reserve?.(request, model, place));
 
     const callEnded = environment.callBegins();
     const idleSec = agent.card.policy.idleTimeoutSec ?? attemptRules?.idleTimeoutSec;
@@ -194,11 +188,24 @@ export class AgentModel {
     }
   }
 
+  /** Waits for all that stands before a call: a pause, the budget, the right to the turn. */
+  async #mayCall(attempt: Attempt, reserve: () => Promise<void> | undefined): Promise<void> {
+    const { environment } = this.#options;
+    const { untilUnpaused } = environment;
+    if (untilUnpaused) await this.#whileHeld(attempt, untilUnpaused);
+    await reserve();
+    await environment.goesOutside();
+    while (untilUnpaused && environment.isPaused()) {
+      await this.#whileHeld(attempt, untilUnpaused);
+      await environment.goesOutside();
+    }
+  }
+
   /** The time of the attempt stands still meanwhile. */
-  async #untilUnpaused({ hold }: Attempt): Promise<void> {
+  async #whileHeld({ hold }: Attempt, untilUnpaused: () => Promise<void>): Promise<void> {
     const goOn = hold();
     try {
-      await this.#options.environment.untilUnpaused();
+      await untilUnpaused();
     } finally {
       goOn();
     }

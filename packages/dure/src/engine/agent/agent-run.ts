@@ -175,7 +175,7 @@ export class AgentRun {
         agent: this.#key,
         label: this.#label,
         success: trace.success,
-        stage: this.#stage(),
+        stage: this.#environment.stage(),
         result: isTold ? this.#shownResult(outcome) : undefined,
         error: trace.error ?? undefined,
         retryCount: trace.retries,
@@ -184,12 +184,6 @@ export class AgentRun {
     };
 
     return outcome && isTold ? [{ type: "LLM_DONE", data: llmDone(outcome) }, done] : [done];
-  }
-
-  /** Where the service's state stands now. */
-  #stage(): string | undefined {
-    const { stage } = this.#environment.state();
-    return typeof stage === "string" ? stage : undefined;
   }
 
   /**

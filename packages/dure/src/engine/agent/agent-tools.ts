@@ -42,9 +42,10 @@ export class AgentTools {
   /** Those that this session may use. */
   offered(): Readonly<Record<string, AnyTool>> {
     const { session } = this.#environment.facts;
-    return Object.fromEntries(
-      Object.entries(this.#agent.tools).filter(([, tool]) => tool.offered?.({ session }) ?? true),
-    );
+    const { tools } = this.#agent;
+    const all = Object.entries(tools);
+    if (all.every(([, tool]) => !tool.offered)) return tools;
+    return Object.fromEntries(all.filter(([, tool]) => tool.offered?.({ session }) ?? true));
   }
 
   specs(): readonly ToolSpec[] {

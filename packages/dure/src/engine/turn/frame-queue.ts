@@ -9,26 +9,42 @@ import type { TurnFrame } from "../api.ts";
 const MAX_FRAMES = 10_000;
 const MAX_BYTES = 4 * 1024 * 1024;
 
+interface Waiting {
+  readonly frame: TurnFrame;
+  readonly bytes: number;
+}
+
 /** Frames on their way to one reader. */
 export class FrameQueue {
-  readonly #frames: TurnFrame[] = [];
+  readonly #signal: AbortSignal | undefined;
+  readonly #waiting: Waiting[] = [];
+  /** How many of those the reader has taken. */
+  #taken = 0;
   #bytes = 0;
   #ended = false;
   #overflown = false;
-  #wake: () => void = () => {};
+  readonly #wake = (): void => this.#onWake();
+  #onWake: () => void = () => {};
+
+  /** @param signal ends the reading. */
+  constructor(signal: AbortSignal | undefined) {
+    this.#signal = signal;
+    signal?.addEventListener("abort", this.#wake, { once: true });
+  }
 
   push(frame: TurnFrame): void {
-    this.#bytes += roughBytes(frame.event);
-    if (this.#overflown || this.#frames.length >= MAX_FRAMES || this.#bytes > MAX_BYTES) {
+    const bytes = roughBytes(frame.event);
+    this.#bytes += bytes;
+    if (this.#overflown || this.#waiting.length >= MAX_FRAMES || this.#bytes > MAX_BYTES) {
       this.#overflow();
-    } else this.#frames.push(frame);
+    } else this.#waiting.push({ frame, bytes });
     this.#wake();
   }
 
   /** What waits is let go at once, not only when the reader looks. */
   #overflow(): void {
     this.#overflown = true;
-    this.#frames.length = 0;
+    this.#waiting.length = this.#taken = 0;
   }
 
   end(): void {
@@ -36,31 +52,35 @@ export class FrameQueue {
     this.#wake();
   }
 
-  async *frames(signal?: AbortSignal): AsyncGenerator<TurnFrame> {
-    const onAbort = (): void => this.#wake();
-    signal?.addEventListener("abort", onAbort, { once: true });
-    try {
-      for (let at = 0; ;) {
-        signal?.throwIfAborted();
-        if (this.#overflown) {
-          throw new DureError(
-            "READER_TOO_SLOW",
-            `A reader of a turn was more than ${MAX_FRAMES} frames or ${MAX_BYTES} bytes behind.`,
-            { class: "limit", hint: "Read on from the last id." },
-          );
-        }
-        if (at < this.#frames.length) {
-          const frame = this.#frames[at++]!;
-          this.#bytes -= roughBytes(frame.event);
-          if (at === this.#frames.length) at = this.#frames.length = 0;
-          yield frame;
-          continue;
-        }
-        if (this.#ended) return;
-        await new Promise<void>((resolve) => (this.#wake = resolve));
-      }
-    } finally {
-      signal?.removeEventListener("abort", onAbort);
+  /** The reader has left. */
+  close(): void {
+    this.#signal?.removeEventListener("abort", this.#wake);
+  }
+
+  /** The next frame that is here. Throws `READER_TOO_SLOW`, and the signal's reason. */
+  take(): TurnFrame | undefined {
+    this.#signal?.throwIfAborted();
+    if (this.#overflown) {
+      throw new DureError(
+        "READER_TOO_SLOW",
+        `A reader of a turn was more than ${MAX_FRAMES} frames or ${MAX_BYTES} bytes behind.`,
+        { class: "limit", hint: "Read on from the last id." },
+      );
+    }
+    const next = this.#waiting[this.#taken];
+    if (!next) return undefined;
+    this.#taken += 1;
+    this.#bytes -= next.bytes;
+    if (this.#taken === this.#waiting.length) this.#waiting.length = this.#taken = 0;
+    return next.frame;
+  }
+
+  /** The next frame, also of those to come; undefined: none will come. */
+  async next(): Promise<TurnFrame | undefined> {
+    for (;;) {
+      const frame = this.take();
+      if (frame || this.#ended) return frame;
+      await new Promise<void>((resolve) => (this.#onWake = resolve));
     }
   }
 }

@@ -260,6 +260,11 @@ export class TurnJournal {
     };
   }
 
+  /** Whether `flushResults` has something to do or to wait for. */
+  get owesResults(): boolean {
+    return this.#mustWrite || this.#writing !== undefined || this.#failure !== undefined;
+  }
+
   /**
    * Writes now if the result of a model call, tool or step would be lost by a crash. For callers
    * that are about to do something slow.

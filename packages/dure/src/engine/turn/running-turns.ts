@@ -68,6 +68,8 @@ export class RunningTurns {
     this.#options = options;
     const { clock, logger, lease: signal } = options;
     const shared = { clock, logger, signal };
+    const onLeaseLost = (): void => this.#runs.forEach((run) => run.leaseLost());
+    signal.addEventListener("abort", onLeaseLost, { once: true });
     this.#looker = new Looker({
       what: "unattended turns",
       look: () => this.#look(),

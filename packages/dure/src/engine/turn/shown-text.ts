@@ -12,9 +12,12 @@ export class ShownText {
 
   /** @param rows of the turn's journal: what earlier lives have shown. */
   constructor(rows: readonly JournalRow[]) {
-    for (const { place, type, data } of rows) this.take(place, { type, data } as TurnEvent);
+    for (const { place, type, data } of rows) {
+      this.take(place.slice(0, place.indexOf(" ")), { type, data } as TurnEvent);
+    }
   }
 
+  /** @param place path of the step whose event it is. */
   take(place: string, event: TurnEvent): void {
     if (event.type === "AGENT_START") {
       const part = `${place} ${event.data.agent}`;

@@ -89,7 +89,9 @@ export class StateManager<State extends object = Record<string, unknown>> {
   }
 
   snapshot(): JsonObject {
-    return structuredClone(this.#value) as JsonObject;
+    const value = this.#value as JsonObject;
+    // A deep copy costs much more than a shallow one, and most states are flat or empty.
+    return Object.values(value).every(isPlain) ? { ...value } : structuredClone(value);
   }
 
   #opened(stored: unknown): State {
@@ -137,6 +139,10 @@ export class StateManager<State extends object = Record<string, unknown>> {
       },
     );
   }
+}
+
+function isPlain(member: unknown): boolean {
+  return typeof member !== "object" && typeof member !== "function";
 }
 
 const OLD_STATE_HINT =

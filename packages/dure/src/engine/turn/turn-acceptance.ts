@@ -87,21 +87,24 @@ export class TurnAcceptance {
     request: TurnRequest,
     options: AcceptOptions,
   ): Promise<AcceptedTurn> {
-    const { lease, limits, turns } = this.#options;
+    const { lease, limits, pauses, store, told, turns } = this.#options;
     const { tenant } = options.caller ?? ANONYMOUS;
     const session = sessionKey(tenant, request.session);
-    const accepted = turns.accepts(turn);
+    const isStored = turns.accepts(turn);
     const span = startAcceptSpan({ turn, session, service: service.name }, options.traceParent);
     try {
-      await this.#assertAnswers(service, { session, tenant, author: options.author });
+      if (pauses?.first([service.name])) {
+        await this.#assertAnswers(service, { session, tenant, author: options.author });
+      }
       const entry = newTurnOf(service, request, options, {
         turn,
         session,
         max_waiting: limits.sessionQueue,
         trace_parent: span.traceParent,
-        told: await this.#options.told?.(session),
+        told: told && (await told(session)),
       });
-      return this.#begun(entry, await this.#store(entry));
+      const accepted = await store.accept(entry, { signal: lease, within: ACCEPT_WITHIN });
+      return this.#begun(entry, accepted);
     } catch (error) {
       if (!(error instanceof OtherServiceError)) span.end(error);
       if (!lease.aborted) throw error;
@@ -112,7 +115,7 @@ export class TurnAcceptance {
       });
     } finally {
       span.end();
-      accepted();
+      isStored();
     }
   }
 
@@ -132,21 +135,6 @@ export class TurnAcceptance {
     if (own === undefined || own === service.name) throw agentPaused(pause.agent);
   }
 
-  async #store(entry: NewTurn): Promise<Accepted> {
-    const { store, clock, lease } = this.#options;
-    const over = new AbortController();
-    const onLeaseLost = (): void => over.abort(lease.reason);
-    lease.addEventListener("abort", onLeaseLost, { once: true });
-    const cancel = clock.after(ACCEPT_WITHIN_MS, () => over.abort(notStored()));
-    try {
-      lease.throwIfAborted();
-      return await store.accept(entry, { signal: over.signal });
-    } finally {
-      cancel();
-      lease.removeEventListener("abort", onLeaseLost);
-    }
-  }
-
   /** Runs the turn where its session was free, and stops the one that it interrupts. */
   #begun(entry: NewTurn, accepted: Accepted): AcceptedTurn {
     const { turns } = this.#options;
@@ -164,6 +152,8 @@ export class TurnAcceptance {
 }
 
 const ANONYMOUS = { tenant: "", name: "" };
+
+const ACCEPT_WITHIN = { ms: ACCEPT_WITHIN_MS, onOver: notStored } as const;
 
 function notStored(): DureError {
   return new DureError(

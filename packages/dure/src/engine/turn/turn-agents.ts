@@ -9,6 +9,7 @@ import type { AgentRunEnvironment } from "../agent/agent-environment.ts";
 import { AgentRun, type AgentRunOptions } from "../agent/agent-run.ts";
 import type { TurnJournal } from "./journal.ts";
 import type { Memory } from "../agent/memory.ts";
+import type { Budgets } from "../money/budgets.ts";
 import type { ServiceRouter } from "../service/combine.ts";
 import type { Service } from "../service/service.ts";
 import { storedCall } from "../agent/stored-call.ts";
@@ -39,6 +40,7 @@ interface TurnAgentsOptions {
   readonly steps: TurnSteps;
   readonly effects: TurnEffects;
   readonly state: () => JsonObject;
+  readonly stage: () => string | undefined;
 }
 
 /** The agents that one life of a turn runs, and their part of its trace. */
@@ -116,24 +118,26 @@ export class TurnAgents {
   }
 
   #environmentOf(agent: Agent, service: string | undefined): AgentRunEnvironment {
-    const { held, facts, environment, journal, memory, stop, steps, effects, state } =
-      this.#options;
-    const { pauses } = environment;
-    const names = this.#namesOf(agent, service);
+    const { held, facts, environment, journal, memory, stop, steps, effects } = this.#options;
+    const { budgets, pauses } = environment;
+    const names = pauses ? this.#namesOf(agent, service) : [];
     return {
       facts,
       journal,
       clock: environment.clock,
       memory,
-      state,
+      state: this.#options.state,
+      stage: this.#options.stage,
       signal: stop.signal,
       defaultLlm: environment.defaultLlm,
       everyLlm: environment.everyLlm,
       attemptRules: environment.attemptRules(held.session),
       resolve: (llm) => environment.resolve(llm),
-      untilUnpaused: async () => pauses?.passes(names, { signal: stop.signal }),
+      untilUnpaused: pauses && (() => pauses.passes(names, { signal: stop.signal })),
       isPaused: () => pauses?.first(names) !== undefined,
-      reserve: (request, model, place) => this.#reserve({ agent, request, model, place }),
+      reserve:
+        budgets &&
+        ((request, model, place) => this.#reserve(budgets, { agent, request, model, place })),
       callBegins: () => effects.callBegins(),
       noteCall: (name, record, place) => journal.call(storedCall(name, record, place)),
       noteAgent: (trace) => this.#ended.push(trace),
@@ -151,20 +155,14 @@ export class TurnAgents {
     return namesOf({ session: held.session, services, agent: agent.name });
   }
 
-  async #reserve({
-    agent,
-    request,
-    model,
-    place,
-  }: {
-    agent: Agent;
-    request: ModelRequest;
-    model: ModelCall;
-    place: string;
-  }): Promise<void> {
-    const { held, environment, journal, stop } = this.#options;
+  async #reserve(
+    budgets: Budgets,
+    call: { agent: Agent; request: ModelRequest; model: ModelCall; place: string },
+  ): Promise<void> {
+    const { held, journal, stop } = this.#options;
+    const { agent, request, model, place } = call;
     const { session, turn, epoch } = held;
-    const answer = await environment.budgets?.reserve(
+    const answer = await budgets.reserve(
       { session, turn, epoch, agent, place },
       request,
       model,

@@ -32,6 +32,7 @@ export class TurnFinish {
   readonly #parts: TurnParts;
   readonly #startedAt: number;
   #memoryTurns = 0;
+  #done: Done | undefined;
   /** What people are asked or told with the end of this turn. */
   escalations: readonly TurnEscalation[] = [];
 
@@ -43,6 +44,11 @@ export class TurnFinish {
   /** Exchanges in the memory that was stored. */
   get memoryTurns(): number {
     return this.#memoryTurns;
+  }
+
+  /** What is stored. */
+  get done(): Done | undefined {
+    return this.#done;
   }
 
   /** As the handler says. */
@@ -80,7 +86,7 @@ export class TurnFinish {
     }
     taken.committed();
     this.#memoryTurns = turnsOf(memory);
-    journal.tellDone(doneSeq, { type: "DONE", data: done });
+    this.#tell(done, doneSeq);
     return { stopped: false, next: result.next };
   }
 
@@ -111,8 +117,13 @@ export class TurnFinish {
       events: [doneEvent(held, held.service, done)],
     };
     const { next } = await environment.store.finish(bare, { signal: environment.lease });
-    journal.tellDone(doneSeq, { type: "DONE", data: done });
+    this.#tell(done, doneSeq);
     return next;
+  }
+
+  #tell(done: Done, doneSeq: number): void {
+    this.#done = done;
+    this.#parts.journal.tellDone(doneSeq, { type: "DONE", data: done });
   }
 
   /** What every end stores. */

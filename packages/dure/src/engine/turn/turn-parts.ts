@@ -71,7 +71,8 @@ export function turnParts(start: TurnStart): TurnParts {
     onKept: () => output.keep(route.state?.snapshot()),
   });
   const state = (): JsonObject => route.state?.snapshot() ?? {};
-  const agents = new TurnAgents({ ...base, memory, effects, state });
+  const stage = (): string | undefined => route.state?.stage;
+  const agents = new TurnAgents({ ...base, memory, effects, state, stage });
   return { ...base, service, memory, output, route, effects, agents, elsewhere };
 }
 

@@ -1,6 +1,6 @@
 import type { Clock } from "../../kernel/clock.ts";
 import { DureError } from "../../kernel/errors.ts";
-import type { TurnEvent } from "../../kernel/turn-events.ts";
+import type { Done, TurnEvent } from "../../kernel/turn-events.ts";
 import { surely } from "../../durable/surely.ts";
 import { MAX_READ, type TurnStore } from "../../durable/turns.ts";
 import type { ReadOptions, TurnFrame, Viewer } from "../api.ts";
@@ -55,7 +55,7 @@ export class TurnReader {
     turnId: string,
     { after = 0, caller, signal }: ReadOptions,
   ): AsyncGenerator<TurnFrame> {
-    if (caller && caller.tenant !== "" && caller.tenant !== null) await this.#find(turnId, caller);
+    await this.#assertSeen(turnId, caller);
     const position: Position = { turnId, after, signal };
     for (;;) {
       signal?.throwIfAborted();
@@ -65,16 +65,31 @@ export class TurnReader {
     }
   }
 
+  /** The `DONE` of a turn, for those who read nothing else of it. */
+  async done(turnId: string, { caller, signal }: Omit<ReadOptions, "after">): Promise<Done> {
+    await this.#assertSeen(turnId, caller);
+    signal?.throwIfAborted();
+    const run = this.#runOf(turnId);
+    if (run) await untilEither(run.finished, signal);
+    return run?.done ?? (await lastOf(this.read(turnId, { caller, signal })));
+  }
+
+  async #assertSeen(turnId: string, caller: Viewer | undefined): Promise<void> {
+    if (caller && caller.tenant !== "" && caller.tenant !== null) await this.#find(turnId, caller);
+  }
+
   /** Of a turn that runs here: what is stored, then its live frames. False: its run is over. */
   async *#readHere(run: TurnRun, position: Position): AsyncGenerator<TurnFrame, boolean> {
-    const queue = new FrameQueue();
+    const queue = new FrameQueue(position.signal);
     const toldBefore = run.journal.told;
     const leave = run.journal.listen((frame) => queue.push(frame));
     void run.finished.then(() => queue.end());
     try {
       yield* this.#upTo(toldBefore, position);
       let told = toldBefore;
-      for await (const frame of queue.frames(position.signal)) {
+      for (;;) {
+        const frame = queue.take() ?? (await queue.next());
+        if (!frame) return false;
         if (frame.seq !== undefined) {
           told = frame.seq;
           if (frame.seq <= position.after) continue;
@@ -86,9 +101,9 @@ export class TurnReader {
         yield frame;
         if (frame.event.type === "DONE") return true;
       }
-      return false;
     } finally {
       leave();
+      queue.close();
     }
   }
 
@@ -166,6 +181,28 @@ export class TurnReader {
   wakeAll(): void {
     for (const turnId of this.#waiters.keys()) this.wake(turnId);
   }
+}
+
+/** Waits for `work`; rejects with the signal's reason. */
+async function untilEither(work: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
+  if (!signal) return void (await work);
+  const { promise: cut, reject } = Promise.withResolvers<never>();
+  const onAbort = (): void => reject(signal.reason as Error);
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    await Promise.race([work, cut]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
+/** The `DONE` that ends the frames of a turn. */
+async function lastOf(frames: AsyncIterable<TurnFrame>): Promise<Done> {
+  let last: Done | undefined;
+  for await (const { event } of frames) {
+    if (event.type === "DONE") last = event.data;
+  }
+  return last!;
 }
 
 function frameOf({ seq, type, data }: StoredEvents["rows"][number]): TurnFrame {

@@ -1,5 +1,6 @@
 import { codeOf, DureError } from "../../kernel/errors.ts";
 import { FencedError, type ClaimedTurn } from "../../durable/turns.ts";
+import type { Done } from "../../kernel/turn-events.ts";
 import { inTurnSpan } from "../../models/telemetry.ts";
 import { EffectUnknownError } from "../effects/effects.ts";
 import type { LeafService } from "../service/combine.ts";
@@ -54,13 +55,23 @@ export class TurnRun {
     return this.#parts.route.leaf;
   }
 
+  /** What was stored at its end; absent where this life has stored none. */
+  get done(): Done | undefined {
+    return this.#finish.done;
+  }
+
   /** The end of the turn was asked for. */
   stop(): void {
     this.#parts.stop.ask();
   }
 
+  /** This process may write no more. */
+  leaseLost(): void {
+    this.#parts.stop.leaseLost();
+  }
+
   async #run(): Promise<RunEnd> {
-    const { journal, stop, environment } = this.#parts;
+    const { journal, environment } = this.#parts;
     try {
       // A microtask later: the engine attaches readers before the first event.
       await Promise.resolve();
@@ -74,7 +85,6 @@ export class TurnRun {
       return await this.#trouble.endWithout(error);
     } finally {
       journal.close();
-      stop.close();
     }
   }
 
@@ -87,7 +97,7 @@ export class TurnRun {
       const payload = await this.#untilStopped(handleTurn(this.#parts));
       journal.checkComplete();
       if (effects.question) throw effects.question;
-      await assertYesUsed(this.#parts);
+      if (this.#parts.facts.escalation) await assertYesUsed(this.#parts);
       const result = await this.#finish.asHandled(payload);
       if (!result.stopped) return result.next;
       return await this.#trouble.end(new StoppedError());

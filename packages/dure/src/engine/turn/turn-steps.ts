@@ -92,7 +92,7 @@ export class TurnSteps {
    */
   async goesOutside(): Promise<void> {
     const { turn, epoch } = this.#held;
-    await this.#journal.flushResults();
+    if (this.#journal.owesResults) await this.#journal.flushResults();
     await this.#environment.store.confirm(turn, epoch, { signal: this.#environment.lease });
   }
 
@@ -129,7 +129,7 @@ export class TurnSteps {
 
   store({ path, name }: Step, event: TurnEvent): void {
     if (this.#stop.isAsked) return; // a stopped turn that still settles an effect shows nothing more
-    this.#shown.take(`${path} ${name}`, event);
+    this.#shown.take(path, event);
     this.#journal.event(path, name, event);
   }
 }

@@ -23,11 +23,10 @@ export class TurnStop {
   readonly #lease: AbortSignal;
   #asked: StoppedError | undefined;
   /**
-   * Follows both. Not `AbortSignal.any`: what listens to such a signal and never leaves lives as
-   * long as the lease.
+   * Follows both. It does not listen to the lease: a signal walks through all its listeners for
+   * each that comes or goes, and a process has thousands of turns.
    */
   readonly #cut = new AbortController();
-  readonly #onLeaseLost = (): void => this.#cut.abort(this.#lease.reason);
   /** Keys of the effects whose outcome this life knows. */
   readonly #known = new Set<string>();
   /** Keys of effects of earlier lives that the cut waits for. */
@@ -44,8 +43,7 @@ export class TurnStop {
     this.#store = options.store;
     this.#clock = options.clock;
     this.#lease = options.lease;
-    if (this.#lease.aborted) this.#onLeaseLost();
-    else this.#lease.addEventListener("abort", this.#onLeaseLost, { once: true });
+    if (this.#lease.aborted) this.leaseLost();
   }
 
   /** Of everything that the turn runs. */
@@ -102,9 +100,9 @@ export class TurnStop {
     );
   }
 
-  /** The life is over. */
-  close(): void {
-    this.#lease.removeEventListener("abort", this.#onLeaseLost);
+  /** The lease is over: nothing more may be written. */
+  leaseLost(): void {
+    this.#cut.abort(this.#lease.reason);
   }
 
   async #cutWhenSettled(): Promise<void> {

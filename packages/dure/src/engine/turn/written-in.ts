@@ -7,25 +7,32 @@ import type { Locale } from "../texts.ts";
  */
 export function writtenIn(text: string): Locale | undefined {
   const words = wordsOf(ownWords(text));
-  const korean = words.filter((word) => /[가-힣]/u.test(word));
-  const english = words.filter((word) => /^[a-z][a-z'’]*$/.test(word));
+  const korean = words.filter((word) => HANGUL.test(word));
+  const english = words.filter((word) => LATIN.test(word));
   const isEnglish = isEnglishSentence(english);
   // What is pasted into a Korean sentence is often English; a single Korean word may be quoted.
   if (isKoreanSentence(korean) && (korean.length > 1 || !isEnglish)) return "ko";
   return isEnglish ? "en" : undefined;
 }
 
+const HANGUL = /[가-힣]/;
+const LATIN = /^[a-z][a-z'’]*$/;
+
 /** Characters that are looked at; a sentence tells its language by then. */
 const LOOKED_AT = 2_000;
 
 /** Without what is quoted or copied: code, addresses, names, words in quotation marks. */
 function ownWords(text: string): string {
-  return text
-    .slice(0, LOOKED_AT)
+  const looked = text.length > LOOKED_AT ? text.slice(0, LOOKED_AT) : text;
+  if (!MAY_QUOTE.test(looked)) return looked;
+  return looked
     .replace(/```[^]*?(?:```|$)|`[^`\n]*`/gu, " ")
     .replace(/\b(?:https?:\/\/|www\.)\S+|\S+@\S+|@\S+/gu, " ")
     .replace(/"[^"\n]*"|“[^”\n]*”|‘[^’\n]*’|(?<!\S)'[^'\n]*'(?!\S)/gu, " ");
 }
+
+/** What a quoted or copied part has at least. */
+const MAY_QUOTE = /[`@"“‘']|https?:|www\./;
 
 function wordsOf(text: string): readonly string[] {
   return text.toLowerCase().match(/[\p{L}\p{N}'’]+/gu) ?? [];
@@ -61,9 +68,8 @@ function isEnglishSentence(words: readonly string[]): boolean {
   if (words.length < 2) return false;
   if (words.length === 2) return OPENERS.has(first) && !SHORT_SECONDS.has(second);
 
-  const strong = words.filter((word) => STRONG.has(word) || /['’]/u.test(word));
-  const weak = words.filter((word) => WEAK.has(word));
-  return strong.length > 0 || (weak.length > 1 && words.length > 3);
+  if (words.some((word) => STRONG.has(word) || /['’]/.test(word))) return true;
+  return words.length > 3 && words.filter((word) => WEAK.has(word)).length > 1;
 }
 
 const GREETINGS = wordSet("hello hi hey");
