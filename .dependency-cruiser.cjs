@@ -24,13 +24,14 @@ const MAY_IMPORT = (() => {
   const escalations = ["kernel", "wire", "durable", "models"];
   const engine = [...escalations, "escalations"];
   const slots = [...engine, "engine"];
+  const mcp = [...engine, "engine"];
   const jobs = [...engine, "engine"];
   const rooms = [...jobs, "jobs"];
   const plans = [...jobs, "jobs"];
   const server = [...rooms, "rooms", "plans"];
   const compat = [...engine, "engine"];
   const channels = [...rooms, "rooms"];
-  const team = [...server, "server", "channels"];
+  const team = [...server, "server", "channels", "mcp"];
   const cli = [...team, "team", "client"];
   const client = ["kernel", "wire"];
   return {
@@ -41,6 +42,7 @@ const MAY_IMPORT = (() => {
     escalations,
     engine,
     slots,
+    mcp,
     jobs,
     rooms,
     plans,
@@ -100,6 +102,7 @@ module.exports = {
     },
     ...layers,
     ...runFloors,
+    onlyIn("mcp-client-only-in-mcp", "mcp", "@modelcontextprotocol/client"),
     onlyIn("platform-clients-only-in-platforms", "channels/[^/]+", PLATFORM_CLIENTS),
     {
       name: "platforms-apart",

@@ -154,6 +154,27 @@ const MISTAKES: readonly Mistake[] = [
     told: [/dure\.config\.ts:\d+/, /minmal/, /minimal/],
   },
   {
+    name: "an agent's card names an MCP server that the team does not have",
+    plant: async (at) => {
+      await configure(at, `mcp: { files: { command: ${JSON.stringify(process.execPath)} } },`);
+      await change(at, "dure.config.ts", 'displayName: "Mina"', 'card: { mcp: ["fils"] }');
+    },
+    told: [/MCP_SERVER_UNKNOWN.*"fils"/, /files/],
+  },
+  {
+    name: "the program of an MCP server is not there",
+    plant: async (at) => {
+      await configure(at, 'mcp: { files: { command: "no-such-mcp-server" } },');
+      await change(at, "dure.config.ts", 'displayName: "Mina"', 'card: { mcp: ["files"] }');
+    },
+    told: [/fail mcp files: .*no-such-mcp-server/, /mcp\.files of the configuration/],
+  },
+  {
+    name: "an MCP server without a program and without an address",
+    plant: (at) => configure(at, 'mcp: { files: { args: ["-y"] } },'),
+    told: [/dure\.config\.ts:\d+.*mcp\.files.*no command and no url/],
+  },
+  {
     name: "a room on a platform that the team does not use",
     plant: (at) =>
       configure(

@@ -21,6 +21,11 @@ export interface Card {
   readonly policy: Policy;
   /** Names of tools, each of which the service knows. */
   readonly tools: readonly string[];
+  /**
+   * MCP servers of the team whose tools the agent has: `files`, or only some: `files/read_*`. Absent:
+   * none.
+   */
+  readonly mcp?: readonly string[] | undefined;
   readonly budget: Budget;
   /**
    * Of a channel: whether all that is said to the agent stands in one line (`place`), or what each
@@ -109,6 +114,7 @@ export interface CardInput {
     readonly maxToolRounds?: number;
   };
   readonly tools?: readonly string[];
+  readonly mcp?: readonly string[];
   readonly budget?: {
     readonly turn?: BudgetLimitInput;
     readonly session?: BudgetLimitInput;
@@ -144,7 +150,7 @@ export function parseCard(input: unknown, where = "card"): Card {
     `${where} has ${problems.length === 1 ? "a problem" : `${problems.length} problems`}: ${problems.join("; ")}.`,
     {
       class: "input",
-      hint: "Keys of a card are llm, temperature, policy, tools, budget, line and threads.",
+      hint: "Keys of a card are llm, temperature, policy, tools, mcp, budget, line and threads.",
       details: { problems },
     },
   );
@@ -285,6 +291,14 @@ export const cardSchema = fileObject({
   temperature: z.number().min(0).max(2).optional(),
   policy: policy.prefault({}),
   tools: z.array(z.string().min(1)).default([]),
+  mcp: z
+    .array(
+      z.string().regex(/^[A-Za-z0-9_-]{1,32}(\/.{1,100})?$/, {
+        error: "must name an MCP server, or some of its tools, such as files/read_*",
+      }),
+    )
+    .max(20)
+    .optional(),
   budget: budget.prefault({}),
   line: z.enum(["place", "person"]).optional(),
   threads: z.enum(["own", "all"]).optional(),

@@ -22,6 +22,27 @@ export function jsonSchemaOf(schema: z.ZodType): JsonObject {
   return made;
 }
 
+/**
+ * A JSON Schema that others wrote, as zod. Providers are given the schema itself; of it is checked
+ * what zod knows, and of one that zod cannot read only that the value is an object.
+ */
+export function schemaOfJson(schema: JsonObject): z.ZodType<JsonObject> {
+  const made = zodOf(schema) as z.ZodType<JsonObject>;
+  written.set(made, schema);
+
+  return made;
+}
+
+function zodOf(schema: JsonObject): z.ZodType {
+  try {
+    const { $schema: _, ...rest } = schema;
+
+    return z.fromJSONSchema(rest);
+  } catch {
+    return z.looseObject({});
+  }
+}
+
 /** Keys whose values are data, not schemas. */
 const DATA_KEYS: ReadonlySet<string> = new Set(["enum", "const", "default", "examples"]);
 /** Keys whose values are schemas by name. */

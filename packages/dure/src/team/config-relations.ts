@@ -23,6 +23,7 @@ interface Checked {
 export function relationProblems(checked: Checked): Problem[] {
   return [
     ...serviceProblems(checked),
+    ...mcpProblems(checked),
     ...channelProblems(checked),
     ...nameProblems(checked),
     ...operatorProblems(checked),
@@ -44,6 +45,26 @@ function serviceProblems({ config, document, folder }: Checked): Problem[] {
       allowed: "a folder with service.yaml or service.ts, relative to the configuration",
     }),
   );
+}
+
+/** A server is a program or an address. */
+function mcpProblems({ config, document }: Checked): Problem[] {
+  return Object.entries(config.mcp ?? {}).flatMap(([name, server]) => {
+    const at = ["mcp", name];
+    const isLocal = server.command !== undefined;
+    if (isLocal === (server.url !== undefined)) {
+      const allowed = "command (a program) or url (an address), one of them";
+      const wrong = isLocal ? "has a command and a url" : "has no command and no url";
+      return [problemAt(document, at, wrong, { allowed })];
+    }
+    const foreign = isLocal ? (["headers"] as const) : (["args", "env", "cwd"] as const);
+    return foreign
+      .filter((key) => server[key] !== undefined)
+      .map((key) => {
+        const allowed = `only with ${isLocal ? "url" : "command"}`;
+        return problemAt(document, [...at, key], "does not fit this kind of server", { allowed });
+      });
+  });
 }
 
 /** A room must be known to each platform that it names. */

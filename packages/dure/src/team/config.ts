@@ -163,6 +163,44 @@ const ownWorker = z.custom<OpenWorker>((value) => typeof value === "function", {
   error: "must be a function that makes a worker",
 });
 
+/** It stands in the names that models call: `files__read_file`. */
+const mcpName = z
+  .string({ error: "must be 1 to 32 Latin letters, digits, _ or -" })
+  .regex(/^[A-Za-z0-9_-]{1,32}$/, { error: "must be 1 to 32 Latin letters, digits, _ or -" });
+
+const pattern = text.max(100, { error: "must be a name of at most 100 characters" });
+const patterns = (what: string) =>
+  z.array(pattern, { error: `must be a list of ${what}, such as ["read_*"]` }).max(100);
+const texts = z.record(z.string(), z.string({ error: "must be a text" }), {
+  error: "must be texts by name",
+});
+
+const mcpServer = settings({
+  /** A program that speaks MCP over its standard input and output. */
+  command: text.optional(),
+  args: z.array(z.string(), { error: "must be a list of texts" }).max(100).optional(),
+  /** Beside PATH, HOME and the like; `${NAME}` is a value of dure's own environment. */
+  env: texts.optional(),
+  /** Relative to the configuration. Default: its folder. */
+  cwd: text.optional(),
+  /** Instead of `command`: the address of a server that speaks streamable HTTP. */
+  url: z
+    .url({
+      protocol: /^https?$/,
+      error: "must be an address that begins with http:// or https://",
+    })
+    .optional(),
+  headers: texts.optional(),
+  /** The tools that agents may see. Default: all. */
+  tools: patterns("names of tools").optional(),
+  /** What tools do to the outside, by name; the first that fits counts. */
+  effects: z.record(pattern, oneOf(["none", "idempotent", "once"])).optional(),
+  /** The tools of which each call needs a person's yes. */
+  approval: patterns("names of tools").optional(),
+  /** How long one call may take. Default 60 s. */
+  timeout: duration("1s", "1h").optional(),
+});
+
 export const teamSchema = settings({
   /** Shown to people. Default: the folder's name. */
   name: name.optional(),
@@ -270,6 +308,8 @@ export const teamSchema = settings({
     /** What all jobs of one root may use together. */
     treeTokens: wholeNumber(1, 1_000_000_000).optional(),
   }).optional(),
+  /** MCP servers whose tools agents may have, by the name that cards use in `mcp`. */
+  mcp: z.record(mcpName, mcpServer).optional(),
   /** Plans that worker pairs build on a repository. */
   plans: settings({
     /**

@@ -12,6 +12,7 @@ import type { LoadedTeam } from "./config.ts";
 import type { Core, Starting } from "./core.ts";
 import { definitionsOf } from "./definitions.ts";
 import type { Settings } from "./limits.ts";
+import { startMcp } from "./mcp.ts";
 import { directoryOf } from "./rooms.ts";
 
 /** Engine and jobs of a team. */
@@ -38,10 +39,13 @@ export async function startConversing(starting: Starting, core: Core): Promise<C
   const tools = Promise.withResolvers<AgentToolsParts>();
   tools.promise.catch(() => {});
 
+  const mcp = await startMcp(starting);
+
   const define = (defined: LoadedTeam): Promise<EngineDefinitions> =>
     definitionsOf(defined, environment, {
       clock,
       logger,
+      mcp,
       toolsOf: (agent) => agentTools(agent, () => tools.promise),
       told: async (turn) => (await tools.promise).jobs.notes(turn),
     });

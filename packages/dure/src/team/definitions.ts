@@ -18,6 +18,8 @@ import {
   settingsOf,
   type Settings,
 } from "./limits.ts";
+import type { McpServers } from "../mcp/mcp-servers.ts";
+import { withMcp } from "./mcp.ts";
 import { withTeamTools, type ServiceToolsParts } from "./team-tools.ts";
 
 /**
@@ -27,9 +29,12 @@ import { withTeamTools, type ServiceToolsParts } from "./team-tools.ts";
 export async function definitionsOf(
   team: LoadedTeam,
   environment: Environment,
-  parts: { clock: Clock; logger: Logger } & Pick<ServiceToolsParts, "toolsOf" | "told">,
+  parts: { clock: Clock; logger: Logger; mcp: McpServers | undefined } & Pick<
+    ServiceToolsParts,
+    "toolsOf" | "told"
+  >,
 ): Promise<EngineDefinitions> {
-  const { clock, logger, toolsOf, told } = parts;
+  const { clock, logger, mcp, toolsOf, told } = parts;
   const settings = settingsOf(team.config, environment);
   const agents = Object.entries(team.config.agents ?? {});
   const behind = (service: string): readonly string[] =>
@@ -38,7 +43,7 @@ export async function definitionsOf(
     withTeamTools(service, { toolsOf, told, behind }),
   );
   const services = [...given, ...(await agentServices(team, toolsOf))].map((service) =>
-    withSettings(service, settings, environment),
+    withSettings(withMcp(service, mcp), settings, environment),
   );
   assertEngineServices(services);
 

@@ -33,6 +33,7 @@ const RESTART_KEYS = [
   "rooms.stream",
   "rooms.sink",
   "jobs",
+  "mcp",
   "plans",
   "escalations",
   "limits",

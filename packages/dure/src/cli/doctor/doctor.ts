@@ -7,6 +7,7 @@ import { checkDatabase } from "./database.ts";
 import { checkFiles, readTeam } from "./files.ts";
 import type { Finding } from "./finding.ts";
 import { checkDisk, checkGit, checkHome, checkIsolation } from "./machine.ts";
+import { checkMcp } from "./mcp.ts";
 import { checkModels } from "./models.ts";
 import { checkRooms } from "./rooms.ts";
 import { checkServerAddress } from "./server.ts";
@@ -55,6 +56,7 @@ async function examine({
         checkServerAddress(team, environment),
         checkRooms(team, environment),
         checkTeamAgents(team),
+        checkMcp(team),
       ])
     : [];
   const home = checkHome(folder, environment);

@@ -23,6 +23,8 @@ interface ToolUse {
   readonly name: string;
   readonly tool: AnyTool;
   readonly input: unknown;
+  /** Why it is not made, of a tool whose set may hold another one in the next life. */
+  readonly refusal?: string | undefined;
 }
 
 /** The tools of one agent in one turn: who may call them, and the record of each call. */
@@ -42,10 +44,29 @@ export class AgentTools {
   /** Those that this session may use. */
   offered(): Readonly<Record<string, AnyTool>> {
     const { session } = this.#environment.facts;
-    const { tools } = this.#agent;
-    const all = Object.entries(tools);
-    if (all.every(([, tool]) => !tool.offered)) return tools;
-    return Object.fromEntries(all.filter(([, tool]) => tool.offered?.({ session }) ?? true));
+    const { tools, toolSets } = this.#agent;
+    const all = toolSets
+      ? Object.fromEntries([
+          ...toolSets.flatMap((set) => Object.entries(set.tools())),
+          ...Object.entries(tools),
+        ])
+      : tools;
+    const entries = Object.entries(all);
+    if (entries.every(([, tool]) => !tool.offered)) return all;
+    return Object.fromEntries(entries.filter(([, tool]) => tool.offered?.({ session }) ?? true));
+  }
+
+  /** By its name, offered or not. */
+  #find(name: string): AnyTool | undefined {
+    return this.#agent.tools[name] ?? this.#inSets(name);
+  }
+
+  #inSets(name: string): AnyTool | undefined {
+    for (const set of this.#agent.toolSets ?? []) {
+      const found = set.find(name);
+      if (found) return found;
+    }
+    return undefined;
   }
 
   specs(): readonly ToolSpec[] {
@@ -56,24 +77,24 @@ export class AgentTools {
   async answer(call: ToolCall): Promise<ModelMessage> {
     const about = { callId: call.id, name: call.name };
     const use = this.#useOf(call);
-    if ("refusal" in use) return toolMessage(about, use.refusal, true);
+    if (!("tool" in use)) return toolMessage(about, use.refusal, true);
     return outcomeMessage(about, await this.#call(use));
   }
 
   /** What a model's call asks for, or why it cannot be made. */
   #useOf(call: ToolCall): ToolUse | { readonly refusal: string } {
+    const { name } = call;
     const tools = this.offered();
-    const tool = tools[call.name];
+    const ofSet = this.#agent.tools[name] ? undefined : this.#inSets(name);
+    const tool = tools[name] ?? ofSet;
     if (!tool) {
       const names = Object.keys(tools).join(", ") || "none";
-      return { refusal: `There is no tool "${call.name}". Tools: ${names}.` };
+      return { refusal: `There is no tool "${name}". Tools: ${names}.` };
     }
-    if (call.invalidArgs !== undefined) {
-      return { refusal: "The arguments are no JSON. Call the tool again with a JSON object." };
-    }
-    const parsed = tool.inputSchema.safeParse(call.args);
-    if (parsed.success) return { name: call.name, tool, input: parsed.data };
-    return { refusal: `The arguments do not fit: ${issuesOf(parsed.error, "arguments")}.` };
+    const parsed = argumentsOf(call, tool);
+    if ("input" in parsed) return { name, tool, input: parsed.input };
+    // It may fit in the next life: the call has its place, and what is said now is recorded there.
+    return ofSet ? { name, tool, input: call.args, refusal: parsed.refusal } : parsed;
   }
 
   /**
@@ -83,7 +104,7 @@ export class AgentTools {
   async answered(escalation: EscalationAnswer | undefined): Promise<readonly ModelMessage[]> {
     if (escalation?.type !== "decision") return [];
     const { tool: name, input } = escalation.context as { tool?: unknown; input?: Json };
-    const tool = typeof name === "string" ? this.#agent.tools[name] : undefined;
+    const tool = typeof name === "string" ? this.#find(name) : undefined;
     if (!tool || typeof name !== "string") return [];
     const about = { callId: `approved-${escalation.id}`, name };
     const asked: ModelMessage = {
@@ -100,12 +121,11 @@ export class AgentTools {
 
   /** The result of a call that a custom agent makes. Throws the error of one that failed. */
   async use(name: string, input: unknown): Promise<unknown> {
-    const { tools } = this.#agent;
-    const tool = tools[name];
+    const tool = this.#find(name);
     if (!tool) {
       throw new DureError("TOOL_UNKNOWN", `The agent ${this.#key} has no tool "${name}".`, {
         class: "input",
-        hint: `Its tools are: ${Object.keys(tools).join(", ") || "none"}.`,
+        hint: `Its tools are: ${Object.keys(this.offered()).join(", ") || "none"}.`,
       });
     }
     const outcome = await this.#call({ name, tool, input: tool.inputSchema.parse(input) });
@@ -116,7 +136,8 @@ export class AgentTools {
   /** Makes a call, or gives its record back. `approved`: the approval that allows it. */
   async #call(use: ToolUse, approved?: { id: string }): Promise<EffectOutcome<unknown>> {
     const step = this.#places.next(`tool:${use.name}`);
-    return step.once(async () => {
+    return step.once(async (): Promise<EffectOutcome<unknown>> => {
+      if (use.refusal !== undefined) return failed("TOOL_ARGUMENTS", use.refusal);
       const key = this.#keyOf(use, step.path);
       const outcome =
         use.tool.effect === "once"
@@ -199,6 +220,23 @@ export class AgentTools {
     const { session, turnId } = this.#environment.facts;
     return { session, turn: turnId, agent: this.#key };
   }
+}
+
+/** What the tool is called with, or why that does not fit. */
+function argumentsOf(
+  call: ToolCall,
+  tool: AnyTool,
+): { readonly input: unknown } | { readonly refusal: string } {
+  if (call.invalidArgs !== undefined) {
+    return { refusal: "The arguments are no JSON. Call the tool again with a JSON object." };
+  }
+  const parsed = tool.inputSchema.safeParse(call.args);
+  if (parsed.success) return { input: parsed.data };
+  return { refusal: `The arguments do not fit: ${issuesOf(parsed.error, "arguments")}.` };
+}
+
+function failed(code: string, message: string): EffectOutcome<never> {
+  return { status: "failed", error: { code, message } };
 }
 
 interface AboutCall {

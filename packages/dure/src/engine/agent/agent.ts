@@ -5,6 +5,7 @@ import { DureError } from "../../kernel/errors.ts";
 import type { PromptLanguage } from "../../models/prompt-files.ts";
 import type { AgentContext } from "./agent-context.ts";
 import type { AnyTool } from "./tool.ts";
+import type { ToolSet } from "./tool-set.ts";
 
 /** How an agent ended, short of throwing. Source: docs/spec/conversation §4. */
 export type AgentResult<Data = unknown> =
@@ -52,6 +53,8 @@ export interface Agent {
   readonly prompts?: PromptsByLanguage | undefined;
   readonly card: Card;
   readonly tools: Readonly<Record<string, AnyTool>>;
+  /** Those of MCP servers that its card names; given by the team when it starts. */
+  readonly toolSets?: readonly ToolSet[] | undefined;
   readonly schema?: z.ZodType | undefined;
   /** Said when no attempt gave readable output; absent: the turn ends with the error's text. */
   readonly fallbackMessage?: string | undefined;

@@ -1,0 +1,252 @@
+import {
+  Client,
+  ProtocolError,
+  ProtocolErrorCode,
+  SdkError,
+  SdkErrorCode,
+  type CallToolResult,
+  type Tool as Definition,
+} from "@modelcontextprotocol/client";
+import { NotSentError } from "../engine/agent/tool.ts";
+import { backOffMs } from "../kernel/back-off.ts";
+import { withTimeout, type Clock } from "../kernel/clock.ts";
+import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
+import type { JsonObject } from "../kernel/json.ts";
+import { isLocal, type McpServerSpec } from "./server-spec.ts";
+import { openTransport, type Surroundings } from "./open-transport.ts";
+import { endLeftOf } from "./strays.ts";
+
+/** How a server stands. */
+export type McpState =
+  | { readonly status: "starting" | "stopped" }
+  | { readonly status: "ready"; readonly protocol: string; readonly version: string }
+  /** It is tried again; `because` is a message for people. */
+  | { readonly status: "unavailable"; readonly code: string; readonly because: string };
+
+export interface McpConnectionOptions extends Surroundings {
+  readonly name: string;
+  readonly spec: McpServerSpec;
+  readonly clock: Clock;
+  /** Of dure, which the server is told. */
+  readonly version: string;
+  /** The server's tools are others now. */
+  readonly onTools: (tools: readonly Definition[]) => void;
+}
+
+/** From the start of a server to its list of tools, milliseconds: `npx` may install it first. */
+const CONNECT_MS = 60_000;
+/** An older server may never answer what it does not know: then it is spoken to as one. */
+const PROBE_MS = 5_000;
+const AGAIN = { firstMs: 1_000, maxMs: 60_000 } as const;
+/** A server that answers no call in time is asked whether it lives, milliseconds. */
+const PING_MS = 5_000;
+/** Tools of one server; the others are left out. */
+const MAX_TOOLS = 200;
+
+/**
+ * One MCP server: connected, kept, connected again with growing pauses when it is lost. Nothing here
+ * ends the process, whatever the server does.
+ */
+export class McpConnection {
+  readonly #options: McpConnectionOptions;
+  readonly #over = new AbortController();
+  readonly #first = Promise.withResolvers<void>();
+  #state: McpState = { status: "starting" };
+  #client: Client | undefined;
+  #lives: Promise<void> | undefined;
+
+  constructor(options: McpConnectionOptions) {
+    this.#options = options;
+  }
+
+  get state(): McpState {
+    return this.#state;
+  }
+
+  /** Resolves when the server was connected, or the first attempt has failed. */
+  get tried(): Promise<void> {
+    return this.#first.promise;
+  }
+
+  /** Idempotent. */
+  start(): void {
+    this.#lives ??= this.#live();
+  }
+
+  /** Ends the server and all that it has started. Idempotent. */
+  async stop(): Promise<void> {
+    this.#over.abort(new DOMException("The MCP server was stopped.", "AbortError"));
+    await this.#client?.close().catch(() => {});
+    await this.#lives;
+    this.#first.resolve();
+    this.#state = { status: "stopped" };
+  }
+
+  /**
+   * Calls a tool. Throws `MCP_UNAVAILABLE` and `MCP_REFUSED` where nothing has happened, and
+   * `MCP_CALL_LOST` where that is not known.
+   */
+  async call(
+    name: string,
+    input: JsonObject,
+    { signal }: { signal: AbortSignal },
+  ): Promise<CallToolResult> {
+    const { name: server } = this.#options;
+    const client = this.#client;
+    if (!client || this.#state.status !== "ready") throw this.#notConnected();
+    try {
+      // The tool's own timeout aborts the signal; the SDK's stands behind it.
+      return await client.callTool({ name, arguments: input }, { signal, timeout: 2 ** 31 - 1 });
+    } catch (error) {
+      if (signal.aborted) void this.#pingOrEnd(client);
+      throw callError(error, { server, name });
+    }
+  }
+
+  #notConnected(): NotSentError {
+    const { name } = this.#options;
+    const why = this.#state.status === "unavailable" ? this.#state.because : "it is being started";
+    return new NotSentError("MCP_UNAVAILABLE", `The MCP server ${name} is not there: ${why}`);
+  }
+
+  async #live(): Promise<void> {
+    const { clock } = this.#options;
+    const { signal } = this.#over;
+    for (let failures = 0; !signal.aborted;) {
+      const wasReady = await this.#liveOnce();
+      failures = wasReady ? 1 : failures + 1;
+      this.#first.resolve();
+      await clock.sleep(backOffMs(failures, AGAIN), { signal }).catch(() => {});
+    }
+  }
+
+  /** One life of the server, from its start to its loss. Whether it was ready. Never rejects. */
+  async #liveOnce(): Promise<boolean> {
+    const { name, spec, logger } = this.#options;
+    let wasReady = false;
+    try {
+      const { lost } = await this.#connect();
+      wasReady = true;
+      this.#first.resolve();
+      await lost;
+      if (!this.#over.signal.aborted) throw new Error("its connection was closed");
+    } catch (error) {
+      if (!this.#over.signal.aborted) {
+        const code = codeOf(error) ?? "MCP_UNAVAILABLE";
+        this.#state = { status: "unavailable", code, because: messageOf(error) };
+        logger.warn(
+          { mcp: name, code, error: messageOf(error) },
+          `the MCP server ${name} is not there; it is tried again`,
+        );
+      }
+    } finally {
+      const client = this.#client;
+      this.#client = undefined;
+      await client?.close().catch(() => {});
+      if (isLocal(spec)) endLeftOf(name);
+    }
+    return wasReady;
+  }
+
+  /** Resolves when the tools are known, with a promise that resolves when the connection is lost. */
+  async #connect(): Promise<{ readonly lost: Promise<void> }> {
+    const { name, spec, version, clock, logger, onTools } = this.#options;
+    const transport = openTransport(name, spec, this.#options);
+    const client = new Client(
+      { name: "dure", version },
+      {
+        versionNegotiation: { mode: "auto", probe: { timeoutMs: PROBE_MS } },
+        listChanged: {
+          tools: { onChanged: (error, tools) => this.#changed(error, tools ?? undefined) },
+        },
+      },
+    );
+    const lost = Promise.withResolvers<void>();
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- it is no event target
+    client.onclose = () => lost.resolve();
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- it is no event target
+    client.onerror = (error) =>
+      logger.debug({ mcp: name, error: messageOf(error) }, `${name} sent what cannot be used`);
+    this.#client = client;
+
+    const late = (): Error => new Error(`it was not ready within ${CONNECT_MS / 1_000} s`);
+    const patience = { ms: CONNECT_MS, signal: this.#over.signal };
+    const { tools } = await withTimeout(clock, patience, late, async (signal) => {
+      await client.connect(transport, { signal });
+      return client.listTools(undefined, { signal });
+    });
+    onTools(tools.slice(0, MAX_TOOLS));
+    this.#state = {
+      status: "ready",
+      protocol: client.getNegotiatedProtocolVersion() ?? "",
+      version: client.getServerVersion()?.version ?? "",
+    };
+    logger.info(
+      { mcp: name, tools: tools.length, ...this.#state },
+      `the MCP server ${name} is ready with ${tools.length} tools`,
+    );
+    return { lost: lost.promise };
+  }
+
+  #changed(error: Error | null, tools: readonly Definition[] | undefined): void {
+    const { name, logger, onTools } = this.#options;
+    if (tools) return onTools(tools.slice(0, MAX_TOOLS));
+    logger.warn(
+      { mcp: name, error: messageOf(error) },
+      `${name} says that its tools are others, and does not tell them`,
+    );
+  }
+
+  /** A server that does not answer is ended; the next life begins after a pause. Never rejects. */
+  async #pingOrEnd(client: Client): Promise<void> {
+    const { name, logger } = this.#options;
+    try {
+      // The protocol of July 2026 has no ping; its discovery asks for as little.
+      const isModern = client.getProtocolEra() === "modern";
+      await (isModern ? client.discover({ timeout: PING_MS }) : client.ping({ timeout: PING_MS }));
+    } catch (error) {
+      if (this.#client !== client || this.#over.signal.aborted) return;
+      logger.warn(
+        { mcp: name, error: messageOf(error) },
+        `the MCP server ${name} answers nothing; it is started again`,
+      );
+      await client.close().catch(() => {});
+    }
+  }
+}
+
+/** Codes with which a server refuses a call before it begins. Source: JSON-RPC 2.0, section 5.1. */
+const REFUSALS: ReadonlySet<number> = new Set([
+  ProtocolErrorCode.ParseError,
+  ProtocolErrorCode.InvalidRequest,
+  ProtocolErrorCode.MethodNotFound,
+  ProtocolErrorCode.InvalidParams,
+]);
+/** Nothing has left this process. */
+const UNSENT: ReadonlySet<unknown> = new Set([
+  SdkErrorCode.NotConnected,
+  SdkErrorCode.NotInitialized,
+  SdkErrorCode.CapabilityNotSupported,
+]);
+
+/** What is known of a call that gave no result. Pure. */
+function callError(error: unknown, { server, name }: { server: string; name: string }): Error {
+  if (error instanceof ProtocolError && REFUSALS.has(error.code)) {
+    return new NotSentError("MCP_REFUSED", `${server} refused ${name}: ${error.message}`, {
+      cause: error,
+    });
+  }
+  if (error instanceof SdkError && UNSENT.has(error.code)) {
+    return new NotSentError("MCP_UNAVAILABLE", `${server} is not there: ${error.message}`, {
+      cause: error,
+    });
+  }
+  return new DureError(
+    "MCP_CALL_LOST",
+    `${server} gave no answer to ${name}: ${messageOf(error)}`,
+    {
+      class: "unavailable",
+      cause: error,
+    },
+  );
+}

@@ -1,0 +1,124 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Readable } from "node:stream";
+import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
+import { afterEach, expect, test } from "vitest";
+import { z } from "zod";
+import { systemClock } from "../kernel/clock.ts";
+import { silentLogger } from "../kernel/logger.ts";
+import { until } from "../../test/until.ts";
+import { McpServers } from "./mcp-servers.ts";
+
+/** Servers at an address, made with the official SDK. */
+let opened: McpServers | undefined;
+let http: Server | undefined;
+afterEach(async () => {
+  await opened?.stop();
+  http?.closeAllConnections();
+  http?.close();
+});
+
+/** Adds two numbers; who sends another token than `t1` is refused. */
+function makeServer(): McpServer {
+  const server = new McpServer({ name: "sums", version: "3.0.0" });
+  server.registerTool(
+    "add",
+    {
+      description: "Adds.",
+      inputSchema: z.object({ a: z.number(), b: z.number() }),
+      annotations: { readOnlyHint: true },
+    },
+    async ({ a, b }) => ({ content: [{ type: "text", text: String(a + b) }] }),
+  );
+  return server;
+}
+
+async function listen(port = 0): Promise<number> {
+  const handler = createMcpHandler(makeServer);
+  http = createServer((request, response) => {
+    if (request.headers.authorization !== "Bearer t1") {
+      response.writeHead(401).end();
+      return;
+    }
+    void answer(request, response, handler.fetch);
+  }).listen(port, "127.0.0.1");
+  await once(http, "listening");
+  return (http.address() as AddressInfo).port;
+}
+
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  fetch: (request: Request) => Promise<Response>,
+): Promise<void> {
+  const { method = "GET", headers, url = "/" } = request;
+  const given = await fetch(
+    new Request(new URL(url, "http://127.0.0.1"), {
+      method,
+      headers: headers as Record<string, string>,
+      ...(method === "POST" && { body: Readable.toWeb(request), duplex: "half" }),
+    } as RequestInit),
+  );
+  response.writeHead(given.status, Object.fromEntries(given.headers));
+  if (given.body) Readable.fromWeb(given.body as never).pipe(response);
+  else response.end();
+}
+
+async function open(port: number, token: string): Promise<McpServers> {
+  opened = new McpServers({
+    servers: {
+      sums: { url: `http://127.0.0.1:${port}/mcp`, headers: { Authorization: "Bearer ${SUMS}" } },
+    },
+    folder: ".",
+    environment: { SUMS: token },
+    clock: systemClock,
+    logger: silentLogger,
+    version: "0.1.0",
+  });
+  opened.start();
+  await opened.tried({ withinMs: 30_000 });
+  return opened;
+}
+
+async function add(servers: McpServers): Promise<unknown> {
+  const tool = servers.setOf("sums").find("sums__add")!;
+  const { signal } = new AbortController();
+  return tool.execute({ a: 40, b: 2 }, {} as never, { signal });
+}
+
+test("a server at an address speaks the newest protocol, with headers of the environment", async () => {
+  const servers = await open(await listen(), "t1");
+
+  expect(servers.shown()).toEqual([
+    {
+      name: "sums",
+      state: { status: "ready", protocol: "2026-07-28", version: "3.0.0" },
+      tools: [{ name: "add", effect: "none" }],
+    },
+  ]);
+  expect(await add(servers)).toBe("42");
+});
+
+test("a server that refuses the token is unavailable, and the token stands in no message", async () => {
+  const servers = await open(await listen(), "wrong-token");
+  const { state } = servers.shown()[0]!;
+
+  expect(state.status).toBe("unavailable");
+  expect(JSON.stringify(state)).not.toContain("wrong-token");
+});
+
+test("a call to a server that went away is lost, and one after its return is answered", async () => {
+  const port = await listen();
+  const servers = await open(port, "t1");
+  http!.closeAllConnections();
+  http!.close();
+  await once(http!, "close");
+
+  await expect(add(servers)).rejects.toBeInstanceOf(Error);
+  await listen(port);
+  await until(
+    () => add(servers).catch(() => false),
+    () => "the server is not called any more",
+  );
+});

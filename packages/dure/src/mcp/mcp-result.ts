@@ -1,0 +1,50 @@
+import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/client";
+import { cutBytes } from "../kernel/cut-bytes.ts";
+import type { Json } from "../kernel/json.ts";
+
+/**
+ * Bytes of a result that are kept and shown to the model. As much as any tool's result: see
+ * `engine/agent/agent-tools.ts`.
+ */
+const MAX_BYTES = 65_536;
+
+/** What a call gave, as a model reads it. */
+export interface ReadResult {
+  /** The tool says that it has failed; the value says why. */
+  readonly isError: boolean;
+  /** Structured data where the server gives it, else text. */
+  readonly value: Json;
+}
+
+/**
+ * A server's result: its structured data, or the text of its parts. What a model cannot read stands
+ * there by kind and size. Bounded. Pure.
+ */
+export function readResult(result: CallToolResult): ReadResult {
+  const isError = result.isError === true;
+  const { structuredContent } = result;
+  if (structuredContent !== undefined && !isError) {
+    const text = JSON.stringify(structuredContent);
+    const isShort = Buffer.byteLength(text) <= MAX_BYTES;
+    return { isError, value: isShort ? (structuredContent as Json) : cutBytes(text, MAX_BYTES) };
+  }
+  return { isError, value: cutBytes((result.content ?? []).map(textOf).join("\n"), MAX_BYTES) };
+}
+
+function textOf(block: ContentBlock): string {
+  switch (block.type) {
+    case "text":
+      return block.text;
+    case "image":
+    case "audio":
+      return `[${block.type} ${block.mimeType}, ${block.data.length} characters of base64]`;
+    case "resource":
+      return "text" in block.resource
+        ? `[${block.resource.uri}]\n${block.resource.text}`
+        : `[${block.resource.uri}, ${block.resource.blob.length} characters of base64]`;
+    case "resource_link":
+      return `[${block.uri}] ${block.name}`;
+    default:
+      return "[a part of a kind that is not known]";
+  }
+}

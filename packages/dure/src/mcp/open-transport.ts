@@ -1,0 +1,62 @@
+import path from "node:path";
+import type { Readable } from "node:stream";
+import { StreamableHTTPClientTransport, type Transport } from "@modelcontextprotocol/client";
+import { getDefaultEnvironment, StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import type { Logger } from "../kernel/logger.ts";
+import { filledIn, isLocal, type McpServerSpec } from "./server-spec.ts";
+import { markerOf } from "./strays.ts";
+
+/** Where a server is opened. */
+export interface Surroundings {
+  /** The team's. */
+  readonly folder: string;
+  /** That of dure; a server gets what its settings name. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly logger: Logger;
+}
+
+/** Bytes of one message of a local server; a longer one ends its connection. */
+const MAX_MESSAGE = 4_194_304;
+/** Lines of a server's standard error that are logged in one life of it, and characters of each. */
+const MAX_LINES = 100;
+const MAX_LINE = 500;
+
+/** A way to the server that is not started yet. Throws `MCP_ENVIRONMENT_MISSING`. */
+export function openTransport(
+  name: string,
+  spec: McpServerSpec,
+  { folder, environment, logger }: Surroundings,
+): Transport {
+  if (!isLocal(spec)) {
+    const headers = filledIn(spec.headers ?? {}, environment);
+    return new StreamableHTTPClientTransport(new URL(spec.url), { requestInit: { headers } });
+  }
+
+  const transport = new StdioClientTransport({
+    command: spec.command,
+    args: [...(spec.args ?? [])],
+    env: {
+      ...getDefaultEnvironment(),
+      ...filledIn(spec.env ?? {}, environment),
+      ...markerOf(name),
+    },
+    cwd: path.resolve(folder, spec.cwd ?? "."),
+    stderr: "pipe",
+    maxBufferSize: MAX_MESSAGE,
+  });
+  logLines(transport.stderr as Readable | null, name, logger);
+  return transport;
+}
+
+/** Everything is read, so that the server never waits; the first lines are logged. */
+function logLines(stream: Readable | null, server: string, logger: Logger): void {
+  let left = MAX_LINES;
+  stream?.on("data", (chunk: Buffer) => {
+    if (left === 0) return;
+    for (const line of chunk.toString().split("\n").filter(Boolean).slice(0, left)) {
+      left -= 1;
+      logger.debug({ mcp: server }, `${server}: ${line.slice(0, MAX_LINE)}`);
+    }
+    if (left === 0) logger.debug({ mcp: server }, `${server}: what it says further is left out`);
+  });
+}

@@ -1,0 +1,89 @@
+import { DureError } from "../kernel/errors.ts";
+import type { EffectKind } from "../engine/agent/tool.ts";
+
+/** An MCP server of a team: how it is reached, and what its tools may do. */
+export type McpServerSpec = (LocalServer | RemoteServer) & ToolRules;
+
+/** A program that is started here and speaks over its standard input and output. */
+export interface LocalServer {
+  readonly command: string;
+  readonly args?: readonly string[] | undefined;
+  /**
+   * Its environment beside PATH, HOME and the like. `${NAME}` stands for a value of dure's own
+   * environment; nothing else of that is passed on.
+   */
+  readonly env?: Readonly<Record<string, string>> | undefined;
+  /** Relative to the team's folder. Absent: that folder. */
+  readonly cwd?: string | undefined;
+}
+
+/** A server at an address, over streamable HTTP. */
+export interface RemoteServer {
+  readonly url: string;
+  /** `${NAME}` stands for a value of dure's environment. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+/** What dure does with the tools of a server. Patterns are names in which `*` stands for anything. */
+export interface ToolRules {
+  /** Patterns of the tools that agents may see. Absent: all. */
+  readonly tools?: readonly string[] | undefined;
+  /**
+   * What a tool does to the outside, by pattern; the first that fits counts. Absent: `none` for a
+   * tool that calls itself read-only, else `once`.
+   */
+  readonly effects?: Readonly<Record<string, EffectKind>> | undefined;
+  /** Patterns of the tools of which each call needs a person's yes. They are `once`. */
+  readonly approval?: readonly string[] | undefined;
+  /** How long one call may take, milliseconds. Absent: 60,000. */
+  readonly timeoutMs?: number | undefined;
+}
+
+export function isLocal(spec: McpServerSpec): spec is LocalServer & ToolRules {
+  return "command" in spec;
+}
+
+/** Whether a tool's name fits one of the patterns. Pure. */
+export function fitsAny(name: string, patterns: readonly string[]): boolean {
+  return patterns.some((pattern) => fits(name, pattern));
+}
+
+/** Whether a name fits a pattern in which `*` stands for any text. Pure; linear in both. */
+export function fits(name: string, pattern: string): boolean {
+  const [first = "", ...rest] = pattern.split("*");
+  if (!name.startsWith(first)) return false;
+  const last = rest.pop();
+  if (last === undefined) return name === first;
+  let at = first.length;
+  for (const part of rest) {
+    const found = name.indexOf(part, at);
+    if (found < 0) return false;
+    at = found + part.length;
+  }
+  return name.length - last.length >= at && name.endsWith(last);
+}
+
+/**
+ * The texts with `${NAME}` replaced by values of the environment. Throws `MCP_ENVIRONMENT_MISSING`
+ * with the names that have none.
+ */
+export function filledIn(
+  texts: Readonly<Record<string, string>>,
+  environment: Readonly<Record<string, string | undefined>>,
+): Record<string, string> {
+  const missing = new Set<string>();
+  const filled = Object.entries(texts).map(([key, text]): [string, string] => [
+    key,
+    text.replaceAll(/\$\{([A-Za-z_]\w*)\}/g, (whole, name: string) => {
+      const value = environment[name];
+      if (value === undefined) missing.add(name);
+      return value ?? whole;
+    }),
+  ]);
+  if (missing.size === 0) return Object.fromEntries(filled);
+  throw new DureError(
+    "MCP_ENVIRONMENT_MISSING",
+    `The environment lacks ${[...missing].join(", ")}.`,
+    { class: "input", hint: "Set it in .env beside the configuration, or take ${…} out of `mcp`." },
+  );
+}

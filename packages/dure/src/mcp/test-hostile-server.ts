@@ -1,0 +1,100 @@
+/**
+ * An MCP server that does what it must not, by the name of its first argument; over standard input
+ * and output, without an SDK, since no SDK lets a server do this. Protocol of 2025-06-18.
+ */
+import { spawn } from "node:child_process";
+import { appendFileSync } from "node:fs";
+import { createInterface } from "node:readline";
+
+const [manner = "polite", file = ""] = process.argv.slice(2);
+
+interface Request {
+  readonly id?: number | string;
+  readonly method: string;
+  readonly params?: { readonly name?: string; readonly arguments?: unknown };
+}
+
+const send = (message: object): boolean =>
+  process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+const note = (line: string): void => {
+  if (file !== "") appendFileSync(file, `${line}\n`);
+};
+note(`start ${process.pid}`);
+
+const tool = (name: string, rest: object = {}): object => ({
+  name,
+  description: `Does ${name}.`,
+  inputSchema: { type: "object", properties: { text: { type: "string" } } },
+  ...rest,
+});
+
+let tools: object[] = [tool("echo", { annotations: { readOnlyHint: true } }), tool("write")];
+
+/** Before the first tool is listed, by manner. */
+const PREPARE: Readonly<Record<string, () => void>> = {
+  "odd-tools": () => {
+    const huge = { type: "object", description: "x".repeat(40_000) };
+    tools = [tool("echo"), tool("huge", { inputSchema: huge }), tool("이름 with spaces!")];
+  },
+  "too-many": () => {
+    tools = Array.from({ length: 500 }, (_, index) => tool(`tool_${index}`));
+  },
+  "no-list": () => {
+    tools = [{ nonsense: true }];
+  },
+  family: () => {
+    const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], {
+      detached: true,
+      stdio: "ignore",
+    });
+    child.unref();
+    note(`child ${child.pid}`);
+  },
+};
+PREPARE[manner]?.();
+
+function answerCall({ id, params }: Request): void {
+  note(`call ${params?.name}`);
+  const result = { content: [{ type: "text", text: `${params?.name} was done` }] };
+  if (manner === "hang") return;
+  if (manner === "exit") process.exit(3);
+  if (manner === "flood") {
+    const noise = {
+      method: "notifications/message",
+      params: { level: "info", data: "x".repeat(99) },
+    };
+    for (let index = 0; index < 20_000; index += 1) send(noise);
+  }
+  if (manner === "endless-line") return void process.stdout.write("x".repeat(8_000_000));
+  if (manner === "garbage") process.stdout.write("{not json\n[]\nnull\n42\n");
+  if (manner === "wrong-result") return void send({ id, result: { content: "no list" } });
+  if (manner === "refuse") return void send({ id, error: { code: -32602, message: "No." } });
+  if (manner === "fails") return void send({ id, result: { ...result, isError: true } });
+  send({ id, result });
+  if (manner === "changes") {
+    tools = [tool("other")];
+    send({ method: "notifications/tools/list_changed" });
+  }
+}
+
+createInterface({ input: process.stdin }).on("line", (line) => {
+  const request = JSON.parse(line) as Request;
+  const { id, method } = request;
+  if (manner === "mute") return note(method);
+  if (method === "initialize") {
+    send({
+      id,
+      result: {
+        protocolVersion: "2025-06-18",
+        capabilities: { tools: { listChanged: true } },
+        serverInfo: { name: "hostile", version: "1.2.3" },
+      },
+    });
+  } else if (method === "tools/list") send({ id, result: { tools } });
+  else if (method === "tools/call") answerCall(request);
+  else if (method === "ping" && manner === "hang") return;
+  else if (id !== undefined) {
+    if (method === "ping") send({ id, result: {} });
+    else send({ id, error: { code: -32601, message: `There is no ${method}.` } });
+  }
+});

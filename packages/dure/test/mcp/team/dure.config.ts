@@ -1,0 +1,54 @@
+import { chatAgent, defineService, flow, offlineModel, type ModelRequest } from "dure";
+import { defineTeam } from "dure/team";
+
+/** Which server it is, and where that notes its calls: see `mcp/test-hostile-server.ts`. */
+const { MCP_SERVER = "", MCP_MANNER = "", MCP_NOTES = "" } = process.env;
+
+/** Calls the tool that the person names, once, and says what came of it. */
+const clerk = offlineModel("clerk", (request) => {
+  const { text, result } = said(request);
+  if (result !== undefined) return JSON.stringify(result);
+  return { toolCalls: [{ name: text, args: { text: "hello" } }] };
+});
+
+function said({ messages }: ModelRequest): { text: string; result: unknown } {
+  const last = messages.findLastIndex(({ role }) => role === "user");
+  const message = messages[last];
+  const answer = messages.slice(last + 1).find(({ role }) => role === "tool");
+  return {
+    text: message?.role === "user" ? message.text : "",
+    result: answer?.role === "tool" ? answer.result : undefined,
+  };
+}
+
+const office = defineService({
+  name: "office",
+  agents: {
+    clerk: chatAgent({
+      name: "clerk",
+      prompt: "You keep the files.",
+      card: { llm: "offline:clerk", mcp: ["odd"] },
+    }),
+  },
+  flows: {
+    DEFAULT: flow(async (turn) => {
+      const { text } = await turn.agent("clerk", "…");
+      return turn.done({ message: text });
+    }),
+  },
+});
+
+export default defineTeam({
+  name: "office",
+  locale: "en",
+  model: "offline:echo",
+  offlineModels: [clerk],
+  services: { office },
+  mcp: {
+    odd: {
+      command: process.execPath,
+      args: [MCP_SERVER, MCP_MANNER, MCP_NOTES],
+      approval: ["approved_*"],
+    },
+  },
+});
