@@ -77,7 +77,10 @@ export class HandlingEnd {
     ]);
   }
 
-  /** The id of the answer; undefined where nothing is said. A preview is then taken away. */
+  /**
+   * The id of the answer; undefined where nothing is said. It takes the place of what was shown as
+   * it was written. A mere notice is taken away: people hear of a new message, not of an edit.
+   */
   async #say(
     tx: Transaction,
     handling: HandlingRow,
@@ -86,15 +89,17 @@ export class HandlingEnd {
   ): Promise<string | undefined> {
     const { text, wishes } = words;
     const { preview } = words.open;
-    if (text === "" || place.state === "closed") {
-      if (preview !== null) await unsay(tx, this.#setting, handling, { place, preview });
-      return undefined;
-    }
-    return this.#post(tx, handling, place, {
-      text,
-      ends: wishes.ends || wishes.leaves,
-      over: preview === null ? undefined : { key: previewKey(handling.id), platformId: preview },
-    });
+    const isSaid = text !== "" && place.state !== "closed";
+    const isOver = preview !== null && isSaid && this.#setting.stream;
+    const said = isSaid
+      ? await this.#post(tx, handling, place, {
+          text,
+          ends: wishes.ends || wishes.leaves,
+          over: isOver ? { key: previewKey(handling.id), platformId: preview } : undefined,
+        })
+      : undefined;
+    if (preview !== null && !isOver) await unsay(tx, this.#setting, handling, { place, preview });
+    return said;
   }
 
   async #post(

@@ -262,13 +262,13 @@ export class HandlingTurns {
     return clock.every(TYPING_EVERY_MS, show);
   }
 
-  /** Undefined: what the agent writes is not shown before it is whole. */
+  /** Undefined: the platform shows nothing before the answer. */
   #previewOf(handling: HandlingRow, place: Place): Preview | undefined {
     const { adapters, directory, stream } = this.#setting;
     const adapter = adapters.get(place.adapter);
     const account = directory.account(place.adapter, handling.agent);
     const isThere = place.kind !== "thread" || place.thread !== null;
-    if (!stream || !adapter?.edit || !account || !isThere) return undefined;
+    if (!adapter?.edit || !account || !isThere) return undefined;
 
     return new Preview(this.#setting, {
       handling: handling.id,
@@ -276,6 +276,8 @@ export class HandlingTurns {
       adapter,
       account,
       place,
+      streams: stream,
+      isWorking: () => !this.#pauses.first([handling.agent]),
       isShowable: (text) => !ANNOUNCE_SKIP.startsWith(text),
     });
   }

@@ -35,6 +35,8 @@ export interface RoomLimits {
   readonly participantsMs: number;
   /** SECONDARY waits this long for PRIMARY. §2 */
   readonly secondaryWaitMs: number;
+  /** An answer to a person that takes longer is announced, with a button that stops it. §9 */
+  readonly workingNoticeMs: number;
   /** An account without a ready connection for this long is offline. §4 */
   readonly offlineAfterMs: number;
   /** After a gap, messages younger than this are decided as usual. §9 */
@@ -62,6 +64,7 @@ export const ROOM_LIMITS: RoomLimits = {
   unansweredMs: durationMs("15m"),
   participantsMs: durationMs("24h"),
   secondaryWaitMs: durationMs("10s"),
+  workingNoticeMs: durationMs("10s"),
   offlineAfterMs: durationMs("30s"),
   missedMs: durationMs("10m"),
   missedPerPlace: 100,

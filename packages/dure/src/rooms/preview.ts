@@ -26,9 +26,11 @@ export function previewKey(handling: string): string {
 }
 
 /**
- * What an agent is writing, shown as it comes: one message of the platform, posted after a second
- * and edited at most once per second. That it may be there stands in the handling's row before it
- * is posted; the answer takes its place, or it is taken away.
+ * One message of the platform that shows a person that an agent works, with a button to stop it.
+ * It is what the agent writes, where that is shown: from the first second on, edited at most once
+ * per second. Before the first word, and where words are not shown, it is a notice, which comes
+ * after `workingNoticeMs`. That the message may be there stands in the handling's row before it is
+ * posted; the answer takes its place, or it is taken away.
  */
 export class Preview {
   readonly #setting: RoomsSetting;
@@ -36,8 +38,10 @@ export class Preview {
   readonly #over = new AbortController();
   #text = "";
   #shown = "";
+  #asked: { readonly platformId: string | undefined } | undefined;
   #platformId: string | undefined;
   readonly #looker: Looker;
+  readonly #since: number;
 
   constructor(setting: RoomsSetting, parts: PreviewParts) {
     this.#setting = setting;
@@ -49,7 +53,8 @@ export class Preview {
       clock: setting.clock,
       logger: setting.logger,
     });
-    this.#looker.start({ inMs: SHOW_EVERY_MS });
+    this.#since = setting.clock.monotonic();
+    this.#looker.start({ inMs: parts.streams ? SHOW_EVERY_MS : setting.limits.workingNoticeMs });
   }
 
   /** A text that is begun again (`AGENT_START`) voids what was written before. */
@@ -69,26 +74,46 @@ export class Preview {
    * at once.
    */
   async #show(): Promise<LookResult> {
-    const text = this.#toShow();
-    if (text === undefined) return "rest";
+    const words = this.#parts.streams ? this.#words() : undefined;
+    const text = words ?? this.#notice();
+    if (text === undefined || text === this.#shown) return "rest";
     try {
-      await this.#put(text);
+      const asked = await this.#answered();
+      if (words === undefined && asked === undefined) return this.#withoutNotice();
+      await this.#put(text, asked);
+      if (!this.#parts.streams) this.#end();
       return { pauseMs: SHOW_EVERY_MS };
     } catch (error) {
       return this.#afterTrouble(error);
     }
   }
 
-  /** Undefined: there is nothing new. */
-  #toShow(): string | undefined {
+  /** What is written so far; undefined: nothing, or what may turn out to be no answer. */
+  #words(): string | undefined {
     const { directory } = this.#setting;
     const { adapter, isShowable } = this.#parts;
     const whole = renderMentions(this.#text, (agent) => directory.find(agent)?.displayName).trim();
     const text = `${cutText(whole, partLength(adapter.limits.messageLength))} …`;
-    return whole === "" || text === this.#shown || !isShowable(whole) ? undefined : text;
+    return whole === "" || !isShowable(whole) ? undefined : text;
   }
 
-  async #put(text: string): Promise<void> {
+  /** Undefined: it is too early, something was shown already, or the agent rests. */
+  #notice(): string | undefined {
+    const { clock, limits, locale } = this.#setting;
+    const isLong = clock.monotonic() - this.#since >= limits.workingNoticeMs;
+    return isLong && this.#shown === "" && this.#parts.isWorking()
+      ? roomTexts(locale).working()
+      : undefined;
+  }
+
+  /** Agents wait for each other without a notice. */
+  #withoutNotice(): LookResult {
+    if (this.#parts.streams) return { pauseMs: SHOW_EVERY_MS };
+    this.#end();
+    return "rest";
+  }
+
+  async #put(text: string, replyTo: string | undefined): Promise<void> {
     const { database } = this.#setting;
     const { handling, holder, adapter, account, place } = this.#parts;
     const signal = this.#over.signal;
@@ -100,8 +125,7 @@ export class Preview {
       if (!begun) return this.#end(); // settled, or taken by another
       this.#platformId =
         begun.preview === ""
-          ? (await postOnce(adapter, { ...post, replyTo: await this.#answered() }, { signal }))
-              .platformId
+          ? (await postOnce(adapter, { ...post, replyTo }, { signal })).platformId
           : begun.preview;
       await database.query(POSTED, [handling, this.#platformId]);
       if (begun.preview === "") {
@@ -116,11 +140,14 @@ export class Preview {
   /** What a person said, at the platform: the answer is a reply to it, streamed or not. */
   async #answered(): Promise<string | undefined> {
     const { handling, adapter } = this.#parts;
-    const [row] = await this.#setting.database.query<{ platform_id: string }>(ANSWERED, [
-      adapter.name,
-      handling,
-    ]);
-    return row?.platform_id;
+    if (this.#asked === undefined) {
+      const [row] = await this.#setting.database.query<{ platform_id: string }>(ANSWERED, [
+        adapter.name,
+        handling,
+      ]);
+      this.#asked = { platformId: row?.platform_id };
+    }
+    return this.#asked.platformId;
   }
 
   /** It is only a preview: the answer comes through the outbox, whatever becomes of this. */
@@ -152,6 +179,10 @@ interface PreviewParts {
   readonly adapter: ChannelAdapter;
   readonly account: ChannelAccount;
   readonly place: Place;
+  /** What is written is shown as it comes. */
+  readonly streams: boolean;
+  /** False while the agent is paused. */
+  readonly isWorking: () => boolean;
   /** False for what may turn out to be no answer. */
   readonly isShowable: (text: string) => boolean;
 }

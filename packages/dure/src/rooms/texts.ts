@@ -102,6 +102,7 @@ const TEXTS = {
     pressFailed: () => "지금은 처리하지 못했어요. 잠시 뒤에 다시 눌러 주세요.",
     lift: () => "풀기",
     stop: () => "멈추기",
+    working: () => "답을 준비하고 있어요 …",
     stoppedFor: (ended: Ended) =>
       isNothing(ended) ? "여기서 하던 일이 없어요." : `멈췄어요: ${endedIn(ended, KO_ENDED)}.`,
     pausedFor: (who: string, isNew: boolean) =>
@@ -168,6 +169,7 @@ const TEXTS = {
     pressFailed: () => "This could not be done just now. Press again in a moment.",
     lift: () => "Lift",
     stop: () => "Stop",
+    working: () => "I am working on an answer …",
     stoppedFor: (ended: Ended) =>
       isNothing(ended) ? "Nothing was running here." : `Stopped: ${endedIn(ended, EN_ENDED)}.`,
     pausedFor: (who: string, isNew: boolean) =>

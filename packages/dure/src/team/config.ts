@@ -384,6 +384,8 @@ export const teamSchema = settings({
     participants: duration("1m", "90d").optional(),
     /** The second of two mentioned agents waits this long for the first. */
     secondaryWait: duration("0s", "10m").optional(),
+    /** On Discord and Slack an answer that takes longer is announced, with a button to stop it. */
+    workingNotice: duration("1s", "24h").optional(),
     /** An account without a ready connection for this long is offline. */
     offlineAfter: duration("1s", "1h").optional(),
     /** After a gap: messages younger than this are answered; so many are read per place. */

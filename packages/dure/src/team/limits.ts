@@ -274,6 +274,12 @@ export const SETTINGS = {
     source: "docs/spec/collaboration §2",
     unit: "ms",
   }),
+  workingNoticeMs: value<number>({
+    path: ["limits", "workingNotice"],
+    fallback: ROOM_LIMITS.workingNoticeMs,
+    source: "docs/spec/collaboration §9",
+    unit: "ms",
+  }),
   offlineAfterMs: value<number>({
     path: ["limits", "offlineAfter"],
     fallback: ROOM_LIMITS.offlineAfterMs,

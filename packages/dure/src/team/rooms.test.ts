@@ -26,6 +26,7 @@ test("every number of rooms can be set, and the doctor prints it", async () => {
     reminders: { first: "6m", second: "11m", escalate: "16m" },
     participants: "25h",
     secondaryWait: "11s",
+    workingNotice: "12s",
     offlineAfter: "31s",
     missed: { age: "11m", messages: 99 },
     observations: { count: 49, keep: "23h" },
