@@ -32,7 +32,8 @@ const MAY_IMPORT = (() => {
   const compat = [...engine, "engine"];
   const channels = [...rooms, "rooms"];
   const team = [...server, "server", "channels", "mcp"];
-  const cli = [...team, "team", "client"];
+  const mcpServer = ["kernel", "wire", "client"];
+  const cli = [...team, "team", "client", "mcp-server"];
   const client = ["kernel", "wire"];
   return {
     kernel,
@@ -50,6 +51,7 @@ const MAY_IMPORT = (() => {
     compat,
     server,
     team,
+    "mcp-server": mcpServer,
     cli,
     client,
   };
@@ -103,6 +105,7 @@ module.exports = {
     ...layers,
     ...runFloors,
     onlyIn("mcp-client-only-in-mcp", "mcp", "@modelcontextprotocol/client"),
+    onlyIn("mcp-server-only-in-mcp-server", "(mcp-server|cli)", "@modelcontextprotocol/server"),
     onlyIn("platform-clients-only-in-platforms", "channels/[^/]+", PLATFORM_CLIENTS),
     {
       name: "platforms-apart",

@@ -12,6 +12,7 @@ import { ESCALATIONS } from "./commands/escalations.ts";
 import { HOOK } from "./commands/hook.ts";
 import { JOBS } from "./commands/jobs.ts";
 import { AUDIT, EVENTS } from "./commands/log.ts";
+import { MCP } from "./commands/mcp.ts";
 import { PLAN } from "./commands/plan.ts";
 import { ROOMS } from "./commands/rooms.ts";
 import { INIT, NEW } from "./commands/scaffold.ts";
@@ -38,6 +39,7 @@ const COMMANDS: readonly (CommandSpec | CommandGroup)[] = [
   STOP,
   PLAN,
   HOOK,
+  MCP,
   ESCALATIONS,
   AUDIT,
   TOKEN,

@@ -44,6 +44,7 @@ export default defineTeam({
   model: "offline:echo",
   offlineModels: [clerk],
   services: { office },
+  agents: { mina: { displayName: "Mina" }, jun: { displayName: "Jun" } },
   mcp: {
     odd: {
       command: process.execPath,

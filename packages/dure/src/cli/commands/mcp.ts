@@ -1,0 +1,42 @@
+import { DureError } from "../../kernel/errors.ts";
+import { DEFAULT_GROUPS, TOOL_GROUPS, type ToolGroup } from "../../mcp-server/team-tool.ts";
+import { personCommand } from "./command-input.ts";
+import type { CommandSpec, PersonOptions } from "./command.ts";
+
+/** Serves the team to an MCP client, such as Claude Code. */
+export const MCP: CommandSpec = {
+  name: "mcp",
+  about: "serve the team over standard input and output to an MCP client",
+  examples: [
+    "claude mcp add team -- npx dure mcp --dir ~/my-team",
+    "dure mcp --tools agents,decisions",
+  ],
+  worksOn: "server-as-person",
+  declare: (command) =>
+    command.option(
+      "--tools <groups>",
+      `what it may do: ${TOOL_GROUPS.join(", ")} (default ${DEFAULT_GROUPS.join(",")})`,
+    ),
+  run:
+    (context) =>
+    async ({ tools, ...options }: PersonOptions & { readonly tools?: string }) => {
+      const groups = tools === undefined ? DEFAULT_GROUPS : groupsOf(tools);
+      const { serveMcp } = await import("../mcp.ts");
+      const connect = async () => {
+        // Anew for each call: the team may have been started again at another port.
+        const { client, person } = await personCommand(context, options);
+        return { client, rooms: client.rooms(person) };
+      };
+      return serveMcp({ groups, connect }, context.output.streams);
+    },
+};
+
+function groupsOf(text: string): readonly ToolGroup[] {
+  const names = text.split(",").map((name) => name.trim());
+  const unknown = names.find((name) => !(TOOL_GROUPS as readonly string[]).includes(name));
+  if (unknown === undefined) return names as ToolGroup[];
+  throw new DureError("TOOLS_UNKNOWN", `There are no tools "${unknown}".`, {
+    class: "input",
+    hint: `--tools takes ${TOOL_GROUPS.join(", ")}, with commas between them.`,
+  });
+}

@@ -1,0 +1,64 @@
+import { McpServer, type CallToolResult } from "@modelcontextprotocol/server";
+import { cutBytes } from "../kernel/cut-bytes.ts";
+import { DureError, messageOf } from "../kernel/errors.ts";
+import { toWire } from "../kernel/wire.ts";
+import type { TeamCall, TeamTool, ToolGroup } from "./team-tool.ts";
+import { TEAM_TOOLS } from "./team-tools.ts";
+
+/** Bytes of one answer. A model reads it whole. */
+const MAX_ANSWER = 65_536;
+
+export interface McpServerOptions {
+  /** Of dure. */
+  readonly version: string;
+  readonly groups: readonly ToolGroup[];
+  /** A connection to the team, for one call. */
+  readonly connect: () => Promise<Omit<TeamCall, "signal">>;
+}
+
+/** A team's MCP server for one connection. */
+export function makeMcpServer({ version, groups, connect }: McpServerOptions): McpServer {
+  const server = new McpServer(
+    { name: "dure", title: "dure", version },
+    {
+      instructions:
+        "A team of AI agents that keeps what it was told: ask an agent, hand work over in the " +
+        "background, let pairs of agents build a plan, and look at what waits for a person.",
+    },
+  );
+  for (const tool of TEAM_TOOLS.filter(({ group }) => groups.includes(group))) {
+    offer(server, tool, connect);
+  }
+  return server;
+}
+
+function offer(server: McpServer, tool: TeamTool, connect: McpServerOptions["connect"]): void {
+  const { name, description, inputSchema, readsOnly, run } = tool;
+  const annotations = { readOnlyHint: readsOnly, destructiveHint: false, openWorldHint: false };
+  server.registerTool(
+    name,
+    { description, inputSchema, annotations },
+    async (input, { mcpReq }) => {
+      try {
+        const call = { ...(await connect()), signal: mcpReq.signal };
+        return answerOf(await run(input, call));
+      } catch (error) {
+        return refusalOf(error);
+      }
+    },
+  );
+}
+
+function answerOf(value: unknown): CallToolResult {
+  const text = cutBytes(JSON.stringify(toWire(value), null, 1), MAX_ANSWER);
+  return { content: [{ type: "text", text }] };
+}
+
+/** Code, message and hint, as every other client of dure is told. */
+function refusalOf(error: unknown): CallToolResult {
+  const text =
+    error instanceof DureError
+      ? [`${error.code}: ${error.message}`, error.hint].filter(Boolean).join("\n")
+      : messageOf(error);
+  return { isError: true, content: [{ type: "text", text }] };
+}
