@@ -50,7 +50,7 @@ function offer(server: McpServer, tool: TeamTool, connect: McpServerOptions["con
 }
 
 function answerOf(value: unknown): CallToolResult {
-  const text = cutBytes(JSON.stringify(toWire(value), null, 1), MAX_ANSWER);
+  const text = cutBytes(JSON.stringify(toWire(value)), MAX_ANSWER);
   return { content: [{ type: "text", text }] };
 }
 

@@ -20,7 +20,17 @@ export const TEAM_TOOLS: readonly TeamTool[] = [
     description: "The agents of the team, what each is for, and whether it works now.",
     inputSchema: z.object({}),
     readsOnly: true,
-    run: (_, { rooms, signal }) => rooms.agents({ signal }),
+    run: async (_, { rooms, signal }) =>
+      (await rooms.agents({ signal })).map(
+        ({ id: agent, displayName: name, persona, leads, paused, working }) => ({
+          id: agent,
+          name,
+          persona,
+          leads,
+          paused: paused !== null,
+          working,
+        }),
+      ),
   }),
   teamTool({
     name: "ask_agent",
