@@ -49,6 +49,7 @@ describe("who needs credentials", () => {
 describe("who counts as the person at the machine", () => {
   const open: AccessMode = { mode: "same-user", because: "no-token" };
   const arrival: Arrival = {
+    isEmbedded: false,
     peerIsLoopback: true,
     httpVersion: "1.1",
     hostIsLoopback: true,
@@ -68,6 +69,7 @@ describe("who counts as the person at the machine", () => {
   });
 
   test.for([
+    [{ isEmbedded: true }, "embedded"],
     [{ peerIsLoopback: false }, "other-machine"],
     [{ forwardedBy: "via" }, "forwarded"],
     [{ httpVersion: "1.0" }, "http-1.0"],

@@ -68,6 +68,8 @@ function isPublicHost(host: string): boolean {
 
 /** What a request and its connection say about where they come from. */
 export interface Arrival {
+  /** An application that embeds the team handed it in (`RunningTeam.fetch`). */
+  readonly isEmbedded: boolean;
   readonly peerIsLoopback: boolean;
   /** Such as `1.1`. */
   readonly httpVersion: string;
@@ -79,6 +81,7 @@ export interface Arrival {
 
 /** Why a connection without credentials is not the person at the machine. */
 export const STRANGER_REASONS = {
+  embedded: "the application that embeds the team does not say whose request it is",
   "other-machine": "the connection comes from another machine",
   forwarded: "a proxy forwarded the request",
   "http-1.0": "it is HTTP/1.0, which a proxy speaks and no browser",
@@ -105,6 +108,7 @@ export function decideLocal(
   const stranger = (reason: StrangerReason): LocalDecision => ({ isLocal: false, because: reason });
 
   if (mode === "credentials") return stranger(because);
+  if (arrival.isEmbedded) return stranger("embedded");
   if (!arrival.peerIsLoopback) return stranger("other-machine");
   if (arrival.forwardedBy !== undefined) return stranger("forwarded");
   // nginx before 1.29.7 speaks HTTP/1.0 to what stands behind it, and adds no header. Source:

@@ -78,7 +78,8 @@ export function boundBody({ raw }: FastifyRequest, ms: number): void {
   }
 
   const { socket } = raw;
-  // A request without a connection (`RunningTeam.request`) has all of its body already.
+  // A request without a connection of its own (`RunningTeam.request`) has all of its body already;
+  // `WebHandler` bounds the body of the others.
   if (!(socket instanceof Socket)) return;
 
   const onTimeout = (): void => void raw.emit("error", bodyTooSlow(ms));
@@ -94,7 +95,8 @@ export function boundBody({ raw }: FastifyRequest, ms: number): void {
   socket.setTimeout(ms);
 }
 
-function bodyTooSlow(ms: number): DureError {
+/** Nothing of a body came for so long. */
+export function bodyTooSlow(ms: number): DureError {
   return new DureError("REQUEST_TOO_SLOW", `Nothing of the body came for ${ms / 1_000} s.`, {
     class: "input",
     hint: "Send it again, in one go.",

@@ -1,4 +1,5 @@
 import { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import type { FastifyRequest } from "fastify";
 import { timingSafeEqual } from "node:crypto";
 import { DureError } from "../kernel/errors.ts";
@@ -17,6 +18,7 @@ import { loginCookie, readLoginCookie } from "./login-cookie.ts";
 import { MemoryLogins, type LoginRows } from "./login-rows.ts";
 import { Logins, type KnownLogin } from "./logins.ts";
 import { LOCAL_TOKEN_ID, looksLocal, type LocalToken } from "./local-token.ts";
+import { MemorySocket } from "./memory-socket.ts";
 import { hostName, isLoopbackAddress, isLoopbackName } from "./names.ts";
 import { openPeerOwners, type PeerOwner, type PeerOwners } from "./peer-owner.ts";
 import { hashToken, type LivingToken, type TokenRecord, type TokenStore } from "./token-store.ts";
@@ -227,6 +229,7 @@ export function cookieFor(request: FastifyRequest, value: string): string {
 
 function arrivalOf({ raw, headers }: FastifyRequest): Arrival {
   return {
+    isEmbedded: (raw.socket as Duplex) instanceof MemorySocket,
     peerIsLoopback: isLoopbackAddress(raw.socket.remoteAddress ?? ""),
     httpVersion: raw.httpVersion,
     hostIsLoopback: isLoopbackName(hostName(headers.host ?? "") ?? ""),

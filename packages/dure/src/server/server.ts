@@ -40,6 +40,7 @@ import { roomRoutes } from "./room-routes.ts";
 import { asDureError, problemOf, retryAfterOf, statusOf } from "./problem.ts";
 import { SseStreams, type SseLimits } from "./sse.ts";
 import { Stillness } from "./stillness.ts";
+import { WebHandler } from "./web-handler.ts";
 import { Members } from "./members.ts";
 import type { TokenStore } from "./token-store.ts";
 
@@ -143,7 +144,14 @@ export function createServer(options: ServerOptions): FastifyInstance {
   const closing = new AbortController();
   const parts = partsOf(app, options, closing.signal);
 
+  const web = new WebHandler({
+    server: app.server,
+    bodyIdleMs: boundsOf(options.limits).bodyIdleMs,
+    clock: options.clock,
+  });
+
   app.decorate("auth", { getter: () => options.auth });
+  app.decorate("web", { getter: () => web });
   app.decorate("doors", { getter: () => parts.doors });
   app.setValidatorCompiler(validatorCompiler);
   // Answers are typed and tested; checking each again would cost and strip.
@@ -156,7 +164,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   app.server.on("checkExpectation", refuseExpectation);
   const closeSilent = silentConnections(app);
   app.addHook("onClose", async () => stillness.stop());
-  app.addHook("preClose", async () => drain(app, parts, { closing, closeSilent }));
+  app.addHook("preClose", async () => drain(app, parts, { closing, closeSilent, web }));
 
   return app;
 }
@@ -266,12 +274,19 @@ const IDLE_SWEEP_MS = 50;
  */
 const LAST_ANSWERS_MS = 1_000;
 
+/** What a server that closes ends. */
+interface Draining {
+  readonly closing: AbortController;
+  readonly closeSilent: () => void;
+  readonly web: WebHandler;
+}
+
 /** Ends the streams, then requests that wait, then connections that do not read: closing always ends. */
-function drain(
+async function drain(
   app: FastifyInstance,
   { streams, clock, limits }: ServerParts,
-  { closing, closeSilent }: { closing: AbortController; closeSilent: () => void },
-): void {
+  { closing, closeSilent, web }: Draining,
+): Promise<void> {
   streams.drain();
   closeSilent();
   const { drainMs } = boundsOf(limits);
@@ -282,10 +297,16 @@ function drain(
       closeSilent();
     }),
     clock.after(drainMs, () => closing.abort()),
-    clock.after(drainMs + LAST_ANSWERS_MS, () => app.server.closeAllConnections()),
+    clock.after(drainMs + LAST_ANSWERS_MS, () => {
+      app.server.closeAllConnections();
+      web.cut();
+    }),
   ];
 
-  app.server.once("close", () => cancels.forEach((cancel) => cancel()));
+  const over = (): void => cancels.forEach((cancel) => cancel());
+  if (app.server.listening) app.server.once("close", over);
+  await web.settled();
+  if (!app.server.listening) over();
 }
 
 /**
@@ -525,5 +546,7 @@ declare module "fastify" {
     readonly auth: TokenStore;
     /** Who comes in, and a link for the person who starts it. */
     readonly doors: Doors;
+    /** Answers without the port. */
+    readonly web: WebHandler;
   }
 }

@@ -7,7 +7,7 @@ export type { LoadedTeam, TeamOptions } from "./config.ts";
 export { readEnvironment } from "./environment.ts";
 export type { Environment } from "./environment.ts";
 export { startTeam } from "./start.ts";
-export type { RunningTeam, StartTeamOptions } from "./start.ts";
+export type { EmbeddedTeam, RunningTeam, StartTeamOptions } from "./start.ts";
 export type { Clock } from "../kernel/clock.ts";
 export { silentLogger } from "../kernel/logger.ts";
 export type { Logger } from "../kernel/logger.ts";

@@ -33,11 +33,14 @@ interface Served extends Core, Conversing {
   readonly runs: Runs;
   /** Called as soon as it listens. */
   readonly onListening: (url: string) => void;
+  /** Whether it has a port. */
+  readonly listen: boolean;
 }
 
 /** Answers requests from now on. */
 export interface Serving {
-  readonly url: string;
+  /** Absent: it has no port. */
+  readonly url: string | undefined;
   readonly access: AccessMode;
   /** See `RunningTeam`. */
   readonly loginLink: string | undefined;
@@ -45,6 +48,7 @@ export interface Serving {
     path: string,
     init?: { method?: string; headers?: Record<string, string>; body?: string },
   ) => Promise<Response>;
+  readonly fetch: (request: Request) => Promise<Response>;
 }
 
 /** Apart: the server and its metrics are read while turns go on. */
@@ -52,7 +56,7 @@ export async function startServing(starting: Starting, served: Served): Promise<
   const { team, settings, clock, logger, defer } = starting;
   const { lease } = served;
 
-  const [{ createServer, startServer }, { teamMetrics }] = await Promise.all([
+  const [{ createServer }, { teamMetrics }] = await Promise.all([
     import("../server/server.ts"),
     import("./metrics.ts"),
   ]);
@@ -66,15 +70,32 @@ export async function startServing(starting: Starting, served: Served): Promise<
 
   defer("the server", () => app.close());
   lease.signal.throwIfAborted();
-  const { url } = await startServer(app, { host: settings.host, port: settings.port });
-  served.onListening(url);
+  const url = served.listen ? await listen(app, starting, served) : await withoutPort(app);
   lease.signal.throwIfAborted();
-  await tellCommands(starting, { url, processId: lease.id });
   const access = await app.doors.mode();
   if (access.mode === "credentials") await keepOwnWayIn(localToken, logger);
-  const loginLink = asksItsOwnUser(access) ? await linkFor(app.doors, { url, logger }) : undefined;
+  const loginLink =
+    url !== undefined && asksItsOwnUser(access)
+      ? await linkFor(app.doors, { url, logger })
+      : undefined;
 
-  return { url, access, loginLink, request: requestOf(app) };
+  const fetch = (request: Request): Promise<Response> => app.web.fetch(request);
+  return { url, access, loginLink, request: requestOf(app), fetch };
+}
+
+async function listen(app: FastifyInstance, starting: Starting, served: Served): Promise<string> {
+  const { startServer } = await import("../server/server.ts");
+  const { host, port } = starting.settings;
+  const { url } = await startServer(app, { host, port });
+  served.onListening(url);
+  served.lease.signal.throwIfAborted();
+  await tellCommands(starting, { url, processId: served.lease.id });
+
+  return url;
+}
+
+async function withoutPort(app: FastifyInstance): Promise<undefined> {
+  await app.ready();
 }
 
 /** The commands of this folder find the server by it; without them, the server runs all the same. */

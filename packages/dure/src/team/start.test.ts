@@ -68,6 +68,29 @@ test("a team of agents alone needs no service: each agent is spoken with by its 
   expect(answer.status).toBe(200);
 });
 
+test("a team without a port answers by fetch, streams a turn, and stops", async () => {
+  await using stored = await testDatabaseUrl();
+  const environment = readEnvironment({ DATABASE_URL: stored.url, DURE_TOKEN: TOKEN });
+  const team = await startTeam(await readTeam({ services: { desk } }), environment, {
+    logger: silentLogger,
+    listen: false,
+  });
+  const headers = { "content-type": "application/json", authorization: `Bearer ${TOKEN}` };
+  const body = JSON.stringify({ session_id: "mina", message: "hello" });
+  const stream = "http://localhost/v1/agent/chat/stream";
+
+  const turn = new SseReader(
+    await team.fetch(new Request(stream, { method: "POST", headers, body })),
+  );
+  await turn.ended;
+  const stranger = await team.fetch(new Request(stream, { method: "POST", body }));
+  await team.stop();
+
+  expect(team.url).toBeUndefined();
+  expect(turn.types.at(-1)).toBe("DONE");
+  expect(stranger.status).toBe(401);
+});
+
 test("under DURE_TOKEN an Idempotency-Key holds across a restart and on another process", async () => {
   await using stored = await testDatabaseUrl();
   const send = async ({ url }: RunningTeam): Promise<string> => {

@@ -24,8 +24,14 @@ import { openRooms } from "./rooms.ts";
 import { startServing } from "./serving.ts";
 
 /** A team that runs in this process. */
-export interface RunningTeam {
+export interface RunningTeam extends EmbeddedTeam {
   readonly url: string;
+}
+
+/** A team that runs in this process, perhaps without a port of its own (`listen: false`). */
+export interface EmbeddedTeam {
+  /** Of its port; absent with `listen: false`. */
+  readonly url: string | undefined;
   /** Who needs a token or a login at the start. */
   readonly access: AccessMode;
   /**
@@ -46,6 +52,12 @@ export interface RunningTeam {
     init?: { method?: string; headers?: Record<string, string>; body?: string },
   ): Promise<Response>;
   /**
+   * Answers a web-standard request as the port does: same tokens, limits and audit, streams as they
+   * are written. Who comes without credentials is a stranger, also at this machine. An abort of the
+   * request's signal ends its reader; a turn goes on. @throws CONNECTION_CUT
+   */
+  fetch(request: Request): Promise<Response>;
+  /**
    * Resolves when another process has taken over: nothing is written any more, the server should
    * leave with exit code 75.
    */
@@ -60,6 +72,8 @@ export interface StartTeamOptions {
   readonly clock?: Clock;
   /** Aborts the start. */
   readonly signal?: AbortSignal | undefined;
+  /** `false`: no port is opened; `fetch` answers. Default true. */
+  readonly listen?: boolean | undefined;
 }
 
 /**
@@ -73,11 +87,21 @@ const RECOVERY_FIRST_MS = 500;
  * reverse. Recovery of dead processes runs beside the start and does not delay it. @throws FENCED
  * when the right to work was lost meanwhile: a process that may not write is never ready.
  */
+export function startTeam(
+  team: LoadedTeam,
+  environment: Environment,
+  options: StartTeamOptions & { readonly listen?: true | undefined },
+): Promise<RunningTeam>;
+export function startTeam(
+  team: LoadedTeam,
+  environment: Environment,
+  options: StartTeamOptions,
+): Promise<EmbeddedTeam>;
 export async function startTeam(
   team: LoadedTeam,
   environment: Environment,
   options: StartTeamOptions,
-): Promise<RunningTeam> {
+): Promise<EmbeddedTeam> {
   const fence: Fence = { fell: undefined, whenFallen: Promise.withResolvers() };
   try {
     return await startParts(team, environment, options, fence);
@@ -97,9 +121,9 @@ interface Fence {
 async function startParts(
   team: LoadedTeam,
   environment: Environment,
-  { logger, clock = systemClock, signal }: StartTeamOptions,
+  { logger, clock = systemClock, signal, listen = true }: StartTeamOptions,
   fence: Fence,
-): Promise<RunningTeam> {
+): Promise<EmbeddedTeam> {
   await using stack = new AsyncDisposableStack();
   const settings = settingsOf(team.config, environment);
   const defer = inGoodOrder(stack, logger);
@@ -134,23 +158,20 @@ async function startParts(
   // Reading the server keeps the process busy: the turns of a dead one go on first.
   await core.takeover.settled({ withinMs: RECOVERY_FIRST_MS });
   const onListening = (at: string): void => void (listening.at = at);
-  const serving = await startServing(starting, { ...parts, ...planning, rooms, onListening });
-  const { url, access, loginLink, request } = serving;
+  const served = { ...parts, ...planning, rooms, onListening, listen };
+  const serving = await startServing(starting, served);
   tellReady(starting, parts, serving);
   const running = stack.move();
   let stopped: Promise<void> | undefined;
 
   return {
-    url,
-    access,
-    loginLink,
+    ...serving,
     processId: core.lease.id,
     engine: parts.engine,
     inbox: core.inbox,
     rooms,
     jobs: parts.jobs,
     plans: planning.library,
-    request,
     fenced: fence.whenFallen.promise,
     stop: () => (stopped ??= running.disposeAsync()),
   };
@@ -229,7 +250,7 @@ async function startPlans(
 function tellReady(
   { team, logger }: Starting,
   { lease, services }: Core & Conversing,
-  { url, access }: Pick<RunningTeam, "url" | "access">,
+  { url, access }: Pick<EmbeddedTeam, "url" | "access">,
 ): void {
   logger.info(
     {
@@ -238,6 +259,6 @@ function tellReady(
       access: `${access.mode}: ${access.because}`,
       services: services.map((service) => service.name),
     },
-    `${team.config.name ?? "the team"} is ready at ${url}`,
+    `${team.config.name ?? "the team"} is ready ${url === undefined ? "without a port" : `at ${url}`}`,
   );
 }
