@@ -20,8 +20,8 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   {
     id: "pause.call",
     at: { file: `${ENGINE}/turn/turn-agents.ts` },
-    find: "untilUnpaused: async () => pauses?.passes(names, { signal: stop.signal })",
-    replace: "untilUnpaused: async () => {}",
+    find: "untilUnpaused: pauses && (() => pauses.passes(names, { signal: stop.signal })),",
+    replace: "untilUnpaused: undefined,",
     tests: paused(
       "a turn under way makes no further call while its agent is paused, and goes on after it",
     ),
