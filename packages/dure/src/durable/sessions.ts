@@ -31,6 +31,34 @@ export async function forgetSession(
 }
 
 /**
+ * Takes back what a session asked, where that is still its question: its person has left it. Not
+ * while a turn runs, whose own end takes it back, and not one whose effect has begun. Undefined:
+ * there is no such session of this tenant; null stands for any.
+ */
+export async function takeBackQuestion(
+  database: Database,
+  { id, tenant, question }: { id: string; tenant: string | null; question: string },
+): Promise<boolean | undefined> {
+  const [row] = await database.query<{ is_known: boolean; is_taken_back: boolean }>(
+    {
+      name: "take_back_question",
+      text: `with taken as (
+          update dure.sessions set state = state - 'question'
+          where id = $1 and ($2::text is null or tenant = $2) and running_turn is null
+            and state->'question'->>'id' = $3
+            and not coalesce((state->'question'->>'begun')::boolean, false)
+          returning 1
+        )
+        select exists (select from taken) as is_taken_back, exists (
+          select from dure.sessions where id = $1 and ($2::text is null or tenant = $2)
+        ) as is_known`,
+    },
+    [id, tenant, question],
+  );
+  return row!.is_known ? row!.is_taken_back : undefined;
+}
+
+/**
  * Removes the journals of turns that ended long ago; the turns themselves stay. It visits turns in
  * the order in which they ended and stores its position. So the cost of a sweep depends on what it
  * removes, not on what is kept.

@@ -164,6 +164,11 @@ export interface Conversations {
   debug(id: string, options?: ByViewer): Promise<SessionDebug>;
   completed(id: string, options?: ByViewer): Promise<readonly CompletedEntry[]>;
   /**
+   * Takes the question back that the session was asked, if it is still this one: the person has left
+   * it, on a server that stands between. False: it was not open any more.
+   */
+  takeBack(id: string, question: string, options?: ByViewer): Promise<boolean>;
+  /**
    * Removes the session, its memory, turns and completed entries; a running turn is stopped first.
    */
   forget(id: string, options?: ByViewer): Promise<void>;

@@ -348,16 +348,17 @@ export class Engine implements Conversations {
     return this.#sessions.completed(id, viewOf(caller));
   }
 
+  async takeBack(id: string, question: string, { caller }: ByViewer = {}): Promise<boolean> {
+    const taken = await this.#sessions.takeBack(id, viewOf(caller), question);
+    if (taken === undefined) throw sessionUnknown(id);
+    return taken;
+  }
+
   async forget(id: string, { caller }: ByViewer = {}): Promise<void> {
     // A turn that runs ends first, so that nothing writes to a session that is gone.
     for (let tries = 0; ; tries++) {
       const session = await this.#sessions.running(id, viewOf(caller));
-      if (session === undefined) {
-        throw new DureError("SESSION_UNKNOWN", `There is no session ${id}.`, {
-          class: "not-found",
-          hint: "Check the session id.",
-        });
-      }
+      if (session === undefined) throw sessionUnknown(id);
       const { turn: running, tenant } = session;
       if (running === null && (await this.#sessions.forget(id, tenant))) return;
       if (running !== null) await this.#stopIfRunning(running, caller);
@@ -378,6 +379,13 @@ export class Engine implements Conversations {
       if (codeOf(error) !== "TURN_FINISHED") throw error;
     }
   }
+}
+
+function sessionUnknown(id: string): DureError {
+  return new DureError("SESSION_UNKNOWN", `There is no session ${id}.`, {
+    class: "not-found",
+    hint: "Check the session id.",
+  });
 }
 
 /** Whose things a viewer sees; without one, those that have no tenant. */

@@ -32,6 +32,8 @@ import {
   DebugAnswer,
   EventStream,
   IdempotencyHeaders,
+  LeaveAnswer,
+  LeaveBody,
   ResumeHeaders,
   ResumeQuery,
   ServicesAnswer,
@@ -59,6 +61,7 @@ export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app
   debugSession(app, parts);
   listSessions(app, parts);
   readSession(app, parts);
+  leaveQuestion(app, parts);
   forgetSession(app, parts);
   listServices(app, parts);
 };
@@ -344,6 +347,32 @@ function readSession(app: RouteApp, parts: ServerParts): void {
       const services = conversations.describe().map(({ name }) => name);
 
       return sessionToWire(detail, services);
+    },
+  );
+}
+
+function leaveQuestion(app: RouteApp, parts: ServerParts): void {
+  const { conversations } = parts;
+  app.post(
+    "/v1/agent/sessions/:session_id/leave",
+    {
+      config: { ...config, audit: false },
+      schema: {
+        tags: ["sessions"],
+        summary: "The person has left the session's question: a yes no longer answers it",
+        params: SessionParams,
+        body: LeaveBody,
+        response: { 200: LeaveAnswer, ...problems(400, 404, 413, 415, 422, 503) },
+      },
+    },
+    async (request) => {
+      const session = request.params.session_id;
+      request.sessionId = session;
+      assertNotOwn(session);
+      const caller = await memberOf(parts, request, session);
+      const isTakenBack = await conversations.takeBack(session, request.body.question, { caller });
+
+      return { taken_back: isTakenBack };
     },
   );
 }

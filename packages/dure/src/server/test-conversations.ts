@@ -395,6 +395,15 @@ export class TestConversations implements Conversations {
     return this.#completed(this.#session(id, caller));
   }
 
+  async takeBack(
+    id: string,
+    _question: string,
+    { caller = ANONYMOUS }: { caller?: Viewer } = {},
+  ): Promise<boolean> {
+    this.#session(id, caller);
+    return false;
+  }
+
   async forget(id: string, { caller = ANONYMOUS }: { caller?: Viewer } = {}): Promise<void> {
     this.#session(id, caller);
     this.changes++;

@@ -216,6 +216,18 @@ export const ServicesAnswer = z.object({
   ),
 });
 
+export const LeaveBody = z.object({
+  question: z
+    .string()
+    .min(1)
+    .max(200)
+    .meta({ description: "`ui_hint.confirm_id` of the question that the person has left." }),
+});
+export const LeaveAnswer = z.object({
+  taken_back: z
+    .boolean()
+    .meta({ description: "False: it was not the session's question any more." }),
+});
 export const StopAnswer = z.object({ turn_id: z.string(), status: z.literal("stopping") });
 /** An answer that is a stream of events. */
 export const EventStream = {

@@ -164,6 +164,8 @@ describe("good calls", () => {
     expect(await hanging.text()).toContain("TURN_STOPPED");
     await expectRefused(`POST /v1/agent/turns/${hanging.headers.get("turn-id")}/stop`, 409);
     await expectGood("GET /v1/agent/sessions/jisu", 200);
+    await expectGood("POST /v1/agent/sessions/jisu/leave", 200, { body: { question: turn } });
+    await expectRefused("POST /v1/agent/sessions/jisu/leave", 400, { body: {} });
     await expectGood("DELETE /v1/agent/sessions/jisu", 204);
   });
 
@@ -473,6 +475,7 @@ test.each([
   ["GET /v1/agent/turns/turn_0/stream?last_event_id=nonsense", 400],
   ["GET /v1/agent/turns/turn_0/stream", 401, { token: null }],
   ["POST /v1/agent/turns/turn_0/stop", 404],
+  ["POST /v1/agent/sessions/nobody/leave", 404, { body: { question: "turn_0" } }],
   ["POST /v1/agent/turns/turn_0/stop", 401, { token: null }],
   ["GET /v1/agent/completed", 400],
   ["GET /v1/agent/completed?session_id=nobody", 404],

@@ -75,7 +75,7 @@ export class HookDelivery {
         if (hook.type === STOP_ELSEWHERE) {
           return this.#logger.warn(
             { key, attempts, service: hook.service, turn: hook.turn },
-            `the turn on ${hook.service} could not be stopped there; it ends by itself`,
+            notToldWords(hook),
           );
         }
         this.#logger.error(
@@ -174,6 +174,12 @@ export class HookDelivery {
       throw attempt < STOP_ATTEMPTS ? error : new NotToldError(service, { cause: error });
     }
   }
+}
+
+function notToldWords({ service, data }: HookPayload): string {
+  return (data as StopElsewhere).question === undefined
+    ? `the turn on ${service} could not be stopped there; it ends by itself`
+    : `${service} could not be told that its question was left; the next message tells it`;
 }
 
 /** Another server was not told of a stop. */

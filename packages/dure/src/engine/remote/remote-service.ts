@@ -241,6 +241,26 @@ export async function stopRemoteTurn(
   if (mayPass(answer.status)) throw new Error(`HTTP ${answer.status}`);
 }
 
+/**
+ * Tells the other server that the person has left its question. However often; a server that does
+ * not know how hears of it with the session's next message. Throws where a retry may help.
+ */
+export async function takeBackThere(
+  remote: RemoteService,
+  session: string,
+  question: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const answer = await fetch(`${remote.url}/v1/agent/sessions/${session}/leave`, {
+    method: "POST",
+    headers: { ...remote.headers(), "content-type": "application/json" },
+    body: JSON.stringify({ question }),
+    signal,
+  });
+  await answer.body?.cancel();
+  if (mayPass(answer.status)) throw new Error(`HTTP ${answer.status}`);
+}
+
 /** Undefined: the message is refused there, so no turn is. */
 async function turnIdThere(
   remote: RemoteService,

@@ -423,6 +423,51 @@ test("a person stays in a flow on another server where it asks for a yes or its 
   ]);
 });
 
+test("a service on another server whose question the person leaves is told so at once", async () => {
+  const asks = defineService({
+    name: "asks",
+    agents: {},
+    flows: {
+      DEFAULT: flow(async (turn) => {
+        const { question, because } = { because: "", ...turn.answering };
+        return turn.done({
+          message: question ? `done: ${question.text}` : `sure? ${because}`,
+          nextAction: question ? "DONE" : "CONFIRM",
+        });
+      }),
+    },
+  });
+  await using there = await startTestEngine(asks);
+  await using server = await serverOf(there);
+  const all = combineServices({
+    name: "all",
+    services: [remoteService(server.url, { name: "far" }), named("faq")],
+    router: keywordRouter({ rules: [{ service: "faq", keywords: ["faq"] }], default: "far" }),
+    asksToLeave: (message) => message === "faq",
+  });
+  await using here = await startTestEngine(all);
+  await using _delivery = await deliverer(here.url, [all]);
+
+  const asked = await here.say("hello");
+  await here.say("faq");
+
+  expect(asked.done).toMatchObject({ message: "sure? nothing-shown", nextAction: "CONFIRM" });
+  const open = () =>
+    there.database.query({ text: "select state->'question' as asks from dure.sessions" });
+  await expect.poll(open, { timeout: 20_000 }).toEqual([{ asks: null }]);
+  const [session] = await there.database.query<{ id: string }>({
+    text: "select id from dure.sessions",
+  });
+  const yes = await there.say("yes", { session: session!.id });
+  expect(yes.done.message).toBe("sure? nothing-shown");
+  const late = await fetch(`${server.url}/v1/agent/sessions/${session!.id}/leave`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ question: asked.done.uiHint?.confirmId }),
+  });
+  expect(await late.json()).toEqual({ taken_back: false });
+});
+
 test.for([
   ["a stop", "stop", "TURN_STOPPED"],
   ["an interrupting message", "interrupt", "TURN_STOPPED"],

@@ -7,10 +7,10 @@ import type { TurnJournal } from "./journal.ts";
 import {
   remoteTurn,
   stopRemoteTurn,
+  takeBackThere,
   type RemoteRequest,
   type RemoteService,
 } from "../remote/remote-service.ts";
-import type { OpenTask } from "./session-state.ts";
 import type { TurnFacts } from "./turn-context.ts";
 
 /** Under which name a journal has the turn on another server. */
@@ -83,9 +83,11 @@ export async function* passThrough(
   }
 }
 
-/** What ends a turn on another server, as a row holds it. */
+/** What ends a turn on another server, or takes its question back, as a row holds it. */
 export interface StopElsewhere extends TurnElsewhere {
   readonly request: RemoteRequest;
+  /** What the person was asked there; no turn is to be ended. */
+  readonly question?: string | undefined;
 }
 
 /** Where the id is not known, with all that was said: the same request tells it. */
@@ -95,13 +97,12 @@ export function stopOf(there: TurnElsewhere, request: RemoteRequest): StopElsewh
   return { ...there, request: isKnown ? { session, locale, timeZone, message: "" } : request };
 }
 
-/** Of a task that asked, and whose person has gone to another service. */
+/** Of the task or the question of another server whose person has gone to another service. */
 export function leaving(
-  { service, id }: OpenTask,
-  key: string,
+  asked: Omit<StopElsewhere, "request">,
   { sessionElsewhere: session, locale, timeZone }: TurnFacts,
 ): StopElsewhere {
-  return { name: service, key, id, request: { session, locale, timeZone, message: "" } };
+  return { ...asked, request: { session, locale, timeZone, message: "" } };
 }
 
 /**
@@ -128,12 +129,13 @@ export function stopRows(
   }));
 }
 
-/** Ends the turn of a row there. Throws where the other server cannot be told now. */
+/** Does what a row says. Throws where the other server cannot be told now. */
 export async function stopElsewhere(
   remote: RemoteService,
-  { key, id, request }: StopElsewhere,
+  { key, id, question, request }: StopElsewhere,
   { signal }: { signal: AbortSignal },
 ): Promise<void> {
+  if (question !== undefined) return takeBackThere(remote, request.session, question, signal);
   if (remote.protocol === "a2a") await stopA2aTask(remote, request, { key, task: id, signal });
   else await stopRemoteTurn(remote, request, { key, turnId: id, signal });
 }

@@ -22,6 +22,8 @@ export interface Question {
   readonly amounts: Readonly<Record<string, number>>;
   /** Of the effect that a yes leads to. Absent where a yes leads to none. */
   readonly key?: string | undefined;
+  /** A server of dure asked; it has its own record of the question, under the same id. */
+  readonly isElsewhere?: true | undefined;
   /** For so long after `shownAt` a yes counts. */
   readonly holdsMs: number;
   /** Set by the database, milliseconds: the clock that dates messages too. */
@@ -58,6 +60,7 @@ export function questionAsked(
     readonly effects: string;
     readonly state: JsonObject;
     readonly holdsMs: number;
+    readonly isElsewhere?: true | undefined;
   },
 ): Question | undefined {
   const { nextAction: asks, question = {}, message: text } = payload;
@@ -65,8 +68,8 @@ export function questionAsked(
   const id = payload.uiHint?.confirmId ?? turn.id;
   const { call, amounts = {}, slots = slotsOf(turn.state) } = question;
   const key = call === undefined ? undefined : [turn.effects, call, id].join("/");
-  const { service, holdsMs } = turn;
-  return { id, turn: turn.id, service, asks, text, slots, amounts, key, holdsMs };
+  const { service, isElsewhere, holdsMs } = turn;
+  return { id, turn: turn.id, service, asks, text, slots, amounts, key, isElsewhere, holdsMs };
 }
 
 function slotsOf({ slots }: JsonObject): JsonObject {
@@ -166,6 +169,7 @@ const questionSchema: z.ZodType<Question> = z.object({
   slots: z.record(z.string(), z.json()) as z.ZodType<JsonObject>,
   amounts: z.record(z.string(), z.number()),
   key: z.string().optional(),
+  isElsewhere: z.literal(true).optional(),
   holdsMs: z.number(),
   shownAt: z.number().optional(),
   begun: z.boolean().optional(),

@@ -4,7 +4,7 @@ import { sessionIdFor, sessionKeyFor, type TenantView } from "../../kernel/tenan
 import type { Done } from "../../kernel/turn-events.ts";
 import type { Database } from "../../durable/database.ts";
 import { pageLimit, pageOf, readCursor, type Page } from "../../durable/page.ts";
-import { forgetSession } from "../../durable/sessions.ts";
+import { forgetSession, takeBackQuestion } from "../../durable/sessions.ts";
 import type { JournalRow, MemoryVersion } from "../../durable/turns.ts";
 import type { SessionDetail } from "../api.ts";
 import type { LeafService } from "../service/combine.ts";
@@ -46,7 +46,7 @@ const PAGE = { usual: 50, most: 200 } as const;
 /** Milliseconds since the epoch, key of the session. */
 const SESSION_CURSOR = /^(\d{1,15}(?:\.\d{1,10})?)\/(.+)$/s;
 
-/** Reads sessions; only `forget` changes them. A session of another tenant does not exist. */
+/** Reads sessions; only `forget` and `takeBack` change them. A session of another tenant does not exist. */
 export class SessionReader {
   readonly #database: Database;
 
@@ -157,6 +157,11 @@ export class SessionReader {
    */
   async forget(id: string, tenant: string): Promise<boolean> {
     return forgetSession(this.#database, sessionKeyFor(tenant, id), tenant);
+  }
+
+  /** Undefined: there is no such session. */
+  async takeBack(id: string, tenant: TenantView, question: string): Promise<boolean | undefined> {
+    return takeBackQuestion(this.#database, { id: sessionKeyFor(tenant, id), tenant, question });
   }
 
   async turn(turnId: string, tenant: TenantView): Promise<FoundTurn | undefined> {

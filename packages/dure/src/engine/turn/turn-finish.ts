@@ -2,6 +2,7 @@ import type { JsonObject } from "../../kernel/json.ts";
 import type { Done } from "../../kernel/turn-events.ts";
 import type { FinishedTurn } from "../../durable/turns.ts";
 import { remember, turnsOf, type Memory } from "../agent/memory.ts";
+import type { LeafService } from "../service/combine.ts";
 import type { DonePayload } from "../service/service.ts";
 import { doneEvent, doneOf, hookRows, terminalFlow, type CompletedFlow } from "./done-record.ts";
 import { leaving, stopRows, type StopElsewhere } from "./pass-through.ts";
@@ -164,6 +165,7 @@ export class TurnFinish {
       effects: facts.effects,
       state,
       holdsMs: environment.limits.confirmMs,
+      isElsewhere: isOfDure(route.leaf) || undefined,
     });
   }
 
@@ -192,7 +194,7 @@ export class TurnFinish {
       completed: flows.completed,
       outbox: [
         ...hookRows(held, route.leaf, done.hooks, payload.message),
-        ...stopRows(held, [...elsewhere.stops, ...leftTasks(this.#parts)]),
+        ...stopRows(held, [...elsewhere.stops, ...leftElsewhere(this.#parts)]),
       ],
       approval: effects.approvals.settled,
       events: [doneEvent(held, route.place.service, done)],
@@ -233,8 +235,15 @@ export class TurnFinish {
   }
 }
 
-/** An agent elsewhere whose question is taken back hears of it: its task is cancelled. Pure. */
-function leftTasks({ held, facts, route }: TurnParts): readonly StopElsewhere[] {
-  const { leftTask } = route;
-  return leftTask ? [leaving(leftTask, `${held.turn}/left`, facts)] : [];
+/** The one elsewhere whose question is taken back hears of it; a task is cancelled. Pure. */
+function leftElsewhere({ held, facts, route }: TurnParts): readonly StopElsewhere[] {
+  const { leftTask, leftQuestion } = route;
+  const key = `${held.turn}/left`;
+  if (leftTask) return [leaving({ name: leftTask.service, key, id: leftTask.id }, facts)];
+  if (!leftQuestion) return [];
+  return [leaving({ name: leftQuestion.service, key, question: leftQuestion.id }, facts)];
+}
+
+function isOfDure(leaf: LeafService | undefined): boolean {
+  return leaf?.kind === "remote" && leaf.protocol === "dure";
 }

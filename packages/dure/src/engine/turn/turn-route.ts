@@ -88,6 +88,13 @@ export class TurnRoute {
     return isLeft ? task : undefined;
   }
 
+  /** The question of another server that this turn takes back, because another service answers. */
+  get leftQuestion(): Question | undefined {
+    const { question } = this;
+    if (!question?.isElsewhere || this.#leaf === undefined) return undefined;
+    return this.#leaf.name === question.service ? undefined : question;
+  }
+
   // --- which service
 
   async choose(agents: TurnAgents): Promise<LeafService> {
