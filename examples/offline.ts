@@ -2,6 +2,7 @@ import { offlineModel } from "dure";
 import { answerFaq } from "./faq/offline.ts";
 import { answerRooms } from "./meeting-room/offline.ts";
 import { answerMinimal } from "./minimal/offline.ts";
+import { roomModels } from "./rooms/offline.ts";
 import { answerTransfer } from "./transfer/offline.ts";
 
 /**
@@ -17,6 +18,9 @@ export const examplesModel = offlineModel(
     answerMinimal(request) ??
     UNKNOWN,
 );
+
+/** Of the team; the first answers without a key. */
+export const exampleModels = [examplesModel, ...roomModels];
 
 const UNKNOWN = {
   error: new Error(

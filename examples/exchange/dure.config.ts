@@ -1,7 +1,5 @@
 import { defineTeam } from "dure/team";
 import minimal from "../minimal/service.ts";
-import { minimalModel } from "../minimal/offline.ts";
-import { exchangeModels } from "./offline.ts";
 
 /** Two agents that settle something between themselves: `dure jobs ask ruda seum "토론: …"`. */
 export default defineTeam({
@@ -9,7 +7,7 @@ export default defineTeam({
   locale: "ko",
   timeZone: "Asia/Seoul",
   model: "offline:minimal",
-  offlineModels: [minimalModel, ...exchangeModels],
+  offlineModels: async () => (await import("./offline.ts")).exchangeModels,
   agents: {
     ruda: { displayName: "루다", leads: true, card: { llm: "offline:ruda" } },
     seum: { displayName: "세움", card: { llm: "offline:seum" } },

@@ -1,4 +1,5 @@
 import { appendFileSync } from "node:fs";
+import { minimalModel } from "../minimal/offline.ts";
 import { offlineModel, type ModelRequest, type OfflineAnswer, type OfflineModel } from "dure";
 
 /** Windows in which the servers are free, in the order in which 세움 offers them. */
@@ -23,6 +24,7 @@ const ANSWER_MS = 700;
  * outlives the process.
  */
 export const exchangeModels: readonly OfflineModel[] = [
+  minimalModel,
   agent("seum", ({ all }) => {
     const offer = FREE.find(({ window }) => !all.includes(window));
     return offer

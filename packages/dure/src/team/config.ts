@@ -159,6 +159,10 @@ const offlineModel = z.custom<OfflineModel>(
   },
 );
 
+const offlineModelsLoader = z.custom<() => Promise<readonly OfflineModel[]>>(
+  (value) => typeof value === "function",
+);
+
 const ownWorker = z.custom<OpenWorker>((value) => typeof value === "function", {
   error: "must be a function that makes a worker",
 });
@@ -492,9 +496,14 @@ export const teamSchema = settings({
       }),
     )
     .optional(),
-  /** Functions that answer as `offline:<name>`; only in code. */
+  /**
+   * Functions that answer as `offline:<name>`; only in code. A function that gives them is called
+   * where the team's model is an offline one, so that production loads no stand-in.
+   */
   offlineModels: z
-    .array(offlineModel, { error: "must be a list of models made by offlineModel(name, respond)" })
+    .union([z.array(offlineModel), offlineModelsLoader], {
+      error: "must be a list of models made by offlineModel(name, respond), or a function of one",
+    })
     .optional(),
 });
 

@@ -20,6 +20,7 @@ import {
 } from "./limits.ts";
 import type { McpServers } from "../mcp/mcp-servers.ts";
 import { withMcp } from "./mcp.ts";
+import { offlineModelsOf } from "./offline-models.ts";
 import { withTeamTools, type ServiceToolsParts } from "./team-tools.ts";
 
 /**
@@ -54,7 +55,7 @@ export async function definitionsOf(
       logger,
       providers: providersOf(environment),
       prices: pricesOf(team.config),
-      offline: team.config.offlineModels ?? [],
+      offline: offlineModelsOf(team.config),
     }),
     defaultLlm: modelOf(team.config, environment),
     everyLlm: everyModelOf(environment),

@@ -535,7 +535,7 @@ export function modelOf(config: TeamConfig, environment: Environment): Llm {
 /** The offline model that the configuration names, else the first that it has, else `echo`. */
 function offlineModelOf({ model, offlineModels }: TeamConfig): Llm {
   if (model?.provider === "offline") return model;
-  const own = offlineModels?.[0]?.name;
+  const own = typeof offlineModels === "function" ? undefined : offlineModels?.[0]?.name;
   return { ...parseModelName(own === undefined ? "offline" : `offline:${own}`), fallbacks: [] };
 }
 

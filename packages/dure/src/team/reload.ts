@@ -1,3 +1,4 @@
+import { withOfflineModels } from "./offline-models.ts";
 import { isDeepStrictEqual } from "node:util";
 import type { EngineDefinitions } from "../engine/engine.ts";
 import { DureError } from "../kernel/errors.ts";
@@ -80,7 +81,9 @@ export class Reloader {
       );
     }
 
-    const team = await withFreshModules(before.folder, () => loadTeam(before.folder));
+    const team = await withFreshModules(before.folder, async () =>
+      withOfflineModels(await loadTeam(before.folder), environment),
+    );
     const next = directoryOf(team.config, environment);
     const isWithAgents = directory !== undefined && next !== undefined;
 

@@ -19,6 +19,7 @@ import { startCore, type Core, type Starting } from "./core.ts";
 import { childEnvironment, type Environment } from "./environment.ts";
 import { openEscalationRouter } from "./escalations.ts";
 import { modelOf, settingsOf } from "./limits.ts";
+import { withOfflineModels } from "./offline-models.ts";
 import { openPlans } from "./plans.ts";
 import { openRooms } from "./rooms.ts";
 import { startServing } from "./serving.ts";
@@ -104,7 +105,8 @@ export async function startTeam(
 ): Promise<EmbeddedTeam> {
   const fence: Fence = { fell: undefined, whenFallen: Promise.withResolvers() };
   try {
-    return await startParts(team, environment, options, fence);
+    const ready = await withOfflineModels(team, environment);
+    return await startParts(ready, environment, options, fence);
   } catch (error) {
     // The process that takes over also ends the sessions at the database: what failed by that says less than
     // why.

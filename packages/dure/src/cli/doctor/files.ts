@@ -9,6 +9,7 @@ import { planFilesIn, readPlanFile } from "../../plans/plan-folder.ts";
 import { loadTeam, type LoadedTeam } from "../../team/config.ts";
 import type { Environment } from "../../team/environment.ts";
 import { settingsOf } from "../../team/limits.ts";
+import { withOfflineModels } from "../../team/offline-models.ts";
 import { failed, type Finding } from "./finding.ts";
 
 /** Problems of one file that are told; the rest are counted. */
@@ -20,7 +21,7 @@ export async function readTeam(
   environment: Environment,
 ): Promise<{ team: LoadedTeam | undefined; findings: readonly Finding[] }> {
   try {
-    const team = await loadTeam(folder);
+    const team = await withOfflineModels(await loadTeam(folder), environment);
     settingsOf(team.config, environment);
     const services = Object.keys(team.services);
     const named = services.length === 0 ? "no services" : `services ${services.join(", ")}`;

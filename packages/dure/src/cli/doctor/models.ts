@@ -11,6 +11,7 @@ import type { OutputFormat } from "../../models/output-format.ts";
 import { agentServices } from "../../team/agents.ts";
 import type { LoadedTeam } from "../../team/config.ts";
 import type { Environment } from "../../team/environment.ts";
+import { offlineModelsOf } from "../../team/offline-models.ts";
 import { everyModelOf, modelOf, pricesOf, providersOf } from "../../team/limits.ts";
 import { failed, type Finding } from "./finding.ts";
 
@@ -24,7 +25,7 @@ export async function checkModels(team: LoadedTeam, environment: Environment): P
     logger: silentLogger,
     providers: providersOf(environment),
     prices: pricesOf(team.config),
-    offline: team.config.offlineModels ?? [],
+    offline: offlineModelsOf(team.config),
   });
   try {
     const used = await modelsOf(team, environment);
