@@ -75,6 +75,27 @@ test("until tomorrow is tomorrow, in both languages", async () => {
   expect([korean.nextAction, english.nextAction]).toEqual(["CONFIRM", "CONFIRM"]);
 });
 
+test.each([
+  [
+    "ko",
+    ["회의실 예약하고 싶어", "소회의실", "내일쯤"],
+    /^\d{4}-\d\d-\d\d[가이] 맞는지 확실하지 않아요\. /,
+  ],
+  [
+    "en",
+    ["I want to book a room", "the small room", "around tomorrow"],
+    /whether it is \d{4}-\d\d-\d\d\. /,
+  ],
+] as const)("a rough day is asked again with what was read: %s", async (locale, said, asked) => {
+  await using desk = await openDesk(locale);
+  let message = "";
+
+  for (const words of said) message = (await desk.t.say(words)).done.message;
+
+  expect(message).toMatch(asked);
+  expect(message).toContain(TEXTS[locale].askSlot("day", {}));
+});
+
 test("a change that was not understood is said, and one that changes nothing is not", async () => {
   await using desk = await openDesk("en");
   const { t } = desk;

@@ -381,6 +381,7 @@ describe("/openapi.json", () => {
       "/v1/agent/debug/{session_id}",
       "/v1/agent/sessions",
       "/v1/agent/sessions/{session_id}",
+      "/v1/agent/sessions/{session_id}/leave",
       "/v1/agent/turns/{turn_id}/stop",
       "/v1/agent/turns/{turn_id}/stream",
       "/v1/audit",

@@ -1,5 +1,6 @@
 import type { FormTexts } from "./form.ts";
 import type { MESSAGE_ERRORS, FormResult, SlotValues } from "./form-state.ts";
+import { josa } from "./parse/josa.ts";
 import type { Locale } from "./parse/text.ts";
 
 /**
@@ -17,6 +18,8 @@ export interface OwnTexts<Values = SlotValues> extends Partial<
   readonly errors: Readonly<Record<string, string>>;
   /** An entry in a few words, such as `taxi, ₩8,000`: stands in lists and in what became of it. */
   readonly describe: (slots: Values) => string;
+  /** A value as people read it, such as `5시` for 5. Default: as it is. */
+  readonly value?: ((slot: string, value: string | number) => string) | undefined;
   /** Everything that a yes leads to, as a question: what is not in it has not been seen. */
   confirmQuestion(slots: Values): string;
   /** Said when it has happened. `details`: what the outside gave; see `Deed.details`. */
@@ -31,7 +34,7 @@ export function formTexts<Values = SlotValues>(
   locale: Locale,
   own: OwnTexts<Values>,
 ): FormTexts<Values> {
-  const { questions, errors, describe, ...said } = own;
+  const { questions, errors, describe, value: shown = plainValue, ...said } = own;
   const { sentences, notTaken, which, messageErrors, ends } = PLAIN[locale];
   const resultOf = ({ slots, outcome }: FormResult<Values>): string =>
     `${describe(slots)}: ${ends[outcome]}`;
@@ -41,8 +44,10 @@ export function formTexts<Values = SlotValues>(
     progress: ({ index, total }) => (total > 1 ? `(${index}/${total})` : ""),
     result: (result) => `${result.index}. ${resultOf(result)}`,
     slotError: (error) => errors[error] ?? messageErrors[error as MessageError] ?? notTaken,
-    doubt: (slot, options) =>
-      `${which(options)} ${questions[slot as keyof Values & string] ?? ""}`.trim(),
+    doubt: (slot, options) => {
+      const asked = questions[slot as keyof Values & string] ?? "";
+      return `${which(options.map((value) => shown(slot, value)))} ${asked}`.trim();
+    },
     ...said,
     askSlot: (slot, _slots, at) => placed(at, questions[slot as keyof Values & string] ?? ""),
     confirmQuestion: (slots, at) => placed(at, own.confirmQuestion(slots)),
@@ -53,6 +58,10 @@ export function formTexts<Values = SlotValues>(
   function placed(at: Parameters<FormTexts["progress"]>[0] | undefined, text: string): string {
     return [at && texts.progress(at), text].filter(Boolean).join(" ");
   }
+}
+
+function plainValue(_slot: string, value: string | number): string {
+  return String(value);
 }
 
 type MessageError = (typeof MESSAGE_ERRORS)[number];
@@ -78,8 +87,8 @@ type PlainSentences = Omit<
 interface PlainTexts {
   readonly sentences: PlainSentences;
   readonly notTaken: string;
-  /** Which of several values is meant; or, of one, that it is not sure. */
-  readonly which: (options: readonly (string | number)[]) => string;
+  /** Which of several values is meant; or, of one, that it is not sure, with its name. */
+  readonly which: (options: readonly string[]) => string;
   readonly messageErrors: Readonly<Record<MessageError, string>>;
   readonly ends: Readonly<Record<FormResult["outcome"], string>>;
   about<Values>(
@@ -112,10 +121,12 @@ const ko: PlainTexts = {
     noAnswer: "그건 제가 답해 드리기 어려워요.",
   },
   notTaken: "받을 수 없는 값이에요.",
-  which: (options) =>
-    options.length > 1
-      ? `${options.join(", ")} 중 어느 쪽인가요?`
-      : "말씀하신 내용이 확실하지 않아요.",
+  which: ([first, ...others]) => {
+    if (first === undefined) return "말씀하신 내용이 확실하지 않아요.";
+    return others.length > 0
+      ? `${[first, ...others].join(", ")} 중 어느 쪽인가요?`
+      : `${josa(first, "이/가")} 맞는지 확실하지 않아요.`;
+  },
   messageErrors: {
     UNREADABLE: "말씀을 잘 이해하지 못했어요.",
     UNKNOWN_SLOT: "바꿀 수 없는 항목이 있어요.",
@@ -153,8 +164,12 @@ const en: PlainTexts = {
     noAnswer: "I cannot answer that.",
   },
   notTaken: "That cannot be taken.",
-  which: (options) =>
-    options.length > 1 ? `Is it ${options.join(" or ")}?` : "I am not sure what you meant.",
+  which: ([first, ...others]) => {
+    if (first === undefined) return "I am not sure what you meant.";
+    return others.length > 0
+      ? `Is it ${[first, ...others].join(" or ")}?`
+      : `I am not sure whether it is ${first}.`;
+  },
   messageErrors: {
     UNREADABLE: "I did not understand that.",
     UNKNOWN_SLOT: "That cannot be changed.",
