@@ -475,7 +475,7 @@ test.each([
   ["GET /v1/agent/turns/turn_0/stream?last_event_id=nonsense", 400],
   ["GET /v1/agent/turns/turn_0/stream", 401, { token: null }],
   ["POST /v1/agent/turns/turn_0/stop", 404],
-  ["POST /v1/agent/sessions/nobody/leave", 404, { body: { question: "turn_0" } }],
+  ["POST /v1/agent/sessions/unknown/leave", 404, { body: { question: "turn_0" } }],
   ["POST /v1/agent/turns/turn_0/stop", 401, { token: null }],
   ["GET /v1/agent/completed", 400],
   ["GET /v1/agent/completed?session_id=nobody", 404],
