@@ -65,11 +65,45 @@ async function answer(
   else response.end();
 }
 
-async function open(port: number, token: string): Promise<McpServers> {
+/** Gives the token `t1` for the right secret, and says in the form of RFC 8414 that it is here. */
+async function listenWithLogin(secret: string): Promise<number> {
+  const handler = createMcpHandler(makeServer);
+  const json = (response: ServerResponse, body: object, status = 200): void =>
+    void response
+      .writeHead(status, { "content-type": "application/json" })
+      .end(JSON.stringify(body));
+  http = createServer((request, response) => {
+    const issuer = `http://127.0.0.1:${(http!.address() as AddressInfo).port}`;
+    const { authorization = "" } = request.headers;
+    if (request.url?.startsWith("/.well-known/oauth-protected-resource")) {
+      json(response, { resource: `${issuer}/mcp`, authorization_servers: [issuer] });
+    } else if (request.url?.startsWith("/.well-known/")) {
+      json(response, {
+        issuer,
+        authorization_endpoint: `${issuer}/authorize`,
+        token_endpoint: `${issuer}/token`,
+        response_types_supported: ["code"],
+        grant_types_supported: ["client_credentials"],
+        token_endpoint_auth_methods_supported: ["client_secret_basic"],
+      });
+    } else if (request.url === "/token") {
+      const isKnown = authorization === `Basic ${btoa(`dure:${secret}`)}`;
+      if (isKnown) json(response, { access_token: "t1", token_type: "Bearer", expires_in: 60 });
+      else json(response, { error: "invalid_client" }, 401);
+    } else if (authorization === "Bearer t1") void answer(request, response, handler.fetch);
+    else response.writeHead(401, { "www-authenticate": "Bearer" }).end();
+  }).listen(0, "127.0.0.1");
+  await once(http, "listening");
+  return (http.address() as AddressInfo).port;
+}
+
+async function open(
+  port: number,
+  token: string,
+  login: object = { headers: { Authorization: "Bearer ${SUMS}" } },
+): Promise<McpServers> {
   opened = new McpServers({
-    servers: {
-      sums: { url: `http://127.0.0.1:${port}/mcp`, headers: { Authorization: "Bearer ${SUMS}" } },
-    },
+    servers: { sums: { url: `http://127.0.0.1:${port}/mcp`, ...login } },
     folder: ".",
     environment: { SUMS: token },
     clock: systemClock,
@@ -121,4 +155,26 @@ test("a call to a server that went away is lost, and one after its return is ans
     () => add(servers).catch(() => false),
     () => "the server is not called any more",
   );
+});
+
+test("dure logs in at a server by OAuth, with a secret of the environment", async () => {
+  const port = await listenWithLogin("s1");
+  const issuer = `http://127.0.0.1:${port}`;
+  const oauth = { issuer, clientId: "dure", clientSecret: "${SUMS}" };
+  const servers = await open(port, "s1", { oauth });
+
+  expect(servers.shown()[0]!.state).toMatchObject({ status: "ready" });
+  expect(await add(servers)).toBe("42");
+});
+
+test.each([
+  ["a wrong secret", "other", undefined],
+  ["another authorization server than the one it is for", "s1", "https://login.example"],
+])("with %s it is unavailable", async (_what, secret, issuer) => {
+  const port = await listenWithLogin("s1");
+  const own = `http://127.0.0.1:${port}`;
+  const oauth = { issuer: issuer ?? own, clientId: "dure", clientSecret: "${SUMS}" };
+  const servers = await open(port, secret, { oauth });
+
+  expect(servers.shown()[0]!.state.status).toBe("unavailable");
 });

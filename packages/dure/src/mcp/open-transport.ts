@@ -1,9 +1,14 @@
 import path from "node:path";
 import type { Readable } from "node:stream";
-import { StreamableHTTPClientTransport, type Transport } from "@modelcontextprotocol/client";
+import {
+  ClientCredentialsProvider,
+  StreamableHTTPClientTransport,
+  type Transport,
+} from "@modelcontextprotocol/client";
 import { getDefaultEnvironment, StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { onlyDefined } from "../kernel/json.ts";
 import type { Logger } from "../kernel/logger.ts";
-import { filledIn, isLocal, type McpServerSpec } from "./server-spec.ts";
+import { filledIn, isLocal, type McpServerSpec, type ServerLogin } from "./server-spec.ts";
 import { markerOf } from "./strays.ts";
 
 /** Where a server is opened. */
@@ -29,7 +34,9 @@ export function openTransport(
 ): Transport {
   if (!isLocal(spec)) {
     const headers = filledIn(spec.headers ?? {}, environment);
-    return new StreamableHTTPClientTransport(new URL(spec.url), { requestInit: { headers } });
+    const authProvider = spec.oauth && loginOf(spec.oauth, environment);
+    const options = onlyDefined({ requestInit: { headers }, authProvider });
+    return new StreamableHTTPClientTransport(new URL(spec.url), options);
   }
 
   const transport = new StdioClientTransport({
@@ -46,6 +53,20 @@ export function openTransport(
   });
   logLines(transport.stderr as Readable | null, name, logger);
   return transport;
+}
+
+function loginOf(
+  { issuer, clientId, clientSecret, scope }: ServerLogin,
+  environment: Surroundings["environment"],
+): ClientCredentialsProvider {
+  const filled = filledIn({ clientId, clientSecret }, environment);
+  return new ClientCredentialsProvider({
+    clientId: filled["clientId"]!,
+    clientSecret: filled["clientSecret"]!,
+    clientName: "dure",
+    expectedIssuer: issuer,
+    ...onlyDefined({ scope }),
+  });
 }
 
 /** Everything is read, so that the server never waits; the first lines are logged. */

@@ -22,6 +22,18 @@ export interface RemoteServer {
   readonly url: string;
   /** `${NAME}` stands for a value of dure's environment. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly oauth?: ServerLogin | undefined;
+}
+
+/** How dure logs in at a server, as itself: OAuth 2 with client credentials. */
+export interface ServerLogin {
+  /** Of the authorization server; the secret goes to no other one. */
+  readonly issuer: string;
+  readonly clientId: string;
+  /** `${NAME}` stands for a value of dure's environment. */
+  readonly clientSecret: string;
+  /** With spaces between scopes. */
+  readonly scope?: string | undefined;
 }
 
 /** What dure does with the tools of a server. Patterns are names in which `*` stands for anything. */

@@ -57,7 +57,7 @@ function mcpProblems({ config, document }: Checked): Problem[] {
       const wrong = isLocal ? "has a command and a url" : "has no command and no url";
       return [problemAt(document, at, wrong, { allowed })];
     }
-    const foreign = isLocal ? (["headers"] as const) : (["args", "env", "cwd"] as const);
+    const foreign = isLocal ? (["headers", "oauth"] as const) : (["args", "env", "cwd"] as const);
     return foreign
       .filter((key) => server[key] !== undefined)
       .map((key) => {

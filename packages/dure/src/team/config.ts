@@ -195,6 +195,13 @@ const mcpServer = settings({
     })
     .optional(),
   headers: texts.optional(),
+  /** OAuth 2 with client credentials. */
+  oauth: settings({
+    issuer: z.url({ error: "must be the address of an authorization server" }),
+    clientId: text,
+    clientSecret: text,
+    scope: text.optional(),
+  }).optional(),
   /** The tools that agents may see. Default: all. */
   tools: patterns("names of tools").optional(),
   /** What tools do to the outside, by name; the first that fits counts. */
