@@ -77,8 +77,7 @@ const LIMITS = {
 } as const satisfies Partial<Record<keyof AirFigures, number>>;
 
 const SOURCES = /^(?:packages\/[^/]+\/src|examples)\/.*\.(?:ts|tsx|mjs|js)$/;
-/** Tests, and released migrations: those are known by checksum and stay as they were written. */
-const LEFT_OUT = /\.test\.[a-z]+$|\/durable\/migrations\//;
+const TESTS = /\.test\.[a-z]+$/;
 /** What is for tests alone. */
 const TEST_SOURCES =
   /^packages\/testing\/|^packages\/[^/]+\/test\/|\.test\.[a-z]+$|\/test-[^/]+\.ts$/;
@@ -90,12 +89,12 @@ const VAGUE = /\b(?:whoever|somebody|nobody)\b/i;
 
 /**
  * Reads the product's sources: what git knows under `packages/<name>/src` and `examples`, without
- * tests and released migrations.
+ * tests.
  */
 export async function measureAir(folder: string = root): Promise<AirFigures> {
   const listed = await run("git", ["ls-files"], { cwd: folder });
   const code = listed.stdout.split("\n").filter((file) => CODE.test(file));
-  const files = code.filter((file) => SOURCES.test(file) && !LEFT_OUT.test(file));
+  const files = code.filter((file) => SOURCES.test(file) && !TESTS.test(file));
   const tests = code.filter((file) => TEST_SOURCES.test(file) && !ABOUT_WORDS.test(file));
   const texts = new Map<string, string>();
   for (const file of files) texts.set(file, await readFile(path.join(folder, file), "utf8"));

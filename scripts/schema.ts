@@ -36,11 +36,9 @@ export interface Source {
 const LOCK = path.join(root, "scripts/schema-lock.json");
 const PRODUCT = /^packages\/[^/]+\/src\/.*\.(?:ts|tsx|mjs|js|sql)$/;
 const TESTS = /\.test\.[a-z]+$|\/test-[^/]+$/;
-/** Migrations up to here have functions, which the files `*.sql.ts` have replaced. */
-const LAST_WITH_FUNCTIONS = 13;
+/** Calls a function at once, before the files `*.sql.ts` are put in place: it brings its own. */
+const CALLS_ITS_OWN = "0010";
 const MIGRATION = /^packages\/dure\/src\/durable\/migrations\/(\d{4})-/;
-/** Migrations up to here are older than the format; databases know them by checksum. */
-const LAST_UNFORMATTED = 13;
 const MAX_SQL_COLUMNS = 100;
 const STATEMENT =
   /^\s*(?:--[^\n]*\n\s*)*(?:select\s[^]*\bfrom\b|insert\s+into\s|update\s+[\w.${}]+\s|delete\s+from\s|with\s[^]*\bas\s+\(|create\s+(?:or|table|index|unique|function)\s|alter\s+table\s)/i;
@@ -48,8 +46,6 @@ const CAPITALS =
   /\b(?:SELECT|FROM|WHERE|INSERT|UPDATE|DELETE|VALUES|RETURNING|JOIN|ORDER BY|GROUP BY|LIMIT|SET|CREATE|ALTER)\b/;
 /** Lines that may break the format, by file, each with its reason. */
 const UNFORMATTED: Readonly<Record<string, number>> = {
-  // A change of a function's text needs the next number of the schema: to be mended with that.
-  "packages/dure/src/jobs/jobs.sql.ts": 1,
   // A text of JSON, which cannot be broken.
   "packages/dure/src/rooms/delivery-failure.ts": 1,
 };
@@ -62,7 +58,7 @@ export function troubleWithPlaces(sources: readonly Source[], schema: Schema): r
   return sources.flatMap(({ file, text }) => {
     if (file.endsWith(".sql.ts")) return troubleWithFile(file, text, known);
     const migration = MIGRATION.exec(file)?.[1];
-    if (migration !== undefined && Number(migration) <= LAST_WITH_FUNCTIONS) return [];
+    if (migration === CALLS_ITS_OWN) return [];
     return [...text.matchAll(DEFINES)]
       .filter(([, type]) => migration === undefined || type !== "trigger")
       .map(() => `${file} defines a function of the database: it belongs to a file *.sql.ts`);
@@ -100,8 +96,6 @@ function statementsOf(sql: string): readonly string[] {
  */
 export function troubleWithFormat(sources: readonly Source[]): readonly string[] {
   return sources.flatMap(({ file, text }) => {
-    const migration = MIGRATION.exec(file)?.[1];
-    if (migration !== undefined && Number(migration) <= LAST_UNFORMATTED) return [];
     const faults = stringsOf(file, text)
       .filter(({ sql }) => STATEMENT.test(sql))
       .flatMap(({ line, sql }) => faultsOf(sql).map(([at, why]) => `${file}:${line + at}: ${why}`));

@@ -4,8 +4,8 @@ import type { Logger } from "../kernel/logger.ts";
 import { isConnectionError, type Database } from "./database.ts";
 import { DEAD_AFTER } from "./processes.ts";
 import {
-  checksumOf,
   checksumOfFunctions,
+  checksumOfMigration,
   hasTable,
   putFunctions,
   readRelease,
@@ -117,7 +117,7 @@ export function decideUpgrade(schema: Schema, { applied, release }: FoundSchema)
 
   const checksums = new Map(applied.map((step) => [step.id, step.checksum]));
   const changed = migrations.find(
-    (step) => checksums.has(step.id) && checksums.get(step.id) !== checksumOf(step.sql),
+    (step) => checksums.has(step.id) && checksums.get(step.id) !== checksumOfMigration(step),
   );
 
   if (changed) {
@@ -184,7 +184,7 @@ async function apply(session: pg.Client, migration: Migration): Promise<void> {
     await session.query("insert into dure.migrations (id, name, checksum) values ($1, $2, $3)", [
       migration.id,
       migration.name,
-      checksumOf(migration.sql),
+      checksumOfMigration(migration),
     ]);
     await session.query("commit");
   } catch (error) {

@@ -19,18 +19,20 @@ export interface Schema {
   readonly functions: Readonly<Record<string, string>>;
 }
 
-/** One forward step of dure's tables. Its SQL never changes once it was applied anywhere. */
+/** One forward step of dure's tables. What it does never changes once it was applied anywhere. */
 export interface Migration {
   /** 1, 2, 3 … without gaps. */
   readonly id: number;
   readonly name: string;
   /** Statements, run in one transaction; names are qualified with `dure.`. */
   readonly sql: string;
+  /** Its checksum in databases, where it was released with another text. Default: of `sql`. */
+  readonly released?: string | undefined;
 }
 
 /** The row of `dure.release`: whose functions stand in the database, and who may work on it. */
 export interface StoredRelease {
-  /** 0: the functions are those of the migrations. */
+  /** 0: no release has put its functions there. */
   readonly number: number;
   readonly oldest: number;
   readonly checksum: string;
@@ -96,6 +98,11 @@ const STORE = `
 
 export function checksumOfFunctions({ functions }: Schema): string {
   return checksumOf(Object.values(functions).join("\n"));
+}
+
+/** Under which databases know a migration. */
+export function checksumOfMigration({ sql, released }: Migration): string {
+  return released ?? checksumOf(sql);
 }
 
 /** Line ends do not count: a checkout may change them. */

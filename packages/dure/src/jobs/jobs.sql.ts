@@ -759,7 +759,10 @@ begin
               'turnsDone', j.turns_done
             ),
           'suggestedActions',
-            '[{"value": "retry", "label": "다시 시도 / Try again", "style": "primary"}, {"value": "leave", "label": "그대로 두기 / Leave it"}]'::jsonb
+            '[
+              {"value": "retry", "label": "다시 시도 / Try again", "style": "primary"},
+              {"value": "leave", "label": "그대로 두기 / Leave it"}
+            ]'::jsonb
         )
       )
     );

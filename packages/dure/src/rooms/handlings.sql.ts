@@ -56,6 +56,21 @@ begin
   end loop;
 end $$;
 
+-- Whether work is being done: by its own process, which names what it
+-- knows, or by another one that lives.
+create or replace function dure.handling_is_worked_on(
+  h dure.handlings, p_holder text, p_known text[]
+) returns boolean language sql stable as $$
+  select h.state = 'running' and case
+    when h.holder = p_holder then h.id = any(p_known)
+    else exists (
+      select
+      from dure.processes p
+      where p.id = h.holder and p.ended_at is null
+    )
+  end
+$$;
+
 -- Whether the first work of a session may start. Its time has come, or what
 -- it stands behind has ended.
 create or replace function dure.handling_may_start(
@@ -71,21 +86,6 @@ create or replace function dure.handling_may_start(
             from dure.handlings b
             where b.id = h.behind
             and b.state = 'done'))
-$$;
-
--- Whether work is being done: by its own process, which names what it
--- knows, or by another one that lives.
-create or replace function dure.handling_is_worked_on(
-  h dure.handlings, p_holder text, p_known text[]
-) returns boolean language sql stable as $$
-  select h.state = 'running' and case
-    when h.holder = p_holder then h.id = any(p_known)
-    else exists (
-      select
-      from dure.processes p
-      where p.id = h.holder and p.ended_at is null
-    )
-  end
 $$;
 
 -- A turn that an answer from the inbox starts in an agent's session of a

@@ -1,12 +1,14 @@
 /** Who works (processes, leases), what happened (events), what is to leave (outbox). */
 export const sql = /* sql */ `
--- One row per process start. Alive: ended_at is null. Dead: ended_at is set, its work waits for recovery. Done: recovered_at is set.
+-- One row per process start. Alive: ended_at is null. Dead: ended_at is set, its work waits for
+-- recovery. Done: recovered_at is set.
 create table dure.processes (
   id text primary key,
   epoch bigint not null default 1,
   app_version text not null,
   host text not null,
-  -- Machine (boot and pid namespace), pid and its start: who shares the machine can see that the process is gone.
+  -- Machine (boot and pid namespace), pid and its start: who shares the machine can see that
+  -- the process is gone.
   machine text not null,
   pid integer not null,
   pid_started text not null,
@@ -19,7 +21,9 @@ create table dure.processes (
   recovering_by text,
   recovered_at timestamptz
 );
-create index processes_unrecovered on dure.processes (started_at) where recovered_at is null;
+create index processes_unrecovered
+  on dure.processes (started_at)
+  where recovered_at is null;
 
 create table dure.leases (
   name text primary key,
@@ -41,7 +45,8 @@ create table dure.meta (
 );
 insert into dure.meta default values;
 
--- Ordered by (xid, seq): an event that commits late stands behind nothing that was read before it.
+-- Ordered by (xid, seq): an event that commits late stands behind nothing that was read before
+-- it.
 create table dure.events (
   xid xid8 not null default pg_current_xact_id(),
   seq bigint generated always as identity,
@@ -59,45 +64,6 @@ create table dure.events (
   primary key (xid, seq)
 );
 
--- Appends a JSON array of events in its order, within the caller's transaction.
-create function dure.emit(events jsonb) returns void language plpgsql as $$ -- not sql: PostgreSQL before 18 would plan it anew in each turn
-begin
-  insert into dure.events (type, role, session, turn, service, agent, room, run, job, data)
-  select type, role, session, turn, service, agent, room, run, job, coalesce(data, '{}')
-    from rows from (jsonb_to_recordset(events) as (
-           type text, role text, session text, turn text, service text, agent text, room text, run text, job text, data jsonb
-         )) with ordinality as event
-   order by ordinality;
-end $$;
-
--- A restored database starts a new era: old positions are void, and restored events come before all new ones.
-create function dure.start_era() returns bigint language plpgsql as $$
-declare
-  new_era bigint;
-begin
-  update dure.meta set era = era + 1, events_swept_xid = '0', events_swept_seq = 0 returning era into new_era;
-  update dure.events set xid = '1';
-  return new_era;
-end
-$$;
-
--- Removes at most batch events older than keep_ms from the oldest end, and remembers how far.
-create function dure.sweep_events(keep_ms double precision, batch integer) returns bigint language sql as $$
-  with oldest as materialized (
-    select xid, seq, at from dure.events order by xid, seq limit batch
-  ), swept as (
-    delete from dure.events e using oldest o
-     where e.xid = o.xid and e.seq = o.seq and o.at < clock_timestamp() - keep_ms * interval '1 millisecond'
-    returning e.xid, e.seq
-  ), last as (
-    select xid, seq from swept order by xid desc, seq desc limit 1
-  ), remembered as (
-    update dure.meta set events_swept_xid = last.xid, events_swept_seq = last.seq from last
-     where (last.xid, last.seq) > (events_swept_xid, events_swept_seq)
-  )
-  select count(*) from swept
-$$;
-
 create table dure.outbox (
   id bigint generated always as identity primary key,
   topic text not null,
@@ -105,7 +71,8 @@ create table dure.outbox (
   ordering text not null,
   key text not null unique,
   payload jsonb not null,
-  state text not null default 'pending' check (state in ('pending', 'sending', 'sent', 'failed', 'unknown')),
+  state text not null default 'pending'
+    check (state in ('pending', 'sending', 'sent', 'failed', 'unknown')),
   attempts integer not null default 0,
   -- Set when an attempt may have reached the outside: the next one looks first.
   in_doubt boolean not null default false,
@@ -118,18 +85,13 @@ create table dure.outbox (
   result jsonb,
   error jsonb
 );
-create index outbox_open on dure.outbox (topic, ordering, id) where state in ('pending', 'sending');
-create index outbox_due on dure.outbox (next_at) where state in ('pending', 'sending');
-create index outbox_settled on dure.outbox (settled_at) where state in ('sent', 'failed');
-
--- Adds a JSON array of entries {topic, ordering, key, payload, delay_ms?}; a key that is there already is left alone.
-create function dure.enqueue(entries jsonb) returns void language sql as $$
-  insert into dure.outbox (topic, ordering, key, payload, next_at)
-  select topic, ordering, key, coalesce(payload, 'null'), clock_timestamp() + coalesce(delay_ms, 0) * interval '1 millisecond'
-    from rows from (jsonb_to_recordset(entries) as (
-           topic text, ordering text, key text, payload jsonb, delay_ms double precision
-         )) with ordinality as entry
-   order by ordinality
-  on conflict (key) do nothing
-$$;
+create index outbox_open
+  on dure.outbox (topic, ordering, id)
+  where state in ('pending', 'sending');
+create index outbox_due
+  on dure.outbox (next_at)
+  where state in ('pending', 'sending');
+create index outbox_settled
+  on dure.outbox (settled_at)
+  where state in ('sent', 'failed');
 `;

@@ -20,10 +20,15 @@ create table dure.plan_runs (
   base_commit text not null,
   -- What ports start from: the base with the contracts.
   start_commit text,
-  status text not null default 'running' check (status in ('running', 'paused', 'cancelling', 'waiting_host', 'success', 'partial', 'failed', 'cancelled')),
+  status text not null default 'running'
+    check (status in (
+      'running', 'paused', 'cancelling', 'waiting_host', 'success', 'partial',
+      'failed', 'cancelled'
+    )),
   -- While it waits for its machine: how it stood before.
   status_before text,
-  phase text not null default 'preparing' check (phase in ('preparing', 'building', 'merging', 'over')),
+  phase text not null default 'preparing'
+    check (phase in ('preparing', 'building', 'merging', 'over')),
   isolation text,
   -- In order or side by side, with the value of each condition.
   mode jsonb,
@@ -41,17 +46,26 @@ create table dure.plan_runs (
   created_at timestamptz not null default clock_timestamp(),
   updated_at timestamptz not null default clock_timestamp(),
   finished_at timestamptz,
-  -- Its files and refs are being removed; they are gone. Nobody works on it any more.
+  -- Its files and refs are being removed; they are gone. No process works on it any more.
   clean_began_at timestamptz,
   cleaned_at timestamptz
 ) with (fillfactor = 70);
 create unique index plan_runs_seq on dure.plan_runs (tenant, seq desc);
-create unique index plan_runs_key on dure.plan_runs (tenant, start_key) where start_key is not null;
-create index plan_runs_going on dure.plan_runs (host) where status in ('running', 'paused', 'cancelling', 'waiting_host');
-create unique index plan_runs_listen on dure.plan_runs (host, listen_slot) where listen_slot is not null;
-create index plan_runs_finished on dure.plan_runs (finished_at) where finished_at is not null;
+create unique index plan_runs_key
+  on dure.plan_runs (tenant, start_key)
+  where start_key is not null;
+create index plan_runs_going
+  on dure.plan_runs (host)
+  where status in ('running', 'paused', 'cancelling', 'waiting_host');
+create unique index plan_runs_listen
+  on dure.plan_runs (host, listen_slot)
+  where listen_slot is not null;
+create index plan_runs_finished
+  on dure.plan_runs (finished_at)
+  where finished_at is not null;
 
--- Machines that hold folders of runs, and when a process of theirs was last seen. A host is a folder of data, not a boot.
+-- Machines that hold folders of runs, and when a process of theirs was last seen. A host is a
+-- folder of data, not a boot.
 create table dure.plan_hosts (
   host text primary key,
   seen_at timestamptz not null default clock_timestamp()
@@ -62,7 +76,10 @@ create table dure.plan_ports (
   -- In the plan.
   position integer not null,
   id text not null,
-  status text not null default 'waiting' check (status in ('waiting', 'ready', 'running', 'succeeded', 'failed', 'blocked', 'cancelled')),
+  status text not null default 'waiting'
+    check (status in (
+      'waiting', 'ready', 'running', 'succeeded', 'failed', 'blocked', 'cancelled'
+    )),
   -- Starts by the scheduler, those after a crash included.
   attempt integer not null default 0,
   because jsonb,
@@ -96,13 +113,14 @@ create table dure.plan_steps (
   -- implementer, tester, orchestrator; null for what dure does itself.
   member text,
   worker text,
-  -- stopped: its port failed or was cancelled meanwhile; a later try of the port begins it anew.
+  -- stopped: its port failed or was cancelled meanwhile; a later try of the port begins it
+  -- anew.
   status text not null default 'running' check (status in ('running', 'stopped', 'done')),
   -- Its port has failed since it ended: what came of it was told.
   told boolean not null default false,
   -- How often it was begun; more than once after a crash.
   starts integer not null default 1,
-  -- The process that works for it: ended by whoever takes the run over.
+  -- The process that works for it: ended by the process that takes the run over.
   process jsonb,
   progress real not null default 0,
   task text not null default '',
@@ -118,9 +136,12 @@ create table dure.plan_steps (
   finished_at timestamptz,
   unique (run, port, try, kind)
 ) with (fillfactor = 70);
-create unique index plan_steps_hook on dure.plan_steps (hook_hash) where hook_hash is not null;
+create unique index plan_steps_hook
+  on dure.plan_steps (hook_hash)
+  where hook_hash is not null;
 
--- Words between the members of a pair, and from the operator. In the order of ids; delivered once.
+-- Words between the members of a pair, and from the operator. In the order of ids; delivered
+-- once.
 create table dure.plan_messages (
   id bigint generated always as identity primary key,
   run text not null references dure.plan_runs (id) on delete cascade,
@@ -137,7 +158,9 @@ create table dure.plan_messages (
   processed_at timestamptz,
   unique (run, port, key)
 );
-create index plan_messages_waiting on dure.plan_messages (run, port, receiver, id) where processed_at is null;
+create index plan_messages_waiting
+  on dure.plan_messages (run, port, receiver, id)
+  where processed_at is null;
 
 create table dure.plan_violations (
   id bigint generated always as identity primary key,
@@ -167,29 +190,7 @@ create table dure.plan_orders (
   created_at timestamptz not null default clock_timestamp(),
   done_at timestamptz
 );
-create index plan_orders_open on dure.plan_orders (run, id) where outcome is null;
-
--- Many ports change in one statement. Only what stands in an entry is changed.
-create function dure.change_ports(p_run text, p jsonb) returns void language sql as $$
-  update dure.plan_ports o set
-    status = coalesce(c->>'status', o.status),
-    attempt = coalesce((c->>'attempt')::integer, o.attempt),
-    because = case when c ? 'because' then nullif(c->'because', 'null') else o.because end,
-    tries_pair = coalesce((c->>'tries_pair')::integer, o.tries_pair),
-    tries_orchestrator = coalesce((c->>'tries_orchestrator')::integer, o.tries_orchestrator),
-    spent_ms = o.spent_ms + coalesce((c->>'add_spent_ms')::bigint, 0),
-    time_ms = coalesce((c->>'time_ms')::bigint, o.time_ms),
-    tokens_in = o.tokens_in + coalesce((c->>'add_tokens_in')::bigint, 0),
-    tokens_out = o.tokens_out + coalesce((c->>'add_tokens_out')::bigint, 0),
-    tokens_most = case when c ? 'tokens_most' then (c->>'tokens_most')::bigint else o.tokens_most end,
-    hint = case when c ? 'hint' then c->>'hint' else o.hint end,
-    grants = coalesce(c->'grants', o.grants),
-    start_commit = case when c ? 'start_commit' then c->>'start_commit' else o.start_commit end,
-    result_commit = case when c ? 'result_commit' then c->>'result_commit' else o.result_commit end,
-    started_at = case when (c->>'attempt') is not null and o.started_at is null then clock_timestamp() else o.started_at end,
-    finished_at = case when c->>'status' in ('succeeded', 'failed', 'cancelled') then clock_timestamp()
-                       when c ? 'status' then null else o.finished_at end
-  from (select value as c from jsonb_array_elements(p)) changes
-  where o.run = p_run and o.position = (c->>'position')::integer
-$$;
+create index plan_orders_open
+  on dure.plan_orders (run, id)
+  where outcome is null;
 `;

@@ -3,51 +3,7 @@
  * time.
  */
 export const sql = /* sql */ `
--- How often unexpected trouble has kept the work from its end. A try that only waited for the database is none.
+-- How often unexpected trouble has kept the work from its end. A try that only waited for the
+-- database is none.
 alter table dure.handlings add column tries integer not null default 0;
-
--- Whether work is being done: by its own process, which names what it knows, or by another one that lives.
-create function dure.handling_is_worked_on(h dure.handlings, p_holder text, p_known text[]) returns boolean language sql stable as $$
-  select h.state = 'running' and case
-    when h.holder = p_holder then h.id = any(p_known)
-    else exists (select from dure.processes p where p.id = h.holder and p.ended_at is null)
-  end
-$$;
-
--- Whether the first work of a session may start. Its time has come, or what it stands behind has ended.
-create function dure.handling_may_start(h dure.handlings, p_holder text, p_known text[]) returns boolean language sql stable as $$
-  select not dure.handling_is_worked_on(h, p_holder, p_known)
-     and (h.state = 'running' -- of a process that has died, or has forgotten it
-          or h.not_before <= clock_timestamp()
-          or exists (select from dure.handlings b where b.id = h.behind and b.state = 'done'))
-$$;
-
--- Gives the first open work of each session to a process, at most p_limit. What stands behind it waits until it has ended, also
--- while it waits for its next try.
--- The lock is the session's, among those who decide; a room in which people write makes nobody wait. Each statement below the lock
--- sees all that was decided before it.
-create function dure.start_handlings(p_holder text, p_limit integer, p_known text[]) returns setof dure.handlings language plpgsql as $$
-declare
-  v_session text;
-  v_first dure.handlings;
-  v_left integer := p_limit;
-begin
-  for v_session in
-    select first.session
-    from (select distinct on (session) * from dure.handlings where state <> 'done' order by session, created_at, id) first
-    where dure.handling_may_start(first::dure.handlings, p_holder, p_known)
-    order by first.not_before, first.id
-  loop
-    exit when v_left <= 0;
-    continue when not pg_try_advisory_xact_lock(hashtextextended('dure:handlings:' || v_session, 0));
-    select * into v_first from dure.handlings where session = v_session and state <> 'done' order by created_at, id limit 1 for update;
-    continue when v_first.id is null or not dure.handling_may_start(v_first, p_holder, p_known);
-    -- A row may have been committed behind a younger one that has begun.
-    continue when exists (
-      select from dure.handlings o where o.session = v_session and o.state = 'running' and o.id <> v_first.id
-        and dure.handling_is_worked_on(o, p_holder, p_known));
-    return query update dure.handlings set state = 'running', holder = p_holder where id = v_first.id returning *;
-    v_left := v_left - 1;
-  end loop;
-end $$;
 `;

@@ -2,12 +2,16 @@
 export const sql = /* sql */ `
 create table dure.login_sessions (
   id text primary key,
-  token_id text not null, -- of dure.tokens, of DURE_TOKEN, or of the file in DURE_HOME
+  -- Of dure.tokens, of DURE_TOKEN, or of the file in DURE_HOME
+  token_id text not null,
   tenant text not null,
-  hash bytea not null check (octet_length(hash) = 32), -- HMAC of the secret in the cookie under the hash of the token
-  next_hash bytea check (octet_length(next_hash) = 32), -- handed out, and not seen yet
+  -- HMAC of the secret in the cookie under the hash of the token
+  hash bytea not null check (octet_length(hash) = 32),
+  -- Handed out, and not seen yet
+  next_hash bytea check (octet_length(next_hash) = 32),
   next_at timestamptz,
-  previous_hash bytea check (octet_length(previous_hash) = 32), -- of requests that were under way
+  -- Of requests that were under way
+  previous_hash bytea check (octet_length(previous_hash) = 32),
   previous_until timestamptz,
   user_agent text not null,
   created_at timestamptz not null default clock_timestamp(),
@@ -16,11 +20,14 @@ create table dure.login_sessions (
   expires_at timestamptz not null,
   revoked_at timestamptz
 );
-create index login_sessions_token on dure.login_sessions (token_id, created_at) where revoked_at is null;
+create index login_sessions_token
+  on dure.login_sessions (token_id, created_at)
+  where revoked_at is null;
 create index login_sessions_expires on dure.login_sessions (expires_at);
 
 create table dure.login_links (
-  hash bytea primary key check (octet_length(hash) = 32), -- SHA-256 of 256 random bits
+  -- SHA-256 of 256 random bits
+  hash bytea primary key check (octet_length(hash) = 32),
   token_id text not null,
   expires_at timestamptz not null
 );
