@@ -1,5 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { sampled } from "../../dure/src/kernel/test-tiers.ts";
 import {
   launchBrowser,
   openPage,
@@ -421,11 +422,11 @@ describe("everybody", () => {
     [360, "light"],
   ] as const;
   /** Each width and each scheme once; DURE_TEST_LONG=1 takes all four. */
-  const CHOSEN = process.env["DURE_TEST_LONG"] === "1" ? SCREENS : SCREENS.slice(0, 2);
+  const CHOSEN = sampled(process.env["DURE_TEST_LONG"] === "1" ? SCREENS : SCREENS.slice(0, 2), 1);
 
-  test.for(CHOSEN)(
+  test.for(CHOSEN.rows)(
     "meets WCAG AA at %i px, %s, and never scrolls sideways",
-    { timeout: 120_000 },
+    { ...CHOSEN.options, timeout: 120_000 },
     async ([width, colorScheme]) => {
       await using server = await serve();
       await using opened = await openChat(server, "/chat", {

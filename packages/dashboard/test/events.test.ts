@@ -1,5 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { sampled } from "../../dure/src/kernel/test-tiers.ts";
 import {
   launchBrowser,
   openPage,
@@ -159,12 +160,16 @@ test("beside an open event the arrows go from event to event, and the focus goes
   expect(await page.locator(":focus").getAttribute("aria-pressed")).toBe("true");
 });
 
-test.for([
-  [1280, "light"],
-  [360, "dark"],
-] as const)(
+const SCREENS = sampled(
+  [
+    [1280, "light"],
+    [360, "dark"],
+  ] as const,
+  1,
+);
+test.for(SCREENS.rows)(
   "an event opens as JSON by keyboard, meeting WCAG AA at %i px, %s",
-  { timeout: 90_000 },
+  { ...SCREENS.options, timeout: 90_000 },
   async ([width, colorScheme]) => {
     await using server = await serve();
     await using opened = await openEvents(server, {

@@ -1,5 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { FULL } from "../../dure/src/kernel/test-tiers.ts";
 import { pauseAfter, watchedAfter, type Watched } from "../src/server-watch.ts";
 import { launchBrowser, openPage, siteInPackage, SLOW_HOOK_MS, violations } from "./browser.ts";
 import { DoubleServer } from "./double/server.ts";
@@ -77,7 +78,7 @@ test(
 
 test(
   "a page whose code cannot be fetched leaves the menu, and opens when the server is back",
-  { timeout: 60_000 },
+  { ...FULL, timeout: 60_000 },
   async () => {
     const server = await new DoubleServer({ site }).start();
     const { url } = server;

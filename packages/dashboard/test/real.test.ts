@@ -138,7 +138,7 @@ describe("a transfer", { timeout: 90_000 }, () => {
     },
   );
 
-  test("is changed on the slot card, which says what is wrong with a value", async () => {
+  test("is changed on the slot card, which says what is wrong with a value", FULL, async () => {
     await using opened = await openChat();
     const { page } = opened;
     await say(page, "엄마에게 5만원 보내줘");
@@ -161,7 +161,7 @@ describe("a transfer", { timeout: 90_000 }, () => {
     expect(opened.complaints).toEqual([]);
   });
 
-  test("is cancelled on a phone, dark, and nothing is sent", async () => {
+  test("is cancelled on a phone, dark, and nothing is sent", FULL, async () => {
     await using opened = await openChat("이체", {
       viewport: { width: 360, height: 760 },
       colorScheme: "dark",
@@ -179,7 +179,7 @@ describe("a transfer", { timeout: 90_000 }, () => {
     await expectWellMade(opened);
   });
 
-  test("is not sent by the Enter that ends a Korean syllable", async () => {
+  test("is not sent by the Enter that ends a Korean syllable", FULL, async () => {
     await using opened = await openChat();
     const { page } = opened;
     const field = page.getByRole("textbox", { name: "메시지 쓰기" });

@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test } from "vitest";
+import { FULL } from "../src/kernel/test-tiers.ts";
 import { Database } from "../src/durable/database.ts";
 import { testDatabaseUrl } from "../src/durable/test-database.ts";
 import { defineService, flow } from "../src/engine/service/service.ts";
@@ -98,24 +99,30 @@ describe("on a real database", { timeout: 60_000 }, () => {
     expect((await chat(second)).status).toBe(200);
   });
 
-  test("a transaction that a lock keeps too long is 503, and nothing of it is kept", async () => {
-    const { database, start } = await stage();
-    const team = await start({ agents: true });
-    const room = "/v1/rooms/web:general/messages";
+  test(
+    "a transaction that a lock keeps too long is 503, and nothing of it is kept",
+    FULL,
+    async () => {
+      const { database, start } = await stage();
+      const team = await start({ agents: true });
+      const room = "/v1/rooms/web:general/messages";
 
-    await holding(
-      database,
-      "select from dure.places where id = 'web:general' for update",
-      async () => {
-        const response = await post(team, room, { text: "hello", as_person: "민준" });
-        expect([response.status, response.headers.get("retry-after")]).toEqual([503, "5"]);
-        expect(await response.json()).toMatchObject({ code: "TRANSACTION_TOO_LONG" });
-      },
-    );
+      await holding(
+        database,
+        "select from dure.places where id = 'web:general' for update",
+        async () => {
+          const response = await post(team, room, { text: "hello", as_person: "민준" });
+          expect([response.status, response.headers.get("retry-after")]).toEqual([503, "5"]);
+          expect(await response.json()).toMatchObject({ code: "TRANSACTION_TOO_LONG" });
+        },
+      );
 
-    expect(await database.query({ text: "select from dure.room_messages" })).toEqual([]);
-    expect((await post(team, room, { text: "again", as_person: "민준" })).status).toBeLessThan(300);
-  });
+      expect(await database.query({ text: "select from dure.room_messages" })).toEqual([]);
+      expect((await post(team, room, { text: "again", as_person: "민준" })).status).toBeLessThan(
+        300,
+      );
+    },
+  );
 
   test("a request whose connection to the database is cut is 503", async () => {
     const { database, start } = await stage();

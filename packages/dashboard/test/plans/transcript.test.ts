@@ -1,6 +1,7 @@
 import type { PlanStep, TranscriptLine } from "dure/client";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { FULL } from "../../../dure/src/kernel/test-tiers.ts";
 import {
   conversationOf,
   endOf,
@@ -161,7 +162,7 @@ describe("on the page", () => {
     expect(opened.complaints).toEqual([]);
   });
 
-  test("none yet says so, and a refusal is tried again", { timeout: 60_000 }, async () => {
+  test("none yet says so, and a refusal is tried again", { ...FULL, timeout: 60_000 }, async () => {
     await using server = await new DoubleServer({ site }).start();
     runInTheMiddle(server);
     server.plans.transcripts.delete("run_middle/api");

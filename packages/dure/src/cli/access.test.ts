@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { FULL } from "../kernel/test-tiers.ts";
 import { stopTestServer, testDatabaseUrl } from "../durable/test-database.ts";
 
 /** Who comes in at the machine: the real command line, the real server, curl as other users. */
@@ -243,32 +244,36 @@ describe.runIf(isLinuxRoot)("at the machine of a server without tokens", () => {
     ]);
   }, 180_000);
 
-  test("where it is asked for, a link printed at the start opens the page once", async () => {
-    const { url, said } = await start({ DURE_LOGIN_ALWAYS: "true" });
-    const [, link = ""] = /(http\S+\/login\?once=\S+)/.exec(said) ?? [];
-    const once = JSON.stringify({ once: new URL(link).searchParams.get("once") });
-    const logIn = (): Promise<Answer> =>
-      curl(`${url}/v1/login`, ["--header", "content-type: application/json", "--data", once]);
+  test(
+    "where it is asked for, a link printed at the start opens the page once",
+    { ...FULL, timeout: 180_000 },
+    async () => {
+      const { url, said } = await start({ DURE_LOGIN_ALWAYS: "true" });
+      const [, link = ""] = /(http\S+\/login\?once=\S+)/.exec(said) ?? [];
+      const once = JSON.stringify({ once: new URL(link).searchParams.get("once") });
+      const logIn = (): Promise<Answer> =>
+        curl(`${url}/v1/login`, ["--header", "content-type: application/json", "--data", once]);
 
-    expect(await curl(`${url}/v1/me`)).toMatchObject(refused("login-always"));
-    expect(await dure(["chat", "--url", url, "hello there"])).toMatchObject({
-      exitCode: 0,
-      stdout: "hello there\n",
-    });
-    expect([(await logIn()).status, (await logIn()).status]).toEqual([204, 401]);
-    const doctor = JSON.parse(
-      (await dure(["doctor", "--json"], { env: { DURE_LOGIN_ALWAYS: "true" } })).stdout,
-    ) as { checks: { name: string; detail: string }[] };
-    expect(doctor.checks.find(({ name }) => name === "access")?.detail).toBe(
-      "Every caller needs a token or a login (`server.loginAlways` is set).",
-    );
-    const usual = JSON.parse((await dure(["doctor", "--json"])).stdout) as {
-      checks: { name: string; detail: string }[];
-    };
-    expect(usual.checks.find(({ name }) => name === "access")?.detail).toMatch(
-      /^Without a token: only you/,
-    );
-  }, 180_000);
+      expect(await curl(`${url}/v1/me`)).toMatchObject(refused("login-always"));
+      expect(await dure(["chat", "--url", url, "hello there"])).toMatchObject({
+        exitCode: 0,
+        stdout: "hello there\n",
+      });
+      expect([(await logIn()).status, (await logIn()).status]).toEqual([204, 401]);
+      const doctor = JSON.parse(
+        (await dure(["doctor", "--json"], { env: { DURE_LOGIN_ALWAYS: "true" } })).stdout,
+      ) as { checks: { name: string; detail: string }[] };
+      expect(doctor.checks.find(({ name }) => name === "access")?.detail).toBe(
+        "Every caller needs a token or a login (`server.loginAlways` is set).",
+      );
+      const usual = JSON.parse((await dure(["doctor", "--json"])).stdout) as {
+        checks: { name: string; detail: string }[];
+      };
+      expect(usual.checks.find(({ name }) => name === "access")?.detail).toMatch(
+        /^Without a token: only you/,
+      );
+    },
+  );
 
   test("the command line gives its token to no program of another user", async () => {
     await dure(["token", "create", "mina"]);

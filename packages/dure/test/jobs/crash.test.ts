@@ -140,7 +140,7 @@ test.each(ANSWERING.rows)(
 
 test(
   "killed again and again, each time in another turn, the exchange ends once and whole",
-  { timeout: 240_000 },
+  { ...FULL, timeout: 240_000 },
   async () => {
     await using world = await JobsWorld.start();
     for (const turn of [1, 2, 3, 4]) {

@@ -15,6 +15,7 @@ import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, expect, onTestFinished, test } from "vitest";
+import { sampled } from "../../src/kernel/test-tiers.ts";
 import { testDatabase } from "../../src/durable/test-database.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
@@ -209,29 +210,35 @@ test("the probe reaches all of it where nothing holds it, so the next tests show
   expect(outside.visits()).toBeGreaterThanOrEqual(6);
 });
 
-test.each(
+const POLICED = sampled(
   PROTECTING.flatMap((kind) => Object.keys(POLICIES).map((policy) => [kind, policy] as const)),
-)("%s with the policy %s: nothing of the machine is reached", async (kind, policy) => {
-  await using outside = await openOutside({ byModes: kind === "other-user" });
-  // What is dure's own is only told where the policy would let it through else.
-  const sandbox = await sandboxOf(
-    kind,
-    outside,
-    policy.includes("dure's own") ? [outside.port] : [],
-  );
-  if (!sandbox) return;
-  const { confinement } = await placeFor(`${kind} ${policy}`);
-  expect(sandbox.promises.files).toBe(kind === "other-user" ? "by-modes" : "enforced");
+  5,
+);
+test.each(POLICED.rows)(
+  "%s with the policy %s: nothing of the machine is reached",
+  POLICED.options,
+  async (kind, policy) => {
+    await using outside = await openOutside({ byModes: kind === "other-user" });
+    // What is dure's own is only told where the policy would let it through else.
+    const sandbox = await sandboxOf(
+      kind,
+      outside,
+      policy.includes("dure's own") ? [outside.port] : [],
+    );
+    if (!sandbox) return;
+    const { confinement } = await placeFor(`${kind} ${policy}`);
+    expect(sandbox.promises.files).toBe(kind === "other-user" ? "by-modes" : "enforced");
 
-  const { output } = await sandbox.run(confinement(POLICIES[policy]!(outside.port)), {
-    command: [process.execPath, PROBE, JSON.stringify(outside.order), kind],
-    env: ENV,
-    limits: LIMITS,
-  });
+    const { output } = await sandbox.run(confinement(POLICIES[policy]!(outside.port)), {
+      command: [process.execPath, PROBE, JSON.stringify(outside.order), kind],
+      env: ENV,
+      limits: LIMITS,
+    });
 
-  expect(output.trim()).toBe(`probe ${kind}: nothing`);
-  expect(outside.visits()).toBe(0);
-});
+    expect(output.trim()).toBe(`probe ${kind}: nothing`);
+    expect(outside.visits()).toBe(0);
+  },
+);
 
 test.each(PROTECTING)(
   "%s: a worker reaches the provider that its policy names, by proxy and by its port, and no other",

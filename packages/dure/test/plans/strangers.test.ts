@@ -53,7 +53,7 @@ const worker = (cases: Readonly<Record<string, string>>): string => {
 
 test(
   "twelve new modules by glob are built side by side, each on its first try",
-  { timeout: 180_000 },
+  { ...FULL, timeout: 180_000 },
   async () => {
     const { runs, repository } = await openStage({ "README.md": "# Twelve\n" }, {});
     const names = Array.from({ length: 12 }, (_, index) => `m${index}`);

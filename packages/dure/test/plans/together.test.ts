@@ -485,7 +485,7 @@ test(
 
 test(
   "a worker without a sign is told as stalled, once per silence, and its next sign says that it is back",
-  { timeout: 90_000 },
+  { ...FULL, timeout: 90_000 },
   async () => {
     const worker: Worker = {
       kind: "offline",

@@ -19,7 +19,7 @@ const POINTS: readonly (readonly [string, "before" | "after", StatementTest])[] 
   ["all has ended, nothing is said", "before", ({ name }) => name === "stop.done"],
   ["it is being said, not committed", "after", ({ name }) => name === "stop.done"],
 ];
-const KILLS = sampled(POINTS, 2);
+const KILLS = sampled(POINTS, 1);
 
 test.each(KILLS.rows)(
   "kill -9 of a stop when %s: it is carried out, said once, and begins nothing again",

@@ -59,7 +59,7 @@ describe.each(PLATFORM.rows)(
       expect(await openTypes(team)).toEqual(["delivery"]);
     });
 
-    test("E3 429: waits as told, then sends; it counts as no attempt", async () => {
+    test("E3 429: waits as told, then sends; it counts as no attempt", FULL, async () => {
       const { team, platform } = await start();
       platform.fail("post", "rate-limited", { times: 6, retryAfterMs: 50, agent: "ruda" });
 

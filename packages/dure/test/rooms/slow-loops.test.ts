@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { sampled } from "../../src/kernel/test-tiers.ts";
 import type { Database } from "../../src/durable/database.ts";
 import type { OfflineReply } from "../../src/models/offline.ts";
 import { eventually } from "../until.ts";
@@ -21,58 +22,72 @@ type Hour = () => Promise<void>;
  * Agents that write once an hour. No guard that counts within minutes sees them; they end all the
  * same. Source: docs/spec/collaboration §5.
  */
+const BUDGETED = sampled(NEVER_SILENT, 1);
+const ASKING = sampled<[string, (count: number) => object]>(
+  [
+    ["asks anew whenever it is answered", () => ({})],
+    ["asks about something else whenever it is answered", (count) => ({ topic: `일 ${count}` })],
+  ],
+  1,
+);
+
 describe.each(PLATFORM.rows)(
   "a loop of one message an hour, on %s",
   { ...PLATFORM.options, timeout: 120_000 },
   (_name, makePlatform) => {
-    test.each(NEVER_SILENT)("of %s ends after the exchange budget", async (_who, behave) => {
-      const hour = anHour();
-      const slow = Object.fromEntries(
-        Object.entries(behave).map(([agent, answer]) => [agent, slowly(hour, answer)]),
-      );
-      const platform = await makePlatform();
-      const team = await readyTeamOn(platform, { behave: slow });
-      hour.on(team.database);
+    test.each(BUDGETED.rows)(
+      "of %s ends after the exchange budget",
+      BUDGETED.options,
+      async (_who, behave) => {
+        const hour = anHour();
+        const slow = Object.fromEntries(
+          Object.entries(behave).map(([agent, answer]) => [agent, slowly(hour, answer)]),
+        );
+        const platform = await makePlatform();
+        const team = await readyTeamOn(platform, { behave: slow });
+        hour.on(team.database);
 
-      const talk = { targetAgent: "eden", message: "이야기하자" };
-      const { threadId } = await collaborate(team, "ruda", talk);
-      await settled(team);
+        const talk = { targetAgent: "eden", message: "이야기하자" };
+        const { threadId } = await collaborate(team, "ruda", talk);
+        await settled(team);
 
-      expect(await stateOf(team, threadId)).toBe("resting");
-      expect(team.calls("ruda") + team.calls("eden") + team.calls("seum")).toBe(10);
-    });
+        expect(await stateOf(team, threadId)).toBe("resting");
+        expect(team.calls("ruda") + team.calls("eden") + team.calls("seum")).toBe(10);
+      },
+    );
 
-    test.each<[string, (count: number) => object]>([
-      ["asks anew whenever it is answered", () => ({})],
-      ["asks about something else whenever it is answered", (count) => ({ topic: `일 ${count}` })],
-    ])("of an agent that %s ends, until a person leads it", async (_what, more) => {
-      const hour = anHour();
-      let asked = 0;
-      const platform = await makePlatform();
-      const team = await readyTeamOn(platform, {
-        limits: { threadsPerMinute: 1_000 },
-        behave: {
-          ruda: slowly(hour, (heard) =>
-            askedOn(heard, { targetAgent: "eden", message: `부탁 ${asked}`, ...more(++asked) }),
-          ),
-          eden: slowly(hour, () => `했어요 ${Math.random()}`),
-        },
-      });
-      hour.on(team.database);
+    test.each(ASKING.rows)(
+      "of an agent that %s ends, until a person leads it",
+      ASKING.options,
+      async (_what, more) => {
+        const hour = anHour();
+        let asked = 0;
+        const platform = await makePlatform();
+        const team = await readyTeamOn(platform, {
+          limits: { threadsPerMinute: 1_000 },
+          behave: {
+            ruda: slowly(hour, (heard) =>
+              askedOn(heard, { targetAgent: "eden", message: `부탁 ${asked}`, ...more(++asked) }),
+            ),
+            eden: slowly(hour, () => `했어요 ${Math.random()}`),
+          },
+        });
+        hour.on(team.database);
 
-      const { threadId } = await collaborate(team, "ruda", {
-        targetAgent: "eden",
-        message: "부탁",
-      });
-      await settled(team);
+        const { threadId } = await collaborate(team, "ruda", {
+          targetAgent: "eden",
+          message: "부탁",
+        });
+        await settled(team);
 
-      expect(await requests(team)).toBe(10);
-      expect(await trips(team)).toEqual(["pair"]);
-      expect(team.calls("eden")).toBe(10);
-      expect(await openTypes(team)).toContain("conflict");
-      await platform.say(team, "@루다 계속 부탁해 줘", { thread: threadId });
-      await eventually(async () => expect(await requests(team)).toBeGreaterThan(10));
-    });
+        expect(await requests(team)).toBe(10);
+        expect(await trips(team)).toEqual(["pair"]);
+        expect(team.calls("eden")).toBe(10);
+        expect(await openTypes(team)).toContain("conflict");
+        await platform.say(team, "@루다 계속 부탁해 줘", { thread: threadId });
+        await eventually(async () => expect(await requests(team)).toBeGreaterThan(10));
+      },
+    );
 
     test("of two that hand back at once ends, with nothing lost", async () => {
       const hour = anHour();

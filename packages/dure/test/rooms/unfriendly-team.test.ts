@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { sampled } from "../../src/kernel/test-tiers.ts";
 import type { OfflineReply } from "../../src/models/offline.ts";
 import { collaborate, readyTeamOn, rolesOf, settled } from "./helpers.ts";
 import { discordPlatform } from "./discord-platform.ts";
@@ -37,57 +38,66 @@ function once({ results }: Heard, args: object): OfflineReply | undefined {
   return { toolCalls: [{ name: "collaborate", args: { ...args } }] };
 }
 
+const UNFRIENDLY = sampled<[string, Partial<Record<Name, Behave>>]>(
+  [
+    ["thanks for ever", { ruda: thanksForEver, eden: thanksForEver }],
+    ["answers twice", { ruda: thanksForEver, eden: answersTwice("ruda") }],
+    ["hands back at once", { ruda: handsBack("eden"), eden: handsBack("ruda") }],
+    [
+      "calls everybody",
+      {
+        ruda: callsEverybody,
+        eden: callsEverybody,
+        seum: callsEverybody,
+        dajim: callsEverybody,
+      },
+    ],
+    [
+      "does all of that",
+      {
+        ruda: thanksForEver,
+        eden: answersTwice("ruda"),
+        seum: handsBack("eden"),
+        dajim: callsEverybody,
+      },
+    ],
+  ],
+  2,
+);
+
 describe.each(PLATFORM.rows)(
   "an unfriendly team on %s",
   { ...PLATFORM.options, timeout: 120_000 },
   (name, makePlatform) => {
-    test.each<[string, Partial<Record<Name, Behave>>]>([
-      ["thanks for ever", { ruda: thanksForEver, eden: thanksForEver }],
-      ["answers twice", { ruda: thanksForEver, eden: answersTwice("ruda") }],
-      ["hands back at once", { ruda: handsBack("eden"), eden: handsBack("ruda") }],
-      [
-        "calls everybody",
-        {
-          ruda: callsEverybody,
-          eden: callsEverybody,
-          seum: callsEverybody,
-          dajim: callsEverybody,
-        },
-      ],
-      [
-        "does all of that",
-        {
-          ruda: thanksForEver,
-          eden: answersTwice("ruda"),
-          seum: handsBack("eden"),
-          dajim: callsEverybody,
-        },
-      ],
-    ])("that %s falls silent, and its request has an answer", async (_what, behave) => {
-      const platform = await makePlatform();
-      const team = await readyTeamOn(platform, { behave });
+    test.each(UNFRIENDLY.rows)(
+      "that %s falls silent, and its request has an answer",
+      UNFRIENDLY.options,
+      async (_what, behave) => {
+        const platform = await makePlatform();
+        const team = await readyTeamOn(platform, { behave });
 
-      const asked = { targetAgent: "eden", message: "로그인을 봐 줘" };
-      const { threadId } = await collaborate(team, "ruda", asked);
-      await settled(team);
-      await platform.say(team, "@다짐 소식 있어?");
-      await settled(team);
+        const asked = { targetAgent: "eden", message: "로그인을 봐 줘" };
+        const { threadId } = await collaborate(team, "ruda", asked);
+        await settled(team);
+        await platform.say(team, "@다짐 소식 있어?");
+        await settled(team);
 
-      await expectBounded(team);
-      const [first, ...others] = await requestsOf(team);
-      expect(first).toBe("answered");
-      expect(others.filter((state) => state !== "answered" && state !== "reminded later")).toEqual(
-        [],
-      );
-      const shown = await platform.shown(team, threadId);
-      expect(shown.slice(0, 2)).toEqual([
-        "루다: @이든 로그인을 봐 줘",
-        expect.stringMatching(/^이든: /),
-      ]);
-      expect(new Set(shown).size).toBe(shown.length);
-      const person = await platform.say(team, "@루다 아직 듣고 있어?", { thread: threadId });
-      expect(await rolesOf(team, person)).toMatchObject({ ruda: "HANDLER", seum: "OBSERVER" });
-    });
+        await expectBounded(team);
+        const [first, ...others] = await requestsOf(team);
+        expect(first).toBe("answered");
+        expect(
+          others.filter((state) => state !== "answered" && state !== "reminded later"),
+        ).toEqual([]);
+        const shown = await platform.shown(team, threadId);
+        expect(shown.slice(0, 2)).toEqual([
+          "루다: @이든 로그인을 봐 줘",
+          expect.stringMatching(/^이든: /),
+        ]);
+        expect(new Set(shown).size).toBe(shown.length);
+        const person = await platform.say(team, "@루다 아직 듣고 있어?", { thread: threadId });
+        expect(await rolesOf(team, person)).toMatchObject({ ruda: "HANDLER", seum: "OBSERVER" });
+      },
+    );
 
     test("that asks itself is refused, and nothing is opened", async () => {
       const results: unknown[] = [];

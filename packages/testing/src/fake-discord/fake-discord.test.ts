@@ -9,6 +9,7 @@ import {
 } from "discord.js";
 import { systemClock, type Clock } from "dure/client";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { FULL } from "../../../dure/src/kernel/test-tiers.ts";
 import { WebSocket } from "ws";
 import {
   FakeDiscord,
@@ -97,34 +98,38 @@ describe("with the real discord.js", () => {
     expect((await received).content).toBe("들려?");
   });
 
-  test("a resumable loss is filled by the resume, the other one starts a session anew", async () => {
-    await using stage = await aStage({ identifyWindowMs: 1 });
-    const ruda = await stage.login(stage.ruda);
+  test(
+    "a resumable loss is filled by the resume, the other one starts a session anew",
+    FULL,
+    async () => {
+      await using stage = await aStage({ identifyWindowMs: 1 });
+      const ruda = await stage.login(stage.ruda);
 
-    const resumed = once(ruda, Events.ShardResume);
-    const missed = next(ruda, ({ content }) => content === "그 사이에");
-    stage.discord.dropGateway(stage.ruda, { resumable: true });
-    stage.minsu.post(stage.general, "그 사이에");
-    await Promise.all([resumed, missed]);
-    const startedBefore = stage.discord.sessionsStarted(stage.ruda);
+      const resumed = once(ruda, Events.ShardResume);
+      const missed = next(ruda, ({ content }) => content === "그 사이에");
+      stage.discord.dropGateway(stage.ruda, { resumable: true });
+      stage.minsu.post(stage.general, "그 사이에");
+      await Promise.all([resumed, missed]);
+      const startedBefore = stage.discord.sessionsStarted(stage.ruda);
 
-    const heard: string[] = [];
-    ruda.on(Events.MessageCreate, ({ content }) => heard.push(content));
-    stage.discord.dropGateway(stage.ruda, { resumable: false });
-    stage.minsu.post(stage.general, "잃은 말");
-    await stage.discord.waitFor(
-      "a new session",
-      () =>
-        stage.discord.sessionsStarted(stage.ruda) === startedBefore + 1 &&
-        stage.discord.isConnected(stage.ruda),
-      { timeoutMs: 15_000 },
-    );
-    stage.minsu.post(stage.general, "다음 말");
+      const heard: string[] = [];
+      ruda.on(Events.MessageCreate, ({ content }) => heard.push(content));
+      stage.discord.dropGateway(stage.ruda, { resumable: false });
+      stage.minsu.post(stage.general, "잃은 말");
+      await stage.discord.waitFor(
+        "a new session",
+        () =>
+          stage.discord.sessionsStarted(stage.ruda) === startedBefore + 1 &&
+          stage.discord.isConnected(stage.ruda),
+        { timeoutMs: 15_000 },
+      );
+      stage.minsu.post(stage.general, "다음 말");
 
-    await vi.waitFor(() => expect(heard).toContain("다음 말"));
-    expect(startedBefore).toBe(1);
-    expect(heard).toEqual(["다음 말"]);
-  });
+      await vi.waitFor(() => expect(heard).toContain("다음 말"));
+      expect(startedBefore).toBe(1);
+      expect(heard).toEqual(["다음 말"]);
+    },
+  );
 
   test("events are lost or come twice when the test says so", async () => {
     await using stage = await aStage();

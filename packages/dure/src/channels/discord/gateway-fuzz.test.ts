@@ -1,6 +1,6 @@
 import { FakeDiscord, type GatewayPacket } from "@dure/testing";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { sampled } from "../../kernel/test-tiers.ts";
+import { FULL, sampled } from "../../kernel/test-tiers.ts";
 import type { ChannelAccount, PlaceAddress } from "../../rooms/channel-adapter.ts";
 import { DiscordAdapter } from "./discord-adapter.ts";
 import { GATEWAY_EVENTS } from "./gateway-client.ts";
@@ -102,26 +102,30 @@ describe("odd packets", () => {
     expect(other.port.states.map(({ state }) => state)).toContain("reconnecting");
   });
 
-  test("answers to heartbeats are understood, and one that is missing ends the connection", async () => {
-    await using other = await aStage({ heartbeatIntervalMs: 1000 });
-    let beats = 0;
-    const watch = new Promise<void>((resolve) => {
-      other.discord.gateway.alter((packet) => {
-        if (packet.op === 11 && ++beats === 2) resolve();
-        return packet;
+  test(
+    "answers to heartbeats are understood, and one that is missing ends the connection",
+    FULL,
+    async () => {
+      await using other = await aStage({ heartbeatIntervalMs: 1000 });
+      let beats = 0;
+      const watch = new Promise<void>((resolve) => {
+        other.discord.gateway.alter((packet) => {
+          if (packet.op === 11 && ++beats === 2) resolve();
+          return packet;
+        });
       });
-    });
-    await watch;
-    const states = other.port.states.map(({ state }) => state);
-    other.discord.gateway.alter((packet) => (packet.op === 11 ? undefined : packet));
-    await vi.waitFor(
-      () => expect(other.port.lines.join("\n")).toContain("the gateway stopped answering"),
-      { timeout: 10_000 },
-    );
+      await watch;
+      const states = other.port.states.map(({ state }) => state);
+      other.discord.gateway.alter((packet) => (packet.op === 11 ? undefined : packet));
+      await vi.waitFor(
+        () => expect(other.port.lines.join("\n")).toContain("the gateway stopped answering"),
+        { timeout: 10_000 },
+      );
 
-    expect(states).toEqual(["starting", "ready"]);
-    expect(other.port.lines.join("\n")).not.toContain("left out");
-  });
+      expect(states).toEqual(["starting", "ready"]);
+      expect(other.port.lines.join("\n")).not.toContain("left out");
+    },
+  );
 
   test("a process that stood still reads the answer to its heartbeat before it judges", async () => {
     await using other = await aStage({ heartbeatIntervalMs: 1000 });

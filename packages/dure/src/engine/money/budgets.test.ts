@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { FULL } from "../../kernel/test-tiers.ts";
 import { systemClock, type Clock } from "../../kernel/clock.ts";
 import { DureError } from "../../kernel/errors.ts";
 import { newId } from "../../kernel/ids.ts";
@@ -453,34 +454,38 @@ describe("a reservation", () => {
 });
 
 describe("processes that share a limit", () => {
-  test("two engines with 50 parallel sessions each never exceed the team's day and use nearly all of it", async () => {
-    await using db = await testDatabase({ max: 4 });
-    const most = 20_000;
-    const limits = { day: { tokens: most } };
-    await using first = await join(db.url, { limits });
-    await using second = await join(db.url, { limits });
+  test(
+    "two engines with 50 parallel sessions each never exceed the team's day and use nearly all of it",
+    { ...FULL, timeout: 120_000 },
+    async () => {
+      await using db = await testDatabase({ max: 4 });
+      const most = 20_000;
+      const limits = { day: { tokens: most } };
+      await using first = await join(db.url, { limits });
+      await using second = await join(db.url, { limits });
 
-    await Promise.all(
-      [first, second].flatMap((member) =>
-        Array.from({ length: 50 }, async (_, index) => {
-          for (;;) {
-            const { done } = await member.t.say("hello", {
-              session: `${member.processId}-${index}`,
-            });
-            if (done.error) return expect(done.error.code).toBe("BUDGET_EXCEEDED");
-          }
-        }),
-      ),
-    );
-    const used = await usedByCalls(db.database);
-    for (const member of [first, second]) await member.keeper.stop();
+      await Promise.all(
+        [first, second].flatMap((member) =>
+          Array.from({ length: 50 }, async (_, index) => {
+            for (;;) {
+              const { done } = await member.t.say("hello", {
+                session: `${member.processId}-${index}`,
+              });
+              if (done.error) return expect(done.error.code).toBe("BUDGET_EXCEEDED");
+            }
+          }),
+        ),
+      );
+      const used = await usedByCalls(db.database);
+      for (const member of [first, second]) await member.keeper.stop();
 
-    expect(used).toBeLessThanOrEqual(most);
-    expect(used).toBeGreaterThanOrEqual(most * 0.95);
-    expect(await first.keeper.standing()).toEqual([
-      { scope: "day", unit: "tokens", most, used, lent: 0 },
-    ]);
-  }, 120_000);
+      expect(used).toBeLessThanOrEqual(most);
+      expect(used).toBeGreaterThanOrEqual(most * 0.95);
+      expect(await first.keeper.standing()).toEqual([
+        { scope: "day", unit: "tokens", most, used, lent: 0 },
+      ]);
+    },
+  );
 
   test("a call that used more than was reserved for it is counted in full", async () => {
     await using db = await testDatabase();

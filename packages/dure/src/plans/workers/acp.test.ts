@@ -2,6 +2,7 @@ import { access, readFile, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
+import { sampled } from "../../kernel/test-tiers.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { makeScope } from "../scope.ts";
 import { askedTool, decidePermission, optionFor, type PermissionScope } from "./acp-permission.ts";
@@ -128,35 +129,43 @@ test.each([
   expect(await readFile(join(place.tree, "README.md"), "utf8")).toBe("theirs");
 });
 
-test.each([
-  ["dies", "WORKER_DIED", /exit code 9.*out of memory/],
-  ["dies-at-start", "WORKER_DIED", /exit code 3.*cannot find my key/],
-  ["floods", "WORKER_FLOODED", /./],
-  ["floods-errors", "WORKER_FLOODED", /./],
-  ["nonsense", "WORKER_PROTOCOL", /no message of the protocol/],
-  ["hangs", "WORKER_TIMEOUT", /./],
-  ["silent-at-start", "WORKER_TIMEOUT", /./],
-  ["refuses", "WORKER_REFUSED", /refusal/],
-  ["asks-for-ever", "WORKER_ASKED_TOO_MUCH", /more than 500 times/],
-  ["answers-with-error", "WORKER_PROTOCOL", /the disk of the agent is full/],
-  ["wants-login", "WORKER_LOGIN", /[Aa]uthentication required/],
-  ["is-limited", "WORKER_RATE_LIMITED", /429 Too Many Requests/],
-  ["does-nothing", "WORKER_IDLE", /without a call of its model/],
-])("an agent that %s is a failed result, and gone", async (mode, code, words) => {
-  await using place = await aPlace();
-  const timeMs = code === "WORKER_TIMEOUT" ? 2_000 : 20_000;
+const FAILURES = sampled(
+  [
+    ["dies", "WORKER_DIED", /exit code 9.*out of memory/],
+    ["dies-at-start", "WORKER_DIED", /exit code 3.*cannot find my key/],
+    ["floods", "WORKER_FLOODED", /./],
+    ["floods-errors", "WORKER_FLOODED", /./],
+    ["nonsense", "WORKER_PROTOCOL", /no message of the protocol/],
+    ["hangs", "WORKER_TIMEOUT", /./],
+    ["silent-at-start", "WORKER_TIMEOUT", /./],
+    ["refuses", "WORKER_REFUSED", /refusal/],
+    ["asks-for-ever", "WORKER_ASKED_TOO_MUCH", /more than 500 times/],
+    ["answers-with-error", "WORKER_PROTOCOL", /the disk of the agent is full/],
+    ["wants-login", "WORKER_LOGIN", /[Aa]uthentication required/],
+    ["is-limited", "WORKER_RATE_LIMITED", /429 Too Many Requests/],
+    ["does-nothing", "WORKER_IDLE", /without a call of its model/],
+  ] as const,
+  6,
+);
+test.each(FAILURES.rows)(
+  "an agent that %s is a failed result, and gone",
+  FAILURES.options,
+  async (mode, code, words) => {
+    await using place = await aPlace();
+    const timeMs = code === "WORKER_TIMEOUT" ? 2_000 : 20_000;
 
-  const { result } = await workOn(agent(mode), {
-    ...place.assignment,
-    limits: { ...place.assignment.limits, timeMs },
-  });
+    const { result } = await workOn(agent(mode), {
+      ...place.assignment,
+      limits: { ...place.assignment.limits, timeMs },
+    });
 
-  expect(result).toMatchObject({
-    status: "failed",
-    error: { code, message: expect.stringMatching(words) as string },
-  });
-  expect(isAlive(place.started[0]!.pid)).toBe(false);
-});
+    expect(result).toMatchObject({
+      status: "failed",
+      error: { code, message: expect.stringMatching(words) as string },
+    });
+    expect(isAlive(place.started[0]!.pid)).toBe(false);
+  },
+);
 
 test("its session is set to the mode that the plan names, and a mode that is none is told", async () => {
   await using place = await aPlace();
@@ -242,7 +251,8 @@ test("a command that is not there is told as such", async () => {
   expect(result.error?.code).toBe("WORKER_NOT_STARTED");
 });
 
-test.each(["hangs", "ignores-cancel"])("an abort ends one that %s within 2 s", async (mode) => {
+const ABORTED = sampled(["hangs", "ignores-cancel"], 1);
+test.each(ABORTED.rows)("an abort ends one that %s within 2 s", ABORTED.options, async (mode) => {
   await using place = await aPlace();
   const controller = new AbortController();
   const reason = new Error("cancelled by the operator");

@@ -2,6 +2,7 @@ import { access, chmod, mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { sampled } from "../../kernel/test-tiers.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { silentLogger } from "../../kernel/logger.ts";
 import { Models } from "../../models/models.ts";
@@ -122,8 +123,10 @@ test.each(KINDS)(
   },
 );
 
-test.each(["hangs", "ignores-cancel"])(
+const ABORTED = sampled(["hangs", "ignores-cancel"], 1);
+test.each(ABORTED.rows)(
   "an agent that %s is gone 2 s after an abort",
+  ABORTED.options,
   async (mode) => {
     await using place = await aConfinedPlace();
     const controller = new AbortController();
