@@ -1,30 +1,27 @@
-import type { Member } from "../../kernel/plans.ts";
 import type { WorkerSpec } from "../plan.ts";
-import type { Confinement, Sandbox } from "../sandbox/sandbox.ts";
-import type { Scope } from "../scope.ts";
 import type { Assignment, WorkerChannel } from "../workers/worker.ts";
 import type { PlanRun } from "../rows/run.ts";
 import { limitsOf, STOP_AT_VIOLATION } from "../rows/step-log.ts";
 
+/** What stands in the worker's own assignment as it is here. */
+type Kept =
+  | "id"
+  | "port"
+  | "member"
+  | "try"
+  | "prompt"
+  | "session"
+  | "scope"
+  | "tree"
+  | "scratch"
+  | "sandbox"
+  | "confinement"
+  | "env";
+
 /** What one worker is to do in one step, and where. */
-export interface Commission {
-  /** The same after a crash for the same step. */
-  readonly id: string;
+export interface Commission extends Pick<Assignment, Kept> {
   readonly run: PlanRun;
-  readonly port: string;
-  readonly member: Member;
   readonly spec: WorkerSpec;
-  /** 1-based over all tries of the port. */
-  readonly try: number;
-  readonly prompt: string;
-  /** The conversation that it goes on with where it can. */
-  readonly session?: string | undefined;
-  readonly scope: Scope;
-  readonly tree: string;
-  readonly scratch: string;
-  readonly sandbox: Sandbox;
-  readonly confinement: Confinement;
-  readonly env: Readonly<Record<string, string>>;
   readonly timeMs: number;
   /** Of this step; undefined: no bound but the kind's own. */
   readonly tokens?: number | undefined;

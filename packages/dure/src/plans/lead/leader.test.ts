@@ -35,6 +35,27 @@ async function ended(
     .then(() => runs.runs.get(id));
 }
 
+/** Begins a run of ports with what each needs, as `planOf` writes it. */
+async function begin(runs: TestRuns, ports: Parameters<typeof planOf>[0]): Promise<string> {
+  const { id } = await runs.runs.run({ plan: planOf(ports), repository: "/r", by: "me" });
+  return id;
+}
+
+/** Ports that are built until their gate opens or they are stopped. */
+function gated(
+  outcomes: Readonly<Record<string, PortOutcome>> = {},
+): Pick<TestRunsOptions, "build"> & { readonly gates: Map<string, () => void> } {
+  const gates = new Map<string, () => void>();
+  return {
+    gates,
+    build: (_run, port, { signal }) =>
+      new Promise((resolve, reject) => {
+        gates.set(port.id, () => resolve(outcomes[port.id] ?? done));
+        signal.addEventListener("abort", () => reject(signal.reason as Error));
+      }),
+  };
+}
+
 async function statuses(runs: TestRuns, id: string): Promise<string> {
   return (await runs.runs.get(id)).ports.map((port) => `${port.id} ${port.status}`).join(", ");
 }
@@ -65,11 +86,7 @@ test("a port starts when all that it needs has succeeded, never more than there 
     },
   });
 
-  const { id } = await runs.runs.run({
-    plan: planOf({ a: "", b: "a", c: "a", d: "a", e: "b c d" }),
-    repository: "/r",
-    by: "me",
-  });
+  const id = await begin(runs, { a: "", b: "a", c: "a", d: "a", e: "b c d" });
   const run = await ended(runs, id);
 
   expect(run).toMatchObject({
@@ -108,11 +125,7 @@ test("what needs a failed port is blocked, the rest goes on; a retry goes on fro
     },
   });
 
-  const { id } = await runs.runs.run({
-    plan: planOf({ a: "", b: "a", c: "b", d: "a" }),
-    repository: "/r",
-    by: "me",
-  });
+  const id = await begin(runs, { a: "", b: "a", c: "b", d: "a" });
   const partial = await ended(runs, id);
 
   expect(partial.status).toBe("partial");
@@ -158,19 +171,9 @@ test("what needs a failed port is blocked, the rest goes on; a retry goes on fro
 });
 
 test("pause stops new starts and resume goes on; cancel stops what runs and drops the rest", async () => {
-  const gates = new Map<string, () => void>();
-  const runs = await open({
-    build: (_run, port, { signal }) =>
-      new Promise((resolve, reject) => {
-        gates.set(port.id, () => resolve(done));
-        signal.addEventListener("abort", () => reject(signal.reason as Error));
-      }),
-  });
-  const { id } = await runs.runs.run({
-    plan: planOf({ a: "", b: "a", c: "b" }),
-    repository: "/r",
-    by: "me",
-  });
+  const { gates, build } = gated();
+  const runs = await open({ build });
+  const id = await begin(runs, { a: "", b: "a", c: "b" });
   await expect.poll(() => gates.has("a")).toBe(true);
 
   await runs.runs.order(id, { type: "pause" }, { by: "me" });
@@ -206,19 +209,9 @@ test("pause stops new starts and resume goes on; cancel stops what runs and drop
 });
 
 test("a port that works, waits or has failed is left out on request, and the rest goes on", async () => {
-  const gates = new Map<string, () => void>();
-  const runs = await open({
-    build: (_run, port, { signal }) =>
-      new Promise((resolve, reject) => {
-        gates.set(port.id, () => resolve(port.id === "d" ? broken : done));
-        signal.addEventListener("abort", () => reject(signal.reason as Error));
-      }),
-  });
-  const { id } = await runs.runs.run({
-    plan: planOf({ a: "", b: "", c: "", d: "", e: "a" }),
-    repository: "/r",
-    by: "me",
-  });
+  const { gates, build } = gated({ d: broken });
+  const runs = await open({ build });
+  const id = await begin(runs, { a: "", b: "", c: "", d: "", e: "a" });
   await expect.poll(() => gates.size).toBe(2);
 
   await expect(
@@ -442,7 +435,7 @@ test("an answer to an escalation is an order: another try with what the person s
       };
     },
   });
-  const { id } = await runs.runs.run({ plan: planOf({ a: "" }), repository: "/r", by: "me" });
+  const id = await begin(runs, { a: "" });
   expect((await ended(runs, id)).status).toBe("failed");
   const {
     items: [escalation],
@@ -470,11 +463,7 @@ test("a fault of dure in a port fails that port with its words, and the others g
       return done;
     },
   });
-  const { id } = await runs.runs.run({
-    plan: planOf({ a: "", b: "" }),
-    repository: "/r",
-    by: "me",
-  });
+  const id = await begin(runs, { a: "", b: "" });
 
   const run = await ended(runs, id);
 
@@ -498,7 +487,7 @@ test("a fault of dure that passes is met by beginning the port again", async () 
       return done;
     },
   });
-  const { id } = await runs.runs.run({ plan: planOf({ a: "" }), repository: "/r", by: "me" });
+  const id = await begin(runs, { a: "" });
 
   expect((await ended(runs, id)).status).toBe("success");
 });
@@ -558,11 +547,7 @@ test("cancel is heard while the merged tree is tried; what the ports have made s
     build: async () => done,
     work: { merge: (_run, _ports, { signal }) => untilAborted(signal) },
   });
-  const { id } = await runs.runs.run({
-    plan: planOf({ a: "", b: "a" }),
-    repository: "/r",
-    by: "me",
-  });
+  const id = await begin(runs, { a: "", b: "a" });
   await expect.poll(async () => (await runs.runs.get(id)).phase).toBe("merging");
 
   expect(await runs.runs.order(id, { type: "cancel" }, { by: "me" })).toEqual({
@@ -605,11 +590,7 @@ test(
         },
       },
     });
-    const { id } = await runs.runs.run({
-      plan: planOf({ a: "", b: "" }),
-      repository: "/r",
-      by: "me",
-    });
+    const id = await begin(runs, { a: "", b: "" });
     const partial = await ended(runs, id);
     const {
       items: [asked],
@@ -656,11 +637,7 @@ test("an order to an ended run that cannot be prepared any more is refused and c
             },
     },
   });
-  const { id } = await runs.runs.run({
-    plan: planOf({ a: "", b: "" }),
-    repository: "/r",
-    by: "me",
-  });
+  const id = await begin(runs, { a: "", b: "" });
   const before = await ended(runs, id);
   isThere = false;
 
@@ -698,7 +675,7 @@ test("a run that could not be prepared takes no order but the one to begin again
             },
     },
   });
-  const { id } = await runs.runs.run({ plan: planOf({ a: "" }), repository: "/r", by: "me" });
+  const id = await begin(runs, { a: "" });
   expect(await ended(runs, id)).toMatchObject({
     status: "failed",
     report: { missing: [{ port: "a", because: { code: "ISOLATION_UNAVAILABLE" } }] },
@@ -769,11 +746,7 @@ test("questions are closed when the port succeeds after all, and what waited for
       return isMended || port.id === "e" ? done : { ...broken, escalation: asked };
     },
   });
-  const { id } = await runs.runs.run({
-    plan: planOf({ a: "", b: "", c: "a", d: "b", e: "" }),
-    repository: "/r",
-    by: "me",
-  });
+  const id = await begin(runs, { a: "", b: "", c: "a", d: "b", e: "" });
   await ended(runs, id, ["partial"]);
   const stillOpen = async (): Promise<string[]> =>
     (await runs.inbox.list({ tenant: "", run: id, status: "open" })).items
@@ -809,7 +782,7 @@ test("a failure that ended its try gives another one with whatever lets the port
         ? done
         : { status: "failed", because: { code: "OWNERSHIP_VIOLATED", message: "…" } },
   });
-  const { id } = await runs.runs.run({ plan: planOf({ a: "" }), repository: "/r", by: "me" });
+  const id = await begin(runs, { a: "" });
   await ended(runs, id);
 
   await expect(

@@ -6,18 +6,21 @@ import { Publisher } from "./publisher.ts";
 
 const run = "run1";
 
-test("a caller that leaves does not end the publishing of others", async () => {
-  using person = new TestRepository();
+/** A run with the result of one port, and what publishes it in the person's repository. */
+async function oneResult(person: TestRepository): Promise<{
+  readonly publisher: Publisher;
+  readonly made: { readonly commit: string };
+}> {
   const { store, repository, tree, commit } = await startRun(person);
   writeFiles(tree.tree, { "src/a.ts": "a\n" });
   const made = await commit(aScope({ writes: ["src/**"] }), { ref: "ports/a/result" });
-  const publisher = new Publisher({
-    repository,
-    store,
-    run,
-    clock: systemClock,
-    logger: silentLogger,
-  });
+  const parts = { repository, store, run, clock: systemClock, logger: silentLogger };
+  return { publisher: new Publisher(parts), made };
+}
+
+test("a caller that leaves does not end the publishing of others", async () => {
+  using person = new TestRepository();
+  const { publisher, made } = await oneResult(person);
   const [leaving, staying] = [new AbortController(), new AbortController()];
 
   const left = publisher.publish(leaving.signal);
@@ -31,16 +34,7 @@ test("a caller that leaves does not end the publishing of others", async () => {
 
 test("a caller that comes when all others have left is published for all the same", async () => {
   using person = new TestRepository();
-  const { store, repository, tree, commit } = await startRun(person);
-  writeFiles(tree.tree, { "src/a.ts": "a\n" });
-  const made = await commit(aScope({ writes: ["src/**"] }), { ref: "ports/a/result" });
-  const publisher = new Publisher({
-    repository,
-    store,
-    run,
-    clock: systemClock,
-    logger: silentLogger,
-  });
+  const { publisher, made } = await oneResult(person);
   const leaving = new AbortController();
 
   const left = publisher.publish(leaving.signal);
