@@ -92,16 +92,20 @@ test.each(["p_door integer", "p_gate text", ""])("a signature stays: not open_do
   ]);
 });
 
-test("SQL in strings has lines of at most 100 columns and its keywords small", () => {
+test("SQL in strings has one clause per line, short lines and its keywords small", () => {
   const long = `export const a = \`\n  select 1 from dure.doors\n  where door = ${"1".repeat(100)}\`;\n`;
   const loud = "export const b = \"SELECT door from dure.doors where door = 'SELECT'\";\n";
   const words = `export const c = "Select one of these: ${"x".repeat(100)}";\n`;
+  const packed =
+    "export const d = `select door from dure.doors where room = $1 and (select now() from x) > at`;\n" +
+    "export const e = `select door from dure.doors where room = $1`;\n";
   const troubleIn = (file: string): readonly string[] =>
-    troubleWithFormat([{ file, text: long + loud + words }]);
+    troubleWithFormat([{ file, text: long + loud + words + packed }]);
 
   expect(troubleIn("packages/dure/src/rooms/doors.ts")).toEqual([
     "packages/dure/src/rooms/doors.ts:3: a line of SQL over 100 columns",
     "packages/dure/src/rooms/doors.ts:4: SELECT in SQL is written small",
+    "packages/dure/src/rooms/doors.ts:6: two clauses in one line of SQL",
   ]);
-  expect(troubleIn("packages/dure/src/durable/migrations/0006-doors.ts")).toHaveLength(2);
+  expect(troubleIn("packages/dure/src/durable/migrations/0006-doors.ts")).toHaveLength(3);
 });

@@ -248,8 +248,8 @@ export const DURABLE_GUARDS: readonly Guard[] = [
   {
     id: "takeover.recovered",
     at: { file: `${DURABLE}/takeover.ts` },
-    find: 'where id = $1 and recovering_by = $2"',
-    replace: 'where id = $1 and $2::text is not null"',
+    find: "where id = $1 and recovering_by = $2`",
+    replace: "where id = $1 and $2::text is not null`",
     tests: takeover("a recovery that was handed on is not called finished by the one before"),
     why: "a recovery counts as finished while another process is in its middle",
   },
@@ -346,8 +346,8 @@ export const DURABLE_GUARDS: readonly Guard[] = [
   {
     id: "leases.release.epoch",
     at: { file: `${DURABLE}/leases.ts` },
-    find: 'where name = $1 and holder = $2 and epoch = $3" }',
-    replace: 'where name = $1 and holder = $2 and $3::bigint is not null" }',
+    find: "where name = $1 and holder = $2 and epoch = $3`,",
+    replace: "where name = $1 and holder = $2 and $3::bigint is not null`,",
     tests: leases(
       "a lease that its holder has got anew is renewed and released under its new epoch alone",
     ),

@@ -68,7 +68,9 @@ async function* backupLines(
   counts: Record<string, number>,
 ): AsyncGenerator<string> {
   const { rows } = await session.query<{ migration: number; at: string }>(
-    "select coalesce(max(id), 0) as migration, now()::text as at from dure.migrations",
+    `
+      select coalesce(max(id), 0) as migration, now()::text as at
+      from dure.migrations`,
   );
   yield line({
     dure: "backup",
@@ -285,7 +287,8 @@ async function insert(session: pg.Client, table: Table, rows: readonly string[])
   const columns = table.columns.map(quoted).join(", ");
   await session.query(
     `insert into dure.${quoted(table.name)} (${columns}) overriding system value
-     select ${columns} from json_populate_recordset(null::dure.${quoted(table.name)}, $1::json)`,
+     select ${columns}
+     from json_populate_recordset(null::dure.${quoted(table.name)}, $1::json)`,
     [`[${rows.join(",")}]`],
   );
 }
@@ -307,7 +310,8 @@ async function tablesInOrder(session: pg.Client): Promise<Table[]> {
             coalesce((select array_agg(distinct r.relname::text)
                from pg_constraint k join pg_class r on r.oid = k.confrelid
               where k.conrelid = c.oid and k.contype = 'f' and r.oid <> c.oid), '{}') as needs
-       from pg_class c join pg_namespace n on n.oid = c.relnamespace
+       from pg_class c
+       join pg_namespace n on n.oid = c.relnamespace
       where n.nspname = 'dure' and c.relkind = 'r' and c.relname <> all ($1)
       order by c.relname`,
     [SCHEMA_TABLES],

@@ -33,8 +33,9 @@ export async function dbMigrate(command: DbCommand): Promise<ExitCode> {
 }
 
 /** Of the database, where a newer release may have been before. */
-const STANDS_AT =
-  "select (select max(id) from dure.migrations) as migration, number as release from dure.release";
+const STANDS_AT = `
+    select (select max(id) from dure.migrations) as migration, number as release
+    from dure.release`;
 
 export async function dbStats(command: DbCommand): Promise<ExitCode> {
   const { output } = command;

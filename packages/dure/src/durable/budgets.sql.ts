@@ -121,7 +121,9 @@ begin
   for update;
   if not found then return; end if;
   -- by its key alone, see dure.lock_turn
-  select status = 'done' into v_over from dure.turns where id = p_turn;
+  select status = 'done' into v_over
+  from dure.turns
+  where id = p_turn;
   with open as (
     select r.place, c.tokens as tokens, c.micro_usd
     from dure.budget_reservations r
@@ -183,12 +185,17 @@ begin
   values (p_process, p_pool)
   on conflict do nothing;
   perform dure.fold_budget(p_process, p_pool);
-  select * into k from dure.budget_pools where key = p_pool for update;
+  select * into k
+  from dure.budget_pools
+  where key = p_pool
+  for update;
   v_left := greatest(p_limit - k.used - k.lent, 0);
   if v_left >= p_need then
     v_grant := least(v_left, greatest(p_need, p_want));
   end if;
-  update dure.budget_pools set lent = lent + v_grant where key = p_pool;
+  update dure.budget_pools
+  set lent = lent + v_grant
+  where key = p_pool;
   update dure.budget_blocks
   set granted = granted + v_grant
   where process = p_process and pool = p_pool
@@ -324,7 +331,8 @@ begin
       select pool, granted - folded as rest, 0 as open
       from dure.budget_blocks
       where process = p_process
-      union all select pool, 0, dure.budget_amount(pool, tokens, micro_usd)
+      union all
+      select pool, 0, dure.budget_amount(pool, tokens, micro_usd)
       from dure.budget_reservations, unnest(pools) as pool
       where process = p_process and not folded and settled_at is null
     ) parts
@@ -413,7 +421,10 @@ begin
     insert into dure.budget_pools (key)
     values (l.key)
     on conflict do nothing;
-    select * into k from dure.budget_pools where key = l.key for update;
+    select * into k
+    from dure.budget_pools
+    where key = l.key
+    for update;
     if k.used + k.lent + l.amount > l.most then
       return jsonb_build_object(
         'outcome', 'exceeded', 'key', l.key,

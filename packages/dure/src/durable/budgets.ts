@@ -261,7 +261,11 @@ export class BudgetStore {
     return this.#database.query(
       {
         name: "budget_pools",
-        text: "select key, used, lent from dure.budget_pools where key = any($1) order by key",
+        text: `
+          select key, used, lent
+          from dure.budget_pools
+          where key = any($1)
+          order by key`,
       },
       [keys],
     );

@@ -18,7 +18,10 @@ begin
   perform dure.put_journal(
     t.id, t.session_id, t.service, p->'rows', p->'calls'
   );
-  select * into e from dure.effects where key = p->>'key' for update;
+  select * into e
+  from dure.effects
+  where key = p->>'key'
+  for update;
   if found then
     if e.nonce = p->>'nonce' then
       return jsonb_build_object('outcome', 'new');

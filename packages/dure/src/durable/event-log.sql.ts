@@ -47,7 +47,10 @@ create or replace function dure.sweep_events(
   keep_ms double precision, batch integer
 ) returns bigint language sql as $$
   with oldest as materialized (
-    select xid, seq, at from dure.events order by xid, seq limit batch
+    select xid, seq, at
+    from dure.events
+    order by xid, seq
+    limit batch
   ), swept as (
     delete from dure.events e using oldest o
      where e.xid = o.xid
@@ -55,7 +58,10 @@ create or replace function dure.sweep_events(
        and o.at < clock_timestamp() - keep_ms * interval '1 millisecond'
     returning e.xid, e.seq
   ), last as (
-    select xid, seq from swept order by xid desc, seq desc limit 1
+    select xid, seq
+    from swept
+    order by xid desc, seq desc
+    limit 1
   ), remembered as (
     update dure.meta
     set events_swept_xid = last.xid, events_swept_seq = last.seq

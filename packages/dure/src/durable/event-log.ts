@@ -984,7 +984,8 @@ const LAG: Statement = {
   name: "events.lag",
   text: `
     select coalesce(extract(epoch from clock_timestamp() - min(at))::float8 * 1000, 0) as lag
-      from dure.events where xid >= pg_snapshot_xmin(pg_current_snapshot())`,
+      from dure.events
+      where xid >= pg_snapshot_xmin(pg_current_snapshot())`,
 };
 
 /** The row lock makes two starting processes agree on one new era. */

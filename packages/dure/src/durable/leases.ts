@@ -188,13 +188,18 @@ const LOCK_NOT_AVAILABLE = "55P03";
 const HELD = {
   name: "lease.held",
   text: `
-    select from dure.leases l join dure.processes p on p.id = l.holder
+    select
+    from dure.leases l
+    join dure.processes p on p.id = l.holder
      where l.name = $1 and l.holder = $2 and p.epoch = $3 and p.ended_at is null`,
 };
 
 const CREATE = {
   name: "lease.create",
-  text: "insert into dure.leases (name) values ($1) on conflict (name) do nothing",
+  text: `
+    insert into dure.leases (name)
+    values ($1)
+    on conflict (name) do nothing`,
 };
 
 const LOCK = { name: "lease.lock", text: "select from dure.leases where name = $1 for update" };
@@ -209,7 +214,9 @@ const TAKE = {
        and ($4::boolean or holder is null
             or renewed_at < clock_timestamp() - $3::double precision * interval '1 millisecond'
             or exists (
-              select from dure.processes p where p.id = l.holder and p.ended_at is not null
+              select
+              from dure.processes p
+              where p.id = l.holder and p.ended_at is not null
             ))
     returning epoch`,
 };
@@ -224,10 +231,17 @@ const RENEW = {
 
 const RELEASE = {
   name: "lease.release",
-  text: "update dure.leases set holder = null where name = $1 and holder = $2 and epoch = $3",
+  text: `
+    update dure.leases
+    set holder = null
+    where name = $1 and holder = $2 and epoch = $3`,
 };
 
 const GUARD = {
   name: "lease.guard",
-  text: "select epoch, holder from dure.leases where name = $1 for key share",
+  text: `
+    select epoch, holder
+    from dure.leases
+    where name = $1
+    for key share`,
 };

@@ -181,11 +181,12 @@ async function apply(session: pg.Client, migration: Migration): Promise<void> {
   await session.query("begin");
   try {
     await session.query(migration.sql);
-    await session.query("insert into dure.migrations (id, name, checksum) values ($1, $2, $3)", [
-      migration.id,
-      migration.name,
-      checksumOfMigration(migration),
-    ]);
+    await session.query(
+      `
+      insert into dure.migrations (id, name, checksum)
+      values ($1, $2, $3)`,
+      [migration.id, migration.name, checksumOfMigration(migration)],
+    );
     await session.query("commit");
   } catch (error) {
     await session.query("rollback").catch(() => {});
@@ -210,7 +211,9 @@ async function excludeOlder(session: pg.Client, schema: Schema): Promise<void> {
   try {
     await session.query("lock table dure.processes in share row exclusive mode");
     const { rows } = await session.query<{ host: string; release: number; version: string }>(
-      `select host, release, app_version as version from dure.processes
+      `
+       select host, release, app_version as version
+       from dure.processes
        where ended_at is null and release < $1
          and renewed_at > clock_timestamp() - $2 * interval '1 millisecond'
        order by release limit 1`,
@@ -219,7 +222,8 @@ async function excludeOlder(session: pg.Client, schema: Schema): Promise<void> {
     if (rows[0]) throw inUse(schema, rows[0]);
     await session.query(
       `insert into dure.release (oldest) values ($1)
-       on conflict (singleton) do update set oldest = excluded.oldest`,
+       on conflict (singleton)
+       do update set oldest = excluded.oldest`,
       [schema.oldest],
     );
     await session.query("commit");

@@ -809,7 +809,8 @@ const DUE = {
 const LOCK = {
   name: "outbox.lock",
   text: `
-    select o.id, o.topic, o.ordering, o.key, o.payload, o.attempts, o.in_doubt from dure.outbox o
+    select o.id, o.topic, o.ordering, o.key, o.payload, o.attempts, o.in_doubt
+    from dure.outbox o
      where o.id = $1 and o.state = 'pending' and o.next_at <= clock_timestamp() and ${FIRST_IN_LINE}
        for update of o skip locked`,
 };

@@ -220,7 +220,11 @@ const PAUSE = {
 };
 const LOCK = {
   name: "pause.lock",
-  text: "select agent, by, at from dure.pauses where agent = $1 for update",
+  text: `
+    select agent, by, at
+    from dure.pauses
+    where agent = $1
+    for update`,
 };
 const RESUME = { name: "pause.end", text: "delete from dure.pauses where agent = $1" };
 const EMIT = { name: "pause.told", text: "select dure.emit($1)" };

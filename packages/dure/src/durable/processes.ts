@@ -463,11 +463,16 @@ const RENEW = `update dure.processes
 
 const GUARD = {
   name: "process.guard",
-  text: "select epoch, ended_at is not null as ended from dure.processes where id = $1 for key share",
+  text: `
+    select epoch, ended_at is not null as ended
+    from dure.processes
+    where id = $1
+    for key share`,
 };
 
 const END = {
   name: "process.end",
   text: `update dure.processes set ended_at = clock_timestamp(), ended_because = 'stopped', epoch = epoch + 1
-          where id = $1 and epoch = $2 and ended_at is null returning id`,
+          where id = $1 and epoch = $2 and ended_at is null
+          returning id`,
 };

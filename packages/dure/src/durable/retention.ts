@@ -230,9 +230,13 @@ async function sweepOnce(rule: RetentionRule, tx: Transaction): Promise<number> 
           select ctid from ${table}
            where ${ageColumn} < clock_timestamp() - $1::double precision * interval '1 millisecond'
              and (${where})
-           order by ${ageColumn} limit $2::integer for update skip locked
+           order by ${ageColumn}
+           limit $2::integer
+           for update skip locked
         ), removed as (
-          delete from ${table} where ctid = any(array(select ctid from aged)) returning 1
+          delete from ${table}
+          where ctid = any(array(select ctid from aged))
+          returning 1
         )
         select count(*) as removed from removed`,
     },

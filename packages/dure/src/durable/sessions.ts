@@ -17,7 +17,10 @@ export async function forgetSession(
   return database.transaction(async (tx) => {
     const gone = await tx.query(
       {
-        text: "delete from dure.sessions where id = $1 and tenant = $2 and running_turn is null returning id",
+        text: `
+          delete from dure.sessions
+          where id = $1 and tenant = $2 and running_turn is null
+          returning id`,
       },
       [id, tenant],
     );
@@ -85,7 +88,8 @@ async function sweepJournals(
                   and finished_at < clock_timestamp() - $1::float8 * interval '1 millisecond'
                 order by finished_at fetch first ($2::integer) rows with ties
              ), told as (
-               delete from dure.turn_events where turn_id = any(array(select id from aged))
+               delete from dure.turn_events
+               where turn_id = any(array(select id from aged))
              ), remembered as (update dure.meta
                set journals_swept_to = (select max(finished_at) from aged)
                where exists (select from aged))
@@ -123,7 +127,9 @@ async function sweepSessions(
 ): Promise<number> {
   const gone = await tx.query<{ id: string }>(
     {
-      text: `delete from dure.sessions where running_turn is null and id in (
+      text: `
+               delete from dure.sessions
+               where running_turn is null and id in (
                select id from dure.sessions
                 where updated_at < clock_timestamp() - $1::float8 * interval '1 millisecond'
                   and running_turn is null
@@ -173,7 +179,9 @@ async function sweepTurns(
 /** Of sessions whose rows are gone, and with them their effects and budgets. */
 async function forgetContents(tx: Transaction, ids: readonly string[]): Promise<void> {
   for (const text of [
-    "delete from dure.turn_events where turn_id in (select id from dure.turns where session_id = any($1))",
+    `
+      delete from dure.turn_events
+      where turn_id in (select id from dure.turns where session_id = any($1))`,
     ...["turns", "messages", "completed", "idempotency"].map(
       (table) => `delete from dure.${table} where session_id = any($1)`,
     ),
@@ -187,7 +195,10 @@ async function forgetContents(tx: Transaction, ids: readonly string[]): Promise<
       set session = null, turn = null
       where session = any($1) and (job is not null or run is not null or room is not null)`,
     "delete from dure.events where session = any($1)",
-    "update dure.jobs set origin_session = null, origin_turn = null where origin_session = any($1)",
+    `
+      update dure.jobs
+      set origin_session = null, origin_turn = null
+      where origin_session = any($1)`,
     `delete from dure.outbox
       where ordering = any($1)
         and (topic = 'hook' and state not in ('pending', 'sending')

@@ -347,12 +347,17 @@ const CLAIM = {
      where p.ended_at is not null and p.recovered_at is null
        and (p.recovering_by is null or p.recovering_by = $1
             or not exists (
-              select from dure.processes r where r.id = p.recovering_by and r.ended_at is null
+              select
+              from dure.processes r
+              where r.id = p.recovering_by and r.ended_at is null
             ))
     returning p.id, p.epoch - 1 as epoch, p.ended_because as because`,
 };
 
 const RECOVERED = {
   name: "takeover.recovered",
-  text: "update dure.processes set recovered_at = clock_timestamp() where id = $1 and recovering_by = $2",
+  text: `
+    update dure.processes
+    set recovered_at = clock_timestamp()
+    where id = $1 and recovering_by = $2`,
 };

@@ -71,7 +71,9 @@ begin
       elsif v_known.body_hash <> p->>'body_hash' then
         raise exception using errcode = 'DU422', message = 'key reused';
       else
-        select * into v_old from dure.turns where id = v_known.turn_id;
+        select * into v_old
+        from dure.turns
+        where id = v_known.turn_id;
         return jsonb_build_object(
           'outcome', 'repeated', 'turn', v_known.turn_id,
           'session', v_known.session_id,
@@ -81,12 +83,18 @@ begin
     end if;
   end if;
 
-  select * into s from dure.sessions where id = v_session for update;
+  select * into s
+  from dure.sessions
+  where id = v_session
+  for update;
   if not found then
     insert into dure.sessions (id, tenant, service, title)
     values (v_session, p->>'tenant', p->>'service', p->>'title')
     on conflict do nothing;
-    select * into s from dure.sessions where id = v_session for update;
+    select * into s
+    from dure.sessions
+    where id = v_session
+    for update;
   end if;
   -- the first statement, whose answer was lost, may have been committed
   -- while we waited for its lock
@@ -292,7 +300,10 @@ create or replace function dure.lock_turn(
 declare
   t dure.turns;
 begin
-  select * into t from dure.turns where id = p_turn for no key update;
+  select * into t
+  from dure.turns
+  where id = p_turn
+  for no key update;
   if t.epoch = p_epoch and t.status = 'running' then return t; end if;
   return null;
 end $$;
@@ -325,8 +336,14 @@ declare
   s dure.sessions;
   v_state jsonb;
 begin
-  select * into s from dure.sessions where id = p->>'session' for update;
-  select * into t from dure.turns where id = v_turn for no key update;
+  select * into s
+  from dure.sessions
+  where id = p->>'session'
+  for update;
+  select * into t
+  from dure.turns
+  where id = v_turn
+  for no key update;
   if t.epoch is distinct from v_epoch
     or t.status not in ('running', 'done')
   then

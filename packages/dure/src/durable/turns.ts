@@ -583,7 +583,10 @@ export class TurnStore {
     const [row] = await this.#database.query<{ service: string }>(
       {
         name: "service_of_session",
-        text: "select service from dure.sessions where id = $1 and tenant = $2",
+        text: `
+          select service
+          from dure.sessions
+          where id = $1 and tenant = $2`,
       },
       [session, tenant],
     );
@@ -759,7 +762,8 @@ export class TurnStore {
             from dure.turn_events
             where turn_id = t.id and seq > $2 and type <> 'RECORD'
             union all
-            select t.done_seq, '', 'DONE', t.done, t.finished_at where t.done_seq > $2
+            select t.done_seq, '', 'DONE', t.done, t.finished_at
+            where t.done_seq > $2
           ) e on true
           where t.id = $1 order by e.seq limit $3`,
       },

@@ -487,7 +487,10 @@ const READ = {
 };
 const ONE = {
   name: "escalation.one",
-  text: `select ${COLUMNS} from dure.escalations e where id = $1 and ($2::text is null or tenant = $2)`,
+  text: `
+    select ${COLUMNS}
+    from dure.escalations e
+    where id = $1 and ($2::text is null or tenant = $2)`,
 };
 const LOCK = {
   name: "escalation.lock",

@@ -264,7 +264,8 @@ const MOVE = {
              next_step_at = clock_timestamp() + $3::double precision * interval '1 millisecond'
            where id = $1
            returning e.*)
-         select dure.escalation_event(moved::dure.escalations, 'escalation.routed', $4) from moved`,
+         select dure.escalation_event(moved::dure.escalations, 'escalation.routed', $4)
+         from moved`,
 };
 const HAND_ON = {
   name: "route.hand_on",

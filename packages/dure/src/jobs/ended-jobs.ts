@@ -89,5 +89,8 @@ export class EndedJobs {
 
 const ENDED = {
   name: "job.ended",
-  text: "select id from dure.jobs where id = any($1) and finished_at is not null",
+  text: `
+    select id
+    from dure.jobs
+    where id = any($1) and finished_at is not null`,
 };

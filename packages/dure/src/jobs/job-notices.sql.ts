@@ -14,7 +14,9 @@ declare
   o dure.jobs;
 begin
   while v_session like 'job:%' loop
-    select * into o from dure.jobs where id = split_part(v_session, ':', 2);
+    select * into o
+    from dure.jobs
+    where id = split_part(v_session, ':', 2);
     if not found or o.status = 'CANCELLED' then return; end if;
     if o.finished_at is null then
       insert into dure.job_results (job_id, child_id, agent)
@@ -105,7 +107,8 @@ begin
     delete from dure.job_results
     where child_id = p_job and turn_number is null;
     if not found then
-      delete from dure.job_notes where job_id = p_job and turn_id is null;
+      delete from dure.job_notes
+      where job_id = p_job and turn_id is null;
     end if;
     if not found then
       delete from dure.outbox

@@ -47,7 +47,10 @@ export class JobReader {
   async find(id: string, tenant: TenantView): Promise<Job | undefined> {
     const [row] = await this.#statements.many<JobRow>(
       "job.find",
-      `select ${JOB_COLUMNS} from dure.jobs where id = $1 and ($2::text is null or tenant = $2)`,
+      `
+        select ${JOB_COLUMNS}
+        from dure.jobs
+        where id = $1 and ($2::text is null or tenant = $2)`,
       [id, tenant],
     );
     return row && jobOf(row);
@@ -136,7 +139,12 @@ export class JobReader {
         or dure.may_know_job(id, $9, $10::text)
       )`;
     const part = (more: string): string =>
-      `select * from dure.jobs where ${where}${more} order by seq desc limit $6`;
+      `
+        select *
+        from dure.jobs
+        where ${where}${more}
+        order by seq desc
+        limit $6`;
     const from =
       query.agent === undefined
         ? part("")
@@ -156,7 +164,13 @@ export class JobReader {
     ];
     // A name of its own would fix one plan for all filters.
     const rows = await this.#statements.once<JobRow & { seq: number }>(
-      { text: `select ${JOB_COLUMNS}, seq from (${from}) jobs order by seq desc limit $6` },
+      {
+        text: `
+        select ${JOB_COLUMNS}, seq
+        from (${from}) jobs
+        order by seq desc
+        limit $6`,
+      },
       values,
     );
     return rows.map((row) => ({ ...jobOf(row), seq: row.seq }));

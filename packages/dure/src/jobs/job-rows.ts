@@ -55,7 +55,9 @@ export const RESULTS = `
   select c.id as "jobId", c.target, c.message, c.status, c.last_error as error,
     c.answer->>'text' as reply, c.answer->>'by' as by
   from dure.jobs c`;
-export const WORDS = `select id, author, text, turn_number, ${ms("at")} from dure.job_words`;
+export const WORDS = `
+  select id, author, text, turn_number, ${ms("at")}
+  from dure.job_words`;
 
 export function jobOf(row: JobRow): Job {
   return {

@@ -222,7 +222,9 @@ create or replace function dure.turn_behind(
   where m.session_id = p_session
     and t.author = 'system'
     and m.ordinal > (
-      select max(ordinal) from dure.messages where turn_id = p_turn
+      select max(ordinal)
+      from dure.messages
+      where turn_id = p_turn
     )
   order by m.ordinal limit 1
 $$;

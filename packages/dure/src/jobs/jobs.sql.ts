@@ -53,7 +53,10 @@ begin
     if not found then
       raise exception using errcode = 'DU404', message = 'no such parent';
     end if;
-    perform 1 from dure.jobs where id = v_root for no key update;
+    perform 1
+    from dure.jobs
+    where id = v_root
+    for no key update;
     select * into parent
     from dure.jobs
     where id = v_parent
@@ -87,8 +90,13 @@ begin
   if p->>'retry_of' is not null then
     -- It takes the place of the old one: under the same root, with the same
     -- budget, cancelled with the same parent.
-    select root_id into v_root from dure.jobs where id = p->>'retry_of';
-    perform 1 from dure.jobs where id = v_root for no key update;
+    select root_id into v_root
+    from dure.jobs
+    where id = p->>'retry_of';
+    perform 1
+    from dure.jobs
+    where id = v_root
+    for no key update;
     select * into old from dure.jobs where id = p->>'retry_of';
     v_parent := old.parent_id;
     v_work := old.root_work;
@@ -299,7 +307,9 @@ begin
       hashtextextended('dure:job-permits:' || v_target, 0)
     );
     v_free := v_permits - (
-      select count(*) from dure.jobs where target = v_target and has_permit
+      select count(*)
+      from dure.jobs
+      where target = v_target and has_permit
     );
 
     -- A person has answered, or resumed the agent. The waiting was no lack
@@ -898,8 +908,10 @@ begin
     select id from dure.turns where session_id = any(v_sessions)
   );
   delete from dure.turns where session_id = any(v_sessions);
-  delete from dure.messages where session_id = any(v_sessions);
-  delete from dure.completed where session_id = any(v_sessions);
+  delete from dure.messages
+  where session_id = any(v_sessions);
+  delete from dure.completed
+  where session_id = any(v_sessions);
   delete from dure.effects
   where session_id = any(v_sessions) and status in ('done', 'failed');
   delete from dure.sessions where id = any(v_sessions);

@@ -364,7 +364,10 @@ export class JobStore {
     await this.#statements.once(
       {
         name: "job.retry-used",
-        text: "update dure.escalations set used_at = clock_timestamp() where id = $1",
+        text: `
+          update dure.escalations
+          set used_at = clock_timestamp()
+          where id = $1`,
       },
       [escalation],
     );

@@ -407,7 +407,10 @@ const ENROL = {
 };
 const PLATFORM_IDS = {
   name: "account.platform_ids",
-  text: "select adapter, id, platform_id from dure.accounts where platform_id is not null",
+  text: `
+    select adapter, id, platform_id
+    from dure.accounts
+    where platform_id is not null`,
 };
 const LOCK = {
   name: "account.lock",
@@ -433,7 +436,10 @@ const KNOWN_AS = {
 };
 const STATE = {
   name: "account.state",
-  text: "select state from dure.accounts where adapter = $1 and id = $2",
+  text: `
+    select state
+    from dure.accounts
+    where adapter = $1 and id = $2`,
 };
 const CHANGE = {
   name: "account.change",

@@ -115,7 +115,9 @@ const MOVE_MARKS = {
   text: `
     update dure.person_reads r
     set seq = p.next_seq - 1 + (
-      select count(*) from dure.room_messages m where m.place = $2 and m.seq <= d.seq
+      select count(*)
+      from dure.room_messages m
+      where m.place = $2 and m.seq <= d.seq
     )
     from dure.places p, dure.person_reads d
     where p.id = $1
@@ -141,7 +143,10 @@ const MOVE_LINES = {
 };
 const COUNT_LINES = {
   name: "adopt.count",
-  text: "update dure.places set next_seq = next_seq + $2::bigint where id = $1",
+  text: `
+    update dure.places
+    set next_seq = next_seq + $2::bigint
+    where id = $1`,
 };
 const DROP_RECORDS = {
   name: "adopt.drop_records",

@@ -129,7 +129,9 @@ const WAITED_FOR = {
   name: "pause.waited_for",
   text: `
     with paused as (
-      select agent, by, at from dure.pauses for key share skip locked
+      select agent, by, at
+      from dure.pauses
+      for key share skip locked
     ),
     noted as (
       insert into dure.pause_notices (agent, place)
@@ -137,7 +139,9 @@ const WAITED_FOR = {
       from paused
       join dure.handlings h on h.agent = paused.agent and h.state <> 'done'
       where not exists (
-        select from dure.pause_notices n where n.agent = h.agent and n.place = h.place
+        select
+        from dure.pause_notices n
+        where n.agent = h.agent and n.place = h.place
       )
       limit $1
       on conflict do nothing
@@ -149,11 +153,19 @@ const WAITED_FOR = {
 };
 const NOTE = {
   name: "pause.note",
-  text: "insert into dure.pause_notices (agent, place) values ($1, $2) on conflict do nothing",
+  text: `
+    insert into dure.pause_notices (agent, place)
+    values ($1, $2)
+    on conflict do nothing`,
 };
 const TOLD = {
   name: "pause.told_in",
-  text: "select place from dure.pause_notices where agent = $1 order by place limit 200",
+  text: `
+    select place
+    from dure.pause_notices
+    where agent = $1
+    order by place
+    limit 200`,
 };
 /** The time of a request stands still while the agent that is asked is paused. */
 const REMIND_LATER = {

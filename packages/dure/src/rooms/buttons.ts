@@ -87,5 +87,8 @@ function mayNotLift(name: string, what: string): DureError {
 
 const ACTIONS = {
   name: "rooms.actions",
-  text: "select tenant, subject, actions from dure.escalations where id = $1",
+  text: `
+    select tenant, subject, actions
+    from dure.escalations
+    where id = $1`,
 };

@@ -450,5 +450,8 @@ const OPEN_REQUEST = {
 };
 const OPEN_ESCALATION = {
   name: "collaborate.open_escalation",
-  text: "select 1 from dure.escalations where subject = $1 and status = 'open'",
+  text: `
+    select 1
+    from dure.escalations
+    where subject = $1 and status = 'open'`,
 };

@@ -59,5 +59,8 @@ const IN_PLACES = {
 };
 const IS_SHUT_OUT = {
   name: "deaf.is_shut_out",
-  text: "select from dure.escalations where subject = $1 and status = 'open' and context->>'because' = $2",
+  text: `
+    select
+    from dure.escalations
+    where subject = $1 and status = 'open' and context->>'because' = $2`,
 };

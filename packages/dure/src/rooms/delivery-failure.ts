@@ -327,7 +327,10 @@ export function undelivered(
 
 const ASKED_BY = {
   name: "room.asked_by",
-  text: "select from_agent, to_agent from dure.requests where message = $1",
+  text: `
+    select from_agent, to_agent
+    from dure.requests
+    where message = $1`,
 };
 /** A call that was refused does not count for its pair. */
 const FORGET_CALL = {
@@ -339,11 +342,18 @@ const FORGET_CALL = {
 };
 const CLOSE = {
   name: "room.close",
-  text: "update dure.places set state = 'closed', closed_because = $2 where id = $1 and state <> 'closed'",
+  text: `
+    update dure.places
+    set state = 'closed', closed_because = $2
+    where id = $1 and state <> 'closed'`,
 };
 const QUEUED_IN = {
   name: "room.queued_in",
-  text: "select id from dure.room_messages where place = $1 and delivery = 'queued' order by seq",
+  text: `
+    select id
+    from dure.room_messages
+    where place = $1 and delivery = 'queued'
+    order by seq`,
 };
 const DROP_PART = {
   name: "room.drop_part",

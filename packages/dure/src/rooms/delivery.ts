@@ -287,11 +287,17 @@ function answerOf(found: FoundOnPlatform): ProbeAnswer {
 
 const ANOTHER_THREAD = {
   name: "room.another_thread",
-  text: "select from dure.places where adapter = $1 and thread = $2 and id <> $3 and owner is not null",
+  text: `
+    select
+    from dure.places
+    where adapter = $1 and thread = $2 and id <> $3 and owner is not null`,
 };
 const THREAD_MADE = {
   name: "room.thread_made",
-  text: "update dure.places set thread = coalesce($2, id) where id = $1 and thread is null",
+  text: `
+    update dure.places
+    set thread = coalesce($2, id)
+    where id = $1 and thread is null`,
 };
 const PART_MADE = {
   name: "room.part_made",
@@ -302,5 +308,8 @@ const PART_MADE = {
 };
 const WITHOUT_OVER = {
   name: "room.without_over",
-  text: "update dure.outbox set payload = payload - 'over' where key = $1",
+  text: `
+    update dure.outbox
+    set payload = payload - 'over'
+    where key = $1`,
 };

@@ -219,9 +219,17 @@ const LAST_POSTED = {
 };
 const PART_OF = {
   name: "room.part_of",
-  text: "select platform_id from dure.room_parts where adapter = $1 and message = $2 order by part limit 1",
+  text: `
+    select platform_id
+    from dure.room_parts
+    where adapter = $1 and message = $2
+    order by part
+    limit 1`,
 };
 const THREAD_OWNER = {
   name: "room.thread_owner",
-  text: "select owner, created_at from dure.places where id = $1 and kind = 'thread'",
+  text: `
+    select owner, created_at
+    from dure.places
+    where id = $1 and kind = 'thread'`,
 };

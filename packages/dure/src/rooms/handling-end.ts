@@ -282,7 +282,10 @@ const QUESTIONS_OF = {
 };
 const LEAVE = {
   name: "handling.leave",
-  text: "delete from dure.participants where place = $1 and agent = $2 returning agent",
+  text: `
+    delete from dure.participants
+    where place = $1 and agent = $2
+    returning agent`,
 };
 const PREVIOUS_OWN = {
   name: "handling.previous_own",

@@ -311,7 +311,11 @@ const STOPPED = {
 };
 const PARTICIPANTS = {
   name: "handling.participants",
-  text: "select agent from dure.participants where place = $1 order by since, agent",
+  text: `
+    select agent
+    from dure.participants
+    where place = $1
+    order by since, agent`,
 };
 const HEARD = {
   name: "handling.heard",

@@ -355,5 +355,8 @@ const EDIT = {
 /** What was heard is what stands there now. */
 const EDIT_RECORD = {
   name: "inbound.edit_record",
-  text: "update dure.observations set excerpt = $3 where place = $1 and message = $2",
+  text: `
+    update dure.observations
+    set excerpt = $3
+    where place = $1 and message = $2`,
 };

@@ -97,7 +97,10 @@ export class IncomingPlaces {
 /** The configuration names channels; which server they are in, the platform tells. */
 const LEARN_GUILD = {
   name: "inbound.learn_guild",
-  text: "update dure.places set guild = $2 where id = $1 and guild is null",
+  text: `
+    update dure.places
+    set guild = $2
+    where id = $1 and guild is null`,
 };
 const NEW_DIRECT = {
   name: "inbound.new_direct",

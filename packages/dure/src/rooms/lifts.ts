@@ -133,7 +133,12 @@ resolution->>'value' = 'resume' and starts_with(subject, 'room:loop:')
 starts_with(subject, '${UNSURE}'))`;
 const ANSWERED = {
   name: "lift.answered",
-  text: `select id from dure.escalations where ${IS_LIFT} order by resolved_at limit 50`,
+  text: `
+    select id
+    from dure.escalations
+    where ${IS_LIFT}
+    order by resolved_at
+    limit 50`,
 };
 const TAKE = {
   name: "lift.take",
@@ -141,7 +146,10 @@ const TAKE = {
     update dure.escalations
     set used_at = clock_timestamp()
     where id = (
-      select id from dure.escalations where id = $1 and ${IS_LIFT} for update skip locked
+      select id
+      from dure.escalations
+      where id = $1 and ${IS_LIFT}
+      for update skip locked
     )
     returning id, subject, resolution->>'value' as value, resolution->>'note' as note,
       resolved_by as by, context`,

@@ -346,7 +346,12 @@ const THREADS = {
 };
 const NEXT_MESSAGES = {
   name: "rooms.next_messages",
-  text: "select * from dure.room_messages where place = $1 and seq > $2::bigint order by seq limit $3",
+  text: `
+    select *
+    from dure.room_messages
+    where place = $1 and seq > $2::bigint
+    order by seq
+    limit $3`,
 };
 const LAST_MESSAGES = {
   name: "rooms.last_messages",
@@ -420,10 +425,16 @@ const SPEND = {
 };
 const TYPING = {
   name: "rooms.typing",
-  text: "select distinct agent from dure.handlings where place = $1 and state = 'running'",
+  text: `
+    select distinct agent
+    from dure.handlings
+    where place = $1 and state = 'running'`,
 };
 const READ = {
   name: "rooms.read",
-  text: `insert into dure.person_reads as r (tenant, person, place, seq) values ($1, $2, $3, $4)
-         on conflict (tenant, person, place) do update set seq = greatest(r.seq, $4), person = $2`,
+  text: `
+         insert into dure.person_reads as r (tenant, person, place, seq)
+         values ($1, $2, $3, $4)
+         on conflict (tenant, person, place)
+         do update set seq = greatest(r.seq, $4), person = $2`,
 };

@@ -207,7 +207,10 @@ const CLAIM = {
 };
 const WITHDRAWN = {
   name: "handling.request_withdrawn",
-  text: "select id from dure.requests where id = $1 and state = 'withdrawn'",
+  text: `
+    select id
+    from dure.requests
+    where id = $1 and state = 'withdrawn'`,
 };
 const GIVE_BACK = {
   name: "handling.give_back",

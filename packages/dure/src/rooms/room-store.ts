@@ -271,7 +271,10 @@ const WRITE = { name: "room.write", text: "select dure.write_message($1) as resu
 const EMIT = { name: "room.emit", text: "select dure.emit($1)" };
 const PLACE = {
   name: "room.place",
-  text: "select * from dure.places where id = coalesce((select moved_to from dure.places where id = $1), $1)",
+  text: `
+    select *
+    from dure.places
+    where id = coalesce((select moved_to from dure.places where id = $1), $1)`,
 };
 const PLACE_AT = {
   name: "room.place_at",

@@ -10,9 +10,15 @@ declare
   p dure.places;
   v_now timestamptz := clock_timestamp();
 begin
-  select * into p from dure.places where id = p_place for update;
+  select * into p
+  from dure.places
+  where id = p_place
+  for update;
   if p.moved_to is not null then
-    select * into p from dure.places where id = p.moved_to for update;
+    select * into p
+    from dure.places
+    where id = p.moved_to
+    for update;
   end if;
   if p.id is null then return null; end if;
   v_now := clock_timestamp();

@@ -479,5 +479,8 @@ const DIRECT = {
 };
 const REMOVE = {
   name: "rooms.remove",
-  text: "delete from dure.participants where place = $1 and agent = $2 returning agent",
+  text: `
+    delete from dure.participants
+    where place = $1 and agent = $2
+    returning agent`,
 };

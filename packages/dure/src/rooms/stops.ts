@@ -175,7 +175,12 @@ const ORDER = {
 const STOP = { name: "stop.read", text: "select * from dure.stops where id = $1" };
 const OPEN = {
   name: "stop.open",
-  text: "select id from dure.stops where done_at is null order by at limit $1",
+  text: `
+    select id
+    from dure.stops
+    where done_at is null
+    order by at
+    limit $1`,
 };
 /** The place and its threads, as far as something is open there. */
 const BUSY = {
@@ -200,7 +205,10 @@ const END_HANDLINGS = {
 };
 const COUNT = {
   name: "stop.count",
-  text: "update dure.stops set answers = answers + $2, requests = requests + $3 where id = $1",
+  text: `
+    update dure.stops
+    set answers = answers + $2, requests = requests + $3
+    where id = $1`,
 };
 const END_JOBS = {
   name: "stop.end_jobs",

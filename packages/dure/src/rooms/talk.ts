@@ -609,7 +609,10 @@ function stateEvent(
 
 const SENT = {
   name: "room.sent",
-  text: "update dure.room_messages set delivery = 'sent', delivery_error = null where id = $1",
+  text: `
+    update dure.room_messages
+    set delivery = 'sent', delivery_error = null
+    where id = $1`,
 };
 
 /** The message opened a request; others only belong to one. */
@@ -617,7 +620,10 @@ const ASKS = { name: "room.asks", text: "select from dure.requests where message
 
 const CLIENT_MESSAGE = {
   name: "room.client_message",
-  text: "select message from dure.room_client_ids where place = $1 and person = $2 and client_id = $3",
+  text: `
+    select message
+    from dure.room_client_ids
+    where place = $1 and person = $2 and client_id = $3`,
 };
 
 /**

@@ -117,11 +117,17 @@ export class UnsureDeliveries {
 
 export const FAILED = {
   name: "room.failed",
-  text: "update dure.room_messages set delivery = $2, delivery_error = $3 where id = $1",
+  text: `
+    update dure.room_messages
+    set delivery = $2, delivery_error = $3
+    where id = $1`,
 };
 const QUEUED_AGAIN = {
   name: "room.queued_again",
-  text: "update dure.room_messages set delivery = 'queued', delivery_error = null where id = $1",
+  text: `
+    update dure.room_messages
+    set delivery = 'queued', delivery_error = null
+    where id = $1`,
 };
 const REVIVE_PARTS = {
   name: "room.revive_parts",
@@ -148,20 +154,33 @@ const REOPEN_PLACE = {
 };
 const UNSURE_IN = {
   name: "room.unsure_in",
-  text: "select id from dure.room_messages where place = $1 and delivery = 'unknown' order by seq",
+  text: `
+    select id
+    from dure.room_messages
+    where place = $1 and delivery = 'unknown'
+    order by seq`,
 };
 const UNSURE_FAILED = {
   name: "room.unsure_failed",
-  text: "update dure.room_messages set delivery = 'failed' where place = $1 and delivery = 'unknown'",
+  text: `
+    update dure.room_messages
+    set delivery = 'failed'
+    where place = $1 and delivery = 'unknown'`,
 };
 const MAKE_THREAD = {
   name: "room.make_thread",
-  text: "update dure.outbox set payload = payload - 'exists' where key = $1",
+  text: `
+    update dure.outbox
+    set payload = payload - 'exists'
+    where key = $1`,
 };
 /** In doubt: the next attempt begins with looking. */
 const LOOK_FOR_THREAD = {
   name: "room.look_for_thread",
-  text: "update dure.outbox set payload = payload - 'exists' || $2::jsonb, in_doubt = true where key = $1",
+  text: `
+    update dure.outbox
+    set payload = payload - 'exists' || $2::jsonb, in_doubt = true
+    where key = $1`,
 };
 /**
  * A person wrote in the thread, so that dure has it as a place of its own, and the note names that
@@ -180,7 +199,11 @@ const THREAD_NAMED = {
 };
 const WAITING_PARTS = {
   name: "room.waiting_parts",
-  text: "select from dure.outbox where starts_with(key, $1) and state in ('pending', 'sending') limit 1",
+  text: `
+    select
+    from dure.outbox
+    where starts_with(key, $1) and state in ('pending', 'sending')
+    limit 1`,
 };
 const REOPEN = {
   name: "room.reopen",

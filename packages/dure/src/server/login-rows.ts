@@ -295,11 +295,17 @@ const INSERT = {
 };
 const FIND = {
   name: "logins.find",
-  text: "select *, clock_timestamp() as now from dure.login_sessions where id = $1",
+  text: `
+    select *, clock_timestamp() as now
+    from dure.login_sessions
+    where id = $1`,
 };
 const TOUCH = {
   name: "logins.touch",
-  text: "update dure.login_sessions set used_at = clock_timestamp() where id = $1 and revoked_at is null",
+  text: `
+    update dure.login_sessions
+    set used_at = clock_timestamp()
+    where id = $1 and revoked_at is null`,
 };
 const OFFER = {
   name: "logins.offer",
@@ -338,8 +344,9 @@ const LIST = {
 const ADD_LINK = {
   name: "logins.add_link",
   text:
-    "insert into dure.login_links (hash, token_id, expires_at) values ($1, $2, clock_timestamp() " +
-    `+ ${ms("$3")})`,
+    `
+      insert into dure.login_links (hash, token_id, expires_at)
+      values ($1, $2, clock_timestamp()` + `+ ${ms("$3")})`,
 };
 const TAKE_LINK = {
   name: "logins.take_link",

@@ -168,7 +168,10 @@ const REVOKE = {
 };
 const LIVING = {
   name: "tokens_living",
-  text: "select * from dure.tokens where id = $1 and revoked_at is null",
+  text: `
+    select *
+    from dure.tokens
+    where id = $1 and revoked_at is null`,
 };
 const ANY_LIVING = {
   name: "tokens_any_living",
@@ -176,7 +179,10 @@ const ANY_LIVING = {
 };
 const VERIFY = {
   name: "tokens_verify",
-  text: "select * from dure.tokens where hash = $1 and revoked_at is null",
+  text: `
+    select *
+    from dure.tokens
+    where hash = $1 and revoked_at is null`,
 };
 
 interface TokenRow {

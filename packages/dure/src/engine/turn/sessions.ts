@@ -175,7 +175,9 @@ export class SessionReader {
         name: "find_turn",
         text: `select t.status, t.session_id, s.tenant,
             coalesce(t.done_seq, (
-              select max(seq) from dure.turn_events where turn_id = t.id and type <> 'RECORD'
+              select max(seq)
+              from dure.turn_events
+              where turn_id = t.id and type <> 'RECORD'
             ), 0)::int as last_seq
           from dure.turns t
           join dure.sessions s on s.id = t.session_id

@@ -42,7 +42,10 @@ export function messageOf(row: MessageRow): ChannelMessage {
 
 export const KNOWN = {
   name: "channel.known",
-  text: "select id from dure.plan_messages where run = $1 and port = $2 and key = $3",
+  text: `
+    select id
+    from dure.plan_messages
+    where run = $1 and port = $2 and key = $3`,
 };
 export const SEND = {
   name: "channel.send",
@@ -51,7 +54,9 @@ export const SEND = {
     )
     values ($1, $2, $3, $4, $5, $6, $7, $8)
     returning id, (
-      select count(*)::integer + 1 from dure.plan_messages where run = $1 and port = $2
+      select count(*)::integer + 1
+      from dure.plan_messages
+      where run = $1 and port = $2
     ) as many`,
 };
 export const TAKE = {
@@ -81,11 +86,19 @@ export const FORGET_QUESTIONS = {
 };
 export const ANSWER = {
   name: "channel.answer",
-  text: "select * from dure.plan_messages where reply_to = $1 and type = 'ack'",
+  text: `
+    select *
+    from dure.plan_messages
+    where reply_to = $1 and type = 'ack'`,
 };
 const MESSAGES = {
   name: "channel.messages",
-  text: "select * from dure.plan_messages where run = $1 and port = $2 order by id limit $3",
+  text: `
+    select *
+    from dure.plan_messages
+    where run = $1 and port = $2
+    order by id
+    limit $3`,
 };
 export const UNHEARD = {
   name: "channel.unheard",

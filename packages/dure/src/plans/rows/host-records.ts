@@ -105,7 +105,9 @@ const WAITING = {
       and (l.holder is null
         or l.renewed_at < clock_timestamp() - interval '6 seconds'
         or exists (
-          select 1 from dure.processes p where p.id = l.holder and p.ended_at is not null
+          select 1
+          from dure.processes p
+          where p.id = l.holder and p.ended_at is not null
         ))
     order by r.seq
     limit 50`,
@@ -129,9 +131,12 @@ const HOST_SEEN = {
 const CLAIM_LISTEN = {
   name: "plan.claim_listen",
   text: `update dure.plan_runs r set listen_slot = (
-      select min(slot) from generate_series(0, $2::integer - 1) slot
+      select min(slot)
+      from generate_series(0, $2::integer - 1) slot
       where not exists (
-        select 1 from dure.plan_runs o where o.host = r.host and o.listen_slot = slot
+        select 1
+        from dure.plan_runs o
+        where o.host = r.host and o.listen_slot = slot
       ))
     where r.id = $1 and r.listen_slot is null`,
 };

@@ -7,7 +7,8 @@ export const CREATE = {
       start_key, body_hash, tokens_most
     )
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
-    on conflict (tenant, start_key) where start_key is not null do nothing
+    on conflict (tenant, start_key)
+    where start_key is not null do nothing
     returning id`,
 };
 export const CREATE_PORTS = {
@@ -51,14 +52,20 @@ export const ADD_TOKENS = {
 export const RUN = { name: "plan.run", text: "select * from dure.plan_runs where id = $1" };
 export const RUN_BY_KEY = {
   name: "plan.run_by_key",
-  text: "select * from dure.plan_runs where tenant = $1 and start_key = $2",
+  text: `
+    select *
+    from dure.plan_runs
+    where tenant = $1 and start_key = $2`,
 };
 export const RUNS = {
   name: "plan.runs",
   text: `select r.*, (
       select jsonb_object_agg(status, n)
       from (
-        select p.status, count(*) as n from dure.plan_ports p where p.run = r.id group by 1
+        select p.status, count(*) as n
+        from dure.plan_ports p
+        where p.run = r.id
+        group by 1
       ) c
     ) as counts
     from dure.plan_runs r
@@ -71,7 +78,11 @@ export const RUNS = {
 };
 export const PORTS = {
   name: "plan.ports",
-  text: "select * from dure.plan_ports where run = $1 order by position",
+  text: `
+    select *
+    from dure.plan_ports
+    where run = $1
+    order by position`,
 };
 export const PORT = {
   name: "plan.port",
@@ -79,7 +90,11 @@ export const PORT = {
 };
 export const PORTS_NAMED = {
   name: "plan.ports_named",
-  text: "select * from dure.plan_ports where run = $1 and id = any($2) order by position",
+  text: `
+    select *
+    from dure.plan_ports
+    where run = $1 and id = any($2)
+    order by position`,
 };
 
 // --- steps
@@ -173,7 +188,10 @@ export const STRAYS = {
 };
 export const MANIFEST = {
   name: "plan.manifest",
-  text: "select manifest from dure.plan_steps where run = $1 and id = $2",
+  text: `
+    select manifest
+    from dure.plan_steps
+    where run = $1 and id = $2`,
 };
 
 // --- escalations
@@ -195,7 +213,10 @@ export const SETTLE = {
 
 export const ORDER = {
   name: "plan.order",
-  text: "insert into dure.plan_orders (run, wish, by_whom) values ($1, $2, $3) returning id",
+  text: `
+    insert into dure.plan_orders (run, wish, by_whom)
+    values ($1, $2, $3)
+    returning id`,
 };
 export const OPEN_ORDERS = {
   name: "plan.open_orders",
@@ -206,7 +227,10 @@ export const OPEN_ORDERS = {
 };
 export const CLOSE_ORDER = {
   name: "plan.close_order",
-  text: "update dure.plan_orders set outcome = $2, done_at = clock_timestamp() where id = $1",
+  text: `
+    update dure.plan_orders
+    set outcome = $2, done_at = clock_timestamp()
+    where id = $1`,
 };
 export const ORDER_OUTCOME = {
   name: "plan.order_outcome",

@@ -199,7 +199,10 @@ const ASK = {
 };
 const ASKED = {
   name: "plan.hook_asked",
-  text: "select id from dure.plan_messages where run = $1 and port = $2 and key = $3",
+  text: `
+    select id
+    from dure.plan_messages
+    where run = $1 and port = $2 and key = $3`,
 };
 const ANSWERED = {
   name: "plan.hook_answered",
