@@ -573,7 +573,7 @@ export const DURABLE_GUARDS: readonly Guard[] = [
   },
   {
     id: "events.poll.snapshot",
-    at: { file: `${DURABLE}/event-log.ts` },
+    at: { file: `${DURABLE}/event-poller.ts` },
     find:
       "from dure.meta m left join lateral ( select * from dure.events e where (e.xid, e.seq) > " +
       "($1::xid8, $2::bigint) and e.xid < pg_snapshot_xmin(pg_current_snapshot())",
@@ -585,7 +585,7 @@ export const DURABLE_GUARDS: readonly Guard[] = [
   },
   {
     id: "events.lost.retention",
-    at: { file: `${DURABLE}/event-log.ts` },
+    at: { file: `${DURABLE}/event-position.ts` },
     find: 'position.xid > 0n ? "retention" : undefined',
     replace: 'position.xid < 0n ? "retention" : undefined',
     tests: eventLog("a position older than the retention is answered with a reset"),
@@ -593,7 +593,7 @@ export const DURABLE_GUARDS: readonly Guard[] = [
   },
   {
     id: "events.lost.era",
-    at: { file: `${DURABLE}/event-log.ts` },
+    at: { file: `${DURABLE}/event-position.ts` },
     find: 'if (position.era !== frame.era) return position.era === 0 ? undefined : "era";',
     replace: "",
     tests: eventLog("a restore starts a new era"),
@@ -601,7 +601,7 @@ export const DURABLE_GUARDS: readonly Guard[] = [
   },
   {
     id: "events.lost.future",
-    at: { file: `${DURABLE}/event-log.ts` },
+    at: { file: `${DURABLE}/event-position.ts` },
     find: 'if (position.xid > frame.xmax) return "era";',
     replace: "",
     tests: eventLog("a position from the future is reset"),
@@ -609,7 +609,7 @@ export const DURABLE_GUARDS: readonly Guard[] = [
   },
   {
     id: "events.slow-reader",
-    at: { file: `${DURABLE}/event-log.ts` },
+    at: { file: `${DURABLE}/event-follower.ts` },
     find: "if (this.#buffer.length >= this.#limit ||",
     replace: "if (this.#buffer.length >= 1e9 ||",
     tests: eventLog("a reader that does not take its events is cut off"),

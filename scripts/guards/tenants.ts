@@ -1,7 +1,7 @@
 import type { Guard } from "../mutate.ts";
 import { eventLog, testsIn } from "./tests-in.ts";
 
-const EVENT_LOG = "packages/dure/src/durable/event-log.ts";
+const EVENT_FILTER = "packages/dure/src/durable/event-filter.ts";
 const ROOMS = "packages/dure/src/rooms";
 const SESSIONS = "packages/dure/src/engine/turn/sessions.ts";
 const rooms = testsIn("packages/dure/test/tenants/rooms.test.ts");
@@ -13,7 +13,7 @@ export const TENANT_GUARDS: readonly Guard[] = [
   // --- events
   {
     id: "events.tenant.stored",
-    at: { file: EVENT_LOG },
+    at: { file: EVENT_FILTER },
     find: "and (${parameter(7)} is null or e.tenant = ${parameter(7)})`",
     replace: "and (${parameter(7)} is null or true)`",
     tests: eventLog("the filter of a page and the filter of a follower are one"),
@@ -21,7 +21,7 @@ export const TENANT_GUARDS: readonly Guard[] = [
   },
   {
     id: "events.tenant.live",
-    at: { file: EVENT_LOG },
+    at: { file: EVENT_FILTER },
     find: "if (tenant !== undefined && event.tenant !== tenant) return false;",
     replace: "",
     tests: eventLog("the filter of a page and the filter of a follower are one"),

@@ -1,11 +1,32 @@
 import { systemClock, type Clock } from "../kernel/clock.ts";
-import { DureError, messageOf } from "../kernel/errors.ts";
-import { roughBytes } from "../kernel/json.ts";
-import type { Logger } from "../kernel/logger.ts";
-import type { EventFilter, EventRole } from "../kernel/platform-events.ts";
-import type { Database, Queryable, Statement } from "./database.ts";
-import type { Notifications } from "./notify.ts";
+import { messageOf } from "../kernel/errors.ts";
+import type { EventFilter } from "../kernel/platform-events.ts";
 import type { NewPlatformEvent, PlatformEvent } from "../wire/events.ts";
+import type { Queryable, Statement } from "./database.ts";
+import { filterCondition, filterParameters } from "./event-filter.ts";
+import { Follower, HeldPages } from "./event-follower.ts";
+import { POLL_EVERY, Poller, type EventLogOptions } from "./event-poller.ts";
+import {
+  comparePositions,
+  formatPosition,
+  parsePosition,
+  START,
+  whyLost,
+  type Frame,
+  type Position,
+  type Reset,
+} from "./event-position.ts";
+import {
+  EVENT_COLUMNS,
+  eventOf,
+  EVENTS_TOPIC,
+  FRAME,
+  FRAME_COLUMNS,
+  frameOf,
+  scannedOf,
+  type EventRow,
+  type FrameRow,
+} from "./event-rows.ts";
 
 /**
  * The log of what happened in the whole product. Writers append within their own transaction;
@@ -311,17 +332,6 @@ export class EventLog {
   }
 }
 
-export const EVENTS_TOPIC = "events";
-
-export interface EventLogOptions {
-  readonly database: Database;
-  readonly logger: Logger;
-  readonly notifications?: Pick<Notifications, "publish" | "subscribe">;
-  readonly clock?: Clock;
-  /** Events that wait for one slow reader before it is cut off. Default 1,000. */
-  readonly bufferLimit?: number;
-}
-
 export interface EventPage {
   readonly events: readonly PlatformEvent[];
   /** Read on behind this. */
@@ -332,47 +342,25 @@ export interface EventPage {
   readonly reset?: Reset;
 }
 
-export interface Reset {
-  /** The position before the oldest event that is kept. */
-  readonly oldest: string;
-  readonly because: "retention" | "era";
-}
-
 export type FollowedItem =
   | { readonly kind: "event"; readonly event: PlatformEvent }
   | ({ readonly kind: "reset" } & Reset);
 
-/** Followers that are told of new events before the main thread may do something else. */
-const WOKEN_AT_ONCE = 16;
-/** Readers look this often without being called, in milliseconds. */
-const POLL_EVERY = 500;
-/**
- * First pause while an open transaction hides written events, in milliseconds; doubles up to
- * POLL_EVERY.
- */
-const POLL_BLOCKED = 10;
 /**
  * Events per page of a follower that catches up, and per look of the poller; there half a buffer at
  * most, so that only slowness fills one.
  */
 const PAGE = 500;
+
 /** Events looked at for one page, so that a rare filter costs no long statement. */
 const SCAN = 5_000;
+
 /**
  * Events looked at to find the newest that match, so that a rare filter costs no long statement.
  */
 const LOOK_BACK = 20_000;
+
 const BUFFER_LIMIT = 1_000;
-/**
- * About the bytes that wait for one slow reader before it is cut off. Readers share the events
- * themselves.
- */
-const BUFFER_BYTES = 8 * 1024 * 1024;
-/**
- * About the bytes of pages that were read for followers that catch up and are not taken yet, of all
- * followers of a process.
- */
-const PAGES_BYTES = 32 * 1024 * 1024;
 
 /**
  * For writers that put events into a statement of their own: `select dure.emit($1)` with this
@@ -384,542 +372,20 @@ function eventsParameter(events: readonly NewPlatformEvent[]): string {
 
 /** No transaction of dure is open longer than 5 s. */
 const CATCH_UP_MS = 10_000;
+
 const CATCH_UP_LOOK_MS = 20;
+
 const NEXT_XID: Statement = {
   name: "events.next_xid",
   text: "select pg_snapshot_xmax(pg_current_snapshot())::text as next",
 };
+
 const PASSED_XID: Statement = {
   name: "events.passed_xid",
   text: "select pg_snapshot_xmin(pg_current_snapshot()) >= $1::xid8 as done",
 };
+
 const EMIT: Statement = { name: "events.emit", text: "select dure.emit($1)" };
-
-// ── positions
-// ──────────────────────────────────────────────────────────────────────────────────────────────────────
-
-interface Position {
-  readonly era: number;
-  readonly xid: bigint;
-  readonly seq: bigint;
-}
-
-const START: Position = { era: 0, xid: 0n, seq: 0n };
-
-/** `era.xid.seq`. Throws EVENT_POSITION_INVALID. */
-export function parsePosition(text: string): Position {
-  const match = /^([1-9]\d{0,14})\.(\d{1,20})\.(\d{1,19})$/.exec(text);
-  const position = match && {
-    era: Number(match[1]),
-    xid: BigInt(match[2]!),
-    seq: BigInt(match[3]!),
-  };
-
-  if (position && position.xid < 2n ** 64n && position.seq < 2n ** 63n) return position;
-
-  throw new DureError(
-    "EVENT_POSITION_INVALID",
-    `"${text.slice(0, 80)}" is not a position in the event log.`,
-    {
-      class: "input",
-      hint: "Give back the `id` of an event as it came, or leave it out to begin with the present.",
-    },
-  );
-}
-
-function formatPosition({ era, xid, seq }: Position): string {
-  return `${era}.${xid}.${seq}`;
-}
-
-function comparePositions(a: Position, b: Position): number {
-  if (a.era !== b.era) return a.era - b.era;
-  if (a.xid !== b.xid) return a.xid < b.xid ? -1 : 1;
-  return a.seq < b.seq ? -1 : a.seq > b.seq ? 1 : 0;
-}
-
-/** State of the log when a statement ran. */
-interface Frame {
-  readonly era: number;
-  /** Behind everything readable. */
-  readonly end: Position;
-  /** First transaction id that was not given out yet. */
-  readonly xmax: bigint;
-  /** The last event that retention removed. */
-  readonly swept: { readonly xid: bigint; readonly seq: bigint };
-}
-
-/** Why nothing can be read on from `position`, if so. Pure. */
-function whyLost(position: Position, frame: Frame): Reset["because"] | undefined {
-  if (position.era !== frame.era) return position.era === 0 ? undefined : "era";
-  if (position.xid > frame.xmax) return "era"; // from a future that this database does not have
-  return comparePositions(position, { ...frame.swept, era: frame.era }) < 0 && position.xid > 0n
-    ? "retention"
-    : undefined;
-}
-
-// ── filters
-// ────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-/** Whether an event passes. Pure; says the same as `filterCondition`. */
-export function matchesFilter(filter: EventFilter, event: PlatformEvent): boolean {
-  const { types, tenant, session, run, room, job, role } = filter;
-  if (tenant !== undefined && event.tenant !== tenant) return false;
-
-  if (
-    types &&
-    !types.some((type) =>
-      type.endsWith(".*") ? event.type.startsWith(type.slice(0, -1)) : event.type === type,
-    )
-  ) {
-    return false;
-  }
-
-  if (session !== undefined && event.session !== session) return false;
-  if (run !== undefined && event.run !== run) return false;
-  if (room !== undefined && event.room !== room) return false;
-  if (job !== undefined && event.job !== job) return false;
-
-  return role === undefined || event.role === role;
-}
-
-/** Eight parameters for a statement's WHERE, in the order of `filterCondition`. */
-function filterParameters(filter: EventFilter): unknown[] {
-  const { exact, prefixes } = typePatterns(filter);
-  return [
-    exact,
-    prefixes,
-    filter.session ?? null,
-    filter.run ?? null,
-    filter.room ?? null,
-    filter.role ?? null,
-    filter.job ?? null,
-    filter.tenant ?? null,
-  ];
-}
-
-function typePatterns({ types }: EventFilter): { exact: string[] | null; prefixes: string[] } {
-  if (!types) return { exact: null, prefixes: [] };
-  return {
-    exact: types.filter((type) => !type.endsWith(".*")),
-    prefixes: types.filter((type) => type.endsWith(".*")).map((type) => type.slice(0, -1)),
-  };
-}
-
-/** An event with its position, so that it is parsed once for all followers. */
-interface PlacedEvent extends Position {
-  readonly event: PlatformEvent;
-  readonly bytes: number;
-}
-
-// ── pages
-// ──────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-/**
- * Pages held by followers that catch up. When these hold too much in total, the oldest page is
- * revoked.
- */
-class HeldPages {
-  readonly #held = new Set<HeldPage>();
-  #bytes = 0;
-
-  hold(events: readonly PlatformEvent[]): HeldPage {
-    const page = new HeldPage(events, () => this.#release(page));
-    this.#held.add(page);
-    this.#bytes += page.bytes;
-
-    for (const oldest of this.#held) {
-      if (this.#bytes <= PAGES_BYTES || oldest === page) break;
-      oldest.revoke();
-    }
-
-    return page;
-  }
-
-  #release(page: HeldPage): void {
-    if (this.#held.delete(page)) this.#bytes -= page.bytes;
-  }
-}
-
-class HeldPage {
-  readonly bytes: number;
-  readonly release: () => void;
-  #events: PlatformEvent[];
-  #isRevoked = false;
-
-  constructor(events: readonly PlatformEvent[], release: () => void) {
-    this.#events = events.toReversed();
-    this.bytes = events.reduce((sum, event) => sum + roughBytes(event), 0);
-    this.release = release;
-  }
-
-  get isRevoked(): boolean {
-    return this.#isRevoked;
-  }
-
-  take(): PlatformEvent | undefined {
-    return this.#events.pop();
-  }
-
-  revoke(): void {
-    this.#isRevoked = this.#events.length > 0;
-    this.#events = [];
-    this.release();
-  }
-}
-
-// ── one follower
-// ───────────────────────────────────────────────────────────────────────────────────────────────────
-
-/** What one consumer has not taken yet. Bounded. */
-class Follower {
-  readonly filter: EventFilter;
-  /** Everything up to here was taken or did not match. */
-  position: Position;
-  readonly #limit: number;
-  #buffer: PlacedEvent[] = [];
-  #bytes = 0;
-  #state: "live" | "slow" | "lost" | "end" = "live";
-  #wake: (() => void) | undefined;
-
-  constructor(filter: EventFilter, position: Position, limit: number) {
-    this.filter = filter;
-    this.position = position;
-    this.#limit = limit;
-  }
-
-  /** Share of the buffer that is in use, 0 to 1. */
-  get fill(): number {
-    return this.#state === "live" ? this.#buffer.length / this.#limit : 0;
-  }
-
-  /** Puts events into the buffer; `wakeUp` tells the consumer. */
-  offer(events: readonly PlacedEvent[]): void {
-    if (this.#state !== "live") return;
-    for (const placed of events) {
-      if (
-        comparePositions(placed, this.position) <= 0 ||
-        !matchesFilter(this.filter, placed.event)
-      ) {
-        continue;
-      }
-      if (this.#buffer.length >= this.#limit || this.#bytes + placed.bytes > BUFFER_BYTES) {
-        this.#state = "slow";
-        break;
-      }
-      this.#buffer.push(placed);
-      this.#bytes += placed.bytes;
-    }
-  }
-
-  wakeUp(): void {
-    if (this.#buffer.length > 0 || this.#state !== "live") this.#wake?.();
-  }
-
-  /** The poller lost its position. */
-  lose(): void {
-    if (this.#state === "live") this.#state = "lost";
-    this.#wake?.();
-  }
-
-  end(): void {
-    this.#state = "end";
-    this.#wake?.();
-  }
-
-  /** What waits in the buffer comes first, then the reason why no more comes. */
-  async next(): Promise<PlatformEvent | "lost" | "end"> {
-    for (;;) {
-      if (this.#state === "end") return "end";
-      const placed = this.#buffer.shift();
-      if (placed) {
-        this.#bytes -= placed.bytes;
-        this.position = placed;
-        return placed.event;
-      }
-      if (this.#state === "lost") return "lost";
-      if (this.#state === "slow") throw this.#tooSlow();
-      await new Promise<void>((resolve) => (this.#wake = resolve));
-      this.#wake = undefined;
-    }
-  }
-
-  #tooSlow(): DureError {
-    const resume = formatPosition(this.position);
-    return new DureError(
-      "EVENT_READER_SLOW",
-      `More than ${this.#limit} events or ${BUFFER_BYTES} bytes waited for this reader; it was cut off.`,
-      {
-        class: "limit",
-        hint: `Connect again with Last-Event-ID ${resume}; nothing is lost.`,
-        details: { resume },
-      },
-    );
-  }
-}
-
-// ── the poller of a process
-// ────────────────────────────────────────────────────────────────────────────────────────
-
-/**
- * Reads what is new, once for all followers. Runs while it has users: followers, attached or on
- * their way.
- */
-class Poller {
-  position: Position = START;
-  users = 0;
-  readonly #options: EventLogOptions & {
-    clock: Clock;
-    followers: ReadonlySet<Follower>;
-    page: number;
-  };
-  #started: Promise<void> | undefined;
-  #polling: Promise<void> | undefined;
-  #pollAgain = false;
-  #blockedPause = POLL_BLOCKED;
-  #cancelTimer: (() => void) | undefined;
-  #cancelSoon: (() => void) | undefined;
-  #unsubscribe: (() => void) | undefined;
-  #failing = false;
-
-  constructor(
-    options: EventLogOptions & { clock: Clock; followers: ReadonlySet<Follower>; page: number },
-  ) {
-    this.#options = options;
-  }
-
-  async start(): Promise<void> {
-    this.#started ??= this.#begin().catch((error: unknown) => {
-      this.#started = undefined;
-      throw error;
-    });
-    await this.#started;
-  }
-
-  /** The last follower has left: no more looks until the next start. */
-  rest(): void {
-    this.#cancelTimer?.();
-    this.#cancelSoon?.();
-    this.#unsubscribe?.();
-    this.#started = undefined;
-  }
-
-  async stop(): Promise<void> {
-    this.rest();
-    await this.#polling?.catch(() => {});
-  }
-
-  /**
-   * Looks now; a look that is under way is followed by another. Rejects when the database does not
-   * answer.
-   */
-  async poll(): Promise<void> {
-    if (this.#polling) {
-      this.#pollAgain = true;
-      return this.#polling;
-    }
-
-    this.#polling = this.#pollAll().finally(() => (this.#polling = undefined));
-    return this.#polling;
-  }
-
-  async #begin(): Promise<void> {
-    await this.#polling?.catch(() => {});
-    const [row] = await this.#options.database.query<FrameRow>(FRAME);
-    this.position = frameOf(row!).end;
-    if (this.users === 0) return this.rest();
-
-    this.#cancelTimer = this.#options.clock.every(POLL_EVERY, () => this.#look());
-    this.#unsubscribe = this.#options.notifications?.subscribe(EVENTS_TOPIC, () => this.#look());
-  }
-
-  #look(): void {
-    void this.poll().then(
-      () => this.#recovered(),
-      (error: unknown) => this.#failed(error),
-    );
-  }
-
-  async #pollAll(): Promise<void> {
-    do {
-      this.#pollAgain = false;
-      await this.#pollOnce();
-      await this.#letThemTake();
-    } while (this.#pollAgain);
-  }
-
-  async #pollOnce(): Promise<void> {
-    const { database, followers, page } = this.#options;
-    const rows = await database.query<PollRow>(POLL, [
-      this.position.xid.toString(),
-      this.position.seq.toString(),
-      page,
-    ]);
-
-    const frame = frameOf(rows[0]!);
-
-    if (whyLost(this.position, frame)) {
-      this.position = frame.end;
-      for (const follower of followers) follower.lose();
-      return;
-    }
-
-    const events = rows.filter((row) => row.seq !== null).map((row) => placedOf(row, frame.era));
-
-    if (events.length > 0) {
-      this.position = events.at(-1)!;
-      for (const follower of followers) follower.offer(events);
-      await this.#wakeUp([...followers]);
-    }
-
-    if (events.length === page) this.#pollAgain = true;
-    else if (rows[0]!.blocked) this.#pollSoon();
-    else this.#blockedPause = POLL_BLOCKED;
-  }
-
-  /** In batches: the work of a thousand consumers would block the main thread for seconds. */
-  async #wakeUp(followers: readonly Follower[]): Promise<void> {
-    for (let first = 0; first < followers.length; first += WOKEN_AT_ONCE) {
-      if (first > 0) await this.#options.clock.sleep(0);
-      for (const follower of followers.slice(first, first + WOKEN_AT_ONCE)) follower.wakeUp();
-    }
-  }
-
-  /**
-   * A burst of thousands is no reason to cut off a reader that is only a moment behind: it gets 200
-   * ms per page.
-   */
-  async #letThemTake(): Promise<void> {
-    for (let pauses = 0; pauses < 10; pauses++) {
-      if (![...this.#options.followers].some((follower) => follower.fill > 0.5)) return;
-      await this.#options.clock.sleep(20);
-    }
-  }
-
-  /**
-   * Something is written and hidden by an open transaction: no wake-up comes when that one ends
-   * without an event.
-   */
-  #pollSoon(): void {
-    const pause = this.#blockedPause;
-    this.#blockedPause = Math.min(pause * 2, POLL_EVERY);
-    this.#cancelSoon?.();
-    if (pause < POLL_EVERY && this.users > 0) {
-      this.#cancelSoon = this.#options.clock.after(pause, () => this.#look());
-    }
-  }
-
-  #failed(error: unknown): void {
-    if (!this.#failing) {
-      this.#options.logger.warn(
-        { error: messageOf(error) },
-        "events could not be read; followers wait for the database",
-      );
-    }
-    this.#failing = true;
-  }
-
-  #recovered(): void {
-    if (this.#failing) this.#options.logger.info({}, "events are read again");
-    this.#failing = false;
-  }
-}
-
-// ── rows
-// ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-interface FrameRow {
-  readonly era: number;
-  readonly xmin: string;
-  readonly xmax: string;
-  readonly swept_xid: string;
-  readonly swept_seq: string;
-}
-
-interface EventRow {
-  readonly xid: string;
-  readonly seq: string | null;
-  readonly at: number;
-  readonly type: string;
-  readonly role: EventRole;
-  readonly session: string | null;
-  readonly turn: string | null;
-  readonly service: string | null;
-  readonly agent: string | null;
-  readonly room: string | null;
-  readonly run: string | null;
-  readonly job: string | null;
-  /** Null: the subject of the event is deleted, and its tenant is unknown. */
-  readonly tenant: string | null;
-  readonly data: Record<string, unknown>;
-  readonly scanned_xid?: string | null;
-  readonly scanned_seq?: string | null;
-}
-
-interface PollRow extends FrameRow, EventRow {
-  readonly blocked: boolean;
-}
-
-function frameOf(row: FrameRow): Frame {
-  const { era } = row;
-  return {
-    era,
-    end: { era, xid: BigInt(row.xmin), seq: 0n },
-    xmax: BigInt(row.xmax),
-    swept: { xid: BigInt(row.swept_xid), seq: BigInt(row.swept_seq) },
-  };
-}
-
-function scannedOf(row: EventRow, era: number): Position | undefined {
-  if (!row.scanned_xid || !row.scanned_seq) return undefined;
-  return { era, xid: BigInt(row.scanned_xid), seq: BigInt(row.scanned_seq) };
-}
-
-function placedOf(row: EventRow, era: number): PlacedEvent {
-  const event = eventOf(row, era);
-  return { era, xid: BigInt(row.xid), seq: BigInt(row.seq!), event, bytes: roughBytes(event) };
-}
-
-const SUBJECTS = ["tenant", "session", "turn", "service", "agent", "room", "run", "job"] as const;
-
-function eventOf(row: EventRow, era: number): PlatformEvent {
-  const subjects = Object.fromEntries(
-    SUBJECTS.flatMap((name) => (row[name] === null ? [] : [[name, row[name]]])),
-  );
-  const event = {
-    id: `${era}.${row.xid}.${row.seq}`,
-    at: row.at,
-    type: row.type,
-    role: row.role,
-    ...subjects,
-    data: row.data,
-  };
-
-  return event as PlatformEvent; // a process of this release or of a newer one has written it
-}
-
-/** The state of the log, from the snapshot in which the reader also reads. */
-const FRAME_COLUMNS = `
-  m.era, pg_snapshot_xmin(pg_current_snapshot())::text as xmin,
-    pg_snapshot_xmax(pg_current_snapshot())::text as xmax,
-  m.events_swept_xid::text as swept_xid, m.events_swept_seq::text as swept_seq`;
-
-const EVENT_COLUMNS = `
-  e.xid::text as xid, e.seq::text as seq, extract(epoch from e.at)::float8 * 1000 as at, e.type, e.role,
-  e.session, e.turn, e.service, e.agent, e.room, e.run, e.job, e.tenant, e.data`;
-
-const FRAME: Statement = { name: "events.frame", text: `select ${FRAME_COLUMNS} from dure.meta m` };
-
-/** Whether row `e` passes; its eight parameters begin at `$first`. */
-function filterCondition(first: number): string {
-  const parameter = (offset: number): string => `$${first + offset}::text`;
-  return `(${parameter(0)}[] is null or e.type = any(${parameter(0)}[]) or exists (select from unnest(${parameter(1)}[]) p where starts_with(e.type, p)))
-           and (${parameter(2)} is null or e.session = ${parameter(2)})
-           and (${parameter(3)} is null or e.run = ${parameter(3)})
-           and (${parameter(4)} is null or e.room = ${parameter(4)})
-           and (${parameter(5)} is null or e.role = ${parameter(5)})
-           and (${parameter(6)} is null or e.job = ${parameter(6)})
-           and (${parameter(7)} is null or e.tenant = ${parameter(7)})`;
-}
 
 /** $1, $2 after; $3, $4 up to; $5 rows looked at; $6 rows returned; $7 … filter. */
 const READ: Statement = {
@@ -962,22 +428,6 @@ const BEFORE_LAST: Statement = {
     select frame.*, first.xid::text as first_xid, first.seq::text as first_seq
       from frame
         left join lateral (select xid, seq from wanted order by xid, seq limit 1) first on true`,
-};
-
-const POLL: Statement = {
-  name: "events.poll",
-  text: `
-    select ${FRAME_COLUMNS},
-           exists (select from dure.events b
-             where b.xid >= pg_snapshot_xmin(pg_current_snapshot())) as blocked,
-           ${EVENT_COLUMNS}
-      from dure.meta m left join lateral (
-        select * from dure.events e
-         where (e.xid, e.seq) > ($1::xid8, $2::bigint)
-           and e.xid < pg_snapshot_xmin(pg_current_snapshot())
-         order by e.xid, e.seq limit $3::integer
-      ) e on true
-     order by e.xid, e.seq`,
 };
 
 const LAG: Statement = {

@@ -5,7 +5,7 @@ import { newId } from "../kernel/ids.ts";
 import type { Json } from "../kernel/json.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { Database, Queryable, Transaction } from "./database.ts";
-import { EVENTS_TOPIC } from "./event-log.ts";
+import { EVENTS_TOPIC } from "./event-rows.ts";
 import { Looker, type LookResult } from "./looker.ts";
 import type { Notifications } from "./notify.ts";
 import { countsAsTry } from "./passing.ts";

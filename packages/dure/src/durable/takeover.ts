@@ -3,7 +3,7 @@ import { systemClock, type Clock } from "../kernel/clock.ts";
 import { codeOf, isAbort, messageOf } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { Database, Transaction } from "./database.ts";
-import { EVENTS_TOPIC } from "./event-log.ts";
+import { EVENTS_TOPIC } from "./event-rows.ts";
 import { Looker, type LookResult } from "./looker.ts";
 import { isGone, machineName } from "./machine.ts";
 import type { Notifications } from "./notify.ts";

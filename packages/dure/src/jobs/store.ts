@@ -1,4 +1,4 @@
-import { EVENTS_TOPIC } from "../durable/event-log.ts";
+import { EVENTS_TOPIC } from "../durable/event-rows.ts";
 import type { Notifications } from "../durable/notify.ts";
 import { storable } from "../durable/storable.ts";
 import { UNATTENDED_TOPIC } from "../durable/turns.ts";

@@ -1,4 +1,4 @@
-import { parsePosition } from "../durable/event-log.ts";
+import { parsePosition } from "../durable/event-position.ts";
 import type { EventFilter } from "../kernel/platform-events.ts";
 import type { PlatformEvent } from "../wire/events.ts";
 

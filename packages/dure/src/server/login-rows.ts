@@ -343,10 +343,9 @@ const LIST = {
 };
 const ADD_LINK = {
   name: "logins.add_link",
-  text:
-    `
-      insert into dure.login_links (hash, token_id, expires_at)
-      values ($1, $2, clock_timestamp()` + `+ ${ms("$3")})`,
+  text: `
+    insert into dure.login_links (hash, token_id, expires_at)
+    values ($1, $2, clock_timestamp() + ${ms("$3")})`,
 };
 const TAKE_LINK = {
   name: "logins.take_link",

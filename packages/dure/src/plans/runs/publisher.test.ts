@@ -9,7 +9,7 @@ const run = "run1";
 /** A run with the result of one port, and what publishes it in the person's repository. */
 async function oneResult(person: TestRepository): Promise<{
   readonly publisher: Publisher;
-  readonly made: { readonly commit: string };
+  readonly made: { readonly commit?: string | undefined };
 }> {
   const { store, repository, tree, commit } = await startRun(person);
   writeFiles(tree.tree, { "src/a.ts": "a\n" });
