@@ -7,7 +7,9 @@ import type { Schema } from "../durable/release.ts";
 import { sql as tenants } from "../durable/tenants.sql.ts";
 import { sql as turns } from "../durable/turns.sql.ts";
 import { sql as escalations } from "../escalations/escalations.sql.ts";
+import { sql as jobEnds } from "../jobs/job-ends.sql.ts";
 import { sql as jobNotices } from "../jobs/job-notices.sql.ts";
+import { sql as jobPermits } from "../jobs/job-permits.sql.ts";
 import { sql as jobTurns } from "../jobs/job-turns.sql.ts";
 import { sql as jobs } from "../jobs/jobs.sql.ts";
 import { sql as ports } from "../plans/rows/ports.sql.ts";
@@ -41,6 +43,8 @@ export const SCHEMA: Schema = {
     "job-notices": jobNotices,
     "job-turns": jobTurns,
     jobs,
+    "job-permits": jobPermits,
+    "job-ends": jobEnds,
     ports,
   },
 };
