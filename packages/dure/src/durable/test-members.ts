@@ -62,7 +62,7 @@ export async function betweenLookAndWrite(
     await session.query("begin");
     await session.query("select from dure.processes where id = $1 for update", [processId]);
     begin();
-    await untilBlocked(database, "%dure.processes where id = $1 for key share%");
+    await untilBlocked(database, "%dure.processes%where id = $1%for key share%");
     await session.query(meanwhile);
     await session.query("commit");
   } finally {
