@@ -3,7 +3,7 @@ import { messageOf } from "../kernel/errors.ts";
 import { roughBytes } from "../kernel/json.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { Database, Statement } from "./database.ts";
-import { Follower, type PlacedEvent } from "./event-follower.ts";
+import type { Follower, PlacedEvent } from "./event-follower.ts";
 import { START, whyLost, type Position } from "./event-position.ts";
 import {
   EVENT_COLUMNS,
