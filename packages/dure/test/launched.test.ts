@@ -31,7 +31,7 @@ const SIGNALS = [
 const ALL = LAUNCHERS.flatMap(([name, command]) =>
   SIGNALS.map(([what, signal, to]) => [what, name, { command, signal, to }] as const),
 );
-const TABLE = sampled(ALL, 2);
+const TABLE = sampled(ALL, 1);
 
 test.each(TABLE.rows)(
   "%s %s ends the server in good order",
