@@ -76,7 +76,10 @@ const LIMITS = {
   vagueTestLines: 64,
 } as const satisfies Partial<Record<keyof AirFigures, number>>;
 
-const SOURCES = /^(?:packages\/[^/]+\/src|examples)\/.*\.(?:ts|tsx|mjs|js)$/;
+/** Whose functions and members are held. */
+const PRODUCT = /^(?:packages\/[^/]+\/src|examples)\//;
+const SOURCES =
+  /^(?:packages\/[^/]+\/(?:src|templates)|examples|chaos|bench)\/.*\.(?:ts|tsx|mjs|js)$/;
 const TESTS = /\.test\.[a-z]+$/;
 /** What is for tests alone. */
 const TEST_SOURCES =
@@ -88,8 +91,8 @@ const COMMENT = /^\s*(?:\/\/|\/\*|\*)/;
 const VAGUE = /\b(?:whoever|somebody|nobody)\b/i;
 
 /**
- * Reads the product's sources: what git knows under `packages/<name>/src` and `examples`, without
- * tests.
+ * Reads the sources: what git knows under `packages/<name>/src` and `templates`, in examples, chaos
+ * and bench, without tests. Functions and spreads are looked at in the product and the examples.
  */
 export async function measureAir(folder: string = root): Promise<AirFigures> {
   const listed = await run("git", ["ls-files"], { cwd: folder });
@@ -99,6 +102,7 @@ export async function measureAir(folder: string = root): Promise<AirFigures> {
   const texts = new Map<string, string>();
   for (const file of files) texts.set(file, await readFile(path.join(folder, file), "utf8"));
 
+  const product = new Map([...texts].filter(([file]) => PRODUCT.test(file)));
   const lines = [...texts.values()].flatMap((text) => text.trimEnd().split("\n"));
   const characters = lines.reduce((sum, line) => sum + line.length, 0);
   return {
@@ -108,10 +112,10 @@ export async function measureAir(folder: string = root): Promise<AirFigures> {
     longLinesPercent: percent(lines.filter((line) => line.length > LONG_LINE).length, lines.length),
     longestLine: lines.reduce((longest, line) => Math.max(longest, line.length), 0),
     commentPercent: percent(lines.filter((line) => COMMENT.test(line)).length, lines.length),
-    conditionalSpreads: conditionalSpreads(texts),
+    conditionalSpreads: conditionalSpreads(product),
     vagueLines: vagueLines(lines),
     vagueTestLines: vagueLines(await linesOf(folder, tests)),
-    broken: [...(await brokenRules(folder, files)), ...longClasses(texts)],
+    broken: [...(await brokenRules(folder, [...product.keys()])), ...longClasses(product)],
   };
 }
 

@@ -36,6 +36,41 @@ interface TurnRow {
   readonly finished_at: number;
 }
 
+/** Which jobs a list has; $6 is how many. */
+const LISTED = `
+  (
+    $1::text is null
+    or tenant = $1
+  )
+  and (
+    $2::text is null
+    or status = $2
+  )
+  and (
+    $3::bigint is null
+    or seq < $3
+  )
+  and (
+    $4::float8 is null
+    or created_at > clock_timestamp() - $4 * interval '1 millisecond'
+  )
+  and (
+    $5::text is null
+    or conversation_id = $5
+  )
+  and (
+    $7::text is null
+    or parent_id = $7
+  )
+  and (
+    $8::text is null
+    or root_id = $8
+  )
+  and (
+    $9::text is null
+    or dure.may_know_job(id, $9, $10::text)
+  )`;
+
 /** Looks at jobs; changes nothing. */
 export class JobReader {
   readonly #statements: JobStatements;
@@ -105,44 +140,11 @@ export class JobReader {
   /** Newest first, with the position to read on from. */
   async list(query: JobQuery): Promise<readonly (Job & { readonly seq: number })[]> {
     // One statement per agent's part in it, so that each has its index.
-    const where = `
-      (
-        $1::text is null
-        or tenant = $1
-      )
-      and (
-        $2::text is null
-        or status = $2
-      )
-      and (
-        $3::bigint is null
-        or seq < $3
-      )
-      and (
-        $4::float8 is null
-        or created_at > clock_timestamp() - $4 * interval '1 millisecond'
-      )
-      and (
-        $5::text is null
-        or conversation_id = $5
-      )
-      and (
-        $7::text is null
-        or parent_id = $7
-      )
-      and (
-        $8::text is null
-        or root_id = $8
-      )
-      and (
-        $9::text is null
-        or dure.may_know_job(id, $9, $10::text)
-      )`;
     const part = (more: string): string =>
       `
         select *
         from dure.jobs
-        where ${where}${more}
+        where ${LISTED}${more}
         order by seq desc
         limit $6`;
     const from =
