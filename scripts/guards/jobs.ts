@@ -405,8 +405,8 @@ export const JOB_GUARDS: readonly Guard[] = [
   {
     id: "job_reader.list.tenant",
     at: { file: READER },
-    find: "const where = ` ($1::text is null or tenant = $1) and",
-    replace: "const where = ` ($1::text is null or true) and",
+    find: "const LISTED = ` ($1::text is null or tenant = $1) and",
+    replace: "const LISTED = ` ($1::text is null or true) and",
     tests: [
       ...jobs(
         "what has ended can neither be cancelled nor spoken into; unknown and foreign jobs are unknown",
