@@ -70,51 +70,55 @@ async function query<Row extends object>(url: string, text: string): Promise<Row
   }
 }
 
-test("a backup of one database is restored into another, and nothing is replaced unasked", async () => {
-  const created = JSON.parse(
-    (
-      await dure(
-        first.url,
-        "token",
-        "create",
-        '두레 "quoted"\nline',
-        "--scopes",
-        "chat,admin",
-        "--tenant",
-        "acme",
-      )
-    ).stdout,
-  ) as { token: string; record: { id: string } };
-  await query(
-    first.url,
-    "insert into dure.audit (tenant, name, what, subject) select 'acme', 'n' || n, 'turn.stop', " +
-      "repeat('가', 50) from generate_series(1, 1234) n",
-  );
-  await query(first.url, "update dure.release set version = 'of another release'");
-  const file = path.join(folder, "team.dure.gz");
+test(
+  "a backup of one database is restored into another, and nothing is replaced unasked",
+  { timeout: 120_000 },
+  async () => {
+    const created = JSON.parse(
+      (
+        await dure(
+          first.url,
+          "token",
+          "create",
+          '두레 "quoted"\nline',
+          "--scopes",
+          "chat,admin",
+          "--tenant",
+          "acme",
+        )
+      ).stdout,
+    ) as { token: string; record: { id: string } };
+    await query(
+      first.url,
+      "insert into dure.audit (tenant, name, what, subject) select 'acme', 'n' || n, 'turn.stop', " +
+        "repeat('가', 50) from generate_series(1, 1234) n",
+    );
+    await query(first.url, "update dure.release set version = 'of another release'");
+    const file = path.join(folder, "team.dure.gz");
 
-  const saved = await dure(first.url, "db", "backup", file);
-  const restored = await dure(second.url, "db", "restore", file);
+    const saved = await dure(first.url, "db", "backup", file);
+    const restored = await dure(second.url, "db", "restore", file);
 
-  expect([saved.stderr, restored.stderr]).toEqual(["", ""]);
-  expect(JSON.parse(restored.stdout)).toEqual(JSON.parse(saved.stdout));
-  expect(await readdir(folder)).toEqual(["team.dure.gz"]);
-  const everything =
-    "select (select json_agg(t order by id) from dure.tokens t)::text as tokens, (select " +
-    "json_agg(a order by a.name) from dure.audit a)::text as audit";
-  expect(await query(second.url, everything)).toEqual(await query(first.url, everything));
-  expect(JSON.parse((await dure(second.url, "token", "list")).stdout)).toMatchObject({
-    items: [{ id: created.record.id, tenant: "acme", scopes: ["chat", "admin"] }],
-  });
-  expect(await query(second.url, "select era from dure.meta")).toEqual([{ era: 2 }]);
-  expect(await query(second.url, "select version from dure.release")).toEqual([
-    { version: SCHEMA.version }, // the functions are those of the database, not of the backup
-  ]);
-  await query(
-    second.url,
-    "insert into dure.audit (tenant, name, what, subject) values ('', 'next', 'x', 'y')",
-  ); // its sequence goes on
-});
+    expect([saved.stderr, restored.stderr]).toEqual(["", ""]);
+    expect(JSON.parse(restored.stdout)).toEqual(JSON.parse(saved.stdout));
+    expect(await readdir(folder)).toEqual(["team.dure.gz"]);
+    const everything =
+      "select (select json_agg(t order by id) from dure.tokens t)::text as tokens, (select " +
+      "json_agg(a order by a.name) from dure.audit a)::text as audit";
+    expect(await query(second.url, everything)).toEqual(await query(first.url, everything));
+    expect(JSON.parse((await dure(second.url, "token", "list")).stdout)).toMatchObject({
+      items: [{ id: created.record.id, tenant: "acme", scopes: ["chat", "admin"] }],
+    });
+    expect(await query(second.url, "select era from dure.meta")).toEqual([{ era: 2 }]);
+    expect(await query(second.url, "select version from dure.release")).toEqual([
+      { version: SCHEMA.version }, // the functions are those of the database, not of the backup
+    ]);
+    await query(
+      second.url,
+      "insert into dure.audit (tenant, name, what, subject) values ('', 'next', 'x', 'y')",
+    ); // its sequence goes on
+  },
+);
 
 test("a backup that was cut is refused and changes nothing", FULL, async () => {
   await dure(first.url, "token", "create", "x");
