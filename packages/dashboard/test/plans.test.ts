@@ -7,7 +7,7 @@ import { criticalPathOf, levelsOf } from "../src/plans/port-order.ts";
 import { triesOf } from "../src/plans/port-tries.ts";
 import { readChoice, readStart } from "../src/plans/run-filters.ts";
 import { layoutRun } from "../src/plans/run-graph.ts";
-import { signsAfter, stalledFor, type Signs } from "../src/plans/signs.ts";
+import { signsAfter, stalledFor, waitsUntil, type Signs } from "../src/plans/signs.ts";
 import { rangeOfLine } from "../src/plans/text-lines.ts";
 import {
   launchBrowser,
@@ -192,6 +192,20 @@ describe("decisions", () => {
     expect(stalledFor({ status: "running" }, all[2]!["a"], 12_001)).toBe(10_001);
     expect(stalledFor({ status: "succeeded" }, all[2]!["a"], 99_000)).toBeUndefined();
     expect(stalledFor({ status: "running" }, all[3]!["a"], 99_000)).toBeUndefined(); // a command runs, which says nothing
+  });
+
+  test("a port that waits for a provider says until when and is not stalled; its next sign ends it", () => {
+    const worker = { port: "a", member: "implementer", try: 1 } as const;
+    const waiting = { ...worker, for: "rate_limit", until: 90_000, says: "429" } as const;
+    const told = (type: EventType, at: number, data: object): PlatformEvent =>
+      ({ id: `${at}`, at, type, role: "orchestration", data }) as PlatformEvent;
+    const waits = signsAfter({}, told("worker.waiting", 1_000, waiting));
+    const progress = { ...worker, progress: 0, task: "", tokens: 0 };
+    const goesOn = signsAfter(waits, told("worker.progress", 90_000, progress));
+
+    expect(waitsUntil({ status: "running", waiting: null }, waits["a"])).toBe(90_000);
+    expect(stalledFor({ status: "running" }, waits["a"], 80_000)).toBeUndefined();
+    expect(waitsUntil({ status: "running", waiting: null }, goesOn["a"])).toBeUndefined();
   });
 
   test("a patch is read as its files, new and deleted ones by their names", () => {

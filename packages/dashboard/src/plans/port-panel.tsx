@@ -14,7 +14,7 @@ import { PortActions } from "./port-actions.tsx";
 import { keepLooks, PORT_TABS, useRunLooks, type PortTab } from "./run-filters.ts";
 import { RunEscalations } from "./run-escalations.tsx";
 import { ScopeView } from "./scope-view.tsx";
-import { roundSpan, signOf, stalledFor, tryOf, younger, type Sign } from "./signs.ts";
+import { roundSpan, signOf, stalledFor, tryOf, waitsUntil, younger, type Sign } from "./signs.ts";
 import { Bar, PortMark } from "./status-mark.tsx";
 import { TranscriptView } from "./transcript-view.tsx";
 import { Tries } from "./tries.tsx";
@@ -166,6 +166,7 @@ function Now({ port, sign }: { port: PortDetail; sign: Sign | undefined }): Reac
   const words = text.plans.port;
   const now = useServerNow(true);
   const silent = stalledFor(port, sign, now);
+  const until = waitsUntil(port, sign);
   const { number, most } = tryOf(port, sign);
 
   const who = [
@@ -193,6 +194,7 @@ function Now({ port, sign }: { port: PortDetail; sign: Sign | undefined }): Reac
       {sign !== undefined && sign.member !== null && (
         <Bar share={sign.progress} label={`${words.now}: ${text.plans.progress}`} />
       )}
+      {until !== undefined && <Waiting until={until} />}
       {silent !== undefined && (
         <p className="port-silent" role="status">
           <IconAlertTriangle size={15} aria-hidden />

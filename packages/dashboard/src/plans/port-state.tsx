@@ -1,8 +1,9 @@
-import { IconAlertTriangle, IconFlag3 } from "@tabler/icons-react";
+import { IconAlertTriangle, IconClock, IconFlag3 } from "@tabler/icons-react";
 import type { PlanPort } from "dure/client";
 import type { ReactNode } from "react";
-import { useText } from "../language.tsx";
-import { roundSpan, shareOf, stalledFor, tryOf, type Sign } from "./signs.ts";
+import { useLanguage, useText } from "../language.tsx";
+import { whenOf } from "../when.ts";
+import { roundSpan, shareOf, stalledFor, tryOf, waitsUntil, type Sign } from "./signs.ts";
 import { Bar, toneOf } from "./status-mark.tsx";
 import { useServerNow } from "../server-clock.ts";
 
@@ -16,6 +17,17 @@ export function Critical(): ReactNode {
   );
 }
 
+/** That a port waits for the provider of its worker, and until when. */
+export function Waiting({ until }: { until: number }): ReactNode {
+  const { text, language } = useLanguage();
+  return (
+    <span className="port-waits">
+      <IconClock size={13} aria-hidden />
+      {text.plans.run.waitsUntil(whenOf(until, language))}
+    </span>
+  );
+}
+
 /** Which try, how far, how many tokens; and when a worker says nothing any more. */
 export function PortState({ port, sign }: { port: PlanPort; sign: Sign | undefined }): ReactNode {
   const text = useText();
@@ -23,6 +35,7 @@ export function PortState({ port, sign }: { port: PlanPort; sign: Sign | undefin
   const isRunning = port.status === "running";
   const now = useServerNow(isRunning);
   const silent = stalledFor(port, sign, now);
+  const until = waitsUntil(port, sign);
   const tokens = port.tokensIn + port.tokensOut + (isRunning ? (sign?.tokens ?? 0) : 0);
   const share = shareOf(port, sign);
   const { number, most } = tryOf(port, sign);
@@ -38,6 +51,7 @@ export function PortState({ port, sign }: { port: PlanPort; sign: Sign | undefin
         <span>{number === 0 ? words.triesMost(most) : words.tryOf(number, most)}</span>
         {isRunning && sign?.kind !== undefined && <span>{text.plans.port.steps[sign.kind]}</span>}
         {tokens > 0 && <span>{words.tokensShort(tokens)}</span>}
+        {until !== undefined && <Waiting until={until} />}
         {silent !== undefined && (
           <span className="port-silent">
             <IconAlertTriangle size={13} aria-hidden />

@@ -21,6 +21,8 @@ export interface Sign {
   readonly tokens: number;
   /** When it last gave a sign. */
   readonly at: number;
+  /** When it goes on, while the provider of its worker takes no calls. */
+  readonly waitsUntil?: number | undefined;
 }
 
 export type Signs = Readonly<Record<string, Sign>>;
@@ -30,6 +32,7 @@ export function signsAfter(signs: Signs, event: PlatformEvent): Signs {
   switch (event.type) {
     case "worker.spawn":
     case "worker.progress":
+    case "worker.waiting":
       return { ...signs, [event.data.port]: workerSign(event) };
     case "worker.complete":
       // Between two workers a command runs, which gives no signs of its own.
@@ -50,7 +53,7 @@ export function signsAfter(signs: Signs, event: PlatformEvent): Signs {
 function workerSign({
   at,
   data,
-}: EventOf<"worker.spawn" | "worker.progress" | "worker.complete">): Sign {
+}: EventOf<"worker.spawn" | "worker.progress" | "worker.waiting" | "worker.complete">): Sign {
   return {
     try: data.try,
     kind: data.member === "tester" ? "test" : "implement",
@@ -59,6 +62,7 @@ function workerSign({
     task: "task" in data ? data.task : "",
     tokens: "tokens" in data ? data.tokens : 0,
     at,
+    waitsUntil: "until" in data ? data.until : undefined,
   };
 }
 
@@ -89,6 +93,7 @@ export function signOf(steps: readonly PlanStep[]): Sign | undefined {
     task: newest.task,
     tokens: newest.tokensIn + newest.tokensOut,
     at: newest.seenAt,
+    waitsUntil: newest.waiting?.until,
   };
 }
 
@@ -98,13 +103,23 @@ export function younger(told: Sign | undefined, read: Sign | undefined): Sign | 
   return told.at >= read.at ? told : read;
 }
 
+/** When a port goes on that waits for a provider: by its sign, or by its row before there is one. */
+export function waitsUntil(
+  port: Pick<PlanPort, "status" | "waiting">,
+  sign: Pick<Sign, "waitsUntil"> | undefined,
+): number | undefined {
+  if (port.status !== "running") return undefined;
+  return sign === undefined ? port.waiting?.until : sign.waitsUntil;
+}
+
 /** How long a worker has said nothing, when that is too long. Pure. */
 export function stalledFor(
   port: Pick<PlanPort, "status">,
-  sign: Pick<Sign, "member" | "at"> | undefined,
+  sign: Pick<Sign, "member" | "at" | "waitsUntil"> | undefined,
   now: number,
 ): number | undefined {
   if (port.status !== "running" || sign === undefined || sign.member === null) return undefined;
+  if (sign.waitsUntil !== undefined) return undefined;
   const silent = now - sign.at;
   return silent > STALLED_AFTER_MS ? silent : undefined;
 }

@@ -390,6 +390,7 @@ export const en: PlansText = {
     needs: (titles) => `Needs ${titles}`,
     done: (percent) => `${percent}% done`,
     stalled: (span) => `no sign for ${span}`,
+    waitsUntil: (when) => `waiting for its provider's limit until ${when}`,
     report: "Merge report",
     kept: "Kept",
     keptNone: "Nothing was kept.",

@@ -409,6 +409,7 @@ export const ko = {
     needs: (titles: string) => `필요한 것: ${titles}`,
     done: (percent: number) => `${percent}% 진행`,
     stalled: (span: string) => `${span}째 소식 없음`,
+    waitsUntil: (when: string) => `사용량 제한이 풀리는 ${when}까지 기다려요`,
     report: "합친 결과",
     kept: "들어간 포트",
     keptNone: "들어간 포트가 없어요.",

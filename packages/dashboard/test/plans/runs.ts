@@ -53,6 +53,7 @@ export function aPort(
     because: null,
     attempt: 0,
     triesMade: 0,
+    waiting: null,
     triesPair: 3,
     triesOrchestrator: 2,
     spentMs: 0,
@@ -267,6 +268,7 @@ export function aStep(port: string, change: Partial<PlanStep>): PlanStep {
     startedAt: at,
     seenAt: at + 20_000,
     stalled: false,
+    waiting: null,
     finishedAt: at + 20_000,
     ...change,
   };

@@ -242,6 +242,8 @@ function wordsOfWorker(event: PlatformEvent): string | undefined {
       const silence = seconds(event.data.silentMs);
       return `${tryOf(event.data)} gave no sign for ${silence}; its time limit ends it, if nothing else`;
     }
+    case "worker.waiting":
+      return `${tryOf(event.data)} ${waitingWords(event.data)}`;
     case "worker.complete": {
       const { status = "ended", changed, tokens } = event.data;
       const files =
@@ -255,6 +257,12 @@ function wordsOfWorker(event: PlatformEvent): string | undefined {
     default:
       return undefined;
   }
+}
+
+/** What a worker waits for, in the words of every list. Pure. */
+export function waitingWords({ until }: { readonly until: number }): string {
+  const moment = new Date(until).toISOString().slice(0, 16).replace("T", " ");
+  return `waiting: rate limit until ${moment} UTC`;
 }
 
 /** Which try of which member. Pure. */

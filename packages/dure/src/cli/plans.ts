@@ -21,7 +21,7 @@ import {
 import { DureError, isAbort, messageOf } from "../kernel/errors.ts";
 import { planProblemText } from "./plan-check.ts";
 import { EXIT, type ExitCode, type Output } from "./output.ts";
-import { seconds, watching } from "./plan-watch.ts";
+import { seconds, waitingWords, watching } from "./plan-watch.ts";
 
 export interface PlansCommand {
   readonly client: DureClient;
@@ -320,8 +320,10 @@ function standingOf({
   seenAt,
   status,
   task,
+  waiting,
 }: PlanStep): string {
   if (finishedAt !== null) return `${endOf(output)}, ${seconds(finishedAt - startedAt)}`;
+  if (waiting !== null) return waitingWords(waiting);
   if (stalled) return `stalled: no sign since ${new Date(seenAt).toISOString().slice(11, 19)}`;
   if (status !== "running") return status;
 
@@ -373,7 +375,7 @@ function printRun(run: RunDetail, output: Output): void {
       `${port.triesMade}/${port.triesPair + port.triesOrchestrator} tries`,
       `${port.tokensIn + port.tokensOut} tokens`,
       seconds(port.spentMs),
-      port.because?.message ?? "",
+      port.waiting === null ? (port.because?.message ?? "") : waitingWords(port.waiting),
     ]),
   );
 

@@ -100,6 +100,9 @@ export const STEP_KINDS = [
 ] as const;
 export type StepKind = (typeof STEP_KINDS)[number];
 
+/** What a step of a worker waits for before it goes on by itself. Source: docs/spec/plans §6. */
+export const WAITING_FOR = ["rate_limit"] as const;
+
 /** Source: docs/spec/plans §6. */
 export const WORKER_KINDS = ["acp", "model", "command", "offline", "own"] as const;
 

@@ -12,6 +12,7 @@ import {
   CHANNEL_SPEAKERS,
   MEMBERS,
   RUN_OUTCOMES,
+  WAITING_FOR,
   WORKER_STATUSES,
 } from "../kernel/plans.ts";
 import type { EventRole } from "../kernel/platform-events.ts";
@@ -367,6 +368,10 @@ export const EVENTS = {
   "worker.stalled": of(
     "orchestration",
     z.object({ ...worker, silentMs: milliseconds, task: z.string() }),
+  ),
+  "worker.waiting": of(
+    "orchestration",
+    z.object({ ...worker, for: z.enum(WAITING_FOR), until: milliseconds, says: z.string() }),
   ),
   "worker.complete": of(
     "orchestration",

@@ -84,6 +84,14 @@ const PortDefinitionJson = z.object({
   depends_on: z.array(z.string()).meta({ description: "Ports that must have succeeded before." }),
   acceptance: z.string(),
   check: z.string().optional(),
+  no_change: z
+    .literal("allowed")
+    .optional()
+    .meta({ description: "It may find that nothing has to be changed." }),
+  weaker_tests: z
+    .literal("allowed")
+    .optional()
+    .meta({ description: "Its tests may say less than before." }),
   budget: budget.optional(),
 });
 export const portDefinitionFields = PortDefinitionJson.shape;

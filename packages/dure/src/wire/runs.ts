@@ -10,6 +10,7 @@ import {
   RUN_PHASES,
   STEP_KINDS,
   TRANSCRIPT_KINDS,
+  WAITING_FOR,
   WORKER_STATUSES,
 } from "../kernel/plans.ts";
 import type { Asked, FromWire } from "../kernel/wire.ts";
@@ -390,6 +391,16 @@ const StepOutputJson = z
       "violations. Of the acceptance: from feedback to output.",
   });
 
+const StepWaitingJson = z
+  .object({
+    for: z.enum(WAITING_FOR),
+    since: time,
+    until: time.meta({ description: "When it goes on: what the provider said, or a guess." }),
+    is_told: z.boolean().meta({ description: "The provider named the moment." }),
+    says: z.string().meta({ description: "The line that says it." }),
+  })
+  .meta({ id: "StepWaiting", description: "No try is used up; it goes on by itself." });
+
 const StepJson = z
   .object({
     id: z.int(),
@@ -413,6 +424,9 @@ const StepJson = z
     started_at: time,
     seen_at: time.meta({ description: "When it last gave a sign." }),
     stalled: z.boolean().meta({ description: "A worker that works gave no sign for 10 s." }),
+    waiting: StepWaitingJson.nullable().meta({
+      description: "While the provider of its worker takes no calls.",
+    }),
     finished_at: time.nullable(),
   })
   .meta({ id: "PlanStep" });
@@ -427,6 +441,7 @@ const PortJson = z.object({
     .int()
     .meta({ description: "Starts by the scheduler, not tries; those after a crash included." }),
   tries_made: z.int().meta({ description: "Tries that were begun." }),
+  waiting: StepWaitingJson.nullable().meta({ description: "What its step waits for." }),
   tries_pair: z.int().meta({ description: "Tries that its pair may make." }),
   tries_orchestrator: z
     .int()
@@ -616,6 +631,7 @@ export type PortDetail = FromWire<PortDetailJson>;
 export type PathGrant = PlanPort["grants"][number];
 /** One step of a try. */
 export type PlanStep = FromWire<z.output<typeof StepJson>>;
+export type StepWaiting = FromWire<z.output<typeof StepWaitingJson>>;
 /** Of a step that has ended; which members are there depends on its kind. */
 export type StepOutput = FromWire<z.output<typeof StepOutputJson>>;
 /** What tests said. Source: docs/spec/plans §4. */

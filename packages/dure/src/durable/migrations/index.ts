@@ -17,6 +17,7 @@ import { sql as jobAnswers } from "./0015-job-answers.ts";
 import { sql as answersHome } from "./0016-answers-home.ts";
 import { sql as brake } from "./0017-brake.ts";
 import { sql as planTranscripts } from "./0018-plan-transcripts.ts";
+import { sql as planWaits } from "./0019-plan-waits.ts";
 
 /**
  * Checksums under which databases know migrations that were released with the functions of their
@@ -56,4 +57,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 16, name: "answers-home", sql: answersHome },
   { id: 17, name: "brake", sql: brake },
   { id: 18, name: "plan-transcripts", sql: planTranscripts },
+  { id: 19, name: "plan-waits", sql: planWaits },
 ];

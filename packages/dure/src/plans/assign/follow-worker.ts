@@ -19,6 +19,8 @@ export interface WorkerEnd {
   /** Of its tokens those that its signs have counted. */
   readonly counted: number;
   readonly log: string;
+  /** The conversation that its agent had. */
+  readonly session?: string | undefined;
 }
 
 /** Lets a worker work to its end, and stores its signs. Rejects with the abort of `signal`. */
@@ -37,13 +39,14 @@ export async function followWorker(
 ): Promise<WorkerEnd> {
   let log = "";
   let result: WorkerResult | undefined;
+  let session: string | undefined;
   signs.note({ kind: "prompt", title: assignment.member, text: assignment.prompt });
   try {
     for await (const event of worker.run(assignment, { signal })) {
       log = (log + wordsOf(event)).slice(-MAX_LOG);
       const entry = entryOf(event);
       if (entry) signs.note(entry);
-      if (event.type === "session") await signs.session(event.id);
+      if (event.type === "session") await signs.session((session = event.id));
       if (event.type === "result") result = event.result;
       if (event.type === "violation") await onViolation(event);
       if (event.type === "progress") await signs.heard(event, log);
@@ -54,7 +57,7 @@ export async function followWorker(
     if (!result) await signs.lastWord(log).catch(() => {});
     await signs.storeNotes().catch(() => {});
   }
-  if (result) return { result, counted: signs.counted, log };
+  if (result) return { result, counted: signs.counted, log, session };
   throw new DureError(
     "WORKER_FAILED",
     `The ${worker.kind} worker of ${assignment.port} ended without a result.`,

@@ -6,6 +6,7 @@ import { makeScope, type ScopeInput } from "../scope.ts";
 import { sayViolation, type TreeViolation } from "../workspace/owned-changes.ts";
 import type { Assignment } from "../workers/worker.ts";
 import { aloneWith, assignmentOf, noMorePaths } from "../assign/assignment.ts";
+import { waitForLimit } from "../assign/wait-for-limit.ts";
 import { followWorker, type Violation, type WorkerEnd } from "../assign/follow-worker.ts";
 import type { PairParts } from "../port/pair-parts.ts";
 import type { FileChange, PortFiles, TakenWork } from "../port/port-files.ts";
@@ -86,7 +87,13 @@ export async function doTask(task: OrchestratorTask, place: TaskPlace): Promise<
     from,
   );
   const assignment = await commission(task, prompt, place);
-  const worked = await follow(assignment, place);
+  const { stepLog, signal } = place;
+  const who = { port: ORCHESTRATOR, member: "orchestrator" } as const;
+  const untimed = (wait: () => Promise<void>): Promise<void> => wait();
+  const waiting = { ...who, step, stepLog, clock: parts.clock, signal, untimed };
+  const worked = await waitForLimit(waiting, (resumed) =>
+    follow({ ...assignment, session: resumed.session }, { ...place, step: resumed.step }),
+  );
   const taken = await files.take({
     parent: from,
     scope,

@@ -26,6 +26,8 @@ export function memberFailure(
       return tokensExhausted(given.tokensLeft);
     // Another try would end the same way.
     case "WORKER_LOGIN":
+    // It has waited as long as it may.
+    case "WORKER_RATE_LIMITED":
     case "WORKER_NOT_STARTED":
       return new PortFailure("worker-lost", {
         code: error.code,

@@ -1,3 +1,4 @@
+import type { Transaction } from "../../durable/database.ts";
 import type { HookAccess } from "../../wire/hooks.ts";
 import { messageOf } from "../../kernel/errors.ts";
 import type { MemberPlace } from "../agents/member-home.ts";
@@ -11,6 +12,7 @@ import { aloneWith, assignmentOf } from "../assign/assignment.ts";
 import type { Briefing } from "../assign/brief.ts";
 import { wordsIn } from "../rows/channel.ts";
 import { followWorker, type Violation, type WorkerEnd } from "../assign/follow-worker.ts";
+import { waitForLimit } from "../assign/wait-for-limit.ts";
 import { grantable } from "../ask/grants.ts";
 import { memberFailure } from "./member-failure.ts";
 import { scopeOfMember } from "./member-scope.ts";
@@ -240,22 +242,28 @@ export class MemberWork {
     const talk = await this.#talk(session, listening);
     const refused = new Set<string>();
     try {
-      const assignment = this.#assignment(session, talk, listening);
-      const signs = new WorkerSigns({
-        ...parts,
-        stepLog: steps.log,
+      const where = { stepLog: steps.log, port: port.id, member: part.member };
+      const place = {
+        ...where,
         step,
-        port: port.id,
-        member: part.member,
-        count: (tx, tokens) => account.countSign(tx, tokens),
-      });
-      const ended = await followWorker(parts.worker(spec), assignment, {
-        signs,
-        onViolation: async (violation) => {
-          refused.add(violation.path);
-          await this.#storeViolation(violation, part);
-        },
+        clock: parts.clock,
         signal,
+        untimed: (wait: () => Promise<void>) => account.untimed(wait),
+      };
+      const ended = await waitForLimit(place, async ({ step: from, session: known }) => {
+        const given = known === undefined ? session : { ...session, session: known };
+        const assignment = this.#assignment(given, talk, listening);
+        const count = (tx: Transaction, tokens: number): Promise<void> =>
+          account.countSign(tx, tokens);
+        const signs = new WorkerSigns({ ...parts, ...where, step: from, count });
+        return followWorker(parts.worker(spec), assignment, {
+          signs,
+          onViolation: async (violation) => {
+            refused.add(violation.path);
+            await this.#storeViolation(violation, part);
+          },
+          signal,
+        });
       });
       return { ...ended, refused: [...refused] };
     } finally {

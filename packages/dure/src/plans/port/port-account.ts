@@ -32,6 +32,8 @@ export class PortAccount {
   #ofRun: RunTokens = { used: 0, most: null };
   /** When the time that is not yet written began. */
   #countedAt: number;
+  /** Since when the port waits, which takes nothing of its time. */
+  #waitsSince: number | undefined;
 
   constructor(run: PlanRun, port: PlanPort, parts: Pick<PairParts, "records" | "lease" | "clock">) {
     this.#run = run;
@@ -47,7 +49,7 @@ export class PortAccount {
 
   /** Milliseconds. */
   get timeLeft(): number {
-    const unwritten = this.#parts.clock.monotonic() - this.#countedAt;
+    const unwritten = this.#timeOfPort - this.#countedAt;
     return this.#port.timeMs - this.#port.spentMs - unwritten;
   }
 
@@ -83,6 +85,18 @@ export class PortAccount {
     await this.reloadAllowances();
     const bound = this.tokensLeft;
     if (bound && bound.left <= 0) throw tokensExhausted(bound);
+  }
+
+  /** Waits, which takes nothing of the port's time. */
+  async untimed(wait: () => Promise<void>): Promise<void> {
+    const { clock } = this.#parts;
+    const began = (this.#waitsSince = clock.monotonic());
+    try {
+      await wait();
+    } finally {
+      this.#waitsSince = undefined;
+      this.#countedAt += clock.monotonic() - began;
+    }
   }
 
   /** Stores what the port starts from. */
@@ -144,8 +158,13 @@ export class PortAccount {
     };
   }
 
+  /** Milliseconds; it stands while the port waits. */
+  get #timeOfPort(): number {
+    return this.#waitsSince ?? this.#parts.clock.monotonic();
+  }
+
   #spentSince(): number {
-    const now = this.#parts.clock.monotonic();
+    const now = this.#timeOfPort;
     const spent = Math.max(0, Math.round(now - this.#countedAt));
     this.#countedAt = now;
     return spent;

@@ -24,7 +24,13 @@ import * as sql from "./run-statements.ts";
 import type { NewPlatformEvent } from "../../wire/events.ts";
 import type { PortStatus, Member, PlanRunStatus, RunPhase, StepKind } from "../../kernel/plans.ts";
 import type { Because, RunMode } from "../../wire/plans.ts";
-import type { ContextManifest, PathGrant, PlanViolation, RunReport } from "../../wire/runs.ts";
+import type {
+  ContextManifest,
+  PathGrant,
+  PlanViolation,
+  RunReport,
+  StepWaiting,
+} from "../../wire/runs.ts";
 
 /** Rows that one statement reads of a list. */
 const PAGE = 200;
@@ -253,17 +259,20 @@ export class RunRecords {
 
   /**
    * Tries that were begun, by port; a port without one is absent. `isBroken`: what another port
-   * made broke its check once.
+   * made broke its check once. `waiting`: what its step waits for.
    */
-  async triesMade(
-    run: string,
-  ): Promise<ReadonlyMap<string, { readonly made: number; readonly isBroken: boolean }>> {
-    const rows = await this.#database.query<{ port: string; tries: number; is_broken: boolean }>(
-      sql.TRIES_MADE,
-      [run],
-    );
+  async triesMade(run: string): Promise<ReadonlyMap<string, PortTriesMade>> {
+    const rows = await this.#database.query<{
+      port: string;
+      tries: number;
+      is_broken: boolean;
+      waiting: StepWaiting | null;
+    }>(sql.TRIES_MADE, [run]);
     return new Map(
-      rows.map(({ port, tries, is_broken: isBroken }) => [port, { made: tries, isBroken }]),
+      rows.map(({ port, tries, is_broken: isBroken, waiting }) => [
+        port,
+        { made: tries, isBroken, waiting },
+      ]),
     );
   }
 
@@ -445,6 +454,12 @@ export class RunRecords {
   async cleaned(tx: Transaction, run: string): Promise<void> {
     await tx.query(sql.CLEANED, [run]);
   }
+}
+
+interface PortTriesMade {
+  readonly made: number;
+  readonly isBroken: boolean;
+  readonly waiting: StepWaiting | null;
 }
 
 /** Which open questions of a run: every member that is given must fit. */

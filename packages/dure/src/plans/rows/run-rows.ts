@@ -5,7 +5,7 @@ import type { PlanPort, PlanRun, PlanStep } from "./run.ts";
 import { workerNode } from "./tree.ts";
 import type { PortStatus, Member, PlanRunStatus, RunPhase, StepKind } from "../../kernel/plans.ts";
 import type { Because, RunMode } from "../../wire/plans.ts";
-import type { PathGrant, RunReport } from "../../wire/runs.ts";
+import type { PathGrant, RunReport, StepWaiting } from "../../wire/runs.ts";
 
 /** The ports of a new run, as `plan.create_ports` takes them. Pure. */
 export function newPorts({ plan, triesOrchestrator }: NewRun): readonly Record<string, unknown>[] {
@@ -169,6 +169,7 @@ export interface StepRow {
   readonly tokens_out: number;
   readonly output: unknown;
   readonly session: string | null;
+  readonly waiting: StepWaiting | null;
   readonly log: string;
   readonly started_at: Date;
   readonly seen_at: Date;
@@ -194,6 +195,7 @@ export function stepOf(row: StepRow): PlanStep {
     output: row.output,
     log: row.log,
     session: row.session ?? undefined,
+    waiting: row.waiting,
     startedAt: row.started_at.getTime(),
     seenAt: row.seen_at.getTime(),
     finishedAt: row.finished_at?.getTime() ?? null,

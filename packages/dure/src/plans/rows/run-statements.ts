@@ -109,9 +109,11 @@ export const STEPS = {
 export const TRIES_MADE = {
   name: "plan.tries_made",
   text: `select port, max(try) as tries,
-      bool_or(kind = 'module' and output->'broken' ? 'by') is true as is_broken
+      bool_or(kind = 'module' and output->'broken' ? 'by') is true as is_broken,
+      (array_agg(waiting order by id desc)
+        filter (where status = 'running' and waiting is not null))[1] as waiting
     from dure.plan_steps
-    where run = $1 and kind in ('implement', 'module')
+    where run = $1 and kind in ('implement', 'test', 'module')
     group by port`,
 };
 export const PAIR_TRIES = {
@@ -131,6 +133,8 @@ export const BEGIN_STEP = {
       starts = s.starts + case when s.status = 'done' then 0 else 1 end,
       process = case when s.status = 'done' then s.process end,
       seen_at = case when s.status = 'done' then s.seen_at else clock_timestamp() end,
+      -- Its process died while it waited; one that was stopped waits for nothing any more.
+      waiting = case when s.status = 'running' then s.waiting end,
       status = case when s.status = 'done' then s.status else 'running' end,
       told = s.status = 'done' and s.told,
       member = case when s.status = 'done' then s.member else excluded.member end,
@@ -161,6 +165,7 @@ export const END_STEP = {
   name: "plan.end_step",
   text: `update dure.plan_steps set
       status = 'done', output = $2, progress = 1, process = null, hook_hash = null,
+      waiting = null,
       tokens_in = coalesce($3, tokens_in),
       tokens_out = coalesce($4, tokens_out),
       log = coalesce($5, log),
@@ -170,7 +175,7 @@ export const END_STEP = {
 export const STOP_STEPS = {
   name: "plan.stop_steps",
   text: `update dure.plan_steps set
-      told = true, process = null,
+      told = true, process = null, waiting = null,
       finished_at = case when status = 'running' then clock_timestamp() else finished_at end,
       status = case when status = 'running' then 'stopped' else status end
     where run = $1 and port = any($2) and (status = 'running' or not told)`,

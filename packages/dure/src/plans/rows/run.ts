@@ -1,5 +1,5 @@
 import type { Because, RunMode } from "../../wire/plans.ts";
-import type { PathGrant, RunReport } from "../../wire/runs.ts";
+import type { PathGrant, RunReport, StepWaiting } from "../../wire/runs.ts";
 import type { Promises } from "../sandbox/proof.ts";
 import type { Plan } from "../plan.ts";
 import type { RunNode } from "./tree.ts";
@@ -109,6 +109,8 @@ export interface PlanStep<Output = unknown> {
   /** When it last gave a sign. */
   readonly seenAt: number;
   readonly finishedAt: number | null;
+  /** While the provider of its worker takes no calls. */
+  readonly waiting: StepWaiting | null;
   /** The conversation of its agent, which another try can go on with. */
   readonly session?: string | undefined;
   /**
@@ -180,5 +182,6 @@ export const TRY_ENDING: ReadonlySet<string> = new Set([
   RUN_TOKENS_EXHAUSTED,
   "TESTS_WEAKENED",
   "WORKER_LOGIN",
+  "WORKER_RATE_LIMITED",
   "WORKER_NOT_STARTED",
 ]);

@@ -7,9 +7,11 @@ import type { Confinement, Sandbox, SandboxEnd } from "../sandbox/sandbox.ts";
 import type { RunInbox } from "./outcomes.ts";
 import type { TranscriptEntry } from "../workers/worker.ts";
 import { emit, type RunRecords } from "./records.ts";
+import { writeWaiting } from "./step-waiting.ts";
 import { appendTranscript } from "./transcript-rows.ts";
 import type { PlanRun, PlanStep } from "./run.ts";
 import type { NewPlatformEvent } from "../../wire/events.ts";
+import type { StepWaiting } from "../../wire/runs.ts";
 import type { Member, StepKind } from "../../kernel/plans.ts";
 import { type RunEvent, eventOfRun } from "./run-event.ts";
 
@@ -209,6 +211,20 @@ export class StepLog {
   async session(step: PlanStep, session: string): Promise<void> {
     const { records, lease } = this.#parts;
     await records.write(lease, (tx) => records.stepSession(tx, step.id, session));
+  }
+
+  /** Stores what the step waits for, or that it goes on (null), and tells it. */
+  async waits(
+    step: PlanStep,
+    waiting: StepWaiting | null,
+    events: readonly RunEvent[],
+  ): Promise<void> {
+    const { records, lease, announce } = this.#parts;
+    await records.write(lease, async (tx) => {
+      await writeWaiting(tx, step.id, waiting);
+      await emit(tx, this.events(events));
+    });
+    announce();
   }
 
   /** Stores what a worker of the step said and did. */

@@ -21,6 +21,7 @@ import type {
   ChannelMessage,
   ContextManifest,
   PlanViolation,
+  StepWaiting,
   Transcript,
   TranscriptFilter,
 } from "../../wire/runs.ts";
@@ -35,7 +36,10 @@ export interface PortDetail extends PlanPort {
 /** A run with what its ports and the orchestrator have come to. */
 export interface RunDetail extends PlanRun {
   /** `triesMade`: tries that were begun. */
-  readonly ports: readonly (PlanPort & { readonly triesMade: number })[];
+  readonly ports: readonly (PlanPort & {
+    readonly triesMade: number;
+    readonly waiting: StepWaiting | null;
+  })[];
   /** Steps of no port: the contracts, the merge. */
   readonly orchestrator: readonly PlanStep[];
 }
@@ -113,9 +117,9 @@ export class RunQueries {
       this.#records.steps(id, ORCHESTRATOR),
     ]);
     const ports = run.ports.map((port) => {
-      const { made = 0, isBroken = false } = tries.get(port.id) ?? {};
+      const { made = 0, isBroken = false, waiting = null } = tries.get(port.id) ?? {};
       const triesPair = port.triesPair + (isBroken ? BROKEN_TRIES : 0);
-      return { ...port, triesPair, triesMade: made };
+      return { ...port, triesPair, triesMade: made, waiting };
     });
     return { ...run, ports, orchestrator };
   }

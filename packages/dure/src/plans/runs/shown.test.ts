@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { Plan, Port } from "../plan.ts";
 import type { PlanStep } from "../rows/run.ts";
 import type { PortDetail } from "./run-queries.ts";
 import { planOf } from "./test-runs.ts";
@@ -15,9 +16,15 @@ const step = (more: Partial<PlanStep>): PlanStep =>
     status: "running",
     seenAt: 1_000,
     output: null,
+    waiting: null,
     ...more,
   }) as PlanStep;
-const detailOf = (now: number, port: object, run: "running" | "failed" = "running") =>
+const detailOf = (
+  now: number,
+  port: object,
+  run: "running" | "failed" = "running",
+  plan: Plan = planOf({ a: "" }),
+) =>
   shownPort(
     {
       position: 0,
@@ -30,7 +37,7 @@ const detailOf = (now: number, port: object, run: "running" | "failed" = "runnin
       violations: [],
       ...port,
     } as unknown as PortDetail,
-    { id: "run_1", plan: planOf({ a: "" }), status: run },
+    { id: "run_1", plan, status: run },
     now,
   );
 const stepsOf = (now: number, ...steps: PlanStep[]) => detailOf(now, { steps }).steps;
@@ -112,4 +119,14 @@ test("a step tells where a worker's claim and its changes part", () => {
   expect(
     stepsOf(0, step({ output, status: "done", worker: "command" }))[0]!.output,
   ).not.toHaveProperty("failedFiles");
+});
+
+test("a port shows whether it may change nothing, and whether its tests may say less", () => {
+  const plan = planOf({ a: "" });
+  const lenient = { ...plan.ports[0]!, noChange: "allowed", weakerTests: "allowed" } as const;
+  const shown = (port: Port) =>
+    detailOf(1_000, { steps: [] }, "running", { ...plan, ports: [port] });
+
+  expect(shown(lenient)).toMatchObject({ noChange: "allowed", weakerTests: "allowed" });
+  expect(shown(plan.ports[0]!)).toMatchObject({ noChange: undefined, weakerTests: undefined });
 });

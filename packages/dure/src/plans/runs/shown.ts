@@ -35,7 +35,7 @@ export function shownDetail(run: RunDetail, now: number): ShownDetail {
   return {
     ...shownRun(run),
     definition: definitionOf(run.plan),
-    ports: run.ports.map((port) => portOf(port, run.plan.ports[port.position]!, port.triesMade)),
+    ports: run.ports.map((port) => portOf(port, run.plan.ports[port.position]!, port)),
     orchestrator: run.orchestrator.map((step) => stepOf(step, now)),
   };
 }
@@ -47,8 +47,9 @@ export function shownPort(
 ): ShownPortDetail {
   const tries = port.steps.flatMap((step) => (step.kind === "implement" ? [step.try] : []));
   const triesMade = Math.max(0, ...tries);
+  const waiting = port.steps.findLast(isWaiting)?.waiting ?? null;
   return {
-    ...portOf(port, run.plan.ports[port.position]!, triesMade),
+    ...portOf(port, run.plan.ports[port.position]!, { triesMade, waiting }),
     channel: {
       id: `${run.id}/${port.id}/channel`,
       a: "implementer",
@@ -100,6 +101,8 @@ const DEFINITION_KEYS = [
   "dependsOn",
   "acceptance",
   "check",
+  "noChange",
+  "weakerTests",
   "budget",
 ] as const satisfies readonly (keyof Port)[];
 const PORT_KEYS = [
@@ -138,6 +141,7 @@ const STEP_KEYS = [
   "log",
   "startedAt",
   "seenAt",
+  "waiting",
   "finishedAt",
 ] as const satisfies readonly (keyof PlanStep)[];
 
@@ -156,8 +160,16 @@ function definitionOf(plan: Plan): PlanDefinition {
   };
 }
 
-function portOf(port: PlanPort, definition: Port, triesMade: number): ShownPort {
-  return { ...only(definition, DEFINITION_KEYS), ...only(port, PORT_KEYS), triesMade };
+function portOf(
+  port: PlanPort,
+  definition: Port,
+  { triesMade, waiting }: Pick<ShownPort, "triesMade" | "waiting">,
+): ShownPort {
+  return { ...only(definition, DEFINITION_KEYS), ...only(port, PORT_KEYS), triesMade, waiting };
+}
+
+function isWaiting({ status, waiting }: PlanStep): boolean {
+  return status === "running" && waiting !== null;
 }
 
 function isChannelClosed({ status }: PlanPort, run: Pick<PlanRun, "status">): boolean {
@@ -206,7 +218,7 @@ function stepOf(step: PlanStep, now: number): ShownStep {
   const output = step.output as StepWork | null;
   const { result, ...rest } = output ?? {};
   const claim = result && rest.changes && compareClaim(step.worker, result, rest.changes);
-  const isQuiet = now - step.seenAt > STALLED_AFTER_MS;
+  const isQuiet = now - step.seenAt > STALLED_AFTER_MS && step.waiting === null;
   return {
     ...only(step, STEP_KEYS),
     stalled: step.status === "running" && step.member !== null && isQuiet,

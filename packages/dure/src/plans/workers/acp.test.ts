@@ -143,6 +143,7 @@ const FAILURES = sampled(
     ["answers-with-error", "WORKER_PROTOCOL", /the disk of the agent is full/],
     ["wants-login", "WORKER_LOGIN", /[Aa]uthentication required/],
     ["is-limited", "WORKER_RATE_LIMITED", /429 Too Many Requests/],
+    ["leaves-limited", "WORKER_RATE_LIMITED", /hit your usage limit/],
     ["does-nothing", "WORKER_IDLE", /without a call of its model/],
   ] as const,
   6,

@@ -9,10 +9,10 @@ import {
 import type { Clock } from "../../kernel/clock.ts";
 import { withTimeout } from "../../kernel/clock.ts";
 import { z } from "zod";
-import { messageOf } from "../../kernel/errors.ts";
+import { messageOf, type DureError } from "../../kernel/errors.ts";
 import { isObject } from "../../kernel/json.ts";
 import { troubleIn } from "../agents/trouble.ts";
-import type { SandboxProcess } from "../sandbox/sandbox.ts";
+import type { SandboxEnd, SandboxProcess } from "../sandbox/sandbox.ts";
 import type { McpServer } from "../plan.ts";
 import { AcpService } from "./acp-service.ts";
 import { messageStream } from "./acp-stream.ts";
@@ -311,7 +311,7 @@ class AcpSession {
   async #failure(thrown: unknown): Promise<unknown> {
     if (this.#broken) return this.#broken;
     const gone = await Promise.race([this.#process.ended, this.#clock.sleep(200)]);
-    if (gone) return died(gone, this.#stderr);
+    if (gone) return this.#endedBy(gone);
     if (!(thrown instanceof RequestError)) return thrown;
     const data = isObject(thrown.data) ? ` ${headOf(JSON.stringify(thrown.data), 300)}` : "";
     const message = `The agent answered with an error: ${headOf(messageOf(thrown), 500)}${data}`;
@@ -319,6 +319,14 @@ class AcpSession {
     const words = `${message}\n${this.#stderr}`;
     const trouble = troubleIn(words, { isError: true, now: this.#clock.now() });
     return trouble ? troubleError(trouble) : workerError("WORKER_PROTOCOL", message);
+  }
+
+  /** Some agents tell what keeps them from their model, and leave. */
+  #endedBy(end: SandboxEnd): DureError {
+    const isExit = end.because === "exited";
+    const reading = { isError: true, now: this.#clock.now() };
+    const trouble = isExit ? troubleIn(this.#stderr, reading) : undefined;
+    return trouble ? troubleError(trouble) : died(end, this.#stderr);
   }
 }
 

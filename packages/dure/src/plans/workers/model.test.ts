@@ -293,7 +293,9 @@ test("steps, tokens, time and budgets end it with a reason", async () => {
     },
   };
   expect(await code(endless({ models: broke }))).toBe("WORKER_TOKENS");
-  expect(await code(endless({}, () => ({ error: { status: 401 } })))).toBe("WORKER_MODEL");
+  expect(await code(endless({}, () => ({ error: { status: 401 } })))).toBe("WORKER_LOGIN");
+  expect(await code(endless({}, () => ({ error: { status: 429 } })))).toBe("WORKER_RATE_LIMITED");
+  expect(await code(endless({}, () => ({ error: { status: 400 } })))).toBe("WORKER_MODEL");
   expect(
     await code(
       endless({}, () => ({

@@ -9,7 +9,14 @@ import { headOf } from "./bounded-text.ts";
 import { callTool, TOOL_SPECS, type ToolContext } from "./model-tools.ts";
 import { ScopedFiles } from "./scoped-files.ts";
 import { runWorker, workerError, type WorkerReport } from "./worker-run.ts";
-import type { Assignment, Worker, WorkerChannel, WorkerEvent, WorkerResult } from "./worker.ts";
+import type {
+  Assignment,
+  Worker,
+  WorkerChannel,
+  WorkerEvent,
+  WorkerFailure,
+  WorkerResult,
+} from "./worker.ts";
 
 export interface ModelWorkerOptions {
   readonly models: Pick<Models, "resolve">;
@@ -165,12 +172,29 @@ export class ModelWorker implements Worker {
       report.signal.throwIfAborted();
       if (!(error instanceof DureError)) throw error;
       throw workerError(
-        error.code === "BUDGET_EXCEEDED" ? "WORKER_TOKENS" : "WORKER_MODEL",
+        FAILURE_OF[error.code] ?? "WORKER_MODEL",
         `${error.code}: ${messageOf(error)}`,
-        { cause: error, hint: error.hint },
+        {
+          cause: error,
+          hint: error.hint,
+          until: untilOf(error, clock.now()),
+        },
       );
     }
   }
+}
+
+/** Failures of a model call that have a class of their own among those of workers. */
+const FAILURE_OF: Readonly<Record<string, WorkerFailure>> = {
+  BUDGET_EXCEEDED: "WORKER_TOKENS",
+  MODEL_RATE_LIMITED: "WORKER_RATE_LIMITED",
+  MODEL_UNAUTHORIZED: "WORKER_LOGIN",
+};
+
+/** The moment that its provider named. Pure. */
+function untilOf({ details }: DureError, now: number): number | undefined {
+  const after = details?.["retryAfterMs"];
+  return typeof after === "number" ? now + after : undefined;
 }
 
 function textOf(result: unknown): string {

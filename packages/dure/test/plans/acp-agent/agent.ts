@@ -66,6 +66,7 @@ const MODES = [
   "answers-with-error",
   "wants-login",
   "is-limited",
+  "leaves-limited",
   "does-nothing",
 ] as const;
 export type AgentMode = (typeof MODES)[number];
@@ -74,6 +75,10 @@ const argument = process.argv[2] as AgentMode | undefined;
 if (argument === "dies-at-start") {
   console.error("cannot find my key");
   process.exit(3);
+}
+if (argument === "leaves-limited") {
+  console.error("You've hit your usage limit. Try again in 2 hours.");
+  process.exit(1);
 }
 if (argument === "nonsense") {
   for (let line = 0; line < 100; line++) console.log(`Hello, I am no agent (${line}).`);
