@@ -1096,13 +1096,13 @@ describe("a port", () => {
     const { page } = opened;
 
     await box(page, "로그인 API")
-      .getByText(/4\d s째 소식 없음/)
+      .getByText(/\d+ s째 소식 없음/)
       .waitFor();
     await box(page, "로그인 API").click();
 
     await page
       .getByRole("status")
-      .filter({ hasText: "40 s째 소식이 없어요. 멈췄을 수 있어요." })
+      .filter({ hasText: /\d0 s째 소식이 없어요\. 멈췄을 수 있어요\./ })
       .waitFor();
     await expect.poll(() => page.locator(".port-now").getAttribute("data-stalled")).toBe("true");
   });

@@ -85,6 +85,7 @@ export const en: EscalationsText = {
     "own-path": "Let it own the path",
     "read-path": "Let it read the path",
     "to-orchestrator": "Give it to the orchestrator",
+    "accept-weaker-tests": "Accept the weaker tests",
     skip: "Go on without it",
     "cancel-run": "Cancel the run",
     lift: "Lift",

@@ -120,6 +120,7 @@ export const ko = {
     "own-path": "경로를 소유하게 하고 다시",
     "read-path": "읽게 하고 다시",
     "to-orchestrator": "오케스트레이터에게 맡기기",
+    "accept-weaker-tests": "약해진 테스트 받아들이기",
     skip: "빼고 계속",
     "cancel-run": "실행 취소",
     lift: "풀기",

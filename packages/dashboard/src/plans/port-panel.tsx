@@ -11,6 +11,7 @@ import { DiffView } from "./diff-view.tsx";
 import { ManifestView } from "./manifest-view.tsx";
 import { PairChannel } from "./pair-channel.tsx";
 import { PortActions } from "./port-actions.tsx";
+import { Waiting } from "./port-state.tsx";
 import { keepLooks, PORT_TABS, useRunLooks, type PortTab } from "./run-filters.ts";
 import { RunEscalations } from "./run-escalations.tsx";
 import { ScopeView } from "./scope-view.tsx";

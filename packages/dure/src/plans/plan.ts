@@ -44,6 +44,8 @@ export interface Plan {
   readonly contracts: readonly Contract[];
   /** In the order of the file, at least one. */
   readonly ports: readonly Port[];
+  /** Of a part of a plan: all ports of it. What the others own is theirs all the same. */
+  readonly whole?: readonly Port[] | undefined;
 }
 
 /** One unit of work. */

@@ -49,12 +49,12 @@ function roleOf({ roles }: ScopedPlan, { role }: Port): RoleDefinition | undefin
 
 /** What `isolation` makes of the ports around it. */
 function visibleTo(
-  { reading = "normal", ports }: ScopedPlan,
+  { reading = "normal", ports, whole = ports }: ScopedPlan,
   port: Port,
   { oneContext = false, neighbours = [] }: ScopeSurroundings,
 ) {
   const isStrict = reading === "strict";
-  const around = neighboursOf(ports, port, new Set(isStrict ? [] : neighbours));
+  const around = neighboursOf(whole, port, new Set(isStrict ? [] : neighbours));
   return {
     ...around,
     dependencies: isStrict ? [] : around.dependencies,
@@ -69,7 +69,7 @@ function byRoleOf({ include, exclude }: ContextScope): ScopeInput["byRole"] {
 }
 
 type ScopedPlan = Pick<Plan, "roles" | "contracts" | "ports"> &
-  Partial<Pick<Plan, "violations" | "workers" | "reading">>;
+  Partial<Pick<Plan, "violations" | "workers" | "reading" | "whole">>;
 
 /** What of a run a scope depends on. */
 interface ScopeSurroundings {

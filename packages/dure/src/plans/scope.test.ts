@@ -5,6 +5,7 @@ import { globMatches, globOf, globsMeet, readGlob } from "./glob.ts";
 import { parsePlan, readPlan } from "./plan-file.ts";
 import type { Plan } from "./plan.ts";
 import { scopeOf } from "./port-scope.ts";
+import { narrowed } from "./runs/narrow-plan.ts";
 import {
   decideRead,
   decideRename,
@@ -282,6 +283,18 @@ ${more}`;
       expect(readBy(plan, "core")).not.toContain("src/db/a.ts");
       expect(readBy(plan, "core", ["db"])).toContain("src/db/a.ts");
       expect(readBy(plan, "core", ["db"])).not.toContain("src/api/a.ts");
+    });
+
+    test("a part of a plan leaves what the other ports own as covered as it was", () => {
+      const plan = with_("normal");
+      const part = narrowed({ plan, only: ["core"] });
+      const later = narrowed({ plan, from: ["api"] });
+
+      expect(part.ports.map(({ id }) => id)).toEqual(["core"]);
+      expect(seenBy(part, "core", FILES)).toEqual(seenBy(plan, "core", FILES));
+      expect(readBy(part, "core", ["db"])).toEqual(readBy(plan, "core", ["db"]));
+      expect(readBy(part, "core")).not.toContain("src/db/a.ts");
+      expect(readBy(later, "api")).toEqual(readBy(plan, "api"));
     });
 
     test("strict: its own, what the plan names and what its role gets", () => {

@@ -56,11 +56,6 @@ const LIES: readonly Lie[] = [
     acceptance: "true",
   },
   {
-    name: "ends with 0 at its limit",
-    implementer: "echo 'Error: 429 Too Many Requests, retry-after: 9999'",
-    acceptance: "true",
-  },
-  {
     name: "only adds a file of its own beside",
     implementer: "echo x > notes.txt; echo Done.",
     acceptance: "true",

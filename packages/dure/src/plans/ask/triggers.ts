@@ -78,6 +78,7 @@ const ACTIONS = {
     label: "Give it to the orchestrator",
     asks: "text",
   },
+  accept: { value: "accept", code: "accept-weaker-tests", label: "Accept the weaker tests" },
   skip: { value: "skip", code: "skip", label: "Go on without it" },
   cancel: {
     value: "cancel",
@@ -120,7 +121,7 @@ export const TRIGGERS: Readonly<Record<TriggerName, Trigger>> = {
   "tests-weakened": {
     type: "quality",
     severity: "high",
-    actions: ["retry", "reassign", "skip", "cancel"],
+    actions: ["retry", "accept", "reassign", "skip", "cancel"],
   },
   "access-asked": { type: "ownership", severity: "medium", actions: ["read", "own", "skip"] },
   "worker-lost": {
@@ -233,6 +234,8 @@ function portOrderOf(
   switch (value) {
     case "retry":
       return { type: "retry", port, tries: 1, hint };
+    case "accept":
+      return { type: "retry", port, acceptsWeakerTests: true };
     case "reassign":
       return { type: "retry", port, tries: 1, by: "orchestrator", pairTries, hint };
     case "more_tokens":

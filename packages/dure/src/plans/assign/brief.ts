@@ -72,7 +72,7 @@ export async function brief(
     saidBefore: request.saidBefore,
     hint,
     others: oneContext ? otherPorts(plan, port) : undefined,
-    fullContext: fullContextTokens(JSON.stringify(plan), commit.files),
+    fullContext: fullContextTokens(JSON.stringify({ ...plan, whole: undefined }), commit.files),
   });
 }
 

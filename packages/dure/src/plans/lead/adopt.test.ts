@@ -8,6 +8,7 @@ const port = (position: number, id: string, change: Partial<PlanPort>): PlanPort
     position,
     id,
     status: "waiting",
+    weakerTestsAccepted: false,
     startCommit: null,
     resultCommit: null,
     ...change,

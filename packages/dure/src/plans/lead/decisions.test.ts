@@ -340,6 +340,7 @@ describe("what makes a run ask", () => {
         hint: "mind the clock",
       },
     ],
+    [{ value: "accept" }, { type: "retry", port: "api", acceptsWeakerTests: true }],
     [{ value: "skip" }, { type: "skip", port: "api" }],
     [{ value: "cancel" }, { type: "cancel" }],
     [{ value: "known" }, undefined],

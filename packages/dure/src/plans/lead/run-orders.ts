@@ -178,6 +178,7 @@ function givenBy(order: Retry, port: PlanPort): PortChange {
     timeMs: timeMs === undefined ? undefined : port.timeMs + timeMs,
     tokensMost: isBounded ? port.tokensMost + tokens : undefined,
     grants: grants.length > 0 ? [...port.grants, ...grants] : undefined,
+    weakerTestsAccepted: order.acceptsWeakerTests,
   };
 }
 
@@ -197,7 +198,9 @@ function triesAfter(
   order: Retry,
   port: PlanPort,
 ): Pick<PortChange, "triesPair" | "triesOrchestrator"> {
-  const more = Math.max(order.tries ?? 0, triesFor(port));
+  // What was asked about has passed then, and takes no other try.
+  const least = order.acceptsWeakerTests ? 0 : triesFor(port);
+  const more = Math.max(order.tries ?? 0, least);
   if (order.by !== "orchestrator") return { triesPair: port.triesPair + more };
   return {
     triesPair: Math.min(port.triesPair, order.pairTries ?? port.triesPair),

@@ -10,8 +10,8 @@ import { PortFailure } from "./port-failure.ts";
 const MOST_FILES = 300;
 
 const WEAKER_HINT =
-  "Tell it to leave the tests as they are. If they have to say less, write weaker_tests: allowed " +
-  "at the port.";
+  "Tell it to leave the tests as they are. If they have to say less, accept them, or write " +
+  "weaker_tests: allowed at the port.";
 
 /** What a port would be green for without having done its work. */
 export interface Dishonesty {
@@ -26,12 +26,12 @@ export interface Dishonesty {
  * and its tests say no less than before. Undefined: it has. `from`: what the port started from.
  */
 export async function findDishonesty(
-  { port, files }: Pick<PortWork, "port" | "files">,
+  { port, files, account }: Pick<PortWork, "port" | "files" | "account">,
   { from, to }: { readonly from: string; readonly to: string },
 ): Promise<Dishonesty | undefined> {
   const changes = await files.changes(from, to);
   if (port.noChange !== "allowed" && !hasWorked(port, changes)) return { says: nothingDone(port) };
-  if (port.weakerTests === "allowed") return undefined;
+  if (port.weakerTests === "allowed" || account.port.weakerTestsAccepted) return undefined;
 
   const isTest = testsOf(port);
   const touched = changes.filter(({ path }) => isTest(path)).slice(0, MOST_FILES);

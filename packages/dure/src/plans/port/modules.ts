@@ -57,9 +57,9 @@ export function breakAdvice({ of, with: others, by }: ModuleBreak, port: string)
 export class RunModules {
   readonly turn = new Mutex();
   readonly #modules: ReadonlyMap<string, ReadonlySet<string>>;
-  /** Ports by module. */
-  readonly #ports: ReadonlyMap<string, readonly string[]>;
-  /** As `#ports`; of modules alone that something is compiled in. */
+  /** Ports of the whole plan by module. */
+  readonly #beside: ReadonlyMap<string, readonly string[]>;
+  /** Ports of the run by module, of modules alone that something is compiled in. */
   readonly #members: ReadonlyMap<string, readonly string[]>;
   readonly #checks: ReadonlyMap<string, string | undefined>;
   readonly #needs: ReadonlyMap<string, readonly string[]>;
@@ -70,17 +70,12 @@ export class RunModules {
 
   /** @param files of the base. */
   constructor(plan: Plan, files: readonly string[]) {
-    this.#modules = modulesOfPorts(plan, files);
+    const { ports, whole = ports, roles } = plan;
+    this.#modules = modulesOfPorts({ ports, roles }, files);
+    this.#beside = portsByModule(modulesOfPorts({ ports: whole, roles }, files));
     this.#checks = new Map(plan.ports.map(({ id, check }) => [id, check]));
-    const all = Map.groupBy(
-      [...this.#modules].flatMap(([port, names]) => [...names].map((name) => ({ port, name }))),
-      ({ name }) => name,
-    );
-    this.#ports = new Map(
-      [...all].map(([name, members]) => [name, members.map(({ port }) => port)]),
-    );
     this.#members = new Map(
-      [...this.#ports].filter(([, ports]) =>
+      [...portsByModule(this.#modules)].filter(([, ports]) =>
         ports.some((port) => this.#checks.get(port) !== undefined),
       ),
     );
@@ -89,10 +84,10 @@ export class RunModules {
     this.#order = new Map(graph.order.map((index, position) => [graph.ids[index]!, position]));
   }
 
-  /** The other ports that work in a module of this one. */
+  /** The other ports that work in a module of this one; of a part of a plan those left out too. */
   neighboursOf(port: string): readonly string[] {
     const names = [...(this.#modules.get(port) ?? [])];
-    const ports = names.flatMap((name) => this.#ports.get(name) ?? []);
+    const ports = names.flatMap((name) => this.#beside.get(name) ?? []);
     return [...new Set(ports)].filter((other) => other !== port);
   }
 
@@ -161,4 +156,15 @@ export class RunModules {
   accepted(port: string): PortResult | undefined {
     return this.#accepted.get(port);
   }
+}
+
+/** Pure. */
+function portsByModule(
+  modules: ReadonlyMap<string, ReadonlySet<string>>,
+): ReadonlyMap<string, readonly string[]> {
+  const all = Map.groupBy(
+    [...modules].flatMap(([port, names]) => [...names].map((name) => ({ port, name }))),
+    ({ name }) => name,
+  );
+  return new Map([...all].map(([name, members]) => [name, members.map(({ port }) => port)]));
 }

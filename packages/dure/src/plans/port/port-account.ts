@@ -75,8 +75,9 @@ export class PortAccount {
     ]);
     if (!port || !run) return;
     const { timeMs, tokensMost, triesPair, triesOrchestrator, hint, grants } = port;
+    const { weakerTestsAccepted } = port;
     const given = { timeMs, tokensMost, triesPair, triesOrchestrator, hint, grants };
-    this.#port = { ...this.#port, ...given };
+    this.#port = { ...this.#port, ...given, weakerTestsAccepted };
     this.#ofRun = { used: run.tokensIn + run.tokensOut, most: run.tokensMost };
   }
 

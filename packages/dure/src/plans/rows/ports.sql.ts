@@ -26,6 +26,9 @@ create or replace function dure.change_ports(
     end,
     hint = case when c ? 'hint' then c->>'hint' else o.hint end,
     grants = coalesce(c->'grants', o.grants),
+    weaker_tests_accepted = coalesce(
+      (c->>'weaker_tests_accepted')::boolean, o.weaker_tests_accepted
+    ),
     start_commit = case
       when c ? 'start_commit' then c->>'start_commit'
       else o.start_commit

@@ -55,6 +55,7 @@ export interface PortChange {
   readonly tokensMost?: number | null | undefined;
   readonly hint?: string | null | undefined;
   readonly grants?: readonly PathGrant[] | undefined;
+  readonly weakerTestsAccepted?: boolean | undefined;
   readonly startCommit?: string | null | undefined;
   readonly resultCommit?: string | null | undefined;
 }

@@ -32,6 +32,7 @@ export function portParameter(change: PortChange): Record<string, unknown> {
     tokensMost,
     startCommit,
     resultCommit,
+    weakerTestsAccepted,
     ...same
   } = change;
   const named = {
@@ -44,6 +45,7 @@ export function portParameter(change: PortChange): Record<string, unknown> {
     tokens_most: tokensMost,
     start_commit: startCommit,
     result_commit: resultCommit,
+    weaker_tests_accepted: weakerTestsAccepted,
   };
   return { position, ...same, ...named };
 }
@@ -123,6 +125,7 @@ export interface PortRow {
   readonly tokens_most: number | null;
   readonly hint: string | null;
   readonly grants: readonly PathGrant[];
+  readonly weaker_tests_accepted: boolean;
   readonly start_commit: string | null;
   readonly result_commit: string | null;
   readonly started_at: Date | null;
@@ -145,6 +148,7 @@ export function portOf(row: PortRow): PlanPort {
     tokensMost: row.tokens_most,
     hint: row.hint,
     grants: row.grants,
+    weakerTestsAccepted: row.weaker_tests_accepted,
     startCommit: row.start_commit,
     resultCommit: row.result_commit,
     startedAt: row.started_at?.getTime() ?? null,

@@ -74,6 +74,8 @@ export interface PlanPort {
   readonly tokensMost: number | null;
   readonly hint: string | null;
   readonly grants: readonly PathGrant[];
+  /** A person has said that its tests may say less. */
+  readonly weakerTestsAccepted: boolean;
   readonly startCommit: string | null;
   readonly resultCommit: string | null;
   readonly startedAt: number | null;
@@ -144,6 +146,8 @@ export type RunOrder =
       readonly type: "retry";
       readonly port: string;
       readonly tries?: number | undefined;
+      /** Its tests may say less than before: the try that was asked about counts as made. */
+      readonly acceptsWeakerTests?: true | undefined;
       readonly by?: "orchestrator" | undefined;
       readonly pairTries?: number | undefined;
       readonly hint?: string | undefined;

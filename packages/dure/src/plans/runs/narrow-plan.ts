@@ -24,6 +24,7 @@ export function narrowed({
   const keepChosen = (ids: readonly string[]): string[] => ids.filter((id) => chosen.has(id));
   return {
     ...plan,
+    whole: plan.whole ?? plan.ports,
     ports: ports.map((port) => ({ ...port, dependsOn: keepChosen(port.dependsOn) })),
   };
 }

@@ -165,7 +165,9 @@ function portOf(
   definition: Port,
   { triesMade, waiting }: Pick<ShownPort, "triesMade" | "waiting">,
 ): ShownPort {
-  return { ...only(definition, DEFINITION_KEYS), ...only(port, PORT_KEYS), triesMade, waiting };
+  const weakerTests = port.weakerTestsAccepted ? "allowed" : definition.weakerTests;
+  const defined = { ...only(definition, DEFINITION_KEYS), weakerTests };
+  return { ...defined, ...only(port, PORT_KEYS), triesMade, waiting };
 }
 
 function isWaiting({ status, waiting }: PlanStep): boolean {
