@@ -5,6 +5,7 @@ import { DureError, type PortDetail, type RunDetail } from "dure/client";
 import type { ReactNode } from "react";
 import { Problem } from "../problem.tsx";
 import { useText } from "../language.tsx";
+import type { Text } from "../texts.ts";
 import { spanOf } from "../when.ts";
 import { BecauseWords } from "./because-words.tsx";
 import { DiffView } from "./diff-view.tsx";
@@ -170,12 +171,7 @@ function Now({ port, sign }: { port: PortDetail; sign: Sign | undefined }): Reac
   const until = waitsUntil(port, sign);
   const { number, most } = tryOf(port, sign);
 
-  const who = [
-    sign?.member == null ? undefined : words.members[sign.member],
-    sign?.kind === undefined ? undefined : words.steps[sign.kind],
-  ]
-    .filter(Boolean)
-    .join(" · ");
+  const who = whoOf(sign, words);
 
   return (
     <section
@@ -196,13 +192,26 @@ function Now({ port, sign }: { port: PortDetail; sign: Sign | undefined }): Reac
         <Bar share={sign.progress} label={`${words.now}: ${text.plans.progress}`} />
       )}
       {until !== undefined && <Waiting until={until} />}
-      {silent !== undefined && (
-        <p className="port-silent" role="status">
-          <IconAlertTriangle size={15} aria-hidden />
-          {words.stalled(roundSpan(Math.floor(silent / 10_000) * 10_000))}
-        </p>
-      )}
+      {silent !== undefined && <Silent ms={silent} />}
     </section>
+  );
+}
+
+/** Who works, and at what; empty where neither is known. Pure. */
+function whoOf(sign: Sign | undefined, words: Text["plans"]["port"]): string {
+  const member = sign?.member == null ? undefined : words.members[sign.member];
+  const kind = sign?.kind === undefined ? undefined : words.steps[sign.kind];
+  return [member, kind].filter(Boolean).join(" · ");
+}
+
+/** That its worker says nothing, to the ten seconds: it is read aloud. */
+function Silent({ ms }: { ms: number }): ReactNode {
+  const words = useText().plans.port;
+  return (
+    <p className="port-silent" role="status">
+      <IconAlertTriangle size={15} aria-hidden />
+      {words.stalled(roundSpan(Math.floor(ms / 10_000) * 10_000))}
+    </p>
   );
 }
 
@@ -224,6 +233,7 @@ function PortFacts({ port, sign }: { port: PortDetail; sign: Sign | undefined })
         ? words.tokensInOut(port.tokensIn, port.tokensOut)
         : text.plans.run.tokensOf(port.tokensIn + port.tokensOut, port.tokensMost),
     ],
+    ...(port.unproven ? [[words.proof, words.unproven] as const] : []),
     ...(port.hint === null ? [] : [[words.hint, port.hint] as const]),
   ];
 

@@ -442,6 +442,8 @@ export const en: PlansText = {
     tokensInOut: (input, output) =>
       `${input.toLocaleString("en")} in · ${output.toLocaleString("en")} out`,
     hint: "Hint",
+    proof: "Tests",
+    unproven: "They pass without the work too, so they do not show it.",
     because: "Because",
     skip: "Go on without it",
     skipAsk: "Go on without this port? If it works it is stopped at once. It can be retried later.",
@@ -490,6 +492,7 @@ export const en: PlansText = {
       module: "Module check",
       merge: "Merge",
       shared: "Shared files",
+      base: "Without the work",
       integrate: "After the merge",
     },
     results: { ready: "ready", partial: "partly done", failed: "failed" },

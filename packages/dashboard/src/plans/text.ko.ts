@@ -461,6 +461,8 @@ export const ko = {
     tokensInOut: (input: number, output: number) =>
       `입력 ${input.toLocaleString("ko")} · 출력 ${output.toLocaleString("ko")}`,
     hint: "남긴 힌트",
+    proof: "테스트",
+    unproven: "작업하기 전에도 통과해서, 한 일을 보여 주지 못해요.",
     because: "이유",
     skip: "빼고 계속",
     skipAsk: "이 포트를 빼고 계속할까요? 일하고 있으면 바로 멈춰요. 나중에 다시 시도할 수 있어요.",
@@ -509,6 +511,7 @@ export const ko = {
       module: "모듈 함께 컴파일",
       merge: "합치기",
       shared: "함께 쓰는 파일",
+      base: "작업 없이 테스트",
       integrate: "합친 뒤 테스트",
     } as Readonly<Record<string, string>>,
     results: {

@@ -54,6 +54,7 @@ export function aPort(
     attempt: 0,
     triesMade: 0,
     waiting: null,
+    unproven: false,
     triesPair: 3,
     triesOrchestrator: 2,
     spentMs: 0,

@@ -104,6 +104,7 @@ const PORT = {
   status: "failed",
   triesMade: 1,
   waiting: null,
+  unproven: false,
   triesPair: 3,
   triesOrchestrator: 0,
   tokensIn: 1,

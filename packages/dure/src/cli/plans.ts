@@ -331,6 +331,8 @@ function standingOf({
 }
 
 function endOf(output: PlanStep["output"]): string {
+  if (output?.red === true) return "fails without the work, as it has to";
+  if (output?.red === false) return "passes without the work too, so the tests do not show it";
   if (output?.status !== undefined && output.status !== null) return output.status;
   if (!output?.feedback) return "done";
   return output.feedback.success ? "passed" : "did not pass";
@@ -375,11 +377,18 @@ function printRun(run: RunDetail, output: Output): void {
       `${port.triesMade}/${port.triesPair + port.triesOrchestrator} tries`,
       `${port.tokensIn + port.tokensOut} tokens`,
       seconds(port.spentMs),
-      port.waiting === null ? (port.because?.message ?? "") : waitingWords(port.waiting),
+      noteOf(port),
     ]),
   );
 
   printReport(run, output);
+}
+
+/** What a line about a port says at its end. Pure. */
+function noteOf({ because, waiting, unproven }: RunDetail["ports"][number]): string {
+  if (waiting !== null) return waitingWords(waiting);
+  if (because !== null) return because.message;
+  return unproven ? "its tests pass without its work too" : "";
 }
 
 function promisesText({

@@ -92,6 +92,7 @@ export const STEP_KINDS = [
   "implement",
   "test",
   "accept",
+  "base",
   "check",
   "module",
   "merge",

@@ -12,7 +12,7 @@ import { belowHome, homeHint, refuseHomePlace } from "./agents/agent-homes.ts";
 import { isOwnSecret, OWN_SECRET_HINT } from "./own-secrets.ts";
 import { HEXAGONAL_ROLES, TEST_ROLE } from "./plan.ts";
 import type { PlanDraft } from "./plan-schema.ts";
-import { foreignLayer } from "./role-paths.ts";
+import { forbiddenBy, foreignLayer } from "./role-paths.ts";
 import { foldedGlob } from "./scope.ts";
 
 /** Names that are listed in one problem. */
@@ -355,8 +355,10 @@ function checkTestPaths({ roles, ports }: PlanDraft, document: SettingsDocument)
   );
 }
 
-/** Under `hexagonal` a role owns its own layer. */
-function checkRolePaths({ roles, ports }: PlanDraft, document: SettingsDocument): Problem[] {
+/** A role owns its own layer under `hexagonal`, and else nothing that its definition forbids. */
+function checkRolePaths(plan: PlanDraft, document: SettingsDocument): Problem[] {
+  const { roles, ports } = plan;
+  if (typeof roles === "object") return checkForbidden(roles, plan, document);
   if (roles !== "hexagonal") return [];
   return ports.flatMap(({ role, owns = [] }, index) =>
     owns.flatMap((pattern, position) => {
@@ -369,6 +371,23 @@ function checkRolePaths({ roles, ports }: PlanDraft, document: SettingsDocument)
       return [problemAt(document, ["ports", index, "owns", position], message, { hint })];
     }),
   );
+}
+
+function checkForbidden(
+  roles: Exclude<PlanDraft["roles"], string>,
+  { ports }: PlanDraft,
+  document: SettingsDocument,
+): Problem[] {
+  return ports.flatMap(({ role, owns = [] }, index) => {
+    const forbidden = roles[role]?.forbidden ?? [];
+    return owns.flatMap((pattern, position) => {
+      const by = forbiddenBy(forbidden, pattern);
+      if (by === undefined) return [];
+      const message = `is forbidden to the role ${role} (${by})`;
+      const hint = "Give it to a port of another role, or take it from forbidden of this one.";
+      return [problemAt(document, ["ports", index, "owns", position], message, { hint })];
+    });
+  });
 }
 
 /** A port of the test role sees the work of all others: it comes after them. */

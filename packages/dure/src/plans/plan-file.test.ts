@@ -52,6 +52,16 @@ describe("roles bind paths", () => {
     expect(refusal).toContain(`Give it to a port of the role ${layer}`);
   });
 
+  test("a port owns nothing that its role's own definition forbids, and may own what lies around", () => {
+    const roles = "roles: { domain: { forbidden: [src/db/**] }, api: {} }";
+    const ownRoles = LOGIN.replace("roles: hexagonal", roles);
+    const [refusal, ...more] = told(ownRoles.replace("src/core/**", "'src/{core,db}/**'"));
+
+    expect(more).toEqual([]);
+    expect(refusal).toContain("is forbidden to the role domain (src/db/**)");
+    expect(told(ownRoles.replace("[src/core/**]", "[src/d*/**]"))).toEqual([]);
+  });
+
   test.each([
     ["its own layer, below another's name", LOGIN.replace("src/core/**", "apps/api/src/domain/**")],
     ["folders of no layer", LOGIN.replace("src/core/**", "src/login/**")],

@@ -37,6 +37,12 @@ export function foreignLayer(role: string, pattern: string): Layer | undefined {
   return undefined;
 }
 
+/** The pattern of these that forbids all of another one; undefined: none does. Pure. */
+export function forbiddenBy(forbidden: readonly string[], pattern: string): string | undefined {
+  const examples = (expandBraces(pattern) ?? []).map(exampleOf);
+  return forbidden.find((one) => examples.some((path) => globMatches(globOf(one), path)));
+}
+
 /** A path that the pattern matches as far as its folders are names. */
 function exampleOf(pattern: string): string {
   const segments = pattern.split("/");

@@ -380,6 +380,9 @@ const StepOutputJson = z
     changes: z.array(change.extend({ bytes: z.int().optional() })).optional(),
     violations: z.array(z.object({ path: z.string(), because: z.string() })).optional(),
     feedback: FeedbackJson.optional(),
+    red: z.boolean().optional().meta({
+      description: "Of a step `base`: the acceptance fails there, as it has to.",
+    }),
     framework: z.string().optional(),
     exit_code: z.int().nullish(),
     because: z.string().optional(),
@@ -442,6 +445,7 @@ const PortJson = z.object({
     .meta({ description: "Starts by the scheduler, not tries; those after a crash included." }),
   tries_made: z.int().meta({ description: "Tries that were begun." }),
   waiting: StepWaitingJson.nullable().meta({ description: "What its step waits for." }),
+  unproven: z.boolean().meta({ description: "Its tests pass without its work too." }),
   tries_pair: z.int().meta({ description: "Tries that its pair may make." }),
   tries_orchestrator: z
     .int()

@@ -137,6 +137,7 @@ test(
       "2 implement done",
       "2 test done",
       "2 accept done",
+      "2 base done",
     ]);
     expect(price.messages.map(({ from, to, type }) => `${from} → ${to}: ${type}`)).toEqual([
       "implementer → tester: result",

@@ -60,11 +60,11 @@ test(
 
     const port = await runs.runs.port(id, "price");
     const made = port.steps.map((step) => `${step.try} ${step.kind} ${step.starts}`);
-    expect(made).toEqual(["1 implement 1", "1 test 1", "1 accept 1"]);
+    expect(made).toEqual(["1 implement 1", "1 test 1", "1 accept 1", "1 base 1"]);
     expect([port.triesPair, port.weakerTestsAccepted]).toEqual([1, true]);
     await accept().catch(() => {});
     expect((await runs.runs.get(id)).status).toBe("success");
-    expect((await runs.runs.port(id, "price")).steps).toHaveLength(3);
+    expect((await runs.runs.port(id, "price")).steps).toHaveLength(4);
     expect(await repository.git("show", "dure/shop:test/price.test.mjs")).toContain('"12.5"');
   },
 );

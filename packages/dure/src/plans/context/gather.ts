@@ -138,10 +138,11 @@ function candidatesOf(
   );
   const shown = texts.filter((path) => !matches(needed, path) && !matches(exclude, path));
   const named = shown.filter((path) => matches(reads, path));
-  const isGiven = scope.readsVisible !== true || scope.byRole !== undefined;
-  const included = isGiven
-    ? shown.filter((path) => !matches(reads, path) && matches(include, path))
-    : [];
+  // A port that names what it reads knows its documents; its role's own layer is shown all the same.
+  const hasOwnReads = scope.readsVisible === true && scope.byRole === undefined;
+  const included = shown.filter(
+    (path) => !matches(reads, path) && matches(include, path) && !(hasOwnReads && isDocument(path)),
+  );
   return [...depended, ...named, ...included];
 }
 
@@ -151,13 +152,17 @@ function contractFile(path: string, text: string | undefined, isWhole: boolean):
   return cutTo({ path, ...shown }, MAX_CONTRACT);
 }
 
+function isDocument(path: string): boolean {
+  return /\.(?:md|markdown)$/i.test(path);
+}
+
 function referenceFile(
   path: string,
   text: string,
   context: ContextScope,
   most: number,
 ): PromptFile {
-  if (/\.(?:md|markdown)$/i.test(path)) {
+  if (isDocument(path)) {
     const parts = withoutSections(text, context.withoutSections);
     return cutTo({ path, text: parts, form: parts === text ? "whole" : "sections" }, most);
   }

@@ -415,3 +415,24 @@ ports:
   expect(await shownTo(1)).toEqual(["src/login.ts"]);
   expect(await shownTo(0)).toEqual(["migrations/1.sql"]);
 });
+
+test("a port that names what it reads is shown its role's layer too, but no other documents", async () => {
+  const plan = parsePlan(
+    "plan.yaml",
+    `plan: p
+roles: hexagonal
+workers: { default: { kind: offline } }
+ports:
+  - { id: db, role: infrastructure, goal: g, owns: [src/infrastructure/db/**], reads: [notes/**], acceptance: "true" }
+`,
+  );
+  const paths = ["docs/schema.md", "migrations/1.sql", "notes/plan.md", "src/login.ts"];
+  const files = paths.map((path) => ({ path, bytes: 10 }));
+  const commit: CommitFiles = { files, readFile: () => Promise.resolve("export const a = 1;\n") };
+  const scope = scopeOf(plan, plan.ports[0]!, "implementer");
+  const context = HEXAGONAL_CONTEXT["infrastructure"]!;
+
+  const { references } = await gatherFiles({ scope, context }, commit);
+
+  expect(references.map(({ path }) => path)).toEqual(["notes/plan.md", "migrations/1.sql"]);
+});

@@ -69,7 +69,7 @@ function isOwned(patterns: readonly string[], path: string): boolean {
 }
 
 /** By the plan, or by its name. */
-function testsOf({ tests }: Port): (path: string) => boolean {
+export function testsOf({ tests }: Port): (path: string) => boolean {
   return (path) => isTestPattern(path) || isOwned(tests, path);
 }
 

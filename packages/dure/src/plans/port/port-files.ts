@@ -48,6 +48,11 @@ export interface PortFiles {
     results: readonly PortResult[],
     options?: { readonly isTrial?: boolean },
   ): Promise<{ readonly commit: string } | { readonly conflicts: readonly PathConflict[] }>;
+  /**
+   * What the port began from, with the files of a commit where `takes` says so: to be looked at, not
+   * built on.
+   */
+  beginWith(start: string, commit: string, takes: (path: string) => boolean): Promise<string>;
   /** Makes the tree exactly this commit; what is ignored (what the set-up made) stays. */
   checkout(commit: string): Promise<void>;
   /**

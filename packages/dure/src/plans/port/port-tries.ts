@@ -12,6 +12,7 @@ import { failedOutcome, PortFailure } from "./port-failure.ts";
 import { failedWith, type AcceptOutput, type CheckOutput } from "./port-steps.ts";
 import type { PlanStep } from "../rows/run.ts";
 import { setUp, startOf } from "./port-start.ts";
+import { tryWithoutWork } from "./red-before-green.ts";
 import {
   BROKEN_TRIES,
   decideTry,
@@ -78,6 +79,7 @@ class PortTries {
       commit = last.commit;
       if (last.broken?.by !== undefined) triesMore = BROKEN_TRIES;
       if (!last.feedback.success) continue;
+      await tryWithoutWork(this.#work, next, commit);
       await files.keep(commit);
       return { status: "succeeded", commit };
     }

@@ -268,11 +268,12 @@ export class RunRecords {
       tries: number;
       is_broken: boolean;
       waiting: StepWaiting | null;
+      is_unproven: boolean | null;
     }>(sql.TRIES_MADE, [run]);
     return new Map(
-      rows.map(({ port, tries, is_broken: isBroken, waiting }) => [
+      rows.map(({ port, tries, is_broken: isBroken, waiting, is_unproven: isUnproven }) => [
         port,
-        { made: tries, isBroken, waiting },
+        { made: tries, isBroken, waiting, unproven: isUnproven === true },
       ]),
     );
   }
@@ -461,6 +462,8 @@ interface PortTriesMade {
   readonly made: number;
   readonly isBroken: boolean;
   readonly waiting: StepWaiting | null;
+  /** Its tests pass without its work too. */
+  readonly unproven: boolean;
 }
 
 /** Which open questions of a run: every member that is given must fit. */

@@ -111,9 +111,11 @@ export const TRIES_MADE = {
   text: `select port, max(try) as tries,
       bool_or(kind = 'module' and output->'broken' ? 'by') is true as is_broken,
       (array_agg(waiting order by id desc)
-        filter (where status = 'running' and waiting is not null))[1] as waiting
+        filter (where status = 'running' and waiting is not null))[1] as waiting,
+      (array_agg(output->>'red' order by id desc)
+        filter (where kind = 'base' and status = 'done'))[1] = 'false' as is_unproven
     from dure.plan_steps
-    where run = $1 and kind in ('implement', 'test', 'module')
+    where run = $1 and kind in ('implement', 'test', 'base', 'module')
     group by port`,
 };
 export const PAIR_TRIES = {

@@ -6,6 +6,7 @@ import type { Listing } from "../workspace/listing.ts";
 import { textOf as pathText } from "../workspace/paths.ts";
 import { PortTree } from "../workspace/port-tree.ts";
 import type { Repository } from "../workspace/repository.ts";
+import { mixCommits } from "../workspace/mix-commits.ts";
 import type { RunStore } from "../workspace/store.ts";
 import type { RunFiles } from "../merge/merge.ts";
 import { memberPlace, prepareHome, type MemberPlace } from "../agents/member-home.ts";
@@ -79,6 +80,11 @@ export async function portFiles(port: string, parts: FilesParts): Promise<PortFi
       });
       const { commit, conflicts } = composed;
       return conflicts.length > 0 ? { conflicts } : { commit };
+    },
+    beginWith: (start, commit, takes) => {
+      const message = `What ${port} began from, with its tests\n`;
+      const mix = { base: start, other: commit, takes, message, at: run.createdAt };
+      return mixCommits(store, { ...mix, signal });
     },
     checkout: (commit) => tree.checkout(commit, { keep: "ignored", signal }),
     isSetUp: async () => (await tree.setup()) !== undefined,

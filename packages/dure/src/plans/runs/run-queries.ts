@@ -39,6 +39,7 @@ export interface RunDetail extends PlanRun {
   readonly ports: readonly (PlanPort & {
     readonly triesMade: number;
     readonly waiting: StepWaiting | null;
+    readonly unproven: boolean;
   })[];
   /** Steps of no port: the contracts, the merge. */
   readonly orchestrator: readonly PlanStep[];
@@ -117,9 +118,10 @@ export class RunQueries {
       this.#records.steps(id, ORCHESTRATOR),
     ]);
     const ports = run.ports.map((port) => {
-      const { made = 0, isBroken = false, waiting = null } = tries.get(port.id) ?? {};
+      const known = tries.get(port.id);
+      const { made = 0, isBroken = false, waiting = null, unproven = false } = known ?? {};
       const triesPair = port.triesPair + (isBroken ? BROKEN_TRIES : 0);
-      return { ...port, triesPair, triesMade: made, waiting };
+      return { ...port, triesPair, triesMade: made, waiting, unproven };
     });
     return { ...run, ports, orchestrator };
   }

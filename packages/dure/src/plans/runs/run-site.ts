@@ -14,6 +14,7 @@ import { variablesOf } from "../agents/trial.ts";
 import type { Port, WorkerSpec } from "../plan.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { Worker } from "../workers/worker.ts";
+import { AUTHOR } from "../workspace/commit-writer.ts";
 import type { Git } from "../workspace/git.ts";
 import { RunRemote } from "../workspace/remote.ts";
 import { Repository } from "../workspace/repository.ts";
@@ -70,9 +71,6 @@ export interface WorkParts {
    */
   readonly stalledMs?: number | undefined;
 }
-
-/** Author of commits. The address belongs to no person. */
-export const AUTHOR = { name: "dure", email: "dure@localhost" };
 
 /** The opened repositories of a run, and its sandbox. */
 interface RunCheckout {

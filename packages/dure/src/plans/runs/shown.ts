@@ -48,8 +48,9 @@ export function shownPort(
   const tries = port.steps.flatMap((step) => (step.kind === "implement" ? [step.try] : []));
   const triesMade = Math.max(0, ...tries);
   const waiting = port.steps.findLast(isWaiting)?.waiting ?? null;
+  const unproven = isUnproven(port.steps);
   return {
-    ...portOf(port, run.plan.ports[port.position]!, { triesMade, waiting }),
+    ...portOf(port, run.plan.ports[port.position]!, { triesMade, waiting, unproven }),
     channel: {
       id: `${run.id}/${port.id}/channel`,
       a: "implementer",
@@ -163,11 +164,17 @@ function definitionOf(plan: Plan): PlanDefinition {
 function portOf(
   port: PlanPort,
   definition: Port,
-  { triesMade, waiting }: Pick<ShownPort, "triesMade" | "waiting">,
+  facts: Pick<ShownPort, "triesMade" | "waiting" | "unproven">,
 ): ShownPort {
   const weakerTests = port.weakerTestsAccepted ? "allowed" : definition.weakerTests;
   const defined = { ...only(definition, DEFINITION_KEYS), weakerTests };
-  return { ...defined, ...only(port, PORT_KEYS), triesMade, waiting };
+  const { triesMade, waiting, unproven } = facts;
+  return { ...defined, ...only(port, PORT_KEYS), triesMade, waiting, unproven };
+}
+
+function isUnproven(steps: readonly PlanStep[]): boolean {
+  const tried = steps.findLast(({ kind, status }) => kind === "base" && status === "done");
+  return (tried?.output as { readonly red?: boolean } | null | undefined)?.red === false;
 }
 
 function isWaiting({ status, waiting }: PlanStep): boolean {

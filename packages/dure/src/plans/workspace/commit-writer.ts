@@ -14,6 +14,9 @@ export interface CommitAbout extends Waiting {
   readonly at: number;
 }
 
+/** Author of commits. The address belongs to no person. */
+export const AUTHOR = { name: "dure", email: "dure@localhost" };
+
 /**
  * Parents of one commit. git takes thousands, but a program that draws the history does not, and
  * each commit repeats them.
