@@ -23,7 +23,7 @@ import { runCleaned } from "./run-requests.ts";
 import { type CleanFor, type CleanRuns } from "./run-cleaner.ts";
 import { type Runs, type StartRun } from "./runs.ts";
 import type { PlanRun, PlanStep, RunOrder } from "../rows/run.ts";
-import { AUTHOR } from "./run-site.ts";
+import { AUTHOR } from "../workspace/commit-writer.ts";
 import type { RunReport, TreeDiff } from "../../wire/runs.ts";
 import type { Because } from "../../wire/plans.ts";
 

@@ -11,7 +11,8 @@ import { modeOfPlan } from "../mode.ts";
 import { buildPort } from "../port/pair.ts";
 import type { RunRecords } from "../rows/records.ts";
 import { removeTree } from "./run-files.ts";
-import { AUTHOR, remoteOf, RunSite, type WorkParts } from "./run-site.ts";
+import { AUTHOR } from "../workspace/commit-writer.ts";
+import { remoteOf, RunSite, type WorkParts } from "./run-site.ts";
 import { ORCHESTRATOR, type PlanPort, type PlanRun } from "../rows/run.ts";
 import type { Because, RunMode } from "../../wire/plans.ts";
 
