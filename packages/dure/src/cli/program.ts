@@ -16,6 +16,7 @@ import { MCP } from "./commands/mcp.ts";
 import { PLAN } from "./commands/plan.ts";
 import { ROOMS } from "./commands/rooms.ts";
 import { INIT, NEW } from "./commands/scaffold.ts";
+import { TASK } from "./commands/task.ts";
 import { CHECK, DEV, DOCTOR, START } from "./commands/team.ts";
 import { TOKEN } from "./commands/token.ts";
 import { EXIT, Output, type ExitCode, type Streams } from "./output.ts";
@@ -38,6 +39,7 @@ const COMMANDS: readonly (CommandSpec | CommandGroup)[] = [
   RESUME,
   STOP,
   PLAN,
+  TASK,
   HOOK,
   MCP,
   ESCALATIONS,

@@ -265,6 +265,24 @@ test(
   },
 );
 
+test("a task is a run of one port without a plan file", { timeout: 60_000 }, async () => {
+  const words = ["Write prices.", "--own", "src/price/**", "--accept", "true", "--worker", "true"];
+  const [dry, unowned] = await Promise.all([
+    dure(["task", ...words, "--tries", "1", "--dry-run", "--json"]),
+    dure(["task", "Write prices.", "--accept", "true"]),
+  ]);
+
+  expect([dry.exitCode, dry.stderr, JSON.parse(dry.stdout)]).toMatchObject([
+    0,
+    expect.stringContaining("Nothing was begun."),
+    {
+      plan: "task-write-prices",
+      ports: [{ id: "task", goal: "Write prices.", owns: ["src/price/**"], acceptance: "true" }],
+    },
+  ]);
+  expect([unowned.exitCode, unowned.stderr]).toEqual([2, expect.stringContaining("--own")]);
+});
+
 test(
   "run takes a plan from a foreign file or a pipe and another branch, and tells errors by line",
   { timeout: 60_000 },

@@ -1,0 +1,68 @@
+/** `dure task`: one thing to do, without a plan. */
+import { Option } from "commander";
+import { AGENTS } from "../../plans/agents/presets.ts";
+import type { TaskWorker } from "../task.ts";
+import type { CommandSpec, CommonOptions } from "./command.ts";
+import { clientCommand } from "./command-input.ts";
+import { optional, wholeNumber } from "./values.ts";
+
+interface TaskOptions extends CommonOptions {
+  readonly own: readonly string[];
+  readonly test?: readonly string[];
+  readonly accept: string;
+  readonly agent: string;
+  readonly model?: string;
+  readonly worker?: string;
+  readonly title?: string;
+  readonly tries?: string;
+  readonly base?: string;
+  readonly repo?: string;
+  readonly key?: string;
+  readonly dryRun?: true;
+  readonly follow?: true;
+}
+
+export const TASK: CommandSpec = {
+  name: "task",
+  about: "let an agent do one thing, kept apart as in a plan; prints the id of its run",
+  examples: [
+    "dure task 'Answer 429 after five failures.' --own 'src/api/**' --accept 'npm test' --follow",
+    "dure task 'Mend the tests of the cart.' --own 'src/cart/**' --test 'test/cart/**' --accept 'npm test' --agent codex",
+  ],
+  worksOn: "server",
+  declare: (command) =>
+    command
+      .argument("<words>", "what is to be done")
+      .requiredOption("--own <patterns...>", "what may be changed")
+      .requiredOption("--accept <command>", "a shell command that decides whether it is done")
+      .option("--test <patterns...>", "tests that a tester of its own writes")
+      .addOption(new Option("--agent <name>", "who does it").choices([...AGENTS]).default("claude"))
+      .option("--model <name>", "a model of a provider does it, instead of an agent")
+      .option("--worker <command>", "a program does it, instead of an agent; run by a shell")
+      .option("--title <words>", "names its branch (default: the first words)")
+      .option("--tries <number>", "at most so many tries (default 3)")
+      .option("--base <ref>", "a branch, tag or commit to begin from")
+      .option("--repo <path>", "the repository (default: the team's folder)")
+      .option("--dry-run", "begin nothing; say what would be done")
+      .option("--key <key>", "the same key and request are the same run")
+      .option("-f, --follow", "watch it to its end"),
+  run: (context) => async (words: string, options: TaskOptions) => {
+    const { own, test = [], accept, title, base, repo, key, dryRun, follow } = options;
+    const { planOfTask } = await import("../task.ts");
+    const { runPlan } = await import("../plans.ts");
+    const command = await clientCommand(context, options);
+    const tries = optional(options.tries, wholeNumber);
+    const worker = workerOf(options);
+    const task = { goal: words, owns: own, tests: test, acceptance: accept, worker, tries, title };
+    return runPlan(
+      { ...planOfTask(task), base, repository: repo },
+      { dryRun: dryRun ?? false, follow: follow ?? false, key },
+      command,
+    );
+  },
+};
+
+function workerOf({ agent, model, worker }: TaskOptions): TaskWorker {
+  if (worker !== undefined) return { kind: "command", command: ["sh", "-c", worker] };
+  return model === undefined ? { agent } : { kind: "model", model };
+}
