@@ -36,6 +36,8 @@ export async function tryWithoutWork(
       return { output: { red, output: ran.output.slice(-OUTPUT) }, log: ran.output };
     });
   });
+  // A tree that holds what its result does not have is never cleaned.
+  await files.checkout(commit);
 }
 
 /** Undefined: the tests do not fit to what it began from, a folder stands where a file was. */
