@@ -34,7 +34,7 @@ test("a task is a plan of one port with the words as its goal", () => {
 });
 
 test.each<[string, Partial<Task>, object]>([
-  ["a model", { worker: { kind: "model", model: "openai/gpt" } }, { kind: "model" }],
+  ["a model", { worker: { kind: "model", model: "openai:gpt-5" } }, { kind: "model" }],
   ["a program", { worker: { kind: "command", command: ["sh", "-c", "x"] } }, { kind: "command" }],
 ])("%s does it where one is named, without a tester where no tests are", (_who, change, worker) => {
   const plan = planOf({ ...TASK, tests: [], tries: 1, ...change });

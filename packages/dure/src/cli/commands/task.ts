@@ -37,7 +37,7 @@ export const TASK: CommandSpec = {
       .requiredOption("--accept <command>", "a shell command that decides whether it is done")
       .option("--test <patterns...>", "tests that a tester of its own writes")
       .addOption(new Option("--agent <name>", "who does it").choices([...AGENTS]).default("claude"))
-      .option("--model <name>", "a model of a provider does it, instead of an agent")
+      .option("--model <name>", "a model (provider:model) does it, instead of an agent")
       .option("--worker <command>", "a program does it, instead of an agent; run by a shell")
       .option("--title <words>", "names its branch (default: the first words)")
       .option("--tries <number>", "at most so many tries (default 3)")
