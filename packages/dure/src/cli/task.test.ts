@@ -12,7 +12,7 @@ const TASK: Task = {
 
 const planOf = (task: Task) => {
   const source = planOfTask(task);
-  return parsePlan(source.file!, source.text!);
+  return parsePlan(source.file, source.text);
 };
 
 test("a task is a plan of one port with the words as its goal", () => {
