@@ -1,5 +1,3 @@
-import type { PlanSource } from "../client/index.ts";
-
 /** What a person asks for without a plan. */
 export interface Task {
   /** What is to be done, in words. */
@@ -20,6 +18,12 @@ export type TaskWorker =
   | { readonly kind: "model"; readonly model: string }
   | { readonly kind: "command"; readonly command: readonly string[] };
 
+/** The text of a plan, and what it would be called. */
+interface TaskPlan {
+  readonly file: string;
+  readonly text: string;
+}
+
 /** Characters of a goal that stand in the name of its branch. */
 const MAX_SLUG = 40;
 
@@ -27,7 +31,7 @@ const MAX_SLUG = 40;
  * A task as a plan of one port: the same isolation, transcript and merge, and no file. Pure. The
  * result is on the branch `dure/<its name>`.
  */
-export function planOfTask(task: Task): Extract<PlanSource, { readonly text: string }> {
+export function planOfTask(task: Task): TaskPlan {
   const { goal, owns, tests, acceptance, worker, tries, title } = task;
   const name = slugOf(title ?? goal);
   const plan = {
