@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { AnyTool } from "../engine/agent/tool.ts";
 import { systemClock } from "../kernel/clock.ts";
+import { FULL } from "../kernel/test-tiers.ts";
 import { silentLogger } from "../kernel/logger.ts";
 import { until } from "../../test/until.ts";
 import { McpServers, type ShownServer } from "./mcp-servers.ts";
@@ -15,6 +16,7 @@ const HOSTILE = fileURLToPath(new URL("test-hostile-server.ts", import.meta.url)
 const require = createRequire(import.meta.url);
 const never = new AbortController().signal;
 
+const SLOW = { ...FULL, timeout: 60_000 };
 const NOT_AGAIN = (): string => "the server was not started again";
 const NOT_READY = (): string => "the server is not ready";
 
@@ -141,19 +143,23 @@ test("a server that ends in a call: the outcome is not known, and it is started 
   await until(() => shown(servers).state.status === "ready", NOT_READY);
 });
 
-test("a server that hangs in a call is ended after the call was given up, and started again", async () => {
-  const servers = await open({ odd: hostile("hang") });
-  const before = (await notes()).filter((line) => line.startsWith("start")).length;
+test(
+  "a server that hangs in a call is ended after the call was given up, and started again",
+  SLOW,
+  async () => {
+    const servers = await open({ odd: hostile("hang") });
+    const before = (await notes()).filter((line) => line.startsWith("start")).length;
 
-  const late = AbortSignal.timeout(300);
-  await expect(call(servers, "odd__write", {}, late)).rejects.toMatchObject({
-    code: "MCP_CALL_LOST",
-  });
-  await until(
-    async () => (await notes()).filter((line) => line.startsWith("start")).length > before,
-    NOT_AGAIN,
-  );
-}, 60_000);
+    const late = AbortSignal.timeout(300);
+    await expect(call(servers, "odd__write", {}, late)).rejects.toMatchObject({
+      code: "MCP_CALL_LOST",
+    });
+    await until(
+      async () => (await notes()).filter((line) => line.startsWith("start")).length > before,
+      NOT_AGAIN,
+    );
+  },
+);
 
 test.each([
   ["sends 20,000 messages first", "flood", "echo was done"],

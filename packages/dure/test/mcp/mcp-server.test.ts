@@ -6,11 +6,14 @@ import { Client, type CallToolResult } from "@modelcontextprotocol/client";
 import { getDefaultEnvironment, StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { testDatabaseUrl } from "../../src/durable/test-database.ts";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { ServerProcess } from "../crash/server-process.ts";
 
 /** `dure mcp`, with the official client. */
 const TEAM = fileURLToPath(new URL("team", import.meta.url));
 const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
+
+const SLOW = { ...FULL, timeout: 60_000 };
 
 const stack = new AsyncDisposableStack();
 let home: string;
@@ -155,12 +158,16 @@ test.each([
   expect(JSON.stringify(content)).toMatch(message);
 });
 
-test("a team that is started again is found again, and one that is gone is said to be", async () => {
-  await connect();
-  await server.kill();
+test(
+  "a team that is started again is found again, and one that is gone is said to be",
+  SLOW,
+  async () => {
+    await connect();
+    await server.kill();
 
-  expect((await call("list_agents")).isError).toBe(true);
-  await serve();
+    expect((await call("list_agents")).isError).toBe(true);
+    await serve();
 
-  expect(await told("list_agents")).toMatchObject([{ id: "mina" }, { id: "jun" }]);
-}, 60_000);
+    expect(await told("list_agents")).toMatchObject([{ id: "mina" }, { id: "jun" }]);
+  },
+);

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { testDatabaseUrl } from "../../src/durable/test-database.ts";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { ServerProcess } from "../crash/server-process.ts";
 import { until } from "../until.ts";
 
@@ -11,6 +12,7 @@ import { until } from "../until.ts";
 const TEAM = fileURLToPath(new URL("team", import.meta.url));
 const SERVER = fileURLToPath(new URL("../../src/mcp/test-hostile-server.ts", import.meta.url));
 
+const SLOW = { ...FULL, timeout: 120_000 };
 const NOT_CALLED = (): string => "the tool was not called";
 const NOT_ASKED = (): string => `no person was asked:\n${server!.log.slice(-20).join("\n")}`;
 
@@ -114,19 +116,23 @@ test("a call under way when the process is killed is not repeated: a person is a
   expect(await calls()).toBe(1);
 }, 120_000);
 
-test("the same with the tool gone from the server: a person is asked, and nothing is told", async () => {
-  await serve("hang");
-  const turn = say("gone", "odd__write").catch(() => {});
-  await until(async () => (await calls()) === 1, NOT_CALLED);
+test(
+  "the same with the tool gone from the server: a person is asked, and nothing is told",
+  SLOW,
+  async () => {
+    await serve("hang");
+    const turn = say("gone", "odd__write").catch(() => {});
+    await until(async () => (await calls()) === 1, NOT_CALLED);
 
-  await serve("no-list");
-  await turn;
-  await until(async () => (await asked("gone")).length === 1, NOT_ASKED);
+    await serve("no-list");
+    await turn;
+    await until(async () => (await asked("gone")).length === 1, NOT_ASKED);
 
-  expect(await calls()).toBe(1);
-}, 120_000);
+    expect(await calls()).toBe(1);
+  },
+);
 
-test("a call that only reads is made again after a kill", async () => {
+test("a call that only reads is made again after a kill", SLOW, async () => {
   await serve("hang");
   const turn = say("reads", "odd__echo").catch(() => {});
   await until(async () => (await calls()) === 1, NOT_CALLED);
@@ -136,9 +142,9 @@ test("a call that only reads is made again after a kill", async () => {
 
   await until(async () => (await calls()) === 2, NOT_CALLED);
   expect(await asked("reads")).toEqual([]);
-}, 120_000);
+});
 
-test("servers of a process that was killed are ended by the next one", async () => {
+test("servers of a process that was killed are ended by the next one", SLOW, async () => {
   await serve("family");
   const left = await pidsIn(notes);
   expect(left.length).toBeGreaterThanOrEqual(2);
