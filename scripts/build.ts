@@ -52,7 +52,7 @@ async function carryPages(): Promise<void> {
   const docs = path.join(root, LIBRARY, "docs");
   await rm(docs, { recursive: true, force: true });
   await cp(path.join(root, "docs"), docs, { recursive: true });
-  for (const page of ["README.md", "ARCHITECTURE.md"]) {
+  for (const page of ["README.md", "README.ko.md", "ARCHITECTURE.md"]) {
     const text = await readFile(path.join(root, page), "utf8");
     await writeFile(path.join(root, LIBRARY, page), withoutDeadLinks(text, carriedPath));
   }
@@ -60,7 +60,7 @@ async function carryPages(): Promise<void> {
 
 /** Whether a link of a page leads to something that goes with the package. */
 function carriedPath(target: string): boolean {
-  return /^(docs\/|CHANGELOG\.md|ARCHITECTURE\.md|LICENSE)/.test(target);
+  return /^(docs\/|CHANGELOG\.md|ARCHITECTURE\.md|LICENSE|README)/.test(target);
 }
 
 /** Links within the repository that do not go along become their words. Pure. */

@@ -25,6 +25,7 @@ const MUST_CONTAIN = {
   "packages/dure": [
     "LICENSE",
     "README.md",
+    "README.ko.md",
     "CHANGELOG.md",
     "docs/guides/operate.md",
     "docs/spec/platform.md",
