@@ -42,14 +42,14 @@ export function useText(): Text {
   return useLanguage().text;
 }
 
-/** What was chosen here before, else the browser's first language that we speak. */
+/** What was chosen here before, else the browser's first language that we speak, else English. */
 function firstLanguage(): Language {
   const stored = localStorage.getItem(STORED);
   if (stored === "ko" || stored === "en") return stored;
 
   const spoken = navigator.languages
-    .map((tag) => tag.slice(0, 2))
+    .map((tag) => tag.split("-")[0])
     .find((tag) => tag === "ko" || tag === "en");
 
-  return spoken === "en" ? "en" : "ko";
+  return spoken ?? "en";
 }

@@ -3,7 +3,6 @@ import { readInboxTab } from "./escalations/inbox-tab.ts";
 import { readJobFilters } from "./jobs/job-filters.ts";
 import { lazyPart } from "./lazy-part.ts";
 import { readRunFilters, readRunLooks, readStart } from "./plans/run-filters.ts";
-import { HomePage } from "./shell/home-page.tsx";
 import { BrokenPage } from "./shell/broken-page.tsx";
 import { Shell } from "./shell/shell.tsx";
 import { UnknownPage } from "./shell/unknown-page.tsx";
@@ -13,7 +12,7 @@ const root = createRootRoute({ component: Shell });
 const home = createRoute({
   getParentRoute: () => root,
   path: "/",
-  component: HomePage,
+  component: lazyPart(async () => (await import("./start/start-page.tsx")).StartPage),
 });
 
 const roomsPage = lazyPart(async () => (await import("./rooms/rooms-page.tsx")).RoomsPage);

@@ -9,6 +9,7 @@ import { en as panelEn } from "./panel/text.en.ts";
 import { en as plansEn } from "./plans/text.en.ts";
 import { en as roomsEn } from "./rooms/text.en.ts";
 import { en as shellEn } from "./shell/text.en.ts";
+import { en as startEn } from "./start/text.en.ts";
 import { en as commonEn } from "./text.en.ts";
 import { ko as agentsKo } from "./agents/text.ko.ts";
 import { ko as auditKo } from "./audit/text.ko.ts";
@@ -21,6 +22,7 @@ import { ko as panelKo } from "./panel/text.ko.ts";
 import { ko as plansKo } from "./plans/text.ko.ts";
 import { ko as roomsKo } from "./rooms/text.ko.ts";
 import { ko as shellKo } from "./shell/text.ko.ts";
+import { ko as startKo } from "./start/text.ko.ts";
 import { ko as commonKo } from "./text.ko.ts";
 import type { Language, Words } from "./words.ts";
 
@@ -37,6 +39,7 @@ const ko = {
   plans: plansKo,
   rooms: roomsKo,
   shell: shellKo,
+  start: startKo,
 };
 
 /** The words of every page, in one language. */
@@ -55,6 +58,7 @@ const en: Text = {
   plans: plansEn,
   rooms: roomsEn,
   shell: shellEn,
+  start: startEn,
 };
 
 export const TEXTS: Readonly<Record<Language, Text>> = { ko, en };

@@ -158,7 +158,7 @@ test(
         row(new Date(Date.UTC(2026, 10, 22 - index)).toISOString().slice(0, 10), "", 100),
       ),
     };
-    await using opened = await openPage(browser, server.url, {});
+    await using opened = await openPage(browser, `${server.url}/chat`, {});
     const { page } = opened;
     await page.clock.install();
     await page.getByRole("link", { name: "비용" }).focus();

@@ -157,7 +157,7 @@ interface HostilePage {
 }
 
 const PAGES: readonly HostilePage[] = [
-  { route: "/", address: () => `${rooms.url}/`, asksForName: true },
+  { route: "/", address: () => `${escalations.url}/` },
   { route: "/rooms", address: () => `${rooms.url}/rooms`, asksForName: true },
   { route: "/rooms/$place", address: () => `${rooms.url}/rooms/web%3Ageneral`, asksForName: true },
   { route: "/jobs", address: () => `${jobs.url}/jobs` },

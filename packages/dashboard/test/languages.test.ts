@@ -67,6 +67,7 @@ interface Visit {
 }
 
 const VISITS: readonly Visit[] = [
+  { name: "the start page", path: "/", ready: ".start-steps", open: [".start-tour button"] },
   { name: "rooms", path: "/rooms/web%3Ageneral", ready: ".roles" },
   { name: "a closed room", path: "/rooms/web%3Aclosed", ready: ".room-banner" },
   { name: "a thread", path: "/rooms/thread_1", ready: ".room-message" },

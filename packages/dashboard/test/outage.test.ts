@@ -176,7 +176,7 @@ test.for([
     await expectNeat(page);
     await page.getByRole("link", { name: home }).focus();
     await page.keyboard.press("Enter");
-    await page.waitForURL(`${server.url}/chat`);
+    await page.waitForURL(`${server.url}/`);
 
     expect(complaints).toEqual([]);
   },

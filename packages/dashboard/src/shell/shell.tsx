@@ -8,6 +8,7 @@ import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
 import { Prose } from "../prose.tsx";
+import { TourBar, TourProvider } from "../start/tour.tsx";
 import { ServerBanner } from "./server-banner.tsx";
 import { Login } from "./login.tsx";
 import { Brand, Sidebar } from "./sidebar.tsx";
@@ -26,7 +27,13 @@ export function Shell(): ReactNode {
       query.state.status === "error" && !isLoginNeeded(query.state.error) ? ASK_AGAIN_MS : false,
   });
 
-  if (me.data !== undefined && !isLoginNeeded(me.error)) return <Frame me={me.data} />;
+  if (me.data !== undefined && !isLoginNeeded(me.error)) {
+    return (
+      <TourProvider>
+        <Frame me={me.data} />
+      </TourProvider>
+    );
+  }
   if (isLoginNeeded(me.error)) return <Login />;
   if (me.isError) return <Unreachable error={me.error} onRetry={() => void me.refetch()} />;
 
@@ -48,7 +55,10 @@ function Frame({ me }: { me: Me }): ReactNode {
       <a className="skip" href="#content">
         {text.shell.skipToContent}
       </a>
-      <ServerBanner />
+      <div className="shell-banners">
+        <ServerBanner />
+        <TourBar />
+      </div>
       <nav className="shell-top" aria-label={text.shell.appName}>
         <ActionIcon
           variant="subtle"

@@ -5,6 +5,7 @@ import {
   IconClipboardList,
   IconCoins,
   IconDeviceDesktop,
+  IconHome,
   IconInbox,
   IconLogout,
   IconMessageCircle,
@@ -26,6 +27,7 @@ import { useRoomList, useSpeaker } from "../rooms/use-rooms.ts";
 
 /** In the order of the menu. */
 const PAGES = [
+  { to: "/", words: "start", Icon: IconHome },
   { to: "/rooms", words: "rooms", Icon: IconMessages },
   { to: "/jobs", words: "jobs", Icon: IconArrowsExchange },
   { to: "/plans", words: "plans", Icon: IconSitemap },
@@ -61,8 +63,8 @@ export function Sidebar({ me }: { me: Me }): ReactNode {
             key={to}
             to={to}
             className="side-link"
-            data-active={path.startsWith(to) || undefined}
-            aria-current={path.startsWith(to) ? "page" : undefined}
+            data-active={isAt(path, to) || undefined}
+            aria-current={isAt(path, to) ? "page" : undefined}
           >
             <Icon size={18} stroke={1.7} aria-hidden />
             {text.shell.nav[words]}
@@ -80,6 +82,10 @@ export function Sidebar({ me }: { me: Me }): ReactNode {
       <Settings me={me} />
     </div>
   );
+}
+
+function isAt(path: string, page: string): boolean {
+  return page === "/" ? path === page : path.startsWith(page);
 }
 
 function Unread({ count }: { count: number }): ReactNode {

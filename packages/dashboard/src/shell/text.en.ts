@@ -5,6 +5,7 @@ export const en: ShellText = {
   skipToContent: "Skip to content",
   nav: {
     label: "Main menu",
+    start: "Home",
     rooms: "Rooms",
     jobs: "Jobs",
     plans: "Plans",

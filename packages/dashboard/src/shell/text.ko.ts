@@ -5,6 +5,7 @@ export const ko = {
   skipToContent: "본문으로 건너뛰기",
   nav: {
     label: "주 메뉴",
+    start: "홈",
     rooms: "방",
     jobs: "맡긴 일",
     plans: "계획",

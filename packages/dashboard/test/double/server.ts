@@ -91,6 +91,8 @@ export class DoubleServer {
   }[] = [];
   /** The query of every reader of the event log. */
   readonly filters: Record<string, string>[] = [];
+  /** Whether the team has the model of a provider. */
+  model: "provider" | "offline" = "offline";
   /** What `/v1/costs` answers. */
   costs: object = NO_COSTS;
   /** Entries of `/v1/audit`, the newest first. */
@@ -217,6 +219,7 @@ export class DoubleServer {
         person: this.#options.token ? "민준" : null,
         dev_mode: this.#options.devMode ?? true,
         locale: "ko",
+        model: this.model,
       });
     }
     if (path === "/v1/services") return json(response, 200, { items: SERVICES });

@@ -6,7 +6,7 @@ import type { Language } from "../../src/words.ts";
 const NAMES = new Set(["dure", "두레", "dure · 두레"]);
 /** Names that a Korean sentence of ours writes in Latin letters. */
 const NAMES_IN_KOREAN = new Set([
-  ...["Enter", "Shift", "Discord", "Git", "LFS", "SOUL", "md", "yaml", "json"],
+  ...["AI", "Enter", "Shift", "Discord", "Git", "LFS", "SOUL", "md", "yaml", "json"],
   ...["dure", "git", "turn", "workers", "orchestrator", "bubblewrap", "ms", "US"],
 ]);
 

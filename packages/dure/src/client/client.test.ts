@@ -303,6 +303,7 @@ describe("the other routes", () => {
       scopes: ["admin"],
       devMode: true,
       locale: "ko",
+      model: "offline",
       person: null,
     });
     expect(await client.completed("s1")).toEqual([]);

@@ -571,6 +571,7 @@ describe("tokens", () => {
       person: "test",
       dev_mode: false,
       locale: "ko",
+      model: "offline",
     });
     expect([posted.status, forged.status, silent.status]).toEqual([200, 403, 403]);
     // No login changes its owner.

@@ -211,6 +211,7 @@ describe("how the process is", () => {
       person: null,
       dev_mode: false,
       locale: "ko",
+      model: "offline",
     });
   });
 

@@ -97,6 +97,7 @@ function describeCaller(app: RouteApp, parts: ServerParts): void {
       person: request.principal!.person ?? null,
       dev_mode: parts.devMode,
       locale: parts.locale,
+      model: parts.model ?? "offline",
     }),
   );
 }

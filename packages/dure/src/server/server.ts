@@ -95,6 +95,8 @@ export interface ServerOptions {
   readonly processId?: string | undefined;
   /** Of the team; what `/v1/me` says before a session has its own. */
   readonly locale: string;
+  /** Whether an agent of the team has the model of a provider. Default `offline`. */
+  readonly model?: "provider" | "offline" | undefined;
   readonly limits?: ServerLimits | undefined;
   /** `Host` names besides this machine's own, such as `dure.example.com`. */
   readonly allowedHosts?: readonly string[] | undefined;

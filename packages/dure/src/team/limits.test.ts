@@ -3,7 +3,14 @@ import { chooseLlm } from "../engine/agent/agent-model.ts";
 import type { Llm } from "../models/card.ts";
 import { readEnvironment } from "./environment.ts";
 import { checkTeam, type TeamConfig } from "./config.ts";
-import { everyModelOf, modelOf, resolveLimits, SETTINGS, settingsOf } from "./limits.ts";
+import {
+  everyModelOf,
+  hasProvider,
+  modelOf,
+  resolveLimits,
+  SETTINGS,
+  settingsOf,
+} from "./limits.ts";
 
 const config = {} as TeamConfig;
 const llm = (provider: Llm["provider"], model: string): Llm => ({ provider, model, fallbacks: [] });
@@ -15,6 +22,16 @@ test.for([
   [{ OPENAI_API_KEY: "k", DURE_MODEL: "offline" }, "offline"],
 ] as const)("with %j the team's provider is %s", ([source, provider]) => {
   expect(modelOf(config, readEnvironment(source)).provider).toBe(provider);
+});
+
+test("a team has a provider by its model, a key, or the card of one agent", () => {
+  const none = readEnvironment({});
+  const card = { llm: "openai:gpt-x" };
+
+  expect(hasProvider(config, none)).toBe(false);
+  expect(hasProvider(config, readEnvironment({ OPENAI_API_KEY: "k" }))).toBe(true);
+  expect(hasProvider({ agents: { mina: { card } } } as unknown as TeamConfig, none)).toBe(true);
+  expect(hasProvider({ agents: { mina: {} } } as unknown as TeamConfig, none)).toBe(false);
 });
 
 test.for([{}, { DURE_MODEL: "offline" }, { OPENAI_API_KEY: "k", DURE_MODEL: "offline" }])(

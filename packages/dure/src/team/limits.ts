@@ -8,7 +8,13 @@ import { JOB_LIMITS } from "../jobs/limits.ts";
 import { durationMs } from "../kernel/duration.ts";
 import { DureError } from "../kernel/errors.ts";
 import { ROOM_LIMITS } from "../rooms/limits.ts";
-import { modelName, parseModelName, type BudgetLimit, type Llm } from "../models/card.ts";
+import {
+  modelName,
+  parseCard,
+  parseModelName,
+  type BudgetLimit,
+  type Llm,
+} from "../models/card.ts";
 import type { PriceTable } from "../models/prices.ts";
 import type { ProviderSettings } from "../models/providers.ts";
 import { SERVER_LIMITS } from "../server/limits.ts";
@@ -530,6 +536,14 @@ export function modelOf(config: TeamConfig, environment: Environment): Llm {
   if (key === undefined) return offlineModelOf(config);
 
   return { ...parseModelName(MODEL_OF_KEY[key]), fallbacks: [] };
+}
+
+/** Whether the team, or an agent by its card in the configuration, has the model of a provider. */
+export function hasProvider(config: TeamConfig, environment: Environment): boolean {
+  const cards = Object.values(config.agents ?? {}).map(({ card }) => parseCard(card).llm);
+  return [modelOf(config, environment), ...cards].some(
+    (llm) => llm !== undefined && llm.provider !== "offline",
+  );
 }
 
 /** The offline model that the configuration names, else the first that it has, else `echo`. */

@@ -22,7 +22,7 @@ import type { LoadedTeam } from "./config.ts";
 import type { Conversing } from "./conversing.ts";
 import type { Core, Starting } from "./core.ts";
 import { teamCosts } from "./costs.ts";
-import { serverLimitsOf, type Settings } from "./limits.ts";
+import { hasProvider, serverLimitsOf, type Settings } from "./limits.ts";
 import { Reloader } from "./reload.ts";
 import { DURE_VERSION } from "./version.ts";
 
@@ -156,6 +156,7 @@ function optionsOf(
     version: DURE_VERSION,
     processId: served.lease.id,
     locale: settings.locale,
+    model: hasProvider(team.config, environment) ? "provider" : "offline",
     corsOrigins: settings.origins,
     allowedHosts: settings.allowedHosts,
     trustProxy: settings.trustProxy,

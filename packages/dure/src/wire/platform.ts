@@ -51,6 +51,10 @@ export const MeAnswer = z.object({
   }),
   dev_mode: z.boolean(),
   locale: z.string(),
+  model: z.enum(["provider", "offline"]).meta({
+    description:
+      "`offline`: no agent of the team has the model of a provider, so scripted models answer.",
+  }),
 });
 export const HealthAnswer = z.object({
   status: z.literal("ok"),

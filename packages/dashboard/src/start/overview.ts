@@ -1,0 +1,103 @@
+import type { Costs, Escalation, Job, ListedRun, RoomAgent, SessionSummary } from "dure/client";
+import type { Room } from "dure/client";
+
+/** Something that runs or has failed, as the start page lists it. */
+export type Work =
+  | { readonly kind: "job"; readonly job: Job }
+  | { readonly kind: "run"; readonly run: ListedRun }
+  | { readonly kind: "session"; readonly session: SessionSummary }
+  | { readonly kind: "agent"; readonly agent: RoomAgent };
+
+/**
+ * What the server told. A list is undefined while it is read, and null where the reader may not see
+ * it.
+ */
+export interface Told {
+  readonly model: "provider" | "offline";
+  readonly escalations: readonly Escalation[] | null | undefined;
+  readonly jobs: readonly Job[] | null | undefined;
+  readonly runs: readonly ListedRun[] | null | undefined;
+  readonly sessions: readonly SessionSummary[] | null | undefined;
+  readonly agents: readonly RoomAgent[] | null | undefined;
+  readonly rooms: readonly Room[] | null | undefined;
+  readonly costs: Costs | null | undefined;
+}
+
+/** A failure counts as news for so long, milliseconds. */
+const NEWS_MS = 24 * 60 * 60 * 1_000;
+const FAILED_JOBS: ReadonlySet<Job["status"]> = new Set(["FAILED", "ABANDONED"]);
+const FAILED_RUNS: ReadonlySet<ListedRun["status"]> = new Set(["failed", "partial"]);
+const ENDED_RUNS: ReadonlySet<ListedRun["status"]> = new Set([
+  "success",
+  "partial",
+  "failed",
+  "cancelled",
+]);
+
+/** What goes on: runs first, then jobs, conversations, and agents that answer in rooms. Pure. */
+export function runningOf({ runs, jobs, sessions, agents }: Told): readonly Work[] {
+  const isRunning = ({ status }: ListedRun): boolean => !ENDED_RUNS.has(status);
+  return [
+    ...(runs ?? []).filter(isRunning).map((run) => ({ kind: "run" as const, run })),
+    ...(jobs ?? [])
+      .filter(({ status }) => status === "RUNNING")
+      .map((job) => ({ kind: "job" as const, job })),
+    ...(sessions ?? [])
+      .filter(({ runningTurn }) => Boolean(runningTurn))
+      .map((session) => ({ kind: "session" as const, session })),
+    ...(agents ?? [])
+      .filter(({ working }) => working > 0)
+      .map((agent) => ({ kind: "agent" as const, agent })),
+  ];
+}
+
+/** What has failed within a day, the newest first. Pure. */
+export function failedOf({ runs, jobs }: Told, now: number): readonly Work[] {
+  const isNews = (at: number | null): boolean => at !== null && now - at < NEWS_MS;
+  const failed = [
+    ...(runs ?? [])
+      .filter(({ status, finishedAt }) => FAILED_RUNS.has(status) && isNews(finishedAt))
+      .map((run) => ({ at: run.finishedAt ?? 0, work: { kind: "run" as const, run } })),
+    ...(jobs ?? [])
+      .filter(({ status, finishedAt }) => FAILED_JOBS.has(status) && isNews(finishedAt))
+      .map((job) => ({ at: job.finishedAt ?? 0, work: { kind: "job" as const, job } })),
+  ];
+  return failed.toSorted((a, b) => b.at - a.at).map(({ work }) => work);
+}
+
+export const FIRST_STEPS = ["model", "agent", "room", "plan"] as const;
+export type FirstStep = (typeof FIRST_STEPS)[number];
+
+/**
+ * What a new team needs, and whether it has it. Undefined until all is read; a step that the reader
+ * may not see is left out. Pure.
+ */
+export function firstStepsOf(
+  told: Told,
+): readonly { readonly id: FirstStep; readonly isDone: boolean }[] | undefined {
+  const { model, agents, rooms, runs } = told;
+  if (agents === undefined || rooms === undefined || runs === undefined) return undefined;
+
+  const isDone: Readonly<Record<FirstStep, boolean | undefined>> = {
+    model: model === "provider",
+    agent: agents === null ? undefined : agents.length > 0,
+    room: rooms === null ? undefined : rooms.some(({ lastAt }) => lastAt !== null),
+    plan: runs === null ? undefined : runs.length > 0,
+  };
+  return FIRST_STEPS.flatMap((id) => {
+    const done = isDone[id];
+    return done === undefined ? [] : [{ id, isDone: done }];
+  });
+}
+
+export type NextStep = "decide" | "look" | "budget" | "talk";
+
+/** What is worth doing next in a team that is set up, the most urgent first. Pure. */
+export function nextStepsOf(told: Told, now: number): readonly NextStep[] {
+  const steps: NextStep[] = [];
+  if ((told.escalations ?? []).length > 0) steps.push("decide");
+  if (failedOf(told, now).length > 0) steps.push("look");
+  if (told.costs && told.costs.budgets.length === 0) steps.push("budget");
+
+  return [...steps, "talk"];
+}

@@ -1,0 +1,163 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { systemClock, type Costs, type Escalation, type Me } from "dure/client";
+import { useEffect, type ReactNode } from "react";
+import { useParts } from "../app-parts.tsx";
+import { moneyOf, tokensOf } from "../costs/sums.ts";
+import { groupsOf } from "../escalations/order.ts";
+import { useLanguage, useText } from "../language.tsx";
+import { momentOf, whenOf } from "../when.ts";
+import { failedOf, runningOf, type Told } from "./overview.ts";
+import { Steps } from "./steps.tsx";
+import "./start.css";
+import { TourCard } from "./tour.tsx";
+import { useTold } from "./use-told.ts";
+import { WorkList } from "./work-list.tsx";
+
+/** The first page: what this is, what waits for me, what runs, what failed, what it has cost. */
+export function StartPage(): ReactNode {
+  const { client } = useParts();
+  const me = useQuery({
+    queryKey: ["me"],
+    queryFn: ({ signal }) => client.me({ signal }),
+    staleTime: 60_000,
+  });
+  return me.data === undefined ? null : <Overview me={me.data} />;
+}
+
+function Overview({ me }: { me: Me }): ReactNode {
+  const words = useText().start;
+  const told = useTold(me);
+  const { jobs, runs, sessions, agents } = told;
+  const isRead = jobs !== undefined && runs !== undefined;
+  const isAllRead = isRead && sessions !== undefined && agents !== undefined;
+  const running = isAllRead ? runningOf(told) : undefined;
+  const failed = isRead ? failedOf(told, systemClock.now()) : undefined;
+  useEffect(() => {
+    document.title = `${words.pageTitle} · dure`;
+  }, [words]);
+
+  return (
+    <div className="start">
+      <header>
+        <h1>{words.pageTitle}</h1>
+        <p className="soft">{words.what}</p>
+      </header>
+      <Counts told={told} running={running?.length} failed={failed?.length} />
+      <div className="start-columns">
+        <div>
+          {told.escalations !== null && <Waiting escalations={told.escalations} />}
+          <WorkList title={words.running.title} empty={words.running.empty} work={running} isLive />
+          <WorkList title={words.failed.title} empty={words.failed.empty} work={failed} />
+        </div>
+        <div>
+          <Steps told={told} />
+          <TourCard />
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function Counts({
+  told: { escalations, costs },
+  running,
+  failed,
+}: {
+  told: Told;
+  running: number | undefined;
+  failed: number | undefined;
+}): ReactNode {
+  const words = useText().start.counts;
+  return (
+    <dl className="start-counts">
+      {escalations !== null && (
+        <Count name={words.waiting} value={escalations?.length} tone="warn" />
+      )}
+      <Count name={words.running} value={running} tone="now" />
+      <Count name={words.failed} value={failed} tone="bad" />
+      {costs !== null && <Spent costs={costs} />}
+    </dl>
+  );
+}
+
+/** Lists are read to this length: from here on there may be more. */
+const MANY = 100;
+
+function Count(props: {
+  name: string;
+  value: number | undefined;
+  tone: "warn" | "now" | "bad";
+}): ReactNode {
+  const { name, value, tone } = props;
+  const shown = value === undefined ? "–" : value >= MANY ? `${MANY}+` : String(value);
+  return (
+    <div data-tone={value ? tone : undefined}>
+      <dt>{name}</dt>
+      <dd>{shown}</dd>
+    </div>
+  );
+}
+
+function Spent({ costs }: { costs: Costs | undefined }): ReactNode {
+  const { text, language } = useLanguage();
+  return (
+    <div>
+      <dt>{text.start.counts.spent}</dt>
+      <dd>
+        {costs === undefined ? "–" : moneyOf(costs.total.microUsd, language)}
+        {costs !== undefined && (
+          <span className="soft small">{text.start.tokens(tokensOf(costs.total))}</span>
+        )}
+      </dd>
+    </div>
+  );
+}
+
+/** Shown of what waits; the rest stands in the inbox. */
+const MOST_WAITING = 3;
+
+function Waiting({ escalations }: { escalations: readonly Escalation[] | undefined }): ReactNode {
+  const words = useText().start.waiting;
+  const gravestFirst = groupsOf(escalations ?? []).flatMap(({ items }) => items);
+
+  return (
+    <section className="start-section" aria-labelledby="start-waiting">
+      <h2 id="start-waiting">{words.title}</h2>
+      {escalations?.length === 0 && <p className="soft start-empty">{words.empty}</p>}
+      {gravestFirst.length > 0 && (
+        <ul className="start-list">
+          {gravestFirst.slice(0, MOST_WAITING).map((one) => (
+            <li key={one.id}>
+              <WaitingRow escalation={one} />
+            </li>
+          ))}
+        </ul>
+      )}
+      {gravestFirst.length > MOST_WAITING && (
+        <Link to="/escalations" className="start-more small">
+          {words.all(gravestFirst.length)}
+        </Link>
+      )}
+    </section>
+  );
+}
+
+function WaitingRow({ escalation }: { escalation: Escalation }): ReactNode {
+  const { text, language } = useLanguage();
+  const { title, type, severity, createdAt } = escalation;
+  return (
+    <Link to="/escalations" className="start-row" data-severity={severity}>
+      <span className="start-row-head">
+        <strong>{title}</strong>
+      </span>
+      <span className="start-row-facts">
+        <span className="start-severity">{text.escalations.severities[severity]}</span>
+        <span>{text.escalations.titles[type]}</span>
+        <time dateTime={new Date(createdAt).toISOString()} title={momentOf(createdAt, language)}>
+          {whenOf(createdAt, language)}
+        </time>
+      </span>
+    </Link>
+  );
+}

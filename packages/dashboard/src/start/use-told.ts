@@ -1,0 +1,137 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { DureError, systemClock, type DureClient, type Me } from "dure/client";
+import { useEffect } from "react";
+import { useParts } from "../app-parts.tsx";
+import { useSpeaker } from "../rooms/use-rooms.ts";
+import type { Told } from "./overview.ts";
+
+/** Everything is read anew so often where the log of events is not followed, milliseconds. */
+const READ_EVERY_MS = 20_000;
+/** News of this long are answered with one reading, milliseconds. */
+const GATHER_MS = 500;
+/** Read of each kind: what runs and what has failed stands among the newest. */
+const MOST = 100;
+/** What makes a box tick, or something begin, wait or fail. */
+const EVENT_TYPES = [
+  ...["turn.accepted", "turn.done", "job.*", "run.*", "session.start"],
+  ...["escalation.*", "agent.*", "room.message", "room.handled"],
+];
+
+const KEY = "start";
+const NOTHING = { items: [] };
+
+/** What the start page tells of, kept fresh. */
+export function useTold(me: Me): Told {
+  const { client } = useParts();
+  const { who } = useSpeaker();
+  const isAdmin = me.scopes.includes("admin");
+  useNews();
+
+  const escalations = useRead("escalations", NOTHING, (signal) =>
+    client.escalations({ status: "open", limit: MOST }, { signal }),
+  );
+  const jobs = useRead("jobs", [], (signal) => newestJobs(client, signal));
+  const runs = useRead("runs", NOTHING, (signal) => client.plans.runs({ limit: MOST }, { signal }));
+  const sessions = useRead("sessions", NOTHING, (signal) =>
+    client.sessions({ limit: MOST }, { signal }),
+  );
+  const agents = useRead("agents", [], (signal) => client.rooms().agents({ signal }));
+  const rooms = useRead(`rooms ${who ?? ""}`, NOTHING, (signal) =>
+    client.rooms(who).list({ limit: MOST }, { signal }),
+  );
+  const costs = useRead("costs", null, (signal) =>
+    isAdmin ? client.costs(1, { signal }) : Promise.resolve(null),
+  );
+
+  return {
+    model: me.model,
+    escalations: itemsOf(escalations),
+    jobs,
+    runs: itemsOf(runs),
+    sessions: itemsOf(sessions),
+    agents,
+    rooms: itemsOf(rooms),
+    costs,
+  };
+}
+
+/**
+ * What was read; undefined until then. `none`: what a team has that has no such thing (404). Null:
+ * it is refused. Both are kept as data, for a query that has none forgets its error when it asks
+ * again.
+ */
+function useRead<Data, None>(
+  name: string,
+  none: None,
+  read: (signal: AbortSignal) => Promise<Data>,
+): Data | None | null | undefined {
+  const { data } = useQuery({
+    queryKey: [KEY, name],
+    queryFn: async ({ signal }): Promise<Data | None | null> => {
+      try {
+        return await read(signal);
+      } catch (error) {
+        if (!(error instanceof DureError)) throw error;
+        if (error.class === "not-found") return none;
+        if (error.class === "forbidden") return null;
+        throw error;
+      }
+    },
+    refetchInterval: READ_EVERY_MS,
+  });
+  return data;
+}
+
+function itemsOf<Item>(
+  page: { readonly items: readonly Item[] } | null | undefined,
+): readonly Item[] | null | undefined {
+  return page === null ? null : page?.items;
+}
+
+/** Those that run, however old, and those that were made within two days. */
+async function newestJobs(client: DureClient, signal: AbortSignal) {
+  const [running, newest] = await Promise.all([
+    client.jobs.list({ status: "RUNNING", limit: MOST }, { signal }),
+    client.jobs.list({ since: "48h", limit: MOST }, { signal }),
+  ]);
+  return [...running.items, ...newest.items.filter(({ status }) => status !== "RUNNING")];
+}
+
+/** Reads anew whenever something happens that the page tells of. */
+function useNews(): void {
+  const { client } = useParts();
+  const queries = useQueryClient();
+
+  useEffect(() => {
+    const leave = new AbortController();
+    let isGathering = false;
+
+    const look = (): void => {
+      if (isGathering) return;
+      isGathering = true;
+
+      systemClock.after(GATHER_MS, () => {
+        isGathering = false;
+        if (leave.signal.aborted) return;
+        void queries.invalidateQueries({ queryKey: [KEY] });
+      });
+    };
+
+    void follow(client, look, leave.signal);
+
+    return () => leave.abort();
+  }, [client, queries]);
+}
+
+async function follow(client: DureClient, look: () => void, signal: AbortSignal): Promise<void> {
+  try {
+    for await (const _news of client.events(
+      { types: EVENT_TYPES },
+      { signal, onReset: look, onConnection: (state) => state === "connected" && look() },
+    )) {
+      look();
+    }
+  } catch {
+    // Left, or refused: then everything is read again every so often.
+  }
+}

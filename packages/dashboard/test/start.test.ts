@@ -1,0 +1,287 @@
+import { DureClient, type Escalation, type Job, type Room, type RoomAgent } from "dure/client";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { toWire } from "../../dure/src/kernel/wire.ts";
+import {
+  failedOf,
+  firstStepsOf,
+  nextStepsOf,
+  runningOf,
+  type Told,
+} from "../src/start/overview.ts";
+import { stopsOf } from "../src/start/tour-stops.ts";
+import {
+  launchBrowser,
+  openPage,
+  siteInPackage,
+  SLOW_HOOK_MS,
+  violations,
+  type OpenedPage,
+} from "./browser.ts";
+import { DoubleServer } from "./double/server.ts";
+import { AGENTS, ESCALATIONS, GENERAL, JOBS } from "./languages/records.ts";
+import { aRun } from "./plans/runs.ts";
+import { startRoomsTeam } from "./rooms/team.ts";
+
+/** The first page: what it tells, its checklist, its tour, and its language. */
+
+let browser: Browser;
+let site: string;
+
+beforeAll(async () => {
+  [browser, site] = await Promise.all([launchBrowser(), siteInPackage()]);
+}, SLOW_HOOK_MS);
+
+afterAll(() => browser?.close());
+
+const PATIENCE = { timeout: 20_000 };
+const NOW = Date.UTC(2026, 10, 22, 3);
+const HOUR = 3_600_000;
+const [ABANDONED, RUNNING] = JOBS as readonly [Job, Job];
+
+const NONE: Told = {
+  model: "offline",
+  escalations: [],
+  jobs: [],
+  runs: [],
+  sessions: [],
+  agents: [],
+  rooms: [],
+  costs: null,
+};
+
+test("what runs is told of runs, jobs, conversations and agents; the idle are left out", () => {
+  const runs = [aRun("run_1", { status: "paused" }), aRun("run_2", { status: "success" })];
+  const sessions = ["s1", "s2"].map((sessionId) => ({
+    sessionId,
+    title: sessionId,
+    runningTurn: sessionId === "s1" ? { turnId: "t1" } : null,
+  }));
+  const told = { ...NONE, runs, jobs: JOBS, agents: AGENTS, sessions } as unknown as Told;
+
+  expect(runningOf(told).map(({ kind }) => kind)).toEqual(["run", "job", "session", "agent"]);
+  expect(runningOf({ ...NONE, jobs: null, runs: undefined })).toEqual([]);
+});
+
+test("a failure is news for a day, the newest first", () => {
+  const jobs = [
+    { ...ABANDONED, jobId: "old", finishedAt: NOW - 25 * HOUR },
+    { ...ABANDONED, jobId: "job", finishedAt: NOW - 2 * HOUR },
+    { ...ABANDONED, jobId: "good", status: "COMPLETED" as const, finishedAt: NOW - HOUR },
+  ];
+  const runs = [aRun("run_1", { status: "partial", finishedAt: NOW - HOUR })];
+  const told = { ...NONE, jobs, runs } as unknown as Told;
+
+  expect(failedOf(told, NOW).map(({ kind }) => kind)).toEqual(["run", "job"]);
+  expect(nextStepsOf(told, NOW)).toEqual(["look", "talk"]);
+});
+
+test("the checklist waits for what is read, and leaves out what one may not see", () => {
+  const done = { ...NONE, model: "provider" as const, agents: AGENTS, rooms: [GENERAL] };
+
+  expect(firstStepsOf({ ...NONE, rooms: undefined })).toBeUndefined();
+  expect(firstStepsOf({ ...done, runs: null })).toEqual([
+    { id: "model", isDone: true },
+    { id: "agent", isDone: true },
+    { id: "room", isDone: true },
+  ]);
+  expect(firstStepsOf(NONE)?.map(({ isDone }) => isDone)).toEqual([false, false, false, false]);
+});
+
+test("a tour has three stops, whatever the team has", () => {
+  expect([stopsOf(true), stopsOf(false)]).toEqual([
+    ["chat", "rooms", "plans"],
+    ["chat", "plans", "events"],
+  ]);
+});
+
+interface World {
+  readonly jobs?: readonly Job[];
+  readonly agents?: readonly RoomAgent[];
+  readonly rooms?: readonly Room[];
+  readonly escalations?: readonly Escalation[];
+}
+
+/** Rooms, jobs and escalations, which the double does not have. */
+async function answer(page: Page, world: World): Promise<void> {
+  const { jobs = [], agents = [], rooms = [], escalations = [] } = world;
+  const list = (items: readonly unknown[]) => toWire({ items, nextCursor: null });
+  await page.route(/\/v1\/jobs\?/, (route) => {
+    const status = new URL(route.request().url()).searchParams.get("status");
+    const items = jobs.filter((job) => status === null || job.status === status);
+    return route.fulfill({ json: list(items) });
+  });
+  await page.route(/\/v1\/agents(\?|$)/, (route) => route.fulfill({ json: list(agents) }));
+  await page.route(/\/v1\/rooms(\?|$)/, (route) => route.fulfill({ json: list(rooms) }));
+  await page.route(/\/v1\/escalations\?/, (route) => route.fulfill({ json: list(escalations) }));
+}
+
+async function expectWellMade({ page, complaints }: OpenedPage): Promise<void> {
+  expect(await violations(page)).toEqual([]);
+  expect(
+    await page.evaluate(() => document.documentElement.scrollWidth - innerWidth),
+  ).toBeLessThanOrEqual(0);
+  expect(complaints).toEqual([]);
+}
+
+test.for([
+  [
+    "ko-KR",
+    "light",
+    1440,
+    {
+      title: "한눈에 보기",
+      waits: "내 답을 기다리는 것",
+      runs: "지금 하는 일",
+      failed: "실패한 일",
+      next: "다음 할 일",
+      decide: "기다리는 요청에 답하기",
+    },
+  ],
+  [
+    "en-US",
+    "dark",
+    390,
+    {
+      title: "Overview",
+      waits: "Waits for my answer",
+      runs: "Running now",
+      failed: "Failed",
+      next: "Next steps",
+      decide: "Answer what waits for you",
+    },
+  ],
+] as const)(
+  "it tells what waits, runs, failed and was spent, in %s, %s, at %i px",
+  { timeout: 60_000 },
+  async ([locale, colorScheme, width, words]) => {
+    await using server = await new DoubleServer({ site }).start();
+    server.model = "provider";
+    server.plans.runs.push(aRun("run_1"));
+    const sum = { calls: 3, tokens_in: 2_000, tokens_out: 100, micro_usd: 7_500, unpriced: 0 };
+    server.costs = { ...server.costs, total: sum };
+    await using opened = await openPage(browser, "about:blank", {
+      locale,
+      colorScheme,
+      viewport: { width, height: 900 },
+    });
+    const { page } = opened;
+    opened.complaints.length = 0;
+    const now = Date.now();
+    await answer(page, {
+      jobs: [{ ...ABANDONED, finishedAt: now - HOUR }, RUNNING],
+      agents: AGENTS,
+      rooms: [GENERAL],
+      escalations: ESCALATIONS.filter(({ status }) => status === "open"),
+    });
+
+    await page.goto(server.url);
+    await page.getByRole("heading", { level: 1, name: words.title }).waitFor();
+
+    const waiting = page.getByRole("region", { name: words.waits });
+    await expect.poll(() => waiting.getByRole("listitem").count(), PATIENCE).toBe(2);
+    expect(await waiting.getByRole("listitem").first().textContent()).toContain("세 번 모두");
+    const running = page.getByRole("region", { name: words.runs });
+    await running.getByRole("link", { name: "루다 → 이든" }).waitFor();
+    await expect.poll(() => running.getByRole("listitem").count(), PATIENCE).toBe(3);
+    const failed = page.getByRole("region", { name: words.failed, exact: true });
+    await failed.getByRole("link", { name: "루다 → 이든" }).waitFor();
+    await page.getByText("$0.0075").waitFor();
+    await page
+      .getByRole("region", { name: words.next })
+      .getByRole("link", { name: words.decide })
+      .waitFor();
+    expect(await page.title()).toBe(`${words.title} · dure`);
+    await expectWellMade({ ...opened, complaints: ownComplaints(opened, server) });
+
+    await failed.getByRole("link", { name: "루다 → 이든" }).click();
+    await page.waitForURL(`${server.url}/jobs/job_1`);
+  },
+);
+
+/** The page began as about:blank, so what it asked its server is no complaint. */
+function ownComplaints({ complaints }: OpenedPage, server: DoubleServer): string[] {
+  return complaints.filter((line) => !line.startsWith(`request: ${server.url}`));
+}
+
+test("a box of the checklist ticks itself when it is done", { timeout: 60_000 }, async () => {
+  await using team = await startRoomsTeam();
+  await using opened = await openPage(browser, team.url, { viewport: { width: 390, height: 800 } });
+  const { page } = opened;
+  const steps = page.getByRole("region", { name: "처음 할 일" }).getByRole("listitem");
+  const ticked = (): Promise<string[]> =>
+    steps.filter({ has: page.getByRole("img", { name: "끝냄" }) }).allTextContents();
+  await steps.first().waitFor();
+  await expect.poll(ticked, PATIENCE).toEqual(["첫 에이전트 만들기"]);
+  await expectWellMade(opened);
+
+  await new DureClient({ baseUrl: team.url })
+    .rooms("민준")
+    .post("web:general", { text: "안녕하세요" });
+
+  await expect.poll(ticked, PATIENCE).toEqual(["첫 에이전트 만들기", "방에서 말 걸기"]);
+});
+
+test(
+  "a tour of three clicks leads through the team, by keyboard",
+  { timeout: 60_000 },
+  async () => {
+    await using server = await new DoubleServer({ site }).start();
+    await using opened = await openPage(browser, server.url, { locale: "en-US" });
+    const { page } = opened;
+    const bar = page.getByRole("region", { name: "Tour", exact: true });
+    const press = async (name: string): Promise<void> => {
+      await page.getByRole("button", { name, exact: true }).focus();
+      await page.keyboard.press("Enter");
+    };
+
+    await press("Start the tour");
+    await page.waitForURL(`${server.url}/chat`);
+    await bar.getByText("1/3").waitFor();
+    await page.getByRole("button", { name: "엄마에게 5만원 보내줘" }).waitFor();
+    await expectWellMade(opened);
+    await press("Next");
+    await page.waitForURL(`${server.url}/plans`);
+    await press("Next");
+    await page.waitForURL(`${server.url}/events`);
+    await bar.getByText("3/3").waitFor();
+    await press("End the tour");
+
+    await bar.waitFor({ state: "detached" });
+  },
+);
+
+test.for([
+  ["ko-KR", "한눈에 보기", "두레는"],
+  ["ja-JP", "Overview", "dure runs teams"],
+  ["de-DE", "Overview", "dure runs teams"],
+] as const)(
+  "a first visit in %s reads “%s”, and what dure is",
+  { timeout: 60_000 },
+  async ([locale, title, what]) => {
+    await using server = await new DoubleServer({ site }).start();
+    await using opened = await openPage(browser, server.url, { locale });
+
+    await opened.page.getByRole("heading", { level: 1, name: title }).waitFor();
+    await opened.page.getByText(what).waitFor();
+  },
+);
+
+test("what one may not see is left out, and the rest stands", { timeout: 60_000 }, async () => {
+  await using server = await new DoubleServer({ site }).start();
+  await using opened = await openPage(browser, "about:blank");
+  const { page } = opened;
+  const refused = { type: "about:blank", status: 403, code: "SCOPE_MISSING", detail: "No." };
+  for (const path of [/\/v1\/(escalations|jobs|agents|rooms)(\?|$)/, /\/v1\/runs/]) {
+    await page.route(path, (route) =>
+      route.fulfill({ status: 403, json: refused, contentType: "application/problem+json" }),
+    );
+  }
+
+  await page.goto(server.url);
+  const steps = page.getByRole("region", { name: "처음 할 일" }).getByRole("listitem");
+  await steps.first().waitFor();
+
+  expect(await steps.count()).toBe(1);
+  expect(await page.getByRole("region", { name: "내 답을 기다리는 것" }).count()).toBe(0);
+});
