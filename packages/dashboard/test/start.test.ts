@@ -264,6 +264,8 @@ test.for([
 
     await opened.page.getByRole("heading", { level: 1, name: title }).waitFor();
     await opened.page.getByText(what).waitFor();
+
+    expect(await opened.page.title()).toBe(`${title} · dure`);
   },
 );
 

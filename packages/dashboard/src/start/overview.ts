@@ -1,5 +1,12 @@
-import type { Costs, Escalation, Job, ListedRun, RoomAgent, SessionSummary } from "dure/client";
-import type { Room } from "dure/client";
+import type {
+  Costs,
+  Escalation,
+  Job,
+  ListedRun,
+  Room,
+  RoomAgent,
+  SessionSummary,
+} from "dure/client";
 
 /** Something that runs or has failed, as the start page lists it. */
 export type Work =
