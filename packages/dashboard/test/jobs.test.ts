@@ -77,6 +77,46 @@ test("without a job the page says how one begins", { timeout: 60_000 }, async ()
   await expectWellMade(opened);
 });
 
+test.for([
+  ["ko-KR", { open: "일 맡기기", message: "부탁할 말", target: "맡는 에이전트", send: "맡기기" }],
+  ["en-US", { open: "Give a job", message: "What is asked", target: "Who is asked", send: "Send" }],
+] as const)(
+  "a person gives a job from the page, in %s, once, and sees it",
+  { timeout: 60_000 },
+  async ([locale, words]) => {
+    const viewport = { width: 390, height: 780 };
+    await using opened = await open("/jobs", { locale, viewport });
+    const { page } = opened;
+    const message = `${locale}: 목록을 봐 줘`;
+    await page.getByRole("button", { name: words.open }).click();
+    const dialog = page.getByRole("dialog");
+    const target = dialog.getByRole("combobox", { name: words.target });
+    expect(await dialog.getByRole("button", { name: words.send }).isDisabled()).toBe(true);
+    await target.selectOption({ label: "루다" }); // who asks is chosen already
+    await dialog.getByRole("textbox", { name: words.message }).fill(message);
+    expect(await dialog.getByRole("button", { name: words.send }).isDisabled()).toBe(true);
+    await target.selectOption({ label: "세움" });
+    expect(await violations(page, "[role=dialog]")).toEqual([]);
+    // The first answer is lost: the page asks again and gets the same job.
+    await page.route(
+      "**/v1/jobs",
+      async (route) => {
+        await route.fetch();
+        await route.abort();
+      },
+      { times: 1 },
+    );
+    await dialog.getByRole("button", { name: words.send }).click();
+    await dialog.getByRole("alert").waitFor();
+    await dialog.getByRole("button", { name: words.send }).click();
+
+    await page.getByRole("heading", { level: 1, name: "루다 → 세움" }).waitFor();
+    const { items } = await dure.jobs.list({ agent: "seum", limit: 200 });
+    expect(items.filter((job) => job.message === message)).toHaveLength(1);
+    expect(new URL(page.url()).pathname).toBe(`/jobs/${items[0]!.jobId}`);
+  },
+);
+
 test("every outcome has words in both languages", () => {
   for (const language of ["ko", "en"] as const) {
     const { outcomes, outcomesShort } = TEXTS[language].jobs;

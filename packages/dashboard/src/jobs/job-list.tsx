@@ -9,6 +9,7 @@ import { useAgents } from "../rooms/use-rooms.ts";
 import { momentOf, whenOf } from "../when.ts";
 import { Problem } from "../problem.tsx";
 import { Prose } from "../prose.tsx";
+import { AskJob } from "./ask-job.tsx";
 import { excerptOf } from "./exchange.ts";
 import { useJobFilters } from "./job-filters.ts";
 import { StatusBadge } from "./status-badge.tsx";
@@ -34,6 +35,7 @@ export function JobList({ picked }: { picked: string | undefined }): ReactNode {
         <Title>{text.jobs.pageTitle}</Title>
         <p className="soft">{text.jobs.lead}</p>
       </header>
+      <AskJob />
       <Filters search={search} onSearch={setSearch} />
       {root !== undefined && (
         <Button

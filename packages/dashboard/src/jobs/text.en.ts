@@ -3,6 +3,17 @@ import type { JobsText } from "./text.ko.ts";
 export const en: JobsText = {
   pageTitle: "Jobs",
   lead: "What agents have asked of each other, and what came of it.",
+  ask: {
+    open: "Give a job",
+    title: "Give a job to an agent",
+    close: "Close",
+    agent: "Who asks",
+    target: "Who is asked",
+    same: "Choose two different agents.",
+    topic: "Topic (optional)",
+    message: "What is asked for",
+    send: "Send",
+  },
   search: "Search jobs",
   status: "Status",
   allStatuses: "All statuses",
@@ -20,7 +31,7 @@ export const en: JobsText = {
   waitsForResume: "Waits for a paused agent",
   empty: "No jobs yet.",
   emptyHint:
-    "They gather here once an agent asks another one with `ask_agent`, or you do with `dure jobs ask`.",
+    "They gather here once an agent asks another one with `ask_agent`, or you give one above.",
   noMatch: "No job matches.",
   noMatchHint: "Try another status, agent or word. Older jobs come with Show more.",
   more: "Show more",

@@ -4,6 +4,17 @@ import type { Words } from "../words.ts";
 export const ko = {
   pageTitle: "맡긴 일",
   lead: "에이전트가 다른 에이전트에게 맡긴 일과 그 결과예요.",
+  ask: {
+    open: "일 맡기기",
+    title: "에이전트에게 일 맡기기",
+    close: "닫기",
+    agent: "맡기는 에이전트",
+    target: "맡는 에이전트",
+    same: "서로 다른 에이전트를 골라 주세요.",
+    topic: "주제 (없어도 돼요)",
+    message: "부탁할 말",
+    send: "맡기기",
+  },
   search: "맡긴 일 찾기",
   status: "상태",
   allStatuses: "모든 상태",
@@ -21,7 +32,7 @@ export const ko = {
   waitsForResume: "멈춰 둔 에이전트를 기다림",
   empty: "아직 맡긴 일이 없어요.",
   emptyHint:
-    "에이전트가 `ask_agent`로 다른 에이전트에게 부탁하거나, `dure jobs ask`로 직접 맡기면 여기에 모여요.",
+    "에이전트가 `ask_agent`로 다른 에이전트에게 부탁하거나, 위에서 직접 맡기면 여기에 모여요.",
   noMatch: "찾는 일이 없어요.",
   noMatchHint: "상태나 에이전트, 찾는 말을 바꿔 보세요. 오래된 일은 더 보기로 불러올 수 있어요.",
   more: "더 보기",
