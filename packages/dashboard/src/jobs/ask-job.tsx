@@ -78,21 +78,7 @@ function AskForm({
 
   return (
     <form className="ask-job" onSubmit={submit}>
-      <div className="ask-job-agents">
-        <AgentSelect
-          label={words.agent}
-          agents={agents}
-          value={asked.agent}
-          onChange={(agent) => change({ agent })}
-        />
-        <AgentSelect
-          label={words.target}
-          agents={agents}
-          value={asked.target}
-          onChange={(target) => change({ target })}
-          error={asked.agent === asked.target ? words.same : undefined}
-        />
-      </div>
+      <AgentPair agents={agents} asked={asked} onChange={change} />
       <TextInput
         label={words.topic}
         value={asked.topic}
@@ -112,6 +98,35 @@ function AskForm({
         {words.send}
       </Button>
     </form>
+  );
+}
+
+function AgentPair({
+  agents,
+  asked: { agent, target },
+  onChange,
+}: {
+  agents: readonly RoomAgent[];
+  asked: Asked;
+  onChange: (part: Partial<Asked>) => void;
+}): ReactNode {
+  const words = useText().jobs.ask;
+  return (
+    <div className="ask-job-agents">
+      <AgentSelect
+        label={words.agent}
+        agents={agents}
+        value={agent}
+        onChange={(chosen) => onChange({ agent: chosen })}
+      />
+      <AgentSelect
+        label={words.target}
+        agents={agents}
+        value={target}
+        onChange={(chosen) => onChange({ target: chosen })}
+        error={agent === target ? words.same : undefined}
+      />
+    </div>
   );
 }
 
