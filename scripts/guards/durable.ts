@@ -391,7 +391,7 @@ export const DURABLE_GUARDS: readonly Guard[] = [
   // --- outbox
   {
     id: "outbox.first-in-line",
-    at: { file: `${DURABLE}/outbox.ts` },
+    at: { file: `${DURABLE}/outbox-rows.ts` },
     find: "b.ordering = o.ordering and b.id < o.id and",
     replace: "b.ordering = o.ordering and false and",
     tests: outbox("entries of one ordering key leave in their order"),
@@ -399,7 +399,7 @@ export const DURABLE_GUARDS: readonly Guard[] = [
   },
   {
     id: "outbox.first-in-line.sending",
-    at: { file: `${DURABLE}/outbox.ts` },
+    at: { file: `${DURABLE}/outbox-rows.ts` },
     find: "b.id < o.id and b.state in ('pending', 'sending'))",
     replace: "b.id < o.id and b.state in ('pending'))",
     tests: outbox("what a living process is sending no other sends, nor anything behind it"),
@@ -407,7 +407,7 @@ export const DURABLE_GUARDS: readonly Guard[] = [
   },
   {
     id: "outbox.claim.holder",
-    at: { file: `${DURABLE}/outbox.ts` },
+    at: { file: `${DURABLE}/outbox-rows.ts` },
     find:
       "and (o.state = 'pending' or not exists (\n               select from dure.processes p where " +
       "p.id = o.holder and p.epoch = o.holder_epoch and p.ended_at is null))",
@@ -417,7 +417,7 @@ export const DURABLE_GUARDS: readonly Guard[] = [
   },
   {
     id: "outbox.claim.dead",
-    at: { file: `${DURABLE}/outbox.ts` },
+    at: { file: `${DURABLE}/outbox-rows.ts` },
     find: "and p.epoch = o.holder_epoch and p.ended_at is null))",
     replace: "and p.epoch = o.holder_epoch))",
     tests: outbox(
@@ -427,7 +427,7 @@ export const DURABLE_GUARDS: readonly Guard[] = [
   },
   {
     id: "outbox.claim.doubt",
-    at: { file: `${DURABLE}/outbox.ts` },
+    at: { file: `${DURABLE}/outbox-rows.ts` },
     find: "in_doubt = o.in_doubt or c.state = 'sending'",
     replace: "in_doubt = o.in_doubt",
     tests: outbox("a process that dies between sending and recording leaves an entry"),
@@ -435,7 +435,7 @@ export const DURABLE_GUARDS: readonly Guard[] = [
   },
   {
     id: "outbox.claim.due",
-    at: { file: `${DURABLE}/outbox.ts` },
+    at: { file: `${DURABLE}/outbox-rows.ts` },
     find: "o.state in ('pending', 'sending') and o.next_at <= clock_timestamp()\n",
     replace: "o.state in ('pending', 'sending')\n",
     tests: outbox("an entry does not leave before its time"),
@@ -443,7 +443,7 @@ export const DURABLE_GUARDS: readonly Guard[] = [
   },
   {
     id: "outbox.record.holder",
-    at: { file: `${DURABLE}/outbox.ts` },
+    at: { file: `${DURABLE}/outbox-rows.ts` },
     find: "where id = $1 and state = 'sending' and holder = $2 and holder_epoch = $3\n    returning id",
     replace: "where id = $1 and $2::text is not null and $3::bigint is not null\n    returning id",
     tests: outbox("what came of a sending is recorded by the one that holds the entry alone"),
@@ -483,7 +483,7 @@ export const DURABLE_GUARDS: readonly Guard[] = [
   },
   {
     id: "outbox.lock.state",
-    at: { file: `${DURABLE}/outbox.ts` },
+    at: { file: `${DURABLE}/outbox-rows.ts` },
     find: "o.id = $1 and o.state = 'pending' and o.next_at",
     replace: "o.id = $1 and o.next_at",
     tests: outbox("a transactional entry that another process ran meanwhile is not run again"),
@@ -491,7 +491,7 @@ export const DURABLE_GUARDS: readonly Guard[] = [
   },
   {
     id: "outbox.resolve",
-    at: { file: `${DURABLE}/outbox.ts` },
+    at: { file: `${DURABLE}/outbox-rows.ts` },
     find: "where key = $1 and state = 'unknown'",
     replace: "where key = $1",
     tests: outbox(
@@ -501,7 +501,7 @@ export const DURABLE_GUARDS: readonly Guard[] = [
   },
   {
     id: "outbox.attempts",
-    at: { file: `${DURABLE}/outbox.ts` },
+    at: { file: `${DURABLE}/outbox-step.ts` },
     find: "if (attempts >= policy.attempts)",
     replace: "if (attempts > policy.attempts)",
     tests: outbox("what follows from an attempt"),

@@ -1,7 +1,9 @@
 import { expect, test, vi } from "vitest";
 import { FULL } from "../kernel/test-tiers.ts";
 import { DureError } from "../kernel/errors.ts";
-import { decideStep, enqueue, Outbox, type GivenUp, type NewEntry } from "./outbox.ts";
+import { decideStep } from "./outbox-step.ts";
+import { enqueue, Outbox, type NewEntry } from "./outbox.ts";
+import type { GivenUp } from "./outbox-handler.ts";
 import { testDatabase, type TestDatabase } from "./test-database.ts";
 import { betweenLookAndWrite, joinTeam, TeamProcess } from "./test-members.ts";
 

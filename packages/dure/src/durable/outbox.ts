@@ -4,13 +4,44 @@ import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import { newId } from "../kernel/ids.ts";
 import type { Json } from "../kernel/json.ts";
 import type { Logger } from "../kernel/logger.ts";
+import type { NewPlatformEvent } from "../wire/events.ts";
 import type { Database, Queryable, Transaction } from "./database.ts";
 import { EVENTS_TOPIC } from "./event-rows.ts";
 import { Looker, type LookResult } from "./looker.ts";
 import type { Notifications } from "./notify.ts";
+import type {
+  GivenUp,
+  OutboxHandler,
+  OutsideHandler,
+  ProbeAnswer,
+  RowsHandler,
+  TransactionalHandler,
+} from "./outbox-handler.ts";
+import {
+  CLAIM,
+  DUE,
+  ENQUEUE,
+  HELD,
+  LOCK,
+  NEXT,
+  POSTPONE,
+  RECORD,
+  RESOLVE,
+  SETTLE,
+  type Entry,
+} from "./outbox-rows.ts";
+import {
+  decideStep,
+  DEFAULT_POLICY,
+  delayed,
+  probed,
+  settleDoubt,
+  type Delayed,
+  type Outcome,
+  type Step,
+} from "./outbox-step.ts";
 import { countsAsTry } from "./passing.ts";
 import type { ProcessLease } from "./processes.ts";
-import type { NewPlatformEvent } from "../wire/events.ts";
 
 /**
  * Sends to the outside. An entry is first a row in the deciding transaction, then sent, then
@@ -511,102 +542,6 @@ export interface NewEntry {
   readonly delayMs?: number;
 }
 
-export type OutboxHandler = OutsideHandler | TransactionalHandler;
-
-/** Sends to the outside: at least once, with the same key each time. */
-export interface OutsideHandler extends HandlerOptions {
-  readonly transactional?: false;
-  send(
-    payload: Json,
-    options: { key: string; attempt: number; signal: AbortSignal },
-  ): Promise<Json | void>;
-  /**
-   * Whether an attempt whose outcome is unknown has arrived. Without it such an entry is sent
-   * again, with its key.
-   */
-  probe?(payload: Json, options: { key: string; signal: AbortSignal }): Promise<ProbeAnswer>;
-  /**
-   * In the transaction that records `sent`: what follows from it. Holds nothing but SQL and may run
-   * more than once before it commits. What it returns is called after the commit.
-   */
-  onSent?(sent: Sent, tx: Transaction): Promise<(() => void) | void>;
-  /** For payloads of this topic that leave nothing but rows. */
-  readonly rows?: RowsHandler;
-}
-
-/** Exactly once; holds nothing but SQL and may run more than once before it commits. */
-export interface RowsHandler {
-  /** Whether this payload is one of them; the others are sent. */
-  holds(payload: Json): boolean;
-  run: TransactionalHandler["run"];
-}
-
-export type ProbeAnswer =
-  | "happened"
-  | "not_happened"
-  | "unknown"
-  | { readonly status: "happened"; readonly result: Json };
-
-export interface Sent {
-  readonly key: string;
-  readonly payload: Json;
-  /** What `send` gave, or the probe; null when only the fact is known. */
-  readonly result: Json;
-}
-
-/**
- * Writes rows only: exactly once. Holds nothing but SQL and may run more than once before it
- * commits.
- */
-export interface TransactionalHandler extends HandlerOptions {
-  readonly transactional: true;
-  run(
-    payload: Json,
-    options: { key: string; tx: Transaction; attempt: number; signal: AbortSignal },
-  ): Promise<Json | void>;
-}
-
-interface HandlerOptions {
-  readonly policy?: Partial<RetryPolicy>;
-  /** What an error means; undefined means: try again, perhaps it has arrived. */
-  classify?(error: unknown): FailureVerdict | undefined;
-  /** In the transaction that records `failed` or `unknown`: the place for an escalation. */
-  onGivenUp?(given: GivenUp, tx: Transaction): Promise<void>;
-}
-
-export interface FailureVerdict {
-  /**
-   * `permanent`: not again. `rate-limited`: again after `afterMs`, not counted as an attempt.
-   * `transient`: counted.
-   */
-  readonly class: "permanent" | "rate-limited" | "transient";
-  readonly afterMs?: number | undefined;
-  /** The outside certainly has not done it: the next attempt needs no probe. */
-  readonly notSent?: boolean;
-}
-
-export interface GivenUp {
-  readonly key: string;
-  readonly topic: string;
-  readonly ordering: string;
-  readonly payload: Json;
-  readonly outcome: "failed" | "unknown";
-  readonly attempts: number;
-  readonly error: unknown;
-}
-
-export interface RetryPolicy {
-  /** Attempts in all. Default 4. Source: docs/spec/collaboration §6 E4: 3 retries. */
-  readonly attempts: number;
-  /**
-   * Pause before the first retry, doubled each time, in milliseconds. Default 1,000 (1, 2, 4 s;
-   * jitter ≤ 20 %). Source: §6 E4.
-   */
-  readonly firstRetryMs: number;
-  /** Longest wait for one answer, in milliseconds. Default 10,000. Source: §6 E5. */
-  readonly timeoutMs: number;
-}
-
 export interface OutboxOptions {
   readonly database: Database;
   readonly lease: ProcessLease;
@@ -618,263 +553,17 @@ export interface OutboxOptions {
   readonly random?: () => number;
 }
 
-const DEFAULT_POLICY: RetryPolicy = { attempts: 4, firstRetryMs: 1_000, timeoutMs: 10_000 };
 const CONCURRENCY = 16;
+
 /** Milliseconds between two looks without a wake-up. */
 const LOOK_EVERY = 1_000;
+
 /** Shortest pause between two looks, in milliseconds; a wake-up ends it early. */
 const MIN_PAUSE = 20;
+
 /** Until a known outcome is recorded. */
 const RECORD_BACK_OFF = { firstMs: 50, maxMs: 1_000 } as const;
-
-interface Entry {
-  readonly id: number;
-  readonly topic: string;
-  readonly ordering: string;
-  readonly key: string;
-  readonly payload: Json;
-  readonly attempts: number;
-  readonly in_doubt: boolean;
-}
-
-type Outcome =
-  | { readonly kind: "sent"; readonly result: Json | void }
-  | { readonly kind: "probed"; readonly found: "happened" | "unknown"; readonly result?: Json }
-  /** Every attempt is used up, and none has arrived. */
-  | { readonly kind: "exhausted" }
-  | {
-      readonly kind: "error";
-      readonly error: unknown;
-      readonly phase: "probe" | "send";
-      readonly verdict?: FailureVerdict | undefined;
-    };
-
-interface Step {
-  readonly state: "pending" | "sent" | "failed" | "unknown";
-  readonly attempts: number;
-  readonly inDoubt: boolean;
-  readonly waitMs: number;
-  readonly result?: Json | undefined;
-  readonly error?: { readonly code: string | undefined; readonly message: string } | undefined;
-}
-
-/** What follows from one attempt. Pure; the first rule that applies wins. */
-export function decideStep(
-  entry: { readonly attempts: number; readonly in_doubt: boolean },
-  outcome: Outcome,
-  policy: RetryPolicy,
-  random: () => number,
-): Step {
-  const { attempts } = entry;
-  switch (outcome.kind) {
-    case "sent": {
-      const result = outcome.result ?? null;
-      return { state: "sent", attempts: attempts + 1, inDoubt: false, waitMs: 0, result };
-    }
-    case "probed": {
-      const { found, result } = outcome;
-      const state = found === "happened" ? "sent" : "unknown";
-      return { state, attempts, inDoubt: found === "unknown", waitMs: 0, result };
-    }
-    case "exhausted": {
-      const error = { code: "OUTBOX_EXHAUSTED", message: "None of the attempts has arrived." };
-      return { state: "failed", attempts, inDoubt: false, waitMs: 0, error };
-    }
-    case "error":
-      return stepAfterError(entry, outcome, policy, random);
-    default:
-      return outcome satisfies never;
-  }
-}
-
-function stepAfterError(
-  entry: { readonly attempts: number; readonly in_doubt: boolean },
-  outcome: Extract<Outcome, { kind: "error" }>,
-  policy: RetryPolicy,
-  random: () => number,
-): Step {
-  const error = { code: codeOf(outcome.error), message: messageOf(outcome.error) };
-  const verdict = outcome.verdict ?? { class: "transient" };
-  const inDoubt = outcome.phase === "probe" || verdict.notSent !== true;
-
-  if (verdict.class === "rate-limited") {
-    return {
-      state: "pending",
-      attempts: entry.attempts,
-      inDoubt: entry.in_doubt,
-      waitMs: verdict.afterMs ?? policy.firstRetryMs,
-      error,
-    };
-  }
-
-  const attempts = entry.attempts + 1;
-  // Without a successful probe the entry is not failed: it may have arrived.
-  if (verdict.class === "permanent" && outcome.phase === "probe") {
-    return { state: "unknown", attempts, inDoubt: true, waitMs: 0, error };
-  }
-  if (verdict.class === "permanent") {
-    return { state: "failed", attempts, inDoubt: false, waitMs: 0, error };
-  }
-
-  if (attempts >= policy.attempts) {
-    const state = outcome.phase === "probe" ? "unknown" : "failed";
-    return { state, attempts, inDoubt, waitMs: 0, error };
-  }
-
-  const waitMs =
-    verdict.afterMs ?? policy.firstRetryMs * 2 ** entry.attempts * (1 + 0.2 * random());
-
-  return { state: "pending", attempts, inDoubt, waitMs, error };
-}
-
-/** The last attempt failed but may have arrived. Pure. */
-function settleDoubt(step: Step, found: ProbeAnswer | Delayed): Step {
-  if (typeof found === "object" && "waitMs" in found) {
-    return { ...step, state: "pending", inDoubt: true, waitMs: found.waitMs };
-  }
-  if (typeof found === "object") {
-    return { ...step, state: "sent", inDoubt: false, result: found.result };
-  }
-  if (found === "happened") return { ...step, state: "sent", inDoubt: false };
-
-  return found === "not_happened" ? { ...step, inDoubt: false } : { ...step, state: "unknown" };
-}
-
-/** The outside cannot be asked before this many milliseconds have passed. */
-interface Delayed {
-  readonly waitMs: number;
-}
-
-function delayed(error: unknown, handler: OutsideHandler): Delayed | undefined {
-  const verdict = handler.classify?.(error);
-  return verdict?.class === "rate-limited"
-    ? { waitMs: verdict.afterMs ?? { ...DEFAULT_POLICY, ...handler.policy }.firstRetryMs }
-    : undefined;
-}
-
-function probed(found: Exclude<ProbeAnswer, "not_happened">): Outcome {
-  return typeof found === "object"
-    ? { kind: "probed", found: "happened", result: found.result }
-    : { kind: "probed", found };
-}
 
 function partition<T>(items: readonly T[], test: (item: T) => boolean): [T[], T[]] {
   return [items.filter(test), items.filter((item) => !test(item))];
 }
-
-const ENQUEUE = { name: "outbox.enqueue", text: "select dure.enqueue($1)" };
-
-/** No earlier entry of its topic and key is open. */
-const FIRST_IN_LINE = `
-  not exists (select from dure.outbox b
-               where b.topic = o.topic and b.ordering = o.ordering and b.id < o.id and b.state in ('pending', 'sending'))`;
-
-/** Due, or left by a dead process. */
-const CLAIM = {
-  name: "outbox.claim",
-  text: `
-    with claimable as (
-      select o.id, o.state from dure.outbox o
-       where o.topic = any($1::text[])
-         and o.state in ('pending', 'sending')
-         and o.next_at <= clock_timestamp()
-         and (o.state = 'pending' or not exists (
-               select from dure.processes p
-               where p.id = o.holder and p.epoch = o.holder_epoch and p.ended_at is null))
-         and ${FIRST_IN_LINE}
-       order by o.next_at, o.id limit $2::integer
-         for update of o skip locked
-    )
-    update dure.outbox o
-       set state = 'sending', holder = $3, holder_epoch = $4,
-         in_doubt = o.in_doubt or c.state = 'sending',
-           first_attempt_at = coalesce(o.first_attempt_at, clock_timestamp())
-      from claimable c
-     where o.id = c.id
-    returning o.id, o.topic, o.ordering, o.key, o.payload, o.attempts, o.in_doubt`,
-};
-
-const DUE = {
-  name: "outbox.due",
-  text: `
-    select o.id from dure.outbox o
-     where o.topic = any($1::text[])
-       and o.state = 'pending'
-       and o.next_at <= clock_timestamp()
-       and o.id <> all($3::bigint[])
-       and ${FIRST_IN_LINE}
-     order by o.next_at, o.id limit $2::integer`,
-};
-
-const LOCK = {
-  name: "outbox.lock",
-  text: `
-    select o.id, o.topic, o.ordering, o.key, o.payload, o.attempts, o.in_doubt
-    from dure.outbox o
-     where o.id = $1 and o.state = 'pending' and o.next_at <= clock_timestamp() and ${FIRST_IN_LINE}
-       for update of o skip locked`,
-};
-
-const NEXT = {
-  name: "outbox.next",
-  text: `
-    select extract(epoch from min(next_at) - clock_timestamp()) * 1000 as wait
-      from dure.outbox
-      where state = 'pending' and topic = any($1::text[]) and next_at > clock_timestamp()`,
-};
-
-const RECORD = {
-  name: "outbox.record",
-  text: `
-    update dure.outbox
-       set state = $4, attempts = $5, in_doubt = $6,
-         next_at = clock_timestamp() + $7::double precision * interval '1 millisecond',
-           result = $8, error = nullif($9::jsonb, 'null'), holder = null, holder_epoch = null,
-           settled_at = case when $4 = 'pending' then null else clock_timestamp() end
-     where id = $1 and state = 'sending' and holder = $2 and holder_epoch = $3
-    returning id`,
-};
-
-const HELD = {
-  name: "outbox.held",
-  text: `select id
-    from dure.outbox
-    where id = $1 and state = 'sending' and holder = $2 and holder_epoch = $3
-    for update`,
-};
-
-const SETTLE = {
-  name: "outbox.settle",
-  text: `
-    update dure.outbox
-    set state = $2, attempts = attempts + 1, result = $3, error = null, holder = null,
-      holder_epoch = null, in_doubt = false,
-           settled_at = clock_timestamp(),
-           first_attempt_at = coalesce(first_attempt_at, clock_timestamp())
-     where id = $1`,
-};
-
-const POSTPONE = {
-  name: "outbox.postpone",
-  text: `
-    update dure.outbox
-       set state = $2, attempts = $3,
-         next_at = clock_timestamp() + $4::double precision * interval '1 millisecond',
-           error = nullif($5::jsonb, 'null'),
-           settled_at = case when $2 = 'pending' then null else clock_timestamp() end,
-           first_attempt_at = coalesce(first_attempt_at, clock_timestamp())
-     where id = $1 and state = 'pending'
-    returning id`,
-};
-
-const RESOLVE = {
-  name: "outbox.resolve",
-  text: `
-    update dure.outbox
-       set state = $2, in_doubt = false,
-         attempts = case when $2 = 'pending' then 0 else attempts end,
-         next_at = clock_timestamp(),
-           settled_at = case when $2 = 'pending' then null else clock_timestamp() end
-     where key = $1 and state = 'unknown'
-    returning id`,
-};

@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import type { FailureVerdict, OutsideHandler } from "../durable/outbox.ts";
+import type { FailureVerdict, OutsideHandler } from "../durable/outbox-handler.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { codeOf, DureError } from "../kernel/errors.ts";
 import { onWire } from "../kernel/wire.ts";

@@ -1,5 +1,5 @@
 import type { Transaction } from "../durable/database.ts";
-import type { FailureVerdict, GivenUp } from "../durable/outbox.ts";
+import type { FailureVerdict, GivenUp } from "../durable/outbox-handler.ts";
 import { ChannelError, type ChannelAdapter, type ChannelFailure } from "./channel-adapter.ts";
 import { allPartsOf, type Departure } from "./departure.ts";
 import { enqueueNotice } from "./notices.ts";

@@ -1,5 +1,5 @@
 import type { Transaction } from "../durable/database.ts";
-import type { GivenUp, OutsideHandler, ProbeAnswer, Sent } from "../durable/outbox.ts";
+import type { GivenUp, OutsideHandler, ProbeAnswer, Sent } from "../durable/outbox-handler.ts";
 import type { Json } from "../kernel/json.ts";
 import { adoptDouble } from "./adoption.ts";
 import {

@@ -1,5 +1,6 @@
 import type { Queryable } from "../durable/database.ts";
-import { enqueue, type TransactionalHandler } from "../durable/outbox.ts";
+import { enqueue } from "../durable/outbox.ts";
+import type { TransactionalHandler } from "../durable/outbox-handler.ts";
 import type { RoomsSetting, Talk } from "./talk.ts";
 
 /** One line that dure says in an agent's name: it names no agent and wakes none. */

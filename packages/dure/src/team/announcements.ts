@@ -1,4 +1,4 @@
-import type { OutsideHandler } from "../durable/outbox.ts";
+import type { OutsideHandler } from "../durable/outbox-handler.ts";
 import type { Conversations } from "../engine/api.ts";
 import { announcementText, type JobAnnouncement } from "../jobs/announcement.ts";
 import type { Jobs } from "../jobs/jobs.ts";

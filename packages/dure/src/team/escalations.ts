@@ -1,7 +1,8 @@
 import { z } from "zod";
 import type { Database } from "../durable/database.ts";
 import type { Notifications } from "../durable/notify.ts";
-import type { Outbox, TransactionalHandler } from "../durable/outbox.ts";
+import type { Outbox } from "../durable/outbox.ts";
+import type { TransactionalHandler } from "../durable/outbox-handler.ts";
 import type { Conversations } from "../engine/api.ts";
 import { tool, type AnyTool } from "../engine/agent/tool.ts";
 import type { Inbox } from "../escalations/inbox.ts";

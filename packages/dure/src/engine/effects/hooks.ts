@@ -3,7 +3,7 @@ import type { Logger } from "../../kernel/logger.ts";
 import { isObject, type Json } from "../../kernel/json.ts";
 import { titled, type NewEscalation } from "../../kernel/escalation.ts";
 import { tenantOfKey } from "../../kernel/tenant.ts";
-import type { OutsideHandler } from "../../durable/outbox.ts";
+import type { OutsideHandler } from "../../durable/outbox-handler.ts";
 import { storable } from "../../durable/storable.ts";
 import { raiseEscalations } from "../../escalations/inbox.ts";
 import type { AnyService, LeafService } from "../service/combine.ts";
