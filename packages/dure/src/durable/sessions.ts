@@ -47,14 +47,19 @@ export async function takeBackQuestion(
       name: "take_back_question",
       text: `with taken as (
           update dure.sessions set state = state - 'question'
-          where id = $1 and ($2::text is null or tenant = $2) and running_turn is null
+          where id = $1
+            and ($2::text is null or tenant = $2)
+            and running_turn is null
             and state->'question'->>'id' = $3
             and not coalesce((state->'question'->>'begun')::boolean, false)
           returning 1
+        ),
+        known as (
+          select id
+          from dure.sessions
+          where id = $1 and ($2::text is null or tenant = $2)
         )
-        select exists (select from taken) as is_taken_back, exists (
-          select from dure.sessions where id = $1 and ($2::text is null or tenant = $2)
-        ) as is_known`,
+        select exists (select from taken) as is_taken_back, exists (select from known) as is_known`,
     },
     [id, tenant, question],
   );
