@@ -1,4 +1,5 @@
 import type { Transaction } from "../durable/database.ts";
+import { Mutex } from "../kernel/mutex.ts";
 import {
   refuse,
   type Accepted,
@@ -29,6 +30,11 @@ export class Collaboration {
   readonly #talk: Talk;
   readonly #places: CollaborationPlaces;
   readonly #requests: CollaborationRequests;
+  /**
+   * Hand-overs of a pair, and new threads of a server, lock the same rows. Those of this process
+   * wait here for each other: within a transaction they would use up its time and the connections.
+   */
+  readonly #line = new Mutex();
 
   constructor(setting: RoomsSetting, talk: Talk) {
     this.#setting = setting;
@@ -44,7 +50,9 @@ export class Collaboration {
     options: { signal?: AbortSignal } = {},
   ): Promise<CollaborateResult> {
     const { database } = this.#setting;
-    const result = await database.transaction((tx) => this.#decideAndPost(tx, caller, call));
+    const decide = (tx: Transaction): Promise<CollaborateResult> =>
+      this.#decideAndPost(tx, caller, call);
+    const result = await this.#line.run(() => database.transaction(decide), options);
     this.#talk.announce();
     if (!result.ok || result.delivery === "sent") return result;
     return this.#whenDelivered(result, keyOf(caller, call), options);
