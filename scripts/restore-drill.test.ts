@@ -15,7 +15,7 @@ const MAIN = path.join(root, "packages/dure/src/cli/main.ts");
 
 test(
   "a backup is restored into another folder, starts there, and the session is known",
-  FULL,
+  DRILL,
   async () => {
     const folder = await mkdtemp(path.join(tmpdir(), "dure-drill-"));
     try {
