@@ -15,6 +15,8 @@ const SEEDS = sampled(
   3,
 );
 const RUDA: ChannelAccount = { id: "ruda", agent: "ruda", displayName: "루다" };
+/** A pause before a new connection is longer than what vitest waits by itself. */
+const SOON = { timeout: 10_000 };
 const OPEN = { limit: 100_000, perMs: 1000 };
 const never = new AbortController().signal;
 
@@ -146,12 +148,12 @@ describe("odd packets", () => {
       await using other = await aStage({ connects: false });
       other.discord.gateway.alter((packet) => ready(packet, { resume_gateway_url: url }));
       void other.adapter.connect(RUDA, { signal: never });
-      await vi.waitFor(() => expect(other.port.stateOf("ruda")).toBe("ready"));
+      await vi.waitFor(() => expect(other.port.stateOf("ruda")).toBe("ready"), SOON);
 
       other.discord.dropGateway(other.ruda, { resumable: true });
       other.minsu.post(other.general, "그 사이");
 
-      await vi.waitFor(() => expect(other.port.texts("ruda")).toContain("그 사이"));
+      await vi.waitFor(() => expect(other.port.texts("ruda")).toContain("그 사이"), SOON);
       expect(other.discord.sessionsStarted(other.ruda)).toBe(1);
     },
   );
@@ -230,7 +232,7 @@ async function aStage({
   await adapter.start(port);
   if (connects) {
     void adapter.connect(RUDA, { signal: never });
-    await vi.waitFor(() => expect(port.stateOf("ruda")).toBe("ready"));
+    await vi.waitFor(() => expect(port.stateOf("ruda")).toBe("ready"), SOON);
   }
   const stop = async (): Promise<void> => {
     await adapter.stop();
