@@ -3,6 +3,7 @@ import { FULL } from "../../src/kernel/test-tiers.ts";
 import { eventually } from "../until.ts";
 import { discordPlatform, type DiscordStage } from "./discord-platform.ts";
 import { readyTeamOn, settled } from "./helpers.ts";
+import { slackPlatform } from "./slack-platform.ts";
 import type { Behave } from "./team.ts";
 
 const GENERAL = "discord:general";
@@ -12,6 +13,12 @@ const WORDS = Array.from(
 );
 /** Writes for about three and a half seconds. */
 const slowly: Behave = () => ({ chunks: WORDS, chunkDelayMs: 300 });
+
+/** Writes for about half a minute: longer than a busy machine needs to look. */
+const endlessly: Behave = () => ({
+  chunks: Array.from({ length: 100 }, (_none, index) => `${index + 1}번째 문장입니다. `),
+  chunkDelayMs: 300,
+});
 
 /** When 루다's message of #general was posted and edited, and with which text. */
 function shows(
@@ -132,4 +139,30 @@ describe("an answer that is shown while it is written", { timeout: 60_000 }, () 
       expect(lines[1]).not.toMatch(/…$/);
     },
   );
+
+  test("on Slack it is one message too, which another process finishes", FULL, async () => {
+    const stage = await slackPlatform();
+    const general = "slack:general";
+    const team = await readyTeamOn(stage, { stream: true, behave: { ruda: endlessly } });
+    await stage.say(team, "긴 이야기를 해 줘");
+    await eventually(async () =>
+      expect((await stage.shown(team, general)).at(-1)).toMatch(/^루다: 1번째 문장입니다\..* …$/),
+    );
+    const shown = stage.slack.messages({ channel: stage.places.general }).at(-1)!;
+    await team.stop();
+
+    const second = await readyTeamOn(stage, {
+      on: team,
+      stream: true,
+      behave: { ruda: () => "짧게 말하겠습니다" },
+    });
+    await settled(second);
+
+    await eventually(async () => {
+      const lines = await stage.shown(second, general);
+      expect(lines).toHaveLength(2);
+      expect(lines[1]).not.toMatch(/…$/);
+    });
+    expect(stage.slack.messages({ channel: stage.places.general }).at(-1)?.ts).toBe(shown.ts);
+  });
 });
