@@ -4,8 +4,8 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import { VARIABLES } from "../packages/dure/src/team/environment.ts";
-import { root } from "./processes.ts";
+import { VARIABLES } from "../../src/team/environment.ts";
+import { root } from "../../../../scripts/processes.ts";
 
 interface Rule {
   readonly alert: string;
@@ -28,10 +28,10 @@ const [alertsText, boardText, unit, metrics] = await Promise.all([
   read("packages/dure/src/team/metrics.ts"),
 ]);
 
-const { groups } = parse(alertsText!) as { groups: { name: string; rules: readonly Rule[] }[] };
+const { groups } = parse(alertsText) as { groups: { name: string; rules: readonly Rule[] }[] };
 const rules = groups.flatMap((group) => group.rules);
-const { panels } = JSON.parse(boardText!) as { panels: readonly Panel[] };
-const MADE = new Set(metrics!.match(/(?<=")dure_[a-z_]+(?=")/g));
+const { panels } = JSON.parse(boardText) as { panels: readonly Panel[] };
+const MADE = new Set(metrics.match(/(?<=")dure_[a-z_]+(?=")/g));
 
 function read(file: string): Promise<string> {
   return readFile(path.join(root, file), "utf8");
@@ -81,7 +81,7 @@ test("counters that tell of all processes are never summed over them", () => {
 
 test("the unit of systemd names variables that dure reads, and starts it again after 75", () => {
   const known = Object.values(VARIABLES).map(({ name }) => name as string);
-  const named = [...unit!.matchAll(/\b(?:DURE_[A-Z_]+|DATABASE_URL|PORT|HOST)\b/g)].map(
+  const named = [...unit.matchAll(/\b(?:DURE_[A-Z_]+|DATABASE_URL|PORT|HOST)\b/g)].map(
     ([name]) => name,
   );
 
