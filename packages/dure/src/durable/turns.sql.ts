@@ -118,7 +118,9 @@ begin
   end if;
   -- A message has the language of its session as of now. It is kept with the
   -- message: a turn that waits, or begins again, does not follow later ones.
-  v_locale := coalesce(p->>'locale', p->>'written', s.locale);
+  v_locale := coalesce(
+    p->>'locale', p->>'written', s.locale, p->>'letters'
+  );
 
   if s.running_turn is not null then
     v_status := 'queued';

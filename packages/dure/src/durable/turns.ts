@@ -73,6 +73,8 @@ export interface NewTurn {
   readonly locale?: string | undefined;
   /** The language in which the message is clearly written. */
   readonly written?: string | undefined;
+  /** That of its letters, for a session that has none. */
+  readonly letters?: string | undefined;
   readonly time_zone?: string | undefined;
   readonly trace_parent?: string | undefined;
   readonly idempotency?:

@@ -48,6 +48,20 @@ test("a session speaks the language of the person's words, until they clearly ch
   expect(languages).toEqual(["en", "en", "en", "en", "ko", "ko", "ko", "en"]);
 });
 
+test.each([
+  [
+    "en",
+    ["parcel status", "ok", "홍길동", "소포가 언제 오는지 알려 주세요"],
+    ["en", "en", "en", "ko"],
+  ],
+  ["ko", ["소포 조회", "parcel status"], ["ko", "ko"]],
+] as const)(
+  "unclear first words are answered in the language of their letters, which sticks: %s",
+  async (language, messages, languages) => {
+    expect(await heard(`letters-${language}`, ...messages)).toEqual(languages);
+  },
+);
+
 test("the team's language is spoken where nothing tells one, and does not stick", async () => {
   expect(await heard("neutral", "ok", "👍", "Where is my parcel?", "ok")).toEqual([
     "ko",

@@ -16,7 +16,7 @@ import { waitsForResume, type PauseGate } from "./paused.ts";
 import { MAX_RUNNING, type RunningTurns } from "./running-turns.ts";
 import type { Addressee, ServiceDirectory } from "../service/service-directory.ts";
 import { checkRequest, hashOf, plainly, titleOf } from "./turn-request.ts";
-import { writtenIn } from "./written-in.ts";
+import { lettersOf, writtenIn } from "./written-in.ts";
 
 /**
  * How long a request may wait for a database that cannot be reached, milliseconds: a person is
@@ -177,6 +177,7 @@ function newTurnOf(
   const { caller = ANONYMOUS, author = "person" } = options;
   const { tenant } = caller;
   const { turn, session } = given;
+  const written = author === "person" ? writtenIn(request.message) : undefined;
   return {
     ...given,
     tenant,
@@ -194,7 +195,8 @@ function newTurnOf(
     },
     title: titleOf(request.message),
     locale: request.locale,
-    written: author === "person" ? writtenIn(request.message) : undefined,
+    written,
+    letters: author === "person" && !written ? lettersOf(request.message) : undefined,
     time_zone: request.timeZone,
     idempotency: idempotencyOf(request, options),
     events: [

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { writtenIn } from "./written-in.ts";
+import { lettersOf, writtenIn } from "./written-in.ts";
 
 test.each([
   "홍길동에게 5만원 보내줘",
@@ -64,6 +64,25 @@ test.each([
   "こんにちは",
 ])("%j tells no language", (text) => {
   expect(writtenIn(text)).toBeUndefined();
+});
+
+test.each([
+  ["parcel status", "en"],
+  ["wire 50k John", "en"],
+  ["Ich möchte Geld", "en"],
+  ["cancel", "en"],
+  ["소포 조회", "ko"],
+  ["홍길동 5만원", "ko"],
+  ["parcel 조회", undefined],
+  ["ok", undefined],
+  ["홍길동", undefined],
+  ["Seoul", undefined],
+  ["お金 送る", undefined],
+  ["`git status`", undefined],
+  ["https://example.com/a/page", undefined],
+  ["50 000", undefined],
+] as const)("the letters of %j are of %s", (text, language) => {
+  expect(lettersOf(text)).toBe(language);
 });
 
 test.each(["a", "`", "'", "@", "가"])("of 65,536 times %s only the beginning is read", (sign) => {

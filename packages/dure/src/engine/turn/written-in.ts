@@ -15,6 +15,20 @@ export function writtenIn(text: string): Locale | undefined {
   return isEnglish ? "en" : undefined;
 }
 
+/**
+ * The language of the letters, for the first words of a session where they do not tell it clearly:
+ * two words of one script, or one that only English has. Pure.
+ */
+export function lettersOf(text: string): Locale | undefined {
+  const words = wordsOf(ownWords(text)).filter((word) => /\p{L}/u.test(word));
+  const isEnglish = words.length > 1 || (words.length === 1 && STRONG.has(words[0]!));
+  if (isEnglish && words.every((word) => LATIN_SCRIPT.test(word))) return "en";
+  return words.length > 1 && words.every((word) => HANGUL_SCRIPT.test(word)) ? "ko" : undefined;
+}
+
+const LATIN_SCRIPT = /^[\p{Script=Latin}\p{N}'’]+$/u;
+const HANGUL_SCRIPT = /^[\p{Script=Hangul}\p{N}]+$/u;
+
 const HANGUL = /[가-힣]/;
 const LATIN = /^[a-z][a-z'’]*$/;
 
