@@ -26,7 +26,7 @@ const { values } = parseArgs({
 });
 
 /** A provider that refuses this often has no key, or no such model. */
-const MOST_ERRORS = 5;
+const MAX_ERRORS = 5;
 
 const wanted = (await readUtterances()).filter((one) => values.class.includes(one.class));
 const utterances = wanted.slice(0, Number(values.limit ?? wanted.length));
@@ -53,11 +53,11 @@ async function hearAll(all: readonly Utterance[]): Promise<Judged[]> {
         judged.push(judge(asOfToday(utterance, Date.now()), outcome));
       } catch (error) {
         errors.push((error as Error).message);
-        if (judged.length === 0 && errors.length >= MOST_ERRORS) break;
+        if (judged.length === 0 && errors.length >= MAX_ERRORS) break;
       }
     }
   });
-  for (const error of errors.slice(0, MOST_ERRORS)) console.error(`no answer: ${error}`);
+  for (const error of errors.slice(0, MAX_ERRORS)) console.error(`no answer: ${error}`);
   return judged;
 }
 

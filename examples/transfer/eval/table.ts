@@ -3,7 +3,7 @@ import { CLASSES } from "./utterances.ts";
 
 const VERDICTS: readonly Verdict[] = ["right", "asked", "missed", "wrong"];
 /** Examples of one confusion. */
-const MOST_EXAMPLES = 3;
+const MAX_EXAMPLES = 3;
 
 /** How many of each class are right, asked, missed and wrong, and what was taken for what. Pure. */
 export function tableOf(judged: readonly Judged[]): string {
@@ -38,7 +38,7 @@ function confusionsOf(judged: readonly Judged[]): string[] {
   return [...groups]
     .toSorted(([, a], [, b]) => b.length - a.length)
     .map(([name, ones]) => {
-      const examples = ones.slice(0, MOST_EXAMPLES).map(({ utterance }) => utterance.text);
+      const examples = ones.slice(0, MAX_EXAMPLES).map(({ utterance }) => utterance.text);
       return `${String(ones.length).padStart(4)}  ${name}: ${examples.join(" | ")}`;
     });
 }

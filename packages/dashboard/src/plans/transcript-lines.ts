@@ -1,7 +1,7 @@
 import type { TranscriptLine } from "dure/client";
 
 /** Lines that a page holds at most; beyond it the far end goes, and is read again when asked for. */
-const MOST_LINES = 600;
+const MAX_LINES = 600;
 
 /** The part of a transcript that is shown, oldest first. */
 export interface TranscriptWindow {
@@ -19,7 +19,7 @@ export function withNewer(
   if (window.hasNewer) return window;
   const last = window.lines.at(-1)?.id ?? 0;
   const lines = [...window.lines, ...found.filter(({ id }) => id > last)];
-  const kept = lines.slice(-MOST_LINES);
+  const kept = lines.slice(-MAX_LINES);
   return { ...window, lines: kept, hasOlder: window.hasOlder || kept.length < lines.length };
 }
 
@@ -31,7 +31,7 @@ export function withOlder(
 ): TranscriptWindow {
   const first = window.lines[0]?.id ?? Infinity;
   const lines = [...found.filter(({ id }) => id < first), ...window.lines];
-  const kept = lines.slice(0, MOST_LINES);
+  const kept = lines.slice(0, MAX_LINES);
   return { lines: kept, hasOlder, hasNewer: window.hasNewer || kept.length < lines.length };
 }
 

@@ -3,7 +3,7 @@ import path from "node:path";
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 
 /** Folders above the wanted one that may be missing; deeper paths are a mistake. */
-const MOST_LEVELS = 64;
+const MAX_LEVELS = 64;
 
 /**
  * Makes a folder and those above it. Node's own recursive `mkdir` never returns where the system
@@ -19,7 +19,7 @@ export async function makeFolder(folder: string): Promise<void> {
   ) {
     missing.push(level);
     const isTop = level === path.dirname(level);
-    if (isTop || missing.length > MOST_LEVELS) throw unusable(folder, "no folder above it exists");
+    if (isTop || missing.length > MAX_LEVELS) throw unusable(folder, "no folder above it exists");
   }
   for (const level of missing.toReversed()) {
     if (!(await made(level, folder))) {

@@ -13,7 +13,7 @@ import {
 import { estimateTokens } from "./prices.ts";
 
 /** Upper bounds by `estimateTokens`, which counts a Hangul syllable as one token. */
-const MOST_TOKENS = {
+const MAX_TOKENS = {
   slots: { ko: 480, en: 320 },
   memory: { ko: 120, en: 100 },
   router: { ko: 120, en: 90 },
@@ -23,7 +23,7 @@ const MOST_TOKENS = {
 >;
 
 const EACH = PROMPT_NAMES.flatMap((name) =>
-  PROMPT_LANGUAGES.map((language) => ({ name, language, most: MOST_TOKENS[name][language] })),
+  PROMPT_LANGUAGES.map((language) => ({ name, language, most: MAX_TOKENS[name][language] })),
 );
 
 test.each(EACH)("the prompt $name.$language stays below $most tokens", (row) => {

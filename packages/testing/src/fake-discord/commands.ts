@@ -3,7 +3,7 @@ import type { AppCommand, User } from "./world-facts.ts";
 import type { World } from "./world.ts";
 
 /** Source: "Application Commands: Registering a Command": 100 slash commands of an app per guild. */
-const MOST_COMMANDS = 100;
+const MAX_COMMANDS = 100;
 
 /** The commands that bots have made known, per guild and application. */
 export class Commands {
@@ -18,7 +18,7 @@ export class Commands {
   register(bot: User, guild: string, form: Omit<AppCommand, "id">): AppCommand {
     const known = this.#of(bot, guild);
     const at = known.findIndex(({ name }) => name === form.name);
-    if (at < 0 && known.length >= MOST_COMMANDS) throw REFUSALS.tooManyCommands();
+    if (at < 0 && known.length >= MAX_COMMANDS) throw REFUSALS.tooManyCommands();
     const command = { ...form, id: known[at]?.id ?? this.#world.snowflake() };
     known.splice(at < 0 ? known.length : at, 1, command);
     return command;

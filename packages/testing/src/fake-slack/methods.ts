@@ -89,9 +89,9 @@ const paged = {
   include_all_metadata: flag.optional(),
 };
 /** Source: docs.slack.dev/reference/methods/chat.postMessage: longer text is cut off. */
-const MOST_TEXT = 40_000;
+const MAX_TEXT = 40_000;
 /** Source: docs.slack.dev/reference/methods/chat.update, error `msg_too_long`. */
-const MOST_UPDATED_TEXT = 4000;
+const MAX_UPDATED_TEXT = 4000;
 
 /** The methods that are served. Source of each: docs.slack.dev/reference/methods/<name>. */
 export const SLACK_METHODS: Readonly<Record<string, SlackMethod>> = {
@@ -130,7 +130,7 @@ export const SLACK_METHODS: Readonly<Record<string, SlackMethod>> = {
     run: ({ world, app, args }) => {
       const message = ownMessage(world, app, args, "cant_update_message");
       const text = textOf(args);
-      if (text.length > MOST_UPDATED_TEXT) throw new SlackRefusal("msg_too_long");
+      if (text.length > MAX_UPDATED_TEXT) throw new SlackRefusal("msg_too_long");
 
       world.change(message, text, args["blocks"] as SlackMessage["blocks"]);
 
@@ -266,7 +266,7 @@ function postMessage({ world, app, args }: SlackCall): Record<string, unknown> {
     user: app.userId,
     botId: app.botId,
     appId: app.appId,
-    text: textOf(args).slice(0, MOST_TEXT),
+    text: textOf(args).slice(0, MAX_TEXT),
     threadTs,
     metadata: args["metadata"] as SlackMessage["metadata"],
     blocks: args["blocks"] as SlackMessage["blocks"],

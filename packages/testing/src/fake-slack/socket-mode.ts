@@ -44,7 +44,7 @@ const acknowledgement = z.object({
 });
 
 /** Source: the same page: "up to 10 open WebSocket connections". */
-const MOST_CONNECTIONS = 10;
+const MAX_CONNECTIONS = 10;
 
 /** The WebSocket side: tickets, envelopes, acknowledgements, refreshes. */
 export class SocketMode {
@@ -85,7 +85,7 @@ export class SocketMode {
 
   /** A new address. Source: docs.slack.dev/reference/methods/apps.connections.open. */
   ticket(app: SlackApp): string {
-    if (this.connectionsOf(app).length >= MOST_CONNECTIONS) {
+    if (this.connectionsOf(app).length >= MAX_CONNECTIONS) {
       throw new SlackRefusal("too_many_websockets");
     }
 

@@ -29,7 +29,7 @@ import {
 import { ThreadEntry } from "./thread-entry.ts";
 
 /** Source: "Gateway: Sharding": a bot without shards is in at most 2,500 servers. */
-const MOST_SERVERS = 2500;
+const MAX_SERVERS = 2500;
 
 export interface GatewayEventsParts {
   readonly port: ChannelPort;
@@ -114,7 +114,7 @@ export class GatewayEvents {
   #tellCommand(guild: string): void {
     const application = this.#application;
     if (application === undefined || this.#commanded.has(guild)) return;
-    if (this.#commanded.size >= MOST_SERVERS) return;
+    if (this.#commanded.size >= MAX_SERVERS) return;
     this.#commanded.add(guild);
     const parts = { api: this.#api, port: this.#port, account: this.#account().id };
     void registerCommand(parts, { application, guild, signal: this.#signal() });

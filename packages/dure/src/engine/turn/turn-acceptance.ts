@@ -90,7 +90,7 @@ export class TurnAcceptance {
     const { lease, limits, pauses, store, told, turns } = this.#options;
     const { tenant } = options.caller ?? ANONYMOUS;
     const session = sessionKey(tenant, request.session);
-    const isStored = turns.accepts(turn);
+    const endAccepting = turns.accepts(turn);
     const span = startAcceptSpan({ turn, session, service: service.name }, options.traceParent);
     try {
       if (pauses?.first([service.name])) {
@@ -115,7 +115,7 @@ export class TurnAcceptance {
       });
     } finally {
       span.end();
-      isStored();
+      endAccepting();
     }
   }
 

@@ -19,8 +19,8 @@ import type { WorkerSpec } from "../plan.ts";
 import { PRESETS, type AgentName } from "./presets.ts";
 
 /** Files and bytes of one home's copies. A login and its settings take a few kilobytes. */
-const MOST_FILES = 200;
-const MOST_BYTES = 10_000_000;
+const MAX_FILES = 200;
+const MAX_BYTES = 10_000_000;
 
 /** The folder of one member of a port: its home, and beside it what is temporary. */
 export interface MemberPlace {
@@ -78,10 +78,10 @@ async function filesToCopy(home: string, paths: readonly string[]): Promise<Orig
     if (!entry?.isFile()) return;
     bytes += entry.size;
     found.push({ path, at: await realpath(at) });
-    if (found.length <= MOST_FILES && bytes <= MOST_BYTES) return;
+    if (found.length <= MAX_FILES && bytes <= MAX_BYTES) return;
     throw new DureError(
       "COPY_HOME_TOO_LARGE",
-      `What a worker's copy_home names is more than ${MOST_FILES} files or ${MOST_BYTES} bytes.`,
+      `What a worker's copy_home names is more than ${MAX_FILES} files or ${MAX_BYTES} bytes.`,
       { class: "limit", hint: "Name single files, such as .claude/settings.json." },
     );
   };

@@ -12,9 +12,9 @@ const LONGEST_GUESS_MS = 3_600_000;
 /** Where it names moments that come to nothing, they lie at least so far ahead after some waits. */
 const LONGEST_FLOOR_MS = 900_000;
 /** A step waits no longer in all, milliseconds, when nothing is named: a day. */
-const MOST_UNNAMED_MS = 86_400_000;
+const MAX_UNNAMED_MS = 86_400_000;
 /** As above, when moments are named: the week of a provider, and a day. */
-const MOST_NAMED_MS = 8 * 86_400_000;
+const MAX_NAMED_MS = 8 * 86_400_000;
 /** A machine may sleep meanwhile, so the clock is looked at so often, milliseconds. */
 const LOOK_EVERY_MS = 30_000;
 
@@ -72,7 +72,7 @@ export function decideWait(
 ): StepWaiting | null {
   if (error?.code !== "WORKER_RATE_LIMITED") return null;
   const isTold = error.until !== undefined;
-  if (now - since > (isTold ? MOST_NAMED_MS : MOST_UNNAMED_MS)) return null;
+  if (now - since > (isTold ? MAX_NAMED_MS : MAX_UNNAMED_MS)) return null;
 
   const doubled = 2 ** Math.min(waits, 20);
   const floor = Math.min(1_000 * doubled, LONGEST_FLOOR_MS);

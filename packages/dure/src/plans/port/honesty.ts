@@ -7,7 +7,7 @@ import type { FileChange } from "./port-files.ts";
 import { PortFailure } from "./port-failure.ts";
 
 /** Files of tests that are compared; a port that changes more is asked about by its diff. */
-const MOST_FILES = 300;
+const MAX_FILES = 300;
 
 const WEAKER_HINT =
   "Tell it to leave the tests as they are. If they have to say less, accept them, or write " +
@@ -34,7 +34,7 @@ export async function findDishonesty(
   if (port.weakerTests === "allowed" || account.port.weakerTestsAccepted) return undefined;
 
   const isTest = testsOf(port);
-  const touched = changes.filter(({ path }) => isTest(path)).slice(0, MOST_FILES);
+  const touched = changes.filter(({ path }) => isTest(path)).slice(0, MAX_FILES);
   const tests = await Promise.all(
     touched.map(async ({ path }): Promise<TestFile> => {
       const [before, after] = await Promise.all([files.read(from, path), files.read(to, path)]);
