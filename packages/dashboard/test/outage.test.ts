@@ -122,7 +122,7 @@ test("one lost chunk is fetched again without a word", { timeout: 60_000 }, asyn
 
 test(
   "chunks that a new release took away bring the offer to reload, and the draft stays",
-  { timeout: 60_000 },
+  { ...FULL, timeout: 60_000 },
   async () => {
     await using server = await new DoubleServer({ site }).start();
     await using opened = await openPage(browser, `${server.url}/chat`, PHONE);

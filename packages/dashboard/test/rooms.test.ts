@@ -94,7 +94,7 @@ describe("two persons in two windows", { timeout: 60_000 }, () => {
     "see each other's words at once, under their names, with what each agent does and why",
     FULL,
     async () => {
-      await using first = await enter("민준", { path: "/" });
+      await using first = await enter("민준", { path: "/rooms" });
       await using second = await enter("서연");
 
       await say(first.page, "첫 창에서 하는 **중요한** 말");

@@ -72,7 +72,7 @@ async function query<Row extends object>(url: string, text: string): Promise<Row
 
 test(
   "a backup of one database is restored into another, and nothing is replaced unasked",
-  { timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async () => {
     const created = JSON.parse(
       (

@@ -5,6 +5,7 @@ import type { DureError } from "../kernel/errors.ts";
 import { silentLogger } from "../kernel/logger.ts";
 import { Database, isConnectionError, sqlState } from "./database.ts";
 import { testDatabase } from "./test-database.ts";
+import { FULL } from "../kernel/test-tiers.ts";
 
 /** On a busy machine; a test that works needs far less. */
 vi.setConfig({ testTimeout: 30_000, expect: { poll: { timeout: 10_000 } } });
@@ -224,13 +225,17 @@ test("a wrong password is DATABASE_REFUSED", async () => {
   await expect(open(wrong.href)).rejects.toMatchObject({ code: "DATABASE_REFUSED" });
 });
 
-test("a network that swallows everything is given up within 5 s, and health stays an answer", async () => {
-  await using silence = await silentServer();
+test(
+  "a network that swallows everything is given up within 5 s, and health stays an answer",
+  { ...FULL, timeout: 10_000 },
+  async () => {
+    await using silence = await silentServer();
 
-  await expect(open(`postgresql://me:secret@127.0.0.1:${silence.port}/none`)).rejects.toMatchObject(
-    { code: "DATABASE_UNAVAILABLE" },
-  );
-}, 10_000);
+    await expect(
+      open(`postgresql://me:secret@127.0.0.1:${silence.port}/none`),
+    ).rejects.toMatchObject({ code: "DATABASE_UNAVAILABLE" });
+  },
+);
 
 function open(url: string): Promise<Database> {
   return Database.open({ url, applicationName: "dure:test", logger: silentLogger });

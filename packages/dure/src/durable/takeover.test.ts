@@ -90,7 +90,7 @@ test.concurrent(
 
 test.concurrent(
   "a frozen process that was not taken over steps down too",
-  { timeout: 30_000 },
+  { ...FULL, timeout: 30_000 },
   async () => {
     await using db = await testDatabase();
     await using frozen = new TeamProcess("member", db.url);
@@ -171,7 +171,7 @@ test.concurrent.each(["cut", "dead"] as const)(
 
 test.concurrent(
   "a process whose network is dead is taken over and steps down when it is mended",
-  { timeout: 40_000 },
+  { ...FULL, timeout: 40_000 },
   async () => {
     await using db = await testDatabase();
     await using network = await Network.to(db.url);

@@ -319,7 +319,7 @@ test("end_conversation ends the exchange with the turn that called it, and is se
   expect(done.message).toBe("I have no such tool.");
 });
 
-test("a job whose agent is not in the team any more fails as agent_removed", async () => {
+test("a job whose agent is not in the team any more fails as agent_removed", FULL, async () => {
   await using db = await testDatabase();
   const agents = { ruda: talkative, eden: talkative };
   let jobId: string;
@@ -1588,7 +1588,7 @@ test("waiting for a person stops the clock of the turn, and no jump of a clock h
   expect(done).toEqual(["prod"]);
 });
 
-test("an answer is left to a process that knows the agent", async () => {
+test("an answer is left to a process that knows the agent", FULL, async () => {
   await using db = await testDatabase();
   const done: string[] = [];
   let job: { id: string; question: string };
@@ -1776,34 +1776,38 @@ test("who gets no permit in time is blocked; one that was resumed waits for its 
   expect(await team.jobs.get(resumed.jobId)).toMatchObject({ status: "PENDING" });
 });
 
-test("who waits because the process has no room is not said to wait for its agent", async () => {
-  await using db = await testDatabase();
-  const gate = Promise.withResolvers<string>();
-  await using team = await startTestTeam({
-    url: db.url,
-    agents: { ruda: talkative, eden: () => gate.promise, seum: talkative },
-    jobs: { limits: { running: 1, permitWaitMs: 500 } },
-  });
-  const first = await team.jobs.ask({
-    requester: "ruda",
-    agent: "eden",
-    message: "How long?",
-    waitSec: 0,
-  });
-  await expectSoon(async () => (await team.jobs.get(first.jobId)).status).toBe("RUNNING");
-  const second = await team.jobs.ask({
-    requester: "ruda",
-    agent: "seum",
-    message: "How long?",
-    waitSec: 0,
-  });
+test(
+  "who waits because the process has no room is not said to wait for its agent",
+  FULL,
+  async () => {
+    await using db = await testDatabase();
+    const gate = Promise.withResolvers<string>();
+    await using team = await startTestTeam({
+      url: db.url,
+      agents: { ruda: talkative, eden: () => gate.promise, seum: talkative },
+      jobs: { limits: { running: 1, permitWaitMs: 500 } },
+    });
+    const first = await team.jobs.ask({
+      requester: "ruda",
+      agent: "eden",
+      message: "How long?",
+      waitSec: 0,
+    });
+    await expectSoon(async () => (await team.jobs.get(first.jobId)).status).toBe("RUNNING");
+    const second = await team.jobs.ask({
+      requester: "ruda",
+      agent: "seum",
+      message: "How long?",
+      waitSec: 0,
+    });
 
-  await looksLater(team, 2_000);
-  expect(await team.jobs.get(second.jobId)).toMatchObject({ status: "PENDING" });
-  gate.resolve("It takes eleven minutes on this machine.");
+    await looksLater(team, 2_000);
+    expect(await team.jobs.get(second.jobId)).toMatchObject({ status: "PENDING" });
+    gate.resolve("It takes eleven minutes on this machine.");
 
-  await expectSoon(async () => (await team.jobs.get(second.jobId)).status).toBe("COMPLETED");
-});
+    await expectSoon(async () => (await team.jobs.get(second.jobId)).status).toBe("COMPLETED");
+  },
+);
 
 // --- telling
 
@@ -2183,7 +2187,7 @@ test("a turn tells five results of background work, the same when asked again; t
   expect(await told("turn_3")).toEqual([]);
 });
 
-test("a caller that went away without its answer is told", async () => {
+test("a caller that went away without its answer is told", FULL, async () => {
   await using db = await testDatabase();
   await using team = await startTestTeam({
     url: db.url,

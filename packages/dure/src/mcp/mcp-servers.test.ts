@@ -227,25 +227,29 @@ test("tools that change are others for the next turn; one that went is refused a
   expect(set.find("other__echo")).toBeUndefined();
 });
 
-test("a server that never answers is spoken to as an old one, and its end takes no minute", async () => {
-  opened = new McpServers({
-    servers: { odd: hostile("mute") },
-    folder,
-    environment: {},
-    clock: systemClock,
-    logger: silentLogger,
-    version: "0.1.0",
-  });
-  opened.start();
-  await until(
-    async () => (await notes()).includes("initialize"),
-    () => "it was not spoken to",
-  );
+test(
+  "a server that never answers is spoken to as an old one, and its end takes no minute",
+  { ...FULL, timeout: 30_000 },
+  async () => {
+    opened = new McpServers({
+      servers: { odd: hostile("mute") },
+      folder,
+      environment: {},
+      clock: systemClock,
+      logger: silentLogger,
+      version: "0.1.0",
+    });
+    opened.start();
+    await until(
+      async () => (await notes()).includes("initialize"),
+      () => "it was not spoken to",
+    );
 
-  await opened.stop();
+    await opened.stop();
 
-  expect(shown(opened).state).toEqual({ status: "stopped" });
-}, 30_000);
+    expect(shown(opened).state).toEqual({ status: "stopped" });
+  },
+);
 
 test("the end of a server ends all that it has started, also what left its group", async () => {
   const servers = await open({ odd: hostile("family") });

@@ -36,7 +36,7 @@ async function loaded(load: () => Promise<readonly OfflineModel[]>): Promise<Off
   if (Array.isArray(models) && models.every(isOfflineModel)) return models;
   throw new DureError("CONFIG_INVALID", "offlineModels gave no list of models.", {
     class: "input",
-    hint: 'Write: offlineModels: async () => (await import("./offline.ts")).models',
+    hint: "Let the function give what offlineModel(name, respond) makes, in a list.",
   });
 }
 

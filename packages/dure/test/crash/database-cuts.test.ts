@@ -47,7 +47,7 @@ afterAll(async () => {
 
 test(
   "a turn outlives a cut after any of its messages: booked once, no model asked twice",
-  { timeout: 1_800_000 },
+  { ...FULL, timeout: 1_800_000 },
   async () => {
     expect(messages).toBeGreaterThan(40);
     for (const n of chosen(messages)) await expectWholeAfterCut(n, ofTurn);

@@ -97,7 +97,7 @@ const NAP_AT_MS = 1_750;
 
 test(
   "a woken process pays for no model call of a turn that another has taken over",
-  { timeout: 240_000 },
+  { ...FULL, timeout: 240_000 },
   async () => {
     await using world = await World.start();
     await using frozen = world.serve();

@@ -357,18 +357,22 @@ test(
   },
 );
 
-test("a newer release goes on with what an older one had begun", { timeout: 120_000 }, async () => {
-  await using world = await JobsWorld.start();
-  const old = world.process({ version: "1", hold: { turn: 3 } });
-  await old.says("ready");
-  old.ask(REQUEST);
-  await old.says("asked", (line) => line["turn"] === 3);
-  await old.kill();
+test(
+  "a newer release goes on with what an older one had begun",
+  { ...FULL, timeout: 120_000 },
+  async () => {
+    await using world = await JobsWorld.start();
+    const old = world.process({ version: "1", hold: { turn: 3 } });
+    await old.says("ready");
+    old.ask(REQUEST);
+    await old.says("asked", (line) => line["turn"] === 3);
+    await old.kill();
 
-  const newer = world.process({ version: "2" });
+    const newer = world.process({ version: "2" });
 
-  await expectWhole(world, [3], "same", newer, { anew: 3 });
-});
+    await expectWhole(world, [3], "same", newer, { anew: 3 });
+  },
+);
 
 test(
   "of two hundred running jobs all end after a kill, and the first goes on within two seconds",

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { shownDetail, shownPort } from "../../src/plans/runs/shown.ts";
 import { realPlan } from "./real-runs.ts";
 import { openStage } from "./stage.ts";
@@ -23,7 +24,7 @@ const worker = (id: string, line: string) => {
 
 test(
   "new tests are tried without the work: where they pass there too the run says so, and goes on",
-  { timeout: 180_000 },
+  { ...FULL, timeout: 180_000 },
   async () => {
     const lines = {
       shows: 'assert.equal(price(1250), "12.50")',

@@ -8,6 +8,7 @@ import { testDatabase } from "../../src/durable/test-database.ts";
 import { codeOf } from "../../src/kernel/errors.ts";
 import { LeaderProcess } from "./leader-process.ts";
 import { realPlan, startRealRuns, testRepository } from "./real-runs.ts";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 
 /**
  * Stands for the provider of a model. It holds its answers back until `open` is called, and hears
@@ -56,7 +57,7 @@ ports:
 
 test(
   "a step resumed after kill -9 of its leader gets a new door that works, and the old one is gone",
-  { timeout: 180_000 },
+  { ...FULL, timeout: 180_000 },
   async () => {
     const stack = new AsyncDisposableStack();
     onTestFinished(() => stack.disposeAsync());

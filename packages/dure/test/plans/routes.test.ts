@@ -116,7 +116,7 @@ ports:
 
 test(
   "plan text without a file is checked, runs from another branch, and is once per key",
-  { timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async () => {
     const main = await at.repository.git("rev-parse", "main");
     const next = await at.repository.branch("next", {

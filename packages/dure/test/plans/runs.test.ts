@@ -218,7 +218,7 @@ test(
 
 test(
   "time over ends the workers, frees the slot and asks for more",
-  { timeout: 90_000 },
+  { ...FULL, timeout: 90_000 },
   async () => {
     const { runs, repository } = await open({
       script: `ports: { price: { implementer: [{ hang: true }] } }`,

@@ -89,31 +89,35 @@ test(
   },
 );
 
-test("four independent fixes in one folder run side by side", { timeout: 180_000 }, async () => {
-  const names = ["a", "b", "c", "d"];
-  const { runs, repository } = await openStage(
-    Object.fromEntries(names.map((name) => [`src/${name}.js`, "broken\n"])),
-    {},
-  );
-  const ports = names.map(
-    (name) =>
-      `  - { id: ${name}, role: fix, goal: Mend ${name}., owns: [src/${name}.js], acceptance: "grep -q mended src/${name}.js" }`,
-  );
-  const mend = worker({ "*": "sleep 0.4; echo mended > src/$DURE_PORT_ID.js" });
+test(
+  "four independent fixes in one folder run side by side",
+  { ...FULL, timeout: 180_000 },
+  async () => {
+    const names = ["a", "b", "c", "d"];
+    const { runs, repository } = await openStage(
+      Object.fromEntries(names.map((name) => [`src/${name}.js`, "broken\n"])),
+      {},
+    );
+    const ports = names.map(
+      (name) =>
+        `  - { id: ${name}, role: fix, goal: Mend ${name}., owns: [src/${name}.js], acceptance: "grep -q mended src/${name}.js" }`,
+    );
+    const mend = worker({ "*": "sleep 0.4; echo mended > src/$DURE_PORT_ID.js" });
 
-  const run = await runPlan(
-    runs,
-    repository,
-    `plan: fixes\nroles: modules\nworkers: { default: { kind: command, command: ${mend} } }\nlimits: { max_concurrency: 8 }\nports:\n${ports.join("\n")}\n`,
-  );
+    const run = await runPlan(
+      runs,
+      repository,
+      `plan: fixes\nroles: modules\nworkers: { default: { kind: command, command: ${mend} } }\nlimits: { max_concurrency: 8 }\nports:\n${ports.join("\n")}\n`,
+    );
 
-  expect(run).toMatchObject({
-    status: "success",
-    mode: { mode: "parallel", because: "4 ports wait for no other one" },
-  });
-  expect(await triesOf(runs, run.id)).toEqual([1, 1, 1, 1]);
-  expect(await overlapOf(runs, run.id)).toBeGreaterThan(1);
-});
+    expect(run).toMatchObject({
+      status: "success",
+      mode: { mode: "parallel", because: "4 ports wait for no other one" },
+    });
+    expect(await triesOf(runs, run.id)).toEqual([1, 1, 1, 1]);
+    expect(await overlapOf(runs, run.id)).toBeGreaterThan(1);
+  },
+);
 
 test(
   "a library of four modules: a port reads what it depends on, and its pair has two workers",

@@ -255,7 +255,7 @@ ports:
 
 test(
   "the orchestrator changes a build file of the root once, at the merge, for all ports that ask",
-  { timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async () => {
     const { runs, repository } = await open({
       script: sharedScript('{ "dependencies": { "left-pad": "1", "right-pad": "2" } }\n'),
@@ -320,7 +320,7 @@ test(
 
 test(
   "a plan of fewer than five files is one context: each port goes on from the one before",
-  { timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async () => {
     const say = (port: string): string =>
       `sh, -c, "cat > src/${port}/prompt.txt; cat src/*/base.txt > src/${port}/seen.txt; echo mine ` +

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import type { TestRuns } from "../../src/plans/runs/test-runs.ts";
 import { realPlan } from "./real-runs.ts";
 import { openStage } from "./stage.ts";
@@ -40,7 +41,7 @@ async function untilEnded(runs: TestRuns, id: string, status: string): Promise<v
 
 test(
   "tests that say less are accepted by an answer: the same try counts, and once",
-  { timeout: 180_000 },
+  { ...FULL, timeout: 180_000 },
   async () => {
     const { runs, repository } = await openStage({
       "src/price.mjs": "export const price = () => '';\n",

@@ -246,19 +246,24 @@ describe.each(PLATFORM.rows)(
       );
     });
 
-    test("a refused token takes the account offline with one critical escalation, and no storm follows", async () => {
-      const { team, platform } = await start();
-      platform.fail("post", "credential", { agent: "ruda", times: 100 });
+    test(
+      "a refused token takes the account offline with one critical escalation, and no storm follows",
+      FULL,
+      async () => {
+        const { team, platform } = await start();
+        platform.fail("post", "credential", { agent: "ruda", times: 100 });
 
-      await platform.say(team, "안녕");
+        await platform.say(team, "안녕");
 
-      await eventually(async () => expect(await openTypes(team)).toEqual(["account"]));
-      await settled(team);
-      expect(platform.posts()).toBeLessThanOrEqual(2);
-      expect(
-        (await team.rooms.reader.agents()).find((agent) => agent.id === "ruda")?.accounts[0]?.state,
-      ).toBe("refused");
-    });
+        await eventually(async () => expect(await openTypes(team)).toEqual(["account"]));
+        await settled(team);
+        expect(platform.posts()).toBeLessThanOrEqual(2);
+        expect(
+          (await team.rooms.reader.agents()).find((agent) => agent.id === "ruda")?.accounts[0]
+            ?.state,
+        ).toBe("refused");
+      },
+    );
   },
 );
 

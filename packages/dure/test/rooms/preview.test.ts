@@ -34,41 +34,45 @@ function shows(
 }
 
 describe("an answer that is shown while it is written", { timeout: 60_000 }, () => {
-  test("is one message, edited at most once per second, whole in the end, and heard once", async () => {
-    const stage = await discordPlatform();
-    const team = await readyTeamOn(stage, { stream: true, behave: { ruda: slowly } });
+  test(
+    "is one message, edited at most once per second, whole in the end, and heard once",
+    FULL,
+    async () => {
+      const stage = await discordPlatform();
+      const team = await readyTeamOn(stage, { stream: true, behave: { ruda: slowly } });
 
-    await stage.say(team, "긴 이야기를 해 줘");
-    await eventually(async () =>
-      expect((await stage.shown(team, GENERAL)).at(-1)).toBe(`루다: ${WORDS.join("")}`),
-    );
-    await settled(team);
+      await stage.say(team, "긴 이야기를 해 줘");
+      await eventually(async () =>
+        expect((await stage.shown(team, GENERAL)).at(-1)).toBe(`루다: ${WORDS.join("")}`),
+      );
+      await settled(team);
 
-    expect(await stage.shown(team, GENERAL)).toHaveLength(2);
-    const [first, ...edits] = shows(stage);
-    expect(first).toMatchObject({
-      method: "POST",
-      text: expect.stringMatching(/^1번째 문장입니다\..* …$/) as string,
-    });
-    const [asked, answer] = stage.discord.messages(stage.places.general);
-    expect(answer).toMatchObject({ type: 19, replyTo: asked!.id });
-    expect(edits.length).toBeGreaterThanOrEqual(2);
-    expect(edits.every(({ method }) => method === "PATCH")).toBe(true);
-    const previews = [first!, ...edits.slice(0, -1)];
-    for (const [index, { at }] of previews.slice(1).entries()) {
-      expect(at - previews[index]!.at).toBeGreaterThan(900);
-    }
-    expect(
-      (await team.rooms.reader.messages(GENERAL, {}))
-        .map(({ author, delivery }) => [author, delivery])
-        .at(-1),
-    ).toEqual(["ruda", "sent"]);
-    expect(
-      (await team.rooms.reader.observations({ agent: "dajim", place: GENERAL, tenant: "" })).map(
-        ({ sender }) => sender,
-      ),
-    ).toEqual(["민준", "루다"]);
-  });
+      expect(await stage.shown(team, GENERAL)).toHaveLength(2);
+      const [first, ...edits] = shows(stage);
+      expect(first).toMatchObject({
+        method: "POST",
+        text: expect.stringMatching(/^1번째 문장입니다\..* …$/) as string,
+      });
+      const [asked, answer] = stage.discord.messages(stage.places.general);
+      expect(answer).toMatchObject({ type: 19, replyTo: asked!.id });
+      expect(edits.length).toBeGreaterThanOrEqual(2);
+      expect(edits.every(({ method }) => method === "PATCH")).toBe(true);
+      const previews = [first!, ...edits.slice(0, -1)];
+      for (const [index, { at }] of previews.slice(1).entries()) {
+        expect(at - previews[index]!.at).toBeGreaterThan(900);
+      }
+      expect(
+        (await team.rooms.reader.messages(GENERAL, {}))
+          .map(({ author, delivery }) => [author, delivery])
+          .at(-1),
+      ).toEqual(["ruda", "sent"]);
+      expect(
+        (await team.rooms.reader.observations({ agent: "dajim", place: GENERAL, tenant: "" })).map(
+          ({ sender }) => sender,
+        ),
+      ).toEqual(["민준", "루다"]);
+    },
+  );
 
   test("is taken away when the agent says nothing in the end", FULL, async () => {
     const stage = await discordPlatform();

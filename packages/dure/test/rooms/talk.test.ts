@@ -143,70 +143,78 @@ describe.each(PLATFORM.rows)(
         await settled(team);
       });
 
-      test("of two names that begin alike each means its own, in any spelling, also in an agent's words", async () => {
-        const platform = await makePlatform();
-        const agents = platform.agents.map((agent) =>
-          agent.id === "dajim" ? { ...agent, displayName: "이든이" } : agent,
-        );
-        const team = await readyTeamOn(platform, {
-          agents,
-          behave: {
-            eden: silent,
-            dajim: silent,
-            ruda: (heard) => (heard.text.includes("누구") ? "＠이든이가 합니다" : silent(heard)),
-          },
-        });
-        const handlersOf = async (message: string): Promise<readonly string[]> =>
-          Object.entries(await rolesOf(team, message)).flatMap(([agent, role]) =>
-            role === "HANDLER" ? [agent] : [],
+      test(
+        "of two names that begin alike each means its own, in any spelling, also in an agent's words",
+        FULL,
+        async () => {
+          const platform = await makePlatform();
+          const agents = platform.agents.map((agent) =>
+            agent.id === "dajim" ? { ...agent, displayName: "이든이" } : agent,
           );
+          const team = await readyTeamOn(platform, {
+            agents,
+            behave: {
+              eden: silent,
+              dajim: silent,
+              ruda: (heard) => (heard.text.includes("누구") ? "＠이든이가 합니다" : silent(heard)),
+            },
+          });
+          const handlersOf = async (message: string): Promise<readonly string[]> =>
+            Object.entries(await rolesOf(team, message)).flatMap(([agent, role]) =>
+              role === "HANDLER" ? [agent] : [],
+            );
 
-        const asked = [];
-        for (const text of [
-          "＠이든이가 봐 줘",
-          "@이든은 봐 줘".normalize("NFD"),
-          "＠이든이한테ㅎㅎ,＠이든도 같이.",
-          "누구 차례야?",
-        ]) {
-          asked.push(await handlersOf(await platform.say(team, text)));
-        }
-        expect(asked.map((agents) => agents.toSorted())).toEqual([
-          ["dajim"],
-          ["eden"],
-          ["dajim", "eden"],
-          ["ruda"],
-        ]);
-        const answer = await eventually(async () => {
-          const own = (await team.rooms.reader.messages(general, {})).find(
-            ({ author }) => author === "ruda",
-          );
-          expect(own?.delivery).toBe("sent");
-          return own!;
-        });
-        await settled(team);
-        expect(await handlersOf(answer.id)).toEqual(["dajim"]);
-        if (name === "discord") {
-          expect((await platform.shown(team, general)).at(-1)).toBe("루다: @다짐가 합니다");
-        } // the mention is that of its bot
-      });
+          const asked = [];
+          for (const text of [
+            "＠이든이가 봐 줘",
+            "@이든은 봐 줘".normalize("NFD"),
+            "＠이든이한테ㅎㅎ,＠이든도 같이.",
+            "누구 차례야?",
+          ]) {
+            asked.push(await handlersOf(await platform.say(team, text)));
+          }
+          expect(asked.map((agents) => agents.toSorted())).toEqual([
+            ["dajim"],
+            ["eden"],
+            ["dajim", "eden"],
+            ["ruda"],
+          ]);
+          const answer = await eventually(async () => {
+            const own = (await team.rooms.reader.messages(general, {})).find(
+              ({ author }) => author === "ruda",
+            );
+            expect(own?.delivery).toBe("sent");
+            return own!;
+          });
+          await settled(team);
+          expect(await handlersOf(answer.id)).toEqual(["dajim"]);
+          if (name === "discord") {
+            expect((await platform.shown(team, general)).at(-1)).toBe("루다: @다짐가 합니다");
+          } // the mention is that of its bot
+        },
+      );
 
-      test("who is named first leads, and whose message is answered comes after those whom the text names", async () => {
-        const { platform, team } = await start();
-        await platform.say(team, "@세움 먼저 말해 줘");
-        await eventually(async () => expect(await platform.shown(team, general)).toHaveLength(2));
-        await settled(team);
+      test(
+        "who is named first leads, and whose message is answered comes after those whom the text names",
+        FULL,
+        async () => {
+          const { platform, team } = await start();
+          await platform.say(team, "@세움 먼저 말해 줘");
+          await eventually(async () => expect(await platform.shown(team, general)).toHaveLength(2));
+          await settled(team);
 
-        const message = await platform.say(team, "@다짐 그리고 @이든 이 말 맞아?", {
-          replyToLast: true,
-        });
+          const message = await platform.say(team, "@다짐 그리고 @이든 이 말 맞아?", {
+            replyToLast: true,
+          });
 
-        expect(await ranksOf(team, message)).toEqual({
-          dajim: "PRIMARY",
-          eden: "SECONDARY",
-          ...(name === "slack" ? {} : { seum: "SECONDARY" }), // Slack has no reply but a thread
-        });
-        await settled(team);
-      });
+          expect(await ranksOf(team, message)).toEqual({
+            dajim: "PRIMARY",
+            eden: "SECONDARY",
+            ...(name === "slack" ? {} : { seum: "SECONDARY" }), // Slack has no reply but a thread
+          });
+          await settled(team);
+        },
+      );
     });
 
     describe("threads and participants", () => {
@@ -297,35 +305,39 @@ describe.each(PLATFORM.rows)(
         });
       });
 
-      test("T7 without the record no agent answers unmentioned, one line warns, and a mention registers again", async () => {
-        const warnings: string[] = [];
-        const { platform, team } = await start({
-          logger: {
-            ...silentLogger,
-            warn: (_fields: unknown, message: string) => void warnings.push(message),
-          },
-        });
-        const { threadId: thread } = await collaborate(team, "ruda", {
-          targetAgent: "eden",
-          message: "검토",
-        });
-        await settled(team);
-        await team.database.query({ text: "delete from dure.participants" });
+      test(
+        "T7 without the record no agent answers unmentioned, one line warns, and a mention registers again",
+        FULL,
+        async () => {
+          const warnings: string[] = [];
+          const { platform, team } = await start({
+            logger: {
+              ...silentLogger,
+              warn: (_fields: unknown, message: string) => void warnings.push(message),
+            },
+          });
+          const { threadId: thread } = await collaborate(team, "ruda", {
+            targetAgent: "eden",
+            message: "검토",
+          });
+          await settled(team);
+          await team.database.query({ text: "delete from dure.participants" });
 
-        const unnamed = await platform.say(team, "여기 누구 있나요", { thread });
-        await platform.say(team, "정말 아무도 없나요", { thread });
-        await platform.say(team, "@이든 있나요", { thread });
-        await settled(team);
-        const again = await platform.say(team, "계속해 줘", { thread });
+          const unnamed = await platform.say(team, "여기 누구 있나요", { thread });
+          await platform.say(team, "정말 아무도 없나요", { thread });
+          await platform.say(team, "@이든 있나요", { thread });
+          await settled(team);
+          const again = await platform.say(team, "계속해 줘", { thread });
 
-        expect(Object.values(await rolesOf(team, unnamed))).not.toContain("HANDLER");
-        expect(
-          warnings.filter((line) =>
-            line.startsWith("no agent takes part in the thread [협업] 루다 → 이든"),
-          ),
-        ).toHaveLength(1);
-        expect(await rolesOf(team, again)).toMatchObject({ eden: "HANDLER", ruda: "OBSERVER" });
-      });
+          expect(Object.values(await rolesOf(team, unnamed))).not.toContain("HANDLER");
+          expect(
+            warnings.filter((line) =>
+              line.startsWith("no agent takes part in the thread [협업] 루다 → 이든"),
+            ),
+          ).toHaveLength(1);
+          expect(await rolesOf(team, again)).toMatchObject({ eden: "HANDLER", ruda: "OBSERVER" });
+        },
+      );
     });
 
     describe("leaving", () => {
@@ -667,7 +679,7 @@ describe.each(PLATFORM.rows)(
         expect(team.calls("ruda") + team.calls("eden") + team.calls("seum")).toBeLessThan(40);
       });
 
-      test("a ring whose topic changes each time stops at the depth guard", async () => {
+      test("a ring whose topic changes each time stops at the depth guard", FULL, async () => {
         const next: Record<string, Name> = { ruda: "eden", eden: "seum", seum: "ruda" };
         const passOn =
           (self: Name): Behave =>

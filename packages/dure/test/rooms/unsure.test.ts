@@ -197,25 +197,29 @@ describe("a thread whose making is unknown", { timeout: 60_000 }, () => {
     },
   );
 
-  test("stays unmade when a person gives it up, and what waited for it has failed", async () => {
-    const { team, escalation, thread } = await unsureThread({ isMade: false });
+  test(
+    "stays unmade when a person gives it up, and what waited for it has failed",
+    FULL,
+    async () => {
+      const { team, escalation, thread } = await unsureThread({ isMade: false });
 
-    await team.inbox.answer(escalation, { value: "failed" }, BOSS);
+      await team.inbox.answer(escalation, { value: "failed" }, BOSS);
 
-    await eventually(async () =>
+      await eventually(async () =>
+        expect(
+          (await team.rooms.reader.messages(thread, {})).map(({ delivery }) => delivery),
+        ).toEqual(["failed"]),
+      );
+      expect(await stateOf(team, thread)).toBe("closed");
+      expect(await requestsOf(team)).toEqual(["withdrawn"]);
       expect(
-        (await team.rooms.reader.messages(thread, {})).map(({ delivery }) => delivery),
-      ).toEqual(["failed"]),
-    );
-    expect(await stateOf(team, thread)).toBe("closed");
-    expect(await requestsOf(team)).toEqual(["withdrawn"]);
-    expect(
-      await team.database.query({
-        text: "select state from dure.outbox where payload->>'kind' = 'thread'",
-      }),
-    ).toEqual([{ state: "failed" }]);
-    expect(team.calls("eden")).toBe(0);
-  });
+        await team.database.query({
+          text: "select state from dure.outbox where payload->>'kind' = 'thread'",
+        }),
+      ).toEqual([{ state: "failed" }]);
+      expect(team.calls("eden")).toBe(0);
+    },
+  );
 
   test(
     "on Discord it is the one whose link a person gives, but not a thread of another channel",

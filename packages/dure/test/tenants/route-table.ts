@@ -114,6 +114,16 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     own: SESSION,
     absent: SESSION,
   },
+  "POST /v1/agent/sessions/:session_id/leave": {
+    scope: "chat",
+    names: "thing",
+    call: ({ session }) => ({
+      path: `/v1/agent/sessions/${session}/leave`,
+      body: { question: "turn_01K0000000000000000000000" },
+    }),
+    own: "200",
+    absent: SESSION,
+  },
   "GET /v1/services": { scope: "chat", names: "none", call: at("/v1/services"), own: "200" },
 
   // Escalations

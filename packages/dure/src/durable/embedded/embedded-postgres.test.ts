@@ -168,6 +168,7 @@ test(
 
 test(
   "kill -9 of a user leaves the server running for the next, and the dead one is not counted",
+  { ...FULL, timeout: SLOW },
   async () => {
     await using home = temporaryHome();
     const killed = await user(home.path);
@@ -182,7 +183,6 @@ test(
     await next.leave();
     expect(exists(killed.postmaster)).toBe(false);
   },
-  SLOW,
 );
 
 test(

@@ -23,7 +23,7 @@ import path from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
-import { FULL, sampled, type Sample } from "../../kernel/test-tiers.ts";
+import { FULL, sampled } from "../../kernel/test-tiers.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { codeOf } from "../../kernel/errors.ts";
 import { silentLogger } from "../../kernel/logger.ts";
@@ -333,327 +333,324 @@ const USER_REPOSITORY = path.join(folder, "user");
   writeFileSync(path.join(USER_REPOSITORY, "file"), "not yet committed");
 }
 
-/** All on the kind that is taken first; the others hold by the same lists of paths. */
-function attacksOn(kind: IsolationKind): Sample<readonly [string, string]> {
-  const all = Object.entries(ATTACKS);
-  return kind === protecting[0]?.kind ? { rows: all, options: { tags: [] } } : sampled(all, 4);
-}
+/** One of them in each quick run, which a number of the run chooses; all in the others. */
+const KINDS = sampled(
+  protecting.map((sandbox) => ({ kind: sandbox.kind, sandbox })),
+  1,
+);
 
-describe.each(protecting.map((sandbox) => ({ kind: sandbox.kind, sandbox })))(
-  "$kind",
-  ({ kind, sandbox }) => {
-    const attacks = attacksOn(kind);
+describe.each(KINDS.rows)("$kind", KINDS.options, ({ kind, sandbox }) => {
+  test.each(Object.entries(ATTACKS))(
+    "changes nothing but what is owned: %s",
+    async (name, script) => {
+      cpSync(USER_REPOSITORY, at("user"), { recursive: true });
+      const mayChange = [at("own"), at("scratch")];
+      const before = snapshot(base, mayChange);
+      const kept = readFileSync(at("own/deep/er/kept"), "utf8");
 
-    test.each(attacks.rows)(
-      "changes nothing but what is owned: %s",
-      attacks.options,
-      async (name, script) => {
-        cpSync(USER_REPOSITORY, at("user"), { recursive: true });
-        const mayChange = [at("own"), at("scratch")];
-        const before = snapshot(base, mayChange);
-        const kept = readFileSync(at("own/deep/er/kept"), "utf8");
+      const end = await sandbox.run(
+        confinement(),
+        command(`export DURE=${process.pid}; ${script}\necho survived`, {}),
+      );
 
-        const end = await sandbox.run(
-          confinement(),
-          command(`export DURE=${process.pid}; ${script}\necho survived`, {}),
-        );
+      expect(snapshot(base, mayChange)).toEqual(before);
+      if (existsSync(at("own/deep/er"))) {
+        expect(readFileSync(at("own/deep/er/kept"), "utf8")).toBe(kept);
+      }
+      expect(readFileSync(at("own/secrets/key"), "utf8")).toBe("own/secrets/key\n");
+      for (const place of ["/etc/escaped", "/usr/escaped", path.join(folder, "escaped")]) {
+        expect(existsSync(place), place).toBe(false);
+      }
+      expect(end.output, name).not.toMatch(/READ-THE-DISK|SAW-ANOTHER|KILLED|OPENED/);
+      expect(end.output, "the attack ran to its end").toContain("survived");
+      expect(lstatSync(at("own/deep/er/kept")).isFile(), "what is kept is where it was").toBe(true);
+    },
+  );
 
-        expect(snapshot(base, mayChange)).toEqual(before);
-        if (existsSync(at("own/deep/er"))) {
-          expect(readFileSync(at("own/deep/er/kept"), "utf8")).toBe(kept);
-        }
-        expect(readFileSync(at("own/secrets/key"), "utf8")).toBe("own/secrets/key\n");
-        for (const place of ["/etc/escaped", "/usr/escaped", path.join(folder, "escaped")]) {
-          expect(existsSync(place), place).toBe(false);
-        }
-        expect(end.output, name).not.toMatch(/READ-THE-DISK|SAW-ANOTHER|KILLED|OPENED/);
-        expect(end.output, "the attack ran to its end").toContain("survived");
-        expect(lstatSync(at("own/deep/er/kept")).isFile(), "what is kept is where it was").toBe(
-          true,
-        );
-      },
+  test("shows what is not named, writes what is owned, hides what is hidden, keeps what is kept", async () => {
+    const end = await sandbox.run(
+      confinement(),
+      command(
+        `cat other/file own/mine own/deep/er/kept; ls -A secret own/secrets; cat secret/key own/secrets/key; echo new > own/new; mkdir own/dir; echo s > scratch/s; echo t > "$TMPDIR/t"; rm own/mine`,
+      ),
     );
 
-    test("shows what is not named, writes what is owned, hides what is hidden, keeps what is kept", async () => {
-      const end = await sandbox.run(
-        confinement(),
-        command(
-          `cat other/file own/mine own/deep/er/kept; ls -A secret own/secrets; cat secret/key own/secrets/key; echo new > own/new; mkdir own/dir; echo s > scratch/s; echo t > "$TMPDIR/t"; rm own/mine`,
-        ),
-      );
+    expect(end.output).toContain("other/file\nown/mine\nown/deep/er/kept");
+    expect(end.output).not.toMatch(/^(secret|own\/secrets)\/key$/m);
+    expect(readFileSync(at("own/new"), "utf8")).toBe("new\n");
+    expect(statSync(at("own/dir")).isDirectory()).toBe(true);
+    expect(existsSync(at("own/mine"))).toBe(false);
+    expect(readdirSync(at("scratch")).toSorted()).toEqual(["s", "t"]);
+    expect(readFileSync(at("own/secrets/key"), "utf8")).toBe("own/secrets/key\n");
+  });
 
-      expect(end.output).toContain("other/file\nown/mine\nown/deep/er/kept");
-      expect(end.output).not.toMatch(/^(secret|own\/secrets)\/key$/m);
-      expect(readFileSync(at("own/new"), "utf8")).toBe("new\n");
-      expect(statSync(at("own/dir")).isDirectory()).toBe(true);
-      expect(existsSync(at("own/mine"))).toBe(false);
-      expect(readdirSync(at("scratch")).toSorted()).toEqual(["s", "t"]);
-      expect(readFileSync(at("own/secrets/key"), "utf8")).toBe("own/secrets/key\n");
+  test("covers the secrets of the home folder and nothing else there", async () => {
+    const end = await sandbox.run(
+      confinement(),
+      command(["cat", path.join(folder, "home/readme"), path.join(folder, "home/.ssh/id")]),
+    );
+
+    expect(end.output).toContain("public");
+    expect(end.output).not.toContain("private");
+  });
+
+  test("lends an allowed secret, of which root's worker gets a copy that ends with the process", async () => {
+    const secrets = path.join(folder, "home/.ssh");
+    const other = path.join(folder, "home/.aws");
+    mkdirSync(other, { recursive: true, mode: 0o700 });
+    writeFileSync(path.join(other, "key"), "covered", { mode: 0o600 });
+    const before = snapshot(secrets);
+    const lending = await openSandbox({
+      wanted: "enforced",
+      kinds: PROTECTING.filter((one) => one === kind),
+      folder: path.join(folder, "sandbox"),
+      home: path.join(folder, "home"),
+      allowSecrets: [".ssh"],
+      clock: systemClock,
     });
 
-    test("covers the secrets of the home folder and nothing else there", async () => {
-      const end = await sandbox.run(
-        confinement(),
-        command(["cat", path.join(folder, "home/readme"), path.join(folder, "home/.ssh/id")]),
-      );
+    const end = await lending.run(
+      confinement(),
+      command(`cd '${secrets}' && cat id && stat -c %u id; cat '${other}/key'; echo bad > id`),
+    );
+    const left = readdirSync(path.join(folder, "sandbox"));
 
-      expect(end.output).toContain("public");
-      expect(end.output).not.toContain("private");
+    // Another user on a copy reads what its mode allows, and nothing of this is lent to it.
+    const lent = kind === "other-user" ? null : `private${lending.promises.user}`;
+    expect(/^private\d+$/m.exec(end.output)?.[0] ?? null, end.output).toBe(lent);
+    expect(end.output).not.toContain("covered");
+    expect(snapshot(secrets)).toEqual(before);
+    expect(left.filter((name) => name.startsWith("p-"))).toEqual([]);
+  });
+
+  test("opens an owned folder inside a hidden one again", async () => {
+    chmodSync(base, 0o700); // another user sees what is open to all: then the sandbox refuses to start
+    const hidden = confinement({ hidden: [base, at("own/secrets")], cwd: at("own") });
+
+    const end = await sandbox.run(
+      hidden,
+      command(`echo new > new; cat ../other/file; cat secrets/key; true`),
+    );
+
+    expect(end.output).not.toMatch(/^(other\/file|own\/secrets\/key)$/m);
+    expect(readFileSync(at("own/new"), "utf8")).toBe("new\n");
+  });
+
+  test("forgets what was written to a disposable folder, also removed folders, and keeps what is owned in it", async () => {
+    mkdirSync(at("tree/own"), { recursive: true });
+    mkdirSync(at("tree/lib/a"), { recursive: true });
+    writeFileSync(at("tree/lib/a/file"), "before");
+    const disposable = confinement({
+      cwd: at("tree"),
+      writable: [at("tree/own")],
+      readOnly: [],
+      hidden: [],
+      disposable: [at("tree")],
     });
+    await sandbox.run(disposable, command("true")); // as root it is given to the user of the process
+    const before = snapshot(at("tree"), [at("tree/own")]);
 
-    test("lends an allowed secret, of which root's worker gets a copy that ends with the process", async () => {
-      const secrets = path.join(folder, "home/.ssh");
-      const other = path.join(folder, "home/.aws");
-      mkdirSync(other, { recursive: true, mode: 0o700 });
-      writeFileSync(path.join(other, "key"), "covered", { mode: 0o600 });
-      const before = snapshot(secrets);
-      const lending = await openSandbox({
-        wanted: "enforced",
-        kinds: PROTECTING.filter((one) => one === kind),
-        folder: path.join(folder, "sandbox"),
-        home: path.join(folder, "home"),
-        allowSecrets: [".ssh"],
-        clock: systemClock,
-      });
+    const end = await sandbox.run(
+      disposable,
+      command(
+        `rm -r lib && mkdir -p lib/a && echo after > lib/a/file && cat lib/a/file; echo built > out; echo stays > own/result`,
+      ),
+    );
 
-      const end = await lending.run(
-        confinement(),
-        command(`cd '${secrets}' && cat id && stat -c %u id; cat '${other}/key'; echo bad > id`),
-      );
-      const left = readdirSync(path.join(folder, "sandbox"));
+    expect(end).toMatchObject({ exitCode: 0, output: "after\n" });
+    expect(snapshot(at("tree"), [at("tree/own")])).toEqual(before);
+    expect(readFileSync(at("tree/own/result"), "utf8")).toBe("stays\n");
+  });
 
-      // Another user on a copy reads what its mode allows, and nothing of this is lent to it.
-      const lent = kind === "other-user" ? null : `private${lending.promises.user}`;
-      expect(/^private\d+$/m.exec(end.output)?.[0] ?? null, end.output).toBe(lent);
-      expect(end.output).not.toContain("covered");
-      expect(snapshot(secrets)).toEqual(before);
-      expect(left.filter((name) => name.startsWith("p-"))).toEqual([]);
-    });
+  test("keeps 300 files of an owned folder", async () => {
+    const names = Array.from({ length: 300 }, (_, index) => at("own", `kept ${index}`));
+    for (const name of names) writeFileSync(name, "before");
 
-    test("opens an owned folder inside a hidden one again", async () => {
-      chmodSync(base, 0o700); // another user sees what is open to all: then the sandbox refuses to start
-      const hidden = confinement({ hidden: [base, at("own/secrets")], cwd: at("own") });
+    const end = await sandbox.run(
+      confinement({ readOnly: names }),
+      command(
+        `for f in own/kept*; do { echo bad > "$f"; } 2>/dev/null; done; rm -f own/kept*; mv -f own/mine 'own/kept 7'; echo good > own/free`,
+      ),
+    );
 
-      const end = await sandbox.run(
-        hidden,
-        command(`echo new > new; cat ../other/file; cat secrets/key; true`),
-      );
+    expect(end.because).toBe("exited");
+    expect(names.filter((name) => readFileSync(name, "utf8") !== "before")).toEqual([]);
+    expect(readFileSync(at("own/free"), "utf8")).toBe("good\n");
+  });
 
-      expect(end.output).not.toMatch(/^(other\/file|own\/secrets\/key)$/m);
-      expect(readFileSync(at("own/new"), "utf8")).toBe("new\n");
-    });
+  test("bounds how many processes run at a time, where the system counts them", async () => {
+    const isBounded =
+      kind === "other-user" ||
+      openProcessCounter() !== undefined ||
+      countsPerNamespace(process.getuid?.());
 
-    test("forgets what was written to a disposable folder, also removed folders, and keeps what is owned in it", async () => {
-      mkdirSync(at("tree/own"), { recursive: true });
-      mkdirSync(at("tree/lib/a"), { recursive: true });
-      writeFileSync(at("tree/lib/a/file"), "before");
-      const disposable = confinement({
-        cwd: at("tree"),
-        writable: [at("tree/own")],
-        readOnly: [],
-        hidden: [],
-        disposable: [at("tree")],
-      });
-      await sandbox.run(disposable, command("true")); // as root it is given to the user of the process
-      const before = snapshot(at("tree"), [at("tree/own")]);
+    const end = await sandbox.run(
+      confinement(),
+      command(
+        `for i in $(seq 60); do sleep 5 & echo started; done; kill $(jobs -p)`,
+        {},
+        { processes: 20 },
+      ),
+    );
 
-      const end = await sandbox.run(
-        disposable,
-        command(
-          `rm -r lib && mkdir -p lib/a && echo after > lib/a/file && cat lib/a/file; echo built > out; echo stays > own/result`,
-        ),
-      );
+    expect((end.output.match(/^started$/gm) ?? []).length <= 20).toBe(isBounded);
+  });
 
-      expect(end).toMatchObject({ exitCode: 0, output: "after\n" });
-      expect(snapshot(at("tree"), [at("tree/own")])).toEqual(before);
-      expect(readFileSync(at("tree/own/result"), "utf8")).toBe("stays\n");
-    });
-
-    test("keeps 300 files of an owned folder", async () => {
-      const names = Array.from({ length: 300 }, (_, index) => at("own", `kept ${index}`));
-      for (const name of names) writeFileSync(name, "before");
-
-      const end = await sandbox.run(
-        confinement({ readOnly: names }),
-        command(
-          `for f in own/kept*; do { echo bad > "$f"; } 2>/dev/null; done; rm -f own/kept*; mv -f own/mine 'own/kept 7'; echo good > own/free`,
-        ),
-      );
-
-      expect(end.because).toBe("exited");
-      expect(names.filter((name) => readFileSync(name, "utf8") !== "before")).toEqual([]);
-      expect(readFileSync(at("own/free"), "utf8")).toBe("good\n");
-    });
-
-    test("bounds how many processes run at a time, where the system counts them", async () => {
-      const isBounded =
-        kind === "other-user" ||
-        openProcessCounter() !== undefined ||
-        countsPerNamespace(process.getuid?.());
-
-      const end = await sandbox.run(
-        confinement(),
-        command(
-          `for i in $(seq 60); do sleep 5 & echo started; done; kill $(jobs -p)`,
-          {},
-          { processes: 20 },
-        ),
-      );
-
-      expect((end.output.match(/^started$/gm) ?? []).length <= 20).toBe(isBounded);
-    });
-
-    test("reaches nothing of the host's network, whatever its policy, and itself all the same", async () => {
-      const server = createServer((socket) => void socket.end("hello"));
-      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-      const { port } = server.address() as AddressInfo;
-      const script = `const net = require("node:net");
+  test("reaches nothing of the host's network, whatever its policy, and itself all the same", async () => {
+    const server = createServer((socket) => void socket.end("hello"));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    const script = `const net = require("node:net");
       net.connect(${port}, "127.0.0.1").on("connect", () => console.log("host reached")).on("error", (error) => console.log(error.code));
       const own = net.createServer((socket) => socket.end()).listen(0, "127.0.0.1", () => net.connect(own.address().port, "127.0.0.1").on("connect", () => { console.log("itself reached"); own.close(); }));`;
 
-      const ends = [];
-      for (const policy of [undefined, { kind: "open", hosts: [] } as const]) {
-        ends.push(
-          await sandbox.run(confinement({ network: policy }), command(["node", "-e", script])),
-        );
+    const ends = [];
+    for (const policy of [undefined, { kind: "open", hosts: [] } as const]) {
+      ends.push(
+        await sandbox.run(confinement({ network: policy }), command(["node", "-e", script])),
+      );
+    }
+    server.close();
+
+    const refused = expect.stringMatching(
+      /^(ECONNREFUSED\nitself reached|itself reached\nECONNREFUSED)\n$/,
+    ) as string;
+    expect(ends.map(({ output }) => output)).toEqual([refused, refused]);
+  });
+
+  test.runIf(isRoot)(
+    "runs as a user that is not root to the kernel and can read no file of the system's secrets",
+    async () => {
+      const process = await sandbox.spawn(
+        confinement(),
+        command(`cat /etc/shadow; echo started; read -r go; echo x > own/made`),
+      );
+      let said = "";
+      for (const stream of [process.stdout, process.stderr]) {
+        stream.on("data", (chunk: Buffer) => void (said += chunk.toString()));
       }
-      server.close();
+      await until(() => said.includes("started"));
 
-      const refused = expect.stringMatching(
-        /^(ECONNREFUSED\nitself reached|itself reached\nECONNREFUSED)\n$/,
-      ) as string;
-      expect(ends.map(({ output }) => output)).toEqual([refused, refused]);
-    });
+      const users = withWord("read -r go").map((pid) =>
+        /^Uid:\s+(\d+)\s+(\d+)/m
+          .exec(readFileSync(`/proc/${pid}/status`, "utf8"))!
+          .slice(1, 3)
+          .map(Number),
+      );
+      process.stdin.end("go\n");
+      await process.ended;
 
-    test.runIf(isRoot)(
-      "runs as a user that is not root to the kernel and can read no file of the system's secrets",
-      async () => {
-        const process = await sandbox.spawn(
-          confinement(),
-          command(`cat /etc/shadow; echo started; read -r go; echo x > own/made`),
-        );
-        let said = "";
-        for (const stream of [process.stdout, process.stderr]) {
-          stream.on("data", (chunk: Buffer) => void (said += chunk.toString()));
-        }
-        await until(() => said.includes("started"));
+      expect(users.length).toBeGreaterThan(0);
+      for (const [real, effective] of users) {
+        expect([real! >= 60_578 && real! <= 61_183, real === effective]).toEqual([true, true]);
+      }
+      expect(said).not.toMatch(/root:/);
+      expect(sandbox.promises).toEqual({
+        network: "enforced",
+        user: kind === "other-user" ? (expect.any(Number) as number) : users[0]![0],
+        isOtherUser: true,
+        files: kind === "other-user" ? "by-modes" : "enforced",
+      });
+      expect(readFileSync(at("own/made"), "utf8")).toBe("x\n");
+    },
+  );
 
-        const users = withWord("read -r go").map((pid) =>
-          /^Uid:\s+(\d+)\s+(\d+)/m
-            .exec(readFileSync(`/proc/${pid}/status`, "utf8"))!
-            .slice(1, 3)
-            .map(Number),
-        );
-        process.stdin.end("go\n");
-        await process.ended;
-
-        expect(users.length).toBeGreaterThan(0);
-        for (const [real, effective] of users) {
-          expect([real! >= 60_578 && real! <= 61_183, real === effective]).toEqual([true, true]);
-        }
-        expect(said).not.toMatch(/root:/);
-        expect(sandbox.promises).toEqual({
-          network: "enforced",
-          user: kind === "other-user" ? (expect.any(Number) as number) : users[0]![0],
-          isOtherUser: true,
-          files: kind === "other-user" ? "by-modes" : "enforced",
-        });
-        expect(readFileSync(at("own/made"), "utf8")).toBe("x\n");
+  test("works the same for an unprivileged user, or says why it cannot", async () => {
+    const own = mkdtempSync(path.join(realpathSync(tmpdir()), "dure-other-"));
+    for (const name of ["own", "other"]) mkdirSync(path.join(own, name));
+    for (const name of ["own/kept", "other/file"]) writeFileSync(path.join(own, name), "before");
+    if (isRoot) spawnSync("chown", ["-R", "65534:65534", own]);
+    const order = {
+      open: { wanted: "enforced", kinds: [kind], folder: path.join(own, "sandbox") },
+      confinement: {
+        cwd: own,
+        writable: [path.join(own, "own")],
+        readOnly: [path.join(own, "own/kept")],
+        hidden: [],
+        disposable: [path.join(own, "other")],
       },
+      command: command(
+        `echo vanishes > other/file; echo bad > own/kept; mount -o remount,bind,rw "$PWD/own/kept"; unshare -rm sh -c 'umount own/kept; mount -o remount,bind,rw .; echo bad > own/kept; echo bad > outside'; echo bad > outside; echo good > own/new; for i in $(seq 60); do sleep 5 & echo started; done 2>/dev/null`,
+        {},
+        { processes: 20 },
+      ),
+    };
+
+    const lines = await linesOf(
+      spawn("env", [...asUser, "node", "--conditions=dure-source", HOST, JSON.stringify(order)], {
+        stdio: ["ignore", "pipe", "inherit"],
+      }),
+    );
+    const after = snapshot(own, [path.join(own, "sandbox")]);
+    const last = lines.at(-1)!;
+    rmSync(own, { recursive: true, force: true });
+
+    if (kind === "other-user" || !usersMayHaveNamespaces) {
+      expect(last["error"]).toMatch(/ISOLATION_UNAVAILABLE|Tried/);
+    } else {
+      expect(last, JSON.stringify(lines)).toMatchObject({ kind, end: { because: "exited" } });
+      expect(Object.keys(after).toSorted()).toEqual([
+        "",
+        "other",
+        "other/file",
+        "own",
+        "own/kept",
+        "own/new",
+      ]);
+      for (const name of ["own/kept", "other/file"]) expect(after[name]).toMatch(/ before$/);
+      expect(
+        ((last["end"] as { output: string }).output.match(/^started$/gm) ?? []).length,
+      ).toBeLessThanOrEqual(20);
+    }
+  });
+
+  test("refuses an owned path that leads elsewhere through a link", async () => {
+    symlinkSync(at("other"), at("link"));
+
+    const refused = sandbox.run(
+      confinement({ writable: [at("link")], readOnly: [] }),
+      command(["true"]),
     );
 
-    test("works the same for an unprivileged user, or says why it cannot", async () => {
-      const own = mkdtempSync(path.join(realpathSync(tmpdir()), "dure-other-"));
-      for (const name of ["own", "other"]) mkdirSync(path.join(own, name));
-      for (const name of ["own/kept", "other/file"]) writeFileSync(path.join(own, name), "before");
-      if (isRoot) spawnSync("chown", ["-R", "65534:65534", own]);
-      const order = {
-        open: { wanted: "enforced", kinds: [kind], folder: path.join(own, "sandbox") },
-        confinement: {
-          cwd: own,
-          writable: [path.join(own, "own")],
-          readOnly: [path.join(own, "own/kept")],
-          hidden: [],
-          disposable: [path.join(own, "other")],
-        },
-        command: command(
-          `echo vanishes > other/file; echo bad > own/kept; mount -o remount,bind,rw "$PWD/own/kept"; unshare -rm sh -c 'umount own/kept; mount -o remount,bind,rw .; echo bad > own/kept; echo bad > outside'; echo bad > outside; echo good > own/new; for i in $(seq 60); do sleep 5 & echo started; done 2>/dev/null`,
-          {},
-          { processes: 20 },
-        ),
-      };
+    await expect(refused).rejects.toMatchObject({ code: "SANDBOX_PATH_NOT_REAL" });
+  });
 
-      const lines = await linesOf(
-        spawn("env", [...asUser, "node", "--conditions=dure-source", HOST, JSON.stringify(order)], {
-          stdio: ["ignore", "pipe", "inherit"],
-        }),
-      );
-      const after = snapshot(own, [path.join(own, "sandbox")]);
-      const last = lines.at(-1)!;
-      rmSync(own, { recursive: true, force: true });
+  test("gives no descriptor of ours to the command", async () => {
+    const order = {
+      open: { wanted: "enforced", kinds: [kind], folder: path.join(folder, "sandbox") },
+      confinement: confinement({ hidden: [] }),
+      command: command(
+        `ls /proc/self/fd | tr '\\n' ' '; sh -c 'echo bad >&9'; bash -c 'echo bad >&57' || echo closed`,
+      ),
+    };
+    const target = openSync(at("other/file"), "a");
+    const host = spawn(
+      "bash",
+      [
+        "-c",
+        `exec 7>>"$0" 9>>"$0" 57>>"$0"; exec node --conditions=dure-source "$1" "$2"`,
+        at("other/file"),
+        HOST,
+        JSON.stringify(order),
+      ],
+      { stdio: ["ignore", "pipe", "inherit", target] },
+    );
+    closeSync(target);
 
-      if (kind === "other-user" || !usersMayHaveNamespaces) {
-        expect(last["error"]).toMatch(/ISOLATION_UNAVAILABLE|Tried/);
-      } else {
-        expect(last, JSON.stringify(lines)).toMatchObject({ kind, end: { because: "exited" } });
-        expect(Object.keys(after).toSorted()).toEqual([
-          "",
-          "other",
-          "other/file",
-          "own",
-          "own/kept",
-          "own/new",
-        ]);
-        for (const name of ["own/kept", "other/file"]) expect(after[name]).toMatch(/ before$/);
-        expect(
-          ((last["end"] as { output: string }).output.match(/^started$/gm) ?? []).length,
-        ).toBeLessThanOrEqual(20);
-      }
-    });
+    const lines = await linesOf(host);
 
-    test("refuses an owned path that leads elsewhere through a link", async () => {
-      symlinkSync(at("other"), at("link"));
+    expect(lines.at(-1)).toMatchObject({ end: { exitCode: 0 } });
+    expect(readFileSync(at("other/file"), "utf8")).toBe("other/file\n");
+  });
+});
 
-      const refused = sandbox.run(
-        confinement({ writable: [at("link")], readOnly: [] }),
-        command(["true"]),
-      );
-
-      await expect(refused).rejects.toMatchObject({ code: "SANDBOX_PATH_NOT_REAL" });
-    });
-
-    test("gives no descriptor of ours to the command", async () => {
-      const order = {
-        open: { wanted: "enforced", kinds: [kind], folder: path.join(folder, "sandbox") },
-        confinement: confinement({ hidden: [] }),
-        command: command(
-          `ls /proc/self/fd | tr '\\n' ' '; sh -c 'echo bad >&9'; bash -c 'echo bad >&57' || echo closed`,
-        ),
-      };
-      const target = openSync(at("other/file"), "a");
-      const host = spawn(
-        "bash",
-        [
-          "-c",
-          `exec 7>>"$0" 9>>"$0" 57>>"$0"; exec node --conditions=dure-source "$1" "$2"`,
-          at("other/file"),
-          HOST,
-          JSON.stringify(order),
-        ],
-        { stdio: ["ignore", "pipe", "inherit", target] },
-      );
-      closeSync(target);
-
-      const lines = await linesOf(host);
-
-      expect(lines.at(-1)).toMatchObject({ end: { exitCode: 0 } });
-      expect(readFileSync(at("other/file"), "utf8")).toBe("other/file\n");
-    });
-  },
+const MOUNTING = sampled(
+  protecting.filter(({ kind }) => kind !== "other-user").map(({ kind }) => kind),
+  1,
 );
-
-test.each(protecting.filter(({ kind }) => kind !== "other-user").map(({ kind }) => kind))(
+test.each(MOUNTING.rows)(
   "%s works where something is mounted below /tmp, and keeps it from being written",
+  MOUNTING.options,
   async (kind) => {
     mkdirSync(at("mounted"));
     const order = {
