@@ -85,6 +85,14 @@ export const TENANT_GUARDS: readonly Guard[] = [
     why: "a tenant reads the turns of others",
   },
   {
+    id: "take_back_question.tenant",
+    at: { file: "packages/dure/src/durable/sessions.ts" },
+    find: "and ($2::text is null or tenant = $2) and running_turn is null",
+    replace: "and ($2::text is null or true) and running_turn is null",
+    tests: sessions("a question is taken back by its own tenant, once, and by no other id"),
+    why: "a caller without a tenant takes back the question of a tenant's session",
+  },
+  {
     id: "sessions.forget.tenant",
     at: { file: "packages/dure/src/durable/sessions.ts" },
     find: "where id = $1 and tenant = $2 and running_turn is null returning id",

@@ -13,6 +13,8 @@ const TURN = {
          values ($1, $2, 'desk', '1', 'done')`,
 };
 
+const ASKED = { text: "update dure.sessions set state = $2 where id = $1" };
+
 /** Each tenant, and none, has a session `ceo` with one turn. */
 async function openWorld() {
   const db = await testDatabase();
@@ -22,7 +24,10 @@ async function openWorld() {
     await db.database.query(TURN, [`turn_${tenant}`, key]);
   }
   const reader = new SessionReader(db.database);
-  return { reader, [Symbol.asyncDispose]: () => db[Symbol.asyncDispose]() };
+  /** A question stands in the session. */
+  const ask = (key: string, id: string) =>
+    db.database.query(ASKED, [key, JSON.stringify({ question: { id } })]);
+  return { reader, ask, [Symbol.asyncDispose]: () => db[Symbol.asyncDispose]() };
 }
 
 test("a tenant lists its own sessions, and who sees all lists those of all", async () => {
@@ -47,7 +52,20 @@ test.each(["", "beta"])(
     await expect(reader.debug("acme/ceo", tenant)).rejects.toMatchObject(unknown);
     expect(await reader.running("acme/ceo", tenant)).toBeUndefined();
     expect(await reader.turn("turn_acme", tenant)).toBeUndefined();
+    expect(await reader.takeBack("acme/ceo", tenant, "q1")).toBeUndefined();
     expect(await reader.forget("acme/ceo", tenant)).toBe(false);
     expect(await reader.detail("ceo", "acme", DEFAULTS)).toMatchObject({ service: "desk" });
   },
 );
+
+test("a question is taken back by its own tenant, once, and by no other id", async () => {
+  await using world = await openWorld();
+  const { reader, ask } = world;
+  await ask("acme/ceo", "q1");
+
+  expect(await reader.takeBack("ceo", "acme", "q0")).toBe(false);
+  expect(await reader.takeBack("acme/ceo", "beta", "q1")).toBeUndefined();
+  expect(await reader.takeBack("acme/ceo", "", "q1")).toBeUndefined();
+  expect(await reader.takeBack("ceo", "acme", "q1")).toBe(true);
+  expect(await reader.takeBack("ceo", "acme", "q1")).toBe(false);
+});
