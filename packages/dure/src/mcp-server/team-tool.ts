@@ -3,12 +3,21 @@ import type { DureClient } from "../client/index.ts";
 import type { RoomsClient } from "../client/rooms.ts";
 
 /** What an MCP client may do with a team, by what it is about. */
-export const TOOL_GROUPS = ["agents", "rooms", "jobs", "plans", "services", "decisions"] as const;
+export const TOOL_GROUPS = [
+  "agents",
+  "rooms",
+  "posts",
+  "jobs",
+  "plans",
+  "services",
+  "decisions",
+] as const;
 export type ToolGroup = (typeof TOOL_GROUPS)[number];
 
 /**
- * What is offered where nothing else was said. A model that talks with a service could say yes for
- * a person, and one that decides needs no person at all: both are asked for by name.
+ * What is offered where nothing else was said. A model that talks with a service, or writes in a
+ * room where one answers, could say yes for a person, and one that decides needs no person at all:
+ * these are asked for by name.
  */
 export const DEFAULT_GROUPS: readonly ToolGroup[] = ["agents", "rooms", "jobs", "plans"];
 

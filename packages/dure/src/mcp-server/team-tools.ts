@@ -1,5 +1,7 @@
 import { z } from "zod";
+import { DureError } from "../kernel/errors.ts";
 import type { Done } from "../kernel/turn-events.ts";
+import type { RoomAgent } from "../wire/rooms.ts";
 import { teamTool, type TeamCall, type TeamTool } from "./team-tool.ts";
 
 const id = (what: string) => z.string().min(1).max(200).describe(what);
@@ -46,8 +48,8 @@ export const TEAM_TOOLS: readonly TeamTool[] = [
     readsOnly: false,
     run: async ({ agent, ...asked }, call) => {
       const agents = await call.rooms.agents({ signal: call.signal });
-      const found = agents.find(({ id: known }) => known === agent);
-      return talk({ ...asked, service: found?.service ?? agent }, call);
+      assertSpeaksForItself(agent, agents);
+      return talk({ ...asked, service: agent }, call);
     },
   }),
   teamTool({
@@ -68,7 +70,7 @@ export const TEAM_TOOLS: readonly TeamTool[] = [
   }),
   teamTool({
     name: "post_message",
-    group: "rooms",
+    group: "posts",
     description:
       "Says something in a room or thread. Agents that it concerns answer there: read_room.",
     inputSchema: z.object({ room: id("Of a room or thread."), text, key }),
@@ -212,6 +214,29 @@ export const TEAM_TOOLS: readonly TeamTool[] = [
       client.answerEscalation(decision, answer, { signal }),
   }),
 ];
+
+/**
+ * An agent that answers through a service may have asked a person for a yes: what is said to it
+ * could be that. It is spoken to by `chat`, which is offered only where it was asked for.
+ */
+function assertSpeaksForItself(agent: string, agents: readonly RoomAgent[]): void {
+  const found = agents.find(({ id: known }) => known === agent);
+  if (!found) {
+    throw new DureError("AGENT_UNKNOWN", `There is no agent "${agent}".`, {
+      class: "not-found",
+      hint: `Agents are ${agents.map(({ id: known }) => known).join(", ") || "none"}.`,
+    });
+  }
+  if (found.service === agent) return;
+  throw new DureError(
+    "AGENT_OF_SERVICE",
+    `${agent} answers through the service ${found.service}.`,
+    {
+      class: "forbidden",
+      hint: "What is said to a service may be a yes. Start dure mcp with --tools services, and use chat.",
+    },
+  );
+}
 
 interface Said {
   readonly service: string;

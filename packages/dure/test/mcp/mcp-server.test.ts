@@ -84,7 +84,11 @@ test.each([
 
     expect(connected.getNegotiatedProtocolVersion()).toBe(version);
     expect(tools.map(({ name }) => name)).toContain("ask_agent");
-    expect(await told("list_agents")).toMatchObject([{ id: "mina" }, { id: "jun" }]);
+    expect(await told("list_agents")).toMatchObject([
+      { id: "mina" },
+      { id: "jun" },
+      { id: "desk" },
+    ]);
     expect(await told("ask_agent", { agent: "mina", message: "hello" })).toMatchObject({
       message: expect.stringContaining("hello") as string,
       session: expect.stringContaining("mcp-") as string,
@@ -99,6 +103,7 @@ test("tools that could say yes for a person are offered only where they were ask
   const asked = (await (await connect("auto", "--tools", "services,decisions")).listTools()).tools;
 
   expect(names).not.toContain("chat");
+  expect(names).not.toContain("post_message");
   expect(names).not.toContain("decide");
   expect(asked.map(({ name }) => name)).toEqual([
     "list_services",
@@ -136,7 +141,7 @@ test("the same key is the same work: one job, however often it is called", async
 });
 
 test("a message is posted in a room and read there", async () => {
-  await connect("auto", "--as", "kim");
+  await connect("auto", "--as", "kim", "--tools", "rooms,posts");
   const { items } = await told<{ items: readonly { id: string }[] }>("list_rooms");
 
   await told("post_message", { room: items[0]!.id, text: "Good morning.", key: "m1" });
@@ -148,7 +153,9 @@ test("a message is posted in a room and read there", async () => {
 
 test.each([
   ["an unknown job", "get_job", { job: "job_none" }, /JOB_UNKNOWN|NOT_FOUND/],
-  ["an unknown agent", "ask_agent", { agent: "none", message: "a" }, /SERVICE_UNKNOWN/],
+  ["an unknown agent", "ask_agent", { agent: "none", message: "a" }, /AGENT_UNKNOWN/],
+  ["a service as an agent", "ask_agent", { agent: "office", message: "yes" }, /AGENT_UNKNOWN/],
+  ["an agent of a service", "ask_agent", { agent: "desk", message: "yes" }, /AGENT_OF_SERVICE/],
   ["arguments that do not fit", "read_room", { room: "", limit: 0 }, /room/],
 ])("%s is told with its code, and changes nothing", async (_what, name, input, message) => {
   await connect();
@@ -168,6 +175,10 @@ test(
     expect((await call("list_agents")).isError).toBe(true);
     await serve();
 
-    expect(await told("list_agents")).toMatchObject([{ id: "mina" }, { id: "jun" }]);
+    expect(await told("list_agents")).toMatchObject([
+      { id: "mina" },
+      { id: "jun" },
+      { id: "desk" },
+    ]);
   },
 );

@@ -44,7 +44,11 @@ export default defineTeam({
   model: "offline:echo",
   offlineModels: [clerk],
   services: { office },
-  agents: { mina: { displayName: "Mina" }, jun: { displayName: "Jun" } },
+  agents: {
+    mina: { displayName: "Mina" },
+    jun: { displayName: "Jun" },
+    desk: { service: "office" },
+  },
   mcp: {
     odd: {
       command: process.execPath,
