@@ -165,6 +165,18 @@ test.each([
   expect(JSON.stringify(content)).toMatch(message);
 });
 
+test("in a session of a service the agent that was asked answers, not the service", async () => {
+  await connect("auto", "--tools", "agents,services");
+  const asked = { session: "of-a-service", message: "odd__echo" };
+
+  expect(await told("chat", { ...asked, service: "office" })).toMatchObject({
+    message: '"echo was done"',
+  });
+  expect(await told("ask_agent", { ...asked, agent: "mina" })).toMatchObject({
+    message: "odd__echo",
+  });
+});
+
 test(
   "a team that is started again is found again, and one that is gone is said to be",
   SLOW,
