@@ -1,12 +1,17 @@
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+import { longerTimes } from "./scripts/longer-times.ts";
 import { SlowFirst } from "./scripts/slow-first.ts";
 
 // Starts of processes are most of what many tests do: what one has compiled the next need not.
 // Tests hand it on where they hand on little.
 process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, "node_modules/.cache/compiled");
 
+// Tests that look late (packages/dure/src/kernel/test-late.ts) wait longer.
+const late = Number(process.env["DURE_TEST_LATE_MS"] ?? "0") > 0;
+
 export default defineConfig({
+  plugins: late ? [longerTimes] : [],
   // Tests run the sources: `dure` means packages/dure/src, not what was last built.
   resolve: { conditions: ["dure-source"] },
   ssr: { resolve: { conditions: ["dure-source"], externalConditions: ["dure-source"] } },
@@ -25,14 +30,15 @@ export default defineConfig({
       "packages/dure/templates/**",
       "examples/dev-team/shop/**",
     ],
+    setupFiles: late ? ["scripts/late-waits.ts"] : [],
     globalSetup: ["scripts/test-database.ts"],
     tags: [{ name: "full", description: "left out by npm test, run by npm run test:full" }],
     pool: "forks",
     maxWorkers: 3, // on two cores: tests that wait for a death or a retry leave one free
     sequence: { sequencer: SlowFirst },
-    testTimeout: 30_000,
+    testTimeout: late ? 300_000 : 30_000,
     hookTimeout: 60_000, // the first start of an embedded PostgreSQL on a busy machine
-    expect: { poll: { timeout: 10_000 } }, // the default, one second, is less than a busy machine needs for a start
+    expect: { poll: { timeout: 20_000 } }, // as long as packages/dure/test/until.ts; the default is one second
     retry: 0, // a test that passes the second time has found something the first time
     passWithNoTests: false,
     allowOnly: false,

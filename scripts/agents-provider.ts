@@ -1,4 +1,8 @@
 import { LLMock } from "@copilotkit/aimock";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text as textOf } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** A provider of models on the wire formats of the real ones. It says what the order in a goal asks for. */
@@ -7,6 +11,8 @@ export interface Provider {
   readonly port: number;
   /** Calls that had tools to offer. */
   readonly calls: number;
+  /** Orders in whose conversation the MCP server's answer stands. */
+  readonly echoed: ReadonlySet<string>;
   /** Resolves when a call with this order has come. */
   until(order: string, ms: number): Promise<void>;
   stop(): Promise<void>;
@@ -23,6 +29,7 @@ interface Call {
 export async function startProvider(): Promise<Provider> {
   const mock = new LLMock({ port: 0 });
   const orders = new Set<string>();
+  const echoed = new Set<string>();
   let calls = 0;
   mock.on({ predicate: () => true }, (request: unknown) => {
     const call = request as Call;
@@ -33,13 +40,16 @@ export async function startProvider(): Promise<Provider> {
     calls += 1;
     if (text.includes("Your partner asks")) return { content: "Yes, in cents." };
     if (order !== undefined) orders.add(order);
+    if (order !== undefined && text.includes(`Echo: ${WORD}`)) echoed.add(order);
     return answerTo(order?.split(" ")[0] ?? "work", { call, text, names });
   });
   await mock.start();
-  const url = mock.url;
+  const front = await startFront(mock.url);
+  const { port } = front.address() as AddressInfo;
   return {
-    url,
-    port: Number(new URL(url).port),
+    url: `http://127.0.0.1:${port}`,
+    port,
+    echoed,
     get calls() {
       return calls;
     },
@@ -51,9 +61,40 @@ export async function startProvider(): Promise<Provider> {
       throw new Error(`no call with the order ${order} came within ${ms} ms`);
     },
     stop: async () => {
+      front.closeAllConnections();
+      front.close();
       await mock.stop();
     },
   };
+}
+
+/** Stands before the double, which does not know that Codex keeps a server's tools in a namespace. */
+async function startFront(mock: string): Promise<Server> {
+  const front = createServer((request, response) => {
+    void forwarded(mock, request).then(
+      ({ answer, body }) => {
+        const type = answer.headers.get("content-type") ?? "application/json";
+        response.writeHead(answer.status, { "content-type": type });
+        response.end(body);
+      },
+      (error: unknown) => response.writeHead(502).end(String(error)),
+    );
+  });
+  await once(front.listen(0, "127.0.0.1"), "listening");
+
+  return front;
+}
+
+async function forwarded(mock: string, request: IncomingMessage) {
+  const { method = "GET", url = "/", headers } = request;
+  const answer = await fetch(`${mock}${url}`, {
+    method,
+    headers: { "content-type": headers["content-type"] ?? "application/json" },
+    body: method === "GET" ? null : await textOf(request),
+  });
+  const body = await answer.text();
+  const isCodex = url.includes("/responses");
+  return { answer, body: isCodex ? body.replaceAll(`"name":"${ECHO}"`, ECHO_OF_CODEX) : body };
 }
 
 interface Asked {
@@ -85,11 +126,34 @@ function answerTo(order: string, asked: Asked) {
       () => shell(asked, 'dure hook ask "Is it in cents?"; echo code $?'),
     ],
     hang: [() => shell(asked, "sleep 300")],
+    tools: [...echo(asked), () => write(asked, "src/a.txt")],
     slow: [() => shell(asked, "sleep 10"), () => write(asked, "src/a.txt")],
   }[order] ?? [() => write(asked, "src/a.txt")];
   const next = steps[done];
   const answer = next ? { toolCalls: [next()] } : { content: "Done: src/a.txt is made." };
   return { ...answer, usage: USAGE };
+}
+
+/** What the tool of the MCP server is asked to say. */
+const WORD = "heard-by-the-server";
+
+/** Its tool `echo`, as agents call it that do not offer it at once. */
+const ECHO = "mcp__everything__echo";
+const ECHO_OF_CODEX = '"namespace":"mcp__everything","name":"echo"';
+
+/** Leads to the server's tool; some agents want it to be searched first. */
+function echo({ names }: Asked) {
+  const said = { message: WORD };
+  const call = (name: string, given: object) => () => ({ name, arguments: JSON.stringify(given) });
+  const search = { query: `select:${ECHO}`, max_results: 5 };
+  if (names.includes("ToolSearch")) return [call("ToolSearch", search), call(ECHO, said)];
+  if (names.includes("tool_call")) {
+    const wanted = { name: ECHO, arguments: said };
+    return [call("tool_search", search), call("tool_call", wanted)];
+  }
+  const offered = names.find((one) => /(?:^|_)echo$/.test(one));
+
+  return [call(offered ?? ECHO, said)];
 }
 
 function write(asked: Asked, file: string) {

@@ -16,6 +16,8 @@ import {
   writeFile,
 } from "node:fs/promises";
 import path from "node:path";
+import { promisify } from "node:util";
+import { brotliCompress } from "node:zlib";
 import { root, runTool, type Finished } from "./processes.ts";
 
 export interface BuildResult {
@@ -46,7 +48,8 @@ export async function buildStale(
 
 /** These stand once in the repository and go with the packages. */
 async function carryPages(): Promise<void> {
-  for (const page of [`${LIBRARY}/LICENSE`, `${LIBRARY}/CHANGELOG.md`, `${TESTING}/LICENSE`]) {
+  const pages = [`${LIBRARY}/LICENSE`, `${LIBRARY}/CHANGELOG.md`, `${TESTING}/LICENSE`];
+  for (const page of [...pages, "packages/create-dure/LICENSE"]) {
     await copyFile(path.join(root, path.basename(page)), path.join(root, page));
   }
   const docs = path.join(root, LIBRARY, "docs");
@@ -156,12 +159,24 @@ async function buildDashboard(env: NodeJS.ProcessEnv): Promise<Finished> {
     },
   );
   if (finished.exitCode === 0) {
+    await packAssets(path.join(next, "assets"));
     await rm(place, { recursive: true, force: true });
     await rename(next, place);
   } else {
     await rm(next, { recursive: true, force: true });
   }
   return finished;
+}
+
+const pack = promisify(brotliCompress);
+
+/** Puts each asset a second time beside itself, as small as it gets: the server sends that one. */
+async function packAssets(assets: string): Promise<void> {
+  const packOne = async (name: string): Promise<void> => {
+    const file = path.join(assets, name);
+    await writeFile(`${file}.br`, await pack(await readFile(file)));
+  };
+  await Promise.all((await readdir(assets)).map(packOne));
 }
 
 /** One hash over names and contents; tests are left out, because nothing is built from them. */

@@ -29,7 +29,7 @@ const [FENCE, FAULT] = ["```", "const wrong: string = given;"];
 const FAULTY = `# Page\n\n<!-- given\ndeclare const given: number;\n-->\n\n${FENCE}ts\n\n${FAULT}\n${FENCE}\n`;
 
 /** One program of all that the doors lead to: seconds, on a busy machine many. */
-const COMPILED = { timeout: 120_000 };
+const COMPILED = { ...FULL, timeout: 120_000 };
 
 test("every TypeScript block of README and the guides compiles", COMPILED, () => {
   expect(BLOCKS.filter(isModule).length).toBeGreaterThan(20);

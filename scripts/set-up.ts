@@ -187,7 +187,7 @@ interface StartOptions {
 }
 
 /** `dure start` or `dure dev`, as soon as it says its address. */
-async function startAt(team: string, at: StartOptions): Promise<StartedTeam> {
+export async function startAt(team: string, at: StartOptions): Promise<StartedTeam> {
   const line = [
     ...(at.as ?? []),
     process.execPath,
@@ -222,7 +222,7 @@ async function startAt(team: string, at: StartOptions): Promise<StartedTeam> {
 }
 
 /** Ready, one turn with the offline model, and a polite end that leaves nothing behind. */
-async function talkOnce({ team, url, child, log, at }: StartedTeam): Promise<void> {
+export async function talkOnce({ team, url, child, log, at }: StartedTeam): Promise<void> {
   const over = once(child, "exit");
   try {
     const ready = await fetch(`${url}/readyz`);
@@ -236,7 +236,7 @@ async function talkOnce({ team, url, child, log, at }: StartedTeam): Promise<voi
       cwd: team,
       env: at.env,
     });
-    if (chat.exitCode !== 0 || chat.output !== "안녕하세요\n") {
+    if (chat.exitCode !== 0 || !chat.output.startsWith("아직 연결된 모델이 없어서")) {
       throw new Error(`dure chat ended with ${chat.exitCode}:\n${chat.output}\n${log()}`);
     }
     child.kill("SIGTERM");

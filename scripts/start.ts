@@ -18,14 +18,22 @@ for (const result of await buildStale({ product: true })) {
   }
 }
 
+const examples = path.join(root, "examples");
+const place = isEnglish(process.env) ? path.join(examples, "english") : examples;
+
 // The plan of the example works on a repository of its own.
-await makeShop(path.join(root, "examples", ".dure", "shop")).catch((error: unknown) =>
+await makeShop(path.join(place, ".dure", "shop")).catch((error: unknown) =>
   console.error(`[start] the repository of the plan dev-team could not be made: ${String(error)}`),
 );
 
 const program = path.join(root, "packages", "dure", "bin", "dure.mjs");
 const team = await run(process.execPath, [program, "start", ...process.argv.slice(2)], {
-  cwd: path.join(root, "examples"),
+  cwd: place,
   show: true,
 });
 process.exitCode = team.exitCode;
+
+/** The example team is there in Korean and in English; the language of the terminal chooses. */
+function isEnglish({ LC_ALL, LC_MESSAGES, LANG }: NodeJS.ProcessEnv): boolean {
+  return (LC_ALL || LC_MESSAGES || LANG || "").startsWith("en");
+}

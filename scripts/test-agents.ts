@@ -37,6 +37,12 @@ const AFTER_INSTALL: Readonly<Record<string, string>> = {
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const PROGRAM = path.join(ROOT, "packages/dure/src/cli/main.ts");
 const NODE = [process.execPath, "--conditions=dure-source", "--no-warnings"] as const;
+/** An MCP server of others. */
+const SERVER = [
+  process.execPath,
+  path.join(ROOT, "node_modules/@modelcontextprotocol/server-everything/dist/index.js"),
+  "stdio",
+];
 const run = promisify(execFile);
 
 interface Row {
@@ -46,6 +52,7 @@ interface Row {
   wrote: string;
   "refused outside": string;
   "hook asked": string;
+  "MCP tool used": string;
   cancelled: string;
   "resumed after kill -9": string;
   "tokens counted": string;
@@ -72,6 +79,7 @@ async function install(into: string, agents: readonly AgentName[]): Promise<stri
     const at = path.join(into, "node_modules", name);
     if (script !== undefined) await run(process.execPath, [script], { cwd: at });
   }
+
   return into;
 }
 
@@ -84,6 +92,7 @@ async function tryAgent(agent: AgentName): Promise<Row> {
     wrote: "no",
     "refused outside": "no",
     "hook asked": "no",
+    "MCP tool used": "no",
     cancelled: "no",
     "resumed after kill -9": "no",
     "tokens counted": "no",
@@ -93,6 +102,7 @@ async function tryAgent(agent: AgentName): Promise<Row> {
   try {
     stage = await Stage.open(agent);
     await tryWork(stage, row);
+    await tryTools(stage, row);
     await tryCancel(stage, row);
     await tryKill(stage, row);
   } catch (error) {
@@ -101,6 +111,7 @@ async function tryAgent(agent: AgentName): Promise<Row> {
   } finally {
     await stage?.close();
   }
+
   return row;
 }
 
@@ -134,6 +145,26 @@ async function tryWork(stage: Stage, row: Row): Promise<void> {
     const missing = report?.missing?.[0]?.because ?? because;
     row.why = `${missing?.code ?? status}: ${missing?.message ?? ""} ${implement?.log ?? ""}`;
   }
+}
+
+/** Agents that are started as programs get no servers, but for two. */
+const EXEC_WITH_SERVERS: readonly AgentName[] = ["claude", "codex"];
+
+function hasServers(agent: AgentName): boolean {
+  return values.via === "acp" || EXEC_WITH_SERVERS.includes(agent);
+}
+
+async function tryTools(stage: Stage, row: Row): Promise<void> {
+  if (!hasServers(stage.agent)) {
+    row["MCP tool used"] = "not as a program";
+    return;
+  }
+  const id = await stage.begin("tools");
+  await stage.ended(id, 120_000);
+  const { status, report } = await stage.get<RunView>(`/v1/runs/${id}`);
+  const isHeard = provider.echoed.has(`tools ${stage.agent}`);
+  row["MCP tool used"] = isHeard && status === "success" ? "yes" : `no (${status})`;
+  if (status !== "success") row.why += ` ${report?.missing?.[0]?.because.message ?? ""}`;
 }
 
 async function tryCancel(stage: Stage, row: Row): Promise<void> {
@@ -187,6 +218,7 @@ class Stage {
     const stage = new Stage(agent, path.join(folder, agent));
     await stage.#make();
     await stage.start();
+
     return stage;
   }
 
@@ -225,7 +257,7 @@ class Stage {
     await this.#dure(["init", "demo"], path.join(this.#at, "team"));
     const plans = path.join(this.#at, "team/demo/plans");
     await mkdir(plans, { recursive: true });
-    for (const name of ["work", "hang", "slow"]) {
+    for (const name of ["work", "tools", "hang", "slow"]) {
       await writeFile(path.join(plans, `${name}.yaml`), planOf(this.agent, name, repository));
     }
   }
@@ -292,6 +324,7 @@ class Stage {
   async get<Answer>(at: string): Promise<Answer> {
     const answer = await fetch(`${this.#url}${at}`);
     if (!answer.ok) throw new Error(`${at}: ${await answer.text()}`);
+
     return (await answer.json()) as Answer;
   }
 
@@ -303,6 +336,7 @@ class Stage {
       body: JSON.stringify(body),
     });
     if (!answer.ok) throw new Error(`${at}: ${await answer.text()}`);
+
     return answer;
   }
 
@@ -315,17 +349,20 @@ class Stage {
       () => true,
       () => false,
     );
+
     return inBranch || existsSync(path.join(repository, at));
   }
 }
 
 function planOf(agent: AgentName, name: string, repository: string): string {
   const here = `127.0.0.1:${provider.port}`;
+  const mcp =
+    name === "tools" ? `, mcp: { everything: { command: ${JSON.stringify(SERVER)} } }` : "";
   return `plan: ${name}
 repository: ${repository}
 roles: modules
 limits: { tries: 1 }
-workers: { default: { agent: ${agent}, via: ${values.via}, network: [${here}] } }
+workers: { default: { agent: ${agent}, via: ${values.via}, network: [${here}]${mcp} } }
 ports:
   - id: a
     role: a
@@ -350,10 +387,16 @@ function environmentOf(agent: AgentName, { url }: Provider): Record<string, stri
         model: "anthropic/claude-sonnet-4-5",
         share: "disabled",
       };
+
       return { OPENCODE_CONFIG_CONTENT: JSON.stringify(config) };
     }
     case "gemini":
-      return { GEMINI_API_KEY: "mock-key", GOOGLE_GEMINI_BASE_URL: url };
+      // Without a named model it asks another one first which to take.
+      return {
+        GEMINI_API_KEY: "mock-key",
+        GEMINI_MODEL: "gemini-2.5-flash",
+        GOOGLE_GEMINI_BASE_URL: url,
+      };
     case "qwen":
       return {
         OPENAI_API_KEY: "mock-key",

@@ -14,7 +14,14 @@ export default defineService({
   name: "faq",
   title: "자주 묻는 질문",
   description: "한도, 수수료, 영업시간에 답해요.",
-  examples: ["이체 한도는 얼마인가요?", "수수료가 있어?", "What are the opening hours?"],
+  examples: ["이체 한도는 얼마인가요?", "수수료가 있어?", "영업시간이 어떻게 되나요?"],
+  translations: {
+    en: {
+      title: "Questions",
+      description: "Answers on limits, fees and opening hours.",
+      examples: ["What is the transfer limit?", "Is there a fee?", "What are the opening hours?"],
+    },
+  },
   agents: {
     intent: conversationalAgent({
       name: "intent",
@@ -35,5 +42,6 @@ async function answer(turn: TurnContext, agent: "faq" | "general") {
     agent,
     turn.locale.startsWith("en") ? "Answering" : "답변 작성 중",
   );
+
   return turn.done({ message: text, nextAction: "ASK" });
 }

@@ -19,10 +19,14 @@ export function createRoomService(calendar: Calendar): Service {
     name: "meeting-room",
     title: "회의실",
     description: "회의실 예약: 방, 날짜, 시간, 인원을 묻고 확인을 받아 한 번만 예약해요.",
-    examples: [
-      "내일 오후 3시에 소회의실 5명 예약해줘",
-      "Book the large room tomorrow at 3pm for 8",
-    ],
+    examples: ["내일 오후 3시에 소회의실 5명 예약해줘"],
+    translations: {
+      en: {
+        title: "Meeting rooms",
+        description: "Books a room: asks for room, day, time and people, and books it once.",
+        examples: ["Book the large room tomorrow at 3pm for 8"],
+      },
+    },
     agents: {
       intent: conversationalAgent({
         name: "intent",

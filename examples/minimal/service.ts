@@ -10,7 +10,14 @@ export default defineService({
   name: "minimal",
   title: "대화",
   description: "에이전트 하나가 답해요.",
-  examples: ["안녕하세요", "Hello, who are you?"],
+  examples: ["안녕하세요"],
+  translations: {
+    en: {
+      title: "Small talk",
+      description: "One agent that answers.",
+      examples: ["Hello, who are you?"],
+    },
+  },
   agents: { helper },
   flows: {
     DEFAULT: flow(async (turn) => {
@@ -18,6 +25,7 @@ export default defineService({
         "helper",
         turn.locale.startsWith("en") ? "Answering" : "답변 작성 중",
       );
+
       return turn.done({ message: answer.text, nextAction: "ASK" });
     }),
   },

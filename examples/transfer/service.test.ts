@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { offlineModel, type Done, type OfflineModel } from "dure";
 import type { TurnRequest } from "dure/team";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { FULL, sampled } from "../../packages/dure/src/kernel/test-tiers.ts";
 import { startTestEngine, type TestEngine } from "../../packages/dure/src/engine/test-engine.ts";
 import type { Clock } from "../../packages/dure/src/kernel/clock.ts";
 import { systemClock } from "../../packages/dure/src/kernel/clock.ts";
+import { beLate } from "../../packages/dure/src/kernel/test-late.ts";
 import { testDatabase } from "../../packages/dure/src/durable/test-database.ts";
 import { Inbox } from "../../packages/dure/src/escalations/inbox.ts";
 import { Notifications } from "../../packages/dure/src/durable/notify.ts";
@@ -210,7 +211,7 @@ describe("the scenarios of the table", () => {
       `${ko.receipt(HONG, { transaction_id: "tx_000001" }, { index: 1, total: 3 })}\n${ko.confirmQuestion({ target: "없는사람", amount: 30_000 }, { index: 2, total: 3 })}`,
     );
     expect(progressOf(second.events)).toEqual([[2, 3]]);
-    const failed = await desk.say("네");
+    const failed = await desk.say("응");
     expect(failed).toMatchObject({
       nextAction: "ASK_CONTINUE",
       uiHint: { buttons: ["계속 진행", "취소"] },
@@ -622,8 +623,13 @@ describe("the bank misbehaves", () => {
 });
 
 test("stopped while the bank answers: the transfer is kept, and the person hears of it", async () => {
-  await using desk = await openDesk({
-    bank: { faults: [{ kind: "delay", when: "after", ms: 400 }] },
+  await using desk = await openDesk();
+  const answered = Promise.withResolvers<void>();
+  const ask = globalThis.fetch;
+  using _ = vi.spyOn(globalThis, "fetch").mockImplementation(async (...given) => {
+    const answer = await ask(...given);
+    await answered.promise;
+    return answer;
   });
 
   const asked = await desk.say("홍길동에게 5만원, 김철수에게 3만원 보내줘");
@@ -633,8 +639,10 @@ test("stopped while the bank answers: the transfer is kept, and the person hears
     confirmId: asked.uiHint!.confirmId!,
   });
   const turnId = await turn.turnId;
+  await beLate();
   while (desk.bank.bookings().length === 0) await sleep(5);
   await desk.t.engine.stopTurn(turnId);
+  answered.resolve();
   const done = await turn.done;
 
   expect(done).toMatchObject({
@@ -656,6 +664,7 @@ test("a process that dies while the bank answers: another one finishes the same 
     message: "확인",
     confirmId: asked.uiHint!.confirmId!,
   });
+  await beLate();
   while (bank.bookings().length === 0) await sleep(5);
   first.t.fence();
   await first[Symbol.asyncDispose]();

@@ -26,11 +26,14 @@ export function createTransferService({ bankUrl, maxFillTurns }: TransferService
     version: "2",
     title: "이체",
     description: "홍길동에게 5만원 보내줘: 내용을 모으고, 확인을 받고, 한 번만 보내요.",
-    examples: [
-      "홍길동에게 5만원 보내줘",
-      "엄마에게 3만원, 민지에게 2만원 보내줘",
-      "Send 50,000 won to John",
-    ],
+    examples: ["홍길동에게 5만원 보내줘", "엄마에게 3만원, 민지에게 2만원 보내줘"],
+    translations: {
+      en: {
+        title: "Transfer",
+        description: "Sends money: asks for what is missing, asks for a yes, sends it once.",
+        examples: ["Send 50,000 won to John", "Send 30,000 won to Mom and 20,000 won to Minji"],
+      },
+    },
     agents: AGENTS,
     ...slotFlow<TransferSlots>({
       flow: "TRANSFER",

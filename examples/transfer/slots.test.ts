@@ -14,7 +14,7 @@ import {
 import { STAGES, type Stage } from "../../packages/dure/src/slots/stages.ts";
 import { SLOTS } from "./slots.ts";
 
-const { schema } = formStateOf(SLOTS, {});
+const { schema } = formStateOf(SLOTS, { ko: {}, en: {} });
 const AGENT: DeltaContext = { specs: SLOTS, today: "2026-11-18", from: "agent" };
 const CODE: DeltaContext = { ...AGENT, from: "code" };
 const FULL: FormState["slots"] = { target: "홍길동", amount: 50_000 };

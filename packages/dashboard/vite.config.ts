@@ -1,9 +1,20 @@
 import { fileURLToPath } from "node:url";
 import react from "@vitejs/plugin-react";
 import { defaultClientConditions, defaultServerConditions, defineConfig } from "vite";
+import { writePages } from "./parts-of-pages.ts";
+import { themeSheet } from "./theme-sheet.ts";
 
 /** Which server stands behind the page while it is made. */
 const SERVER = process.env["DURE_URL"] ?? "http://127.0.0.1:4600";
+
+/** What several pages share and what is lighter than a request for each of them. */
+const SMALL = new RegExp(
+  [
+    "@tabler",
+    "src/(when|facts|fact-words|side|coded|coded-words)\\.",
+    "src/(costs/sums|escalations/order|jobs/status-badge|jobs/exchange)\\.",
+  ].join("|"),
+);
 
 /**
  * The server serves the folder under `/` with a strict CSP: no inline script, nothing from
@@ -11,7 +22,7 @@ const SERVER = process.env["DURE_URL"] ?? "http://127.0.0.1:4600";
  */
 export default defineConfig({
   root: fileURLToPath(new URL(".", import.meta.url)),
-  plugins: [react()],
+  plugins: [react(), themeSheet(), writePages()],
   resolve: { conditions: ["dure-source", ...defaultClientConditions] },
   build: {
     outDir: fileURLToPath(new URL("../dure/dashboard", import.meta.url)),
@@ -24,8 +35,15 @@ export default defineConfig({
         codeSplitting: {
           groups: [
             { name: "react", test: /node_modules\/(react|react-dom|scheduler)\// },
-            { name: "mantine", test: /node_modules\/(@mantine|@floating-ui|react-remove-scroll)/ },
-            { name: "tanstack", test: /node_modules\/@tanstack\// },
+            // Of others, what every page needs: read in a task of its own.
+            { name: "kit", test: /node_modules\/.*\.m?js$/, tags: ["$initial"] },
+            { name: "first", tags: ["$initial"] }, // what every page needs, in one request
+            {
+              name: "small",
+              test: SMALL,
+              minShareCount: 2,
+              includeDependenciesRecursively: false,
+            },
           ],
         },
       },

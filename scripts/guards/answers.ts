@@ -48,8 +48,8 @@ export const ANSWER_GUARDS: readonly Guard[] = [
   {
     id: "question.seen",
     at: { file: QUESTION },
-    find: 'return answer.sawPrevious ? { question } : { because: "written-before-shown" };',
-    replace: "return { question };",
+    find: 'if (!answer.sawPrevious) return { because: "written-before-shown" };',
+    replace: "",
     tests: question(NOTHING),
     why: "a yes that was written before the question confirms it",
   },

@@ -6,7 +6,9 @@ import { BOUND_GUARDS, DOOR_GUARDS } from "./doors.ts";
 import { DURABLE_GUARDS } from "./durable.ts";
 import { ENGINE_GUARDS } from "./engine.ts";
 import { GATEWAY_GUARDS } from "./gateway.ts";
+import { HEARING_GUARDS } from "./hearing.ts";
 import { JOB_GUARDS } from "./jobs.ts";
+import { MEMBER_GUARDS } from "./members.ts";
 import { NETWORK_GUARDS } from "./network.ts";
 import { ROOM_GUARDS } from "./rooms.ts";
 import { SERVER_GUARDS } from "./server.ts";
@@ -20,9 +22,11 @@ export const GUARDS: readonly Guard[] = [
   ...ANSWER_GUARDS,
   ...JOB_GUARDS,
   ...TENANT_GUARDS,
+  ...MEMBER_GUARDS,
   ...DOOR_GUARDS,
   ...NETWORK_GUARDS,
   ...ROOM_GUARDS,
+  ...HEARING_GUARDS,
   ...SERVER_GUARDS,
   ...BOUND_GUARDS,
   ...GATEWAY_GUARDS,

@@ -6,3 +6,59 @@
     chosen === "dark" || (chosen !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
   document.documentElement.setAttribute("data-mantine-color-scheme", dark ? "dark" : "light");
 })();
+
+// Asks for the code: what every page needs, the words of the language, and the page of the address.
+// The same choice of a language is in `language.tsx`: a wrong guess costs a request, nothing else.
+(() => {
+  const packed = document.currentScript.dataset.parts;
+  if (packed === undefined) return; // while the page is made, Vite serves its modules
+
+  const parts = JSON.parse(packed);
+  const root = document.documentElement;
+  const stored = localStorage.getItem("dure-language");
+  const spoken = navigator.languages.map((tag) => tag.split("-")[0]);
+  const wanted = [stored, ...spoken].find((tag) => tag === "ko" || tag === "en") ?? "en";
+  const [, first, second] = location.pathname.split("/");
+  const inner = { "plans/runs": "run", "plans/start": "before" }[`${first}/${second}`];
+  const page = inner ?? (first === "agents" && second ? "agent" : first || "start");
+
+  const addLink = (file) => {
+    const isSheet = file.endsWith(".css");
+    const link = document.createElement("link");
+    link.rel = isSheet ? "preload" : "modulepreload";
+    if (isSheet) link.as = "style";
+    link.crossOrigin = "";
+    link.href = `/${file}`;
+    document.head.append(link);
+  };
+
+  // A script each, though the first imports the others: each is read in a task of its own.
+  const addScript = (file) => {
+    const script = document.createElement("script");
+    script.type = "module";
+    script.crossOrigin = "";
+    script.src = `/${file}`;
+    document.head.append(script);
+  };
+
+  let isAsked = false;
+  const askForCode = () => {
+    if (isAsked) return;
+    isAsked = true;
+
+    parts.first.forEach(addScript);
+    for (const name of [wanted, page]) (parts[name] ?? []).forEach(addLink);
+  };
+
+  // The words of the document are not those of this person: the frame alone is shown.
+  if (root.lang !== wanted) root.dataset.otherWords = "";
+  if (localStorage.getItem("dure-person") !== null) root.dataset.named = "";
+
+  // The code comes right behind the first words: together they would be shown later. A page that
+  // is not looked at paints nothing.
+  const hasWords = root.dataset.words !== undefined;
+  if (!hasWords || document.hidden) return askForCode();
+  new PerformanceObserver(askForCode).observe({ type: "paint", buffered: true });
+  document.addEventListener("visibilitychange", askForCode, { once: true });
+  setTimeout(askForCode, 500);
+})();

@@ -1,5 +1,5 @@
 import type { SlotInfo } from "dure/client";
-import { TEXTS } from "./texts.ts";
+import type { Spoken, Text } from "./texts.ts";
 import type { Language } from "./words.ts";
 
 /** The members that are amounts of money. Without a `currency` beside them they are won. */
@@ -19,6 +19,7 @@ export function moneyOf(amount: number, language: Language, currency = "KRW"): s
 function dayOf(date: string, language: Language): string {
   const day = /^\d{4}-\d{2}-\d{2}$/.test(date) ? new Date(`${date}T00:00:00Z`) : undefined;
   if (day === undefined || Number.isNaN(day.getTime())) return date;
+
   return new Intl.DateTimeFormat(language, { dateStyle: "full", timeZone: "UTC" }).format(day);
 }
 
@@ -29,12 +30,12 @@ function dayOf(date: string, language: Language): string {
 export function shownFact(
   name: string,
   value: unknown,
-  language: Language,
+  { language, text }: Spoken,
   slot?: SlotInfo,
 ): string {
   if (value === null || value === undefined || value === "") return "";
 
-  const words = TEXTS[language].common.facts;
+  const words = text.common.facts;
 
   const number =
     typeof value === "number"
@@ -50,15 +51,15 @@ export function shownFact(
     return MONEY.has(name) ? moneyOf(number, language) : number.toLocaleString(language);
   }
 
-  const text = typeof value === "string" ? value : JSON.stringify(value);
+  const said = typeof value === "string" ? value : JSON.stringify(value);
 
-  return words.values[text] ?? dayOf(text, language);
+  return words.values[said] ?? dayOf(said, language);
 }
 
 /** A name in words: ours, else the service's, else the name with spaces. Pure. */
-export function labelOf(name: string, language: Language, slots: readonly SlotInfo[] = []): string {
+export function labelOf(name: string, text: Text, slots: readonly SlotInfo[] = []): string {
   return (
-    TEXTS[language].common.facts.names[name] ??
+    text.common.facts.names[name] ??
     slots.find((slot) => slot.name === name)?.label ??
     name.replaceAll("_", " ")
   );

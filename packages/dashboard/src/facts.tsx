@@ -11,14 +11,14 @@ export function Facts({
   value: JsonObject;
   slots?: readonly SlotInfo[];
 }): ReactNode {
-  const { language } = useLanguage();
+  const speaking = useLanguage();
   const rows = Object.entries(value)
     .map(([name, member]) => ({
       name,
       words: shownFact(
         name,
         member,
-        language,
+        speaking,
         slots.find((slot) => slot.name === name),
       ),
     }))
@@ -30,7 +30,7 @@ export function Facts({
     <dl className="facts">
       {rows.map(({ name, words }) => (
         <div key={name}>
-          <dt>{labelOf(name, language, slots)}</dt>
+          <dt>{labelOf(name, speaking.text, slots)}</dt>
           <dd>{words}</dd>
         </div>
       ))}

@@ -1,18 +1,29 @@
-import { createContext, use, useEffect, useMemo, useState, type ReactNode } from "react";
-import { TEXTS, type Text } from "./texts.ts";
+import {
+  createContext,
+  startTransition,
+  use,
+  useEffect,
+  useMemo,
+  useState,
+  type ReactNode,
+} from "react";
+import { untilRead } from "./lazy-part.ts";
+import type { Spoken, Text } from "./texts.ts";
 import type { Language } from "./words.ts";
 
-interface Speaking {
-  readonly language: Language;
-  readonly text: Text;
+interface Speaking extends Spoken {
   readonly choose: (language: Language) => void;
 }
 
 const STORED = "dure-language";
 const SpeakingContext = createContext<Speaking | undefined>(undefined);
 
+/** Nothing is shown before the words of the first language are read. */
+export const firstSpoken = spokenIn(firstLanguage());
+
 export function LanguageProvider({ children }: { children: ReactNode }): ReactNode {
-  const [language, setLanguage] = useState<Language>(firstLanguage);
+  const [asked, setAsked] = useState(firstSpoken);
+  const { language, text } = use(asked);
   useEffect(() => {
     document.documentElement.lang = language;
   }, [language]);
@@ -20,13 +31,13 @@ export function LanguageProvider({ children }: { children: ReactNode }): ReactNo
   const speaking = useMemo(
     () => ({
       language,
-      text: TEXTS[language],
+      text,
       choose(next: Language) {
         localStorage.setItem(STORED, next);
-        setLanguage(next);
+        startTransition(() => setAsked(spokenIn(next)));
       },
     }),
-    [language],
+    [language, text],
   );
 
   return <SpeakingContext value={speaking}>{children}</SpeakingContext>;
@@ -40,6 +51,16 @@ export function useLanguage(): Speaking {
 
 export function useText(): Text {
   return useLanguage().text;
+}
+
+/** A page reads one language, and the other when it is chosen. */
+async function spokenIn(language: Language): Promise<Spoken> {
+  const text = await untilRead<Text>(
+    language === "ko"
+      ? async () => (await import("./texts.ko.ts")).ko
+      : async () => (await import("./texts.en.ts")).en,
+  );
+  return { language, text };
 }
 
 /** What was chosen here before, else the browser's first language that we speak, else English. */

@@ -1,5 +1,6 @@
 import { systemClock } from "dure/client";
 import { createElement, use, type ComponentType, type FunctionComponent } from "react";
+import { serverWatch } from "./server-watch.ts";
 
 /** Pauses before a part of the page is fetched again, milliseconds. */
 const AGAIN_MS = [250, 750, 1_500];
@@ -51,6 +52,7 @@ export function lazyPart<Props extends object>(
       if (problem !== undefined && loading === undefined) throw problem;
       use(load());
     }
+
     return createElement(found!, props);
   };
 
@@ -69,6 +71,18 @@ async function withRetries<Value>(read: () => Promise<Value>): Promise<Value> {
 
   await fetchLostSheets();
   return read();
+}
+
+/** Reads what no page can do without, for as long as the page lives. */
+export async function untilRead<Value>(read: () => Promise<Value>): Promise<Value> {
+  for (;;) {
+    try {
+      return await withRetries(read);
+    } catch {
+      await serverWatch.lookForRelease(); // which may have taken it away
+      await systemClock.sleep(AGAIN_MS.at(-1)!);
+    }
+  }
 }
 
 /** Addresses of stylesheets that could not be fetched. No more than the page has. */

@@ -21,19 +21,22 @@ import "@mantine/core/styles/FloatingIndicator.css";
 import "@mantine/core/styles/SegmentedControl.css";
 import "@mantine/core/styles/Tabs.css";
 import "@mantine/core/styles/Tooltip.css";
+import "virtual:theme.css";
 import "./app.css";
 import { MantineProvider } from "@mantine/core";
 import { QueryCache, QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
-import { DureClient, DureError } from "dure/client";
+import { DureClient, DureError, systemClock } from "dure/client";
+import { startTransition } from "react";
 import { createRoot } from "react-dom/client";
 import { AppPartsContext } from "./app-parts.tsx";
 import { Conversations } from "./chat/conversation.ts";
 import { Drafts } from "./drafts.ts";
 import { EventLog } from "./events/event-log.ts";
 import { FreshQueries } from "./fresh-queries.ts";
-import { LanguageProvider } from "./language.tsx";
+import { LanguageProvider, firstSpoken } from "./language.tsx";
 import { watchSheets } from "./lazy-part.ts";
+import { inOwnTask } from "./own-task.ts";
 import { PersonName } from "./rooms/person-name.ts";
 import { RoomData } from "./rooms/room-data.ts";
 import { RoomPosts } from "./rooms/room-posts.ts";
@@ -41,7 +44,8 @@ import { router } from "./router.tsx";
 import { LoginLink } from "./shell/login-link.ts";
 import { serverClock } from "./server-clock.ts";
 import { serverWatch } from "./server-watch.ts";
-import { theme, tokens } from "./theme.ts";
+import { meOf } from "./shell/me.ts";
+import { theme } from "./theme.ts";
 
 const loginLink = new LoginLink();
 /**
@@ -67,9 +71,10 @@ const queries: FreshQueries = new FreshQueries({
     },
   },
 });
+const personName = new PersonName();
 const client = new DureClient({
   baseUrl: "",
-  fetch: serverWatch.around(serverClock.fetch),
+  fetch: personName.around(inOwnTask(serverWatch.around(serverClock.fetch))),
   reconnect: { attempts: 720 }, // an hour: the banner tells of it meanwhile
 });
 const onChange = (): void => {
@@ -81,7 +86,6 @@ const conversations = new Conversations({ client, onChange });
 const eventLog = new EventLog({ client });
 const roomData = new RoomData({ client, queries });
 const roomPosts = new RoomPosts({ client, onPosted: (who, place) => roomData.grow(who, place) });
-const personName = new PersonName();
 const drafts = new Drafts();
 const whole = new AbortController(); // as long as the page
 watchSheets(whole.signal);
@@ -92,8 +96,16 @@ serverWatch.subscribe(() => {
 });
 void serverWatch.run(whole.signal);
 
-createRoot(document.getElementById("root")!).render(
-  <MantineProvider theme={theme} cssVariablesResolver={tokens} defaultColorScheme="auto">
+/** Longest that the first words of the document stand alone, milliseconds. */
+const FIRST_WORDS_MS = 3_000;
+
+const page = (
+  <MantineProvider
+    theme={theme}
+    withCssVariables={false}
+    withGlobalClasses={false}
+    defaultColorScheme="auto"
+  >
     <LanguageProvider>
       <QueryClientProvider client={queries}>
         <AppPartsContext
@@ -112,5 +124,15 @@ createRoot(document.getElementById("root")!).render(
         </AppPartsContext>
       </QueryClientProvider>
     </LanguageProvider>
-  </MantineProvider>,
+  </MantineProvider>
 );
+const paper = createRoot(document.getElementById("root")!);
+
+/**
+ * What the page is drawn with stands ready before it takes the place of the first words: else they
+ * would vanish, and come again. What fails is told by the page.
+ */
+void Promise.race([
+  Promise.allSettled([firstSpoken, router.load(), queries.prefetchQuery(meOf(client))]),
+  systemClock.sleep(FIRST_WORDS_MS),
+]).then(() => startTransition(() => paper.render(page))); // in slices: keys are heard meanwhile

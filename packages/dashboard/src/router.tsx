@@ -45,6 +45,11 @@ const onePlan = createRoute({
   component: lazyPart(async () => (await import("./plans/before-page.tsx")).BeforePage),
 });
 // One route with a child, so that the graph stays where it is when a port is picked.
+const oneDraft = createRoute({
+  getParentRoute: () => root,
+  path: "/plans/drafts/$draft",
+  component: lazyPart(async () => (await import("./plans/draft-page.tsx")).DraftPage),
+});
 const oneRun = createRoute({
   getParentRoute: () => root,
   path: "/plans/runs/$run",
@@ -57,6 +62,11 @@ const agents = createRoute({
   getParentRoute: () => root,
   path: "/agents",
   component: lazyPart(async () => (await import("./agents/agents-page.tsx")).AgentsPage),
+});
+const oneAgent = createRoute({
+  getParentRoute: () => root,
+  path: "/agents/$agent",
+  component: lazyPart(async () => (await import("./agents/agent-page.tsx")).AgentPage),
 });
 
 const chatPage = lazyPart(async () => (await import("./chat/chat-page.tsx")).ChatPage);
@@ -91,6 +101,8 @@ const audit = createRoute({
 const events = createRoute({
   getParentRoute: () => root,
   path: "/events",
+  validateSearch: ({ q }: Readonly<Record<string, unknown>>): { q?: string } =>
+    typeof q === "string" || typeof q === "number" ? { q: String(q) } : {},
   component: lazyPart(async () => (await import("./events/events-page.tsx")).EventsPage),
 });
 
@@ -102,8 +114,10 @@ export const router = createRouter({
     jobs.addChildren([oneJob]),
     plans,
     onePlan,
+    oneDraft,
     oneRun.addChildren([onePort]),
     agents,
+    oneAgent,
     newChat,
     oneChat,
     escalations,

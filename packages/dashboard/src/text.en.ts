@@ -17,6 +17,7 @@ export const en: CommonText = {
     INTERNAL: "Something went wrong in the server. Look at its log.",
   },
   retry: "Try again",
+  actors: { atMachine: "The person at this computer", withToken: "A person with a token" },
   you: "You",
   notSent: "Not sent",
   sendAgain: "Send again",

@@ -20,6 +20,8 @@ export const ko = {
   } as Readonly<Record<string, string>>,
   retry: "다시 시도",
   you: "나",
+  /** Who did something, where no name was given. */
+  actors: { atMachine: "이 컴퓨터의 사용자", withToken: "토큰으로 들어온 사람" },
   notSent: "보내지 못했어요",
   sendAgain: "다시 보내기",
   discard: "지우기",

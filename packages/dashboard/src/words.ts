@@ -1,5 +1,7 @@
 /** Languages of the pages. */
-export type Language = "ko" | "en";
+export const LANGUAGES = ["ko", "en"] as const;
+
+export type Language = (typeof LANGUAGES)[number];
 
 /**
  * The shape of a page's Korean words, which its English words must have too: a missing word is a

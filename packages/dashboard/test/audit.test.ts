@@ -61,8 +61,8 @@ test("deeds, people, ends and places are told in words", () => {
       { person: "민준", name: "token_1" },
       { person: null, name: "agent:ruda" },
       { person: null, name: "127.0.0.1" },
-    ].map(whoOf),
-  ).toEqual(["민준", "ruda", "127.0.0.1"]);
+    ].map((entry) => whoOf(entry, { text: TEXTS.ko, nameOf: () => "루다" })),
+  ).toEqual(["민준", "루다", TEXTS.ko.common.actors.atMachine]);
   expect(["done", "JOB_UNKNOWN", null].map(endOf)).toEqual(["done", "refused", "unknown"]);
   expect(["job_1", "run_1/api", "thread_1", "s1", ""].map(pageOf)).toEqual([
     { to: "job", id: "job_1" },

@@ -4,10 +4,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { AxeBuilder } from "@axe-core/playwright";
-import { chromium, type Browser, type BrowserContextOptions, type Page } from "playwright-core";
+import {
+  chromium,
+  type Browser,
+  type BrowserContextOptions,
+  type Locator,
+  type Page,
+} from "playwright-core";
 import { build } from "vite";
 import { acquireStartLock } from "../../dure/src/durable/embedded/start-lock.ts";
 import { systemClock } from "../../dure/src/kernel/clock.ts";
+import { beLate, LATE_MS } from "../../dure/src/kernel/test-late.ts";
 
 /**
  * Where Debian, Ubuntu and macOS keep a Chromium; `CHROMIUM_PATH` goes before them. The first has
@@ -52,17 +59,18 @@ const UNUSED = [
   ],
 ];
 
-export async function launchBrowser(): Promise<Browser> {
-  const executablePath = [process.env["CHROMIUM_PATH"] ?? "", ...PLACES].find((place) =>
-    existsSync(place),
+/** The Chromium of this machine. */
+export function browserPlace(): string {
+  const found = [process.env["CHROMIUM_PATH"] ?? "", ...PLACES].find((place) => existsSync(place));
+  if (found !== undefined) return found;
+  throw new Error(
+    `No Chromium at CHROMIUM_PATH, ${PLACES.join(", ")}: apt-get install --no-install-recommends chromium fonts-noto-cjk`,
   );
-  if (executablePath === undefined) {
-    throw new Error(
-      `No Chromium at CHROMIUM_PATH, ${PLACES.join(", ")}: apt-get install --no-install-recommends chromium fonts-noto-cjk`,
-    );
-  }
+}
+
+export async function launchBrowser(): Promise<Browser> {
   return chromium.launch({
-    executablePath,
+    executablePath: browserPlace(),
     args: [
       "--no-sandbox",
       "--disable-gpu",
@@ -127,6 +135,12 @@ async function buildWhenOld(): Promise<void> {
   const sources = await Promise.all([
     newest("../src"),
     newest("../index.html"),
+    newest("../public"),
+    newest("../parts-of-pages.ts"),
+    newest("../first-words.ts"),
+    newest("../theme-sheet.ts"),
+    newest("../package.json"),
+    newest("../vite.config.ts"),
     newest("../../dure/src/client"),
     newest("../../dure/src/kernel"),
   ]);
@@ -169,6 +183,7 @@ export async function openPage(
     ...options,
   });
   const page = await context.newPage();
+  if (LATE_MS > 0) lookLate(page.locator("html"));
   page.setDefaultTimeout(10_000);
   const complaints: string[] = [];
   const origin = new URL(url).origin;
@@ -183,6 +198,20 @@ export async function openPage(
   });
   await page.goto(url);
   return { page, complaints, [Symbol.asyncDispose]: () => context.close() };
+}
+
+/** Makes `waitFor` of all locators late; these share what is replaced. */
+function lookLate(one: Locator): void {
+  const locators = Object.getPrototypeOf(one) as Locator & { isLate?: boolean };
+  if (locators.isLate) return;
+  const waitFor: Locator["waitFor"] = Reflect.get(locators, "waitFor");
+  Object.assign(locators, {
+    isLate: true,
+    async waitFor(this: Locator, options: Parameters<Locator["waitFor"]>[0]) {
+      await beLate();
+      return waitFor.call(this, options);
+    },
+  });
 }
 
 /**

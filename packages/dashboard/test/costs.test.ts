@@ -1,5 +1,6 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { chartDays, roundUp } from "../src/costs/chart-days.ts";
 import { dayOf, moneyOf, shareOf } from "../src/costs/sums.ts";
 import {
   launchBrowser,
@@ -48,6 +49,16 @@ const COSTS = {
   by_day: [row("2026-11-22", "2026-11-22", 7_500), row("2026-11-20", "2026-11-20", 0)],
   by_agent: [row("ruda", "루다", 7_000), row("eden", "이든", 500)],
   by_service: [row("transfer", "송금", 7_500)],
+  by_model: [row("openai:gpt", "openai:gpt", 7_500)],
+  over_time: {
+    agent: [
+      { day: "2026-11-20", id: "ruda", name: "루다", tokens: 800, micro_usd: 2_000 },
+      { day: "2026-11-22", id: "ruda", name: "루다", tokens: 900, micro_usd: 5_000 },
+      { day: "2026-11-22", id: "eden", name: "이든", tokens: 100, micro_usd: 500 },
+    ],
+    service: [{ day: "2026-11-22", id: "transfer", name: "송금", tokens: 1, micro_usd: 7_500 }],
+    model: [{ day: "2026-11-22", id: "openai:gpt", name: "openai:gpt", tokens: 1, micro_usd: 1 }],
+  },
   budgets: [
     budget,
     { ...budget, of: "agent", agent: "ruda", name: "루다", unit: "tokens", most: 500, used: 1_000 },
@@ -79,6 +90,37 @@ test("money, days and shares are told so that they say something", () => {
   ]).toEqual([0, 1, 50, 100, 100]);
 });
 
+test("a chart has every day of its span, the dearest first, and the rest at the end", () => {
+  const point = (day: string, id: string, microUsd: number) => ({
+    ...{ day, id, microUsd },
+    name: id,
+    tokens: 7,
+  });
+  const span = { since: "2026-02-27", days: 4 };
+  const points = [
+    point("2026-02-27", "", 900),
+    point("2026-02-28", "a", 100),
+    point("2026-03-02", "b", 200),
+    point("2026-03-02", "a", 50),
+  ];
+
+  expect(chartDays(points, span)).toEqual({
+    days: ["2026-02-27", "2026-02-28", "2026-03-01", "2026-03-02"],
+    series: [
+      { id: "b", name: "b", values: [0, 0, 0, 200] },
+      { id: "a", name: "a", values: [0, 100, 0, 50] },
+      { id: "", name: "", values: [900, 0, 0, 0] },
+    ],
+    sums: [900, 100, 0, 250],
+    unit: "money",
+  });
+  expect(chartDays([point("2026-02-28", "a", 0)], span)).toMatchObject({
+    sums: [0, 7, 0, 0],
+    unit: "tokens",
+  });
+  expect([roundUp(0), roundUp(7), roundUp(101), roundUp(5_000)]).toEqual([1, 10, 200, 5_000]);
+});
+
 test(
   "where nothing was used the page says how something comes about",
   { timeout: 60_000 },
@@ -99,7 +141,10 @@ test.for([
     1280,
     {
       page: "비용",
+      service: "계좌 이체",
       agents: "에이전트별",
+      model: "모델",
+      table: "표로 보기",
       over: "오늘 500 토큰 중 1,000 토큰 씀",
       turn: "턴 하나에 900,000 토큰까지",
       search: "에이전트, 서비스 검색",
@@ -112,7 +157,10 @@ test.for([
     360,
     {
       page: "Costs",
+      service: "Bank transfer",
       agents: "By agent",
+      model: "Model",
+      table: "As a table",
       over: "1,000 tokens of 500 tokens used today",
       turn: "at most 900,000 tokens per turn",
       search: "Search agents and services",
@@ -137,6 +185,12 @@ test.for([
     await page.getByText(words.turn).waitFor();
     const agents = page.getByRole("table", { name: words.agents });
     expect(await agents.getByRole("rowheader").allTextContents()).toEqual(["루다", "이든"]);
+    await page.getByRole("rowheader", { name: words.service }).waitFor();
+    expect(await page.locator(".costs-plot rect").count()).toBe(3);
+    await page.locator(".costs-chart .choice label", { hasText: words.model }).click();
+    await page.locator(".costs-legend", { hasText: "openai:gpt" }).waitFor();
+    await page.getByText(words.table).click();
+    await page.getByRole("columnheader", { name: "openai:gpt" }).waitFor();
     expect(await page.title()).toBe(`${words.page} · dure`);
     await expectWellMade(opened);
 

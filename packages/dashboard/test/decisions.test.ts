@@ -1,9 +1,10 @@
-import type { Escalation, SlotInfo, StageMachine, Trace } from "dure/client";
+import type { Escalation, ServiceInfo, SlotInfo, StageMachine, Trace } from "dure/client";
 import { describe, expect, test } from "vitest";
 import type { Entry } from "../src/chat/conversation.ts";
 import { receiptsByEntry } from "../src/chat/receipts.ts";
+import { inLanguage } from "../src/chat/service-words.ts";
 import { toneOf } from "../src/chat/tone.ts";
-import { aboutOf, closedOf, groupsOf, linksOf } from "../src/escalations/order.ts";
+import { aboutOf, agentOf, closedOf, groupsOf, linksOf } from "../src/escalations/order.ts";
 import { wordsOf, type CodedWords } from "../src/coded-words.ts";
 import { actionLabel } from "../src/escalations/words.ts";
 import { moneyOf, shownFact } from "../src/fact-words.ts";
@@ -13,6 +14,7 @@ import { layoutStages } from "../src/panel/stage-layout.ts";
 import { TURN_LOGS, turnLogs } from "../src/panel/turn-logs.ts";
 import { waterfallOf } from "../src/panel/waterfall.ts";
 import { ServerClock } from "../src/server-clock.ts";
+import { hasNew } from "../src/shell/notices.ts";
 import { TEXTS } from "../src/texts.ts";
 import { spanOf } from "../src/when.ts";
 
@@ -379,6 +381,15 @@ describe("the inbox", () => {
     expect(linksOf({ run: "run_1", port: "api" })).toEqual([{ kind: "run", id: "run_1" }]);
     expect(linksOf({})).toEqual([]);
   });
+
+  test("names the agent that it is about, from its session or its context", () => {
+    const ofSession = (session: string) => agentOf(one("a", { source: { session } }));
+
+    expect(ofSession("room:eden:web:general")).toBe("eden");
+    expect(ofSession("job:job_1:eden")).toBe("eden");
+    expect(ofSession("s1")).toBeUndefined();
+    expect(agentOf(one("a", { context: { agent: "ruda" } }))).toBe("ruda");
+  });
 });
 
 test("an answer that did not do what was asked is told apart by why", () => {
@@ -393,6 +404,43 @@ test("an answer that did not do what was asked is told apart by why", () => {
   ]).toEqual([undefined, "waits", "waits", "stopped", "failed"]);
 });
 
+test("a service speaks the language of the page where it has words for it", () => {
+  const service: ServiceInfo = {
+    name: "transfer",
+    title: "이체",
+    description: "돈을 보내요.",
+    examples: ["엄마에게 5만원 보내줘"],
+    flows: [],
+    default: true,
+    translations: [{ language: "en", title: "Transfer", examples: ["Send 50,000 won to Mom"] }],
+    slots: [
+      {
+        ...{ name: "target", label: "받는 분", required: true, type: "text" },
+        labels: { ko: "받는 분", en: "Recipient" },
+      },
+    ],
+  };
+
+  expect(inLanguage(service, "en")).toMatchObject({
+    title: "Transfer",
+    description: "돈을 보내요.",
+    examples: ["Send 50,000 won to Mom"],
+    slots: [{ label: "Recipient" }],
+  });
+  expect(inLanguage(service, "ko")).toEqual(service);
+});
+
+test("what is new is told also where another question was answered meanwhile", () => {
+  const [a, b] = [{ id: "a" }, { id: "b" }];
+
+  expect([hasNew([a], [b]), hasNew([a], [a, b]), hasNew([a, b], [b]), hasNew([], [])]).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ]);
+});
+
 test("money and days are written as they are said", () => {
   expect([moneyOf(50_000, "ko"), moneyOf(50_000, "en"), moneyOf(3.5, "en", "USD")]).toEqual([
     "50,000원",
@@ -400,7 +448,7 @@ test("money and days are written as they are said", () => {
     "$3.50",
   ]);
   const day = (text: string, language: "ko" | "en"): string =>
-    shownFact("transfer_date", text, language);
+    shownFact("transfer_date", text, { language, text: TEXTS[language] });
   expect([
     day("2026-12-01", "ko"),
     day("2026-12-01", "en"),

@@ -1,6 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { sampled } from "../../dure/src/kernel/test-tiers.ts";
+import { FULL, sampled } from "../../dure/src/kernel/test-tiers.ts";
 import {
   launchBrowser,
   openPage,
@@ -113,6 +113,7 @@ test("types, session and role are filtered by the server, words by the page", as
   await using opened = await openEvents(server);
   const { page } = opened;
 
+  await page.getByText("더 자세히 거르기").click();
   await page.getByRole("textbox", { name: "종류" }).fill("job.*, plan.done");
   await page.getByRole("combobox", { name: "역할" }).selectOption("delegation");
   await expect
@@ -156,8 +157,9 @@ test("beside an open event the arrows go from event to event, and the focus goes
 
   for (let step = 0; step < 40; step++) await page.keyboard.press("ArrowUp");
 
-  await page.locator(".event-detail pre").getByText('"step": "n160."').waitFor();
   expect(await page.locator(":focus").getAttribute("aria-pressed")).toBe("true");
+  await page.locator(".event-detail summary").click();
+  await page.locator(".event-detail pre").getByText('"step": "n160."').waitFor();
 });
 
 const SCREENS = sampled(
@@ -183,6 +185,7 @@ test.for(SCREENS.rows)(
 
     await page.locator(".event-row").last().focus();
     await page.keyboard.press("Enter");
+    await page.locator(".event-detail summary").click();
     await page.locator(".event-detail pre").getByText('"step": "n40."').waitFor();
 
     expect(await violations(page)).toEqual([]);
@@ -192,3 +195,19 @@ test.for(SCREENS.rows)(
     expect(opened.complaints).toEqual([]);
   },
 );
+
+test.for([
+  ["ko-KR", "계좌 이체가 메시지를 받았어요."],
+  ["en-US", "Bank transfer received a message."],
+] as const)("a service is called as the page's language calls it, in %s", FULL, async (row) => {
+  const [locale, sentence] = row;
+  await using server = await serve();
+  server.emit({
+    ...{ type: "turn.accepted", role: "conversation", session: "s1", service: "transfer" },
+    data: { author: "person" },
+  });
+  await using opened = await openPage(browser, `${server.url}/events`, { locale });
+
+  await opened.page.locator(".event-item").waitFor();
+  await expect.poll(() => opened.page.getByText(sentence).count()).toBe(1);
+});

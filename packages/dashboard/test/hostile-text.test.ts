@@ -119,6 +119,9 @@ async function fill(): Promise<void> {
   double.plans.files.push(...FILES);
   double.plans.views.set("login", VIEW);
   runInTheMiddle(double);
+  double.plans.proposal = DRAFT;
+  double.plans.proposalNotes = { questions: [ATTACK], open: [ATTACK] };
+  await post(`${double.url}/v1/drafts`, { goal: ATTACK });
   double.emit({ type: "job.step", role: "delegation", session: "s1", data: { step: ATTACK } });
   double.costs = COSTS;
   double.audit = [{ id: 1, at: Date.UTC(2026, 10, 22), tenant: "", person: ATTACK, ...DEED }];
@@ -145,8 +148,15 @@ const COSTS = {
   by_day: [{ id: "2026-11-22", name: "2026-11-22", ...SUM }],
   by_agent: [{ id: "ruda", name: "루다", ...SUM }],
   by_service: [{ id: "transfer", name: "송금", ...SUM }],
+  by_model: [{ id: "offline:x", name: "offline:x", ...SUM }],
+  over_time: { agent: [], service: [], model: [] },
   budgets: [],
 };
+
+const DRAFT = JSON.stringify({
+  plan: "login",
+  ports: [{ id: "api", goal: ATTACK, owns: ["src/**"], acceptance: "true" }],
+});
 
 interface HostilePage {
   /** As the router writes it. */
@@ -164,9 +174,11 @@ const PAGES: readonly HostilePage[] = [
   { route: "/jobs/$id", address: () => `${jobs.url}/jobs/${job}` },
   { route: "/plans", address: () => `${double.url}/plans` },
   { route: "/plans/start/$plan", address: () => `${double.url}/plans/start/login` },
+  { route: "/plans/drafts/$draft", address: () => `${double.url}/plans/drafts/draft_1` },
   { route: "/plans/runs/$run", address: () => `${double.url}/plans/runs/run_middle` },
   { route: "ports/$port", address: () => `${double.url}/plans/runs/run_middle/ports/api` },
   { route: "/agents", address: () => `${rooms.url}/agents` },
+  { route: "/agents/$agent", address: () => `${rooms.url}/agents/eden` },
   { route: "/chat", address: () => `${double.url}/chat` },
   { route: "/chat/$session", address: () => `${double.url}/chat/hostile` },
   { route: "/escalations", address: () => `${escalations.url}/escalations` },

@@ -371,3 +371,25 @@ test("an unknown job says so and leads back", { timeout: 60_000 }, async () => {
 
   await expect.poll(() => opened.page.locator(".job-row").count()).toBeGreaterThan(0);
 });
+
+const SLOW = { ...FULL, timeout: 90_000 };
+
+test("a schedule is run by hand, paused and resumed from the page", SLOW, async () => {
+  await using opened = await open("/jobs");
+  const { page } = opened;
+  const row = page.getByRole("region", { name: "때가 되면 하는 일" }).getByRole("listitem");
+  await row.getByText("다음:").waitFor();
+
+  await row.getByRole("button", { name: "지금 하기: weekly" }).click();
+  await row.getByRole("link", { name: "했어요" }).waitFor();
+  await row.getByRole("button", { name: "멈추기: weekly" }).click();
+  await row.getByText("멈춰 뒀어요").waitFor();
+  await expectWellMade(opened);
+  await row.getByRole("button", { name: "다시 하기: weekly" }).click();
+  await row.getByText("다음:").waitFor();
+
+  const [weekly] = await dure.schedules.list();
+  expect(weekly).toMatchObject({ paused: null, last: [{ status: "done" }] });
+  const { items } = await dure.jobs.list();
+  expect(items.filter(({ message }) => message.includes("돌아보기"))).toHaveLength(1);
+});

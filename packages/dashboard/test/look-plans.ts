@@ -115,10 +115,12 @@ async function pictures(width: number, colorScheme: "light" | "dark"): Promise<v
     .fill(ko ? "청구서를 장부에서 나눠 따로 만들어요." : "Split invoices from the ledger.");
   await page.getByRole("button", { name: ko ? "초안 받기" : "Draft it" }).click();
   await page.locator(".plan-found").waitFor();
-  await look("2b-bench");
-  await page.locator(".plan-found").scrollIntoViewIfNeeded();
-  await look("2c-found");
-  await page.getByRole("button", { name: ko ? "닫기" : "Close", exact: true }).click();
+  await page.locator(".port-box").first().waitFor();
+  await look("2b-draft");
+  await page.locator(".port-box").last().click();
+  await page.locator(".draft-port").scrollIntoViewIfNeeded();
+  await look("2c-port");
+  await page.goto(`${server.url}/plans`);
   for (const id of ["run_01JC4S0Q4A", "run_01JC4S0Q4B", "run_01JC4S0Q4C", "run_01JC4S0Q4D"]) {
     server.plans.runs.push(
       aRun(id, {

@@ -334,26 +334,24 @@ describe("the list", () => {
   });
 
   test(
-    "counts all problems where only some are listed: of a file, a draft, a text and what is started",
+    "counts all problems where only some are listed: of a file, a text and what is started",
     { timeout: 60_000 },
     async () => {
       await using server = await serve();
       server.plans.files.push({ ...FILES[1]!, problemCount: 173 });
       server.plans.findProblems = (_, text) => (text.includes("invoce") ? FILES[1]!.problems : []);
       server.plans.unlistedProblems = 98;
-      server.plans.proposal = "plan: [invoce]\n";
       await using opened = await open(server, "/plans");
       const { page } = opened;
       const counts = page.getByText(/^고칠 곳 \d+군데$/);
       await expect.poll(() => counts.allTextContents()).toContain("고칠 곳 173군데");
 
       await page.getByRole("button", { name: "계획 써 보기…" }).click();
-      await page.getByText("모델에게 초안 받기").click();
-      await page.getByRole("textbox", { name: "하고 싶은 일" }).fill("청구서를 나눠요");
-      await page.getByRole("button", { name: "초안 받기" }).click();
+      const area = page.getByRole("textbox", { name: "계획의 글" });
+      await area.fill("plan: [invoce]\n");
+      await page.getByRole("button", { name: "검사하기" }).click();
       await expect.poll(() => counts.allTextContents()).toContain("고칠 곳 100군데");
 
-      const area = page.getByRole("textbox", { name: "계획의 글" });
       server.plans.unlistedProblems = 58;
       await area.fill("plan: [invoce, invoce]\n");
       await page.getByRole("button", { name: "검사하기" }).click();
@@ -373,6 +371,72 @@ describe("the list", () => {
 
       await page.goto(`${server.url}/plans/start/billing`);
       await expect.poll(() => counts.allTextContents()).toContain("고칠 곳 173군데");
+    },
+  );
+
+  test(
+    "a draft is answered, its ports are changed on a graph, and it is started without problems",
+    { ...FULL, timeout: 60_000 },
+    async () => {
+      await using server = await serve();
+      const port = (id: string, more: string): string =>
+        `  - { id: ${id}, role: ${id}, goal: Do it., owns: [src/${id}/**], ${more}acceptance: "true" }\n`;
+      const text = `plan: ends\nroles: modules\nports:\n${port("core", "")}${port("api", "dependsOn: [cor], ")}`;
+      server.plans.proposal = text;
+      server.plans.proposalNotes = { questions: ["통화는 무엇인가요?"], open: ["테스트가 없어요"] };
+      const key = "ports.1.dependsOn.0";
+      const wrong = { file: "draft.yaml", line: 5, column: 1, key, message: "names no port" };
+      server.plans.findProblems = (_, now) => (now.includes("[cor]") ? [wrong] : []);
+      server.plans.views.set("ends", VIEW);
+      await using opened = await open(server, "/plans");
+      const { page } = opened;
+      await page.getByRole("button", { name: "계획 써 보기…" }).click();
+      await page.getByText("모델에게 초안 받기").click();
+      await page.getByRole("textbox", { name: "하고 싶은 일" }).fill("세션이 끝나요");
+      await page.getByRole("button", { name: "초안 받기" }).click();
+      await page.getByRole("textbox", { name: "통화는 무엇인가요?" }).fill("원");
+      await page.getByText("테스트가 없어요").waitFor();
+      await expectWellMade(opened);
+      await page.getByRole("button", { name: "이 답으로 다시 받기" }).click();
+      await page.getByText("답한 것", { exact: true }).waitFor();
+      expect(sent(server, /answers$/)).toEqual([
+        { version: 1, answers: [{ question: "통화는 무엇인가요?", answer: "원" }] },
+      ]);
+
+      const start = page.getByRole("button", { name: "시작 전에 살펴보기…" });
+      expect(await start.isDisabled()).toBe(true);
+      await page.getByRole("button", { name: /^api[\s\S]*고칠 곳 1군데/ }).click();
+      const form = page.getByRole("form", { name: "포트 api 고치기" });
+      await form.getByText("names no port").waitFor();
+      await form.getByRole("checkbox", { name: "core", exact: true }).check();
+      await form.getByRole("checkbox", { name: "cor", exact: true }).uncheck();
+      await form.getByRole("textbox", { name: "제목" }).fill("API");
+      await expectWellMade(opened);
+
+      // Another person is faster; what was written here stays.
+      server.plans.drafts[0] = { ...server.plans.drafts[0]!, version: 7, updatedBy: "서연" };
+      await form.getByRole("button", { name: "저장하기" }).click();
+      await form.getByRole("alert").getByText("서연 has changed it.").waitFor();
+      await form.getByRole("button", { name: "새 초안 불러오기" }).click();
+      await page.getByText(/서연님이 바꿨어요/).waitFor();
+      expect(await form.getByRole("textbox", { name: "제목" }).inputValue()).toBe("API");
+      server.plans.findProblems = () => [];
+      await form.getByRole("button", { name: "저장하기" }).click();
+      await form.getByText("저장하고 검사했어요.").waitFor();
+      await page.getByText("고칠 곳이 없어요").waitFor();
+
+      await page.getByRole("button", { name: "포트 더하기…" }).click();
+      await page.getByRole("textbox", { name: /^이름/ }).fill("web");
+      await page.keyboard.press("Enter");
+      await page.getByRole("form", { name: "포트 web 고치기" }).waitFor();
+      page.on("dialog", (dialog) => void dialog.accept());
+      await page.getByRole("button", { name: "포트 빼기" }).click();
+      await expect.poll(() => page.getByRole("button", { name: /^web/ }).count()).toBe(0);
+      expect(server.plans.drafts[0]?.ports.map(({ id }) => id)).toEqual(["core", "api"]);
+      expect(server.plans.drafts[0]?.ports[1]).toMatchObject({ title: "API", dependsOn: ["core"] });
+      await start.click();
+      await page.getByRole("button", { name: "이대로 시작하기" }).waitFor();
+      await expectFits(opened);
     },
   );
 
@@ -403,7 +467,7 @@ describe("the list", () => {
       await page.getByRole("definition").filter({ hasText: "../shop" }).waitFor();
       await expectWellMade(opened);
       await page.getByRole("button", { name: "이대로 시작하기" }).click();
-      await page.getByRole("heading", { level: 1, name: "login" }).waitFor();
+      await page.getByRole("heading", { level: 1, name: "login", exact: true }).waitFor();
 
       expect(sent(server, /runs$/).at(-1)).toEqual({
         plan: "login",
@@ -440,12 +504,11 @@ describe("the list", () => {
       await page.getByRole("textbox", { name: "하고 싶은 일" }).fill("청구서를 나눠요");
       await page.getByRole("button", { name: "초안 받기" }).click();
       await page.getByRole("alert").filter({ hasText: "Set the key of a provider." }).waitFor();
-      server.plans.proposal = "plan: billing\nports:\n  - dependsOn: [invoce]\n";
-      await page.getByRole("button", { name: "초안 받기" }).click();
-      await page.getByText("고칠 곳 1군데").waitFor();
       const area = page.getByRole("textbox", { name: "계획의 글" });
-      expect(await area.inputValue()).toBe(server.plans.proposal);
-      await page.getByRole("button", { name: "draft.yaml:3:8" }).click();
+      await area.fill("plan: billing\nports:\n  - dependsOn: [invoce]\n");
+      await page.getByRole("button", { name: "검사하기" }).click();
+      await page.getByText("고칠 곳 1군데").waitFor();
+      await page.getByRole("button", { name: "plan.yaml:3:8" }).click();
       expect(
         await area.evaluate((element: HTMLTextAreaElement) =>
           element.value.slice(element.selectionStart, element.selectionEnd),
@@ -461,7 +524,7 @@ describe("the list", () => {
         page.waitForEvent("download"),
         page.getByRole("button", { name: "내려받기" }).click(),
       ]);
-      expect(download.suggestedFilename()).toBe("draft.yaml");
+      expect(download.suggestedFilename()).toBe("plan.yaml");
       await page.locator("input[type=file]").setInputFiles({
         name: "other.yaml",
         mimeType: "text/yaml",
@@ -469,7 +532,8 @@ describe("the list", () => {
       });
       await page.getByRole("button", { name: "other.yaml:3:8" }).waitFor();
       expect(sent(server, /check$/)).toEqual([
-        { file: "draft.yaml", text: "plan: billing\nports:\n  - dependsOn: [invoice]\n" },
+        { file: "plan.yaml", text: "plan: billing\nports:\n  - dependsOn: [invoce]\n" },
+        { file: "plan.yaml", text: "plan: billing\nports:\n  - dependsOn: [invoice]\n" },
         { file: "other.yaml", text: "a\nb\n[invoce]" },
       ]);
       server.plans.files[1] = { ...FILES[1]!, problems: [] };
@@ -491,7 +555,7 @@ describe("the list", () => {
         .toEqual({ file: "other.yaml", text: "plan: first\n", only: ["api"], dry_run: true });
       await expectWellMade(opened);
       await page.getByRole("button", { name: "이대로 시작하기" }).click();
-      await page.getByRole("heading", { level: 1, name: "login" }).waitFor();
+      await page.getByRole("heading", { level: 1, name: "login", exact: true }).waitFor();
       expect(sent(server, /runs$/).at(-1)).toEqual({
         file: "other.yaml",
         text: "plan: first\n",
@@ -885,6 +949,92 @@ describe("a run", () => {
     },
   );
 
+  test(
+    "is published by one press, after saying where to; elsewhere it says how",
+    { ...FULL, timeout: 60_000 },
+    async () => {
+      await using server = await serve();
+      const report = { commit: "dd".padEnd(40, "0"), kept: [], missing: [], conflicts: [] };
+      const ended = { status: "success", phase: "over", finishedAt: Date.now(), report } as const;
+      const { definition } = aRun("run_0");
+      const publish = { remote: "gone", branch: "review/login", pullRequest: "gh" } as const;
+      server.plans.runs.push(
+        aRun("run_plain", ended),
+        aRun("run_sent", { ...ended, definition: { ...definition, publish } }),
+      );
+      await using opened = await open(server, "/plans/runs/run_plain");
+      const { page } = opened;
+      await page.getByText("publish: { remote: origin, pull_request: gh }").waitFor();
+      expect(await page.getByRole("button", { name: /푸시/ }).count()).toBe(0);
+
+      await page.goto(`${server.url}/plans/runs/run_sent`);
+      const button = page.getByRole("button", { name: "푸시하고 풀 리퀘스트 열기" });
+      await button.waitFor();
+      const shown = page.locator(".run-report");
+      expect(await shown.innerText()).toContain("review/login");
+      expect(await shown.innerText()).toContain("“login” → main (gh)");
+      await expectWellMade(opened);
+      await button.focus();
+      await page.keyboard.press("Enter");
+      await page
+        .getByRole("alert")
+        .getByText("No answer from gone. Look at its address.")
+        .waitFor();
+
+      const there = { ...publish, remote: "origin" };
+      server.plans.change("run_sent", { definition: { ...definition, publish: there } });
+      await button.press("Enter");
+      await page.getByText("방금 푸시했어요.").waitFor();
+      await page.getByRole("link", { name: "https://example.org/pull/7" }).waitFor();
+      await page.getByRole("button", { name: "다시 푸시하기" }).waitFor();
+      expect(sent(server, /run_sent\/publish$/)).toHaveLength(2);
+      await expectWellMade(opened);
+    },
+  );
+
+  test(
+    "is commented on line by line where it is held, sent back with that, and approved",
+    { ...FULL, timeout: 60_000 },
+    async () => {
+      await using server = await serve();
+      runInTheMiddle(server);
+      server.plans.changePort("run_middle", "api", { status: "held" });
+      const gate = {
+        source: { run: "run_middle", port: "api" },
+        type: "decision",
+        description: "Look at what it changed: dure plan review",
+        context: { code: "PORT_HELD", commit: "c" },
+      } as const;
+      server.plans.escalations.push(anEscalation("run_middle", gate));
+      await using opened = await open(server, "/plans/runs/run_middle/ports/api?tab=diff");
+      const { page } = opened;
+      // Beside the port alone, and without words of the command line.
+      await page.getByText("확인을 통과했어요. 포트의 변경을 보고 정해 주세요.").waitFor();
+      expect(await page.locator(".escalation").count()).toBe(1);
+      expect(await page.getByText("dure plan review").count()).toBe(0);
+      const file = page.getByRole("group", { name: /src\/api\/login\.ts/ });
+      await file.getByRole("button", { name: "2 번째 줄에 의견 남기기" }).click();
+      await page.getByRole("textbox", { name: "2번 줄에 의견 남기기" }).fill("이름을 줄여 주세요");
+      await expectWellMade(opened);
+      await page.keyboard.press("Control+Enter");
+      await file.getByText("이름을 줄여 주세요").waitFor();
+      await file.getByText("아직 안 보냈어요").waitFor();
+
+      await page.getByRole("textbox", { name: "전체에 대한 의견" }).fill("거의 다 됐어요");
+      await page.getByRole("button", { name: "의견 1개와 돌려보내기" }).click();
+      await page.getByText(/시도 뒤에 보냄/).waitFor();
+      expect(sent(server, /comments$/)).toMatchObject([{ line: 2, side: "new" }]);
+      expect(sent(server, /review$/)).toEqual([{ text: "거의 다 됐어요" }]);
+      expect(await page.getByRole("region", { name: "검토" }).count()).toBe(0);
+
+      const held = { type: "port.held", data: { commit: "c" } };
+      server.plans.changePort("run_middle", "api", { status: "held" }, held);
+      await page.getByRole("button", { name: "승인", exact: true }).click();
+      await page.locator(".port-head").getByText("성공").waitFor();
+      await expectWellMade(opened);
+    },
+  );
+
   test("that has used up its tokens is given more of them", async () => {
     await using server = await serve();
     server.plans.runs.push(
@@ -1021,7 +1171,7 @@ describe("a port", () => {
       await page.getByRole("tab", { name: "맥락" }).click();
       await page.getByText("44% 아낌").waitFor();
       expect(await page.getByRole("tabpanel").innerText()).toMatch(
-        /준 것 3,440 토큰, 모두 주면 6,100 토큰[\s\S]*계약 src\/ports\/sessions\.ts\s+640/,
+        /준 것 3,440 토큰, 파일을 통째로 읽으면 6,100 토큰[\s\S]*계약 src\/ports\/sessions\.ts\s+640/,
       );
       await page.getByRole("tab", { name: "변경" }).click();
       await page.getByText("바뀐 파일 2개").waitFor();
@@ -1065,7 +1215,7 @@ describe("a port", () => {
       await page.getByRole("combobox", { name: "누구에게" }).selectOption("tester");
       await page.getByRole("textbox", { name: "할 말" }).fill("느린 테스트는 빼 주세요");
       await page.getByRole("button", { name: "말하기", exact: true }).click();
-      await page.getByText("전했어요.").waitFor();
+      await page.getByRole("status").getByText("보냈고, 아직 전해지지 않음").waitFor();
       await page.getByRole("tab", { name: "주고받은 말" }).click();
 
       await page

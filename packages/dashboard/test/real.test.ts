@@ -327,9 +327,9 @@ test(
     const { page } = opened;
     page.setDefaultTimeout(30_000);
 
-    await page.getByText("message=“이전 이야기”").waitFor();
+    await page.getByText(/만에 답했어요.*이전 이야기/).waitFor();
     await say(chat.page, "지금 이야기");
-    await page.getByText("message=“지금 이야기”").waitFor();
+    await page.getByText(/만에 답했어요.*지금 이야기/).waitFor();
 
     expect(opened.complaints).toEqual([]);
   },

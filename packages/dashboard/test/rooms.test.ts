@@ -350,6 +350,21 @@ describe("a message", { timeout: 60_000 }, () => {
     expect(await page.getByText("보내지 못했어요").count()).toBe(0);
   });
 
+  test("that is being answered is stopped by its room's brake, which all see", FULL, async () => {
+    await using first = await enter("민준");
+    await using second = await enter("서연");
+
+    await say(first.page, "@다짐 끝까지 생각해 보고 답해 주세요");
+    await second.page.getByText("다짐 작성 중…").waitFor();
+    await second.page.getByRole("button", { name: "하던 일 멈추기" }).click();
+    await second.page.getByRole("button", { name: "모두 멈추기" }).click();
+
+    await second.page.getByRole("status").getByText("멈췄어요: 답 1건").waitFor();
+    await first.page.getByText("다짐 작성 중…").waitFor({ state: "detached" });
+    await first.page.getByText("서연 님이 여기서 하던 일을 멈췄어요: 답 1건.").waitFor();
+    await expectWellMade(second);
+  });
+
   test("that could not be delivered says why", FULL, async () => {
     await using opened = await enter("민준");
     const { page } = opened;
@@ -612,12 +627,48 @@ test("the agents' page is searched in English, by name, account and service, and
   await search.fill("nobody like that");
   await page.getByText(/nobody like that/).waitFor();
   expect(await cards.count()).toBe(0);
-  expect(await page.title()).toBe("Agents · dure");
+  expect(await page.title()).toContain("Agents · dure");
   await expectWellMade(opened);
 
   await search.fill("");
   await expect.poll(() => cards.count(), { timeout: 20_000 }).toBe(all);
 });
+
+test(
+  "an agent's page shows what it is and did, and nothing of another person's direct room",
+  { ...FULL, timeout: 60_000 },
+  async () => {
+    await using first = await enter("하은");
+    const rooms = first.page.getByRole("navigation", { name: "방", exact: true });
+    await rooms.getByRole("button", { name: /세움/ }).click();
+    await first.page.getByRole("heading", { level: 1, name: "세움" }).waitFor();
+    await say(first.page, "나만 아는 이야기");
+    await messageWith(first.page, "세움의 답입니다").waitFor();
+
+    await using second = await enter("도윤", {
+      path: "/rooms/web%3Ageneral",
+      locale: "en-US",
+      colorScheme: "dark",
+      viewport: { width: 390, height: 844 },
+    });
+    await say(second.page, "@세움 모두가 아는 이야기");
+    await messageWith(second.page, "세움의 답입니다").waitFor();
+    await second.page.locator(".room-message-head a", { hasText: "세움" }).last().click();
+
+    const { page } = second;
+    await page.getByRole("heading", { level: 1, name: "세움" }).waitFor();
+    await page.getByText("모두가 아는 이야기").waitFor();
+    await page.getByText("offline:seum").waitFor();
+    await page.getByText("Gives work to another agent.").waitFor();
+    expect(await page.getByText("나만 아는 이야기").count()).toBe(0);
+    expect(await page.title()).toContain("세움 · dure");
+    await expectWellMade(second);
+
+    await first.page.goto(`${server.url}/agents/seum`);
+    await first.page.getByText("나만 아는 이야기").waitFor();
+    await expectWellMade(first);
+  },
+);
 
 test("where there are no agents their page says how one comes to be", async () => {
   await using opened = await openPage(browser, server.url);

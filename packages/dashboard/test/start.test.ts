@@ -1,6 +1,7 @@
 import { DureClient, type Escalation, type Job, type Room, type RoomAgent } from "dure/client";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { FULL } from "../../dure/src/kernel/test-tiers.ts";
 import { toWire } from "../../dure/src/kernel/wire.ts";
 import {
   failedOf,
@@ -10,6 +11,7 @@ import {
   type Told,
 } from "../src/start/overview.ts";
 import { stopsOf } from "../src/start/tour-stops.ts";
+import { ko } from "../src/texts.ko.ts";
 import {
   launchBrowser,
   openPage,
@@ -22,6 +24,7 @@ import { DoubleServer } from "./double/server.ts";
 import { AGENTS, ESCALATIONS, GENERAL, JOBS } from "./languages/records.ts";
 import { aRun } from "./plans/runs.ts";
 import { startRoomsTeam } from "./rooms/team.ts";
+import { weightsOf } from "./weight.ts";
 
 /** The first page: what it tells, its checklist, its tour, and its language. */
 
@@ -49,6 +52,19 @@ const NONE: Told = {
   rooms: [],
   costs: null,
 };
+
+/** Bytes. Source: docs/spec/platform §5. */
+const START_PAGE_BYTES = 180_000;
+
+test("the first page brings at most 180 kB of JavaScript, in eight files, in each language", async () => {
+  const start = (await weightsOf(site)).filter(({ page }) => page === "start");
+
+  expect(start.map(({ language }) => language)).toEqual(["ko", "en"]);
+  for (const { scripts, scriptBytes } of start) {
+    expect(scriptBytes).toBeLessThanOrEqual(START_PAGE_BYTES);
+    expect(scripts).toBeLessThanOrEqual(8);
+  }
+});
 
 test("what runs is told of runs, jobs, conversations and agents; the idle are left out", () => {
   const runs = [aRun("run_1", { status: "paused" }), aRun("run_2", { status: "success" })];
@@ -94,6 +110,82 @@ test("a tour has three stops, whatever the team has", () => {
     ["chat", "plans", "events"],
   ]);
 });
+
+/** How far from the top each of some words stands on the page, pixels. */
+function topsOf(page: Page, words: readonly string[]): Promise<readonly number[]> {
+  const main = page.getByRole("main");
+  const shown = words.map((text) => main.getByText(text, { exact: true }).first());
+  return Promise.all(shown.map(async (one) => (await one.boundingBox())?.y ?? -1));
+}
+
+/** Holds the code of the pages back until it is called. */
+async function holdCode(page: Page): Promise<() => void> {
+  const { promise: released, resolve } = Promise.withResolvers<void>();
+  await page.route(/\/assets\/.*\.js$/, async (route) => {
+    await released;
+    await route.continue();
+  });
+  return resolve;
+}
+
+test.for([
+  ["/", 390, ko.start.pageTitle, ko.start.what],
+  ["/plans", 1440, ko.plans.pageTitle, ko.plans.lead],
+  ["/chat", 1440, ko.chat.hello, ko.chat.lead],
+  ["/rooms", 390, ko.rooms.ask.title, ko.rooms.ask.lead],
+] as const)(
+  "the first words of %s stand before its code has come, where they stay, at %i px",
+  { ...FULL, timeout: 60_000 },
+  async ([path, width, ...words]) => {
+    await using server = await new DoubleServer({ site }).start();
+    const viewport = { width, height: 900 };
+    await using opened = await openPage(browser, "about:blank", { viewport });
+    const { page } = opened;
+    const release = await holdCode(page);
+
+    await page.goto(server.url + path);
+    const first = page.locator(".first-words");
+    await first.waitFor();
+    const before = await topsOf(page, words);
+    expect(Math.min(...before)).toBeGreaterThan(0);
+    expect(await violations(page)).toEqual([]);
+
+    release();
+    await first.waitFor({ state: "detached" });
+    const after = await topsOf(page, words);
+    for (const [index, top] of after.entries()) {
+      expect(Math.abs(top - before[index]!)).toBeLessThan(1);
+    }
+    expect(opened.complaints.filter((one) => !one.startsWith("request"))).toEqual([]);
+  },
+);
+
+test(
+  "words of another language, and a question that was answered, are not shown first",
+  { ...FULL, timeout: 60_000 },
+  async () => {
+    await using server = await new DoubleServer({ site }).start();
+    await using opened = await openPage(browser, server.url);
+    const { page } = opened;
+    await page.evaluate(() => {
+      localStorage.setItem("dure-language", "en");
+      localStorage.setItem("dure-person", "민준");
+    });
+    const release = await holdCode(page);
+
+    await page.goto(server.url);
+    const lead = page.getByText(ko.start.what, { exact: true });
+    await lead.waitFor({ state: "attached" });
+    expect(await lead.isVisible()).toBe(false);
+
+    await page.evaluate(() => localStorage.setItem("dure-language", "ko"));
+    await page.goto(`${server.url}/rooms`);
+    const asks = page.getByText(ko.rooms.ask.lead, { exact: true });
+    await asks.waitFor({ state: "attached" });
+    expect(await asks.isVisible()).toBe(false);
+    release();
+  },
+);
 
 interface World {
   readonly jobs?: readonly Job[];
@@ -191,7 +283,7 @@ test.for([
       .getByRole("region", { name: words.next })
       .getByRole("link", { name: words.decide })
       .waitFor();
-    expect(await page.title()).toBe(`${words.title} · dure`);
+    expect(await page.title()).toContain(`${words.title} · dure`);
     await expectWellMade({ ...opened, complaints: ownComplaints(opened, server) });
 
     await failed.getByRole("link", { name: "루다 → 이든" }).click();
@@ -265,7 +357,7 @@ test.for([
     await opened.page.getByRole("heading", { level: 1, name: title }).waitFor();
     await opened.page.getByText(what).waitFor();
 
-    expect(await opened.page.title()).toBe(`${title} · dure`);
+    expect(await opened.page.title()).toContain(`${title} · dure`);
   },
 );
 

@@ -1,4 +1,5 @@
 import { systemClock } from "../src/kernel/clock.ts";
+import { atLeastLate, beLate } from "../src/kernel/test-late.ts";
 
 export interface Patience {
   /** How long is waited between looks, all pauses together, in milliseconds. Default 20 000. */
@@ -18,12 +19,14 @@ export async function eventually<T>(
   look: () => Promise<T> | T,
   { patienceMs = 20_000, everyMs = 30, also }: Patience = {},
 ): Promise<T> {
-  for (let waitedMs = 0; ; waitedMs += everyMs) {
+  const pauseMs = atLeastLate(everyMs);
+  await beLate();
+  for (let waitedMs = 0; ; waitedMs += pauseMs) {
     try {
       return await look();
     } catch (error) {
       if (waitedMs < patienceMs) {
-        await systemClock.sleep(everyMs);
+        await systemClock.sleep(pauseMs);
         continue;
       }
       if (also && error instanceof Error) error.message += `\n${also()}`;
@@ -41,14 +44,16 @@ export async function until<T>(
   what: () => string,
   { patienceMs = 20_000, everyMs = 15 }: Omit<Patience, "also"> = {},
 ): Promise<T> {
-  for (let waitedMs = 0; ; waitedMs += everyMs) {
+  const pauseMs = atLeastLate(everyMs);
+  await beLate();
+  for (let waitedMs = 0; ; waitedMs += pauseMs) {
     const found = await ask();
     if (found !== undefined && found !== false) return found;
     if (waitedMs >= patienceMs) {
       throw new Error(
-        `${what()} (after ${Math.round(waitedMs / everyMs) + 1} looks; the last one saw ${String(found)})`,
+        `${what()} (after ${Math.round(waitedMs / pauseMs) + 1} looks; the last one saw ${String(found)})`,
       );
     }
-    await systemClock.sleep(everyMs);
+    await systemClock.sleep(pauseMs);
   }
 }

@@ -3,6 +3,7 @@ import { IconPlayerPause, IconPlayerPlay } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { RoomAgent } from "dure/client";
 import type { ReactNode } from "react";
+import { actorOf } from "../actor.ts";
 import { useParts } from "../app-parts.tsx";
 import { useLanguage } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
@@ -26,9 +27,10 @@ export function AgentBrake({ agent }: { agent: RoomAgent }): ReactNode {
 function PausedWords({ paused }: { paused: NonNullable<RoomAgent["paused"]> }): ReactNode {
   const { text, language } = useLanguage();
   const words = text.agents;
+  const by = actorOf(paused.by, { text, nameOf: (id) => id });
   return (
     <>
-      <strong>{words.pausedSince(whenOf(paused.at, language), paused.by)}</strong>{" "}
+      <strong>{words.pausedSince(whenOf(paused.at, language), by)}</strong>{" "}
       <span className="soft">{words.pausedHint}</span>
     </>
   );

@@ -7,13 +7,57 @@ import { Portrait } from "../rooms/message-row.tsx";
 import { OnlineDot } from "../rooms/room-list.tsx";
 import { useIsGone } from "../server-watch.ts";
 import { whenOf } from "../when.ts";
+import { AgentLink } from "./agent-link.tsx";
 import { AgentBrake } from "./agent-brake.tsx";
 import "./agents.css";
 
 type Account = RoomAgent["accounts"][number];
 
 /** One agent: how it is reached, what it does, what it has used. */
-export function AgentFacts({ agent }: { agent: RoomAgent }): ReactNode {
+export function AgentFacts({
+  agent,
+  models,
+  headingLevel = 2,
+}: {
+  agent: RoomAgent;
+  /** On the agent's own page. */
+  models?: readonly string[] | undefined;
+  headingLevel?: 1 | 2;
+}): ReactNode {
+  const words = useLanguage().text.agents;
+
+  return (
+    <article className="agent-card" aria-label={agent.displayName}>
+      <CardHead agent={agent} isOwnPage={headingLevel === 1} />
+      <AgentBrake agent={agent} />
+      <Numbers agent={agent} models={models} />
+      {agent.accounts.length === 0 ? (
+        <p className="soft small">{words.noAccounts}</p>
+      ) : (
+        <ul className="agent-accounts" aria-label={words.accounts}>
+          {agent.accounts.map((account) => (
+            <AccountRow key={account.adapter} account={account} />
+          ))}
+        </ul>
+      )}
+      {agent.persona !== null && headingLevel === 2 && (
+        <details className="agent-persona">
+          <summary>{words.persona}</summary>
+          <p>{agent.persona}</p>
+        </details>
+      )}
+    </article>
+  );
+}
+
+/** What it does and has used, and what it is in the team. */
+function Numbers({
+  agent,
+  models,
+}: {
+  agent: RoomAgent;
+  models: readonly string[] | undefined;
+}): ReactNode {
   const { text, language } = useLanguage();
   const { agents: words } = text;
 
@@ -29,57 +73,46 @@ export function AgentFacts({ agent }: { agent: RoomAgent }): ReactNode {
   }).format(agent.microUsdToday / 1_000_000);
 
   return (
-    <article className="agent-card" aria-label={agent.displayName}>
-      <CardHead agent={agent} />
-      <AgentBrake agent={agent} />
-      <dl className="agent-facts-list">
+    <dl className="agent-facts-list">
+      <div>
+        <dt>{words.load}</dt>
+        <dd>{load.length === 0 ? words.idle : load.join(" · ")}</dd>
+      </div>
+      <div>
+        <dt>{words.spend}</dt>
+        <dd>
+          {words.tokens(agent.tokensToday)} · {usd}
+        </dd>
+      </div>
+      {models !== undefined && (
         <div>
-          <dt>{words.load}</dt>
-          <dd>{load.length === 0 ? words.idle : load.join(" · ")}</dd>
+          <dt>{words.models}</dt>
+          <dd>{models.length === 0 ? words.noModel : models.join(", ")}</dd>
         </div>
-        <div>
-          <dt>{words.spend}</dt>
-          <dd>
-            {words.tokens(agent.tokensToday)} · {usd}
-          </dd>
-        </div>
-        <div>
-          <dt>{words.channel}</dt>
-          <dd>{agent.channel ?? words.noChannel}</dd>
-        </div>
-        <div>
-          <dt>{words.service}</dt>
-          <dd>{agent.service}</dd>
-        </div>
-      </dl>
-      {agent.accounts.length === 0 ? (
-        <p className="soft small">{words.noAccounts}</p>
-      ) : (
-        <ul className="agent-accounts" aria-label={words.accounts}>
-          {agent.accounts.map((account) => (
-            <AccountRow key={account.adapter} account={account} />
-          ))}
-        </ul>
       )}
-      {agent.persona !== null && (
-        <details className="agent-persona">
-          <summary>{words.persona}</summary>
-          <p>{agent.persona}</p>
-        </details>
-      )}
-    </article>
+      <div>
+        <dt>{words.channel}</dt>
+        <dd>{agent.channel ?? words.noChannel}</dd>
+      </div>
+      <div>
+        <dt>{words.service}</dt>
+        <dd>{agent.service}</dd>
+      </div>
+    </dl>
   );
 }
 
-function CardHead({ agent }: { agent: RoomAgent }): ReactNode {
+function CardHead({ agent, isOwnPage }: { agent: RoomAgent; isOwnPage: boolean }): ReactNode {
   const words = useLanguage().text.agents;
+  const Heading = isOwnPage ? "h1" : "h2";
   return (
     <header>
       <Portrait name={agent.displayName} kind="agent" />
       <div className="agent-card-names">
-        <h2>
-          {agent.displayName} <OnlineDot agent={agent} />
-        </h2>
+        <Heading>
+          {isOwnPage ? agent.displayName : <AgentLink id={agent.id}>{agent.displayName}</AgentLink>}{" "}
+          <OnlineDot agent={agent} />
+        </Heading>
         <span className="soft small">{agent.id}</span>
       </div>
       {agent.leads && <span className="agent-leads">{words.leads}</span>}

@@ -22,6 +22,8 @@ export const en: AgentsText = {
   persona: "Persona (SOUL.md)",
   noAccounts: "No account is connected.",
   service: "Service",
+  models: "Model",
+  noModel: "None of its own",
   channel: "Default channel",
   noChannel: "The team's default",
   load: "Load",

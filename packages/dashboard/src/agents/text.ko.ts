@@ -22,6 +22,8 @@ export const ko = {
   persona: "인격 (SOUL.md)",
   noAccounts: "연결된 계정이 없어요.",
   service: "서비스",
+  models: "모델",
+  noModel: "자기 모델이 없어요",
   channel: "기본 채널",
   noChannel: "팀의 기본 채널",
   load: "하는 일",

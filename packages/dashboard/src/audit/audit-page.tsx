@@ -8,6 +8,7 @@ import { useEffect, useState, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { useLanguage, useText } from "../language.tsx";
 import { Problem } from "../problem.tsx";
+import { useAgents } from "../rooms/use-rooms.ts";
 import { momentOf } from "../when.ts";
 import { deedOf, DEED_KINDS, endOf, pageOf, whoOf } from "./words.ts";
 import "./audit.css";
@@ -108,6 +109,9 @@ function useAuditLog(kind: string, search: string) {
 function Entry({ entry }: { entry: AuditEntry }): ReactNode {
   const { text, language } = useLanguage();
   const { at, tenant, what, subject, outcome } = entry;
+  const agents = useAgents();
+  const nameOf = (id: string): string =>
+    agents.data?.find((agent) => agent.id === id)?.displayName ?? id;
   const end = endOf(outcome);
 
   return (
@@ -117,7 +121,7 @@ function Entry({ entry }: { entry: AuditEntry }): ReactNode {
         {end === "refused" ? text.audit.ends.refused(outcome ?? "") : text.audit.ends[end]}
       </span>
       <span className="soft small">
-        {whoOf(entry)}
+        {whoOf(entry, { text, nameOf })}
         {tenant !== "" && ` (${tenant})`} ·{" "}
         <time dateTime={new Date(at).toISOString()}>{momentOf(at, language)}</time>
       </span>

@@ -1,4 +1,5 @@
 import type { AuditEntry } from "dure/client";
+import { actorOf } from "../actor.ts";
 import type { Text } from "../texts.ts";
 
 /** Kinds of deeds that can be asked for alone, in the order of the menu. */
@@ -26,9 +27,13 @@ export function deedOf(what: string, text: Text): string {
   );
 }
 
-/** Who it was: the person of a token, an agent, or what else stands there. Pure. */
-export function whoOf({ person, name }: Pick<AuditEntry, "person" | "name">): string {
-  return person ?? name.replace(/^(agent|cli):/u, "");
+/** Who it was: the person of a token, its id, an agent, or the person at the machine. Pure. */
+export function whoOf(
+  { person, name }: Pick<AuditEntry, "person" | "name">,
+  { text, nameOf }: { readonly text: Text; readonly nameOf: (agent: string) => string },
+): string {
+  if (person !== null) return person;
+  return name.startsWith("token_") ? name : actorOf(name, { text, nameOf });
 }
 
 /** How it ended. Pure. */

@@ -17,6 +17,7 @@ import { ErrorWords } from "../problem.tsx";
 import { SidePanel } from "../panel/side-panel.tsx";
 import "./chat.css";
 import { Composer } from "./composer.tsx";
+import { inLanguage } from "./service-words.ts";
 import type { Conversation, ConversationView } from "./conversation.ts";
 import { MessageList } from "./message-list.tsx";
 import { Welcome } from "./welcome.tsx";
@@ -58,7 +59,7 @@ interface ChatProps {
 function Chat({ conversation, isNew, place }: ChatProps): ReactNode {
   const { text } = useLanguage();
   const view = useSyncExternalStore(conversation.subscribe, conversation.snapshot);
-  const { services, service, onChoose } = useService(view.service);
+  const { services, service, isRead, onChoose } = useService(view.service);
   const send = useSend({ conversation, isNew, service: view.service ?? service?.name });
   const side = useSide();
   const begins = view.phase === "new" && view.entries.length === 0;
@@ -90,6 +91,7 @@ function Chat({ conversation, isNew, place }: ChatProps): ReactNode {
           <Welcome
             services={services}
             service={service}
+            isRead={isRead}
             onChoose={onChoose}
             onSend={(message) => send(message)}
           />
@@ -118,19 +120,26 @@ type Send = (message: string, extra?: Pick<MessageRequest, "confirmId" | "slots"
 /** The services, and the one that is spoken with: the conversation's, else the chosen one. */
 function useService(name: string | undefined): {
   readonly services: readonly ServiceInfo[];
+  readonly isRead: boolean;
   readonly service: ServiceInfo | undefined;
   readonly onChoose: (name: string) => void;
 } {
   const { client } = useParts();
-  const { data = NO_SERVICES } = useQuery({
+  const { data = NO_SERVICES, isPending } = useQuery({
     queryKey: ["services"],
     queryFn: ({ signal }) => client.services({ signal }),
     staleTime: 60_000,
   });
 
   const [chosen, setChosen] = useState<string>();
+  const { language } = useLanguage();
+  const services = useMemo(
+    () => data.map((service) => inLanguage(service, language)),
+    [data, language],
+  );
 
-  return { services: data, service: serviceOf(data, name ?? chosen), onChoose: setChosen };
+  const service = serviceOf(services, name ?? chosen);
+  return { services, service, isRead: !isPending, onChoose: setChosen };
 }
 
 /** Sends a message; the first one of a conversation gives it its address. */

@@ -16,9 +16,10 @@ export function ReceiptCard({
   at: number | undefined;
   slots: readonly SlotInfo[];
 }): ReactNode {
-  const { text, language } = useLanguage();
+  const speaking = useLanguage();
+  const { text, language } = speaking;
   const { status, target, amount, currency, ...rest } = receipt;
-  const state = shownFact("status", status, language);
+  const state = shownFact("status", status, speaking);
 
   return (
     <article className="receipt-card" aria-label={text.chat.receipt}>

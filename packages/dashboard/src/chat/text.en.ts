@@ -4,6 +4,7 @@ export const en: ChatText = {
   pageTitle: "Chat",
   service: "Service",
   hello: "How can I help?",
+  lead: "Talk with a service or an agent. It asks for what is missing, and does what matters once, after your yes.",
   helloHint: "Pick one of these to send, or write your own.",
   noExamples: "Write your first message below.",
   placeholder: "Write a message",

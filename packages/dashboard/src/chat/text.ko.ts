@@ -4,6 +4,7 @@ export const ko = {
   pageTitle: "대화",
   service: "서비스",
   hello: "무엇을 도와드릴까요?",
+  lead: "서비스나 에이전트와 대화하는 곳이에요. 빠진 것은 되묻고, 중요한 일은 확인을 받은 뒤 한 번만 해요.",
   helloHint: "아래에서 하나를 골라 보내거나, 직접 써 보세요.",
   noExamples: "아래에 첫 메시지를 써 보세요.",
   placeholder: "메시지 쓰기",

@@ -8,17 +8,19 @@ import { useText } from "../language.tsx";
 export function Welcome(props: {
   services: readonly ServiceInfo[];
   service: ServiceInfo | undefined;
+  /** Before, nothing is shown: what comes would move it. */
+  isRead: boolean;
   onChoose: (name: string) => void;
   onSend: (message: string) => void;
 }): ReactNode {
   const text = useText();
-  const { services, service } = props;
+  const { services, service, isRead } = props;
   const examples = service?.examples ?? [];
 
   return (
-    <div className="welcome">
+    <div className="welcome" data-unread={!isRead || undefined}>
       <div className="welcome-inner">
-        <h2>{text.chat.hello}</h2>
+        <Hello />
         {services.length > 1 && (
           <div
             className="welcome-services"
@@ -62,5 +64,16 @@ export function Welcome(props: {
         </div>
       </div>
     </div>
+  );
+}
+
+/** Said before anything is read; the document of the page says it too. */
+function Hello(): ReactNode {
+  const { hello, lead } = useText().chat;
+  return (
+    <header>
+      <h2>{hello}</h2>
+      <p className="soft">{lead}</p>
+    </header>
   );
 }

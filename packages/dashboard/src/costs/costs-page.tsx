@@ -3,10 +3,14 @@ import { IconCoins, IconSearch } from "@tabler/icons-react";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import type { CostBudget, Costs, CostSum, NamedCost } from "dure/client";
 import { useEffect, useState, type ReactNode } from "react";
+import { AgentLink } from "../agents/agent-link.tsx";
 import { useParts } from "../app-parts.tsx";
 import { useLanguage, useText } from "../language.tsx";
 import { Problem } from "../problem.tsx";
 import { Prose } from "../prose.tsx";
+import { useAgents } from "../rooms/use-rooms.ts";
+import { useServiceName } from "../service-names.ts";
+import { CostChart } from "./cost-chart.tsx";
 import { dayOf, moneyOf, shareOf, tokensOf } from "./sums.ts";
 import "./costs.css";
 
@@ -19,6 +23,7 @@ const READ_EVERY_MS = 10_000;
 export function CostsPage(): ReactNode {
   const text = useText();
   const { client } = useParts();
+  const serviceName = useServiceName();
   const [days, setDays] = useState<number>(30);
   const [search, setSearch] = useState("");
 
@@ -55,12 +60,33 @@ export function CostsPage(): ReactNode {
         />
       </div>
       {costs.error !== null && <Problem error={costs.error} onRetry={() => void costs.refetch()} />}
-      {costs.data !== undefined && <Sums costs={costs.data} search={search.trim().toLowerCase()} />}
+      {costs.data !== undefined && (
+        <Sums
+          costs={withServiceNames(costs.data, serviceName)}
+          days={days}
+          search={search.trim().toLowerCase()}
+        />
+      )}
     </div>
   );
 }
 
-function Sums({ costs, search }: { costs: Costs; search: string }): ReactNode {
+/** Services as the reader's language calls them. Pure. */
+function withServiceNames(costs: Costs, nameOf: (id: string) => string | undefined): Costs {
+  const { byService, overTime } = costs;
+  const named = <Row extends { id: string; name: string }>(row: Row): Row => ({
+    ...row,
+    name: nameOf(row.id) ?? row.name,
+  });
+
+  return {
+    ...costs,
+    byService: byService.map(named),
+    overTime: { ...overTime, service: overTime.service.map(named) },
+  };
+}
+
+function Sums({ costs, days, search }: { costs: Costs; days: number; search: string }): ReactNode {
   const { text, language } = useLanguage();
   const { costs: words } = text;
   const matches = ({ id, name }: NamedCost): boolean =>
@@ -93,8 +119,10 @@ function Sums({ costs, search }: { costs: Costs; search: string }): ReactNode {
           {search !== "" && agents.length + services.length === 0 && (
             <p className="soft">{words.noMatch(search)}</p>
           )}
-          <SumTable title={words.byAgent} rows={agents} />
+          <CostChart costs={costs} days={days} />
+          <SumTable title={words.byAgent} rows={agents} areAgents />
           <SumTable title={words.byService} rows={services} />
+          <SumTable title={words.byModel} rows={costs.byModel.filter(matches)} />
           <SumTable
             title={words.byDay(costs.timeZone)}
             rows={costs.byDay.map((row) => ({ ...row, name: dayOf(row.id, language) }))}
@@ -105,7 +133,15 @@ function Sums({ costs, search }: { costs: Costs; search: string }): ReactNode {
   );
 }
 
-function SumTable({ title, rows }: { title: string; rows: readonly NamedCost[] }): ReactNode {
+function SumTable({
+  title,
+  rows,
+  areAgents = false,
+}: {
+  title: string;
+  rows: readonly NamedCost[];
+  areAgents?: boolean;
+}): ReactNode {
   const { text, language } = useLanguage();
   if (rows.length === 0) return null;
 
@@ -125,7 +161,7 @@ function SumTable({ title, rows }: { title: string; rows: readonly NamedCost[] }
         {rows.map((row) => (
           <tr key={row.id}>
             <th scope="row">
-              {row.name}
+              {areAgents ? <AgentName {...row} /> : row.name}
               <span
                 className="costs-bar"
                 aria-hidden
@@ -139,6 +175,12 @@ function SumTable({ title, rows }: { title: string; rows: readonly NamedCost[] }
       </tbody>
     </table>
   );
+}
+
+/** Leads to the agent's page, where it has one: agents inside of a service have none. */
+function AgentName({ id, name }: NamedCost): ReactNode {
+  const { data: agents } = useAgents();
+  return agents?.some((agent) => agent.id === id) ? <AgentLink id={id}>{name}</AgentLink> : name;
 }
 
 /** What a row is compared by: money where there is some, else tokens. */

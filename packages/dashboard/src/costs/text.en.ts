@@ -17,6 +17,18 @@ export const en: CostsText = {
   byAgent: "By agent",
   byService: "By service",
   byDay: (timeZone) => `By day (${timeZone})`,
+  byModel: "By model",
+  chart: {
+    title: "Used each day",
+    by: "Tell apart by",
+    sides: { agent: "Agent", service: "Service", model: "Model" },
+    told: (side) =>
+      `Stacked bars of what was used each day, by ${side.toLowerCase()}. The table below has the figures.`,
+    others: "All others",
+    asTable: "As a table",
+    day: "Day",
+    sum: "Sum",
+  },
   name: "Name",
   tokens: "Tokens",
   money: "Cost",

@@ -2,8 +2,7 @@ import { isObject, type Json, type JsonObject } from "dure/client";
 import type { ReactNode } from "react";
 import { labelOf, shownFact } from "../fact-words.ts";
 import { useLanguage } from "../language.tsx";
-import { TEXTS } from "../texts.ts";
-import type { Language } from "../words.ts";
+import type { Text } from "../texts.ts";
 
 /** Nesting that is shown; what lies deeper is left out. */
 const DEEPEST = 3;
@@ -35,7 +34,7 @@ function Group({
   depth: number;
   isCall: boolean;
 }): ReactNode {
-  const { language } = useLanguage();
+  const { text } = useLanguage();
   const rows = Object.entries(value)
     .flatMap(([name, member]) => (isWorthSaying(member) ? [[name, member] as const] : []))
     .toSorted((a, b) => rankOf(...a) - rankOf(...b));
@@ -45,7 +44,7 @@ function Group({
     <dl className="facts context-facts">
       {rows.map(([name, member]) => (
         <div key={name} data-block={isBlock(member) || undefined}>
-          <dt>{nameOf(name, language, isCall)}</dt>
+          <dt>{nameOf(name, text, isCall)}</dt>
           <dd>
             <Value name={name} value={member} depth={depth} isCall={isCall} />
           </dd>
@@ -66,7 +65,8 @@ function Value({
   depth: number;
   isCall: boolean;
 }): ReactNode {
-  const { text, language } = useLanguage();
+  const speaking = useLanguage();
+  const { text } = speaking;
   if (Array.isArray(value)) {
     return <List name={name} values={value} depth={depth} isCall={isCall} />;
   }
@@ -75,7 +75,7 @@ function Value({
   }
   if (typeof value === "boolean") return text.escalations.values[String(value)];
 
-  const words = shownFact(name, value, language);
+  const words = shownFact(name, value, speaking);
 
   return isLong(words) ? <pre tabIndex={0}>{words}</pre> : words;
 }
@@ -119,13 +119,13 @@ function List({
  * Arguments of a call speak of their own matter: `to` is who gets the money there, and who was
  * asked elsewhere. Pure.
  */
-function nameOf(name: string, language: Language, isCall: boolean): string {
-  const own = TEXTS[language].escalations.context[name];
-  if (own !== undefined && !(isCall && name in TEXTS[language].common.facts.names)) return own;
+function nameOf(name: string, text: Text, isCall: boolean): string {
+  const own = text.escalations.context[name];
+  if (own !== undefined && !(isCall && name in text.common.facts.names)) return own;
 
   return labelOf(
     name.replaceAll(/(?<=[a-z0-9])[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
-    language,
+    text,
   );
 }
 

@@ -26,13 +26,17 @@ import {
   type RefCallback,
   type RefObject,
 } from "react";
+import { meOf } from "../shell/me.ts";
+import { actorOf } from "../actor.ts";
+import { AgentLink } from "../agents/agent-link.tsx";
 import { useParts } from "../app-parts.tsx";
 import { useLanguage, useText } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
+import { useAgents } from "../rooms/use-rooms.ts";
 import { whenOf } from "../when.ts";
 import { ContextFacts } from "./context-facts.tsx";
 import "./escalations.css";
-import { aboutOf, linksOf, type SourceLink } from "./order.ts";
+import { aboutOf, agentOf, linksOf, type SourceLink } from "./order.ts";
 import { actionLabel, decisionOf } from "./words.ts";
 
 const ICONS = {
@@ -90,10 +94,7 @@ export function EscalationCard(
         <span className="escalation-severity">{text.escalations.severities[severity]}</span>
       </header>
       <p className="escalation-question">{escalation.title}</p>
-      {escalation.description !== "" && (
-        <p className="escalation-description">{escalation.description}</p>
-      )}
-      <ContextFacts value={aboutOf(escalation)} arguments={CALLS.has(type)} />
+      <About escalation={escalation} />
       {isOpen ? (
         <Answers
           escalation={escalation}
@@ -106,6 +107,22 @@ export function EscalationCard(
       )}
       <Footer escalation={escalation} place={place} />
     </article>
+  );
+}
+
+/** Of a gate the page has the changes themselves: neither a command nor a commit helps there. */
+function About({ escalation }: { escalation: Escalation }): ReactNode {
+  const text = useText();
+  const { type, description, context } = escalation;
+  if (context["code"] === "PORT_HELD") {
+    return <p className="escalation-description">{text.escalations.held}</p>;
+  }
+
+  return (
+    <>
+      {description !== "" && <p className="escalation-description">{description}</p>}
+      <ContextFacts value={aboutOf(escalation)} arguments={CALLS.has(type)} />
+    </>
   );
 }
 
@@ -145,9 +162,11 @@ function Footer({
   const { text, language } = useLanguage();
   const { source, status } = escalation;
   const isOpen = status === "open";
+  const agent = agentOf(escalation);
 
   return (
     <footer>
+      {place === "inbox" && agent !== undefined && <AgentWords id={agent} />}
       {place === "inbox" &&
         linksOf(source).map((link) => <SourceWords key={link.kind} link={link} />)}
       {place === "inbox" && source.port !== undefined && (
@@ -168,6 +187,14 @@ function Footer({
       )}
     </footer>
   );
+}
+
+/** Leads to the agent's page; nothing of one that the team does not have. */
+function AgentWords({ id }: { id: string }): ReactNode {
+  const { data: agents } = useAgents();
+  const agent = agents?.find((one) => one.id === id);
+
+  return agent === undefined ? null : <AgentLink id={id}>{agent.displayName}</AgentLink>;
 }
 
 function SourceWords({ link }: { link: SourceLink }): ReactNode {
@@ -269,11 +296,7 @@ function Answers({
 /** Also while it is not known. */
 function useMayDecide(): boolean {
   const { client } = useParts();
-  const me = useQuery({
-    queryKey: ["me"],
-    queryFn: ({ signal }) => client.me({ signal }),
-    staleTime: 60_000,
-  });
+  const me = useQuery(meOf(client));
 
   return me.data === undefined || me.data.scopes.includes("admin");
 }
@@ -405,7 +428,8 @@ function Closed({ escalation }: { escalation: Escalation }): ReactNode {
   const { resolution, resolvedAt, resolvedBy, resolvedByPerson } = escalation;
   if (resolution === null || resolvedAt === null) return null;
 
-  const who = resolvedByPerson ?? text.escalations.by[resolvedBy ?? ""] ?? resolvedBy ?? "";
+  const by = actorOf(resolvedBy, { text, nameOf: (id) => id });
+  const who = resolvedByPerson ?? text.escalations.by[resolvedBy ?? ""] ?? by;
 
   return (
     <div className="escalation-answer">

@@ -16,6 +16,7 @@ import type {
 } from "dure/client";
 import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
+import { NoticeButton } from "../shell/notice-button.tsx";
 import { Problem } from "../problem.tsx";
 import { EscalationCard, type Holding } from "./escalation-card.tsx";
 import { readInboxTab } from "./inbox-tab.ts";
@@ -51,6 +52,7 @@ export function EscalationsPage(): ReactNode {
       <header>
         <h1>{text.escalations.pageTitle}</h1>
         <p className="soft">{text.escalations.lead}</p>
+        <NoticeButton />
       </header>
       <Tabs
         value={tab}

@@ -63,3 +63,15 @@ export function linksOf({ run, job, room, session }: Escalation["source"]): read
 
   return links;
 }
+
+/** The agent that it is about, where its source or its context names one. Pure. */
+export function agentOf({
+  source,
+  context,
+}: Pick<Escalation, "source" | "context">): string | undefined {
+  const { session = "" } = source;
+  const speaker = /^room:([^:]+):|^job:[^:]+:([^:]+)$/.exec(session);
+  const named = (context as JsonObject)["agent"];
+
+  return speaker?.[1] ?? speaker?.[2] ?? (typeof named === "string" ? named : undefined);
+}

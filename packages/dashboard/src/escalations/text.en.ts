@@ -34,6 +34,7 @@ export const en: EscalationsText = {
   severities: { critical: "Critical", high: "High", medium: "Medium", low: "Low" },
   dismissed: { time: "Its time has passed", dismissed: "Closed without a decision" },
   settled: "Closed, because no decision is needed any more",
+  held: "It was accepted. Look at the port’s changes, then decide.",
   context: {
     because: "why",
     tool: "tool",
@@ -85,6 +86,7 @@ export const en: EscalationsText = {
     "own-path": "Let it own the path",
     "read-path": "Let it read the path",
     "to-orchestrator": "Give it to the orchestrator",
+    "send-back": "Send it back",
     "accept-weaker-tests": "Accept the weaker tests",
     skip: "Go on without it",
     "cancel-run": "Cancel the run",

@@ -40,6 +40,7 @@ export const ko = {
   >,
   settled: "더 정할 것이 없어 닫혔어요",
   /** Names in the context of an escalation; arguments of a call have their own. */
+  held: "확인을 통과했어요. 포트의 변경을 보고 정해 주세요.",
   context: {
     because: "이유",
     tool: "하려는 일",
@@ -120,6 +121,7 @@ export const ko = {
     "own-path": "경로를 소유하게 하고 다시",
     "read-path": "읽게 하고 다시",
     "to-orchestrator": "오케스트레이터에게 맡기기",
+    "send-back": "돌려보내기",
     "accept-weaker-tests": "약해진 테스트 받아들이기",
     skip: "빼고 계속",
     "cancel-run": "실행 취소",

@@ -11,6 +11,7 @@ import {
 import { useText } from "../language.tsx";
 import { clockOf } from "../when.ts";
 import type { LogRow } from "./event-log.ts";
+import { useSentences } from "./use-sentences.ts";
 
 /** Heights of a row, pixels; fixed, so that only the rows in sight need to exist. */
 const ROW = { wide: 38, narrow: 58 };
@@ -182,7 +183,8 @@ function EventButton({
   onKeyDown: (event: KeyboardEvent<HTMLButtonElement>) => void;
 }): ReactNode {
   const { roles } = useText().events;
-  const { at, type, role } = row.event;
+  const sentence = useSentences();
+  const { at, role } = row.event;
 
   return (
     <button
@@ -193,22 +195,10 @@ function EventButton({
       onKeyDown={onKeyDown}
     >
       <time className="event-time">{clockOf(at)}</time>
-      <span className="event-type">{type}</span>
       <span className="event-role" data-role={role}>
         {roles[role] ?? role}
       </span>
-      <span className="event-subject">{subjectOf(row)}</span>
+      <span className="event-subject">{sentence(row.event)}</span>
     </button>
   );
-}
-
-/** Whom the event is about, then what it holds, in one line. */
-function subjectOf({ event }: LogRow): string {
-  const subject = [event.service, event.agent, event.session, event.room, event.run, event.job]
-    .filter((part) => part !== undefined)
-    .join(" · ");
-  const data = Object.entries(event.data ?? {})
-    .map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`)
-    .join(" ");
-  return [subject, data].filter((part) => part !== "").join("  ");
 }

@@ -1,36 +1,53 @@
-import { ActionIcon, Button, Drawer, NativeSelect, TextInput } from "@mantine/core";
+import { Drawer } from "@mantine/core";
 import { useDebouncedValue, useMediaQuery } from "@mantine/hooks";
-import { IconPlayerPause, IconPlayerPlay, IconSearch, IconTrash } from "@tabler/icons-react";
-import type { DureError, EventRole, EventsFilter } from "dure/client";
-import { useEffect, useMemo, useState, useSyncExternalStore, type ReactNode } from "react";
+import { systemClock, type DureError, type EventRole, type EventsFilter } from "dure/client";
+import { useSearch } from "@tanstack/react-router";
+import { use, useEffect, useMemo, useState, useSyncExternalStore, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
 import { ROW_LIMIT, type LogRow, type LogView } from "./event-log.ts";
+import { EventDetail } from "./event-detail.tsx";
 import { EventRows } from "./event-rows.tsx";
+import { EventFilters, NOTHING_WRITTEN, type Written } from "./events-filters.tsx";
+import { isChosen, KINDS, type Kind } from "./facets.ts";
+import { useEventNames } from "./use-names.ts";
+import { EventNamesContext, useSentences } from "./use-sentences.ts";
 import "./events.css";
 
-const ROLES = [
-  "conversation",
-  "delegation",
-  "orchestration",
-  "system",
-] as const satisfies readonly EventRole[];
 /** A filter is applied when its field has rested for this long, milliseconds. */
 const REST_MS = 350;
 
+/** Everything that happens, as sentences. */
 export function EventsPage(): ReactNode {
+  const text = useText();
+  const names = useEventNames();
+  useEffect(() => {
+    document.title = `${text.events.pageTitle} · dure`;
+  }, [text]);
+
+  return (
+    <EventNamesContext value={names}>
+      <Log />
+    </EventNamesContext>
+  );
+}
+
+function Log(): ReactNode {
   const text = useText();
   const { eventLog } = useParts();
   const view = useSyncExternalStore(eventLog.subscribe, eventLog.snapshot);
-  const [written, setWritten] = useState<Written>(NOTHING_WRITTEN);
+  const [written, setWritten] = useWritten();
   const [picked, setPicked] = useState<LogRow>();
   const wide = useMediaQuery("(min-width: 68em)", window.matchMedia("(min-width: 68em)").matches, {
     getInitialValueInEffect: false,
   });
 
-  const { types, session, role, search } = written;
-  const [filter] = useDebouncedValue(`${types.trim()}\n${session.trim()}\n${role}`, REST_MS);
+  const { types, session, role, kind } = written;
+  const [filter] = useDebouncedValue(
+    [types.trim(), session.trim(), role, kind].join("\n"),
+    REST_MS,
+  );
   const [lastFilter, setLastFilter] = useState(filter);
 
   if (filter !== lastFilter) {
@@ -43,11 +60,7 @@ export function EventsPage(): ReactNode {
     return () => eventLog.stop();
   }, [eventLog, filter]);
 
-  useEffect(() => {
-    document.title = `${text.events.pageTitle} · dure`;
-  }, [text]);
-
-  const rows = useMatching(view.rows, search);
+  const rows = useMatching(view.rows, written);
   const detail = picked && <EventDetail row={picked} />;
 
   return (
@@ -59,7 +72,7 @@ export function EventsPage(): ReactNode {
         </div>
         <Connection state={view.connection} />
       </header>
-      <Filters written={written} onWrite={setWritten} view={view} />
+      <EventFilters written={written} onWrite={setWritten} view={view} />
       {view.problem !== undefined && <Stopped problem={view.problem} />}
       <div className="events-body" data-detail={(wide && picked !== undefined) || undefined}>
         <EventRows
@@ -84,96 +97,35 @@ export function EventsPage(): ReactNode {
   );
 }
 
-function useMatching(rows: readonly LogRow[], search: string): readonly LogRow[] {
+/** What is looked for, which the address may say: `?q=`. */
+function useWritten() {
+  const { q = "" } = useSearch({ strict: false });
+  const [written, setWritten] = useState<Written>({ ...NOTHING_WRITTEN, search: q });
+  const [lastAsked, setLastAsked] = useState(q);
+  if (q !== lastAsked) {
+    setLastAsked(q);
+    setWritten({ ...NOTHING_WRITTEN, search: q });
+  }
+  return [written, setWritten] as const;
+}
+
+/** Those that were chosen, with the words that are looked for in their sentence or their data. */
+function useMatching(rows: readonly LogRow[], written: Written): readonly LogRow[] {
+  const sentence = useSentences();
+  const names = use(EventNamesContext)!;
+  const { who, where, since, search } = written;
   const words = search.trim().toLowerCase();
-  return useMemo(
-    () => (words === "" ? rows : rows.filter((row) => row.words.includes(words))),
-    [rows, words],
-  );
-}
 
-/** What a reader has written into the filters. */
-interface Written {
-  readonly types: string;
-  readonly session: string;
-  readonly role: EventRole | "";
-  readonly search: string;
-}
-
-const NOTHING_WRITTEN: Written = { types: "", session: "", role: "", search: "" };
-
-function Filters({
-  written,
-  onWrite,
-  view,
-}: {
-  written: Written;
-  onWrite: (written: Written) => void;
-  view: LogView;
-}): ReactNode {
-  const text = useText();
-  const write = (part: Partial<Written>): void => onWrite({ ...written, ...part });
-
-  return (
-    <div className="events-filters" role="search">
-      <TextInput
-        className="events-search"
-        aria-label={text.events.search}
-        placeholder={text.events.search}
-        leftSection={<IconSearch size={15} />}
-        value={written.search}
-        onChange={(event) => write({ search: event.currentTarget.value })}
-      />
-      <TextInput
-        aria-label={text.events.types}
-        placeholder={`${text.events.types} · ${text.events.typesHint}`}
-        value={written.types}
-        onChange={(event) => write({ types: event.currentTarget.value })}
-      />
-      <TextInput
-        aria-label={text.events.session}
-        placeholder={text.events.session}
-        value={written.session}
-        onChange={(event) => write({ session: event.currentTarget.value })}
-      />
-      <NativeSelect
-        aria-label={text.events.role}
-        value={written.role}
-        onChange={(event) => write({ role: event.currentTarget.value as Written["role"] })}
-        data={[
-          { value: "", label: text.events.allRoles },
-          ...ROLES.map((one) => ({ value: one, label: text.events.roles[one] })),
-        ]}
-      />
-      <Actions isPaused={view.paused} />
-    </div>
-  );
-}
-
-function Actions({ isPaused }: { isPaused: boolean }): ReactNode {
-  const text = useText();
-  const { eventLog } = useParts();
-
-  return (
-    <div className="events-actions">
-      <Button
-        variant="default"
-        leftSection={isPaused ? <IconPlayerPlay size={15} /> : <IconPlayerPause size={15} />}
-        aria-pressed={isPaused}
-        onClick={() => (isPaused ? eventLog.resume() : eventLog.pause())}
-      >
-        {isPaused ? text.events.resume : text.events.pause}
-      </Button>
-      <ActionIcon
-        variant="default"
-        size={36}
-        aria-label={text.events.clear}
-        onClick={() => eventLog.clear()}
-      >
-        <IconTrash size={16} />
-      </ActionIcon>
-    </div>
-  );
+  return useMemo(() => {
+    const now = systemClock.now();
+    const isAll = who === "" && where === "" && since === "" && words === "";
+    if (isAll) return rows;
+    return rows.filter(
+      (row) =>
+        isChosen(row.event, { who, where, since }, { names, now }) &&
+        (row.words.includes(words) || sentence(row.event).toLowerCase().includes(words)),
+    );
+  }, [rows, who, where, since, words, sentence, names]);
 }
 
 function DetailDrawer({
@@ -235,29 +187,10 @@ function Connection({ state }: { state: LogView["connection"] }): ReactNode {
   );
 }
 
-function EventDetail({ row }: { row: LogRow }): ReactNode {
-  const { data, ...envelope } = row.event;
-  return (
-    <div className="event-detail">
-      <h2>{row.event.type}</h2>
-      <dl className="facts">
-        {Object.entries(envelope)
-          .filter(([name]) => name !== "type")
-          .map(([name, value]) => (
-            <div key={name}>
-              <dt>{name}</dt>
-              <dd>{name === "at" ? new Date(value as number).toISOString() : String(value)}</dd>
-            </div>
-          ))}
-      </dl>
-      <pre tabIndex={0}>{JSON.stringify(data, null, 2)}</pre>
-    </div>
-  );
-}
-
 function filterOf(written: string): EventsFilter {
-  const [types = "", session = "", role = ""] = written.split("\n");
-  const wanted = types.split(/[\s,]+/).filter((type) => type !== "");
+  const [types = "", session = "", role = "", kind = ""] = written.split("\n");
+  const own = types.split(/[\s,]+/).filter((type) => type !== "");
+  const wanted = own.length > 0 || kind === "" ? own : [...KINDS[kind as Kind]];
 
   return {
     types: wanted.length === 0 ? undefined : wanted,

@@ -12,6 +12,7 @@ import { Prose } from "../prose.tsx";
 import { AskJob } from "./ask-job.tsx";
 import { excerptOf } from "./exchange.ts";
 import { useJobFilters } from "./job-filters.ts";
+import { ScheduleList } from "./schedule-list.tsx";
 import { StatusBadge } from "./status-badge.tsx";
 import { useJobList } from "./use-jobs.ts";
 
@@ -36,6 +37,7 @@ export function JobList({ picked }: { picked: string | undefined }): ReactNode {
         <p className="soft">{text.jobs.lead}</p>
       </header>
       <AskJob />
+      <ScheduleList />
       <Filters search={search} onSearch={setSearch} />
       {root !== undefined && (
         <Button

@@ -12,6 +12,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { DureError, type Job, type JobDetail } from "dure/client";
 import { useEffect, type ReactNode } from "react";
+import { AgentLink } from "../agents/agent-link.tsx";
 import { useParts } from "../app-parts.tsx";
 import { ServerWords } from "../coded.tsx";
 import { useLanguage, useText } from "../language.tsx";
@@ -71,7 +72,10 @@ function OneJob({ job }: { job: JobDetail }): ReactNode {
           <IconArrowLeft size={18} stroke={1.7} aria-hidden />
         </Link>
         <div className="job-title">
-          <h1>{title}</h1>
+          <h1>
+            <AgentLink id={job.requester}>{job.requesterName}</AgentLink> →{" "}
+            <AgentLink id={job.target}>{job.targetName}</AgentLink>
+          </h1>
           <p className="soft small">
             {[text.jobs.intents[job.intent], job.topic].filter(Boolean).join(" · ")}
           </p>

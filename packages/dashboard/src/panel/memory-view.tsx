@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { DureError } from "dure/client";
 import type { ReactNode } from "react";
+import { meOf } from "../shell/me.ts";
 import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
@@ -17,11 +18,7 @@ export function MemoryView({
   const text = useText();
   const { client } = useParts();
 
-  const me = useQuery({
-    queryKey: ["me"],
-    queryFn: ({ signal }) => client.me({ signal }),
-    staleTime: 60_000,
-  });
+  const me = useQuery(meOf(client));
 
   const allowed = me.data?.devMode === true;
 

@@ -86,11 +86,12 @@ function SlotForm({
   onSend: (words: string, changes: JsonObject) => void;
   onLeave: () => void;
 }): ReactNode {
-  const { text, language } = useLanguage();
+  const speaking = useLanguage();
+  const { text } = speaking;
   const changes = slotChanges(fields, edited);
   const changed = Object.keys(changes).length > 0;
   const valueOf = (slot: SlotInfo): string =>
-    shownFact(slot.name, changes[slot.name], language, slot) || text.panel.slotEmpty;
+    shownFact(slot.name, changes[slot.name], speaking, slot) || text.panel.slotEmpty;
 
   const submit = (event: FormEvent): void => {
     event.preventDefault();
@@ -132,7 +133,8 @@ function SlotForm({
 }
 
 function Slots({ fields }: { fields: SlotFields }): ReactNode {
-  const { text, language } = useLanguage();
+  const speaking = useLanguage();
+  const { text } = speaking;
   const { slotEmpty, required } = text.panel;
 
   return (
@@ -146,7 +148,7 @@ function Slots({ fields }: { fields: SlotFields }): ReactNode {
                 {slot.required ? `${slotEmpty} · ${required}` : slotEmpty}
               </span>
             ) : (
-              shownFact(slot.name, value, language, slot)
+              shownFact(slot.name, value, speaking, slot)
             )}
             {error !== undefined && <span className="error-note">{error}</span>}
           </dd>

@@ -156,13 +156,14 @@ function Queue({ batch, service }: { batch: Batch; service: ServiceInfo | undefi
 }
 
 function Task({ task, service }: { task: BatchTask; service: ServiceInfo | undefined }): ReactNode {
-  const { text, language } = useLanguage();
+  const speaking = useLanguage();
+  const { text } = speaking;
   const words = Object.entries(task.slots)
     .map(([name, value]) =>
       shownFact(
         name,
         value,
-        language,
+        speaking,
         service?.slots?.find((slot) => slot.name === name),
       ),
     )
@@ -173,9 +174,7 @@ function Task({ task, service }: { task: BatchTask; service: ServiceInfo | undef
       <span className="queue-place">{task.index}</span>
       <span>
         {words.join(" · ")}
-        {task.code !== undefined && (
-          <span className="queue-why">{labelOf(task.code, language)}</span>
-        )}
+        {task.code !== undefined && <span className="queue-why">{labelOf(task.code, text)}</span>}
       </span>
       <span className="queue-mark">{text.panel.marks[task.mark]}</span>
     </li>

@@ -32,6 +32,7 @@ import "@mantine/core/styles/Checkbox.css";
 import "../panel/panel.css";
 import "./plans.css";
 import { textOf } from "./kept-text.ts";
+import { markedOf } from "./port-order.ts";
 import { PlanProblems } from "./plan-problems.tsx";
 import { readChoice, readStart, type StartSearch } from "./run-filters.ts";
 import { useBefore, usePlanFiles } from "./use-plans.ts";
@@ -397,7 +398,7 @@ function LevelList({
 }): ReactNode {
   const text = useText();
   const titles = new Map(view.ports.map(({ id, title }) => [id, title]));
-  const critical = new Set(view.criticalPath);
+  const critical = markedOf(view.criticalPath);
 
   const portOf = (id: string): ReactNode => (
     <li key={id} data-critical={critical.has(id) || undefined}>

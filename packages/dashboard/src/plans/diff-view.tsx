@@ -1,26 +1,37 @@
-import { Button, Loader } from "@mantine/core";
-import { DureError, type TreeDiff } from "dure/client";
-import { useMemo, useState, type ReactNode } from "react";
+import { Loader } from "@mantine/core";
+import { DureError, type PortDetail, type RunDetail, type TreeDiff } from "dure/client";
+import { useMemo, type ReactNode } from "react";
 import { Problem } from "../problem.tsx";
 import { useText } from "../language.tsx";
-import { filesOf, type FilePatch, type PatchLine } from "./patch.ts";
-import { useDiff } from "./use-plans.ts";
+import { filesOf } from "./patch.ts";
+import { PatchView, type Reviewing } from "./patch-view.tsx";
+import { isReviewable, ReviewBar } from "./review-bar.tsx";
+import { useComments, useDiff, useMayRun } from "./use-plans.ts";
 
-/** Lines of one file that are shown before the rest is asked for; files that are open at first. */
-const LINES_SHOWN = 400;
+/** Files that are open at first. */
 const OPEN_AT_FIRST = 6;
-const MARKS = { added: "+", removed: "−", same: " ", meta: " " } as const satisfies Record<
-  PatchLine["kind"],
-  string
->;
-
 /**
  * What a port, or without one the whole run, has changed: the files, and the changes line by line.
  */
-export function DiffView({ run, port }: { run: string; port?: string }): ReactNode {
+export function DiffView({
+  run,
+  port,
+}: {
+  run: RunDetail;
+  port?: PortDetail | undefined;
+}): ReactNode {
   const text = useText();
-  const diff = useDiff(run, port);
-  if (diff.data !== undefined) return <Diff diff={diff.data} />;
+  const diff = useDiff(run.id, port?.id);
+  const review = useReview(run, port);
+  if (diff.data !== undefined) {
+    return (
+      <Diff diff={diff.data} review={review}>
+        {port !== undefined && review?.mayWrite === true && (
+          <ReviewBar run={run} port={port} review={review} />
+        )}
+      </Diff>
+    );
+  }
 
   if (diff.error instanceof DureError && diff.error.class === "not-found") {
     return (
@@ -42,7 +53,24 @@ export function DiffView({ run, port }: { run: string; port?: string }): ReactNo
   );
 }
 
-function Diff({ diff }: { diff: TreeDiff }): ReactNode {
+/** Undefined: of the whole run, whose changes are reviewed port by port. */
+function useReview(run: RunDetail, port: PortDetail | undefined): Reviewing | undefined {
+  const mayRun = useMayRun();
+  const comments = useComments(run.id, port?.id);
+  if (port === undefined) return undefined;
+  const mayWrite = mayRun && isReviewable(run, port);
+  return { run: run.id, port: port.id, comments: comments.data ?? [], mayWrite };
+}
+
+function Diff({
+  diff,
+  review,
+  children,
+}: {
+  diff: TreeDiff;
+  review: Reviewing | undefined;
+  children: ReactNode;
+}): ReactNode {
   const words = useText().plans.port;
   const patches = useMemo(() => filesOf(diff.patch), [diff.patch]);
 
@@ -58,41 +86,14 @@ function Diff({ diff }: { diff: TreeDiff }): ReactNode {
       </ul>
       {diff.isCut && <p className="warn small">{words.diffCut}</p>}
       {patches.map((patch, index) => (
-        <Patch key={`${patch.path}-${index}`} patch={patch} isOpen={index < OPEN_AT_FIRST} />
+        <PatchView
+          key={`${patch.path}-${index}`}
+          patch={patch}
+          isOpen={index < OPEN_AT_FIRST}
+          review={review}
+        />
       ))}
+      {children}
     </div>
-  );
-}
-
-function Patch({ patch, isOpen }: { patch: FilePatch; isOpen: boolean }): ReactNode {
-  const words = useText().plans.port;
-  const [isWhole, setWhole] = useState(false);
-  const shown = isWhole ? patch.lines : patch.lines.slice(0, LINES_SHOWN);
-
-  return (
-    <details className="patch" open={isOpen}>
-      <summary>
-        <code>{patch.path}</code>
-        <span className="patch-counts">
-          +{patch.added} −{patch.removed}
-        </span>
-      </summary>
-      <div className="patch-lines" role="group" aria-label={words.patchOf(patch.path)} tabIndex={0}>
-        {shown.map((line, index) => (
-          <div key={index} data-kind={line.kind}>
-            <span aria-hidden>{MARKS[line.kind]}</span>
-            {(line.kind === "added" || line.kind === "removed") && (
-              <span className="hidden-words">{words[line.kind]} </span>
-            )}
-            <code>{line.text === "" ? " " : line.text}</code>
-          </div>
-        ))}
-      </div>
-      {shown.length < patch.lines.length && (
-        <Button size="compact-sm" variant="subtle" color="gray" onClick={() => setWhole(true)}>
-          {words.diffMore(patch.lines.length - shown.length)}
-        </Button>
-      )}
-    </details>
   );
 }

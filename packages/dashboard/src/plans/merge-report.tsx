@@ -5,6 +5,7 @@ import { useId, useState, type ReactNode } from "react";
 import { useText } from "../language.tsx";
 import { BecauseWords } from "./because-words.tsx";
 import { DiffView } from "./diff-view.tsx";
+import { PublishResult } from "./publish-result.tsx";
 import { keepLooks } from "./run-filters.ts";
 
 /** What came of a run: what is in the result, what is not and why, and how the whole tree did. */
@@ -23,7 +24,8 @@ export function MergeReport({ run, report }: { run: RunDetail; report: RunReport
       <Kept {...parts} kept={report.kept} />
       {missing.length > 0 && <Missing {...parts} missing={missing} />}
       {shared.length > 0 && <SharedFiles shared={shared} titleOf={titleOf} />}
-      {report.commit !== undefined && run.cleanedAt === null && <Changes run={run.id} />}
+      {report.commit !== undefined && run.cleanedAt === null && <Changes run={run} />}
+      {report.commit !== undefined && <PublishResult run={run} report={report} />}
       {conflicts.length > 0 && <Conflicts conflicts={conflicts} titleOf={titleOf} />}
     </section>
   );
@@ -185,7 +187,7 @@ function PortLink({ run, port, title }: { run: string; port: string; title: stri
 }
 
 /** Everything that the result changes, read when it is asked for. */
-function Changes({ run }: { run: string }): ReactNode {
+function Changes({ run }: { run: RunDetail }): ReactNode {
   const words = useText().plans.run;
   const [isOpen, setOpen] = useState(false);
 

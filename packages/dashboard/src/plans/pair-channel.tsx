@@ -30,19 +30,18 @@ export function PairChannel({ port }: { port: PortDetail }): ReactNode {
     <ol className="port-part pair-channel" aria-label={text.plans.port.tabs.channel}>
       {port.messages.map((message) => (
         <li key={message.id} data-from={message.from}>
-          <Message message={message} />
+          <Message port={port} message={message} />
         </li>
       ))}
     </ol>
   );
 }
 
-function Message({ message }: { message: ChannelMessage }): ReactNode {
+function Message({ port, message }: { port: PortDetail; message: ChannelMessage }): ReactNode {
   const { text, language } = useLanguage();
   const words = text.plans.port;
   const Icon = ICONS[message.type];
   const memberOf = (member: string): string => words.members[member] ?? member;
-  const read = message.processedAt ?? message.deliveredAt;
 
   return (
     <>
@@ -60,14 +59,28 @@ function Message({ message }: { message: ChannelMessage }): ReactNode {
       </p>
       <Payload payload={message.payload} />
       <p className="soft pair-delivery">
-        {read === null
-          ? words.notDelivered
-          : (message.processedAt === null ? words.delivered : words.processed)(
-              clockOf(read).slice(0, 8),
-            )}
+        <Delivery port={port} message={message} />
       </p>
     </>
   );
+}
+
+const OVER: readonly PortDetail["status"][] = ["succeeded", "failed", "cancelled"];
+
+/** Whether a message was read: sent, delivered, read, or not before its port ended. */
+export function Delivery({
+  port: { status },
+  message: { processedAt, deliveredAt },
+}: {
+  port: PortDetail;
+  message: ChannelMessage;
+}): ReactNode {
+  const words = useText().plans.port;
+  if (processedAt !== null) return words.processed(clockOf(processedAt).slice(0, 8));
+  if (OVER.includes(status)) return words.neverRead;
+  return deliveredAt === null
+    ? words.notDelivered
+    : words.delivered(clockOf(deliveredAt).slice(0, 8));
 }
 
 /** Words, a report of tests, or what an implementer hands over; anything else as it stands. */

@@ -2,6 +2,8 @@
 export interface PatchLine {
   readonly kind: "added" | "removed" | "same" | "meta";
   readonly text: string;
+  /** 1-based: of the file before for what is removed, else after; undefined for `meta`. */
+  readonly line?: number | undefined;
 }
 
 export interface FilePatch {
@@ -29,7 +31,7 @@ function fileOf(part: string): FilePatch {
       ? rest
           .filter((line) => !/^(index|---|\+\+\+) /.test(line))
           .map((text): PatchLine => ({ kind: "meta", text }))
-      : rest.slice(firstHunk).map(lineOf);
+      : numbered(rest.slice(firstHunk).map(lineOf));
 
   return {
     path: pathOf(head, names),
@@ -39,9 +41,26 @@ function fileOf(part: string): FilePatch {
   };
 }
 
+/** Counts along from what the heads of hunks say. */
+function numbered(lines: readonly PatchLine[]): readonly PatchLine[] {
+  let before = 0;
+  let after = 0;
+
+  return lines.map((line): PatchLine => {
+    const head = line.kind === "meta" ? /^@@ -(\d+)[^+]*\+(\d+)/.exec(line.text) : null;
+    if (head !== null) [before, after] = [Number(head[1]), Number(head[2])];
+    if (line.kind === "meta") return line;
+    if (line.kind === "removed") return { ...line, line: before++ };
+    if (line.kind === "same") before++;
+
+    return { ...line, line: after++ };
+  });
+}
+
 function lineOf(text: string): PatchLine {
   if (text.startsWith("@@") || text.startsWith("\\")) return { kind: "meta", text };
   if (text.startsWith("+")) return { kind: "added", text: text.slice(1) };
+
   return text.startsWith("-")
     ? { kind: "removed", text: text.slice(1) }
     : { kind: "same", text: text.slice(1) };

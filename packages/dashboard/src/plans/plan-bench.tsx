@@ -6,7 +6,6 @@ import {
   IconFileUpload,
   IconListCheck,
   IconPlayerPlay,
-  IconSparkles,
 } from "@tabler/icons-react";
 import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
@@ -17,12 +16,11 @@ import { Problem } from "../problem.tsx";
 import { useText } from "../language.tsx";
 import { Prose } from "../prose.tsx";
 import { keepText } from "./kept-text.ts";
+import { PlanDraft } from "./plan-draft.tsx";
 import { PlanProblems } from "./plan-problems.tsx";
+import { saveText } from "./save-text.ts";
 import { rangeOfLine } from "./text-lines.ts";
 import { useMayRun } from "./use-plans.ts";
-
-/** Longest goal of a draft, characters. Source: the server's own bound. */
-const MAX_GOAL = 8_000;
 
 /** What was found in a text, and the text that it was found in. */
 interface Checked extends Pick<PlanFile, "file" | "problems" | "problemCount"> {
@@ -48,12 +46,6 @@ export function PlanBench({ onLeave }: { onLeave: () => void }): ReactNode {
     if (isReady) check.mutate({ file: file.trim(), text });
   };
 
-  const takeDraft = (draft: Omit<Checked, "file">): void => {
-    setFile("draft.yaml");
-    setText(draft.text);
-    setChecked({ ...draft, file: "draft.yaml" });
-  };
-
   const open = async (chosen: File | null): Promise<void> => {
     if (chosen === null) return;
 
@@ -71,7 +63,7 @@ export function PlanBench({ onLeave }: { onLeave: () => void }): ReactNode {
       <p className="soft small">
         <Prose text={words.lead} />
       </p>
-      {mayRun && <Draft onDraft={takeDraft} />}
+      {mayRun && <PlanDraft />}
       <form className="plan-bench-text" onSubmit={submit}>
         <FileFields file={file} onFile={setFile} onOpen={open} />
         <PlanText area={area} text={text} onText={setText} />
@@ -204,7 +196,7 @@ function SaveButton({ file, text }: { file: string; text: string }): ReactNode {
       variant="default"
       disabled={text === ""}
       leftSection={<IconDownload size={15} />}
-      onClick={() => save(file.trim() || "plan.yaml", text)}
+      onClick={() => saveText(file.trim() || "plan.yaml", text)}
     >
       {words.save}
     </Button>
@@ -283,86 +275,4 @@ function Whole({ mayRun, onLook }: { mayRun: boolean; onLook: () => void }): Rea
       </p>
     </>
   );
-}
-
-/** Lets the team's model propose a plan; its text is then there to be changed. */
-function Draft({ onDraft }: { onDraft: (draft: Omit<Checked, "file">) => void }): ReactNode {
-  const words = useText().plans.bench;
-  const { client } = useParts();
-  const [goal, setGoal] = useState("");
-  const [repository, setRepository] = useState("");
-
-  const draft = useMutation({
-    mutationFn: () =>
-      client.plans.draft({
-        goal: goal.trim(),
-        repository: repository.trim() === "" ? undefined : repository.trim(),
-      }),
-    onSuccess: onDraft,
-  });
-
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    if (goal.trim() !== "") draft.mutate();
-  };
-
-  return (
-    <details className="plan-details">
-      <summary>{words.draftTitle}</summary>
-      <form className="plan-bench-draft" onSubmit={submit}>
-        <GoalField goal={goal} onGoal={setGoal} />
-        <TextInput
-          size="sm"
-          maxLength={1_000}
-          label={words.repository}
-          description={words.repositoryHint}
-          value={repository}
-          onChange={(event) => setRepository(event.currentTarget.value)}
-        />
-        <div className="run-merge-buttons">
-          <Button
-            type="submit"
-            size="compact-sm"
-            disabled={goal.trim() === ""}
-            loading={draft.isPending}
-            leftSection={<IconSparkles size={15} />}
-          >
-            {words.draft}
-          </Button>
-        </div>
-        {draft.isPending && (
-          <p className="soft small" role="status">
-            {words.drafting}
-          </p>
-        )}
-        {draft.error !== null && <Problem error={draft.error} />}
-      </form>
-    </details>
-  );
-}
-
-function GoalField({ goal, onGoal }: { goal: string; onGoal: (goal: string) => void }): ReactNode {
-  const words = useText().plans.bench;
-  return (
-    <Textarea
-      size="sm"
-      autosize
-      minRows={2}
-      maxRows={8}
-      maxLength={MAX_GOAL}
-      label={words.goal}
-      description={words.goalHint}
-      value={goal}
-      onChange={(event) => onGoal(event.currentTarget.value)}
-    />
-  );
-}
-
-/** Gives a text to the browser as a download. */
-function save(name: string, text: string): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(link.href);
 }

@@ -20,6 +20,8 @@ import { Prose } from "../prose.tsx";
 import "./plans.css";
 import { BecauseLine } from "./because-words.tsx";
 import { CleanRuns } from "./clean-runs.tsx";
+import { DraftList } from "./draft-list.tsx";
+import "./drafts.css";
 import { PlanBench } from "./plan-bench.tsx";
 import { PlanProblems } from "./plan-problems.tsx";
 import { useRunFilters } from "./run-filters.ts";
@@ -87,8 +89,10 @@ function PlanFiles(): ReactNode {
           )}
         </div>
       </header>
+      <DraftList />
       {isAtBench && <PlanBench onLeave={() => setAtBench(false)} />}
       {files.error !== null && <Problem error={files.error} onRetry={() => void files.refetch()} />}
+      {files.isPending && <div className="plans-unread" />}
       {files.isSuccess &&
         shown.length === 0 &&
         (search.trim() === "" ? (

@@ -13,6 +13,7 @@ import { useParts } from "../app-parts.tsx";
 import { Problem } from "../problem.tsx";
 import { useText } from "../language.tsx";
 import { MAX_TOKENS, useOrder } from "./run-head.tsx";
+import { Delivery } from "./pair-channel.tsx";
 import { PLAN_KEYS, useMayRun } from "./use-plans.ts";
 
 /** Longest word to a worker, characters. Source: the server's own bound. */
@@ -31,7 +32,7 @@ export function PortActions({ run, port }: { run: RunDetail; port: PortDetail })
 
   const leave = (): void => setOpen(undefined);
   if (open === "retry" && can.retry) return <Retry run={run} port={port} onLeave={leave} />;
-  if (open === "say" && can.say) return <Say run={run.id} port={port} onLeave={leave} />;
+  if (open === "say" && can.say) return <Say run={run} port={port} onLeave={leave} />;
   if (!can.retry && !can.say) return null;
 
   return (
@@ -222,7 +223,7 @@ function Say({
   port,
   onLeave,
 }: {
-  run: string;
+  run: RunDetail;
   port: PortDetail;
   onLeave: () => void;
 }): ReactNode {
@@ -231,12 +232,14 @@ function Say({
   const queries = useQueryClient();
   const [to, setTo] = useState<PortWords["to"]>("implementer");
   const [said, setSaid] = useState("");
+  const members = membersOf(port);
 
   const say = useMutation({
-    mutationFn: () => client.plans.say(run, port.id, { to, text: said.trim() }),
+    mutationFn: () => client.plans.say(run.id, port.id, { to, text: said.trim() }),
     onSuccess: () => setSaid(""),
-    onSettled: () => queries.invalidateQueries({ queryKey: PLAN_KEYS.port(run, port.id) }),
+    onSettled: () => queries.invalidateQueries({ queryKey: PLAN_KEYS.port(run.id, port.id) }),
   });
+  const sent = port.messages.find(({ id }) => id === say.data?.id);
 
   return (
     <Words
@@ -253,22 +256,29 @@ function Say({
         size="sm"
         label={words.sayTo}
         value={to}
-        onChange={(event) =>
-          setTo(event.currentTarget.value === "tester" ? "tester" : "implementer")
+        onChange={({ currentTarget: { value } }) =>
+          setTo(members.find((one) => one === value) ?? "implementer")
         }
-        data={[
-          { value: "implementer", label: words.members["implementer"]! },
-          ...(port.tests.length > 0 ? [{ value: "tester", label: words.members["tester"]! }] : []),
-        ]}
+        data={members.map((value) => ({ value, label: words.members[value] ?? value }))}
       />
       {say.isSuccess && said === "" && (
         <p className="soft small" role="status">
-          {words.said}
+          {sent === undefined ? words.said : <Delivery port={port} message={sent} />}
         </p>
       )}
       {say.error !== null && <Problem error={say.error} />}
     </Words>
   );
+}
+
+/** Who may read something on this port. Pure. */
+function membersOf(port: PortDetail): readonly PortWords["to"][] {
+  const hasOrchestrator = port.triesOrchestrator > 0;
+  return [
+    "implementer",
+    ...(port.tests.length > 0 ? (["tester"] as const) : []),
+    ...(hasOrchestrator ? (["orchestrator"] as const) : []),
+  ];
 }
 
 interface WordsProps {

@@ -19,6 +19,7 @@ import type { RunDetail, PlanPort } from "dure/client";
 import { useEffect, useState, type FocusEvent, type ReactNode } from "react";
 import { useText } from "../language.tsx";
 import { keepLooks } from "./run-filters.ts";
+import { STILL_GRAPH } from "./still-graph.ts";
 import { BOX, layoutRun, type RunGraph } from "./run-graph.ts";
 import { Critical, PortState } from "./port-state.tsx";
 import type { Sign, Signs } from "./signs.ts";
@@ -80,38 +81,27 @@ function Drawing({
   };
 
   return (
-    <div className="port-graph">
-      <ReactFlow
-        nodes={nodes}
-        edges={edges}
-        nodeTypes={NODE_TYPES}
-        fitView
-        fitViewOptions={FIT}
-        minZoom={SMALLEST}
-        maxZoom={LARGEST}
-        nodesDraggable={false}
-        nodesConnectable={false}
-        nodesFocusable={false}
-        edgesFocusable={false}
-        elementsSelectable={false}
-        disableKeyboardA11y
-        preventScrolling={false}
-        zoomOnScroll={false}
-        zoomOnDoubleClick={false}
-        deleteKeyCode={null}
-        proOptions={{ hideAttribution: true }}
-        aria-label={text.plans.run.graph}
-        ariaLabelConfig={labels}
-        role="group"
-      >
-        <Panel position="top-left" className="port-graph-hint">
-          <span className="soft small">{text.plans.run.graphHint}</span>
-        </Panel>
-        <Panel position="bottom-right">
-          <Zoom />
-        </Panel>
-      </ReactFlow>
-    </div>
+    <>
+      <p className="soft small">{text.plans.run.graphHint}</p>
+      <div className="port-graph">
+        <ReactFlow
+          nodes={nodes}
+          edges={edges}
+          nodeTypes={NODE_TYPES}
+          fitView
+          fitViewOptions={FIT}
+          minZoom={SMALLEST}
+          maxZoom={LARGEST}
+          {...STILL_GRAPH}
+          aria-label={text.plans.run.graph}
+          ariaLabelConfig={labels}
+        >
+          <Panel position="bottom-right">
+            <Zoom />
+          </Panel>
+        </ReactFlow>
+      </div>
+    </>
   );
 }
 

@@ -39,6 +39,11 @@ export function criticalPathOf(ports: readonly Needing[]): readonly string[] {
   return path;
 }
 
+/** What is marked of a critical path: ports that need nothing of each other have none. Pure. */
+export function markedOf(path: readonly string[]): ReadonlySet<string> {
+  return new Set(path.length > 1 ? path : []);
+}
+
 /** Who needs each port, in the order of the plan. Pure. */
 export function dependentsOf(ports: readonly Needing[]): ReadonlyMap<string, string[]> {
   const dependents = new Map<string, string[]>(ports.map(({ id }) => [id, []]));

@@ -142,13 +142,24 @@ function Part({ tab, run, port }: { tab: PortTab; run: RunDetail; port: PortDeta
     case "channel":
       return <PairChannel port={port} />;
     case "transcript":
-      return <TranscriptView key={port.id} run={run} port={port} />;
+      return (
+        <TranscriptView
+          key={port.id}
+          run={run}
+          port={port}
+          isWorkedOn={port.status === "running"}
+        />
+      );
     case "scope":
       return <ScopeView run={run} port={port} />;
     case "context":
       return <ManifestView run={run.id} port={port} />;
     case "diff":
-      return run.cleanedAt === null ? <DiffView run={run.id} port={port.id} /> : <DiffGone />;
+      return run.cleanedAt === null ? (
+        <DiffView key={port.id} run={run} port={port} />
+      ) : (
+        <DiffGone />
+      );
   }
 }
 

@@ -11,8 +11,19 @@ import { PLAN_KEYS } from "./use-plans.ts";
 /** Open questions that are shown at once; the inbox has them all. */
 const SHOWN = 50;
 
-/** What of a run, or of one of its ports, waits for a person. */
-export function RunEscalations({ run, port }: { run: RunDetail; port?: string }): ReactNode {
+/**
+ * What of a run, or of one of its ports, waits for a person. `beside`: a port whose own questions
+ * are shown beside it.
+ */
+export function RunEscalations({
+  run,
+  port,
+  beside,
+}: {
+  run: RunDetail;
+  port?: string;
+  beside?: string | undefined;
+}): ReactNode {
   const text = useText();
   const { client } = useParts();
   const decide = useDeciding(run.id);
@@ -23,8 +34,8 @@ export function RunEscalations({ run, port }: { run: RunDetail; port?: string })
       client.escalations({ run: run.id, status: "open", limit: SHOWN }, { signal }),
   });
 
-  const items = (open.data?.items ?? []).filter(
-    ({ source }) => port === undefined || source.port === port,
+  const items = (open.data?.items ?? []).filter(({ source }) =>
+    port === undefined ? beside === undefined || source.port !== beside : source.port === port,
   );
   if (items.length === 0) return null;
 

@@ -1,5 +1,5 @@
 import { Graph, layout } from "@dagrejs/dagre";
-import { criticalPathOf, type Needing } from "./port-order.ts";
+import { criticalPathOf, markedOf, type Needing } from "./port-order.ts";
 
 /** Size of a port's box, pixels; the style sheet gives it the same. */
 export const BOX = { width: 260, height: 104 } as const;
@@ -35,6 +35,6 @@ export function layoutRun(ports: readonly Needing[]): RunGraph {
     ways: ports.flatMap(({ id, dependsOn }) =>
       dependsOn.map((from) => ({ from, to: id, isCritical: isCritical(from, id) })),
     ),
-    critical: new Set(path),
+    critical: markedOf(path),
   };
 }

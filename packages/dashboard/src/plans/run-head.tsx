@@ -14,6 +14,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { isRunOver, type RunDetail, type RunOrdered } from "dure/client";
 import { useState, type FormEvent, type ReactNode } from "react";
+import { actorOf } from "../actor.ts";
 import { useParts } from "../app-parts.tsx";
 import { Problem } from "../problem.tsx";
 import { useLanguage, useText } from "../language.tsx";
@@ -108,7 +109,7 @@ function Facts({ run }: { run: RunDetail }): ReactNode {
         ? used.toLocaleString(language)
         : words.tokensOf(used, run.tokensMost),
     ],
-    [words.startedBy, run.startedBy],
+    [words.startedBy, actorOf(run.startedBy, { text, nameOf: (id) => id })],
     [words.at, momentOf(run.createdAt, language)],
   ];
 
@@ -330,8 +331,15 @@ function Merge({ run, onLeave }: { run: RunDetail; onLeave: () => void }): React
   const words = text.plans.run;
   const { client } = useParts();
   const [into, setInto] = useState("");
+  const [isTrying, setTrying] = useState(false);
   const merge = useMutation({
-    mutationFn: () => client.plans.merge(run.id, into.trim() === "" ? {} : { into: into.trim() }),
+    mutationFn: () => {
+      const branch = into.trim();
+      const onTrying = (): void => setTrying(true);
+
+      return client.plans.merge(run.id, branch === "" ? {} : { into: branch }, { onTrying });
+    },
+    onSettled: () => setTrying(false),
   });
 
   const submit = (event: FormEvent): void => {
@@ -377,6 +385,7 @@ function Merge({ run, onLeave }: { run: RunDetail; onLeave: () => void }): React
           {words.mergeBack}
         </Button>
       </div>
+      {isTrying && <p role="status">{words.mergeTrying}</p>}
       {merge.error !== null && <Problem error={merge.error} />}
     </form>
   );

@@ -1,18 +1,18 @@
 import { Button, Loader } from "@mantine/core";
 import { IconPlugConnectedX, IconShieldOff } from "@tabler/icons-react";
 import { Link, useParams } from "@tanstack/react-router";
-import { DureError, type PlanStep, type RunDetail } from "dure/client";
+import { DureError, type RunDetail } from "dure/client";
 import { useEffect, type ReactNode } from "react";
 import { useText } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
 import "../panel/panel.css";
 import { MergeReport } from "./merge-report.tsx";
+import { Orchestration } from "./orchestration.tsx";
 import "./plans.css";
 import { PortPanel } from "./port-panel.tsx";
 import { RunEscalations } from "./run-escalations.tsx";
 import { RunHead } from "./run-head.tsx";
 import { RunPorts } from "./run-ports.tsx";
-import { Step } from "./tries.tsx";
 import { useRun, useSigns } from "./use-plans.ts";
 
 /**
@@ -86,10 +86,10 @@ function OneRun({ run, isCut }: { run: RunDetail; isCut: boolean }): ReactNode {
           <RunHead run={run} isHeading={port === undefined} />
           {run.report !== null && <MergeReport run={run} report={run.report} />}
           <div className="run-work">
-            <RunEscalations run={run} />
+            <RunEscalations run={run} beside={picked?.id} />
             <RunPorts run={run} signs={signs} picked={port} />
           </div>
-          {run.orchestrator.length > 0 && <Orchestration steps={run.orchestrator} />}
+          {run.orchestrator.length > 0 && <Orchestration run={run} />}
         </div>
         {port !== undefined && (
           <aside className="run-side" aria-label={picked?.title ?? port} tabIndex={0}>
@@ -98,27 +98,5 @@ function OneRun({ run, isCut }: { run: RunDetail; isCut: boolean }): ReactNode {
         )}
       </div>
     </div>
-  );
-}
-
-/**
- * What belongs to no port: contracts, files that several ports changed, tests of the merged tree.
- */
-function Orchestration({ steps }: { steps: readonly PlanStep[] }): ReactNode {
-  const words = useText().plans.run;
-  return (
-    <section className="run-report" aria-label={words.orchestration}>
-      <details
-        className="plan-details"
-        open={steps.some(({ status }) => status === "running") || undefined}
-      >
-        <summary>{`${words.orchestration} (${steps.length})`}</summary>
-        <div className="try-steps">
-          {steps.map((step) => (
-            <Step key={step.id} step={step} />
-          ))}
-        </div>
-      </details>
-    </section>
   );
 }

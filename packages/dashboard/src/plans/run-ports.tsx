@@ -9,7 +9,7 @@ import { lazyPart } from "../lazy-part.ts";
 import { lettersOf } from "../rooms/mention.ts";
 import { BecauseLine } from "./because-words.tsx";
 import { keepLooks, useRunLooks } from "./run-filters.ts";
-import { criticalPathOf, MAX_GRAPH, levelsOf } from "./port-order.ts";
+import { criticalPathOf, levelsOf, markedOf, MAX_GRAPH } from "./port-order.ts";
 import { Critical, PortState } from "./port-state.tsx";
 import type { Sign, Signs } from "./signs.ts";
 import { PortMark, toneOf } from "./status-mark.tsx";
@@ -105,7 +105,7 @@ function PortList({
   // Who needs whom stays as it was when the run began.
   const [{ levels, critical }] = useState(() => ({
     levels: levelsOf(run.ports),
-    critical: new Set(criticalPathOf(run.ports)),
+    critical: markedOf(criticalPathOf(run.ports)),
   }));
 
   const byId = new Map(run.ports.map((port) => [port.id, port]));

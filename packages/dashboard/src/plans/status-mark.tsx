@@ -9,6 +9,7 @@ import {
   IconLoader2,
   IconLock,
   IconPlayerPause,
+  IconUserCheck,
   type Icon,
 } from "@tabler/icons-react";
 import type { PlanRun, PlanRunStatus, PortStatus } from "dure/client";
@@ -22,6 +23,7 @@ const PORT_LOOKS = {
   waiting: { Icon: IconCircleDashed, tone: "quiet" },
   ready: { Icon: IconClock, tone: "quiet" },
   running: { Icon: IconLoader2, tone: "now" },
+  held: { Icon: IconUserCheck, tone: "warn" },
   succeeded: { Icon: IconCircleCheck, tone: "good" },
   failed: { Icon: IconCircleX, tone: "bad" },
   blocked: { Icon: IconLock, tone: "warn" },

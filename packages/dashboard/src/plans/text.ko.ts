@@ -14,12 +14,13 @@ const NETWORK_USERS: Readonly<Record<string, string>> = {
 function networkUser(of: string): string {
   const [group, worker] = of.split(".", 2);
   if (group === "workers" && worker !== undefined) return `작업자 ${worker}`;
+
   return NETWORK_USERS[of] ?? of;
 }
 
 export const ko = {
   pageTitle: "계획",
-  lead: "저장소에서 나눠 할 일을 적은 계획과, 그 실행이에요.",
+  lead: "저장소에서 나눠 할 일을 적은 계획과, 그 실행이에요. 나눈 일 하나를 포트라고 해요.",
   files: "계획 파일",
   filesEmpty: "아직 계획이 없어요.",
   filesEmptyHint:
@@ -32,17 +33,19 @@ export const ko = {
   problemList: (plan: string) => `${plan}에서 고칠 곳`,
   found: "적힌 값",
   allowed: "쓸 수 있는 값",
-  start: "시작하기",
+  start: "시작하기…",
   startOf: (plan: string) => `${plan} 시작하기`,
   mend: "고친 뒤에 시작할 수 있어요",
   checkAgain: "다시 검사",
   checkAgainHint: "파일을 고친 뒤에 누르면 다시 읽어요.",
   bench: {
     title: "계획 써 보기",
-    lead: "아직 파일이 아닌 계획을 받거나 써서 검사해요. 서버에는 아무것도 저장하지 않아요.",
+    lead: "아직 파일이 아닌 계획을 받거나 써서 검사해요. 서버에는 초안만 남아요.",
     draftTitle: "모델에게 초안 받기",
     goal: "하고 싶은 일",
-    goalHint: "저장소의 파일 목록과 함께 팀의 모델에게 보내요. 팀 예산에서 나가요.",
+    goalHint:
+      "저장소의 파일 이름, 빌드 설정, 시그니처, 테스트 하나, 최근 커밋과 함께 팀의 모델에게 보내요. " +
+      "팀 예산에서 나가요.",
     repository: "저장소 폴더",
     repositoryHint: "팀 폴더에서 본 경로예요. 비우면 팀의 저장소예요.",
     draft: "초안 받기",
@@ -124,6 +127,7 @@ export const ko = {
     waiting: "앞의 일 기다림",
     ready: "자리 기다림",
     running: "일하는 중",
+    held: "승인 기다림",
     succeeded: "성공",
     failed: "실패",
     blocked: "막힘",
@@ -375,6 +379,7 @@ export const ko = {
     merge: "브랜치에 합치기",
     mergeInto: "합칠 브랜치",
     mergeHint: "비우면 시작한 브랜치에 합쳐요.",
+    mergeTrying: "브랜치가 그사이 바뀌어서, 합친 파일로 테스트를 먼저 돌리고 있어요.",
     mergeDo: "합치기",
     mergeBack: "그만두기",
     extend: "토큰 더 주기",
@@ -426,6 +431,22 @@ export const ko = {
     noCode: "없음",
     blamed: (titles: string) => `원인으로 짚은 포트: ${titles}`,
     output: "출력 보기",
+    publish: "내보내기",
+    published: (branch: string, remote: string, commit: string) =>
+      `${remote}의 ${branch} 브랜치에 ${commit} 커밋이 있어요.`,
+    publishDo: "푸시하기",
+    publishAgain: "다시 푸시하기",
+    publishRequest: "푸시하고 풀 리퀘스트 열기",
+    publishing: "푸시하고 있어요…",
+    publishedNew: "방금 푸시했어요.",
+    publishedBefore: "이미 올라가 있어서 새로 푸시하지 않았어요.",
+    publishHow:
+      "여기서 결과를 푸시하려면 실행하기 전에 계획에 이렇게 적어 주세요: " +
+      "`publish: { remote: origin, pull_request: gh }`",
+    publishRemote: "원격 저장소",
+    pullRequest: "풀 리퀘스트",
+    noPullRequest: "열지 않아요",
+    pullRequestOf: (title: string, base: string, tool: string) => `“${title}” → ${base} (${tool})`,
     changes: "모든 변경 보기",
     orchestration: "조율 담당이 한 일",
   },
@@ -480,7 +501,7 @@ export const ko = {
     sayTo: "누구에게",
     sayText: "할 말",
     sayDo: "말하기",
-    said: "전했어요. 다음에 읽을 때 받아요.",
+    said: "보냈어요.",
     members: {
       implementer: "구현 담당",
       tester: "테스트 담당",
@@ -511,8 +532,10 @@ export const ko = {
       module: "모듈 함께 컴파일",
       merge: "합치기",
       shared: "함께 쓰는 파일",
+      count: "시작할 때의 테스트",
       base: "작업 없이 테스트",
       integrate: "합친 뒤 테스트",
+      review: "사람의 검토",
     } as Readonly<Record<string, string>>,
     results: {
       ready: "다 했어요",
@@ -557,13 +580,14 @@ export const ko = {
       Record<string, string>
     >,
     fromTo: (from: string, to: string) => `${from} → ${to}`,
-    notDelivered: "아직 전해지지 않음",
+    notDelivered: "보냈고, 아직 전해지지 않음",
+    neverRead: "포트가 끝날 때까지 읽지 않음",
     delivered: (when: string) => `${when}에 전해짐`,
     processed: (when: string) => `${when}에 읽음`,
     noManifest: "아직 작업자에게 준 것이 없어요.",
     manifestOf: "어느 단계",
     context: (total: number, full: number) =>
-      `준 것 ${total.toLocaleString("ko")} 토큰, 모두 주면 ${full.toLocaleString("ko")} 토큰`,
+      `준 것 ${total.toLocaleString("ko")} 토큰, 파일을 통째로 읽으면 ${full.toLocaleString("ko")} 토큰`,
     saved: (percent: number) => `${percent}% 아낌`,
     block: "부분",
     blocks: {
@@ -587,6 +611,20 @@ export const ko = {
     noDiffHint: "첫 시도가 끝나면 여기에 보여요.",
     diffFiles: (count: number) => `바뀐 파일 ${count}개`,
     diffCut: "너무 길어서 앞부분만 보여요.",
+    review: "검토",
+    reviewHint: "위에서 줄마다 의견을 남기고 보내세요. 포트가 그 의견으로 다시 시도해요.",
+    reviewHeld: "통과했고 승인을 기다려요. 승인하거나 돌려보내세요.",
+    reviewText: "전체에 대한 의견 (비워도 돼요)",
+    reviewDo: (count: number) => (count === 0 ? "돌려보내기" : `의견 ${count}개와 돌려보내기`),
+    approve: "승인",
+    commentLine: (line: number) => `${line}번 줄에 의견 남기기`,
+    commentHere: "번째 줄에 의견 남기기",
+    commentFile: "파일에 의견 남기기",
+    commentDo: "의견 남기기",
+    commentDrop: "지우기",
+    commentWaits: "아직 안 보냈어요",
+    commentSent: (number: number) => `${number}번째 시도 뒤에 보냄`,
+    commentCount: (count: number) => `의견 ${count}개`,
     diffMore: (count: number) => `나머지 ${count}줄 보기`,
     patchOf: (path: string) => `${path}의 변경`,
     added: "더함",

@@ -289,7 +289,7 @@ function Told({ line, search }: { line: TranscriptLine; search: string }): React
 
   return (
     <>
-      <Head line={line} title={path} search={search} />
+      <Head line={line} title={port.members[path] ?? path} search={search} />
       <p>
         {[port.wants[wants] ?? wants, port.reasons[code] ?? words.answers[code] ?? code]
           .filter(Boolean)

@@ -16,13 +16,23 @@ const MAX_SEARCH = 200;
 const MEMBERS = ["implementer", "tester", "orchestrator"] as const;
 type Member = (typeof MEMBERS)[number];
 
+/** Whose transcript it is: a port's, or that of the orchestrator's own work. */
+type Transcribed = Pick<PortDetail, "id" | "steps">;
+
+interface TranscriptProps {
+  readonly run: RunDetail;
+  readonly port: Transcribed;
+  /** Its workers are at work. */
+  readonly isWorkedOn: boolean;
+}
+
 /** What the workers of a port thought, said and did; it goes on while they work. */
-export function TranscriptView({ run, port }: { run: RunDetail; port: PortDetail }): ReactNode {
+export function TranscriptView({ run, port, isWorkedOn }: TranscriptProps): ReactNode {
   const words = useText().plans.transcript;
   const [typed, setTyped] = useState("");
   const [search] = useDebouncedValue(typed.trim(), REST_MS);
   const [member, setMember] = useState<Member>();
-  const isLive = port.status === "running" && !isRunOver(run.status);
+  const isLive = isWorkedOn && !isRunOver(run.status);
 
   return (
     <div className="port-part transcript">
@@ -56,7 +66,7 @@ function WhoseSelect({
   member,
   onChoose,
 }: {
-  port: PortDetail;
+  port: Transcribed;
   member: Member | undefined;
   onChoose: (member: Member | undefined) => void;
 }): ReactNode {
@@ -80,7 +90,7 @@ function WhoseSelect({
 
 interface LinesProps {
   readonly run: RunDetail;
-  readonly port: PortDetail;
+  readonly port: Transcribed;
   readonly member: Member | undefined;
   readonly search: string;
   readonly isLive: boolean;

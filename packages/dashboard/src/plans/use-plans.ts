@@ -11,16 +11,19 @@ import {
   isRunOver,
   systemClock,
   type CleanRequest,
+  type CommentRequest,
   type DureClient,
   type ListedRun,
   type PlanSource,
   type PlatformEvent,
+  type PortComment,
   type RunChoice,
   type RunCleaned,
   type RunDetail,
   type PlanRunStatus,
 } from "dure/client";
 import { useEffect, useState } from "react";
+import { meOf } from "../shell/me.ts";
 import { useParts } from "../app-parts.tsx";
 import { signOf, signsAfter, younger, type Sign, type Signs } from "./signs.ts";
 
@@ -40,6 +43,8 @@ export const PLAN_KEYS = {
     member: string | undefined,
     search: string | undefined,
   ) => ["plans", "port", id, port, "transcript", member, search],
+  /** Behind its port's key too. */
+  comments: (id: string, port: string) => ["plans", "port", id, port, "comments"],
   manifest: (id: string, port: string, step: number) => ["plans", "manifest", id, port, step],
   diff: (id: string, port: string) => ["plans", "diff", id, port],
 } as const;
@@ -344,6 +349,38 @@ export function useDiff(id: string, port: string | undefined) {
   });
 }
 
+/** What people said about the work of a port; of the whole run there is none. */
+export function useComments(id: string, port: string | undefined) {
+  const { client } = useParts();
+  return useQuery({
+    queryKey: PLAN_KEYS.comments(id, port ?? ""),
+    queryFn: ({ signal }) => client.plans.comments(id, port!, { signal }),
+    enabled: port !== undefined,
+  });
+}
+
+/** Writes a comment, or takes one back; the answer is how they stand then. */
+export function useCommenting(id: string, port: string) {
+  const { client } = useParts();
+  const queries = useQueryClient();
+  const queryKey = PLAN_KEYS.comments(id, port);
+  const onSuccess = (items: readonly PortComment[]): void => {
+    queries.setQueryData(queryKey, items);
+  };
+
+  return {
+    add: useMutation({
+      mutationFn: (comment: CommentRequest) => client.plans.comment(id, port, comment),
+      onSuccess,
+    }),
+    drop: useMutation({
+      mutationFn: (comment: number) => client.plans.uncomment(id, port, comment),
+      onSuccess,
+      onError: () => void queries.invalidateQueries({ queryKey }),
+    }),
+  };
+}
+
 /** Ports that are done, and all. Pure. */
 export function doneOf({ counts }: Pick<ListedRun, "counts">): {
   readonly done: number;
@@ -360,11 +397,7 @@ export function doneOf({ counts }: Pick<ListedRun, "counts">): {
 /** Whether the caller may start and steer runs. */
 export function useMayRun(): boolean {
   const { client } = useParts();
-  const me = useQuery({
-    queryKey: ["me"],
-    queryFn: ({ signal }) => client.me({ signal }),
-    staleTime: 60_000,
-  });
+  const me = useQuery(meOf(client));
 
   return (
     me.data === undefined ||

@@ -9,6 +9,7 @@ import {
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { RoomAgent, RoomMessage } from "dure/client";
 import { memo, useMemo, type ReactNode } from "react";
+import { AgentLink } from "../agents/agent-link.tsx";
 import { useParts } from "../app-parts.tsx";
 import { Markdown } from "../chat/markdown.tsx";
 import { actionLabel, decisionOf } from "../escalations/words.ts";
@@ -105,7 +106,13 @@ function RowHead({
   const text = useText();
   return (
     <p className={under ? "hidden-words" : "room-message-head"}>
-      <strong>{message.authorName}</strong>
+      <strong>
+        {message.authorKind === "agent" ? (
+          <AgentLink id={message.author}>{message.authorName}</AgentLink>
+        ) : (
+          message.authorName
+        )}
+      </strong>
       {message.authorKind !== "person" && (
         <span className="author-kind">{text.rooms[message.authorKind]}</span>
       )}

@@ -16,6 +16,20 @@ export class PersonName {
     };
   };
 
+  /** Deeds say who does them, where no login does. */
+  readonly around = (ask: typeof fetch): typeof fetch => {
+    return (input, init) => {
+      const name = this.snapshot();
+      const isDeed = (init?.method ?? "GET") !== "GET";
+      if (name === null || !isDeed) return ask(input, init);
+
+      const headers = new Headers(init?.headers);
+      headers.set("x-dure-person", encodeURIComponent(name));
+
+      return ask(input, { ...init, headers });
+    };
+  };
+
   choose(name: string): void {
     localStorage.setItem(STORED, name);
     for (const listener of this.#listeners) listener();

@@ -5,6 +5,7 @@ import { Link } from "@tanstack/react-router";
 import type { Room, RoomAgent, Thread } from "dure/client";
 import { useState, type ReactNode } from "react";
 import { AgentFacts } from "../agents/agent-facts.tsx";
+import { AgentLink } from "../agents/agent-link.tsx";
 import { useParts } from "../app-parts.tsx";
 import { useLanguage, useText } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
@@ -52,7 +53,7 @@ export function PlacePanel(props: {
             {agents.map((agent) => (
               <li key={agent.id}>
                 <Portrait name={agent.displayName} kind="agent" />
-                <span>{agent.displayName}</span>
+                <AgentLink id={agent.id}>{agent.displayName}</AgentLink>
                 {place.deaf?.includes(agent.id) === true ? (
                   <Link to="/escalations" className="warn small">
                     {text.rooms.panel.deaf}
@@ -101,7 +102,7 @@ function Participants({
           return (
             <li key={id}>
               <Portrait name={nameOf(id)} kind="agent" />
-              <span>{nameOf(id)}</span>
+              <AgentLink id={id}>{nameOf(id)}</AgentLink>
               {agent !== undefined && <OnlineDot agent={agent} />}
               <ActionIcon
                 variant="subtle"

@@ -1,6 +1,7 @@
 import { useInfiniteQuery, useQuery, type UseQueryResult } from "@tanstack/react-query";
 import type { Escalation, Room, RoomAgent, Thread } from "dure/client";
 import { useEffect, useMemo, useSyncExternalStore } from "react";
+import { meOf } from "../shell/me.ts";
 import { useParts } from "../app-parts.tsx";
 import { ROOM_KEYS, type Speaker } from "./room-data.ts";
 import type { Timeline } from "./timeline.ts";
@@ -23,11 +24,7 @@ export function useSpeaker(): {
   readonly named: boolean;
 } {
   const { client, personName } = useParts();
-  const me = useQuery({
-    queryKey: ["me"],
-    queryFn: ({ signal }) => client.me({ signal }),
-    staleTime: 60_000,
-  });
+  const me = useQuery(meOf(client));
 
   const name = useSyncExternalStore(personName.subscribe, personName.snapshot);
   const isOpen = me.data?.person === null; // at the server's machine the person is not known by name
@@ -155,11 +152,7 @@ export function useEscalations(enabled: boolean): UseQueryResult<readonly Escala
 
 export function useIsAdmin(): boolean {
   const { client } = useParts();
-  const me = useQuery({
-    queryKey: ["me"],
-    queryFn: ({ signal }) => client.me({ signal }),
-    staleTime: 60_000,
-  });
+  const me = useQuery(meOf(client));
 
   return me.data?.scopes.includes("admin") ?? false;
 }

@@ -1,28 +1,32 @@
-import { ActionIcon, Button, Drawer, Loader } from "@mantine/core";
+import { ActionIcon, Button, Loader } from "@mantine/core";
 import { IconMenu2, IconPlugConnectedX } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Outlet, useRouter } from "@tanstack/react-router";
-import { DureError, type Me } from "dure/client";
-import { useEffect, useState, type ReactNode } from "react";
+import { DureError, systemClock, type Me } from "dure/client";
+import { useEffect, useState, type ComponentType, type ReactNode } from "react";
+import { meOf } from "./me.ts";
 import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
+import { lazyPart } from "../lazy-part.ts";
 import { ErrorWords } from "../problem.tsx";
 import { Prose } from "../prose.tsx";
 import { TourBar, TourProvider } from "../start/tour.tsx";
+import { MenuDrawer } from "./menu-drawer.tsx";
 import { ServerBanner } from "./server-banner.tsx";
-import { Login } from "./login.tsx";
 import { Brand, Sidebar } from "./sidebar.tsx";
+
+const Login = lazyPart(async () => (await import("./login.tsx")).Login);
 
 /** How often an absent server is asked again, milliseconds. */
 const ASK_AGAIN_MS = 3_000;
+/** How long a page is shown before what it does not need is fetched, milliseconds. */
+const LATER_MS = 1_500;
 
 /** The frame around every page: who asks, where to go. */
 export function Shell(): ReactNode {
   const { client } = useParts();
   const me = useQuery({
-    queryKey: ["me"],
-    queryFn: ({ signal }) => client.me({ signal }),
-    staleTime: 60_000,
+    ...meOf(client),
     refetchInterval: (query) =>
       query.state.status === "error" && !isLoginNeeded(query.state.error) ? ASK_AGAIN_MS : false,
   });
@@ -71,17 +75,11 @@ function Frame({ me }: { me: Me }): ReactNode {
         </ActionIcon>
         <Brand />
       </nav>
-      <Drawer
-        opened={open}
-        onClose={() => setOpen(false)}
-        size={292}
-        padding={0}
-        title={<Brand />}
-        closeButtonProps={{ "aria-label": text.shell.nav.close }}
-        classNames={{ content: "drawer-side" }}
-      >
-        <Sidebar me={me} />
-      </Drawer>
+      {open && (
+        <MenuDrawer onClose={() => setOpen(false)}>
+          <Sidebar me={me} />
+        </MenuDrawer>
+      )}
       <aside className="shell-side" aria-label={text.shell.nav.label}>
         <Brand />
         <Sidebar me={me} />
@@ -89,8 +87,28 @@ function Frame({ me }: { me: Me }): ReactNode {
       <main id="content" className="shell-main" tabIndex={-1}>
         <Outlet />
       </main>
+      <Later />
     </div>
   );
+}
+
+/** What no page needs at first: it is fetched when the page has been shown. */
+function Later(): ReactNode {
+  const [found, setFound] = useState<{ readonly Part: ComponentType }>();
+  useEffect(() => {
+    let isLeft = false;
+    const cancel = systemClock.after(LATER_MS, () => {
+      void import("./attention.tsx").then(
+        ({ Attention }) => !isLeft && setFound({ Part: Attention }),
+        () => undefined, // no server: the page goes on without it until it is opened again
+      );
+    });
+    return () => {
+      isLeft = true;
+      cancel();
+    };
+  }, []);
+  return found === undefined ? null : <found.Part />;
 }
 
 function Unreachable({ error, onRetry }: { error: Error; onRetry: () => void }): ReactNode {

@@ -1,4 +1,4 @@
-import { Button, SegmentedControl, useMantineColorScheme } from "@mantine/core";
+import { Button, useMantineColorScheme } from "@mantine/core";
 import {
   IconActivity,
   IconArrowsExchange,
@@ -18,11 +18,11 @@ import {
 import { useQuery } from "@tanstack/react-query";
 import { Link, useRouterState } from "@tanstack/react-router";
 import type { Me } from "dure/client";
-import type { ReactNode } from "react";
+import { Suspense, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
-import { SessionList } from "../chat/session-list.tsx";
+import { Choice } from "../choice.tsx";
 import { useLanguage, useText } from "../language.tsx";
-import { RoomList } from "../rooms/room-list.tsx";
+import { lazyPart } from "../lazy-part.ts";
 import { useRoomList, useSpeaker } from "../rooms/use-rooms.ts";
 
 /** In the order of the menu. */
@@ -38,6 +38,9 @@ const PAGES = [
   { to: "/costs", words: "costs", Icon: IconCoins },
   { to: "/audit", words: "audit", Icon: IconClipboardList },
 ] as const;
+
+const SessionList = lazyPart(async () => (await import("../chat/session-list.tsx")).SessionList);
+const RoomList = lazyPart(async () => (await import("../rooms/room-list.tsx")).RoomList);
 
 const FOR_ADMINISTRATORS: readonly string[] = ["/costs", "/audit"];
 
@@ -76,8 +79,10 @@ export function Sidebar({ me }: { me: Me }): ReactNode {
         ))}
       </nav>
       <div className="side-middle">
-        {path.startsWith("/chat") && <SessionList />}
-        {path.startsWith("/rooms") && <RoomList />}
+        <Suspense>
+          {path.startsWith("/chat") && <SessionList />}
+          {path.startsWith("/rooms") && <RoomList />}
+        </Suspense>
       </div>
       <Settings me={me} />
     </div>
@@ -150,12 +155,11 @@ function Settings({ me }: { me: Me }): ReactNode {
 
   return (
     <div className="side-settings">
-      <SegmentedControl
-        size="xs"
-        aria-label={text.shell.settings.scheme}
+      <Choice
+        label={text.shell.settings.scheme}
         value={colorScheme}
-        onChange={(value) => setColorScheme(value)}
-        data={[
+        onChoose={setColorScheme}
+        options={[
           {
             value: "light",
             label: <SchemeIcon Icon={IconSun} label={text.shell.settings.light} />,
@@ -167,12 +171,11 @@ function Settings({ me }: { me: Me }): ReactNode {
           },
         ]}
       />
-      <SegmentedControl
-        size="xs"
-        aria-label={text.shell.settings.language}
+      <Choice
+        label={text.shell.settings.language}
         value={language}
-        onChange={(value) => choose(value)}
-        data={[
+        onChoose={choose}
+        options={[
           { value: "ko", label: <span lang="ko">한국어</span> },
           { value: "en", label: <span lang="en">English</span> },
         ]}

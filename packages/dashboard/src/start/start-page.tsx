@@ -2,12 +2,13 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { systemClock, type Costs, type Escalation, type Me } from "dure/client";
 import { useEffect, type ReactNode } from "react";
+import { meOf } from "../shell/me.ts";
 import { useParts } from "../app-parts.tsx";
 import { moneyOf, tokensOf } from "../costs/sums.ts";
 import { groupsOf } from "../escalations/order.ts";
 import { useLanguage, useText } from "../language.tsx";
 import { momentOf, whenOf } from "../when.ts";
-import { failedOf, runningOf, type Told } from "./overview.ts";
+import { failedOf, firstStepsOf, runningOf, type Told } from "./overview.ts";
 import { Steps } from "./steps.tsx";
 import "./start.css";
 import { TourCard } from "./tour.tsx";
@@ -17,11 +18,7 @@ import { WorkList } from "./work-list.tsx";
 /** The first page: what this is, what waits for me, what runs, what failed, what it has cost. */
 export function StartPage(): ReactNode {
   const { client } = useParts();
-  const me = useQuery({
-    queryKey: ["me"],
-    queryFn: ({ signal }) => client.me({ signal }),
-    staleTime: 60_000,
-  });
+  const me = useQuery(meOf(client));
   return me.data === undefined ? null : <Overview me={me.data} />;
 }
 
@@ -44,7 +41,7 @@ function Overview({ me }: { me: Me }): ReactNode {
         <p className="soft">{words.what}</p>
       </header>
       <Counts told={told} running={running?.length} failed={failed?.length} />
-      <div className="start-columns">
+      <div className="start-columns" data-unread={firstStepsOf(told) === undefined || undefined}>
         <div>
           {told.escalations !== null && <Waiting escalations={told.escalations} />}
           <WorkList title={words.running.title} empty={words.running.empty} work={running} isLive />
@@ -124,6 +121,7 @@ function Waiting({ escalations }: { escalations: readonly Escalation[] | undefin
   return (
     <section className="start-section" aria-labelledby="start-waiting">
       <h2 id="start-waiting">{words.title}</h2>
+      {escalations === undefined && <p className="start-empty start-unread" aria-hidden />}
       {escalations?.length === 0 && <p className="soft start-empty">{words.empty}</p>}
       {gravestFirst.length > 0 && (
         <ul className="start-list">

@@ -31,6 +31,7 @@ export function WorkList({
   return (
     <section className="start-section" aria-labelledby={heading}>
       <h2 id={heading}>{title}</h2>
+      {work === undefined && <p className="start-empty start-unread" aria-hidden />}
       {work?.length === 0 && <p className="soft start-empty">{empty}</p>}
       {work !== undefined && work.length > 0 && (
         <ul className="start-list">
@@ -101,7 +102,7 @@ function WorkLink({ work, children }: { work: Work; children: ReactNode }): Reac
       );
     case "agent":
       return (
-        <Link to="/agents" className={className}>
+        <Link to="/agents/$agent" params={{ agent: work.agent.id }} className={className}>
           {children}
         </Link>
       );

@@ -1,12 +1,15 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type {
   ContextManifest,
+  DraftChange,
   Escalation,
   ListedRun,
+  PlanDraft,
   PlanFile,
   PlanPort,
   PlanProblem,
   PlanView,
+  PortComment,
   PortDetail,
   PortStatus,
   RunCleaned,
@@ -14,7 +17,8 @@ import type {
   TranscriptLine,
   TreeDiff,
 } from "dure/client";
-import { toWire } from "../../../dure/src/kernel/wire.ts";
+import { fromWire, toWire } from "../../../dure/src/kernel/wire.ts";
+import { editPlan, portsIn } from "../../../dure/src/plans/drafts/edit-plan.ts";
 
 /** An event of a run without what the log adds. */
 export interface RunEvent {
@@ -40,10 +44,12 @@ export class DoublePlans {
   readonly details = new Map<string, Partial<PortDetail>>();
   readonly manifests = new Map<number, ContextManifest>();
   readonly diffs = new Map<string, TreeDiff>();
+  readonly comments = new Map<string, readonly PortComment[]>();
   readonly transcripts = new Map<string, TranscriptLine[]>();
   /** Transcripts are refused for now. */
   transcriptTrouble = false;
   readonly escalations: Escalation[] = [];
+  readonly drafts: PlanDraft[] = [];
   /** Why runs are not to be cleaned without force, by run. */
   readonly keeps = new Map<string, NonNullable<RunCleaned["because"]>>();
   /** How many problems a text has beyond those that `findProblems` lists. */
@@ -53,6 +59,11 @@ export class DoublePlans {
    */
   findProblems: (file: string, text: string) => readonly PlanProblem[] = () => [];
   proposal: string | undefined;
+  /** What it asks, and says it left open. */
+  proposalNotes: { questions: readonly string[]; open: readonly string[] } = {
+    questions: [],
+    open: [],
+  };
   /** The run that the next start gives; without one it is refused. */
   nextRun: (() => RunDetail) | undefined;
   readonly #readers = new Set<Reader>();
@@ -125,9 +136,11 @@ export class DoublePlans {
       }
       return json(response, 200, {
         text: this.proposal,
+        ...this.proposalNotes,
         ...this.#found(this.findProblems("draft.yaml", this.proposal)),
       });
     }
+    if (path.startsWith("/v1/drafts")) return this.#drafts(request, url, given, response);
     if (path === "/v1/runs/clean") return json(response, 200, this.#clean(given));
     if (path === "/v1/runs") {
       return request.method === "POST"
@@ -146,9 +159,11 @@ export class DoublePlans {
     const answered = /^\/v1\/escalations\/([^/]+)\/answer$/.exec(path);
     if (answered) return this.#answered(answered[1]!, given, response);
     const parts =
-      /^\/v1\/runs\/([^/]+)(?:\/ports\/([^/]+))?(?:\/steps\/(\d+))?(?:\/([a-z]+))?$/.exec(path);
+      /^\/v1\/runs\/([^/]+)(?:\/ports\/([^/]+))?(?:\/steps\/(\d+))?(?:\/([a-z]+))?(?:\/(\d+))?$/.exec(
+        path,
+      );
     if (!parts) return false;
-    const [, id = "", port, step, verb] = parts.map((part) =>
+    const [, id = "", port, step, verb, comment] = parts.map((part) =>
       part === undefined ? undefined : decodeURIComponent(part),
     );
     const run = this.runs.find((one) => one.id === id);
@@ -156,7 +171,7 @@ export class DoublePlans {
     if (port !== undefined && verb === "transcript") {
       return this.#transcript(`${id}/${port}`, url.searchParams, response);
     }
-    if (port !== undefined) return this.#port(run, port, step, verb, given, response);
+    if (port !== undefined) return this.#port(run, port, comment ?? step, verb, given, response);
     switch (verb) {
       case undefined:
         return json(response, 200, toWire(run));
@@ -189,6 +204,8 @@ export class DoublePlans {
           { type: "run.resume", data: {} },
         );
         return this.#ordered(run, response);
+      case "publish":
+        return this.#publish(run, response);
       case "merge": {
         const target = typeof given["into"] === "string" ? given["into"] : run.definition.base;
         if (target === "dirty") {
@@ -229,6 +246,88 @@ export class DoublePlans {
     const lines = asked.has("before") ? found.slice(-limit) : found.slice(0, limit);
     const next = lines.at(-1)?.id ?? number("after", 0);
     return json(response, 200, toWire({ lines, next, hasMore: found.length > limit }));
+  }
+
+  /** As the server: a change names the version that it was made upon. */
+  #drafts(
+    request: IncomingMessage,
+    url: URL,
+    given: Record<string, unknown>,
+    response: ServerResponse,
+  ): boolean {
+    const [, , , id, verb] = url.pathname.split("/");
+    if (id === undefined) {
+      if (request.method === "POST") return this.#makeDraft(String(given["goal"]), response);
+      const items = this.drafts.map((draft) => ({ ...draft, unanswered: 0 }));
+      return json(response, 200, toWire({ items }));
+    }
+    const place = this.drafts.findIndex((draft) => draft.id === id);
+    const draft = this.drafts[place];
+    if (!draft) return refuse(response, 404, "DRAFT_UNKNOWN", `There is no draft ${id}.`);
+    if (request.method === "GET") return json(response, 200, toWire(draft));
+    if (Number(given["version"] ?? url.searchParams.get("version")) !== draft.version) {
+      const hint = "Your change was not saved.";
+      return refuse(response, 409, "DRAFT_CHANGED", `${draft.updatedBy} has changed it.`, hint);
+    }
+    if (request.method === "DELETE") {
+      this.drafts.splice(place, 1);
+      return json(response, 200, { items: [] });
+    }
+    const { text, change, answers } = fromWire(given) as {
+      readonly text?: string;
+      readonly change?: DraftChange;
+      readonly answers?: readonly { readonly question: string; readonly answer: string }[];
+    };
+    const next =
+      verb === "answers" ? this.proposal! : change ? editPlan(draft.text, change) : text!;
+    const questions = answers ?? draft.questions;
+    this.drafts[place] = this.#draftOf({ ...draft, questions }, next);
+
+    return json(response, 200, toWire(this.drafts[place]));
+  }
+
+  #makeDraft(goal: string, response: ServerResponse): boolean {
+    if (this.proposal === undefined) {
+      const hint = "Set the key of a provider.";
+      return refuse(response, 409, "MODEL_MISSING", "No model could propose a plan.", hint);
+    }
+    const { open } = this.proposalNotes;
+    const questions = this.proposalNotes.questions.map((question) => ({ question, answer: null }));
+    const about = { id: `draft_${this.drafts.length + 1}`, goal, questions, open };
+    this.drafts.push(this.#draftOf(about, this.proposal));
+
+    return json(response, 201, toWire(this.drafts.at(-1)));
+  }
+
+  #draftOf(
+    about: Pick<PlanDraft, "id" | "goal" | "questions" | "open"> & { readonly version?: number },
+    text: string,
+  ): PlanDraft {
+    const problems = this.findProblems("draft.yaml", text);
+    return {
+      repository: null,
+      updatedBy: "민준",
+      createdAt: Date.now(),
+      updatedAt: Date.now(),
+      ...about,
+      version: (about.version ?? 0) + 1,
+      text,
+      ports: portsIn(text).map((port) => ({ ...port })),
+      problems: [...problems],
+      problemCount: problems.length,
+    };
+  }
+
+  /** A remote named `gone` is not there. */
+  #publish(run: RunDetail, response: ServerResponse): boolean {
+    const { publish } = run.definition;
+    if (publish === undefined || publish.remote === "gone") {
+      return refuse(response, 503, "PUSH_FAILED", "No answer from gone.", "Look at its address.");
+    }
+    const sent = { remote: publish.remote, branch: "review/login", commit: "e".repeat(40) };
+    const published = { ...sent, pullRequest: "https://example.org/pull/7" };
+    this.change(run.id, { report: { ...run.report!, published } });
+    return json(response, 200, toWire({ ...published, isNew: true }));
   }
 
   #port(
@@ -284,6 +383,28 @@ export class DoublePlans {
           { type: "port.start", data: { attempt: port.attempt + 1 } },
         );
         return this.#ordered(run, response);
+      case "comments":
+        return this.#comments(key, step, given, response);
+      case "review":
+        this.changePort(
+          run.id,
+          id,
+          { status: "running", triesMade: port.triesMade + 1 },
+          { type: "port.start", data: { attempt: port.attempt + 1 } },
+        );
+        this.comments.set(
+          key,
+          (this.comments.get(key) ?? []).map((one) => ({ ...one, sentTry: port.triesMade })),
+        );
+        return this.#ordered(run, response);
+      case "approve":
+        this.changePort(
+          run.id,
+          id,
+          { status: "succeeded" },
+          { type: "port.success", data: { commit: "c" } },
+        );
+        return this.#ordered(run, response);
       case "say": {
         const detail = this.details.get(key) ?? {};
         const messages = detail.messages ?? [];
@@ -309,6 +430,31 @@ export class DoublePlans {
       default:
         return refuse(response, 404, "NOT_FOUND", `${key} ${verb}`);
     }
+  }
+
+  #comments(
+    key: string,
+    dropped: string | undefined,
+    given: Record<string, unknown>,
+    response: ServerResponse,
+  ): boolean {
+    const items = this.comments.get(key) ?? [];
+    const { path, line, side, quote, text } = given;
+    const added = {
+      id: items.length + 1,
+      path: String(path),
+      line: typeof line === "number" ? line : null,
+      side: side === "old" ? ("old" as const) : ("new" as const),
+      quote: typeof quote === "string" ? quote : "",
+      text: String(text),
+      by: "민준",
+      createdAt: Date.now(),
+      sentTry: null,
+    };
+    const rest = items.filter(({ id }) => String(id) !== dropped);
+    const now = text === undefined ? rest : [...rest, added];
+    this.comments.set(key, now);
+    return json(response, 200, toWire({ items: now }));
   }
 
   #found(problems: readonly PlanProblem[]): object {

@@ -1,7 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { extname, join, normalize } from "node:path";
 import type { AddressInfo } from "node:net";
+import { decideDocument } from "../../../dure/src/server/page-document.ts";
 import { DoublePlans } from "./plans.ts";
 import { freshState, scriptFor, type Request, type State, type Step } from "./script.ts";
 
@@ -67,6 +68,8 @@ const NO_COSTS = {
   by_day: [],
   by_agent: [],
   by_service: [],
+  by_model: [],
+  over_time: { agent: [], service: [], model: [] },
   budgets: [],
 };
 
@@ -181,7 +184,8 @@ export class DoubleServer {
     const url = new URL(request.url ?? "/", "http://double");
     const { pathname: path } = url;
     const method = request.method ?? "GET";
-    const body = method === "POST" ? await readBody(request) : undefined;
+    const hasBody = method === "POST" || method === "PUT";
+    const body = hasBody ? await readBody(request) : undefined;
     const key = request.headers["idempotency-key"];
     const last = request.headers["last-event-id"];
     if (path.startsWith("/v1")) {
@@ -194,7 +198,7 @@ export class DoubleServer {
     const refusal = take(this.#refusals, (one) => one.path.test(path));
     if (refusal) return json(response, refusal.status, refusal.body, "application/problem+json");
     if (path === "/healthz") return json(response, 200, { status: "ok" });
-    if (!path.startsWith("/v1")) return this.#file(path, response);
+    if (!path.startsWith("/v1")) return this.#file(path, request, response);
     if (path === "/v1/login") return this.#login(body, response);
     if (!this.#allowed(request)) {
       return problem(
@@ -602,7 +606,16 @@ export class DoubleServer {
     );
   }
 
-  async #file(path: string, response: ServerResponse): Promise<void> {
+  /** As the server decides it. */
+  async #document(path: string, request: IncomingMessage): Promise<string> {
+    const documents = new Set(await readdir(join(this.#options.site!, "pages")));
+    const languages = request.headers["accept-language"];
+    const known = this.#options.token === undefined ? "nameless" : "named";
+    const visitor = this.#allowed(request) ? known : "stranger";
+    return decideDocument({ documents, path, languages, visitor });
+  }
+
+  async #file(path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { site } = this.#options;
     if (site === undefined) return problem(response, 404, "NOT_FOUND", "No site.");
     const wanted = join(site, normalize(path));
@@ -611,7 +624,7 @@ export class DoubleServer {
         ? await readFile(wanted).catch(() => undefined)
         : undefined;
     const type = content === undefined ? ".html" : extname(wanted);
-    const bytes = content ?? (await readFile(join(site, "index.html")));
+    const bytes = content ?? (await readFile(join(site, await this.#document(path, request))));
     response
       .writeHead(200, {
         "content-type": TYPES[type] ?? "application/octet-stream",
@@ -639,6 +652,7 @@ const SERVICES = [
       "세 명에게 한꺼번에 보내줘",
       "한도가 얼마야? 마크다운으로 알려줘",
     ],
+    translations: [{ language: "en", title: "Bank transfer" }],
     flows: ["DEFAULT", "TRANSFER"],
     default: true,
     stages: {

@@ -74,6 +74,9 @@ export async function startJobsTeam(): Promise<JobsTeam> {
       ]),
     ),
     jobs: { permits: 20 },
+    schedules: {
+      weekly: { cron: "0 9 * * 1", agent: "ruda", target: "eden", text: "{{date}} 돌아보기" },
+    },
     services: { minimal },
   });
   const environment = readEnvironment({ DATABASE_URL: database.url, HOST: "127.0.0.1", PORT: "0" });

@@ -6,8 +6,8 @@ import type { Language } from "../../src/words.ts";
 const NAMES = new Set(["dure", "두레", "dure · 두레"]);
 /** Names that a Korean sentence of ours writes in Latin letters. */
 const NAMES_IN_KOREAN = new Set([
-  ...["AI", "Enter", "Shift", "Discord", "Git", "LFS", "SOUL", "md", "yaml", "json"],
-  ...["dure", "git", "turn", "workers", "orchestrator", "bubblewrap", "ms", "US"],
+  ...["AI", "Enter", "Shift", "Discord", "Git", "LFS", "SOUL", "MEMORY", "MCP", "md", "yaml"],
+  ...["json", "dure", "git", "turn", "workers", "orchestrator", "bubblewrap", "ms", "US"],
 ]);
 
 /**

@@ -1,4 +1,13 @@
-import type { Escalation, Job, JobDetail, Room, RoomAgent, RoomMessage, Thread } from "dure/client";
+import type {
+  AgentDetail,
+  Escalation,
+  Job,
+  JobDetail,
+  Room,
+  RoomAgent,
+  RoomMessage,
+  Thread,
+} from "dure/client";
 
 const AT = Date.UTC(2026, 10, 22, 3);
 
@@ -139,6 +148,36 @@ export const AGENTS: readonly RoomAgent[] = [
     microUsdToday: 0,
   },
 ];
+
+/** An agent with tools of the team, of an MCP server and of a stranger. */
+export const AGENT: AgentDetail = {
+  ...AGENTS[0]!,
+  models: ["offline:ruda"],
+  tools: [
+    { name: "ask_agent", description: "Asks another agent.", effect: "idempotent", mcp: null },
+    { name: "pay", description: "Sends money.", effect: "once", mcp: null },
+    { name: "files_read", description: "Reads a file.", effect: "none", mcp: "files" },
+  ],
+  files: [{ path: "agents/ruda/SOUL.md", text: "차분해요.", cut: true }],
+  answers: [
+    {
+      place: "web:general",
+      placeName: "일반",
+      message: "m1",
+      excerpt: "배포해도 될까요?",
+      outcome: "answered",
+      at: 0,
+    },
+    {
+      place: "web:general",
+      placeName: "일반",
+      message: null,
+      excerpt: null,
+      outcome: "failed",
+      at: 1,
+    },
+  ],
+};
 
 const JOB: Job = {
   jobId: "job_1",

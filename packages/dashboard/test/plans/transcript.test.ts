@@ -162,6 +162,34 @@ describe("on the page", () => {
     expect(opened.complaints).toEqual([]);
   });
 
+  test("the orchestrator has one of its own", { ...FULL, timeout: 60_000 }, async () => {
+    await using server = await new DoubleServer({ site }).start();
+    const step = aStep("orchestrator", { kind: "merge", member: "orchestrator" });
+    runInTheMiddle(server, "run_middle", { orchestrator: [step] });
+    const lines = saidIn(step, [
+      ["heard", "Keep both branches.", "operator"],
+      ["asked", "Which comes first?", "implementer"],
+      ["cost", "900 tokens in, 70 out", "0.42 USD"],
+      ["message", "Merged by hand."],
+    ]);
+    server.plans.transcripts.set("run_middle/orchestrator", lines);
+    await using opened = await openPage(browser, `${server.url}/plans/runs/run_middle`);
+    const { page } = opened;
+    page.setDefaultTimeout(20_000);
+
+    await page.locator("summary", { hasText: "작업 기록" }).click();
+    await page.getByText("Merged by hand.").waitFor();
+    const said = await page.locator(".transcript-part li").allInnerTexts();
+    expect(said.map((text) => text.replace(/\s+/g, " "))).toEqual([
+      expect.stringMatching(/운영자.*Keep both branches/),
+      expect.stringMatching(/구현 담당.*Which comes first/),
+      expect.stringMatching(/0\.42 USD.*900 tokens/),
+      expect.stringMatching(/Merged by hand/),
+    ]);
+    await expectWellMade(page);
+    expect(opened.complaints).toEqual([]);
+  });
+
   test("none yet says so, and a refusal is tried again", { ...FULL, timeout: 60_000 }, async () => {
     await using server = await new DoubleServer({ site }).start();
     runInTheMiddle(server);

@@ -62,6 +62,7 @@ function modelOf(name: Name): OfflineModel {
     return {
       text: `${NAMES[name]}의 답입니다. 확인했어요.`,
       ...(said.includes("천천히") && { delayMs: 1_500 }),
+      ...(said.includes("끝까지") && { delayMs: 120_000 }),
     };
   });
 }

@@ -8,6 +8,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { FULL } from "../kernel/test-tiers.ts";
+import { boundMs } from "../kernel/test-bounds.ts";
 import { stopTestServer, testDatabaseUrl } from "../durable/test-database.ts";
 
 /** Who comes in at the machine: the real command line, the real server, curl as other users. */
@@ -202,14 +203,15 @@ describe.runIf(isLinuxRoot)("at the machine of a server without tokens", () => {
       .toEqual(["token-exists", "token-exists"]);
     const tookMs = performance.now() - madeAt;
 
-    expect(tookMs).toBeLessThan(2_000);
+    expect(tookMs).toBeLessThan(boundMs(2_000));
     const file = path.join(team, ".dure", "local-token");
     expect(made.stderr).toContain(`dure goes on with ${file}; dure login opens the page`);
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     const mina = ["--header", `authorization: Bearer ${made.stdout.trim()}`];
     expect((await curl(`${second.url}/v1/services`, mina, AS_NOBODY)).status).toBe(200);
     const chat = await dure(["chat", "--url", second.url, "hello there"]);
-    expect(chat).toEqual({ exitCode: 0, stdout: "hello there\n", stderr: "" });
+    expect(chat).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(chat.stdout).toContain("no model");
 
     const link = await dure(["login", "--url", first.url, "--json"]);
     const { url: page } = JSON.parse(link.stdout) as { url: string };
@@ -257,7 +259,7 @@ describe.runIf(isLinuxRoot)("at the machine of a server without tokens", () => {
       expect(await curl(`${url}/v1/me`)).toMatchObject(refused("login-always"));
       expect(await dure(["chat", "--url", url, "hello there"])).toMatchObject({
         exitCode: 0,
-        stdout: "hello there\n",
+        stdout: expect.stringContaining("no model") as string,
       });
       expect([(await logIn()).status, (await logIn()).status]).toEqual([204, 401]);
       const doctor = JSON.parse(

@@ -275,6 +275,37 @@ describe("init, new, check", () => {
     });
   });
 
+  test.each([
+    ["ko", "plans", "anthropic"],
+    ["en", "chat", "openai"],
+  ])(
+    "a team in %s that begins with %s passes its own check without a question",
+    async (locale, begin, provider) => {
+      const options = ["--locale", locale, "--begin", begin, "--provider", provider];
+      expect(await dure(["init", "first", ...options])).toMatchObject({
+        exitCode: 0,
+        stdout: expect.stringMatching(
+          locale === "ko"
+            ? /first\/\.env에 .*_API_KEY를 넣어 주세요[^]*다음: cd first/
+            : /_API_KEY into first\/\.env\.[^]*Next: cd first/,
+        ) as string,
+      });
+
+      const team = path.join(folder, "first");
+      const check = await dure(["check", "--json"], { cwd: team });
+      const config = await readFile(path.join(team, "dure.config.ts"), "utf8");
+
+      expect(check.stderr).toBe("");
+      expect(JSON.parse(check.stdout)).toMatchObject({ ok: true });
+      expect(config).toContain(`locale: "${locale}"`);
+      expect(config).toMatch(new RegExp(`^  model: "${provider}:`, "m"));
+      expect(config).not.toContain("{{");
+      const parts = await readdir(team);
+      expect(parts.includes("agents")).toBe(begin !== "chat");
+      expect(parts.includes("plans")).toBe(begin === "plans");
+    },
+  );
+
   test("a part of a team is made in a team alone, and elsewhere nothing is written", async () => {
     for (const part of ["service", "agent"]) {
       expect(await dure(["new", part, "faq"])).toMatchObject({

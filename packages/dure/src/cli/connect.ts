@@ -1,5 +1,5 @@
 import path from "node:path";
-import type { DureClient } from "../client/index.ts";
+import type { DureClient, ReconnectOptions } from "../client/index.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import { isTeamFolder } from "../team/config-files.ts";
 import { loadEnvFile, readEnvironment, type Environment } from "../team/environment.ts";
@@ -71,10 +71,13 @@ function notRunning(folder: string, why: string): DureError {
  * A client for a server that answers. Throws as `serverOf` does, and `SERVER_UNREACHABLE` when
  * nothing answers at an address that was said.
  */
-export async function connect(options: CommonOptions): Promise<DureClient> {
+export async function connect(
+  options: CommonOptions,
+  reconnect?: ReconnectOptions,
+): Promise<DureClient> {
   const { baseUrl, token, processId } = await serverOf(options);
   const { DureClient } = await import("../client/index.ts"); // a start needs none
-  const client = new DureClient({ baseUrl, token });
+  const client = new DureClient({ baseUrl, token, reconnect });
 
   try {
     const found = await client.health();
@@ -82,7 +85,7 @@ export async function connect(options: CommonOptions): Promise<DureClient> {
       throw notRunning(path.resolve(options.dir), `another server answers at ${baseUrl}`);
     }
     if (token !== undefined || !(await isLoginNeeded(client))) return client;
-    return new DureClient({ baseUrl, token: await ownToken(baseUrl, options) });
+    return new DureClient({ baseUrl, token: await ownToken(baseUrl, options), reconnect });
   } catch (cause) {
     if (cause instanceof DureError) throw cause;
     if (processId !== undefined) {

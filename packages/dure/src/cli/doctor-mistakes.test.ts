@@ -17,7 +17,7 @@ import { fileURLToPath } from "node:url";
 import { FakeDiscord, FakeSlack } from "@dure/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { sampled } from "../kernel/test-tiers.ts";
-import { initTeam } from "./scaffold.ts";
+import { initTeam } from "./init-team.ts";
 import { main } from "./program.ts";
 
 /** Mistakes that people make, planted one by one into a new team; doctor names each. */

@@ -60,7 +60,9 @@ const VIEW = {
   plan: EVIL,
   base: EVIL,
   baseCommit: EVIL,
-  ports: [{ id: EVIL }],
+  ports: [
+    { id: EVIL, title: EVIL, owns: [EVIL], tests: [EVIL], dependsOn: [EVIL], acceptance: EVIL },
+  ],
   levels: [[EVIL]],
   criticalPath: [EVIL],
   maxParallel: 1,
@@ -113,6 +115,17 @@ const PORT = {
   because: BECAUSE,
   steps: [STEP],
   violations: [{ member: "tester", path: EVIL, wanted: "write", because: EVIL, found: "request" }],
+  messages: [
+    {
+      id: 1,
+      from: "operator",
+      to: "implementer",
+      type: "feedback",
+      payload: { text: EVIL },
+      deliveredAt: null,
+      processedAt: null,
+    },
+  ],
 };
 const RUN = {
   id: EVIL,
@@ -165,6 +178,13 @@ const DEED = {
   subject: EVIL,
   outcome: EVIL,
 };
+const DRAFT = {
+  text: EVIL,
+  questions: [EVIL],
+  open: [EVIL],
+  problems: [PROBLEM],
+  problemCount: 1,
+};
 const page = (...items: readonly object[]): object => ({ items, nextCursor: EVIL });
 
 /** A command, and what the server answers it by path; another path is refused in hostile words. */
@@ -195,7 +215,20 @@ const ROWS: readonly (readonly [command: string, answers: Readonly<Record<string
     },
   ],
   ["plan show login", { "/v1/plans/login": VIEW }],
-  ["plan draft goal", { "/v1/plans/draft": { text: EVIL, problems: [PROBLEM], problemCount: 1 } }],
+  ["plan draft goal", { "/v1/plans/draft": DRAFT }],
+  [
+    "plan from goal",
+    {
+      "/v1/drafts": {
+        ...DRAFT,
+        id: EVIL,
+        questions: [{ question: EVIL, answer: null }],
+        problems: [],
+        problemCount: 0,
+      },
+      "/v1/runs": VIEW,
+    },
+  ],
   ["plan run login --dry-run", { "/v1/runs": VIEW }],
   ["plan run login", { "/v1/runs": RUN }],
   ["plan runs", { "/v1/runs": page(RUN) }],

@@ -4,7 +4,7 @@ import { importModule } from "../engine/files/load-service.ts";
 import type { Problem } from "../engine/files/load-service-document.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import { planFilesIn, readPlanFile } from "../plans/plan-folder.ts";
-import { ownershipOf, ownershipWarnings } from "../plans/plan-ownership.ts";
+import { contractProblems, ownershipOf, ownershipWarnings } from "../plans/plan-ownership.ts";
 import type { Plan } from "../plans/plan.ts";
 import { Git } from "../plans/workspace/git.ts";
 import { Repository } from "../plans/workspace/repository.ts";
@@ -15,6 +15,9 @@ import { EXIT, type ExitCode, type Output } from "./output.ts";
 
 /** Files without an owner that are listed. */
 const UNOWNED_SHOWN = 20;
+/** A plan that names no repository works on the team's own folder. */
+const UNNAMED_HINT =
+  "Name the repository in the plan (repository: ../shop), or run git init here and commit.";
 
 /** What a plan means for the files that it starts from. */
 interface CheckedBase {
@@ -65,6 +68,7 @@ export async function checkPlans(
   const asked = agents ? await askAgents(read, output) : [];
   const answers = asked.length > 0 ? asked : undefined;
   output.result({ ok: found === 0, plans: checked, agents: answers });
+
   return found === 0 ? EXIT.ok : EXIT.failed;
 }
 
@@ -77,6 +81,7 @@ async function askAgents(plans: readonly Plan[], output: Output): Promise<readon
     output.line(`${status === "ok" ? green("ok  ") : yellow("look")} ${name}: ${detail}`);
     if (hint !== undefined && status !== "ok") output.line(`     ${hint}`);
   }
+
   return checks;
 }
 
@@ -90,9 +95,6 @@ async function checkPlan(
   const { plan, ...reading } = await readPlanFile(file, name, { importModule });
   const found =
     plan && (await checkBase(plan, name, { repository: repositoryOf(plan, file, folder), git }));
-  if (found?.unread !== undefined) {
-    output.note(`${plan!.name}: its files could not be looked at: ${found.unread}`);
-  }
 
   const problems = [...reading.problems, ...(found?.problems ?? [])];
   const base = found?.base ?? null;
@@ -139,7 +141,6 @@ async function checkBase(
 ): Promise<{
   readonly problems: readonly Problem[];
   readonly base?: CheckedBase;
-  readonly unread?: string;
 }> {
   let commit: string;
   let files: string[];
@@ -149,25 +150,13 @@ async function checkBase(
     commit = await repository.resolve(plan.base);
     files = (await repository.listFiles(commit)).map(({ path: listed }) => listed);
   } catch (error) {
-    return { problems: [], unread: messageOf(error) };
+    return { problems: [unreadProblem(plan, file, error)] };
   }
 
   const ownership = ownershipOf(plan, files);
   const found = ownershipWarnings(plan, ownership);
 
-  const problems = found.flatMap(({ code, message }): Problem[] =>
-    code === "CONTRACTS_MISSING"
-      ? [
-          {
-            file,
-            key: "contracts",
-            message,
-            hint: "Add workers.orchestrator, or write them and commit them.",
-          },
-        ]
-      : [],
-  );
-
+  const problems = contractProblems(found, file);
   const warnings = found.filter(({ code }) => code !== "CONTRACTS_MISSING");
   const { unowned } = ownership;
 
@@ -179,6 +168,19 @@ async function checkBase(
       unownedCount: unowned.length,
       warnings,
     },
+  };
+}
+
+/** Why the plan cannot run: its files cannot be read. Pure. */
+function unreadProblem({ repository }: Plan, file: string, error: unknown): Problem {
+  const { code, hint } = error instanceof DureError ? error : { code: undefined, hint: undefined };
+  const isUnnamed = repository === undefined && code === "NOT_A_REPOSITORY";
+
+  return {
+    file,
+    key: code === "BASE_UNKNOWN" ? "base" : "repository",
+    message: messageOf(error).replace(/\.$/, ""),
+    hint: isUnnamed ? UNNAMED_HINT : hint,
   };
 }
 

@@ -157,6 +157,7 @@ const STATUS_AFTER: Readonly<Partial<Record<PlatformEvent["type"], PortStatus>>>
   "port.ready": "ready",
   "port.start": "running",
   "port.success": "succeeded",
+  "port.held": "held",
   "port.failed": "failed",
   "port.blocked": "blocked",
   "port.recalled": "waiting",
@@ -218,6 +219,8 @@ function wordsOfPort(event: PlatformEvent): string | undefined {
     }
     case "port.success":
       return "succeeded";
+    case "port.held":
+      return "is accepted, and waits for your approval";
     case "port.failed":
       return `failed: ${event.data.because}`;
     case "port.blocked":
@@ -236,6 +239,7 @@ function wordsOfWorker(event: PlatformEvent): string | undefined {
     case "worker.progress": {
       const { progress, task } = event.data;
       const percent = `${tryOf(event.data)} ${Math.round(progress * 100)} %`;
+
       return task === "" ? percent : `${percent}, ${task}`;
     }
     case "worker.stalled": {

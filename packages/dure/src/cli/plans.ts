@@ -20,6 +20,7 @@ import {
 } from "../client/index.ts";
 import { DureError, isAbort, messageOf } from "../kernel/errors.ts";
 import { planProblemText } from "./plan-check.ts";
+import { saidLines } from "./plan-say.ts";
 import { EXIT, type ExitCode, type Output } from "./output.ts";
 import { seconds, waitingWords, watching } from "./plan-watch.ts";
 
@@ -44,6 +45,7 @@ const MARKS = {
   waiting: "·",
   ready: "·",
   running: "…",
+  held: "?",
   succeeded: "✓",
   failed: "✗",
   blocked: "–",
@@ -92,7 +94,8 @@ export async function draftPlan(
   repository: string | undefined,
   { client, output }: PlansCommand,
 ): Promise<ExitCode> {
-  const { text, problems, problemCount } = await client.plans.draft({ goal, repository });
+  const draft = await client.plans.draft({ goal, repository });
+  const { text, problems } = draft;
   output.write(text.endsWith("\n") ? text : `${text}\n`);
   for (const problem of problems) output.note(planProblemText(problem));
 
@@ -102,7 +105,7 @@ export async function draftPlan(
       : "The proposal has problems; mend them before it can run.",
   );
 
-  output.result({ text, problems, problemCount });
+  output.result(draft);
 
   return problems.length === 0 ? EXIT.ok : EXIT.failed;
 }
@@ -125,6 +128,7 @@ function printView(view: PlanView, output: Output): void {
   const workers = view.workers.map(({ role, kind, command, model }) => {
     const program = command ? ` (${command.join(" ")})` : "";
     const asked = model === undefined ? "" : ` (${model})`;
+
     return `${role} ${kind}${program}${asked}`;
   });
 
@@ -215,6 +219,7 @@ async function begin(
     printView(view, output);
     output.note("Nothing was begun.");
     output.result(view);
+
     return EXIT.ok;
   }
 
@@ -262,6 +267,8 @@ export async function listRuns(
 export async function showRun(id: string, { client, output }: PlansCommand): Promise<ExitCode> {
   const run = await client.plans.run(id);
   printRun(run, output);
+  const held = run.ports.find(({ status }) => status === "held");
+  if (held) output.note(`${held.id} waits for your approval: dure plan review ${id} ${held.id}`);
   output.result(run);
 
   return isRunOver(run.status) && run.status !== "success" ? EXIT.failed : EXIT.ok;
@@ -284,6 +291,8 @@ export async function showPort(
   );
 
   for (const step of port.steps) for (const line of stepLines(step)) output.line(line);
+
+  for (const line of saidLines(port)) output.line(line);
 
   for (const { member, path, wanted, because, found } of port.violations) {
     output.line(
@@ -335,11 +344,12 @@ function endOf(output: PlanStep["output"]): string {
   if (output?.red === false) return "passes without the work too, so the tests do not show it";
   if (output?.status !== undefined && output.status !== null) return output.status;
   if (!output?.feedback) return "done";
+
   return output.feedback.success ? "passed" : "did not pass";
 }
 
 /** What a step has left behind, a line each. Pure. */
-function factsOf({ output }: PlanStep): string[] {
+function factsOf({ kind, output }: PlanStep): string[] {
   const { summary, changes = [], failedFiles = [], unclaimedFiles = [], feedback } = output ?? {};
   const facts: string[] = [];
   if (summary !== undefined) facts.push(summary.split("\n")[0]!);
@@ -347,10 +357,24 @@ function factsOf({ output }: PlanStep): string[] {
   if (failedFiles.length > 0) facts.push(`said to be changed, and not: ${namesOf(failedFiles)}`);
   if (unclaimedFiles.length > 0) facts.push(`changed without a word: ${namesOf(unclaimedFiles)}`);
 
+  facts.push(...countFacts(kind, output));
+
   const failed = feedback?.failedTests ?? [];
   if (failed.length > 0) facts.push(`fails: ${namesOf(failed.map(({ name }) => name))}`);
 
   return facts;
+}
+
+/** How many tests a step found. Pure. */
+function countFacts(kind: PlanStep["kind"], output: PlanStep["output"]): string[] {
+  if (kind === "accept" && output?.framework === "unknown") {
+    return ["its tests are not counted: no summary that is known"];
+  }
+  const counted = output?.counted;
+  if (!counted) return [];
+  const { passed, failed, skipped } = counted;
+
+  return [`tests: ${passed} passed, ${failed} failed, ${skipped} skipped`];
 }
 
 function namesOf(names: readonly string[]): string {
@@ -388,6 +412,7 @@ function printRun(run: RunDetail, output: Output): void {
 function noteOf({ because, waiting, unproven }: RunDetail["ports"][number]): string {
   if (waiting !== null) return waitingWords(waiting);
   if (because !== null) return because.message;
+
   return unproven ? "its tests pass without its work too" : "";
 }
 
@@ -464,10 +489,12 @@ export async function watchRun(id: string, { client, output }: PlansCommand): Pr
       `${ended.plan} ${ended.status}: ${ended.because?.message ?? RUN_WORDS[ended.status]}`,
     );
     printReport(ended, output);
+
     return ended.status === "success" ? EXIT.ok : EXIT.failed;
   } catch (error) {
     if (!over.signal.aborted && !isAbort(error)) throw error;
     output.note(`It goes on without you: dure plan watch ${id}`);
+
     return EXIT.ok;
   } finally {
     await view.end(undefined);
@@ -543,7 +570,7 @@ export async function skipPort(
   return told(await client.plans.skip(id, port), `goes on without ${port}`, output);
 }
 
-function told(ordered: RunOrdered, what: string, output: Output): ExitCode {
+export function told(ordered: RunOrdered, what: string, output: Output): ExitCode {
   output.line(
     ordered.carriedOut
       ? `${ordered.run.id} ${what}`
@@ -551,19 +578,6 @@ function told(ordered: RunOrdered, what: string, output: Output): ExitCode {
   );
 
   output.result(ordered);
-  return EXIT.ok;
-}
-
-export async function sayToPort(
-  id: string,
-  port: string,
-  words: { to: "implementer" | "tester"; text: string },
-  { client, output }: PlansCommand,
-): Promise<ExitCode> {
-  await client.plans.say(id, port, words);
-  output.line(`${port}: the ${words.to} hears it, at the latest in its next prompt if it gets one`);
-  output.result({ run: id, port, to: words.to });
-
   return EXIT.ok;
 }
 
@@ -636,7 +650,12 @@ export async function mergeRun(
   into: string | undefined,
   { client, output }: PlansCommand,
 ): Promise<ExitCode> {
-  const merged = await client.plans.merge(id, { into });
+  let isTold = false;
+  const onTrying = (): void => {
+    if (!isTold) output.note("The branch has moved: the tests run on the merged tree first.");
+    isTold = true;
+  };
+  const merged = await client.plans.merge(id, { into }, { onTrying });
   const words = {
     merged: "merged",
     "fast-forward": "merged (fast-forward)",

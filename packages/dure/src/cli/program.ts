@@ -10,12 +10,16 @@ import { CHAT, LOGIN, RELOAD } from "./commands/conversation.ts";
 import { DB } from "./commands/db.ts";
 import { ESCALATIONS } from "./commands/escalations.ts";
 import { HOOK } from "./commands/hook.ts";
+import { INIT } from "./commands/init.ts";
 import { JOBS } from "./commands/jobs.ts";
 import { AUDIT, EVENTS } from "./commands/log.ts";
+import { KNOWLEDGE } from "./commands/knowledge.ts";
 import { MCP } from "./commands/mcp.ts";
+import { ACP } from "./commands/acp.ts";
 import { PLAN } from "./commands/plan.ts";
 import { ROOMS } from "./commands/rooms.ts";
-import { INIT, NEW } from "./commands/scaffold.ts";
+import { NEW } from "./commands/scaffold.ts";
+import { SCHEDULES } from "./commands/schedules.ts";
 import { TASK } from "./commands/task.ts";
 import { CHECK, DEV, DOCTOR, START } from "./commands/team.ts";
 import { TOKEN } from "./commands/token.ts";
@@ -35,13 +39,16 @@ const COMMANDS: readonly (CommandSpec | CommandGroup)[] = [
   EVENTS,
   ROOMS,
   JOBS,
+  SCHEDULES,
   PAUSE,
   RESUME,
   STOP,
   PLAN,
   TASK,
+  KNOWLEDGE,
   HOOK,
   MCP,
+  ACP,
   ESCALATIONS,
   AUDIT,
   TOKEN,

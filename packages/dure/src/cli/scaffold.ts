@@ -4,8 +4,10 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { codeOf, DureError } from "../kernel/errors.ts";
 import { isTeamFolder } from "../team/config-files.ts";
-import { agentsFile, collaborationPolicy } from "../rooms/guide.ts";
-import { ROOM_LIMITS } from "../rooms/limits.ts";
+
+type Kind = "team" | "service" | "agent" | "plan";
+/** A folder of `templates`. */
+export type Template = Kind | `${Kind}-ko`;
 
 const TEMPLATES = fileURLToPath(new URL("../../templates/", import.meta.url));
 
@@ -35,47 +37,6 @@ export function namesOf(written: string, what: "team" | "service" | "agent"): Na
 /** What npm accepts as a package's name. */
 export function packageName(name: string): string {
   return /^[a-z0-9][a-z0-9_-]*$/.test(name.toLowerCase()) ? name.toLowerCase() : "my-team";
-}
-
-/** Makes a new folder with a team of one service. */
-export async function initTeam(
-  written: string,
-  options: { folder: string; version: string },
-): Promise<{ folder: string; names: Names }> {
-  const names = namesOf(written, "team");
-  const folder = path.resolve(options.folder, names.name);
-  await assertEmpty(folder);
-
-  await copyTemplate("team", folder, {
-    TEAM_TITLE: names.title,
-    PACKAGE_NAME: packageName(names.name),
-    DURE_VERSION: options.version,
-    ZOD_VERSION: await zodVersion(),
-  });
-
-  await copyTemplate("service", path.join(folder, "services", "minimal"), {
-    SERVICE_TITLE: "Minimal",
-    SERVICE_NAME: "minimal",
-  });
-
-  for (const [id, title] of [
-    ["mina", "Mina"],
-    ["theo", "Theo"],
-  ] as const) {
-    await copyTemplate("agent", path.join(folder, "agents", id), { AGENT_TITLE: title });
-  }
-
-  await writeFile(path.join(folder, "COLLABORATION.md"), collaborationPolicy(ROOM_LIMITS));
-  await writeFile(path.join(folder, "AGENTS.md"), agentsFile(ROOM_LIMITS));
-
-  return { folder, names };
-}
-
-/** The version of zod that dure itself uses: schemas of a team and of dure are of one kind. */
-async function zodVersion(): Promise<string> {
-  const text = await readFile(new URL("../../package.json", import.meta.url), "utf8");
-  const { dependencies } = JSON.parse(text) as { dependencies: { zod: string } };
-  return dependencies.zod;
 }
 
 /** Copies `templates/agent` into `agents/<name>` of a team's folder. */
@@ -108,7 +69,12 @@ export async function newService(
   assertTeam(options.folder);
   const folder = path.resolve(options.folder, "services", names.name);
   await assertEmpty(folder);
-  await copyTemplate("service", folder, { SERVICE_TITLE: names.title, SERVICE_NAME: names.name });
+  await copyTemplate("service", folder, {
+    SERVICE_TITLE: names.title,
+    SERVICE_NAME: names.name,
+    SERVICE_ABOUT: "One agent that answers.",
+    SERVICE_EXAMPLE: "Hello! What can you do?",
+  });
 
   return { folder, names };
 }
@@ -116,7 +82,7 @@ export async function newService(
 /** Writes `plans/<name>.yaml` from the template. Throws `NAME_INVALID`, `FILE_EXISTS`. */
 export async function newPlan(
   written: string,
-  options: { folder: string },
+  options: { folder: string; template?: Template | undefined },
 ): Promise<{ file: string; name: string }> {
   const name = written.trim();
   if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(name)) {
@@ -130,10 +96,8 @@ export async function newPlan(
 
   const file = path.resolve(options.folder, "plans", `${name}.yaml`);
 
-  const text = (await readFile(path.join(TEMPLATES, "plan", "plan.yaml"), "utf8")).replaceAll(
-    "{{PLAN_NAME}}",
-    name,
-  );
+  const template = path.join(TEMPLATES, options.template ?? "plan", "plan.yaml");
+  const text = (await readFile(template, "utf8")).replaceAll("{{PLAN_NAME}}", name);
 
   await mkdir(path.dirname(file), { recursive: true });
 
@@ -166,7 +130,8 @@ function assertTeam(folder: string): void {
   );
 }
 
-async function assertEmpty(folder: string): Promise<void> {
+/** Throws `FOLDER_NOT_EMPTY`. */
+export async function assertEmpty(folder: string): Promise<void> {
   const files = existsSync(folder)
     ? await readdir(folder).catch(() => ["a file of this name"])
     : [];
@@ -184,8 +149,8 @@ async function assertEmpty(folder: string): Promise<void> {
 }
 
 /** Files whose name begins with `_` get a dot instead: npm leaves `.gitignore` out of packages. */
-async function copyTemplate(
-  template: "team" | "service" | "agent",
+export async function copyTemplate(
+  template: Template,
   folder: string,
   values: Readonly<Record<string, string>>,
 ): Promise<void> {

@@ -3,11 +3,13 @@ import { newId } from "../kernel/ids.ts";
 import { fromWire, toWire } from "../kernel/wire.ts";
 import { followEvents } from "./event-stream.ts";
 import { createHttp, readJson, type Http, type HttpOptions } from "./http.ts";
+import { KnowledgeClient } from "./knowledge.ts";
 import { JobsClient } from "./jobs.ts";
 import { PlansClient } from "./plans.ts";
 import { RECONNECT_DEFAULTS, type ReconnectOptions } from "./reconnect.ts";
 import type { EventsFilter, Page } from "./resources.ts";
 import { RoomsClient } from "./rooms.ts";
+import { SchedulesClient } from "./schedules.ts";
 import { cursorAt, TURN_BEGIN, type TurnCursor } from "./turn-cursor.ts";
 import { TurnStream, type ConnectionState, type TurnStreamParts } from "./turn-stream.ts";
 import type { PlatformEvent } from "../wire/events.ts";
@@ -281,6 +283,16 @@ export class DureClient {
    */
   rooms(asPerson?: string): RoomsClient {
     return new RoomsClient(this.#http, asPerson);
+  }
+
+  /** The documents that agents search. */
+  get knowledge(): KnowledgeClient {
+    return new KnowledgeClient(this.#http);
+  }
+
+  /** Work that begins at a time. */
+  get schedules(): SchedulesClient {
+    return new SchedulesClient(this.#http);
   }
 
   /** Exchanges between agents. */

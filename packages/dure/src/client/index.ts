@@ -28,6 +28,12 @@ export {
 
 // What the routes give and take
 export type {
+  KnowledgeBases,
+  KnowledgeDocument,
+  KnowledgePassage,
+  KnowledgeText,
+} from "../wire/knowledge.ts";
+export type {
   CompletedEntry,
   HistoryEntry,
   MessageRequest,
@@ -42,6 +48,7 @@ export type {
   AuditEntry,
   AuditFilter,
   CostBudget,
+  CostPoint,
   Costs,
   CostSum,
   Me,
@@ -55,8 +62,19 @@ export type {
 } from "../wire/escalations.ts";
 export { type EventsFilter, type Page } from "./resources.ts";
 
+// Drafts of plans
+export type {
+  DraftChange,
+  DraftPort,
+  ListedDraft,
+  NewDraft,
+  PlanDraft,
+  PortChange,
+} from "../wire/drafts.ts";
+
 // Rooms
 export type {
+  AgentDetail,
   CollaborateAnswer,
   CollaborateRequest,
   MessageRole,
@@ -80,12 +98,20 @@ export type {
   JobWords,
 } from "../wire/jobs.ts";
 export { JobsClient, type JobNews } from "./jobs.ts";
+export { KnowledgeClient } from "./knowledge.ts";
+
+// Schedules
+export type { Schedule, ScheduleFiring } from "../wire/schedules.ts";
+export { SchedulesClient } from "./schedules.ts";
 
 // Plans and their runs
 export { isRunOver } from "./run-stream.ts";
+export { publishTarget, type PublishTarget } from "../kernel/publish-target.ts";
 export type {
   Because,
   PlanDefinition,
+  PlanDrafted,
+  PlanDraftRequest,
   PlanFile,
   PlanProblem,
   PlanView,
@@ -95,6 +121,7 @@ export type {
 export type {
   ChannelMessage,
   CleanRequest,
+  CommentRequest,
   ContextManifest,
   DirectChannel,
   FeedbackLoop,
@@ -105,8 +132,11 @@ export type {
   PlanSource,
   PlanStep,
   PlanViolation,
+  PortComment,
   PortDetail,
+  PortSaid,
   PortWords,
+  PublishOutcome,
   RetryRequest,
   RunChoice,
   RunCleaned,

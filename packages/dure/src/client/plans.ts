@@ -1,4 +1,5 @@
 import { fromWire, toWire } from "../kernel/wire.ts";
+import { DraftsClient } from "./drafts.ts";
 import { readJson, streamHeaders, type Http } from "./http.ts";
 import type { Page } from "./resources.ts";
 import { followRun, type RunStreamOptions, type RunStreamParts } from "./run-stream.ts";
@@ -12,12 +13,16 @@ import type {
 } from "../wire/plans.ts";
 import type {
   CleanRequest,
+  CommentRequest,
   ContextManifest,
   ListedRun,
   MergeOutcome,
   PlanRun,
+  PortComment,
   PortDetail,
+  PortSaid,
   PortWords,
+  PublishOutcome,
   RetryRequest,
   RunDetail,
   RunOrdered,
@@ -41,17 +46,23 @@ interface Options {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** What one request for a merge answers. */
+type MergeStep = Omit<MergeOutcome, "kind"> & { readonly kind: MergeOutcome["kind"] | "trying" };
+
 /**
  * Plans and their runs over HTTP. Looking needs the scope `plans:read`, everything else
  * `plans:run`.
  */
 export class PlansClient {
+  /** Plans that are made ready. */
+  readonly drafts: DraftsClient;
   readonly #http: Http;
   readonly #parts: Pick<RunStreamParts, "clock" | "maxDelayMs" | "silenceMs">;
 
   constructor(http: Http, parts: Pick<RunStreamParts, "clock" | "maxDelayMs" | "silenceMs">) {
     this.#http = http;
     this.#parts = parts;
+    this.drafts = new DraftsClient(http);
   }
 
   // --- plans
@@ -147,13 +158,26 @@ export class PlansClient {
     return this.#post(`${pathOf(id)}/extend`, request, options);
   }
 
-  /** Takes the result over into a branch. */
-  merge(
+  /**
+   * Takes the result over into a branch. Where that has moved, the tests run on the merged tree
+   * first: `onTrying` is called while they go on.
+   */
+  async merge(
     id: string,
     request: { readonly into?: string | undefined } = {},
-    options: Options = {},
+    { onTrying, ...options }: Options & { readonly onTrying?: (() => void) | undefined } = {},
   ): Promise<MergeOutcome> {
-    return this.#post(`${pathOf(id)}/merge`, request, options);
+    for (;;) {
+      const path = `${pathOf(id)}/merge`;
+      const { kind, ...answer } = await this.#post<MergeStep>(path, request, options);
+      if (kind !== "trying") return { ...answer, kind };
+      onTrying?.();
+    }
+  }
+
+  /** Pushes the result where the plan says, and opens a pull request; done once. */
+  publish(id: string, options: Options = {}): Promise<PublishOutcome> {
+    return this.#post(`${pathOf(id)}/publish`, undefined, options);
   }
 
   /**
@@ -210,9 +234,53 @@ export class PlansClient {
     return this.#post(`${pathOf(id, port)}/skip`, undefined, options);
   }
 
-  /** Tells a member of a port's pair something. */
-  async say(id: string, port: string, words: PortWords, options: Options = {}): Promise<void> {
-    await this.#post(`${pathOf(id, port)}/say`, words, options);
+  /** What people said about the work of a port, oldest first. */
+  async comments(id: string, port: string, options: Options = {}): Promise<readonly PortComment[]> {
+    return itemsOf(await this.#get<PortComments>(`${pathOf(id, port)}/comments`, options));
+  }
+
+  /** Comments on a line, or a file; it waits until the review is sent. */
+  async comment(
+    id: string,
+    port: string,
+    comment: CommentRequest,
+    options: Options = {},
+  ): Promise<readonly PortComment[]> {
+    const path = `${pathOf(id, port)}/comments`;
+    return itemsOf(await this.#post<PortComments>(path, comment, options));
+  }
+
+  /** Takes back a comment that was not sent yet. */
+  async uncomment(
+    id: string,
+    port: string,
+    comment: number,
+    options: Options = {},
+  ): Promise<readonly PortComment[]> {
+    const path = `${pathOf(id, port)}/comments/${comment}`;
+    const answer = await this.#http.request(path, { method: "DELETE", ...pass(options) });
+
+    return itemsOf(fromWire(await readJson(answer)) as PortComments);
+  }
+
+  /** Sends the comments that wait: the port has another try, which is told them. */
+  review(
+    id: string,
+    port: string,
+    request: { readonly text?: string | undefined } = {},
+    options: Options = {},
+  ): Promise<RunOrdered> {
+    return this.#post(`${pathOf(id, port)}/review`, request, options);
+  }
+
+  /** Approves the work of a port that waits for a person. */
+  approve(id: string, port: string, options: Options = {}): Promise<RunOrdered> {
+    return this.#post(`${pathOf(id, port)}/approve`, undefined, options);
+  }
+
+  /** Tells a member of a port something. The port's messages tell when it was read. */
+  async say(id: string, port: string, words: PortWords, options: Options = {}): Promise<PortSaid> {
+    return this.#post<PortSaid>(`${pathOf(id, port)}/say`, words, options);
   }
 
   async #get<Answer>(path: string, options: Options): Promise<Answer> {
@@ -244,6 +312,7 @@ function queryOf(filter: object): string {
     (entry): entry is [string, string | number] => entry[1] !== undefined && entry[1] !== "",
   );
   const query = new URLSearchParams(set.map(([key, value]) => [key, String(value)]));
+
   return set.length === 0 ? "" : `?${query.toString()}`;
 }
 
@@ -254,4 +323,12 @@ function pathOf(id: string, port?: string): string {
 
 function pass({ signal }: Options): RequestInit {
   return signal === undefined ? {} : { signal };
+}
+
+interface PortComments {
+  readonly items: readonly PortComment[];
+}
+
+function itemsOf({ items }: PortComments): readonly PortComment[] {
+  return items;
 }

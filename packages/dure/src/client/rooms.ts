@@ -2,6 +2,7 @@ import { fromWire, toWire } from "../kernel/wire.ts";
 import { readJson, type Http } from "./http.ts";
 import type { Page } from "./resources.ts";
 import type {
+  AgentDetail,
   CollaborateAnswer,
   CollaborateRequest,
   Room,
@@ -114,6 +115,11 @@ export class RoomsClient {
     return (await this.#get<{ items: readonly RoomAgent[] }>("/v1/agents", options)).items;
   }
 
+  /** One agent: models, tools, files, load, spend, what it answered last. */
+  agent(id: string, options: Options = {}): Promise<AgentDetail> {
+    return this.#get(`/v1/agents/${encodeURIComponent(id)}${this.#query({})}`, options);
+  }
+
   /** With `true` no new model call of the agent begins; with `false` it goes on. */
   async pause(agent: string, paused: boolean, options: Options = {}): Promise<void> {
     const path = `/v1/agents/${encodeURIComponent(agent)}/pause`;
@@ -140,6 +146,7 @@ export class RoomsClient {
       body: JSON.stringify(toWire(request)),
       ...pass(options),
     };
+
     return fromWire(
       await readJson(await this.#http.request("/v1/collaborate", init)),
     ) as CollaborateAnswer;
@@ -172,6 +179,7 @@ export class RoomsClient {
     const set = Object.entries(given).filter(
       (entry): entry is [string, string | number] => entry[1] !== undefined,
     );
+
     return set.length === 0
       ? ""
       : `?${new URLSearchParams(set.map(([key, value]) => [key, String(value)])).toString()}`;

@@ -6,6 +6,7 @@ import { decideUpgrade, migrate, type FoundSchema } from "./migrate.ts";
 import { applicationName, ProcessLease } from "./processes.ts";
 import { checksumOfFunctions, checksumOfMigration, type Schema } from "./release.ts";
 import { testDatabase, type TestDatabase } from "./test-database.ts";
+import { until } from "../../test/until.ts";
 
 /** On a busy machine; a test that works needs far less. */
 vi.setConfig({ testTimeout: 30_000, expect: { poll: { timeout: 10_000 } } });
@@ -32,10 +33,12 @@ function saying(word: string): string {
     begin
       return '${word}';
     end $$;
-    create or replace function dure.word(p_wait double precision default 0) returns text
+    create or replace function dure.word(p_held boolean default false) returns text
     language plpgsql as $$
     begin
-      perform pg_sleep(p_wait);
+      if p_held then
+        perform pg_advisory_xact_lock_shared(4711);
+      end if;
       return '${word}, ' || dure.inner_word();
     end $$;`;
 }
@@ -105,12 +108,15 @@ test("a call under way ends with its own text, calls what is new, and plans stay
   const [older, newer] = [nextRelease("old"), nextRelease("new")];
   await migrate(db.database, older, quiet);
   await using other = await connected();
-  const slow = { name: "test.slow-word", text: "select dure.word(1) as word" };
+  const slow = { name: "test.slow-word", text: "select dure.word(true) as word" };
   await said(); // prepared on this connection
 
+  const holder = await db.database.connectSession();
+  await holder.query("select pg_advisory_lock(4711)");
   const underWay = other.database.query<{ word: string }>(slow);
-  await vi.waitUntil(async () => (await sleeping()) > 0);
+  await until(isHeld, () => "no call is held");
   await migrate(db.database, newer, quiet);
+  await holder.end();
 
   expect((await underWay)[0]!.word).toBe("old, new");
   expect(await said()).toBe("new, new");
@@ -221,13 +227,14 @@ test("every function of the database is one of the files beside what uses them",
   expect(rows.filter(({ text }) => !files.includes(text)).map(({ name }) => name)).toEqual([]);
 });
 
-/** How many calls of this database stand in `pg_sleep`. */
-async function sleeping(): Promise<number> {
-  const [row] = await db.database.query<{ count: number }>({
-    text: `select count(*)::integer as count from pg_stat_activity
-           where datname = current_database() and wait_event = 'PgSleep'`,
+/** Whether a call of this database waits for the lock of `word`. */
+async function isHeld(): Promise<boolean> {
+  const waiting = await db.database.query({
+    text: `
+      select from pg_stat_activity
+      where datname = current_database() and wait_event = 'advisory'`,
   });
-  return row!.count;
+  return waiting.length > 0;
 }
 
 async function connected(): Promise<{ database: Database } & AsyncDisposable> {

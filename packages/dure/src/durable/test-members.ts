@@ -3,6 +3,7 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { systemClock } from "../kernel/clock.ts";
+import { beLate } from "../kernel/test-late.ts";
 import { newId } from "../kernel/ids.ts";
 import { silentLogger } from "../kernel/logger.ts";
 import { Database } from "./database.ts";
@@ -72,6 +73,7 @@ export async function betweenLookAndWrite(
 
 /** Resolves when a statement like this waits for a lock; rejects after 20 s. */
 export async function untilBlocked(database: Database, like: string): Promise<void> {
+  await beLate();
   const deadline = systemClock.monotonic() + 20_000;
   for (;;) {
     const waiting = await database.query(
@@ -169,8 +171,10 @@ export type Line = { readonly say: string; readonly [key: string]: unknown };
  */
 export class TeamProcess implements AsyncDisposable {
   readonly lines: Line[] = [];
+  /** It has ended, and what it wrote is read. */
   readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
   readonly #child: ChildProcess;
+  #isOver = false;
   readonly #waiting = new Set<() => void>();
   #errors = "";
 
@@ -191,7 +195,8 @@ export class TeamProcess implements AsyncDisposable {
     });
 
     this.exited = new Promise((resolve) => {
-      this.#child.once("exit", (code, signal) => {
+      this.#child.once("close", (code, signal) => {
+        this.#isOver = true;
         resolve({ code, signal });
         for (const wake of this.#waiting) wake();
       });
@@ -207,7 +212,7 @@ export class TeamProcess implements AsyncDisposable {
     for (;;) {
       const found = this.lines.find((line) => line.say === say && test(line));
       if (found) return found;
-      if (this.#child.exitCode !== null || performance.now() > deadline) {
+      if (this.#isOver || performance.now() > deadline) {
         throw new Error(
           `the process did not say "${say}" (exit ${this.#child.exitCode}); it said ${JSON.stringify(this.lines)} ${this.#errors}`,
         );

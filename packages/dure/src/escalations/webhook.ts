@@ -1,10 +1,10 @@
-import { createHmac } from "node:crypto";
 import type { FailureVerdict, OutsideHandler } from "../durable/outbox-handler.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { codeOf, DureError } from "../kernel/errors.ts";
 import { onWire } from "../kernel/wire.ts";
 import type { EscalationJson } from "../wire/escalations.ts";
 import type { Inbox } from "./inbox.ts";
+import { webhookHeaders } from "./sign-webhook.ts";
 
 export interface WebhookOptions {
   readonly inbox: Pick<Inbox, "get">;
@@ -41,7 +41,10 @@ export function webhookHandler(options: WebhookOptions): OutsideHandler {
 
       const response = await fetch(options.url, {
         method: "POST",
-        headers: headersOf(key, body, options),
+        headers: webhookHeaders(
+          { id: key, body },
+          { secret: options.secret, clock: options.clock },
+        ),
         body,
         redirect: "error",
         signal,
@@ -56,28 +59,14 @@ export function webhookHandler(options: WebhookOptions): OutsideHandler {
   };
 }
 
-function headersOf(
-  key: string,
-  body: string,
-  { secret, clock }: WebhookOptions,
-): Record<string, string> {
-  const at = String(Math.floor(clock.now() / 1_000));
-  const plain = { "content-type": "application/json", "webhook-id": key, "webhook-timestamp": at };
-  if (secret === undefined) return plain;
-
-  return {
-    ...plain,
-    "webhook-signature": `v1,${createHmac("sha256", secret).update(`${key}.${at}.${body}`).digest("base64")}`,
-  };
-}
-
-class WebhookError extends DureError {
+/** What an address of a webhook has answered. */
+export class WebhookError extends DureError {
   readonly verdict: FailureVerdict;
 
   constructor(status: number, retryAfter: string | null) {
     super("WEBHOOK_REFUSED", `The webhook answered ${status}.`, {
       class: "unavailable",
-      hint: "Look at what the address of escalations.webhook says.",
+      hint: "Look at what the address of the webhook says.",
     });
     this.verdict = verdictOf(status, Number(retryAfter ?? Number.NaN));
   }

@@ -26,7 +26,7 @@ import {
 
 /** A busy machine may take its time; what is measured is measured by itself. */
 const expectSoon = <T>(ask: () => T, options: { timeout?: number } = {}) =>
-  expect.poll(ask, { timeout: 10_000, ...options });
+  expect.poll(ask, { timeout: 20_000, ...options });
 
 test("a question is answered in one turn, and the caller gets the answer", async () => {
   await using db = await testDatabase();
@@ -107,8 +107,9 @@ test("a collaboration goes back and forth, each agent in a session of its own, u
 
 test("waitSec 0 returns at once, and a caller that waited too short finds the result later", async () => {
   await using db = await testDatabase();
+  const thought = Promise.withResolvers<void>();
   const slow = async (): Promise<string> => {
-    await systemClock.sleep(400);
+    await thought.promise;
     return "Here is the answer to your question.";
   };
   await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: slow } });
@@ -127,6 +128,7 @@ test("waitSec 0 returns at once, and a caller that waited too short finds the re
   });
 
   expect([accepted.status, timeout.status]).toEqual(["accepted", "timeout"]);
+  thought.resolve();
   for (const { jobId } of [accepted, timeout]) {
     await expectSoon(async () => (await team.jobs.get(jobId)).status).toBe("COMPLETED");
   }
@@ -234,6 +236,7 @@ test.each([
   ["after its first words", ["I will look at it. "]],
 ])(
   "a model that gives no sign %s is asked four times in all; what its turn did before is done once",
+  FULL,
   async (_, said) => {
     await using db = await testDatabase();
     let noted = 0;
@@ -1253,45 +1256,51 @@ test("a job of a paused agent is not started, and goes on after the resume", asy
   );
 });
 
-test("a turn of a job rests while its agent is paused, without a permit, whatever its time", async () => {
-  await using db = await testDatabase();
-  const begun = Promise.withResolvers<void>();
-  const goOn = Promise.withResolvers<void>();
-  const looking: TestAgent = async (request) => {
-    if (request.messages.at(-1)!.role === "tool") return "It takes eleven minutes, I have looked.";
-    begun.resolve();
-    await goOn.promise;
-    return { toolCalls: [{ name: "look", args: {} }] };
-  };
-  const look = tool({ description: "Looks.", inputSchema: z.object({}), execute: async () => 1 });
-  await using team = await startTestTeam({
-    url: db.url,
-    agents: { ruda: talkative, eden: looking },
-    tools: (_jobs, agent): Readonly<Record<string, AnyTool>> =>
-      agent === "eden" ? { look: look as AnyTool } : {},
-    jobs: { limits: { firstReplyMs: 1_000 } },
-  });
-  const { jobId } = await team.jobs.ask({
-    requester: "ruda",
-    agent: "eden",
-    message: "How long?",
-    waitSec: 0,
-  });
-  await begun.promise;
-  await team.pauses.pause("eden", "mina");
-  goOn.resolve();
+test(
+  "a turn of a job rests while its agent is paused, without a permit, whatever its time",
+  FULL,
+  async () => {
+    await using db = await testDatabase();
+    const begun = Promise.withResolvers<void>();
+    const goOn = Promise.withResolvers<void>();
+    const looking: TestAgent = async (request) => {
+      if (request.messages.at(-1)!.role === "tool") {
+        return "It takes eleven minutes, I have looked.";
+      }
+      begun.resolve();
+      await goOn.promise;
+      return { toolCalls: [{ name: "look", args: {} }] };
+    };
+    const look = tool({ description: "Looks.", inputSchema: z.object({}), execute: async () => 1 });
+    await using team = await startTestTeam({
+      url: db.url,
+      agents: { ruda: talkative, eden: looking },
+      tools: (_jobs, agent): Readonly<Record<string, AnyTool>> =>
+        agent === "eden" ? { look: look as AnyTool } : {},
+      jobs: { limits: { firstReplyMs: 1_000 } },
+    });
+    const { jobId } = await team.jobs.ask({
+      requester: "ruda",
+      agent: "eden",
+      message: "How long?",
+      waitSec: 0,
+    });
+    await begun.promise;
+    await team.pauses.pause("eden", "mina");
+    goOn.resolve();
 
-  await expectSoon(async () => (await team.jobs.get(jobId)).waiting).toBe("pause");
-  await looksLater(team);
-  expect(team.asked["eden"]).toHaveLength(1);
-  expect(team.jobs.running).toBe(0);
+    await expectSoon(async () => (await team.jobs.get(jobId)).waiting).toBe("pause");
+    await looksLater(team);
+    expect(team.asked["eden"]).toHaveLength(1);
+    expect(team.jobs.running).toBe(0);
 
-  await team.pauses.resume("eden", "mina");
-  await expectSoon(async () => (await team.jobs.get(jobId)).status, { timeout: 20_000 }).toBe(
-    "COMPLETED",
-  );
-  expect(team.asked["eden"]!.length).toBe(2);
-});
+    await team.pauses.resume("eden", "mina");
+    await expectSoon(async () => (await team.jobs.get(jobId)).status, { timeout: 20_000 }).toBe(
+      "COMPLETED",
+    );
+    expect(team.asked["eden"]!.length).toBe(2);
+  },
+);
 
 // --- waiting for a person
 
@@ -1685,9 +1694,12 @@ test(
   async () => {
     await using db = await testDatabase();
     let [now, most] = [0, 0];
+    const three = Promise.withResolvers<void>();
     const counting: TestAgent = async () => {
       most = Math.max(most, ++now);
-      await systemClock.sleep(100); // longer than an order to be taken, so that they pile up
+      if (now === 3) three.resolve();
+      await three.promise; // the first wait for each other, however long an order takes
+      await systemClock.sleep(100);
       now -= 1;
       return "It takes eleven minutes on this machine.";
     };
@@ -1724,57 +1736,61 @@ test(
   },
 );
 
-test("who gets no permit in time is blocked; one that was resumed waits for its own without limit", async () => {
-  await using db = await testDatabase();
-  await using team = await startTestTeam({
-    url: db.url,
-    agents: { ruda: talkative, eden: hanging },
-    jobs: { limits: { permits: 1, permitWaitMs: 1_500 } },
-  });
-  const running = await team.jobs.ask({
-    requester: "ruda",
-    agent: "eden",
-    message: "How long?",
-    waitSec: 0,
-  });
-  await expectSoon(async () => (await team.jobs.get(running.jobId)).status).toBe("RUNNING");
-  const resumed = await team.jobs.ask({
-    requester: "ruda",
-    agent: "eden",
-    message: "How long in all?",
-    waitSec: 0,
-  });
-  await team.database.query(
-    {
-      text: `
+test(
+  "who gets no permit in time is blocked; one that was resumed waits for its own without limit",
+  FULL,
+  async () => {
+    await using db = await testDatabase();
+    await using team = await startTestTeam({
+      url: db.url,
+      agents: { ruda: talkative, eden: hanging },
+      jobs: { limits: { permits: 1, permitWaitMs: 1_500 } },
+    });
+    const running = await team.jobs.ask({
+      requester: "ruda",
+      agent: "eden",
+      message: "How long?",
+      waitSec: 0,
+    });
+    await expectSoon(async () => (await team.jobs.get(running.jobId)).status).toBe("RUNNING");
+    const resumed = await team.jobs.ask({
+      requester: "ruda",
+      agent: "eden",
+      message: "How long in all?",
+      waitSec: 0,
+    });
+    await team.database.query(
+      {
+        text: `
         update dure.jobs
         set started_at = clock_timestamp(), resumes = 1
         where id = $1 and status = 'PENDING'`,
-    },
-    [resumed.jobId],
-  );
+      },
+      [resumed.jobId],
+    );
 
-  const blocked = await team.jobs.ask({
-    requester: "ruda",
-    agent: "eden",
-    message: "And how long?",
-    waitSec: 20,
-  });
+    const blocked = await team.jobs.ask({
+      requester: "ruda",
+      agent: "eden",
+      message: "And how long?",
+      waitSec: 20,
+    });
 
-  expect(blocked).toMatchObject({
-    status: "error",
-    code: "JOB_BLOCKED",
-    hint: "eden was busy with other exchanges (1 at once) for 1 s.",
-  });
-  expect(await team.jobs.get(blocked.jobId)).toMatchObject({
-    status: "FAILED",
-    outcome: "blocked",
-    startedAt: null,
-    turnsDone: 0,
-  });
-  expect(await team.jobs.get(running.jobId)).toMatchObject({ status: "RUNNING" });
-  expect(await team.jobs.get(resumed.jobId)).toMatchObject({ status: "PENDING" });
-});
+    expect(blocked).toMatchObject({
+      status: "error",
+      code: "JOB_BLOCKED",
+      hint: "eden was busy with other exchanges (1 at once) for 1 s.",
+    });
+    expect(await team.jobs.get(blocked.jobId)).toMatchObject({
+      status: "FAILED",
+      outcome: "blocked",
+      startedAt: null,
+      turnsDone: 0,
+    });
+    expect(await team.jobs.get(running.jobId)).toMatchObject({ status: "RUNNING" });
+    expect(await team.jobs.get(resumed.jobId)).toMatchObject({ status: "PENDING" });
+  },
+);
 
 test(
   "who waits because the process has no room is not said to wait for its agent",
@@ -2189,11 +2205,12 @@ test("a turn tells five results of background work, the same when asked again; t
 
 test("a caller that went away without its answer is told", FULL, async () => {
   await using db = await testDatabase();
+  const thought = Promise.withResolvers<void>();
   await using team = await startTestTeam({
     url: db.url,
     agents: {
       ruda: talkative,
-      eden: async () => (await systemClock.sleep(300), "It takes eleven minutes here."),
+      eden: async () => (await thought.promise, "It takes eleven minutes here."),
     },
   });
   const gone = new AbortController();
@@ -2211,6 +2228,7 @@ test("a caller that went away without its answer is told", FULL, async () => {
   await expectSoon(async () => (await team.jobs.list()).items.length).toBe(1);
   gone.abort(new Error("gone"));
   expect(await left).toBe("gone");
+  thought.resolve();
   await expectSoon(async () => (await team.jobs.list()).items.map(({ status }) => status)).toEqual([
     "COMPLETED",
   ]);

@@ -1,4 +1,4 @@
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { FULL } from "../kernel/test-tiers.ts";
 import { boundMs } from "../kernel/test-bounds.ts";
 import { z } from "zod";
@@ -22,10 +22,11 @@ import {
   type TestAgent,
 } from "./test-jobs.ts";
 import type { JobStatus } from "../kernel/jobs.ts";
+import { eventually } from "../../test/until.ts";
 
 /** A busy machine may take its time; what is measured is measured by itself. */
 const expectSoon = <T>(ask: () => T, options: { timeout?: number } = {}) =>
-  expect.poll(ask, { timeout: 10_000, ...options });
+  expect.poll(ask, { timeout: 20_000, ...options });
 
 const REQUEST = { requester: "ruda", agent: "eden", message: "How long does it take?", waitSec: 0 };
 
@@ -664,7 +665,7 @@ test("each taking of a job closes it to the holder before", async () => {
   const id = await left(db, { status: "PENDING" });
 
   // The team looks as well, without permits; while it does, nothing is given.
-  const taken = await vi.waitFor(async () => {
+  const taken = await eventually(async () => {
     const given = await team.store.take({
       holder: team.processId,
       known: [],

@@ -28,6 +28,8 @@ interface RecoveryParts {
 }
 
 const PURGE_AT_ONCE = 500;
+/** With nothing to go on with, the event of a start says that the server has started. */
+const AT_THE_START = "at the start";
 
 /**
  * Jobs of dead processes go back in line, or are given up; old ones are
@@ -104,7 +106,7 @@ export class JobRecovery {
     }
     onReleased();
     const removed = await purgeJobs(store, { keepMs: limits.keepMs, signal });
-    return this.#report({ resumed, abandoned, removed }, "at the start");
+    return this.#report({ resumed, abandoned, removed }, AT_THE_START);
   }
 
   #release({
@@ -128,7 +130,8 @@ export class JobRecovery {
       `jobs ${when}: ${report.resumed} resumed, ${report.abandoned} given up, ` +
         `${report.removed} old ones removed, ${report.incomplete} have not ended`,
     );
-    await store.emit({ type: "jobs.recovered", role: "system", data: report });
+    const isNews = when === AT_THE_START || report.resumed + report.abandoned > 0;
+    if (isNews) await store.emit({ type: "jobs.recovered", role: "system", data: report });
     return report;
   }
 }

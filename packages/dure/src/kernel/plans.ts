@@ -36,17 +36,21 @@ export const RUN_PHASES = ["preparing", "building", "merging", "over"] as const;
  */
 export type RunPhase = (typeof RUN_PHASES)[number];
 
-/** blocked: what it needs has failed. */
+/** held: accepted, a person has to approve it. blocked: what it needs has failed. */
 export const PORT_STATUSES = [
   "waiting",
   "ready",
   "running",
+  "held",
   "succeeded",
   "failed",
   "blocked",
   "cancelled",
 ] as const;
-/** How a port stands. `blocked`: something that it needs has failed. */
+/**
+ * How a port stands. `held`: its work is accepted and waits for a person. `blocked`: something that
+ * it needs has failed.
+ */
 export type PortStatus = (typeof PORT_STATUSES)[number];
 
 /** Who works on a port. */
@@ -92,17 +96,22 @@ export const STEP_KINDS = [
   "implement",
   "test",
   "accept",
+  "count",
   "base",
   "check",
   "module",
   "merge",
   "shared",
   "integrate",
+  "review",
 ] as const;
 export type StepKind = (typeof STEP_KINDS)[number];
 
 /** What a step of a worker waits for before it goes on by itself. Source: docs/spec/plans §6. */
 export const WAITING_FOR = ["rate_limit"] as const;
+
+/** The provider of calls that an agent has made by itself, in the book of calls. */
+export const AGENT_PROVIDER = "agent";
 
 /** Source: docs/spec/plans §6. */
 export const WORKER_KINDS = ["acp", "model", "command", "offline", "own"] as const;

@@ -1,7 +1,8 @@
 /**
  * Which tests a run takes: `npm test` is for people and leaves out what is marked `full`;
  * `npm run test:full` runs what is marked; `npm run test:long` and vitest alone run both.
- * scripts/run-tests.ts sets the tier. Reasons: docs/decisions/0002-checks.md.
+ * scripts/run-tests.ts sets the tier; how late tests look: test-late.ts. Reasons:
+ * docs/decisions/0002-checks.md.
  */
 
 type Tier = "quick" | "full" | "all";

@@ -1,8 +1,8 @@
-import { McpServer, type CallToolResult } from "@modelcontextprotocol/server";
+import { McpServer, type CallToolResult, type ServerContext } from "@modelcontextprotocol/server";
 import { cutBytes } from "../kernel/cut-bytes.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import { toWire } from "../kernel/wire.ts";
-import type { TeamCall, TeamTool, ToolGroup } from "./team-tool.ts";
+import type { TeamCall, TeamConnection, TeamTool, ToolGroup } from "./team-tool.ts";
 import { TEAM_TOOLS } from "./team-tools.ts";
 
 /** Bytes of one answer. A model reads it whole. */
@@ -13,7 +13,7 @@ export interface McpServerOptions {
   readonly version: string;
   readonly groups: readonly ToolGroup[];
   /** A connection to the team, for one call. */
-  readonly connect: () => Promise<Omit<TeamCall, "signal">>;
+  readonly connect: () => Promise<TeamConnection>;
 }
 
 /** A team's MCP server for one connection. */
@@ -21,6 +21,7 @@ export function makeMcpServer({ version, groups, connect }: McpServerOptions): M
   const server = new McpServer(
     { name: "dure", title: "dure", version },
     {
+      capabilities: { tools: { listChanged: false } },
       instructions:
         "A team of AI agents that keeps what it was told: ask an agent, hand work over in the " +
         "background, let pairs of agents build a plan, and look at what waits for a person.",
@@ -29,6 +30,7 @@ export function makeMcpServer({ version, groups, connect }: McpServerOptions): M
   for (const tool of TEAM_TOOLS.filter(({ group }) => groups.includes(group))) {
     offer(server, tool, connect);
   }
+
   return server;
 }
 
@@ -40,13 +42,29 @@ function offer(server: McpServer, tool: TeamTool, connect: McpServerOptions["con
     { description, inputSchema, annotations },
     async (input, { mcpReq }) => {
       try {
-        const call = { ...(await connect()), signal: mcpReq.signal };
+        const { client, rooms } = await connect();
+        const call = { client, rooms, signal: mcpReq.signal, tell: teller(mcpReq) };
+
         return answerOf(await run(input, call));
       } catch (error) {
         return refusalOf(error);
       }
     },
   );
+}
+
+/** Reports to a client that gave a token for it; each report counts one more. */
+function teller({ _meta, notify }: ServerContext["mcpReq"]): TeamCall["tell"] {
+  const progressToken = _meta?.progressToken;
+  if (progressToken === undefined) return undefined;
+
+  let progress = 0;
+  return (message) => {
+    progress += 1;
+    const params = { progressToken, progress, message };
+    // A client that has left hears nothing.
+    notify({ method: "notifications/progress", params }).catch(() => undefined);
+  };
 }
 
 function answerOf(value: unknown): CallToolResult {

@@ -49,6 +49,7 @@ export const TEAM_TOOLS: readonly TeamTool[] = [
     run: async ({ agent, ...asked }, call) => {
       const agents = await call.rooms.agents({ signal: call.signal });
       assertSpeaksForItself(agent, agents);
+
       return talk({ ...asked, service: agent }, call);
     },
   }),
@@ -246,13 +247,17 @@ interface Said {
 }
 
 /** One turn to its end. A call that is given up leaves the turn alone: it is answered once anyway. */
-async function talk(said: Said, { client, signal }: TeamCall): Promise<object> {
+async function talk(said: Said, { client, signal, tell }: TeamCall): Promise<object> {
   const session = said.session ?? `mcp-${crypto.randomUUID()}`;
   const { service, message, key: idempotencyKey } = said;
   const turn = client.sendMessage(
     { sessionId: session, service, message },
     { signal, idempotencyKey },
   );
+  if (tell) {
+    for await (const { type, data } of turn) if (type === "AGENT_START") tell(data.label);
+  }
+
   return { session, ...shownDone(await turn.done) };
 }
 

@@ -12,6 +12,7 @@ import { backOffMs } from "../kernel/back-off.ts";
 import { withTimeout, type Clock } from "../kernel/clock.ts";
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import type { JsonObject } from "../kernel/json.ts";
+import type { Offers } from "./offer-tools.ts";
 import { isLocal, type McpServerSpec } from "./server-spec.ts";
 import { openTransport, type Surroundings } from "./open-transport.ts";
 import { endLeftOf } from "./strays.ts";
@@ -40,6 +41,8 @@ const PROBE_MS = 5_000;
 const AGAIN = { firstMs: 1_000, maxMs: 60_000 } as const;
 /** A server that answers no call in time is asked whether it lives, milliseconds. */
 const PING_MS = 5_000;
+/** The tool's own timeout aborts the signal; the SDK's stands behind it. */
+const NO_TIMEOUT = 2 ** 31 - 1;
 /** Tools of one server; the others are left out. */
 const MAX_TOOLS = 200;
 
@@ -61,6 +64,12 @@ export class McpConnection {
 
   get state(): McpState {
     return this.#state;
+  }
+
+  /** What it has beside tools; nothing before it is ready. */
+  get offers(): Offers {
+    const { resources, prompts } = this.#client?.getServerCapabilities() ?? {};
+    return { resources: resources !== undefined, prompts: prompts !== undefined };
   }
 
   /** Resolves when the server was connected, or the first attempt has failed. */
@@ -91,12 +100,24 @@ export class McpConnection {
     input: JsonObject,
     { signal }: { signal: AbortSignal },
   ): Promise<CallToolResult> {
+    return this.ask(
+      name,
+      (client) => client.callTool({ name, arguments: input }, { signal, timeout: NO_TIMEOUT }),
+      { signal },
+    );
+  }
+
+  /** Asks the server something; `name` is for the error. Throws as `call` does. */
+  async ask<T>(
+    name: string,
+    work: (client: Client, signal: AbortSignal) => Promise<T>,
+    { signal }: { signal: AbortSignal },
+  ): Promise<T> {
     const { name: server } = this.#options;
     const client = this.#client;
     if (!client || this.#state.status !== "ready") throw this.#notConnected();
     try {
-      // The tool's own timeout aborts the signal; the SDK's stands behind it.
-      return await client.callTool({ name, arguments: input }, { signal, timeout: 2 ** 31 - 1 });
+      return await work(client, signal);
     } catch (error) {
       if (signal.aborted) void this.#pingOrEnd(client);
       throw callError(error, { server, name });

@@ -28,10 +28,14 @@ export function readResult(result: CallToolResult): ReadResult {
     const isShort = Buffer.byteLength(text) <= MAX_BYTES;
     return { isError, value: isShort ? (structuredContent as Json) : cutBytes(text, MAX_BYTES) };
   }
-  return { isError, value: cutBytes((result.content ?? []).map(textOf).join("\n"), MAX_BYTES) };
+  return {
+    isError,
+    value: cutBytes((result.content ?? []).map(textOfBlock).join("\n"), MAX_BYTES),
+  };
 }
 
-function textOf(block: ContentBlock): string {
+/** What a model reads of one part; of what it cannot read the kind and size. Pure. */
+export function textOfBlock(block: ContentBlock): string {
   switch (block.type) {
     case "text":
       return block.text;

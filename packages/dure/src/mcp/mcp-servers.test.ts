@@ -100,6 +100,39 @@ test("two servers of the registry are started, listed and called", async () => {
   expect(await call(servers, "every__echo", { message: "안녕" })).toBe("Echo: 안녕");
 });
 
+test("resources and prompts of a server are listed, read and filled in", async () => {
+  const servers = await open({
+    every: { command: process.execPath, args: [EVERYTHING, "stdio"] },
+  });
+
+  const resources = (await call(servers, "every__list_resources")) as { items: { uri: string }[] };
+  const uri = resources.items.map((one) => one.uri).find((one) => !one.includes("{"))!;
+  expect(await call(servers, "every__read_resource", { uri })).toContain(`[${uri}]`);
+  const prompts = (await call(servers, "every__list_prompts")) as { items: { name: string }[] };
+  expect(prompts.items.map(({ name }) => name)).toContain("args-prompt");
+  expect(
+    await call(servers, "every__get_prompt", {
+      name: "args-prompt",
+      arguments: { city: "Seoul" },
+    }),
+  ).toBe("user: What's weather in Seoul?");
+
+  expect(shown(servers, "every").tools).toContainEqual({ name: "read_resource", effect: "none" });
+  await expect(
+    call(servers, "every__read_resource", { uri: "nothing://at-all" }),
+  ).rejects.toMatchObject({ code: "MCP_REFUSED", sent: false });
+});
+
+test("a server without resources has no such tools, nor one whose settings leave them out", async () => {
+  const servers = await open({
+    odd: hostile("polite"),
+    every: { command: process.execPath, args: [EVERYTHING, "stdio"], tools: ["echo"] },
+  });
+
+  expect(Object.keys(toolsOf(servers))).toEqual(["odd__echo", "odd__write"]);
+  expect(Object.keys(toolsOf(servers, "every"))).toEqual(["every__echo"]);
+});
+
 test("a server gets PATH and what its settings name of the environment, and nothing else", async () => {
   const servers = await open({
     every: {

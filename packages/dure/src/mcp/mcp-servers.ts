@@ -4,7 +4,8 @@ import type { AnyTool } from "../engine/agent/tool.ts";
 import { withTimeout, type Clock } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";
 import { McpConnection, type McpState } from "./connection.ts";
-import { modelNameOf, toolOfServer, toolThatIsNotThere } from "./mcp-tool.ts";
+import { DEFAULT_TIMEOUT_MS, modelNameOf, toolOfServer, toolThatIsNotThere } from "./mcp-tool.ts";
+import { offerTools } from "./offer-tools.ts";
 import type { Surroundings } from "./open-transport.ts";
 import { fits, fitsAny, type McpServerSpec } from "./server-spec.ts";
 import { endStrays } from "./strays.ts";
@@ -118,9 +119,9 @@ export class McpServers {
     spec: McpServerSpec,
     definitions: readonly Definition[],
   ): OneServer["tools"] {
-    const tools = new Map<string, AnyTool>();
-    const call: Parameters<typeof toolOfServer>[3] = (...given) =>
-      this.#servers.get(server)!.connection.call(...given);
+    const { connection } = this.#servers.get(server)!;
+    const tools = new Map(this.#offered(server, spec));
+    const call: Parameters<typeof toolOfServer>[3] = (...given) => connection.call(...given);
     for (const definition of definitions) {
       const { name } = definition;
       if (!fitsAny(name, spec.tools ?? ["*"])) continue;
@@ -132,6 +133,17 @@ export class McpServers {
       }
     }
     return tools;
+  }
+
+  /** A tool of the server that has such a name itself goes before it. */
+  #offered(server: string, spec: McpServerSpec): readonly [string, AnyTool][] {
+    const { connection } = this.#servers.get(server)!;
+    const tools = offerTools(server, connection.offers, {
+      ask: (what, work, options) => connection.ask(what, work, options),
+      timeoutMs: spec.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+    });
+
+    return [...tools].filter(([name]) => fitsAny(name, spec.tools ?? ["*"]));
   }
 
   #unknown(name: string): DureError {

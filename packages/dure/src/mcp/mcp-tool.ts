@@ -15,7 +15,7 @@ export type CallMcpTool = (
   options: { signal: AbortSignal },
 ) => Promise<CallToolResult>;
 
-const DEFAULT_TIMEOUT_MS = 60_000;
+export const DEFAULT_TIMEOUT_MS = 60_000;
 /** Characters of a description that a model reads. */
 const MAX_DESCRIPTION = 2_000;
 /** Bytes of a tool's schema; it is sent with every model call. */

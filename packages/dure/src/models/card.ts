@@ -26,6 +26,8 @@ export interface Card {
    * none.
    */
   readonly mcp?: readonly string[] | undefined;
+  /** Knowledge bases of the team that the agent searches before it answers. Absent: none. */
+  readonly knowledge?: readonly string[] | undefined;
   readonly budget: Budget;
   /**
    * Of a channel: whether all that is said to the agent stands in one line (`place`), or what each
@@ -115,6 +117,7 @@ export interface CardInput {
   };
   readonly tools?: readonly string[];
   readonly mcp?: readonly string[];
+  readonly knowledge?: readonly string[];
   readonly budget?: {
     readonly turn?: BudgetLimitInput;
     readonly session?: BudgetLimitInput;
@@ -150,7 +153,7 @@ export function parseCard(input: unknown, where = "card"): Card {
     `${where} has ${problems.length === 1 ? "a problem" : `${problems.length} problems`}: ${problems.join("; ")}.`,
     {
       class: "input",
-      hint: "Keys of a card are llm, temperature, policy, tools, mcp, budget, line and threads.",
+      hint: "Keys of a card are llm, temperature, policy, tools, mcp, knowledge, budget, line and threads.",
       details: { problems },
     },
   );
@@ -299,6 +302,7 @@ export const cardSchema = fileObject({
     )
     .max(20)
     .optional(),
+  knowledge: z.array(z.string().min(1).max(64)).max(10).optional(),
   budget: budget.prefault({}),
   line: z.enum(["place", "person"]).optional(),
   threads: z.enum(["own", "all"]).optional(),

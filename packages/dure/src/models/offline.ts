@@ -280,7 +280,7 @@ function httpError(
 }
 
 /** The smallest value that fits a JSON Schema of the usual kinds. */
-function exampleOf(schema: unknown, message: string, member = ""): Json {
+export function exampleOf(schema: unknown, message: string, member = ""): Json {
   if (!isObject(schema)) return null;
   if ("const" in schema) return schema["const"] as Json;
   if (Array.isArray(schema["enum"])) return schema["enum"][0] as Json;

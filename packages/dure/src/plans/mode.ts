@@ -1,6 +1,7 @@
 import { LAYERS } from "./context/context-scopes.ts";
 import { globMatches, globOf } from "./glob.ts";
-import { buildGraph, findCycles, widthOf } from "./graph.ts";
+import { buildGraph, widthOf } from "./graph.ts";
+import { findCycles } from "./graph-cycles.ts";
 import { manifestsIn, moduleOf, pathsOfPorts } from "./plan-modules.ts";
 import { TEST_ROLE, type ModeBounds, type Plan, type PlanMode, type Port } from "./plan.ts";
 import type { RunMode } from "../wire/plans.ts";

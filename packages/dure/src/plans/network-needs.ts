@@ -1,3 +1,4 @@
+import { addressesOfServers } from "./agents/mcp-servers.ts";
 import { targetOfUrl, NO_NETWORK, type NetworkPolicy } from "./sandbox/network.ts";
 import { workerOf, type Plan, type Port, type WorkerSpec } from "./plan.ts";
 
@@ -46,8 +47,21 @@ export function policyOfWorker(
     team.workers ??
     defaultOf(spec);
   return said.kind === "provider"
-    ? { kind: "provider", hosts: [...new Set([...said.hosts, ...hostsOfModel(spec, env)])] }
+    ? { kind: "provider", hosts: [...new Set([...said.hosts, ...hostsOf(spec, env)])] }
     : said;
+}
+
+/** Of a worker's model, and of the MCP servers that its plan gives it. */
+function hostsOf(spec: WorkerSpec, env: NetworkFacts["env"]): readonly string[] {
+  const servers = addressesOfServers(spec).map((url) => targetOfUrl(url));
+  return [
+    ...hostsOfModel(spec, env),
+    ...servers.flatMap((target) => (target ? [hostOf(target)] : [])),
+  ];
+}
+
+function hostOf({ host, port }: { readonly host: string; readonly port: number }): string {
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
 function defaultOf(spec: WorkerSpec): NetworkPolicy {
@@ -121,23 +135,17 @@ function hostsOfModel(spec: WorkerSpec, env: NetworkFacts["env"]): readonly stri
   const addresses = named
     .filter((name) => /(?:_URL|_ENDPOINT|_HOST|_BASE)$/.test(name))
     .map((name) => ({ name, target: targetOfUrl(values[name] ?? "") }));
-  const given = addresses.flatMap(({ target }) =>
-    target
-      ? [
-          target.host.includes(":")
-            ? `[${target.host}]:${target.port}`
-            : `${target.host}:${target.port}`,
-        ]
-      : [],
-  );
+  const given = addresses.flatMap(({ target }) => (target ? [hostOf(target)] : []));
   const hasKey = PROVIDERS.some(({ prefix }) => named.some((name) => prefix.test(name)));
   const known = PROVIDERS.filter(({ prefix, programs }) => {
     if (addresses.some(({ name, target }) => target !== undefined && prefix.test(name))) {
       return false;
     }
     if (named.some((name) => prefix.test(name))) return true;
+
     return !hasKey && programs.test(line);
   });
+
   return [...given, ...known.flatMap(({ hosts }) => hosts)];
 }
 
@@ -157,6 +165,7 @@ export function opensNetwork(plan: Plan, team: NetworkPolicies): readonly string
       policy?.kind === "open" ? [`ports.${port.id}.${user}`] : [],
     ),
   );
+
   return [...users, ...roles, ...ports];
 }
 
@@ -169,6 +178,7 @@ export function rolesOf({
     orchestrator: workers.orchestrator,
     ...workers.byRole,
   });
+
   return named.flatMap(([role, spec]) => (spec ? [[role, spec] as const] : []));
 }
 
@@ -198,11 +208,13 @@ export function networkOf(
         ];
       }
       const spec = workerOf(plan.workers, port.role);
+
       return spec
         ? [shown(`ports.${port.id}.workers`, policyOfWorker(spec, { plan, port }, facts))]
         : [];
     }),
   );
+
   return [
     ...commands.map((user) => shown(user, policyOfCommand(user, { plan, port: undefined }, facts))),
     ...rolesOf(plan).map(([role, spec]) =>

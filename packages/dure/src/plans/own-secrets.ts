@@ -1,4 +1,5 @@
 import { DureError } from "../kernel/errors.ts";
+import { variablesOfServers } from "./agents/mcp-servers.ts";
 import { rolesOf } from "./network-needs.ts";
 import type { Plan } from "./plan.ts";
 
@@ -19,8 +20,10 @@ export function isOwnSecret(name: string): boolean {
 
 /** Throws `PLAN_TAKES_SECRET` where a plan, stored before it was checked, names such a variable. */
 export function assertLeavesSecrets(plan: Plan): void {
-  const taken = rolesOf(plan).flatMap(([role, { env = [] }]) =>
-    env.filter(isOwnSecret).map((name) => ({ role, name })),
+  const taken = rolesOf(plan).flatMap(([role, spec]) =>
+    [...(spec.env ?? []), ...variablesOfServers(spec)]
+      .filter(isOwnSecret)
+      .map((name) => ({ role, name })),
   );
   if (taken.length === 0) return;
   const words = taken.map(({ role, name }) => `${name} (workers.${role}.env)`);

@@ -7,8 +7,10 @@ import {
 } from "../engine/files/load-service-document.ts";
 import { closest } from "../models/spelling.ts";
 import { expandBraces, foldPath, literalPrefix, pathsMeet, type GlobPath } from "./glob.ts";
-import { ancestors, buildGraph, findCycles, orderOracle, type PlanGraph } from "./graph.ts";
+import { ancestors, buildGraph, orderOracle, type PlanGraph } from "./graph.ts";
+import { findCycles } from "./graph-cycles.ts";
 import { belowHome, homeHint, refuseHomePlace } from "./agents/agent-homes.ts";
+import { variablesIn } from "./agents/mcp-servers.ts";
 import { isOwnSecret, OWN_SECRET_HINT } from "./own-secrets.ts";
 import { HEXAGONAL_ROLES, TEST_ROLE } from "./plan.ts";
 import type { PlanDraft } from "./plan-schema.ts";
@@ -85,6 +87,7 @@ function checkNames(plan: PlanDraft, document: SettingsDocument): Problem[] {
 function checkReferences(plan: PlanDraft, document: SettingsDocument): Problem[] {
   const known = new Set(plan.ports.map(({ id }) => id));
   const meant = new Suggestions([...known]);
+
   return plan.ports.flatMap((port, index) => {
     const seen = new Set<string>();
     return (port.dependsOn ?? []).flatMap((name, position) => {
@@ -105,6 +108,7 @@ function checkReferences(plan: PlanDraft, document: SettingsDocument): Problem[]
           }),
         ];
       }
+
       return isRepeated
         ? [problemAt(document, path, "stands here twice", { hint: "Remove one of them." })]
         : [];
@@ -116,6 +120,7 @@ function checkCycles(plan: PlanDraft, document: SettingsDocument): Problem[] {
   return findCycles(plan.ports.map(nodeOf)).map((way) => {
     const index = plan.ports.findIndex(({ id }) => id === way[0]);
     const position = plan.ports[index]!.dependsOn!.indexOf(way[1]!);
+
     return problemAt(
       document,
       ["ports", index, "dependsOn", position],
@@ -147,6 +152,7 @@ function checkRoles({ roles, ports }: PlanDraft, document: SettingsDocument): Pr
           }),
         ],
   );
+
   return [...problems, ...unknown];
 }
 
@@ -188,21 +194,30 @@ function checkWorkers(
       }),
     );
   }
+
   return [...unknown, ...missing];
 }
 
 function checkSecrets({ workers }: PlanDraft, document: SettingsDocument): Problem[] {
-  return Object.entries(workers).flatMap(([role, { env = [] }]) =>
-    env.flatMap((name, index) => {
-      if (!isOwnSecret(name.split("=")[0]!)) return [];
-      const path = ["workers", role, "env", index];
-      return [
-        problemAt(document, path, `${name.split("=")[0]} is dure's own, and no worker gets it`, {
+  return Object.entries(workers).flatMap(([role, { env = [], mcp = {} }]) => {
+    const ofServers = Object.entries(mcp).flatMap(([name, { env: given, headers }]) =>
+      variablesIn([...Object.values(given ?? {}), ...Object.values(headers ?? {})]).map(
+        (variable) => ({ variable, path: ["workers", role, "mcp", name] }),
+      ),
+    );
+    const own = env.map((entry, index) => ({
+      variable: entry.split("=")[0]!,
+      path: ["workers", role, "env", index],
+    }));
+
+    return [...own, ...ofServers]
+      .filter(({ variable }) => isOwnSecret(variable))
+      .map(({ variable, path }) =>
+        problemAt(document, path, `${variable} is dure's own, and no worker gets it`, {
           hint: OWN_SECRET_HINT,
         }),
-      ];
-    }),
-  );
+      );
+  });
 }
 
 /** No worker writes what runs for the person afterwards, outside of the sandbox. */
@@ -215,6 +230,7 @@ function checkWritable({ workers }: PlanDraft, document: SettingsDocument): Prob
       const path = ["workers", role, "writable", index];
       const holds = refused.isAgents ? "logins and settings of an agent" : "settings of programs";
       const message = `${place} holds ${holds} (~/${refused.meets}), which run for you afterwards`;
+
       return [problemAt(document, path, message, { hint: homeHint(refused) })];
     }),
   );
@@ -253,6 +269,7 @@ function checkContracts(
       }
     }
   }
+
   return problems;
 }
 
@@ -266,6 +283,7 @@ function checkOwnership({ ports }: PlanDraft, document: SettingsDocument): Probl
         }),
       ];
     }
+
     return [
       ...repeated(owns, ["ports", index, "owns"], document),
       ...repeated(tests, ["ports", index, "tests"], document),
@@ -360,6 +378,7 @@ function checkRolePaths(plan: PlanDraft, document: SettingsDocument): Problem[] 
   const { roles, ports } = plan;
   if (typeof roles === "object") return checkForbidden(roles, plan, document);
   if (roles !== "hexagonal") return [];
+
   return ports.flatMap(({ role, owns = [] }, index) =>
     owns.flatMap((pattern, position) => {
       const layer = isTestPattern(pattern) ? undefined : foreignLayer(role, pattern);
@@ -385,6 +404,7 @@ function checkForbidden(
       if (by === undefined) return [];
       const message = `is forbidden to the role ${role} (${by})`;
       const hint = "Give it to a port of another role, or take it from forbidden of this one.";
+
       return [problemAt(document, ["ports", index, "owns", position], message, { hint })];
     });
   });
@@ -484,6 +504,7 @@ function checkOverlaps(
       ),
     );
   }
+
   return problems;
 }
 
@@ -536,6 +557,7 @@ function claimsInOrder(
       }
     }
   }
+
   return claims;
 }
 
@@ -551,6 +573,7 @@ function nodesAlong(root: ClaimTree, segments: readonly string[], make: boolean)
     }
     nodes.push(node);
   }
+
   return nodes;
 }
 

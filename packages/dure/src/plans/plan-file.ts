@@ -13,6 +13,7 @@ import {
 import { durationMs } from "../kernel/duration.ts";
 import { messageOf } from "../kernel/errors.ts";
 import { isObject } from "../kernel/json.ts";
+import { CLAUDE_SERVER_ARGS } from "./agents/mcp-servers.ts";
 import { agentSpec, type AgentName } from "./agents/presets.ts";
 import { checkTogether } from "./plan-check.ts";
 import {
@@ -23,6 +24,7 @@ import {
   type Port,
   type ReadIsolation,
   type RoleSet,
+  type McpServer,
   type WorkerSpec,
   type WorkerSurroundings,
 } from "./plan.ts";
@@ -72,6 +74,7 @@ export function readPlan(file: string, text: string): PlanReading {
     return unreadable(file, `is longer than ${PLAN_CHARACTERS} characters`);
   }
   const { document, problems, problemCount } = readText(file, text);
+
   return problemCount > 0 ? { problems, problemCount } : checkPlan(document);
 }
 
@@ -103,6 +106,7 @@ function checkPlan(document: SettingsDocument): PlanReading {
   }
   const problems = checkTogether(read.data, document);
   if (problems.length > 0) return refused(problems, (some) => some);
+
   return { plan: settle(read.data), problems: [], problemCount: 0 };
 }
 
@@ -123,6 +127,7 @@ function settle(draft: PlanDraft): Plan {
     PLAN_LIMITS,
   );
   const { repository, setup, integration, network } = draft;
+
   return {
     name: draft.plan,
     ...defined({ repository }),
@@ -134,6 +139,7 @@ function settle(draft: PlanDraft): Plan {
     reading: readingOf(draft.isolation),
     ...defined({ mode: draft.mode, modeBounds: draft.auto && defined(draft.auto) }),
     violations: draft.violations ?? "stop",
+    ...defined({ history: draft.history, publish: draft.publish }),
     ...defined({ network }),
     workers: workersOf(draft.workers),
     contracts: draft.contracts ?? [],
@@ -146,7 +152,7 @@ function readingOf(isolation: PlanDraft["isolation"]): ReadIsolation {
 }
 
 function portOf(draft: PlanDraft["ports"][number], limits: PlanLimits): Port {
-  const { reads, check, noChange, weakerTests, budget, network } = draft;
+  const { reads, check, noChange, weakerTests, gate, budget, network } = draft;
   return {
     id: draft.id,
     title: draft.title ?? draft.id,
@@ -157,7 +163,7 @@ function portOf(draft: PlanDraft["ports"][number], limits: PlanLimits): Port {
     ...defined({ reads }),
     dependsOn: draft.dependsOn ?? [],
     acceptance: draft.acceptance,
-    ...defined({ check, noChange, weakerTests, budget, network }),
+    ...defined({ check, noChange, weakerTests, gate, budget, network }),
     timeoutMs: draft.timeout ?? limits.timeoutPerPortMs,
   };
 }
@@ -168,6 +174,7 @@ function rolesOf(roles: PlanDraft["roles"]): RoleSet {
   const definitions = Object.fromEntries(
     Object.entries(roles).map(([name, role]) => [name, defined(role)]),
   );
+
   return { preset: "own", names: Object.keys(roles), definitions };
 }
 
@@ -179,6 +186,7 @@ function workersOf(workers: PlanDraft["workers"]): PlanWorkers {
     draft.agent === undefined ? workerOf(draft) : presetOf(draft, draft.agent),
   ]);
   const { default: usual, orchestrator, ...byRole } = Object.fromEntries(specs);
+
   return { ...defined({ default: usual, orchestrator }), byRole };
 }
 
@@ -206,8 +214,11 @@ function presetOf(draft: WorkerDraft, agent: AgentName): WorkerSpec {
   const { via: way = "acp", command, mode } = draft;
   const preset = agentSpec({ agent, way, command, mode });
   const { env = [], set, copyHome = [], ...more } = surroundingsOf(draft);
+  const isServedByFile = agent === "claude" && way === "exec" && more.mcpServers !== undefined;
+
   return {
     ...defined(preset),
+    command: isServedByFile ? [...preset.command, ...CLAUDE_SERVER_ARGS] : preset.command,
     ...more,
     env: [...new Set([...(preset.env ?? []), ...env])],
     set: { ...preset.set, ...set },
@@ -216,11 +227,26 @@ function presetOf(draft: WorkerDraft, agent: AgentName): WorkerSpec {
 }
 
 function surroundingsOf(draft: WorkerDraft): WorkerSurroundings {
-  const { writable, allowHome, copyHome, network, mcpServers } = draft;
+  const { writable, allowHome, copyHome, network } = draft;
+  const mcpServers = serversOf(draft);
   const names = draft.env?.filter((entry) => !entry.includes("="));
   const values = draft.env?.filter((entry) => entry.includes("=")) ?? [];
   const set = values.length === 0 ? undefined : Object.fromEntries(values.map(literalOf));
+
   return defined({ env: names, set, writable, allowHome, copyHome, network, mcpServers });
+}
+
+/** Undefined: it has none. */
+function serversOf({ mcp = {}, mcpServers = [] }: WorkerDraft): readonly McpServer[] | undefined {
+  const named = Object.entries(mcp).map(([name, server]): McpServer => {
+    const { command = [], env, url, type = "http", headers } = server;
+    return url === undefined
+      ? { name, command, ...defined({ env }) }
+      : { name, url, transport: type, ...defined({ headers }) };
+  });
+  const all = [...named, ...mcpServers];
+
+  return all.length === 0 ? undefined : all;
 }
 
 /** Name and value of `NAME=value`. */
@@ -241,6 +267,7 @@ function readText(file: string, text: string): YamlReading {
       key: "",
       message: messageOf(error).replace(/\.$/, ""),
     };
+
     return {
       document: { file, value: undefined, locate: () => undefined },
       problems: [problem],
@@ -270,6 +297,7 @@ function readMarkdown(file: string, text: string): YamlReading {
     const line = Math.max(1, first + 1);
     const message = "does not begin with settings between two lines ---";
     const problem: Problem = { file, line, key: "", message };
+
     return { document: readYaml(file, "").document, problems: [problem], problemCount: 1 };
   }
 
@@ -290,6 +318,7 @@ function readMarkdown(file: string, text: string): YamlReading {
     blocks.push({ settings: settings.document, words: words.trim() });
     index = next;
   }
+
   return {
     document: joined(file, blocks),
     problems: problems.slice(0, MAX_PROBLEMS),
@@ -305,6 +334,7 @@ function joined(file: string, [head, ...ports]: readonly FrontMatter[]): Setting
     const port = path[0] === "ports" && path.length > 1 ? ports[Number(path[1])] : undefined;
     return port ? port.settings.locate(path.slice(2)) : plan.locate(path);
   };
+
   return { file, value, locate };
 }
 

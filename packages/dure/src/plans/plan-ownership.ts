@@ -1,3 +1,4 @@
+import type { Problem } from "../engine/files/load-service-document.ts";
 import type { CodedMessage } from "../kernel/coded-message.ts";
 import { expandBraces, foldPath, globMatches, globOf, indexPatterns } from "./glob.ts";
 import type { Plan, Port } from "./plan.ts";
@@ -73,6 +74,7 @@ export function orchestratorsFiles({
 }: Pick<Plan, "workers" | "ports">): (path: string) => boolean {
   if (workers.orchestrator === undefined) return () => false;
   const byName = ports.flatMap(sharedByName).map((pattern) => globOf(pattern));
+
   return (path) =>
     SHARED_FILES.some((glob) => globMatches(glob, path)) &&
     !byName.some((glob) => globMatches(glob, path));
@@ -112,6 +114,7 @@ export function ownershipOf(
       for (const { id } of ports) shared.set(id, (shared.get(id) ?? new Set()).add(path));
     }
   }
+
   return {
     unowned,
     missingContracts: [...contracts].filter((path) => !there.has(path)),
@@ -154,6 +157,14 @@ export function ownershipWarnings(
   return [...open, ...owned];
 }
 
+/** Of these warnings those for which a run would be refused, as problems of the plan's file. Pure. */
+export function contractProblems(warnings: readonly PlanWarning[], file: string): Problem[] {
+  const missing = warnings.filter(({ code }) => code === "CONTRACTS_MISSING");
+  const hint = "Add workers.orchestrator, or write them and commit them.";
+
+  return missing.map(({ message }) => ({ file, key: "contracts", message, hint }));
+}
+
 /**
  * Ports that own a path, by their patterns alone. Made once for many paths: only ports whose
  * patterns can begin like the path are asked.
@@ -169,6 +180,7 @@ export function ownersIn(ports: readonly Port[]): (path: string) => readonly Por
       };
     }),
   );
+
   return (path) =>
     candidates(foldPath(path)).flatMap(({ port, scope }) =>
       decideWrite(scope, path).allowed ? [port] : [],

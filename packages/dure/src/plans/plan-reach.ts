@@ -1,5 +1,6 @@
 import { DureError } from "../kernel/errors.ts";
 import { isAgentsOwn } from "./agents/agent-homes.ts";
+import { addressesOfServers, variablesOfServers } from "./agents/mcp-servers.ts";
 import { rolesOf, type NetworkPolicies } from "./network-needs.ts";
 import type { Plan } from "./plan.ts";
 import type { NetworkPolicy } from "./sandbox/network.ts";
@@ -12,19 +13,22 @@ function reachOf(plan: Plan): readonly string[] {
   const all = rolesOf(plan);
   return [
     ...(plan.isolation === "audit" ? ["isolation: audit"] : []),
+    ...(plan.publish === undefined ? [] : ["publish"]),
     ...networkKeys(plan),
-    ...all.flatMap(([role, { agent, env, set, writable, allowHome, copyHome }]) =>
-      Object.entries({
+    ...all.flatMap(([role, spec]) => {
+      const { agent, env, set, writable, allowHome, copyHome } = spec;
+      return Object.entries({
         // It gets a login by itself.
         agent: agent === undefined ? [] : [agent],
         env: agent === undefined ? [...(env ?? []), ...Object.keys(set ?? {})] : [],
         writable,
         allow_home: allowHome,
         copy_home: agent === undefined ? copyHome : [],
+        mcp: [...variablesOfServers(spec), ...addressesOfServers(spec)],
       }).flatMap(([key, names]) =>
         names !== undefined && names.length > 0 ? [`workers.${role}.${key}`] : [],
-      ),
-    ),
+      );
+    }),
   ];
 }
 
@@ -52,6 +56,7 @@ function weakeningsOf(plan: Plan): readonly string[] {
     // An agent's own login is what it works with; anything else may be any secret.
     ...(copyHome.some((place) => !isAgentsOwn(place)) ? [`workers.${role}.copy_home`] : []),
   ]);
+
   return [...(plan.isolation === "audit" ? ["isolation: audit"] : []), ...secrets];
 }
 

@@ -56,6 +56,7 @@ const duration = (from: string, to: string) => {
     const ms = durationOrNaN(value);
     if (ms >= durationMs(from) && ms <= durationMs(to)) return ms;
     context.addIssue({ code: "custom", message: error });
+
     return z.NEVER;
   });
 };
@@ -74,6 +75,7 @@ const budget = z.custom<BudgetLimitInput>().transform((value, context): BudgetLi
       code: "custom",
       message: error instanceof DureError ? sentence(error) : BUDGET_WORDS,
     });
+
     return z.NEVER;
   }
 });
@@ -117,6 +119,10 @@ const gitRef = z
   .string({ error: GIT_REF.words })
   .max(GIT_REF.longest, { error: GIT_REF.words })
   .regex(GIT_REF.pattern, { error: GIT_REF.words });
+
+const remoteName = z
+  .string({ error: "must be a remote such as origin, or an address" })
+  .regex(/^[^-\s][^\s]{0,999}$/, { error: "must be a remote such as origin, or an address" });
 
 const program = z
   .array(
@@ -249,13 +255,67 @@ const speaksProtocol = (spec: {
   via?: string | undefined;
 }): boolean => spec.kind === "acp" || (spec.agent !== undefined && spec.via !== "exec");
 
+/** Agents whose settings are known where they are started as programs. */
+const SERVED_PROGRAMS: readonly string[] = ["claude", "codex"];
+
 const refuseServers = (
-  spec: Parameters<typeof speaksProtocol>[0] & { mcpServers?: readonly unknown[] | undefined },
+  spec: Parameters<typeof speaksProtocol>[0] & {
+    mcp?: Readonly<Record<string, { readonly type?: string | undefined }>> | undefined;
+    mcpServers?: readonly { readonly name: string }[] | undefined;
+  },
   refuse: (key: string, message: string) => void,
 ): void => {
-  if (spec.mcpServers === undefined || speaksProtocol(spec)) return;
-  refuse("mcpServers", "is for agents that speak the Agent Client Protocol");
+  const { agent = "", mcp = {}, mcpServers = [] } = spec;
+  const key = spec.mcp === undefined ? "mcpServers" : "mcp";
+  const names = [...Object.keys(mcp), ...mcpServers.map(({ name }) => name)];
+  if (names.length === 0) return;
+  if (new Set(names).size < names.length) refuse(key, "names a server twice");
+  if (names.length > MAX_SERVERS) refuse(key, `must be at most ${MAX_SERVERS} servers`);
+  if (speaksProtocol(spec)) return;
+  if (spec.agent === undefined) {
+    return refuse(key, "is for agents: agent, or kind acp");
+  }
+  if (!SERVED_PROGRAMS.includes(agent)) {
+    return refuse(key, `is not known for ${agent} as a program; leave out via: exec`);
+  }
+  if (agent === "codex" && Object.values(mcp).some(({ type }) => type === "sse")) {
+    refuse(key, "has a server of type sse, which codex does not reach as a program");
+  }
 };
+
+/** MCP servers of one worker. */
+const MAX_SERVERS = 20;
+const SERVER_WORDS = "must be { command: [program, …], env? } or { url, type?, headers? }";
+const givenTexts = (words: string, key: RegExp) =>
+  z.record(
+    z.string().regex(key, { error: words }),
+    z
+      .string({ error: words })
+      .max(4_000, { error: words })
+      .regex(/^[^\0\r\n]*$/, { error: words }),
+    { error: words },
+  );
+const mcpServer = settings({
+  command: program.optional(),
+  env: givenTexts(
+    'must be variables with their values, such as { TOKEN: "${TICKETS_TOKEN}" }',
+    /^[A-Za-z_][A-Za-z0-9_]{0,127}$/,
+  ).optional(),
+  url: z
+    .url({ protocol: /^https?$/, error: "must be an address that begins with https:// or http://" })
+    .max(2_000, { error: "must be an address of at most 2000 characters" })
+    .optional(),
+  type: oneOf(["http", "sse"]).optional(),
+  headers: givenTexts(
+    'must be headers with their values, such as { Authorization: "Bearer ${TICKETS_TOKEN}" }',
+    /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}$/,
+  ).optional(),
+}).superRefine((server, context) => {
+  const { command, env, url, type, headers } = server;
+  const isLocal = command !== undefined && url === undefined && !type && !headers;
+  const isRemote = url !== undefined && command === undefined && !env;
+  if (!isLocal && !isRemote) context.addIssue({ code: "custom", message: SERVER_WORDS });
+});
 
 const worker = settings({
   kind: oneOf(WORKER_KINDS).optional(),
@@ -288,12 +348,15 @@ const worker = settings({
     })
     .max(100, { error: "must be at most 100 paths" })
     .optional(),
-  /** Servers that an agent over the protocol is told to start, in its sandbox. */
+  /** MCP servers of an agent, by name. */
+  mcp: z
+    .record(id, mcpServer, { error: `must be servers by name; each ${SERVER_WORDS}` })
+    .optional(),
+  /** The same as a list, of programs alone. */
   mcpServers: z
     .array(settings({ name: id, command: program }), {
       error: "must be a list such as [{ name: tickets, command: [node, tools/tickets.mjs] }]",
     })
-    .max(20, { error: "must be at most 20 servers" })
     .optional(),
 }).superRefine((spec, context) => {
   const refuse = (key: string, message: string): void =>
@@ -347,6 +410,7 @@ const port = settings({
   acceptance: command,
   check: command.optional(),
   noChange: oneOf(["allowed"]).optional(),
+  gate: oneOf(["person"]).optional(),
   weakerTests: oneOf(["allowed"]).optional(),
   budget: budget.optional(),
   network: portNetwork.optional(),
@@ -390,6 +454,12 @@ export const planSchema = settings({
   /** How much ports may read; `audit` gives up the sandbox. `enforced` is `normal`, as it was. */
   isolation: oneOf(["strict", "normal", "open", "enforced", "audit"]).optional(),
   violations: oneOf(VIOLATION_RULES).optional(),
+  history: oneOf(["keep", "squash"]).optional(),
+  publish: settings({
+    remote: remoteName,
+    branch: gitRef.optional(),
+    pullRequest: oneOf(["gh", "glab", "none"]).default("none"),
+  }).optional(),
   mode: oneOf(["auto", "parallel", "sequential", "single"]).optional(),
   /** Other numbers for `mode: auto`. */
   auto: settings({

@@ -40,6 +40,10 @@ export interface Plan {
   readonly violations: OnViolation;
   /** How far processes get. Default: agents to their model, everything else nowhere. */
   readonly network?: NetworkPolicies | undefined;
+  /** `squash`: the result is taken over as one commit. Default `keep`: with its history. */
+  readonly history?: "keep" | "squash" | undefined;
+  /** Where a person may send the result. */
+  readonly publish?: PlanPublish | undefined;
   readonly workers: PlanWorkers;
   readonly contracts: readonly Contract[];
   /** In the order of the file, at least one. */
@@ -74,11 +78,23 @@ export interface Port {
   readonly noChange?: "allowed";
   /** Whether tests may be removed or say less than before. Default: the operator is asked. */
   readonly weakerTests?: "allowed";
+  /** `person`: once accepted it waits until a person approves it. Default: none. */
+  readonly gate?: "person";
   readonly budget?: BudgetLimit;
   /** Goes before what the plan says; a port has no `setup` and no `integration`. */
   readonly network?: NetworkPolicies | undefined;
   /** Of all tries together, milliseconds. Default: `limits.timeoutPerPortMs`. */
   readonly timeoutMs: number;
+}
+
+/** Nothing is sent unless a person asks for it. */
+export interface PlanPublish {
+  /** A remote of the repository, or an address. */
+  readonly remote: string;
+  /** Default: the branch of the result. */
+  readonly branch?: string | undefined;
+  /** The program that opens one. Default `none`. */
+  readonly pullRequest: "gh" | "glab" | "none";
 }
 
 /** A file that several ports share: written first by its owner, then read-only for all. */
@@ -190,18 +206,29 @@ export type WorkerSpec = WorkerSurroundings &
     | { readonly kind: "own"; readonly name: string }
   );
 
-/** A program that speaks the Model Context Protocol on its standard input and output. */
-export interface McpServer {
-  readonly name: string;
-  readonly command: readonly string[];
-}
+/**
+ * A server of the Model Context Protocol: a program that the agent starts in its sandbox, or one at
+ * an address. In values `${NAME}` stands for a variable of dure's environment.
+ */
+export type McpServer =
+  | {
+      readonly name: string;
+      readonly command: readonly string[];
+      readonly env?: Readonly<Record<string, string>> | undefined;
+    }
+  | {
+      readonly name: string;
+      readonly url: string;
+      readonly transport: "http" | "sse";
+      readonly headers?: Readonly<Record<string, string>> | undefined;
+    };
 
 /**
  * What a worker's processes may use in addition to the tree and their scratch folder. Default:
  * nothing.
  */
 export interface WorkerSurroundings {
-  /** MCP servers that its agent is told to start, in its sandbox. Default none. */
+  /** MCP servers of its agent. Default none. */
   readonly mcpServers?: readonly McpServer[] | undefined;
   /** The preset that the rest was made from. */
   readonly agent?: AgentName;
@@ -256,6 +283,7 @@ export function workerOf(
   const ofTester = member === "tester" ? named("tester") : undefined;
   const ofImplementer = named("implementer");
   if (member === "implementer") return named(role) ?? ofImplementer ?? workers.default;
+
   return ofTester ?? named(role) ?? workers.default ?? ofImplementer;
 }
 

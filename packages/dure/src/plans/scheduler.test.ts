@@ -312,6 +312,7 @@ class ReferenceRun {
   readonly slots: number;
   readonly running = new Set<number>();
   readonly succeeded = new Set<number>();
+  readonly held = new Set<number>();
   readonly failed = new Set<number>();
   /** Failed once, and not succeeded since. */
   readonly unhealed = new Set<number>();
@@ -330,17 +331,22 @@ class ReferenceRun {
   status(port: number): PortStatus {
     if (this.running.has(port)) return "running";
     if (this.succeeded.has(port)) return "succeeded";
+    if (this.held.has(port)) return "held";
     if (this.failed.has(port)) return "failed";
     if (this.stopped.has(port)) return "cancelled";
     if (!this.unhealed.has(port) && this.hasBrokenNeed(port)) return "blocked";
     if (this.isCancelled) return "cancelled";
-    return this.needs[port]!.every((needed) => this.succeeded.has(needed)) ? "ready" : "waiting";
+    return this.hasAllNeeds(port) ? "ready" : "waiting";
   }
 
   hasBrokenNeed(port: number): boolean {
     return this.needs[port]!.some(
-      (needed) => this.unhealed.has(needed) || this.hasBrokenNeed(needed),
+      (needed) => this.unhealed.has(needed) || this.status(needed) === "blocked",
     );
+  }
+
+  hasAllNeeds(port: number): boolean {
+    return this.needs[port]!.every((needed) => this.succeeded.has(needed));
   }
 
   /** Work behind a port: the longest chain that begins with it. */
@@ -369,7 +375,7 @@ class ReferenceRun {
       this.running.add(port);
       this.attempts[port]!++;
     }
-    this.isOver = this.running.size === 0 && this.all("ready").length === 0;
+    this.isOver = this.running.size + this.all("ready").length + this.held.size === 0;
     if (this.isOver) this.isPaused = false; // who retries later wants it to start
     return started;
   }
@@ -385,6 +391,7 @@ class ReferenceRun {
     const port = "port" in event ? Number(event.port.slice(1)) : -1;
     switch (event.type) {
       case "succeeded":
+      case "held":
       case "failed":
       case "stopped":
         if (
@@ -397,14 +404,24 @@ class ReferenceRun {
         this.running.delete(port);
         if (event.type === "stopped") this.stopped.add(port);
         if (event.type === "succeeded") this.succeeded.add(port);
+        if (event.type === "held") (this.isCancelled ? this.stopped : this.held).add(port);
         if (event.type === "succeeded") this.unhealed.delete(port);
         if (event.type === "failed") this.failed.add(port);
         if (event.type === "failed") this.unhealed.add(port);
         return true;
       case "retry":
-        return !this.isCancelled && this.failed.delete(port);
+        return !this.isCancelled && this.hasAllNeeds(port) && this.failed.delete(port);
+      case "approve":
+        if (!this.held.delete(port)) return false;
+        this.succeeded.add(port);
+        this.unhealed.delete(port);
+        return true;
+      case "reopen":
+        if (this.isCancelled || !this.hasAllNeeds(port)) return false;
+        return this.held.delete(port) || this.succeeded.delete(port);
       case "skip":
-        if (this.status(port) !== "ready") return false;
+        if (!["ready", "held"].includes(this.status(port))) return false;
+        this.held.delete(port);
         this.failed.add(port);
         this.unhealed.add(port);
         return true;
@@ -417,9 +434,10 @@ class ReferenceRun {
         return true;
       case "cancel":
         if (this.isOver || this.isCancelled) return false;
-        for (const dropped of [...this.all("waiting"), ...this.all("ready")]) {
+        for (const dropped of [...this.all("waiting"), ...this.all("ready"), ...this.held]) {
           this.stopped.add(dropped);
         }
+        this.held.clear();
         this.isPaused = false;
         return (this.isCancelled = true);
     }
@@ -463,6 +481,7 @@ function drawEvent(
   const reported =
     running.length > 0 && kind % 10 !== 9 ? running[pick % running.length]! : anybody;
   const attempt = reference.attempts[reported]! - (isStale ? 1 : 0);
+  if (kind < 8) return { type: "held", port: `p${reported}`, attempt };
   if (kind < 50) return { type: "succeeded", port: `p${reported}`, attempt };
   if (kind < 70) return { type: "failed", port: `p${reported}`, attempt };
   if (kind < 78) return { type: "stopped", port: `p${reported}`, attempt };
@@ -479,6 +498,10 @@ function drawEvent(
       port: `p${ready.length > 0 && kind % 2 === 0 ? ready[pick % ready.length]! : anybody}`,
     };
   }
+  const done = [...reference.held, ...reference.succeeded];
+  const port = `p${done.length > 0 ? done[pick % done.length]! : anybody}`;
+  if (kind === 90) return { type: "approve", port };
+  if (kind === 91) return { type: "reopen", port };
   if (kind < 93) return { type: "pause" };
   return { type: kind < 98 ? "resume" : "cancel" };
 }
@@ -550,6 +573,11 @@ test(
         for (let reports = 0; !isRunOver(run.state.status); reports++) {
           expect(reports).toBeLessThanOrEqual(needs.length);
           const [port] = reference.running;
+          const [held] = reference.held;
+          if (port === undefined && held !== undefined) {
+            tell({ type: "approve", port: `p${held}` });
+            continue;
+          }
           tell({
             type: reference.isCancelled ? "stopped" : "succeeded",
             port: `p${port}`,

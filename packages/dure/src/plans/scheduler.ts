@@ -12,9 +12,9 @@ import {
 import type { PortStatus, RunOutcome } from "../kernel/plans.ts";
 
 /**
- * waiting: something it needs has not succeeded yet. ready: it waits for a slot only. blocked:
- * something that it needs has failed, directly or through others. cancelled: the run was cancelled
- * before it succeeded. Source: docs/spec/plans §3.
+ * waiting: something it needs has not succeeded yet. ready: it waits for a slot only. held: it was
+ * accepted, and waits for a person without a slot. blocked: something that it needs has failed,
+ * directly or through others. cancelled: the run was cancelled before it succeeded. Source: docs/spec/plans §3.
  */
 /** paused: nothing starts, what runs goes on. cancelling: waits for running ports to be stopped. */
 export type RunStatus = "running" | "paused" | "cancelling" | RunOutcome;
@@ -44,15 +44,20 @@ export interface SchedulerState {
 }
 
 /**
- * `succeeded`, `failed` and `stopped` are reports of one start; a port that timed out has failed.
+ * `succeeded`, `held`, `failed` and `stopped` are reports of one start; a port that timed out has
+ * failed.
  */
 export type SchedulerEvent =
   | {
-      readonly type: "succeeded" | "failed" | "stopped";
+      readonly type: "succeeded" | "held" | "failed" | "stopped";
       readonly port: string;
       readonly attempt: number;
     }
   | { readonly type: "retry"; readonly port: string }
+  /** A person has approved what is held. */
+  | { readonly type: "approve"; readonly port: string }
+  /** A person wants more of a port that is held or has succeeded. */
+  | { readonly type: "reopen"; readonly port: string }
   /**
    * The run goes on without a port that waits for a slot; one that runs is stopped first, and
    * reported as failed.
@@ -88,6 +93,9 @@ export type Refusal =
   | "already-cancelling"
   | "port-not-failed"
   | "port-not-ready"
+  | "port-not-held"
+  | "port-not-done"
+  | "need-reopened"
   | "port-blocked";
 
 export interface SchedulerDecision {
@@ -130,23 +138,27 @@ export function openRun({
     );
   }
   const run = new Draft(freshState(graph, maxConcurrency, status));
-  const ended: { index: number; status: PortStatus }[] = [];
+  const kept: { index: number; status: PortStatus }[] = [];
   for (const { id, status: stored, attempt } of records) {
     const index = positionOf(graph, id);
     run.change(index, { attempt });
-    if (stored === "succeeded" || stored === "failed") ended.push({ index, status: stored });
+    if (STAYS.has(stored)) kept.push({ index, status: stored });
   }
-  for (const { index, status: stored } of ended) {
+  for (const { index, status: stored } of kept) {
     run.turn(index, stored);
     if (stored === "succeeded") needOneLess(run, index);
   }
-  for (const { index, status: stored } of ended) {
+  for (const { index, status: stored } of kept) {
     if (stored === "failed") blockDependents(run, index);
   }
   for (const index of graph.ids.keys()) becomeReady(run, index);
   if (status === "cancelling") dropAll(run);
+
   return settle(run);
 }
+
+/** What a process that takes over finds and leaves as it is. */
+const STAYS: ReadonlySet<PortStatus> = new Set(["succeeded", "held", "failed"]);
 
 /** Every port waits. */
 function freshState(graph: PlanGraph, maxConcurrency: number, status: RunStatus): SchedulerState {
@@ -161,11 +173,13 @@ function freshState(graph: PlanGraph, maxConcurrency: number, status: RunStatus)
     waiting: ports.length,
     ready: 0,
     running: 0,
+    held: 0,
     succeeded: 0,
     failed: 0,
     blocked: 0,
     cancelled: 0,
   };
+
   return { graph, maxConcurrency, status, ports: numbered(ports), ready: emptyQueue, counts };
 }
 
@@ -185,24 +199,42 @@ export function decide(state: SchedulerState, event: SchedulerEvent): SchedulerD
   const refused = refusal(state, event);
   if (refused) return { state, actions: [], refused };
   const run = new Draft(state);
+  apply(run, event);
+
+  return settle(run);
+}
+
+/** What an event that is not refused changes. */
+function apply(run: Draft, event: SchedulerEvent): void {
+  const { graph } = run;
   switch (event.type) {
     case "succeeded":
-      succeed(run, positionOf(state.graph, event.port));
+      succeed(run, positionOf(graph, event.port));
       // A retry may have succeeded and unblocked its dependents.
       if (run.status === "cancelling") dropAll(run);
       break;
+    case "held":
+      hold(run, positionOf(graph, event.port));
+      break;
     case "failed":
-      fail(run, positionOf(state.graph, event.port));
+      fail(run, positionOf(graph, event.port));
       break;
     case "stopped":
-      run.turn(positionOf(state.graph, event.port), "cancelled");
+      run.turn(positionOf(graph, event.port), "cancelled");
       break;
     case "retry":
-      run.status = state.status === "paused" ? "paused" : "running";
-      run.makeReady(positionOf(state.graph, event.port));
+      run.status = run.status === "paused" ? "paused" : "running";
+      run.makeReady(positionOf(graph, event.port));
+      break;
+    case "approve":
+      succeed(run, positionOf(graph, event.port));
+      break;
+    case "reopen":
+      run.status = run.status === "paused" ? "paused" : "running";
+      reopen(run, positionOf(graph, event.port));
       break;
     case "skip":
-      fail(run, positionOf(state.graph, event.port));
+      fail(run, positionOf(graph, event.port));
       break;
     case "pause":
       run.status = "paused";
@@ -213,15 +245,18 @@ export function decide(state: SchedulerState, event: SchedulerEvent): SchedulerD
     case "cancel":
       run.status = "cancelling";
       dropAll(run);
-      for (const [index, id] of state.graph.ids.entries()) {
-        const { status, attempt } = run.port(index);
-        if (status === "running") run.actions.push({ type: "stop", port: id, attempt });
-      }
+      stopAll(run);
       break;
     default:
       event satisfies never;
   }
-  return settle(run);
+}
+
+function stopAll(run: Draft): void {
+  for (const [index, id] of run.graph.ids.entries()) {
+    const { status, attempt } = run.port(index);
+    if (status === "running") run.actions.push({ type: "stop", port: id, attempt });
+  }
 }
 
 /**
@@ -254,13 +289,18 @@ function refusal(state: SchedulerState, event: SchedulerEvent): Refusal | undefi
   const { status } = state;
   switch (event.type) {
     case "succeeded":
+    case "held":
     case "failed":
     case "stopped":
       return reportRefusal(state, event);
     case "retry":
-      return retryRefusal(status, portState(state, event.port).status);
+      return retryRefusal(status, portState(state, event.port));
+    case "approve":
+      return isHeld(state, event.port) ? undefined : "port-not-held";
+    case "reopen":
+      return reopenRefusal(status, portState(state, event.port));
     case "skip":
-      return portState(state, event.port).status === "ready" ? undefined : "port-not-ready";
+      return skipRefusal(portState(state, event.port).status);
     case "pause":
     case "resume":
     case "cancel":
@@ -276,13 +316,31 @@ function reportRefusal(
 ): Refusal | undefined {
   const port = portState(state, event.port);
   if (port.status !== "running" || port.attempt !== event.attempt) return "stale-report";
+
   return event.type === "stopped" && state.status !== "cancelling" ? "not-cancelling" : undefined;
 }
 
-function retryRefusal(run: RunStatus, port: PortStatus): Refusal | undefined {
+function retryRefusal(run: RunStatus, { status, needs }: PortState): Refusal | undefined {
   if (run === "cancelling" || run === "cancelled") return "run-cancelled";
-  if (port === "blocked") return "port-blocked";
-  return port === "failed" ? undefined : "port-not-failed";
+  if (status === "blocked") return "port-blocked";
+  if (status !== "failed") return "port-not-failed";
+
+  return needs > 0 ? "need-reopened" : undefined;
+}
+
+function reopenRefusal(run: RunStatus, { status, needs }: PortState): Refusal | undefined {
+  if (run === "cancelling" || run === "cancelled") return "run-cancelled";
+  if (status !== "held" && status !== "succeeded") return "port-not-done";
+
+  return needs > 0 ? "need-reopened" : undefined;
+}
+
+function skipRefusal(port: PortStatus): Refusal | undefined {
+  return port === "ready" || port === "held" ? undefined : "port-not-ready";
+}
+
+function isHeld(state: SchedulerState, port: string): boolean {
+  return portState(state, port).status === "held";
 }
 
 function orderRefusal(
@@ -291,6 +349,7 @@ function orderRefusal(
 ): Refusal | undefined {
   if (order === "resume") return status === "paused" ? undefined : "not-paused";
   if (status === "cancelling") return "already-cancelling";
+
   return order === "pause" && status === "paused" ? "already-paused" : undefined;
 }
 
@@ -300,6 +359,23 @@ function succeed(run: Draft, index: number): void {
   needOneLess(run, index);
   if (wasBlocking) unblockDependents(run, index);
   for (const dependent of run.graph.dependents[index]!) becomeReady(run, dependent);
+}
+
+/** It gives its slot back. In a run that is cancelled no person is asked any more. */
+function hold(run: Draft, index: number): void {
+  run.turn(index, run.status === "cancelling" ? "cancelled" : "held");
+}
+
+/** What needs it and has not begun waits for it again. */
+function reopen(run: Draft, index: number): void {
+  const { status } = run.port(index);
+  run.makeReady(index);
+  if (status !== "succeeded") return;
+  for (const dependent of run.graph.dependents[index]!) {
+    const port = run.port(dependent);
+    run.change(dependent, { needs: port.needs + 1 });
+    if (port.status === "ready") run.turn(dependent, "waiting");
+  }
 }
 
 function fail(run: Draft, index: number): void {
@@ -345,12 +421,14 @@ function becomeReady(run: Draft, index: number): void {
   if (status === "waiting" && needs === 0 && run.status !== "cancelling") run.makeReady(index);
 }
 
+const DROPPED: ReadonlySet<PortStatus> = new Set(["waiting", "ready", "held"]);
+
 /** Blocked ports stay blocked: that is the truer reason why they are missing. */
 function dropAll(run: Draft): void {
   run.ready = emptyQueue;
   for (const [index, id] of run.graph.ids.entries()) {
     const { status } = run.port(index);
-    if (status !== "waiting" && status !== "ready") continue;
+    if (!DROPPED.has(status)) continue;
     run.turn(index, "cancelled");
     run.actions.push({ type: "drop", port: id });
   }
@@ -372,13 +450,15 @@ function settle(run: Draft): SchedulerDecision {
     run.turn(first, "running");
     run.actions.push({ type: "start", port: run.name(first), attempt });
   }
-  if (!isRunOver(run.status) && run.counts.running === 0 && run.counts.ready === 0) {
+  const { running, ready, held } = run.counts;
+  if (!isRunOver(run.status) && running + ready + held === 0) {
     const outcome = outcomeOf(run);
     run.status = outcome;
     const kept = run.graph.ids.filter((_id, index) => run.port(index).status === "succeeded");
     const missing = run.graph.ids.filter((_id, index) => run.port(index).status !== "succeeded");
     run.actions.push({ type: "end", outcome, kept, missing });
   }
+
   return { state: run.done(), actions: run.actions };
 }
 
@@ -388,6 +468,7 @@ function settle(run: Draft): SchedulerDecision {
 function outcomeOf({ status, counts, graph }: Draft): RunOutcome {
   if (counts.succeeded === graph.ids.length) return "success";
   if (status === "cancelling") return "cancelled";
+
   return counts.succeeded > 0 ? "partial" : "failed";
 }
 

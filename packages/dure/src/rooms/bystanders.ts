@@ -28,6 +28,7 @@ export function asideOf(
   if (bystanders.length === 0) return { records: new Map(), calls: [] };
   const decided = [...decideIn({ ...spoken, agents: bystanders }, setting)];
   const { place, message } = spoken;
+
   return {
     records: new Map(decided.filter(([, { role }]) => role === "OBSERVER")),
     // Who takes part is in the thread already.
@@ -36,6 +37,7 @@ export function asideOf(
       .flatMap(([agent]) => {
         const account = setting.directory.account(place.adapter, agent);
         if (!account) return [];
+
         return {
           topic: topicOf(place.adapter, account.id, false),
           ordering: orderingOf(account.id, place.id),
@@ -63,17 +65,37 @@ export async function bystandersOf(
     .map(({ agent }) => agent)
     .filter((agent) => agent !== self);
   if (others.length === 0) return [];
-  const shutOut = await database.query<{ agent: string }>(SHUT_OUT_OF, [place.parent, SHUT_OUT]);
-  return others.filter((agent) => !shutOut.some((row) => row.agent === agent));
+  const shutOut = await shutOutOf(place, database);
+
+  return others.filter((agent) => !shutOut.has(agent));
 }
 
-/** Agents that hear what another agent says: all of the platform, in a private thread its members. */
+/** Agents that may not view the channel of this place. The web rooms show all to all. */
+async function shutOutOf(
+  { adapter, kind, parent, id }: Pick<Place, "adapter" | "kind" | "parent" | "id">,
+  database: Queryable,
+): Promise<ReadonlySet<string>> {
+  if (adapter === "web") return new Set();
+  const channel = kind === "thread" ? parent : id;
+  const rows = await database.query<{ agent: string }>(SHUT_OUT_OF, [channel, SHUT_OUT]);
+
+  return new Set(rows.map(({ agent }) => agent));
+}
+
+/**
+ * Agents that hear what another agent says: all of the platform that may view the channel, in a
+ * private thread its members.
+ */
 export async function listenersIn(
   tx: Queryable,
   place: Spoken["place"],
   { message, directory }: { message: Spoken["message"]; directory: Directory },
 ): Promise<readonly string[]> {
-  const agents = directory.accountsOf(place.adapter).map(({ agent }) => agent);
+  const shutOut = await shutOutOf(place, tx);
+  const agents = directory
+    .accountsOf(place.adapter)
+    .map(({ agent }) => agent)
+    .filter((agent) => !shutOut.has(agent));
   if (!isPrivateThread(place.id)) return agents;
   const readers = await tx.query<{ agent: string }>(READERS, [place.id]);
   const members = new Set([
@@ -81,6 +103,7 @@ export async function listenersIn(
     ...message.mentions,
     ...readers.map(({ agent }) => agent),
   ]);
+
   return agents.filter((agent) => members.has(agent));
 }
 

@@ -7,6 +7,7 @@ import {
   type ThreadInUse,
 } from "./channel-adapter.ts";
 import type { DeafReports } from "./deaf-reports.ts";
+import { noticeAuthor } from "./directory.ts";
 import type { IncomingPlaces } from "./incoming-place.ts";
 import { enqueueNotice } from "./notices.ts";
 import { addressOf, type Place } from "./place.ts";
@@ -108,18 +109,19 @@ export class CatchUp {
     if (this.#toldMissed.size > MAX_TOLD) {
       this.#toldMissed.delete(this.#toldMissed.keys().next().value!);
     }
+    await this.#tell(place, account, roomTexts(locale).missed());
+  }
+
+  async #tell(place: Place, { agent }: ChannelAccount, text: string): Promise<void> {
+    const { database, store } = this.#setting;
     await database.transaction(async (tx) => {
-      await enqueueNotice(tx, {
-        place: place.id,
-        author: account.agent,
-        text: roomTexts(locale).missed(),
-      });
-      await this.#setting.store.emit(tx, [
+      await enqueueNotice(tx, { place: place.id, author: agent, text });
+      await store.emit(tx, [
         {
           type: "room.missed",
           role: "system",
           room: place.id,
-          agent: account.agent,
+          agent,
           data: { parent: place.parent },
         },
       ]);
@@ -172,7 +174,8 @@ export class CatchUp {
   }
 
   async #readGap(account: ChannelAccount, place: Place, { id, last }: Unread): Promise<void> {
-    const missed = await this.#missedIn(account, place, last);
+    const { messages: missed, isCut } = await this.#missedIn(account, place, last);
+    if (isCut) await this.#tellCut(account, place);
     let unheeded: number | undefined;
     for (const message of missed) {
       if (await this.#receive(account, message)) unheeded = message.at;
@@ -224,20 +227,44 @@ export class CatchUp {
   }
 
   /** What came since `last`, oldest first; of more than may be read the newest. */
-  async #missedIn(
-    account: ChannelAccount,
-    place: Place,
-    last: string | null,
-  ): Promise<readonly InboundMessage[]> {
+  async #missedIn(account: ChannelAccount, place: Place, last: string | null): Promise<Missed> {
     const options = { limit: this.#setting.limits.missedPerPlace, signal: this.#signal };
     const missed = await this.#adapter.readSince(account, addressOf(place), {
       after: last ?? undefined,
       ...options,
     });
-    if (last === null || missed.length < options.limit) return missed;
+    if (last === null || missed.length < options.limit) return { messages: missed, isCut: false };
     const newest = await this.#adapter.readSince(account, addressOf(place), options);
-    return newest.filter(({ platformId }) => isLater(platformId, last));
+    const messages = newest.filter(({ platformId }) => isLater(platformId, last));
+    const [first] = missed;
+
+    return {
+      messages,
+      isCut: messages.every(({ platformId }) => platformId !== first?.platformId),
+    };
   }
+
+  /**
+   * More was written than is read: the agent that speaks for the team there says so. It is told
+   * before anything is marked as read, so a process that dies in between tells it again.
+   */
+  async #tellCut(account: ChannelAccount, place: Place): Promise<void> {
+    const { logger, directory, limits, locale } = this.#setting;
+    logger.warn(
+      { account: account.id, place: place.id, read: limits.missedPerPlace },
+      `${account.id} missed more messages in ${place.name} than are read again: those before the ` +
+        `newest ${limits.missedPerPlace} are left out`,
+    );
+    const speaker = place.agent ?? noticeAuthor(directory, place.adapter)?.id;
+    if (speaker !== account.agent) return;
+    await this.#tell(place, account, roomTexts(locale).leftOut(limits.missedPerPlace));
+  }
+}
+
+interface Missed {
+  readonly messages: readonly InboundMessage[];
+  /** There are older ones that are not read. */
+  readonly isCut: boolean;
 }
 
 /** A place and up to where an account has read it. */

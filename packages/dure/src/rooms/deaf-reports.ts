@@ -39,6 +39,9 @@ export class DeafReports {
   async accessLost(tx: Transaction, account: ChannelAccount, place: Place): Promise<void> {
     const { locale } = this.#setting;
     const report = roomReports(locale).accessLost(account.displayName, place.name);
+    const subject = deafSubject(account.agent, place.id);
+    // That it could not read there says less.
+    await this.#setting.store.settleEscalation(tx, subject, account.id);
     await this.#report(tx, account, place, { report, because: SHUT_OUT });
   }
 

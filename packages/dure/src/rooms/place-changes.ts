@@ -1,5 +1,6 @@
 import type { Transaction } from "../durable/database.ts";
 import type { ChannelAccount, PlaceChange } from "./channel-adapter.ts";
+import { isShutOut } from "./deaf.ts";
 import type { DeafReports } from "./deaf-reports.ts";
 import type { OpenPlace } from "./place.ts";
 import { roomReports } from "./reports.ts";
@@ -91,6 +92,7 @@ export class PlaceChanges {
 
   async #loseAccess(tx: Transaction, place: OpenPlace, account: ChannelAccount): Promise<void> {
     await tx.query(FORGET_PARTICIPANT, [place.id, account.agent]);
+    if (await isShutOut(account.agent, place.id, tx)) return; // told before
     await this.#setting.store.emit(tx, [
       {
         type: "room.access_lost",

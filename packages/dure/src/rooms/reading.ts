@@ -5,6 +5,8 @@ import type { TenantView } from "../kernel/tenant.ts";
 import { LOST_AT, stateOf } from "./accounts.ts";
 import { deafIn } from "./deaf.ts";
 import { channelPlaceId, type Directory } from "./directory.ts";
+import { recentAnswers, type RecentAnswer } from "./recent-answers.ts";
+import type { RoomPerson } from "./room-person.ts";
 import type { RoomLimits } from "./limits.ts";
 import { placeOf, shownPlace, type PlaceRow, type ShownPlace } from "./place.ts";
 import { messageOf, type MessageRow, type StoredMessage } from "./room-store.ts";
@@ -66,6 +68,7 @@ export class RoomReader {
       who.seesAll === true,
     ]);
     const page = pageOf(rows, limit, (row) => [row.kind, row.made_us, row.id]);
+
     return { items: await this.#summariesOf(page.items), nextCursor: page.nextCursor };
   }
 
@@ -74,6 +77,7 @@ export class RoomReader {
       rows.map(({ id }) => id),
       this.#database,
     );
+
     return rows.map((row) => {
       const channel = this.#directory.channelOf(row.id);
       const members =
@@ -116,6 +120,7 @@ export class RoomReader {
       page.before ?? null,
       who.seesAll === true,
     ]);
+
     return rows.map(threadOf);
   }
 
@@ -130,6 +135,7 @@ export class RoomReader {
       null,
       who.seesAll === true,
     ]);
+
     return row && threadOf(row);
   }
 
@@ -147,6 +153,7 @@ export class RoomReader {
       options.after ?? options.before ?? null,
       limit,
     ]);
+
     return rows.map(messageOf);
   }
 
@@ -178,6 +185,7 @@ export class RoomReader {
       this.#limits.observationsMs,
       filter.seesPrivate === true,
     ]);
+
     return rows.map((row) => ({ ...row, at: row.at.getTime() }));
   }
 
@@ -217,6 +225,7 @@ export class RoomReader {
       const busy = load.find((row) => row.agent === agent.id);
       const spent = spend.find((row) => row.agent === agent.id);
       const pause = paused.find((row) => row.agent === agent.id);
+
       return {
         id: agent.id,
         displayName: agent.displayName,
@@ -242,6 +251,14 @@ export class RoomReader {
         microUsdToday: spent?.micro_usd ?? 0,
       };
     });
+  }
+
+  /** What an agent has answered lately, as far as the person may see it. */
+  answersOf(
+    agent: string,
+    options: { who: RoomPerson; limit: number },
+  ): Promise<readonly RecentAnswer[]> {
+    return recentAnswers(this.#database, agent, options);
   }
 
   async read(who: { tenant: string; person: string }, place: string, seq: number): Promise<void> {

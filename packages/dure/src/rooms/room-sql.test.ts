@@ -72,6 +72,38 @@ test("what is written in a place at once gets one order, and each is counted", a
   expect(rows.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
 });
 
+test("what is private is known to its person alone, and so is the work that began there", async () => {
+  await using world = await openWorld();
+  await addPrivatePlaces(world.database);
+  const [root, child] = [`job_${"A".repeat(26)}`, `job_${"B".repeat(26)}`];
+  await addJobs(world.database, { root, child, session: "room:ruda:direct_web" });
+  const known = async (tenant: string, person: string): Promise<readonly string[]> => {
+    const rows = await world.database.query<{ what: string }>({ text: KNOWN }, [
+      [null, "web:general", "direct_web", "direct_discord", "private_thread"],
+      [null, "mine", "room:ruda:direct_web", `job:${root}:eden`, `job:${child}:eden`],
+      [null, root, child],
+      tenant,
+      person,
+    ]);
+    return rows.map(({ what }) => what).toSorted();
+  };
+
+  const open = ["job ", "place ", "place web:general", "session ", "session mine"];
+  const ofMina = [
+    `job ${root}`,
+    `job ${child}`,
+    "place direct_web",
+    `session job:${root}:eden`,
+    `session job:${child}:eden`,
+    "session room:ruda:direct_web",
+  ];
+
+  expect(await known("acme", "mina")).toEqual([...open, ...ofMina].toSorted());
+  expect(await known("acme", "junho")).toEqual(open);
+  expect(await known("", "mina")).toEqual(open);
+  expect(await known("acme", "")).toEqual(open);
+});
+
 test("a suspension ends with its time, not before", async () => {
   await using world = await openWorld();
   const suspend = (until: string) =>
@@ -306,6 +338,51 @@ async function startWork(
   );
   return rows.map(({ id }) => id);
 }
+
+async function addPrivatePlaces(database: Database): Promise<void> {
+  await database.query({
+    text: `
+      insert into dure.places (id, adapter, kind, parent, name, tenant, person, agent)
+      values
+        ('direct_web', 'web', 'direct', null, 'mina', 'acme', 'mina', 'ruda'),
+        ('direct_discord', 'discord', 'direct', null, 'mina', 'acme', 'mina', 'ruda'),
+        ('private_thread', 'discord', 'thread', 'web:general', 'ours', 'acme', null, null)`,
+  });
+}
+
+/** A job that was asked for in a session, and one that was asked for by that job. */
+async function addJobs(
+  database: Database,
+  { root, child, session }: { root: string; child: string; session: string },
+): Promise<void> {
+  await database.query(
+    {
+      text: `
+        insert into dure.jobs (
+          id, root_id, root_work, parent_id, origin_session, requester, target, message, intent,
+          conversation_id, max_turns, queued_ms, progress_ms
+        )
+        values
+          ($1, $1, 'w', null, $3, 'ruda', 'eden', 'm', 'QUESTION', 'c', 1, 0, 0),
+          ($2, $1, 'w', $1, null, 'eden', 'seum', 'm', 'QUESTION', 'c', 1, 0, 0)`,
+    },
+    [root, child, session],
+  );
+}
+
+/** Places, sessions and jobs that a person of a tenant may know of. */
+const KNOWN = `
+  select 'place ' || coalesce(id, '') as what
+  from unnest($1::text[]) id
+  where dure.may_know_place(id, $4, $5)
+  union all
+  select 'session ' || coalesce(id, '')
+  from unnest($2::text[]) id
+  where dure.may_know_session(id, $4, $5)
+  union all
+  select 'job ' || coalesce(id, '')
+  from unnest($3::text[]) id
+  where dure.may_know_job(id, $4, $5)`;
 
 async function addProcess(
   database: Database,

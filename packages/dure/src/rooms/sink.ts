@@ -4,6 +4,7 @@ import type { EventLog } from "../durable/event-log.ts";
 import type { Leases } from "../durable/leases.ts";
 import { Looker, type LookResult } from "../durable/looker.ts";
 import { enqueue, type NewEntry } from "../durable/outbox.ts";
+import { webhookHeaders } from "../escalations/sign-webhook.ts";
 import type { OutsideHandler } from "../durable/outbox-handler.ts";
 import type { Transaction } from "../durable/database.ts";
 import { newId } from "../kernel/ids.ts";
@@ -28,9 +29,11 @@ export interface SinkTargets {
   readonly channels?: readonly RoomChannel[] | undefined;
   /**
    * POST of `{"items": [SinkLine, …]}`, at most 50 at once; the key of the batch is in
-   * `Idempotency-Key`.
+   * `Idempotency-Key` and `webhook-id`.
    */
   readonly webhook?: string | undefined;
+  /** Signs what the webhook is sent. Absent: it is not signed. */
+  readonly secret?: string | undefined;
   /**
    * NDJSON, one `SinkLine` per line. At least once: after a crash between writing and recording a
    * line may stand twice, with the same `id`.
@@ -256,7 +259,9 @@ export class ConversationSink {
   }
 
   #handler(): OutsideHandler {
-    const { webhook, file } = this.#targets;
+    const { webhook, file, secret } = this.#targets;
+    const { clock } = this.#setting;
+
     return {
       policy: { timeoutMs: WEBHOOK_TIMEOUT_MS },
       send: async (payload, { key, signal }) => {
@@ -265,7 +270,11 @@ export class ConversationSink {
           items: readonly SinkLine[];
         };
         if (to === "file" && file !== undefined) await append(file, items);
-        if (to === "webhook" && webhook !== undefined) await deliver(webhook, items, key, signal);
+        if (to !== "webhook" || webhook === undefined) return;
+
+        const body = JSON.stringify({ items });
+        const headers = webhookHeaders({ id: key, body }, { secret, clock });
+        await deliver(webhook, { body, headers: { ...headers, "idempotency-key": key } }, signal);
       },
       onGivenUp: async ({ payload, attempts, error }, tx) => {
         const { to, items } = payload as unknown as {
@@ -294,16 +303,10 @@ async function append(file: string, lines: readonly SinkLine[]): Promise<void> {
 
 async function deliver(
   url: string,
-  items: readonly SinkLine[],
-  key: string,
+  sent: { readonly body: string; readonly headers: Record<string, string> },
   signal: AbortSignal,
 ): Promise<void> {
-  const response = await fetch(url, {
-    method: "POST",
-    headers: { "content-type": "application/json", "idempotency-key": key },
-    body: JSON.stringify({ items }),
-    signal,
-  });
+  const response = await fetch(url, { method: "POST", ...sent, signal });
   await response.body?.cancel();
   if (!response.ok) throw new Error(`The webhook answered ${response.status}.`);
 }

@@ -60,6 +60,7 @@ interface Working {
 function endedIn(ended: Ended, words: EndedWords): string {
   const kinds = ["answers", "requests", "jobs"] as const;
   const some = kinds.filter((kind) => ended[kind] > 0);
+
   return some.map((kind) => words[kind](ended[kind])).join(", ");
 }
 
@@ -90,6 +91,8 @@ const TEXTS = {
         ? `${who} 님이 이 대화에서 나갔어요. 부르면 다시 들어와요.`
         : `${by} 님이 ${who} 님을 이 대화에서 내보냈어요. 부르면 다시 들어와요.`,
     missed: () => "자리를 비운 사이에 온 부름이라 답하지 못했어요. 아직 필요하면 다시 불러 주세요.",
+    leftOut: (count: number) =>
+      `자리를 비운 사이에 글이 많이 쌓여 최근 ${count}개만 읽었어요. 그 앞의 글에 답이 필요하면 다시 불러 주세요.`,
     failed: () => "지금은 답하지 못했어요. 잠시 뒤에 다시 불러 주세요.",
     broken: () =>
       "모델을 쓸 수 없어 답하지 못했어요. 운영자에게 알렸으니, 고친 뒤에 다시 불러 주세요.",
@@ -157,6 +160,8 @@ const TEXTS = {
         : `${by} has taken ${who} out of this conversation; a mention brings it back.`,
     missed: () =>
       "You were calling while I was away, so this went unanswered. Call again if you still need it.",
+    leftOut: (count: number) =>
+      `So much was written while I was away that I read only the newest ${count} messages. Call again if something before them needs an answer.`,
     failed: () => "I could not answer just now. Please call again in a moment.",
     broken: () =>
       "I cannot answer: my model refuses my calls. An operator has been told; call again when it is mended.",

@@ -46,6 +46,19 @@ test('each cleaned run has its entry, a dry run has none, and "nothing cleaned" 
   ]);
 });
 
+test("a deed of the person at the machine has the name that their page says", async () => {
+  await using server = await startTestServer({
+    plans: libraryOf([{ run: "run_1", outcome: "cleaned" }]),
+  });
+  const headers = { "x-dure-person": encodeURIComponent("서연") };
+
+  await server.post("/v1/runs/clean", {}, headers);
+  await server.post("/v1/runs/clean", {}, { "x-dure-person": "agent:ruda" });
+
+  expect(server.audit[0]).toMatchObject({ name: "machine:서연", subject: "run_1" });
+  expect(server.audit[1]!.name).toMatch(/^(?:::ffff:)?127\.|^::1$/);
+});
+
 test("each run whose files were begun to go has its entry although the cleaning failed behind it", async () => {
   await using server = await startTestServer({
     plans: libraryOf(

@@ -4,6 +4,7 @@ import type { z } from "zod";
 import type { AuditLog, Deed } from "../durable/audit-log.ts";
 import { messageOf } from "../kernel/errors.ts";
 import { onWire } from "../kernel/wire.ts";
+import { actorOf } from "./actor.ts";
 import { callerOf } from "./guard.ts";
 import { problems } from "./schemas.ts";
 import type { ServerParts } from "./server.ts";
@@ -114,8 +115,7 @@ function deedOf(request: FastifyRequest): RequestDeed | undefined {
 }
 
 function whoOf(request: FastifyRequest): Pick<Deed, "tenant" | "name"> {
-  const { tenant, name } = callerOf(request);
-  return { tenant, name };
+  return { tenant: callerOf(request).tenant, name: actorOf(request) };
 }
 
 /** Who approved, cancelled, merged, changed what. Source: docs/spec/platform §6. */

@@ -14,7 +14,7 @@ export type JsonBounds = Pick<ServerBounds, "jsonDepth" | "jsonValues">;
  * JSON from the bytes of a body. Throws `BODY_INVALID` for broken UTF-8, broken JSON, text that
  * cannot be stored; `BODY_TOO_COMPLEX`.
  */
-function parseJsonBody(bytes: Uint8Array, bounds: JsonBounds): unknown {
+export function parseJsonBody(bytes: Uint8Array, bounds: JsonBounds): unknown {
   assertSimple(bytes, bounds);
   const value = parse(decode(bytes));
   assertStorable(value, "");
@@ -54,6 +54,7 @@ function endOfString(bytes: Uint8Array, start: number): number {
     while (bytes[end - 1 - backslashes] === BACKSLASH) backslashes += 1;
     if (backslashes % 2 === 0) return end;
   }
+
   return bytes.length;
 }
 
@@ -120,6 +121,7 @@ export function useStrictJson(app: FastifyInstance, bounds: JsonBounds): void {
           },
         );
       }
+
       return parseJsonBody(bytes, bounds);
     },
   );
@@ -188,6 +190,7 @@ function assertStorable(value: unknown, path: string): void {
     if (isUnstorable(value)) {
       throw fieldError("BODY_INVALID", path, "holds U+0000 or half of a surrogate pair");
     }
+
     return;
   }
 

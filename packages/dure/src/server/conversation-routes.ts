@@ -165,6 +165,7 @@ function chatEventSource(app: RouteApp, parts: ServerParts): void {
             `Last-Event-ID belongs to turn ${position.turnId} of another session.`,
           );
         }
+
         return resumeTurn(parts, request, reply, {
           turnId: position.turnId,
           seq: position.seq,
@@ -427,6 +428,7 @@ async function memberOf(
 ): Promise<Viewer> {
   assertMayFollow(request.principal!, session);
   const { name, tenant } = viewerOf(request);
+
   return { name, tenant: await members.view(request.principal!, { session }, tenant) };
 }
 
@@ -449,7 +451,7 @@ type ChatAnswerJson = z.output<typeof ChatAnswer>;
  * A checked request in the engine's words. Throws `SESSION_RESERVED`, `MESSAGE_TOO_LARGE`,
  * `MESSAGE_INVALID`.
  */
-function turnRequestOf(
+export function turnRequestOf(
   body: ChatBody,
   { messageBytes, slots: slotsMost }: ServerBounds,
 ): TurnRequest {
@@ -491,7 +493,7 @@ function turnRequestOf(
   return { session, ...request, ...onlyDefined({ slots: slots as JsonObject | undefined }) };
 }
 
-function acceptOptionsOf(request: FastifyRequest): AcceptOptions {
+export function acceptOptionsOf(request: FastifyRequest): AcceptOptions {
   const key = request.headers["idempotency-key"];
   const traceParent = request.headers["traceparent"];
 
@@ -565,6 +567,7 @@ export function closedSignal(response: ServerResponse): AbortSignal {
   response.once("close", () => {
     if (!response.writableFinished) controller.abort();
   });
+
   return controller.signal;
 }
 
@@ -572,7 +575,7 @@ export function closedSignal(response: ServerResponse): AbortSignal {
  * Waits for a turn as long as the server waits for it. Throws `SERVER_DRAINING`: the turn goes on
  * elsewhere and can be read there.
  */
-async function unlessClosing<T>(
+export async function unlessClosing<T>(
   done: Promise<T>,
   closing: AbortSignal,
   turnId: string,

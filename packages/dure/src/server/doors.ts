@@ -100,6 +100,9 @@ export class Doors {
 
   /** @throws AUTHORIZATION_INVALID, TOKEN_INVALID, TOKENS_UNAVAILABLE */
   async identify(request: FastifyRequest): Promise<Identified> {
+    const asks = askedFor(request);
+    if (asks) return { principal: asks };
+
     const { authorization } = request.headers;
     if (authorization !== undefined) return { principal: await this.#byBearer(authorization) };
 
@@ -119,6 +122,7 @@ export class Doors {
       ? await this.#localRecord(text)
       : await whenReachable(() => this.#options.tokens.verify(text));
     if (!record) throw tokenInvalid();
+
     return { record, hash: hashToken(text) };
   }
 
@@ -132,6 +136,7 @@ export class Doors {
   async stillIn({ proof, caller, login }: Principal): Promise<boolean> {
     if (proof === "none") return (await this.mode()).mode === "same-user";
     if (proof === "bearer") return (await this.living(caller.name)) !== null;
+
     return login !== undefined && this.logins.stillHolds(login);
   }
 
@@ -225,6 +230,12 @@ export function siteOf({ protocol, headers }: FastifyRequest): {
 /** `Set-Cookie` of a login for the answer to a request. */
 export function cookieFor(request: FastifyRequest, value: string): string {
   return loginCookie(value, siteOf(request));
+}
+
+/** Of a request that a route of this server makes: whose request it answers. */
+function askedFor({ raw }: FastifyRequest): Principal | undefined {
+  const socket: Duplex = raw.socket;
+  return socket instanceof MemorySocket ? socket.asks : undefined;
 }
 
 function arrivalOf({ raw, headers }: FastifyRequest): Arrival {

@@ -185,7 +185,7 @@ export function callerOf(request: FastifyRequest): Caller {
 export function endWhenRevoked(
   { doors, clock }: ServerParts,
   request: FastifyRequest,
-  stream: SseStream,
+  stream: Pick<SseStream, "end">,
 ): () => void {
   const { principal } = request;
   if (!principal) return () => undefined;

@@ -1,7 +1,5 @@
-import type { Jobs } from "../jobs/jobs.ts";
 import { jobOfSession } from "../jobs/job.ts";
-import type { Rooms } from "../rooms/rooms.ts";
-import { isPrivatePlace, placeOfSession } from "../rooms/place.ts";
+import { isPrivatePlace, placeOfSession, type Place } from "../rooms/place.ts";
 import type { KnownTo } from "../kernel/tenant.ts";
 import { hasScope, type Principal } from "./access.ts";
 
@@ -10,6 +8,16 @@ export interface Belonging {
   readonly session?: string | undefined;
   readonly room?: string | undefined;
   readonly job?: string | undefined;
+}
+
+/** Where its people are looked up. */
+export interface Places {
+  directRoom(id: string): Promise<Pick<Place, "adapter" | "tenant" | "person"> | undefined>;
+}
+
+/** Where the beginning of work is looked up. */
+export interface Works {
+  originOf(job: string): Promise<string | undefined>;
 }
 
 /** A tenant that no token can have: for it there is none of what others have. */
@@ -24,14 +32,14 @@ const MAX_KNOWN = 10_000;
  * does not exist. Source: docs/spec/collaboration §9.
  */
 export class Members {
-  readonly #rooms: Rooms | undefined;
-  readonly #jobs: Jobs | undefined;
+  readonly #rooms: Places | undefined;
+  readonly #jobs: Works | undefined;
   /** By the place: `tenant person`; null: no person that has a token. */
   readonly #people = new Map<string, string | null>();
   /** By the job: the direct room in which its whole work began; null: none. */
   readonly #origins = new Map<string, string | null>();
 
-  constructor(parts: { rooms?: Rooms | undefined; jobs?: Jobs | undefined }) {
+  constructor(parts: { rooms?: Places | undefined; jobs?: Works | undefined }) {
     this.#rooms = parts.rooms;
     this.#jobs = parts.jobs;
   }
@@ -66,6 +74,7 @@ export class Members {
     for (const item of items) {
       if (await this.mayKnow(principal, belonging(item))) known.push(item);
     }
+
     return known;
   }
 
@@ -108,5 +117,6 @@ function ownerOf(tenant: string, person: string | undefined): string | undefined
 function remember<Value>(map: Map<string, Value>, key: string, value: Value): Value {
   if (map.size >= MAX_KNOWN) map.delete(map.keys().next().value!);
   map.set(key, value);
+
   return value;
 }

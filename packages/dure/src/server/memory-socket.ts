@@ -1,4 +1,5 @@
 import { Duplex } from "node:stream";
+import type { Principal } from "./access.ts";
 
 /**
  * One end of a connection within this process. What one end writes the other reads; a writer waits
@@ -10,14 +11,18 @@ export class MemorySocket extends Duplex {
    * its `X-Forwarded-For` is believed.
    */
   readonly remoteAddress = "127.0.0.1";
+  /** Set at the server's end: for whom this process asks itself. */
+  asks: Principal | undefined;
   #peer: MemorySocket | undefined;
   /** Tells the writer at the other end that its bytes were taken. */
   #taken: (() => void) | undefined;
 
-  static pair(): readonly [MemorySocket, MemorySocket] {
+  /** @param asks whose requests come in at the second end, where that is known already */
+  static pair(asks?: Principal): readonly [MemorySocket, MemorySocket] {
     const ends = [new MemorySocket(), new MemorySocket()] as const;
     ends[0].#connect(ends[1]);
     ends[1].#connect(ends[0]);
+    ends[1].asks = asks;
 
     return ends;
   }

@@ -13,6 +13,7 @@ import {
   PlanViewJson,
 } from "../wire/plans.ts";
 import { boundsOf } from "./bounds.ts";
+import { draftRoutes } from "./draft-routes.ts";
 import { hookRoutes } from "./hook-routes.ts";
 import {
   act,
@@ -24,6 +25,7 @@ import {
   type PlanRouteParts,
 } from "./plan-route-parts.ts";
 import { portRoutes } from "./port-routes.ts";
+import { reviewRoutes } from "./review-routes.ts";
 import { cleanRuns, runOrderRoutes } from "./run-order-routes.ts";
 import { runRoutes } from "./run-routes.ts";
 import { problems } from "./schemas.ts";
@@ -42,10 +44,12 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
   showPlan(app, planParts);
   checkPlan(app, planParts);
   draftPlan(app, planParts);
+  draftRoutes(app, planParts);
   runRoutes(app, planParts);
   runOrderRoutes(app, planParts);
   cleanRuns(app, planParts);
   portRoutes(app, planParts);
+  reviewRoutes(app, planParts);
   hookRoutes(app, planParts);
 };
 
@@ -136,16 +140,13 @@ function draftPlan(app: RouteApp, parts: PlanRouteParts): void {
       },
     },
     async (request, reply) => {
-      const {
-        text,
-        problems: found,
-        problemCount,
-      } = await library.draft(request.body.goal, {
-        repository: request.body.repository,
-        mayReachOut: mayReachOut(request),
-        signal: whileAsked(reply, parts),
-      });
-      return onWire<z.output<typeof PlanDraftAnswer>>({ text, problems: found, problemCount });
+      const { goal, answers, repository } = request.body;
+      const draft = await library.proposals.propose(
+        { goal, answers },
+        { repository, mayReachOut: mayReachOut(request), signal: whileAsked(reply, parts) },
+      );
+
+      return onWire<z.output<typeof PlanDraftAnswer>>(draft);
     },
   );
 }

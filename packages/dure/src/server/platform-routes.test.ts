@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createConnection } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { brotliCompressSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { isObject } from "../kernel/json.ts";
 import { SseReader, startTestServer, until } from "./test-server.ts";
@@ -346,6 +347,46 @@ describe("the dashboard", () => {
     expect(asset.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
     expect(asset.headers.get("content-encoding")).toBe("gzip");
     expect(await asset.text()).toContain("console.log");
+  });
+
+  test("sends a page's own document in the browser's language, and none of it to strangers", async () => {
+    await mkdir(join(folder, "pages"), { recursive: true });
+    await writeFile(join(folder, "pages", "start.ko.html"), "<!doctype html>한눈에 보기");
+    await using open = await startTestServer({ dashboardFolder: folder });
+    await using closed = await startTestServer({
+      dashboardFolder: folder,
+      access: { loginAlways: true },
+    });
+    const korean = { ...page, "accept-language": "ko" };
+
+    const known = await open.fetch("/", { headers: korean });
+    const stranger = await closed.fetch("/", { headers: korean });
+    const withToken = await open.fetch("/", { headers: { ...korean, authorization: "Bearer x" } });
+
+    expect(await known.text()).toContain("한눈에 보기");
+    expect(known.headers.get("vary")).toContain("accept-language, cookie");
+    expect(known.headers.get("cache-control")).toBe("no-cache");
+    expect(await stranger.text()).not.toContain("한눈에 보기");
+    expect(await withToken.text()).not.toContain("한눈에 보기");
+  });
+
+  test("sends an asset as the build has packed it, where the browser can read that", async () => {
+    const packed = brotliCompressSync("console.log('packed')");
+    await writeFile(join(folder, "assets", "app-1a2b.js.br"), packed);
+    await using server = await startTestServer({ dashboardFolder: folder });
+    const ask = (encoding: string): Promise<Response> =>
+      server.fetch("/assets/app-1a2b.js", { headers: { "accept-encoding": encoding } });
+
+    const small = await ask("gzip, deflate, br");
+    const plain = await ask("identity");
+
+    expect(small.headers.get("content-encoding")).toBe("br");
+    expect(small.headers.get("content-type")).toContain("javascript");
+    expect(small.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
+    expect(small.headers.get("vary")).toContain("accept-encoding");
+    expect(await small.text()).toBe("console.log('packed')");
+    expect(plain.headers.get("content-encoding")).toBeNull();
+    expect(await plain.text()).toContain("xxx");
   });
 
   test("what is not there, hidden, outside or of the API is no page", async () => {

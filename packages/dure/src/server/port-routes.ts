@@ -111,6 +111,7 @@ function readPortTranscript(app: RouteApp, parts: PlanRouteParts): void {
     async (request) => {
       const { id, port } = request.params;
       const lines = await runs.transcript(id, port, request.query, { tenant: viewOf(request) });
+
       return onWire<TranscriptJson>(lines);
     },
   );
@@ -132,6 +133,7 @@ function diffPort(app: RouteApp, parts: PlanRouteParts): void {
     async (request, reply) => {
       const { id, port } = request.params;
       const options = { tenant: viewOf(request), signal: whileAsked(reply, parts) };
+
       return onWire<DiffJson>(await library.diff(id, port, options));
     },
   );
@@ -192,7 +194,7 @@ function sayToPort(app: RouteApp, parts: PlanRouteParts): void {
       schema: {
         tags,
         summary:
-          "Tells a member of a port's pair something; who listens hears it at once, the others in " +
+          "Tells a member of a port something; who listens reads it at its next turn, the others in " +
           "their next prompt",
         params: PortParams,
         body: PortSayBody,

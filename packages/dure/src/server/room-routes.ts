@@ -129,6 +129,7 @@ function openDirectRoom(app: RouteApp, rooms: Rooms): void {
     async (request) => {
       const { agent, as_person } = request.body;
       const room = await rooms.direct(speakerOf(request, rooms, as_person), agent);
+
       return onWire<z.output<typeof PlaceJson>>(room);
     },
   );
@@ -238,6 +239,7 @@ function readMessage(app: RouteApp, rooms: Rooms): void {
     async (request) => {
       const who = personOf(request, rooms, request.query.as_person);
       const message = await rooms.message(request.params.id, who);
+
       return onWire<z.output<typeof MessageJson>>(shownMessage(message));
     },
   );
@@ -382,6 +384,7 @@ function removeParticipant(app: RouteApp, rooms: Rooms): void {
         request.params.agent,
         personOf(request, rooms, request.query.as_person),
       );
+
       return reply.code(204).send(null);
     },
   );
@@ -433,6 +436,7 @@ function listAgents(app: RouteApp, rooms: Rooms): void {
         personas: hasScope(request.principal!, "admin"),
         tenant: viewOf(request),
       });
+
       return { items: agents.map((agent) => onWire<z.output<typeof AgentJson>>(agent)) };
     },
   );
@@ -461,6 +465,7 @@ function pauseAgent(app: RouteApp, rooms: Rooms): void {
       const { agent } = request.params;
       if (paused) await rooms.pauses.pause(agent, { by });
       else await rooms.pauses.resume(agent, { by });
+
       return reply.code(204).send(null);
     },
   );
@@ -516,7 +521,11 @@ function collaborate(app: RouteApp, rooms: Rooms): void {
 }
 
 /** Who asks. Without a token the name may be absent. */
-function personOf(request: FastifyRequest, rooms: Rooms, asPerson: string | undefined): RoomPerson {
+export function personOf(
+  request: FastifyRequest,
+  rooms: Rooms,
+  asPerson: string | undefined,
+): RoomPerson {
   const { person } = request.principal!;
   if (person !== undefined && asPerson !== undefined) assertMaySpeakForOthers(request);
 
@@ -539,6 +548,7 @@ function speakerOf(
       hint: "Send as_person with your name.",
     });
   }
+
   return personOf(request, rooms, asPerson);
 }
 

@@ -10,6 +10,7 @@ import { PlanViewJson } from "../wire/plans.ts";
 import {
   DiffJson,
   MergeAnswer,
+  PublishAnswer,
   RunBody,
   RunDetailJson,
   RunHeaders,
@@ -25,6 +26,7 @@ import { hasScope } from "./access.ts";
 import { doneTo } from "./audit.ts";
 import { boundsOf } from "./bounds.ts";
 import { readEventPosition } from "./event-source.ts";
+import { actorOf } from "./actor.ts";
 import { callerOf } from "./guard.ts";
 import {
   act,
@@ -51,6 +53,7 @@ export function runRoutes(app: RouteApp, parts: PlanRouteParts): void {
   streamRun(app, parts);
   diffRun(app, parts);
   mergeRun(app, parts);
+  publishRun(app, parts);
 }
 
 function startRun(app: RouteApp, parts: PlanRouteParts): void {
@@ -86,7 +89,7 @@ function startRun(app: RouteApp, parts: PlanRouteParts): void {
         ...choice,
         mayRunUnconfined: mayRunUnconfined(request),
         tenant: caller.tenant,
-        by: caller.name,
+        by: actorOf(request),
         key: given === undefined ? undefined : `http:${caller.name}:${given}`,
       };
 
@@ -201,6 +204,7 @@ function diffRun(app: RouteApp, parts: PlanRouteParts): void {
     async (request, reply) => {
       const options = { tenant: viewOf(request), signal: whileAsked(reply, parts) };
       const diff = await library.diff(request.params.id, undefined, options);
+
       return onWire<DiffJson>(diff);
     },
   );
@@ -237,6 +241,34 @@ function mergeRun(app: RouteApp, parts: PlanRouteParts): void {
   );
 }
 
+function publishRun(app: RouteApp, parts: PlanRouteParts): void {
+  const { plans: library, closing } = parts;
+  app.post(
+    "/v1/runs/:id/publish",
+    {
+      config: does("run.publish"),
+      schema: {
+        tags,
+        summary:
+          "Pushes the result of a run where its plan says, and opens a pull request; what is there " +
+          "already is not done again",
+        params: RunParams,
+        response: { 200: PublishAnswer, ...problems(400, 401, 403, 404, 409, 503) },
+      },
+    },
+    async (request) => {
+      // It goes on when the caller has left.
+      const published = await library.publish(request.params.id, {
+        tenant: viewOf(request),
+        mayReachOut: mayReachOut(request),
+        signal: closing,
+      });
+
+      return onWire<z.output<typeof PublishAnswer>>(published);
+    },
+  );
+}
+
 /** The plan that a request chooses, and what of it. */
 function choiceOf(request: FastifyRequest): PlanChoice {
   const {
@@ -246,6 +278,7 @@ function choiceOf(request: FastifyRequest): PlanChoice {
     dry_run: _isDry,
     ...rest
   } = request.body as z.output<typeof RunBody>;
+
   return {
     ...rest,
     source: text === undefined ? { name: plan } : { file, text },

@@ -24,6 +24,7 @@ import { Connections } from "./connections.ts";
 import { auditRequests, auditRoutes, refuseDeed, type AuditBook } from "./audit.ts";
 import { useStrictJson } from "./body.ts";
 import { conversationRoutes } from "./conversation-routes.ts";
+import { agentRoutes, type AgentBook } from "./agent-routes.ts";
 import { costRoutes, type CostBook } from "./cost-routes.ts";
 import { dashboardRoutes } from "./dashboard.ts";
 import { escalationRoutes, type EscalationInbox } from "./escalation-routes.ts";
@@ -43,6 +44,7 @@ import { Stillness } from "./stillness.ts";
 import { WebHandler } from "./web-handler.ts";
 import { Members } from "./members.ts";
 import type { TokenStore } from "./token-store.ts";
+import type { ProblemJson } from "../wire/problem.ts";
 
 export interface ServerOptions {
   readonly conversations: Conversations;
@@ -71,6 +73,8 @@ export interface ServerOptions {
         readonly restart: readonly string[];
       }>)
     | undefined;
+  /** How its agents are made; absent: the route is not there. */
+  readonly agents?: AgentBook | undefined;
   /** Absent: no book of calls is kept, and the route is not there. */
   readonly costs?: CostBook | undefined;
   /** Prometheus text, version 0.0.4. */
@@ -112,6 +116,8 @@ export interface ServerOptions {
    * not there.
    */
   readonly audit?: AuditBook | undefined;
+  /** Routes of protocols of others, behind the same guard. Default none. */
+  readonly protocols?: readonly FastifyPluginAsyncZod<ServerParts>[] | undefined;
 }
 
 /** Every limit of `SERVER_LIMITS`, and what is set for each token alone. */
@@ -229,12 +235,14 @@ function registerRoutes(app: FastifyInstance, parts: ServerParts): void {
   void app.register(conversationRoutes, parts);
   void app.register(escalationRoutes, parts);
   void app.register(roomRoutes, parts);
+  void app.register(agentRoutes, parts);
   void app.register(jobRoutes, parts);
   void app.register(planRoutes, parts);
   void app.register(costRoutes, parts);
   void app.register(auditRoutes, parts);
   void app.register(platformRoutes, parts);
   void app.register(loginRoutes, parts);
+  for (const protocol of parts.protocols ?? []) void app.register(protocol, parts);
   void app.register(dashboardRoutes, parts);
 }
 
@@ -433,11 +441,12 @@ async function sendProblem(
   if (CLOSING_CODES.has(error.code)) reply.header("connection", "close");
   reply.header("request-id", request.id);
 
-  return reply
-    .code(status)
-    .type("application/problem+json")
-    .serializer(JSON.stringify)
-    .send(problemOf(error, { showInternals: devMode }));
+  const problem = problemOf(error, { showInternals: devMode });
+  const { refusal } = request.routeOptions.config;
+  const told = refusal ? refusal(problem) : problem;
+  const type = refusal ? "application/json" : "application/problem+json";
+
+  return reply.code(status).type(type).serializer(JSON.stringify).send(told);
 }
 
 /** `Expect:` anything but `100-continue`: no route sees it. */
@@ -544,6 +553,10 @@ function answerBrokenHttp(
 }
 
 declare module "fastify" {
+  interface FastifyContextConfig {
+    /** How a refusal is told in another protocol's shape. Default: as problem JSON. */
+    refusal?: (problem: ProblemJson) => object;
+  }
   interface FastifyInstance {
     readonly auth: TokenStore;
     /** Who comes in, and a link for the person who starts it. */

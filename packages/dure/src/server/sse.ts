@@ -70,10 +70,17 @@ export class SseStreams {
   /**
    * Sends the head and `firstFrame` in one piece, at once. The response belongs to the stream from
    * here on.
+   * @param farewell The last words of a stream that ends before its time.
    */
-  open(response: ServerResponse, headers: OutgoingHttpHeaders, firstFrame: string): SseStream {
+  open(
+    response: ServerResponse,
+    headers: OutgoingHttpHeaders,
+    firstFrame: string,
+    farewell: string = COME_BACK,
+  ): SseStream {
     const stream = new SseStream(response, this.#clock, {
       ...this.#limits,
+      farewell,
       onWaiting: (bytes) => this.#count(bytes),
     });
 
@@ -87,7 +94,7 @@ export class SseStreams {
     stream.write(firstFrame);
 
     if (this.#draining) {
-      stream.endForDrain();
+      stream.endEarly();
       return stream;
     }
 
@@ -104,7 +111,7 @@ export class SseStreams {
   drain(): void {
     this.#draining = true;
     this.#stopHeartbeat?.();
-    for (const stream of [...this.#open]) stream.endForDrain();
+    for (const stream of [...this.#open]) stream.endEarly();
   }
 
   /** Cuts off the readers that hold most when all together hold too much. */
@@ -125,7 +132,11 @@ export class SseStreams {
   }
 }
 
+/** Asks the reader to come back after 1 s. */
+const COME_BACK = "retry: 1000\n\n";
+
 interface StreamLimits {
+  readonly farewell: string;
   readonly bufferBytes: number;
   readonly stallMs: number;
   /** Hears how many bytes wait more than before; negative when they left. */
@@ -248,9 +259,9 @@ export class SseStream {
     this.#ended.abort(READER_GONE);
   }
 
-  /** Ends with a hint to reconnect after 1 s. */
-  endForDrain(): void {
-    this.end("retry: 1000\n\n");
+  /** Ends with its farewell: a hint to come back, unless its protocol says it in another way. */
+  endEarly(): void {
+    this.end(this.#limits.farewell);
   }
 
   beatIfSilentSince(before: number): void {

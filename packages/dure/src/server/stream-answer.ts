@@ -11,6 +11,8 @@ export interface StreamAnswer {
   readonly what: string;
   /** Sent at once, so that the reader knows that it is connected. */
   readonly firstFrame: string;
+  /** Said when it ends before its time. Default: a hint to come back. */
+  readonly farewell?: string | undefined;
   readonly headers?: OutgoingHttpHeaders;
   /** Further fields of a line of the log. */
   readonly fields?: Readonly<Record<string, string>>;
@@ -28,12 +30,12 @@ export async function answerWithStream(
   reply: FastifyReply,
   answer: StreamAnswer,
 ): Promise<void> {
-  const { what, firstFrame, send } = answer;
+  const { what, firstFrame, farewell, send } = answer;
   const fields = { request: request.id, ...answer.fields };
 
   reply.hijack();
   const headers = { ...(reply.getHeaders() as OutgoingHttpHeaders), ...answer.headers };
-  const stream = parts.streams.open(reply.raw, headers, firstFrame);
+  const stream = parts.streams.open(reply.raw, headers, firstFrame, farewell);
   const cancel = endWhenRevoked(parts, request, stream);
 
   try {
@@ -46,7 +48,7 @@ export async function answerWithStream(
         `stream of ${what} broke; its reader is asked to come back`,
       );
     }
-    stream.end("retry: 1000\n\n");
+    stream.endEarly();
   } finally {
     cancel();
   }

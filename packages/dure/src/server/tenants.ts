@@ -2,6 +2,7 @@ import type { FastifyRequest } from "fastify";
 import type { Viewer } from "../engine/api.ts";
 import { sessionKeyFor, type TenantView } from "../kernel/tenant.ts";
 import { hasScope } from "./access.ts";
+import { actorOf } from "./actor.ts";
 
 /**
  * Whose things a request sees: its tenant's; without one what has none, or all for an
@@ -14,7 +15,7 @@ export function viewOf({ principal }: FastifyRequest): TenantView {
 
 /** Who looks at conversations. */
 export function viewerOf(request: FastifyRequest): Viewer {
-  return { name: request.principal!.caller.name, tenant: viewOf(request) };
+  return { name: actorOf(request), tenant: viewOf(request) };
 }
 
 /** The stored key of a session that a request names; undefined where it names none. */

@@ -1,6 +1,7 @@
 import { createParser } from "eventsource-parser";
 import type { FastifyInstance } from "fastify";
 import { systemClock } from "../kernel/clock.ts";
+import { beLate } from "../kernel/test-late.ts";
 import type { EventFilter } from "../kernel/platform-events.ts";
 import type { EventFrame, EventSource } from "./event-source.ts";
 import type { AuditEntry, Deed } from "../durable/audit-log.ts";
@@ -253,6 +254,7 @@ export class SseReader implements AsyncDisposable {
 
 /** Waits until something holds that no promise tells of; fails after 10 s. */
 export async function until(holds: () => boolean): Promise<void> {
+  await beLate();
   // Each pause counts what it asked for: a machine that stands still uses up no patience.
   for (let waitedMs = 0; !holds(); waitedMs += 2) {
     if (waitedMs > 10_000) throw new Error(`not true within 10 s: ${holds.toString()}`);

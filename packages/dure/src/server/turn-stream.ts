@@ -16,7 +16,7 @@ export async function sendTurn(
   stream: SseStream,
   clock: Clock,
 ): Promise<void> {
-  const batch = new TokenBatch(stream, clock);
+  const batch = new TokenBatch(clock, (text) => stream.write(frame("LLM_TOKEN", text)));
   try {
     for await (const { seq, event } of frames) {
       if (stream.ended) return;
@@ -48,15 +48,15 @@ export async function sendTurn(
  * Tokens that wait to leave together. The first after a pause leaves at once, so that no reader waits
  * for the first word.
  */
-class TokenBatch {
-  readonly #stream: SseStream;
+export class TokenBatch {
   readonly #clock: Clock;
+  readonly #write: (text: string) => void;
   #text = "";
   #window: Cancel | undefined;
 
-  constructor(stream: SseStream, clock: Clock) {
-    this.#stream = stream;
+  constructor(clock: Clock, write: (text: string) => void) {
     this.#clock = clock;
+    this.#write = write;
   }
 
   add(token: string): void {
@@ -71,6 +71,7 @@ class TokenBatch {
   take(): string {
     const text = this.#text;
     this.#text = "";
+
     return text;
   }
 
@@ -93,6 +94,6 @@ class TokenBatch {
 
   #send(): void {
     const text = this.take();
-    if (text !== "") this.#stream.write(frame("LLM_TOKEN", text));
+    if (text !== "") this.#write(text);
   }
 }

@@ -10,6 +10,7 @@ import type { ReadableStream as NodeStream } from "node:stream/web";
 import type { Clock } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";
 import { bodyTooSlow } from "./body.ts";
+import type { Principal } from "./access.ts";
 import { MemorySocket } from "./memory-socket.ts";
 import { problemOf } from "./problem.ts";
 
@@ -41,13 +42,14 @@ export class WebHandler {
   /**
    * Resolves with the head of the answer; its body follows as it is read. An abort of the request's
    * signal ends the connection: `fetch` rejects, or the body breaks, with its reason.
+   * @param asks Who asks, where a route of the server asks on; else the request shows it.
    * @throws CONNECTION_CUT
    */
-  async fetch(request: Request): Promise<Response> {
+  async fetch(request: Request, asks?: Principal): Promise<Response> {
     request.signal.throwIfAborted();
     if (request.bodyUsed) throw new TypeError("The body of this request was read already.");
 
-    const sent = this.#send(request);
+    const sent = this.#send(request, asks);
     const body = this.#sendBody(request, sent);
 
     return Promise.race([answerTo(request, sent), whenRefused(body, sent)]);
@@ -65,11 +67,11 @@ export class WebHandler {
   }
 
   /** Sends the head. */
-  #send(request: Request): ClientRequest {
+  #send(request: Request, asks: Principal | undefined): ClientRequest {
     const { pathname, search } = new URL(request.url);
 
     return httpRequest({
-      createConnection: () => this.#connect(),
+      createConnection: () => this.#connect(asks),
       setHost: false,
       method: request.method,
       path: pathname + search,
@@ -77,8 +79,8 @@ export class WebHandler {
     });
   }
 
-  #connect(): MemorySocket {
-    const [mine, servers] = MemorySocket.pair();
+  #connect(asks: Principal | undefined): MemorySocket {
+    const [mine, servers] = MemorySocket.pair(asks);
     this.#open.add(servers);
     servers.once("close", () => this.#closed(servers));
     this.#server.emit("connection", servers);
@@ -194,6 +196,7 @@ async function whenRefused(body: Promise<void>, sent: ClientRequest): Promise<Re
     if (!(error instanceof DureError)) throw error;
     const problem = problemOf(error);
     const headers = { "content-type": "application/problem+json" };
+
     return new Response(JSON.stringify(problem), { status: problem.status, headers });
   }
 
@@ -204,6 +207,7 @@ async function whenRefused(body: Promise<void>, sent: ClientRequest): Promise<Re
 function closedSignal(sent: ClientRequest): AbortSignal {
   const controller = new AbortController();
   sent.once("close", () => controller.abort());
+
   return controller.signal;
 }
 

@@ -65,14 +65,22 @@ export function decideCancel({
   if (!REFUSING_KINDS.has(kind)) return { do: "none", because };
   if (kind === "cancel-all") return { do: "cancel", all: true, because };
   const standing = answering.question ? undefined : answering.because;
-  if (standing === "other-button" || (isBatch && standing === "written-before-shown")) {
+  const isUnseen = standing !== undefined && BEFORE_READ.has(standing);
+  if (standing === "other-button" || (isBatch && isUnseen)) {
     return { do: "ask", unseen: true, because: standing };
   }
   return { do: "cancel", all: false, because };
 }
 
 /** Meant as an answer to something else, so that even a no does not count. */
-const TOO_EARLY: ReadonlySet<string> = new Set(["other-button", "written-before-shown"]);
+const TOO_EARLY: ReadonlySet<string> = new Set([
+  "other-button",
+  "written-before-shown",
+  "said-twice",
+]);
+
+/** Words that their writer sent before the question was read. */
+const BEFORE_READ: ReadonlySet<string> = new Set(["written-before-shown", "said-twice"]);
 
 export interface ContinueAttempt {
   readonly text: string;

@@ -59,7 +59,7 @@ export interface FormState {
 /** The state of a form, for `defineService({ state })`. */
 export function formStateOf(
   slots: SlotSpecs,
-  names: FormTexts["slotNames"],
+  names: Readonly<Record<"ko" | "en", FormTexts["slotNames"]>>,
 ): StateDefinition<FormState> {
   const schema = stateSchema(slots);
   return defineState({
@@ -68,7 +68,8 @@ export function formStateOf(
     stages: { initial: "INIT", terminal: TERMINAL_STAGES, transitions: NEXT_STAGES },
     slots: Object.entries(slots).map(([name, { required, type }]) => ({
       name,
-      label: names[name] ?? name,
+      label: names.ko[name] ?? name,
+      labels: { ko: names.ko[name] ?? name, en: names.en[name] ?? name },
       required,
       type: type === "recurrence" ? "text" : type,
     })),

@@ -29,7 +29,10 @@ export function slotFlow<Values = SlotValues>(typed: SlotForm<Values>): SlotFlow
   const chat: FlowHandler = flow((turn) => new FormTurn(turn, form).chat());
   const fill: FlowHandler = flow((turn) => new FormTurn(turn, form).run());
   return {
-    state: formStateOf(form.slots, form.texts.ko.slotNames),
+    state: formStateOf(form.slots, {
+      ko: form.texts.ko.slotNames,
+      en: form.texts.en.slotNames,
+    }),
     router: (scenario) => (scenario === form.flow ? form.flow : "DEFAULT"),
     flows: { DEFAULT: chat, [form.flow]: fill },
     onError: ({ code }, locale, facts) => errorText(form, code, locale, facts),

@@ -24,6 +24,8 @@ export function relationProblems(checked: Checked): Problem[] {
   return [
     ...serviceProblems(checked),
     ...mcpProblems(checked),
+    ...hookProblems(checked),
+    ...scheduleProblems(checked),
     ...channelProblems(checked),
     ...nameProblems(checked),
     ...operatorProblems(checked),
@@ -55,9 +57,11 @@ function mcpProblems({ config, document }: Checked): Problem[] {
     if (isLocal === (server.url !== undefined)) {
       const allowed = "command (a program) or url (an address), one of them";
       const wrong = isLocal ? "has a command and a url" : "has no command and no url";
+
       return [problemAt(document, at, wrong, { allowed })];
     }
     const foreign = isLocal ? (["headers", "oauth"] as const) : (["args", "env", "cwd"] as const);
+
     return foreign
       .filter((key) => server[key] !== undefined)
       .map((key) => {
@@ -65,6 +69,67 @@ function mcpProblems({ config, document }: Checked): Problem[] {
         return problemAt(document, [...at, key], "does not fit this kind of server", { allowed });
       });
   });
+}
+
+type HookSettings = NonNullable<TeamConfig["hooks"]>[string];
+
+/** A hook does one thing. */
+function hookProblems({ config, document }: Checked): Problem[] {
+  return Object.entries(config.hooks ?? {}).flatMap(([name, hook]) => {
+    const wrong = nameProblem(name) ?? hookProblem(hook, Object.keys(config.rooms?.channels ?? {}));
+    if (wrong === undefined) return [];
+
+    return [problemAt(document, ["hooks", name], wrong.what, { allowed: wrong.allowed })];
+  });
+}
+
+/** Routes that tools of a plan's step call. */
+const OWN_HOOKS: readonly string[] = ["test-feedback", "ask", "request-access"];
+
+function nameProblem(name: string): { what: string; allowed: string } | undefined {
+  if (!OWN_HOOKS.includes(name)) return undefined;
+  return { what: "has a name of dure's own", allowed: `any but ${OWN_HOOKS.join(", ")}` };
+}
+
+/** A schedule does one thing, and says what there is to say: nothing comes with it. */
+function scheduleProblems({ config, document }: Checked): Problem[] {
+  const rooms = Object.keys(config.rooms?.channels ?? {});
+  return Object.entries(config.schedules ?? {}).flatMap(([name, schedule]) => {
+    const wrong = hookProblem(schedule, rooms) ?? textProblem(schedule);
+    return wrong ? [problemAt(document, ["schedules", name], wrong.what, wrong)] : [];
+  });
+}
+
+function textProblem({ plan, text }: Deed): { what: string; allowed: string } | undefined {
+  if (plan !== undefined || text !== undefined) return undefined;
+  return { what: "has no text", allowed: "text: what is said, or asked" };
+}
+
+/** What both hooks and schedules do. */
+type Deed = Pick<HookSettings, "room" | "agent" | "target" | "plan" | "text">;
+
+/** Pure. */
+function hookProblem(
+  { room, agent, target, plan, text }: Deed,
+  rooms: readonly string[],
+): { what: string; allowed: string } | undefined {
+  const deeds = [room, agent ?? target, plan].filter((deed) => deed !== undefined);
+
+  if (deeds.length !== 1) {
+    return { what: "does not do one thing", allowed: "one of: room; agent and target; plan" };
+  }
+  if ((agent === undefined) !== (target === undefined)) {
+    const allowed = "agent (in whose name) and target (who is asked)";
+    return { what: "lacks one of agent and target", allowed };
+  }
+  if (plan !== undefined && text !== undefined) {
+    return { what: "has a text, which a plan is not told", allowed: "text with a room or a job" };
+  }
+  if (room !== undefined && !rooms.includes(room)) {
+    return { what: `names the unknown room "${room}"`, allowed: rooms.join(", ") };
+  }
+
+  return undefined;
 }
 
 /** A room must be known to each platform that it names. */
@@ -143,6 +208,13 @@ function namesIn(config: TeamConfig): readonly Named[] {
       key: ["agents", id, "channel"],
       name,
     })),
+    ...Object.entries(config.schedules ?? {}).flatMap(([id, schedule]) =>
+      (["agent", "target"] as const).map((role) => ({
+        ...agent,
+        key: ["schedules", id, role],
+        name: schedule[role],
+      })),
+    ),
     { ...channel, key: ["rooms", "sink", "channel"], name: rooms?.sink?.channel },
     { ...agent, key: ["escalations", "operator"], name: escalations?.operator },
     {

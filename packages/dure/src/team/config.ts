@@ -27,6 +27,7 @@ import {
   wholeNumber,
   yesOrNo,
 } from "../engine/files/load-service-schema.ts";
+import { systemClock } from "../kernel/clock.ts";
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import { durationMs } from "../kernel/duration.ts";
 import { isObject } from "../kernel/json.ts";
@@ -42,6 +43,8 @@ import {
 import type { OfflineModel } from "../models/offline.ts";
 import { configFilesIn } from "./config-files.ts";
 import { relationProblems } from "./config-relations.ts";
+import { MISSED_RULES } from "../schedules/decide-due.ts";
+import { ruleProblem } from "../schedules/rule.ts";
 import type { OpenWorker } from "../plans/workers/open-worker.ts";
 
 // --- the schema: what may stand in dure.config.ts or dure.yaml. Defaults are in limits.ts, in one table.
@@ -109,6 +112,7 @@ const budgetLimit = z.custom<BudgetLimitInput>().transform((value, context) => {
           ? sentence(error)
           : 'must be an amount such as "20 USD" or "50000 tokens", or {tokens, usd}',
     });
+
     return z.NEVER;
   }
 });
@@ -211,6 +215,50 @@ const mcpServer = settings({
   /** How long one call may take. Default 60 s. */
   timeout: duration("1s", "1h").optional(),
 });
+
+/** A way in for another system: what its signed delivery does. */
+const hook = settings({
+  /** Such as `${DEPLOYS_SECRET}`: a value of dure's own environment. */
+  secret: text.max(500),
+  /** Owner of what is done. Default: none. */
+  tenant: id.optional(),
+  /** A message in this room. */
+  room: id.optional(),
+  /** Or a job: in whose name, and who is asked. */
+  agent: id.optional(),
+  target: id.optional(),
+  /** Or a run of this plan. */
+  plan: text.max(100).optional(),
+  /** Of the message or job; `{{ref}}` is a value of the delivery. Default: the delivery as JSON. */
+  text: text.max(8_000).optional(),
+});
+
+/** Work that begins at a time. */
+const schedule = settings({
+  /** Five fields: minute, hour, day of the month, month, day of the week. */
+  cron: text.max(100).superRefine((rule, context) => {
+    const problem = ruleProblem(rule, systemClock.now());
+    if (problem !== undefined) context.addIssue({ code: "custom", message: problem });
+  }),
+  /** In which the rule is read. Default: the team's. */
+  timeZone: timeZone.optional(),
+  /** What becomes of a moment that passed while no process ran. Default `skip`. */
+  missed: oneOf(MISSED_RULES).optional(),
+  /** Owner of what is done. Default: none. */
+  tenant: id.optional(),
+  /** A message in this room. */
+  room: id.optional(),
+  /** Or a job: in whose name, and who is asked. */
+  agent: id.optional(),
+  target: id.optional(),
+  /** Or a run of this plan. */
+  plan: text.max(100).optional(),
+  /** Of the message or job; `{{date}}` and `{{time}}` are those of the moment. */
+  text: text.max(8_000).optional(),
+});
+
+/** Schedules that a team may have. Source: docs/spec/interop §6. */
+const MOST_SCHEDULES = 100;
 
 export const teamSchema = settings({
   /** Shown to people. Default: the folder's name. */
@@ -319,8 +367,29 @@ export const teamSchema = settings({
     /** What all jobs of one root may use together. */
     treeTokens: wholeNumber(1, 1_000_000_000).optional(),
   }).optional(),
+  /** What signed deliveries to `POST /v1/hooks/<name>` do, by name. */
+  hooks: z.record(id, hook).optional(),
+  /** `pushTo`: receivers of A2A inside the network that may be told of tasks, as `host:port`. */
+  a2a: settings({
+    pushTo: z
+      .array(text.regex(/^[^\s/]+:\d{1,5}$/, { error: 'must be such as "10.0.0.7:4600"' }))
+      .max(100)
+      .optional(),
+  }).optional(),
+  /** What begins at a time, by name. */
+  schedules: z
+    .record(id, schedule)
+    .refine((given) => Object.keys(given).length <= MOST_SCHEDULES, {
+      error: `must be at most ${MOST_SCHEDULES} schedules`,
+    })
+    .optional(),
   /** MCP servers whose tools agents may have, by the name that cards use in `mcp`. */
   mcp: z.record(mcpName, mcpServer).optional(),
+  /** Sets of documents, by the name that cards use in `knowledge`. */
+  knowledge: z
+    .record(id, settings({}))
+    .refine((bases) => Object.keys(bases).length <= 50, { error: "must be at most 50 bases" })
+    .optional(),
   /** Plans that worker pairs build on a repository. */
   plans: settings({
     /**
@@ -663,6 +732,7 @@ async function withAgentFiles(config: TeamConfig, folder: string): Promise<TeamC
     id,
     await withAgentFile(id, agent, path.join(folder, "agents", id)),
   ]);
+
   return {
     ...config,
     agents: Object.fromEntries(await Promise.all(agents)) as typeof config.agents,
@@ -720,5 +790,6 @@ function importHint(cause: unknown): string {
   if (codeOf(cause) === "ERR_MODULE_NOT_FOUND") {
     return "Check the path of the import (own files end in .ts), and run npm install.";
   }
+
   return "Run it alone to see where it fails: node dure.config.ts";
 }

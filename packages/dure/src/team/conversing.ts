@@ -3,6 +3,7 @@ import { Engine, type EngineDefinitions } from "../engine/engine.ts";
 import { HookDelivery } from "../engine/effects/hooks.ts";
 import { jobAttemptRules } from "../jobs/endings.ts";
 import { Jobs } from "../jobs/jobs.ts";
+import { Knowledge } from "../knowledge/knowledge.ts";
 import type { JobLimits } from "../jobs/limits.ts";
 import type { Models } from "../models/models.ts";
 import { answersHome, renderAnswersHome } from "../rooms/answers-home.ts";
@@ -23,6 +24,9 @@ export interface Conversing {
   /** They are not started yet. */
   readonly jobs: Jobs | undefined;
   readonly services: EngineDefinitions["services"];
+  readonly knowledge: Knowledge;
+  /** Services and models of now. */
+  readonly definitions: () => EngineDefinitions;
   /** The models of now. */
   readonly models: () => Models;
   /** Gives agents the tools that need rooms. */
@@ -40,19 +44,22 @@ export async function startConversing(starting: Starting, core: Core): Promise<C
   tools.promise.catch(() => {});
 
   const mcp = await startMcp(starting);
+  const bases = Object.keys(team.config.knowledge ?? {});
+  const knowledge = new Knowledge({ database: core.database, bases });
 
   const define = (defined: LoadedTeam): Promise<EngineDefinitions> =>
     definitionsOf(defined, environment, {
       clock,
       logger,
       mcp,
+      knowledge,
       toolsOf: (agent) => agentTools(agent, () => tools.promise),
       told: async (turn) => (await tools.promise).jobs.notes(turn),
     });
 
   const definitions = await define(team);
-  let { models } = definitions;
-  const budgets = budgetsOf(starting, core, () => models);
+  let current = definitions;
+  const budgets = budgetsOf(starting, core, () => current.models);
   const directory = directoryOf(team.config, environment);
   const nameOf = (agent: string): string => directory?.nameOf(agent) ?? agent;
   const engine = engineOf(starting, core, { definitions, budgets, nameOf });
@@ -73,13 +80,15 @@ export async function startConversing(starting: Starting, core: Core): Promise<C
     directory,
     jobs,
     services: definitions.services,
-    models: () => models,
+    knowledge,
+    definitions: () => current,
+    models: () => current.models,
     giveTools: tools.resolve,
     define,
     redefine: (others) => {
       engine.redefine(others);
       hooks.redefine(others.services);
-      models = others.models;
+      current = others;
     },
   };
 }

@@ -1,8 +1,9 @@
 import type { Database } from "../durable/database.ts";
+import { AGENT_PROVIDER } from "../kernel/plans.ts";
 import type { BudgetLimit } from "../models/card.ts";
 import type { CostBook } from "../server/cost-routes.ts";
 import type { TeamConfig } from "./config.ts";
-import type { CostBudget, Costs, CostSum } from "../wire/platform.ts";
+import type { CostBudget, CostPoint, Costs, CostSum } from "../wire/platform.ts";
 
 export interface CostParts {
   readonly database: Database;
@@ -34,7 +35,9 @@ export function teamCosts({
         database.query<CostRow>(USED, [days, timeZone]),
       ]);
 
-      const itself = (day: string): string => day;
+      const itself = (id: string): string => id;
+      const over = (keyOf: (row: CostRow) => string, nameOf: (id: string) => string): CostPoint[] =>
+        pointsOf(rows, keyOf, nameOf);
 
       return {
         since,
@@ -43,6 +46,12 @@ export function teamCosts({
         byDay: grouped(rows, ({ day }) => day, itself).toSorted((a, b) => (a.id < b.id ? 1 : -1)),
         byAgent: grouped(rows, ({ agent }) => agent, agentName).toSorted(dearestFirst),
         byService: grouped(rows, ({ service }) => service, serviceName).toSorted(dearestFirst),
+        byModel: grouped(rows, ({ model }) => model, itself).toSorted(dearestFirst),
+        overTime: {
+          agent: over(({ agent }) => agent, agentName),
+          service: over(({ service }) => service, serviceName),
+          model: over(({ model }) => model, itself),
+        },
         budgets: budgetsOf(
           budgets,
           rows.filter(({ day }) => day === today),
@@ -58,6 +67,32 @@ interface CostRow extends CostSum {
   readonly day: string;
   readonly agent: string;
   readonly service: string;
+  /** `openai:gpt-…`. */
+  readonly model: string;
+}
+
+/** Of agents, services or models, those that a chart tells apart. */
+const TOLD_APART = 7;
+
+/** By day, the dearest ones apart and all others as one, whose id is empty. Pure. */
+function pointsOf(
+  rows: readonly CostRow[],
+  keyOf: (row: CostRow) => string,
+  nameOf: (id: string) => string,
+): CostPoint[] {
+  const dearest = grouped(rows, keyOf, nameOf).toSorted(dearestFirst).slice(0, TOLD_APART);
+  const apart = new Set(dearest.map(({ id }) => id));
+  const idOf = (row: CostRow): string => (apart.has(keyOf(row)) ? keyOf(row) : "");
+
+  return [...Map.groupBy(rows, (row) => `${row.day} ${idOf(row)}`).values()]
+    .map((some): CostPoint => {
+      const { day } = some[0]!;
+      const id = idOf(some[0]!);
+      const { tokensIn, tokensOut, microUsd } = sum(some);
+
+      return { day, id, name: id === "" ? "" : nameOf(id), tokens: tokensIn + tokensOut, microUsd };
+    })
+    .toSorted((a, b) => (a.day < b.day ? -1 : Number(a.day > b.day)));
 }
 
 function grouped(
@@ -73,13 +108,15 @@ function grouped(
 }
 
 function sum(rows: readonly CostSum[]): CostSum {
-  const total = (of: keyof CostSum): number => rows.reduce((all, row) => all + row[of], 0);
+  const total = (of: keyof CostSum): number => rows.reduce((all, row) => all + (row[of] ?? 0), 0);
   return {
     calls: total("calls"),
     tokensIn: total("tokensIn"),
     tokensOut: total("tokensOut"),
     microUsd: total("microUsd"),
     unpriced: total("unpriced"),
+    reportedMicroUsd: total("reportedMicroUsd") || undefined,
+    estimatedMicroUsd: total("estimatedMicroUsd") || undefined,
   };
 }
 
@@ -93,7 +130,9 @@ function budgetsOf(
   today: readonly CostRow[],
   agentName: (id: string) => string,
 ): CostBudget[] {
-  const agents = [...Map.groupBy(today, ({ agent }) => agent)];
+  const agents = [...Map.groupBy(today, ({ agent }) => agent)].toSorted(([a], [b]) =>
+    a < b ? -1 : 1,
+  );
   return [
     ...numbersOf(budgets?.team?.day).map(({ unit, most }) => ({
       of: "team" as const,
@@ -158,13 +197,20 @@ const USED = {
   name: "costs.used",
   text: `
     select to_char(at at time zone $2::text, 'YYYY-MM-DD') as day, agent, service,
-      count(*) as calls, sum(tokens_in)::bigint as "tokensIn",
+      provider || ':' || model as model, count(*) as calls, sum(tokens_in)::bigint as "tokensIn",
       sum(tokens_out)::bigint as "tokensOut",
       coalesce(sum(cost_micro_usd), 0)::bigint as "microUsd",
       count(*) filter (
         where cost_micro_usd is null and tokens_in + tokens_out > 0
-      ) as unpriced
+      ) as unpriced,
+      coalesce(
+        sum(cost_micro_usd) filter (where provider = '${AGENT_PROVIDER}'), 0
+      )::bigint as "reportedMicroUsd",
+      coalesce(
+        sum(cost_micro_usd) filter (where estimated and provider <> '${AGENT_PROVIDER}'), 0
+      )::bigint as "estimatedMicroUsd"
     from dure.model_calls
     where at >= (${FIRST_DAY}) at time zone $2::text
-    group by 1, 2, 3`,
+    group by 1, 2, 3, 4
+    order by 1, 2, 3, 4`,
 };

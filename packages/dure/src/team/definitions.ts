@@ -19,6 +19,8 @@ import {
   type Settings,
 } from "./limits.ts";
 import type { McpServers } from "../mcp/mcp-servers.ts";
+import type { Knowledge } from "../knowledge/knowledge.ts";
+import { withKnowledge } from "./knowledge.ts";
 import { withMcp } from "./mcp.ts";
 import { offlineModelsOf } from "./offline-models.ts";
 import { withTeamTools, type ServiceToolsParts } from "./team-tools.ts";
@@ -30,12 +32,14 @@ import { withTeamTools, type ServiceToolsParts } from "./team-tools.ts";
 export async function definitionsOf(
   team: LoadedTeam,
   environment: Environment,
-  parts: { clock: Clock; logger: Logger; mcp: McpServers | undefined } & Pick<
-    ServiceToolsParts,
-    "toolsOf" | "told"
-  >,
+  parts: {
+    clock: Clock;
+    logger: Logger;
+    mcp: McpServers | undefined;
+    knowledge: Knowledge;
+  } & Pick<ServiceToolsParts, "toolsOf" | "told">,
 ): Promise<EngineDefinitions> {
-  const { clock, logger, mcp, toolsOf, told } = parts;
+  const { clock, logger, mcp, knowledge, toolsOf, told } = parts;
   const settings = settingsOf(team.config, environment);
   const agents = Object.entries(team.config.agents ?? {});
   const behind = (service: string): readonly string[] =>
@@ -44,7 +48,7 @@ export async function definitionsOf(
     withTeamTools(service, { toolsOf, told, behind }),
   );
   const services = [...given, ...(await agentServices(team, toolsOf))].map((service) =>
-    withSettings(withMcp(service, mcp), settings, environment),
+    withSettings(withKnowledge(withMcp(service, mcp), knowledge), settings, environment),
   );
   assertEngineServices(services);
 

@@ -156,6 +156,12 @@ export const VARIABLES = {
     description: "signs what is sent to escalations.webhook",
     secret: true,
   },
+  a2aKeyFile: {
+    name: "DURE_A2A_KEY_FILE",
+    read: anyText,
+    allowed: "a file with a private key of P-256 in PEM",
+    description: "signs the cards that agents of others read over A2A",
+  },
   hookUrl: {
     name: "DURE_HOOK_URL",
     read: address,

@@ -15,6 +15,7 @@ import {
   type BudgetLimit,
   type Llm,
 } from "../models/card.ts";
+import { NO_MODEL } from "../models/no-model.ts";
 import type { PriceTable } from "../models/prices.ts";
 import type { ProviderSettings } from "../models/providers.ts";
 import { SERVER_LIMITS } from "../server/limits.ts";
@@ -546,11 +547,14 @@ export function hasProvider(config: TeamConfig, environment: Environment): boole
   );
 }
 
-/** The offline model that the configuration names, else the first that it has, else `echo`. */
+/** The offline model that the configuration names, else its first, else the one that says how. */
 function offlineModelOf({ model, offlineModels }: TeamConfig): Llm {
   if (model?.provider === "offline") return model;
   const own = typeof offlineModels === "function" ? undefined : offlineModels?.[0]?.name;
-  return { ...parseModelName(own === undefined ? "offline" : `offline:${own}`), fallbacks: [] };
+  return {
+    ...parseModelName(own === undefined ? `offline:${NO_MODEL}` : `offline:${own}`),
+    fallbacks: [],
+  };
 }
 
 function keyThatIsSet(environment: Environment): keyof typeof MODEL_OF_KEY | undefined {

@@ -35,7 +35,7 @@ test.for([
 ] as const)("with %j and the model %s the stand-ins are loaded", async ([variables, model]) => {
   const found = await loadedUnder(variables, model);
 
-  expect(found).toEqual({ loads: 1, models: ["stub"], answers: "stub" });
+  expect(found).toEqual({ loads: 1, models: ["stub", "none"], answers: "stub" });
 });
 
 test.for([
@@ -43,7 +43,7 @@ test.for([
   [{ DURE_MODEL: "openai:gpt-x", OPENAI_API_KEY: "k" }, "offline:stub"],
   [{ OPENAI_API_KEY: "k" }, "openai:gpt-x"],
 ] as const)("with %j and the model %s no stand-in is loaded", async ([variables, model]) => {
-  expect(await loadedUnder(variables, model)).toMatchObject({ loads: 0, models: [] });
+  expect(await loadedUnder(variables, model)).toMatchObject({ loads: 0, models: ["none"] });
 });
 
 test.for([

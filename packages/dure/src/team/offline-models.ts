@@ -1,5 +1,6 @@
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import { isObject } from "../kernel/json.ts";
+import { NO_MODEL, noModel } from "../models/no-model.ts";
 import type { OfflineModel } from "../models/offline.ts";
 import type { LoadedTeam, TeamConfig } from "./config.ts";
 import type { Environment } from "./environment.ts";
@@ -20,9 +21,14 @@ export async function withOfflineModels(
   return { ...team, config: { ...team.config, offlineModels: [...offlineModels] } };
 }
 
-/** Those that are at hand. */
-export function offlineModelsOf({ offlineModels = [] }: TeamConfig): readonly OfflineModel[] {
-  return typeof offlineModels === "function" ? [] : offlineModels;
+/** Those that are at hand, and the one that stands in where the team has no model. */
+export function offlineModelsOf({
+  offlineModels = [],
+  locale,
+}: TeamConfig): readonly OfflineModel[] {
+  const own = typeof offlineModels === "function" ? [] : offlineModels;
+
+  return own.some(({ name }) => name === NO_MODEL) ? own : [...own, noModel(locale ?? "en")];
 }
 
 async function loaded(load: () => Promise<readonly OfflineModel[]>): Promise<OfflineModel[]> {

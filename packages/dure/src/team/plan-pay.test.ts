@@ -9,7 +9,8 @@ import type { Llm } from "../models/card.ts";
 import { Models } from "../models/models.ts";
 import { offlineModel } from "../models/offline.ts";
 import { paidModels, type Pay } from "../models/paid.ts";
-import { draftPlan, workersOfDraft } from "../plans/draft.ts";
+import { draftPlan } from "../plans/drafts/draft.ts";
+import { teamWorkers } from "../plans/drafts/team-workers.ts";
 import { parsePlan } from "../plans/plan-file.ts";
 import type { PlanRun } from "../plans/rows/run.ts";
 import { PlanThreads } from "../plans/threads/plan-threads.ts";
@@ -55,6 +56,8 @@ async function openProcess() {
       return { settle: async () => {} };
     },
   };
+  const threads = new PlanThreads();
+  stack.defer(() => threads.stop());
   const signal = new AbortController().signal;
   const modelsPaidBy = (pay: Pay): Pick<Models, "resolve"> => paidModels(models, pay);
 
@@ -67,11 +70,12 @@ async function openProcess() {
           models: modelsPaidBy(payForDraft(budgets, () => us.lease.confirm())),
           llm: LLM,
           clock: systemClock,
-          threads: new PlanThreads(),
-          workers: workersOfDraft([], LLM),
+          threads,
+          workers: teamWorkers([], LLM),
+          signatures: async (_path, text) => ({ text, form: "whole" }),
         },
-        "Sessions expire",
-        [],
+        { goal: "Sessions expire" },
+        { files: [], commits: [], readFile: async () => undefined },
         { signal },
       ),
     work: async () =>

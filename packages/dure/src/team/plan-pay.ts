@@ -1,4 +1,4 @@
-import type { BudgetKeeper } from "../engine/money/budgets.ts";
+import type { BudgetKeeper, OutsideFacts } from "../engine/money/budgets.ts";
 import type { Pay } from "../models/paid.ts";
 import type { PlanRun } from "../plans/rows/run.ts";
 
@@ -13,14 +13,7 @@ export function payForRun(
 ): Pay {
   const agent = `plan:${run.plan.name}`;
   return async (request, model, { port = "", worker = run.id }) => {
-    const ofPort = run.plan.ports.find(({ id }) => id === port)?.budget?.microUsd;
-    const ofRun = run.plan.limits.budget?.microUsd;
-
-    const bounds = [
-      ...(ofPort === undefined ? [] : [{ scope: "port", path: `${run.id}/${port}`, most: ofPort }]),
-      ...(ofRun === undefined ? [] : [{ scope: "run", path: run.id, most: ofRun }]),
-    ];
-
+    const bounds = boundsOfRun(run, port);
     const charged = await budgets.charge(
       { session: run.id, path: worker, service: agent, agent, bounds },
       request,
@@ -31,6 +24,17 @@ export function payForRun(
 
     return charged;
   };
+}
+
+/** The plan's own bounds of money: of its run, and of one port. Pure. */
+export function boundsOfRun(run: PlanRun, port: string): NonNullable<OutsideFacts["bounds"]> {
+  const ofPort = run.plan.ports.find(({ id }) => id === port)?.budget?.microUsd;
+  const ofRun = run.plan.limits.budget?.microUsd;
+
+  return [
+    ...(ofPort === undefined ? [] : [{ scope: "port", path: `${run.id}/${port}`, most: ofPort }]),
+    ...(ofRun === undefined ? [] : [{ scope: "run", path: run.id, most: ofRun }]),
+  ];
 }
 
 /**

@@ -14,12 +14,16 @@ import { DureError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { parseModelName, type Llm } from "../models/card.ts";
 import type { Models } from "../models/models.ts";
+import { NO_MODEL } from "../models/no-model.ts";
 import { paidModels } from "../models/paid.ts";
-import { draftPlan, workersOfDraft } from "../plans/draft.ts";
+import { draftPlan, reviewDraft } from "../plans/drafts/draft.ts";
+import { agentsOnPath, teamWorkers, type TeamWorkers } from "../plans/drafts/team-workers.ts";
+import { Outlines, type ReadSignatures } from "../plans/context/outlines.ts";
 import { HookRequests } from "../plans/runs/hook-requests.ts";
 import { elsewhere } from "../plans/lead/elsewhere.ts";
 import { PlanLibrary, type PlanLibraryOptions } from "../plans/runs/plan-library.ts";
 import { Runs } from "../plans/runs/runs.ts";
+import { DraftRows } from "../plans/rows/draft-rows.ts";
 import type { PlanRun } from "../plans/rows/run.ts";
 import { runWork } from "../plans/runs/work.ts";
 import type { WorkParts } from "../plans/runs/run-site.ts";
@@ -31,6 +35,8 @@ import { readOfflineScript, type OfflineScript } from "../plans/workers/offline-
 import { PlanThreads } from "../plans/threads/plan-threads.ts";
 import { Git } from "../plans/workspace/git.ts";
 import { Repository } from "../plans/workspace/repository.ts";
+import { paidAgent } from "../plans/agents/paid-agent.ts";
+import { costScopeOf, payForAgent } from "./agent-pay.ts";
 import { payForDraft, payForRun } from "./plan-pay.ts";
 import { DURE_VERSION } from "./version.ts";
 import type { LoadedTeam } from "./config.ts";
@@ -51,8 +57,8 @@ export interface PlanParts {
   /** `server.limits.planTime` of the configuration. */
   readonly planMs: number;
   /** The team's; what workers and drafts use counts. */
-  readonly budgets: Pick<BudgetKeeper, "charge">;
-  /** The team's model; it proposes plans, unless it is the one that only echoes. */
+  readonly budgets: Pick<BudgetKeeper, "charge" | "chargeUnknown">;
+  /** The team's model; it proposes plans, unless it only stands in for one. */
   readonly llm: Llm;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -74,7 +80,8 @@ export function openPlans(
   const { clock, env, planMs } = parts;
   const git = new Git({ env });
   const network: NetworkFacts = { team: team.config.plans?.network ?? {}, env };
-  const runs = runsOf(team, parts, { git, network });
+  const signatures = new Outlines({ logger: parts.logger, clock: parts.clock }).of;
+  const runs = runsOf(team, parts, { git, network, signatures });
   const limits = { taskMs: planMs, waitMs: 2 * planMs };
   const threads = new PlanThreads({ clock, limits });
 
@@ -87,8 +94,12 @@ export function openPlans(
     repository: team.folder,
     network,
     clock,
+    env,
     importModule,
-    draft: draftOf(parts, threads),
+    draftRows: new DraftRows(parts.database),
+    review: (text, files, { signal }) =>
+      reviewDraft(text, files, { threads, workers: workersOf(parts) }, signal),
+    draft: draftOf(parts, threads, signatures),
   });
 
   return { library, runs, threads };
@@ -101,7 +112,7 @@ function plansFolder({ folder }: LoadedTeam): string {
 function runsOf(
   team: LoadedTeam,
   parts: PlanParts,
-  { git, network }: { git: Git; network: NetworkFacts },
+  { git, network, signatures }: { git: Git; network: NetworkFacts; signatures: ReadSignatures },
 ): Runs {
   const { database, notifications, events, lease, leases, inbox, clock, logger } = parts;
   const { home, host, env, remote } = parts;
@@ -115,6 +126,7 @@ function runsOf(
     ...shared,
     announce: () => events.announce(),
     git,
+    signatures,
     processId: lease.id,
     env,
     remote,
@@ -144,31 +156,53 @@ function runsOf(
 }
 
 function workerOf(spec: WorkerSpec, run: PlanRun, parts: PlanParts): Worker {
-  const { clock, budgets, leases, models } = parts;
-  const pay = payForRun(run, budgets, () => leases.confirm(`run:${run.id}`));
-
-  return openWorker(spec, {
+  const { clock, budgets, database, leases, models } = parts;
+  const confirm = (): Promise<void> => leases.confirm(`run:${run.id}`);
+  const pay = payForRun(run, budgets, confirm);
+  const worker = openWorker(spec, {
     clock,
     own: parts.workers,
     model: { models: paidModels(models(), pay) },
     script: (script) => scriptOf(run, script),
     version: DURE_VERSION,
+    env: parts.env,
+  });
+  if (!SPEND_BY_THEMSELVES.has(spec.kind)) return worker;
+  const scope = costScopeOf(spec);
+
+  return paidAgent(worker, {
+    pay: payForAgent(run, spec, { budgets, database, clock, confirm }),
+    scope,
   });
 }
 
-/** Undefined: the model only echoes. */
-function draftOf(parts: PlanParts, threads: PlanThreads): PlanLibraryOptions["draft"] {
+/** Workers whose calls of a model are not dure's own. */
+const SPEND_BY_THEMSELVES: ReadonlySet<WorkerSpec["kind"]> = new Set(["acp", "command", "own"]);
+
+/** Undefined: the team has no model. */
+function draftOf(
+  parts: PlanParts,
+  threads: PlanThreads,
+  signatures: ReadSignatures,
+): PlanLibraryOptions["draft"] {
   const { llm, clock, budgets, lease } = parts;
-  const isEcho = llm.provider === "offline" && llm.model === parseModelName("offline").model;
-  if (isEcho) return undefined;
+  const { model: echo } = parseModelName("offline");
+  if (llm.provider === "offline" && [echo, NO_MODEL].includes(llm.model)) return undefined;
 
-  const workers = workersOfDraft(Object.keys(parts.workers ?? {}), llm);
-
-  return (goal, files, { signal }) => {
+  return (wish, source, { signal }) => {
     const pay = payForDraft(budgets, () => lease.confirm());
     const models = paidModels(parts.models(), pay);
-    return draftPlan({ models, llm, clock, threads, workers }, goal, files, { signal });
+    const workers = workersOf(parts);
+
+    return draftPlan({ models, llm, clock, threads, workers, signatures }, wish, source, {
+      signal,
+    });
   };
+}
+
+/** Workers that a draft may name. */
+function workersOf({ workers, llm, env }: PlanParts): TeamWorkers {
+  return teamWorkers(Object.keys(workers ?? {}), llm, agentsOnPath(env["PATH"]));
 }
 
 /** Scripts stand beside the plan that names them. */

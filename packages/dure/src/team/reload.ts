@@ -35,6 +35,9 @@ const RESTART_KEYS = [
   "rooms.sink",
   "jobs",
   "mcp",
+  "knowledge",
+  "hooks",
+  "schedules",
   "plans",
   "escalations",
   "limits",
@@ -66,6 +69,7 @@ export class Reloader {
   reload(): Promise<ReloadReport> {
     const mine = this.#last.then(() => this.#reload());
     this.#last = mine.catch(() => {});
+
     return mine;
   }
 

@@ -66,7 +66,7 @@ export async function openRooms(
     stream: config.rooms?.stream ?? false,
     defaultChannel: config.rooms?.defaultChannel ?? Object.keys(channelsOf(config))[0]!,
     personaOf: (agent) => readSoul(team.folder, agent),
-    sink: sinkOf(team, parts.directory),
+    sink: sinkOf(team, environment, parts.directory),
     conversationOf: (job) => conversationOf(job, jobs, parts.directory),
   });
 }
@@ -301,13 +301,18 @@ export function directoryOf(
 }
 
 /** Where background work is reported; undefined: nowhere. */
-function sinkOf({ config, folder }: LoadedTeam, directory: Directory): SinkTargets | undefined {
+function sinkOf(
+  { config, folder }: LoadedTeam,
+  { webhookSecret: secret }: Environment,
+  directory: Directory,
+): SinkTargets | undefined {
   const { channel, webhook, file } = config.rooms?.sink ?? {};
   const channels = directory.channels.filter(({ key }) => key === channel);
   if (channels.length === 0 && webhook === undefined && file === undefined) return undefined;
   return {
     channels,
     webhook,
+    secret,
     file: file === undefined ? undefined : path.resolve(folder, file),
   };
 }

@@ -1,10 +1,19 @@
 import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import type { FastifyInstance } from "fastify";
+import { a2aRoutes } from "../a2a/a2a-routes.ts";
+import { agUiRoutes } from "../ag-ui/ag-ui-routes.ts";
+import type { SignCard } from "../a2a/card-signature.ts";
+import { PUSH_TOPIC, Pushes } from "../a2a/pushes.ts";
+import { aiSdkRoutes } from "../ai-sdk/ai-sdk-routes.ts";
 import { AuditLog } from "../durable/audit-log.ts";
 import { messageOf } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
+import { knowledgeRoutes } from "../knowledge/knowledge-routes.ts";
+import { mcpRoutes } from "../mcp-server/mcp-routes.ts";
+import { openAiRoutes } from "../openai/openai-routes.ts";
 import type { PlanLibrary } from "../plans/runs/plan-library.ts";
 import type { Runs } from "../plans/runs/runs.ts";
 import type { Rooms } from "../rooms/rooms.ts";
@@ -18,12 +27,20 @@ import {
   type RunningServer,
 } from "../server/running-server.ts";
 import type { Health, ServerOptions } from "../server/server.ts";
+import { firingHandler } from "../schedules/firing.ts";
+import { scheduleRoutes } from "../schedules/schedule-routes.ts";
+import { SCHEDULE_TOPIC } from "../schedules/schedule.ts";
+import { Schedules } from "../schedules/schedules.ts";
+import { webhookRoutes } from "../webhooks/webhook-routes.ts";
 import type { LoadedTeam } from "./config.ts";
+import { agentBook } from "./agent-book.ts";
 import type { Conversing } from "./conversing.ts";
 import type { Core, Starting } from "./core.ts";
 import { teamCosts } from "./costs.ts";
 import { hasProvider, serverLimitsOf, type Settings } from "./limits.ts";
 import { Reloader } from "./reload.ts";
+import { incomingHooks } from "./hooks.ts";
+import { plansOfSchedules, schedulesOf } from "./schedules.ts";
 import { DURE_VERSION } from "./version.ts";
 
 /** What is served. */
@@ -51,6 +68,12 @@ export interface Serving {
   readonly fetch: (request: Request) => Promise<Response>;
 }
 
+interface ServingParts {
+  readonly localToken: LocalToken;
+  readonly schedules: Schedules;
+  readonly signCard: SignCard | undefined;
+}
+
 /** Apart: the server and its metrics are read while turns go on. */
 export async function startServing(starting: Starting, served: Served): Promise<Serving> {
   const { team, settings, clock, logger, defer } = starting;
@@ -63,8 +86,11 @@ export async function startServing(starting: Starting, served: Served): Promise<
 
   const localToken = new LocalToken({ home: path.resolve(team.folder, settings.home), clock });
 
+  const schedules = openSchedules(starting, served);
+  const signCard = await readCardKey(starting);
+
   const app = createServer({
-    ...optionsOf(starting, served, localToken),
+    ...optionsOf(starting, served, { localToken, schedules, signCard }),
     metrics: teamMetrics(served),
   });
 
@@ -74,6 +100,8 @@ export async function startServing(starting: Starting, served: Served): Promise<
   lease.signal.throwIfAborted();
   const access = await app.doors.mode();
   if (access.mode === "credentials") await keepOwnWayIn(localToken, logger);
+  await startSchedules(app, schedules, { starting, served });
+  startPushes(starting, served);
   const loginLink =
     url !== undefined && asksItsOwnUser(access)
       ? await linkFor(app.doors, { url, logger })
@@ -81,6 +109,60 @@ export async function startServing(starting: Starting, served: Served): Promise<
 
   const fetch = (request: Request): Promise<Response> => app.web.fetch(request);
   return { url, access, loginLink, request: requestOf(app), fetch };
+}
+
+function openSchedules({ team, settings }: Starting, served: Served): Schedules {
+  const schedules = schedulesOf(team.config, settings.timeZone);
+  return new Schedules({ ...served, schedules });
+}
+
+/** Throws `A2A_KEY_INVALID`, also where the file cannot be read. */
+async function readCardKey({ team, environment }: Starting): Promise<SignCard | undefined> {
+  const file = environment.a2aKeyFile;
+  if (file === undefined) return undefined;
+  const { cardSigner } = await import("../a2a/card-signature.ts");
+
+  return cardSigner(await readFile(path.resolve(team.folder, file), "utf8").catch(() => ""));
+}
+
+/** Clients of A2A are told of their tasks. */
+function startPushes({ team, environment, defer }: Starting, served: Served): void {
+  const { outbox, engine: conversations } = served;
+  const secret = environment.webhookSecret;
+  const allowed = new Set(team.config.a2a?.pushTo);
+  const pushes = new Pushes({ ...served, conversations, secret, allowed });
+  outbox.handle(PUSH_TOPIC, pushes.handler());
+  pushes.start();
+
+  defer("push notifications", async () => {
+    outbox.unhandle(PUSH_TOPIC);
+    await pushes.stop();
+  });
+}
+
+/** The moments that are due are done through the server: it is there before them. */
+async function startSchedules(
+  app: FastifyInstance,
+  schedules: Schedules,
+  { starting, served }: { starting: Starting; served: Served },
+): Promise<void> {
+  const { team, settings, logger, defer, clock } = starting;
+  const { outbox, retention } = served;
+  retention.add(schedules.retentionRule());
+  await schedules.start();
+  outbox.handle(SCHEDULE_TOPIC, firingHandler({ web: app.web, clock }));
+
+  defer("schedules", async () => {
+    outbox.unhandle(SCHEDULE_TOPIC);
+    await schedules.stop();
+  });
+
+  const plans = plansOfSchedules(schedulesOf(team.config, settings.timeZone));
+  if (plans.length === 0) return;
+  const found = (await served.library.list()).flatMap(({ name, file }) => [name, file]);
+  for (const plan of plans) {
+    if (!found.includes(plan)) logger.warn({ plan }, `schedules begin the unknown plan ${plan}`);
+  }
 }
 
 async function listen(app: FastifyInstance, starting: Starting, served: Served): Promise<string> {
@@ -118,7 +200,7 @@ async function tellCommands(
 function optionsOf(
   { team, environment, settings, clock, logger }: Starting,
   served: Served,
-  localToken: LocalToken,
+  { localToken, schedules, signCard }: ServingParts,
 ): Omit<ServerOptions, "metrics"> {
   const { database, engine, events, inbox, rooms, jobs, library, auth } = served;
   const reloader = new Reloader({
@@ -140,6 +222,7 @@ function optionsOf(
     plans: library,
     health: () => healthOf(served),
     reload: () => reloader.reload(),
+    agents: agentBook({ folder: team.folder, definitions: served.definitions }),
     costs: costsOf(team, settings, served),
     auth,
     access: {
@@ -162,6 +245,16 @@ function optionsOf(
     trustProxy: settings.trustProxy,
     limits: serverLimitsOf(settings),
     audit: new AuditLog({ database }),
+    protocols: [
+      mcpRoutes,
+      openAiRoutes,
+      aiSdkRoutes,
+      agUiRoutes,
+      knowledgeRoutes(served.knowledge),
+      a2aRoutes({ database, pushTo: new Set(team.config.a2a?.pushTo), signCard }),
+      webhookRoutes(incomingHooks(team.config, logger)),
+      scheduleRoutes(schedules),
+    ],
   };
 }
 
@@ -241,6 +334,7 @@ async function linkFor(
       { error: messageOf(error) },
       "no login link could be made; create a token to come in",
     );
+
     return undefined;
   }
 }

@@ -532,6 +532,25 @@ test("each call of an agent is recorded with its tokens, and with its cost where
         unpriced: 1,
       },
     ],
+    by_model: [
+      { id: "offline:dear", name: "offline:dear", ...head },
+      expect.objectContaining({ id: "offline:plain", calls: 1 }),
+      expect.objectContaining({ id: "x:y", calls: 1, unpriced: 1 }),
+    ],
+    over_time: {
+      agent: [
+        { day: day(2), id: "hand", name: "hand", tokens: 15, micro_usd: 0 },
+        expect.objectContaining({ day: day(0) }),
+        expect.objectContaining({ day: day(0) }),
+      ],
+      service: [
+        { day: day(2), id: "desk", name: "desk", tokens: 15, micro_usd: 0 },
+        { day: day(0), id: "desk", name: "desk", tokens: 2_121, micro_usd: 7_500 },
+      ],
+      model: expect.arrayContaining([
+        { day: day(0), id: "offline:dear", name: "offline:dear", tokens: 2_100, micro_usd: 7_500 },
+      ]),
+    },
     budgets: [
       {
         of: "team",

@@ -282,7 +282,9 @@ export const EVENTS = {
     "delegation",
     z.object({
       request: z.string(),
+      /** Who asked. */
       from: agent,
+      /** Who was asked, and answers now. */
       to: agent,
       message: z.string(),
       thread: z.string(),
@@ -343,6 +345,7 @@ export const EVENTS = {
   "port.success": of("orchestration", z.object({ ...port, commit: z.string() })),
   "port.failed": of("orchestration", failedPort),
   "port.blocked": of("orchestration", z.object({ ...port, by: z.string() })),
+  "port.held": of("orchestration", z.object({ ...port, commit: z.string() })),
   "port.recalled": of("orchestration", z.object({ ...port, because: z.string() })),
 
   // Workers of ports

@@ -24,7 +24,20 @@ export const repository = z
 
 export const PlanParams = z.object({ name: planName });
 export const PlanCheckBody = z.object({ file: planFile, text: z.string() });
-export const PlanDraftBody = z.object({ goal: z.string().trim().min(1).max(8_000), repository });
+export const PlanDraftBody = z.object({
+  goal: z.string().trim().min(1).max(8_000),
+  repository,
+  answers: z
+    .array(
+      z.object({
+        question: z.string().min(1).max(400),
+        answer: z.string().trim().min(1).max(2_000),
+      }),
+    )
+    .max(3)
+    .optional()
+    .meta({ description: "To questions of an earlier draft. A question may be left out." }),
+});
 
 // --- answers
 
@@ -92,6 +105,10 @@ const PortDefinitionJson = z.object({
     .literal("allowed")
     .optional()
     .meta({ description: "Its tests may say less than before." }),
+  gate: z
+    .literal("person")
+    .optional()
+    .meta({ description: "Once accepted it waits until a person approves it." }),
   budget: budget.optional(),
 });
 export const portDefinitionFields = PortDefinitionJson.shape;
@@ -110,6 +127,17 @@ export const PlanDefinitionJson = z.object({
     merge: z.enum(["at_end", "as_ready"]),
     budget: budget.optional(),
   }),
+  history: z.enum(["keep", "squash"]).optional().meta({
+    description: "squash: the result is taken over as one commit.",
+  }),
+  publish: z
+    .object({
+      remote: z.string(),
+      branch: z.string().optional(),
+      pull_request: z.enum(["gh", "glab", "none"]),
+    })
+    .optional()
+    .meta({ description: "Where a person may send the result." }),
   isolation_wanted: z.enum(["enforced", "audit"]),
   violations: z.enum(VIOLATION_RULES).meta({
     description:
@@ -178,7 +206,7 @@ export const PlanViewJson = z
   .meta({ id: "Plan", description: "A plan against its repository, as it would run." });
 export type PlanViewJson = z.output<typeof PlanViewJson>;
 
-const foundProblems = z
+export const foundProblems = z
   .array(PlanProblemJson)
   .meta({ description: "At most 50; `problem_count` counts all." });
 
@@ -190,6 +218,10 @@ export const PlanCheckAnswer = z.object({
 });
 export const PlanDraftAnswer = z.object({
   text: z.string(),
+  questions: z.array(z.string()).meta({
+    description: "What a person could answer for a better draft, with what was assumed; at most 3.",
+  }),
+  open: z.array(z.string()).meta({ description: "What the draft says it left open; at most 10." }),
   problems: foundProblems,
   problem_count: z.int(),
 });
@@ -217,4 +249,5 @@ export type PlanView = FromWire<PlanViewJson>;
 export type PlanChecked = FromWire<z.output<typeof PlanCheckAnswer>>;
 /** A model's proposal for a plan. */
 export type PlanDrafted = FromWire<z.output<typeof PlanDraftAnswer>>;
+/** What a draft is asked for: the goal, and answers to the questions of a draft before. */
 export type PlanDraftRequest = FromWire<z.input<typeof PlanDraftBody>>;

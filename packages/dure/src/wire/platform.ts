@@ -101,8 +101,22 @@ const CostSumJson = z.object({
   unpriced: z
     .int()
     .meta({ description: "Calls of models without a price; what they have cost is not counted." }),
+  reported_micro_usd: z.int().optional().meta({
+    description:
+      "Of `micro_usd` what agents of plans say that their calls have cost. Absent: none.",
+  }),
+  estimated_micro_usd: z.int().optional().meta({
+    description: "Of `micro_usd` what was reckoned from estimated tokens. Absent: none.",
+  }),
 });
 const NamedSum = CostSumJson.extend({ id: z.string(), name: z.string() });
+const CostPointJson = z.object({
+  day: z.string(),
+  id: z.string().meta({ description: "Empty: all but the dearest ones together." }),
+  name: z.string(),
+  tokens: z.int(),
+  micro_usd: z.int(),
+});
 export const CostsAnswer = z
   .object({
     since: z.string(),
@@ -111,6 +125,14 @@ export const CostsAnswer = z
     by_day: z.array(NamedSum),
     by_agent: z.array(NamedSum),
     by_service: z.array(NamedSum),
+    by_model: z.array(NamedSum),
+    over_time: z
+      .object({
+        agent: z.array(CostPointJson),
+        service: z.array(CostPointJson),
+        model: z.array(CostPointJson),
+      })
+      .meta({ description: "By day: the seven dearest of each, and the rest as one." }),
     budgets: z.array(
       z.object({
         of: z.enum(["team", "agent", "session", "turn"]),
@@ -155,7 +177,7 @@ export const AuditEntryJson = z
     tenant: z.string(),
     name: z.string().meta({
       description:
-        "Id of the token, `cli:<user>` or `agent:<id>`; an address on a server without tokens.",
+        "Id of the token, `cli:<user>` or `agent:<id>`; on a server without tokens `machine:<name>` or an address.",
     }),
     person: z.string().nullable().meta({ description: "For whom the token was made." }),
     what: z.string(),
@@ -176,9 +198,11 @@ export type ServerHealth = FromWire<z.output<typeof HealthAnswer>>;
 export type Me = FromWire<z.output<typeof MeAnswer>>;
 /**
  * What model calls have used since the day `since`, which begins in `timeZone`: in all, by day, by
- * agent and by service.
+ * agent, by service and by model.
  */
 export type Costs = FromWire<z.output<typeof CostsAnswer>>;
+/** What one agent, service or model used on one day. */
+export type CostPoint = FromWire<z.output<typeof CostPointJson>>;
 /** A sum over model calls. */
 export type CostSum = FromWire<z.output<typeof CostSumJson>>;
 /** The same of one day (`2026-11-22`), agent or service. */

@@ -4,6 +4,7 @@ import {
   AUTHOR_KINDS,
   COLLABORATE_CODES,
   DELIVERIES,
+  HANDLING_OUTCOMES,
   MESSAGE_MARKS,
   PLACE_KINDS,
   PLACE_STATES,
@@ -209,6 +210,40 @@ export const AgentJson = z.object({
   micro_usd_today: z.number(),
 });
 
+export const AgentDetailJson = AgentJson.extend({
+  models: z.array(z.string()).meta({
+    description: "As `provider:model`; several where a service behind it has several agents.",
+  }),
+  tools: z.array(
+    z.object({
+      name: z.string(),
+      description: z.string(),
+      effect: z.enum(["none", "idempotent", "once"]),
+      mcp: z.string().nullable().meta({ description: "Server, as the agent's card names it." }),
+    }),
+  ),
+  files: z
+    .array(z.object({ path: z.string(), text: z.string(), cut: z.boolean() }))
+    .nullable()
+    .meta({
+      description:
+        "Its card and persona, paths from the team's folder, 64 KiB of each; null for all but " +
+        "administrators of all tenants.",
+    }),
+  answers: z
+    .array(
+      z.object({
+        place: z.string(),
+        place_name: z.string(),
+        message: z.string().nullable(),
+        excerpt: z.string().nullable(),
+        outcome: z.enum(HANDLING_OUTCOMES),
+        at: time,
+      }),
+    )
+    .meta({ description: "Its last 20 answers in rooms within a week that the caller may see." }),
+});
+
 const DoneJson = z.object({
   ok: z.literal(true),
   thread_id: z.string(),
@@ -262,6 +297,8 @@ export type Observation = FromWire<z.output<typeof ObservationJson>>;
  * it used today. `channel` is null where it has none of its own.
  */
 export type RoomAgent = FromWire<z.output<typeof AgentJson>>;
+/** One agent with its models, tools, files and last answers. */
+export type AgentDetail = FromWire<z.output<typeof AgentDetailJson>>;
 /**
  * One agent asks another in a thread. `threadId` goes on in a thread; without it one of the two is
  * used again, or begun under `channelId`. Calls with one `idempotencyKey` are one call.

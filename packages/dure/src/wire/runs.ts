@@ -171,9 +171,34 @@ export const PortRetryBody = z
   .nullish();
 
 export const PortSayBody = z.object({
-  to: z.enum(["implementer", "tester"]),
+  to: z.enum(MEMBERS),
   text: z.string().meta({ description: "At most 8,000 characters." }),
 });
+
+export const PortCommentBody = z.object({
+  path: z.string().min(1).max(1_024),
+  line: z.int().min(1).max(10_000_000).nullish().meta({
+    description: "1-based; absent: the comment is about the whole file.",
+  }),
+  side: z.enum(["old", "new"]).optional().meta({
+    description: "Of which file the line is: before the port's work, or after it (the default).",
+  }),
+  quote: z.string().max(500).optional().meta({ description: "The line as you see it." }),
+  text: z.string().trim().min(1).max(2_000),
+});
+
+export const CommentParams = z.object({
+  ...PortParams.shape,
+  comment: z.coerce.number().int().min(1).max(Number.MAX_SAFE_INTEGER),
+});
+
+export const PortReviewBody = z
+  .object({
+    text: z.string().trim().min(1).max(MAX_NOTE).optional().meta({
+      description: "Said before the comments.",
+    }),
+  })
+  .nullish();
 
 // --- answers: runs
 
@@ -196,6 +221,15 @@ const ReportJson = z.object({
   conflicts: z.array(
     z.object({ path: z.string(), ports: z.array(z.string()), solved_by: z.string().optional() }),
   ),
+  published: z
+    .object({
+      remote: z.string(),
+      branch: z.string(),
+      commit: z.string(),
+      pull_request: z.string().optional().meta({ description: "Its address." }),
+    })
+    .optional()
+    .meta({ description: "What a person has sent of it, and where to." }),
   shared: z
     .array(z.object({ path: z.string(), ports: z.array(z.string()), applied: z.boolean() }))
     .optional()
@@ -276,13 +310,24 @@ export const ORDERED = {
 };
 
 export const MergeAnswer = z.object({
-  kind: z.enum(["merged", "fast-forward", "already"]),
+  kind: z.enum(["merged", "fast-forward", "already", "trying"]).meta({
+    description:
+      "trying: the branch has moved, and the tests of the merged tree go on; ask again for the same.",
+  }),
   target: z.string().meta({ description: "The branch." }),
-  commit: z.string().meta({ description: "Where the branch stands now." }),
+  commit: z.string().meta({ description: "Where the branch stands now; trying: the result." }),
   updated: z
     .string()
     .nullable()
     .meta({ description: "The working tree whose files were updated." }),
+});
+
+export const PublishAnswer = z.object({
+  remote: z.string(),
+  branch: z.string(),
+  commit: z.string(),
+  is_new: z.boolean().meta({ description: "false: the branch had it before." }),
+  pull_request: z.string().optional().meta({ description: "Its address." }),
 });
 
 const CleanedJson = z.object({
@@ -349,6 +394,9 @@ const FeedbackJson = z
       }),
     ),
     suggestions: z.array(z.string()),
+    reviewed_by: z.string().optional().meta({
+      description: "A person asked for changes: the first suggestions are theirs.",
+    }),
     metrics: z.object({
       total: z.int(),
       passed: z.int(),
@@ -384,6 +432,19 @@ const StepOutputJson = z
       description: "Of a step `base`: the acceptance fails there, as it has to.",
     }),
     framework: z.string().optional(),
+    counted: z
+      .object({
+        framework: z.string(),
+        passed: z.int(),
+        failed: z.int(),
+        skipped: z.int(),
+      })
+      .nullish()
+      .meta({
+        description:
+          "Of a step `accept`, and of a step `count` on what the port began from: tests by the " +
+          "output's own summary. Absent or null: no number is sure.",
+      }),
     exit_code: z.int().nullish(),
     because: z.string().optional(),
     output: z.string().optional(),
@@ -606,16 +667,35 @@ export const ManifestJson = z.looseObject({
     }),
   ),
   total: z.number(),
-  full_context: z
-    .number()
-    .meta({ description: "Tokens of what an agent without a scope would have got." }),
+  full_context: z.number().meta({
+    description: "Tokens of the same prompt with all that its role would read, whole.",
+  }),
   saved: z.number().meta({ description: "Share that was saved, 0 to 1." }),
 });
 export type ManifestJson = z.output<typeof ManifestJson>;
 
+const CommentJson = z.object({
+  id: z.int(),
+  path: z.string(),
+  line: z.int().nullable(),
+  side: z.enum(["old", "new"]),
+  quote: z.string(),
+  text: z.string(),
+  by: z.string(),
+  created_at: time,
+  sent_try: z
+    .int()
+    .nullable()
+    .meta({ description: "The try that it was said about; null: it was not sent yet." }),
+});
+
+export const CommentsAnswer = z
+  .object({ items: z.array(CommentJson) })
+  .meta({ id: "PortComments", description: "What people said about a port's work, oldest first." });
+
 export const PortSaidAnswer = z
   .object({ id: z.int() })
-  .meta({ description: "Stored in the pair's channel." });
+  .meta({ description: "Stored among the port's messages, which tell when it was read." });
 
 // --- in TypeScript's spelling
 
@@ -659,7 +739,11 @@ export type TranscriptLine = Transcript["lines"][number];
 /** Which lines are asked for. */
 export type TranscriptFilter = Asked<z.output<typeof TranscriptQuery>>;
 /** Where a run's branch was merged. `already`: it had the commits before. */
-export type MergeOutcome = FromWire<z.output<typeof MergeAnswer>>;
+export type MergeOutcome = Omit<FromWire<z.output<typeof MergeAnswer>>, "kind"> & {
+  readonly kind: Exclude<z.output<typeof MergeAnswer>["kind"], "trying">;
+};
+/** What was sent of a run. `isNew: false`: it was there before. */
+export type PublishOutcome = FromWire<z.output<typeof PublishAnswer>>;
 /** What became of one run's files. `because` is absent when they are gone. */
 export type RunCleaned = FromWire<z.output<typeof CleanedJson>>;
 export type RunsCleaned = FromWire<CleanAnswer>;
@@ -684,5 +768,11 @@ export type CleanRequest = FromWire<NonNullable<z.input<typeof RunCleanBody>>>;
  * bounds.
  */
 export type RetryRequest = FromWire<NonNullable<z.input<typeof PortRetryBody>>>;
+/** What a person says about a line, or a file, that a port has changed. */
+export type PortComment = FromWire<z.output<typeof CommentJson>>;
+/** A comment that is written; it waits until the review is sent. */
+export type CommentRequest = FromWire<z.input<typeof PortCommentBody>>;
 /** What a person says to one member of a port's pair. */
 export type PortWords = FromWire<z.input<typeof PortSayBody>>;
+/** Which message of its port it is. */
+export type PortSaid = FromWire<z.output<typeof PortSaidAnswer>>;

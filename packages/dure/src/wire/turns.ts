@@ -193,6 +193,17 @@ export const ServicesAnswer = z.object({
       title: z.string(),
       description: z.string(),
       examples: z.array(z.string()),
+      translations: z
+        .array(
+          z.object({
+            language: z.string(),
+            title: z.string().optional(),
+            description: z.string().optional(),
+            examples: z.array(z.string()).optional(),
+          }),
+        )
+        .optional()
+        .meta({ description: "The words of the service in other languages." }),
       flows: z.array(z.string()),
       stages: z
         .object({
@@ -206,6 +217,10 @@ export const ServicesAnswer = z.object({
           z.object({
             name: z.string(),
             label: z.string(),
+            labels: z
+              .record(z.string(), z.string())
+              .optional()
+              .meta({ description: "The label in each language that the service speaks." }),
             required: z.boolean(),
             type: z.string(),
           }),

@@ -8,8 +8,8 @@ const helper = chatAgent({
 export default defineService({
   name: "{{SERVICE_NAME}}",
   title: "{{SERVICE_TITLE}}",
-  description: "One agent that answers.",
-  examples: ["Hello! What can you do?"],
+  description: "{{SERVICE_ABOUT}}",
+  examples: ["{{SERVICE_EXAMPLE}}"],
   agents: { helper },
   flows: {
     // Runs for every message. After a crash it runs again from its top: what it did through `turn`

@@ -71,6 +71,9 @@ ports:
   "broken.yaml": "plan: broken\nports: []\n",
 };
 
+/** What it begins is refused: there is no such plan. */
+const YEARLY = { cron: "0 0 1 1 *", plan: "none" };
+
 /** @param options.logins tries to log in per minute; default as of every server */
 export async function startContractTeam({
   logins,
@@ -132,7 +135,13 @@ export async function startContractTeam({
     services: { desk, transfer: createTransferService({ bankUrl: bank.url }) },
     agents: { ruda: { displayName: "루다", leads: true }, eden: { displayName: "이든" } },
     rooms: { adapters: [web()], channels: { general: { defaultAgent: "ruda" } } },
+    schedules: {
+      "of-none": { ...YEARLY },
+      "of-acme": { ...YEARLY, tenant: "acme" },
+      "of-beta": { ...YEARLY, tenant: "beta" },
+    },
     server: { limits: { logins } },
+    knowledge: { handbook: {} },
   });
   const admin = "contract-admin-token-0123456789";
   const environment = readEnvironment({

@@ -6,7 +6,7 @@ import net from "node:net";
 
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/;
 
-const connect = net.Socket.prototype.connect;
+const connect = Reflect.get(net.Socket.prototype, "connect");
 net.Socket.prototype.connect = function (...given) {
   const [first] = Array.isArray(given[0]) ? given[0] : given;
   const host =

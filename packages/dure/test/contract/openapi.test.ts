@@ -256,6 +256,7 @@ describe("good calls", () => {
     await expectGood(`DELETE /v1/threads/${thread_id}/participants/eden`, 204);
     await expectGood("GET /v1/observations", 200);
     await expectGood("GET /v1/agents", 200);
+    await expectGood("GET /v1/agents/eden", 200);
     await expectGood("POST /v1/agents/eden/pause", 204, { body: { paused: true } });
     await expectGood("POST /v1/agents/eden/pause", 204, { body: { paused: false } });
     await expectGood("POST /v1/collaborate", 200, {
@@ -323,6 +324,22 @@ describe("good calls", () => {
       await expectGood("POST /v1/plans/draft", 200, {
         body: { goal: "세션은 30분 뒤에 끝난다", repository: team.repository },
       });
+      const drafted = await expectGood("POST /v1/drafts", 201, {
+        body: { goal: "세션은 30분 뒤에 끝난다", repository: team.repository },
+      });
+      const { id: draft } = drafted.body as { id: string };
+      await expectGood("GET /v1/drafts", 200);
+      await expectGood(`GET /v1/drafts/${draft}`, 200);
+      await expectGood(`PUT /v1/drafts/${draft}`, 200, {
+        body: { version: 1, text: "plan: new\n" },
+      });
+      await expectRefused(`PUT /v1/drafts/${draft}`, 409, {
+        body: { version: 1, text: "plan: new\n" },
+      });
+      await expectGood(`POST /v1/drafts/${draft}/answers`, 200, {
+        body: { version: 2, answers: [] },
+      });
+      await expectGood(`DELETE /v1/drafts/${draft}?version=3`, 200);
       await expectGood("POST /v1/runs", 200, { body: { plan: "greet", dry_run: true } });
       const started = await expectGood("POST /v1/runs", 202, {
         body: { plan: "greet" },
@@ -346,6 +363,7 @@ describe("good calls", () => {
       await expectGood(`GET /v1/runs/${id}/diff`, 200);
       await expectRefused(`POST /v1/runs/${id}/merge`, 404, { body: { into: "nowhere" } });
       await expectGood(`POST /v1/runs/${id}/merge`, 200, { body: { into: "main" } });
+      await expectRefused(`POST /v1/runs/${id}/publish`, 409);
       await expectGood("GET /v1/runs?plan=greet&status=success&limit=5", 200);
       await expectRefused(`POST /v1/runs/${id}/pause`, 409);
       await expectRefused(`POST /v1/runs/${id}/ports/greet/say`, 409, {
@@ -401,8 +419,17 @@ describe("good calls", () => {
       },
     });
     await expectRefused(`POST /v1/runs/${id}/ports/hold/retry`, 409);
-    await expectRefused(`POST /v1/runs/${id}/extend`, 409, { body: { tokens: 1_000 } });
+    await expectGood(`POST /v1/runs/${id}/extend`, 200, { body: { tokens: 1_000 } });
     await expectRefused(`POST /v1/runs/${id}/again`, 409);
+    const comments = `/v1/runs/${id}/ports/bad/comments`;
+    const written = await expectGood(`POST ${comments}`, 200, {
+      body: { path: "src/bad.txt", line: 1, side: "new", quote: "x", text: "이름이 길어요" },
+    });
+    await expectGood(`GET ${comments}`, 200);
+    const [{ id: comment }] = (written.body as { items: [{ id: number }] }).items;
+    await expectGood(`DELETE ${comments}/${comment}`, 200);
+    await expectRefused(`POST /v1/runs/${id}/ports/hold/approve`, 409);
+    await expectRefused(`POST /v1/runs/${id}/ports/hold/review`, 409, { body: { text: "다시" } });
     await expectGood(`POST /v1/runs/${id}/ports/bad/skip`, 200);
     await expectGood("GET /v1/runs", 200);
     await expectGood(`POST /v1/runs/${id}/cancel`, 200);
@@ -426,6 +453,21 @@ describe("good calls", () => {
     await expectGood("GET /readyz", 200);
     await expectGood("GET /metrics", 200);
     await expectGood("GET /v1/costs?days=7", 200);
+
+    const text = { source: "refunds.md", title: "Refunds", text: "# 환불\n환불은 3일 걸려요." };
+    const documents = "/v1/knowledge/handbook/documents";
+    await expectGood(`PUT ${documents}`, 200, { body: text });
+    await expectGood("GET /v1/knowledge", 200);
+    await expectGood(`GET ${documents}?limit=1`, 200);
+    await expectGood("GET /v1/knowledge/handbook/search?question=%ED%99%98%EB%B6%88&limit=2", 200);
+    await expectGood(`DELETE ${documents}?source=refunds.md`, 200);
+
+    await expectGood("POST /v1/schedules/of-none/run", 202, {
+      headers: { "idempotency-key": "once" },
+    });
+    await expectGood("POST /v1/schedules/of-none/pause", 200);
+    await expectGood("GET /v1/schedules", 200);
+    await expectGood("POST /v1/schedules/of-none/resume", 200);
     await expectGood(
       "GET /v1/audit?what=job.*&name=nobody&subject=job_1&search=%EB%A3%A8%EB%8B%A4&limit=2&cursor=OQ",
       200,
@@ -450,6 +492,7 @@ test.each([
   ["POST /v1/agent/chat", 400, chat("with space", "hi")],
   ["POST /v1/agent/chat", 400, chat("s", "")],
   ["POST /v1/agent/chat", 404, chat("s", "hi", { service: "nope" })],
+  ["POST /v1/schedules/nope/run", 404],
   ["POST /v1/agent/chat", 413, chat("s", "x".repeat(70_000))],
   ["POST /v1/agent/chat", 413, chat("s", "x".repeat(140_000))],
   ["POST /v1/agent/chat", 415, { body: "hi", headers: { "content-type": "text/plain" } }],
@@ -534,8 +577,18 @@ test.each([
   ["DELETE /v1/threads/nothing/participants/eden", 404],
   ["GET /v1/observations", 401, { token: null }],
   ["GET /v1/agents", 401, { token: null }],
+  ["GET /v1/agents/gone", 404],
   ["POST /v1/agents/nobody/pause", 404, { body: { paused: true } }],
   ["POST /v1/collaborate", 400, { body: { agent: "ruda" } }],
+  ["GET /v1/knowledge", 401, { token: null }],
+  ["GET /v1/knowledge/nothing/documents", 404],
+  ["GET /v1/knowledge/handbook/documents?limit=0", 400],
+  ["PUT /v1/knowledge/handbook/documents", 400, { body: { source: "a\nb", text: "x" } }],
+  ["PUT /v1/knowledge/nothing/documents", 404, { body: { source: "a.md", text: "x" } }],
+  ["DELETE /v1/knowledge/nothing/documents?source=a.md", 404],
+  ["DELETE /v1/knowledge/handbook/documents", 400],
+  ["GET /v1/knowledge/handbook/search", 400],
+  ["GET /v1/knowledge/nothing/search?question=x", 404],
   ["GET /v1/audit?cursor=nonsense", 400],
   ["GET /v1/audit?limit=0", 400],
   ["GET /v1/audit", 401, { token: null }],
@@ -564,6 +617,7 @@ test.each([
   ["GET /v1/runs/run_0/events?last_event_id=nonsense", 400],
   ["GET /v1/runs/run_0/diff", 404],
   ["POST /v1/runs/run_0/merge", 404],
+  ["POST /v1/runs/run_0/publish", 404],
   ["POST /v1/runs/run_0/pause", 404],
   ["POST /v1/runs/run_0/resume", 404],
   ["POST /v1/runs/run_0/cancel", 404],
@@ -579,6 +633,11 @@ test.each([
   ["POST /v1/runs/run_0/extend", 404, { body: { tokens: 1 } }],
   ["POST /v1/runs/run_0/extend", 400, { body: { tokens: 0 } }],
   ["POST /v1/runs/run_0/ports/a/retry", 404],
+  ["GET /v1/runs/run_0/ports/a/comments", 404],
+  ["POST /v1/runs/run_0/ports/a/comments", 400, { body: { path: "a.ts" } }],
+  ["DELETE /v1/runs/run_0/ports/a/comments/1", 404],
+  ["POST /v1/runs/run_0/ports/a/review", 404, { body: { text: "다시" } }],
+  ["POST /v1/runs/run_0/ports/a/approve", 404],
   ["POST /v1/runs/run_0/ports/a/skip", 404],
   ["POST /v1/runs/run_0/ports/a/say", 404, { body: { to: "tester", text: "안녕" } }],
   ["POST /v1/hooks/test-feedback", 401, { body: {}, token: null }],
@@ -605,7 +664,20 @@ test("refusals that need something before them are documented as well", async ()
     headers: { "idempotency-key": "k" },
   });
   await expectRefused("GET /metrics", 403, { token: team.guest });
+  await expectRefused("GET /v1/schedules", 403, { token: team.guest });
   await expectRefused("GET /v1/audit", 403, { token: team.guest });
+  for (const what of [
+    "GET /v1/knowledge",
+    "GET /v1/knowledge/handbook/documents",
+    "GET /v1/knowledge/handbook/search?question=x",
+    "DELETE /v1/knowledge/handbook/documents?source=x",
+  ]) {
+    await expectRefused(what, 403, { token: team.guest });
+  }
+  await expectRefused("PUT /v1/knowledge/handbook/documents", 403, {
+    body: { source: "a.md", text: "x" },
+    token: team.guest,
+  });
   await expectRefused("POST /v1/escalations/escalation_0/answer", 403, {
     body: { value: "approve" },
     token: team.guest,

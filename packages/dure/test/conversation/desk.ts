@@ -139,6 +139,8 @@ export interface Office extends AsyncDisposable {
   }): Promise<Desk>;
   /** The question was shown so long ago. */
   age(ms: number): Promise<void>;
+  /** The words that led to each question were accepted so long ago, milliseconds. */
+  saidAgo(ms: number): Promise<void>;
   /** As the session has it stored. */
   question(): Promise<Record<string, unknown> | undefined>;
 }
@@ -183,6 +185,11 @@ export async function openOffice(options: { bank?: BankOptions } = {}): Promise<
     async age(ms) {
       const text = `update dure.sessions set state = jsonb_set(state, '{question,shownAt}',
         to_jsonb((state->'question'->>'shownAt')::float8 - $1::float8))`;
+      await queried(databaseUrl, text, [ms]);
+    },
+    async saidAgo(ms) {
+      const text = `update dure.sessions set state = jsonb_set(state, '{question,after,at}',
+        to_jsonb(extract(epoch from clock_timestamp()) * 1000 - $1::float8))`;
       await queried(databaseUrl, text, [ms]);
     },
     async question() {

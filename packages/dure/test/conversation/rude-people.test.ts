@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { sampled } from "../../src/kernel/test-tiers.ts";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { findingsOf, scriptOf, type Conversation, type Times, type Told } from "./rude-findings.ts";
 import { numbersFrom, personOf, type Deed } from "./rude-people.ts";
@@ -22,7 +22,6 @@ const ALL = Array.from({ length: Math.ceil(CONVERSATIONS / IN_ONE_TEST) }, (_, g
   seed: FIRST + group * IN_ONE_TEST,
   count: Math.min(CONVERSATIONS, IN_ONE_TEST),
 }));
-const { rows, options } = sampled(ALL, 1);
 /** Kills among so many conversations: a start costs as much as some of them. */
 const KILL_EVERY = 10;
 
@@ -41,9 +40,9 @@ afterAll(async () => {
   await town[Symbol.asyncDispose]();
 }, 60_000);
 
-test.each(rows)(
+test.each(ALL)(
   "$count people, a rude model and killed servers, from seed $seed",
-  { ...options, timeout: 900_000 },
+  { ...FULL, timeout: 900_000 },
   async ({ seed, count }) => {
     const waiting = Array.from({ length: count }, (_, index) => seed + index);
     const found: string[] = [];

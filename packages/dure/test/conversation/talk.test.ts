@@ -21,7 +21,7 @@ test("아빠한테도 2만원, while a transfer waits for its yes, adds a second
   const added = await desk.say("아빠한테도 2만원");
   expect(added.message).toContain(ko.confirmQuestion(HONG, { index: 1, total: 2 }));
   await desk.say("네");
-  const done = await desk.say("네");
+  const done = await desk.say("응");
 
   expect(done.message).toContain("모두 2건 중 완료 2건");
   expect(office.bank.bookings()).toMatchObject([
@@ -36,7 +36,7 @@ test("three people with one amount are three transfers, each asked", async () =>
 
   const first = { message: "엄마, 아빠, 동생한테 각각 3만원 보내줘", service: "transfer" };
   expect((await desk.say(first)).state_snapshot).toMatchObject({ total: 3 });
-  for (let left = 3; left > 0; left--) await desk.say("네");
+  for (const yes of ["네", "응", "맞아"]) await desk.say(yes);
 
   expect(office.bank.bookings().map(({ to }) => to)).toEqual(["엄마", "아빠", "동생"]);
 });

@@ -71,7 +71,7 @@ describe("2. people are lost", () => {
     await person.say("엄마한테 3만원 보내줘");
     const added = await person.say("아빠한테도 2만원");
     const next = await person.say("네");
-    const done = await person.say("네");
+    const done = await person.say("응");
 
     expect(added).toMatchObject({ next_action: "CONFIRM" });
     expect(added.message).toContain(ko.confirmQuestion({ target: "엄마", amount: 30_000 }));
@@ -90,7 +90,7 @@ describe("2. people are lost", () => {
     await person.say(ORDER);
     await withAnswer("slots", answers(dad), () => person.say("그리고 아빠 2만원"));
     await person.say("네");
-    await person.say("네");
+    await person.say("응");
 
     expect(person.booked().map(({ to }) => to)).toEqual(["홍길동", "아빠"]);
   });
@@ -350,7 +350,7 @@ describe("10. the offline stand-in", () => {
     const person = newPerson();
 
     await person.say("엄마, 아빠, 동생한테 각각 3만원");
-    for (let times = 0; times < 3; times++) await person.say("네");
+    for (const yes of ["네", "응", "맞아"]) await person.say(yes);
 
     expect(person.booked().map(({ to, amount }) => [to, amount])).toEqual(
       ["엄마", "아빠", "동생"].map((to) => [to, 30_000]),

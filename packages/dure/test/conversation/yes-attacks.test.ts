@@ -134,14 +134,28 @@ test("two yeses in one breath confirm one of two transfers", async () => {
   const desk = await office.open();
   await desk.say({ message: "엄마에게 3만원, 아빠에게 2만원 보내줘", service: "transfer" });
 
-  const [first, second] = [
-    await desk.begin({ message: "네" }),
-    await desk.begin({ message: "네" }),
-  ];
-  await first.done;
+  // At once: one that comes after the next question answers that one.
+  const turns = await Promise.all([desk.begin({ message: "네" }), desk.begin({ message: "네" })]);
+  const done = await Promise.all(turns.map((turn) => turn.done));
 
-  expect(await second.done).toMatchObject({ next_action: "CONFIRM" });
+  for (const answer of done) expect(answer).toMatchObject({ next_action: "CONFIRM" });
   expect(office.bank.bookings()).toMatchObject([{ to: "엄마", amount: 30_000 }]);
+});
+
+test("the same yes again, just after the next transfer was shown, books nothing", async () => {
+  await using office = await openOffice();
+  const desk = await office.open();
+  await desk.say({ message: "엄마에게 3만원, 아빠에게 2만원 보내줘", service: "transfer" });
+
+  await desk.say("네");
+  await office.saidAgo(-60_000); // so that a slow machine is in time
+  const twice = await desk.say("네");
+  expect(twice).toMatchObject({ next_action: "CONFIRM" });
+  expect(office.bank.bookings()).toMatchObject([{ to: "엄마", amount: 30_000 }]);
+
+  await office.saidAgo(1_000);
+  expect(await desk.say("네")).toMatchObject({ next_action: "DONE" });
+  expect(office.bank.bookings()).toHaveLength(2);
 });
 
 test("a yes to go on after a failure is no yes to what comes next", async () => {

@@ -39,7 +39,7 @@ async function expectAskedAgain(office: Office, desk: Desk): Promise<void> {
     message: `${ko.confirmAgain}\n${ko.confirmQuestion(HONG)}`,
   });
 
-  const done = await desk.say("네");
+  const done = await desk.say("응");
   expect(done).toMatchObject({ next_action: "DONE", receipt: HONG });
   expect(office.bank.bookings()).toMatchObject([{ to: "홍길동", amount: 50_000 }]);
 }

@@ -8,6 +8,7 @@ import { Database } from "../../src/durable/database.ts";
 import { testDatabaseUrl } from "../../src/durable/test-database.ts";
 import { raiseEscalations } from "../../src/escalations/inbox.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
+import { beLate } from "../../src/kernel/test-late.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
 import { PostgresProxy, type StatementTest } from "@dure/testing";
 import { ServerProcess, within } from "../crash/server-process.ts";
@@ -240,6 +241,7 @@ async function openWorld(): Promise<CrashWorld> {
 }
 
 async function until(server: ServerProcess, check: () => Promise<void>): Promise<void> {
+  await beLate();
   const late = systemClock.now() + 60_000;
   for (;;) {
     try {

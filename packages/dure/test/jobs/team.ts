@@ -32,8 +32,10 @@ export const PATIENCE = { patienceMs: 60_000 };
 /** A real process with engine and jobs. Killed at the end of the block. */
 export class TeamProcess implements AsyncDisposable {
   readonly lines: Line[] = [];
+  /** It has ended, and what it wrote is read. */
   readonly exited: Promise<number | null>;
   readonly #child: ChildProcess;
+  #isOver = false;
   #errors = "";
 
   constructor(settings: TeamSettings) {
@@ -50,11 +52,12 @@ export class TeamProcess implements AsyncDisposable {
       "line",
       (line) => line.startsWith("{") && this.lines.push(JSON.parse(line) as Line),
     );
-    this.exited = once(this.#child, "exit").then(([code]) => code as number | null);
+    this.#child.once("close", () => (this.#isOver = true));
+    this.exited = once(this.#child, "close").then(([code]) => code as number | null);
   }
 
   get isOver(): boolean {
-    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+    return this.#isOver;
   }
 
   get errors(): string {

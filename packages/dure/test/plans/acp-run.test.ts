@@ -210,6 +210,7 @@ test(
       "1 implement",
       "2 implement",
       "2 accept",
+      "2 count",
     ]);
     expect(JSON.stringify(messages[1]!.payload)).toContain("The last try failed");
   },

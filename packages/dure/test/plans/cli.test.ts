@@ -1,8 +1,9 @@
-import { spawn } from "node:child_process";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { execFile, spawn } from "node:child_process";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { FULL } from "../../src/kernel/test-tiers.ts";
 import { startPlanServer, type PlanServer } from "./plan-server.ts";
@@ -16,11 +17,20 @@ let folder: string;
 beforeAll(async () => {
   at = await startPlanServer();
   folder = await mkdtemp(join(tmpdir(), "dure-cli-"));
+  await Promise.all([underGit(at.folder), underGit(folder)]);
 }, 60_000);
 afterAll(async () => {
   await at?.[Symbol.asyncDispose]();
   await rm(folder, { recursive: true, force: true });
 }, 60_000);
+
+/** A folder under git, with a first commit. */
+async function underGit(place: string): Promise<void> {
+  const person = ["-c", "user.name=A", "-c", "user.email=a@example.org"];
+  await promisify(execFile)("git", ["init", "-q"], { cwd: place });
+  const first = [...person, "commit", "-q", "--allow-empty", "-m", "First"];
+  await promisify(execFile)("git", first, { cwd: place });
+}
 
 interface Result {
   readonly exitCode: number | null;
@@ -76,9 +86,17 @@ test(
       exitCode: 0,
       stdout: "ok   login (plans/login.yaml): 1 port\n",
     });
-    expect(JSON.parse(json.stdout)).toEqual({
+    expect(JSON.parse(json.stdout)).toMatchObject({
       ok: true,
-      plans: [{ file: "plans/login.yaml", plan: "login", ports: 1, problems: [], base: null }],
+      plans: [
+        {
+          file: "plans/login.yaml",
+          plan: "login",
+          ports: 1,
+          problems: [],
+          base: { unowned_count: 0 },
+        },
+      ],
     });
     expect([again.exitCode, again.stderr]).toEqual([2, expect.stringContaining("FILE_EXISTS")]);
     expect([bad.exitCode, bad.stderr]).toEqual([2, expect.stringContaining("Latin letters")]);
@@ -156,6 +174,33 @@ test(
         /^open\.yaml contracts: src\/types\.mjs is a contract that is not in the base, and there is no workers\.orchestrator/,
       ) as string,
     });
+  },
+);
+
+test(
+  "a plan that cannot run does not pass: no git repository, or no such base",
+  { ...FULL, timeout: 60_000 },
+  async () => {
+    const bare = await mkdtemp(join(tmpdir(), "dure-no-git-"));
+    const rest =
+      "roles: modules\nworkers: { default: { kind: offline } }\nports:\n" +
+      "  - { id: a, role: a, goal: x, owns: [src/**], acceptance: 'true' }\n";
+    const { folder: shop } = at.repository;
+    await mkdir(join(bare, "plans"));
+    await writeFile(join(bare, "plans", "first.yaml"), `plan: first\n${rest}`);
+    const gone = `plan: gone\nrepository: ${shop}\nbase: nowhere\n${rest}`;
+    await writeFile(join(bare, "plans", "gone.yaml"), gone);
+    const [first, based] = await Promise.all([
+      dure(["plan", "check", "first", "--dir", bare]),
+      dure(["plan", "check", "gone", "--dir", bare]),
+    ]);
+    await rm(bare, { recursive: true });
+
+    expect(first.exitCode).toBe(1);
+    expect(first.stdout).toContain("repository: ");
+    expect(first.stdout).toContain("is not in a git repository — Name the repository in the plan");
+    expect(based.exitCode).toBe(1);
+    expect(based.stdout).toMatch(/base: "nowhere" is no branch, tag or commit of .* — Its newest/);
   },
 );
 

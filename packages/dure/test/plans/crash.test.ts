@@ -9,6 +9,7 @@ import { FULL } from "../../src/kernel/test-tiers.ts";
 import { makeShop } from "../../../../examples/dev-team/repository.ts";
 import { testDatabase, testDatabaseUrl } from "../../src/durable/test-database.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
+import { boundMs } from "../../src/kernel/test-bounds.ts";
 import { parsePlan } from "../../src/plans/plan-file.ts";
 import type { PlanRun } from "../../src/plans/rows/run.ts";
 import { LeaderProcess } from "./leader-process.ts";
@@ -129,7 +130,7 @@ test(
       said,
     ).toEqual([]);
     if (IS_LONG) expect(exitCode).toBe(0);
-    expect(said).toMatch(/^\d+ % fewer tokens than full context in \d+ prompts/m);
+    expect(said).toMatch(/^\d+ % fewer tokens than what their roles would read, in \d+ prompts/m);
     expect(undisturbed, said).toBeDefined();
   },
 );
@@ -223,7 +224,7 @@ test(
     const killed = performance.now();
     await expect.poll(leading, { timeout: 60_000, interval: 100 }).toBe(ids[other]);
 
-    expect(performance.now() - killed).toBeLessThan(20_000); // ten seconds on a quiet machine
+    expect(performance.now() - killed).toBeLessThan(boundMs(10_000));
     const run = await ended(world, id, () => leaders[other]!);
     expect(run.report).toMatchObject({
       kept: ["money", "stock", "cart", "receipt", "api"],

@@ -5,6 +5,9 @@ import { fileURLToPath } from "node:url";
 import { testDatabase } from "../../src/durable/test-database.ts";
 import { importModule } from "../../src/engine/files/load-service.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
+import type { DraftWish } from "../../src/plans/drafts/draft-prompt.ts";
+import { reviewDraft } from "../../src/plans/drafts/draft.ts";
+import { DraftRows } from "../../src/plans/rows/draft-rows.ts";
 import { HookRequests } from "../../src/plans/runs/hook-requests.ts";
 import { PlanThreads } from "../../src/plans/threads/plan-threads.ts";
 import { PlanLibrary } from "../../src/plans/runs/plan-library.ts";
@@ -144,7 +147,12 @@ ports:
         summary: It is good now.
 `;
 
-export async function startPlanServer(): Promise<PlanServer> {
+const NO_NOTES = { questions: [], open: [], problems: [], problemCount: 0 };
+/** A team without workers of its own. */
+const NO_WORKERS = { own: [], agents: [], model: undefined };
+
+/** @param propose the text of a draft, as a model would write it. */
+export async function startPlanServer(propose?: (wish: DraftWish) => string): Promise<PlanServer> {
   await using stack = new AsyncDisposableStack();
   const { url } = stack.use(await testDatabase());
   const repository = stack.use(await testRepository(FILES));
@@ -163,15 +171,21 @@ export async function startPlanServer(): Promise<PlanServer> {
       hookUrl: () => started.server && `${started.server.url}/v1/hooks/test-feedback`,
     }),
   );
+  const threads = new PlanThreads();
   const library = new PlanLibrary({
-    threads: new PlanThreads(),
+    threads,
     runs: runs.runs,
     requests: new HookRequests({ ...runs, clock: systemClock }),
     git: new Git({ env: process.env }),
     folder: join(folder, "plans"),
     repository: repository.folder,
     clock: systemClock,
+    env: process.env,
     importModule,
+    draftRows: new DraftRows(runs.database),
+    review: (text, files, { signal }) =>
+      reviewDraft(text, files, { threads, workers: NO_WORKERS }, signal),
+    draft: propose && (async (wish) => ({ ...NO_NOTES, text: propose(wish) })),
   });
   const serve = (options: Partial<ServerOptions>): Promise<TestServer> =>
     startTestServer({ plans: library, events: runs.events, inbox: runs.inbox, ...options });

@@ -20,6 +20,7 @@ import { Git } from "../../src/plans/workspace/git.ts";
 import { Repository } from "../../src/plans/workspace/repository.ts";
 import { OfflineWorker } from "../../src/plans/workers/offline.ts";
 import { readOfflineScript, type OfflineScript } from "../../src/plans/workers/offline-script.ts";
+import { AcpWorker } from "../../src/plans/workers/acp.ts";
 import { CommandWorker } from "../../src/plans/workers/command.ts";
 import type { Worker } from "../../src/plans/workers/worker.ts";
 
@@ -196,10 +197,7 @@ export async function startRealRuns(options: RealRunsOptions): Promise<TestRuns>
               logger,
             })),
           worker: (spec) =>
-            options.worker?.(spec) ??
-            (spec.kind === "command"
-              ? new CommandWorker({ command: spec.command, prompt: spec.prompt, clock })
-              : new OfflineWorker({ script, clock })),
+            options.worker?.(spec) ?? openedFor(spec) ?? new OfflineWorker({ script, clock }),
           env: process.env,
           userHome: options.userHome,
           remote: options.remote?.address,
@@ -212,6 +210,14 @@ export async function startRealRuns(options: RealRunsOptions): Promise<TestRuns>
   });
   runs.current = started;
   return started;
+}
+
+/** Workers that are programs; undefined: another kind, for which the script stands in. */
+function openedFor(spec: WorkerSpec): Worker | undefined {
+  const clock = systemClock;
+  if (spec.kind === "acp") return new AcpWorker({ command: spec.command, clock });
+  if (spec.kind !== "command") return undefined;
+  return new CommandWorker({ command: spec.command, prompt: spec.prompt, clock });
 }
 
 export function realPlan(text: string): Plan {

@@ -452,6 +452,7 @@ test(
       [2, "implement", "done"],
       [2, "test", "done"],
       [2, "accept", "done"],
+      [2, "count", "done"],
       [2, "base", "done"],
     ]);
     expect(price.steps[0]!.output).toMatchObject({

@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -7,8 +7,8 @@ import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { FULL } from "../../src/kernel/test-tiers.ts";
 import { stopTestServer, testDatabaseUrl } from "../../src/durable/test-database.ts";
-import { killAtOnce } from "./leader-process.ts";
 import { testRepository } from "./real-runs.ts";
+import { StartedTeam } from "./started-team.ts";
 
 const PROGRAM = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 const PACKAGES = fileURLToPath(new URL("../../../../node_modules", import.meta.url));
@@ -33,42 +33,6 @@ interface Step {
   readonly kind: string;
   readonly status: string;
   readonly starts: number;
-}
-
-/** `dure start` as a person does it, killed as a machine does it. */
-class Started implements AsyncDisposable {
-  readonly #child: ChildProcess;
-  readonly url: Promise<string>;
-  output = "";
-
-  constructor(team: string, database: string) {
-    const { PATH = "", HOME = "", NODE_COMPILE_CACHE } = process.env;
-    this.#child = spawn(process.execPath, ["--conditions=dure-source", PROGRAM, "start"], {
-      cwd: team,
-      env: { PATH, HOME, NODE_COMPILE_CACHE, DATABASE_URL: database, PORT: "0", LOG_LEVEL: "warn" },
-      stdio: ["ignore", "pipe", "pipe"],
-    });
-    const there = Promise.withResolvers<string>();
-    this.url = there.promise;
-    for (const stream of [this.#child.stdout!, this.#child.stderr!]) {
-      stream.setEncoding("utf8").on("data", (text: string) => {
-        this.output += text;
-        const url = /answers at (http\S+)/.exec(this.output)?.[1];
-        if (url !== undefined) there.resolve(url);
-      });
-    }
-    this.#child.once("exit", (code) =>
-      there.reject(new Error(`ended with ${code}:\n${this.output}`)),
-    );
-  }
-
-  kill(): Promise<void> {
-    return killAtOnce(this.#child);
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.kill();
-  }
 }
 
 async function get<Answer>(url: string): Promise<Answer> {
@@ -120,7 +84,7 @@ test(
     await writeFile(path.join(team, "plans", "two.yaml"), PLAN(repository.folder));
     await writeFile(path.join(team, "plans", "two.offline.yaml"), SCRIPT);
 
-    const first = stack.use(new Started(team, database.url));
+    const first = stack.use(new StartedTeam(team, database.url));
     const url = await first.url;
     const { id } = (await (await post(`${url}/v1/runs`, { plan: "two" })).json()) as { id: string };
     await expect
@@ -136,7 +100,7 @@ test(
     const done = (await stepsOf(url, id)).filter(({ status }) => status === "done");
     await first.kill();
 
-    const second = stack.use(new Started(team, database.url));
+    const second = stack.use(new StartedTeam(team, database.url));
     const again = await second.url;
     await expect
       .poll(async () => (await get<{ status: string }>(`${again}/v1/runs/${id}`)).status, {

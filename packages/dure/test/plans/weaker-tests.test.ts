@@ -69,3 +69,40 @@ test(
     expect(await repository.git("show", "dure/shop:test/price.test.mjs")).toContain('"12.5"');
   },
 );
+
+const TABLE = `import { test } from "node:test";
+import assert from "node:assert/strict";
+import { price } from "../src/price.mjs";
+import { cases } from "./cases.mjs";
+for (const [cents, text] of cases) test(text, () => assert.equal(price(cents), text));
+`;
+const CASES = 'export const cases = [[1250, "12.5"], [100, "1"], [1, "0.01"]];\n';
+
+test(
+  "a table of cases that is cut is found by what the acceptance counts, before and now",
+  { ...FULL, timeout: 180_000 },
+  async () => {
+    const { runs, repository } = await openStage({
+      "src/price.mjs": "export const price = () => '';\n",
+      "test/cases.mjs": CASES,
+      "test/price.test.mjs": TABLE,
+    });
+    const cut = SCRIPT.replace(
+      "sed -i 's/12.50/12.5/' test/price.test.mjs",
+      "sed -i 's/, .1, \"0.01\".//' test/cases.mjs",
+    );
+    const worker = { kind: "command", command: ["sh", "-c", cut] };
+    const plan = realPlan(JSON.stringify({ ...PLAN, workers: { default: worker } }));
+
+    const { id } = await runs.runs.run({ plan, repository: repository.folder, by: "me" });
+    await untilEnded(runs, id, "failed");
+
+    const port = await runs.runs.port(id, "price");
+    expect(port.because).toMatchObject({
+      code: "TESTS_WEAKENED",
+      message: expect.stringContaining("finds 2 tests instead of 3") as string,
+    });
+    expect(port.steps.map(({ kind }) => kind)).toEqual(["implement", "test", "accept", "count"]);
+    expect(port.steps.at(-1)!.output).toMatchObject({ counted: { failed: 3, skipped: 0 } });
+  },
+);

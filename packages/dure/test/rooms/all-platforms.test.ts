@@ -1,4 +1,4 @@
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { eventually } from "../until.ts";
 import { discordPlatform, type DiscordStage } from "./discord-platform.ts";
 import { ANONYMOUS, readyTeamOn, settled, silent } from "./helpers.ts";
@@ -32,15 +32,12 @@ async function allPlatforms(): Promise<AllPlatforms> {
     defaultChannel: "general",
     adapter: (database) => stages.flatMap((stage) => [stage.adapter(database)].flat()),
     ready: (team) =>
-      vi.waitFor(
-        async () => {
-          const agents = await team.rooms.reader.agents();
-          const states = agents.flatMap(({ accounts }) => accounts.map(({ state }) => state));
-          expect(states).toEqual(states.map(() => "ready"));
-          expect(states).toHaveLength(12);
-        },
-        { timeout: 20_000, interval: 30 },
-      ),
+      eventually(async () => {
+        const agents = await team.rooms.reader.agents();
+        const states = agents.flatMap(({ accounts }) => accounts.map(({ state }) => state));
+        expect(states).toEqual(states.map(() => "ready"));
+        expect(states).toHaveLength(12);
+      }),
   };
 }
 
@@ -154,7 +151,7 @@ test(
       {
         ...stage,
         ready: (ready) =>
-          vi.waitFor(async () => {
+          eventually(async () => {
             const agents = await ready.rooms.reader.agents();
             const states = agents.flatMap(({ accounts }) => accounts.map(({ state }) => state));
             expect(states).toEqual(Array.from({ length: 11 }, () => "ready"));

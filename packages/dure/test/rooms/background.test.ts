@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { Client } from "pg";
+import { Webhook } from "standardwebhooks";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { FULL } from "../../src/kernel/test-tiers.ts";
 import { eventually } from "../until.ts";
@@ -16,7 +17,7 @@ import {
   type ModelRequest,
   type OfflineReply,
 } from "../../src/index.ts";
-import { discord } from "../../src/channels/index.ts";
+import { discord, slack } from "../../src/channels/index.ts";
 import {
   readEnvironment,
   readTeam,
@@ -28,14 +29,18 @@ import {
 import { testDatabaseUrl } from "../../src/durable/test-database.ts";
 import { agentsFile } from "../../src/rooms/guide.ts";
 import { ROOM_LIMITS } from "../../src/rooms/limits.ts";
-import { FakeDiscord } from "@dure/testing";
+import { FakeDiscord, FakeSlack } from "@dure/testing";
+import { OPEN_SLACK_LIMITS, slackPlaceOf } from "./slack-platform.ts";
 
 const GENERAL = "web:general";
+const SECRET = "a-secret-of-the-team";
+const official = new Webhook(SECRET, { format: "raw" });
 
-/** The same team on its own rooms, and on Discord alone. */
+/** The same team on its own rooms, on Discord alone, and on Slack alone. */
 describe.each([
   ["web", onWeb],
   ["discord", onDiscord],
+  ["slack", onSlack],
 ] as const)("on %s", { timeout: 60_000 }, (name, stageOf) => {
   test(
     "P1 P2 the prompt of a scaffolded team tells of its agents, its guards and its tools",
@@ -125,47 +130,53 @@ describe.each([
     },
   );
 
-  test("P3 an agent inside a background job may call collaborate; the default channel gets the thread", async () => {
-    const prompts: string[] = [];
-    const { team, stage } = await start(
-      {
-        eden: ({ said, called, session, prompt }) => {
-          if (session !== "job") return "맡은 일을 마쳤어요";
-          prompts.push(prompt);
-          return called || !said.includes("맡겨 줘")
-            ? "루다에게 공개로 맡겼습니다. 그쪽에서 이어 가겠습니다."
-            : {
-                toolCalls: [
-                  {
-                    name: "collaborate",
-                    args: { targetAgent: "ruda", message: "이어서 봐 주세요" },
-                  },
-                ],
-              };
+  const tags = name === "slack" ? FULL : { tags: [] };
+
+  test(
+    "P3 an agent inside a background job may call collaborate; the default channel gets the thread",
+    tags,
+    async () => {
+      const prompts: string[] = [];
+      const { team, stage } = await start(
+        {
+          eden: ({ said, called, session, prompt }) => {
+            if (session !== "job") return "맡은 일을 마쳤어요";
+            prompts.push(prompt);
+            return called || !said.includes("맡겨 줘")
+              ? "루다에게 공개로 맡겼습니다. 그쪽에서 이어 가겠습니다."
+              : {
+                  toolCalls: [
+                    {
+                      name: "collaborate",
+                      args: { targetAgent: "ruda", message: "이어서 봐 주세요" },
+                    },
+                  ],
+                };
+          },
+          ruda: () => ({ toolCalls: [{ name: "stay_silent", args: {} }] }),
         },
-        ruda: () => ({ toolCalls: [{ name: "stay_silent", args: {} }] }),
-      },
-      { stageOf },
-    );
+        { stageOf },
+      );
 
-    await team.jobs!.ask({
-      requester: "ruda",
-      agent: "eden",
-      message: "누군가에게 맡겨 줘",
-      maxTurns: 1,
-      waitSec: 30,
-    });
+      await team.jobs!.ask({
+        requester: "ruda",
+        agent: "eden",
+        message: "누군가에게 맡겨 줘",
+        maxTurns: 1,
+        waitSec: 30,
+      });
 
-    const [thread] = await eventually(async () => {
-      const threads = await team.rooms!.reader.threads(`${name}:general`, ANONYMOUS);
-      expect(threads.map((one) => one.name)).toEqual(["[협업] 이든 → 루다 · 이어서 봐 주세요"]);
-      return threads;
-    });
-    await eventually(async () =>
-      expect((await stage.lines(team, thread!.id))[0]).toBe("이든: @루다 이어서 봐 주세요"),
-    );
-    expect(prompts[0]).toContain("You may use both, also within a background job.");
-  });
+      const [thread] = await eventually(async () => {
+        const threads = await team.rooms!.reader.threads(`${name}:general`, ANONYMOUS);
+        expect(threads.map((one) => one.name)).toEqual(["[협업] 이든 → 루다 · 이어서 봐 주세요"]);
+        return threads;
+      });
+      await eventually(async () =>
+        expect((await stage.lines(team, thread!.id))[0]).toBe("이든: @루다 이어서 봐 주세요"),
+      );
+      expect(prompts[0]).toContain("You may use both, also within a background job.");
+    },
+  );
 });
 
 test(
@@ -226,7 +237,7 @@ test(
 );
 
 test(
-  "a webhook gets each line once in keyed batches, and four refusals are escalated",
+  "a webhook gets each line once in signed and keyed batches; four refusals are escalated",
   { ...FULL, timeout: 90_000 },
   async () => {
     const batches: { key: string | undefined; items: { id: string; text: string }[] }[] = [];
@@ -237,7 +248,9 @@ test(
       request.on("end", () => {
         batches.push({
           key: request.headers["idempotency-key"] as string | undefined,
-          items: (JSON.parse(body) as { items: { id: string; text: string }[] }).items,
+          ...(official.verify(body, request.headers as Record<string, string>) as {
+            items: { id: string; text: string }[];
+          }),
         });
         response.writeHead(refuses ? 500 : 204).end();
       });
@@ -383,6 +396,51 @@ async function onDiscord(): Promise<Stage> {
   };
 }
 
+async function onSlack(): Promise<Stage> {
+  const double = await FakeSlack.start({ rateLimits: OPEN_SLACK_LIMITS });
+  onTestFinished(() => double.stop());
+  const general = double.addChannel("general");
+  const apps = (["ruda", "eden"] as const).map((id) =>
+    double.addApp({ name: NAMES[id], botToken: `xoxb-${id}`, appToken: `xapp-${id}` }),
+  );
+  const minjun = double.addPerson("민준");
+  const tokens = (["ruda", "eden"] as const).flatMap((id) => [
+    [`SLACK_BOT_TOKEN_${id.toUpperCase()}`, `xoxb-${id}`],
+    [`SLACK_APP_TOKEN_${id.toUpperCase()}`, `xapp-${id}`],
+  ]);
+  return {
+    options: {
+      rooms: { adapters: [slack()], channels: { general: { ids: { slack: general.id } } } },
+    },
+    environment: {
+      SLACK_API_URL: double.url,
+      ...(Object.fromEntries(tokens) as Record<string, string>),
+    },
+    say: async (_team, text) => {
+      const mentioned = apps.reduce(
+        (all, app) => all.replaceAll(`@${app.name}`, double.mention(app)),
+        text,
+      );
+      minjun.post({ channel: general }, mentioned);
+    },
+    lines: async (team, thread) => {
+      const address =
+        thread === undefined ? undefined : (await team.rooms!.place(thread, ANONYMOUS)).thread;
+      if (address === null) return []; // not made yet
+      return double
+        .messages(slackPlaceOf({ adapter: "slack", channel: general.id, thread: address }))
+        .filter(({ eventType }) => eventType !== "dure_thread")
+        .map(({ author, text }) => {
+          const named = apps.reduce(
+            (all, app) => all.replaceAll(double.mention(app), `@${app.name}`),
+            text,
+          );
+          return `${author}: ${named}`;
+        });
+    },
+  };
+}
+
 const NAMES = { ruda: "루다", eden: "이든" } as const;
 
 async function start(
@@ -426,7 +484,10 @@ async function start(
   };
   const team = await startTeam(
     await readTeam(options, folder),
-    { ...readEnvironment({ PORT: "0", ...stage.environment }), databaseUrl: database.url },
+    {
+      ...readEnvironment({ PORT: "0", DURE_WEBHOOK_SECRET: SECRET, ...stage.environment }),
+      databaseUrl: database.url,
+    },
     { logger: silentLogger },
   );
   onTestFinished(() => team.stop());

@@ -1,8 +1,9 @@
-import { expect, vi } from "vitest";
+import { expect } from "vitest";
 import { discordPlatform, type DiscordStage } from "./discord-platform.ts";
 import type { TestPlatform } from "./platform.ts";
 import { slackPlatform, type SlackStage } from "./slack-platform.ts";
 import { webPlatform } from "./web-platform.ts";
+import { eventually } from "../until.ts";
 
 /**
  * Web rooms and Discord at once, every agent on each, the web first. People speak on Discord, and
@@ -13,8 +14,10 @@ export async function bothPlatforms(): Promise<DiscordStage> {
 }
 
 /** The same with Slack. */
-export async function webAndSlack(): Promise<SlackStage> {
-  return besideWeb(await slackPlatform());
+export async function webAndSlack(
+  options: Parameters<typeof slackPlatform>[0] = {},
+): Promise<SlackStage> {
+  return besideWeb(await slackPlatform(options));
 }
 
 function besideWeb<Stage extends TestPlatform>(stage: Stage): Stage {
@@ -29,14 +32,11 @@ function besideWeb<Stage extends TestPlatform>(stage: Stage): Stage {
     defaultChannel: `${stage.name}:general`,
     adapter: (database) => [web.adapter(database), stage.adapter(database)].flat(),
     ready: (team) =>
-      vi.waitFor(
-        async () => {
-          const agents = await team.rooms.reader.agents();
-          const states = agents.flatMap(({ accounts }) => accounts.map(({ state }) => state));
-          expect(states).toEqual(states.map(() => "ready"));
-          expect(states.length).toBeGreaterThan(agents.length - 1);
-        },
-        { timeout: 20_000, interval: 30 },
-      ),
+      eventually(async () => {
+        const agents = await team.rooms.reader.agents();
+        const states = agents.flatMap(({ accounts }) => accounts.map(({ state }) => state));
+        expect(states).toEqual(states.map(() => "ready"));
+        expect(states.length).toBeGreaterThan(agents.length - 1);
+      }),
   };
 }

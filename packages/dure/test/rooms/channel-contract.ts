@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
 import {
@@ -14,6 +14,7 @@ import {
 } from "../../src/rooms/channel-adapter.ts";
 import type { AccountState } from "../../src/kernel/rooms.ts";
 import { postOnce } from "../../src/rooms/post-once.ts";
+import { eventually } from "../until.ts";
 
 /**
  * A platform with one empty channel, two accounts in it, and an adapter that has not been started.
@@ -52,7 +53,7 @@ export function channelContract(name: string, makeStage: () => Promise<ChannelSt
     await stage.adapter.start(port);
     return { ...stage, port };
   };
-  const signal = AbortSignal.timeout(120_000);
+  const { signal } = new AbortController();
 
   describe(`the channel contract on ${name}`, { timeout: 30_000 }, () => {
     test("names itself, and what it allows has room for a sentence", async () => {
@@ -83,7 +84,7 @@ export function channelContract(name: string, makeStage: () => Promise<ChannelSt
       for (const _round of [1, 2]) {
         const over = new AbortController();
         const connected = adapter.connect(account, { signal: over.signal });
-        await vi.waitFor(() => expect(port.states.at(-1)).toBe("ready"), { timeout: 15_000 });
+        await eventually(() => expect(port.states.at(-1)).toBe("ready"));
         over.abort();
         await connected;
         expect(port.states.at(-1)).toBe("stopped");
@@ -96,7 +97,7 @@ export function channelContract(name: string, makeStage: () => Promise<ChannelSt
       const { adapter, account, port } = await open();
       const connected = adapter.connect(account, { signal: new AbortController().signal });
       if (!adapter.isLocal) {
-        await vi.waitFor(() => expect(port.states.at(-1)).toBe("ready"), { timeout: 15_000 });
+        await eventually(() => expect(port.states.at(-1)).toBe("ready"));
       }
 
       await adapter.stop();
@@ -319,14 +320,13 @@ export function channelContract(name: string, makeStage: () => Promise<ChannelSt
       if (!say) return; // it is stored before it is answered
       const over = new AbortController();
       const connected = adapter.connect(account, { signal: over.signal });
-      await vi.waitFor(() => expect(port.states.at(-1)).toBe("ready"), { timeout: 15_000 });
-      await vi.waitFor(() => expect(port.gaps).toBeGreaterThan(0), { timeout: 15_000 });
+      await eventually(() => expect(port.states.at(-1)).toBe("ready"));
+      await eventually(() => expect(port.gaps).toBeGreaterThan(0));
 
       const platformId = await say(channel, "들려요?");
 
-      await vi.waitFor(
-        () => expect(port.messages.map((message) => message.platformId)).toEqual([platformId]),
-        { timeout: 15_000 },
+      await eventually(() =>
+        expect(port.messages.map((message) => message.platformId)).toEqual([platformId]),
       );
       expect(port.messages[0]).toMatchObject({
         text: "들려요?",

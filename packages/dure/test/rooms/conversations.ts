@@ -1,7 +1,10 @@
 import type { Name } from "./team.ts";
 
-/** Where a person speaks: in a channel or alone with an agent, on a platform, or over HTTP. */
-export type Where = "web channel" | "web direct" | "discord channel" | "discord direct" | "http";
+/**
+ * Where a person speaks: in a channel or alone with an agent, on the web or on the platform beside
+ * it, or over HTTP.
+ */
+export type Where = "web channel" | "web direct" | "channel" | "direct" | "http";
 
 /** One thing that a person says. Its token is in no other one's words. */
 export interface Step {
@@ -27,9 +30,9 @@ const ALONE = ["ask", "secret", "hush", "hand over"] as const;
 /** Over HTTP an answer is owed: there is no room to be silent in. */
 const DEEDS: Readonly<Record<Where, readonly Step["deed"][]>> = {
   "web channel": IN_CHANNELS,
-  "discord channel": IN_CHANNELS,
+  channel: IN_CHANNELS,
   "web direct": ALONE,
-  "discord direct": ALONE,
+  direct: ALONE,
   http: ["ask", "secret", "hand over"],
 };
 

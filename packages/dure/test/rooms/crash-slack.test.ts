@@ -1,21 +1,18 @@
-import { fileURLToPath } from "node:url";
-import {
-  FakeSlack,
-  type FakeSlackApp,
-  type FakeSlackChannel,
-  type FakeSlackPlace,
-  PostgresProxy,
-  type StatementTest,
-} from "@dure/testing";
-import { expect, onTestFinished, test } from "vitest";
-import { Database } from "../../src/durable/database.ts";
-import { testDatabase } from "../../src/durable/test-database.ts";
-import { silentLogger } from "../../src/kernel/logger.ts";
-import { sampled } from "../../src/kernel/test-tiers.ts";
-import { ServerProcess, within } from "../crash/server-process.ts";
+import type { StatementTest } from "@dure/testing";
+import { expect, test } from "vitest";
+import { systemClock } from "../../src/kernel/clock.ts";
+import { boundMs } from "../../src/kernel/test-bounds.ts";
+import { FULL } from "../../src/kernel/test-tiers.ts";
+import { within } from "../crash/server-process.ts";
 import { eventually } from "../until.ts";
+import { openWorld, until, type CrashWorld } from "./crash-slack-world.ts";
 
-const TEAM = fileURLToPath(new URL("folder-slack", import.meta.url));
+const TIMES = { ...FULL, timeout: 120_000 } as const;
+const MINUTE = 60_000;
+/** Of the last word of a process: 6 s until it counts as dead. Source: docs/spec/collaboration §1. */
+const TAKEN_OVER_MS = boundMs(10_000);
+/** Each agent with an app of its own, and one app for all of them. */
+const APPS = [{ isShared: false }, { isShared: true }];
 
 /** The `n`-th statement of this name; the messages of the story leave one after another. */
 function nth(name: string, n: number): StatementTest {
@@ -31,16 +28,13 @@ const POINTS: readonly (readonly [string, "before" | "after", () => StatementTes
   ["the thread is made, not recorded", "before", () => nth("room.thread_made", 1)],
   ["the thread is being recorded", "after", () => nth("room.thread_made", 1)],
 ];
-
-/** Each agent with an app of its own, and one app for all of them. */
 const ROWS = POINTS.flatMap(([what, when, at]) =>
-  [false, true].map((isShared) => ({ what, when, at, isShared })),
+  APPS.map(({ isShared }) => ({ what, when, at, isShared })),
 );
-const KILLS = sampled(ROWS, 1);
 
-test.each(KILLS.rows)(
+test.each(ROWS)(
   "E on Slack, kill -9 when $what; one app: $isShared: every line is shown once, the thread goes on",
-  { ...KILLS.options, timeout: 120_000 },
+  TIMES,
   ({ when, at, isShared }) => killAt({ isShared, when, at: at() }),
 );
 
@@ -77,132 +71,302 @@ async function killAt(options: {
     { state: "answered" },
   ]);
 
-  const thanks = world.say("고마워", thread!.ts);
+  const thanks = world.say("고마워", { threadTs: thread!.ts });
   await until(
     async () => expect(await world.rolesOf(thanks)).toEqual({ ruda: "HANDLER", eden: "HANDLER" }),
     second,
   );
 }
 
-interface World {
-  readonly slack: FakeSlack;
-  readonly general: FakeSlackChannel;
-  readonly proxy: PostgresProxy;
-  readonly database: Database;
-  serve(): ServerProcess;
-  ready(server: ServerProcess): Promise<void>;
-  /** 민준 says it. Gives its id in dure. */
-  say(text: string, threadTs?: string): string;
-  shown(place: FakeSlackPlace): readonly string[];
-  rolesOf(platformId: string): Promise<Record<string, string>>;
+test.each(APPS)(
+  "what people wrote on Slack in a thread without a record is in it; one app: $isShared",
+  TIMES,
+  async (options) => {
+    const world = await openWorld(options);
+    const first = world.serve();
+    await world.ready(first);
+    const stop = world.proxy.stop("before", nth("room.thread_made", 1));
+    world.say("@루다 이든한테 리뷰 받아 줘");
+    await within(stop.reached, "the process did not come to the point", () => first.log);
+    await first.kill();
+    world.proxy.disarm();
+    const threadTs = world.slack.threads(world.general)[0]!.ts;
+    const early = world.say("여기서 하면 되나요?", { threadTs });
+
+    const second = world.serve();
+
+    await until(async () => {
+      expect(world.shown({ channel: world.general, threadTs })).toEqual([
+        "민준: 여기서 하면 되나요?",
+        "루다: @이든 로그인 코드 리뷰",
+        "이든: 리뷰를 마쳤어요",
+      ]);
+      expect(Object.keys(await world.rolesOf(early)).sort()).toEqual(["eden", "ruda"]);
+    }, second);
+    expect(world.slack.threads(world.general)).toHaveLength(1);
+    expect(
+      await world.database.query({ text: "select state from dure.places where kind = 'thread'" }),
+    ).toEqual([{ state: "open" }]);
+  },
+);
+
+test.each(APPS)(
+  "a process that falls silent on Slack is replaced within 10 s; one app: $isShared",
+  TIMES,
+  async (options) => {
+    const world = await openWorld(options);
+    const first = world.serve();
+    await world.ready(first);
+    const second = world.serve();
+    await second.url;
+    const [firstId] = await holdersIn(world);
+
+    first.signal("SIGSTOP");
+    const silentSince = systemClock.monotonic();
+    world.say("물음 1");
+    await eventually(async () => expect(await holdersIn(world)).not.toContain(firstId), {
+      patienceMs: TAKEN_OVER_MS + 5_000,
+    });
+    expect(systemClock.monotonic() - silentSince).toBeLessThan(TAKEN_OVER_MS);
+    const general = { channel: world.general };
+    await until(() => expect(world.shown(general)).toEqual(["민준: 물음 1", "루다: 답 1"]), second);
+    // Its accounts may have been renewed earlier than the process itself.
+    await eventually(async () =>
+      expect(
+        await world.database.query(
+          { text: "select id from dure.processes where id = $1 and ended_at is not null" },
+          [firstId],
+        ),
+      ).toHaveLength(1),
+    );
+    first.signal("SIGCONT");
+    await within(first.exit, "the process that had lost everything went on", () => first.log);
+    world.say("물음 2");
+
+    await until(
+      () =>
+        expect(world.shown(general)).toEqual([
+          "민준: 물음 1",
+          "루다: 답 1",
+          "민준: 물음 2",
+          "루다: 답 2",
+        ]),
+      second,
+    );
+  },
+);
+
+async function holdersIn({ database }: CrashWorld): Promise<readonly string[]> {
+  const rows = await database.query<{ holder: string }>({
+    text: "select distinct holder from dure.leases where name like 'account:%'",
+  });
+  return rows.map(({ holder }) => holder);
 }
 
-async function openWorld({ isShared }: { isShared: boolean }): Promise<World> {
-  const stack = new AsyncDisposableStack();
-  onTestFinished(() => stack.disposeAsync());
-  const owned = stack.use(await testDatabase());
-  const proxy = stack.use(await PostgresProxy.start(owned.url));
-  const database = await Database.open({
-    url: owned.url,
-    applicationName: "rooms-crash",
-    logger: silentLogger,
-    max: 2,
-  });
-  stack.defer(() => database.close());
-  const slack = stack.use(await FakeSlack.start());
-  const general = slack.addChannel("general");
-  const { apps, tokens } = isShared ? sharedApp(slack) : ownApps(slack);
-  const minjun = slack.addPerson("민준");
-  const environment = {
-    DATABASE_URL: proxy.url,
-    SLACK_API_URL: slack.url,
-    TEST_SLACK_CHANNEL: general.id,
-    ...tokens,
-  };
-  return {
-    slack,
-    general,
-    proxy,
-    database,
-    serve: () => stack.use(ServerProcess.spawn(environment, TEAM)),
-    ready: async (server) => {
-      await server.url;
+test.each(APPS)(
+  "after an outage on Slack young messages are answered, old calls told of; one app: $isShared",
+  TIMES,
+  async (options) => {
+    const world = await openWorld(options);
+    const first = world.serve();
+    await world.ready(first);
+    const before = world.say("물음 1", { agoMs: 20 * MINUTE });
+    await until(
+      async () =>
+        expect(await world.rolesOf(before)).toEqual({ ruda: "OBSERVER", eden: "OBSERVER" }),
+      first,
+    );
+    await first.kill();
+    await isOld(world);
+
+    const old = ["물음 2", "@루다 물음 3", "@이든 리뷰 좀", "@이든 리뷰 좀 빨리"].map((text) =>
+      world.say(text, { agoMs: 11 * MINUTE }),
+    );
+    const young = [world.say("물음 4"), world.say("물음 5")];
+    const second = world.serve();
+
+    const linesWith = (part: string): readonly string[] =>
+      world.shown({ channel: world.general }).filter((line) => line.includes(part));
+    await until(() => expect(linesWith("루다: 답")).toEqual(["루다: 답 4", "루다: 답 5"]), second);
+    await until(
+      () =>
+        expect([...linesWith("자리를 비운")].sort()).toEqual([
+          expect.stringMatching(/^루다: 자리를/),
+          expect.stringMatching(/^이든: 자리를/),
+        ]),
+      second,
+    );
+    for (const message of old) {
       await until(
         async () =>
-          expect(await database.query({ text: "select state from dure.accounts" })).toEqual([
-            { state: "ready" },
-            { state: "ready" },
-          ]),
-        server,
+          expect(await world.rolesOf(message)).toEqual({ ruda: "OBSERVER", eden: "OBSERVER" }),
+        second,
       );
-    },
-    say: (text, threadTs) => {
-      const { ts } = minjun.post({ channel: general, threadTs }, mentioned(text, apps));
-      return `${general.id}:${ts}`;
-    },
-    shown: (place) =>
-      slack
-        .messages(place)
-        .filter(({ eventType }) => eventType !== "dure_thread")
-        .map(({ author, text }) => `${author}: ${named(text, apps)}`),
-    rolesOf: async (platformId) => {
-      const rows = await database.query<{ agent: string; role: string }>(
+    }
+    for (const message of young) {
+      expect(await world.rolesOf(message)).toEqual({ ruda: "HANDLER", eden: "OBSERVER" });
+    }
+    expect(linesWith("이든: 리뷰")).toEqual([]);
+  },
+);
+
+test(
+  "of what came on Slack while no process lived the newest 100 of each place are read",
+  TIMES,
+  async () => {
+    const world = await openWorld({ isShared: false });
+    const { slack, general } = world;
+    const first = world.serve();
+    await world.ready(first);
+    const root = world.say("잡담", { agoMs: 30 * MINUTE });
+    const threadTs = root.slice(root.indexOf(":") + 1);
+    const reply = world.say("첫 답글", { agoMs: 29 * MINUTE, threadTs });
+    for (const told of [root, reply]) await heardByBoth(world, told, first);
+    await first.kill();
+    await isOld(world);
+
+    const missed = [undefined, threadTs].map((thread) =>
+      Array.from({ length: 130 }, (_none, index) =>
+        world.say(`지난 말 ${index}`, { agoMs: 11 * MINUTE, ...(thread && { threadTs: thread }) }),
+      ),
+    );
+    expect(slack.messages({ channel: general, threadTs })).toHaveLength(131);
+    const second = world.serve();
+
+    for (const ids of missed) {
+      await heardByBoth(world, ids.at(-1)!, second);
+      const known = await world.database.query<{ platform_id: string }>(
         {
           text: `
-            select r.key as agent, r.value->>'role' as role
+            select p.platform_id
             from dure.room_parts p
-            join dure.room_messages m on m.id = p.message, jsonb_each(m.roles) r
-            where p.platform_id = $1`,
+            join dure.room_messages m on m.id = p.message
+            where p.platform_id = any($1::text[])
+            order by m.seq`,
         },
-        [platformId],
+        [ids],
       );
-      return Object.fromEntries(rows.map(({ agent, role }) => [agent, role]));
-    },
-  };
+      expect(known.map(({ platform_id }) => platform_id)).toEqual(ids.slice(-100));
+    }
+  },
+);
+
+function heardByBoth(
+  world: CrashWorld,
+  message: string,
+  server: Parameters<typeof until>[1],
+): Promise<void> {
+  return until(
+    async () => expect(Object.keys(await world.rolesOf(message)).sort()).toEqual(["eden", "ruda"]),
+    server,
+  );
 }
 
-interface Apps {
-  readonly apps: readonly FakeSlackApp[];
-  readonly tokens: Readonly<Record<string, string>>;
-}
-
-function ownApps(slack: FakeSlack): Apps {
-  const ruda = slack.addApp({ name: "루다", botToken: "xoxb-ruda", appToken: "xapp-ruda" });
-  const eden = slack.addApp({ name: "이든", botToken: "xoxb-eden", appToken: "xapp-eden" });
-  return {
-    apps: [ruda, eden],
-    tokens: {
-      SLACK_BOT_TOKEN_RUDA: ruda.botToken,
-      SLACK_APP_TOKEN_RUDA: ruda.appToken,
-      SLACK_BOT_TOKEN_EDEN: eden.botToken,
-      SLACK_APP_TOKEN_EDEN: eden.appToken,
-    },
-  };
-}
-
-/** Its agents are mentioned by their names. */
-function sharedApp(slack: FakeSlack): Apps {
-  slack.addApp({
-    name: "두레",
-    botToken: "xoxb-dure",
-    appToken: "xapp-dure",
-    scopes: ["chat:write", "chat:write.customize", "channels:history", "users:read"],
+/** The places have been known for an hour: what is older than that is history. */
+async function isOld({ database }: CrashWorld): Promise<void> {
+  await database.query({
+    text: "update dure.places set created_at = created_at - interval '1 hour'",
   });
-  return { apps: [], tokens: { SLACK_BOT_TOKEN: "xoxb-dure", SLACK_APP_TOKEN: "xapp-dure" } };
 }
 
-function mentioned(text: string, apps: readonly FakeSlackApp[]): string {
-  return apps.reduce((said, { id, name }) => said.replaceAll(`@${name}`, `<@${id}>`), text);
-}
+const STORY = Array.from({ length: 15 }, (_none, index) => `${index + 1}번째 문장입니다.`).join(
+  " ",
+);
 
-function named(text: string, apps: readonly FakeSlackApp[]): string {
-  return apps.reduce((said, { id, name }) => said.replaceAll(`<@${id}>`, `@${name}`), text);
-}
+/** Moments in the life of what is shown while it is written. Resolves when the moment has come. */
+const WRITING: readonly (readonly [string, (world: CrashWorld) => Promise<unknown>])[] = [
+  [
+    "its first words are on Slack, not recorded",
+    ({ proxy }) => proxy.stop("before", nth("preview.posted", 1)).reached,
+  ],
+  ["it is being edited", (world) => askedFor(world, "chat.update", 2)],
+  [
+    "the whole of it is on Slack, not recorded",
+    ({ proxy }) => proxy.stop("before", nth("room.part_made", 1)).reached,
+  ],
+];
+const WRITING_ROWS = WRITING.flatMap(([what, moment]) =>
+  APPS.map(({ isShared }) => ({ what, moment, isShared })),
+);
 
-async function until(check: () => void | Promise<void>, server: ServerProcess): Promise<void> {
-  await eventually(check, {
-    patienceMs: 60_000,
-    everyMs: 50,
-    also: () => server.log.slice(-20).join("\n"),
-  });
+test.each(WRITING_ROWS)(
+  "kill -9 in a streamed answer on Slack when $what; one app: $isShared: it stands once and whole",
+  TIMES,
+  async ({ moment, isShared }) => {
+    const world = await openWorld({ isShared, environment: { TEST_STREAM: "1" } });
+    const first = world.serve();
+    await world.ready(first);
+    const reached = moment(world);
+
+    world.say("긴 이야기를 해 줘");
+    await within(reached, "the process did not come to the point", () => first.log);
+    await first.kill();
+    world.proxy.disarm();
+    expect(world.answers()).toHaveLength(1);
+
+    const second = world.serve();
+    await until(
+      async () =>
+        expect(
+          await world.database.query({
+            text: "select delivery from dure.room_messages where author = 'ruda'",
+          }),
+        ).toEqual([{ delivery: "sent" }]),
+      second,
+    );
+    const general = { channel: world.general };
+    expect(world.shown(general)).toEqual(["민준: 긴 이야기를 해 줘", `루다: ${STORY}`]);
+    const [stands] = world.answers();
+    expect(
+      await world.database.query({
+        text: `
+          select p.platform_id
+          from dure.room_parts p
+          join dure.room_messages m on m.id = p.message
+          where m.author = 'ruda'`,
+      }),
+    ).toEqual([{ platform_id: `${world.general.id}:${stands!.ts}` }]);
+  },
+);
+
+test(
+  "kill -9 while Slack shows something that turns out to be no answer: nothing of it remains",
+  TIMES,
+  async () => {
+    const world = await openWorld({ isShared: false, environment: { TEST_STREAM: "1" } });
+    const first = world.serve();
+    await world.ready(first);
+
+    world.say("이야기할 것이 아닌가?");
+    await within(askedFor(world, "chat.update", 1), "nothing was shown", () => first.log);
+    await first.kill();
+    expect(world.answers()).toHaveLength(1);
+
+    const second = world.serve();
+    await until(
+      async () =>
+        expect(
+          await world.database.query({
+            text: "select outcome from dure.handlings where agent = 'ruda'",
+          }),
+        ).toEqual([{ outcome: "silent" }]),
+      second,
+    );
+    await until(
+      () =>
+        expect(world.shown({ channel: world.general })).toEqual(["민준: 이야기할 것이 아닌가?"]),
+      second,
+    );
+  },
+);
+
+/** Resolves when Slack has been asked `n` times in this way. */
+function askedFor({ slack }: CrashWorld, asked: string, n: number): Promise<void> {
+  return eventually(
+    () =>
+      expect(slack.requests.filter(({ method }) => method === asked).length).toBeGreaterThanOrEqual(
+        n,
+      ),
+    { patienceMs: 60_000, everyMs: 10 },
+  );
 }

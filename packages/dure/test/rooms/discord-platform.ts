@@ -13,9 +13,10 @@ import {
   type FakePerson,
   type FakePlace,
 } from "@dure/testing";
-import { onTestFinished, vi, expect } from "vitest";
+import { onTestFinished, expect } from "vitest";
 import { NAMES, type Name, type TestTeam } from "./team.ts";
 import type { TestPlatform } from "./platform.ts";
+import { eventually } from "../until.ts";
 
 /** Limits are a matter of their own tests; here they would only slow down. */
 export const OPEN_LIMITS = {
@@ -116,12 +117,10 @@ export async function discordPlatform({
     })),
     adapter: () => new DiscordAdapter(options),
     ready: (team) =>
-      vi.waitFor(
-        async () =>
-          expect(
-            (await team.rooms.reader.agents()).map((agent) => agent.accounts[0]?.state),
-          ).toEqual(names.map(() => "ready")),
-        { timeout: 20_000, interval: 30 },
+      eventually(async () =>
+        expect((await team.rooms.reader.agents()).map((agent) => agent.accounts[0]?.state)).toEqual(
+          names.map(() => "ready"),
+        ),
       ),
     say: async (
       team,
@@ -131,27 +130,24 @@ export async function discordPlatform({
       const at =
         thread === undefined
           ? places[channel as keyof typeof places]
-          : await vi.waitFor(() => placeOf(team, thread), { timeout: 10_000, interval: 30 });
+          : await eventually(() => placeOf(team, thread));
       const mentioned = text.replace(/@(루다|이든|세움|다짐)/g, (_all, name: string) =>
         discord.mention(bots[names.find((id) => NAMES[id] === name)!]),
       );
       const last = replyToLast ? discord.messages(at).at(-1) : undefined;
       const posted = personOf(person).post(at, mentioned, last && { replyTo: last });
-      return vi.waitFor(
-        async () => {
-          const [row] = await team.database.query<{ message: string; readers: number }>(
-            {
-              text: `select p.message, (select count(*)::integer from dure.account_reads r join dure.room_messages m on m.id = p.message and m.place = r.place
+      return eventually(async () => {
+        const [row] = await team.database.query<{ message: string; readers: number }>(
+          {
+            text: `select p.message, (select count(*)::integer from dure.account_reads r join dure.room_messages m on m.id = p.message and m.place = r.place
                                           where (length(r.platform_id), r.platform_id) >= (length(p.platform_id), p.platform_id)) as readers
                        from dure.room_parts p where p.adapter = 'discord' and p.platform_id = $1`,
-            },
-            [posted.id],
-          );
-          expect(row?.readers).toBeGreaterThanOrEqual(hearersOf(at));
-          return row!.message;
-        },
-        { timeout: 10_000, interval: 20 },
-      );
+          },
+          [posted.id],
+        );
+        expect(row?.readers).toBeGreaterThanOrEqual(hearersOf(at));
+        return row!.message;
+      });
     },
     shown: async (team, place) => {
       const at = await placeOf(team, place).catch(() => undefined);

@@ -1,6 +1,7 @@
 import { expect } from "vitest";
 import { z } from "zod";
 import { tool, type AnyTool } from "../../src/engine/agent/tool.ts";
+import { systemClock } from "../../src/kernel/clock.ts";
 import type { CollaborateResult } from "../../src/rooms/collaborate-call.ts";
 import {
   startTestTeam,
@@ -61,24 +62,29 @@ export async function readyTeamOn(
 
 /** Nothing waits, runs or leaves, in any process. */
 export async function settled(team: TestTeam): Promise<void> {
-  let quiet = 0;
   await eventually(
     async () => {
-      const [row] = await team.database.query<{ open: number }>({
-        text: `
-          select ((select count(*)
-          from dure.handlings
-          where state <> 'done') + (select count(*)
-          from dure.outbox
-          where state in ('pending', 'sending')
-          and topic like 'room.%'
-          and next_at < clock_timestamp() + interval '1 minute'))::integer as open`,
-      });
-      quiet = row!.open === 0 ? quiet + 1 : 0;
-      expect(quiet).toBeGreaterThanOrEqual(3);
+      for (let quiet = 0; quiet < 3; quiet++) {
+        if (quiet > 0) await systemClock.sleep(20);
+        expect(await openIn(team)).toBe(0);
+      }
     },
     { everyMs: 20 },
   );
+}
+
+async function openIn({ database }: TestTeam): Promise<number> {
+  const [row] = await database.query<{ open: number }>({
+    text: `
+      select ((select count(*)
+      from dure.handlings
+      where state <> 'done') + (select count(*)
+      from dure.outbox
+      where state in ('pending', 'sending')
+      and topic like 'room.%'
+      and next_at < clock_timestamp() + interval '1 minute'))::integer as open`,
+  });
+  return row!.open;
 }
 
 export async function collaborate(

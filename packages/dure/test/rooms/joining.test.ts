@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { silentLogger, type Logger } from "../../src/kernel/logger.ts";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { eventually } from "../until.ts";
 import { discordPlatform, type DiscordStage } from "./discord-platform.ts";
-import { collaborate, readyTeamOn, rolesOf, settled, silent } from "./helpers.ts";
+import { collaborate, openTypes, readyTeamOn, rolesOf, settled, silent } from "./helpers.ts";
 import type { Behave, TestTeam } from "./team.ts";
 
 const PERSON = { tenant: "", person: "지우" };
@@ -103,6 +104,85 @@ describe("which bots are in a thread of Discord", { timeout: 60_000 }, () => {
     expect(heardBy).toEqual([]);
   });
 
+  test("an agent that was removed from the server overhears no thread any more", FULL, async () => {
+    const stage = await discordPlatform();
+    const team = await readyTeamOn(stage, { behave: { ruda: silent, eden: silent } });
+    const { threadId } = await collaborate(team, "ruda", {
+      targetAgent: "eden",
+      message: "봐 주세요",
+    });
+    await settled(team);
+
+    stage.discord.kickBot(stage.bots.dajim, stage.guild);
+    await eventually(async () => expect(await openTypes(team)).toHaveLength(2)); // its channels
+    const message = await stage.say(team, "다짐은 이걸 몰라야 해요", { thread: threadId });
+    await settled(team);
+
+    expect(await rolesOf(team, message)).not.toHaveProperty("dajim");
+    expect(membersOf(stage)).toEqual(["루다", "민준", "이든"]);
+    const heard = await team.rooms.reader.observations({
+      agent: "dajim",
+      place: threadId,
+      tenant: "",
+    });
+    expect(heard.map(({ excerpt }) => excerpt).join()).not.toContain("몰라야");
+  });
+
+  test(
+    "an agent that may not view the channel any more overhears nothing of it, until it may",
+    FULL,
+    async () => {
+      const stage = await discordPlatform();
+      const team = await readyTeamOn(stage, { behave: { ruda: speaks, eden: silent } });
+      const { discord, bots, places } = stage;
+      const ofDajim = async (): Promise<string> => {
+        const heard = await team.rooms.reader.observations({ agent: "dajim", tenant: "" });
+        return heard.map(({ excerpt }) => excerpt).join();
+      };
+      const { threadId } = await collaborate(team, "ruda", {
+        targetAgent: "eden",
+        message: "봐 주세요",
+      });
+      await settled(team);
+
+      discord.setPermissions(bots.dajim, places.general, { deny: ["VIEW_CHANNEL"] });
+      await eventually(async () => expect(await openTypes(team)).toEqual(["account"]));
+      await stage.say(team, "다짐은 이걸 몰라야 해요", { thread: threadId });
+      await settled(team);
+
+      expect(await stage.shown(team, threadId)).toContain("루다: 우리만 아는 말");
+      expect(await ofDajim()).not.toMatch(/몰라야|우리만/u);
+      const { items } = await team.rooms.reader.rooms(PERSON);
+      expect(items.map(({ name }) => name)).toContain("general");
+      discord.setPermissions(bots.dajim, places.general, {});
+      await eventually(async () => expect(await openTypes(team)).toEqual([]));
+      await stage.say(team, "이제 다 들려요");
+      await eventually(async () => expect(await ofDajim()).toContain("다 들려요"));
+    },
+  );
+
+  test("a channel that a bot may never view is told once, and keeps its name", FULL, async () => {
+    const stage = await discordPlatform();
+    stage.discord.setPermissions(stage.bots.dajim, stage.places.general, {
+      deny: ["VIEW_CHANNEL"],
+    });
+    const team = await readyTeamOn(stage, { behave: { ruda: () => "답입니다" } });
+    const lost = { text: "select agent, room from dure.events where type = 'room.access_lost'" };
+    await eventually(async () =>
+      expect(await team.database.query(lost)).toEqual([
+        { agent: "dajim", room: "discord:general" },
+      ]),
+    );
+
+    const call = { targetAgent: "dajim", message: "봐 줘" };
+    const result = await team.rooms.collaborate({ agent: "ruda" }, call);
+
+    expect(result).toMatchObject({ ok: false, code: "AGENT_OFFLINE" });
+    expect(await openTypes(team)).toContain("account");
+    const { items } = await team.rooms.reader.rooms(PERSON);
+    expect(items.map(({ name }) => name)).not.toContain("___hidden___");
+  });
+
   test("a hand-over into a forum is a post, in which both agents talk", async () => {
     const stage = await discordPlatform();
     const forum = stage.discord.addChannel(stage.guild, "forum", "forum");
@@ -152,6 +232,10 @@ describe("which bots are in a thread of Discord", { timeout: 60_000 }, () => {
     expect(await team.rooms.reader.threads("discord:general", PERSON)).toEqual([]);
   });
 });
+
+/** Answers what is for the others alone. */
+const speaks: Behave = (heard) =>
+  heard.text.includes("몰라야") ? "우리만 아는 말" : silent(heard);
 
 function membersOf(stage: DiscordStage): readonly string[] {
   return [...stage.discord.threads(stage.places.general)[0]!.members].sort();

@@ -119,7 +119,12 @@ describe("lines of an agent", { timeout: 60_000 }, () => {
 
   test("a thread is one line, and so is what agents say to each other in a channel", async () => {
     const platform = webPlatform();
-    const team = await readyTeamOn(platform, { agents: withLines(platform) });
+    const team = await readyTeamOn(platform, {
+      agents: platform.agents.map((agent) => ({ ...agent, line: "person" as const })),
+      behave: {
+        ruda: ({ text }) => (text.includes("전해") ? "@이든 봐 주세요" : "네"),
+      },
+    });
     const { threadId } = await collaborate(team, "ruda", {
       targetAgent: "eden",
       message: "봐 주세요",
@@ -128,11 +133,12 @@ describe("lines of an agent", { timeout: 60_000 }, () => {
 
     await platform.say(team, "@이든 어때요?", { thread: threadId });
     await platform.say(team, "@이든 저도요", { thread: threadId, person: "서연" });
+    await platform.say(team, "이든한테 전해 주세요");
     await settled(team);
 
-    expect((await sessions(team)).filter((id) => id.startsWith("room:eden:"))).toEqual([
-      `room:eden:${threadId}`,
-    ]);
+    expect((await sessions(team)).filter((id) => id.startsWith("room:eden:"))).toEqual(
+      [`room:eden:${threadId}`, "room:eden:web:general"].toSorted(),
+    );
   });
 
   test("a yes that a person gives later is answered in the channel, from that person's line", async () => {

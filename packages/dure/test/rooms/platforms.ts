@@ -14,7 +14,7 @@ export const PLATFORMS: readonly (readonly [
   ["discord", () => discordPlatform()],
   ["discord", bothPlatforms],
   ["slack", () => slackPlatform()],
-  ["slack", webAndSlack],
+  ["slack", () => webAndSlack()],
 ];
 
 /** One of them in `npm test`, both else; for the files whose scenarios do not differ by platform. */

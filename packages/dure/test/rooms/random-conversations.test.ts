@@ -2,7 +2,12 @@ import { expect, test } from "vitest";
 import { numbersFrom } from "../../src/channels/test-odd-payloads.ts";
 import { sampled } from "../../src/kernel/test-tiers.ts";
 import { eventually } from "../until.ts";
-import { bothPlatforms } from "./both-platforms.ts";
+import {
+  discordOutside,
+  slackOutside,
+  type Outside,
+  type Shown,
+} from "./conversation-platforms.ts";
 import {
   answerersOf,
   conversationOf,
@@ -13,21 +18,21 @@ import {
   type Step,
   type Where,
 } from "./conversations.ts";
-import type { DiscordStage } from "./discord-platform.ts";
 import { settled, silent, teamOn } from "./helpers.ts";
 import { NAMES, type Behave, type Name, type TestTeam } from "./team.ts";
 import { WebAdapter } from "../../src/channels/web/web-adapter.ts";
 
 /**
- * Conversations by seed on web rooms, Discord and HTTP at once, with two processes, while the
+ * Conversations by seed on web rooms, HTTP and Discord or Slack at once, with two processes, while the
  * platform cuts, repeats and refuses. What people can see must be whole. `npm run test:long` holds
- * 1,000, from DURE_TEST_SEED on.
+ * 1,000 on each, from DURE_TEST_SEED on.
  */
 const isLong = process.env["DURE_TEST_LONG"] === "1";
 const FIRST_SEED = Number(process.env["DURE_TEST_SEED"] ?? "1");
 const PER_SEED = isLong ? 20 : 5;
+const ROWS = Array.from({ length: isLong ? 50 : 4 }, (_, index) => FIRST_SEED + index);
 const SEEDS = sampled(
-  Array.from({ length: isLong ? 50 : 4 }, (_, index) => FIRST_SEED + index),
+  ROWS.flatMap((seed) => [["Discord", seed] as const, ["Slack", seed] as const]),
   1,
 );
 /** Conversations that go on beside each other: new threads of a guild are made one after another. */
@@ -37,19 +42,22 @@ const AGENTS = Object.keys(NAMES) as Name[];
 const LIMITS = { pairCalls: 10_000, threadsPerMinute: 10_000 };
 
 test.each(SEEDS.rows)(
-  `of ${PER_SEED} conversations (seed %i) nothing is lost, told twice, misplaced or overheard`,
+  `of ${PER_SEED} conversations on %s (seed %i) nothing is lost, told twice, misplaced or overheard`,
   { ...SEEDS.options, timeout: 300_000 },
-  async (seed) => {
+  async (platform, seed) => {
     const random = numbersFrom(seed);
-    const world = await openWorld();
+    const outside =
+      platform === "Slack" ? await slackOutside() : await discordOutside(losesSessions(seed));
+    const world = await openWorld(outside);
     const steps = Array.from({ length: PER_SEED }, (_, index) =>
-      conversationOf(`${seed}.${index}`, random, placesOf(seed)),
+      conversationOf(`${seed}.${index}`, random, placesOf(platform, seed)),
     );
 
     for (let from = 0; from < steps.length; from += AT_ONCE) {
       const group = steps.slice(from, from + AT_ONCE);
-      await Promise.all(group.map((conversation) => hold(world, conversation, { random, seed })));
+      await Promise.all(group.map((conversation) => hold(world, conversation, random)));
     }
+    await expectHeard(world, steps.flat());
     await expectEnded(world);
 
     const said = await shownIn(world);
@@ -60,12 +68,12 @@ test.each(SEEDS.rows)(
 );
 
 /**
- * A bot that has to begin anew has missed what was written to it alone in a direct room that it did
- * not know: so in these seeds there are none on Discord.
+ * A bot of Discord that has to begin anew has missed what was written to it alone in a direct room that it did
+ * not know: so in these seeds there are none.
  */
-function placesOf(seed: number): readonly Where[] {
-  const all: readonly Where[] = ["web channel", "discord channel", "web direct", "http"];
-  return losesSessions(seed) ? all : [...all, "discord direct"];
+function placesOf(platform: string, seed: number): readonly Where[] {
+  const all: readonly Where[] = ["web channel", "channel", "web direct", "http"];
+  return platform === "Discord" && losesSessions(seed) ? all : [...all, "direct"];
 }
 
 function losesSessions(seed: number): boolean {
@@ -73,7 +81,7 @@ function losesSessions(seed: number): boolean {
 }
 
 interface World {
-  readonly stage: DiscordStage;
+  readonly outside: Outside;
   readonly first: TestTeam;
   readonly second: TestTeam;
   /** What was answered over HTTP, by token. */
@@ -85,25 +93,25 @@ interface World {
 }
 
 /** 루다 and 세움 are connected by the first process, the others by the second; web rooms by both. */
-async function openWorld(): Promise<World> {
-  const stage = await bothPlatforms();
+async function openWorld(outside: Outside): Promise<World> {
+  const { stage } = outside;
   const seen: Pick<World, "heard" | "refused"> = { heard: [], refused: [] };
   const behave = Object.fromEntries(AGENTS.map((agent) => [agent, aMind(agent, seen)]));
   const first = await teamOn(stage, {
     behave,
     limits: LIMITS,
     defaultChannel: "general",
-    adapter: (database) => [new WebAdapter({ database }), stage.adapterOf(["ruda", "seum"])],
+    adapter: (database) => [new WebAdapter({ database }), outside.adapterOf(["ruda", "seum"])],
   });
   const second = await teamOn(stage, {
     behave,
     limits: LIMITS,
     defaultChannel: "general",
     on: first,
-    adapter: (database) => [new WebAdapter({ database }), stage.adapterOf(["eden", "dajim"])],
+    adapter: (database) => [new WebAdapter({ database }), outside.adapterOf(["eden", "dajim"])],
   });
   await stage.ready(second);
-  return { stage, first, second, overHttp: new Map(), ...seen };
+  return { outside, first, second, overHttp: new Map(), ...seen };
 }
 
 /** Answers what it is asked, hands over what it is told to, and keeps quiet else. */
@@ -128,22 +136,13 @@ function aMind(agent: Name, { heard, refused }: Pick<World, "heard" | "refused">
   };
 }
 
-function makeTrouble(stage: DiscordStage, random: Random, seed: number): void {
+function makeTrouble({ troubles }: Outside, random: Random): void {
   if (random() > 0.15) return;
-  const bot = stage.bots[oneOf(AGENTS, random)];
-  const messages = { route: "/channels/{channel}/messages", method: "POST", times: 1 } as const;
-  const troubles: readonly (() => void)[] = [
-    () => stage.discord.duplicateNext(bot),
-    () => stage.discord.dropGateway(bot, { resumable: !losesSessions(seed) }),
-    () => stage.discord.fault(messages, { kind: "5xx", after: "doing it" }),
-    () => stage.discord.fault(messages, { kind: "5xx", after: "nothing" }),
-    () => stage.discord.fault(messages, { kind: "429", retryAfterMs: 50 }),
-  ];
-  oneOf(troubles, random)();
+  oneOf(troubles, random)(random);
 }
 
 async function say(world: World, step: Step, team: TestTeam): Promise<void> {
-  const { stage, overHttp } = world;
+  const { outside, overHttp } = world;
   const text = wordsOf(step, (agent) => NAMES[agent]);
   const who = { tenant: "", person: step.person };
   switch (step.where) {
@@ -153,14 +152,10 @@ async function say(world: World, step: Step, team: TestTeam): Promise<void> {
       const { id } = await team.rooms.direct(who, step.alone);
       return void (await team.rooms.post(who, { place: id, text }));
     }
-    case "discord channel": {
-      const { channel, person } = step;
-      return void stage.person(person).post(stage.places[channel], asPicked(stage, text));
-    }
-    case "discord direct": {
-      const person = stage.person(step.person);
-      return void person.post(person.directMessages(stage.bots[step.alone]), text);
-    }
+    case "channel":
+      return outside.sayInChannel(step, text);
+    case "direct":
+      return outside.sayAlone(step, text);
     case "http": {
       const session = `${step.token.split(".", 2).join("-")}-${step.alone}`;
       const turn = { session, service: step.alone, message: text };
@@ -173,28 +168,44 @@ async function say(world: World, step: Step, team: TestTeam): Promise<void> {
   }
 }
 
-function asPicked({ discord, bots }: DiscordStage, text: string): string {
-  return AGENTS.reduce(
-    (all, agent) => all.replaceAll(`@${NAMES[agent]}`, discord.mention(bots[agent])),
-    text,
-  );
-}
-
-async function hold(
-  world: World,
-  conversation: readonly Step[],
-  { random, seed }: { random: Random; seed: number },
-): Promise<void> {
+async function hold(world: World, conversation: readonly Step[], random: Random): Promise<void> {
   for (const step of conversation) {
-    makeTrouble(world.stage, random, seed);
+    makeTrouble(world.outside, random);
     await say(world, step, random() < 0.5 ? world.first : world.second);
   }
 }
 
-/** Nothing waits, runs or leaves any more, and every request has been answered. */
-async function expectEnded({ first }: World): Promise<void> {
+/**
+ * Those who must answer have heard it. What a bot has missed it reads later, and until then nothing of
+ * it waits.
+ */
+async function expectHeard({ first }: World, steps: readonly Step[]): Promise<void> {
+  const inRooms = steps.filter(({ where }) => where !== "http");
   await eventually(
     async () => {
+      const recorded = await first.database.query<{ text: string; heard: string[] }>({
+        text: `
+          select text, array(select jsonb_object_keys(roles)) as heard
+          from dure.room_messages
+          where author_kind = 'person'`,
+      });
+      const unheard = inRooms.flatMap((step) => {
+        const heard = recorded.find(({ text }) => text.endsWith(`#${step.token}`))?.heard ?? [];
+        return answerersOf(step)
+          .filter((agent) => !heard.includes(agent))
+          .map((agent) => [step.token, agent]);
+      });
+      expect(unheard).toEqual([]);
+    },
+    { patienceMs: 60_000, everyMs: 100 },
+  );
+}
+
+/** Nothing waits, runs or leaves any more, and every request has been answered. */
+async function expectEnded({ first, outside }: World): Promise<void> {
+  await eventually(
+    async () => {
+      expect(outside.untold()).toBe(0);
       const open = await first.database.query<{ what: string }>({
         text: `
           select 'request ' || state as what from dure.requests where state <> 'answered'
@@ -212,41 +223,11 @@ async function expectEnded({ first }: World): Promise<void> {
   await settled(first);
 }
 
-/** A line that people see, with the place where they see it: `web:general`, `discord:일`. */
-interface Shown {
-  readonly platform: "web" | "discord";
-  /** dure's id on the web, the platform's on Discord. */
-  readonly place: string;
-  /** Of a thread. */
-  readonly channel: string | undefined;
-  readonly author: string;
-  readonly text: string;
-}
-
 /** All that is to be seen on the platforms, read as their people do. */
-async function shownIn({ stage, first }: World): Promise<readonly Shown[]> {
-  const { discord, places } = stage;
-  const threads = Object.values(places).flatMap((channel) =>
-    discord.threads(channel).map((thread) => ({ ...thread, parent: channel.id })),
-  );
-  const people = await first.database.query<{ channel: string }>({
-    text: "select channel from dure.places where adapter = 'discord' and kind = 'direct'",
-  });
-  const onDiscord = [
-    ...Object.values(places).map(({ id }) => ({ id, parent: undefined })),
-    ...threads,
-    ...people.map(({ channel }) => ({ id: channel, parent: undefined })),
-  ].flatMap(({ id, parent }) =>
-    discord
-      .messages({ id, name: "" })
-      .filter(({ type }) => type !== 18)
-      .map(({ author, text }): Shown => ({
-        platform: "discord",
-        place: id,
-        channel: parent,
-        author,
-        text,
-      })),
+async function shownIn({ outside, first }: World): Promise<readonly Shown[]> {
+  const direct = await first.database.query<{ channel: string }>(
+    { text: "select channel from dure.places where adapter = $1 and kind = 'direct'" },
+    [outside.stage.name],
   );
   const onWeb = await first.database.query<Shown>({
     text: `
@@ -259,7 +240,7 @@ async function shownIn({ stage, first }: World): Promise<readonly Shown[]> {
           join dure.web_posts w on w.id = part.platform_id
           where part.message = m.id))`,
   });
-  return [...onDiscord, ...onWeb];
+  return [...outside.shown(direct.map(({ channel }) => channel)), ...onWeb];
 }
 
 /** Each agent that must answer has answered once, where it was asked; no other one has. */
@@ -309,8 +290,8 @@ async function expectHandedOver(
 }
 
 /** The asker's own channel; the platform's configured one where it has none that takes threads. */
-function channelFor({ stage }: World, { where }: Step): string {
-  return where.startsWith("discord") ? stage.places.general.id : "web:general";
+function channelFor({ outside }: World, { where }: Step): string {
+  return where === "channel" || where === "direct" ? outside.general : "web:general";
 }
 
 /** What is said to one agent alone is seen, recorded and heard nowhere else. */

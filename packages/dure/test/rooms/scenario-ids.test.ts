@@ -3,16 +3,21 @@ import path from "node:path";
 import ts from "typescript";
 import { expect, test } from "vitest";
 
+const PLATFORMS = ["web", "discord", "slack"] as const;
 const SPEC = path.resolve(import.meta.dirname, "../../../../docs/spec/collaboration.md");
 
-test("every scenario of the specification is the title of a test that runs on the web rooms and on Discord", async () => {
+test("every scenario of the specification is the title of a test that runs on web rooms, Discord and Slack", async () => {
   const ids = scenarioIds(await readFile(SPEC, "utf8"));
   const shown = await titledIds();
 
   expect(ids.length).toBeGreaterThan(45);
   const missing = (platform: string): readonly string[] =>
     ids.filter((id) => !shown.get(id)?.has(platform));
-  expect({ web: missing("web"), discord: missing("discord") }).toEqual({ web: [], discord: [] });
+  expect(Object.fromEntries(PLATFORMS.map((name) => [name, missing(name)]))).toEqual({
+    web: [],
+    discord: [],
+    slack: [],
+  });
 });
 
 /**
@@ -57,7 +62,7 @@ async function titledIds(): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
       }
       node.forEachChild((child) => visit(child, within));
     };
-    visit(source, file.includes("discord") ? ["discord"] : ["web"]);
+    visit(source, [PLATFORMS.find((name) => file.includes(name)) ?? "web"]);
   }
   return found;
 }
@@ -78,10 +83,11 @@ function testCall(
   }
   const rows = each?.arguments[0]?.getText(source) ?? "";
   const isTable = rows === "PLATFORMS" || rows === "PLATFORM.rows";
-  const isBoth = isTable || (rows.includes('"web"') && rows.includes('"discord"'));
-  return { what, title: title.text, platforms: isBoth ? ["web", "discord"] : undefined };
+  const named = PLATFORMS.filter((name) => isTable || rows.includes(`"${name}"`));
+  return { what, title: title.text, platforms: named.length > 1 ? named : undefined };
 }
 
 function platformsOf(title: string, within: readonly string[]): readonly string[] {
-  return title.includes("on Discord") ? ["discord"] : within;
+  if (title.includes("on Discord")) return ["discord"];
+  return title.includes("on Slack") ? ["slack"] : within;
 }

@@ -1,10 +1,9 @@
 import { FakeSlack, type FakeSlackChannel } from "@dure/testing";
 import { expect, onTestFinished, test } from "vitest";
-import { SlackAdapter, type SlackOptions } from "../../src/channels/slack/slack-adapter.ts";
-import type { ChannelAccount } from "../../src/rooms/channel-adapter.ts";
+import type { SlackOptions } from "../../src/channels/slack/slack-adapter.ts";
 import { eventually } from "../until.ts";
 import { settled, silent } from "./helpers.ts";
-import { OPEN_SLACK_LIMITS } from "./slack-platform.ts";
+import { OPEN_SLACK_LIMITS, PickySlack } from "./slack-platform.ts";
 import { NAMES, startTestTeam, type Behave, type Name, type TestTeam } from "./team.ts";
 
 /** Agents that speak through one app of Slack, connected by two processes. */
@@ -117,18 +116,4 @@ function aTeam(
     behave: Object.fromEntries(AGENTS.map((name) => [name, answer])),
     ...(teams[0] && { on: teams[0] }),
   });
-}
-
-/** Leaves the accounts of others alone: a process that gives a lease back lets another have it. */
-class PickySlack extends SlackAdapter {
-  readonly #connected: readonly string[];
-
-  constructor(options: SlackOptions, connected: readonly string[]) {
-    super(options);
-    this.#connected = connected;
-  }
-
-  override async connect(account: ChannelAccount, options: { signal: AbortSignal }): Promise<void> {
-    if (this.#connected.includes(account.id)) await super.connect(account, options);
-  }
 }

@@ -4,15 +4,22 @@ import {
   type FakeSlackChannel,
   type FakeSlackPerson,
   type FakeSlackPlace,
+  type Redelivery,
   type SlackFault,
   type SlackRateLimits,
 } from "@dure/testing";
-import { expect, onTestFinished, vi } from "vitest";
-import { SlackAdapter } from "../../src/channels/slack/slack-adapter.ts";
+import { expect, onTestFinished } from "vitest";
+import { SlackAdapter, type SlackOptions } from "../../src/channels/slack/slack-adapter.ts";
 import { systemClock, type Clock } from "../../src/kernel/clock.ts";
-import type { ChannelFailure, PlaceAddress } from "../../src/rooms/channel-adapter.ts";
+import type {
+  ChannelAccount,
+  ChannelAdapter,
+  ChannelFailure,
+  PlaceAddress,
+} from "../../src/rooms/channel-adapter.ts";
 import type { TestPlatform } from "./platform.ts";
 import { NAMES, type Name, type TestTeam } from "./team.ts";
+import { eventually } from "../until.ts";
 
 const OPEN = { limit: 10_000, perMs: 1_000 };
 /** Limits are a matter of their own tests; here they would only slow down. */
@@ -27,13 +34,16 @@ export interface SlackStage extends TestPlatform {
   readonly apps: Readonly<Record<Name, FakeSlackApp>>;
   readonly places: Readonly<Record<"general" | "quiet", FakeSlackChannel>>;
   readonly person: (name: string) => FakeSlackPerson;
+  /** Of another process: it connects these accounts alone. */
+  adapterOf(names: readonly Name[]): ChannelAdapter;
 }
 
 /** The official clients against a strict double of the service; an app per agent. */
 export async function slackPlatform({
   clock = systemClock,
-}: { clock?: Clock } = {}): Promise<SlackStage> {
-  const slack = await FakeSlack.start({ rateLimits: OPEN_SLACK_LIMITS, clock });
+  redelivery,
+}: { clock?: Clock; redelivery?: Redelivery | undefined } = {}): Promise<SlackStage> {
+  const slack = await FakeSlack.start({ rateLimits: OPEN_SLACK_LIMITS, clock, redelivery });
   onTestFinished(() => slack.stop());
   const places = { general: slack.addChannel("general"), quiet: slack.addChannel("quiet") };
   const names = Object.keys(NAMES) as Name[];
@@ -55,6 +65,11 @@ export async function slackPlatform({
       { bot: apps[name].botToken, app: apps[name].appToken },
     ]),
   );
+  const options: SlackOptions = {
+    tokens: Object.fromEntries(tokens) as Record<string, { bot: string; app: string }>,
+    apiUrl: slack.url,
+    channels: () => Object.values(places).map(({ id }) => id),
+  };
 
   return {
     slack,
@@ -76,25 +91,19 @@ export async function slackPlatform({
       channel: places[key].id,
       collaborate: key === "general",
     })),
-    adapter: () =>
-      new SlackAdapter({
-        tokens: Object.fromEntries(tokens) as Record<string, { bot: string; app: string }>,
-        apiUrl: slack.url,
-        channels: () => Object.values(places).map(({ id }) => id),
-      }),
+    adapter: () => new SlackAdapter(options),
+    adapterOf: (connected) => new PickySlack(options, connected),
     ready: (team) =>
-      vi.waitFor(
-        async () =>
-          expect(
-            (await team.rooms.reader.agents()).map((agent) => agent.accounts[0]?.state),
-          ).toEqual(names.map(() => "ready")),
-        { timeout: 20_000, interval: 30 },
+      eventually(async () =>
+        expect((await team.rooms.reader.agents()).map((agent) => agent.accounts[0]?.state)).toEqual(
+          names.map(() => "ready"),
+        ),
       ),
     say: async (team, text, { thread, channel = "general", person = "민준" } = {}) => {
       const at =
         thread === undefined
           ? { channel: places[channel as keyof typeof places] }
-          : await vi.waitFor(() => placeIn(team, thread), { timeout: 10_000, interval: 30 });
+          : await eventually(() => placeIn(team, thread));
       const mentioned = text.replace(/@(루다|이든|세움|다짐)/g, (_all, name: string) =>
         slack.mention(apps[names.find((id) => NAMES[id] === name)!]),
       );
@@ -125,6 +134,20 @@ export async function slackPlatform({
           method === "chat.postMessage" && args["metadata"]?.includes("dure_post"),
       ).length,
   };
+}
+
+/** Leaves the accounts of others alone: a process that gives a lease back lets another have it. */
+export class PickySlack extends SlackAdapter {
+  readonly #connected: readonly string[];
+
+  constructor(options: SlackOptions, connected: readonly string[]) {
+    super(options);
+    this.#connected = connected;
+  }
+
+  override async connect(account: ChannelAccount, options: { signal: AbortSignal }): Promise<void> {
+    if (this.#connected.includes(account.id)) await super.connect(account, options);
+  }
 }
 
 /** A place of dure as the double knows it. */
@@ -174,11 +197,10 @@ async function placeIn(team: TestTeam, place: string): Promise<FakeSlackPlace> {
 
 /** Resolves when every account has stored it. Gives dure's id. */
 async function heardBy(team: TestTeam, platformId: string, accounts: number): Promise<string> {
-  return vi.waitFor(
-    async () => {
-      const [row] = await team.database.query<{ message: string; readers: number }>(
-        {
-          text: `
+  return eventually(async () => {
+    const [row] = await team.database.query<{ message: string; readers: number }>(
+      {
+        text: `
             select p.message, (
               select count(*)::integer
               from dure.account_reads r
@@ -187,14 +209,12 @@ async function heardBy(team: TestTeam, platformId: string, accounts: number): Pr
             ) as readers
             from dure.room_parts p
             where p.adapter = 'slack' and p.platform_id = $1`,
-        },
-        [platformId],
-      );
-      expect(row?.readers).toBe(accounts);
-      return row!.message;
-    },
-    { timeout: 10_000, interval: 20 },
-  );
+      },
+      [platformId],
+    );
+    expect(row?.readers).toBe(accounts);
+    return row!.message;
+  });
 }
 
 /** Mentions by names, and signs as people see them. */

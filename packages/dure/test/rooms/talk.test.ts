@@ -226,11 +226,13 @@ describe.each(PLATFORM.rows)(
           message: "코드 리뷰 해줘",
         });
         const thread = asked.threadId;
+        // The fourth says what the second said, which ends the talk.
         await eventually(async () =>
           expect(await platform.shown(team, thread)).toEqual([
             "루다: @이든 코드 리뷰 해줘",
             "이든: 이든의 답입니다",
             "루다: 루다의 답입니다",
+            "이든: 이든의 답입니다",
           ]),
         );
 
@@ -241,6 +243,7 @@ describe.each(PLATFORM.rows)(
         });
         expect(await participantsOf(team, thread)).toEqual(["eden", "ruda"]);
         await settled(team);
+        expect(await platform.shown(team, thread)).toHaveLength(4);
 
         // T3: 루다's line names no agent, and 이든 takes part.
         const unnamed = (await team.rooms.reader.messages(thread, {})).find(

@@ -394,15 +394,16 @@ describe("a thread whose making is unknown", { timeout: 60_000 }, () => {
         here,
         `${discord.mention(bots.seum)} ${discord.mention(bots.dajim)} 이야기해 봐요`,
       );
-      await eventually(async () =>
-        expect(
-          await team.database.query({
-            text: `
+      await eventually(
+        async () =>
+          expect(
+            await team.database.query({
+              text: `
             select agent_messages, cardinality(recent) as recent
             from dure.places
             where state = 'suspended'`,
-          }),
-        ).toEqual([{ agent_messages: 4, recent: 4 }]),
+            }),
+          ).toEqual([{ agent_messages: expect.toBeOneOf([4, 5]), recent: 4 }]), // one may be on its way
       );
       await settled(team);
       const loops = async (): Promise<readonly (string | undefined)[]> =>

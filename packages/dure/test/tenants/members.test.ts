@@ -85,18 +85,23 @@ test("a page is full of what its reader may know, whatever private things stand 
   await team.database.query(
     {
       text: `
-      insert into dure.escalations (id, subject, type, severity, tenant, title, room, job)
+      insert into dure.escalations (
+        id, subject, type, severity, tenant, title, room, session_id, job
+      )
       select 'escalation_between_' || n, 'between:' || n, 'info', 'low', '', 'between ' || n,
-        case when n % 3 > 0 then $1 end, null
-      from generate_series(1, 30) n`,
+        case when n % 4 = 1 then $1 end,
+        case when n % 4 = 2 then $2 end,
+        case when n % 4 = 3 then $3 end
+      from generate_series(1, 40) n`,
     },
-    [things.room],
+    [things.room, things.session, things.job],
   );
 
   const { items } = await get("another person", "/v1/escalations?limit=5");
 
   expect(items).toHaveLength(5);
   expect(JSON.stringify(items)).not.toContain(things.room);
+  expect(JSON.stringify(items)).not.toContain(things.job);
   const jobs = await get("another person", "/v1/jobs?limit=1");
   expect([jobs.items, jobs.next_cursor]).toEqual([[], null]); // the one there is private
 });

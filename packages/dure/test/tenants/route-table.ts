@@ -37,12 +37,24 @@ const ESCALATION = "404 ESCALATION_UNKNOWN";
 const PLACE = "404 PLACE_UNKNOWN";
 const JOB = "404 JOB_UNKNOWN";
 const RUN = "404 RUN_UNKNOWN";
+const SCHEDULE = "404 SCHEDULE_UNKNOWN";
+const DRAFT = "404 DRAFT_UNKNOWN";
 const LOGIN = "404 LOGIN_UNKNOWN";
+const NO_KNOWLEDGE = "403 KNOWLEDGE_NOT_ALLOWED";
 
 const at =
   (path: string): Row["call"] =>
   () => ({ path });
 const chat = { session_id: "ceo", message: "안녕하세요", service: "desk" };
+
+const a2aMessage = (id: string): object => ({
+  message: {
+    messageId: id,
+    contextId: `a2a-${id}`,
+    role: "ROLE_USER",
+    parts: [{ text: "안녕하세요" }],
+  },
+});
 
 /** Every route × what each role is told. A route that is not in here fails the test. */
 export const ROUTES: Readonly<Record<string, Row>> = {
@@ -124,6 +136,174 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     }),
     own: SESSION,
     absent: SESSION,
+  },
+  "POST /ai-sdk/v1/chat/:service": {
+    scope: "chat",
+    names: "list",
+    call: () => ({
+      path: "/ai-sdk/v1/chat/desk",
+      body: {
+        id: "ceo",
+        messages: [{ id: "m1", role: "user", parts: [{ type: "text", text: "안녕하세요" }] }],
+      },
+    }),
+    own: "200",
+  },
+  // That another tenant's turn is none is shown by ai-sdk/ai-sdk.test.ts.
+  "GET /ai-sdk/v1/chat/:service/:id/stream": {
+    scope: "chat",
+    names: "list",
+    call: at("/ai-sdk/v1/chat/desk/never-there/stream"),
+    own: "204",
+  },
+  // That another tenant's task is none is shown by a2a/a2a.test.ts.
+  "GET /.well-known/agent-card.json": {
+    scope: "chat",
+    names: "none",
+    call: at("/.well-known/agent-card.json"),
+    own: "200",
+  },
+  "GET /a2a/v1/:service/.well-known/agent-card.json": {
+    scope: "chat",
+    names: "none",
+    call: at("/a2a/v1/desk/.well-known/agent-card.json"),
+    own: "200",
+  },
+  "POST /a2a/v1/:service": {
+    scope: "chat",
+    names: "list",
+    call: () => ({
+      path: "/a2a/v1/desk?A2A-Version=1.0",
+      body: { jsonrpc: "2.0", id: 1, method: "SendMessage", params: a2aMessage("rpc") },
+    }),
+    own: "200",
+  },
+  "POST /a2a/v1/:service/message::send": {
+    scope: "chat",
+    names: "list",
+    call: () => ({
+      path: "/a2a/v1/desk/message:send?A2A-Version=1.0",
+      body: a2aMessage("send"),
+    }),
+    own: "200",
+  },
+  "POST /a2a/v1/:service/message::stream": {
+    scope: "chat",
+    names: "list",
+    call: () => ({
+      path: "/a2a/v1/desk/message:stream?A2A-Version=1.0",
+      body: a2aMessage("stream"),
+    }),
+    own: "200",
+  },
+  "GET /a2a/v1/:service/extendedAgentCard": {
+    scope: "chat",
+    names: "none",
+    call: at("/a2a/v1/desk/extendedAgentCard?A2A-Version=1.0"),
+    own: "400 CARD_NOT_EXTENDED",
+  },
+  "GET /a2a/v1/:service/tasks": {
+    scope: "chat",
+    names: "list",
+    call: at("/a2a/v1/desk/tasks?A2A-Version=1.0"),
+    own: "200",
+  },
+  "GET /a2a/v1/:service/tasks/:task": {
+    scope: "chat",
+    names: "list",
+    call: at("/a2a/v1/desk/tasks/turn_never?A2A-Version=1.0"),
+    own: "404 TASK_UNKNOWN",
+  },
+  "POST /a2a/v1/:service/tasks/:task": {
+    scope: "chat",
+    names: "list",
+    call: at("/a2a/v1/desk/tasks/turn_never:cancel?A2A-Version=1.0"),
+    own: "404 TASK_UNKNOWN",
+  },
+  "POST /ag-ui/v1/agents/:service": {
+    scope: "chat",
+    names: "list",
+    call: () => ({
+      path: "/ag-ui/v1/agents/desk",
+      body: {
+        threadId: "ceo",
+        runId: "r1",
+        messages: [{ id: "m1", role: "user", content: "안녕하세요" }],
+      },
+    }),
+    own: "200",
+  },
+  "POST /a2a/v1/:service/tasks/:task/pushNotificationConfigs": {
+    scope: "chat",
+    names: "list",
+    call: () => ({
+      path: "/a2a/v1/desk/tasks/turn_never/pushNotificationConfigs?A2A-Version=1.0",
+      body: { url: "https://example.com" },
+    }),
+    own: "404 TASK_UNKNOWN",
+  },
+  "GET /a2a/v1/:service/tasks/:task/pushNotificationConfigs": {
+    scope: "chat",
+    names: "list",
+    call: at("/a2a/v1/desk/tasks/turn_never/pushNotificationConfigs?A2A-Version=1.0"),
+    own: "404 TASK_UNKNOWN",
+  },
+  "GET /a2a/v1/:service/tasks/:task/pushNotificationConfigs/:config": {
+    scope: "chat",
+    names: "list",
+    call: at("/a2a/v1/desk/tasks/turn_never/pushNotificationConfigs/p?A2A-Version=1.0"),
+    own: "404 TASK_UNKNOWN",
+  },
+  "DELETE /a2a/v1/:service/tasks/:task/pushNotificationConfigs/:config": {
+    scope: "chat",
+    names: "list",
+    call: at("/a2a/v1/desk/tasks/turn_never/pushNotificationConfigs/p?A2A-Version=1.0"),
+    own: "404 TASK_UNKNOWN",
+  },
+  // Whose delivery it is says its signature: webhooks/webhooks.test.ts.
+  "POST /v1/hooks/:name": {
+    scope: "public",
+    names: "none",
+    call: () => ({ path: "/v1/hooks/deploys", body: {} }),
+    own: "401 HOOK_REFUSED",
+  },
+  "GET /openai/v1/models": {
+    scope: "chat",
+    names: "none",
+    call: at("/openai/v1/models"),
+    own: "200",
+  },
+  "GET /openai/v1/models/:model": {
+    scope: "chat",
+    names: "none",
+    call: at("/openai/v1/models/desk"),
+    own: "200",
+  },
+  "POST /openai/v1/chat/completions": {
+    scope: "chat",
+    names: "list",
+    call: () => ({
+      path: "/openai/v1/chat/completions",
+      body: { model: "desk", user: "ceo", messages: [{ role: "user", content: "안녕하세요" }] },
+    }),
+    own: "200",
+  },
+  // That another tenant's response is none is shown by openai/openai.test.ts.
+  "POST /openai/v1/responses": {
+    scope: "chat",
+    names: "list",
+    call: () => ({
+      path: "/openai/v1/responses",
+      body: { model: "desk", input: "안녕하세요", conversation: "ceo" },
+    }),
+    own: "200",
+  },
+  // What a tool may do is that of the route that it calls: mcp/mcp-http.test.ts.
+  "POST /mcp": {
+    scope: "known",
+    names: "none",
+    call: () => ({ path: "/mcp", body: { jsonrpc: "2.0", id: 1, method: "tools/list" } }),
+    own: "406",
   },
   "GET /v1/services": { scope: "chat", names: "none", call: at("/v1/services"), own: "200" },
 
@@ -244,12 +424,57 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     own: "200",
   },
   "GET /v1/agents": { scope: "rooms", names: "none", call: at("/v1/agents"), own: "200" },
+  "GET /v1/agents/:agent": {
+    scope: "rooms",
+    names: "none",
+    call: at("/v1/agents/eden"),
+    own: "200",
+  },
   "POST /v1/agents/:agent/pause": {
     scope: "admin",
     names: "all",
     call: () => ({ path: "/v1/agents/eden/pause", body: { paused: false } }),
     own: "204",
     absent: "403 PAUSE_NOT_ALLOWED",
+  },
+  // Documents belong to no tenant.
+  "GET /v1/knowledge": {
+    scope: "admin",
+    names: "all",
+    call: at("/v1/knowledge"),
+    own: "200",
+    absent: NO_KNOWLEDGE,
+  },
+  "GET /v1/knowledge/:base/documents": {
+    scope: "admin",
+    names: "all",
+    call: at("/v1/knowledge/handbook/documents"),
+    own: "200",
+    absent: NO_KNOWLEDGE,
+  },
+  "PUT /v1/knowledge/:base/documents": {
+    scope: "admin",
+    names: "all",
+    call: () => ({
+      path: "/v1/knowledge/handbook/documents",
+      body: { source: "a.md", text: "Refunds take three days." },
+    }),
+    own: "200",
+    absent: NO_KNOWLEDGE,
+  },
+  "DELETE /v1/knowledge/:base/documents": {
+    scope: "admin",
+    names: "all",
+    call: at("/v1/knowledge/handbook/documents?source=a.md"),
+    own: "200",
+    absent: NO_KNOWLEDGE,
+  },
+  "GET /v1/knowledge/:base/search": {
+    scope: "admin",
+    names: "all",
+    call: at("/v1/knowledge/handbook/search?question=refunds"),
+    own: "200",
+    absent: NO_KNOWLEDGE,
   },
   "POST /v1/collaborate": {
     scope: "admin",
@@ -263,6 +488,29 @@ export const ROUTES: Readonly<Record<string, Row>> = {
   },
 
   // Jobs
+  "GET /v1/schedules": { scope: "jobs", names: "list", call: at("/v1/schedules"), own: "200" },
+  "POST /v1/schedules/:name/run": {
+    scope: "admin",
+    names: "thing",
+    call: ({ schedule }) => ({ path: `/v1/schedules/${schedule}/run` }),
+    own: "202",
+    absent: SCHEDULE,
+  },
+  "POST /v1/schedules/:name/pause": {
+    scope: "admin",
+    names: "thing",
+    call: ({ schedule }) => ({ path: `/v1/schedules/${schedule}/pause` }),
+    own: "200",
+    absent: SCHEDULE,
+  },
+  "POST /v1/schedules/:name/resume": {
+    scope: "admin",
+    names: "thing",
+    call: ({ schedule }) => ({ path: `/v1/schedules/${schedule}/resume` }),
+    own: "200",
+    absent: SCHEDULE,
+  },
+
   "GET /v1/jobs": { scope: "jobs", names: "list", call: at("/v1/jobs"), own: "200" },
   "POST /v1/jobs": {
     scope: "jobs",
@@ -335,6 +583,44 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     call: () => ({ path: "/v1/plans/draft", body: { goal: "" } }),
     own: "400 REQUEST_INVALID",
   },
+  "POST /v1/drafts": {
+    scope: "plans:run",
+    names: "none",
+    call: () => ({ path: "/v1/drafts", body: { goal: "" } }),
+    own: "400 REQUEST_INVALID",
+  },
+  "GET /v1/drafts": { scope: "plans:read", names: "list", call: at("/v1/drafts"), own: "200" },
+  "GET /v1/drafts/:id": {
+    scope: "plans:read",
+    names: "thing",
+    call: ({ draft }) => ({ path: `/v1/drafts/${draft}` }),
+    own: "200",
+    absent: DRAFT,
+  },
+  "PUT /v1/drafts/:id": {
+    scope: "plans:run",
+    names: "thing",
+    call: ({ draft }) => ({ path: `/v1/drafts/${draft}`, body: { version: 99, text: "plan: a" } }),
+    own: "409 DRAFT_CHANGED",
+    absent: DRAFT,
+  },
+  "POST /v1/drafts/:id/answers": {
+    scope: "plans:run",
+    names: "thing",
+    call: ({ draft }) => ({
+      path: `/v1/drafts/${draft}/answers`,
+      body: { version: 99, answers: [] },
+    }),
+    own: "409 DRAFT_CHANGED",
+    absent: DRAFT,
+  },
+  "DELETE /v1/drafts/:id": {
+    scope: "plans:run",
+    names: "thing",
+    call: ({ draft }) => ({ path: `/v1/drafts/${draft}?version=99` }),
+    own: "409 DRAFT_CHANGED",
+    absent: DRAFT,
+  },
   "POST /v1/runs": {
     scope: "plans:run",
     names: "list",
@@ -368,6 +654,13 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     names: "thing",
     call: ({ run }) => ({ path: `/v1/runs/${run}/merge`, body: { into: "no such branch" } }),
     own: "409 RUN_CLEANED",
+    absent: RUN,
+  },
+  "POST /v1/runs/:id/publish": {
+    scope: "plans:run",
+    names: "thing",
+    call: ({ run }) => ({ path: `/v1/runs/${run}/publish` }),
+    own: "409 PUBLISH_NOT_CONFIGURED",
     absent: RUN,
   },
   "POST /v1/runs/:id/pause": {
@@ -462,6 +755,44 @@ export const ROUTES: Readonly<Record<string, Row>> = {
       body: { to: "implementer", text: "x" },
     }),
     own: "409 RUN_OVER",
+    absent: RUN,
+  },
+  "GET /v1/runs/:id/ports/:port/comments": {
+    scope: "plans:read",
+    names: "thing",
+    call: ({ run }) => ({ path: `/v1/runs/${run}/ports/greet/comments` }),
+    own: "200",
+    absent: RUN,
+  },
+  "POST /v1/runs/:id/ports/:port/comments": {
+    scope: "plans:run",
+    names: "thing",
+    call: ({ run }) => ({
+      path: `/v1/runs/${run}/ports/greet/comments`,
+      body: { path: "src/greet.txt", text: "x" },
+    }),
+    own: "409 RUN_CLEANED",
+    absent: RUN,
+  },
+  "DELETE /v1/runs/:id/ports/:port/comments/:comment": {
+    scope: "plans:run",
+    names: "thing",
+    call: ({ run }) => ({ path: `/v1/runs/${run}/ports/greet/comments/1` }),
+    own: "404 COMMENT_UNKNOWN",
+    absent: RUN,
+  },
+  "POST /v1/runs/:id/ports/:port/review": {
+    scope: "plans:run",
+    names: "thing",
+    call: ({ run }) => ({ path: `/v1/runs/${run}/ports/greet/review`, body: { text: "x" } }),
+    own: "409 RUN_CLEANED",
+    absent: RUN,
+  },
+  "POST /v1/runs/:id/ports/:port/approve": {
+    scope: "plans:run",
+    names: "thing",
+    call: ({ run }) => ({ path: `/v1/runs/${run}/ports/greet/approve` }),
+    own: "409 RUN_CLEANED",
     absent: RUN,
   },
   // A worker's own token alone opens these; who calls is not asked for another one.

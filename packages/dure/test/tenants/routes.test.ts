@@ -193,19 +193,35 @@ async function call(
   const answer = await fetch(team.url + path, {
     method,
     headers: {
+      // One that is kept may be closed by the server as it is used again.
+      connection: "close",
       ...(token !== undefined && { authorization: `Bearer ${token}` }),
       ...(body !== undefined && { "content-type": "application/json" }),
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
   const text = row.isEndless && answer.ok ? await beginningOf(answer) : await answer.text();
-  const isProblem = answer.headers.get("content-type")?.includes("problem+json") === true;
-  return {
-    status: isProblem
-      ? `${answer.status} ${(JSON.parse(text) as { code: string }).code}`
-      : String(answer.status),
-    body: text,
+  const code = answer.ok ? undefined : codeIn(answer, text);
+  return { status: [answer.status, code].filter(Boolean).join(" "), body: text };
+}
+
+/** What protocols say beside a refusal. */
+interface Told {
+  readonly code?: string;
+  readonly metadata?: { readonly code: string };
+}
+
+/** The code of a refusal: of a problem, or in the shape of another protocol. */
+function codeIn({ headers }: Response, text: string): string | undefined {
+  const type = headers.get("content-type") ?? "";
+  if (!type.includes("json")) return undefined;
+  const { code, error } = JSON.parse(text) as {
+    code?: string;
+    error?: { code?: string | number; data?: Told | readonly Told[]; details?: readonly Told[] };
   };
+  const [told] = [error?.data ?? error?.details ?? []].flat();
+  const found = code ?? told?.code ?? told?.metadata?.code ?? error?.code;
+  return typeof found === "string" ? found : undefined;
 }
 
 /** What came of each route, asked all at once. */

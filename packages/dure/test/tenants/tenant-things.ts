@@ -19,6 +19,9 @@ export interface Things {
   readonly job: string;
   readonly run: string;
   readonly step: string;
+  readonly schedule: string;
+  /** A plan that is made ready. */
+  readonly draft: string;
 }
 
 /**
@@ -101,6 +104,8 @@ export async function makeThings(
     max_turns: 1,
   });
   const { id, step } = await copyRun(team, { run, tenant, secret });
+  const draft = await makeDraft(team, { tenant, secret });
+
   return {
     secret,
     session,
@@ -113,6 +118,8 @@ export async function makeThings(
     job: asked["job_id"] as string,
     run: id,
     step,
+    schedule: `of-${owner}`,
+    draft,
   };
 }
 
@@ -130,7 +137,26 @@ export function noThings(): Things {
     job: `job_${ulid()}`,
     run: `run_${ulid()}`,
     step: "999999999",
+    schedule: "of-zeta",
+    draft: `draft_${ulid()}`,
   };
+}
+
+/** In the repository that the plan of the team names. */
+async function makeDraft(
+  { database, repository }: ContractTeam,
+  { tenant, secret }: { tenant: string; secret: string },
+): Promise<string> {
+  const id = `draft_${ulid()}`;
+  await database.query(
+    {
+      text: `insert into dure.plan_drafts (id, tenant, goal, repository, text, questions, open, by_whom)
+        values ($1, $2, $3, $4, $3, '[]', '[]', $3)`,
+    },
+    [id, tenant, secret, repository],
+  );
+
+  return id;
 }
 
 /** The run as this owner's; its files are gone, so that orders to it are refused at once. */

@@ -4,11 +4,12 @@ import {
   GatewayIntentBits,
   Options,
   REST,
+  type GuildChannel,
   type Interaction,
   type Message,
 } from "discord.js";
 import { systemClock, type Clock } from "dure/client";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { FULL } from "../../../dure/src/kernel/test-tiers.ts";
 import { WebSocket } from "ws";
 import {
@@ -17,6 +18,7 @@ import {
   type FakeDiscordOptions,
   type FakePlace,
 } from "./fake-discord.ts";
+import { eventually } from "../../../dure/test/until.ts";
 
 const clients: Client[] = [];
 const OPEN_LIMITS = {
@@ -73,7 +75,7 @@ describe("with the real discord.js", () => {
     });
     await thread.send("이제 듣는다");
 
-    await vi.waitFor(() => expect(heard).toContain("이제 듣는다"));
+    await eventually(() => expect(heard).toContain("이제 듣는다"));
     expect(heard.filter((text) => text !== "협업")).toEqual([
       `<@${stage.eden.id}> 들어와`,
       "이제 듣는다",
@@ -125,7 +127,7 @@ describe("with the real discord.js", () => {
       );
       stage.minsu.post(stage.general, "다음 말");
 
-      await vi.waitFor(() => expect(heard).toContain("다음 말"));
+      await eventually(() => expect(heard).toContain("다음 말"));
       expect(startedBefore).toBe(1);
       expect(heard).toEqual(["다음 말"]);
     },
@@ -144,7 +146,7 @@ describe("with the real discord.js", () => {
     stage.minsu.post(stage.general, "둘");
     stage.minsu.post(stage.general, "셋");
 
-    await vi.waitFor(() => expect(heard).toEqual(["둘", "둘", "셋"]));
+    await eventually(() => expect(heard).toEqual(["둘", "둘", "셋"]));
   });
 
   test("a pressed button reaches its bot alone, and the person sees the answer", async () => {
@@ -284,7 +286,7 @@ describe("at the gateway", () => {
     stage.minsu.post(stage.general, "너에게", { mentions: [stage.ruda] });
     stage.minsu.post(stage.minsu.directMessages(stage.ruda), "우리끼리");
 
-    await vi.waitFor(() => expect(heard).toEqual(["", `<@${stage.ruda.id}> 너에게`, "우리끼리"]));
+    await eventually(() => expect(heard).toEqual(["", `<@${stage.ruda.id}> 너에게`, "우리끼리"]));
   });
 });
 
@@ -387,6 +389,46 @@ describe("over HTTP", () => {
     await expect(rest.get(messages)).rejects.toMatchObject({ status: 404, code: 10003 });
   });
 
+  test(
+    "overwrites of all members, roles and one member decide as the real discord.js says",
+    FULL,
+    async () => {
+      await using stage = await aStage();
+      const { discord, guild } = stage;
+      const ways = [{}, { allow: ["SEND_MESSAGES"] }, { deny: ["SEND_MESSAGES"] }] as const;
+      const channels = ways.flatMap((everyone) =>
+        ways.flatMap((role) =>
+          ways.map((member) => {
+            const channel = discord.addChannel(guild, "a channel");
+            discord.setPermissions("everyone", channel, everyone);
+            discord.setPermissions({ roleOf: stage.ruda }, channel, role);
+            discord.setPermissions(stage.ruda, channel, member);
+            return channel;
+          }),
+        ),
+      );
+      const ruda = await stage.login(stage.ruda);
+      const said = (id: string): boolean => {
+        const channel = ruda.channels.cache.get(id) as GuildChannel;
+        return channel.permissionsFor(ruda.user!)!.has("SendMessages");
+      };
+      const done = async (id: string): Promise<boolean> =>
+        stage
+          .rest(stage.ruda)
+          .post(`/channels/${id}/typing`)
+          .then(
+            () => true,
+            () => false,
+          );
+
+      const decided: boolean[] = [];
+      for (const { id } of channels) decided.push(await done(id));
+
+      expect(decided).toEqual(channels.map(({ id }) => said(id)));
+      expect(decided.filter(Boolean)).toHaveLength(14);
+    },
+  );
+
   test("a guild with an outage is unavailable, also to bots that come meanwhile, until it is back", async () => {
     await using stage = await aStage({ identifyWindowMs: 1 });
     const ruda = await stage.login(stage.ruda);
@@ -410,7 +452,7 @@ describe("over HTTP", () => {
     await Promise.all(back);
     stage.minsu.post(stage.general, "이제 듣는다");
 
-    await vi.waitFor(() => expect(heard).toEqual(["이제 듣는다"]));
+    await eventually(() => expect(heard).toEqual(["이제 듣는다"]));
     expect(stage.discord.messages(stage.general).map(({ text }) => text)).toEqual([
       "아무도 듣지 않는다",
       "이제 듣는다",
@@ -474,7 +516,7 @@ describe("over HTTP", () => {
     const wrong = [await ask("x"), await ask("x"), await ask("x")].map(({ status }) => status);
     const banned = await ask("token-ruda");
     const page = await banned.text();
-    await vi.waitFor(async () => expect((await ask("token-ruda")).status).toBe(200));
+    await eventually(async () => expect((await ask("token-ruda")).status).toBe(200));
 
     expect(wrong).toEqual([401, 401, 401]);
     expect(banned.status).toBe(429);
@@ -591,7 +633,7 @@ async function aSocket(url: string) {
     closed,
     send: (payload: object) => socket.send(JSON.stringify(payload)),
     until: (is: (frame: (typeof frames)[number]) => boolean) =>
-      vi.waitFor(() => frames.find(is) ?? Promise.reject(new Error("not yet"))),
+      eventually(() => frames.find(is) ?? Promise.reject(new Error("not yet"))),
   };
 }
 

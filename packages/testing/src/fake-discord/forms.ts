@@ -171,7 +171,6 @@ const commandTexts = {
 export const createCommand = z.strictObject({
   ...commandTexts,
   type: z.literal(1).default(1),
-  contexts: z.array(z.union([z.literal(0), z.literal(1), z.literal(2)])).optional(),
   options: z
     .array(z.strictObject({ ...commandTexts, type: z.number().int().min(1).max(11) }))
     .max(25)

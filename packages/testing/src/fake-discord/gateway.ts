@@ -273,6 +273,7 @@ export class Gateway {
   altered(text: string): string | undefined {
     if (this.#alter === undefined) return text;
     const packet = this.#alter(JSON.parse(text) as GatewayPacket);
+
     return packet === undefined || typeof packet === "string" ? packet : JSON.stringify(packet);
   }
 
@@ -381,7 +382,7 @@ export class Gateway {
       session_id: session.id,
       resume_gateway_url: url(),
       shard: [0, 1],
-      application: { id: bot.user.id, flags: 0 },
+      application: { id: bot.user.id, flags: 0, flags_new: "0" },
     });
 
     if ((session.intents & INTENTS.GUILDS) === 0) return;
@@ -400,14 +401,11 @@ export class Gateway {
         this.#dispatch(session, "GUILD_DELETE", { id: guild.id, unavailable: true });
         continue;
       }
-      const channels = [...world.places.values()].filter(
-        (place) => place.guild === guild && place.thread === undefined,
-      );
       const view = { bot: bot.user, content: true };
       this.#dispatch(
         session,
         "GUILD_CREATE",
-        guildPayload(guild, view, { channels, threads: world.threads.active(bot.user, guild) }),
+        guildPayload(guild, view, world.placesOf(guild, bot.user)),
       );
     }
   }
@@ -438,6 +436,7 @@ export class Gateway {
   #usesUpLast(bot: BotAccount): boolean {
     const day = this.#dayOf(bot);
     day.used++;
+
     return day.used > this.#options.sessionStarts.total;
   }
 
@@ -538,6 +537,7 @@ class Connection {
         if (this.session !== undefined) {
           return this.close(CLOSE.alreadyAuthenticated, "Already authenticated.");
         }
+
         return op === OP.resume ? this.#gateway.resume(this, d) : this.#gateway.identify(this, d);
       case OP.presence:
       case OP.voice:

@@ -5,6 +5,7 @@ import type {
   APIThreadMember,
   APIUser,
 } from "discord-api-types/v10";
+import { PERMISSIONS } from "./permissions.ts";
 import type { Guild, Interaction, Message, FakeChannel, User } from "./world-facts.ts";
 
 /**
@@ -93,6 +94,7 @@ export function placePayload(place: FakeChannel, view: PayloadView): object {
   if (place.kind === "direct") {
     return {
       ...common,
+      name: null,
       recipients: place.recipients.filter(({ id }) => id !== view.bot.id).map(userPayload),
     };
   }
@@ -108,6 +110,7 @@ export function placePayload(place: FakeChannel, view: PayloadView): object {
       parent_id: null,
       topic: null,
       nsfw: false,
+      ...moreFactsOf(place),
       permission_overwrites: [...place.overwrites].map(([id, { allow, deny }]) => ({
         id,
         type: place.guild?.members.has(id) === true ? 1 : 0,
@@ -136,6 +139,40 @@ export function placePayload(place: FakeChannel, view: PayloadView): object {
       invitable: place.kind === "private-thread" ? true : undefined,
     },
     member,
+  };
+}
+
+/** Source: "Channel Object: Channel Flags". */
+const CHANNEL_OBFUSCATED = 1 << 17;
+
+/**
+ * A channel over the gateway: of one that the bot may not view only that it is there. Source:
+ * "Channel Object: Obfuscated Channels", for all bots since 2026-11-16.
+ */
+export function channelPayload(place: FakeChannel, view: PayloadView, isSeen: boolean): object {
+  const channel = placePayload(place, view);
+  if (isSeen) return channel;
+
+  return {
+    ...channel,
+    name: "___hidden___",
+    topic: null,
+    last_message_id: null,
+    flags: CHANNEL_OBFUSCATED,
+    permission_overwrites: [
+      { id: place.guild?.id, type: 0, allow: "0", deny: String(PERMISSIONS.VIEW_CHANNEL) },
+    ],
+  };
+}
+
+/** What a forum has beside other channels. Source: "Channel Object", "Forum Tag Object". */
+function moreFactsOf({ kind }: FakeChannel): object {
+  if (kind !== "forum") return {};
+  return {
+    available_tags: [],
+    default_reaction_emoji: null,
+    default_sort_order: null,
+    default_forum_layout: 0,
   };
 }
 
@@ -233,7 +270,11 @@ function filePayload(place: FakeChannel, file: Message["attachments"][number]): 
 export function guildPayload(
   guild: Guild,
   view: PayloadView,
-  places: { readonly channels: readonly FakeChannel[]; readonly threads: readonly FakeChannel[] },
+  places: {
+    readonly channels: readonly FakeChannel[];
+    readonly threads: readonly FakeChannel[];
+    readonly sees: (channel: FakeChannel) => boolean;
+  },
 ): object {
   const own = guild.members.get(view.bot.id);
   return {
@@ -250,7 +291,7 @@ export function guildPayload(
         roles: [roleIdOf(view.bot)],
       },
     ],
-    channels: places.channels.map((channel) => placePayload(channel, view)),
+    channels: places.channels.map((channel) => channelPayload(channel, view, places.sees(channel))),
     threads: places.threads.map((thread) => placePayload(thread, view)),
     presences: [],
     stage_instances: [],

@@ -108,6 +108,7 @@ export function findRoute(
     const match = route.method === method ? route.pattern.exec(path) : null;
     if (match !== null) return { route, parameters: { ...match.groups } };
   }
+
   return undefined;
 }
 
@@ -137,11 +138,13 @@ function getApplication(_context: RouteContext, { bot }: RouteRequest): RouteAns
     name: user.name,
     icon: null,
     description: "",
+    summary: "",
     bot_public: true,
     bot_require_code_grant: false,
     verify_key: "",
     team: null,
     flags,
+    flags_new: String(flags),
     bot: userPayload(user),
   });
 }
@@ -153,6 +156,7 @@ function getGuilds({ world }: RouteContext, { bot }: RouteRequest): RouteAnswer 
       id: guild.id,
       name: guild.name,
       icon: null,
+      banner: null,
       owner: false,
       permissions: String(guild.members.get(bot.user.id)?.base),
       features: [],
@@ -169,12 +173,16 @@ function createDirectMessage({ world }: RouteContext, { bot, body }: RouteReques
   return ok(placePayload(world.directChannel(bot.user, recipient), viewOf(bot)));
 }
 
-/** Threads are not among them. Source: "Guild: Get Guild Channels". */
+/** Neither threads nor channels that the bot may not view. Source: "Guild: Get Guild Channels". */
 function getGuildChannels({ world }: RouteContext, { bot, parameters }: RouteRequest): RouteAnswer {
   const guild = world.visibleGuild(bot.user, parameters["guild"]);
   const channels = [...world.places.values()].filter(
-    (place) => place.guild === guild && place.thread === undefined,
+    (place) =>
+      place.guild === guild &&
+      place.thread === undefined &&
+      world.can(bot.user, place, "VIEW_CHANNEL"),
   );
+
   return ok(channels.map((channel) => placePayload(channel, viewOf(bot))));
 }
 
@@ -278,6 +286,7 @@ function ownOrVisible(world: World, bot: BotAccount, parameters: RouteRequest["p
     .visiblePlace(bot.user, parameters["channel"])
     .messages.get(parameters["message"] ?? "");
   if (message === undefined) throw REFUSALS.unknownMessage();
+
   return message;
 }
 
@@ -297,9 +306,11 @@ function startThread(
       forms.parseForm(forms.startPost, body),
     );
     const told = { ...placePayload(thread, view), message: messagePayload(message, view) };
+
     return { status: 201, body: told };
   }
   const thread = world.threads.start(bot.user, channel, forms.parseForm(forms.startThread, body));
+
   return { status: 201, body: placePayload(thread, view) };
 }
 
@@ -336,6 +347,7 @@ function getActiveThreads(
     .active(bot.user, world.visibleGuild(bot.user, parameters["guild"]))
     .toReversed();
   const threads = all.slice(0, activeThreads);
+
   return ok({
     threads: threads.map((thread) => placePayload(thread, viewOf(bot))),
     members: threads.flatMap((thread) => threadMemberPayload(thread, bot.user.id) ?? []),
@@ -365,6 +377,7 @@ function getArchivedThreads(
 function getThreadMembers({ world }: RouteContext, { bot, parameters }: RouteRequest): RouteAnswer {
   const thread = world.visiblePlace(bot.user, parameters["channel"]);
   if (thread.thread === undefined) throw REFUSALS.wrongChannelType();
+
   return ok([...thread.thread.members.keys()].map((id) => threadMemberPayload(thread, id)));
 }
 
@@ -397,7 +410,15 @@ function createCommand(
   const form = forms.parseForm(forms.createCommand, body);
   const isKnown = world.commands.find(bot.user, guild.id, form.name) !== undefined;
   const command = world.commands.register(bot.user, guild.id, form);
-  const answer = { ...form, id: command.id, application_id: application, guild_id: guild.id };
+  const answer = {
+    ...form,
+    id: command.id,
+    application_id: application,
+    guild_id: guild.id,
+    default_member_permissions: null,
+    version: world.snowflake(),
+  };
+
   return { status: isKnown ? 200 : 201, body: answer };
 }
 

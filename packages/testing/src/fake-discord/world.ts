@@ -11,11 +11,13 @@ import {
   type Overwrite,
 } from "./permissions.ts";
 import {
+  channelPayload,
   guildPayload,
   managedRole,
   placePayload,
   roleIdOf,
   threadMemberPayload,
+  type PayloadView,
 } from "./payloads.ts";
 import { REFUSALS } from "./refusal.ts";
 import { Threads } from "./threads.ts";
@@ -64,18 +66,21 @@ export class World {
   snowflake(): string {
     const now = BigInt(Math.floor(this.clock.now()) - EPOCH) << 22n;
     this.#lastSnowflake = now > this.#lastSnowflake ? now : this.#lastSnowflake + 1n;
+
     return this.#lastSnowflake.toString();
   }
 
   addUser(name: string, options: { bot: boolean }): User {
     const user: User = { id: this.snowflake(), name, bot: options.bot };
     this.users.set(user.id, user);
+
     return user;
   }
 
   addGuild(name: string): Guild {
     const guild: Guild = { id: this.snowflake(), name, members: new Map(), isOut: false };
     this.guilds.set(guild.id, guild);
+
     return guild;
   }
 
@@ -99,16 +104,11 @@ export class World {
   /** Source: "Gateway Events: Guild Create": also when the bot joins a guild. */
   inviteMember(guild: Guild, user: User, base: bigint): void {
     this.addMember(guild, user, base);
-    const channels = [...this.places.values()].filter(
-      (place) => place.guild === guild && place.thread === undefined,
-    );
-
     this.publish({
       type: "GUILD_CREATE",
       intents: ["GUILDS"],
       reaches: (bot) => bot.id === user.id,
-      data: (view) =>
-        guildPayload(guild, view, { channels, threads: this.threads.active(user, guild) }),
+      data: (view) => guildPayload(guild, view, this.placesOf(guild, user)),
     });
   }
 
@@ -138,10 +138,6 @@ export class World {
     if (guild.isOut === isOut) return;
 
     guild.isOut = isOut;
-    const channels = [...this.places.values()].filter(
-      (place) => place.guild === guild && place.thread === undefined,
-    );
-
     this.publish({
       type: isOut ? "GUILD_DELETE" : "GUILD_CREATE",
       intents: ["GUILDS"],
@@ -149,7 +145,7 @@ export class World {
       data: (view) =>
         isOut
           ? { id: guild.id, unavailable: true }
-          : guildPayload(guild, view, { channels, threads: this.threads.active(view.bot, guild) }),
+          : guildPayload(guild, view, this.placesOf(guild, view.bot)),
     });
   }
 
@@ -159,7 +155,7 @@ export class World {
       type: "CHANNEL_CREATE",
       intents: ["GUILDS"],
       reaches: (bot) => isTold(guild, bot),
-      data: (view) => placePayload(channel, view),
+      data: (view) => this.#channelPayload(channel, view),
     });
 
     return channel;
@@ -198,12 +194,33 @@ export class World {
       type: "CHANNEL_UPDATE",
       intents: ["GUILDS"],
       reaches: (bot) => isTold(guild, bot),
-      data: (view) => placePayload(channel, view),
+      data: (view) => this.#channelPayload(channel, view),
     });
 
     for (const user of blind) {
       if (this.can(user, channel, "VIEW_CHANNEL")) this.#syncThreads(guild, channel, user);
     }
+  }
+
+  /** What a bot is told of a guild that comes. */
+  placesOf(
+    guild: Guild,
+    bot: User,
+  ): {
+    channels: readonly FakeChannel[];
+    threads: readonly FakeChannel[];
+    sees: (channel: FakeChannel) => boolean;
+  } {
+    const channels = [...this.places.values()].filter(
+      (place) => place.guild === guild && place.thread === undefined,
+    );
+    const sees = (channel: FakeChannel): boolean => this.can(bot, channel, "VIEW_CHANNEL");
+
+    return { channels, threads: this.threads.active(bot, guild), sees };
+  }
+
+  #channelPayload(channel: FakeChannel, view: PayloadView): object {
+    return channelPayload(channel, view, this.can(view.bot, channel, "VIEW_CHANNEL"));
   }
 
   #syncThreads(guild: Guild, channel: FakeChannel, user: User): void {
@@ -235,6 +252,7 @@ export class World {
         return place;
       }
     }
+
     return this.addPlace({
       id: this.snowflake(),
       kind: "direct",

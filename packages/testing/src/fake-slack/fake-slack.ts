@@ -14,7 +14,7 @@ import { SlackWorld, type WorldEvent } from "./world.ts";
 export interface FakeSlackOptions {
   readonly clock?: Clock;
   readonly rateLimits?: SlackRateLimits;
-  readonly redelivery?: Redelivery;
+  readonly redelivery?: Redelivery | undefined;
 }
 
 /** Handles that tests hold. */
@@ -255,6 +255,11 @@ export class FakeSlack implements AsyncDisposable {
     return this.#socket.told;
   }
 
+  /** Events that no client has acknowledged yet, and that are not given up. */
+  get unacknowledged(): number {
+    return this.#socket.waiting;
+  }
+
   /** Tells the app's clients to connect anew, as the platform does every few hours. */
   refresh(app: FakeSlackApp, reason = "refresh_requested"): void {
     this.#socket.refresh(this.#app(app), reason);
@@ -262,6 +267,28 @@ export class FakeSlack implements AsyncDisposable {
 
   cut(app: FakeSlackApp): void {
     this.#socket.cut(this.#app(app));
+  }
+
+  /**
+   * The platform is away for longer than it tells events again: it answers 503, takes no connection,
+   * and what people write meanwhile is only to be read.
+   */
+  setOutage(isOut: boolean): void {
+    this.#socket.setOutage(isOut);
+    this.#faults.setOutage(isOut);
+  }
+
+  /**
+   * The app's connections stay open, and it is told nothing more by them. With `frozen` they answer
+   * no ping either. New ones are as always.
+   */
+  silence(app: FakeSlackApp, { frozen = false } = {}): void {
+    this.#socket.silence(this.#app(app), frozen);
+  }
+
+  /** The app's next connections open and say nothing, not even hello. */
+  withholdHello(app: FakeSlackApp, times: number): void {
+    this.#socket.withholdHello(this.#app(app), times);
   }
 
   /** What an app's connections were sent, oldest first; the last 1,000. */
@@ -307,6 +334,7 @@ export class FakeSlack implements AsyncDisposable {
   #app({ id }: { readonly id: string }): SlackApp {
     const app = this.#world.appOfUser(id);
     if (!app) throw new Error(`There is no app with the bot user ${id}.`);
+
     return app;
   }
 
@@ -320,6 +348,7 @@ export class FakeSlack implements AsyncDisposable {
     const buttons = (message.blocks ?? []).flatMap(({ elements }) =>
       (elements ?? []).map(({ value = "", text }) => ({ value, label: text?.text ?? "" })),
     );
+
     return {
       ts: message.ts,
       channel: message.channel,
@@ -459,6 +488,7 @@ export class FakeSlackPerson {
   #found({ channel, ts }: { readonly ts: string; readonly channel: string }): SlackMessage {
     const message = this.#parts.world.message(channel, ts);
     if (!message) throw new Error(`There is no message ${ts}.`);
+
     return message;
   }
 }
@@ -485,6 +515,7 @@ function eventOf(world: SlackWorld, event: WorldEvent): Record<string, unknown> 
       const { id, name } = event.channel;
       const kind = { is_channel: true, is_mpim: false };
       const channel = { id, name, name_normalized: name, created: 0, ...kind };
+
       return { type: "channel_rename", channel, event_ts: at };
     }
     default:

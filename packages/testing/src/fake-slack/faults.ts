@@ -22,12 +22,20 @@ export interface SlackFaultTarget {
 /** The faults that are armed; the one that was armed first hits first. */
 export class SlackFaults {
   readonly #armed: { target: SlackFaultTarget; fault: SlackFault; left: number }[] = [];
+  #isOut = false;
+
+  /** Every request fails with 503. */
+  setOutage(isOut: boolean): void {
+    this.#isOut = isOut;
+  }
 
   arm(target: SlackFaultTarget, fault: SlackFault): void {
     this.#armed.push({ target, fault, left: target.times ?? 1 });
   }
 
   take(method: string, app: string | undefined, eventType: string): SlackFault | undefined {
+    if (this.#isOut) return { kind: "5xx" };
+
     const hit = this.#armed.find(
       ({ target, left }) =>
         left > 0 &&

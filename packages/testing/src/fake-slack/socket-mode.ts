@@ -22,6 +22,8 @@ export const SLACK_REDELIVERY: Redelivery = {
 interface Connection {
   readonly app: SlackApp;
   readonly socket: WebSocket;
+  /** Open, and told nothing more. */
+  isSilent: boolean;
 }
 
 /** Packets of an app that are kept for tests. */
@@ -55,6 +57,8 @@ export class SocketMode {
   readonly #connections = new Set<Connection>();
   readonly #open = new Map<string, Envelope>();
   readonly #started = new Map<string, number>();
+  /** Connections of an app that shall get no hello. */
+  readonly #withheld = new Map<string, number>();
   /** Envelopes that were acknowledged, by their payload's event id; for tests. */
   readonly acknowledged: string[] = [];
   /** Envelopes as they were told, each time, by their payload's event id; for tests. */
@@ -64,6 +68,7 @@ export class SocketMode {
   /** What clients said that is no acknowledgement. */
   readonly wrong: string[] = [];
   #turn = 0;
+  #isOut = false;
 
   constructor(server: Server, parts: { clock: Clock; redelivery: Redelivery }) {
     this.#clock = parts.clock;
@@ -73,7 +78,7 @@ export class SocketMode {
       const ticket = new URL(request.url ?? "/", "http://fake.invalid").searchParams.get("ticket");
       const app = this.#tickets.get(ticket ?? "");
 
-      if (!app) {
+      if (!app || this.#isOut) {
         socket.destroy();
         return;
       }
@@ -99,6 +104,11 @@ export class SocketMode {
     return [...this.#connections].filter((connection) => connection.app === app);
   }
 
+  /** Envelopes that are not acknowledged and will be told again. */
+  get waiting(): number {
+    return this.#open.size;
+  }
+
   /** Connections that an app has had. */
   started(app: SlackApp): number {
     return this.#started.get(app.appId) ?? 0;
@@ -111,6 +121,8 @@ export class SocketMode {
 
   /** Without a connection it is lost. Each connection may get any envelope: they take turns. */
   send(app: SlackApp, type: Envelope["type"], payload: Record<string, unknown>): void {
+    if (this.#isOut) return;
+
     const id = randomUUID();
     const envelope: Envelope = { app, type, payload, attempt: 0 };
     this.#open.set(id, envelope);
@@ -129,6 +141,29 @@ export class SocketMode {
     }
   }
 
+  /** The connections of an app stay open and say nothing more. A frozen one answers no ping. */
+  silence(app: SlackApp, isFrozen: boolean): void {
+    for (const connection of this.connectionsOf(app)) {
+      connection.isSilent = true;
+      if (isFrozen) connection.socket.pause();
+    }
+  }
+
+  /** Its next connections open and say nothing at all. */
+  withholdHello(app: SlackApp, times: number): void {
+    this.#withheld.set(app.appId, times);
+  }
+
+  /** Every connection is cut, and what happens is told to no app, also not later. */
+  setOutage(isOut: boolean): void {
+    this.#isOut = isOut;
+    if (!isOut) return;
+
+    for (const { timer } of this.#open.values()) timer?.();
+    this.#open.clear();
+    for (const { socket } of this.#connections) socket.terminate();
+  }
+
   /** Cuts the connections of an app. */
   cut(app: SlackApp): void {
     for (const { socket } of this.connectionsOf(app)) socket.terminate();
@@ -142,7 +177,11 @@ export class SocketMode {
   }
 
   #accept(app: SlackApp, socket: WebSocket): void {
-    const connection = { app, socket };
+    // A paused socket does not see that its client has left.
+    for (const { socket: old } of this.connectionsOf(app)) if (old.isPaused) old.terminate();
+    const withheld = this.#withheld.get(app.appId) ?? 0;
+    this.#withheld.set(app.appId, Math.max(0, withheld - 1));
+    const connection: Connection = { app, socket, isSilent: withheld > 0 };
     this.#connections.add(connection);
     this.#started.set(app.appId, this.started(app) + 1);
     socket.on("message", (data: Buffer) => this.#hear(data.toString("utf8")));
@@ -189,7 +228,7 @@ export class SocketMode {
     envelope.connection = connection;
     if (!connection) return this.#again(id, envelope, "no_connection");
 
-    this.told.push(eventIdOf(envelope));
+    if (!connection.isSilent) this.told.push(eventIdOf(envelope));
 
     this.#say(connection, {
       envelope_id: id,
@@ -205,7 +244,9 @@ export class SocketMode {
     );
   }
 
-  #say({ app, socket }: Connection, packet: Readonly<Record<string, unknown>>): void {
+  #say(connection: Connection, packet: Readonly<Record<string, unknown>>): void {
+    const { app, socket, isSilent } = connection;
+    if (isSilent) return;
     const sent = [...this.sentTo(app), packet];
     this.#sent.set(app.appId, sent.slice(-KEPT_PACKETS));
     socket.send(JSON.stringify(packet));

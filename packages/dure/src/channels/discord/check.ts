@@ -5,7 +5,7 @@ import {
 } from "../../rooms/channel-adapter.ts";
 import type { AccountApi } from "./account-api.ts";
 import { nameOf } from "./mapping.ts";
-import { isForum, NEEDED, neededIn, PERMISSIONS, UNFIT_KINDS } from "./permissions.ts";
+import { isForum, NEEDED, neededIn, NEEDS, PERMISSIONS, UNFIT_KINDS } from "./permissions.ts";
 import {
   applicationForm,
   channelsForm,
@@ -65,6 +65,7 @@ export async function checkAccount(
     if (!(error instanceof ChannelError)) throw error;
     findings.push(failureOf(account, error));
   }
+
   return findings;
 }
 
@@ -93,6 +94,7 @@ async function checkContentSwitch(
   if ((flags & MESSAGE_CONTENT_FLAGS) !== 0) {
     return { ok: true, what: `${account.id}: the Message Content Intent is on.` };
   }
+
   return {
     ok: false,
     what: `${account.id}: the Message Content Intent is off; the bot cannot connect with it.`,
@@ -146,12 +148,35 @@ async function checkChannels(
   for (const id of wanted) {
     findings.push({
       ok: false,
-      what: `${account.id}: there is no channel ${id} in its servers.`,
       channel: id,
-      hint: `Check the id; if the server is missing, invite the bot: ${invite}`,
+      ...(await whyMissing(api, account, { id, invite, signal })),
     });
   }
+
   return findings;
+}
+
+/** A list leaves out what the bot may not view; a look at the channel itself tells them apart. */
+async function whyMissing(
+  api: AccountApi,
+  account: ChannelAccount,
+  { id, invite, signal }: { id: string; invite: string; signal: AbortSignal },
+): Promise<Pick<ChannelFinding, "what" | "hint">> {
+  const isHidden = await api.place(id, signal).then(
+    () => false,
+    (error: unknown) => error instanceof ChannelError && error.failure === "permission",
+  );
+  if (isHidden) {
+    return {
+      what: `${account.id}: lacks ${NEEDS.see} in the channel ${id}.`,
+      hint: `Give it to its role there; if the server is missing, invite the bot: ${invite}`,
+    };
+  }
+
+  return {
+    what: `${account.id}: there is no channel ${id} in its servers.`,
+    hint: `Check the id; if the server is missing, invite the bot: ${invite}`,
+  };
 }
 
 /** One channel: its kind, then what the bot may do there. Pure. */
@@ -173,6 +198,7 @@ function findingOf(
   if (missing.length === 0) {
     return { ok: true, what: `${account.id}: has what it needs in ${name}: ${needed.join(", ")}.` };
   }
+
   return {
     ok: false,
     what: `${account.id}: lacks ${missing.join(", ")} in ${name}.`,
@@ -209,6 +235,7 @@ async function readPermissions(
     doing: "show the bot's membership",
     signal,
   });
+
   return (channel) =>
     permissionsOf({
       guild,
@@ -238,6 +265,7 @@ function permissionsOf(facts: {
   const apply = (bits: bigint, chosen: readonly WireOverwrite[]): bigint => {
     const deny = chosen.reduce((all, overwrite) => all | BigInt(overwrite.deny), 0n);
     const allow = chosen.reduce((all, overwrite) => all | BigInt(overwrite.allow), 0n);
+
     return (bits & ~deny) | allow;
   };
   const forEveryone = apply(
@@ -248,6 +276,7 @@ function permissionsOf(facts: {
     forEveryone,
     overwrites.filter(({ id }) => id !== guild && memberRoles.includes(id)),
   );
+
   return apply(
     forRoles,
     overwrites.filter(({ id }) => id === selfId),
@@ -261,5 +290,6 @@ function permissionsOf(facts: {
 function inviteLink(applicationId: string): string {
   const permissions = NEEDED.reduce((all, permission) => all | PERMISSIONS[permission], 0n);
   const query = `client_id=${applicationId}&scope=bot+applications.commands&permissions=${permissions}`;
+
   return `https://discord.com/oauth2/authorize?${query}`;
 }

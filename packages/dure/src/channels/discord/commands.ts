@@ -12,14 +12,14 @@ function sub(name: string, en: string, ko: string): object {
 
 /**
  * The command of each bot: what it says of an agent is of the bot's own. Source: "Application
- * Commands: Application Command Structure"; type 1 is a slash command, context 0 a server.
+ * Commands: Application Command Structure"; type 1 is a slash command. Contexts are for commands that
+ * are made known everywhere.
  */
 const COMMAND = {
   name: "dure",
   type: 1,
   description: "Stops and shows what agents do here",
   description_localizations: { ko: "에이전트가 여기서 하는 일을 멈추고 보여 줘요" },
-  contexts: [0],
   options: [
     sub("stop", "Ends what runs in this channel or thread", "이 자리에서 하던 일을 멈춰요"),
     sub("pause", "Lets this agent begin nothing new", "이 에이전트를 멈춰 둬요"),
@@ -60,5 +60,6 @@ export async function registerCommand(
 export function orderIn({ data }: WireInteraction): string | undefined {
   if (data?.name !== COMMAND.name) return undefined;
   const chosen = data.options.find(({ type }) => type === SUB_COMMAND);
+
   return chosen && `order:${chosen.name}`;
 }

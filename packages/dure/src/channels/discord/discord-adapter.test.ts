@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import type {
   ChannelAccount,
   ChannelError,
@@ -10,6 +10,7 @@ import { DiscordAdapter, type DiscordOptions } from "./discord-adapter.ts";
 import { toWireText } from "./mapping.ts";
 import { loadDiscordJs } from "./discord-js.ts";
 import { RecordingPort } from "../test-port.ts";
+import { eventually } from "../../../test/until.ts";
 
 const OPEN_LIMITS = {
   routes: {},
@@ -127,7 +128,7 @@ describe("what a bot hears", () => {
     stage.minsu.post(stage.general, `${stage.discord.mentionRole(later)} 왔어요?`);
     stage.discord.kickBot(stage.eden, stage.guild);
     stage.minsu.post(stage.general, `${stage.discord.mentionRole(stage.eden)} 갔어요?`);
-    await vi.waitFor(() => expect(stage.port.messages).toHaveLength(2));
+    await eventually(() => expect(stage.port.messages).toHaveLength(2));
 
     expect(stage.port.messages.map(({ message }) => message.mentions.length)).toEqual([1, 0]);
   });
@@ -142,7 +143,7 @@ describe("what a bot hears", () => {
     });
 
     for (const kind of Object.keys(ODD_FORMS)) stage.minsu.post(stage.general, kind);
-    await vi.waitFor(() => expect(stage.port.messages).toHaveLength(2));
+    await eventually(() => expect(stage.port.messages).toHaveLength(2));
 
     expect(stage.port.messages.map(({ message }) => message.text)).toEqual([
       "↪\n> 첫 줄\n> 둘째 줄",
@@ -167,11 +168,11 @@ describe("what a bot hears", () => {
 
     stage.discord.archiveThread(thread);
     stage.minsu.post(thread, "다시"); // tells its newest message
-    await vi.waitFor(() => expect(isIn()).toEqual([[place.thread, false]]));
+    await eventually(() => expect(isIn()).toEqual([[place.thread, false]]));
     change({ added_members: [{ user_id: stage.eden.id }] });
-    await vi.waitFor(() => expect(isIn()).toEqual([[place.thread, true]]));
+    await eventually(() => expect(isIn()).toEqual([[place.thread, true]]));
     change({ removed_member_ids: [stage.eden.id] });
-    await vi.waitFor(() => expect(isIn()).toEqual([[place.thread, false]]));
+    await eventually(() => expect(isIn()).toEqual([[place.thread, false]]));
   });
 
   test("a list of threads that names its memberships apart: it joins the others alone", async () => {
@@ -187,7 +188,7 @@ describe("what a bot hears", () => {
       threads: [member, other],
       members: [{ id: member!.id, user_id: stage.eden.id, join_timestamp: "", flags: 0 }],
     });
-    await vi.waitFor(() =>
+    await eventually(() =>
       expect(joinsOf(stage.discord)).toEqual([`/channels/${other!.id}/thread-members/@me`]),
     );
   });
@@ -199,7 +200,7 @@ describe("what a bot hears", () => {
     const direct = stage.minsu.directMessages(stage.ruda);
 
     stage.minsu.edit(stage.minsu.post(direct, "우리끼리"), "우리끼리만");
-    await vi.waitFor(() =>
+    await eventually(() =>
       expect(stage.port.edits).toMatchObject([
         { text: "우리끼리만", place: { adapter: "discord", channel: direct.id, direct: true } },
       ]),
@@ -207,11 +208,11 @@ describe("what a bot hears", () => {
     stage.discord.archiveThread(thread);
     stage.minsu.post(thread, "다시 열기");
     stage.discord.deleteThread(thread);
-    await vi.waitFor(() =>
+    await eventually(() =>
       expect(stage.port.changes.map(({ kind }) => kind)).toContain("thread-deleted"),
     );
     stage.discord.kickBot(stage.ruda, stage.guild);
-    await vi.waitFor(() =>
+    await eventually(() =>
       expect(stage.port.changes.at(-1)).toEqual({ kind: "access-lost", place: stage.here }),
     );
 
@@ -237,7 +238,7 @@ describe("what a bot hears", () => {
     const thread = stage.minsu.startThread(stage.general, "회의");
 
     stage.minsu.post(thread, "먼저 한 말");
-    await vi.waitFor(() => expect(stage.port.changes).toHaveLength(1));
+    await eventually(() => expect(stage.port.changes).toHaveLength(1));
     expect(stage.discord.threads(stage.general)[0]?.members).toEqual(["민수"]);
     stage.minsu.post(thread, `${stage.mention.eden} 봐 줘`);
 
@@ -285,7 +286,7 @@ describe("what a bot hears", () => {
 
     stage.minsu.edit(said, `${stage.discord.mentionRole({ ...stage.eden, token: "" })} 봐 줘`);
 
-    await vi.waitFor(() =>
+    await eventually(() =>
       expect(stage.port.edits).toMatchObject([{ text: `<@${stage.eden.id}> 봐 줘` }]),
     );
   });
@@ -329,7 +330,7 @@ describe("what a bot hears", () => {
     ];
     stage.minsu.post(open, "전에 한 말");
     stage.discord.archiveThread(asleep);
-    await vi.waitFor(() =>
+    await eventually(() =>
       expect(stage.port.changes.map(({ kind }) => kind)).toContain("thread-archived"),
     );
     const membersOf = ({ id }: FakePlace): readonly string[] =>
@@ -392,7 +393,7 @@ describe("gaps", () => {
     stage.port.beforeGap = (account) => (account === "ruda" ? gate.promise : Promise.resolve());
     stage.discord.dropGateway(stage.ruda, { resumable: false });
     stage.minsu.post(stage.general, "둘");
-    await vi.waitFor(() => expect(stage.port.gaps).toBe(2), { timeout: 10_000 });
+    await eventually(() => expect(stage.port.gaps).toBe(2));
     await stage.connect(EDEN); // hears the next one while 루다 may not yet
     stage.minsu.post(stage.general, "셋");
     await stage.heard("eden", "셋");
@@ -445,7 +446,7 @@ describe("gaps", () => {
     await stage.heard("ruda", "그 사이");
     stage.discord.duplicateNext(stage.ruda);
     stage.minsu.post(stage.general, "두 번");
-    await vi.waitFor(() =>
+    await eventually(() =>
       expect(stage.port.messages.filter(({ message }) => message.text === "두 번")).toHaveLength(2),
     );
 
@@ -483,8 +484,7 @@ describe("gaps", () => {
       "all posted",
       () => stage.discord.messages(stage.general).length === 20,
     );
-    // lets the events arrive; the assertion below does not depend on it
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await eventually(() => expect(stage.port.lines.join("\n")).toContain("inbox of ruda is full"));
     gate.resolve();
     await stage.heard("ruda", "19");
 
@@ -532,7 +532,7 @@ describe("gaps", () => {
       { timeoutMs: 10_000 },
     );
 
-    await vi.waitFor(() =>
+    await eventually(() =>
       expect(stage.port.changes).toContainEqual({
         kind: "thread-created",
         place: { ...stage.here, thread: thread.id },
@@ -546,8 +546,14 @@ describe("gaps", () => {
     await using stage = await aStage();
     const connection = await stage.connect(RUDA);
 
+    const lost = Promise.withResolvers<void>();
+    const told = stage.port.accountChanged.bind(stage.port);
+    stage.port.accountChanged = async (account, state, detail) => {
+      await told(account, state, detail);
+      if (state === "reconnecting") lost.resolve();
+    };
     stage.discord.dropGateway(stage.ruda, { resumable: true });
-    await vi.waitFor(() => expect(stage.port.stateOf("ruda")).toBe("reconnecting"));
+    await lost.promise;
     await connection.end();
     await new Promise((resolve) => setTimeout(resolve, 800)); // discord.js connects again 500 ms after a loss
 
@@ -1039,7 +1045,9 @@ describe("accounts", () => {
     discord.setPermissions("everyone", open, { deny: ["VIEW_CHANNEL", "SEND_MESSAGES"] });
     discord.setPermissions({ roleOf: stage.ruda }, open, { allow: ["VIEW_CHANNEL"] });
     discord.setPermissions(stage.ruda, open, { allow: ["SEND_MESSAGES"] });
-    const ids = [stage.general, rooms["announcement"]!, locked, open, rooms["forum"]!];
+    const hidden = discord.addChannel(guild, "hidden");
+    discord.setPermissions("everyone", hidden, { deny: ["VIEW_CHANNEL"] });
+    const ids = [stage.general, rooms["announcement"]!, locked, open, hidden, rooms["forum"]!];
     const doctor = new DiscordAdapter({
       ...{ tokens: { ruda: "token-ruda" }, apiUrl: discord.url },
       channels: ids.map(({ id }) => id),
@@ -1056,6 +1064,9 @@ describe("accounts", () => {
     expect(by("announcement")).toContain(all);
     expect(by("open")).toContain(all);
     expect(by("locked")).toContain("lacks SEND_MESSAGES in");
+    expect(findings.map(({ what }) => what)).toContain(
+      `ruda: lacks VIEW_CHANNEL in the channel ${hidden.id}.`,
+    );
     expect(by("forum")).toContain("READ_MESSAGE_HISTORY, SEND_MESSAGES_IN_THREADS.");
     await expect(
       stage.adapter.post(
@@ -1146,8 +1157,8 @@ async function aStage(fakeOptions: FakeDiscordOptions = {}, options: Partial<Dis
       const abort = new AbortController();
       const read = port.gapsRead + 1;
       const ended = adapter.connect(account, { signal: abort.signal });
-      await vi.waitFor(() => expect(port.stateOf(account.id)).toBe("ready"), { timeout: 10_000 });
-      await vi.waitFor(() => expect(port.gapsRead).toBeGreaterThanOrEqual(read));
+      await eventually(() => expect(port.stateOf(account.id)).toBe("ready"));
+      await eventually(() => expect(port.gapsRead).toBeGreaterThanOrEqual(read));
       return {
         ended,
         end: async () => {
@@ -1157,7 +1168,7 @@ async function aStage(fakeOptions: FakeDiscordOptions = {}, options: Partial<Dis
       };
     },
     heard: (account: string, text: string) =>
-      vi.waitFor(() => expect(port.texts(account)).toContain(text), { timeout: 10_000 }),
+      eventually(() => expect(port.texts(account)).toContain(text)),
     [Symbol.asyncDispose]: async () => {
       await adapter.stop();
       await fake.stop();

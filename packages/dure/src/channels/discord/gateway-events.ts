@@ -6,7 +6,7 @@ import type { GatewayEventType } from "./gateway-client.ts";
 import type { Inbox } from "../inbox.ts";
 import { toInbound, withBots } from "./mapping.ts";
 import type { PlaceFinder } from "./place-finder.ts";
-import { addressOf, isThread, type KnownPlace, type PlaceDirectory } from "./places.ts";
+import { addressOf, isHidden, isThread, type KnownPlace, type PlaceDirectory } from "./places.ts";
 import { registerCommand } from "./commands.ts";
 import { Presses } from "./presses.ts";
 import type { Servers } from "./servers.ts";
@@ -217,13 +217,29 @@ export class GatewayEvents {
     this.#servers.came(guild);
     this.#roles.learn(guild.roles);
     this.#tellCommand(guild.id);
-    for (const channel of guild.channels) this.#places.learn(channel, guild.id);
+    this.#channelsCame(guild);
     for (const thread of guild.threads) this.#threadCame(thread, guild.id, { isListed: true });
     // It comes late after an outage of theirs, or for the first time: no event
     // told what was said there before.
     if (!this.#servers.isComplete) return;
     this.#onServers();
     this.#inbox.readGap();
+  }
+
+  /** Tells once of each channel that the bot may not view. */
+  #channelsCame({ id: guild, channels }: WireGuild): void {
+    const hidden = channels.filter((channel) => {
+      const before = this.#places.learn(channel, guild);
+      return isHidden(channel) && before?.isHidden !== true;
+    });
+    if (hidden.length === 0) return;
+    // One entry for all: a server may have hundreds of them.
+    this.#inbox.push(guild, async () => {
+      for (const channel of hidden) {
+        const place = addressOf(channel, guild);
+        await this.#port.placeChanged(this.#account(), { kind: "access-lost", place });
+      }
+    });
   }
 
   /**
@@ -242,19 +258,30 @@ export class GatewayEvents {
   #placeChanged(place: WirePlace): void {
     const before = this.#places.learn(place);
     const address = addressOf(place);
-    const archived = place.thread_metadata?.archived === true;
-    if (isThread(place) && archived !== (before?.archived ?? !archived)) {
-      this.#tell(address, archived ? "thread-archived" : "thread-opened");
+    if (isHidden(place)) {
+      if (before?.isHidden !== true) this.#tell(address, "access-lost");
+      return;
     }
+    // What was said while it was hidden was told by no event.
+    if (before?.isHidden === true) this.#inbox.readGap();
+    if (isThread(place)) this.#threadChanged(place, before);
     const name = place.name ?? "";
     if (before !== undefined && before.name !== name) {
       this.#inbox.push(place.id, () =>
         this.#port.placeChanged(this.#account(), { kind: "renamed", place: address, name }),
       );
     }
+  }
+
+  #threadChanged(place: WirePlace, before: KnownPlace | undefined): void {
+    const address = addressOf(place);
+    const archived = place.thread_metadata?.archived === true;
+    if (archived !== (before?.archived ?? !archived)) {
+      this.#tell(address, archived ? "thread-archived" : "thread-opened");
+    }
     // One that slept when it could have been joined is in use again.
-    if (isThread(place) && before?.archived === true && !archived && before.joined !== true) {
-      this.#entry.seen({ address, name });
+    if (before?.archived === true && !archived && before.joined !== true) {
+      this.#entry.seen({ address, name: place.name ?? "" });
     }
   }
 

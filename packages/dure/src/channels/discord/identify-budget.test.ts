@@ -1,11 +1,12 @@
 import { FakeDiscord, type FakeDiscordOptions, type GatewayEnding } from "@dure/testing";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { sampled } from "../../kernel/test-tiers.ts";
 import type { ChannelAccount } from "../../rooms/channel-adapter.ts";
 import { DiscordAdapter } from "./discord-adapter.ts";
 import { decideStart } from "./identify-budget.ts";
 import { pauseMs, shortInARow, type LostLink } from "./reconnect.ts";
 import { RecordingPort } from "../test-port.ts";
+import { eventually } from "../../../test/until.ts";
 
 const RUDA: ChannelAccount = { id: "ruda", agent: "ruda", displayName: "루다" };
 const OPEN = { limit: 1000, perMs: 1000 };
@@ -28,7 +29,7 @@ describe("a gateway that closes", () => {
       stage.discord.gateway.endNext(ending, 3);
 
       void stage.adapter.connect(RUDA, { signal: never });
-      await vi.waitFor(() => expect(waitsOf(stage.port)).toHaveLength(3), { timeout: 20_000 });
+      await eventually(() => expect(waitsOf(stage.port)).toHaveLength(3));
       await stage.isReady();
 
       const waits = waitsOf(stage.port);
@@ -82,15 +83,20 @@ describe("the session starts of a bot", () => {
     await using stage = await aStage({ sessionStarts: { total: 20, perMs: 1500 } });
     stage.discord.gateway.useSessionStarts(stage.ruda, 19);
 
+    const startedBefore: number[] = [];
+    const told = stage.port.accountChanged.bind(stage.port);
+    stage.port.accountChanged = (account, state, detail) => {
+      if (state === "reconnecting") startedBefore.push(stage.discord.sessionsStarted(stage.ruda));
+      return told(account, state, detail);
+    };
+
     void stage.adapter.connect(RUDA, { signal: never });
-    await vi.waitFor(() => expect(stage.port.stateOf("ruda")).toBe("reconnecting"));
-    const rests = stage.port.states.at(-1);
-    const startedBefore = stage.discord.sessionsStarted(stage.ruda);
     await stage.isReady();
 
+    const rests = stage.port.states.find(({ state }) => state === "reconnecting");
     expect(rests?.detail).toContain("Only 1 session starts are left");
     expect(rests?.needsPeople).toBe(true);
-    expect(startedBefore).toBe(0);
+    expect(startedBefore).toEqual([0]);
     expect(stage.port.lines.join("\n")).toContain("has only 1 session starts left");
   });
 
@@ -133,8 +139,7 @@ async function aStage(options: FakeDiscordOptions = {}) {
   });
   const port = new RecordingPort(adapter);
   await adapter.start(port);
-  const isReady = () =>
-    vi.waitFor(() => expect(port.stateOf("ruda")).toBe("ready"), { timeout: 20_000 });
+  const isReady = () => eventually(() => expect(port.stateOf("ruda")).toBe("ready"));
   return {
     ...{ discord, ruda, adapter, port, isReady },
     [Symbol.asyncDispose]: async () => {

@@ -13,6 +13,8 @@ export interface KnownPlace {
   readonly owner?: string | undefined;
   /** When it was last described; messages do not move it. */
   readonly newest?: string | undefined;
+  /** The bot may not view it. */
+  readonly isHidden?: boolean;
 }
 
 /** Source: "Channel: Channel Types": DM, group DM; announcement, public and private thread. */
@@ -25,6 +27,17 @@ const PRIVATE_THREAD = 12;
  * again.
  */
 const KEPT_PLACES = 20_000;
+
+/** Source: "Channel Object: Channel Flags". */
+const OBFUSCATED = 1 << 17;
+
+/**
+ * A channel that the bot may not view: the platform tells its id, and a name that stands for all
+ * such names. Pure. Source: "Channel Object: Obfuscated Channels".
+ */
+export function isHidden({ flags = 0 }: WirePlace): boolean {
+  return (flags & OBFUSCATED) !== 0;
+}
 
 export function isThread(place: WirePlace): boolean {
   return THREADS.includes(place.type);
@@ -43,6 +56,7 @@ export function addressOf(
   if (!isThread(place)) return { adapter: DISCORD, ...inGuild, channel: place.id };
   const channel = place.parent_id ?? place.id;
   const address = { adapter: DISCORD, ...inGuild, channel, thread: place.id };
+
   return place.type === PRIVATE_THREAD ? { ...address, private: true } : address;
 }
 
@@ -58,10 +72,12 @@ export class PlaceDirectory {
   /** Returns what was known before. */
   learn(place: WirePlace, guild: string | undefined = place.guild_id): KnownPlace | undefined {
     const known = this.#places.get(place.id);
+    const hidden = isHidden(place);
     this.#places.delete(place.id); // so that it counts as the youngest
     this.#places.set(place.id, {
       address: addressOf(place, guild),
-      name: place.name ?? "",
+      name: (hidden ? known?.name : place.name) ?? "",
+      isHidden: hidden,
       type: place.type,
       archived: place.thread_metadata?.archived === true,
       joined: place.member !== undefined || known?.joined === true,
@@ -70,6 +86,7 @@ export class PlaceDirectory {
     });
     const [oldest] = this.#places.keys();
     if (this.#places.size > KEPT_PLACES && oldest !== undefined) this.#places.delete(oldest);
+
     return known;
   }
 
@@ -94,6 +111,7 @@ export class PlaceDirectory {
   forget(id: string): KnownPlace | undefined {
     const known = this.#places.get(id);
     this.#places.delete(id);
+
     return known;
   }
 
@@ -114,6 +132,7 @@ export class PlaceDirectory {
   forgetGuild(guild: string): PlaceAddress[] {
     const gone = [...this.#places].filter(([, { address }]) => address.guild === guild);
     for (const [id] of gone) this.#places.delete(id);
+
     return gone.map(([, { address }]) => address).filter(({ thread }) => thread === undefined);
   }
 }

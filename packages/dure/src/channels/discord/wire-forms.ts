@@ -121,6 +121,7 @@ export const placeForm = z.object({
   name: maybe(shortText),
   owner_id: maybe(snowflake),
   last_message_id: maybe(snowflake),
+  flags: maybe(z.number().int().min(0)),
   thread_metadata: maybe(
     z.object({ archived: maybe(z.boolean()), archive_timestamp: maybe(z.string()) }),
   ),

@@ -12,7 +12,8 @@ import type { AppApi } from "./app-api.ts";
 import { SlackEvents } from "./events.ts";
 import type { SlackPackages } from "./packages.ts";
 import type { Reader } from "./reader.ts";
-import { runSocket, type ConnectionEnd } from "./socket.ts";
+import { SilenceWatch } from "./silence.ts";
+import { runSocket, type ConnectionEnd, type Told } from "./socket.ts";
 
 export interface AppConnectionOptions {
   /** For the log: the account, or the app that several share. */
@@ -25,6 +26,8 @@ export interface AppConnectionOptions {
   readonly apiUrl: string | undefined;
   readonly timeoutMs: number;
   readonly inboxLimit: number;
+  /** Without a word for so long the channels are looked at, milliseconds. */
+  readonly quietMs: number;
   /** Channels in which threads are looked for. */
   readonly channels: () => readonly string[];
   /** All whose app it is, also those that another process has connected. */
@@ -52,6 +55,7 @@ export class AppConnection {
   readonly #options: AppConnectionOptions;
   readonly #members = new Map<string, ConnectedAccount>();
   readonly #refused = new AbortController();
+  readonly #silence: SilenceWatch;
   #threads: readonly ThreadInUse[] = [];
   #over = new AbortController();
   #loop: Promise<string | undefined> | undefined;
@@ -61,6 +65,16 @@ export class AppConnection {
 
   constructor(options: AppConnectionOptions) {
     this.#options = options;
+    const { name, quietMs, port, reader, channels } = options;
+    const look = async (signal: AbortSignal): Promise<string> =>
+      (await reader.look(channels(), signal)).newest;
+    this.#silence = new SilenceWatch({
+      clock: port.clock,
+      logger: port.logger,
+      name,
+      quietMs,
+      look,
+    });
   }
 
   /** Connects an account until `signal` aborts or a token is refused. */
@@ -112,6 +126,7 @@ export class AppConnection {
     this.#isReady = false;
     await inbox.close();
     this.#loop = undefined;
+
     return refusal;
   }
 
@@ -126,11 +141,12 @@ export class AppConnection {
       }
       if (ended.end === "stopped") break;
       if (ended.end === "refresh") {
-        port.logger.debug({ account: name }, `${name} connects to Slack anew, as it was asked to`);
+        port.logger.debug({ account: name }, `${name} connects to Slack anew`);
         continue;
       }
       await this.#rest(ended.detail, signal);
     }
+
     return this.#refused.signal.aborted ? "Slack does not accept the bot token." : undefined;
   }
 
@@ -148,28 +164,41 @@ export class AppConnection {
   }
 
   async #connectOnce(events: SlackEvents, signal: AbortSignal): Promise<ConnectionEnd> {
-    const { api, packages, appToken, apiUrl, port, name, timeoutMs } = this.#options;
     try {
-      await api.whoAmI(signal);
+      await this.#options.api.whoAmI(signal);
     } catch (error) {
       if (signal.aborted) return { end: "stopped" };
       const isRefused = error instanceof ChannelError && error.failure === "credential";
+
       return { end: isRefused ? "refused" : "failed", detail: messageOf(error) };
     }
+    const over = new AbortController();
+    const whileOpen = AbortSignal.any([signal, over.signal]);
+    let isDeaf = false;
+    const watching = this.#silence.watch(() => {
+      isDeaf = true;
+      over.abort(new Error("The connection is deaf."));
+    }, whileOpen);
+    const ended = await this.#runSocket(events, whileOpen);
+    over.abort(new Error("The connection has ended."));
+    await watching;
+
+    return isDeaf && !signal.aborted ? { end: "refresh" } : ended;
+  }
+
+  #runSocket(events: SlackEvents, signal: AbortSignal): Promise<ConnectionEnd> {
+    const { packages, appToken, apiUrl, port, name, timeoutMs } = this.#options;
     const { clock, logger } = port;
-    return runSocket(
-      {
-        packages,
-        appToken,
-        apiUrl,
-        clock,
-        logger,
-        name,
-        timeoutMs,
-        listener: { connected: () => this.#connected(), heard: (told) => events.hear(told) },
+    const listener = {
+      connected: () => this.#connected(),
+      heard: (told: Told) => {
+        this.#silence.heard(told.payload);
+        events.hear(told);
       },
-      signal,
-    );
+    };
+    const parts = { packages, appToken, apiUrl, clock, logger, name, timeoutMs, listener };
+
+    return runSocket(parts, signal);
   }
 
   /** What was said while there was no connection is read, also after a refresh. */
@@ -190,11 +219,9 @@ export class AppConnection {
     const { reader, channels, port } = this.#options;
     const members = [...this.#members.values()];
     await Promise.all(members.map(({ states }) => states.settled()));
-    this.#threads = await reader.threadsInUse(channels(), signal).catch((error: unknown) => {
-      // A channel that may not be read is told of when it is read itself.
-      if (error instanceof ChannelError && error.failure !== "transient") return [];
-      throw error;
-    });
+    const { threads, newest } = await reader.look(channels(), signal);
+    this.#threads = threads;
+    this.#silence.read(newest);
     for (const { account } of members) await port.mayHaveMissed(account);
   }
 }

@@ -1,5 +1,5 @@
 import { FakeSlack, type SlackRateLimits } from "@dure/testing";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { isObject } from "../../kernel/json.ts";
 import { sampled } from "../../kernel/test-tiers.ts";
 import type { ChannelAccount, PlaceAddress } from "../../rooms/channel-adapter.ts";
@@ -7,6 +7,7 @@ import { numbersFrom, oddPayload } from "../test-odd-payloads.ts";
 import { RecordingPort } from "../test-port.ts";
 import { SlackAdapter } from "./slack-adapter.ts";
 import { CHANNEL_EVENTS } from "./wire.ts";
+import { eventually } from "../../../test/until.ts";
 
 /** Odd envelopes behind each seed; 10,000 in all. */
 const PER_SEED = 100;
@@ -64,7 +65,7 @@ test.each(SEEDS.rows)(
     }
     const text = `말 ${seed}`;
     minsu.post({ channel: general }, text);
-    await vi.waitFor(() => expect(port.texts("ruda")).toContain(text), { timeout: 20_000 });
+    await eventually(() => expect(port.texts("ruda")).toContain(text));
     const post = { account: RUDA, place: here, text: `답 ${seed}`, mentions: [], key: `k${seed}` };
     await adapter.post(post, { signal: never });
 
@@ -114,7 +115,7 @@ async function trueEnvelopes(): Promise<ReadonlyMap<string, readonly Envelope[]>
   const post = { account: RUDA, place: here, text: "?", mentions: [], key: "q", buttons };
   await adapter.post(post, { signal: never });
   minsu.press(slack.messages({ channel: general }).at(-1)!, "네");
-  await vi.waitFor(() => expect(port.texts("ruda")).toContain("답"));
+  await eventually(() => expect(port.texts("ruda")).toContain("답"));
 
   const told = slack.envelopes(ruda).filter(isObject);
   const command = {
@@ -142,7 +143,7 @@ async function aStage() {
   const port = new RecordingPort(adapter);
   await adapter.start(port);
   void adapter.connect(RUDA, { signal: never });
-  await vi.waitFor(() => expect(port.stateOf("ruda")).toBe("ready"));
+  await eventually(() => expect(port.stateOf("ruda")).toBe("ready"));
   const stop = async (): Promise<void> => {
     await adapter.stop();
     await slack.stop();

@@ -34,6 +34,13 @@ const IN_USE_MS = 86_400_000;
 /** Without these a thread keeps its id for a name. */
 const LEFT_OUT: readonly ChannelFailure[] = ["permission", "not-found", "invalid"];
 
+/** What is to be seen in channels at a glance. */
+export interface ChannelsLook {
+  readonly threads: readonly ThreadInUse[];
+  /** The newest `ts`; empty: nothing was written. */
+  readonly newest: string;
+}
+
 /** What is written in one workspace, read through one app. */
 export class Reader {
   readonly api: AppApi;
@@ -72,6 +79,7 @@ export class Reader {
     for (const message of messages.filter(isWritten)) {
       inbound.push(toInbound(message, await this.see(message, place, signal)));
     }
+
     return inbound;
   }
 
@@ -81,6 +89,7 @@ export class Reader {
       this.api.page({ channel, threadTs: ts, limit: 1, signal }),
     );
     const message = messages.find((one) => one.ts === ts);
+
     return message?.thread_ts ?? messages[0]?.thread_ts;
   }
 
@@ -89,6 +98,7 @@ export class Reader {
     const threadName =
       place.thread === undefined ? undefined : await this.#threadName(place.thread, signal);
     const author = await this.#author(message, signal);
+
     return { place, author, text: this.textOf(message), threadName };
   }
 
@@ -98,25 +108,38 @@ export class Reader {
     const personas = this.#personas();
     if (personas.length === 0 || this.self === undefined) return text;
     const names = personas.map(({ displayName }) => displayName);
+
     return withoutAppMention(text, this.self, names);
   }
 
   /**
-   * Threads with a word of the last day among the newest messages of these channels. An app hears
-   * all that is said in a channel, so each of them counts.
+   * The newest messages of these channels: threads with a word of the last day among them, and the
+   * newest `ts`. An app hears all that is said in a channel, so each thread counts.
    */
-  async threadsInUse(
-    channels: readonly string[],
-    signal: AbortSignal,
-  ): Promise<readonly ThreadInUse[]> {
-    const found: ThreadInUse[] = [];
+  async look(channels: readonly string[], signal: AbortSignal): Promise<ChannelsLook> {
+    const threads: ThreadInUse[] = [];
+    let newest = "";
     for (const channel of channels) {
+      const messages = await this.#newestOf(channel, signal);
+      threads.push(...messages.flatMap((message) => this.#inUse(channel, message)));
+      for (const { ts, latest_reply: reply } of messages) newest = laterOf(newest, reply ?? ts);
+    }
+
+    return { threads, newest };
+  }
+
+  /** None where they may not be read: that is told when the channel itself is read. */
+  async #newestOf(channel: string, signal: AbortSignal): Promise<readonly WireMessage[]> {
+    try {
       const { messages } = await patiently(this.#clock, signal, () =>
         this.api.page({ channel, limit: THREAD_ROOTS, signal }),
       );
-      found.push(...messages.flatMap((message) => this.#inUse(channel, message)));
+
+      return messages;
+    } catch (error) {
+      if (error instanceof ChannelError && error.failure !== "transient") return [];
+      throw error;
     }
-    return found;
   }
 
   #inUse(channel: string, root: WireMessage): readonly ThreadInUse[] {
@@ -124,6 +147,7 @@ export class Reader {
     if (!newest || Number(newest) * 1000 < this.#clock.now() - IN_USE_MS) return [];
     const thread = idOf(channel, root.ts);
     const name = threadNameOf(root, THREAD_NAME_LENGTH) ?? thread;
+
     return [
       {
         place: { adapter: SLACK, channel, thread },
@@ -141,6 +165,7 @@ export class Reader {
     const persona = this.#personaOf(message);
     if (persona) return { platformId: persona, name: username ?? persona, isBot: true };
     if (isBot || !user) return { platformId, name: username ?? platformId, isBot };
+
     return { platformId, name: (await this.api.user(user, signal)).name, isBot };
   }
 
@@ -167,6 +192,7 @@ export class Reader {
     const name = (root && threadNameOf(root, THREAD_NAME_LENGTH)) ?? thread;
     this.#names.set(thread, name);
     if (this.#names.size > KEPT_NAMES) this.#names.delete(this.#names.keys().next().value!);
+
     return name;
   }
 
@@ -180,10 +206,15 @@ export class Reader {
       const { messages } = await patiently(this.#clock, signal, () =>
         this.api.page({ channel, threadTs, limit: 1, signal }),
       );
+
       return messages;
     } catch (error) {
       if (error instanceof ChannelError && LEFT_OUT.includes(error.failure)) return [];
       throw error;
     }
   }
+}
+
+function laterOf(one: string, other: string): string {
+  return one > other ? one : other;
 }

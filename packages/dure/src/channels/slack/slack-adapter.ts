@@ -61,6 +61,11 @@ export interface SlackOptions {
    * Messages per app that may wait to be stored; more are left out and read again. Default 1,000.
    */
   readonly inboxLimit?: number | undefined;
+  /**
+   * Milliseconds without a word after which the channels are looked at: a connection that has told
+   * nothing of what stands there is made anew. Default 300,000.
+   */
+  readonly quietMs?: number | undefined;
 }
 
 /** What is kept of one app. */
@@ -122,6 +127,7 @@ export class SlackAdapter implements ChannelAdapter {
         facts: { account: account.id },
         message: `There are no tokens for the account ${account.id}.`,
       });
+
       return;
     }
     this.#accounts.set(account.id, account);
@@ -155,6 +161,7 @@ export class SlackAdapter implements ChannelAdapter {
       channel: post.place.channel,
       signal,
     });
+
     return { platformId: idOf(channel, ts) };
   }
 
@@ -226,6 +233,7 @@ export class SlackAdapter implements ChannelAdapter {
       channel,
       signal,
     });
+
     return { platformId: idOf(channel, ts) };
   }
 
@@ -237,6 +245,7 @@ export class SlackAdapter implements ChannelAdapter {
     const { channel } = thread.channel;
     if (thread.named !== undefined) return namedThread(api, channel, thread.named, signal);
     const after = earliestTs(thread.since);
+
     return searchMessage(api, { channel, event: THREAD_EVENT, key: thread.key, after }, signal);
   }
 
@@ -259,6 +268,7 @@ export class SlackAdapter implements ChannelAdapter {
   linkTo({ channel, thread }: PlaceAddress): string {
     const url = [...this.#apps.values()].flatMap(({ api }) => api.identity?.url ?? [])[0];
     if (url === undefined || thread === undefined) return `<#${channel}>`;
+
     return `${url}archives/${channel}/p${tsOf(thread).replace(".", "")}`;
   }
 
@@ -283,6 +293,7 @@ export class SlackAdapter implements ChannelAdapter {
     const channels = this.#options.channels?.() ?? [];
     const socketApi = this.#apiOf(tokens.app, account.id, () => {});
     const hasPersonas = tokens.isShared === true;
+
     return checkApp({ api, socketApi, channels, hasPersonas }, account, signal);
   }
 
@@ -292,6 +303,7 @@ export class SlackAdapter implements ChannelAdapter {
         hint: "Call start(port) first.",
       });
     }
+
     return this.#started;
   }
 
@@ -312,6 +324,7 @@ export class SlackAdapter implements ChannelAdapter {
     if (known !== undefined) return known;
     const app = this.#open(tokens);
     this.#apps.set(tokens.bot, app);
+
     return app;
   }
 
@@ -319,6 +332,7 @@ export class SlackAdapter implements ChannelAdapter {
   #apiOf(token: string, name: string, onRefused: () => void): AppApi {
     const { port, packages } = this.#ready();
     const { apiUrl, timeoutMs = 10_000 } = this.#options;
+
     return new AppApi({
       packages,
       token,
@@ -332,7 +346,8 @@ export class SlackAdapter implements ChannelAdapter {
 
   #open(tokens: SlackTokens): App {
     const { port, packages } = this.#ready();
-    const { apiUrl, timeoutMs = 10_000, inboxLimit = 1000, channels = () => [] } = this.#options;
+    const { apiUrl, timeoutMs = 10_000, inboxLimit = 1000 } = this.#options;
+    const { quietMs = 300_000, channels = () => [] } = this.#options;
     const { isShared = false } = tokens;
     const accounts = (): readonly ChannelAccount[] =>
       this.#accountsOf(tokens).map((id) => this.#accountOf(id, tokens));
@@ -350,10 +365,12 @@ export class SlackAdapter implements ChannelAdapter {
       apiUrl,
       timeoutMs,
       inboxLimit,
+      quietMs,
       channels,
       accounts,
       platformIdOf: ({ id }) => this.#accountOf(id, tokens).platformId,
     });
+
     return { tokens, api, reader, connection };
   }
 
@@ -370,6 +387,7 @@ export class SlackAdapter implements ChannelAdapter {
     const platformId = userId !== undefined && isShared ? `${userId}:${id}` : userId;
     const agent = this.#options.agents?.[id] ?? id;
     const account = this.#accounts.get(id) ?? { id, agent, displayName: agent };
+
     return { ...account, platformId };
   }
 }

@@ -1,5 +1,4 @@
-import { DureError } from "../../kernel/errors.ts";
-import { DEFAULT_GROUPS, TOOL_GROUPS, type ToolGroup } from "../../mcp-server/team-tool.ts";
+import { DEFAULT_GROUPS, readGroups, TOOL_GROUPS } from "../../mcp-server/team-tool.ts";
 import { personCommand } from "./command-input.ts";
 import type { CommandSpec, PersonOptions } from "./command.ts";
 
@@ -20,23 +19,15 @@ export const MCP: CommandSpec = {
   run:
     (context) =>
     async ({ tools, ...options }: PersonOptions & { readonly tools?: string }) => {
-      const groups = tools === undefined ? DEFAULT_GROUPS : groupsOf(tools);
+      const groups = tools === undefined ? DEFAULT_GROUPS : readGroups(tools, "--tools");
       const { serveMcp } = await import("../mcp.ts");
       const connect = async () => {
         // Anew for each call: the team may have been started again at another port.
         const { client, person } = await personCommand(context, options);
+
         return { client, rooms: client.rooms(person) };
       };
+
       return serveMcp({ groups, connect }, context.output.streams);
     },
 };
-
-function groupsOf(text: string): readonly ToolGroup[] {
-  const names = text.split(",").map((name) => name.trim());
-  const unknown = names.find((name) => !(TOOL_GROUPS as readonly string[]).includes(name));
-  if (unknown === undefined) return names as ToolGroup[];
-  throw new DureError("TOOLS_UNKNOWN", `There are no tools "${unknown}".`, {
-    class: "input",
-    hint: `--tools takes ${TOOL_GROUPS.join(", ")}, with commas between them.`,
-  });
-}

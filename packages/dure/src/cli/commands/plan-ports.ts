@@ -1,6 +1,7 @@
 /** Commands of `dure plan` that steer one port of a run. */
 import { Option } from "commander";
 import { durationMs } from "../../kernel/duration.ts";
+import { MEMBERS, type Member } from "../../kernel/plans.ts";
 import type { CommandSpec, CommonOptions } from "./command.ts";
 import { clientCommand } from "./command-input.ts";
 import { optional, wholeNumber } from "./values.ts";
@@ -62,12 +63,13 @@ export const skip: CommandSpec = {
   run: (context) => async (id: string, port: string, options: CommonOptions) => {
     const { skipPort } = await import("../plans.ts");
     const command = await clientCommand(context, options);
+
     return skipPort(id, port, command);
   },
 };
 
 interface LogOptions extends CommonOptions {
-  readonly member?: "implementer" | "tester" | "orchestrator";
+  readonly member?: Member;
   readonly search?: string;
 }
 
@@ -84,28 +86,75 @@ export const log: CommandSpec = {
     command
       .argument("<run>")
       .argument("<port>")
-      .addOption(
-        new Option("--member <member>", "one member alone").choices([
-          "implementer",
-          "tester",
-          "orchestrator",
-        ]),
-      )
+      .addOption(new Option("--member <member>", "one member alone").choices(MEMBERS))
       .option("--search <text>", "lines that hold these words"),
   run: (context) => async (id: string, port: string, options: LogOptions) => {
     const { member, search } = options;
     const { showTranscript } = await import("../plan-log.ts");
     const command = await clientCommand(context, options);
+
     return showTranscript(id, port, { member, search }, command);
   },
 };
 
+interface ReviewOptions extends CommonOptions {
+  readonly at?: string;
+  readonly say?: string;
+  readonly send?: boolean | string;
+}
+
+export const review: CommandSpec = {
+  name: "review",
+  about: "look at what a port changed, comment on it, and send it back for another try",
+  examples: [
+    "dure plan review run_01K…",
+    "dure plan review run_01K… api",
+    "dure plan review run_01K… api --at src/api/login.ts:12 --say 'Name the number.'",
+    "dure plan review run_01K… api --send 'Fine but for these.'",
+  ],
+  worksOn: "server",
+  declare: (command) =>
+    command
+      .argument("<run>")
+      .argument("[port]")
+      .option("--at <place>", "comment on FILE or FILE:LINE; it waits until it is sent")
+      .option("--say <text>", "the comment")
+      .option("--send [text]", "send what waits: the port has another try, which is told it"),
+  run: (context) => async (id: string, port: string | undefined, options: ReviewOptions) => {
+    const { at, say: text, send } = options;
+    const { reviewPort, reviewRun } = await import("../plan-review.ts");
+    const command = await clientCommand(context, options);
+    if (port === undefined) return reviewRun(id, command);
+
+    return reviewPort(id, port, { at, say: text, send }, command);
+  },
+};
+
+export const approve: CommandSpec = {
+  name: "approve",
+  about: "approve the work of a port that waits for you (gate: person)",
+  examples: ["dure plan approve run_01K… api"],
+  worksOn: "server",
+  declare: (command) => command.argument("<run>").argument("<port>"),
+  run: (context) => async (id: string, port: string, options: CommonOptions) => {
+    const { approvePort } = await import("../plan-review.ts");
+    const command = await clientCommand(context, options);
+
+    return approvePort(id, port, command);
+  },
+};
+
+interface SayOptions extends CommonOptions {
+  readonly to: Member;
+  readonly wait?: boolean;
+}
+
 export const say: CommandSpec = {
   name: "say",
-  about: "tell a member of a port's pair something",
+  about: "tell a member of a port something; `plan status RUN PORT` shows whether it was read",
   examples: [
     "dure plan say run_01K… api 'Leave the old route alone.'",
-    "dure plan say run_01K… api 'Test 429 too.' --to tester",
+    "dure plan say run_01K… api 'Test 429 too.' --to tester --wait",
   ],
   worksOn: "server",
   declare: (command) =>
@@ -114,20 +163,15 @@ export const say: CommandSpec = {
       .argument("<port>")
       .argument("<text>")
       .addOption(
-        new Option("--to <member>", "who hears it")
-          .choices(["implementer", "tester"])
-          .default("implementer"),
-      ),
+        new Option("--to <member>", "who reads it").choices(MEMBERS).default("implementer"),
+      )
+      .option("--wait", "until it was read, or can be no more"),
   run:
     (context) =>
-    async (
-      id: string,
-      port: string,
-      text: string,
-      { to, ...options }: CommonOptions & { to: "implementer" | "tester" },
-    ) => {
-      const { sayToPort } = await import("../plans.ts");
+    async (id: string, port: string, text: string, { to, wait, ...options }: SayOptions) => {
+      const { sayToPort } = await import("../plan-say.ts");
       const command = await clientCommand(context, options);
-      return sayToPort(id, port, { to, text }, command);
+
+      return sayToPort({ run: id, port }, { to, text }, { ...command, wait });
     },
 };

@@ -59,6 +59,7 @@ export const status: CommandSpec = {
   run: (context) => async (id: string, port: string | undefined, options: CommonOptions) => {
     const { showPort, showRun } = await import("../plans.ts");
     const command = await clientCommand(context, options);
+
     return port === undefined ? showRun(id, command) : showPort(id, port, command);
   },
 };
@@ -72,6 +73,7 @@ export const watch: CommandSpec = {
   run: (context) => async (id: string, options: CommonOptions) => {
     const { watchRun } = await import("../plans.ts");
     const command = await clientCommand(context, options);
+
     return watchRun(id, command);
   },
 };
@@ -85,6 +87,7 @@ export const pause: CommandSpec = {
   run: (context) => async (id: string, options: CommonOptions) => {
     const { pauseRun } = await import("../plans.ts");
     const command = await clientCommand(context, options);
+
     return pauseRun(id, command);
   },
 };
@@ -98,6 +101,7 @@ export const resume: CommandSpec = {
   run: (context) => async (id: string, options: CommonOptions) => {
     const { resumeRun } = await import("../plans.ts");
     const command = await clientCommand(context, options);
+
     return resumeRun(id, command);
   },
 };
@@ -111,6 +115,7 @@ export const cancel: CommandSpec = {
   run: (context) => async (id: string, options: CommonOptions) => {
     const { cancelRun } = await import("../plans.ts");
     const command = await clientCommand(context, options);
+
     return cancelRun(id, command);
   },
 };
@@ -163,7 +168,22 @@ export const diff: CommandSpec = {
   run: (context) => async (id: string, port: string | undefined, options: CommonOptions) => {
     const { showDiff } = await import("../plans.ts");
     const command = await clientCommand(context, options);
+
     return showDiff(id, port, command);
+  },
+};
+
+export const publish: CommandSpec = {
+  name: "publish",
+  about: "push the result of a run where its plan says, and open a pull request",
+  examples: ["dure plan publish run_01K…"],
+  worksOn: "server",
+  declare: (command) => command.argument("<run>"),
+  run: (context) => async (id: string, options: CommonOptions) => {
+    const { publishRun } = await import("../plan-review.ts");
+    const command = await clientCommand(context, options);
+
+    return publishRun(id, command);
   },
 };
 
@@ -184,6 +204,7 @@ export const merge: CommandSpec = {
     async (id: string, { into, ...options }: CommonOptions & { into?: string }) => {
       const { mergeRun } = await import("../plans.ts");
       const command = await clientCommand(context, options);
+
       return mergeRun(id, into, command);
     },
 };

@@ -1,8 +1,20 @@
 import path from "node:path";
+import type { ExitCode } from "../output.ts";
 import type { CommandGroup, CommandSpec, CommonOptions } from "./command.ts";
 import { clientCommand } from "./command-input.ts";
-import { log, retry, say, skip } from "./plan-ports.ts";
-import { cancel, clean, diff, merge, pause, resume, runs, status, watch } from "./plan-runs.ts";
+import { approve, log, retry, review, say, skip } from "./plan-ports.ts";
+import {
+  cancel,
+  clean,
+  diff,
+  merge,
+  pause,
+  publish,
+  resume,
+  runs,
+  status,
+  watch,
+} from "./plan-runs.ts";
 
 const list: CommandSpec = {
   name: "list",
@@ -12,6 +24,7 @@ const list: CommandSpec = {
   run: (context) => async (options: CommonOptions) => {
     const { listPlans } = await import("../plans.ts");
     const command = await clientCommand(context, options);
+
     return listPlans(command);
   },
 };
@@ -46,6 +59,7 @@ const show: CommandSpec = {
   run: (context) => async (name: string, options: CommonOptions) => {
     const { showPlan } = await import("../plans.ts");
     const command = await clientCommand(context, options);
+
     return showPlan(name, command);
   },
 };
@@ -64,8 +78,51 @@ const draft: CommandSpec = {
     async (goal: string, { repo, ...options }: CommonOptions & { repo?: string }) => {
       const { draftPlan } = await import("../plans.ts");
       const command = await clientCommand(context, options);
+
       return draftPlan(goal, repo, command);
     },
+};
+
+interface FromOptions extends CommonOptions {
+  readonly repo?: string;
+  readonly out?: string;
+  readonly ask: boolean;
+}
+
+const from: CommandSpec = {
+  name: "from",
+  about: "from words to a plan: a model drafts it, its file is written, you edit and start it",
+  examples: [
+    'dure plan from "Sessions expire after 30 minutes"',
+    'dure plan from "Answer 429 after five failures" --out plans/limit.yaml --no-ask',
+  ],
+  worksOn: "server",
+  declare: (command) =>
+    command
+      .argument("<words>", "what is to be there in the end")
+      .option("--repo <path>", "the repository (default: the team's folder)")
+      .option("--out <file>", "where the plan goes (default: plans/, by its name)")
+      .option("--no-ask", "ask nothing; take what the draft assumes"),
+  run: (context) => async (goal: string, options: FromOptions) => {
+    const { personAt } = await import("../person-at.ts");
+    const { planFrom } = await import("../plan-from.ts");
+    const { runPlan } = await import("../plans.ts");
+    const command = await clientCommand(context, options);
+    const { repo: repository, out } = options;
+    const person = options.ask ? personAt(context.output) : undefined;
+    const start = (file: string, text: string): Promise<ExitCode> => {
+      person?.close();
+      const how = { dryRun: false, follow: true, key: undefined };
+
+      return runPlan({ file, text, repository }, how, command);
+    };
+    try {
+      const wanted = { goal, repository, out, folder: path.resolve(options.dir) };
+      return await planFrom(wanted, { ...command, ask: person?.ask, start });
+    } finally {
+      person?.close();
+    }
+  },
 };
 
 interface RunPlanOptions extends CommonOptions {
@@ -125,6 +182,7 @@ export const PLAN: CommandGroup = {
     check,
     show,
     draft,
+    from,
     run,
     runs,
     status,
@@ -138,6 +196,9 @@ export const PLAN: CommandGroup = {
     clean,
     say,
     diff,
+    review,
+    approve,
     merge,
+    publish,
   ],
 };

@@ -1,27 +1,6 @@
 import path from "node:path";
-import { DURE_VERSION } from "../../team/version.ts";
 import { EXIT } from "../output.ts";
 import type { CommandGroup, CommandSpec, CommonOptions } from "./command.ts";
-
-export const INIT: CommandSpec = {
-  name: "init",
-  about: "make a new team in a folder of its name",
-  examples: ["dure init my-team && cd my-team && npx dure dev", "dure init 우리-팀"],
-  declare: (command) => command.argument("<name>", "letters (한글 too), digits, spaces, _ and -"),
-  run:
-    ({ output }) =>
-    async (name: string) => {
-      const { findsDure, initTeam } = await import("../scaffold.ts");
-      const { folder, names } = await initTeam(name, { folder: ".", version: DURE_VERSION });
-      const relative = path.relative(process.cwd(), folder);
-      output.line(`${names.title} stands in ${relative}/`);
-      const install = findsDure(folder) ? "" : "npm install && ";
-      output.line(`Next: cd ${relative} && ${install}npx dure dev`);
-      output.result({ folder, name: names.name, title: names.title });
-
-      return EXIT.ok;
-    },
-};
 
 const service: CommandSpec = {
   name: "service",

@@ -10,6 +10,7 @@ import { checkDisk, checkGit, checkHome, checkIsolation } from "./machine.ts";
 import { checkMcp } from "./mcp.ts";
 import { checkModels } from "./models.ts";
 import { checkRooms } from "./rooms.ts";
+import { checkSchedules } from "./schedules.ts";
 import { checkServerAddress } from "./server.ts";
 
 interface DoctorOptions {
@@ -71,6 +72,7 @@ async function examine({
     ...environment.warnings.map(warningOf),
     ...ofConfig,
     ...ofTeam.flat(),
+    ...(team ? checkSchedules(team, environment) : []),
     ...home.findings,
     ...ofMachine.flat(),
   ];

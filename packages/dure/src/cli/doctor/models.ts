@@ -4,9 +4,10 @@ import type { Service } from "../../engine/service/service.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { codeOf, messageOf } from "../../kernel/errors.ts";
 import { silentLogger } from "../../kernel/logger.ts";
-import { modelName } from "../../models/card.ts";
+import { modelName, parseModelName } from "../../models/card.ts";
 import type { LlmRef, OutputSpec } from "../../models/model.ts";
 import { Models } from "../../models/models.ts";
+import { NO_MODEL } from "../../models/no-model.ts";
 import type { OutputFormat } from "../../models/output-format.ts";
 import { agentServices } from "../../team/agents.ts";
 import type { LoadedTeam } from "../../team/config.ts";
@@ -39,6 +40,19 @@ export async function checkModels(team: LoadedTeam, environment: Environment): P
   }
 }
 
+/** Asks one model a real question, with the keys of `environment`. */
+export async function tryModel(name: string, environment: Environment): Promise<Finding> {
+  const models = new Models({
+    clock: systemClock,
+    logger: silentLogger,
+    providers: providersOf(environment),
+    prices: {},
+    offline: [],
+  });
+
+  return checkModel(models, parseModelName(name), name);
+}
+
 /** Longest wait for the answer of one model, milliseconds. */
 const MODEL_WAIT = 5_000;
 /**
@@ -60,13 +74,13 @@ const MODEL_OUTPUT: OutputSpec = {
 };
 
 /** What stands in where no model is set. */
-const NO_MODEL = "offline:echo";
+const STAND_INS: ReadonlySet<string> = new Set(["offline:echo", `offline:${NO_MODEL}`]);
 
 function noModel(usedBy: string): Finding {
   return {
     name: "model",
     status: "warn",
-    detail: `${usedBy}: no model is set, so they repeat what they are told`,
+    detail: `${usedBy}: no model is set, so they say how to connect one`,
     hint: "Put ANTHROPIC_API_KEY or OPENAI_API_KEY into .env and model: into the configuration.",
   };
 }
@@ -91,7 +105,7 @@ function abilitiesOf(models: Models, llm: LlmRef): string {
 async function checkModel(models: Models, llm: LlmRef, usedBy: string): Promise<Finding> {
   try {
     const call = models.resolve(llm);
-    if (modelName(llm) === NO_MODEL) return noModel(usedBy);
+    if (STAND_INS.has(modelName(llm))) return noModel(usedBy);
     if (llm.provider === "offline") return { name: "model", status: "ok", detail: usedBy };
     await call.stream(
       {
@@ -132,6 +146,7 @@ async function checkModel(models: Models, llm: LlmRef, usedBy: string): Promise<
       hint: `Add prices: { "${modelName(llm)}": { in: …, out: … } } in USD per million tokens.`,
     };
   }
+
   return {
     name: "model",
     status: "ok",
@@ -159,6 +174,7 @@ async function modelsOf(
       }
     }
   }
+
   return models;
 }
 

@@ -18,6 +18,12 @@ import { sql as answersHome } from "./0016-answers-home.ts";
 import { sql as brake } from "./0017-brake.ts";
 import { sql as planTranscripts } from "./0018-plan-transcripts.ts";
 import { sql as planWaits } from "./0019-plan-waits.ts";
+import { sql as planReviews } from "./0020-plan-reviews.ts";
+import { sql as knowledge } from "./0021-knowledge.ts";
+import { sql as schedules } from "./0022-schedules.ts";
+import { sql as a2a } from "./0023-a2a.ts";
+import { sql as planDrafts } from "./0024-plan-drafts.ts";
+import { sql as a2aPushes } from "./0025-a2a-pushes.ts";
 
 /**
  * Checksums under which databases know migrations that were released with the functions of their
@@ -58,4 +64,10 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 17, name: "brake", sql: brake },
   { id: 18, name: "plan-transcripts", sql: planTranscripts },
   { id: 19, name: "plan-waits", sql: planWaits },
+  { id: 20, name: "plan-reviews", sql: planReviews },
+  { id: 21, name: "knowledge", sql: knowledge },
+  { id: 22, name: "schedules", sql: schedules },
+  { id: 23, name: "a2a", sql: a2a },
+  { id: 24, name: "plan-drafts", sql: planDrafts },
+  { id: 25, name: "a2a-pushes", sql: a2aPushes },
 ];

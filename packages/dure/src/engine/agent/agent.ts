@@ -33,6 +33,8 @@ export const AgentResult = {
 export interface Retriever {
   /** At most 8 passages are used, in the order given. */
   search(query: string, options: { signal: AbortSignal }): Promise<readonly string[]>;
+  /** Whether passages begin with their source, which an answer should name. Default false. */
+  readonly citesSources?: boolean | undefined;
 }
 
 /**

@@ -199,7 +199,7 @@ function get(
  * Looks a name up and gives only public addresses, so that a name cannot lead inside between a
  * check and the connection.
  */
-const publicLookup: LookupFunction = (hostname, options, callback) => {
+export const publicLookup: LookupFunction = (hostname, options, callback) => {
   dnsLookup(hostname, { ...options, all: true }, (error, found) => {
     if (error) return callback(error, "", 4);
     const addresses = found.filter(({ address }) => !isPrivate(address));

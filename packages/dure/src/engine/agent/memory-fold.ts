@@ -6,6 +6,7 @@ import { agentPaused } from "../../durable/pauses.ts";
 import { parseModelName, type Llm } from "../../models/card.ts";
 import type { LlmRef, ModelAnswer, ModelCallRecord, ModelRequest } from "../../models/model.ts";
 import type { Models } from "../../models/models.ts";
+import { NO_MODEL } from "../../models/no-model.ts";
 import { languageOf, promptText, type PromptOverrides } from "../../models/prompt-files.ts";
 import type { Budgets } from "../money/budgets.ts";
 import type { LeafService } from "../service/combine.ts";
@@ -22,8 +23,8 @@ const FOLDS_AT_ONCE = 4;
 const MAX_FOLDS_WAITING = 1_000;
 const FOLD_TIMEOUT_MS = 60_000;
 
-/** The offline model that says back what it is told: no summary. */
-const ECHO = "echo";
+/** Offline models that give no summary: one says back what it is told, one how to connect a model. */
+const NO_SUMMARY: ReadonlySet<string> = new Set(["echo", NO_MODEL]);
 
 /** The session has gone on, or its agent is paused: the memory stays unfolded for now. */
 const LEFT_AS_IT_IS: ReadonlySet<string> = new Set(["SESSION_BUSY", "AGENT_PAUSED"]);
@@ -161,7 +162,7 @@ export class MemoryFolder {
 
   #isSpeechless(options: MemoryOptions): boolean {
     const { provider, model } = this.#llmOf(options);
-    return provider === "offline" && (model === ECHO || this.#speechless.has(model));
+    return provider === "offline" && (NO_SUMMARY.has(model) || this.#speechless.has(model));
   }
 
   /**

@@ -43,8 +43,10 @@ export function settings<Shape extends z.ZodRawShape>(
     const result = values.safeParse(read);
     if (result.success) return result.data;
     for (const issue of result.error.issues) report(issue);
+
     return z.NEVER;
   });
+
   return group as unknown as z.ZodType<z.output<z.ZodObject<Shape>>, z.input<z.ZodObject<Shape>>>;
 }
 
@@ -106,6 +108,17 @@ const exportName = z
   .string({ error: "must be the name of an export" })
   .regex(/^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u, { error: "must be the name of an export" });
 
+const language = z
+  .string()
+  .regex(/^[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$/, { error: "must be a language such as en" });
+
+/** The words of a service in one more language. */
+const words = settings({
+  title: text.optional(),
+  description: text.optional(),
+  examples: z.array(text, { error: "must be a list of texts" }).optional(),
+});
+
 /** service.yaml. Source: docs/spec/conversation §2. */
 export const serviceSchema = settings({
   name: id,
@@ -113,6 +126,7 @@ export const serviceSchema = settings({
   title: text.optional(),
   description: text.optional(),
   examples: z.array(text, { error: "must be a list of texts" }).optional(),
+  translations: z.record(language, words).optional(),
   agents: z.record(
     id,
     settings({

@@ -51,6 +51,7 @@ import type { Validator } from "../agent/agent.ts";
 export async function loadService(folder: string): Promise<Service> {
   const { service, problems, file } = await readService(folder);
   if (problems.length > 0 || !service) throw problemsError("SERVICE_INVALID", file, problems);
+
   return service;
 }
 
@@ -110,6 +111,7 @@ export async function readService(folder: string): Promise<ServiceReading> {
   if (!read.success) {
     return { service: undefined, file, problems: problemsOf(read.error, document), document };
   }
+
   return { ...(await assemble(root, read.data, document)), file, document };
 }
 
@@ -122,6 +124,7 @@ export async function importModule(file: string): Promise<Record<string, unknown
     const { createJiti } = await import("jiti");
     return createJiti(file).import<Record<string, unknown>>(file);
   }
+
   return (await import(/* @vite-ignore */ pathToFileURL(file).href)) as Record<string, unknown>;
 }
 
@@ -145,10 +148,10 @@ async function assemble(
   const exports = await readExports(root, problems);
   const reading: Reading = { root, file, document, exports, problems };
   const { agents, cards } = await readAgents(reading);
-  const { title, description, examples, version, memory, sessions } = file;
+  const { title, description, examples, translations, version, memory, sessions } = file;
   const built = assembleService({
     name: file.name,
-    ...compacted({ title, description, examples, version, sessions }),
+    ...compacted({ title, description, examples, translations, version, sessions }),
     ...compacted({ memory: memory as MemoryOptions | undefined }),
     ...readFlows(reading),
     ...readState(reading),
@@ -163,6 +166,7 @@ async function assemble(
   for (const problem of built.problems) {
     if (whole || problem.path.length > 0) problems.push(placed(problem, document, cards));
   }
+
   return { service: problems.length === 0 ? built.service : undefined, problems };
 }
 
@@ -179,6 +183,7 @@ async function readAgents(reading: Reading): Promise<{
     const prompt = await readPrompt(reading, key, found);
     agents[key] = { class: named, card: found.value as CardInput | undefined, prompt, stream };
   }
+
   return { agents, cards };
 }
 
@@ -203,6 +208,7 @@ function readFlows(reading: Reading): Pick<ServiceParts, "flows" | "router" | "c
     { kind: "function", name: file.completed, at: ["completed"] },
     exports.functions<CompletedSelector>(),
   );
+
   return { flows, ...compacted({ router, completed }) };
 }
 
@@ -216,6 +222,7 @@ function readState(reading: Reading): Pick<ServiceParts, "state"> {
     { kind: "state manager", name: managerName, at: ["state", "manager"] },
     exports.managers(),
   );
+
   return model ? { state: stateOf(model, manager) } : {};
 }
 
@@ -235,6 +242,7 @@ function pick<Value>(
     ? `names the export "${name}" of ${other.file}, which is no ${kind}`
     : unknown.message;
   problems.push(problemAt(document, at, message, unknown));
+
   return undefined;
 }
 
@@ -246,6 +254,7 @@ function placed(
 ): Problem {
   const [group, key, member, ...rest] = at;
   const card = group === "agents" && member === "card" ? cards.get(key!)?.document : undefined;
+
   return card
     ? problemAt(card, rest, message, { allowed, hint })
     : problemAt(document, at, message, { allowed, hint });
@@ -296,6 +305,7 @@ async function readCardFile(reading: Reading, key: string, card: unknown): Promi
   const file = path.join(root, found[0]);
   const read = readYaml(shower(root)(file), await readFile(file, "utf8"));
   problems.push(...read.problems);
+
   return { value: read.document.value ?? {}, document: read.document, file };
 }
 
@@ -325,6 +335,7 @@ async function readPrompt(
       }),
     );
   }
+
   return found[0] === undefined
     ? undefined
     : (await readFile(path.join(root, found[0]), "utf8")).trim();
@@ -388,6 +399,7 @@ class Exports {
   #those<Value>(fits: (value: unknown) => value is Value): Record<string, Value> {
     const found: Record<string, Value> = {};
     for (const [name, { value }] of this.all) if (fits(value)) found[name] = value;
+
     return found;
   }
 }
@@ -421,6 +433,7 @@ async function readExports(root: string, problems: Problem[]): Promise<Exports> 
       problems.push(importProblem(shown, cause));
     }
   }
+
   return new Exports(all);
 }
 
@@ -436,6 +449,7 @@ async function moduleFiles(root: string): Promise<string[]> {
       .filter((entry) => entry.isDirectory())
       .map((entry) => path.join(root, "agents", entry.name, "agent")),
   ];
+
   return stems.flatMap((stem) => moduleAt(stem) ?? []);
 }
 
@@ -460,6 +474,7 @@ async function readModule(root: string): Promise<ServiceReading> {
     const exports = await importModule(found);
     const service = [exports.default, ...Object.values(exports)].find(isService);
     if (service) return { service, problems: [], file };
+
     return {
       service: undefined,
       file,
@@ -487,6 +502,7 @@ function importProblem(file: string, cause: unknown): Problem {
   );
   const place = at ? { line: Number(at[1]), column: Number(at[2]) } : {};
   const hint = cause instanceof DureError ? cause.hint : undefined;
+
   return {
     file,
     ...place,
@@ -506,6 +522,7 @@ function stateOf(
   if (!isSchema(model)) return { ...model, ...machine };
   const schema = model as z.ZodType<Record<string, unknown>>;
   const stage = machine?.stages?.initial;
+
   return defineState({
     initial: () => schema.parse(stage === undefined ? {} : { stage }),
     ...machine,

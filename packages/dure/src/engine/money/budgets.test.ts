@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { FULL } from "../../kernel/test-tiers.ts";
 import { systemClock, type Clock } from "../../kernel/clock.ts";
+import { beLate } from "../../kernel/test-late.ts";
 import { DureError } from "../../kernel/errors.ts";
 import { newId } from "../../kernel/ids.ts";
 import { silentLogger } from "../../kernel/logger.ts";
@@ -162,6 +163,7 @@ async function usedByCalls(database: Database): Promise<number> {
 }
 
 async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  await beLate();
   while (!(await condition())) await systemClock.sleep(10);
 }
 

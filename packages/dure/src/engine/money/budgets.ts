@@ -13,12 +13,12 @@ import { Looker, type LookResult } from "../../durable/looker.ts";
 import type { Notifications } from "../../durable/notify.ts";
 import { FencedError, type StoredModelCall } from "../../durable/turns.ts";
 import type { Budget, BudgetLimit } from "../../models/card.ts";
-import type { LlmRef, ModelCall, ModelCallRecord, ModelRequest } from "../../models/model.ts";
+import type { LlmRef, ModelCall, ModelRequest } from "../../models/model.ts";
 import { costMicroUsd, estimateRequestTokens, type Price } from "../../models/prices.ts";
 import type { Agent } from "../agent/agent.ts";
 import { BudgetPool } from "./budgets-pool.ts";
 import type { TurnJournal } from "../turn/journal.ts";
-import { storedCall } from "../agent/stored-call.ts";
+import { storedCall, type CallRecord } from "../agent/stored-call.ts";
 
 /**
  * Upper bounds of a team; an absent one is no bound. All that apply to a call must have room for
@@ -81,7 +81,7 @@ export interface Charged {
    * Replaces the reservation by the actual usage and records the call. Never rejects: where it
    * cannot be written, the call stays charged.
    */
-  settle(record: ModelCallRecord): Promise<void>;
+  settle(record: CallRecord): Promise<void>;
 }
 
 type GatheredJournal = Pick<TurnJournal, "take" | "flushResults">;
@@ -249,11 +249,7 @@ export class BudgetKeeper implements Budgets {
     journal: GatheredJournal,
   ): Promise<"reserved" | "unlimited" | "stop"> {
     const day = this.#dayOf(this.#options.clock.now());
-    const estimate = estimateOf(
-      request,
-      model,
-      this.#options.priceOf({ provider: model.provider, model: model.model }),
-    );
+    const estimate = estimateOf(request, model, this.#options.priceOf(model));
     const { shares, bounds } = decideCharges(this.#options.limits, facts.agent, estimate, day);
     if (shares.length === 0 && bounds.length === 0) return "unlimited";
 
@@ -301,8 +297,17 @@ export class BudgetKeeper implements Budgets {
    * What the call used takes the place of the estimate afterwards; a process that dies between
    * leaves it charged. Bounds below a path count the calls that have ended.
    */
-  async charge(facts: OutsideFacts, request: ModelRequest, model: ModelCall): Promise<Charged> {
-    const charge = this.#chargeOf(facts, request, model);
+  charge(facts: OutsideFacts, request: ModelRequest, model: ModelCall): Promise<Charged> {
+    return this.#charge(facts, estimateOf(request, model, this.#options.priceOf(model)));
+  }
+
+  /** A call of another program: what it may use is not known before. It needs something to be left. */
+  chargeUnknown(facts: OutsideFacts): Promise<Charged> {
+    return this.#charge(facts, { tokens: 1, microUsd: 1 });
+  }
+
+  async #charge(facts: OutsideFacts, estimate: Estimate): Promise<Charged> {
+    const charge = this.#chargeOf(facts, estimate);
     if (charge.isLimited) {
       const { session } = facts;
       const { pools, bounds, conversation } = charge;
@@ -314,10 +319,8 @@ export class BudgetKeeper implements Budgets {
   }
 
   /** What one call outside of turns may use, and of what. */
-  #chargeOf(facts: OutsideFacts, request: ModelRequest, model: ModelCall): OutsideCharge {
-    const { clock, limits, priceOf } = this.#options;
-    const price = priceOf({ provider: model.provider, model: model.model });
-    const estimate = estimateOf(request, model, price);
+  #chargeOf(facts: OutsideFacts, estimate: Estimate): OutsideCharge {
+    const { clock, limits } = this.#options;
     const { tokens, microUsd } = estimate;
     const { agent, isConversation } = facts;
     const who = { name: agent, card: {} };
@@ -362,7 +365,7 @@ export class BudgetKeeper implements Budgets {
   async #settleCharge(
     { session, path, service, agent }: OutsideFacts,
     { pools, conversation }: OutsideCharge,
-    record: ModelCallRecord,
+    record: CallRecord,
   ): Promise<void> {
     const call = storedCall(agent, record);
     try {

@@ -405,7 +405,8 @@ class A2aConnection {
     if (response.ok) return response;
     // An error of JSON-RPC may come with a status of HTTP too; it says more.
     const body: unknown = await response.json().catch(() => undefined);
-    if (isObject(body) && "error" in body) this.#resultOf(body);
+    const isFinal = !mayPass(response.status);
+    if (isFinal && isObject(body) && "error" in body) this.#resultOf(body);
     throw refused(this.#remote, response.status, `${method} answers HTTP ${response.status}`);
   }
 
@@ -434,9 +435,13 @@ export function askingTaskOf({ stateSnapshot: { stage, task } }: Done): string |
   return stage === ASKING && typeof task === "string" ? task : undefined;
 }
 
+function mayPass(status: number): boolean {
+  return status >= 500 || status === 429 || status === 408;
+}
+
 /** What is wrong with our call stays wrong; what is wrong with their server may pass. */
 function refused(remote: RemoteService, status: number, what: string): Error {
-  if (status >= 500 || status === 429 || status === 408) return new Error(what);
+  if (mayPass(status)) return new Error(what);
   return new DureError(
     status === 401 || status === 403 ? "REMOTE_UNAUTHORIZED" : "REMOTE_REFUSED",
     `${remote.name}: ${what}.`,

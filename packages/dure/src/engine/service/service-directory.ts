@@ -4,6 +4,7 @@ import type { Logger } from "../../kernel/logger.ts";
 import type { AnsweredService, TurnStore } from "../../durable/turns.ts";
 import type { ServiceInfo } from "../../wire/turns.ts";
 import type { AnyService, LeafService } from "./combine.ts";
+import type { ServiceOptions } from "./service.ts";
 import type { StageMachine } from "../turn/state.ts";
 
 /**
@@ -100,6 +101,7 @@ export class ServiceDirectory {
   tell(): Promise<void> {
     // The reset stands outside: the work may end before this assignment.
     this.#telling ??= this.#tellAll().finally(() => (this.#telling = undefined));
+
     return this.#telling;
   }
 
@@ -166,6 +168,7 @@ function servicesByName(services: readonly AnyService[]): ReadonlyMap<string, An
     }
     map.set(service.name, service);
   }
+
   return map;
 }
 
@@ -183,18 +186,33 @@ function describeService(service: AnyService, isDefault: boolean): ServiceInfo {
   };
   if (service.kind !== "service") return { ...common, examples: [], flows: [] };
   const { stages, slots } = service.state ?? {};
+
   return {
     ...common,
     examples: service.examples ?? [],
+    translations: translationsOf(service),
     flows: Object.keys(service.flows),
     stages: stages && describeStages(stages),
-    slots,
+    slots: slots?.map(({ labels, ...slot }) => ({ ...slot, labels: labels && { ...labels } })),
   };
+}
+
+function translationsOf({
+  translations,
+}: Pick<ServiceOptions, "translations">): ServiceInfo["translations"] {
+  if (translations === undefined) return undefined;
+  return Object.entries(translations).map(([language, { title, description, examples }]) => ({
+    language,
+    title,
+    description,
+    examples: examples === undefined ? undefined : [...examples],
+  }));
 }
 
 function describeStages({ initial, terminal, transitions }: StageMachine): ServiceInfo["stages"] {
   const pairs = Object.entries(transitions).flatMap(([from, targets]) =>
     targets.map((to): readonly [string, string] => [from, to]),
   );
+
   return { initial, terminal, transitions: pairs };
 }

@@ -106,6 +106,14 @@ export interface ErrorFacts {
   readonly settled: boolean;
 }
 
+/** What a page shows of a service. */
+export interface ServiceWords {
+  readonly title?: string | undefined;
+  readonly description?: string | undefined;
+  /** First messages that a page may offer. */
+  readonly examples?: readonly string[] | undefined;
+}
+
 /** What a service is made of. Only `name`, `agents` and `flows` have to be there. */
 export interface ServiceOptions {
   readonly name: string;
@@ -115,6 +123,8 @@ export interface ServiceOptions {
   readonly description?: string | undefined;
   /** First messages that a page may offer. */
   readonly examples?: readonly string[] | undefined;
+  /** The same words in other languages, such as `en`. What is left out stays as it is above. */
+  readonly translations?: Readonly<Record<string, ServiceWords>> | undefined;
   readonly agents: Readonly<Record<string, Agent>>;
   /** The first one is the default flow. */
   readonly flows: Readonly<Record<string, FlowHandler>>;
@@ -238,6 +248,7 @@ function withNamed(
     agent.validate ??
     (validatorName === undefined ? undefined : find("validator", validators, validatorName));
   if (schema === agent.schema && validate === agent.validate) return agent;
+
   return {
     ...agent,
     kind: schema && agent.kind === "chat" ? "conversational" : agent.kind,
@@ -252,6 +263,7 @@ function keeping(handler: FlowHandler, key: string, select: CompletedSelector): 
     const done = yield* handler(turn);
     if (!done || done.completed) return done;
     const completed = select(done, key, turn);
+
     return completed ? { ...done, completed } : done;
   };
 }

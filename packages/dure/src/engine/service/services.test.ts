@@ -632,7 +632,10 @@ test.for([
     let isGone = false;
     await using network = await networkTo(server, (url) => {
       if (isGone) return "refused"; // nothing that the process has still to say leaves it
-      if (url.endsWith("/chat/stream")) arrived.resolve();
+      if (url.endsWith("/chat/stream")) {
+        arrived.resolve();
+        isGone = how === "timeout"; // it is over before any test could say so
+      }
       return answers ? "pass" : "lost";
     });
     const far = remoteService(network.url, {

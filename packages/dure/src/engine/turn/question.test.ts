@@ -19,6 +19,7 @@ const shown: Question = {
   amounts: {},
   holdsMs: 1_000,
   shownAt: 10_000,
+  after: { text: "네", at: 9_700 },
 };
 const yes: Answer = {
   service: "transfer",
@@ -26,6 +27,7 @@ const yes: Answer = {
   lastQuestion: undefined,
   sawPrevious: true,
   acceptedAt: 10_500,
+  message: "응",
 };
 
 test.each([
@@ -38,6 +40,7 @@ test.each([
   [{ ...shown, shownAt: undefined }, {}, "expired"],
   [shown, { confirmId: "q0" }, "other-button"],
   [shown, { sawPrevious: false }, "written-before-shown"],
+  [shown, { message: "네" }, "said-twice"],
 ] as const)("of %j the answer %j answers nothing: %s", (question, answer, because) => {
   expect(answeringOf(question, { ...yes, ...answer })).toEqual({ because });
 });
@@ -45,6 +48,8 @@ test.each([
 test.each([
   [shown, {}],
   [shown, { acceptedAt: 11_000 }],
+  [shown, { message: "네", acceptedAt: 10_700 }],
+  [shown, { message: "네", confirmId: "q1" }],
   [shown, { lastQuestion: "q1" }],
   [shown, { confirmId: "q1", sawPrevious: false }],
   [

@@ -28,9 +28,26 @@ export interface Question {
   readonly holdsMs: number;
   /** Set by the database, milliseconds: the clock that dates messages too. */
   readonly shownAt?: number | undefined;
+  /** The message that led to it, if it is as short as a yes. */
+  readonly after?: AskedAfter | undefined;
   /** The effect of a yes is in the ledger, and its turn could not store what came of it. */
   readonly begun?: boolean | undefined;
 }
+
+/** A short message, and when it was accepted by the database's clock, milliseconds. */
+export interface AskedAfter {
+  readonly text: string;
+  readonly at: number;
+}
+
+/**
+ * The same words again within this time, milliseconds, were sent twice and not said twice: a person
+ * who has read the next question takes longer. Source: docs/spec/conversation §3.
+ */
+const TWICE_MS = 1_000;
+
+/** Characters of a message that can be a yes. */
+const MAX_YES = 40;
 
 /** The ways of asking that a yes answers. */
 export type AskingAction = Extract<NextAction, "CONFIRM" | "ASK_CONTINUE">;
@@ -61,6 +78,7 @@ export function questionAsked(
     readonly state: JsonObject;
     readonly holdsMs: number;
     readonly isElsewhere?: true | undefined;
+    readonly after?: AskedAfter | undefined;
   },
 ): Question | undefined {
   const { nextAction: asks, question = {}, message: text } = payload;
@@ -69,7 +87,12 @@ export function questionAsked(
   const { call, amounts = {}, slots = slotsOf(turn.state) } = question;
   const key = call === undefined ? undefined : [turn.effects, call, id].join("/");
   const { service, isElsewhere, holdsMs } = turn;
-  return { id, turn: turn.id, service, asks, text, slots, amounts, key, isElsewhere, holdsMs };
+  const after = turn.after && turn.after.text.length <= MAX_YES ? turn.after : undefined;
+
+  return {
+    ...{ id, turn: turn.id, service, asks, text, slots, amounts },
+    ...{ key, isElsewhere, holdsMs, after },
+  };
 }
 
 function slotsOf({ slots }: JsonObject): JsonObject {
@@ -85,7 +108,8 @@ export type Answering =
  * Why a message is no answer to the session's question. `nothing-shown`: nothing was asked.
  * `other-service`: another service asked. `not-shown-last`: another server showed something else
  * last. `expired`: it came too late. `other-button`: the button of an earlier question.
- * `written-before-shown`: the words were accepted before the question was stored.
+ * `written-before-shown`: the words were accepted before the question was stored. `said-twice`: the
+ * words that led to the question, again within a second.
  */
 export type UnansweredBecause =
   | "nothing-shown"
@@ -93,7 +117,8 @@ export type UnansweredBecause =
   | "not-shown-last"
   | "expired"
   | "other-button"
-  | "written-before-shown";
+  | "written-before-shown"
+  | "said-twice";
 
 /** What is known of a message that may be an answer. */
 export interface Answer {
@@ -104,6 +129,8 @@ export interface Answer {
   readonly lastQuestion: string | null | undefined;
   readonly sawPrevious: boolean;
   readonly acceptedAt: number;
+  /** The words. */
+  readonly message: string;
 }
 
 /**
@@ -124,7 +151,13 @@ export function answeringOf(question: Question | undefined, answer: Answer): Ans
   if (confirmId !== undefined) {
     return confirmId === question.id ? { question } : { because: "other-button" };
   }
-  return answer.sawPrevious ? { question } : { because: "written-before-shown" };
+  if (!answer.sawPrevious) return { because: "written-before-shown" };
+  return isSaidTwice(question, answer) ? { because: "said-twice" } : { question };
+}
+
+function isSaidTwice({ after }: Question, { message, acceptedAt }: Answer): boolean {
+  if (after === undefined || after.text !== message) return false;
+  return acceptedAt - after.at < TWICE_MS;
 }
 
 /**
@@ -171,6 +204,7 @@ const questionSchema: z.ZodType<Question> = z.object({
   key: z.string().optional(),
   isElsewhere: z.literal(true).optional(),
   holdsMs: z.number(),
+  after: z.object({ text: z.string(), at: z.number() }).optional(),
   shownAt: z.number().optional(),
   begun: z.boolean().optional(),
 });

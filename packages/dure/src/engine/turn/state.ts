@@ -28,6 +28,8 @@ export interface StateDefinition<State extends object = Record<string, unknown>>
 export interface SlotDescription {
   readonly name: string;
   readonly label: string;
+  /** The label by language, such as `en`; where one is missing, `label` stands. */
+  readonly labels?: Readonly<Record<string, string>> | undefined;
   readonly required: boolean;
   readonly type: "text" | "integer" | "date";
 }

@@ -107,6 +107,7 @@ export function unusedEscalation(
 ): TurnEscalation {
   // Only a question about a tool has an answer that can be unused.
   const tool = answer.context["tool"] as string;
+
   return {
     ...escalationOf(turn),
     type: "blocked",
@@ -137,7 +138,7 @@ export function divergedEscalation(
     ...titled(
       localeOf(locale) === "en"
         ? error.message
-        : "처리하던 중에 서비스의 순서가 바뀌어서 차례를 끝내지 못했어요. 이미 처리된 일이 있는지 확인해 주세요.",
+        : "처리하던 중에 서비스의 순서가 바뀌어서 턴을 끝내지 못했어요. 이미 처리된 일이 있는지 확인해 주세요.",
     ),
     context: {
       because: error.message,

@@ -166,6 +166,7 @@ export class TurnFinish {
       state,
       holdsMs: environment.limits.confirmMs,
       isElsewhere: isOfDure(route.leaf) || undefined,
+      after: { text: facts.message, at: facts.acceptedAt },
     });
   }
 

@@ -37,7 +37,7 @@ test("a member gets copies of login and settings, without hooks and with the log
     ".claude/projects/other.jsonl": "a conversation of the person's",
   });
 
-  await prepareHome(place, CLAUDE, person);
+  await prepareHome(place, CLAUDE, { home: person });
 
   const settings: unknown = JSON.parse(await readFile(join(place.home, SETTINGS), "utf8"));
   expect(settings).toEqual({
@@ -53,11 +53,11 @@ test("a member gets copies of login and settings, without hooks and with the log
 test("what a worker planted in its settings is gone, and a login that it renewed stays", async () => {
   const { person, place } = await aPerson({ [LOGIN]: "old" });
   await utimes(join(person, LOGIN), 1_000, 1_000);
-  await prepareHome(place, CLAUDE, person);
+  await prepareHome(place, CLAUDE, { home: person });
   await writeFile(join(place.home, LOGIN), "renewed");
   await writeFile(join(place.home, SETTINGS), '{"hooks":{"Stop":[]}}');
 
-  await prepareHome(place, CLAUDE, person);
+  await prepareHome(place, CLAUDE, { home: person });
 
   const settings: unknown = JSON.parse(await readFile(join(place.home, SETTINGS), "utf8"));
   expect(isObject(settings) && Object.keys(settings)).toEqual(["permissions"]);
@@ -67,19 +67,19 @@ test("what a worker planted in its settings is gone, and a login that it renewed
 
 test("a link that a worker left is not written through to the person's own files", async () => {
   const { person, place } = await aPerson({ [LOGIN]: "login", [SETTINGS]: "{}" });
-  await prepareHome(place, CLAUDE, person);
+  await prepareHome(place, CLAUDE, { home: person });
   const own = '{"hooks":"the person\'s"}';
   await writeFile(join(person, SETTINGS), own);
   await rm(join(place.home, ".claude"), { recursive: true });
   await symlink(join(person, ".claude"), join(place.home, ".claude"));
-  await prepareHome(place, CLAUDE, person);
+  await prepareHome(place, CLAUDE, { home: person });
   expect(await readFile(join(person, SETTINGS), "utf8")).toBe(own);
 
   await rm(join(place.home, SETTINGS));
   await symlink(join(person, SETTINGS), join(place.home, SETTINGS));
   await rm(place.tmp, { recursive: true });
   await symlink(person, place.tmp);
-  await prepareHome(place, CLAUDE, person);
+  await prepareHome(place, CLAUDE, { home: person });
 
   expect(await readFile(join(person, SETTINGS), "utf8")).toBe(own);
   expect(await readFile(join(person, LOGIN), "utf8")).toBe("login");
@@ -91,8 +91,8 @@ test("each member has a home of its own, and none lies in a folder of temporary 
   const tester = memberPlace(scratch, "tester");
   const codex = agentSpec({ agent: "codex", way: "acp" });
 
-  await prepareHome(place, codex, person);
-  await prepareHome(tester, codex, person);
+  await prepareHome(place, codex, { home: person });
+  await prepareHome(tester, codex, { home: person });
 
   expect(await readFile(join(tester.home, ".codex/auth.json"), "utf8")).toBe("{}");
   expect(tester.home).not.toBe(place.home);
@@ -103,10 +103,12 @@ test("what a plan copies besides is bounded", async () => {
   const many = Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`notes/${at}`, "x"]));
   const { person, place } = await aPerson(many);
 
-  await prepareHome(place, { copyHome: ["notes/1", "missing"] }, person);
+  await prepareHome(place, { copyHome: ["notes/1", "missing"] }, { home: person });
   expect(await readFile(join(place.home, "notes/1"), "utf8")).toBe("x");
 
-  await expect(prepareHome(place, { copyHome: ["notes"] }, person)).rejects.toMatchObject({
-    code: "COPY_HOME_TOO_LARGE",
-  });
+  await expect(prepareHome(place, { copyHome: ["notes"] }, { home: person })).rejects.toMatchObject(
+    {
+      code: "COPY_HOME_TOO_LARGE",
+    },
+  );
 });

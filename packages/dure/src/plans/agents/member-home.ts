@@ -15,7 +15,14 @@ import {
 import { basename, dirname, join } from "node:path";
 import { DureError, codeOf } from "../../kernel/errors.ts";
 import { isObject } from "../../kernel/json.ts";
-import type { WorkerSpec } from "../plan.ts";
+import type { McpServer, WorkerSpec } from "../plan.ts";
+import {
+  CLAUDE_SERVERS,
+  claudeServers,
+  CODEX_SETTINGS_FILE,
+  codexSettings,
+  filledServers,
+} from "./mcp-servers.ts";
 import { PRESETS, type AgentName } from "./presets.ts";
 
 /** Files and bytes of one home's copies. A login and its settings take a few kilobytes. */
@@ -33,6 +40,7 @@ export interface MemberPlace {
 /** Below a port's scratch folder. Pure. */
 export function memberPlace(scratch: string, name: string): MemberPlace {
   const folder = join(scratch, name);
+
   return { folder, home: join(folder, "home"), tmp: join(folder, "tmp") };
 }
 
@@ -45,8 +53,8 @@ export function memberPlace(scratch: string, name: string): MemberPlace {
  */
 export async function prepareHome(
   place: MemberPlace,
-  spec: Pick<WorkerSpec, "agent" | "copyHome">,
-  personsHome: string | undefined,
+  spec: Pick<WorkerSpec, "agent" | "copyHome" | "mcpServers"> & { readonly kind?: string },
+  { home: personsHome, env = {} }: PersonsPlace,
 ): Promise<void> {
   await mkdir(place.folder, { recursive: true });
   for (const folder of [place.home, place.tmp]) await realFolder(folder);
@@ -55,7 +63,18 @@ export async function prepareHome(
   for (const { path, at } of files) {
     if (!isSettingsOf(spec.agent, path)) await copy(at, { place, path });
   }
+
   if (spec.agent === "claude") await writeClaudeSettings(place, files);
+  if (spec.kind === "command" && spec.mcpServers) {
+    await writeServers(place, spec.agent, filledServers(spec.mcpServers, env));
+  }
+}
+
+/** What copies and values are taken from. */
+export interface PersonsPlace {
+  readonly home: string | undefined;
+  /** dure's own environment, for the variables that MCP servers are given. */
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
 interface OriginalFile {
@@ -73,8 +92,10 @@ async function filesToCopy(home: string, paths: readonly string[]): Promise<Orig
     const entry = await stat(at).catch(() => undefined);
     if (entry?.isDirectory()) {
       for (const name of (await readdir(at)).sort()) await take(join(path, name));
+
       return;
     }
+
     if (!entry?.isFile()) return;
     bytes += entry.size;
     found.push({ path, at: await realpath(at) });
@@ -86,6 +107,7 @@ async function filesToCopy(home: string, paths: readonly string[]): Promise<Orig
     );
   };
   for (const path of new Set(paths)) await take(path);
+
   return found;
 }
 
@@ -177,10 +199,26 @@ async function writeClaudeSettings(
   await writeOver(join(place.home, CLAUDE_SETTINGS), `${JSON.stringify(settings, null, 2)}\n`);
 }
 
+/** MCP servers of an agent that is started as a program, where it reads its settings. */
+async function writeServers(
+  place: MemberPlace,
+  agent: AgentName | undefined,
+  servers: readonly McpServer[],
+): Promise<void> {
+  const path = agent === "codex" ? CODEX_SETTINGS_FILE : CLAUDE_SERVERS;
+  const target = join(place.home, path);
+  await foldersTo(place.home, path);
+  const there = await lstat(target).catch(() => undefined);
+  const own = there?.isFile() ? await readFile(target, "utf8") : "";
+  const text = agent === "codex" ? codexSettings(own, servers) : claudeServers(servers);
+  await writeOver(target, text);
+}
+
 /** A person's settings that cannot be read are none. */
 function settingsIn(text: string): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(text);
+
     return isObject(value) ? value : {};
   } catch {
     return {};

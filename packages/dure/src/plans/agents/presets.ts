@@ -1,4 +1,5 @@
 import type { WorkerSpec } from "../plan.ts";
+import type { AgentPrints } from "./printed/printed.ts";
 
 /** Coding agents whose ways are known. */
 export const AGENTS = ["claude", "codex", "opencode", "gemini", "qwen"] as const;
@@ -20,8 +21,14 @@ export interface AgentPreset {
     readonly mode?: string | undefined;
     /** `false`: it works with its own hands alone, because it errs with files of a client. */
     readonly clientFiles?: false | undefined;
+    /** At the end of a turn it tells the tokens of its last call, not of all. */
+    readonly usageOfLastCall?: true | undefined;
   };
-  readonly exec: { readonly command: readonly string[] };
+  readonly exec: {
+    readonly command: readonly string[];
+    /** The form in which this command prints its turn. */
+    readonly prints: AgentPrints;
+  };
   /** Variables that it gets where dure has them. */
   readonly env: readonly string[];
   /** Variables that it always gets. */
@@ -51,7 +58,13 @@ export const PRESETS: Readonly<Record<AgentName, AgentPreset>> = {
     packages: ["@agentclientprotocol/claude-agent-acp", "@anthropic-ai/claude-code"],
     // By itself it starts in `auto`, in which it asks nothing.
     acp: { command: ["claude-agent-acp"], mode: "default" },
-    exec: { command: ["claude", "-p", "--permission-mode", "bypassPermissions"] },
+    exec: {
+      command: [
+        ...["claude", "-p", "--permission-mode", "bypassPermissions"],
+        ...["--output-format", "stream-json", "--verbose"],
+      ],
+      prints: "claude",
+    },
     env: [
       "ANTHROPIC_API_KEY",
       "ANTHROPIC_AUTH_TOKEN",
@@ -73,7 +86,10 @@ export const PRESETS: Readonly<Record<AgentName, AgentPreset>> = {
     title: "Codex",
     packages: ["@zed-industries/codex-acp", "@openai/codex"],
     acp: { command: ["codex-acp", ...CODEX_SETTINGS] },
-    exec: { command: ["codex", "exec", "--skip-git-repo-check", ...CODEX_SETTINGS, "-"] },
+    exec: {
+      command: ["codex", "exec", "--json", "--skip-git-repo-check", ...CODEX_SETTINGS, "-"],
+      prints: "codex",
+    },
     env: ["OPENAI_API_KEY", "CODEX_API_KEY", "OPENAI_BASE_URL"],
     set: {},
     copyHome: [".codex/auth.json", ".codex/config.toml", ".codex/AGENTS.md"],
@@ -83,8 +99,8 @@ export const PRESETS: Readonly<Record<AgentName, AgentPreset>> = {
   opencode: {
     title: "opencode",
     packages: ["opencode-ai"],
-    acp: { command: ["opencode", "acp"] },
-    exec: { command: ["opencode", "run"] },
+    acp: { command: ["opencode", "acp"], usageOfLastCall: true },
+    exec: { command: ["opencode", "run", "--format", "json"], prints: "opencode" },
     env: [
       "ANTHROPIC_API_KEY",
       "OPENAI_API_KEY",
@@ -108,7 +124,10 @@ export const PRESETS: Readonly<Record<AgentName, AgentPreset>> = {
     packages: ["@google/gemini-cli"],
     // A file that is not there is fatal to it when it asks its client for it.
     acp: { command: ["gemini", "--acp"], mode: "default", clientFiles: false },
-    exec: { command: ["gemini", "--approval-mode", "yolo"] },
+    exec: {
+      command: ["gemini", "--approval-mode", "yolo", "--output-format", "stream-json"],
+      prints: "gemini",
+    },
     env: ["GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL", "GEMINI_MODEL"],
     set: { GEMINI_SANDBOX: "false", GEMINI_CLI_TRUST_WORKSPACE: "true" },
     copyHome: [
@@ -124,7 +143,10 @@ export const PRESETS: Readonly<Record<AgentName, AgentPreset>> = {
     title: "Qwen Code",
     packages: ["@qwen-code/qwen-code"],
     acp: { command: ["qwen", "--acp"], mode: "default" },
-    exec: { command: ["qwen", "--approval-mode", "yolo"] },
+    exec: {
+      command: ["qwen", "--approval-mode", "yolo", "--output-format", "stream-json"],
+      prints: "claude",
+    },
     env: ["DASHSCOPE_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"],
     set: { QWEN_SANDBOX: "false" },
     copyHome: [".qwen/oauth_creds.json", ".qwen/settings.json", ".qwen/QWEN.md"],
@@ -150,6 +172,7 @@ export function agentSpec({ agent, way, command, mode }: AgentOrder): ProgramSpe
   if (way === "exec") {
     return { kind: "command", command: command ?? exec.command, prompt: "stdin", ...around };
   }
+
   return {
     kind: "acp",
     command: command ?? acp.command,

@@ -58,13 +58,14 @@ export async function tryAgent(
   const began = clock.monotonic();
   const at = await realpath(await mkdtemp(join(folder, "agent-")));
   let version: string | undefined;
-  const worker = workerOf(spec, clock, (agent) => (version = `${agent.name} ${agent.version}`));
+  const worker = workerOf(spec, parts, (agent) => (version = `${agent.name} ${agent.version}`));
   try {
     const assignment = await assignmentIn(at, spec, parts);
     for await (const event of worker.run(assignment, { signal })) {
       if (event.type !== "result") continue;
       const { status, summary, error } = event.result;
       const hint = spec.agent === undefined ? error?.hint : PRESETS[spec.agent].signIn;
+
       return {
         name: spec.agent ?? spec.command[0]!,
         version,
@@ -81,13 +82,17 @@ export async function tryAgent(
 
 function workerOf(
   spec: AgentSpec,
-  clock: Clock,
+  { clock, network: { env } }: TrialParts,
   onAgent: (agent: { readonly name: string; readonly version: string }) => void,
 ): Worker {
   const { command } = spec;
-  if (spec.kind === "command") return new CommandWorker({ command, prompt: spec.prompt, clock });
-  const { mode, clientFiles } = spec;
-  return new AcpWorker({ command, mode, clientFiles, clock, onAgent });
+  if (spec.kind === "command") {
+    const prints = spec.agent && PRESETS[spec.agent].exec.prints;
+    return new CommandWorker({ command, prompt: spec.prompt, prints, clock });
+  }
+  const { mode, clientFiles, mcpServers } = spec;
+
+  return new AcpWorker({ command, mode, clientFiles, mcpServers, env, clock, onAgent });
 }
 
 async function assignmentIn(
@@ -98,7 +103,8 @@ async function assignmentIn(
   const tree = join(at, "tree");
   const place = memberPlace(at, "implementer");
   await mkdir(tree);
-  await prepareHome(place, spec, home);
+  await prepareHome(place, spec, { home, env: network.env });
+
   return {
     id: "trial",
     run: "trial",
@@ -141,5 +147,6 @@ export function variablesOf(
     const value = env[name];
     if (value !== undefined) variables[name] = value;
   }
+
   return { ...variables, ...spec?.set };
 }

@@ -5,7 +5,7 @@ import { isObject } from "../../kernel/json.ts";
 import { orchestratorsFiles } from "../plan-ownership.ts";
 import type { Plan } from "../plan.ts";
 import type { AccessRequest } from "../workers/worker.ts";
-import { sendFromOutside } from "../rows/channel.ts";
+import { sendFromOutside } from "../rows/outside-message.ts";
 import type { Member } from "../../kernel/plans.ts";
 
 /**

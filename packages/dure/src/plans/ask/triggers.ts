@@ -7,7 +7,9 @@ import {
   type SuggestedAction,
 } from "../../kernel/escalation.ts";
 import { MAX_GRANTS, grantable, pathIn } from "./grants.ts";
+import type { PlanComment } from "../rows/comment-rows.ts";
 import type { PlanRun, RunOrder } from "../rows/run.ts";
+import { reviewOf } from "./review.ts";
 
 /** What makes a run ask for a decision. */
 export type TriggerName =
@@ -20,6 +22,7 @@ export type TriggerName =
   | "dependency-failed"
   | "ownership-violated"
   | "tests-weakened"
+  | "gate"
   | "access-asked"
   | "worker-lost"
   | "host-gone";
@@ -79,6 +82,8 @@ const ACTIONS = {
     asks: "text",
   },
   accept: { value: "accept", code: "accept-weaker-tests", label: "Accept the weaker tests" },
+  approve: { value: "approve", code: "approve", label: "Approve", style: "primary" },
+  send_back: { value: "send_back", code: "send-back", label: "Send it back", asks: "text" },
   skip: { value: "skip", code: "skip", label: "Go on without it" },
   cancel: {
     value: "cancel",
@@ -123,6 +128,11 @@ export const TRIGGERS: Readonly<Record<TriggerName, Trigger>> = {
     severity: "high",
     actions: ["retry", "accept", "reassign", "skip", "cancel"],
   },
+  gate: {
+    type: "decision",
+    severity: "high",
+    actions: ["approve", "send_back", "skip", "cancel"],
+  },
   "access-asked": { type: "ownership", severity: "medium", actions: ["read", "own", "skip"] },
   "worker-lost": {
     type: "general",
@@ -161,6 +171,7 @@ export function escalationFor(name: TriggerName, about: Question): NewEscalation
     context: { plan, trigger: name, ...about.context },
     suggestedActions: suggested.map((action) => ACTIONS[action]),
   };
+
   return description === undefined ? escalation : { ...escalation, description };
 }
 
@@ -201,8 +212,21 @@ function keyed(key: string): string {
 export function orderOf(answer: Answer, about: AnsweredQuestion): RunOrder | undefined {
   if (answer.value === "cancel") return { type: "cancel" };
   const { port } = about;
+
   return port === undefined ? runOrderOf(answer, about) : portOrderOf(answer, { ...about, port });
 }
+
+/** Comments that were not sent yet go with it. */
+function sentBack(
+  port: string,
+  note = "",
+  { by = "operator", comments = [] }: AnsweredQuestion,
+): RunOrder {
+  const feedback = reviewOf(by, comments, note === "" && comments.length === 0 ? AGAIN : note);
+  return { type: "review", port, feedback, comments: comments.map(({ id }) => id) };
+}
+
+const AGAIN = "Do it again: it was not approved.";
 
 interface Answer {
   readonly value: string;
@@ -217,11 +241,15 @@ interface AnsweredQuestion {
   readonly timeMs?: number | undefined;
   readonly tokensMost?: number | null | undefined;
   readonly runTokensMost?: number | null | undefined;
+  /** Who answers. */
+  readonly by?: string | undefined;
+  readonly comments?: readonly PlanComment[] | undefined;
 }
 
 function runOrderOf({ value }: Answer, about: AnsweredQuestion): RunOrder | undefined {
   if (value === "retry") return { type: "again" };
   if (value !== "more_tokens") return undefined;
+
   return { type: "extend", tokens: more(about.runTokensMost) };
 }
 
@@ -234,6 +262,10 @@ function portOrderOf(
   switch (value) {
     case "retry":
       return { type: "retry", port, tries: 1, hint };
+    case "approve":
+      return { type: "approve", port };
+    case "send_back":
+      return sentBack(port, hint, about);
     case "accept":
       return { type: "retry", port, acceptsWeakerTests: true };
     case "reassign":
@@ -263,6 +295,7 @@ function grantsFor(
   const named = note === undefined ? undefined : pathIn(note);
   const paths = named === undefined ? asked.flatMap((path) => grantable(path) ?? []) : [named];
   const grants = [...new Set(paths)].slice(0, MAX_GRANTS).map((path) => ({ path, wants }));
+
   return {
     grants: grants.length > 0 ? grants : undefined,
     hint: named === undefined ? note : undefined,
@@ -286,5 +319,6 @@ export function tokensTrigger(
 ): "tokens-80" | "tokens-95" | undefined {
   if (most === null || most <= 0) return undefined;
   if (used >= most * 0.95) return "tokens-95";
+
   return used >= most * 0.8 ? "tokens-80" : undefined;
 }

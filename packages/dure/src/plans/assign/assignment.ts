@@ -10,6 +10,7 @@ type Kept =
   | "member"
   | "try"
   | "prompt"
+  | "promptResumed"
   | "session"
   | "scope"
   | "tree"

@@ -1,5 +1,5 @@
 import { contextScopeOf } from "../context/context-scopes.ts";
-import { fullContextTokens, gatherFiles, type CommitFiles } from "../context/gather.ts";
+import { gatherFiles, type CommitFiles, type GatherOptions } from "../context/gather.ts";
 import { buildPrompt, type ContextManifest } from "../context/prompt.ts";
 import { workerOf, type Plan, type Port } from "../plan.ts";
 import type { ImplResult } from "../workers/feedback.ts";
@@ -39,7 +39,7 @@ export interface Briefing {
 export async function brief(
   request: BriefingRequest,
   commit: CommitFiles,
-  options: { signal?: AbortSignal } = {},
+  options: GatherOptions = {},
 ): Promise<Briefing> {
   const { run, port, member, scope, feedback, toTest, hint } = request;
   const { plan } = run;
@@ -51,6 +51,7 @@ export async function brief(
   const wanted = { scope, context, writesContracts: isOrchestrator };
   const gathered = await gatherFiles(wanted, commit, options);
   const spec = workerOf(plan.workers, port.role, member);
+
   return buildPrompt({
     kind: spec?.kind ?? "command",
     member,
@@ -72,7 +73,6 @@ export async function brief(
     saidBefore: request.saidBefore,
     hint,
     others: oneContext ? otherPorts(plan, port) : undefined,
-    fullContext: fullContextTokens(JSON.stringify({ ...plan, whole: undefined }), commit.files),
   });
 }
 

@@ -29,10 +29,13 @@ export async function followWorker(
   assignment: Assignment,
   {
     signs,
+    heard = [],
     onViolation,
     signal,
   }: {
     signs: WorkerSigns;
+    /** What people said, as its prompt tells it. */
+    heard?: readonly string[];
     onViolation: (violation: Violation) => Promise<void>;
     signal: AbortSignal;
   },
@@ -41,11 +44,11 @@ export async function followWorker(
   let result: WorkerResult | undefined;
   let session: string | undefined;
   signs.note({ kind: "prompt", title: assignment.member, text: assignment.prompt });
+  for (const text of heard) signs.note({ kind: "heard", title: "operator", text });
   try {
     for await (const event of worker.run(assignment, { signal })) {
       log = (log + wordsOf(event)).slice(-MAX_LOG);
-      const entry = entryOf(event);
-      if (entry) signs.note(entry);
+      for (const entry of entriesOf(event)) signs.note(entry);
       if (event.type === "session") await signs.session((session = event.id));
       if (event.type === "result") result = event.result;
       if (event.type === "violation") await onViolation(event);
@@ -57,6 +60,7 @@ export async function followWorker(
     if (!result) await signs.lastWord(log).catch(() => {});
     await signs.storeNotes().catch(() => {});
   }
+
   if (result) return { result, counted: signs.counted, log, session };
   throw new DureError(
     "WORKER_FAILED",
@@ -68,6 +72,7 @@ export async function followWorker(
 function wordsOf(event: WorkerEvent): string {
   switch (event.type) {
     case "progress":
+    case "cost":
     case "entry":
     case "session":
       return "";
@@ -84,20 +89,38 @@ function wordsOf(event: WorkerEvent): string {
   }
 }
 
+/** What the transcript has of an event. Pure. */
+export function entriesOf(event: WorkerEvent): readonly TranscriptEntry[] {
+  const cost = event.type === "result" ? costOf(event.result) : undefined;
+
+  return [cost, entryOf(event)].filter((entry) => entry !== undefined);
+}
+
+/** What a worker that told it has cost, as the transcript has it. Pure. */
+function costOf({ cost, tokens }: WorkerResult): TranscriptEntry | undefined {
+  if (!cost) return undefined;
+  const title = `${Number(cost.amount.toFixed(4))} ${cost.currency}`;
+
+  return { kind: "cost", title, text: `${tokens.input} tokens in, ${tokens.output} out` };
+}
+
 /** An event as the transcript has it; undefined: it has it already, or need not. Pure. */
 function entryOf(event: WorkerEvent): TranscriptEntry | undefined {
   switch (event.type) {
     case "progress":
+    case "cost":
     case "said":
       return undefined;
     case "entry":
       return event.entry;
     case "session": {
       const title = event.isResumed ? "resumed" : "new";
+
       return { kind: "session", title, text: event.id };
     }
     case "violation": {
       const detail = event.detail === undefined ? "" : `\n${event.detail}`;
+
       return {
         kind: "refused",
         title: `${event.wanted} ${event.path}`,
@@ -106,12 +129,15 @@ function entryOf(event: WorkerEvent): TranscriptEntry | undefined {
     }
     case "access": {
       const text = event.granted ? "granted" : "not now";
+
       return { kind: "asked", title: `${event.wants} ${event.path}`, text };
     }
     case "result": {
       const { status, summary, error, tokens } = event.result;
-      const used = `${tokens.input} tokens in, ${tokens.output} out`;
+      const about = tokens.isEstimate === true ? "about " : "";
+      const used = `${about}${tokens.input} tokens in, ${tokens.output} out`;
       const why = error === undefined ? "" : `${error.code}: ${error.message}\n`;
+
       return { kind: "end", title: status, text: `${why}${summary}\n${used}`, status };
     }
     default:

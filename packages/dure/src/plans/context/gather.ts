@@ -4,6 +4,7 @@ import { decideRead, decideWrite, makeScope, type ScopeInput } from "../scope.ts
 import { TESTS, withoutSections, type ContextScope } from "./context-scopes.ts";
 import type { PromptFile } from "./prompt.ts";
 import { withheldOf } from "../workspace/confinement.ts";
+import type { ReadSignatures } from "./outlines.ts";
 import { signaturesOf } from "./signatures.ts";
 
 /** The repository at one commit. */
@@ -17,8 +18,10 @@ export interface CommitFiles {
  * Tokens of all references of one prompt, and of one file in it: a reference is a help, the worker
  * can read more.
  */
-const MAX_REFERENCES = 6_000;
-const MAX_REFERENCE = 2_000;
+const MAX_REFERENCES = 12_000;
+const MAX_REFERENCE = 4_000;
+/** Files for which there was no room, before no more are tried: shorter ones may still fit. */
+const MAX_MISSED = 50;
 /** Tokens of one contract that is shown. What is longer is cut and can be read. */
 const MAX_CONTRACT = 8_000;
 /** Bytes of a file that counts as text for the full context: what is bigger is data. */
@@ -40,9 +43,22 @@ export interface GatheredFiles {
   readonly references: readonly PromptFile[];
   readonly ownFiles: readonly string[];
   readonly readable: readonly string[];
+  /**
+   * Tokens of what the same role would read without signatures, sections and bounds: its contracts
+   * and all that the plan or its role lets it read. Its own files count nowhere.
+   */
+  readonly wholeTokens: number;
   /** The fewest folders and files that stand for what its processes do not see. */
   readonly hidden: readonly string[];
 }
+
+export interface GatherOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Default: of TypeScript and JavaScript alone. */
+  readonly signatures?: ReadSignatures | undefined;
+}
+
+const plainSignatures: ReadSignatures = async (path, text) => signaturesOf(path, text);
 
 /**
  * The files of a prompt: contracts, references, names of its own and of what can be read. Reads
@@ -51,37 +67,53 @@ export interface GatheredFiles {
 export async function gatherFiles(
   { scope, context, writesContracts = false }: GatherInput,
   commit: CommitFiles,
-  { signal }: { signal?: AbortSignal } = {},
+  { signal, signatures = plainSignatures }: GatherOptions = {},
 ): Promise<GatheredFiles> {
   const { ownFiles, others } = await sortByScope(scope, commit, signal);
 
   const contracts: PromptFile[] = [];
   for (const path of scope.contracts) {
     signal?.throwIfAborted();
-    contracts.push(contractFile(path, await commit.readFile(path), writesContracts));
+    const text = await commit.readFile(path);
+    contracts.push(await contractFile(path, text, writesContracts ? undefined : signatures));
   }
 
   const references: PromptFile[] = [];
+
   let room = MAX_REFERENCES;
-  for (const path of candidatesOf(others, scope, context)) {
-    if (room <= 0) break;
+  let missed = 0;
+  const candidates = candidatesOf(others, scope, context);
+  for (const path of candidates) {
+    if (missed > MAX_MISSED) break;
     signal?.throwIfAborted();
     const text = await commit.readFile(path);
     if (text === undefined || text.trim() === "") continue;
-    const file = referenceFile(path, text, context, Math.min(room, MAX_REFERENCE));
-    room -= estimateTokens(file.text);
+    const whole = await referenceFile(path, text, context, signatures);
+    const file = cutTo(whole, MAX_REFERENCE);
+    const tokens = estimateTokens(file.text);
+    if (tokens > room) {
+      missed += 1;
+      continue;
+    }
+    room -= tokens;
     references.push(file);
   }
 
   const names = commit.files.slice(0, MAX_FILES).map(({ path }) => path);
   const hidden = withheldOf(makeScope(scope), names);
+
   const shown = new Set(references.filter(({ form }) => form === "whole").map(({ path }) => path));
   const exclude = context.exclude.map(globOf);
   const isNear = nearIn(scope);
+
   const readable = others.filter(
     (path) => isNear(path) && !shown.has(path) && !matches(exclude, path),
   );
-  return { contracts, references, ownFiles, readable, hidden };
+
+  const near = others.filter(isNear);
+  const wholeTokens = wholeTokensOf([...scope.contracts, ...candidates, ...near], commit.files);
+
+  return { contracts, references, ownFiles, readable, wholeTokens, hidden };
 }
 
 /** Files of the commit that the worker may write, and others that it may read but its contracts. */
@@ -101,6 +133,7 @@ async function sortByScope(
     if (decideWrite(scope, path).allowed) ownFiles.push(path);
     else if (!contracts.has(path) && decideRead(scope, path).allowed) others.push(path);
   }
+
   return { ownFiles, others };
 }
 
@@ -116,6 +149,7 @@ function nearIn(scope: ScopeInput): (path: string) => boolean {
     ...(scope.byRole?.patterns ?? []),
   ];
   const near = patterns.map(globOf);
+
   return (path) => matches(near, path);
 }
 
@@ -133,22 +167,31 @@ function candidatesOf(
   const needed = (scope.dependencies ?? []).map(globOf);
   const texts = paths.filter(isText);
   const never = (context.neverShown ?? []).map(globOf);
+
   const depended = texts.filter(
     (path) => matches(needed, path) && !isTest(path) && !matches(never, path),
   );
   const shown = texts.filter((path) => !matches(needed, path) && !matches(exclude, path));
+
   const named = shown.filter((path) => matches(reads, path));
   // A port that names what it reads knows its documents; its role's own layer is shown all the same.
   const hasOwnReads = scope.readsVisible === true && scope.byRole === undefined;
   const included = shown.filter(
     (path) => !matches(reads, path) && matches(include, path) && !(hasOwnReads && isDocument(path)),
   );
+
   return [...depended, ...named, ...included];
 }
 
-function contractFile(path: string, text: string | undefined, isWhole: boolean): PromptFile {
+/** Without `signatures` it is whole. */
+async function contractFile(
+  path: string,
+  text: string | undefined,
+  signatures: ReadSignatures | undefined,
+): Promise<PromptFile> {
   if (text === undefined) return { path, text: "", form: "missing" };
-  const shown = isWhole ? { text, form: "whole" as const } : signaturesOf(path, text);
+  const shown = signatures ? await signatures(path, text) : { text, form: "whole" as const };
+
   return cutTo({ path, ...shown }, MAX_CONTRACT);
 }
 
@@ -156,17 +199,18 @@ function isDocument(path: string): boolean {
   return /\.(?:md|markdown)$/i.test(path);
 }
 
-function referenceFile(
+async function referenceFile(
   path: string,
   text: string,
   context: ContextScope,
-  most: number,
-): PromptFile {
+  signatures: ReadSignatures,
+): Promise<PromptFile> {
   if (isDocument(path)) {
     const parts = withoutSections(text, context.withoutSections);
-    return cutTo({ path, text: parts, form: parts === text ? "whole" : "sections" }, most);
+    return { path, text: parts, form: parts === text ? "whole" : "sections" };
   }
-  return cutTo({ path, ...signaturesOf(path, text) }, most);
+
+  return { path, ...(await signatures(path, text)) };
 }
 
 /** The first lines that are within the bound. */
@@ -179,23 +223,22 @@ function cutTo(file: PromptFile, most: number): PromptFile {
     if (tokens > most) break;
     kept.push(line);
   }
+
   return { ...file, text: kept.join("\n"), form: "cut" };
 }
 
 /**
- * Tokens of what an agent without a scope would be given: the whole plan and every text file of the
- * repository. Pure. Files are counted by their size, bytes / 4, so a text that is not ASCII counts
- * less than in a prompt: what a scope spares is rather told too small. Lock files, binaries by
- * their ending, and files over 256 kB do not count: they are never sent.
+ * Tokens of files that are read whole. Pure. Files are counted by their size, bytes / 4, so a text
+ * that is not ASCII counts less than in a prompt: what a prompt spares is rather told too small.
+ * Lock files, binaries by their ending, and files over 256 kB do not count: they are never sent.
  */
-export function fullContextTokens(planText: string, files: CommitFiles["files"]): number {
+export function wholeTokensOf(paths: Iterable<string>, files: CommitFiles["files"]): number {
+  const wanted = new Set(paths);
   const bytes = files
     .slice(0, MAX_FILES)
-    .reduce(
-      (sum, file) => (file.bytes <= MAX_TEXT_FILE && isText(file.path) ? sum + file.bytes : sum),
-      0,
-    );
-  return estimateTokens(planText) + Math.ceil(bytes / 4);
+    .filter((file) => wanted.has(file.path) && file.bytes <= MAX_TEXT_FILE && isText(file.path))
+    .reduce((sum, file) => sum + file.bytes, 0);
+  return Math.ceil(bytes / 4);
 }
 
 const NO_TEXT = new RegExp(

@@ -4,7 +4,7 @@ import { parsePlan } from "../plan-file.ts";
 import { scopeOf } from "../port-scope.ts";
 import { decideRead, makeScope, type ScopeInput } from "../scope.ts";
 import { contextScopeOf, HEXAGONAL_CONTEXT, withoutSections } from "./context-scopes.ts";
-import { fullContextTokens, gatherFiles, type CommitFiles } from "./gather.ts";
+import { gatherFiles, wholeTokensOf, type CommitFiles } from "./gather.ts";
 import { buildPrompt, type PromptMaterial } from "./prompt.ts";
 import { readGlob } from "../glob.ts";
 
@@ -52,7 +52,6 @@ async function material(more: Partial<PromptMaterial> = {}): Promise<PromptMater
     scope,
     context,
     ...(await gatherFiles({ scope, context }, commit)),
-    fullContext: fullContextTokens("plan: login\n", commit.files),
     ...more,
   };
 }
@@ -126,7 +125,7 @@ test("the manifest counts every block, and what the scope spared", async () => {
 });
 
 test("a prompt that spares nothing says 0, never less", async () => {
-  const { manifest } = buildPrompt(await material({ fullContext: 10 }));
+  const { manifest } = buildPrompt(await material({ wholeTokens: 0 }));
 
   expect(manifest).toMatchObject({ saved: 0, fullContext: manifest.total });
 });
@@ -350,19 +349,30 @@ ports:
   });
 });
 
-test("the full context leaves out what no person would send", () => {
-  const small = fullContextTokens("", [{ path: "a.ts", bytes: 400 }]);
+test("what a role would read whole leaves out what no person would send, and what is not its own", () => {
+  const files = [
+    { path: "a.ts", bytes: 400 },
+    { path: "other.ts", bytes: 9_000 },
+    { path: "package-lock.json", bytes: 9_000 },
+    { path: "logo.png", bytes: 9_000 },
+    { path: "data.json", bytes: 900_000 },
+  ];
+  const wanted = files.map(({ path }) => path).filter((path) => path !== "other.ts");
 
-  expect(small).toBe(100);
-  expect(
-    fullContextTokens("", [
-      { path: "a.ts", bytes: 400 },
-      { path: "package-lock.json", bytes: 9_000 },
-      { path: "logo.png", bytes: 9_000 },
-      { path: "data.json", bytes: 900_000 },
-    ]),
-  ).toBe(small);
-  expect(fullContextTokens("가나다", [])).toBe(3);
+  expect(wholeTokensOf(wanted, files)).toBe(100);
+  expect(wholeTokensOf([], files)).toBe(0);
+});
+
+test("the saving is against what the same role would read, not against the repository", async () => {
+  const large = { path: "src/far/away.ts", bytes: 200_000 };
+  const readsVisible = true;
+  const context = HEXAGONAL_CONTEXT["domain"]!;
+  const input = { scope: { ...scope, readsVisible }, context };
+
+  const small = await gatherFiles(input, commit);
+  const big = await gatherFiles(input, { ...commit, files: [...commit.files, large] });
+
+  expect(big.wholeTokens).toBe(small.wholeTokens);
 });
 
 test("10,000 files are gathered piece by piece, so that others get their turn", async () => {
@@ -435,4 +445,28 @@ ports:
   const { references } = await gatherFiles({ scope, context }, commit);
 
   expect(references.map(({ path }) => path)).toEqual(["notes/plan.md", "migrations/1.sql"]);
+});
+
+test("what there is no room for is named and not cut to pieces; shorter files behind it are shown", async () => {
+  const sizes = {
+    "notes/1.md": 60_000,
+    "notes/2.md": 15_000,
+    "notes/3.md": 15_000,
+    "notes/4.md": 15_000,
+    "notes/5.md": 400,
+  };
+  const files = Object.entries(sizes).map(([path, bytes]) => ({ path, bytes }));
+  const readFile = async (path: string) => "word\n".repeat(sizes[path as keyof typeof sizes] / 5);
+  const notes = { ...scope, reads: ["notes/**"] };
+  const context = HEXAGONAL_CONTEXT["domain"]!;
+
+  const gathered = await gatherFiles({ scope: notes, context }, { files, readFile });
+
+  expect(gathered.references.map(({ path, form }) => `${path} ${form}`)).toEqual([
+    "notes/1.md cut",
+    "notes/2.md whole",
+    "notes/3.md whole",
+    "notes/5.md whole",
+  ]);
+  expect(gathered.readable).toEqual(["notes/1.md", "notes/4.md"]);
 });

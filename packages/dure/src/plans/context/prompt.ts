@@ -2,6 +2,7 @@ import { estimateTokens } from "../../models/prices.ts";
 import type { WorkerSpec } from "../plan.ts";
 import type { ScopeInput } from "../scope.ts";
 import { headOf } from "../workers/bounded-text.ts";
+import { fenced, list, words } from "./prompt-words.ts";
 import { feedbackText, type ImplResult } from "../workers/feedback.ts";
 import type { ContextScope } from "./context-scopes.ts";
 import type { Member } from "../../kernel/plans.ts";
@@ -32,8 +33,8 @@ export interface PromptMaterial {
   readonly hint?: string | undefined;
   /** In one context: what the other ports of the plan are for. */
   readonly others?: readonly { readonly port: string; readonly goal: string }[] | undefined;
-  /** Tokens of a prompt without a scope: see `fullContextTokens`. */
-  readonly fullContext: number;
+  /** See `GatheredFiles`. */
+  readonly wholeTokens: number;
 }
 
 export interface Task {
@@ -62,6 +63,7 @@ export interface ContextManifest {
    * / 3.
    */
   readonly total: number;
+  /** The same prompt with all that its role would read, whole. */
   readonly fullContext: number;
   /** Part of `fullContext` that the scope spared, 0–1; 0 where it spared nothing. */
   readonly saved: number;
@@ -76,9 +78,6 @@ export interface ContextBlock {
   readonly form?: PromptFile["form"];
   readonly tokens: number;
 }
-
-/** Names that stand in a block's list at most. */
-const MAX_NAMES = 200;
 
 /**
  * The prompt of one try, in fixed blocks, and its manifest. Pure: the same material makes the
@@ -106,8 +105,10 @@ export function buildPrompt(material: PromptMaterial): {
     tokens: estimateTokens(text),
   }));
   const total = estimateTokens(prompt);
-  // The full context is at least the prompt, which always holds the task.
-  const fullContext = Math.max(material.fullContext, total);
+  const ofFiles = blocks.reduce((sum, { path, tokens }) => (path ? sum + tokens : sum), 0);
+  // At least the prompt: what is missing yet is named in it and has no size.
+  const fullContext = Math.max(total - ofFiles + material.wholeTokens, total);
+
   return {
     prompt,
     manifest: {
@@ -157,6 +158,7 @@ function whoYouAre({ member, task, others }: PromptMaterial): string {
     `You work on the part "${task.title}" (${task.port}), in the role ${task.role}.`,
     `${parts}; you never touch theirs.`,
   );
+
   return `${MEMBERS[member]}\n${work}`;
 }
 
@@ -176,7 +178,17 @@ function whatYouOwn({ scope, ownFiles }: PromptMaterial): string {
     ownFiles.length === 0
       ? "None of these files is there yet."
       : `Of these there are now:\n${list(ownFiles)}`;
-  return `${own}${not}${shared}\n${files}`;
+  return `${own}${not}${shared}\n${files}${inPlace({ scope, ownFiles })}`;
+}
+
+/** A file of the root is a mount of its own: see workspace/confinement.ts. */
+function inPlace({ scope, ownFiles }: Pick<PromptMaterial, "scope" | "ownFiles">): string {
+  const isOfRoot = (file: string): boolean => !file.includes("/") && scope.writes.includes(file);
+  const files = ownFiles.filter(isOfRoot);
+  if (files.length === 0) return "";
+  const why = "Write into these directly; no other file can take their place (no sed -i, no mv):";
+
+  return `\n${why}\n${list(files)}`;
 }
 
 function contractsIntro({ contracts, member }: PromptMaterial): string {
@@ -200,6 +212,7 @@ function task({ task, feedback, toTest, saidBefore, hint, others }: PromptMateri
     toTest && implWords(toTest),
     feedback && tryWords(task, feedback),
   ];
+
   return paragraphs.filter((text) => text !== undefined && text !== false).join("\n\n");
 }
 
@@ -215,6 +228,7 @@ function tryWords({ try: number, tries }: Task, feedback: TestFeedback): string 
 function implWords({ status, summary, changedFiles, buildPassed }: ImplResult): string {
   const build = buildPassed === undefined ? "" : ` The build ${buildPassed ? "passed" : "failed"}.`;
   const says = `The implementer says (${status}): ${headOf(summary, 4_000)}${build}`;
+
   return `${says}\nChanged files:\n${list(changedFiles)}`;
 }
 
@@ -229,6 +243,7 @@ function scopeWords({ scope, context }: PromptMaterial): string {
     `What your role works from, where it is there: ${context.gets.join(", ")}.`,
     "Keep to the task; leave what works as it is.",
   );
+
   return `${mayRead(scope)}\n${from}`;
 }
 
@@ -248,6 +263,7 @@ function mayRead(scope: ScopeInput): string {
     "Programs that you start see more, to build and test with it:",
     "what your part depends on, build files, and what no part owns.",
   );
+
   return `You may read:\n${list([...reads])}\n${processes}`;
 }
 
@@ -264,6 +280,7 @@ function whatNotToRead({ scope, context, hidden }: PromptMaterial): string {
   const end = stops ? ", and the second one ends your work" : "";
   const ask = "Ask to read one more path if you need it (see the end).";
   const outside = `A try to write outside of your paths is refused and recorded${end}. ${ask}`;
+
   return `${never}${without}${covered}${outside}`;
 }
 
@@ -316,25 +333,6 @@ function shownFile(name: string, file: PromptFile): Part {
     missing: ", not there yet",
   }[form];
   const shown = form === "missing" ? "" : `\n${fenced(text, path)}`;
+
   return { code: codeOfBlock(name), name, path, form, text: `### ${path}${what}${shown}` };
-}
-
-/** In a fence that does not stand in the text. */
-function fenced(text: string, path: string): string {
-  const longest = Math.max(0, ...[...text.matchAll(/`{3,}/g)].map(([ticks]) => ticks.length));
-  const fence = "`".repeat(Math.max(3, longest + 1));
-  const language = /\.([A-Za-z0-9]{1,6})$/.exec(path)?.[1] ?? "";
-  return `${fence}${language}\n${text.replace(/\n$/, "")}\n${fence}`;
-}
-
-/** Parts of a text, in one line. */
-function words(...parts: readonly string[]): string {
-  return parts.join(" ");
-}
-
-function list(names: readonly string[]): string {
-  if (names.length === 0) return "- (nothing)";
-  const lines = names.slice(0, MAX_NAMES).map((name) => `- ${headOf(name, 1_024)}`);
-  if (names.length > MAX_NAMES) lines.push(`- … and ${names.length - MAX_NAMES} more`);
-  return lines.join("\n");
 }

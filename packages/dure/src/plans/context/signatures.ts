@@ -11,17 +11,17 @@ export interface Signatures {
 }
 
 /** Files up to this many characters are shown whole: there is nothing to win. */
-const SHORT = 400;
+export const SHORT = 400;
 /** Characters of a constant's value that is shown: a table of names fits, one of data does not. */
 const MAX_VALUE = 600;
 
 /**
- * The declarations of a TypeScript file without their bodies: types, interfaces and enums whole
+ * The declarations of a TypeScript or JavaScript file without their bodies: types, interfaces and enums whole
  * (exported ones speak of the others), exported functions, classes and constants as signatures,
  * with their comments. Everything else is left out. What cannot be read is shown whole.
  */
 export function signaturesOf(path: string, text: string): Signatures {
-  if (!/\.[cm]?tsx?$/.test(path) || text.length <= SHORT) return { text, form: "whole" };
+  if (!/\.[cm]?[jt]sx?$/.test(path) || text.length <= SHORT) return { text, form: "whole" };
   const tokens = tokenize(text);
   if (!tokens) return { text, form: "whole" };
   const shown = statementsOf(tokens).flatMap((statement) => {
@@ -29,6 +29,7 @@ export function signaturesOf(path: string, text: string): Signatures {
     return signature === undefined ? [] : [commentBefore(statement) + signature];
   });
   const short = `${shown.join("\n\n")}\n`;
+
   return shown.length > 0 && short.length < text.length
     ? { text: short, form: "signatures" }
     : { text, form: "whole" };
@@ -114,6 +115,7 @@ function statementsOf(tokens: readonly Token[]): Statement[] {
     if (token.depth === 0 && token.text === ";") end();
   }
   end();
+
   return statements;
 }
 
@@ -164,6 +166,7 @@ function wholeOf(tokens: readonly Token[], source: string): string {
 function functionOf(tokens: readonly Token[], source: string): string {
   const body = bodyOf(tokens);
   if (body === undefined) return wholeOf(tokens, source);
+
   return declared(source.slice(tokens[0]!.start, tokens[body]!.start), ";");
 }
 
@@ -202,6 +205,7 @@ function bodyOf(tokens: readonly Token[]): number | undefined {
     ({ text, depth }, index) =>
       index > 0 && depth === 0 && text === "{" && !BEFORE_TYPE.has(tokens[index - 1]!.text),
   );
+
   return body < 0 ? undefined : body;
 }
 
@@ -215,6 +219,7 @@ function constantOf(tokens: readonly Token[], source: string): string {
   if (isTyped) return declared(source.slice(tokens[0]!.start, tokens[equals]!.start), ";");
   const arrow = tokens.slice(equals).find(isAtTop("=>"));
   if (!arrow) return cut(whole);
+
   return `${source.slice(tokens[0]!.start, arrow.end)} undefined as never; // …`;
 }
 
@@ -239,6 +244,7 @@ function classOf(tokens: readonly Token[], source: string): string {
     }
     index = member.next;
   }
+
   return declared(
     source.slice(tokens[0]!.start, tokens[body]!.start),
     ` {\n${members.join("\n")}\n}`,
@@ -270,6 +276,7 @@ function memberAt(tokens: readonly Token[], start: number): ClassMember {
       return { next: behind(tokens, index, ";") ?? tokens.length, until: token.start };
     }
   }
+
   return { next: tokens.length, until: tokens.at(-1)!.end };
 }
 
@@ -277,6 +284,7 @@ function memberAt(tokens: readonly Token[], start: number): ClassMember {
 function bodyMember(tokens: readonly Token[], start: number, brace: number): ClassMember {
   const isStaticBlock = brace === start + 1 && tokens[start]!.text === "static";
   const isBlock = brace === start || isStaticBlock;
+
   return {
     // `tokenize` gave every brace its end.
     next: behind(tokens, brace, "}")!,
@@ -290,12 +298,14 @@ function behind(tokens: readonly Token[], from: number, text: string): number | 
     const token = tokens[index]!;
     if (token.depth === 1 && token.text === text) return index + 1;
   }
+
   return undefined;
 }
 
 function isHidden(tokens: readonly Token[], start: number): boolean {
   if (/^#|^private$/.test(tokens[start]!.text)) return true;
   const first = tokens.slice(start, start + 4);
+
   return first.some(({ text, depth }) => depth === 1 && text.startsWith("#"));
 }
 

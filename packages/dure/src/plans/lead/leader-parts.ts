@@ -3,6 +3,7 @@ import type { Logger } from "../../kernel/logger.ts";
 import type { RunRecords } from "../rows/records.ts";
 import type { PlanPort, PlanRun, PlanStep } from "../rows/run.ts";
 import type { MergeVerdict, PortOutcome, RunInbox } from "../rows/outcomes.ts";
+import type { Tried } from "../merge/integration.ts";
 import type { Because } from "../../wire/plans.ts";
 import type { RunReport } from "../../wire/runs.ts";
 
@@ -64,6 +65,12 @@ export type RunWork = Pick<LeaderParts, "prepare" | "build" | "merge" | "mergeRe
     steps: readonly PlanStep[],
     options: { signal: AbortSignal },
   ) => Promise<Because | undefined>;
+  /** Tries a merge commit of an ended run's result and a branch that moved. */
+  readonly tryMerged: (
+    run: PlanRun,
+    commit: string,
+    options: { signal: AbortSignal },
+  ) => Promise<Tried>;
   /** Removes the folder and the refs of a run with all content. Idempotent. */
   readonly remove: (run: PlanRun, options: { signal: AbortSignal }) => Promise<void>;
 };

@@ -13,8 +13,9 @@ import { LeaderMerge } from "./leader-merge.ts";
 import { reportOf, type LeaderParts } from "./leader-parts.ts";
 import { OrderListener, type Heard } from "./order-listener.ts";
 import { PortRunner, type PortReport } from "./port-runner.ts";
+import type { CarriedReview } from "../rows/comment-rows.ts";
 import type { OpenOrder, PortChange, RunChange, Settling } from "../rows/records.ts";
-import { RunBook, type RunEntry } from "./run-book.ts";
+import { portOf, RunBook, type RunEntry } from "./run-book.ts";
 import {
   decideOrder,
   OF_RUN,
@@ -31,6 +32,9 @@ const BATCH = 1_000;
 /** Orders are looked for this often, in milliseconds; a notification comes sooner. */
 const ORDERS_EVERY_MS = 500;
 
+/** Orders after which earlier faults of a port count no more. */
+const BEGINS_AGAIN: ReadonlySet<string> = new Set(["retry", "review"]);
+
 /** What reports and orders have come to, before it is written. */
 interface Batch {
   state: SchedulerState;
@@ -39,6 +43,7 @@ interface Batch {
   readonly raised: NewEscalation[];
   readonly closed: ClosedOrder[];
   readonly settles: Settling[];
+  readonly reviews: CarriedReview[];
   runChange: RunChange;
 }
 
@@ -139,6 +144,7 @@ export class RunLeader {
       return undefined;
     }
     await this.#book.reloadRun();
+
     return heard.value;
   }
 
@@ -204,6 +210,7 @@ export class RunLeader {
       if (await this.#merge(state, signal)) {
         // An order that comes from now on reopens the run.
         const ports = await records.ports(this.#book.run.id);
+
         return await tidy(this.#book.run, ports, { signal });
       }
       const isPaused = this.#book.run.status === "paused";
@@ -253,6 +260,7 @@ export class RunLeader {
       raised: [],
       closed: [],
       settles: [],
+      reviews: [],
       runChange: {},
     };
     for (const report of reports) this.#addReport(batch, report);
@@ -265,8 +273,9 @@ export class RunLeader {
       const decided = this.#addOrder(batch, order);
       if (decided.decisions?.length) isAsked = true;
     }
-    const { state, actions, changes, raised, closed, settles, runChange } = batch;
-    const entry = { changes, raised, closed, settles, change: runChange };
+    const { state, actions, runChange, ...lists } = batch;
+    const entry = { ...lists, change: runChange };
+
     return { state, actions, entry, isAsked };
   }
 
@@ -280,9 +289,12 @@ export class RunLeader {
     if (outcome.status === "failed") {
       if (outcome.escalation) batch.raised.push(outcome.escalation);
       batch.changes.push({ position, because: outcome.because });
+
       return;
     }
-    const resultCommit = outcome.status === "succeeded" ? (outcome.commit ?? null) : undefined;
+    if (outcome.status === "held") batch.raised.push(outcome.escalation);
+    const hasResult = outcome.status === "succeeded" || outcome.status === "held";
+    const resultCommit = hasResult ? (outcome.commit ?? null) : undefined;
     batch.changes.push({ position, because: null, resultCommit });
   }
 
@@ -297,20 +309,25 @@ export class RunLeader {
     }
     batch.changes.push(...(decided.changes ?? []));
     batch.settles.push(...(decided.settles ?? []));
+    if (decided.review) batch.reviews.push(decided.review);
     batch.runChange = { ...batch.runChange, ...decided.runChange };
     if (decided.stops !== undefined) {
       this.#runner.leaveOut(decided.stops);
       this.#underWay = new Set([...this.#underWay, open.id]);
+
       return decided;
     }
     batch.closed.push({ order: open, refused: decided.refused });
     if (decided.refused) return decided;
 
     if (order.type === "again") this.#dormant = undefined;
-    if (order.type === "retry" && decided.decisions) this.#runner.forgetFaults(order.port);
+    if (BEGINS_AGAIN.has(order.type) && decided.decisions) {
+      this.#runner.forgetFaults(portOf(order)!);
+    }
     // The next order adds to what this one gave.
     const tokensMost = decided.runChange?.tokensMost;
     this.#book.note({ changes: decided.changes ?? [], run: { tokensMost } });
+
     return decided;
   }
 
@@ -366,6 +383,7 @@ export class RunLeader {
       await this.#listener.cancelRun(heard.cancel, ports);
       return true;
     }
+
     return this.#merging.settle(ports, heard.value);
   }
 }

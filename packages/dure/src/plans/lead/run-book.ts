@@ -10,6 +10,7 @@ import {
   type RunChange,
   type Settling,
 } from "../rows/records.ts";
+import { carryReview, type CarriedReview } from "../rows/comment-rows.ts";
 import { REFUSALS, type ClosedOrder } from "./run-orders.ts";
 import {
   isRunEnded,
@@ -30,6 +31,7 @@ export interface RunEntry {
   readonly raised?: readonly NewEscalation[] | undefined;
   readonly closed?: readonly ClosedOrder[] | undefined;
   readonly settles?: readonly Settling[] | undefined;
+  readonly reviews?: readonly CarriedReview[] | undefined;
 }
 
 type BookParts = Pick<LeaderParts, "records" | "inbox" | "announce" | "logger">;
@@ -78,6 +80,7 @@ export class RunBook {
   async reloadPorts(): Promise<readonly PlanPort[]> {
     const ports = await this.#parts.records.ports(this.#run.id);
     this.#ports = new Map(ports.map((port) => [port.id, port]));
+
     return ports;
   }
 
@@ -183,7 +186,8 @@ export class RunBook {
 
   async #writeBeside(tx: Transaction, entry: RunEntry): Promise<void> {
     const { records, inbox } = this.#parts;
-    const { settles = [], raised = [], closed = [], events = [] } = entry;
+    const { settles = [], raised = [], closed = [], events = [], reviews = [] } = entry;
+    for (const review of reviews) await carryReview(tx, this.#run.id, review);
     for (const settling of settles) await records.settle(tx, this.#run.id, settling);
     if (raised.length > 0) await inbox.raise(tx, raised);
     await this.#close(tx, closed);
@@ -241,7 +245,8 @@ export class RunBook {
   }
 }
 
-function portOf(order: RunOrder): string | undefined {
+/** Undefined: the order is to the whole run. Pure. */
+export function portOf(order: RunOrder): string | undefined {
   return "port" in order ? order.port : undefined;
 }
 

@@ -6,6 +6,7 @@ import {
   type SchedulerDecision,
   type SchedulerState,
 } from "../scheduler.ts";
+import type { CarriedReview } from "../rows/comment-rows.ts";
 import type { OpenOrder, PortChange, RunChange, Settling } from "../rows/records.ts";
 import {
   isRunEnded,
@@ -38,6 +39,9 @@ export const REFUSALS: Readonly<Record<OrderRefusal, string>> = {
   "run-unbounded": "The run has no bound of tokens.",
   "port-succeeded": "The port has succeeded meanwhile.",
   "port-not-ready": "The port does not wait for a slot.",
+  "port-not-held": "The port waits for no approval.",
+  "need-reopened": "What the port needs is worked on again; wait for it.",
+  "port-not-done": "The port is still worked on; say it to its worker.",
   "port-waiting": "The port has not begun; what it needs is still worked on.",
   "run-over": "The run has ended.",
   "run-cancelled": "The run was cancelled.",
@@ -75,11 +79,13 @@ export interface OrderDecision {
   readonly refused?: OrderRefusal;
   /** The working port that is to be left out is stopped; the order stays open until it is. */
   readonly stops?: string;
+  readonly review?: CarriedReview;
   /** Questions that the order answers. */
   readonly settles?: readonly Settling[];
 }
 
 type Retry = Extract<RunOrder, { type: "retry" }>;
+type Review = Extract<RunOrder, { type: "review" }>;
 
 /** What an order changes. Pure. */
 export function decideOrder(order: RunOrder, view: OrderView): OrderDecision {
@@ -96,6 +102,10 @@ export function decideOrder(order: RunOrder, view: OrderView): OrderDecision {
       return decideExtend(order.tokens, view);
     case "retry":
       return decideRetry(order, view);
+    case "approve":
+      return decideApprove(order.port, view);
+    case "review":
+      return decideReview(order, view);
     case "skip":
       return decideSkip(order.port, view);
     default:
@@ -107,6 +117,7 @@ export function decideOrder(order: RunOrder, view: OrderView): OrderDecision {
 function decideAgain({ run, state, dormant }: OrderView): OrderDecision {
   if (!isRunEnded(run.status)) return { refused: "run-going" };
   if (run.status === "success") return { refused: "run-succeeded" };
+
   return {
     decisions: [dormant ?? { state, actions: [] }],
     runChange: { status: "running", because: null },
@@ -129,6 +140,7 @@ function decideExtend(tokens: number, { run, ports, state }: OrderView): OrderDe
     changes.push({ position: port.position, because: null, triesPair });
   }
   const names = changes.map(({ position }) => run.plan.ports[position]!.id);
+
   return {
     decisions,
     changes,
@@ -166,11 +178,47 @@ function decideRetry(order: Retry, { run, ports, state }: OrderView): OrderDecis
   return { changes: [given], runChange, settles };
 }
 
+function decideApprove(name: string, { ports, state }: OrderView): OrderDecision {
+  const port = ports.get(name);
+  if (!port) return { refused: "PLAN_PORT_UNKNOWN" };
+  const decision = decide(state, { type: "approve", port: name });
+  if (decision.refused) return { refused: decision.refused };
+  const { position, resultCommit } = port;
+
+  return {
+    decisions: [decision],
+    changes: [{ position, because: null, resultCommit }],
+    settles: [{ ports: [name] }],
+  };
+}
+
+/** One try and the time of its port more, for what a person wants changed. */
+function decideReview(order: Review, { run, ports, state }: OrderView): OrderDecision {
+  const port = ports.get(order.port);
+  if (!port) return { refused: "PLAN_PORT_UNKNOWN" };
+  const type = port.status === "failed" ? "retry" : "reopen";
+  const decision = decide(state, { type, port: port.id });
+  if (decision.refused) return { refused: decision.refused };
+  const { position, triesPair, timeMs } = port;
+  const { timeoutMs } = run.plan.ports[position]!;
+  const { feedback, comments } = order;
+  const more = { triesPair: triesPair + 1, timeMs: timeMs + timeoutMs };
+
+  return {
+    decisions: [decision],
+    changes: [{ position, ...more, because: null, resultCommit: null }],
+    runChange: { because: null },
+    review: { port: port.id, feedback, comments },
+    settles: [{ ports: [port.id], except: ["dependency"] }],
+  };
+}
+
 /** What an order adds to a port, beside a try for one that failed. Pure. */
 function givenBy(order: Retry, port: PlanPort): PortChange {
   const { hint, timeMs, tokens, tries = 0 } = order;
   const grants = grantsOf(order);
   const isBounded = tokens !== undefined && port.tokensMost !== null;
+
   return {
     position: port.position,
     triesPair: order.by === "orchestrator" ? undefined : port.triesPair + tries,
@@ -185,6 +233,7 @@ function givenBy(order: Retry, port: PlanPort): PortChange {
 function bringsMore(order: Retry): boolean {
   const { hint, timeMs, tokens } = order;
   const brings = hint !== undefined || timeMs !== undefined || tokens !== undefined;
+
   return brings || grantsOf(order).length > 0;
 }
 
@@ -202,6 +251,7 @@ function triesAfter(
   const least = order.acceptsWeakerTests ? 0 : triesFor(port);
   const more = Math.max(order.tries ?? 0, least);
   if (order.by !== "orchestrator") return { triesPair: port.triesPair + more };
+
   return {
     triesPair: Math.min(port.triesPair, order.pairTries ?? port.triesPair),
     triesOrchestrator: port.triesOrchestrator + more,
@@ -223,7 +273,12 @@ function decideSkip(name: string, { ports, state }: OrderView): OrderDecision {
     case "failed":
       return { changes, settles: [{ ports: [name], except: ["dependency"] }] };
     case "ready":
-      return { decisions: [decide(state, { type: "skip", port: name })], changes };
+    case "held":
+      return {
+        decisions: [decide(state, { type: "skip", port: name })],
+        changes,
+        settles: [{ ports: [name], except: ["dependency"] }],
+      };
     case "running":
       return { stops: name };
     case "succeeded":

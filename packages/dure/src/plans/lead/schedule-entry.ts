@@ -48,7 +48,7 @@ export function entryOf(book: RunBook, decided: Decided): RunEntry {
     changes: portChanges(book, decided),
     raised: [...raised, ...dependencyQuestions(book, blocked)],
     events: [
-      ...changes.flatMap((change) => outcomeEvents(book, change)),
+      ...changes.flatMap((change) => outcomeEvents(book, change, decided.state)),
       ...actions.filter(isNew).flatMap((action) => actionEvents(book, action)),
       ...closed.flatMap((order) => orderEvents(book, order)),
     ],
@@ -73,6 +73,7 @@ function portChanges(book: RunBook, { state, actions, entry }: Decided): PortCha
     const change = statusChange(state, book.port(id), reasons?.get(id));
     if (change) put(change);
   }
+
   return [...merged.values()];
 }
 
@@ -91,9 +92,11 @@ function statusChange(
       message: `It needs ${blockers.slice(0, 5).join(", ")}, which failed.`,
       hint: "Retry what failed; this port goes on by itself.",
     };
+
     return { position, status, attempt, because };
   }
   const isUnblocked = status === "ready" && port.status === "blocked";
+
   return { position, status, attempt, because: isUnblocked ? null : undefined };
 }
 
@@ -105,6 +108,7 @@ function runChangeOf(book: RunBook, { state, actions, entry, isDormant }: Decide
   // A run that had ended and of which nothing came to be wanted stays as it was.
   const rests = isDormant || (isRunEnded(run.status) && isOver && asked.status === undefined);
   const status = rests || isRunOver(state.status) ? undefined : state.status;
+
   return {
     ...asked,
     status: status !== undefined && status !== run.status ? status : asked.status,
@@ -117,6 +121,7 @@ function dependencyQuestions({ run }: RunBook, blocked: readonly Blocking[]): Ne
   return [...Map.groupBy(blocked, ({ by }) => by)].map(([by, dependents]) => {
     const names = dependents.map(({ port }) => port);
     const more = names.length > 3 ? ` (+${names.length - 3})` : "";
+
     return escalationFor("dependency-failed", {
       ...aboutRun(run),
       port: by,
@@ -129,6 +134,7 @@ function dependencyQuestions({ run }: RunBook, blocked: readonly Blocking[]): Ne
 function outcomeEvents(
   book: RunBook,
   { position, because, resultCommit }: PortChange,
+  state: SchedulerState,
 ): NewPlatformEvent[] {
   const port = book.portAt(position);
   if (because) {
@@ -136,6 +142,9 @@ function outcomeEvents(
     return [book.event("port.failed", { port, because: message, code })];
   }
   if (resultCommit === undefined || resultCommit === null) return [];
+  const { status } = portState(state, port);
+  if (status === "held") return [book.event("port.held", { port, commit: resultCommit })];
+
   return [book.event("port.success", { port, commit: resultCommit })];
 }
 
@@ -155,5 +164,6 @@ function actionEvents(book: RunBook, action: SchedulerAction): NewPlatformEvent[
 function orderEvents(book: RunBook, { order, refused }: ClosedOrder): NewPlatformEvent[] {
   const { type } = order.order;
   if (refused || !(type in RUN_EVENTS)) return [];
+
   return [book.event(RUN_EVENTS[type as keyof typeof RUN_EVENTS], { by: order.by })];
 }

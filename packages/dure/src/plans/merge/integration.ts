@@ -37,6 +37,22 @@ export interface Integrated {
   readonly output: string;
 }
 
+/** A command that a tree has to pass. */
+export interface Check {
+  readonly command: string;
+  /** Whose acceptance it is; absent: it is the integration command. */
+  readonly port?: Port | undefined;
+}
+
+/** What several commands came to on one commit: the first that failed, else the last. */
+export interface Tried extends Integrated {
+  readonly command: string;
+  readonly endedAt: number;
+}
+
+/** So long a failure is told again without another run of its tests, milliseconds. */
+const BELIEVED_MS = 60_000;
+
 /** The tree of the merge, and what the integration command came to in it. */
 export class Integration {
   readonly #run: PlanRun;
@@ -47,11 +63,12 @@ export class Integration {
   readonly #tried = new Map<string, Integrated>();
   #files: PortFiles | undefined;
 
-  constructor(run: PlanRun, parts: MergeParts, stepLog: StepLog) {
+  /** @param base what the tree is set up for first. Default: what the run began from. */
+  constructor(run: PlanRun, parts: MergeParts, stepLog: StepLog, base?: string) {
     this.#run = run;
     this.#parts = parts;
     this.#stepLog = stepLog;
-    this.#base = run.startCommit ?? run.baseCommit;
+    this.#base = base ?? run.startCommit ?? run.baseCommit;
   }
 
   /** Reads what earlier merges of the run have tried. */
@@ -93,10 +110,41 @@ export class Integration {
     if (known) return known;
     const integrated = await this.#stepLog.step<Integrated>(
       { try: hashNumber(commit), kind: "integrate" },
-      (step) => this.#integrate(command, commit, step),
+      async (step) => {
+        const { log, ...output } = await this.#integrate({ command }, commit, step);
+        return { output, log };
+      },
     );
     this.#tried.set(commit, integrated);
     return integrated;
+  }
+
+  /**
+   * Runs commands on a commit that no port made, until one fails; everything is set up for it first.
+   * What has passed is not run again; what failed is, but for a failure of just now.
+   */
+  async tryAll(checks: readonly Check[], commit: string): Promise<Tried> {
+    const number = hashNumber(commit);
+    const known = this.#tried.get(commit) as Tried | undefined;
+    if (known && this.#isBelieved(known)) return known;
+    const wasSetUp = await (await this.#parts.tree()).isSetUp();
+    await this.tree();
+    if (wasSetUp) await this.setUpAgain(commit, number);
+
+    return this.#stepLog.step<Tried>(
+      { try: number, kind: "integrate", again: true },
+      async (step) => {
+        let end: StepEnd<Tried> | undefined;
+        for (const check of checks) {
+          const { log, ...integrated } = await this.#integrate(check, commit, step);
+          const endedAt = this.#parts.clock.now();
+          end = { output: { ...integrated, command: check.command, endedAt }, log };
+          if (!integrated.feedback.success) break;
+        }
+
+        return end!;
+      },
+    );
   }
 
   /**
@@ -151,14 +199,20 @@ export class Integration {
     return { output: { exitCode: ran.exitCode }, log: ran.output };
   }
 
-  async #integrate(command: string, commit: string, step: PlanStep): Promise<StepEnd<Integrated>> {
+  async #integrate(
+    { command, port }: Check,
+    commit: string,
+    step: PlanStep,
+  ): Promise<Integrated & { readonly log: string }> {
     const { clock, environment } = this.#parts;
     const files = await this.tree();
     await files.checkout(commit);
     const began = clock.monotonic();
     const ran = await this.#stepLog.command(step, command, await files.disposable(commit), {
-      env: environment(MERGE_PORT, undefined, files.commands, step),
-      timeMs: INTEGRATION_MS,
+      // No loop of a port is fed by what is tried here.
+      env: environment(port ?? MERGE_PORT, undefined, files.commands, { ...step, try: 0 }),
+      timeMs: port?.timeoutMs ?? INTEGRATION_MS,
+      port,
     });
     const feedback = feedbackOf({
       report: readTestOutput(ran.output),
@@ -168,7 +222,11 @@ export class Integration {
       isComplete: !ran.outputTruncated,
     });
     const output = ran.output.slice(-MAX_OUTPUT);
-    return { output: { commit, feedback, exitCode: ran.exitCode, output }, log: ran.output };
+    return { commit, feedback, exitCode: ran.exitCode, output, log: ran.output };
+  }
+
+  #isBelieved({ feedback, endedAt }: Tried): boolean {
+    return feedback.success || this.#parts.clock.now() - endedAt < BELIEVED_MS;
   }
 }
 

@@ -25,8 +25,8 @@ export interface RunFiles {
   list(commit: string): Promise<readonly string[]>;
   /** Brings every commit of the run into the user's repository. */
   publish(): Promise<void>;
-  /** `refs/dure/<run>/result` there is this commit now. */
-  point(commit: string): Promise<void>;
+  /** `refs/dure/<run>/<name>` there is this commit now. */
+  point(name: "result" | "tried", commit: string): Promise<void>;
   /**
    * A new branch there, or the one that this run has made before, now at this commit. Gives its
    * name.
@@ -158,7 +158,7 @@ class MergeWork {
     const { whole } = completePorts(this.#run, this.#ports);
     if (whole.length === 0) return undefined;
     const { commit } = await this.#parts.store.compose(this.#base, whole);
-    await this.#parts.store.point(commit);
+    await this.#parts.store.point("result", commit);
     const ports = whole.map(({ port }) => port);
     await this.#stepLog.tell([{ type: "merge.ready", data: { commit, ports } }]);
     return commit;

@@ -24,10 +24,13 @@ export interface Dishonesty {
 /**
  * Whether a port has done its work, beside that its acceptance passes: it changed what it is about,
  * and its tests say no less than before. Undefined: it has. `from`: what the port started from.
+ *
+ * @param fewer what the acceptance itself says less of; asked where the files say nothing.
  */
 export async function findDishonesty(
   { port, files, account }: Pick<PortWork, "port" | "files" | "account">,
   { from, to }: { readonly from: string; readonly to: string },
+  fewer: () => Promise<readonly Weakness[]>,
 ): Promise<Dishonesty | undefined> {
   const changes = await files.changes(from, to);
   if (port.noChange !== "allowed" && !hasWorked(port, changes)) return { says: nothingDone(port) };
@@ -41,7 +44,9 @@ export async function findDishonesty(
       return { path, before, after };
     }),
   );
-  const weaker = weakenedTests(tests, (path) => isOwned(port.owns, path) && !isTest(path));
+  const told = weakenedTests(tests, (path) => isOwned(port.owns, path) && !isTest(path));
+  const weaker = told.length > 0 ? told : await fewer();
+
   return weaker.length === 0 ? undefined : { says: sayWeaker(weaker), failure: failureOf(weaker) };
 }
 
@@ -78,9 +83,10 @@ function sayWeaker(weaker: readonly Weakness[]): string {
 }
 
 function failureOf(weaker: readonly Weakness[]): PortFailure {
-  const paths = [...new Set(weaker.map(({ path }) => path))];
+  const paths = [...new Set(weaker.flatMap(({ path }) => path ?? []))];
   const message = sayWeaker(weaker).slice(0, 1_000);
   const because = { code: "TESTS_WEAKENED", message, hint: WEAKER_HINT };
   const kinds = [...new Set(weaker.map(({ kind }) => kind))];
+
   return new PortFailure("tests-weakened", because, { paths: paths.slice(0, 50), kinds });
 }

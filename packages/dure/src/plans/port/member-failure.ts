@@ -24,6 +24,12 @@ export function memberFailure(
       return ownershipFailure(`The ${member} was stopped: ${error.message}`, refused);
     case "WORKER_TOKENS":
       return tokensExhausted(given.tokensLeft);
+    case "WORKER_BUDGET":
+      return new PortFailure("tokens-95", {
+        code: "TOKENS_EXHAUSTED",
+        message: error.message,
+        hint: error.hint ?? WORKER_FAILURES[error.code],
+      });
     // Another try would end the same way.
     case "WORKER_LOGIN":
     // It has waited as long as it may.

@@ -1,37 +1,27 @@
 import type { Transaction } from "../../durable/database.ts";
-import type { HookAccess } from "../../wire/hooks.ts";
-import { messageOf } from "../../kernel/errors.ts";
 import type { MemberPlace } from "../agents/member-home.ts";
 import { policyOfWorker } from "../network-needs.ts";
 import { workerOf, type WorkerSpec } from "../plan.ts";
 import type { Confinement } from "../sandbox/sandbox.ts";
 import { makeScope, type Scope, type ScopeInput } from "../scope.ts";
 import type { ImplResult } from "../workers/feedback.ts";
-import type { AccessRequest, Assignment, WorkerChannel } from "../workers/worker.ts";
-import { aloneWith, assignmentOf } from "../assign/assignment.ts";
+import type { Assignment, TranscriptEntry, WorkerChannel } from "../workers/worker.ts";
+import { assignmentOf } from "../assign/assignment.ts";
 import type { Briefing } from "../assign/brief.ts";
-import { wordsIn } from "../rows/channel.ts";
+import { wordsIn } from "../rows/channel-message.ts";
 import { followWorker, type Violation, type WorkerEnd } from "../assign/follow-worker.ts";
 import { waitForLimit } from "../assign/wait-for-limit.ts";
-import { grantable } from "../ask/grants.ts";
+import { askForPath } from "./ask-for-path.ts";
 import { memberFailure } from "./member-failure.ts";
 import { scopeOfMember } from "./member-scope.ts";
 import type { PortWork, Try } from "./pair-parts.ts";
-import { operatorWords, PairTalk, partnerOf } from "./pair-talk.ts";
-import {
-  ASKED_OPERATOR,
-  isGranted,
-  KNOWN_PATH,
-  NO_PATH,
-  pathQuestion,
-} from "../ask/path-requests.ts";
+import { pastOf } from "./member-past.ts";
+import { operatorWords, PairTalk } from "./pair-talk.ts";
 import { PortFailure } from "./port-failure.ts";
 import type { MemberOutput } from "./port-steps.ts";
 import type { PlanStep } from "../rows/run.ts";
-import { takeSharedRequest } from "../ask/shared-requests.ts";
 import { WorkerSigns } from "../assign/signs.ts";
 import type { StepEnd } from "../rows/step-log.ts";
-import { aboutRun } from "../ask/triggers.ts";
 import type { Member } from "../../kernel/plans.ts";
 import type { ChannelMessage, TestFeedback } from "../../wire/runs.ts";
 
@@ -64,6 +54,8 @@ interface Session {
   readonly step: PlanStep;
   readonly spec: WorkerSpec;
   readonly prompt: string;
+  /** Of the prompt what people said. */
+  readonly heard: readonly string[];
   /** The conversation of the member's last try. */
   readonly session: string | undefined;
   readonly scope: Scope;
@@ -95,8 +87,8 @@ export class MemberWork {
     const spec = this.#workerOf(member);
     const scopeInput = await scopeOfMember(this.#work, member);
     const scope = makeScope(scopeInput);
-    const unheard = await this.#unheardBy(member, spec);
-    const before = await this.#before(part, spec);
+    const unheard = await this.#work.channel.unheard(member);
+    const before = await pastOf(this.#work, member, { worker: spec.kind, before: current.number });
     const briefing = await this.#brief(part, scopeInput, unheard, before.summary);
 
     const output = await steps.step<MemberOutput>(
@@ -106,11 +98,11 @@ export class MemberWork {
         const confinement = await this.#prepareTree(part, { spec, scope, place });
         const { prompt } = briefing;
         const session = step.session ?? before.session;
-        const given = { part, step, spec, prompt, session, scope, place, confinement };
-        const ended = await this.#let(given);
-        const end = await this.#take(part, scope, step, ended);
+        const heard = unheard.map(({ payload }) => wordsIn(payload));
+        const given = { part, step, spec, prompt, heard, session, scope, place, confinement };
         for (const { id } of unheard) await this.#work.channel.processed(id);
-        return end;
+
+        return this.#take(part, scope, step, await this.#let(given));
       },
     );
     const failure = memberFailure(output, member, {
@@ -122,22 +114,8 @@ export class MemberWork {
       { run: run.id, port: port.id, at: parts.clock.now() },
       `${member} of ${port.id} ended try ${current.number} of ${current.most}: ${output.result.status}`,
     );
-    return { output, decidedAbout: failure };
-  }
 
-  /** What the member's last try by the same worker left: its conversation, and its last words. */
-  async #before(
-    { member, try: current }: MemberPart,
-    { kind }: WorkerSpec,
-  ): Promise<{ readonly session?: string | undefined; readonly summary?: string | undefined }> {
-    const { run, port, parts } = this.#work;
-    const steps = await parts.records.steps(run.id, port.id);
-    const last = steps.findLast(
-      (step) =>
-        step.member === member && step.try < current.number && step.worker === kind && step.output,
-    );
-    const output = last?.output as MemberOutput | undefined;
-    return { session: last?.session, summary: output?.result.summary };
+    return { output, decidedAbout: failure };
   }
 
   #workerOf(member: Member): WorkerSpec {
@@ -148,15 +126,6 @@ export class MemberWork {
       code: "WORKER_UNKNOWN",
       message: `No worker for the role ${port.role}.`,
     });
-  }
-
-  /**
-   * What the operator said for the next prompt. A model reads it while it works, so nothing is left
-   * for its prompt.
-   */
-  async #unheardBy(member: Member, spec: WorkerSpec): Promise<readonly ChannelMessage[]> {
-    if (member === "orchestrator" || spec.kind === "model") return [];
-    return this.#work.channel.unheard(member);
   }
 
   async #brief(
@@ -183,6 +152,7 @@ export class MemberWork {
       saidBefore,
       hint: hints.length > 0 ? hints.join("\n\n") : undefined,
     };
+
     return parts.brief(request, part.from);
   }
 
@@ -195,6 +165,7 @@ export class MemberWork {
     await account.requireTokens();
     await files.checkout(part.from);
     const tree = await files.confinement(part.from, scope, place);
+
     return {
       ...tree,
       writable: [...tree.writable, ...parts.surroundings(spec)],
@@ -228,6 +199,7 @@ export class MemberWork {
       violations: taken.violations,
       refused: refused.length > 0 ? refused.slice(0, MAX_REFUSED) : undefined,
     };
+
     return { output, tokens, counted, log };
   }
 
@@ -239,7 +211,8 @@ export class MemberWork {
     const { part, step, spec } = session;
     const end = new AbortController();
     const listening = AbortSignal.any([signal, end.signal]);
-    const talk = await this.#talk(session, listening);
+    const now: { signs?: WorkerSigns } = {};
+    const talk = await this.#talk(session, (entry) => now.signs?.note(entry), listening);
     const refused = new Set<string>();
     try {
       const where = { stepLog: steps.log, port: port.id, member: part.member };
@@ -250,14 +223,19 @@ export class MemberWork {
         signal,
         untimed: (wait: () => Promise<void>) => account.untimed(wait),
       };
+      const left = await talk.leftWords(listening);
+      const prompt = left === undefined ? session.prompt : `${session.prompt}\n\n${left}`;
       const ended = await waitForLimit(place, async ({ step: from, session: known }) => {
-        const given = known === undefined ? session : { ...session, session: known };
+        const given = { ...session, prompt, session: known ?? session.session };
         const assignment = this.#assignment(given, talk, listening);
         const count = (tx: Transaction, tokens: number): Promise<void> =>
           account.countSign(tx, tokens);
         const signs = new WorkerSigns({ ...parts, ...where, step: from, count });
+        now.signs = signs;
+
         return followWorker(parts.worker(spec), assignment, {
           signs,
+          heard: session.heard,
           onViolation: async (violation) => {
             refused.add(violation.path);
             await this.#storeViolation(violation, part);
@@ -265,30 +243,33 @@ export class MemberWork {
           signal,
         });
       });
+
       return { ...ended, refused: [...refused] };
     } finally {
       end.abort();
-      await talk?.finished;
+      await talk.finished;
     }
   }
 
-  /** Undefined: the orchestrator works alone. */
-  async #talk(session: Session, signal: AbortSignal): Promise<PairTalk | undefined> {
-    const { part, step, spec, place, confinement } = session;
-    const { member } = part;
-    if (member === "orchestrator") return undefined;
-    // An earlier worker of the step may have left questions; it is gone.
-    await this.#work.channel.forgetQuestions();
-    const partner = partnerOf(member);
-    const partnerScope = (): Promise<ScopeInput> => scopeOfMember(this.#work, partner);
-    const asking = { member, try: part.try, step, spec, place, confinement, partnerScope };
+  async #talk(
+    { part, step, place, confinement }: Session,
+    note: (entry: TranscriptEntry) => void,
+    signal: AbortSignal,
+  ): Promise<PairTalk> {
+    const { channel } = this.#work;
+    // Workers of other steps may have left questions; they are gone.
+    await channel.forgetQuestions(step.id);
+    const left = await channel.leftQuestions(step.id);
+    const asking = { member: part.member, step, place, confinement, left, note };
+
     return new PairTalk(this.#work, asking, signal);
   }
 
-  #assignment(session: Session, talk: PairTalk | undefined, listening: AbortSignal): Assignment {
+  #assignment(session: Session, talk: PairTalk, listening: AbortSignal): Assignment {
     const { run, port, parts, account, files } = this.#work;
     const { part, step, spec, prompt, scope, place, confinement } = session;
     const { member } = part;
+
     return assignmentOf(
       {
         id: step.node.id,
@@ -311,40 +292,16 @@ export class MemberWork {
       {
         onStart: (identity) => parts.records.stepProcess(parts.lease, step.id, identity),
         channel: this.#channelOf(member, talk, listening),
-        requestAccess: (request) => this.#requestAccess(member, request),
+        requestAccess: (request) => askForPath(this.#work, member, request),
       },
     );
   }
 
-  #channelOf(member: Member, talk: PairTalk | undefined, listening: AbortSignal): WorkerChannel {
-    if (!talk) return aloneWith("No other worker runs beside the orchestrator.");
+  #channelOf(member: Member, talk: PairTalk, listening: AbortSignal): WorkerChannel {
     return {
       query: (text, { signal }) => talk.ask(text, AbortSignal.any([signal, listening])),
       inbox: () => operatorWords(this.#work, member, listening),
     };
-  }
-
-  /**
-   * The question goes to the operator; what is allowed counts from the next try on, for a running
-   * process keeps the mounts that it has.
-   */
-  async #requestAccess(member: Member, request: AccessRequest): Promise<HookAccess> {
-    const { run, port, parts, account } = this.#work;
-    const path = grantable(request.path);
-    if (path === undefined) return NO_PATH;
-    const asked = { ...request, path };
-    if (isGranted(account.port.grants, asked)) return KNOWN_PATH;
-    const noted = await takeSharedRequest(
-      parts,
-      { run: run.id, port: port.id, member, plan: run.plan },
-      asked,
-    ).catch((error: unknown) => ({ granted: false, note: messageOf(error) }));
-    if (noted) return noted;
-
-    const question = pathQuestion({ ...aboutRun(run), port: port.id, member }, asked);
-    await parts.records.write(parts.lease, (tx) => parts.inbox.raise(tx, [question]));
-    parts.inbox.announce();
-    return ASKED_OPERATOR;
   }
 
   async #storeViolation(violation: Violation, { member, try: current }: MemberPart): Promise<void> {

@@ -1,31 +1,29 @@
-import { DureError, messageOf } from "../../kernel/errors.ts";
-import type { MemberPlace } from "../agents/member-home.ts";
-import type { WorkerSpec } from "../plan.ts";
-import type { Confinement } from "../sandbox/sandbox.ts";
-import { makeScope, type ScopeInput } from "../scope.ts";
-import type { Assignment } from "../workers/worker.ts";
-import { aloneWith, assignmentOf, noMorePaths } from "../assign/assignment.ts";
-import { wordsIn, type ChannelMember } from "../rows/channel.ts";
-import type { PortWork, Try } from "./pair-parts.ts";
-import type { PlanStep } from "../rows/run.ts";
+import { messageOf } from "../../kernel/errors.ts";
 import type { Member } from "../../kernel/plans.ts";
+import type { ChannelMessage } from "../../wire/runs.ts";
+import type { MemberPlace } from "../agents/member-home.ts";
+import { wordsIn } from "../rows/channel-message.ts";
+import { type ChannelMember } from "../rows/channel.ts";
+import type { PlanStep } from "../rows/run.ts";
+import type { Confinement } from "../sandbox/sandbox.ts";
+import type { Letter, TranscriptEntry } from "../workers/worker.ts";
+import { LivingMember } from "./living-member.ts";
+import type { PortWork } from "./pair-parts.ts";
 
 /** Questions that a member may ask in one step. */
 const MAX_QUERIES = 5;
-/** Longest time for one answer, in milliseconds. */
-const ANSWER_MS = 120_000;
 
-/** A member that works, with what its partner answers its questions with. */
+/** A member that works, and may ask its partner. */
 export interface AskingMember {
-  readonly member: ChannelMember;
-  readonly try: Try;
+  readonly member: Member;
   readonly step: PlanStep;
-  readonly spec: WorkerSpec;
   readonly place: MemberPlace;
   /** Of the tree, as the working member sees it. */
   readonly confinement: Confinement;
-  /** The scope of the other member, with the paths that it was given meanwhile. */
-  readonly partnerScope: () => Promise<ScopeInput>;
+  /** Questions that an earlier start of the step has left without an answer. */
+  readonly left: readonly ChannelMessage[];
+  /** Writes into the working member's transcript. */
+  readonly note: (entry: TranscriptEntry) => void;
 }
 
 /** Ends with the work of the member that asks. */
@@ -35,18 +33,24 @@ interface Listening {
   readonly mute: AbortController;
 }
 
-/** What a member asks while it works, and what the worker in its partner's place answers. */
+/** What a member asks while it works, and what its partner answers. */
 export class PairTalk {
   readonly #work: PortWork;
   readonly #asking: AskingMember;
+  readonly #partner: ChannelMember;
+  readonly #living: LivingMember;
   readonly #listening: Listening;
   readonly #answering: Promise<void>;
+  /** Answers to questions of an earlier start, by the question. */
+  readonly #known = new Map<string, string>();
   #asked = 0;
 
   /** Answers until `signal` is aborted; takes no slot. */
   constructor(work: PortWork, asking: AskingMember, signal: AbortSignal) {
     this.#work = work;
     this.#asking = asking;
+    this.#partner = partnerOf(asking.member);
+    this.#living = new LivingMember(work, this.#partner);
     this.#listening = { signal, mute: new AbortController() };
     this.#answering = this.#answerAll();
   }
@@ -56,24 +60,55 @@ export class PairTalk {
     return this.#answering;
   }
 
+  /**
+   * What was asked before the process died, with the answers that came since: the worker that
+   * waited for them is gone. Undefined: nothing was.
+   */
+  async leftWords(signal: AbortSignal): Promise<string | undefined> {
+    const told: string[] = [];
+    for (const { id, payload } of this.#asking.left) {
+      const question = wordsIn(payload);
+      const answer = await this.#answerTo(() => this.#heardAbout(id, signal), signal);
+      this.#known.set(question, answer);
+      told.push(`You asked the ${this.#partner}: ${question}\nIt answered: ${answer}`);
+    }
+
+    return told.length === 0 ? undefined : told.join("\n\n");
+  }
+
   /** Asks the partner. Rejects with the abort of `signal` alone. */
   async ask(text: string, signal: AbortSignal): Promise<string> {
-    const { member, step } = this.#asking;
+    const known = this.#known.get(text);
+    if (known !== undefined) return known;
+    const { member: from, step } = this.#asking;
     const number = ++this.#asked;
     if (number > MAX_QUERIES) {
       return `No more than ${MAX_QUERIES} questions are answered in one step.`;
     }
-    const to = partnerOf(member);
-    const key = `${step.id}.${step.starts}:query:${member}:${number}`;
+    const to = this.#partner;
+    const question = { key: `${step.id}.${step.starts}:query:${from}:${number}`, from, to, text };
+
+    return this.#answerTo(async () => {
+      const how = { signal: this.#until(signal) };
+
+      return (await this.#work.channel.query(question, how)).answer;
+    }, signal);
+  }
+
+  #heardAbout(question: number, signal: AbortSignal): Promise<unknown> {
+    return this.#work.channel.answer(question, { signal: this.#until(signal) });
+  }
+
+  #until(signal: AbortSignal): AbortSignal {
+    return AbortSignal.any([signal, this.#listening.mute.signal]);
+  }
+
+  async #answerTo(wait: () => Promise<unknown>, signal: AbortSignal): Promise<string> {
     try {
-      const { answer } = await this.#work.channel.query(
-        { key, from: member, to, text },
-        { signal: AbortSignal.any([signal, this.#listening.mute.signal]) },
-      );
-      return wordsIn(answer);
+      return wordsIn(await wait());
     } catch (error) {
       if (signal.aborted) throw error;
-      return cannotAnswer(to, error);
+      return cannotAnswer(this.#partner, error);
     }
   }
 
@@ -81,20 +116,11 @@ export class PairTalk {
   async #answerAll(): Promise<void> {
     const { channel } = this.#work;
     const { signal, mute } = this.#listening;
-    const from = this.#asking.member;
-    const to = partnerOf(from);
     try {
       let number = 0;
-      for await (const question of channel.inbox(to, "query", { signal })) {
-        const text = await this.#answer(++number, wordsIn(question.payload));
-        await channel.send({
-          key: `ack:${question.id}`,
-          from: to,
-          to: from,
-          type: "ack",
-          payload: { text },
-          replyTo: question.id,
-        });
+      for await (const question of channel.inbox(this.#partner, "query", { signal })) {
+        // Its answer may be stored, and nothing else of it, when a process dies.
+        if (!(await channel.answerTo(question.id))) await this.#answer(++number, question);
       }
     } catch (error) {
       if (signal.aborted) return;
@@ -103,80 +129,47 @@ export class PairTalk {
     }
   }
 
-  /** The answer, or why there is none. */
-  async #answer(number: number, question: string): Promise<string> {
-    try {
-      return await this.#letAnswer(number, question);
-    } catch (error) {
-      this.#listening.signal.throwIfAborted();
-      this.#warn(error);
-      return cannotAnswer(partnerOf(this.#asking.member), error);
-    }
+  /** Sends the answer, or why there is none. */
+  async #answer(number: number, { id, payload }: ChannelMessage): Promise<void> {
+    const { channel } = this.#work;
+    const { member, note } = this.#asking;
+    const text = wordsIn(payload);
+    const answer = await this.#askLiving(number, text);
+    await channel.send({
+      key: `ack:${id}`,
+      from: this.#partner,
+      to: member,
+      type: "ack",
+      payload: answer,
+      replyTo: id,
+    });
+    note({ kind: "asked", title: this.#partner, text });
+    note({ kind: "heard", title: this.#partner, text: answer.text });
   }
 
-  async #letAnswer(number: number, question: string): Promise<string> {
-    const worker = this.#work.parts.worker(this.#asking.spec);
-    const scope = await this.#asking.partnerScope();
-    const { files } = this.#work;
-    const place = await files.place("answers", this.#asking.spec);
-    const assignment = this.#assignment(number, question, { scope, place });
-    const { signal } = this.#listening;
-    for await (const event of worker.run(assignment, { signal })) {
-      if (event.type !== "result") continue;
-      const { status, error, summary } = event.result;
-      if (status === "failed") {
-        throw new DureError(error?.code ?? "WORKER_FAILED", error?.message ?? summary);
-      }
-      return summary || "(no answer)";
-    }
-    return "(no answer)";
-  }
-
-  #assignment(
+  async #askLiving(
     number: number,
-    question: string,
-    { scope, place }: { readonly scope: ScopeInput; readonly place: MemberPlace },
-  ): Assignment {
-    const { run, port, parts, account, files } = this.#work;
-    const { member, step, spec, confinement, place: asking } = this.#asking;
-    const reads = [...scope.reads, ...scope.writes];
-    const partner = partnerOf(member);
-    const prompt = [
-      `You are the ${partner} of the port "${port.title}". Your partner asks:\n\n`,
-      `${question}\n\n`,
-      "Answer in a few sentences. Change no file. ",
-      `The task of the port is:\n${port.goal}`,
-    ];
-    return assignmentOf(
-      {
-        id: `${step.node.id}/answer/${number}`,
-        run,
-        port: port.id,
-        member: partner,
-        spec,
-        try: this.#asking.try.number,
-        prompt: prompt.join(""),
-        scope: makeScope({ ...scope, writes: [], reads }),
-        tree: files.tree,
-        scratch: place.folder,
-        sandbox: parts.sandbox,
-        confinement: readOnlyOf(confinement, asking, [place.folder, ...parts.surroundings(spec)]),
-        env: parts.environment(port, spec, place, step),
-        timeMs: Math.min(ANSWER_MS, account.timeLeft),
-      },
-      {
-        onStart: async () => {},
-        channel: aloneWith("Answer by yourself."),
-        requestAccess: noMorePaths("An answer needs no other files."),
-      },
-    );
+    text: string,
+  ): Promise<{ readonly text: string; readonly session?: string | undefined }> {
+    const { signal } = this.#listening;
+    try {
+      const asked = { number, text, asker: this.#asking };
+      const answer = await this.#living.answer(asked, signal);
+
+      return answer.session === undefined ? { text: answer.text } : answer;
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#warn(error);
+
+      return { text: cannotAnswer(this.#partner, error) };
+    }
   }
 
   #warn(error: unknown): void {
     const { run, port, parts } = this.#work;
     parts.logger.warn(
       { run: run.id, port: port.id, error: messageOf(error) },
-      `the ${partnerOf(this.#asking.member)} of ${port.id} could not answer`,
+      `the ${this.#partner} of ${port.id} could not answer`,
     );
   }
 }
@@ -186,30 +179,17 @@ export async function* operatorWords(
   { channel }: Pick<PortWork, "channel">,
   member: Member,
   signal: AbortSignal,
-): AsyncGenerator<{ from: string; text: string }> {
-  if (member === "orchestrator") return;
-  for await (const message of channel.inbox(member, "feedback", { signal })) {
-    if (message.from === "operator") yield { from: "operator", text: wordsIn(message.payload) };
+): AsyncGenerator<Letter> {
+  for await (const { id, payload } of channel.letters(member, { signal })) {
+    yield { from: "operator", text: wordsIn(payload), read: () => channel.processed(id) };
   }
 }
 
-export function partnerOf(member: ChannelMember): ChannelMember {
+/** Who answers a member. */
+function partnerOf(member: Member): ChannelMember {
   return member === "implementer" ? "tester" : "implementer";
 }
 
 function cannotAnswer(member: ChannelMember, error: unknown): string {
   return `The ${member} cannot answer: ${messageOf(error)}. Decide by yourself.`;
-}
-
-/**
- * The asking worker's mounts, of which nothing but these places may be written. Its own folder is
- * not seen. Pure.
- */
-function readOnlyOf(
-  { writable, readOnly, ...same }: Confinement,
-  asking: MemberPlace,
-  places: readonly string[],
-): Confinement {
-  const seen = writable.filter((at) => at !== asking.folder && !places.includes(at));
-  return { ...same, writable: places, readOnly: [...readOnly, ...seen] };
 }

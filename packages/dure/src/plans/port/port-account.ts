@@ -63,6 +63,7 @@ export class PortAccount {
     const bounds = known.flatMap(({ of, used, most }) =>
       most === null ? [] : [{ of, used, most, left: most - used }],
     );
+
     return bounds.toSorted((one, other) => one.left - other.left)[0];
   }
 
@@ -139,6 +140,7 @@ export class PortAccount {
     await this.#count(tx, { addTokensIn: tokens?.input, addTokensOut: tokens?.output });
     if (!tokens) return [];
     this.#ofRun = await this.#parts.records.addTokens(tx, this.#run.id, tokens);
+
     return this.#tokenQuestions();
   }
 
@@ -146,11 +148,13 @@ export class PortAccount {
     tx: Transaction,
     tokens: { addTokensIn: number | undefined; addTokensOut: number | undefined },
   ): Promise<void> {
-    const { position, spentMs, tokensIn, tokensOut } = this.#port;
+    const { position } = this.#port;
     const spent = this.#spentSince();
     await this.#parts.records.changePorts(tx, this.#run.id, [
       { position, addSpentMs: spent, ...tokens },
     ]);
+    // A partner that answers is counted meanwhile.
+    const { spentMs, tokensIn, tokensOut } = this.#port;
     this.#port = {
       ...this.#port,
       spentMs: spentMs + spent,
@@ -168,6 +172,7 @@ export class PortAccount {
     const now = this.#timeOfPort;
     const spent = Math.max(0, Math.round(now - this.#countedAt));
     this.#countedAt = now;
+
     return spent;
   }
 
@@ -199,6 +204,7 @@ export class PortAccount {
         }),
       );
     }
+
     return questions;
   }
 }

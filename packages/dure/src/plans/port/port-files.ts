@@ -27,9 +27,6 @@ export interface PathConflict {
   readonly ports: readonly string[];
 }
 
-/** Whose folder it is; `answers`: of the worker that answers the working member's questions. */
-export type PlaceOwner = Member | "answers";
-
 /** The files of one port, on disk and in the run's own repository. */
 export interface PortFiles {
   readonly tree: string;
@@ -39,7 +36,7 @@ export interface PortFiles {
    * The folder of one member, made ready for its worker. No member sees another's: what runs in its
    * home is its own alone.
    */
-  place(member: PlaceOwner, spec: WorkerSpec): Promise<MemberPlace>;
+  place(member: Member, spec: WorkerSpec): Promise<MemberPlace>;
   /**
    * The run's start with the results of what the port needs; the same for the same results.
    * `isTrial`: to be looked at, not built on.
@@ -84,6 +81,8 @@ export interface PortFiles {
   }): Promise<TakenWork>;
   /** References the port's result, in the user's repository too. */
   keep(commit: string): Promise<void>;
+  /** Paths of a commit. */
+  list(commit: string): Promise<readonly string[]>;
   read(commit: string, path: string): Promise<string | undefined>;
   /** How the files of two commits differ. */
   changes(from: string, to: string): Promise<readonly FileChange[]>;

@@ -1,5 +1,6 @@
 import type { Transaction } from "../../durable/database.ts";
 import type { Confinement, SandboxEnd } from "../sandbox/sandbox.ts";
+import type { TestCount } from "../results/count.ts";
 import { sayViolation, type TreeViolation } from "../workspace/owned-changes.ts";
 import type { TestFeedback } from "../../wire/runs.ts";
 import type { WorkerResult } from "../workers/worker.ts";
@@ -36,6 +37,8 @@ export interface AcceptOutput {
   /** The acceptance passed, and the check did not. */
   readonly buildFailed?: boolean | undefined;
   readonly framework: string;
+  /** Undefined: its output tells no number of tests that is sure. */
+  readonly counted?: TestCount | undefined;
   readonly exitCode: number | null;
   readonly because: string;
   readonly output: string;
@@ -73,6 +76,7 @@ export class PortSteps {
     return this.log.step(key, work, async (tx, end) => {
       const escalations = await this.#account.countStep(tx, uncounted(end));
       await this.#storeViolations(tx, key, end.output);
+
       return { escalations, events: stepEvents(key, end, this.#port.id) };
     });
   }
@@ -94,6 +98,7 @@ export class PortSteps {
     const ran = await this.command(check, await this.#files.disposable(commit), step);
     if (ran.exitCode === 0) return undefined;
     const output = ran.output.slice(-CHECK_OUTPUT);
+
     return failedWith(`The check \`${check}\` ended with ${exitWords(ran)}:\n${output}`);
   }
 
@@ -149,6 +154,7 @@ function stepEvents(key: StepKey, end: StepEnd<unknown>, port: string): RunEvent
     changed: changes.length,
     tokens: (end.tokens?.input ?? 0) + (end.tokens?.output ?? 0),
   };
+
   return [{ type: "worker.complete", data }];
 }
 

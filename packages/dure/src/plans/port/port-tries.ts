@@ -1,9 +1,13 @@
 import type { PortOutcome } from "../rows/outcomes.ts";
+import { countOf, fewerTests, type TestCount } from "../results/count.ts";
 import { readTestOutput } from "../results/read-output.ts";
 import { feedbackOf, type ImplResult } from "../workers/feedback.ts";
 import type { ChannelMember } from "../rows/channel.ts";
+import { countAtStart } from "./count-tests.ts";
 import { findDishonesty, type Dishonesty } from "./honesty.ts";
 import { withFindings } from "./hooks.ts";
+import { aboutPort, escalationFor } from "../ask/triggers.ts";
+import { withReview } from "../ask/review.ts";
 import { MemberWork, type PartEnd } from "./member-work.ts";
 import { ModuleTrial } from "./module-trial.ts";
 import { breakWords, type ModuleBreak } from "./modules.ts";
@@ -43,6 +47,7 @@ export async function workOnPort(work: PortWork): Promise<PortOutcome> {
   await setUp(work, start);
   const steps = await parts.records.steps(run.id, port.id);
   const done = steps.filter(({ status }) => status === "done");
+
   return new PortTries(work, done).run(start);
 }
 
@@ -65,7 +70,7 @@ class PortTries {
   async run(start: string): Promise<PortOutcome> {
     const { account, files, signal } = this.#work;
     let commit = start;
-    let last: TryEnd | undefined;
+    let last = this.#reviewedBefore(start);
     let made: TriesMade = { pair: 0, orchestrator: 0 };
     let triesMore = triesForBreak(this.#done);
     for (;;) {
@@ -78,11 +83,42 @@ class PortTries {
       made = { ...made, [next.by]: made[next.by] + 1 };
       commit = last.commit;
       if (last.broken?.by !== undefined) triesMore = BROKEN_TRIES;
+      last = this.#reviewed(next.number, last);
       if (!last.feedback.success) continue;
       await tryWithoutWork(this.#work, next, commit);
       await files.keep(commit);
-      return { status: "succeeded", commit };
+
+      return this.#accepted(commit);
     }
+  }
+
+  /** What a person said when no try had been made. */
+  #reviewedBefore(commit: string): TryEnd | undefined {
+    const review = this.#done.find((step) => step.try === 0 && step.kind === "review");
+    return review && { commit, feedback: review.output as TestFeedback };
+  }
+
+  /** With what a person wants changed of the try. */
+  #reviewed(number: number, end: TryEnd): TryEnd {
+    const review = this.#done.find((step) => step.try === number && step.kind === "review");
+    if (!review) return end;
+
+    return { ...end, feedback: withReview(review.output as TestFeedback, end.feedback) };
+  }
+
+  #accepted(commit: string): PortOutcome {
+    const { run, port } = this.#work;
+    if (port.gate === undefined) return { status: "succeeded", commit };
+    const escalation = escalationFor("gate", {
+      ...aboutPort(run, port.id),
+      // Of this work alone: an answer to an earlier try approves nothing else.
+      key: commit,
+      title: `${run.plan.name} › ${port.title}: accepted, and waits for approval`.slice(0, 300),
+      description: `Look at what it changed: dure plan review ${run.id} ${port.id}`,
+      context: { code: "PORT_HELD", commit },
+    });
+
+    return { status: "held", commit, escalation };
   }
 
   /** Undefined: no try is left. A try that was made before stands, whatever was given since. */
@@ -96,12 +132,14 @@ class PortTries {
       const by: TryBy = before.member === "orchestrator" ? "orchestrator" : "pair";
       return { number, most: next.most, by, own: ownTries(made, given, by) };
     }
+
     return next.go ? next : undefined;
   }
 
   #inTurn(current: Try, from: string, before: TestFeedback | undefined): Promise<TryEnd> {
     const { parts, signal } = this.#work;
     const work = (): Promise<TryEnd> => this.#try(current, from, before);
+
     return current.by === "orchestrator" ? parts.orchestratorTurn.run(work, { signal }) : work();
   }
 
@@ -136,6 +174,7 @@ class PortTries {
       const reason = tested.decidedAbout.because.message;
       return this.#failed(current, tested.output.commit, failedWith(lastTry(reason)));
     }
+
     return this.#judge(current, implemented, tested);
   }
 
@@ -147,7 +186,7 @@ class PortTries {
     const recalled = await this.#recalled(current.number);
     if (accepted.feedback.success && recalled) return { commit, feedback: recalled };
     const dishonest = accepted.feedback.success
-      ? await this.#dishonesty(current, commit)
+      ? await this.#dishonesty(current, commit, accepted.counted)
       : undefined;
     if (dishonest) return this.#failed(current, commit, failedWith(dishonest.says));
 
@@ -161,6 +200,7 @@ class PortTries {
       ...(reports as readonly TestFeedback[]),
     ]);
     await this.#say(current, "tester", "feedback", feedback);
+
     return {
       commit,
       feedback,
@@ -173,11 +213,20 @@ class PortTries {
    * What the try would be green for without its work. Throws {@link PortFailure} where the operator
    * must decide; once that is done, the try is over.
    */
-  async #dishonesty({ number }: Try, commit: string): Promise<Dishonesty | undefined> {
+  async #dishonesty(
+    current: Try,
+    commit: string,
+    counted: TestCount | undefined,
+  ): Promise<Dishonesty | undefined> {
     const from = this.#work.account.port.startCommit ?? commit;
-    const found = await findDishonesty(this.#work, { from, to: commit });
-    const isDecided = this.#done.some((step) => step.try === number && step.told);
+    const between = { from, to: commit };
+    const found = await findDishonesty(this.#work, between, async () => {
+      const before = counted && (await countAtStart(this.#work, current, between));
+      return before && counted ? fewerTests(before, counted) : [];
+    });
+    const isDecided = this.#done.some((step) => step.try === current.number && step.told);
     if (found?.failure && !isDecided) throw found.failure;
+
     return found;
   }
 
@@ -186,6 +235,7 @@ class PortTries {
     const reports = await this.#work.channel.reports(current.number);
     const feedback = withFindings(why, reports as readonly TestFeedback[]);
     await this.#say(current, "tester", "feedback", feedback);
+
     return { commit, feedback };
   }
 
@@ -194,9 +244,11 @@ class PortTries {
     const { port, steps, files } = this.#work;
     const { check } = port;
     if (check === undefined) return undefined;
+
     return steps.step<CheckOutput>({ try: number, kind: "check" }, async (step) => {
       await files.checkout(commit);
       const failed = await steps.check(check, commit, step);
+
       return { output: failed ? { passed: false, feedback: failed } : { passed: true } };
     });
   }
@@ -225,10 +277,12 @@ class PortTries {
         feedback: broken ?? feedback,
         buildFailed: broken ? true : undefined,
         framework: report.framework,
+        counted: ran.outputTruncated ? undefined : countOf(report),
         exitCode: ran.exitCode,
         because: ran.because,
         output: ran.output.slice(-ACCEPT_OUTPUT),
       };
+
       return { output, log: ran.output };
     });
   }
@@ -238,6 +292,7 @@ class PortTries {
     const { run, port, parts } = this.#work;
     const steps = await parts.records.steps(run.id, port.id);
     const step = steps.find((one) => one.try === number && one.kind === "integrate");
+
     return step?.output as TestFeedback | undefined;
   }
 
@@ -268,6 +323,7 @@ class PortTries {
 function whyFailed({ output, decidedAbout }: PartEnd): string | undefined {
   if (decidedAbout) return decidedAbout.because.message;
   const { status, error, summary } = output.result;
+
   return status === "failed" ? (error?.message ?? summary) : undefined;
 }
 
@@ -285,6 +341,7 @@ function implResultOf(
     changedFiles: output.changes.map(({ path }) => path),
     summary: output.result.summary,
   } as const;
+
   return checked ? { ...result, buildPassed: checked.passed } : result;
 }
 
@@ -300,6 +357,7 @@ function exhaustion(port: string, made: number, last: TryEnd | undefined): PortF
     together: [port, ...broken.with],
     brokenBy: broken.by,
   };
+
   return new PortFailure(
     buildFailed ? "build-failed" : "tries-exhausted",
     { code: "TRIES_EXHAUSTED", message: words.trim(), hint: hintAfter(port, broken) },
@@ -314,11 +372,13 @@ function lastWords(port: string, last: TryEnd | undefined): string {
   if (broken) return breakWords(broken, port);
   const failing = feedback.failedTests.slice(0, 5).map(({ name }) => name);
   if (failing.length > 0) return `These still fail: ${failing.join("; ")}.`;
+
   return feedback.suggestions[0]?.slice(0, 500) ?? "";
 }
 
 function hintAfter(port: string, broken: ModuleBreak | undefined): string {
   if (!broken) return "Say what to do differently, and let it try again.";
   const others = broken.by ?? broken.with.slice(0, 5).join(", ");
+
   return `Say how ${port} is to fit to ${others}, and let it try again, or go on without it.`;
 }

@@ -15,13 +15,22 @@ function told(output: string): string {
 
 /** What the recorded runs printed: the same few tests, counted by each tool's own words. */
 const EXPECTED: Readonly<Record<string, string>> = {
+  "cargo.txt": "cargo 1/2/1",
   "go-broken.json": "go 1/1/0",
   "go-panic.txt": "go 1/1/0",
   "go-v.txt": "go 1/1/1",
   "go.json": "go 2/1/1",
   "go.txt": "go 1/2/0",
+  "gradle-lines.txt": "gradle 2/2/1",
+  "gradle-quiet.txt": "unknown 0/0/0 uncertain",
+  "gradle.txt": "gradle 2/2/1",
   "jest-broken.json": "jest 1/3/2",
+  "jest-broken.txt": "jest 1/1/4",
   "jest.json": "jest 1/2/2",
+  "jest.txt": "jest 1/2/2",
+  "maven-broken.txt": "unknown 0/0/0 uncertain",
+  "maven.txt": "maven 2/2/1",
+  "mocha.txt": "mocha 1/2/2",
   "node-junit.xml": "junit 1/3/2",
   "node-none.txt": "node 0/0/0",
   "node-spec-broken.txt": "node 0/1/0",
@@ -30,13 +39,19 @@ const EXPECTED: Readonly<Record<string, string>> = {
   "node-spec.txt": "node 1/3/2",
   "node-tap-hook.txt": "node 0/2/0",
   "node-tap.txt": "node 1/3/2",
+  "passed-cargo.txt": "cargo 2/0/1",
   "passed-go-v.txt": "go 2/0/1",
   "passed-go.json": "go 2/0/1",
+  "passed-gradle-lines.txt": "gradle 2/0/1",
   "passed-jest.json": "jest 2/0/1",
+  "passed-jest.txt": "jest 2/0/1",
+  "passed-maven.txt": "maven 2/0/1",
+  "passed-mocha.txt": "mocha 2/0/1",
   "passed-node-spec.txt": "node 2/0/1",
   "passed-node-tap.txt": "node 2/0/1",
   "passed-pytest-q.txt": "pytest 2/0/1",
   "passed-pytest.txt": "pytest 2/0/1",
+  "passed-unittest.txt": "unittest 2/0/1",
   "passed-vitest-junit.xml": "junit 2/0/1",
   "passed-vitest.json": "vitest 2/0/1",
   "passed-vitest.txt": "vitest 2/0/1",
@@ -47,6 +62,10 @@ const EXPECTED: Readonly<Record<string, string>> = {
   "pytest-q.txt": "pytest 1/3/2",
   "pytest-short.txt": "pytest 1/3/2",
   "tap14.txt": "tap 1/2/2",
+  "unittest.txt": "unittest 1/4/2",
+  "unittest-broken.txt": "unittest 0/1/0",
+  "unittest-none.txt": "unittest 0/0/0",
+  "unittest-verbose.txt": "unittest 1/4/2",
   "vitest-broken.json": "vitest 1/4/2",
   "vitest-broken.txt": "vitest 1/4/2",
   "vitest-colour.txt": "vitest 1/3/2",
@@ -76,6 +95,9 @@ describe("a wrong value is told with its place and both values", () => {
     ["pytest-q.txt", "test_answers_429_after_five_failures", "test_login.py", 7],
     ["pytest-color.txt", "test_answers_429_after_five_failures", "test_login.py", 7],
     ["pytest-junit.xml", "test_login > test_answers_429_after_five_failures", "test_login.py", 7],
+    ["unittest.txt", "LoginTest > test_answers_429_after_five_failures", "test_login.py", 6],
+    ["maven.txt", "LoginTest > answers429AfterFiveFailures", "LoginTest.java", 16],
+    ["gradle-lines.txt", "shop.LoginTest > answers429AfterFiveFailures", "LoginTest.java", 16],
     ["go.json", "TestLimit/after_five", "login_test.go", 11],
     ["go.txt", "TestLimit/after_five", "login_test.go", 11],
     ["go-v.txt", "TestLimit/after_five", "login_test.go", 11],
@@ -123,6 +145,17 @@ test("an error, a file that cannot be loaded and a hook that fails are told with
   expect(messages("tap14.txt")).toContain(
     "test/login.js > throws > no database | test/login.js:9 | ",
   );
+});
+
+test.each<[output: string, name: string, file: string, line: number]>([
+  ["jest.txt", "price > two digits", "j/price.test.js", 4],
+  ["mocha.txt", "price > two digits", "m/price.js", 5],
+  ["cargo.txt", "tests::two_digits", "src/lib.rs", 6],
+])("a wrong price is told with its place and both values: %s", (output, name, file, line) => {
+  const { failures } = readTestOutput(fixture(output));
+  const [expected, actual] = [expect.stringContaining("12.50"), expect.stringContaining("12.5")];
+
+  expect(failures.find((one) => one.name === name)).toMatchObject({ file, line, expected, actual });
 });
 
 describe("an output that was cut off", () => {
@@ -385,4 +418,44 @@ test("a long output without a mark, and long lines, are read in time", () => {
   }
 
   expect(performance.now() - started).toBeLessThan(20_000);
+});
+
+test("Maven's modules are added up, and one whose process died leaves no sure number", () => {
+  const module = (total: string): string =>
+    `[INFO]  T E S T S\n[INFO] Tests run: 3, Failures: 0, Errors: 0, Skipped: 0, Time elapsed: 1 s\n${total}`;
+  const total = "[INFO] Tests run: 3, Failures: 0, Errors: 0, Skipped: 1\n";
+
+  expect(told(module(total) + module(total))).toBe("maven 4/0/2");
+  expect(told(module(total) + module(""))).toBe("maven 2/0/1 cut off uncertain");
+});
+
+test("JUnit 5 under Maven names a helper, an error and both values", () => {
+  const output = [
+    "[INFO]  T E S T S",
+    "[ERROR] Failures: ",
+    "[ERROR]   LoginTest.answers:16->check:30 expected: <429> but was: <401>",
+    "[ERROR] Errors: ",
+    "[ERROR]   LoginTest$Later.asks:21 » IllegalState no session",
+    "[ERROR] Flakes: ",
+    "[ERROR]   CartTest.isSlow:9 » Timeout",
+    "[ERROR] Tests run: 2, Failures: 1, Errors: 1, Skipped: 0, Flakes: 1",
+  ].join("\n");
+
+  expect(readTestOutput(output).failures).toMatchObject([
+    { name: "LoginTest > answers", line: 16, expected: "429", actual: "401" },
+    { name: "LoginTest$Later > asks", file: "LoginTest.java", message: "IllegalState no session" },
+  ]);
+});
+
+test("Gradle's tasks are added up, and a run that says nothing of tests is not counted", () => {
+  const task =
+    "LoginTest > asks() FAILED\n    Error at LoginTest.java:3\n\n4 tests completed, 1 failed\n";
+  const end = "\nBUILD FAILED in 2s\n";
+
+  expect(told(task + task + end)).toBe("gradle 6/2/0");
+  expect(told(task)).toBe("gradle 3/1/0 cut off uncertain");
+  expect(
+    verdictOf(readTestOutput("> Task :test\n\nBUILD SUCCESSFUL in 1s\n"), 0, { isComplete: true })
+      .verdict,
+  ).toBe("passed");
 });

@@ -1,10 +1,16 @@
 import { stripVTControlCharacters } from "node:util";
+import { cargo } from "./cargo.ts";
 import { goJson, goText } from "./go.ts";
+import { gradle } from "./gradle.ts";
+import { jestText } from "./jest-text.ts";
 import { junit } from "./junit.ts";
+import { maven } from "./maven.ts";
+import { mocha } from "./mocha.ts";
 import { nodeSpec } from "./node-spec.ts";
 import { pytest } from "./pytest.ts";
 import type { ResultParser, TestReport } from "./report.ts";
 import { tap } from "./tap.ts";
+import { unittest } from "./unittest.ts";
 import { vitestJson, vitestText } from "./vitest.ts";
 
 /** The more exact a format's mark, the earlier it stands. */
@@ -13,7 +19,13 @@ const PARSERS: readonly ResultParser[] = [
   junit,
   goJson,
   vitestText,
+  jestText,
+  mocha,
+  cargo,
+  maven,
+  gradle,
   pytest,
+  unittest,
   nodeSpec,
   goText,
   tap,
@@ -32,6 +44,7 @@ export function readTestOutput(output: string): TestReport {
   const parser = PARSERS.find((one) => one.recognises(text));
   if (!parser) return UNKNOWN;
   const report = parser.read(text);
+
   return output.length > MAX_OUTPUT ? { ...report, truncated: true, certain: false } : report;
 }
 
@@ -49,7 +62,7 @@ const UNKNOWN: TestReport = {
  * Formats in which nothing stands at the end: only the process that collected the output knows
  * whether packages are missing.
  */
-const ENDLESS: ReadonlySet<TestReport["framework"]> = new Set(["go"]);
+const ENDLESS: ReadonlySet<TestReport["framework"]> = new Set(["go", "cargo", "mocha"]);
 
 /**
  * What a report and an exit code say together. `unknown`: nothing failed that was seen, but nothing
@@ -93,6 +106,7 @@ export function verdictOf(
   if (report.truncated) return { verdict: "unknown", because: "cut-off" };
   if (!report.certain) return { verdict: "unknown", because: "not-readable" };
   if (report.passed === 0) return { verdict: "unknown", because: "no-tests" };
+
   return { verdict: "passed", because: "tests-passed" };
 }
 

@@ -17,7 +17,20 @@ export interface TestReport {
   readonly certain: boolean;
 }
 
-export type Framework = "vitest" | "jest" | "node" | "pytest" | "go" | "junit" | "tap" | "unknown";
+export type Framework =
+  | "vitest"
+  | "jest"
+  | "mocha"
+  | "node"
+  | "pytest"
+  | "unittest"
+  | "go"
+  | "cargo"
+  | "gradle"
+  | "maven"
+  | "junit"
+  | "tap"
+  | "unknown";
 
 export interface TestFailure {
   /** With its groups, as `login > answers 429`, where the output has them. */
@@ -80,6 +93,7 @@ export type FailureDetails = Omit<TestFailure, "name" | "message">;
 export function failure(name: string, message: string, details: FailureDetails = {}): TestFailure {
   const hasValues = details.expected !== undefined || details.actual !== undefined;
   const { expected, actual } = hasValues ? details : valuesIn(message);
+
   return {
     name: name.trim() || "(no name)",
     file: details.file === "" ? undefined : details.file,
@@ -99,6 +113,8 @@ const COMPARISONS: readonly {
   readonly pattern: RegExp;
   readonly order: "expected-first" | "actual-first";
 }[] = [
+  { pattern: /expected: ?<(.*?)> but was: ?<(.*?)>/s, order: "expected-first" }, // JUnit
+  { pattern: /^\s*Expected: (.+)\n\s*but: (?:was )?(.+)$/m, order: "expected-first" }, // hamcrest
   { pattern: /^\s*Expected:\s*(.+)\n+\s*Received:\s*(.+)/m, order: "expected-first" }, // jest
   {
     pattern: /expected (.+) to (?:strictly |deeply |loosely )?(?:be|equal) (.+?)(?: \/\/ .*)?$/m,
@@ -124,10 +140,12 @@ export function valuesIn(message: string): { expected?: string; actual?: string 
     const match = pattern.exec(bounded);
     if (!match) continue;
     const [first, second] = [match[1]!.trim(), match[2]!.trim()];
+
     return order === "expected-first"
       ? { expected: first, actual: second }
       : { expected: second, actual: first };
   }
+
   return {};
 }
 
@@ -139,6 +157,7 @@ export function placeIn(stack: string): { file?: string; line?: number } {
     const [, file = "", line] = match;
     if (!/node_modules|^node:|^internal\//.test(file)) return { file, line: Number(line) };
   }
+
   return {};
 }
 

@@ -10,7 +10,8 @@ export interface TestFile {
 /** How tests came to say less. */
 export interface Weakness {
   readonly kind: "removed" | "fewer-tests" | "assertions-gone" | "skipped" | "mocked";
-  readonly path: string;
+  /** Undefined: what the acceptance runs as a whole. */
+  readonly path?: string | undefined;
   /** For people. */
   readonly says: string;
 }
@@ -56,6 +57,7 @@ export function weakenedTests(
     all.reduce((sum, file) => sum + file[which].tests, 0);
   const lost = tests("old") - tests("now");
   const found = all.flatMap((file) => weaknessesOf(file, { kept, lost, owns }));
+
   return found.slice(0, MOST);
 }
 
@@ -97,18 +99,21 @@ function weaknessesOf(
   const mocks = now.mocks.filter((name) => !old.mocks.includes(name));
   const own = mocks.find((name) => modulesOf(file.path, name).some(all.owns));
   if (own !== undefined) tell("mocked", `${file.path} puts a double in the place of ${own}`);
+
   return found;
 }
 
 function takeOne(kept: Map<string, number>, line: string): boolean {
   const left = kept.get(line) ?? 0;
   if (left > 0) kept.set(line, left - 1);
+
   return left > 0;
 }
 
 function readTests(text: string): ReadTests {
   const lines = text.split("\n").filter((line) => !COMMENT.test(line));
   const asserting = lines.filter((line) => ASSERTION.test(line) && !EMPTY.test(line));
+
   return {
     tests: lines.filter((line) => TEST.test(line)).length,
     assertions: asserting.map((line) => line.replace(/[\s;]+/g, "")),
@@ -136,11 +141,13 @@ function modulesOf(test: string, name: string): readonly string[] {
   if (name.startsWith(".")) {
     const at = path.posix.join(path.posix.dirname(test), name);
     const bare = at.replace(/\.[cm]?[jt]sx?$/, "");
+
     return [...new Set([at, bare])].flatMap((one) => ENDINGS.map((ending) => one + ending));
   }
   if (!/^[\w.]+$/.test(name)) return [];
   // `shop.price.total` of Python: the module, or a name in it.
   const parts = name.split(".");
+
   return [parts, parts.slice(0, -1), parts.slice(0, -2)]
     .filter((some) => some.length > 0)
     .flatMap((some) => ["", "src/"].map((root) => `${root}${some.join("/")}.py`));

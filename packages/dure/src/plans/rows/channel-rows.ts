@@ -78,11 +78,24 @@ export const PROCESSED = {
       delivered_at = coalesce(delivered_at, clock_timestamp())
     where id = $1`,
 };
+/** But not those of one step, which is begun again: they are answered. */
 export const FORGET_QUESTIONS = {
   name: "channel.forget_questions",
   text: `update dure.plan_messages set processed_at = clock_timestamp()
     where run = $1 and port = $2 and type = 'query' and receiver <> 'orchestrator'
+      and not starts_with(key, $3) and not starts_with(key, $4)
       and processed_at is null`,
+};
+export const LEFT_QUESTIONS = {
+  name: "channel.left_questions",
+  text: `
+    select *
+    from dure.plan_messages
+    where run = $1 and port = $2 and type = 'query' and receiver <> 'orchestrator'
+      and (starts_with(key, $3) or starts_with(key, $4))
+      and processed_at is null
+    order by id
+    limit 10`,
 };
 export const ANSWER = {
   name: "channel.answer",
@@ -100,13 +113,45 @@ const MESSAGES = {
     order by id
     limit $3`,
 };
+/** Also what a step has read that came to no end: it is begun again. */
 export const UNHEARD = {
   name: "channel.unheard",
-  text: `select * from dure.plan_messages
+  text: `
+    select *
+    from dure.plan_messages m
     where run = $1 and port = $2 and receiver = $3
-      and sender = 'operator' and type = 'feedback' and processed_at is null
+      and sender = 'operator' and type = 'feedback'
+      and (
+        processed_at is null
+        or exists (
+          select 1
+          from dure.plan_steps s
+          where s.run = m.run and s.port = m.port and s.member = m.receiver
+            and s.status <> 'done' and s.started_at <= m.processed_at
+        )
+      )
     order by id
     limit 50`,
+};
+/** What was said since the last one, now delivered; in any order. */
+export const LETTERS = {
+  name: "channel.letters",
+  text: `update dure.plan_messages set delivered_at = coalesce(delivered_at, clock_timestamp())
+    where run = $1 and port = $2 and receiver = $3
+      and sender = 'operator' and type = 'feedback'
+      and processed_at is null and id > $4
+    returning *`,
+};
+/** The conversation in which a member gave its last answer. */
+export const ANSWERING_SESSION = {
+  name: "channel.answering_session",
+  text: `
+    select payload ->> 'session' as session, created_at
+    from dure.plan_messages
+    where run = $1 and port = $2 and sender = $3 and type = 'ack'
+      and payload ->> 'worker' = $4 and payload ? 'session'
+    order by id desc
+    limit 1`,
 };
 export const REPORTS = {
   name: "channel.reports",

@@ -4,7 +4,8 @@ import { testDatabase } from "../../durable/test-database.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { silentLogger } from "../../kernel/logger.ts";
 import { boundMs } from "../../kernel/test-bounds.ts";
-import { DirectChannel, wordsIn } from "./channel.ts";
+import { DirectChannel } from "./channel.ts";
+import { wordsIn } from "./channel-message.ts";
 import { planOf, startTestRuns, type TestRuns } from "../runs/test-runs.ts";
 import type { ChannelMessage } from "../../wire/runs.ts";
 

@@ -1,11 +1,9 @@
 import type { Database } from "../../durable/database.ts";
 import type { Lease } from "../../durable/leases.ts";
 import type { Notifications } from "../../durable/notify.ts";
-import { storable } from "../../durable/storable.ts";
 import { DureError } from "../../kernel/errors.ts";
-import { isObject } from "../../kernel/json.ts";
+import { CHANNEL_TOPIC, messageEvent, payloadText, reportKeys } from "./channel-message.ts";
 import { emit, type RunRecords } from "./records.ts";
-import type { NewPlatformEvent } from "../../wire/events.ts";
 import type { ChannelMessage } from "../../wire/runs.ts";
 import type { Member, ChannelSpeaker } from "../../kernel/plans.ts";
 import {
@@ -13,18 +11,17 @@ import {
   SEND,
   TAKE,
   PROCESSED,
+  ANSWERING_SESSION,
   FORGET_QUESTIONS,
+  LEFT_QUESTIONS,
+  LETTERS,
   ANSWER,
   UNHEARD,
   REPORTS,
-  SEND_FROM_OUTSIDE,
   MAX_MESSAGES,
   messageOf,
   type MessageRow,
 } from "./channel-rows.ts";
-
-/** Wakes processes that wait for messages in a run. */
-export const CHANNEL_TOPIC = "plan-channel";
 
 /**
  * The two members of a channel. The operator may write to both. Both may write to the operator and,
@@ -41,9 +38,6 @@ export interface DirectChannelOptions {
   readonly run: string;
   readonly port: string;
 }
-
-/** Characters of a payload as JSON. A report of 100 failures fits. */
-const MAX_PAYLOAD = 256_000;
 
 /**
  * Messages between the two members of a port's pair. Messages are rows: stored, then announced; taken
@@ -77,14 +71,7 @@ export class DirectChannel {
         { class: "input" },
       );
     }
-    const payload = storable(message.payload);
-    if (payload.length > MAX_PAYLOAD) {
-      throw new DureError(
-        "CHANNEL_TOO_LONG",
-        `A message of ${payload.length} characters is longer than ${MAX_PAYLOAD}.`,
-        { class: "input", hint: "Say less, or leave the output out." },
-      );
-    }
+    const payload = payloadText(message.payload);
     const id = await records.write(lease, async (tx) => {
       const [known] = await tx.query<{ id: number }>(KNOWN, [run, port, message.key]);
       if (known) return known.id;
@@ -107,9 +94,11 @@ export class DirectChannel {
       }
       const { from, to, type } = message;
       await emit(tx, [messageEvent(run, { port, id: made!.id, from, to, kind: type })]);
+
       return made!.id;
     });
     notifications.publish(CHANNEL_TOPIC);
+
     return id;
   }
 
@@ -125,6 +114,7 @@ export class DirectChannel {
     const [row] = await records.write(lease, (tx) =>
       tx.query<MessageRow>(TAKE, [run, port, to, type ?? null]),
     );
+
     return row && messageOf(row);
   }
 
@@ -138,7 +128,7 @@ export class DirectChannel {
    * with the abort of `signal`.
    */
   async query(
-    question: { key: string; from: ChannelMember; to: ChannelSpeaker; text: string },
+    question: { key: string; from: Member; to: ChannelSpeaker; text: string },
     { signal }: { signal: AbortSignal },
   ): Promise<{ id: number; answer: unknown }> {
     const id = await this.send({
@@ -148,9 +138,16 @@ export class DirectChannel {
       type: "query",
       payload: { text: question.text },
     });
-    const answer = await this.#until(() => this.#answerTo(id), signal);
+
+    return { id, answer: await this.answer(id, { signal }) };
+  }
+
+  /** Waits for the answer to a question. Rejects with the abort of `signal`. */
+  async answer(question: number, { signal }: { signal: AbortSignal }): Promise<unknown> {
+    const answer = await this.#until(() => this.answerTo(question), signal);
     await this.processed(answer.id);
-    return { id, answer: answer.payload };
+
+    return answer.payload;
   }
 
   /**
@@ -170,19 +167,73 @@ export class DirectChannel {
     }
   }
 
-  /** Questions that wait for an answer are not asked any more. */
-  async forgetQuestions(): Promise<void> {
+  /**
+   * Questions that wait for an answer are not asked any more, but those of a step that is begun
+   * again.
+   */
+  async forgetQuestions(step: number): Promise<void> {
     const { records, lease, run, port } = this.#options;
-    await records.write(lease, (tx) => tx.query(FORGET_QUESTIONS, [run, port]));
+    await records.write(lease, (tx) =>
+      tx.query(FORGET_QUESTIONS, [run, port, ...questionKeys(step)]),
+    );
+  }
+
+  /** Questions of a step that its earlier start has left without an answer, oldest first. */
+  async leftQuestions(step: number): Promise<readonly ChannelMessage[]> {
+    const { database, run, port } = this.#options;
+    const given = [run, port, ...questionKeys(step)];
+
+    return (await database.query<MessageRow>(LEFT_QUESTIONS, given)).map(messageOf);
   }
 
   /**
-   * What the operator has said to `to` and was not read yet, oldest first. The reader calls
-   * `processed`.
+   * What the operator has said to `to` and its next prompt has to tell, oldest first. The reader
+   * calls `processed`.
    */
-  async unheard(to: ChannelMember): Promise<readonly ChannelMessage[]> {
+  async unheard(to: Member): Promise<readonly ChannelMessage[]> {
     const { database, run, port } = this.#options;
+
     return (await database.query<MessageRow>(UNHEARD, [run, port, to])).map(messageOf);
+  }
+
+  /** What the operator says to `to`, as it comes. Ends with the abort of `signal`. */
+  async *letters(
+    to: Member,
+    { signal }: { signal: AbortSignal },
+  ): AsyncGenerator<ChannelMessage, void, undefined> {
+    const { records, lease, run, port } = this.#options;
+    let last = 0;
+    const look = async (): Promise<readonly MessageRow[] | undefined> => {
+      const rows = await records.write(lease, (tx) =>
+        tx.query<MessageRow>(LETTERS, [run, port, to, last]),
+      );
+
+      return rows.length > 0 ? rows.toSorted((one, other) => one.id - other.id) : undefined;
+    };
+    while (!signal.aborted) {
+      const rows = await this.#until(look, signal).catch((error: unknown) => {
+        if (signal.aborted) return [];
+        throw error;
+      });
+
+      for (const row of rows) yield messageOf(row);
+      last = rows.at(-1)?.id ?? last;
+    }
+  }
+
+  /** The conversation in which a member by this kind of worker gave its last answer. */
+  async answeringSession(
+    member: Member,
+    worker: string,
+  ): Promise<{ readonly session: string; readonly at: number } | undefined> {
+    const { database, run, port } = this.#options;
+    const given = [run, port, member, worker];
+    const [row] = await database.query<{ session: string; created_at: Date }>(
+      ANSWERING_SESSION,
+      given,
+    );
+
+    return row && { session: row.session, at: row.created_at.getTime() };
   }
 
   /** Payloads of what tools have reported in a try, oldest first; the same when asked again. */
@@ -191,11 +242,14 @@ export class DirectChannel {
     const rows = await records.write(lease, (tx) =>
       tx.query<MessageRow>(REPORTS, [run, port, reportKeys(tryNumber)]),
     );
+
     return rows.toSorted((one, other) => one.id - other.id).map(({ payload }) => payload);
   }
 
-  async #answerTo(id: number): Promise<ChannelMessage | undefined> {
+  /** Undefined: it has none yet. */
+  async answerTo(id: number): Promise<ChannelMessage | undefined> {
     const [row] = await this.#options.database.query<MessageRow>(ANSWER, [id]);
+
     return row && messageOf(row);
   }
 
@@ -220,91 +274,7 @@ export class DirectChannel {
   }
 }
 
-/** The text of a question, an answer, or what the operator said; empty for other payloads. Pure. */
-export function wordsIn(payload: unknown): string {
-  return isObject(payload) && typeof payload["text"] === "string" ? payload["text"] : "";
-}
-
-/** How keys of reports begin that tools made: in a try, or in all of them. */
-export function reportKeys(tryNumber?: number): string {
-  return tryNumber === undefined ? "hook:" : `hook:${tryNumber}:`;
-}
-
-/** A message of a process that does not lead the run. */
-export interface OutsideMessage {
-  readonly run: string;
-  readonly port: string;
-  readonly from: ChannelSpeaker;
-  readonly to: ChannelMember | "orchestrator";
-  /** Default `feedback`. */
-  readonly type?: "feedback" | "query";
-  readonly payload: unknown;
-  /** Said again under it, it is the same message. */
-  readonly key: string;
-  /**
-   * At most so many whose keys begin like this: more would fill the members' own channel.
-   */
-  readonly most: { readonly keys: string; readonly count: number };
-}
-
-/**
- * Stores a message from outside of the run's leader: the operator's words, a tool's report, what
- * the orchestrator is asked for. Any process may write it, so it needs no lease; the leader finds
- * it there. Gives its id. Throws `CHANNEL_FULL`, `CHANNEL_TOO_LONG`.
- */
-export async function sendFromOutside(
-  parts: { readonly database: Database; readonly notifications: Pick<Notifications, "publish"> },
-  message: OutsideMessage,
-): Promise<number> {
-  const { run, port, from, to, type = "feedback", key, most } = message;
-  const payload = storable(message.payload);
-  if (payload.length > MAX_PAYLOAD) {
-    throw new DureError(
-      "CHANNEL_TOO_LONG",
-      `A message of ${payload.length} characters is longer than ${MAX_PAYLOAD}.`,
-      { class: "input", hint: "Say less, or leave the output out." },
-    );
-  }
-  const id = await parts.database.transaction(async (tx) => {
-    const [made] = await tx.query<{ id: number }>(SEND_FROM_OUTSIDE, [
-      run,
-      port,
-      from,
-      to,
-      payload,
-      key,
-      most.keys,
-      most.count,
-      type,
-    ]);
-    if (made) {
-      await emit(tx, [messageEvent(run, { port, id: made.id, from, to, kind: type })]);
-      return made.id;
-    }
-    const [known] = await tx.query<{ id: number }>(KNOWN, [run, port, key]);
-    return known?.id;
-  });
-  if (id === undefined) {
-    throw new DureError(
-      "CHANNEL_FULL",
-      `${most.count} messages of this kind were sent to the ${to} of ${port}.`,
-      { class: "limit", hint: "Wait for the next try; it reads them." },
-    );
-  }
-  parts.notifications.publish(CHANNEL_TOPIC);
-  return id;
-}
-
-/** The event of a message that was stored. Pure. */
-export function messageEvent(
-  run: string,
-  data: {
-    readonly port: string;
-    readonly id: number;
-    readonly from: ChannelSpeaker;
-    readonly to: ChannelSpeaker;
-    readonly kind: ChannelMessage["type"];
-  },
-): NewPlatformEvent {
-  return { type: "direct.message", role: "delegation", run, data };
+/** How keys of questions begin that were asked in a step: by its worker's tool, by its programs. */
+function questionKeys(step: number): readonly [string, string] {
+  return [`${step}.`, `asked:${step}:`];
 }

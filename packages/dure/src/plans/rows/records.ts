@@ -11,11 +11,12 @@ import { HostRecords } from "./host-records.ts";
 import type { PlanPort, PlanRun, PlanStep, RunOrder } from "./run.ts";
 
 import {
-  portOf,
   newPorts,
+  portOf,
   portParameter,
   runOf,
   stepOf,
+  tokensOfRun,
   type PortRow,
   type RunRow,
   type StepRow,
@@ -136,7 +137,7 @@ export class RunRecords {
         run.startedBy,
         run.key,
         run.bodyHash,
-        run.plan.limits.budget?.tokens ?? null,
+        tokensOfRun(run.plan),
       ]);
       if (made.length === 0) return false;
       await tx.query(sql.CREATE_PORTS, [run.id, storable(newPorts(run))]);

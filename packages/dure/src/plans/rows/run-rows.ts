@@ -7,6 +7,17 @@ import type { PortStatus, Member, PlanRunStatus, RunPhase, StepKind } from "../.
 import type { Because, RunMode } from "../../wire/plans.ts";
 import type { PathGrant, RunReport, StepWaiting } from "../../wire/runs.ts";
 
+/**
+ * Tokens that a run may use where its plan names none, for each port: 250 calls of a model that reads
+ * a full window of 200,000 tokens. It asks a person then; it is there for loops, not for work.
+ */
+const TOKENS_PER_PORT = 50_000_000;
+
+/** Tokens that the whole run may use. Pure. */
+export function tokensOfRun({ limits, ports }: Plan): number {
+  return limits.budget?.tokens ?? ports.length * TOKENS_PER_PORT;
+}
+
 /** The ports of a new run, as `plan.create_ports` takes them. Pure. */
 export function newPorts({ plan, triesOrchestrator }: NewRun): readonly Record<string, unknown>[] {
   return plan.ports.map((port, position) => ({
@@ -47,6 +58,7 @@ export function portParameter(change: PortChange): Record<string, unknown> {
     result_commit: resultCommit,
     weaker_tests_accepted: weakerTestsAccepted,
   };
+
   return { position, ...same, ...named };
 }
 

@@ -1,5 +1,5 @@
 import type { Because, RunMode } from "../../wire/plans.ts";
-import type { PathGrant, RunReport, StepWaiting } from "../../wire/runs.ts";
+import type { PathGrant, RunReport, StepWaiting, TestFeedback } from "../../wire/runs.ts";
 import type { Promises } from "../sandbox/proof.ts";
 import type { Plan } from "../plan.ts";
 import type { RunNode } from "./tree.ts";
@@ -119,7 +119,7 @@ export interface PlanStep<Output = unknown> {
    * Secret of the step for `dure hook`. Only the leader that began the step has it; its hash is
    * stored.
    */
-  readonly hookToken?: string;
+  readonly hookToken?: string | undefined;
 }
 
 export function isRunEnded(status: PlanRunStatus): status is RunOutcome {
@@ -155,6 +155,18 @@ export type RunOrder =
       readonly timeMs?: number | undefined;
       readonly grant?: GrantedPath | undefined;
       readonly grants?: readonly GrantedPath[] | undefined;
+    }
+  /** A person has approved the work of a port that waits for one. */
+  | { readonly type: "approve"; readonly port: string }
+  /**
+   * A person wants something else of a port that was accepted, or has failed: another try, which is
+   * told it. `comments`: the rows that are told with it.
+   */
+  | {
+      readonly type: "review";
+      readonly port: string;
+      readonly feedback: TestFeedback;
+      readonly comments: readonly number[];
     }
   /** The port is left out, and what needs it too; one that works is stopped. */
   | { readonly type: "skip"; readonly port: string }

@@ -2,7 +2,7 @@ import type { Transaction } from "../../durable/database.ts";
 import type { Lease } from "../../durable/leases.ts";
 import type { NewEscalation } from "../../kernel/escalation.ts";
 import { policyOfCommand, type NetworkFacts } from "../network-needs.ts";
-import type { WorkerSpec } from "../plan.ts";
+import type { Port, WorkerSpec } from "../plan.ts";
 import type { Confinement, Sandbox, SandboxEnd } from "../sandbox/sandbox.ts";
 import type { RunInbox } from "./outcomes.ts";
 import type { TranscriptEntry } from "../workers/worker.ts";
@@ -45,10 +45,20 @@ export interface StepEnd<Output> {
   readonly log?: string | undefined;
 }
 
+/** How a command of the plan is run. */
+interface CommandOf {
+  readonly env: Readonly<Record<string, string>>;
+  readonly timeMs: number;
+  /** It is the acceptance of this port. Default: what the step's kind says. */
+  readonly port?: Port | undefined;
+}
+
 /** Whose policy a command of a step has. All others compile or try what compiles. */
 const NETWORK_USERS: Partial<Record<StepKind, "setup" | "acceptance" | "integration">> = {
   setup: "setup",
   accept: "acceptance",
+  count: "acceptance",
+  base: "acceptance",
   integrate: "integration",
 };
 
@@ -145,10 +155,12 @@ export class StepLog {
       const { escalations = [], events = [] } = await atEnd(tx, end);
       if (escalations.length > 0) await inbox.raise(tx, escalations);
       await emit(tx, this.events(events));
+
       return escalations.length;
     });
     if (asked > 0) inbox.announce();
     announce();
+
     return end.output;
   }
 
@@ -157,15 +169,13 @@ export class StepLog {
     step: PlanStep,
     command: string,
     confinement: Confinement,
-    how: { env: Readonly<Record<string, string>>; timeMs: number },
+    how: CommandOf,
   ): Promise<SandboxEnd & { readonly output: string }> {
     const { sandbox, records, lease, network } = this.#parts;
-    const port = this.#run.plan.ports.find(({ id }) => id === this.#port);
-    const policy = policyOfCommand(
-      NETWORK_USERS[step.kind] ?? "check",
-      { plan: this.#run.plan, port },
-      network,
-    );
+    const { plan } = this.#run;
+    const port = how.port ?? plan.ports.find(({ id }) => id === this.#port);
+    const user = NETWORK_USERS[how.port ? "accept" : step.kind];
+    const policy = policyOfCommand(user ?? "check", { plan, port }, network);
     const ran = await sandbox.run(
       { ...confinement, network: policy },
       {
@@ -179,6 +189,7 @@ export class StepLog {
       },
     );
     this.#signal.throwIfAborted();
+
     return ran;
   }
 
@@ -261,5 +272,6 @@ export function uncounted({
 export function exitWords({ exitCode, because, signal }: SandboxEnd): string {
   if (because === "time") return "the end of its time";
   if (because === "output") return "too much output";
+
   return exitCode === null ? `the signal ${signal ?? "KILL"}` : `exit code ${exitCode}`;
 }

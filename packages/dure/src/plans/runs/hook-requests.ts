@@ -8,7 +8,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import { DureError } from "../../kernel/errors.ts";
 import type { Plan } from "../plan.ts";
 import type { AccessRequest } from "../workers/worker.ts";
-import { CHANNEL_TOPIC, messageEvent, wordsIn } from "../rows/channel.ts";
+import { CHANNEL_TOPIC, messageEvent, wordsIn } from "../rows/channel-message.ts";
 import { grantable } from "../ask/grants.ts";
 import { hashHookToken } from "../rows/hook-token.ts";
 import {
@@ -75,9 +75,6 @@ export class HookRequests {
   ): Promise<{ readonly answer: string }> {
     const { database, notifications } = this.#parts;
     const step = await this.#stepOf(token);
-    if (step.member === "orchestrator") {
-      return { answer: "No other worker runs beside the orchestrator; decide by yourself." };
-    }
     const to = step.member === "implementer" ? "tester" : "implementer";
     const keys = `asked:${step.id}:`;
     const key = keys + createHash("sha256").update(question).digest("hex").slice(0, 32);
@@ -98,6 +95,7 @@ export class HookRequests {
       }
       const { run, port, member } = step;
       await emit(tx, [messageEvent(run, { port, id: made.id, from: member, to, kind: "query" })]);
+
       return made.id;
     });
     if (id === undefined) {
@@ -109,6 +107,7 @@ export class HookRequests {
     }
     notifications.publish(CHANNEL_TOPIC);
     notifications.publish("events");
+
     return { answer: await this.#answerTo(id, token, to, signal) };
   }
 
@@ -129,6 +128,7 @@ export class HookRequests {
     const question = pathQuestion(step, asked);
     await database.transaction((tx) => inbox.raise(tx, [question]));
     inbox.announce();
+
     return ASKED_OPERATOR;
   }
 

@@ -12,25 +12,30 @@ import type { Plan } from "../plan.ts";
 import type { PlanShape } from "../threads/plan-tasks.ts";
 import type { PlanThreads } from "../threads/plan-threads.ts";
 import type { Git } from "../workspace/git.ts";
-import type { BranchMerge } from "../workspace/merge-into-branch.ts";
 import { Repository } from "../workspace/repository.ts";
 import { RunStore } from "../workspace/store.ts";
+import { DraftProposals, type ProposalParts } from "./draft-proposals.ts";
+import { PlanDrafts } from "../drafts/plan-drafts.ts";
+import type { DraftRows } from "../rows/draft-rows.ts";
 import type { HookRequests } from "./hook-requests.ts";
-import type { ChannelMember } from "../rows/channel.ts";
+import type { Member } from "../../kernel/plans.ts";
 import { NamedRepositories } from "./named-repositories.ts";
 import { narrowed } from "./narrow-plan.ts";
+import { RunDelivery, type DeliveredMerge } from "./run-delivery.ts";
 import { runCleaned } from "./run-requests.ts";
 import { type CleanFor, type CleanRuns } from "./run-cleaner.ts";
 import { type Runs, type StartRun } from "./runs.ts";
 import type { PlanRun, PlanStep, RunOrder } from "../rows/run.ts";
 import { AUTHOR } from "../workspace/commit-writer.ts";
-import type { RunReport, TreeDiff } from "../../wire/runs.ts";
+import type { TreeDiff } from "../../wire/runs.ts";
 import type { Because } from "../../wire/plans.ts";
 
-export interface PlanLibraryOptions {
+export interface PlanLibraryOptions extends ProposalParts {
   readonly runs: Runs;
   /** What workers ask for from inside of a run. */
   readonly requests: HookRequests;
+  /** Plans that are made ready. */
+  readonly draftRows: DraftRows;
   readonly git: Git;
   /** Where files of plans are. */
   readonly folder: string;
@@ -39,18 +44,13 @@ export interface PlanLibraryOptions {
   /** What plans work on when neither the caller nor the plan names another one. */
   readonly repository: string;
   readonly clock: Clock;
+  /** Everything that dure was started with: a person's logins lead to a remote. */
+  readonly env: Readonly<Record<string, string | undefined>>;
   /** Where the text of plans is read and their shape is found: not on the thread that answers. */
   readonly threads: Pick<PlanThreads, "read" | "run">;
   /** Imports a plan that is code. */
   readonly importModule: (file: string) => Promise<Record<string, unknown>>;
   /** Lets a model propose the text of a plan. Absent: no model is there. */
-  readonly draft?:
-    | ((
-        goal: string,
-        files: readonly string[],
-        options: { signal: AbortSignal },
-      ) => Promise<string>)
-    | undefined;
 }
 
 /**
@@ -108,11 +108,6 @@ export interface PlanView extends PlanShape {
  * wherever the run works.
  */
 const STOPS: ReadonlySet<RunOrder["type"]> = new Set(["pause", "cancel"]);
-/** What to do without a model. */
-const MODEL_HINT = [
-  "Set the key of a provider, such as OPENAI_API_KEY,",
-  "or write the plan by hand: dure new plan NAME",
-].join(" ");
 /** Bytes of one patch that is shown. */
 const PATCH_BYTES = 400_000;
 
@@ -120,8 +115,11 @@ const PATCH_BYTES = 400_000;
 export class PlanLibrary {
   readonly runs: Runs;
   readonly requests: HookRequests;
+  readonly proposals: DraftProposals;
+  readonly drafts: PlanDrafts;
   readonly #options: PlanLibraryOptions;
   readonly #repositories: NamedRepositories;
+  readonly #delivery: RunDelivery;
 
   constructor(options: PlanLibraryOptions) {
     this.#options = options;
@@ -130,6 +128,14 @@ export class PlanLibrary {
     this.#repositories = new NamedRepositories({
       ...options,
       readPlan: (name) => this.#read(name),
+    });
+    this.proposals = new DraftProposals({ ...options, repositories: this.#repositories });
+    this.drafts = new PlanDrafts({ ...options, proposals: this.proposals });
+    this.#delivery = new RunDelivery({
+      runs: options.runs,
+      open: async (run, signal) => (await this.#store(run, signal)).repository,
+      env: options.env,
+      clock: options.clock,
     });
   }
 
@@ -147,6 +153,7 @@ export class PlanLibrary {
         problemCount,
       });
     }
+
     return files;
   }
 
@@ -163,6 +170,7 @@ export class PlanLibrary {
             : "Make one with: dure new plan NAME",
       });
     }
+
     return { ...(await this.#read(found.file)), file: found.file };
   }
 
@@ -192,6 +200,7 @@ export class PlanLibrary {
     const { plan, file, repository } = await this.#chosen(request, signal);
     if (request.mayRunUnconfined !== true) assertConfined(plan);
     const { only, from, tenant, by, key } = request;
+
     return this.runs.run(
       { only, from, tenant, by, key, plan, file: join(this.#options.folder, file), repository },
       { signal },
@@ -235,44 +244,48 @@ export class PlanLibrary {
       });
     }
     const { store } = await this.#store(run, signal);
+
     return store.diff(from, to, { patchBytes: PATCH_BYTES, signal });
   }
 
   /**
    * Takes the result of a run over into a branch of the person's, because a person asks for it.
-   * Throws as `mergeIntoBranch`, `RUN_NO_RESULT` and `REPOSITORY_NOT_NAMED`.
+   * Throws as {@link RunDelivery.merge} and `REPOSITORY_NOT_NAMED`.
    */
   async merge(
     id: string,
     {
       into,
       tenant,
-      mayReachOut = false,
+      mayReachOut,
       signal,
     }: Reach & { into?: string | undefined; tenant: TenantView; signal: AbortSignal },
-  ): Promise<BranchMerge & { readonly target: string }> {
+  ): Promise<DeliveredMerge> {
+    const run = await this.#deliverable(id, { tenant, mayReachOut, signal });
+    return this.#delivery.merge(run, { into, signal });
+  }
+
+  /**
+   * Sends the result of a run where its plan says, because a person asks for it. Throws as
+   * {@link RunDelivery.publish} and `REPOSITORY_NOT_NAMED`.
+   */
+  async publish(
+    id: string,
+    { tenant, mayReachOut, signal }: Reach & { tenant: TenantView; signal: AbortSignal },
+  ): ReturnType<RunDelivery["publish"]> {
+    const run = await this.#deliverable(id, { tenant, mayReachOut, signal });
+    return this.#delivery.publish(run, signal);
+  }
+
+  async #deliverable(
+    id: string,
+    { tenant, mayReachOut = false, signal }: Reach & { tenant: TenantView; signal: AbortSignal },
+  ): Promise<PlanRun> {
     const run = await this.runs.get(id, { tenant });
-    if (!mayReachOut) {
-      await this.#repositories.named(run.repository, `The repository of the run ${id}`, signal);
-    }
-    if (run.report?.commit === undefined) {
-      throw new DureError(
-        "RUN_NO_RESULT",
-        `The run ${id} has no result to merge; it is ${run.status}.`,
-        { class: "conflict", hint: "Wait for its end, or retry what failed." },
-      );
-    }
-    const { repository } = await this.#store(run, signal);
-    const target = into ?? (await this.#branchOf(repository, run.plan.base));
-    const outcome = await repository.mergeInto({
-      target,
-      result: run.report.commit,
-      message: mergeMessage(run.id, run.report),
-      identity: { ...AUTHOR, at: this.#options.clock.now() },
-      scratch: join(run.folder, "scratch"),
-      signal,
-    });
-    return { ...outcome, target };
+    if (mayReachOut) return run;
+    await this.#repositories.named(run.repository, `The repository of the run ${id}`, signal);
+
+    return run;
   }
 
   /**
@@ -295,7 +308,7 @@ export class PlanLibrary {
   async say(
     id: string,
     port: string,
-    words: { to: ChannelMember; text: string },
+    words: { to: Member; text: string },
     {
       mayReachOut = false,
       tenant,
@@ -322,45 +335,11 @@ export class PlanLibrary {
     const whyRefused = (run: PlanRun): Promise<Because | undefined> => {
       const refused = known.get(run.repository) ?? this.#repositories.whyNotNamed(run, how.signal);
       known.set(run.repository, refused);
+
       return refused;
     };
-    return this.runs.clean(wanted, { ...how, whyRefused: mayReachOut ? undefined : whyRefused });
-  }
 
-  /**
-   * A model's proposal for a plan, as text; a person edits and approves it. Throws
-   * `REPOSITORY_NOT_NAMED`, `MODEL_MISSING`.
-   */
-  async draft(
-    goal: string,
-    {
-      repository: given,
-      mayReachOut = false,
-      signal,
-    }: Reach & { repository?: string | undefined; signal: AbortSignal },
-  ): Promise<{ readonly text: string } & Pick<PlanReading, "problems" | "problemCount">> {
-    const asked = this.#repositories.locate(given);
-    const folder =
-      given === undefined || mayReachOut
-        ? asked
-        : await this.#repositories.named(asked, `The repository ${given}`, signal);
-    if (!this.#options.draft) {
-      throw new DureError("MODEL_MISSING", "No model is there that could propose a plan.", {
-        class: "conflict",
-        hint: MODEL_HINT,
-      });
-    }
-    const repository = await Repository.open(folder, { git: this.#options.git, signal });
-    const files = await repository.listFiles(await repository.resolve("HEAD", { signal }), {
-      signal,
-    });
-    const text = await this.#options.draft(
-      goal,
-      files.map(({ path }) => path),
-      { signal },
-    );
-    const { problems, problemCount } = await this.check("draft.yaml", text, { signal });
-    return { text, problems, problemCount };
+    return this.runs.clean(wanted, { ...how, whyRefused: mayReachOut ? undefined : whyRefused });
   }
 
   /** Throws `RUN_UNKNOWN`, `REPOSITORY_NOT_NAMED`. */
@@ -370,15 +349,6 @@ export class PlanLibrary {
   ): Promise<void> {
     const run = await this.runs.get(id, { tenant });
     await this.#repositories.named(run.repository, `The repository of the run ${id}`, signal);
-  }
-
-  async #branchOf(repository: Repository, base: string): Promise<string> {
-    const name = base === "HEAD" ? repository.facts.branch : base;
-    if (name !== undefined) return name;
-    throw new DureError("BRANCH_UNKNOWN", `${repository.root} stands at no branch.`, {
-      class: "input",
-      hint: "Say into which branch: --into main",
-    });
   }
 
   async #store(
@@ -402,6 +372,7 @@ export class PlanLibrary {
       author: AUTHOR,
       signal,
     });
+
     return { repository, store };
   }
 
@@ -446,6 +417,7 @@ export class PlanLibrary {
     const facts = this.#options.network ?? { team: {}, env: {} };
     const ofRepository = await repository.warnings(baseCommit, { signal });
     const warnings = [...shape.warnings, ...openWarnings(plan, facts), ...ofRepository];
+
     return { ...shape, plan, file, baseCommit, network: networkOf(plan, facts), warnings };
   }
 
@@ -455,6 +427,7 @@ export class PlanLibrary {
     if (!resolve(file).startsWith(resolve(folder) + sep)) {
       return unreadable(name, "lies outside of the folder of plans");
     }
+
     return readPlanFile(file, name, {
       importModule,
       read: (shown, text) => threads.read(shown, text),
@@ -467,11 +440,8 @@ function lastCommit(steps: readonly PlanStep[]): string | undefined {
   const last = steps.findLast(
     ({ kind, status }) => (kind === "implement" || kind === "test") && status === "done",
   );
-  return (last?.output as { commit?: string } | undefined)?.commit;
-}
 
-function mergeMessage(run: string, { branch, kept }: RunReport): string {
-  return `Merge ${branch ?? run}\n\nPorts: ${kept.join(", ")}\nRun: ${run}\n`;
+  return (last?.output as { commit?: string } | undefined)?.commit;
 }
 
 /** A problem of a plan in a sentence about several. Pure. */

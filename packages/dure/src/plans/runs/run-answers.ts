@@ -1,6 +1,7 @@
 import type { Transaction } from "../../durable/database.ts";
 import type { Inbox } from "../../escalations/inbox.ts";
 import type { RunRecords } from "../rows/records.ts";
+import { commentsOf } from "../rows/comment-rows.ts";
 import type { RunOrder } from "../rows/run.ts";
 import { orderOf, pathsIn } from "../ask/triggers.ts";
 
@@ -15,13 +16,14 @@ export function answerRuns(inbox: Inbox, records: RunRecords, onOrder: () => voi
     const order = await orderFrom(escalation, run, records, tx);
     if (!order) return;
     await records.order(tx, run, order, escalation.resolvedBy ?? "operator");
+
     return onOrder;
   });
 }
 
 /** Undefined: the answer orders nothing, or the run was removed meanwhile. */
 async function orderFrom(
-  { source, resolution, context }: Answered,
+  { source, resolution, resolvedBy, resolvedByPerson, context }: Answered,
   run: string,
   records: RunRecords,
   tx: Transaction,
@@ -37,5 +39,10 @@ async function orderFrom(
   const found = await records.port(run, port, tx);
   const pairTries = await records.pairTries(run, port, tx);
   const { timeMs, tokensMost } = found ?? {};
-  return orderOf(resolution, { runTokensMost, port, pairTries, timeMs, tokensMost, paths });
+  const written = await commentsOf(tx, run, port);
+  const comments = written.filter(({ sentTry }) => sentTry === null);
+  const by = resolvedByPerson ?? resolvedBy ?? undefined;
+  const about = { runTokensMost, port, pairTries, timeMs, tokensMost, paths, by, comments };
+
+  return orderOf(resolution, about);
 }

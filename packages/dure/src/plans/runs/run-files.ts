@@ -9,9 +9,15 @@ import type { Repository } from "../workspace/repository.ts";
 import { mixCommits } from "../workspace/mix-commits.ts";
 import type { RunStore } from "../workspace/store.ts";
 import type { RunFiles } from "../merge/merge.ts";
-import { memberPlace, prepareHome, type MemberPlace } from "../agents/member-home.ts";
+import {
+  memberPlace,
+  prepareHome,
+  type MemberPlace,
+  type PersonsPlace,
+} from "../agents/member-home.ts";
 import type { WorkerSpec } from "../plan.ts";
-import type { FileChange, PlaceOwner, PortFiles, TakenWork } from "../port/port-files.ts";
+import type { FileChange, PortFiles, TakenWork } from "../port/port-files.ts";
+import type { Member } from "../../kernel/plans.ts";
 import type { PlanRun } from "../rows/run.ts";
 import { READ_BYTES, textOf } from "./commit-reader.ts";
 import type { Publisher } from "./publisher.ts";
@@ -28,6 +34,8 @@ export interface FilesParts {
   readonly home: string;
   /** Home folder of the person who runs dure. */
   readonly userHome: string | undefined;
+  /** dure's own environment. */
+  readonly env: Readonly<Record<string, string | undefined>>;
   /** Of the lease of the run: the higher one wins. */
   readonly lease: { readonly processId: string; readonly epoch: number };
   readonly signal: AbortSignal;
@@ -47,13 +55,14 @@ export function runFiles(parts: FilesParts): RunFiles {
       textOf(await store.readFile(commit, path, { bytes: READ_BYTES, signal })),
     list: async (commit) => [...(await store.listing(commit, { signal })).keys()].map(pathText),
     publish: () => parts.publisher.publish(signal),
-    point: async (commit) => {
-      await point(store, "result", commit, signal);
+    point: async (name, commit) => {
+      await point(store, name, commit, signal);
       await parts.publisher.publish(signal);
     },
     branch: async (commit) => {
       await point(store, "result", commit, signal);
       await parts.publisher.publish(signal);
+
       return repository.createResultBranch(`dure/${run.plan.name}`, commit, run.id, { signal });
     },
   };
@@ -65,11 +74,13 @@ export async function portFiles(port: string, parts: FilesParts): Promise<PortFi
   const tree = await PortTree.open({ folder: join(run.folder, "ports", port), port, store });
   await tree.lease({ run: run.id, ...parts.lease });
   const commands = memberPlace(tree.scratch, "commands");
-  await prepareHome(commands, {}, undefined);
+  await prepareHome(commands, {}, { home: undefined });
+
   return {
     tree: tree.tree,
     commands,
-    place: (member, spec) => placeOf(member, spec, { tree, commands, personsHome: parts.userHome }),
+    place: (member, spec) =>
+      placeOf(member, spec, { tree, commands, home: parts.userHome, env: parts.env }),
     ...confinementsOf(tree, commands, parts),
     compose: async (results, { isTrial } = {}) => {
       const composed = await store.compose(run.startCommit ?? run.baseCommit, results, {
@@ -79,11 +90,13 @@ export async function portFiles(port: string, parts: FilesParts): Promise<PortFi
         signal,
       });
       const { commit, conflicts } = composed;
+
       return conflicts.length > 0 ? { conflicts } : { commit };
     },
     beginWith: (start, commit, takes) => {
       const message = `What ${port} began from, with its tests\n`;
       const mix = { base: start, other: commit, takes, message, at: run.createdAt };
+
       return mixCommits(store, { ...mix, signal });
     },
     checkout: (commit) => tree.checkout(commit, { keep: "ignored", signal }),
@@ -96,6 +109,7 @@ export async function portFiles(port: string, parts: FilesParts): Promise<PortFi
     },
     read: async (commit, path) =>
       textOf(await store.readFile(commit, path, { bytes: READ_BYTES, signal })),
+    list: async (commit) => [...(await store.listing(commit, { signal })).keys()].map(pathText),
     changes: async (from, to) => {
       const before = await store.listing(from, { signal });
       return changesBetween(before, await store.listing(to, { signal }));
@@ -110,27 +124,28 @@ function changesBetween(before: Listing, after: Listing): readonly FileChange[] 
     const [old, now] = [before.get(key), after.get(key)];
     if (old?.id === now?.id && old?.mode === now?.mode) return [];
     const kind = old === undefined ? "new" : now === undefined ? "deleted" : "modified";
+
     return [{ path: pathText(key), kind }];
   });
 }
 
 /** A member's folder. Its home begins as the set-up left its own: caches that its tools look for. */
 async function placeOf(
-  member: PlaceOwner,
+  member: Member,
   spec: WorkerSpec,
   from: {
     readonly tree: PortTree;
     readonly commands: MemberPlace;
-    readonly personsHome: string | undefined;
-  },
+  } & PersonsPlace,
 ): Promise<MemberPlace> {
-  const { tree, commands, personsHome } = from;
+  const { tree, commands } = from;
   const place = memberPlace(tree.scratch, member);
   if ((await lstat(place.home).catch(() => undefined)) === undefined) {
     await mkdir(place.folder, { recursive: true });
     await cp(commands.home, place.home, { recursive: true, verbatimSymlinks: true });
   }
-  await prepareHome(place, spec, personsHome);
+  await prepareHome(place, spec, from);
+
   return place;
 }
 
@@ -151,10 +166,12 @@ function confinementsOf(
     ...(await tree.surroundings(commit, { repository, signal })),
     cwd: tree.tree,
   });
+
   return {
     confinement: async (commit, scope, { folder }) => {
       await tree.makePrivateGit(commit, scope, { signal });
       const where = { repository, scratch: folder, signal };
+
       return confined(await tree.confinement(commit, scope, where));
     },
     disposable: async (commit) =>
@@ -194,6 +211,7 @@ async function takeFrom(
   const taken = await store.commitOwned(residue ? { ...work, residue } : work);
   // Before the step has its end: what is done is where another machine finds it.
   if (publisher.isRemote) await publisher.publish(signal);
+
   return taken;
 }
 
@@ -233,6 +251,7 @@ export async function removeTree(
       ),
       signal,
     });
+
     return "removed";
   } catch (error) {
     if (codeOf(error) === "TREE_NOT_SAFE") return "kept";

@@ -1,9 +1,16 @@
 import { DureError } from "../../kernel/errors.ts";
-import type { ChannelMember } from "../rows/channel.ts";
+import type { Member } from "../../kernel/plans.ts";
 import { grantable } from "../ask/grants.ts";
-import { isRunEnded, type PlanPort, type PlanRun, type RunOrder } from "../rows/run.ts";
+import {
+  isRunEnded,
+  type PlanPort,
+  type PlanRun,
+  type PlanStep,
+  type RunOrder,
+} from "../rows/run.ts";
 import { workerOf } from "../plan.ts";
 import { MAX_TRIES } from "../port/tries.ts";
+import { willHear } from "./hearing.ts";
 
 /** Characters of what the operator says at once. */
 const MAX_WORDS = 8_000;
@@ -54,23 +61,15 @@ export function assertWords(text: string): void {
 }
 
 /**
- * Throws `RUN_OVER`, `PORT_OVER`, `TESTER_MISSING`, `WORKER_DEAF`: no worker would read the words.
- * Pure.
+ * Throws `RUN_OVER`, `PORT_OVER`, `TESTER_MISSING`, `ORCHESTRATOR_MISSING`, `WORKER_DEAF`,
+ * `MEMBER_DONE`: no worker would read the words. Pure.
  */
-export function assertListens(run: PlanRun, port: PlanPort, to: ChannelMember): void {
-  if (isRunEnded(run.status)) {
-    throw new DureError("RUN_OVER", `The run ${run.id} has ended: ${run.status}.`, {
-      class: "conflict",
-      hint: `Say it with another try: dure plan retry ${run.id} ${port.id} --hint "…"`,
-    });
-  }
-  if (port.status === "succeeded") {
-    const message = `The port ${port.id} has succeeded; no worker listens any more.`;
-    throw new DureError("PORT_OVER", message, {
-      class: "conflict",
-      hint: "Say it to a port that is worked on.",
-    });
-  }
+export function assertListens(
+  run: PlanRun,
+  port: PlanPort & { readonly steps: readonly PlanStep[] },
+  to: Member,
+): void {
+  assertPortGoesOn(run, port);
   const { role, tests } = run.plan.ports[port.position]!;
   if (to === "tester" && tests.length === 0) {
     throw new DureError(
@@ -79,17 +78,60 @@ export function assertListens(run: PlanRun, port: PlanPort, to: ChannelMember): 
       { class: "conflict", hint: "Say it to the implementer." },
     );
   }
-  if (workerOf(run.plan.workers, role, to)?.kind !== "offline") return;
+
+  if (to === "orchestrator") assertOrchestrator(run, port.id);
+  const kind = workerOf(run.plan.workers, role, to)?.kind ?? "command";
+  if (kind === "offline") {
+    throw new DureError(
+      "WORKER_DEAF",
+      `The ${to} of the port ${port.id} is an offline worker: it follows its script and reads nothing.`,
+      { class: "conflict", hint: "Change its script, and start another run." },
+    );
+  }
+
+  if (willHear(port, to, kind)) return;
   throw new DureError(
-    "WORKER_DEAF",
-    `The ${to} of the port ${port.id} is an offline worker: it follows its script and reads nothing.`,
-    { class: "conflict", hint: "Change its script, and start another run." },
+    "MEMBER_DONE",
+    `The ${to} of the port ${port.id} reads nothing more: it gets no other prompt.`,
+    { class: "conflict", hint: retryHint(run, port) },
   );
+}
+
+function assertPortGoesOn(run: PlanRun, port: PlanPort): void {
+  if (isRunEnded(run.status)) {
+    throw new DureError("RUN_OVER", `The run ${run.id} has ended: ${run.status}.`, {
+      class: "conflict",
+      hint: retryHint(run, port),
+    });
+  }
+  const { id, status } = port;
+  const ended = ENDED_WORDS[status];
+  if (ended === undefined) return;
+  throw new DureError("PORT_OVER", `The port ${id} ${ended}; no worker listens now.`, {
+    class: "conflict",
+    hint:
+      status === "held"
+        ? `Send it back with your words: dure plan review ${run.id} ${id} --send "…"`
+        : retryHint(run, port),
+  });
+}
+
+/** Of a port on which nothing works, and will not by itself. */
+const ENDED_WORDS: Partial<Record<PlanPort["status"], string>> = {
+  held: "waits for a person",
+  succeeded: "has succeeded",
+  failed: "has failed",
+  cancelled: "was cancelled",
+};
+
+function retryHint(run: PlanRun, port: PlanPort): string {
+  return `Say it with another try: dure plan retry ${run.id} ${port.id} --hint "…"`;
 }
 
 /** The error of a request for files of a run that was cleaned. Pure. */
 export function runCleaned({ id, report }: PlanRun): DureError {
   const branch = report?.branch;
+
   return new DureError("RUN_CLEANED", `The files of the run ${id} were cleaned away.`, {
     class: "conflict",
     hint:

@@ -27,6 +27,7 @@ import { RunModules } from "../port/modules.ts";
 import type { PairParts } from "../port/pair-parts.ts";
 import type { RunRecords } from "../rows/records.ts";
 import { CommitReader } from "./commit-reader.ts";
+import type { ReadSignatures } from "../context/outlines.ts";
 import { Publisher } from "./publisher.ts";
 import { portFiles, runFiles, type FilesParts } from "./run-files.ts";
 import { ORCHESTRATOR, type PlanRun, type PlanStep } from "../rows/run.ts";
@@ -65,6 +66,8 @@ export interface WorkParts {
   readonly remote?: string | undefined;
   /** First of the TCP ports that are given out. */
   readonly listenFrom?: number;
+  /** Of the files that prompts show. Default: of TypeScript and JavaScript alone. */
+  readonly signatures?: ReadSignatures | undefined;
   /**
    * A worker without a sign for longer is stalled, milliseconds. Default 10 s. Source:
    * docs/spec/plans §6.
@@ -111,14 +114,16 @@ export class RunSite {
       this.#checkout = undefined;
       throw error;
     });
+
     return this.#checkout;
   }
 
   async filesParts(run: PlanRun, signal: AbortSignal): Promise<FilesParts> {
     const { repository, store, publisher } = await this.open(run, signal);
-    const { home, userHome, processId } = this.parts;
+    const { home, userHome, processId, env } = this.parts;
     const lease = { processId, epoch: this.lease.epoch };
-    return { repository, store, publisher, run, home, userHome, lease, signal };
+
+    return { repository, store, publisher, run, home, userHome, env, lease, signal };
   }
 
   async mergeParts(run: PlanRun, signal: AbortSignal): Promise<MergeParts> {
@@ -149,9 +154,9 @@ export class RunSite {
   /** What every worker of the run needs. */
   async #workerParts(run: PlanRun, signal: AbortSignal) {
     const { sandbox, reading } = await this.open(run, signal);
-    const { database, inbox, announce, clock, logger, stalledMs } = this.parts;
+    const { database, inbox, announce, clock, logger, stalledMs, signatures } = this.parts;
     const briefOf: PairParts["brief"] = async (request, commit) =>
-      brief(request, await reading(commit, signal), { signal });
+      brief(request, await reading(commit, signal), { signal, signatures });
     const environment: PairParts["environment"] = (port, spec, place, step) =>
       this.#environment({ port, spec, place, step });
     return {
@@ -177,6 +182,7 @@ export class RunSite {
       this.#modules = undefined;
       throw error;
     });
+
     return this.#modules;
   }
 
@@ -184,6 +190,7 @@ export class RunSite {
     const { repository } = await this.open(run, signal);
     const files = await repository.listFiles(run.baseCommit, { signal });
     const paths = files.map(({ path }) => path);
+
     return new RunModules(run.plan, paths);
   }
 
@@ -221,6 +228,7 @@ export class RunSite {
     const { agent, copyHome, allowHome = [], writable = [] } = spec ?? {};
     if (agent !== undefined || copyHome !== undefined) return home;
     const isLent = allowHome.length > 0 || writable.some((place) => place.startsWith("~/"));
+
     return isLent ? (this.parts.userHome ?? home) : home;
   }
 
@@ -234,6 +242,7 @@ export class RunSite {
     if (number === 0 || port.id === ORCHESTRATOR) return {};
     const url = this.parts.hookUrl?.();
     if (url === undefined || hookToken === undefined) return {};
+
     return { DURE_HOOK_URL: url, DURE_HOOK_TOKEN: hookToken };
   }
 }
@@ -269,6 +278,7 @@ function openSandboxOf({ plan }: PlanRun, parts: WorkParts, signal: AbortSignal)
   const { default: standard, orchestrator, byRole } = plan.workers;
   const specs = [standard, orchestrator, ...Object.values(byRole)];
   const secrets = new Set(specs.flatMap((spec) => spec?.allowHome ?? []));
+
   return parts.sandbox(plan.isolation, { allowSecrets: [...secrets].sort(), signal });
 }
 

@@ -4,6 +4,7 @@ import type { EventLog } from "../../durable/event-log.ts";
 import { Looker, type LookResult } from "../../durable/looker.ts";
 import type { Notifications } from "../../durable/notify.ts";
 import type { SweepRule } from "../../durable/retention.ts";
+import type { Member } from "../../kernel/plans.ts";
 import { DureError } from "../../kernel/errors.ts";
 import { ulid } from "../../kernel/ids.ts";
 import { canonicalJson } from "../../kernel/json.ts";
@@ -16,12 +17,14 @@ import type {
   Transcript,
   TranscriptFilter,
 } from "../../wire/runs.ts";
-import { sendFromOutside, type ChannelMember } from "../rows/channel.ts";
+import { sendFromOutside } from "../rows/outside-message.ts";
 import type { HookFeedbackTaken } from "../../wire/hooks.ts";
 import { takeTestReport } from "../port/hooks.ts";
 import { narrowed, type PortChoice } from "./narrow-plan.ts";
 import { answerRuns } from "./run-answers.ts";
 import { RunCleaner, type CleanFor, type CleanRuns } from "./run-cleaner.ts";
+import { RunReviews } from "./run-reviews.ts";
+import { RunTrials } from "./run-trials.ts";
 import { RunLeading, type LeadingOptions } from "../lead/run-leading.ts";
 import {
   RunQueries,
@@ -37,6 +40,7 @@ import {
   assertWords,
   runCleaned,
 } from "./run-requests.ts";
+import { notePublished } from "../rows/published-rows.ts";
 import { RunRecords } from "../rows/records.ts";
 import type { PlanPort, PlanRun, RunOrder } from "../rows/run.ts";
 import { ORCHESTRATOR_TRIES } from "../port/tries.ts";
@@ -87,6 +91,8 @@ const KEEP_FILES_MS = 90 * 86_400_000;
 /** Messages of the operator that a port hears in all. */
 const MAX_SAYINGS = 50;
 
+type Published = Parameters<typeof notePublished>[2];
+
 interface ForTenant {
   readonly tenant?: TenantView;
 }
@@ -102,6 +108,10 @@ interface ForTenant {
  */
 export class Runs {
   readonly records: RunRecords;
+  /** What people say about lines that ports have changed. */
+  readonly reviews: RunReviews;
+  /** What is to be merged of ended runs, and its tests. */
+  readonly trials: RunTrials;
   readonly #options: RunsOptions;
   readonly #queries: RunQueries;
   readonly #cleaner: RunCleaner;
@@ -120,6 +130,8 @@ export class Runs {
     const queries = new RunQueries({ records, database, events });
     const announce = (): void => events.announce();
     this.records = records;
+    this.reviews = new RunReviews({ database, queries });
+    this.trials = new RunTrials({ records, leases, work: options.work });
     this.#queries = queries;
     this.#signal = AbortSignal.any([this.#over.signal, options.lease.signal]);
     this.#cleaner = new RunCleaner({ ...options, records, queries, announce });
@@ -193,6 +205,7 @@ export class Runs {
     }
     this.#options.events.announce();
     this.#options.notifications.publish(RUNS_TOPIC);
+
     return (await this.records.run(id))!;
   }
 
@@ -225,6 +238,7 @@ export class Runs {
     const isMade = await this.records.create(run, [
       { type: "session.start", role: "orchestration", run: id, data },
     ]);
+
     return isMade ? id : undefined;
   }
 
@@ -243,6 +257,7 @@ export class Runs {
     const order = await this.#checkedOrder(run, given);
     const number = await this.records.order(undefined, id, order, by);
     this.#options.notifications.publish(RUNS_TOPIC);
+
     return { carriedOut: await this.#isCarriedOut(number, signal) };
   }
 
@@ -253,6 +268,7 @@ export class Runs {
     const port = await this.#queries.findPort(run, order.port);
     if (order.type === "retry") assertRetry(order, port);
     if (!isReassigned) return order;
+
     return { ...order, pairTries: await this.records.pairTries(run.id, order.port) };
   }
 
@@ -276,21 +292,23 @@ export class Runs {
   }
 
   /**
-   * Sends the operator's message to a member of a port's pair. A listening worker gets it at once;
-   * others read it in the next prompt. Throws `RUN_UNKNOWN`, `PLAN_PORT_UNKNOWN`,
-   * `MESSAGE_INVALID`, `RUN_OVER`, `PORT_OVER`, `TESTER_MISSING`, `WORKER_DEAF`, `CHANNEL_FULL`.
+   * Sends the operator's message to a member of a port. A listening worker reads it at its next turn;
+   * others in their next prompt. Throws `RUN_UNKNOWN`, `PLAN_PORT_UNKNOWN`, `MESSAGE_INVALID`,
+   * `RUN_OVER`, `PORT_OVER`, `TESTER_MISSING`, `ORCHESTRATOR_MISSING`, `WORKER_DEAF`, `MEMBER_DONE`,
+   * `CHANNEL_FULL`.
    */
   async say(
     id: string,
     port: string,
-    words: { to: ChannelMember; text: string },
+    words: { to: Member; text: string },
     { tenant = "", by, key }: ForTenant & { by: string; key?: string | undefined },
   ): Promise<{ id: number }> {
     const text = words.text.trim();
     assertWords(text);
     const run = await this.#queries.find(id, tenant);
     const found = await this.#queries.findPort(run, port);
-    assertListens(run, found, words.to);
+    const steps = await this.records.steps(id, port);
+    assertListens(run, { ...found, steps }, words.to);
     const message = await sendFromOutside(this.#options, {
       run: id,
       port,
@@ -300,6 +318,7 @@ export class Runs {
       key: `operator:${key ?? ulid(this.#options.clock.now())}`,
       most: { keys: "operator:", count: MAX_SAYINGS },
     });
+
     return { id: message };
   }
 
@@ -313,6 +332,7 @@ export class Runs {
   ): Promise<HookFeedbackTaken & { readonly run: string }> {
     const answer = await takeTestReport(this.#options, token, feedback);
     this.#options.events.announce();
+
     return answer;
   }
 
@@ -369,6 +389,11 @@ export class Runs {
     return this.#queries.transcript(id, port, filter, tenant);
   }
 
+  /** Writes what was sent of a run's result into its report. */
+  async notePublished(id: string, published: Published): Promise<void> {
+    await notePublished(this.#options.database, id, published);
+  }
+
   async port(id: string, port: string, { tenant = "" }: ForTenant = {}): Promise<PortDetail> {
     return this.#queries.port(id, port, tenant);
   }
@@ -411,6 +436,7 @@ export class Runs {
       limit: CLEAN_AT_ONCE,
     });
     this.#cleanAfter = next ?? 0;
+
     return "rest";
   }
 }

@@ -12,6 +12,7 @@ import type {
 } from "../../wire/runs.ts";
 import { rolesOf } from "../network-needs.ts";
 import type { Plan, Port } from "../plan.ts";
+import { withoutPassword } from "../workspace/remote.ts";
 import { compareClaim } from "../workers/claims.ts";
 import type { PlanView } from "./plan-library.ts";
 import type { PortDetail, RunDetail } from "./run-queries.ts";
@@ -49,6 +50,7 @@ export function shownPort(
   const triesMade = Math.max(0, ...tries);
   const waiting = port.steps.findLast(isWaiting)?.waiting ?? null;
   const unproven = isUnproven(port.steps);
+
   return {
     ...portOf(port, run.plan.ports[port.position]!, { triesMade, waiting, unproven }),
     channel: {
@@ -104,6 +106,7 @@ const DEFINITION_KEYS = [
   "check",
   "noChange",
   "weakerTests",
+  "gate",
   "budget",
 ] as const satisfies readonly (keyof Port)[];
 const PORT_KEYS = [
@@ -150,6 +153,8 @@ function definitionOf(plan: Plan): PlanDefinition {
   return {
     ...only(plan, ["base", "setup", "integration", "limits", "violations", "contracts"]),
     plan: plan.name,
+    history: plan.history,
+    publish: plan.publish && { ...plan.publish, remote: withoutPassword(plan.publish.remote) },
     roles: plan.roles.preset,
     isolationWanted: plan.isolation,
     workers: rolesOf(plan).map(([role, spec]) => ({
@@ -169,6 +174,7 @@ function portOf(
   const weakerTests = port.weakerTestsAccepted ? "allowed" : definition.weakerTests;
   const defined = { ...only(definition, DEFINITION_KEYS), weakerTests };
   const { triesMade, waiting, unproven } = facts;
+
   return { ...defined, ...only(port, PORT_KEYS), triesMade, waiting, unproven };
 }
 
@@ -189,6 +195,7 @@ function isChannelClosed({ status }: PlanPort, run: Pick<PlanRun, "status">): bo
 function loopStatus({ status, because }: PlanPort): FeedbackLoop["status"] {
   if (status === "succeeded") return "success";
   if (status === "failed" && because?.code !== LEFT_OUT.code) return "escalated";
+
   return status === "failed" || status === "cancelled" ? "failed" : "running";
 }
 
@@ -210,8 +217,9 @@ const TELLS: readonly PlanStep["kind"][] = ["accept", "check", "module"];
 
 /** What a test, a check or the merge said in a step. */
 function feedbackIn({ kind, output }: PlanStep): TestFeedback | null | undefined {
-  if (kind === "integrate") return output as TestFeedback | null;
+  if (kind === "integrate" || kind === "review") return output as TestFeedback | null;
   if (!TELLS.includes(kind)) return undefined;
+
   return (output as { readonly feedback?: TestFeedback } | null)?.feedback;
 }
 
@@ -228,6 +236,7 @@ function stepOf(step: PlanStep, now: number): ShownStep {
   const { result, ...rest } = output ?? {};
   const claim = result && rest.changes && compareClaim(step.worker, result, rest.changes);
   const isQuiet = now - step.seenAt > STALLED_AFTER_MS && step.waiting === null;
+
   return {
     ...only(step, STEP_KEYS),
     stalled: step.status === "running" && step.member !== null && isQuiet,

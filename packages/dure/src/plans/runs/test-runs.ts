@@ -101,6 +101,9 @@ function testWork({ build, maxConcurrency, work }: TestRunsOptions): RunWork {
     clear: async () => {},
     whyKept: async () => undefined,
     remove: async () => {},
+    tryMerged: async () => {
+      throw new Error("this work has no tree");
+    },
     tidy: async () => {},
     mergeReady: async () => {},
     prepare: async ({ plan }) => ({

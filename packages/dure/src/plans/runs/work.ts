@@ -6,11 +6,13 @@ import { endProcess } from "../sandbox/sandbox.ts";
 import { decideWrite, makeScope } from "../scope.ts";
 import { removeRun, whyKept, type CleanParts } from "./clean.ts";
 import { writeContracts } from "../merge/contracts.ts";
+import type { Tried } from "../merge/integration.ts";
 import { mergeRun, mergeSoFar } from "../merge/merge.ts";
+import { tryMerged } from "../merge/merged-trial.ts";
 import { modeOfPlan } from "../mode.ts";
 import { buildPort } from "../port/pair.ts";
 import type { RunRecords } from "../rows/records.ts";
-import { removeTree } from "./run-files.ts";
+import { removeTree, runFiles } from "./run-files.ts";
 import { AUTHOR } from "../workspace/commit-writer.ts";
 import { remoteOf, RunSite, type WorkParts } from "./run-site.ts";
 import { ORCHESTRATOR, type PlanPort, type PlanRun } from "../rows/run.ts";
@@ -45,7 +47,23 @@ export function runWork(
     mergeReady: (run, ports, { signal }) => mergeReady(run, ports, site, signal),
     merge: async (run, ports, { signal, untried }) =>
       mergeRun(run, ports, await site.mergeParts(run, signal), { signal, untried }),
+    tryMerged: (run, commit, { signal }) => tryMergedThere(run, commit, site, signal),
   };
+}
+
+/** The tree is gone afterwards; the commit is kept, so that a repeat finds it. */
+async function tryMergedThere(
+  run: PlanRun,
+  commit: string,
+  site: RunSite,
+  signal: AbortSignal,
+): Promise<Tried> {
+  const files = await site.filesParts(run, signal);
+  await runFiles(files).point("tried", commit);
+  const tried = await tryMerged(run, commit, await site.mergeParts(run, signal), { signal });
+  await removeTree(ORCHESTRATOR, commit, files);
+
+  return tried;
 }
 
 async function remove(run: PlanRun, { parts }: RunSite, cleaning: CleanParts): Promise<void> {

@@ -25,8 +25,10 @@ import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
 import { FULL, sampled } from "../../kernel/test-tiers.ts";
 import { systemClock } from "../../kernel/clock.ts";
+import { beLate } from "../../kernel/test-late.ts";
 import { codeOf } from "../../kernel/errors.ts";
 import { silentLogger } from "../../kernel/logger.ts";
+import { boundMs } from "../../kernel/test-bounds.ts";
 import { openAudit } from "./audit.ts";
 import { openConfiner } from "./confiner.ts";
 import { countsPerNamespace, openProcessCounter } from "./process-counter.ts";
@@ -198,6 +200,7 @@ function withWord(word: string): readonly string[] {
 const aWord = (): string => `${1_000 + count}.${process.pid}${Math.floor(Math.random() * 1e6)}`;
 
 async function until(condition: () => boolean): Promise<void> {
+  await beLate();
   for (const from = performance.now(); !condition();) {
     if (performance.now() - from > 15_000) throw new Error("it did not happen within 15 s");
     await systemClock.sleep(5);
@@ -834,7 +837,7 @@ describe.each(TREES.rows)("$kind: a process tree", TREES.options, ({ kind, sandb
     controller.abort();
     const end = await running;
 
-    expect(performance.now() - from).toBeLessThan(2_000);
+    expect(performance.now() - from).toBeLessThan(boundMs(2_000));
     expect(end.because).toBe("aborted");
     expect(withWord(word)).toEqual([]);
   });

@@ -407,6 +407,8 @@ class Gate {
     this.#exited = exited;
     this.#clock = clock;
     this.#channel = child.stdio[3] as Duplex | undefined;
+    // Node throws away what is not read yet when a process exits, unless it is listened for.
+    for (const stream of [child.stdout, child.stderr]) stream?.on("readable", keep);
     this.#channel?.on("error", () => {}); // told by its end
     this.#channel?.on("data", (chunk: Buffer) => {
       this.#heard += chunk.toString();
@@ -456,16 +458,22 @@ class Gate {
       "data",
       (chunk: Buffer) => void (text = (text + chunk.toString()).slice(-ERROR_TAIL)),
     );
+    this.#child.stderr?.resume();
     this.#child.stdout?.resume();
     await this.#exited.catch(() => {});
     await within(this.#clock, READ_MS, this.#child.stderr && ended(this.#child.stderr));
     return text.trim();
   }
 
+  /** From here on what the child writes is another's to read. */
   close(): void {
     this.#channel?.destroy();
+    const { stdout, stderr } = this.#child;
+    for (const stream of [stdout, stderr]) stream?.off("readable", keep);
   }
 }
+
+function keep(): void {}
 
 /** Resolves when all of it is read, or its reader is gone. */
 function ended(stream: Readable): Promise<void> {

@@ -6,7 +6,6 @@ import {
   type NewSessionRequest,
   type SessionModeState,
 } from "@agentclientprotocol/sdk";
-import type { McpServer } from "../plan.ts";
 import { workerError } from "./worker-run.ts";
 
 /** A conversation with an agent. */
@@ -26,16 +25,11 @@ export async function openConversation(
   how: {
     readonly known: string | undefined;
     readonly cwd: string;
-    readonly servers: readonly McpServer[];
+    readonly servers: NewSessionRequest["mcpServers"];
     readonly onReplay: (replays: boolean) => void;
   },
 ): Promise<Conversation> {
-  const { known, cwd, servers, onReplay } = how;
-  const mcpServers: NewSessionRequest["mcpServers"] = servers.map(
-    ({ name, command: [command, ...args] }) => {
-      return { name, command: command!, args, env: [] };
-    },
-  );
+  const { known, cwd, servers: mcpServers, onReplay } = how;
   if (known !== undefined) {
     onReplay(true);
     try {
@@ -45,6 +39,7 @@ export async function openConversation(
         methods.agent.session.load,
         wanted,
       );
+
       return { sessionId: known, modes: loaded?.modes, isResumed: true };
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
@@ -53,6 +48,7 @@ export async function openConversation(
     }
   }
   const opened = await agent.request(methods.agent.session.new, { cwd, mcpServers });
+
   return { sessionId: opened.sessionId, modes: opened.modes, isResumed: false };
 }
 

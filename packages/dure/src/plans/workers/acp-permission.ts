@@ -7,6 +7,8 @@ export interface AskedTool {
   readonly kind: string;
   /** As the agent wrote them, in order, each once. */
   readonly paths: readonly string[];
+  /** The MCP server whose tool it is, as agents name those. */
+  readonly server?: string | undefined;
 }
 
 export type PermissionDecision =
@@ -37,6 +39,8 @@ export interface PermissionScope {
   isScratch(path: string): boolean;
   /** Whether the sandbox holds what runs in it. */
   readonly isConfined: boolean;
+  /** MCP servers that the plan gives it. Default none. */
+  readonly servers?: readonly string[] | undefined;
 }
 
 /** Kinds of tools that change the files they name. */
@@ -45,19 +49,18 @@ const READING = ["read", "search"];
 
 /**
  * Whether an agent may use a tool that it asks for. Pure; the first rule that applies wins. A
- * command names no files, so it is allowed where the sandbox holds it and refused elsewhere; what
- * cannot be understood is refused. Source: docs/spec/plans §5, §6.
+ * command, or a tool of an MCP server that the plan gives, names no files, so it is allowed where the
+ * sandbox holds it and refused elsewhere; what cannot be understood is refused. Source: docs/spec/plans §5, §6.
  */
-export function decidePermission(
-  { kind, paths }: AskedTool,
-  scope: PermissionScope,
-): PermissionDecision {
+export function decidePermission(asked: AskedTool, scope: PermissionScope): PermissionDecision {
+  const { kind, paths } = asked;
   if (kind === "think") return { allowed: true, because: "harmless" };
-  if (kind === "execute" || kind === "fetch") {
+  if (kind === "execute" || kind === "fetch" || isServed(asked, scope)) {
     return scope.isConfined
       ? { allowed: true, because: "confined" }
       : { allowed: false, because: "not-confined" };
   }
+
   if (kind === "switch_mode") return { allowed: false, because: "not-allowed-kind" };
 
   // A kind that is unknown may write, so it is asked for as a write.
@@ -73,9 +76,16 @@ export function decidePermission(
   for (const path of inTree) {
     const { allowed, because } = decidePath(path, wanted, scope);
     if (allowed) continue;
+
     return { allowed: false, because: "violation", reason: because, ...told(path, kind, scope) };
   }
+
   return { allowed: true, because: wanted === "read" ? "readable" : "owned" };
+}
+
+/** What a server does with a path is its own; its program is held as the agent is. */
+function isServed({ kind, server }: AskedTool, { servers = [] }: PermissionScope): boolean {
+  return kind === "other" && server !== undefined && servers.includes(server);
 }
 
 /**
@@ -89,12 +99,14 @@ function told(
 ): { readonly path: string; readonly wanted: "read" | "write" } {
   const relative = scope.relativePath(path);
   const isLook = READING.includes(kind) || (relative === undefined && !WRITING.includes(kind));
+
   return { path: relative ?? path, wanted: isLook ? "read" : "write" };
 }
 
 function decidePath(path: string, wanted: "read" | "write", scope: PermissionScope): ScopeDecision {
   const relative = scope.relativePath(path);
   if (relative === undefined) return { allowed: false, because: "absolute" };
+
   return wanted === "read" ? scope.decideRead(relative) : scope.decideWrite(relative);
 }
 
@@ -111,6 +123,7 @@ export function optionFor(
     const option = options.find((one) => one.kind === kind);
     if (option) return option.optionId;
   }
+
   return allowed ? optionFor(options, false) : undefined;
 }
 
@@ -147,7 +160,26 @@ export function askedTool(call: ToolCallUpdate): AskedTool {
   return {
     kind: diffs.length > 0 && !WRITING.includes(kind) ? "edit" : kind,
     paths: [...new Set([...diffs, ...places, ...pathsIn(call.rawInput)])],
+    server: serverIn(call),
   };
+}
+
+/** `mcp__tickets__find`, or `find (tickets MCP Server)`. */
+const SERVER_TOOLS = [/^mcp__(.+?)__/, /\(([^()]+) MCP Server\)/];
+
+/** The server that a tool's name tells of. */
+function serverIn({ title, _meta }: ToolCallUpdate): string | undefined {
+  const ofClaude = _meta?.["claudeCode"];
+  const name = isObject(ofClaude) ? ofClaude["toolName"] : undefined;
+  for (const text of [name, title]) {
+    if (typeof text !== "string") continue;
+    for (const form of SERVER_TOOLS) {
+      const server = form.exec(text.slice(0, 500))?.[1];
+      if (server !== undefined) return server;
+    }
+  }
+
+  return undefined;
 }
 
 function pathsIn(input: unknown): string[] {
@@ -155,6 +187,7 @@ function pathsIn(input: unknown): string[] {
   return Object.entries(input).flatMap(([key, value]) => {
     if (key === "changes" && isObject(value)) return Object.keys(value);
     if (!PATH_KEYS.has(key)) return [];
+
     return (Array.isArray(value) ? value : [value]).filter(
       (one): one is string => typeof one === "string" && one !== "",
     );

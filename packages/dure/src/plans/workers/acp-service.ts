@@ -35,15 +35,23 @@ export class AcpService {
   readonly #terminals: AcpTerminals;
   readonly #refusedWrites: RefusedWrites;
   readonly #serves: boolean;
+  readonly #servers: readonly string[];
   #permissions = 0;
 
-  /** @param options.serves whether the agent is served files and terminals. */
+  /**
+   * @param options.serves whether the agent is served files and terminals.
+   * @param options.servers MCP servers that it is told of, by name.
+   */
   constructor(
     assignment: Assignment,
     report: WorkerReport,
-    { serves }: { readonly serves: boolean },
+    {
+      serves,
+      servers = [],
+    }: { readonly serves: boolean; readonly servers?: readonly string[] | undefined },
   ) {
     this.#serves = serves;
+    this.#servers = servers;
     this.#assignment = assignment;
     this.#report = report;
     this.#files = new ScopedFiles(assignment);
@@ -63,12 +71,14 @@ export class AcpService {
    */
   client(onUpdate: (notification: SessionNotification) => void) {
     const { client: mine } = methods;
+
     return client({ name: "dure" })
       .onNotification(mine.session.update, ({ params }) => onUpdate(params))
       .onRequest(mine.session.requestPermission, ({ params }) => {
         this.#live();
         const optionId = optionFor(params.options, this.#permit(askedTool(params.toolCall)));
         if (optionId === undefined) return { outcome: { outcome: "cancelled" as const } };
+
         return { outcome: { outcome: "selected" as const, optionId } };
       })
       .onRequest(mine.fs.readTextFile, async ({ params: { path, line, limit } }) => {
@@ -78,6 +88,7 @@ export class AcpService {
         if (line == null && limit == null) return { content: file.text };
         const first = Math.max(0, (line ?? 1) - 1);
         const last = limit == null ? undefined : first + limit;
+
         return { content: file.text.split("\n").slice(first, last).join("\n") };
       })
       .onRequest(mine.fs.writeTextFile, async ({ params: { path, content } }) => {
@@ -88,6 +99,7 @@ export class AcpService {
         const done = await this.#files.write(name, content, { unread: "allowed" });
         if (!done.ok) throw this.#refused(done);
         this.claimed.add(name);
+
         return {};
       })
       .onRequest(
@@ -128,18 +140,21 @@ export class AcpService {
         detail: `asked for permission (${asked.kind})`,
       });
     } else this.#report.say(`refused a tool of kind ${asked.kind}: ${decision.because}`);
+
     return false;
   }
 
   #permissionScope(): PermissionScope {
     const { sandbox } = this.#assignment;
     const { scratch } = this.place;
+
     return {
       relativePath: (path) => this.#relativePath(path),
       decideRead: (path) => this.#files.decideRead(path),
       decideWrite: (path) => this.#files.decideWrite(path),
       isScratch: (path) => path.startsWith(`${scratch}/`) && !path.split("/").includes(".."),
       isConfined: sandbox.kind !== "audit",
+      servers: this.#servers,
     };
   }
 
@@ -149,6 +164,7 @@ export class AcpService {
     if (relative === undefined) {
       throw this.#refused(violation(path, wanted, "absolute"));
     }
+
     return relative;
   }
 
@@ -158,6 +174,7 @@ export class AcpService {
     if (kind !== "violation") return RequestError.invalidRequest({ reason: message });
     const more = message === "" ? "" : `; ${message}`;
     this.#report.violation({ path, wanted, because, detail: `asked to ${wanted}${more}` });
+
     return RequestError.invalidRequest({ reason: `Refused: ${sayReason(because)}.` });
   }
 
@@ -180,6 +197,7 @@ export class AcpService {
   #relativePath(path: string): string | undefined {
     const { tree } = this.place;
     if (path.startsWith(`${tree}/`)) return path.slice(tree.length + 1);
+
     return this.#files.relativePath(path);
   }
 

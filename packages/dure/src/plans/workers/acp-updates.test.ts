@@ -53,3 +53,81 @@ test("thoughts, words, a tool's call with its input, its result and its diff are
     { kind: "result", title: "npm test", text: "1 failed", status: "failed" },
   ]);
 });
+
+const tool = (toolCallId: string): SessionNotification["update"] => ({
+  sessionUpdate: "tool_call",
+  toolCallId,
+  title: toolCallId,
+});
+const ended = (toolCallId: string): SessionNotification["update"] => ({
+  sessionUpdate: "tool_call_update",
+  toolCallId,
+  status: "completed",
+});
+
+test("words or tools after the end of tools are the next call of the model", () => {
+  const report: Partial<WorkerReport> = { note: () => {}, say: () => {}, progress: () => {} };
+  const taken = new AcpUpdates(report as WorkerReport, { edit: () => {}, output: () => {} });
+  const words: SessionNotification["update"] = {
+    sessionUpdate: "agent_message_chunk",
+    content: { type: "text", text: "Done." },
+  };
+  const updates = [
+    tool("a"),
+    tool("b"),
+    ended("a"),
+    ended("b"),
+    tool("c"),
+    ended("c"),
+    words,
+    words,
+  ];
+
+  for (const update of updates) taken.take({ sessionId: "s", update });
+
+  expect([taken.takeCalls(), taken.takeCalls()]).toEqual([3, 0]);
+});
+
+test("what a tool wrote is heard also where it is told as data alone", () => {
+  const heard: string[] = [];
+  const report: Partial<WorkerReport> = { note: () => {}, say: () => {}, progress: () => {} };
+  const taken = new AcpUpdates(report as WorkerReport, {
+    edit: () => {},
+    output: (text) => void heard.push(text),
+  });
+  const rawOutput = { exit_code: 1, output: { stderr: "lib/x.ts: Read-only file system" } };
+
+  taken.take({ sessionId: "s", update: { ...ended("a"), rawOutput } as never });
+
+  expect(heard).toEqual(["lib/x.ts: Read-only file system"]);
+});
+
+test("a call that is told in pieces is one entry, with the last of them", () => {
+  const piece = (more: object): SessionNotification["update"] => ({
+    sessionUpdate: "tool_call_update",
+    toolCallId: "1",
+    ...more,
+  });
+  const said = (text: string) => [{ type: "content", content: { type: "text", text } }];
+  const entries = transcriptOf([
+    { ...tool("1"), title: "Terminal", rawInput: {}, status: "pending" } as never,
+    piece({ rawInput: { description: "step" } }),
+    piece({ title: "make all", rawInput: { description: "step", command: "make all" } }),
+    piece({ content: said("step") }),
+    piece({ status: "completed", content: said("made") }),
+  ]);
+
+  expect(entries).toEqual([
+    { kind: "tool", title: "make all", text: '{"description":"step","command":"make all"}' },
+    { kind: "result", title: "make all", text: "made", status: "completed" },
+  ]);
+});
+
+test("a call whose end is not told is still in the transcript", () => {
+  const entries = transcriptOf([
+    { ...tool("1"), rawInput: { path: "a" }, status: "pending" } as never,
+    { sessionUpdate: "agent_message_chunk", content: { type: "text", text: "Done." } },
+  ]);
+
+  expect(entries.map(({ kind }) => kind)).toEqual(["tool", "message"]);
+});

@@ -1,13 +1,15 @@
 import type {
   ContentBlock,
+  Cost,
   PlanEntry,
   SessionNotification,
   ToolCall,
   ToolCallUpdate,
 } from "@agentclientprotocol/sdk";
 import { askedTool } from "./acp-permission.ts";
+import { textsIn, ToolEntries } from "./acp-tools.ts";
 import type { WorkerReport } from "./worker-run.ts";
-import { MAX_SUMMARY, type TranscriptEntry } from "./worker.ts";
+import { MAX_SUMMARY, type WorkerCost } from "./worker.ts";
 
 /** Edits under way at one time. */
 const MAX_EDITS = 100;
@@ -23,6 +25,11 @@ export class AcpUpdates {
   readonly #onOutput: (text: string) => void;
   /** Paths of edits that have not ended, by tool call. */
   readonly #edits = new Map<string, readonly string[]>();
+  readonly #tools = new ToolEntries();
+  /** Calls of its model that were heard: words, thoughts or tools after the end of a tool. */
+  #calls = 0;
+  /** Its model has said something since a tool ended. */
+  #isInCall = false;
   /** Something came of its model: words, thoughts, a tool call. */
   #hasWorked = false;
   /** Since the last count of its window a call of its model has been heard. */
@@ -47,6 +54,16 @@ export class AcpUpdates {
     return this.#hasWorked;
   }
 
+  /** Calls of its model since this was asked last, at the end of a turn. */
+  takeCalls(): number {
+    this.#tellRest();
+    const calls = this.#calls;
+    this.#calls = 0;
+    this.#isInCall = false;
+
+    return calls;
+  }
+
   take({ update }: SessionNotification): void {
     if (this.isReplay) return;
     switch (update.sessionUpdate) {
@@ -57,16 +74,16 @@ export class AcpUpdates {
         this.#heardWords("thought", update.content);
         return;
       case "tool_call":
-      case "tool_call_update": {
-        if (this.said.trim() !== "") this.#report.say(this.said.trim());
-        if (update.sessionUpdate === "tool_call") this.said = "";
-        if (update.title) this.#report.progress({ currentTask: update.title });
-        this.#heardModel();
-        this.#noteEdit(update);
-        for (const entry of toolEntries(update)) this.#report.note(entry);
-        for (const text of textsIn(update.content)) this.#onOutput(text);
+        this.#heardCall();
+        this.#heardTool(update);
+        this.said = "";
+
         return;
-      }
+      case "tool_call_update":
+        this.#heardModel();
+        this.#heardTool(update);
+
+        return;
       case "plan":
         this.#heardPlan(update.entries);
         return;
@@ -75,9 +92,26 @@ export class AcpUpdates {
         // turn may tell the sum.
         if (this.#isNewCall) this.#report.used({ input: update.used, output: 0 });
         this.#isNewCall = false;
+        if (update.cost) this.#report.costs(costOf(update.cost));
+
         return;
       default: // modes, commands: nothing that is shown or kept
     }
+  }
+
+  #tellRest(): void {
+    for (const entry of this.#tools.rest()) this.#report.note(entry);
+  }
+
+  #heardTool(update: ToolCall | ToolCallUpdate): void {
+    if (this.said.trim() !== "") this.#report.say(this.said.trim());
+    if (update.title) this.#report.progress({ currentTask: update.title });
+    this.#noteEdit(update);
+    for (const entry of this.#tools.take(update)) this.#report.note(entry);
+    const told = textsIn(update.content);
+    // Some agents tell what a command wrote as data alone.
+    for (const text of told.length > 0 ? told : stringsIn(update.rawOutput)) this.#onOutput(text);
+    if (update.status === "completed" || update.status === "failed") this.#isInCall = false;
   }
 
   #heardPlan(entries: readonly PlanEntry[]): void {
@@ -89,8 +123,16 @@ export class AcpUpdates {
     });
   }
 
-  #heardWords(kind: "message" | "thought", content: ContentBlock): void {
+  /** Words, or the begin of a tool: of the call that is heard, or of the next one. */
+  #heardCall(): void {
+    if (!this.#isInCall) this.#calls++;
+    this.#isInCall = true;
     this.#heardModel();
+  }
+
+  #heardWords(kind: "message" | "thought", content: ContentBlock): void {
+    this.#heardCall();
+    this.#tellRest();
     if (content.type !== "text") return;
     this.#report.note({ kind, text: content.text });
     if (kind === "thought") return;
@@ -116,51 +158,19 @@ export class AcpUpdates {
   }
 }
 
-/** A tool's call, what it gave and what it changed, as the transcript has them. */
-function toolEntries(update: ToolCall | ToolCallUpdate): readonly TranscriptEntry[] {
-  const { title, status, rawInput, rawOutput } = update;
-  const name = title ?? update.toolCallId;
-  const entries: TranscriptEntry[] = [];
-  if (
-    rawInput !== undefined ||
-    ("sessionUpdate" in update && update.sessionUpdate === "tool_call")
-  ) {
-    entries.push({ kind: "tool", title: name, text: jsonOf(rawInput) });
-  }
-  for (const part of update.content ?? []) {
-    if (part.type === "diff") {
-      entries.push({ kind: "diff", title: part.path, text: diffOf(part.oldText, part.newText) });
-    }
-  }
-  const said = textsIn(update.content).join("\n");
-  const isOver = status === "completed" || status === "failed";
-  if (isOver || said !== "") {
-    const text = said === "" ? jsonOf(rawOutput) : said;
-    entries.push({ kind: "result", title: name, text, status: status ?? undefined });
-  }
-  return entries;
+/** Pure. */
+function costOf({ amount, currency }: Cost): WorkerCost | undefined {
+  if (!Number.isFinite(amount) || amount < 0) return undefined;
+  return { amount, currency: currency.slice(0, 10) };
 }
 
-/** Removed lines, then added ones: agents send the piece that they change. */
-function diffOf(before: string | null | undefined, after: string): string {
-  const lines = (text: string, mark: string): string[] =>
-    text === ""
-      ? []
-      : text
-          .replace(/\n$/, "")
-          .split("\n")
-          .map((line) => `${mark}${line}`);
-  return [...lines(before ?? "", "-"), ...lines(after, "+")].join("\n");
-}
+/** How deep data of a tool is looked into. */
+const MAX_DEPTH = 4;
 
-function jsonOf(value: unknown): string {
-  if (value === undefined || value === null) return "";
-  return typeof value === "string" ? value : JSON.stringify(value);
-}
+/** The texts in data of any shape. Pure. */
+function stringsIn(value: unknown, depth = 0): readonly string[] {
+  if (typeof value === "string") return [value];
+  if (depth >= MAX_DEPTH || typeof value !== "object" || value === null) return [];
 
-/** The texts of a tool call's content. */
-function textsIn(content: ToolCallUpdate["content"]): readonly string[] {
-  return (content ?? []).flatMap((part) =>
-    part.type === "content" && part.content.type === "text" ? [part.content.text] : [],
-  );
+  return Object.values(value).flatMap((one) => stringsIn(one, depth + 1));
 }

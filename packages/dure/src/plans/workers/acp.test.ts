@@ -4,9 +4,10 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { sampled } from "../../kernel/test-tiers.ts";
 import { systemClock } from "../../kernel/clock.ts";
+import { boundMs } from "../../kernel/test-bounds.ts";
 import { makeScope } from "../scope.ts";
 import { askedTool, decidePermission, optionFor, type PermissionScope } from "./acp-permission.ts";
-import { AcpWorker } from "./acp.ts";
+import { AcpWorker, type AcpOptions } from "./acp.ts";
 import { ScopedFiles } from "./scoped-files.ts";
 import { aPlace, isAlive, workOn, type TestPlace } from "./test-worker.ts";
 
@@ -272,7 +273,7 @@ test.each(ABORTED.rows)("an abort ends one that %s within 2 s", ABORTED.options,
   const startedAt = systemClock.monotonic();
 
   await expect(second).rejects.toBe(reason);
-  expect(systemClock.monotonic() - startedAt).toBeLessThan(6_000);
+  expect(systemClock.monotonic() - startedAt).toBeLessThan(boundMs(2_000));
   expect(place.started.map(({ pid }) => isAlive(pid))).toEqual([false, false]);
 });
 
@@ -299,6 +300,7 @@ describe("a permission", () => {
     decideWrite: (path) => files.decideWrite(path),
     isScratch: (path) => path.startsWith("/scratch/"),
     isConfined,
+    servers: ["tickets"],
   });
   const decide = (toolCall: object, isConfined?: boolean) => {
     const decision = decidePermission(
@@ -371,6 +373,18 @@ describe("a permission", () => {
       { kind: "other", rawInput: { path: "/etc" } },
       "no: absolute",
     ],
+    [
+      "for a tool of the plan's MCP server",
+      { kind: "other", title: "mcp__tickets__find", rawInput: { path: "/tickets/1" } },
+      "yes: confined",
+    ],
+    ["for one as another agent names it", { title: "find (tickets MCP Server)" }, "yes: confined"],
+    ["for a tool of another server", { title: "mcp__wiki__find" }, "no: names-no-path"],
+    [
+      "to edit under such a name",
+      { kind: "edit", title: "mcp__tickets__x", rawInput: { path: "/tree/b.ts" } },
+      "no: not-owned",
+    ],
     ["to edit without a path", { kind: "edit" }, "no: names-no-path"],
     ["to run a command", { kind: "execute", rawInput: { command: "npm test" } }, "yes: confined"],
     ["to change its mode", { kind: "switch_mode" }, "no: not-allowed-kind"],
@@ -416,19 +430,99 @@ test("a conversation of the last try is gone on with, and what it repeats is no 
   }
 });
 
-test("an agent is told of the plan's MCP servers", async () => {
-  await using place = await aPlace({ "src/a.ts": "old" });
-  const command = [process.execPath, AGENT];
-  const mcpServers = [{ name: "tickets", command: ["node", "tools/tickets.mjs"] }];
-  const worker = new AcpWorker({ command, clock: systemClock, mcpServers });
+test("what is said to an agent at work it reads in a turn of its own, before its try is over", async () => {
+  await using place = await aPlace();
+  const read: string[] = [];
+  async function* inbox() {
+    const text = 'AGENT {"say": "I read it."}';
+    yield { from: "operator", text, read: async () => void read.push(text) };
+  }
+  const channel = { ...place.assignment.channel, inbox };
 
-  const done = await workOn(worker, {
+  const { events, result } = await workOn(agent(), {
     ...place.assignment,
-    prompt: order({ say: "I have $SERVERS." }),
+    channel,
+    prompt: order({ say: "Done.", usage: { inputTokens: 5, outputTokens: 1 } }),
   });
 
-  expect(done.result).toMatchObject({
-    status: "ready",
-    summary: expect.stringContaining("I have tickets."),
+  expect(read).toHaveLength(1);
+  expect(result.summary).toContain("I read it.");
+  expect(result.tokens).toEqual({ input: 5, output: 1 });
+  const heard = events.filter((event) => event.type === "entry" && event.entry.kind === "heard");
+  expect(heard).toMatchObject([{ entry: { title: "operator" } }]);
+});
+
+test("a conversation that goes on is told what is new alone, and another one all of it", async () => {
+  await using place = await aPlace();
+  const told = { prompt: order({ say: "All." }), promptResumed: order({ say: "The news." }) };
+  const last = async (session?: string) =>
+    (await workOn(agent(), { ...place.assignment, ...told, session })).result.summary;
+
+  expect(await last("session_1")).toContain("The news.");
+  expect(await last("session_gone")).toContain("All.");
+  expect(await last()).toContain("All.");
+});
+
+test("what its conversation has cost is told with its end", async () => {
+  await using place = await aPlace();
+  const cost = { amount: 0.0421, currency: "USD" };
+
+  const { result } = await workOn(agent(), { ...place.assignment, prompt: order({ cost }) });
+
+  expect(result.cost).toEqual(cost);
+});
+
+describe("MCP servers", () => {
+  const tickets = {
+    name: "tickets",
+    command: ["node", "tools/tickets.mjs"],
+    env: { TOKEN: "of ${TICKETS}" },
+  };
+  const wiki = (transport: "http" | "sse") => ({
+    name: "wiki",
+    url: "https://wiki.example.org/mcp",
+    transport,
+    headers: { Authorization: "Bearer ${TICKETS}" },
+  });
+  const toldOf = async (
+    mcpServers: AcpOptions["mcpServers"],
+    more: { env?: Record<string, string>; session?: string; mode?: string } = {},
+  ) => {
+    await using place = await aPlace();
+    const { env = { TICKETS: "t1" }, session, mode = "good" } = more;
+    const command = [process.execPath, AGENT, mode];
+    const worker = new AcpWorker({ command, clock: systemClock, mcpServers, env });
+    const prompt = order({ say: "I have $SERVERS." });
+    return (await workOn(worker, { ...place.assignment, prompt, session })).result;
+  };
+
+  test("an agent is told of them, with the variables that they are given, and no others", async () => {
+    const told = [
+      { name: "tickets", command: "node", args: ["tools/tickets.mjs"], env: [["TOKEN", "of t1"]] },
+      {
+        name: "wiki",
+        url: "https://wiki.example.org/mcp",
+        headers: [["Authorization", "Bearer t1"]],
+        type: "http",
+      },
+    ];
+    const shown = JSON.stringify(told);
+
+    expect((await toldOf([tickets, wiki("http")])).summary).toContain(shown);
+    const resumed = await toldOf([tickets, wiki("http")], { session: "session_1" });
+    expect(resumed.summary).toContain(shown);
+  });
+
+  test("one that the agent cannot reach, or whose variable is missing, ends the try at once", async () => {
+    expect((await toldOf([wiki("sse")])).error).toMatchObject({
+      code: "WORKER_PROTOCOL",
+      message: "The agent reaches no MCP servers over sse: wiki.",
+    });
+    expect((await toldOf([wiki("http")], { mode: "local-servers" })).error).toMatchObject({
+      message: "The agent reaches no MCP servers over http: wiki.",
+    });
+    expect((await toldOf([tickets], { env: {} })).error).toMatchObject({
+      message: expect.stringContaining("The environment lacks TICKETS") as string,
+    });
   });
 });

@@ -8,17 +8,20 @@ import {
 } from "@agentclientprotocol/sdk";
 import type { Clock } from "../../kernel/clock.ts";
 import { withTimeout } from "../../kernel/clock.ts";
-import { z } from "zod";
 import { messageOf, type DureError } from "../../kernel/errors.ts";
 import { isObject } from "../../kernel/json.ts";
+import { filledServers } from "../agents/mcp-servers.ts";
 import { troubleIn } from "../agents/trouble.ts";
 import type { SandboxEnd, SandboxProcess } from "../sandbox/sandbox.ts";
 import type { McpServer } from "../plan.ts";
+import { acpServers } from "./acp-servers.ts";
 import { AcpService } from "./acp-service.ts";
 import { messageStream } from "./acp-stream.ts";
 import { openConversation, setMode } from "./acp-conversation.ts";
 import { AcpUpdates } from "./acp-updates.ts";
+import { addUsage, usageIn } from "./acp-usage.ts";
 import { headOf, tailOf } from "./bounded-text.ts";
+import { Letters } from "./letters.ts";
 import { died, finished, startProcess, troubleError } from "./processes.ts";
 import { runWorker, workerError, type TryEnd, type WorkerReport } from "./worker-run.ts";
 import {
@@ -41,8 +44,10 @@ const START_MS = 60_000;
 const CANCEL_MS = 500;
 
 export interface AcpOptions {
-  /** That the agent is told to start. Default none. */
+  /** That the agent is told of. Default none. */
   readonly mcpServers?: readonly McpServer[] | undefined;
+  /** dure's own environment, for the variables that those are given. Default: nothing. */
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
   readonly command: readonly string[];
   readonly clock: Clock;
   /** Of dure; told to the agent. */
@@ -51,6 +56,8 @@ export interface AcpOptions {
   readonly mode?: string | undefined;
   /** `false`: it is served no files and no terminals. */
   readonly clientFiles?: boolean | undefined;
+  /** At the end of a turn it tells the tokens of its last call, not of all. */
+  readonly usageOfLastCall?: boolean | undefined;
   /** Told what the agent calls itself. */
   readonly onAgent?:
     | ((agent: { readonly name: string; readonly version: string }) => void)
@@ -120,6 +127,9 @@ const STATUS_OF = {
   cancelled: "failed",
 } as const satisfies Record<StopReason, WorkerResult["status"]>;
 
+/** Turns in which it reads what was said to it meanwhile, after the first one. */
+const MAX_MORE_TURNS = 20;
+
 /** One conversation with one agent process. */
 class AcpSession {
   readonly #assignment: Assignment;
@@ -150,6 +160,7 @@ class AcpSession {
     this.#options = options.options;
     this.#service = new AcpService(options.assignment, options.report, {
       serves: options.options.clientFiles ?? true,
+      servers: options.options.mcpServers?.map(({ name }) => name),
     });
     this.#updates = new AcpUpdates(options.report, {
       edit: (path) => this.#service.claim(path),
@@ -173,11 +184,13 @@ class AcpSession {
     const client = this.#service.client((notification) => this.#updates.take(notification));
     const conversation = client.connectWith(stream, async (agent) => {
       await Promise.race([placed, this.#process.ended]);
+
       return this.#converse(agent);
     });
     const ended = this.#process.ended.then(async (end): Promise<never> => {
       // What the agent sent before its end may still be on its way through the pipe.
       await this.#clock.sleep(50);
+
       throw this.#broken ?? died(end, this.#stderr);
     });
     conversation.catch(() => {});
@@ -197,7 +210,7 @@ class AcpSession {
   }
 
   async #converse(agent: ClientContext): Promise<TryEnd> {
-    const sessionId = await withTimeout(
+    const { sessionId, isResumed } = await withTimeout(
       this.#clock,
       { ms: START_MS, signal: this.#report.signal },
       () =>
@@ -205,29 +218,53 @@ class AcpSession {
       (signal) => this.#open(agent, signal),
     );
     this.#report.progress({ progress: 0.05, currentTask: "working" });
+    const letters = new Letters(this.#assignment.channel, this.#report);
+    const { prompt, promptResumed = prompt } = this.#assignment;
+    const ask = (text: string): Promise<PromptResponse> => this.#turn(agent, sessionId, text);
+    let answer = await ask(isResumed ? promptResumed : prompt);
+    let usage = this.#usageIn(answer);
+    // What was said meanwhile is read before the try is over.
+    for (let more = 0; more < MAX_MORE_TURNS && answer.stopReason === "end_turn"; more += 1) {
+      const said = await letters.take();
+      if (said.length === 0) break;
+      this.#updates.said += "\n\n";
+      answer = await ask(said.join("\n\n"));
+      usage = addUsage(usage, this.#usageIn(answer));
+    }
+
+    return this.#endOf(answer, usage);
+  }
+
+  #usageIn(answer: PromptResponse): TryEnd["tokens"] {
+    const calls = this.#updates.takeCalls();
+
+    return usageIn(answer, { ofLastCall: this.#options.usageOfLastCall, calls });
+  }
+
+  /** Lets the agent do what it is told, to the end of its turn. */
+  async #turn(agent: ClientContext, sessionId: string, text: string): Promise<PromptResponse> {
     const prompt = agent.request(methods.agent.session.prompt, {
       sessionId,
-      prompt: [{ type: "text", text: this.#assignment.prompt }],
+      prompt: [{ type: "text", text }],
     });
     const stopped = this.#cancelled(agent, sessionId, prompt);
     prompt.catch(() => {});
+    stopped.catch(() => {});
     // A model may think for minutes without a word.
-    const answer = await this.#report.during(Promise.race([prompt, stopped]));
-    return this.#endOf(answer);
+    return this.#report.during(Promise.race([prompt, stopped]));
   }
 
   /** What the end of the agent's turn means for the try. */
-  #endOf(answer: PromptResponse): TryEnd {
-    const { stopReason } = answer;
+  #endOf({ stopReason }: PromptResponse, tokens: TryEnd["tokens"]): TryEnd {
     const status = STATUS_OF[stopReason];
     const said = this.#updates.said.trim();
     const trouble = troubleIn(said, { isError: false, now: this.#clock.now() });
-    const tokens = usageIn(answer);
     if (trouble) throw troubleError(trouble);
     if (status === "ready" && !this.#updates.hasWorked && tokens === undefined) {
       throw workerError("WORKER_IDLE", "The agent ended its turn without a call of its model.");
     }
     const message = `The agent ended its work with ${stopReason}.`;
+
     return {
       status,
       summary:
@@ -252,9 +289,14 @@ class AcpSession {
     });
   }
 
-  async #open(agent: ClientContext, signal: AbortSignal): Promise<string> {
+  async #open(
+    agent: ClientContext,
+    signal: AbortSignal,
+  ): Promise<{ readonly sessionId: string; readonly isResumed: boolean }> {
     const { place } = this.#service;
     const { mode, clientFiles = true, version = "0", onAgent } = this.#options;
+    const { mcpServers = [], env = {} } = this.#options;
+    const filled = filledServers(mcpServers, env);
     const serves = !place.isCopy && clientFiles;
     const { protocolVersion, agentInfo, agentCapabilities } = await agent.request(
       methods.agent.initialize,
@@ -269,6 +311,7 @@ class AcpSession {
     );
     if (protocolVersion !== PROTOCOL_VERSION) {
       const versions = `version ${protocolVersion} of the protocol, dure speaks ${PROTOCOL_VERSION}`;
+
       throw workerError("WORKER_PROTOCOL", `The agent speaks ${versions}.`);
     }
     signal.throwIfAborted();
@@ -277,12 +320,13 @@ class AcpSession {
     const { sessionId, modes, isResumed } = await openConversation(agent, {
       known,
       cwd: place.tree,
-      servers: this.#options.mcpServers ?? [],
+      servers: acpServers(filled, agentCapabilities?.mcpCapabilities),
       onReplay: (replays) => (this.#updates.isReplay = replays),
     });
     this.#report.session(sessionId, isResumed);
     if (mode !== undefined && modes) await setMode(agent, { sessionId, mode, modes });
-    return sessionId;
+
+    return { sessionId, isResumed };
   }
 
   /**
@@ -291,6 +335,7 @@ class AcpSession {
    */
   #cancelled(agent: ClientContext, sessionId: string, prompt: Promise<unknown>): Promise<never> {
     const { signal } = this.#report;
+
     return new Promise((_, reject) => {
       const cancel = (): void => {
         void agent.notify(methods.agent.session.cancel, { sessionId }).catch(() => {});
@@ -318,6 +363,7 @@ class AcpSession {
     if (thrown.code === SIGN_IN) return workerError("WORKER_LOGIN", message);
     const words = `${message}\n${this.#stderr}`;
     const trouble = troubleIn(words, { isError: true, now: this.#clock.now() });
+
     return trouble ? troubleError(trouble) : workerError("WORKER_PROTOCOL", message);
   }
 
@@ -326,32 +372,7 @@ class AcpSession {
     const isExit = end.because === "exited";
     const reading = { isError: true, now: this.#clock.now() };
     const trouble = isExit ? troubleIn(this.#stderr, reading) : undefined;
+
     return trouble ? troubleError(trouble) : died(end, this.#stderr);
   }
-}
-
-/** A count as agents tell it; not every one is. */
-const count = z.number().int().nonnegative().max(1e12).optional().catch(undefined);
-/** Not stable in the protocol yet: absent, or told by some agents. */
-const usage = z.object({
-  usage: z.object({
-    inputTokens: count,
-    outputTokens: count,
-    thoughtTokens: count,
-    cachedReadTokens: count,
-    cachedWriteTokens: count,
-  }),
-});
-
-/** What the turn used, where its answer says so. Pure. */
-function usageIn(answer: PromptResponse): WorkerResult["tokens"] | undefined {
-  const read = usage.safeParse(answer);
-  if (!read.success) return undefined;
-  const { inputTokens = 0, outputTokens = 0, ...more } = read.data.usage;
-  const { thoughtTokens = 0, cachedReadTokens = 0, cachedWriteTokens = 0 } = more;
-  const tokens = {
-    input: inputTokens + cachedReadTokens + cachedWriteTokens,
-    output: outputTokens + thoughtTokens,
-  };
-  return tokens.input + tokens.output > 0 ? tokens : undefined;
 }

@@ -186,3 +186,114 @@ test("lines of progress are found in pieces, and nothing else is one", () => {
     { progress: 1, currentTask: "all" },
   ]);
 });
+
+/** A program that prints what the real agent printed. */
+async function printing(place: { readonly tree: string }, lines: readonly object[]) {
+  await writeFile(
+    join(place.tree, "said.jsonl"),
+    lines.map((one) => JSON.stringify(one)).join("\n"),
+  );
+  return new CommandWorker({
+    command: ["/bin/cat", join(place.tree, "said.jsonl")],
+    prompt: "stdin",
+    prints: "claude",
+    clock: systemClock,
+  });
+}
+
+const usage = { input_tokens: 900, cache_read_input_tokens: 100, output_tokens: 50 };
+const toolUse = (id: string, name: string) => ({
+  type: "assistant",
+  message: { id, usage, content: [{ type: "tool_use", name, input: { command: "make" } }] },
+});
+const words = (id: string, text: string) => ({
+  type: "assistant",
+  message: { id, usage, content: [{ type: "text", text }] },
+});
+
+test("an agent that prints its turn has its words as summary, tools as entries, its tokens", async () => {
+  await using place = await aPlace();
+  const result = { type: "tool_result", content: "made it\n", is_error: false };
+  const agent = await printing(place, [
+    { type: "system", subtype: "init" },
+    words("m1", "I begin."),
+    // The same message, told in two lines.
+    toolUse("m1", "Bash"),
+    { type: "user", message: { content: [result] } },
+    words("m2", "Done."),
+    { type: "result", usage, total_cost_usd: 0.015 },
+  ]);
+
+  const { events, result: end } = await workOn(agent, place.assignment);
+
+  expect(end).toEqual({
+    status: "ready",
+    summary: "Done.",
+    claimedFiles: [],
+    // The sum that it tells is less than its calls.
+    tokens: { input: 2_000, output: 100 },
+    cost: { amount: 0.015, currency: "USD" },
+  });
+  const entries = events.flatMap((event) => (event.type === "entry" ? [event.entry] : []));
+  expect(entries.map(({ kind, text }) => [kind, text])).toEqual([
+    ["message", "I begin."],
+    ["tool", '{"command":"make"}'],
+    ["result", "made it\n"],
+    ["message", "Done."],
+  ]);
+});
+
+test("an agent that prints its turn is stopped by the first call beyond its tokens", async () => {
+  await using place = await aPlace();
+  const said = [words("m1", "One."), words("m2", "Two."), words("m3", "Three.")];
+  const lines = said.map((one) => `echo '${JSON.stringify(one)}'`).join("; ");
+  const agent = new CommandWorker({
+    command: ["/bin/sh", "-c", `${lines}; sleep 60`],
+    prompt: "stdin",
+    prints: "claude",
+    clock: systemClock,
+  });
+  const limits = { ...place.assignment.limits, tokens: 1_500 };
+
+  const { result } = await workOn(agent, { ...place.assignment, limits });
+
+  expect(result.error?.code).toBe("WORKER_TOKENS");
+});
+
+test("a write that was held is found in what a tool of a printed turn answered", async () => {
+  await using place = await aPlace();
+  const content = [{ type: "text", text: "sh: lib/other.txt: Read-only file system" }];
+  const result = { type: "tool_result", content, is_error: true };
+  const agent = await printing(place, [
+    toolUse("m1", "Bash"),
+    { type: "user", message: { content: [result] } },
+    words("m2", "It was refused."),
+  ]);
+
+  const { events } = await workOn(agent, place.assignment);
+
+  const violation = { type: "violation", path: "lib/other.txt", wanted: "write" };
+  expect(events).toContainEqual(expect.objectContaining(violation));
+});
+
+test("an agent that printed a turn without a call of its model is not ready", async () => {
+  await using place = await aPlace();
+  const agent = await printing(place, [{ type: "system", subtype: "init" }]);
+
+  const { result } = await workOn(agent, place.assignment);
+
+  expect(result.error?.code).toBe("WORKER_IDLE");
+});
+
+test("an agent that prints that it is not signed in is a login, not an answer", async () => {
+  await using place = await aPlace();
+  const text = "Invalid API key · Please run /login";
+  const agent = await printing(place, [
+    { type: "assistant", message: { content: [{ type: "text", text }] } },
+    { type: "result", is_error: true, result: text },
+  ]);
+
+  const { result } = await workOn(agent, place.assignment);
+
+  expect(result.error?.code).toBe("WORKER_LOGIN");
+});

@@ -78,6 +78,7 @@ export function feedbackOf({
     failed: report.failed,
     durationMs: Math.max(0, Math.round(durationMs)),
   };
+
   return {
     success,
     failedTests,
@@ -103,7 +104,18 @@ function cut(text: string | undefined, most: number): string | undefined {
 }
 
 /** Feedback as the next prompt shows it. Pure; bounded. */
-export function feedbackText({ success, failedTests, suggestions, metrics }: TestFeedback): string {
+export function feedbackText(feedback: TestFeedback): string {
+  const { reviewedBy, failedTests, suggestions } = feedback;
+  if (reviewedBy === undefined) return testWords(feedback);
+  // A person's words come before what is cut.
+  const asked = suggestions.map((text) => `- ${text}`);
+  const review = [`${reviewedBy} reviewed this work and asks for changes:`, ...asked].join("\n");
+  const tests = failedTests.length > 0 ? testWords({ ...feedback, suggestions: [] }) : "";
+
+  return headOf([review, tests].filter(Boolean).join("\n\n"), MAX_FEEDBACK_TEXT);
+}
+
+function testWords({ success, failedTests, suggestions, metrics }: TestFeedback): string {
   const { total, passed, failed, durationMs, coverage } = metrics;
   const verdict = success ? "The tests passed" : "The tests did not pass";
   const counts = `${passed} of ${total} passed, ${failed} failed`;
@@ -168,6 +180,7 @@ export const testFeedbackSchema = z
   .transform(({ success, failedTests, suggestions, metrics }): TestFeedback => {
     const failed = Math.max(metrics.failed ?? 0, failedTests.length);
     const passed = metrics.passed ?? Math.max(0, (metrics.total ?? failed) - failed);
+
     return {
       success: failed === 0 && (success ?? passed > 0),
       failedTests: failedTests.slice(0, MAX_FAILED_TESTS).map((test) => ({
@@ -223,6 +236,7 @@ function camelKeys(value: unknown): unknown {
     top["failedTests"] = failedTests.map((test: unknown) => (isObject(test) ? rename(test) : test));
   }
   if (isObject(metrics)) top["metrics"] = rename(metrics);
+
   return top;
 }
 

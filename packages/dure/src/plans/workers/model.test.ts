@@ -171,12 +171,21 @@ test("asks its partner and the operator, and what is granted can be touched", as
 
 test("a message of its partner is told at the next step", async () => {
   await using place = await aPlace();
+  let isRead = false;
   async function* inbox() {
-    yield { from: "tester", text: "the clock is a string" };
+    const read = async () => void (isRead = true);
+    yield { from: "tester", text: "the clock is a string", read };
   }
   const { model, worker } = scripted([call("list", {}), REPORT]);
 
-  await workOn(worker, { ...place.assignment, channel: { ...place.assignment.channel, inbox } });
+  const channel = { ...place.assignment.channel, inbox };
+  const { events } = await workOn(worker, { ...place.assignment, channel });
+
+  expect(isRead).toBe(true);
+  expect(events).toContainEqual({
+    type: "entry",
+    entry: { kind: "heard", title: "tester", text: "the clock is a string" },
+  });
 
   expect(model.requests[1]!.messages).toContainEqual({
     role: "user",
@@ -292,7 +301,7 @@ test("steps, tokens, time and budgets end it with a reason", async () => {
       throw new DureError("BUDGET_EXCEEDED", "The port's budget is used up.");
     },
   };
-  expect(await code(endless({ models: broke }))).toBe("WORKER_TOKENS");
+  expect(await code(endless({ models: broke }))).toBe("WORKER_BUDGET");
   expect(await code(endless({}, () => ({ error: { status: 401 } })))).toBe("WORKER_LOGIN");
   expect(await code(endless({}, () => ({ error: { status: 429 } })))).toBe("WORKER_RATE_LIMITED");
   expect(await code(endless({}, () => ({ error: { status: 400 } })))).toBe("WORKER_MODEL");
@@ -404,11 +413,12 @@ describe.each<{ wire: string; llm: LlmRef }>([
 
     const { result } = await workOn(overHttp(), place.assignment);
 
-    expect(result).toEqual({
+    expect(result).toMatchObject({
       status: "ready",
       summary: "고쳤습니다.",
       claimedFiles: ["src/login.ts"],
       tokens: { input: 300, output: 60 },
+      cost: { amount: expect.any(Number) as number, currency: "USD" },
     });
     expect(await readFile(join(place.tree, "src/login.ts"), "utf8")).toBe("tries = 5 번");
   });

@@ -2,6 +2,7 @@ import { lstat, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { systemClock } from "../../kernel/clock.ts";
+import { beLate } from "../../kernel/test-late.ts";
 import { OfflineWorker } from "./offline.ts";
 import { readOfflineScript, tryOf } from "./offline-script.ts";
 import { aPlace, isAlive, workOn } from "./test-worker.ts";
@@ -119,6 +120,7 @@ test("an abort throws its reason when the process is gone", async () => {
     }
     return undefined;
   })();
+  await beLate();
   while (place.started.length === 0) await systemClock.sleep(10);
   controller.abort(new Error("cancelled by the operator"));
 

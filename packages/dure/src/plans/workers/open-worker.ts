@@ -1,5 +1,6 @@
 import type { Clock } from "../../kernel/clock.ts";
 import { parseModelName } from "../../models/card.ts";
+import { PRESETS } from "../agents/presets.ts";
 import type { WorkerSpec } from "../plan.ts";
 import { AcpWorker } from "./acp.ts";
 import { CommandWorker } from "./command.ts";
@@ -26,16 +27,18 @@ export interface WorkerParts {
   readonly node?: string | undefined;
   /** Told to agents. */
   readonly version?: string | undefined;
+  /** dure's own environment, for the variables that MCP servers are given. */
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
 /** The worker that a plan asks for. Nothing is started yet. */
 export function openWorker(spec: WorkerSpec, parts: WorkerParts): Worker {
-  const { clock, node, version } = parts;
+  const { clock, node, version, env } = parts;
   switch (spec.kind) {
     case "acp":
-      return new AcpWorker({ ...programOf(spec), clock, version });
+      return new AcpWorker({ ...programOf(spec), clock, version, env });
     case "command":
-      return new CommandWorker({ command: spec.command, prompt: spec.prompt, clock });
+      return new CommandWorker({ ...commandOf(spec), clock });
     case "model":
       return new ModelWorker({
         ...parts.model,
@@ -54,8 +57,14 @@ export function openWorker(spec: WorkerSpec, parts: WorkerParts): Worker {
 }
 
 function programOf(spec: Extract<WorkerSpec, { kind: "acp" }>) {
-  const { command, mode, clientFiles, mcpServers } = spec;
-  return { command, mode, clientFiles, mcpServers };
+  const { agent, command, mode, clientFiles, mcpServers } = spec;
+  const usageOfLastCall = agent && PRESETS[agent].acp.usageOfLastCall;
+
+  return { command, mode, clientFiles, mcpServers, usageOfLastCall };
+}
+
+function commandOf({ agent, command, prompt }: Extract<WorkerSpec, { kind: "command" }>) {
+  return { command, prompt, prints: agent && PRESETS[agent].exec.prints };
 }
 
 function ownWorker(name: string, { own = {}, clock }: WorkerParts): Worker {

@@ -16,7 +16,7 @@ import type {
 } from "../sandbox/sandbox.ts";
 import { UNPROVEN } from "../sandbox/proof.ts";
 import { makeScope, type ScopeInput } from "../scope.ts";
-import type { Assignment, Worker, WorkerEvent, WorkerResult } from "./worker.ts";
+import type { Assignment, Letter, Worker, WorkerEvent, WorkerResult } from "./worker.ts";
 
 // What the tests of workers share: a tree, an assignment for it, and a sandbox that ends processes
 // but holds none back.
@@ -31,6 +31,7 @@ const openDoor: Sandbox = {
   async spawn(confinement, command, options = {}) {
     const child = start(confinement, command, options);
     await options.onStart?.(child.identity);
+
     return child;
   },
   async run(confinement, command, options = {}) {
@@ -45,6 +46,7 @@ const openDoor: Sandbox = {
     }
     const end = await child.ended;
     await Promise.all([child.stdout, child.stderr].map((stream) => finishedReading(stream)));
+
     return { ...end, output };
   },
 };
@@ -73,6 +75,7 @@ function start(
       bytes += chunk.length;
       if (bytes > limits.outputBytes) endGroup("output");
     });
+
     return stream.pipe(new PassThrough());
   };
   const [stdout, stderr] = [counted(child.stdout), counted(child.stderr)];
@@ -88,6 +91,7 @@ function start(
     child.once("close", settle);
   });
   if (input !== undefined) child.stdin.on("error", () => {}).end(input);
+
   return {
     identity: identityOf(child.pid ?? 0),
     stdin: child.stdin,
@@ -165,6 +169,7 @@ export async function aPlace(
     stopAtViolation: 2,
     ...given,
   };
+
   return {
     tree,
     scratch,
@@ -174,7 +179,7 @@ export async function aPlace(
   };
 }
 
-async function* noMessages(): AsyncGenerator<{ from: string; text: string }> {}
+async function* noMessages(): AsyncGenerator<Letter> {}
 
 /** Everything that a worker told, and its result. */
 export async function workOn(
@@ -190,6 +195,7 @@ export async function workOn(
       `A worker ends with one result; it told ${events.map(({ type }) => type).join(", ")}.`,
     );
   }
+
   return { events, result: last.result };
 }
 

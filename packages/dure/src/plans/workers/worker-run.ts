@@ -9,6 +9,7 @@ import {
   type AccessRequest,
   type Assignment,
   type TranscriptEntry,
+  type WorkerCost,
   type WorkerError,
   type WorkerEvent,
   type WorkerFailure,
@@ -98,6 +99,7 @@ export class WorkerReport {
     currentTask: "starting",
     tokensUsed: 0,
   };
+  #cost: WorkerCost | undefined;
   #violations = 0;
   /** Something was heard of the worker since the last beat. */
   #alive = true;
@@ -179,6 +181,17 @@ export class WorkerReport {
     }
   }
 
+  /** What was told last. */
+  get cost(): WorkerCost | undefined {
+    return this.#cost;
+  }
+
+  /** What its calls have cost in all, as far as is known now. */
+  costs(cost: WorkerCost | undefined): void {
+    this.#cost = cost;
+    if (cost) this.#put({ type: "cost", cost, tokens: { ...this.tokens } });
+  }
+
   get tokensUsed(): number {
     return this.tokens.input + this.tokens.output;
   }
@@ -229,6 +242,7 @@ export class WorkerReport {
       wants: request.wants,
       granted: answer.granted,
     });
+
     return answer;
   }
 
@@ -250,7 +264,7 @@ export class WorkerReport {
   end(result: TryEnd): void {
     // Work that ended although it was stopped, at its last violation for instance, has failed.
     if (this.signal.aborted) return this.fail(this.signal.reason);
-    this.#finish({ ...result, tokens: result.tokens ?? this.tokens });
+    this.#finish({ ...result, tokens: result.tokens ?? this.tokens, cost: this.cost });
   }
 
   fail(error: unknown): void {
@@ -261,6 +275,7 @@ export class WorkerReport {
       summary: message,
       claimedFiles: [],
       tokens: this.tokens,
+      cost: this.cost,
       error: { code, message: headOf(message, MAX_SAID), hint, until },
     });
   }
@@ -312,6 +327,7 @@ export function workerError(
 ): DureError {
   const { hint = WORKER_FAILURES[code], cause, until } = options;
   const details = until === undefined ? undefined : { until };
+
   return new DureError(code, message, onlyDefined({ hint, cause, details }));
 }
 
@@ -327,6 +343,7 @@ function asFailure(error: unknown): WorkerError & { readonly hint: string } {
   }
   const known = error instanceof DureError ? error : undefined;
   const code = known ? `${known.code}: ` : "";
+
   return {
     code: "WORKER_FAILED",
     message: `${code}${messageOf(error)}`,

@@ -30,6 +30,8 @@ export interface Assignment {
   readonly prompt: string;
   /** The conversation of the member's last try: gone on with where the agent can. */
   readonly session?: string | undefined;
+  /** Said in the place of the prompt where that conversation goes on: it knows the rest. */
+  readonly promptResumed?: string | undefined;
   readonly scope: Scope;
   /** Absolute real path of the files. */
   readonly tree: string;
@@ -62,7 +64,16 @@ export interface Assignment {
 export interface WorkerChannel {
   /** Asks the other member or the operator; answered while the worker works. */
   query(text: string, options: { signal: AbortSignal }): Promise<string>;
-  inbox(): AsyncIterable<{ readonly from: string; readonly text: string }>;
+  /** What is said to it while it works. A worker that does not read it hears it in its next prompt. */
+  inbox(): AsyncIterable<Letter>;
+}
+
+/** Words for a worker. */
+export interface Letter {
+  readonly from: string;
+  readonly text: string;
+  /** Stores that the worker has read them. */
+  readonly read: () => Promise<void>;
 }
 
 export interface AccessRequest {
@@ -82,6 +93,12 @@ export type WorkerEvent =
       readonly progress: number;
       readonly currentTask: string;
       readonly tokensUsed: number;
+    }
+  /** What its calls have cost so far, as its agent tells it. `tokens`: those of them. */
+  | {
+      readonly type: "cost";
+      readonly cost: WorkerCost;
+      readonly tokens: { readonly input: number; readonly output: number };
     }
   /** The conversation that its agent has. `isResumed`: it goes on with an earlier one. */
   | { readonly type: "session"; readonly id: string; readonly isResumed: boolean }
@@ -123,10 +140,23 @@ export interface WorkerResult {
   readonly summary: string;
   /** What the worker says it changed; what it did change is for git to say. */
   readonly claimedFiles: readonly string[];
-  readonly tokens: { readonly input: number; readonly output: number };
+  readonly tokens: {
+    readonly input: number;
+    readonly output: number;
+    /** It was not told for all calls. Absent: it was. */
+    readonly isEstimate?: boolean | undefined;
+  };
+  /** What its conversation has cost so far, as its agent or its price list says. */
+  readonly cost?: WorkerCost | undefined;
   readonly error?: WorkerError | undefined;
   /** What a tester found, in its own words; the acceptance command decides. */
   readonly feedback?: TestFeedback | undefined;
+}
+
+export interface WorkerCost {
+  readonly amount: number;
+  /** Such as USD. */
+  readonly currency: string;
 }
 
 export interface WorkerError {
@@ -151,6 +181,7 @@ export const WORKER_FAILURES = {
   WORKER_REFUSED: "The agent refused the task; word the goal differently, or take another worker.",
   WORKER_STOPPED_VIOLATIONS: "Give the port the paths that it needs, or make them a contract.",
   WORKER_TOKENS: "Extend the budget of the port, or make its goal smaller.",
+  WORKER_BUDGET: "Raise the budget of money, or wait until tomorrow.",
   WORKER_STEPS: "Make the goal of the port smaller.",
   WORKER_ASKED_TOO_MUCH: "Take another mode of the agent, in which it asks less.",
   WORKER_MODEL: "See the model's error; the port can be given another try.",

@@ -18,6 +18,11 @@ const MAX_CONFINED_PATHS = 2_000;
  */
 const MAX_WITHHELD_PATHS = 4_000;
 /**
+ * Entries of a folder that is opened for one file of it, so that programs can replace that file by
+ * another that they made beside it. Each is a mount.
+ */
+const MAX_BESIDE = 300;
+/**
  * What programs are run with: it stays to be seen in a person's working tree whose files are
  * hidden. Source: npm, Yarn, Python, Bundler, Composer.
  */
@@ -50,6 +55,7 @@ export function placesOf(scope: Scope): ScopePlaces {
     }
   }
   const outer = [...folders].filter((folder) => !isInside(folder, folders));
+
   return {
     folders: outer.sort(),
     files: [...files].filter((file) => !isInside(file, folders)).sort(),
@@ -73,6 +79,7 @@ export function coverOf(
     const known = asked.get(folder);
     if (known !== undefined) return known;
     asked.set(folder, mayCover(folder));
+
     return asked.get(folder)!;
   };
   for (const path of paths) {
@@ -80,6 +87,7 @@ export function coverOf(
     if (folder !== undefined) cover.add(folder);
     else if (isRefused(path)) cover.add(path);
   }
+
   return [...cover].sort();
 }
 
@@ -114,10 +122,10 @@ export async function confine(
   },
 ): Promise<Confinement> {
   const { scope, listing, tree, scratch } = options;
-  const writable = await openWritable(placesOf(scope), tree);
+  const { writable, beside } = await openWritable(placesOf(scope), tree);
   const paths = pathsOf(listing);
   const names = paths.map(({ path }) => path);
-  const readOnly = await closedIn(writable, { scope, tree, paths });
+  const readOnly = await closedIn(writable, { scope, tree, paths, beside });
   const forbidden = await forbiddenIn(scope, tree, names);
   refuseScattered(scope, writable.length + readOnly.length + forbidden.length);
   const closed = new Set(forbidden);
@@ -128,6 +136,7 @@ export async function confine(
 
   const at = (path: string): string => (path === "" ? tree : join(tree, path));
   const persons = await personsFiles(options, forbidden, names);
+
   return {
     cwd: tree,
     writable: [...writable.map(at), scratch],
@@ -157,37 +166,82 @@ function pathsOf(listing: Listing): CommitPath[] {
     .sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-/** Makes the folders of the places; gives the outermost paths that are to be written. */
-async function openWritable(places: ScopePlaces, tree: string): Promise<string[]> {
+/** What is opened for writing. */
+interface Opened {
+  /** The outermost paths. */
+  readonly writable: readonly string[];
+  /** What lies in folders that were opened for one of their files. */
+  readonly beside: readonly Beside[];
+}
+
+interface Beside {
+  readonly path: string;
+  readonly isFolder: boolean;
+}
+
+/**
+ * Makes the folders of the places. For a file that is there its folder is opened, where all else in
+ * it can be closed: many programs write a file beside it and then give it the name.
+ */
+async function openWritable(places: ScopePlaces, tree: string): Promise<Opened> {
   const writable = new Set<string>();
+  const beside: Beside[] = [];
   for (const folder of places.folders) {
     await makeFolder(tree, folder);
     writable.add(folder);
   }
   for (const file of places.files) {
-    if (await isPlainFile(tree, file)) {
-      writable.add(file);
+    const parent = file.split("/").slice(0, -1).join("/");
+    if (!(await isPlainFile(tree, file))) {
+      await makeFolder(tree, parent);
+      writable.add(parent);
       continue;
     }
-    const parent = file.split("/").slice(0, -1).join("/");
-    await makeFolder(tree, parent);
-    writable.add(parent);
+    const others = await closableIn(tree, parent);
+    writable.add(others === undefined ? file : parent);
+    beside.push(...(others ?? []));
   }
-  return [...writable].filter((path) => !isInside(path, writable)).sort();
+  const outer = [...writable].filter((path) => !isInside(path, writable)).sort();
+
+  return { writable: outer, beside };
+}
+
+/**
+ * What lies in a folder, where each entry can be closed by a mount. Undefined: too many, one that is
+ * neither a file nor a folder, or the root, where a new file may change what programs do.
+ */
+async function closableIn(tree: string, folder: string): Promise<readonly Beside[] | undefined> {
+  if (folder === "") return undefined;
+  const entries = await readdir(join(tree, folder), { withFileTypes: true });
+  if (entries.length > MAX_BESIDE) return undefined;
+  if (entries.some((entry) => !entry.isFile() && !entry.isDirectory())) return undefined;
+
+  return entries.map((entry) => ({
+    path: `${folder}/${entry.name}`,
+    isFolder: entry.isDirectory(),
+  }));
+}
+
+interface ClosingParts extends Pick<Opened, "beside"> {
+  readonly scope: Scope;
+  readonly tree: string;
+  readonly paths: readonly CommitPath[];
 }
 
 /** What inside the writable paths may not be written. */
 async function closedIn(
   writable: readonly string[],
-  { scope, tree, paths }: { scope: Scope; tree: string; paths: readonly CommitPath[] },
+  { scope, tree, paths, beside }: ClosingParts,
 ): Promise<string[]> {
   const submodules = new Set(
     paths.filter(({ isSubmodule }) => isSubmodule).map(({ path }) => path),
   );
-  const inside = paths
+  const inside = [...paths, ...beside.filter(({ isFolder }) => !isFolder)]
     .map(({ path }) => path)
     .filter((path) => writable.some((folder) => folder === "" || path.startsWith(`${folder}/`)));
-  const closed = await madeClosed(scope, tree, writable);
+  const others = beside.filter(({ isFolder, path }) => isFolder && isWriteClosed(scope, path));
+  const made = await madeClosed(scope, tree, writable);
+  const closed = [...made, ...others.map(({ path }) => path)];
   const isInner = (folder: string): boolean =>
     !writable.includes(folder) && writable.some((top) => isBelow(folder, top));
   const cover = coverOf(
@@ -195,6 +249,7 @@ async function closedIn(
     (path) => submodules.has(path) || !decideWrite(scope, path).allowed,
     (folder) => isInner(folder) && isWriteClosed(scope, folder),
   );
+
   return writable.includes("") ? [...cover, ".git"] : cover;
 }
 
@@ -210,6 +265,7 @@ async function forbiddenIn(
     (folder) => isReadClosed(scope, folder),
   );
   const all = new Set([...cover, ...(await existingFolders(scope, tree))]);
+
   return [...all].filter((path) => !isInside(path, all)).sort();
 }
 
@@ -312,6 +368,7 @@ async function personsFiles(
     readOnly.push(...software);
     if (isWithin(OWN_SOFTWARE, root) && !isSoftware(OWN_SOFTWARE)) readOnly.push(OWN_SOFTWARE);
   }
+
   return { hidden, readOnly };
 }
 
@@ -360,6 +417,7 @@ function wholeFolder(path: GlobPath): string | undefined {
   const [first, second, ...more] = path.slice(prefix.length);
   const isStar = Array.isArray(second) && second.length === 1 && second[0] === "*";
   const isWhole = first === "**" && isStar && more.length === 0;
+
   return isWhole ? prefix.join("/") : undefined;
 }
 
@@ -382,6 +440,7 @@ async function madeClosed(
       made.push(folder);
     }
   }
+
   return made;
 }
 
@@ -398,6 +457,7 @@ async function existingFolders(scope: Scope, tree: string): Promise<string[]> {
 async function existingOf(root: string, paths: readonly string[]): Promise<string[]> {
   const full = paths.map((path) => join(root, path));
   const kinds = await Promise.all(full.map(kindOf));
+
   return full.filter((_path, index) => kinds[index] !== undefined);
 }
 
@@ -425,6 +485,7 @@ async function isPlainFile(tree: string, file: string): Promise<boolean> {
 function throughLink(path: string, kind: string): DureError {
   const found = kind === "link" ? "a symbolic link" : `a ${kind}`;
   const needed = kind === "file" ? "a folder" : "a plain path";
+
   return new DureError(
     "SCOPE_THROUGH_LINK",
     `${path} is ${found} where this worker's patterns need ${needed}.`,
@@ -440,6 +501,7 @@ async function kindOf(path: string): Promise<"file" | "folder" | "link" | "speci
     const stats = await lstat(path);
     if (stats.isFile()) return "file";
     if (stats.isDirectory()) return "folder";
+
     return stats.isSymbolicLink() ? "link" : "special";
   } catch (error) {
     if (["ENOENT", "ENOTDIR"].includes(codeOf(error) ?? "")) return undefined;

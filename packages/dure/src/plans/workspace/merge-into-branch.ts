@@ -17,6 +17,11 @@ export interface MergeOptions {
   readonly identity: CommitIdentity;
   /** A folder of dure's own, for what is needed during the merge. */
   readonly scratch: string;
+  /**
+   * Tries a merge commit, before the branch moves. What it throws stops the merge. A branch that is
+   * only moved forward gets what was tried before: it is not asked for.
+   */
+  readonly tryOut?: ((commit: string) => Promise<void>) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -65,22 +70,24 @@ export async function mergeIntoBranch(
 
   const isBehind = await repository.hasReachable([old], [result], { signal });
   const commit = isBehind ? result : await mergeCommits(repository, old, result, options);
+  const look = (): Promise<Checkout | undefined> => openCheckout(repository, { target, signal });
+  const changes = await diffTrees(git, at, { from: old, to: commit, signal });
+  const before = await look();
+  if (before) await doneIn(before, changes);
+  if (!isBehind) await options.tryOut?.(commit);
+
   const kind = isBehind ? "fast-forward" : "merged";
-  const folder = await findCheckout(repository, ref, signal);
   const move = `update ${ref} ${commit} ${old}`;
-  if (folder === undefined) {
+  // A person may have gone on there while the merge was tried.
+  const checkout = await look();
+  if (checkout === undefined) {
     await moveBranch({ git, at }, options, move);
     return { kind, commit, updated: undefined };
   }
 
-  const place = { cwd: folder };
-  const settings = await filtersOff(git, place, signal);
-  const checkout: Checkout = { git, at: place, target, settings, signal };
-  const changes = await diffTrees(git, at, { from: old, to: commit, signal });
-  await refuseFiltered(checkout, changes);
-  const done = await refuseDirty(checkout, changes);
+  const done = await doneIn(checkout, changes);
   await moveBranch(checkout, options, move, () => updateFiles(checkout, { old, commit, done }));
-  return { kind, commit, updated: folder };
+  return { kind, commit, updated: checkout.at.cwd };
 }
 
 /** The working tree in which the branch is checked out. */
@@ -92,6 +99,27 @@ interface Checkout {
   /** For git there: no filters. */
   readonly settings: readonly string[];
   readonly signal: AbortSignal | undefined;
+}
+
+/** Where the branch is checked out; undefined: nowhere. Throws `TARGET_BUSY`. */
+async function openCheckout(
+  repository: Repository,
+  { target, signal }: Pick<MergeOptions, "target" | "signal">,
+): Promise<Checkout | undefined> {
+  const { git } = repository;
+  const folder = await findCheckout(repository, `refs/heads/${target}`, signal);
+  if (folder === undefined) return undefined;
+  const at = { cwd: folder };
+  const settings = await filtersOff(git, at, signal);
+
+  return { git, at, target, settings, signal };
+}
+
+/** Changes that the files have already. Throws `TARGET_FILTERED`, `TARGET_DIRTY`. */
+async function doneIn(checkout: Checkout, changes: readonly EntryChange[]): Promise<EntryChange[]> {
+  await refuseFiltered(checkout, changes);
+
+  return refuseDirty(checkout, changes);
 }
 
 async function tipOf(

@@ -12,7 +12,9 @@ import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { FULL } from "../../kernel/test-tiers.ts";
+import { systemClock } from "../../kernel/clock.ts";
 import { globMatches, globOf } from "../glob.ts";
+import { openSandbox } from "../sandbox/sandbox.ts";
 import { coverOf, isReadClosed, isWriteClosed, placesOf, withheldOf } from "./confinement.ts";
 import {
   AT,
@@ -324,6 +326,70 @@ test("a file that is not there yet opens its folder, and closes what is beside i
   expect(all.readOnly).toEqual(
     [".git", ".gitignore", "secret", "src"].map((path) => join(run.tree.tree, path)),
   );
+});
+
+test("a file that is there opens its folder too, and closes all that is beside it", async () => {
+  using person = new TestRepository({ ...FILES, "src/api/deep/d.ts": "d\n" });
+  const run = await startRun(person);
+  // No commit has these.
+  writeFiles(run.tree.tree, { "src/api/made.txt": "m\n", "src/api/cache/x.bin": "x\n" });
+
+  const { writable, readOnly } = await run.tree.confinement(
+    run.base,
+    aScope({ writes: ["src/api/a.ts", "src/api/deep/d.ts"] }),
+    { repository: run.repository },
+  );
+
+  expect(writable).toEqual([join(run.tree.tree, "src/api"), run.tree.scratch]);
+  expect(readOnly).toEqual(
+    ["src/api/b.ts", "src/api/cache", "src/api/made.txt"].map((path) => join(run.tree.tree, path)),
+  );
+});
+
+test("the root, and a folder with a link, are not opened for a file that is there", async () => {
+  using person = new TestRepository(FILES);
+  const run = await startRun(person);
+  symlinkSync("/elsewhere", join(run.tree.tree, "src/core/link"));
+
+  const { writable, readOnly } = await run.tree.confinement(
+    run.base,
+    aScope({ writes: ["readme.md", "src/core/c.ts"] }),
+    { repository: run.repository },
+  );
+
+  const files = ["readme.md", "src/core/c.ts"].map((path) => join(run.tree.tree, path));
+  expect(writable).toEqual([...files, run.tree.scratch]);
+  expect(readOnly).toEqual([]);
+});
+
+test("in the sandbox a program may replace its file by another, and no file beside it", async () => {
+  using person = new TestRepository(FILES);
+  const run = await startRun(person);
+  const scope = aScope({ writes: ["src/api/a.ts"] });
+  const confinement = await run.tree.confinement(run.base, scope, { repository: run.repository });
+  const folder = join(dirname(run.tree.scratch), "sandbox");
+  const sandbox = await openSandbox({ wanted: "enforced", folder, clock: systemClock });
+  const script = [
+    "sed -i s/a/mine/ src/api/a.ts",
+    "sed -i s/b/mine/ src/api/b.ts",
+    "mv src/api/a.ts src/api/b.ts",
+    "rm -f src/api/b.ts",
+    "echo mine > src/core/new.ts",
+    "true",
+  ].join("; ");
+
+  const end = await sandbox.run(confinement, {
+    command: ["/bin/sh", "-c", script],
+    env: {},
+    input: "",
+    limits: { timeMs: 20_000, outputBytes: 10_000, fileBytes: 1_000_000, processes: 100 },
+  });
+
+  expect(end).toMatchObject({ because: "exited", exitCode: 0 });
+  const at = (path: string): string => join(run.tree.tree, path);
+  expect(readFileSync(at("src/api/a.ts"), "utf8")).toBe("mine\n");
+  expect(readFileSync(at("src/api/b.ts"), "utf8")).toBe("b\n");
+  expect(existsSync(at("src/core/new.ts"))).toBe(false);
 });
 
 test("a link is no way into another folder", async () => {

@@ -233,7 +233,7 @@ test.each([
   expect(freeBranchName(wanted, taken)).toBe(name);
 });
 
-test("makes a result branch, gives it back to the same run, and never moves one", async () => {
+test("makes a result branch, gives it back to the same run, and moves none of others", async () => {
   using person = new TestRepository();
   const first = person.git("rev-parse", "HEAD");
   const second = person.commit("second");
@@ -255,6 +255,33 @@ test("makes a result branch, gives it back to the same run, and never moves one"
   expect(person.git("rev-parse", "dure/login", "dure/login-2", "dure/login-3").split("\n")).toEqual(
     [first, second, second],
   );
+});
+
+test("a later result of a run takes its branch along, unless a person has it", async () => {
+  using person = new TestRepository();
+  const first = person.git("rev-parse", "HEAD");
+  const second = person.commit("second");
+  person.git("reset", "--quiet", "--hard", first);
+  const other = person.commit("other");
+  const repository = await open(person.folder);
+  const make = (commit: string): Promise<string> =>
+    repository.createResultBranch("dure/login", commit, "run1");
+  const tips = (...names: string[]): string[] => person.git("rev-parse", ...names).split("\n");
+
+  await make(second);
+  const along = await make(other);
+  const moved = tips("dure/login");
+  person.git("checkout", "--quiet", "dure/login");
+  const checkedOut = await make(second);
+  person.git("checkout", "--quiet", "main");
+  person.git("branch", "-f", "dure/login", first);
+  person.git("branch", "-f", "dure/login-2", first);
+  const touched = await make(other);
+
+  expect([along, checkedOut, touched]).toEqual(["dure/login", "dure/login-2", "dure/login-3"]);
+  expect(moved).toEqual([other]);
+  expect(tips("dure/login", "dure/login-2")).toEqual([first, first]);
+  expect(tips(`refs/dure/run1/before/${second}`)).toEqual([second]);
 });
 
 /** A repository with `main`, and a result that changed b.txt from there. */

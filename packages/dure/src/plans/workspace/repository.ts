@@ -91,6 +91,7 @@ export class Repository {
     const known = { isBare: bare, isShallow: isShallow === "true" };
     const facts = await readFacts(git, { cwd: root }, known, signal);
     if (facts.head === undefined) await refuseEmpty(git, at, { root, signal });
+
     return new Repository({
       git,
       root: await realpath(root),
@@ -147,6 +148,7 @@ export class Repository {
       at: this.at,
       signal,
     });
+
     return fieldsOf(stdout).map(listedFile);
   }
 
@@ -276,6 +278,7 @@ export class Repository {
       return [...refs.keys()].map((name) => `${prefix}${name}`);
     };
     const prefixes = ["refs/heads/", "refs/tags/", "refs/remotes/"];
+
     return (await Promise.all(prefixes.map(namesOf))).flat();
   }
 
@@ -290,8 +293,8 @@ export class Repository {
 
   /**
    * Makes the branch of a run's result: the wanted name, or with -2, -3 … behind it where the name
-   * is taken, in another spelling too. No branch is ever moved. Asked again for the same run it
-   * gives back the branch, as long as that holds the commit.
+   * is taken, in another spelling too. Asked again for the same run it gives back the branch, now at
+   * this commit. A branch that a person has moved, or has checked out, is never moved.
    */
   async createResultBranch(
     wanted: string,
@@ -301,6 +304,21 @@ export class Repository {
   ): Promise<string> {
     const prefix = this.#runRef(run, "branch/");
     return makeResultBranch(this, { wanted, commit, prefix, signal });
+  }
+
+  /** The commit at a full ref name; undefined: there is none. */
+  async refAt(
+    ref: string,
+    { signal }: { signal?: AbortSignal | undefined } = {},
+  ): Promise<string | undefined> {
+    const asked = ["rev-parse", "--verify", "--quiet", "--end-of-options", ref];
+    const { exitCode, stdout } = await this.git.run(asked, {
+      at: this.at,
+      accept: [0, 1, 128],
+      signal,
+    });
+
+    return exitCode === 0 ? stdout.toString().trim() : undefined;
   }
 
   /** Merges a result into a branch of the person, because a person asked for it. */
@@ -314,6 +332,7 @@ export class Repository {
       this.root,
       await this.git.text(["rev-parse", "--git-path", "objects"], { at: this.at, signal }),
     );
+
     return withAlternates(await realpath(own));
   }
 
@@ -327,6 +346,7 @@ export class Repository {
       ["for-each-ref", "--format=%(objectname) %(refname)", ref],
       { at: this.at, signal },
     );
+
     return stdout
       .toString()
       .split("\n")
@@ -340,6 +360,7 @@ export class Repository {
       at: this.at,
       signal,
     });
+
     return said.split("\n").filter(Boolean);
   }
 
@@ -351,6 +372,7 @@ export class Repository {
         class: "input",
       });
     }
+
     return ref;
   }
 }
@@ -370,12 +392,14 @@ export function findOwnedSubmodule(
       if (submodule !== undefined) return { pattern, submodule };
     }
   }
+
   return undefined;
 }
 
 function listedFile(line: string): ListedFile {
   const tab = line.indexOf("\t");
   const [mode, , , bytes] = line.slice(0, tab).split(/ +/);
+
   return {
     path: textOf(line.slice(tab + 1) as PathKey),
     bytes: Number(bytes) || 0,
@@ -439,6 +463,7 @@ async function readFacts(
     signal,
   });
   const hasCommit = head.exitCode === 0;
+
   return {
     ...known,
     branch: branch.stdout.toString().trim() || undefined,
@@ -450,6 +475,7 @@ async function readFacts(
 async function isDirty(git: Git, at: GitPlace, signal: AbortSignal | undefined): Promise<boolean> {
   const settings = await filtersOff(git, at, signal);
   const files = ["--untracked-files=no", "--ignore-submodules=all"];
+
   return (await git.text(["status", "--porcelain", ...files], { at, settings, signal })) !== "";
 }
 
@@ -470,6 +496,7 @@ async function topLevel(
       hint: "Name the folder that holds the files.",
     });
   }
+
   return stdout.toString().replace(/\n$/, "");
 }
 
@@ -504,5 +531,6 @@ async function withAlternates(folder: string, seen: Set<string> = new Set()): Pr
     );
     if (real !== undefined) borrowed.push(...(await withAlternates(real, seen)));
   }
+
   return [folder, ...borrowed];
 }

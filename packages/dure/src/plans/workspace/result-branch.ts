@@ -11,13 +11,18 @@ export interface ResultBranch {
   readonly signal: AbortSignal | undefined;
 }
 
-/** The branch that the run made already and that holds the commit, or a new one. */
+/**
+ * The branch that the run made already, now at this commit, or a new one. A branch that a person has
+ * moved, or has checked out, stays where it is.
+ */
 export async function makeResultBranch(
   repository: Repository,
   options: ResultBranch,
 ): Promise<string> {
   const known = await findBranch(repository, options);
   if (known !== undefined) return known;
+  const moved = await moveOwnBranch(repository, options);
+  if (moved !== undefined) return moved;
 
   const { git, at } = repository;
   const { wanted, commit, prefix, signal } = options;
@@ -50,6 +55,38 @@ async function findBranch(
     if (tip === undefined) continue;
     if (await verifyReachable(git, at, { commits: [commit], from: [tip], signal })) return name;
   }
+
+  return undefined;
+}
+
+/**
+ * Moves the branch that still stands where the run has put it. What stood there before stays under a
+ * ref. Undefined: there is none.
+ */
+async function moveOwnBranch(
+  { git, at }: Repository,
+  { commit, prefix, signal }: ResultBranch,
+): Promise<string | undefined> {
+  const made = await listRefs(git, at, prefix, signal);
+  if (made.size === 0) return undefined;
+  const branches = await listRefs(git, at, "refs/heads/", signal);
+  const { stdout } = await git.run(["worktree", "list", "--porcelain", "-z"], { at, signal });
+  const inUse = new Set(stdout.toString().split("\0"));
+  for (const [name, old] of made) {
+    const ref = `refs/heads/${name}`;
+    if (branches.get(name) !== old || inUse.has(`branch ${ref}`)) continue;
+    const kept = `${prefix.replace(/branch\/$/, "before/")}${old}`;
+    const moves = [
+      `update ${ref} ${commit} ${old}`,
+      `update ${prefix}${name} ${commit} ${old}`,
+      `update ${kept} ${old}`,
+    ];
+    const input = `${moves.join("\n")}\n`;
+    // All or none, and only from there: a person may commit to it just now.
+    const done = await git.run(["update-ref", "--stdin"], { at, signal, accept: [0, 128], input });
+    if (done.exitCode === 0) return name;
+  }
+
   return undefined;
 }
 

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { formatAmount } from "./amount.ts";
 import { findMoney, moneyLimitReader } from "./find-money.ts";
 import { parseMoney } from "./money.ts";
+import { boundMs } from "../../kernel/test-bounds.ts";
 
 test.each([
   ["5만원", 50_000],
@@ -259,5 +260,5 @@ test("takes no longer for a long text than for several short ones", () => {
     findMoney(text);
     parseMoney(text.slice(0, 80));
   }
-  expect(performance.now() - started).toBeLessThan(500);
+  expect(performance.now() - started).toBeLessThan(boundMs(500));
 });

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { classifyContinue, classifyReply, REFUSING_KINDS } from "./reply.ts";
+import { boundMs } from "../../kernel/test-bounds.ts";
 
 const isCancel = (text: string): boolean => REFUSING_KINDS.has(classifyReply(text).kind);
 
@@ -394,7 +395,7 @@ test("an essay is neither, and is told so at once", () => {
   const started = performance.now();
 
   expect(classifyReply(essay)).toMatchObject({ kind: "other", because: "too-long" });
-  expect(performance.now() - started).toBeLessThan(500);
+  expect(performance.now() - started).toBeLessThan(boundMs(500));
 });
 
 test("a yes stays none whatever is put behind it that is no yes", () => {

@@ -5,8 +5,9 @@ import {
   PROTOCOL_VERSION,
   RequestError,
   type AgentContext,
+  type McpServer,
 } from "@agentclientprotocol/sdk";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -39,6 +40,10 @@ export interface AgentOrder {
   readonly prints?: string;
   /** A command that it has run in a terminal of the client, and whose output it says. */
   readonly run?: string;
+  /** What its conversation has cost so far. */
+  readonly cost?: { readonly amount: number; readonly currency: string };
+  /** It ends its turn when this file is there, in its tree. */
+  readonly until?: string;
 }
 
 export interface AgentEdit {
@@ -54,6 +59,7 @@ export interface AgentEdit {
 const MODES = [
   "good",
   "hangs",
+  "hangs-once",
   "dies",
   "dies-at-start",
   "floods",
@@ -68,6 +74,7 @@ const MODES = [
   "is-limited",
   "leaves-limited",
   "does-nothing",
+  "local-servers",
 ] as const;
 export type AgentMode = (typeof MODES)[number];
 
@@ -85,6 +92,8 @@ if (argument === "nonsense") {
 }
 
 let cwd = "";
+/** What it was told in this conversation; kept in its home. */
+let past: readonly string[] = [];
 /** MCP servers that it was told to start. */
 let servers = "";
 /** What it starts in asks its client for nothing. */
@@ -100,13 +109,16 @@ agent({ name: "test-agent" })
     if (argument === "silent-at-start") await never;
     return {
       protocolVersion: PROTOCOL_VERSION,
-      agentCapabilities: { loadSession: true },
+      agentCapabilities: {
+        loadSession: true,
+        mcpCapabilities: { http: argument !== "local-servers", sse: false },
+      },
       agentInfo: { name: "test-agent", version: "1" },
     };
   })
   .onRequest(methods.agent.session.new, ({ params }) => {
     cwd = params.cwd;
-    servers = params.mcpServers.map(({ name }) => name).join(",");
+    servers = shownServers(params.mcpServers);
     if (argument === "answers-with-error") throw new Error("the disk of the agent is full");
     if (argument === "wants-login") throw RequestError.authRequired();
     const availableModes = ["auto", "default"].map((id) => ({ id, name: id }));
@@ -114,6 +126,8 @@ agent({ name: "test-agent" })
   })
   .onRequest(methods.agent.session.load, async ({ params, client }) => {
     cwd = params.cwd;
+    servers = shownServers(params.mcpServers);
+    past = await pastPrompts();
     const { sessionId } = params;
     if (sessionId !== "session_1") throw RequestError.resourceNotFound(sessionId);
     const content = { type: "text", text: "Words of the last try." } as const;
@@ -129,6 +143,8 @@ agent({ name: "test-agent" })
   .onRequest(methods.agent.session.prompt, async ({ params, client }) => {
     const text = params.prompt.map((part) => (part.type === "text" ? part.text : "")).join("\n");
     const order = orderIn(text);
+    past = [...past, text];
+    await keepPast();
     if (argument === "is-limited") throw new Error("429 Too Many Requests, retry-after: 90");
     return {
       ...(order.usage && { usage: order.usage }),
@@ -147,8 +163,47 @@ agent({ name: "test-agent" })
     ),
   );
 
+/** As JSON, with each variable and header as a pair. */
+function shownServers(all: readonly McpServer[]): string {
+  const pairs = (given: readonly { name: string; value: string }[]) =>
+    given.map(({ name, value }) => [name, value]);
+  const shown = all.map((server) => {
+    if (!("type" in server)) return { ...server, env: pairs(server.env) };
+    return { ...server, headers: "headers" in server ? pairs(server.headers) : [] };
+  });
+  return JSON.stringify(shown);
+}
+
+/** Empty where it has no home, or knows no such conversation. */
+async function pastPrompts(): Promise<readonly string[]> {
+  const home = process.env["HOME"];
+  if (home === undefined) return [];
+  const text = await readFile(join(home, ".test-agent.json"), "utf8").catch(() => "[]");
+  return JSON.parse(text) as readonly string[];
+}
+
+async function keepPast(): Promise<void> {
+  const home = process.env["HOME"];
+  if (home !== undefined) await writeFile(join(home, ".test-agent.json"), JSON.stringify(past));
+}
+
+/** The words after REMEMBER in all that it was told. */
+function remembered(): string {
+  return past.flatMap((text) => /REMEMBER (\w+)/.exec(text)?.[1] ?? []).join(" ");
+}
+
 async function work(
-  { mode = "good", reads = [], edits = [], windows = [], say, run, prints }: AgentOrder,
+  {
+    mode = "good",
+    reads = [],
+    edits = [],
+    windows = [],
+    say,
+    run,
+    prints,
+    cost,
+    until,
+  }: AgentOrder,
   client: AgentContext,
   sessionId: string,
 ): Promise<"end_turn" | "cancelled" | "refusal"> {
@@ -163,6 +218,10 @@ async function work(
     await tell("A call of my model. ");
     const update = { sessionUpdate: "usage_update", used, size: 200_000 } as const;
     await client.notify(methods.client.session.update, { sessionId, update });
+    await client.notify(methods.client.session.update, { sessionId, update });
+  }
+  if (cost !== undefined) {
+    const update = { sessionUpdate: "usage_update", used: 10, size: 200_000, cost } as const;
     await client.notify(methods.client.session.update, { sessionId, update });
   }
   if (prints !== undefined) {
@@ -190,7 +249,12 @@ async function work(
   if (run !== undefined) {
     await tell(`The command said: ${await runInTerminal(run, client, sessionId)}`);
   }
+  while (until !== undefined && !(await isThere(join(cwd, until)))) await sleep(50);
   switch (mode) {
+    case "hangs-once": // but not when it is told the same again
+      if (past.slice(0, -1).includes(past.at(-1)!)) break;
+      await cancelled.promise;
+      return "cancelled";
     case "hangs":
       await cancelled.promise;
       return "cancelled";
@@ -212,13 +276,21 @@ async function work(
     case "refuses":
       return "refusal";
     default:
-      await tell(
-        say?.replace("$MODE", sessionMode).replace("$SERVERS", servers) ??
-          `Done: ${edits.map(({ path }) => path).join(", ")}.`,
-      );
-      return "end_turn";
   }
+  await tell(
+    say
+      ?.replace("$MODE", sessionMode)
+      .replace("$SERVERS", servers)
+      .replace("$PAST", remembered()) ?? `Done: ${edits.map(({ path }) => path).join(", ")}.`,
+  );
+  return "end_turn";
 }
+
+const isThere = (path: string): Promise<boolean> =>
+  readFile(path).then(
+    () => true,
+    () => false,
+  );
 
 /** A refusal is no reason to stop: it goes on with what is left. */
 async function change(

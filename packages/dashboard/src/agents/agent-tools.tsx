@@ -1,0 +1,47 @@
+import type { AgentDetail } from "dure/client";
+import type { ReactNode } from "react";
+import { ServerWords } from "../coded.tsx";
+import { useAgentWords } from "./agent-words.ts";
+
+type Tool = AgentDetail["tools"][number];
+
+/** What an agent may call: tools of the team, then those of each MCP server. */
+export function AgentTools({ tools }: { tools: readonly Tool[] }): ReactNode {
+  const words = useAgentWords();
+  const groups = [...Map.groupBy(tools, ({ mcp }) => mcp)];
+
+  return (
+    <section className="agent-section" aria-label={words.tools}>
+      <h2>{words.tools}</h2>
+      {tools.length === 0 && <p className="soft small">{words.noTools}</p>}
+      {groups.map(([server, some]) => (
+        <div key={server ?? ""} className="agent-tool-group">
+          <h3 className="soft small">
+            {server === null ? words.ownTools : words.mcpTools(server)}
+          </h3>
+          <ul className="agent-tools">
+            {some.map((tool) => (
+              <li key={tool.name}>
+                <ToolRow tool={tool} />
+              </li>
+            ))}
+          </ul>
+        </div>
+      ))}
+    </section>
+  );
+}
+
+function ToolRow({ tool: { name, description, effect } }: { tool: Tool }): ReactNode {
+  const words = useAgentWords();
+  const known = Object.hasOwn(words.known, name) ? words.known[name] : undefined;
+  return (
+    <>
+      <span className="agent-tool-name">
+        <code>{name}</code>
+        {effect === "once" && <span className="agent-tool-effect">{words.once}</span>}
+      </span>
+      <span className="soft small">{known ?? <ServerWords>{description}</ServerWords>}</span>
+    </>
+  );
+}

@@ -1,0 +1,327 @@
+import { Button, Loader, Textarea, TextInput } from "@mantine/core";
+import "@mantine/core/styles/Checkbox.css";
+import {
+  IconAlertTriangle,
+  IconArrowLeft,
+  IconCircleCheck,
+  IconDownload,
+  IconPlayerPlay,
+  IconPlus,
+  IconTrash,
+} from "@tabler/icons-react";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { Link, useNavigate, useParams } from "@tanstack/react-router";
+import { DureError, type PlanDraft, type PlanProblem } from "dure/client";
+import { Suspense, useEffect, useState, type FormEvent, type ReactNode } from "react";
+import { useParts } from "../app-parts.tsx";
+import { useLanguage, useText } from "../language.tsx";
+import { lazyPart } from "../lazy-part.ts";
+import { ErrorWords, Problem } from "../problem.tsx";
+import { whenOf } from "../when.ts";
+import { DraftPortForm } from "./draft-port.tsx";
+import { DraftQuestions } from "./draft-questions.tsx";
+import { DraftTrouble } from "./draft-trouble.tsx";
+import { useDraftWords } from "./draft-words.ts";
+import { keepText } from "./kept-text.ts";
+import { MAX_GRAPH } from "./port-order.ts";
+import { PlanProblems } from "./plan-problems.tsx";
+import "./plans.css";
+import "./drafts.css";
+import { saveText } from "./save-text.ts";
+import { problemsByPort, useDraft, useDraftChange } from "./use-drafts.ts";
+import { useMayRun } from "./use-plans.ts";
+
+const FILE = "draft.yaml";
+
+const DraftGraph = lazyPart(async () => (await import("./draft-graph.tsx")).DraftGraph);
+
+/** A plan that is made ready: what it asks, its ports as a graph to change, and its start. */
+export function DraftPage(): ReactNode {
+  const words = useDraftWords();
+  const { draft: id } = useParams({ from: "/plans/drafts/$draft" });
+  const draft = useDraft(id);
+  useEffect(() => {
+    document.title = `${words.title} · dure`;
+  }, [words]);
+
+  if (draft.data !== undefined) return <OneDraft key={id} draft={draft.data} />;
+  if (draft.error === null) {
+    return (
+      <div className="center-page">
+        <Loader type="dots" role="status" aria-label={words.title} />
+      </div>
+    );
+  }
+
+  return <NoDraft error={draft.error} onRetry={() => void draft.refetch()} />;
+}
+
+function NoDraft({ error, onRetry }: { error: Error; onRetry: () => void }): ReactNode {
+  const words = useDraftWords();
+  const text = useText();
+  const isGone = error instanceof DureError && error.class === "not-found";
+
+  return (
+    <div className="center-page">
+      <h1>{isGone ? words.gone : words.title}</h1>
+      <p className="soft">{isGone ? words.goneHint : <ErrorWords error={error} />}</p>
+      {isGone ? (
+        <Button component={Link} to="/plans" variant="default">
+          {words.toList}
+        </Button>
+      ) : (
+        <Button variant="default" onClick={onRetry}>
+          {text.common.retry}
+        </Button>
+      )}
+    </div>
+  );
+}
+
+function OneDraft({ draft }: { draft: PlanDraft }): ReactNode {
+  const words = useDraftWords();
+  const [picked, setPicked] = useState<string>();
+  const byPort = problemsByPort(draft.problems);
+  const place = draft.ports.findIndex(({ id }) => id === picked && id !== "");
+  const port = draft.ports[place];
+  const mayRun = useMayRun();
+
+  return (
+    <div className="plans draft">
+      <DraftHead draft={draft} />
+      {mayRun && <DraftQuestions draft={draft} />}
+      <Open open={draft.open} />
+      <Whole draft={draft} problems={byPort.get(undefined) ?? []} />
+      <section className="draft-ports" aria-label={words.graph}>
+        <header>
+          <h2>{words.ports}</h2>
+          {mayRun && <AddPort draft={draft} onAdded={setPicked} />}
+        </header>
+        <p className="soft small">{words.graphHint}</p>
+        {draft.ports.length > 0 && draft.ports.length <= MAX_GRAPH && (
+          <Suspense fallback={<Loader type="dots" role="status" aria-label={words.graph} />}>
+            <DraftGraph ports={draft.ports} troubles={byPort} picked={picked} onPick={setPicked} />
+          </Suspense>
+        )}
+        {port !== undefined && mayRun && (
+          <DraftPortForm
+            key={port.id}
+            draft={draft}
+            port={port}
+            problems={byPort.get(place) ?? []}
+            onLeave={() => setPicked(undefined)}
+          />
+        )}
+      </section>
+      {mayRun && <TextOf draft={draft} />}
+    </div>
+  );
+}
+
+function DraftHead({ draft }: { draft: PlanDraft }): ReactNode {
+  const words = useDraftWords();
+  const { language } = useLanguage();
+  const { goal, updatedBy, updatedAt } = draft;
+
+  return (
+    <header>
+      <div className="run-head">
+        <Link to="/plans" className="run-back" aria-label={words.toList}>
+          <IconArrowLeft size={18} stroke={1.7} aria-hidden />
+        </Link>
+        <h1>{words.title}</h1>
+      </div>
+      {goal !== "" && <p className="draft-goal">{goal}</p>}
+      <p className="soft small">{words.changed(updatedBy, whenOf(updatedAt, language))}</p>
+    </header>
+  );
+}
+
+function Open({ open }: { open: readonly string[] }): ReactNode {
+  const words = useDraftWords();
+  if (open.length === 0) return null;
+
+  return (
+    <section className="draft-open">
+      <h2>{words.open}</h2>
+      <ul className="small">
+        {open.map((note) => (
+          <li key={note}>{note}</li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** Whether it can start, and what is wrong with the plan as a whole. */
+function Whole({
+  draft,
+  problems,
+}: {
+  draft: PlanDraft;
+  problems: readonly PlanProblem[];
+}): ReactNode {
+  const words = useDraftWords();
+  const mayRun = useMayRun();
+  const isWhole = draft.problemCount === 0;
+  const Icon = isWhole ? IconCircleCheck : IconAlertTriangle;
+
+  return (
+    <section className="plan-found" aria-label={words.problemList}>
+      <p role="status" className="plan-verdict" data-tone={isWhole ? "good" : "bad"}>
+        <Icon size={16} aria-hidden />
+        <span>{isWhole ? words.whole : words.problems(draft.problemCount)}</span>
+      </p>
+      {problems.length > 0 && <PlanProblems problems={problems} label={words.problemList} />}
+      {mayRun && <Deeds draft={draft} isWhole={isWhole} />}
+    </section>
+  );
+}
+
+function Deeds({ draft, isWhole }: { draft: PlanDraft; isWhole: boolean }): ReactNode {
+  const words = useDraftWords();
+  const navigate = useNavigate();
+  const { client } = useParts();
+  const queries = useQueryClient();
+  const remove = useMutation({
+    mutationFn: () => client.plans.drafts.remove(draft),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: ["plans", "drafts"] });
+      await navigate({ to: "/plans" });
+    },
+  });
+  const { text, repository } = draft;
+
+  const look = (): void =>
+    void navigate({
+      to: "/plans/start/$plan",
+      params: { plan: FILE },
+      search: { text: keepText({ file: FILE, text }), repository: repository ?? undefined },
+    });
+
+  return (
+    <>
+      <div className="run-merge-buttons">
+        <Button
+          size="compact-sm"
+          disabled={!isWhole}
+          title={isWhole ? undefined : words.startHint}
+          leftSection={<IconPlayerPlay size={15} />}
+          onClick={look}
+        >
+          {words.start}
+        </Button>
+        <Button
+          size="compact-sm"
+          variant="default"
+          leftSection={<IconDownload size={15} />}
+          onClick={() => saveText(FILE, text)}
+        >
+          {words.download}
+        </Button>
+        <Button
+          size="compact-sm"
+          variant="default"
+          leftSection={<IconTrash size={15} />}
+          loading={remove.isPending}
+          onClick={() => window.confirm(words.removeAsk) && remove.mutate()}
+        >
+          {words.remove}
+        </Button>
+      </div>
+      <DraftTrouble draft={draft} error={remove.error} />
+    </>
+  );
+}
+
+function AddPort({
+  draft,
+  onAdded,
+}: {
+  draft: PlanDraft;
+  onAdded: (id: string) => void;
+}): ReactNode {
+  const words = useDraftWords();
+  const [id, setId] = useState<string>();
+  const add = useDraftChange(draft);
+  if (id === undefined) {
+    return (
+      <Button
+        size="compact-sm"
+        variant="default"
+        leftSection={<IconPlus size={15} />}
+        onClick={() => setId("")}
+      >
+        {words.add}
+      </Button>
+    );
+  }
+
+  const isReady = /^[A-Za-z0-9][\w-]{0,59}$/.test(id);
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    const onSuccess = (): void => {
+      setId(undefined);
+      onAdded(id);
+    };
+    if (isReady) add.mutate({ change: { kind: "add", port: id, set: {} } }, { onSuccess });
+  };
+
+  return (
+    <form className="draft-add" onSubmit={submit}>
+      <TextInput
+        autoFocus
+        size="sm"
+        label={words.id}
+        value={id}
+        onChange={({ currentTarget: { value } }) => setId(value)}
+        onKeyDown={(event) => event.key === "Escape" && setId(undefined)}
+      />
+      <Button type="submit" size="sm" disabled={!isReady} loading={add.isPending}>
+        {words.addDo}
+      </Button>
+      {add.error !== null && <Problem error={add.error} />}
+    </form>
+  );
+}
+
+/** The whole text, for what the form does not have. */
+function TextOf({ draft }: { draft: PlanDraft }): ReactNode {
+  const words = useDraftWords();
+  const [written, setWritten] = useState<string>();
+  const save = useDraftChange(draft);
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (written === undefined) return;
+    save.mutate({ text: written }, { onSuccess: () => setWritten(undefined) });
+  };
+
+  return (
+    <details className="plan-details">
+      <summary>{words.text}</summary>
+      <form className="plan-bench-text" onSubmit={submit}>
+        <Textarea
+          className="plan-text"
+          size="sm"
+          rows={16}
+          resize="vertical"
+          spellCheck={false}
+          label={words.textLabel}
+          value={written ?? draft.text}
+          onChange={({ currentTarget: { value } }) => setWritten(value)}
+        />
+        <div className="run-merge-buttons">
+          <Button
+            type="submit"
+            size="compact-sm"
+            disabled={written === undefined}
+            loading={save.isPending}
+          >
+            {words.save}
+          </Button>
+        </div>
+        <DraftTrouble draft={draft} error={save.error} />
+      </form>
+    </details>
+  );
+}

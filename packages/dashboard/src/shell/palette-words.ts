@@ -1,0 +1,81 @@
+import { useLanguage } from "../language.tsx";
+
+const ko = {
+  label: "찾기",
+  placeholder: "방, 대화, 맡긴 일, 계획, 에이전트 찾기",
+  hint: "위아래 화살표로 고르고 Enter로 열어요. Esc로 닫아요.",
+  none: (query: string) => `“${query}”에 맞는 것이 없어요.`,
+  inEvents: (query: string) => `이벤트에서 “${query}” 찾기`,
+  kinds: {
+    page: "화면",
+    agent: "에이전트",
+    room: "방",
+    session: "대화",
+    job: "맡긴 일",
+    run: "계획 실행",
+    events: "이벤트",
+  },
+  keys: {
+    title: "단축키",
+    close: "닫기",
+    find: "무엇이든 찾기",
+    keys: "이 단축키 목록 보기",
+    send: "메시지 보내기",
+    line: "메시지에서 줄 바꾸기",
+    mention: "방에서 에이전트 부르기",
+    move: "목록에서 앞뒤로 옮기기",
+    leave: "열린 창 닫기",
+  },
+  notices: {
+    on: "새 요청을 알림으로 받기",
+    isOn: "새 확인 요청을 알림으로 받고 있어요",
+    off: "알림 끄기",
+    refused: "브라우저가 알림을 막고 있어요. 브라우저 설정에서 풀 수 있어요.",
+    title: (count: number) => `답을 기다리는 확인 요청이 ${count}건 있어요`,
+  },
+};
+
+type FindWords = typeof ko;
+
+const en: FindWords = {
+  label: "Find",
+  placeholder: "Find rooms, conversations, jobs, plans, agents",
+  hint: "Choose with the arrow keys, open with Enter, close with Esc.",
+  none: (query) => `Nothing matches “${query}”.`,
+  inEvents: (query) => `Find “${query}” in events`,
+  kinds: {
+    page: "Page",
+    agent: "Agent",
+    room: "Room",
+    session: "Conversation",
+    job: "Job",
+    run: "Run of a plan",
+    events: "Events",
+  },
+  keys: {
+    title: "Keys",
+    close: "Close",
+    find: "Find anything",
+    keys: "Show these keys",
+    send: "Send a message",
+    line: "New line in a message",
+    mention: "Call an agent in a room",
+    move: "Go up and down a list",
+    leave: "Close what is open",
+  },
+  notices: {
+    on: "Notify me of new ones",
+    isOn: "New escalations are told by notification",
+    off: "Turn notifications off",
+    refused: "The browser blocks notifications. Its settings can allow them.",
+    title: (count) =>
+      count === 1 ? "1 escalation waits for an answer" : `${count} escalations wait for an answer`,
+  },
+};
+
+const WORDS = { ko, en };
+
+/** Words of the palette, the keys and notifications; fetched with them. */
+export function useFindWords(): FindWords {
+  return WORDS[useLanguage().language];
+}

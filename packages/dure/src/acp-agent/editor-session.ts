@@ -1,0 +1,192 @@
+import {
+  methods,
+  type AgentContext,
+  type RequestPermissionRequest,
+  type StopReason,
+} from "@agentclientprotocol/sdk";
+import type { DureClient } from "../client/index.ts";
+import { DureError } from "../kernel/errors.ts";
+import type { Done } from "../kernel/turn-events.ts";
+import { EditorTurn } from "./editor-turn.ts";
+import { confirmationOf, decisionOf, type Question, type Reply } from "./question.ts";
+import type { Following, TeamTurns } from "./team-turns.ts";
+
+/** Questions that one prompt may lead to. */
+const MAX_QUESTIONS = 20;
+
+export interface EditorSessionOptions {
+  readonly id: string;
+  readonly editor: AgentContext;
+  readonly service: string;
+  readonly turns: TeamTurns;
+  readonly connect: () => Promise<DureClient>;
+}
+
+type Speaker = "user_message_chunk" | "agent_message_chunk";
+
+/** One conversation of the editor's person with the team. One prompt at a time. */
+export class EditorSession {
+  /** Whom the next words are for. */
+  service: string;
+  readonly #options: EditorSessionOptions;
+  #running: Promise<unknown> = Promise.resolve();
+  #turnId: string | undefined;
+  #cancelled = new AbortController();
+
+  constructor(options: EditorSessionOptions) {
+    this.#options = options;
+    this.service = options.service;
+  }
+
+  /** Says words of the person, and asks it what the team asks. */
+  prompt(text: string, signal: AbortSignal): Promise<StopReason> {
+    return this.#inLine(signal, (following) => {
+      const said: Reply = { is: "words", message: text, confirmId: undefined };
+      return this.#lead(said, following);
+    });
+  }
+
+  /** Tells a turn that an earlier process of this agent has begun. */
+  follow(turnId: string): void {
+    const { turns } = this.#options;
+    void this.#inLine(undefined, async (following) => {
+      const done = await this.#tellTurn((how) => turns.follow(turnId, how), following);
+      return this.#askOn(done, following);
+    }).catch(() => undefined); // the next prompt says what is wrong with the team
+  }
+
+  /** Stops the turn that runs. Its prompt ends as cancelled. */
+  async cancel(): Promise<void> {
+    this.#cancelled.abort();
+    const turnId = this.#turnId;
+    if (turnId === undefined) return;
+
+    const client = await this.#options.connect();
+    await client.stopTurn(turnId).catch((error: unknown) => {
+      if (!(error instanceof DureError) || error.class !== "conflict") throw error;
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.cancel();
+  }
+
+  async tell(speaker: Speaker, { text, of }: { text: string; of: string }): Promise<void> {
+    const content = { type: "text" as const, text };
+    await this.#options.editor.notify(methods.client.session.update, {
+      sessionId: this.#options.id,
+      update: { sessionUpdate: speaker, content, messageId: of },
+    });
+  }
+
+  async #inLine(
+    signal: AbortSignal | undefined,
+    work: (cancelled: AbortSignal) => Promise<StopReason>,
+  ): Promise<StopReason> {
+    const before = this.#running;
+    const done = Promise.withResolvers<void>();
+    this.#running = done.promise;
+    await before;
+    this.#cancelled = new AbortController();
+    const { signal: cancelled } = this.#cancelled;
+    const onAbort = (): void => void this.cancel().catch(() => undefined);
+    signal?.addEventListener("abort", onAbort, { once: true });
+
+    try {
+      return await work(cancelled);
+    } catch (error) {
+      if (cancelled.aborted) return "cancelled";
+      throw error;
+    } finally {
+      signal?.removeEventListener("abort", onAbort);
+      this.#turnId = undefined;
+      done.resolve();
+    }
+  }
+
+  async #lead(first: Reply, cancelled: AbortSignal): Promise<StopReason> {
+    const done = await this.#reply(first, cancelled);
+    return this.#askOn(done, cancelled);
+  }
+
+  /** Asks the person what a turn has asked, until none asks. */
+  async #askOn(first: Done | undefined, cancelled: AbortSignal): Promise<StopReason> {
+    let done = first;
+    for (let asked = 0; asked < MAX_QUESTIONS; asked++) {
+      if (cancelled.aborted || done?.error?.code === "TURN_STOPPED") return "cancelled";
+      const question = done && (await this.#questionOf(done));
+      if (!question) return "end_turn";
+      const reply = await this.#ask(question);
+      if (!reply) return cancelled.aborted ? "cancelled" : "end_turn";
+      done = await this.#reply(reply, cancelled);
+    }
+
+    return "max_turn_requests";
+  }
+
+  async #questionOf(done: Done): Promise<Question | undefined> {
+    const confirmation = confirmationOf(done);
+    if (confirmation || !done.error) return confirmation;
+
+    const client = await this.#options.connect();
+    const { id: session } = this.#options;
+    const { items } = await client.escalations({ session, status: "open", limit: 20 });
+    const waits = items.find(({ source }) => source.turn === done.trace.turnId);
+
+    return waits && decisionOf(waits);
+  }
+
+  /** Undefined: the person has not chosen. Only a choice in the editor says yes. */
+  async #ask({ id, title, choices, replies }: Question): Promise<Reply | undefined> {
+    const { editor, id: sessionId } = this.#options;
+    const asked: RequestPermissionRequest = {
+      sessionId,
+      toolCall: { toolCallId: id, title, kind: "other", status: "pending" },
+      options: [...choices],
+    };
+    const permission = methods.client.session.requestPermission;
+    const { outcome } = await editor.request(permission, asked);
+
+    return outcome.outcome === "selected" ? replies.get(outcome.optionId) : undefined;
+  }
+
+  async #reply(reply: Reply, cancelled: AbortSignal): Promise<Done | undefined> {
+    const { turns, id: session, connect } = this.#options;
+    if (reply.is === "words") {
+      const { message, confirmId } = reply;
+      const said = { session, service: this.service, message, confirmId };
+      return this.#tellTurn((how) => turns.say(said, how), cancelled);
+    }
+
+    const client = await connect();
+    const { turnId } = await client.answerEscalation(reply.escalation, { value: reply.value });
+    if (turnId === null) return undefined;
+
+    return this.#tellTurn((how) => turns.follow(turnId, how), cancelled);
+  }
+
+  /** Tells the editor a turn as it comes. */
+  async #tellTurn(
+    begin: (following: Following) => Promise<Done>,
+    cancelled: AbortSignal,
+  ): Promise<Done> {
+    const words = new EditorTurn();
+    const tell = async (text: string): Promise<void> => {
+      if (text === "") return;
+      await this.tell("agent_message_chunk", { text, of: `${this.#turnId}-assistant` });
+    };
+    const following: Following = {
+      signal: new AbortController().signal,
+      onBegun: (turnId) => {
+        this.#turnId = turnId;
+        if (cancelled.aborted) void this.cancel().catch(() => undefined);
+      },
+      onFrame: (frame) => tell(words.hear(frame)),
+    };
+    const done = await begin(following);
+    await tell(words.end(done));
+    this.#turnId = undefined;
+
+    return done;
+  }
+}

@@ -1,0 +1,24 @@
+import type { TurnFrame } from "../client/index.ts";
+import { SaidText } from "../kernel/said-text.ts";
+import type { Done } from "../kernel/turn-events.ts";
+
+/**
+ * The words of one turn for an editor, which can take nothing back: what is said again after a
+ * restart is sent only behind them.
+ */
+export class EditorTurn {
+  readonly #said = new SaidText();
+
+  /** What to send of a frame. */
+  hear(frame: TurnFrame): string {
+    if (frame.type === "LLM_TOKEN") return this.#said.add(frame.data);
+    if (frame.type === "AGENT_START") this.#said.begin();
+    return "";
+  }
+
+  /** What to send so that the answer stands there whole. */
+  end({ message, error }: Done): string {
+    if (error?.code === "TURN_STOPPED") return "";
+    return this.#said.rest(error && message === "" ? error.message : message);
+  }
+}

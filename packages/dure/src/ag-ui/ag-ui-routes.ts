@@ -1,0 +1,153 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
+import { createHttp, readJson } from "../client/http.ts";
+import { DureError } from "../kernel/errors.ts";
+import type { Done } from "../kernel/turn-events.ts";
+import { boundsOf } from "../server/bounds.ts";
+import { acceptOptionsOf, turnRequestOf } from "../server/conversation-routes.ts";
+import { callerOf } from "../server/guard.ts";
+import type { RouteApp, ServerParts } from "../server/server.ts";
+import { answerWithStream } from "../server/stream-answer.ts";
+import { keyOfSession, viewOf } from "../server/tenants.ts";
+import { AgUiInput, AgUiParams } from "../wire/ag-ui.ts";
+import { askedRun, keyOfRun, type AskedRun } from "./asked-run.ts";
+import { FAREWELL, RunEvents, type OpenDecision } from "./run-events.ts";
+import { tellRun } from "./tell-run.ts";
+
+/** Bytes of a request: clients send all messages each time. */
+const MAX_INPUT = 1_048_576;
+
+/** Services and agents for AG-UI's clients. Source: docs/spec/interop §9. */
+export const agUiRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) => {
+  app.post(
+    "/ag-ui/v1/agents/:service",
+    {
+      config: { scope: "chat", stream: true, audit: false },
+      bodyLimit: MAX_INPUT,
+      schema: { hide: true, params: AgUiParams, body: AgUiInput },
+    },
+    async (request, reply) => {
+      const { body: input, params } = request;
+      request.sessionId = input.threadId;
+      const asked = askedRun(input);
+      const turnId = await begin(asked, { app, parts, request, input, service: params.service });
+
+      await stream({ parts, request, reply, input }, turnId);
+    },
+  );
+};
+
+interface Begun {
+  readonly app: RouteApp;
+  readonly parts: ServerParts;
+  readonly request: FastifyRequest;
+  readonly input: AgUiInput;
+  readonly service: string;
+}
+
+/** Undefined: no turn comes of it. */
+async function begin(asked: AskedRun, begun: Begun): Promise<string | undefined> {
+  if (asked.kind === "decision") return decide(asked, begun);
+
+  const { parts, request, input, service } = begun;
+  const { text: message, confirmId: confirm_id, background } = asked;
+  const body = { session_id: input.threadId, service, message, confirm_id };
+  const turn = turnRequestOf(body, boundsOf(parts.limits));
+  const options = { ...acceptOptionsOf(request), key: keyOfRun(input) };
+  const { turnId } = await parts.conversations.accept({ ...turn, background }, options);
+
+  return turnId;
+}
+
+/**
+ * A request to the server itself, in the name of who asks: the same scope, audit and refusals. Only
+ * what waits in this thread can be decided here. @throws ESCALATION_UNKNOWN
+ */
+async function decide(
+  { escalation: id, value }: Extract<AskedRun, { kind: "decision" }>,
+  { app, parts, request, input }: Begun,
+): Promise<string | undefined> {
+  const open = await openDecisions(parts, request, input.threadId);
+  if (!open.some((one) => one.id === id)) throw notOpen(id);
+
+  const principal = request.principal!;
+  const http = createHttp({
+    baseUrl: "http://localhost",
+    fetch: (address, init) => app.web.fetch(new Request(address, init), principal),
+  });
+  const answer = await http.request(
+    `/v1/escalations/${id}/${value === undefined ? "dismiss" : "answer"}`,
+    {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(value === undefined ? {} : { value }),
+    },
+  );
+
+  return ((await readJson(answer)) as { turn_id?: string | null }).turn_id ?? undefined;
+}
+
+interface Exchange {
+  readonly parts: ServerParts;
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly input: AgUiInput;
+}
+
+async function stream(exchange: Exchange, turnId: string | undefined): Promise<void> {
+  const { parts, request, reply, input } = exchange;
+  const { conversations, clock } = parts;
+  const run = new RunEvents(input, turnId ?? "");
+  request.turnId = turnId;
+
+  await answerWithStream(parts, request, reply, {
+    what: `run ${input.runId}`,
+    firstFrame: run.begin(),
+    farewell: FAREWELL,
+    headers: turnId === undefined ? {} : { "turn-id": turnId },
+    fields: { turn: turnId ?? "" },
+    send: async (reader) => {
+      if (turnId === undefined) {
+        reader.write(run.endWithout());
+        return;
+      }
+
+      const options = { caller: callerOf(request), signal: reader.signal };
+      const waits = (done: Done) => decisionsOf(done, exchange);
+      const frames = conversations.read(turnId, options);
+      return tellRun(frames, { run, stream: reader, clock, waits });
+    },
+  });
+}
+
+/** A turn that ends so is gone on with when a person has decided. */
+const WAITS_FOR_A_PERSON: ReadonlySet<string> = new Set(["APPROVAL_PENDING", "EFFECT_UNKNOWN"]);
+
+async function decisionsOf(done: Done, exchange: Exchange): Promise<readonly OpenDecision[]> {
+  if (!WAITS_FOR_A_PERSON.has(done.error?.code ?? "")) return [];
+  const { parts, request, input } = exchange;
+  const open = await openDecisions(parts, request, input.threadId);
+
+  return open.filter(({ source }) => source.turn === done.trace.turnId);
+}
+
+/** What waits for a decision in a session, as far as the caller may know it. */
+async function openDecisions({ inbox, members }: ServerParts, request: FastifyRequest, id: string) {
+  if (!inbox) return [];
+  const { items } = await inbox.list({
+    status: "open",
+    tenant: viewOf(request),
+    knownTo: members.listedFor(request.principal!),
+    session: keyOfSession(request, id),
+    limit: 50,
+  });
+
+  return items;
+}
+
+function notOpen(id: string): DureError {
+  return new DureError("ESCALATION_UNKNOWN", `No decision ${id} is open in this thread.`, {
+    class: "not-found",
+    hint: "It was decided already, or waits elsewhere: GET /v1/escalations.",
+  });
+}

@@ -1,0 +1,92 @@
+import { createHash } from "node:crypto";
+import { cutBytes } from "../kernel/cut-bytes.ts";
+import { isObject } from "../kernel/json.ts";
+import { fieldError } from "../server/problem.ts";
+import { AgUiContent, type AgUiInput } from "../wire/ag-ui.ts";
+
+/** What a run of AG-UI asks for: words for a service, or a decision that is open. */
+export type AskedRun =
+  | {
+      readonly kind: "message";
+      readonly text: string;
+      /** The question that it answers. */
+      readonly confirmId: string | undefined;
+      readonly background: string | undefined;
+    }
+  | {
+      readonly kind: "decision";
+      readonly escalation: string;
+      /** Undefined: it is dismissed. */
+      readonly value: string | undefined;
+    };
+
+type Resume = NonNullable<AgUiInput["resume"]>[number];
+
+/** Bytes of what a page tells beside the message. */
+const MAX_CONTEXT = 32_000;
+
+/** Throws `NOT_SPOKEN`, `REQUEST_INVALID`. Pure. */
+export function askedRun(input: AgUiInput): AskedRun {
+  const [resume] = input.resume ?? [];
+  if (resume?.interruptId.startsWith("escalation_")) return decisionOf(resume);
+
+  const text = resume ? replyOf(resume) : lastMessage(input);
+  return {
+    kind: "message",
+    text,
+    confirmId: resume?.interruptId,
+    background: backgroundOf(input),
+  };
+}
+
+/** The same run however often it is asked for. Pure. */
+export function keyOfRun({ threadId, runId }: AgUiInput): string {
+  return `ag-ui-${createHash("sha256").update(`${threadId} ${runId}`).digest("hex")}`;
+}
+
+function decisionOf({ interruptId: escalation, status, payload }: Resume): AskedRun {
+  if (status === "cancelled") return { kind: "decision", escalation, value: undefined };
+
+  const value = isObject(payload) ? payload["value"] : payload;
+  if (typeof value === "string" && value !== "") return { kind: "decision", escalation, value };
+
+  const why = "does not name one of the values of the interrupt";
+  throw fieldError("REQUEST_INVALID", "resume", why, "Send payload: {value: …}, or the value.");
+}
+
+/** A button's label, or a plain yes or no. */
+function replyOf({ status, payload }: Resume): string {
+  if (status === "cancelled") return "no";
+  const said = isObject(payload) ? (payload["value"] ?? payload["approved"]) : payload;
+  if (typeof said === "string" && said.trim() !== "") return said;
+
+  return said === false ? "no" : "ok";
+}
+
+function lastMessage({ messages }: AgUiInput): string {
+  const last = messages.at(-1);
+  if (last?.role !== "user") {
+    throw fieldError("REQUEST_INVALID", "messages", "does not end with a message of the user");
+  }
+
+  const content = AgUiContent.safeParse(last.content);
+  if (!content.success) {
+    throw fieldError("REQUEST_INVALID", "messages", "ends with a message that is no text");
+  }
+  if (typeof content.data === "string") return content.data;
+
+  const pieces = content.data.map(({ type, text }) => {
+    if (type === "text" && text !== undefined) return text;
+    const why = `a part of the type "${type}" is not taken; only text is`;
+    throw fieldError("NOT_SPOKEN", "messages", why);
+  });
+
+  return pieces.join("\n");
+}
+
+function backgroundOf({ context }: AgUiInput): string | undefined {
+  if (!context || context.length === 0) return undefined;
+  const lines = context.map(({ description, value }) => `${description}: ${value}`);
+
+  return cutBytes(lines.join("\n"), MAX_CONTEXT);
+}

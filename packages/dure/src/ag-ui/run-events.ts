@@ -1,0 +1,187 @@
+import type { Escalation } from "../wire/escalations.ts";
+import type { AgentDone, Done, TaskProgress } from "../kernel/turn-events.ts";
+import { toWire } from "../kernel/wire.ts";
+import type { AgUiInput } from "../wire/ag-ui.ts";
+
+/** The version that is spoken. */
+const VERSION = "1.0";
+
+/** A decision that a run waits for. */
+export type OpenDecision = Pick<Escalation, "id" | "title" | "suggestedActions" | "expiresAt">;
+
+/** One run in the events of AG-UI. Source: @ag-ui/core 1.0, `Event`. */
+export class RunEvents {
+  readonly #input: AgUiInput;
+  readonly #turnId: string;
+  readonly #steps = new Set<string>();
+  /** What stands in the message now. */
+  #text = "";
+  #messages = 0;
+  #isVoid = false;
+
+  constructor(input: AgUiInput, turnId: string) {
+    this.#input = input;
+    this.#turnId = turnId;
+  }
+
+  begin(): string {
+    const metadata = { turn_id: this.#turnId };
+    return events({ type: "RUN_STARTED", ...this.#run, protocolVersion: VERSION, metadata });
+  }
+
+  /** An agent begins, or begins again: its first word takes the place of the words so far. */
+  agentBegins(agent: string): string {
+    this.#isVoid = this.#text !== "";
+    if (this.#steps.has(agent)) return "";
+    this.#steps.add(agent);
+
+    return events({ type: "STEP_STARTED", stepName: agent });
+  }
+
+  agentEnds({ agent }: AgentDone): string {
+    return this.#steps.delete(agent) ? events({ type: "STEP_FINISHED", stepName: agent }) : "";
+  }
+
+  progress(progress: TaskProgress): string {
+    return events({
+      type: "ACTIVITY_SNAPSHOT",
+      messageId: `${this.#turnId}-tasks`,
+      activityType: "TASK_PROGRESS",
+      content: toWire(progress),
+    });
+  }
+
+  say(delta: string): string {
+    const before = this.#isVoid ? this.#takeBack() : "";
+    const start = this.#text === "" ? this.#startMessage() : "";
+    this.#text += delta;
+
+    return before + start + events({ type: "TEXT_MESSAGE_CONTENT", messageId: this.#id, delta });
+  }
+
+  /** @param waits decisions of people that the turn waits for */
+  end(done: Done, waits: readonly OpenDecision[]): string {
+    const { error } = done;
+    if (error?.code === "TURN_STOPPED") {
+      return this.#close() + this.#finish({ outcome: { type: "cancelled" } });
+    }
+    if (error && waits.length === 0) {
+      const { message, code } = error;
+      return this.#close() + events({ type: "RUN_ERROR", message, code });
+    }
+
+    const said = this.#sayRest(done.message) + this.#close();
+    const state = events({ type: "STATE_SNAPSHOT", snapshot: done.stateSnapshot });
+    const outcome = outcomeOf(done, waits);
+
+    return said + state + this.#finish({ outcome, usage: usageOf(done), result: resultOf(done) });
+  }
+
+  /** Nothing goes on: what waited for a decision is over. */
+  endWithout(): string {
+    return this.#finish({ outcome: { type: "success" } });
+  }
+
+  get #run(): { threadId: string; runId: string } {
+    const { threadId, runId } = this.#input;
+    return { threadId, runId };
+  }
+
+  get #id(): string {
+    return this.#messages === 1 ? this.#turnId : `${this.#turnId}-${this.#messages}`;
+  }
+
+  #sayRest(message: string): string {
+    const isWhole = message.startsWith(this.#text);
+    const before = isWhole ? "" : this.#takeBack();
+    this.#isVoid = false;
+    const rest = message.slice(this.#text.length);
+
+    return before + (rest === "" ? "" : this.say(rest));
+  }
+
+  #startMessage(): string {
+    this.#messages += 1;
+    return events({ type: "TEXT_MESSAGE_START", messageId: this.#id, role: "assistant" });
+  }
+
+  #endMessage(): string {
+    if (this.#text === "") return "";
+    this.#text = "";
+
+    return events({ type: "TEXT_MESSAGE_END", messageId: this.#id });
+  }
+
+  /** The messages as they were before the run. */
+  #takeBack(): string {
+    this.#isVoid = false;
+    const { messages } = this.#input;
+
+    return this.#endMessage() + events({ type: "MESSAGES_SNAPSHOT", messages });
+  }
+
+  #close(): string {
+    const steps = [...this.#steps].map((stepName) => ({ type: "STEP_FINISHED", stepName }));
+    this.#steps.clear();
+
+    return this.#endMessage() + events(...steps);
+  }
+
+  #finish(more: object): string {
+    return events({ type: "RUN_FINISHED", ...this.#run, ...more });
+  }
+}
+
+/** Said when the server goes away: the turn goes on. */
+export const FAREWELL = events({
+  type: "RUN_ERROR",
+  code: "SERVER_CLOSED",
+  message: "The server closed during the run. It goes on: ask for the same runId again.",
+});
+
+/** Pure. */
+function outcomeOf(done: Done, waits: readonly OpenDecision[]): object {
+  if (waits.length > 0) return { type: "interrupt", interrupts: waits.map(decisionInterrupt) };
+
+  const { confirmId: id, buttons = [] } = done.uiHint ?? {};
+  if (done.nextAction !== "CONFIRM" || id === undefined) return { type: "success" };
+
+  const responseSchema = choiceOf(buttons);
+  const question = { id, reason: "confirmation", message: done.message, responseSchema };
+  return { type: "interrupt", interrupts: [question] };
+}
+
+function decisionInterrupt({ id, title, suggestedActions, expiresAt }: OpenDecision): object {
+  const values = suggestedActions.map(({ value }) => value);
+  const actions = suggestedActions.map(({ value, label }) => ({ value, label }));
+
+  return {
+    id,
+    reason: "approval",
+    message: title,
+    responseSchema: choiceOf(values),
+    expiresAt: expiresAt === null ? undefined : new Date(expiresAt).toISOString(),
+    metadata: { actions },
+  };
+}
+
+function choiceOf(values: readonly string[]): object | undefined {
+  return values.length === 0 ? undefined : { type: "string", enum: values };
+}
+
+/** All agents of the turn together. */
+function usageOf({ trace }: Done): readonly object[] {
+  const inputTokens = trace.agents.reduce((sum, { tokensIn }) => sum + tokensIn, 0);
+  const outputTokens = trace.agents.reduce((sum, { tokensOut }) => sum + tokensOut, 0);
+
+  return [{ inputTokens, outputTokens, totalTokens: inputTokens + outputTokens }];
+}
+
+/** What a page offers beside the answer. */
+function resultOf({ nextAction, uiHint, receipt }: Done): unknown {
+  return toWire({ nextAction, uiHint, receipt });
+}
+
+function events(...given: readonly object[]): string {
+  return given.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
+}

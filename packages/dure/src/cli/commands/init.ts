@@ -1,0 +1,132 @@
+import path from "node:path";
+import { Option } from "commander";
+import { DURE_VERSION } from "../../team/version.ts";
+import { readEnvironment } from "../../team/environment.ts";
+import type { Finding } from "../doctor/finding.ts";
+import type { InitAnswers, Locale, MadeWords, Provider } from "../init-answers.ts";
+import { EXIT, type Output } from "../output.ts";
+import type { CommandSpec } from "./command.ts";
+
+interface InitOptions extends Partial<InitAnswers> {
+  readonly yes?: boolean;
+  readonly packages?: string;
+}
+
+export const INIT: CommandSpec = {
+  name: "init",
+  about: "make a new team in a folder of its name; asks on a terminal what it begins with",
+  examples: [
+    "dure init my-team && cd my-team && npx dure dev",
+    "dure init 우리-팀 --locale ko --begin plans --provider anthropic",
+  ],
+  declare: (command) =>
+    command
+      .argument("<name>", "letters (한글 too), digits, spaces, _ and -")
+      .addOption(new Option("--locale <language>", "its language").choices(["ko", "en"]))
+      .addOption(
+        new Option("--begin <with>", "a service; and agents in a room; and a plan").choices([
+          ...["chat", "rooms", "plans"],
+        ]),
+      )
+      .addOption(
+        new Option("--provider <name>", "whose model; its key goes into .env").choices([
+          ...["anthropic", "openai"],
+        ]),
+      )
+      .option("-y, --yes", "ask nothing")
+      .addOption(
+        new Option(
+          "--packages <node_modules>",
+          "is moved into the team, for create-dure",
+        ).hideHelp(),
+      ),
+  run:
+    ({ output }) =>
+    async (name: string, { yes, packages, ...given }: InitOptions) => {
+      const answers = yes ? undefined : await answersOf(given, output);
+      if (answers === "left") return EXIT.failed;
+
+      const { findsDure } = await import("../scaffold.ts");
+      const { FIRST_MODELS, MADE } = await import("../init-answers.ts");
+      const { initTeam, USUAL_ANSWERS } = await import("../init-team.ts");
+      const made = answers ?? { ...USUAL_ANSWERS, ...given };
+      const { folder, names } = await initTeam(name, {
+        folder: ".",
+        version: DURE_VERSION,
+        answers: made,
+      });
+      const words = MADE[made.locale];
+      const relative = path.relative(process.cwd(), folder);
+      output.line(words.stands(names.title, relative));
+      if (made.provider !== undefined && made.key === undefined) {
+        output.line(words.key(FIRST_MODELS[made.provider].key, relative));
+      }
+
+      const isInstalled =
+        packages === undefined || (await install(folder, packages, words, output));
+      const first = isInstalled && findsDure(folder) ? "" : "npm install && ";
+      output.line(words.next(`cd ${relative} && ${first}npx dure dev`));
+      output.result({ folder, name: names.name, title: names.title });
+
+      return EXIT.ok;
+    },
+};
+
+/** Whether the team has its packages: those that are at hand are moved, npm brings the rest. */
+async function install(
+  folder: string,
+  packages: string,
+  words: MadeWords,
+  output: Output,
+): Promise<boolean> {
+  const { installFrom } = await import("../init-packages.ts");
+  output.line(words.installing);
+  const isInstalled = await installFrom(packages, folder);
+  if (!isInstalled) output.line(words.notInstalled);
+
+  return isInstalled;
+}
+
+/**
+ * What the person at the terminal wants. Undefined: no person is there, or the options say all of
+ * it. `left`: nothing is to be written.
+ */
+async function answersOf(
+  given: Partial<InitAnswers>,
+  output: Output,
+): Promise<InitAnswers | "left" | undefined> {
+  const { personAt } = await import("../person-at.ts");
+  const person = personAt(output);
+  if (person === undefined) return undefined;
+
+  const { askInit } = await import("../init-answers.ts");
+  try {
+    const answers = await askInit(
+      {
+        ask: person.ask,
+        askSecret: person.askSecret,
+        tell: (text) => output.line(text),
+        tryKey,
+        locale: machineLocale(),
+      },
+      given,
+    );
+
+    return answers ?? "left";
+  } finally {
+    person.close();
+  }
+}
+
+async function tryKey(provider: Provider, key: string): Promise<Finding> {
+  const { tryModel } = await import("../doctor/models.ts");
+  const { FIRST_MODELS } = await import("../init-answers.ts");
+  const { key: name, model } = FIRST_MODELS[provider];
+
+  return tryModel(model, readEnvironment({ [name]: key }));
+}
+
+function machineLocale(): Locale {
+  const { locale } = new Intl.DateTimeFormat().resolvedOptions();
+  return locale.startsWith("ko") ? "ko" : "en";
+}

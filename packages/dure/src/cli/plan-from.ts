@@ -1,0 +1,170 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import type { DureClient, PlanDraft } from "../client/index.ts";
+import { DureError, messageOf } from "../kernel/errors.ts";
+import { EXIT, type ExitCode, type Output } from "./output.ts";
+import { planProblemText } from "./plan-check.ts";
+import { graphLines } from "./plan-graph.ts";
+
+/** What is asked for, and where its file goes. */
+export interface PlanFrom {
+  readonly goal: string;
+  readonly repository: string | undefined;
+  /** Of the team: the file goes into its folder `plans`. */
+  readonly folder: string;
+  /** Undefined: named after the plan. */
+  readonly out: string | undefined;
+}
+
+/** The other end of the command. */
+export interface FromParts {
+  readonly client: Pick<DureClient, "plans">;
+  readonly output: Output;
+  /** Undefined: no person is there. The answer is undefined where the input has ended. */
+  readonly ask: ((question: string) => Promise<string | undefined>) | undefined;
+  /** Begins a run of the file and follows it. */
+  readonly start: (file: string, text: string) => Promise<ExitCode>;
+}
+
+/** Files with the same name that are counted on. */
+const MOST_FILES = 99;
+
+/**
+ * From words to a plan: lets a model draft it, asks what it left to a person, writes its file and
+ * shows it as a graph, to be edited before it starts. 1: it has problems.
+ */
+export async function planFrom(wanted: PlanFrom, parts: FromParts): Promise<ExitCode> {
+  const { client, output, ask } = parts;
+  const { goal, repository } = wanted;
+  output.note("A model reads the repository and drafts a plan. It may take some minutes.");
+
+  const first = await client.plans.drafts.make({ goal, repository });
+
+  const answers = ask ? await answersTo(first, ask) : [];
+
+  const draft = answers.length === 0 ? first : await client.plans.drafts.answer(first, answers);
+
+  const file = await writeDraft(draft, wanted);
+  const shown = path.relative(process.cwd(), file) || file;
+  await showDraft(draft, { shown, repository }, parts);
+  output.result({ ...draft, file });
+
+  if (ask) return beforeStart(file, { shown, repository }, { ...parts, ask });
+  output.note(`Edit ${shown}, then: dure plan check ${shown}; dure plan run --file ${shown}`);
+
+  return draft.problemCount === 0 ? EXIT.ok : EXIT.failed;
+}
+
+/** A person's answers; what they leave empty stays as the draft assumed it. */
+async function answersTo(
+  { questions }: PlanDraft,
+  ask: NonNullable<FromParts["ask"]>,
+): Promise<readonly { readonly question: string; readonly answer: string }[]> {
+  const answers: { question: string; answer: string }[] = [];
+  for (const { question } of questions) {
+    const answer = await ask(`${question} (Enter: as assumed)`);
+    if (answer === undefined) break;
+    if (answer.trim() !== "") answers.push({ question, answer: answer.trim().slice(0, 2_000) });
+  }
+
+  return answers;
+}
+
+/** Never over a file that is there: the next free name is taken. */
+async function writeDraft(
+  { text }: PlanDraft,
+  { folder, out }: Pick<PlanFrom, "folder" | "out">,
+): Promise<string> {
+  const plans = path.join(folder, "plans");
+  const wanted = out === undefined ? path.join(plans, `${nameIn(text)}.yaml`) : path.resolve(out);
+
+  const { dir, name, ext } = path.parse(wanted);
+
+  await mkdir(dir, { recursive: true });
+  for (let count = 1; count <= MOST_FILES; count++) {
+    const file = path.join(dir, `${name}${count === 1 ? "" : `-${count}`}${ext}`);
+    try {
+      await writeFile(file, text, { flag: "wx" });
+      return file;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw unwritten(file, error);
+    }
+  }
+  throw unwritten(wanted, new Error(`${MOST_FILES} files of this name are there`));
+}
+
+/** The name that a text of a plan gives itself, as a file may be called. Pure. */
+export function nameIn(text: string): string {
+  return /^plan:[ \t]*["']?([A-Za-z0-9][\w-]{0,99})/m.exec(text)?.[1] ?? "draft";
+}
+
+function unwritten(file: string, cause: unknown): DureError {
+  return new DureError("FILE_UNWRITABLE", `${file} cannot be written: ${messageOf(cause)}`, {
+    class: "input",
+    hint: "Name another file: --out FILE",
+    cause,
+  });
+}
+
+/** What a plan is called on the screen, and where it works. */
+interface Shown {
+  readonly shown: string;
+  readonly repository: string | undefined;
+}
+
+async function showDraft(draft: PlanDraft, about: Shown, parts: FromParts): Promise<void> {
+  const { output } = parts;
+
+  const { yellow, green } = output.colors;
+  output.line(`${green("wrote")} ${about.shown}`);
+  for (const problem of draft.problems) output.line(planProblemText(problem));
+  if (draft.problemCount === 0) await showGraph(draft.text, about, parts);
+  for (const words of draft.open) output.line(`${yellow("open")} ${words}`);
+  output.note(`It is on the dashboard too, as a graph to edit: /plans/drafts/${draft.id}`);
+  if (parts.ask) return;
+  for (const { question, answer } of draft.questions) {
+    if (answer === null) output.line(`${yellow("asks")} ${question}`);
+  }
+}
+
+/** What would be done, as the server says it. What it says against it ends nothing here. */
+async function showGraph(
+  text: string,
+  { shown, repository }: Shown,
+  { client, output }: Pick<FromParts, "client" | "output">,
+): Promise<void> {
+  try {
+    const view = await client.plans.dryRun({ file: path.basename(shown), text, repository });
+    for (const line of graphLines(view)) output.line(line);
+    output.line(`mode: ${view.mode.mode}, because ${view.mode.because}`);
+
+    const workers = view.workers.map(({ role, kind }) => `${role} ${kind}`);
+    output.line(`workers: ${workers.join(", ")}`);
+    for (const { message } of view.warnings) {
+      output.line(`${output.colors.yellow("look")} ${message}`);
+    }
+  } catch (error) {
+    if (!(error instanceof DureError)) throw error;
+    output.error(error);
+  }
+}
+
+/** Lets a person edit the file, look again, and start it. */
+async function beforeStart(
+  file: string,
+  about: Shown,
+  parts: FromParts & { readonly ask: NonNullable<FromParts["ask"]> },
+): Promise<ExitCode> {
+  const { output, ask, start } = parts;
+  for (;;) {
+    const said = await ask(`Edit ${about.shown}. s starts it, Enter looks again, q leaves.`);
+    if (said === undefined || /^\s*q/i.test(said)) break;
+    const text = await readFile(file, "utf8");
+
+    if (/^\s*s/i.test(said)) return start(path.basename(file), text);
+    await showGraph(text, about, parts);
+  }
+  output.note(`Later: dure plan run --file ${about.shown}`);
+
+  return EXIT.ok;
+}

@@ -1,0 +1,76 @@
+import { systemClock } from "../kernel/clock.ts";
+import type { ChannelMessage, PortDetail, PortWords } from "../client/index.ts";
+import { EXIT, type ExitCode } from "./output.ts";
+import type { PlansCommand } from "./plans.ts";
+
+/** Between two looks whether words were read, milliseconds. */
+const LOOK_MS = 1_000;
+
+/** How far words of the operator have come. `lost`: their port ended before they were read. */
+type Reading = "sent" | "delivered" | "read" | "lost";
+
+const OVER: readonly PortDetail["status"][] = ["succeeded", "failed", "cancelled"];
+
+/** `dure plan say`: sends the words; with `wait` it stays until they are read, or never will be. */
+export async function sayToPort(
+  { run, port }: { readonly run: string; readonly port: string },
+  words: PortWords,
+  { client, output, wait }: PlansCommand & { readonly wait: boolean | undefined },
+): Promise<ExitCode> {
+  const { id } = await client.plans.say(run, port, words);
+  const look = async (): Promise<Reading> => readingOf(await client.plans.port(run, port), id);
+  let reading = await look();
+  output.line(`${port}: ${readingWords(words.to, reading)}`);
+  while (wait === true && (reading === "sent" || reading === "delivered")) {
+    await systemClock.sleep(LOOK_MS);
+    const now = await look();
+    if (now !== reading) output.line(`${port}: ${readingWords(words.to, now)}`);
+    reading = now;
+  }
+  output.result({ run, port, to: words.to, message: id, state: reading });
+
+  return reading === "lost" ? EXIT.failed : EXIT.ok;
+}
+
+/** Words of the operator to members of a port, a line each, oldest first. Pure. */
+export function saidLines(port: PortDetail): readonly string[] {
+  return port.messages.flatMap((message) => {
+    const text = operatorText(message);
+    if (text === undefined) return [];
+    const reading = readingOf(port, message.id);
+
+    return [`  > "${text.slice(0, 200)}" — ${readingWords(message.to, reading)}`];
+  });
+}
+
+function operatorText({ from, type, payload }: ChannelMessage): string | undefined {
+  if (from !== "operator" || type !== "feedback") return undefined;
+  const { text } = (payload ?? {}) as { readonly text?: unknown };
+
+  return typeof text === "string" ? text.replaceAll("\n", " ") : undefined;
+}
+
+/** Pure. */
+function readingOf({ status, messages }: PortDetail, id: number): Reading {
+  const message = messages.find((one) => one.id === id);
+  if (message?.processedAt != null) return "read";
+  if (OVER.includes(status)) return "lost";
+
+  return message?.deliveredAt == null ? "sent" : "delivered";
+}
+
+/** Pure. */
+function readingWords(to: string, reading: Reading): string {
+  switch (reading) {
+    case "sent":
+      return `sent to the ${to}, who reads it at its next turn`;
+    case "delivered":
+      return `delivered to the ${to}, who works and reads it at its next turn`;
+    case "read":
+      return `read by the ${to}`;
+    case "lost":
+      return `not read by the ${to}: the port ended before`;
+    default:
+      return reading satisfies never;
+  }
+}

@@ -1,0 +1,98 @@
+import type { Database } from "../durable/database.ts";
+import type { Page } from "../durable/page.ts";
+import type { Retriever } from "../engine/agent/agent.ts";
+import { DureError } from "../kernel/errors.ts";
+import {
+  countDocuments,
+  listDocuments,
+  putDocument,
+  removeDocument,
+  type KnowledgeDocument,
+  type KnowledgeText,
+} from "./document-rows.ts";
+import { searchWords, type Passage } from "./search.ts";
+
+/** A named set of documents. */
+export interface KnowledgeBase {
+  readonly name: string;
+  readonly documents: number;
+  readonly chunks: number;
+}
+
+/** The documents of a team, which its agents search. Source: docs/spec/knowledge. */
+export class Knowledge {
+  readonly #database: Database;
+  readonly #bases: ReadonlySet<string>;
+
+  constructor({ database, bases }: { database: Database; bases: readonly string[] }) {
+    this.#database = database;
+    this.#bases = new Set(bases);
+  }
+
+  async list(): Promise<readonly KnowledgeBase[]> {
+    const counts = await countDocuments(this.#database);
+    return [...this.#bases].map((name) => ({
+      name,
+      ...(counts.get(name) ?? { documents: 0, chunks: 0 }),
+    }));
+  }
+
+  /** Whether it changed anything. Throws `KNOWLEDGE_UNKNOWN`, `KNOWLEDGE_FULL`. */
+  async put(base: string, text: KnowledgeText): Promise<boolean> {
+    this.#assertBase(base);
+    return putDocument(this.#database, base, text);
+  }
+
+  /** Whether it was there. Throws `KNOWLEDGE_UNKNOWN`. */
+  async remove(base: string, source: string): Promise<boolean> {
+    this.#assertBase(base);
+    return removeDocument(this.#database, base, source);
+  }
+
+  /** Throws `KNOWLEDGE_UNKNOWN`, `CURSOR_INVALID`. */
+  async documents(
+    base: string,
+    page: { readonly limit?: number | undefined; readonly cursor?: string | undefined },
+  ): Promise<Page<KnowledgeDocument>> {
+    this.#assertBase(base);
+    return listDocuments(this.#database, base, page);
+  }
+
+  /** Best first; empty where nothing fits. Throws `KNOWLEDGE_UNKNOWN`. */
+  async search(
+    bases: readonly string[],
+    question: string,
+    options: { readonly limit?: number | undefined; readonly signal?: AbortSignal } = {},
+  ): Promise<readonly Passage[]> {
+    for (const base of bases) this.#assertBase(base);
+    return searchWords(this.#database, bases, question, options);
+  }
+
+  /** What an agent asks before it answers. Throws `KNOWLEDGE_UNKNOWN`. */
+  retrieverOf(bases: readonly string[]): Retriever {
+    for (const base of bases) this.#assertBase(base);
+    return {
+      citesSources: true,
+      search: async (question, { signal }) => {
+        const passages = await this.search(bases, question, { signal });
+        return passages.map(quoted);
+      },
+    };
+  }
+
+  #assertBase(base: string): void {
+    if (this.#bases.has(base)) return;
+
+    const known = [...this.#bases].join(", ") || "none";
+    throw new DureError("KNOWLEDGE_UNKNOWN", `The team has no knowledge base "${base}".`, {
+      class: "not-found",
+      hint: `Name it in the configuration: knowledge: { ${base}: {} }. There are: ${known}.`,
+    });
+  }
+}
+
+/** As it stands in a prompt. Pure. */
+function quoted({ source, headings, text }: Passage): string {
+  const place = [source, ...headings].join(" › ");
+  return `Source: ${place}\n\n${text}`;
+}

@@ -1,0 +1,89 @@
+import type { Database } from "../durable/database.ts";
+import { wordsOf } from "./words.ts";
+
+/** A chunk that may hold the answer. */
+export interface Passage {
+  readonly base: string;
+  readonly source: string;
+  readonly title: string;
+  /** Those above it, outermost first. */
+  readonly headings: readonly string[];
+  readonly text: string;
+  /** Only good for comparing passages of one search. */
+  readonly score: number;
+  /** How much of what was asked stands in it, by the weight of the words, 0 to 1. */
+  readonly share: number;
+}
+
+/** Words of a question that are looked for: a message may have 64 KiB. */
+const MAX_ASKED = 64;
+
+/** Source: docs/spec/knowledge §2. */
+const MAX_PASSAGES = 6;
+
+/**
+ * A chunk with less of what was asked is about something else. Source: docs/spec/knowledge §3, and
+ * knowledge/recall.test.ts, which holds both what is found and what is not.
+ */
+const FLOOR = 0.25;
+
+/**
+ * The chunks of these bases that have most of the question's words, best first; empty where none has
+ * enough of them.
+ */
+export async function searchWords(
+  database: Database,
+  bases: readonly string[],
+  question: string,
+  { limit = MAX_PASSAGES, signal }: { limit?: number | undefined; signal?: AbortSignal } = {},
+): Promise<readonly Passage[]> {
+  const words = wordsOf(question).slice(0, MAX_ASKED);
+  if (words.length === 0) return [];
+
+  return database.query<PassageRow>(SEARCH, [bases, words, limit, FLOOR], { signal });
+}
+
+type PassageRow = Passage & Record<string, unknown>;
+
+/**
+ * BM25 with each word counted once for a chunk (k₁ = 1.2, b = 0.75). What no chunk has weighs as what
+ * one has: a question that is mostly about other things has no passage here.
+ */
+const SEARCH = {
+  name: "knowledge.search",
+  text: `
+    with held as (
+      select greatest(sum(chunks), 1)::float8 as chunks,
+        sum(words)::float8 / greatest(sum(chunks), 1) as usual
+      from dure.knowledge_documents
+      where base = any($1)
+    ),
+    hits as materialized (
+      select asked.word, c.id, cardinality(c.words) as length
+      from unnest($2::text[]) as asked (word)
+      join dure.knowledge_chunks c on c.words @> array[asked.word] and c.base = any($1)
+    ),
+    weights as (
+      select asked.word,
+        ln(1 + (held.chunks - count(hits.id) + 0.5) / (greatest(count(hits.id), 1) + 0.5)) as weight
+      from held, unnest($2::text[]) as asked (word)
+      left join hits using (word)
+      group by asked.word, held.chunks
+    ),
+    ranked as (
+      select hits.id,
+        sum(weights.weight) / (select sum(weight) from weights) as share,
+        sum(weights.weight)
+          * 2.2 / (1 + 1.2 * (0.25 + 0.75 * hits.length / nullif(held.usual, 0))) as score
+      from held, hits
+      join weights using (word)
+      group by hits.id, hits.length, held.usual
+    )
+    select c.base, c.source, d.title, c.headings, c.text, ranked.score, ranked.share
+    from ranked
+    join dure.knowledge_chunks c using (id)
+    join dure.knowledge_documents d using (base, source)
+    where ranked.share >= $4
+    order by ranked.score desc, c.id
+    limit $3`,
+};

@@ -1,0 +1,84 @@
+import type { Done } from "../kernel/turn-events.ts";
+import { acceptedAt, idFor } from "./answer-ids.ts";
+import { turnFailure } from "./refusal.ts";
+import type { Speaker } from "./speaker.ts";
+import { tokensOf } from "./tokens.ts";
+
+/** Whose answer is told. */
+export interface Answering {
+  readonly turnId: string;
+  /** As it was asked for. */
+  readonly model: string;
+}
+
+/** The answer of `/chat/completions`. Pure. */
+export function completionOf(answering: Answering, done: Done): object {
+  const message = { role: "assistant", content: done.message, refusal: null };
+  return {
+    ...headOf(answering, "chat.completion"),
+    choices: [{ index: 0, message, logprobs: null, finish_reason: "stop" }],
+    usage: usageOf(done),
+  };
+}
+
+/** The stream of `/chat/completions`. */
+export class CompletionSpeaker implements Speaker {
+  readonly #head: object;
+  readonly #includeUsage: boolean;
+
+  constructor(answering: Answering, { includeUsage }: { includeUsage: boolean }) {
+    this.#head = headOf(answering, "chat.completion.chunk");
+    this.#includeUsage = includeUsage;
+  }
+
+  begin(): string {
+    return this.#chunk({ role: "assistant", content: "", refusal: null });
+  }
+
+  text(content: string): string {
+    return this.#chunk({ content });
+  }
+
+  end(done: Done): string {
+    if (done.error) return dataOf({ error: turnFailure(done.error).error });
+
+    const usage = dataOf({ ...this.#head, choices: [], usage: usageOf(done) });
+    return `${this.#chunk({}, "stop")}${this.#includeUsage ? usage : ""}data: [DONE]\n\n`;
+  }
+
+  farewell(): string {
+    return dataOf(SERVER_GONE);
+  }
+
+  #chunk(delta: object, finishReason: string | null = null): string {
+    const choice = { index: 0, delta, logprobs: null, finish_reason: finishReason };
+    return dataOf({ ...this.#head, choices: [choice] });
+  }
+}
+
+/** The turn goes on; the same key finds it. */
+export const SERVER_GONE = {
+  error: {
+    message: "The server closed during the answer. Send it again with the same Idempotency-Key.",
+    type: "server_error",
+    param: null,
+    code: "SERVER_DRAINING",
+  },
+} as const;
+
+function headOf({ turnId, model }: Answering, object: string): object {
+  return { id: idFor("chatcmpl", turnId), object, created: acceptedAt(turnId), model };
+}
+
+function usageOf(done: Done): object {
+  const { tokensIn, tokensOut } = tokensOf(done);
+  return {
+    prompt_tokens: tokensIn,
+    completion_tokens: tokensOut,
+    total_tokens: tokensIn + tokensOut,
+  };
+}
+
+function dataOf(value: object): string {
+  return `data: ${JSON.stringify(value)}\n\n`;
+}

@@ -1,0 +1,63 @@
+import { DureError } from "../../kernel/errors.ts";
+import type { TestFeedback } from "../../wire/runs.ts";
+import type { PlanComment } from "../rows/comment-rows.ts";
+
+/** Comments of one review: what a prompt tells of a kind. */
+export const MAX_COMMENTS = 30;
+/** Characters of a review. All of it stands in the next prompt, with room for what tests said. */
+const MAX_REVIEW = 16_000;
+/** Characters of a line that is quoted. */
+const MAX_QUOTE = 200;
+
+type Said = Pick<PlanComment, "path" | "line" | "side" | "quote" | "text">;
+
+/**
+ * What a person wants changed, as the next try is told it. Pure. Throws `REVIEW_EMPTY`,
+ * `REVIEW_TOO_LONG`.
+ */
+export function reviewOf(
+  by: string,
+  comments: readonly Said[],
+  text = "",
+  most = MAX_REVIEW,
+): TestFeedback {
+  const words = text.trim();
+  const suggestions = [...(words === "" ? [] : [words]), ...comments.map(commentWords)];
+  if (suggestions.length === 0) {
+    throw new DureError("REVIEW_EMPTY", "A review says something: a comment, or a text.", {
+      class: "input",
+      hint: "Comment on a line, or write what is to change.",
+    });
+  }
+  const length = suggestions.join("").length;
+  if (comments.length > MAX_COMMENTS || length > most) {
+    throw new DureError(
+      "REVIEW_TOO_LONG",
+      `A review has at most ${MAX_COMMENTS} comments and ${most} characters; ` +
+        `this has ${comments.length} and ${length}.`,
+      { class: "input", hint: "Send the most important part first." },
+    );
+  }
+  const metrics = { total: 0, passed: 0, failed: 0, durationMs: 0 };
+
+  return { success: false, failedTests: [], suggestions, metrics, reviewedBy: by };
+}
+
+function commentWords({ path, line, side, quote, text }: Said): string {
+  const place = line === null ? path : `${path}:${line}`;
+  const old = side === "old" ? " (before this work)" : "";
+  const quoted = quote.trim().slice(0, MAX_QUOTE);
+  const shown = quoted === "" ? "" : ` \`${quoted}\``;
+
+  return `${place}${old}${shown}: ${text}`;
+}
+
+/** What the next try is told: the review first, then what the tests said of a failed try. Pure. */
+export function withReview(review: TestFeedback, last: TestFeedback): TestFeedback {
+  if (last.success) return review;
+  return {
+    ...last,
+    reviewedBy: review.reviewedBy,
+    suggestions: [...review.suggestions, ...last.suggestions],
+  };
+}

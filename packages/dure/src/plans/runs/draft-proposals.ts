@@ -1,0 +1,89 @@
+import { DureError } from "../../kernel/errors.ts";
+import type { Draft } from "../drafts/draft.ts";
+import type { DraftWish } from "../drafts/draft-prompt.ts";
+import type { DraftSource } from "../drafts/material.ts";
+import type { Git } from "../workspace/git.ts";
+import { Repository } from "../workspace/repository.ts";
+import { sourceOf } from "./draft-source.ts";
+import type { NamedRepositories } from "./named-repositories.ts";
+
+type Found = Pick<Draft, "problems" | "problemCount">;
+
+export interface ProposalParts {
+  /** Checks a text for these files, and for the team. */
+  readonly review: (
+    text: string,
+    files: DraftSource["files"],
+    options: { signal: AbortSignal },
+  ) => Promise<Found>;
+  /** Absent: no model is there that could propose one. */
+  readonly draft?:
+    | ((wish: DraftWish, source: DraftSource, options: { signal: AbortSignal }) => Promise<Draft>)
+    | undefined;
+}
+
+interface Parts extends ProposalParts {
+  readonly repositories: NamedRepositories;
+  readonly git: Git;
+}
+
+/** For which repository, and whether the caller may name any. */
+interface Asked {
+  readonly repository?: string | undefined;
+  readonly mayReachOut?: boolean | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** What to do without a model. */
+const MODEL_HINT = [
+  "Set the key of a provider, such as OPENAI_API_KEY,",
+  "or write the plan by hand: dure new plan NAME",
+].join(" ");
+
+/** A model's proposals for plans, and what is wrong with a text, against a repository. */
+export class DraftProposals {
+  readonly #parts: Parts;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * A proposal as text; a person edits and approves it. Throws `REPOSITORY_NOT_NAMED`,
+   * `MODEL_MISSING`.
+   */
+  async propose(wish: DraftWish, asked: Asked): Promise<Draft> {
+    const folder = await this.#folder(asked);
+    const { draft } = this.#parts;
+    if (!draft) {
+      throw new DureError("MODEL_MISSING", "No model is there that could propose a plan.", {
+        class: "conflict",
+        hint: MODEL_HINT,
+      });
+    }
+
+    return draft(wish, await this.#source(folder, asked), asked);
+  }
+
+  /**
+   * What is wrong with a text, for the files at HEAD. Throws `REPOSITORY_NOT_NAMED`, and what is
+   * wrong with the repository.
+   */
+  async review(text: string, asked: Asked): Promise<Found> {
+    const { files } = await this.#source(await this.#folder(asked), asked);
+    return this.#parts.review(text, files, asked);
+  }
+
+  async #folder({ repository, mayReachOut = false, signal }: Asked): Promise<string> {
+    const { repositories } = this.#parts;
+    const asked = repositories.locate(repository);
+    if (repository === undefined || mayReachOut) return asked;
+
+    return repositories.named(asked, `The repository ${repository}`, signal);
+  }
+
+  async #source(folder: string, { signal }: Asked): Promise<DraftSource> {
+    const { git } = this.#parts;
+    return sourceOf(await Repository.open(folder, { git, signal }), signal);
+  }
+}

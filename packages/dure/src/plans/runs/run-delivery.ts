@@ -1,0 +1,229 @@
+import { join } from "node:path";
+import type { Clock } from "../../kernel/clock.ts";
+import { codeOf, DureError } from "../../kernel/errors.ts";
+import { publishTarget } from "../../kernel/publish-target.ts";
+import type { PublishOutcome, RunReport } from "../../wire/runs.ts";
+import { exitWordsOf, type Tried } from "../merge/integration.ts";
+import type { PlanRun } from "../rows/run.ts";
+import type { BranchMerge } from "../workspace/merge-into-branch.ts";
+import { pushBranch } from "../workspace/push-branch.ts";
+import { withoutPassword } from "../workspace/remote.ts";
+import type { Repository } from "../workspace/repository.ts";
+import { deliveredCommit } from "./delivered-commit.ts";
+import { openPullRequest } from "./pull-request.ts";
+import type { Runs } from "./runs.ts";
+
+interface DeliveryParts {
+  readonly runs: Pick<Runs, "notePublished" | "trials">;
+  readonly clock: Clock;
+  /** Throws `RUN_CLEANED`, `RUN_ELSEWHERE`. */
+  readonly open: (run: PlanRun, signal: AbortSignal) => Promise<Repository>;
+  /** Everything that dure was started with. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** What became of a merge. `trying`: its tests go on; the same request asks for them again. */
+export interface DeliveredMerge extends Omit<BranchMerge, "kind"> {
+  readonly kind: BranchMerge["kind"] | "trying";
+  readonly target: string;
+}
+
+/** A request waits so long for the tests of its merge, milliseconds. */
+const ANSWER_MS = 20_000;
+/** As above, where another process tries it. */
+const ELSEWHERE_MS = 2_000;
+/** Merges of one process whose tests go on at once. */
+const MAX_MERGES = 20;
+
+/** Brings results of runs out, because a person asks for it: into a branch, or to a remote. */
+export class RunDelivery {
+  readonly #parts: DeliveryParts;
+  /** Merges that go on, by run and branch. */
+  readonly #merges = new Map<string, Promise<DeliveredMerge>>();
+
+  constructor(parts: DeliveryParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Where the branch has moved since the run began, the tests run on the merged tree first; it moves
+   * only when they pass. Tests that take longer than a request waits go on: `trying`. Throws as
+   * `mergeIntoBranch`, and `RUN_NO_RESULT`, `MERGED_TREE_FAILED`, `RUN_GOING`.
+   */
+  async merge(
+    run: PlanRun,
+    { into, signal }: { into: string | undefined; signal: AbortSignal },
+  ): Promise<DeliveredMerge> {
+    const report = resultOf(run);
+    const repository = await this.#parts.open(run, signal);
+    const target = into ?? branchOf(repository, run.plan.base);
+    const key = `${run.id} ${target}`;
+    const going = this.#merges.get(key) ?? this.#begin(key, { run, target, repository, signal });
+    const trying = { kind: "trying", target, commit: report.commit, updated: undefined } as const;
+
+    return within(this.#parts.clock, ANSWER_MS, going, trying);
+  }
+
+  #begin(key: string, asked: AskedMerge): Promise<DeliveredMerge> {
+    if (this.#merges.size >= MAX_MERGES) throw tooManyMerges();
+    const going = this.#merge(asked).finally(() => this.#merges.delete(key));
+    // Its request may have left.
+    going.catch(() => undefined);
+    this.#merges.set(key, going);
+
+    return going;
+  }
+
+  async #merge(asked: AskedMerge): Promise<DeliveredMerge> {
+    const { run, target, repository, signal } = asked;
+    const { env, clock } = this.#parts;
+    const report = resultOf(run);
+    const how = { env, signal };
+    const { commit, identity, message } = await deliveredCommit(run, report, repository, how);
+    try {
+      const outcome = await repository.mergeInto({
+        target,
+        result: commit,
+        message: `Merge ${report.branch ?? run.id}\n\n${message}`,
+        identity,
+        scratch: join(run.folder, "scratch"),
+        tryOut: (merged) => this.#tryOut(merged, asked),
+        signal,
+      });
+
+      return { ...outcome, target };
+    } catch (error) {
+      if (codeOf(error) !== TRIED_ELSEWHERE) throw error;
+      await clock.sleep(ELSEWHERE_MS, { signal });
+      return { kind: "trying", target, commit, updated: undefined };
+    }
+  }
+
+  async #tryOut(commit: string, { run, target, signal }: AskedMerge): Promise<void> {
+    const tried = await this.#parts.runs.trials.tryOut(run.id, commit, { signal });
+    if (tried === undefined) throw run.finishedAt === null ? runGoing(run) : triedElsewhere(run);
+    if (!tried.feedback.success) throw mergedTreeFailed(run, target, tried);
+  }
+
+  /**
+   * Pushes the result as the plan says, and opens a pull request. Each step looks whether it was
+   * done: it may be called again after a crash. Throws `PUBLISH_NOT_CONFIGURED`, `RUN_NO_RESULT`,
+   * `PUSH_FAILED`, `PULL_REQUEST_FAILED`.
+   */
+  async publish(run: PlanRun, signal: AbortSignal): Promise<PublishOutcome> {
+    const report = resultOf(run);
+    const target = publishTarget(run.plan, report.branch);
+    if (target === undefined) throw notConfigured(run);
+    const { env, open, runs } = this.#parts;
+    const repository = await open(run, signal);
+    const { remote, branch, title, pullRequest } = target;
+    const { commit, message } = await deliveredCommit(run, report, repository, {
+      env,
+      signal,
+    });
+    const ref = `refs/dure/${run.id}/published/${branch}`;
+    const isNew = await pushBranch(repository, { remote, branch, commit, ref, env, signal });
+    const pushed = { remote: withoutPassword(remote), branch, commit };
+    if (pullRequest === "none") {
+      await runs.notePublished(run.id, pushed);
+      return { ...pushed, isNew };
+    }
+
+    const base = branchOf(repository, run.plan.base);
+    const request = { branch, base, title, body: message };
+    const place = { cwd: repository.root, env, signal };
+    const url = await openPullRequest(pullRequest, request, place);
+    const published = { ...pushed, pullRequest: url };
+    await runs.notePublished(run.id, published);
+
+    return { ...published, isNew };
+  }
+}
+
+/** A merge that a person asked for. */
+interface AskedMerge {
+  readonly run: PlanRun;
+  readonly target: string;
+  readonly repository: Repository;
+  readonly signal: AbortSignal;
+}
+
+/** What the work comes to, or `late` when that takes longer. */
+async function within<T>(clock: Clock, ms: number, work: Promise<T>, late: T): Promise<T> {
+  const { promise, resolve } = Promise.withResolvers<T>();
+  const cancel = clock.after(ms, () => resolve(late));
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    cancel();
+  }
+}
+
+function resultOf({ id, status, report }: PlanRun): RunReport & { readonly commit: string } {
+  const commit = report?.commit;
+  if (commit !== undefined) return { ...report!, commit };
+  throw new DureError("RUN_NO_RESULT", `The run ${id} has no result; it is ${status}.`, {
+    class: "conflict",
+    hint: "Wait for its end, or retry what failed.",
+  });
+}
+
+function branchOf(repository: Repository, base: string): string {
+  const name = base === "HEAD" ? repository.facts.branch : base;
+  if (name !== undefined) return name;
+  throw new DureError("BRANCH_UNKNOWN", `${repository.root} stands at no branch.`, {
+    class: "input",
+    hint: "Say into which branch: --into main",
+  });
+}
+
+function notConfigured({ id, plan }: PlanRun): DureError {
+  return new DureError(
+    "PUBLISH_NOT_CONFIGURED",
+    `The plan ${plan.name} of the run ${id} does not say where to publish.`,
+    {
+      class: "conflict",
+      hint: "Add to the plan, before it runs: publish: { remote: origin, pull_request: gh }",
+    },
+  );
+}
+
+const TRIED_ELSEWHERE = "MERGE_TRIED_ELSEWHERE";
+/** Names of failing tests that an error gives. */
+const MAX_FAILING = 20;
+/** Characters of the end of an output that an error gives. */
+const MAX_SAID = 2_000;
+
+function triedElsewhere({ id }: PlanRun): DureError {
+  return new DureError(TRIED_ELSEWHERE, `Another process works on the run ${id}.`, {
+    class: "conflict",
+  });
+}
+
+function runGoing({ id, status }: PlanRun): DureError {
+  return new DureError("RUN_GOING", `The run ${id} is worked on; it is ${status}.`, {
+    class: "conflict",
+    hint: "Merge it when it has ended: its tests run on the merged tree first.",
+  });
+}
+
+function tooManyMerges(): DureError {
+  const message = `The tests of ${MAX_MERGES} merges run already.`;
+  return new DureError("MERGES_BUSY", message, {
+    class: "unavailable",
+    hint: "Try again when one of them has ended.",
+  });
+}
+
+function mergedTreeFailed({ id }: PlanRun, target: string, tried: Tried): DureError {
+  const tests = tried.feedback.failedTests.slice(0, MAX_FAILING).map(({ name }) => name);
+  return new DureError(
+    "MERGED_TREE_FAILED",
+    `${target} has moved, and merged with it this fails: ${tried.command} (${exitWordsOf(tried)}).`,
+    {
+      class: "conflict",
+      hint: `Nothing was changed. Mend ${target}, or run the plan from it: dure plan status ${id}`,
+      details: { command: tried.command, tests, output: tried.output.slice(-MAX_SAID) },
+    },
+  );
+}

@@ -1,0 +1,75 @@
+import { describe, expect, test } from "vitest";
+import type { Principal } from "./access.ts";
+import { Members, NO_TENANT, type Belonging } from "./members.ts";
+
+const PLACES = [
+  { id: "direct_web", adapter: "web", tenant: "acme", person: "mina" },
+  { id: "direct_discord", adapter: "discord", tenant: "acme", person: "mina" },
+];
+const ORIGINS: Readonly<Record<string, string>> = {
+  [jobId("A")]: "room:ruda:direct_web",
+  [jobId("B")]: "room:ruda:web:general",
+};
+const PRIVATE: readonly [string, Belonging][] = [
+  ["the room", { room: "direct_web" }],
+  ["the session of its agent", { session: "room:ruda:direct_web" }],
+  ["the work that began there", { job: jobId("A") }],
+  ["the session of an exchange of that work", { session: `job:${jobId("A")}:eden` }],
+  ["what stands in an open room and belongs to it", { room: "web:general", job: jobId("A") }],
+];
+const OPEN: readonly [string, Belonging][] = [
+  ["a channel", { room: "web:general", session: "room:ruda:web:general" }],
+  ["work of a channel", { job: jobId("B") }],
+  ["work that is not there any more", { job: jobId("C") }],
+  ["nothing", {}],
+];
+
+describe("what belongs to a direct room", () => {
+  test.each(PRIVATE)("%s is known to its person and to operators alone", async (_what, of) => {
+    const members = aMembership();
+
+    expect(await members.mayKnow(principal("acme", "mina"), of)).toBe(true);
+    expect(await members.mayKnow(principal("", "boss", ["admin"]), of)).toBe(true);
+    for (const other of [
+      principal("acme", "junho"),
+      principal("", "mina"),
+      principal("acme", undefined),
+    ]) {
+      expect(await members.mayKnow(other, of)).toBe(false);
+      expect(await members.view(other, of, "acme")).toBe(NO_TENANT);
+    }
+  });
+
+  test.each(OPEN)("%s is known to all of the tenant", async (_what, of) => {
+    expect(await aMembership().mayKnow(principal("acme", "junho"), of)).toBe(true);
+  });
+
+  test("a direct message and a private thread of a platform are for operators alone", async () => {
+    const members = aMembership();
+
+    for (const room of ["direct_discord", "private_thread", "direct_gone"]) {
+      expect(await members.mayKnow(principal("acme", "mina"), { room })).toBe(false);
+      expect(await members.mayKnow(principal("acme", undefined), { room })).toBe(false);
+      expect(await members.mayKnow(principal("", "boss", ["admin"]), { room })).toBe(true);
+    }
+  });
+});
+
+function aMembership(): Members {
+  return new Members({
+    rooms: { directRoom: async (place) => PLACES.find(({ id }) => id === place) },
+    jobs: { originOf: async (job) => ORIGINS[job] },
+  });
+}
+
+function principal(
+  tenant: string,
+  person: string | undefined,
+  scopes: Principal["scopes"] = ["chat", "rooms", "jobs"],
+): Principal {
+  return { caller: { tenant, name: person ?? "a program" }, person, scopes, proof: "bearer" };
+}
+
+function jobId(letter: string): string {
+  return `job_${letter.repeat(26)}`;
+}

@@ -1,0 +1,148 @@
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, onTestFinished, test } from "vitest";
+import { systemClock } from "../../src/kernel/clock.ts";
+import { FULL } from "../../src/kernel/test-tiers.ts";
+import type { PlanRun } from "../../src/plans/rows/run.ts";
+import { RunDelivery } from "../../src/plans/runs/run-delivery.ts";
+import { Git } from "../../src/plans/workspace/git.ts";
+import { Repository } from "../../src/plans/workspace/repository.ts";
+import { realPlan } from "./real-runs.ts";
+import { openStage } from "./stage.ts";
+
+const FILES = { "src/a/a.txt": "base\n", "src/b/b.txt": "base\n" };
+const SCRIPT = `
+ports:
+  a: { implementer: [{ edits: [{ path: src/a/a.txt, content: "by a" }], summary: Done. }] }
+  b: { implementer: [{ edits: [{ path: src/b/b.txt, content: "by b" }], summary: Done. }] }
+`;
+const PLAN = (remote: string, tool: string): string => `
+plan: both
+roles: modules
+base: main
+history: squash
+publish: { remote: "${remote}", pull_request: ${tool} }
+workers: { default: { kind: offline } }
+ports:
+  - { id: a, title: Make a, role: a, goal: A., owns: [src/a/**], acceptance: "true" }
+  - { id: b, title: Make b, role: b, goal: B., owns: [src/b/**], acceptance: "true" }
+`;
+
+/** Keeps its pull requests in a file; with a file `die` it is killed once it has made one. */
+const GH = `#!/bin/sh
+echo "$1 $2" >> "$GH_STATE/calls"
+case "$2" in
+  list) cat "$GH_STATE/prs" 2>/dev/null || echo "[]" ;;
+  create)
+    echo '[{ "url": "https://git.example/pr/1" }]' > "$GH_STATE/prs"
+    printf '%s\\n' "$@" > "$GH_STATE/made"
+    if [ -f "$GH_STATE/die" ]; then kill -9 $$; fi
+    ;;
+esac
+`;
+
+interface World {
+  readonly run: PlanRun;
+  readonly delivery: RunDelivery;
+  readonly git: (...args: string[]) => Promise<string>;
+  /** In the bare remote. */
+  readonly there: (...args: string[]) => Promise<string>;
+  readonly state: string;
+}
+
+/** A run that has succeeded, a bare remote, and a double of `gh`. */
+async function openWorld(tool: "gh" | "none" = "gh"): Promise<World> {
+  const { runs, repository } = await openStage(FILES, { script: SCRIPT });
+  const state = await mkdtemp(join(tmpdir(), "dure-gh-"));
+  onTestFinished(() => rm(state, { recursive: true, force: true }));
+  const remote = join(state, "remote.git");
+  await promisify(execFile)("git", ["init", "--quiet", "--bare", remote]);
+  await mkdir(join(state, "bin"));
+  await writeFile(join(state, "bin", "gh"), GH, { mode: 0o755 });
+  await repository.git("config", "user.name", "민준");
+  await repository.git("config", "user.email", "minjun@example.com");
+
+  const plan = realPlan(PLAN(remote, tool));
+  const { id } = await runs.runs.run({ plan, repository: repository.folder, by: "minjun" });
+  const standing = async (): Promise<string> => (await runs.runs.get(id)).status;
+  await expect.poll(standing, { timeout: 60_000, interval: 100 }).toBe("success");
+  const PATH = `${join(state, "bin")}:${process.env["PATH"]}`;
+  const env = { ...process.env, PATH, GH_STATE: state };
+  const delivery = new RunDelivery({
+    runs: runs.runs,
+    clock: systemClock,
+    open: (run, signal) => Repository.open(run.repository, { git: new Git({ env }), signal }),
+    env,
+  });
+  const git = (...args: string[]): Promise<string> => repository.git(...args);
+  const there = (...args: string[]): Promise<string> => git("-C", remote, ...args);
+  return { run: await runs.runs.get(id), delivery, git, there, state };
+}
+
+test(
+  "a result is one commit of the person, pushed and offered once, also after a crash in between",
+  { ...FULL, timeout: 120_000 },
+  async () => {
+    const { run, delivery, git, there, state } = await openWorld();
+    const { signal } = new AbortController();
+    const calls = async (): Promise<string> => readFile(join(state, "calls"), "utf8");
+    await writeFile(join(state, "die"), "");
+
+    const first = await delivery.publish(run, signal);
+    const second = await delivery.publish(run, signal);
+
+    const wanted = { branch: "dure/both", pullRequest: "https://git.example/pr/1" };
+    expect(first).toMatchObject({ ...wanted, isNew: true });
+    expect(second).toEqual({ ...first, isNew: false });
+    expect((await calls()).match(/pr create/g)).toHaveLength(1);
+    expect(await there("rev-parse", "dure/both")).toBe(first.commit);
+    expect(await there("rev-list", "--count", "dure/both")).toBe("2");
+    const shown = await there("log", "-1", "--format=%an <%ae>%n%B", "dure/both");
+    expect(shown).toContain("민준 <minjun@example.com>\nboth\n");
+    expect(shown).toContain("- a: Make a\n- b: Make b");
+    expect(shown).toContain("Co-authored-by: dure offline <agent@localhost>");
+    expect(await readFile(join(state, "made"), "utf8")).toContain("--base\nmain\n--title\nboth");
+
+    const merged = await delivery.merge(run, { into: undefined, signal });
+    expect(merged).toMatchObject({ kind: "fast-forward", target: "main", commit: first.commit });
+    expect(await git("show", "main:src/b/b.txt")).toBe("by b");
+  },
+);
+
+test(
+  "a branch that others have moved at the remote is not overwritten, nor offered",
+  { ...FULL, timeout: 120_000 },
+  async () => {
+    const { run, delivery, git, there, state } = await openWorld();
+    const { signal } = new AbortController();
+    await git("push", "--quiet", join(state, "remote.git"), "main:refs/heads/dure/both");
+    const other = await git("commit-tree", "main^{tree}", "-m", "Theirs");
+    await git("push", "--quiet", "-f", join(state, "remote.git"), `${other}:refs/heads/dure/both`);
+
+    const pushing = delivery.publish(run, signal);
+
+    await expect(pushing).rejects.toMatchObject({ code: "PUSH_FAILED" });
+    expect(await there("rev-parse", "dure/both")).toBe(other);
+    await expect(readFile(join(state, "calls"))).rejects.toThrow("ENOENT");
+  },
+);
+
+test(
+  "a plain remote gets the branch alone, once, and no program of a host is asked",
+  { ...FULL, timeout: 120_000 },
+  async () => {
+    const { run, delivery, there, state } = await openWorld("none");
+    const { signal } = new AbortController();
+
+    const first = await delivery.publish(run, signal);
+    const second = await delivery.publish(run, signal);
+
+    expect([first.isNew, second.isNew]).toEqual([true, false]);
+    expect(first).not.toHaveProperty("pullRequest");
+    expect(await there("rev-parse", "dure/both")).toBe(first.commit);
+    await expect(readFile(join(state, "calls"))).rejects.toThrow("ENOENT");
+  },
+);

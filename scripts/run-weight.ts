@@ -1,0 +1,119 @@
+/**
+ * `npm run weight`: what the pages and the installed package weigh. `npm run weight -- URL` also
+ * lets Lighthouse look at Home, Rooms, Chat and Plans of a team that runs there.
+ */
+
+import { mkdtemp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { loadavg, tmpdir } from "node:os";
+import path from "node:path";
+import { weightsOf } from "../packages/dashboard/test/weight.ts";
+import { browserPlace } from "../packages/dashboard/test/browser.ts";
+import { buildStale } from "./build.ts";
+import { installPacked } from "./package.ts";
+import { root, run } from "./processes.ts";
+import { megabytes, partsOf, POSTGRES, sumOf } from "./weight.ts";
+
+/** Shown one by one; the rest is a sum. */
+const SHOWN = 15;
+const LIGHTHOUSE = "lighthouse@13.5.0";
+/** Each page is looked at so often; the middle of it is told. */
+const LOOKS = 3;
+const LOOKED_AT = ["/", "/rooms", "/chat", "/plans"];
+const FIGURES = [
+  "largest-contentful-paint",
+  "total-blocking-time",
+  "cumulative-layout-shift",
+  "total-byte-weight",
+];
+
+const failed = (await buildStale({ product: true })).find(({ exitCode }) => exitCode !== 0);
+if (failed) {
+  console.error(failed.output.trimEnd());
+  process.exit(1);
+}
+await tellPages();
+const folder = await mkdtemp(path.join(tmpdir(), "dure-weight-"));
+try {
+  await tellInstall(folder);
+  const url = process.argv[2];
+  if (url !== undefined) await tellLighthouse(url, folder);
+} finally {
+  await rm(folder, { recursive: true, force: true });
+}
+
+async function tellPages(): Promise<void> {
+  const pages = await weightsOf(path.join(root, "packages/dure/dashboard"));
+  for (const { page, language, scripts, scriptBytes, sheets, sheetBytes } of pages) {
+    const js = `${kilobytes(scriptBytes)} JavaScript in ${scripts} files`;
+    console.log(`[page] ${page} ${language}: ${js}, ${kilobytes(sheetBytes)} CSS in ${sheets}`);
+  }
+}
+
+async function tellInstall(place: string): Promise<void> {
+  const project = path.join(place, "project");
+  await mkdir(project);
+  await writeFile(path.join(project, "package.json"), '{"name":"project","private":true}');
+  const installed = await installPacked(project, process.env);
+  if (installed.exitCode !== 0) throw new Error(installed.output);
+
+  const parts = await partsOf(path.join(project, "node_modules"));
+  for (const { name, bytes } of parts.slice(0, SHOWN)) {
+    console.log(`[install] ${name}: ${megabytes(bytes)}`);
+  }
+  const others = parts.slice(SHOWN);
+  console.log(`[install] ${others.length} others: ${megabytes(sumOf(others))}`);
+  const bare = sumOf(parts, ({ name }) => !POSTGRES.test(name));
+  console.log(`[install] in all ${megabytes(sumOf(parts))}, without PostgreSQL ${megabytes(bare)}`);
+}
+
+async function tellLighthouse(url: string, place: string): Promise<void> {
+  for (const page of LOOKED_AT) {
+    const reports: Report[] = [];
+    while (reports.length < LOOKS) reports.push(await lookAt(url + page, place));
+    tellMedian(page, reports);
+  }
+  const load = loadavg()[0]!.toFixed(1);
+  console.log(`[lighthouse] medians of ${LOOKS}, for a telephone; load of this machine ${load}`);
+}
+
+/** The network is reckoned (`simulate`): of this machine's load, only its processors show. */
+async function lookAt(url: string, place: string): Promise<Report> {
+  const file = path.join(place, "lighthouse.json");
+  const { exitCode, output } = await run(
+    "npm",
+    [
+      ...["exec", "--yes", "--package", LIGHTHOUSE, "--", "lighthouse", url],
+      ...["--quiet", "--output=json", `--output-path=${file}`, "--throttling-method=simulate"],
+      "--chrome-flags=--headless --no-sandbox --disable-gpu",
+    ],
+    { cwd: place, env: { ...process.env, CHROME_PATH: browserPlace() } },
+  );
+  if (exitCode !== 0) throw new Error(output);
+  return JSON.parse(await readFile(file, "utf8")) as Report;
+}
+
+interface Report {
+  readonly categories: Readonly<Record<string, { readonly score: number | null }>>;
+  /** Times are milliseconds, weights bytes. */
+  readonly audits: Readonly<Record<string, { readonly numericValue?: number }>>;
+}
+
+function tellMedian(page: string, reports: readonly Report[]): void {
+  const scores = Object.keys(reports[0]!.categories).map((name) => {
+    const score = medianOf(reports.map(({ categories }) => categories[name]?.score ?? 0));
+    return `${name} ${Math.round(score * 100)}`;
+  });
+  const figures = FIGURES.map((name) => {
+    const value = medianOf(reports.map(({ audits }) => audits[name]?.numericValue ?? 0));
+    return `${name} ${value.toFixed(value < 1 ? 3 : 0)}`;
+  });
+  console.log(`[lighthouse] ${page}: ${scores.join(", ")}; ${figures.join(", ")}`);
+}
+
+function medianOf(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+}
+
+function kilobytes(bytes: number): string {
+  return `${(bytes / 1_000).toFixed(1)} kB`;
+}
