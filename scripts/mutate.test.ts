@@ -76,38 +76,42 @@ function outcomesOf(verdicts: readonly Verdict[]): Record<string, string> {
 }
 
 describe("on a toy tree", { timeout: 240_000 }, () => {
-  test("what a test notices is killed, what none notices survives, and what is gone is said", async () => {
-    await using toy = await openToy();
+  test(
+    "what a test notices is killed, what none notices survives, and what is gone is said",
+    FULL,
+    async () => {
+      await using toy = await openToy();
 
-    const verdicts = await toy.try([
-      { id: "noticed" },
-      { id: "unnoticed", find: "if (age > 120) return false;", tests: ["door.test.ts"] },
-      { id: "gone", find: "if (age < 21) return false;" },
-      { id: "twice", find: "return false;" },
-      { id: "no file", at: { file: "window.ts" } },
-      { id: "no test", tests: ["door.test.ts > dogs stay outside"] },
-      {
-        id: "red anyway",
-        find: "if (age > 120) return false;",
-        tests: ["door.test.ts > a test that is red anyway"],
-      },
-      { id: "no code", replace: "if (" },
-    ]);
+      const verdicts = await toy.try([
+        { id: "noticed" },
+        { id: "unnoticed", find: "if (age > 120) return false;", tests: ["door.test.ts"] },
+        { id: "gone", find: "if (age < 21) return false;" },
+        { id: "twice", find: "return false;" },
+        { id: "no file", at: { file: "window.ts" } },
+        { id: "no test", tests: ["door.test.ts > dogs stay outside"] },
+        {
+          id: "red anyway",
+          find: "if (age > 120) return false;",
+          tests: ["door.test.ts > a test that is red anyway"],
+        },
+        { id: "no code", replace: "if (" },
+      ]);
 
-    expect(outcomesOf(verdicts)).toEqual({
-      noticed: "killed",
-      unnoticed: "SURVIVED",
-      gone: "GONE",
-      twice: "GONE",
-      "no file": "GONE",
-      "no test": "BROKEN",
-      "red anyway": "BROKEN",
-      "no code": "BROKEN",
-    });
-    expect(verdicts.filter(isNoticed).map(({ guard }) => guard.id)).toEqual(["noticed"]);
-    expect(verdicts[0]!.detail).toBe("children stay outside");
-    expect(await readFile(path.join(toy.folder, "door.ts"), "utf8")).toBe(DOOR);
-  });
+      expect(outcomesOf(verdicts)).toEqual({
+        noticed: "killed",
+        unnoticed: "SURVIVED",
+        gone: "GONE",
+        twice: "GONE",
+        "no file": "GONE",
+        "no test": "BROKEN",
+        "red anyway": "BROKEN",
+        "no code": "BROKEN",
+      });
+      expect(verdicts.filter(isNoticed).map(({ guard }) => guard.id)).toEqual(["noticed"]);
+      expect(verdicts[0]!.detail).toBe("children stay outside");
+      expect(await readFile(path.join(toy.folder, "door.ts"), "utf8")).toBe(DOOR);
+    },
+  );
 
   test("a time-out is its own outcome, and counts only where the guard says so", FULL, async () => {
     await using toy = await openToy();

@@ -17,6 +17,7 @@ import { Database } from "../../dure/src/durable/database.ts";
 import { testDatabaseUrl } from "../../dure/src/durable/test-database.ts";
 import { silentLogger } from "../../dure/src/kernel/logger.ts";
 import { launchBrowser, openPage, siteInPackage, SLOW_HOOK_MS } from "./browser.ts";
+import { sampled } from "../../dure/src/kernel/test-tiers.ts";
 
 /** Who comes in with a browser: the real server, a real Chromium, and pages of other origins. */
 
@@ -146,9 +147,11 @@ async function attacker(): Promise<{ port: number } & AsyncDisposable> {
 /** With the server on 127.0.0.1: the same site with another port, and another site. */
 const PLACES = ["127.0.0.1", "localhost"];
 
-test.for(["the person at the machine", "a login"] as const)(
+const WHO = sampled(["the person at the machine", "a login"] as const, 1);
+
+test.for(WHO.rows)(
   "a page of another origin does nothing as %s",
-  { timeout: 120_000 },
+  { ...WHO.options, timeout: 120_000 },
   async (who) => {
     await using stage = await openStage(who === "a login" ? { DURE_TOKEN: TOKEN } : {});
     await using evil = await attacker();

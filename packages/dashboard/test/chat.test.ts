@@ -1,6 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { sampled } from "../../dure/src/kernel/test-tiers.ts";
+import { FULL, sampled } from "../../dure/src/kernel/test-tiers.ts";
 import {
   launchBrowser,
   openPage,
@@ -370,25 +370,29 @@ describe("sessions", () => {
 });
 
 describe("who may look", () => {
-  test("a server with tokens asks for one, keeps it in a cookie and lets go of it", async () => {
-    await using server = await serve({ token: "secret-token" });
-    await using opened = await openPage(browser, `${server.url}/chat`);
-    const { page } = opened;
-    await page.getByLabel("토큰", { exact: true }).fill("wrong");
-    await page.getByRole("button", { name: "들어가기" }).click();
-    await page.getByText("토큰이 맞지 않거나 기한이 지났어요.").waitFor();
-    expect(await violations(page)).toEqual([]);
+  test(
+    "a server with tokens asks for one, keeps it in a cookie and lets go of it",
+    FULL,
+    async () => {
+      await using server = await serve({ token: "secret-token" });
+      await using opened = await openPage(browser, `${server.url}/chat`);
+      const { page } = opened;
+      await page.getByLabel("토큰", { exact: true }).fill("wrong");
+      await page.getByRole("button", { name: "들어가기" }).click();
+      await page.getByText("토큰이 맞지 않거나 기한이 지났어요.").waitFor();
+      expect(await violations(page)).toEqual([]);
 
-    await page.getByLabel("토큰", { exact: true }).fill("secret-token");
-    await page.getByRole("button", { name: "들어가기" }).click();
-    await page.getByRole("heading", { name: "무엇을 도와드릴까요?" }).waitFor();
-    expect(
-      await page.evaluate(() => JSON.stringify([localStorage, sessionStorage]) + document.cookie),
-    ).not.toContain("secret-token");
-    await page.getByRole("button", { name: "로그아웃" }).click();
+      await page.getByLabel("토큰", { exact: true }).fill("secret-token");
+      await page.getByRole("button", { name: "들어가기" }).click();
+      await page.getByRole("heading", { name: "무엇을 도와드릴까요?" }).waitFor();
+      expect(
+        await page.evaluate(() => JSON.stringify([localStorage, sessionStorage]) + document.cookie),
+      ).not.toContain("secret-token");
+      await page.getByRole("button", { name: "로그아웃" }).click();
 
-    await page.getByRole("heading", { name: "들어가기" }).waitFor();
-  });
+      await page.getByRole("heading", { name: "들어가기" }).waitFor();
+    },
+  );
 });
 
 describe("everybody", () => {

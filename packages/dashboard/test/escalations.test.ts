@@ -274,7 +274,7 @@ test(
 
 test(
   "what grows more severe while it is answered says so, keeps words and focus, and moves only later",
-  { timeout: 90_000 },
+  { ...FULL, timeout: 90_000 },
   async () => {
     await emptyInbox();
     const worsening = {

@@ -1,7 +1,7 @@
 import { DureClient, JOB_OUTCOMES } from "dure/client";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { FULL } from "../../dure/src/kernel/test-tiers.ts";
+import { FULL, sampled } from "../../dure/src/kernel/test-tiers.ts";
 import { TEXTS } from "../src/texts.ts";
 import {
   launchBrowser,
@@ -77,12 +77,20 @@ test("without a job the page says how one begins", { timeout: 60_000 }, async ()
   await expectWellMade(opened);
 });
 
-test.for([
-  ["ko-KR", { open: "일 맡기기", message: "부탁할 말", target: "맡는 에이전트", send: "맡기기" }],
-  ["en-US", { open: "Give a job", message: "What is asked", target: "Who is asked", send: "Send" }],
-] as const)(
+const IN_WORDS = sampled(
+  [
+    ["ko-KR", { open: "일 맡기기", message: "부탁할 말", target: "맡는 에이전트", send: "맡기기" }],
+    [
+      "en-US",
+      { open: "Give a job", message: "What is asked", target: "Who is asked", send: "Send" },
+    ],
+  ] as const,
+  1,
+);
+
+test.for(IN_WORDS.rows)(
   "a person gives a job from the page, in %s, once, and sees it",
-  { timeout: 60_000 },
+  { ...IN_WORDS.options, timeout: 60_000 },
   async ([locale, words]) => {
     const viewport = { width: 390, height: 780 };
     await using opened = await open("/jobs", { locale, viewport });
@@ -169,7 +177,7 @@ test(
 
 test(
   "a job is cancelled after a question, and tried again as another one",
-  { timeout: 60_000 },
+  { ...FULL, timeout: 60_000 },
   async () => {
     const id = await ask("멈춤: 끝나지 않는 일", { waitSec: 0 });
     await using opened = await open(`/jobs/${id}`);
@@ -339,7 +347,7 @@ test(
 
 test(
   "a search looks on in older jobs that the list has not read yet",
-  { timeout: 90_000 },
+  { ...FULL, timeout: 90_000 },
   async () => {
     await ask("알림: 아주 오래된 소식", { maxTurns: 1 });
     await Promise.all(

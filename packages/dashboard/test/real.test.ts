@@ -222,7 +222,7 @@ describe("an answer that takes its time", { timeout: 120_000 }, () => {
     expect(opened.complaints).toEqual([]);
   });
 
-  test("keeps what was read when it is stopped", async () => {
+  test("keeps what was read when it is stopped", FULL, async () => {
     await using opened = await openChat("창구");
     const { page } = opened;
     await say(page, "천천히 설명해줘");
@@ -318,7 +318,7 @@ describe("what a person must decide", { timeout: 90_000 }, () => {
 
 test(
   "the log of events begins with what has happened, and goes on live",
-  { timeout: 60_000 },
+  { ...FULL, timeout: 60_000 },
   async () => {
     await using chat = await openChat("창구");
     await say(chat.page, "이전 이야기");

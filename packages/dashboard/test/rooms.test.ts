@@ -68,7 +68,7 @@ async function expectWellMade({ page, complaints }: OpenedPage): Promise<void> {
 }
 
 describe("a team with more rooms than a page of the server has", { timeout: 60_000 }, () => {
-  test("lists and finds all of them, and opens one of the last", async () => {
+  test("lists and finds all of them, and opens one of the last", FULL, async () => {
     await using many = await startRoomsTeam({ others: 260 });
     await using opened = await enter("민준", { path: "/rooms/web%3Aother-255", at: many });
     const { page } = opened;

@@ -52,7 +52,7 @@ test.each(TABLE.rows)(
 
 test(
   "a signal that arrives again at once, directly and through a parent, is one signal: turns still end",
-  { timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async () => {
     const launched = await launch(["npm", "start"]);
 

@@ -142,7 +142,7 @@ describe("on the page", () => {
     expect(opened.complaints).toEqual([]);
   });
 
-  test("older lines come when they are asked for", { timeout: 60_000 }, async () => {
+  test("older lines come when they are asked for", { ...FULL, timeout: 60_000 }, async () => {
     await using server = await new DoubleServer({ site }).start();
     runInTheMiddle(server);
     const step = server.plans.details.get("run_middle/api")!.steps![1]!;

@@ -22,6 +22,7 @@ import { matters } from "./watch-team.ts";
 import { displayWidth } from "./output.ts";
 import { main } from "./program.ts";
 import { namesOf, packageName } from "./scaffold.ts";
+import { FULL } from "../kernel/test-tiers.ts";
 
 const PROGRAM = fileURLToPath(new URL("./main.ts", import.meta.url));
 const PACKAGES = fileURLToPath(new URL("../../../../node_modules", import.meta.url));
@@ -232,7 +233,7 @@ describe("usage", () => {
     expect(version.stdout.trim()).toMatch(/^\d+\.\d+\.\d+$/);
   });
 
-  test("completion names the commands of the program", async () => {
+  test("completion names the commands of the program", FULL, async () => {
     for (const shell of ["bash", "zsh", "fish"]) {
       expect((await dure(["completion", shell])).stdout).toMatch(/restore/);
     }

@@ -350,28 +350,32 @@ test(
   },
 );
 
-test("doctor finds a whole team in order and shows where a limit comes from", async () => {
-  const { exitCode, stdout } = await finished(
-    dure(["doctor", "--json"], team, { MAX_FILL_TURNS: "7" }),
-  );
+test(
+  "doctor finds a whole team in order and shows where a limit comes from",
+  { ...FULL, timeout: 60_000 },
+  async () => {
+    const { exitCode, stdout } = await finished(
+      dure(["doctor", "--json"], team, { MAX_FILL_TURNS: "7" }),
+    );
 
-  const { ok, checks, limits } = JSON.parse(stdout) as {
-    ok: boolean;
-    checks: { name: string; status: string }[];
-    limits: { key: string; value: unknown; origin: string }[];
-  };
-  expect([exitCode, ok]).toEqual([0, true]);
-  expect(checks.map(({ name }) => name)).toEqual(
-    expect.arrayContaining(["node", "config", "model", "port", "database", "git", "disk"]),
-  );
-  expect(limits).toContainEqual(
-    expect.objectContaining({ key: "limits.maxFillTurns", value: 7, origin: "MAX_FILL_TURNS" }),
-  );
-  expect(limits).toContainEqual(
-    expect.objectContaining({ key: "locale", value: "en", origin: "dure.config.ts:6" }),
-  );
-  expect(stdout).not.toContain(database.url);
-}, 60_000);
+    const { ok, checks, limits } = JSON.parse(stdout) as {
+      ok: boolean;
+      checks: { name: string; status: string }[];
+      limits: { key: string; value: unknown; origin: string }[];
+    };
+    expect([exitCode, ok]).toEqual([0, true]);
+    expect(checks.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(["node", "config", "model", "port", "database", "git", "disk"]),
+    );
+    expect(limits).toContainEqual(
+      expect.objectContaining({ key: "limits.maxFillTurns", value: 7, origin: "MAX_FILL_TURNS" }),
+    );
+    expect(limits).toContainEqual(
+      expect.objectContaining({ key: "locale", value: "en", origin: "dure.config.ts:6" }),
+    );
+    expect(stdout).not.toContain(database.url);
+  },
+);
 
 test(
   "doctor asks each model one short question: a wrong key or name shows there",

@@ -245,32 +245,36 @@ test("an entry that may have arrived and cannot be found out about waits for a d
   await expect(outbox.resolve("k1", "sent")).rejects.toMatchObject({ code: "OUTBOX_NOT_UNKNOWN" });
 });
 
-test("while the outside answers 429, what may have arrived is neither given up nor sent again", async () => {
-  await using db = await testDatabase();
-  await using us = await joinTeam(db.url);
-  await using outbox = new Outbox(us);
-  let looks = 0;
-  const send = vi.fn(async () => {
-    throw new Error("the line broke");
-  });
-  const limited = new DureError("DESK_BUSY", "too many requests");
-  outbox.handle("desk", {
-    policy: { ...QUICK, attempts: 2 },
-    send,
-    probe: async () => {
-      if (++looks % 7 !== 0) throw limited;
-      return "not_happened";
-    },
-    classify: (error) => (error === limited ? { class: "rate-limited", afterMs: 5 } : undefined),
-  });
-  await enqueue(us.database, [anEntry(1)]);
+test(
+  "while the outside answers 429, what may have arrived is neither given up nor sent again",
+  FULL,
+  async () => {
+    await using db = await testDatabase();
+    await using us = await joinTeam(db.url);
+    await using outbox = new Outbox(us);
+    let looks = 0;
+    const send = vi.fn(async () => {
+      throw new Error("the line broke");
+    });
+    const limited = new DureError("DESK_BUSY", "too many requests");
+    outbox.handle("desk", {
+      policy: { ...QUICK, attempts: 2 },
+      send,
+      probe: async () => {
+        if (++looks % 7 !== 0) throw limited;
+        return "not_happened";
+      },
+      classify: (error) => (error === limited ? { class: "rate-limited", afterMs: 5 } : undefined),
+    });
+    await enqueue(us.database, [anEntry(1)]);
 
-  outbox.start();
+    outbox.start();
 
-  await expect.poll(() => states(db), { timeout: 20_000 }).toEqual({ k1: "failed" });
-  expect(send).toHaveBeenCalledTimes(2);
-  expect(looks).toBe(14);
-});
+    await expect.poll(() => states(db), { timeout: 20_000 }).toEqual({ k1: "failed" });
+    expect(send).toHaveBeenCalledTimes(2);
+    expect(looks).toBe(14);
+  },
+);
 
 test("what may not even be looked for is not known, and is told at once", async () => {
   const forbidden = { class: "permanent" } as const;

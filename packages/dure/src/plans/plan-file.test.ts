@@ -5,6 +5,7 @@ import { concurrencyOf, definePlan, workerOf } from "./plan.ts";
 import { parsePlan, readPlan, readPlanInput } from "./plan-file.ts";
 import { isTestPattern } from "./plan-check.ts";
 import type { PlanInput } from "./plan-schema.ts";
+import { FULL } from "../kernel/test-tiers.ts";
 
 /** The example of docs/spec/plans §2, as it stands there. */
 const LOGIN = `plan: login
@@ -692,7 +693,7 @@ describe("10,000 ports", () => {
   const problems = (input: PlanInput): readonly Problem[] =>
     readPlanInput(input, "plan.ts").problems;
 
-  test("in a chain that all own the same are checked", () => {
+  test("in a chain that all own the same are checked", FULL, () => {
     expect(
       problems(
         many((index) => ({ owns: ["src/**"], dependsOn: index === 0 ? [] : [`p${index - 1}`] })),

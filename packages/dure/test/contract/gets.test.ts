@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startContractTeam, type ContractTeam } from "./contract-team.ts";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 
 /**
  * What is asked with GET changes nothing: a page of another site, a preview or a crawler can make a
@@ -97,7 +98,7 @@ async function look(path: string): Promise<number> {
 
 test(
   "no route that is asked with GET changes a row, but the one that starts a turn",
-  { timeout: 180_000 },
+  { ...FULL, timeout: 180_000 },
   async () => {
     const asPerson = "mina";
     await call("POST", "/v1/agent/chat", {

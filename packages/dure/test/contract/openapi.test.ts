@@ -10,6 +10,7 @@ import {
   type OpenApiDocument,
 } from "./contract-proxy.ts";
 import { startContractTeam, WORDS, type ContractTeam } from "./contract-team.ts";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 
 /**
  * The running server against its own /openapi.json, by Prism between both. Source:
@@ -314,7 +315,7 @@ describe("good calls", () => {
 
   test(
     "a plan is looked at and run, its run watched and merged",
-    { timeout: 120_000 },
+    { ...FULL, timeout: 120_000 },
     async () => {
       await expectGood("GET /v1/plans", 200);
       await expectGood("GET /v1/plans/greet", 200);
@@ -706,7 +707,7 @@ test("refusals that need something before them are documented as well", async ()
 
 test(
   "a wrong word in the document is reported, on the way in and on the way out",
-  { timeout: 60_000 },
+  { ...FULL, timeout: 60_000 },
   async () => {
     const tampered = structuredClone(document) as {
       paths: Record<string, Record<string, { responses: Record<string, object> }>>;

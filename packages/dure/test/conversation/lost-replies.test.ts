@@ -9,6 +9,7 @@ import { startTestEngine, type TestEngine } from "../../src/engine/test-engine.t
 import { Inbox } from "../../src/escalations/inbox.ts";
 import { offlineModel, type OfflineModel } from "../../src/models/offline.ts";
 import { numbersFrom } from "./rude-people.ts";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 
 /**
  * The bank's answer is lost, after which the model plans the same payment again: in other words,
@@ -172,33 +173,37 @@ let database: TestDatabase;
 beforeAll(async () => void (database = await testDatabase()));
 afterAll(() => database[Symbol.asyncDispose]());
 
-test(`of ${LOST} payments whose answer was lost none is booked twice, from seed ${SEED}`, async () => {
-  const bank = new Bank();
-  const cases = new Map<string, Case>();
-  const model = planner(cases);
-  const start = (): Promise<TestEngine> =>
-    startTestEngine(servicesOf(bank), {
-      on: { url: database.url },
-      offline: [model],
-      engine: { locale: "ko" },
-    });
+test(
+  `of ${LOST} payments whose answer was lost none is booked twice, from seed ${SEED}`,
+  { ...FULL, timeout: 1_800_000 },
+  async () => {
+    const bank = new Bank();
+    const cases = new Map<string, Case>();
+    const model = planner(cases);
+    const start = (): Promise<TestEngine> =>
+      startTestEngine(servicesOf(bank), {
+        on: { url: database.url },
+        offline: [model],
+        engine: { locale: "ko" },
+      });
 
-  const findings: string[] = [];
-  for (let first = 0; first < LOST; first += IN_ONE_ROUND) {
-    const round = Array.from({ length: Math.min(IN_ONE_ROUND, LOST - first) }, (_, index) =>
-      caseOf(first + index),
-    );
-    for (const one of round) {
-      cases.set(one.session, one);
-      bank.loses(one.session, one.loss);
+    const findings: string[] = [];
+    for (let first = 0; first < LOST; first += IN_ONE_ROUND) {
+      const round = Array.from({ length: Math.min(IN_ONE_ROUND, LOST - first) }, (_, index) =>
+        caseOf(first + index),
+      );
+      for (const one of round) {
+        cases.set(one.session, one);
+        bank.loses(one.session, one.loss);
+      }
+      findings.push(...(await converse(round, { bank, start })));
+      for (const { session } of round) cases.delete(session);
     }
-    findings.push(...(await converse(round, { bank, start })));
-    for (const { session } of round) cases.delete(session);
-  }
 
-  expect(bank.lost).toBe(LOST);
-  expect(findings).toEqual([]);
-}, 1_800_000);
+    expect(bank.lost).toBe(LOST);
+    expect(findings).toEqual([]);
+  },
+);
 
 function caseOf(index: number): Case {
   const random = numbersFrom(SEED + index);

@@ -45,7 +45,7 @@ const ROWS: readonly {
 ];
 
 /** The moments between are also those of crash.test.ts, with a service that has the same calls. */
-const KILLS = sampled(ROWS, 3);
+const KILLS = sampled(ROWS, 1);
 
 const rows: Row[] = [];
 let world: World;

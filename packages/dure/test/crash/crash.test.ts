@@ -45,7 +45,7 @@ const OF_TURN: ReadonlySet<string> = new Set([
 ]);
 /** No turn of this service needs fewer messages to and from its database. */
 const MESSAGES_LEAST = 50;
-const KILLS = sampled(POINTS, 2);
+const KILLS = sampled(POINTS, 1);
 const SEEDS = sampled(
   Array.from({ length: isLong ? 100 : 3 }, (_, index) => index + 1),
   1,

@@ -42,7 +42,7 @@ test(
 
 test(
   "a turn longer than the drain goes on in the other process, and its streams go on there",
-  { timeout: 180_000 },
+  { ...FULL, timeout: 180_000 },
   async () => {
     await using world = await World.start();
     await using old = world.serve("plain", { drain: "1s" });

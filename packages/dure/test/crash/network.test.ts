@@ -59,7 +59,7 @@ test.concurrent(
 
 test.concurrent(
   "a process that loses its database says that it is not ready, comes back by itself and loses nothing",
-  { timeout: 240_000 },
+  { ...FULL, timeout: 240_000 },
   async () => {
     await using world = await World.start();
     await using network = await Network.start(world.proxy.url);

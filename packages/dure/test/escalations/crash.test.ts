@@ -114,7 +114,7 @@ test(
 
 test(
   "a person who talks in an escalation's session is refused there, and decides nothing from another one",
-  { timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async () => {
     const world = await openWorld();
     const url = await world.serve().url;

@@ -6,7 +6,7 @@ import { Client, type CallToolResult } from "@modelcontextprotocol/client";
 import { getDefaultEnvironment, StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { testDatabaseUrl } from "../../src/durable/test-database.ts";
-import { FULL } from "../../src/kernel/test-tiers.ts";
+import { FULL, sampled } from "../../src/kernel/test-tiers.ts";
 import { ServerProcess } from "../crash/server-process.ts";
 
 /** `dure mcp`, with the official client. */
@@ -151,31 +151,44 @@ test("a message is posted in a room and read there", async () => {
   });
 });
 
-test.each([
-  ["an unknown job", "get_job", { job: "job_none" }, /JOB_UNKNOWN|NOT_FOUND/],
-  ["an unknown agent", "ask_agent", { agent: "none", message: "a" }, /AGENT_UNKNOWN/],
-  ["a service as an agent", "ask_agent", { agent: "office", message: "yes" }, /AGENT_UNKNOWN/],
-  ["an agent of a service", "ask_agent", { agent: "desk", message: "yes" }, /AGENT_OF_SERVICE/],
-  ["arguments that do not fit", "read_room", { room: "", limit: 0 }, /room/],
-])("%s is told with its code, and changes nothing", async (_what, name, input, message) => {
-  await connect();
-  const { isError, content } = await call(name, input);
+const REFUSED = sampled<readonly [string, string, Record<string, unknown>, RegExp]>(
+  [
+    ["an unknown job", "get_job", { job: "job_none" }, /JOB_UNKNOWN|NOT_FOUND/],
+    ["an unknown agent", "ask_agent", { agent: "none", message: "a" }, /AGENT_UNKNOWN/],
+    ["a service as an agent", "ask_agent", { agent: "office", message: "yes" }, /AGENT_UNKNOWN/],
+    ["an agent of a service", "ask_agent", { agent: "desk", message: "yes" }, /AGENT_OF_SERVICE/],
+    ["arguments that do not fit", "read_room", { room: "", limit: 0 }, /room/],
+  ],
+  1,
+);
 
-  expect(isError).toBe(true);
-  expect(JSON.stringify(content)).toMatch(message);
-});
+test.each(REFUSED.rows)(
+  "%s is told with its code, and changes nothing",
+  REFUSED.options,
+  async (_what, name, input, message) => {
+    await connect();
+    const { isError, content } = await call(name, input);
 
-test("in a session of a service the agent that was asked answers, not the service", async () => {
-  await connect("auto", "--tools", "agents,services");
-  const asked = { session: "of-a-service", message: "odd__echo" };
+    expect(isError).toBe(true);
+    expect(JSON.stringify(content)).toMatch(message);
+  },
+);
 
-  expect(await told("chat", { ...asked, service: "office" })).toMatchObject({
-    message: '"echo was done"',
-  });
-  expect(await told("ask_agent", { ...asked, agent: "mina" })).toMatchObject({
-    message: "odd__echo",
-  });
-});
+test(
+  "in a session of a service the agent that was asked answers, not the service",
+  FULL,
+  async () => {
+    await connect("auto", "--tools", "agents,services");
+    const asked = { session: "of-a-service", message: "odd__echo" };
+
+    expect(await told("chat", { ...asked, service: "office" })).toMatchObject({
+      message: '"echo was done"',
+    });
+    expect(await told("ask_agent", { ...asked, agent: "mina" })).toMatchObject({
+      message: "odd__echo",
+    });
+  },
+);
 
 test(
   "a team that is started again is found again, and one that is gone is said to be",

@@ -171,7 +171,7 @@ test(
 
 test(
   "a worker whose process is killed has made its try; the next one is told, and mends it",
-  { timeout: 90_000 },
+  { ...FULL, timeout: 90_000 },
   async () => {
     const stack = new AsyncDisposableStack();
     onTestFinished(() => stack.disposeAsync());

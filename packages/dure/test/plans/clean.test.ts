@@ -65,7 +65,7 @@ const isThere = (path: string): Promise<boolean> =>
 
 test(
   "an old run is cleaned: its folder and refs are gone, its branch and history stay",
-  { timeout: 90_000 },
+  { ...FULL, timeout: 90_000 },
   async () => {
     const at = await open();
     const { id, folder } = await run(at);

@@ -329,7 +329,7 @@ test("a task is a run of one port without a plan file", { timeout: 60_000 }, asy
 
 test(
   "run takes a plan from a foreign file or a pipe and another branch, and tells errors by line",
-  { timeout: 60_000 },
+  { ...FULL, timeout: 60_000 },
   async () => {
     const text =
       "plan: mine\nroles: modules\nworkers: { default: { kind: offline } }\nports:\n  - { id: " +

@@ -15,7 +15,7 @@ import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, expect, onTestFinished, test } from "vitest";
-import { sampled } from "../../src/kernel/test-tiers.ts";
+import { FULL, sampled } from "../../src/kernel/test-tiers.ts";
 import { testDatabase } from "../../src/durable/test-database.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
@@ -374,7 +374,7 @@ async function openNeighbour(home: string): Promise<Neighbour> {
 
 test(
   "no worker, npm ci, check, acceptance or integration reaches anything of the machine",
-  { timeout: 180_000 },
+  { ...FULL, timeout: 180_000 },
   async () => {
     const stack = new AsyncDisposableStack();
     onTestFinished(() => stack.disposeAsync());

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { sampled } from "../../src/kernel/test-tiers.ts";
+import { FULL, sampled } from "../../src/kernel/test-tiers.ts";
 import type { TestRuns } from "../../src/plans/runs/test-runs.ts";
 import { realPlan } from "./real-runs.ts";
 import { openStage } from "./stage.ts";
@@ -98,7 +98,7 @@ async function ended(runs: TestRuns, id: string): Promise<void> {
 
 test(
   "of all lies that were seeded none is green, and what is honest is",
-  { timeout: 180_000 },
+  { ...FULL, timeout: 180_000 },
   async () => {
     const honest: Lie = { name: "is honest" };
     const lies = sampled(LIES, 6).rows.toSorted(

@@ -6,6 +6,7 @@ import type { Assignment, Worker, WorkerEvent } from "../../src/plans/workers/wo
 import { shownDetail, shownPort } from "../../src/plans/runs/shown.ts";
 import { realPlan, startRealRuns, type TestRepository } from "./real-runs.ts";
 import { openStage } from "./stage.ts";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 
 const FILES = { "src/a/a.mjs": "export const a = 1;\n" };
 /** One try: a wait that took it would fail the run. */
@@ -68,7 +69,7 @@ async function ended(runs: TestRuns, id: string): Promise<PlanRun> {
 
 test(
   "a worker whose provider takes no calls waits, and goes on in its conversation and its try",
-  { timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async () => {
     const starts: Starts = [];
     const { runs, repository } = await openStage(FILES, {

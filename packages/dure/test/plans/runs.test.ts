@@ -436,7 +436,7 @@ test(
 
 test(
   "what the orchestrator changes besides the contracts is not taken; its tokens are the run's",
-  { timeout: 90_000 },
+  { ...FULL, timeout: 90_000 },
   async () => {
     const { runs, repository } = await open({
       script: `

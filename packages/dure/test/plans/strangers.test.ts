@@ -261,7 +261,7 @@ const worker = (cases: Readonly<Record<string, string>>): string => {
 
 test(
   "a port reads what it depends on, and its pair has two workers",
-  { timeout: 180_000 },
+  { ...FULL, timeout: 180_000 },
   async () => {
     const { runs, repository } = await openStage(
       { "package.json": '{ "name": "calc", "type": "module" }\n', "src/types.mjs": "// shared\n" },

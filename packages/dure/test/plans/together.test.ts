@@ -77,7 +77,7 @@ ${ports}`;
 
 test(
   "ports of one module are compiled together, and what breaks it goes back to the port that came",
-  { timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async () => {
     const { runs, repository } = await open({
       script:

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { eventually } from "../until.ts";
 import { discordPlatform, type DiscordStage } from "./discord-platform.ts";
 import { collaborate, ANONYMOUS, readyTeamOn, settled, silent, stateOf } from "./helpers.ts";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 
 const GENERAL = "discord:general";
 
@@ -21,36 +22,40 @@ async function botSays(
 }
 
 describe("bots that are no agents of the team", { timeout: 60_000 }, () => {
-  test("are heard where they are allowed; in a channel only what they say to agents counts for its guard", async () => {
-    const stage = await discordPlatform();
-    stage.discord.addBot({ name: "CI", token: "token-ci" });
-    const team = await readyTeamOn(stage, { allowBots: true, behave: { ruda: silent } });
+  test(
+    "are heard where they are allowed; in a channel only what they say to agents counts for its guard",
+    FULL,
+    async () => {
+      const stage = await discordPlatform();
+      stage.discord.addBot({ name: "CI", token: "token-ci" });
+      const team = await readyTeamOn(stage, { allowBots: true, behave: { ruda: silent } });
 
-    for (let index = 1; index <= 9; index++) {
-      await botSays(stage, "token-ci", stage.places.general, `빌드 ${index} 통과`);
-    }
-    await eventually(async () =>
-      expect(await team.rooms.reader.messages(GENERAL, {})).toHaveLength(9),
-    );
-    await settled(team);
-    expect(
-      (await team.rooms.reader.rooms(ANONYMOUS)).items.find(({ id }) => id === GENERAL)?.state,
-    ).toBe("open");
-
-    for (let index = 1; index <= 7; index++) {
-      await botSays(
-        stage,
-        "token-ci",
-        stage.places.general,
-        `${stage.discord.mention(stage.bots.ruda)} 빌드 ${index} 실패`,
+      for (let index = 1; index <= 9; index++) {
+        await botSays(stage, "token-ci", stage.places.general, `빌드 ${index} 통과`);
+      }
+      await eventually(async () =>
+        expect(await team.rooms.reader.messages(GENERAL, {})).toHaveLength(9),
       );
-    }
-    await eventually(async () =>
+      await settled(team);
       expect(
         (await team.rooms.reader.rooms(ANONYMOUS)).items.find(({ id }) => id === GENERAL)?.state,
-      ).toBe("suspended"),
-    );
-  });
+      ).toBe("open");
+
+      for (let index = 1; index <= 7; index++) {
+        await botSays(
+          stage,
+          "token-ci",
+          stage.places.general,
+          `${stage.discord.mention(stage.bots.ruda)} 빌드 ${index} 실패`,
+        );
+      }
+      await eventually(async () =>
+        expect(
+          (await team.rooms.reader.rooms(ANONYMOUS)).items.find(({ id }) => id === GENERAL)?.state,
+        ).toBe("suspended"),
+      );
+    },
+  );
 
   test("count in a thread like agents", async () => {
     const stage = await discordPlatform();

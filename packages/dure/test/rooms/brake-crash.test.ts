@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
-import { sampled } from "../../src/kernel/test-tiers.ts";
+import { FULL, sampled } from "../../src/kernel/test-tiers.ts";
 import { eventually } from "../until.ts";
 import { Database } from "../../src/durable/database.ts";
 import { testDatabase } from "../../src/durable/test-database.ts";
@@ -64,7 +64,7 @@ test.each(KILLS.rows)(
 
 test(
   "kill -9 after a pause: it holds in the next process, and what waited is answered after the resume",
-  { timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async () => {
     const world = await openWorld();
     const first = world.serve();

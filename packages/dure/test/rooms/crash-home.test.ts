@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { Database } from "../../src/durable/database.ts";
 import { testDatabase } from "../../src/durable/test-database.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
-import { sampled } from "../../src/kernel/test-tiers.ts";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { ServerProcess, within } from "../crash/server-process.ts";
 import { eventually } from "../until.ts";
 
@@ -28,16 +28,13 @@ const POINTS: readonly (readonly [string, "before" | "after", StatementTest])[] 
   ["the request is being closed", "after", ({ name }) => name === "request.close_one"],
 ];
 
-const KILLS = sampled(
-  POINTS.flatMap((point) =>
-    (["HTTP chat", "a room"] as const).map((at) => [at, ...point] as const),
-  ),
-  1,
+const KILLS = POINTS.flatMap((point) =>
+  (["HTTP chat", "a room"] as const).map((at) => [at, ...point] as const),
 );
 
-test.each(KILLS.rows)(
+test.each(KILLS)(
   "asked in %s, kill -9 when %s: the answer comes home once and whole, and is known in later turns",
-  { ...KILLS.options, timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async (where, _what, when, at) => {
     const world = await openWorld();
     const first = world.serve();

@@ -8,6 +8,7 @@ import { testDatabase } from "../../src/durable/test-database.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
 import { FakeDiscord } from "@dure/testing";
 import { ServerProcess } from "../crash/server-process.ts";
+import { FULL, sampled } from "../../src/kernel/test-tiers.ts";
 
 /**
  * A server whose configuration is a file that can be written anew, and people who speak in its
@@ -31,9 +32,11 @@ interface World {
 type Channel = "general" | "quiet";
 const PLACES = ["general", "quiet"] as const;
 
-test.each(["web", "discord"] as const)(
+const PLACES_OF = sampled(["web", "discord"] as const, 1);
+
+test.each(PLACES_OF.rows)(
   "a channel of %s that leaves the configuration is closed by a reload, and opened by the next one",
-  { timeout: 120_000 },
+  { ...PLACES_OF.options, timeout: 120_000 },
   async (adapter) => {
     const world = await openWorld(adapter);
     await world.say("general", "들리나요");
@@ -84,7 +87,7 @@ test.each(["web", "discord"] as const)(
 
 test(
   "agents join the open threads of a Discord channel that a reload adds, and history stays unanswered",
-  { timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async () => {
     const world = await openWorld("discord", ["general"]);
     const old = world.openThread("quiet", "있던 방");

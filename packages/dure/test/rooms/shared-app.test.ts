@@ -5,6 +5,7 @@ import { eventually } from "../until.ts";
 import { settled, silent } from "./helpers.ts";
 import { OPEN_SLACK_LIMITS, PickySlack } from "./slack-platform.ts";
 import { NAMES, startTestTeam, type Behave, type Name, type TestTeam } from "./team.ts";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 
 /** Agents that speak through one app of Slack, connected by two processes. */
 
@@ -14,30 +15,34 @@ const answer: Behave = (heard) => {
   return token === undefined || heard.text.includes(": 답") ? silent(heard) : `답 ${token}`;
 };
 
-test("each message is heard by every agent and answered once, whichever process was told of it", async () => {
-  const { slack, general, teams } = await spreadOver([
-    ["ruda", "seum"],
-    ["eden", "dajim"],
-  ]);
-  const minjun = slack.addPerson("민준");
+test(
+  "each message is heard by every agent and answered once, whichever process was told of it",
+  FULL,
+  async () => {
+    const { slack, general, teams } = await spreadOver([
+      ["ruda", "seum"],
+      ["eden", "dajim"],
+    ]);
+    const minjun = slack.addPerson("민준");
 
-  for (let n = 0; n < 20; n++) {
-    minjun.post({ channel: general }, `@${NAMES[AGENTS[n % 4]!]} 어때? #${n}`);
-  }
+    for (let n = 0; n < 20; n++) {
+      minjun.post({ channel: general }, `@${NAMES[AGENTS[n % 4]!]} 어때? #${n}`);
+    }
 
-  await eventually(() => expect(answersIn(slack, general)).toHaveLength(20));
-  await settled(teams[0]!);
-  expect(answersIn(slack, general).toSorted()).toEqual(
-    Array.from({ length: 20 }, (_, n) => `${NAMES[AGENTS[n % 4]!]}: 답 #${n}`).toSorted(),
-  );
-  const heard = await teams[0]!.database.query<{ agents: number }>({
-    text: `
+    await eventually(() => expect(answersIn(slack, general)).toHaveLength(20));
+    await settled(teams[0]!);
+    expect(answersIn(slack, general).toSorted()).toEqual(
+      Array.from({ length: 20 }, (_, n) => `${NAMES[AGENTS[n % 4]!]}: 답 #${n}`).toSorted(),
+    );
+    const heard = await teams[0]!.database.query<{ agents: number }>({
+      text: `
       select (select count(*)::integer from jsonb_object_keys(roles)) as agents
       from dure.room_messages
       where author_kind = 'person'`,
-  });
-  expect(heard.map(({ agents }) => agents)).toEqual(Array.from({ length: 20 }, () => 4));
-});
+    });
+    expect(heard.map(({ agents }) => agents)).toEqual(Array.from({ length: 20 }, () => 4));
+  },
+);
 
 test("when one of the processes stops, the other one hears for its own agents without a gap", async () => {
   const { slack, general, teams } = await spreadOver([

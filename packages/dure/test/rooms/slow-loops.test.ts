@@ -22,7 +22,7 @@ type Hour = () => Promise<void>;
  * Agents that write once an hour. No guard that counts within minutes sees them; they end all the
  * same. Source: docs/spec/collaboration §5.
  */
-const BUDGETED = sampled(NEVER_SILENT, 1);
+const BUDGETED = sampled(NEVER_SILENT, 0);
 const ASKING = sampled<[string, (count: number) => object]>(
   [
     ["asks anew whenever it is answered", () => ({})],

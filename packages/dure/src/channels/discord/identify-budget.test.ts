@@ -19,7 +19,7 @@ describe("a gateway that closes", () => {
       ["before HELLO", { when: "before HELLO" }],
       ["never, and says nothing", { when: "before HELLO", code: "never" }],
     ],
-    1,
+    0,
   );
   test.each(endings.rows)(
     "%s is dialled with growing pauses, each in the log",

@@ -63,6 +63,7 @@ test(
 
 test(
   "without the password not even the superuser gets in",
+  { ...FULL, timeout: SLOW },
   async () => {
     await using home = temporaryHome();
     const server = await start(home.path);
@@ -76,11 +77,11 @@ test(
 
     await server.stop();
   },
-  SLOW,
 );
 
 test(
   "a second start finds the data again, in a folder with a space and 한글",
+  { ...FULL, timeout: SLOW },
   async () => {
     await using home = temporaryHome("내 폴더 dure");
     const first = await start(home.path);
@@ -91,11 +92,11 @@ test(
     expect(await ask(second.url, "select text from notes")).toEqual([{ text: "두레" }]);
     await second.stop();
   },
-  SLOW,
 );
 
 test(
   "a folder too deep for a socket gets a private one elsewhere",
+  { ...FULL, timeout: SLOW },
   async () => {
     await using home = temporaryHome(join("d".repeat(60), "한글".repeat(10)));
     const server = await start(home.path);
@@ -107,7 +108,6 @@ test(
     await server.stop();
     rmSync(server.connection.host, { recursive: true, force: true });
   },
-  SLOW,
 );
 
 test(
@@ -390,6 +390,7 @@ test(
 
 test(
   "library links that an install without scripts left out are made",
+  { ...FULL, timeout: SLOW },
   async () => {
     await using home = temporaryHome();
     const bare = await packageWithoutLinks(join(home.path, "package"));
@@ -401,7 +402,6 @@ test(
       "PostgreSQL",
     );
   },
-  SLOW,
 );
 
 test(

@@ -539,7 +539,7 @@ describe("processes that share a limit", () => {
 
   test(
     "the sums hold whatever processes reserve, settle, tidy and die",
-    { timeout: 900_000 },
+    { ...FULL, timeout: 900_000 },
     async () => {
       await using db = await testDatabase({ max: 8 });
       const long = process.env["DURE_TEST_LONG"] !== undefined;

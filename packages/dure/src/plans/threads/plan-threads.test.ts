@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { PlanThreads } from "./plan-threads.ts";
+import { FULL } from "../../kernel/test-tiers.ts";
 
 const PLAN = `plan: small
 roles: modules
@@ -34,18 +35,22 @@ test("a plan that is read in a thread is the plan that is read without one", asy
   expect(plan).toMatchObject({ name: "small", ports: [{ id: "one", owns: ["src/**"] }] });
 });
 
-test("a plan that takes too long is refused with PLAN_TOO_EXPENSIVE, and the next one is read", async () => {
-  await using threads = await opened({ limits: { taskMs: 1_500 } });
+test(
+  "a plan that takes too long is refused with PLAN_TOO_EXPENSIVE, and the next one is read",
+  FULL,
+  async () => {
+    await using threads = await opened({ limits: { taskMs: 1_500 } });
 
-  const refused = threads.run("read", ["plan.yaml", EXPENSIVE]);
-  await expect(refused).rejects.toMatchObject({
-    code: "PLAN_TOO_EXPENSIVE",
-    message: "The plan cannot be looked at. It took longer than 1500 ms.",
-  });
-  const next = await threads.run("read", ["plan.yaml", PLAN]);
+    const refused = threads.run("read", ["plan.yaml", EXPENSIVE]);
+    await expect(refused).rejects.toMatchObject({
+      code: "PLAN_TOO_EXPENSIVE",
+      message: "The plan cannot be looked at. It took longer than 1500 ms.",
+    });
+    const next = await threads.run("read", ["plan.yaml", PLAN]);
 
-  expect(next.plan?.name).toBe("small");
-});
+    expect(next.plan?.name).toBe("small");
+  },
+);
 
 test("a plan that takes too much memory is refused with PLAN_TOO_EXPENSIVE, and the next one is read", async () => {
   await using threads = await opened({ limits: { memoryMb: 40, taskMs: 50_000 } });

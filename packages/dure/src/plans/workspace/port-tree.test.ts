@@ -410,7 +410,7 @@ test("a link is no way into another folder", async () => {
   ).rejects.toMatchObject({ code: "SCOPE_THROUGH_LINK" });
 });
 
-test("patterns that make too many places are refused with a hint", async () => {
+test("patterns that make too many places are refused with a hint", FULL, async () => {
   using person = new TestRepository(
     Object.fromEntries(Array.from({ length: 2_100 }, (_, index) => [`src/f${index}.txt`, "x"])),
   );
