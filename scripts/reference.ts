@@ -9,6 +9,11 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import ts from "typescript";
 import { root } from "./processes.ts";
+import { cliPage } from "./reference/cli.ts";
+import { configurationPage } from "./reference/configuration.ts";
+import { errorsPage } from "./reference/errors.ts";
+import { eventsPage } from "./reference/events.ts";
+import { httpPage } from "./reference/http.ts";
 
 /** A door of a package, and its page. */
 export interface Door {
@@ -109,6 +114,11 @@ export async function makeReference(): Promise<ReadonlyMap<string, string>> {
   for (const { name, source, page } of await listDoors()) {
     pages.set(page, pageOf(name, readDoor(source)));
   }
+  pages.set(path.join(PAGES, "cli.md"), cliPage());
+  pages.set(path.join(PAGES, "configuration.md"), await configurationPage());
+  pages.set(path.join(PAGES, "errors.md"), await errorsPage());
+  pages.set(path.join(PAGES, "events.md"), eventsPage());
+  pages.set(path.join(PAGES, "http.md"), await httpPage());
   return pages;
 }
 

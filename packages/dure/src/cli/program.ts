@@ -26,7 +26,7 @@ import { TOKEN } from "./commands/token.ts";
 import { EXIT, Output, type ExitCode, type Streams } from "./output.ts";
 
 /** All commands, in the order of the help. */
-const COMMANDS: readonly (CommandSpec | CommandGroup)[] = [
+export const COMMANDS: readonly (CommandSpec | CommandGroup)[] = [
   DEV,
   START,
   INIT,
@@ -74,6 +74,12 @@ export async function main(argv: readonly string[], streams: Streams = process):
     if (error instanceof CommanderError) return settleCommander(error, output);
     return output.error(error);
   }
+}
+
+/** The program without a place to write to, for a page that describes it. */
+export function describeProgram(): Command {
+  const output = new Output({ streams: process, json: true, noColor: true });
+  return createProgram({ output, finish: () => {} });
 }
 
 interface ProgramParts {

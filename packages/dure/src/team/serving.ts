@@ -245,17 +245,41 @@ function optionsOf(
     trustProxy: settings.trustProxy,
     limits: serverLimitsOf(settings),
     audit: new AuditLog({ database }),
-    protocols: [
-      mcpRoutes,
-      openAiRoutes,
-      aiSdkRoutes,
-      agUiRoutes,
-      knowledgeRoutes(served.knowledge),
-      a2aRoutes({ database, pushTo: new Set(team.config.a2a?.pushTo), signCard }),
-      webhookRoutes(incomingHooks(team.config, logger)),
-      scheduleRoutes(schedules),
-    ],
+    protocols: protocolsOf({
+      knowledge: served.knowledge,
+      database,
+      pushTo: team.config.a2a?.pushTo,
+      signCard,
+      hooks: incomingHooks(team.config, logger),
+      schedules,
+    }),
   };
+}
+
+/** What the protocols of others need of a team. */
+interface ProtocolParts {
+  readonly knowledge: Parameters<typeof knowledgeRoutes>[0];
+  readonly database: Core["database"];
+  /** Receivers of A2A within the network. */
+  readonly pushTo?: readonly string[] | undefined;
+  readonly signCard: SignCard | undefined;
+  readonly hooks: Parameters<typeof webhookRoutes>[0];
+  readonly schedules: Parameters<typeof scheduleRoutes>[0];
+}
+
+/** The routes of every protocol of others. */
+export function protocolsOf(parts: ProtocolParts): NonNullable<ServerOptions["protocols"]> {
+  const { knowledge, database, pushTo, signCard, hooks, schedules } = parts;
+  return [
+    mcpRoutes,
+    openAiRoutes,
+    aiSdkRoutes,
+    agUiRoutes,
+    knowledgeRoutes(knowledge),
+    a2aRoutes({ database, pushTo: new Set(pushTo), signCard }),
+    webhookRoutes(hooks),
+    scheduleRoutes(schedules),
+  ];
 }
 
 async function healthOf({ database, lease }: Core): Promise<Health> {
