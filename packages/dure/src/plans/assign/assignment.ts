@@ -1,6 +1,7 @@
 import type { WorkerSpec } from "../plan.ts";
 import type { Assignment, WorkerChannel } from "../workers/worker.ts";
 import type { PlanRun } from "../rows/run.ts";
+import type { TokenMeter } from "./token-meter.ts";
 import { limitsOf, STOP_AT_VIOLATION } from "../rows/step-log.ts";
 
 /** What stands in the worker's own assignment as it is here. */
@@ -24,8 +25,8 @@ export interface Commission extends Pick<Assignment, Kept> {
   readonly run: PlanRun;
   readonly spec: WorkerSpec;
   readonly timeMs: number;
-  /** Of this step; undefined: no bound but the kind's own. */
-  readonly tokens?: number | undefined;
+  /** What it shares with the workers beside it; what is left of that bounds it. */
+  readonly meter: TokenMeter;
 }
 
 /** What a worker can reach while it works. */
@@ -33,10 +34,11 @@ export type Contacts = Pick<Assignment, "onStart" | "channel" | "requestAccess">
 
 /** The assignment of a worker: the one place where its bounds are put together. Pure. */
 export function assignmentOf(
-  { run, spec, timeMs, tokens, ...same }: Commission,
+  { run, spec, timeMs, meter, ...same }: Commission,
   contacts: Contacts,
 ): Assignment {
-  const limits = { ...limitsOf(spec), timeMs: Math.max(1_000, timeMs) };
+  const limits = { ...limitsOf(spec), timeMs: Math.max(1_000, timeMs), shared: meter };
+  const tokens = meter.bound?.left;
   return {
     ...same,
     ...contacts,

@@ -9,6 +9,7 @@ import { aloneWith, assignmentOf, noMorePaths } from "../assign/assignment.ts";
 import { waitForLimit } from "../assign/wait-for-limit.ts";
 import { followWorker, type Violation, type WorkerEnd } from "../assign/follow-worker.ts";
 import type { PairParts } from "../port/pair-parts.ts";
+import { tokensOf } from "../port/port-account.ts";
 import type { FileChange, PortFiles, TakenWork } from "../port/port-files.ts";
 import { ORCHESTRATOR, type PlanRun, type PlanStep } from "../rows/run.ts";
 import { WorkerSigns } from "../assign/signs.ts";
@@ -28,6 +29,7 @@ export interface OrchestratorParts extends StepLogParts {
   readonly brief: PairParts["brief"];
   readonly environment: PairParts["environment"];
   readonly surroundings: PairParts["surroundings"];
+  readonly tokens: PairParts["tokens"];
   readonly stalledMs?: number | undefined;
 }
 
@@ -82,6 +84,8 @@ export async function doTask(task: OrchestratorTask, place: TaskPlace): Promise<
   const { port, scope: scopeInput, from } = task;
   await files.checkout(from);
   const scope = makeScope(scopeInput);
+  const now = await parts.records.run(run.id);
+  if (now) parts.tokens.known(tokensOf(now));
   const { prompt } = await parts.brief(
     { run, port, member: "orchestrator", scope: scopeInput, try: 1, triesMost: 1 },
     from,
@@ -132,6 +136,7 @@ async function commission(
       },
       env: parts.environment(port, spec, own, step),
       timeMs: port.timeoutMs,
+      meter: parts.tokens,
     },
     {
       onStart: (identity) => parts.records.stepProcess(parts.lease, step.id, identity),
@@ -151,7 +156,8 @@ async function follow(assignment: Assignment, place: TaskPlace): Promise<WorkerE
     port: ORCHESTRATOR,
     member: "orchestrator",
     count: async (tx, tokens) => {
-      if (tokens > 0) await records.addTokens(tx, run.id, { input: tokens, output: 0 });
+      if (tokens === 0) return;
+      parts.tokens.known(await records.addTokens(tx, run.id, { input: tokens, output: 0 }));
     },
   });
   return followWorker(parts.worker(spec), assignment, {

@@ -129,7 +129,7 @@ export class LivingMember {
         // The secret of the step is its own worker's.
         env: parts.environment(port, spec, place, { ...step, hookToken: undefined }),
         timeMs: Math.min(ANSWER_MS, account.timeLeft),
-        tokens: account.tokensLeft?.left,
+        meter: account.meter,
       },
       {
         onStart: async () => {},

@@ -287,7 +287,7 @@ export class MemberWork {
         confinement,
         env: parts.environment(port, spec, place, step),
         timeMs: account.timeLeft,
-        tokens: account.tokensLeft?.left,
+        meter: account.meter,
       },
       {
         onStart: (identity) => parts.records.stepProcess(parts.lease, step.id, identity),

@@ -7,6 +7,7 @@ import type { MemberPlace } from "../agents/member-home.ts";
 import type { Port, WorkerSpec } from "../plan.ts";
 import type { Worker } from "../workers/worker.ts";
 import type { Briefing, BriefingRequest } from "../assign/brief.ts";
+import type { TokenMeter } from "../assign/token-meter.ts";
 import type { DirectChannel } from "../rows/channel.ts";
 import type { RunModules } from "./modules.ts";
 import type { PortAccount } from "./port-account.ts";
@@ -38,6 +39,8 @@ export interface PairParts extends StepLogParts {
   /** At most one orchestrator works at a time. */
   readonly orchestratorTurn: Mutex;
   readonly modules: RunModules;
+  /** Of the whole run. */
+  readonly tokens: TokenMeter;
   /** See `WorkerSignsOptions`. */
   readonly stalledMs?: number | undefined;
 }

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { systemClock } from "../../kernel/clock.ts";
+import { TokenMeter } from "../assign/token-meter.ts";
 import type { PlanPort, PlanRun } from "../rows/run.ts";
 import { PortAccount } from "./port-account.ts";
 
@@ -7,7 +8,14 @@ test("a port that waits for a provider uses up none of its time, neither then no
   let now = 1_000;
   const clock = { ...systemClock, monotonic: () => now };
   const port = { timeMs: 60_000, spentMs: 0, tokensIn: 0, tokensOut: 0, tokensMost: null };
-  const account = new PortAccount({} as PlanRun, port as unknown as PlanPort, { clock } as never);
+  const account = new PortAccount(
+    {} as PlanRun,
+    port as unknown as PlanPort,
+    {
+      clock,
+      tokens: new TokenMeter("run"),
+    } as never,
+  );
   now += 5_000;
 
   await account.untimed(async () => {

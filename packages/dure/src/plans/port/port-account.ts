@@ -3,42 +3,34 @@ import type { NewEscalation } from "../../kernel/escalation.ts";
 import type { PairParts } from "./pair-parts.ts";
 import { tokensExhausted } from "./port-failure.ts";
 import type { PlanPort, PlanRun } from "../rows/run.ts";
+import { TokenMeter, type StoredTokens, type TokenBound } from "../assign/token-meter.ts";
 import { aboutPort, aboutRun, escalationFor, tokensTrigger } from "../ask/triggers.ts";
-
-/** A bound of tokens, and how much of it is used. */
-export interface TokenBound {
-  readonly left: number;
-  readonly of: "port" | "run";
-  readonly used: number;
-  readonly most: number;
-}
 
 interface Tokens {
   readonly input: number;
   readonly output: number;
 }
 
-/** Tokens of the whole run, as far as they are known here; other ports use them too. */
-interface RunTokens {
-  readonly used: number;
-  readonly most: number | null;
-}
+type AccountParts = Pick<PairParts, "records" | "lease" | "clock" | "tokens">;
 
 /** What a port has used and may still use: time, tokens, tries, paths. */
 export class PortAccount {
   readonly #run: PlanRun;
-  readonly #parts: Pick<PairParts, "records" | "lease" | "clock">;
+  readonly #parts: AccountParts;
+  /** Of the port, below the run's. */
+  readonly meter: TokenMeter;
   #port: PlanPort;
-  #ofRun: RunTokens = { used: 0, most: null };
   /** When the time that is not yet written began. */
   #countedAt: number;
   /** Since when the port waits, which takes nothing of its time. */
   #waitsSince: number | undefined;
 
-  constructor(run: PlanRun, port: PlanPort, parts: Pick<PairParts, "records" | "lease" | "clock">) {
+  constructor(run: PlanRun, port: PlanPort, parts: AccountParts) {
     this.#run = run;
     this.#port = port;
     this.#parts = parts;
+    this.meter = new TokenMeter("port", parts.tokens);
+    this.#meterPort();
     this.#countedAt = parts.clock.monotonic();
   }
 
@@ -55,16 +47,7 @@ export class PortAccount {
 
   /** What is left of the tightest bound; undefined: there is none. */
   get tokensLeft(): TokenBound | undefined {
-    const { tokensMost, tokensIn, tokensOut } = this.#port;
-    const known = [
-      { of: "port" as const, used: tokensIn + tokensOut, most: tokensMost },
-      { of: "run" as const, ...this.#ofRun },
-    ];
-    const bounds = known.flatMap(({ of, used, most }) =>
-      most === null ? [] : [{ of, used, most, left: most - used }],
-    );
-
-    return bounds.toSorted((one, other) => one.left - other.left)[0];
+    return this.meter.bound;
   }
 
   /** Reads what people gave the port, or the run, since the last time. */
@@ -79,7 +62,12 @@ export class PortAccount {
     const { weakerTestsAccepted } = port;
     const given = { timeMs, tokensMost, triesPair, triesOrchestrator, hint, grants };
     this.#port = { ...this.#port, ...given, weakerTestsAccepted };
-    this.#ofRun = { used: run.tokensIn + run.tokensOut, most: run.tokensMost };
+    this.#meterPort();
+    this.#parts.tokens.known(tokensOf(run));
+  }
+
+  #meterPort(): void {
+    this.meter.known(tokensOf(this.#port));
   }
 
   /** Throws {@link PortFailure} when nothing is left: a worker is begun only with tokens to use. */
@@ -126,10 +114,8 @@ export class PortAccount {
   async countSign(tx: Transaction, tokens: number): Promise<void> {
     await this.#count(tx, { addTokensIn: tokens, addTokensOut: undefined });
     if (tokens === 0) return;
-    this.#ofRun = await this.#parts.records.addTokens(tx, this.#run.id, {
-      input: tokens,
-      output: 0,
-    });
+    const sum = { input: tokens, output: 0 };
+    this.#parts.tokens.known(await this.#parts.records.addTokens(tx, this.#run.id, sum));
   }
 
   /**
@@ -139,9 +125,10 @@ export class PortAccount {
   async countStep(tx: Transaction, tokens: Tokens | undefined): Promise<NewEscalation[]> {
     await this.#count(tx, { addTokensIn: tokens?.input, addTokensOut: tokens?.output });
     if (!tokens) return [];
-    this.#ofRun = await this.#parts.records.addTokens(tx, this.#run.id, tokens);
+    const ofRun = await this.#parts.records.addTokens(tx, this.#run.id, tokens);
+    this.#parts.tokens.known(ofRun);
 
-    return this.#tokenQuestions();
+    return this.#tokenQuestions(ofRun);
   }
 
   async #count(
@@ -161,6 +148,7 @@ export class PortAccount {
       tokensIn: tokensIn + (tokens.addTokensIn ?? 0),
       tokensOut: tokensOut + (tokens.addTokensOut ?? 0),
     };
+    this.#meterPort();
   }
 
   /** Milliseconds; it stands while the port waits. */
@@ -176,7 +164,7 @@ export class PortAccount {
     return spent;
   }
 
-  #tokenQuestions(): NewEscalation[] {
+  #tokenQuestions({ used: usedOfRun, most: mostOfRun }: StoredTokens): NewEscalation[] {
     const { plan } = this.#run;
     const { id, tokensIn, tokensOut, tokensMost } = this.#port;
     const { title } = plan.ports[this.#port.position]!;
@@ -193,7 +181,6 @@ export class PortAccount {
         }),
       );
     }
-    const { used: usedOfRun, most: mostOfRun } = this.#ofRun;
     const ofRun = tokensTrigger(usedOfRun, mostOfRun);
     if (ofRun) {
       questions.push(
@@ -207,4 +194,13 @@ export class PortAccount {
 
     return questions;
   }
+}
+
+/** Pure. */
+export function tokensOf({
+  tokensIn,
+  tokensOut,
+  tokensMost,
+}: Pick<PlanPort, "tokensIn" | "tokensOut" | "tokensMost">): StoredTokens {
+  return { used: tokensIn + tokensOut, most: tokensMost };
 }

@@ -1,7 +1,7 @@
 import type { PortOutcome } from "../rows/outcomes.ts";
 import type { PlanRun } from "../rows/run.ts";
 import { RUN_TOKENS_EXHAUSTED } from "../rows/run.ts";
-import type { TokenBound } from "./port-account.ts";
+import type { TokenBound } from "../assign/token-meter.ts";
 import { aboutPort, escalationFor, type TriggerName } from "../ask/triggers.ts";
 import type { Because } from "../../wire/plans.ts";
 

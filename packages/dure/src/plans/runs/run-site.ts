@@ -23,7 +23,9 @@ import { brief } from "../assign/brief.ts";
 import type { RunInbox } from "../rows/outcomes.ts";
 import { listenRange, ListenRanges, LISTEN_SLOTS } from "../rows/listen.ts";
 import type { MergeParts } from "../merge/merge.ts";
+import { TokenMeter } from "../assign/token-meter.ts";
 import { RunModules } from "../port/modules.ts";
+import { tokensOf } from "../port/port-account.ts";
 import type { PairParts } from "../port/pair-parts.ts";
 import type { RunRecords } from "../rows/records.ts";
 import { CommitReader } from "./commit-reader.ts";
@@ -93,6 +95,7 @@ export class RunSite {
   readonly #network: NetworkFacts;
   readonly #ranges = new ListenRanges(ORCHESTRATOR);
   readonly #orchestratorTurn = new Mutex();
+  readonly #tokens = new TokenMeter("run");
   #checkout: Promise<RunCheckout> | undefined;
   #modules: Promise<RunModules> | undefined;
 
@@ -105,6 +108,7 @@ export class RunSite {
     this.lease = lease;
     this.#run = run;
     this.#network = { team: parts.teamNetwork ?? {}, env: parts.env };
+    this.#tokens.known(tokensOf(run));
   }
 
   /** Opens the repositories once. */
@@ -169,6 +173,7 @@ export class RunSite {
       network: this.#network,
       records: this.records,
       lease: this.lease,
+      tokens: this.#tokens,
       sandbox,
       worker: (spec: WorkerSpec) => this.parts.worker(spec, this.#run),
       brief: briefOf,

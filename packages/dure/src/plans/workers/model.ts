@@ -134,16 +134,7 @@ export class ModelWorker implements Worker {
     report: WorkerReport,
   ): Promise<ModelAnswer> {
     const { models, llm, policy = POLICY, clock } = this.#options;
-    const { tokens } = assignment.limits;
-    if (tokens !== undefined && report.tokensUsed + estimateRequestTokens(request) > tokens) {
-      throw workerError(
-        "WORKER_TOKENS",
-        [
-          `The next request would take the worker beyond its ${tokens} tokens`,
-          `(${report.tokensUsed} are used).`,
-        ].join(" "),
-      );
-    }
+    assertCanAsk(request, assignment, report);
     const labels = { plan_run: assignment.run, port: assignment.port, worker: assignment.id };
     try {
       const { value } = await report.during(
@@ -184,6 +175,24 @@ export class ModelWorker implements Worker {
       );
     }
   }
+}
+
+/** Throws where the next request would take more than is left. */
+function assertCanAsk(
+  request: ModelRequest,
+  { limits: { tokens = Infinity, shared } }: Assignment,
+  { tokensUsed }: WorkerReport,
+): void {
+  const next = estimateRequestTokens(request);
+  const most = Math.min(tokens, tokensUsed + (shared?.left ?? Infinity));
+  if (tokensUsed + next <= most) return;
+  throw workerError(
+    "WORKER_TOKENS",
+    [
+      `The next request would take the worker beyond its ${most} tokens`,
+      `(${tokensUsed} are used).`,
+    ].join(" "),
+  );
 }
 
 /** Failures of a model call that have a class of their own among those of workers. */

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { systemClock, type Clock } from "../../kernel/clock.ts";
 import { ScriptedWorker } from "@dure/testing";
 import { aPlace, workOn } from "./test-worker.ts";
+import { TokenMeter } from "../assign/token-meter.ts";
 import { runWorker, workerError, type WorkerReport } from "./worker-run.ts";
 import type { WorkerEvent, WorkerResult } from "./worker.ts";
 
@@ -208,3 +209,43 @@ test(
     expect(() => worker.assertComplete()).toThrow("try 2 has a prompt");
   },
 );
+
+test("workers that share their tokens stop together, and none begins with nothing left", async () => {
+  const run = new TokenMeter("run");
+  run.known({ used: 0, most: 250 });
+  const limits = () => ({ ...FRAME.limits, shared: new TokenMeter("port", run) });
+  let calls = 0;
+  const untilStopped = async (report: WorkerReport): Promise<typeof READY> => {
+    while (!report.signal.aborted && calls < 20) {
+      calls++;
+      report.used({ input: 90, output: 10 });
+      await new Promise(setImmediate);
+    }
+    return READY;
+  };
+
+  const ends = await Promise.all([1, 2].map(() => told(untilStopped, { limits: limits() })));
+  const late = await told(untilStopped, { limits: limits() });
+
+  const stopped = { result: { status: "failed", error: { code: "WORKER_TOKENS" } } };
+  for (const events of [...ends, late]) expect(events.at(-1)).toMatchObject(stopped);
+  // Each was in a call, and made no other one.
+  expect(calls).toBeLessThanOrEqual(4);
+  expect(run.bound).toMatchObject({ of: "run", used: calls * 100, most: 250 });
+});
+
+test("an agent's own account of its turn stands for what was heard of it", async () => {
+  const run = new TokenMeter("run");
+  run.known({ used: 100, most: 1_000 });
+
+  await told(
+    async (report) => {
+      report.used({ input: 500, output: 0 });
+      return { ...READY, tokens: { input: 200, output: 50 } };
+    },
+    { limits: { ...FRAME.limits, shared: run } },
+  );
+  run.known({ used: 320, most: 1_000 });
+
+  expect(run.left).toBe(650);
+});

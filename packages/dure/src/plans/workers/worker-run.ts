@@ -51,7 +51,10 @@ export async function* runWorker(
   const pass = (): void => report.stop(signal.reason);
   signal.addEventListener("abort", pass, { once: true });
   const stopBeating = clock.every(BEAT_MS, () => report.beat());
-  const settled = work(report).then(
+  const { shared } = assignment.limits;
+  const stopWatching = shared?.onUsedUp(() => report.stop(nothingLeft()));
+  const working = shared !== undefined && shared.left <= 0 ? refused() : work(report);
+  const settled = working.then(
     (result) => report.end(result),
     (error: unknown) => report.fail(error),
   );
@@ -61,6 +64,7 @@ export async function* runWorker(
     yield { type: "result", result: report.result! };
   } finally {
     stopBeating();
+    stopWatching?.();
     signal.removeEventListener("abort", pass);
     if (!report.result) {
       report.stop(new DureError("WORKER_FAILED", "The worker has no reader any more."));
@@ -173,7 +177,8 @@ export class WorkerReport {
     this.#progress = { ...this.#progress, tokensUsed: this.tokensUsed };
     // Told at once: when this process dies, nothing else knows what was paid.
     this.#put(this.#progress);
-    const { tokens: bound } = this.#assignment.limits;
+    const { tokens: bound, shared } = this.#assignment.limits;
+    shared?.add(tokens.input + tokens.output);
     if (bound !== undefined && this.tokensUsed > bound) {
       this.stop(
         workerError("WORKER_TOKENS", `The worker used ${this.tokensUsed} tokens of ${bound}.`),
@@ -290,6 +295,8 @@ export class WorkerReport {
   }
 
   #finish(result: WorkerResult): void {
+    const { input, output } = result.tokens;
+    this.#assignment.limits.shared?.add(input + output - this.tokensUsed);
     this.result = {
       ...result,
       summary: headOf(result.summary, MAX_SUMMARY),
@@ -312,6 +319,15 @@ export class WorkerReport {
   get clock(): Clock {
     return this.#clock;
   }
+}
+
+function nothingLeft(): DureError {
+  return workerError("WORKER_TOKENS", "The workers have used up what they had together.");
+}
+
+/** Nothing is begun where nothing is left for a call. */
+async function refused(): Promise<never> {
+  throw nothingLeft();
 }
 
 /** A failure of a worker as something to throw inside of `work`. */

@@ -44,8 +44,14 @@ export interface Assignment {
   readonly confinement: Confinement;
   /** Complete: a process of the worker gets this, and the few variables that its kind adds. */
   readonly env: Readonly<Record<string, string>>;
-  /** `tokens`: of this try, input and output together; absent: no bound but the kind's own. */
-  readonly limits: SandboxCommand["limits"] & { readonly tokens?: number };
+  /**
+   * `tokens`: of this try, input and output together; absent: no bound but the kind's own.
+   * `shared`: what it uses together with the workers beside it.
+   */
+  readonly limits: SandboxCommand["limits"] & {
+    readonly tokens?: number;
+    readonly shared?: SharedTokens | undefined;
+  };
   /** Told when a child process is there; stored, so that it can be ended after a crash. */
   readonly onStart: (identity: ProcessIdentity) => Promise<void>;
   readonly channel: WorkerChannel;
@@ -59,6 +65,16 @@ export interface Assignment {
    * docs/spec/plans §5: 2.
    */
   readonly stopAtViolation: number;
+}
+
+/** Tokens that several workers use together. */
+export interface SharedTokens {
+  /** For all of them; below zero where the last call took more. */
+  readonly left: number;
+  /** Counts a call that was made. */
+  add(tokens: number): void;
+  /** Calls `stop` when more is used than there was. Gives what ends that. */
+  onUsedUp(stop: () => void): () => void;
 }
 
 export interface WorkerChannel {
