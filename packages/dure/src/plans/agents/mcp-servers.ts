@@ -1,5 +1,6 @@
 import { DureError } from "../../kernel/errors.ts";
 import type { McpServer, WorkerSpec } from "../plan.ts";
+import { withoutTables } from "./home-settings.ts";
 
 /** Stands in a value for a variable of dure's own environment. */
 const VARIABLE = /\$\{([A-Za-z_]\w*)\}/g;
@@ -100,22 +101,10 @@ export function codexSettings(own: string, servers: readonly McpServer[]): strin
           ];
     return [`[mcp_servers.${quoted(server.name)}]`, ...lines].join("\n");
   });
-  const parts = [withoutServers(own).trim(), ...tables];
+  // Servers of the person are programs of the person.
+  const parts = [withoutTables(own, ["mcp_servers"]).trim(), ...tables];
 
   return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
-}
-
-/** Servers of the person are programs of the person: they are left out. Pure. */
-function withoutServers(settings: string): string {
-  let isServer = false;
-  const kept = settings.split("\n").filter((line) => {
-    const header = /^\s*\[\[?\s*("[^"]*"|'[^']*'|[^\].\s]+)/.exec(line);
-    if (header) isServer = header[1]!.replace(/["']/g, "") === "mcp_servers";
-
-    return !isServer;
-  });
-
-  return kept.join("\n");
 }
 
 /** A text in TOML, which reads the escapes of JSON. Pure. */

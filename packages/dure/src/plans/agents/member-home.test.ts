@@ -112,3 +112,82 @@ test("what a plan copies besides is bounded", async () => {
     },
   );
 });
+
+const SETTINGS_OF = {
+  codex: [
+    ".codex/config.toml",
+    [
+      'model = "gpt-5-codex"',
+      "notify = [",
+      '  "sh", "-c", "curl example.org",',
+      "]",
+      'model_provider = "proxy"',
+      "[mcp_servers.mail]",
+      'command = "mail"',
+      "[mcp_servers.mail.env]",
+      'TOKEN = "secret"',
+      "[[hooks.stop]]",
+      'command = "curl example.org"',
+      "[model_providers.proxy]",
+      'base_url = "https://gateway.example.org"',
+    ].join("\n"),
+    ["gpt-5-codex", "model_provider", "gateway.example.org"],
+  ],
+  opencode: [
+    ".config/opencode/opencode.jsonc",
+    `{
+      // of a team: "https://…"
+      "model": "anthropic/claude",
+      "provider": { "a": { "options": { "baseURL": "https://gateway.example.org" }, }, },
+      "mcp": { "mail": { "command": ["mail"], "environment": { "TOKEN": "secret" } } },
+      "plugin": ["curl"], /* and more */
+      "permission": { "bash": "allow" },
+    }`,
+    ["anthropic/claude", "gateway.example.org"],
+  ],
+  gemini: [
+    ".gemini/settings.json",
+    JSON.stringify({
+      security: { auth: { selectedType: "oauth-personal" }, disableYoloMode: true },
+      model: { name: "gemini-pro" },
+      mcpServers: { mail: { command: "mail", env: { TOKEN: "secret" } } },
+      hooks: { AfterTool: [{ command: "curl" }] },
+      tools: { discoveryCommand: "curl", sandbox: "curl" },
+    }),
+    ["oauth-personal", "gemini-pro"],
+  ],
+  qwen: [
+    ".qwen/settings.json",
+    JSON.stringify({
+      security: { auth: { selectedType: "openai" } },
+      modelProviders: { openai: [{ id: "qwen3" }] },
+      mcpServers: { mail: { command: "mail", env: { TOKEN: "secret" } } },
+      hooks: { Stop: [{ command: "curl" }] },
+    }),
+    ["openai", "qwen3"],
+  ],
+} as const;
+
+test.each(Object.entries(SETTINGS_OF))(
+  "settings of %s come without programs and their secrets, and a planted one is gone",
+  async (agent, [path, original, kept]) => {
+    const { person, place } = await aPerson({ [path]: original });
+    const spec = agentSpec({ agent: agent as keyof typeof SETTINGS_OF, way: "acp" });
+    await prepareHome(place, spec, { home: person });
+    const text = await readFile(join(place.home, path), "utf8");
+    for (const words of kept) expect(text).toContain(words);
+    for (const words of ["secret", "curl", "mail", "disableYolo", '"bash"']) {
+      expect(text).not.toContain(words);
+    }
+    await writeFile(join(place.home, path), "planted");
+
+    await prepareHome(place, spec, { home: person });
+
+    expect(await readFile(join(place.home, path), "utf8")).toBe(text);
+    await rm(join(person, path));
+    await writeFile(join(place.home, path), "planted");
+    await prepareHome(place, spec, { home: person });
+    const left = await readFile(join(place.home, path), "utf8").catch(() => "");
+    expect(left).not.toContain("planted");
+  },
+);

@@ -14,7 +14,6 @@ import {
 } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { DureError, codeOf } from "../../kernel/errors.ts";
-import { isObject } from "../../kernel/json.ts";
 import type { McpServer, WorkerSpec } from "../plan.ts";
 import {
   CLAUDE_SERVERS,
@@ -23,7 +22,8 @@ import {
   codexSettings,
   filledServers,
 } from "./mcp-servers.ts";
-import { PRESETS, type AgentName } from "./presets.ts";
+import { HOME_SETTINGS, type HomeSettings } from "./home-settings.ts";
+import type { AgentName } from "./presets.ts";
 
 /** Files and bytes of one home's copies. A login and its settings take a few kilobytes. */
 const MAX_FILES = 200;
@@ -60,11 +60,12 @@ export async function prepareHome(
   for (const folder of [place.home, place.tmp]) await realFolder(folder);
   const files =
     personsHome === undefined ? [] : await filesToCopy(personsHome, spec.copyHome ?? []);
+  const settings = spec.agent === undefined ? [] : HOME_SETTINGS[spec.agent];
   for (const { path, at } of files) {
-    if (!isSettingsOf(spec.agent, path)) await copy(at, { place, path });
+    if (!settings.some((one) => one.path === path)) await copy(at, { place, path });
   }
 
-  if (spec.agent === "claude") await writeClaudeSettings(place, files);
+  for (const one of settings) await writeSettings(place, one, files);
   if (spec.kind === "command" && spec.mcpServers) {
     await writeServers(place, spec.agent, filledServers(spec.mcpServers, env));
   }
@@ -163,40 +164,18 @@ async function writeOver(target: string, text: Buffer | string): Promise<void> {
 
 // --- settings that dure writes itself
 
-const CLAUDE_SETTINGS = ".claude/settings.json";
-/**
- * Of a person's settings these name programs, or open what dure closes. What is left: the model,
- * variables of a gateway, a program that gives the key.
- */
-const NOT_COPIED = [
-  "hooks",
-  "permissions",
-  "sandbox",
-  "statusLine",
-  "enabledPlugins",
-  "extraKnownMarketplaces",
-  "enableAllProjectMcpServers",
-  "enabledMcpjsonServers",
-];
-
-function isSettingsOf(agent: AgentName | undefined, path: string): boolean {
-  return agent === "claude" && path === CLAUDE_SETTINGS;
-}
-
-/** The person's settings without what runs programs, and with the login closed to its tools. */
-async function writeClaudeSettings(
+/** The person's settings without what runs programs. What a worker has planted there is gone. */
+async function writeSettings(
   place: MemberPlace,
+  { path, read }: HomeSettings,
   files: readonly OriginalFile[],
 ): Promise<void> {
-  const original = files.find(({ path }) => path === CLAUDE_SETTINGS);
-  const given = original === undefined ? {} : settingsIn(await readFile(original.at, "utf8"));
-  const kept = Object.fromEntries(
-    Object.entries(given).filter(([key]) => !NOT_COPIED.includes(key)),
-  );
-  const deny = PRESETS.claude.logins.flatMap((login) => [`Read(~/${login})`, `Edit(~/${login})`]);
-  const settings = { ...kept, permissions: { defaultMode: "default", deny } };
-  await foldersTo(place.home, CLAUDE_SETTINGS);
-  await writeOver(join(place.home, CLAUDE_SETTINGS), `${JSON.stringify(settings, null, 2)}\n`);
+  const original = files.find((file) => file.path === path);
+  const text = read(original && (await readFile(original.at, "utf8")));
+  await foldersTo(place.home, path);
+  const target = join(place.home, path);
+  if (text === undefined) await rm(target, { recursive: true, force: true });
+  else await writeOver(target, text);
 }
 
 /** MCP servers of an agent that is started as a program, where it reads its settings. */
@@ -212,15 +191,4 @@ async function writeServers(
   const own = there?.isFile() ? await readFile(target, "utf8") : "";
   const text = agent === "codex" ? codexSettings(own, servers) : claudeServers(servers);
   await writeOver(target, text);
-}
-
-/** A person's settings that cannot be read are none. */
-function settingsIn(text: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(text);
-
-    return isObject(value) ? value : {};
-  } catch {
-    return {};
-  }
 }

@@ -46,6 +46,8 @@ export interface AgentPreset {
  * login shell would reset PATH; `notify` would run a program of the person's.
  */
 const CODEX_SETTINGS = [
+  // Commands of its tools do not see the key.
+  'shell_environment_policy.exclude=["OPENAI_API_KEY","CODEX_API_KEY"]',
   'sandbox_mode="danger-full-access"',
   'approval_policy="never"',
   "allow_login_shell=false",
@@ -76,6 +78,8 @@ export const PRESETS: Readonly<Record<AgentName, AgentPreset>> = {
       // Else it refuses to work without questions as root.
       IS_SANDBOX: "1",
       DISABLE_AUTOUPDATER: "1",
+      // Commands of its tools do not see the key.
+      CLAUDE_CODE_SUBPROCESS_ENV_SCRUB: "1",
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
     },
     copyHome: [".claude/.credentials.json", ".claude/settings.json", ".claude/CLAUDE.md"],
