@@ -3,6 +3,7 @@ import { IconAlertTriangle, IconArrowLeft, IconX } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import { DureError, type PortDetail, type RunDetail } from "dure/client";
 import type { ReactNode } from "react";
+import { Markdown } from "../chat/markdown.tsx";
 import { Problem } from "../problem.tsx";
 import { useText } from "../language.tsx";
 import type { Text } from "../texts.ts";
@@ -104,7 +105,9 @@ function OnePort({
       <PanelHead run={run.id} title={port.title}>
         <PortMark status={port.status} />
       </PanelHead>
-      <p className="port-goal">{port.goal}</p>
+      <div className="port-goal">
+        <Markdown>{port.goal}</Markdown>
+      </div>
       {port.because !== null && (
         <p className="run-because" data-tone={port.status === "failed" ? "bad" : "warn"}>
           <BecauseWords because={port.because} />

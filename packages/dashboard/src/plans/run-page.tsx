@@ -11,6 +11,7 @@ import { Orchestration } from "./orchestration.tsx";
 import "./plans.css";
 import { PortPanel } from "./port-panel.tsx";
 import { RunEscalations } from "./run-escalations.tsx";
+import { useRunLooks, type RunLooks } from "./run-filters.ts";
 import { RunHead } from "./run-head.tsx";
 import { RunPorts } from "./run-ports.tsx";
 import { useRun, useSigns } from "./use-plans.ts";
@@ -59,6 +60,7 @@ function LoadedRun({ id }: { id: string }): ReactNode {
 function OneRun({ run, isCut }: { run: RunDetail; isCut: boolean }): ReactNode {
   const text = useText();
   const { port } = useParams({ strict: false });
+  const { looks } = useRunLooks();
   const signs = useSigns(run);
   const picked = run.ports.find(({ id }) => id === port);
   useEffect(() => {
@@ -66,7 +68,11 @@ function OneRun({ run, isCut }: { run: RunDetail; isCut: boolean }): ReactNode {
   }, [text, run.plan, run.status, picked?.title]);
 
   return (
-    <div className="run" data-picked={port !== undefined || undefined}>
+    <div
+      className="run"
+      data-picked={port !== undefined || undefined}
+      data-wide={isWide(looks) || undefined}
+    >
       {run.isolation === "audit" && (
         <p className="run-banner" role="note">
           <IconShieldOff size={18} aria-hidden />
@@ -99,4 +105,9 @@ function OneRun({ run, isCut }: { run: RunDetail; isCut: boolean }): ReactNode {
       </div>
     </div>
   );
+}
+
+/** Code and conversations are read beside the run, so they get more of the screen. Pure. */
+function isWide({ tab }: RunLooks): boolean {
+  return tab === "diff" || tab === "transcript";
 }

@@ -7,6 +7,7 @@ import {
 } from "@tabler/icons-react";
 import type { PortDetail, PlanStep, TestFeedback } from "dure/client";
 import { useId, type ReactNode } from "react";
+import { Markdown } from "../chat/markdown.tsx";
 import { ServerWords } from "../coded.tsx";
 import { useText } from "../language.tsx";
 import { spanOf } from "../when.ts";
@@ -242,10 +243,8 @@ function Work({ work }: { work: NonNullable<ReturnType<typeof workOf>> }): React
 
   return (
     <>
-      <p>
-        {status !== "ready" && <strong>{words.results[status]}: </strong>}
-        {summary}
-      </p>
+      {status !== "ready" && <strong>{words.results[status]}</strong>}
+      {summary !== undefined && <Markdown>{summary}</Markdown>}
       {error !== undefined && (
         <p className="error-note small">
           <ServerWords>

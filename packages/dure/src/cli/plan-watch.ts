@@ -252,11 +252,13 @@ function wordsOfWorker(event: PlatformEvent): string | undefined {
       const { status = "ended", changed, tokens } = event.data;
       const files =
         changed === undefined ? "" : `, ${changed} ${changed === 1 ? "file" : "files"} changed`;
-      return `${tryOf(event.data)} ${status}${files}, ${tokens} tokens`;
+      const used = tokens === 0 ? "" : `, ${tokens} tokens`;
+      return `${tryOf(event.data)} ${status}${files}${used}`;
     }
     case "worker.feedback": {
       const { try: number, success, passed, total } = event.data;
-      return `try ${number}: ${success ? "passed" : "did not pass"}, ${passed} of ${total} tests`;
+      const tests = total === 0 ? "" : `, ${passed} of ${total} tests`;
+      return `try ${number}: ${success ? "passed" : "did not pass"}${tests}`;
     }
     default:
       return undefined;
