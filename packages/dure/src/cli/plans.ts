@@ -359,8 +359,10 @@ function factsOf({ kind, output }: PlanStep): string[] {
 
   facts.push(...countFacts(kind, output));
 
-  const failed = feedback?.failedTests ?? [];
+  const { success = true, failedTests: failed = [], suggestions = [] } = feedback ?? {};
   if (failed.length > 0) facts.push(`fails: ${namesOf(failed.map(({ name }) => name))}`);
+  const [why = ""] = success || failed.length > 0 ? [] : suggestions;
+  if (why !== "") facts.push(why.split("\n")[0]!);
 
   return facts;
 }

@@ -2,13 +2,14 @@ import path from "node:path";
 import type { MountEntry } from "./mount-plan.ts";
 import { allowedSecretsOf } from "./secrets.ts";
 import { planSurroundings, type Surroundings } from "./surroundings.ts";
+import { usersInside } from "./users-inside.ts";
 import { copyFor, giveTo } from "./worker-user.ts";
 import type { Confinement, SandboxSetting } from "./sandbox.ts";
 
 /**
  * What both kinds that work by mounts do before one process: where it runs as another user, what it
- * may write is given to that user, and secrets that a plan allows it are shown as copies, since
- * only root could read the originals.
+ * may write is given to that user, which has a name inside, and secrets that a plan allows it are
+ * shown as copies, since only root could read the originals.
  */
 export async function readyFor(
   setting: SandboxSetting,
@@ -29,10 +30,8 @@ export async function readyFor(
     await copyFor(user, original, copy);
     lent.push({ ...place, source: copy });
   }
-  return {
-    ...surroundings,
-    places: surroundings.places.map(
-      (place) => lent.find((one) => one.path === place.path) ?? place,
-    ),
-  };
+  const places = surroundings.places.map(
+    (place) => lent.find((one) => one.path === place.path) ?? place,
+  );
+  return { ...surroundings, places: [...places, ...usersInside(user, folder)] };
 }

@@ -692,6 +692,21 @@ test.each(MOUNTING.rows)(
   },
 );
 
+test.each(MOUNTING.rows)(
+  "%s: a program may ask what its user is called",
+  MOUNTING.options,
+  async (kind) => {
+    const ask = `id -un && id -gn && "$0" -p 'os.userInfo().username'`;
+
+    const end = await opened
+      .get(kind)!
+      .run(confinement(), command(["sh", "-c", ask, process.execPath]));
+
+    expect(end).toMatchObject({ exitCode: 0 });
+    if (isRoot) expect(end.output).toBe("dure-worker\n".repeat(3));
+  },
+);
+
 const TREES = sampled(
   [...opened.values()].map((sandbox) => ({ kind: sandbox.kind, sandbox })),
   2,

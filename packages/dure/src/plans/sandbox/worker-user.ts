@@ -10,8 +10,8 @@ import { findTool } from "./tools.ts";
 import type { Confinement } from "./sandbox.ts";
 
 /**
- * The user as which workers run where dure is root. It has no entry, owns only what workers made,
- * and is the same for a data folder after every start. Undefined where dure is not root: then it
+ * The user as which workers run where dure is root. It has a name inside alone, owns only what workers
+ * made, and is the same for a data folder after every start. Undefined where dure is not root: then it
  * cannot become another user.
  */
 export function workerUserOf(folder: string): number | undefined {

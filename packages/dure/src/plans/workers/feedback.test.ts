@@ -4,6 +4,7 @@ import { PassThrough, Readable } from "node:stream";
 import { json, text } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
 import { systemClock } from "../../kernel/clock.ts";
+import type { TestReport } from "../results/report.ts";
 import { readTestOutput } from "../results/read-output.ts";
 import { feedbackOf, feedbackText, MAX_FAILED_TESTS, parseTestFeedback } from "./feedback.ts";
 import { sendTestFeedback } from "./hook-client.ts";
@@ -62,6 +63,15 @@ test("an output that names no test comes back as its end, bounded", () => {
   expect(feedback.suggestions.join("\n")).toMatch(/failed without naming a test[\s\S]*missing ;$/);
   expect(feedback.suggestions.join("").length).toBeLessThan(5_000);
   expect(JSON.stringify(feedback)).not.toContain("\\u0000");
+});
+
+test("a command that fails around tests that all pass is told so", () => {
+  const report: TestReport = { ...readTestOutput(""), passed: 2 };
+
+  const { success, suggestions } = feedbackOf({ report, exitCode: 1, output: "", durationMs: 1 });
+
+  expect(success).toBe(false);
+  expect(suggestions[0]).toMatch(/^All 2 tests passed, but the acceptance command failed/);
 });
 
 test("many failures are counted, and some are told", () => {

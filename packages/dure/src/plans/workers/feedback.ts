@@ -69,7 +69,7 @@ export function feedbackOf({
   const named = failedTests.length > 0;
   const suggestions: string[] = [];
   if (!success) {
-    if (!named || because === "cut-off") suggestions.push(UNNAMED[because]);
+    if (!named || because === "cut-off") suggestions.push(unnamedWords(because, report));
     if (!named) suggestions.push(`The output ends with:\n${tailOf(output.trimEnd(), MAX_TAIL)}`);
   }
   const metrics = {
@@ -87,8 +87,18 @@ export function feedbackOf({
   };
 }
 
-/** What to say where no failing test can be named. */
-const UNNAMED: Readonly<Record<ReturnType<typeof verdictOf>["because"], string>> = {
+type Because = ReturnType<typeof verdictOf>["because"];
+
+/** What to say where no failing test can be named. Pure. */
+function unnamedWords(because: Because, { passed, failed }: TestReport): string {
+  const isAround = because === "exit-code" && passed > 0 && failed === 0;
+  if (!isAround) return UNNAMED[because];
+  const tests = passed === 1 ? "The test" : `All ${passed} tests`;
+
+  return `${tests} passed, but the acceptance command failed: something around the tests did.`;
+}
+
+const UNNAMED: Readonly<Record<Because, string>> = {
   "exit-code": "The acceptance command failed without naming a test.",
   failures: "Tests failed.",
   "tests-passed": "",
