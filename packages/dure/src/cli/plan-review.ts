@@ -1,7 +1,8 @@
 import { DureError } from "../kernel/errors.ts";
 import type { PortComment } from "../client/index.ts";
 import { EXIT, type ExitCode, type Output } from "./output.ts";
-import { showDiff, told, type PlansCommand } from "./plans.ts";
+import { showDiff, type PlansCommand } from "./plans.ts";
+import { told } from "./plan-orders.ts";
 
 /** What a person does with the work of a port; nothing given: they look at it. */
 export interface ReviewWish {

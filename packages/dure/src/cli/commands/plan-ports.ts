@@ -40,7 +40,7 @@ export const retry: CommandSpec = {
       .option("--time <duration>", "so much time more, such as 20m"),
   run: (context) => async (id: string, port: string | undefined, options: RetryPortOptions) => {
     const { hint, by, time } = options;
-    const { retryPort, retryRun } = await import("../plans.ts");
+    const { retryPort, retryRun } = await import("../plan-orders.ts");
     const command = await clientCommand(context, options);
     const tokens = optional(options.tokens, wholeNumber);
     if (port === undefined) {
@@ -61,7 +61,7 @@ export const skip: CommandSpec = {
   worksOn: "server",
   declare: (command) => command.argument("<run>").argument("<port>"),
   run: (context) => async (id: string, port: string, options: CommonOptions) => {
-    const { skipPort } = await import("../plans.ts");
+    const { skipPort } = await import("../plan-orders.ts");
     const command = await clientCommand(context, options);
 
     return skipPort(id, port, command);

@@ -57,7 +57,7 @@ export const status: CommandSpec = {
   worksOn: "server",
   declare: (command) => command.argument("<run>").argument("[port]", "one port, try by try"),
   run: (context) => async (id: string, port: string | undefined, options: CommonOptions) => {
-    const { showPort, showRun } = await import("../plans.ts");
+    const { showPort, showRun } = await import("../plan-status.ts");
     const command = await clientCommand(context, options);
 
     return port === undefined ? showRun(id, command) : showPort(id, port, command);
@@ -85,7 +85,7 @@ export const pause: CommandSpec = {
   worksOn: "server",
   declare: (command) => command.argument("<run>"),
   run: (context) => async (id: string, options: CommonOptions) => {
-    const { pauseRun } = await import("../plans.ts");
+    const { pauseRun } = await import("../plan-orders.ts");
     const command = await clientCommand(context, options);
 
     return pauseRun(id, command);
@@ -99,7 +99,7 @@ export const resume: CommandSpec = {
   worksOn: "server",
   declare: (command) => command.argument("<run>"),
   run: (context) => async (id: string, options: CommonOptions) => {
-    const { resumeRun } = await import("../plans.ts");
+    const { resumeRun } = await import("../plan-orders.ts");
     const command = await clientCommand(context, options);
 
     return resumeRun(id, command);
@@ -113,7 +113,7 @@ export const cancel: CommandSpec = {
   worksOn: "server",
   declare: (command) => command.argument("<run>"),
   run: (context) => async (id: string, options: CommonOptions) => {
-    const { cancelRun } = await import("../plans.ts");
+    const { cancelRun } = await import("../plan-orders.ts");
     const command = await clientCommand(context, options);
 
     return cancelRun(id, command);
@@ -144,7 +144,7 @@ export const clean: CommandSpec = {
       .option("--dry-run", "remove nothing; say what would be done"),
   run: (context) => async (id: string | undefined, options: CleanRunOptions) => {
     const { olderThan, force, dryRun } = options;
-    const { cleanRuns } = await import("../plans.ts");
+    const { cleanRuns } = await import("../plan-orders.ts");
     const command = await clientCommand(context, options);
 
     return cleanRuns(
@@ -202,7 +202,7 @@ export const merge: CommandSpec = {
   run:
     (context) =>
     async (id: string, { into, ...options }: CommonOptions & { into?: string }) => {
-      const { mergeRun } = await import("../plans.ts");
+      const { mergeRun } = await import("../plan-orders.ts");
       const command = await clientCommand(context, options);
 
       return mergeRun(id, into, command);
