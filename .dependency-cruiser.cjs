@@ -5,7 +5,7 @@ const path = require("node:path");
 
 const SOURCES = "^packages/dure/src/";
 /** What a package can import: `dure`, `dure/team` and so on. */
-const DOORS = `${SOURCES}((client|slots|team|channels|compat)/)?index\\.ts$`;
+const DOORS = `${SOURCES}((client|react|slots|team|channels|compat)/)?index\\.ts$`;
 /**
  * Tests stand beside what they test and may reach for anything; so may `test-….ts`, which several
  * of them share.
@@ -80,6 +80,7 @@ const MAY_IMPORT = (() => {
     "acp-agent": acpAgent,
     cli,
     client,
+    react: ["kernel", "wire", "client"],
   };
 })();
 
@@ -104,6 +105,7 @@ const runFloors = RUN_FLOORS.slice(0, -1).map((folder, floor) => ({
 
 /** Clients of platforms that a team installs beside dure: its optional peers, with their scopes. */
 const PLATFORM_CLIENTS = Object.keys(require("./packages/dure/package.json").peerDependenciesMeta)
+  .filter((name) => name !== "react")
   .map((name) => name.replace(/\/.*/, "").replaceAll(".", "\\."))
   .join("|");
 
@@ -116,7 +118,7 @@ const onlyIn = (name, folder, packages) => ({
 });
 
 /** No product code behind these needs more than a browser has. */
-const BROWSER_SAFE = `${SOURCES}(kernel|client|slots/parse)/`;
+const BROWSER_SAFE = `${SOURCES}(kernel|client|react|slots/parse)/`;
 
 module.exports = {
   forbidden: [
@@ -133,6 +135,7 @@ module.exports = {
     onlyIn("mcp-client-only-in-mcp", "mcp", "@modelcontextprotocol/client"),
     onlyIn("croner-only-in-schedules", "schedules", "croner"),
     onlyIn("mcp-server-only-in-mcp-server", "(mcp-server|cli)", "@modelcontextprotocol/server"),
+    onlyIn("react-only-in-react", "react", "react"),
     onlyIn("platform-clients-only-in-platforms", "channels/[^/]+", PLATFORM_CLIENTS),
     {
       name: "platforms-apart",
@@ -167,7 +170,7 @@ module.exports = {
     },
     {
       name: "browser-safe",
-      comment: "kernel/, client/ and slots/parse/ run in a browser: no Node module.",
+      comment: "kernel/, client/, react/ and slots/parse/ run in a browser: no Node module.",
       severity: "error",
       from: { path: BROWSER_SAFE, pathNot: TESTS },
       to: { dependencyTypes: ["core"] },
@@ -189,10 +192,10 @@ module.exports = {
     {
       name: "dashboard-through-client",
       comment:
-        "The dashboard knows dure by its client and its types alone; its tests also know the real server.",
+        "The dashboard knows dure by its client, its hooks and its types alone; its tests also know the real server.",
       severity: "error",
       from: { path: "^packages/dashboard/", pathNot: "^packages/dashboard/test/" },
-      to: { path: SOURCES, pathNot: `${SOURCES}client/index\\.ts$` },
+      to: { path: SOURCES, pathNot: `${SOURCES}(client|react)/index\\.ts$` },
     },
     {
       name: "dashboard-on-top",

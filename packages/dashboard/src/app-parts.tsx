@@ -1,6 +1,6 @@
 import { createContext, use } from "react";
 import type { DureClient } from "dure/client";
-import type { Conversations } from "./chat/conversation.ts";
+import type { DureHub } from "dure/react";
 import type { Drafts } from "./drafts.ts";
 import type { EventLog } from "./events/event-log.ts";
 import type { PersonName } from "./rooms/person-name.ts";
@@ -11,7 +11,7 @@ import type { LoginLink } from "./shell/login-link.ts";
 /** What outlives a page of the dashboard. */
 export interface AppParts {
   readonly client: DureClient;
-  readonly conversations: Conversations;
+  readonly hub: DureHub;
   readonly eventLog: EventLog;
   readonly roomData: RoomData;
   readonly roomPosts: RoomPosts;

@@ -27,10 +27,10 @@ import { MantineProvider } from "@mantine/core";
 import { QueryCache, QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { DureClient, DureError, systemClock } from "dure/client";
+import { DureHub, DureProvider, roomOf } from "dure/react";
 import { startTransition } from "react";
 import { createRoot } from "react-dom/client";
 import { AppPartsContext } from "./app-parts.tsx";
-import { Conversations } from "./chat/conversation.ts";
 import { Drafts } from "./drafts.ts";
 import { EventLog } from "./events/event-log.ts";
 import { FreshQueries } from "./fresh-queries.ts";
@@ -82,10 +82,13 @@ const onChange = (): void => {
     void queries.invalidateQueries({ queryKey });
   }
 };
-const conversations = new Conversations({ client, onChange });
+const hub = new DureHub({ client, onChange });
 const eventLog = new EventLog({ client });
-const roomData = new RoomData({ client, queries });
-const roomPosts = new RoomPosts({ client, onPosted: (who, place) => roomData.grow(who, place) });
+const roomData = new RoomData({ hub, queries });
+const roomPosts = new RoomPosts({
+  client,
+  onPosted: (who, place) => roomOf(hub, place, who).grow(),
+});
 const drafts = new Drafts();
 const whole = new AbortController(); // as long as the page
 watchSheets(whole.signal);
@@ -111,7 +114,7 @@ const page = (
         <AppPartsContext
           value={{
             client,
-            conversations,
+            hub,
             eventLog,
             roomData,
             roomPosts,
@@ -120,7 +123,9 @@ const page = (
             loginLink,
           }}
         >
-          <RouterProvider router={router} />
+          <DureProvider hub={hub}>
+            <RouterProvider router={router} />
+          </DureProvider>
         </AppPartsContext>
       </QueryClientProvider>
     </LanguageProvider>

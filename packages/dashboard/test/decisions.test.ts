@@ -1,6 +1,6 @@
 import type { Escalation, ServiceInfo, SlotInfo, StageMachine, Trace } from "dure/client";
 import { describe, expect, test } from "vitest";
-import type { Entry } from "../src/chat/conversation.ts";
+import type { Entry } from "dure/react";
 import { receiptsByEntry } from "../src/chat/receipts.ts";
 import { inLanguage } from "../src/chat/service-words.ts";
 import { toneOf } from "../src/chat/tone.ts";

@@ -7,7 +7,6 @@ import { unseenOf, type Posting } from "../src/rooms/room-posts.ts";
 import {
   EMPTY_TIMELINE,
   MAX_KEPT,
-  standOf,
   withMessage,
   withNewer,
   withNewest,
@@ -16,7 +15,9 @@ import {
   withWork,
   writersOf,
   type Timeline,
-} from "../src/rooms/timeline.ts";
+} from "../../dure/src/react/timeline.ts";
+import { roomNewsOf } from "../../dure/src/react/room-news.ts";
+import { standOf } from "../src/rooms/stand-of.ts";
 
 const TEAM = [
   { id: "ruda", displayName: "루다" },
@@ -221,16 +222,15 @@ describe("news", () => {
 
   test("of a message say where it stands and who answers it", () => {
     expect(
-      newsOf(
+      roomNewsOf(
         event("room.message", { message: "m1", roles: { ruda: "HANDLER", eden: "OBSERVER" } }),
       ),
     ).toEqual({
       grown: "web:general",
-      rooms: true,
       begun: { place: "web:general", message: "m1", agents: ["ruda"] },
     });
     expect(
-      newsOf(event("room.handled", { message: "m1", answer: "m2" }, { agent: "ruda" })),
+      roomNewsOf(event("room.handled", { message: "m1", answer: "m2" }, { agent: "ruda" })),
     ).toMatchObject({
       grown: "web:general",
       changed: { message: "m1" },
@@ -239,7 +239,7 @@ describe("news", () => {
   });
 
   test("of anything else say what to read again", () => {
-    expect(newsOf(event("room.delivery_failed", { message: "m1" }))).toMatchObject({
+    expect(roomNewsOf(event("room.delivery_failed", { message: "m1" }))).toMatchObject({
       changed: { message: "m1" },
     });
     expect(newsOf(event("room.resting", { guard: "exchange" }))).toEqual({ rooms: true });

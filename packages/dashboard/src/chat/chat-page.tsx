@@ -9,7 +9,8 @@ import {
   type ServiceInfo,
   type SlotInfo,
 } from "dure/client";
-import { useEffect, useMemo, useState, useSyncExternalStore, type ReactNode } from "react";
+import { useTurn, type Conversation, type ConversationView } from "dure/react";
+import { useEffect, useMemo, useState, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { useLanguage, useText } from "../language.tsx";
 import { useSide, type Side } from "../side.ts";
@@ -18,25 +19,18 @@ import { SidePanel } from "../panel/side-panel.tsx";
 import "./chat.css";
 import { Composer } from "./composer.tsx";
 import { inLanguage } from "./service-words.ts";
-import type { Conversation, ConversationView } from "./conversation.ts";
 import { MessageList } from "./message-list.tsx";
 import { Welcome } from "./welcome.tsx";
 
 /** `/chat` begins a conversation, `/chat/<session>` goes on with one. */
 export function ChatPage(): ReactNode {
   const { session } = useParams({ strict: false });
-  const { conversations } = useParts();
   const fresh = useMemo(() => (session === undefined ? `web-${ulid()}` : session), [session]);
-
-  const conversation = useMemo(
-    () => conversations.open(fresh, session !== undefined),
-    [conversations, fresh, session],
-  );
 
   return (
     <Chat
       key={fresh}
-      conversation={conversation}
+      sessionId={fresh}
       isNew={session === undefined}
       place={`chat/${session ?? ""}`}
     />
@@ -50,15 +44,15 @@ function usePageTitle(title: string): void {
 }
 
 interface ChatProps {
-  readonly conversation: Conversation;
+  readonly sessionId: string;
   readonly isNew: boolean;
   /** Under this name an unfinished message is kept. */
   readonly place: string;
 }
 
-function Chat({ conversation, isNew, place }: ChatProps): ReactNode {
+function Chat({ sessionId, isNew, place }: ChatProps): ReactNode {
   const { text } = useLanguage();
-  const view = useSyncExternalStore(conversation.subscribe, conversation.snapshot);
+  const { conversation, ...view } = useTurn(sessionId, { exists: !isNew });
   const { services, service, isRead, onChoose } = useService(view.service);
   const send = useSend({ conversation, isNew, service: view.service ?? service?.name });
   const side = useSide();

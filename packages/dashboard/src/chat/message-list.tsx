@@ -31,7 +31,7 @@ import { toneOf } from "./tone.ts";
 import { useLanguage, useText } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
 import { whenOf } from "../when.ts";
-import type { Conversation, ConversationView, Entry, RunningTurn } from "./conversation.ts";
+import type { Conversation, ConversationView, Entry, RunningTurn } from "dure/react";
 import { Markdown } from "./markdown.tsx";
 import { ReceiptCard } from "./receipt-card.tsx";
 import { receiptsByEntry } from "./receipts.ts";

@@ -1,5 +1,5 @@
 import { isObject, type Done, type JsonObject } from "dure/client";
-import type { Entry } from "./conversation.ts";
+import type { Entry } from "dure/react";
 
 /**
  * The receipts that each answer shows, by the entry's key. The last answer of a batch repeats the

@@ -102,7 +102,7 @@ function useSessions(search: string) {
 
 function SessionRow({ session }: { session: SessionSummary }): ReactNode {
   const { text, language } = useLanguage();
-  const { client, conversations } = useParts();
+  const { client, hub } = useParts();
   const queries = useQueryClient();
   const navigate = useNavigate();
   const isGone = useIsGone();
@@ -114,7 +114,7 @@ function SessionRow({ session }: { session: SessionSummary }): ReactNode {
     if (!window.confirm(text.chat.sessions.removeAsk(title))) return;
 
     await client.deleteSession(session.sessionId);
-    conversations.forget(session.sessionId);
+    hub.conversations.forget(session.sessionId);
     await queries.invalidateQueries({ queryKey: ["sessions"] });
     if (current === session.sessionId) await navigate({ to: "/chat" });
   };

@@ -6,7 +6,7 @@ import {
 } from "@tabler/icons-react";
 import { systemClock, type AgentRun } from "dure/client";
 import { useEffect, useState, type ReactNode } from "react";
-import type { ConversationView } from "../chat/conversation.ts";
+import type { ConversationView } from "dure/react";
 import { useLanguage, useText } from "../language.tsx";
 import { spanOf, whenOf } from "../when.ts";
 import { turnLogs, type TurnLog } from "./turn-logs.ts";

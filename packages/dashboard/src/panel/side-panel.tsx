@@ -1,7 +1,7 @@
 import { Tabs } from "@mantine/core";
 import type { JsonObject, ServiceInfo } from "dure/client";
 import { useState, type ReactNode } from "react";
-import type { Conversation, ConversationView } from "../chat/conversation.ts";
+import type { Conversation, ConversationView } from "dure/react";
 import { useText } from "../language.tsx";
 import { AgentLog } from "./agent-log.tsx";
 import { MemoryView } from "./memory-view.tsx";

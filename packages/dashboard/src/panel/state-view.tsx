@@ -1,6 +1,6 @@
 import type { JsonObject, ServiceInfo, SlotInfo } from "dure/client";
 import { useMemo, type ReactNode } from "react";
-import type { ConversationView } from "../chat/conversation.ts";
+import type { ConversationView } from "dure/react";
 import { ReceiptCard } from "../chat/receipt-card.tsx";
 import { receiptsByEntry } from "../chat/receipts.ts";
 import { labelOf, shownFact } from "../fact-words.ts";

@@ -1,5 +1,5 @@
 import type { AgentRun, Trace } from "dure/client";
-import type { ConversationView } from "../chat/conversation.ts";
+import type { ConversationView } from "dure/react";
 
 /** What one turn did, as the page can tell. */
 export interface TurnLog {

@@ -1,13 +1,13 @@
 import { Button } from "@mantine/core";
 import { IconCloudUpload } from "@tabler/icons-react";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation } from "@tanstack/react-query";
 import { publishTarget, type PublishTarget, type RunDetail, type RunReport } from "dure/client";
 import { useId, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
 import { Problem } from "../problem.tsx";
 import { Prose } from "../prose.tsx";
-import { PLAN_KEYS, useMayRun } from "./use-plans.ts";
+import { useMayRun, useReadRun } from "./use-plans.ts";
 
 /** What was sent of a result, what sending it does, and the button that does it. */
 export function PublishResult({ run, report }: { run: RunDetail; report: RunReport }): ReactNode {
@@ -53,11 +53,11 @@ function Publish({
 }): ReactNode {
   const words = useText().plans.run;
   const { client } = useParts();
-  const queries = useQueryClient();
+  const readRun = useReadRun(run.id);
   const facts = useId();
   const publish = useMutation({
     mutationFn: () => client.plans.publish(run.id),
-    onSettled: () => queries.invalidateQueries({ queryKey: PLAN_KEYS.run(run.id) }),
+    onSettled: readRun,
   });
   const isPlain = target.pullRequest === "none";
 

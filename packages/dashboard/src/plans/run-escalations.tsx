@@ -6,7 +6,7 @@ import { useParts } from "../app-parts.tsx";
 import { EscalationCard } from "../escalations/escalation-card.tsx";
 import { useText } from "../language.tsx";
 import { keepLooks } from "./run-filters.ts";
-import { PLAN_KEYS } from "./use-plans.ts";
+import { PLAN_KEYS, useReadRun } from "./use-plans.ts";
 
 /** Open questions that are shown at once; the inbox has them all. */
 const SHOWN = 50;
@@ -77,9 +77,13 @@ export function RunEscalations({
 /** Carries out a decision; what it changes is read anew, also when it was refused. */
 function useDeciding(run: string): (deed: Promise<unknown>) => Promise<void> {
   const queries = useQueryClient();
+  const readRun = useReadRun(run);
   const read = async (): Promise<void> => {
-    const keys = [["escalations"], PLAN_KEYS.run(run), PLAN_KEYS.ports(run)];
-    await Promise.all(keys.map((queryKey) => queries.invalidateQueries({ queryKey })));
+    const keys = [["escalations"], PLAN_KEYS.ports(run)];
+    await Promise.all([
+      readRun(),
+      ...keys.map((queryKey) => queries.invalidateQueries({ queryKey })),
+    ]);
   };
 
   return async (deed) => {

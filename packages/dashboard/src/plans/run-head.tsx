@@ -24,7 +24,7 @@ import { CleanRun } from "./clean-run.tsx";
 import { BecauseWords } from "./because-words.tsx";
 import { Bar, RunMark } from "./status-mark.tsx";
 import { useServerNow } from "../server-clock.ts";
-import { PLAN_KEYS, useMayRun } from "./use-plans.ts";
+import { PLAN_KEYS, useMayRun, useReadRun } from "./use-plans.ts";
 
 export function RunHead({ run, isHeading }: { run: RunDetail; isHeading: boolean }): ReactNode {
   const text = useText();
@@ -315,14 +315,16 @@ function canExtend({ tokensMost, status }: RunDetail): boolean {
 /** An order to a run; how the run stands is read anew whatever came of it. */
 export function useOrder(run: string, order: () => Promise<RunOrdered>) {
   const queries = useQueryClient();
+  const readRun = useReadRun(run);
   return useMutation({
     mutationFn: order,
     onSettled: () =>
-      Promise.all(
-        [PLAN_KEYS.run(run), PLAN_KEYS.lists, PLAN_KEYS.ports(run)].map((queryKey) =>
+      Promise.all([
+        readRun(),
+        ...[PLAN_KEYS.lists, PLAN_KEYS.ports(run)].map((queryKey) =>
           queries.invalidateQueries({ queryKey }),
         ),
-      ),
+      ]),
   });
 }
 

@@ -1,7 +1,7 @@
 import { Button, Loader } from "@mantine/core";
 import { IconPlugConnectedX, IconShieldOff } from "@tabler/icons-react";
 import { Link, useParams } from "@tanstack/react-router";
-import { DureError, type RunDetail } from "dure/client";
+import type { RunDetail } from "dure/client";
 import { useEffect, type ReactNode } from "react";
 import { useText } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
@@ -27,10 +27,11 @@ export function RunPage(): ReactNode {
 
 function LoadedRun({ id }: { id: string }): ReactNode {
   const text = useText();
-  const { run, isCut } = useRun(id);
-  if (run.data !== undefined) return <OneRun run={run.data} isCut={isCut} />;
+  const { run, problem, connection, reload } = useRun(id);
+  const isCut = connection === "reconnecting";
+  if (run !== undefined) return <OneRun run={run} isCut={isCut} />;
 
-  if (run.error === null) {
+  if (problem === undefined) {
     return (
       <div className="center-page">
         <Loader type="dots" role="status" aria-label={text.plans.run.loading} />
@@ -38,18 +39,18 @@ function LoadedRun({ id }: { id: string }): ReactNode {
     );
   }
 
-  const isGone = run.error instanceof DureError && run.error.class === "not-found";
+  const isGone = problem.class === "not-found";
 
   return (
     <div className="center-page">
       <h1>{isGone ? text.plans.run.gone : text.plans.run.failed}</h1>
-      <p className="soft">{isGone ? text.plans.run.goneHint : <ErrorWords error={run.error} />}</p>
+      <p className="soft">{isGone ? text.plans.run.goneHint : <ErrorWords error={problem} />}</p>
       {isGone ? (
         <Button component={Link} to="/plans" variant="default">
           {text.plans.run.toList}
         </Button>
       ) : (
-        <Button variant="default" onClick={() => void run.refetch()}>
+        <Button variant="default" onClick={() => void reload()}>
           {text.common.retry}
         </Button>
       )}

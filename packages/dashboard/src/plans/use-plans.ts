@@ -8,7 +8,6 @@ import {
   type QueryClient,
 } from "@tanstack/react-query";
 import {
-  isRunOver,
   systemClock,
   type CleanRequest,
   type CommentRequest,
@@ -22,7 +21,8 @@ import {
   type RunDetail,
   type PlanRunStatus,
 } from "dure/client";
-import { useEffect, useState } from "react";
+import { runOf, useRun as useFollowedRun } from "dure/react";
+import { useEffect, useMemo } from "react";
 import { meOf } from "../shell/me.ts";
 import { useParts } from "../app-parts.tsx";
 import { signOf, signsAfter, younger, type Sign, type Signs } from "./signs.ts";
@@ -32,7 +32,6 @@ export const PLAN_KEYS = {
   before: (plan: PlanSource, choice: RunChoice) => ["plans", "before", plan, choice],
   cleanable: (which: CleanRequest) => ["plans", "cleanable", which],
   lists: ["plans", "runs"],
-  run: (id: string) => ["plans", "run", id],
   signs: (id: string) => ["plans", "signs", id],
   ports: (id: string) => ["plans", "port", id],
   port: (id: string, port: string) => ["plans", "port", id, port],
@@ -174,84 +173,26 @@ async function followAll(client: DureClient, look: () => void, signal: AbortSign
   }
 }
 
-/**
- * One run, as it stands and as it goes on. Its stream ends with it; from then on the log tells when
- * a person lets it go on.
- */
+/** One run, as it stands and as it goes on, and what its events change besides. */
 export function useRun(id: string) {
-  const { client } = useParts();
   const queries = useQueryClient();
-  const [isCut, setCut] = useState(false);
+  const onEvent = useMemo(() => newsOf(queries, id), [queries, id]);
 
-  const run = useQuery({
-    queryKey: PLAN_KEYS.run(id),
-    queryFn: ({ signal }) => client.plans.run(id, { signal }),
-  });
-
-  const isEnded = run.data !== undefined && isRunOver(run.data.status);
-
-  useEffect(() => {
-    const leave = new AbortController();
-    const followed = { client, queries, id };
-    void (isEnded
-      ? followEnded(followed, leave.signal)
-      : followRun(followed, setCut, leave.signal));
-
-    return () => {
-      leave.abort();
-      setCut(false);
-    };
-  }, [client, queries, id, isEnded]);
-
-  return { run, isCut };
+  return useFollowedRun(id, { onEvent });
 }
 
-/** A run that is followed, and the queries that its news change. */
-interface Followed {
-  readonly client: DureClient;
-  readonly queries: QueryClient;
-  readonly id: string;
-}
-
-async function followRun(
-  { client, queries, id }: Followed,
-  setCut: (isCut: boolean) => void,
-  signal: AbortSignal,
-): Promise<void> {
-  const take = newsOf(queries, id, signal);
-  try {
-    for await (const news of client.plans.stream(id, {
-      signal,
-      onConnection: (state) => !signal.aborted && setCut(state === "reconnecting"),
-    })) {
-      if (news.kind === "run") queries.setQueryData<RunDetail>(PLAN_KEYS.run(id), news.run);
-      else take(news.event);
-    }
-  } catch {
-    // Left, or refused: the query itself says why.
-  }
-}
-
-async function followEnded({ client, queries, id }: Followed, signal: AbortSignal): Promise<void> {
-  const take = newsOf(queries, id, signal);
-  try {
-    for await (const event of client.events({ run: id }, { signal })) take(event);
-  } catch {
-    // Left, or refused.
-  }
+/** Reads a run anew, after an order to it. */
+export function useReadRun(id: string): () => Promise<void> {
+  const { hub } = useParts();
+  return () => runOf(hub, id).load();
 }
 
 /** Takes events of a run: signs at once, and what has changed is read anew, gathered. */
-function newsOf(
-  queries: QueryClient,
-  id: string,
-  signal: AbortSignal,
-): (event: PlatformEvent) => void {
+function newsOf(queries: QueryClient, id: string): (event: PlatformEvent) => void {
   const changed = new Set<string>();
   let isOfMerge = false;
 
   const look = gathered(() => {
-    void queries.invalidateQueries({ queryKey: PLAN_KEYS.run(id) });
     void queries.invalidateQueries({ queryKey: PLAN_KEYS.lists });
     if (isOfMerge) void queries.invalidateQueries({ queryKey: PLAN_KEYS.diff(id, "") });
     isOfMerge = false;
@@ -263,7 +204,7 @@ function newsOf(
     }
 
     changed.clear();
-  }, signal);
+  });
 
   return (event) => {
     queries.setQueryData<Signs>(PLAN_KEYS.signs(id), (signs = {}) => signsAfter(signs, event));
@@ -277,7 +218,7 @@ function newsOf(
 }
 
 /** Calls at most once per span, behind the news that asked for it. */
-function gathered(look: () => void, signal: AbortSignal): () => void {
+function gathered(look: () => void, signal?: AbortSignal): () => void {
   let isWaiting = false;
   return () => {
     if (isWaiting) return;
@@ -285,7 +226,7 @@ function gathered(look: () => void, signal: AbortSignal): () => void {
 
     systemClock.after(GATHER_MS, () => {
       isWaiting = false;
-      if (!signal.aborted) look();
+      if (signal?.aborted !== true) look();
     });
   };
 }

@@ -2,6 +2,7 @@ import { Button } from "@mantine/core";
 import { IconArrowDown, IconRefresh, IconTrash } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
 import { systemClock, type Room, type RoomAgent, type RoomMessage } from "dure/client";
+import type { Timeline } from "dure/react";
 import {
   Fragment,
   useEffect,
@@ -18,7 +19,7 @@ import { ErrorWords } from "../problem.tsx";
 import { MessageRow, Portrait, RoomText } from "./message-row.tsx";
 import { ROOM_KEYS, type Speaker } from "./room-data.ts";
 import type { Posting } from "./room-posts.ts";
-import { standOf, type Timeline } from "./timeline.ts";
+import { standOf } from "./stand-of.ts";
 
 /** Closer than this to the end counts as reading the newest, pixels. */
 const NEAR_END = 80;
@@ -33,13 +34,14 @@ interface MessageLogProps {
   readonly postings: readonly Posting[];
   readonly agents: readonly RoomAgent[];
   readonly nameOf: (agent: string) => string;
+  /** Reads messages before the oldest one. */
+  readonly onOlder: () => Promise<void>;
   readonly onReply: ((message: RoomMessage) => void) | undefined;
 }
 
 export function MessageLog(props: MessageLogProps): ReactNode {
-  const { who, place, channel, timeline, postings, agents, nameOf } = props;
+  const { who, place, channel, timeline, postings, agents, nameOf, onOlder } = props;
   const text = useText();
-  const { roomData } = useParts();
   const { messages, hasOlder } = timeline;
   const last = messages.at(-1)?.seq ?? 0;
   const [unreadFrom] = useState(() => firstUnread(timeline, place.unread ?? 0));
@@ -56,7 +58,7 @@ export function MessageLog(props: MessageLogProps): ReactNode {
 
   const older = async (): Promise<void> => {
     setLoading(true);
-    await roomData.older(who, place.id).finally(() => setLoading(false));
+    await onOlder().finally(() => setLoading(false));
   };
 
   return (

@@ -12,7 +12,8 @@ import {
 } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import type { Room, RoomAgent, RoomMessage, Thread } from "dure/client";
+import type { DureError, Room, RoomAgent, RoomMessage, Thread } from "dure/client";
+import { useRoom } from "dure/react";
 import { useEffect, useMemo, useState, useSyncExternalStore, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { CodedText } from "../coded.tsx";
@@ -26,9 +27,8 @@ import { mayWrite, RoomComposer } from "./room-composer.tsx";
 import { namesOf, type Speaker } from "./room-data.ts";
 import { OnlineDot } from "./room-list.tsx";
 import { unseenOf } from "./room-posts.ts";
-import { writersOf } from "./timeline.ts";
 import { StopButton } from "./stop-button.tsx";
-import { useAgents, useTimeline } from "./use-rooms.ts";
+import { useAgents } from "./use-rooms.ts";
 
 /** One channel, thread or direct room: what is said there, who is writing, and where to write. */
 export function PlaceView(props: {
@@ -132,31 +132,32 @@ function Talk(props: {
 }): ReactNode {
   const { who, place, channel, agents, mentionable, nameOf } = props;
   const { roomPosts } = useParts();
-  const timeline = useTimeline(who, place.id);
+  const room = useRoom(place.id, { asPerson: who });
   const [replyTo, setReplyTo] = useState<RoomMessage>();
   const posted = useSyncExternalStore(roomPosts.subscribe, roomPosts.snapshot);
-  const messages = timeline.data?.messages ?? NOTHING;
+  const { messages, timeline } = room;
 
   const postings = unseenOf(
     posted.filter((one) => one.place === place.id && one.who === who),
     messages,
   );
 
-  const writers = timeline.data === undefined ? [] : writersOf(timeline.data).map(nameOf);
+  const writers = room.writers.map(nameOf);
 
   return (
     <>
-      {timeline.data === undefined ? (
-        <NotRead error={timeline.error} onRetry={() => void timeline.refetch()} />
+      {timeline === undefined ? (
+        <NotRead error={room.problem} onRetry={() => void room.reload()} />
       ) : (
         <MessageLog
           who={who}
           place={place}
           channel={channel}
-          timeline={timeline.data}
+          timeline={timeline}
           postings={postings}
           agents={agents}
           nameOf={nameOf}
+          onOlder={room.older}
           onReply={mayWrite(place) ? setReplyTo : undefined}
         />
       )}
@@ -174,9 +175,10 @@ function Talk(props: {
 }
 
 /** Messages that are not there yet, or could not be read. */
-function NotRead({ error, onRetry }: { error: Error | null; onRetry: () => void }): ReactNode {
+function NotRead(props: { error: DureError | undefined; onRetry: () => void }): ReactNode {
+  const { error, onRetry } = props;
   const text = useText();
-  if (error === null) {
+  if (error === undefined) {
     return (
       <div className="chat-wait">
         <Loader type="dots" role="status" aria-label={text.rooms.loading} />

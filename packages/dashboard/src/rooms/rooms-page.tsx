@@ -95,7 +95,7 @@ function useNews(who: Speaker): void {
   const { roomData } = useParts();
   useEffect(() => {
     const leave = new AbortController();
-    void roomData.follow(who, leave.signal);
+    roomData.follow(who, leave.signal);
     return () => leave.abort();
   }, [roomData, who]);
 }

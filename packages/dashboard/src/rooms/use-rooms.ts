@@ -4,7 +4,6 @@ import { useEffect, useMemo, useSyncExternalStore } from "react";
 import { meOf } from "../shell/me.ts";
 import { useParts } from "../app-parts.tsx";
 import { ROOM_KEYS, type Speaker } from "./room-data.ts";
-import type { Timeline } from "./timeline.ts";
 
 /** Unread marks are looked for so often where the log of events is not followed, milliseconds. */
 const LIST_EVERY_MS = 20_000;
@@ -96,14 +95,6 @@ export function useRoomList(who: Speaker): RoomList {
     more: () => void fetchNextPage({ cancelRefetch: false }),
     retry: () => void refetch(),
   };
-}
-
-export function useTimeline(who: Speaker, place: string): UseQueryResult<Timeline> {
-  const { roomData } = useParts();
-  return useQuery({
-    queryKey: ROOM_KEYS.timeline(who, place),
-    queryFn: ({ signal }) => roomData.newest(who, place, signal),
-  });
 }
 
 export function useThreads(

@@ -64,6 +64,17 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
     "turnView",
     "ulid",
   ],
+  "dure/react": [
+    "DureHub",
+    "DureProvider",
+    "ROOM_EVENTS",
+    "roomOf",
+    "runOf",
+    "useHub",
+    "useRoom",
+    "useRun",
+    "useTurn",
+  ],
   "dure/slots": [
     "MESSAGE_ERRORS",
     "REFUSING_KINDS",

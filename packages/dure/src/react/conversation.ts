@@ -1,44 +1,24 @@
+import type { DureClient } from "../client/client.ts";
+import { EMPTY_TURN_VIEW, shownText, turnView, type TurnView } from "../client/turn-view.ts";
+import type { TurnFrame } from "../client/turn-cursor.ts";
+import type { ConnectionState, TurnStream } from "../client/turn-stream.ts";
+import { systemClock } from "../kernel/clock.ts";
+import { DureError } from "../kernel/errors.ts";
+import { ulid } from "../kernel/ids.ts";
+import type { JsonObject } from "../kernel/json.ts";
+import type { Trace } from "../kernel/turn-events.ts";
+import type { Escalation, EscalationAnswer } from "../wire/escalations.ts";
+import type { PlatformEvent } from "../wire/events.ts";
+import type { MessageRequest, Session } from "../wire/turns.ts";
 import {
-  codeOf,
-  DureError,
-  EMPTY_TURN_VIEW,
-  messageOf,
-  shownText,
-  systemClock,
-  turnView,
-  ulid,
-  type ConnectionState,
-  type Done,
-  type DureClient,
-  type Escalation,
-  type EscalationAnswer,
-  type HistoryEntry,
-  type JsonObject,
-  type MessageRequest,
-  type PlatformEvent,
-  type Session,
-  type Trace,
-  type TurnFrame,
-  type TurnStream,
-  type TurnView,
-} from "dure/client";
-
-/** One message in the conversation. */
-export interface Entry {
-  /** Stable while the page lives; not the server's. */
-  readonly key: string;
-  readonly role: "user" | "assistant" | "system";
-  readonly content: string;
-  /** Milliseconds since the epoch. */
-  readonly at: number;
-  readonly status: "sending" | "queued" | "sent" | "failed";
-  readonly turnId?: string | undefined;
-  readonly author?: "person" | "system" | undefined;
-  readonly interrupted?: boolean | undefined;
-  readonly done?: Done | undefined;
-  /** Why it could not be sent. */
-  readonly problem?: DureError;
-}
+  answersAfterQuestions,
+  asDureError,
+  entriesOf,
+  inTime,
+  keyOf,
+  shownState,
+  type Entry,
+} from "./entries.ts";
 
 export interface RunningTurn {
   readonly turnId: string;
@@ -544,121 +524,4 @@ export class Conversation {
     this.#noticeDue = false;
     for (const listener of this.#listeners) listener();
   }
-}
-
-/** The conversations of this page; the ones not looked at for longest are let go. */
-export class Conversations {
-  readonly #client: DureClient;
-  readonly #onChange: () => void;
-  readonly #open = new Map<string, Conversation>();
-  static readonly LIMIT = 8;
-
-  constructor(options: { client: DureClient; onChange: () => void }) {
-    this.#client = options.client;
-    this.#onChange = options.onChange;
-  }
-
-  /** @param exists false for a session that this page has just invented */
-  open(sessionId: string, exists = true): Conversation {
-    const known = this.#open.get(sessionId);
-    const conversation =
-      known ??
-      new Conversation({ client: this.#client, sessionId, exists, onChange: this.#onChange });
-    this.#open.delete(sessionId);
-    this.#open.set(sessionId, conversation);
-
-    for (const [id, old] of this.#open) {
-      if (this.#open.size <= Conversations.LIMIT) break;
-      old.dispose();
-      this.#open.delete(id);
-    }
-
-    return conversation;
-  }
-
-  forget(sessionId: string): void {
-    this.#open.get(sessionId)?.dispose();
-    this.#open.delete(sessionId);
-  }
-}
-
-/**
- * The state as the last answer showed it: a flow that has ended is stored anew, and shown as it
- * ended.
- */
-function shownState(session: Session): JsonObject {
-  return (
-    session.history.findLast((entry) => entry.done !== undefined)?.done?.stateSnapshot ??
-    session.state
-  );
-}
-
-/** What was said. A turn that the system began has no words of its own. */
-function entriesOf(history: readonly HistoryEntry[]): Entry[] {
-  const taken = new Set<string>();
-  return history
-    .filter(({ role, author, content }) => role !== "user" || author !== "system" || content !== "")
-    .map((entry, index) => {
-      const { role, turnId } = entry;
-      const own = turnId === undefined ? `history:${index}` : `${turnId}:${role}`;
-      const key = taken.has(own) ? `${own}:${index}` : own; // merged messages share a turn
-      taken.add(key);
-
-      return entryOf(entry, key);
-    });
-}
-
-/**
- * Each answer behind the messages of its turn: a message that waited was stored before the answer
- * to the one before it.
- */
-function answersAfterQuestions(entries: readonly Entry[]): Entry[] {
-  const ordered: Entry[] = [];
-  for (const entry of entries) {
-    const place =
-      entry.role === "user" || entry.turnId === undefined
-        ? -1
-        : ordered.findLastIndex((other) => other.turnId === entry.turnId);
-    if (place < 0) ordered.push(entry);
-    else ordered.splice(place + 1, 0, entry);
-  }
-
-  return ordered;
-}
-
-/** With what other agents have answered, where it came. */
-function inTime(entries: readonly Entry[], told: readonly Entry[]): Entry[] {
-  return told.reduce(
-    (all, answer) => {
-      const next = all.findIndex(({ at }) => at !== undefined && at > (answer.at ?? 0));
-      return next < 0 ? [...all, answer] : all.toSpliced(next, 0, answer);
-    },
-    [...entries],
-  );
-}
-
-function entryOf(entry: HistoryEntry, key: string): Entry {
-  const { role, content, at, turnId, author, interrupted, done } = entry;
-  return {
-    key,
-    role,
-    content,
-    at: new Date(at).getTime(),
-    status: "sent",
-    turnId,
-    author,
-    interrupted,
-    done,
-  };
-}
-
-/** The key that the stored form of a message has. */
-function keyOf(entry: Entry): string {
-  return entry.turnId === undefined ? entry.key : `${entry.turnId}:${entry.role}`;
-}
-
-function asDureError(error: unknown): DureError {
-  return error instanceof DureError
-    ? error
-    : new DureError(codeOf(error) ?? "UNEXPECTED", messageOf(error), { cause: error });
 }

@@ -1,0 +1,201 @@
+import { systemClock, type Cancel } from "../kernel/clock.ts";
+import type { DureError } from "../kernel/errors.ts";
+import type { PlatformEvent } from "../wire/events.ts";
+import { asDureError } from "./entries.ts";
+import type { DureHub } from "./hub.ts";
+import { roomNewsOf, type RoomNews } from "./room-news.ts";
+import { Listeners, type Store } from "./store.ts";
+import {
+  PAGE,
+  withMessage,
+  withNewer,
+  withNewest,
+  withOlder,
+  withoutWork,
+  withWork,
+  type Timeline,
+} from "./timeline.ts";
+
+/** What is known of a place. */
+export interface RoomView {
+  /** Undefined until it was read. */
+  readonly timeline: Timeline | undefined;
+  /** Why the last reading failed. */
+  readonly problem: DureError | undefined;
+}
+
+/** What the events of a page of rooms are read under; pages that name it too share the stream. */
+export const ROOM_EVENTS = {
+  types: ["room.*", "account.*", "agent.*", "collaborate.*", "escalation.*"],
+} as const;
+
+/** News are taken in together, milliseconds: a burst of events is one reading. */
+const BUNDLE_MS = 30;
+/** Changed messages that are read one by one; more are read as a page. */
+const MAX_SINGLE = 12;
+/** Where the log may not be followed, the place is looked at so often, milliseconds. */
+const LOOK_EVERY_MS = 4_000;
+/** A reading that finds no server is tried again after so long, milliseconds. */
+const AGAIN_MS = [500, 1_500] as const;
+
+/**
+ * The messages of one place, kept fresh by the log of events: only what has changed is read again.
+ */
+export class RoomFollower implements Store<RoomView> {
+  readonly #hub: DureHub;
+  readonly #place: string;
+  /** In whose name it is read; undefined: in that of the token. */
+  readonly #who: string | undefined;
+  readonly #listeners: Listeners;
+  readonly subscribe: Store<RoomView>["subscribe"];
+  #view: RoomView = { timeline: undefined, problem: undefined };
+  #leave = new AbortController();
+  #waiting: RoomNews[] = [];
+  #isTaking = false;
+
+  constructor(options: { hub: DureHub; place: string; who: string | undefined }) {
+    this.#hub = options.hub;
+    this.#place = options.place;
+    this.#who = options.who;
+    this.#listeners = new Listeners({
+      begin: () => this.#begin(),
+      end: () => this.#leave.abort(),
+    });
+    this.subscribe = this.#listeners.subscribe;
+  }
+
+  readonly snapshot = (): RoomView => this.#view;
+
+  /** Reads the newest messages, and joins them to those that are known. */
+  async load(): Promise<void> {
+    const { signal } = this.#leave;
+    for (let tries = 0; ; tries++) {
+      try {
+        const page = await this.#rooms.messages(this.#place, { limit: PAGE }, { signal });
+        const timeline = withNewest(this.#view.timeline, page);
+        return this.#show({ timeline, problem: undefined });
+      } catch (error) {
+        if (signal.aborted) return;
+        const problem = asDureError(error);
+        const waitMs = isFinal(problem) ? undefined : AGAIN_MS[tries];
+        if (waitMs === undefined) return this.#show({ ...this.#view, problem });
+        await systemClock.sleep(waitMs, { signal }).catch(() => {});
+      }
+    }
+  }
+
+  /** Reads what was said since. Does nothing for a place that was never read. */
+  async grow(): Promise<void> {
+    while (this.#view.timeline !== undefined) {
+      const after = this.#view.timeline.messages.at(-1)?.seq ?? 0;
+      const page = await this.#rooms.messages(this.#place, { after, limit: PAGE });
+      this.#change((timeline) => withNewer(timeline, page));
+      if (page.items.length < PAGE) return;
+    }
+  }
+
+  /** Reads the messages before the oldest one that is known. */
+  async older(): Promise<void> {
+    const first = this.#view.timeline?.messages[0];
+    if (first === undefined) return;
+
+    const page = await this.#rooms.messages(this.#place, { before: first.seq, limit: PAGE });
+    this.#change((timeline) => withOlder(timeline, page));
+  }
+
+  #begin(): void {
+    this.#leave = new AbortController();
+    const { signal } = this.#leave;
+    this.#change((timeline) => ({ ...timeline, working: {} })); // ended unheard, it may be
+    if (this.#view.timeline === undefined) void this.load();
+    let poll: Cancel | undefined;
+
+    const unfollow = this.#hub.events.follow(ROOM_EVENTS, {
+      onEvent: (event) => this.#hear(event),
+      onConnection: (state) => void (state === "connected" && this.load()),
+      onReset: () => {
+        this.#view = { timeline: undefined, problem: undefined };
+        void this.load();
+      },
+      onRefused: () => {
+        void this.load();
+        poll ??= systemClock.every(LOOK_EVERY_MS, () => void this.load());
+      },
+    });
+
+    signal.addEventListener(
+      "abort",
+      () => {
+        unfollow();
+        poll?.();
+      },
+      { once: true },
+    );
+  }
+
+  #hear(event: PlatformEvent): void {
+    if (event.room !== this.#place) return;
+    this.#waiting.push(roomNewsOf(event));
+    if (!this.#isTaking) void this.#takeAll();
+  }
+
+  async #takeAll(): Promise<void> {
+    this.#isTaking = true;
+    while (this.#waiting.length > 0 && !this.#leave.signal.aborted) {
+      await systemClock.sleep(BUNDLE_MS);
+      await this.#take(this.#waiting.splice(0));
+    }
+
+    this.#waiting = [];
+    this.#isTaking = false;
+  }
+
+  async #take(news: readonly RoomNews[]): Promise<void> {
+    for (const { begun, ended } of news) {
+      if (begun) this.#change((timeline) => withWork(timeline, begun.message, begun.agents));
+      if (ended) this.#change((timeline) => withoutWork(timeline, ended.message, ended.agent));
+    }
+
+    const changed = new Set(news.flatMap((one) => (one.changed ? [one.changed.message] : [])));
+    if (changed.size > MAX_SINGLE) return this.load();
+
+    try {
+      if (news.some(({ grown }) => grown !== undefined)) await this.grow();
+      await this.#readAgain(changed);
+    } catch {
+      await this.load(); // which tries again, and tells why it cannot
+    }
+  }
+
+  async #readAgain(changed: ReadonlySet<string>): Promise<void> {
+    const held = this.#view.timeline?.messages.filter(({ id }) => changed.has(id)) ?? [];
+    const fresh = await Promise.all(held.map(({ id }) => this.#rooms.message(id)));
+    for (const message of fresh) this.#change((timeline) => withMessage(timeline, message));
+  }
+
+  #change(change: (timeline: Timeline) => Timeline): void {
+    const { timeline } = this.#view;
+    if (timeline !== undefined) this.#show({ timeline: change(timeline), problem: undefined });
+  }
+
+  #show(view: RoomView): void {
+    this.#view = view;
+    this.#listeners.tell();
+  }
+
+  get #rooms() {
+    return this.#hub.client.rooms(this.#who);
+  }
+}
+
+/** Whether asking again brings the same refusal. */
+function isFinal(problem: DureError): boolean {
+  const { class: kind } = problem;
+  return kind === "input" || kind === "unauthorized" || kind === "forbidden" || kind === "not-found";
+}
+
+/** The follower of a place, shared by all that show it. */
+export function roomOf(hub: DureHub, place: string, who: string | undefined): RoomFollower {
+  const key = JSON.stringify(["room", who ?? "", place]);
+  return hub.keep(key, () => new RoomFollower({ hub, place, who }));
+}
