@@ -2,6 +2,7 @@ import { McpServer, type CallToolResult, type ServerContext } from "@modelcontex
 import { cutBytes } from "../kernel/cut-bytes.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import { toWire } from "../kernel/wire.ts";
+import { asTaskResult, serveTasks, takesTasks } from "./team-tasks.ts";
 import type { TeamCall, TeamConnection, TeamTool, ToolGroup } from "./team-tool.ts";
 import { TEAM_TOOLS } from "./team-tools.ts";
 
@@ -30,27 +31,28 @@ export function makeMcpServer({ version, groups, connect }: McpServerOptions): M
   for (const tool of TEAM_TOOLS.filter(({ group }) => groups.includes(group))) {
     offer(server, tool, connect);
   }
+  if (groups.includes("jobs") || groups.includes("plans")) {
+    serveTasks(server, { groups, connect, resultOf: answerOf });
+  }
 
   return server;
 }
 
 function offer(server: McpServer, tool: TeamTool, connect: McpServerOptions["connect"]): void {
-  const { name, description, inputSchema, readsOnly, run } = tool;
+  const { name, description, inputSchema, readsOnly, run, begin } = tool;
   const annotations = { readOnlyHint: readsOnly, destructiveHint: false, openWorldHint: false };
-  server.registerTool(
-    name,
-    { description, inputSchema, annotations },
-    async (input, { mcpReq }) => {
-      try {
-        const { client, rooms } = await connect();
-        const call = { client, rooms, signal: mcpReq.signal, tell: teller(mcpReq) };
+  server.registerTool(name, { description, inputSchema, annotations }, async (input, context) => {
+    const { mcpReq } = context;
+    try {
+      const { client, rooms } = await connect();
+      const call = { client, rooms, signal: mcpReq.signal, tell: teller(mcpReq) };
+      if (begin && takesTasks(context)) return asTaskResult(await begin(input, call));
 
-        return answerOf(await run(input, call));
-      } catch (error) {
-        return refusalOf(error);
-      }
-    },
-  );
+      return answerOf(await run(input, call));
+    } catch (error) {
+      return refusalOf(error);
+    }
+  });
 }
 
 /** Reports to a client that gave a token for it; each report counts one more. */

@@ -2,6 +2,7 @@ import type { z } from "zod";
 import type { DureClient } from "../client/index.ts";
 import type { RoomsClient } from "../client/rooms.ts";
 import { DureError } from "../kernel/errors.ts";
+import type { TaskState } from "./task-state.ts";
 
 /** What an MCP client may do with a team, by what it is about. */
 export const TOOL_GROUPS = [
@@ -57,6 +58,8 @@ export interface TeamTool<Input = never> {
   readonly readsOnly: boolean;
   /** Gives what is told as JSON. */
   readonly run: (input: Input, call: TeamCall) => Promise<unknown>;
+  /** Begins the same work without waiting, for a client that follows it as a task. */
+  readonly begin?: (input: Input, call: TeamCall) => Promise<TaskState>;
 }
 
 /** Types its input by its schema. */

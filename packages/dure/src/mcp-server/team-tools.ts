@@ -2,6 +2,8 @@ import { z } from "zod";
 import { DureError } from "../kernel/errors.ts";
 import type { Done } from "../kernel/turn-events.ts";
 import type { RoomAgent } from "../wire/rooms.ts";
+import { ask, delegate, startRun, untilOver, wait } from "./background.ts";
+import { taskOfJob, taskOfRun } from "./task-state.ts";
 import { teamTool, type TeamCall, type TeamTool } from "./team-tool.ts";
 
 const id = (what: string) => z.string().min(1).max(200).describe(what);
@@ -94,11 +96,11 @@ export const TEAM_TOOLS: readonly TeamTool[] = [
       key,
     }),
     readsOnly: false,
-    run: ({ wait_sec: waitSec, max_turns: maxTurns, key: idempotencyKey, ...asked }, call) =>
-      call.client.jobs.ask(
-        { ...asked, waitSec, maxTurns },
-        { signal: call.signal, idempotencyKey },
-      ),
+    run: delegate,
+    begin: async (input, call) => {
+      const { jobId } = await ask({ ...input, wait_sec: 0 }, call);
+      return taskOfJob(await call.client.jobs.get(jobId, { signal: call.signal })).state;
+    },
   }),
   teamTool({
     name: "list_jobs",
@@ -111,10 +113,14 @@ export const TEAM_TOOLS: readonly TeamTool[] = [
   teamTool({
     name: "get_job",
     group: "jobs",
-    description: "A job as it stands, with what was said in it and its answer.",
-    inputSchema: z.object({ job: id("Its id.") }),
+    description:
+      "A job as it stands, with what was said in it and its answer. Waits for its end where told to.",
+    inputSchema: z.object({ job: id("Its id."), wait_sec: wait }),
     readsOnly: true,
-    run: ({ job }, { client, signal }) => client.jobs.get(job, { signal }),
+    run: async ({ job, wait_sec }, call) => {
+      await untilOver(call.client.jobs, { id: job, waitSec: wait_sec }, call);
+      return call.client.jobs.get(job, { signal: call.signal });
+    },
   }),
   teamTool({
     name: "cancel_job",
@@ -142,8 +148,11 @@ export const TEAM_TOOLS: readonly TeamTool[] = [
       key,
     }),
     readsOnly: false,
-    run: ({ key: idempotencyKey, ...asked }, { client, signal }) =>
-      client.plans.start(asked, { signal, idempotencyKey }),
+    run: startRun,
+    begin: async (input, call) => {
+      const { id: run } = await startRun(input, call);
+      return taskOfRun(await call.client.plans.run(run, { signal: call.signal })).state;
+    },
   }),
   teamTool({
     name: "list_runs",
@@ -156,10 +165,15 @@ export const TEAM_TOOLS: readonly TeamTool[] = [
   teamTool({
     name: "get_run",
     group: "plans",
-    description: "A run as it stands: its ports, what waits for a decision, its result.",
-    inputSchema: z.object({ run: id("Its id.") }),
+    description:
+      "A run as it stands: its ports, what waits for a decision, its result. Waits for its end " +
+      "where told to.",
+    inputSchema: z.object({ run: id("Its id."), wait_sec: wait }),
     readsOnly: true,
-    run: ({ run }, { client, signal }) => client.plans.run(run, { signal }),
+    run: async ({ run, wait_sec }, call) => {
+      await untilOver(call.client.plans, { id: run, waitSec: wait_sec }, call);
+      return call.client.plans.run(run, { signal: call.signal });
+    },
   }),
   teamTool({
     name: "cancel_run",
@@ -191,6 +205,22 @@ export const TEAM_TOOLS: readonly TeamTool[] = [
     }),
     readsOnly: false,
     run: talk,
+  }),
+  teamTool({
+    name: "list_sessions",
+    group: "services",
+    description: "Sessions of the person whose token this is, the last used first.",
+    inputSchema: z.object({ limit, search: z.string().max(200).optional() }),
+    readsOnly: true,
+    run: (page, { client, signal }) => client.sessions(page, { signal }),
+  }),
+  teamTool({
+    name: "read_session",
+    group: "services",
+    description: "What was said in a session, and what it waits for.",
+    inputSchema: z.object({ session: id("Its id, from list_sessions.") }),
+    readsOnly: true,
+    run: ({ session }, { client, signal }) => client.session(session, { signal }),
   }),
   teamTool({
     name: "list_decisions",
