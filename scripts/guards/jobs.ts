@@ -384,8 +384,8 @@ export const JOB_GUARDS: readonly Guard[] = [
   {
     id: "purge_jobs.age",
     at: { sql: "purge_jobs" },
-    find: "finished_at < clock_timestamp() - p_keep_ms * interval '1 millisecond'",
-    replace: "finished_at is not null",
+    find: "where j.finished_at < v_before",
+    replace: "where j.finished_at is not null",
     tests: recovery(
       "when another process died, old jobs are removed too",
       "a start says what it found",

@@ -9,6 +9,8 @@ const routes = testsIn("packages/dure/test/tenants/members.test.ts");
 const PRIVATE = "what is private is known to its person alone, and so is the work that began there";
 const PAGE = "a page is full of what its reader may know, whatever private things stand between";
 const ALONE = "is known to its person and to operators alone";
+const KEPT = "the first job of some work is kept as long as one of the others";
+const LEFT = "what is left of work and decisions that are gone is for operators alone";
 const OPERATORS = "a direct message and a private thread of a platform are for operators alone";
 
 /** Who may know of direct rooms, private threads and the work that began there. */
@@ -65,10 +67,34 @@ export const MEMBER_GUARDS: readonly Guard[] = [
   {
     id: "may_know_job.session",
     at: { sql: "may_know_job" },
-    find: "return dure.may_know_session(v_session, p_tenant, p_person);",
-    replace: "return true;",
+    find: "return found and dure.may_know_session(v_session, p_tenant, p_person);",
+    replace: "return found;",
     tests: roomSql(PRIVATE),
     why: "lists show what was asked for in a direct room",
+  },
+  {
+    id: "may_know_job.gone",
+    at: { sql: "may_know_job" },
+    find: "return found and dure.may_know_session(v_session, p_tenant, p_person);",
+    replace: "return dure.may_know_session(v_session, p_tenant, p_person);",
+    tests: roomSql(PRIVATE),
+    why: "what is left of a private job is shown to all when the job is removed",
+  },
+  {
+    id: "may_know_session.escalation",
+    at: { sql: "may_know_session" },
+    find: "if v_escalation is not null then",
+    replace: "if false then",
+    tests: roomSql(PRIVATE),
+    why: "lists show what the operator agent was asked about a direct room",
+  },
+  {
+    id: "purge_jobs.root",
+    at: { sql: "purge_jobs" },
+    find: "and (d.finished_at is null or d.finished_at >= v_before)",
+    replace: "and false",
+    tests: roomSql(KEPT),
+    why: "it is forgotten to whom a job belongs that another one has asked for",
   },
   {
     id: "inbox.list.place",
@@ -137,6 +163,30 @@ export const MEMBER_GUARDS: readonly Guard[] = [
     why: "any token reads the exchange of a private job",
   },
   {
+    id: "members.removed",
+    at: { file: MEMBERS },
+    find: "if (session === undefined) return [REMOVED];",
+    replace: "if (session === undefined) return [];",
+    tests: known(LEFT),
+    why: "events of a private job are told to all when the job is removed",
+  },
+  {
+    id: "members.decision",
+    at: { file: MEMBERS },
+    find: "return await this.#privatePlacesOf(source);",
+    replace: "return source === undefined ? [REMOVED] : [];",
+    tests: known(ALONE),
+    why: "any token reads what the operator agent was asked about a direct room",
+  },
+  {
+    id: "members.decision-gone",
+    at: { file: MEMBERS },
+    find: 'if (codeOf(error) === "ESCALATION_UNKNOWN") return [REMOVED];',
+    replace: 'if (codeOf(error) === "ESCALATION_UNKNOWN") return [];',
+    tests: known(LEFT),
+    why: "what the operator agent was asked in private is told to all when the escalation is removed",
+  },
+  {
     id: "members.owner",
     at: { file: MEMBERS },
     find: "if ((await this.#personOf(place)) !== owner) return false;",
@@ -159,5 +209,41 @@ export const MEMBER_GUARDS: readonly Guard[] = [
     replace: "view",
     tests: known(ALONE),
     why: "what is private is looked for as if it were the caller's",
+  },
+
+  // --- where it would be told to others
+  {
+    id: "earlier.private",
+    at: { file: "packages/dure/src/jobs/store.ts" },
+    find: "or dure.private_origin_of(c.id) = dure.private_origin_of($1)",
+    replace: "or dure.private_origin_of(c.id) <> $1",
+    tests: testsIn("packages/dure/src/jobs/jobs.test.ts")(
+      "what was asked for in private is told again there alone",
+    ),
+    why: "who names the conversation of a private job is told what was said in it",
+  },
+  {
+    id: "orders.jobs.private",
+    at: { file: "packages/dure/src/rooms/orders.ts" },
+    find: "(p.parent = $1 and not starts_with(p.id, 'private_'))",
+    replace: "p.parent = $1",
+    tests: testsIn("packages/dure/src/rooms/orders.test.ts")("who asks for jobs"),
+    why: "who asks for the jobs of a channel is told those of its private threads",
+  },
+  {
+    id: "escalation.room.private",
+    at: { file: "packages/dure/src/team/escalations.ts" },
+    find: "if (escalation.is_private) return",
+    replace: "if (id === '') return",
+    tests: testsIn("packages/dure/src/team/private-escalations.test.ts")("what waits in private"),
+    why: "what waits in a direct room is said to all in the room of decisions",
+  },
+  {
+    id: "stop_jobs_of.line",
+    at: { sql: "stop_jobs_of" },
+    find: "on split_part(o.origin_session, '@@', 1)",
+    replace: "on o.origin_session",
+    tests: roomSql("a stop in a channel ends what was asked for there"),
+    why: "a stop leaves the jobs that were asked for in the line of one person",
   },
 ];

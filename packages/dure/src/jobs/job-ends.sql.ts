@@ -100,8 +100,8 @@ begin
     select o.id, o.tenant
     from dure.jobs o
     join dure.places p
-      on o.origin_session = 'room:' || split_part(o.origin_session, ':', 2)
-        || ':' || p.id
+      on split_part(o.origin_session, '@@', 1) -- what follows is a person's line
+        = 'room:' || split_part(o.origin_session, ':', 2) || ':' || p.id
     where o.status in ('PENDING', 'RUNNING')
       and o.origin_session like 'room:%'
       and o.created_at <= p_before
@@ -311,20 +311,29 @@ begin
 end $$;
 
 -- Removes finished jobs older than p_keep_ms, with their sessions: at most
--- p_limit. Returns how many.
+-- p_limit. Returns how many. The first job of some work stays as long as one
+-- of the others: by it is known to whom they belong.
 create or replace function dure.purge_jobs(
   p_keep_ms double precision, p_limit integer
 ) returns integer language plpgsql as $$
 declare
+  v_before timestamptz := clock_timestamp()
+    - p_keep_ms * interval '1 millisecond';
   v_jobs text[];
   v_sessions text[];
 begin
   v_jobs := array(
-    select id
-    from dure.jobs
-    where finished_at < clock_timestamp()
-      - p_keep_ms * interval '1 millisecond'
-    order by finished_at
+    select j.id
+    from dure.jobs j
+    where j.finished_at < v_before
+      and not exists (
+        select
+        from dure.jobs d
+        where d.root_id = j.id
+          and d.id <> j.id
+          and (d.finished_at is null or d.finished_at >= v_before)
+      )
+    order by j.finished_at
     limit p_limit
     for update skip locked
   );

@@ -91,12 +91,12 @@ export class JobReader {
     return row && jobOf(row);
   }
 
-  /** The session in which the job's whole work was asked for: empty for none. */
+  /** The session in which the job's whole work was asked for: empty for none; undefined: it is gone. */
   async originOf(id: string): Promise<string | undefined> {
     const [row] = await this.#statements.many<{ session: string }>(
       "job.origin",
       `select coalesce(r.origin_session, '') as session
-        from dure.jobs j left join dure.jobs r on r.id = j.root_id
+        from dure.jobs j join dure.jobs r on r.id = j.root_id
         where j.id = $1`,
       [id],
     );

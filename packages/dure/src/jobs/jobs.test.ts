@@ -640,6 +640,36 @@ test("what the same two said before in a conversation is told again at the start
   expect(JSON.stringify(team.asked["seum"])).not.toContain("4600");
 });
 
+test("what was asked for in private is told again there alone, whoever names its conversation", async () => {
+  await using db = await testDatabase();
+  let answers = 0;
+  const eden: TestAgent = () => `The password is word-${++answers} since today.`;
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden } });
+  const origins = [
+    "direct_mina",
+    undefined,
+    "direct_mina",
+    "web:general",
+    "direct_junho",
+    "private_x",
+  ];
+
+  for (const place of origins) {
+    await team.jobs.ask({
+      requester: "ruda",
+      agent: "eden",
+      message: "What is it?",
+      conversationId: "secrets",
+      ...(place !== undefined && { origin: { session: `room:ruda:${place}` } }),
+    });
+  }
+
+  const told = team.asked["eden"]!.map(({ messages }) =>
+    [...JSON.stringify(messages).matchAll(/word-(\d)/g)].map(([, nth]) => Number(nth)),
+  );
+  expect(told).toEqual([[], [], [1, 2], [2], [2, 4], [2, 4]]);
+});
+
 test("a request and a person's words are told whole, up to what is allowed; what is more is refused", async () => {
   await using db = await testDatabase();
   const gate = Promise.withResolvers<void>();

@@ -381,7 +381,10 @@ export class JobStore {
     this.#notifications.publish(EVENTS_TOPIC);
   }
 
-  /** Of the same pair alone: a conversation's id is no secret. */
+  /**
+   * Of the same pair alone, and of what began in private only there: a conversation's id is no
+   * secret.
+   */
   #earlier({
     jobId,
     tenant,
@@ -408,6 +411,10 @@ export class JobStore {
             and c.seq < (select seq from dure.jobs where id = $1)
             and least(c.requester, c.target) = least($4::text, $5::text)
             and greatest(c.requester, c.target) = greatest($4::text, $5::text)
+            and (
+              dure.private_origin_of(c.id) is null
+              or dure.private_origin_of(c.id) = dure.private_origin_of($1)
+            )
           order by c.seq desc, w.number desc
           limit ${MAX_EARLIER}
         ) w

@@ -107,6 +107,15 @@ export function subjectOf(type: EscalationType, source: EscalationSource): strin
   return [type, ...named].join(":");
 }
 
+/** How the session begins in which the operator agent is asked about an escalation. */
+export const ESCALATION_SESSION = "escalation:";
+
+/** What the operator agent is asked about in a session; undefined for every other session. Pure. */
+export function escalationOfSession(session: string): string | undefined {
+  if (!session.startsWith(ESCALATION_SESSION)) return undefined;
+  return session.slice(ESCALATION_SESSION.length);
+}
+
 /** Characters of a title. It stands in one line of lists and buttons. */
 const MAX_TITLE = 300;
 

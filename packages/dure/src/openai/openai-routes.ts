@@ -13,6 +13,7 @@ import {
   unlessClosing,
 } from "../server/conversation-routes.ts";
 import { callerOf } from "../server/guard.ts";
+import { NO_TENANT } from "../server/members.ts";
 import { assertMayFollow } from "../server/own-sessions.ts";
 import type { RouteApp, ServerParts } from "../server/server.ts";
 import { answerWithStream } from "../server/stream-answer.ts";
@@ -187,12 +188,23 @@ async function sessionFor({ parts, request }: Exchange, asked: AskedTurn): Promi
   if (session !== undefined) return session;
   if (previous === undefined) return newSession(request, parts);
 
-  const turnId = turnOf(previous);
-  assertTurnId(turnId);
-  const found = await parts.conversations.find(turnId, { caller: callerOf(request) });
-  assertMayFollow(request.principal!, found.sessionId);
+  return sessionOfTurn({ parts, request }, turnOf(previous));
+}
 
-  return found.sessionId;
+/** Throws `TURN_UNKNOWN` also for a turn of others' direct rooms. */
+async function sessionOfTurn(
+  { parts, request }: Pick<Exchange, "parts" | "request">,
+  turnId: string,
+): Promise<string> {
+  assertTurnId(turnId);
+  const { conversations, members } = parts;
+  const caller = callerOf(request);
+  const { sessionId: session } = await conversations.find(turnId, { caller });
+  const tenant = await members.view(request.principal!, { session }, caller.tenant);
+  if (tenant === NO_TENANT) await conversations.find(turnId, { caller: { ...caller, tenant } });
+  assertMayFollow(request.principal!, session);
+
+  return session;
 }
 
 /** The same key of the same caller is the same session, so that it finds its turn again. */

@@ -154,10 +154,11 @@ const JOBS_OF = {
     select j.requester, j.target, j.message, j.turns_done, j.max_turns
     from dure.jobs j
     join dure.places p
-      on j.origin_session = 'room:' || split_part(j.origin_session, ':', 2) || ':' || p.id
+      on split_part(j.origin_session, '@@', 1)
+        = 'room:' || split_part(j.origin_session, ':', 2) || ':' || p.id
     where j.status in ('PENDING', 'RUNNING')
       and j.origin_session like 'room:%'
-      and (p.id = $1 or p.parent = $1)
+      and (p.id = $1 or (p.parent = $1 and not starts_with(p.id, 'private_')))
     order by j.seq desc
     limit $2`,
 };

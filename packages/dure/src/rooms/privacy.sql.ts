@@ -21,31 +21,62 @@ begin
   );
 end $$;
 
--- The same of a session: of an agent in a place, or of an exchange.
+-- The same of a session: of an agent in a place, of an exchange, or of the
+-- operator agent that is asked about an escalation.
 create or replace function dure.may_know_session(
   p_session text, p_tenant text, p_person text
 ) returns boolean language plpgsql stable as $$
 declare
   v_place text := substring(split_part(p_session, '@@', 1) from '^room:[^:]+:(.+)$');
   v_job text := substring(p_session from '^job:(job_[0-9A-Z]{26}):');
+  v_escalation text := substring(p_session from '^escalation:(.+)$');
 begin
   if v_job is not null then
     return dure.may_know_job(v_job, p_tenant, p_person);
   end if;
+  if v_escalation is not null then
+    return exists (
+      select
+      from dure.escalations e
+      where e.id = v_escalation
+        and dure.may_know_place(e.room, p_tenant, p_person)
+        and dure.may_know_session(e.session_id, p_tenant, p_person)
+        and dure.may_know_job(e.job, p_tenant, p_person)
+    );
+  end if;
   return dure.may_know_place(v_place, p_tenant, p_person);
 end $$;
 
--- The same of a job: it belongs to where its whole work began.
+-- The same of a job: it belongs to where its whole work began. Of one that is
+-- gone it is not known where that was, so it is known to none of them.
 create or replace function dure.may_know_job(
   p_job text, p_tenant text, p_person text
 ) returns boolean language plpgsql stable as $$
 declare
   v_session text;
 begin
+  if p_job is null then return true; end if;
   select r.origin_session into v_session
   from dure.jobs j
   join dure.jobs r on r.id = j.root_id
   where j.id = p_job;
-  return dure.may_know_session(v_session, p_tenant, p_person);
+  return found and dure.may_know_session(v_session, p_tenant, p_person);
 end $$;
+
+-- Where the whole work of a job began, as far as that is private: a place, or
+-- what the operator agent is asked about; null: not in private.
+create or replace function dure.private_origin_of(
+  p_job text
+) returns text language sql stable as $$
+  select coalesce(
+    substring(
+      split_part(r.origin_session, '@@', 1)
+      from '^room:[^:]+:((?:direct|private)_.+)$'
+    ),
+    substring(r.origin_session from '^escalation:.+$')
+  )
+  from dure.jobs j
+  join dure.jobs r on r.id = j.root_id
+  where j.id = p_job
+$$;
 `;

@@ -5,6 +5,7 @@ import type { Database } from "../durable/database.ts";
 import { testDatabase } from "../durable/test-database.ts";
 import { untilBlocked } from "../durable/test-members.ts";
 import { ROOM_LIMITS } from "./limits.ts";
+import { sessionIdOf } from "./place.ts";
 import { RoomStore, type NewHandling, type WrittenMessage } from "./room-store.ts";
 
 const HOUR_MS = 3_600_000;
@@ -75,24 +76,37 @@ test("what is written in a place at once gets one order, and each is counted", a
 test("what is private is known to its person alone, and so is the work that began there", async () => {
   await using world = await openWorld();
   await addPrivatePlaces(world.database);
-  const [root, child] = [`job_${"A".repeat(26)}`, `job_${"B".repeat(26)}`];
+  const [root, child, gone] = [aJobId("A"), aJobId("B"), aJobId("C")];
   await addJobs(world.database, { root, child, session: "room:ruda:direct_web" });
+  await addEscalation(world.database, { id: "of_room", session: "room:ruda:direct_web" });
+  await addEscalation(world.database, { id: "of_work", session: `job:${child}:eden` });
+  await addEscalation(world.database, { id: "of_channel", session: "room:ruda:web:general" });
+  const asked = ["of_room", "of_work", "of_channel", "gone"].map((id) => `escalation:${id}`);
   const known = async (tenant: string, person: string): Promise<readonly string[]> => {
     const rows = await world.database.query<{ what: string }>({ text: KNOWN }, [
       [null, "web:general", "direct_web", "direct_discord", "private_thread"],
-      [null, "mine", "room:ruda:direct_web", `job:${root}:eden`, `job:${child}:eden`],
-      [null, root, child],
+      [null, "mine", "room:ruda:direct_web", `job:${root}:eden`, `job:${child}:eden`, ...asked],
+      [null, root, child, gone],
       tenant,
       person,
     ]);
     return rows.map(({ what }) => what).toSorted();
   };
 
-  const open = ["job ", "place ", "place web:general", "session ", "session mine"];
+  const open = [
+    "job ",
+    "place ",
+    "place web:general",
+    "session ",
+    "session escalation:of_channel",
+    "session mine",
+  ];
   const ofMina = [
     `job ${root}`,
     `job ${child}`,
     "place direct_web",
+    "session escalation:of_room",
+    "session escalation:of_work",
     `session job:${root}:eden`,
     `session job:${child}:eden`,
     "session room:ruda:direct_web",
@@ -102,6 +116,54 @@ test("what is private is known to its person alone, and so is the work that bega
   expect(await known("acme", "junho")).toEqual(open);
   expect(await known("", "mina")).toEqual(open);
   expect(await known("acme", "")).toEqual(open);
+});
+
+test("the first job of some work is kept as long as one of the others: it says to whom they belong", async () => {
+  await using world = await openWorld();
+  const [root, child] = [aJobId("A"), aJobId("B")];
+  await addJobs(world.database, { root, child, session: "room:ruda:direct_web" });
+  const end = (id: string): Promise<unknown> =>
+    world.database.query(
+      {
+        text: `
+          update dure.jobs
+          set status = 'CANCELLED', outcome = 'cancelled', finished_at = now() - interval '8 days'
+          where id = $1`,
+      },
+      [id],
+    );
+  const removed = async (): Promise<number | undefined> => {
+    const text = "select dure.purge_jobs(7 * 86400000, 100) as jobs";
+    return (await world.database.query<{ jobs: number }>({ text }))[0]?.jobs;
+  };
+
+  await end(root);
+  expect(await removed()).toBe(0);
+  await end(child);
+  expect(await removed()).toBe(2);
+});
+
+test("a stop in a channel ends what was asked for there, also in the line of one person", async () => {
+  await using world = await openWorld();
+  const line = sessionIdOf("ruda", "web:general", "mina");
+  const sessions = ["room:ruda:web:general", line, "room:ruda:web:thread", "room:ruda:web:other"];
+  for (const [index, session] of sessions.entries()) {
+    const [root, child] = [aJobId(String(index)), aJobId("ABCD"[index]!)];
+    await addJobs(world.database, { root, child, session });
+  }
+
+  const [stopped] = await world.database.query<{ jobs: number }>({
+    text: "select dure.stop_jobs_of('web:general', 'mina', clock_timestamp()) as jobs",
+  });
+
+  expect(stopped).toEqual({ jobs: 3 });
+  const left = await world.database.query<{ session: string }>({
+    text: `
+      select origin_session as session
+      from dure.jobs
+      where status = 'PENDING' and origin_session is not null`,
+  });
+  expect(left).toEqual([{ session: "room:ruda:web:other" }]);
 });
 
 test("a suspension ends with its time, not before", async () => {
@@ -348,6 +410,24 @@ async function addPrivatePlaces(database: Database): Promise<void> {
         ('direct_discord', 'discord', 'direct', null, 'mina', 'acme', 'mina', 'ruda'),
         ('private_thread', 'discord', 'thread', 'web:general', 'ours', 'acme', null, null)`,
   });
+}
+
+function aJobId(letter: string): string {
+  return `job_${letter.repeat(26)}`;
+}
+
+async function addEscalation(
+  database: Database,
+  { id, session }: { id: string; session: string },
+): Promise<void> {
+  await database.query(
+    {
+      text: `
+        insert into dure.escalations (id, subject, type, severity, tenant, title, session_id)
+        values ($1, $1, 'info', 'low', 'acme', 't', $2)`,
+    },
+    [id, session],
+  );
 }
 
 /** A job that was asked for in a session, and one that was asked for by that job. */

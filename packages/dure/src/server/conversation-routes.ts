@@ -438,11 +438,15 @@ async function findTurn(
   request: FastifyRequest,
   turnId: string,
 ): ReturnType<ServerParts["conversations"]["find"]> {
-  const { conversations } = parts;
-  const turn = await conversations.find(turnId, { caller: viewerOf(request) });
-  const caller = await memberOf(parts, request, turn.sessionId);
+  const { conversations, members } = parts;
+  const viewer = viewerOf(request);
+  const turn = await conversations.find(turnId, { caller: viewer });
+  const of = { session: turn.sessionId };
+  const tenant = await members.view(request.principal!, of, viewer.tenant);
+  if (tenant === NO_TENANT) return conversations.find(turnId, { caller: { ...viewer, tenant } });
 
-  return caller.tenant === NO_TENANT ? conversations.find(turnId, { caller }) : turn;
+  assertMayFollow(request.principal!, turn.sessionId);
+  return turn;
 }
 
 type ChatAnswerJson = z.output<typeof ChatAnswer>;

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { DureError } from "../kernel/errors.ts";
 import type { Principal } from "./access.ts";
 import { Members, NO_TENANT, type Belonging } from "./members.ts";
 
@@ -9,6 +10,12 @@ const PLACES = [
 const ORIGINS: Readonly<Record<string, string>> = {
   [jobId("A")]: "room:ruda:direct_web",
   [jobId("B")]: "room:ruda:web:general",
+  [jobId("D")]: "escalation:of_room",
+};
+const SOURCES: Readonly<Record<string, Belonging>> = {
+  of_room: { session: "room:ruda:direct_web" },
+  of_job: { job: jobId("A") },
+  of_channel: { room: "web:general" },
 };
 const PRIVATE: readonly [string, Belonging][] = [
   ["the room", { room: "direct_web" }],
@@ -16,11 +23,14 @@ const PRIVATE: readonly [string, Belonging][] = [
   ["the work that began there", { job: jobId("A") }],
   ["the session of an exchange of that work", { session: `job:${jobId("A")}:eden` }],
   ["what stands in an open room and belongs to it", { room: "web:general", job: jobId("A") }],
+  ["the operator's look at what waits there", { session: "escalation:of_room" }],
+  ["the operator's look at what that work waits for", { session: "escalation:of_job" }],
+  ["work that an operator asked for on it", { job: jobId("D") }],
 ];
 const OPEN: readonly [string, Belonging][] = [
   ["a channel", { room: "web:general", session: "room:ruda:web:general" }],
   ["work of a channel", { job: jobId("B") }],
-  ["work that is not there any more", { job: jobId("C") }],
+  ["the operator's look at what waits in a channel", { session: "escalation:of_channel" }],
   ["nothing", {}],
 ];
 
@@ -53,12 +63,32 @@ describe("what belongs to a direct room", () => {
       expect(await members.mayKnow(principal("", "boss", ["admin"]), { room })).toBe(true);
     }
   });
+
+  test("what is left of work and decisions that are gone is for operators alone", async () => {
+    const members = aMembership();
+
+    for (const of of [
+      { job: jobId("C") },
+      { session: `job:${jobId("C")}:eden` },
+      { session: "escalation:gone" },
+    ]) {
+      expect(await members.mayKnow(principal("acme", "mina"), of)).toBe(false);
+      expect(await members.mayKnow(principal("", "boss", ["admin"]), of)).toBe(true);
+    }
+  });
 });
 
 function aMembership(): Members {
   return new Members({
     rooms: { directRoom: async (place) => PLACES.find(({ id }) => id === place) },
     jobs: { originOf: async (job) => ORIGINS[job] },
+    inbox: {
+      get: async (id) => {
+        const source = SOURCES[id];
+        if (source) return { source };
+        throw new DureError("ESCALATION_UNKNOWN", `There is no ${id}.`, { class: "not-found" });
+      },
+    },
   });
 }
 

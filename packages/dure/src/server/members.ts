@@ -1,4 +1,6 @@
 import { jobOfSession } from "../jobs/job.ts";
+import { codeOf } from "../kernel/errors.ts";
+import { escalationOfSession } from "../kernel/escalation.ts";
 import { isPrivatePlace, placeOfSession, type Place } from "../rooms/place.ts";
 import type { KnownTo } from "../kernel/tenant.ts";
 import { hasScope, type Principal } from "./access.ts";
@@ -20,28 +22,46 @@ export interface Works {
   originOf(job: string): Promise<string | undefined>;
 }
 
+/** Where it is looked up what a decision is about. */
+export interface Decisions {
+  /** Throws `ESCALATION_UNKNOWN`. */
+  get(id: string, by: { readonly tenant: null }): Promise<{ readonly source: Belonging }>;
+}
+
 /** A tenant that no token can have: for it there is none of what others have. */
 export const NO_TENANT = " ";
+
+/**
+ * A place of no person. Work and decisions that were removed may have begun in private, so what is
+ * left of them is for operators alone.
+ */
+const REMOVED = "private_removed";
 
 /** Direct rooms and jobs that are remembered; who belongs to them never changes. */
 const MAX_KNOWN = 10_000;
 
 /**
  * Who may know of what is private: a direct room or a private thread, the sessions of agents there, the
- * events of all, and the work that was asked for there. Its person may, and an operator. For all others it
- * does not exist. Source: docs/spec/collaboration §9.
+ * events of all, the work that was asked for there, and what the operator agent is asked about it. Its
+ * person may, and an operator. For all others it does not exist. Source: docs/spec/collaboration §9.
  */
 export class Members {
   readonly #rooms: Places | undefined;
   readonly #jobs: Works | undefined;
+  readonly #inbox: Decisions | undefined;
   /** By the place: `tenant person`; null: no person that has a token. */
   readonly #people = new Map<string, string | null>();
-  /** By the job: the direct room in which its whole work began; null: none. */
-  readonly #origins = new Map<string, string | null>();
+  /** By the job: the private places in which its whole work began. */
+  readonly #origins = new Map<string, readonly string[]>();
 
-  constructor(parts: { rooms?: Places | undefined; jobs?: Works | undefined }) {
+  constructor(parts: {
+    rooms?: Places | undefined;
+    jobs?: Works | undefined;
+    inbox?: Decisions | undefined;
+  }) {
     this.#rooms = parts.rooms;
     this.#jobs = parts.jobs;
+    this.#inbox = parts.inbox;
   }
 
   async mayKnow(principal: Principal, of: Belonging): Promise<boolean> {
@@ -81,20 +101,34 @@ export class Members {
   async #privatePlacesOf({ session = "", room = "", job }: Belonging): Promise<readonly string[]> {
     const places = [room, placeOfSession(session)?.place ?? ""].filter(isPrivatePlace);
     const work = job ?? jobOfSession(session);
-    const origin = work === undefined ? null : await this.#originOf(work);
+    const began = work === undefined ? [] : await this.#originOf(work);
+    const decision = escalationOfSession(session);
+    const asked = decision === undefined ? [] : await this.#placesOfDecision(decision);
 
-    return origin === null ? places : [...places, origin];
+    return [...places, ...began, ...asked];
   }
 
-  async #originOf(job: string): Promise<string | null> {
+  async #originOf(job: string): Promise<readonly string[]> {
     const known = this.#origins.get(job);
     if (known !== undefined) return known;
+    if (this.#jobs === undefined) return []; // a server without jobs
 
-    const session = await this.#jobs?.originOf(job);
-    if (session === undefined) return null; // there is no such job
+    const session = await this.#jobs.originOf(job);
+    if (session === undefined) return [REMOVED];
 
-    const place = placeOfSession(session)?.place ?? "";
-    return remember(this.#origins, job, isPrivatePlace(place) ? place : null);
+    return remember(this.#origins, job, await this.#privatePlacesOf({ session }));
+  }
+
+  /** It was there before what is asked in its session, so this ends. */
+  async #placesOfDecision(id: string): Promise<readonly string[]> {
+    if (this.#inbox === undefined) return [];
+    try {
+      const { source } = await this.#inbox.get(id, { tenant: null });
+      return await this.#privatePlacesOf(source);
+    } catch (error) {
+      if (codeOf(error) === "ESCALATION_UNKNOWN") return [REMOVED];
+      throw error;
+    }
   }
 
   async #personOf(place: string): Promise<string | null> {

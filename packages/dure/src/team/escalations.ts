@@ -10,7 +10,12 @@ import { EscalationRouter, type Operators } from "../escalations/router.ts";
 import type { ToldEscalation } from "../escalations/webhook.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";
-import { MAX_NOTE, type EscalationSeverity, type SuggestedAction } from "../kernel/escalation.ts";
+import {
+  ESCALATION_SESSION,
+  MAX_NOTE,
+  type EscalationSeverity,
+  type SuggestedAction,
+} from "../kernel/escalation.ts";
 import type { Logger } from "../kernel/logger.ts";
 import {
   channelPlaceId,
@@ -68,8 +73,6 @@ export function openEscalationRouter(
 
 // --- the operator agent
 
-const SESSION_PREFIX = "escalation:";
-
 /**
  * Characters of an escalation that the operator reads; in Korean 30 KiB of the 32 KiB that a turn's
  * background may have.
@@ -90,7 +93,7 @@ function agentOperators(parts: {
     name: agent.id,
     ask: async (escalation, { key, tenant, signal }) => {
       const request = {
-        session: `${SESSION_PREFIX}${escalation.id}`,
+        session: `${ESCALATION_SESSION}${escalation.id}`,
         service: agent.service,
         message: ASKED[locale],
         background: operatorBackground(escalation),
@@ -153,10 +156,10 @@ export function resolveEscalationTool(
       note: z.string().max(MAX_NOTE).optional().describe("Why, or a hint for who goes on."),
     }),
     effect: "idempotent",
-    offered: ({ session }) => session.startsWith(SESSION_PREFIX),
+    offered: ({ session }) => session.startsWith(ESCALATION_SESSION),
     execute: async ({ value, note }, { session, turn }) => {
       const { inbox, database } = await parts();
-      const id = session.slice(SESSION_PREFIX.length);
+      const id = session.slice(ESCALATION_SESSION.length);
       const [asked] = await database.query<{ tenant: string }>(ASKED_BY_DURE, [id, turn]);
 
       if (!asked) {
@@ -213,8 +216,15 @@ const ROOM_TITLE = { ko: "확인 요청", en: "A decision is needed" } as const;
 /** Characters of a description in a room; all of it stands in the dashboard. */
 const MAX_ROOM = 1_500;
 
+/** What waits in a direct room or a private thread is said without its words. */
+const IN_PRIVATE = {
+  ko: "따로 나눈 대화에서 결정할 일이 생겼어요. 운영자는 확인 요청 페이지에서 볼 수 있어요.",
+  en: "Something waits in a private conversation. Operators find it on the page Escalations.",
+} as const;
+
 interface RoomEscalationRow {
   readonly tenant: string;
+  readonly is_private: boolean;
   readonly severity: EscalationSeverity;
   readonly title: string;
   readonly description: string;
@@ -241,20 +251,7 @@ function roomHandler({
       const [escalation] = await tx.query<RoomEscalationRow>(OPEN, [id]);
       if (!escalation) return;
 
-      const { severity, title, description, actions } = escalation;
-
-      const text = [
-        `**${ROOM_TITLE[locale]} (${SEVERITY_WORDS[locale][severity]})** ${title}`,
-        cutText(description, MAX_ROOM),
-      ]
-        .filter(Boolean)
-        .join("\n");
-
-      const buttons = actions.map(({ value, label, code }) => ({
-        value: `${id}:${value}`,
-        label,
-        code,
-      }));
+      const said = wordsOf(id, escalation, locale);
 
       await makeRoomsOf(escalation.tenant, directory, tx);
 
@@ -262,16 +259,37 @@ function roomHandler({
         const place = channelPlaceId(channel, escalation.tenant);
         const [own] = await tx.query(PLACE_OF_TENANT, [place, escalation.tenant]);
         const author = noticeAuthor(directory, channel.adapter);
-        if (own && author) await enqueueNotice(tx, { place, author: author.id, text, buttons });
+        if (own && author) await enqueueNotice(tx, { place, author: author.id, ...said });
       }
     },
   };
 }
 
+/** All who see the room read it: of what is private they get neither words nor answers. Pure. */
+function wordsOf(id: string, escalation: RoomEscalationRow, locale: "ko" | "en") {
+  const { severity, title, description, actions } = escalation;
+  const head = `**${ROOM_TITLE[locale]} (${SEVERITY_WORDS[locale][severity]})**`;
+  if (escalation.is_private) return { text: `${head} ${IN_PRIVATE[locale]}` };
+
+  const lines = [`${head} ${title}`, cutText(description, MAX_ROOM)];
+  const buttons = actions.map(({ value, label, code }) => ({
+    value: `${id}:${value}`,
+    label,
+    code,
+  }));
+
+  return { text: lines.filter(Boolean).join("\n"), buttons };
+}
+
 const OPEN = {
   name: "escalation.for_room",
   text: `
-    select tenant, severity, title, description, actions
+    select tenant, severity, title, description, actions,
+      not (
+        dure.may_know_place(room, ' ', '')
+        and dure.may_know_session(session_id, ' ', '')
+        and dure.may_know_job(job, ' ', '')
+      ) as is_private
     from dure.escalations
     where id = $1 and status = 'open'`,
 };

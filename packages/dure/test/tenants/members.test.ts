@@ -124,8 +124,88 @@ test.each(["its person", "an operator"])("%s sees session, events and job of it"
     await look(`/v1/agent/turns/${things.turn}/stream`),
     await look(`/v1/jobs/${things.job}`),
     await look(`/v1/escalations/${things.escalation}`),
-  ]).toEqual([200, 200, 200, 200]);
+    await look(`/v1/agent/sessions/escalation:${things.escalation}`),
+  ]).toEqual([200, 200, 200, 200, 200]);
   expect(await eventsOf(who)).toContain(things.room);
+});
+
+describe.each(OTHERS)("for %s", (who) => {
+  test("no door of another protocol leads to it", async () => {
+    const doors = ({ session, turn }: Things) => [
+      ["/openai/v1/responses", { model: "desk", input: "그리고?", previous_response_id: turn }],
+      ["/openai/v1/responses", { model: "desk", input: "그리고?", conversation: session }],
+      ["/ag-ui/v1/agents/desk", agUi(session)],
+      ["/ai-sdk/v1/chat/desk", { id: session, messages: [said("그리고?")] }],
+      [`/a2a/v1/desk/tasks/${turn}:cancel?A2A-Version=1.0`, undefined],
+    ];
+    const open = async (of: Things) => {
+      const answers = doors(of).map(async ([path, body]) => {
+        const answer = await send(who, path as string, body);
+        return [answer.status, plain(await answer.text(), of)];
+      });
+      return Promise.all(answers);
+    };
+
+    const theirs = await open(things);
+
+    expect(theirs).toEqual(await open(NONE));
+    expect(theirs.map(([status]) => status)).toEqual([404, 403, 403, 403, 404]);
+  });
+
+  test("what the operator agent was asked about it is not there", async () => {
+    const look = async (escalation: string): Promise<Answer> => {
+      const path = `/v1/agent/sessions/escalation:${escalation}`;
+      const answer = await fetch(team.url + path, { headers: bearer(who) });
+      return {
+        status: String(answer.status),
+        body: (await answer.text()).replaceAll(escalation, "…"),
+      };
+    };
+
+    expect(await look(things.escalation)).toEqual(await look("none"));
+    expect((await look(things.escalation)).status).toBe("404");
+    const list = await fetch(`${team.url}/v1/agent/sessions?limit=200`, { headers: bearer(who) });
+    expect(await list.text()).not.toContain(things.escalation);
+  });
+});
+
+// It is the last one: it removes the job of the direct room.
+test("what is left of work that was removed is for operators alone", async () => {
+  await team.database.query(
+    {
+      text: `
+        update dure.jobs
+        set status = 'COMPLETED', outcome = 'max_turns', started_at = now(), finished_at = now()
+        where id = $1 and finished_at is null`,
+    },
+    [things.job],
+  );
+  await team.database.query(
+    {
+      text: `insert into dure.escalations (id, subject, type, severity, tenant, title, job)
+        values ('of_removed', 'of_removed', 'info', 'low', '', $2, $1)`,
+    },
+    [things.job, SECRET],
+  );
+  const removed = await team.database.query<{ value: number }>({
+    text: "select dure.purge_jobs(0, 100) as value",
+  });
+  expect(removed).toEqual([{ value: 1 }]);
+
+  expect(await eventsOf("another person")).not.toContain(things.job);
+  const { items } = await get("another person", "/v1/escalations?limit=100");
+  expect(JSON.stringify(items)).not.toContain(SECRET);
+  const one = async (who: string) =>
+    (await fetch(`${team.url}/v1/escalations/of_removed`, { headers: bearer(who) })).status;
+  expect([await one("another person"), await one("an operator")]).toEqual([404, 200]);
+  expect(await eventsOf("an operator")).toContain(things.job);
+});
+
+const said = (text: string) => ({ id: "m1", role: "user", parts: [{ type: "text", text }] });
+const agUi = (threadId: string) => ({
+  threadId,
+  runId: "r1",
+  messages: [{ id: "m1", role: "user", content: "그리고?" }],
 });
 
 async function get(
@@ -187,12 +267,15 @@ async function eventsOf(who: string, more = ""): Promise<string> {
 }
 
 async function post(who: string, path: string, body: unknown): Promise<Record<string, unknown>> {
-  const answer = await fetch(team.url + path, {
+  return (await (await send(who, path, body)).json()) as Record<string, unknown>;
+}
+
+function send(who: string, path: string, body: unknown): Promise<Response> {
+  return fetch(team.url + path, {
     method: "POST",
     headers: { ...bearer(who), "content-type": "application/json" },
-    body: JSON.stringify(body),
+    ...(body !== undefined && { body: JSON.stringify(body) }),
   });
-  return (await answer.json()) as Record<string, unknown>;
 }
 
 async function privateThings(): Promise<Things> {
@@ -229,6 +312,10 @@ async function privateThings(): Promise<Things> {
       text: "update dure.escalations set session_id = $1, title = $2 where type = 'decision' returning id",
     },
     [session, SECRET],
+  );
+  await database.query(
+    { text: "insert into dure.sessions (id, tenant, service, title) values ($1, '', 'ruda', $2)" },
+    [`escalation:${escalation!.id}`, SECRET],
   );
   return {
     ...noThings(),

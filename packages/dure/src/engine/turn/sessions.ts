@@ -54,7 +54,7 @@ export class SessionReader {
     this.#database = database;
   }
 
-  /** Conversations of people; agents' own sessions of rooms and exchanges are seen there. */
+  /** Conversations of people; what dure asks agents in rooms, exchanges and the inbox is seen there. */
   async list(options: {
     tenant: TenantView;
     limit?: number | undefined;
@@ -71,6 +71,7 @@ export class SessionReader {
           where ($1::text is null or tenant = $1)
             and id not like 'room:%'
             and id not like 'job:%'
+            and id not like 'escalation:%'
             and ($2::float8 is null or (updated_at, id) < (to_timestamp($2 / 1000.0), $3))
             and ($4::text is null
               or title ilike $4
