@@ -539,6 +539,7 @@ export const en: PlansText = {
     reasons: {
       forbidden: "forbidden path",
       "others-tests": "belongs to its partner",
+      "persons-tools": "your own tools run what stands there",
       orchestrators: "shared by all: the orchestrator changes it at the merge",
       contract: "contracts are written by the orchestrator",
       "not-owned": "not its own",

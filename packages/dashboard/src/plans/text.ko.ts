@@ -566,6 +566,7 @@ export const ko = {
     reasons: {
       forbidden: "금지된 경로",
       "others-tests": "짝의 파일",
+      "persons-tools": "내 도구가 그대로 실행하는 파일",
       orchestrators: "함께 쓰는 파일은 조율 담당이 합칠 때 바꿈",
       contract: "계약은 조율 담당만 씀",
       "not-owned": "맡은 곳이 아님",

@@ -2,6 +2,7 @@ import { ancestors, buildGraph } from "./graph.ts";
 import { TEST_ROLE, type Plan, type Port, type RoleDefinition } from "./plan.ts";
 import { BUILD_FILES, SHARED_PATTERNS, sharedByName } from "./plan-ownership.ts";
 import { contextScopeOf, type ContextScope } from "./context/context-scopes.ts";
+import { PERSONS_TOOLS, toolsByName } from "./persons-tools.ts";
 import type { ScopeInput } from "./scope.ts";
 
 /**
@@ -36,6 +37,7 @@ export function scopeOf(
     needed: [...needed, ...port.owns, ...port.tests, ...BUILD_FILES],
     forbidden: role?.forbidden,
     orchestrators: orchestratorsOf(plan, port),
+    tools: { patterns: PERSONS_TOOLS, but: toolsByName(port) },
   };
   if (member === "tester") {
     return { ...shared, writes: port.tests, reads: [...reads, ...port.owns] };

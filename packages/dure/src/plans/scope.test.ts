@@ -102,6 +102,29 @@ describe("moving", () => {
   });
 });
 
+test("what a person's tools run is no port's that only owns all, and its own that names it", () => {
+  const port = (id: string, owns: string): string =>
+    `  - { id: ${id}, role: core, goal: g, acceptance: npm test, owns: [${owns}] }\n`;
+  const plan = parsePlan(
+    "plan.yaml",
+    `plan: p
+roles: modules
+workers: { default: { kind: offline } }
+ports:
+${port("a", '"**"')}${port("b", '".vscode/**", .mcp.json, "src/**"').replace("goal: g", "goal: g, dependsOn: [a]")}`,
+  );
+  const [all, named] = plan.ports.map((one) => makeScope(scopeOf(plan, one, "implementer")));
+  const because = (path: string) => [all!, named!].map((one) => decideWrite(one, path).because);
+
+  expect(because(".claude/settings.json")).toEqual(["persons-tools", "not-owned"]);
+  expect(because(".Claude/hooks/stop.sh")).toEqual(["persons-tools", "not-owned"]);
+  expect(because("src/.husky/pre-commit")).toEqual(["persons-tools", "persons-tools"]);
+  expect(because(".mcp.json")).toEqual(["persons-tools", "owned"]);
+  expect(because(".vscode/tasks.json")).toEqual(["persons-tools", "owned"]);
+  expect(because("src/claude/settings.json")).toEqual(["owned", "owned"]);
+  expect(decideRead(all!, ".claude/settings.json").allowed).toBe(true);
+});
+
 test("the members of a pair write each their own, and both read the contracts", () => {
   const plan = parsePlan(
     "plan.yaml",

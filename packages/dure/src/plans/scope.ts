@@ -31,6 +31,8 @@ export interface ScopeInput {
    * merge.
    */
   readonly orchestrators?: PatternsBut | undefined;
+  /** Taken out of `writes`, but for those that `but` names: what a person's tools run. */
+  readonly tools?: PatternsBut | undefined;
   /** Whether the second request outside of it ends the worker. Default `stop`. */
   readonly onViolation?: OnViolation | undefined;
   /**
@@ -62,14 +64,11 @@ export interface Scope {
   readonly writes: readonly FoldedGlob[];
   readonly exceptions: readonly FoldedGlob[];
   readonly reads: readonly FoldedGlob[];
-  readonly byRole:
-    | { readonly globs: readonly FoldedGlob[]; readonly but: readonly FoldedGlob[] }
-    | undefined;
+  readonly byRole: GlobsBut | undefined;
   readonly forbidden: readonly FoldedGlob[];
   readonly contracts: readonly FoldedGlob[];
-  readonly orchestrators:
-    | { readonly globs: readonly FoldedGlob[]; readonly but: readonly FoldedGlob[] }
-    | undefined;
+  readonly orchestrators: GlobsBut | undefined;
+  readonly tools: GlobsBut | undefined;
   readonly onViolation: OnViolation;
   readonly readsVisible: boolean;
   /**
@@ -79,6 +78,11 @@ export interface Scope {
   readonly withheld: ((foldedPath: string) => readonly Glob[]) | undefined;
   /** As `withheld`, as written. */
   readonly needed: ((path: string) => readonly Glob[]) | undefined;
+}
+
+interface GlobsBut {
+  readonly globs: readonly FoldedGlob[];
+  readonly but: readonly FoldedGlob[];
 }
 
 interface FoldedGlob {
@@ -107,6 +111,10 @@ const SCOPE_REASONS = {
   orchestrators: [
     "the path is needed by all: the orchestrator changes it at the merge,",
     "and takes requests (request_access)",
+  ].join(" "),
+  "persons-tools": [
+    "a person's tools run what stands there, outside of every sandbox:",
+    "a port owns it where its plan names it",
   ].join(" "),
   "others-tests": "the path belongs to the other member of the pair",
   forbidden: "the path is forbidden to this worker",
@@ -142,20 +150,17 @@ export function sayReason(reason: ScopeReason): string {
 export function makeScope(input: ScopeInput): Scope {
   const compile = (patterns: readonly string[] = []): FoldedGlob[] =>
     patterns.map((pattern) => ({ exact: globOf(pattern), folded: foldedGlob(pattern) }));
+  const compileBut = (given: PatternsBut | undefined): GlobsBut | undefined =>
+    given && { globs: compile(given.patterns), but: compile(given.but) };
   return {
     writes: compile(input.writes),
     exceptions: compile(input.exceptions),
     reads: compile(input.reads),
-    byRole: input.byRole && {
-      globs: compile(input.byRole.patterns),
-      but: compile(input.byRole.but),
-    },
+    byRole: compileBut(input.byRole),
     forbidden: compile(input.forbidden),
     contracts: compile(input.contracts.map(escapePath)),
-    orchestrators: input.orchestrators && {
-      globs: compile(input.orchestrators.patterns),
-      but: compile(input.orchestrators.but),
-    },
+    orchestrators: compileBut(input.orchestrators),
+    tools: compileBut(input.tools),
     onViolation: input.onViolation ?? "stop",
     readsVisible: input.readsVisible === true,
     withheld: input.withheld?.length
@@ -180,12 +185,11 @@ export function decideWrite(scope: Scope, path: string): ScopeDecision {
   if (refuses(scope.contracts, folded)) return { allowed: false, because: "contract" };
   if (refuses(scope.exceptions, folded)) return { allowed: false, because: "others-tests" };
   if (refuses(scope.forbidden, folded)) return { allowed: false, because: "forbidden" };
-  if (
-    scope.orchestrators &&
-    refuses(scope.orchestrators.globs, folded) &&
-    !allows(scope.orchestrators.but, path)
-  ) {
-    return { allowed: false, because: "orchestrators" };
+  const isTakenOut = (some: GlobsBut | undefined): boolean =>
+    some !== undefined && refuses(some.globs, folded) && !allows(some.but, path);
+  if (isTakenOut(scope.orchestrators)) return { allowed: false, because: "orchestrators" };
+  if (isTakenOut(scope.tools) && refuses(scope.writes, folded)) {
+    return { allowed: false, because: "persons-tools" };
   }
   if (allows(scope.writes, path)) return { allowed: true, because: "owned" };
   return { allowed: false, because: refuses(scope.writes, folded) ? "case-variant" : "not-owned" };

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../src/kernel/clock.ts";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import type { TestRuns } from "../../src/plans/runs/test-runs.ts";
 import { CommandWorker } from "../../src/plans/workers/command.ts";
 import { runWorker } from "../../src/plans/workers/worker-run.ts";
@@ -96,6 +97,53 @@ test(
     for (const [path, text] of Object.entries(PERSON)) {
       expect(await readFile(join(person, path), "utf8")).toBe(text);
     }
+  },
+);
+
+const HOOKS = [".claude/settings.json", ".husky/pre-commit", "src/.mcp.json", ".envrc"];
+
+test(
+  "what a worker plants in the tree for a person's tools reaches neither its partner nor the result",
+  { ...FULL, timeout: 90_000 },
+  async () => {
+    const { runs, repository } = await openStage({ "src/a.txt": "", "test/a.txt": "" });
+    const plant = HOOKS.map((path) => `mkdir -p $(dirname ${path}); echo planted > ${path}`);
+    const look = `cat ${HOOKS.join(" ")} > test/a.txt 2>/dev/null; echo looked >> test/a.txt`;
+    const script = `if [ "$DURE_MEMBER" = tester ]; then ${look}; else ${plant.join("; ")}; echo done > src/a.txt; fi`;
+    const plan = {
+      plan: "plants",
+      roles: "modules",
+      violations: "report",
+      limits: { tries: 1 },
+      workers: { default: { kind: "command", command: ["sh", "-c", script] } },
+      ports: [
+        {
+          id: "a",
+          role: "a",
+          goal: "Plant.",
+          owns: ["**"],
+          tests: ["test/**"],
+          acceptance: HOOKS.map((path) => `test ! -e ${path}`).join(" && "),
+        },
+      ],
+    };
+
+    const { id } = await runs.runs.run({
+      plan: realPlan(JSON.stringify(plan)),
+      repository: repository.folder,
+      by: "me",
+    });
+    await ended(runs, id);
+
+    const run = await runs.runs.get(id);
+    expect(run.status, JSON.stringify(run.report)).toBe("success");
+    const branch = run.report!.branch!;
+    const names = await repository.git("ls-tree", "-r", "--name-only", branch);
+    expect(names.split("\n")).toEqual(["src/a.txt", "test/a.txt"]);
+    expect(await repository.git("show", `${branch}:test/a.txt`)).toBe("looked");
+    const { violations } = await runs.runs.port(id, "a");
+    const told = violations.map(({ path, because }) => `${path} ${because}`).sort();
+    expect(told).toEqual(HOOKS.map((path) => `${path} persons-tools`).sort());
   },
 );
 

@@ -14,12 +14,14 @@ class Calls {
   /** Made when another worker makes one too, so that none is ahead. */
   async beside(others: number, signal: AbortSignal): Promise<void> {
     this.count++;
-    if (this.#waiting.length + 1 >= others) for (const go of this.#waiting.splice(0)) go();
-    else
-      await new Promise<void>((go) => {
-        this.#waiting.push(go);
-        signal.addEventListener("abort", () => go(), { once: true });
-      });
+    if (this.#waiting.length + 1 >= others) {
+      for (const go of this.#waiting.splice(0)) go();
+      return;
+    }
+    await new Promise<void>((go) => {
+      this.#waiting.push(go);
+      signal.addEventListener("abort", () => go(), { once: true });
+    });
   }
 }
 

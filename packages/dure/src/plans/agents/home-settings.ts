@@ -13,7 +13,7 @@ export interface HomeSettings {
    *
    * @param original undefined where the person has none.
    */
-  read(original: string | undefined): string | undefined;
+  readonly read: (original: string | undefined) => string | undefined;
 }
 
 /** In Claude Code's settings these name programs, or open what dure closes. */
@@ -75,12 +75,13 @@ export const HOME_SETTINGS: Readonly<Record<AgentName, readonly HomeSettings[]>>
     read: (original) =>
       original === undefined ? undefined : textOf(without(settingsIn(original), NOT_OF_OPENCODE)),
   })),
+  // Its redaction of variables would take the step's own token too, whatever it is told to allow.
   gemini: [
     {
       path: ".gemini/settings.json",
       read: (original) => {
         const given = settingsIn(original);
-        return textOf({ ...only(given, MODEL_KEYS), security: { ...authOf(given), ...REDACTED } });
+        return textOf({ ...only(given, MODEL_KEYS), security: authOf(given) });
       },
     },
   ],
@@ -97,11 +98,6 @@ export const HOME_SETTINGS: Readonly<Record<AgentName, readonly HomeSettings[]>>
       },
     },
   ],
-};
-
-/** Commands of Gemini CLI get no variable that looks like a secret, but for the step's own token. */
-const REDACTED = {
-  environmentVariableRedaction: { enabled: true, allowed: ["DURE_HOOK_TOKEN"] },
 };
 
 /** A login that the agent's tools do not open. Pure. */

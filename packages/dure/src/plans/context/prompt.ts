@@ -1,5 +1,6 @@
 import { estimateTokens } from "../../models/prices.ts";
 import type { WorkerSpec } from "../plan.ts";
+import { coversTools } from "../persons-tools.ts";
 import type { ScopeInput } from "../scope.ts";
 import { headOf } from "../workers/bounded-text.ts";
 import { fenced, list, words } from "./prompt-words.ts";
@@ -168,17 +169,23 @@ const SHARED_FILES = words(
   "ask for a change of one by asking to own it, and say what you need.",
 );
 
+const PERSONS = words(
+  "No settings of agents, editors or hooks of git are among it (.claude, .mcp.json, .vscode,",
+  ".husky and such), unless they are named above.",
+);
+
 function whatYouOwn({ scope, ownFiles }: PromptMaterial): string {
   const own = `You may write, create and delete:\n${list(scope.writes)}`;
   const not = scope.exceptions?.length
     ? `\nbut not what belongs to the other one of your pair:\n${list(scope.exceptions)}`
     : "";
   const shared = scope.orchestrators === undefined ? "" : `\n${SHARED_FILES}`;
+  const tools = scope.tools && coversTools(scope.writes) ? `\n${PERSONS}` : "";
   const files =
     ownFiles.length === 0
       ? "None of these files is there yet."
       : `Of these there are now:\n${list(ownFiles)}`;
-  return `${own}${not}${shared}\n${files}${inPlace({ scope, ownFiles })}`;
+  return `${own}${not}${shared}${tools}\n${files}${inPlace({ scope, ownFiles })}`;
 }
 
 /** A file of the root is a mount of its own: see workspace/confinement.ts. */

@@ -20,9 +20,9 @@ export async function scopeOfMember(work: PortWork, member: Member): Promise<Sco
     writes: [...base.writes, ...own],
     reads: [...base.reads, ...reads],
   };
-  const { orchestrators } = base;
-  if (!orchestrators) return scope;
-  return { ...scope, orchestrators: { ...orchestrators, but: [...orchestrators.but, ...own] } };
+  const given = (some: ScopeInput["tools"]): ScopeInput["tools"] =>
+    some && { ...some, but: [...some.but, ...own] };
+  return { ...scope, orchestrators: given(base.orchestrators), tools: given(base.tools) };
 }
 
 /** The member's scope by the plan alone. */
