@@ -82,13 +82,16 @@ const TOOLS = {
   "nginx-light": "/usr/sbin/nginx",
 } as const;
 
+/** Only the full tests ask kubectl about the manifests. */
+const TOOLS_OF_FULL = { ...TOOLS, "kubernetes-client": "/usr/bin/kubectl" } as const;
+
 /**
- * Installs the tools of isolation where apt can bring them. What went wrong, in one line; the tests
- * run all the same.
+ * Installs the tools that the tests need where apt can bring them. What went wrong, in one line;
+ * the tests run all the same.
  */
-export async function ensureTools(): Promise<string | undefined> {
+export async function ensureTools({ full = false } = {}): Promise<string | undefined> {
   if (process.platform !== "linux") return undefined;
-  const missing = Object.entries(TOOLS).flatMap(([name, place]) =>
+  const missing = Object.entries(full ? TOOLS_OF_FULL : TOOLS).flatMap(([name, place]) =>
     existsSync(place) || existsSync(place.replace("/usr", "")) ? [] : [name],
   );
   return installMissing(missing);

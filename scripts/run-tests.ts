@@ -100,7 +100,7 @@ async function prepareEnvironment(mode: Mode): Promise<NodeJS.ProcessEnv> {
     console.log(`[test] long run, seed ${env["DURE_TEST_SEED"]}`);
   }
   const browser = await ensureChromium(env);
-  const trouble = await ensureTools();
+  const trouble = await ensureTools({ full: mode !== "quick" });
   if (trouble !== undefined) console.log(`[test] ${trouble}`);
   if (browser.ok) {
     env["CHROMIUM_PATH"] = browser.path;
