@@ -330,7 +330,7 @@ const READABLE = {
       ) as last
     from (
       select *,
-        kind = 'thread'
+        (kind = 'thread' or thread is not null)
         and active_at
           <= clock_timestamp() - $4::double precision * interval '1 millisecond' as is_idle
       from dure.places
@@ -342,7 +342,7 @@ const READABLE = {
       and p.state <> 'closed'
       and (
         p.kind = 'channel'
-        or (p.kind = 'direct' and p.agent = $3)
+        or (p.kind = 'direct' and p.agent = $3 and not p.is_idle)
         or (
           p.kind = 'thread'
           and p.thread is not null

@@ -152,10 +152,11 @@ export class HandlingTurns {
     const { database, limits } = this.#setting;
     const { observations: most, observationsMs: forMs } = limits;
     const overheard = await database.query<HeardRow>(HEARD, [place.id, agent, most, forMs]);
+    const lines = linesBeside(place);
     const others =
-      place.kind === "channel"
-        ? await database.query<HeardRow>(OTHER_LINES, [place.id, agent, session, most, forMs])
-        : [];
+      lines === undefined
+        ? []
+        : await database.query<HeardRow>(OTHER_LINES, [lines, agent, session, most, forMs]);
     return [...overheard, ...others.map((line) => this.#shortened(line))]
       .map(({ sender, excerpt, at, name }) => ({ sender, excerpt, at: at.getTime(), place: name }))
       .toSorted((one, other) => one.at - other.at)
@@ -309,6 +310,12 @@ const STOPPED = {
     join dure.places p on p.id = h.place
     where h.id = $1 and h.state = 'done' and h.outcome = 'stopped'`,
 };
+/** The place whose other lines an agent knows in short: its own, or that of a thread in a direct one. */
+function linesBeside({ id, kind, parent }: Place): string | undefined {
+  if (kind === "channel") return id;
+  return kind === "direct" ? (parent ?? undefined) : undefined;
+}
+
 const PARTICIPANTS = {
   name: "handling.participants",
   text: `

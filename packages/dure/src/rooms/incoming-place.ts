@@ -43,16 +43,35 @@ export class IncomingPlaces {
       : this.#makeThread(address, threadName);
   }
 
+  /** Where a direct message has threads, each is a direct room of its own below the first one. */
   async #makeDirect(account: ChannelAccount, address: PlaceAddress): Promise<Place | undefined> {
-    const { store, database, clock } = this.#setting;
-    await database.query(NEW_DIRECT, [
-      newId("direct", clock.now()),
-      this.#adapter,
-      account.displayName,
-      address.channel,
-      account.agent,
-    ]);
+    const { store } = this.#setting;
+    await this.#insertDirect(account, address, { thread: null, parent: null });
+    if (address.thread !== undefined) {
+      const room = await store.placeAt({ ...address, thread: undefined });
+      const below = { thread: address.thread, parent: room?.id ?? null };
+      await this.#insertDirect(account, address, below);
+    }
+
     return store.placeAt(address);
+  }
+
+  async #insertDirect(
+    { displayName, agent }: ChannelAccount,
+    { channel }: PlaceAddress,
+    { thread, parent }: { thread: string | null; parent: string | null },
+  ): Promise<void> {
+    const { database, clock } = this.#setting;
+    const id = newId("direct", clock.now());
+    await database.query(NEW_DIRECT, [
+      id,
+      this.#adapter,
+      displayName,
+      channel,
+      thread,
+      parent,
+      agent,
+    ]);
   }
 
   async #makeThread(
@@ -105,8 +124,8 @@ const LEARN_GUILD = {
 const NEW_DIRECT = {
   name: "inbound.new_direct",
   text: `
-    insert into dure.places (id, adapter, kind, name, channel, person, agent)
-    values ($1, $2, 'direct', $3, $4, $4, $5)
+    insert into dure.places (id, adapter, kind, name, channel, thread, parent, person, agent)
+    values ($1, $2, 'direct', $3, $4, $5, $6, $4 || coalesce('/' || $5, ''), $7)
     on conflict do nothing`,
 };
 const BEING_MADE = {
