@@ -66,7 +66,12 @@ const ended = (toolCallId: string): SessionNotification["update"] => ({
 });
 
 test("words or tools after the end of tools are the next call of the model", () => {
-  const report: Partial<WorkerReport> = { note: () => {}, say: () => {}, progress: () => {} };
+  const report: Partial<WorkerReport> = {
+    note: () => {},
+    say: () => {},
+    progress: () => {},
+    used: () => {},
+  };
   const taken = new AcpUpdates(report as WorkerReport, { edit: () => {}, output: () => {} });
   const words: SessionNotification["update"] = {
     sessionUpdate: "agent_message_chunk",

@@ -9,7 +9,8 @@ import type {
 import { askedTool } from "./acp-permission.ts";
 import { textsIn, ToolEntries } from "./acp-tools.ts";
 import type { WorkerReport } from "./worker-run.ts";
-import { MAX_SUMMARY, type WorkerCost } from "./worker.ts";
+import { CallEstimate } from "./acp-estimate.ts";
+import { MAX_SUMMARY, type WorkerCost, type WorkerResult } from "./worker.ts";
 
 /** Edits under way at one time. */
 const MAX_EDITS = 100;
@@ -26,6 +27,7 @@ export class AcpUpdates {
   /** Paths of edits that have not ended, by tool call. */
   readonly #edits = new Map<string, readonly string[]>();
   readonly #tools = new ToolEntries();
+  readonly #estimate = new CallEstimate();
   /** Calls of its model that were heard: words, thoughts or tools after the end of a tool. */
   #calls = 0;
   /** Its model has said something since a tool ended. */
@@ -54,9 +56,20 @@ export class AcpUpdates {
     return this.#hasWorked;
   }
 
+  /** A turn begins with this prompt. */
+  asked(prompt: string): void {
+    this.#estimate.read(prompt);
+  }
+
+  /** What calls of the turn that has ended used, which its agent has not told. */
+  takeEstimate(): WorkerResult["tokens"] | undefined {
+    return this.#estimate.takeTurn();
+  }
+
   /** Calls of its model since this was asked last, at the end of a turn. */
   takeCalls(): number {
     this.#tellRest();
+    this.#count(this.#estimate.end());
     const calls = this.#calls;
     this.#calls = 0;
     this.#isInCall = false;
@@ -90,6 +103,7 @@ export class AcpUpdates {
       case "usage_update":
         // What stands in its window: each call of its model reads all of it again. The end of the
         // turn may tell the sum.
+        this.#estimate.told();
         if (this.#isNewCall) this.#report.used({ input: update.used, output: 0 });
         this.#isNewCall = false;
         if (update.cost) this.#report.costs(costOf(update.cost));
@@ -110,7 +124,11 @@ export class AcpUpdates {
     for (const entry of this.#tools.take(update)) this.#report.note(entry);
     const told = textsIn(update.content);
     // Some agents tell what a command wrote as data alone.
-    for (const text of told.length > 0 ? told : stringsIn(update.rawOutput)) this.#onOutput(text);
+    for (const text of told.length > 0 ? told : stringsIn(update.rawOutput)) {
+      this.#onOutput(text);
+      this.#estimate.read(text);
+    }
+    if (update.rawInput !== undefined) this.#estimate.heard(JSON.stringify(update.rawInput));
     if (update.status === "completed" || update.status === "failed") this.#isInCall = false;
   }
 
@@ -125,7 +143,10 @@ export class AcpUpdates {
 
   /** Words, or the begin of a tool: of the call that is heard, or of the next one. */
   #heardCall(): void {
-    if (!this.#isInCall) this.#calls++;
+    if (!this.#isInCall) {
+      this.#calls++;
+      this.#count(this.#estimate.begin());
+    }
     this.#isInCall = true;
     this.#heardModel();
   }
@@ -135,8 +156,13 @@ export class AcpUpdates {
     this.#tellRest();
     if (content.type !== "text") return;
     this.#report.note({ kind, text: content.text });
+    this.#estimate.heard(content.text);
     if (kind === "thought") return;
     this.said = `${this.said}${content.text}`.slice(-MAX_SUMMARY * 2);
+  }
+
+  #count(tokens: Pick<WorkerResult["tokens"], "input" | "output"> | undefined): void {
+    if (tokens) this.#report.used(tokens);
   }
 
   #heardModel(): void {

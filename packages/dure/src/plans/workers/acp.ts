@@ -238,11 +238,14 @@ class AcpSession {
   #usageIn(answer: PromptResponse): TryEnd["tokens"] {
     const calls = this.#updates.takeCalls();
 
-    return usageIn(answer, { ofLastCall: this.#options.usageOfLastCall, calls });
+    const estimate = this.#updates.takeEstimate();
+
+    return usageIn(answer, { ofLastCall: this.#options.usageOfLastCall, calls }) ?? estimate;
   }
 
   /** Lets the agent do what it is told, to the end of its turn. */
   async #turn(agent: ClientContext, sessionId: string, text: string): Promise<PromptResponse> {
+    this.#updates.asked(text);
     const prompt = agent.request(methods.agent.session.prompt, {
       sessionId,
       prompt: [{ type: "text", text }],
