@@ -12,12 +12,11 @@ import { systemClock } from "../packages/dure/src/kernel/clock.ts";
 import { buildGraph, type PlanGraph, type PortNode } from "../packages/dure/src/plans/graph.ts";
 import { parsePlan } from "../packages/dure/src/plans/plan-file.ts";
 import { startTestRuns } from "../packages/dure/src/plans/runs/test-runs.ts";
+import { decide, openRun } from "../packages/dure/src/plans/scheduler.ts";
 import {
-  decide,
-  openRun,
   type SchedulerAction,
   type SchedulerDecision,
-} from "../packages/dure/src/plans/scheduler.ts";
+} from "../packages/dure/src/plans/schedule-state.ts";
 import { silentLogger } from "../packages/dure/src/kernel/logger.ts";
 import { alternate } from "./lib/load.ts";
 import { startPostgres } from "./lib/postgres.ts";

@@ -3,7 +3,7 @@ import { problemText, type Problem } from "../engine/files/load-service-document
 import { DureError } from "../kernel/errors.ts";
 import { concurrencyOf, definePlan, workerOf } from "./plan.ts";
 import { parsePlan, readPlan, readPlanInput } from "./plan-file.ts";
-import { isTestPattern } from "./plan-check.ts";
+import { isTestPattern } from "./check-paths.ts";
 import type { PlanInput } from "./plan-schema.ts";
 import { FULL } from "../kernel/test-tiers.ts";
 

@@ -1,6 +1,7 @@
 import type { Problem } from "../engine/files/load-service-document.ts";
 import type { CodedMessage } from "../kernel/coded-message.ts";
-import { expandBraces, foldPath, globMatches, globOf, indexPatterns } from "./glob.ts";
+import { foldPath, globMatches, globOf, indexPatterns } from "./glob.ts";
+import { expandBraces } from "./glob-text.ts";
 import type { Plan, Port } from "./plan.ts";
 import { decideWrite, foldedGlob, makeScope } from "./scope.ts";
 

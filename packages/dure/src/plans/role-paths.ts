@@ -1,5 +1,6 @@
 import { LAYERS } from "./context/context-scopes.ts";
-import { expandBraces, globMatches, globOf } from "./glob.ts";
+import { globMatches, globOf } from "./glob.ts";
+import { expandBraces } from "./glob-text.ts";
 
 type Layer = keyof typeof LAYERS;
 

@@ -1,16 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { buildGraph, type PortNode } from "./graph.ts";
+import { blockReasons, decide, openRun } from "./scheduler.ts";
 import {
-  blockReasons,
-  decide,
   isRunOver,
-  openRun,
   portState,
   type SchedulerAction,
   type SchedulerDecision,
   type SchedulerEvent,
-} from "./scheduler.ts";
+} from "./schedule-state.ts";
 import { emptyQueue, numbered, putIn, setAt, takeFirst } from "./scheduler-parts.ts";
 import type { PortStatus } from "../kernel/plans.ts";
 

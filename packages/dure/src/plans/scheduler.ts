@@ -1,127 +1,18 @@
 import { DureError } from "../kernel/errors.ts";
-import { blockedBy, precedes, positionOf, type PlanGraph } from "./graph.ts";
-import {
-  emptyQueue,
-  numbered,
-  putIn,
-  setAt,
-  takeFirst,
-  type Numbered,
-  type ReadyQueue,
-} from "./scheduler-parts.ts";
 import type { PortStatus, RunOutcome } from "../kernel/plans.ts";
-
-/**
- * waiting: something it needs has not succeeded yet. ready: it waits for a slot only. held: it was
- * accepted, and waits for a person without a slot. blocked: something that it needs has failed,
- * directly or through others. cancelled: the run was cancelled before it succeeded. Source: docs/spec/plans §3.
- */
-/** paused: nothing starts, what runs goes on. cancelling: waits for running ports to be stopped. */
-export type RunStatus = "running" | "paused" | "cancelling" | RunOutcome;
-
-export interface PortState {
-  readonly status: PortStatus;
-  /** Starts so far. A report of an earlier start is stale. */
-  readonly attempt: number;
-  /** Of those that it needs: how many have not succeeded. */
-  readonly needs: number;
-  /** Of those that it needs: how many have failed or are blocked. */
-  readonly broken: number;
-  /** Its dependents are blocked: from its first failure until it succeeds. */
-  readonly blocksDependents: boolean;
-}
-
-/** A value; `decide` makes the next one and leaves this one as it is. */
-export interface SchedulerState {
-  readonly graph: PlanGraph;
-  /** Ports that work at the same time, at least 1. */
-  readonly maxConcurrency: number;
-  readonly status: RunStatus;
-  /** By position in the plan. */
-  readonly ports: Numbered<PortState>;
-  readonly ready: ReadyQueue;
-  readonly counts: Readonly<Record<PortStatus, number>>;
-}
-
-/**
- * `succeeded`, `held`, `failed` and `stopped` are reports of one start; a port that timed out has
- * failed.
- */
-export type SchedulerEvent =
-  | {
-      readonly type: "succeeded" | "held" | "failed" | "stopped";
-      readonly port: string;
-      readonly attempt: number;
-    }
-  | { readonly type: "retry"; readonly port: string }
-  /** A person has approved what is held. */
-  | { readonly type: "approve"; readonly port: string }
-  /** A person wants more of a port that is held or has succeeded. */
-  | { readonly type: "reopen"; readonly port: string }
-  /**
-   * The run goes on without a port that waits for a slot; one that runs is stopped first, and
-   * reported as failed.
-   */
-  | { readonly type: "skip"; readonly port: string }
-  | { readonly type: "pause" | "resume" | "cancel" };
-
-/** What is to be done, in this order. Each start is reported back, else the run does not end. */
-export type SchedulerAction =
-  | { readonly type: "ready"; readonly port: string }
-  | { readonly type: "start"; readonly port: string; readonly attempt: number }
-  | { readonly type: "stop"; readonly port: string; readonly attempt: number }
-  /** `by`: the failed port. There may be more (`blockReasons`). */
-  | { readonly type: "block"; readonly port: string; readonly by: string }
-  | { readonly type: "unblock"; readonly port: string }
-  /** It was not started, and will not be. */
-  | { readonly type: "drop"; readonly port: string }
-  | {
-      readonly type: "end";
-      readonly outcome: RunOutcome;
-      readonly kept: readonly string[];
-      readonly missing: readonly string[];
-    };
-
-/** Why an event changed nothing. */
-export type Refusal =
-  | "stale-report"
-  | "not-cancelling"
-  | "run-over"
-  | "run-cancelled"
-  | "already-paused"
-  | "not-paused"
-  | "already-cancelling"
-  | "port-not-failed"
-  | "port-not-ready"
-  | "port-not-held"
-  | "port-not-done"
-  | "need-reopened"
-  | "port-blocked";
-
-export interface SchedulerDecision {
-  readonly state: SchedulerState;
-  readonly actions: readonly SchedulerAction[];
-  readonly refused?: Refusal;
-}
-
-/** What is stored of a port, for a run that goes on after its process died. */
-export interface PortRecord {
-  readonly id: string;
-  readonly status: PortStatus;
-  readonly attempt: number;
-}
-
-export interface RunOptions {
-  readonly graph: PlanGraph;
-  readonly maxConcurrency: number;
-  /**
-   * Of a run that goes on. Succeeded and failed ports stay so; running ones are started anew, with
-   * the next attempt.
-   */
-  readonly records?: Iterable<PortRecord>;
-  /** How the run stood. */
-  readonly status?: "running" | "paused" | "cancelling";
-}
+import { blockedBy, type PlanGraph, positionOf } from "./graph.ts";
+import { emptyQueue, numbered, takeFirst } from "./scheduler-parts.ts";
+import {
+  isRunOver,
+  type PortState,
+  type RunOptions,
+  type RunStatus,
+  type SchedulerDecision,
+  type SchedulerEvent,
+  type SchedulerState,
+} from "./schedule-state.ts";
+import { refusal } from "./schedule-refusals.ts";
+import { Draft } from "./schedule-draft.ts";
 
 /** Begins a run, or goes on with one. Pure. */
 export function openRun({
@@ -260,20 +151,6 @@ function stopAll(run: Draft): void {
 }
 
 /**
- * Whether the run has ended. A run that did not end in success and was not cancelled may be taken
- * up again by `retry`.
- */
-export function isRunOver(status: RunStatus): status is RunOutcome {
-  return (
-    status === "success" || status === "partial" || status === "failed" || status === "cancelled"
-  );
-}
-
-export function portState(state: SchedulerState, id: string): PortState {
-  return state.ports.at(positionOf(state.graph, id));
-}
-
-/**
  * For each blocked port the failed ones that it waits for. Failed ports that are being retried
  * count until they succeed.
  */
@@ -282,75 +159,6 @@ export function blockReasons(state: SchedulerState): Map<string, readonly string
     state.graph,
     state.graph.ids.filter((_id, index) => state.ports.at(index).blocksDependents),
   );
-}
-
-/** Why an event changes nothing; undefined: it does. */
-function refusal(state: SchedulerState, event: SchedulerEvent): Refusal | undefined {
-  const { status } = state;
-  switch (event.type) {
-    case "succeeded":
-    case "held":
-    case "failed":
-    case "stopped":
-      return reportRefusal(state, event);
-    case "retry":
-      return retryRefusal(status, portState(state, event.port));
-    case "approve":
-      return isHeld(state, event.port) ? undefined : "port-not-held";
-    case "reopen":
-      return reopenRefusal(status, portState(state, event.port));
-    case "skip":
-      return skipRefusal(portState(state, event.port).status);
-    case "pause":
-    case "resume":
-    case "cancel":
-      return isRunOver(status) ? "run-over" : orderRefusal(status, event.type);
-    default:
-      return event satisfies never;
-  }
-}
-
-function reportRefusal(
-  state: SchedulerState,
-  event: Extract<SchedulerEvent, { attempt: number }>,
-): Refusal | undefined {
-  const port = portState(state, event.port);
-  if (port.status !== "running" || port.attempt !== event.attempt) return "stale-report";
-
-  return event.type === "stopped" && state.status !== "cancelling" ? "not-cancelling" : undefined;
-}
-
-function retryRefusal(run: RunStatus, { status, needs }: PortState): Refusal | undefined {
-  if (run === "cancelling" || run === "cancelled") return "run-cancelled";
-  if (status === "blocked") return "port-blocked";
-  if (status !== "failed") return "port-not-failed";
-
-  return needs > 0 ? "need-reopened" : undefined;
-}
-
-function reopenRefusal(run: RunStatus, { status, needs }: PortState): Refusal | undefined {
-  if (run === "cancelling" || run === "cancelled") return "run-cancelled";
-  if (status !== "held" && status !== "succeeded") return "port-not-done";
-
-  return needs > 0 ? "need-reopened" : undefined;
-}
-
-function skipRefusal(port: PortStatus): Refusal | undefined {
-  return port === "ready" || port === "held" ? undefined : "port-not-ready";
-}
-
-function isHeld(state: SchedulerState, port: string): boolean {
-  return portState(state, port).status === "held";
-}
-
-function orderRefusal(
-  status: RunStatus,
-  order: "pause" | "resume" | "cancel",
-): Refusal | undefined {
-  if (order === "resume") return status === "paused" ? undefined : "not-paused";
-  if (status === "cancelling") return "already-cancelling";
-
-  return order === "pause" && status === "paused" ? "already-paused" : undefined;
 }
 
 function succeed(run: Draft, index: number): void {
@@ -470,55 +278,4 @@ function outcomeOf({ status, counts, graph }: Draft): RunOutcome {
   if (status === "cancelling") return "cancelled";
 
   return counts.succeeded > 0 ? "partial" : "failed";
-}
-
-/** The next state while it is made. Never seen outside of one decision. */
-class Draft {
-  readonly graph: PlanGraph;
-  readonly maxConcurrency: number;
-  readonly counts: Record<PortStatus, number>;
-  readonly actions: SchedulerAction[] = [];
-  status: RunStatus;
-  ready: ReadyQueue;
-  #ports: Numbered<PortState>;
-
-  constructor(state: SchedulerState) {
-    this.graph = state.graph;
-    this.maxConcurrency = state.maxConcurrency;
-    this.counts = { ...state.counts };
-    this.status = state.status;
-    this.ready = state.ready;
-    this.#ports = state.ports;
-  }
-
-  readonly isBefore = (a: number, b: number): boolean => precedes(this.graph, a, b);
-
-  name(index: number): string {
-    return this.graph.ids[index]!;
-  }
-
-  port(index: number): PortState {
-    return this.#ports.at(index);
-  }
-
-  change(index: number, change: Partial<PortState>): void {
-    this.#ports = setAt(this.#ports, index, { ...this.#ports.at(index), ...change });
-  }
-
-  turn(index: number, status: PortStatus): void {
-    this.counts[this.port(index).status]--;
-    this.counts[status]++;
-    this.change(index, { status });
-  }
-
-  makeReady(index: number): void {
-    this.turn(index, "ready");
-    this.ready = putIn(this.ready, index, this.isBefore);
-    this.actions.push({ type: "ready", port: this.name(index) });
-  }
-
-  done(): SchedulerState {
-    const { graph, maxConcurrency, status, ready, counts } = this;
-    return { graph, maxConcurrency, status, ports: this.#ports, ready, counts };
-  }
 }

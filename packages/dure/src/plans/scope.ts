@@ -1,13 +1,6 @@
 import type { OnViolation } from "../kernel/plans.ts";
-import {
-  foldPath,
-  globMatches,
-  globOf,
-  indexPatterns,
-  MAX_PATH_LENGTH,
-  readGlob,
-  type Glob,
-} from "./glob.ts";
+import { foldPath, globMatches, globOf, indexPatterns, readGlob, type Glob } from "./glob.ts";
+import { MAX_PATH_LENGTH } from "./glob-text.ts";
 
 /**
  * What one worker of a port may touch, from the plan. Patterns as in glob.ts, from the root of the

@@ -1,5 +1,5 @@
 import type { CommitFiles } from "../context/gather.ts";
-import { isTestPattern } from "../plan-check.ts";
+import { isTestPattern } from "../check-paths.ts";
 import type { ReadSignatures } from "../context/outlines.ts";
 
 /** What a draft is made from: the repository at its base. */

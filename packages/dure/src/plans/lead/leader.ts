@@ -1,14 +1,13 @@
 import type { Lease } from "../../durable/leases.ts";
 import type { NewEscalation } from "../../kernel/escalation.ts";
 import { buildGraph, type PlanGraph } from "../graph.ts";
+import { decide, openRun } from "../scheduler.ts";
 import {
-  decide,
   isRunOver,
-  openRun,
   type SchedulerAction,
   type SchedulerDecision,
   type SchedulerState,
-} from "../scheduler.ts";
+} from "../schedule-state.ts";
 import { LeaderMerge } from "./leader-merge.ts";
 import { reportOf, type LeaderParts } from "./leader-parts.ts";
 import { OrderListener, type Heard } from "./order-listener.ts";

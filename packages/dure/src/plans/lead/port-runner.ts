@@ -3,7 +3,7 @@ import { codeOf, DureError } from "../../kernel/errors.ts";
 import { Faults } from "../../kernel/faults.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import { becauseOf, type PortOutcome } from "../rows/outcomes.ts";
-import type { SchedulerEvent } from "../scheduler.ts";
+import type { SchedulerEvent } from "../schedule-state.ts";
 import { FAULTS } from "./leader-parts.ts";
 import { LEFT_OUT, type PlanRun } from "../rows/run.ts";
 import { aboutPort, escalationFor } from "../ask/triggers.ts";

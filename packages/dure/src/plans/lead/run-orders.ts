@@ -1,11 +1,11 @@
+import { decide } from "../scheduler.ts";
 import {
-  decide,
   isRunOver,
   portState,
   type Refusal,
   type SchedulerDecision,
   type SchedulerState,
-} from "../scheduler.ts";
+} from "../schedule-state.ts";
 import type { CarriedReview } from "../rows/comment-rows.ts";
 import type { OpenOrder, PortChange, RunChange, Settling } from "../rows/records.ts";
 import {

@@ -1,11 +1,11 @@
 import type { NewEscalation } from "../../kernel/escalation.ts";
+import { blockReasons } from "../scheduler.ts";
 import {
-  blockReasons,
   isRunOver,
   portState,
   type SchedulerAction,
   type SchedulerState,
-} from "../scheduler.ts";
+} from "../schedule-state.ts";
 import { present, type PortChange, type RunChange } from "../rows/records.ts";
 import type { RunBook, RunEntry } from "./run-book.ts";
 import type { ClosedOrder } from "./run-orders.ts";

@@ -1,5 +1,5 @@
 import type { Port } from "../plan.ts";
-import { isTestPattern } from "../plan-check.ts";
+import { isTestPattern } from "../check-paths.ts";
 import { weakenedTests, type TestFile, type Weakness } from "../results/weakened.ts";
 import { decideWrite, makeScope } from "../scope.ts";
 import type { PortWork } from "./pair-parts.ts";

@@ -13,7 +13,7 @@ import {
 } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { DureError, codeOf } from "../../kernel/errors.ts";
-import { sayDiskFull } from "./git.ts";
+import { sayDiskFull } from "./git-failure.ts";
 
 /** Does work on a disk; when it is full, says so with the path. */
 export async function onDisk<T>(path: string, work: () => Promise<T>): Promise<T> {

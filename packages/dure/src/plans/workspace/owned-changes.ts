@@ -2,7 +2,8 @@ import { foldPath } from "../glob.ts";
 import { decideRead, decideWrite, sayReason, type Scope, type ScopeReason } from "../scope.ts";
 import { sameEntry, type Listing, type TreeEntry } from "./listing.ts";
 import { foldersAbove, isText, textOf, type PathKey } from "./paths.ts";
-import type { Found, OddReason, Scan } from "./scan.ts";
+import type { Scan } from "./scan.ts";
+import type { Found, OddReason } from "./look-at.ts";
 
 /** What a commit would take of a worker's files, and what not. */
 export interface OwnedChanges {

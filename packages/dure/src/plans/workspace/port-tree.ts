@@ -1,19 +1,26 @@
-import { mkdir, realpath, rename, rmdir } from "node:fs/promises";
+import { mkdir, realpath, rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { DureError, codeOf } from "../../kernel/errors.ts";
+import { DureError } from "../../kernel/errors.ts";
 import type { Confinement } from "../sandbox/sandbox.ts";
 import type { Scope } from "../scope.ts";
 import { confine, confineSurroundings, type TreeSurroundings } from "./confinement.ts";
 import { onDisk, removeAll } from "./files.ts";
-import { sameEntry, type TreeEntry } from "./listing.ts";
 import type { Residue } from "./owned-changes.ts";
-import { absolute, foldersAbove, textOf, type PathKey } from "./paths.ts";
+import { absolute, type PathKey, textOf } from "./paths.ts";
 import type { Repository } from "./repository.ts";
-import type { Found } from "./scan.ts";
+import type { Found } from "./look-at.ts";
 import type { RunStore } from "./store.ts";
 import { LeaseFile, type TreeLease } from "./tree-lease.ts";
 import { SetupFile, type SetupRecord } from "./tree-setup.ts";
 import { makePrivateGit } from "./private-git.ts";
+import {
+  isLeftBySetup,
+  notSafe,
+  reachableKey,
+  refuseMounts,
+  removeEmpty,
+  residueOf,
+} from "./tree-leftovers.ts";
 
 type Waiting = { readonly signal?: AbortSignal | undefined };
 
@@ -304,61 +311,4 @@ export class PortTree {
     await removeAll(Buffer.from(this.tree));
     await mkdir(this.tree);
   }
-}
-
-/** What the setup made of a file that no commit has as it is now. */
-function residueOf(one: Found): [PathKey, TreeEntry | "missing"][] {
-  if (one.kind === "missing") return [[one.key, "missing"]];
-  return one.entry ? [[one.key, one.entry]] : [];
-}
-
-/**
- * What the setup left beside the commit stays; what it changed of the commit's own files does not.
- */
-function isLeftBySetup(
-  one: Found,
-  residue: Residue,
-  listing: ReadonlyMap<PathKey, TreeEntry>,
-): boolean {
-  const left = residue.get(one.key);
-  if (one.kind === "missing" || left === undefined || left === "missing") return false;
-  return sameEntry(left, one.entry) && !listing.has(one.key);
-}
-
-/**
- * A path that is too long to be named is removed together with the outermost folder around it that
- * is new.
- */
-function reachableKey(one: Found, newFolders: readonly PathKey[]): PathKey {
-  if (one.kind !== "odd" || one.because !== "too-long") return one.key;
-  const fresh = new Set<string>(newFolders);
-  return (foldersAbove(one.key).find((folder) => fresh.has(folder)) ?? one.key) as PathKey;
-}
-
-function refuseMounts(found: readonly Found[]): void {
-  const mount = found.find((one) => one.kind === "odd" && one.because === "other-device");
-  if (mount) {
-    throw new DureError("TREE_MOUNTED", `Another file system is mounted at ${textOf(mount.key)}.`, {
-      class: "conflict",
-      hint: "Unmount it; dure does not remove what lies on another file system.",
-    });
-  }
-}
-
-/** Codes of a folder that is not empty, not there, or no folder. */
-const NOT_REMOVED = ["ENOTEMPTY", "ENOENT", "ENOTDIR", "EEXIST", "ENAMETOOLONG"];
-
-async function removeEmpty(path: Buffer): Promise<void> {
-  try {
-    await rmdir(path);
-  } catch (error) {
-    if (!NOT_REMOVED.includes(codeOf(error) ?? "")) throw error;
-  }
-}
-
-function notSafe(port: string, because: string, hint: string): DureError {
-  return new DureError("TREE_NOT_SAFE", `The tree of port ${port} is not removed: ${because}.`, {
-    class: "conflict",
-    hint,
-  });
 }

@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../kernel/json.ts";
 import { someOf } from "./paths.ts";
-import type { ListedFile, Repository } from "./repository.ts";
+import type { Repository } from "./repository.ts";
+import type { ListedFile } from "./listed-files.ts";
 
 /** A thing that a person should know before a run, and that does not stop it. */
 export interface RepositoryWarning {

@@ -4,7 +4,8 @@ import { expect, test } from "vitest";
 import { FULL } from "../../kernel/test-tiers.ts";
 import { Git } from "./git.ts";
 import type { BranchMerge, MergeOptions } from "./merge-into-branch.ts";
-import { findOwnedSubmodule, Repository } from "./repository.ts";
+import { Repository } from "./repository.ts";
+import { findOwnedSubmodule } from "./listed-files.ts";
 import { freeBranchName } from "./result-branch.ts";
 import {
   AT,

@@ -1,36 +1,24 @@
-import { readFile, realpath, stat } from "node:fs/promises";
-import { isAbsolute, join, resolve } from "node:path";
-import { DureError, codeOf } from "../../kernel/errors.ts";
-import { foldPath, literalPrefix } from "../glob.ts";
-import { foldedGlob } from "../scope.ts";
-import { filtersOff } from "./filters.ts";
+import { readFile, realpath } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { DureError } from "../../kernel/errors.ts";
 import type { Git, GitPlace } from "./git.ts";
 import { fieldsOf } from "./listing.ts";
-import { mergeIntoBranch, type BranchMerge, type MergeOptions } from "./merge-into-branch.ts";
-import { someOf, textOf, type PathKey } from "./paths.ts";
+import { type BranchMerge, mergeIntoBranch, type MergeOptions } from "./merge-into-branch.ts";
+import { someOf } from "./paths.ts";
 import { listRefs, refProblem, verifyReachable } from "./refs.ts";
-import { warningsOf, type RepositoryWarning } from "./repository-warnings.ts";
+import { type RepositoryWarning, warningsOf } from "./repository-warnings.ts";
 import { makeResultBranch } from "./result-branch.ts";
-
-/** What was found when a repository was opened; shown, and checked before a run. */
-export interface RepositoryFacts {
-  /** Undefined: HEAD stands at no branch. */
-  readonly branch: string | undefined;
-  /** HEAD's commit; undefined: the branch has none yet. */
-  readonly head: string | undefined;
-  /** Tracked files differ from HEAD. What is not committed is not part of a run. */
-  readonly isDirty: boolean;
-  readonly isBare: boolean;
-  /** History ends somewhere. */
-  readonly isShallow: boolean;
-}
-
-export interface ListedFile {
-  readonly path: string;
-  /** Bytes; 0 for a submodule. */
-  readonly bytes: number;
-  readonly kind: "file" | "link" | "submodule";
-}
+import {
+  existing,
+  notARepository,
+  readFacts,
+  refuseEmpty,
+  refusePartial,
+  type RepositoryFacts,
+  topLevel,
+  withAlternates,
+} from "./repository-facts.ts";
+import { findOwnedSubmodule, type ListedFile, listedFile } from "./listed-files.ts";
 
 /** For a fetch: the named refs, and nothing else there or here. */
 const ONLY_REFS = [
@@ -375,162 +363,4 @@ export class Repository {
 
     return ref;
   }
-}
-
-/**
- * The first pattern that begins at or below a submodule. Pure. `src/**` around a submodule lies not
- * in it; the submodule stays as it is.
- */
-export function findOwnedSubmodule(
-  patterns: readonly string[],
-  submodules: readonly string[],
-): { pattern: string; submodule: string } | undefined {
-  for (const pattern of patterns) {
-    for (const alternative of foldedGlob(pattern).alternatives) {
-      const prefix = `${literalPrefix(alternative).join("/")}/`;
-      const submodule = submodules.find((path) => prefix.startsWith(`${foldPath(path)}/`));
-      if (submodule !== undefined) return { pattern, submodule };
-    }
-  }
-
-  return undefined;
-}
-
-function listedFile(line: string): ListedFile {
-  const tab = line.indexOf("\t");
-  const [mode, , , bytes] = line.slice(0, tab).split(/ +/);
-
-  return {
-    path: textOf(line.slice(tab + 1) as PathKey),
-    bytes: Number(bytes) || 0,
-    kind: kindOfMode(mode),
-  };
-}
-
-function kindOfMode(mode: string | undefined): ListedFile["kind"] {
-  if (mode === "160000") return "submodule";
-  return mode === "120000" ? "link" : "file";
-}
-
-async function refusePartial(
-  git: Git,
-  at: GitPlace,
-  { folder, signal }: { folder: string; signal: AbortSignal | undefined },
-): Promise<void> {
-  const promisor = await git.run(
-    ["config", "--get-regexp", String.raw`^(extensions\.partialclone|remote\..*\.promisor)$`],
-    { at, accept: [0, 1], signal },
-  );
-  if (promisor.exitCode !== 0) return;
-  const settings = "remote.<name>.promisor and extensions.partialClone";
-  throw new DureError(
-    "REPOSITORY_PARTIAL",
-    `${folder} is a partial clone: git would fetch files while workers run.`,
-    {
-      class: "conflict",
-      hint: `Make it whole: git fetch --refetch --no-filter, then remove ${settings} from its settings.`,
-    },
-  );
-}
-
-async function refuseEmpty(
-  git: Git,
-  at: GitPlace,
-  { root, signal }: { root: string; signal: AbortSignal | undefined },
-): Promise<void> {
-  const first = await git.text(["rev-list", "--all", "--max-count=1"], { at, signal });
-  if (first !== "") return;
-  throw new DureError("REPOSITORY_EMPTY", `${root} has no commit yet.`, {
-    class: "conflict",
-    hint: "Commit something: a run starts from a commit.",
-  });
-}
-
-async function readFacts(
-  git: Git,
-  at: GitPlace,
-  known: Pick<RepositoryFacts, "isBare" | "isShallow">,
-  signal: AbortSignal | undefined,
-): Promise<RepositoryFacts> {
-  const branch = await git.run(["symbolic-ref", "--quiet", "--short", "HEAD"], {
-    at,
-    accept: [0, 1],
-    signal,
-  });
-  const head = await git.run(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], {
-    at,
-    accept: [0, 1, 128],
-    signal,
-  });
-  const hasCommit = head.exitCode === 0;
-
-  return {
-    ...known,
-    branch: branch.stdout.toString().trim() || undefined,
-    head: hasCommit ? head.stdout.toString().trim() : undefined,
-    isDirty: !known.isBare && hasCommit && (await isDirty(git, at, signal)),
-  };
-}
-
-async function isDirty(git: Git, at: GitPlace, signal: AbortSignal | undefined): Promise<boolean> {
-  const settings = await filtersOff(git, at, signal);
-  const files = ["--untracked-files=no", "--ignore-submodules=all"];
-
-  return (await git.text(["status", "--porcelain", ...files], { at, settings, signal })) !== "";
-}
-
-async function topLevel(
-  git: Git,
-  at: GitPlace,
-  folder: string,
-  signal: AbortSignal | undefined,
-): Promise<string> {
-  const { exitCode, stdout } = await git.run(["rev-parse", "--show-toplevel"], {
-    at,
-    accept: [0, 128],
-    signal,
-  });
-  if (exitCode !== 0) {
-    throw new DureError("NOT_A_REPOSITORY", `${folder} is git's own folder, not a working tree.`, {
-      class: "input",
-      hint: "Name the folder that holds the files.",
-    });
-  }
-
-  return stdout.toString().replace(/\n$/, "");
-}
-
-async function existing(folder: string): Promise<string> {
-  try {
-    if ((await stat(folder)).isDirectory()) return await realpath(folder);
-  } catch (error) {
-    if (!["ENOENT", "ENOTDIR"].includes(codeOf(error) ?? "")) throw error;
-  }
-  throw notARepository(folder);
-}
-
-function notARepository(folder: string): DureError {
-  return new DureError("NOT_A_REPOSITORY", `${folder} is not in a git repository.`, {
-    class: "input",
-    hint: "Name a folder of the repository that the plan is for, or run git init there.",
-  });
-}
-
-async function withAlternates(folder: string, seen: Set<string> = new Set()): Promise<string[]> {
-  if (seen.has(folder)) return [];
-  seen.add(folder);
-  const lines = await readFile(join(folder, "info", "alternates"), "utf8").then(
-    (text) => text.split("\n").filter((line) => line !== "" && !line.startsWith("#")),
-    () => [],
-  );
-  const borrowed: string[] = [];
-  for (const line of lines) {
-    const path = line.startsWith('"') ? (JSON.parse(line) as string) : line;
-    const real = await realpath(isAbsolute(path) ? path : resolve(folder, path)).catch(
-      () => undefined,
-    );
-    if (real !== undefined) borrowed.push(...(await withAlternates(real, seen)));
-  }
-
-  return [folder, ...borrowed];
 }

@@ -24,7 +24,8 @@ import { textOf, type PathKey } from "./paths.ts";
 import { ensureStore } from "./make-store.ts";
 import { listRefs, refProblem, verifyReachable } from "./refs.ts";
 import type { Repository } from "./repository.ts";
-import { scanTree, StatCache, type Scan } from "./scan.ts";
+import { scanTree, type Scan } from "./scan.ts";
+import { StatCache } from "./look-at.ts";
 
 /** What a worker's turn left, as it was committed. */
 export interface OwnedCommit {
