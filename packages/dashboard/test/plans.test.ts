@@ -1019,6 +1019,7 @@ describe("a run", () => {
       await page.keyboard.press("Control+Enter");
       await file.getByText("이름을 줄여 주세요").waitFor();
       await file.getByText("아직 안 보냈어요").waitFor();
+      await file.getByText("이 컴퓨터의 사용자").waitFor(); // no address
 
       await page.getByRole("textbox", { name: "전체에 대한 의견" }).fill("거의 다 됐어요");
       await page.getByRole("button", { name: "의견 1개와 돌려보내기" }).click();

@@ -1,6 +1,7 @@
 import { Button, Textarea } from "@mantine/core";
 import type { CommentRequest, PortComment } from "dure/client";
 import { useState, type FormEvent, type KeyboardEvent, type ReactNode } from "react";
+import { actorOf } from "../actor.ts";
 import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
 import { Problem } from "../problem.tsx";
@@ -18,7 +19,8 @@ export function Comments({
   review: Reviewing;
   comments: readonly PortComment[];
 }): ReactNode {
-  const words = useText().plans.port;
+  const allText = useText();
+  const words = allText.plans.port;
   const { drop } = useCommenting(review.run, review.port);
   if (comments.length === 0) return null;
 
@@ -27,7 +29,7 @@ export function Comments({
       {comments.map(({ id, by, text, sentTry }) => (
         <li key={id} data-sent={sentTry !== null || undefined}>
           <p className="patch-comment-head">
-            <strong>{by}</strong>
+            <strong>{actorOf(by, { text: allText, nameOf: (agent) => agent })}</strong>
             <span className="soft">
               {sentTry === null ? words.commentWaits : words.commentSent(sentTry)}
             </span>

@@ -369,7 +369,7 @@ export const en: PlansText = {
     extendHint: "On top of the run's bound. Ports that had stopped for want of tokens go on.",
     extendDo: "Give them",
     merged: { merged: "merged", "fast-forward": "moved forward", already: "has it already" },
-    mergedInto: (what, target, commit) => `${target}: ${what} (${commit})`,
+    mergedInto: (what, target, commit) => `${target}: ${what} (${commit}).`,
     mergedFiles: (folder) => `The files in ${folder} came along.`,
     escalations: "Waits for a person",
     views: { label: "View", graph: "Graph", list: "List" },

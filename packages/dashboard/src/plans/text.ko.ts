@@ -391,7 +391,7 @@ export const ko = {
       "fast-forward": "앞으로 옮겼어요",
       already: "이미 들어 있어요",
     } as Readonly<Record<string, string>>,
-    mergedInto: (what: string, target: string, commit: string) => `${target}: ${what} (${commit})`,
+    mergedInto: (what: string, target: string, commit: string) => `${target}: ${what} (${commit}).`,
     mergedFiles: (folder: string) => `${folder}의 파일도 함께 바뀌었어요.`,
     escalations: "사람을 기다리는 것",
     views: { label: "보는 방식", graph: "그림", list: "목록" },

@@ -257,7 +257,10 @@ function ChangedLines({
               <span aria-hidden>{MARKS[kind]}</span>
               {kind !== "same" && <span className="hidden-words">{words[kind]} </span>}
               <code>
-                <Marked text={kind === "same" ? text : text.slice(1) || " "} search={search} />
+                <Marked
+                  text={kind === "same" ? text.replace(/^ /, "") : text.slice(1) || " "}
+                  search={search}
+                />
               </code>
             </div>
           );

@@ -447,7 +447,7 @@ export class DoublePlans {
       side: side === "old" ? ("old" as const) : ("new" as const),
       quote: typeof quote === "string" ? quote : "",
       text: String(text),
-      by: "민준",
+      by: "127.0.0.1",
       createdAt: Date.now(),
       sentTry: null,
     };

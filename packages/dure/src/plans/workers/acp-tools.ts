@@ -1,5 +1,6 @@
 import type { ToolCall, ToolCallUpdate } from "@agentclientprotocol/sdk";
 import { isObject } from "../../kernel/json.ts";
+import { editLines } from "./edit-lines.ts";
 import type { TranscriptEntry } from "./worker.ts";
 
 /** Tools whose names are remembered. */
@@ -17,7 +18,13 @@ interface Begun {
  */
 export class ToolEntries {
   readonly #begun = new Map<string, Begun>();
+  readonly #tree: string;
   #waiting: { readonly id: string; readonly entry: TranscriptEntry } | undefined;
+
+  /** @param tree where the worker works: a place in it is named from there. */
+  constructor(tree: string) {
+    this.#tree = `${tree}/`;
+  }
 
   /** What a piece of news about a tool adds. */
   take(update: ToolCall | ToolCallUpdate): readonly TranscriptEntry[] {
@@ -45,7 +52,13 @@ export class ToolEntries {
     const { toolCallId, status, rawOutput } = update;
     const diffs = (update.content ?? []).flatMap((part): readonly TranscriptEntry[] =>
       part.type === "diff"
-        ? [{ kind: "diff", title: part.path, text: diffOf(part.oldText, part.newText) }]
+        ? [
+            {
+              kind: "diff",
+              title: this.#placeOf(part.path),
+              text: editLines(part.oldText ?? "", part.newText),
+            },
+          ]
         : [],
     );
     const said = textsIn(update.content).join("\n");
@@ -55,6 +68,10 @@ export class ToolEntries {
 
     const text = said === "" ? jsonOf(rawOutput) : said;
     return [...diffs, { kind: "result", title, text, status: status ?? undefined }];
+  }
+
+  #placeOf(path: string): string {
+    return path.startsWith(this.#tree) ? path.slice(this.#tree.length) : path;
   }
 
   #titleOf({ toolCallId, title, rawInput }: ToolCall | ToolCallUpdate): string {
@@ -73,18 +90,6 @@ export class ToolEntries {
 function tellsInput(update: ToolCall | ToolCallUpdate): boolean {
   const isCall = "sessionUpdate" in update && update.sessionUpdate === "tool_call";
   return isCall || update.rawInput !== undefined;
-}
-
-/** Removed lines, then added ones: agents send the piece that they change. */
-function diffOf(before: string | null | undefined, after: string): string {
-  const lines = (text: string, mark: string): string[] =>
-    text === ""
-      ? []
-      : text
-          .replace(/\n$/, "")
-          .split("\n")
-          .map((line) => `${mark}${line}`);
-  return [...lines(before ?? "", "-"), ...lines(after, "+")].join("\n");
 }
 
 function jsonOf(value: unknown): string {

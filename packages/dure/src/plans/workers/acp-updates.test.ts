@@ -12,7 +12,11 @@ function transcriptOf(updates: readonly SessionNotification["update"][]): Transc
     progress: () => {},
     used: () => {},
   };
-  const taken = new AcpUpdates(report as WorkerReport, { edit: () => {}, output: () => {} });
+  const taken = new AcpUpdates(report as WorkerReport, {
+    edit: () => {},
+    output: () => {},
+    tree: "/tree",
+  });
   for (const update of updates) taken.take({ sessionId: "s", update });
   return entries;
 }
@@ -33,7 +37,7 @@ test("thoughts, words, a tool's call with its input, its result and its diff are
       toolCallId: "1",
       title: "Edit add.ts",
       status: "completed",
-      content: [{ type: "diff", path: "add.ts", oldText: "a - b\n", newText: "a + b\n" }],
+      content: [{ type: "diff", path: "/tree/add.ts", oldText: "a - b\n", newText: "a + b\n" }],
     },
     {
       sessionUpdate: "tool_call_update",
@@ -72,7 +76,11 @@ test("words or tools after the end of tools are the next call of the model", () 
     progress: () => {},
     used: () => {},
   };
-  const taken = new AcpUpdates(report as WorkerReport, { edit: () => {}, output: () => {} });
+  const taken = new AcpUpdates(report as WorkerReport, {
+    edit: () => {},
+    output: () => {},
+    tree: "/tree",
+  });
   const words: SessionNotification["update"] = {
     sessionUpdate: "agent_message_chunk",
     content: { type: "text", text: "Done." },
@@ -99,6 +107,7 @@ test("what a tool wrote is heard also where it is told as data alone", () => {
   const taken = new AcpUpdates(report as WorkerReport, {
     edit: () => {},
     output: (text) => void heard.push(text),
+    tree: "/tree",
   });
   const rawOutput = { exit_code: 1, output: { stderr: "lib/x.ts: Read-only file system" } };
 

@@ -26,7 +26,7 @@ export class AcpUpdates {
   readonly #onOutput: (text: string) => void;
   /** Paths of edits that have not ended, by tool call. */
   readonly #edits = new Map<string, readonly string[]>();
-  readonly #tools = new ToolEntries();
+  readonly #tools: ToolEntries;
   readonly #estimate = new CallEstimate();
   /** Calls of its model that were heard: words, thoughts or tools after the end of a tool. */
   #calls = 0;
@@ -44,9 +44,12 @@ export class AcpUpdates {
       readonly edit: (path: string) => void;
       /** Called with what its tools say. */
       readonly output: (text: string) => void;
+      /** Where it works. */
+      readonly tree: string;
     },
   ) {
     this.#report = report;
+    this.#tools = new ToolEntries(on.tree);
     this.#onEdit = on.edit;
     this.#onOutput = on.output;
   }

@@ -165,6 +165,7 @@ class AcpSession {
     this.#updates = new AcpUpdates(options.report, {
       edit: (path) => this.#service.claim(path),
       output: (text) => this.#service.lookAt(text),
+      tree: options.assignment.tree,
     });
     this.#process.stderr.on("data", (chunk: Buffer) => {
       this.#stderr = `${this.#stderr}${chunk.toString()}`.slice(-4_000);
