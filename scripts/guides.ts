@@ -1,5 +1,5 @@
 /**
- * The code blocks of README and docs/guides, for a test that type-checks and runs them. A block's
+ * The code blocks of README, docs/guides and docs/ko, for a test that type-checks and runs them. A block's
  * fence says what it is:
  *
  * | fence                     | is                                                              |
@@ -33,11 +33,14 @@ export interface CodeBlock {
   readonly code: string;
 }
 
-/** The blocks of README and the guides, in their order. */
+/** The blocks of README and the guides, in both languages, in their order. */
 export async function readBlocks(): Promise<readonly CodeBlock[]> {
-  const names = await readdir(path.join(root, "docs/guides"));
-  const guides = names.filter((name) => name.endsWith(".md")).toSorted();
-  const pages = ["README.md", ...guides.map((name) => `docs/guides/${name}`)];
+  const pages = ["README.md", "README.ko.md"];
+  for (const folder of ["docs/guides", "docs/ko"]) {
+    const names = await readdir(path.join(root, folder));
+    const guides = names.filter((name) => name.endsWith(".md")).toSorted();
+    pages.push(...guides.map((name) => `${folder}/${name}`));
+  }
   const read = pages.map(async (page) =>
     blocksOf(page, await readFile(path.join(root, page), "utf8")),
   );

@@ -15,14 +15,21 @@ function proseOf(markdown: string): string {
   return markdown.replaceAll(/^```[^]*?^```$|^<!--[^]*?-->$/gm, "");
 }
 
+/** Comments are in the language of the page. */
 function codeOf(markdown: string): string[] {
-  return blocksOf("README", markdown).map(({ language, code }) => `${language}\n${code}`);
+  return blocksOf("README", markdown).map(
+    ({ language, code }) => `${language}\n${code.replaceAll(/ +(?:\/\/|#) .*$/gm, "")}`,
+  );
 }
 
-/** Without what leads to the other language. */
+/** Without what leads to the other language; a page or picture of both has one name. */
 function linksOf(markdown: string): string[] {
   const targets = [...proseOf(markdown).matchAll(/\]\(([^)]+)\)/g)].map(([, target]) => target!);
-  return targets.filter((target) => !target.startsWith("README"));
+  return targets
+    .filter((target) => !target.startsWith("README"))
+    .map((target) =>
+      target.replace("docs/ko/", "docs/guides/").replace(/\.(?:ko|en)\.png$/, ".png"),
+    );
 }
 
 function levelsOf(markdown: string): string[] {
@@ -54,7 +61,7 @@ test("each README opens with the story, then the install line, then a service of
     expect(places).toEqual(places.toSorted((one, other) => one - other));
     expect(places).not.toContain(-1);
   }
-  expect(install).toContain("npx dure init");
+  expect(install).toContain("npm create dure");
   expect(service.trimEnd().split("\n").slice(1).filter(Boolean).length).toBeLessThanOrEqual(12);
 });
 

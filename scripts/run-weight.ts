@@ -1,13 +1,18 @@
 /**
- * `npm run weight`: what the pages and the installed package weigh. `npm run weight -- URL` also
- * lets Lighthouse look at Home, Rooms, Chat and Plans of a team that runs there.
+ * `npm run weight`: what the pages and the installed package weigh. `npm run weight -- URL` lets axe
+ * and Lighthouse look at Home, Rooms, Chat and Plans of a team that runs there, and weighs nothing.
  */
 
 import { mkdtemp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { loadavg, tmpdir } from "node:os";
 import path from "node:path";
 import { weightsOf } from "../packages/dashboard/test/weight.ts";
-import { browserPlace } from "../packages/dashboard/test/browser.ts";
+import {
+  browserPlace,
+  launchBrowser,
+  openPage,
+  violations,
+} from "../packages/dashboard/test/browser.ts";
 import { buildStale } from "./build.ts";
 import { installPacked } from "./package.ts";
 import { root, run } from "./processes.ts";
@@ -19,6 +24,12 @@ const LIGHTHOUSE = "lighthouse@13.5.0";
 /** Each page is looked at so often; the middle of it is told. */
 const LOOKS = 3;
 const LOOKED_AT = ["/", "/rooms", "/chat", "/plans"];
+/** How axe looks at a page. */
+const SHAPES = ["ko-KR", "en-US"].flatMap((locale) =>
+  (["light", "dark"] as const).flatMap((colorScheme) =>
+    [390, 1_440].map((width) => ({ locale, colorScheme, viewport: { width, height: 844 } })),
+  ),
+);
 const FIGURES = [
   "largest-contentful-paint",
   "total-blocking-time",
@@ -26,19 +37,26 @@ const FIGURES = [
   "total-byte-weight",
 ];
 
-const failed = (await buildStale({ product: true })).find(({ exitCode }) => exitCode !== 0);
-if (failed) {
-  console.error(failed.output.trimEnd());
-  process.exit(1);
-}
-await tellPages();
+const url = process.argv[2];
 const folder = await mkdtemp(path.join(tmpdir(), "dure-weight-"));
 try {
-  await tellInstall(folder);
-  const url = process.argv[2];
-  if (url !== undefined) await tellLighthouse(url, folder);
+  if (url === undefined) await tellWeights(folder);
+  else await tellLooks(url.replace(/\/+$/, ""), folder);
 } finally {
   await rm(folder, { recursive: true, force: true });
+}
+
+async function tellWeights(place: string): Promise<void> {
+  const failed = (await buildStale({ product: true })).find(({ exitCode }) => exitCode !== 0);
+  if (failed) throw new Error(failed.output.trimEnd());
+  await tellPages();
+  await tellInstall(place);
+}
+
+async function tellLooks(url: string, place: string): Promise<void> {
+  const found = await tellAxe(url);
+  await tellLighthouse(url, place);
+  if (found > 0) process.exitCode = 1;
 }
 
 async function tellPages(): Promise<void> {
@@ -64,6 +82,28 @@ async function tellInstall(place: string): Promise<void> {
   console.log(`[install] ${others.length} others: ${megabytes(sumOf(others))}`);
   const bare = sumOf(parts, ({ name }) => !POSTGRES.test(name));
   console.log(`[install] in all ${megabytes(sumOf(parts))}, without PostgreSQL ${megabytes(bare)}`);
+}
+
+/** Every page in both languages, light and dark, on a telephone and a desk. How much was found. */
+async function tellAxe(url: string): Promise<number> {
+  const browser = await launchBrowser();
+  let sum = 0;
+  try {
+    for (const page of LOOKED_AT) {
+      const found = new Set<string>();
+      for (const look of SHAPES) {
+        await using opened = await openPage(browser, url + page, look);
+        await opened.page.locator("main").first().waitFor();
+        for (const one of await violations(opened.page)) found.add(one);
+      }
+      sum += found.size;
+      console.log(`[axe] ${page}: ${found.size} violations in ${SHAPES.length} looks`);
+      for (const one of found) console.log(`      ${one}`);
+    }
+  } finally {
+    await browser.close();
+  }
+  return sum;
 }
 
 async function tellLighthouse(url: string, place: string): Promise<void> {

@@ -51,6 +51,11 @@ export class ServerProcess implements AsyncDisposable {
     await this.#within(Promise.race([ready, ended]), "the server was not ready");
   }
 
+  /** Of the process that runs now. */
+  get pid(): number {
+    return this.#child!.pid!;
+  }
+
   /** SIGKILL, not a polite stop. */
   async kill(): Promise<void> {
     const child = this.#child;

@@ -1,0 +1,49 @@
+/**
+ * `npm run site`: builds the site of the documents into `site/dist`; `npm run site -- --serve` shows
+ * it on this machine. Its builder is installed into `site` on the first run: nothing else needs it.
+ */
+
+import { copyFile, mkdir, readFile } from "node:fs/promises";
+import path from "node:path";
+import { root, run } from "./processes.ts";
+import { writeSite } from "./site.ts";
+
+const SITE = path.join(root, "site");
+const INSTALL = ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
+
+if (await isStale()) await orStop("npm", INSTALL);
+const pages = await writeSite(path.join(SITE, "pages"));
+const mermaid = path.join(SITE, "node_modules/@mermaid-js/tiny/dist/mermaid.tiny.js");
+await mkdir(path.join(SITE, "pages/public"));
+await copyFile(mermaid, path.join(SITE, "pages/public/mermaid.js"));
+console.log(`[site] ${pages.length} pages`);
+await vitepress("build");
+if (process.argv.includes("--serve")) await vitepress("preview");
+
+/** Whether what is installed is not what the lock file names. */
+async function isStale(): Promise<boolean> {
+  const [wanted, found] = await Promise.all(
+    ["package-lock.json", "node_modules/.package-lock.json"].map(async (name) => {
+      const text = await readFile(path.join(SITE, name), "utf8").catch(() => "{}");
+      const { packages = {} } = JSON.parse(text) as Lock;
+      return ["vitepress", "@mermaid-js/tiny"].map(
+        (part) => packages[`node_modules/${part}`]?.version,
+      );
+    }),
+  );
+  return String(wanted) !== String(found);
+}
+
+interface Lock {
+  readonly packages?: Readonly<Record<string, { readonly version?: string }>>;
+}
+
+async function vitepress(command: "build" | "preview"): Promise<void> {
+  const program = path.join(SITE, "node_modules/vitepress/bin/vitepress.js");
+  await orStop(process.execPath, [program, command, "."]);
+}
+
+async function orStop(program: string, args: readonly string[]): Promise<void> {
+  const { exitCode } = await run(program, args, { cwd: SITE, show: true });
+  if (exitCode !== 0) process.exit(exitCode);
+}

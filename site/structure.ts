@@ -1,0 +1,110 @@
+/**
+ * Where each page of the repository stands in the site. A page of `docs/guides` that is missing
+ * here fails a test.
+ */
+
+/** A group of the sidebar: pages without `.md`, in the order of their reading. */
+export interface Group {
+  readonly title: string;
+  readonly pages: readonly (readonly [title: string, page: string])[];
+}
+
+export const ENGLISH: readonly Group[] = [
+  {
+    title: "Begin",
+    pages: [
+      ["What dure is", "index"],
+      ["First steps", "guides/first-steps"],
+      ["Recipes", "guides/recipes"],
+      ["Beside others", "comparison"],
+    ],
+  },
+  {
+    title: "Build",
+    pages: [
+      ["A service", "guides/write-a-service"],
+      ["One that fills slots", "guides/slot-service"],
+      ["What people write", "guides/understanding"],
+      ["Models", "guides/models"],
+      ["Something exactly once", "guides/effects"],
+      ["Rooms", "guides/rooms"],
+      ["Jobs", "guides/jobs"],
+      ["Plans", "guides/plans"],
+      ["Tools of MCP servers", "guides/mcp"],
+    ],
+  },
+  {
+    title: "Connect and decide",
+    pages: [
+      ["Discord", "guides/discord"],
+      ["Slack", "guides/slack"],
+      ["Other clients", "guides/protocols"],
+      ["Documents", "guides/knowledge"],
+      ["Escalations", "guides/escalations"],
+      ["Budgets", "guides/budgets"],
+      ["In your own server", "guides/embedding"],
+    ],
+  },
+  {
+    title: "Run it",
+    pages: [
+      ["Operate", "guides/operate"],
+      ["Limits", "guides/limits"],
+      ["Observability", "guides/observability"],
+      ["Behind a proxy", "guides/reverse-proxy"],
+      ["Security", "security"],
+      ["Reliability", "reliability"],
+    ],
+  },
+  {
+    title: "Reference",
+    pages: [
+      ["Command line", "reference/cli"],
+      ["Configuration", "reference/configuration"],
+      ["HTTP", "reference/http"],
+      ["Events", "reference/events"],
+      ["Errors", "reference/errors"],
+      ["dure", "reference/dure"],
+      ["dure/team", "reference/team"],
+      ["dure/slots", "reference/slots"],
+      ["dure/channels", "reference/channels"],
+      ["dure/client", "reference/client"],
+      ["dure/compat", "reference/compat"],
+      ["@dure/testing", "reference/testing"],
+    ],
+  },
+  {
+    title: "How it is made",
+    pages: [
+      ["Architecture", "ARCHITECTURE"],
+      ["What it must do", "spec/index"],
+      ["Why it is so", "decisions/index"],
+      ["Changes", "CHANGELOG"],
+      ["Contributing", "CONTRIBUTING"],
+    ],
+  },
+];
+
+export const KOREAN: readonly Group[] = [
+  {
+    title: "시작하기",
+    pages: [
+      ["dure란", "ko/index"],
+      ["첫걸음", "ko/first-steps"],
+    ],
+  },
+  {
+    title: "더 읽기 (영어)",
+    pages: [
+      ["서비스 만들기", "guides/write-a-service"],
+      ["모델", "guides/models"],
+      ["꼭 한 번 하기", "guides/effects"],
+      ["방", "guides/rooms"],
+      ["계획", "guides/plans"],
+      ["운영", "guides/operate"],
+      ["설정", "reference/configuration"],
+      ["명령", "reference/cli"],
+      ["HTTP", "reference/http"],
+    ],
+  },
+];
