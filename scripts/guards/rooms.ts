@@ -9,6 +9,7 @@ const input = testsIn("packages/dure/test/rooms/input.test.ts");
 const requests = testsIn("packages/dure/test/rooms/requests.test.ts");
 const order = testsIn("packages/dure/test/rooms/order.test.ts");
 const gone = testsIn("packages/dure/test/rooms/gone.test.ts");
+const joining = testsIn("packages/dure/test/rooms/joining.test.ts");
 const roomSql = testsIn(`${ROOMS}/room-sql.test.ts`);
 
 /** Who talks, in which order, how often, and to whose tenant. */
@@ -322,6 +323,24 @@ export const ROOM_GUARDS: readonly Guard[] = [
     replace: "where b.id = h.behind)",
     tests: roomSql("a second agent's starts at its time"),
     why: "the second of two agents does not know what the first has said",
+  },
+
+  // --- private threads and hand-overs
+  {
+    id: "collaborate.route.private",
+    at: { file: `${ROOMS}/collaborate-place.ts` },
+    find: "and not starts_with(p.id, 'private_')",
+    replace: "",
+    tests: joining("a hand-over from a private thread stays in it"),
+    why: "what is asked in the open is answered in a private thread, by what was said there",
+  },
+  {
+    id: "collaborate.thread.private",
+    at: { file: `${ROOMS}/collaborate-place.ts` },
+    find: "return (await this.ofSession(tx, caller.session))?.id === id;",
+    replace: "return (await this.ofSession(tx, caller.session))?.id !== '';",
+    tests: joining("a private thread takes no hand-over from outside"),
+    why: "an agent hands work into a private thread from outside, and its answer comes out",
   },
 
   // --- requests

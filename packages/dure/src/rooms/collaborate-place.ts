@@ -87,7 +87,8 @@ export class CollaborationPlaces {
   async #givenThread(tx: Transaction, asking: Asking, threadId: string): Promise<Where | Refusal> {
     const { store, directory } = this.#setting;
     const thread = await store.place(threadId, tx);
-    if (!thread || thread.tenant !== asking.tenant || !isOpenThread(thread)) {
+    const isThere = thread?.tenant === asking.tenant && isOpenThread(thread);
+    if (!isThere || !(await this.#mayEnter(tx, asking, thread))) {
       return refuse(
         "THREAD_NOT_FOUND",
         `There is no open thread "${threadId}".`,
@@ -103,6 +104,12 @@ export class CollaborationPlaces {
       );
     }
     return { ok: true, channel, thread };
+  }
+
+  /** A private thread takes words from its members alone; an operator speaks from no session. */
+  async #mayEnter(tx: Transaction, { caller }: Asking, { id }: Place): Promise<boolean> {
+    if (!isPrivateThread(id) || caller.session === undefined) return true;
+    return (await this.ofSession(tx, caller.session))?.id === id;
   }
 
   async #givenChannel(
@@ -210,7 +217,10 @@ function cleaned(name: string | undefined): string | undefined {
   return checked?.ok ? checked.text : undefined;
 }
 
-/** Parameters: from, to, topic, the places of allowed channels, milliseconds. */
+/**
+ * Parameters: from, to, topic, the places of allowed channels, milliseconds. A private thread is
+ * reused by those who are in it alone, and they need no route.
+ */
 export const FIND_ROUTE = {
   name: "collaborate.find_route",
   text: `
@@ -221,6 +231,7 @@ export const FIND_ROUTE = {
       and r.to_agent = $2
       and r.topic = $3
       and p.parent = any($4::text[])
+      and not starts_with(p.id, 'private_')
       and r.renewed_at > clock_timestamp() - $5::double precision * interval '1 millisecond'
       and p.state <> 'closed'
     order by r.renewed_at desc

@@ -230,6 +230,40 @@ describe("which bots are in a thread of Discord", { timeout: 60_000 }, () => {
     expect(await stage.shown(team, "discord:general")).toEqual([]);
     expect(stage.discord.threads(stage.places.general)).toHaveLength(1);
     expect(await team.rooms.reader.threads("discord:general", PERSON)).toEqual([]);
+
+    // What is asked in the open afterwards is not answered among them.
+    const among = await stage.shown(team, place);
+    minjun.post(stage.places.general, `${stage.discord.mention(stage.bots.ruda)} 이것도 넘겨줘`);
+    await eventually(async () =>
+      expect(await team.rooms.reader.threads("discord:general", PERSON)).toHaveLength(1),
+    );
+    await settled(team);
+    expect(await stage.shown(team, place)).toEqual(among);
+  });
+
+  test("a private thread takes no hand-over from outside, though its id is known", async () => {
+    const stage = await discordPlatform();
+    let secretPlace = "";
+    const asked: unknown[] = [];
+    const ruda: Behave = ({ results, text }) => {
+      if (!text.includes("넘겨")) return "네";
+      if (results.length > 0) return (asked.push(results[0]), "안 되네요");
+      const args = { targetAgent: "eden", message: "그 일 어때?", threadId: secretPlace };
+      return { toolCalls: [{ name: "collaborate", args }] };
+    };
+    const team = await readyTeamOn(stage, { behave: { ruda } });
+    const minjun = stage.person("민준");
+    const secret = minjun.startThread(stage.places.general, "우리끼리", { isPrivate: true });
+    minjun.post(secret, `${stage.discord.mention(stage.bots.ruda)} 우리만 알자`);
+    secretPlace = await placeOf(team, secret.id);
+    await settled(team);
+
+    minjun.post(stage.places.general, `${stage.discord.mention(stage.bots.ruda)} 넘겨줘`);
+
+    await eventually(() => expect(asked).toHaveLength(1));
+    expect(asked).toMatchObject([{ ok: false, code: "THREAD_NOT_FOUND" }]);
+    await settled(team);
+    expect(JSON.stringify(await stage.shown(team, secretPlace))).not.toContain("그 일");
   });
 });
 
