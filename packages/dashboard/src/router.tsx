@@ -77,6 +77,12 @@ const oneChat = createRoute({
   component: chatPage,
 });
 
+const replay = createRoute({
+  getParentRoute: () => root,
+  path: "/replay/$turn",
+  component: lazyPart(async () => (await import("./replay/replay-page.tsx")).ReplayPage),
+});
+
 const escalations = createRoute({
   getParentRoute: () => root,
   path: "/escalations",
@@ -120,6 +126,7 @@ export const router = createRouter({
     oneAgent,
     newChat,
     oneChat,
+    replay,
     escalations,
     events,
     costs,

@@ -59,6 +59,7 @@ export const en: AuditText = {
     "agent.pause": "Paused an agent",
     "agent.resume": "Resumed an agent",
     collaborate: "Handed work on as an agent",
+    "turn.replay": "Replayed a turn",
     "turn.stop": "Stopped a turn",
     "session.delete": "Forgot a conversation",
     "token.create": "Made a token",

@@ -59,6 +59,7 @@ export const ko = {
     "agent.pause": "에이전트를 멈춤",
     "agent.resume": "에이전트를 다시 시작함",
     collaborate: "에이전트 이름으로 일을 넘김",
+    "turn.replay": "답을 다시 해 봄",
     "turn.stop": "답을 멈춤",
     "session.delete": "대화를 지움",
     "token.create": "토큰을 만듦",

@@ -44,6 +44,7 @@ export const en: PanelText = {
   history: "Remembered words",
   noMemory: "Nothing is remembered yet.",
   memoryOff: "Memory is shown in dev mode only. Start the server with `DEV_MODE=true`.",
+  replay: "Replay with another model or prompt",
   noTrace: "When a turn has ended, the time of each agent is drawn here.",
   total: "Total",
   tokens: (input, output) =>

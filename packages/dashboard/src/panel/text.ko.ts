@@ -45,6 +45,7 @@ export const ko = {
   history: "기억된 말",
   noMemory: "아직 기억한 것이 없어요.",
   memoryOff: "기억은 개발 모드에서만 볼 수 있어요. `DEV_MODE=true`로 서버를 켜 주세요.",
+  replay: "다른 모델이나 프롬프트로 다시 해 보기",
   noTrace: "턴이 끝나면 에이전트마다 걸린 시간이 여기에 그려져요.",
   total: "전체",
   tokens: (input: number, output: number) =>

@@ -1,6 +1,10 @@
 import type { Trace } from "dure/client";
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
+import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
+import { meOf } from "../shell/me.ts";
 import { spanOf } from "../when.ts";
 import { waterfallOf } from "./waterfall.ts";
 
@@ -51,6 +55,23 @@ export function TraceView({ trace }: { trace: Trace | undefined }): ReactNode {
         <span>{spanOf(trace.totalElapsedMs)}</span>
         <span className="soft">{text.panel.tokens(tokensIn, tokensOut)}</span>
       </p>
+      <ToReplay turn={trace.turnId} />
     </section>
+  );
+}
+
+/** For administrators: a replay shows prompts and costs money. */
+function ToReplay({ turn }: { turn: string }): ReactNode {
+  const text = useText();
+  const { client } = useParts();
+  const me = useQuery(meOf(client));
+  if (me.data?.scopes.includes("admin") !== true) return null;
+
+  return (
+    <p className="trace-replay">
+      <Link to="/replay/$turn" params={{ turn }}>
+        {text.panel.replay}
+      </Link>
+    </p>
   );
 }

@@ -29,6 +29,7 @@ import type {
   SessionDebug,
   SessionSummary,
 } from "../wire/turns.ts";
+import type { ReplayableTurn, ReplayRequest, TurnReplay } from "../wire/replays.ts";
 import { onlyDefined } from "../kernel/json.ts";
 
 /** How the client reaches its server. */
@@ -125,6 +126,32 @@ export class DureClient {
       method: "POST",
       ...pass(options),
     });
+  }
+
+  /** A turn that has ended, and the prompts and models to replay it with. Needs scope `admin`. */
+  replayable(turnId: string, options: CallOptions = {}): Promise<ReplayableTurn> {
+    return this.#get(`/v1/agent/turns/${encodeURIComponent(turnId)}/replay`, options);
+  }
+
+  /**
+   * Runs a turn again with another model or prompt. No tool is called and nothing is stored: tools
+   * answer as they did in the turn, or are refused. Needs scope `admin`.
+   */
+  async replay(
+    turnId: string,
+    change: ReplayRequest = {},
+    options: CallOptions = {},
+  ): Promise<TurnReplay> {
+    const answer = await this.#http.request(
+      `/v1/agent/turns/${encodeURIComponent(turnId)}/replay`,
+      {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(change),
+        ...pass(options),
+      },
+    );
+    return fromWire(await readJson(answer)) as TurnReplay;
   }
 
   // --- sessions

@@ -358,7 +358,7 @@ begin
     return jsonb_build_object('outcome', 'stop');
   end if;
   update dure.turns
-  set status = 'done', done = p->'done',
+  set status = 'done', done = p->'done', began = s.state,
     done_seq = (p->>'done_seq')::integer, finished_at = clock_timestamp()
   where id = v_turn;
   perform dure.put_journal(

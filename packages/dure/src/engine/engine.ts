@@ -30,6 +30,7 @@ import type { Budgets } from "./money/budgets.ts";
 import type { AnyService } from "./service/combine.ts";
 import { MemoryFolder } from "./agent/memory-fold.ts";
 import { QUESTION_HOLDS_MS } from "./turn/question.ts";
+import { Replays } from "./replay/replays.ts";
 import { RunningTurns } from "./turn/running-turns.ts";
 import { leavesOf, ServiceDirectory } from "./service/service-directory.ts";
 import { SessionReader } from "./turn/sessions.ts";
@@ -122,6 +123,7 @@ export class Engine implements Conversations {
   readonly #turns: RunningTurns;
   readonly #acceptance: TurnAcceptance;
   readonly #reader: TurnReader;
+  readonly #replays: Replays;
   #environment: TurnEnvironment;
   #folder: MemoryFolder;
   readonly #cancels: Cancel[] = [];
@@ -183,6 +185,11 @@ export class Engine implements Conversations {
       findApproval: (subject, used) => sessions.approval(subject, used),
     };
     this.#folder = this.#folderFor(options);
+    this.#replays = new Replays({
+      database,
+      environment: () => this.#environment,
+      serviceOf: (name) => directory.get(name),
+    });
   }
 
   #folderFor({
@@ -228,6 +235,11 @@ export class Engine implements Conversations {
   /** The turns that run here. */
   get running(): number {
     return this.#turns.size;
+  }
+
+  /** Stored turns, run again without any effect. */
+  get replays(): Replays {
+    return this.#replays;
   }
 
   /** Where the recoverer of dead processes gives up their turns. */

@@ -191,7 +191,9 @@ export class RoomFollower implements Store<RoomView> {
 /** Whether asking again brings the same refusal. */
 function isFinal(problem: DureError): boolean {
   const { class: kind } = problem;
-  return kind === "input" || kind === "unauthorized" || kind === "forbidden" || kind === "not-found";
+  return (
+    kind === "input" || kind === "unauthorized" || kind === "forbidden" || kind === "not-found"
+  );
 }
 
 /** The follower of a place, shared by all that show it. */

@@ -25,6 +25,8 @@ import { auditRequests, auditRoutes, refuseDeed, type AuditBook } from "./audit.
 import { useStrictJson } from "./body.ts";
 import { conversationRoutes } from "./conversation-routes.ts";
 import { agentRoutes, type AgentBook } from "./agent-routes.ts";
+import type { TurnReplays } from "../engine/replay/replays.ts";
+import { replayRoutes } from "./replay-routes.ts";
 import { costRoutes, type CostBook } from "./cost-routes.ts";
 import { dashboardRoutes } from "./dashboard.ts";
 import { escalationRoutes, type EscalationInbox } from "./escalation-routes.ts";
@@ -75,6 +77,8 @@ export interface ServerOptions {
     | undefined;
   /** How its agents are made; absent: the route is not there. */
   readonly agents?: AgentBook | undefined;
+  /** Absent: the route is not there. */
+  readonly replays?: TurnReplays | undefined;
   /** Absent: no book of calls is kept, and the route is not there. */
   readonly costs?: CostBook | undefined;
   /** Prometheus text, version 0.0.4. */
@@ -233,6 +237,7 @@ function registerRoutes(app: FastifyInstance, parts: ServerParts): void {
   guardRequests(app, parts);
   auditRequests(app, parts);
   void app.register(conversationRoutes, parts);
+  void app.register(replayRoutes, parts);
   void app.register(escalationRoutes, parts);
   void app.register(roomRoutes, parts);
   void app.register(agentRoutes, parts);

@@ -215,6 +215,7 @@ function optionsOf(
 
   return {
     conversations: engine,
+    replays: engine.replays,
     events,
     inbox,
     rooms,

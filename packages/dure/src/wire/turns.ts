@@ -94,7 +94,7 @@ export const SessionsQuery = z.object({
 
 const hooks = z.array(z.object({ type: z.string(), data: z.unknown().optional() }));
 
-const traceAgent = z.object({
+export const traceAgent = z.object({
   agent: z.string(),
   elapsed_ms: z.number(),
   success: z.boolean(),

@@ -53,10 +53,16 @@ test("a room is read, hears what an agent answers, and shares its stream", async
   const room = roomOf(hub, "web:general", "미나");
   const leave = room.subscribe(ignore);
   const others = hub.events.follow(ROOM_EVENTS, { onEvent: ignore });
-  await until(() => room.snapshot().timeline !== undefined);
+  await until(
+    () => room.snapshot().timeline !== undefined,
+    () => "it did not come",
+  );
 
   await hub.client.rooms("미나").post("web:general", { text: "@루다 안녕하세요" });
-  await until(() => saidIn(room.snapshot()).includes("루다의 답입니다. 확인했어요."));
+  await until(
+    () => saidIn(room.snapshot()).includes("루다의 답입니다. 확인했어요."),
+    () => "it did not come",
+  );
 
   expect(saidIn(room.snapshot())).toContain("@루다 안녕하세요");
   expect(asked.filter((path) => path === "/v1/events")).toHaveLength(1);
@@ -69,7 +75,10 @@ test("a place that does not exist is told as a problem, and asked for once", asy
   const { hub, asked } = page();
   const room = roomOf(hub, "web:nowhere", "미나");
   const leave = room.subscribe(ignore);
-  await until(() => room.snapshot().problem !== undefined);
+  await until(
+    () => room.snapshot().problem !== undefined,
+    () => "it did not come",
+  );
 
   expect(room.snapshot().problem?.class).toBe("not-found");
   expect(room.snapshot().timeline).toBeUndefined();
@@ -83,7 +92,10 @@ test("a conversation sends in order, ends its turn, and is the same for all who 
   const leave = conversation.subscribe(ignore);
 
   conversation.send("배송은 얼마나 걸려요?", { service: "faq" });
-  await until(() => conversation.snapshot().entries.some(({ role }) => role === "assistant"));
+  await until(
+    () => conversation.snapshot().entries.some(({ role }) => role === "assistant"),
+    () => "it did not come",
+  );
 
   const { entries, turn } = conversation.snapshot();
   expect(entries.map(({ role }) => role)).toEqual(["user", "assistant"]);
@@ -97,7 +109,10 @@ test("a run that does not exist is told as a problem", async () => {
   const { runOf } = await import("dure/react");
   const run = runOf(hub, "run_none");
   const leave = run.subscribe(ignore);
-  await until(() => run.snapshot().problem !== undefined);
+  await until(
+    () => run.snapshot().problem !== undefined,
+    () => "it did not come",
+  );
 
   expect(run.snapshot()).toMatchObject({ run: undefined, connection: "connected" });
   leave();

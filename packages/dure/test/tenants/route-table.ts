@@ -91,6 +91,20 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     own: "409 TURN_FINISHED",
     absent: TURN,
   },
+  "GET /v1/agent/turns/:turn_id/replay": {
+    scope: "admin",
+    names: "thing",
+    call: ({ turn }) => ({ path: `/v1/agent/turns/${turn}/replay` }),
+    own: "200",
+    absent: TURN,
+  },
+  "POST /v1/agent/turns/:turn_id/replay": {
+    scope: "admin",
+    names: "thing",
+    call: ({ turn }) => ({ path: `/v1/agent/turns/${turn}/replay`, body: {} }),
+    own: "200",
+    absent: TURN,
+  },
   "GET /v1/agent/completed": {
     scope: "chat",
     names: "thing",

@@ -138,6 +138,8 @@ export class AgentTools {
     const step = this.#places.next(`tool:${use.name}`);
     return step.once(async (): Promise<EffectOutcome<unknown>> => {
       if (use.refusal !== undefined) return failed("TOOL_ARGUMENTS", use.refusal);
+      const { replay } = this.#environment.journal;
+      if (replay) return replay.toolAnswer(this.#key, use);
       const key = this.#keyOf(use, step.path);
       const outcome =
         use.tool.effect === "once"

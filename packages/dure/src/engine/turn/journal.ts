@@ -4,6 +4,7 @@ import { jsonCopy } from "../../kernel/json.ts";
 import type { TurnEvent } from "../../kernel/turn-events.ts";
 import type { JournalRow, StoredModelCall } from "../../durable/turns.ts";
 import type { TurnFrame } from "../api.ts";
+import type { Replay } from "../replay/replay.ts";
 import { BEGINS, type RecordOptions } from "./step.ts";
 
 /**
@@ -61,6 +62,8 @@ const CLOSED = new DureError("TURN_CLOSED", "The run of this turn is over.");
  * readers see one order.
  */
 export class TurnJournal {
+  /** Set where a stored turn is replayed: then nothing is done to the outside. */
+  readonly replay: Replay | undefined;
   readonly #store: JournalStore;
   readonly #clock: Clock;
   readonly #onCallsStored: (calls: readonly StoredModelCall[]) => void;
@@ -89,7 +92,9 @@ export class TurnJournal {
     clock: Clock;
     rows: readonly JournalRow[];
     onCallsStored?: (calls: readonly StoredModelCall[]) => void;
+    replay?: Replay | undefined;
   }) {
+    this.replay = options.replay;
     this.#store = options.store;
     this.#onCallsStored = options.onCallsStored ?? (() => {});
     this.#clock = options.clock;
@@ -113,8 +118,9 @@ export class TurnJournal {
   }
 
   /** What earlier lives left at `path`, which counts as visited from now on. */
-  pastAt(path: string): PastStep | undefined {
+  pastAt(path: string, name: string): PastStep | undefined {
     const step = this.#past.get(path);
+    if (step && this.replay?.goesAnotherWay({ path, name }, step.name)) return undefined;
     if (step) this.#visited.add(path);
     return step;
   }

@@ -16,7 +16,7 @@ export class Step {
 
   /** Throws `TURN_DIVERGED` where an earlier life did something else at `path`. */
   constructor(journal: TurnJournal, path: string, now: StepNow) {
-    const past = decideStep(journal.pastAt(path), now);
+    const past = decideStep(journal.pastAt(path, now.name), now);
     if (past.is === "diverged") throw journal.diverge(path, past.recorded, past.now);
     this.path = path;
     this.name = now.name;
@@ -32,6 +32,7 @@ export class Step {
   /** The record of an earlier life, else what `work` gives now; a failure records nothing. */
   async once<Value>(work: () => Value | Promise<Value>, how?: RecordOptions): Promise<Value> {
     if (this.past.is === "recorded") return this.past.value as Value;
+    this.#journal.replay?.assertMayDo(this.name);
     const value = await work();
     this.#journal.record(this.path, this.name, value, how);
     return value;
@@ -40,6 +41,7 @@ export class Step {
   /** The same for a value that is at hand. */
   onceNow<Value>(make: () => Value, how?: RecordOptions): Value {
     if (this.past.is === "recorded") return this.past.value as Value;
+    this.#journal.replay?.assertMayDo(this.name);
     const value = make();
     this.#journal.record(this.path, this.name, value, how);
     return value;

@@ -7,6 +7,7 @@ import type { PromptOverrides } from "../../models/prompt-files.ts";
 import type { AttemptRules } from "../agent/agent-environment.ts";
 import type { FindApproval } from "../effects/approvals.ts";
 import type { Budgets } from "../money/budgets.ts";
+import type { Replay } from "../replay/replay.ts";
 import type { PauseGate } from "./paused.ts";
 
 /** What the run of a turn needs from its engine. */
@@ -31,4 +32,6 @@ export interface TurnEnvironment {
   /** Absent: no agent is ever paused. */
   readonly pauses: PauseGate | undefined;
   readonly findApproval: FindApproval;
+  /** The turn is a replay of a stored one. */
+  readonly replay?: Replay | undefined;
 }

@@ -25,8 +25,9 @@ export async function handleTurn(parts: TurnParts): Promise<DonePayload> {
 /** To the server on which the service is. */
 async function passOn(
   remote: RemoteService,
-  { agents, elsewhere }: TurnParts,
+  { agents, elsewhere, journal }: TurnParts,
 ): Promise<DonePayload> {
+  journal.replay?.assertMayDo(`remote:${remote.name}`);
   const done = await elsewhere.passThrough(remote);
   agents.addTraces(done.trace.agents);
   await elsewhere.lookWhetherAsking(remote, done);

@@ -89,11 +89,12 @@ async function untilUnpaused(
 
 /** The journal of one life; its rows are written under the turn's epoch. */
 function openJournal(held: ClaimedTurn, environment: TurnEnvironment): TurnJournal {
-  const { store, clock, lease, budgets } = environment;
+  const { store, clock, lease, budgets, replay } = environment;
   const { turn, epoch } = held;
   return new TurnJournal({
     clock,
     rows: held.rows,
+    replay,
     store: {
       append: (rows, calls) => store.journal({ turn, epoch, rows, calls }, { signal: lease }),
     },

@@ -1,0 +1,229 @@
+import { Button, Loader, Textarea, TextInput } from "@mantine/core";
+import { IconArrowLeft } from "@tabler/icons-react";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { Link, useParams } from "@tanstack/react-router";
+import type { ReplayableTurn, ReplayRequest, TurnReplay } from "dure/client";
+import { useEffect, useRef, useState, type FormEvent, type ReactNode } from "react";
+import { useParts } from "../app-parts.tsx";
+import { Markdown } from "../chat/markdown.tsx";
+import { moneyOf } from "../costs/sums.ts";
+import { useLanguage } from "../language.tsx";
+import { ErrorWords, Problem } from "../problem.tsx";
+import { spanOf } from "../when.ts";
+import { en } from "./text.en.ts";
+import { ko, type ReplayText } from "./text.ko.ts";
+import "./replay.css";
+
+const WORDS: Readonly<Record<"ko" | "en", ReplayText>> = { ko, en };
+
+function useWords(): ReplayText {
+  return WORDS[useLanguage().language];
+}
+
+/** A stored turn, and beside it the same turn with another model or other prompts. */
+export function ReplayPage(): ReactNode {
+  const { turn = "" } = useParams({ strict: false });
+  const words = useWords();
+  const { client } = useParts();
+  useEffect(() => {
+    document.title = `${words.title} · dure`;
+  }, [words]);
+
+  const stored = useQuery({
+    queryKey: ["replay", turn],
+    queryFn: ({ signal }) => client.replayable(turn, { signal }),
+  });
+  if (stored.data !== undefined) return <Replayed key={turn} turn={stored.data} />;
+
+  return (
+    <div className="center-page">
+      {stored.error === null ? (
+        <Loader type="dots" role="status" aria-label={words.loading} />
+      ) : (
+        <>
+          <h1>{words.failed}</h1>
+          <p className="soft">
+            <ErrorWords error={stored.error} />
+          </p>
+        </>
+      )}
+    </div>
+  );
+}
+
+function Replayed({ turn }: { turn: ReplayableTurn }): ReactNode {
+  const words = useWords();
+  const { client } = useParts();
+  const leaving = useRef<AbortController>(undefined);
+  const replay = useMutation({
+    mutationFn: (change: ReplayRequest) => {
+      leaving.current = new AbortController();
+      return client.replay(turn.turnId, change, { signal: leaving.current.signal });
+    },
+  });
+  useEffect(() => () => leaving.current?.abort(), []);
+  const stop = (): void => {
+    leaving.current?.abort();
+    replay.reset();
+  };
+
+  return (
+    <div className="replay" tabIndex={0} role="region" aria-label={words.title}>
+      <Link to="/chat/$session" params={{ session: turn.sessionId }} className="replay-back">
+        <IconArrowLeft size={16} stroke={1.7} aria-hidden /> {words.toChat}
+      </Link>
+      <header>
+        <h1>{words.title}</h1>
+        <p className="soft">{words.lead}</p>
+      </header>
+      <section className="replay-card">
+        <h2>{words.said}</h2>
+        <p className="replay-said">{turn.input === "" ? words.bySystem : turn.input}</p>
+      </section>
+      <Change turn={turn} isRunning={replay.isPending} onRun={replay.mutate} onStop={stop} />
+      <div className="replay-both">
+        <Answer title={words.stored} answer={turn} />
+        {replay.isPending && <Waiting />}
+        {replay.error !== null && !replay.isPending && <Problem error={replay.error} />}
+        {replay.data !== undefined && <Answer title={words.replayed} answer={replay.data} />}
+        {replay.isIdle && <p className="replay-card soft">{words.none}</p>}
+      </div>
+    </div>
+  );
+}
+
+function Waiting(): ReactNode {
+  const words = useWords();
+  return (
+    <p className="replay-card soft" role="status">
+      <Loader size="xs" type="dots" aria-hidden /> {words.running}
+    </p>
+  );
+}
+
+/** What is to be different. */
+function Change(props: {
+  turn: ReplayableTurn;
+  isRunning: boolean;
+  onRun: (change: ReplayRequest) => void;
+  onStop: () => void;
+}): ReactNode {
+  const { turn, isRunning, onRun, onStop } = props;
+  const words = useWords();
+  const [model, setModel] = useState("");
+  const [prompts, setPrompts] = useState<Readonly<Record<string, string>>>({});
+  const asked = turn.replayed.filter(({ isCustom }) => !isCustom);
+  const models = [...new Set(asked.map((agent) => agent.model))];
+
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    const changed = Object.entries(prompts).map(([agent, prompt]) => ({ agent, prompt }));
+    onRun({ model: model.trim() || undefined, prompts: changed });
+  };
+
+  if (turn.replayed.length === 0) return <p className="replay-card soft">{words.noAgents}</p>;
+  return (
+    <form className="replay-card" onSubmit={submit}>
+      <TextInput
+        label={words.model}
+        description={words.modelHint(models.join(", "))}
+        placeholder={models[0]}
+        value={model}
+        onChange={(event) => setModel(event.currentTarget.value)}
+        maxLength={200}
+      />
+      {asked.map(({ key, prompt }) => (
+        <Textarea
+          key={key}
+          label={words.prompt(key)}
+          description={words.promptHint}
+          value={prompts[key] ?? prompt}
+          onChange={(event) => {
+            const written = event.currentTarget.value;
+            setPrompts((before) => ({ ...before, [key]: written }));
+          }}
+          autosize
+          minRows={3}
+          maxRows={16}
+        />
+      ))}
+      {turn.replayed
+        .filter(({ isCustom }) => isCustom)
+        .map(({ key }) => (
+          <p key={key} className="soft small">
+            {words.isCustom(key)}
+          </p>
+        ))}
+      <div className="replay-deeds">
+        <Button type="submit" loading={isRunning}>
+          {words.run}
+        </Button>
+        {isRunning && (
+          <Button variant="default" onClick={onStop}>
+            {words.stop}
+          </Button>
+        )}
+      </div>
+    </form>
+  );
+}
+
+type Shown = Pick<TurnReplay, "message" | "agents" | "elapsedMs"> &
+  Partial<Pick<TurnReplay, "calls" | "error" | "microUsd">>;
+
+function Answer({ title, answer }: { title: string; answer: Shown }): ReactNode {
+  const words = useWords();
+  const { language } = useLanguage();
+  const { message, agents, elapsedMs, calls = [], error, microUsd } = answer;
+  const sum = (of: "tokensIn" | "tokensOut"): number =>
+    agents.reduce((total, agent) => total + agent[of], 0);
+
+  return (
+    <section className="replay-card" aria-label={title}>
+      <h2>{title}</h2>
+      {message === "" ? <p className="soft">{words.empty}</p> : <Markdown>{message}</Markdown>}
+      {error && (
+        <p className="replay-ended" role="note">
+          <strong>{words.ended(error.code)}</strong>{" "}
+          {isOtherWay(error.code) ? words.otherWay : error.message}
+        </p>
+      )}
+      <dl className="replay-facts">
+        <dt>{words.time}</dt>
+        <dd>{spanOf(elapsedMs)}</dd>
+        <dt>{words.tokens}</dt>
+        <dd>{words.tokensOf(sum("tokensIn"), sum("tokensOut"))}</dd>
+        {microUsd !== undefined && (
+          <>
+            <dt>{words.cost}</dt>
+            <dd>{microUsd === null ? words.noPrice : moneyOf(microUsd, language)}</dd>
+          </>
+        )}
+      </dl>
+      {calls.length > 0 && <Calls calls={calls} />}
+    </section>
+  );
+}
+
+function isOtherWay(code: string): boolean {
+  return code === "REPLAY_REFUSED" || code === "TURN_DIVERGED";
+}
+
+function Calls({ calls }: { calls: TurnReplay["calls"] }): ReactNode {
+  const words = useWords();
+  return (
+    <>
+      <h3>{words.calls}</h3>
+      <ul className="replay-calls">
+        {calls.map(({ tool, args, answer }, index) => (
+          <li key={index} data-refused={answer === "refused" || undefined}>
+            <code>
+              {tool}({JSON.stringify(args)})
+            </code>
+            <span className="soft small">{words[answer]}</span>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}

@@ -1,0 +1,276 @@
+import { codeOf, DureError, messageOf } from "../../kernel/errors.ts";
+import type { JsonObject } from "../../kernel/json.ts";
+import type { TraceAgent } from "../../kernel/turn-events.ts";
+import type { JournalRow, TurnStore } from "../../durable/turns.ts";
+import type { Llm } from "../../models/card.ts";
+import { paidModels } from "../../models/paid.ts";
+import { promptLanguage } from "../../models/prompt-files.ts";
+import type { Agent } from "../agent/agent.ts";
+import { chooseLlm } from "../agent/agent-model.ts";
+import type { AnyService, LeafService } from "../service/combine.ts";
+import type { Service } from "../service/service.ts";
+import { namesOf } from "../turn/paused.ts";
+import { storedCall } from "../agent/stored-call.ts";
+import type { TurnEnvironment } from "../turn/turn-environment.ts";
+import { handleTurn } from "../turn/turn-handler.ts";
+import { turnParts, type TurnParts } from "../turn/turn-parts.ts";
+import { agentPlaces, Replay, splitPlace, type ReplayedCall } from "./replay.ts";
+import type { StoredTurn } from "./stored-turn.ts";
+
+/** What is different in a replay. */
+export interface ReplayChange {
+  /** The model of every agent; absent: as the team has it now. */
+  readonly model?: Llm | undefined;
+  /** Prompts by key of the agent; the others are as the team has them now. */
+  readonly prompts?: Readonly<Record<string, string>> | undefined;
+}
+
+/** What a replay came to. */
+export interface Replayed {
+  readonly message: string;
+  readonly state: JsonObject;
+  readonly agents: readonly TraceAgent[];
+  readonly calls: readonly ReplayedCall[];
+  /** Why it did not come to an answer. */
+  readonly error: { readonly code: string; readonly message: string } | null;
+  readonly elapsedMs: number;
+  /** Millionths of a US dollar; null where a model has no price. */
+  readonly costMicroUsd: number | null;
+}
+
+/** An agent of a turn, as it would be asked now. */
+export interface ReplayableAgent {
+  readonly key: string;
+  readonly prompt: string;
+  readonly model: Llm;
+  /** Own code: its outcome is the recorded one. */
+  readonly isCustom: boolean;
+}
+
+/** How long a replay may take, milliseconds. Source: the longest answer that a reader waits for. */
+const MOST_MS = 180_000;
+
+/**
+ * Runs the handler of a stored turn again: its agents ask their models anew, and all else comes from
+ * the journal or is refused (`Replay`). Stores nothing but the cost of its model calls. An abort
+ * cuts the calls that run; they are still paid for.
+ */
+export async function replayTurn(
+  stored: StoredTurn,
+  service: AnyService,
+  given: {
+    readonly environment: TurnEnvironment;
+    readonly change: ReplayChange;
+    readonly signal: AbortSignal;
+  },
+): Promise<Replayed> {
+  const { environment, change } = given;
+  const replay = new Replay(stored.rows);
+  const bill = new Bill();
+  const late = new AbortController();
+  const timer = environment.clock.after(MOST_MS, () => late.abort(tookTooLong()));
+  const signal = AbortSignal.any([given.signal, environment.lease, late.signal]);
+  const held = { ...stored.held, rows: keptRows(stored.rows, service) };
+  const parts = turnParts({
+    held,
+    service: withPrompts(service, change.prompts ?? {}),
+    environment: drained(environment, { replay, bill, stored, change, lease: signal }),
+  });
+  const cut = (): void => parts.stop.leaseLost();
+  signal.addEventListener("abort", cut, { once: true });
+  const startedAt = environment.clock.monotonic();
+
+  try {
+    const end = await endOf(parts);
+    signal.throwIfAborted();
+    return {
+      ...end,
+      state: parts.route.state?.snapshot() ?? {},
+      agents: parts.agents.traces("TURN_CLOSED"),
+      calls: replay.calls,
+      elapsedMs: Math.round(environment.clock.monotonic() - startedAt),
+      costMicroUsd: bill.total,
+    };
+  } finally {
+    timer();
+    signal.removeEventListener("abort", cut);
+    parts.journal.close();
+  }
+}
+
+async function endOf(parts: TurnParts): Promise<Pick<Replayed, "message" | "error">> {
+  try {
+    const { message, error } = await handleTurn(parts);
+    return { message, error: error ?? null };
+  } catch (error) {
+    return {
+      message: parts.steps.shownText,
+      error: { code: codeOf(error) ?? "INTERNAL", message: messageOf(error) },
+    };
+  }
+}
+
+/** What the replay's calls cost. */
+class Bill {
+  #sum: number | null = 0;
+
+  add(micro: number | undefined): void {
+    this.#sum = micro === undefined || this.#sum === null ? null : this.#sum + micro;
+  }
+
+  get total(): number | null {
+    return this.#sum;
+  }
+}
+
+/** The environment of a replay: it writes nothing, and each model call is paid for by itself. */
+function drained(
+  environment: TurnEnvironment,
+  given: {
+    replay: Replay;
+    bill: Bill;
+    stored: StoredTurn;
+    change: ReplayChange;
+    lease: AbortSignal;
+  },
+): TurnEnvironment {
+  const { replay, bill, stored, change, lease } = given;
+  const { session, service, turn } = stored.held;
+  const { budgets, pauses, store } = environment;
+
+  const models = paidModels(
+    { resolve: (llm) => environment.resolve(llm as Llm) },
+    async (request, model, labels) => {
+      const agent = labels["agent"] ?? service;
+      const paused = pauses?.first(namesOf({ session, services: [service], agent }));
+      if (paused !== undefined) throw isPaused(agent);
+      const facts = { session, path: `replay/${turn}`, service, agent };
+      const charged = await budgets?.charge(facts, request, model);
+      return {
+        settle: async (record) => {
+          bill.add(record.costMicroUsd);
+          if (charged) return charged.settle(record);
+          await store.noteCalls(session, service, [storedCall(agent, record)]).catch(() => {});
+        },
+      };
+    },
+  );
+
+  return {
+    ...environment,
+    ...{ replay, lease },
+    store: storeOfReplay(),
+    resolve: (llm) => models.resolve(llm),
+    everyLlm: change.model ?? environment.everyLlm,
+    attemptRules: () => undefined,
+    budgets: undefined,
+    pauses: undefined,
+    findApproval: async () => undefined,
+  };
+}
+
+/** Takes the rows of the journal and forgets them. Everything else is refused. */
+function storeOfReplay(): TurnStore {
+  const known: Partial<Record<keyof TurnStore, () => Promise<unknown>>> = {
+    journal: async () => ({ stop: false }),
+    confirm: async () => undefined,
+    effectsOf: async () => [],
+  };
+  return new Proxy({} as TurnStore, {
+    get(_target, name) {
+      const method = known[name as keyof TurnStore];
+      if (method) return method;
+      throw new DureError("REPLAY_REFUSED", `A replay does not store (${String(name)}).`, {
+        class: "conflict",
+      });
+    },
+  });
+}
+
+/**
+ * What a replay takes over: the handler's own steps, agents made of code, and what an agent read
+ * before it first asked its model. Answers of models and calls of tools are left out. Pure.
+ */
+export function keptRows(rows: readonly JournalRow[], service: AnyService): JournalRow[] {
+  const agents = agentsOf(service);
+  const anew = new Set(
+    [...agentPlaces(rows)].flatMap(([path, key]) => {
+      const agent = agents.get(key);
+      return agent !== undefined && isCode(agent) ? [] : [path];
+    }),
+  );
+  const asked = new Set<string>();
+
+  return rows.filter(({ place, type }) => {
+    if (type !== "RECORD") return false;
+    const [path, name] = splitPlace(place);
+    const top = path.split(".")[0]!;
+    if (!anew.has(top)) return true;
+    if (/^(?:model|tool):/u.test(name)) asked.add(top);
+
+    return path !== top && name.startsWith("step:") && !asked.has(top);
+  });
+}
+
+/** The agents of a turn that can be asked anew, as the team has them now. */
+export function replayableAgents(
+  stored: StoredTurn,
+  service: AnyService,
+  { defaultLlm, everyLlm, locale }: Pick<TurnEnvironment, "defaultLlm" | "everyLlm" | "locale">,
+): readonly ReplayableAgent[] {
+  const agents = agentsOf(service);
+  const keys = new Set(agentPlaces(stored.rows).values());
+  const language = promptLanguage(stored.held.locale ?? locale);
+
+  return [...keys].flatMap((key) => {
+    const agent = agents.get(key);
+    if (agent === undefined) return [];
+    const prompt = agent.prompts?.[language] ?? agent.prompt;
+    const model = chooseLlm(agent.card.llm, defaultLlm, everyLlm);
+    return [{ key, prompt, model, isCustom: isCode(agent) }];
+  });
+}
+
+function isCode(agent: Agent): boolean {
+  return agent.run !== undefined || agent.stream !== undefined;
+}
+
+function leavesIn(service: AnyService): readonly LeafService[] {
+  return service.kind === "combined" ? [...service.services.values()] : [service];
+}
+
+function agentsOf(service: AnyService): ReadonlyMap<string, Agent> {
+  const leaves = leavesIn(service).filter((leaf): leaf is Service => leaf.kind === "service");
+  return new Map(leaves.flatMap((leaf) => Object.entries(leaf.agents)));
+}
+
+/** The same service whose agents have other prompts. */
+function withPrompts(service: AnyService, prompts: Readonly<Record<string, string>>): AnyService {
+  if (service.kind === "combined") {
+    const services = [...service.services].map(
+      ([name, leaf]) => [name, withPrompts(leaf, prompts) as LeafService] as const,
+    );
+    return { ...service, services: new Map(services) };
+  }
+  if (service.kind === "remote") return service;
+
+  const agents = Object.entries(service.agents).map(([key, agent]) => {
+    const prompt = prompts[key];
+    return [key, prompt === undefined ? agent : { ...agent, prompt, prompts: undefined }];
+  });
+  return { ...service, agents: Object.fromEntries(agents) as Service["agents"] };
+}
+
+function tookTooLong(): DureError {
+  return new DureError("REPLAY_TOO_LONG", `The replay took longer than ${MOST_MS / 1_000} s.`, {
+    class: "unavailable",
+    hint: "Try a faster model.",
+  });
+}
+
+function isPaused(agent: string): DureError {
+  return new DureError("AGENT_PAUSED", `The agent ${agent} is paused.`, {
+    class: "conflict",
+    hint: "Let it go on first: no model call of it begins.",
+  });
+}

@@ -1,0 +1,136 @@
+import { DureError } from "../../kernel/errors.ts";
+import type { TenantView } from "../../kernel/tenant.ts";
+import type { Done } from "../../kernel/turn-events.ts";
+import type { Database } from "../../durable/database.ts";
+import type { ClaimedTurn, JournalRow } from "../../durable/turns.ts";
+import { EMPTY_MEMORY, type Memory, type MemoryEntry } from "../agent/memory.ts";
+
+/** A turn that has ended, as it can be begun again. */
+export interface StoredTurn {
+  /** What its first life began with, besides the journal. */
+  readonly held: Omit<ClaimedTurn, "rows">;
+  readonly rows: readonly JournalRow[];
+  readonly done: Done;
+}
+
+/** Exchanges before the turn that its agents may see. Source: `MEMORY_DEFAULTS.maxRawTurns`. */
+const EXCHANGES = 12;
+
+interface Row {
+  readonly status: string;
+  readonly done: Done | null;
+  readonly began: Readonly<Record<string, unknown>> | null;
+  readonly held: Omit<ClaimedTurn, "rows" | "memory" | "state">;
+  readonly rows: readonly JournalRow[];
+  readonly summary: string;
+  readonly before: readonly { readonly text: string; readonly answer: string }[];
+}
+
+/** Reads a turn that has ended. Throws `TURN_UNKNOWN`, `TURN_RUNNING`, `REPLAY_TOO_OLD`. */
+export async function readStoredTurn(
+  database: Database,
+  turn: string,
+  tenant: TenantView,
+): Promise<StoredTurn> {
+  const [row] = await database.query<Row>({ name: "stored_turn", text: STORED_TURN }, [
+    turn,
+    tenant,
+    EXCHANGES,
+  ]);
+  if (!row) throw unknown(turn);
+  const { done, began, rows, before, summary } = row;
+  if (!done) throw running(turn);
+  if (!began) throw tooOld(turn);
+  const held = { ...row.held, state: began, memory: { ...memoryOf(before, summary) } };
+
+  return { held, rows, done };
+}
+
+/** The summary counts only where it was made before the turn: it is left out where it may not be. */
+function memoryOf(before: Row["before"], summaryText: string): Memory {
+  const rawHistory = before.flatMap(({ text, answer }): MemoryEntry[] => [
+    { role: "user", content: text },
+    { role: "assistant", content: answer },
+  ]);
+  return { ...EMPTY_MEMORY, rawHistory, summaryText };
+}
+
+const STORED_TURN = /* sql */ `
+  select t.status, t.done, t.began,
+    jsonb_build_object(
+      'turn', t.id, 'session', t.session_id, 'tenant', s.tenant,
+      'service', t.service, 'version', t.version, 'author', t.author,
+      'epoch', 1, 'stop', null, 'trace_parent', null,
+      'accepted_at', extract(epoch from t.accepted_at) * 1000,
+      'incarnation', s.incarnation, 'memory_rev', 0,
+      'locale', s.locale, 'time_zone', s.time_zone,
+      'messages', (
+        select jsonb_agg(jsonb_build_object(
+          'ordinal', m.ordinal, 'author', m.author, 'text', m.text,
+          'input', m.input, 'queued', m.queued,
+          'at', extract(epoch from m.at) * 1000
+        ) order by m.ordinal)
+        from dure.messages m
+        where m.turn_id = t.id
+      )
+    ) as held,
+    coalesce((
+      select jsonb_agg(jsonb_build_object(
+        'seq', e.seq, 'place', e.place, 'type', e.type, 'data', e.data
+      ) order by e.seq)
+      from dure.turn_events e
+      where e.turn_id = t.id
+    ), '[]') as rows,
+    -- a summary is younger than the turn where later turns were folded
+    case
+      when exists (
+        select 1
+        from dure.turns later
+        where later.session_id = t.session_id
+          and later.accepted_at > t.accepted_at
+      ) then ''
+      else coalesce(s.memory->>'summaryText', '')
+    end as summary,
+    coalesce((
+      select jsonb_agg(jsonb_build_object('text', said.text, 'answer', said.answer)
+        order by said.finished_at)
+      from (
+        select earlier.finished_at, earlier.done->>'message' as answer,
+          (
+            select string_agg(m.text, E'\\n' order by m.ordinal)
+            from dure.messages m
+            where m.turn_id = earlier.id
+          ) as text
+        from dure.turns earlier
+        where earlier.session_id = t.session_id
+          and earlier.status = 'done'
+          and earlier.accepted_at < t.accepted_at
+          and earlier.done->>'message' is not null
+        order by earlier.finished_at desc
+        limit $3
+      ) said
+    ), '[]') as before
+  from dure.turns t
+  join dure.sessions s on s.id = t.session_id
+  where t.id = $1 and ($2::text is null or s.tenant = $2)`;
+
+function unknown(turn: string): DureError {
+  return new DureError("TURN_UNKNOWN", `There is no turn ${turn}.`, {
+    class: "not-found",
+    hint: "Check the turn's id; turns are forgotten after a while.",
+  });
+}
+
+function running(turn: string): DureError {
+  return new DureError("TURN_RUNNING", `The turn ${turn} has not ended.`, {
+    class: "conflict",
+    hint: "Replay it when its DONE is there.",
+  });
+}
+
+function tooOld(turn: string): DureError {
+  return new DureError("REPLAY_TOO_OLD", `What the turn ${turn} began with is not stored.`, {
+    class: "conflict",
+    hint: "An older release has ended it. Turns that end from now on can be replayed.",
+  });
+}
