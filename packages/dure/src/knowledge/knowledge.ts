@@ -10,7 +10,8 @@ import {
   type KnowledgeDocument,
   type KnowledgeText,
 } from "./document-rows.ts";
-import { searchWords, type Passage } from "./search.ts";
+import { fuse, MAX_PASSAGES, passagesOf, searchWords, type Passage } from "./search.ts";
+import type { VectorIndex } from "./vector-index.ts";
 
 /** A named set of documents. */
 export interface KnowledgeBase {
@@ -19,14 +20,23 @@ export interface KnowledgeBase {
   readonly chunks: number;
 }
 
+export interface KnowledgeOptions {
+  readonly database: Database;
+  readonly bases: readonly string[];
+  /** Absent: no base has an embedding model. */
+  readonly vectors?: VectorIndex | undefined;
+}
+
 /** The documents of a team, which its agents search. Source: docs/spec/knowledge. */
 export class Knowledge {
   readonly #database: Database;
   readonly #bases: ReadonlySet<string>;
+  readonly #vectors: VectorIndex | undefined;
 
-  constructor({ database, bases }: { database: Database; bases: readonly string[] }) {
+  constructor({ database, bases, vectors }: KnowledgeOptions) {
     this.#database = database;
     this.#bases = new Set(bases);
+    this.#vectors = vectors;
   }
 
   async list(): Promise<readonly KnowledgeBase[]> {
@@ -40,7 +50,10 @@ export class Knowledge {
   /** Whether it changed anything. Throws `KNOWLEDGE_UNKNOWN`, `KNOWLEDGE_FULL`. */
   async put(base: string, text: KnowledgeText): Promise<boolean> {
     this.#assertBase(base);
-    return putDocument(this.#database, base, text);
+    const isNew = await putDocument(this.#database, base, text);
+    if (isNew) this.#vectors?.wake();
+
+    return isNew;
   }
 
   /** Whether it was there. Throws `KNOWLEDGE_UNKNOWN`. */
@@ -65,7 +78,11 @@ export class Knowledge {
     options: { readonly limit?: number | undefined; readonly signal?: AbortSignal } = {},
   ): Promise<readonly Passage[]> {
     for (const base of bases) this.#assertBase(base);
-    return searchWords(this.#database, bases, question, options);
+    const byWords = await searchWords(this.#database, bases, question, options);
+    const byMeaning = await this.#byMeaning(bases, question, options);
+    if (byMeaning.length === 0) return byWords;
+
+    return fuse([byWords, byMeaning], options.limit ?? MAX_PASSAGES);
   }
 
   /** What an agent asks before it answers. Throws `KNOWLEDGE_UNKNOWN`. */
@@ -78,6 +95,21 @@ export class Knowledge {
         return passages.map(quoted);
       },
     };
+  }
+
+  async #byMeaning(
+    bases: readonly string[],
+    question: string,
+    { limit = MAX_PASSAGES, signal }: { limit?: number | undefined; signal?: AbortSignal },
+  ): Promise<readonly Passage[]> {
+    const vectors = this.#vectors;
+    if (!vectors || question.trim() === "") return [];
+    const found = await Promise.all(
+      bases.map((base) => vectors.near(base, question, { limit, signal })),
+    );
+    const near = found.flat().toSorted((a, b) => b.cosine - a.cosine);
+
+    return passagesOf(this.#database, near.slice(0, limit), { signal });
   }
 
   #assertBase(base: string): void {

@@ -1,4 +1,5 @@
 import type { Database } from "../durable/database.ts";
+import type { Near } from "./vectors.ts";
 import { wordsOf } from "./words.ts";
 
 /** A chunk that may hold the answer. */
@@ -19,7 +20,7 @@ export interface Passage {
 const MAX_ASKED = 64;
 
 /** Source: docs/spec/knowledge §2. */
-const MAX_PASSAGES = 6;
+export const MAX_PASSAGES = 6;
 
 /**
  * A chunk with less of what was asked is about something else. Source: docs/spec/knowledge §3, and
@@ -41,6 +42,40 @@ export async function searchWords(
   if (words.length === 0) return [];
 
   return database.query<PassageRow>(SEARCH, [bases, words, limit, FLOOR], { signal });
+}
+
+/** The passages of chunks, with how near each is; in the order of the chunks. */
+export async function passagesOf(
+  database: Database,
+  near: readonly Near[],
+  { signal }: { readonly signal: AbortSignal | undefined },
+): Promise<readonly Passage[]> {
+  if (near.length === 0) return [];
+  const ids = near.map(({ chunk }) => chunk);
+  const cosines = near.map(({ cosine }) => cosine);
+
+  return database.query<PassageRow>(PASSAGES, [ids, cosines], { signal });
+}
+
+/** What a passage loses with each place behind the first one. Source: Cormack et al. 2009, k = 60. */
+const RANK_OFFSET = 60;
+
+/**
+ * One list of two: a passage counts by its place in each, so scores of different kinds are never
+ * compared. Pure.
+ */
+export function fuse(lists: readonly (readonly Passage[])[], limit: number): readonly Passage[] {
+  const fused = new Map<string, Passage>();
+  for (const [place, passage] of lists.flatMap((list) => [...list.entries()])) {
+    const { base, source, headings, text } = passage;
+    const key = JSON.stringify([base, source, headings, text]);
+    const before = fused.get(key);
+    const score = (before?.score ?? 0) + 1 / (RANK_OFFSET + place + 1);
+    const share = Math.max(before?.share ?? 0, passage.share);
+    fused.set(key, { ...passage, score, share });
+  }
+
+  return [...fused.values()].toSorted((a, b) => b.score - a.score).slice(0, limit);
 }
 
 type PassageRow = Passage & Record<string, unknown>;
@@ -86,4 +121,15 @@ const SEARCH = {
     where ranked.share >= $4
     order by ranked.score desc, c.id
     limit $3`,
+};
+
+const PASSAGES = {
+  name: "knowledge.passages",
+  text: `
+    select c.base, c.source, d.title, c.headings, c.text, near.cosine as score,
+      near.cosine as share
+    from unnest($1::bigint[], $2::float8[]) with ordinality as near (id, cosine, place)
+    join dure.knowledge_chunks c on c.id = near.id
+    join dure.knowledge_documents d using (base, source)
+    order by near.place`,
 };

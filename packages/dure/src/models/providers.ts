@@ -1,4 +1,4 @@
-import type { LanguageModelV4 } from "@ai-sdk/provider";
+import type { EmbeddingModelV4, LanguageModelV4 } from "@ai-sdk/provider";
 import { DureError } from "../kernel/errors.ts";
 import { onlyDefined } from "../kernel/json.ts";
 import type { LlmRef, ProviderName } from "./model.ts";
@@ -30,6 +30,11 @@ interface Provider {
    * environment, so all options are passed.
    */
   readonly open: (model: string, connection: Connection) => Promise<LanguageModelV4>;
+  /** Absent: it has no model that turns texts into vectors. */
+  readonly openEmbedding?: (
+    model: string,
+    connection: Omit<Connection, "offline">,
+  ) => Promise<EmbeddingModelV4>;
 }
 
 interface Connection {
@@ -54,6 +59,10 @@ const PROVIDERS = {
       const { createOpenAI } = await import("@ai-sdk/openai");
       return createOpenAI({ apiKey, baseURL }).chat(model);
     },
+    openEmbedding: async (model, { apiKey, baseURL }) => {
+      const { createOpenAI } = await import("@ai-sdk/openai");
+      return createOpenAI({ apiKey, baseURL }).embeddingModel(model);
+    },
   },
   anthropic: {
     keyVariable: "ANTHROPIC_API_KEY",
@@ -77,6 +86,12 @@ const PROVIDERS = {
         supportsStructuredOutputs: true,
         ...onlyDefined({ apiKey: apiKey === "" ? undefined : apiKey }),
       })(model);
+    },
+    openEmbedding: async (model, { apiKey, baseURL }) => {
+      const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
+      const key = onlyDefined({ apiKey: apiKey === "" ? undefined : apiKey });
+      const provider = createOpenAICompatible({ name: "openai-compatible", baseURL, ...key });
+      return provider.embeddingModel(model);
     },
   },
   offline: {
@@ -108,6 +123,28 @@ export function connect(
   };
 
   return () => provider.open(llm.model, connection);
+}
+
+/**
+ * As `connect`, for a model that turns texts into vectors. Throws `EMBEDDING_NOT_SPOKEN` besides,
+ * where the provider has none.
+ */
+export function connectEmbedding(
+  llm: LlmRef,
+  settings: ProviderSettings,
+): () => Promise<EmbeddingModelV4> {
+  const provider: Provider = PROVIDERS[llm.provider];
+  const { openEmbedding } = provider;
+  if (!openEmbedding) {
+    throw new DureError("EMBEDDING_NOT_SPOKEN", `${llm.provider} has no embedding models here.`, {
+      class: "input",
+      hint: 'Name one of openai or openai-compatible, such as "openai:text-embedding-3-small".',
+    });
+  }
+  const apiKey = keyOf(llm, provider, settings);
+  const baseURL = baseUrlOf(llm, provider, settings);
+
+  return () => openEmbedding(llm.model, { apiKey, baseURL });
 }
 
 function keyOf(llm: LlmRef, provider: Provider, settings: ProviderSettings): string {

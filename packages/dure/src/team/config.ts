@@ -387,7 +387,15 @@ export const teamSchema = settings({
   mcp: z.record(mcpName, mcpServer).optional(),
   /** Sets of documents, by the name that cards use in `knowledge`. */
   knowledge: z
-    .record(id, settings({}))
+    .record(
+      id,
+      settings({
+        /** Searches by meaning too, such as `openai:text-embedding-3-small`. */
+        embedding: text.optional(),
+        /** Cosine below which a part is about something else. Default 0.35. */
+        floor: z.number().min(0).max(1).optional(),
+      }),
+    )
     .refine((bases) => Object.keys(bases).length <= 50, { error: "must be at most 50 bases" })
     .optional(),
   /** Plans that worker pairs build on a repository. */

@@ -3,7 +3,7 @@ import { Engine, type EngineDefinitions } from "../engine/engine.ts";
 import { HookDelivery } from "../engine/effects/hooks.ts";
 import { jobAttemptRules } from "../jobs/endings.ts";
 import { Jobs } from "../jobs/jobs.ts";
-import { Knowledge } from "../knowledge/knowledge.ts";
+import type { Knowledge } from "../knowledge/knowledge.ts";
 import type { JobLimits } from "../jobs/limits.ts";
 import type { Models } from "../models/models.ts";
 import { answersHome, renderAnswersHome } from "../rooms/answers-home.ts";
@@ -13,6 +13,7 @@ import type { LoadedTeam } from "./config.ts";
 import type { Core, Starting } from "./core.ts";
 import { definitionsOf } from "./definitions.ts";
 import type { Settings } from "./limits.ts";
+import { startKnowledge } from "./knowledge.ts";
 import { startMcp } from "./mcp.ts";
 import { directoryOf } from "./rooms.ts";
 
@@ -44,8 +45,7 @@ export async function startConversing(starting: Starting, core: Core): Promise<C
   tools.promise.catch(() => {});
 
   const mcp = await startMcp(starting);
-  const bases = Object.keys(team.config.knowledge ?? {});
-  const knowledge = new Knowledge({ database: core.database, bases });
+  const knowledge = startKnowledge(starting, core);
 
   const define = (defined: LoadedTeam): Promise<EngineDefinitions> =>
     definitionsOf(defined, environment, {

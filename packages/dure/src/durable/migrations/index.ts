@@ -24,7 +24,8 @@ import { sql as schedules } from "./0022-schedules.ts";
 import { sql as a2a } from "./0023-a2a.ts";
 import { sql as planDrafts } from "./0024-plan-drafts.ts";
 import { sql as a2aPushes } from "./0025-a2a-pushes.ts";
-import { sql as replays } from "./0029-replays.ts";
+import { sql as replays } from "./0026-replays.ts";
+import { sql as knowledgeVectors } from "./0027-knowledge-vectors.ts";
 
 /**
  * Checksums under which databases know migrations that were released with the functions of their
@@ -71,7 +72,6 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 23, name: "a2a", sql: a2a },
   { id: 24, name: "plan-drafts", sql: planDrafts },
   { id: 25, name: "a2a-pushes", sql: a2aPushes },
-  // 26 to 28 are those of changes that are made beside this one, and take their places here.
-  ...[26, 27, 28].map((id) => ({ id, name: `place-${id}`, sql: "select 1" })),
-  { id: 29, name: "replays", sql: replays },
+  { id: 26, name: "replays", sql: replays },
+  { id: 27, name: "knowledge-vectors", sql: knowledgeVectors },
 ];

@@ -1,0 +1,61 @@
+import { systemClock } from "../packages/dure/src/kernel/clock.ts";
+import { silentLogger } from "../packages/dure/src/kernel/logger.ts";
+import { McpServers } from "../packages/dure/src/mcp/mcp-servers.ts";
+
+/*
+ * The client of dure as MCP's conformance suite starts it: connects to the address behind its
+ * arguments, lists the tools and calls each of them once. See test-mcp.ts.
+ */
+
+/** What a tool is called with; else what the suite says, or nothing. */
+const INPUTS: Readonly<Record<string, object>> = { suite__add_numbers: { a: 5, b: 3 } };
+
+const servers = new McpServers({
+  servers: { suite: { url: process.argv.at(-1)!, effects: { "*": "none" } } },
+  clock: systemClock,
+  version: "0.1.0",
+  folder: process.cwd(),
+  environment: process.env,
+  logger: silentLogger,
+});
+servers.start();
+await servers.tried({ withinMs: 20_000 });
+
+const [shown] = servers.shown();
+if (shown?.state.status !== "ready") console.error(JSON.stringify(shown?.state));
+const tools = servers.setOf("suite").tools();
+for (const name of Object.keys(tools)) await call(name, INPUTS[name] ?? inputOfSuite(name));
+const [resource] = listed(await call("suite__list_resources", {}));
+if (resource) await call("suite__read_resource", { uri: resource.uri });
+const [prompt] = listed(await call("suite__list_prompts", {}));
+if (prompt) await call("suite__get_prompt", { name: prompt.name });
+await servers.stop();
+
+/** Entries of a list; none where the server has no such list. */
+function listed(told: unknown): readonly { readonly uri?: string; readonly name?: string }[] {
+  const { items } = (told ?? {}) as { items?: readonly { uri?: string; name?: string }[] };
+  return items ?? [];
+}
+
+/** What fails is told; the suite judges what it has received. */
+async function call(name: string, input: object): Promise<unknown> {
+  const execute = tools[name]?.execute;
+  if (!execute) return undefined;
+  const context = {} as Parameters<typeof execute>[1];
+  const signal = new AbortController().signal;
+  const how = { signal, key: name } as unknown as Parameters<typeof execute>[2];
+  try {
+    return await execute(input, context, how);
+  } catch (error) {
+    console.error(name, error instanceof Error ? error.message : error);
+    return undefined;
+  }
+}
+
+/** Some scenarios say what their tools are called with. */
+function inputOfSuite(name: string): object {
+  const { toolCalls = [] } = JSON.parse(process.env["MCP_CONFORMANCE_CONTEXT"] ?? "{}") as {
+    toolCalls?: readonly { name: string; arguments?: object }[];
+  };
+  return toolCalls.find((one) => `suite__${one.name}` === name)?.arguments ?? {};
+}
