@@ -293,8 +293,8 @@ export const teamSchema = settings({
   /** Where agents and people talk. Absent, a team with agents has one web room, `general`. */
   rooms: settings({
     adapters: z
-      .array(adapter, { error: "must be a list of adapters: web, discord" })
-      .min(1, { error: "must name at least one adapter: web, discord" })
+      .array(adapter, { error: `must be a list of adapters: ${KIND_NAMES.join(", ")}` })
+      .min(1, { error: `must name at least one adapter: ${KIND_NAMES.join(", ")}` })
       .optional(),
     /** The allowlist, by key. */
     channels: z
@@ -313,7 +313,7 @@ export const teamSchema = settings({
             .optional(),
           /** On which adapters it is; default: the web, and Discord when `discord` is set. */
           adapters: z
-            .array(adapterName, { error: "must be a list of adapters: web, discord" })
+            .array(adapterName, { error: `must be a list of adapters: ${KIND_NAMES.join(", ")}` })
             .optional(),
         }),
       )
