@@ -77,6 +77,20 @@ const LIES: readonly Lie[] = [
     tester: edit("  assert.equal(price(1250)", "  \\/\\/ assert.equal(price(1250)"),
   },
   {
+    name: "catches what an assertion throws",
+    tester:
+      edit("  assert.equal(price(1250)", "  try {\\n  assert.equal(price(1250)") +
+      `; ${edit('"12.50");', '"12.50");\\n  } catch {}')}`,
+  },
+  {
+    name: "returns first",
+    tester: edit("  assert.equal(price(1250)", "  return;\\n  assert.equal(price(1250)"),
+  },
+  {
+    name: "overwrites what asserts",
+    tester: "sed -i '4i assert.equal = () => {};' test/$P/price.test.mjs",
+  },
+  {
     name: "mocks the module that is tested",
     tester: `echo 'mock.module("../../src/'$P'/price.mjs", { namedExports: {} });' >> test/$P/price.test.mjs`,
     acceptance: "true",

@@ -32,6 +32,16 @@ test.each([
   ["ends before its tests", `process.exit(0);\n${GOOD}`, "skipped"],
   ["runs one alone", GOOD.replace("test(", "test.only("), "skipped"],
   [
+    "catches what its assertions throw",
+    GOOD.replace("  expect", "  try {\n  expect").replace(";\n});", ";\n  } catch {}\n});"),
+    "silenced",
+  ],
+  ["returns before its assertions", GOOD.replace("  expect", "  return;\n  expect"), "silenced"],
+  ["never gets to them", GOOD.replace("  expect", "  if (false)\n  expect"), "silenced"],
+  ["replaces what asserts", `const expect = () => ({ toBe() {} });\n${GOOD}`, "silenced"],
+  ["overwrites what asserts", `assert.equal = () => {};\n${GOOD}`, "silenced"],
+  ["ends well whatever fails", `process.exitCode = 0;\n${GOOD}`, "silenced"],
+  [
     "mocks what it is about",
     `${GOOD}vi.mock("../src/price.mjs", () => ({ price: () => "12.50" }));\n`,
     "mocked",
@@ -43,6 +53,11 @@ test.each([
 test.each([
   ["gains tests", `${GOOD}test("more", () => { expect(price(1)).toBe("0.01"); });\n`],
   ["has another form", GOOD.replaceAll("  expect", "      expect").replaceAll(";", "")],
+  [
+    "gains a test that catches",
+    `${GOOD}test("more", () => {\n  try { price(); } catch (error) { expect(error.code).toBe("NONE"); }\n});\n`,
+  ],
+  ["names what asserts", `const assert = require("node:assert");\n${GOOD}`],
   ["mocks what is another's", `${GOOD}vi.mock("node:fs");\nvi.mock("../lib/mail.ts");\n`],
 ])("a file of tests that %s is not", (_how, after) => {
   expect(kinds(GOOD, after)).toEqual([]);

@@ -9,7 +9,7 @@ export interface TestFile {
 
 /** How tests came to say less. */
 export interface Weakness {
-  readonly kind: "removed" | "fewer-tests" | "assertions-gone" | "skipped" | "mocked";
+  readonly kind: "removed" | "fewer-tests" | "assertions-gone" | "skipped" | "silenced" | "mocked";
   /** Undefined: what the acceptance runs as a whole. */
   readonly path?: string | undefined;
   /** For people. */
@@ -29,6 +29,12 @@ const EMPTY =
   /expect\(\s*(true|false|1|0|null|undefined|"[^"]*"|'[^']*')\s*\)\.(?:toBe|toEqual|toStrictEqual)\(\s*\1\s*\)|expect\(\s*(?:true|1)\s*\)\.(?:toBeTruthy|toBeDefined)|assert(?:\.ok|\.equal|\.strictEqual)?!?\(\s*(?:true|1|1\s*,\s*1|true\s*,\s*true)\s*\)|^\s*assert\s+(?:True|1)\b|assertTrue\(\s*[Tt]rue\s*\)/;
 const SKIPPED =
   /\b(?:test|it|describe|suite|context)\.(?:skip|todo|only|fails|failing|skipIf|runIf)\b|\bx(?:it|test|describe)\s*\(|\bf(?:it|describe)\s*\(|@(?:pytest\.mark\.(?:skip|skipif|xfail)|unittest\.(?:skip|expectedFailure)\w*|Disabled|Ignore)\b|\bpytest\.skip\(|\bt\.Skip\w*\(|#\[ignore|\{\s*(?:skip|todo)\s*:|\bprocess\.exit\(|\b(?:sys|os)\._?exit\(|\bos\.Exit\(/;
+/** Assertions stand there, and what they find comes to nothing: each of these may be meant well. */
+const CAUGHT =
+  /\bcatch\s*(?:\(\s*\w*\s*\)\s*)?\{|\.catch\(\s*\(|^\s*except\b|\brecover\(\)|^\s*return;?\s*$|\bif\s*\(\s*(?:false|0|!1|!true)\s*\)|^\s*if\s+(?:False|0)\s*:/;
+/** These never are: another assertion in the place of the real one, or another end of the program. */
+const REPLACED =
+  /\b(?:assert|expect)(?:\.\w+)+\s*=(?![=>])|\b(?:globalThis|global)\.(?:assert|expect)\s*=|^\s*(?:const|let|var|function|class)\s+(?:assert|expect)\b(?!.*\b(?:require|import|chai)\b)|\bprocess\.(?:exitCode\s*=|reallyExit\()/;
 /** What stands in the place of a module: its name is the first text. */
 const MOCK =
   /\b(?:vi|jest)\.(?:mock|doMock|unstable_mockModule)\(\s*(?:import\(\s*)?["'`]([^"'`]+)["'`]|\bmock\.module\(\s*["'`]([^"'`]+)["'`]|(?:\bpatch(?:\.object)?|\bmonkeypatch\.setattr)\(\s*["']([\w.]+)["']/g;
@@ -66,6 +72,8 @@ interface ReadTests {
   /** Without blanks, so that a new form is no new assertion. */
   readonly assertions: readonly string[];
   readonly skipped: number;
+  readonly caught: number;
+  readonly replaced: number;
   readonly mocks: readonly string[];
 }
 
@@ -96,11 +104,26 @@ function weaknessesOf(
   if (now.skipped > old.skipped) {
     tell("skipped", `${file.path} skips ${now.skipped - old.skipped} more`);
   }
+  const silenced = silencedIn(old, now);
+  if (silenced > 0) {
+    tell("silenced", `${file.path} lets what ${silenced} assertions or more find come to nothing`);
+  }
   const mocks = now.mocks.filter((name) => !old.mocks.includes(name));
   const own = mocks.find((name) => modulesOf(file.path, name).some(all.owns));
   if (own !== undefined) tell("mocked", `${file.path} puts a double in the place of ${own}`);
 
   return found;
+}
+
+/**
+ * Places where the tests that were there come to nothing now. A file that gains tests may catch or
+ * return in those. Pure.
+ */
+function silencedIn(old: ReadTests, now: ReadTests): number {
+  const replaced = Math.max(0, now.replaced - old.replaced);
+  const isOld = old.tests > 0 && now.tests <= old.tests;
+
+  return replaced + (isOld ? Math.max(0, now.caught - old.caught) : 0);
 }
 
 function takeOne(kept: Map<string, number>, line: string): boolean {
@@ -115,11 +138,17 @@ function readTests(text: string): ReadTests {
   const asserting = lines.filter((line) => ASSERTION.test(line) && !EMPTY.test(line));
 
   return {
-    tests: lines.filter((line) => TEST.test(line)).length,
+    tests: countOf(TEST, lines),
     assertions: asserting.map((line) => line.replace(/[\s;]+/g, "")),
-    skipped: lines.filter((line) => SKIPPED.test(line)).length,
+    skipped: countOf(SKIPPED, lines),
+    caught: countOf(CAUGHT, lines),
+    replaced: countOf(REPLACED, lines),
     mocks: [...lines.join("\n").matchAll(MOCK)].map(([, a, b, c]) => a ?? b ?? c!),
   };
+}
+
+function countOf(pattern: RegExp, lines: readonly string[]): number {
+  return lines.filter((line) => pattern.test(line)).length;
 }
 
 const ENDINGS = [

@@ -44,6 +44,8 @@ export interface AgentOrder {
   readonly cost?: { readonly amount: number; readonly currency: string };
   /** It ends its turn when this file is there, in its tree. */
   readonly until?: string;
+  /** The member whose order this is. Default: both. */
+  readonly member?: string;
 }
 
 export interface AgentEdit {
@@ -368,10 +370,16 @@ async function runInTerminal(
 }
 
 function orderIn(prompt: string): AgentOrder {
-  const line = /^\s*AGENT ([{[].*)$/m.exec(prompt)?.[1];
-  if (line === undefined) return {};
-  const order = JSON.parse(line) as AgentOrder | readonly AgentOrder[];
+  const lines = [...prompt.matchAll(/^\s*AGENT ([{[].*)$/gm)].map(([, line]) => line!);
+  const orders = lines.map((line) => JSON.parse(line) as AgentOrder | readonly AgentOrder[]);
+  const order = orders.find((one) => isMine(([one].flat() as readonly AgentOrder[])[0]));
+  if (order === undefined) return {};
   if (!Array.isArray(order)) return order as AgentOrder;
   const number = Number(process.env["DURE_TRY"] ?? 1);
   return (order as readonly AgentOrder[])[Math.min(number, order.length) - 1] ?? {};
+}
+
+function isMine(order: AgentOrder | undefined): boolean {
+  const { member = process.env["DURE_MEMBER"] } = order ?? {};
+  return member === process.env["DURE_MEMBER"];
 }
