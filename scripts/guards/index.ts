@@ -10,6 +10,7 @@ import { HEARING_GUARDS } from "./hearing.ts";
 import { JOB_GUARDS } from "./jobs.ts";
 import { MEMBER_GUARDS } from "./members.ts";
 import { NETWORK_GUARDS } from "./network.ts";
+import { PLAN_GUARDS } from "./plans.ts";
 import { ROOM_GUARDS } from "./rooms.ts";
 import { SERVER_GUARDS } from "./server.ts";
 import { TENANT_GUARDS } from "./tenants.ts";
@@ -30,4 +31,5 @@ export const GUARDS: readonly Guard[] = [
   ...SERVER_GUARDS,
   ...BOUND_GUARDS,
   ...GATEWAY_GUARDS,
+  ...PLAN_GUARDS,
 ];

@@ -1,0 +1,36 @@
+import type { Guard } from "../mutate.ts";
+import { testsIn } from "./tests-in.ts";
+
+const PLANS = "packages/dure/src/plans";
+const workerRun = testsIn(`${PLANS}/workers/worker-run.test.ts`);
+const scope = testsIn(`${PLANS}/scope.test.ts`);
+
+const TOGETHER = "workers that share their tokens stop together, and none begins with nothing left";
+
+/** What workers of plans may use, write and see. */
+export const PLAN_GUARDS: readonly Guard[] = [
+  {
+    id: "plan.tokens.together",
+    at: { file: `${PLANS}/workers/worker-run.ts` },
+    find: "shared?.onUsedUp(() => report.stop(nothingLeft()))",
+    replace: "shared?.onUsedUp(() => {})",
+    tests: workerRun(TOGETHER),
+    why: "each of many ports side by side uses up all tokens of their run",
+  },
+  {
+    id: "plan.tokens.begin",
+    at: { file: `${PLANS}/workers/worker-run.ts` },
+    find: "shared !== undefined && shared.left <= 0 ? refused() : work(report)",
+    replace: "work(report)",
+    tests: workerRun(TOGETHER),
+    why: "an agent is begun, and calls its model, although nothing is left",
+  },
+  {
+    id: "plan.scope.tools",
+    at: { file: `${PLANS}/scope.ts` },
+    find: "if (isTakenOut(scope.tools) && refuses(scope.writes, folded)) {",
+    replace: "if (isTakenOut(undefined)) {",
+    tests: scope("what a person's tools run is no port's that only owns all"),
+    why: "a worker that owns all plants a hook that runs for the person after the merge",
+  },
+];
