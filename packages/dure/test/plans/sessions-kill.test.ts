@@ -128,9 +128,10 @@ test.each(Array.from({ length: SEEDS }, (_, index) => FIRST_SEED + index))(
       expect(await repository.git("show", `${branch}:src/${port}/file.txt`)).toBe("right");
       expect(await repository.git("show", `${branch}:test/${port}/file.txt`)).toBe("tried");
       for (const member of ["implementer", "tester"]) {
-        // Once a conversation is stored each later start goes on with it.
+        // Once a conversation is stored each later start goes on with it. A kill may lose the line
+        // that tells its begin.
         const begun = await conversations(watcher, id, port, member);
-        expect(begun, `${port} ${member}`).toMatch(/^(?:new ?)+(?:resumed ?)+$/);
+        expect(begun, `${port} ${member}`).toMatch(/^(?:new ?)*(?:resumed ?)+$/);
       }
     }
     const after = await steps();

@@ -78,8 +78,6 @@ export const PRESETS: Readonly<Record<AgentName, AgentPreset>> = {
       // Else it refuses to work without questions as root.
       IS_SANDBOX: "1",
       DISABLE_AUTOUPDATER: "1",
-      // Commands of its tools do not see the key.
-      CLAUDE_CODE_SUBPROCESS_ENV_SCRUB: "1",
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
     },
     copyHome: [".claude/.credentials.json", ".claude/settings.json", ".claude/CLAUDE.md"],
