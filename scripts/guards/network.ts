@@ -209,7 +209,7 @@ export const NETWORK_GUARDS: readonly Guard[] = [
   },
   {
     id: "network.hook.token",
-    at: { file: `${SANDBOX}/door.ts` },
+    at: { file: `${SANDBOX}/hook-way.ts` },
     find:
       'if (!isBearer(message.headers.authorization, hook.token)) { return refuse(401, "the token ' +
       'is not that of this step"); }',
@@ -219,7 +219,7 @@ export const NETWORK_GUARDS: readonly Guard[] = [
   },
   {
     id: "network.hook.route",
-    at: { file: `${SANDBOX}/door.ts` },
+    at: { file: `${SANDBOX}/hook-way.ts` },
     find: 'if (message.method !== "POST" || !HOOKS.test(at)) { return',
     replace: 'if (message.method === "-") { return',
     tests: escape("a hook is reached with the step's own token and no other"),

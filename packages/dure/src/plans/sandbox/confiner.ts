@@ -8,7 +8,8 @@ import { openProcessCounter } from "./process-counter.ts";
 import { exists } from "./processes.ts";
 import { NO_NETWORK } from "./network.ts";
 import type { Promises } from "./proof.ts";
-import { startTree, within, type Tree } from "./tree.ts";
+import { startTree, type Tree } from "./tree.ts";
+import { within } from "./gate-process.ts";
 import { openWayOut, type WayOut } from "./way-out.ts";
 import type {
   Confinement,

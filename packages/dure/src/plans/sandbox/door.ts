@@ -2,39 +2,31 @@ import { chmodSync, chownSync, closeSync, mkdirSync, openSync } from "node:fs";
 import { lookup } from "node:dns/promises";
 import {
   createServer,
-  request as requestHttp,
   type IncomingMessage,
   type OutgoingHttpHeaders,
+  request as requestHttp,
   type ServerResponse,
 } from "node:http";
 import { connect, isIP, type Socket } from "node:net";
 import { networkInterfaces } from "node:os";
 import path from "node:path";
 import type { Duplex } from "node:stream";
-import { timingSafeEqual } from "node:crypto";
 import { withTimeout } from "../../kernel/clock.ts";
 import { messageOf } from "../../kernel/errors.ts";
 import {
   decideHost,
-  refusedAddress,
-  targetOfUrl,
   type NetworkPolicy,
+  refusedAddress,
   type Target,
+  targetOfUrl,
 } from "./network.ts";
 import type { SandboxSetting } from "./sandbox.ts";
+import { endToEnd, say } from "./door-http.ts";
+import { callHook, HOOK_HOST, type HookWay } from "./hook-way.ts";
 
-/** The name by which a worker reaches the hooks of its step, and nothing else of dure. */
-export const HOOK_HOST = "dure.hook";
 /** Where the door stands inside. Short: a Unix socket takes 107 bytes. Source: unix(7). */
 export const DOOR_INSIDE = "/run/dure";
 export const SOCKET_NAME = "door";
-
-/** The hooks of one step. */
-export interface HookWay {
-  /** Address of one of them at dure's server; the others stand beside it. */
-  readonly url: string;
-  readonly token: string;
-}
 
 /** One request for the world, as it is logged. */
 export interface DoorRequest {
@@ -73,10 +65,6 @@ const CONNECT_MS = 15_000;
  * agents wait 10 min for one answer.
  */
 const IDLE_MS = 10 * 60_000;
-/** Bytes of what a hook is told. Source: the bound of a report, workers/hook-client.ts. */
-const HOOK_BYTES = 4_000_000;
-/** Routes that exist for workers. */
-const HOOKS = /^\/v1\/hooks\/(?:test-feedback|ask|request-access)$/;
 
 /**
  * The only way out of a process's network: a forward proxy on a Unix socket, which resolves names
@@ -326,99 +314,4 @@ async function connectTo({ setting }: DoorOrder, address: string, port: number):
     throw error;
   }
   return socket;
-}
-
-/** Headers that are for the next hop alone. Source: RFC 9110 §7.6.1. */
-const HOP_BY_HOP = new Set([
-  "connection",
-  "keep-alive",
-  "proxy-authenticate",
-  "proxy-authorization",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-]);
-
-function endToEnd(headers: IncomingMessage["headers"]): OutgoingHttpHeaders {
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => !HOP_BY_HOP.has(name)));
-}
-
-function say(response: ServerResponse, status: number, because: string): void {
-  if (response.headersSent) return void response.destroy();
-  response
-    .writeHead(status, { "content-type": "text/plain", connection: "close" })
-    .end(`dure: ${because}\n`);
-}
-
-// --- to dure
-
-/**
- * The three hooks of the very step, with its own token. No other route, no other method, no header
- * but these.
- */
-async function callHook(
-  { hook, setting }: DoorOrder,
-  message: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  const at = (message.url ?? "").replace(/^http:\/\/[^/]*/i, "");
-  const refuse = (status: number, because: string): void => {
-    setting.logger.warn(
-      { host: HOOK_HOST, path: at.slice(0, 200), allowed: false, because },
-      `a worker asked for ${HOOK_HOST}: refused, ${because}`,
-    );
-    say(response, status, because);
-  };
-  if (!hook) return refuse(404, "this process has no hooks");
-  if (message.method !== "POST" || !HOOKS.test(at)) {
-    return refuse(
-      404,
-      `only POST to the hooks of the step is there, not ${message.method} ${at.slice(0, 100)}`,
-    );
-  }
-  if (!isBearer(message.headers.authorization, hook.token)) {
-    return refuse(401, "the token is not that of this step");
-  }
-  const body = await bodyOf(message, HOOK_BYTES);
-  if (!body) return refuse(413, `more than ${HOOK_BYTES} bytes`);
-  const asked = requestHttp(new URL(at, hook.url), {
-    method: "POST",
-    agent: false,
-    headers: {
-      "content-type": "application/json",
-      "content-length": body.length,
-      authorization: `Bearer ${hook.token}`,
-    },
-  });
-  asked.on("error", (error) => say(response, 502, messageOf(error)));
-  asked.on("response", (answered) => {
-    response.writeHead(answered.statusCode ?? 502, {
-      "content-type": answered.headers["content-type"] ?? "application/json",
-    });
-    answered.pipe(response);
-  });
-  response.on("close", () => asked.destroy());
-  asked.end(body);
-}
-
-function isBearer(authorization: string | undefined, token: string): boolean {
-  const [given, wanted] = [Buffer.from(authorization ?? ""), Buffer.from(`Bearer ${token}`)];
-  return given.length === wanted.length && timingSafeEqual(given, wanted);
-}
-
-async function bodyOf(message: IncomingMessage, most: number): Promise<Buffer | undefined> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  try {
-    for await (const chunk of message as AsyncIterable<Buffer>) {
-      bytes += chunk.length;
-      if (bytes > most) return undefined;
-      chunks.push(chunk);
-    }
-  } catch {
-    return undefined; // it went away
-  }
-  return Buffer.concat(chunks);
 }

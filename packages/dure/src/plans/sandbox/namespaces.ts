@@ -1,22 +1,15 @@
-import { chmodSync, chownSync, mkdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { codeOf } from "../../kernel/errors.ts";
 import { GATE, quote } from "./gate.ts";
-import { isWithin, type MountEntry } from "./mount-plan.ts";
-import { mountOf, ownMounts, tableLine, type Mount } from "./mount-table.ts";
+import { ownMounts } from "./mount-table.ts";
 import { countsPerNamespace } from "./process-counter.ts";
 import { findTool } from "./tools.ts";
 import { readyFor } from "./ready-for.ts";
-import {
-  DEVICE_LINKS,
-  DEVICES,
-  machineControls,
-  TEMPORARY,
-  temporaryEntries,
-  type Surroundings,
-} from "./surroundings.ts";
+import { DEVICE_LINKS, DEVICES } from "./surroundings.ts";
 import type { Confiner, Enclosure } from "./confiner.ts";
 import type { SandboxSetting } from "./sandbox.ts";
+import { type MountTables, mountTables } from "./mount-drawing.ts";
 
 /**
  * Isolation by util-linux alone. A first process may mount: it builds a root of its own, in which
@@ -133,21 +126,6 @@ function innerCommand(
 }
 
 /**
- * Where parts lie until they are mounted: a memory file system over the old /sys, which has a plain
- * name (overlayfs takes no comma or colon), is no source of anything, and is gone with the old
- * root.
- */
-const STAGE = "/sys";
-/** Of everything that is written to /tmp, /dev/shm or a skeleton, each. */
-const MEMORY = "size=1g";
-/**
- * The source of what comes from no disk: `mount --all` leaves out what seems to be mounted already,
- * by source and target.
- */
-const OURS = "dure";
-const QUIET = ["nosuid", "nodev"] as const;
-
-/**
  * What /dev looks like inside, without the devices themselves: they are mounted over the empty
  * files.
  */
@@ -163,222 +141,4 @@ function makeDeviceFolder(parent: string): string {
     }
   }
   return folder;
-}
-
-interface MountTables {
-  readonly root: string;
-  /** The new root, all read-only, and the stage. */
-  readonly before: readonly string[];
-  /** To be made in the stage after that. */
-  readonly folders: readonly string[];
-  readonly files: readonly string[];
-  readonly after: readonly string[];
-}
-
-interface TableParts {
-  readonly surroundings: Surroundings;
-  readonly devices: string;
-  /** Of the process; parts that belong on a disk are made in it. */
-  readonly folder: string;
-  readonly mounts: readonly Mount[];
-  /** The user as which the command runs, if not the process's own. */
-  readonly user: number | undefined;
-}
-
-/**
- * What to mount, in tables for `mount --all`: one process mounts hundreds of places in some
- * milliseconds.
- */
-function mountTables(parts: TableParts): MountTables {
-  const drawing = new TableDrawing(parts);
-  drawing.addDevices();
-  if (parts.surroundings.newTemporary) drawing.addTemporary();
-  for (const [index, entry] of parts.surroundings.places.entries()) drawing.add(entry, index);
-  return drawing;
-}
-
-/** The tables while they are made: a line after the other. */
-class TableDrawing implements MountTables {
-  readonly root: string;
-  readonly before: readonly string[];
-  readonly folders: string[] = [];
-  readonly files = [`${STAGE}/nothing`];
-  readonly after: string[] = [];
-  readonly #parts: TableParts;
-
-  constructor(parts: TableParts) {
-    this.#parts = parts;
-    this.root = path.join(parts.folder, "root");
-    mkdirSync(this.root);
-    this.before = this.#rootLines();
-  }
-
-  /** /proc, /dev and what belongs to them. */
-  addDevices(): void {
-    const quiet = ["bind", "ro", ...QUIET, "noexec"];
-    const device = ["bind", "nosuid", "noexec", ...this.#flagsAt("/dev")];
-    const terminals = ["newinstance", "ptmxmode=0666", "mode=620", "nosuid", "noexec"];
-    this.after.push(
-      tableLine(OURS, this.#at("/proc"), "proc", [...QUIET, "noexec"]),
-      ...machineControls().map((at) => tableLine(this.#at(at), this.#at(at), "none", quiet)),
-      tableLine(this.#parts.devices, this.#at("/dev"), "none", ["bind", "ro", "nosuid", "noexec"]),
-      ...DEVICES.map((name) => tableLine(`/dev/${name}`, this.#at(`/dev/${name}`), "none", device)),
-      tableLine(OURS, this.#at("/dev/pts"), "devpts", terminals),
-      tableLine(OURS, this.#at("/dev/shm"), "tmpfs", ["mode=1777", MEMORY, ...QUIET]),
-    );
-  }
-
-  /** A new /tmp, in which everything of the old one is seen. */
-  addTemporary(): void {
-    const { mounts } = this.#parts;
-    const isMountedIn = mounts.some(({ at }) => at !== TEMPORARY && isWithin(at, TEMPORARY));
-    if (isMountedIn) this.#addTemporaryEntries();
-    else {
-      this.folders.push(`${STAGE}/old-tmp`, `${STAGE}/tmp/upper`, `${STAGE}/tmp/work`);
-      this.after.push(tableLine(TEMPORARY, `${STAGE}/old-tmp`, "none", ["rbind"]));
-      this.after.push(overlayLine(this.#at(TEMPORARY), `${STAGE}/old-tmp`, `${STAGE}/tmp`));
-    }
-  }
-
-  /** One place of the confinement, the `index`th. */
-  add(entry: MountEntry, index: number): void {
-    const target = this.#at(entry.path);
-    switch (entry.look) {
-      case "hidden":
-        this.#hide(entry, index);
-        break;
-      case "readOnly":
-      case "shown":
-        this.#bind(entry.path, ["ro"], { source: entry.source });
-        break;
-      case "writable":
-        this.#bind(entry.path, ["rw"]);
-        break;
-      case "pinned":
-        this.after.push(
-          tableLine(target, target, "none", ["rbind", ...QUIET, ...this.#flagsAt(entry.path)]),
-        );
-        break;
-      case "disposable":
-        this.#layOver(entry, index);
-        break;
-      default:
-        entry.look satisfies never;
-    }
-  }
-
-  /** The new root: all of the old one, read-only, without what lies below hidden places. */
-  #rootLines(): string[] {
-    const { surroundings, mounts } = this.#parts;
-    const covers = surroundings.places.filter(({ look }) => look === "hidden");
-    const stays = (mount: Mount): boolean =>
-      mount.at === "/" || !covers.some((cover) => isWithin(mount.at, cover.path));
-    const remounts = mounts
-      .filter(stays)
-      .map((mount) =>
-        tableLine("none", this.#at(mount.at), "none", [
-          "remount",
-          "bind",
-          "ro",
-          ...QUIET,
-          ...mount.flags,
-        ]),
-      );
-    return [
-      tableLine("/", this.root, "none", ["rbind"]),
-      ...remounts,
-      tableLine(OURS, STAGE, "tmpfs", ["mode=755", MEMORY]),
-    ];
-  }
-
-  /**
-   * Overlayfs takes no folder in which something is mounted that a user namespace has inherited; so
-   * its entries are shown one by one, read-only.
-   */
-  #addTemporaryEntries(): void {
-    const { places } = this.#parts.surroundings;
-    const named = places.filter((place) => path.dirname(place.path) === TEMPORARY);
-    const entries = new Map([...temporaryEntries(), ...named].map((entry) => [entry.path, entry]));
-    this.folders.push(`${STAGE}/tmp`);
-    this.after.push(tableLine(`${STAGE}/tmp`, this.#at(TEMPORARY), "none", ["bind", ...QUIET]));
-    for (const entry of entries.values()) {
-      (entry.isFolder ? this.folders : this.files).push(`${STAGE}${entry.path}`);
-      // What is gone by then is not shown.
-      this.#bind(entry.path, ["ro"], { more: ["nofail"] });
-    }
-  }
-
-  /** As outside, with all that is mounted in it. */
-  #bind(
-    place: string,
-    access: readonly string[],
-    { more = [], source }: { more?: readonly string[]; source?: string | undefined } = {},
-  ): void {
-    const from = source ?? place;
-    const flags = [...access, ...QUIET, ...this.#flagsAt(from), ...more];
-    this.after.push(tableLine(from, this.#at(place), "none", ["rbind", ...flags]));
-    // In a folder of dure's own nothing is mounted.
-    if (source !== undefined) return;
-    for (const mount of this.#parts.mounts.filter(({ at }) => isWithin(at, place))) {
-      const again = ["remount", "bind", ...access, ...QUIET, ...mount.flags];
-      this.after.push(tableLine("none", this.#at(mount.at), "none", again));
-    }
-  }
-
-  #hide(entry: MountEntry, index: number): void {
-    const target = this.#at(entry.path);
-    const part = `${STAGE}/${index}`;
-    const source = entry.isFolder ? part : `${STAGE}/nothing`;
-    if (entry.isFolder) {
-      this.folders.push(part);
-      for (const inner of entry.skeleton) {
-        const made = path.join(part, inner.path);
-        this.folders.push(inner.isFolder ? made : path.dirname(made));
-        if (!inner.isFolder) this.files.push(made);
-      }
-    }
-    this.after.push(tableLine(source, target, "none", ["bind", "ro", ...QUIET]));
-  }
-
-  /** What is written to the place goes to a layer that is thrown away. */
-  #layOver(entry: MountEntry, index: number): void {
-    const { folder, user } = this.#parts;
-    const part = `${STAGE}/${index}`;
-    // On disk: what a test run writes may be larger than the memory.
-    const layer = path.join(folder, `layer-${index}`);
-    mkdirSync(path.join(layer, "upper"), { recursive: true });
-    mkdirSync(path.join(layer, "work"));
-    if (user !== undefined) likeOriginal(entry.path, path.join(layer, "upper"));
-    this.folders.push(`${part}/lower`, `${part}/layer`);
-    this.after.push(tableLine(entry.path, `${part}/lower`, "none", ["rbind"]));
-    this.after.push(tableLine(layer, `${part}/layer`, "none", ["rbind"]));
-    this.after.push(overlayLine(this.#at(entry.path), `${part}/lower`, `${part}/layer`));
-  }
-
-  /** A path as it is below the new root. */
-  #at(place: string): string {
-    return path.join(this.root, place);
-  }
-
-  #flagsAt(place: string): readonly string[] {
-    return mountOf(place, this.#parts.mounts)?.flags ?? [];
-  }
-}
-
-/** The root of an overlay is that of its upper folder: it gets the owner of the original. */
-function likeOriginal(original: string, upper: string): void {
-  const { uid, gid, mode } = statSync(original);
-  chownSync(upper, uid, gid);
-  chmodSync(upper, mode & 0o7777);
-}
-
-/**
- * Source: kernel docs, filesystems/overlayfs; `userxattr` is what it asks for in a user namespace.
- */
-function overlayLine(target: string, lower: string, layer: string): string {
-  return tableLine(OURS, target, "overlay", [
-    "userxattr",
-    `lowerdir=${lower},upperdir=${layer}/upper,workdir=${layer}/work`,
-    ...QUIET,
-  ]);
 }

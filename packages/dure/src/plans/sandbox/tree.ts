@@ -1,10 +1,6 @@
-import { spawn, type ChildProcess } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
 import { constants } from "node:os";
-import { Transform, type Duplex, type Readable, type TransformCallback } from "node:stream";
-import type { Clock } from "../../kernel/clock.ts";
-import { DureError } from "../../kernel/errors.ts";
-import { cwdMissing } from "./check.ts";
 import { GATE_ENV, gateScript } from "./gate.ts";
 import {
   askGroup,
@@ -26,6 +22,9 @@ import type {
   SandboxSetting,
   SpawnOptions,
 } from "./sandbox.ts";
+import { Gate, GateClosed } from "./gate-process.ts";
+import { OutputMeter } from "./output-meter.ts";
+import { explain, startFailed } from "./start-failure.ts";
 
 export type Tree = SandboxProcess;
 
@@ -49,13 +48,6 @@ export interface TreeOrder {
 const GRACE_MS = 1_000;
 /** Between two looks whether the last process is gone, milliseconds. */
 const LOOK_AGAIN_MS = 2;
-/**
- * How long what an ended process has said may still be under way, milliseconds; it is in a pipe, so
- * only a busy loop delays it.
- */
-const READ_MS = 5_000;
-/** Of what a failed start has written, in characters. */
-const ERROR_TAIL = 2_000;
 
 /** How the first process of a tree ended. */
 interface Exit {
@@ -234,39 +226,6 @@ class TreeStopper {
   }
 }
 
-/** Counts the bytes of all output, and cuts it off at the limit. */
-class OutputMeter {
-  isTruncated = false;
-  readonly #onOver: () => void;
-  #room: number;
-
-  constructor(room: number, onOver: () => void) {
-    this.#room = room;
-    this.#onOver = onOver;
-  }
-
-  through(source: Readable): Readable {
-    const gauge = new Transform({
-      transform: (chunk: Buffer, _encoding, done: TransformCallback) => {
-        const part = this.#take(chunk);
-        done(null, part.length > 0 ? part : undefined);
-      },
-    });
-    source.on("error", () => gauge.end());
-    return source.pipe(gauge);
-  }
-
-  #take(chunk: Buffer): Buffer {
-    const part = chunk.subarray(0, Math.max(0, this.#room));
-    this.#room -= chunk.length;
-    if (part.length < chunk.length) {
-      this.isTruncated = true;
-      this.#onOver();
-    }
-    return part;
-  }
-}
-
 /**
  * Waits for the kernel to have ended a PID namespace; elsewhere ends whatever has left group and
  * session.
@@ -385,160 +344,4 @@ const BRIDGE_THREADS = 16;
 
 function roomFor(bridge: readonly string[] | undefined): number {
   return bridge === undefined ? 0 : BRIDGE_THREADS;
-}
-
-/** The gate has said something else than was waited for, or nothing more will come from it. */
-class GateClosed extends Error {
-  override readonly name = "GateClosed";
-}
-
-/** Our side of descriptor 3. */
-class Gate {
-  readonly #child: ChildProcess;
-  readonly #channel: Duplex | undefined;
-  readonly #exited: Promise<unknown>;
-  readonly #clock: Clock;
-  #heard = "";
-  #wake = (): void => {};
-  #isClosed = false;
-
-  constructor(child: ChildProcess, exited: Promise<unknown>, clock: Clock) {
-    this.#child = child;
-    this.#exited = exited;
-    this.#clock = clock;
-    this.#channel = child.stdio[3] as Duplex | undefined;
-    // Node throws away what is not read yet when a process exits, unless it is listened for.
-    for (const stream of [child.stdout, child.stderr]) stream?.on("readable", keep);
-    this.#channel?.on("error", () => {}); // told by its end
-    this.#channel?.on("data", (chunk: Buffer) => {
-      this.#heard += chunk.toString();
-      this.#wake();
-    });
-    const over = (): void => {
-      this.#isClosed = true;
-      this.#wake();
-    };
-    this.#channel?.once("close", over).once("end", over);
-    // That it has ended may be known before what it said is read: a short command starts and ends
-    // within one turn of a busy loop.
-    exited
-      .then(() => within(clock, READ_MS, this.#channel && ended(this.#channel)))
-      .then(over, over);
-  }
-
-  send(text: string, { last = false } = {}): void {
-    if (last) this.#channel?.end(text);
-    else this.#channel?.write(text);
-  }
-
-  /** Resolves once the gate has said the word. */
-  async hears(word: string, signal: AbortSignal | undefined): Promise<void> {
-    const onAbort = (): void => this.#wake();
-    signal?.addEventListener("abort", onAbort, { once: true });
-    try {
-      for (;;) {
-        signal?.throwIfAborted();
-        if (this.#heard.split("\n").slice(0, -1).includes(word)) return;
-        if (this.#isClosed || this.#heard.includes("failed ")) {
-          throw new GateClosed(this.#heard.trim());
-        }
-        await new Promise<void>((resolve) => (this.#wake = resolve));
-      }
-    } finally {
-      signal?.removeEventListener("abort", onAbort);
-    }
-  }
-
-  /** What the enclosure wrote to stderr. Lets it go: a gate that still waits comes to its end. */
-  async failure(): Promise<string> {
-    this.close();
-    this.#child.stdin?.destroy();
-    let text = "";
-    this.#child.stderr?.on(
-      "data",
-      (chunk: Buffer) => void (text = (text + chunk.toString()).slice(-ERROR_TAIL)),
-    );
-    this.#child.stderr?.resume();
-    this.#child.stdout?.resume();
-    await this.#exited.catch(() => {});
-    await within(this.#clock, READ_MS, this.#child.stderr && ended(this.#child.stderr));
-    return text.trim();
-  }
-
-  /** From here on what the child writes is another's to read. */
-  close(): void {
-    this.#channel?.destroy();
-    const { stdout, stderr } = this.#child;
-    for (const stream of [stdout, stderr]) stream?.off("readable", keep);
-  }
-}
-
-function keep(): void {}
-
-/** Resolves when all of it is read, or its reader is gone. */
-function ended(stream: Readable): Promise<void> {
-  if (stream.readableEnded || stream.destroyed) return Promise.resolve();
-  return new Promise((resolve) => stream.once("end", resolve).once("close", resolve));
-}
-
-/**
- * Waits for it, but no longer than that. A race against a timer alone would hold the process open.
- */
-export async function within(
-  clock: Clock,
-  mostMs: number,
-  wanted: Promise<void> | null | undefined,
-): Promise<void> {
-  const over = new AbortController();
-  await Promise.race([wanted, clock.sleep(mostMs, { signal: over.signal }).catch(() => {})]);
-  over.abort();
-}
-
-async function startFailed(
-  child: ChildProcess,
-  gate: Gate,
-  exited: Promise<unknown>,
-): Promise<DureError> {
-  gate.close();
-  const cause = await exited.then(
-    () => undefined,
-    (error: unknown) => error,
-  );
-  return new DureError("SANDBOX_FAILED", `${child.spawnfile} could not be started.`, {
-    class: "unavailable",
-    cause,
-  });
-}
-
-/** @param order `isReady`: the confinement stood when it ended. */
-function explain(
-  error: GateClosed,
-  message: string,
-  order: TreeOrder & { readonly isReady: boolean },
-): DureError {
-  const { command } = order.command;
-  if (error.message.endsWith("failed cwd")) return cwdMissing(order.confinement.cwd);
-  if (error.message.endsWith("failed command")) {
-    return new DureError(
-      "SANDBOX_COMMAND_MISSING",
-      `There is no program ${JSON.stringify(command[0])} on the PATH given.`,
-      {
-        class: "not-found",
-        hint: "Install it, or name it with its whole path.",
-        details: { command: command[0], path: order.command.env["PATH"] ?? null },
-      },
-    );
-  }
-  if (error.message.endsWith("failed network")) {
-    return new DureError(
-      "SANDBOX_NETWORK",
-      "The way out of the process's network could not be opened.",
-      { class: "unavailable", hint: `Can other users run ${process.execPath}?` },
-    );
-  }
-  return new DureError(
-    "SANDBOX_FAILED",
-    `The confinement could not be made: ${message || "it ended without a word"}.`,
-    { class: "unavailable", details: { isReady: order.isReady } },
-  );
 }

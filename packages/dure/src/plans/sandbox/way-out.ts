@@ -1,6 +1,7 @@
 import path from "node:path";
 import { BRIDGE_PROGRAM } from "./bridge-program.ts";
-import { DOOR_INSIDE, HOOK_HOST, openDoor, SOCKET_NAME, type HookWay } from "./door.ts";
+import { DOOR_INSIDE, openDoor, SOCKET_NAME } from "./door.ts";
+import { HOOK_HOST, type HookWay } from "./hook-way.ts";
 import { parseHost, type NetworkPolicy } from "./network.ts";
 import type { SandboxCommand, SandboxSetting } from "./sandbox.ts";
 

@@ -15,7 +15,8 @@ import { FULL } from "../../kernel/test-tiers.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { globMatches, globOf } from "../glob.ts";
 import { openSandbox } from "../sandbox/sandbox.ts";
-import { coverOf, isReadClosed, isWriteClosed, placesOf, withheldOf } from "./confinement.ts";
+import { coverOf, isWriteClosed, placesOf, withheldOf } from "./confinement.ts";
+import { isReadClosed } from "./confined-paths.ts";
 import {
   AT,
   aScope,
