@@ -83,8 +83,8 @@ export function errorsIn(name: string, text: string): readonly KnownError[] {
   return found;
 }
 
-function errorOf({ expression, arguments: given = [] }: ts.NewExpression): KnownError | undefined {
-  const [code, message, options] = given;
+function errorOf({ expression, arguments: given }: ts.NewExpression): KnownError | undefined {
+  const [code, message, options] = given ?? [];
   if (expression.getText() !== "DureError") return undefined;
   if (code === undefined || message === undefined || !ts.isStringLiteral(code)) return undefined;
 

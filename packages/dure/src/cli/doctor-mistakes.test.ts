@@ -118,24 +118,24 @@ const MISTAKES: readonly Mistake[] = [
   {
     name: "the imported service is not there",
     plant: (at) => rm(path.join(at, "services", "minimal", "service.ts")),
-    told: [/services\/minimal/],
+    told: [/dure\.config\.ts:2 cannot be loaded: .*services\/minimal/, /own files end in \.ts/],
   },
   {
     name: "a service does not compile",
     plant: (at) => change(at, "services/minimal/service.ts", "agents: { helper }", "agents: {"),
-    told: [/fail service: .*services\/minimal\/service\.ts/],
+    told: [/fail service: services\/minimal\/service\.ts:13/],
   },
   {
     name: "a service throws when it is loaded",
     plant: (at) =>
       appendFile(path.join(at, "services/minimal/service.ts"), "throw new Error('no bank');\n"),
-    told: [/services\/minimal\/service\.ts/, /no bank/],
+    told: [/fail service: services\/minimal\/service\.ts:23.*no bank/],
   },
   {
     name: "a package is not installed",
     plant: (at) =>
       appendFile(path.join(at, "services/minimal/service.ts"), 'import "left-pad-9";\n'),
-    told: [/left-pad-9/],
+    told: [/fail service: services\/minimal\/service\.ts:23.*left-pad-9/, /npm install/],
   },
   {
     name: "the folder of an agent was deleted",

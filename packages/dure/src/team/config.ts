@@ -6,6 +6,7 @@ import { z } from "zod";
 import type { ChannelKind } from "../channels/channel-kind.ts";
 import { KIND_NAMES, type ChannelChoice } from "../channels/kinds.ts";
 import type { AnyService } from "../engine/service/combine.ts";
+import { placeOfError } from "../engine/files/error-place.ts";
 import { importModule, loadService } from "../engine/files/load-service.ts";
 import {
   codeDocument,
@@ -686,11 +687,19 @@ async function readConfig(
     // A problem that the module itself reports (a service that cannot be loaded) already says where
     // and what.
     if (cause instanceof DureError) throw cause;
-    throw new DureError("CONFIG_UNREADABLE", `${shown} cannot be loaded: ${messageOf(cause)}`, {
-      class: "input",
-      hint: importHint(cause),
-      cause,
-    });
+    const place = placeOfError(cause, root);
+    const isHere = place?.file === file;
+    const at = isHere ? `${shown}:${place.line}` : shown;
+    const within = place && !isHere ? `${path.relative(root, place.file)}:${place.line}: ` : "";
+    throw new DureError(
+      "CONFIG_UNREADABLE",
+      `${at} cannot be loaded: ${within}${messageOf(cause)}`,
+      {
+        class: "input",
+        hint: importHint(cause),
+        cause,
+      },
+    );
   }
 
   const document = codeDocument(shown, exports.default, text);

@@ -48,11 +48,19 @@ async function problemsOf(service: string): Promise<readonly string[]> {
   try {
     const { problems } = await checkService(service);
     return problems.map((problem) =>
-      problemText({ ...problem, file: path.join("services", problem.file) }),
+      problemText({ ...problem, file: fileInTeam(problem.file, service) }),
     );
   } catch (error) {
     return [`services/${path.basename(service)}: ${messageOf(error)}`];
   }
+}
+
+/** A file is named from where the command runs if it lies below, else from the folder `services`. */
+function fileInTeam(file: string, service: string): string {
+  const full = path.resolve(file);
+  const services = path.dirname(service);
+  const isBelow = full.startsWith(`${service}${path.sep}`);
+  return isBelow ? path.relative(path.dirname(services), full) : path.join("services", file);
 }
 
 /** Folders under `services` of a team's folder, sorted. */

@@ -3,6 +3,7 @@ import { teamTools } from "../agent/team-tools.ts";
 import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
+import { placeOfError } from "./error-place.ts";
 import { pathToFileURL } from "node:url";
 import type { z } from "zod";
 import { DureError, messageOf } from "../../kernel/errors.ts";
@@ -497,15 +498,13 @@ function isService(value: unknown): value is Service {
 }
 
 function importProblem(file: string, cause: unknown): Problem {
-  const at = new RegExp(`${path.basename(file).replace(/[.]/g, "\\.")}:(\\d+):(\\d+)`).exec(
-    cause instanceof Error ? (cause.stack ?? "") : "",
-  );
-  const place = at ? { line: Number(at[1]), column: Number(at[2]) } : {};
+  const place = placeOfError(cause);
+  const isHere = place !== undefined && path.basename(place.file) === path.basename(file);
   const hint = cause instanceof DureError ? cause.hint : undefined;
 
   return {
     file,
-    ...place,
+    line: isHere ? place.line : undefined,
     key: "",
     message: `cannot be loaded: ${messageOf(cause)}`.replace(/\.$/, ""),
     hint,
