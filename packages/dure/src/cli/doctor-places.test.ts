@@ -45,6 +45,11 @@ const CASES: readonly (readonly [string, () => Promise<unknown>, readonly string
     [`fail service: ${SERVICE}:23 cannot be loaded: no bank`],
   ],
   [
+    "a file that is not there",
+    () => rm(path.join(team, SERVICE)),
+    ["fail config: CONFIG_UNREADABLE dure.config.ts:2 cannot be loaded: Cannot find module"],
+  ],
+  [
     "an import that is not there",
     () => appendFile(path.join(team, SERVICE), 'import "left-pad-9";\n'),
     [`fail service: ${SERVICE}:23 cannot be loaded: Cannot find package 'left-pad-9'`],
@@ -52,7 +57,7 @@ const CASES: readonly (readonly [string, () => Promise<unknown>, readonly string
 ];
 
 test.each(CASES)(
-  "doctor names the line of %s",
+  "doctor names where there is %s",
   { ...FULL, timeout: 120_000 },
   async (_name, plant, told) => {
     await plant();
