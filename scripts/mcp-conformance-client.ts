@@ -26,9 +26,9 @@ if (shown?.state.status !== "ready") console.error(JSON.stringify(shown?.state))
 const tools = servers.setOf("suite").tools();
 for (const name of Object.keys(tools)) await call(name, INPUTS[name] ?? inputOfSuite(name));
 const [resource] = listed(await call("suite__list_resources", {}));
-if (resource) await call("suite__read_resource", { uri: resource.uri });
+await call("suite__read_resource", { uri: resource?.uri ?? "file:///none" });
 const [prompt] = listed(await call("suite__list_prompts", {}));
-if (prompt) await call("suite__get_prompt", { name: prompt.name });
+await call("suite__get_prompt", { name: prompt?.name ?? "none" });
 await servers.stop();
 
 /** Entries of a list; none where the server has no such list. */
