@@ -5,6 +5,8 @@ import {
   RequestError,
   type AgentApp,
   type AgentContext,
+  type ListSessionsRequest,
+  type ListSessionsResponse,
   type PromptResponse,
   type SessionModeState,
 } from "@agentclientprotocol/sdk";
@@ -18,6 +20,10 @@ import { TeamTurns } from "./team-turns.ts";
 
 /** Sessions that one editor has open. The one that was used first is forgotten, not ended. */
 const MAX_SESSIONS = 200;
+/** Of the ids of sessions that an editor has begun. */
+const PREFIX = "acp-";
+/** Sessions that one page of a list is chosen from. */
+const SESSIONS_OF_PAGE = 100;
 
 export interface AcpAgentOptions {
   readonly connect: () => Promise<DureClient>;
@@ -45,11 +51,12 @@ export class AcpAgent {
         agentCapabilities: {
           loadSession: true,
           promptCapabilities: { embeddedContext: true },
-          sessionCapabilities: { resume: {}, close: {} },
+          sessionCapabilities: { list: {}, resume: {}, close: {} },
         },
         authMethods: [],
       }))
       .onRequest(methods.agent.session.new, ({ client }) => told(() => this.#open(client)))
+      .onRequest(methods.agent.session.list, ({ params }) => told(() => this.#list(params)))
       .onRequest(methods.agent.session.load, ({ params, client }) =>
         told(() => this.#load(params.sessionId, client, { replays: true })),
       )
@@ -74,11 +81,27 @@ export class AcpAgent {
   }
 
   async #open(editor: AgentContext): Promise<{ sessionId: string; modes: SessionModeState }> {
-    const sessionId = `acp-${ulid(this.#options.clock.now())}`;
+    const sessionId = `${PREFIX}${ulid(this.#options.clock.now())}`;
     const modes = await this.#modes(undefined);
     this.#keep(sessionId, editor, modes.currentModeId);
 
     return { sessionId, modes };
+  }
+
+  /** Those that an editor has begun. A session of dure has no folder: it belongs to all. */
+  async #list({ cwd, cursor }: ListSessionsRequest): Promise<ListSessionsResponse> {
+    const client = await this.#options.connect();
+    const page = { limit: SESSIONS_OF_PAGE, cursor: cursor ?? undefined };
+    const { items, nextCursor } = await client.sessions(page);
+    const own = items.filter(({ sessionId }) => sessionId.startsWith(PREFIX));
+    const sessions = own.map(({ sessionId, title, updatedAt }) => ({
+      sessionId,
+      cwd: cwd ?? process.cwd(),
+      title,
+      updatedAt: new Date(updatedAt).toISOString(),
+    }));
+
+    return { sessions, nextCursor };
   }
 
   /** What was said is told again; a turn that still runs is followed. */

@@ -84,12 +84,35 @@ describe("an editor", SLOW, () => {
     expect(editor.initialized).toMatchObject({
       protocolVersion: 1,
       agentInfo: { name: "dure" },
-      agentCapabilities: { loadSession: true, sessionCapabilities: { resume: {}, close: {} } },
+      agentCapabilities: {
+        loadSession: true,
+        sessionCapabilities: { list: {}, resume: {}, close: {} },
+      },
     });
     expect(modes.availableModes.map(({ id }) => id).toSorted()).toEqual(["desk", "transfer"]);
     expect(stopReason).toBe("end_turn");
     expect(editor.said).toBe("You said: hello");
     expect(await editor.leave()).toBe(0);
+  });
+
+  test("finds its sessions again, and none that others have begun", async () => {
+    const editor = await open();
+    const { session } = await editor.begin("desk");
+    await editor.prompt(session, "hello");
+    const body = JSON.stringify({ session_id: "of-the-page", service: "desk", message: "hi" });
+    const headers = { "content-type": "application/json" };
+    await fetch(`${await server.url}/v1/agent/chat`, { method: "POST", headers, body });
+    const again = await open();
+
+    const { sessions, nextCursor } = await again.list();
+
+    expect(nextCursor ?? null).toBeNull();
+    expect(sessions.find(({ sessionId }) => sessionId === session)).toMatchObject({
+      cwd: "/project",
+      updatedAt: expect.stringMatching(/^\d{4}-/u) as string,
+    });
+    expect(sessions.map(({ sessionId }) => sessionId)).not.toContain("of-the-page");
+    await expect(again.list("nonsense")).rejects.toThrow();
   });
 
   test.each([

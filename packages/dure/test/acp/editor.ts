@@ -10,6 +10,7 @@ import {
   type ClientConnection,
   type ContentBlock,
   type InitializeResponse,
+  type ListSessionsResponse,
   type LoadSessionResponse,
   type PromptResponse,
   type RequestPermissionRequest,
@@ -98,6 +99,10 @@ export class Editor implements AsyncDisposable {
     const load = methods.agent.session.load;
     const { modes } = await this.#agent.request<LoadSessionResponse>(load, loading);
     return modes!;
+  }
+
+  list(cursor?: string): Promise<ListSessionsResponse> {
+    return this.#agent.request(methods.agent.session.list, { cwd: "/project", cursor });
   }
 
   async resume(sessionId: string): Promise<void> {

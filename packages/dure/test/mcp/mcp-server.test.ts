@@ -108,6 +108,8 @@ test("tools that could say yes for a person are offered only where they were ask
   expect(asked.map(({ name }) => name)).toEqual([
     "list_services",
     "chat",
+    "list_sessions",
+    "read_session",
     "list_decisions",
     "decide",
   ]);
