@@ -147,13 +147,7 @@ function Change(props: {
           maxRows={16}
         />
       ))}
-      {turn.replayed
-        .filter(({ isCustom }) => isCustom)
-        .map(({ key }) => (
-          <p key={key} className="soft small">
-            {words.isCustom(key)}
-          </p>
-        ))}
+      <OfCode agents={turn.replayed} />
       <div className="replay-deeds">
         <Button type="submit" loading={isRunning}>
           {words.run}
@@ -166,6 +160,18 @@ function Change(props: {
       </div>
     </form>
   );
+}
+
+/** Agents of code, which are not asked anew. */
+function OfCode({ agents }: { agents: ReplayableTurn["replayed"] }): ReactNode {
+  const words = useWords();
+  return agents
+    .filter(({ isCustom }) => isCustom)
+    .map(({ key }) => (
+      <p key={key} className="soft small">
+        {words.isCustom(key)}
+      </p>
+    ));
 }
 
 type Shown = Pick<TurnReplay, "message" | "agents" | "elapsedMs"> &

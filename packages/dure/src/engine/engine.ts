@@ -185,10 +185,14 @@ export class Engine implements Conversations {
       findApproval: (subject, used) => sessions.approval(subject, used),
     };
     this.#folder = this.#folderFor(options);
-    this.#replays = new Replays({
+    this.#replays = this.#replaysOf(database);
+  }
+
+  #replaysOf(database: Database): Replays {
+    return new Replays({
       database,
       environment: () => this.#environment,
-      serviceOf: (name) => directory.get(name),
+      serviceOf: (name) => this.#directory.get(name),
     });
   }
 

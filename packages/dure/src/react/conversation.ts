@@ -20,6 +20,7 @@ import {
   type Entry,
 } from "./entries.ts";
 
+/** The turn that runs now. `lost`: its stream was given up; `reattach` follows it again. */
 export interface RunningTurn {
   readonly turnId: string;
   readonly view: TurnView;
@@ -28,6 +29,7 @@ export interface RunningTurn {
   readonly problem?: DureError;
 }
 
+/** A conversation as it stands. */
 export interface ConversationView {
   /** `new`: nothing was said yet, the server does not know it. */
   readonly phase: "new" | "loading" | "ready" | "broken";

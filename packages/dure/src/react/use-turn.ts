@@ -5,8 +5,8 @@ import { useHub } from "./provider.ts";
 /** What `useTurn` follows. */
 export interface UseTurnOptions {
   /**
-   * The server knows the session: it is read first. Default true; false saves the question for a
-   * session that the page has just invented.
+   * The server knows the session: it is read first. Default true; false for one that the page has
+   * just invented, which is then not asked for.
    */
   readonly exists?: boolean | undefined;
 }

@@ -220,7 +220,7 @@ export function replayableAgents(
 ): readonly ReplayableAgent[] {
   const agents = agentsOf(service);
   const keys = new Set(agentPlaces(stored.rows).values());
-  const language = promptLanguage(stored.held.locale ?? locale);
+  const language = promptLanguage(localeOf(stored) ?? locale);
 
   return [...keys].flatMap((key) => {
     const agent = agents.get(key);
@@ -229,6 +229,12 @@ export function replayableAgents(
     const model = chooseLlm(agent.card.llm, defaultLlm, everyLlm);
     return [{ key, prompt, model, isCustom: isCode(agent) }];
   });
+}
+
+/** The language in which the turn was answered. */
+function localeOf({ held }: StoredTurn): string | null {
+  const said = held.messages.at(-1)?.input["locale"];
+  return typeof said === "string" ? said : held.locale;
 }
 
 function isCode(agent: Agent): boolean {

@@ -12,7 +12,7 @@ const VIEWER = { name: "tester", tenant: "" } as const;
 const outside: string[] = [];
 
 const pay = tool({
-  description: "Pays somebody.",
+  description: "Pays a person.",
   inputSchema: z.object({ to: z.string() }),
   effect: "once",
   recover: "replay",

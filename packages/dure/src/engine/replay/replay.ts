@@ -56,11 +56,11 @@ export class Replay {
    * Whether a record is not this step's: the replay asks a model where the turn did something else.
    * What another agent read there is not this one's.
    */
-  goesAnotherWay(now: { path: string; name: string }, recorded: string): boolean {
+  goesAnotherWay(now: { path: string; name: string }, recorded: string | undefined): boolean {
     const { path, name } = now;
     const top = path.split(".")[0]!;
-    if (path !== top) return this.#others.has(top);
-    if (name.startsWith("agent:") && name !== `agent:${this.#agents.get(top)}`) {
+    if (path !== top && this.#others.has(top)) return true;
+    if (path === top && name.startsWith("agent:") && name !== `agent:${this.#agents.get(top)}`) {
       this.#others.add(top);
     }
     return name !== recorded && DONE_ANEW.test(name);
@@ -119,7 +119,7 @@ function recordedCalls(
   const calls: RecordedCall[] = [];
 
   for (const { place, data } of records) {
-    const [path = "", name = ""] = splitPlace(place);
+    const [path, name] = splitPlace(place);
     const outer = path.slice(0, path.lastIndexOf("."));
     const agent = agents.get(outer);
     if (agent === undefined) continue;

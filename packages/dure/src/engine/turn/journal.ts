@@ -120,7 +120,7 @@ export class TurnJournal {
   /** What earlier lives left at `path`, which counts as visited from now on. */
   pastAt(path: string, name: string): PastStep | undefined {
     const step = this.#past.get(path);
-    if (step && this.replay?.goesAnotherWay({ path, name }, step.name)) return undefined;
+    if (this.replay?.goesAnotherWay({ path, name }, step?.name)) return undefined;
     if (step) this.#visited.add(path);
     return step;
   }
