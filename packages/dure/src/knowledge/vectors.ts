@@ -111,7 +111,8 @@ const VECTORS = {
 const MISSING = {
   name: "knowledge.without_vector",
   text: `
-    select c.id::text as id, concat_ws(e'\\n', d.title, array_to_string(c.headings, e'\\n'), c.text) as text
+    select c.id::text as id,
+      concat_ws(e'\\n', d.title, array_to_string(c.headings, e'\\n'), c.text) as text
     from dure.knowledge_chunks c
     join dure.knowledge_documents d using (base, source)
     where c.base = $1 and not exists (
