@@ -2,11 +2,11 @@ import { lstat, mkdir, readdir } from "node:fs/promises";
 import { userInfo } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { foldedGlob, type Scope } from "../scope.ts";
 import { codeOf, DureError } from "../../kernel/errors.ts";
 import { isWithin } from "../sandbox/mount-plan.ts";
 import type { Confinement } from "../sandbox/sandbox.ts";
 import { foldPath, type GlobPath, literalPrefix, pathsMeet } from "../glob.ts";
-import { foldedGlob, type Scope } from "../scope.ts";
 import { foldersAbove } from "./paths.ts";
 import type { TreeSurroundings } from "./confinement.ts";
 
@@ -191,4 +191,12 @@ export function isInside(path: string, folders: ReadonlySet<string>): boolean {
 
 function escape(path: string): string {
   return path.replace(/[*?[\]{}\\]/g, "\\$&");
+}
+
+/** Whether nothing in a folder, there or not, can be written. Pure. */
+export function isWriteClosed(scope: Scope, folder: string): boolean {
+  return (
+    !meets(scope.writes, folder) ||
+    [scope.contracts, scope.exceptions, scope.forbidden].some((globs) => covers(globs, folder))
+  );
 }

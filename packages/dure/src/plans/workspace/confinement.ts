@@ -7,12 +7,12 @@ import { decideRead, decideWrite, isHiddenFrom, type Scope } from "../scope.ts";
 import type { Listing } from "./listing.ts";
 import { foldersAbove, isText, textOf } from "./paths.ts";
 import {
-  covers,
   existingFolders,
   isBelow,
   isInside,
   isPlainFile,
   isReadClosed,
+  isWriteClosed,
   makeFolder,
   meets,
   personsFiles,
@@ -91,14 +91,6 @@ export function coverOf(
   }
 
   return [...cover].sort();
-}
-
-/** Whether nothing in a folder, there or not, can be written. Pure. */
-export function isWriteClosed(scope: Scope, folder: string): boolean {
-  return (
-    !meets(scope.writes, folder) ||
-    [scope.contracts, scope.exceptions, scope.forbidden].some((globs) => covers(globs, folder))
-  );
 }
 
 /**

@@ -15,8 +15,8 @@ import { FULL } from "../../kernel/test-tiers.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { globMatches, globOf } from "../glob.ts";
 import { openSandbox } from "../sandbox/sandbox.ts";
-import { coverOf, isWriteClosed, placesOf, withheldOf } from "./confinement.ts";
-import { isReadClosed } from "./confined-paths.ts";
+import { coverOf, placesOf, withheldOf } from "./confinement.ts";
+import { isReadClosed, isWriteClosed } from "./confined-paths.ts";
 import {
   AT,
   aScope,
