@@ -40,7 +40,7 @@ test("a stored answer is replayed with another prompt, beside the first", SLOW, 
   expect(await stored.innerText()).toContain(message.split("\n")[0]);
   await page
     .getByRole("textbox", { name: /프롬프트$/u })
-    .first()
+    .last()
     .fill("Answer in one word.");
   await page.getByRole("textbox", { name: "모델" }).fill("offline:examples");
   await page.getByRole("button", { name: "다시 해 보기" }).click();
