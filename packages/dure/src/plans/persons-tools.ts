@@ -1,4 +1,5 @@
-import { expandBraces, globMatches, globOf } from "./glob.ts";
+import { expandBraces } from "./glob-text.ts";
+import { globMatches, globOf } from "./glob.ts";
 import type { Port } from "./plan.ts";
 
 /**
