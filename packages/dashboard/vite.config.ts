@@ -11,6 +11,7 @@ const SERVER = process.env["DURE_URL"] ?? "http://127.0.0.1:4600";
 const SMALL = new RegExp(
   [
     "@tabler",
+    "dure/src/kernel/(jobs|plans|escalation)\\.",
     "src/(when|facts|fact-words|side|coded|coded-words)\\.",
     "src/(costs/sums|escalations/order|jobs/status-badge|jobs/exchange)\\.",
   ].join("|"),
