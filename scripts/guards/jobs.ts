@@ -2,6 +2,7 @@ import type { Guard } from "../mutate.ts";
 import { jobs, jobTable, recovery, testsIn } from "./tests-in.ts";
 
 const STORE = "packages/dure/src/jobs/store.ts";
+const EARLIER = "packages/dure/src/jobs/earlier-words.ts";
 const READER = "packages/dure/src/jobs/job-reader.ts";
 const jobRoutes = testsIn("packages/dure/src/server/job-routes.test.ts");
 
@@ -433,7 +434,7 @@ export const JOB_GUARDS: readonly Guard[] = [
   },
   {
     id: "job_store.earlier.pair",
-    at: { file: STORE },
+    at: { file: EARLIER },
     find:
       "where c.conversation_id = $2 and c.tenant = $3 and c.seq < (select seq from dure.jobs where " +
       "id = $1)\n            and least(c.requester, c.target) = least($4::text, $5::text) and " +
@@ -448,7 +449,7 @@ export const JOB_GUARDS: readonly Guard[] = [
   },
   {
     id: "job_store.earlier.tenant",
-    at: { file: STORE },
+    at: { file: EARLIER },
     find: "where c.conversation_id = $2 and c.tenant = $3 and",
     replace: "where c.conversation_id = $2 and $3::text is not null and",
     tests: jobs("what was said in a conversation of another tenant is not told"),

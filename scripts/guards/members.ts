@@ -214,7 +214,7 @@ export const MEMBER_GUARDS: readonly Guard[] = [
   // --- where it would be told to others
   {
     id: "earlier.private",
-    at: { file: "packages/dure/src/jobs/store.ts" },
+    at: { file: "packages/dure/src/jobs/earlier-words.ts" },
     find: "or dure.private_origin_of(c.id) = dure.private_origin_of($1)",
     replace: "or dure.private_origin_of(c.id) <> $1",
     tests: testsIn("packages/dure/src/jobs/jobs.test.ts")(

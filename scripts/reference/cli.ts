@@ -1,11 +1,11 @@
 /** The reference of the command line, made from the commands themselves. */
 
-import type { Command } from "commander";
 import type { CommandGroup, CommandSpec } from "../../packages/dure/src/cli/commands/command.ts";
 import { COMMANDS, describeProgram } from "../../packages/dure/src/cli/program.ts";
 import { codeOf, MADE, plain, tableOf } from "./markdown.ts";
 
 type Spec = CommandSpec | CommandGroup;
+type Command = ReturnType<typeof describeProgram>;
 
 /** The page `cli.md`. */
 export function cliPage(): string {

@@ -57,7 +57,7 @@ function asError({ code, message, class: errorClass }: KnownError): DureError {
 }
 
 /** Every error that the sources of the library make with a literal code, in their order. */
-export async function readErrors(folder: string = SOURCES): Promise<readonly KnownError[]> {
+async function readErrors(folder: string = SOURCES): Promise<readonly KnownError[]> {
   const names = await readdir(folder, { recursive: true });
   const sources = names.filter(
     (name) => name.endsWith(".ts") && !/\.test\.ts$|(^|\/)test-/.test(name),

@@ -3,7 +3,6 @@
  * is called, so the parts behind them are stand-ins.
  */
 
-import type { FastifyInstance } from "fastify";
 import { createServer, type ServerOptions } from "../../packages/dure/src/server/server.ts";
 import { protocolsOf } from "../../packages/dure/src/team/serving.ts";
 import { membersTable, typeOf, type JsonSchema } from "./events.ts";
@@ -104,7 +103,7 @@ function closed(text: string): string {
 
 /** The document, and the scope of each route. */
 async function readRoutes(): Promise<{ document: Document; scopes: Map<string, string> }> {
-  const app: FastifyInstance = createServer({
+  const app = createServer({
     ...(standIn() as ServerOptions),
     devMode: false,
     version: "0",

@@ -129,12 +129,17 @@ function factsOf({ kind, output }: PlanStep): string[] {
 
   facts.push(...countFacts(kind, output));
 
-  const { success = true, failedTests: failed = [], suggestions = [] } = feedback ?? {};
-  if (failed.length > 0) facts.push(`fails: ${namesOf(failed.map(({ name }) => name))}`);
-  const [why = ""] = success || failed.length > 0 ? [] : suggestions;
-  if (why !== "") facts.push(why.split("\n")[0]!);
+  return [...facts, ...failureFacts(feedback)];
+}
 
-  return facts;
+/** Which tests fail, or what else failed beside them. Pure. */
+function failureFacts(feedback: NonNullable<PlanStep["output"]>["feedback"]): string[] {
+  if (!feedback) return [];
+  const { success, failedTests, suggestions } = feedback;
+  if (failedTests.length > 0) return [`fails: ${namesOf(failedTests.map(({ name }) => name))}`];
+  const [why = ""] = success ? [] : suggestions;
+
+  return why === "" ? [] : [why.split("\n")[0]!];
 }
 
 /** How many tests a step found. Pure. */

@@ -640,7 +640,7 @@ test("what the same two said before in a conversation is told again at the start
   expect(JSON.stringify(team.asked["seum"])).not.toContain("4600");
 });
 
-test("what was asked for in private is told again there alone, whoever names its conversation", async () => {
+test("what was asked for in private is told again there alone, also to one who names it", async () => {
   await using db = await testDatabase();
   let answers = 0;
   const eden: TestAgent = () => `The password is word-${++answers} since today.`;

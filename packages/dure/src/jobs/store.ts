@@ -5,6 +5,7 @@ import { UNATTENDED_TOPIC } from "../durable/turns.ts";
 import type { JobStatus } from "../kernel/jobs.ts";
 import type { NewPlatformEvent } from "../wire/events.ts";
 import type { ExchangeStore, Rest } from "./exchange.ts";
+import { earlierWords } from "./earlier-words.ts";
 import type { EarlierWords, Job, JobResult } from "./job.ts";
 import { JobReader } from "./job-reader.ts";
 import { JOB_COLUMNS, jobOf, RESULTS, type JobRow } from "./job-rows.ts";
@@ -65,9 +66,6 @@ export interface HeldJob {
    */
   readonly earlier: readonly EarlierWords[];
 }
-
-/** Words of earlier exchanges that are told at the beginning of another one. */
-const MAX_EARLIER = 3;
 
 /**
  * The statements of a job's life. Each is safe to repeat, so a lost answer is asked for again until
@@ -140,7 +138,7 @@ export class JobStore {
     );
     if (!row) return undefined;
     const job = jobOf(row);
-    const earlier = job.turnsDone === 0 ? await this.#earlier(job) : [];
+    const earlier = job.turnsDone === 0 ? await earlierWords(this.#statements, job) : [];
     return {
       job,
       epoch: row.epoch,
@@ -379,48 +377,6 @@ export class JobStore {
       storable([event]),
     ]);
     this.#notifications.publish(EVENTS_TOPIC);
-  }
-
-  /**
-   * Of the same pair alone, and of what began in private only there: a conversation's id is no
-   * secret.
-   */
-  #earlier({
-    jobId,
-    tenant,
-    conversationId,
-    requester,
-    target,
-  }: Job): Promise<readonly EarlierWords[]> {
-    return this.#statements.many<EarlierWords>(
-      "job.earlier",
-      `
-        select speaker, text
-        from (
-          select c.seq, w.number, w.speaker, w.text
-          from dure.jobs c
-          cross join lateral (
-            select 0 as number, c.requester as speaker, c.message as text
-            union all
-            select t.number, t.speaker, t.text
-            from dure.job_turns t
-            where t.job_id = c.id and t.text <> ''
-          ) w
-          where c.conversation_id = $2
-            and c.tenant = $3
-            and c.seq < (select seq from dure.jobs where id = $1)
-            and least(c.requester, c.target) = least($4::text, $5::text)
-            and greatest(c.requester, c.target) = greatest($4::text, $5::text)
-            and (
-              dure.private_origin_of(c.id) is null
-              or dure.private_origin_of(c.id) = dure.private_origin_of($1)
-            )
-          order by c.seq desc, w.number desc
-          limit ${MAX_EARLIER}
-        ) w
-        order by seq, number`,
-      [jobId, conversationId, tenant, requester, target],
-    );
   }
 
   #tell(): void {

@@ -23,7 +23,7 @@ import {
 import type { TeamConnection, ToolGroup } from "./team-tool.ts";
 
 /** The Tasks extension of MCP 2026-07-28, whose server's part the SDK leaves to its users. */
-export const TASKS = "io.modelcontextprotocol/tasks";
+const TASKS = "io.modelcontextprotocol/tasks";
 
 /** Questions that a task tells at once. */
 const MAX_QUESTIONS = 20;

@@ -42,7 +42,7 @@ function handlersIn({ data }: EventOf<"room.message" | "room.heard">): readonly 
 }
 
 /** The message that an event is about, if it is about one. */
-export function messageIn({ type, data }: PlatformEvent): string | undefined {
+function messageIn({ type, data }: PlatformEvent): string | undefined {
   if (/^(?:account|agent|escalation)\./u.test(type)) return undefined;
   const message = "message" in data ? data.message : undefined;
   return typeof message === "string" && message !== "" ? message : undefined;

@@ -191,7 +191,7 @@ function storeOfReplay(): TurnStore {
  * What a replay takes over: the handler's own steps, agents made of code, and what an agent read
  * before it first asked its model. Answers of models and calls of tools are left out. Pure.
  */
-export function keptRows(rows: readonly JournalRow[], service: AnyService): JournalRow[] {
+function keptRows(rows: readonly JournalRow[], service: AnyService): JournalRow[] {
   const agents = agentsOf(service);
   const anew = new Set(
     [...agentPlaces(rows)].flatMap(([path, key]) => {

@@ -91,7 +91,7 @@ export function meets(globs: Scope["writes"], folder: string): boolean {
  * Whether a pattern matches all that could be in a folder: it ends in `**`, and its folder is this
  * one or above it.
  */
-export function covers(globs: Scope["writes"], folder: string): boolean {
+function covers(globs: Scope["writes"], folder: string): boolean {
   return globs.some(({ folded }) =>
     folded.alternatives.some((alternative) => isAllOf(alternative, foldPath(folder))),
   );
