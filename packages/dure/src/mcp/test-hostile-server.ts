@@ -39,6 +39,10 @@ const PREPARE: Readonly<Record<string, () => void>> = {
   "too-many": () => {
     tools = Array.from({ length: 500 }, (_, index) => tool(`tool_${index}`));
   },
+  "only-reads": () => {
+    const annotations = { readOnlyHint: true };
+    tools = [tool("echo", { annotations }), tool("write", { annotations })];
+  },
   "no-list": () => {
     tools = [{ nonsense: true }];
   },

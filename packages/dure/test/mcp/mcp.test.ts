@@ -132,6 +132,18 @@ test(
   },
 );
 
+test("the same with a tool that says only then that it only reads", SLOW, async () => {
+  await serve("hang");
+  const turn = say("turned", "odd__write").catch(() => {});
+  await until(async () => (await calls()) === 1, NOT_CALLED);
+
+  await serve("only-reads");
+  await turn;
+  await until(async () => (await asked("turned")).length === 1, NOT_ASKED);
+
+  expect(await calls()).toBe(1);
+});
+
 test("a call that only reads is made again after a kill", SLOW, async () => {
   await serve("hang");
   const turn = say("reads", "odd__echo").catch(() => {});

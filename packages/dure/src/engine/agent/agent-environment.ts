@@ -50,6 +50,8 @@ export interface AgentRunEnvironment {
   /** Does the work of a step, unless it is recorded. */
   doWork(step: Step, work: StepWork): Promise<unknown>;
   once(call: OnceCall): Promise<EffectOutcome<unknown>>;
+  /** The key under which an earlier life of the turn has begun a call as a _once_ effect. */
+  keyBegunBefore(call: Pick<OnceCall, "key" | "name" | "input">): Promise<string | undefined>;
   /** The approval for exactly these arguments, or a turn that ends by asking for it. */
   approvalFor(name: string, tool: AnyTool, input: unknown): Promise<{ id: string }>;
 }

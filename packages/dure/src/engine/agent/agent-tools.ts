@@ -144,7 +144,7 @@ export class AgentTools {
       const outcome =
         use.tool.effect === "once"
           ? await this.#callOnce(use, key, approved)
-          : await this.#callPlain(use, key);
+          : await this.#callUnlessBegun(use, key);
       this.#environment.signal.throwIfAborted();
       return outcome;
     });
@@ -181,6 +181,15 @@ export class AgentTools {
   async #approvalFor({ name, tool, input }: ToolUse): Promise<{ id: string } | undefined> {
     const isNeeded = tool.approval && (tool.approval.when?.(input) ?? true);
     return isNeeded ? this.#environment.approvalFor(name, tool, input) : undefined;
+  }
+
+  /** A tool that was _once_ before a crash, as a server of others may have said, is so still. */
+  async #callUnlessBegun(use: ToolUse, key: string): Promise<EffectOutcome<unknown>> {
+    const { tool, name, input } = use;
+    const begun = await this.#environment.keyBegunBefore({ key, name, input });
+    if (begun === undefined) return this.#callPlain(use, key);
+
+    return this.#environment.once({ tool, name, input, context: this.#context(), key: begun });
   }
 
   async #callPlain(use: ToolUse, key: string): Promise<EffectOutcome<unknown>> {

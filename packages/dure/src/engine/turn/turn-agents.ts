@@ -145,6 +145,7 @@ export class TurnAgents {
       goesOutside: () => steps.goesOutside(),
       doWork: (step, work) => steps.doWork(step, work),
       once: (call) => effects.once(call),
+      keyBegunBefore: (call) => effects.keyBegunBefore(call),
       approvalFor: (name, tool, input) => effects.approvalFor(name, tool, input),
     };
   }

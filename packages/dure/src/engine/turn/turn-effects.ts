@@ -1,5 +1,6 @@
 import { DureError } from "../../kernel/errors.ts";
-import type { ClaimedTurn } from "../../durable/turns.ts";
+import { canonicalJson } from "../../kernel/json.ts";
+import type { ClaimedTurn, TurnEffect } from "../../durable/turns.ts";
 import { inToolSpan } from "../../models/telemetry.ts";
 import { Approvals, REFUSED } from "../effects/approvals.ts";
 import {
@@ -47,6 +48,8 @@ export class TurnEffects {
    * error.
    */
   readonly #questions = new Map<string, TurnQuestion>();
+  /** Effects that earlier lives of the turn have begun; looked up at the first question. */
+  #begunBefore: Promise<readonly TurnEffect[]> | undefined;
 
   constructor(options: TurnEffectsOptions) {
     const { held, facts, environment, stop, place } = options;
@@ -122,6 +125,20 @@ export class TurnEffects {
     } finally {
       this.#running.delete(work);
     }
+  }
+
+  /**
+   * The key under which an earlier life has begun this call as a _once_ effect. It stays one,
+   * whatever its tool says of itself now. Undefined: none has.
+   */
+  async keyBegunBefore(call: BegunCall): Promise<string | undefined> {
+    const { held, facts, environment } = this.#options;
+    if (held.rows.length === 0) return undefined; // the first life
+    const { store, lease } = environment;
+    this.#begunBefore ??= store.effectsOf(held.turn, { signal: lease });
+    const approved = `${facts.effects}/approval/`;
+
+    return (await this.#begunBefore).find((effect) => isBegunCall(effect, call, approved))?.key;
   }
 
   /** A handler or a model may go on after a call whose outcome is unknown: not with this tool. */
@@ -201,6 +218,17 @@ export class TurnEffects {
     this.#questions.delete(key);
     this.#options.stop.knows(key);
   }
+}
+
+/** `key`: what the call has where no approval was asked for. */
+type BegunCall = Pick<OnceCall, "key" | "name" | "input">;
+
+/** An approval gave its call a key of its own. Pure. */
+function isBegunCall(effect: TurnEffect, { key, name, input }: BegunCall, approved: string) {
+  if (effect.key === key) return true;
+  if (effect.tool !== name || !effect.key.startsWith(approved)) return false;
+
+  return canonicalJson(effect.input) === canonicalJson(JSON.parse(JSON.stringify(input ?? null)));
 }
 
 /** The ledger of one life; an intent is stored in one statement with the journal so far. */
