@@ -153,6 +153,9 @@ describe("good calls", () => {
       { headers: { "last-event-id": last } },
     );
 
+    await expectGood(`GET /v1/agent/turns/${turn}/replay`, 200);
+    await expectGood(`POST /v1/agent/turns/${turn}/replay`, 200, { body: {} });
+
     // Past the proxy, which would wait for its end.
     const hanging = await fetch(`${team.url}/v1/agent/chat/stream`, {
       method: "POST",
@@ -315,7 +318,7 @@ describe("good calls", () => {
 
   test(
     "a plan is looked at and run, its run watched and merged",
-    { ...FULL, timeout: 120_000 },
+    { timeout: 120_000 },
     async () => {
       await expectGood("GET /v1/plans", 200);
       await expectGood("GET /v1/plans/greet", 200);
@@ -518,6 +521,11 @@ test.each([
   ["GET /v1/agent/turns/turn_0/stream", 404],
   ["GET /v1/agent/turns/turn_0/stream?last_event_id=nonsense", 400],
   ["GET /v1/agent/turns/turn_0/stream", 401, { token: null }],
+  ["GET /v1/agent/turns/turn_0/replay", 404],
+  ["GET /v1/agent/turns/turn_0/replay", 401, { token: null }],
+  ["POST /v1/agent/turns/turn_0/replay", 404, { body: {} }],
+  ["POST /v1/agent/turns/turn_0/replay", 400, { body: { models: [] } }],
+  ["POST /v1/agent/turns/turn_0/replay", 401, { token: null, body: {} }],
   ["POST /v1/agent/turns/turn_0/stop", 404],
   ["POST /v1/agent/sessions/unknown/leave", 404, { body: { question: "turn_0" } }],
   ["POST /v1/agent/turns/turn_0/stop", 401, { token: null }],
