@@ -135,7 +135,10 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     stage.discord.inviteBot(stage.bots.eden, stage.guild);
 
     await eventually(async () => expect(await openTypes(team)).toEqual([]));
-    expect((await team.inbox.list({ tenant: "", status: "resolved" })).items).toMatchObject([
+    // A channel that was still being read is a report of its own, settled before.
+    const { items } = await team.inbox.list({ tenant: "", status: "resolved" });
+    const unseen = items.filter(({ title }) => title.endsWith("이곳을 더는 볼 수 없어요."));
+    expect(unseen).toMatchObject([
       { type: "account", resolvedBy: "eden" },
       { type: "account", resolvedBy: "eden" },
     ]);
