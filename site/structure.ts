@@ -69,6 +69,7 @@ export const ENGLISH: readonly Group[] = [
       ["dure/slots", "reference/slots"],
       ["dure/channels", "reference/channels"],
       ["dure/client", "reference/client"],
+      ["dure/react", "reference/react"],
       ["dure/compat", "reference/compat"],
       ["@dure/testing", "reference/testing"],
     ],

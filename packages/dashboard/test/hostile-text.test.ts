@@ -87,6 +87,7 @@ let jobs: JobsTeam;
 let escalations: EscalationsTeam;
 let double: DoubleServer;
 let job: string;
+let turn: string;
 
 beforeAll(async () => {
   const site = await siteInPackage();
@@ -114,19 +115,22 @@ async function fill(): Promise<void> {
     maxTurns: 2,
   };
   job = (await new DureClient({ baseUrl: jobs.url }).jobs.ask(asked)).jobId;
+  const said = { sessionId: "hostile", service: "faq", message: ATTACK };
+  turn = await new DureClient({ baseUrl: rooms.url }).sendMessage(said).turnId;
   await escalations.raise({ title: ATTACK.slice(0, 250), context: { tail: ATTACK } });
 
   double.plans.files.push(...FILES);
   double.plans.views.set("login", VIEW);
-  runInTheMiddle(double);
+  const run = runInTheMiddle(double);
+  Object.assign(run, poisoned(run)); // its page hears of it by its stream
   double.plans.proposal = DRAFT;
   double.plans.proposalNotes = { questions: [ATTACK], open: [ATTACK] };
   await post(`${double.url}/v1/drafts`, { goal: ATTACK });
   double.emit({ type: "job.step", role: "delegation", session: "s1", data: { step: ATTACK } });
   double.costs = COSTS;
   double.audit = [{ id: 1, at: Date.UTC(2026, 10, 22), tenant: "", person: ATTACK, ...DEED }];
-  const turn = { session_id: "hostile", service: "transfer", message: ATTACK };
-  await post(`${double.url}/v1/agent/chat/stream`, turn);
+  const asksDouble = { session_id: "hostile", service: "transfer", message: ATTACK };
+  await post(`${double.url}/v1/agent/chat/stream`, asksDouble);
 }
 
 async function post(url: string, body: object): Promise<void> {
@@ -181,6 +185,7 @@ const PAGES: readonly HostilePage[] = [
   { route: "/agents/$agent", address: () => `${rooms.url}/agents/eden` },
   { route: "/chat", address: () => `${double.url}/chat` },
   { route: "/chat/$session", address: () => `${double.url}/chat/hostile` },
+  { route: "/replay/$turn", address: () => `${rooms.url}/replay/${turn}` },
   { route: "/escalations", address: () => `${escalations.url}/escalations` },
   { route: "/events", address: () => `${double.url}/events` },
   { route: "/costs", address: () => `${double.url}/costs` },
