@@ -13,6 +13,8 @@ const ENGINE = "packages/dure/src/engine";
 const open = testsIn(`${ENGINE}/effects/open-effects.test.ts`);
 const language = testsIn(`${ENGINE}/turn/language.test.ts`);
 const prices = testsIn("packages/dure/src/models/offline.test.ts");
+const replay = testsIn(`${ENGINE}/replay/replay.test.ts`);
+const mcp = testsIn("packages/dure/test/mcp/mcp.test.ts");
 
 /** What a turn may do, spend and say. */
 export const ENGINE_GUARDS: readonly Guard[] = [
@@ -47,7 +49,32 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     ),
     why: "the time of an attempt runs out while its agent is paused",
   },
+  // --- replays
+  {
+    id: "replay.tools",
+    at: { file: `${ENGINE}/agent/agent-tools.ts` },
+    find: "if (replay) return replay.toolAnswer(this.#key, use);",
+    replace: "void replay;",
+    tests: replay("a call that the turn did not make is refused, and never reaches the outside"),
+    why: "a replay pays again",
+  },
+  {
+    id: "replay.steps",
+    at: { file: `${ENGINE}/replay/replay.ts` },
+    find: "if (DONE_ANEW.test(step)) return;",
+    replace: "if (DONE_ANEW.test(step) || step.length > 0) return;",
+    tests: replay("a step of the handler that the turn did not do ends the replay"),
+    why: "a handler does something to the outside in a replay",
+  },
   // --- calls whose outcome is not known
+  {
+    id: "effects.begun",
+    at: { file: `${ENGINE}/agent/agent-tools.ts` },
+    find: "if (begun === undefined) return this.#callPlain(use, key);",
+    replace: 'if (begun !== "") return this.#callPlain(use, key);',
+    tests: mcp("the same with a tool that says only then that it only reads"),
+    why: "a server that calls its tool read-only after a crash has it called twice",
+  },
   {
     id: "effects.open",
     at: { sql: "effect_intent" },
