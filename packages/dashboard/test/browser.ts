@@ -143,6 +143,8 @@ async function buildWhenOld(): Promise<void> {
     newest("../vite.config.ts"),
     newest("../../dure/src/client"),
     newest("../../dure/src/kernel"),
+    newest("../../dure/src/react"),
+    newest("../../dure/src/wire"),
   ]);
   const built = await stat(join(SITE, "index.html")).catch(() => undefined);
   if (built !== undefined && built.mtimeMs >= Math.max(...sources)) return;

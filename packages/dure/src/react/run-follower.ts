@@ -33,6 +33,8 @@ export class RunFollower implements Store<RunView> {
   readonly subscribe: Store<RunView>["subscribe"];
   #view: RunView = { run: undefined, problem: undefined, connection: "connected" };
   #leave = new AbortController();
+  /** Ends the wait for an ended run to go on. */
+  #goesOn = new AbortController();
   #isLooking = false;
 
   constructor({ hub, id }: { hub: DureHub; id: string }) {
@@ -97,13 +99,18 @@ export class RunFollower implements Store<RunView> {
     if (!signal.aborted) await this.load();
   }
 
-  /** Until a person has let it go on. */
+  /** Until it goes on: an event tells so, or a page that has just given the order. */
   async #whileEnded(signal: AbortSignal): Promise<void> {
-    for await (const event of this.#hub.client.events({ run: this.#id }, { signal })) {
-      this.#hear(event);
-      if (!isAboutTheRun(event)) continue;
-      await this.load();
-      if (!this.#isOver) return;
+    this.#goesOn = new AbortController();
+    const { signal: goesOn } = this.#goesOn;
+    const waiting = { signal: AbortSignal.any([signal, goesOn]) };
+    try {
+      for await (const event of this.#hub.client.events({ run: this.#id }, waiting)) {
+        this.#hear(event);
+        if (isAboutTheRun(event)) await this.load();
+      }
+    } catch (error) {
+      if (!goesOn.aborted) throw error;
     }
   }
 
@@ -121,6 +128,7 @@ export class RunFollower implements Store<RunView> {
 
   #show(part: Partial<RunView>): void {
     this.#view = { ...this.#view, ...part };
+    if (!this.#isOver) this.#goesOn.abort();
     this.#listeners.tell();
   }
 }
