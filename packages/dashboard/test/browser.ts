@@ -1,8 +1,10 @@
+import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdtemp, readdir, rm, stat, utimes } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { AxeBuilder } from "@axe-core/playwright";
 import {
   chromium,
@@ -11,7 +13,6 @@ import {
   type Locator,
   type Page,
 } from "playwright-core";
-import { build } from "vite";
 import { acquireStartLock } from "../../dure/src/durable/embedded/start-lock.ts";
 import { systemClock } from "../../dure/src/kernel/clock.ts";
 import { beLate, LATE_MS } from "../../dure/src/kernel/test-late.ts";
@@ -91,24 +92,33 @@ export async function buildSite(): Promise<{ site: string; remove: () => Promise
 }
 
 /**
- * React's own build for development is twice as large and slower; Vite takes it when a test runner
- * has set NODE_ENV.
+ * In a process of its own: the build renders with React as it is shipped, and a test may have React
+ * for development loaded.
  */
 async function buildAsShipped(options: { outDir?: string; emptyOutDir: boolean }): Promise<void> {
-  const before = process.env["NODE_ENV"];
-  process.env["NODE_ENV"] = "production";
-  try {
-    await build({
-      configFile: fileURLToPath(new URL("../vite.config.ts", import.meta.url)),
-      mode: "production",
-      logLevel: "error",
-      build: options,
-    });
-  } finally {
-    if (before === undefined) delete process.env["NODE_ENV"];
-    else process.env["NODE_ENV"] = before;
-  }
+  const vite = fileURLToPath(
+    import.meta.resolve("vite/package.json").replace(/package\.json$/, VITE),
+  );
+  const outDir = options.outDir === undefined ? [] : ["--outDir", options.outDir];
+  const emptyOutDir = `--emptyOutDir=${options.emptyOutDir}`;
+  const args = [
+    vite,
+    "build",
+    "--mode",
+    "production",
+    "--logLevel",
+    "error",
+    ...outDir,
+    emptyOutDir,
+  ];
+  await run(process.execPath, args, {
+    cwd: fileURLToPath(new URL("..", import.meta.url)),
+    env: { ...process.env, NODE_ENV: "production" },
+  });
 }
+
+const run = promisify(execFile);
+const VITE = "bin/vite.js";
 
 /** For hooks that launch a browser and perhaps build the site, on a busy machine; milliseconds. */
 export const SLOW_HOOK_MS = 300_000;
