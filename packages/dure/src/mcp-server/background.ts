@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { systemClock, withTimeout } from "../kernel/clock.ts";
 import type { PlatformEvent } from "../wire/events.ts";
-import type { JobAnswer } from "../wire/jobs.ts";
+import type { JobAnswer, JobDetail } from "../wire/jobs.ts";
 import type { PlanRun } from "../wire/runs.ts";
 import type { TeamCall } from "./team-tool.ts";
 
@@ -36,12 +36,18 @@ export async function delegate(delegated: Delegated, call: TeamCall): Promise<Jo
   const signal = AbortSignal.any([call.signal, answered.signal]);
   const told = tellNews(call.client.jobs.stream(jobId, { signal }), call.tell, signal);
   try {
-    return await ask(once, call);
+    const answer = await ask(once, call);
+    // A job that was over at once is told too.
+    await Promise.race([told, systemClock.sleep(LAST_NEWS_MS, { signal: call.signal })]);
+    return answer;
   } finally {
     answered.abort();
     await told;
   }
 }
+
+/** How long an answer waits for the news before it, milliseconds. */
+const LAST_NEWS_MS = 500;
 
 export interface StartedRun {
   readonly plan: string;
@@ -59,6 +65,7 @@ export function startRun(
 interface News {
   readonly kind: string;
   readonly event?: PlatformEvent;
+  readonly job?: Pick<JobDetail, "status">;
 }
 
 interface Followed {
@@ -93,7 +100,10 @@ async function tellNews(
   signal: AbortSignal,
 ): Promise<void> {
   try {
-    for await (const { event } of news) if (event) tell?.(describe(event));
+    for await (const { event, job } of news) {
+      if (event) tell?.(describe(event));
+      else if (job) tell?.(`job ${job.status}`);
+    }
   } catch (error) {
     if (!signal.aborted) throw error;
   }

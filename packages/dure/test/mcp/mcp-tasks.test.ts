@@ -287,6 +287,6 @@ describe("a client that takes none", FULL, () => {
     );
 
     expect(JSON.stringify(content)).toContain("알겠습니다");
-    expect(told.some((message) => message.startsWith("job."))).toBe(true);
+    expect(told.some((message) => message.startsWith("job"))).toBe(true);
   });
 });
