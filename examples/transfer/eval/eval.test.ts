@@ -58,6 +58,14 @@ describe("the parsers alone", () => {
   });
 });
 
+/** Said on a Friday they mean today or the next one, so the service asks. */
+const NAME_FRIDAY = ["금욜에 민수한테 2만원 보내줘", "send mom 50k by Friday"];
+
+function isFriday(): boolean {
+  const day = new Intl.DateTimeFormat("en", { weekday: "long", timeZone: "Asia/Seoul" });
+  return day.format(Date.now()) === "Friday";
+}
+
 test(
   "the service with the offline model books nothing that was not said",
   { ...FULL, timeout: 120_000 },
@@ -84,7 +92,9 @@ test(
     expect(texts(judged, "missed")).toEqual([]);
     const replies = judged.filter(({ utterance }) => !MONEY_CLASSES.includes(utterance.class));
     expect(texts(replies, "asked")).toEqual(["ㅇㅋ 고고", "알겠어 보내"]);
-    expect(countOf(judged, "asked")).toBeLessThanOrEqual(13);
+    const dayInDoubt = NAME_FRIDAY.filter((text) => texts(judged, "asked").includes(text));
+    expect(dayInDoubt).toEqual(isFriday() ? NAME_FRIDAY : []);
+    expect(countOf(judged, "asked") - dayInDoubt.length).toBeLessThanOrEqual(13);
     expect(bank.bookings().length).toBe(
       judged.filter(({ outcome }) => outcome.kind === "yes").length,
     );
