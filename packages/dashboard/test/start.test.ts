@@ -173,13 +173,13 @@ test(
     });
     const release = await holdCode(page);
 
-    await page.goto(server.url);
+    await page.goto(server.url, { waitUntil: "commit" });
     const lead = page.getByText(ko.start.what, { exact: true });
     await lead.waitFor({ state: "attached" });
     expect(await lead.isVisible()).toBe(false);
 
     await page.evaluate(() => localStorage.setItem("dure-language", "ko"));
-    await page.goto(`${server.url}/rooms`);
+    await page.goto(`${server.url}/rooms`, { waitUntil: "commit" });
     const asks = page.getByText(ko.rooms.ask.lead, { exact: true });
     await asks.waitFor({ state: "attached" });
     expect(await asks.isVisible()).toBe(false);
