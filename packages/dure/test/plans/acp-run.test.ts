@@ -156,7 +156,7 @@ test(
       "src/mine/a.mjs\nsrc/price.mjs",
     );
     expect(await repository.fingerprint()).toBe(before);
-    expect(await runs.runs.records.strayProcesses(id)).toEqual([]);
+    expect(await runs.runs.records.steps.strayProcesses(id)).toEqual([]);
     const { items } = await runs.inbox.list({ tenant: "", run: id, status: "open" });
     expect(items.map(({ type, source }) => `${source.port} ${type}`).sort()).toEqual([
       "asks ownership",

@@ -189,7 +189,7 @@ test(
       [id],
     );
     await expect
-      .poll(async () => (await at.runs.runs.records.openOrders(id)).length, { timeout: 30_000 })
+      .poll(async () => (await at.runs.runs.records.orders.open(id)).length, { timeout: 30_000 })
       .toBe(0);
     expect(await isThere(join(folder, "store.git"))).toBe(false);
     await expect.poll(() => at.runs.runs.leading, { timeout: 30_000 }).toBe(0);

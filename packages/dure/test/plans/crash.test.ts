@@ -151,7 +151,7 @@ test.each(Array.from({ length: SEEDS }, (_, index) => FIRST_SEED + index))(
       await systemClock.sleep(500 + draw() * 6_000);
       if ((await world.watcher.runs.get(id)).finishedAt !== null) break;
       await leader.kill();
-      for (const step of await world.watcher.runs.records.steps(id)) {
+      for (const step of await world.watcher.runs.records.steps.of(id)) {
         if (step.status === "done") {
           doneAtKill.set(`${step.port} ${step.try} ${step.kind}`, step.starts);
         }
@@ -168,7 +168,7 @@ test.each(Array.from({ length: SEEDS }, (_, index) => FIRST_SEED + index))(
     });
     expect(await git(world.repository, "rev-parse", "dure/dev-team^{tree}")).toBe(undisturbed);
     expect(await git(world.repository, "rev-parse", "HEAD", "main")).toBe(before);
-    const steps = await world.watcher.runs.records.steps(id);
+    const steps = await world.watcher.runs.records.steps.of(id);
     for (const step of steps) {
       const known = doneAtKill.get(`${step.port} ${step.try} ${step.kind}`);
       if (known !== undefined && step.kind !== "setup") {
@@ -190,7 +190,7 @@ test.each(Array.from({ length: SEEDS }, (_, index) => FIRST_SEED + index))(
         message: "a tree was left",
       })
       .toEqual(["discount"]);
-    expect(await world.watcher.runs.records.strayProcesses(id)).toEqual([]);
+    expect(await world.watcher.runs.records.steps.strayProcesses(id)).toEqual([]);
   },
 );
 
@@ -212,7 +212,7 @@ test(
     await expect
       .poll(
         async () =>
-          (await world.watcher.runs.records.steps(id)).some(({ status }) => status === "done"),
+          (await world.watcher.runs.records.steps.of(id)).some(({ status }) => status === "done"),
         { timeout: 120_000 },
       )
       .toBe(true);

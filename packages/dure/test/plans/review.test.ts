@@ -124,14 +124,14 @@ test(
     const order = await first.runs.reviews.order(about, "minjun", undefined);
     // Stored, and then the process is gone before a leader has looked.
     await first.runs.stop();
-    const number = await first.runs.records.order(undefined, id, order, "minjun");
-    const twice = await first.runs.records.order(undefined, id, order, "minjun");
+    const number = await first.runs.records.orders.give(undefined, id, order, "minjun");
+    const twice = await first.runs.records.orders.give(undefined, id, order, "minjun");
 
     await using second = await startRealRuns({ url, home });
     await until(async () => (await second.runs.get(id)).ports[0]!.triesPair).toBe(4);
     await until(async () => (await second.runs.get(id)).status).toBe("success");
 
-    const outcomes = [number, twice].map((one) => second.runs.records.orderOutcome(one));
+    const outcomes = [number, twice].map((one) => second.runs.records.orders.outcome(one));
     const [done, refused] = await Promise.all(outcomes);
     expect(done).toEqual({ ok: true });
     expect(refused).toMatchObject({ code: "port-not-done" });

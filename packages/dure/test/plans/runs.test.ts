@@ -72,7 +72,7 @@ async function ended(runs: TestRuns, id: string): Promise<PlanRun> {
     return (
       `${phase} ${status}: ` +
       `${(await Promise.all(ports.map(async (port) => `${port.id} ${port.status} ${(await runs.runs.port(id, port.id)).steps.map((step) => `${step.try}.${step.kind}:${step.status}`).join(" ")}`))).join("; ")} ` +
-      (await runs.runs.records.steps(id, "orchestrator"))
+      (await runs.runs.records.steps.of(id, "orchestrator"))
         .map((step) => `${step.try}.${step.kind}:${step.status}`)
         .join(" ")
     );
@@ -338,9 +338,9 @@ test(
         message: expect.stringContaining("src/contracts/none.mjs"),
       },
     });
-    expect((await runs.runs.records.steps(id)).filter(({ kind }) => kind === "implement")).toEqual(
-      [],
-    );
+    expect(
+      (await runs.runs.records.steps.of(id)).filter(({ kind }) => kind === "implement"),
+    ).toEqual([]);
   },
 );
 

@@ -102,7 +102,7 @@ test.each(Array.from({ length: SEEDS }, (_, index) => FIRST_SEED + index))(
     const signal = { signal: new AbortController().signal };
     const wanted = { plan: realPlan(JSON.stringify(PLAN)), repository: repository.folder };
     const { id } = await watcher.runs.run({ ...wanted, by: "me" }, signal);
-    const steps = () => watcher.runs.records.steps(id);
+    const steps = () => watcher.runs.records.steps.of(id);
     const doneAtKill = new Map<number, number>();
 
     let next = 0;
@@ -146,6 +146,6 @@ test.each(Array.from({ length: SEEDS }, (_, index) => FIRST_SEED + index))(
         : [],
     );
     expect(commits.filter((commit) => !reachable.includes(commit))).toEqual([]);
-    expect(await watcher.runs.records.strayProcesses(id)).toEqual([]);
+    expect(await watcher.runs.records.steps.strayProcesses(id)).toEqual([]);
   },
 );

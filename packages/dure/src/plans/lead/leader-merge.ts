@@ -120,7 +120,7 @@ export class LeaderMerge {
     const port = this.#book.port(id);
     const step = await this.#integrateStep(id);
     await this.#book.transaction(async (tx) => {
-      await records.endStep(tx, step.id, { output: feedback });
+      await records.steps.end(tx, step.id, { output: feedback });
       await records.changePorts(tx, run.id, [
         {
           position: port.position,
@@ -146,7 +146,7 @@ export class LeaderMerge {
     const { message, code } = because;
     const step = await this.#integrateStep(id);
     await this.#book.transaction(async (tx) => {
-      await records.endStep(tx, step.id, { output: feedback });
+      await records.steps.end(tx, step.id, { output: feedback });
       await records.changePorts(tx, run.id, [{ position, status: "failed", because }]);
       const question = escalationFor(code === "CONFLICT" ? "same-file" : "build-failed", {
         ...aboutRun(run),
@@ -167,9 +167,9 @@ export class LeaderMerge {
   async #integrateStep(port: string): Promise<PlanStep> {
     const { records } = this.#parts;
     const { id } = this.#book.run;
-    const steps = await records.steps(id, port);
+    const steps = await records.steps.of(id, port);
     const last = Math.max(0, ...steps.map((step) => step.try));
-    return records.beginStep(this.#lease, { run: id, port, try: last, kind: "integrate" });
+    return records.steps.begin(this.#lease, { run: id, port, try: last, kind: "integrate" });
   }
 }
 

@@ -292,7 +292,7 @@ test("what a working port is given counts from its next step; more tokens resume
   const { records } = runs.runs;
   await runs.database.transaction(async (tx) => {
     for (const path of ["src/y.ts", "src/z.ts"]) {
-      await records.order(
+      await records.orders.give(
         tx,
         id,
         { type: "retry", port: "a", tokens: 100, grants: [{ path, wants: "read" }] },

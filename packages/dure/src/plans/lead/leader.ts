@@ -13,7 +13,7 @@ import { reportOf, type LeaderParts } from "./leader-parts.ts";
 import { OrderListener, type Heard } from "./order-listener.ts";
 import { PortRunner, type PortReport } from "./port-runner.ts";
 import type { CarriedReview } from "../rows/comment-rows.ts";
-import type { OpenOrder, PortChange, RunChange, Settling } from "../rows/records.ts";
+import type { OpenOrder, PortChange, RunChange, Settling } from "../rows/run-changes.ts";
 import { portOf, RunBook, type RunEntry } from "./run-book.ts";
 import {
   decideOrder,
@@ -192,7 +192,7 @@ export class RunLeader {
     for (;;) {
       signal.throwIfAborted();
       const reports = this.#runner.takeReports(BATCH);
-      const orders = this.#actionable(await records.openOrders(this.#book.run.id), reports);
+      const orders = this.#actionable(await records.orders.open(this.#book.run.id), reports);
       if (orders.length > 0 || reports.length > 0) {
         const batch = this.#decideBatch(state, reports, orders);
         if (batch.isAsked) rests = false;

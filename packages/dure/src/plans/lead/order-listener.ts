@@ -1,7 +1,8 @@
 import { messageOf } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import { reportOf } from "./leader-parts.ts";
-import type { OpenOrder, RunRecords } from "../rows/records.ts";
+import type { RunRecords } from "../rows/records.ts";
+import type { OpenOrder } from "../rows/run-changes.ts";
 import type { RunBook } from "./run-book.ts";
 import type { PlanPort } from "../rows/run.ts";
 import { RUN_EVENTS } from "./schedule-entry.ts";
@@ -69,7 +70,7 @@ export class OrderListener {
     const { records, logger } = this.#options;
     const { id } = this.#options.book.run;
     try {
-      return await records.openOrders(id);
+      return await records.orders.open(id);
     } catch (error) {
       logger.warn(
         { run: id, error: messageOf(error) },

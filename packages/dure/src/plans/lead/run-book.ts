@@ -2,14 +2,8 @@ import type { Transaction } from "../../durable/database.ts";
 import type { Lease } from "../../durable/leases.ts";
 import type { NewEscalation } from "../../kernel/escalation.ts";
 import type { LeaderParts } from "./leader-parts.ts";
-import {
-  emit,
-  present,
-  type OpenOrder,
-  type PortChange,
-  type RunChange,
-  type Settling,
-} from "../rows/records.ts";
+import { emit, present } from "../rows/records.ts";
+import type { OpenOrder, PortChange, RunChange, Settling } from "../rows/run-changes.ts";
 import { carryReview, type CarriedReview } from "../rows/comment-rows.ts";
 import { REFUSALS, type ClosedOrder } from "./run-orders.ts";
 import {
@@ -106,7 +100,7 @@ export class RunBook {
       await records.changeRun(tx, this.#run.id, change);
       if (change.status !== undefined && isRunEnded(change.status)) {
         const names = changes.map(({ position }) => this.portAt(position));
-        await records.stopSteps(tx, this.#run.id, [ORCHESTRATOR, ...names]);
+        await records.steps.stop(tx, this.#run.id, [ORCHESTRATOR, ...names]);
       }
       await this.#writeBeside(tx, entry);
     });
@@ -129,7 +123,7 @@ export class RunBook {
         if (isChanged) await records.changeRun(tx, this.#run.id, change);
         await this.#writeBeside(tx, entry);
         if (closed.some(({ order, refused }) => order.order.type === "again" && !refused)) {
-          await records.forgetFailedIntegrations(tx, this.#run.id, ORCHESTRATOR);
+          await records.steps.forgetFailedIntegrations(tx, this.#run.id, ORCHESTRATOR);
         }
       });
     }
@@ -159,10 +153,10 @@ export class RunBook {
   /** Closes every open order: it is not carried out. */
   async refuseOrders(code: string, message: string): Promise<void> {
     const { records } = this.#parts;
-    const orders = await records.openOrders(this.#run.id);
+    const orders = await records.orders.open(this.#run.id);
     if (orders.length === 0) return;
     await this.transaction(async (tx) => {
-      for (const { id } of orders) await records.closeOrder(tx, id, { ok: false, code, message });
+      for (const { id } of orders) await records.orders.close(tx, id, { ok: false, code, message });
       await emit(
         tx,
         orders.map((order) => this.#refusalEvent(order, code, message)),
@@ -181,7 +175,7 @@ export class RunBook {
     await records.changePorts(tx, this.#run.id, changes);
     const over = changes.filter(({ status }) => status === "failed" || status === "cancelled");
     const names = over.map(({ position }) => this.portAt(position));
-    await records.stopSteps(tx, this.#run.id, names);
+    await records.steps.stop(tx, this.#run.id, names);
   }
 
   async #writeBeside(tx: Transaction, entry: RunEntry): Promise<void> {
@@ -202,11 +196,11 @@ export class RunBook {
     const refusals: NewPlatformEvent[] = [];
     for (const { order, refused } of closed) {
       if (!refused) {
-        await this.#parts.records.closeOrder(tx, order.id, { ok: true });
+        await this.#parts.records.orders.close(tx, order.id, { ok: true });
         continue;
       }
       const message = REFUSALS[refused];
-      await this.#parts.records.closeOrder(tx, order.id, { ok: false, code: refused, message });
+      await this.#parts.records.orders.close(tx, order.id, { ok: false, code: refused, message });
       refusals.push(this.#refusalEvent(order, refused, message));
     }
     await emit(tx, refusals);

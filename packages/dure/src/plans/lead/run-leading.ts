@@ -209,9 +209,9 @@ export class RunLeading {
   async #endFailed(run: PlanRun, lease: Lease, because: Because): Promise<void> {
     const { records, inbox } = this.#parts;
     const { code, message } = because;
-    const [ports, orders] = await Promise.all([records.ports(run.id), records.openOrders(run.id)]);
+    const [ports, orders] = await Promise.all([records.ports(run.id), records.orders.open(run.id)]);
     await records.write(lease, async (tx) => {
-      for (const { id } of orders) await records.closeOrder(tx, id, { ok: false, code, message });
+      for (const { id } of orders) await records.orders.close(tx, id, { ok: false, code, message });
       if (isRunEnded(run.status)) return;
       const report = reportOf(ports, because);
       await records.changeRun(tx, run.id, { status: "failed", phase: "over", because, report });

@@ -7,7 +7,7 @@ import {
   type SchedulerState,
 } from "../schedule-state.ts";
 import type { CarriedReview } from "../rows/comment-rows.ts";
-import type { OpenOrder, PortChange, RunChange, Settling } from "../rows/records.ts";
+import type { OpenOrder, PortChange, RunChange, Settling } from "../rows/run-changes.ts";
 import {
   isRunEnded,
   LEFT_OUT,

@@ -6,7 +6,8 @@ import {
   type SchedulerAction,
   type SchedulerState,
 } from "../schedule-state.ts";
-import { present, type PortChange, type RunChange } from "../rows/records.ts";
+import { present } from "../rows/records.ts";
+import type { PortChange, RunChange } from "../rows/run-changes.ts";
 import type { RunBook, RunEntry } from "./run-book.ts";
 import type { ClosedOrder } from "./run-orders.ts";
 import { isRunEnded, type PlanPort } from "../rows/run.ts";

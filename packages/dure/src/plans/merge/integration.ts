@@ -73,7 +73,7 @@ export class Integration {
 
   /** Reads what earlier merges of the run have tried. */
   async load(): Promise<void> {
-    for (const step of await this.#parts.records.steps(this.#run.id, ORCHESTRATOR)) {
+    for (const step of await this.#parts.records.steps.of(this.#run.id, ORCHESTRATOR)) {
       if (step.kind !== "integrate" || step.status !== "done") continue;
       const integrated = step.output as Integrated;
       this.#tried.set(integrated.commit, integrated);

@@ -236,7 +236,7 @@ class MergeWork {
   }
 
   async #wasRecalled({ port }: PortResult): Promise<boolean> {
-    const steps = await this.#parts.records.steps(this.#run.id, port);
+    const steps = await this.#parts.records.steps.of(this.#run.id, port);
     return steps.some(({ kind }) => kind === "integrate");
   }
 

@@ -139,7 +139,7 @@ async function commission(
       meter: parts.tokens,
     },
     {
-      onStart: (identity) => parts.records.stepProcess(parts.lease, step.id, identity),
+      onStart: (identity) => parts.records.steps.noteProcess(parts.lease, step.id, identity),
       channel: aloneWith("No other worker runs beside you; decide by yourself."),
       requestAccess: noMorePaths("Only these files are yours."),
     },

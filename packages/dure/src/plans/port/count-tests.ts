@@ -64,7 +64,7 @@ async function knownCount(
   { run, port, parts }: PortWork,
   from: string,
 ): Promise<CountOutput | undefined> {
-  const steps = await parts.records.steps(run.id, port.id);
+  const steps = await parts.records.steps.of(run.id, port.id);
 
   const outputs = steps
     .filter(({ kind, status }) => kind === "count" && status === "done")

@@ -22,7 +22,7 @@ export async function pastOf(
   member: Member,
   { worker, before = Infinity }: { readonly worker: string; readonly before?: number | undefined },
 ): Promise<MemberPast> {
-  const steps = await parts.records.steps(run.id, port.id);
+  const steps = await parts.records.steps.of(run.id, port.id);
   const own = steps.filter(
     (step) => step.member === member && step.try < before && step.worker === worker,
   );

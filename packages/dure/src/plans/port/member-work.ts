@@ -290,7 +290,7 @@ export class MemberWork {
         meter: account.meter,
       },
       {
-        onStart: (identity) => parts.records.stepProcess(parts.lease, step.id, identity),
+        onStart: (identity) => parts.records.steps.noteProcess(parts.lease, step.id, identity),
         channel: this.#channelOf(member, talk, listening),
         requestAccess: (request) => askForPath(this.#work, member, request),
       },

@@ -70,7 +70,7 @@ export class ModuleTrial {
     // What the port needs is in its own tree, and was tried with it.
     const needed = modules.neededBy([own.port]);
     const isNew = there.some(({ port }) => !needed.has(port));
-    const wasTried = (await records.steps(run.id, own.port)).some(
+    const wasTried = (await records.steps.of(run.id, own.port)).some(
       (step) => step.try === current.number && step.kind === "module",
     );
     const isWorthIt = isNew && checks.length > 0;

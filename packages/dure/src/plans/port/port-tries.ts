@@ -45,7 +45,7 @@ export async function workOnPort(work: PortWork): Promise<PortOutcome> {
   const { run, port, parts } = work;
   const start = await startOf(work);
   await setUp(work, start);
-  const steps = await parts.records.steps(run.id, port.id);
+  const steps = await parts.records.steps.of(run.id, port.id);
   const done = steps.filter(({ status }) => status === "done");
 
   return new PortTries(work, done).run(start);
@@ -290,7 +290,7 @@ class PortTries {
   /** What the merged tree failed with, when bisection blamed this try: it had passed alone. */
   async #recalled(number: number): Promise<TestFeedback | undefined> {
     const { run, port, parts } = this.#work;
-    const steps = await parts.records.steps(run.id, port.id);
+    const steps = await parts.records.steps.of(run.id, port.id);
     const step = steps.find((one) => one.try === number && one.kind === "integrate");
 
     return step?.output as TestFeedback | undefined;

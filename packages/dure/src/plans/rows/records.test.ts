@@ -3,7 +3,8 @@ import { Leases } from "../../durable/leases.ts";
 import { testDatabase } from "../../durable/test-database.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { silentLogger } from "../../kernel/logger.ts";
-import type { NewRun, RunRecords } from "./records.ts";
+import type { RunRecords } from "./records.ts";
+import type { NewRun } from "./run-changes.ts";
 import { planOf, startTestRuns } from "../runs/test-runs.ts";
 
 const PLAN = planOf({ a: "" });
@@ -54,11 +55,11 @@ test("a leader that has lost its run writes nothing", async () => {
     records.write(before, (tx) => records.changeRun(tx, "run_1", { status: "failed" })),
   ).rejects.toMatchObject({ code: "FENCED" });
   await expect(
-    records.beginStep(before, { run: "run_1", port: "a", try: 1, kind: "implement" }),
+    records.steps.begin(before, { run: "run_1", port: "a", try: 1, kind: "implement" }),
   ).rejects.toMatchObject({ code: "FENCED" });
 
   expect(await records.run("run_1")).toMatchObject({ status: "running" });
-  expect(await records.steps("run_1")).toEqual([]);
+  expect(await records.steps.of("run_1")).toEqual([]);
   await records.write(now, (tx) => records.changeRun(tx, "run_1", { status: "paused" }));
   expect(await records.run("run_1")).toMatchObject({ status: "paused" });
 });
@@ -83,14 +84,14 @@ test("a step that has ended stays as it ended", async () => {
   await records.create(aRun("run_1"), []);
   const lease = await lead("run_1");
   const key = { run: "run_1", port: "a", try: 1, kind: "implement" } as const;
-  const step = await records.beginStep(lease, { ...key, worker: "offline" });
+  const step = await records.steps.begin(lease, { ...key, worker: "offline" });
   await records.write(lease, (tx) =>
-    records.endStep(tx, step.id, { output: "made", log: "the end" }),
+    records.steps.end(tx, step.id, { output: "made", log: "the end" }),
   );
 
-  const again = await records.beginStep(lease, { ...key, worker: "another" });
+  const again = await records.steps.begin(lease, { ...key, worker: "another" });
   await records.write(lease, (tx) =>
-    records.stepSign(tx, step.id, { progress: 0.5, task: "late", tokensIn: 9, log: "late" }),
+    records.steps.sign(tx, step.id, { progress: 0.5, task: "late", tokensIn: 9, log: "late" }),
   );
 
   expect(again).toMatchObject({
@@ -100,7 +101,7 @@ test("a step that has ended stays as it ended", async () => {
     starts: 1,
     worker: "offline",
   });
-  expect((await records.steps("run_1"))[0]).toMatchObject({
+  expect((await records.steps.of("run_1"))[0]).toMatchObject({
     status: "done",
     task: "",
     log: "the end",
@@ -132,7 +133,7 @@ test("a run of which something is wanted is not cleaned, and a tenant cleans its
   await database.query({
     text: "update dure.plan_runs set status = 'success', finished_at = clock_timestamp() - interval '1 hour'",
   });
-  await records.order(undefined, "run_1", { type: "retry" } as never, "mina");
+  await records.orders.give(undefined, "run_1", { type: "retry" } as never, "mina");
   const begin = (run: string) => database.transaction((tx) => records.beginClean(tx, run));
 
   const ofOne = await records.hosts.cleanable({

@@ -1,117 +1,35 @@
 import type { Database, Transaction } from "../../durable/database.ts";
 import type { Lease, Leases } from "../../durable/leases.ts";
 import { storable } from "../../durable/storable.ts";
-import type { EscalationSeverity, EscalationType } from "../../kernel/escalation.ts";
+import type { PlanRunStatus } from "../../kernel/plans.ts";
 import type { TenantView } from "../../kernel/tenant.ts";
-import type { Promises } from "../sandbox/proof.ts";
-import type { Plan } from "../plan.ts";
-import type { ProcessIdentity } from "../sandbox/sandbox.ts";
-import { hashHookToken, newHookToken } from "./hook-token.ts";
+import type { NewPlatformEvent } from "../../wire/events.ts";
+import type { PlanViolation } from "../../wire/runs.ts";
 import { HostRecords } from "./host-records.ts";
-import type { PlanPort, PlanRun, PlanStep, RunOrder } from "./run.ts";
-
+import { OrderRecords } from "./order-records.ts";
+import type { NewRun, NewViolation, PortChange, RunChange, Settling } from "./run-changes.ts";
 import {
   newPorts,
   portOf,
   portParameter,
   runOf,
-  stepOf,
   tokensOfRun,
   type PortRow,
   type RunRow,
-  type StepRow,
 } from "./run-rows.ts";
 import * as sql from "./run-statements.ts";
-import type { NewPlatformEvent } from "../../wire/events.ts";
-import type { PortStatus, Member, PlanRunStatus, RunPhase, StepKind } from "../../kernel/plans.ts";
-import type { Because, RunMode } from "../../wire/plans.ts";
-import type {
-  ContextManifest,
-  PathGrant,
-  PlanViolation,
-  RunReport,
-  StepWaiting,
-} from "../../wire/runs.ts";
+import type { PlanPort, PlanRun } from "./run.ts";
+import { StepRecords } from "./step-records.ts";
 
 /** Rows that one statement reads of a list. */
 const PAGE = 200;
-/** Characters kept of what a step printed, its end. */
-const MAX_LOG = 32_000;
-
-/**
- * Change of a port; what is absent stays. `add…` is added to what the row has, so that two writers
- * do not lose each other's.
- */
-export interface PortChange {
-  readonly position: number;
-  readonly status?: PortStatus | undefined;
-  readonly attempt?: number | undefined;
-  readonly because?: Because | null | undefined;
-  readonly triesPair?: number | undefined;
-  readonly triesOrchestrator?: number | undefined;
-  readonly addSpentMs?: number | undefined;
-  readonly timeMs?: number | undefined;
-  readonly addTokensIn?: number | undefined;
-  readonly addTokensOut?: number | undefined;
-  readonly tokensMost?: number | null | undefined;
-  readonly hint?: string | null | undefined;
-  readonly grants?: readonly PathGrant[] | undefined;
-  readonly weakerTestsAccepted?: boolean | undefined;
-  readonly startCommit?: string | null | undefined;
-  readonly resultCommit?: string | null | undefined;
-}
-
-export interface RunChange {
-  readonly status?: PlanRunStatus | undefined;
-  readonly phase?: RunPhase | undefined;
-  readonly startCommit?: string | undefined;
-  readonly isolation?: string | undefined;
-  readonly promises?: Promises | undefined;
-  readonly mode?: RunMode | undefined;
-  readonly report?: RunReport | undefined;
-  readonly because?: Because | null | undefined;
-  readonly tokensMost?: number | undefined;
-}
-
-export interface NewRun {
-  readonly id: string;
-  readonly tenant: string;
-  readonly plan: Plan;
-  readonly file: string | null;
-  readonly repository: string;
-  readonly folder: string;
-  readonly host: string;
-  readonly baseCommit: string;
-  readonly startedBy: string;
-  readonly key: string | null;
-  readonly bodyHash: string;
-  readonly triesOrchestrator: number;
-}
-
-export interface NewStep {
-  readonly run: string;
-  readonly port: string;
-  readonly try: number;
-  readonly kind: StepKind;
-  readonly member?: Member | undefined;
-  readonly worker?: string | undefined;
-  readonly manifest?: unknown;
-}
-
-export interface OpenOrder {
-  readonly id: number;
-  readonly order: RunOrder;
-  readonly by: string;
-}
-
-export type OrderOutcome =
-  | { readonly ok: true }
-  | { readonly ok: false; readonly code: string; readonly message: string };
 
 /** The rows of runs. The leader of a run writes through `write`, as long as it has the lease. */
 export class RunRecords {
   /** Runs by their machine. */
   readonly hosts: HostRecords;
+  readonly steps: StepRecords;
+  readonly orders: OrderRecords;
   readonly #database: Database;
   readonly #leases: Leases;
 
@@ -119,6 +37,8 @@ export class RunRecords {
     this.#database = options.database;
     this.#leases = options.leases;
     this.hosts = new HostRecords(options.database, this);
+    this.steps = new StepRecords(options.database, this);
+    this.orders = new OrderRecords(options.database);
   }
 
   /** False when a run was begun under this key before; then nothing is written. */
@@ -161,14 +81,6 @@ export class RunRecords {
     if (changes.length > 0) {
       await tx.query(sql.CHANGE_PORTS, [run, storable(changes.map(portParameter))]);
     }
-  }
-
-  /**
-   * Ports that have an outcome now: steps that were under way have stopped, and the operator is
-   * asked about the others.
-   */
-  async stopSteps(tx: Transaction, run: string, ports: readonly string[]): Promise<void> {
-    if (ports.length > 0) await tx.query(sql.STOP_STEPS, [run, [...ports]]);
   }
 
   async changeRun(tx: Transaction, run: string, change: RunChange): Promise<void> {
@@ -253,119 +165,6 @@ export class RunRecords {
       : (await this.#database.query<PortRow>(sql.PORTS_NAMED, [run, [...ids]])).map(portOf);
   }
 
-  // --- steps
-
-  async steps(run: string, port?: string): Promise<PlanStep[]> {
-    return (await this.#database.query<StepRow>(sql.STEPS, [run, port ?? null])).map(stepOf);
-  }
-
-  /**
-   * Tries that were begun, by port; a port without one is absent. `isBroken`: what another port
-   * made broke its check once. `waiting`: what its step waits for.
-   */
-  async triesMade(run: string): Promise<ReadonlyMap<string, PortTriesMade>> {
-    const rows = await this.#database.query<{
-      port: string;
-      tries: number;
-      is_broken: boolean;
-      waiting: StepWaiting | null;
-      is_unproven: boolean | null;
-    }>(sql.TRIES_MADE, [run]);
-    return new Map(
-      rows.map(({ port, tries, is_broken: isBroken, waiting, is_unproven: isUnproven }) => [
-        port,
-        { made: tries, isBroken, waiting, unproven: isUnproven === true },
-      ]),
-    );
-  }
-
-  /** Tries of a port that its pair has made. */
-  async pairTries(run: string, port: string, tx?: Transaction): Promise<number> {
-    const [row] = await (tx ?? this.#database).query<{ tries: number }>(sql.PAIR_TRIES, [
-      run,
-      port,
-    ]);
-    return row!.tries;
-  }
-
-  /** The step's row: made now, found running (a crash lies between), or found done. */
-  async beginStep(lease: Lease, step: NewStep): Promise<PlanStep> {
-    return this.write(lease, async (tx) => {
-      const hookToken = newHookToken();
-      const [row] = await tx.query<StepRow>(sql.BEGIN_STEP, [
-        step.run,
-        step.port,
-        step.try,
-        step.kind,
-        step.member ?? null,
-        step.worker ?? null,
-        step.manifest === undefined ? null : storable(step.manifest),
-        hashHookToken(hookToken),
-      ]);
-      return { ...stepOf(row!), hookToken };
-    });
-  }
-
-  async stepProcess(lease: Lease, id: number, identity: ProcessIdentity): Promise<void> {
-    await this.write(lease, (tx) => tx.query(sql.STEP_PROCESS, [id, storable(identity)]));
-  }
-
-  /** The conversation that the agent of a step has opened. */
-  async stepSession(tx: Transaction, id: number, session: string): Promise<void> {
-    await tx.query(sql.STEP_SESSION, [id, session]);
-  }
-
-  /** A sign of a worker. `tokensIn`: of all starts of the step so far. */
-  async stepSign(
-    tx: Transaction,
-    id: number,
-    sign: { progress: number; task: string; tokensIn: number; log: string },
-  ): Promise<void> {
-    await tx.query(sql.STEP_SIGN, [id, sign.progress, sign.task, sign.tokensIn, tail(sign.log)]);
-  }
-
-  async endStep(
-    tx: Transaction,
-    id: number,
-    end: {
-      output: unknown;
-      tokensIn?: number | undefined;
-      tokensOut?: number | undefined;
-      log?: string | undefined;
-    },
-  ): Promise<void> {
-    await tx.query(sql.END_STEP, [
-      id,
-      storable(end.output),
-      end.tokensIn ?? null,
-      end.tokensOut ?? null,
-      end.log === undefined ? null : tail(end.log),
-    ]);
-  }
-
-  /** Processes of steps that did not end: they belong to a leader that is gone. */
-  async strayProcesses(
-    run: string,
-  ): Promise<readonly { step: number; process: ProcessIdentity }[]> {
-    return this.#database.query<{ step: number; process: ProcessIdentity }>(sql.STRAYS, [run]);
-  }
-
-  async manifest(run: string, step: number): Promise<ContextManifest | null> {
-    const [row] = await this.#database.query<{ manifest: ContextManifest }>(sql.MANIFEST, [
-      run,
-      step,
-    ]);
-    return row?.manifest ?? null;
-  }
-
-  /**
-   * What the integration command failed with is tried again when it is asked for: something else
-   * may have changed.
-   */
-  async forgetFailedIntegrations(tx: Transaction, run: string, port: string): Promise<void> {
-    await tx.query(sql.FORGET_FAILED, [run, port]);
-  }
-
   // --- escalations
 
   /** Closes questions of the run that need no answer any more. */
@@ -381,41 +180,6 @@ export class RunRecords {
       [...except],
       severity ?? null,
     ]);
-  }
-
-  // --- orders
-
-  async order(
-    tx: Transaction | undefined,
-    run: string,
-    order: RunOrder,
-    by: string,
-  ): Promise<number> {
-    const [row] = await (tx ?? this.#database).query<{ id: number }>(sql.ORDER, [
-      run,
-      storable(order),
-      by,
-    ]);
-    return row!.id;
-  }
-
-  async openOrders(run: string): Promise<readonly OpenOrder[]> {
-    const rows = await this.#database.query<{ id: number; wish: RunOrder; by_whom: string }>(
-      sql.OPEN_ORDERS,
-      [run],
-    );
-    return rows.map(({ id, wish, by_whom }) => ({ id, order: wish, by: by_whom }));
-  }
-
-  async closeOrder(tx: Transaction, id: number, outcome: OrderOutcome): Promise<void> {
-    await tx.query(sql.CLOSE_ORDER, [id, storable(outcome)]);
-  }
-
-  async orderOutcome(id: number): Promise<OrderOutcome | undefined> {
-    const [row] = await this.#database.query<{ outcome: OrderOutcome | null }>(sql.ORDER_OUTCOME, [
-      id,
-    ]);
-    return row?.outcome ?? undefined;
   }
 
   // --- violations
@@ -459,27 +223,6 @@ export class RunRecords {
   }
 }
 
-interface PortTriesMade {
-  readonly made: number;
-  readonly isBroken: boolean;
-  readonly waiting: StepWaiting | null;
-  /** Its tests pass without its work too. */
-  readonly unproven: boolean;
-}
-
-/** Which open questions of a run: every member that is given must fit. */
-export interface Settling {
-  /** `""`: those of no port. */
-  readonly ports?: readonly string[];
-  readonly types?: readonly EscalationType[];
-  readonly except?: readonly EscalationType[];
-  readonly severity?: EscalationSeverity;
-}
-
-export type NewViolation = Omit<PlanViolation, "at" | "detail"> & {
-  readonly detail?: string | undefined;
-};
-
 /** Without the members that are undefined. Pure. */
 export function present<T extends object>(change: T): Present<T> {
   const entries = Object.entries(change).filter(([, value]) => value !== undefined);
@@ -492,8 +235,4 @@ export async function emit(tx: Transaction, events: readonly NewPlatformEvent[])
   if (events.length > 0) {
     await tx.query({ name: "plan.emit", text: "select dure.emit($1)" }, [storable(events)]);
   }
-}
-
-function tail(text: string): string {
-  return text.length > MAX_LOG ? `…${text.slice(-MAX_LOG)}` : text;
 }

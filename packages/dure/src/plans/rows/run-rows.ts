@@ -1,6 +1,6 @@
 import type { Promises } from "../sandbox/proof.ts";
 import type { Plan } from "../plan.ts";
-import type { NewRun, PortChange } from "./records.ts";
+import type { NewRun, PortChange } from "./run-changes.ts";
 import type { PlanPort, PlanRun, PlanStep } from "./run.ts";
 import { workerNode } from "./tree.ts";
 import type { PortStatus, Member, PlanRunStatus, RunPhase, StepKind } from "../../kernel/plans.ts";

@@ -124,7 +124,7 @@ export class StepLog {
     }> = async () => ({}),
   ): Promise<Output> {
     const { records, lease, inbox, announce } = this.#parts;
-    const step = await records.beginStep(lease, { run: this.#run.id, port: this.#port, ...key });
+    const step = await records.steps.begin(lease, { run: this.#run.id, port: this.#port, ...key });
     if (step.status === "done" && !key.again) return step.output as Output;
     if (key.member) {
       await this.tell([
@@ -146,7 +146,7 @@ export class StepLog {
     const asked = await records.write(lease, async (tx) => {
       const { tokens, log, output } = end;
       // What earlier starts of it have used stays in its row.
-      await records.endStep(tx, step.id, {
+      await records.steps.end(tx, step.id, {
         output,
         tokensIn: tokens && step.tokensIn + tokens.input,
         tokensOut: tokens && step.tokensOut + tokens.output,
@@ -185,7 +185,7 @@ export class StepLog {
       },
       {
         signal: this.#signal,
-        onStart: (identity) => records.stepProcess(lease, step.id, identity),
+        onStart: (identity) => records.steps.noteProcess(lease, step.id, identity),
       },
     );
     this.#signal.throwIfAborted();
@@ -211,7 +211,7 @@ export class StepLog {
     const { records, lease, announce } = this.#parts;
     const { tokens, ...words } = sign;
     await records.write(lease, async (tx) => {
-      await records.stepSign(tx, step.id, { ...words, tokensIn: step.tokensIn + tokens });
+      await records.steps.sign(tx, step.id, { ...words, tokensIn: step.tokensIn + tokens });
       await alsoWrite(tx);
       await emit(tx, this.events(events));
     });
@@ -221,7 +221,7 @@ export class StepLog {
   /** Stores which conversation the agent of the step has, so that another try can go on with it. */
   async session(step: PlanStep, session: string): Promise<void> {
     const { records, lease } = this.#parts;
-    await records.write(lease, (tx) => records.stepSession(tx, step.id, session));
+    await records.write(lease, (tx) => records.steps.noteSession(tx, step.id, session));
   }
 
   /** Stores what the step waits for, or that it goes on (null), and tells it. */

@@ -15,7 +15,7 @@ export function answerRuns(inbox: Inbox, records: RunRecords, onOrder: () => voi
     if (run === undefined || escalation.status !== "resolved") return;
     const order = await orderFrom(escalation, run, records, tx);
     if (!order) return;
-    await records.order(tx, run, order, escalation.resolvedBy ?? "operator");
+    await records.orders.give(tx, run, order, escalation.resolvedBy ?? "operator");
 
     return onOrder;
   });
@@ -37,7 +37,7 @@ async function orderFrom(
   if (port === undefined) return orderOf(resolution, { runTokensMost, paths });
 
   const found = await records.port(run, port, tx);
-  const pairTries = await records.pairTries(run, port, tx);
+  const pairTries = await records.steps.pairTries(run, port, tx);
   const { timeMs, tokensMost } = found ?? {};
   const written = await commentsOf(tx, run, port);
   const comments = written.filter(({ sentTry }) => sentTry === null);

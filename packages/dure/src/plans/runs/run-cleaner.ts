@@ -174,8 +174,8 @@ export class RunCleaner {
     const wasBegun = run.cleanedAt !== null;
     const [ports, steps, orders] = await Promise.all([
       records.ports(run.id),
-      records.steps(run.id),
-      records.openOrders(run.id),
+      records.steps.of(run.id),
+      records.orders.open(run.id),
     ]);
     if (!wasBegun && (!isRunEnded(run.status) || orders.length > 0)) return GOES_ON;
     const refused = await how.whyRefused?.(run);

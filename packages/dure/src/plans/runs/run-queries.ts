@@ -114,8 +114,8 @@ export class RunQueries {
   async detail(id: string, tenant: TenantView): Promise<RunDetail> {
     const run = await this.get(id, tenant);
     const [tries, orchestrator] = await Promise.all([
-      this.#records.triesMade(id),
-      this.#records.steps(id, ORCHESTRATOR),
+      this.#records.steps.triesMade(id),
+      this.#records.steps.of(id, ORCHESTRATOR),
     ]);
     const ports = run.ports.map((port) => {
       const known = tries.get(port.id);
@@ -129,7 +129,7 @@ export class RunQueries {
   async port(id: string, port: string, tenant: TenantView): Promise<PortDetail> {
     const found = await this.findPort(await this.find(id, tenant), port);
     const [steps, messages, violations] = await Promise.all([
-      this.#records.steps(id, port),
+      this.#records.steps.of(id, port),
       channelMessages(this.#database, id, port),
       this.#records.violations(id, port),
     ]);
@@ -161,8 +161,8 @@ export class RunQueries {
     tenant: TenantView,
   ): Promise<ContextManifest | null> {
     await this.find(id, tenant);
-    const steps = await this.#records.steps(id, port);
-    if (steps.some((one) => one.id === step)) return this.#records.manifest(id, step);
+    const steps = await this.#records.steps.of(id, port);
+    if (steps.some((one) => one.id === step)) return this.#records.steps.manifest(id, step);
     throw new DureError("STEP_UNKNOWN", `The port ${port} of ${id} has no step ${step}.`, {
       class: "not-found",
       hint: "Its steps are listed with the port.",

@@ -255,7 +255,7 @@ export class Runs {
     const run = await this.#queries.find(id, tenant);
     if (run.cleanedAt !== null) throw runCleaned(run);
     const order = await this.#checkedOrder(run, given);
-    const number = await this.records.order(undefined, id, order, by);
+    const number = await this.records.orders.give(undefined, id, order, by);
     this.#options.notifications.publish(RUNS_TOPIC);
 
     return { carriedOut: await this.#isCarriedOut(number, signal) };
@@ -269,7 +269,7 @@ export class Runs {
     if (order.type === "retry") assertRetry(order, port);
     if (!isReassigned) return order;
 
-    return { ...order, pairTries: await this.records.pairTries(run.id, order.port) };
+    return { ...order, pairTries: await this.records.steps.pairTries(run.id, order.port) };
   }
 
   /** False: the leader has not come to it yet. Throws `RUN_ORDER_REFUSED`. */
@@ -277,7 +277,7 @@ export class Runs {
     const { clock } = this.#options;
     const until = clock.monotonic() + ORDER_WAIT_MS;
     for (;;) {
-      const outcome = await this.records.orderOutcome(order);
+      const outcome = await this.records.orders.outcome(order);
       if (outcome?.ok) return true;
       if (outcome) {
         throw new DureError("RUN_ORDER_REFUSED", outcome.message, {
@@ -307,7 +307,7 @@ export class Runs {
     assertWords(text);
     const run = await this.#queries.find(id, tenant);
     const found = await this.#queries.findPort(run, port);
-    const steps = await this.records.steps(id, port);
+    const steps = await this.records.steps.of(id, port);
     assertListens(run, { ...found, steps }, words.to);
     const message = await sendFromOutside(this.#options, {
       run: id,

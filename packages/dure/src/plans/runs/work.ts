@@ -74,7 +74,7 @@ async function remove(run: PlanRun, { parts }: RunSite, cleaning: CleanParts): P
 
 /** Ends processes that a dead leader of the run has left. */
 async function endStrays(run: PlanRun, { parts, records }: RunSite): Promise<void> {
-  for (const { process } of await records.strayProcesses(run.id)) {
+  for (const { process } of await records.steps.strayProcesses(run.id)) {
     const end = await endProcess(process, { clock: parts.clock });
     parts.logger.warn(
       { run: run.id, pid: process.pid, end },
