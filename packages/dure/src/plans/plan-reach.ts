@@ -6,6 +6,14 @@ import type { Plan } from "./plan.ts";
 import type { NetworkPolicy } from "./sandbox/network.ts";
 
 /**
+ * The caller may do at this machine what the team may: name what lies outside of a text's tree, and
+ * repositories that the team does not name. Default false.
+ */
+export interface Reach {
+  readonly mayReachOut?: boolean | undefined;
+}
+
+/**
  * Keys by which a plan gets at more of the machine than the tree that it works in: what the team's
  * own files may say, and who only sends a text may not. Pure.
  */

@@ -77,13 +77,8 @@ export type { PlanInput } from "../plans/plan-schema.ts";
 export { readPlan } from "../plans/plan-file.ts";
 export type { PlanReading } from "../plans/plan-file.ts";
 export type { Problem } from "../engine/files/load-service-document.ts";
-export type {
-  PlanChoice,
-  PlanFile,
-  PlanLibrary,
-  PlanSource,
-  PlanView,
-} from "../plans/runs/plan-library.ts";
+export type { PlanChoice, PlanLibrary, PlanView } from "../plans/runs/plan-library.ts";
+export type { PlanFile, PlanSource } from "../plans/runs/plan-files.ts";
 export type { Runs } from "../plans/runs/runs.ts";
 export type { PortDetail, RunDetail, RunFilter, RunFrame } from "../plans/runs/run-queries.ts";
 export type { PlanRunStatus, RunPhase } from "../kernel/plans.ts";

@@ -91,7 +91,7 @@ test(
       cleanedAt: expect.any(Number) as number,
     });
     await expect(
-      at.runs.runs.order(id, { type: "retry", port: "a" }, { by: "me" }),
+      at.runs.runs.commands.order(id, { type: "retry", port: "a" }, { by: "me" }),
     ).rejects.toMatchObject({
       code: "RUN_CLEANED",
       hint: expect.stringContaining("dure/one") as string,

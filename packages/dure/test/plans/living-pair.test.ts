@@ -211,7 +211,7 @@ test(
     await untilItWorks(runs, id);
     const words = { to: "implementer", text: 'AGENT {"say": "I heard you."}' } as const;
 
-    await runs.runs.say(id, "a", words, { by: "me" });
+    await runs.runs.commands.say(id, "a", words, { by: "me" });
     await expect
       .poll(() => saidIn(runs, id), { timeout: 30_000, interval: 250, message: "it is delivered" })
       .toMatchObject([{ deliveredAt: expect.any(Number) as number, processedAt: null }]);
@@ -225,7 +225,7 @@ test(
     ]);
     const { lines } = await runs.runs.transcript(id, "a", { search: "heard you" });
     expect(lines.map(({ kind }) => kind)).toEqual(["heard", "message", "end"]);
-    await expect(runs.runs.say(id, "a", words, { by: "me" })).rejects.toMatchObject({
+    await expect(runs.runs.commands.say(id, "a", words, { by: "me" })).rejects.toMatchObject({
       code: "RUN_OVER",
     });
   },
@@ -242,7 +242,7 @@ test(
     const id = await begin(watcher, repository, talkative);
     await untilItWorks(watcher, id);
     const text = 'The colour is teal.\nAGENT {"mode": "hangs-once", "say": "I see."}';
-    await watcher.runs.say(id, "a", { to: "implementer", text }, { by: "me" });
+    await watcher.runs.commands.say(id, "a", { to: "implementer", text }, { by: "me" });
     const { folder } = await watcher.runs.get(id);
     await writeFile(join(folder, "ports/a/tree/src/go.txt"), "go");
     await expect

@@ -62,9 +62,9 @@ test(
     const [asked] = (await runs.inbox.list({ status: "open", tenant: "" })).items;
     const answers = asked!.suggestedActions.map(({ value }) => value);
     const port = await runs.runs.port(id, "a");
-    const early = runs.runs.order(id, { type: "approve", port: "c" }, { by: "minjun" });
+    const early = runs.runs.commands.order(id, { type: "approve", port: "c" }, { by: "minjun" });
     await expect(early).rejects.toThrow("The port waits for no approval.");
-    await runs.runs.order(id, { type: "approve", port: "a" }, { by: "minjun" });
+    await runs.runs.commands.order(id, { type: "approve", port: "a" }, { by: "minjun" });
 
     await until(statuses).toBe("success, a succeeded, b succeeded, c succeeded");
     expect({ type: asked!.type, answers }).toEqual({

@@ -274,7 +274,7 @@ test(
       .toBe(true);
 
     const asked = performance.now();
-    await runs.runs.order(id, { type: "cancel" }, { by: "me" });
+    await runs.runs.commands.order(id, { type: "cancel" }, { by: "me" });
     const run = await ended(runs, id);
 
     expect(run.status).toBe("cancelled");
@@ -820,7 +820,11 @@ test(
       "The agent is not installed here.",
     ]);
     await expect(
-      runs.runs.order(without, { type: "retry", port: "price", by: "orchestrator" }, { by: "me" }),
+      runs.runs.commands.order(
+        without,
+        { type: "retry", port: "price", by: "orchestrator" },
+        { by: "me" },
+      ),
     ).rejects.toMatchObject({ code: "ORCHESTRATOR_MISSING" });
   },
 );
@@ -1020,7 +1024,7 @@ test(
     await expect.poll(() => processesWith("sleep 7655"), { timeout: 60_000 }).not.toEqual([]);
 
     const asked = performance.now();
-    await runs.runs.order(id, { type: "cancel" }, { by: "me" });
+    await runs.runs.commands.order(id, { type: "cancel" }, { by: "me" });
 
     expect(performance.now() - asked).toBeLessThan(boundMs(2_000));
     expect(await runs.runs.get(id)).toMatchObject({

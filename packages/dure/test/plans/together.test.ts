@@ -378,8 +378,8 @@ test(
     await ended(runs, id);
 
     const grant = { path: "src/common.txt", wants: "own" } as const;
-    await runs.runs.order(id, { type: "retry", port: "a", tries: 1, grant }, { by: "me" });
-    await runs.runs.order(id, { type: "retry", port: "b", tries: 1, grant }, { by: "me" });
+    await runs.runs.commands.order(id, { type: "retry", port: "a", tries: 1, grant }, { by: "me" });
+    await runs.runs.commands.order(id, { type: "retry", port: "b", tries: 1, grant }, { by: "me" });
     await expect
       .poll(
         async () =>

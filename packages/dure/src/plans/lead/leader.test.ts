@@ -152,7 +152,11 @@ test("what needs a failed port is blocked, the rest goes on; a retry goes on fro
   ]);
 
   isMended = true;
-  await runs.runs.order(id, { type: "retry", port: "b", hint: "look again" }, { by: "me" });
+  await runs.runs.commands.order(
+    id,
+    { type: "retry", port: "b", hint: "look again" },
+    { by: "me" },
+  );
   const whole = await ended(runs, id, ["success"]);
 
   expect(whole.report).toMatchObject({ kept: ["a", "b", "c", "d"], missing: [] });
@@ -177,16 +181,18 @@ test("pause stops new starts and resume goes on; cancel stops what runs and drop
   const id = await begin(runs, { a: "", b: "a", c: "b" });
   await expect.poll(() => gates.has("a")).toBe(true);
 
-  await runs.runs.order(id, { type: "pause" }, { by: "me" });
+  await runs.runs.commands.order(id, { type: "pause" }, { by: "me" });
   gates.get("a")!();
   await expect.poll(() => statuses(runs, id)).toBe("a succeeded, b ready, c waiting");
-  await expect(runs.runs.order(id, { type: "pause" }, { by: "me" })).rejects.toMatchObject({
-    code: "RUN_ORDER_REFUSED",
-    message: "The run is paused already.",
-  });
-  await runs.runs.order(id, { type: "resume" }, { by: "me" });
+  await expect(runs.runs.commands.order(id, { type: "pause" }, { by: "me" })).rejects.toMatchObject(
+    {
+      code: "RUN_ORDER_REFUSED",
+      message: "The run is paused already.",
+    },
+  );
+  await runs.runs.commands.order(id, { type: "resume" }, { by: "me" });
   await expect.poll(() => gates.has("b")).toBe(true);
-  await runs.runs.order(id, { type: "cancel" }, { by: "me" });
+  await runs.runs.commands.order(id, { type: "cancel" }, { by: "me" });
   const run = await ended(runs, id);
 
   expect(run.status).toBe("cancelled");
@@ -205,7 +211,7 @@ test("pause stops new starts and resume goes on; cancel stops what runs and drop
     "session.start",
   ]);
   await expect(
-    runs.runs.order(id, { type: "retry", port: "b" }, { by: "me" }),
+    runs.runs.commands.order(id, { type: "retry", port: "b" }, { by: "me" }),
   ).rejects.toMatchObject({ code: "RUN_ORDER_REFUSED" });
 });
 
@@ -216,18 +222,18 @@ test("a port that works, waits or has failed is left out on request, and the res
   await expect.poll(() => gates.size).toBe(2);
 
   await expect(
-    runs.runs.order(id, { type: "skip", port: "e" }, { by: "me" }),
+    runs.runs.commands.order(id, { type: "skip", port: "e" }, { by: "me" }),
   ).rejects.toMatchObject({
     code: "RUN_ORDER_REFUSED",
     message: "The port has not begun; what it needs is still worked on.",
   });
-  const waiting = runs.runs.order(id, { type: "skip", port: "c" }, { by: "me" }); // has no slot yet
-  await runs.runs.order(id, { type: "skip", port: "a" }, { by: "me" });
+  const waiting = runs.runs.commands.order(id, { type: "skip", port: "c" }, { by: "me" }); // has no slot yet
+  await runs.runs.commands.order(id, { type: "skip", port: "a" }, { by: "me" });
   await waiting;
   await expect.poll(() => gates.has("d")).toBe(true);
   for (const gate of gates.values()) gate();
   await ended(runs, id, ["partial"]);
-  await runs.runs.order(id, { type: "skip", port: "d" }, { by: "me" });
+  await runs.runs.commands.order(id, { type: "skip", port: "d" }, { by: "me" });
 
   const ports = (await runs.runs.get(id)).ports.map((port) =>
     `${port.id} ${port.status} ${port.because?.code ?? ""}`.trim(),
@@ -240,7 +246,7 @@ test("a port that works, waits or has failed is left out on request, and the res
     "e blocked DEPENDENCY_FAILED",
   ]);
   await expect(
-    runs.runs.order(id, { type: "skip", port: "b" }, { by: "me" }),
+    runs.runs.commands.order(id, { type: "skip", port: "b" }, { by: "me" }),
   ).rejects.toMatchObject({ message: "The port has succeeded meanwhile." });
 });
 
@@ -261,7 +267,7 @@ test("what a working port is given counts from its next step; more tokens resume
   });
   await expect.poll(() => gates.size).toBe(2);
 
-  await runs.runs.order(
+  await runs.runs.commands.order(
     id,
     {
       type: "retry",
@@ -274,7 +280,7 @@ test("what a working port is given counts from its next step; more tokens resume
     { by: "me" },
   );
   await expect(
-    runs.runs.order(id, { type: "retry", port: "b" }, { by: "me" }),
+    runs.runs.commands.order(id, { type: "retry", port: "b" }, { by: "me" }),
   ).rejects.toMatchObject({ message: "The port has not failed." });
 
   const given = await runs.runs.get(id);
@@ -313,7 +319,7 @@ test("what a working port is given counts from its next step; more tokens resume
   });
   await expect.poll(() => statuses(runs, id)).toBe("a running, b failed");
   gates.delete("b");
-  await runs.runs.order(id, { type: "extend", tokens: 500 }, { by: "me" });
+  await runs.runs.commands.order(id, { type: "extend", tokens: 500 }, { by: "me" });
   await expect.poll(() => gates.has("b")).toBe(true);
   for (const gate of gates.values()) gate(done);
   expect(await ended(runs, id)).toMatchObject({ status: "success", tokensMost: 1_900 });
@@ -507,16 +513,18 @@ test("while contracts are written a pause counts for the ports, and cancel ends 
     },
   });
   const first = await runs.runs.run({ plan: planOf({ a: "" }), repository: "/r", by: "me" });
-  expect(await runs.runs.order(first.id, { type: "pause" }, { by: "me" })).toEqual({
+  expect(await runs.runs.commands.order(first.id, { type: "pause" }, { by: "me" })).toEqual({
     carriedOut: true,
   });
-  await expect(runs.runs.order(first.id, { type: "pause" }, { by: "me" })).rejects.toMatchObject({
+  await expect(
+    runs.runs.commands.order(first.id, { type: "pause" }, { by: "me" }),
+  ).rejects.toMatchObject({
     message: "The run is paused already.",
   });
   writing.resolve();
   await expect.poll(async () => (await runs.runs.get(first.id)).phase).toBe("building");
   expect(await statuses(runs, first.id)).toBe("a ready");
-  await runs.runs.order(first.id, { type: "resume" }, { by: "me" });
+  await runs.runs.commands.order(first.id, { type: "resume" }, { by: "me" });
   expect((await ended(runs, first.id)).status).toBe("success");
 
   writing = Promise.withResolvers();
@@ -526,7 +534,7 @@ test("while contracts are written a pause counts for the ports, and cancel ends 
     by: "me",
   });
   const asked = performance.now();
-  expect(await runs.runs.order(second.id, { type: "cancel" }, { by: "me" })).toEqual({
+  expect(await runs.runs.commands.order(second.id, { type: "cancel" }, { by: "me" })).toEqual({
     carriedOut: true,
   });
 
@@ -551,7 +559,7 @@ test("cancel is heard while the merged tree is tried; what the ports have made s
   const id = await begin(runs, { a: "", b: "a" });
   await expect.poll(async () => (await runs.runs.get(id)).phase).toBe("merging");
 
-  expect(await runs.runs.order(id, { type: "cancel" }, { by: "me" })).toEqual({
+  expect(await runs.runs.commands.order(id, { type: "cancel" }, { by: "me" })).toEqual({
     carriedOut: true,
   });
 
@@ -616,7 +624,9 @@ test(
       because: null,
       report: { kept: ["a", "b"] },
     });
-    await expect(runs.runs.order(id, { type: "again" }, { by: "me" })).rejects.toMatchObject({
+    await expect(
+      runs.runs.commands.order(id, { type: "again" }, { by: "me" }),
+    ).rejects.toMatchObject({
       message: "The run has succeeded.",
     });
   },
@@ -643,7 +653,7 @@ test("an order to an ended run that cannot be prepared any more is refused and c
   isThere = false;
 
   await expect(
-    runs.runs.order(id, { type: "retry", port: "b" }, { by: "me" }),
+    runs.runs.commands.order(id, { type: "retry", port: "b" }, { by: "me" }),
   ).rejects.toMatchObject({
     code: "RUN_ORDER_REFUSED",
     message: "Nothing keeps workers apart here.",
@@ -683,10 +693,12 @@ test("a run that could not be prepared takes no order but the one to begin again
   });
   isThere = true;
 
-  await expect(runs.runs.order(id, { type: "cancel" }, { by: "me" })).rejects.toMatchObject({
+  await expect(
+    runs.runs.commands.order(id, { type: "cancel" }, { by: "me" }),
+  ).rejects.toMatchObject({
     message: "The run has ended.",
   });
-  await runs.runs.order(id, { type: "again" }, { by: "me" });
+  await runs.runs.commands.order(id, { type: "again" }, { by: "me" });
 
   expect(await ended(runs, id, ["success"])).toMatchObject({
     because: null,
@@ -702,7 +714,7 @@ test("a paused run whose machine went away is paused when it is back, and its qu
   });
   const { id } = await first.runs.run({ plan: planOf({ a: "" }), repository: "/r", by: "me" });
   await expect.poll(() => statuses(first, id)).toBe("a running");
-  await first.runs.order(id, { type: "pause" }, { by: "me" });
+  await first.runs.commands.order(id, { type: "pause" }, { by: "me" });
   await first.runs.stop();
   await using elsewhere = await startTestRuns({
     url: first.url,
@@ -728,7 +740,7 @@ test("a paused run whose machine went away is paused when it is back, and its qu
     { type: "blocked", status: "resolved", resolvedBy: "system" },
   ]);
   await expect.poll(() => statuses(back, id), { timeout: 15_000 }).toBe("a ready"); // its new leader says so
-  await back.runs.order(id, { type: "resume" }, { by: "me" });
+  await back.runs.commands.order(id, { type: "resume" }, { by: "me" });
   expect((await ended(back, id)).status).toBe("success");
 });
 
@@ -761,13 +773,13 @@ test("questions are closed when the port succeeds after all, and what waited for
   ]);
 
   isMended = true;
-  await runs.runs.order(id, { type: "retry", port: "a" }, { by: "me" });
+  await runs.runs.commands.order(id, { type: "retry", port: "a" }, { by: "me" });
   await ended(runs, id, ["partial"]);
   await expect
     .poll(() => statuses(runs, id))
     .toBe("a succeeded, b failed, c succeeded, d blocked, e succeeded");
   expect(await stillOpen()).toEqual(["dependency b", "test_failure b"]);
-  await runs.runs.order(id, { type: "retry", port: "b" }, { by: "me" });
+  await runs.runs.commands.order(id, { type: "retry", port: "b" }, { by: "me" });
   await ended(runs, id, ["success"]);
 
   const { items } = await runs.inbox.list({ tenant: "", run: id });
@@ -787,13 +799,13 @@ test("a failure that ended its try gives another one with whatever lets the port
   await ended(runs, id);
 
   await expect(
-    runs.runs.order(
+    runs.runs.commands.order(
       id,
       { type: "retry", port: "a", grant: { path: "../x", wants: "own" } },
       { by: "me" },
     ),
   ).rejects.toMatchObject({ code: "PATH_INVALID" });
-  await runs.runs.order(
+  await runs.runs.commands.order(
     id,
     { type: "retry", port: "a", grants: [{ path: "src/x.ts", wants: "own" }] },
     { by: "me" },

@@ -10,12 +10,12 @@ import { aboutPort, escalationFor } from "../ask/triggers.ts";
 import { withReview } from "../ask/review.ts";
 import { MemberWork, type PartEnd } from "./member-work.ts";
 import { ModuleTrial } from "./module-trial.ts";
-import { breakWords, type ModuleBreak } from "./modules.ts";
 import type { PortWork, Try } from "./pair-parts.ts";
-import { failedOutcome, PortFailure } from "./port-failure.ts";
+import { failedOutcome } from "./port-failure.ts";
 import { failedWith, type AcceptOutput, type CheckOutput } from "./port-steps.ts";
 import type { PlanStep } from "../rows/run.ts";
 import { setUp, startOf } from "./port-start.ts";
+import { exhaustion, implResultOf, lastTry, whyFailed, type TryEnd } from "./try-end.ts";
 import { tryWithoutWork } from "./red-before-green.ts";
 import {
   BROKEN_TRIES,
@@ -26,16 +26,6 @@ import {
   type TryBy,
 } from "./tries.ts";
 import type { TestFeedback } from "../../wire/runs.ts";
-
-/** What a try came to. */
-interface TryEnd {
-  readonly commit: string;
-  readonly feedback: TestFeedback;
-  /** It failed with the check, not with tests. */
-  readonly buildFailed?: boolean | undefined;
-  /** It had passed alone. */
-  readonly broken?: ModuleBreak | undefined;
-}
 
 /** Characters of the end of an acceptance's output that are kept. */
 const ACCEPT_OUTPUT = 8_000;
@@ -317,68 +307,4 @@ class PortTries {
     const { run, port } = this.#work;
     return failedOutcome(run, port, exhaustion(port.id, made, last));
   }
-}
-
-/** Undefined: the implementer's part did not fail. Pure. */
-function whyFailed({ output, decidedAbout }: PartEnd): string | undefined {
-  if (decidedAbout) return decidedAbout.because.message;
-  const { status, error, summary } = output.result;
-
-  return status === "failed" ? (error?.message ?? summary) : undefined;
-}
-
-/** A worker that failed has made its try; the next one is told why. Pure. */
-function lastTry(why: string): string {
-  return `The last try failed: ${why}`;
-}
-
-function implResultOf(
-  { output, decidedAbout }: PartEnd,
-  checked: CheckOutput | undefined,
-): ImplResult {
-  const result = {
-    status: decidedAbout ? "failed" : output.result.status,
-    changedFiles: output.changes.map(({ path }) => path),
-    summary: output.result.summary,
-  } as const;
-
-  return checked ? { ...result, buildPassed: checked.passed } : result;
-}
-
-/** Why a port has failed that has no try left. Pure. */
-function exhaustion(port: string, made: number, last: TryEnd | undefined): PortFailure {
-  const { feedback, buildFailed = false, broken } = last ?? {};
-  const failing = feedback?.failedTests.slice(0, 5).map(({ name }) => name) ?? [];
-  const command = buildFailed ? "check" : "acceptance";
-  const words = `${made} of ${made} tries did not pass the ${command}. ${lastWords(port, last)}`;
-  const together = broken && {
-    check: broken.check,
-    checkOf: broken.of,
-    together: [port, ...broken.with],
-    brokenBy: broken.by,
-  };
-
-  return new PortFailure(
-    buildFailed ? "build-failed" : "tries-exhausted",
-    { code: "TRIES_EXHAUSTED", message: words.trim(), hint: hintAfter(port, broken) },
-    { tries: made, failing, metrics: feedback?.metrics, ...together },
-  );
-}
-
-/** What the last try failed with, in a sentence. Pure. */
-function lastWords(port: string, last: TryEnd | undefined): string {
-  if (!last) return "";
-  const { feedback, broken } = last;
-  if (broken) return breakWords(broken, port);
-  const failing = feedback.failedTests.slice(0, 5).map(({ name }) => name);
-  if (failing.length > 0) return `These still fail: ${failing.join("; ")}.`;
-
-  return feedback.suggestions[0]?.slice(0, 500) ?? "";
-}
-
-function hintAfter(port: string, broken: ModuleBreak | undefined): string {
-  if (!broken) return "Say what to do differently, and let it try again.";
-  const others = broken.by ?? broken.with.slice(0, 5).join(", ");
-
-  return `Say how ${port} is to fit to ${others}, and let it try again, or go on without it.`;
 }

@@ -1,19 +1,15 @@
-import { basename, extname, join, resolve, sep } from "node:path";
-import type { Problem } from "../../engine/files/load-service-document.ts";
+import { join } from "node:path";
 import type { Clock } from "../../kernel/clock.ts";
-import { DureError } from "../../kernel/errors.ts";
 import type { TenantView } from "../../kernel/tenant.ts";
-import { unreadable, type PlanReading } from "../plan-file.ts";
-import { planFilesIn, readPlanFile } from "../plan-folder.ts";
+import { type PlanReading } from "../plan-file.ts";
 import { networkOf, opensNetwork, type NetworkFacts } from "../network-needs.ts";
-import { assertConfined, assertStaysInside } from "../plan-reach.ts";
+import { assertConfined, assertStaysInside, type Reach } from "../plan-reach.ts";
 import type { PlanWarning } from "../plan-ownership.ts";
 import type { Plan } from "../plan.ts";
 import type { PlanShape } from "../threads/plan-tasks.ts";
 import type { PlanThreads } from "../threads/plan-threads.ts";
 import type { Git } from "../workspace/git.ts";
 import { Repository } from "../workspace/repository.ts";
-import { RunStore } from "../workspace/store.ts";
 import { DraftProposals, type ProposalParts } from "./draft-proposals.ts";
 import { PlanDrafts } from "../drafts/plan-drafts.ts";
 import type { DraftRows } from "../rows/draft-rows.ts";
@@ -21,12 +17,12 @@ import type { HookRequests } from "./hook-requests.ts";
 import type { Member } from "../../kernel/plans.ts";
 import { NamedRepositories } from "./named-repositories.ts";
 import { narrowed } from "./narrow-plan.ts";
-import { RunDelivery, type DeliveredMerge } from "./run-delivery.ts";
-import { runCleaned } from "./run-requests.ts";
+import { PlanFiles, type PlanFile, type PlanSource } from "./plan-files.ts";
+import { RunResults } from "./run-results.ts";
+import { type DeliveredMerge } from "./run-delivery.ts";
 import { type CleanFor, type CleanRuns } from "./run-cleaner.ts";
 import { type Runs, type StartRun } from "./runs.ts";
-import type { PlanRun, PlanStep, RunOrder } from "../rows/run.ts";
-import { AUTHOR } from "../workspace/commit-writer.ts";
+import type { PlanRun, RunOrder } from "../rows/run.ts";
 import type { TreeDiff } from "../../wire/runs.ts";
 import type { Because } from "../../wire/plans.ts";
 
@@ -53,14 +49,6 @@ export interface PlanLibraryOptions extends ProposalParts {
   /** Lets a model propose the text of a plan. Absent: no model is there. */
 }
 
-/**
- * A plan of the folder by its name or file, or the text of one that is no file there; its file's
- * ending chooses the reader.
- */
-export type PlanSource =
-  | { readonly name: string }
-  | { readonly file: string; readonly text: string };
-
 /** What of a plan runs, where, and from what. */
 export interface PlanChoice extends Reach, Pick<StartRun, "only" | "from"> {
   readonly source: PlanSource;
@@ -70,28 +58,9 @@ export interface PlanChoice extends Reach, Pick<StartRun, "only" | "from"> {
   readonly base?: string | undefined;
 }
 
-/**
- * The caller may do at this machine what the team may: name what lies outside of a text's tree, and
- * repositories that the team does not name. Default false.
- */
-interface Reach {
-  readonly mayReachOut?: boolean | undefined;
-}
-
 /** The caller may start what takes protection away from this machine. Default false. */
 interface Unconfined {
   readonly mayRunUnconfined?: boolean | undefined;
-}
-
-/** A file of the folder of plans. */
-export interface PlanFile {
-  /** The key `plan` of it; of a file that cannot be read, its name without the ending. */
-  readonly name: string;
-  readonly file: string;
-  readonly ports: number;
-  /** At most 50. */
-  readonly problems: readonly Problem[];
-  readonly problemCount: number;
 }
 
 /** What a person wants to know of a plan before it runs. */
@@ -108,9 +77,6 @@ export interface PlanView extends PlanShape {
  * wherever the run works.
  */
 const STOPS: ReadonlySet<RunOrder["type"]> = new Set(["pause", "cancel"]);
-/** Bytes of one patch that is shown. */
-const PATCH_BYTES = 400_000;
-
 /** Plans as files, and what is done with them: look, check, begin a run, take its result over. */
 export class PlanLibrary {
   readonly runs: Runs;
@@ -119,64 +85,36 @@ export class PlanLibrary {
   readonly drafts: PlanDrafts;
   readonly #options: PlanLibraryOptions;
   readonly #repositories: NamedRepositories;
-  readonly #delivery: RunDelivery;
+  readonly #files: PlanFiles;
+  readonly #results: RunResults;
 
   constructor(options: PlanLibraryOptions) {
     this.#options = options;
     this.runs = options.runs;
     this.requests = options.requests;
+    this.#files = new PlanFiles(options);
     this.#repositories = new NamedRepositories({
       ...options,
-      readPlan: (name) => this.#read(name),
+      readPlan: (name) => this.#files.readFile(name),
     });
     this.proposals = new DraftProposals({ ...options, repositories: this.#repositories });
     this.drafts = new PlanDrafts({ ...options, proposals: this.proposals });
-    this.#delivery = new RunDelivery({
-      runs: options.runs,
-      open: async (run, signal) => (await this.#store(run, signal)).repository,
-      env: options.env,
-      clock: options.clock,
-    });
+    this.#results = new RunResults({ ...options, repositories: this.#repositories });
   }
 
   /** Every plan of the folder, those that cannot be read too; by name. */
-  async list(): Promise<readonly PlanFile[]> {
-    const files: PlanFile[] = [];
-    // One after the other: no folder fills the threads' queue, or the memory.
-    for (const name of await planFilesIn(this.#options.folder)) {
-      const { plan, problems, problemCount } = await this.#read(name);
-      files.push({
-        name: plan?.name ?? basename(name, extname(name)),
-        file: name,
-        ports: plan?.ports.length ?? 0,
-        problems,
-        problemCount,
-      });
-    }
-
-    return files;
+  list(): Promise<readonly PlanFile[]> {
+    return this.#files.list();
   }
 
   /** Reads a plan by its name or file and checks it. Throws `PLAN_UNKNOWN`. */
-  async read(name: string): Promise<PlanReading & { readonly file: string }> {
-    const files = await this.list();
-    const found = files.find(({ file }) => file === name) ?? files.find((one) => one.name === name);
-    if (!found) {
-      throw new DureError("PLAN_UNKNOWN", `There is no plan ${name} in ${this.#options.folder}.`, {
-        class: "not-found",
-        hint:
-          files.length > 0
-            ? `There are ${files.map((file) => file.name).join(", ")}.`
-            : "Make one with: dure new plan NAME",
-      });
-    }
-
-    return { ...(await this.#read(found.file)), file: found.file };
+  read(name: string): ReturnType<PlanFiles["read"]> {
+    return this.#files.read(name);
   }
 
   /** Checks unsaved plan text. Throws as {@link PlanThreads.read}. */
-  check(file: string, text: string, { signal }: { signal: AbortSignal }): Promise<PlanReading> {
-    return this.#options.threads.read(file, text, { signal });
+  check(file: string, text: string, options: { signal: AbortSignal }): Promise<PlanReading> {
+    return this.#files.check(file, text, options);
   }
 
   /**
@@ -184,7 +122,7 @@ export class PlanLibrary {
    * the repository.
    */
   async show(name: string, { signal }: { signal: AbortSignal }): Promise<PlanView> {
-    const { plan, file } = await this.#valid({ name }, signal);
+    const { plan, file } = await this.#files.valid({ name }, signal);
     return this.#view(plan, file, this.#repositories.locate(undefined, plan), signal);
   }
 
@@ -226,66 +164,24 @@ export class PlanLibrary {
    * What a port changed, or the whole run. Throws `RUN_UNKNOWN`, `PLAN_PORT_UNKNOWN`,
    * `RUN_NO_RESULT`.
    */
-  async diff(
-    id: string,
-    port: string | undefined,
-    { tenant, signal }: { tenant: TenantView; signal: AbortSignal },
-  ): Promise<TreeDiff> {
-    const run = await this.runs.get(id, { tenant });
-    const found = port === undefined ? undefined : await this.runs.port(id, port, { tenant });
-    const [from, to] = found
-      ? [found.startCommit, found.resultCommit ?? lastCommit(found.steps)]
-      : [run.baseCommit, run.report?.commit];
-    if (from === null || to === undefined) {
-      const what = port === undefined ? `The run ${id}` : `The port ${port}`;
-      throw new DureError("RUN_NO_RESULT", `${what} has changed nothing yet.`, {
-        class: "not-found",
-        hint: "Look again when a try has ended.",
-      });
-    }
-    const { store } = await this.#store(run, signal);
-
-    return store.diff(from, to, { patchBytes: PATCH_BYTES, signal });
+  diff(...asked: Parameters<RunResults["diff"]>): Promise<TreeDiff> {
+    return this.#results.diff(...asked);
   }
 
   /**
    * Takes the result of a run over into a branch of the person's, because a person asks for it.
    * Throws as {@link RunDelivery.merge} and `REPOSITORY_NOT_NAMED`.
    */
-  async merge(
-    id: string,
-    {
-      into,
-      tenant,
-      mayReachOut,
-      signal,
-    }: Reach & { into?: string | undefined; tenant: TenantView; signal: AbortSignal },
-  ): Promise<DeliveredMerge> {
-    const run = await this.#deliverable(id, { tenant, mayReachOut, signal });
-    return this.#delivery.merge(run, { into, signal });
+  merge(...asked: Parameters<RunResults["merge"]>): Promise<DeliveredMerge> {
+    return this.#results.merge(...asked);
   }
 
   /**
    * Sends the result of a run where its plan says, because a person asks for it. Throws as
    * {@link RunDelivery.publish} and `REPOSITORY_NOT_NAMED`.
    */
-  async publish(
-    id: string,
-    { tenant, mayReachOut, signal }: Reach & { tenant: TenantView; signal: AbortSignal },
-  ): ReturnType<RunDelivery["publish"]> {
-    const run = await this.#deliverable(id, { tenant, mayReachOut, signal });
-    return this.#delivery.publish(run, signal);
-  }
-
-  async #deliverable(
-    id: string,
-    { tenant, mayReachOut = false, signal }: Reach & { tenant: TenantView; signal: AbortSignal },
-  ): Promise<PlanRun> {
-    const run = await this.runs.get(id, { tenant });
-    if (mayReachOut) return run;
-    await this.#repositories.named(run.repository, `The repository of the run ${id}`, signal);
-
-    return run;
+  publish(...asked: Parameters<RunResults["publish"]>): ReturnType<RunResults["publish"]> {
+    return this.#results.publish(...asked);
   }
 
   /**
@@ -298,7 +194,7 @@ export class PlanLibrary {
     { mayReachOut = false, ...by }: Reach & { tenant: TenantView; by: string; signal: AbortSignal },
   ): Promise<{ readonly carriedOut: boolean }> {
     if (!mayReachOut && !STOPS.has(order.type)) await this.#assertNamed(id, by);
-    return this.runs.order(id, order, by);
+    return this.runs.commands.order(id, order, by);
   }
 
   /**
@@ -317,7 +213,7 @@ export class PlanLibrary {
     }: Reach & { tenant: TenantView; by: string; signal: AbortSignal },
   ): Promise<{ readonly id: number }> {
     if (!mayReachOut) await this.#assertNamed(id, { tenant, signal });
-    return this.runs.say(id, port, words, { tenant, by });
+    return this.runs.commands.say(id, port, words, { tenant, by });
   }
 
   /**
@@ -351,36 +247,11 @@ export class PlanLibrary {
     await this.#repositories.named(run.repository, `The repository of the run ${id}`, signal);
   }
 
-  async #store(
-    run: PlanRun,
-    signal: AbortSignal,
-  ): Promise<{ repository: Repository; store: RunStore }> {
-    if (run.cleanedAt !== null) throw runCleaned(run);
-    if (run.host !== this.runs.host) {
-      throw new DureError(
-        "RUN_ELSEWHERE",
-        `The files of the run ${run.id} are on another machine.`,
-        { class: "conflict", hint: `Ask a server on ${run.host}.` },
-      );
-    }
-    const repository = await Repository.open(run.repository, { git: this.#options.git, signal });
-    const store = await RunStore.open({
-      repository,
-      folder: join(run.folder, "store.git"),
-      run: run.id,
-      base: run.baseCommit,
-      author: AUTHOR,
-      signal,
-    });
-
-    return { repository, store };
-  }
-
   async #chosen(
     { source, base, repository: given, mayReachOut = false }: PlanChoice,
     signal: AbortSignal,
   ): Promise<{ plan: Plan; file: string; repository: string }> {
-    const { plan, file } = await this.#valid(source, signal);
+    const { plan, file } = await this.#files.valid(source, signal);
     if ("text" in source && !mayReachOut) assertStaysInside(plan);
     const asked = given ?? ("text" in source ? plan.repository : undefined);
     const folder = this.#repositories.locate(given, plan);
@@ -389,24 +260,6 @@ export class PlanLibrary {
         ? folder
         : await this.#repositories.named(folder, `The repository ${asked}`, signal);
     return { plan: base === undefined ? plan : { ...plan, base }, file, repository };
-  }
-
-  async #valid(source: PlanSource, signal: AbortSignal): Promise<{ plan: Plan; file: string }> {
-    const { plan, problems, problemCount, file } =
-      "text" in source
-        ? {
-            ...(await this.check(source.file, source.text, { signal })),
-            file: basename(source.file),
-          }
-        : await this.read(source.name);
-    if (plan) return { plan, file };
-    const count = problemCount === 1 ? "a problem" : `${problemCount} problems`;
-    const first = problems.slice(0, 3).map(problemWords).join("; ");
-    throw new DureError("PLAN_INVALID", `The plan ${file} has ${count}: ${first}.`, {
-      class: "input",
-      hint: `See all of them with: dure plan check ${"text" in source ? file : source.name}`,
-      details: { problems, problemCount },
-    });
   }
 
   async #view(plan: Plan, file: string, folder: string, signal: AbortSignal): Promise<PlanView> {
@@ -420,34 +273,6 @@ export class PlanLibrary {
 
     return { ...shape, plan, file, baseCommit, network: networkOf(plan, facts), warnings };
   }
-
-  async #read(name: string): Promise<PlanReading> {
-    const { folder, importModule, threads } = this.#options;
-    const file = join(folder, name);
-    if (!resolve(file).startsWith(resolve(folder) + sep)) {
-      return unreadable(name, "lies outside of the folder of plans");
-    }
-
-    return readPlanFile(file, name, {
-      importModule,
-      read: (shown, text) => threads.read(shown, text),
-    });
-  }
-}
-
-/** The commit of the last step of a port that made one. Pure. */
-function lastCommit(steps: readonly PlanStep[]): string | undefined {
-  const last = steps.findLast(
-    ({ kind, status }) => (kind === "implement" || kind === "test") && status === "done",
-  );
-
-  return (last?.output as { commit?: string } | undefined)?.commit;
-}
-
-/** A problem of a plan in a sentence about several. Pure. */
-function problemWords({ line, key, message }: Problem): string {
-  const where = line === undefined ? "" : `line ${line}, `;
-  return `${where}${key} ${message}`.trim();
 }
 
 /** An open network is said out loud. */

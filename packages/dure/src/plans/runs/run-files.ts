@@ -208,7 +208,7 @@ async function takeFrom(
   };
   const setup = await tree.setup();
   const residue = setup?.residue;
-  const taken = await store.commitOwned(residue ? { ...work, residue } : work);
+  const taken = await store.owned.commit(residue ? { ...work, residue } : work);
   // Before the step has its end: what is done is where another machine finds it.
   if (publisher.isRemote) await publisher.publish(signal);
 

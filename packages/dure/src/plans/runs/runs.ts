@@ -1,10 +1,8 @@
 import { createHash } from "node:crypto";
 import path from "node:path";
 import type { EventLog } from "../../durable/event-log.ts";
-import { Looker, type LookResult } from "../../durable/looker.ts";
 import type { Notifications } from "../../durable/notify.ts";
 import type { SweepRule } from "../../durable/retention.ts";
-import type { Member } from "../../kernel/plans.ts";
 import { DureError } from "../../kernel/errors.ts";
 import { ulid } from "../../kernel/ids.ts";
 import { canonicalJson } from "../../kernel/json.ts";
@@ -17,12 +15,13 @@ import type {
   Transcript,
   TranscriptFilter,
 } from "../../wire/runs.ts";
-import { sendFromOutside } from "../rows/outside-message.ts";
 import type { HookFeedbackTaken } from "../../wire/hooks.ts";
 import { takeTestReport } from "../port/hooks.ts";
 import { narrowed, type PortChoice } from "./narrow-plan.ts";
 import { answerRuns } from "./run-answers.ts";
 import { RunCleaner, type CleanFor, type CleanRuns } from "./run-cleaner.ts";
+import { OldRuns, rowsOfOldRuns } from "./old-runs.ts";
+import { RunCommands } from "./run-commands.ts";
 import { RunReviews } from "./run-reviews.ts";
 import { RunTrials } from "./run-trials.ts";
 import { RunLeading, type LeadingOptions } from "../lead/run-leading.ts";
@@ -33,16 +32,9 @@ import {
   type RunFilter,
   type RunFrame,
 } from "./run-queries.ts";
-import {
-  assertListens,
-  assertOrchestrator,
-  assertRetry,
-  assertWords,
-  runCleaned,
-} from "./run-requests.ts";
 import { notePublished } from "../rows/published-rows.ts";
 import { RunRecords } from "../rows/records.ts";
-import type { PlanPort, PlanRun, RunOrder } from "../rows/run.ts";
+import type { PlanPort, PlanRun } from "../rows/run.ts";
 import { ORCHESTRATOR_TRIES } from "../port/tries.ts";
 
 /** Wakes the processes of a machine: a run was begun, or an order to one is there. */
@@ -78,19 +70,6 @@ export interface StartRun extends PortChoice {
   readonly key?: string | undefined;
 }
 
-/**
- * Longest wait for an order to be carried out, in milliseconds; it is carried out later all the
- * same.
- */
-const ORDER_WAIT_MS = 5_000;
-const ORDER_LOOK_MS = 50;
-/** Runs that are cleaned by themselves each hour; one takes some tenths of a second. */
-const CLEAN_AT_ONCE = 20;
-const CLEAN_EVERY_MS = 3_600_000;
-const KEEP_FILES_MS = 90 * 86_400_000;
-/** Messages of the operator that a port hears in all. */
-const MAX_SAYINGS = 50;
-
 type Published = Parameters<typeof notePublished>[2];
 
 interface ForTenant {
@@ -112,16 +91,16 @@ export class Runs {
   readonly reviews: RunReviews;
   /** What is to be merged of ended runs, and its tests. */
   readonly trials: RunTrials;
+  /** What people tell them. */
+  readonly commands: RunCommands;
   readonly #options: RunsOptions;
   readonly #queries: RunQueries;
   readonly #cleaner: RunCleaner;
   readonly #leading: RunLeading;
   readonly #over = new AbortController();
   readonly #signal: AbortSignal;
-  readonly #cleaning: Looker;
+  readonly #old: OldRuns;
   #unsubscribe: (() => void) | undefined;
-  /** The last run that was looked at for cleaning, by its number. */
-  #cleanAfter = 0;
 
   constructor(options: RunsOptions) {
     this.#options = options;
@@ -136,15 +115,14 @@ export class Runs {
     this.#signal = AbortSignal.any([this.#over.signal, options.lease.signal]);
     this.#cleaner = new RunCleaner({ ...options, records, queries, announce });
     this.#leading = new RunLeading({ ...options, records, announce, signal: this.#signal });
-    this.#cleaning = new Looker({
-      what: "old runs to clean",
-      look: () => this.#cleanOld(),
-      everyMs: CLEAN_EVERY_MS,
-      clock: options.clock,
-      logger: options.logger,
+    this.#old = new OldRuns({
+      ...options,
+      clean: (wanted) => this.clean(wanted),
       signal: this.#signal,
     });
-    answerRuns(options.inbox, records, () => options.notifications.publish(RUNS_TOPIC));
+    const wake = (): void => options.notifications.publish(RUNS_TOPIC);
+    this.commands = new RunCommands({ ...options, records, queries, wake, signal: this.#signal });
+    answerRuns(options.inbox, records, wake);
   }
 
   /** The machine whose runs are led here. */
@@ -161,7 +139,7 @@ export class Runs {
     const { notifications } = this.#options;
     this.#unsubscribe ??= notifications.subscribe(RUNS_TOPIC, () => this.#leading.notice());
     this.#leading.start();
-    this.#cleaning.start({ inMs: CLEAN_EVERY_MS });
+    this.#old.start();
   }
 
   /** Stops leading: workers are ended, runs go on with the next process of this machine. */
@@ -172,7 +150,7 @@ export class Runs {
         class: "unavailable",
       }),
     );
-    await this.#cleaning.stop();
+    await this.#old.stop();
     await this.#leading.stop();
   }
 
@@ -240,86 +218,6 @@ export class Runs {
     ]);
 
     return isMade ? id : undefined;
-  }
-
-  /**
-   * Orders are carried out by the leader; this waits 5 s for it. Throws `RUN_UNKNOWN`,
-   * `PLAN_PORT_UNKNOWN`, `TRIES_EXHAUSTED`, `ORCHESTRATOR_MISSING`, `PATH_INVALID`,
-   * `RUN_ORDER_REFUSED`.
-   */
-  async order(
-    id: string,
-    given: RunOrder,
-    { tenant = "", by, signal = this.#signal }: ForTenant & { by: string; signal?: AbortSignal },
-  ): Promise<{ carriedOut: boolean }> {
-    const run = await this.#queries.find(id, tenant);
-    if (run.cleanedAt !== null) throw runCleaned(run);
-    const order = await this.#checkedOrder(run, given);
-    const number = await this.records.orders.give(undefined, id, order, by);
-    this.#options.notifications.publish(RUNS_TOPIC);
-
-    return { carriedOut: await this.#isCarriedOut(number, signal) };
-  }
-
-  async #checkedOrder(run: PlanRun, order: RunOrder): Promise<RunOrder> {
-    if (order.type !== "retry" && order.type !== "skip") return order;
-    const isReassigned = order.type === "retry" && order.by === "orchestrator";
-    if (isReassigned) assertOrchestrator(run, order.port);
-    const port = await this.#queries.findPort(run, order.port);
-    if (order.type === "retry") assertRetry(order, port);
-    if (!isReassigned) return order;
-
-    return { ...order, pairTries: await this.records.steps.pairTries(run.id, order.port) };
-  }
-
-  /** False: the leader has not come to it yet. Throws `RUN_ORDER_REFUSED`. */
-  async #isCarriedOut(order: number, signal: AbortSignal): Promise<boolean> {
-    const { clock } = this.#options;
-    const until = clock.monotonic() + ORDER_WAIT_MS;
-    for (;;) {
-      const outcome = await this.records.orders.outcome(order);
-      if (outcome?.ok) return true;
-      if (outcome) {
-        throw new DureError("RUN_ORDER_REFUSED", outcome.message, {
-          class: "conflict",
-          details: { because: outcome.code },
-          hint: "Look at the run with: dure plan status",
-        });
-      }
-      if (clock.monotonic() >= until) return false;
-      await clock.sleep(ORDER_LOOK_MS, { signal });
-    }
-  }
-
-  /**
-   * Sends the operator's message to a member of a port. A listening worker reads it at its next turn;
-   * others in their next prompt. Throws `RUN_UNKNOWN`, `PLAN_PORT_UNKNOWN`, `MESSAGE_INVALID`,
-   * `RUN_OVER`, `PORT_OVER`, `TESTER_MISSING`, `ORCHESTRATOR_MISSING`, `WORKER_DEAF`, `MEMBER_DONE`,
-   * `CHANNEL_FULL`.
-   */
-  async say(
-    id: string,
-    port: string,
-    words: { to: Member; text: string },
-    { tenant = "", by, key }: ForTenant & { by: string; key?: string | undefined },
-  ): Promise<{ id: number }> {
-    const text = words.text.trim();
-    assertWords(text);
-    const run = await this.#queries.find(id, tenant);
-    const found = await this.#queries.findPort(run, port);
-    const steps = await this.records.steps.of(id, port);
-    assertListens(run, { ...found, steps }, words.to);
-    const message = await sendFromOutside(this.#options, {
-      run: id,
-      port,
-      from: "operator",
-      to: words.to,
-      payload: { text, by },
-      key: `operator:${key ?? ulid(this.#options.clock.now())}`,
-      most: { keys: "operator:", count: MAX_SAYINGS },
-    });
-
-    return { id: message };
   }
 
   /**
@@ -405,16 +303,9 @@ export class Runs {
 
   // --- cleaning
 
-  /**
-   * Rows of ended runs age with their files: what could still be merged is known as long as it is
-   * there. Files on a machine that is gone are removed by no process.
-   */
+  /** Rows of ended runs age with their files. */
   retentionRule(): SweepRule {
-    return {
-      name: "plan-runs",
-      keep: "90d",
-      sweep: async (tx, { keepMs, limit }) => (await tx.query(PURGE, [keepMs, limit])).length,
-    };
+    return rowsOfOldRuns();
   }
 
   /**
@@ -426,37 +317,7 @@ export class Runs {
   async clean(wanted: CleanRuns, how: CleanFor = {}): Promise<RunsCleaned> {
     return this.#cleaner.clean(wanted, how, how.signal ?? this.#signal);
   }
-
-  /** Every hour some runs that are old enough, one page after the other. */
-  async #cleanOld(): Promise<LookResult> {
-    const { keepFilesMs = KEEP_FILES_MS } = this.#options;
-    const { next } = await this.clean({
-      olderThanMs: keepFilesMs,
-      after: this.#cleanAfter,
-      limit: CLEAN_AT_ONCE,
-    });
-    this.#cleanAfter = next ?? 0;
-
-    return "rest";
-  }
 }
-
-/** Cleaned ones, and those of machines that have not been seen for as long. */
-const PURGE = {
-  name: "plan.purge",
-  text: `delete from dure.plan_runs where id in (
-      select r.id from dure.plan_runs r
-      where r.finished_at < clock_timestamp() - $1::double precision * interval '1 millisecond'
-        and (r.cleaned_at is not null
-          or not exists (
-            select 1 from dure.plan_hosts h
-            where h.host = r.host
-              and h.seen_at > clock_timestamp() - $1::double precision * interval '1 millisecond'
-          ))
-      limit $2
-    )
-    returning id`,
-};
 
 function sameRequest(
   known: { run: PlanRun; bodyHash: string },

@@ -6,7 +6,7 @@ import {
   type NewSessionRequest,
   type SessionModeState,
 } from "@agentclientprotocol/sdk";
-import { workerError } from "./worker-run.ts";
+import { workerError } from "./worker-error.ts";
 
 /** A conversation with an agent. */
 interface Conversation {

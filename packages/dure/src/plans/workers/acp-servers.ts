@@ -1,6 +1,6 @@
 import type { McpCapabilities, McpServer as AcpServer } from "@agentclientprotocol/sdk";
 import type { McpServer } from "../plan.ts";
-import { workerError } from "./worker-run.ts";
+import { workerError } from "./worker-error.ts";
 
 /**
  * The servers as the protocol tells them to an agent. Throws `WORKER_PROTOCOL` for one that the

@@ -5,7 +5,8 @@ import { AcpTerminals } from "./acp-terminals.ts";
 import { violation, type FileRefusal } from "./file-answer.ts";
 import { RefusedWrites } from "./refused-writes.ts";
 import { ScopedFiles } from "./scoped-files.ts";
-import { workerError, type WorkerReport } from "./worker-run.ts";
+import { workerError } from "./worker-error.ts";
+import { type WorkerReport } from "./worker-run.ts";
 import type { Assignment } from "./worker.ts";
 
 /** Requests for permission in one try. An agent that asks for ever does nothing else. */

@@ -1,7 +1,7 @@
 import type { AnyMessage, Stream } from "@agentclientprotocol/sdk";
 import type { Readable, Writable } from "node:stream";
 import { isObject } from "../../kernel/json.ts";
-import { workerError } from "./worker-run.ts";
+import { workerError } from "./worker-error.ts";
 
 /** Bytes of one message. A whole file as text fits. */
 const MAX_MESSAGE = 8_000_000;

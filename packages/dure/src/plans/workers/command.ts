@@ -14,7 +14,8 @@ import { AgentOutput } from "./agent-output.ts";
 import { tailOf } from "./bounded-text.ts";
 import { died, notStarted, troubleError, workerEnv } from "./processes.ts";
 import { RefusedWrites, type HeldWrite } from "./refused-writes.ts";
-import { runWorker, workerError, type TryEnd, type WorkerReport } from "./worker-run.ts";
+import { workerError } from "./worker-error.ts";
+import { runWorker, type TryEnd, type WorkerReport } from "./worker-run.ts";
 import { MAX_SUMMARY, type Assignment, type Worker, type WorkerEvent } from "./worker.ts";
 
 /** Stands in an argument for the path of the file with the prompt. */

@@ -8,7 +8,8 @@ import { estimateRequestTokens } from "../../models/prices.ts";
 import { Letters } from "./letters.ts";
 import { callTool, TOOL_SPECS, type ToolContext } from "./model-tools.ts";
 import { ScopedFiles } from "./scoped-files.ts";
-import { runWorker, workerError, type WorkerReport } from "./worker-run.ts";
+import { workerError } from "./worker-error.ts";
+import { runWorker, type WorkerReport } from "./worker-run.ts";
 import type { Assignment, Worker, WorkerEvent, WorkerFailure, WorkerResult } from "./worker.ts";
 
 export interface ModelWorkerOptions {

@@ -7,7 +7,8 @@ import { OFFLINE_PROGRAM } from "./offline-program.ts";
 import { tryOf, type OfflineEdit, type OfflineTry, type OfflineScript } from "./offline-script.ts";
 import { died, finished, startProcess } from "./processes.ts";
 import { ScopedFiles } from "./scoped-files.ts";
-import { runWorker, workerError, type WorkerReport } from "./worker-run.ts";
+import { workerError } from "./worker-error.ts";
+import { runWorker, type WorkerReport } from "./worker-run.ts";
 import type { Assignment, Worker, WorkerEvent, WorkerResult } from "./worker.ts";
 
 /** Steps in which a delay is told. */

@@ -7,7 +7,7 @@ import { CommandWorker } from "./command.ts";
 import { ModelWorker, type ModelWorkerOptions } from "./model.ts";
 import { OfflineWorker } from "./offline.ts";
 import type { OfflineScript } from "./offline-script.ts";
-import { workerError } from "./worker-run.ts";
+import { workerError } from "./worker-error.ts";
 import type { Worker } from "./worker.ts";
 
 /** What a team gives as `plans.workers`: makes a worker for each try. */

@@ -2,7 +2,7 @@ import { DureError, messageOf } from "../../kernel/errors.ts";
 import type { AgentTrouble } from "../agents/trouble.ts";
 import type { SandboxEnd, SandboxProcess } from "../sandbox/sandbox.ts";
 import { headOf, tailOf } from "./bounded-text.ts";
-import { workerError } from "./worker-run.ts";
+import { workerError } from "./worker-error.ts";
 import type { Assignment } from "./worker.ts";
 
 /**

@@ -3,7 +3,8 @@ import { systemClock, type Clock } from "../../kernel/clock.ts";
 import { ScriptedWorker } from "@dure/testing";
 import { aPlace, workOn } from "./test-worker.ts";
 import { TokenMeter } from "../assign/token-meter.ts";
-import { runWorker, workerError, type WorkerReport } from "./worker-run.ts";
+import { workerError } from "./worker-error.ts";
+import { runWorker, type WorkerReport } from "./worker-run.ts";
 import type { WorkerEvent, WorkerResult } from "./worker.ts";
 
 const FRAME = {

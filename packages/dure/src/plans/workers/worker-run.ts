@@ -1,21 +1,18 @@
 import type { Clock } from "../../kernel/clock.ts";
-import { DureError, messageOf } from "../../kernel/errors.ts";
+import { DureError } from "../../kernel/errors.ts";
 import type { Scope, ScopeReason } from "../scope.ts";
 import { headOf } from "./bounded-text.ts";
+import { asFailure, workerError } from "./worker-error.ts";
 import {
   MAX_SAID,
   MAX_SUMMARY,
-  WORKER_FAILURES,
   type AccessRequest,
   type Assignment,
   type TranscriptEntry,
   type WorkerCost,
-  type WorkerError,
   type WorkerEvent,
-  type WorkerFailure,
   type WorkerResult,
 } from "./worker.ts";
-import { onlyDefined } from "../../kernel/json.ts";
 
 /** Between two signs of life, milliseconds. Source: docs/spec/plans §6: at least every 10 s. */
 const BEAT_MS = 4_000;
@@ -328,45 +325,4 @@ function nothingLeft(): DureError {
 /** Nothing is begun where nothing is left for a call. */
 async function refused(): Promise<never> {
   throw nothingLeft();
-}
-
-/** A failure of a worker as something to throw inside of `work`. */
-export function workerError(
-  code: WorkerFailure,
-  message: string,
-  options: {
-    hint?: string | undefined;
-    cause?: unknown;
-    /** With `WORKER_RATE_LIMITED`: when the next call may be made, milliseconds since 1970. */
-    until?: number | undefined;
-  } = {},
-): DureError {
-  const { hint = WORKER_FAILURES[code], cause, until } = options;
-  const details = until === undefined ? undefined : { until };
-
-  return new DureError(code, message, onlyDefined({ hint, cause, details }));
-}
-
-function asFailure(error: unknown): WorkerError & { readonly hint: string } {
-  if (error instanceof DureError && isFailure(error.code)) {
-    const until = error.details?.["until"];
-    return {
-      code: error.code,
-      message: error.message,
-      hint: error.hint ?? WORKER_FAILURES[error.code],
-      until: typeof until === "number" ? until : undefined,
-    };
-  }
-  const known = error instanceof DureError ? error : undefined;
-  const code = known ? `${known.code}: ` : "";
-
-  return {
-    code: "WORKER_FAILED",
-    message: `${code}${messageOf(error)}`,
-    hint: known?.hint ?? WORKER_FAILURES.WORKER_FAILED,
-  };
-}
-
-function isFailure(code: string): code is WorkerFailure {
-  return Object.hasOwn(WORKER_FAILURES, code);
 }

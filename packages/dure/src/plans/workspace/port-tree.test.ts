@@ -530,7 +530,7 @@ test.each(LONG ? Array.from({ length: 20 }, (_, index) => index) : [1, 2, 3])(
         const clean = readTree(run.tree.tree);
         for (const deed of work) doIt(run.tree.tree, deed);
         const scope = aScope(input);
-        const done = await run.store.commitOwned({
+        const done = await run.store.owned.commit({
           tree: run.tree.tree,
           parent: run.base,
           scope,

@@ -1,3 +1,4 @@
+import { DureError } from "../../kernel/errors.ts";
 import type { Git, GitPlace } from "./git.ts";
 
 /**
@@ -60,4 +61,21 @@ export async function listRefs(
       line.slice(0, line.indexOf(" ")),
     ]),
   );
+}
+
+/** `base` and `branch` are dure's own names below `refs/dure/<run>/`. */
+export function workRef(ref: string): string {
+  const problem = /^(?:base|branch)(?:\/|$)/.test(ref)
+    ? "the name is taken"
+    : refProblem(`refs/work/${ref}`);
+  if (problem) {
+    throw new DureError("REF_INVALID", `"${ref}" cannot be a ref of a run: ${problem}.`, {
+      class: "input",
+    });
+  }
+  return `refs/work/${ref}`;
+}
+
+export function outcomeRef(ref: string): string {
+  return workRef(ref).replace("refs/work/", "refs/outcome/");
 }

@@ -4,9 +4,9 @@ import { DureError } from "../../kernel/errors.ts";
 import type { Git, GitPlace } from "./git.ts";
 import { fieldsOf } from "./listing.ts";
 import { type BranchMerge, mergeIntoBranch, type MergeOptions } from "./merge-into-branch.ts";
-import { someOf } from "./paths.ts";
 import { listRefs, refProblem, verifyReachable } from "./refs.ts";
 import { type RepositoryWarning, warningsOf } from "./repository-warnings.ts";
+import { fetchStore, type FetchedStore } from "./fetch-store.ts";
 import { makeResultBranch } from "./result-branch.ts";
 import {
   existing,
@@ -19,21 +19,6 @@ import {
   withAlternates,
 } from "./repository-facts.ts";
 import { findOwnedSubmodule, type ListedFile, listedFile } from "./listed-files.ts";
-
-/** For a fetch: the named refs, and nothing else there or here. */
-const ONLY_REFS = [
-  "--quiet",
-  "--atomic",
-  "--no-tags",
-  "--no-prune",
-  "--no-prune-tags",
-  "--no-write-fetch-head",
-  "--no-write-commit-graph",
-  "--no-auto-maintenance",
-  "--no-recurse-submodules",
-  "--no-show-forced-updates",
-  "--refmap=",
-];
 
 /**
  * The person's repository. dure writes objects, refs under `refs/dure/<run>/` and a result branch
@@ -206,45 +191,11 @@ export class Repository {
    * `PUBLISH_INCOMPLETE`.
    */
   async publish(
-    store: {
-      readonly folder: string;
-      list(
-        prefix: string,
-        options: { signal?: AbortSignal | undefined },
-      ): Promise<ReadonlyMap<string, string>>;
-    },
+    store: FetchedStore,
     run: string,
     { signal }: { signal?: AbortSignal | undefined } = {},
   ): Promise<void> {
-    const wanted = await store.list("", { signal });
-    if (wanted.size === 0) return;
-    if ((await this.#missing(wanted, run, signal)).length > 0) {
-      const refs = `+refs/work/*:${this.#runRef(run, "")}*`;
-      await this.git.run(["fetch", ...ONLY_REFS, "--", store.folder, refs], {
-        at: this.at,
-        signal,
-      });
-    }
-    const missing = await this.#missing(wanted, run, signal);
-    if (missing.length === 0) return;
-    const count = `${missing.length} of ${wanted.size} refs of run ${run}`;
-    throw new DureError(
-      "PUBLISH_INCOMPLETE",
-      `${count} did not arrive in ${this.root}: ${someOf(missing)}.`,
-      {
-        hint: "Something else writes to refs/dure there; the work itself is safe in the run's store.",
-      },
-    );
-  }
-
-  /** Refs that do not stand here at their commit. */
-  async #missing(
-    wanted: ReadonlyMap<string, string>,
-    run: string,
-    signal: AbortSignal | undefined,
-  ): Promise<string[]> {
-    const there = await this.refsOf(run, { signal });
-    return [...wanted].filter(([name, commit]) => there.get(name) !== commit).map(([name]) => name);
+    await fetchStore(this, { store, run, prefix: this.#runRef(run, ""), signal });
   }
 
   /** Removes all refs of a run; what only they held git may clean up. Branches stay. */

@@ -1,63 +1,23 @@
-import { readdir, rm, stat, writeFile } from "node:fs/promises";
+import { stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DureError, codeOf } from "../../kernel/errors.ts";
 import type { TreeDiff } from "../../wire/runs.ts";
-import type { Scope } from "../scope.ts";
 import { onDisk, temporaryFolder } from "./files.ts";
 import { CommitLists } from "./commit-lists.ts";
 import { CommitWriter } from "./commit-writer.ts";
-import { BlobWriter } from "./blob-writer.ts";
 import type { CommitIdentity, Git, GitPlace } from "./git.ts";
 import { IgnoreRules } from "./ignore-rules.ts";
 import { diffTrees, type EntryChange, type Listing, type TreeEntry } from "./listing.ts";
 import { mergeTree } from "./merge-into-branch.ts";
 import { overlay } from "./overlay.ts";
-import {
-  decideChanges,
-  mayTake,
-  type ChangeKind,
-  type CommitLimits,
-  type Residue,
-  type TreeViolation,
-} from "./owned-changes.ts";
+import type { ChangeKind } from "./owned-changes.ts";
+import { OwnedCommits } from "./owned-commits.ts";
 import { textOf, type PathKey } from "./paths.ts";
 import { ensureStore } from "./make-store.ts";
-import { listRefs, refProblem, verifyReachable } from "./refs.ts";
+import { listRefs, verifyReachable, workRef } from "./refs.ts";
 import type { Repository } from "./repository.ts";
 import { scanTree, type Scan } from "./scan.ts";
 import { StatCache } from "./look-at.ts";
-
-/** What a worker's turn left, as it was committed. */
-export interface OwnedCommit {
-  /** Undefined: nothing of its own changed, or too much. */
-  readonly commit: string | undefined;
-  readonly changes: readonly FileChange[];
-  readonly violations: readonly TreeViolation[];
-}
-
-export interface FileChange {
-  readonly path: string;
-  readonly kind: ChangeKind;
-  /** Of the new content; 0 when deleted. */
-  readonly bytes: number;
-}
-
-export interface CommitRequest {
-  /** The folder with the worker's files. Its whole process tree must have ended. */
-  readonly tree: string;
-  /** The commit that the folder was checked out from. */
-  readonly parent: string;
-  readonly scope: Scope;
-  readonly message: string;
-  /** Of the step, such as `ports/login/1.1.impl`. */
-  readonly ref: string;
-  /** Milliseconds since the epoch. */
-  readonly at: number;
-  readonly limits: CommitLimits;
-  /** Of the setup: none of the worker's doing. */
-  readonly residue?: Residue | undefined;
-  readonly signal?: AbortSignal | undefined;
-}
 
 export interface PortResult {
   readonly port: string;
@@ -89,6 +49,8 @@ export class RunStore {
   /** Real path of `store.git`. */
   readonly folder: string;
   readonly hash: "sha1" | "sha256";
+  /** What workers left. */
+  readonly owned: OwnedCommits;
   readonly #commits: CommitWriter;
   readonly #caches = new Map<string, StatCache>();
   readonly #lists: CommitLists;
@@ -116,6 +78,7 @@ export class RunStore {
     this.folder = folder;
     this.hash = hash;
     this.#commits = new CommitWriter({ git, folder, author });
+    this.owned = new OwnedCommits(this, this.#commits);
     this.#lists = new CommitLists(git, this.at);
   }
 
@@ -129,7 +92,7 @@ export class RunStore {
 
   /** The commit of a ref. */
   async read(ref: string, options: Waiting = {}): Promise<string | undefined> {
-    return this.#readRef(workRef(ref), options);
+    return this.readName(workRef(ref), options);
   }
 
   /** Commits by ref, those below a prefix such as `ports/login/`. */
@@ -222,23 +185,6 @@ export class RunStore {
     const commit = await this.#commits.writeTree(merged.tree, { parents, message, at, signal });
     await this.#commits.own([commit], [ours, theirs], signal);
     return { ok: true, commit };
-  }
-
-  /**
-   * Commits what a worker changed and owns; tells what it changed and does not. Files are compared
-   * with the parent by reading them. A step that has an outcome is not done again: it is given back
-   * as it was. An abort leaves nothing behind but loose objects.
-   */
-  async commitOwned(request: CommitRequest): Promise<OwnedCommit> {
-    const { signal } = request;
-    const recorded = await this.#outcome(request.ref, { signal });
-    if (recorded) return recorded;
-    try {
-      return await onDisk(this.folder, () => this.#commitNow(request));
-    } catch (error) {
-      if (codeOf(error) === "DISK_FULL") await removeHalfPacks(this.folder);
-      throw error;
-    }
   }
 
   /**
@@ -341,108 +287,13 @@ export class RunStore {
     return onDisk(this.folder, () => temporaryFolder(join(this.folder, "temporary"), "t-"));
   }
 
-  async #commitNow(request: CommitRequest): Promise<OwnedCommit> {
-    const { signal, parent, scope, limits } = request;
-    const listing = await this.listing(parent, { signal });
-    await using blobs = new BlobWriter(() =>
-      this.git.start(["fast-import", "--quiet", "--done"], { at: this.at, signal }),
-    );
-    let bytes = 0;
-    const onContent = async (key: PathKey, content: Buffer): Promise<void> => {
-      if (!mayTake(scope, key)) return;
-      bytes += content.length;
-      if (bytes <= limits.totalBytes) await blobs.write(content);
-    };
-    const most = limits.files + (request.residue?.size ?? 0) + 1;
-    const scan = await this.scan(request.tree, listing, {
-      fileBytes: limits.fileBytes,
-      most,
-      ignore: "ignored",
-      onContent,
-      signal,
-    });
-    await blobs.end();
-    const { taken, violations } = decideChanges(scan, {
-      listing,
-      scope,
-      limits,
-      residue: request.residue,
-    });
-    const { message, at } = request;
-    const about = { parents: [parent], message, at, signal };
-    const commit = taken.length === 0 ? undefined : await this.#commits.write(parent, taken, about);
-    const outcome = {
-      commit,
-      changes: taken.map(({ key, kind, bytes }) => ({ path: textOf(key), kind, bytes })),
-      violations,
-    };
-    return await this.#record(request.ref, outcome, parent, signal);
-  }
-
-  /**
-   * Stores the outcome of a step together with its commit; the refs of both appear at once, last.
-   */
-  async #record(
-    ref: string,
-    outcome: OwnedCommit,
-    parent: string,
-    signal: AbortSignal | undefined,
-  ): Promise<OwnedCommit> {
-    const note = await this.git.text(["hash-object", "-w", "--stdin"], {
-      at: this.at,
-      input: JSON.stringify(outcome),
-      signal,
-    });
-    const lines = [`create ${outcomeRef(ref)} ${note}`];
-    const objects = [note];
-    if (outcome.commit !== undefined) {
-      lines.unshift(`create ${workRef(ref)} ${outcome.commit}`);
-      objects.unshift(outcome.commit);
-    }
-    await this.#commits.own(objects, [parent], signal);
-    try {
-      await this.git.run(["update-ref", "--stdin"], {
-        at: this.at,
-        input: `${lines.join("\n")}\n`,
-        signal,
-      });
-    } catch (error) {
-      const other =
-        codeOf(error) === "GIT_FAILED" ? await this.#outcome(ref, { signal }) : undefined;
-      if (!other) throw error;
-      return other;
-    }
-    return outcome;
-  }
-
-  async #outcome(ref: string, { signal }: Waiting): Promise<OwnedCommit | undefined> {
-    const note = await this.#readRef(outcomeRef(ref), { signal });
-    if (note === undefined) return undefined;
-    const { stdout } = await this.git.run(["cat-file", "blob", note], { at: this.at, signal });
-    const stored = JSON.parse(stdout.toString()) as OwnedCommit;
-    return { ...stored, commit: stored.commit };
-  }
-
-  async #readRef(name: string, { signal }: Waiting): Promise<string | undefined> {
+  /** The commit or note of a ref in full. */
+  async readName(name: string, { signal }: Waiting): Promise<string | undefined> {
     const { exitCode, stdout } = await this.git.run(
       ["rev-parse", "--verify", "--quiet", "--end-of-options", name],
       { at: this.at, accept: [0, 1], signal },
     );
     return exitCode === 0 ? stdout.toString().trim() : undefined;
-  }
-}
-
-/**
- * Removes what git left of packs when the disk was full: they hold room and are never read. A git
- * that writes one now fails, and is done again.
- */
-async function removeHalfPacks(folder: string): Promise<void> {
-  const packs = join(folder, "objects", "pack");
-  for (const name of await readdir(packs)) {
-    if (name.startsWith("tmp_")) await rm(join(packs, name), { force: true });
-  }
-  for (const name of await readdir(folder)) {
-    if (name.startsWith("fast_import_crash_")) await rm(join(folder, name), { force: true });
   }
 }
 
@@ -456,23 +307,6 @@ function moved(
     hint: "Another process works on this run.",
     cause,
   });
-}
-
-/** `base` and `branch` are dure's own names below `refs/dure/<run>/`. */
-function workRef(ref: string): string {
-  const problem = /^(?:base|branch)(?:\/|$)/.test(ref)
-    ? "the name is taken"
-    : refProblem(`refs/work/${ref}`);
-  if (problem) {
-    throw new DureError("REF_INVALID", `"${ref}" cannot be a ref of a run: ${problem}.`, {
-      class: "input",
-    });
-  }
-  return `refs/work/${ref}`;
-}
-
-function outcomeRef(ref: string): string {
-  return workRef(ref).replace("refs/work/", "refs/outcome/");
 }
 
 function kindOf(change: EntryChange): ChangeKind {

@@ -18,7 +18,8 @@ import { Git } from "./git.ts";
 import type { CommitLimits } from "./owned-changes.ts";
 import { PortTree } from "./port-tree.ts";
 import { Repository } from "./repository.ts";
-import { RunStore, type CommitRequest, type OwnedCommit } from "./store.ts";
+import type { CommitRequest, OwnedCommit } from "./owned-commits.ts";
+import { RunStore } from "./store.ts";
 
 /** A real repository in a folder of its own, as a person would have it. Gone at the end. */
 export class TestRepository {
@@ -172,7 +173,7 @@ export async function startRun(
     tree,
     base: commit,
     commit: (scope: Scope, more: Partial<CommitRequest> = {}): Promise<OwnedCommit> =>
-      store.commitOwned({
+      store.owned.commit({
         tree: tree.tree,
         parent: commit,
         scope,

@@ -1,0 +1,145 @@
+import { join } from "node:path";
+import type { Clock } from "../../kernel/clock.ts";
+import { DureError } from "../../kernel/errors.ts";
+import type { TenantView } from "../../kernel/tenant.ts";
+import type { TreeDiff } from "../../wire/runs.ts";
+import type { Reach } from "../plan-reach.ts";
+import type { PlanRun, PlanStep } from "../rows/run.ts";
+import { AUTHOR } from "../workspace/commit-writer.ts";
+import type { Git } from "../workspace/git.ts";
+import { Repository } from "../workspace/repository.ts";
+import { RunStore } from "../workspace/store.ts";
+import type { NamedRepositories } from "./named-repositories.ts";
+import { RunDelivery, type DeliveredMerge } from "./run-delivery.ts";
+import { runCleaned } from "./run-requests.ts";
+import type { Runs } from "./runs.ts";
+
+/** Bytes of one patch that is shown. */
+const PATCH_BYTES = 400_000;
+
+interface RunResultsOptions {
+  readonly runs: Runs;
+  readonly repositories: NamedRepositories;
+  readonly git: Git;
+  readonly clock: Clock;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** What runs have made: shown, merged into a branch of the person's, sent where the plan says. */
+export class RunResults {
+  readonly #options: RunResultsOptions;
+  readonly #delivery: RunDelivery;
+
+  constructor(options: RunResultsOptions) {
+    this.#options = options;
+    this.#delivery = new RunDelivery({
+      ...options,
+      open: async (run, signal) => (await this.#store(run, signal)).repository,
+    });
+  }
+
+  /**
+   * What a port changed, or the whole run. Throws `RUN_UNKNOWN`, `PLAN_PORT_UNKNOWN`,
+   * `RUN_NO_RESULT`.
+   */
+  async diff(
+    id: string,
+    port: string | undefined,
+    { tenant, signal }: { tenant: TenantView; signal: AbortSignal },
+  ): Promise<TreeDiff> {
+    const run = await this.#options.runs.get(id, { tenant });
+    const found =
+      port === undefined ? undefined : await this.#options.runs.port(id, port, { tenant });
+    const [from, to] = found
+      ? [found.startCommit, found.resultCommit ?? lastCommit(found.steps)]
+      : [run.baseCommit, run.report?.commit];
+    if (from === null || to === undefined) {
+      const what = port === undefined ? `The run ${id}` : `The port ${port}`;
+      throw new DureError("RUN_NO_RESULT", `${what} has changed nothing yet.`, {
+        class: "not-found",
+        hint: "Look again when a try has ended.",
+      });
+    }
+    const { store } = await this.#store(run, signal);
+
+    return store.diff(from, to, { patchBytes: PATCH_BYTES, signal });
+  }
+
+  /**
+   * Takes the result of a run over into a branch of the person's, because a person asks for it.
+   * Throws as {@link RunDelivery.merge} and `REPOSITORY_NOT_NAMED`.
+   */
+  async merge(
+    id: string,
+    {
+      into,
+      tenant,
+      mayReachOut,
+      signal,
+    }: Reach & { into?: string | undefined; tenant: TenantView; signal: AbortSignal },
+  ): Promise<DeliveredMerge> {
+    const run = await this.#deliverable(id, { tenant, mayReachOut, signal });
+    return this.#delivery.merge(run, { into, signal });
+  }
+
+  /**
+   * Sends the result of a run where its plan says, because a person asks for it. Throws as
+   * {@link RunDelivery.publish} and `REPOSITORY_NOT_NAMED`.
+   */
+  async publish(
+    id: string,
+    { tenant, mayReachOut, signal }: Reach & { tenant: TenantView; signal: AbortSignal },
+  ): ReturnType<RunDelivery["publish"]> {
+    const run = await this.#deliverable(id, { tenant, mayReachOut, signal });
+    return this.#delivery.publish(run, signal);
+  }
+
+  async #deliverable(
+    id: string,
+    { tenant, mayReachOut = false, signal }: Reach & { tenant: TenantView; signal: AbortSignal },
+  ): Promise<PlanRun> {
+    const run = await this.#options.runs.get(id, { tenant });
+    if (mayReachOut) return run;
+    await this.#options.repositories.named(
+      run.repository,
+      `The repository of the run ${id}`,
+      signal,
+    );
+
+    return run;
+  }
+
+  async #store(
+    run: PlanRun,
+    signal: AbortSignal,
+  ): Promise<{ repository: Repository; store: RunStore }> {
+    if (run.cleanedAt !== null) throw runCleaned(run);
+    if (run.host !== this.#options.runs.host) {
+      throw new DureError(
+        "RUN_ELSEWHERE",
+        `The files of the run ${run.id} are on another machine.`,
+        { class: "conflict", hint: `Ask a server on ${run.host}.` },
+      );
+    }
+    const repository = await Repository.open(run.repository, { git: this.#options.git, signal });
+    const store = await RunStore.open({
+      repository,
+      folder: join(run.folder, "store.git"),
+      run: run.id,
+      base: run.baseCommit,
+      author: AUTHOR,
+      signal,
+    });
+
+    return { repository, store };
+  }
+}
+
+/** The commit of the last step of a port that made one. Pure. */
+function lastCommit(steps: readonly PlanStep[]): string | undefined {
+  const last = steps.findLast(
+    ({ kind, status }) => (kind === "implement" || kind === "test") && status === "done",
+  );
+
+  return (last?.output as { commit?: string } | undefined)?.commit;
+}

@@ -1,0 +1,186 @@
+import { readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { codeOf } from "../../kernel/errors.ts";
+import type { Scope } from "../scope.ts";
+import { BlobWriter } from "./blob-writer.ts";
+import type { CommitWriter } from "./commit-writer.ts";
+import { onDisk } from "./files.ts";
+import {
+  decideChanges,
+  mayTake,
+  type ChangeKind,
+  type CommitLimits,
+  type Residue,
+  type TreeViolation,
+} from "./owned-changes.ts";
+import { textOf, type PathKey } from "./paths.ts";
+import { outcomeRef, workRef } from "./refs.ts";
+import type { RunStore } from "./store.ts";
+
+/** What a worker's turn left, as it was committed. */
+export interface OwnedCommit {
+  /** Undefined: nothing of its own changed, or too much. */
+  readonly commit: string | undefined;
+  readonly changes: readonly FileChange[];
+  readonly violations: readonly TreeViolation[];
+}
+
+export interface FileChange {
+  readonly path: string;
+  readonly kind: ChangeKind;
+  /** Of the new content; 0 when deleted. */
+  readonly bytes: number;
+}
+
+export interface CommitRequest {
+  /** The folder with the worker's files. Its whole process tree must have ended. */
+  readonly tree: string;
+  /** The commit that the folder was checked out from. */
+  readonly parent: string;
+  readonly scope: Scope;
+  readonly message: string;
+  /** Of the step, such as `ports/login/1.1.impl`. */
+  readonly ref: string;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly limits: CommitLimits;
+  /** Of the setup: none of the worker's doing. */
+  readonly residue?: Residue | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Commits of what workers left in their folders, each stored once with its outcome. */
+export class OwnedCommits {
+  readonly #parts: {
+    readonly store: Pick<RunStore, "git" | "at" | "folder" | "listing" | "scan" | "readName">;
+    readonly commits: CommitWriter;
+  };
+
+  constructor(store: RunStore, commits: CommitWriter) {
+    this.#parts = { store, commits };
+  }
+
+  /**
+   * Commits what a worker changed and owns; tells what it changed and does not. Files are compared
+   * with the parent by reading them. A step that has an outcome is not done again: it is given back
+   * as it was. An abort leaves nothing behind but loose objects.
+   */
+  async commit(request: CommitRequest): Promise<OwnedCommit> {
+    const { signal } = request;
+    const { folder } = this.#parts.store;
+    const recorded = await this.#outcome(request.ref, { signal });
+    if (recorded) return recorded;
+    try {
+      return await onDisk(folder, () => this.#commitNow(request));
+    } catch (error) {
+      if (codeOf(error) === "DISK_FULL") await removeHalfPacks(folder);
+      throw error;
+    }
+  }
+
+  async #commitNow(request: CommitRequest): Promise<OwnedCommit> {
+    const { signal, parent, scope, limits } = request;
+    const listing = await this.#parts.store.listing(parent, { signal });
+    await using blobs = new BlobWriter(() =>
+      this.#parts.store.git.start(["fast-import", "--quiet", "--done"], {
+        at: this.#parts.store.at,
+        signal,
+      }),
+    );
+    let bytes = 0;
+    const onContent = async (key: PathKey, content: Buffer): Promise<void> => {
+      if (!mayTake(scope, key)) return;
+      bytes += content.length;
+      if (bytes <= limits.totalBytes) await blobs.write(content);
+    };
+    const most = limits.files + (request.residue?.size ?? 0) + 1;
+    const scan = await this.#parts.store.scan(request.tree, listing, {
+      fileBytes: limits.fileBytes,
+      most,
+      ignore: "ignored",
+      onContent,
+      signal,
+    });
+    await blobs.end();
+    const { taken, violations } = decideChanges(scan, {
+      listing,
+      scope,
+      limits,
+      residue: request.residue,
+    });
+    const { message, at } = request;
+    const about = { parents: [parent], message, at, signal };
+    const commit =
+      taken.length === 0 ? undefined : await this.#parts.commits.write(parent, taken, about);
+    const outcome = {
+      commit,
+      changes: taken.map(({ key, kind, bytes }) => ({ path: textOf(key), kind, bytes })),
+      violations,
+    };
+    return await this.#record(request.ref, outcome, parent, signal);
+  }
+
+  /**
+   * Stores the outcome of a step together with its commit; the refs of both appear at once, last.
+   */
+  async #record(
+    ref: string,
+    outcome: OwnedCommit,
+    parent: string,
+    signal: AbortSignal | undefined,
+  ): Promise<OwnedCommit> {
+    const note = await this.#parts.store.git.text(["hash-object", "-w", "--stdin"], {
+      at: this.#parts.store.at,
+      input: JSON.stringify(outcome),
+      signal,
+    });
+    const lines = [`create ${outcomeRef(ref)} ${note}`];
+    const objects = [note];
+    if (outcome.commit !== undefined) {
+      lines.unshift(`create ${workRef(ref)} ${outcome.commit}`);
+      objects.unshift(outcome.commit);
+    }
+    await this.#parts.commits.own(objects, [parent], signal);
+    try {
+      await this.#parts.store.git.run(["update-ref", "--stdin"], {
+        at: this.#parts.store.at,
+        input: `${lines.join("\n")}\n`,
+        signal,
+      });
+    } catch (error) {
+      const other =
+        codeOf(error) === "GIT_FAILED" ? await this.#outcome(ref, { signal }) : undefined;
+      if (!other) throw error;
+      return other;
+    }
+    return outcome;
+  }
+
+  async #outcome(
+    ref: string,
+    { signal }: { readonly signal?: AbortSignal | undefined },
+  ): Promise<OwnedCommit | undefined> {
+    const note = await this.#parts.store.readName(outcomeRef(ref), { signal });
+    if (note === undefined) return undefined;
+    const { stdout } = await this.#parts.store.git.run(["cat-file", "blob", note], {
+      at: this.#parts.store.at,
+      signal,
+    });
+    const stored = JSON.parse(stdout.toString()) as OwnedCommit;
+    return { ...stored, commit: stored.commit };
+  }
+}
+
+/**
+ * Removes what git left of packs when the disk was full: they hold room and are never read. A git
+ * that writes one now fails, and is done again.
+ */
+async function removeHalfPacks(folder: string): Promise<void> {
+  const packs = join(folder, "objects", "pack");
+  for (const name of await readdir(packs)) {
+    if (name.startsWith("tmp_")) await rm(join(packs, name), { force: true });
+  }
+  for (const name of await readdir(folder)) {
+    if (name.startsWith("fast_import_crash_")) await rm(join(folder, name), { force: true });
+  }
+}
