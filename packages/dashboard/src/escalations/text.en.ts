@@ -81,7 +81,7 @@ export const en: EscalationsText = {
     "not-happened": "It did not happen",
     seen: "Seen",
     retry: "Retry",
-    "more-tokens": "Retry with more tokens",
+    "more-tokens": "Retry with more",
     "more-time": "Retry with more time",
     "own-path": "Let it own the path",
     "read-path": "Let it read the path",

@@ -116,7 +116,7 @@ export const ko = {
     "not-happened": "처리되지 않았음",
     seen: "확인",
     retry: "다시 시도",
-    "more-tokens": "토큰을 더 주고 다시",
+    "more-tokens": "한도를 늘려 다시",
     "more-time": "시간을 더 주고 다시",
     "own-path": "경로를 소유하게 하고 다시",
     "read-path": "읽게 하고 다시",

@@ -109,6 +109,12 @@ function Facts({ run }: { run: RunDetail }): ReactNode {
         ? used.toLocaleString(language)
         : words.tokensOf(used, run.tokensMost),
     ],
+    [
+      words.calls,
+      run.callsMost === null
+        ? run.calls.toLocaleString(language)
+        : words.tokensOf(run.calls, run.callsMost),
+    ],
     [words.startedBy, actorOf(run.startedBy, { text, nameOf: (id) => id })],
     [words.at, momentOf(run.createdAt, language)],
   ];
@@ -306,10 +312,10 @@ function ActionForm({
   return null;
 }
 
-/** Whether more tokens would let the run go on. Pure. */
-function canExtend({ tokensMost, status }: RunDetail): boolean {
+/** Whether more tokens or calls would let the run go on. Pure. */
+function canExtend({ tokensMost, callsMost, status }: RunDetail): boolean {
   const isDone = status === "success" || status === "cancelled" || status === "cancelling";
-  return tokensMost !== null && !isDone;
+  return (tokensMost !== null || callsMost !== null) && !isDone;
 }
 
 /** An order to a run; how the run stands is read anew whatever came of it. */
@@ -396,15 +402,28 @@ function Merge({ run, onLeave }: { run: RunDetail; onLeave: () => void }): React
 /** Most tokens that are added at once. Source: the server's own bound. */
 export const MAX_TOKENS = 1_000_000_000;
 
-/** More tokens for the whole run; ports that had stopped for want of them go on. */
+/** The same of calls. */
+const MAX_CALLS = 10_000_000;
+
+/** Undefined: nothing is written. Pure. */
+function countIn(written: string, most: number): number | "wrong" | undefined {
+  if (written.trim() === "") return undefined;
+  const count = Number(written);
+
+  return Number.isInteger(count) && count >= 1 && count <= most ? count : "wrong";
+}
+
+/** More for the whole run; ports that had stopped for want of it go on. */
 function Extend({ run, onLeave }: { run: RunDetail; onLeave: () => void }): ReactNode {
   const words = useText().plans.run;
   const { client } = useParts();
-  const [tokens, setTokens] = useState("");
-  const count = Number(tokens);
-  const isReady =
-    tokens.trim() !== "" && Number.isInteger(count) && count >= 1 && count <= MAX_TOKENS;
-  const extend = useOrder(run.id, () => client.plans.extend(run.id, { tokens: count }));
+  const [written, setWritten] = useState({ tokens: "", calls: "" });
+  const tokens = countIn(written.tokens, MAX_TOKENS);
+  const calls = countIn(written.calls, MAX_CALLS);
+  const isReady = tokens !== "wrong" && calls !== "wrong" && (tokens ?? calls) !== undefined;
+  const extend = useOrder(run.id, () =>
+    client.plans.extend(run.id, isReady ? { tokens, calls } : {}),
+  );
 
   const submit = (event: FormEvent): void => {
     event.preventDefault();
@@ -421,10 +440,22 @@ function Extend({ run, onLeave }: { run: RunDetail; onLeave: () => void }): Reac
         max={MAX_TOKENS}
         label={words.extendTokens}
         description={words.extendHint}
-        value={tokens}
-        onChange={(event) => setTokens(event.currentTarget.value)}
+        value={written.tokens}
+        onChange={(event) => setWritten({ ...written, tokens: event.currentTarget.value })}
         onKeyDown={(event) => event.key === "Escape" && onLeave()}
       />
+      {run.callsMost !== null && (
+        <TextInput
+          size="sm"
+          type="number"
+          min={1}
+          max={MAX_CALLS}
+          label={words.extendCalls}
+          value={written.calls}
+          onChange={(event) => setWritten({ ...written, calls: event.currentTarget.value })}
+          onKeyDown={(event) => event.key === "Escape" && onLeave()}
+        />
+      )}
       <div className="run-merge-buttons">
         <Button type="submit" size="compact-sm" disabled={!isReady} loading={extend.isPending}>
           {words.extendDo}

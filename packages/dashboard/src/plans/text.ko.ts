@@ -359,6 +359,7 @@ export const ko = {
     mode: "방식",
     took: "걸린 시간",
     tokens: "토큰",
+    calls: "모델 호출",
     tokensOf: (used: number, most: number) =>
       `${used.toLocaleString("ko")} / ${most.toLocaleString("ko")}`,
     startedBy: "시작한 사람",
@@ -382,9 +383,10 @@ export const ko = {
     mergeTrying: "브랜치가 그사이 바뀌어서, 합친 파일로 테스트를 먼저 돌리고 있어요.",
     mergeDo: "합치기",
     mergeBack: "그만두기",
-    extend: "토큰 더 주기",
+    extend: "더 주기",
     extendTokens: "더 줄 토큰",
-    extendHint: "실행 전체의 토큰에 더해요. 토큰이 모자라 멈춘 포트가 이어서 해요.",
+    extendHint: "실행 전체의 한도에 더해요. 모자라서 멈춘 포트가 이어서 해요.",
+    extendCalls: "더 줄 모델 호출",
     extendDo: "더 주기",
     merged: {
       merged: "합쳤어요",

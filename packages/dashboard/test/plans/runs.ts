@@ -154,6 +154,8 @@ export function aRun(
     tokensIn: 48_210,
     tokensOut: 9_340,
     tokensMost: 400_000,
+    calls: 12,
+    callsMost: 3_000,
     startedBy: "민준",
     createdAt: at,
     updatedAt: at,

@@ -32,14 +32,16 @@ export async function retryPort(
   );
 }
 
-/** What a run as a whole can be given: more tokens, or its merge again. */
+/** What a run as a whole can be given: more tokens or calls, or its merge again. */
 export async function retryRun(
   id: string,
   {
     tokens,
+    calls,
     ...ofPorts
   }: {
     tokens: number | undefined;
+    calls: number | undefined;
     hint: string | undefined;
     tries: string | undefined;
     by: string | undefined;
@@ -55,8 +57,14 @@ export async function retryRun(
     });
   }
 
-  if (tokens !== undefined) {
-    return told(await client.plans.extend(id, { tokens }), `has ${tokens} tokens more`, output);
+  if (tokens !== undefined || calls !== undefined) {
+    const more = [
+      ...(tokens === undefined ? [] : [`${tokens} tokens`]),
+      ...(calls === undefined ? [] : [`${calls} calls`]),
+    ];
+    const extended = await client.plans.extend(id, { tokens, calls });
+
+    return told(extended, `has ${more.join(" and ")} more`, output);
   }
 
   return told(await client.plans.again(id), "is merged again", output);

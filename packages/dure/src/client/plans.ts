@@ -149,10 +149,10 @@ export class PlansClient {
     return this.#post(`${pathOf(id)}/again`, undefined, options);
   }
 
-  /** More tokens for the run; what had stopped for want of them goes on. */
+  /** More tokens or calls of models for the run; what had stopped for want of them goes on. */
   extend(
     id: string,
-    request: { readonly tokens: number },
+    request: { readonly tokens?: number | undefined; readonly calls?: number | undefined },
     options: Options = {},
   ): Promise<RunOrdered> {
     return this.#post(`${pathOf(id)}/extend`, request, options);

@@ -10,7 +10,7 @@ const ACTION_WORDS: Readonly<Record<string, Readonly<Record<ActionLocale, string
   "not-happened": { ko: "처리되지 않았어요", en: "It did not happen" },
   seen: { ko: "확인", en: "Seen" },
   retry: { ko: "다시 시도", en: "Retry" },
-  "more-tokens": { ko: "토큰을 더 주고 다시", en: "Retry with more tokens" },
+  "more-tokens": { ko: "한도를 늘려 다시", en: "Retry with more" },
   "more-time": { ko: "시간을 더 주고 다시", en: "Retry with more time" },
   "own-path": { ko: "경로를 소유하게 하고 다시", en: "Let it own the path" },
   "read-path": { ko: "읽게 하고 다시", en: "Let it read the path" },

@@ -154,6 +154,7 @@ const limits = settings({
   /** The same number under its other name. */
   maxRetries: wholeNumber(1, 20).optional(),
   merge: oneOf(["at_end", "as_ready"]).optional(),
+  maxCalls: wholeNumber(1, 10_000_000).optional(),
   budget: budget.optional(),
 }).superRefine(({ tries, maxRetries }, context) => {
   if (tries !== undefined && maxRetries !== undefined) {

@@ -117,6 +117,11 @@ export interface PlanLimits {
   readonly merge: "at_end" | "as_ready";
   /** Of the whole run; absent: no bound but the team's. */
   readonly budget?: BudgetLimit;
+  /**
+   * Calls of models in the whole run; each start of a worker counts as one. Default: 1,000 for each
+   * port.
+   */
+  readonly maxCalls?: number;
 }
 
 /**

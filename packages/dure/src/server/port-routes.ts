@@ -154,14 +154,14 @@ function retryPort(app: RouteApp, parts: PlanRouteParts): void {
       },
     },
     (request, reply) => {
-      const { hint: words, tries = 1, by, tokens, time_ms, grant } = request.body ?? {};
+      const { hint: words, tries = 1, by, tokens, calls, time_ms, grant } = request.body ?? {};
       const orchestrator = by === "orchestrator" ? by : undefined;
 
       const wish: RunOrder = {
         type: "retry",
         port: request.params.port,
         tries,
-        ...onlyDefined({ by: orchestrator, hint: words, tokens, timeMs: time_ms, grant }),
+        ...onlyDefined({ by: orchestrator, hint: words, tokens, calls, timeMs: time_ms, grant }),
       };
 
       return order(parts, request, reply, wish);

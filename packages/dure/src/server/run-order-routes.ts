@@ -100,14 +100,13 @@ function extendRun(app: RouteApp, parts: PlanRouteParts): void {
       config: does("run.extend"),
       schema: {
         tags,
-        summary: "Gives the run more tokens; what had stopped for want of them goes on",
+        summary: "Gives the run more tokens or calls; what had stopped for want of them goes on",
         params: RunParams,
         body: RunExtendBody,
         response: { ...ORDERED, ...problems(400, 401, 403, 404, 409) },
       },
     },
-    (request, reply) =>
-      order(parts, request, reply, { type: "extend", tokens: request.body.tokens }),
+    (request, reply) => order(parts, request, reply, { type: "extend", ...request.body }),
   );
 }
 

@@ -33,6 +33,7 @@ const runId = z.string().min(1).max(100);
 const portId = z.string().min(1).max(64);
 const portIds = z.array(portId).max(10_000);
 const manyTokens = z.int().min(1).max(1_000_000_000);
+const manyCalls = z.int().min(1).max(10_000_000);
 const access = z.enum(["read", "own"]);
 
 export const RunParams = z.object({ id: runId });
@@ -120,7 +121,14 @@ export const RunMergeBody = z
   })
   .nullish();
 
-export const RunExtendBody = z.object({ tokens: manyTokens });
+export const RunExtendBody = z
+  .object({
+    tokens: manyTokens.optional().meta({ description: "On top of its bound." }),
+    calls: manyCalls.optional().meta({ description: "Calls of models, on top of its bound." }),
+  })
+  .refine(({ tokens, calls }) => tokens !== undefined || calls !== undefined, {
+    message: "must name tokens or calls",
+  });
 
 export const RunCleanBody = z
   .object({
@@ -157,6 +165,7 @@ export const PortRetryBody = z
         "Who makes them: the pair (default), or the plan's orchestrator, who has the port from then on.",
     }),
     tokens: manyTokens.optional().meta({ description: "On top of its bound." }),
+    calls: manyCalls.optional().meta({ description: "Of models, on top of the run's bound." }),
     time_ms: z
       .int()
       .min(1)
@@ -275,6 +284,10 @@ const runFields = {
   tokens_in: tokens,
   tokens_out: tokens,
   tokens_most: tokens.nullable(),
+  calls: z
+    .int()
+    .meta({ description: "Of models by its workers; each start of a worker counts as one." }),
+  calls_most: z.int().nullable().meta({ description: "Null: no bound." }),
   started_by: z.string(),
   created_at: time,
   updated_at: time,

@@ -84,6 +84,53 @@ test(
 );
 
 test(
+  "a run's workers stop at its calls of models; more of them let its port go on",
+  { ...FULL, timeout: 120_000 },
+  async () => {
+    const calls = new Calls();
+    const { runs, repository } = await openStage(
+      { "src/a/a": "" },
+      { worker: () => endless(calls, 1) },
+    );
+    const plan = {
+      plan: "spend",
+      roles: "modules",
+      limits: { tries: 1, maxCalls: 5 },
+      workers: { default: { kind: "own", name: "endless" } },
+      ports: [PORT("a")],
+    };
+    const ended = async (id: string): Promise<boolean> =>
+      (await runs.runs.get(id)).finishedAt !== null;
+
+    const { id } = await runs.runs.run({
+      plan: realPlan(JSON.stringify(plan)),
+      repository: repository.folder,
+      by: "me",
+    });
+    await expect.poll(() => ended(id), { timeout: 90_000 }).toBe(true);
+    const stopped = await runs.runs.get(id);
+    const asked = await runs.database.query<{ context: unknown }>({
+      name: "test.asked",
+      text: "select context from dure.escalations where type = 'token_exhausted'",
+    });
+    await runs.runs.commands.order(id, { type: "extend", calls: 10 }, { by: "me" });
+    await expect.poll(async () => (await runs.runs.get(id)).calls, { timeout: 90_000 }).toBe(16);
+
+    // Its start, the five calls that were left, and the one in which it was stopped.
+    expect(stopped).toMatchObject({ calls: 6, callsMost: 5 });
+    expect(stopped.report!.missing).toMatchObject([
+      {
+        because: { code: "RUN_CALLS_EXHAUSTED", message: expect.stringContaining("6 of 5 calls") },
+      },
+    ]);
+    expect(asked.map(({ context }) => context)).toContainEqual(
+      expect.objectContaining({ unit: "calls", most: 5 }),
+    );
+    expect((await runs.runs.get(id)).callsMost).toBe(15);
+  },
+);
+
+test(
   "an orchestrator begins no task of a run whose tokens are used up",
   { ...FULL, timeout: 120_000 },
   async () => {

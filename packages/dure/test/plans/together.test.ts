@@ -490,9 +490,15 @@ test(
     const worker: Worker = {
       kind: "offline",
       async *run() {
-        yield { type: "progress", progress: 0.1, currentTask: "thinking", tokensUsed: 0 };
+        yield {
+          type: "progress",
+          progress: 0.1,
+          currentTask: "thinking",
+          tokensUsed: 0,
+          callsMade: 1,
+        };
         await systemClock.sleep(3_000);
-        yield { type: "progress", progress: 0.5, currentTask: "back", tokensUsed: 0 };
+        yield { type: "progress", progress: 0.5, currentTask: "back", tokensUsed: 0, callsMade: 1 };
         yield {
           type: "result",
           result: {

@@ -11,6 +11,7 @@ interface RetryPortOptions extends CommonOptions {
   readonly tries?: string;
   readonly by?: "pair" | "orchestrator";
   readonly tokens?: string;
+  readonly calls?: string;
   readonly time?: string;
 }
 
@@ -18,13 +19,14 @@ export const retry: CommandSpec = {
   name: "retry",
   about:
     "give a failed port another try; what needs it goes on then. " +
-    "Without a port: merge an ended run again, or give a run more tokens",
+    "Without a port: merge an ended run again, or give a run more tokens or calls",
   examples: [
     "dure plan retry run_01K… api --hint 'The clock is mocked in the tests.'",
     "dure plan retry run_01K… api --tokens 50000 --time 20m",
     "dure plan retry run_01K… api --by orchestrator",
     "dure plan retry run_01K…",
     "dure plan retry run_01K… --tokens 200000",
+    "dure plan retry run_01K… --calls 500",
   ],
   worksOn: "server",
   declare: (command) =>
@@ -37,20 +39,22 @@ export const retry: CommandSpec = {
         new Option("--by <who>", "who tries (default: its pair)").choices(["pair", "orchestrator"]),
       )
       .option("--tokens <number>", "so many tokens more")
+      .option("--calls <number>", "so many calls of models more, for the whole run")
       .option("--time <duration>", "so much time more, such as 20m"),
   run: (context) => async (id: string, port: string | undefined, options: RetryPortOptions) => {
     const { hint, by, time } = options;
     const { retryPort, retryRun } = await import("../plan-orders.ts");
     const command = await clientCommand(context, options);
     const tokens = optional(options.tokens, wholeNumber);
+    const calls = optional(options.calls, wholeNumber);
     if (port === undefined) {
-      return retryRun(id, { hint, tries: options.tries, by, time, tokens }, command);
+      return retryRun(id, { hint, tries: options.tries, by, time, tokens, calls }, command);
     }
 
     const tries = optional(options.tries, wholeNumber);
     const timeMs = optional(time, durationMs);
 
-    return retryPort(id, port, { hint, tries, by, tokens, timeMs }, command);
+    return retryPort(id, port, { hint, tries, by, tokens, calls, timeMs }, command);
   },
 };
 

@@ -54,7 +54,7 @@ const ACTIONS = {
   more_tokens: {
     value: "more_tokens",
     code: "more-tokens",
-    label: "Retry with more tokens",
+    label: "Retry with more",
     style: "primary",
   },
   more_time: {
@@ -144,7 +144,7 @@ export const TRIGGERS: Readonly<Record<TriggerName, Trigger>> = {
 };
 
 /**
- * Tokens that an answer `more_tokens` gives, as a share of the bound; the same for time.
+ * Tokens or calls that an answer `more_tokens` gives, as a share of the bound; the same for time.
  */
 const MORE = 0.5;
 
@@ -241,6 +241,9 @@ interface AnsweredQuestion {
   readonly timeMs?: number | undefined;
   readonly tokensMost?: number | null | undefined;
   readonly runTokensMost?: number | null | undefined;
+  readonly runCallsMost?: number | null | undefined;
+  /** What there was too little of. Default: tokens. */
+  readonly unit?: "tokens" | "calls" | undefined;
   /** Who answers. */
   readonly by?: string | undefined;
   readonly comments?: readonly PlanComment[] | undefined;
@@ -250,7 +253,9 @@ function runOrderOf({ value }: Answer, about: AnsweredQuestion): RunOrder | unde
   if (value === "retry") return { type: "again" };
   if (value !== "more_tokens") return undefined;
 
-  return { type: "extend", tokens: more(about.runTokensMost) };
+  return about.unit === "calls"
+    ? { type: "extend", calls: more(about.runCallsMost) }
+    : { type: "extend", tokens: more(about.runTokensMost) };
 }
 
 function portOrderOf(
@@ -271,7 +276,9 @@ function portOrderOf(
     case "reassign":
       return { type: "retry", port, tries: 1, by: "orchestrator", pairTries, hint };
     case "more_tokens":
-      return { type: "retry", port, tokens: more(about.tokensMost ?? about.runTokensMost) };
+      return about.unit === "calls"
+        ? { type: "retry", port, calls: more(about.runCallsMost) }
+        : { type: "retry", port, tokens: more(about.tokensMost ?? about.runTokensMost) };
     case "more_time": {
       const timeMs = Math.max(60_000, Math.ceil((about.timeMs ?? 0) * MORE));
       return { type: "retry", port, timeMs };

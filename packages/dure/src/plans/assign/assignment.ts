@@ -38,7 +38,7 @@ export function assignmentOf(
   contacts: Contacts,
 ): Assignment {
   const limits = { ...limitsOf(spec), timeMs: Math.max(1_000, timeMs), shared: meter };
-  const tokens = meter.bound?.left;
+  const tokens = meter.bound("tokens")?.left;
   return {
     ...same,
     ...contacts,

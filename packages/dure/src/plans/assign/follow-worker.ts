@@ -6,6 +6,7 @@ import type {
   WorkerEvent,
   WorkerResult,
 } from "../workers/worker.ts";
+import type { Counted } from "../rows/step-log.ts";
 import type { WorkerSigns } from "./signs.ts";
 
 /** Characters of a log kept in memory. */
@@ -16,8 +17,8 @@ export type Violation = Extract<WorkerEvent, { type: "violation" }>;
 /** What a worker came to. */
 export interface WorkerEnd {
   readonly result: WorkerResult;
-  /** Of its tokens those that its signs have counted. */
-  readonly counted: number;
+  /** What its signs have counted of it. */
+  readonly counted: Counted;
   readonly log: string;
   /** The conversation that its agent had. */
   readonly session?: string | undefined;

@@ -5,7 +5,7 @@ import type { Logger } from "../../kernel/logger.ts";
 import type { TranscriptEntry, WorkerEvent } from "../workers/worker.ts";
 import { TranscriptBuffer } from "./transcript.ts";
 import type { PlanStep } from "../rows/run.ts";
-import type { StepLog } from "../rows/step-log.ts";
+import type { Counted, StepLog } from "../rows/step-log.ts";
 import { type Member, STALLED_AFTER_MS } from "../../kernel/plans.ts";
 
 /**
@@ -31,8 +31,8 @@ export interface WorkerSignsOptions {
    * docs/spec/plans §6.
    */
   readonly stalledMs?: number | undefined;
-  /** Adds tokens to the port and the run that pay for them, in the transaction of the sign. */
-  readonly count: (tx: Transaction, tokens: number) => Promise<void>;
+  /** Adds it to the port and the run that pay for it, in the transaction of the sign. */
+  readonly count: (tx: Transaction, more: Counted) => Promise<void>;
 }
 
 type Progress = Extract<WorkerEvent, { type: "progress" }>;
@@ -49,7 +49,7 @@ export class WorkerSigns {
   #storedAt: number;
   #isStalled = false;
   #last: Progress | undefined;
-  #counted = 0;
+  #counted: Counted = { tokens: 0, calls: 0 };
   readonly #notes = new TranscriptBuffer();
   #cancelNotes: Cancel | undefined;
   #storing: Promise<void> = Promise.resolve();
@@ -61,8 +61,8 @@ export class WorkerSigns {
     this.#cancel = clock.every(stalledMs / 4, () => this.#look(stalledMs));
   }
 
-  /** Tokens that are counted already; the end of the step adds the rest. */
-  get counted(): number {
+  /** What is counted already; the end of the step adds the rest. */
+  get counted(): Counted {
     return this.#counted;
   }
 
@@ -103,7 +103,7 @@ export class WorkerSigns {
     this.#heardAt = now;
     this.#isStalled = false;
     this.#last = event;
-    const everyMs = event.tokensUsed > this.#counted ? PAID_EVERY_MS : SIGN_EVERY_MS;
+    const everyMs = event.tokensUsed > this.#counted.tokens ? PAID_EVERY_MS : SIGN_EVERY_MS;
     if (isBack || event.progress === 1 || now - this.#storedAt >= everyMs) {
       await this.#store(event, log, now);
     }
@@ -111,7 +111,7 @@ export class WorkerSigns {
 
   /** The last word, of a worker that came to no result: what it used is counted. */
   async lastWord(log: string): Promise<void> {
-    if (this.#last && this.#last.tokensUsed > this.#counted) {
+    if (this.#last && this.#last.callsMade > this.#counted.calls) {
       await this.#store(this.#last, log, this.#options.clock.monotonic());
     }
   }
@@ -122,7 +122,11 @@ export class WorkerSigns {
 
   async #store(event: Progress, log: string, now: number): Promise<void> {
     const { stepLog, step, port, member, count } = this.#options;
-    const more = Math.max(0, event.tokensUsed - this.#counted);
+    const counted = this.#counted;
+    const more = {
+      tokens: Math.max(0, event.tokensUsed - counted.tokens),
+      calls: event.callsMade - counted.calls,
+    };
     this.#storedAt = now;
     await stepLog.sign(
       step,
@@ -142,7 +146,7 @@ export class WorkerSigns {
         },
       ],
     );
-    this.#counted += more;
+    this.#counted = { tokens: counted.tokens + more.tokens, calls: counted.calls + more.calls };
   }
 
   #look(stalledMs: number): void {

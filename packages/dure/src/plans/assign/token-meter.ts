@@ -1,14 +1,25 @@
 import type { SharedTokens } from "../workers/worker.ts";
 
-/** Tokens of one bound, as they are stored. */
-export interface StoredTokens {
+/** What is counted: tokens of models, or calls of models and starts of workers. */
+export type Unit = "tokens" | "calls";
+
+/** What is used of one bound, as it is stored. */
+export interface Stored {
   readonly used: number;
   /** Null: no bound. */
   readonly most: number | null;
 }
 
-/** A bound of tokens, and how much of it is used. */
-export interface TokenBound {
+/** Both bounds, as they are stored. */
+export interface StoredUse {
+  readonly tokens: Stored;
+  /** Only a run bounds them. */
+  readonly calls?: Stored | undefined;
+}
+
+/** A bound, and how much of it is used. */
+export interface Bound {
+  readonly unit: Unit;
   readonly left: number;
   readonly of: "port" | "run";
   readonly used: number;
@@ -20,46 +31,59 @@ export interface TokenBound {
  * side by side stop before their next one. A port's meter counts for its run too.
  */
 export class TokenMeter implements SharedTokens {
-  readonly #of: TokenBound["of"];
+  readonly #of: Bound["of"];
   readonly #around: TokenMeter | undefined;
-  readonly #watchers = new Set<() => void>();
-  #used = 0;
-  #most: number | null = null;
+  readonly #watchers = new Set<(of: Unit) => void>();
+  readonly #use: Record<Unit, { used: number; most: number | null }> = {
+    tokens: { used: 0, most: null },
+    calls: { used: 0, most: null },
+  };
 
-  constructor(of: TokenBound["of"], around?: TokenMeter) {
+  constructor(of: Bound["of"], around?: TokenMeter) {
     this.#of = of;
     this.#around = around;
   }
 
   /** The tightest bound; undefined: there is none. */
-  get bound(): TokenBound | undefined {
-    const around = this.#around?.bound;
-    if (this.#most === null) return around;
-    const [of, used, most] = [this.#of, this.#used, this.#most];
-    const own = { of, used, most, left: most - used };
+  bound(unit: Unit): Bound | undefined {
+    const around = this.#around?.bound(unit);
+    const { used, most } = this.#use[unit];
+    if (most === null) return around;
+    const own = { unit, of: this.#of, used, most, left: most - used };
 
     return around !== undefined && around.left < own.left ? around : own;
   }
 
+  /** The bound that lets no call be made any more; undefined: none does. */
+  get usedUp(): Bound | undefined {
+    return [this.bound("tokens"), this.bound("calls")].find(
+      (bound) => bound !== undefined && bound.left <= 0,
+    );
+  }
+
   get left(): number {
-    return this.bound?.left ?? Infinity;
+    return this.usedUp ? 0 : (this.bound("tokens")?.left ?? Infinity);
   }
 
   /** Takes what is stored. Calls that are not stored yet stay counted. */
-  known({ used, most }: StoredTokens): void {
-    this.#used = Math.max(this.#used, used);
-    this.#most = most;
-    this.#look();
+  known(stored: StoredUse): void {
+    this.#known("tokens", stored.tokens);
+    if (stored.calls) this.#known("calls", stored.calls);
   }
 
-  /** @param tokens below zero where a worker's own account is less than was heard. */
-  add(tokens: number): void {
-    this.#used += tokens;
-    this.#around?.add(tokens);
-    this.#look();
+  /**
+   * @param tokens below zero where a worker's own account is less than was heard.
+   * @param calls of models, or a start of a worker.
+   */
+  add(tokens: number, calls: number): void {
+    this.#use.tokens.used += tokens;
+    this.#use.calls.used += calls;
+    this.#around?.add(tokens, calls);
+    this.#look("tokens");
+    this.#look("calls");
   }
 
-  onUsedUp(stop: () => void): () => void {
+  onUsedUp(stop: (of: Unit) => void): () => void {
     const around = this.#around?.onUsedUp(stop);
     this.#watchers.add(stop);
     return () => {
@@ -68,8 +92,16 @@ export class TokenMeter implements SharedTokens {
     };
   }
 
-  #look(): void {
-    if (this.#most === null || this.#used <= this.#most) return;
-    for (const stop of this.#watchers) stop();
+  #known(unit: Unit, { used, most }: Stored): void {
+    const use = this.#use[unit];
+    use.used = Math.max(use.used, used);
+    use.most = most;
+    this.#look(unit);
+  }
+
+  #look(unit: Unit): void {
+    const { used, most } = this.#use[unit];
+    if (most === null || used <= most) return;
+    for (const stop of this.#watchers) stop(unit);
   }
 }

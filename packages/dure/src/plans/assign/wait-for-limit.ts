@@ -117,8 +117,11 @@ function joined(before: WorkerEnd | undefined, now: WorkerEnd): WorkerEnd {
     output: now.result.tokens.output + output,
   };
   return {
-    result: { ...now.result, tokens },
-    counted: before.counted + now.counted,
+    result: { ...now.result, tokens, calls: (before.result.calls ?? 0) + (now.result.calls ?? 0) },
+    counted: {
+      tokens: before.counted.tokens + now.counted.tokens,
+      calls: before.counted.calls + now.counted.calls,
+    },
     log: before.log + now.log,
     session: now.session ?? before.session,
   };

@@ -264,8 +264,8 @@ export class RunLeader {
       this.#runner.forgetFaults(portOf(order)!);
     }
     // The next order adds to what this one gave.
-    const tokensMost = decided.runChange?.tokensMost;
-    this.#book.note({ changes: decided.changes ?? [], run: { tokensMost } });
+    const { tokensMost, callsMost } = decided.runChange ?? {};
+    this.#book.note({ changes: decided.changes ?? [], run: { tokensMost, callsMost } });
 
     return decided;
   }

@@ -7,10 +7,12 @@ import {
   type SchedulerState,
 } from "../schedule-state.ts";
 import type { CarriedReview } from "../rows/comment-rows.ts";
+import { present } from "../rows/records.ts";
 import type { OpenOrder, PortChange, RunChange, Settling } from "../rows/run-changes.ts";
 import {
   isRunEnded,
   LEFT_OUT,
+  RUN_CALLS_EXHAUSTED,
   RUN_TOKENS_EXHAUSTED,
   TRY_ENDING,
   type PlanPort,
@@ -85,6 +87,7 @@ export interface OrderDecision {
 }
 
 type Retry = Extract<RunOrder, { type: "retry" }>;
+type Extend = Extract<RunOrder, { type: "extend" }>;
 type Review = Extract<RunOrder, { type: "review" }>;
 
 /** What an order changes. Pure. */
@@ -99,7 +102,7 @@ export function decideOrder(order: RunOrder, view: OrderView): OrderDecision {
       return decision.refused ? { refused: decision.refused } : { decisions: [decision] };
     }
     case "extend":
-      return decideExtend(order.tokens, view);
+      return decideExtend(order, view);
     case "retry":
       return decideRetry(order, view);
     case "approve":
@@ -125,13 +128,18 @@ function decideAgain({ run, state, dormant }: OrderView): OrderDecision {
   };
 }
 
-/** More tokens for the run; ports that had stopped for want of them go on. */
-function decideExtend(tokens: number, { run, ports, state }: OrderView): OrderDecision {
-  if (run.tokensMost === null) return { refused: "run-unbounded" };
+/** More for the run; ports that had stopped for want of it go on. */
+function decideExtend(given: Extend, { run, ports, state }: OrderView): OrderDecision {
+  const more = moreOf(given, run);
+  if (Object.keys(more).length === 0) return { refused: "run-unbounded" };
+  const wanting = [
+    ...(more.tokensMost === undefined ? [] : [RUN_TOKENS_EXHAUSTED]),
+    ...(more.callsMost === undefined ? [] : [RUN_CALLS_EXHAUSTED]),
+  ];
   const decisions: SchedulerDecision[] = [];
   const changes: PortChange[] = [];
   for (const port of ports.values()) {
-    if (port.status !== "failed" || port.because?.code !== RUN_TOKENS_EXHAUSTED) continue;
+    if (port.status !== "failed" || !wanting.includes(port.because?.code ?? "")) continue;
     const latest = decisions.at(-1)?.state ?? state;
     const decision = decide(latest, { type: "retry", port: port.id });
     if (decision.refused) continue;
@@ -144,9 +152,18 @@ function decideExtend(tokens: number, { run, ports, state }: OrderView): OrderDe
   return {
     decisions,
     changes,
-    runChange: { tokensMost: run.tokensMost + tokens },
+    runChange: more,
     settles: [{ ports: [OF_RUN, ...names], types: ["token_exhausted"] }],
   };
+}
+
+/** What is added to the bounds that the run has. Pure. */
+function moreOf({ tokens, calls }: Omit<Extend, "type">, run: PlanRun): RunChange {
+  return present({
+    tokensMost:
+      tokens === undefined || run.tokensMost === null ? undefined : run.tokensMost + tokens,
+    callsMost: calls === undefined || run.callsMost === null ? undefined : run.callsMost + calls,
+  });
 }
 
 /**
@@ -157,10 +174,7 @@ function decideRetry(order: Retry, { run, ports, state }: OrderView): OrderDecis
   const port = ports.get(order.port);
   if (!port) return { refused: "PLAN_PORT_UNKNOWN" };
   const given = givenBy(order, port);
-  const runChange: RunChange =
-    order.tokens !== undefined && run.tokensMost !== null
-      ? { tokensMost: run.tokensMost + order.tokens }
-      : {};
+  const runChange = moreOf(order, run);
   const decision = decide(state, { type: "retry", port: order.port });
   if (!decision.refused) {
     return {
@@ -231,8 +245,8 @@ function givenBy(order: Retry, port: PlanPort): PortChange {
 }
 
 function bringsMore(order: Retry): boolean {
-  const { hint, timeMs, tokens } = order;
-  const brings = hint !== undefined || timeMs !== undefined || tokens !== undefined;
+  const { hint, timeMs, tokens, calls } = order;
+  const brings = [hint, timeMs, tokens, calls].some((given) => given !== undefined);
 
   return brings || grantsOf(order).length > 0;
 }

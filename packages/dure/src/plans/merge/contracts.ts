@@ -92,7 +92,7 @@ async function letWrite({
         summary: result.summary,
         ...outputOf({ worked, taken }),
       };
-      return { output, tokens: result.tokens, counted, log };
+      return { output, tokens: result.tokens, calls: result.calls, counted, log };
     },
     taskEnd(run, 1, parts),
   );

@@ -170,7 +170,7 @@ export class MergeTasks {
           ...outputOf({ worked, taken }),
           left: paths.filter((path) => !written.has(path)),
         };
-        return { output, tokens: result.tokens, counted, log };
+        return { output, tokens: result.tokens, calls: result.calls, counted, log };
       },
       taskEnd(this.#run, number, this.#parts),
     );

@@ -9,7 +9,7 @@ import { aloneWith, assignmentOf, noMorePaths } from "../assign/assignment.ts";
 import { waitForLimit } from "../assign/wait-for-limit.ts";
 import { followWorker, type Violation, type WorkerEnd } from "../assign/follow-worker.ts";
 import type { PairParts } from "../port/pair-parts.ts";
-import { tokensOf } from "../port/port-account.ts";
+import { useOfRun, useQuestions } from "../port/port-account.ts";
 import type { FileChange, PortFiles, TakenWork } from "../port/port-files.ts";
 import { ORCHESTRATOR, type PlanRun, type PlanStep } from "../rows/run.ts";
 import { WorkerSigns } from "../assign/signs.ts";
@@ -85,7 +85,7 @@ export async function doTask(task: OrchestratorTask, place: TaskPlace): Promise<
   await files.checkout(from);
   const scope = makeScope(scopeInput);
   const now = await parts.records.run(run.id);
-  if (now) parts.tokens.known(tokensOf(now));
+  if (now) parts.tokens.known(useOfRun(now));
   const { prompt } = await parts.brief(
     { run, port, member: "orchestrator", scope: scopeInput, try: 1, triesMost: 1 },
     from,
@@ -155,9 +155,9 @@ async function follow(assignment: Assignment, place: TaskPlace): Promise<WorkerE
     step,
     port: ORCHESTRATOR,
     member: "orchestrator",
-    count: async (tx, tokens) => {
-      if (tokens === 0) return;
-      parts.tokens.known(await records.addTokens(tx, run.id, { input: tokens, output: 0 }));
+    count: async (tx, { tokens, calls }) => {
+      if (tokens === 0 && calls === 0) return;
+      parts.tokens.known(await records.addUse(tx, run.id, { input: tokens, output: 0, calls }));
     },
   });
   return followWorker(parts.worker(spec), assignment, {
@@ -213,7 +213,7 @@ export function taskEnd(
       });
     }
     const tokens = uncounted(end);
-    const used = tokens && (await records.addTokens(tx, run.id, tokens));
+    const used = tokens && (await records.addUse(tx, run.id, tokens));
     const data = {
       port: ORCHESTRATOR,
       member: "orchestrator" as const,
@@ -224,21 +224,13 @@ export function taskEnd(
       violations: violations.length,
     };
     return {
-      escalations: [...tokenQuestions(run, used), ...ownershipQuestions(run, violations)],
+      escalations: [
+        ...(used ? useQuestions(run, used) : []),
+        ...ownershipQuestions(run, violations),
+      ],
       events: [{ type: "worker.complete" as const, data }],
     };
   };
-}
-
-function tokenQuestions(
-  run: PlanRun,
-  bound: { readonly used: number; readonly most: number | null } | undefined,
-): NewEscalation[] {
-  if (!bound) return [];
-  const { used, most } = bound;
-  const trigger = tokensTrigger(used, most);
-  if (!trigger) return [];
-  return [questionOf(run, trigger, `${used} of ${most} tokens`, { used, most })];
 }
 
 function ownershipQuestions(run: PlanRun, violations: readonly TreeViolation[]): NewEscalation[] {

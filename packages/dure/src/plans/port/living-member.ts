@@ -147,9 +147,10 @@ export class LivingMember {
   ): Promise<void> {
     const { run, port, parts, account, steps } = this.#work;
     const { input, output } = result?.tokens ?? { input: 0, output: 0 };
+    const used = { tokens: input + output, calls: result?.calls ?? 0 };
     try {
-      if (input + output > 0) {
-        const count = (tx: Transaction): Promise<void> => account.countSign(tx, input + output);
+      if (used.tokens > 0 || used.calls > 0) {
+        const count = (tx: Transaction): Promise<void> => account.countSign(tx, used);
         await parts.records.write(parts.lease, count);
       }
 

@@ -2,7 +2,7 @@ import type { Member, OnViolation } from "../../kernel/plans.ts";
 import { WORKER_FAILURES } from "../workers/worker.ts";
 import { namesOf } from "../rows/words.ts";
 import type { PortAccount } from "./port-account.ts";
-import { PortFailure, tokensExhausted } from "./port-failure.ts";
+import { PortFailure, useExhausted } from "./port-failure.ts";
 import type { MemberOutput } from "./port-steps.ts";
 
 const OWNERSHIP_HINT = "Give it the path, or tell it to leave it alone.";
@@ -11,7 +11,7 @@ const OWNERSHIP_HINT = "Give it the path, or tell it to leave it alone.";
 export function memberFailure(
   { result, violations, refused = [] }: MemberOutput,
   member: Member,
-  given: { readonly violations: OnViolation; readonly tokensLeft: PortAccount["tokensLeft"] },
+  given: { readonly violations: OnViolation; readonly left: PortAccount["left"] },
 ): PortFailure | undefined {
   if (violations.length > 0 && given.violations !== "report") {
     const paths = violations.map(({ path }) => path);
@@ -23,7 +23,7 @@ export function memberFailure(
     case "WORKER_STOPPED_VIOLATIONS":
       return ownershipFailure(`The ${member} was stopped: ${error.message}`, refused);
     case "WORKER_TOKENS":
-      return tokensExhausted(given.tokensLeft);
+      return useExhausted(given.left);
     case "WORKER_BUDGET":
       return new PortFailure("tokens-95", {
         code: "TOKENS_EXHAUSTED",

@@ -19,6 +19,7 @@ import { pastOf } from "./member-past.ts";
 import { operatorWords, PairTalk } from "./pair-talk.ts";
 import { PortFailure } from "./port-failure.ts";
 import type { MemberOutput } from "./port-steps.ts";
+import type { Counted } from "../rows/step-log.ts";
 import type { PlanStep } from "../rows/run.ts";
 import { WorkerSigns } from "../assign/signs.ts";
 import type { StepEnd } from "../rows/step-log.ts";
@@ -107,7 +108,7 @@ export class MemberWork {
     );
     const failure = memberFailure(output, member, {
       violations: run.plan.violations,
-      tokensLeft: account.tokensLeft,
+      left: account.left,
     });
     if (failure && !this.#decidedAbout.has(`${current.number} ${kind}`)) throw failure;
     parts.logger.debug(
@@ -200,7 +201,7 @@ export class MemberWork {
       refused: refused.length > 0 ? refused.slice(0, MAX_REFUSED) : undefined,
     };
 
-    return { output, tokens, counted, log };
+    return { output, tokens, calls: result.calls, counted, log };
   }
 
   // --- the worker
@@ -228,8 +229,8 @@ export class MemberWork {
       const ended = await waitForLimit(place, async ({ step: from, session: known }) => {
         const given = { ...session, prompt, session: known ?? session.session };
         const assignment = this.#assignment(given, talk, listening);
-        const count = (tx: Transaction, tokens: number): Promise<void> =>
-          account.countSign(tx, tokens);
+        const count = (tx: Transaction, more: Counted): Promise<void> =>
+          account.countSign(tx, more);
         const signs = new WorkerSigns({ ...parts, ...where, step: from, count });
         now.signs = signs;
 

@@ -1,15 +1,11 @@
 import type { Transaction } from "../../durable/database.ts";
 import type { NewEscalation } from "../../kernel/escalation.ts";
 import type { PairParts } from "./pair-parts.ts";
-import { tokensExhausted } from "./port-failure.ts";
-import type { PlanPort, PlanRun } from "../rows/run.ts";
-import { TokenMeter, type StoredTokens, type TokenBound } from "../assign/token-meter.ts";
+import { useExhausted } from "./port-failure.ts";
+import type { PlanPort, PlanRun, Used } from "../rows/run.ts";
+import type { Counted } from "../rows/step-log.ts";
+import { TokenMeter, type Bound, type StoredUse } from "../assign/token-meter.ts";
 import { aboutPort, aboutRun, escalationFor, tokensTrigger } from "../ask/triggers.ts";
-
-interface Tokens {
-  readonly input: number;
-  readonly output: number;
-}
 
 type AccountParts = Pick<PairParts, "records" | "lease" | "clock" | "tokens">;
 
@@ -45,9 +41,9 @@ export class PortAccount {
     return this.#port.timeMs - this.#port.spentMs - unwritten;
   }
 
-  /** What is left of the tightest bound; undefined: there is none. */
-  get tokensLeft(): TokenBound | undefined {
-    return this.meter.bound;
+  /** The bound that is used up, else the tightest; undefined: there is none. */
+  get left(): Bound | undefined {
+    return this.meter.usedUp ?? this.meter.bound("tokens");
   }
 
   /** Reads what people gave the port, or the run, since the last time. */
@@ -63,18 +59,18 @@ export class PortAccount {
     const given = { timeMs, tokensMost, triesPair, triesOrchestrator, hint, grants };
     this.#port = { ...this.#port, ...given, weakerTestsAccepted };
     this.#meterPort();
-    this.#parts.tokens.known(tokensOf(run));
+    this.#parts.tokens.known(useOfRun(run));
   }
 
   #meterPort(): void {
-    this.meter.known(tokensOf(this.#port));
+    this.meter.known(useOfPort(this.#port));
   }
 
   /** Throws {@link PortFailure} when nothing is left: a worker is begun only with tokens to use. */
   async requireTokens(): Promise<void> {
     await this.reloadAllowances();
-    const bound = this.tokensLeft;
-    if (bound && bound.left <= 0) throw tokensExhausted(bound);
+    const { usedUp } = this.meter;
+    if (usedUp) throw useExhausted(usedUp);
   }
 
   /** Waits, which takes nothing of the port's time. */
@@ -111,24 +107,24 @@ export class PortAccount {
   }
 
   /** Adds time and tokens, in the transaction of a sign of the worker. */
-  async countSign(tx: Transaction, tokens: number): Promise<void> {
+  async countSign(tx: Transaction, { tokens, calls }: Counted): Promise<void> {
     await this.#count(tx, { addTokensIn: tokens, addTokensOut: undefined });
-    if (tokens === 0) return;
-    const sum = { input: tokens, output: 0 };
-    this.#parts.tokens.known(await this.#parts.records.addTokens(tx, this.#run.id, sum));
+    if (tokens === 0 && calls === 0) return;
+    const sum = { input: tokens, output: 0, calls };
+    this.#parts.tokens.known(await this.#parts.records.addUse(tx, this.#run.id, sum));
   }
 
   /**
    * Adds time and tokens, in the transaction of a step's end. Gives the questions to ask when a
    * bound is nearly reached.
    */
-  async countStep(tx: Transaction, tokens: Tokens | undefined): Promise<NewEscalation[]> {
-    await this.#count(tx, { addTokensIn: tokens?.input, addTokensOut: tokens?.output });
-    if (!tokens) return [];
-    const ofRun = await this.#parts.records.addTokens(tx, this.#run.id, tokens);
+  async countStep(tx: Transaction, used: Used | undefined): Promise<NewEscalation[]> {
+    await this.#count(tx, { addTokensIn: used?.input, addTokensOut: used?.output });
+    if (!used) return [];
+    const ofRun = await this.#parts.records.addUse(tx, this.#run.id, used);
     this.#parts.tokens.known(ofRun);
 
-    return this.#tokenQuestions(ofRun);
+    return this.#questions(ofRun);
   }
 
   async #count(
@@ -164,43 +160,55 @@ export class PortAccount {
     return spent;
   }
 
-  #tokenQuestions({ used: usedOfRun, most: mostOfRun }: StoredTokens): NewEscalation[] {
-    const { plan } = this.#run;
+  #questions(ofRun: StoredUse): NewEscalation[] {
     const { id, tokensIn, tokensOut, tokensMost } = this.#port;
-    const { title } = plan.ports[this.#port.position]!;
-    const questions: NewEscalation[] = [];
-
+    const { title } = this.#run.plan.ports[this.#port.position]!;
     const used = tokensIn + tokensOut;
     const ofPort = tokensTrigger(used, tokensMost);
-    if (ofPort) {
-      questions.push(
-        escalationFor(ofPort, {
-          ...aboutPort(this.#run, id),
-          title: `${title}: ${used} of ${tokensMost} tokens`,
-          context: { used, most: tokensMost },
-        }),
-      );
-    }
-    const ofRun = tokensTrigger(usedOfRun, mostOfRun);
-    if (ofRun) {
-      questions.push(
-        escalationFor(ofRun, {
-          ...aboutRun(this.#run),
-          title: `${plan.name}: ${usedOfRun} of ${mostOfRun} tokens`,
-          context: { used: usedOfRun, most: mostOfRun },
-        }),
-      );
-    }
+    const questions = useQuestions(this.#run, ofRun);
+    if (!ofPort) return questions;
+    const question = escalationFor(ofPort, {
+      ...aboutPort(this.#run, id),
+      title: `${title}: ${used} of ${tokensMost} tokens`,
+      context: { unit: "tokens", used, most: tokensMost },
+    });
 
-    return questions;
+    return [question, ...questions];
   }
 }
 
+/** What to ask when a bound of a run is nearly reached. Pure. */
+export function useQuestions(run: PlanRun, { tokens, calls }: StoredUse): NewEscalation[] {
+  const both = [
+    { unit: "tokens", what: "tokens", ...tokens },
+    { unit: "calls", what: "calls of models", used: 0, most: null, ...calls },
+  ];
+
+  return both.flatMap(({ unit, what, used, most }) => {
+    const trigger = tokensTrigger(used, most);
+    if (!trigger) return [];
+    const title = `${run.plan.name}: ${used} of ${most} ${what}`.slice(0, 300);
+    const about = { ...aboutRun(run), title, context: { unit, used, most } };
+
+    return [escalationFor(trigger, unit === "calls" ? { ...about, key: unit } : about)];
+  });
+}
+
 /** Pure. */
-export function tokensOf({
+function useOfPort({ tokensIn, tokensOut, tokensMost }: PlanPort): StoredUse {
+  return { tokens: { used: tokensIn + tokensOut, most: tokensMost } };
+}
+
+/** Pure. */
+export function useOfRun({
   tokensIn,
   tokensOut,
   tokensMost,
-}: Pick<PlanPort, "tokensIn" | "tokensOut" | "tokensMost">): StoredTokens {
-  return { used: tokensIn + tokensOut, most: tokensMost };
+  calls,
+  callsMost,
+}: PlanRun): StoredUse {
+  return {
+    tokens: { used: tokensIn + tokensOut, most: tokensMost },
+    calls: { used: calls, most: callsMost },
+  };
 }

@@ -1,7 +1,7 @@
 import type { PortOutcome } from "../rows/outcomes.ts";
 import type { PlanRun } from "../rows/run.ts";
-import { RUN_TOKENS_EXHAUSTED } from "../rows/run.ts";
-import type { TokenBound } from "../assign/token-meter.ts";
+import { RUN_CALLS_EXHAUSTED, RUN_TOKENS_EXHAUSTED } from "../rows/run.ts";
+import type { Bound } from "../assign/token-meter.ts";
 import { aboutPort, escalationFor, type TriggerName } from "../ask/triggers.ts";
 import type { Because } from "../../wire/plans.ts";
 
@@ -39,8 +39,8 @@ export function failedOutcome(
   return { status: "failed", because, escalation };
 }
 
-/** Why a worker is not begun, or was ended, without tokens. Pure. */
-export function tokensExhausted(bound: TokenBound | undefined): PortFailure {
+/** Why a worker is not begun, or was ended, with nothing left to use. Pure. */
+export function useExhausted(bound: Bound | undefined): PortFailure {
   if (!bound) {
     return new PortFailure("tokens-95", {
       code: "TOKENS_EXHAUSTED",
@@ -48,14 +48,20 @@ export function tokensExhausted(bound: TokenBound | undefined): PortFailure {
       hint: "Raise the budget, or wait until tomorrow.",
     });
   }
-  const { of, used, most } = bound;
+  const { of, unit, used, most } = bound;
+  const what = unit === "calls" ? "calls of models" : "tokens";
   return new PortFailure(
     "tokens-95",
     {
-      code: of === "run" ? RUN_TOKENS_EXHAUSTED : "TOKENS_EXHAUSTED",
-      message: `${used} of ${most} tokens of the ${of} are used; what is left is not enough.`,
+      code: exhaustedCode({ of, unit }),
+      message: `${used} of ${most} ${what} of the ${of} are used; what is left is not enough.`,
       hint: "Give it more, or make it smaller.",
     },
-    { of, used, most },
+    { of, unit, used, most },
   );
+}
+
+function exhaustedCode({ of, unit }: Pick<Bound, "of" | "unit">): string {
+  if (of === "port") return "TOKENS_EXHAUSTED";
+  return unit === "calls" ? RUN_CALLS_EXHAUSTED : RUN_TOKENS_EXHAUSTED;
 }

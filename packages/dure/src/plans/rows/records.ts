@@ -13,12 +13,16 @@ import {
   portOf,
   portParameter,
   runOf,
+  callsOfRun,
   tokensOfRun,
+  useOf,
   type PortRow,
   type RunRow,
+  type UseRow,
 } from "./run-rows.ts";
 import * as sql from "./run-statements.ts";
-import type { PlanPort, PlanRun } from "./run.ts";
+import type { StoredUse } from "../assign/token-meter.ts";
+import type { PlanPort, PlanRun, Used } from "./run.ts";
 import { StepRecords } from "./step-records.ts";
 
 /** Rows that one statement reads of a list. */
@@ -58,6 +62,7 @@ export class RunRecords {
         run.key,
         run.bodyHash,
         tokensOfRun(run.plan),
+        callsOfRun(run.plan),
       ]);
       if (made.length === 0) return false;
       await tx.query(sql.CREATE_PORTS, [run.id, storable(newPorts(run))]);
@@ -97,20 +102,14 @@ export class RunRecords {
       storable(change.because ?? null),
       change.tokensMost ?? null,
       promises ? storable(promises) : null,
+      change.callsMost ?? null,
     ]);
   }
 
-  async addTokens(
-    tx: Transaction,
-    run: string,
-    tokens: { input: number; output: number },
-  ): Promise<{ used: number; most: number | null }> {
-    const [row] = await tx.query<{ used: number; most: number | null }>(sql.ADD_TOKENS, [
-      run,
-      tokens.input,
-      tokens.output,
-    ]);
-    return row!;
+  /** Adds what a worker has used; gives what all of the run have. */
+  async addUse(tx: Transaction, run: string, { input, output, calls }: Used): Promise<StoredUse> {
+    const [row] = await tx.query<UseRow>(sql.ADD_TOKENS, [run, input, output, calls]);
+    return useOf(row!);
   }
 
   async run(id: string, tx?: Transaction): Promise<PlanRun | undefined> {

@@ -39,6 +39,7 @@ export interface RunChange {
   readonly report?: RunReport | undefined;
   readonly because?: Because | null | undefined;
   readonly tokensMost?: number | undefined;
+  readonly callsMost?: number | undefined;
 }
 
 export interface NewRun {

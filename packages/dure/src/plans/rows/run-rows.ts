@@ -1,5 +1,6 @@
 import type { Promises } from "../sandbox/proof.ts";
 import type { Plan } from "../plan.ts";
+import type { StoredUse } from "../assign/token-meter.ts";
 import type { NewRun, PortChange } from "./run-changes.ts";
 import type { PlanPort, PlanRun, PlanStep } from "./run.ts";
 import { workerNode } from "./tree.ts";
@@ -12,6 +13,17 @@ import type { PathGrant, RunReport, StepWaiting } from "../../wire/runs.ts";
  * a full window of 200,000 tokens. It asks a person then; it is there for loops, not for work.
  */
 const TOKENS_PER_PORT = 50_000_000;
+
+/**
+ * Calls of models that a run may make where its plan names none, for each port. Source: three tries of
+ * two members, each of some 150 calls, and a start of each.
+ */
+const CALLS_PER_PORT = 1_000;
+
+/** Calls of models that the whole run may make. Pure. */
+export function callsOfRun({ limits, ports }: Plan): number {
+  return limits.maxCalls ?? ports.length * CALLS_PER_PORT;
+}
 
 /** Tokens that the whole run may use. Pure. */
 export function tokensOfRun({ limits, ports }: Plan): number {
@@ -84,6 +96,8 @@ export interface RunRow {
   readonly tokens_in: number;
   readonly tokens_out: number;
   readonly tokens_most: number | null;
+  readonly calls: number;
+  readonly calls_most: number | null;
   readonly started_by: string;
   readonly created_at: Date;
   readonly updated_at: Date;
@@ -114,11 +128,27 @@ export function runOf(row: RunRow): PlanRun {
     tokensIn: row.tokens_in,
     tokensOut: row.tokens_out,
     tokensMost: row.tokens_most,
+    calls: row.calls,
+    callsMost: row.calls_most,
     startedBy: row.started_by,
     createdAt: row.created_at.getTime(),
     updatedAt: row.updated_at.getTime(),
     finishedAt: row.finished_at?.getTime() ?? null,
     cleanedAt: row.clean_began_at?.getTime() ?? null,
+  };
+}
+
+/** What a run has used. */
+export type UseRow = Pick<
+  RunRow,
+  "tokens_in" | "tokens_out" | "tokens_most" | "calls" | "calls_most"
+>;
+
+/** Pure. */
+export function useOf(row: UseRow): StoredUse {
+  return {
+    tokens: { used: row.tokens_in + row.tokens_out, most: row.tokens_most },
+    calls: { used: row.calls, most: row.calls_most },
   };
 }
 

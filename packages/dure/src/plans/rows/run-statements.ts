@@ -4,9 +4,9 @@ export const CREATE = {
   name: "plan.create",
   text: `insert into dure.plan_runs (
       id, tenant, plan, definition, file, repository, folder, host, base_commit, started_by,
-      start_key, body_hash, tokens_most
+      start_key, body_hash, tokens_most, calls_most
     )
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
     on conflict (tenant, start_key)
     where start_key is not null do nothing
     returning id`,
@@ -34,6 +34,7 @@ export const CHANGE_RUN = {
       report = coalesce($7::jsonb, report),
       because = case when $8 then because else nullif($9::jsonb, 'null') end,
       tokens_most = coalesce($10, tokens_most),
+      calls_most = coalesce($12, calls_most),
       promises = coalesce($11::jsonb, promises),
       updated_at = clock_timestamp(),
       finished_at = case
@@ -45,9 +46,10 @@ export const CHANGE_RUN = {
 export const ADD_TOKENS = {
   name: "plan.add_tokens",
   text: `update dure.plan_runs set
-      tokens_in = tokens_in + $2, tokens_out = tokens_out + $3, updated_at = clock_timestamp()
+      tokens_in = tokens_in + $2, tokens_out = tokens_out + $3, calls = calls + $4,
+      updated_at = clock_timestamp()
     where id = $1
-    returning tokens_in + tokens_out as used, tokens_most as most`,
+    returning tokens_in, tokens_out, tokens_most, calls, calls_most`,
 };
 export const RUN = { name: "plan.run", text: "select * from dure.plan_runs where id = $1" };
 export const RUN_BY_KEY = {

@@ -43,6 +43,10 @@ export interface PlanRun {
   readonly tokensOut: number;
   /** Of the whole run; null: no bound but the team's. */
   readonly tokensMost: number | null;
+  /** Of models by its workers; each start of a worker counts as one. */
+  readonly calls: number;
+  /** Null: no bound, as of runs that are older than this count. */
+  readonly callsMost: number | null;
   readonly startedBy: string;
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -152,6 +156,8 @@ export type RunOrder =
       readonly pairTries?: number | undefined;
       readonly hint?: string | undefined;
       readonly tokens?: number | undefined;
+      /** For the whole run. */
+      readonly calls?: number | undefined;
       readonly timeMs?: number | undefined;
       readonly grant?: GrantedPath | undefined;
       readonly grants?: readonly GrantedPath[] | undefined;
@@ -170,8 +176,12 @@ export type RunOrder =
     }
   /** The port is left out, and what needs it too; one that works is stopped. */
   | { readonly type: "skip"; readonly port: string }
-  /** More tokens for the run; ports that had stopped for want of them go on. */
-  | { readonly type: "extend"; readonly tokens: number };
+  /** More for the run; ports that had stopped for want of it go on. */
+  | {
+      readonly type: "extend";
+      readonly tokens?: number | undefined;
+      readonly calls?: number | undefined;
+    };
 
 export type GrantedPath = Omit<PathGrant, "by">;
 
@@ -187,6 +197,15 @@ export const LEFT_OUT: Because = {
 
 /** Why a port failed when the run has no tokens left. */
 export const RUN_TOKENS_EXHAUSTED = "RUN_TOKENS_EXHAUSTED";
+/** The same for calls of models. */
+export const RUN_CALLS_EXHAUSTED = "RUN_CALLS_EXHAUSTED";
+
+/** What a worker has used; `calls` of its model, its start among them. */
+export interface Used {
+  readonly input: number;
+  readonly output: number;
+  readonly calls: number;
+}
 
 /**
  * Failures that stand as the end of a step: the try in which it was made is over, and going on
@@ -196,6 +215,7 @@ export const TRY_ENDING: ReadonlySet<string> = new Set([
   "OWNERSHIP_VIOLATED",
   "TOKENS_EXHAUSTED",
   RUN_TOKENS_EXHAUSTED,
+  RUN_CALLS_EXHAUSTED,
   "TESTS_WEAKENED",
   "WORKER_LOGIN",
   "WORKER_RATE_LIMITED",

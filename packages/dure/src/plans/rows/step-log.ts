@@ -9,7 +9,7 @@ import type { TranscriptEntry } from "../workers/worker.ts";
 import { emit, type RunRecords } from "./records.ts";
 import { writeWaiting } from "./step-waiting.ts";
 import { appendTranscript } from "./transcript-rows.ts";
-import type { PlanRun, PlanStep } from "./run.ts";
+import type { PlanRun, PlanStep, Used } from "./run.ts";
 import type { NewPlatformEvent } from "../../wire/events.ts";
 import type { StepWaiting } from "../../wire/runs.ts";
 import type { Member, StepKind } from "../../kernel/plans.ts";
@@ -37,11 +37,19 @@ export interface StepKey {
   readonly again?: boolean | undefined;
 }
 
+/** What signs of a worker have counted. */
+export interface Counted {
+  readonly tokens: number;
+  readonly calls: number;
+}
+
 export interface StepEnd<Output> {
   readonly output: Output;
   readonly tokens?: { readonly input: number; readonly output: number } | undefined;
-  /** Of these tokens those that signs of the worker have counted. */
-  readonly counted?: number | undefined;
+  /** Of a worker's model; its start counts as one. */
+  readonly calls?: number | undefined;
+  /** What signs of the worker have counted of both. */
+  readonly counted?: Counted | undefined;
   readonly log?: string | undefined;
 }
 
@@ -262,11 +270,16 @@ export class StepLog {
  */
 export function uncounted({
   tokens,
-  counted = 0,
-}: Pick<StepEnd<unknown>, "tokens" | "counted">):
-  | { readonly input: number; readonly output: number }
-  | undefined {
-  return tokens && { input: tokens.input - counted, output: tokens.output };
+  calls = 0,
+  counted = { tokens: 0, calls: 0 },
+}: Pick<StepEnd<unknown>, "tokens" | "calls" | "counted">): Used | undefined {
+  if (!tokens) return undefined;
+
+  return {
+    input: tokens.input - counted.tokens,
+    output: tokens.output,
+    calls: calls - counted.calls,
+  };
 }
 
 export function exitWords({ exitCode, because, signal }: SandboxEnd): string {

@@ -33,8 +33,9 @@ async function orderFrom(
   if (!asking) return undefined;
   const { port } = source;
   const paths = pathsIn(context);
-  const runTokensMost = asking.tokensMost;
-  if (port === undefined) return orderOf(resolution, { runTokensMost, paths });
+  const unit = context["unit"] === "calls" ? "calls" : "tokens";
+  const ofRun = { runTokensMost: asking.tokensMost, runCallsMost: asking.callsMost, unit } as const;
+  if (port === undefined) return orderOf(resolution, { ...ofRun, paths });
 
   const found = await records.port(run, port, tx);
   const pairTries = await records.steps.pairTries(run, port, tx);
@@ -42,7 +43,7 @@ async function orderFrom(
   const written = await commentsOf(tx, run, port);
   const comments = written.filter(({ sentTry }) => sentTry === null);
   const by = resolvedByPerson ?? resolvedBy ?? undefined;
-  const about = { runTokensMost, port, pairTries, timeMs, tokensMost, paths, by, comments };
+  const about = { ...ofRun, port, pairTries, timeMs, tokensMost, paths, by, comments };
 
   return orderOf(resolution, about);
 }

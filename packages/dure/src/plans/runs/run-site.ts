@@ -25,7 +25,7 @@ import { listenRange, ListenRanges, LISTEN_SLOTS } from "../rows/listen.ts";
 import type { MergeParts } from "../merge/merge.ts";
 import { TokenMeter } from "../assign/token-meter.ts";
 import { RunModules } from "../port/modules.ts";
-import { tokensOf } from "../port/port-account.ts";
+import { useOfRun } from "../port/port-account.ts";
 import type { PairParts } from "../port/pair-parts.ts";
 import type { RunRecords } from "../rows/records.ts";
 import { CommitReader } from "./commit-reader.ts";
@@ -108,7 +108,7 @@ export class RunSite {
     this.lease = lease;
     this.#run = run;
     this.#network = { team: parts.teamNetwork ?? {}, env: parts.env };
-    this.#tokens.known(tokensOf(run));
+    this.#tokens.known(useOfRun(run));
   }
 
   /** Opens the repositories once. */

@@ -87,6 +87,8 @@ const RUN_KEYS = [
   "tokensIn",
   "tokensOut",
   "tokensMost",
+  "calls",
+  "callsMost",
   "startedBy",
   "createdAt",
   "updatedAt",

@@ -213,7 +213,7 @@ test(
 
 test("workers that share their tokens stop together, and none begins with nothing left", async () => {
   const run = new TokenMeter("run");
-  run.known({ used: 0, most: 250 });
+  run.known({ tokens: { used: 0, most: 250 } });
   const limits = () => ({ ...FRAME.limits, shared: new TokenMeter("port", run) });
   let calls = 0;
   const untilStopped = async (report: WorkerReport): Promise<typeof READY> => {
@@ -232,12 +232,35 @@ test("workers that share their tokens stop together, and none begins with nothin
   for (const events of [...ends, late]) expect(events.at(-1)).toMatchObject(stopped);
   // Each was in a call, and made no other one.
   expect(calls).toBeLessThanOrEqual(4);
-  expect(run.bound).toMatchObject({ of: "run", used: calls * 100, most: 250 });
+  expect(run.bound("tokens")).toMatchObject({ of: "run", used: calls * 100, most: 250 });
+});
+
+test("workers that share their calls stop together; a start counts as one", async () => {
+  const run = new TokenMeter("run");
+  run.known({ tokens: { used: 0, most: null }, calls: { used: 0, most: 6 } });
+  const limits = () => ({ ...FRAME.limits, shared: new TokenMeter("port", run) });
+  let calls = 0;
+  const untilStopped = async (report: WorkerReport): Promise<typeof READY> => {
+    while (!report.signal.aborted && calls < 20) {
+      calls++;
+      report.used({ input: 90, output: 10 });
+      await new Promise(setImmediate);
+    }
+    return READY;
+  };
+
+  const ends = await Promise.all([1, 2].map(() => told(untilStopped, { limits: limits() })));
+  const late = await told(untilStopped, { limits: limits() });
+
+  const stopped = { result: { status: "failed", error: { code: "WORKER_TOKENS" } } };
+  for (const events of [...ends, late]) expect(events.at(-1)).toMatchObject(stopped);
+  expect(calls + 2).toBeLessThanOrEqual(6 + 2);
+  expect(run.usedUp).toMatchObject({ unit: "calls", of: "run", used: calls + 2, most: 6 });
 });
 
 test("an agent's own account of its turn stands for what was heard of it", async () => {
   const run = new TokenMeter("run");
-  run.known({ used: 100, most: 1_000 });
+  run.known({ tokens: { used: 100, most: 1_000 } });
 
   await told(
     async (report) => {
@@ -246,7 +269,7 @@ test("an agent's own account of its turn stands for what was heard of it", async
     },
     { limits: { ...FRAME.limits, shared: run } },
   );
-  run.known({ used: 320, most: 1_000 });
+  run.known({ tokens: { used: 320, most: 1_000 } });
 
   expect(run.left).toBe(650);
 });

@@ -49,8 +49,8 @@ export async function* runWorker(
   signal.addEventListener("abort", pass, { once: true });
   const stopBeating = clock.every(BEAT_MS, () => report.beat());
   const { shared } = assignment.limits;
-  const stopWatching = shared?.onUsedUp(() => report.stop(nothingLeft()));
-  const working = shared !== undefined && shared.left <= 0 ? refused() : work(report);
+  const stopWatching = shared?.onUsedUp((of) => report.stop(nothingLeft(of)));
+  const working = shared !== undefined && shared.left <= 0 ? refused() : begun(report, work);
   const settled = working.then(
     (result) => report.end(result),
     (error: unknown) => report.fail(error),
@@ -88,6 +88,7 @@ export class WorkerReport {
    */
   readonly signal: AbortSignal;
   readonly tokens = { input: 0, output: 0 };
+  #calls = 0;
   result: WorkerResult | undefined;
   readonly #assignment: WatchedAssignment;
   readonly #controller = new AbortController();
@@ -99,6 +100,7 @@ export class WorkerReport {
     progress: 0,
     currentTask: "starting",
     tokensUsed: 0,
+    callsMade: 0,
   };
   #cost: WorkerCost | undefined;
   #violations = 0;
@@ -127,7 +129,7 @@ export class WorkerReport {
     const progress = Math.max(0, Math.min(1, told));
     const currentTask = headOf(now.currentTask ?? this.#progress.currentTask, 200);
     if (progress === this.#progress.progress && currentTask === this.#progress.currentTask) return;
-    this.#progress = { type: "progress", progress, currentTask, tokensUsed: this.tokensUsed };
+    this.#progress = { type: "progress", progress, currentTask, ...this.#use };
     this.#put(this.#progress);
   }
 
@@ -171,11 +173,12 @@ export class WorkerReport {
   used(tokens: { readonly input: number; readonly output: number }): void {
     this.tokens.input += tokens.input;
     this.tokens.output += tokens.output;
-    this.#progress = { ...this.#progress, tokensUsed: this.tokensUsed };
+    this.#calls += 1;
+    this.#progress = { ...this.#progress, ...this.#use };
     // Told at once: when this process dies, nothing else knows what was paid.
     this.#put(this.#progress);
     const { tokens: bound, shared } = this.#assignment.limits;
-    shared?.add(tokens.input + tokens.output);
+    shared?.add(tokens.input + tokens.output, 1);
     if (bound !== undefined && this.tokensUsed > bound) {
       this.stop(
         workerError("WORKER_TOKENS", `The worker used ${this.tokensUsed} tokens of ${bound}.`),
@@ -196,6 +199,10 @@ export class WorkerReport {
 
   get tokensUsed(): number {
     return this.tokens.input + this.tokens.output;
+  }
+
+  get #use(): { readonly tokensUsed: number; readonly callsMade: number } {
+    return { tokensUsed: this.tokensUsed, callsMade: this.#calls };
   }
 
   /**
@@ -250,6 +257,13 @@ export class WorkerReport {
 
   // The rest is for `runWorker`.
 
+  /** A worker is there, whatever it does: that counts like a call. */
+  begin(): void {
+    this.#calls += 1;
+    this.#progress = { ...this.#progress, ...this.#use };
+    this.#assignment.limits.shared?.add(0, 1);
+  }
+
   stop(reason: unknown): void {
     this.#controller.abort(reason);
   }
@@ -259,7 +273,7 @@ export class WorkerReport {
     if (this.#alive) this.#heardAt = now;
     else if (this.#pending === 0 || now - this.#heardAt > SILENT_MS) return;
     this.#alive = false;
-    this.#progress = { ...this.#progress, tokensUsed: this.tokensUsed };
+    this.#progress = { ...this.#progress, ...this.#use };
     this.#put(this.#progress);
   }
 
@@ -293,12 +307,13 @@ export class WorkerReport {
 
   #finish(result: WorkerResult): void {
     const { input, output } = result.tokens;
-    this.#assignment.limits.shared?.add(input + output - this.tokensUsed);
+    this.#assignment.limits.shared?.add(input + output - this.tokensUsed, 0);
     this.result = {
       ...result,
       summary: headOf(result.summary, MAX_SUMMARY),
       claimedFiles: result.claimedFiles.slice(0, MAX_CLAIMED).map((path) => headOf(path, 1_024)),
       tokens: { ...result.tokens },
+      calls: this.#calls,
     };
     this.#wake();
   }
@@ -318,8 +333,16 @@ export class WorkerReport {
   }
 }
 
-function nothingLeft(): DureError {
-  return workerError("WORKER_TOKENS", "The workers have used up what they had together.");
+function nothingLeft(of: "tokens" | "calls" = "tokens"): DureError {
+  return workerError("WORKER_TOKENS", `The workers have used up the ${of} that they had together.`);
+}
+
+function begun(
+  report: WorkerReport,
+  work: (report: WorkerReport) => Promise<TryEnd>,
+): Promise<TryEnd> {
+  report.begin();
+  return work(report);
 }
 
 /** Nothing is begun where nothing is left for a call. */

@@ -67,14 +67,14 @@ export interface Assignment {
   readonly stopAtViolation: number;
 }
 
-/** Tokens that several workers use together. */
+/** What several workers use together: tokens of models, and calls of them. */
 export interface SharedTokens {
-  /** For all of them; below zero where the last call took more. */
+  /** Tokens for all of them; below zero where the last call took more. 0: no call is left. */
   readonly left: number;
-  /** Counts a call that was made. */
-  add(tokens: number): void;
+  /** Counts calls of models that were made, or starts of workers. */
+  add(tokens: number, calls: number): void;
   /** Calls `stop` when more is used than there was. Gives what ends that. */
-  onUsedUp(stop: () => void): () => void;
+  onUsedUp(stop: (of: "tokens" | "calls") => void): () => void;
 }
 
 export interface WorkerChannel {
@@ -109,6 +109,8 @@ export type WorkerEvent =
       readonly progress: number;
       readonly currentTask: string;
       readonly tokensUsed: number;
+      /** Of its model; its start counts as one. */
+      readonly callsMade: number;
     }
   /** What its calls have cost so far, as its agent tells it. `tokens`: those of them. */
   | {
@@ -162,6 +164,8 @@ export interface WorkerResult {
     /** It was not told for all calls. Absent: it was. */
     readonly isEstimate?: boolean | undefined;
   };
+  /** Of its model; its start counts as one. Absent: none was counted. */
+  readonly calls?: number | undefined;
   /** What its conversation has cost so far, as its agent or its price list says. */
   readonly cost?: WorkerCost | undefined;
   readonly error?: WorkerError | undefined;
