@@ -14,7 +14,7 @@ import type { FileChange, PortFiles, TakenWork } from "../port/port-files.ts";
 import { ORCHESTRATOR, type PlanRun, type PlanStep } from "../rows/run.ts";
 import { WorkerSigns } from "../assign/signs.ts";
 import { uncounted, type StepEnd, type StepLog, type StepLogParts } from "../rows/step-log.ts";
-import { aboutRun, escalationFor, tokensTrigger, type TriggerName } from "../ask/triggers.ts";
+import { aboutRun, escalationFor, type TriggerName } from "../ask/triggers.ts";
 import { namesOf } from "../rows/words.ts";
 import type { RunEvent } from "../rows/run-event.ts";
 import type { WorkerStatus } from "../../kernel/plans.ts";

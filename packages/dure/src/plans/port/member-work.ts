@@ -19,10 +19,9 @@ import { pastOf } from "./member-past.ts";
 import { operatorWords, PairTalk } from "./pair-talk.ts";
 import { PortFailure } from "./port-failure.ts";
 import type { MemberOutput } from "./port-steps.ts";
-import type { Counted } from "../rows/step-log.ts";
 import type { PlanStep } from "../rows/run.ts";
 import { WorkerSigns } from "../assign/signs.ts";
-import type { StepEnd } from "../rows/step-log.ts";
+import type { Counted, StepEnd } from "../rows/step-log.ts";
 import type { Member } from "../../kernel/plans.ts";
 import type { ChannelMessage, TestFeedback } from "../../wire/runs.ts";
 
