@@ -28,6 +28,15 @@ test("a review that says nothing, or more than a prompt takes, is refused", () =
   expect(() => reviewOf("minjun", long)).toThrow("and 16000 characters; this has 1 and 160");
 });
 
+test.each([
+  ["minjun", "minjun"],
+  ["machine:민준", "민준"],
+  ["127.0.0.1", "A person"],
+  ["::1", "A person"],
+])("a review by %s is told as one by %s", (by, told) => {
+  expect(reviewOf(by, [comment()]).reviewedBy).toBe(told);
+});
+
 test("a prompt has a person's words before what the tests said, however much that is", () => {
   const review = reviewOf("minjun", [comment()]);
   const failedTests = [{ name: "adds", stackTrace: "y".repeat(30_000) }];

@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { DureError } from "../../kernel/errors.ts";
 import type { TestFeedback } from "../../wire/runs.ts";
 import type { PlanComment } from "../rows/comment-rows.ts";
@@ -40,7 +41,14 @@ export function reviewOf(
   }
   const metrics = { total: 0, passed: 0, failed: 0, durationMs: 0 };
 
-  return { success: false, failedTests: [], suggestions, metrics, reviewedBy: by };
+  return { success: false, failedTests: [], suggestions, metrics, reviewedBy: nameOf(by) };
+}
+
+/** As a worker is told it: a person at the machine who gave no name stands there by its address. */
+function nameOf(by: string): string {
+  const name = by.replace(/^machine:/, "");
+
+  return isIP(name) === 0 ? name : "A person";
 }
 
 function commentWords({ path, line, side, quote, text }: Said): string {
