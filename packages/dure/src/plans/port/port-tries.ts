@@ -15,7 +15,14 @@ import { failedOutcome } from "./port-failure.ts";
 import { failedWith, type AcceptOutput, type CheckOutput } from "./port-steps.ts";
 import type { PlanStep } from "../rows/run.ts";
 import { setUp, startOf } from "./port-start.ts";
-import { exhaustion, implResultOf, lastTry, whyFailed, type TryEnd } from "./try-end.ts";
+import {
+  exhaustion,
+  implResultOf,
+  lastTry,
+  missingProgram,
+  whyFailed,
+  type TryEnd,
+} from "./try-end.ts";
 import { tryWithoutWork } from "./red-before-green.ts";
 import {
   BROKEN_TRIES,
@@ -173,6 +180,8 @@ class PortTries {
     const { commit } = (tested ?? implemented).output;
     const wasChecked = commit === implemented.output.commit;
     const accepted = await this.#accept(current, commit, { wasChecked });
+    const missing = missingProgram(this.#work.port, accepted);
+    if (missing && !this.#isDecided(current)) throw missing;
     const recalled = await this.#recalled(current.number);
     if (accepted.feedback.success && recalled) return { commit, feedback: recalled };
     const dishonest = accepted.feedback.success
@@ -214,10 +223,14 @@ class PortTries {
       const before = counted && (await countAtStart(this.#work, current, between));
       return before && counted ? fewerTests(before, counted) : [];
     });
-    const isDecided = this.#done.some((step) => step.try === current.number && step.told);
-    if (found?.failure && !isDecided) throw found.failure;
+    if (found?.failure && !this.#isDecided(current)) throw found.failure;
 
     return found;
+  }
+
+  /** The operator was asked about the try, and let it go on. */
+  #isDecided({ number }: Try): boolean {
+    return this.#done.some((step) => step.try === number && step.told);
   }
 
   /** A try that came to nothing that could be accepted; the next one is told why. */

@@ -3,7 +3,8 @@ import type { TestFeedback } from "../../wire/runs.ts";
 import type { PartEnd } from "./member-work.ts";
 import { breakWords, type ModuleBreak } from "./modules.ts";
 import { PortFailure } from "./port-failure.ts";
-import type { CheckOutput } from "./port-steps.ts";
+import type { AcceptOutput, CheckOutput } from "./port-steps.ts";
+import type { Port } from "../plan.ts";
 
 /** What a try came to. */
 export interface TryEnd {
@@ -13,6 +14,31 @@ export interface TryEnd {
   readonly buildFailed?: boolean | undefined;
   /** It had passed alone. */
   readonly broken?: ModuleBreak | undefined;
+}
+
+/** Exit codes of a shell whose program is not there, or cannot be run. Source: POSIX, 2.8.2. */
+const NOT_RUN: ReadonlySet<number | null> = new Set([126, 127]);
+
+/**
+ * The acceptance needs a program that is not there: no try of a worker mends that, so the operator is
+ * asked at once. Undefined: it ran. Pure.
+ */
+export function missingProgram(
+  port: Pick<Port, "acceptance">,
+  { exitCode, feedback, output }: Pick<AcceptOutput, "exitCode" | "feedback" | "output">,
+): PortFailure | undefined {
+  if (!NOT_RUN.has(exitCode) || feedback.failedTests.length > 0) return undefined;
+  const end = output.trim().split("\n").at(-1)!.slice(0, 300);
+
+  return new PortFailure(
+    "worker-lost",
+    {
+      code: "ACCEPTANCE_NOT_RUN",
+      message: `\`${port.acceptance.slice(0, 200)}\` needs a program that is not there: ${end}`,
+      hint: "Install it in the plan's setup, or commit it; then retry. A hint goes to the next try.",
+    },
+    { exitCode },
+  );
 }
 
 /** Undefined: the implementer's part did not fail. Pure. */
