@@ -110,19 +110,24 @@ function Drawing({
  * it is.
  */
 function useInSight(graph: RunGraph, picked: string | undefined): void {
-  const { setCenter, getViewport } = useReactFlow();
+  const { setViewport, getViewport } = useReactFlow();
   const width = useStore((state) => state.width);
+  const height = useStore((state) => state.height);
 
   useEffect(() => {
     const box = graph.boxes.find(({ id }) => id === picked);
     if (box === undefined || width === 0) return;
 
-    const { x, zoom } = getViewport();
-    const [left, right] = [box.x * zoom + x, (box.x + BOX.width) * zoom + x];
-    if (left < 0 || right > width) {
-      void setCenter(box.x + BOX.width / 2, box.y + BOX.height / 2, { zoom });
-    }
-  }, [graph, picked, width, getViewport, setCenter]);
+    const { x, y, zoom } = getViewport();
+    const across = shiftInto(width, box.x * zoom + x, BOX.width * zoom);
+    const down = shiftInto(height, box.y * zoom + y, BOX.height * zoom);
+    if (across !== 0 || down !== 0) void setViewport({ x: x + across, y: y + down, zoom });
+  }, [graph, picked, width, height, getViewport, setViewport]);
+}
+
+/** How far to move what begins at `from` so that it stands in the middle; 0 where it is in sight. Pure. */
+function shiftInto(room: number, from: number, size: number): number {
+  return from < 0 || from + size > room ? (room - size) / 2 - from : 0;
 }
 
 function Zoom(): ReactNode {

@@ -94,7 +94,7 @@ function printView(view: PlanView, output: Output): void {
   }
 
   const workers = view.workers.map(({ role, kind, command, model }) => {
-    const program = command ? ` (${command.join(" ")})` : "";
+    const program = command ? ` (${lineOf(command)})` : "";
     const asked = model === undefined ? "" : ` (${model})`;
 
     return `${role} ${kind}${program}${asked}`;
@@ -285,4 +285,14 @@ export async function showDiff(
   output.result(diff);
 
   return EXIT.ok;
+}
+
+/** Characters of a command that are shown. */
+const COMMAND_SHOWN = 100;
+
+/** A command on one line; a script is cut. Pure. */
+function lineOf(command: readonly string[]): string {
+  const line = command.join(" ").replaceAll(/\s+/g, " ").trim();
+
+  return line.length <= COMMAND_SHOWN ? line : `${line.slice(0, COMMAND_SHOWN - 1)}…`;
 }

@@ -20,21 +20,22 @@ export interface TryEnd {
 const NOT_RUN: ReadonlySet<number | null> = new Set([126, 127]);
 
 /**
- * The acceptance needs a program that is not there: no try of a worker mends that, so the operator is
- * asked at once. Undefined: it ran. Pure.
+ * The acceptance needs a program that is not there, or cannot be run: no try of a worker mends that,
+ * so the operator is asked at once. Undefined: it ran. Pure.
  */
 export function missingProgram(
   port: Pick<Port, "acceptance">,
   { exitCode, feedback, output }: Pick<AcceptOutput, "exitCode" | "feedback" | "output">,
 ): PortFailure | undefined {
   if (!NOT_RUN.has(exitCode) || feedback.failedTests.length > 0) return undefined;
+  const command = port.acceptance.slice(0, 200);
   const end = output.trim().split("\n").at(-1)!.slice(0, 300);
 
   return new PortFailure(
     "worker-lost",
     {
       code: "ACCEPTANCE_NOT_RUN",
-      message: `\`${port.acceptance.slice(0, 200)}\` needs a program that is not there: ${end}`,
+      message: `\`${command}\` needs a program that is not there, or cannot be run: ${end}`,
       hint: "Install it in the plan's setup, or commit it; then retry. A hint goes to the next try.",
     },
     { exitCode },
