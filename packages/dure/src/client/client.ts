@@ -1,6 +1,7 @@
 import { systemClock, type Clock } from "../kernel/clock.ts";
 import { newId } from "../kernel/ids.ts";
 import { fromWire, toWire } from "../kernel/wire.ts";
+import { AgentFilesClient } from "./agent-files.ts";
 import { followEvents } from "./event-stream.ts";
 import { createHttp, readJson, type Http, type HttpOptions } from "./http.ts";
 import { KnowledgeClient } from "./knowledge.ts";
@@ -310,6 +311,11 @@ export class DureClient {
    */
   rooms(asPerson?: string): RoomsClient {
     return new RoomsClient(this.#http, asPerson);
+  }
+
+  /** The files that make an agent, and their changes; needs scope `admin`. */
+  agentFiles(agent: string): AgentFilesClient {
+    return new AgentFilesClient(this.#http, agent);
   }
 
   /** The documents that agents search. */

@@ -86,6 +86,13 @@ export type {
   Thread,
 } from "../wire/rooms.ts";
 export { RoomsClient } from "./rooms.ts";
+export type {
+  AgentEditDetail,
+  AgentEditEntry,
+  AgentFiles,
+  AgentFileSaved,
+} from "../wire/agent-files.ts";
+export { AgentFilesClient } from "./agent-files.ts";
 
 // Jobs
 export type {

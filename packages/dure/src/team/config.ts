@@ -32,7 +32,7 @@ import { systemClock } from "../kernel/clock.ts";
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import { durationMs } from "../kernel/duration.ts";
 import { isObject } from "../kernel/json.ts";
-import { withAgentFile } from "./agent-file.ts";
+import { withAgentFile, type UnsavedFile } from "./agent-file.ts";
 import {
   cardSchema,
   parseBudgetLimit,
@@ -608,6 +608,8 @@ export interface LoadedTeam {
   readonly folder: string;
   /** Absent for a team that was given in code. */
   readonly document: SettingsDocument | undefined;
+  /** Goes before the disk: a change that is checked before it is written. */
+  readonly unsaved?: UnsavedFile | undefined;
 }
 
 /**

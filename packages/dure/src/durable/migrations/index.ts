@@ -26,6 +26,7 @@ import { sql as planDrafts } from "./0024-plan-drafts.ts";
 import { sql as a2aPushes } from "./0025-a2a-pushes.ts";
 import { sql as replays } from "./0026-replays.ts";
 import { sql as knowledgeVectors } from "./0027-knowledge-vectors.ts";
+import { sql as agentEdits } from "./0028-agent-edits.ts";
 
 /**
  * Checksums under which databases know migrations that were released with the functions of their
@@ -74,4 +75,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 25, name: "a2a-pushes", sql: a2aPushes },
   { id: 26, name: "replays", sql: replays },
   { id: 27, name: "knowledge-vectors", sql: knowledgeVectors },
+  { id: 28, name: "agent-edits", sql: agentEdits },
 ];
