@@ -51,12 +51,18 @@ export async function editFolder(): Promise<{ folder: string; url: string }> {
 }
 
 /** One more process on this folder and database. */
-export async function startEditTeam({ folder, url }: { folder: string; url: string }) {
-  const environment = readEnvironment({ DATABASE_URL: url, DURE_TOKEN: TOKEN, PORT: "0" });
+export async function startEditTeam(
+  { folder, url }: { folder: string; url: string },
+  /** Null: the person at the machine needs none. */
+  token: string | null = TOKEN,
+) {
+  const own = { DATABASE_URL: url, HOST: "127.0.0.1", PORT: "0" };
+  const environment = readEnvironment(token === null ? own : { ...own, DURE_TOKEN: token });
   const team = await startTeam(await loadTeam(folder), environment, { logger: silentLogger });
   onTestFinished(() => team.stop());
-  const clientWith = (token: string) => new DureClient({ baseUrl: team.url, token });
-  const client = clientWith(TOKEN);
+  const clientWith = (bearer: string | undefined) =>
+    new DureClient({ baseUrl: team.url, token: bearer });
+  const client = clientWith(token ?? undefined);
 
   /** The prompt with which an agent answers now. */
   async function promptOf(agent: string): Promise<string> {
