@@ -31,6 +31,7 @@ import type {
   SessionSummary,
 } from "../wire/turns.ts";
 import type { ReplayableTurn, ReplayRequest, TurnReplay } from "../wire/replays.ts";
+import type { WorkTrace } from "../wire/traces.ts";
 import { onlyDefined } from "../kernel/json.ts";
 
 /** How the client reaches its server. */
@@ -311,6 +312,14 @@ export class DureClient {
    */
   rooms(asPerson?: string): RoomsClient {
     return new RoomsClient(this.#http, asPerson);
+  }
+
+  /** What began a turn, job, run, message or request of a room, and all that it began. */
+  trace(
+    id: string,
+    { asPerson, ...options }: CallOptions & { readonly asPerson?: string | undefined } = {},
+  ): Promise<WorkTrace> {
+    return this.#get(`/v1/traces/${encodeURIComponent(id)}${query({ asPerson })}`, options);
   }
 
   /** The files that make an agent, and their changes; needs scope `admin`. */

@@ -44,6 +44,7 @@ export type {
   SlotInfo,
   StageMachine,
 } from "../wire/turns.ts";
+export type { WorkTrace, WorkTraceNode } from "../wire/traces.ts";
 export type { ReplayableTurn, ReplayRequest, TurnReplay } from "../wire/replays.ts";
 export type {
   AuditEntry,

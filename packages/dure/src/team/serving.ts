@@ -39,6 +39,7 @@ import { AgentEdits } from "./agent-edits.ts";
 import type { Conversing } from "./conversing.ts";
 import type { Core, Starting } from "./core.ts";
 import { teamCosts } from "./costs.ts";
+import { traceBook } from "./trace-book.ts";
 import { hasProvider, serverLimitsOf, type Settings } from "./limits.ts";
 import { Reloader } from "./reload.ts";
 import { incomingHooks } from "./hooks.ts";
@@ -252,6 +253,7 @@ function optionsOf(
     reload: () => reloader.reload(),
     agents: agentBook({ folder: team.folder, definitions: served.definitions }),
     agentEdits: edits,
+    traces: traceBook(database),
     costs: costsOf(team, settings, served),
     auth,
     access: {

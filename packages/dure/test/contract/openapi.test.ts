@@ -589,6 +589,8 @@ test.each([
   ["GET /v1/observations", 401, { token: null }],
   ["GET /v1/agents", 401, { token: null }],
   ["GET /v1/agents/gone", 404],
+  ["GET /v1/traces/turn_0", 404],
+  ["GET /v1/traces/nothing", 400],
   ["GET /v1/agents/gone/files", 404],
   ["GET /v1/agents/gone/edits", 404],
   ["GET /v1/agents/eden/edits/1", 404],

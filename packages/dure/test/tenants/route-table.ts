@@ -106,6 +106,13 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     own: "200",
     absent: TURN,
   },
+  "GET /v1/traces/:id": {
+    scope: "chat",
+    names: "thing",
+    call: ({ turn }) => ({ path: `/v1/traces/${turn}` }),
+    own: "200",
+    absent: "404 TRACE_UNKNOWN",
+  },
   "GET /v1/agent/completed": {
     scope: "chat",
     names: "thing",
