@@ -1,5 +1,6 @@
 import { Tooltip } from "@mantine/core";
-import { IconCheck, IconEye, IconMessageCircle2 } from "@tabler/icons-react";
+import { IconCheck, IconEye, IconMessageCircle2, IconTimeline } from "@tabler/icons-react";
+import { Link } from "@tanstack/react-router";
 import { ROLE_REASONS, type MessageRole, type RoomMessage } from "dure/client";
 import type { KeyboardEvent, MouseEvent, ReactElement, ReactNode } from "react";
 import { useLanguage, useText } from "../language.tsx";
@@ -59,6 +60,20 @@ export function RoleLine(props: {
             </Reason>
           ))}
         </span>
+      )}
+      {handlers.length > 0 && (
+        <Link
+          to="/traces/$id"
+          params={{ id: message.id }}
+          className="role"
+          data-role="CHAIN"
+          tabIndex={-1}
+          onKeyDown={goBetween}
+          aria-label={text.common.chain}
+          title={text.common.chain}
+        >
+          <IconTimeline size={14} aria-hidden />
+        </Link>
       )}
     </div>
   );
