@@ -200,7 +200,10 @@ interface Report {
 }
 
 function tellMedian(page: string, reports: readonly Report[]): void {
-  if (reports.length === 0) return void console.log(`[lighthouse] ${page}: no report`);
+  if (reports.length === 0) {
+    console.log(`[lighthouse] ${page}: no report`);
+    return;
+  }
   const figures = FIGURES.map((name) => {
     const value = medianOf(reports.map(({ audits }) => audits[name]?.numericValue ?? 0));
     return `${name} ${value.toFixed(value < 1 ? 3 : 0)}`;

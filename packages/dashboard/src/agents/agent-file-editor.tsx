@@ -4,10 +4,10 @@ import { DureError } from "dure/client";
 import { useState, type FormEvent, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { useLanguage } from "../language.tsx";
-import { ErrorWords } from "../problem.tsx";
 import { Prose } from "../prose.tsx";
-import { useReadAgain, type AgentFile } from "./agent-files.tsx";
 import { useAgentWords } from "./agent-words.ts";
+import { Refusal } from "./file-refusal.tsx";
+import { useReadAgain, type AgentFile } from "./use-agent-files.ts";
 
 /** Characters that the server keeps. Source: docs/guides/limits.md. */
 const MOST = 20_000;
@@ -65,22 +65,29 @@ export function FileEditor({
       {file.file === "agent.yaml" && <MayHold />}
       {save.error !== null && <Refusal error={save.error} />}
       {isStale && <NowThere file={file} />}
-      <div className="agent-editor-buttons">
-        <Button type="submit" size="compact-md" loading={save.isPending}>
-          {isStale ? words.saveOver : words.save}
-        </Button>
-        <Button
-          size="compact-md"
-          variant="default"
-          onClick={() => {
-            draft.forget();
-            onLeave(false);
-          }}
-        >
-          {words.cancel}
-        </Button>
-      </div>
+      <Buttons
+        save={isStale ? words.saveOver : words.save}
+        isSaving={save.isPending}
+        onCancel={() => {
+          draft.forget();
+          onLeave(false);
+        }}
+      />
     </form>
+  );
+}
+
+function Buttons(props: { save: string; isSaving: boolean; onCancel: () => void }): ReactNode {
+  const words = useAgentWords();
+  return (
+    <div className="agent-editor-buttons">
+      <Button type="submit" size="compact-md" loading={props.isSaving}>
+        {props.save}
+      </Button>
+      <Button size="compact-md" variant="default" onClick={props.onCancel}>
+        {words.cancel}
+      </Button>
+    </div>
   );
 }
 
@@ -141,21 +148,6 @@ function MayHold(): ReactNode {
         ))}
       </dl>
     </details>
-  );
-}
-
-/** Why nothing was saved: the page's words, else the server's with what stands wrong. */
-export function Refusal({ error }: { error: Error }): ReactNode {
-  const words = useAgentWords();
-  const code = error instanceof DureError ? error.code : "";
-  const known = Object.hasOwn(words.refusals, code) ? words.refusals[code] : undefined;
-  const isInvalid = error instanceof DureError && error.class === "input" && known === undefined;
-
-  return (
-    <div className="problem" role="alert">
-      {isInvalid && <p>{words.invalid}</p>}
-      <p>{known === undefined ? <ErrorWords error={error} /> : <Prose text={known} />}</p>
-    </div>
   );
 }
 

@@ -1,36 +1,18 @@
 import { Button, Loader } from "@mantine/core";
 import { IconPencil } from "@tabler/icons-react";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import type { AgentDetail, AgentFiles } from "dure/client";
 import { useState, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { Problem } from "../problem.tsx";
 import { Prose } from "../prose.tsx";
-import { ROOM_KEYS } from "../rooms/room-data.ts";
 import { AgentHistory } from "./agent-history.tsx";
 import { FileEditor } from "./agent-file-editor.tsx";
 import { useAgentWords } from "./agent-words.ts";
-
-/** A file of an agent as the server has it. */
-export type AgentFile = AgentFiles["files"][number];
+import { fileKeys, type AgentFile } from "./use-agent-files.ts";
 
 /** Of the whole team: it is no agent's own. */
 const TEAM_FILE = "AGENTS.md";
-
-export const fileKeys = (agent: string) => ({
-  files: ["agent files", agent] as const,
-  edits: ["agent edits", agent] as const,
-});
-
-/** What was changed is read again, in every part of the page. */
-export function useReadAgain(agent: string): () => Promise<void> {
-  const queries = useQueryClient();
-  const { files, edits } = fileKeys(agent);
-  return async () => {
-    const keys = [files, edits, [...ROOM_KEYS.agents]];
-    await Promise.all(keys.map((queryKey) => queries.invalidateQueries({ queryKey })));
-  };
-}
 
 /** The files that make an agent, to be changed, and how they were changed before. */
 export function AgentFilesSection({

@@ -9,9 +9,9 @@ import { filesOf } from "../plans/patch.ts";
 import { PatchView } from "../plans/patch-view.tsx";
 import { Problem } from "../problem.tsx";
 import { momentOf, whenOf } from "../when.ts";
-import { Refusal } from "./agent-file-editor.tsx";
-import { fileKeys, useReadAgain } from "./agent-files.tsx";
 import { useAgentWords } from "./agent-words.ts";
+import { Refusal } from "./file-refusal.tsx";
+import { fileKeys, useReadAgain } from "./use-agent-files.ts";
 
 /** Who changed what, and when; each text can be brought back. */
 export function AgentHistory({ agent, files }: { agent: string; files: AgentFiles }): ReactNode {

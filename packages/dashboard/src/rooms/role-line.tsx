@@ -61,21 +61,27 @@ export function RoleLine(props: {
           ))}
         </span>
       )}
-      {handlers.length > 0 && (
-        <Link
-          to="/traces/$id"
-          params={{ id: message.id }}
-          className="role"
-          data-role="CHAIN"
-          tabIndex={-1}
-          onKeyDown={goBetween}
-          aria-label={text.common.chain}
-          title={text.common.chain}
-        >
-          <IconTimeline size={14} aria-hidden />
-        </Link>
-      )}
+      {handlers.length > 0 && <ToChain message={message.id} />}
     </div>
+  );
+}
+
+/** What the message set off. */
+function ToChain({ message }: { message: string }): ReactNode {
+  const { chain } = useText().common;
+  return (
+    <Link
+      to="/traces/$id"
+      params={{ id: message }}
+      className="role"
+      data-role="CHAIN"
+      tabIndex={-1}
+      onKeyDown={goBetween}
+      aria-label={chain}
+      title={chain}
+    >
+      <IconTimeline size={14} aria-hidden />
+    </Link>
   );
 }
 

@@ -1,6 +1,7 @@
-import type { AgentEditDetail, AgentFiles, WorkTrace } from "dure/client";
 import type {
   AgentDetail,
+  AgentEditDetail,
+  AgentFiles,
   Escalation,
   Job,
   JobDetail,
@@ -8,6 +9,7 @@ import type {
   RoomAgent,
   RoomMessage,
   Thread,
+  WorkTrace,
 } from "dure/client";
 
 const AT = Date.UTC(2026, 10, 22, 3);

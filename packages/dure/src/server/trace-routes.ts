@@ -2,6 +2,7 @@ import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import type { FastifyRequest } from "fastify";
 import type { z } from "zod";
 import { codeOf, DureError } from "../kernel/errors.ts";
+import type { TraceKind } from "../kernel/traces.ts";
 import { onWire } from "../kernel/wire.ts";
 import type { RoomPerson } from "../rooms/room-person.ts";
 import { TraceAnswer, TraceParams, TraceQuery } from "../wire/traces.ts";
@@ -63,35 +64,36 @@ interface Seeing {
   readonly who: RoomPerson;
 }
 
-/** By the rules of the route that reads it. */
-async function maySeeThing(thing: TracedThing, seeing: Seeing): Promise<boolean> {
-  const { request, parts } = seeing;
-  const principal = request.principal!;
-  const view = viewOf(request);
-  if (view !== null && view !== thing.tenant) return false;
+type Rule = (thing: TracedThing, seeing: Seeing) => boolean | Promise<boolean>;
 
-  const { session, place, job } = thing;
-  switch (thing.kind) {
-    case "turn":
-      return (
-        mayFollow(principal, session ?? "") &&
-        parts.members.mayKnow(principal, { session: session ?? "" })
-      );
-    case "job":
-      return hasScope(principal, "jobs") && parts.members.mayKnow(principal, { job: thing.id });
-    case "run":
-    case "port":
-      return hasScope(principal, "plans:read");
-    case "message":
-    case "request":
-      return hasScope(principal, "rooms") && maySeePlace(place, seeing);
-    case "escalation": {
-      const of = { session: session ?? "", room: place ?? "", job: job ?? undefined };
-      return hasScope(principal, "chat") && parts.members.mayKnow(principal, of);
-    }
-    default:
-      return thing.kind satisfies never;
-  }
+const mayReadRuns: Rule = (_thing, { request }) => hasScope(request.principal!, "plans:read");
+
+const mayReadPlace: Rule = (thing, seeing) =>
+  hasScope(seeing.request.principal!, "rooms") && maySeePlace(thing.place, seeing);
+
+/** By the rules of the routes that read them. */
+const RULES: Readonly<Record<TraceKind, Rule>> = {
+  turn: ({ session }, { request: { principal }, parts }) =>
+    mayFollow(principal!, session!) && parts.members.mayKnow(principal!, { session: session! }),
+  job: ({ id }, { request: { principal }, parts }) =>
+    hasScope(principal!, "jobs") && parts.members.mayKnow(principal!, { job: id }),
+  run: mayReadRuns,
+  port: mayReadRuns,
+  message: mayReadPlace,
+  request: mayReadPlace,
+  escalation: ({ session, place, job }, { request: { principal }, parts }) =>
+    hasScope(principal!, "chat") &&
+    parts.members.mayKnow(principal!, {
+      session: session ?? undefined,
+      room: place ?? undefined,
+      job: job ?? undefined,
+    }),
+};
+
+async function maySeeThing(thing: TracedThing, seeing: Seeing): Promise<boolean> {
+  const view = viewOf(seeing.request);
+  if (view !== null && view !== thing.tenant) return false;
+  return RULES[thing.kind](thing, seeing);
 }
 
 async function maySeePlace(

@@ -39,51 +39,64 @@ export type TraceNode = TracedThing & { readonly beganBy: string | null };
 export const MOST_THINGS = 200;
 export const MOST_LEVELS = 20;
 
+/** How a chain is read, and for which reader. */
+export interface TraceReading {
+  readonly book: TraceBook;
+  readonly maySee: (thing: TracedThing) => Promise<boolean>;
+}
+
 /**
  * What began a thing, up to the first cause, and all that this has begun. What one may not see is
  * not there, and nothing is looked for behind it. Undefined: there is no such thing.
  */
 export async function walkTrace(
   asked: string,
-  { book, maySee }: { book: TraceBook; maySee: (thing: TracedThing) => Promise<boolean> },
+  reading: TraceReading,
 ): Promise<{ readonly items: readonly TraceNode[]; readonly isCut: boolean } | undefined> {
+  const { book, maySee } = reading;
   const focus = await book.find(asked);
   if (focus === undefined || !(await maySee(focus))) return undefined;
-  const way = await wayTo(focus, { book, maySee });
+  const way = await wayTo(focus, reading);
   const found = new Map<string, TraceNode>();
   for (const [index, thing] of way.things.entries()) {
     found.set(thing.id, { ...thing, beganBy: way.things[index - 1]?.id ?? null });
   }
 
-  let isCut = way.isCut;
+  let { isCut } = way;
   let level: readonly string[] = [way.things[0]!.id];
-  for (let depth = 1; level.length > 0; depth += 1) {
-    const most = MOST_THINGS + 1;
-    const effects = depth > MOST_LEVELS ? [] : await book.effectsOf(level, most);
-    if (depth > MOST_LEVELS) isCut ||= (await book.effectsOf(level, 1)).length > 0;
-    isCut ||= effects.length === most;
-    const next = new Set<string>();
-    for (const { from, thing } of effects) {
-      if (found.has(thing.id) || !(await maySee(thing))) continue;
-      if (found.size >= MOST_THINGS) {
-        isCut = true;
-        break;
-      }
-      found.set(thing.id, { ...thing, beganBy: from });
-      next.add(thing.id);
-    }
+  for (let depth = 1; depth <= MOST_LEVELS && level.length > 0; depth += 1) {
+    const below = await levelBelow(level, found, reading);
+    isCut ||= below.isCut;
     const onWay = way.things[depth]?.id;
-    if (onWay !== undefined && depth <= MOST_LEVELS) next.add(onWay);
-    level = [...next];
+    level = onWay === undefined ? below.ids : [...below.ids, onWay];
   }
+  isCut ||= level.length > 0 && (await book.effectsOf(level, 1)).length > 0;
 
   return { items: [...found.values()], isCut };
+}
+
+/** Adds to `found` what the things of a level have begun. */
+async function levelBelow(
+  level: readonly string[],
+  found: Map<string, TraceNode>,
+  { book, maySee }: TraceReading,
+): Promise<{ ids: readonly string[]; isCut: boolean }> {
+  const effects = await book.effectsOf(level, MOST_THINGS + 1);
+  const ids: string[] = [];
+  for (const { from, thing } of effects) {
+    if (found.has(thing.id) || !(await maySee(thing))) continue;
+    if (found.size >= MOST_THINGS) return { ids, isCut: true };
+    found.set(thing.id, { ...thing, beganBy: from });
+    ids.push(thing.id);
+  }
+
+  return { ids, isCut: effects.length > MOST_THINGS };
 }
 
 /** From the first cause to the thing itself. */
 async function wayTo(
   focus: TracedThing,
-  { book, maySee }: { book: TraceBook; maySee: (thing: TracedThing) => Promise<boolean> },
+  { book, maySee }: TraceReading,
 ): Promise<{ things: readonly TracedThing[]; isCut: boolean }> {
   const things = [focus];
   while (things.length <= MOST_LEVELS) {

@@ -347,7 +347,7 @@ export interface AgentEditsParts {
 }
 
 /** What became of a change that was cut, by the text that the file has now. Pure. */
-export function decideOutcome(
+function decideOutcome(
   { before, after }: Pick<AgentEdit, "before" | "after">,
   now: string | null | undefined,
 ): EditOutcome {

@@ -32,7 +32,7 @@ export function traceBook(database: Database): TraceBook {
 }
 
 /** By the way an id begins; a port is `<run>/<port>`. Pure. */
-export function kindOf(id: string): TraceKind | undefined {
+function kindOf(id: string): TraceKind | undefined {
   if (id.includes("/")) return "port";
   const [, kind] = /^(turn|job|run|message|request|escalation)_/.exec(id) ?? [];
   return kind as TraceKind | undefined;
