@@ -14,7 +14,14 @@ export { TurnStream, type ConnectionState } from "./turn-stream.ts";
 export { type TurnFrame } from "./turn-cursor.ts";
 
 // What a page shows of a turn
-export { EMPTY_TURN_VIEW, shownText, turnView, type AgentRun, type TurnView } from "./turn-view.ts";
+export {
+  EMPTY_TURN_VIEW,
+  shownText,
+  turnView,
+  type AgentRun,
+  type ToolRun,
+  type TurnView,
+} from "./turn-view.ts";
 
 // Events of the platform
 export {
@@ -201,6 +208,8 @@ export {
   type LlmDone,
   type NextAction,
   type TaskProgress,
+  type ToolDone,
+  type ToolStart,
   type Trace,
   type TraceAgent,
   type TurnError,

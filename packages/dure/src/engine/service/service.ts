@@ -1,6 +1,6 @@
 import { DureError } from "../../kernel/errors.ts";
 import type { JsonObject } from "../../kernel/json.ts";
-import type { NextAction, TurnEvent, UiHint } from "../../kernel/turn-events.ts";
+import type { NextAction, ToolCallView, TurnEvent, UiHint } from "../../kernel/turn-events.ts";
 import type { z } from "zod";
 import type { BusyPolicy } from "../../durable/turns.ts";
 import type { Agent, Validator } from "../agent/agent.ts";
@@ -142,6 +142,11 @@ export interface ServiceOptions {
   readonly state?: StateDefinition<any> | undefined;
   readonly memory?: MemoryOptions | undefined;
   readonly sessions?: SessionOptions | undefined;
+  /**
+   * What readers of a turn's stream see of calls of tools: `none`, their `names`, or `full` with
+   * arguments and results. Who has the scope `admin` sees all. Default `names`.
+   */
+  readonly toolCalls?: ToolCallView | undefined;
   /** Says what the end of a flow adds to the finished flows when its handler does not. */
   readonly completed?: CompletedSelector | undefined;
   /** What cards name as `policy.validate`. */
