@@ -38,7 +38,10 @@ function withoutSecrets(value: Json, depth: number): Json {
  * An event as a reader may know it; undefined: not at all. Who sees all of a service sees its calls
  * whole. Others see what the service shows, by default the names. Pure.
  */
-export function eventFor(event: TurnEvent, reader: { readonly seesTools: boolean }): TurnEvent | undefined {
+export function eventFor(
+  event: TurnEvent,
+  reader: { readonly seesTools: boolean },
+): TurnEvent | undefined {
   if (event.type !== "TOOL_START" && event.type !== "TOOL_DONE") return event;
 
   const { view = "names", ...data } = event.data;
