@@ -2,6 +2,7 @@ import { z } from "zod";
 import { parseModelName } from "../../models/card.ts";
 import { DureError, messageOf } from "../../kernel/errors.ts";
 import { isObject } from "../../kernel/json.ts";
+import { TOOL_CALL_VIEWS } from "../../kernel/turn-events.ts";
 import { camelCase } from "../../kernel/wire.ts";
 import { closest } from "../../models/spelling.ts";
 
@@ -158,6 +159,7 @@ export const serviceSchema = settings({
   state: settings({ model: exportName, manager: exportName.optional() }).optional(),
   memory: memorySettings.optional(),
   sessions: sessionSettings.optional(),
+  toolCalls: oneOf(TOOL_CALL_VIEWS).optional(),
   /** A function that says what is kept of a finished flow. */
   completed: exportName.optional(),
 });

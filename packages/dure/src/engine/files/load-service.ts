@@ -150,9 +150,10 @@ async function assemble(
   const reading: Reading = { root, file, document, exports, problems };
   const { agents, cards } = await readAgents(reading);
   const { title, description, examples, translations, version, memory, sessions } = file;
+  const { toolCalls } = file;
   const built = assembleService({
     name: file.name,
-    ...compacted({ title, description, examples, translations, version, sessions }),
+    ...compacted({ title, description, examples, translations, version, sessions, toolCalls }),
     ...compacted({ memory: memory as MemoryOptions | undefined }),
     ...readFlows(reading),
     ...readState(reading),
