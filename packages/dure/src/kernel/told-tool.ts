@@ -13,12 +13,21 @@ const MOST_DEPTH = 20;
  */
 export function toldValue(value: Json): Json {
   const open = withoutSecrets(value, 0);
-  const text = typeof open === "string" ? open : JSON.stringify(open);
-  const bytes = new TextEncoder().encode(text);
-  if (bytes.length <= MOST_BYTES) return open;
+  if (typeof open === "string") return toldText(open);
 
-  const beginning = new TextDecoder().decode(bytes.subarray(0, MOST_BYTES));
-  return `${beginning.replace(/\uFFFD+$/u, "")}\n[cut: the first ${MOST_BYTES} of ${bytes.length} bytes]`;
+  const text = JSON.stringify(open);
+  return new TextEncoder().encode(text).length <= MOST_BYTES ? open : toldText(text);
+}
+
+/** A text as the stream tells it: of a long one its beginning. Pure. */
+export function toldText(text: string): string {
+  const bytes = new TextEncoder().encode(text);
+  if (bytes.length <= MOST_BYTES) return text;
+
+  const beginning = new TextDecoder()
+    .decode(bytes.subarray(0, MOST_BYTES))
+    .replace(/\uFFFD+$/u, "");
+  return `${beginning}\n[cut: the first ${MOST_BYTES} of ${bytes.length} bytes]`;
 }
 
 function withoutSecrets(value: Json, depth: number): Json {

@@ -51,6 +51,7 @@ async function serve(manner: string): Promise<void> {
     MCP_SERVER: SERVER,
     MCP_MANNER: manner,
     MCP_NOTES: notes,
+    MCP_GRAPH: `${notes}.graph`,
   };
   server = ServerProcess.spawn(environment, TEAM);
   await server.url;
@@ -64,8 +65,8 @@ async function post(path: string, body: object): Promise<Response> {
   });
 }
 
-async function say(session: string, message: string): Promise<Done> {
-  const body = { session_id: session, service: "office", message };
+async function say(session: string, message: string, service = "office"): Promise<Done> {
+  const body = { session_id: session, service, message };
   return doneIn(await post("/v1/agent/chat/stream", body));
 }
 
@@ -102,6 +103,18 @@ test("an agent calls a tool of an MCP server in its turn, and says what it gave"
   expect(await say("calls", "odd__nonsense")).toMatchObject({
     message: expect.stringContaining("MCP_TOOL_UNKNOWN") as string,
   });
+});
+
+test("a server of one service alone is used by its agents, and by no others", SLOW, async () => {
+  await serve("polite");
+  const entity = { name: "dure", entityType: "team", observations: ["works"] };
+  const create = `graph__create_entities ${JSON.stringify({ entities: [entity] })}`;
+
+  expect((await say("own", create, "archive")).message).toContain("works");
+  expect((await say("own", "graph__read_graph {}", "archive")).message).toContain("dure");
+  expect(await readFile(`${notes}.graph`, "utf8")).toContain("works");
+  expect((await say("own-2", "odd__echo", "archive")).message).toBe('"echo was done"');
+  expect((await say("own-3", create)).message).toContain('There is no tool \\"graph__');
 });
 
 test("a call under way when the process is killed is not repeated: a person is asked", async () => {

@@ -1,7 +1,7 @@
 import { codeOf } from "../../kernel/errors.ts";
 import { compacted, jsonCopy, type Json } from "../../kernel/json.ts";
 import type { Clock } from "../../kernel/clock.ts";
-import { toldValue } from "../../kernel/told-tool.ts";
+import { toldText, toldValue } from "../../kernel/told-tool.ts";
 import type { AboutTool, ToolCallView, ToolDone, TurnEvent } from "../../kernel/turn-events.ts";
 import type { EffectOutcome } from "../turn/turn-context.ts";
 import type { Step } from "../turn/step.ts";
@@ -79,7 +79,7 @@ export class ToldCalls {
       return { status, result: isShown ? told(outcome.result, "result") : undefined };
     }
     const { code, message } = outcome.error;
-    return { status, error: isShown ? { code, message: String(toldValue(message)) } : { code } };
+    return { status, error: isShown ? { code, message: toldText(message) } : { code } };
   }
 
   #tell(type: "TOOL_START" | "TOOL_DONE", data: object): void {
@@ -101,7 +101,7 @@ function markOf(event: TurnEvent): string | undefined {
 /** A value that is no JSON is not told; the call itself says what is wrong with it. */
 function told(value: unknown, what: string): Json | undefined {
   try {
-    return toldValue(jsonCopy(value ?? null, what) as Json);
+    return toldValue(jsonCopy(value ?? null, what));
   } catch {
     return undefined;
   }
