@@ -98,7 +98,10 @@ export function offerResources(server: McpServer, options: ResourcesOptions): vo
   }
 }
 
-/** What a token may not list is not there: the other kinds are told in the same list. */
+/**
+ * What a token may not list, or a team does not have, is not there: the other kinds are told in the
+ * same list.
+ */
 async function listOf(
   { kind, list }: Kind,
   { connect }: ResourcesOptions,
@@ -111,10 +114,13 @@ async function listOf(
       name,
     }));
   } catch (error) {
-    if (error instanceof DureError && error.class === "forbidden") return [];
+    const isNone = error instanceof DureError && NONE.has(error.class);
+    if (isNone) return [];
     throw asProtocolError(error);
   }
 }
+
+const NONE: ReadonlySet<string> = new Set(["forbidden", "not-found"]);
 
 async function textOf(
   { read }: Kind,
