@@ -63,8 +63,8 @@ export interface AgentDone {
   readonly elapsedMs: number;
 }
 
-/** Who reads what tools are called with: see `ServiceOptions.toolCalls`. */
 export const TOOL_CALL_VIEWS = ["none", "names", "full"] as const;
+/** What readers of a stream see of calls of tools: see `ServiceOptions.toolCalls`. */
 export type ToolCallView = (typeof TOOL_CALL_VIEWS)[number];
 
 /** Which call of which tool. */

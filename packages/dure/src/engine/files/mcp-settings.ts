@@ -13,7 +13,7 @@ const texts = z.record(z.string(), z.string({ error: "must be a text" }), {
   error: "must be texts by name",
 });
 
-export const mcpServer = settings({
+const mcpServer = settings({
   /** A program that speaks MCP over its standard input and output. */
   command: text.optional(),
   args: z.array(z.string(), { error: "must be a list of texts" }).max(100).optional(),
