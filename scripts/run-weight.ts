@@ -1,8 +1,10 @@
 /**
  * `npm run weight`: what the pages and the installed package weigh. `npm run weight -- URL` lets axe
- * and Lighthouse look at Home, Rooms, Chat and Plans of a team that runs there, and weighs nothing.
+ * and Lighthouse look at Home, Rooms, Chat and Plans of a team that runs there, and weighs nothing;
+ * `-- URL lighthouse` or `-- URL axe` lets one of them look.
  */
 
+import { existsSync } from "node:fs";
 import { mkdtemp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { loadavg, tmpdir } from "node:os";
 import path from "node:path";
@@ -23,6 +25,11 @@ const SHOWN = 15;
 const LIGHTHOUSE = "lighthouse@13.5.0";
 /** Each page is looked at so often; the middle of it is told. */
 const LOOKS = 3;
+/** Longest look at a page, and longest installation of Lighthouse, milliseconds. */
+const LOOK_MS = 120_000;
+const INSTALL_MS = 300_000;
+/** By which Lighthouse reckons a telephone's processor slower than that of a fast desk computer. */
+const USUAL_SLOWDOWN = 4;
 const LOOKED_AT = ["/", "/rooms", "/chat", "/plans"];
 /** How axe looks at a page. */
 const SHAPES = ["ko-KR", "en-US"].flatMap((locale) =>
@@ -37,7 +44,7 @@ const FIGURES = [
   "total-byte-weight",
 ];
 
-const url = process.argv[2];
+const [url, only] = process.argv.slice(2);
 const folder = await mkdtemp(path.join(tmpdir(), "dure-weight-"));
 try {
   if (url === undefined) await tellWeights(folder);
@@ -54,8 +61,8 @@ async function tellWeights(place: string): Promise<void> {
 }
 
 async function tellLooks(url: string, place: string): Promise<void> {
-  const found = await tellAxe(url);
-  await tellLighthouse(url, place);
+  if (only !== "axe") await tellLighthouse(url, place);
+  const found = only === "lighthouse" ? 0 : await tellAxe(url);
   if (found > 0) process.exitCode = 1;
 }
 
@@ -107,47 +114,110 @@ async function tellAxe(url: string): Promise<number> {
 }
 
 async function tellLighthouse(url: string, place: string): Promise<void> {
+  const lighthouse = await installLighthouse(place);
+  const looker = { lighthouse, place, slowdown: USUAL_SLOWDOWN };
+  const first = await lookAt(url, looker);
+  if (first === undefined) throw new Error("Lighthouse gave no report of the first page.");
+  const power = first.environment.benchmarkIndex;
+  const slowdown = slowdownOf(power);
+  console.log(`[lighthouse] this machine: benchmarkIndex ${power}, so its processor is reckoned`);
+  console.log(`             ${slowdown} times slower. With the usual ${USUAL_SLOWDOWN} / had:`);
+  tellMedian("/", [first]);
+
   for (const page of LOOKED_AT) {
     const reports: Report[] = [];
-    while (reports.length < LOOKS) reports.push(await lookAt(url + page, place));
+    for (let look = 1; look <= LOOKS; look += 1) {
+      const report = await lookAt(url + page, { ...looker, slowdown });
+      const score = report === undefined ? "no report" : scoresOf([report]);
+      console.log(`             look ${look} of ${LOOKS} at ${page}: ${score}`);
+      if (report !== undefined) reports.push(report);
+    }
     tellMedian(page, reports);
   }
   const load = loadavg()[0]!.toFixed(1);
   console.log(`[lighthouse] medians of ${LOOKS}, for a telephone; load of this machine ${load}`);
 }
 
-/** The network is reckoned (`simulate`): of this machine's load, only its processors show. */
-async function lookAt(url: string, place: string): Promise<Report> {
-  const file = path.join(place, "lighthouse.json");
+/** Once: npm asks its registry before each run of a package that it does not have. */
+async function installLighthouse(place: string): Promise<string> {
   const { exitCode, output } = await run(
     "npm",
-    [
-      ...["exec", "--yes", "--package", LIGHTHOUSE, "--", "lighthouse", url],
-      ...["--quiet", "--output=json", `--output-path=${file}`, "--throttling-method=simulate"],
-      "--chrome-flags=--headless --no-sandbox --disable-gpu",
-    ],
-    { cwd: place, env: { ...process.env, CHROME_PATH: browserPlace() } },
+    ["install", "--prefix", place, "--no-save", "--no-audit", "--no-fund", LIGHTHOUSE],
+    { cwd: place, signal: AbortSignal.timeout(INSTALL_MS) },
   );
   if (exitCode !== 0) throw new Error(output);
-  return JSON.parse(await readFile(file, "utf8")) as Report;
+  return path.join(place, "node_modules/lighthouse/cli/index.js");
+}
+
+/** What one look needs. */
+interface Looker {
+  /** Its program. */
+  readonly lighthouse: string;
+  readonly place: string;
+  /** How many times slower than this machine's the processor is reckoned. */
+  readonly slowdown: number;
+}
+
+/**
+ * The network and the processor are reckoned (`simulate`): of this machine's load, only its
+ * processors show. Undefined: no report within its time.
+ */
+async function lookAt(url: string, { lighthouse, place, slowdown }: Looker) {
+  const file = path.join(place, "lighthouse.json");
+  await rm(file, { force: true });
+  const { exitCode, output } = await run(
+    process.execPath,
+    [
+      ...[lighthouse, url, "--quiet", "--output=json", `--output-path=${file}`],
+      ...["--throttling-method=simulate", `--throttling.cpuSlowdownMultiplier=${slowdown}`],
+      "--chrome-flags=--headless --no-sandbox --disable-gpu",
+    ],
+    {
+      cwd: place,
+      env: { ...process.env, CHROME_PATH: browserPlace() },
+      signal: AbortSignal.timeout(LOOK_MS),
+    },
+  );
+  const isThere = existsSync(file);
+  if (exitCode !== 0) console.log(`             ${output.trim().split("\n").at(-1) ?? "no words"}`);
+  return isThere ? (JSON.parse(await readFile(file, "utf8")) as Report) : undefined;
+}
+
+/**
+ * By the table of Lighthouse's own `docs/throttling.md`, for a telephone of the middle: its usual
+ * factor is meant for a fast desk computer. Pure.
+ */
+function slowdownOf(benchmarkIndex: number): number {
+  if (benchmarkIndex >= 1_500) return USUAL_SLOWDOWN;
+  return benchmarkIndex >= 800 ? 2 : 1;
 }
 
 interface Report {
+  readonly environment: { readonly benchmarkIndex: number };
   readonly categories: Readonly<Record<string, { readonly score: number | null }>>;
   /** Times are milliseconds, weights bytes. */
   readonly audits: Readonly<Record<string, { readonly numericValue?: number }>>;
 }
 
 function tellMedian(page: string, reports: readonly Report[]): void {
-  const scores = Object.keys(reports[0]!.categories).map((name) => {
-    const score = medianOf(reports.map(({ categories }) => categories[name]?.score ?? 0));
-    return `${name} ${Math.round(score * 100)}`;
-  });
+  if (reports.length === 0) {
+    console.log(`[lighthouse] ${page}: no report`);
+    return;
+  }
+
   const figures = FIGURES.map((name) => {
     const value = medianOf(reports.map(({ audits }) => audits[name]?.numericValue ?? 0));
     return `${name} ${value.toFixed(value < 1 ? 3 : 0)}`;
   });
-  console.log(`[lighthouse] ${page}: ${scores.join(", ")}; ${figures.join(", ")}`);
+  console.log(`[lighthouse] ${page}: ${scoresOf(reports)}; ${figures.join(", ")}`);
+}
+
+function scoresOf(reports: readonly Report[]): string {
+  const scores = Object.keys(reports[0]!.categories).map((name) => {
+    const score = medianOf(reports.map(({ categories }) => categories[name]?.score ?? 0));
+    return `${name} ${Math.round(score * 100)}`;
+  });
+  return scores.join(", ");
 }
 
 function medianOf(values: readonly number[]): number {

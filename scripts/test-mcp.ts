@@ -60,11 +60,7 @@ const KNOWN: Readonly<Record<string, readonly string[]>> = {
     "ServerTagsSubscriptionId", // there is nothing to subscribe to
   ],
   // What is not offered has no list.
-  caching: [
-    "PromptsListCachingHints",
-    "ResourcesListCachingHints",
-    "ResourcesTemplatesListCachingHints",
-  ],
+  caching: ["PromptsListCachingHints"],
 };
 
 const OF_CLIENT = [

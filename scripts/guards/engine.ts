@@ -14,6 +14,8 @@ const open = testsIn(`${ENGINE}/effects/open-effects.test.ts`);
 const language = testsIn(`${ENGINE}/turn/language.test.ts`);
 const prices = testsIn("packages/dure/src/models/offline.test.ts");
 const replay = testsIn(`${ENGINE}/replay/replay.test.ts`);
+const toolEvents = testsIn(`${ENGINE}/agent/tool-events.test.ts`);
+const inbox = testsIn("packages/dure/src/escalations/inbox.test.ts");
 const mcp = testsIn("packages/dure/test/mcp/mcp.test.ts");
 
 /** What a turn may do, spend and say. */
@@ -48,6 +50,47 @@ export const ENGINE_GUARDS: readonly Guard[] = [
       "a turn under way makes no further call while its agent is paused, and goes on after it",
     ),
     why: "the time of an attempt runs out while its agent is paused",
+  },
+  // --- what the stream tells of tools
+  {
+    id: "tools.names",
+    at: { file: "packages/dure/src/kernel/told-tool.ts" },
+    find: 'if (reader.seesTools || view === "full")',
+    replace: "if (reader)",
+    tests: toolEvents("who may only chat reads names alone, or what the service shows"),
+    why: "a customer reads what tools are called with",
+  },
+  {
+    id: "tools.none",
+    at: { file: "packages/dure/src/kernel/told-tool.ts" },
+    find: 'if (view === "none") return undefined;',
+    replace: "",
+    tests: toolEvents("who may only chat reads names alone, or what the service shows"),
+    why: "a customer reads which tools a service calls that hides them",
+  },
+  {
+    id: "tools.secrets",
+    at: { file: "packages/dure/src/kernel/told-tool.ts" },
+    find: "isSecretKey(key) ? SECRET_VALUE : ",
+    replace: "",
+    tests: toolEvents("a call of a tool is told with its arguments and result, and no secret"),
+    why: "a key that a tool is called with stands in the stream",
+  },
+  {
+    id: "tools.once",
+    at: { file: `${ENGINE}/agent/told-calls.ts` },
+    find: "if (!this.#told.has(markOf(event)!)) this",
+    replace: "this",
+    tests: toolEvents("the call of a turn that another process takes over is told once"),
+    why: "a call that goes on after a crash looks like a second one",
+  },
+  {
+    id: "inbox.job",
+    at: { file: "packages/dure/src/escalations/inbox.ts" },
+    find: "starts_with(session_id, 'job:' || $7 || ':')",
+    replace: "starts_with(session_id, 'job:' || $7)",
+    tests: inbox("what a turn of a job's exchange asks is found by the job"),
+    why: "a job shows, and lets answer, the questions of another one",
   },
   // --- replays
   {

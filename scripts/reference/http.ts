@@ -130,6 +130,6 @@ function standIn(): unknown {
   });
   const names = ["conversations", "events", "inbox", "rooms", "jobs", "plans", "reload", "agents"];
   const others = ["costs", "audit", "health", "metrics", "auth", "logger", "clock", "knowledge"];
-  const rest = ["database", "signCard", "hooks", "schedules"];
+  const rest = ["database", "signCard", "hooks", "schedules", "agentEdits", "traces", "replays"];
   return Object.fromEntries([...names, ...others, ...rest].map((name) => [name, part]));
 }

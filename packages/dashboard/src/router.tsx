@@ -83,6 +83,12 @@ const replay = createRoute({
   component: lazyPart(async () => (await import("./replay/replay-page.tsx")).ReplayPage),
 });
 
+const trace = createRoute({
+  getParentRoute: () => root,
+  path: "/traces/$id",
+  component: lazyPart(async () => (await import("./traces/trace-page.tsx")).TracePage),
+});
+
 const escalations = createRoute({
   getParentRoute: () => root,
   path: "/escalations",
@@ -127,6 +133,7 @@ export const router = createRouter({
     newChat,
     oneChat,
     replay,
+    trace,
     escalations,
     events,
     costs,

@@ -16,6 +16,7 @@ export const en: CommonText = {
     SERVER_STOPPING: "The server is stopping. Try again when it runs again.",
     INTERNAL: "Something went wrong in the server. Look at its log.",
   },
+  chain: "See the chain of work",
   retry: "Try again",
   actors: { atMachine: "The person at this computer", withToken: "A person with a token" },
   you: "You",

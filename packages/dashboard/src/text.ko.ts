@@ -18,6 +18,7 @@ export const ko = {
     SERVER_STOPPING: "서버가 꺼지는 중이에요. 다시 켜지면 시도해 주세요.",
     INTERNAL: "서버 안에서 문제가 생겼어요. 서버 로그를 봐 주세요.",
   } as Readonly<Record<string, string>>,
+  chain: "일의 흐름 보기",
   retry: "다시 시도",
   you: "나",
   /** Who did something, where no name was given. */

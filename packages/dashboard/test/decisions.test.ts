@@ -273,7 +273,7 @@ describe("the logs of the turns", () => {
       seen: new Map(),
       turn: {
         turnId: "now",
-        view: { runs: [], progress: [] },
+        view: { runs: [], tools: [], progress: [] },
         connection: "connected",
         stopping: false,
       },

@@ -186,6 +186,7 @@ const PAGES: readonly HostilePage[] = [
   { route: "/chat", address: () => `${double.url}/chat` },
   { route: "/chat/$session", address: () => `${double.url}/chat/hostile` },
   { route: "/replay/$turn", address: () => `${rooms.url}/replay/${turn}` },
+  { route: "/traces/$id", address: () => `${rooms.url}/traces/${turn}` },
   { route: "/escalations", address: () => `${escalations.url}/escalations` },
   { route: "/events", address: () => `${double.url}/events` },
   { route: "/costs", address: () => `${double.url}/costs` },

@@ -13,12 +13,15 @@ import {
   AGENTS,
   CLOSED,
   DETAIL,
+  EDIT,
   ESCALATIONS,
+  AGENT_FILES,
   GENERAL,
   JOBS,
   MESSAGES,
   RUNNING,
   THREAD,
+  TRACE,
 } from "./languages/records.ts";
 import { anEscalation, FILES, runInTheMiddle, VIEW } from "./plans/runs.ts";
 
@@ -69,6 +72,14 @@ interface Visit {
   readonly open?: readonly string[];
 }
 
+/** A change of the history, the editor of the last file, and what it may hold. */
+const AGENT_OPENS = [
+  ".agent-edit summary",
+  ".agent-file:has-text('agent.yaml') > summary",
+  ".agent-file:has-text('agent.yaml') button",
+  ".agent-may-hold summary",
+];
+
 const VISITS: readonly Visit[] = [
   { name: "the start page", path: "/", ready: ".start-steps", open: [".start-tour button"] },
   { name: "rooms", path: "/rooms/web%3Ageneral", ready: ".roles" },
@@ -79,7 +90,8 @@ const VISITS: readonly Visit[] = [
   { name: "a job", path: "/jobs/job_1", ready: ".job-outcome" },
   { name: "a running job", path: "/jobs/job_2", ready: ".job-outcome" },
   { name: "agents", path: "/agents", ready: ".agent-accounts" },
-  { name: "an agent", path: "/agents/ruda", ready: ".agent-file" },
+  { name: "an agent", path: "/agents/ruda", ready: ".agent-edit", open: AGENT_OPENS },
+  { name: "a chain of work", path: "/traces/turn_1", ready: ".chain li" },
   { name: "an agent that is gone", path: "/agents/gone", ready: ".center-page h1" },
   { name: "plans", path: "/plans", ready: ".plan-file", open: [".plans-tools button >> nth=1"] },
   { name: "a plan before it starts", path: "/plans/start/login", ready: ".before-levels" },
@@ -237,6 +249,10 @@ async function answerRecords(page: Page): Promise<void> {
     [/\/v1\/threads\/thread_1/, THREAD],
     [/\/v1\/agents(\?|$)/, list(AGENTS)],
     [/\/v1\/agents\/ruda/, AGENT],
+    [/\/v1\/agents\/ruda\/files$/, AGENT_FILES],
+    [/\/v1\/agents\/ruda\/edits$/, list([EDIT])],
+    [/\/v1\/agents\/ruda\/edits\/2$/, EDIT],
+    [/\/v1\/traces\/turn_1/, TRACE],
     [/\/v1\/jobs(\?|$)/, list(JOBS)],
     [/\/v1\/jobs\/job_1/, DETAIL],
     [/\/v1\/jobs\/job_2/, RUNNING],

@@ -282,6 +282,21 @@ describe("what a person must decide", { timeout: 90_000 }, () => {
 
       await expect.poll(() => question.count()).toBe(0);
       expect(await page.locator(".bubble").count()).toBe(1); // the system's turn has no words of a person
+
+      await openPanel(page, "에이전트");
+      await page.locator(".turn-log").first().locator("summary").first().click();
+      const asked = page.locator(".turn-log").getByRole("list", { name: "도구 호출" });
+      await asked.getByText("사람의 답을 기다려요").last().waitFor();
+      await asked.getByText("인자와 결과").click();
+      await asked.getByText('"order": "A-1024"').waitFor();
+      await expectWellMade(opened);
+      await page.reload();
+      await openPanel(page, "에이전트");
+      const newest = page.getByRole("region", { name: "가장 최근 턴" });
+      await newest.getByText("도구 호출", { exact: true }).click();
+      await newest.getByText("refund", { exact: true }).waitFor();
+      await newest.getByText("인자와 결과").click();
+      await newest.getByText('"refunded": true').waitFor();
     },
   );
 

@@ -7,10 +7,10 @@ import { useEffect, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
-import { Prose } from "../prose.tsx";
 import { ROOM_KEYS } from "../rooms/room-data.ts";
 import { useSpeaker } from "../rooms/use-rooms.ts";
 import { AgentFacts } from "./agent-facts.tsx";
+import { AgentFilesSection } from "./agent-files.tsx";
 import { AgentTools } from "./agent-tools.tsx";
 import { useAgentWords } from "./agent-words.ts";
 import { AgentWork } from "./agent-work.tsx";
@@ -63,38 +63,10 @@ function OneAgent({ agent }: { agent: AgentDetail }): ReactNode {
         </div>
         <div className="agent-column">
           <AgentWork agent={agent} />
-          {agent.files !== null && <Files files={agent.files} />}
+          {agent.files !== null && <AgentFilesSection agent={agent.id} files={agent.files} />}
         </div>
       </div>
     </div>
-  );
-}
-
-/** As they are on the disk; the persona is open. */
-function Files({ files }: { files: NonNullable<AgentDetail["files"]> }): ReactNode {
-  const words = useAgentWords();
-  return (
-    <section className="agent-section" aria-label={words.files}>
-      <h2>{words.files}</h2>
-      {files.length === 0 ? (
-        <p className="soft small">{words.noFiles}</p>
-      ) : (
-        <p className="soft small">
-          <Prose text={words.filesHint} />
-        </p>
-      )}
-      {files.map(({ path, text, cut }, index) => (
-        <details key={path} className="agent-file" open={index === 0}>
-          <summary>
-            <code>{path}</code>
-          </summary>
-          <pre tabIndex={0} aria-label={path}>
-            {text}
-          </pre>
-          {cut && <p className="soft small">{words.cut}</p>}
-        </details>
-      ))}
-    </section>
   );
 }
 

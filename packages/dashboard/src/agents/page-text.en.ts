@@ -44,7 +44,71 @@ export const en: AgentPageText = {
   },
   files: "Files that make this agent",
   filesHint:
-    "They are in the team's folder and can only be read here. Change them in your editor and run `dure reload`: the next answer uses them. Keep the folder in Git, and every change has its history.",
+    "They are in the team's folder. The next answer uses what you save. An answer that is being written ends with the earlier text.",
+  notEditable: {
+    code: "This team is made in code, so its files can only be read here. Change the code and start the team again.",
+    service:
+      "This agent answers through a service, which has its prompts, so nothing can be changed here. Change the files of the service and run `dure reload`.",
+    machines:
+      "This team also runs on other machines. Each has files of its own, so nothing can be changed here. Change them where all machines get them from, and run `dure reload` on each.",
+  },
+  configured: (keys) => `The configuration goes first for: ${keys}`,
+  shared: "All agents read this file. It can only be read here.",
+  empty: "It is empty.",
+  none: "Not there yet",
+  fromOutside: "It is not what was last saved here. It was changed somewhere else.",
+  edit: "Edit",
+  write: "Write",
+  editOf: (path) => `Edit ${path}`,
+  writeOf: (path) => `Write ${path}`,
+  save: "Save",
+  saveOver: "Save mine over it",
+  cancel: "Cancel",
+  saved: "Saved. The next answer uses it.",
+  length: (count, most) => `${count} of ${most} characters`,
+  nowThere: "What the file says now",
+  mayHold: "What agent.yaml may hold",
+  keys: {
+    displayName: "The name that people see",
+    "card.llm": "The model, such as `openai:gpt-…`. Without it the team's model answers.",
+    "card.temperature": "How freely it answers, from 0 to 2",
+    "card.policy": "How often it tries again, how long it waits, how often it may call tools",
+    "card.mcp": "MCP servers that it may use, such as `files` or `files/read_*`",
+    "card.knowledge": "Documents that it may search",
+    "card.budget":
+      "How much a turn, a conversation or a day may cost, such as `20 USD` or `50000 tokens`",
+    "card.line":
+      "Whether it answers a channel in one line (`place`) or each person in a line (`person`)",
+    "card.threads": "Whether it hears the threads that concern it (`own`) or all (`all`)",
+  },
+  refusals: {
+    AGENT_FILE_CHANGED: "The file was changed since you opened it. Nothing was saved.",
+    AGENT_FILE_UNWRITABLE:
+      "The file cannot be written, and nothing was changed. May the user who runs dure write to the team's folder, and has the disk room?",
+    AGENT_FILE_IS_LINK:
+      "This file is a link to another place. Change the file that it leads to, and run `dure reload`.",
+    AGENT_ADDRESS_NEW:
+      "The team's key would be sent to a new model address. Write a new address into the file at the server's machine.",
+    PERSONA_TOO_LONG: "The text is too long. It is read with every model call: keep what matters.",
+    AGENT_EDIT_WITHOUT_FILE:
+      "There was no file then. Save an empty text, or remove the file at the machine.",
+  },
+  invalid: "Something in the file is wrong. Nothing was saved.",
+  history: "History",
+  historyHint: "Changes made here are kept, the last 100 of each agent.",
+  noHistory: "Nothing was changed here yet.",
+  atMachine: "At the server's machine",
+  outcomesOfEdit: {
+    refused: "Not saved",
+    unknown: "Not known whether it was saved",
+    open: "Being saved",
+  },
+  restored: "Restored",
+  outsideBefore: "Changed elsewhere before this",
+  restoreAfter: "Restore this text",
+  restoreBefore: "Restore the text before this",
+  sameNow: "This text is in use now.",
+  moreHistory: "Show earlier changes",
   noFiles: "This agent has no files. It is as the configuration says.",
   cut: "Only the beginning is shown. The file has the rest.",
   gone: "There is no such agent",

@@ -58,6 +58,8 @@ export const en: AuditText = {
     "thread.remove_participant": "Took an agent out of a thread",
     "agent.pause": "Paused an agent",
     "agent.resume": "Resumed an agent",
+    "agent.edit": "Changed a file of an agent",
+    "agent.restore": "Restored a file of an agent",
     collaborate: "Handed work on as an agent",
     "turn.replay": "Replayed a turn",
     "turn.stop": "Stopped a turn",

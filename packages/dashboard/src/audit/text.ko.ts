@@ -58,6 +58,8 @@ export const ko = {
     "thread.remove_participant": "스레드에서 에이전트를 뺌",
     "agent.pause": "에이전트를 멈춤",
     "agent.resume": "에이전트를 다시 시작함",
+    "agent.edit": "에이전트 파일을 고침",
+    "agent.restore": "에이전트 파일을 되돌림",
     collaborate: "에이전트 이름으로 일을 넘김",
     "turn.replay": "답을 다시 해 봄",
     "turn.stop": "답을 멈춤",

@@ -310,6 +310,7 @@ function Answering({ turn, onReattach }: { turn: RunningTurn; onReattach: () => 
   const text = useText();
   const words = shownText(turn.view);
   const working = turn.view.runs.findLast((run) => run.status === "running");
+  const calling = turn.view.tools.findLast((tool) => tool.status === "running");
 
   return (
     <li
@@ -346,7 +347,9 @@ function Answering({ turn, onReattach }: { turn: RunningTurn; onReattach: () => 
             ? text.shell.connection.reconnecting
             : turn.stopping
               ? text.chat.stopping
-              : (working?.label ?? text.chat.thinking)}
+              : calling !== undefined
+                ? text.panel.tools.calling(calling.tool)
+                : (working?.label ?? text.chat.thinking)}
           {turn.connection === "connected" &&
             working !== undefined &&
             working.attempt > 1 &&

@@ -7,6 +7,7 @@ import {
   IconPlayerStop,
   IconRefresh,
   IconRotate,
+  IconTimeline,
 } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
@@ -182,8 +183,6 @@ function Relatives({ job }: { job: JobDetail }): ReactNode {
   const { filters } = useJobFilters();
   const relatives = useRelatives(job);
   const { parent, children = [] } = relatives.data ?? {};
-  if (parent === undefined && children.length === 0 && job.retryOf === null) return null;
-
   return (
     <nav className="job-relatives" aria-label={text.jobs.relatives}>
       <ul>
@@ -215,6 +214,12 @@ function Relatives({ job }: { job: JobDetail }): ReactNode {
             </Link>
           </li>
         )}
+        <li>
+          <IconTimeline size={15} aria-hidden />
+          <Link to="/traces/$id" params={{ id: job.jobId }}>
+            {text.common.chain}
+          </Link>
+        </li>
       </ul>
     </nav>
   );

@@ -9,6 +9,7 @@ import { useEffect, useState, type ReactNode } from "react";
 import type { ConversationView } from "dure/react";
 import { useLanguage, useText } from "../language.tsx";
 import { spanOf, whenOf } from "../when.ts";
+import { ToolLines } from "./tool-lines.tsx";
 import { turnLogs, type TurnLog } from "./turn-logs.ts";
 
 /** How often a running time is drawn, milliseconds. */
@@ -57,6 +58,15 @@ function TurnTitle({ log }: { log: TurnLog }): ReactNode {
 }
 
 function Runs({ log }: { log: TurnLog }): ReactNode {
+  return (
+    <>
+      <Agents log={log} />
+      <ToolLines turnId={log.turnId} tools={log.tools} />
+    </>
+  );
+}
+
+function Agents({ log }: { log: TurnLog }): ReactNode {
   const text = useText();
   if (log.runs.length === 0) {
     return (

@@ -55,6 +55,11 @@ export function TraceView({ trace }: { trace: Trace | undefined }): ReactNode {
         <span>{spanOf(trace.totalElapsedMs)}</span>
         <span className="soft">{text.panel.tokens(tokensIn, tokensOut)}</span>
       </p>
+      <p className="trace-replay">
+        <Link to="/traces/$id" params={{ id: trace.turnId }}>
+          {text.common.chain}
+        </Link>
+      </p>
       <ToReplay turn={trace.turnId} />
     </section>
   );

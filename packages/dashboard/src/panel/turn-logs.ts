@@ -1,4 +1,4 @@
-import type { AgentRun, Trace } from "dure/client";
+import type { AgentRun, ToolRun, Trace } from "dure/client";
 import type { ConversationView } from "dure/react";
 
 /** What one turn did, as the page can tell. */
@@ -9,6 +9,8 @@ export interface TurnLog {
   /** When it ended, milliseconds since the epoch; undefined while it runs. */
   readonly at: number | undefined;
   readonly runs: readonly AgentRun[];
+  /** Calls of tools; undefined where the page has not seen the turn. */
+  readonly tools: readonly ToolRun[] | undefined;
 }
 
 /** Turns that the log goes back. */
@@ -34,6 +36,7 @@ export function turnLogs(view: Pick<ConversationView, "entries" | "turn" | "seen
             title: titleOf(view.turn.turnId),
             at: undefined,
             runs: view.turn.view.runs,
+            tools: view.turn.view.tools,
           },
         ];
 
@@ -45,6 +48,7 @@ export function turnLogs(view: Pick<ConversationView, "entries" | "turn" | "seen
         title: titleOf(turnId),
         at,
         runs: view.seen.get(turnId)?.runs ?? runsOf(done.trace),
+        tools: view.seen.get(turnId)?.tools,
       },
     ];
   });

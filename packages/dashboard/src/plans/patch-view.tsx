@@ -4,6 +4,7 @@ import { useState, type KeyboardEvent, type ReactNode } from "react";
 import { useText } from "../language.tsx";
 import type { FilePatch, PatchLine } from "./patch.ts";
 import { CommentForm, Comments } from "./port-comments.tsx";
+import "./patch.css";
 
 /** Lines of one file that are shown before the rest is asked for. */
 const LINES_SHOWN = 400;

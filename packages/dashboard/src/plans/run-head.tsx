@@ -53,6 +53,11 @@ export function RunHead({ run, isHeading }: { run: RunDetail; isHeading: boolean
         </p>
       )}
       <Facts run={run} />
+      <p className="small run-chain">
+        <Link to="/traces/$id" params={{ id: run.id }}>
+          {text.common.chain}
+        </Link>
+      </p>
       {run.cleanedAt !== null && <Cleaned run={run} at={run.cleanedAt} />}
       <Actions run={run} />
     </header>

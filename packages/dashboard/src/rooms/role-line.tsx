@@ -1,5 +1,6 @@
 import { Tooltip } from "@mantine/core";
-import { IconCheck, IconEye, IconMessageCircle2 } from "@tabler/icons-react";
+import { IconCheck, IconEye, IconMessageCircle2, IconTimeline } from "@tabler/icons-react";
+import { Link } from "@tanstack/react-router";
 import { ROLE_REASONS, type MessageRole, type RoomMessage } from "dure/client";
 import type { KeyboardEvent, MouseEvent, ReactElement, ReactNode } from "react";
 import { useLanguage, useText } from "../language.tsx";
@@ -60,7 +61,27 @@ export function RoleLine(props: {
           ))}
         </span>
       )}
+      {handlers.length > 0 && <ToChain message={message.id} />}
     </div>
+  );
+}
+
+/** What the message set off. */
+function ToChain({ message }: { message: string }): ReactNode {
+  const { chain } = useText().common;
+  return (
+    <Link
+      to="/traces/$id"
+      params={{ id: message }}
+      className="role"
+      data-role="CHAIN"
+      tabIndex={-1}
+      onKeyDown={goBetween}
+      aria-label={chain}
+      title={chain}
+    >
+      <IconTimeline size={14} aria-hidden />
+    </Link>
   );
 }
 

@@ -1,5 +1,7 @@
 import type {
   AgentDetail,
+  AgentEditDetail,
+  AgentFiles,
   Escalation,
   Job,
   JobDetail,
@@ -7,6 +9,7 @@ import type {
   RoomAgent,
   RoomMessage,
   Thread,
+  WorkTrace,
 } from "dure/client";
 
 const AT = Date.UTC(2026, 10, 22, 3);
@@ -299,3 +302,40 @@ export const ESCALATIONS: readonly Escalation[] = [
     resolvedAt: AT,
   },
 ];
+
+export const AGENT_FILES: AgentFiles = {
+  notEditable: null,
+  configured: ["card.llm"],
+  files: (["SOUL.md", "AGENTS.md", "MEMORY.md", "agent.yaml"] as const).map((file, index) => ({
+    ...{ file, path: `agents/ruda/${file}`, isFromOutside: index === 0, problem: null },
+    ...(index === 0 ? { text: "차분해요.", version: "1" } : { text: null, version: null }),
+  })),
+};
+
+export const EDIT: AgentEditDetail = {
+  ...{ id: 2, file: "SOUL.md", path: "agents/ruda/SOUL.md", at: Date.UTC(2026, 10, 22, 3) },
+  ...{ by: "token_1", person: "민준", outcome: "unknown", restores: 1, isFromOutside: true },
+  ...{ added: 1, removed: 1, before: "빨라요.\n", after: "느려요.\n" },
+  patch:
+    "diff --git a/a b/agents/ruda/SOUL.md\n--- a/a\n+++ b/agents/ruda/SOUL.md\n" +
+    "@@ -1,1 +1,1 @@\n-빨라요.\n+느려요.\n",
+};
+
+const STATUSES = ["sent", "done", "answered", "RUNNING", "partial", "blocked", "resolved"];
+
+export const TRACE: WorkTrace = {
+  asked: "turn_1",
+  isCut: true,
+  items: (["message", "turn", "request", "job", "run", "port", "escalation"] as const).map(
+    (kind, index) => ({
+      ...{ kind, id: kind === "port" ? "run_1/api" : `${kind}_1`, title: "로그인을 봐 줘" },
+      ...{ beganBy: index === 0 ? null : "message_1", who: "ruda", status: STATUSES[index]! },
+      ...{ at: Date.UTC(2026, 10, 22, 3) + index, endedAt: Date.UTC(2026, 10, 22, 3) + 900 },
+      ...{ session: "s1", place: "web:general", tokens: 1_200 },
+      agents: [
+        { agent: "ruda", elapsedMs: 10, success: true },
+        { agent: "eden", elapsedMs: 20, success: false },
+      ],
+    }),
+  ),
+};

@@ -2,6 +2,7 @@ import {
   methods,
   type AgentContext,
   type RequestPermissionRequest,
+  type SessionUpdate,
   type StopReason,
 } from "@agentclientprotocol/sdk";
 import type { DureClient } from "../client/index.ts";
@@ -10,6 +11,7 @@ import type { Done } from "../kernel/turn-events.ts";
 import { EditorTurn } from "./editor-turn.ts";
 import { confirmationOf, decisionOf, type Question, type Reply } from "./question.ts";
 import type { Following, TeamTurns } from "./team-turns.ts";
+import { answeredUpdate, toolUpdateOf } from "./tool-update.ts";
 
 /** Questions that one prompt may lead to. */
 const MAX_QUESTIONS = 20;
@@ -31,6 +33,8 @@ export class EditorSession {
   readonly #options: EditorSessionOptions;
   #running: Promise<unknown> = Promise.resolve();
   #turnId: string | undefined;
+  /** The call that waits for a person's decision. */
+  #askedCall: string | undefined;
   #cancelled = new AbortController();
 
   constructor(options: EditorSessionOptions) {
@@ -73,10 +77,12 @@ export class EditorSession {
 
   async tell(speaker: Speaker, { text, of }: { text: string; of: string }): Promise<void> {
     const content = { type: "text" as const, text };
-    await this.#options.editor.notify(methods.client.session.update, {
-      sessionId: this.#options.id,
-      update: { sessionUpdate: speaker, content, messageId: of },
-    });
+    await this.#update({ sessionUpdate: speaker, content, messageId: of });
+  }
+
+  async #update(update: SessionUpdate): Promise<void> {
+    const { editor, id: sessionId } = this.#options;
+    await editor.notify(methods.client.session.update, { sessionId, update });
   }
 
   async #inLine(
@@ -139,15 +145,22 @@ export class EditorSession {
   /** Undefined: the person has not chosen. Only a choice in the editor says yes. */
   async #ask({ id, title, choices, replies }: Question): Promise<Reply | undefined> {
     const { editor, id: sessionId } = this.#options;
+    const call = this.#askedCall;
+    this.#askedCall = undefined;
     const asked: RequestPermissionRequest = {
       sessionId,
-      toolCall: { toolCallId: id, title, kind: "other", status: "pending" },
+      toolCall: { toolCallId: call ?? id, title, kind: "other", status: "pending" },
       options: [...choices],
     };
     const permission = methods.client.session.requestPermission;
     const { outcome } = await editor.request(permission, asked);
+    const chosen = outcome.outcome === "selected" ? outcome.optionId : undefined;
+    if (call !== undefined) {
+      const answer = choices.find(({ optionId }) => optionId === chosen);
+      await this.#update(answeredUpdate(call, answer?.name));
+    }
 
-    return outcome.outcome === "selected" ? replies.get(outcome.optionId) : undefined;
+    return chosen === undefined ? undefined : replies.get(chosen);
   }
 
   async #reply(reply: Reply, cancelled: AbortSignal): Promise<Done | undefined> {
@@ -171,6 +184,7 @@ export class EditorSession {
     cancelled: AbortSignal,
   ): Promise<Done> {
     const words = new EditorTurn();
+    this.#askedCall = undefined;
     const tell = async (text: string): Promise<void> => {
       if (text === "") return;
       await this.tell("agent_message_chunk", { text, of: `${this.#turnId}-assistant` });
@@ -181,7 +195,14 @@ export class EditorSession {
         this.#turnId = turnId;
         if (cancelled.aborted) void this.cancel().catch(() => undefined);
       },
-      onFrame: (frame) => tell(words.hear(frame)),
+      onFrame: async (frame) => {
+        const update = toolUpdateOf(frame);
+        if (update) await this.#update(update);
+        if (frame.type === "TOOL_DONE" && frame.data.status === "asks") {
+          this.#askedCall = frame.data.callId;
+        }
+        await tell(words.hear(frame));
+      },
     };
     const done = await begin(following);
     await tell(words.end(done));

@@ -1,7 +1,9 @@
 import type { Escalation } from "../wire/escalations.ts";
-import type { AgentDone, Done, TaskProgress } from "../kernel/turn-events.ts";
+import type { AgentDone, Done, TaskProgress, ToolDone, ToolStart } from "../kernel/turn-events.ts";
 import { toWire } from "../kernel/wire.ts";
 import type { AgUiInput } from "../wire/ag-ui.ts";
+import { stateChange } from "./state-change.ts";
+import { ToolMessages } from "./tool-messages.ts";
 
 /** The version that is spoken. */
 const VERSION = "1.0";
@@ -14,9 +16,12 @@ export class RunEvents {
   readonly #input: AgUiInput;
   readonly #turnId: string;
   readonly #steps = new Set<string>();
-  /** What stands in the message now. */
+  readonly #tools = new ToolMessages();
+  /** What stands in the messages of the run now. */
   #text = "";
   #messages = 0;
+  /** Whether the last message goes on. */
+  #isOpen = false;
   #isVoid = false;
 
   constructor(input: AgUiInput, turnId: string) {
@@ -53,10 +58,19 @@ export class RunEvents {
 
   say(delta: string): string {
     const before = this.#isVoid ? this.#takeBack() : "";
-    const start = this.#text === "" ? this.#startMessage() : "";
+    const start = this.#isOpen ? "" : this.#startMessage();
     this.#text += delta;
 
     return before + start + events({ type: "TEXT_MESSAGE_CONTENT", messageId: this.#id, delta });
+  }
+
+  /** A tool is called: words that follow are a message of their own. */
+  toolBegins(start: ToolStart): string {
+    return this.#endMessage() + events(...this.#tools.begin(start));
+  }
+
+  toolEnds(end: ToolDone): string {
+    return events(...this.#tools.end(end));
   }
 
   /** @param waits decisions of people that the turn waits for */
@@ -71,10 +85,13 @@ export class RunEvents {
     }
 
     const said = this.#sayRest(done.message) + this.#close();
-    const state = events({ type: "STATE_SNAPSHOT", snapshot: done.stateSnapshot });
+    const left = waits.length > 0 ? "" : events(...this.#tools.endLeft());
+    const state = events(...stateChange(this.#input.state, done.stateSnapshot));
     const outcome = outcomeOf(done, waits);
 
-    return said + state + this.#finish({ outcome, usage: usageOf(done), result: resultOf(done) });
+    return (
+      said + left + state + this.#finish({ outcome, usage: usageOf(done), result: resultOf(done) })
+    );
   }
 
   /** Nothing goes on: what waited for a decision is over. */
@@ -102,20 +119,22 @@ export class RunEvents {
 
   #startMessage(): string {
     this.#messages += 1;
+    this.#isOpen = true;
     return events({ type: "TEXT_MESSAGE_START", messageId: this.#id, role: "assistant" });
   }
 
   #endMessage(): string {
-    if (this.#text === "") return "";
-    this.#text = "";
+    if (!this.#isOpen) return "";
+    this.#isOpen = false;
 
     return events({ type: "TEXT_MESSAGE_END", messageId: this.#id });
   }
 
-  /** The messages as they were before the run. */
+  /** The messages as they were before the run, and the calls that it has made. */
   #takeBack(): string {
     this.#isVoid = false;
-    const { messages } = this.#input;
+    this.#text = "";
+    const messages = [...this.#input.messages, ...this.#tools.messages];
 
     return this.#endMessage() + events({ type: "MESSAGES_SNAPSHOT", messages });
   }

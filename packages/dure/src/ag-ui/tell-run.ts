@@ -40,6 +40,8 @@ export async function tellRun(told: AsyncIterable<TurnFrame>, telling: Telling):
 function between(event: Exclude<TurnEvent, { type: "DONE" }>, run: RunEvents): string {
   if (event.type === "AGENT_START") return run.agentBegins(event.data.agent);
   if (event.type === "AGENT_DONE") return run.agentEnds(event.data);
+  if (event.type === "TOOL_START") return run.toolBegins(event.data);
+  if (event.type === "TOOL_DONE") return run.toolEnds(event.data);
   if (event.type === "TASK_PROGRESS") return run.progress(event.data);
 
   return "";

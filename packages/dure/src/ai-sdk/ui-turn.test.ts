@@ -63,3 +63,50 @@ test("an answer that is another than what was said takes its place", () => {
 test("an answer without words has no text", () => {
   expect(told("").types).toEqual(["finish-step", "finish"]);
 });
+
+const call = { callId: `${TURN}-1.2`, tool: "look_up" };
+const begun = { ...call, effect: "none", args: { id: 1 } } as const;
+
+test("a call of a tool is a part between words, and stays when words are taken back", () => {
+  const turn = new UiTurn(TURN);
+  const told = [
+    turn.say("Let me see."),
+    turn.toolBegins(begun),
+    turn.toolEnds({ ...call, status: "done", result: { found: true } }),
+    turn.say("\nIt is"),
+  ].join("");
+  const end = turn.end(done("Nothing was found."));
+
+  expect(chunksOf(told).map(({ type }) => type)).toEqual([
+    "text-start",
+    "text-delta",
+    "text-end",
+    "tool-input-start",
+    "tool-input-available",
+    "tool-output-available",
+    "text-start",
+    "text-delta",
+  ]);
+  expect(chunksOf(end).map(({ type }) => type)).toEqual([
+    "reset-step",
+    "tool-input-start",
+    "tool-input-available",
+    "tool-output-available",
+    "text-start",
+    "text-delta",
+    "text-end",
+    "finish-step",
+    "finish",
+  ]);
+});
+
+test("a failed call says why, and one that waits for a person has no output", () => {
+  const turn = new UiTurn(TURN);
+  turn.toolBegins(begun);
+
+  expect(chunksOf(turn.toolEnds({ ...call, status: "asks" }))).toEqual([]);
+  const failed = { ...call, status: "failed", error: { code: "DESK_DOWN" } } as const;
+  expect(chunksOf(turn.toolEnds(failed))).toMatchObject([
+    { type: "tool-output-error", toolCallId: call.callId, errorText: "DESK_DOWN" },
+  ]);
+});

@@ -1,6 +1,6 @@
 import type { TurnFrame } from "../engine/api.ts";
 import type { Clock } from "../kernel/clock.ts";
-import type { Done } from "../kernel/turn-events.ts";
+import type { Done, ToolDone, ToolStart, TurnEvent } from "../kernel/turn-events.ts";
 import { toWire } from "../kernel/wire.ts";
 import type { SseStream } from "../server/sse.ts";
 import { TokenBatch } from "../server/turn-stream.ts";
@@ -8,9 +8,13 @@ import { TokenBatch } from "../server/turn-stream.ts";
 /** A turn in the frames of the AI SDK's UI message stream. Source: ai 7, `UIMessageChunk`. */
 export class UiTurn {
   readonly #turnId: string;
-  /** What stands in the message now. */
+  /** Calls of tools by their ids, with the frames that tell them. */
+  readonly #tools = new Map<string, string>();
+  /** What stands in the message now, in all its parts. */
   #text = "";
   #parts = 0;
+  /** Whether the last part of text goes on. */
+  #isOpen = false;
   #isVoid = false;
 
   constructor(turnId: string) {
@@ -28,10 +32,38 @@ export class UiTurn {
 
   say(delta: string): string {
     const before = this.#isVoid ? this.#reset() : "";
-    const start = this.#text === "" ? frames({ type: "text-start", id: this.#newPart() }) : "";
+    const start = this.#isOpen ? "" : frames({ type: "text-start", id: this.#newPart() });
+    this.#isOpen = true;
     this.#text += delta;
 
     return `${before}${start}${frames({ type: "text-delta", id: this.#part, delta })}`;
+  }
+
+  /** A tool is called: text that follows is a part of its own. */
+  toolBegins({ callId: toolCallId, tool: toolName, args }: ToolStart): string {
+    const call = { toolCallId, toolName, ...BY_DURE };
+    const told = frames(
+      { type: "tool-input-start", ...call },
+      { type: "tool-input-available", ...call, input: args ?? {} },
+    );
+    this.#tools.set(toolCallId, told);
+
+    return this.#closeText() + told;
+  }
+
+  /** One that waits for a person stays as it is. */
+  toolEnds({ callId: toolCallId, status, result, error }: ToolDone): string {
+    const begun = this.#tools.get(toolCallId);
+    if (status === "asks" || begun === undefined) return "";
+
+    const call = { toolCallId, ...BY_DURE };
+    const told =
+      status === "done"
+        ? frames({ type: "tool-output-available", ...call, output: result ?? null })
+        : frames({ type: "tool-output-error", ...call, errorText: wordsOf(error) });
+    this.#tools.set(toolCallId, begun + told);
+
+    return told;
   }
 
   end(done: Done): string {
@@ -43,7 +75,7 @@ export class UiTurn {
     this.#isVoid = false;
     const rest = message.slice(this.#text.length);
     const said = rest === "" ? "" : this.say(rest);
-    const close = this.#text === "" ? "" : frames({ type: "text-end", id: this.#part });
+    const close = this.#closeText();
     const finish = { type: "finish", finishReason: "stop", messageMetadata: metadataOf(done) };
 
     return `${before}${said}${close}${frames({ type: "finish-step" }, finish)}${LAST}`;
@@ -58,12 +90,28 @@ export class UiTurn {
     return this.#part;
   }
 
+  #closeText(): string {
+    if (!this.#isOpen) return "";
+    this.#isOpen = false;
+
+    return frames({ type: "text-end", id: this.#part });
+  }
+
+  /** Words are taken back with all that stands in the step; calls that were made stay. */
   #reset(): string {
     this.#text = "";
     this.#isVoid = false;
+    this.#isOpen = false;
 
-    return frames({ type: "reset-step" });
+    return frames({ type: "reset-step" }) + [...this.#tools.values()].join("");
   }
+}
+
+/** A tool of the team: the page is not asked to call it, and does not know its types. */
+const BY_DURE = { dynamic: true, providerExecuted: true } as const;
+
+function wordsOf(error: ToolDone["error"]): string {
+  return [error?.code, error?.message].filter(Boolean).join(": ");
 }
 
 /** Said when the server goes away: the turn goes on, and can be read again. */
@@ -74,7 +122,7 @@ export const FAREWELL = frames({
 
 /** Sends a turn until its end or the reader's. What ends the reader leaves the turn alone. */
 export async function tellTurn(
-  told: AsyncIterable<TurnFrame>,
+  events: AsyncIterable<TurnFrame>,
   turn: UiTurn,
   stream: SseStream,
   clock: Clock,
@@ -82,18 +130,14 @@ export async function tellTurn(
   const batch = new TokenBatch(clock, (text) => stream.write(turn.say(text)));
 
   try {
-    for await (const { event } of told) {
+    for await (const { event } of events) {
       if (stream.ended) return;
 
       if (event.type === "LLM_TOKEN") batch.add(event.data);
-      else if (event.type === "AGENT_START") {
+      else {
         batch.flush();
-        turn.agentBegins();
-      } else if (event.type === "DONE") {
-        batch.flush();
-        stream.write(turn.end(event.data));
-
-        return;
+        stream.write(told(event, turn));
+        if (event.type === "DONE") return;
       }
 
       if (stream.isFull) await stream.roomAgain();
@@ -101,6 +145,15 @@ export async function tellTurn(
   } finally {
     batch.flush();
   }
+}
+
+function told(event: Exclude<TurnEvent, { type: "LLM_TOKEN" }>, turn: UiTurn): string {
+  if (event.type === "TOOL_START") return turn.toolBegins(event.data);
+  if (event.type === "TOOL_DONE") return turn.toolEnds(event.data);
+  if (event.type === "DONE") return turn.end(event.data);
+  if (event.type === "AGENT_START") turn.agentBegins();
+
+  return "";
 }
 
 /** What a page offers beside the answer. */

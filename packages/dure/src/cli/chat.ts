@@ -139,7 +139,9 @@ class ShownAnswer {
   show(frame: TurnFrame): void {
     if (frame.type === "AGENT_START") this.#start(frame.data);
     else if (frame.type === "LLM_TOKEN") this.#say(frame.data);
-    else if (frame.type === "TASK_PROGRESS") {
+    else if (frame.type === "TOOL_START" && this.#output.isTerminal) {
+      this.#output.note(frame.data.tool);
+    } else if (frame.type === "TASK_PROGRESS") {
       this.#output.note(`${frame.data.index}/${frame.data.total}`);
     }
   }

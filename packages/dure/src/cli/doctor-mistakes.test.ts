@@ -170,6 +170,17 @@ const MISTAKES: readonly Mistake[] = [
     told: [/fail mcp files: .*no-such-mcp-server/, /mcp\.files of the configuration/],
   },
   {
+    name: "the program of an MCP server of one service is not there, and no card names it",
+    plant: (at) =>
+      change(
+        at,
+        "services/minimal/service.ts",
+        "agents: { helper }",
+        'mcp: { own: { command: "no-such-mcp-server" } }, agents: { helper }',
+      ),
+    told: [/fail mcp minimal\/own: .*no-such-mcp-server/, /mcp\.own of the service minimal/],
+  },
+  {
     name: "an MCP server without a program and without an address",
     plant: (at) => configure(at, 'mcp: { files: { args: ["-y"] } },'),
     told: [/dure\.config\.ts:\d+.*mcp\.files.*no command and no url/],

@@ -1,26 +1,17 @@
 import { pino, destination } from "pino";
 import type { Logger } from "../kernel/logger.ts";
+import { SECRET_KEYS, SECRET_VALUE } from "../kernel/secret-keys.ts";
 import type { LogLevel } from "../team/environment.ts";
 import { harmless } from "./harmless.ts";
 
-/**
- * Keys whose values never reach a log, wherever they come from. Source: docs/spec/platform §6, §7.
- */
-const SECRETS = [
-  "token",
-  "apiKey",
-  "password",
-  "secret",
-  "authorization",
-  "databaseUrl",
-  "connectionString",
-].flatMap((key) => [key, `*.${key}`]);
+/** Where the values stand that never reach a log. */
+const SECRETS = SECRET_KEYS.flatMap((key) => [key, `*.${key}`]);
 
 /** pino on stderr: JSON for machines; on a terminal a line with time, level and message. */
 export function createLogger(options: { level: LogLevel; isTerminal: boolean }): Logger {
   if (!options.isTerminal) {
     return pino(
-      { level: options.level, redact: { paths: SECRETS, censor: "[secret]" } },
+      { level: options.level, redact: { paths: SECRETS, censor: SECRET_VALUE } },
       destination({ dest: 2, sync: true }),
     );
   }
@@ -28,7 +19,7 @@ export function createLogger(options: { level: LogLevel; isTerminal: boolean }):
   const lines = {
     write: (line: string): void => void process.stderr.write(`${harmless(readable(line))}\n`),
   };
-  return pino({ level: options.level, redact: { paths: SECRETS, censor: "[secret]" } }, lines);
+  return pino({ level: options.level, redact: { paths: SECRETS, censor: SECRET_VALUE } }, lines);
 }
 
 const LEVEL_NAMES: Readonly<Record<number, string>> = {

@@ -1,6 +1,7 @@
 import { systemClock, type Clock } from "../kernel/clock.ts";
 import { newId } from "../kernel/ids.ts";
 import { fromWire, toWire } from "../kernel/wire.ts";
+import { AgentFilesClient } from "./agent-files.ts";
 import { followEvents } from "./event-stream.ts";
 import { createHttp, readJson, type Http, type HttpOptions } from "./http.ts";
 import { KnowledgeClient } from "./knowledge.ts";
@@ -30,6 +31,7 @@ import type {
   SessionSummary,
 } from "../wire/turns.ts";
 import type { ReplayableTurn, ReplayRequest, TurnReplay } from "../wire/replays.ts";
+import type { WorkTrace } from "../wire/traces.ts";
 import { onlyDefined } from "../kernel/json.ts";
 
 /** How the client reaches its server. */
@@ -310,6 +312,19 @@ export class DureClient {
    */
   rooms(asPerson?: string): RoomsClient {
     return new RoomsClient(this.#http, asPerson);
+  }
+
+  /** What began a turn, job, run, message or request of a room, and all that it began. */
+  trace(
+    id: string,
+    { asPerson, ...options }: CallOptions & { readonly asPerson?: string | undefined } = {},
+  ): Promise<WorkTrace> {
+    return this.#get(`/v1/traces/${encodeURIComponent(id)}${query({ asPerson })}`, options);
+  }
+
+  /** The files that make an agent, and their changes; needs scope `admin`. */
+  agentFiles(agent: string): AgentFilesClient {
+    return new AgentFilesClient(this.#http, agent);
   }
 
   /** The documents that agents search. */

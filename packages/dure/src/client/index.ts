@@ -14,7 +14,14 @@ export { TurnStream, type ConnectionState } from "./turn-stream.ts";
 export { type TurnFrame } from "./turn-cursor.ts";
 
 // What a page shows of a turn
-export { EMPTY_TURN_VIEW, shownText, turnView, type AgentRun, type TurnView } from "./turn-view.ts";
+export {
+  EMPTY_TURN_VIEW,
+  shownText,
+  turnView,
+  type AgentRun,
+  type ToolRun,
+  type TurnView,
+} from "./turn-view.ts";
 
 // Events of the platform
 export {
@@ -44,6 +51,7 @@ export type {
   SlotInfo,
   StageMachine,
 } from "../wire/turns.ts";
+export type { WorkTrace, WorkTraceNode } from "../wire/traces.ts";
 export type { ReplayableTurn, ReplayRequest, TurnReplay } from "../wire/replays.ts";
 export type {
   AuditEntry,
@@ -86,6 +94,13 @@ export type {
   Thread,
 } from "../wire/rooms.ts";
 export { RoomsClient } from "./rooms.ts";
+export type {
+  AgentEditDetail,
+  AgentEditEntry,
+  AgentFiles,
+  AgentFileSaved,
+} from "../wire/agent-files.ts";
+export { AgentFilesClient } from "./agent-files.ts";
 
 // Jobs
 export type {
@@ -201,6 +216,8 @@ export {
   type LlmDone,
   type NextAction,
   type TaskProgress,
+  type ToolDone,
+  type ToolStart,
   type Trace,
   type TraceAgent,
   type TurnError,

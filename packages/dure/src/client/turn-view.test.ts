@@ -67,3 +67,24 @@ test("progress keeps the latest word on each task", () => {
   expect(state.progress).toHaveLength(2);
   expect(state.progress.find((task) => task.index === 1)?.slots).toEqual({ amount: 3 });
 });
+
+test("a call of a tool stands once, with the last word about it", () => {
+  const call = { callId: "t-1.2", tool: "find", agent: "a" };
+  const begun: TurnFrame = {
+    type: "TOOL_START",
+    data: { ...call, effect: "none", args: { id: 1 } },
+  };
+  const state = view(
+    begun,
+    { type: "TOOL_DONE", data: { ...call, status: "asks", error: { code: "EFFECT_UNKNOWN" } } },
+    begun,
+    { type: "TOOL_DONE", data: { ...call, status: "done", result: 2, elapsedMs: 3 } },
+    { type: "TOOL_START", data: { callId: "t-1.3", tool: "send", effect: "once" } },
+    DONE,
+  );
+
+  expect(state.tools).toMatchObject([
+    { tool: "find", status: "done", args: { id: 1 }, result: 2, startedAt: 0 },
+    { tool: "send", status: "stopped" },
+  ]);
+});

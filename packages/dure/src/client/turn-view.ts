@@ -1,4 +1,12 @@
-import type { AgentDone, AgentStart, Done, LlmDone, TaskProgress } from "../kernel/turn-events.ts";
+import type {
+  AgentDone,
+  AgentStart,
+  Done,
+  LlmDone,
+  TaskProgress,
+  ToolDone,
+  ToolStart,
+} from "../kernel/turn-events.ts";
 import type { TurnFrame } from "./turn-cursor.ts";
 
 /** One run of an agent within a turn, as a page shows it. */
@@ -24,15 +32,30 @@ export interface AgentRun {
   readonly error?: string | undefined;
 }
 
+/**
+ * One call of a tool within a turn, as a page shows it. `asks`: a person is asked about it;
+ * `stopped`: the turn ended before the call did.
+ */
+export interface ToolRun extends ToolStart {
+  readonly status: "running" | "stopped" | ToolDone["status"];
+  /** When this reader saw it start, milliseconds since the epoch. */
+  readonly startedAt: number;
+  readonly elapsedMs?: number | undefined;
+  readonly result?: ToolDone["result"];
+  readonly error?: ToolDone["error"];
+}
+
 /** Everything a page shows of one turn. */
 export interface TurnView {
   readonly runs: readonly AgentRun[];
+  /** In the order in which they began. */
+  readonly tools: readonly ToolRun[];
   readonly progress: readonly TaskProgress[];
   readonly done?: Done;
 }
 
 /** The view of a turn before its first event. */
-export const EMPTY_TURN_VIEW: TurnView = { runs: [], progress: [] };
+export const EMPTY_TURN_VIEW: TurnView = { runs: [], tools: [], progress: [] };
 
 /**
  * What the page shows after one more frame. Pure.
@@ -53,12 +76,21 @@ export function turnView(view: TurnView, frame: TurnFrame, now: number): TurnVie
       }));
     case "AGENT_DONE":
       return withEnd(view, frame.data, now);
+    case "TOOL_START":
+      return withToolStart(view, frame.data, now);
+    case "TOOL_DONE":
+      return withToolEnd(view, frame.data);
     case "TASK_PROGRESS": {
       const others = view.progress.filter((task) => task.index !== frame.data.index);
       return { ...view, progress: [...others, frame.data] };
     }
     case "DONE":
-      return { ...view, runs: view.runs.map(stoppedIfRunning), done: frame.data };
+      return {
+        ...view,
+        runs: view.runs.map(stoppedIfRunning),
+        tools: view.tools.map(stoppedIfRunning),
+        done: frame.data,
+      };
     default:
       frame satisfies never;
       return view;
@@ -124,7 +156,21 @@ function withSpeaker(view: TurnView, change: (run: AgentRun) => AgentRun): TurnV
   return speaking < 0 ? view : changeRun(view, speaking, change);
 }
 
-function stoppedIfRunning(run: AgentRun): AgentRun {
+/** A call of a tool begins; one that is known stays as it is. */
+function withToolStart(view: TurnView, start: ToolStart, now: number): TurnView {
+  if (view.tools.some(({ callId }) => callId === start.callId)) return view;
+  const begun: ToolRun = { ...start, status: "running", startedAt: now };
+
+  return { ...view, tools: [...view.tools, begun] };
+}
+
+/** A call ends, or asks a person; the last word counts. */
+function withToolEnd(view: TurnView, { callId, ...end }: ToolDone): TurnView {
+  const tools = view.tools.map((tool) => (tool.callId === callId ? { ...tool, ...end } : tool));
+  return { ...view, tools };
+}
+
+function stoppedIfRunning<Run extends AgentRun | ToolRun>(run: Run): Run {
   return run.status === "running" ? { ...run, status: "stopped" } : run;
 }
 

@@ -54,6 +54,8 @@ export interface Caller {
   readonly tenant: string;
   /** Scope of an `Idempotency-Key`: token id or address. */
   readonly name: string;
+  /** Whether arguments and results of tools are shown in streams, whatever the service shows. */
+  readonly seesTools?: boolean | undefined;
 }
 
 /** Who looks: a caller, or an administrator that sees all tenants (`null`). */

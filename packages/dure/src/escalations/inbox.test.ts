@@ -246,6 +246,20 @@ test("listeners are called in the closing transaction, and after the commit with
   ]);
 });
 
+test("what a turn of a job's exchange asks is found by the job", async () => {
+  await using world = await openWorld();
+  const job = "job_01M8DGM2Y20VXF59ZY8GPZ2VAV";
+  const [own] = await world.raise({ subject: "job", source: { job }, type: "timeout" });
+  const source = { session: `job:${job}:eden`, turn: "turn_1" };
+  const [ofTurn] = await world.raise({ subject: "turn", source });
+  const other = { session: `job:${job}0:eden`, turn: "turn_2" };
+  await world.raise({ subject: "other", source: other });
+
+  const { items } = await world.inbox.list({ tenant: "", job, limit: 10 });
+
+  expect(items.map(({ id }) => id).toSorted()).toEqual([own!.id, ofTurn!.id].toSorted());
+});
+
 test("a listener that fails leaves it open, and the answerer hears why", async () => {
   await using world = await openWorld();
   world.inbox.onResolved({ source: "run" }, async () => {

@@ -549,6 +549,7 @@ const LIST = {
     and (
       $7::text is null
       or job = $7
+      or starts_with(session_id, 'job:' || $7 || ':')
     )
     and (
       $8::text is null

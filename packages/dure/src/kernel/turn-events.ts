@@ -1,4 +1,4 @@
-import type { JsonObject } from "./json.ts";
+import type { Json, JsonObject } from "./json.ts";
 
 /**
  * What a turn says while it runs. Source: docs/spec/conversation §6.
@@ -9,6 +9,8 @@ export type TurnEvent =
   | { readonly type: "LLM_TOKEN"; readonly data: string }
   | { readonly type: "LLM_DONE"; readonly data: LlmDone }
   | { readonly type: "AGENT_DONE"; readonly data: AgentDone }
+  | { readonly type: "TOOL_START"; readonly data: ToolStart }
+  | { readonly type: "TOOL_DONE"; readonly data: ToolDone }
   | { readonly type: "TASK_PROGRESS"; readonly data: TaskProgress }
   | { readonly type: "DONE"; readonly data: Done };
 
@@ -21,6 +23,8 @@ export const TURN_EVENT_TYPES = [
   "LLM_TOKEN",
   "LLM_DONE",
   "AGENT_DONE",
+  "TOOL_START",
+  "TOOL_DONE",
   "TASK_PROGRESS",
   "DONE",
 ] as const satisfies readonly TurnEventType[];
@@ -57,6 +61,39 @@ export interface AgentDone {
   /** Attempts after the first. */
   readonly retryCount: number;
   readonly elapsedMs: number;
+}
+
+export const TOOL_CALL_VIEWS = ["none", "names", "full"] as const;
+/** What readers of a stream see of calls of tools: see `ServiceOptions.toolCalls`. */
+export type ToolCallView = (typeof TOOL_CALL_VIEWS)[number];
+
+/** Which call of which tool. */
+export interface AboutTool {
+  /** The same in every life of the turn. */
+  readonly callId: string;
+  readonly tool: string;
+  /** Who calls it; absent: the handler. */
+  readonly agent?: string | undefined;
+  /** As the service says; absent: `names`. It is not told to readers. */
+  readonly view?: ToolCallView | undefined;
+}
+
+/** A tool is called. */
+export interface ToolStart extends AboutTool {
+  readonly effect: "none" | "idempotent" | "once";
+  /** Bounded and without secrets. Absent for readers that may not know it. */
+  readonly args?: Json | undefined;
+}
+
+/** A call of a tool has ended, or a person is asked about it. The last one of a call counts. */
+export interface ToolDone extends AboutTool {
+  /** `asks`: for an approval, or for what came of it. */
+  readonly status: "done" | "failed" | "asks";
+  /** Bounded and without secrets. Absent for readers that may not know it. */
+  readonly result?: Json | undefined;
+  readonly error?: { readonly code: string; readonly message?: string | undefined } | undefined;
+  /** Absent where it ended in an earlier life. */
+  readonly elapsedMs?: number | undefined;
 }
 
 /** How far a batch of tasks is. */

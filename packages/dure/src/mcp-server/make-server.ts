@@ -2,6 +2,7 @@ import { McpServer, type CallToolResult, type ServerContext } from "@modelcontex
 import { cutBytes } from "../kernel/cut-bytes.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import { toWire } from "../kernel/wire.ts";
+import { offerResources } from "./team-resources.ts";
 import { asTaskResult, serveTasks, takesTasks } from "./team-tasks.ts";
 import type { TeamCall, TeamConnection, TeamTool, ToolGroup } from "./team-tool.ts";
 import { TEAM_TOOLS } from "./team-tools.ts";
@@ -34,6 +35,7 @@ export function makeMcpServer({ version, groups, connect }: McpServerOptions): M
   if (groups.includes("jobs") || groups.includes("plans")) {
     serveTasks(server, { groups, connect, resultOf: answerOf });
   }
+  offerResources(server, { groups, connect, mostBytes: MAX_ANSWER });
 
   return server;
 }

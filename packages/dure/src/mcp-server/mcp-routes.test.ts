@@ -82,6 +82,22 @@ test("a token is offered the tools of its scopes alone", async () => {
   expect(tools.map(({ name }) => name)).toEqual(["delegate", "list_jobs", "get_job", "cancel_job"]);
 });
 
+test("what the team has not, such as rooms, is left out of the list of resources", async () => {
+  const client = new Client({ name: "test", version: "1" });
+  const address = new URL(`${open.url}/mcp?tools=rooms,services`);
+  await client.connect(new StreamableHTTPClientTransport(address));
+
+  const { resources } = await client.listResources();
+  const { resourceTemplates } = await client.listResourceTemplates();
+  await client.close();
+
+  expect(resources.filter(({ uri }) => uri.startsWith("dure://rooms/"))).toEqual([]);
+  expect(resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toEqual([
+    "dure://rooms/{id}",
+    "dure://sessions/{id}",
+  ]);
+});
+
 test("there is nothing at it to GET or to end", async () => {
   for (const method of ["GET", "DELETE"]) {
     expect((await open.fetch("/mcp", { method })).status).toBe(405);

@@ -168,7 +168,7 @@ async function guarded(
 }
 
 /** What is unknown, or another's, is a wrong parameter in the words of the extension. Pure. */
-function asProtocolError(error: unknown): Error {
+export function asProtocolError(error: unknown): Error {
   if (error instanceof ProtocolError) return error;
   if (!(error instanceof DureError)) {
     return new ProtocolError(ProtocolErrorCode.InternalError, messageOf(error));

@@ -34,6 +34,7 @@ afterEach(async () => {
 /** Servers of others, from the registry. */
 const EVERYTHING = require.resolve("@modelcontextprotocol/server-everything/dist/index.js");
 const FILESYSTEM = require.resolve("@modelcontextprotocol/server-filesystem/dist/index.js");
+const MEMORY = require.resolve("@modelcontextprotocol/server-memory/dist/index.js");
 
 const hostile = (manner: string, rest: object = {}): McpServerSpec => ({
   command: process.execPath,
@@ -77,7 +78,7 @@ const call = async (
     .find(name)!
     .execute(input, {} as never, { signal });
 
-test("two servers of the registry are started, listed and called", async () => {
+test("three servers of the registry are started, listed and called", async () => {
   await writeFile(join(folder, "a.txt"), "forty-two");
   const servers = await open({
     every: {
@@ -89,6 +90,11 @@ test("two servers of the registry are started, listed and called", async () => {
       args: [FILESYSTEM, "."],
       tools: ["read_*", "write_file"],
     },
+    graph: {
+      command: process.execPath,
+      args: [MEMORY],
+      env: { MEMORY_FILE_PATH: join(folder, "graph.jsonl") },
+    },
   });
 
   expect(shown(servers, "every").state).toMatchObject({ status: "ready", protocol: "2025-11-25" });
@@ -98,6 +104,9 @@ test("two servers of the registry are started, listed and called", async () => {
     content: "forty-two",
   });
   expect(await call(servers, "every__echo", { message: "안녕" })).toBe("Echo: 안녕");
+  const entities = [{ name: "두레", entityType: "team", observations: ["works"] }];
+  await call(servers, "graph__create_entities", { entities });
+  expect(await call(servers, "graph__read_graph")).toMatchObject({ entities });
 });
 
 test("resources and prompts of a server are listed, read and filled in", async () => {

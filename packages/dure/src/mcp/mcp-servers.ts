@@ -63,6 +63,11 @@ export class McpServers {
     await Promise.all([...this.#servers.values()].map(({ connection }) => connection.stop()));
   }
 
+  /** Whether a name in a card is one of these servers, or some of its tools. */
+  has(reference: string): boolean {
+    return this.#servers.has(reference.split("/")[0]!);
+  }
+
   /**
    * Tools by a name in a card: `files`, or `files/read_*`. They come and go with the server. Throws
    * `MCP_SERVER_UNKNOWN`.

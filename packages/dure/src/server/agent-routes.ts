@@ -84,7 +84,7 @@ function maySeeFiles(request: FastifyRequest): boolean {
   return hasScope(request.principal!, "admin") && viewOf(request) === null;
 }
 
-function agentUnknown(id: string): DureError {
+export function agentUnknown(id: string): DureError {
   return new DureError("AGENT_UNKNOWN", `There is no agent "${id}".`, {
     class: "not-found",
     hint: "GET /v1/agents lists them.",

@@ -6,6 +6,7 @@ import {
   assertMay,
   countedAs,
   decideOrigin,
+  hasScope,
   isHostAllowed,
   isUnsafe,
   type Principal,
@@ -174,8 +175,8 @@ class Rates {
 }
 
 /** The caller of a request that passed `guardRequests`. */
-export function callerOf(request: FastifyRequest): Caller {
-  return request.principal!.caller;
+export function callerOf({ principal }: FastifyRequest): Caller {
+  return { ...principal!.caller, seesTools: hasScope(principal!, "admin") };
 }
 
 /**

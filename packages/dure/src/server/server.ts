@@ -24,6 +24,7 @@ import { Connections } from "./connections.ts";
 import { auditRequests, auditRoutes, refuseDeed, type AuditBook } from "./audit.ts";
 import { useStrictJson } from "./body.ts";
 import { conversationRoutes } from "./conversation-routes.ts";
+import { agentEditRoutes, type AgentEditBook } from "./agent-edit-routes.ts";
 import { agentRoutes, type AgentBook } from "./agent-routes.ts";
 import type { TurnReplays } from "../engine/replay/replays.ts";
 import { replayRoutes } from "./replay-routes.ts";
@@ -45,6 +46,8 @@ import { SseStreams, type SseLimits } from "./sse.ts";
 import { Stillness } from "./stillness.ts";
 import { WebHandler } from "./web-handler.ts";
 import { Members } from "./members.ts";
+import { traceRoutes } from "./trace-routes.ts";
+import type { TraceBook } from "./trace-walk.ts";
 import type { TokenStore } from "./token-store.ts";
 import type { ProblemJson } from "../wire/problem.ts";
 
@@ -77,6 +80,10 @@ export interface ServerOptions {
     | undefined;
   /** How its agents are made; absent: the route is not there. */
   readonly agents?: AgentBook | undefined;
+  /** Changes of their files; absent: the routes are not there. */
+  readonly agentEdits?: AgentEditBook | undefined;
+  /** What began what; absent: the route is not there. */
+  readonly traces?: TraceBook | undefined;
   /** Absent: the route is not there. */
   readonly replays?: TurnReplays | undefined;
   /** Absent: no book of calls is kept, and the route is not there. */
@@ -241,6 +248,8 @@ function registerRoutes(app: FastifyInstance, parts: ServerParts): void {
   void app.register(escalationRoutes, parts);
   void app.register(roomRoutes, parts);
   void app.register(agentRoutes, parts);
+  void app.register(agentEditRoutes, parts);
+  void app.register(traceRoutes, parts);
   void app.register(jobRoutes, parts);
   void app.register(planRoutes, parts);
   void app.register(costRoutes, parts);

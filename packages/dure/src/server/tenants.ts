@@ -15,7 +15,8 @@ export function viewOf({ principal }: FastifyRequest): TenantView {
 
 /** Who looks at conversations. */
 export function viewerOf(request: FastifyRequest): Viewer {
-  return { name: actorOf(request), tenant: viewOf(request) };
+  const seesTools = hasScope(request.principal!, "admin");
+  return { name: actorOf(request), tenant: viewOf(request), seesTools };
 }
 
 /** The stored key of a session that a request names; undefined where it names none. */

@@ -10,10 +10,11 @@ import { DureError } from "../kernel/errors.ts";
 
 import { agentGuide } from "../rooms/guide.ts";
 import type { CardInput } from "../models/card.ts";
+import type { UnsavedFile } from "./agent-file.ts";
 import type { LoadedTeam } from "./config.ts";
 
 /** Characters of one persona file. A persona is read with every call. */
-const MAX_PERSONA = 20_000;
+export const MAX_PERSONA = 20_000;
 
 /**
  * Files of an agent's folder that become its prompt, in this order. Source: docs/spec/platform §2.
@@ -38,13 +39,11 @@ export async function agentServices(
   const agents = Object.entries(team.config.agents ?? {}).filter(
     ([, agent]) => agent.service === undefined,
   );
-  return Promise.all(
-    agents.map(([id, agent]) => agentService(team.folder, id, agent, toolsOf(id))),
-  );
+  return Promise.all(agents.map(([id, agent]) => agentService(team, id, agent, toolsOf(id))));
 }
 
 async function agentService(
-  teamFolder: string,
+  { folder: teamFolder, unsaved }: Pick<LoadedTeam, "folder" | "unsaved">,
   id: string,
   agent: { displayName?: string | undefined; card?: CardInput | undefined },
   tools: Readonly<Record<string, AnyTool>>,
@@ -52,7 +51,7 @@ async function agentService(
   const folder = path.join(teamFolder, "agents", id);
   const persona = [
     ...(await readPersona(teamFolder, TEAM_FILES)),
-    ...(await readPersona(folder, PERSONA_FILES)),
+    ...(await readPersona(folder, PERSONA_FILES, unsaved?.agent === id ? unsaved : undefined)),
   ];
   const title = agent.displayName ?? id;
   const helper = chatAgent({
@@ -87,23 +86,33 @@ async function agentService(
   });
 }
 
-async function readPersona(folder: string, names: readonly string[]): Promise<readonly string[]> {
+async function readPersona(
+  folder: string,
+  names: readonly string[],
+  unsaved?: UnsavedFile,
+): Promise<readonly string[]> {
   const texts: string[] = [];
   for (const name of names) {
     const file = path.join(folder, name);
-    if (!existsSync(file)) continue;
-    const text = (await readFile(file, "utf8")).trim();
-    if (text.length > MAX_PERSONA) {
-      throw new DureError(
-        "PERSONA_TOO_LONG",
-        `${file} has ${text.length} characters; ${MAX_PERSONA} are allowed.`,
-        { class: "input", hint: "It is read with every model call; keep what matters." },
-      );
-    }
+    const text = unsaved?.file === name ? unsaved.text.trim() : await readTrimmed(file);
+    assertPersonaFits(file, text);
     if (text !== "") texts.push(text);
   }
 
   return texts;
+}
+
+async function readTrimmed(file: string): Promise<string> {
+  return existsSync(file) ? (await readFile(file, "utf8")).trim() : "";
+}
+
+function assertPersonaFits(file: string, text: string): void {
+  if (text.length <= MAX_PERSONA) return;
+  throw new DureError(
+    "PERSONA_TOO_LONG",
+    `${file} has ${text.length} characters; ${MAX_PERSONA} are allowed.`,
+    { class: "input", hint: "It is read with every model call; keep what matters." },
+  );
 }
 
 /**

@@ -1,3 +1,4 @@
+import { mcpProblems } from "../engine/files/mcp-settings.ts";
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { channelIdOf, kindOf } from "../channels/kinds.ts";
@@ -23,7 +24,7 @@ interface Checked {
 export function relationProblems(checked: Checked): Problem[] {
   return [
     ...serviceProblems(checked),
-    ...mcpProblems(checked),
+    ...mcpTrouble(checked),
     ...hookProblems(checked),
     ...scheduleProblems(checked),
     ...channelProblems(checked),
@@ -49,26 +50,12 @@ function serviceProblems({ config, document, folder }: Checked): Problem[] {
   );
 }
 
-/** A server is a program or an address. */
-function mcpProblems({ config, document }: Checked): Problem[] {
-  return Object.entries(config.mcp ?? {}).flatMap(([name, server]) => {
-    const at = ["mcp", name];
-    const isLocal = server.command !== undefined;
-    if (isLocal === (server.url !== undefined)) {
-      const allowed = "command (a program) or url (an address), one of them";
-      const wrong = isLocal ? "has a command and a url" : "has no command and no url";
-
-      return [problemAt(document, at, wrong, { allowed })];
-    }
-    const foreign = isLocal ? (["headers", "oauth"] as const) : (["args", "env", "cwd"] as const);
-
-    return foreign
-      .filter((key) => server[key] !== undefined)
-      .map((key) => {
-        const allowed = `only with ${isLocal ? "url" : "command"}`;
-        return problemAt(document, [...at, key], "does not fit this kind of server", { allowed });
-      });
-  });
+function mcpTrouble({ config, document }: Checked): Problem[] {
+  return Object.entries(config.mcp ?? {}).flatMap(([name, server]) =>
+    mcpProblems(server).map(({ path, wrong, allowed }) =>
+      problemAt(document, ["mcp", name, ...path], wrong, { allowed }),
+    ),
+  );
 }
 
 type HookSettings = NonNullable<TeamConfig["hooks"]>[string];

@@ -17,7 +17,9 @@ import {
   type Problem,
   type SettingsDocument,
 } from "../engine/files/load-service-document.ts";
+import { mcpServers } from "../engine/files/mcp-settings.ts";
 import {
+  duration,
   id,
   memorySettings,
   oneOf,
@@ -30,9 +32,8 @@ import {
 } from "../engine/files/load-service-schema.ts";
 import { systemClock } from "../kernel/clock.ts";
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
-import { durationMs } from "../kernel/duration.ts";
 import { isObject } from "../kernel/json.ts";
-import { withAgentFile } from "./agent-file.ts";
+import { withAgentFile, type UnsavedFile } from "./agent-file.ts";
 import {
   cardSchema,
   parseBudgetLimit,
@@ -54,18 +55,6 @@ const name = text.max(100, { error: "must be a text of at most 100 characters" }
 const timeZone = z
   .string({ error: "must be an IANA name such as Asia/Seoul" })
   .refine(isTimeZone, { error: "must be an IANA name such as Asia/Seoul" });
-const duration = (from: string, to: string) =>
-  z.union([z.number(), z.string()]).transform((value, context) => {
-    const ms = durationOrNaN(value);
-    if (ms >= durationMs(from) && ms <= durationMs(to)) return ms;
-
-    context.addIssue({
-      code: "custom",
-      message: `must be a duration from ${from} to ${to}, such as "${from}", or milliseconds`,
-    });
-
-    return z.NEVER;
-  });
 const origin = z.string().refine((text) => URL.canParse(text) && new URL(text).origin === text, {
   error: "must be an origin such as https://app.example",
 });
@@ -170,51 +159,6 @@ const offlineModelsLoader = z.custom<() => Promise<readonly OfflineModel[]>>(
 
 const ownWorker = z.custom<OpenWorker>((value) => typeof value === "function", {
   error: "must be a function that makes a worker",
-});
-
-/** It stands in the names that models call: `files__read_file`. */
-const mcpName = z
-  .string({ error: "must be 1 to 32 Latin letters, digits, _ or -" })
-  .regex(/^[A-Za-z0-9_-]{1,32}$/, { error: "must be 1 to 32 Latin letters, digits, _ or -" });
-
-const pattern = text.max(100, { error: "must be a name of at most 100 characters" });
-const patterns = (what: string) =>
-  z.array(pattern, { error: `must be a list of ${what}, such as ["read_*"]` }).max(100);
-const texts = z.record(z.string(), z.string({ error: "must be a text" }), {
-  error: "must be texts by name",
-});
-
-const mcpServer = settings({
-  /** A program that speaks MCP over its standard input and output. */
-  command: text.optional(),
-  args: z.array(z.string(), { error: "must be a list of texts" }).max(100).optional(),
-  /** Beside PATH, HOME and the like; `${NAME}` is a value of dure's own environment. */
-  env: texts.optional(),
-  /** Relative to the configuration. Default: its folder. */
-  cwd: text.optional(),
-  /** Instead of `command`: the address of a server that speaks streamable HTTP. */
-  url: z
-    .url({
-      protocol: /^https?$/,
-      error: "must be an address that begins with http:// or https://",
-    })
-    .optional(),
-  headers: texts.optional(),
-  /** OAuth 2 with client credentials. */
-  oauth: settings({
-    issuer: z.url({ error: "must be the address of an authorization server" }),
-    clientId: text,
-    clientSecret: text,
-    scope: text.optional(),
-  }).optional(),
-  /** The tools that agents may see. Default: all. */
-  tools: patterns("names of tools").optional(),
-  /** What tools do to the outside, by name; the first that fits counts. */
-  effects: z.record(pattern, oneOf(["none", "idempotent", "once"])).optional(),
-  /** The tools of which each call needs a person's yes. */
-  approval: patterns("names of tools").optional(),
-  /** How long one call may take. Default 60 s. */
-  timeout: duration("1s", "1h").optional(),
 });
 
 /** A way in for another system: what its signed delivery does. */
@@ -385,7 +329,7 @@ export const teamSchema = settings({
     })
     .optional(),
   /** MCP servers whose tools agents may have, by the name that cards use in `mcp`. */
-  mcp: z.record(mcpName, mcpServer).optional(),
+  mcp: mcpServers.optional(),
   /** Sets of documents, by the name that cards use in `knowledge`. */
   knowledge: z
     .record(
@@ -608,6 +552,8 @@ export interface LoadedTeam {
   readonly folder: string;
   /** Absent for a team that was given in code. */
   readonly document: SettingsDocument | undefined;
+  /** Goes before the disk: a change that is checked before it is written. */
+  readonly unsaved?: UnsavedFile | undefined;
 }
 
 /**
@@ -792,14 +738,6 @@ function isTimeZone(zone: string): boolean {
     return new Intl.DateTimeFormat("en", { timeZone: zone }) instanceof Intl.DateTimeFormat;
   } catch {
     return false;
-  }
-}
-
-function durationOrNaN(value: string | number): number {
-  try {
-    return durationMs(value);
-  } catch {
-    return Number.NaN;
   }
 }
 

@@ -18,10 +18,9 @@ import {
   settingsOf,
   type Settings,
 } from "./limits.ts";
-import type { McpServers } from "../mcp/mcp-servers.ts";
 import type { Knowledge } from "../knowledge/knowledge.ts";
 import { withKnowledge } from "./knowledge.ts";
-import { withMcp } from "./mcp.ts";
+import { withMcp, type TeamMcp } from "./mcp.ts";
 import { offlineModelsOf } from "./offline-models.ts";
 import { withTeamTools, type ServiceToolsParts } from "./team-tools.ts";
 
@@ -35,7 +34,7 @@ export async function definitionsOf(
   parts: {
     clock: Clock;
     logger: Logger;
-    mcp: McpServers | undefined;
+    mcp: TeamMcp;
     knowledge: Knowledge;
   } & Pick<ServiceToolsParts, "toolsOf" | "told">,
 ): Promise<EngineDefinitions> {

@@ -1,10 +1,14 @@
 import type { Agent } from "../engine/agent/agent.ts";
 import type { ToolSet } from "../engine/agent/tool-set.ts";
+import type { McpServersSettings } from "../engine/files/mcp-settings.ts";
 import type { AnyService, LeafService } from "../engine/service/combine.ts";
+import type { Service } from "../engine/service/service.ts";
+import type { Clock } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";
+import type { Logger } from "../kernel/logger.ts";
 import type { McpServers } from "../mcp/mcp-servers.ts";
 import type { McpServerSpec } from "../mcp/server-spec.ts";
-import type { TeamConfig } from "./config.ts";
+import type { LoadedTeam } from "./config.ts";
 import type { Starting } from "./core.ts";
 import { childEnvironment } from "./environment.ts";
 import { DURE_VERSION } from "./version.ts";
@@ -15,29 +19,74 @@ import { DURE_VERSION } from "./version.ts";
  */
 const START_WAIT_MS = 5_000;
 
-/** The MCP servers of a team, started; undefined where it has none: their client is not loaded. */
-export async function startMcp({
-  team,
-  clock,
-  logger,
-  defer,
-}: Starting): Promise<McpServers | undefined> {
-  const servers = specsOf(team.config);
-  if (Object.keys(servers).length === 0) return undefined;
-  const { McpServers: Servers } = await import("../mcp/mcp-servers.ts");
-  const environment = childEnvironment({});
-  const { folder } = team;
-  const mcp = new Servers({ servers, folder, environment, clock, logger, version: DURE_VERSION });
-  mcp.start();
-  defer("MCP servers", () => mcp.stop());
-  await mcp.tried({ withinMs: START_WAIT_MS });
-  return mcp;
+/** The MCP servers of a team, and those of one service alone. */
+export interface TeamMcp {
+  readonly team: McpServers | undefined;
+  /** By the name of the service. */
+  readonly own: ReadonlyMap<string, McpServers>;
 }
 
-/** The settings of each server, which the configuration has checked. */
-export function specsOf({ mcp }: TeamConfig): Readonly<Record<string, McpServerSpec>> {
+/** All of them, started. Where there is none, their client is not loaded. */
+export async function startMcp(starting: Starting): Promise<TeamMcp> {
+  const { clock, logger, defer } = starting;
+  const opened = await openMcp(starting.team, { clock, logger });
+  const all = [...groupsOf(opened).values()];
+  await Promise.all(
+    all.map(async (servers) => {
+      servers.start();
+      defer("MCP servers", () => servers.stop());
+      await servers.tried({ withinMs: START_WAIT_MS });
+    }),
+  );
+  return opened;
+}
+
+/** None is started. */
+export async function openMcp(
+  team: LoadedTeam,
+  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
+): Promise<TeamMcp> {
+  const own = leavesOf(Object.values(team.services)).flatMap(({ name, mcp }) =>
+    mcp && Object.keys(mcp).length > 0 ? [[name, mcp] as const] : [],
+  );
+  const ofTeam = team.config.mcp ?? {};
+  if (own.length === 0 && Object.keys(ofTeam).length === 0) return NO_MCP;
+
+  const { McpServers: Servers } = await import("../mcp/mcp-servers.ts");
+  const { folder } = team;
+  const environment = childEnvironment({});
+  const open = (settings: McpServersSettings): McpServers => {
+    const servers = specsOf(settings);
+    return new Servers({ servers, folder, environment, clock, logger, version: DURE_VERSION });
+  };
+
+  return {
+    team: Object.keys(ofTeam).length > 0 ? open(ofTeam) : undefined,
+    own: new Map(own.map(([name, settings]) => [name, open(settings)])),
+  };
+}
+
+const NO_MCP: TeamMcp = { team: undefined, own: new Map() };
+
+/** By what stands before the names of their servers where people read them; empty of the team's. */
+export function groupsOf({ team, own }: TeamMcp): ReadonlyMap<string, McpServers> {
+  const ofServices = [...own].map(([service, servers]) => [`${service}/`, servers] as const);
+  return new Map(team ? [["", team] as const, ...ofServices] : ofServices);
+}
+
+/** The services of this process, each for itself. */
+export function leavesOf(services: readonly AnyService[]): readonly Service[] {
+  return services
+    .flatMap((service) =>
+      service.kind === "combined" ? [...service.services.values()] : [service],
+    )
+    .filter((leaf): leaf is Service => leaf.kind === "service");
+}
+
+/** The settings of each server, which were checked. */
+function specsOf(settings: McpServersSettings): Readonly<Record<string, McpServerSpec>> {
   return Object.fromEntries(
-    Object.entries(mcp ?? {}).map(([name, { command, url, timeout, ...rest }]) => [
+    Object.entries(settings).map(([name, { command, url, timeout, ...rest }]) => [
       name,
       command === undefined
         ? { ...rest, url: url!, timeoutMs: timeout }
@@ -50,7 +99,7 @@ export function specsOf({ mcp }: TeamConfig): Readonly<Record<string, McpServerS
  * The service, with the tools of MCP servers where cards of its agents name them. Throws
  * `MCP_SERVER_UNKNOWN`.
  */
-export function withMcp<Some extends AnyService>(service: Some, mcp: McpServers | undefined): Some {
+export function withMcp<Some extends AnyService>(service: Some, mcp: TeamMcp): Some {
   if (service.kind === "combined") {
     const services = new Map(
       [...service.services].map(([name, leaf]) => [name, leafWithMcp(leaf, mcp)]),
@@ -60,12 +109,15 @@ export function withMcp<Some extends AnyService>(service: Some, mcp: McpServers 
   return leafWithMcp(service, mcp) as Some;
 }
 
-function leafWithMcp(service: LeafService, mcp: McpServers | undefined): LeafService {
+function leafWithMcp(service: LeafService, mcp: TeamMcp): LeafService {
   if (service.kind !== "service") return service;
   const agents = Object.entries(service.agents).map(([key, agent]): [string, Agent] => {
     const { mcp: names } = agent.card;
     if (!names || names.length === 0) return [key, agent];
-    const toolSets = names.map((name) => setOf(name, mcp, `${service.name}/${key}`));
+    const own = mcp.own.get(service.name);
+    const toolSets = names.map((name) => {
+      return own?.has(name) ? own.setOf(name) : setOf(name, mcp.team, `${service.name}/${key}`);
+    });
     return [key, { ...agent, toolSets }];
   });
   return { ...service, agents: Object.fromEntries(agents) };
@@ -78,7 +130,9 @@ function setOf(name: string, mcp: McpServers | undefined, agent: string): ToolSe
     `The agent ${agent} names the MCP server "${name}", and the team has none.`,
     {
       class: "input",
-      hint: "Name it in the configuration: mcp: { files: { command: … } } or { docs: { url: … } }.",
+      hint:
+        "Name it in the configuration, or in its service: mcp: { files: { command: … } } or " +
+        "{ docs: { url: … } }.",
     },
   );
 }

@@ -1,11 +1,13 @@
 import { withOfflineModels } from "./offline-models.ts";
+import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { EngineDefinitions } from "../engine/engine.ts";
 import { DureError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { Directory } from "../rooms/directory.ts";
 import type { Rooms } from "../rooms/rooms.ts";
-import { loadTeam, type LoadedTeam, type TeamConfig } from "./config.ts";
+import { withAgentFile, type UnsavedFile } from "./agent-file.ts";
+import { checkTeam, loadTeam, type LoadedTeam, type TeamConfig } from "./config.ts";
 import type { Environment } from "./environment.ts";
 import { withFreshModules } from "./fresh-modules.ts";
 import { kindOf } from "../channels/kinds.ts";
@@ -67,10 +69,57 @@ export class Reloader {
    * given in code.
    */
   reload(): Promise<ReloadReport> {
-    const mine = this.#last.then(() => this.#reload());
+    return this.#inLine(() => this.#reload());
+  }
+
+  /**
+   * Takes in one agent anew, from its files; nothing else is read. With `unsaved` that text goes
+   * before the disk: it is checked, then `write` is called, then the agent has it. A mistake, or
+   * what `write` throws, changes nothing.
+   */
+  takeIn(
+    agent: string,
+    { unsaved, write }: { unsaved?: UnsavedFile; write?: () => Promise<void> },
+  ): Promise<void> {
+    return this.#inLine(() => this.#takeIn(agent, unsaved, write));
+  }
+
+  /** What is in force, from a configuration file; undefined for a team that was given in code. */
+  get configured(): TeamConfig | undefined {
+    const { document, folder } = this.#team;
+    return document && checkTeam(document, folder);
+  }
+
+  #inLine<Result>(work: () => Promise<Result>): Promise<Result> {
+    const mine = this.#last.then(work);
     this.#last = mine.catch(() => {});
 
     return mine;
+  }
+
+  async #takeIn(
+    id: string,
+    unsaved: UnsavedFile | undefined,
+    write: (() => Promise<void>) | undefined,
+  ): Promise<void> {
+    const { environment, directory, rooms, define, apply } = this.#parts;
+    const given = this.configured?.agents?.[id];
+    if (given === undefined || !directory) return;
+
+    const agent = await withAgentFile(id, given, folderOf(this.#team, id), unsaved);
+    const { config } = this.#team;
+    const team = {
+      ...this.#team,
+      config: { ...config, agents: { ...config.agents, [id]: agent } },
+    };
+    const definitions = await define({ ...team, unsaved });
+    const next = directoryOf(team.config, environment);
+
+    await write?.();
+    if (next) await rooms?.enrol(next);
+    apply(definitions);
+    if (next) directory.replace(next);
+    this.#team = team;
   }
 
   async #reload(): Promise<ReloadReport> {
@@ -123,6 +172,10 @@ export class Reloader {
 
     return report;
   }
+}
+
+function folderOf({ folder }: LoadedTeam, agent: string): string {
+  return path.join(folder, "agents", agent);
 }
 
 export interface ReloaderParts {

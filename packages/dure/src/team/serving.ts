@@ -33,10 +33,13 @@ import { SCHEDULE_TOPIC } from "../schedules/schedule.ts";
 import { Schedules } from "../schedules/schedules.ts";
 import { webhookRoutes } from "../webhooks/webhook-routes.ts";
 import type { LoadedTeam } from "./config.ts";
+import { hostOf } from "../durable/host-id.ts";
 import { agentBook } from "./agent-book.ts";
+import { AgentEdits } from "./agent-edits.ts";
 import type { Conversing } from "./conversing.ts";
 import type { Core, Starting } from "./core.ts";
 import { teamCosts } from "./costs.ts";
+import { traceBook } from "./trace-book.ts";
 import { hasProvider, serverLimitsOf, type Settings } from "./limits.ts";
 import { Reloader } from "./reload.ts";
 import { incomingHooks } from "./hooks.ts";
@@ -72,6 +75,8 @@ interface ServingParts {
   readonly localToken: LocalToken;
   readonly schedules: Schedules;
   readonly signCard: SignCard | undefined;
+  readonly reloader: Reloader;
+  readonly edits: AgentEdits | undefined;
 }
 
 /** Apart: the server and its metrics are read while turns go on. */
@@ -88,9 +93,11 @@ export async function startServing(starting: Starting, served: Served): Promise<
 
   const schedules = openSchedules(starting, served);
   const signCard = await readCardKey(starting);
+  const reloader = reloaderOf(starting, served);
+  const edits = await startEdits(starting, served, reloader);
 
   const app = createServer({
-    ...optionsOf(starting, served, { localToken, schedules, signCard }),
+    ...optionsOf(starting, served, { localToken, schedules, signCard, reloader, edits }),
     metrics: teamMetrics(served),
   });
 
@@ -109,6 +116,36 @@ export async function startServing(starting: Starting, served: Served): Promise<
 
   const fetch = (request: Request): Promise<Response> => app.web.fetch(request);
   return { url, access, loginLink, request: requestOf(app), fetch };
+}
+
+function reloaderOf({ team, environment, logger }: Starting, served: Served): Reloader {
+  return new Reloader({
+    team,
+    environment,
+    directory: served.directory,
+    rooms: served.rooms,
+    logger,
+    define: served.define,
+    apply: served.redefine,
+  });
+}
+
+/** Undefined: the team has no agents. */
+async function startEdits(
+  { team, settings, clock, logger, defer }: Starting,
+  { database, notifications, lease, directory }: Served,
+  reloader: Reloader,
+): Promise<AgentEdits | undefined> {
+  if (!directory) return undefined;
+  const host = await hostOf(path.resolve(team.folder, settings.home), clock);
+  const edits = new AgentEdits({
+    ...{ folder: team.folder, host, database, notifications },
+    ...{ reloader, clock, logger, signal: lease.signal },
+  });
+  edits.start();
+  defer("changed agents", () => edits.stop());
+
+  return edits;
 }
 
 function openSchedules({ team, settings }: Starting, served: Served): Schedules {
@@ -200,18 +237,9 @@ async function tellCommands(
 function optionsOf(
   { team, environment, settings, clock, logger }: Starting,
   served: Served,
-  { localToken, schedules, signCard }: ServingParts,
+  { localToken, schedules, signCard, reloader, edits }: ServingParts,
 ): Omit<ServerOptions, "metrics"> {
   const { database, engine, events, inbox, rooms, jobs, library, auth } = served;
-  const reloader = new Reloader({
-    team,
-    environment,
-    directory: served.directory,
-    rooms,
-    logger,
-    define: served.define,
-    apply: served.redefine,
-  });
 
   return {
     conversations: engine,
@@ -224,6 +252,8 @@ function optionsOf(
     health: () => healthOf(served),
     reload: () => reloader.reload(),
     agents: agentBook({ folder: team.folder, definitions: served.definitions }),
+    agentEdits: edits,
+    traces: traceBook(database),
     costs: costsOf(team, settings, served),
     auth,
     access: {

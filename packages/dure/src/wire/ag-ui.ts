@@ -19,6 +19,8 @@ export const AgUiInput = z.looseObject({
   threadId: z.string().min(1),
   runId: z.string().min(1).max(500),
   messages: z.array(Message).max(2_000),
+  /** What the client has of the state: what changes is told against it. */
+  state: z.unknown().optional(),
   context: z
     .array(z.looseObject({ description: text, value: text }))
     .max(100)

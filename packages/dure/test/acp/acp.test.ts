@@ -146,6 +146,22 @@ describe("an editor", SLOW, () => {
     expect(editor.asked).toHaveLength(1);
     expect(editor.asked[0]!.toolCall.title).toContain("chair");
     expect(editor.said).toContain("You said");
+    const [call, ...later] = editor.updates;
+    const { toolCallId } = call as { toolCallId: string };
+    expect(call).toMatchObject({
+      sessionUpdate: "tool_call",
+      title: "order",
+      kind: "execute",
+      status: "in_progress",
+      rawInput: { thing: "chair" },
+    });
+    expect(editor.asked[0]!.toolCall.toolCallId).toBe(toolCallId);
+    expect(later).toMatchObject([
+      { toolCallId, status: "pending" },
+      { toolCallId, status: "completed" },
+      { sessionUpdate: "tool_call", title: "order" },
+      { status: "completed", rawOutput: { ordered: "chair" } },
+    ]);
   });
 
   test("stops a turn, and goes on", async () => {

@@ -15,6 +15,7 @@ import {
   type PromptResponse,
   type RequestPermissionRequest,
   type SessionModeState,
+  type SessionUpdate,
 } from "@agentclientprotocol/sdk";
 import { until } from "../until.ts";
 
@@ -27,6 +28,8 @@ export type Choose = (asked: RequestPermissionRequest) => number | undefined;
 export class Editor implements AsyncDisposable {
   /** What was told, by who speaks. */
   readonly told: { readonly who: "user" | "agent"; readonly text: string }[] = [];
+  /** All other updates. */
+  readonly updates: SessionUpdate[] = [];
   readonly asked: RequestPermissionRequest[] = [];
   initialized: InitializeResponse | undefined;
   choose: Choose = () => undefined;
@@ -42,7 +45,9 @@ export class Editor implements AsyncDisposable {
     this.#connection = client({ name: "test" })
       .onNotification(methods.client.session.update, ({ params: { update } }) => {
         const isUser = update.sessionUpdate === "user_message_chunk";
-        if (!isUser && update.sessionUpdate !== "agent_message_chunk") return;
+        if (!isUser && update.sessionUpdate !== "agent_message_chunk") {
+          return void this.updates.push(update);
+        }
         if (update.content.type !== "text") return;
         this.told.push({ who: isUser ? "user" : "agent", text: update.content.text });
       })

@@ -98,6 +98,51 @@ describe("the client of AG-UI", FULL, () => {
     expect(shown(agent)).toEqual(["user: 안녕하세요", "assistant: 네, 알겠습니다."]);
   });
 
+  test("is told the call of a tool, and guests no more than its name", async () => {
+    const agent = agentIn("ag-tool");
+    const guest = agentIn("ag-tool-2", { token: team.guest });
+
+    const events = await say(agent, WORDS.look);
+    await say(guest, WORDS.look);
+
+    const types = events.map(({ type }) => type).filter((type) => type.startsWith("TOOL_"));
+    expect(types).toEqual([
+      "TOOL_CALL_START",
+      "TOOL_CALL_ARGS",
+      "TOOL_CALL_END",
+      "TOOL_CALL_RESULT",
+    ]);
+    const asked = (args: string) => ({
+      toolCalls: [{ function: { name: "look_up", arguments: args } }],
+    });
+    const answer = { role: "assistant", content: "네, 알겠습니다." };
+    expect(agent.messages.slice(1)).toMatchObject([
+      asked('{"thing":"의자"}'),
+      { role: "tool", content: '{"left":3}' },
+      answer,
+    ]);
+    expect(guest.messages.slice(1)).toMatchObject([
+      asked("{}"),
+      { role: "tool", content: "null" },
+      answer,
+    ]);
+  });
+
+  test("that has a state is told what has changed of it", async () => {
+    const agent = agentIn("ag-state", { service: "transfer" });
+    await say(agent, "홍길동에게 보내줘");
+    const before = structuredClone(agent.state);
+
+    const events = await say(agent, "5만원");
+
+    const types = events.map(({ type }) => type);
+    expect(types).toContain("STATE_DELTA");
+    expect(types).not.toContain("STATE_SNAPSHOT");
+    expect(before).not.toEqual(agent.state);
+    const { state } = await api<{ state: unknown }>("/v1/agent/sessions/ag-state");
+    expect(agent.state).toEqual(state);
+  });
+
   test("answers a question by its interrupt, once", async () => {
     const agent = agentIn("ag-pay", { service: "transfer" });
     const asked = await say(agent, "홍길동에게 5만원 보내줘");

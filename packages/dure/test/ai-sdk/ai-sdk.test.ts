@@ -105,6 +105,23 @@ describe("useChat", FULL, () => {
     expect(answer.metadata).toMatchObject({ next_action: "DONE" });
   });
 
+  test("shows the call of a tool, and to guests no more than its name", async () => {
+    const seen = await shown(await send({ chatId: "ui-tool", text: WORDS.look }));
+    const guest = transportTo("desk", team.guest);
+    const ofGuest = await shown(
+      await send({ transport: guest, chatId: "ui-tool-2", text: WORDS.look }),
+    );
+
+    const part = { type: "dynamic-tool", toolName: "look_up", state: "output-available" };
+    expect(seen.parts).toContainEqual(
+      expect.objectContaining({ ...part, input: { thing: "의자" }, output: { left: 3 } }),
+    );
+    expect(ofGuest.parts).toContainEqual(
+      expect.objectContaining({ ...part, input: {}, output: null }),
+    );
+    expect(textOf(seen)).toBe("네, 알겠습니다.");
+  });
+
   test("a message that is sent again is the same turn", async () => {
     const first = await shown(await send({ chatId: "ui-once", text: "한 번만" }));
     const again = await shown(await send({ chatId: "ui-once", text: "한 번만" }));

@@ -44,7 +44,12 @@ export interface ContractTeam extends AsyncDisposable {
 }
 
 /** What a message holds decides. */
-export const WORDS = { hang: "잠깐만", buy: "주문해 줘", note: "적어 둬" } as const;
+export const WORDS = {
+  hang: "잠깐만",
+  buy: "주문해 줘",
+  look: "찾아봐 줘",
+  note: "적어 둬",
+} as const;
 
 /** `greet` succeeds. Of `steer` the first port fails, and the second one never ends. */
 const PLANS = {
@@ -102,7 +107,13 @@ export async function startContractTeam({
     approval: true,
     execute: ({ thing }) => ({ ordered: thing }),
   });
-  const helper = chatAgent({ name: "helper", prompt: "Help at the desk.", tools: { order } });
+  const lookUp = tool({
+    description: "How many are left.",
+    inputSchema: z.object({ thing: z.string() }),
+    execute: () => ({ left: 3 }),
+  });
+  const tools = { order, look_up: lookUp };
+  const helper = chatAgent({ name: "helper", prompt: "Help at the desk.", tools });
   const desk = defineService({
     name: "desk",
     agents: { helper },
@@ -122,6 +133,9 @@ export async function startContractTeam({
     if (said.includes(WORDS.hang)) return hang(hanging.resolve, signal);
     if (said.startsWith(WORDS.buy) && last?.role !== "tool") {
       return { toolCalls: [{ name: "order", args: { thing: "의자" } }] };
+    }
+    if (said.startsWith(WORDS.look) && last?.role !== "tool") {
+      return { toolCalls: [{ name: "look_up", args: { thing: "의자" } }] };
     }
     return { text: "네, 알겠습니다." };
   });

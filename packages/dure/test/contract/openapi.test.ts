@@ -261,6 +261,8 @@ describe("good calls", () => {
     await expectGood("GET /v1/observations", 200);
     await expectGood("GET /v1/agents", 200);
     await expectGood("GET /v1/agents/eden", 200);
+    await expectGood("GET /v1/agents/eden/files", 200);
+    await expectGood("GET /v1/agents/eden/edits", 200);
     await expectGood("POST /v1/agents/eden/pause", 204, { body: { paused: true } });
     await expectGood("POST /v1/agents/eden/pause", 204, { body: { paused: false } });
     await expectGood("POST /v1/collaborate", 200, {
@@ -587,6 +589,15 @@ test.each([
   ["GET /v1/observations", 401, { token: null }],
   ["GET /v1/agents", 401, { token: null }],
   ["GET /v1/agents/gone", 404],
+  ["GET /v1/traces/turn_0", 404],
+  ["GET /v1/traces/nothing", 400],
+  ["GET /v1/agents/gone/files", 404],
+  ["GET /v1/agents/gone/edits", 404],
+  ["GET /v1/agents/eden/edits/1", 404],
+  ["POST /v1/agents/eden/edits/1/restore", 404, { body: { side: "after", version: null } }],
+  ["PUT /v1/agents/eden/files/SOUL.md", 400, { body: { text: "x" } }],
+  // This team was given in code.
+  ["PUT /v1/agents/eden/files/SOUL.md", 409, { body: { text: "x", version: null } }],
   ["POST /v1/agents/nobody/pause", 404, { body: { paused: true } }],
   ["POST /v1/collaborate", 400, { body: { agent: "ruda" } }],
   ["GET /v1/knowledge", 401, { token: null }],

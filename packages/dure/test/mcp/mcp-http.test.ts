@@ -151,6 +151,48 @@ describe("the official client over HTTP", FULL, () => {
   });
 });
 
+describe("resources", FULL, () => {
+  test.each(["auto", "legacy"] as const)(
+    "a job and a room are listed and read, and what is unknown is not found (%s)",
+    async (mode) => {
+      const client = await connect({ mode, tools: "jobs,rooms" });
+      const asked = { agent: "ruda", target: "eden", message: "Look.", wait_sec: 30 };
+      const { job_id: job } = told(await client.callTool({ name: "delegate", arguments: asked }));
+      const uri = `dure://jobs/${String(job)}`;
+
+      const { resources } = await client.listResources();
+      const { contents } = await client.readResource({ uri });
+      const room = resources.find((one) => one.uri.startsWith("dure://rooms/"))!;
+      const read = await client.readResource({ uri: room.uri });
+
+      expect(resources).toContainEqual(expect.objectContaining({ uri, name: "ruda → eden" }));
+      expect(JSON.parse((contents[0] as { text: string }).text)).toMatchObject({ job_id: job });
+      expect(read.contents).toHaveLength(1);
+      expect(resources.some((one) => one.uri.startsWith("dure://runs/"))).toBe(false);
+      for (const none of [
+        "dure://jobs/none",
+        "dure://runs/run_1",
+        "dure://tokens/1",
+        "dure://jobs/%",
+      ]) {
+        await expect(client.readResource({ uri: none })).rejects.toMatchObject({ code: -32_602 });
+      }
+    },
+  );
+
+  test("another tenant lists no job of ours, and finds none", async () => {
+    const asked = { agent: "ruda", target: "eden", message: "Look.", wait_sec: 0 };
+    const ours = await connect({ token: await tokenFor("acme", "jobs") });
+    const theirs = await connect({ token: await tokenFor("beta", "jobs") });
+    const { job_id: job } = told(await ours.callTool({ name: "delegate", arguments: asked }));
+    const uri = `dure://jobs/${String(job)}`;
+
+    expect((await ours.listResources()).resources.map((one) => one.uri)).toContain(uri);
+    expect((await theirs.listResources()).resources).toEqual([]);
+    await expect(theirs.readResource({ uri })).rejects.toMatchObject({ code: -32_602 });
+  });
+});
+
 describe("tokens at /mcp", FULL, () => {
   test("another tenant's job is one that does not exist", async () => {
     const asked = { agent: "ruda", target: "eden", message: "Look.", wait_sec: 0 };

@@ -5,29 +5,9 @@ import { FULL } from "../../src/kernel/test-tiers.ts";
 import { PostgresTokenStore } from "../../src/server/token-store.ts";
 import { startContractTeam, WORDS, type ContractTeam } from "../contract/contract-team.ts";
 import { until } from "../until.ts";
+import { askMcp, TASKS, type Question, type Task, type Told } from "./ask-mcp.ts";
 
 /** Jobs and runs as tasks (the Tasks extension of MCP 2026-07-28), over HTTP to a real team. */
-const TASKS = "io.modelcontextprotocol/tasks";
-
-interface Question {
-  readonly method: string;
-  readonly params: {
-    readonly requestedSchema: { properties: { decision: { enum: readonly string[] } } };
-  };
-}
-
-interface Task {
-  readonly taskId: string;
-  readonly status: string;
-  readonly inputRequests?: Readonly<Record<string, Question>>;
-  readonly result?: { readonly isError: boolean; readonly content: readonly { text: string }[] };
-}
-
-interface Told {
-  readonly httpStatus: number;
-  readonly result: Task;
-  readonly error?: { readonly code: number };
-}
 
 let team: ContractTeam;
 let clients: Client[] = [];
@@ -68,46 +48,12 @@ async function connect({
   return client;
 }
 
-/**
- * A request as it goes over the wire: the official client gives `tools/call` a shape of its own,
- * which has no tasks.
- */
-async function asked(
+function asked(
   method: string,
   params: Record<string, unknown>,
-  { token = team.admin, tools = "jobs,plans", extensions = { [TASKS]: {} } }: Connecting = {},
+  connecting: Connecting = {},
 ): Promise<Told> {
-  const version = "2026-07-28";
-  const response = await fetch(`${team.url}/mcp?tools=${tools}`, {
-    method: "POST",
-    headers: {
-      authorization: `Bearer ${token}`,
-      "content-type": "application/json",
-      accept: "application/json, text/event-stream",
-      "mcp-protocol-version": version,
-      "mcp-method": method,
-      "mcp-name": String(params["taskId"] ?? params["name"]),
-    },
-    body: JSON.stringify({
-      jsonrpc: "2.0",
-      id: 1,
-      method,
-      params: {
-        ...params,
-        _meta: {
-          "io.modelcontextprotocol/protocolVersion": version,
-          "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },
-          "io.modelcontextprotocol/clientCapabilities": {
-            extensions,
-            elicitation: { form: {} },
-          },
-        },
-      },
-    }),
-  });
-  const text = await response.text();
-  const data = /^data: (.*)$/mu.exec(text)?.[1] ?? text;
-  return { ...(JSON.parse(data) as Told), httpStatus: response.status };
+  return askMcp({ url: team.url, token: team.admin, ...connecting }, method, params);
 }
 
 const JOB = { agent: "ruda", target: "eden", message: "Look at the door." };

@@ -7,6 +7,7 @@ import { testDatabaseUrl } from "../../src/durable/test-database.ts";
 import { FULL } from "../../src/kernel/test-tiers.ts";
 import { ServerProcess } from "../crash/server-process.ts";
 import { until } from "../until.ts";
+import { askMcp, type Question, type Task } from "./ask-mcp.ts";
 
 /** Agents that use the tools of an MCP server, through the real server process. */
 const TEAM = fileURLToPath(new URL("team", import.meta.url));
@@ -51,6 +52,7 @@ async function serve(manner: string): Promise<void> {
     MCP_SERVER: SERVER,
     MCP_MANNER: manner,
     MCP_NOTES: notes,
+    MCP_GRAPH: `${notes}.graph`,
   };
   server = ServerProcess.spawn(environment, TEAM);
   await server.url;
@@ -64,8 +66,8 @@ async function post(path: string, body: object): Promise<Response> {
   });
 }
 
-async function say(session: string, message: string): Promise<Done> {
-  const body = { session_id: session, service: "office", message };
+async function say(session: string, message: string, service = "office"): Promise<Done> {
+  const body = { session_id: session, service, message };
   return doneIn(await post("/v1/agent/chat/stream", body));
 }
 
@@ -102,6 +104,18 @@ test("an agent calls a tool of an MCP server in its turn, and says what it gave"
   expect(await say("calls", "odd__nonsense")).toMatchObject({
     message: expect.stringContaining("MCP_TOOL_UNKNOWN") as string,
   });
+});
+
+test("a server of one service alone is used by its agents, and by no others", SLOW, async () => {
+  await serve("polite");
+  const entity = { name: "dure", entityType: "team", observations: ["works"] };
+  const create = `graph__create_entities ${JSON.stringify({ entities: [entity] })}`;
+
+  expect((await say("own", create, "archive")).message).toContain("works");
+  expect((await say("own", "graph__read_graph {}", "archive")).message).toContain("dure");
+  expect(await readFile(`${notes}.graph`, "utf8")).toContain("works");
+  expect((await say("own-2", "odd__echo", "archive")).message).toBe('"echo was done"');
+  expect((await say("own-3", create)).message).toContain('There is no tool \\"graph__');
 });
 
 test("a call under way when the process is killed is not repeated: a person is asked", async () => {
@@ -183,3 +197,56 @@ function lives(pid: number): boolean {
     return false;
   }
 }
+
+/** A task of the team, as a client that has no connection finds it. */
+async function taskNow(taskId: string): Promise<Task> {
+  const asking = { url: await server!.url, tools: "jobs,decisions" };
+  return (await askMcp(asking, "tasks/get", { taskId })).result;
+}
+
+function taskIn(taskId: string, ...statuses: readonly string[]): Promise<Task> {
+  let last: Task | undefined;
+  return until(
+    async () => {
+      last = await taskNow(taskId);
+      return statuses.includes(last.status) ? last : undefined;
+    },
+    () => `the task is ${JSON.stringify(last)}\n${server!.log.slice(-20).join("\n")}`,
+  );
+}
+
+test(
+  "kill -9 while a task runs: its client comes back, and its work was done once",
+  { ...FULL, timeout: 180_000 },
+  async () => {
+    await serve("hang");
+    const work = { agent: "mina", target: "desk", message: "odd__write", key: "killed-task" };
+    const asking = { url: await server!.url, tools: "jobs,decisions" };
+    const begin = (url: string) =>
+      askMcp({ ...asking, url }, "tools/call", { name: "delegate", arguments: work });
+    const { taskId } = (await begin(asking.url)).result;
+    await until(async () => (await calls()) === 1, NOT_CALLED);
+
+    await serve("polite");
+    const again = (await begin(await server!.url)).result;
+    const waiting = await taskIn(taskId, "input_required");
+    const [[id, question]] = Object.entries(waiting.inputRequests!) as [[string, Question]];
+    const { enum: values } = question.params.requestedSchema.properties.decision;
+    const decision = values.find((value) => value === "happened");
+    await askMcp({ ...asking, url: await server!.url }, "tasks/update", {
+      taskId,
+      inputResponses: { [id]: { action: "accept", content: { decision } } },
+    });
+    await serve("polite");
+    const first = await taskIn(taskId, "completed");
+    const second = await taskNow(taskId);
+
+    expect(again.taskId).toBe(taskId);
+    expect(second.result).toEqual(first.result);
+    expect(await calls()).toBe(1);
+    const jobs = (await (await fetch(`${await server!.url}/v1/jobs`)).json()) as {
+      items: { job_id: string }[];
+    };
+    expect(jobs.items.map(({ job_id }) => `job-${job_id}`)).toEqual([taskId]);
+  },
+);

@@ -40,6 +40,7 @@ const RUN = "404 RUN_UNKNOWN";
 const SCHEDULE = "404 SCHEDULE_UNKNOWN";
 const DRAFT = "404 DRAFT_UNKNOWN";
 const LOGIN = "404 LOGIN_UNKNOWN";
+const NO_EDIT = "403 AGENT_EDIT_NOT_ALLOWED";
 const NO_KNOWLEDGE = "403 KNOWLEDGE_NOT_ALLOWED";
 
 const at =
@@ -104,6 +105,13 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     call: ({ turn }) => ({ path: `/v1/agent/turns/${turn}/replay`, body: {} }),
     own: "200",
     absent: TURN,
+  },
+  "GET /v1/traces/:id": {
+    scope: "chat",
+    names: "thing",
+    call: ({ turn }) => ({ path: `/v1/traces/${turn}` }),
+    own: "200",
+    absent: "404 TRACE_UNKNOWN",
   },
   "GET /v1/agent/completed": {
     scope: "chat",
@@ -443,6 +451,44 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     names: "none",
     call: at("/v1/agents/eden"),
     own: "200",
+  },
+  "GET /v1/agents/:agent/files": {
+    scope: "admin",
+    names: "all",
+    call: at("/v1/agents/eden/files"),
+    own: "200",
+    absent: NO_EDIT,
+  },
+  "PUT /v1/agents/:agent/files/:file": {
+    scope: "admin",
+    names: "all",
+    call: () => ({ path: "/v1/agents/eden/files/SOUL.md", body: { text: "x", version: null } }),
+    own: "409 AGENT_NOT_EDITABLE", // this team was given in code
+    absent: NO_EDIT,
+  },
+  "GET /v1/agents/:agent/edits": {
+    scope: "admin",
+    names: "all",
+    call: at("/v1/agents/eden/edits"),
+    own: "200",
+    absent: NO_EDIT,
+  },
+  "GET /v1/agents/:agent/edits/:edit": {
+    scope: "admin",
+    names: "all",
+    call: at("/v1/agents/eden/edits/1"),
+    own: "404 AGENT_EDIT_UNKNOWN",
+    absent: NO_EDIT,
+  },
+  "POST /v1/agents/:agent/edits/:edit/restore": {
+    scope: "admin",
+    names: "all",
+    call: () => ({
+      path: "/v1/agents/eden/edits/1/restore",
+      body: { side: "after", version: null },
+    }),
+    own: "404 AGENT_EDIT_UNKNOWN",
+    absent: NO_EDIT,
   },
   "POST /v1/agents/:agent/pause": {
     scope: "admin",

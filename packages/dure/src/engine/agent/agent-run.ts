@@ -1,6 +1,6 @@
 import { codeOf } from "../../kernel/errors.ts";
 import { compacted, isObject } from "../../kernel/json.ts";
-import type { TraceAgent, TurnEvent } from "../../kernel/turn-events.ts";
+import type { ToolCallView, TraceAgent, TurnEvent } from "../../kernel/turn-events.ts";
 import { jsonSchemaOf } from "../../models/json-schema.ts";
 import type { ModelAnswer, ModelMessage, ModelRequest, ToolSpec } from "../../models/model.ts";
 import { promptLanguage } from "../../models/prompt-files.ts";
@@ -13,6 +13,7 @@ import { chatOutcome, compact, llmDone, outcomeOf } from "./agent-output.ts";
 import { AgentTools } from "./agent-tools.ts";
 import { AgentWords } from "./agent-words.ts";
 import { CustomAgent } from "./custom-agent.ts";
+import { ToldCalls } from "./told-calls.ts";
 import { Step, type Places } from "../turn/step.ts";
 import { revive, storedError, type StoredError } from "../turn/stored-error.ts";
 import type { AgentCallOptions, AgentOutcome } from "../turn/turn-context.ts";
@@ -24,6 +25,8 @@ export interface AgentRunOptions {
   readonly label: string;
   readonly call: AgentCallOptions;
   readonly step: Step;
+  /** Who reads what its tools are called with. */
+  readonly view?: ToolCallView | undefined;
   /** Gets the events of this run in order; the caller stores them. */
   readonly emit: (event: TurnEvent) => void;
 }
@@ -92,7 +95,16 @@ export class AgentRun {
     this.#places = places;
     const about = { environment, agent, key, places };
     this.#model = new AgentModel({ ...about, temperature, words: this.#words });
-    this.#tools = new AgentTools(about);
+    const told = new ToldCalls({
+      turnId: environment.facts.turnId,
+      clock: environment.clock,
+      agent: key,
+      view: options.view,
+      isShown: show !== false,
+      told: options.step.events,
+      emit,
+    });
+    this.#tools = new AgentTools({ ...about, told });
     this.#startedAt = environment.clock.monotonic();
   }
 

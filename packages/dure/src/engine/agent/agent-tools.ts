@@ -7,7 +7,8 @@ import { inToolSpan } from "../../models/telemetry.ts";
 import type { Agent } from "./agent.ts";
 import type { AgentRunEnvironment } from "./agent-environment.ts";
 import { issuesOf } from "./agent-output.ts";
-import type { Places } from "../turn/step.ts";
+import type { Places, Step } from "../turn/step.ts";
+import type { ToldCalls } from "./told-calls.ts";
 import type { AnyTool, ToolContext } from "./tool.ts";
 import type { EffectOutcome, EscalationAnswer } from "../turn/turn-context.ts";
 
@@ -16,6 +17,7 @@ interface AgentToolsOptions {
   readonly agent: Agent;
   readonly key: string;
   readonly places: Places;
+  readonly told: ToldCalls;
 }
 
 /** One call of a tool, with arguments that fit it. */
@@ -33,12 +35,14 @@ export class AgentTools {
   readonly #agent: Agent;
   readonly #key: string;
   readonly #places: Places;
+  readonly #told: ToldCalls;
 
   constructor(options: AgentToolsOptions) {
     this.#environment = options.environment;
     this.#agent = options.agent;
     this.#key = options.key;
     this.#places = options.places;
+    this.#told = options.told;
   }
 
   /** Those that this session may use. */
@@ -136,8 +140,17 @@ export class AgentTools {
   /** Makes a call, or gives its record back. `approved`: the approval that allows it. */
   async #call(use: ToolUse, approved?: { id: string }): Promise<EffectOutcome<unknown>> {
     const step = this.#places.next(`tool:${use.name}`);
+    const { refusal } = use;
+    if (refusal !== undefined) return step.once(async () => failed("TOOL_ARGUMENTS", refusal));
+    return this.#told.around(step, use, () => this.#callAt(step, use, approved));
+  }
+
+  #callAt(
+    step: Step,
+    use: ToolUse,
+    approved: { id: string } | undefined,
+  ): Promise<EffectOutcome<unknown>> {
     return step.once(async (): Promise<EffectOutcome<unknown>> => {
-      if (use.refusal !== undefined) return failed("TOOL_ARGUMENTS", use.refusal);
       const { replay } = this.#environment.journal;
       if (replay) return replay.toolAnswer(this.#key, use);
       const key = this.#keyOf(use, step.path);

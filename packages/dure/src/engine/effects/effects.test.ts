@@ -400,7 +400,7 @@ test("a stop after a death begins nothing beside the effect that it settles, and
   const types: string[] = [];
   for await (const { event } of other.engine.read(turnId)) types.push(event.type);
 
-  expect(types).toEqual(["AGENT_START", "LLM_TOKEN", "DONE"]);
+  expect(types).toEqual(["AGENT_START", "TOOL_START", "LLM_TOKEN", "DONE"]);
   expect(await lastEvent(other, turnId)).toMatchObject({
     data: { error: { code: "TURN_STOPPED" }, stateSnapshot: { outcome: "done" } },
   });

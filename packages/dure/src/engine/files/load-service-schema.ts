@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { parseModelName } from "../../models/card.ts";
 import { DureError, messageOf } from "../../kernel/errors.ts";
+import { durationMs } from "../../kernel/duration.ts";
 import { isObject } from "../../kernel/json.ts";
 import { camelCase } from "../../kernel/wire.ts";
 import { closest } from "../../models/spelling.ts";
@@ -65,6 +66,28 @@ export const oneOf = <const Words extends readonly string[]>(words: Words) =>
 
 export const yesOrNo = z.boolean({ error: "must be true or false" });
 
+/** Milliseconds, given as such or as a text like `10s`. */
+export const duration = (from: string, to: string) =>
+  z.union([z.number(), z.string()]).transform((value, context) => {
+    const ms = durationOrNaN(value);
+    if (ms >= durationMs(from) && ms <= durationMs(to)) return ms;
+
+    context.addIssue({
+      code: "custom",
+      message: `must be a duration from ${from} to ${to}, such as "${from}", or milliseconds`,
+    });
+
+    return z.NEVER;
+  });
+
+function durationOrNaN(value: string | number): number {
+  try {
+    return durationMs(value);
+  } catch {
+    return Number.NaN;
+  }
+}
+
 export const text = z
   .string({ error: "must be a text" })
   .trim()
@@ -102,64 +125,6 @@ export const memorySettings = settings({
 /** Source: docs/spec/conversation §3. */
 export const sessionSettings = settings({
   busy: oneOf(["queue", "reject", "interrupt", "merge"]).optional(),
-});
-
-const exportName = z
-  .string({ error: "must be the name of an export" })
-  .regex(/^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u, { error: "must be the name of an export" });
-
-const language = z
-  .string()
-  .regex(/^[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$/, { error: "must be a language such as en" });
-
-/** The words of a service in one more language. */
-const words = settings({
-  title: text.optional(),
-  description: text.optional(),
-  examples: z.array(text, { error: "must be a list of texts" }).optional(),
-});
-
-/** service.yaml. Source: docs/spec/conversation §2. */
-export const serviceSchema = settings({
-  name: id,
-  version: z.union([z.string(), z.number()]).transform(String).optional(),
-  title: text.optional(),
-  description: text.optional(),
-  examples: z.array(text, { error: "must be a list of texts" }).optional(),
-  translations: z.record(language, words).optional(),
-  agents: z.record(
-    id,
-    settings({
-      /** A named export of the folder, or `chat`, `conversational`. Default: by the card. */
-      class: exportName.optional(),
-      /**
-       * A file beside service.yaml, or the card itself. Default: `agents/<key>/card.json` or
-       * `card.yaml`, if it exists.
-       */
-      card: z
-        .union([z.string(), z.looseObject({})], { error: "must be a card, or the file of one" })
-        .optional(),
-      /**
-       * `true`: must be able to give its text as it comes; `false`: gives it whole. Default: as its
-       * class is.
-       */
-      stream: yesOrNo.optional(),
-    }),
-    { error: "must be agents by their key" },
-  ),
-  flows: settings({
-    router: exportName.optional(),
-    handlers: z
-      .record(z.string(), exportName, { error: "must be names of exports by their flow" })
-      .refine((handlers) => Object.keys(handlers).length > 0, {
-        error: "must be at least one flow; the first one is the default",
-      }),
-  }),
-  state: settings({ model: exportName, manager: exportName.optional() }).optional(),
-  memory: memorySettings.optional(),
-  sessions: sessionSettings.optional(),
-  /** A function that says what is kept of a finished flow. */
-  completed: exportName.optional(),
 });
 
 /** An error as one part of a sentence: message and hint, without the last full stop. */

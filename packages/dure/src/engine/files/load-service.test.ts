@@ -64,6 +64,7 @@ state: { model: TransferState, manager: transferStages }
 memory: { summarize_threshold: 8 }
 sessions: { busy: merge }
 completed: keepReceipt
+tool_calls: full
 `,
   "agents/helper/prompt.md": "Help politely.\n",
   "agents/helper/card.json":
@@ -114,6 +115,7 @@ describe("loadService", () => {
       intent: "intent",
       memory: { summarizeThreshold: 8 },
       sessions: { busy: "merge" },
+      toolCalls: "full",
     });
     expect(service.router?.("transfer", { message: "" })).toBe("TRANSFER");
     const { intent, slot, writer, helper } = service.agents;

@@ -9,7 +9,7 @@ import type { z } from "zod";
 import { DureError, messageOf } from "../../kernel/errors.ts";
 import { compacted, isObject } from "../../kernel/json.ts";
 import type { CardInput } from "../../models/card.ts";
-import { serviceSchema } from "./load-service-schema.ts";
+import { serviceSchema } from "./service-schema.ts";
 import {
   problemAt,
   problemsError,
@@ -150,9 +150,10 @@ async function assemble(
   const reading: Reading = { root, file, document, exports, problems };
   const { agents, cards } = await readAgents(reading);
   const { title, description, examples, translations, version, memory, sessions } = file;
+  const { toolCalls, mcp } = file;
   const built = assembleService({
     name: file.name,
-    ...compacted({ title, description, examples, translations, version, sessions }),
+    ...compacted({ title, description, examples, translations, version, sessions, toolCalls, mcp }),
     ...compacted({ memory: memory as MemoryOptions | undefined }),
     ...readFlows(reading),
     ...readState(reading),

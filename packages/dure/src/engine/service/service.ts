@@ -1,10 +1,16 @@
 import { DureError } from "../../kernel/errors.ts";
 import type { JsonObject } from "../../kernel/json.ts";
-import type { NextAction, TurnEvent, UiHint } from "../../kernel/turn-events.ts";
+import type { NextAction, ToolCallView, TurnEvent, UiHint } from "../../kernel/turn-events.ts";
 import type { z } from "zod";
 import type { BusyPolicy } from "../../durable/turns.ts";
 import type { Agent, Validator } from "../agent/agent.ts";
 import type { MemoryOptions } from "../agent/memory.ts";
+import {
+  mcpProblems,
+  mcpServers,
+  type McpServersInput,
+  type McpServersSettings,
+} from "../files/mcp-settings.ts";
 import type { QuestionDetails } from "../turn/question.ts";
 import type { StateDefinition } from "../turn/state.ts";
 import type { TurnContext } from "../turn/turn-context.ts";
@@ -142,6 +148,16 @@ export interface ServiceOptions {
   readonly state?: StateDefinition<any> | undefined;
   readonly memory?: MemoryOptions | undefined;
   readonly sessions?: SessionOptions | undefined;
+  /**
+   * What readers of a turn's stream see of calls of tools: `none`, their `names`, or `full` with
+   * arguments and results. Who has the scope `admin` sees all. Default `names`.
+   */
+  readonly toolCalls?: ToolCallView | undefined;
+  /**
+   * MCP servers of this service alone, by the name that cards of its agents use in `mcp`. They go
+   * before servers of the team with that name. The settings are those of the team's `mcp`.
+   */
+  readonly mcp?: McpServersInput | undefined;
   /** Says what the end of a flow adds to the finished flows when its handler does not. */
   readonly completed?: CompletedSelector | undefined;
   /** What cards name as `policy.validate`. */
@@ -163,7 +179,11 @@ export interface ServiceOptions {
 }
 
 /** One conversational application, checked and ready: the names in its cards are resolved. */
-export interface Service extends Omit<ServiceOptions, "completed" | "validators" | "schemas"> {
+export interface Service extends Omit<
+  ServiceOptions,
+  "completed" | "validators" | "schemas" | "mcp"
+> {
+  readonly mcp?: McpServersSettings | undefined;
   readonly kind: "service";
   readonly version: string;
   readonly defaultFlow: string;
@@ -206,6 +226,7 @@ export function defineService(options: ServiceOptions): Service {
       `Agents are: ${Object.keys(options.agents).join(", ")}.`,
     );
   }
+  const mcp = mcpOf(options.mcp, refuse);
   const { completed, validators: _validators, schemas: _schemas, ...rest } = options;
   const flows = completed
     ? Object.fromEntries(
@@ -217,6 +238,7 @@ export function defineService(options: ServiceOptions): Service {
     : options.flows;
   return {
     ...rest,
+    mcp,
     agents,
     flows,
     kind: "service",
@@ -224,6 +246,25 @@ export function defineService(options: ServiceOptions): Service {
     defaultFlow,
     intent,
   };
+}
+
+type Refuse = (what: string, hint: string) => never;
+
+/** The settings of its MCP servers, read and checked. */
+function mcpOf(given: McpServersInput | undefined, refuse: Refuse): McpServersSettings | undefined {
+  if (given === undefined) return undefined;
+  const read = mcpServers.safeParse(given);
+  if (!read.success) {
+    const [issue] = read.error.issues;
+    return refuse(`mcp.${issue!.path.join(".")}: ${issue!.message}.`, "See docs/guides/mcp.md.");
+  }
+  for (const [name, server] of Object.entries(read.data)) {
+    for (const { path, wrong, allowed } of mcpProblems(server)) {
+      refuse(`mcp.${[name, ...path].join(".")} ${wrong}.`, `Allowed is: ${allowed}.`);
+    }
+  }
+
+  return read.data;
 }
 
 /**

@@ -72,7 +72,8 @@ export class TurnAgents {
       steps.noteOrigin(event, step);
       emit(event);
     };
-    return this.#toEnd({ agent, key, label, call, step, emit: noted }, service.name);
+    const view = service.toolCalls;
+    return this.#toEnd({ agent, key, label, call, step, view, emit: noted }, service.name);
   }
 
   /**

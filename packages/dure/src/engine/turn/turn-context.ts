@@ -242,7 +242,7 @@ export class TurnContext implements Omit<
     options: EffectCallOptions<Output>,
   ): Promise<EffectOutcome<Output>> {
     const outcome = this.#parts.effects.call(
-      { tool, name, input },
+      { tool, name, input, view: this.#service.toolCalls },
       options as EffectCallOptions<unknown>,
     );
     return handed(outcome as Promise<EffectOutcome<Output>>);

@@ -9,16 +9,24 @@ import {
   type EffectLedger,
   type OnceCall,
 } from "../effects/effects.ts";
+import type { ToolCallView } from "../../kernel/turn-events.ts";
+import { ToldCalls } from "../agent/told-calls.ts";
 import type { TurnJournal } from "./journal.ts";
 import type { AnyTool } from "../agent/tool.ts";
 import type { EffectCallOptions, EffectOutcome, TurnFacts } from "./turn-context.ts";
 import type { TurnEnvironment } from "./turn-environment.ts";
 import { ApprovalPendingError, type AskingPlace } from "./turn-escalations.ts";
+import type { Step } from "./step.ts";
 import type { TurnSteps } from "./turn-steps.ts";
 import { StoppedError, type TurnStop } from "./turn-stop.ts";
 
 /** What a person has to be asked before the turn can go on; it ends the turn. */
 export type TurnQuestion = EffectUnknownError | ApprovalPendingError;
+
+/** A call as a handler makes it. */
+type HandlersCall = Pick<OnceCall, "tool" | "name" | "input"> & {
+  readonly view?: ToolCallView | undefined;
+};
 
 type OnSettled = EffectCallOptions<unknown>["onSettled"];
 
@@ -78,7 +86,7 @@ export class TurnEffects {
 
   /** A call that the handler itself makes. */
   async call(
-    { tool, name, input }: Pick<OnceCall, "tool" | "name" | "input">,
+    { tool, name, input, view }: HandlersCall,
     { key: parts, onSettled }: EffectCallOptions<unknown>,
   ): Promise<EffectOutcome<unknown>> {
     const { facts, steps, stop } = this.#options;
@@ -90,12 +98,32 @@ export class TurnEffects {
       this.#knows(key);
     }
 
-    const outcome = await step.once(() => {
-      const parsed: unknown = tool.inputSchema.parse(input);
-      return this.#callPermitted({ tool, name, input: parsed, key }, onSettled);
-    });
+    const told = this.#toldAt(step, view);
+    const outcome = await told.around(step, { tool, name, input }, () =>
+      step.once(() => {
+        const parsed: unknown = tool.inputSchema.parse(input);
+        return this.#callPermitted({ tool, name, input: parsed, key }, onSettled);
+      }),
+    );
     stop.signal.throwIfAborted();
     return outcome;
+  }
+
+  /**
+   * Tells a call under a place inside of its own: a call that was only told is none that the next
+   * life has to make.
+   */
+  #toldAt(step: Step, view: ToolCallView | undefined): ToldCalls {
+    const { facts, environment, steps } = this.#options;
+    const place = step.inside().next("told");
+    return new ToldCalls({
+      turnId: facts.turnId,
+      clock: environment.clock,
+      view,
+      isShown: true,
+      told: place.events,
+      emit: (event) => steps.store(place, event),
+    });
   }
 
   async #callPermitted(

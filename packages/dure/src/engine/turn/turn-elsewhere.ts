@@ -1,4 +1,5 @@
 import type { Clock } from "../../kernel/clock.ts";
+import { canonicalJson } from "../../kernel/json.ts";
 import type { Done, TurnEvent } from "../../kernel/turn-events.ts";
 import type { AnyService } from "../service/combine.ts";
 import type { TurnJournal } from "./journal.ts";
@@ -94,7 +95,8 @@ export class TurnsElsewhere {
         this.#open.delete(step.path);
         return next.value;
       }
-      steps.store(step, isRestart ? asRestart(next.value) : next.value);
+      const event = isRestart ? asRestart(next.value) : next.value;
+      if (!isToldBefore(event, step.events)) steps.store(step, event);
     }
   }
 
@@ -140,6 +142,13 @@ export class TurnsElsewhere {
 function askingTask(remote: RemoteService, done: Done): OpenTask | undefined {
   const id = remote.protocol === "a2a" ? askingTaskOf(done) : undefined;
   return id === undefined ? undefined : { service: remote.name, id };
+}
+
+/** A restart reads the turn there from its beginning; its calls of tools were made once. */
+function isToldBefore(event: TurnEvent, before: readonly TurnEvent[]): boolean {
+  if (event.type !== "TOOL_START" && event.type !== "TOOL_DONE") return false;
+  const told = canonicalJson(event);
+  return before.some((earlier) => canonicalJson(earlier) === told);
 }
 
 /** Text of an earlier life is void where an agent starts again. */

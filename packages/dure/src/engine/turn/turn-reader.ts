@@ -1,5 +1,6 @@
 import type { Clock } from "../../kernel/clock.ts";
 import { DureError } from "../../kernel/errors.ts";
+import { eventFor } from "../../kernel/told-tool.ts";
 import type { Done, TurnEvent } from "../../kernel/turn-events.ts";
 import { surely } from "../../durable/surely.ts";
 import { MAX_READ, type TurnStore } from "../../durable/turns.ts";
@@ -19,6 +20,8 @@ interface Position {
   /** The last stored event. */
   after: number;
   readonly signal: AbortSignal | undefined;
+  /** A frame as the reader may know it. */
+  readonly seen: (frame: TurnFrame) => TurnFrame | undefined;
 }
 
 /**
@@ -56,7 +59,7 @@ export class TurnReader {
     { after = 0, caller, signal }: ReadOptions,
   ): AsyncGenerator<TurnFrame> {
     await this.#assertSeen(turnId, caller);
-    const position: Position = { turnId, after, signal };
+    const position: Position = { turnId, after, signal, seen: frameFor(caller) };
     for (;;) {
       signal?.throwIfAborted();
       const run = this.#runOf(turnId);
@@ -98,7 +101,8 @@ export class TurnReader {
           // The reader comes from another process and has as stored what is not told here yet.
           continue;
         }
-        yield frame;
+        const seen = position.seen(frame);
+        if (seen) yield seen;
         if (frame.event.type === "DONE") return true;
       }
     } finally {
@@ -114,7 +118,8 @@ export class TurnReader {
       for (const row of rows) {
         if (row.seq > last) break;
         position.after = row.seq;
-        yield frameOf(row);
+        const seen = position.seen(frameOf(row));
+        if (seen) yield seen;
       }
       if (rows.length < MAX_READ || rows.at(-1)!.seq >= last) return;
     }
@@ -127,7 +132,8 @@ export class TurnReader {
       const { status, rows } = await this.#rows(position);
       for (const row of rows) {
         position.after = row.seq;
-        yield frameOf(row);
+        const seen = position.seen(frameOf(row));
+        if (seen) yield seen;
         if (row.type === "DONE") return true;
       }
       if (rows.length === MAX_READ) return false;
@@ -207,6 +213,18 @@ async function lastOf(frames: AsyncIterable<TurnFrame>): Promise<Done> {
 
 function frameOf({ seq, type, data }: StoredEvents["rows"][number]): TurnFrame {
   return { seq, event: { type, data } as TurnEvent };
+}
+
+/** Code of the team sees all; others what `eventFor` shows them. */
+function frameFor(caller: Viewer | undefined): Position["seen"] {
+  if (!caller) return (frame) => frame;
+  const reader = { seesTools: caller.seesTools ?? false };
+
+  return (frame) => {
+    const event = eventFor(frame.event, reader);
+    if (event === frame.event) return frame;
+    return event && { seq: frame.seq, event };
+  };
 }
 
 export function turnUnknown(turnId: string): DureError {

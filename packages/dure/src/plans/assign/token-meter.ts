@@ -1,21 +1,8 @@
+import type { Stored, StoredUse } from "../rows/run.ts";
 import type { SharedTokens } from "../workers/worker.ts";
 
 /** What is counted: tokens of models, or calls of models and starts of workers. */
 export type Unit = "tokens" | "calls";
-
-/** What is used of one bound, as it is stored. */
-export interface Stored {
-  readonly used: number;
-  /** Null: no bound. */
-  readonly most: number | null;
-}
-
-/** Both bounds, as they are stored. */
-export interface StoredUse {
-  readonly tokens: Stored;
-  /** Only a run bounds them. */
-  readonly calls?: Stored | undefined;
-}
 
 /** A bound, and how much of it is used. */
 export interface Bound {

@@ -2,9 +2,9 @@ import type { Transaction } from "../../durable/database.ts";
 import type { NewEscalation } from "../../kernel/escalation.ts";
 import type { PairParts } from "./pair-parts.ts";
 import { useExhausted } from "./port-failure.ts";
-import type { PlanPort, PlanRun, Used } from "../rows/run.ts";
+import type { PlanPort, PlanRun, StoredUse, Used } from "../rows/run.ts";
 import type { Counted } from "../rows/step-log.ts";
-import { TokenMeter, type Bound, type StoredUse } from "../assign/token-meter.ts";
+import { TokenMeter, type Bound } from "../assign/token-meter.ts";
 import { aboutPort, aboutRun, escalationFor, tokensTrigger } from "../ask/triggers.ts";
 
 type AccountParts = Pick<PairParts, "records" | "lease" | "clock" | "tokens">;

@@ -21,8 +21,7 @@ import {
   type UseRow,
 } from "./run-rows.ts";
 import * as sql from "./run-statements.ts";
-import type { StoredUse } from "../assign/token-meter.ts";
-import type { PlanPort, PlanRun, Used } from "./run.ts";
+import type { PlanPort, PlanRun, Used, StoredUse } from "./run.ts";
 import { StepRecords } from "./step-records.ts";
 
 /** Rows that one statement reads of a list. */

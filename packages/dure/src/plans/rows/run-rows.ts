@@ -1,8 +1,7 @@
 import type { Promises } from "../sandbox/proof.ts";
 import type { Plan } from "../plan.ts";
-import type { StoredUse } from "../assign/token-meter.ts";
 import type { NewRun, PortChange } from "./run-changes.ts";
-import type { PlanPort, PlanRun, PlanStep } from "./run.ts";
+import type { PlanPort, PlanRun, PlanStep, StoredUse } from "./run.ts";
 import { workerNode } from "./tree.ts";
 import type { PortStatus, Member, PlanRunStatus, RunPhase, StepKind } from "../../kernel/plans.ts";
 import type { Because, RunMode } from "../../wire/plans.ts";

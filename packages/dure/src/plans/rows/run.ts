@@ -200,6 +200,20 @@ export const RUN_TOKENS_EXHAUSTED = "RUN_TOKENS_EXHAUSTED";
 /** The same for calls of models. */
 export const RUN_CALLS_EXHAUSTED = "RUN_CALLS_EXHAUSTED";
 
+/** What is used of one bound, as it is stored. */
+export interface Stored {
+  readonly used: number;
+  /** Null: no bound. */
+  readonly most: number | null;
+}
+
+/** Both bounds, as they are stored. */
+export interface StoredUse {
+  readonly tokens: Stored;
+  /** Only a run bounds them. */
+  readonly calls?: Stored | undefined;
+}
+
 /** What a worker has used; `calls` of its model, its start among them. */
 export interface Used {
   readonly input: number;

@@ -1,0 +1,162 @@
+import { Button, Loader } from "@mantine/core";
+import { IconPencil } from "@tabler/icons-react";
+import { useQuery } from "@tanstack/react-query";
+import type { AgentDetail, AgentFiles } from "dure/client";
+import { useState, type ReactNode } from "react";
+import { useParts } from "../app-parts.tsx";
+import { Problem } from "../problem.tsx";
+import { Prose } from "../prose.tsx";
+import { AgentHistory } from "./agent-history.tsx";
+import { FileEditor } from "./agent-file-editor.tsx";
+import { useAgentWords } from "./agent-words.ts";
+import { fileKeys, type AgentFile } from "./use-agent-files.ts";
+
+/** Of the whole team: it is no agent's own. */
+const TEAM_FILE = "AGENTS.md";
+
+/** The files that make an agent, to be changed, and how they were changed before. */
+export function AgentFilesSection({
+  agent,
+  files: shown,
+}: {
+  agent: string;
+  files: NonNullable<AgentDetail["files"]>;
+}): ReactNode {
+  const words = useAgentWords();
+  const { client } = useParts();
+  const read = useQuery({
+    queryKey: fileKeys(agent).files,
+    queryFn: ({ signal }) => client.agentFiles(agent).read({ signal }),
+  });
+  const team = shown.find(({ path }) => path === TEAM_FILE);
+
+  return (
+    <>
+      <section className="agent-section" aria-label={words.files}>
+        <h2>{words.files}</h2>
+        {read.data === undefined && read.error === null && (
+          <Loader type="dots" role="status" aria-label={words.loading} />
+        )}
+        {read.error !== null && <Problem error={read.error} onRetry={() => void read.refetch()} />}
+        {read.data !== undefined && <Files agent={agent} read={read.data} />}
+        {team !== undefined && <TeamFile text={team.text} />}
+      </section>
+      {read.data !== undefined && <AgentHistory agent={agent} files={read.data} />}
+    </>
+  );
+}
+
+function Files({ agent, read }: { agent: string; read: AgentFiles }): ReactNode {
+  const words = useAgentWords();
+  const { notEditable, configured, files } = read;
+  const isEditable = notEditable === null;
+  const there = files.filter(({ text, problem }) => isEditable || text !== null || problem);
+
+  return (
+    <>
+      <p className="soft small">
+        <Prose text={isEditable ? words.filesHint : words.notEditable[notEditable]} />
+      </p>
+      {there.length === 0 && <p className="soft small">{words.noFiles}</p>}
+      {there.map((file, index) => (
+        <OneFile
+          key={file.file}
+          {...{ agent, file, isEditable }}
+          isOpen={index === 0}
+          configured={file.file === "agent.yaml" ? configured : []}
+        />
+      ))}
+    </>
+  );
+}
+
+function OneFile(props: {
+  agent: string;
+  file: AgentFile;
+  isEditable: boolean;
+  isOpen: boolean;
+  configured: readonly string[];
+}): ReactNode {
+  const { agent, file, isEditable, isOpen, configured } = props;
+  const words = useAgentWords();
+  const [isEdited, setEdited] = useState(false);
+  const [isSaved, setSaved] = useState(false);
+  const leave = (saved: boolean): void => {
+    setEdited(false);
+    setSaved(saved);
+  };
+
+  return (
+    <details className="agent-file" open={isOpen || isEdited}>
+      <summary>
+        <code>{file.path}</code>
+        {file.text === null && file.problem === null && (
+          <span className="soft small">{words.none}</span>
+        )}
+      </summary>
+      {configured.length > 0 && (
+        <p className="soft small">{words.configured(configured.join(", "))}</p>
+      )}
+      {file.isFromOutside && <p className="soft small">{words.fromOutside}</p>}
+      {isEdited ? <FileEditor {...{ agent, file }} onLeave={leave} /> : <FileText file={file} />}
+      {isEditable && !isEdited && file.problem === null && (
+        <EditButton file={file} onEdit={() => setEdited(true)} />
+      )}
+      <p role="status" className="agent-file-saved small">
+        {isSaved && !isEdited && words.saved}
+      </p>
+    </details>
+  );
+}
+
+function FileText({ file: { path, text, problem } }: { file: AgentFile }): ReactNode {
+  const words = useAgentWords();
+  if (problem !== null) {
+    return <p className="error-note small">{words.refusals[problem.code] ?? problem.message}</p>;
+  }
+  if (text === null) return null;
+  if (text.trim() === "") return <p className="soft small">{words.empty}</p>;
+
+  return (
+    <pre tabIndex={0} aria-label={path}>
+      {text}
+    </pre>
+  );
+}
+
+function EditButton({
+  file: { path, text },
+  onEdit,
+}: {
+  file: AgentFile;
+  onEdit: () => void;
+}): ReactNode {
+  const words = useAgentWords();
+  const isNew = text === null;
+  return (
+    <Button
+      size="compact-sm"
+      variant="default"
+      leftSection={<IconPencil size={14} aria-hidden />}
+      aria-label={isNew ? words.writeOf(path) : words.editOf(path)}
+      onClick={onEdit}
+    >
+      {isNew ? words.write : words.edit}
+    </Button>
+  );
+}
+
+function TeamFile({ text }: { text: string }): ReactNode {
+  const words = useAgentWords();
+  return (
+    <details className="agent-file">
+      <summary>
+        <code>{TEAM_FILE}</code>
+      </summary>
+      <p className="soft small">{words.shared}</p>
+      <pre tabIndex={0} aria-label={TEAM_FILE}>
+        {text}
+      </pre>
+    </details>
+  );
+}

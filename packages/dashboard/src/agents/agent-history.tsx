@@ -1,0 +1,162 @@
+import { Button, Loader } from "@mantine/core";
+import { useInfiniteQuery, useMutation, useQuery } from "@tanstack/react-query";
+import type { AgentEditDetail, AgentEditEntry, AgentFiles } from "dure/client";
+import { useState, type ReactNode } from "react";
+import { actorOf } from "../actor.ts";
+import { useParts } from "../app-parts.tsx";
+import { useLanguage } from "../language.tsx";
+import { filesOf } from "../plans/patch.ts";
+import { PatchView } from "../plans/patch-view.tsx";
+import { Problem } from "../problem.tsx";
+import { momentOf, whenOf } from "../when.ts";
+import { useAgentWords } from "./agent-words.ts";
+import { Refusal } from "./file-refusal.tsx";
+import { fileKeys, useReadAgain } from "./use-agent-files.ts";
+
+/** Who changed what, and when; each text can be brought back. */
+export function AgentHistory({ agent, files }: { agent: string; files: AgentFiles }): ReactNode {
+  const words = useAgentWords();
+  const { client } = useParts();
+  const edits = useInfiniteQuery({
+    queryKey: fileKeys(agent).edits,
+    queryFn: ({ pageParam, signal }) => client.agentFiles(agent).edits(pageParam, { signal }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
+  });
+  const all = edits.data?.pages.flatMap(({ items }) => items) ?? [];
+
+  return (
+    <section className="agent-section" aria-label={words.history}>
+      <h2>{words.history}</h2>
+      <p className="soft small">
+        {edits.isSuccess && all.length === 0 ? words.noHistory : words.historyHint}
+      </p>
+      {edits.error !== null && <Problem error={edits.error} onRetry={() => void edits.refetch()} />}
+      <ol className="agent-edits" reversed>
+        {all.map((edit) => (
+          <li key={edit.id}>
+            <Edit agent={agent} edit={edit} files={files} />
+          </li>
+        ))}
+      </ol>
+      {edits.hasNextPage && (
+        <Button
+          size="compact-sm"
+          variant="default"
+          loading={edits.isFetchingNextPage}
+          onClick={() => void edits.fetchNextPage()}
+        >
+          {words.moreHistory}
+        </Button>
+      )}
+    </section>
+  );
+}
+
+function Edit(props: { agent: string; edit: AgentEditEntry; files: AgentFiles }): ReactNode {
+  const { agent, edit, files } = props;
+  const [isOpen, setOpen] = useState(false);
+
+  return (
+    <details className="agent-edit" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>
+        <EditHead edit={edit} />
+      </summary>
+      {isOpen && <EditBody agent={agent} edit={edit} files={files} />}
+    </details>
+  );
+}
+
+function EditHead({ edit }: { edit: AgentEditEntry }): ReactNode {
+  const words = useAgentWords();
+  const { text, language } = useLanguage();
+  const { file, at, by, person, added, removed, outcome, restores, isFromOutside } = edit;
+  const who = person ?? actorOf(by, { text, nameOf: (id) => id });
+  const notes = [
+    outcome !== "done" && words.outcomesOfEdit[outcome ?? "open"],
+    restores !== null && words.restored,
+    isFromOutside && words.outsideBefore,
+  ].filter((note) => note !== false);
+
+  return (
+    <>
+      <strong>{file}</strong>
+      <span className="agent-edit-counts">
+        +{added} −{removed}
+      </span>
+      <span className="soft small">
+        {who} ·{" "}
+        <time dateTime={new Date(at).toISOString()} title={momentOf(at, language)}>
+          {whenOf(at, language)}
+        </time>
+      </span>
+      {notes.map((note) => (
+        <span key={note} className="agent-edit-note small">
+          {note}
+        </span>
+      ))}
+    </>
+  );
+}
+
+function EditBody(props: { agent: string; edit: AgentEditEntry; files: AgentFiles }): ReactNode {
+  const { agent, edit, files } = props;
+  const words = useAgentWords();
+  const { client } = useParts();
+  const detail = useQuery({
+    queryKey: [...fileKeys(agent).edits, edit.id, edit.outcome],
+    queryFn: ({ signal }) => client.agentFiles(agent).edit(edit.id, { signal }),
+  });
+  if (detail.error !== null) {
+    return <Problem error={detail.error} onRetry={() => void detail.refetch()} />;
+  }
+  if (detail.data === undefined) {
+    return <Loader type="dots" role="status" aria-label={words.loading} />;
+  }
+
+  return (
+    <div className="agent-edit-body">
+      {filesOf(detail.data.patch).map((patch) => (
+        <PatchView key={patch.path} patch={patch} isOpen />
+      ))}
+      <Restore agent={agent} edit={detail.data} files={files} />
+    </div>
+  );
+}
+
+function Restore(props: { agent: string; edit: AgentEditDetail; files: AgentFiles }): ReactNode {
+  const { agent, edit, files } = props;
+  const words = useAgentWords();
+  const { client } = useParts();
+  const readAgain = useReadAgain(agent);
+  const now = files.files.find(({ file }) => file === edit.file);
+  const restore = useMutation({
+    mutationFn: (side: "before" | "after") =>
+      client.agentFiles(agent).restore(edit.id, { side, version: now?.version ?? null }),
+    onSettled: readAgain,
+  });
+  if (files.notEditable !== null || now === undefined) return null;
+  const sides = (["after", "before"] as const).filter(
+    (side) => edit[side] !== null && edit[side] !== now.text,
+  );
+
+  return (
+    <>
+      {edit.after === now.text && <p className="soft small">{words.sameNow}</p>}
+      {restore.error !== null && <Refusal error={restore.error} />}
+      <div className="agent-editor-buttons">
+        {sides.map((side) => (
+          <Button
+            key={side}
+            size="compact-sm"
+            variant="default"
+            loading={restore.isPending && restore.variables === side}
+            onClick={() => restore.mutate(side)}
+          >
+            {side === "after" ? words.restoreAfter : words.restoreBefore}
+          </Button>
+        ))}
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,144 @@
+import {
+  IconAlertTriangle,
+  IconCheck,
+  IconHourglassHigh,
+  IconPlayerStop,
+} from "@tabler/icons-react";
+import { useQuery } from "@tanstack/react-query";
+import { EMPTY_TURN_VIEW, turnView, type DureClient, type ToolRun } from "dure/client";
+import { useState, type ReactNode } from "react";
+import { useParts } from "../app-parts.tsx";
+import { useText } from "../language.tsx";
+import { ErrorWords } from "../problem.tsx";
+import { spanOf } from "../when.ts";
+
+/** The calls of tools of one turn. Of a turn that this page has not seen they are read when asked for. */
+export function ToolLines(props: {
+  turnId: string;
+  tools: readonly ToolRun[] | undefined;
+}): ReactNode {
+  const { turnId, tools } = props;
+  if (tools === undefined) return <EarlierTools turnId={turnId} />;
+  if (tools.length === 0) return null;
+  return <ToolList tools={tools} />;
+}
+
+function ToolList({ tools }: { tools: readonly ToolRun[] }): ReactNode {
+  const text = useText();
+  return (
+    <ol className="agent-log" aria-label={text.panel.tools.title}>
+      {tools.map((tool) => (
+        <ToolLine key={tool.callId} tool={tool} />
+      ))}
+    </ol>
+  );
+}
+
+function EarlierTools({ turnId }: { turnId: string }): ReactNode {
+  const text = useText();
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <details className="tool-call" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>{text.panel.tools.title}</summary>
+      {isOpen && <ReadTools turnId={turnId} />}
+    </details>
+  );
+}
+
+function ReadTools({ turnId }: { turnId: string }): ReactNode {
+  const text = useText();
+  const { client } = useParts();
+  const { data, error } = useQuery({
+    queryKey: ["tool-calls", turnId],
+    queryFn: ({ signal }) => readTools(client, turnId, signal),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  if (error !== null) {
+    return (
+      <p className="panel-empty">
+        <ErrorWords error={error} />
+      </p>
+    );
+  }
+  if (data === undefined) return <p className="panel-empty">{text.panel.tools.reading}</p>;
+  if (data.length === 0) return <p className="panel-empty">{text.panel.tools.none}</p>;
+  return <ToolList tools={data} />;
+}
+
+async function readTools(
+  client: DureClient,
+  turnId: string,
+  signal: AbortSignal,
+): Promise<readonly ToolRun[]> {
+  let view = EMPTY_TURN_VIEW;
+  for await (const frame of client.followTurn(turnId, { signal })) view = turnView(view, frame, 0);
+
+  return view.tools;
+}
+
+function ToolLine({ tool }: { tool: ToolRun }): ReactNode {
+  const text = useText();
+  const { status, agent, effect, error, elapsedMs } = tool;
+  const facts = [agent, effect === "none" ? undefined : text.panel.tools.changes].filter(Boolean);
+
+  return (
+    <li className="agent-line" data-status={status}>
+      <span className="agent-mark">
+        <StatusMark status={status} />
+        <span className="hidden-words">{text.panel.tools.status[status]}</span>
+      </span>
+      <div className="agent-words">
+        <code className="agent-label">{tool.tool}</code>
+        <span className="agent-facts">{facts.join(" · ")}</span>
+        {status === "asks" ? (
+          <span className="agent-facts">{text.panel.tools.status.asks}</span>
+        ) : (
+          error && <span className="error-note">{error.message ?? error.code}</span>
+        )}
+        <ToolValues tool={tool} />
+      </div>
+      <span className="agent-time">{elapsedMs === undefined ? "" : spanOf(elapsedMs)}</span>
+    </li>
+  );
+}
+
+/** Absent where the token may know no more than names. */
+function ToolValues({ tool: { args, result } }: { tool: ToolRun }): ReactNode {
+  const text = useText();
+  if (args === undefined && result === undefined) return null;
+  return (
+    <details className="tool-call">
+      <summary>{text.panel.tools.values}</summary>
+      {args !== undefined && <Value title={text.panel.tools.args} value={args} />}
+      {result !== undefined && <Value title={text.panel.tools.result} value={result} />}
+    </details>
+  );
+}
+
+function Value({ title, value }: { title: string; value: unknown }): ReactNode {
+  const shown = typeof value === "string" ? value : JSON.stringify(value, null, 2);
+  return (
+    <>
+      <span className="agent-facts">{title}</span>
+      <pre tabIndex={0}>{shown}</pre>
+    </>
+  );
+}
+
+function StatusMark({ status }: { status: ToolRun["status"] }): ReactNode {
+  switch (status) {
+    case "running":
+      return <span className="pulse" />;
+    case "done":
+      return <IconCheck size={15} stroke={2.2} />;
+    case "failed":
+      return <IconAlertTriangle size={15} />;
+    case "asks":
+      return <IconHourglassHigh size={15} />;
+    case "stopped":
+      return <IconPlayerStop size={15} />;
+    default:
+      status satisfies never;
+      return null;
+  }
+}

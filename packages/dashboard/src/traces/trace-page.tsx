@@ -1,0 +1,209 @@
+import { Button, Loader } from "@mantine/core";
+import {
+  IconAlertCircle,
+  IconArrowsExchange,
+  IconCpu,
+  IconHeartHandshake,
+  IconMessage,
+  IconPlug,
+  IconSitemap,
+  type Icon,
+} from "@tabler/icons-react";
+import { useQuery } from "@tanstack/react-query";
+import { Link, useParams } from "@tanstack/react-router";
+import { DureError, type WorkTrace, type WorkTraceNode } from "dure/client";
+import { useEffect, type CSSProperties, type ReactNode } from "react";
+import { actorOf } from "../actor.ts";
+import { useParts } from "../app-parts.tsx";
+import { useLanguage, useText } from "../language.tsx";
+import { ErrorWords } from "../problem.tsx";
+import { useAgents, useSpeaker } from "../rooms/use-rooms.ts";
+import { useServerNow } from "../server-clock.ts";
+import { momentOf, spanOf } from "../when.ts";
+import { en } from "./text.en.ts";
+import { ko, type TraceText } from "./text.ko.ts";
+import { isUnderWay, traceRows, type TraceRow } from "./trace-rows.ts";
+import { ToPlace } from "./to-place.tsx";
+import "./traces.css";
+
+const WORDS: Readonly<Record<"ko" | "en", TraceText>> = { ko, en };
+
+/** While something takes place the chain is read again, milliseconds. */
+const READ_EVERY_MS = 3_000;
+
+function useWords(): TraceText {
+  return WORDS[useLanguage().language];
+}
+
+/** One chain of causes over rooms, turns, jobs and runs, as a waterfall. */
+export function TracePage(): ReactNode {
+  const { id = "" } = useParams({ strict: false });
+  const words = useWords();
+  const { client } = useParts();
+  const { who } = useSpeaker();
+  useEffect(() => {
+    document.title = `${words.title} · dure`;
+  }, [words]);
+
+  const trace = useQuery({
+    queryKey: ["trace", id, who],
+    queryFn: ({ signal }) => client.trace(id, { signal, asPerson: who }),
+    refetchInterval: ({ state }) =>
+      state.data?.items.some(isUnderWay) === true ? READ_EVERY_MS : false,
+  });
+  if (trace.data !== undefined) return <Chain trace={trace.data} />;
+  if (trace.error === null) {
+    return (
+      <div className="center-page">
+        <Loader type="dots" role="status" aria-label={words.loading} />
+      </div>
+    );
+  }
+
+  return <Missing error={trace.error} onRetry={() => void trace.refetch()} />;
+}
+
+function Chain({ trace }: { trace: WorkTrace }): ReactNode {
+  const words = useWords();
+  const { language } = useLanguage();
+  const { items, isCut, asked } = trace;
+  const now = useServerNow(items.some(isUnderWay));
+  const { rows, wholeMs } = traceRows(items, now);
+
+  return (
+    <div className="chain-page" tabIndex={0} role="region" aria-label={words.title}>
+      <header>
+        <h1>{words.title}</h1>
+        <p className="soft">{words.lead}</p>
+        <p className="soft small">
+          {momentOf(items[0]!.at, language)} ·{" "}
+          {words.whole(items.length.toLocaleString(language), spanOf(wholeMs))}
+        </p>
+      </header>
+      {isCut && <p className="chain-cut">{words.cut}</p>}
+      <ol className="chain">
+        {rows.map((row) => (
+          <li
+            key={row.node.id}
+            aria-current={row.node.id === asked || undefined}
+            data-tone={toneOf(row.node.status)}
+            style={atDepth(row.depth)}
+          >
+            <Row row={row} isAsked={row.node.id === asked} />
+          </li>
+        ))}
+      </ol>
+    </div>
+  );
+}
+
+/** Deeper rows are drawn at this depth. */
+const DEEPEST = 7;
+
+function atDepth(depth: number): CSSProperties {
+  return { "--depth": Math.min(depth, DEEPEST) } as CSSProperties;
+}
+
+const ICONS = {
+  message: IconMessage,
+  turn: IconCpu,
+  request: IconHeartHandshake,
+  job: IconArrowsExchange,
+  run: IconSitemap,
+  port: IconPlug,
+  escalation: IconAlertCircle,
+} as const satisfies Record<WorkTraceNode["kind"], Icon>;
+
+function Row({ row, isAsked }: { row: TraceRow; isAsked: boolean }): ReactNode {
+  const { node, depth, fromPercent, sharePercent } = row;
+  const words = useWords();
+  const title = node.title === "" ? words.noWords : node.title;
+  const KindIcon = ICONS[node.kind];
+
+  return (
+    <>
+      <div className="chain-what">
+        <span className="chain-kind">
+          <KindIcon size={15} stroke={1.7} aria-hidden />
+          {words.kinds[node.kind]}
+        </span>
+        <Who node={node} />
+        <span className="chain-status">{words.statuses[node.status] ?? node.status}</span>
+        {isAsked && <span className="chain-here">{words.here}</span>}
+        <span className="hidden-words">{`(${depth + 1})`}</span>
+      </div>
+      <p className="chain-title">
+        <ToPlace node={node} label={words.open(title)}>
+          {title}
+        </ToPlace>
+      </p>
+      <div className="chain-track" aria-hidden>
+        <span style={{ insetInlineStart: `${fromPercent}%`, inlineSize: `${sharePercent}%` }} />
+      </div>
+      <Foot row={row} />
+    </>
+  );
+}
+
+function Who({ node: { kind, who } }: { node: WorkTraceNode }): ReactNode {
+  const { text } = useLanguage();
+  const agents = useAgents();
+  const nameOf = (id: string): string =>
+    agents.data?.find((agent) => agent.id === id)?.displayName ?? id;
+  if (kind === "escalation") return null;
+  const words =
+    kind === "run" ? actorOf(who, { text, nameOf }) : who.split(" → ").map(nameOf).join(" → ");
+
+  return words === "" ? null : <strong className="chain-who">{words}</strong>;
+}
+
+function Foot({ row: { node, afterMs, spanMs } }: { row: TraceRow }): ReactNode {
+  const words = useWords();
+  const { language } = useLanguage();
+  const { kind, tokens, agents, endedAt } = node;
+  const parts = [
+    words.after(spanOf(afterMs)),
+    kind !== "message" && (endedAt === null ? words.soFar : words.took)(spanOf(spanMs)),
+    tokens !== null && tokens > 0 && words.tokens(tokens.toLocaleString(language)),
+    agents.length > 1 &&
+      agents.map(({ agent, elapsedMs }) => `${agent} ${spanOf(elapsedMs)}`).join(", "),
+  ];
+
+  return (
+    <p className="chain-foot soft small">{parts.filter((part) => part !== false).join(" · ")}</p>
+  );
+}
+
+const BAD = new Set(["failed", "FAILED", "ABANDONED", "expired", "blocked", "unknown"]);
+const QUIET = new Set(["CANCELLED", "cancelled", "withdrawn", "dismissed"]);
+const NOW = new Set(["queued", "running", "open", "PENDING", "RUNNING", "waiting", "ready"]);
+
+/** How a thing stands, for its colour; the words say it too. Pure. */
+function toneOf(status: string): "bad" | "quiet" | "now" | undefined {
+  if (BAD.has(status)) return "bad";
+  if (QUIET.has(status)) return "quiet";
+  return NOW.has(status) ? "now" : undefined;
+}
+
+function Missing({ error, onRetry }: { error: Error; onRetry: () => void }): ReactNode {
+  const text = useText();
+  const words = useWords();
+  const isGone =
+    error instanceof DureError && (error.class === "not-found" || error.class === "input");
+
+  return (
+    <div className="center-page">
+      <h1>{isGone ? words.gone : words.failed}</h1>
+      <p className="soft">{isGone ? words.goneHint : <ErrorWords error={error} />}</p>
+      {isGone ? (
+        <Button component={Link} to="/" variant="default">
+          {text.shell.nav.start}
+        </Button>
+      ) : (
+        <Button variant="default" onClick={onRetry}>
+          {text.common.retry}
+        </Button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,102 @@
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { editFolder, startEditTeam } from "../../dure/test/agents/edit-team.ts";
+import { launchBrowser, openPage, siteInPackage, SLOW_HOOK_MS, violations } from "./browser.ts";
+
+/** Over the real server. */
+const SLOW = { timeout: 90_000 } as const;
+
+let browser: Browser;
+
+beforeAll(async () => {
+  await siteInPackage();
+  browser = await launchBrowser();
+}, SLOW_HOOK_MS);
+
+afterAll(() => browser?.close());
+
+test(
+  "a persona is edited on the agent's page, looked at in its history, and brought back",
+  SLOW,
+  async () => {
+    const place = await editFolder();
+    const { team, promptOf } = await startEditTeam(place, null);
+    await using opened = await openPage(browser, `${team.url}/agents/eden`);
+    const { page, complaints } = opened;
+    const files = page.getByRole("region", { name: "이 에이전트를 만드는 파일" });
+    const history = page.getByRole("region", { name: "바뀐 이력" });
+    const box = files.getByRole("textbox", { name: "agents/eden/SOUL.md" });
+
+    await history.getByText("여기서 바꾼 적이 없어요.").waitFor();
+    await files.getByRole("button", { name: "agents/eden/SOUL.md 고치기" }).click();
+    await box.fill("You are quick.\n");
+    await page.reload(); // what was written outlives it
+    await files.getByRole("button", { name: "agents/eden/SOUL.md 고치기" }).click();
+    expect(await box.inputValue()).toBe("You are quick.\n");
+    await files.getByRole("button", { name: "저장", exact: true }).click();
+    await files.getByText("저장했어요. 다음 답부터 쓰여요.").waitFor();
+    expect(await promptOf("eden")).toContain("You are quick.");
+
+    const change = history.getByRole("listitem").filter({ hasText: "SOUL.md" });
+    expect(await change.innerText()).toContain("+1 −1");
+    await change.locator("summary").first().click();
+    await change.getByText("You are calm.").waitFor();
+    expect(await violations(page)).toEqual([]);
+    await change.getByRole("button", { name: "이 변경 전으로 되돌리기" }).click();
+    await files.getByText("You are calm.").waitFor();
+    await history.getByText("되돌림", { exact: true }).waitFor();
+    expect(await promptOf("eden")).toContain("You are calm.");
+    expect(complaints).toEqual([]);
+  },
+);
+
+test(
+  "a text that was changed meanwhile is shown, and saved over only when asked",
+  SLOW,
+  async () => {
+    const place = await editFolder();
+    const { team, promptOf } = await startEditTeam(place, null);
+    await using opened = await openPage(browser, `${team.url}/agents/eden`);
+    const files = opened.page.getByRole("region", { name: "이 에이전트를 만드는 파일" });
+    await files.getByRole("button", { name: "agents/eden/SOUL.md 고치기" }).click();
+    await files.getByRole("textbox", { name: "agents/eden/SOUL.md" }).fill("You are mine.\n");
+    await writeFile(path.join(place.folder, "agents/eden/SOUL.md"), "You are an editor's.\n");
+
+    await files.getByRole("button", { name: "저장", exact: true }).click();
+
+    await files.getByRole("alert").getByText("열어 본 뒤에 파일이 바뀌었어요.").waitFor();
+    await files.getByText("You are an editor's.").waitFor();
+    expect(await violations(opened.page)).toEqual([]);
+    await files.getByRole("button", { name: "그래도 내 글로 저장하기" }).click();
+    await files.getByText("저장했어요. 다음 답부터 쓰여요.").waitFor();
+    expect(await promptOf("eden")).toContain("You are mine.");
+  },
+);
+
+test(
+  "a card that cannot be used is not saved, and an agent of a service says why it is fixed",
+  SLOW,
+  async () => {
+    const { team } = await startEditTeam(await editFolder(), null);
+    await using opened = await openPage(browser, `${team.url}/agents/eden`);
+    const { page } = opened;
+    const files = page.getByRole("region", { name: "이 에이전트를 만드는 파일" });
+    const card = files.locator("details", { hasText: "agents/eden/agent.yaml" }).first();
+    await card.locator("summary").first().click();
+    await files.getByRole("button", { name: "agents/eden/agent.yaml 쓰기" }).click();
+    await files
+      .getByRole("textbox", { name: "agents/eden/agent.yaml" })
+      .fill("card:\n  llm: opnai:gpt\n");
+    await files.getByRole("button", { name: "저장", exact: true }).click();
+
+    const alert = files.getByRole("alert");
+    await alert.getByText("아무것도 저장하지 않았어요").waitFor();
+    expect(await alert.innerText()).toContain("openai");
+
+    await page.goto(`${team.url}/agents/seum`);
+    await files.getByText("이 에이전트는 서비스를 거쳐 답해요.").waitFor();
+    expect(await files.getByRole("button").count()).toBe(0);
+  },
+);

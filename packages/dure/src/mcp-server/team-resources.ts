@@ -1,0 +1,149 @@
+import {
+  ResourceNotFoundError,
+  ResourceTemplate,
+  type McpServer,
+  type ServerContext,
+} from "@modelcontextprotocol/server";
+import { cutBytes } from "../kernel/cut-bytes.ts";
+import { DureError } from "../kernel/errors.ts";
+import { toWire } from "../kernel/wire.ts";
+import { asProtocolError } from "./team-tasks.ts";
+import type { TeamCall, TeamConnection, ToolGroup } from "./team-tool.ts";
+
+/** Entries that each kind lists, the newest first. */
+const LISTED = 50;
+
+/** What a person can put into the words for a model: a thing of the team by its address. */
+interface Kind {
+  readonly group: ToolGroup;
+  /** In the address: `dure://<kind>/<id>`. */
+  readonly kind: string;
+  readonly title: string;
+  readonly list: (call: Reading) => Promise<readonly Listed[]>;
+  /** What the tool of the same group gives. */
+  readonly read: (id: string, call: Reading) => Promise<unknown>;
+}
+
+type Reading = Pick<TeamCall, "client" | "rooms" | "signal">;
+
+interface Listed {
+  readonly id: string;
+  readonly title: string;
+}
+
+const KINDS: readonly Kind[] = [
+  {
+    group: "rooms",
+    kind: "rooms",
+    title: "The newest messages of a room",
+    list: async ({ rooms, signal }) => {
+      const { items } = await rooms.list({ limit: LISTED }, { signal });
+      return items.map(({ id, name }) => ({ id, title: name }));
+    },
+    read: (id, { rooms, signal }) => rooms.messages(id, { limit: LISTED }, { signal }),
+  },
+  {
+    group: "jobs",
+    kind: "jobs",
+    title: "A job, with what was said in it and its answer",
+    list: async ({ client, signal }) => {
+      const { items } = await client.jobs.list({ limit: LISTED }, { signal });
+      return items.map(({ jobId, requester, target }) => ({
+        id: jobId,
+        title: `${requester} → ${target}`,
+      }));
+    },
+    read: (id, { client, signal }) => client.jobs.get(id, { signal }),
+  },
+  {
+    group: "plans",
+    kind: "runs",
+    title: "A run of a plan: its ports and its result",
+    list: async ({ client, signal }) => {
+      const { items } = await client.plans.runs({ limit: LISTED }, { signal });
+      return items.map(({ id, plan, status }) => ({ id, title: `${plan} (${status})` }));
+    },
+    read: (id, { client, signal }) => client.plans.run(id, { signal }),
+  },
+  {
+    group: "services",
+    kind: "sessions",
+    title: "What was said in a session",
+    list: async ({ client, signal }) => {
+      const { items } = await client.sessions({ limit: LISTED }, { signal });
+      return items.map(({ sessionId, title }) => ({ id: sessionId, title }));
+    },
+    read: (id, { client, signal }) => client.session(id, { signal }),
+  },
+];
+
+interface ResourcesOptions {
+  readonly groups: readonly ToolGroup[];
+  readonly connect: () => Promise<TeamConnection>;
+  /** Bytes of one answer. */
+  readonly mostBytes: number;
+}
+
+/** Offers things of the team as resources, each under the token of who asks. */
+export function offerResources(server: McpServer, options: ResourcesOptions): void {
+  for (const kind of KINDS.filter(({ group }) => options.groups.includes(group))) {
+    const template = new ResourceTemplate(`dure://${kind.kind}/{id}`, {
+      list: async (context) => ({ resources: await listOf(kind, options, context) }),
+    });
+    const { title } = kind;
+    server.registerResource(kind.kind, template, { title }, async (uri, variables, context) => {
+      const text = await textOf(kind, { uri: uri.href, id: variables["id"] }, { options, context });
+      return { contents: [{ uri: uri.href, mimeType: "application/json", text }] };
+    });
+  }
+}
+
+/**
+ * What a token may not list, or a team does not have, is not there: the other kinds are told in the
+ * same list.
+ */
+async function listOf(
+  { kind, list }: Kind,
+  { connect }: ResourcesOptions,
+  { mcpReq }: ServerContext,
+): Promise<{ uri: string; name: string }[]> {
+  try {
+    const listed = await list({ ...(await connect()), signal: mcpReq.signal });
+    return listed.map(({ id, title: name }) => ({
+      uri: `dure://${kind}/${encodeURIComponent(id)}`,
+      name,
+    }));
+  } catch (error) {
+    const isNone = error instanceof DureError && NONE.has(error.class);
+    if (isNone) return [];
+    throw asProtocolError(error);
+  }
+}
+
+const NONE: ReadonlySet<string> = new Set(["forbidden", "not-found"]);
+
+async function textOf(
+  { read }: Kind,
+  asked: { readonly uri: string; readonly id: string | readonly string[] | undefined },
+  { options, context }: { readonly options: ResourcesOptions; readonly context: ServerContext },
+): Promise<string> {
+  const id = idIn(asked.id);
+  if (id === undefined) throw new ResourceNotFoundError(asked.uri);
+  try {
+    const { signal } = context.mcpReq;
+    const found = await read(id, { ...(await options.connect()), signal });
+    return cutBytes(JSON.stringify(toWire(found)), options.mostBytes);
+  } catch (error) {
+    const isMissing = error instanceof DureError && error.class === "not-found";
+    throw isMissing ? new ResourceNotFoundError(asked.uri) : asProtocolError(error);
+  }
+}
+
+function idIn(variable: string | readonly string[] | undefined): string | undefined {
+  if (typeof variable !== "string") return undefined;
+  try {
+    return decodeURIComponent(variable);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,108 @@
+import type { TraceKind } from "../kernel/traces.ts";
+
+/** One thing that is stored, with what decides who may know of it. */
+export interface TracedThing {
+  readonly id: string;
+  readonly kind: TraceKind;
+  readonly title: string;
+  readonly who: string;
+  readonly status: string;
+  readonly at: number;
+  readonly endedAt: number | null;
+  readonly tokens: number | null;
+  readonly agents: readonly {
+    readonly agent: string;
+    readonly elapsedMs: number;
+    readonly success: boolean;
+  }[];
+  readonly tenant: string;
+  readonly session: string | null;
+  readonly place: string | null;
+  readonly job: string | null;
+}
+
+/** What is stored of causes. */
+export interface TraceBook {
+  find(id: string): Promise<TracedThing | undefined>;
+  /** The id of what began it. */
+  causeOf(thing: TracedThing): Promise<string | undefined>;
+  /** What they began, at most `most` of it, the oldest first. */
+  effectsOf(
+    ids: readonly string[],
+    most: number,
+  ): Promise<readonly { readonly from: string; readonly thing: TracedThing }[]>;
+}
+
+export type TraceNode = TracedThing & { readonly beganBy: string | null };
+
+/** Things of one answer, and levels from the first to the last. Source: docs/spec/platform §3. */
+export const MOST_THINGS = 200;
+export const MOST_LEVELS = 20;
+
+/**
+ * What began a thing, up to the first cause, and all that this has begun. What one may not see is
+ * not there, and nothing is looked for behind it. Undefined: there is no such thing.
+ */
+export async function walkTrace(
+  asked: string,
+  { book, maySee }: { book: TraceBook; maySee: (thing: TracedThing) => Promise<boolean> },
+): Promise<{ readonly items: readonly TraceNode[]; readonly isCut: boolean } | undefined> {
+  const focus = await book.find(asked);
+  if (focus === undefined || !(await maySee(focus))) return undefined;
+  const way = await wayTo(focus, { book, maySee });
+  const found = new Map<string, TraceNode>();
+  for (const [index, thing] of way.things.entries()) {
+    found.set(thing.id, { ...thing, beganBy: way.things[index - 1]?.id ?? null });
+  }
+
+  let isCut = way.isCut;
+  let level: readonly string[] = [way.things[0]!.id];
+  for (let depth = 1; level.length > 0; depth += 1) {
+    if (depth > MOST_LEVELS) {
+      isCut ||= (await book.effectsOf(level, 1)).length > 0;
+      break;
+    }
+    const most = MOST_THINGS + 1;
+    const effects = await book.effectsOf(level, most);
+    const added = await addTo(found, effects, maySee);
+    isCut ||= added.isCut || effects.length === most;
+    const onWay = way.things[depth]?.id;
+    level = onWay === undefined ? added.ids : [...new Set([...added.ids, onWay])];
+  }
+
+  return { items: [...found.values()], isCut };
+}
+
+/** Adds what is new and may be seen, as far as there is room. */
+async function addTo(
+  found: Map<string, TraceNode>,
+  effects: readonly { readonly from: string; readonly thing: TracedThing }[],
+  maySee: (thing: TracedThing) => Promise<boolean>,
+): Promise<{ readonly ids: readonly string[]; readonly isCut: boolean }> {
+  const ids: string[] = [];
+  for (const { from, thing } of effects) {
+    if (found.has(thing.id) || !(await maySee(thing))) continue;
+    if (found.size >= MOST_THINGS) return { ids, isCut: true };
+    found.set(thing.id, { ...thing, beganBy: from });
+    ids.push(thing.id);
+  }
+
+  return { ids, isCut: false };
+}
+
+/** From the first cause to the thing itself. */
+async function wayTo(
+  focus: TracedThing,
+  { book, maySee }: { book: TraceBook; maySee: (thing: TracedThing) => Promise<boolean> },
+): Promise<{ things: readonly TracedThing[]; isCut: boolean }> {
+  const things = [focus];
+  while (things.length <= MOST_LEVELS) {
+    const cause = await book.causeOf(things[0]!);
+    const isNew = cause !== undefined && !things.some(({ id }) => id === cause);
+    const thing = isNew ? await book.find(cause) : undefined;
+    if (thing === undefined || !(await maySee(thing))) return { things, isCut: false };
+    things.unshift(thing);
+  }
+
+  return { things, isCut: true };
+}
