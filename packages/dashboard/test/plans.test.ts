@@ -1036,7 +1036,7 @@ describe("a run", () => {
     },
   );
 
-  test("that has used up its tokens is given more of them", async () => {
+  test("that has used up its tokens or calls is given more of them", async () => {
     await using server = await serve();
     server.plans.runs.push(
       aRun("run_middle", {
@@ -1049,12 +1049,13 @@ describe("a run", () => {
     await using opened = await open(server, "/plans/runs/run_middle");
     const { page } = opened;
 
-    await page.getByRole("button", { name: "토큰 더 주기…" }).click();
+    await page.getByRole("button", { name: "더 주기…" }).click();
     await page.getByRole("spinbutton", { name: "더 줄 토큰" }).fill("100000");
+    await page.getByRole("spinbutton", { name: "더 줄 모델 호출" }).fill("50");
     await page.keyboard.press("Enter");
 
     await page.locator(".run-head").getByText("만드는 중").waitFor();
-    expect(sent(server, /extend$/)).toEqual([{ tokens: 100_000 }]);
+    expect(sent(server, /extend$/)).toEqual([{ tokens: 100_000, calls: 50 }]);
     await page.getByText("/ 500,000").waitFor();
   });
 

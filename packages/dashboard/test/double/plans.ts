@@ -196,7 +196,8 @@ export class DoublePlans {
         this.change(
           id,
           {
-            tokensMost: (run.tokensMost ?? 0) + Number(given["tokens"]),
+            tokensMost: (run.tokensMost ?? 0) + Number(given["tokens"] ?? 0),
+            callsMost: (run.callsMost ?? 0) + Number(given["calls"] ?? 0),
             status: "running",
             phase: "building",
             because: null,

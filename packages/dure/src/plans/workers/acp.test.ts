@@ -52,6 +52,7 @@ test("a good agent edits what it owns by its client, directly and after asking; 
       output: expect.any(Number) as number,
       isEstimate: true,
     },
+    calls: expect.any(Number) as number,
   });
   expect(
     await Promise.all(edits.map(({ path }) => readFile(join(place.tree, path), "utf8"))),

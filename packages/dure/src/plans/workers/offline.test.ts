@@ -47,6 +47,7 @@ test("makes the edits of its try in real files, by a process of its own that is 
     summary: "First try.",
     claimedFiles: ["src/login.ts", "src/new/deep.ts"],
     tokens: { input: 0, output: 0 },
+    calls: 1,
   });
   expect(first.events).toContainEqual({
     type: "said",
