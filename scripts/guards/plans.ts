@@ -12,7 +12,7 @@ export const PLAN_GUARDS: readonly Guard[] = [
   {
     id: "plan.tokens.together",
     at: { file: `${PLANS}/workers/worker-run.ts` },
-    find: "shared?.onUsedUp(() => report.stop(nothingLeft()))",
+    find: "shared?.onUsedUp((of) => report.stop(nothingLeft(of)))",
     replace: "shared?.onUsedUp(() => {})",
     tests: workerRun(TOGETHER),
     why: "each of many ports side by side uses up all tokens of their run",
@@ -20,10 +20,18 @@ export const PLAN_GUARDS: readonly Guard[] = [
   {
     id: "plan.tokens.begin",
     at: { file: `${PLANS}/workers/worker-run.ts` },
-    find: "shared !== undefined && shared.left <= 0 ? refused() : work(report)",
-    replace: "work(report)",
+    find: "shared !== undefined && shared.left <= 0 ? refused() : begun(report, work)",
+    replace: "begun(report, work)",
     tests: workerRun(TOGETHER),
     why: "an agent is begun, and calls its model, although nothing is left",
+  },
+  {
+    id: "plan.calls.counted",
+    at: { file: `${PLANS}/workers/worker-run.ts` },
+    find: "shared?.add(tokens.input + tokens.output, 1)",
+    replace: "shared?.add(tokens.input + tokens.output, 0)",
+    tests: workerRun("workers that share their calls stop together; a start counts as one"),
+    why: "a loop of small calls goes on for as long as its tokens last",
   },
   {
     id: "plan.scope.tools",

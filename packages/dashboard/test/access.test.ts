@@ -17,7 +17,7 @@ import { Database } from "../../dure/src/durable/database.ts";
 import { testDatabaseUrl } from "../../dure/src/durable/test-database.ts";
 import { silentLogger } from "../../dure/src/kernel/logger.ts";
 import { launchBrowser, openPage, siteInPackage, SLOW_HOOK_MS } from "./browser.ts";
-import { sampled } from "../../dure/src/kernel/test-tiers.ts";
+import { FULL, sampled } from "../../dure/src/kernel/test-tiers.ts";
 
 /** Who comes in with a browser: the real server, a real Chromium, and pages of other origins. */
 
@@ -263,7 +263,7 @@ test(
 
 test(
   "the link of the start opens the page once, and leaves the address without its secret",
-  { timeout: 60_000 },
+  { ...FULL, timeout: 60_000 },
   async () => {
     await using stage = await openStage({ DURE_LOGIN_ALWAYS: "true" });
     await using opened = await openPage(browser, stage.team.loginLink!);

@@ -180,38 +180,42 @@ describe("a conversation", () => {
     expect(await page.locator(".message").count()).toBe(3);
   });
 
-  test("shows what another agent answers to work that was handed over in it, once", async () => {
-    await using server = await serve();
-    await using opened = await openChat(server);
-    const { page } = opened;
-    await say(page, "안녕");
-    await page.getByText("안녕: 잘 받았어요").waitFor();
-    await expect.poll(() => server.eventReaders).toBeGreaterThan(0);
+  test(
+    "shows what another agent answers to work that was handed over in it, once",
+    FULL,
+    async () => {
+      await using server = await serve();
+      await using opened = await openChat(server);
+      const { page } = opened;
+      await say(page, "안녕");
+      await page.getByText("안녕: 잘 받았어요").waitFor();
+      await expect.poll(() => server.eventReaders).toBeGreaterThan(0);
 
-    const session = new URL(page.url()).pathname.slice("/chat/".length);
-    const data = { request: "request_1", from: "ruda", to: "eden", message: "m", thread: "t" };
-    const answered = { type: "collaborate.answered", role: "delegation", session };
-    server.emit({ ...answered, data: { ...data, text: "비밀번호 비교를 고쳐 주세요." } });
-    server.emit({ ...answered, data: { ...data, text: "비밀번호 비교를 고쳐 주세요." } });
-    await page.getByText("비밀번호 비교를 고쳐 주세요.").first().waitFor();
+      const session = new URL(page.url()).pathname.slice("/chat/".length);
+      const data = { request: "request_1", from: "ruda", to: "eden", message: "m", thread: "t" };
+      const answered = { type: "collaborate.answered", role: "delegation", session };
+      server.emit({ ...answered, data: { ...data, text: "비밀번호 비교를 고쳐 주세요." } });
+      server.emit({ ...answered, data: { ...data, text: "비밀번호 비교를 고쳐 주세요." } });
+      await page.getByText("비밀번호 비교를 고쳐 주세요.").first().waitFor();
 
-    await say(page, "고마워");
-    await page.getByText("고마워: 잘 받았어요").waitFor();
-    expect(await page.getByText("비밀번호 비교를 고쳐 주세요.").count()).toBe(1);
-    expect(await page.getByText("@eden").count()).toBe(1);
+      await say(page, "고마워");
+      await page.getByText("고마워: 잘 받았어요").waitFor();
+      expect(await page.getByText("비밀번호 비교를 고쳐 주세요.").count()).toBe(1);
+      expect(await page.getByText("@eden").count()).toBe(1);
 
-    await page.reload();
-    await page.getByText("비밀번호 비교를 고쳐 주세요.").waitFor();
-    await page.getByText("고마워: 잘 받았어요").waitFor();
-    const texts = await page.locator(".message").allInnerTexts();
-    const at = (text: string): number => texts.findIndex((shown) => shown.includes(text));
-    expect(at("비밀번호 비교를")).toBeLessThan(at("고마워"));
-    expect(texts.filter((shown) => shown.includes("@eden"))).toHaveLength(1);
-  });
+      await page.reload();
+      await page.getByText("비밀번호 비교를 고쳐 주세요.").waitFor();
+      await page.getByText("고마워: 잘 받았어요").waitFor();
+      const texts = await page.locator(".message").allInnerTexts();
+      const at = (text: string): number => texts.findIndex((shown) => shown.includes(text));
+      expect(at("비밀번호 비교를")).toBeLessThan(at("고마워"));
+      expect(texts.filter((shown) => shown.includes("@eden"))).toHaveLength(1);
+    },
+  );
 });
 
 describe("writing", () => {
-  test("Enter never sends while a syllable is being composed", async () => {
+  test("Enter never sends while a syllable is being composed", FULL, async () => {
     await using server = await serve();
     await using opened = await openChat(server);
     const { page } = opened;
@@ -253,7 +257,7 @@ describe("writing", () => {
     expect(await field.inputValue()).toBe("");
   });
 
-  test("many messages typed fast arrive once each and in order", async () => {
+  test("many messages typed fast arrive once each and in order", FULL, async () => {
     await using server = await serve();
     await using opened = await openChat(server);
     const { page } = opened;
@@ -285,7 +289,7 @@ describe("what a model wrote", () => {
 });
 
 describe("the panel", () => {
-  test("draws the stage, and sends edited slots as values, not as a sentence", async () => {
+  test("draws the stage, and sends edited slots as values, not as a sentence", FULL, async () => {
     await using server = await serve();
     await using opened = await openChat(server);
     const { page } = opened;
@@ -305,30 +309,34 @@ describe("the panel", () => {
     await page.locator(".slots").getByText("70,000").waitFor();
   });
 
-  test("shows retries and failures of agents, the batch with its receipts, memory and trace", async () => {
-    await using server = await serve();
-    await using opened = await openChat(server);
-    const { page } = opened;
+  test(
+    "shows retries and failures of agents, the batch with its receipts, memory and trace",
+    FULL,
+    async () => {
+      await using server = await serve();
+      await using opened = await openChat(server);
+      const { page } = opened;
 
-    await say(page, "실패하면?");
-    await page.getByText("재시도 2번").waitFor();
-    await page.locator(".agent-line[data-status=failed]").getByText("LLM_TIMEOUT").waitFor();
-    await page.getByRole("tab", { name: "추적" }).click();
-    await page.getByText("2.1 s").waitFor();
-    await say(page, "세 명에게 보내줘");
-    await page.getByRole("button", { name: "확인", exact: true }).click();
-    await page.getByText("민지님에게").waitFor();
-    await page.getByRole("tab", { name: "상태" }).click();
-    await page.getByText("(2/3)").waitFor();
-    await page.locator(".panel").getByText("TX-1002").waitFor();
-    expect(await page.getByRole("log").getByRole("article", { name: "영수증" }).count()).toBe(1);
-    await page.getByRole("tab", { name: "기억" }).click();
-    await page.getByText("엄마와 민지에게 자주 보낸다.").waitFor();
+      await say(page, "실패하면?");
+      await page.getByText("재시도 2번").waitFor();
+      await page.locator(".agent-line[data-status=failed]").getByText("LLM_TIMEOUT").waitFor();
+      await page.getByRole("tab", { name: "추적" }).click();
+      await page.getByText("2.1 s").waitFor();
+      await say(page, "세 명에게 보내줘");
+      await page.getByRole("button", { name: "확인", exact: true }).click();
+      await page.getByText("민지님에게").waitFor();
+      await page.getByRole("tab", { name: "상태" }).click();
+      await page.getByText("(2/3)").waitFor();
+      await page.locator(".panel").getByText("TX-1002").waitFor();
+      expect(await page.getByRole("log").getByRole("article", { name: "영수증" }).count()).toBe(1);
+      await page.getByRole("tab", { name: "기억" }).click();
+      await page.getByText("엄마와 민지에게 자주 보낸다.").waitFor();
 
-    expect(opened.complaints).toEqual([]);
-  });
+      expect(opened.complaints).toEqual([]);
+    },
+  );
 
-  test("does not ask for memory outside dev mode, and says how to see it", async () => {
+  test("does not ask for memory outside dev mode, and says how to see it", FULL, async () => {
     await using server = await serve({ devMode: false });
     await using opened = await openChat(server);
     const { page } = opened;
@@ -343,7 +351,7 @@ describe("the panel", () => {
 });
 
 describe("sessions", () => {
-  test("are listed by their words, can be searched, opened and deleted", async () => {
+  test("are listed by their words, can be searched, opened and deleted", FULL, async () => {
     await using server = await serve();
     await using opened = await openChat(server);
     const { page } = opened;
@@ -396,7 +404,7 @@ describe("who may look", () => {
 });
 
 describe("everybody", () => {
-  test("can go through it by keyboard, in English, on a dark screen", async () => {
+  test("can go through it by keyboard, in English, on a dark screen", FULL, async () => {
     await using server = await serve();
     await using opened = await openChat(server);
     const { page } = opened;

@@ -1,3 +1,4 @@
+import { FULL } from "../../dure/src/kernel/test-tiers.ts";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { chartDays, roundUp } from "../src/costs/chart-days.ts";
@@ -123,7 +124,7 @@ test("a chart has every day of its span, the dearest first, and the rest at the 
 
 test(
   "where nothing was used the page says how something comes about",
-  { timeout: 60_000 },
+  { ...FULL, timeout: 60_000 },
   async () => {
     await using server = await new DoubleServer({ site }).start();
     await using opened = await openPage(browser, `${server.url}/costs`);

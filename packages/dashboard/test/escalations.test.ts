@@ -70,7 +70,7 @@ test("every type has words in both languages", () => {
 
 test(
   "without an escalation the page says what will appear there",
-  { timeout: 60_000 },
+  { ...FULL, timeout: 60_000 },
   async () => {
     await using opened = await open();
 
@@ -83,7 +83,7 @@ test(
 
 test(
   "what is raised appears by itself, the gravest first, in plain words, with a link to its origin",
-  { timeout: 90_000 },
+  { ...FULL, timeout: 90_000 },
   async () => {
     await emptyInbox();
     await using opened = await open();
@@ -215,36 +215,40 @@ test(
   },
 );
 
-test("an answer that comes too late says so and changes nothing", { timeout: 60_000 }, async () => {
-  await emptyInbox();
-  const id = await server.raise({
-    title: "둘이 함께 답할 일",
-    suggestedActions: [
-      { value: "yes", label: "그렇게 해요" },
-      { value: "no", label: "하지 말아요" },
-    ],
-  });
-  await using opened = await open();
-  const { page } = opened;
-  await page.getByText("둘이 함께 답할 일").waitFor();
-  await page.route("**/v1/escalations/*/answer", async (route) => {
-    await server.team.inbox.answer(id, { value: "no" }, boss).catch(() => {});
-    await route.continue();
-  });
-  await page.route("**/v1/escalations?**", (route) => route.abort()); // the list does not come in time
+test(
+  "an answer that comes too late says so and changes nothing",
+  { ...FULL, timeout: 60_000 },
+  async () => {
+    await emptyInbox();
+    const id = await server.raise({
+      title: "둘이 함께 답할 일",
+      suggestedActions: [
+        { value: "yes", label: "그렇게 해요" },
+        { value: "no", label: "하지 말아요" },
+      ],
+    });
+    await using opened = await open();
+    const { page } = opened;
+    await page.getByText("둘이 함께 답할 일").waitFor();
+    await page.route("**/v1/escalations/*/answer", async (route) => {
+      await server.team.inbox.answer(id, { value: "no" }, boss).catch(() => {});
+      await route.continue();
+    });
+    await page.route("**/v1/escalations?**", (route) => route.abort()); // the list does not come in time
 
-  await page.getByRole("button", { name: "그렇게 해요" }).click();
+    await page.getByRole("button", { name: "그렇게 해요" }).click();
 
-  await page.getByRole("alert").filter({ hasText: "resolved already" }).waitFor();
-  expect(await server.team.inbox.get(id, boss)).toMatchObject({
-    resolution: { value: "no" },
-    resolvedBy: "서연",
-  });
-});
+    await page.getByRole("alert").filter({ hasText: "resolved already" }).waitFor();
+    expect(await server.team.inbox.get(id, boss)).toMatchObject({
+      resolution: { value: "no" },
+      resolvedBy: "서연",
+    });
+  },
+);
 
 test(
   "what comes while an answer is written far down takes neither the words, nor the place, nor the focus",
-  { timeout: 90_000 },
+  { ...FULL, timeout: 90_000 },
   async () => {
     await emptyInbox();
     for (let index = 0; index < 12; index++) await server.raise({ title: `알림 ${index}` });

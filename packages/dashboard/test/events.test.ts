@@ -74,7 +74,7 @@ test("the newest 2,000 are kept, drawn only in sight, and the page says so", asy
   expect(await page.locator(".event-item").count()).toBeLessThan(80);
 });
 
-test("a reader in the middle keeps the place while rows come and go", async () => {
+test("a reader in the middle keeps the place while rows come and go", FULL, async () => {
   await using server = await serve();
   await using opened = await openEvents(server);
   const { page } = opened;
@@ -147,20 +147,24 @@ test("a reset of the log is said, and the log goes on", async () => {
     .toBe(true);
 });
 
-test("beside an open event the arrows go from event to event, and the focus goes along", async () => {
-  await using server = await serve();
-  await using opened = await openEvents(server);
-  const { page } = opened;
-  emit(server, 1, 200);
-  await page.getByText("n200.").waitFor();
-  await page.locator(".event-row").last().click();
+test(
+  "beside an open event the arrows go from event to event, and the focus goes along",
+  FULL,
+  async () => {
+    await using server = await serve();
+    await using opened = await openEvents(server);
+    const { page } = opened;
+    emit(server, 1, 200);
+    await page.getByText("n200.").waitFor();
+    await page.locator(".event-row").last().click();
 
-  for (let step = 0; step < 40; step++) await page.keyboard.press("ArrowUp");
+    for (let step = 0; step < 40; step++) await page.keyboard.press("ArrowUp");
 
-  expect(await page.locator(":focus").getAttribute("aria-pressed")).toBe("true");
-  await page.locator(".event-detail summary").click();
-  await page.locator(".event-detail pre").getByText('"step": "n160."').waitFor();
-});
+    expect(await page.locator(":focus").getAttribute("aria-pressed")).toBe("true");
+    await page.locator(".event-detail summary").click();
+    await page.locator(".event-detail pre").getByText('"step": "n160."').waitFor();
+  },
+);
 
 const SCREENS = sampled(
   [

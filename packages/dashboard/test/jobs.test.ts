@@ -70,7 +70,7 @@ async function expectWellMade({ page, complaints }: OpenedPage): Promise<void> {
   expect(complaints).toEqual([]);
 }
 
-test("without a job the page says how one begins", { timeout: 60_000 }, async () => {
+test("without a job the page says how one begins", { ...FULL, timeout: 60_000 }, async () => {
   await using opened = await open("/jobs");
 
   await opened.page.getByText("아직 맡긴 일이 없어요.").waitFor();

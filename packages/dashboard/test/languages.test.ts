@@ -1,6 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { sampled } from "../../dure/src/kernel/test-tiers.ts";
+import { FULL, sampled } from "../../dure/src/kernel/test-tiers.ts";
 import { toWire } from "../../dure/src/kernel/wire.ts";
 import { eventually } from "../../dure/test/until.ts";
 import { TEXTS } from "../src/texts.ts";
@@ -145,7 +145,7 @@ describe.each([
 
   test(
     "a conversation and its panel: every word of ours is in it",
-    { timeout: 60_000 },
+    { ...FULL, timeout: 60_000 },
     async () => {
       await using server = await startServer();
       await using opened = await openPage(browser, `${server.url}/chat`, { locale });

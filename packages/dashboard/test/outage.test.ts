@@ -49,7 +49,7 @@ test("two lost answers in a row mean gone, and each next state follows from the 
 
 test(
   "a killed server is told, nothing looks alive, and the page goes on when it is back",
-  { timeout: 60_000 },
+  { ...FULL, timeout: 60_000 },
   async () => {
     const server = await new DoubleServer({ site }).start();
     const { url } = server;

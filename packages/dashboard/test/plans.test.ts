@@ -315,27 +315,31 @@ describe("the list", () => {
     },
   );
 
-  test("a plan that has become wrong says every place to change, and is shown when it is mended", async () => {
-    await using server = await serve();
-    server.plans.files.push(...FILES);
-    await using opened = await open(server, "/plans/start/billing");
-    const { page } = opened;
-    await page.getByRole("alert").filter({ hasText: "billing.yaml has 2 problems" }).waitFor();
-    expect(await page.getByRole("list", { name: "billing에서 고칠 곳" }).innerText()).toMatch(
-      /billing\.yaml:12:5[\s\S]*invoce/,
-    );
-    await expectWellMade(opened);
+  test(
+    "a plan that has become wrong says every place to change, and is shown when it is mended",
+    FULL,
+    async () => {
+      await using server = await serve();
+      server.plans.files.push(...FILES);
+      await using opened = await open(server, "/plans/start/billing");
+      const { page } = opened;
+      await page.getByRole("alert").filter({ hasText: "billing.yaml has 2 problems" }).waitFor();
+      expect(await page.getByRole("list", { name: "billing에서 고칠 곳" }).innerText()).toMatch(
+        /billing\.yaml:12:5[\s\S]*invoce/,
+      );
+      await expectWellMade(opened);
 
-    server.plans.files[1] = { ...FILES[1]!, problems: [] };
-    server.plans.views.set("billing", { ...VIEW, plan: "billing" });
-    await page.getByRole("button", { name: "다시 시도" }).click();
+      server.plans.files[1] = { ...FILES[1]!, problems: [] };
+      server.plans.views.set("billing", { ...VIEW, plan: "billing" });
+      await page.getByRole("button", { name: "다시 시도" }).click();
 
-    await page.getByRole("button", { name: "이대로 시작하기" }).waitFor();
-  });
+      await page.getByRole("button", { name: "이대로 시작하기" }).waitFor();
+    },
+  );
 
   test(
     "counts all problems where only some are listed: of a file, a text and what is started",
-    { timeout: 60_000 },
+    { ...FULL, timeout: 60_000 },
     async () => {
       await using server = await serve();
       server.plans.files.push({ ...FILES[1]!, problemCount: 173 });
@@ -568,7 +572,7 @@ describe("the list", () => {
 
   test(
     "old runs are cleaned after showing what would go; what would be lost only where it is given up",
-    { timeout: 60_000 },
+    { ...FULL, timeout: 60_000 },
     async () => {
       await using server = await serve();
       const ended = (id: string, days: number): void =>
@@ -657,7 +661,7 @@ describe("the list", () => {
 
   test(
     "runs come and move by themselves, are filtered and searched, and keep their place",
-    { timeout: 60_000 },
+    { ...FULL, timeout: 60_000 },
     async () => {
       await using server = await serve();
       for (let index = 0; index < 14; index++) {
@@ -788,7 +792,7 @@ describe("a run", () => {
 
   test(
     "is paused, gone on with, and cancelled after a question; its end is told",
-    { timeout: 60_000 },
+    { ...FULL, timeout: 60_000 },
     async () => {
       await using server = await serve();
       runInTheMiddle(server);
@@ -1059,7 +1063,7 @@ describe("a run", () => {
     await page.getByText("/ 500,000").waitFor();
   });
 
-  test("without isolation says so on the run and on each of its ports", async () => {
+  test("without isolation says so on the run and on each of its ports", FULL, async () => {
     await using server = await serve();
     runInTheMiddle(server, "run_middle", { isolation: "audit" });
     await using opened = await openRun(server);
@@ -1075,7 +1079,7 @@ describe("a run", () => {
 
   test(
     "asks its questions where it is looked at, and they are answered there with words",
-    { timeout: 60_000 },
+    { ...FULL, timeout: 60_000 },
     async () => {
       await using server = await serve();
       runInTheMiddle(server);
@@ -1095,20 +1099,24 @@ describe("a run", () => {
     },
   );
 
-  test("of 250 ports is a list by level that can be searched", { timeout: 60_000 }, async () => {
-    await using server = await serve();
-    server.plans.runs.push(aRun("run_many", { ports: manyPorts(250) }));
-    await using opened = await open(server, "/plans/runs/run_many?view=graph");
-    const { page } = opened;
-    await page.getByText("포트가 250개라서 그림 대신 목록으로 보여요.").waitFor();
-    await page.getByRole("heading", { name: "10단계 0/25 끝남" }).waitFor();
+  test(
+    "of 250 ports is a list by level that can be searched",
+    { ...FULL, timeout: 60_000 },
+    async () => {
+      await using server = await serve();
+      server.plans.runs.push(aRun("run_many", { ports: manyPorts(250) }));
+      await using opened = await open(server, "/plans/runs/run_many?view=graph");
+      const { page } = opened;
+      await page.getByText("포트가 250개라서 그림 대신 목록으로 보여요.").waitFor();
+      await page.getByRole("heading", { name: "10단계 0/25 끝남" }).waitFor();
 
-    expect(await page.locator(".port-row").count()).toBe(250);
-    expect(await page.locator(".react-flow").count()).toBe(0);
-    await page.getByRole("textbox", { name: "포트 찾기" }).fill("일하는");
-    await expect.poll(() => page.locator(".port-row").count()).toBe(3);
-    await expectFits(opened);
-  });
+      expect(await page.locator(".port-row").count()).toBe(250);
+      expect(await page.locator(".react-flow").count()).toBe(0);
+      await page.getByRole("textbox", { name: "포트 찾기" }).fill("일하는");
+      await expect.poll(() => page.locator(".port-row").count()).toBe(3);
+      await expectFits(opened);
+    },
+  );
 
   test("that is not there says so and leads back", async () => {
     await using server = await serve();
@@ -1229,7 +1237,7 @@ describe("a port", () => {
     },
   );
 
-  test("says when its worker has said nothing for too long", async () => {
+  test("says when its worker has said nothing for too long", FULL, async () => {
     await using server = await serve();
     runInTheMiddle(server);
     server.plans.details.set("run_middle/api", {
@@ -1259,34 +1267,38 @@ describe("a port", () => {
     await expect.poll(() => page.locator(".port-now").getAttribute("data-stalled")).toBe("true");
   });
 
-  test("is reached by keyboard alone, and left the same way", { timeout: 60_000 }, async () => {
-    await using server = await serve();
-    runInTheMiddle(server);
-    await using opened = await openRun(server);
-    const { page } = opened;
+  test(
+    "is reached by keyboard alone, and left the same way",
+    { ...FULL, timeout: 60_000 },
+    async () => {
+      await using server = await serve();
+      runInTheMiddle(server);
+      await using opened = await openRun(server);
+      const { page } = opened;
 
-    await page.getByRole("radio", { name: "그림" }).focus();
-    await page.keyboard.press("Tab");
-    expect(
-      await page.evaluate(() => document.activeElement?.querySelector("strong")?.textContent),
-    ).toBe("세션 만료");
-    await page.keyboard.press("Tab");
-    await page.keyboard.press("Tab");
-    await page.keyboard.press("Tab");
-    expect(
-      await page.evaluate(() => document.activeElement?.querySelector("strong")?.textContent),
-    ).toBe("로그인 API");
-    await page.keyboard.press("Enter");
-    await page.getByRole("heading", { level: 1, name: "로그인 API" }).waitFor();
-    await page.getByRole("tab", { name: "시도" }).focus();
-    await page.keyboard.press("ArrowRight");
-    await expect.poll(() => new URL(page.url()).search).toBe("?tab=channel");
-    await page.getByRole("link", { name: "실행으로 돌아가기" }).focus();
-    await page.keyboard.press("Enter");
+      await page.getByRole("radio", { name: "그림" }).focus();
+      await page.keyboard.press("Tab");
+      expect(
+        await page.evaluate(() => document.activeElement?.querySelector("strong")?.textContent),
+      ).toBe("세션 만료");
+      await page.keyboard.press("Tab");
+      await page.keyboard.press("Tab");
+      await page.keyboard.press("Tab");
+      expect(
+        await page.evaluate(() => document.activeElement?.querySelector("strong")?.textContent),
+      ).toBe("로그인 API");
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { level: 1, name: "로그인 API" }).waitFor();
+      await page.getByRole("tab", { name: "시도" }).focus();
+      await page.keyboard.press("ArrowRight");
+      await expect.poll(() => new URL(page.url()).search).toBe("?tab=channel");
+      await page.getByRole("link", { name: "실행으로 돌아가기" }).focus();
+      await page.keyboard.press("Enter");
 
-    await page.getByRole("heading", { level: 1, name: "login" }).waitFor();
-    expect(opened.complaints).toEqual([]);
-  });
+      await page.getByRole("heading", { level: 1, name: "login" }).waitFor();
+      expect(opened.complaints).toEqual([]);
+    },
+  );
 
   test(
     "in English, dark, at 360 px: the run is a list, and everything fits",

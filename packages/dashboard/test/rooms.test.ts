@@ -117,7 +117,7 @@ describe("two persons in two windows", { timeout: 60_000 }, () => {
     },
   );
 
-  test("are asked for a name once, and an agent's name is taken", async () => {
+  test("are asked for a name once, and an agent's name is taken", FULL, async () => {
     await using opened = await openPage(browser, `${server.url}/rooms`);
     const { page } = opened;
     await page.getByRole("textbox", { name: "이름" }).fill("루다");
@@ -226,7 +226,7 @@ describe("a mention", { timeout: 60_000 }, () => {
     },
   );
 
-  test("is not sent by the Enter that ends a Korean syllable", async () => {
+  test("is not sent by the Enter that ends a Korean syllable", FULL, async () => {
     await using opened = await enter("하늘", { path: "/rooms/web%3Aquiet" });
     const { page } = opened;
     await field(page).focus();
@@ -323,32 +323,36 @@ describe("work that is handed over", { timeout: 90_000 }, () => {
 });
 
 describe("a message", { timeout: 60_000 }, () => {
-  test("that did not arrive is sent again; one that did, although its answer was lost, stands there once", async () => {
-    await using opened = await enter("민준", { path: "/rooms/web%3Aquiet" });
-    const { page } = opened;
-    const failing = async (text: string, how: { arrives: boolean }): Promise<void> => {
-      await page.route("**/messages", async (route) => {
-        if (how.arrives) await route.fetch();
-        await route.abort("connectionreset");
-      });
-      await say(page, text);
-    };
-    await failing("오지 못한 말", { arrives: false });
-    await page.getByText("보내지 못했어요").waitFor();
-    await page.unroute("**/messages");
-    await page.getByRole("button", { name: "다시 보내기" }).click();
-    await page.locator(".room-message[id]", { hasText: "오지 못한 말" }).waitFor();
-    await page.locator(".room-message[data-status]").waitFor({ state: "detached" });
+  test(
+    "that did not arrive is sent again; one that did, although its answer was lost, stands there once",
+    FULL,
+    async () => {
+      await using opened = await enter("민준", { path: "/rooms/web%3Aquiet" });
+      const { page } = opened;
+      const failing = async (text: string, how: { arrives: boolean }): Promise<void> => {
+        await page.route("**/messages", async (route) => {
+          if (how.arrives) await route.fetch();
+          await route.abort("connectionreset");
+        });
+        await say(page, text);
+      };
+      await failing("오지 못한 말", { arrives: false });
+      await page.getByText("보내지 못했어요").waitFor();
+      await page.unroute("**/messages");
+      await page.getByRole("button", { name: "다시 보내기" }).click();
+      await page.locator(".room-message[id]", { hasText: "오지 못한 말" }).waitFor();
+      await page.locator(".room-message[data-status]").waitFor({ state: "detached" });
 
-    await failing("한 번만 서야 하는 말", { arrives: true });
-    await page.locator(".room-message[id]", { hasText: "한 번만 서야 하는 말" }).waitFor();
-    await page.locator(".room-message[data-status]").waitFor({ state: "detached" });
+      await failing("한 번만 서야 하는 말", { arrives: true });
+      await page.locator(".room-message[id]", { hasText: "한 번만 서야 하는 말" }).waitFor();
+      await page.locator(".room-message[data-status]").waitFor({ state: "detached" });
 
-    for (const text of ["오지 못한 말", "한 번만 서야 하는 말"]) {
-      expect(await page.locator(".room-message", { hasText: text }).count()).toBe(1);
-    }
-    expect(await page.getByText("보내지 못했어요").count()).toBe(0);
-  });
+      for (const text of ["오지 못한 말", "한 번만 서야 하는 말"]) {
+        expect(await page.locator(".room-message", { hasText: text }).count()).toBe(1);
+      }
+      expect(await page.getByText("보내지 못했어요").count()).toBe(0);
+    },
+  );
 
   test("that is being answered is stopped by its room's brake, which all see", FULL, async () => {
     await using first = await enter("민준");
@@ -605,34 +609,38 @@ describe("on a telephone", { timeout: 60_000 }, () => {
   });
 });
 
-test("the agents' page is searched in English, by name, account and service, and says when none fits", async () => {
-  await using opened = await openPage(browser, `${server.url}/agents`, {
-    locale: "en-US",
-    colorScheme: "dark",
-  });
-  const { page } = opened;
-  const cards = page.getByRole("article");
-  await page.getByRole("heading", { level: 1, name: "Agents" }).waitFor();
-  await page.getByRole("article", { name: "다짐" }).waitFor();
-  const all = await cards.count();
-  const search = page.getByRole("textbox", { name: "Search agents" });
+test(
+  "the agents' page is searched in English, by name, account and service, and says when none fits",
+  FULL,
+  async () => {
+    await using opened = await openPage(browser, `${server.url}/agents`, {
+      locale: "en-US",
+      colorScheme: "dark",
+    });
+    const { page } = opened;
+    const cards = page.getByRole("article");
+    await page.getByRole("heading", { level: 1, name: "Agents" }).waitFor();
+    await page.getByRole("article", { name: "다짐" }).waitFor();
+    const all = await cards.count();
+    const search = page.getByRole("textbox", { name: "Search agents" });
 
-  await search.fill("EDEN");
-  await expect
-    .poll(
-      () => cards.evaluateAll((found) => found.map((card) => card.getAttribute("aria-label"))),
-      { timeout: 20_000 },
-    )
-    .toEqual(["이든"]);
-  await search.fill("nobody like that");
-  await page.getByText(/nobody like that/).waitFor();
-  expect(await cards.count()).toBe(0);
-  expect(await page.title()).toContain("Agents · dure");
-  await expectWellMade(opened);
+    await search.fill("EDEN");
+    await expect
+      .poll(
+        () => cards.evaluateAll((found) => found.map((card) => card.getAttribute("aria-label"))),
+        { timeout: 20_000 },
+      )
+      .toEqual(["이든"]);
+    await search.fill("nobody like that");
+    await page.getByText(/nobody like that/).waitFor();
+    expect(await cards.count()).toBe(0);
+    expect(await page.title()).toContain("Agents · dure");
+    await expectWellMade(opened);
 
-  await search.fill("");
-  await expect.poll(() => cards.count(), { timeout: 20_000 }).toBe(all);
-});
+    await search.fill("");
+    await expect.poll(() => cards.count(), { timeout: 20_000 }).toBe(all);
+  },
+);
 
 test(
   "an agent's page shows what it is and did, and nothing of another person's direct room",
@@ -670,7 +678,7 @@ test(
   },
 );
 
-test("where there are no agents their page says how one comes to be", async () => {
+test("where there are no agents their page says how one comes to be", FULL, async () => {
   await using opened = await openPage(browser, server.url);
   const { page } = opened;
   await page.route("**/v1/agents", (route) => route.fulfill({ json: { items: [] } }));

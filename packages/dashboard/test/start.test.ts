@@ -296,27 +296,33 @@ function ownComplaints({ complaints }: OpenedPage, server: DoubleServer): string
   return complaints.filter((line) => !line.startsWith(`request: ${server.url}`));
 }
 
-test("a box of the checklist ticks itself when it is done", { timeout: 60_000 }, async () => {
-  await using team = await startRoomsTeam();
-  await using opened = await openPage(browser, team.url, { viewport: { width: 390, height: 800 } });
-  const { page } = opened;
-  const steps = page.getByRole("region", { name: "처음 할 일" }).getByRole("listitem");
-  const ticked = (): Promise<string[]> =>
-    steps.filter({ has: page.getByRole("img", { name: "끝냄" }) }).allTextContents();
-  await steps.first().waitFor();
-  await expect.poll(ticked, PATIENCE).toEqual(["첫 에이전트 만들기"]);
-  await expectWellMade(opened);
+test(
+  "a box of the checklist ticks itself when it is done",
+  { ...FULL, timeout: 60_000 },
+  async () => {
+    await using team = await startRoomsTeam();
+    await using opened = await openPage(browser, team.url, {
+      viewport: { width: 390, height: 800 },
+    });
+    const { page } = opened;
+    const steps = page.getByRole("region", { name: "처음 할 일" }).getByRole("listitem");
+    const ticked = (): Promise<string[]> =>
+      steps.filter({ has: page.getByRole("img", { name: "끝냄" }) }).allTextContents();
+    await steps.first().waitFor();
+    await expect.poll(ticked, PATIENCE).toEqual(["첫 에이전트 만들기"]);
+    await expectWellMade(opened);
 
-  await new DureClient({ baseUrl: team.url })
-    .rooms("민준")
-    .post("web:general", { text: "안녕하세요" });
+    await new DureClient({ baseUrl: team.url })
+      .rooms("민준")
+      .post("web:general", { text: "안녕하세요" });
 
-  await expect.poll(ticked, PATIENCE).toEqual(["첫 에이전트 만들기", "방에서 말 걸기"]);
-});
+    await expect.poll(ticked, PATIENCE).toEqual(["첫 에이전트 만들기", "방에서 말 걸기"]);
+  },
+);
 
 test(
   "a tour of three clicks leads through the team, by keyboard",
-  { timeout: 60_000 },
+  { ...FULL, timeout: 60_000 },
   async () => {
     await using server = await new DoubleServer({ site }).start();
     await using opened = await openPage(browser, server.url, { locale: "en-US" });

@@ -74,30 +74,34 @@ test.each(
 });
 
 describe("on a real database", { timeout: 60_000 }, () => {
-  test("a message to a process that others have taken over is 503, and another process answers it", async () => {
-    const { database, start } = await stage();
-    const first = await start();
-    const second = await start();
+  test(
+    "a message to a process that others have taken over is 503, and another process answers it",
+    FULL,
+    async () => {
+      const { database, start } = await stage();
+      const first = await start();
+      const second = await start();
 
-    await database.query(
-      {
-        text: `
+      await database.query(
+        {
+          text: `
           update dure.processes
           set epoch = epoch + 1, ended_at = clock_timestamp(), ended_because = 'silent'
           where id = $1`,
-      },
-      [first.processId],
-    );
-    await first.fenced;
-    const refused = await chat(first);
+        },
+        [first.processId],
+      );
+      await first.fenced;
+      const refused = await chat(first);
 
-    expect(refused.status).toBe(503);
-    expect(refused.headers.get("retry-after")).toMatch(/^\d+$/);
-    expect(await refused.json()).toMatchObject({
-      code: expect.stringMatching(/^(FENCED|SERVER_STOPPING)$/) as string,
-    });
-    expect((await chat(second)).status).toBe(200);
-  });
+      expect(refused.status).toBe(503);
+      expect(refused.headers.get("retry-after")).toMatch(/^\d+$/);
+      expect(await refused.json()).toMatchObject({
+        code: expect.stringMatching(/^(FENCED|SERVER_STOPPING)$/) as string,
+      });
+      expect((await chat(second)).status).toBe(200);
+    },
+  );
 
   test(
     "a transaction that a lock keeps too long is 503, and nothing of it is kept",

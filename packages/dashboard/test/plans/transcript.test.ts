@@ -96,7 +96,7 @@ describe("on the page", () => {
     ).toBeLessThanOrEqual(0);
   }
 
-  test("it is read, searched, and goes on", { timeout: 60_000 }, async () => {
+  test("it is read, searched, and goes on", { ...FULL, timeout: 60_000 }, async () => {
     await using server = await new DoubleServer({ site }).start();
     runInTheMiddle(server);
     const viewport = { width: 390, height: 800 };

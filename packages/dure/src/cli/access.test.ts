@@ -145,43 +145,47 @@ const SAY = [
 const refused = (because: string): object => ({ status: 401, code: "TOKEN_NEEDED", because });
 
 describe.runIf(isLinuxRoot)("at the machine of a server without tokens", () => {
-  test("its own user needs nothing but curl; another user, and proxies, get 401", async () => {
-    const { url, said } = await start();
-    await using relay = await relayAsNobody(url);
-    await using forwarding = createServer((incoming, outgoing) => {
-      const headers = {
-        ...incoming.headers,
-        host: new URL(url).host,
-        "x-forwarded-for": "203.0.113.9",
-      };
-      request(url + incoming.url!, { headers }, (answer) =>
-        answer.pipe(outgoing.writeHead(answer.statusCode!, answer.headers)),
-      ).end();
-    }).listen(0, "127.0.0.1");
-    await once(forwarding, "listening");
+  test(
+    "its own user needs nothing but curl; another user, and proxies, get 401",
+    { ...FULL, timeout: 120_000 },
+    async () => {
+      const { url, said } = await start();
+      await using relay = await relayAsNobody(url);
+      await using forwarding = createServer((incoming, outgoing) => {
+        const headers = {
+          ...incoming.headers,
+          host: new URL(url).host,
+          "x-forwarded-for": "203.0.113.9",
+        };
+        request(url + incoming.url!, { headers }, (answer) =>
+          answer.pipe(outgoing.writeHead(answer.statusCode!, answer.headers)),
+        ).end();
+      }).listen(0, "127.0.0.1");
+      await once(forwarding, "listening");
 
-    const own = await curl(`${url}/v1/agent/chat/stream`, ["--no-buffer", ...SAY]);
-    const otherUser = await curl(`${url}/v1/agent/chat/stream`, SAY, AS_NOBODY);
-    const through = await curl(
-      `http://127.0.0.1:${(forwarding.address() as AddressInfo).port}/v1/services`,
-    );
-    const relayed = await curl(`${relay.url}/v1/services`);
+      const own = await curl(`${url}/v1/agent/chat/stream`, ["--no-buffer", ...SAY]);
+      const otherUser = await curl(`${url}/v1/agent/chat/stream`, SAY, AS_NOBODY);
+      const through = await curl(
+        `http://127.0.0.1:${(forwarding.address() as AddressInfo).port}/v1/services`,
+      );
+      const relayed = await curl(`${relay.url}/v1/services`);
 
-    expect(said).toContain("Without a token: only you, the user who runs the server");
-    expect([own.status, own.body]).toEqual([200, expect.stringContaining("event: DONE")]);
-    expect(otherUser).toMatchObject(refused("other-user"));
-    expect(through).toMatchObject(refused("forwarded"));
-    expect(relayed).toMatchObject(refused("other-user"));
-    expect(await curl(`${url}/v1/services`, ["--http1.0"])).toMatchObject(refused("http-1.0"));
-    expect(
-      await curl(`${url}/v1/services`, ["--header", "authorization: Bearer wrong"]),
-    ).toMatchObject({ status: 401, code: "TOKEN_INVALID" });
-    expect(await curl(`${url}/v1/agent/chat/stream?session_id=me&message=hi`)).toMatchObject({
-      status: 403,
-      code: "ORIGIN_NOT_ALLOWED",
-    });
-    expect((await curl(`${url}/healthz`, [], AS_NOBODY)).status).toBe(200);
-  }, 120_000);
+      expect(said).toContain("Without a token: only you, the user who runs the server");
+      expect([own.status, own.body]).toEqual([200, expect.stringContaining("event: DONE")]);
+      expect(otherUser).toMatchObject(refused("other-user"));
+      expect(through).toMatchObject(refused("forwarded"));
+      expect(relayed).toMatchObject(refused("other-user"));
+      expect(await curl(`${url}/v1/services`, ["--http1.0"])).toMatchObject(refused("http-1.0"));
+      expect(
+        await curl(`${url}/v1/services`, ["--header", "authorization: Bearer wrong"]),
+      ).toMatchObject({ status: 401, code: "TOKEN_INVALID" });
+      expect(await curl(`${url}/v1/agent/chat/stream?session_id=me&message=hi`)).toMatchObject({
+        status: 403,
+        code: "ORIGIN_NOT_ALLOWED",
+      });
+      expect((await curl(`${url}/healthz`, [], AS_NOBODY)).status).toBe(200);
+    },
+  );
 
   test(
     "the first token closes it for all processes within 2 s, and the command line goes on",
@@ -281,16 +285,20 @@ describe.runIf(isLinuxRoot)("at the machine of a server without tokens", () => {
     },
   );
 
-  test("the command line gives its token to no program of another user", async () => {
-    await dure(["token", "create", "mina"]);
-    await using thief = await relayAsNobody("http://127.0.0.1:1", "thief");
+  test(
+    "the command line gives its token to no program of another user",
+    { ...FULL, timeout: 120_000 },
+    async () => {
+      await dure(["token", "create", "mina"]);
+      await using thief = await relayAsNobody("http://127.0.0.1:1", "thief");
 
-    const chat = await dure(["chat", "--url", thief.url, "hello"]);
+      const chat = await dure(["chat", "--url", thief.url, "hello"]);
 
-    expect(chat.exitCode).toBe(1);
-    expect(thief.heard()).toContain("GET /v1/me");
-    expect(thief.heard()).not.toContain("dure_local_");
-  }, 120_000);
+      expect(chat.exitCode).toBe(1);
+      expect(thief.heard()).toContain("GET /v1/me");
+      expect(thief.heard()).not.toContain("dure_local_");
+    },
+  );
 });
 
 /**

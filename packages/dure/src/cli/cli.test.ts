@@ -245,7 +245,7 @@ describe("usage", () => {
 });
 
 describe("init, new, check", () => {
-  test("a new team passes its own check, and so does a service added to it", async () => {
+  test("a new team passes its own check, and so does a service added to it", FULL, async () => {
     const init = await dure(["init", "우리 팀"]);
     const team = path.join(folder, "우리-팀");
     expect(init).toMatchObject({
@@ -463,37 +463,41 @@ describe("talking to a server", () => {
     }
   }
 
-  test("chat with a message prints the answer as text, or as JSON of the wire, and sends the token", async () => {
-    await withServer(async (url, requests) => {
-      const plain = await dure(["chat", "--session", "mina", "5만원 보내줘"], {
-        env: { DURE_URL: url, DURE_TOKEN: "0123456789abcdef" },
-      });
-      const json = await dure([
-        "chat",
-        "--json",
-        "--url",
-        url,
-        "--session",
-        "mina",
-        "5만원 보내줘",
-      ]);
+  test(
+    "chat with a message prints the answer as text, or as JSON of the wire, and sends the token",
+    FULL,
+    async () => {
+      await withServer(async (url, requests) => {
+        const plain = await dure(["chat", "--session", "mina", "5만원 보내줘"], {
+          env: { DURE_URL: url, DURE_TOKEN: "0123456789abcdef" },
+        });
+        const json = await dure([
+          "chat",
+          "--json",
+          "--url",
+          url,
+          "--session",
+          "mina",
+          "5만원 보내줘",
+        ]);
 
-      expect(plain).toEqual({
-        exitCode: 0,
-        stdout: "보낼까요?\n  1) 확인\n  2) 취소\n",
-        stderr: "",
+        expect(plain).toEqual({
+          exitCode: 0,
+          stdout: "보낼까요?\n  1) 확인\n  2) 취소\n",
+          stderr: "",
+        });
+        expect(requests.find(({ path }) => path.endsWith("/stream"))).toMatchObject({
+          body: JSON.stringify({ message: "5만원 보내줘", session_id: "mina" }),
+          authorization: "Bearer 0123456789abcdef",
+        });
+        expect(JSON.parse(json.stdout)).toMatchObject({
+          session_id: "mina",
+          turn_id: "turn_1",
+          interaction: { next_action: "CONFIRM", ui_hint: { confirm_id: "c1" } },
+        });
       });
-      expect(requests.find(({ path }) => path.endsWith("/stream"))).toMatchObject({
-        body: JSON.stringify({ message: "5만원 보내줘", session_id: "mina" }),
-        authorization: "Bearer 0123456789abcdef",
-      });
-      expect(JSON.parse(json.stdout)).toMatchObject({
-        session_id: "mina",
-        turn_id: "turn_1",
-        interaction: { next_action: "CONFIRM", ui_hint: { confirm_id: "c1" } },
-      });
-    });
-  });
+    },
+  );
 
   test("chat reads a pipe line by line, and a number chooses a button with what it was bound to", async () => {
     await withServer(async (url, requests) => {

@@ -137,7 +137,7 @@ test("a backup that was cut is refused and changes nothing", FULL, async () => {
   expect(await query(first.url, "select count(*)::int as count from dure.tokens")).toEqual(before);
 });
 
-test("a restore is refused where sessions stand, and while a process works", async () => {
+test("a restore is refused where sessions stand, and while a process works", FULL, async () => {
   const file = path.join(folder, "team.dure.gz");
   const database = await Database.open({
     url: first.url,
@@ -159,40 +159,53 @@ test("a restore is refused where sessions stand, and while a process works", asy
   }
 });
 
-test("making and revoking a token is in the audit log with its actor; a refusal is not", async () => {
-  const { record } = JSON.parse(
-    (await dure(first.url, "token", "create", "mina", "--scopes", "chat")).stdout,
-  ) as { record: { id: string } };
-  for (let times = 0; times < 2; times++) await dure(first.url, "token", "revoke", record.id);
+test(
+  "making and revoking a token is in the audit log with its actor; a refusal is not",
+  FULL,
+  async () => {
+    const { record } = JSON.parse(
+      (await dure(first.url, "token", "create", "mina", "--scopes", "chat")).stdout,
+    ) as { record: { id: string } };
+    for (let times = 0; times < 2; times++) await dure(first.url, "token", "revoke", record.id);
 
-  const rows = await query<{ name: string; what: string }>(
-    first.url,
-    `select name, what from dure.audit where subject = '${record.id}' order by id`,
-  );
-  expect(rows).toEqual(
-    ["token.create", "token.revoke"].map((what) => ({ name: `cli:${userInfo().username}`, what })),
-  );
-});
+    const rows = await query<{ name: string; what: string }>(
+      first.url,
+      `select name, what from dure.audit where subject = '${record.id}' order by id`,
+    );
+    expect(rows).toEqual(
+      ["token.create", "token.revoke"].map((what) => ({
+        name: `cli:${userInfo().username}`,
+        what,
+      })),
+    );
+  },
+);
 
-test("stats name the tables, migrate says where the schema is, an unknown token cannot be revoked", async () => {
-  expect(JSON.parse((await dure(first.url, "db", "migrate")).stdout)).toEqual({
-    migration: SCHEMA.migrations.length,
-    release: SCHEMA.number,
-  });
-  expect(JSON.parse((await dure(first.url, "db", "stats")).stdout)).toMatchObject({
-    tables: expect.arrayContaining([expect.objectContaining({ name: "dure.turns" })]) as unknown[],
-  });
-  const revoked = await dure(first.url, "token", "revoke", "token_nobody");
-  expect([revoked.exitCode, (JSON.parse(revoked.stderr) as { code: string }).code]).toEqual([
-    1,
-    "TOKEN_UNKNOWN",
-  ]);
-  const scope = await dure(first.url, "token", "create", "x", "--scopes", "chatt");
-  expect([scope.exitCode, (JSON.parse(scope.stderr) as { hint: string }).hint]).toEqual([
-    2,
-    "Did you mean chat?",
-  ]);
-});
+test(
+  "stats name the tables, migrate says where the schema is, an unknown token cannot be revoked",
+  FULL,
+  async () => {
+    expect(JSON.parse((await dure(first.url, "db", "migrate")).stdout)).toEqual({
+      migration: SCHEMA.migrations.length,
+      release: SCHEMA.number,
+    });
+    expect(JSON.parse((await dure(first.url, "db", "stats")).stdout)).toMatchObject({
+      tables: expect.arrayContaining([
+        expect.objectContaining({ name: "dure.turns" }),
+      ]) as unknown[],
+    });
+    const revoked = await dure(first.url, "token", "revoke", "token_nobody");
+    expect([revoked.exitCode, (JSON.parse(revoked.stderr) as { code: string }).code]).toEqual([
+      1,
+      "TOKEN_UNKNOWN",
+    ]);
+    const scope = await dure(first.url, "token", "create", "x", "--scopes", "chatt");
+    expect([scope.exitCode, (JSON.parse(scope.stderr) as { hint: string }).hint]).toEqual([
+      2,
+      "Did you mean chat?",
+    ]);
+  },
+);
 
 test(
   "without DATABASE_URL a database under DURE_HOME keeps what the last command has written",

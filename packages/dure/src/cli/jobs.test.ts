@@ -97,87 +97,95 @@ function begin(...args: readonly string[]): {
   return { spoke: spoke.promise, ended };
 }
 
-test("ask prints the answer alone, list and show tell about the job", async () => {
-  const asked = await dure(
-    "jobs",
-    "ask",
-    "ruda",
-    "eden",
-    "Please look at the login module",
-    "--max-turns",
-    "3",
-    "--json",
-  );
-  const { status, reply, job_id } = JSON.parse(asked.stdout) as {
-    status: string;
-    reply: string;
-    job_id: string;
-  };
-  const [list, json, show] = await Promise.all([
-    dure("jobs", "list", "--agent", "eden", "--since", "1h"),
-    dure("jobs", "list", "--status", "COMPLETED", "--json"),
-    dure("jobs", "show", job_id),
-  ]);
+test(
+  "ask prints the answer alone, list and show tell about the job",
+  { ...FULL, timeout: 60_000 },
+  async () => {
+    const asked = await dure(
+      "jobs",
+      "ask",
+      "ruda",
+      "eden",
+      "Please look at the login module",
+      "--max-turns",
+      "3",
+      "--json",
+    );
+    const { status, reply, job_id } = JSON.parse(asked.stdout) as {
+      status: string;
+      reply: string;
+      job_id: string;
+    };
+    const [list, json, show] = await Promise.all([
+      dure("jobs", "list", "--agent", "eden", "--since", "1h"),
+      dure("jobs", "list", "--status", "COMPLETED", "--json"),
+      dure("jobs", "show", job_id),
+    ]);
 
-  expect([asked.exitCode, status]).toEqual([0, "ok"]);
-  expect(list.stdout).toMatch(
-    new RegExp(`${job_id} .* COMPLETED +max_turns +ruda → eden +3/3 +Please look`),
-  );
-  expect(JSON.parse(json.stdout)).toMatchObject({
-    items: [{ job_id, requester_name: "ruda" }],
-    next_cursor: null,
-  });
-  const lines = show.stdout.trim().split("\n");
-  expect(lines.slice(0, 3)).toEqual([
-    `${job_id}  ruda → eden`,
-    "ruda: Please look at the login module",
-    expect.stringMatching(/^1 eden: word6 /),
-  ]);
-  expect(reply.split("\n\n")).toEqual(lines.slice(2, 5).map((line) => line.slice(2)));
-  expect(lines[5]).toBe("COMPLETED: all turns were used");
-  expect(lines[6]).toMatch(/^3 turns, \d+ tokens, \d+\.\d s$/);
-}, 60_000);
+    expect([asked.exitCode, status]).toEqual([0, "ok"]);
+    expect(list.stdout).toMatch(
+      new RegExp(`${job_id} .* COMPLETED +max_turns +ruda → eden +3/3 +Please look`),
+    );
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      items: [{ job_id, requester_name: "ruda" }],
+      next_cursor: null,
+    });
+    const lines = show.stdout.trim().split("\n");
+    expect(lines.slice(0, 3)).toEqual([
+      `${job_id}  ruda → eden`,
+      "ruda: Please look at the login module",
+      expect.stringMatching(/^1 eden: word6 /),
+    ]);
+    expect(reply.split("\n\n")).toEqual(lines.slice(2, 5).map((line) => line.slice(2)));
+    expect(lines[5]).toBe("COMPLETED: all turns were used");
+    expect(lines[6]).toMatch(/^3 turns, \d+ tokens, \d+\.\d s$/);
+  },
+);
 
-test("watch prints each turn as it comes, one line each in a pipe, and ends with the job", async () => {
-  gate = Promise.withResolvers();
-  const accepted = await dure(
-    "jobs",
-    "ask",
-    "ruda",
-    "gated",
-    "Please go on",
-    "--max-turns",
-    "2",
-    "--wait",
-    "0",
-  );
-  const id = accepted.stdout.trim();
-  const watching = [begin("jobs", "watch", id), begin("jobs", "watch", id, "--json")] as const;
-  await Promise.all(watching.map(({ spoke }) => spoke));
-  expect((await dure("jobs", "speak", id, "Not on Friday.", "--as", "민준")).exitCode).toBe(0);
-  gate.resolve();
-  const [plain, json] = await Promise.all([watching[0].ended, watching[1].ended]);
+test(
+  "watch prints each turn as it comes, one line each in a pipe, and ends with the job",
+  { ...FULL, timeout: 60_000 },
+  async () => {
+    gate = Promise.withResolvers();
+    const accepted = await dure(
+      "jobs",
+      "ask",
+      "ruda",
+      "gated",
+      "Please go on",
+      "--max-turns",
+      "2",
+      "--wait",
+      "0",
+    );
+    const id = accepted.stdout.trim();
+    const watching = [begin("jobs", "watch", id), begin("jobs", "watch", id, "--json")] as const;
+    await Promise.all(watching.map(({ spoke }) => spoke));
+    expect((await dure("jobs", "speak", id, "Not on Friday.", "--as", "민준")).exitCode).toBe(0);
+    gate.resolve();
+    const [plain, json] = await Promise.all([watching[0].ended, watching[1].ended]);
 
-  expect(accepted.stderr).toContain(`dure jobs watch ${id}`);
-  expect(plain.exitCode).toBe(0);
-  const lines = plain.stdout.trim().split("\n");
-  expect(lines.filter((line) => !line.startsWith("  민준"))).toEqual([
-    `${id}  ruda → gated`,
-    "ruda: Please go on",
-    expect.stringMatching(/^1 gated: /),
-    expect.stringMatching(/^2 ruda: /),
-    "COMPLETED: all turns were used",
-    expect.stringMatching(/^2 turns, /),
-  ]);
-  expect(lines).toContain("  민준 speaks into it: Not on Friday.");
-  expect(plain.stdout).not.toContain("\u001b");
-  expect(
-    json.stdout
-      .trim()
-      .split("\n")
-      .map((line) => (JSON.parse(line) as { type: string }).type),
-  ).toEqual(expect.arrayContaining(["job", "job.turn", "job.completed"]));
-}, 60_000);
+    expect(accepted.stderr).toContain(`dure jobs watch ${id}`);
+    expect(plain.exitCode).toBe(0);
+    const lines = plain.stdout.trim().split("\n");
+    expect(lines.filter((line) => !line.startsWith("  민준"))).toEqual([
+      `${id}  ruda → gated`,
+      "ruda: Please go on",
+      expect.stringMatching(/^1 gated: /),
+      expect.stringMatching(/^2 ruda: /),
+      "COMPLETED: all turns were used",
+      expect.stringMatching(/^2 turns, /),
+    ]);
+    expect(lines).toContain("  민준 speaks into it: Not on Friday.");
+    expect(plain.stdout).not.toContain("\u001b");
+    expect(
+      json.stdout
+        .trim()
+        .split("\n")
+        .map((line) => (JSON.parse(line) as { type: string }).type),
+    ).toEqual(expect.arrayContaining(["job", "job.turn", "job.completed"]));
+  },
+);
 
 test(
   "what fails exits with 1, what is asked wrongly with 2",
@@ -229,44 +237,48 @@ test(
   },
 );
 
-test("dure audit says who did what, how it ended, and what was begun by a process that is gone", async () => {
-  const log = new AuditLog(database);
-  await log.note({ tenant: "", name: "cli:mina", what: "token.create", subject: "token_1" });
-  await log.begin({ tenant: "acme", name: "token_2", what: "token.revoke", subject: "token_1" });
-  const [text, json, none, refused] = await Promise.all([
-    dure("audit", "--what", "token.*"),
-    dure("audit", "--subject", "token_1", "--limit", "1", "--json"),
-    dure("audit", "--name", "nobody"),
-    dure("jobs", "cancel", "job_nowhere"),
-  ]);
+test(
+  "dure audit says who did what, how it ended, and what was begun by a process that is gone",
+  FULL,
+  async () => {
+    const log = new AuditLog(database);
+    await log.note({ tenant: "", name: "cli:mina", what: "token.create", subject: "token_1" });
+    await log.begin({ tenant: "acme", name: "token_2", what: "token.revoke", subject: "token_1" });
+    const [text, json, none, refused] = await Promise.all([
+      dure("audit", "--what", "token.*"),
+      dure("audit", "--subject", "token_1", "--limit", "1", "--json"),
+      dure("audit", "--name", "nobody"),
+      dure("jobs", "cancel", "job_nowhere"),
+    ]);
 
-  expect(text).toMatchObject({
-    exitCode: 0,
-    stdout: expect.stringMatching(
-      /^\S+  token_2 \(acme\)  token\.revoke  token_1  begun; its outcome is unknown\n\S+  cli:mina {8}token\.create  token_1  done\n$/,
-    ) as string,
-  });
-  expect(JSON.parse(json.stdout)).toEqual({
-    items: [
-      {
-        id: expect.any(Number),
-        at: expect.any(Number),
-        tenant: "acme",
-        name: "token_2",
-        person: null,
-        what: "token.revoke",
-        subject: "token_1",
-        outcome: null,
-      },
-    ],
-    next_cursor: expect.any(String),
-  });
-  expect([none.exitCode, none.stdout]).toEqual([0, "there is no such entry\n"]);
-  expect(refused.exitCode).toBe(1);
-  expect((await log.list({ subject: "job_nowhere" })).items).toMatchObject([
-    { what: "job.cancel", name: "127.0.0.1", outcome: "JOB_UNKNOWN" },
-  ]);
-});
+    expect(text).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringMatching(
+        /^\S+  token_2 \(acme\)  token\.revoke  token_1  begun; its outcome is unknown\n\S+  cli:mina {8}token\.create  token_1  done\n$/,
+      ) as string,
+    });
+    expect(JSON.parse(json.stdout)).toEqual({
+      items: [
+        {
+          id: expect.any(Number),
+          at: expect.any(Number),
+          tenant: "acme",
+          name: "token_2",
+          person: null,
+          what: "token.revoke",
+          subject: "token_1",
+          outcome: null,
+        },
+      ],
+      next_cursor: expect.any(String),
+    });
+    expect([none.exitCode, none.stdout]).toEqual([0, "there is no such entry\n"]);
+    expect(refused.exitCode).toBe(1);
+    expect((await log.list({ subject: "job_nowhere" })).items).toMatchObject([
+      { what: "job.cancel", name: "127.0.0.1", outcome: "JOB_UNKNOWN" },
+    ]);
+  },
+);
 
 test("audit exits with 0 when all is in order, purge counts", async () => {
   const [audit, purge] = await Promise.all([

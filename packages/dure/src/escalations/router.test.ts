@@ -96,7 +96,7 @@ test.for([
   ]);
 });
 
-test("an operator that fails each time hands on to people", async () => {
+test("an operator that fails each time hands on to people", FULL, async () => {
   let asked = 0;
   const world = await openWorld();
   const us = await world.process({

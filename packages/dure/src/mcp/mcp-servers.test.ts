@@ -78,7 +78,7 @@ const call = async (
     .find(name)!
     .execute(input, {} as never, { signal });
 
-test("three servers of the registry are started, listed and called", async () => {
+test("three servers of the registry are started, listed and called", FULL, async () => {
   await writeFile(join(folder, "a.txt"), "forty-two");
   const servers = await open({
     every: {

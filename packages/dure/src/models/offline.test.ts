@@ -1,3 +1,4 @@
+import { FULL } from "../kernel/test-tiers.ts";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { systemClock } from "../kernel/clock.ts";
@@ -371,7 +372,7 @@ describe("prices and estimates", () => {
     expect(estimateTokens(text)).toBe(tokens);
   });
 
-  test("an estimate grows with the text and counts what stands around it", () => {
+  test("an estimate grows with the text and counts what stands around it", FULL, () => {
     fc.assert(
       fc.property(
         fc.string({ unit: "binary" }),

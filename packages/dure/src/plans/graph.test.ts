@@ -1,3 +1,4 @@
+import { FULL } from "../kernel/test-tiers.ts";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { codeOf, messageOf } from "../kernel/errors.ts";
@@ -150,7 +151,7 @@ describe("a graph of ports", () => {
     expect(findCycles(DIAMOND)).toEqual([]);
   });
 
-  test("of a chain of 100,000 is walked without a stack", () => {
+  test("of a chain of 100,000 is walked without a stack", FULL, () => {
     const chain = Array.from({ length: 100_000 }, (_, index) => ({
       id: `p${index}`,
       dependsOn: index === 0 ? [] : [`p${index - 1}`],

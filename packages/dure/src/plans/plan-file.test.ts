@@ -705,7 +705,7 @@ describe("10,000 ports", () => {
     expect(problems(many(() => ({ owns: ["src/**"] })))).toHaveLength(50);
   });
 
-  test("that own each their folder are read from a file", () => {
+  test("that own each their folder are read from a file", FULL, () => {
     expect(
       readPlan("plan.json", JSON.stringify(many((index) => ({ owns: [`src/${index}/**`] })))).plan
         ?.ports,
@@ -724,7 +724,7 @@ describe("10,000 ports", () => {
 describe("of many problems 50 are listed and all are counted", () => {
   const head = "plan: big\nroles: modules\nworkers: { default: { kind: offline } }\nports:\n";
 
-  test("unknown keys", () => {
+  test("unknown keys", FULL, () => {
     const { problems, problemCount } = readPlan(
       "plan.yaml",
       Array.from({ length: 20_000 }, (_, index) => `key${index}: 1\n`).join(""),

@@ -1,3 +1,4 @@
+import { FULL } from "../kernel/test-tiers.ts";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -115,7 +116,7 @@ const asking =
 
 test(
   "an agent of a service asks the team's agents in the name of the agent behind the service",
-  { timeout: 60_000 },
+  { ...FULL, timeout: 60_000 },
   async () => {
     await using db = await testDatabase();
     await using team = await start(db, { clerk: asking(30) });

@@ -1,3 +1,4 @@
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { describe, expect, test } from "vitest";
 import { combineServices, keywordRouter } from "../../src/engine/service/combine.ts";
 import { remoteService } from "../../src/engine/remote/remote-service.ts";
@@ -195,29 +196,33 @@ test.each([
   },
 );
 
-test("what is no agent of A2A 1.x, or leads a token elsewhere, is refused without a call", async () => {
-  await using old = await startA2aAgent(() => {}, { version: "0.3" });
-  await using agent = await startA2aAgent(() => {});
-  await using team = await startTestEngine([
-    weather(old.url),
-    remoteService("http://127.0.0.1:9", { name: "gone", protocol: "a2a" }),
-    remoteService(agent.url.replace("127.0.0.1", "localhost"), {
-      name: "elsewhere",
-      protocol: "a2a",
-      auth: "secret",
-    }),
-  ]);
+test(
+  "what is no agent of A2A 1.x, or leads a token elsewhere, is refused without a call",
+  FULL,
+  async () => {
+    await using old = await startA2aAgent(() => {}, { version: "0.3" });
+    await using agent = await startA2aAgent(() => {});
+    await using team = await startTestEngine([
+      weather(old.url),
+      remoteService("http://127.0.0.1:9", { name: "gone", protocol: "a2a" }),
+      remoteService(agent.url.replace("127.0.0.1", "localhost"), {
+        name: "elsewhere",
+        protocol: "a2a",
+        auth: "secret",
+      }),
+    ]);
 
-  const codes = await Promise.all(
-    ["weather", "gone", "elsewhere"].map(
-      async (service) =>
-        (await team.say("How is it?", { session: service, service })).done.error?.code,
-    ),
-  );
+    const codes = await Promise.all(
+      ["weather", "gone", "elsewhere"].map(
+        async (service) =>
+          (await team.say("How is it?", { session: service, service })).done.error?.code,
+      ),
+    );
 
-  expect(codes).toEqual(["REMOTE_UNSUPPORTED", "REMOTE_UNAVAILABLE", "REMOTE_UNTRUSTED"]);
-  expect([old.calls, agent.calls]).toEqual([[], []]);
-});
+    expect(codes).toEqual(["REMOTE_UNSUPPORTED", "REMOTE_UNAVAILABLE", "REMOTE_UNTRUSTED"]);
+    expect([old.calls, agent.calls]).toEqual([[], []]);
+  },
+);
 
 /**
  * An agent that does not stream tells the task's id with its end: until then the task is found by

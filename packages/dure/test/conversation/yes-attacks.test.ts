@@ -28,7 +28,7 @@ async function asked(): Promise<Place> {
   return { office, desk, asked: question, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
-test("a yes that carries another sum shows that sum first", async () => {
+test("a yes that carries another sum shows that sum first", FULL, async () => {
   await using place = await asked();
   const { office, desk } = place;
   const { confirm_id } = place.asked.ui_hint;

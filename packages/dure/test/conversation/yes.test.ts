@@ -1,3 +1,4 @@
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { MESSAGES } from "../../../../examples/transfer/messages.ts";
@@ -47,7 +48,7 @@ async function expectAskedAgain(office: Office, desk: Desk): Promise<void> {
 const isSlots = (system = ""): boolean => agentAsked(system) === "slots";
 
 describe("a yes does not count after", () => {
-  test("a change that failed because the model answered 503", async () => {
+  test("a change that failed because the model answered 503", FULL, async () => {
     await using place = await askedAtDesk();
     const { office, desk } = place;
 
@@ -155,7 +156,7 @@ describe("a service on another server", () => {
     return { office, far, near, [Symbol.asyncDispose]: () => kept.disposeAsync() };
   }
 
-  test("is told when its question was left, so that a yes after it asks again", async () => {
+  test("is told when its question was left, so that a yes after it asks again", FULL, async () => {
     await using place = await openFar();
     const { office, near } = place;
 
@@ -183,26 +184,30 @@ describe("a service on another server", () => {
     expect(office.bank.bookings()).toHaveLength(2);
   });
 
-  test("is not confirmed by a yes that was written before its question was shown here", async () => {
-    await using place = await openFar();
-    const { office, near } = place;
-    await near.say("홍길동에게 5만원 보내줘");
+  test(
+    "is not confirmed by a yes that was written before its question was shown here",
+    FULL,
+    async () => {
+      await using place = await openFar();
+      const { office, near } = place;
+      await near.say("홍길동에게 5만원 보내줘");
 
-    const begun = Promise.withResolvers<void>();
-    const gate = Promise.withResolvers<void>();
-    office.mood.answer = ({ system }) => {
-      if (isSlots(system)) begun.resolve();
-      return isSlots(system) ? { text: "{}", delayMs: 300 } : undefined;
-    };
-    const change = await near.begin({ message: "아니 7만원으로" });
-    await begun.promise;
-    const early = await near.begin({ message: "네" });
-    gate.resolve();
-    await change.done;
+      const begun = Promise.withResolvers<void>();
+      const gate = Promise.withResolvers<void>();
+      office.mood.answer = ({ system }) => {
+        if (isSlots(system)) begun.resolve();
+        return isSlots(system) ? { text: "{}", delayMs: 300 } : undefined;
+      };
+      const change = await near.begin({ message: "아니 7만원으로" });
+      await begun.promise;
+      const early = await near.begin({ message: "네" });
+      gate.resolve();
+      await change.done;
 
-    expect(await early.done).toMatchObject({ next_action: "CONFIRM" });
-    expect(office.bank.bookings()).toEqual([]);
-  });
+      expect(await early.done).toMatchObject({ next_action: "CONFIRM" });
+      expect(office.bank.bookings()).toEqual([]);
+    },
+  );
 });
 
 test("two taps on two processes book once", async () => {

@@ -134,7 +134,7 @@ test(
 
 test(
   "a turn that waits for a new process goes on without any caller",
-  { timeout: 180_000 },
+  { ...FULL, timeout: 180_000 },
   async () => {
     await world.reset();
     const session = world.newSession();

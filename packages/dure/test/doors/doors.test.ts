@@ -31,6 +31,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
     "webFetch",
   ],
   "dure/client": [
+    "AgentFilesClient",
     "DureClient",
     "DureError",
     "EMPTY_TURN_VIEW",

@@ -1,3 +1,4 @@
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { execFileSync } from "node:child_process";
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -201,25 +202,29 @@ test("what a pigeon brings is answered there, in the words of the team's own mod
   await eventually(() => expect(loft.posts).toEqual(["Polly says so."]));
 });
 
-test("a plan is checked, started and followed by the door of teams, with a worker of one's own", async () => {
-  const signal = AbortSignal.timeout(60_000);
-  const text = await readFile(path.join(folder, "plans/note.yaml"), "utf8");
+test(
+  "a plan is checked, started and followed by the door of teams, with a worker of one's own",
+  FULL,
+  async () => {
+    const signal = AbortSignal.timeout(60_000);
+    const text = await readFile(path.join(folder, "plans/note.yaml"), "utf8");
 
-  const wrong = readPlan("note.yaml", text.replace("name: scribe", "script: a.yaml"));
-  const right = readPlan("note.yaml", text);
-  const files = await team.plans.list();
-  const begun = await team.plans.start({ source: { name: "note" }, by: "민준" }, { signal });
-  const ended = await followed(begun, signal);
+    const wrong = readPlan("note.yaml", text.replace("name: scribe", "script: a.yaml"));
+    const right = readPlan("note.yaml", text);
+    const files = await team.plans.list();
+    const begun = await team.plans.start({ source: { name: "note" }, by: "민준" }, { signal });
+    const ended = await followed(begun, signal);
 
-  expect(wrong.problems.map(({ key }) => key)).toEqual([
-    "workers.default.name",
-    "workers.default.script",
-  ]);
-  expect(right.plan?.ports.map(({ id }) => id)).toEqual(["note"]);
-  expect(files.map(({ name, problemCount }) => [name, problemCount])).toEqual([["note", 0]]);
-  expect(ended.status).toBe("success");
-  expect(git("show", `${ended.report?.branch ?? ""}:note.txt`)).toBe("coo");
-});
+    expect(wrong.problems.map(({ key }) => key)).toEqual([
+      "workers.default.name",
+      "workers.default.script",
+    ]);
+    expect(right.plan?.ports.map(({ id }) => id)).toEqual(["note"]);
+    expect(files.map(({ name, problemCount }) => [name, problemCount])).toEqual([["note", 0]]);
+    expect(ended.status).toBe("success");
+    expect(git("show", `${ended.report?.branch ?? ""}:note.txt`)).toBe("coo");
+  },
+);
 
 async function followed(run: PlanRun, signal: AbortSignal): Promise<PlanRun> {
   for await (const _frame of team.plans.runs.stream(run.id, { signal })) {

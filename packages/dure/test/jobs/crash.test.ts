@@ -107,7 +107,7 @@ test.each(KILLS.rows)(
 
 test(
   "killed while the permit is given the exchange ends once and whole",
-  { timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async () => {
     for (const when of ["before", "after"] as const) {
       await using world = await JobsWorld.start();
@@ -215,7 +215,7 @@ test(
 
 test(
   "two processes, one killed: the other goes on within ten seconds, and nothing is done twice",
-  { timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async () => {
     await using world = await JobsWorld.start();
     const victim = world.process({ hold: { turn: 3 } });

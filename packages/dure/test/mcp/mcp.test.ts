@@ -96,15 +96,19 @@ async function asked(session: string): Promise<readonly Escalation[]> {
   return items.filter(({ source }) => source.session === session);
 }
 
-test("an agent calls a tool of an MCP server in its turn, and says what it gave", async () => {
-  await serve("polite");
+test(
+  "an agent calls a tool of an MCP server in its turn, and says what it gave",
+  FULL,
+  async () => {
+    await serve("polite");
 
-  expect(await say("calls", "odd__echo")).toMatchObject({ message: '"echo was done"' });
-  expect(await say("calls", "odd__write")).toMatchObject({ message: '"write was done"' });
-  expect(await say("calls", "odd__nonsense")).toMatchObject({
-    message: expect.stringContaining("MCP_TOOL_UNKNOWN") as string,
-  });
-});
+    expect(await say("calls", "odd__echo")).toMatchObject({ message: '"echo was done"' });
+    expect(await say("calls", "odd__write")).toMatchObject({ message: '"write was done"' });
+    expect(await say("calls", "odd__nonsense")).toMatchObject({
+      message: expect.stringContaining("MCP_TOOL_UNKNOWN") as string,
+    });
+  },
+);
 
 test("a server of one service alone is used by its agents, and by no others", SLOW, async () => {
   await serve("polite");

@@ -66,7 +66,7 @@ function dure(
 
 test(
   "a new plan passes its check without a server, and a second one of its name is refused",
-  { timeout: 60_000 },
+  { ...FULL, timeout: 60_000 },
   async () => {
     const url = "http://127.0.0.1:9";
     const made = await dure(["new", "plan", "login"], { url });
@@ -105,7 +105,7 @@ test(
 
 test(
   "check names file, line and column of what is wrong, and exits with 1",
-  { timeout: 60_000 },
+  { ...FULL, timeout: 60_000 },
   async () => {
     await writeFile(
       join(folder, "wrong.yaml"),
@@ -136,7 +136,7 @@ test(
 
 test(
   "check looks at the repository too: files without an owner, shared files, missing contracts",
-  { timeout: 60_000 },
+  { ...FULL, timeout: 60_000 },
   async () => {
     const plan = (more: string): string =>
       `plan: based\nrepository: ${at.repository.folder}\nroles: modules\nworkers: { default: { ` +
@@ -310,7 +310,7 @@ test(
   },
 );
 
-test("a task is a run of one port without a plan file", { timeout: 60_000 }, async () => {
+test("a task is a run of one port without a plan file", { ...FULL, timeout: 60_000 }, async () => {
   const words = ["Write prices.", "--own", "src/price/**", "--accept", "true", "--worker", "true"];
   const [dry, unowned] = await Promise.all([
     dure(["task", ...words, "--tries", "1", "--dry-run", "--json"]),
@@ -430,7 +430,7 @@ test(
 
 test(
   "a hook outside of a worker, a draft without a model and a wrong status are told so",
-  { timeout: 60_000 },
+  { ...FULL, timeout: 60_000 },
   async () => {
     const [outside, stranger, draft, status] = await Promise.all([
       dure(["hook", "test-feedback"], { input: '{"success": true}' }),

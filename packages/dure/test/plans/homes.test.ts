@@ -54,7 +54,7 @@ const hostile = (person: string): string => `
 
 test(
   "no member gets to another's home, to that of the commands, or to the person's own",
-  { timeout: 90_000 },
+  { ...FULL, timeout: 90_000 },
   async () => {
     const person = await aPersonsHome();
     const { runs, repository } = await openStage({ "src/a.txt": "" }, { userHome: person });
@@ -176,7 +176,7 @@ class Asking implements Worker {
 
 test(
   "a partner that answers has a home and a temporary folder, and writes nothing in the tree",
-  { timeout: 90_000 },
+  { ...FULL, timeout: 90_000 },
   async () => {
     const { runs, repository } = await openStage(
       { "src/a.txt": "" },

@@ -112,7 +112,7 @@ const KINDS: readonly Kind[] = process.getuid?.() === 0 ? [undefined, "other-use
 
 test(
   "every attack succeeds where nothing keeps workers apart, so the next test shows what does",
-  { timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async () => {
     const { runs, repository, home } = await open();
     await repository.write(UNCOMMITTED);
@@ -234,7 +234,7 @@ test.for(KINDS.filter((kind) => kind !== undefined))(
 
 test(
   "a worker sees no file of the person above its tree, but the software there, and no foreign variable",
-  { timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async () => {
     for (const name of [
       "DURE_TOKEN",

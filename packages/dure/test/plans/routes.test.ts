@@ -37,56 +37,60 @@ async function eventually(look: () => Promise<unknown>, wanted: unknown): Promis
   await expect.poll(look, { timeout: 30_000, interval: 30 }).toEqual(wanted);
 }
 
-test("plans are listed with their problems, shown against the repository, and checked as text", async () => {
-  const files = await dure.plans.list();
-  const shop = await dure.plans.show("shop");
-  const [broken, unknown, byFile] = await Promise.all([
-    at.server.fetch("/v1/plans/broken.yaml"),
-    at.server.fetch("/v1/plans/nothing"),
-    at.server.fetch("/v1/plans/shop.yaml"),
-  ]);
-  const checked = await dure.plans.check({ file: "new.yaml", text: "plan: new\nports: []\n" });
+test(
+  "plans are listed with their problems, shown against the repository, and checked as text",
+  FULL,
+  async () => {
+    const files = await dure.plans.list();
+    const shop = await dure.plans.show("shop");
+    const [broken, unknown, byFile] = await Promise.all([
+      at.server.fetch("/v1/plans/broken.yaml"),
+      at.server.fetch("/v1/plans/nothing"),
+      at.server.fetch("/v1/plans/shop.yaml"),
+    ]);
+    const checked = await dure.plans.check({ file: "new.yaml", text: "plan: new\nports: []\n" });
 
-  expect(files.map(({ name, ports, problems }) => [name, ports, problems.length])).toEqual([
-    ["asking", 1, 0],
-    ["broken", 0, 1],
-    ["hooked", 1, 0],
-    ["shop", 2, 0],
-    ["steer", 3, 0],
-  ]);
-  expect(files[1]!.problems[0]).toMatchObject({
-    file: "broken.yaml",
-    line: 5,
-    message: expect.stringContaining("b") as string,
-  });
-  expect(shop).toMatchObject({
-    plan: "shop",
-    levels: [["price"], ["stock"]],
-    criticalPath: ["price", "stock"],
-    maxParallel: 1,
-    mode: { mode: "in-order" },
-    unowned: ["README.md", "package.json"],
-    unownedCount: 2,
-    warnings: [],
-    workers: [{ role: "default", kind: "offline" }],
-  });
-  expect(shop.ports[1]).toMatchObject({
-    id: "stock",
-    title: "stock",
-    dependsOn: ["price"],
-    owns: ["src/stock/**"],
-  });
-  expect(shop.mode.conditions.map(({ name, holds }) => [name, holds])).toContainEqual([
-    "fewer than 5 files",
-    true,
-  ]);
-  expect([broken.status, unknown.status, byFile.status]).toEqual([400, 404, 200]);
-  expect(await broken.json()).toMatchObject({ code: "PLAN_INVALID", problems: [{ line: 5 }] });
-  expect(checked.ok).toBe(false);
-  expect(
-    checked.problems.every(({ file, line }) => file === "new.yaml" && line !== undefined),
-  ).toBe(true);
-});
+    expect(files.map(({ name, ports, problems }) => [name, ports, problems.length])).toEqual([
+      ["asking", 1, 0],
+      ["broken", 0, 1],
+      ["hooked", 1, 0],
+      ["shop", 2, 0],
+      ["steer", 3, 0],
+    ]);
+    expect(files[1]!.problems[0]).toMatchObject({
+      file: "broken.yaml",
+      line: 5,
+      message: expect.stringContaining("b") as string,
+    });
+    expect(shop).toMatchObject({
+      plan: "shop",
+      levels: [["price"], ["stock"]],
+      criticalPath: ["price", "stock"],
+      maxParallel: 1,
+      mode: { mode: "in-order" },
+      unowned: ["README.md", "package.json"],
+      unownedCount: 2,
+      warnings: [],
+      workers: [{ role: "default", kind: "offline" }],
+    });
+    expect(shop.ports[1]).toMatchObject({
+      id: "stock",
+      title: "stock",
+      dependsOn: ["price"],
+      owns: ["src/stock/**"],
+    });
+    expect(shop.mode.conditions.map(({ name, holds }) => [name, holds])).toContainEqual([
+      "fewer than 5 files",
+      true,
+    ]);
+    expect([broken.status, unknown.status, byFile.status]).toEqual([400, 404, 200]);
+    expect(await broken.json()).toMatchObject({ code: "PLAN_INVALID", problems: [{ line: 5 }] });
+    expect(checked.ok).toBe(false);
+    expect(
+      checked.problems.every(({ file, line }) => file === "new.yaml" && line !== undefined),
+    ).toBe(true);
+  },
+);
 
 test("a dry run begins nothing and says what only some ports would need", async () => {
   const whole = await dure.plans.dryRun({ plan: "shop" });

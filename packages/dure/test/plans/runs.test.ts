@@ -252,7 +252,7 @@ test(
 
 test(
   "cancel ends a worker that listens to nothing within two seconds, with all its children",
-  { timeout: 60_000 },
+  { ...FULL, timeout: 60_000 },
   async () => {
     const { runs, repository, home } = await open();
     const stubborn = `plan: one\nroles: modules\nworkers: { default: { kind: command, command: [sh, -c, "trap '' TERM INT; (trap '' TERM; setsid sleep 7654 &) ; echo begun > src/price/begun; while true; do sleep 1; done"] } }\nports:\n  - { id: price, role: price, goal: g, owns: [src/price/**], acceptance: "true" }\n`;
@@ -483,7 +483,7 @@ ports:
 
 test(
   "tokens at four fifths are told, and a bound that is used up stops the port",
-  { timeout: 60_000 },
+  { ...FULL, timeout: 60_000 },
   async () => {
     const { runs, repository } = await open({
       script: `ports: { price: { implementer: [{ tokens: 850 }, { tokens: 100 }, { tokens: 500 }] } }`,
@@ -627,7 +627,7 @@ async function eventsOf(runs: TestRuns, run: string): Promise<string[]> {
 
 test(
   "under `report` what a worker changes beside its paths is left out and recorded, and its port goes on",
-  { timeout: 90_000 },
+  { ...FULL, timeout: 90_000 },
   async () => {
     const { runs, repository } = await open({
       script: `

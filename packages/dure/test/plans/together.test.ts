@@ -537,7 +537,7 @@ test(
 
 test(
   "commands of the plan see no files of the person, git's stores or other trees, only the software",
-  { timeout: 90_000 },
+  { ...FULL, timeout: 90_000 },
   async () => {
     const { runs, repository, home } = await open();
     await repository.write({

@@ -1,3 +1,4 @@
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { expect, test } from "vitest";
 import { eventually } from "../until.ts";
 import { discordPlatform, type DiscordStage } from "./discord-platform.ts";
@@ -114,7 +115,7 @@ const ASKS: Readonly<Record<string, { readonly ask: Ask; readonly thread: string
 
 test(
   "with web, Slack and Discord a hand-over stays on the asker's platform, and its answer comes home",
-  { timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async () => {
     const stage = await allPlatforms();
     const team = await readyTeamOn(stage, {

@@ -181,7 +181,7 @@ describe.each([
 
 test(
   "background talk is reported once, a thread per conversation and a file, and no agent hears it",
-  { timeout: 60_000 },
+  { ...FULL, timeout: 60_000 },
   async () => {
     const { team, folder } = await start(
       {

@@ -1,3 +1,4 @@
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { describe, expect, test } from "vitest";
 import { eventually } from "../until.ts";
 import { collaborate, readyTeamOn, settled } from "./helpers.ts";
@@ -38,31 +39,35 @@ function held(): { behave: Behave; begun: Promise<void>; goOn: () => void } {
 }
 
 describe.each(PLATFORMS)("on %s", { timeout: 60_000 }, (_name, openPlatform) => {
-  test("a paused agent answers no one, says so once, and answers all after the resume", async () => {
-    const platform = await openPlatform();
-    const team = await readyTeamOn(platform);
-    await team.rooms.pauses.pause("eden", BY);
+  test(
+    "a paused agent answers no one, says so once, and answers all after the resume",
+    FULL,
+    async () => {
+      const platform = await openPlatform();
+      const team = await readyTeamOn(platform);
+      await team.rooms.pauses.pause("eden", BY);
 
-    await platform.say(team, "@이든 하나");
-    await platform.say(team, "@이든 둘");
-    await platform.say(team, "@루다 너는?");
-    const place = await generalOf(team);
-    await eventually(async () => {
-      const shown = await platform.shown(team, place);
-      expect(shown.filter((line) => line.includes("멈춰 두었어요"))).toHaveLength(1);
-      expect(shown.filter((line) => line.includes("루다의 답입니다"))).toHaveLength(1);
-    });
-    expect(team.calls("eden")).toBe(0);
+      await platform.say(team, "@이든 하나");
+      await platform.say(team, "@이든 둘");
+      await platform.say(team, "@루다 너는?");
+      const place = await generalOf(team);
+      await eventually(async () => {
+        const shown = await platform.shown(team, place);
+        expect(shown.filter((line) => line.includes("멈춰 두었어요"))).toHaveLength(1);
+        expect(shown.filter((line) => line.includes("루다의 답입니다"))).toHaveLength(1);
+      });
+      expect(team.calls("eden")).toBe(0);
 
-    await team.rooms.pauses.resume("eden", { by: "jun" });
+      await team.rooms.pauses.resume("eden", { by: "jun" });
 
-    await eventually(async () => {
-      const shown = await platform.shown(team, place);
-      expect(shown.filter((line) => line.includes("이든의 답입니다"))).toHaveLength(2);
-      expect(shown.filter((line) => line.includes("다시 시작했어요"))).toHaveLength(1);
-    });
-    expect(team.calls("eden")).toBe(2);
-  });
+      await eventually(async () => {
+        const shown = await platform.shown(team, place);
+        expect(shown.filter((line) => line.includes("이든의 답입니다"))).toHaveLength(2);
+        expect(shown.filter((line) => line.includes("다시 시작했어요"))).toHaveLength(1);
+      });
+      expect(team.calls("eden")).toBe(2);
+    },
+  );
 
   test("a stop ends what runs, says so once with who did it, and what comes later is answered", async () => {
     const eden = held();
@@ -202,30 +207,34 @@ describe("when a process dies", { timeout: 60_000 }, () => {
     await eventually(() => expect(first.calls("eden") + second.calls("eden")).toBe(1));
   });
 
-  test("nothing reminds a paused agent, and the time of the request goes on after the resume", async () => {
-    const platform = webPlatform();
-    const team = await readyTeamOn(platform, {
-      behave: { eden: () => "" },
-      limits: { reminderMs: [1_000, 60_000], unansweredMs: 90_000 },
-    });
-    await collaborate(team, "ruda", { targetAgent: "eden", message: "부탁" });
-    await team.rooms.pauses.pause("eden", BY);
-    const paused = await team.database.query<{ next_at: Date }>({
-      text: "select next_at from dure.requests",
-    });
-    await team.database.query({
-      text: "update dure.pauses set at = at - interval '1 hour' where agent = 'eden'",
-    });
-    await team.database.query({
-      text: "update dure.requests set created_at = created_at - interval '2 hours'",
-    });
+  test(
+    "nothing reminds a paused agent, and the time of the request goes on after the resume",
+    FULL,
+    async () => {
+      const platform = webPlatform();
+      const team = await readyTeamOn(platform, {
+        behave: { eden: () => "" },
+        limits: { reminderMs: [1_000, 60_000], unansweredMs: 90_000 },
+      });
+      await collaborate(team, "ruda", { targetAgent: "eden", message: "부탁" });
+      await team.rooms.pauses.pause("eden", BY);
+      const paused = await team.database.query<{ next_at: Date }>({
+        text: "select next_at from dure.requests",
+      });
+      await team.database.query({
+        text: "update dure.pauses set at = at - interval '1 hour' where agent = 'eden'",
+      });
+      await team.database.query({
+        text: "update dure.requests set created_at = created_at - interval '2 hours'",
+      });
 
-    await team.rooms.pauses.resume("eden", BY);
+      await team.rooms.pauses.resume("eden", BY);
 
-    const [after] = await team.database.query<{ next_at: Date }>({
-      text: "select next_at from dure.requests",
-    });
-    const later = after!.next_at.getTime() - paused[0]!.next_at.getTime();
-    expect(later).toBeGreaterThanOrEqual(3_600_000);
-  });
+      const [after] = await team.database.query<{ next_at: Date }>({
+        text: "select next_at from dure.requests",
+      });
+      const later = after!.next_at.getTime() - paused[0]!.next_at.getTime();
+      expect(later).toBeGreaterThanOrEqual(3_600_000);
+    },
+  );
 });

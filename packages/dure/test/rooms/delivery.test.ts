@@ -93,7 +93,7 @@ describe.each(PLATFORM.rows)(
       expect(tookMs).toBeGreaterThanOrEqual(7_000);
     });
 
-    test("E5 no answer in 10 s: it is tried again, and shown once", async () => {
+    test("E5 no answer in 10 s: it is tried again, and shown once", FULL, async () => {
       const patience = patienceByHand();
       const { team, platform } = await start({ outboxClock: patience.clock });
       platform.fail("post", "hang", { agent: "ruda" });

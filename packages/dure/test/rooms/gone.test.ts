@@ -21,33 +21,37 @@ import type { Behave, Name, TestTeam } from "./team.ts";
 const GENERAL = "discord:general";
 
 describe("what is gone on Discord", { timeout: 60_000 }, () => {
-  test("a deleted thread is closed for all, told once, and its open request is withdrawn", async () => {
-    const { stage, team, threadId, asks } = await threadThatWaits();
-    const since = stage.discord.requests.length;
+  test(
+    "a deleted thread is closed for all, told once, and its open request is withdrawn",
+    FULL,
+    async () => {
+      const { stage, team, threadId, asks } = await threadThatWaits();
+      const since = stage.discord.requests.length;
 
-    stage.discord.deleteThread(stage.discord.threads(stage.places.general)[0]!);
+      stage.discord.deleteThread(stage.discord.threads(stage.places.general)[0]!);
 
-    await eventually(async () => expect(await stateOf(team, threadId)).toBe("closed"));
-    await eventually(async () =>
-      expect((await stage.shown(team, GENERAL)).at(-1)).toBe(
-        "루다: 이든 님에게 한 부탁은 답을 받을 수 없게 됐어요: 스레드가 지워졌어요.",
-      ),
-    );
-    await settled(team);
-    expect(await participantsOf(team, threadId)).toEqual([]);
-    expect(await requestStates(team)).toEqual(["withdrawn"]);
-    expect(await eventsOf(team, "room.closed")).toHaveLength(1);
-    expect(
-      await team.rooms.collaborate(
-        { agent: "ruda" },
-        { targetAgent: "eden", message: "다시", threadId },
-      ),
-    ).toMatchObject({ ok: false, code: "THREAD_NOT_FOUND" });
-    expect(requestsSince(stage, since)).toBeLessThanOrEqual(4);
-    expect(asks()).toBe(1);
-    const again = await collaborate(team, "ruda", { targetAgent: "eden", message: "새로" });
-    expect(again.reused).toBe(false);
-  });
+      await eventually(async () => expect(await stateOf(team, threadId)).toBe("closed"));
+      await eventually(async () =>
+        expect((await stage.shown(team, GENERAL)).at(-1)).toBe(
+          "루다: 이든 님에게 한 부탁은 답을 받을 수 없게 됐어요: 스레드가 지워졌어요.",
+        ),
+      );
+      await settled(team);
+      expect(await participantsOf(team, threadId)).toEqual([]);
+      expect(await requestStates(team)).toEqual(["withdrawn"]);
+      expect(await eventsOf(team, "room.closed")).toHaveLength(1);
+      expect(
+        await team.rooms.collaborate(
+          { agent: "ruda" },
+          { targetAgent: "eden", message: "다시", threadId },
+        ),
+      ).toMatchObject({ ok: false, code: "THREAD_NOT_FOUND" });
+      expect(requestsSince(stage, since)).toBeLessThanOrEqual(4);
+      expect(asks()).toBe(1);
+      const again = await collaborate(team, "ruda", { targetAgent: "eden", message: "새로" });
+      expect(again.reused).toBe(false);
+    },
+  );
 
   test("what an agent still wants to say in a deleted thread is never said, with one request at most", async () => {
     const working = Promise.withResolvers<string>();
@@ -186,35 +190,39 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     expect((await deaf()) as unknown[]).toEqual(expect.arrayContaining([["general", []]]));
   });
 
-  test("words of an agent whose token is gone after a restart: told once, and settled when the token is back", async () => {
-    const stage = await discordPlatform();
-    const team = await readyTeamOn(stage, { behave: { ruda: () => "나중에 나갈 말" } });
-    stage.fail("post", "rate-limited", { retryAfterMs: 60_000, times: 1 });
-    await stage.say(team, "루다야");
-    await eventually(async () =>
-      expect(
-        await team.database.query({
-          text: "select from dure.outbox where state = 'pending' and next_at > clock_timestamp() + interval '20 seconds'",
-        }),
-      ).toHaveLength(1),
-    );
-    await team.stop();
-    const others = stage.agents.filter(({ id }) => id !== "ruda");
+  test(
+    "words of an agent whose token is gone after a restart: told once, and settled when the token is back",
+    FULL,
+    async () => {
+      const stage = await discordPlatform();
+      const team = await readyTeamOn(stage, { behave: { ruda: () => "나중에 나갈 말" } });
+      stage.fail("post", "rate-limited", { retryAfterMs: 60_000, times: 1 });
+      await stage.say(team, "루다야");
+      await eventually(async () =>
+        expect(
+          await team.database.query({
+            text: "select from dure.outbox where state = 'pending' and next_at > clock_timestamp() + interval '20 seconds'",
+          }),
+        ).toHaveLength(1),
+      );
+      await team.stop();
+      const others = stage.agents.filter(({ id }) => id !== "ruda");
 
-    for (const _start of [1, 2]) {
-      const without = await teamOn(stage, { on: team, agents: others });
-      expect(await openTypes(without)).toEqual(["account"]);
-      expect((await without.inbox.list({ tenant: "" })).items).toMatchObject([
-        {
-          title: "ruda (discord): 말 1건이 기다리는데 이 계정의 토큰이 없어요.",
-          context: { waiting: 1 },
-        },
-      ]);
-      await without.stop();
-    }
-    const again = await readyTeamOn(stage, { on: team });
-    await eventually(async () => expect(await openTypes(again)).toEqual([]));
-  });
+      for (const _start of [1, 2]) {
+        const without = await teamOn(stage, { on: team, agents: others });
+        expect(await openTypes(without)).toEqual(["account"]);
+        expect((await without.inbox.list({ tenant: "" })).items).toMatchObject([
+          {
+            title: "ruda (discord): 말 1건이 기다리는데 이 계정의 토큰이 없어요.",
+            context: { waiting: 1 },
+          },
+        ]);
+        await without.stop();
+      }
+      const again = await readyTeamOn(stage, { on: team });
+      await eventually(async () => expect(await openTypes(again)).toEqual([]));
+    },
+  );
 
   test("a revoked token is refused with one critical escalation and never tried again", async () => {
     const stage = await discordPlatform();

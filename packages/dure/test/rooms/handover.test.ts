@@ -38,74 +38,82 @@ describe.each(PLATFORM.rows)(
     };
 
     describe("collaborate", () => {
-      test("a message over the platform's limit is split: its target hears all of it, once, and answers it once", async () => {
-        const heard: string[] = [];
-        const long = `처음. ${"한 문장입니다. ".repeat(name === "web" ? 11_095 : 700).trim()} 끝.`;
-        const { team } = await start({
-          behave: { ruda: silent, eden: (asked) => (heard.push(asked.text), "다 읽었습니다") },
-        });
+      test(
+        "a message over the platform's limit is split: its target hears all of it, once, and answers it once",
+        FULL,
+        async () => {
+          const heard: string[] = [];
+          const long = `처음. ${"한 문장입니다. ".repeat(name === "web" ? 11_095 : 700).trim()} 끝.`;
+          const { team } = await start({
+            behave: { ruda: silent, eden: (asked) => (heard.push(asked.text), "다 읽었습니다") },
+          });
 
-        const { threadId } = await collaborate(team, "ruda", {
-          targetAgent: "eden",
-          message: long,
-        });
-        await eventually(async () =>
-          expect(await team.database.query({ text: "select state from dure.requests" })).toEqual([
-            { state: "answered" },
-          ]),
-        );
-        await settled(team);
+          const { threadId } = await collaborate(team, "ruda", {
+            targetAgent: "eden",
+            message: long,
+          });
+          await eventually(async () =>
+            expect(await team.database.query({ text: "select state from dure.requests" })).toEqual([
+              { state: "answered" },
+            ]),
+          );
+          await settled(team);
 
-        const [asked] = await team.database.query<{ parts: number }>({
-          text: "select count(*)::integer as parts from dure.room_parts p join dure.room_messages m on m.id = p.message where m.author = 'ruda'",
-        });
-        expect(asked!.parts).toBeGreaterThan(1);
-        expect(
-          (await team.rooms.reader.messages(threadId, {})).map(({ author }) => author),
-        ).toEqual(["ruda", "eden"]);
-        expect(heard).toHaveLength(1);
-        if (name === "discord") expect(heard[0] === `루다: @이든 ${long}`).toBe(true); // a turn takes less than what the web rooms show in one message
-      });
+          const [asked] = await team.database.query<{ parts: number }>({
+            text: "select count(*)::integer as parts from dure.room_parts p join dure.room_messages m on m.id = p.message where m.author = 'ruda'",
+          });
+          expect(asked!.parts).toBeGreaterThan(1);
+          expect(
+            (await team.rooms.reader.messages(threadId, {})).map(({ author }) => author),
+          ).toEqual(["ruda", "eden"]);
+          expect(heard).toHaveLength(1);
+          if (name === "discord") expect(heard[0] === `루다: @이든 ${long}`).toBe(true); // a turn takes less than what the web rooms show in one message
+        },
+      );
 
-      test("a thread is named by the call's topic without invisible signs; links come with every hand-over", async () => {
-        const eden: Behave = (heard) =>
-          heard.results.length === 0 && heard.text.includes("되물어")
-            ? {
-                toolCalls: [
-                  {
-                    name: "collaborate",
-                    args: {
-                      targetAgent: "ruda",
-                      message: "이 파일이 맞나요?",
-                      attachments: ["https://example.com/a.pdf"],
+      test(
+        "a thread is named by the call's topic without invisible signs; links come with every hand-over",
+        FULL,
+        async () => {
+          const eden: Behave = (heard) =>
+            heard.results.length === 0 && heard.text.includes("되물어")
+              ? {
+                  toolCalls: [
+                    {
+                      name: "collaborate",
+                      args: {
+                        targetAgent: "ruda",
+                        message: "이 파일이 맞나요?",
+                        attachments: ["https://example.com/a.pdf"],
+                      },
                     },
-                  },
-                ],
-              }
-            : { toolCalls: [{ name: "stay_silent", args: {} }] };
-        const { platform, team } = await start({ behave: { eden, ruda: silent } });
+                  ],
+                }
+              : { toolCalls: [{ name: "stay_silent", args: {} }] };
+          const { platform, team } = await start({ behave: { eden, ruda: silent } });
 
-        const named = await collaborate(team, "ruda", {
-          targetAgent: "seum",
-          message: "검토해 줘",
-          topic: "login",
-          threadName: "로그인\u202e 검토",
-        });
-        const unnamed = await collaborate(team, "ruda", {
-          targetAgent: "eden",
-          message: "되물어 줘",
-          topic: "login",
-        });
+          const named = await collaborate(team, "ruda", {
+            targetAgent: "seum",
+            message: "검토해 줘",
+            topic: "login",
+            threadName: "로그인\u202e 검토",
+          });
+          const unnamed = await collaborate(team, "ruda", {
+            targetAgent: "eden",
+            message: "되물어 줘",
+            topic: "login",
+          });
 
-        expect(named.threadName).toBe("[협업] 루다 → 세움 · 로그인 검토");
-        expect(unnamed.threadName).toBe("[협업] 루다 → 이든 · 되물어 줘");
-        await eventually(async () =>
-          expect((await platform.shown(team, unnamed.threadId)).at(-1)).toBe(
-            "이든: @루다 이 파일이 맞나요?\nhttps://example.com/a.pdf",
-          ),
-        );
-        await settled(team);
-      });
+          expect(named.threadName).toBe("[협업] 루다 → 세움 · 로그인 검토");
+          expect(unnamed.threadName).toBe("[협업] 루다 → 이든 · 되물어 줘");
+          await eventually(async () =>
+            expect((await platform.shown(team, unnamed.threadId)).at(-1)).toBe(
+              "이든: @루다 이 파일이 맞나요?\nhttps://example.com/a.pdf",
+            ),
+          );
+          await settled(team);
+        },
+      );
 
       test("M1 M2 a target is called by its own id, or by that of its account", async () => {
         const platform = await makePlatform();

@@ -138,7 +138,7 @@ describe("what people may write", { timeout: 60_000 }, () => {
     expect(await rolesOf(get, takenBack)).toMatchObject({ eden: "OBSERVER", ruda: "HANDLER" });
   });
 
-  test("a message of attachments alone is handled by their names and links", async () => {
+  test("a message of attachments alone is handled by their names and links", FULL, async () => {
     const stage = await discordPlatform();
     const heard: string[] = [];
     const team = await readyTeamOn(stage, {

@@ -208,7 +208,7 @@ describe("which bots are in a thread of Discord", { timeout: 60_000 }, () => {
     ]);
   });
 
-  test("a hand-over from a private thread stays in it", async () => {
+  test("a hand-over from a private thread stays in it", FULL, async () => {
     const stage = await discordPlatform();
     const ruda: Behave = ({ results, text }) =>
       results.length === 0 && text.includes("넘겨")

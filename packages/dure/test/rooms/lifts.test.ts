@@ -14,32 +14,38 @@ function lastIn(stage: DiscordStage): FakeMessage | undefined {
 }
 
 describe("what a person lifts", { timeout: 60_000 }, () => {
-  test("a suspended thread is opened by the button below the notice, only for people who may write there", async () => {
-    const stage = await discordPlatform();
-    const team = await readyTeamOn(stage, { behave: { ruda: chatty, eden: chatty } });
-    const { threadId } = await collaborate(team, "ruda", {
-      targetAgent: "eden",
-      message: "이야기하자",
-    });
-    await eventually(async () => expect(await stateOf(team, threadId)).toBe("suspended"));
-    await settled(team);
-    const notice = stage.discord.messages(stage.discord.threads(stage.places.general)[0]!).at(-1)!;
-    const reader = stage.discord.addPerson("서연", {
-      permissions: ["VIEW_CHANNEL", "SEND_MESSAGES", "READ_MESSAGE_HISTORY"],
-    }); // not in threads
-    const refused = await reader.press(notice.buttons[0]!);
-    expect(refused.text).toContain("글을 쓸 수 있는 분만 풀 수 있어요");
-    expect(await stateOf(team, threadId)).toBe("suspended");
-    const writer = stage.discord.addPerson("지우", {
-      permissions: ["VIEW_CHANNEL", "SEND_MESSAGES_IN_THREADS", "READ_MESSAGE_HISTORY"],
-    });
+  test(
+    "a suspended thread is opened by the button below the notice, only for people who may write there",
+    FULL,
+    async () => {
+      const stage = await discordPlatform();
+      const team = await readyTeamOn(stage, { behave: { ruda: chatty, eden: chatty } });
+      const { threadId } = await collaborate(team, "ruda", {
+        targetAgent: "eden",
+        message: "이야기하자",
+      });
+      await eventually(async () => expect(await stateOf(team, threadId)).toBe("suspended"));
+      await settled(team);
+      const notice = stage.discord
+        .messages(stage.discord.threads(stage.places.general)[0]!)
+        .at(-1)!;
+      const reader = stage.discord.addPerson("서연", {
+        permissions: ["VIEW_CHANNEL", "SEND_MESSAGES", "READ_MESSAGE_HISTORY"],
+      }); // not in threads
+      const refused = await reader.press(notice.buttons[0]!);
+      expect(refused.text).toContain("글을 쓸 수 있는 분만 풀 수 있어요");
+      expect(await stateOf(team, threadId)).toBe("suspended");
+      const writer = stage.discord.addPerson("지우", {
+        permissions: ["VIEW_CHANNEL", "SEND_MESSAGES_IN_THREADS", "READ_MESSAGE_HISTORY"],
+      });
 
-    const shown = await writer.press(notice.buttons[0]!);
+      const shown = await writer.press(notice.buttons[0]!);
 
-    expect(shown.text).toContain("풀기");
-    await eventually(async () => expect(await stateOf(team, threadId)).toBe("open"));
-    expect(await openTypes(team)).toEqual([]);
-  });
+      expect(shown.text).toContain("풀기");
+      await eventually(async () => expect(await stateOf(team, threadId)).toBe("open"));
+      expect(await openTypes(team)).toEqual([]);
+    },
+  );
 
   test.each([
     ["resume", "open"],

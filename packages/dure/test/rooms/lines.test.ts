@@ -1,3 +1,4 @@
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { describe, expect, test } from "vitest";
 import { placeOfSession, sessionIdOf } from "../../src/rooms/place.ts";
 import { eventually } from "../until.ts";
@@ -26,29 +27,33 @@ describe.each(PLATFORM.rows)(
   (name, makePlatform) => {
     const general = `${name}:general`;
 
-    test("two people do not wait for each other, and each one's words keep their order", async () => {
-      const first = Promise.withResolvers<void>();
-      const platform = await makePlatform();
-      const agents = withLines(platform);
-      const team = await readyTeamOn(platform, {
-        agents,
-        behave: { ruda: slowFor(first.promise) },
-      });
+    test(
+      "two people do not wait for each other, and each one's words keep their order",
+      FULL,
+      async () => {
+        const first = Promise.withResolvers<void>();
+        const platform = await makePlatform();
+        const agents = withLines(platform);
+        const team = await readyTeamOn(platform, {
+          agents,
+          behave: { ruda: slowFor(first.promise) },
+        });
 
-      await platform.say(team, "물음 1");
-      await platform.say(team, "물음 2");
-      await platform.say(team, "물음 3", { person: "서연" });
-      await eventually(async () =>
-        expect(await platform.shown(team, general)).toContain("루다: 답 3"),
-      );
+        await platform.say(team, "물음 1");
+        await platform.say(team, "물음 2");
+        await platform.say(team, "물음 3", { person: "서연" });
+        await eventually(async () =>
+          expect(await platform.shown(team, general)).toContain("루다: 답 3"),
+        );
 
-      expect(await answers(team)).toEqual(["답 3"]); // 민준's second stands behind his first
-      first.resolve();
-      await settled(team);
-      expect(await answers(team)).toEqual(["답 3", "답 1", "답 2"]);
-    });
+        expect(await answers(team)).toEqual(["답 3"]); // 민준's second stands behind his first
+        first.resolve();
+        await settled(team);
+        expect(await answers(team)).toEqual(["답 3", "답 1", "답 2"]);
+      },
+    );
 
-    test("when the process dies, another one answers each person once", async () => {
+    test("when the process dies, another one answers each person once", FULL, async () => {
       const never = Promise.withResolvers<void>();
       const platform = await makePlatform();
       const options = { agents: withLines(platform), limits: {} };

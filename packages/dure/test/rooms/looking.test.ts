@@ -244,7 +244,7 @@ test.each([
 
 test(
   "a seen message is not reopened after 24 h, a sweep and a restart, nor one 91 days old when read",
-  { timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async () => {
     let daysAgo = 91;
     const stage = await discordPlatform({

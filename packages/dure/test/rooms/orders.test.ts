@@ -1,3 +1,4 @@
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { describe, expect, test } from "vitest";
 import { eventually } from "../until.ts";
 import { discordPlatform } from "./discord-platform.ts";
@@ -33,32 +34,38 @@ const open = async (team: TestTeam): Promise<number> => {
 };
 
 describe("orders on Discord", { timeout: 60_000 }, () => {
-  test("/dure stop ends what runs for a person who may write there, and tells that person alone", async () => {
-    const eden = held();
-    const stage = await discordPlatform();
-    const team = await readyTeamOn(stage, { behave: { eden: eden.behave } });
-    await stage.say(team, "@이든 오래 걸리는 일");
-    await eden.begun;
-    const reader = stage.discord.addPerson("서연", { permissions: READING });
+  test(
+    "/dure stop ends what runs for a person who may write there, and tells that person alone",
+    FULL,
+    async () => {
+      const eden = held();
+      const stage = await discordPlatform();
+      const team = await readyTeamOn(stage, { behave: { eden: eden.behave } });
+      await stage.say(team, "@이든 오래 걸리는 일");
+      await eden.begun;
+      const reader = stage.discord.addPerson("서연", { permissions: READING });
 
-    const refused = await reader.command(stage.bots.ruda, stage.places.general, "stop");
-    expect(refused).toEqual({
-      text: expect.stringContaining("글을 쓸 수 있는 분만"),
-      ephemeral: true,
-    });
-    expect(await open(team)).toBe(1);
+      const refused = await reader.command(stage.bots.ruda, stage.places.general, "stop");
+      expect(refused).toEqual({
+        text: expect.stringContaining("글을 쓸 수 있는 분만"),
+        ephemeral: true,
+      });
+      expect(await open(team)).toBe(1);
 
-    const told = await stage.person("민준").command(stage.bots.ruda, stage.places.general, "stop");
-    expect(told).toEqual({ text: "멈췄어요: 답 1건.", ephemeral: true });
-    await eventually(() =>
-      expect(stage.discord.messages(stage.places.general).at(-1)?.text).toContain(
-        "민준 님이 여기서 하던 일을 멈췄어요",
-      ),
-    );
-    await eventually(() => expect(team.engine.running).toBe(0));
-    eden.goOn();
-    expect(await deeds(team)).toMatchObject([{ what: "room.stop", outcome: "done" }]);
-  });
+      const told = await stage
+        .person("민준")
+        .command(stage.bots.ruda, stage.places.general, "stop");
+      expect(told).toEqual({ text: "멈췄어요: 답 1건.", ephemeral: true });
+      await eventually(() =>
+        expect(stage.discord.messages(stage.places.general).at(-1)?.text).toContain(
+          "민준 님이 여기서 하던 일을 멈췄어요",
+        ),
+      );
+      await eventually(() => expect(team.engine.running).toBe(0));
+      eden.goOn();
+      expect(await deeds(team)).toMatchObject([{ what: "room.stop", outcome: "done" }]);
+    },
+  );
 
   test("/dure pause is of its bot and for those who decide; who and jobs tell how it is", async () => {
     const stage = await discordPlatform();
@@ -128,7 +135,7 @@ describe("orders on Discord", { timeout: 60_000 }, () => {
     });
   });
 
-  test("an answer that was shown while it was written has no button in the end", async () => {
+  test("an answer that was shown while it was written has no button in the end", FULL, async () => {
     const stage = await discordPlatform();
     const chunks = Array.from({ length: 6 }, (_none, at) => `${at + 1}번째 문장입니다. `);
     const team = await readyTeamOn(stage, {

@@ -45,31 +45,39 @@ describe.each(PLATFORM.rows)(
   (name, makePlatform) => {
     const general = `${name}:general`;
 
-    test("is answered by a hand-back, also of a turn that says nothing more; its origin is told once", async () => {
-      const platform = await makePlatform();
-      const team = await readyTeamOn(platform, { behave: { ruda, eden: handsBack() } });
+    test(
+      "is answered by a hand-back, also of a turn that says nothing more; its origin is told once",
+      FULL,
+      async () => {
+        const platform = await makePlatform();
+        const team = await readyTeamOn(platform, { behave: { ruda, eden: handsBack() } });
 
-      await platform.say(team, "@루다 이든한테 맡겨 줘");
+        await platform.say(team, "@루다 이든한테 맡겨 줘");
 
-      await eventually(async () => expect(await requestStates(team)).toEqual(["answered"]));
-      await settled(team);
-      const [thread] = await team.rooms.reader.threads(general, ANONYMOUS);
-      expect(await platform.shown(team, thread!.id)).toEqual([
-        "루다: @이든 코드 리뷰",
-        "이든: @루다 다 봤어",
-      ]);
-      expect(
-        (await platform.shown(team, general)).filter((line) => line.includes("이든 님이 답했어요")),
-      ).toHaveLength(1);
-      expect(
-        await team.database.query({ text: "select from dure.requests where next_at is not null" }),
-      ).toEqual([]); // no agent is reminded
-      expect(
-        await team.database.query({
-          text: "select cardinality(calls) as calls from dure.agent_pairs",
-        }),
-      ).toEqual([{ calls: 1 }]); // it was no call
-    });
+        await eventually(async () => expect(await requestStates(team)).toEqual(["answered"]));
+        await settled(team);
+        const [thread] = await team.rooms.reader.threads(general, ANONYMOUS);
+        expect(await platform.shown(team, thread!.id)).toEqual([
+          "루다: @이든 코드 리뷰",
+          "이든: @루다 다 봤어",
+        ]);
+        expect(
+          (await platform.shown(team, general)).filter((line) =>
+            line.includes("이든 님이 답했어요"),
+          ),
+        ).toHaveLength(1);
+        expect(
+          await team.database.query({
+            text: "select from dure.requests where next_at is not null",
+          }),
+        ).toEqual([]); // no agent is reminded
+        expect(
+          await team.database.query({
+            text: "select cardinality(calls) as calls from dure.agent_pairs",
+          }),
+        ).toEqual([{ calls: 1 }]); // it was no call
+      },
+    );
 
     test("is answered once by a turn that hands back and has the last word too", FULL, async () => {
       const platform = await makePlatform();
@@ -320,46 +328,50 @@ describe.each(PLATFORM.rows)(
       expect(await collaborate(team, "ruda", again)).toMatchObject({ threadId, reused: true });
     });
 
-    test("that its thread's suspension overtook is not called sent, and its reminder tells all of it", async () => {
-      const heard: string[] = [];
-      const platform = await makePlatform();
-      const answers = ["네, 확인했습니다.", "비밀번호를 상수 시간에 비교해 주세요."];
-      const eden: Behave = (told) =>
-        told.text.includes("부탁을 기다린 지")
-          ? (heard.push(told.text), answers.shift() ?? "더 없습니다")
-          : silent(told);
-      const team = await readyTeamOn(platform, {
-        behave: { ruda: silent, eden },
-        limits: { threadMessages: 1 },
-      });
-      const first = await collaborate(team, "ruda", { targetAgent: "eden", message: "하나" });
-      await settled(team);
-      const request = `로그인 모듈을 보아 줘. ${"비밀번호 비교가 걱정이야. ".repeat(30)}끝.`;
+    test(
+      "that its thread's suspension overtook is not called sent, and its reminder tells all of it",
+      FULL,
+      async () => {
+        const heard: string[] = [];
+        const platform = await makePlatform();
+        const answers = ["네, 확인했습니다.", "비밀번호를 상수 시간에 비교해 주세요."];
+        const eden: Behave = (told) =>
+          told.text.includes("부탁을 기다린 지")
+            ? (heard.push(told.text), answers.shift() ?? "더 없습니다")
+            : silent(told);
+        const team = await readyTeamOn(platform, {
+          behave: { ruda: silent, eden },
+          limits: { threadMessages: 1 },
+        });
+        const first = await collaborate(team, "ruda", { targetAgent: "eden", message: "하나" });
+        await settled(team);
+        const request = `로그인 모듈을 보아 줘. ${"비밀번호 비교가 걱정이야. ".repeat(30)}끝.`;
 
-      const second = await collaborate(team, "ruda", { targetAgent: "eden", message: request });
+        const second = await collaborate(team, "ruda", { targetAgent: "eden", message: request });
 
-      expect(second).toMatchObject({ threadId: first.threadId, delivery: "queued" });
-      expect(second.note).toContain("paused");
-      await settled(team);
-      expect(await rolesOf(team, second.messageId)).toMatchObject({ eden: "OBSERVER" });
-      await team.database.query(
-        {
-          text: "update dure.requests set state = 'withdrawn', next_at = null where message <> $1",
-        },
-        [second.messageId],
-      );
+        expect(second).toMatchObject({ threadId: first.threadId, delivery: "queued" });
+        expect(second.note).toContain("paused");
+        await settled(team);
+        expect(await rolesOf(team, second.messageId)).toMatchObject({ eden: "OBSERVER" });
+        await team.database.query(
+          {
+            text: "update dure.requests set state = 'withdrawn', next_at = null where message <> $1",
+          },
+          [second.messageId],
+        );
 
-      await makeDue(team, "eden");
-      await eventually(() => expect(heard).toHaveLength(1));
-      await settled(team);
-      expect(heard[0]).toContain(request);
-      expect(await requestStates(team)).toEqual(["withdrawn", "open"]); // it was only polite
+        await makeDue(team, "eden");
+        await eventually(() => expect(heard).toHaveLength(1));
+        await settled(team);
+        expect(heard[0]).toContain(request);
+        expect(await requestStates(team)).toEqual(["withdrawn", "open"]); // it was only polite
 
-      await makeDue(team, "eden");
-      await eventually(async () =>
-        expect(await requestStates(team)).toEqual(["withdrawn", "answered"]),
-      );
-    });
+        await makeDue(team, "eden");
+        await eventually(async () =>
+          expect(await requestStates(team)).toEqual(["withdrawn", "answered"]),
+        );
+      },
+    );
 
     test("that was answered by politeness is closed by the words that answer it", async () => {
       const platform = await makePlatform();

@@ -196,7 +196,7 @@ describe("where a collaboration goes", { timeout: 60_000 }, () => {
     ).toBe("reconnecting");
   });
 
-  test("threads are counted per guild, which the platform tells", async () => {
+  test("threads are counted per guild, which the platform tells", FULL, async () => {
     const stage = await discordPlatform();
     const team = await readyTeamOn(stage, {
       behave: { ruda: silent, eden: silent },

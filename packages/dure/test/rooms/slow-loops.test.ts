@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { sampled } from "../../src/kernel/test-tiers.ts";
+import { FULL, sampled } from "../../src/kernel/test-tiers.ts";
 import type { Database } from "../../src/durable/database.ts";
 import type { OfflineReply } from "../../src/models/offline.ts";
 import { eventually } from "../until.ts";
@@ -89,7 +89,7 @@ describe.each(PLATFORM.rows)(
       },
     );
 
-    test("of two that hand back at once ends, with nothing lost", async () => {
+    test("of two that hand back at once ends, with nothing lost", FULL, async () => {
       const hour = anHour();
       const back = (targetAgent: Name): Behave =>
         slowly(hour, (heard) =>

@@ -1,3 +1,4 @@
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { describe, expect, test } from "vitest";
 import { eventually } from "../until.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
@@ -157,40 +158,44 @@ describe.each(PLATFORM.rows)(
       await settled(team);
     });
 
-    test("C a third agent is added in a thread: it joins, answers, and later also without being named", async () => {
-      const platform = await makePlatform();
-      const team = await readyTeamOn(platform, {
-        behave: {
-          ruda: quiet("알겠습니다"),
-          eden: quiet("검토했습니다"),
-          seum: quiet("확인했습니다"),
-        },
-      });
-      const { threadId: thread } = await collaborate(team, "ruda", {
-        targetAgent: "eden",
-        message: "검토",
-      });
-      await settled(team);
+    test(
+      "C a third agent is added in a thread: it joins, answers, and later also without being named",
+      FULL,
+      async () => {
+        const platform = await makePlatform();
+        const team = await readyTeamOn(platform, {
+          behave: {
+            ruda: quiet("알겠습니다"),
+            eden: quiet("검토했습니다"),
+            seum: quiet("확인했습니다"),
+          },
+        });
+        const { threadId: thread } = await collaborate(team, "ruda", {
+          targetAgent: "eden",
+          message: "검토",
+        });
+        await settled(team);
 
-      await platform.say(team, "@세움 도 확인해봐", { thread });
-      await eventually(async () =>
-        expect((await platform.shown(team, thread)).at(-1)).toBe("세움: 확인했습니다"),
-      );
-      await settled(team);
-      expect(await participantsOf(team, thread)).toEqual(["eden", "ruda", "seum"]);
-      const later = await platform.say(team, "이제 어때요?", { thread });
+        await platform.say(team, "@세움 도 확인해봐", { thread });
+        await eventually(async () =>
+          expect((await platform.shown(team, thread)).at(-1)).toBe("세움: 확인했습니다"),
+        );
+        await settled(team);
+        expect(await participantsOf(team, thread)).toEqual(["eden", "ruda", "seum"]);
+        const later = await platform.say(team, "이제 어때요?", { thread });
 
-      expect(await rolesOf(team, later)).toEqual({
-        ruda: "HANDLER",
-        eden: "HANDLER",
-        seum: "HANDLER",
-        dajim: "OBSERVER",
-      });
-      await settled(team);
-      expect(
-        (await platform.shown(team, thread)).filter((line) => line.startsWith("세움")),
-      ).toHaveLength(2);
-    });
+        expect(await rolesOf(team, later)).toEqual({
+          ruda: "HANDLER",
+          eden: "HANDLER",
+          seum: "HANDLER",
+          dajim: "OBSERVER",
+        });
+        await settled(team);
+        expect(
+          (await platform.shown(team, thread)).filter((line) => line.startsWith("세움")),
+        ).toHaveLength(2);
+      },
+    );
 
     test("D a session that is no room hands over into the default channel, and an event tells it the answer", async () => {
       const platform = await makePlatform();

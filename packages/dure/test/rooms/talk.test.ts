@@ -32,7 +32,7 @@ describe.each(PLATFORM.rows)(
     };
 
     describe("who answers", () => {
-      test("H1 only the mentioned agent answers; the other three record", async () => {
+      test("H1 only the mentioned agent answers; the other three record", FULL, async () => {
         const lines: string[] = [];
         const { platform, team } = await start({
           logger: {
@@ -218,76 +218,84 @@ describe.each(PLATFORM.rows)(
     });
 
     describe("threads and participants", () => {
-      test("T1 T2 T3 collaborate makes a thread in which both answer people without a mention", async () => {
-        const { platform, team } = await start();
+      test(
+        "T1 T2 T3 collaborate makes a thread in which both answer people without a mention",
+        FULL,
+        async () => {
+          const { platform, team } = await start();
 
-        const asked = await collaborate(team, "ruda", {
-          targetAgent: "eden",
-          message: "코드 리뷰 해줘",
-        });
-        const thread = asked.threadId;
-        // The fourth says what the second said, which ends the talk.
-        await eventually(async () =>
-          expect(await platform.shown(team, thread)).toEqual([
-            "루다: @이든 코드 리뷰 해줘",
-            "이든: 이든의 답입니다",
-            "루다: 루다의 답입니다",
-            "이든: 이든의 답입니다",
-          ]),
-        );
+          const asked = await collaborate(team, "ruda", {
+            targetAgent: "eden",
+            message: "코드 리뷰 해줘",
+          });
+          const thread = asked.threadId;
+          // The fourth says what the second said, which ends the talk.
+          await eventually(async () =>
+            expect(await platform.shown(team, thread)).toEqual([
+              "루다: @이든 코드 리뷰 해줘",
+              "이든: 이든의 답입니다",
+              "루다: 루다의 답입니다",
+              "이든: 이든의 답입니다",
+            ]),
+          );
 
-        expect(asked).toMatchObject({
-          reused: false,
-          delivery: "sent",
-          threadName: "[협업] 루다 → 이든 · 코드 리뷰 해줘",
-        });
-        expect(await participantsOf(team, thread)).toEqual(["eden", "ruda"]);
-        await settled(team);
-        expect(await platform.shown(team, thread)).toHaveLength(4);
+          expect(asked).toMatchObject({
+            reused: false,
+            delivery: "sent",
+            threadName: "[협업] 루다 → 이든 · 코드 리뷰 해줘",
+          });
+          expect(await participantsOf(team, thread)).toEqual(["eden", "ruda"]);
+          await settled(team);
+          expect(await platform.shown(team, thread)).toHaveLength(4);
 
-        // T3: 루다's line names no agent, and 이든 takes part.
-        const unnamed = (await team.rooms.reader.messages(thread, {})).find(
-          ({ author, text }) => author === "ruda" && text === "루다의 답입니다",
-        )!;
-        expect(unnamed.mentions).toEqual([]);
-        expect(unnamed.roles["eden"]).toMatchObject({ role: "HANDLER", because: "participant" });
+          // T3: 루다's line names no agent, and 이든 takes part.
+          const unnamed = (await team.rooms.reader.messages(thread, {})).find(
+            ({ author, text }) => author === "ruda" && text === "루다의 답입니다",
+          )!;
+          expect(unnamed.mentions).toEqual([]);
+          expect(unnamed.roles["eden"]).toMatchObject({ role: "HANDLER", because: "participant" });
 
-        const said = await platform.say(team, "로그인 쪽도 봐 줘", { thread });
-        expect(await rolesOf(team, said)).toEqual({
-          ruda: "HANDLER",
-          eden: "HANDLER",
-          seum: "OBSERVER",
-          dajim: "OBSERVER",
-        });
-      });
+          const said = await platform.say(team, "로그인 쪽도 봐 줘", { thread });
+          expect(await rolesOf(team, said)).toEqual({
+            ruda: "HANDLER",
+            eden: "HANDLER",
+            seum: "OBSERVER",
+            dajim: "OBSERVER",
+          });
+        },
+      );
 
-      test("T4 T5 a mention in a thread lets another agent join; who is not in it only records", async () => {
-        const { platform, team } = await start({ limits: { exchangeMessages: 3 } });
-        const { threadId: thread } = await collaborate(team, "ruda", {
-          targetAgent: "eden",
-          message: "검토",
-        });
-        await settled(team);
+      test(
+        "T4 T5 a mention in a thread lets another agent join; who is not in it only records",
+        FULL,
+        async () => {
+          const { platform, team } = await start({ limits: { exchangeMessages: 3 } });
+          const { threadId: thread } = await collaborate(team, "ruda", {
+            targetAgent: "eden",
+            message: "검토",
+          });
+          await settled(team);
 
-        const joining = await platform.say(team, "@세움 도 확인해봐", { thread });
-        await eventually(async () =>
-          expect(await participantsOf(team, thread)).toEqual(["eden", "ruda", "seum"]),
-        );
-        const later = await platform.say(team, "멘션 없이 한마디", { thread });
+          const joining = await platform.say(team, "@세움 도 확인해봐", { thread });
+          await eventually(async () =>
+            expect(await participantsOf(team, thread)).toEqual(["eden", "ruda", "seum"]),
+          );
+          const later = await platform.say(team, "멘션 없이 한마디", { thread });
 
-        expect(await rolesOf(team, joining)).toEqual({
-          seum: "HANDLER",
-          ruda: "OBSERVER",
-          eden: "OBSERVER",
-          dajim: "OBSERVER",
-        });
-        expect(await rolesOf(team, later)).toEqual({
-          seum: "HANDLER",
-          ruda: "HANDLER",
-          eden: "HANDLER",
-          dajim: "OBSERVER",
-        });
-      });
+          expect(await rolesOf(team, joining)).toEqual({
+            seum: "HANDLER",
+            ruda: "OBSERVER",
+            eden: "OBSERVER",
+            dajim: "OBSERVER",
+          });
+          expect(await rolesOf(team, later)).toEqual({
+            seum: "HANDLER",
+            ruda: "HANDLER",
+            eden: "HANDLER",
+            dajim: "OBSERVER",
+          });
+        },
+      );
 
       test("T6 after a restart participants are restored, and 이든 handles a message without a mention", async () => {
         const { platform, team } = await start();
@@ -344,41 +352,45 @@ describe.each(PLATFORM.rows)(
     });
 
     describe("leaving", () => {
-      test("an agent that leaves says its farewell, hears the thread no more, and comes back when it is named", async () => {
-        const eden: Behave = (heard) =>
-          heard.results.length > 0
-            ? "저는 이만 갑니다"
-            : heard.text.includes("나가도 돼")
-              ? { toolCalls: [{ name: "leave", args: {} }] }
-              : { toolCalls: [{ name: "stay_silent", args: {} }] };
-        const { platform, team } = await start({ behave: { eden, ruda: silent } });
-        const { threadId: thread } = await collaborate(team, "ruda", {
-          targetAgent: "eden",
-          message: "검토",
-        });
-        await settled(team);
+      test(
+        "an agent that leaves says its farewell, hears the thread no more, and comes back when it is named",
+        FULL,
+        async () => {
+          const eden: Behave = (heard) =>
+            heard.results.length > 0
+              ? "저는 이만 갑니다"
+              : heard.text.includes("나가도 돼")
+                ? { toolCalls: [{ name: "leave", args: {} }] }
+                : { toolCalls: [{ name: "stay_silent", args: {} }] };
+          const { platform, team } = await start({ behave: { eden, ruda: silent } });
+          const { threadId: thread } = await collaborate(team, "ruda", {
+            targetAgent: "eden",
+            message: "검토",
+          });
+          await settled(team);
 
-        await platform.say(team, "@이든 이제 나가도 돼", { thread });
-        await eventually(async () =>
-          expect((await platform.shown(team, thread)).at(-1)).toBe("이든: 저는 이만 갑니다"),
-        );
-        await settled(team);
-        const after = await platform.say(team, "남은 사람끼리 이야기해요", { thread });
+          await platform.say(team, "@이든 이제 나가도 돼", { thread });
+          await eventually(async () =>
+            expect((await platform.shown(team, thread)).at(-1)).toBe("이든: 저는 이만 갑니다"),
+          );
+          await settled(team);
+          const after = await platform.say(team, "남은 사람끼리 이야기해요", { thread });
 
-        expect(await participantsOf(team, thread)).toEqual(["ruda"]);
-        expect(await rolesOf(team, after)).toMatchObject({ ruda: "HANDLER", eden: "OBSERVER" });
-        expect(
-          await team.database.query({
-            text: "select agent, data->>'by' as by from dure.events where type = 'room.left'",
-          }),
-        ).toEqual([{ agent: "eden", by: "eden" }]);
-        await platform.say(team, "@이든 다시 와 줘", { thread });
-        expect(await participantsOf(team, thread)).toEqual(["eden", "ruda"]);
-      });
+          expect(await participantsOf(team, thread)).toEqual(["ruda"]);
+          expect(await rolesOf(team, after)).toMatchObject({ ruda: "HANDLER", eden: "OBSERVER" });
+          expect(
+            await team.database.query({
+              text: "select agent, data->>'by' as by from dure.events where type = 'room.left'",
+            }),
+          ).toEqual([{ agent: "eden", by: "eden" }]);
+          await platform.say(team, "@이든 다시 와 줘", { thread });
+          expect(await participantsOf(team, thread)).toEqual(["eden", "ruda"]);
+        },
+      );
     });
 
     describe("what an agent wants of its part", () => {
-      test("who is silent and leaves does both", async () => {
+      test("who is silent and leaves does both", FULL, async () => {
         const eden: Behave = (heard) =>
           heard.results.length === 0
             ? {
@@ -446,57 +458,66 @@ describe.each(PLATFORM.rows)(
         ]);
       });
 
-      test("L2 a message in a thread of the sink costs no model call and is not recorded", async () => {
-        const { platform, team } = await start();
-        const place = (await collaborate(team, "ruda", { targetAgent: "eden", message: "일" }))
-          .threadId;
-        await settled(team);
-        await team.database.query({ text: "update dure.places set is_sink = true where id = $1" }, [
-          place,
-        ]);
-        const before = team.calls("eden") + team.calls("ruda");
+      test(
+        "L2 a message in a thread of the sink costs no model call and is not recorded",
+        FULL,
+        async () => {
+          const { platform, team } = await start();
+          const place = (await collaborate(team, "ruda", { targetAgent: "eden", message: "일" }))
+            .threadId;
+          await settled(team);
+          await team.database.query(
+            { text: "update dure.places set is_sink = true where id = $1" },
+            [place],
+          );
+          const before = team.calls("eden") + team.calls("ruda");
 
-        const message = await platform.say(team, "@이든 들려요?", { thread: place });
+          const message = await platform.say(team, "@이든 들려요?", { thread: place });
 
-        await settled(team);
-        expect(await rolesOf(team, message)).toEqual({});
-        expect(
-          (await team.rooms.reader.observations({ place, tenant: "" })).filter(
-            (record) => record.message === message,
-          ),
-        ).toEqual([]);
-        expect(team.calls("eden") + team.calls("ruda")).toBe(before);
-      });
+          await settled(team);
+          expect(await rolesOf(team, message)).toEqual({});
+          expect(
+            (await team.rooms.reader.observations({ place, tenant: "" })).filter(
+              (record) => record.message === message,
+            ),
+          ).toEqual([]);
+          expect(team.calls("eden") + team.calls("ruda")).toBe(before);
+        },
+      );
 
-      test("L3 in its own thread a collaborate back to the asker is just a message", async () => {
-        const results: unknown[] = [];
-        const eden: Behave = (heard) => {
-          if (heard.results.length > 0) {
-            return (results.push(heard.results[0]), { text: "전했습니다" });
-          }
-          return heard.text.includes("코드 리뷰")
-            ? {
-                toolCalls: [
-                  { name: "collaborate", args: { targetAgent: "ruda", message: "다 봤어" } },
-                ],
-              }
-            : "네";
-        };
-        const { team, platform } = await start({ behave: { eden } });
+      test(
+        "L3 in its own thread a collaborate back to the asker is just a message",
+        FULL,
+        async () => {
+          const results: unknown[] = [];
+          const eden: Behave = (heard) => {
+            if (heard.results.length > 0) {
+              return (results.push(heard.results[0]), { text: "전했습니다" });
+            }
+            return heard.text.includes("코드 리뷰")
+              ? {
+                  toolCalls: [
+                    { name: "collaborate", args: { targetAgent: "ruda", message: "다 봤어" } },
+                  ],
+                }
+              : "네";
+          };
+          const { team, platform } = await start({ behave: { eden } });
 
-        const { threadId } = await collaborate(team, "ruda", {
-          targetAgent: "eden",
-          message: "코드 리뷰",
-        });
+          const { threadId } = await collaborate(team, "ruda", {
+            targetAgent: "eden",
+            message: "코드 리뷰",
+          });
 
-        await eventually(async () =>
-          expect(await platform.shown(team, threadId)).toContain("이든: @루다 다 봤어"),
-        );
-        await settled(team);
-        expect(results[0]).toMatchObject({ ok: true, threadId, reused: true });
-        expect(await team.database.query({ text: "select from dure.requests" })).toHaveLength(1);
-        expect(await team.rooms.reader.threads(general, ANONYMOUS)).toHaveLength(1);
-      });
+          await eventually(async () =>
+            expect(await platform.shown(team, threadId)).toContain("이든: @루다 다 봤어"),
+          );
+          await settled(team);
+          expect(results[0]).toMatchObject({ ok: true, threadId, reused: true });
+          expect(await team.database.query({ text: "select from dure.requests" })).toHaveLength(1);
+          expect(await team.rooms.reader.threads(general, ANONYMOUS)).toHaveLength(1);
+        },
+      );
 
       test("L4 the fourth call of a pair within five minutes is blocked, with the time to wait, and told once", async () => {
         const { team, platform } = await start({ behave: { eden: silent, ruda: silent } });
@@ -529,71 +550,79 @@ describe.each(PLATFORM.rows)(
         );
       });
 
-      test("L5 more than six agent messages in a minute suspend the thread; one notice, and a person lifts it", async () => {
-        const chatty: Behave = (heard) => `${heard.text.length}번째 이야기 ${Math.random()}`;
-        const { team, platform } = await start({ behave: { ruda: chatty, eden: chatty } });
+      test(
+        "L5 more than six agent messages in a minute suspend the thread; one notice, and a person lifts it",
+        FULL,
+        async () => {
+          const chatty: Behave = (heard) => `${heard.text.length}번째 이야기 ${Math.random()}`;
+          const { team, platform } = await start({ behave: { ruda: chatty, eden: chatty } });
 
-        const { threadId } = await collaborate(team, "ruda", {
-          targetAgent: "eden",
-          message: "이야기하자",
-        });
+          const { threadId } = await collaborate(team, "ruda", {
+            targetAgent: "eden",
+            message: "이야기하자",
+          });
 
-        await eventually(async () => expect(await stateOf(team, threadId)).toBe("suspended"));
-        await settled(team);
-        const shown = await platform.shown(team, threadId);
-        expect(shown.filter((line) => line.includes("멈춰요"))).toHaveLength(1);
-        expect(shown).toHaveLength(8); // seven of agents, the last of which trips, and the notice
-        const calls = team.calls("ruda") + team.calls("eden");
-        await team.rooms.resume(threadId, { tenant: "", person: "민준" });
-        expect(await stateOf(team, threadId)).toBe("open");
-        expect(team.calls("ruda") + team.calls("eden")).toBe(calls);
-        expect(
-          (await team.inbox.list({ tenant: "", status: "open" })).items.filter(
-            (entry) => entry.type === "conflict",
-          ),
-        ).toEqual([]);
-      });
+          await eventually(async () => expect(await stateOf(team, threadId)).toBe("suspended"));
+          await settled(team);
+          const shown = await platform.shown(team, threadId);
+          expect(shown.filter((line) => line.includes("멈춰요"))).toHaveLength(1);
+          expect(shown).toHaveLength(8); // seven of agents, the last of which trips, and the notice
+          const calls = team.calls("ruda") + team.calls("eden");
+          await team.rooms.resume(threadId, { tenant: "", person: "민준" });
+          expect(await stateOf(team, threadId)).toBe("open");
+          expect(team.calls("ruda") + team.calls("eden")).toBe(calls);
+          expect(
+            (await team.inbox.list({ tenant: "", status: "open" })).items.filter(
+              (entry) => entry.type === "conflict",
+            ),
+          ).toEqual([]);
+        },
+      );
 
-      test("a suspension ends by itself when its time is over, and agents go on from the next word", async () => {
-        const chatty: Behave = () => `이야기 ${Math.random()}`;
-        const { team } = await start({
-          behave: { ruda: chatty, eden: chatty },
-          limits: { exchangeMessages: 1_000 },
-        });
-        const { threadId } = await collaborate(team, "ruda", {
-          targetAgent: "eden",
-          message: "이야기하자",
-        });
-        await eventually(async () => expect(await stateOf(team, threadId)).toBe("suspended"));
-        await settled(team);
-        const [{ wait }] = (await team.database.query<{ wait: number }>(
-          {
-            text: `
+      test(
+        "a suspension ends by itself when its time is over, and agents go on from the next word",
+        FULL,
+        async () => {
+          const chatty: Behave = () => `이야기 ${Math.random()}`;
+          const { team } = await start({
+            behave: { ruda: chatty, eden: chatty },
+            limits: { exchangeMessages: 1_000 },
+          });
+          const { threadId } = await collaborate(team, "ruda", {
+            targetAgent: "eden",
+            message: "이야기하자",
+          });
+          await eventually(async () => expect(await stateOf(team, threadId)).toBe("suspended"));
+          await settled(team);
+          const [{ wait }] = (await team.database.query<{ wait: number }>(
+            {
+              text: `
               select extract(epoch
               from suspended_until - clock_timestamp())::integer as wait
               from dure.places
               where id = $1`,
-          },
-          [threadId],
-        )) as [{ wait: number }];
-        expect(wait).toBeGreaterThan(240);
-        expect(wait).toBeLessThanOrEqual(300);
+            },
+            [threadId],
+          )) as [{ wait: number }];
+          expect(wait).toBeGreaterThan(240);
+          expect(wait).toBeLessThanOrEqual(300);
 
-        await team.database.query(
-          {
-            text: `
+          await team.database.query(
+            {
+              text: `
               update dure.places
               set suspended_until = clock_timestamp() - interval '1 second'
               where id = $1`,
-          },
-          [threadId],
-        );
-        expect(await stateOf(team, threadId)).toBe("open");
-        const before = team.calls("eden");
-        await collaborate(team, "ruda", { targetAgent: "eden", message: "계속하자", threadId });
+            },
+            [threadId],
+          );
+          expect(await stateOf(team, threadId)).toBe("open");
+          const before = team.calls("eden");
+          await collaborate(team, "ruda", { targetAgent: "eden", message: "계속하자", threadId });
 
-        await eventually(() => expect(team.calls("eden")).toBeGreaterThan(before));
-      });
+          await eventually(() => expect(team.calls("eden")).toBeGreaterThan(before));
+        },
+      );
 
       test.each(NEVER_SILENT)(
         "%s fall silent after the exchange budget, also with a restart in the middle; a person wakes them",

@@ -30,28 +30,32 @@ describe.each(PLATFORM.rows)(
   (name, makePlatform) => {
     const general = `${name}:general`;
 
-    test("when the process that answers is cut off, the other one answers, once", async () => {
-      const never = Promise.withResolvers<string>();
-      const platform = await makePlatform();
-      const first = await readyTeamOn(platform, { behave: { ruda: () => never.promise } });
-      await platform.say(first, "오늘 일정 알려줘");
-      await eventually(() => expect(first.calls("ruda")).toBe(1));
-      const second = await readyTeamOn(platform, { on: first });
+    test(
+      "when the process that answers is cut off, the other one answers, once",
+      FULL,
+      async () => {
+        const never = Promise.withResolvers<string>();
+        const platform = await makePlatform();
+        const first = await readyTeamOn(platform, { behave: { ruda: () => never.promise } });
+        await platform.say(first, "오늘 일정 알려줘");
+        await eventually(() => expect(first.calls("ruda")).toBe(1));
+        const second = await readyTeamOn(platform, { on: first });
 
-      await fence(second, first);
+        await fence(second, first);
 
-      await eventually(
-        async () =>
-          expect(await platform.shown(second, general)).toEqual([
-            "민준: 오늘 일정 알려줘",
-            "루다: 루다의 답입니다",
-          ]),
-        { patienceMs: TAKEN_OVER_MS + 5_000 },
-      );
-      never.resolve("죽은 자의 답");
-      await settled(second);
-      expect(await platform.shown(second, general)).toHaveLength(2);
-    });
+        await eventually(
+          async () =>
+            expect(await platform.shown(second, general)).toEqual([
+              "민준: 오늘 일정 알려줘",
+              "루다: 루다의 답입니다",
+            ]),
+          { patienceMs: TAKEN_OVER_MS + 5_000 },
+        );
+        never.resolve("죽은 자의 답");
+        await settled(second);
+        expect(await platform.shown(second, general)).toHaveLength(2);
+      },
+    );
 
     test.each(NEVER_SILENT)(
       "%s, spread over both, fall silent after the exchange budget, with one notice",
@@ -136,57 +140,69 @@ describe.each(PLATFORM.rows)(
 );
 
 describe("two processes of one team on Discord", { timeout: 60_000 }, () => {
-  test("an account is held by one of them; after its death the other has it within 10 s and repeats nothing", async () => {
-    const stage = await discordPlatform();
-    const first = await readyTeamOn(stage);
-    const second = await teamOn(stage, { on: first });
-    await stage.say(first, "첫 물음");
-    await eventually(async () =>
-      expect(await stage.shown(first, "discord:general")).toHaveLength(2),
-    );
-    expect(BOTS.map((bot) => stage.discord.sessionsStarted(stage.bots[bot]))).toEqual([1, 1, 1, 1]);
-    expect(await holders(second)).toEqual(BOTS.map(() => first.processId));
+  test(
+    "an account is held by one of them; after its death the other has it within 10 s and repeats nothing",
+    FULL,
+    async () => {
+      const stage = await discordPlatform();
+      const first = await readyTeamOn(stage);
+      const second = await teamOn(stage, { on: first });
+      await stage.say(first, "첫 물음");
+      await eventually(async () =>
+        expect(await stage.shown(first, "discord:general")).toHaveLength(2),
+      );
+      expect(BOTS.map((bot) => stage.discord.sessionsStarted(stage.bots[bot]))).toEqual([
+        1, 1, 1, 1,
+      ]);
+      expect(await holders(second)).toEqual(BOTS.map(() => first.processId));
 
-    await fence(second, first);
-    stage.person("민준").post(stage.places.general, "둘째 물음");
-    const diedAt = systemClock.monotonic();
-    await eventually(
-      async () => expect(await holders(second)).toEqual(BOTS.map(() => second.processId)),
-      { patienceMs: TAKEN_OVER_MS },
-    );
-    await stage.ready(second);
+      await fence(second, first);
+      stage.person("민준").post(stage.places.general, "둘째 물음");
+      const diedAt = systemClock.monotonic();
+      await eventually(
+        async () => expect(await holders(second)).toEqual(BOTS.map(() => second.processId)),
+        { patienceMs: TAKEN_OVER_MS },
+      );
+      await stage.ready(second);
 
-    expect(systemClock.monotonic() - diedAt).toBeLessThan(TAKEN_OVER_MS);
-    await eventually(async () =>
-      expect(await stage.shown(second, "discord:general")).toEqual([
-        "민준: 첫 물음",
-        "루다: 루다의 답입니다",
-        "민준: 둘째 물음",
-        "루다: 루다의 답입니다",
-      ]),
-    );
-    expect(BOTS.map((bot) => stage.discord.sessionsStarted(stage.bots[bot]))).toEqual([2, 2, 2, 2]);
-  });
+      expect(systemClock.monotonic() - diedAt).toBeLessThan(TAKEN_OVER_MS);
+      await eventually(async () =>
+        expect(await stage.shown(second, "discord:general")).toEqual([
+          "민준: 첫 물음",
+          "루다: 루다의 답입니다",
+          "민준: 둘째 물음",
+          "루다: 루다의 답입니다",
+        ]),
+      );
+      expect(BOTS.map((bot) => stage.discord.sessionsStarted(stage.bots[bot]))).toEqual([
+        2, 2, 2, 2,
+      ]);
+    },
+  );
 
-  test("a message that both processes see is decided once per agent and answered once", async () => {
-    const { platform: stage, first, second } = await spread(await discordPlatform());
+  test(
+    "a message that both processes see is decided once per agent and answered once",
+    FULL,
+    async () => {
+      const { platform: stage, first, second } = await spread(await discordPlatform());
 
-    const message = await stage.say(second, "@루다 @이든 둘 다 봐 줘");
+      const message = await stage.say(second, "@루다 @이든 둘 다 봐 줘");
 
-    await eventually(async () =>
-      expect(await stage.shown(second, "discord:general")).toHaveLength(3),
-    );
-    await settled(second);
-    expect([...(await stage.shown(second, "discord:general"))].sort()).toEqual(
-      ["루다: 루다의 답입니다", "민준: @루다 @이든 둘 다 봐 줘", "이든: 이든의 답입니다"].sort(),
-    );
-    expect(await rolesOf(first, message)).toEqual({
-      ruda: "HANDLER",
-      eden: "HANDLER",
-      seum: "OBSERVER",
-      dajim: "OBSERVER",
-    });
-  });
+      await eventually(async () =>
+        expect(await stage.shown(second, "discord:general")).toHaveLength(3),
+      );
+      await settled(second);
+      expect([...(await stage.shown(second, "discord:general"))].sort()).toEqual(
+        ["루다: 루다의 답입니다", "민준: @루다 @이든 둘 다 봐 줘", "이든: 이든의 답입니다"].sort(),
+      );
+      expect(await rolesOf(first, message)).toEqual({
+        ruda: "HANDLER",
+        eden: "HANDLER",
+        seum: "OBSERVER",
+        dajim: "OBSERVER",
+      });
+    },
+  );
 
   test(
     "an agent paused through another process is offline, also after a reconnection, until resumed",

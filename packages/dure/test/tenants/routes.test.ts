@@ -1,3 +1,4 @@
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { FastifyInstance, RouteOptions } from "fastify";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -84,43 +85,51 @@ test("each route of the running server has a row in the table, and each row a ro
   );
 });
 
-test("a request without a token or with a wrong bearer is refused on each route that is not public", async () => {
-  const expected = Object.fromEntries(
-    table.map(([route, { scope, own }]) => [
-      route,
-      scope === "public" ? [own, own] : ["401 TOKEN_NEEDED", "401 TOKEN_INVALID"],
-    ]),
-  );
-
-  const told = await atOnce(table, async (route, row) => {
-    const answers = [undefined, "wrong-bearer-0123456789"].map((token) =>
-      call(route, row, { of: things.get("")!, token }),
-    );
-    return (await Promise.all(answers)).map(({ status }) => status);
-  });
-
-  expect(told).toEqual(expected);
-});
-
-describe.each(roles)("with the scope $scope and the tenant “$tenant”", (role) => {
-  test("each route answers about one's own things as the table says, and holds no word of another's", async () => {
+test(
+  "a request without a token or with a wrong bearer is refused on each route that is not public",
+  FULL,
+  async () => {
     const expected = Object.fromEntries(
-      table.map(([route, row]) => [route, expectedOwn(row, role)]),
+      table.map(([route, { scope, own }]) => [
+        route,
+        scope === "public" ? [own, own] : ["401 TOKEN_NEEDED", "401 TOKEN_INVALID"],
+      ]),
     );
 
     const told = await atOnce(table, async (route, row) => {
-      const { status, body } = await call(route, row, {
-        of: things.get(role.tenant)!,
-        token: tokens.get(keyOf(role)),
-      });
-      expect([route, ...wordsOf(others(role)).filter((word) => body.includes(word))]).toEqual([
-        route,
-      ]);
-      return status;
+      const answers = [undefined, "wrong-bearer-0123456789"].map((token) =>
+        call(route, row, { of: things.get("")!, token }),
+      );
+      return (await Promise.all(answers)).map(({ status }) => status);
     });
 
     expect(told).toEqual(expected);
-  });
+  },
+);
+
+describe.each(roles)("with the scope $scope and the tenant “$tenant”", (role) => {
+  test(
+    "each route answers about one's own things as the table says, and holds no word of another's",
+    FULL,
+    async () => {
+      const expected = Object.fromEntries(
+        table.map(([route, row]) => [route, expectedOwn(row, role)]),
+      );
+
+      const told = await atOnce(table, async (route, row) => {
+        const { status, body } = await call(route, row, {
+          of: things.get(role.tenant)!,
+          token: tokens.get(keyOf(role)),
+        });
+        expect([route, ...wordsOf(others(role)).filter((word) => body.includes(word))]).toEqual([
+          route,
+        ]);
+        return status;
+      });
+
+      expect(told).toEqual(expected);
+    },
+  );
 });
 
 // Behind all of the above: whose names were tried stands in one's own audit log.

@@ -34,6 +34,7 @@ const asRoot = process.getuid?.() === 0;
 
 test(
   "the first start makes everything, dure's role is no superuser, and the last user stops the server",
+  { ...FULL, timeout: SLOW },
   async () => {
     await using home = temporaryHome();
     const server = await start(home.path, { durable: true });
@@ -58,7 +59,6 @@ test(
     await Promise.all([server.stop(), server.stop()]);
     expect(exists(pid)).toBe(false);
   },
-  SLOW,
 );
 
 test(
@@ -146,6 +146,7 @@ test(
 
 test(
   "processes that start at once on one new folder share one server; it stops with the last of them",
+  { ...FULL, timeout: SLOW },
   async () => {
     await using home = temporaryHome();
     const [first, second, third] = await Promise.all([
@@ -163,7 +164,6 @@ test(
     await third.leave();
     expect(exists(third.postmaster)).toBe(false);
   },
-  SLOW,
 );
 
 test(
@@ -284,6 +284,7 @@ test(
 
 test(
   "kill -9 of the postmaster: the database is unavailable, then back with everything that was committed",
+  { ...FULL, timeout: SLOW },
   async () => {
     await using home = temporaryHome();
     const server = await start(home.path);
@@ -304,7 +305,6 @@ test(
     await database.close();
     await server.stop();
   },
-  SLOW,
 );
 
 test(

@@ -168,45 +168,49 @@ async function until(condition: () => boolean | Promise<boolean>): Promise<void>
 }
 
 describe("a limit", () => {
-  test("of each kind that has no room ends the turn with BUDGET_EXCEEDED before any model call", async () => {
-    await using db = await testDatabase();
-    const tokens = { tokens: RESERVED_OUT };
-    const kinds: [string, BudgetLimits, CardInput["budget"]?][] = [
-      ["turn", { turn: tokens }],
-      ["session", { session: tokens }],
-      ["day", { day: tokens }],
-      ["total", { total: tokens }],
-      ["turn", { agent: { turn: tokens } }],
-      ["session", { agents: { helper: { session: tokens }, other: {} } }],
-      ["day", { agents: { helper: { day: tokens } } }],
-      ["turn", {}, { turn: "50 tokens" }],
-      ["session", { agent: { session: { tokens: 1_000 } } }, { session: "50 tokens" }],
-      ["day", {}, { day: "50 tokens" }],
-      ["day", { day: { microUsd: 100 } }],
-    ];
+  test(
+    "of each kind that has no room ends the turn with BUDGET_EXCEEDED before any model call",
+    FULL,
+    async () => {
+      await using db = await testDatabase();
+      const tokens = { tokens: RESERVED_OUT };
+      const kinds: [string, BudgetLimits, CardInput["budget"]?][] = [
+        ["turn", { turn: tokens }],
+        ["session", { session: tokens }],
+        ["day", { day: tokens }],
+        ["total", { total: tokens }],
+        ["turn", { agent: { turn: tokens } }],
+        ["session", { agents: { helper: { session: tokens }, other: {} } }],
+        ["day", { agents: { helper: { day: tokens } } }],
+        ["turn", {}, { turn: "50 tokens" }],
+        ["session", { agent: { session: { tokens: 1_000 } } }, { session: "50 tokens" }],
+        ["day", {}, { day: "50 tokens" }],
+        ["day", { day: { microUsd: 100 } }],
+      ];
 
-    for (const [index, [limit, limits, budget]] of kinds.entries()) {
-      let asked = 0;
-      const respond = (): string => `answer ${++asked}`;
-      await using member = await join(db.url, {
-        limits,
-        respond,
-        service: chat({ ...(budget && { budget }) }),
-        price: { in: 0, out: 3_000_000 },
-      });
+      for (const [index, [limit, limits, budget]] of kinds.entries()) {
+        let asked = 0;
+        const respond = (): string => `answer ${++asked}`;
+        await using member = await join(db.url, {
+          limits,
+          respond,
+          service: chat({ ...(budget && { budget }) }),
+          price: { in: 0, out: 3_000_000 },
+        });
 
-      const { done } = await member.t.say("hello", { session: `s${index}` });
+        const { done } = await member.t.say("hello", { session: `s${index}` });
 
-      expect({
-        index,
-        code: done.error?.code,
-        asked,
-        limit: (done.error?.details as { facts?: { limit?: string } })?.facts?.limit,
-      }).toEqual({ index, code: "BUDGET_EXCEEDED", asked: 0, limit });
-      expect(done.message).toBe("The usage limit is reached, so I cannot answer right now.");
-    }
-    expect(await usedByCalls(db.database)).toBe(0);
-  });
+        expect({
+          index,
+          code: done.error?.code,
+          asked,
+          limit: (done.error?.details as { facts?: { limit?: string } })?.facts?.limit,
+        }).toEqual({ index, code: "BUDGET_EXCEEDED", asked: 0, limit });
+        expect(done.message).toBe("The usage limit is reached, so I cannot answer right now.");
+      }
+      expect(await usedByCalls(db.database)).toBe(0);
+    },
+  );
 
   test("of a turn counts its calls, of a session its turns; by what was used, not by what was reserved", async () => {
     await using db = await testDatabase();

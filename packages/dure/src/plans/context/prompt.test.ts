@@ -1,3 +1,4 @@
+import { FULL } from "../../kernel/test-tiers.ts";
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { parsePlan } from "../plan-file.ts";
@@ -375,7 +376,7 @@ test("the saving is against what the same role would read, not against the repos
   expect(big.wholeTokens).toBe(small.wholeTokens);
 });
 
-test("10,000 files are gathered piece by piece, so that others get their turn", async () => {
+test("10,000 files are gathered piece by piece, so that others get their turn", FULL, async () => {
   const many: CommitFiles = {
     files: Array.from({ length: 10_000 }, (_, index) => ({
       path: `src/m${index % 100}/f${index}.ts`,

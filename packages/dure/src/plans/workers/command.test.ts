@@ -26,6 +26,7 @@ test("a program gets its prompt, its names and its folders, and its last words a
   });
 
   expect(result).toEqual({
+    calls: 1,
     status: "ready",
     summary:
       `run1.api.1.1.implementer api implementer 1 4100-4109 ${place.scratch} ${place.scratch}\ndone`.replace(
@@ -227,6 +228,7 @@ test("an agent that prints its turn has its words as summary, tools as entries, 
   const { events, result: end } = await workOn(agent, place.assignment);
 
   expect(end).toEqual({
+    calls: 3,
     status: "ready",
     summary: "Done.",
     claimedFiles: [],

@@ -1,3 +1,4 @@
+import { FULL } from "../../kernel/test-tiers.ts";
 import { expect, test } from "vitest";
 import { systemClock, type Clock } from "../../kernel/clock.ts";
 import { ScriptedWorker } from "@dure/testing";
@@ -185,7 +186,7 @@ test("an abort throws its reason after the work has settled; a reader who leaves
 // Loads the whole door of teams, which takes a while on a busy machine.
 test(
   "a scripted worker writes what its script says, and breaks when it is asked for something else",
-  { timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async () => {
     await using place = await aPlace({ "src/old.ts": "old" });
     const worker = new ScriptedWorker([
