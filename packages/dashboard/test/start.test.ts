@@ -143,9 +143,14 @@ test.for([
     const { page } = opened;
     const release = await holdCode(page);
 
-    await page.goto(server.url + path);
+    // The page's own load may wait for the code.
+    await page.goto(server.url + path, { waitUntil: "commit" });
     const first = page.locator(".first-words");
     await first.waitFor();
+    await page.waitForFunction(() => {
+      const linked = document.querySelectorAll("link[rel=stylesheet]").length;
+      return [...document.styleSheets].filter(({ href }) => href !== null).length === linked;
+    });
     const before = await topsOf(page, words);
     expect(Math.min(...before)).toBeGreaterThan(0);
     expect(await violations(page)).toEqual([]);
