@@ -1,13 +1,9 @@
-import {
-  IconAlertTriangle,
-  IconCheck,
-  IconChevronRight,
-  IconPlayerStop,
-} from "@tabler/icons-react";
+import { IconChevronRight } from "@tabler/icons-react";
 import { systemClock, type AgentRun } from "dure/client";
 import { useEffect, useState, type ReactNode } from "react";
 import type { ConversationView } from "dure/react";
 import { useLanguage, useText } from "../language.tsx";
+import { StatusMark } from "./status-mark.tsx";
 import { spanOf, whenOf } from "../when.ts";
 import { ToolLines } from "./tool-lines.tsx";
 import { turnLogs, type TurnLog } from "./turn-logs.ts";
@@ -120,22 +116,6 @@ function AgentLine({ run }: { run: AgentRun }): ReactNode {
       </span>
     </li>
   );
-}
-
-function StatusMark({ status }: { status: AgentRun["status"] }): ReactNode {
-  switch (status) {
-    case "running":
-      return <span className="pulse" />;
-    case "done":
-      return <IconCheck size={15} stroke={2.2} />;
-    case "failed":
-      return <IconAlertTriangle size={15} />;
-    case "stopped":
-      return <IconPlayerStop size={15} />;
-    default:
-      status satisfies never;
-      return null;
-  }
 }
 
 function Elapsed({ since }: { since: number }): ReactNode {

@@ -1,15 +1,10 @@
-import {
-  IconAlertTriangle,
-  IconCheck,
-  IconHourglassHigh,
-  IconPlayerStop,
-} from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { EMPTY_TURN_VIEW, turnView, type DureClient, type ToolRun } from "dure/client";
 import { useState, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
+import { StatusMark } from "./status-mark.tsx";
 import { spanOf } from "../when.ts";
 
 /** The calls of tools of one turn. Of a turn that this page has not seen they are read when asked for. */
@@ -123,22 +118,4 @@ function Value({ title, value }: { title: string; value: unknown }): ReactNode {
       <pre tabIndex={0}>{shown}</pre>
     </>
   );
-}
-
-function StatusMark({ status }: { status: ToolRun["status"] }): ReactNode {
-  switch (status) {
-    case "running":
-      return <span className="pulse" />;
-    case "done":
-      return <IconCheck size={15} stroke={2.2} />;
-    case "failed":
-      return <IconAlertTriangle size={15} />;
-    case "asks":
-      return <IconHourglassHigh size={15} />;
-    case "stopped":
-      return <IconPlayerStop size={15} />;
-    default:
-      status satisfies never;
-      return null;
-  }
 }
