@@ -144,10 +144,14 @@ export class Follower {
     return this.ids.at(-1);
   }
 
-  /** From the first event on. Ends when `isOver` and its last event is `end()`. */
-  async follow(isOver: (last: string | undefined) => boolean): Promise<void> {
+  /** From the first event on, until it has read the event `end()`; it may have read more by then. */
+  async follow(end: () => string | undefined): Promise<void> {
     const client = this.#client;
-    while (!isOver(this.last)) {
+    const isOver = (): boolean => {
+      const id = end();
+      return id !== undefined && this.ids.includes(id);
+    };
+    while (!isOver()) {
       this.#leave = new AbortController();
       const leaving = setTimeout(() => this.#leave.abort(), client.random.between(2_000, 15_000));
       try {
@@ -170,7 +174,7 @@ export class Follower {
                   ids: [this.#name],
                 });
               } else if (event.id !== undefined) this.ids.push(event.id);
-              if (isOver(this.last)) this.#leave.abort();
+              if (isOver()) this.#leave.abort();
             },
             this.#leave.signal,
           );
