@@ -4,9 +4,11 @@ import type { Json } from "../kernel/json.ts";
 import { adoptDouble } from "./adoption.ts";
 import {
   ChannelError,
+  type ChannelAccount,
   type ChannelAdapter,
   type FoundOnPlatform,
   type OutgoingPost,
+  type PlaceAddress,
 } from "./channel-adapter.ts";
 import { askedBy, DeliveryFailures, undelivered, verdictOf } from "./delivery-failure.ts";
 import {
@@ -16,9 +18,10 @@ import {
   type ThreadDeparture,
 } from "./departure.ts";
 import { addressOf } from "./place.ts";
-import { postOnce } from "./post-once.ts";
+import { idOf, postOnce } from "./post-once.ts";
 import type { Requests } from "./requests.ts";
 import type { Over, RoomsSetting, Talk } from "./talk.ts";
+import { roomTexts } from "./texts.ts";
 import { UnsureDeliveries } from "./unsure.ts";
 
 /** The first one and three retries. Source: docs/spec/collaboration §6, E4 and E5. */
@@ -125,27 +128,36 @@ export class Delivery {
   }
 
   async #unsay(
-    { adapter, signal }: Attempt,
+    attempt: Attempt,
     { place: placeId, agent, over }: Departure & { kind: "unsay" },
   ): Promise<Json> {
+    const { adapter, signal } = attempt;
     const place = await this.#setting.store.place(placeId);
     const account = this.#setting.directory.account(adapter.name, agent);
     if (!place || place.state === "closed" || !account || !adapter.remove) return null;
 
     const address = addressOf(place);
-    const found =
-      over.platformId === ""
-        ? await adapter.findPost(
-            { account, place: address, text: "", mentions: [], key: over.key },
-            { signal },
-          )
-        : { found: "yes" as const, platformId: over.platformId };
-    if (found.found !== "yes") return null;
-
-    await adapter.remove(account, address, found.platformId, { signal }).catch((error: unknown) => {
+    const platformId =
+      over.platformId || (await this.#shownUnder(attempt, { account, address, key: over.key }));
+    if (platformId === undefined) return null;
+    await adapter.remove(account, address, platformId, { signal }).catch((error: unknown) => {
       if (!isNotFound(error)) throw error;
     });
     return null;
+  }
+
+  /**
+   * What may be there under a key; undefined: it is not. A platform that knows keys gives the id
+   * alone to one who posts under it again: it shows a new message for a moment if there was none.
+   */
+  async #shownUnder(
+    { adapter, signal }: Attempt,
+    { account, address, key }: { account: ChannelAccount; address: PlaceAddress; key: string },
+  ): Promise<string | undefined> {
+    const text = roomTexts(this.#setting.locale).working();
+    const post = { account, place: address, text, mentions: [], key };
+    if (adapter.limits.keyMemoryMs > 0) return (await adapter.post(post, { signal })).platformId;
+    return idOf(await adapter.findPost(post, { signal }));
   }
 
   async #call({ adapter, signal }: Attempt, { place: id, agent }: CallDeparture): Promise<Json> {

@@ -1,16 +1,14 @@
 import { concludes } from "../jobs/conclusion.ts";
 import type { Transaction } from "../durable/database.ts";
-import { enqueue } from "../durable/outbox.ts";
 import type { ProcessLease } from "../durable/processes.ts";
 import type { SuggestedAction } from "../kernel/escalation.ts";
 import type { HandlingRow, Said } from "./handling.ts";
 import type { OpenPlace } from "./place.ts";
-import { previewKey } from "./preview.ts";
 import type { StoredMessage } from "./room-store.ts";
-import { orderingOf, topicOf } from "./outbox-keys.ts";
 import type { Over, RoomsSetting, Talk } from "./talk.ts";
 import { roomReports } from "./reports.ts";
 import { roomTexts } from "./texts.ts";
+import { previewKey, unsay } from "./unsay.ts";
 
 /** What an agent's tools asked for during its turn. */
 interface Wishes {
@@ -214,31 +212,6 @@ export class HandlingEnd {
   async #messageOf(tx: Transaction, { message }: HandlingRow): Promise<StoredMessage | undefined> {
     return message === null ? undefined : this.#setting.store.message(message, tx);
   }
-}
-
-/** What was shown while it was written turned out to be no answer. */
-export async function unsay(
-  tx: Transaction,
-  { directory, adapters }: RoomsSetting,
-  { id, agent }: Pick<HandlingRow, "id" | "agent">,
-  { place, preview }: { place: OpenPlace; preview: string },
-): Promise<void> {
-  const account = directory.account(place.adapter, agent);
-  if (!account) return;
-  const isLocal = adapters.get(place.adapter)?.isLocal === true;
-  await enqueue(tx, [
-    {
-      topic: topicOf(place.adapter, account.id, isLocal),
-      ordering: orderingOf(account.id, place.id),
-      key: `${id}/unsay`,
-      payload: {
-        kind: "unsay",
-        place: place.id,
-        agent,
-        over: { key: previewKey(id), platformId: preview },
-      },
-    },
-  ]);
 }
 
 /** A handling that this process still holds. */

@@ -2,7 +2,6 @@ import { Looker, type LookResult } from "../durable/looker.ts";
 import { messageOf } from "../kernel/errors.ts";
 import type { TurnEvent } from "../kernel/turn-events.ts";
 import { ChannelError, type ChannelAccount, type ChannelAdapter } from "./channel-adapter.ts";
-import { nonceOf } from "./departure.ts";
 import { renderMentions } from "./mentions.ts";
 import { ORDER_BUTTON } from "./orders.ts";
 import { addressOf, type Place } from "./place.ts";
@@ -11,19 +10,12 @@ import { partLength } from "./outbox-keys.ts";
 import type { RoomsSetting } from "./talk.ts";
 import { cutText } from "./text.ts";
 import { roomTexts } from "./texts.ts";
+import { previewKey, unsay } from "./unsay.ts";
 
 /** Between two edits of one message, milliseconds. Source: docs/spec/collaboration §9. */
 const SHOW_EVERY_MS = 1_000;
 /** How often it is looked whether there is something to show, milliseconds. */
 const LOOK_EVERY_MS = 100;
-
-/**
- * Of a handling: what its preview is posted under. The same in every process, so that the platform
- * keeps one.
- */
-export function previewKey(handling: string): string {
-  return nonceOf(`${handling}/preview`);
-}
 
 /**
  * One message of the platform that shows a person that an agent works, with a button to stop it.
@@ -127,7 +119,7 @@ export class Preview {
         begun.preview === ""
           ? (await postOnce(adapter, { ...post, replyTo }, { signal })).platformId
           : begun.preview;
-      await database.query(POSTED, [handling, this.#platformId]);
+      await this.#record(this.#platformId);
       if (begun.preview === "") {
         this.#shown = text;
         return;
@@ -135,6 +127,17 @@ export class Preview {
     }
     await adapter.edit!(post, this.#platformId, { signal });
     this.#shown = text;
+  }
+
+  /** Its work may have been stopped while it was posted: then nothing else takes it away. */
+  async #record(platformId: string): Promise<void> {
+    const { handling, account, place } = this.#parts;
+    await this.#setting.database.transaction(async (tx) => {
+      const [posted] = await tx.query<{ is_stopped: boolean }>(POSTED, [handling, platformId]);
+      if (!posted?.is_stopped) return;
+      const shown = { id: handling, agent: account.agent };
+      await unsay(tx, this.#setting, shown, { place, preview: platformId });
+    });
   }
 
   /** What a person said, at the platform: the answer is a reply to it, streamed or not. */
@@ -208,5 +211,9 @@ const ANSWERED = {
 };
 const POSTED = {
   name: "preview.posted",
-  text: "update dure.handlings set preview = $2 where id = $1",
+  text: `
+    update dure.handlings
+    set preview = $2
+    where id = $1
+    returning outcome is not distinct from 'stopped' as is_stopped`,
 };

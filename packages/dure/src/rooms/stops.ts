@@ -2,11 +2,11 @@ import type { Transaction } from "../durable/database.ts";
 import { Looker, type LookResult } from "../durable/looker.ts";
 import { UNATTENDED_TOPIC } from "../durable/turns.ts";
 import { newId } from "../kernel/ids.ts";
-import { unsay } from "./handling-end.ts";
 import type { OpenPlace, Place } from "./place.ts";
 import { withdrawRequestsIn } from "./requests.ts";
 import { HANDLINGS_TOPIC, type RoomsSetting, type Talk } from "./talk.ts";
 import { roomTexts } from "./texts.ts";
+import { unsay } from "./unsay.ts";
 
 /** How often each process looks for stops that another one has begun, milliseconds. */
 const LOOK_EVERY_MS = 1_000;

@@ -74,6 +74,36 @@ describe(
       ruda.goOn();
     });
 
+    test(
+      "on Discord a notice whose posting was not answered goes too, when it is stopped",
+      FULL,
+      async () => {
+        const ruda = held();
+        const stage = await discordPlatform();
+        const team = await readyTeamOn(stage, { behave: { ruda: ruda.behave }, limits: SOON });
+        const shown = (): ReturnType<typeof stage.discord.messages> =>
+          stage.discord.messages(stage.places.general);
+        stage.discord.fault(
+          { route: "/channels/{channel}/messages", method: "POST" },
+          { kind: "timeout", after: "doing it" },
+        );
+        await stage.say(team, "오래 걸리는 일");
+        await eventually(() =>
+          expect(shown().at(-1)?.buttons).toMatchObject([{ label: "멈추기" }]),
+        );
+
+        await stage.person("민준").press(shown().at(-1)!.buttons[0]!);
+
+        await eventually(async () =>
+          expect(await stage.shown(team, "discord:general")).toEqual([
+            ASKED,
+            "루다: 민준 님이 여기서 하던 일을 멈췄어요: 답 1건.",
+          ]),
+        );
+        ruda.goOn();
+      },
+    );
+
     test("on Slack its button stops it", async () => {
       const ruda = held();
       const stage = await slackPlatform();

@@ -350,10 +350,16 @@ const TUNING = [
   "client_connection_check_interval=2s", // a statement of a killed client ends soon
 ].flatMap((setting) => ["-c", setting]);
 
+const MANY_TESTS_SHARE_IT_IN_MEMORY = [
+  "fsync=off",
+  "full_page_writes=off",
+  "max_connections=300",
+  "max_wal_size=256MB",
+  "scram_iterations=1", // each connection would count to 4,096 twice; the password is random
+];
+
 function speed({ durable }: ServerOptions): string[] {
-  const settings = durable
-    ? ["fsync=on", "synchronous_commit=on"]
-    : ["fsync=off", "full_page_writes=off", "max_connections=300", "max_wal_size=256MB"]; // many tests share it, in memory
+  const settings = durable ? ["fsync=on", "synchronous_commit=on"] : MANY_TESTS_SHARE_IT_IN_MEMORY;
   return settings.flatMap((setting) => ["-c", setting]);
 }
 
