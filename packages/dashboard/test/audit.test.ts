@@ -1,3 +1,4 @@
+import { FULL } from "../../dure/src/kernel/test-tiers.ts";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { deedOf, endOf, pageOf, whoOf } from "../src/audit/words.ts";
@@ -75,7 +76,7 @@ test("deeds, people, ends and places are told in words", () => {
 
 test(
   "where nothing was done the page says how something comes about",
-  { timeout: 60_000 },
+  { ...FULL, timeout: 60_000 },
   async () => {
     await using server = await new DoubleServer({ site }).start();
     await using opened = await openPage(browser, `${server.url}/audit`);

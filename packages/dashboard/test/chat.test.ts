@@ -44,29 +44,33 @@ function postsOf(
 }
 
 describe("a conversation", () => {
-  test("begins with an example, and the confirm button says yes to what was shown", async () => {
-    await using server = await serve();
-    await using opened = await openChat(server);
-    const { page } = opened;
+  test(
+    "begins with an example, and the confirm button says yes to what was shown",
+    FULL,
+    async () => {
+      await using server = await serve();
+      await using opened = await openChat(server);
+      const { page } = opened;
 
-    await page.getByRole("button", { name: "엄마에게 5만원 보내줘" }).click();
-    await page.getByRole("button", { name: "확인", exact: true }).click();
-    await page.getByText("엄마님에게 50,000원을 보냈어요.").waitFor();
+      await page.getByRole("button", { name: "엄마에게 5만원 보내줘" }).click();
+      await page.getByRole("button", { name: "확인", exact: true }).click();
+      await page.getByText("엄마님에게 50,000원을 보냈어요.").waitFor();
 
-    const [first, second] = postsOf(server);
-    expect(first).toMatchObject({
-      message: "엄마에게 5만원 보내줘",
-      service: "transfer",
-      time_zone: "Asia/Seoul",
-    });
-    expect(second).toMatchObject({ message: "확인" });
-    expect(second?.confirm_id).toMatch(/^c-/);
-    expect(new URL(page.url()).pathname).toMatch(/^\/chat\/web-/);
-    expect(await page.getByRole("button", { name: "확인", exact: true }).count()).toBe(0);
-    expect(opened.complaints).toEqual([]);
-  });
+      const [first, second] = postsOf(server);
+      expect(first).toMatchObject({
+        message: "엄마에게 5만원 보내줘",
+        service: "transfer",
+        time_zone: "Asia/Seoul",
+      });
+      expect(second).toMatchObject({ message: "확인" });
+      expect(second?.confirm_id).toMatch(/^c-/);
+      expect(new URL(page.url()).pathname).toMatch(/^\/chat\/web-/);
+      expect(await page.getByRole("button", { name: "확인", exact: true }).count()).toBe(0);
+      expect(opened.complaints).toEqual([]);
+    },
+  );
 
-  test("is taken up again after a reload in the middle of its answer", async () => {
+  test("is taken up again after a reload in the middle of its answer", FULL, async () => {
     await using server = await serve();
     await using opened = await openChat(server);
     const { page } = opened;
@@ -85,7 +89,7 @@ describe("a conversation", () => {
     expect(opened.complaints).toEqual([]);
   });
 
-  test("goes on when the connection is cut, without a word twice", async () => {
+  test("goes on when the connection is cut, without a word twice", FULL, async () => {
     await using server = await serve({ tokenMs: 2 });
     server.openGate("long");
     server.cut(/chat\/stream/, 20);
@@ -103,27 +107,31 @@ describe("a conversation", () => {
     ).toBeGreaterThanOrEqual(2);
   });
 
-  test("hands messages over at once while a turn runs, and shows them as waiting until their turn comes", async () => {
-    await using server = await serve();
-    await using opened = await openChat(server);
-    const { page } = opened;
-    await say(page, "길게 설명해줘");
-    await page.getByText("5번째 문장").waitFor();
+  test(
+    "hands messages over at once while a turn runs, and shows them as waiting until their turn comes",
+    FULL,
+    async () => {
+      await using server = await serve();
+      await using opened = await openChat(server);
+      const { page } = opened;
+      await say(page, "길게 설명해줘");
+      await page.getByText("5번째 문장").waitFor();
 
-    await say(page, "둘째");
-    await say(page, "셋째");
-    await expect.poll(() => postsOf(server).length).toBe(3); // accepted before the answer is there
-    expect(await page.getByText("차례를 기다리는 중").count()).toBe(2);
-    server.openGate("long");
-    await page.getByText("셋째: 잘 받았어요").waitFor();
+      await say(page, "둘째");
+      await say(page, "셋째");
+      await expect.poll(() => postsOf(server).length).toBe(3); // accepted before the answer is there
+      expect(await page.getByText("차례를 기다리는 중").count()).toBe(2);
+      server.openGate("long");
+      await page.getByText("셋째: 잘 받았어요").waitFor();
 
-    expect(await page.getByText("차례를 기다리는 중").count()).toBe(0);
-    expect(
-      await page
-        .locator(".message")
-        .evaluateAll((all) => all.map((one) => one.getAttribute("data-role"))),
-    ).toEqual(["user", "assistant", "user", "assistant", "user", "assistant"]);
-  });
+      expect(await page.getByText("차례를 기다리는 중").count()).toBe(0);
+      expect(
+        await page
+          .locator(".message")
+          .evaluateAll((all) => all.map((one) => one.getAttribute("data-role"))),
+      ).toEqual(["user", "assistant", "user", "assistant", "user", "assistant"]);
+    },
+  );
 
   test("is stopped by the button, and keeps what was said", async () => {
     await using server = await serve();

@@ -102,7 +102,7 @@ test(
   },
 );
 
-test("one lost chunk is fetched again without a word", { timeout: 60_000 }, async () => {
+test("one lost chunk is fetched again without a word", { ...FULL, timeout: 60_000 }, async () => {
   await using server = await new DoubleServer({ site }).start();
   await using opened = await openPage(browser, `${server.url}/chat`);
   const { page, complaints } = opened;

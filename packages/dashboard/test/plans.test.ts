@@ -254,7 +254,7 @@ describe("what may be chosen", () => {
 });
 
 describe("the list", () => {
-  test("without plans and runs says how they come about", async () => {
+  test("without plans and runs says how they come about", FULL, async () => {
     await using server = await serve();
     await using opened = await open(server, "/plans");
 
@@ -645,7 +645,7 @@ describe("the list", () => {
     },
   );
 
-  test("a refused start says why and what to do", async () => {
+  test("a refused start says why and what to do", FULL, async () => {
     await using server = await serve();
     server.plans.views.set("login", VIEW);
     await using opened = await open(server, "/plans/start/login");
@@ -1040,7 +1040,7 @@ describe("a run", () => {
     },
   );
 
-  test("that has used up its tokens or calls is given more of them", async () => {
+  test("that has used up its tokens or calls is given more of them", FULL, async () => {
     await using server = await serve();
     server.plans.runs.push(
       aRun("run_middle", {
@@ -1118,7 +1118,7 @@ describe("a run", () => {
     },
   );
 
-  test("that is not there says so and leads back", async () => {
+  test("that is not there says so and leads back", FULL, async () => {
     await using server = await serve();
     await using opened = await open(server, "/plans/runs/run_gone");
 

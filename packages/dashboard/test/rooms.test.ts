@@ -689,7 +689,7 @@ test("where there are no agents their page says how one comes to be", FULL, asyn
   await expectWellMade(opened);
 });
 
-test("a room that is gone says so and leads back", async () => {
+test("a room that is gone says so and leads back", FULL, async () => {
   await using opened = await openPage(browser, `${server.url}/rooms/thread_gone`);
   const { page } = opened;
   await page.getByRole("textbox", { name: "이름" }).fill("지우");

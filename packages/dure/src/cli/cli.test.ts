@@ -281,6 +281,7 @@ describe("init, new, check", () => {
     ["en", "chat", "openai"],
   ])(
     "a team in %s that begins with %s passes its own check without a question",
+    FULL,
     async (locale, begin, provider) => {
       const options = ["--locale", locale, "--begin", begin, "--provider", provider];
       expect(await dure(["init", "first", ...options])).toMatchObject({
@@ -340,7 +341,7 @@ describe("init, new, check", () => {
     },
   );
 
-  test("check exits with 1 and names file, line and what to call instead", async () => {
+  test("check exits with 1 and names file, line and what to call instead", FULL, async () => {
     await writeFile(
       path.join(folder, "service.yaml"),
       "name: late\nagents: {}\nflows: { handlers: { DEFAULT: answer } }\n",

@@ -132,30 +132,38 @@ test("resources and prompts of a server are listed, read and filled in", async (
   ).rejects.toMatchObject({ code: "MCP_REFUSED", sent: false });
 });
 
-test("a server without resources has no such tools, nor one whose settings leave them out", async () => {
-  const servers = await open({
-    odd: hostile("polite"),
-    every: { command: process.execPath, args: [EVERYTHING, "stdio"], tools: ["echo"] },
-  });
+test(
+  "a server without resources has no such tools, nor one whose settings leave them out",
+  FULL,
+  async () => {
+    const servers = await open({
+      odd: hostile("polite"),
+      every: { command: process.execPath, args: [EVERYTHING, "stdio"], tools: ["echo"] },
+    });
 
-  expect(Object.keys(toolsOf(servers))).toEqual(["odd__echo", "odd__write"]);
-  expect(Object.keys(toolsOf(servers, "every"))).toEqual(["every__echo"]);
-});
+    expect(Object.keys(toolsOf(servers))).toEqual(["odd__echo", "odd__write"]);
+    expect(Object.keys(toolsOf(servers, "every"))).toEqual(["every__echo"]);
+  },
+);
 
-test("a server gets PATH and what its settings name of the environment, and nothing else", async () => {
-  const servers = await open({
-    every: {
-      command: process.execPath,
-      args: [EVERYTHING, "stdio"],
-      env: { GIVEN: "is ${MCP_SECRET}" },
-    },
-  });
-  const environment = JSON.parse((await call(servers, "every__get-env")) as string) as object;
+test(
+  "a server gets PATH and what its settings name of the environment, and nothing else",
+  FULL,
+  async () => {
+    const servers = await open({
+      every: {
+        command: process.execPath,
+        args: [EVERYTHING, "stdio"],
+        env: { GIVEN: "is ${MCP_SECRET}" },
+      },
+    });
+    const environment = JSON.parse((await call(servers, "every__get-env")) as string) as object;
 
-  expect(environment).toMatchObject({ GIVEN: "is secret", PATH: process.env["PATH"] });
-  expect(environment).not.toHaveProperty("OTHER");
-  expect(environment).not.toHaveProperty("MCP_SECRET");
-});
+    expect(environment).toMatchObject({ GIVEN: "is secret", PATH: process.env["PATH"] });
+    expect(environment).not.toHaveProperty("OTHER");
+    expect(environment).not.toHaveProperty("MCP_SECRET");
+  },
+);
 
 test("a setting that names an absent variable makes the server unavailable, with the name", async () => {
   const servers = await open({ odd: hostile("polite", { env: { A: "${NOT_SET_AT_ALL}" } }) });
@@ -174,16 +182,20 @@ test("a program that is not there makes the server unavailable and the team live
   expect(shown(servers).state).toMatchObject({ status: "unavailable", code: "ENOENT" });
 });
 
-test("a server that ends in a call: the outcome is not known, and it is started again", async () => {
-  const servers = await open({ odd: hostile("exit") });
+test(
+  "a server that ends in a call: the outcome is not known, and it is started again",
+  FULL,
+  async () => {
+    const servers = await open({ odd: hostile("exit") });
 
-  await expect(call(servers, "odd__write")).rejects.toMatchObject({ code: "MCP_CALL_LOST" });
-  await until(
-    async () => (await notes()).filter((line) => line.startsWith("start")).length > 1,
-    NOT_AGAIN,
-  );
-  await until(() => shown(servers).state.status === "ready", NOT_READY);
-});
+    await expect(call(servers, "odd__write")).rejects.toMatchObject({ code: "MCP_CALL_LOST" });
+    await until(
+      async () => (await notes()).filter((line) => line.startsWith("start")).length > 1,
+      NOT_AGAIN,
+    );
+    await until(() => shown(servers).state.status === "ready", NOT_READY);
+  },
+);
 
 test(
   "a server that hangs in a call is ended after the call was given up, and started again",
@@ -206,7 +218,7 @@ test(
 test.each([
   ["sends 20,000 messages first", "flood", "echo was done"],
   ["sends lines that are no messages first", "garbage", "echo was done"],
-])("a server that %s is heard all the same", async (_what, manner, answer) => {
+])("a server that %s is heard all the same", FULL, async (_what, manner, answer) => {
   const servers = await open({ odd: hostile(manner) });
 
   expect(await call(servers, "odd__echo")).toBe(answer);
@@ -215,7 +227,7 @@ test.each([
 test.each([
   ["sends a line without an end", "endless-line"],
   ["answers with another shape than a result's", "wrong-result"],
-])("a server that %s costs the call, not the process", async (_what, manner) => {
+])("a server that %s costs the call, not the process", FULL, async (_what, manner) => {
   const servers = await open({ odd: hostile(manner) });
 
   await expect(call(servers, "odd__echo")).rejects.toMatchObject({ code: "MCP_CALL_LOST" });

@@ -1,3 +1,4 @@
+import { FULL } from "../kernel/test-tiers.ts";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { buildGraph, type PortNode } from "./graph.ts";
@@ -506,7 +507,7 @@ function drawEvent(
 
 test(
   "any run of any graph does what the reference does, keeps to its slots, and ends",
-  { timeout: 600_000 },
+  { ...FULL, timeout: 600_000 },
   () => {
     let hits = { blocked: 0, cancelled: 0, retried: 0, over: 0 };
     fc.assert(

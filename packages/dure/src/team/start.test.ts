@@ -51,22 +51,26 @@ async function start(
   return { team, [Symbol.asyncDispose]: () => team.stop() };
 }
 
-test("a team of agents alone needs no service: each agent is spoken with by its own name", async () => {
-  await using stored = await testDatabaseUrl();
-  await using started = await start(stored.url, {
-    services: undefined,
-    model: "offline:echo",
-    agents: { ruda: { displayName: "루다" }, eden: { displayName: "이든" } },
-  });
+test(
+  "a team of agents alone needs no service: each agent is spoken with by its own name",
+  FULL,
+  async () => {
+    await using stored = await testDatabaseUrl();
+    await using started = await start(stored.url, {
+      services: undefined,
+      model: "offline:echo",
+      agents: { ruda: { displayName: "루다" }, eden: { displayName: "이든" } },
+    });
 
-  const answer = await fetch(`${started.team.url}/v1/agent/chat`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ session_id: "mina", service: "eden", message: "안녕하세요" }),
-  });
+    const answer = await fetch(`${started.team.url}/v1/agent/chat`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ session_id: "mina", service: "eden", message: "안녕하세요" }),
+    });
 
-  expect(answer.status).toBe(200);
-});
+    expect(answer.status).toBe(200);
+  },
+);
 
 test("a team without a port answers by fetch, streams a turn, and stops", async () => {
   await using stored = await testDatabaseUrl();
@@ -91,31 +95,35 @@ test("a team without a port answers by fetch, streams a turn, and stops", async 
   expect(stranger.status).toBe(401);
 });
 
-test("under DURE_TOKEN an Idempotency-Key holds across a restart and on another process", async () => {
-  await using stored = await testDatabaseUrl();
-  const send = async ({ url }: RunningTeam): Promise<string> => {
-    const headers = {
-      "content-type": "application/json",
-      authorization: `Bearer ${TOKEN}`,
-      "idempotency-key": "transfer-1",
+test(
+  "under DURE_TOKEN an Idempotency-Key holds across a restart and on another process",
+  FULL,
+  async () => {
+    await using stored = await testDatabaseUrl();
+    const send = async ({ url }: RunningTeam): Promise<string> => {
+      const headers = {
+        "content-type": "application/json",
+        authorization: `Bearer ${TOKEN}`,
+        "idempotency-key": "transfer-1",
+      };
+      const answer = await fetch(`${url}/v1/agent/chat`, {
+        method: "POST",
+        headers,
+        body: JSON.stringify({ session_id: "mina", message: "hello" }),
+      });
+      return ((await answer.json()) as { turn_id: string }).turn_id;
     };
-    const answer = await fetch(`${url}/v1/agent/chat`, {
-      method: "POST",
-      headers,
-      body: JSON.stringify({ session_id: "mina", message: "hello" }),
-    });
-    return ((await answer.json()) as { turn_id: string }).turn_id;
-  };
-  const first = await start(stored.url, {}, { DURE_TOKEN: TOKEN });
-  await using beside = await start(stored.url, {}, { DURE_TOKEN: TOKEN });
+    const first = await start(stored.url, {}, { DURE_TOKEN: TOKEN });
+    await using beside = await start(stored.url, {}, { DURE_TOKEN: TOKEN });
 
-  const turn = await send(first.team);
-  await first[Symbol.asyncDispose]();
-  await using again = await start(stored.url, {}, { DURE_TOKEN: TOKEN });
+    const turn = await send(first.team);
+    await first[Symbol.asyncDispose]();
+    await using again = await start(stored.url, {}, { DURE_TOKEN: TOKEN });
 
-  expect(turn).toMatch(/^turn_/);
-  expect([await send(beside.team), await send(again.team)]).toEqual([turn, turn]);
-});
+    expect(turn).toMatch(/^turn_/);
+    expect([await send(beside.team), await send(again.team)]).toEqual([turn, turn]);
+  },
+);
 
 test("a team works beside a newer release, and does not start where that one excludes it", async () => {
   await using stored = await testDatabase();

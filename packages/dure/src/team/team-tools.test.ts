@@ -132,7 +132,7 @@ test(
 
 test(
   "what it asked in the background is told to the agent that can ask, in its next turn there, once",
-  { timeout: 60_000 },
+  { ...FULL, timeout: 60_000 },
   async () => {
     await using db = await testDatabase();
     await using team = await start(db, { clerk: asking(0) });

@@ -1,3 +1,4 @@
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { expect, test } from "vitest";
 import { MESSAGES } from "../../../../examples/transfer/messages.ts";
 import { PROMPTS } from "../../../../examples/transfer/prompts.ts";
@@ -13,7 +14,7 @@ async function openTransfer(): Promise<AsyncDisposable & { office: Office; desk:
   return { office, desk, [Symbol.asyncDispose]: () => office[Symbol.asyncDispose]() };
 }
 
-test("아빠한테도 2만원, while a transfer waits for its yes, adds a second one", async () => {
+test("아빠한테도 2만원, while a transfer waits for its yes, adds a second one", FULL, async () => {
   await using place = await openTransfer();
   const { office, desk } = place;
 
@@ -62,17 +63,21 @@ test("전부 취소해줘 cancels what waits, too", async () => {
   expect(office.bank.bookings()).toEqual([]);
 });
 
-test("a question while slots are filled is answered, the slot asked again, as often as it comes", async () => {
-  await using place = await openTransfer();
-  const { desk } = place;
+test(
+  "a question while slots are filled is answered, the slot asked again, as often as it comes",
+  FULL,
+  async () => {
+    await using place = await openTransfer();
+    const { desk } = place;
 
-  await desk.say({ message: "홍길동에게 돈 보내줘", service: "transfer" });
-  for (let times = 7; times > 0; times--) {
-    const answer = await desk.say("수수료 얼마야?");
-    expect(answer.message.split("\n").at(-1)).toBe("홍길동님에게 얼마를 보낼까요?");
-    expect(answer.state_snapshot).toMatchObject({ stage: "FILLING" });
-  }
-});
+    await desk.say({ message: "홍길동에게 돈 보내줘", service: "transfer" });
+    for (let times = 7; times > 0; times--) {
+      const answer = await desk.say("수수료 얼마야?");
+      expect(answer.message.split("\n").at(-1)).toBe("홍길동님에게 얼마를 보낼까요?");
+      expect(answer.state_snapshot).toMatchObject({ stage: "FILLING" });
+    }
+  },
+);
 
 test("방금 이체 됐어? is answered from the record", async () => {
   await using place = await openTransfer();

@@ -129,7 +129,7 @@ test("a link to a yes, as another page can hold one, is refused", async () => {
   expect(office.bank.bookings()).toEqual([]);
 });
 
-test("two yeses in one breath confirm one of two transfers", async () => {
+test("two yeses in one breath confirm one of two transfers", FULL, async () => {
   await using office = await openOffice();
   const desk = await office.open();
   await desk.say({ message: "엄마에게 3만원, 아빠에게 2만원 보내줘", service: "transfer" });
@@ -142,23 +142,27 @@ test("two yeses in one breath confirm one of two transfers", async () => {
   expect(office.bank.bookings()).toMatchObject([{ to: "엄마", amount: 30_000 }]);
 });
 
-test("the same yes again, just after the next transfer was shown, books nothing", async () => {
-  await using office = await openOffice();
-  const desk = await office.open();
-  await desk.say({ message: "엄마에게 3만원, 아빠에게 2만원 보내줘", service: "transfer" });
+test(
+  "the same yes again, just after the next transfer was shown, books nothing",
+  FULL,
+  async () => {
+    await using office = await openOffice();
+    const desk = await office.open();
+    await desk.say({ message: "엄마에게 3만원, 아빠에게 2만원 보내줘", service: "transfer" });
 
-  await desk.say("네");
-  await office.saidAgo(-60_000); // so that a slow machine is in time
-  const twice = await desk.say("네");
-  expect(twice).toMatchObject({ next_action: "CONFIRM" });
-  expect(office.bank.bookings()).toMatchObject([{ to: "엄마", amount: 30_000 }]);
+    await desk.say("네");
+    await office.saidAgo(-60_000); // so that a slow machine is in time
+    const twice = await desk.say("네");
+    expect(twice).toMatchObject({ next_action: "CONFIRM" });
+    expect(office.bank.bookings()).toMatchObject([{ to: "엄마", amount: 30_000 }]);
 
-  await office.saidAgo(1_000);
-  expect(await desk.say("네")).toMatchObject({ next_action: "DONE" });
-  expect(office.bank.bookings()).toHaveLength(2);
-});
+    await office.saidAgo(1_000);
+    expect(await desk.say("네")).toMatchObject({ next_action: "DONE" });
+    expect(office.bank.bookings()).toHaveLength(2);
+  },
+);
 
-test("a yes to go on after a failure is no yes to what comes next", async () => {
+test("a yes to go on after a failure is no yes to what comes next", FULL, async () => {
   await using office = await openOffice({ bank: { accounts: { unknown: ["엄마"] } } });
   const desk = await office.open();
   await desk.say({ message: "엄마에게 3만원, 아빠에게 2만원 보내줘", service: "transfer" });
@@ -197,16 +201,20 @@ test.each(["네", "확인"])(
   },
 );
 
-test("a yes in the other language is about the same question, and books what it showed", async () => {
-  await using place = await asked();
-  const { office, desk } = place;
+test(
+  "a yes in the other language is about the same question, and books what it showed",
+  FULL,
+  async () => {
+    await using place = await asked();
+    const { office, desk } = place;
 
-  const done = await desk.say("Yes, please go ahead and send it");
-  const yes = done.next_action === "CONFIRM" ? await desk.say("yes") : done;
+    const done = await desk.say("Yes, please go ahead and send it");
+    const yes = done.next_action === "CONFIRM" ? await desk.say("yes") : done;
 
-  expect(yes).toMatchObject({ next_action: "DONE", receipt: HONG });
-  expect(office.bank.bookings()).toHaveLength(1);
-});
+    expect(yes).toMatchObject({ next_action: "DONE", receipt: HONG });
+    expect(office.bank.bookings()).toHaveLength(1);
+  },
+);
 
 test("a last question that a client makes up does not stand for the one that was shown", async () => {
   await using place = await asked();

@@ -78,6 +78,7 @@ test.each([
   ["the one before it", "legacy", "2025-11-25"],
 ] as const)(
   "a client that speaks %s lists the tools and asks an agent",
+  FULL,
   async (_, mode, version) => {
     const connected = await connect(mode);
     const { tools } = await connected.listTools();
@@ -96,26 +97,31 @@ test.each([
   },
 );
 
-test("tools that could say yes for a person are offered only where they were asked for", async () => {
-  const { tools } = await (await connect()).listTools();
-  const names = tools.map(({ name }) => name);
-  await client!.close();
-  const asked = (await (await connect("auto", "--tools", "services,decisions")).listTools()).tools;
+test(
+  "tools that could say yes for a person are offered only where they were asked for",
+  FULL,
+  async () => {
+    const { tools } = await (await connect()).listTools();
+    const names = tools.map(({ name }) => name);
+    await client!.close();
+    const asked = (await (await connect("auto", "--tools", "services,decisions")).listTools())
+      .tools;
 
-  expect(names).not.toContain("chat");
-  expect(names).not.toContain("post_message");
-  expect(names).not.toContain("decide");
-  expect(asked.map(({ name }) => name)).toEqual([
-    "list_services",
-    "chat",
-    "list_sessions",
-    "read_session",
-    "list_decisions",
-    "decide",
-  ]);
-});
+    expect(names).not.toContain("chat");
+    expect(names).not.toContain("post_message");
+    expect(names).not.toContain("decide");
+    expect(asked.map(({ name }) => name)).toEqual([
+      "list_services",
+      "chat",
+      "list_sessions",
+      "read_session",
+      "list_decisions",
+      "decide",
+    ]);
+  },
+);
 
-test("what only reads says so, and what changes something does not", async () => {
+test("what only reads says so, and what changes something does not", FULL, async () => {
   const { tools } = await (await connect()).listTools();
   const readOnly = tools.filter(({ annotations }) => annotations?.readOnlyHint === true);
 
@@ -131,7 +137,7 @@ test("what only reads says so, and what changes something does not", async () =>
   ]);
 });
 
-test("the same key is the same work: one job, however often it is called", async () => {
+test("the same key is the same work: one job, however often it is called", FULL, async () => {
   await connect();
   const asked = { agent: "mina", target: "jun", message: "Look.", wait_sec: 0, key: "k1" };
 
@@ -142,7 +148,7 @@ test("the same key is the same work: one job, however often it is called", async
   expect(await told("get_job", { job: first.job_id })).toMatchObject({ target: "jun" });
 });
 
-test("a message is posted in a room and read there", async () => {
+test("a message is posted in a room and read there", FULL, async () => {
   await connect("auto", "--as", "kim", "--tools", "rooms,posts");
   const { items } = await told<{ items: readonly { id: string }[] }>("list_rooms");
 

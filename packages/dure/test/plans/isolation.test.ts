@@ -316,7 +316,7 @@ test(
 
 test(
   "on a machine that gives processes no network of their own a run ends before anything starts",
-  { timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async () => {
     const prove = async () => ({ ...UNPROVEN, files: "enforced" }) as const;
     const { runs, repository } = await open({ prove });

@@ -1,3 +1,4 @@
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -56,7 +57,7 @@ const planFor = (repository: string, ports: readonly number[]): string =>
 
 test(
   "of a running team neither its server nor its database is reached, although a plan names both",
-  { timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async () => {
     const stack = new AsyncDisposableStack();
     onTestFinished(() => stack.disposeAsync());

@@ -98,7 +98,7 @@ test(
 
 test(
   "the wait outlives its process, and is shown meanwhile as no stall",
-  { timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async () => {
     const starts: Starts = [];
     const { runs, repository, home, url } = await openStage(FILES, {

@@ -92,7 +92,7 @@ test(
   },
 );
 
-test("a dry run begins nothing and says what only some ports would need", async () => {
+test("a dry run begins nothing and says what only some ports would need", FULL, async () => {
   const whole = await dure.plans.dryRun({ plan: "shop" });
   const some = await dure.plans.dryRun({ plan: "shop", only: ["price"] });
   const unknown = await at.server.post("/v1/runs", {
@@ -197,41 +197,45 @@ test(
   },
 );
 
-test("what a text asks for beyond its own tree only an admin may run; the team's own files may ask for it", async () => {
-  const auth = new MemoryTokenStore();
-  await using guarded = await at.serve({ auth });
-  const tokenOf = async (scopes: Scope[]): Promise<string> =>
-    (await auth.create({ name: "test", scopes, tenant: "reach" })).token;
-  const client = async (scopes: Scope[]): Promise<DureClient> =>
-    new DureClient({ baseUrl: guarded.url, token: await tokenOf(scopes) });
-  const [runner, admin] = [await client(["plans"]), await client(["admin"])];
-  const reaching = [
-    ["violations: report", "isolation: audit"],
-    ["{ kind: offline }", "{ kind: offline, env: [OPENAI_API_KEY] }"],
-    ["{ kind: offline }", "{ kind: offline, writable: [~/notes] }"],
-    ["{ kind: offline } }", "{ kind: offline }, price: { kind: offline, allow_home: [.ssh] } }"],
-  ].map(([old, more]) => ({ file: "draft.yaml", text: TEXT.replace(old!, more!) }));
+test(
+  "what a text asks for beyond its own tree only an admin may run; the team's own files may ask for it",
+  FULL,
+  async () => {
+    const auth = new MemoryTokenStore();
+    await using guarded = await at.serve({ auth });
+    const tokenOf = async (scopes: Scope[]): Promise<string> =>
+      (await auth.create({ name: "test", scopes, tenant: "reach" })).token;
+    const client = async (scopes: Scope[]): Promise<DureClient> =>
+      new DureClient({ baseUrl: guarded.url, token: await tokenOf(scopes) });
+    const [runner, admin] = [await client(["plans"]), await client(["admin"])];
+    const reaching = [
+      ["violations: report", "isolation: audit"],
+      ["{ kind: offline }", "{ kind: offline, env: [OPENAI_API_KEY] }"],
+      ["{ kind: offline }", "{ kind: offline, writable: [~/notes] }"],
+      ["{ kind: offline } }", "{ kind: offline }, price: { kind: offline, allow_home: [.ssh] } }"],
+    ].map(([old, more]) => ({ file: "draft.yaml", text: TEXT.replace(old!, more!) }));
 
-  for (const [index, reach] of [
-    "isolation: audit",
-    "workers.default.env",
-    "workers.default.writable",
-    "workers.price.allow_home",
-  ].entries()) {
-    for (const call of [
-      () => runner.plans.start(reaching[index]!),
-      () => runner.plans.dryRun(reaching[index]!),
-    ]) {
-      await expect(call()).rejects.toMatchObject({
-        code: "PLAN_REACHES_OUT",
-        details: { status: 403, reach: [reach] },
-      });
+    for (const [index, reach] of [
+      "isolation: audit",
+      "workers.default.env",
+      "workers.default.writable",
+      "workers.price.allow_home",
+    ].entries()) {
+      for (const call of [
+        () => runner.plans.start(reaching[index]!),
+        () => runner.plans.dryRun(reaching[index]!),
+      ]) {
+        await expect(call()).rejects.toMatchObject({
+          code: "PLAN_REACHES_OUT",
+          details: { status: 403, reach: [reach] },
+        });
+      }
+      expect((await admin.plans.dryRun(reaching[index]!)).plan).toBe("drafted");
     }
-    expect((await admin.plans.dryRun(reaching[index]!)).plan).toBe("drafted");
-  }
-  expect((await runner.plans.dryRun({ file: "draft.yaml", text: TEXT })).plan).toBe("drafted");
-  expect((await runner.plans.runs()).items).toEqual([]);
-});
+    expect((await runner.plans.dryRun({ file: "draft.yaml", text: TEXT })).plan).toBe("drafted");
+    expect((await runner.plans.runs()).items).toEqual([]);
+  },
+);
 
 test("only a token with plans:unconfined starts what takes protection away", async () => {
   const auth = new MemoryTokenStore();

@@ -185,54 +185,58 @@ test(
   },
 );
 
-test("background work is reported where it was asked for, and from a direct room in no channel", async () => {
-  const stage = await allPlatforms();
-  const channels = stage.channels.filter(({ key }) => key === "quiet");
-  const origins: Record<string, string> = {
-    job_slack: "room:ruda:slack:general",
-    job_discord: "room:ruda:discord:general",
-    job_direct: "room:ruda:direct_1",
-    job_private: "room:ruda:private_1",
-    job_chat: "chat",
-  };
-  const team = await readyTeamOn(stage, {
-    sink: { channels },
-    originOf: (job) => origins[job],
-  });
-  await eventually(async () =>
-    expect(
-      await team.database.query({ text: "select from dure.cursors where name = 'room.sink'" }),
-    ).toHaveLength(1),
-  );
+test(
+  "background work is reported where it was asked for, and from a direct room in no channel",
+  FULL,
+  async () => {
+    const stage = await allPlatforms();
+    const channels = stage.channels.filter(({ key }) => key === "quiet");
+    const origins: Record<string, string> = {
+      job_slack: "room:ruda:slack:general",
+      job_discord: "room:ruda:discord:general",
+      job_direct: "room:ruda:direct_1",
+      job_private: "room:ruda:private_1",
+      job_chat: "chat",
+    };
+    const team = await readyTeamOn(stage, {
+      sink: { channels },
+      originOf: (job) => origins[job],
+    });
+    await eventually(async () =>
+      expect(
+        await team.database.query({ text: "select from dure.cursors where name = 'room.sink'" }),
+      ).toHaveLength(1),
+    );
 
-  await team.database.query({ text: "select dure.emit($1)" }, [
-    JSON.stringify(
-      Object.keys(origins).map((job) => ({
-        type: "job.turn",
-        role: "delegation",
-        job,
-        data: { speaker: "eden", text: `${job}의 말` },
-      })),
-    ),
-  ]);
-  const reports = (): Promise<readonly unknown[]> =>
-    team.database.query({
-      text: `
+    await team.database.query({ text: "select dure.emit($1)" }, [
+      JSON.stringify(
+        Object.keys(origins).map((job) => ({
+          type: "job.turn",
+          role: "delegation",
+          job,
+          data: { speaker: "eden", text: `${job}의 말` },
+        })),
+      ),
+    ]);
+    const reports = (): Promise<readonly unknown[]> =>
+      team.database.query({
+        text: `
         select p.parent, m.text
         from dure.room_messages m
         join dure.places p on p.id = m.place
         where m.mark = 'sink'
         order by m.text`,
-    });
-  await eventually(async () => expect(await reports()).toHaveLength(3));
-  await settled(team);
+      });
+    await eventually(async () => expect(await reports()).toHaveLength(3));
+    await settled(team);
 
-  expect(await reports()).toEqual([
-    { parent: "web:quiet", text: "job_chat의 말" },
-    { parent: "discord:quiet", text: "job_discord의 말" },
-    { parent: "slack:quiet", text: "job_slack의 말" },
-  ]);
-});
+    expect(await reports()).toEqual([
+      { parent: "web:quiet", text: "job_chat의 말" },
+      { parent: "discord:quiet", text: "job_discord의 말" },
+      { parent: "slack:quiet", text: "job_slack의 말" },
+    ]);
+  },
+);
 
 async function requestOf(
   team: TestTeam,

@@ -185,41 +185,47 @@ describe.each(PLATFORM.rows)(
       },
     );
 
-    test("an answer in parts is one message: the others hear all of it once, and every guard counts it once", async () => {
-      const long = `처음. ${"한 문장입니다. ".repeat(name === "web" ? 11_095 : 700).trim()} 끝.`;
-      const heard: string[] = [];
-      const { team } = await start({
-        behave: {
-          eden: (asked) => (asked.text.includes("길게") ? long : silent(asked)),
-          ruda: (told) => (told.results.length === 0 && heard.push(told.text), silent(told)),
-        },
-      });
-
-      const { threadId } = await collaborate(team, "ruda", {
-        targetAgent: "eden",
-        message: "길게 말해 줘",
-      });
-      await eventually(() => expect(heard).toHaveLength(1));
-      await settled(team);
-
-      const [answer] = await team.database.query<{ parts: number }>({
-        text: "select count(*)::integer as parts from dure.room_parts p join dure.room_messages m on m.id = p.message where m.author = 'eden'",
-      });
-      expect(answer!.parts).toBeGreaterThan(1);
-      const heardWith =
-        "select p.part from dure.room_parts p join dure.room_messages m on m.id = p.message and m.author = 'eden' join dure.events e on e.type = 'room.heard' and e.data->>'message' = m.id and e.xid::text = p.xmin::text";
-      expect(await team.database.query({ text: heardWith })).toEqual([{ part: answer!.parts - 1 }]); // in the transaction that recorded the last one
-      expect(heard[0]!.startsWith("이든: 처음. 한 문장")).toBe(true);
-      if (name === "discord") expect(heard[0] === `이든: ${long}`).toBe(true); // a turn takes less than what the web rooms show in one message
-      expect(
-        await team.database.query(
-          {
-            text: "select agent_messages, cardinality(recent) as recent from dure.places where id = $1",
+    test(
+      "an answer in parts is one message: the others hear all of it once, and every guard counts it once",
+      FULL,
+      async () => {
+        const long = `처음. ${"한 문장입니다. ".repeat(name === "web" ? 11_095 : 700).trim()} 끝.`;
+        const heard: string[] = [];
+        const { team } = await start({
+          behave: {
+            eden: (asked) => (asked.text.includes("길게") ? long : silent(asked)),
+            ruda: (told) => (told.results.length === 0 && heard.push(told.text), silent(told)),
           },
-          [threadId],
-        ),
-      ).toEqual([{ agent_messages: 1, recent: 2 }]);
-    });
+        });
+
+        const { threadId } = await collaborate(team, "ruda", {
+          targetAgent: "eden",
+          message: "길게 말해 줘",
+        });
+        await eventually(() => expect(heard).toHaveLength(1));
+        await settled(team);
+
+        const [answer] = await team.database.query<{ parts: number }>({
+          text: "select count(*)::integer as parts from dure.room_parts p join dure.room_messages m on m.id = p.message where m.author = 'eden'",
+        });
+        expect(answer!.parts).toBeGreaterThan(1);
+        const heardWith =
+          "select p.part from dure.room_parts p join dure.room_messages m on m.id = p.message and m.author = 'eden' join dure.events e on e.type = 'room.heard' and e.data->>'message' = m.id and e.xid::text = p.xmin::text";
+        expect(await team.database.query({ text: heardWith })).toEqual([
+          { part: answer!.parts - 1 },
+        ]); // in the transaction that recorded the last one
+        expect(heard[0]!.startsWith("이든: 처음. 한 문장")).toBe(true);
+        if (name === "discord") expect(heard[0] === `이든: ${long}`).toBe(true); // a turn takes less than what the web rooms show in one message
+        expect(
+          await team.database.query(
+            {
+              text: "select agent_messages, cardinality(recent) as recent from dure.places where id = $1",
+            },
+            [threadId],
+          ),
+        ).toEqual([{ agent_messages: 1, recent: 2 }]);
+      },
+    );
 
     test("a part that failed stops the later parts of its message; what is said after it goes on", async () => {
       const long = "한 문장입니다. ".repeat(11_095).trim(); // longer than one message of the web rooms

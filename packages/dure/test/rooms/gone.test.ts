@@ -53,27 +53,31 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     },
   );
 
-  test("what an agent still wants to say in a deleted thread is never said, with one request at most", async () => {
-    const working = Promise.withResolvers<string>();
-    const stage = await discordPlatform();
-    const team = await readyTeamOn(stage, { behave: { eden: () => working.promise } });
-    const { threadId } = await collaborate(team, "ruda", {
-      targetAgent: "eden",
-      message: "오래 걸리는 일",
-    });
-    await eventually(() => expect(team.calls("eden")).toBe(1));
+  test(
+    "what an agent still wants to say in a deleted thread is never said, with one request at most",
+    FULL,
+    async () => {
+      const working = Promise.withResolvers<string>();
+      const stage = await discordPlatform();
+      const team = await readyTeamOn(stage, { behave: { eden: () => working.promise } });
+      const { threadId } = await collaborate(team, "ruda", {
+        targetAgent: "eden",
+        message: "오래 걸리는 일",
+      });
+      await eventually(() => expect(team.calls("eden")).toBe(1));
 
-    stage.discord.deleteThread(stage.discord.threads(stage.places.general)[0]!);
-    await eventually(async () => expect(await stateOf(team, threadId)).toBe("closed"));
-    const since = stage.discord.requests.length;
-    working.resolve("다 했어요");
-    await settled(team);
+      stage.discord.deleteThread(stage.discord.threads(stage.places.general)[0]!);
+      await eventually(async () => expect(await stateOf(team, threadId)).toBe("closed"));
+      const since = stage.discord.requests.length;
+      working.resolve("다 했어요");
+      await settled(team);
 
-    expect(requestsSince(stage, since)).toBeLessThanOrEqual(1);
-    expect((await team.rooms.reader.messages(threadId, {})).map(({ text }) => text)).toEqual([
-      "<@eden> 오래 걸리는 일",
-    ]);
-  });
+      expect(requestsSince(stage, since)).toBeLessThanOrEqual(1);
+      expect((await team.rooms.reader.messages(threadId, {})).map(({ text }) => text)).toEqual([
+        "<@eden> 오래 걸리는 일",
+      ]);
+    },
+  );
 
   test("an archived thread keeps its participants; a collaborate in it brings it back", async () => {
     const { stage, team, threadId } = await threadThatWaits();

@@ -1,3 +1,4 @@
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { describe, expect, test } from "vitest";
 import { eventually } from "../until.ts";
 import { readyTeamOn, settled, silent } from "./helpers.ts";
@@ -24,28 +25,32 @@ describe.each(PLATFORM.rows)(
   "an answer on %s",
   { ...PLATFORM.options, timeout: 60_000 },
   (_name, makePlatform) => {
-    test("comes home whole: its session is told it in every later turn, also by another process", async () => {
-      const told: string[] = [];
-      const platform = await makePlatform();
-      const behave = { ruda: ruda(told), eden };
-      const team = await readyTeamOn(platform, { behave });
-      await say(team, "이든한테 코드 리뷰를 맡겨 줘");
-      await eventually(async () => expect(await answeredEvents(team)).toHaveLength(1));
-      await settled(team);
+    test(
+      "comes home whole: its session is told it in every later turn, also by another process",
+      FULL,
+      async () => {
+        const told: string[] = [];
+        const platform = await makePlatform();
+        const behave = { ruda: ruda(told), eden };
+        const team = await readyTeamOn(platform, { behave });
+        await say(team, "이든한테 코드 리뷰를 맡겨 줘");
+        await eventually(async () => expect(await answeredEvents(team)).toHaveLength(1));
+        await settled(team);
 
-      await say(team, "이든이 뭐래요?");
-      await say(team, "다시 말해 줘요");
-      await team.stop();
-      const second = await readyTeamOn(platform, { on: team, behave });
-      await say(second, "한 번 더요");
+        await say(team, "이든이 뭐래요?");
+        await say(team, "다시 말해 줘요");
+        await team.stop();
+        const second = await readyTeamOn(platform, { on: team, behave });
+        await say(second, "한 번 더요");
 
-      expect(told).toHaveLength(3);
-      for (const background of told) {
-        expect(background.split("> 비밀번호 비교가")).toHaveLength(2);
-        expect(background).toContain(`> ${ANSWER.replaceAll("\n", "\n> ")}`);
-      }
-      expect(await answeredEvents(second)).toEqual([{ session: "me", text: ANSWER }]);
-    });
+        expect(told).toHaveLength(3);
+        for (const background of told) {
+          expect(background.split("> 비밀번호 비교가")).toHaveLength(2);
+          expect(background).toContain(`> ${ANSWER.replaceAll("\n", "\n> ")}`);
+        }
+        expect(await answeredEvents(second)).toEqual([{ session: "me", text: ANSWER }]);
+      },
+    );
 
     test("is told to no other session, and not to one that was forgotten meanwhile", async () => {
       const told: string[] = [];

@@ -112,7 +112,7 @@ describe("orders on Discord", { timeout: 60_000 }, () => {
     expect(await deeds(team)).toMatchObject([{ what: "room.stop", outcome: "done" }]);
   });
 
-  test("what is being written has a button that stops it, and goes away", async () => {
+  test("what is being written has a button that stops it, and goes away", FULL, async () => {
     const stage = await discordPlatform();
     const chunks = Array.from({ length: 100 }, (_none, at) => `${at + 1}번째 문장입니다. `);
     const team = await readyTeamOn(stage, {
@@ -155,28 +155,32 @@ describe("orders on Discord", { timeout: 60_000 }, () => {
 });
 
 describe("orders on Slack", { timeout: 60_000 }, () => {
-  test("/dure stop ends what runs in the channel, and /dure pause waits for one who decides", async () => {
-    const eden = held();
-    const stage = await slackPlatform();
-    const team = await readyTeamOn(stage, { behave: { eden: eden.behave } });
-    await stage.say(team, "@이든 오래 걸리는 일");
-    await eden.begun;
-    const boss = stage.slack.addPerson("지우", { isAdmin: true });
+  test(
+    "/dure stop ends what runs in the channel, and /dure pause waits for one who decides",
+    FULL,
+    async () => {
+      const eden = held();
+      const stage = await slackPlatform();
+      const team = await readyTeamOn(stage, { behave: { eden: eden.behave } });
+      await stage.say(team, "@이든 오래 걸리는 일");
+      await eden.begun;
+      const boss = stage.slack.addPerson("지우", { isAdmin: true });
 
-    stage.person("민준").command(stage.apps.ruda, stage.places.general, "stop");
-    await eventually(async () => expect(await open(team)).toBe(0));
-    eden.goOn();
-    stage.person("민준").command(stage.apps.eden, stage.places.general, "pause 이든");
-    boss.command(stage.apps.eden, stage.places.general, "pause 이든");
+      stage.person("민준").command(stage.apps.ruda, stage.places.general, "stop");
+      await eventually(async () => expect(await open(team)).toBe(0));
+      eden.goOn();
+      stage.person("민준").command(stage.apps.eden, stage.places.general, "pause 이든");
+      boss.command(stage.apps.eden, stage.places.general, "pause 이든");
 
-    await eventually(() => expect(team.rooms.pauses.get("eden")).toMatchObject({ by: "지우" }));
-    expect(await deeds(team)).toMatchObject([
-      { what: "room.stop", outcome: "done" },
-      { what: "agent.pause", subject: "eden", outcome: "done" },
-    ]);
-  });
+      await eventually(() => expect(team.rooms.pauses.get("eden")).toMatchObject({ by: "지우" }));
+      expect(await deeds(team)).toMatchObject([
+        { what: "room.stop", outcome: "done" },
+        { what: "agent.pause", subject: "eden", outcome: "done" },
+      ]);
+    },
+  );
 
-  test("the stop sign below a message stops once, in its thread alone", async () => {
+  test("the stop sign below a message stops once, in its thread alone", FULL, async () => {
     const eden = held();
     const stage = await slackPlatform();
     const team = await readyTeamOn(stage, { behave: { eden: eden.behave } });

@@ -1,3 +1,4 @@
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { describe, expect, test } from "vitest";
 import { eventually } from "../until.ts";
 import { bothPlatforms } from "./both-platforms.ts";
@@ -19,7 +20,7 @@ const handsOver: Behave = (heard) =>
     : "넘겼습니다";
 
 describe("with web rooms and Discord at once, the web first", { timeout: 60_000 }, () => {
-  test("a hand-over stays on the platform and in the channel of the asker", async () => {
+  test("a hand-over stays on the platform and in the channel of the asker", FULL, async () => {
     const stage = await bothPlatforms();
     const team = await readyTeamOn(stage, {
       behave: { ruda: handsOver, eden: silent },

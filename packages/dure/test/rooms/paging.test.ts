@@ -1,3 +1,4 @@
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { Client } from "pg";
 import { expect, onTestFinished, test } from "vitest";
 import { DureClient, type Page, type Room } from "../../src/client/index.ts";
@@ -143,21 +144,25 @@ test(
   },
 );
 
-test("dure rooms list shows a page and says how to go on", { timeout: 60_000 }, async () => {
-  const { client } = await manyRooms();
-  const lines: string[] = [];
-  const notes: string[] = [];
-  const output = {
-    line: (text: string) => void lines.push(text),
-    note: (text: string) => void notes.push(text),
-    result: () => {},
-  } as unknown as Output;
+test(
+  "dure rooms list shows a page and says how to go on",
+  { ...FULL, timeout: 60_000 },
+  async () => {
+    const { client } = await manyRooms();
+    const lines: string[] = [];
+    const notes: string[] = [];
+    const output = {
+      line: (text: string) => void lines.push(text),
+      note: (text: string) => void notes.push(text),
+      result: () => {},
+    } as unknown as Output;
 
-  await listRooms({ limit: 40 }, { client, output, person: "민준" });
-  const [, cursor] = /^There are more: --cursor (\S+)$/.exec(notes[0]!) ?? [];
-  await listRooms({ limit: 40, cursor }, { client, output, person: "민준" });
+    await listRooms({ limit: 40 }, { client, output, person: "민준" });
+    const [, cursor] = /^There are more: --cursor (\S+)$/.exec(notes[0]!) ?? [];
+    await listRooms({ limit: 40, cursor }, { client, output, person: "민준" });
 
-  expect(lines).toHaveLength(CHANNELS);
-  expect(new Set(lines).size).toBe(CHANNELS);
-  expect(notes).toHaveLength(1);
-});
+    expect(lines).toHaveLength(CHANNELS);
+    expect(new Set(lines).size).toBe(CHANNELS);
+    expect(notes).toHaveLength(1);
+  },
+);

@@ -44,28 +44,32 @@ test(
   },
 );
 
-test("when one of the processes stops, the other one hears for its own agents without a gap", async () => {
-  const { slack, general, teams } = await spreadOver([
-    ["ruda", "seum"],
-    ["eden", "dajim"],
-  ]);
-  const [first, second] = teams;
-  const minjun = slack.addPerson("민준");
-  minjun.post({ channel: general }, "@이든 첫 물음 #1");
-  await eventually(() => expect(answersIn(slack, general)).toEqual(["이든: 답 #1"]));
+test(
+  "when one of the processes stops, the other one hears for its own agents without a gap",
+  FULL,
+  async () => {
+    const { slack, general, teams } = await spreadOver([
+      ["ruda", "seum"],
+      ["eden", "dajim"],
+    ]);
+    const [first, second] = teams;
+    const minjun = slack.addPerson("민준");
+    minjun.post({ channel: general }, "@이든 첫 물음 #1");
+    await eventually(() => expect(answersIn(slack, general)).toEqual(["이든: 답 #1"]));
 
-  const stopping = first!.stop();
-  for (let n = 2; n < 8; n++) minjun.post({ channel: general }, `@이든 다음 물음 #${n}`);
-  await stopping;
-  minjun.post({ channel: general }, "@이든 끝 물음 #8");
+    const stopping = first!.stop();
+    for (let n = 2; n < 8; n++) minjun.post({ channel: general }, `@이든 다음 물음 #${n}`);
+    await stopping;
+    minjun.post({ channel: general }, "@이든 끝 물음 #8");
 
-  await eventually(() => expect(answersIn(slack, general)).toHaveLength(8));
-  await settled(second!);
-  // Slack keeps no order between two connections.
-  expect(answersIn(slack, general).toSorted()).toEqual(
-    Array.from({ length: 8 }, (_, n) => `이든: 답 #${n + 1}`),
-  );
-});
+    await eventually(() => expect(answersIn(slack, general)).toHaveLength(8));
+    await settled(second!);
+    // Slack keeps no order between two connections.
+    expect(answersIn(slack, general).toSorted()).toEqual(
+      Array.from({ length: 8 }, (_, n) => `이든: 답 #${n + 1}`),
+    );
+  },
+);
 
 function answersIn(slack: FakeSlack, channel: FakeSlackChannel): readonly string[] {
   return slack

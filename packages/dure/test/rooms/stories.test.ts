@@ -104,7 +104,7 @@ describe.each(PLATFORM.rows)(
       }
     });
 
-    test("B two are mentioned, both answer, and the second adds to the first", async () => {
+    test("B two are mentioned, both answer, and the second adds to the first", FULL, async () => {
       const added: Heard[] = [];
       const platform = await makePlatform();
       const led: Heard[] = [];
@@ -281,7 +281,7 @@ test(
 
 test(
   "D from a direct message into the default channel; the direct message is told",
-  { timeout: 60_000 },
+  { ...FULL, timeout: 60_000 },
   async () => {
     const stage = await discordPlatform();
     const team = await readyTeamOn(stage, {

@@ -68,7 +68,7 @@ describe.each(PLATFORM.rows)(
         expect(team.calls("eden") + team.calls("seum") + team.calls("dajim")).toBe(0);
       });
 
-      test("H2 without a mention only the default agent answers", async () => {
+      test("H2 without a mention only the default agent answers", FULL, async () => {
         const { platform, team } = await start();
 
         await platform.say(team, "오늘 일정 알려줘");
@@ -83,52 +83,60 @@ describe.each(PLATFORM.rows)(
         expect(team.calls("eden")).toBe(0);
       });
 
-      test("H3 of two mentioned both answer: the first leads, the second sees its answer and adds to it", async () => {
-        const backgrounds: string[] = [];
-        const { platform, team } = await start({
-          behave: { seum: (heard) => (backgrounds.push(heard.background), "덧붙입니다") },
-        });
+      test(
+        "H3 of two mentioned both answer: the first leads, the second sees its answer and adds to it",
+        FULL,
+        async () => {
+          const backgrounds: string[] = [];
+          const { platform, team } = await start({
+            behave: { seum: (heard) => (backgrounds.push(heard.background), "덧붙입니다") },
+          });
 
-        const message = await platform.say(team, "@이든 @세움 배포해도 될까?");
+          const message = await platform.say(team, "@이든 @세움 배포해도 될까?");
 
-        await eventually(async () =>
-          expect([...(await platform.shown(team, general))].sort()).toEqual(
-            [
-              "민준: @이든 @세움 배포해도 될까?",
-              "세움: 덧붙입니다",
-              "이든: 이든의 답입니다",
-            ].sort(),
-          ),
-        );
-        expect(await ranksOf(team, message)).toEqual({ eden: "PRIMARY", seum: "SECONDARY" });
-        expect(backgrounds[0]).toContain("이든의 답입니다");
-      });
+          await eventually(async () =>
+            expect([...(await platform.shown(team, general))].sort()).toEqual(
+              [
+                "민준: @이든 @세움 배포해도 될까?",
+                "세움: 덧붙입니다",
+                "이든: 이든의 답입니다",
+              ].sort(),
+            ),
+          );
+          expect(await ranksOf(team, message)).toEqual({ eden: "PRIMARY", seum: "SECONDARY" });
+          expect(backgrounds[0]).toContain("이든의 답입니다");
+        },
+      );
 
-      test("H4 an observer can tell later what was said, at the level of the record, also after a restart", async () => {
-        const backgrounds: string[] = [];
-        const behave: Behave = (heard) => (backgrounds.push(heard.background), "들은 대로입니다");
-        const { platform, team } = await start();
-        await platform.say(
-          team,
-          "@루다 결제 모듈은 금요일에 배포하고 공지는 월요일 아침에 하기로 했어, 그리고 더 긴 이야기는 이 다음에 계속 이어집니다 끝",
-        );
-        await eventually(async () => expect(await platform.shown(team, general)).toHaveLength(2));
-        await team.stop();
+      test(
+        "H4 an observer can tell later what was said, at the level of the record, also after a restart",
+        FULL,
+        async () => {
+          const backgrounds: string[] = [];
+          const behave: Behave = (heard) => (backgrounds.push(heard.background), "들은 대로입니다");
+          const { platform, team } = await start();
+          await platform.say(
+            team,
+            "@루다 결제 모듈은 금요일에 배포하고 공지는 월요일 아침에 하기로 했어, 그리고 더 긴 이야기는 이 다음에 계속 이어집니다 끝",
+          );
+          await eventually(async () => expect(await platform.shown(team, general)).toHaveLength(2));
+          await team.stop();
 
-        const second = await readyTeamOn(platform, { on: team, behave: { dajim: behave } });
-        await platform.say(second, "@다짐 루다가 뭐라고 했어?");
+          const second = await readyTeamOn(platform, { on: team, behave: { dajim: behave } });
+          await platform.say(second, "@다짐 루다가 뭐라고 했어?");
 
-        await eventually(async () =>
-          expect((await platform.shown(second, general)).at(-1)).toBe("다짐: 들은 대로입니다"),
-        );
-        expect(backgrounds[0]).toContain("결제 모듈은 금요일에 배포하고");
-        expect(backgrounds[0]).toContain("루다의 답입니다");
-        expect(backgrounds[0]).not.toContain("끝");
-      });
+          await eventually(async () =>
+            expect((await platform.shown(second, general)).at(-1)).toBe("다짐: 들은 대로입니다"),
+          );
+          expect(backgrounds[0]).toContain("결제 모듈은 금요일에 배포하고");
+          expect(backgrounds[0]).toContain("루다의 답입니다");
+          expect(backgrounds[0]).not.toContain("끝");
+        },
+      );
     });
 
     describe("who is named", () => {
-      test("a mention inside a quote or code names no agent", async () => {
+      test("a mention inside a quote or code names no agent", FULL, async () => {
         const { platform, team } = await start();
 
         const quoted = await platform.say(

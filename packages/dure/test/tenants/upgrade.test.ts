@@ -1,3 +1,4 @@
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { migrate } from "../../src/durable/migrate.ts";
@@ -104,44 +105,48 @@ test.each([
   ).toEqual(["acme/ceo: acme", "plain: ", "gone: unknown", "job_1: acme"]);
 });
 
-test("a tenant's session goes on after the upgrade, and its effects keep their keys", async () => {
-  await using db = await upgraded();
-  const keys: string[] = [];
-  const book = tool({
-    description: "Books.",
-    inputSchema: z.object({}),
-    effect: "once",
-    recover: "ask",
-    execute: (_input, { key }) => void keys.push(key),
-  });
-  const desk = defineService({
-    name: "desk",
-    agents: {},
-    flows: {
-      DEFAULT: flow(async (turn) => {
-        await turn.call("book", book, {}, { key: ["2"] });
-        return turn.done({ message: `heard: ${turn.message}` });
-      }),
-    },
-  });
-  await using t = await startTestEngine(desk, { on: db });
-  const caller = { tenant: "acme", name: "" };
+test(
+  "a tenant's session goes on after the upgrade, and its effects keep their keys",
+  FULL,
+  async () => {
+    await using db = await upgraded();
+    const keys: string[] = [];
+    const book = tool({
+      description: "Books.",
+      inputSchema: z.object({}),
+      effect: "once",
+      recover: "ask",
+      execute: (_input, { key }) => void keys.push(key),
+    });
+    const desk = defineService({
+      name: "desk",
+      agents: {},
+      flows: {
+        DEFAULT: flow(async (turn) => {
+          await turn.call("book", book, {}, { key: ["2"] });
+          return turn.done({ message: `heard: ${turn.message}` });
+        }),
+      },
+    });
+    await using t = await startTestEngine(desk, { on: db });
+    const caller = { tenant: "acme", name: "" };
 
-  for await (const { event } of t.engine.read("turn_now", { caller })) {
-    if (event.type === "DONE") break;
-  }
-  const { history } = await t.engine.session("ceo", { caller });
-  const next = await t.engine.turn({ session: "ceo", message: "and on" }, { caller }).done;
+    for await (const { event } of t.engine.read("turn_now", { caller })) {
+      if (event.type === "DONE") break;
+    }
+    const { history } = await t.engine.session("ceo", { caller });
+    const next = await t.engine.turn({ session: "ceo", message: "and on" }, { caller }).done;
 
-  expect(history.map(({ content }) => content)).toEqual([
-    "words of then",
-    "an answer of then",
-    "words of now",
-    "heard: words of now",
-  ]);
-  expect(next.message).toBe("heard: and on");
-  expect(keys[0]).toMatch(/^ceo\/inc000000001\//);
-  await expect(
-    t.engine.session("ceo", { caller: { tenant: "beta", name: "" } }),
-  ).rejects.toMatchObject({ code: "SESSION_UNKNOWN" });
-});
+    expect(history.map(({ content }) => content)).toEqual([
+      "words of then",
+      "an answer of then",
+      "words of now",
+      "heard: words of now",
+    ]);
+    expect(next.message).toBe("heard: and on");
+    expect(keys[0]).toMatch(/^ceo\/inc000000001\//);
+    await expect(
+      t.engine.session("ceo", { caller: { tenant: "beta", name: "" } }),
+    ).rejects.toMatchObject({ code: "SESSION_UNKNOWN" });
+  },
+);

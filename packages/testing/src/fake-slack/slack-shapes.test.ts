@@ -1,3 +1,4 @@
+import { FULL } from "../../../dure/src/kernel/test-tiers.ts";
 import path from "node:path";
 import type { SlackEvent } from "@slack/types";
 import ts from "typescript";
@@ -10,7 +11,7 @@ import { FakeSlack } from "../index.ts";
  * no such field, and where the message inside of `message_changed` names no channel.
  */
 
-test("every event of the double is one of the platform's types", async () => {
+test("every event of the double is one of the platform's types", FULL, async () => {
   await using slack = await FakeSlack.start();
   const general = slack.addChannel("general");
   const ruda = slack.addApp({ name: "루다", botToken: "xoxb-1", appToken: "xapp-1" });

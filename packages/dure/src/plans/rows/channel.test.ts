@@ -1,3 +1,4 @@
+import { FULL } from "../../kernel/test-tiers.ts";
 import { expect, onTestFinished, test } from "vitest";
 import { Leases, type Lease } from "../../durable/leases.ts";
 import { testDatabase } from "../../durable/test-database.ts";
@@ -105,7 +106,7 @@ test("after the death of a leader only unprocessed messages come again; it write
 
 test(
   "a receiver is woken by what is said, in 99 of 100 times under 50 ms",
-  { timeout: 60_000 },
+  { ...FULL, timeout: 60_000 },
   async () => {
     const { channel } = await open();
     const direct = channel("a");

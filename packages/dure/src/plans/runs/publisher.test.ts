@@ -1,3 +1,4 @@
+import { FULL } from "../../kernel/test-tiers.ts";
 import { expect, test } from "vitest";
 import { systemClock } from "../../kernel/clock.ts";
 import { silentLogger } from "../../kernel/logger.ts";
@@ -18,7 +19,7 @@ async function oneResult(person: TestRepository): Promise<{
   return { publisher: new Publisher(parts), made };
 }
 
-test("a caller that leaves does not end the publishing of others", async () => {
+test("a caller that leaves does not end the publishing of others", FULL, async () => {
   using person = new TestRepository();
   const { publisher, made } = await oneResult(person);
   const [leaving, staying] = [new AbortController(), new AbortController()];
@@ -32,16 +33,20 @@ test("a caller that leaves does not end the publishing of others", async () => {
   expect(person.git("rev-parse", `refs/dure/${run}/ports/a/result`)).toBe(made.commit);
 });
 
-test("a caller that comes when all others have left is published for all the same", async () => {
-  using person = new TestRepository();
-  const { publisher, made } = await oneResult(person);
-  const leaving = new AbortController();
+test(
+  "a caller that comes when all others have left is published for all the same",
+  FULL,
+  async () => {
+    using person = new TestRepository();
+    const { publisher, made } = await oneResult(person);
+    const leaving = new AbortController();
 
-  const left = publisher.publish(leaving.signal);
-  leaving.abort(new Error("It was left out."));
-  const later = publisher.publish(new AbortController().signal);
+    const left = publisher.publish(leaving.signal);
+    leaving.abort(new Error("It was left out."));
+    const later = publisher.publish(new AbortController().signal);
 
-  await expect(left).rejects.toThrow("It was left out.");
-  await later;
-  expect(person.git("rev-parse", `refs/dure/${run}/ports/a/result`)).toBe(made.commit);
-});
+    await expect(left).rejects.toThrow("It was left out.");
+    await later;
+    expect(person.git("rev-parse", `refs/dure/${run}/ports/a/result`)).toBe(made.commit);
+  },
+);

@@ -52,18 +52,22 @@ test(
   },
 );
 
-test("a plan that takes too much memory is refused with PLAN_TOO_EXPENSIVE, and the next one is read", async () => {
-  await using threads = await opened({ limits: { memoryMb: 40, taskMs: 50_000 } });
-  const huge = `ports: [${"{ a: [1, 2, 3] }, ".repeat(60_000)}]`;
+test(
+  "a plan that takes too much memory is refused with PLAN_TOO_EXPENSIVE, and the next one is read",
+  { ...FULL, timeout: 60_000 },
+  async () => {
+    await using threads = await opened({ limits: { memoryMb: 40, taskMs: 50_000 } });
+    const huge = `ports: [${"{ a: [1, 2, 3] }, ".repeat(60_000)}]`;
 
-  const refused = threads.run("read", ["plan.yaml", huge]);
-  await expect(refused).rejects.toMatchObject({
-    code: "PLAN_TOO_EXPENSIVE",
-    message: "The plan cannot be looked at. It needs more than 40 MiB of memory.",
-  });
+    const refused = threads.run("read", ["plan.yaml", huge]);
+    await expect(refused).rejects.toMatchObject({
+      code: "PLAN_TOO_EXPENSIVE",
+      message: "The plan cannot be looked at. It needs more than 40 MiB of memory.",
+    });
 
-  expect((await threads.run("read", ["plan.yaml", PLAN])).plan?.name).toBe("small");
-}, 60_000);
+    expect((await threads.run("read", ["plan.yaml", PLAN])).plan?.name).toBe("small");
+  },
+);
 
 test("more plans than may wait for a thread are refused with PLAN_THREADS_BUSY", async () => {
   await using threads = await opened({ limits: { waiting: 2 } });

@@ -2,7 +2,7 @@ import { access, readFile, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { sampled } from "../../kernel/test-tiers.ts";
+import { FULL, sampled } from "../../kernel/test-tiers.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { boundMs } from "../../kernel/test-bounds.ts";
 import { makeScope } from "../scope.ts";
@@ -476,16 +476,20 @@ test("what is said to an agent at work it reads in a turn of its own, before its
   expect(heard).toMatchObject([{ entry: { title: "operator" } }]);
 });
 
-test("a conversation that goes on is told what is new alone, and another one all of it", async () => {
-  await using place = await aPlace();
-  const told = { prompt: order({ say: "All." }), promptResumed: order({ say: "The news." }) };
-  const last = async (session?: string) =>
-    (await workOn(agent(), { ...place.assignment, ...told, session })).result.summary;
+test(
+  "a conversation that goes on is told what is new alone, and another one all of it",
+  FULL,
+  async () => {
+    await using place = await aPlace();
+    const told = { prompt: order({ say: "All." }), promptResumed: order({ say: "The news." }) };
+    const last = async (session?: string) =>
+      (await workOn(agent(), { ...place.assignment, ...told, session })).result.summary;
 
-  expect(await last("session_1")).toContain("The news.");
-  expect(await last("session_gone")).toContain("All.");
-  expect(await last()).toContain("All.");
-});
+    expect(await last("session_1")).toContain("The news.");
+    expect(await last("session_gone")).toContain("All.");
+    expect(await last()).toContain("All.");
+  },
+);
 
 test("what its conversation has cost is told with its end", async () => {
   await using place = await aPlace();

@@ -155,7 +155,7 @@ test("one process holds a tree; a higher epoch takes it", async () => {
   expect(await tree.holder()).toMatchObject({ processId: "two" });
 });
 
-test("a tree is removed only when nothing in it can be lost", async () => {
+test("a tree is removed only when nothing in it can be lost", FULL, async () => {
   using person = new TestRepository(FILES);
   const run = await startRun(person);
   writeFiles(run.tree.tree, { "src/api/a.ts": "mine\n", "stray.txt": "x\n" });

@@ -1,3 +1,4 @@
+import { FULL } from "../../kernel/test-tiers.ts";
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -33,45 +34,55 @@ function commitOn(repository: Repository, parent: string, message: string): stri
   return gitIn(repository.root, "commit-tree", "-p", parent, "-m", message, `${parent}^{tree}`);
 }
 
-test("what one machine pushed of a run another one gets, and nothing of another run; again is nothing", async () => {
-  using machines = await twoMachines();
-  const { here, there, origin, first } = machines;
-  const [a, b] = [commitOn(here, first, "a"), commitOn(here, first, "b")];
-  await here.pin("run_1", "ports/a/result", a);
-  await here.pin("run_2", "ports/b/result", b);
-  const push = new RunRemote({ repository: here, remote: "origin", env: ENV });
+test(
+  "what one machine pushed of a run another one gets, and nothing of another run; again is nothing",
+  FULL,
+  async () => {
+    using machines = await twoMachines();
+    const { here, there, origin, first } = machines;
+    const [a, b] = [commitOn(here, first, "a"), commitOn(here, first, "b")];
+    await here.pin("run_1", "ports/a/result", a);
+    await here.pin("run_2", "ports/b/result", b);
+    const push = new RunRemote({ repository: here, remote: "origin", env: ENV });
 
-  await push.push("run_1");
-  await push.push("run_1");
-  const refs = await new RunRemote({ repository: there, remote: origin, env: ENV }).fetch("run_1");
+    await push.push("run_1");
+    await push.push("run_1");
+    const refs = await new RunRemote({ repository: there, remote: origin, env: ENV }).fetch(
+      "run_1",
+    );
 
-  expect([...refs]).toEqual([["ports/a/result", a]]);
-  expect(gitIn(there.root, "log", "-1", "--format=%s", a)).toBe("a");
-  expect(gitIn(origin, "for-each-ref", "--format=%(refname)")).toBe(
-    "refs/dure/run_1/ports/a/result\nrefs/heads/main",
-  );
-});
+    expect([...refs]).toEqual([["ports/a/result", a]]);
+    expect(gitIn(there.root, "log", "-1", "--format=%s", a)).toBe("a");
+    expect(gitIn(origin, "for-each-ref", "--format=%(refname)")).toBe(
+      "refs/dure/run_1/ports/a/result\nrefs/heads/main",
+    );
+  },
+);
 
-test("a ref that moved moves there too; a run that was never pushed or is forgotten has none", async () => {
-  using machines = await twoMachines();
-  const { here, there, first } = machines;
-  const [old, now] = [commitOn(here, first, "old"), commitOn(here, first, "now")];
-  const remote = new RunRemote({ repository: here, remote: "origin", env: ENV });
-  const other = new RunRemote({ repository: there, remote: "origin", env: ENV });
-  await here.pin("run_1", "result", old);
-  await remote.push("run_1");
-  gitIn(here.root, "update-ref", "refs/dure/run_1/result", now);
-  await remote.push("run_1");
+test(
+  "a ref that moved moves there too; a run that was never pushed or is forgotten has none",
+  FULL,
+  async () => {
+    using machines = await twoMachines();
+    const { here, there, first } = machines;
+    const [old, now] = [commitOn(here, first, "old"), commitOn(here, first, "now")];
+    const remote = new RunRemote({ repository: here, remote: "origin", env: ENV });
+    const other = new RunRemote({ repository: there, remote: "origin", env: ENV });
+    await here.pin("run_1", "result", old);
+    await remote.push("run_1");
+    gitIn(here.root, "update-ref", "refs/dure/run_1/result", now);
+    await remote.push("run_1");
 
-  expect([...(await other.fetch("run_1"))]).toEqual([["result", now]]);
-  expect([...(await other.fetch("run_9"))]).toEqual([]);
-  await remote.push("run_9");
-  await remote.forget("run_1");
-  await remote.forget("run_1");
-  expect(gitIn(machines.origin, "for-each-ref", "--format=%(refname)")).toBe("refs/heads/main");
-});
+    expect([...(await other.fetch("run_1"))]).toEqual([["result", now]]);
+    expect([...(await other.fetch("run_9"))]).toEqual([]);
+    await remote.push("run_9");
+    await remote.forget("run_1");
+    await remote.forget("run_1");
+    expect(gitIn(machines.origin, "for-each-ref", "--format=%(refname)")).toBe("refs/heads/main");
+  },
+);
 
-test("no hook of the repository runs, and no password is asked for or shown", async () => {
+test("no hook of the repository runs, and no password is asked for or shown", FULL, async () => {
   using machines = await twoMachines();
   const { here, first } = machines;
   execFileSync(

@@ -258,7 +258,7 @@ test("makes a result branch, gives it back to the same run, and moves none of ot
   );
 });
 
-test("a later result of a run takes its branch along, unless a person has it", async () => {
+test("a later result of a run takes its branch along, unless a person has it", FULL, async () => {
   using person = new TestRepository();
   const first = person.git("rev-parse", "HEAD");
   const second = person.commit("second");
@@ -394,7 +394,7 @@ test.each<[string, string, (person: TestRepository) => void]>([
     "TARGET_FILTERED",
     (person) => person.commit("attributes", { ".gitattributes": "b.txt filter=lfs\n" }),
   ],
-])("changes nothing when %s", async (_title, code, prepare) => {
+])("changes nothing when %s", FULL, async (_title, code, prepare) => {
   const { person, merge } = withResult();
   using _ = person;
   prepare(person);
@@ -423,7 +423,7 @@ test.each<[string, (person: TestRepository, result: string) => void]>([
   expect(Object.keys(readTree(person.folder))).toEqual(["a.txt", "b.txt", "new/c.txt"]);
 });
 
-test("merges where the branch is checked out in another worktree", async () => {
+test("merges where the branch is checked out in another worktree", FULL, async () => {
   const { person, result, merge } = withResult();
   using _ = person;
   person.git("checkout", "-q", "-b", "else");

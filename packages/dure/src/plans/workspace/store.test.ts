@@ -39,7 +39,7 @@ const FILES = {
 };
 const api = aScope({ writes: ["src/api/**"] });
 
-test("takes what a worker owns: new, changed, deleted, made executable, linked", async () => {
+test("takes what a worker owns: new, changed, deleted, made executable, linked", FULL, async () => {
   using person = new TestRepository(FILES);
   const run = await startRun(person);
   writeFiles(run.tree.tree, {
@@ -768,32 +768,36 @@ test("a ref moves only from where it was seen, and what it left stays", async ()
   await expect(run.store.write("a..b", first)).rejects.toMatchObject({ code: "REF_INVALID" });
 });
 
-test("a clean-up of the person's repository in the middle loses nothing, not even what it had by chance", async () => {
-  using person = new TestRepository(FILES);
-  const run = await startRun(person);
-  // The person's repository happens to hold the very content, unreachable.
-  writeFiles(person.home, { stray: "by chance\n" });
-  person.git("hash-object", "-w", join(person.home, "stray"));
-  writeFiles(run.tree.tree, { "src/api/a.ts": "by chance\n" });
-  const done = await run.commit(api);
-  person.git("checkout", "-q", "--orphan", "other");
-  person.commit("another story");
-  person.git("branch", "-D", "main");
-  person.git("reflog", "expire", "--expire=now", "--all");
-  person.git("gc", "-q", "--prune=now");
+test(
+  "a clean-up of the person's repository in the middle loses nothing, not even what it had by chance",
+  FULL,
+  async () => {
+    using person = new TestRepository(FILES);
+    const run = await startRun(person);
+    // The person's repository happens to hold the very content, unreachable.
+    writeFiles(person.home, { stray: "by chance\n" });
+    person.git("hash-object", "-w", join(person.home, "stray"));
+    writeFiles(run.tree.tree, { "src/api/a.ts": "by chance\n" });
+    const done = await run.commit(api);
+    person.git("checkout", "-q", "--orphan", "other");
+    person.commit("another story");
+    person.git("branch", "-D", "main");
+    person.git("reflog", "expire", "--expire=now", "--all");
+    person.git("gc", "-q", "--prune=now");
 
-  await run.repository.publish(run.store, "run1");
-  person.git("gc", "-q", "--prune=now");
+    await run.repository.publish(run.store, "run1");
+    person.git("gc", "-q", "--prune=now");
 
-  expect(readCommit(run.store.folder, done.commit!)["src/api/a.ts"]).toBe("by chance");
-  expect(readCommit(person.folder, "refs/dure/run1/ports/login/1.1.impl")).toEqual({
-    ...readCommit(person.folder, "refs/dure/run1/base"),
-    "src/api/a.ts": "by chance",
-  });
-  expect(gitIn(run.store.folder, "fsck", "--full", "--no-dangling")).toBe("");
-});
+    expect(readCommit(run.store.folder, done.commit!)["src/api/a.ts"]).toBe("by chance");
+    expect(readCommit(person.folder, "refs/dure/run1/ports/login/1.1.impl")).toEqual({
+      ...readCommit(person.folder, "refs/dure/run1/base"),
+      "src/api/a.ts": "by chance",
+    });
+    expect(gitIn(run.store.folder, "fsck", "--full", "--no-dangling")).toBe("");
+  },
+);
 
-test("a whole run leaves the person's repository as it was, bit for bit", async () => {
+test("a whole run leaves the person's repository as it was, bit for bit", FULL, async () => {
   using person = new TestRepository(FILES);
   writeFiles(person.folder, { "readme.md": "not committed\n", "untracked.txt": "x\n" });
   person.git("add", "readme.md");
@@ -819,32 +823,38 @@ test("a whole run leaves the person's repository as it was, bit for bit", async 
   expect(readTree(person.home)).not.toHaveProperty("run1/ports");
 });
 
-test("a file system that is full is told as such, and nothing is half committed", async () => {
-  using person = new TestRepository(FILES);
-  const small = join(person.home, "small");
-  mkdirSync(small);
-  execFileSync("mount", ["-t", "tmpfs", "-o", "size=4m", "tmpfs", small]); // as root; elsewhere this test says that it cannot
-  try {
-    const run = await startRun(person, { home: small });
-    const noise = randomBytes(700_000); // cannot be compressed
-    writeFiles(run.tree.tree, { "src/api/noise.bin": noise });
-    writeFiles(small, { filler: Buffer.alloc(3_000_000) });
+test(
+  "a file system that is full is told as such, and nothing is half committed",
+  FULL,
+  async () => {
+    using person = new TestRepository(FILES);
+    const small = join(person.home, "small");
+    mkdirSync(small);
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=4m", "tmpfs", small]); // as root; elsewhere this test says that it cannot
+    try {
+      const run = await startRun(person, { home: small });
+      const noise = randomBytes(700_000); // cannot be compressed
+      writeFiles(run.tree.tree, { "src/api/noise.bin": noise });
+      writeFiles(small, { filler: Buffer.alloc(3_000_000) });
 
-    await expect(run.commit(api)).rejects.toMatchObject({ code: "DISK_FULL" });
-    expect(await run.store.list("")).toEqual(new Map());
-    rmSync(join(small, "filler"));
-    const done = await run.commit(api, { ref: "ports/login/1.1.impl" });
-    expect(done.changes).toHaveLength(1);
-    rmSync(join(run.tree.tree, "src/api/noise.bin"));
-    execFileSync("sh", ["-c", 'cat /dev/zero > "$0" || true', join(small, "filler")], {
-      stdio: "ignore",
-    });
-    await expect(run.tree.checkout(done.commit!)).rejects.toMatchObject({ code: "DISK_FULL" });
-    await expect(run.tree.lease({ run: "run1", processId: "p", epoch: 1 })).rejects.toMatchObject({
-      code: "DISK_FULL",
-    });
-    expect(await run.tree.holder()).toBeUndefined();
-  } finally {
-    execFileSync("umount", ["-l", small]);
-  }
-});
+      await expect(run.commit(api)).rejects.toMatchObject({ code: "DISK_FULL" });
+      expect(await run.store.list("")).toEqual(new Map());
+      rmSync(join(small, "filler"));
+      const done = await run.commit(api, { ref: "ports/login/1.1.impl" });
+      expect(done.changes).toHaveLength(1);
+      rmSync(join(run.tree.tree, "src/api/noise.bin"));
+      execFileSync("sh", ["-c", 'cat /dev/zero > "$0" || true', join(small, "filler")], {
+        stdio: "ignore",
+      });
+      await expect(run.tree.checkout(done.commit!)).rejects.toMatchObject({ code: "DISK_FULL" });
+      await expect(run.tree.lease({ run: "run1", processId: "p", epoch: 1 })).rejects.toMatchObject(
+        {
+          code: "DISK_FULL",
+        },
+      );
+      expect(await run.tree.holder()).toBeUndefined();
+    } finally {
+      execFileSync("umount", ["-l", small]);
+    }
+  },
+);
