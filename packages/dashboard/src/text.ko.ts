@@ -1,11 +1,9 @@
-import { ERROR_WORDS_KO } from "./error-words.ko.ts";
 import type { Words } from "./words.ts";
 
 export const ko = {
   /** Stands before words that the server wrote. */
   server: "서버 메시지:",
   errors: {
-    ...ERROR_WORDS_KO,
     UNREACHABLE: "서버에 닿지 않아요. 연결을 확인하고 다시 시도해 주세요.",
     UNEXPECTED: "예상하지 못한 문제가 생겼어요. 다시 시도해 주세요.",
     TOKEN_NEEDED: "로그인해야 볼 수 있어요.",
