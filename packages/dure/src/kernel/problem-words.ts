@@ -24,7 +24,7 @@ export function problemInKorean<Problem extends ProblemWords>(problem: Problem):
 }
 
 /** The Korean of one English sentence; undefined where it is not known. Pure. */
-export function koreanOf(english: string): string | undefined {
+function koreanOf(english: string): string | undefined {
   forms ??= PROBLEM_WORDS_KO.map(([form, korean]) => ({ pattern: patternOf(form), korean }));
   const sentence = english.replace(/(?<!\.)\.$/, "");
   for (const { pattern, korean } of forms) {
