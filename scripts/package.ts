@@ -8,6 +8,7 @@ import { homedir, tmpdir } from "node:os";
 import path from "node:path";
 import { root, run, type Finished } from "./processes.ts";
 import type { CheckResult } from "./checks.ts";
+import { companions, doorsOf, importsOf, writeTyped } from "./package-doors.ts";
 import { startAt, talkOnce, trySetUp } from "./set-up.ts";
 import { MAX_INSTALL, megabytes, partsOf, POSTGRES, sumOf } from "./weight.ts";
 
@@ -150,7 +151,7 @@ export async function tryPackage(given: NodeJS.ProcessEnv): Promise<CheckResult>
       ],
       [
         "import dure",
-        () => run(process.execPath, ["--eval", IMPORTS], { cwd: project, env }),
+        () => run(process.execPath, ["--eval", WITHOUT_PEERS], { cwd: project, env }),
         "ok",
       ],
     ];
@@ -163,6 +164,8 @@ export async function tryPackage(given: NodeJS.ProcessEnv): Promise<CheckResult>
     const bare = sumOf(parts, ({ name }) => !POSTGRES.test(name));
     const weight = `${megabytes(bare)} without PostgreSQL`;
     if (bare > MAX_INSTALL) return { ok: false, output: `the install weighs ${weight}` };
+    const opened = await tryDoors(project, env);
+    if (!opened.ok) return opened;
     const created = await tryCreate({ folder, dure: packed.tarball, env });
     if (!created.ok) return created;
     const setUp = await trySetUp({ project, team: path.join(project, "my-team"), env });
@@ -170,12 +173,38 @@ export async function tryPackage(given: NodeJS.ProcessEnv): Promise<CheckResult>
     return setUp.ok
       ? {
           ok: true,
-          note: [...steps.map(([what]) => what), weight, created.note, setUp.note].join(", "),
+          note: [
+            ...steps.map(([what]) => what),
+            weight,
+            opened.note,
+            created.note,
+            setUp.note,
+          ].join(", "),
         }
       : setUp;
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** Each door of the packages opens beside React, and has types that a project can use. */
+async function tryDoors(project: string, env: NodeJS.ProcessEnv): Promise<CheckResult> {
+  const doors = await doorsOf(project);
+  const beside = await companions();
+  const at = { cwd: project, env };
+  if (!doors.includes("dure/react")) return { ok: false, output: `no dure/react: ${doors.join()}` };
+  await writeTyped(project, doors);
+  const steps = [
+    ["npm install react", () => npm([...INSTALL, ...beside], project, env)],
+    ["import of each door", () => run(process.execPath, ["--eval", importsOf(doors)], at)],
+    ["types of each door", () => npm(["exec", "--no", "--", "tsc"], project, env)],
+  ] as const;
+  for (const [what, does] of steps) {
+    const { exitCode, output } = await does();
+    if (exitCode !== 0) return { ok: false, output: `${what}:\n${output}` };
+  }
+
+  return { ok: true, note: `${doors.length} doors with types` };
 }
 
 /**
@@ -253,11 +282,16 @@ function freshHome(env: NodeJS.ProcessEnv, home: string): NodeJS.ProcessEnv {
 
 const INSTALL = ["install", "--no-audit", "--no-fund"];
 
-const IMPORTS = `
-const doors = ["dure", "dure/team", "dure/channels", "dure/client", "dure/slots", "dure/compat", "@dure/testing"];
-await Promise.all(doors.map((name) => import(name)));
-console.log("ok");
-`;
+/** What opens in a project without React. */
+const WITHOUT_PEERS = importsOf([
+  "dure",
+  "dure/team",
+  "dure/channels",
+  "dure/client",
+  "dure/slots",
+  "dure/compat",
+  "@dure/testing",
+]);
 
 /**
  * What `npm pack --json` tells about one package; a list in some versions of npm, an object by name

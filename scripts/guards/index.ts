@@ -15,6 +15,7 @@ import { ROOM_GUARDS } from "./rooms.ts";
 import { SERVER_GUARDS } from "./server.ts";
 import { TENANT_GUARDS } from "./tenants.ts";
 import { TURN_GUARDS } from "./turns.ts";
+import { WORK_GUARDS } from "./work.ts";
 
 export const GUARDS: readonly Guard[] = [
   ...TURN_GUARDS,
@@ -32,4 +33,5 @@ export const GUARDS: readonly Guard[] = [
   ...BOUND_GUARDS,
   ...GATEWAY_GUARDS,
   ...PLAN_GUARDS,
+  ...WORK_GUARDS,
 ];

@@ -1,8 +1,8 @@
 import { Button } from "@mantine/core";
 import { DureError } from "dure/client";
-import type { ReactNode } from "react";
+import { type ReactNode, useEffect, useState } from "react";
 import { ServerWords } from "./coded.tsx";
-import { useText } from "./language.tsx";
+import { useLanguage, useText } from "./language.tsx";
 
 /** A refusal, and a button that tries again. */
 export function Problem({
@@ -36,8 +36,34 @@ export function ErrorWords({ error }: { error: unknown }): ReactNode {
     return errors[error instanceof TypeError ? "UNREACHABLE" : "UNEXPECTED"];
   }
 
-  const { code, message, hint } = error;
-  if (Object.hasOwn(errors, code)) return errors[code];
+  return Object.hasOwn(errors, error.code) ? errors[error.code] : <RefusalWords error={error} />;
+}
+
+/** A page in Korean fetches its words for codes when it needs them first. */
+function RefusalWords({ error: { code, message, hint } }: { error: DureError }): ReactNode {
+  const { language } = useLanguage();
+  const words = useKoreanWords(language === "ko");
+  if (words === "fetched-soon") return null;
+  if (Object.hasOwn(words, code)) return words[code];
 
   return <ServerWords>{[message, hint].filter(Boolean).join(" ")}</ServerWords>;
+}
+
+type ErrorWordsByCode = Readonly<Record<string, string>>;
+
+const NO_WORDS: ErrorWordsByCode = {};
+
+/** No words where they are not wanted, or cannot be fetched now. */
+function useKoreanWords(areWanted: boolean): ErrorWordsByCode | "fetched-soon" {
+  const [words, setWords] = useState<ErrorWordsByCode>();
+  useEffect(() => {
+    if (!areWanted) return;
+    import("./error-words.ko.ts").then(
+      ({ ERROR_WORDS_KO }) => setWords(ERROR_WORDS_KO),
+      () => setWords(NO_WORDS),
+    );
+  }, [areWanted]);
+
+  if (!areWanted) return NO_WORDS;
+  return words ?? "fetched-soon";
 }

@@ -1,21 +1,11 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { editFolder, startEditTeam } from "../../dure/test/agents/edit-team.ts";
-import { launchBrowser, openPage, siteInPackage, SLOW_HOOK_MS, violations } from "./browser.ts";
+import { violations } from "./browser.ts";
+import { realPages, SLOW } from "./real-pages.ts";
 
-/** Over the real server. */
-const SLOW = { timeout: 90_000 } as const;
-
-let browser: Browser;
-
-beforeAll(async () => {
-  await siteInPackage();
-  browser = await launchBrowser();
-}, SLOW_HOOK_MS);
-
-afterAll(() => browser?.close());
+const pages = realPages();
 
 test(
   "a persona is edited on the agent's page, looked at in its history, and brought back",
@@ -23,7 +13,7 @@ test(
   async () => {
     const place = await editFolder();
     const { team, promptOf } = await startEditTeam(place, null);
-    await using opened = await openPage(browser, `${team.url}/agents/eden`);
+    await using opened = await pages.open(`${team.url}/agents/eden`);
     const { page, complaints } = opened;
     const files = page.getByRole("region", { name: "이 에이전트를 만드는 파일" });
     const history = page.getByRole("region", { name: "바뀐 이력" });
@@ -58,7 +48,7 @@ test(
   async () => {
     const place = await editFolder();
     const { team, promptOf } = await startEditTeam(place, null);
-    await using opened = await openPage(browser, `${team.url}/agents/eden`);
+    await using opened = await pages.open(`${team.url}/agents/eden`);
     const files = opened.page.getByRole("region", { name: "이 에이전트를 만드는 파일" });
     await files.getByRole("button", { name: "agents/eden/SOUL.md 고치기" }).click();
     await files.getByRole("textbox", { name: "agents/eden/SOUL.md" }).fill("You are mine.\n");
@@ -80,7 +70,7 @@ test(
   SLOW,
   async () => {
     const { team } = await startEditTeam(await editFolder(), null);
-    await using opened = await openPage(browser, `${team.url}/agents/eden`);
+    await using opened = await pages.open(`${team.url}/agents/eden`);
     const { page } = opened;
     const files = page.getByRole("region", { name: "이 에이전트를 만드는 파일" });
     const card = files.locator("details", { hasText: "agents/eden/agent.yaml" }).first();

@@ -151,14 +151,14 @@ describe("a conversation", () => {
     await using server = await serve();
     server.refuse(/chat\/stream/, 429, {
       code: "SESSION_BUSY",
-      detail: "20개가 기다리고 있어요.",
-      hint: "답을 기다렸다가 다시 보내 주세요.",
+      detail: "The session web is answering another message.",
+      hint: "Try again between its turns.",
     });
     await using opened = await openChat(server);
     const { page } = opened;
 
     await say(page, "안녕");
-    await page.getByText("답을 기다렸다가 다시 보내 주세요.").waitFor();
+    await page.getByText("끝난 뒤에 다시 시도해 주세요.").waitFor();
     await page.getByRole("button", { name: "다시 보내기" }).click();
     await page.getByText("안녕: 잘 받았어요").waitFor();
 

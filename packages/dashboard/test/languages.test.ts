@@ -1,8 +1,10 @@
+import { readFile } from "node:fs/promises";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { FULL, sampled } from "../../dure/src/kernel/test-tiers.ts";
 import { toWire } from "../../dure/src/kernel/wire.ts";
 import { eventually } from "../../dure/test/until.ts";
+import { ERROR_WORDS_KO } from "../src/error-words.ko.ts";
 import { TEXTS } from "../src/texts.ts";
 import type { Language } from "../src/words.ts";
 import { launchBrowser, openPage, siteInPackage, SLOW_HOOK_MS } from "./browser.ts";
@@ -61,6 +63,16 @@ describe("a word in the wrong language", () => {
 
     expect(foreignWords([word], "ko", new Set([word]))).toEqual([word]);
   });
+});
+
+test("what has words in Korean is a code that the server sends", async () => {
+  const errors = await readFile(new URL("../../../docs/reference/errors.md", import.meta.url));
+  const sent = new Set(errors.toString().match(/(?<=`)[A-Z][A-Z0-9_]+(?=`)/g));
+  const isNamedByCaller = (code: string): boolean => code.endsWith("_NOT_ALLOWED");
+
+  const unknown = Object.keys(ERROR_WORDS_KO).filter((code) => !sent.has(code));
+
+  expect(unknown.filter((code) => !isNamedByCaller(code))).toEqual([]);
 });
 
 interface Visit {

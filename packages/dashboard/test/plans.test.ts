@@ -275,7 +275,7 @@ describe("the list", () => {
       const { page } = opened;
       const problems = page.getByRole("list", { name: "billing에서 고칠 곳" });
       expect(await problems.innerText()).toMatch(
-        /billing\.yaml:12:5[\s\S]*ports\.1\.dependsOn names the port invoce[\s\S]*Did you mean invoice\?[\s\S]*billing\.yaml:20/,
+        /billing\.yaml:12:5[\s\S]*invoce 포트가[\s\S]*invoice 이름을[\s\S]*:20\n.*값이 없어요 · .*셸 명령/,
       );
       expect(await page.getByRole("link", { name: "billing 시작하기" }).count()).toBe(0);
       await expectWellMade(opened);
@@ -323,7 +323,7 @@ describe("the list", () => {
       server.plans.files.push(...FILES);
       await using opened = await open(server, "/plans/start/billing");
       const { page } = opened;
-      await page.getByRole("alert").filter({ hasText: "billing.yaml has 2 problems" }).waitFor();
+      await page.getByRole("alert").filter({ hasText: "계획 파일에 고칠 곳이 있어요." }).waitFor();
       expect(await page.getByRole("list", { name: "billing에서 고칠 곳" }).innerText()).toMatch(
         /billing\.yaml:12:5[\s\S]*invoce/,
       );

@@ -1,21 +1,11 @@
 import { DureClient } from "dure/client";
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { startTraceTeam } from "../../dure/test/traces/trace-team.ts";
 import { traceRows } from "../src/traces/trace-rows.ts";
-import { launchBrowser, openPage, siteInPackage, SLOW_HOOK_MS, violations } from "./browser.ts";
+import { violations } from "./browser.ts";
+import { realPages, SLOW } from "./real-pages.ts";
 
-/** Over the real server. */
-const SLOW = { timeout: 90_000 } as const;
-
-let browser: Browser;
-
-beforeAll(async () => {
-  await siteInPackage();
-  browser = await launchBrowser();
-}, SLOW_HOOK_MS);
-
-afterAll(() => browser?.close());
+const pages = realPages();
 
 test(
   "a message, its turns and requests are one waterfall, and each leads to its page",
@@ -24,7 +14,7 @@ test(
     const { team } = await startTraceTeam({ tokens: false });
     const client = new DureClient({ baseUrl: team.url });
     await client.rooms("미나").post("web:general", { text: "@Ruda hand it over" });
-    await using opened = await openPage(browser, `${team.url}/rooms/web%3Ageneral`);
+    await using opened = await pages.open(`${team.url}/rooms/web%3Ageneral`);
     const { page, complaints } = opened;
     await page.getByRole("textbox", { name: /이름/ }).fill("미나");
     await page.keyboard.press("Enter");
@@ -55,7 +45,7 @@ test("a conversation and the job it asked for lead to the same chain", SLOW, asy
   });
   await sent.done;
   const turn = await sent.turnId;
-  await using opened = await openPage(browser, `${team.url}/chat/t`);
+  await using opened = await pages.open(`${team.url}/chat/t`);
   const { page } = opened;
 
   await page.getByRole("tab", { name: "추적" }).click();

@@ -1,6 +1,7 @@
-import type { PlanProblem } from "dure/client";
+import { type PlanProblem, problemInKorean } from "dure/client";
 import type { ReactNode } from "react";
-import { useText } from "../language.tsx";
+import { useLanguage } from "../language.tsx";
+import { Prose } from "../prose.tsx";
 
 /**
  * What a person has to change in a plan, each by its file and line. `onGo`: the text is at hand,
@@ -31,8 +32,10 @@ function ProblemRow({
   problem: PlanProblem;
   onGo: ((problem: PlanProblem) => void) | undefined;
 }): ReactNode {
-  const text = useText();
-  const { file, line, column, key, message, found, allowed, hint } = problem;
+  const { language, text } = useLanguage();
+  const { file, line, column, key } = problem;
+  const { message, found, allowed, hint } = language === "ko" ? problemInKorean(problem) : problem;
+  const isUnknown = language === "ko" && message === problem.message;
   const place = [file, line, line === undefined ? undefined : column]
     .filter((part) => part !== undefined)
     .join(":");
@@ -52,10 +55,18 @@ function ProblemRow({
         <code className="plan-place">{place}</code>
       )}
       <span>
-        {key !== "" && <code>{key}</code>} <span lang="en">{message}</span>
+        {key !== "" && <code>{key}</code>}{" "}
+        <span lang={isUnknown ? "en" : undefined}>
+          <Prose text={message} />
+        </span>
         {found !== undefined && ` · ${text.plans.found}: ${found}`}
         {allowed !== undefined && ` · ${text.plans.allowed}: ${allowed}`}
-        {hint !== undefined && <span className="soft"> — {hint}</span>}
+        {hint !== undefined && (
+          <span className="soft">
+            {" "}
+            — <Prose text={hint} />
+          </span>
+        )}
       </span>
     </li>
   );

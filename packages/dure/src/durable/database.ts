@@ -111,6 +111,8 @@ export class Database implements Queryable {
   readonly #logger: Logger;
   readonly #clock: Clock;
   #closed: Promise<void> | undefined;
+  /** Sessions that this side has closed. */
+  readonly #dropped = new WeakSet<pg.Client>();
 
   private constructor(options: DatabaseOptions) {
     this.applicationName = options.applicationName;
@@ -267,9 +269,10 @@ export class Database implements Queryable {
       keepAliveInitialDelayMillis: 10_000,
     });
 
-    client.on("error", (error) =>
-      this.#logger.warn({ error: messageOf(error) }, "database session lost"),
-    );
+    client.on("error", (error) => {
+      if (this.#dropped.has(client)) return;
+      this.#logger.warn({ error: messageOf(error) }, "database session lost");
+    });
 
     try {
       await client.connect();
@@ -277,6 +280,16 @@ export class Database implements Queryable {
     } catch (error) {
       throw asUnavailable(error, "none");
     }
+  }
+
+  /**
+   * Closes a session from this side, without a goodbye: on a dead network none is answered. It is
+   * not told as lost.
+   */
+  dropSession(session: pg.Client): void {
+    this.#dropped.add(session);
+    const { connection } = session as unknown as { connection: { stream: { destroy(): void } } };
+    connection.stream.destroy();
   }
 
   /** Waits for statements in flight, then closes every connection. */

@@ -280,12 +280,7 @@ export class ProcessLease implements LeaseProof {
     const session = this.#session;
     this.#session = undefined;
     this.#lockHeld = false;
-    // On a dead network no goodbye is answered: this side closes the socket.
-    if (session) {
-      (
-        session as unknown as { connection: { stream: { destroy(): void } } }
-      ).connection.stream.destroy();
-    }
+    if (session) this.#options.database.dropSession(session);
   }
 
   #watch(): void {

@@ -5,6 +5,7 @@ import { concurrencyOf, definePlan, workerOf } from "./plan.ts";
 import { parsePlan, readPlan, readPlanInput } from "./plan-file.ts";
 import { isTestPattern } from "./check-paths.ts";
 import type { PlanInput } from "./plan-schema.ts";
+import { problemInKorean } from "../kernel/problem-words.ts";
 import { FULL } from "../kernel/test-tiers.ts";
 
 /** The example of docs/spec/plans §2, as it stands there. */
@@ -27,9 +28,17 @@ ports:
   - { id: api, role: api, dependsOn: [domain], owns: [src/api/**], tests: [test/api/**], acceptance: npx vitest run test/api, goal: POST /login answers 429 after five failures. }
 `;
 
-/** What a plan's text is told, one line each. */
+/** What a plan's text is told, one line each. All of it has its words in Korean. */
 function told(text: string, file = "plan.yaml"): string[] {
-  return readPlan(file, text).problems.map(problemText);
+  const { problems } = readPlan(file, text);
+  for (const problem of problems) expect(englishIn(problem)).toEqual([]);
+  return problems.map(problemText);
+}
+
+/** Three words of English and more that a Korean reader would meet. Values stay as written. */
+function englishIn(problem: Problem): readonly string[] {
+  const { message, allowed = "", hint = "" } = problemInKorean(problem);
+  return [message, allowed, hint].filter((words) => /[a-z]{2,} [a-z]{1,} [a-z]{2,}/.test(words));
 }
 
 /** A plan of ports that are given as lines of YAML, right in everything else. */

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
+import type { Database } from "../../src/durable/database.ts";
 import { testDatabase } from "../../src/durable/test-database.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
@@ -105,6 +106,28 @@ test(
   },
 );
 
+const BETWEEN = [
+  ["a text that came", (world: World) => writeFile(world.file, "an editor's\n"), "an editor's\n"],
+  ["a settling that came", (world: World) => world.database.query(SETTLED), "old\n"],
+] as const;
+
+test.each(BETWEEN)(
+  "%s between the row of a change and its file stays, and the change is refused",
+  SLOW,
+  async (_, between, text) => {
+    const world = await openWorld();
+    const { edits } = world.edits({ between: () => between(world) });
+
+    const saved = edits.save(world.order("new\n"));
+
+    await expect(saved).rejects.toMatchObject({ code: "AGENT_FILE_CHANGED" });
+    expect(await readFile(world.file, "utf8")).toBe(text);
+  },
+);
+
+/** As another process does it, which took this one for dead. */
+const SETTLED = { text: "update dure.agent_edits set outcome = 'refused'" };
+
 test("of an agent the last 100 changes are kept", SLOW, async () => {
   const world = await openWorld();
   const { edits } = world.edits();
@@ -120,6 +143,19 @@ test("of an agent the last 100 changes are kept", SLOW, async () => {
   expect(row!.count).toBe(100);
 });
 
+type World = Awaited<ReturnType<typeof openWorld>>;
+
+/** A database before whose second transaction something happens: the first one keeps the row. */
+function databaseWith(database: Database, between: () => Promise<unknown>): Database {
+  let begun = 0;
+  const transaction: Database["transaction"] = async (...given) => {
+    begun += 1;
+    if (begun === 2) await between();
+    return database.transaction(...given);
+  };
+  return { query: database.query.bind(database), transaction } as Database;
+}
+
 async function openWorld() {
   const stack = new AsyncDisposableStack();
   onTestFinished(() => stack.disposeAsync());
@@ -133,10 +169,18 @@ async function openWorld() {
   const value = { services: {}, agents: { eden: {} } };
   const configured = checkTeam({ file: "t", value, locate: () => undefined }, folder);
 
-  function edits(given: { replace?: typeof replaceFile } = {}) {
+  interface Given {
+    replace?: typeof replaceFile;
+    /** Happens after the row was kept, before the file is written. */
+    between?: () => Promise<unknown>;
+  }
+
+  function edits({ replace, between }: Given = {}) {
     const followed: string[] = [];
+    const used = between ? databaseWith(database, between) : database;
     const made = new AgentEdits({
-      ...{ folder, host: "host-of-test", database, clock: systemClock, logger: silentLogger },
+      ...{ folder, host: "host-of-test", clock: systemClock, logger: silentLogger },
+      database: used,
       notifications: { publish: () => {}, subscribe: () => () => {} },
       reloader: {
         configured,
@@ -146,7 +190,7 @@ async function openWorld() {
         },
       },
       settleAfterMs: 0,
-      replace: given.replace,
+      replace,
     });
     stack.defer(() => made.stop());
     return { edits: made, followed };

@@ -151,6 +151,11 @@ const REFUSED: readonly [string, { file?: "agent.yaml"; text: string }, string][
     "AGENT_ADDRESS_NEW",
   ],
   ["a text that is too long", { text: "x".repeat(20_001) }, "PERSONA_TOO_LONG"],
+  [
+    "settings that are too long",
+    { file: "agent.yaml", text: `card: {} # ${"x".repeat(20_000)}` },
+    "PERSONA_TOO_LONG",
+  ],
 ];
 
 test("what a start would refuse is refused before anything is written", SLOW, async () => {

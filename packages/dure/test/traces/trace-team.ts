@@ -44,9 +44,13 @@ export async function startTraceTeam({ tokens = true }: { tokens?: boolean } = {
   stack.defer(() => team.stop());
   const store = new PostgresTokenStore({ database });
 
-  async function personOf(name: string, scopes: readonly Scope[]): Promise<DureClient> {
+  async function personOf(
+    name: string,
+    scopes: readonly Scope[],
+    tenant = "",
+  ): Promise<DureClient> {
     if (!tokens) return new DureClient({ baseUrl: team.url });
-    const { token } = await store.create({ name, scopes: [...scopes], tenant: "" });
+    const { token } = await store.create({ name, scopes: [...scopes], tenant });
     return new DureClient({ baseUrl: team.url, token });
   }
 

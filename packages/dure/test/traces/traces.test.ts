@@ -138,6 +138,43 @@ test("a token sees of a chain what it may read elsewhere", SLOW, async () => {
   expect(linesOf(await guest.trace(turn)).join()).not.toContain("job");
   const job = trace.items.find(({ kind }) => kind === "job")!.id;
   await expect(guest.trace(job)).rejects.toMatchObject({ code: "TRACE_UNKNOWN" });
+  const exchange = trace.items.filter(({ kind, beganBy }) => kind === "turn" && beganBy === job);
+  expect(exchange).not.toEqual([]);
+  for (const { id } of exchange) {
+    await expect(guest.trace(id)).rejects.toMatchObject({ code: "TRACE_UNKNOWN" });
+  }
+});
+
+test("another tenant sees nothing of a chain", SLOW, async () => {
+  const { personOf } = await startTraceTeam();
+  const mina = await personOf("mina", PEOPLE, "acme");
+  const admin = await personOf("junho", ["admin"], "beta");
+  const asked = mina.sendMessage({ sessionId: "t", service: "ruda", message: "hello" });
+  await asked.done;
+  const turn = await asked.turnId;
+
+  expect(linesOf(await mina.trace(turn))).toEqual(["turn ruda"]);
+  await expect(admin.trace(turn)).rejects.toMatchObject({ code: "TRACE_UNKNOWN" });
+});
+
+test("what a private room is asked is shown to its person alone", SLOW, async () => {
+  const { personOf, database } = await startTraceTeam();
+  const [mina, junho] = [await personOf("mina", PEOPLE), await personOf("junho", PEOPLE)];
+  const room = await mina.rooms().direct("ruda");
+  const open = mina.sendMessage({ sessionId: "open", service: "ruda", message: "hello" });
+  await open.done;
+  const turn = await open.turnId;
+  await database.query(
+    {
+      text: `
+        insert into dure.escalations (id, subject, type, severity, turn_id, room, title)
+        values ('escalation_2', 's', 'question', 'low', $1, $2, 'May I?')`,
+    },
+    [turn, room.id],
+  );
+
+  expect(linesOf(await mina.trace(turn))).toEqual(["turn ruda", "  escalation question"]);
+  expect(linesOf(await junho.trace(turn))).toEqual(["turn ruda"]);
 });
 
 test("a run has its ports, and what the operator agent was asked about it", SLOW, async () => {
@@ -165,6 +202,8 @@ test("a run has its ports, and what the operator agent was asked about it", SLOW
     "run mina",
   ]);
   expect(linesOf(await mina.trace(await asked.turnId))).toEqual(lines);
+  const guest = await personOf("guest", ["chat"]);
+  await expect(guest.trace("run_1")).rejects.toMatchObject({ code: "TRACE_UNKNOWN" });
 });
 
 const RUN_ROWS = [
