@@ -154,7 +154,12 @@ test(
     ];
     const { run } = await followed((await first.clone().json()) as PlanRun);
     const merged = await dure.plans.merge(run.id);
+    const found = await Promise.all([
+      dure.plans.runs({ key: "text-once" }),
+      dure.plans.runs({ key: "text" }),
+    ]);
 
+    expect(found.map(({ items }) => items.map(({ id }) => id))).toEqual([[run.id], []]);
     expect([wrong.status, await wrong.json()]).toMatchObject([
       400,
       {
