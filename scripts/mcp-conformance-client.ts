@@ -1,5 +1,6 @@
 import { systemClock } from "../packages/dure/src/kernel/clock.ts";
 import { silentLogger } from "../packages/dure/src/kernel/logger.ts";
+import { LoginStore } from "../packages/dure/src/mcp/login-store.ts";
 import { McpServers } from "../packages/dure/src/mcp/mcp-servers.ts";
 
 /*
@@ -13,6 +14,7 @@ const INPUTS: Readonly<Record<string, object>> = { suite__add_numbers: { a: 5, b
 const servers = new McpServers({
   servers: { suite: { url: process.argv.at(-1)!, effects: { "*": "none" } } },
   clock: systemClock,
+  logins: new LoginStore({ home: process.cwd(), clock: systemClock }),
   version: "0.1.0",
   folder: process.cwd(),
   environment: process.env,
