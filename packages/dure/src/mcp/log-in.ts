@@ -4,6 +4,7 @@ import {
   discoverOAuthServerInfo,
   exchangeAuthorization,
   extractWWWAuthenticateParams,
+  LATEST_PROTOCOL_VERSION,
   registerClient,
   selectResourceURL,
   startAuthorization,
@@ -30,7 +31,8 @@ type Metadata = StoredLogin["metadata"];
 /** What is known before the person is asked. */
 interface Found {
   readonly metadata: Metadata;
-  readonly resource: URL | undefined;
+  /** As the server has published it, to the letter. */
+  readonly resource: string | undefined;
   readonly scope: string | undefined;
 }
 
@@ -72,7 +74,7 @@ export async function logIn(options: LogInOptions): Promise<string> {
     issuer: found.metadata.issuer,
     metadata: found.metadata,
     client,
-    resource: found.resource?.href ?? null,
+    resource: found.resource ?? null,
     ...toStored(tokens, clock.now()),
   };
   await store.alone(name, () => store.write(name, login));
@@ -93,19 +95,34 @@ async function discover({ url, spec }: LogInOptions, signal: AbortSignal): Promi
   const { issuer } = metadata;
   if (spec.issuer !== undefined && issuer !== spec.issuer) throw otherIssuer(issuer, spec.issuer);
   const { resourceMetadata } = info;
-  const resource = await selectResourceURL(url, {} as never, resourceMetadata);
+  await selectResourceURL(url, {} as never, resourceMetadata); // it throws for another's resource
+  const resource = resourceMetadata?.resource;
   const offered = resourceMetadata?.scopes_supported?.join(" ");
 
   return { metadata, resource, scope: spec.scope ?? challenge.scope ?? offered };
 }
+
+/** The first words of a client. A server may want a login for them alone, and not for a GET. */
+const HELLO = JSON.stringify({
+  jsonrpc: "2.0",
+  id: 1,
+  method: "initialize",
+  params: {
+    protocolVersion: LATEST_PROTOCOL_VERSION,
+    capabilities: {},
+    clientInfo: { name: "dure", version: "login" },
+  },
+});
 
 /** What the server says to a request without a token. */
 async function challengeOf(
   url: string,
   signal: AbortSignal,
 ): Promise<ReturnType<typeof extractWWWAuthenticateParams>> {
-  const headers = { accept: "application/json, text/event-stream" };
-  const answer = await fetch(url, { headers, signal, redirect: "error" });
+  const type = "application/json";
+  const headers = { accept: `${type}, text/event-stream`, "content-type": type };
+  const asked = { method: "POST", headers, body: HELLO, redirect: "error" } as const;
+  const answer = await fetch(url, { ...asked, signal });
   await answer.body?.cancel();
 
   return extractWWWAuthenticateParams(answer);

@@ -7,6 +7,7 @@ import {
 } from "@modelcontextprotocol/client";
 import { withTimeout, type Clock } from "../kernel/clock.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";
+import { onlyDefined } from "../kernel/json.ts";
 import type { LoginStore, StoredLogin } from "./login-store.ts";
 import type { PersonLoginSpec } from "./server-spec.ts";
 
@@ -92,7 +93,7 @@ export class PersonLogin implements AuthProvider {
           clientInformation: this.#clientOf(login),
           refreshToken,
           fetchFn: fetchWith(signal),
-          ...(login.resource === null ? {} : { resource: new URL(login.resource) }),
+          ...onlyDefined({ resource: login.resource ?? undefined }),
         }),
       );
 

@@ -72,77 +72,99 @@ export async function startLoginServer(): Promise<LoginServer> {
 
 type Answer = (request: IncomingMessage, response: ServerResponse, origin: string) => unknown;
 
-function authorizationServer(
-  server: Pick<LoginServer, "manners" | "asked" | "living" | "lifetime">,
-): Answer {
-  const { manners, asked, living } = server;
-  const codes = new Map<string, Grant>();
-  const refreshTokens = new Set<string>();
-  const clients = new Set(["known"]);
+type Behaviour = Pick<LoginServer, "manners" | "asked" | "living" | "lifetime">;
 
-  const give = (response: ServerResponse): void => {
-    const [access, refresh] = [secret(), secret()];
-    living.add(access);
-    refreshTokens.add(refresh);
-    json(response, {
-      access_token: access,
-      refresh_token: refresh,
-      token_type: "Bearer",
-      expires_in: server.lifetime,
-    });
-  };
-  const refuse = (response: ServerResponse): void =>
-    json(response, { error: "invalid_grant" }, 400);
+/** What an authorization server has given out. */
+class Grants {
+  readonly #server: Behaviour;
+  readonly #codes = new Map<string, Grant>();
+  readonly #refreshTokens = new Set<string>();
+  readonly #clients = new Set(["known"]);
 
-  const exchange = (body: URLSearchParams, response: ServerResponse): void => {
-    const grant = codes.get(body.get("code") ?? "");
-    codes.delete(body.get("code") ?? "");
+  constructor(server: Behaviour) {
+    this.#server = server;
+  }
+
+  register(body: string, response: ServerResponse): void {
+    const client_id = secret();
+    this.#clients.add(client_id);
+    json(response, { ...(JSON.parse(body) as object), client_id }, 201);
+  }
+
+  /** The person says yes at once. */
+  authorize({ searchParams }: URL, response: ServerResponse): void {
+    const redirect = new URL(searchParams.get("redirect_uri")!);
+    const client = searchParams.get("client_id")!;
+    if (!this.#clients.has(client)) return void response.writeHead(400).end();
+    const code = secret();
+    const challenge = searchParams.get("code_challenge")!;
+    this.#codes.set(code, { challenge, redirect: redirect.href, client });
+    redirect.searchParams.set("code", code);
+    redirect.searchParams.set("state", searchParams.get("state")!);
+    const { iss } = this.#server.manners;
+    if (iss !== undefined) redirect.searchParams.set("iss", iss);
+    response.writeHead(302, { location: redirect.href }).end();
+  }
+
+  token(body: URLSearchParams, response: ServerResponse): void {
+    this.#server.asked.push(body);
+    if (body.get("grant_type") === "refresh_token") this.#refresh(body, response);
+    else this.#exchange(body, response);
+  }
+
+  #exchange(body: URLSearchParams, response: ServerResponse): void {
+    const code = body.get("code") ?? "";
+    const grant = this.#codes.get(code);
+    this.#codes.delete(code);
     const proof = createHash("sha256").update(body.get("code_verifier") ?? "");
     const fits =
       grant?.challenge === proof.digest("base64url") &&
       grant.redirect === body.get("redirect_uri") &&
       grant.client === body.get("client_id");
-    if (fits && manners.codeIsOver !== true) give(response);
+    if (fits && this.#server.manners.codeIsOver !== true) this.#give(response);
     else refuse(response);
-  };
-  /** A refresh token works once; a second use ends the grant, as OAuth 2.1 wants it. */
-  const refresh = (body: URLSearchParams, response: ServerResponse): void => {
-    if (manners.isDown === true) return void response.writeHead(503).end();
-    const isKnown = refreshTokens.delete(body.get("refresh_token") ?? "");
-    if (isKnown && manners.refuses !== true) return give(response);
-    refreshTokens.clear();
-    refuse(response);
-  };
+  }
 
+  /** A refresh token works once; a second use ends the grant, as OAuth 2.1 wants it. */
+  #refresh(body: URLSearchParams, response: ServerResponse): void {
+    const { isDown, refuses } = this.#server.manners;
+    if (isDown === true) return void response.writeHead(503).end();
+    const isKnown = this.#refreshTokens.delete(body.get("refresh_token") ?? "");
+    if (isKnown && refuses !== true) return this.#give(response);
+    this.#refreshTokens.clear();
+    refuse(response);
+  }
+
+  #give(response: ServerResponse): void {
+    const [access, refresh] = [secret(), secret()];
+    this.#server.living.add(access);
+    this.#refreshTokens.add(refresh);
+    json(response, {
+      access_token: access,
+      refresh_token: refresh,
+      token_type: "Bearer",
+      expires_in: this.#server.lifetime,
+    });
+  }
+}
+
+function authorizationServer(server: Behaviour): Answer {
+  const grants = new Grants(server);
   return async (request, response, origin) => {
     const url = new URL(request.url ?? "/", origin);
     if (url.pathname.startsWith("/.well-known/")) {
-      return json(response, metadataOf(origin, manners));
+      return json(response, metadataOf(origin, server.manners));
     }
-    if (url.pathname === "/authorize") {
-      const redirect = new URL(url.searchParams.get("redirect_uri")!);
-      const client = url.searchParams.get("client_id")!;
-      if (!clients.has(client)) return void response.writeHead(400).end();
-      const code = secret();
-      const challenge = url.searchParams.get("code_challenge")!;
-      codes.set(code, { challenge, redirect: redirect.href, client });
-      redirect.searchParams.set("code", code);
-      redirect.searchParams.set("state", url.searchParams.get("state")!);
-      if (manners.iss !== undefined) redirect.searchParams.set("iss", manners.iss);
-      return void response.writeHead(302, { location: redirect.href }).end();
-    }
+    if (url.pathname === "/authorize") return grants.authorize(url, response);
     const body = await readAll(request);
-    if (url.pathname === "/register") {
-      const client_id = secret();
-      clients.add(client_id);
-      return json(response, { ...(JSON.parse(body) as object), client_id }, 201);
-    }
-    if (url.pathname !== "/token") return void response.writeHead(404).end();
-    const fields = new URLSearchParams(body);
-    asked.push(fields);
-    if (fields.get("grant_type") === "refresh_token") refresh(fields, response);
-    else exchange(fields, response);
+    if (url.pathname === "/register") return grants.register(body, response);
+    if (url.pathname === "/token") return grants.token(new URLSearchParams(body), response);
+    response.writeHead(404).end();
   };
+}
+
+function refuse(response: ServerResponse): void {
+  json(response, { error: "invalid_grant" }, 400);
 }
 
 function metadataOf(origin: string, { lies, iss, registersNone }: Manners): object {
