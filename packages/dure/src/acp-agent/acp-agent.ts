@@ -154,7 +154,10 @@ export class AcpAgent {
   /** A token that may not read plans has none. */
   async #tasksOf(session: string): Promise<readonly PlanRun[]> {
     if (!this.#options.task) return [];
-    return this.#tasks.of(session);
+    return this.#tasks.of(session).catch((error: unknown) => {
+      if (error instanceof DureError && error.class === "forbidden") return [];
+      throw error;
+    });
   }
 
   /** What was asked for, and how it ended. */
