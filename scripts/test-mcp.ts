@@ -61,6 +61,14 @@ const KNOWN: Readonly<Record<string, readonly string[]>> = {
   ],
   // What is not offered has no list.
   caching: ["PromptsListCachingHints"],
+  // A document at an address of dure's own would name this client; a team has none.
+  "auth/basic-cimd": ["Client ID Metadata Document Usage"],
+  // A person logs in again: no process opens a browser by itself.
+  "auth/scope-step-up": [
+    "Client scope escalation for step-up auth",
+    "Client initial scope selection for step-up auth", // asks for it at another place than the login
+  ],
+  "auth/authorization-server-migration": ["Client re-registers with the new authorization server"],
 };
 
 const OF_CLIENT = [
@@ -72,6 +80,32 @@ const OF_CLIENT = [
   "http-custom-headers",
   "http-invalid-tool-headers",
   "json-schema-ref-no-deref",
+  // A person's login
+  "auth/metadata-default",
+  "auth/metadata-var1",
+  "auth/metadata-var2",
+  "auth/metadata-var3",
+  "auth/basic-cimd",
+  "auth/scope-from-www-authenticate",
+  "auth/scope-from-scopes-supported",
+  "auth/scope-omitted-when-undefined",
+  "auth/scope-step-up",
+  "auth/scope-retry-limit",
+  "auth/token-endpoint-auth-basic",
+  "auth/token-endpoint-auth-post",
+  "auth/token-endpoint-auth-none",
+  "auth/pre-registration",
+  "auth/resource-mismatch",
+  "auth/offline-access-scope",
+  "auth/offline-access-not-supported",
+  "auth/authorization-server-migration",
+  "auth/iss-supported",
+  "auth/iss-not-advertised",
+  "auth/iss-supported-missing",
+  "auth/iss-wrong-issuer",
+  "auth/iss-unexpected",
+  "auth/iss-normalized",
+  "auth/metadata-issuer-mismatch",
 ];
 
 interface Judged {
@@ -86,7 +120,7 @@ async function judge(suite: string, args: readonly string[], known: readonly str
   }).catch((error: unknown) => error as { stdout?: string; stderr?: string });
   const text = `${said.stdout ?? ""}\n${said.stderr ?? ""}`;
   const [, passed] = /Passed: (\d+\/\d+)/u.exec(text) ?? [];
-  const failed = [...text.matchAll(/^ {2}- (\w+):/gmu)].map(([, check]) => check!);
+  const failed = [...text.matchAll(/^ {2}- ([^:\n]+):/gmu)].map(([, check]) => check!);
   const unexpected = [...new Set(failed)].filter((check) => !known.includes(check));
 
   return { passed: passed ?? "no result", unexpected } satisfies Judged;
@@ -109,7 +143,7 @@ try {
   const command = `${process.execPath} --conditions=dure-source --no-warnings ${CLIENT}`;
   for (const scenario of OF_CLIENT) {
     const args = ["client", "--command", command, "--scenario", scenario];
-    tell("client", scenario, await judge(suite, args, []));
+    tell("client", scenario, await judge(suite, args, KNOWN[scenario] ?? []));
   }
 } finally {
   await server[Symbol.asyncDispose]();

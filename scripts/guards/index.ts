@@ -8,6 +8,7 @@ import { ENGINE_GUARDS } from "./engine.ts";
 import { GATEWAY_GUARDS } from "./gateway.ts";
 import { HEARING_GUARDS } from "./hearing.ts";
 import { JOB_GUARDS } from "./jobs.ts";
+import { LOGIN_GUARDS } from "./logins.ts";
 import { MEMBER_GUARDS } from "./members.ts";
 import { NETWORK_GUARDS } from "./network.ts";
 import { PLAN_GUARDS } from "./plans.ts";
@@ -30,6 +31,7 @@ export const GUARDS: readonly Guard[] = [
   ...ROOM_GUARDS,
   ...HEARING_GUARDS,
   ...SERVER_GUARDS,
+  ...LOGIN_GUARDS,
   ...BOUND_GUARDS,
   ...GATEWAY_GUARDS,
   ...PLAN_GUARDS,

@@ -23,12 +23,11 @@ export function cliPage(): string {
 /** A command; of a group each of its commands. */
 function sectionsOf(spec: Spec, parent: Command): readonly string[] {
   const command = parent.commands.find((one) => one.name() === spec.name)!;
-  if (!("commands" in spec)) return sectionOf(spec, command, "##");
-
-  const inner = spec.commands.flatMap((one) => {
+  const inner = (spec.commands ?? []).flatMap((one) => {
     const sub = command.commands.find((each) => each.name() === one.name)!;
     return sectionOf(one, sub, "###");
   });
+  if ("run" in spec) return [...sectionOf(spec, command, "##"), ...inner];
   return [`## dure ${spec.name}`, sentence(spec.about), ...inner];
 }
 

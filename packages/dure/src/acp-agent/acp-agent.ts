@@ -8,14 +8,19 @@ import {
   type ListSessionsRequest,
   type ListSessionsResponse,
   type PromptResponse,
+  type SessionMode,
   type SessionModeState,
 } from "@agentclientprotocol/sdk";
-import type { DureClient, Session } from "../client/index.ts";
+import type { DureClient, PlanRun, Session } from "../client/index.ts";
+import { isRunOver } from "../client/run-stream.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";
 import { ulid } from "../kernel/ids.ts";
 import { EditorSession } from "./editor-session.ts";
 import { promptText } from "./prompt-text.ts";
+import { modeOfTask, TASK_MODE, type TaskMode } from "./task-mode.ts";
+import { TaskRuns } from "./task-runs.ts";
+import { endOfTask } from "./task-update.ts";
 import { TeamTurns } from "./team-turns.ts";
 
 /** Sessions that one editor has open. The one that was used first is forgotten, not ended. */
@@ -29,17 +34,27 @@ export interface AcpAgentOptions {
   readonly connect: () => Promise<DureClient>;
   readonly clock: Clock;
   readonly version: string;
+  /** Undefined: the editor begins no tasks. */
+  readonly task?: TaskMode | undefined;
+}
+
+/** Where a session is shown, and the folder that is open there. */
+interface Window {
+  readonly editor: AgentContext;
+  readonly folder: string;
 }
 
 /** The team as an agent of an editor. Its modes are the services and agents to talk to. */
 export class AcpAgent {
   readonly #options: AcpAgentOptions;
   readonly #turns: TeamTurns;
+  readonly #tasks: TaskRuns;
   readonly #sessions = new Map<string, EditorSession>();
 
   constructor(options: AcpAgentOptions) {
     this.#options = options;
     this.#turns = new TeamTurns(options);
+    this.#tasks = new TaskRuns(options);
   }
 
   app(): AgentApp {
@@ -55,13 +70,19 @@ export class AcpAgent {
         },
         authMethods: [],
       }))
-      .onRequest(methods.agent.session.new, ({ client }) => told(() => this.#open(client)))
+      .onRequest(methods.agent.session.new, ({ params, client }) =>
+        told(() => this.#open({ editor: client, folder: params.cwd })),
+      )
       .onRequest(methods.agent.session.list, ({ params }) => told(() => this.#list(params)))
       .onRequest(methods.agent.session.load, ({ params, client }) =>
-        told(() => this.#load(params.sessionId, client, { replays: true })),
+        told(() =>
+          this.#load(params.sessionId, { editor: client, folder: params.cwd }, { replays: true }),
+        ),
       )
       .onRequest(methods.agent.session.resume, ({ params, client }) =>
-        told(() => this.#load(params.sessionId, client, { replays: false })),
+        told(() =>
+          this.#load(params.sessionId, { editor: client, folder: params.cwd }, { replays: false }),
+        ),
       )
       .onRequest(methods.agent.session.close, ({ params }) =>
         told(() => this.#close(params.sessionId)),
@@ -80,10 +101,10 @@ export class AcpAgent {
       );
   }
 
-  async #open(editor: AgentContext): Promise<{ sessionId: string; modes: SessionModeState }> {
+  async #open(window: Window): Promise<{ sessionId: string; modes: SessionModeState }> {
     const sessionId = `${PREFIX}${ulid(this.#options.clock.now())}`;
     const modes = await this.#modes(undefined);
-    this.#keep(sessionId, editor, modes.currentModeId);
+    this.#keep(sessionId, window, modes.currentModeId);
 
     return { sessionId, modes };
   }
@@ -104,10 +125,10 @@ export class AcpAgent {
     return { sessions, nextCursor };
   }
 
-  /** What was said is told again; a turn that still runs is followed. */
+  /** What was said is told again; a turn or a task that still runs is followed. */
   async #load(
     sessionId: string,
-    editor: AgentContext,
+    window: Window,
     { replays }: { readonly replays: boolean },
   ): Promise<{ modes: SessionModeState }> {
     const client = await this.#options.connect();
@@ -115,14 +136,39 @@ export class AcpAgent {
       if (error instanceof DureError && error.class === "not-found") return undefined;
       throw error;
     });
-    const modes = await this.#modes(found?.service);
-    if (!found && !this.#sessions.has(sessionId)) throw RequestError.sessionNotFound(sessionId);
+    const tasks = await this.#tasksOf(sessionId);
+    const modes = await this.#modes(found?.service ?? (tasks.length > 0 ? TASK_MODE : undefined));
+    const isKnown = found !== undefined || tasks.length > 0 || this.#sessions.has(sessionId);
+    if (!isKnown) throw RequestError.sessionNotFound(sessionId);
 
-    const session = this.#keep(sessionId, editor, modes.currentModeId);
+    const session = this.#keep(sessionId, window, modes.currentModeId);
     if (found && replays) await replay(found, session);
+    if (replays) await this.#replayTasks(tasks, session);
     if (found?.runningTurn) session.follow(found.runningTurn.turnId);
+    const last = tasks.at(-1);
+    if (last && !isRunOver(last.status)) session.followTask(last.id, { replays });
 
     return { modes };
+  }
+
+  /** A token that may not read plans has none. */
+  async #tasksOf(session: string): Promise<readonly PlanRun[]> {
+    if (!this.#options.task) return [];
+    return this.#tasks.of(session).catch((error: unknown) => {
+      if (error instanceof DureError && error.class === "forbidden") return [];
+      throw error;
+    });
+  }
+
+  /** What was asked for, and how it ended. */
+  async #replayTasks(tasks: readonly PlanRun[], session: EditorSession): Promise<void> {
+    for (const { id } of tasks) {
+      const run = await this.#tasks.run(id);
+      const text = run.ports[0]?.goal ?? "";
+      await session.tell("user_message_chunk", { text, of: `${id}-user` });
+      if (!isRunOver(run.status)) continue;
+      await session.tell("agent_message_chunk", { text: endOfTask(run), of: `${id}-end` });
+    }
   }
 
   async #close(sessionId: string): Promise<object> {
@@ -147,16 +193,16 @@ export class AcpAgent {
     const services = await (await this.#options.connect()).services();
     const first = services.find((service) => service.default) ?? services[0];
     if (!first) throw RequestError.internalError(undefined, "The team has no service.");
-    const known = services.some(({ name }) => name === current);
+    const { task } = this.#options;
+    const availableModes: SessionMode[] = services.map(({ name, title, description }) => ({
+      id: name,
+      name: title || name,
+      description: description || null,
+    }));
+    if (task) availableModes.push(modeOfTask(task));
+    const known = availableModes.some(({ id }) => id === current);
 
-    return {
-      currentModeId: known ? current! : first.name,
-      availableModes: services.map(({ name, title, description }) => ({
-        id: name,
-        name: title || name,
-        description: description || null,
-      })),
-    };
+    return { currentModeId: known ? current! : first.name, availableModes };
   }
 
   #session(id: string): EditorSession {
@@ -165,7 +211,7 @@ export class AcpAgent {
     return session;
   }
 
-  #keep(id: string, editor: AgentContext, service: string): EditorSession {
+  #keep(id: string, { editor, folder }: Window, service: string): EditorSession {
     const known = this.#sessions.get(id);
     if (known) return known;
 
@@ -173,7 +219,11 @@ export class AcpAgent {
       id,
       editor,
       service,
+      folder,
       turns: this.#turns,
+      tasks: this.#tasks,
+      taskMode: this.#options.task,
+      clock: this.#options.clock,
       connect: this.#options.connect,
     });
     this.#sessions.set(id, session);

@@ -6,21 +6,33 @@ import {
   type StopReason,
 } from "@agentclientprotocol/sdk";
 import type { DureClient } from "../client/index.ts";
+import type { Clock } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";
 import type { Done } from "../kernel/turn-events.ts";
+import { EditorTask } from "./editor-task.ts";
 import { EditorTurn } from "./editor-turn.ts";
 import { confirmationOf, decisionOf, type Question, type Reply } from "./question.ts";
+import { TASK_MODE, type TaskMode } from "./task-mode.ts";
+import type { TaskRuns } from "./task-runs.ts";
 import type { Following, TeamTurns } from "./team-turns.ts";
 import { answeredUpdate, toolUpdateOf } from "./tool-update.ts";
 
 /** Questions that one prompt may lead to. */
 const MAX_QUESTIONS = 20;
+/** Longest wait of a close for what it stops, milliseconds. */
+const CLOSE_MS = 10_000;
 
 export interface EditorSessionOptions {
   readonly id: string;
   readonly editor: AgentContext;
   readonly service: string;
   readonly turns: TeamTurns;
+  readonly tasks: TaskRuns;
+  /** Undefined: the editor begins no tasks. */
+  readonly taskMode: TaskMode | undefined;
+  /** That the editor has opened. */
+  readonly folder: string;
+  readonly clock: Clock;
   readonly connect: () => Promise<DureClient>;
 }
 
@@ -33,6 +45,8 @@ export class EditorSession {
   readonly #options: EditorSessionOptions;
   #running: Promise<unknown> = Promise.resolve();
   #turnId: string | undefined;
+  /** The task of an earlier process that is told. */
+  #followed: string | undefined;
   /** The call that waits for a person's decision. */
   #askedCall: string | undefined;
   #cancelled = new AbortController();
@@ -44,6 +58,14 @@ export class EditorSession {
 
   /** Says words of the person, and asks it what the team asks. */
   prompt(text: string, signal: AbortSignal): Promise<StopReason> {
+    const { taskMode: mode, folder } = this.#options;
+    if (mode && this.service === TASK_MODE) {
+      const task = { mode, words: text, folder };
+      return this.#inLine(undefined, (cancelled) =>
+        this.#task().prompt(task, { cancelled, asking: signal }),
+      );
+    }
+
     return this.#inLine(signal, (following) => {
       const said: Reply = { is: "words", message: text, confirmId: undefined };
       return this.#lead(said, following);
@@ -59,7 +81,23 @@ export class EditorSession {
     }).catch(() => undefined); // the next prompt says what is wrong with the team
   }
 
-  /** Stops the turn that runs. Its prompt ends as cancelled. */
+  /** Tells a task that an earlier process of this agent has begun. */
+  followTask(run: string, { replays }: { readonly replays: boolean }): void {
+    if (this.#followed === run) return;
+    this.#followed = run;
+    void this.#inLine(undefined, async (cancelled) => {
+      const task = this.#task();
+      if (!replays) await task.skipTold(run);
+      return task.follow(run, { cancelled, asking: undefined });
+    }).catch(() => undefined); // the next prompt says what is wrong with the team
+  }
+
+  #task(): EditorTask {
+    const { id: session, editor, tasks: runs, clock } = this.#options;
+    return new EditorTask({ session, editor, runs, clock });
+  }
+
+  /** Stops the turn, or the task, that runs. Its prompt ends as cancelled. */
   async cancel(): Promise<void> {
     this.#cancelled.abort();
     const turnId = this.#turnId;
@@ -71,8 +109,11 @@ export class EditorSession {
     });
   }
 
+  /** A task has its order to stop when this resolves, unless the team is away for long. */
   async close(): Promise<void> {
+    const running = this.#running;
     await this.cancel();
+    await Promise.race([running, this.#options.clock.sleep(CLOSE_MS)]);
   }
 
   async tell(speaker: Speaker, { text, of }: { text: string; of: string }): Promise<void> {

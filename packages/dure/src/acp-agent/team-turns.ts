@@ -5,8 +5,8 @@ import { newId } from "../kernel/ids.ts";
 import type { Done } from "../kernel/turn-events.ts";
 
 /** Looks for a team that has gone away, and the pause between them: a minute. */
-const LOOKS = 60;
-const PAUSE_MS = 1_000;
+export const LOOKS = 60;
+export const PAUSE_MS = 1_000;
 
 export interface TeamTurnsOptions {
   /** Anew each time: the team may have been started again at another port. */
@@ -76,6 +76,7 @@ export class TeamTurns {
   }
 }
 
-function mayPass(error: unknown): boolean {
+/** Whether a team that is started again may answer. Pure. */
+export function mayPass(error: unknown): boolean {
   return !(error instanceof DureError) || error.class === "unavailable";
 }

@@ -10,7 +10,7 @@ const MAX_MESSAGE = 1_048_576;
 
 /** Serves the team to an editor over standard input and output until it closes them. */
 export async function serveAcp(
-  { connect }: Pick<AcpAgentOptions, "connect">,
+  { connect, task }: Pick<AcpAgentOptions, "connect" | "task">,
   { stdin, stdout }: Streams,
 ): Promise<ExitCode> {
   const stream = ndJsonStream(
@@ -20,7 +20,7 @@ export async function serveAcp(
       maxMessageBytes: MAX_MESSAGE,
     },
   );
-  const served = new AcpAgent({ connect, clock: systemClock, version: DURE_VERSION });
+  const served = new AcpAgent({ connect, task, clock: systemClock, version: DURE_VERSION });
   await served.app().connect(stream).closed;
 
   return EXIT.ok;

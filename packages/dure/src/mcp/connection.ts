@@ -9,7 +9,7 @@ import {
 } from "@modelcontextprotocol/client";
 import { NotSentError } from "../engine/agent/tool.ts";
 import { backOffMs } from "../kernel/back-off.ts";
-import { withTimeout, type Clock } from "../kernel/clock.ts";
+import { withTimeout } from "../kernel/clock.ts";
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import type { JsonObject } from "../kernel/json.ts";
 import type { Offers } from "./offer-tools.ts";
@@ -27,7 +27,6 @@ export type McpState =
 export interface McpConnectionOptions extends Surroundings {
   readonly name: string;
   readonly spec: McpServerSpec;
-  readonly clock: Clock;
   /** Of dure, which the server is told. */
   readonly version: string;
   /** The server's tools are others now. */
@@ -254,6 +253,11 @@ const UNSENT: ReadonlySet<unknown> = new Set([
 function callError(error: unknown, { server, name }: { server: string; name: string }): Error {
   if (error instanceof ProtocolError && REFUSALS.has(error.code)) {
     return new NotSentError("MCP_REFUSED", `${server} refused ${name}: ${error.message}`, {
+      cause: error,
+    });
+  }
+  if (codeOf(error) === "MCP_NOT_LOGGED_IN") {
+    return new NotSentError("MCP_NOT_LOGGED_IN", `${server}: ${messageOf(error)}`, {
       cause: error,
     });
   }

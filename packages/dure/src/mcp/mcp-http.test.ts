@@ -8,6 +8,7 @@ import { z } from "zod";
 import { systemClock } from "../kernel/clock.ts";
 import { silentLogger } from "../kernel/logger.ts";
 import { until } from "../../test/until.ts";
+import { LoginStore } from "./login-store.ts";
 import { McpServers } from "./mcp-servers.ts";
 
 /** Servers at an address, made with the official SDK. */
@@ -108,6 +109,7 @@ async function open(
     environment: { SUMS: token },
     clock: systemClock,
     logger: silentLogger,
+    logins: new LoginStore({ home: ".", clock: systemClock }),
     version: "0.1.0",
   });
   opened.start();

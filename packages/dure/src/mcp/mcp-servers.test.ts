@@ -9,6 +9,7 @@ import { systemClock } from "../kernel/clock.ts";
 import { FULL } from "../kernel/test-tiers.ts";
 import { silentLogger } from "../kernel/logger.ts";
 import { until } from "../../test/until.ts";
+import { LoginStore } from "./login-store.ts";
 import { McpServers, type ShownServer } from "./mcp-servers.ts";
 import type { McpServerSpec } from "./server-spec.ts";
 
@@ -49,6 +50,7 @@ async function open(servers: Record<string, McpServerSpec>): Promise<McpServers>
     environment: { ...process.env, MCP_SECRET: "secret", OTHER: "hidden" },
     clock: systemClock,
     logger: silentLogger,
+    logins: new LoginStore({ home: folder, clock: systemClock }),
     version: "0.1.0",
   });
   opened.start();
@@ -291,6 +293,7 @@ test(
       environment: {},
       clock: systemClock,
       logger: silentLogger,
+      logins: new LoginStore({ home: folder, clock: systemClock }),
       version: "0.1.0",
     });
     opened.start();

@@ -1,7 +1,7 @@
 import type { Tool as Definition } from "@modelcontextprotocol/client";
 import type { ToolSet } from "../engine/agent/tool-set.ts";
 import type { AnyTool } from "../engine/agent/tool.ts";
-import { withTimeout, type Clock } from "../kernel/clock.ts";
+import { withTimeout } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";
 import { McpConnection, type McpState } from "./connection.ts";
 import { DEFAULT_TIMEOUT_MS, modelNameOf, toolOfServer, toolThatIsNotThere } from "./mcp-tool.ts";
@@ -13,7 +13,6 @@ import { endStrays } from "./strays.ts";
 export interface McpServersOptions extends Surroundings {
   /** By the name that cards use. */
   readonly servers: Readonly<Record<string, McpServerSpec>>;
-  readonly clock: Clock;
   readonly version: string;
 }
 

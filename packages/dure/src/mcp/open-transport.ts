@@ -6,9 +6,19 @@ import {
   type Transport,
 } from "@modelcontextprotocol/client";
 import { getDefaultEnvironment, StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import type { Clock } from "../kernel/clock.ts";
 import { onlyDefined } from "../kernel/json.ts";
 import type { Logger } from "../kernel/logger.ts";
-import { filledIn, isLocal, type McpServerSpec, type ServerLogin } from "./server-spec.ts";
+import type { LoginStore } from "./login-store.ts";
+import { PersonLogin } from "./person-login.ts";
+import {
+  filledIn,
+  isLocal,
+  type McpServerSpec,
+  type PersonLoginSpec,
+  type RemoteServer,
+  type ServerLogin,
+} from "./server-spec.ts";
 import { markerOf } from "./strays.ts";
 
 /** Where a server is opened. */
@@ -18,6 +28,11 @@ export interface Surroundings {
   /** That of dure; a server gets what its settings name. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly logger: Logger;
+  readonly clock: Clock;
+  /** Where people's logins are kept. */
+  readonly logins: LoginStore;
+  /** Stands before names of servers where people read them: the service that has them alone. */
+  readonly prefix?: string | undefined;
 }
 
 /** Bytes of one message of a local server; a longer one ends its connection. */
@@ -30,11 +45,13 @@ const MAX_LINE = 500;
 export function openTransport(
   name: string,
   spec: McpServerSpec,
-  { folder, environment, logger }: Surroundings,
+  surroundings: Surroundings,
 ): Transport {
+  const { folder, environment, logger } = surroundings;
   if (!isLocal(spec)) {
     const headers = filledIn(spec.headers ?? {}, environment);
-    const authProvider = spec.oauth && loginOf(spec.oauth, environment);
+    const authProvider =
+      personLoginOf(name, spec, surroundings) ?? (spec.oauth && loginOf(spec.oauth, environment));
     const options = onlyDefined({ requestInit: { headers }, authProvider });
     return new StreamableHTTPClientTransport(new URL(spec.url), options);
   }
@@ -53,6 +70,27 @@ export function openTransport(
   });
   logLines(transport.stderr as Readable | null, name, logger);
   return transport;
+}
+
+function personLoginOf(
+  name: string,
+  { url, login }: RemoteServer,
+  { prefix = "", logins: store, environment, clock }: Surroundings,
+): PersonLogin | undefined {
+  if (login === undefined) return undefined;
+  const clientSecret = clientSecretOf(login, environment);
+  const named = `${prefix}${name}`;
+
+  return new PersonLogin({ name: named, url, spec: login, clientSecret, store, clock });
+}
+
+/** Throws `MCP_ENVIRONMENT_MISSING`. */
+export function clientSecretOf(
+  { clientSecret }: PersonLoginSpec,
+  environment: Surroundings["environment"],
+): string | undefined {
+  if (clientSecret === undefined) return undefined;
+  return filledIn({ clientSecret }, environment)["clientSecret"];
 }
 
 function loginOf(

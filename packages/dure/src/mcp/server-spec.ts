@@ -23,6 +23,20 @@ export interface RemoteServer {
   /** `${NAME}` stands for a value of dure's environment. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly oauth?: ServerLogin | undefined;
+  /** A person logs in, by `dure mcp login`. */
+  readonly login?: PersonLoginSpec | undefined;
+}
+
+/** How a person logs in at a server: OAuth 2.1 with authorization code. */
+export interface PersonLoginSpec {
+  /** Of the authorization server. Absent: the one that the server names when the person logs in. */
+  readonly issuer?: string | undefined;
+  /** Absent: dure registers itself there. */
+  readonly clientId?: string | undefined;
+  /** `${NAME}` stands for a value of dure's environment. */
+  readonly clientSecret?: string | undefined;
+  /** With spaces between scopes. Absent: those that the server asks for. */
+  readonly scope?: string | undefined;
 }
 
 /** How dure logs in at a server, as itself: OAuth 2 with client credentials. */

@@ -1,10 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { constants } from "node:fs";
-import { open, rename } from "node:fs/promises";
 import path from "node:path";
 import type { Clock } from "../kernel/clock.ts";
-import { makeFile, writeDraft } from "../durable/make-file.ts";
+import { makeFile } from "../durable/make-file.ts";
 import { makeFolder } from "../durable/make-folder.ts";
+import { readPrivateFile, replacePrivateFile } from "../durable/private-file.ts";
 import { hashToken, type LivingToken, type TokenRecord } from "./token-store.ts";
 import { SCOPES } from "../kernel/access.ts";
 
@@ -32,18 +31,8 @@ export function localTokenFile(home: string): string {
  * written it. Who can write a file there under the server's own user is that user.
  */
 export async function readLocalToken(home: string): Promise<string | undefined> {
-  try {
-    await using handle = await open(
-      localTokenFile(home),
-      constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0),
-    );
-    const facts = await handle.stat();
-    if (!facts.isFile() || facts.size > MAX_BYTES || !isOwnAlone(facts)) return undefined;
-    const text = (await handle.readFile("utf8")).trim();
-    return TEXT.test(text) ? text : undefined;
-  } catch {
-    return undefined;
-  }
+  const text = (await readPrivateFile(localTokenFile(home), { maxBytes: MAX_BYTES }))?.trim();
+  return text !== undefined && TEXT.test(text) ? text : undefined;
 }
 
 /**
@@ -61,14 +50,8 @@ export async function ensureLocalToken(home: string): Promise<string> {
   if (await makeFile(file, line, { mode: PRIVATE })) return text;
   const made = await readLocalToken(home);
   if (made !== undefined) return made;
-  await rename(await writeDraft(file, line, PRIVATE), file); // what stood there may not be used
+  await replacePrivateFile(file, line); // what stood there may not be used
   return text;
-}
-
-/** Windows has no such modes; there the folder's own rights decide. */
-function isOwnAlone(facts: { readonly uid: number; readonly mode: number }): boolean {
-  const uid = process.geteuid?.();
-  return uid === undefined || (facts.uid === uid && (facts.mode & 0o077) === 0);
 }
 
 /** The server's view of the file: it may come, change and go while the server runs. */

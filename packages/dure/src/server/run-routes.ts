@@ -90,7 +90,7 @@ function startRun(app: RouteApp, parts: PlanRouteParts): void {
         mayRunUnconfined: mayRunUnconfined(request),
         tenant: caller.tenant,
         by: actorOf(request),
-        key: given === undefined ? undefined : `http:${caller.name}:${given}`,
+        key: given === undefined ? undefined : storedKey(caller, given),
       };
 
       const run = await library.start(wish, { signal: closing });
@@ -100,6 +100,11 @@ function startRun(app: RouteApp, parts: PlanRouteParts): void {
       return reply.code(202).send(onWire<RunJson>(shownRun(run)));
     },
   );
+}
+
+/** A key is its caller's own. */
+function storedKey({ name }: { readonly name: string }, given: string): string {
+  return `http:${name}:${given}`;
 }
 
 function listRuns(app: RouteApp, parts: PlanRouteParts): void {
@@ -119,7 +124,12 @@ function listRuns(app: RouteApp, parts: PlanRouteParts): void {
       },
     },
     async (request) => {
-      const { items, nextCursor } = await runs.list({ ...request.query, tenant: viewOf(request) });
+      const { key: given, ...query } = request.query;
+      const caller = callerOf(request);
+      const { items, nextCursor } =
+        given === undefined
+          ? await runs.list({ ...query, tenant: viewOf(request) })
+          : await runs.list({ ...query, tenant: caller.tenant, key: storedKey(caller, given) });
       return onWire<z.output<typeof RunsAnswer>>({
         items: items.map((run) => ({ ...shownRun(run), counts: run.counts })),
         nextCursor,

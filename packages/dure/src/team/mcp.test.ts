@@ -7,7 +7,7 @@ import { readTeam } from "./config.ts";
 import { defineTeam } from "./define-team.ts";
 import { groupsOf, openMcp, withMcp } from "./mcp.ts";
 
-const given = { clock: systemClock, logger: silentLogger };
+const given = { clock: systemClock, logger: silentLogger, home: "/tmp" };
 const program = { command: "no-such-program" };
 
 function desk(name: string, names: readonly string[], mcp?: ServiceOptions["mcp"]) {

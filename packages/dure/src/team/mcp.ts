@@ -1,3 +1,4 @@
+import path from "node:path";
 import type { Agent } from "../engine/agent/agent.ts";
 import type { ToolSet } from "../engine/agent/tool-set.ts";
 import type { McpServersSettings } from "../engine/files/mcp-settings.ts";
@@ -28,8 +29,9 @@ export interface TeamMcp {
 
 /** All of them, started. Where there is none, their client is not loaded. */
 export async function startMcp(starting: Starting): Promise<TeamMcp> {
-  const { clock, logger, defer } = starting;
-  const opened = await openMcp(starting.team, { clock, logger });
+  const { clock, logger, defer, team, settings } = starting;
+  const home = path.resolve(team.folder, settings.home);
+  const opened = await openMcp(team, { clock, logger, home });
   const all = [...groupsOf(opened).values()];
   await Promise.all(
     all.map(async (servers) => {
@@ -41,29 +43,50 @@ export async function startMcp(starting: Starting): Promise<TeamMcp> {
   return opened;
 }
 
+interface OpenMcpOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** DURE_HOME, which keeps people's logins. */
+  readonly home: string;
+}
+
 /** None is started. */
 export async function openMcp(
   team: LoadedTeam,
-  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
+  { clock, logger, home }: OpenMcpOptions,
 ): Promise<TeamMcp> {
-  const own = leavesOf(Object.values(team.services)).flatMap(({ name, mcp }) =>
-    mcp && Object.keys(mcp).length > 0 ? [[name, mcp] as const] : [],
-  );
+  const own = ownServersOf(team);
   const ofTeam = team.config.mcp ?? {};
   if (own.length === 0 && Object.keys(ofTeam).length === 0) return NO_MCP;
 
   const { McpServers: Servers } = await import("../mcp/mcp-servers.ts");
+  const { LoginStore } = await import("../mcp/login-store.ts");
+  const logins = new LoginStore({ home, clock });
   const { folder } = team;
   const environment = childEnvironment({});
-  const open = (settings: McpServersSettings): McpServers => {
-    const servers = specsOf(settings);
-    return new Servers({ servers, folder, environment, clock, logger, version: DURE_VERSION });
-  };
+  const parts = { folder, environment, clock, logger, logins, version: DURE_VERSION };
+  const open = (settings: McpServersSettings, prefix = ""): McpServers =>
+    new Servers({ ...parts, servers: specsOf(settings), prefix });
 
   return {
     team: Object.keys(ofTeam).length > 0 ? open(ofTeam) : undefined,
-    own: new Map(own.map(([name, settings]) => [name, open(settings)])),
+    own: new Map(own.map(([name, settings]) => [name, open(settings, `${name}/`)])),
   };
+}
+
+/** Settings by service, of those that have servers of their own. */
+function ownServersOf(team: LoadedTeam): readonly (readonly [string, McpServersSettings])[] {
+  return leavesOf(Object.values(team.services)).flatMap(({ name, mcp }) =>
+    mcp && Object.keys(mcp).length > 0 ? [[name, mcp] as const] : [],
+  );
+}
+
+/** Each server of the team, by the name that people read. */
+export function mcpSpecsOf(team: LoadedTeam): ReadonlyMap<string, McpServerSpec> {
+  const ofServices = ownServersOf(team).flatMap(([service, settings]) =>
+    Object.entries(specsOf(settings)).map(([name, spec]) => [`${service}/${name}`, spec] as const),
+  );
+  return new Map([...Object.entries(specsOf(team.config.mcp ?? {})), ...ofServices]);
 }
 
 const NO_MCP: TeamMcp = { team: undefined, own: new Map() };

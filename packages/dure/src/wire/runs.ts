@@ -108,6 +108,9 @@ export const RunHeaders = z.looseObject({
 export const RunsQuery = z.object({
   plan: planName.optional(),
   status: z.enum(PLAN_RUN_STATUSES).optional(),
+  key: idempotencyKey.optional().meta({
+    description: "The Idempotency-Key under which the caller began it.",
+  }),
   limit: z.coerce.number().int().min(1).max(200).optional(),
   cursor: z.string().max(100).optional(),
 });

@@ -61,10 +61,15 @@ export class Editor implements AsyncDisposable {
       .connect(stream);
   }
 
-  static async open(team: string, environment: Readonly<Record<string, string>>): Promise<Editor> {
+  /** @param more Further words of the command line */
+  static async open(
+    team: string,
+    environment: Readonly<Record<string, string>>,
+    more: readonly string[] = [],
+  ): Promise<Editor> {
     const child = spawn(
       process.execPath,
-      ["--conditions=dure-source", MAIN, "acp", "--dir", team],
+      ["--conditions=dure-source", MAIN, "acp", "--dir", team, ...more],
       { env: { ...process.env, ...environment }, stdio: ["pipe", "pipe", "ignore"] },
     );
     child.stdin.on("error", () => undefined); // it was killed
@@ -85,9 +90,10 @@ export class Editor implements AsyncDisposable {
     return this.told.flatMap(({ who, text }) => (who === "agent" ? [text] : [])).join("");
   }
 
-  async begin(mode?: string): Promise<{ session: string; modes: SessionModeState }> {
+  /** @param folder That is open in it */
+  async begin(mode?: string, folder = "/"): Promise<{ session: string; modes: SessionModeState }> {
     const { sessionId: session, modes } = await this.#agent.request(methods.agent.session.new, {
-      cwd: "/",
+      cwd: folder,
       mcpServers: [],
     });
     if (mode !== undefined) await this.setMode(session, mode);

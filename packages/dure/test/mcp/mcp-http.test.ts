@@ -209,6 +209,32 @@ describe("tokens at /mcp", FULL, () => {
     });
   });
 
+  const OF_ROOMS = ["list_agents", "ask_agent", "list_rooms", "read_room", "post_message"];
+  const OF_JOBS = ["delegate", "list_jobs", "get_job", "cancel_job"];
+  const OF_PLANS = ["list_plans", "start_run", "list_runs", "get_run", "cancel_run"];
+  const OF_CHAT = ["list_services", "chat", "list_sessions", "read_session"];
+  const DECIDING = ["list_decisions", "decide"];
+
+  test.each<[Scope, readonly string[]]>([
+    ["chat", OF_CHAT],
+    ["rooms", OF_ROOMS],
+    ["jobs", OF_JOBS],
+    ["plans:read", OF_PLANS],
+    ["plans:run", OF_PLANS],
+    ["admin", [...OF_ROOMS, ...OF_JOBS, ...OF_PLANS, ...OF_CHAT, ...DECIDING]],
+  ])("the scope %s has these tools, and reaches no other by its name", async (scope, names) => {
+    const tools = "agents,rooms,posts,jobs,plans,services,decisions";
+    const every = await (await connect({ tools })).listTools();
+    const client = await connect({ token: await tokenFor("", scope), tools });
+
+    const offered = (await client.listTools()).tools.map(({ name }) => name);
+
+    expect(offered).toEqual(names);
+    for (const { name } of every.tools.filter((tool) => !offered.includes(tool.name))) {
+      await expect(client.callTool({ name, arguments: {} }), name).rejects.toThrow();
+    }
+  });
+
   test("a tool whose scope is missing changes nothing, also when it is called by name", async () => {
     const reader = await connect({ token: await tokenFor("", "plans:read"), tools: "plans,jobs" });
     const asked = { agent: "ruda", target: "eden", message: "Look." };

@@ -154,7 +154,12 @@ test(
     ];
     const { run } = await followed((await first.clone().json()) as PlanRun);
     const merged = await dure.plans.merge(run.id);
+    const found = await Promise.all([
+      dure.plans.runs({ key: "text-once" }),
+      dure.plans.runs({ key: "text" }),
+    ]);
 
+    expect(found.map(({ items }) => items.map(({ id }) => id))).toEqual([[run.id], []]);
     expect([wrong.status, await wrong.json()]).toMatchObject([
       400,
       {
@@ -268,9 +273,16 @@ test("only a token with plans:unconfined starts what takes protection away", asy
     await expect(worker.plans.start(plan)).rejects.toMatchObject({ code: "TOKEN_INVALID" });
   }
   const both = await client(["admin", "plans:unconfined"]);
-  const { id } = await both.plans.start(bare);
+  const { id } = await both.plans.start(bare, { idempotencyKey: "mine" });
   await both.plans.cancel(id);
   expect((await both.plans.runs()).items.map((run) => run.id)).toEqual([id]);
+  // A key is found by the caller who used it alone.
+  const [own, other, open] = await Promise.all(
+    [both, await client(["admin"]), new DureClient({ baseUrl: at.server.url })].map(
+      async (caller) => (await caller.plans.runs({ key: "mine" })).items.length,
+    ),
+  );
+  expect([own, other, open]).toEqual([1, 0, 0]);
 });
 
 test(

@@ -171,14 +171,14 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     }),
     own: "200",
   },
-  // That another tenant's turn is none is shown by ai-sdk/ai-sdk.test.ts.
+  // That another tenant's running turn is none is shown by ai-sdk/ai-sdk.test.ts.
   "GET /ai-sdk/v1/chat/:service/:id/stream": {
     scope: "chat",
-    names: "list",
-    call: at("/ai-sdk/v1/chat/desk/never-there/stream"),
+    names: "thing",
+    call: ({ session }) => ({ path: `/ai-sdk/v1/chat/desk/${session}/stream` }),
     own: "204",
+    absent: "204",
   },
-  // That another tenant's task is none is shown by a2a/a2a.test.ts.
   "GET /.well-known/agent-card.json": {
     scope: "chat",
     names: "none",
@@ -232,15 +232,17 @@ export const ROUTES: Readonly<Record<string, Row>> = {
   },
   "GET /a2a/v1/:service/tasks/:task": {
     scope: "chat",
-    names: "list",
-    call: at("/a2a/v1/desk/tasks/turn_never?A2A-Version=1.0"),
-    own: "404 TASK_UNKNOWN",
+    names: "thing",
+    call: ({ task }) => ({ path: `/a2a/v1/desk/tasks/${task}?A2A-Version=1.0` }),
+    own: "200",
+    absent: "404 TASK_UNKNOWN",
   },
   "POST /a2a/v1/:service/tasks/:task": {
     scope: "chat",
-    names: "list",
-    call: at("/a2a/v1/desk/tasks/turn_never:cancel?A2A-Version=1.0"),
-    own: "404 TASK_UNKNOWN",
+    names: "thing",
+    call: ({ task }) => ({ path: `/a2a/v1/desk/tasks/${task}:cancel?A2A-Version=1.0` }),
+    own: "400 TASK_NOT_CANCELABLE",
+    absent: "404 TASK_UNKNOWN",
   },
   "POST /ag-ui/v1/agents/:service": {
     scope: "chat",
@@ -257,30 +259,40 @@ export const ROUTES: Readonly<Record<string, Row>> = {
   },
   "POST /a2a/v1/:service/tasks/:task/pushNotificationConfigs": {
     scope: "chat",
-    names: "list",
-    call: () => ({
-      path: "/a2a/v1/desk/tasks/turn_never/pushNotificationConfigs?A2A-Version=1.0",
+    names: "thing",
+    call: ({ task }) => ({
+      path: `/a2a/v1/desk/tasks/${task}/pushNotificationConfigs?A2A-Version=1.0`,
       body: { url: "https://example.com" },
     }),
-    own: "404 TASK_UNKNOWN",
+    own: "201",
+    absent: "404 TASK_UNKNOWN",
   },
   "GET /a2a/v1/:service/tasks/:task/pushNotificationConfigs": {
     scope: "chat",
-    names: "list",
-    call: at("/a2a/v1/desk/tasks/turn_never/pushNotificationConfigs?A2A-Version=1.0"),
-    own: "404 TASK_UNKNOWN",
+    names: "thing",
+    call: ({ task }) => ({
+      path: `/a2a/v1/desk/tasks/${task}/pushNotificationConfigs?A2A-Version=1.0`,
+    }),
+    own: "200",
+    absent: "404 TASK_UNKNOWN",
   },
   "GET /a2a/v1/:service/tasks/:task/pushNotificationConfigs/:config": {
     scope: "chat",
-    names: "list",
-    call: at("/a2a/v1/desk/tasks/turn_never/pushNotificationConfigs/p?A2A-Version=1.0"),
-    own: "404 TASK_UNKNOWN",
+    names: "thing",
+    call: ({ task }) => ({
+      path: `/a2a/v1/desk/tasks/${task}/pushNotificationConfigs/p?A2A-Version=1.0`,
+    }),
+    own: "404 PUSH_UNKNOWN",
+    absent: "404 TASK_UNKNOWN",
   },
   "DELETE /a2a/v1/:service/tasks/:task/pushNotificationConfigs/:config": {
     scope: "chat",
-    names: "list",
-    call: at("/a2a/v1/desk/tasks/turn_never/pushNotificationConfigs/p?A2A-Version=1.0"),
-    own: "404 TASK_UNKNOWN",
+    names: "thing",
+    call: ({ task }) => ({
+      path: `/a2a/v1/desk/tasks/${task}/pushNotificationConfigs/p?A2A-Version=1.0`,
+    }),
+    own: "404 PUSH_UNKNOWN",
+    absent: "404 TASK_UNKNOWN",
   },
   // Whose delivery it is says its signature: webhooks/webhooks.test.ts.
   "POST /v1/hooks/:name": {

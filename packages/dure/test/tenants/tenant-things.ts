@@ -20,6 +20,8 @@ export interface Things {
   readonly run: string;
   readonly step: string;
   readonly schedule: string;
+  /** Of A2A. */
+  readonly task: string;
   /** A plan that is made ready. */
   readonly draft: string;
 }
@@ -105,6 +107,14 @@ export async function makeThings(
   });
   const { id, step } = await copyRun(team, { run, tenant, secret });
   const draft = await makeDraft(team, { tenant, secret });
+  const { body: sent } = await post("/a2a/v1/desk/message:send?A2A-Version=1.0", {
+    message: {
+      messageId: `m-${owner}`,
+      contextId: `a2a-of-${owner}`,
+      role: "ROLE_USER",
+      parts: [{ text: `안녕하세요 ${secret}` }],
+    },
+  });
 
   return {
     secret,
@@ -119,6 +129,7 @@ export async function makeThings(
     run: id,
     step,
     schedule: `of-${owner}`,
+    task: (sent["task"] as { id: string }).id,
     draft,
   };
 }
@@ -138,6 +149,7 @@ export function noThings(): Things {
     run: `run_${ulid()}`,
     step: "999999999",
     schedule: "of-zeta",
+    task: newId("turn"),
     draft: `draft_${ulid()}`,
   };
 }

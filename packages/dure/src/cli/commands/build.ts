@@ -10,7 +10,7 @@ export interface BuildOptions {
 /** Adds a command, or a group with its commands, to the program. */
 export function addToProgram(spec: CommandSpec | CommandGroup, options: BuildOptions): void {
   const { program } = options.context;
-  if (!("commands" in spec)) {
+  if ("run" in spec) {
     addCommand(program, spec, options);
     return;
   }
@@ -24,7 +24,8 @@ export function addToProgram(spec: CommandSpec | CommandGroup, options: BuildOpt
   for (const command of spec.commands) addCommand(group, command, options);
 }
 
-function addCommand(parent: Command, spec: CommandSpec, { context, finish }: BuildOptions): void {
+function addCommand(parent: Command, spec: CommandSpec, options: BuildOptions): void {
+  const { context, finish } = options;
   const command = parent
     .command(spec.name)
     .description(spec.about)
@@ -41,6 +42,7 @@ function addCommand(parent: Command, spec: CommandSpec, { context, finish }: Bui
     const withoutCommand = values.slice(0, -1) as never[];
     finish(await act(...withoutCommand));
   });
+  for (const under of spec.commands ?? []) addCommand(command, under, options);
 }
 
 /** The options that a command has because of what it works on. */

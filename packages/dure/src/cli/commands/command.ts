@@ -11,6 +11,8 @@ export interface CommandSpec {
   readonly worksOn?: "folder" | "server" | "server-as-person";
   /** Adds its arguments and its own options. */
   readonly declare?: (command: Command) => Command;
+  /** Commands under its name, beside what it does itself. */
+  readonly commands?: readonly CommandSpec[];
   /** Makes the action. It receives the arguments, then the options, and returns the exit code. */
   readonly run: (context: CommandContext) => (...values: never[]) => Promise<number>;
 }

@@ -1,6 +1,30 @@
 import { DEFAULT_GROUPS, readGroups, TOOL_GROUPS } from "../../mcp-server/team-tool.ts";
-import { personCommand } from "./command-input.ts";
-import type { CommandSpec, PersonOptions } from "./command.ts";
+import { folderCommand, personCommand } from "./command-input.ts";
+import type { CommandSpec, CommonOptions, PersonOptions } from "./command.ts";
+
+const LOGIN: CommandSpec = {
+  name: "login",
+  about: "log in at an MCP server whose tools the agents have",
+  examples: ["dure mcp login tickets", "dure mcp login helpdesk/tickets"],
+  worksOn: "folder",
+  declare: (command) => command.argument("<server>", "its name under mcp, as dure doctor has it"),
+  run: (context) => async (server: string, options: CommonOptions) => {
+    const { loginAtServer } = await import("../mcp-login.ts");
+    return loginAtServer(server, folderCommand(context, options));
+  },
+};
+
+const LOGOUT: CommandSpec = {
+  name: "logout",
+  about: "forget the login at an MCP server",
+  examples: ["dure mcp logout tickets"],
+  worksOn: "folder",
+  declare: (command) => command.argument("<server>", "its name under mcp, as dure doctor has it"),
+  run: (context) => async (server: string, options: CommonOptions) => {
+    const { logoutAtServer } = await import("../mcp-login.ts");
+    return logoutAtServer(server, folderCommand(context, options));
+  },
+};
 
 /** Serves the team to an MCP client, such as Claude Code. */
 export const MCP: CommandSpec = {
@@ -11,6 +35,7 @@ export const MCP: CommandSpec = {
     "dure mcp --tools agents,decisions",
   ],
   worksOn: "server-as-person",
+  commands: [LOGIN, LOGOUT],
   declare: (command) =>
     command.option(
       "--tools <groups>",

@@ -1,18 +1,22 @@
 /** `dure task`: one thing to do, without a plan. */
-import { Option } from "commander";
+import { Option, type Command } from "commander";
 import { AGENTS } from "../../plans/agents/presets.ts";
 import type { TaskWorker } from "../task.ts";
 import type { CommandSpec, CommonOptions } from "./command.ts";
 import { clientCommand } from "./command-input.ts";
 import { optional, wholeNumber } from "./values.ts";
 
-interface TaskOptions extends CommonOptions {
-  readonly own: readonly string[];
-  readonly test?: readonly string[];
-  readonly accept: string;
+/** Who does a task. */
+export interface WorkerOptions {
   readonly agent: string;
   readonly model?: string;
   readonly worker?: string;
+}
+
+interface TaskOptions extends CommonOptions, WorkerOptions {
+  readonly own: readonly string[];
+  readonly test?: readonly string[];
+  readonly accept: string;
   readonly title?: string;
   readonly tries?: string;
   readonly base?: string;
@@ -31,14 +35,13 @@ export const TASK: CommandSpec = {
   ],
   worksOn: "server",
   declare: (command) =>
-    command
-      .argument("<words>", "what is to be done")
-      .requiredOption("--own <patterns...>", "what may be changed")
-      .requiredOption("--accept <command>", "a shell command that decides whether it is done")
-      .option("--test <patterns...>", "tests that a tester of its own writes")
-      .addOption(new Option("--agent <name>", "who does it").choices([...AGENTS]).default("claude"))
-      .option("--model <name>", "a model (provider:model) does it, instead of an agent")
-      .option("--worker <command>", "a program does it, instead of an agent; run by a shell")
+    declareWorker(
+      command
+        .argument("<words>", "what is to be done")
+        .requiredOption("--own <patterns...>", "what may be changed")
+        .requiredOption("--accept <command>", "a shell command that decides whether it is done")
+        .option("--test <patterns...>", "tests that a tester of its own writes"),
+    )
       .option("--title <words>", "names its branch (default: the first words)")
       .option("--tries <number>", "at most so many tries (default 3)")
       .option("--base <ref>", "a branch, tag or commit to begin from")
@@ -62,7 +65,14 @@ export const TASK: CommandSpec = {
   },
 };
 
-function workerOf({ agent, model, worker }: TaskOptions): TaskWorker {
+export function declareWorker(command: Command): Command {
+  return command
+    .addOption(new Option("--agent <name>", "who does it").choices([...AGENTS]).default("claude"))
+    .option("--model <name>", "a model (provider:model) does it, instead of an agent")
+    .option("--worker <command>", "a program does it, instead of an agent; run by a shell");
+}
+
+export function workerOf({ agent, model, worker }: WorkerOptions): TaskWorker {
   if (worker !== undefined) return { kind: "command", command: ["sh", "-c", worker] };
   return model === undefined ? { agent } : { kind: "model", model };
 }

@@ -6,7 +6,7 @@ import { checkTeamAgents } from "./agents.ts";
 import { checkDatabase } from "./database.ts";
 import { checkFiles, readTeam } from "./files.ts";
 import type { Finding } from "./finding.ts";
-import { checkDisk, checkGit, checkHome, checkIsolation } from "./machine.ts";
+import { checkDisk, checkGit, checkHome, checkIsolation, homeOf } from "./machine.ts";
 import { checkMcp } from "./mcp.ts";
 import { checkModels } from "./models.ts";
 import { checkRooms } from "./rooms.ts";
@@ -57,7 +57,7 @@ async function examine({
         checkServerAddress(team, environment),
         checkRooms(team, environment),
         checkTeamAgents(team),
-        checkMcp(team),
+        checkMcp(team, homeOf(folder, environment)),
       ])
     : [];
   const home = checkHome(folder, environment);

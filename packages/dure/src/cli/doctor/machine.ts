@@ -83,13 +83,17 @@ export function checkHome(
   folder: string,
   environment: Environment,
 ): { readonly folder: string; readonly findings: readonly Finding[] } {
-  const home = path.resolve(folder, environment.home ?? SETTINGS.home.fallback);
+  const home = homeOf(folder, environment);
   const nearest = nearestExisting(home);
   const trouble = troubleOf(nearest, home);
   if (trouble === undefined) return { folder: nearest, findings: [] };
   const hint = "Let this user write there, or set DURE_HOME to a folder that it may write to.";
   const finding: Finding = { name: "data folder", status: "fail", detail: trouble, hint };
   return { folder: nearest, findings: [finding] };
+}
+
+export function homeOf(folder: string, { home }: Environment): string {
+  return path.resolve(folder, home ?? SETTINGS.home.fallback);
 }
 
 function nearestExisting(folder: string): string {

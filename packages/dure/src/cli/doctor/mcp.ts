@@ -14,10 +14,10 @@ const SERVER_WAIT = 15_000;
  * Each MCP server is started or asked once, and what it offers is told; so is a card that names a
  * server which is not there, and a server that no card names.
  */
-export async function checkMcp(team: LoadedTeam): Promise<Finding[]> {
+export async function checkMcp(team: LoadedTeam, home: string): Promise<Finding[]> {
   try {
     const leaves = leavesOf([...Object.values(team.services), ...(await agentServices(team))]);
-    const mcp = await openMcp(team, { clock: systemClock, logger: silentLogger });
+    const mcp = await openMcp(team, { clock: systemClock, logger: silentLogger, home });
     for (const leaf of leaves) withMcp(leaf, mcp);
     const found = await Promise.all(
       [...groupsOf(mcp)].map(([prefix, servers]) => findingsOf(prefix, servers, leaves)),
@@ -58,6 +58,9 @@ function namesIn(service: Service): readonly string[] {
 function findingOf({ name, state, tools }: ShownServer, isNamed: boolean): Finding {
   const about = { name: `mcp ${name}` };
   if (state.status === "unavailable") {
+    if (state.code === "MCP_NOT_LOGGED_IN") {
+      return { ...about, status: "fail", detail: "not logged in", hint: state.because };
+    }
     const hint = `See ${settingOf(name)}; agents go without its tools until it is there.`;
     return { ...about, status: "fail", detail: state.because, hint };
   }

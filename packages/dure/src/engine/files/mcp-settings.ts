@@ -36,6 +36,15 @@ const mcpServer = settings({
     clientSecret: text,
     scope: text.optional(),
   }).optional(),
+  /** A person logs in, by `dure mcp login`: OAuth 2.1 with authorization code. */
+  login: settings({
+    /** The only authorization server that is taken. Default: the one that the server names. */
+    issuer: z.url({ error: "must be the address of an authorization server" }).optional(),
+    /** Default: dure registers itself. */
+    clientId: text.optional(),
+    clientSecret: text.optional(),
+    scope: text.optional(),
+  }).optional(),
   /** The tools that agents may see. Default: all. */
   tools: patterns("names of tools").optional(),
   /** What tools do to the outside, by name; the first that fits counts. */
@@ -67,10 +76,30 @@ export function mcpProblems(server: McpServersSettings[string]): readonly McpPro
     const wrong = isLocal ? "has a command and a url" : "has no command and no url";
     return [{ path: [], wrong, allowed }];
   }
-  const foreign = isLocal ? (["headers", "oauth"] as const) : (["args", "env", "cwd"] as const);
+  const foreign = isLocal
+    ? (["headers", "oauth", "login"] as const)
+    : (["args", "env", "cwd"] as const);
   const allowed = `only with ${isLocal ? "url" : "command"}`;
 
-  return foreign
+  const misplaced = foreign
     .filter((key) => server[key] !== undefined)
     .map((key) => ({ path: [key], wrong: "does not fit this kind of server", allowed }));
+
+  return misplaced.length > 0 ? misplaced : loginProblems(server);
+}
+
+/** Hosts whose traffic leaves no machine. */
+const LOOPBACK: ReadonlySet<string> = new Set(["localhost", "127.0.0.1", "[::1]"]);
+
+/** A person's token goes to one place, and cannot be read on the way. */
+function loginProblems({ login, oauth, url }: McpServersSettings[string]): readonly McpProblem[] {
+  if (login === undefined || url === undefined) return [];
+  if (oauth !== undefined) {
+    const wrong = "has login and oauth";
+    return [{ path: ["login"], wrong, allowed: "login (a person) or oauth (dure), one of them" }];
+  }
+  const { protocol, hostname } = new URL(url);
+  if (protocol === "https:" || LOOPBACK.has(hostname)) return [];
+
+  return [{ path: ["url"], wrong: "is not https", allowed: "https:// where a person logs in" }];
 }

@@ -134,6 +134,7 @@ export class RunRecords {
     status?: PlanRunStatus | undefined;
     before?: number | undefined;
     limit: number;
+    key?: string | undefined;
   }): Promise<readonly { run: PlanRun; seq: number; counts: Readonly<Record<string, number>> }[]> {
     const rows = await this.#database.query<
       RunRow & { seq: number; counts: Record<string, number> | null }
@@ -143,6 +144,7 @@ export class RunRecords {
       filter.status ?? null,
       filter.before ?? null,
       Math.min(filter.limit, PAGE),
+      filter.key ?? null,
     ]);
     return rows.map((row) => ({ run: runOf(row), seq: row.seq, counts: row.counts ?? {} }));
   }

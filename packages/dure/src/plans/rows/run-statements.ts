@@ -75,6 +75,7 @@ export const RUNS = {
       and ($2::text is null or r.plan = $2)
       and ($3::text is null or r.status = $3)
       and ($4::bigint is null or r.seq < $4)
+      and ($6::text is null or r.start_key = $6)
     order by r.seq desc
     limit $5`,
 };

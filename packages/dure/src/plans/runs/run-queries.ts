@@ -57,6 +57,8 @@ export interface RunFilter {
   readonly tenant?: TenantView | undefined;
   readonly plan?: string | undefined;
   readonly status?: PlanRunStatus | undefined;
+  /** Under which it was begun, as it is stored. */
+  readonly key?: string | undefined;
   readonly limit?: number | undefined;
   /** Where the last page ended. */
   readonly cursor?: string | undefined;
@@ -173,11 +175,12 @@ export class RunQueries {
   async list(
     filter: RunFilter,
   ): Promise<Page<PlanRun & { readonly counts: Readonly<Record<string, number>> }>> {
-    const { tenant = "", plan, status, cursor } = filter;
+    const { tenant = "", plan, status, key, cursor } = filter;
     const limit = pageLimit(filter.limit, PAGE);
     const [number] = readCursor(cursor, /^(\d{1,15})$/) ?? [];
     const before = number === undefined ? undefined : Number(number);
-    const rows = await this.#records.runs({ tenant, plan, status, before, limit: limit + 1 });
+    const wanted = { tenant, plan, status, key, before, limit: limit + 1 };
+    const rows = await this.#records.runs(wanted);
     const { items, nextCursor } = pageOf(rows, limit, ({ seq }) => [seq]);
     return { items: items.map(({ run, counts }) => ({ ...run, counts })), nextCursor };
   }
