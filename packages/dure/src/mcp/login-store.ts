@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { stat, unlink } from "node:fs/promises";
+import { link, rename, stat, unlink } from "node:fs/promises";
 import { hostname } from "node:os";
 import path from "node:path";
 import { z } from "zod";
@@ -78,22 +78,26 @@ export class LoginStore {
     await makeFolder(this.#folder);
     for (let look = 1; !(await makeFile(lock, owner, { mode: 0o600 })); look++) {
       if (look === LOOKS) throw busy(server);
-      if (await this.#isLeft(lock)) await removed(lock);
-      else await this.#clock.sleep(LOOK_MS);
+      const left = await this.#leftIn(lock);
+      if (left === undefined) await this.#clock.sleep(LOOK_MS);
+      else await takeAway(lock, left);
     }
     try {
       return await work();
     } finally {
-      await removed(lock);
+      await takeAway(lock, owner);
     }
   }
 
-  async #isLeft(lock: string): Promise<boolean> {
-    const text = (await readPrivateFile(lock, { maxBytes: MAX_BYTES })) ?? "";
-    const [host, pid] = text.split(" ");
-    if (host === hostname() && pid !== undefined && !isAlive(Number(pid))) return true;
+  /** The text of a lock whose holder is dead, or works for too long; undefined: of no such one. */
+  async #leftIn(lock: string): Promise<string | undefined> {
+    const text = await readPrivateFile(lock, { maxBytes: MAX_BYTES });
     const facts = await stat(lock).catch(() => undefined);
-    return facts !== undefined && this.#clock.now() - facts.mtimeMs > STALE_MS;
+    if (facts === undefined) return undefined;
+    const [host, pid] = (text ?? "").split(" ");
+    const isDead = host === hostname() && pid !== undefined && !isAlive(Number(pid));
+    const isOld = this.#clock.now() - facts.mtimeMs > STALE_MS;
+    return isDead || isOld ? (text ?? "") : undefined;
   }
 
   #fileOf(server: string): string {
@@ -116,6 +120,27 @@ function isAlive(pid: number): boolean {
   } catch (error) {
     return codeOf(error) !== "ESRCH";
   }
+}
+
+/**
+ * Takes a lock away that has this text. Between a look and the removal another process may have taken
+ * it: so it is moved first, and what turns out to be another's is put back.
+ */
+async function takeAway(lock: string, text: string): Promise<void> {
+  const aside = `${lock}.${randomBytes(8).toString("hex")}`;
+  try {
+    await rename(lock, aside);
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") throw error;
+    return;
+  }
+  const moved = (await readPrivateFile(aside, { maxBytes: MAX_BYTES })) ?? "";
+  if (moved !== text) await link(aside, lock).catch(unlessThere);
+  await removed(aside);
+}
+
+function unlessThere(error: unknown): void {
+  if (codeOf(error) !== "EEXIST") throw error;
 }
 
 async function removed(file: string): Promise<boolean> {

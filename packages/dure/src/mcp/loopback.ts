@@ -32,12 +32,12 @@ export async function openLoopback({ state, clock }: LoopbackOptions): Promise<L
   const back = Promise.withResolvers<BroughtBack>();
   back.promise.catch(() => undefined); // it may come before it is waited for
   const server = createServer((request, response) => {
-    const url = new URL(request.url ?? "/", "http://127.0.0.1");
+    const url = URL.parse(request.url ?? "/", "http://127.0.0.1");
     const answer = (status: number, words: string): void => {
       const headers = { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" };
       response.writeHead(status, headers).end(`${words}\n`);
     };
-    if (request.method !== "GET" || url.pathname !== CALLBACK) return answer(404, "Not here.");
+    if (request.method !== "GET" || url?.pathname !== CALLBACK) return answer(404, "Not here.");
     const { searchParams: asked } = url;
     if (!isSame(asked.get("state") ?? "", state)) return answer(400, "This is not the login.");
     const code = asked.get("code");

@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { connect } from "node:net";
 import { hostname, tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -255,6 +256,40 @@ test("a lock that a killed process has left is taken over; one of a living proce
   expect(isDone).toBe(false);
   await rm(lock);
   expect(await waiting).toBe(true);
+});
+
+test("of many that find a lock that was left, each works alone", async () => {
+  const lock = path.join(home, "mcp-logins", "sums.json.lock");
+  await mkdir(path.dirname(lock));
+  const dead = spawn(process.execPath, ["-e", ""]);
+  await new Promise((resolve) => dead.once("exit", resolve));
+  await writeFile(lock, `${hostname()} ${dead.pid} x\n`, { mode: 0o600 });
+  let inside = 0;
+  let most = 0;
+  const work = async (): Promise<void> => {
+    most = Math.max(most, ++inside);
+    await readFile(lock);
+    inside--;
+  };
+
+  await Promise.all(Array.from({ length: 20 }, () => storeOf().alone("sums", work)));
+  expect(most).toBe(1);
+  expect(await readdir(path.dirname(lock))).toEqual([]);
+});
+
+test("a call of the login's address that is none ends nothing", async () => {
+  const strange: string[] = [];
+  const asking = async (address: string): Promise<void> => {
+    const { searchParams } = new URL(address);
+    const { port } = new URL(searchParams.get("redirect_uri")!);
+    const socket = connect(Number(port), "127.0.0.1");
+    socket.end("GET // HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+    for await (const chunk of socket) strange.push(String(chunk));
+    await fetch(address);
+  };
+
+  await logIn({ ...given(), onAddress: (address) => void asking(address) });
+  expect(strange.join("")).toMatch(/^HTTP\/1.1 404/);
 });
 
 test("a file that others may read, or that is no login, is none", async () => {
