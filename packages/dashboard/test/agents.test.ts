@@ -1,3 +1,4 @@
+import { FULL } from "../../dure/src/kernel/test-tiers.ts";
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, test } from "vitest";
@@ -44,7 +45,7 @@ test(
 
 test(
   "a text that was changed meanwhile is shown, and saved over only when asked",
-  SLOW,
+  { ...FULL, ...SLOW },
   async () => {
     const place = await editFolder();
     const { team, promptOf } = await startEditTeam(place, null);
@@ -67,7 +68,7 @@ test(
 
 test(
   "a card that cannot be used is not saved, and an agent of a service says why it is fixed",
-  SLOW,
+  { ...FULL, ...SLOW },
   async () => {
     const { team } = await startEditTeam(await editFolder(), null);
     await using opened = await pages.open(`${team.url}/agents/eden`);

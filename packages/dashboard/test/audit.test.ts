@@ -115,7 +115,7 @@ test.for([
   ],
 ] as const)(
   "who did what, how it ended, and a search, in %s, %s, at %i px",
-  { timeout: 60_000 },
+  { ...FULL, timeout: 60_000 },
   async ([locale, colorScheme, width, words]) => {
     await using server = await new DoubleServer({ site }).start();
     server.audit = [
@@ -156,7 +156,7 @@ test.for([
 
 test(
   "by keyboard: older entries are read; new ones come by themselves and the place is kept",
-  { timeout: 60_000 },
+  { ...FULL, timeout: 60_000 },
   async () => {
     await using server = await new DoubleServer({ site }).start();
     server.audit = Array.from({ length: 80 }, (_, index) => entry(80 - index, "job.cancel"));

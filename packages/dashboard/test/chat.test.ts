@@ -133,7 +133,7 @@ describe("a conversation", () => {
     },
   );
 
-  test("is stopped by the button, and keeps what was said", async () => {
+  test("is stopped by the button, and keeps what was said", FULL, async () => {
     await using server = await serve();
     await using opened = await openChat(server);
     const { page } = opened;

@@ -170,7 +170,7 @@ test.for([
   ],
 ] as const)(
   "budgets and sums by agent, service and day, in %s, %s, at %i px",
-  { timeout: 60_000 },
+  { ...FULL, timeout: 60_000 },
   async ([locale, colorScheme, width, words]) => {
     await using server = await new DoubleServer({ site }).start();
     server.costs = COSTS;
@@ -204,7 +204,7 @@ test.for([
 
 test(
   "by keyboard: another period is read; new sums come by themselves and the place is kept",
-  { timeout: 60_000 },
+  { ...FULL, timeout: 60_000 },
   async () => {
     await using server = await new DoubleServer({ site }).start();
     server.costs = {

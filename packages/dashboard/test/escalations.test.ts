@@ -327,7 +327,7 @@ test(
 
 test(
   "the history names the person whose token decided, as the audit does",
-  { timeout: 60_000 },
+  { ...FULL, timeout: 60_000 },
   async () => {
     await emptyInbox();
     const token = await server.tokenFor("하늘");

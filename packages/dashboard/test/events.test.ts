@@ -48,7 +48,7 @@ async function topRow(page: Page): Promise<string> {
   });
 }
 
-test("events arrive live, and what was cut off comes after", async () => {
+test("events arrive live, and what was cut off comes after", FULL, async () => {
   await using server = await serve();
   server.cut(/events/, 3);
   await using opened = await openEvents(server);
@@ -91,7 +91,7 @@ test("a reader in the middle keeps the place while rows come and go", FULL, asyn
   await page.getByText("n2100.").waitFor();
 });
 
-test("paused, new events wait and are counted", async () => {
+test("paused, new events wait and are counted", FULL, async () => {
   await using server = await serve();
   await using opened = await openEvents(server);
   const { page } = opened;
@@ -108,7 +108,7 @@ test("paused, new events wait and are counted", async () => {
   expect(await page.locator(".event-item").count()).toBe(8);
 });
 
-test("types, session and role are filtered by the server, words by the page", async () => {
+test("types, session and role are filtered by the server, words by the page", FULL, async () => {
   await using server = await serve();
   await using opened = await openEvents(server);
   const { page } = opened;
@@ -133,7 +133,7 @@ test("types, session and role are filtered by the server, words by the page", as
   await page.getByText("찾는 말에 맞는 이벤트가 없어요").waitFor();
 });
 
-test("a reset of the log is said, and the log goes on", async () => {
+test("a reset of the log is said, and the log goes on", FULL, async () => {
   await using server = await serve();
   await using opened = await openEvents(server);
   const { page } = opened;

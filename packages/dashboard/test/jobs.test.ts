@@ -371,7 +371,7 @@ test(
   },
 );
 
-test("an unknown job says so and leads back", { timeout: 60_000 }, async () => {
+test("an unknown job says so and leads back", { ...FULL, timeout: 60_000 }, async () => {
   await using opened = await open("/jobs/job_00000000000000000000000000");
 
   await opened.page.getByText("이 일은 없어졌거나 볼 수 없어요").waitFor();

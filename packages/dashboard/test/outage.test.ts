@@ -164,7 +164,7 @@ test.for([
   },
 ])(
   "the unknown address $path says so in $locale, with a way back",
-  { timeout: 60_000 },
+  { ...FULL, timeout: 60_000 },
   async ({ path, locale, title, home }) => {
     await using server = await new DoubleServer({ site }).start();
     await using opened = await openPage(browser, server.url + path, { ...PHONE, locale });

@@ -254,7 +254,7 @@ test.for([
   ],
 ] as const)(
   "it tells what waits, runs, failed and was spent, in %s, %s, at %i px",
-  { timeout: 60_000 },
+  { ...FULL, timeout: 60_000 },
   async ([locale, colorScheme, width, words]) => {
     await using server = await new DoubleServer({ site }).start();
     server.model = "provider";

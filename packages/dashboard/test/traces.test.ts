@@ -1,3 +1,4 @@
+import { FULL } from "../../dure/src/kernel/test-tiers.ts";
 import { DureClient } from "dure/client";
 import { expect, test } from "vitest";
 import { startTraceTeam } from "../../dure/test/traces/trace-team.ts";
@@ -35,36 +36,40 @@ test(
   },
 );
 
-test("a conversation and the job it asked for lead to the same chain", SLOW, async () => {
-  const { team } = await startTraceTeam({ tokens: false });
-  const client = new DureClient({ baseUrl: team.url });
-  const sent = client.sendMessage({
-    sessionId: "t",
-    service: "ruda",
-    message: "in the background",
-  });
-  await sent.done;
-  const turn = await sent.turnId;
-  await using opened = await pages.open(`${team.url}/chat/t`);
-  const { page } = opened;
+test(
+  "a conversation and the job it asked for lead to the same chain",
+  { ...FULL, ...SLOW },
+  async () => {
+    const { team } = await startTraceTeam({ tokens: false });
+    const client = new DureClient({ baseUrl: team.url });
+    const sent = client.sendMessage({
+      sessionId: "t",
+      service: "ruda",
+      message: "in the background",
+    });
+    await sent.done;
+    const turn = await sent.turnId;
+    await using opened = await pages.open(`${team.url}/chat/t`);
+    const { page } = opened;
 
-  await page.getByRole("tab", { name: "추적" }).click();
-  await page.getByRole("link", { name: "일의 흐름 보기" }).click();
-  await page.waitForURL("**/traces/turn_*");
-  const rows = page.getByRole("region", { name: "일의 흐름" }).getByRole("listitem");
-  await rows.filter({ hasText: "맡긴 일" }).getByRole("link").click();
-  await page.waitForURL("**/jobs/job_*");
-  await page.getByRole("link", { name: "일의 흐름 보기" }).click();
-  await page.waitForURL("**/traces/job_*");
-  await rows.filter({ hasText: "여기서 열었어요" }).waitFor();
-  expect((await client.trace(turn)).items.map(({ id }) => id)).toContain(
-    page.url().split("/").at(-1),
-  );
+    await page.getByRole("tab", { name: "추적" }).click();
+    await page.getByRole("link", { name: "일의 흐름 보기" }).click();
+    await page.waitForURL("**/traces/turn_*");
+    const rows = page.getByRole("region", { name: "일의 흐름" }).getByRole("listitem");
+    await rows.filter({ hasText: "맡긴 일" }).getByRole("link").click();
+    await page.waitForURL("**/jobs/job_*");
+    await page.getByRole("link", { name: "일의 흐름 보기" }).click();
+    await page.waitForURL("**/traces/job_*");
+    await rows.filter({ hasText: "여기서 열었어요" }).waitFor();
+    expect((await client.trace(turn)).items.map(({ id }) => id)).toContain(
+      page.url().split("/").at(-1),
+    );
 
-  await page.goto(`${team.url}/traces/turn_0`);
-  await page.getByRole("heading", { name: "이 흐름을 찾을 수 없어요" }).waitFor();
-  expect(await violations(page)).toEqual([]);
-});
+    await page.goto(`${team.url}/traces/turn_0`);
+    await page.getByRole("heading", { name: "이 흐름을 찾을 수 없어요" }).waitFor();
+    expect(await violations(page)).toEqual([]);
+  },
+);
 
 test("rows stand under their causes, and bars on one axis of time", () => {
   const node = (id: string, beganBy: string | null, at: number, endedAt: number | null) => ({

@@ -128,7 +128,7 @@ describe("on a real database", { timeout: 60_000 }, () => {
     },
   );
 
-  test("a request whose connection to the database is cut is 503", async () => {
+  test("a request whose connection to the database is cut is 503", FULL, async () => {
     const { database, start } = await stage();
     const team = await start({ agents: true });
 

@@ -218,20 +218,24 @@ describe("usage", () => {
     });
   });
 
-  test("no command, an unknown option and a missing argument exit with 2; the version with 0", async () => {
-    const [none, option, argument, version] = await Promise.all([
-      dure([]),
-      dure(["chat", "--sevice", "x"]),
-      dure(["init"]),
-      dure(["--version"]),
-    ]);
+  test(
+    "no command, an unknown option and a missing argument exit with 2; the version with 0",
+    FULL,
+    async () => {
+      const [none, option, argument, version] = await Promise.all([
+        dure([]),
+        dure(["chat", "--sevice", "x"]),
+        dure(["init"]),
+        dure(["--version"]),
+      ]);
 
-    expect([none.exitCode, option.exitCode, argument.exitCode, version.exitCode]).toEqual([
-      2, 2, 2, 0,
-    ]);
-    expect(option.stderr).toContain("Did you mean --service?");
-    expect(version.stdout.trim()).toMatch(/^\d+\.\d+\.\d+$/);
-  });
+      expect([none.exitCode, option.exitCode, argument.exitCode, version.exitCode]).toEqual([
+        2, 2, 2, 0,
+      ]);
+      expect(option.stderr).toContain("Did you mean --service?");
+      expect(version.stdout.trim()).toMatch(/^\d+\.\d+\.\d+$/);
+    },
+  );
 
   test("completion names the commands of the program", FULL, async () => {
     for (const shell of ["bash", "zsh", "fish"]) {
@@ -308,15 +312,19 @@ describe("init, new, check", () => {
     },
   );
 
-  test("a part of a team is made in a team alone, and elsewhere nothing is written", async () => {
-    for (const part of ["service", "agent"]) {
-      expect(await dure(["new", part, "faq"])).toMatchObject({
-        exitCode: 2,
-        stderr: expect.stringMatching(/^TEAM_NOT_FOUND .*\nHint: Make one: dure init/) as string,
-      });
-    }
-    expect(await readdir(folder)).toEqual(["node_modules"]);
-  });
+  test(
+    "a part of a team is made in a team alone, and elsewhere nothing is written",
+    FULL,
+    async () => {
+      for (const part of ["service", "agent"]) {
+        expect(await dure(["new", part, "faq"])).toMatchObject({
+          exitCode: 2,
+          stderr: expect.stringMatching(/^TEAM_NOT_FOUND .*\nHint: Make one: dure init/) as string,
+        });
+      }
+      expect(await readdir(folder)).toEqual(["node_modules"]);
+    },
+  );
 
   test("a folder that is not empty is refused and left as it was", async () => {
     await mkdir(path.join(folder, "shop"));
@@ -385,7 +393,7 @@ describe("init, new, check", () => {
     expect(result.stderr).toContain("Hint:");
   });
 
-  test("a wrong variable, also from .env, exits with 2", async () => {
+  test("a wrong variable, also from .env, exits with 2", FULL, async () => {
     await writeFile(path.join(folder, ".env"), "PORT=many\n");
 
     expect(await dure(["start"])).toMatchObject({
@@ -500,22 +508,26 @@ describe("talking to a server", () => {
     },
   );
 
-  test("chat reads a pipe line by line, and a number chooses a button with what it was bound to", async () => {
-    await withServer(async (url, requests) => {
-      const { exitCode } = await dure(["chat", "--url", url, "--session", "mina"], {
-        input: "5만원 보내줘\n1\n",
-      });
+  test(
+    "chat reads a pipe line by line, and a number chooses a button with what it was bound to",
+    FULL,
+    async () => {
+      await withServer(async (url, requests) => {
+        const { exitCode } = await dure(["chat", "--url", url, "--session", "mina"], {
+          input: "5만원 보내줘\n1\n",
+        });
 
-      const sent = requests
-        .filter(({ path }) => path.endsWith("/stream"))
-        .map(({ body }) => JSON.parse(body) as object);
-      expect(exitCode).toBe(0);
-      expect(sent).toEqual([
-        { message: "5만원 보내줘", session_id: "mina" },
-        { message: "확인", confirm_id: "c1", session_id: "mina" },
-      ]);
-    });
-  });
+        const sent = requests
+          .filter(({ path }) => path.endsWith("/stream"))
+          .map(({ body }) => JSON.parse(body) as object);
+        expect(exitCode).toBe(0);
+        expect(sent).toEqual([
+          { message: "5만원 보내줘", session_id: "mina" },
+          { message: "확인", confirm_id: "c1", session_id: "mina" },
+        ]);
+      });
+    },
+  );
 
   test("an answer of the server that is an error is code, message and hint", async () => {
     await withServer(async (url) => {

@@ -1,3 +1,4 @@
+import { FULL } from "../kernel/test-tiers.ts";
 import { expect, test } from "vitest";
 import { systemClock } from "../kernel/clock.ts";
 import { Leases } from "./leases.ts";
@@ -123,7 +124,7 @@ test("a guarded writer is waited for before the lease changes hands, and fenced 
 
 test(
   "a process that loses a lease while working is told to stop",
-  { timeout: 15_000 },
+  { ...FULL, timeout: 15_000 },
   async () => {
     await using db = await testDatabase();
     await using first = await member(db.url);

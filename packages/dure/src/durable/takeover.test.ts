@@ -75,7 +75,7 @@ async function ageWhenTaken(database: Database, id: unknown): Promise<number> {
   return row!.age;
 }
 
-test("a stopped process leaves its work to the others at once", async () => {
+test("a stopped process leaves its work to the others at once", FULL, async () => {
   await using db = await testDatabase();
   await using first = new TeamProcess("member", db.url);
   const { id } = await first.says("ready");
@@ -212,7 +212,7 @@ test.concurrent(
   },
 );
 
-test("another process finishes a recovery whose taker died in the middle", async () => {
+test("another process finishes a recovery whose taker died in the middle", FULL, async () => {
   await using db = await testDatabase();
   await using first = new TeamProcess("member", db.url);
   const { id } = await first.says("ready");

@@ -1,3 +1,4 @@
+import { FULL } from "../kernel/test-tiers.ts";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { systemClock } from "../kernel/clock.ts";
@@ -84,33 +85,37 @@ test("a paused agent is not spoken to: its message is refused, and no model is c
   expect((await t.say("hello")).done).toMatchObject({ message: "done" });
 });
 
-test("a turn under way makes no further call while its agent is paused, and goes on after it", async () => {
-  let calls = 0;
-  const inTool = Promise.withResolvers<void>();
-  const goOn = Promise.withResolvers<void>();
-  const hooks = {
-    onCall: () => (calls += 1),
-    inTool: () => {
-      inTool.resolve();
-      return goOn.promise;
-    },
-  };
-  await using t = await startWith(hooks);
-  const turn = t.engine.turn({ session: "s1", message: "hello" });
-  await inTool.promise;
-  await t.pauses.pause("eden", "mina");
-  goOn.resolve();
+test(
+  "a turn under way makes no further call while its agent is paused, and goes on after it",
+  FULL,
+  async () => {
+    let calls = 0;
+    const inTool = Promise.withResolvers<void>();
+    const goOn = Promise.withResolvers<void>();
+    const hooks = {
+      onCall: () => (calls += 1),
+      inTool: () => {
+        inTool.resolve();
+        return goOn.promise;
+      },
+    };
+    await using t = await startWith(hooks);
+    const turn = t.engine.turn({ session: "s1", message: "hello" });
+    await inTool.promise;
+    await t.pauses.pause("eden", "mina");
+    goOn.resolve();
 
-  const ended = turn.done.then(() => "ended");
-  // longer than the whole time of an attempt: it stands still
-  const waited = systemClock.sleep(1_500).then(() => TIMED_OUT);
-  expect(await Promise.race([ended, waited])).toBe(TIMED_OUT);
-  expect(calls).toBe(1);
+    const ended = turn.done.then(() => "ended");
+    // longer than the whole time of an attempt: it stands still
+    const waited = systemClock.sleep(1_500).then(() => TIMED_OUT);
+    expect(await Promise.race([ended, waited])).toBe(TIMED_OUT);
+    expect(calls).toBe(1);
 
-  await t.pauses.resume("eden", "mina");
-  expect(await turn.done).toMatchObject({ message: "done", trace: { agents: [{ retries: 0 }] } });
-  expect(calls).toBe(2);
-});
+    await t.pauses.resume("eden", "mina");
+    expect(await turn.done).toMatchObject({ message: "done", trace: { agents: [{ retries: 0 }] } });
+    expect(calls).toBe(2);
+  },
+);
 
 test("a pause in one process holds the next call of a turn in another one", async () => {
   let calls = 0;

@@ -112,22 +112,26 @@ test("an operator that fails each time hands on to people", FULL, async () => {
   expect(asked).toBe(2);
 });
 
-test("people overtake an operator that does not answer in time; its late answer still holds if it is first", async () => {
-  const answer = Promise.withResolvers<{ value: string }>();
-  const world = await openWorld();
-  const us = await world.process({
-    operators: operatorOf(() => answer.promise),
-    afterMs: { ...ROUTE_AFTER_MS, critical: 50 },
-  });
+test(
+  "people overtake an operator that does not answer in time; its late answer still holds if it is first",
+  FULL,
+  async () => {
+    const answer = Promise.withResolvers<{ value: string }>();
+    const world = await openWorld();
+    const us = await world.process({
+      operators: operatorOf(() => answer.promise),
+      afterMs: { ...ROUTE_AFTER_MS, critical: 50 },
+    });
 
-  const id = await us.raise({ severity: "critical" });
-  await expect.poll(() => us.said, { timeout: 10_000 }).toEqual([id]);
-  answer.resolve({ value: "skip" });
+    const id = await us.raise({ severity: "critical" });
+    await expect.poll(() => us.said, { timeout: 10_000 }).toEqual([id]);
+    answer.resolve({ value: "skip" });
 
-  await expect
-    .poll(async () => us.inbox.get(id, boss))
-    .toMatchObject({ status: "resolved", resolvedBy: "ruda", step: "person" });
-});
+    await expect
+      .poll(async () => us.inbox.get(id, boss))
+      .toMatchObject({ status: "resolved", resolvedBy: "ruda", step: "person" });
+  },
+);
 
 test("an answer of a person goes before the operator's, which changes nothing then", async () => {
   const answer = Promise.withResolvers<{ value: string }>();
@@ -220,27 +224,32 @@ test("three processes that sweep at once lead each of a hundred on once", FULL, 
   expect(new Set(processes.flatMap(({ said }) => said)).size).toBe(100);
 });
 
-test("a webhook that is away is tried again under the same id; one that refuses is not", async () => {
-  const receiver = await startReceiver([503, 200]);
-  const refusing = await startReceiver([410]);
-  const world = await openWorld();
-  const away = await world.process({ webhook: { url: receiver.url } });
-  await away.raise({});
-  await expect.poll(() => receiver.posts.length, { timeout: 10_000 }).toBe(2);
-  await away.stop();
-  const refused = await world.process({ webhook: { url: refusing.url } });
-  await refused.raise({ subject: "other" });
+test(
+  "a webhook that is away is tried again under the same id; one that refuses is not",
+  FULL,
+  async () => {
+    const receiver = await startReceiver([503, 200]);
+    const refusing = await startReceiver([410]);
+    const world = await openWorld();
+    const away = await world.process({ webhook: { url: receiver.url } });
+    await away.raise({});
+    await expect.poll(() => receiver.posts.length, { timeout: 10_000 }).toBe(2);
+    await away.stop();
+    const refused = await world.process({ webhook: { url: refusing.url } });
+    await refused.raise({ subject: "other" });
 
-  await expect
-    .poll(
-      async () => (await world.outbox()).filter((entry) => entry.startsWith("escalation.webhook")),
-      { timeout: 10_000 },
-    )
-    .toEqual(["escalation.webhook sent", "escalation.webhook failed"]);
-  expect(new Set(receiver.posts.map(({ headers }) => headers["webhook-id"])).size).toBe(1);
-  expect(receiver.posts[0]!.headers).not.toHaveProperty("webhook-signature");
-  expect(refusing.posts).toHaveLength(1);
-});
+    await expect
+      .poll(
+        async () =>
+          (await world.outbox()).filter((entry) => entry.startsWith("escalation.webhook")),
+        { timeout: 10_000 },
+      )
+      .toEqual(["escalation.webhook sent", "escalation.webhook failed"]);
+    expect(new Set(receiver.posts.map(({ headers }) => headers["webhook-id"])).size).toBe(1);
+    expect(receiver.posts[0]!.headers).not.toHaveProperty("webhook-signature");
+    expect(refusing.posts).toHaveLength(1);
+  },
+);
 
 interface TestProcess {
   readonly inbox: Inbox;

@@ -380,50 +380,58 @@ test("the work of one root may not use more than its budget", async () => {
   });
 });
 
-test("what a descendant uses counts against its root's budget while the asking turn is still under way", async () => {
-  await using db = await testDatabase();
-  const asking: TestAgent = (request, context) => {
-    if (request.messages.at(-1)!.role === "tool") {
-      return "I was told how long it takes, more or less.";
+test(
+  "what a descendant uses counts against its root's budget while the asking turn is still under way",
+  FULL,
+  async () => {
+    await using db = await testDatabase();
+    const asking: TestAgent = (request, context) => {
+      if (request.messages.at(-1)!.role === "tool") {
+        return "I was told how long it takes, more or less.";
+      }
+      return JSON.stringify(request.messages).includes("Ask seum")
+        ? {
+            toolCalls: [
+              {
+                name: "ask_agent",
+                args: { agent: "seum", message: "How long does it take?", maxTurns: 3 },
+              },
+            ],
+          }
+        : talkative(request, context);
+    };
+    const start = (treeTokens: number) =>
+      startTestTeam({
+        url: db.url,
+        agents: { ruda: talkative, eden: asking, seum: talkative },
+        jobs: { limits: { treeTokens } },
+        tools: (jobs, requester): Readonly<Record<string, AnyTool>> =>
+          requester === "eden" ? { ask_agent: askAgentTool(jobs, { requester }) } : {},
+      });
+    const request = {
+      requester: "ruda",
+      agent: "eden",
+      message: "Ask seum: how long does it take?",
+    };
+    let calls: number[];
+    {
+      await using team = await start(1_000_000);
+      expect(await team.jobs.ask(request)).toMatchObject({ status: "ok" });
+      const rows = await team.database.query<{ tokens: number }>({
+        text: "select (tokens_in + tokens_out)::float8 as tokens from dure.model_calls order by id",
+      });
+      calls = rows.map(({ tokens }) => tokens);
     }
-    return JSON.stringify(request.messages).includes("Ask seum")
-      ? {
-          toolCalls: [
-            {
-              name: "ask_agent",
-              args: { agent: "seum", message: "How long does it take?", maxTurns: 3 },
-            },
-          ],
-        }
-      : talkative(request, context);
-  };
-  const start = (treeTokens: number) =>
-    startTestTeam({
-      url: db.url,
-      agents: { ruda: talkative, eden: asking, seum: talkative },
-      jobs: { limits: { treeTokens } },
-      tools: (jobs, requester): Readonly<Record<string, AnyTool>> =>
-        requester === "eden" ? { ask_agent: askAgentTool(jobs, { requester }) } : {},
-    });
-  const request = { requester: "ruda", agent: "eden", message: "Ask seum: how long does it take?" };
-  let calls: number[];
-  {
-    await using team = await start(1_000_000);
-    expect(await team.jobs.ask(request)).toMatchObject({ status: "ok" });
-    const rows = await team.database.query<{ tokens: number }>({
-      text: "select (tokens_in + tokens_out)::float8 as tokens from dure.model_calls order by id",
-    });
-    calls = rows.map(({ tokens }) => tokens);
-  }
-  // The first call of eden's unfinished turn and seum's first turn use it up together.
-  const budget = calls[0]! + calls[1]!;
-  await using team = await start(budget);
+    // The first call of eden's unfinished turn and seum's first turn use it up together.
+    const budget = calls[0]! + calls[1]!;
+    await using team = await start(budget);
 
-  await team.jobs.ask({ ...request, origin: { session: "another" } });
+    await team.jobs.ask({ ...request, origin: { session: "another" } });
 
-  const [child] = (await team.jobs.list({ agent: "seum" })).items;
-  expect(child).toMatchObject({ status: "FAILED", outcome: "budget", turnsDone: 1, depth: 1 });
-});
+    const [child] = (await team.jobs.list({ agent: "seum" })).items;
+    expect(child).toMatchObject({ status: "FAILED", outcome: "budget", turnsDone: 1, depth: 1 });
+  },
+);
 
 test("an error that passes is tried again in the same turn, with pauses; the turn counts its attempts", async () => {
   await using db = await testDatabase();
@@ -1262,7 +1270,7 @@ test("a job that is tried again keeps parent, root, depth and budget, within the
 
 // --- the pause of an agent
 
-test("a job of a paused agent is not started, and goes on after the resume", async () => {
+test("a job of a paused agent is not started, and goes on after the resume", FULL, async () => {
   await using db = await testDatabase();
   await using team = await startTestTeam({
     url: db.url,
@@ -1541,43 +1549,47 @@ test("a conversation turn of a job that is over is stopped before it asks anybod
   expect(done.error).toMatchObject({ code: "TURN_STOPPED" });
 });
 
-test("who was answered waits for a permit as well: nothing is done before there is one", async () => {
-  await using db = await testDatabase();
-  const [done, gate] = [[] as string[], Promise.withResolvers<string>()];
-  const slow: TestAgent = (request, context) =>
-    JSON.stringify(request.messages).includes("something else")
-      ? gate.promise
-      : deploying(request, context);
-  await using team = await deployingTeam(db.url, {
-    done,
-    agents: { eden: slow },
-    limits: { permits: 1, permitWaitMs: 600_000 },
-  });
-  const first = await waitingJob(team);
-  const second = await waitingJob(team, "How about deploying that?");
-  const other = await team.jobs.ask({
-    requester: "ruda",
-    agent: "eden",
-    message: "And something else?",
-    waitSec: 0,
-  });
-  await expectSoon(async () => (await team.jobs.get(other.jobId)).status).toBe("RUNNING");
+test(
+  "who was answered waits for a permit as well: nothing is done before there is one",
+  FULL,
+  async () => {
+    await using db = await testDatabase();
+    const [done, gate] = [[] as string[], Promise.withResolvers<string>()];
+    const slow: TestAgent = (request, context) =>
+      JSON.stringify(request.messages).includes("something else")
+        ? gate.promise
+        : deploying(request, context);
+    await using team = await deployingTeam(db.url, {
+      done,
+      agents: { eden: slow },
+      limits: { permits: 1, permitWaitMs: 600_000 },
+    });
+    const first = await waitingJob(team);
+    const second = await waitingJob(team, "How about deploying that?");
+    const other = await team.jobs.ask({
+      requester: "ruda",
+      agent: "eden",
+      message: "And something else?",
+      waitSec: 0,
+    });
+    await expectSoon(async () => (await team.jobs.get(other.jobId)).status).toBe("RUNNING");
 
-  for (const { question } of [first, second]) {
-    await team.inbox.answer(question, { value: "approve" }, MINA);
-  }
-  await looksLater(team);
-  expect(done).toEqual([]);
-  expect(await team.database.query({ text: "select id from dure.jobs where has_permit" })).toEqual([
-    { id: other.jobId },
-  ]);
+    for (const { question } of [first, second]) {
+      await team.inbox.answer(question, { value: "approve" }, MINA);
+    }
+    await looksLater(team);
+    expect(done).toEqual([]);
+    expect(
+      await team.database.query({ text: "select id from dure.jobs where has_permit" }),
+    ).toEqual([{ id: other.jobId }]);
 
-  gate.resolve("Something else takes twelve minutes.");
-  for (const { id } of [first, second]) {
-    await expectSoon(async () => (await team.jobs.get(id)).status).toBe("COMPLETED");
-  }
-  expect(done).toEqual(["prod", "prod"]);
-});
+    gate.resolve("Something else takes twelve minutes.");
+    for (const { id } of [first, second]) {
+      await expectSoon(async () => (await team.jobs.get(id)).status).toBe("COMPLETED");
+    }
+    expect(done).toEqual(["prod", "prod"]);
+  },
+);
 
 test("the time for which a person lets an exchange wait is no lack of progress", async () => {
   await using db = await testDatabase();

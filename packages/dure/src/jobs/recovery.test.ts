@@ -173,44 +173,48 @@ test("neither a jump of the clock nor a long night makes a job late", FULL, asyn
   expect((await team.jobs.get(waiting.jobId)).status).toBe("PENDING");
 });
 
-test("a job resumed twice without progress waits until it can run alone; beside it no job begins", async () => {
-  await using db = await testDatabase();
-  const gates = new Map<string, PromiseWithResolvers<string>>(
-    ["eden", "seum"].map((name) => [name, Promise.withResolvers<string>()]),
-  );
-  const gated = (name: string) => () => gates.get(name)!.promise;
-  await using team = await startTestTeam({
-    url: db.url,
-    agents: {
-      ruda: talkative,
-      eden: gated("eden"),
-      seum: gated("seum"),
-      dami: saying("It takes ten minutes here, as always."),
-    },
-    jobs: { limits: { permitWaitMs: 1_000 } },
-  });
-  const normal = await team.jobs.ask(REQUEST);
-  await expectSoon(() => team.asked["eden"]?.length).toBe(1);
+test(
+  "a job resumed twice without progress waits until it can run alone; beside it no job begins",
+  FULL,
+  async () => {
+    await using db = await testDatabase();
+    const gates = new Map<string, PromiseWithResolvers<string>>(
+      ["eden", "seum"].map((name) => [name, Promise.withResolvers<string>()]),
+    );
+    const gated = (name: string) => () => gates.get(name)!.promise;
+    await using team = await startTestTeam({
+      url: db.url,
+      agents: {
+        ruda: talkative,
+        eden: gated("eden"),
+        seum: gated("seum"),
+        dami: saying("It takes ten minutes here, as always."),
+      },
+      jobs: { limits: { permitWaitMs: 1_000 } },
+    });
+    const normal = await team.jobs.ask(REQUEST);
+    await expectSoon(() => team.asked["eden"]?.length).toBe(1);
 
-  const suspect = await left(db, { holder: "process_dead", target: "seum", resume_count: 1 });
-  await team.jobs.recoverDead({ id: "process_dead", because: "gone" });
-  expect(await team.jobs.get(suspect)).toMatchObject({ status: "PENDING", resumeCount: 2 });
-  const third = await team.jobs.ask(REQUEST);
-  await expectSoon(async () => (await team.jobs.get(third.jobId)).status).toBe("RUNNING");
-  expect((await team.jobs.get(suspect)).status).toBe("PENDING");
-  gates.get("eden")!.resolve("It takes eleven minutes on this machine.");
+    const suspect = await left(db, { holder: "process_dead", target: "seum", resume_count: 1 });
+    await team.jobs.recoverDead({ id: "process_dead", because: "gone" });
+    expect(await team.jobs.get(suspect)).toMatchObject({ status: "PENDING", resumeCount: 2 });
+    const third = await team.jobs.ask(REQUEST);
+    await expectSoon(async () => (await team.jobs.get(third.jobId)).status).toBe("RUNNING");
+    expect((await team.jobs.get(suspect)).status).toBe("PENDING");
+    gates.get("eden")!.resolve("It takes eleven minutes on this machine.");
 
-  await expectSoon(async () => (await team.jobs.get(suspect)).status).toBe("RUNNING");
-  const fourth = await team.jobs.ask({ ...REQUEST, agent: "dami" });
-  await looksLater(team, 2_000);
-  expect(team.jobs.running).toBe(1);
-  expect((await team.jobs.get(fourth.jobId)).status).toBe("PENDING"); // not blocked: its agent is idle
-  gates.get("seum")!.resolve("It takes twelve minutes on that machine.");
-  for (const id of [suspect, normal.jobId, third.jobId, fourth.jobId]) {
-    await expectSoon(async () => (await team.jobs.get(id)).status).toBe("COMPLETED");
-  }
-  expect((await team.jobs.get(suspect)).resumeCount).toBe(0);
-});
+    await expectSoon(async () => (await team.jobs.get(suspect)).status).toBe("RUNNING");
+    const fourth = await team.jobs.ask({ ...REQUEST, agent: "dami" });
+    await looksLater(team, 2_000);
+    expect(team.jobs.running).toBe(1);
+    expect((await team.jobs.get(fourth.jobId)).status).toBe("PENDING"); // not blocked: its agent is idle
+    gates.get("seum")!.resolve("It takes twelve minutes on that machine.");
+    for (const id of [suspect, normal.jobId, third.jobId, fourth.jobId]) {
+      await expectSoon(async () => (await team.jobs.get(id)).status).toBe("COMPLETED");
+    }
+    expect((await team.jobs.get(suspect)).resumeCount).toBe(0);
+  },
+);
 
 test("what a job asks for while it runs alone is led beside it", async () => {
   await using db = await testDatabase();
@@ -241,26 +245,30 @@ test("what a job asks for while it runs alone is led beside it", async () => {
   expect((await team.jobs.get(suspect)).turns[0]!.text).toContain("It takes eleven minutes here.");
 });
 
-test("a job that was resumed long after it was asked is left to a process that knows its agents", async () => {
-  await using db = await testDatabase();
-  await db.database.query({ text: "update dure.job_clock set running_ms = 60000" });
-  const id = await left(db, { progress_ms: 60_000 });
-  await using ignorant = await startTestTeam({
-    url: db.url,
-    agents: { ruda: talkative, eden: talkative },
-    known: ["ruda"],
-  });
-  await ignorant.jobs.recovered;
-  await looksLater(ignorant);
-  expect((await ignorant.jobs.get(id)).status).toBe("PENDING");
+test(
+  "a job that was resumed long after it was asked is left to a process that knows its agents",
+  FULL,
+  async () => {
+    await using db = await testDatabase();
+    await db.database.query({ text: "update dure.job_clock set running_ms = 60000" });
+    const id = await left(db, { progress_ms: 60_000 });
+    await using ignorant = await startTestTeam({
+      url: db.url,
+      agents: { ruda: talkative, eden: talkative },
+      known: ["ruda"],
+    });
+    await ignorant.jobs.recovered;
+    await looksLater(ignorant);
+    expect((await ignorant.jobs.get(id)).status).toBe("PENDING");
 
-  await using knowing = await startTestTeam({
-    url: db.url,
-    agents: { ruda: talkative, eden: saying("It takes eleven minutes here.") },
-  });
+    await using knowing = await startTestTeam({
+      url: db.url,
+      agents: { ruda: talkative, eden: saying("It takes eleven minutes here.") },
+    });
 
-  await expectSoon(async () => (await knowing.jobs.get(id)).status).toBe("COMPLETED");
-});
+    await expectSoon(async () => (await knowing.jobs.get(id)).status).toBe("COMPLETED");
+  },
+);
 
 test("a job without progress is given up although its holder lives: it is cut, and retry offered", async () => {
   await using db = await testDatabase();

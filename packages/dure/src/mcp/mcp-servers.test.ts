@@ -111,7 +111,7 @@ test("three servers of the registry are started, listed and called", FULL, async
   expect(await call(servers, "graph__read_graph")).toMatchObject({ entities });
 });
 
-test("resources and prompts of a server are listed, read and filled in", async () => {
+test("resources and prompts of a server are listed, read and filled in", FULL, async () => {
   const servers = await open({
     every: { command: process.execPath, args: [EVERYTHING, "stdio"] },
   });
@@ -308,18 +308,22 @@ test(
   },
 );
 
-test("the end of a server ends all that it has started, also what left its group", async () => {
-  const servers = await open({ odd: hostile("family") });
-  const pids = (await notes()).map((line) => Number(line.split(" ")[1]));
-  expect(pids.length).toBeGreaterThanOrEqual(2);
+test(
+  "the end of a server ends all that it has started, also what left its group",
+  FULL,
+  async () => {
+    const servers = await open({ odd: hostile("family") });
+    const pids = (await notes()).map((line) => Number(line.split(" ")[1]));
+    expect(pids.length).toBeGreaterThanOrEqual(2);
 
-  await servers.stop();
+    await servers.stop();
 
-  await until(
-    () => pids.every((pid) => !lives(pid)),
-    () => "a process lives",
-  );
-});
+    await until(
+      () => pids.every((pid) => !lives(pid)),
+      () => "a process lives",
+    );
+  },
+);
 
 test("an unknown server is named with those that there are", async () => {
   const servers = await open({ odd: hostile("polite") });

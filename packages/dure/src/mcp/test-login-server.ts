@@ -176,7 +176,7 @@ function metadataOf(origin: string, { lies, iss, registersNone }: Manners): obje
     code_challenge_methods_supported: ["S256"],
     token_endpoint_auth_methods_supported: ["none"],
     authorization_response_iss_parameter_supported: iss !== undefined,
-    ...(registersNone === true ? {} : { registration_endpoint: `${origin}/register` }),
+    registration_endpoint: registersNone === true ? undefined : `${origin}/register`,
   };
 }
 

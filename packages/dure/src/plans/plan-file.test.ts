@@ -766,7 +766,7 @@ describe("of many problems 50 are listed and all are counted", () => {
     ]);
   });
 
-  test("needed ports that are none, with what was meant for those that are listed", () => {
+  test("needed ports that are none, with what was meant for those that are listed", FULL, () => {
     const ports = Array.from(
       { length: 2_000 },
       (_, index) =>

@@ -1,3 +1,4 @@
+import { FULL } from "../kernel/test-tiers.ts";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { boundMs } from "../kernel/test-bounds.ts";
@@ -213,7 +214,7 @@ test("a mention is found wherever it stands between plain words, and only then",
   );
 });
 
-test("texts of 100,000 characters made to be slow are read in linear time", () => {
+test("texts of 100,000 characters made to be slow are read in linear time", FULL, () => {
   const crowd = mentionDirectory(
     Array.from({ length: 100 }, (_, index) => ({
       agent: `agent-${"x".repeat(index)}`,

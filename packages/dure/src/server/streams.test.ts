@@ -41,27 +41,31 @@ test("a reader that does not read holds at most its buffer and one event, and is
   expect(reader.bytesRead).toBeLessThan(MANY * BULK.length);
 });
 
-test("when all readers together hold too much, the one that holds most is cut off at once", async () => {
-  await using server = await startTestServer({
-    limits: { bufferBytes: 4_194_304, streamsBytes: 1_048_576, stallMs: 60_000 },
-  });
-  const lazy = await standing(server);
-  await using eager = new SseReader(await server.fetch("/v1/events"));
-  await until(() => server.events.followers === 2);
+test(
+  "when all readers together hold too much, the one that holds most is cut off at once",
+  FULL,
+  async () => {
+    await using server = await startTestServer({
+      limits: { bufferBytes: 4_194_304, streamsBytes: 1_048_576, stallMs: 60_000 },
+    });
+    const lazy = await standing(server);
+    await using eager = new SseReader(await server.fetch("/v1/events"));
+    await until(() => server.events.followers === 2);
 
-  // One after the other, as fast as the eager one reads: it never holds much.
-  for (let sent = 1; sent <= MANY; sent++) {
-    publish(server, 1);
-    await eager.until(({ frames }) => frames.length >= sent);
-  }
+    // One after the other, as fast as the eager one reads: it never holds much.
+    for (let sent = 1; sent <= MANY; sent++) {
+      publish(server, 1);
+      await eager.until(({ frames }) => frames.length >= sent);
+    }
 
-  await until(() => server.events.followers === 1);
-  expect(server.log.some((line) => line.includes("was cut off because it did not read"))).toBe(
-    true,
-  );
-  expect(eager.frames).toHaveLength(MANY);
-  lazy.destroy();
-});
+    await until(() => server.events.followers === 1);
+    expect(server.log.some((line) => line.includes("was cut off because it did not read"))).toBe(
+      true,
+    );
+    expect(eager.frames).toHaveLength(MANY);
+    lazy.destroy();
+  },
+);
 
 test(
   "a reader that was cut off reads on behind its last event, without gap or duplicate",

@@ -1,3 +1,4 @@
+import { FULL } from "../kernel/test-tiers.ts";
 import { once } from "node:events";
 import { createServer, type AddressInfo, type Server } from "node:net";
 import { expect, test } from "vitest";
@@ -38,7 +39,7 @@ async function start({ databaseUrl, wait, lines, signal }: Starting): Promise<Ru
 
 test(
   "a server that starts while its database is down goes on when it is up, and says both once",
-  { timeout: 60_000 },
+  { ...FULL, timeout: 60_000 },
   async () => {
     await using owned = await testDatabaseUrl();
     const lines: string[] = [];

@@ -160,7 +160,7 @@ test(
 
 test(
   "a turn that fails has told nothing: the next one tells it again",
-  { timeout: 60_000 },
+  { ...FULL, timeout: 60_000 },
   async () => {
     await using db = await testDatabase();
     const clerk: OfflineRespond = (request, context) => {
@@ -202,7 +202,7 @@ test("a service whose agents ask needs an agent of the team that answers through
 
 test(
   "of several agents behind one service the session says who asks; else no agent may ask",
-  { timeout: 60_000 },
+  { ...FULL, timeout: 60_000 },
   async () => {
     await using db = await testDatabase();
     const agents = {
@@ -245,7 +245,7 @@ test("services of a combination have them too", { timeout: 60_000 }, async () =>
   );
 });
 
-test("a declared service names them in its card", { timeout: 60_000 }, async () => {
+test("a declared service names them in its card", { ...FULL, timeout: 60_000 }, async () => {
   const folder = await mkdtemp(path.join(tmpdir(), "dure-declared-"));
   await using _folder = {
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),

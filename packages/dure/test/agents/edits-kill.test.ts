@@ -1,3 +1,4 @@
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -56,20 +57,24 @@ test.each(POINTS)(
   },
 );
 
-test("a change that was cut, and whose file says neither, is told as unknown", SLOW, async () => {
-  const world = await openWorld();
-  await world.killAt("row");
-  await writeFile(world.file, "an editor's\n");
+test(
+  "a change that was cut, and whose file says neither, is told as unknown",
+  { ...FULL, ...SLOW },
+  async () => {
+    const world = await openWorld();
+    await world.killAt("row");
+    await writeFile(world.file, "an editor's\n");
 
-  const { edits } = world.edits();
-  edits.start();
+    const { edits } = world.edits();
+    edits.start();
 
-  await until(
-    async () => (await edits.list("eden")).items[0]?.outcome === "unknown",
-    () => "the change was not settled so",
-  );
-  expect(await readFile(world.file, "utf8")).toBe("an editor's\n");
-});
+    await until(
+      async () => (await edits.list("eden")).items[0]?.outcome === "unknown",
+      () => "the change was not settled so",
+    );
+    expect(await readFile(world.file, "utf8")).toBe("an editor's\n");
+  },
+);
 
 test("a file that cannot be written stays, and the change is told as refused", SLOW, async () => {
   const world = await openWorld();
@@ -128,7 +133,7 @@ test.each(BETWEEN)(
 /** As another process does it, which took this one for dead. */
 const SETTLED = { text: "update dure.agent_edits set outcome = 'refused'" };
 
-test("of an agent the last 100 changes are kept", SLOW, async () => {
+test("of an agent the last 100 changes are kept", { ...FULL, ...SLOW }, async () => {
   const world = await openWorld();
   const { edits } = world.edits();
   let { version } = await readFileState(world.place);

@@ -1,3 +1,4 @@
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { mkdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { DureError } from "dure/client";
@@ -70,25 +71,32 @@ test(
   },
 );
 
-test("each route of an agent's files keeps what /openapi.json says", SLOW, async () => {
-  const { team } = await startEditTeam(await editFolder());
-  const document = (await (await fetch(`${team.url}/openapi.json`)).json()) as OpenApiDocument;
-  await using proxy = await ContractProxy.start({ document, upstream: team.url });
-  const call = async (method: string, rest: string, body?: object) => {
-    const headers = { authorization: `Bearer ${TOKEN}` };
-    const answer = await proxy.call(method, `/v1/agents/eden${rest}`, { headers, body });
-    expect([rest, answer.status, answer.violations]).toEqual([rest, 200, []]);
-    return answer.body as { version: string; edit: number };
-  };
+test(
+  "each route of an agent's files keeps what /openapi.json says",
+  { ...FULL, ...SLOW },
+  async () => {
+    const { team } = await startEditTeam(await editFolder());
+    const document = (await (await fetch(`${team.url}/openapi.json`)).json()) as OpenApiDocument;
+    await using proxy = await ContractProxy.start({ document, upstream: team.url });
+    const call = async (method: string, rest: string, body?: object) => {
+      const headers = { authorization: `Bearer ${TOKEN}` };
+      const answer = await proxy.call(method, `/v1/agents/eden${rest}`, { headers, body });
+      expect([rest, answer.status, answer.violations]).toEqual([rest, 200, []]);
+      return answer.body as { version: string; edit: number };
+    };
 
-  await call("GET", "/files");
-  const { edit, version } = await call("PUT", "/files/MEMORY.md", { text: "- a\n", version: null });
-  await call("GET", "/edits");
-  await call("GET", `/edits/${edit}`);
-  await call("POST", `/edits/${edit}/restore`, { side: "after", version });
-});
+    await call("GET", "/files");
+    const { edit, version } = await call("PUT", "/files/MEMORY.md", {
+      text: "- a\n",
+      version: null,
+    });
+    await call("GET", "/edits");
+    await call("GET", `/edits/${edit}`);
+    await call("POST", `/edits/${edit}/restore`, { side: "after", version });
+  },
+);
 
-test("an earlier text is brought back as a change of its own", SLOW, async () => {
+test("an earlier text is brought back as a change of its own", { ...FULL, ...SLOW }, async () => {
   const { client, promptOf } = await startEditTeam(await editFolder());
   const eden = client.agentFiles("eden");
   const { version } = (await eden.read()).files[0]!;
@@ -239,31 +247,35 @@ test("no link leads a change out of the team's folder", SLOW, async () => {
   expect(await readFile(path.join(outside, "SOUL.md"), "utf8")).toBe("Secret.\n");
 });
 
-test("of two people who change one text at once, one is told that it changed", SLOW, async () => {
-  const place = await editFolder();
-  const first = await startEditTeam(place);
-  const second = await startEditTeam(place);
-  const { version } = (await first.client.agentFiles("eden").read()).files[0]!;
+test(
+  "of two people who change one text at once, one is told that it changed",
+  { ...FULL, ...SLOW },
+  async () => {
+    const place = await editFolder();
+    const first = await startEditTeam(place);
+    const second = await startEditTeam(place);
+    const { version } = (await first.client.agentFiles("eden").read()).files[0]!;
 
-  const results = await Promise.allSettled(
-    [first, second, first, second].map(({ client }, n) =>
-      client.agentFiles("eden").save("SOUL.md", { text: `You are ${n}.\n`, version }),
-    ),
-  );
-
-  const codes = results.map((one) => (one.status === "fulfilled" ? "done" : codeOf(one.reason)));
-  expect(codes.toSorted()).toEqual([
-    "AGENT_FILE_CHANGED",
-    "AGENT_FILE_CHANGED",
-    "AGENT_FILE_CHANGED",
-    "done",
-  ]);
-  const text = await readFile(path.join(place.folder, "agents/eden/SOUL.md"), "utf8");
-  expect(text).toBe(`You are ${codes.indexOf("done")}.\n`);
-  for (const { promptOf } of [first, second]) {
-    await until(
-      async () => (await promptOf("eden")).includes(text.trim()),
-      () => "a process answers with another text",
+    const results = await Promise.allSettled(
+      [first, second, first, second].map(({ client }, n) =>
+        client.agentFiles("eden").save("SOUL.md", { text: `You are ${n}.\n`, version }),
+      ),
     );
-  }
-});
+
+    const codes = results.map((one) => (one.status === "fulfilled" ? "done" : codeOf(one.reason)));
+    expect(codes.toSorted()).toEqual([
+      "AGENT_FILE_CHANGED",
+      "AGENT_FILE_CHANGED",
+      "AGENT_FILE_CHANGED",
+      "done",
+    ]);
+    const text = await readFile(path.join(place.folder, "agents/eden/SOUL.md"), "utf8");
+    expect(text).toBe(`You are ${codes.indexOf("done")}.\n`);
+    for (const { promptOf } of [first, second]) {
+      await until(
+        async () => (await promptOf("eden")).includes(text.trim()),
+        () => "a process answers with another text",
+      );
+    }
+  },
+);

@@ -141,7 +141,7 @@ test("afterTurn runs after the turn's hooks with its message and a key of its ow
     .toEqual(["mail", [{ session: "s1", turn: turnId, message: "ok" }, `${turnId}.1`]]);
 });
 
-test("a hook that is given up is told to people", async () => {
+test("a hook that is given up is told to people", FULL, async () => {
   await using t = await startTeam(
     ledgerService({
       hooks: { mail: async () => Promise.reject(new Error("the mail server is closed")) },

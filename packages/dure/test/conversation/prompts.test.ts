@@ -1,3 +1,4 @@
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -31,31 +32,35 @@ test.each(EACH)(
   },
 );
 
-test("a file of the team's folder prompts goes before dure's, in its language alone", async () => {
-  await using stack = new AsyncDisposableStack();
-  const folder = await mkdtemp(path.join(tmpdir(), "dure-prompts-"));
-  stack.defer(() => rm(folder, { recursive: true, force: true }));
-  await mkdir(path.join(folder, "prompts"));
-  await writeFile(path.join(folder, "prompts/slots.ko.md"), "우리 말로 읽어요. {{slots}}");
-  const asked: string[] = [];
-  const own = offlineModel("own", (request, context) => {
-    asked.push(request.system ?? "");
-    return roomModel.respond(request, context);
-  });
-  const { url } = stack.use(await testDatabaseUrl());
-  const environment = { ...readEnvironment({ PORT: "0", DATABASE_URL: url }), home: folder };
-  const read = await readTeam(
-    { services: { "meeting-room": rooms }, offlineModels: [own] },
-    folder,
-  );
-  const team = await startTeam(read, environment, { logger: silentLogger });
-  stack.defer(() => team.stop());
+test(
+  "a file of the team's folder prompts goes before dure's, in its language alone",
+  FULL,
+  async () => {
+    await using stack = new AsyncDisposableStack();
+    const folder = await mkdtemp(path.join(tmpdir(), "dure-prompts-"));
+    stack.defer(() => rm(folder, { recursive: true, force: true }));
+    await mkdir(path.join(folder, "prompts"));
+    await writeFile(path.join(folder, "prompts/slots.ko.md"), "우리 말로 읽어요. {{slots}}");
+    const asked: string[] = [];
+    const own = offlineModel("own", (request, context) => {
+      asked.push(request.system ?? "");
+      return roomModel.respond(request, context);
+    });
+    const { url } = stack.use(await testDatabaseUrl());
+    const environment = { ...readEnvironment({ PORT: "0", DATABASE_URL: url }), home: folder };
+    const read = await readTeam(
+      { services: { "meeting-room": rooms }, offlineModels: [own] },
+      folder,
+    );
+    const team = await startTeam(read, environment, { logger: silentLogger });
+    stack.defer(() => team.stop());
 
-  const say = (message: string, locale: string) =>
-    team.engine.turn({ session: locale, message, locale }).done;
-  const korean = await say("내일 오후 3시에 소회의실 5명 예약해줘", "ko");
-  const english = await say("Book the small room tomorrow at 3pm for 5", "en");
+    const say = (message: string, locale: string) =>
+      team.engine.turn({ session: locale, message, locale }).done;
+    const korean = await say("내일 오후 3시에 소회의실 5명 예약해줘", "ko");
+    const english = await say("Book the small room tomorrow at 3pm for 5", "en");
 
-  expect([korean.nextAction, english.nextAction]).toEqual(["CONFIRM", "CONFIRM"]);
-  expect(asked.filter((system) => system.startsWith("우리 말로 읽어요. - room"))).toHaveLength(1);
-});
+    expect([korean.nextAction, english.nextAction]).toEqual(["CONFIRM", "CONFIRM"]);
+    expect(asked.filter((system) => system.startsWith("우리 말로 읽어요. - room"))).toHaveLength(1);
+  },
+);

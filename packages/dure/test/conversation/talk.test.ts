@@ -52,7 +52,7 @@ test.each(["안돼", "나중에 할게", "멈춰", "취소 부탁"])("%s cancels
   expect(office.bank.bookings()).toEqual([]);
 });
 
-test("전부 취소해줘 cancels what waits, too", async () => {
+test("전부 취소해줘 cancels what waits, too", FULL, async () => {
   await using place = await openTransfer();
   const { office, desk } = place;
 
@@ -79,7 +79,7 @@ test(
   },
 );
 
-test("방금 이체 됐어? is answered from the record", async () => {
+test("방금 이체 됐어? is answered from the record", FULL, async () => {
   await using place = await openTransfer();
   const { desk } = place;
 

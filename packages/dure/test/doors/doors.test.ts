@@ -59,6 +59,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
     "isObject",
     "isRunOver",
     "messageOf",
+    "problemInKorean",
     "publishTarget",
     "shownText",
     "systemClock",

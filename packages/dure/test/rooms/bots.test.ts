@@ -57,7 +57,7 @@ describe("bots that are no agents of the team", { timeout: 60_000 }, () => {
     },
   );
 
-  test("count in a thread like agents", async () => {
+  test("count in a thread like agents", FULL, async () => {
     const stage = await discordPlatform();
     stage.discord.addBot({ name: "CI", token: "token-ci" });
     const team = await readyTeamOn(stage, {
@@ -82,7 +82,7 @@ describe("bots that are no agents of the team", { timeout: 60_000 }, () => {
     await eventually(async () => expect(await stateOf(team, threadId)).toBe("suspended"));
   });
 
-  test("are not heard at all unless they are allowed", async () => {
+  test("are not heard at all unless they are allowed", FULL, async () => {
     const stage = await discordPlatform();
     stage.discord.addBot({ name: "CI", token: "token-ci" });
     const team = await readyTeamOn(stage);

@@ -69,35 +69,39 @@ describe.each(PLATFORMS)("on %s", { timeout: 60_000 }, (_name, openPlatform) => 
     },
   );
 
-  test("a stop ends what runs, says so once with who did it, and what comes later is answered", async () => {
-    const eden = held();
-    const platform = await openPlatform();
-    const team = await readyTeamOn(platform, { behave: { eden: eden.behave } });
-    await platform.say(team, "@이든 오래 걸리는 일");
-    await eden.begun;
-    await platform.say(team, "@이든 그다음 일");
-    const place = await generalOf(team);
+  test(
+    "a stop ends what runs, says so once with who did it, and what comes later is answered",
+    FULL,
+    async () => {
+      const eden = held();
+      const platform = await openPlatform();
+      const team = await readyTeamOn(platform, { behave: { eden: eden.behave } });
+      await platform.say(team, "@이든 오래 걸리는 일");
+      await eden.begun;
+      await platform.say(team, "@이든 그다음 일");
+      const place = await generalOf(team);
 
-    const stopped = await team.rooms.stopIn(place, { tenant: "", person: "mina" });
+      const stopped = await team.rooms.stopIn(place, { tenant: "", person: "mina" });
 
-    expect(stopped).toEqual({ answers: 2, requests: 0, jobs: 0 });
-    await eventually(async () => {
-      const shown = await platform.shown(team, place);
-      expect(shown.filter((line) => line.includes("멈췄어요"))).toHaveLength(1);
-      expect(shown.at(-1)).toContain("mina 님이 여기서 하던 일을 멈췄어요: 답 2건");
-    });
-    await eventually(() => expect(team.engine.running).toBe(0));
-    eden.goOn();
-    await platform.say(team, "@이든 새 일");
-    await eventually(async () =>
-      expect((await platform.shown(team, place)).at(-1)).toContain("다 했어요"),
-    );
-    expect(await outcomes(team)).toEqual([
-      { agent: "eden", state: "done", outcome: "stopped" },
-      { agent: "eden", state: "done", outcome: "stopped" },
-      { agent: "eden", state: "done", outcome: "answered" },
-    ]);
-  });
+      expect(stopped).toEqual({ answers: 2, requests: 0, jobs: 0 });
+      await eventually(async () => {
+        const shown = await platform.shown(team, place);
+        expect(shown.filter((line) => line.includes("멈췄어요"))).toHaveLength(1);
+        expect(shown.at(-1)).toContain("mina 님이 여기서 하던 일을 멈췄어요: 답 2건");
+      });
+      await eventually(() => expect(team.engine.running).toBe(0));
+      eden.goOn();
+      await platform.say(team, "@이든 새 일");
+      await eventually(async () =>
+        expect((await platform.shown(team, place)).at(-1)).toContain("다 했어요"),
+      );
+      expect(await outcomes(team)).toEqual([
+        { agent: "eden", state: "done", outcome: "stopped" },
+        { agent: "eden", state: "done", outcome: "stopped" },
+        { agent: "eden", state: "done", outcome: "answered" },
+      ]);
+    },
+  );
 
   test("a stop of a room withdraws what was asked in its threads, and nothing reminds of it", async () => {
     const eden = held();
@@ -127,7 +131,7 @@ describe.each(PLATFORMS)("on %s", { timeout: 60_000 }, (_name, openPlatform) => 
 });
 
 describe("when a process dies", { timeout: 60_000 }, () => {
-  test("a stop whose process died after its row is finished by another one", async () => {
+  test("a stop whose process died after its row is finished by another one", FULL, async () => {
     const eden = held();
     const platform = webPlatform();
     const team = await readyTeamOn(platform, { behave: { eden: eden.behave } });
@@ -147,7 +151,7 @@ describe("when a process dies", { timeout: 60_000 }, () => {
     eden.goOn();
   });
 
-  test("a stop half done is done to its end, and the turns of its answers end", async () => {
+  test("a stop half done is done to its end, and the turns of its answers end", FULL, async () => {
     const eden = held();
     const platform = webPlatform();
     const team = await readyTeamOn(platform, { behave: { eden: eden.behave } });

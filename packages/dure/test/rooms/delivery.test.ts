@@ -141,7 +141,7 @@ describe.each(PLATFORM.rows)(
       },
     );
 
-    test("a 5xx after the message was made shows it once", async () => {
+    test("a 5xx after the message was made shows it once", FULL, async () => {
       const { team, platform } = await start();
       platform.fail("post", "transient", { afterDoing: true, agent: "ruda" });
 
@@ -154,18 +154,25 @@ describe.each(PLATFORM.rows)(
       expect(await platform.shown(team, general)).toEqual(["민준: 안녕", "루다: 루다의 답입니다"]);
     });
 
-    test("a thread whose creation answered 5xx but happened is found, not made again", async () => {
-      const { team, platform } = await start();
-      platform.fail("thread", "transient", { afterDoing: true });
+    test(
+      "a thread whose creation answered 5xx but happened is found, not made again",
+      FULL,
+      async () => {
+        const { team, platform } = await start();
+        platform.fail("thread", "transient", { afterDoing: true });
 
-      const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: "일" });
+        const { threadId } = await collaborate(team, "ruda", {
+          targetAgent: "eden",
+          message: "일",
+        });
 
-      await eventually(
-        async () => expect((await platform.shown(team, threadId))[0]).toBe("루다: @이든 일"),
-        { patienceMs: 15_000 },
-      );
-      expect(await team.rooms.reader.threads(general, ANONYMOUS)).toHaveLength(1);
-    });
+        await eventually(
+          async () => expect((await platform.shown(team, threadId))[0]).toBe("루다: @이든 일"),
+          { patienceMs: 15_000 },
+        );
+        expect(await team.rooms.reader.threads(general, ANONYMOUS)).toHaveLength(1);
+      },
+    );
 
     test(
       "an answer that is longer than a room takes is shown as far as it fits, and says how much is missing",
@@ -227,30 +234,34 @@ describe.each(PLATFORM.rows)(
       },
     );
 
-    test("a part that failed stops the later parts of its message; what is said after it goes on", async () => {
-      const long = "한 문장입니다. ".repeat(11_095).trim(); // longer than one message of the web rooms
-      const { team, platform } = await start({
-        behave: { ruda: (heard) => (heard.text.includes("길게") ? long : "짧은 답") },
-      });
-      platform.fail("post", "permission", { agent: "ruda" });
+    test(
+      "a part that failed stops the later parts of its message; what is said after it goes on",
+      FULL,
+      async () => {
+        const long = "한 문장입니다. ".repeat(11_095).trim(); // longer than one message of the web rooms
+        const { team, platform } = await start({
+          behave: { ruda: (heard) => (heard.text.includes("길게") ? long : "짧은 답") },
+        });
+        platform.fail("post", "permission", { agent: "ruda" });
 
-      await platform.say(team, "길게 말해 줘");
-      await eventually(async () =>
-        expect(await deliveries(team, general)).toEqual(["sent", "failed"]),
-      );
-      await settled(team);
+        await platform.say(team, "길게 말해 줘");
+        await eventually(async () =>
+          expect(await deliveries(team, general)).toEqual(["sent", "failed"]),
+        );
+        await settled(team);
 
-      expect(platform.posts()).toBe(1);
-      const parts = await team.database.query<{ state: string }>({
-        text: "select state from dure.outbox where payload->>'kind' = 'post'",
-      });
-      expect(parts.length).toBeGreaterThan(1);
-      expect(new Set(parts.map(({ state }) => state))).toEqual(new Set(["failed"]));
-      await platform.say(team, "안녕");
-      await eventually(async () =>
-        expect((await platform.shown(team, general)).at(-1)).toBe("루다: 짧은 답"),
-      );
-    });
+        expect(platform.posts()).toBe(1);
+        const parts = await team.database.query<{ state: string }>({
+          text: "select state from dure.outbox where payload->>'kind' = 'post'",
+        });
+        expect(parts.length).toBeGreaterThan(1);
+        expect(new Set(parts.map(({ state }) => state))).toEqual(new Set(["failed"]));
+        await platform.say(team, "안녕");
+        await eventually(async () =>
+          expect((await platform.shown(team, general)).at(-1)).toBe("루다: 짧은 답"),
+        );
+      },
+    );
 
     test(
       "a refused token takes the account offline with one critical escalation, and no storm follows",

@@ -79,22 +79,26 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     },
   );
 
-  test("an archived thread keeps its participants; a collaborate in it brings it back", async () => {
-    const { stage, team, threadId } = await threadThatWaits();
+  test(
+    "an archived thread keeps its participants; a collaborate in it brings it back",
+    FULL,
+    async () => {
+      const { stage, team, threadId } = await threadThatWaits();
 
-    stage.discord.archiveThread(stage.discord.threads(stage.places.general)[0]!);
-    await eventually(async () =>
-      expect((await team.rooms.reader.thread(threadId, ANONYMOUS))?.archived).toBe(true),
-    );
-    expect(await participantsOf(team, threadId)).toEqual(["eden", "ruda"]);
-    await collaborate(team, "ruda", { targetAgent: "eden", message: "하나 더", threadId });
+      stage.discord.archiveThread(stage.discord.threads(stage.places.general)[0]!);
+      await eventually(async () =>
+        expect((await team.rooms.reader.thread(threadId, ANONYMOUS))?.archived).toBe(true),
+      );
+      expect(await participantsOf(team, threadId)).toEqual(["eden", "ruda"]);
+      await collaborate(team, "ruda", { targetAgent: "eden", message: "하나 더", threadId });
 
-    expect((await stage.shown(team, threadId)).at(-1)).toBe("루다: @이든 하나 더");
-    expect(stage.discord.threads(stage.places.general)[0]!.archived).toBe(false);
-    await eventually(async () =>
-      expect((await team.rooms.reader.thread(threadId, ANONYMOUS))?.archived).toBe(false),
-    );
-  });
+      expect((await stage.shown(team, threadId)).at(-1)).toBe("루다: @이든 하나 더");
+      expect(stage.discord.threads(stage.places.general)[0]!.archived).toBe(false);
+      await eventually(async () =>
+        expect((await team.rooms.reader.thread(threadId, ANONYMOUS))?.archived).toBe(false),
+      );
+    },
+  );
 
   test("a bot removed from the server leaves its threads, operators know, and its posts fail quietly", async () => {
     const stage = await discordPlatform();
@@ -289,31 +293,35 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     ]);
   });
 
-  test("a removed channel is closed with its threads, told once to the operators; no agent posts there", async () => {
-    const { stage, team, threadId } = await threadThatWaits();
-    const since = stage.discord.requests.length;
+  test(
+    "a removed channel is closed with its threads, told once to the operators; no agent posts there",
+    FULL,
+    async () => {
+      const { stage, team, threadId } = await threadThatWaits();
+      const since = stage.discord.requests.length;
 
-    stage.discord.removeChannel(stage.places.general);
+      stage.discord.removeChannel(stage.places.general);
 
-    await eventually(async () => expect(await stateOf(team, threadId)).toBe("closed"));
-    const [general] = (await team.rooms.reader.rooms(ANONYMOUS)).items.filter(
-      ({ id }) => id === GENERAL,
-    );
-    expect(general?.state).toBe("closed");
-    await settled(team);
-    expect(await openTypes(team)).toEqual(["delivery"]);
-    expect(await reportsOf(team)).toEqual([
-      ["general: 채널이 없어졌어요.", expect.stringMatching(/rooms\.channels.*dure reload/)],
-    ]);
-    expect(
-      await team.rooms.collaborate(
-        { agent: "ruda" },
-        { targetAgent: "seum", message: "여기서", channelId: GENERAL },
-      ),
-    ).toMatchObject({ ok: false });
-    await settled(team);
-    expect(requestsSince(stage, since)).toBeLessThanOrEqual(4);
-  });
+      await eventually(async () => expect(await stateOf(team, threadId)).toBe("closed"));
+      const [general] = (await team.rooms.reader.rooms(ANONYMOUS)).items.filter(
+        ({ id }) => id === GENERAL,
+      );
+      expect(general?.state).toBe("closed");
+      await settled(team);
+      expect(await openTypes(team)).toEqual(["delivery"]);
+      expect(await reportsOf(team)).toEqual([
+        ["general: 채널이 없어졌어요.", expect.stringMatching(/rooms\.channels.*dure reload/)],
+      ]);
+      expect(
+        await team.rooms.collaborate(
+          { agent: "ruda" },
+          { targetAgent: "seum", message: "여기서", channelId: GENERAL },
+        ),
+      ).toMatchObject({ ok: false });
+      await settled(team);
+      expect(requestsSince(stage, since)).toBeLessThanOrEqual(4);
+    },
+  );
 
   test("where an account may not write any more, messages fail at once and one escalation says why", async () => {
     const stage = await discordPlatform();
@@ -650,83 +658,91 @@ describe.each(PLATFORM.rows)(
       },
     );
 
-    test("two mentioned agents that both hand over from one message open one thread each", async () => {
-      const handOver =
-        (target: Name): Behave =>
-        (heard) =>
+    test(
+      "two mentioned agents that both hand over from one message open one thread each",
+      FULL,
+      async () => {
+        const handOver =
+          (target: Name): Behave =>
+          (heard) =>
+            heard.results.length > 0
+              ? "맡겼습니다"
+              : heard.text.includes("나눠서")
+                ? {
+                    toolCalls: [
+                      {
+                        name: "collaborate",
+                        args: { targetAgent: target, message: `${target}의 몫` },
+                      },
+                    ],
+                  }
+                : { toolCalls: [{ name: "stay_silent", args: {} }] };
+        const platform = await makePlatform();
+        const team = await readyTeamOn(platform, {
+          behave: {
+            ruda: handOver("seum"),
+            eden: handOver("dajim"),
+            seum: () => "세움의 답입니다",
+            dajim: () => "다짐의 답입니다",
+          },
+        });
+
+        const message = await platform.say(team, "@루다 @이든 나눠서 맡겨 줘");
+        await eventually(async () =>
+          expect(await requestStates(team)).toEqual(["answered", "answered"]),
+        );
+        await settled(team);
+
+        expect(await rolesOf(team, message)).toEqual({
+          ruda: "HANDLER",
+          eden: "HANDLER",
+          seum: "OBSERVER",
+          dajim: "OBSERVER",
+        });
+        const threads = await team.rooms.reader.threads(general, ANONYMOUS);
+        const shown = await Promise.all(threads.map(async ({ id }) => platform.shown(team, id)));
+        expect(shown.sort((one, other) => one[0]!.localeCompare(other[0]!, "ko"))).toEqual([
+          ["루다: @세움 seum의 몫", "세움: 세움의 답입니다"],
+          ["이든: @다짐 dajim의 몫", "다짐: 다짐의 답입니다"],
+        ]);
+      },
+    );
+
+    test(
+      "both hand over to the same agent from one message: a thread per pair, each answered once",
+      FULL,
+      async () => {
+        const handOver: Behave = (heard) =>
           heard.results.length > 0
             ? "맡겼습니다"
-            : heard.text.includes("나눠서")
+            : heard.text.includes("둘 다")
               ? {
                   toolCalls: [
-                    {
-                      name: "collaborate",
-                      args: { targetAgent: target, message: `${target}의 몫` },
-                    },
+                    { name: "collaborate", args: { targetAgent: "seum", message: "봐 줘" } },
                   ],
                 }
               : { toolCalls: [{ name: "stay_silent", args: {} }] };
-      const platform = await makePlatform();
-      const team = await readyTeamOn(platform, {
-        behave: {
-          ruda: handOver("seum"),
-          eden: handOver("dajim"),
-          seum: () => "세움의 답입니다",
-          dajim: () => "다짐의 답입니다",
-        },
-      });
+        const platform = await makePlatform();
+        const team = await readyTeamOn(platform, {
+          behave: { ruda: handOver, eden: handOver, seum: () => "봤습니다" },
+        });
 
-      const message = await platform.say(team, "@루다 @이든 나눠서 맡겨 줘");
-      await eventually(async () =>
-        expect(await requestStates(team)).toEqual(["answered", "answered"]),
-      );
-      await settled(team);
+        await platform.say(team, "@루다 @이든 둘 다 세움에게 물어봐");
+        await eventually(async () =>
+          expect(await requestStates(team)).toEqual(["answered", "answered"]),
+        );
+        await settled(team);
 
-      expect(await rolesOf(team, message)).toEqual({
-        ruda: "HANDLER",
-        eden: "HANDLER",
-        seum: "OBSERVER",
-        dajim: "OBSERVER",
-      });
-      const threads = await team.rooms.reader.threads(general, ANONYMOUS);
-      const shown = await Promise.all(threads.map(async ({ id }) => platform.shown(team, id)));
-      expect(shown.sort((one, other) => one[0]!.localeCompare(other[0]!, "ko"))).toEqual([
-        ["루다: @세움 seum의 몫", "세움: 세움의 답입니다"],
-        ["이든: @다짐 dajim의 몫", "다짐: 다짐의 답입니다"],
-      ]);
-    });
-
-    test("both hand over to the same agent from one message: a thread per pair, each answered once", async () => {
-      const handOver: Behave = (heard) =>
-        heard.results.length > 0
-          ? "맡겼습니다"
-          : heard.text.includes("둘 다")
-            ? {
-                toolCalls: [
-                  { name: "collaborate", args: { targetAgent: "seum", message: "봐 줘" } },
-                ],
-              }
-            : { toolCalls: [{ name: "stay_silent", args: {} }] };
-      const platform = await makePlatform();
-      const team = await readyTeamOn(platform, {
-        behave: { ruda: handOver, eden: handOver, seum: () => "봤습니다" },
-      });
-
-      await platform.say(team, "@루다 @이든 둘 다 세움에게 물어봐");
-      await eventually(async () =>
-        expect(await requestStates(team)).toEqual(["answered", "answered"]),
-      );
-      await settled(team);
-
-      expect(await team.rooms.reader.threads(general, ANONYMOUS)).toHaveLength(2);
-      expect(team.calls("seum")).toBe(2);
-    });
+        expect(await team.rooms.reader.threads(general, ANONYMOUS)).toHaveLength(2);
+        expect(team.calls("seum")).toBe(2);
+      },
+    );
   },
 );
 
 test(
   "a channel that stands under another key after a restart keeps its threads",
-  { timeout: 60_000 },
+  { ...FULL, timeout: 60_000 },
   async () => {
     const stage = await discordPlatform();
     const team = await readyTeamOn(stage, { behave: { ruda: silent } });

@@ -233,31 +233,35 @@ describe.each(PLATFORM.rows)(
         expect(given.threadId).toBe(first.threadId);
       });
 
-      test("each collaborate renews the six hours of its route, talk in the thread does not", async () => {
-        const { team, platform } = await start({ behave: { ruda: silent, eden: silent } });
-        const { threadId } = await collaborate(team, "ruda", {
-          targetAgent: "eden",
-          message: "하나",
-        });
-        await team.database.query({
-          text: "update dure.thread_routes set renewed_at = renewed_at - interval '5 hours'",
-        });
-        const age = async (): Promise<number> =>
-          (
-            await team.database.query<{ hours: number }>({
-              text: "select extract(epoch from clock_timestamp() - renewed_at)::double precision / 3600 as hours from dure.thread_routes",
-            })
-          )[0]!.hours;
+      test(
+        "each collaborate renews the six hours of its route, talk in the thread does not",
+        FULL,
+        async () => {
+          const { team, platform } = await start({ behave: { ruda: silent, eden: silent } });
+          const { threadId } = await collaborate(team, "ruda", {
+            targetAgent: "eden",
+            message: "하나",
+          });
+          await team.database.query({
+            text: "update dure.thread_routes set renewed_at = renewed_at - interval '5 hours'",
+          });
+          const age = async (): Promise<number> =>
+            (
+              await team.database.query<{ hours: number }>({
+                text: "select extract(epoch from clock_timestamp() - renewed_at)::double precision / 3600 as hours from dure.thread_routes",
+              })
+            )[0]!.hours;
 
-        await platform.say(team, "아직 이야기 중", { thread: threadId });
-        await settled(team);
-        expect(await age()).toBeGreaterThan(4.9);
-        await collaborate(team, "ruda", { targetAgent: "eden", message: "둘" });
+          await platform.say(team, "아직 이야기 중", { thread: threadId });
+          await settled(team);
+          expect(await age()).toBeGreaterThan(4.9);
+          await collaborate(team, "ruda", { targetAgent: "eden", message: "둘" });
 
-        expect(await age()).toBeLessThan(1);
-      });
+          expect(await age()).toBeLessThan(1);
+        },
+      );
 
-      test("R4 a restart between keeps the thread", async () => {
+      test("R4 a restart between keeps the thread", FULL, async () => {
         const { team, platform } = await start();
         const first = await collaborate(team, "ruda", { targetAgent: "eden", message: "하나" });
         await team.stop();
@@ -268,27 +272,31 @@ describe.each(PLATFORM.rows)(
         expect(again).toMatchObject({ threadId: first.threadId, reused: true });
       });
 
-      test("S1 S2 S3 an allowed channel gets the thread, another is an error, none means the default", async () => {
-        const { team } = await start();
+      test(
+        "S1 S2 S3 an allowed channel gets the thread, another is an error, none means the default",
+        FULL,
+        async () => {
+          const { team } = await start();
 
-        const allowed = await collaborate(team, "ruda", {
-          targetAgent: "eden",
-          message: "여기서",
-          channelId: general,
-        });
-        const refused = await team.rooms.collaborate(
-          { agent: "ruda" },
-          { targetAgent: "seum", message: "저기서", channelId: `${name}:quiet` },
-        );
-        const fallback = await collaborate(team, "ruda", {
-          targetAgent: "dajim",
-          message: "어디서든",
-        });
+          const allowed = await collaborate(team, "ruda", {
+            targetAgent: "eden",
+            message: "여기서",
+            channelId: general,
+          });
+          const refused = await team.rooms.collaborate(
+            { agent: "ruda" },
+            { targetAgent: "seum", message: "저기서", channelId: `${name}:quiet` },
+          );
+          const fallback = await collaborate(team, "ruda", {
+            targetAgent: "dajim",
+            message: "어디서든",
+          });
 
-        expect(allowed.channelId).toBe(general);
-        expect(refused).toMatchObject({ ok: false, code: "CHANNEL_NOT_ALLOWED" });
-        expect(fallback.channelId).toBe(general);
-      });
+          expect(allowed.channelId).toBe(general);
+          expect(refused).toMatchObject({ ok: false, code: "CHANNEL_NOT_ALLOWED" });
+          expect(fallback.channelId).toBe(general);
+        },
+      );
 
       test("S4 without a channel and without a default it says which key to set", async () => {
         const platform = await makePlatform();
@@ -344,34 +352,41 @@ describe.each(PLATFORM.rows)(
         ]);
       });
 
-      test("the same key of a call gives the first result at any time; a caller's own key holds five minutes", async () => {
-        const { team } = await start({ limits: { pairCalls: 10 } });
-        const call = { targetAgent: "eden", message: "한 번만" };
+      test(
+        "the same key of a call gives the first result at any time; a caller's own key holds five minutes",
+        FULL,
+        async () => {
+          const { team } = await start({ limits: { pairCalls: 10 } });
+          const call = { targetAgent: "eden", message: "한 번만" };
 
-        const first = await team.rooms.collaborate({ agent: "ruda", callKey: "turn-1/2" }, call);
-        const again = await team.rooms.collaborate({ agent: "ruda", callKey: "turn-1/2" }, call);
-        const outside = await team.rooms.collaborate(
-          { agent: "ruda" },
-          { ...call, idempotencyKey: "k" },
-        );
-        const repeated = await team.rooms.collaborate(
-          { agent: "ruda" },
-          { ...call, idempotencyKey: "k" },
-        );
-        await team.database.query({
-          text: "update dure.collaborations set at = at - interval '5 minutes 1 second'",
-        });
-        const later = await team.rooms.collaborate(
-          { agent: "ruda" },
-          { ...call, idempotencyKey: "k" },
-        );
-        const sameCall = await team.rooms.collaborate({ agent: "ruda", callKey: "turn-1/2" }, call);
+          const first = await team.rooms.collaborate({ agent: "ruda", callKey: "turn-1/2" }, call);
+          const again = await team.rooms.collaborate({ agent: "ruda", callKey: "turn-1/2" }, call);
+          const outside = await team.rooms.collaborate(
+            { agent: "ruda" },
+            { ...call, idempotencyKey: "k" },
+          );
+          const repeated = await team.rooms.collaborate(
+            { agent: "ruda" },
+            { ...call, idempotencyKey: "k" },
+          );
+          await team.database.query({
+            text: "update dure.collaborations set at = at - interval '5 minutes 1 second'",
+          });
+          const later = await team.rooms.collaborate(
+            { agent: "ruda" },
+            { ...call, idempotencyKey: "k" },
+          );
+          const sameCall = await team.rooms.collaborate(
+            { agent: "ruda", callKey: "turn-1/2" },
+            call,
+          );
 
-        expect(idOf(again)).toBe(idOf(first));
-        expect(idOf(sameCall)).toBe(idOf(first));
-        expect(idOf(repeated)).toBe(idOf(outside));
-        expect(idOf(later)).not.toBe(idOf(outside));
-      });
+          expect(idOf(again)).toBe(idOf(first));
+          expect(idOf(sameCall)).toBe(idOf(first));
+          expect(idOf(repeated)).toBe(idOf(outside));
+          expect(idOf(later)).not.toBe(idOf(outside));
+        },
+      );
 
       test.each([
         ["an empty message", { targetAgent: "eden", message: "" }],
@@ -395,22 +410,26 @@ describe.each(PLATFORM.rows)(
     });
 
     describe("response tracking", () => {
-      test("the answer closes exactly one request, and the place where it began is told", async () => {
-        const { team, platform } = await start({
-          behave: { ruda: (heard) => askOnce(heard, "eden", "리뷰해 줘") },
-        });
+      test(
+        "the answer closes exactly one request, and the place where it began is told",
+        FULL,
+        async () => {
+          const { team, platform } = await start({
+            behave: { ruda: (heard) => askOnce(heard, "eden", "리뷰해 줘") },
+          });
 
-        await platform.say(team, "@루다 이든한테 리뷰 받아 줘");
-        await eventually(async () =>
-          expect(
-            (await platform.shown(team, general)).filter((line) =>
-              line.includes("이든 님이 답했어요"),
-            ),
-          ).toHaveLength(1),
-        );
+          await platform.say(team, "@루다 이든한테 리뷰 받아 줘");
+          await eventually(async () =>
+            expect(
+              (await platform.shown(team, general)).filter((line) =>
+                line.includes("이든 님이 답했어요"),
+              ),
+            ).toHaveLength(1),
+          );
 
-        expect(await requestStates(team)).toEqual(["answered"]);
-      });
+          expect(await requestStates(team)).toEqual(["answered"]);
+        },
+      );
 
       test("an answer that cannot be posted closes nothing, and the origin of the request is told nothing", async () => {
         const { team, platform } = await start({

@@ -52,19 +52,25 @@ describe.each(PLATFORM.rows)(
       },
     );
 
-    test("is told to no other session, and not to one that was forgotten meanwhile", async () => {
-      const told: string[] = [];
-      const team = await readyTeamOn(await makePlatform(), { behave: { ruda: ruda(told), eden } });
-      await say(team, "이든한테 코드 리뷰를 맡겨 줘");
-      await eventually(async () => expect(await answeredEvents(team)).toHaveLength(1));
+    test(
+      "is told to no other session, and not to one that was forgotten meanwhile",
+      FULL,
+      async () => {
+        const told: string[] = [];
+        const team = await readyTeamOn(await makePlatform(), {
+          behave: { ruda: ruda(told), eden },
+        });
+        await say(team, "이든한테 코드 리뷰를 맡겨 줘");
+        await eventually(async () => expect(await answeredEvents(team)).toHaveLength(1));
 
-      await say(team, "이든이 뭐래요?", "another");
-      await team.engine.forget("me", { caller: { tenant: "", name: "" } });
-      await say(team, "이든이 뭐래요?");
+        await say(team, "이든이 뭐래요?", "another");
+        await team.engine.forget("me", { caller: { tenant: "", name: "" } });
+        await say(team, "이든이 뭐래요?");
 
-      expect(told).toHaveLength(2);
-      expect(told.join()).not.toContain("비밀번호 비교가");
-    });
+        expect(told).toHaveLength(2);
+        expect(told.join()).not.toContain("비밀번호 비교가");
+      },
+    );
   },
 );
 

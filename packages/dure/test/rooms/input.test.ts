@@ -61,21 +61,25 @@ async function startStage(
 }
 
 describe("what people may write", { timeout: 60_000 }, () => {
-  test("100,000 characters are taken and answered, 100,001 are refused with what to do", async () => {
-    const { say, team } = await startStage();
+  test(
+    "100,000 characters are taken and answered, 100,001 are refused with what to do",
+    FULL,
+    async () => {
+      const { say, team } = await startStage();
 
-    const longest = await say({ text: "가".repeat(100_000) });
-    const longer = await say({ text: "가".repeat(100_001) });
+      const longest = await say({ text: "가".repeat(100_000) });
+      const longer = await say({ text: "가".repeat(100_001) });
 
-    expect(longest.status).toBe(202);
-    expect(longer).toMatchObject({ status: 400, body: { code: "MESSAGE_TOO_LONG" } });
-    await settled(team);
-    const messages = await team.rooms.reader.messages("web:general", {});
-    expect(messages.map(({ author, text }) => [author, text.length])).toEqual([
-      ["민준", 100_000],
-      ["ruda", "루다의 답입니다".length],
-    ]);
-  });
+      expect(longest.status).toBe(202);
+      expect(longer).toMatchObject({ status: 400, body: { code: "MESSAGE_TOO_LONG" } });
+      await settled(team);
+      const messages = await team.rooms.reader.messages("web:general", {});
+      expect(messages.map(({ author, text }) => [author, text.length])).toEqual([
+        ["민준", 100_000],
+        ["ruda", "루다의 답입니다".length],
+      ]);
+    },
+  );
 
   test.each([
     ["nothing", "", "MESSAGE_INVALID"],
@@ -311,24 +315,28 @@ describe("who speaks, and where", { timeout: 60_000 }, () => {
     expect((await get(own, minjun)).status).toBe(200);
   });
 
-  test("what is said to an agent in private on Discord is not for other tenants", async () => {
-    const stage = await discordPlatform();
-    const team = await readyTeamOn(stage);
-    const minjun = stage.person("민준");
-    minjun.post(minjun.directMessages(stage.bots.eden), "비밀이야");
-    const [direct] = await eventuallySome(() =>
-      team.database.query<{ id: string }>({
-        text: "select id from dure.places where kind = 'direct'",
-      }),
-    );
+  test(
+    "what is said to an agent in private on Discord is not for other tenants",
+    FULL,
+    async () => {
+      const stage = await discordPlatform();
+      const team = await readyTeamOn(stage);
+      const minjun = stage.person("민준");
+      minjun.post(minjun.directMessages(stage.bots.eden), "비밀이야");
+      const [direct] = await eventuallySome(() =>
+        team.database.query<{ id: string }>({
+          text: "select id from dure.places where kind = 'direct'",
+        }),
+      );
 
-    await expect(
-      team.rooms.place(direct!.id, { tenant: "other", person: "서연" }),
-    ).rejects.toMatchObject({ code: "PLACE_UNKNOWN" });
-    const operator = { tenant: "", person: "", seesAll: true };
-    expect((await team.rooms.place(direct!.id, operator)).kind).toBe("direct");
-    await settled(team);
-  });
+      await expect(
+        team.rooms.place(direct!.id, { tenant: "other", person: "서연" }),
+      ).rejects.toMatchObject({ code: "PLACE_UNKNOWN" });
+      const operator = { tenant: "", person: "", seesAll: true };
+      expect((await team.rooms.place(direct!.id, operator)).kind).toBe("direct");
+      await settled(team);
+    },
+  );
 
   test("the same client_id is one message, per person and room, for 24 hours", async () => {
     const { say, team, post } = await startStage({ behave: { ruda: silent } });

@@ -24,52 +24,60 @@ test("the log names the user of each bot once, as soon as the platform has told 
 });
 
 describe("which bots are in a thread of Discord", { timeout: 60_000 }, () => {
-  test("who handed over and who was asked; the others have a record and no membership", async () => {
-    const stage = await discordPlatform();
-    const team = await readyTeamOn(stage, { behave: { eden: silent } });
-    const { threadId } = await collaborate(team, "ruda", {
-      targetAgent: "eden",
-      message: "봐 주세요",
-    });
-    await settled(team);
+  test(
+    "who handed over and who was asked; the others have a record and no membership",
+    FULL,
+    async () => {
+      const stage = await discordPlatform();
+      const team = await readyTeamOn(stage, { behave: { eden: silent } });
+      const { threadId } = await collaborate(team, "ruda", {
+        targetAgent: "eden",
+        message: "봐 주세요",
+      });
+      await settled(team);
 
-    const message = await stage.say(team, "나는 어때요?", { thread: threadId });
-    await settled(team);
+      const message = await stage.say(team, "나는 어때요?", { thread: threadId });
+      await settled(team);
 
-    expect(membersOf(stage)).toEqual(["루다", "민준", "이든"]);
-    expect(await rolesOf(team, message)).toEqual({
-      ruda: "HANDLER",
-      eden: "HANDLER",
-      seum: "OBSERVER",
-      dajim: "OBSERVER",
-    });
-    const overheard = await team.rooms.reader.observations({
-      agent: "dajim",
-      place: threadId,
-      tenant: "",
-    });
-    expect(overheard.map(({ excerpt }) => excerpt)).toContain("나는 어때요?");
-  });
+      expect(membersOf(stage)).toEqual(["루다", "민준", "이든"]);
+      expect(await rolesOf(team, message)).toEqual({
+        ruda: "HANDLER",
+        eden: "HANDLER",
+        seum: "OBSERVER",
+        dajim: "OBSERVER",
+      });
+      const overheard = await team.rooms.reader.observations({
+        agent: "dajim",
+        place: threadId,
+        tenant: "",
+      });
+      expect(overheard.map(({ excerpt }) => excerpt)).toContain("나는 어때요?");
+    },
+  );
 
-  test("an agent that is named in plain words is called to the thread, and answers once", async () => {
-    const stage = await discordPlatform();
-    const team = await readyTeamOn(stage, { behave: { ruda: silent, eden: silent } });
-    const { threadId } = await collaborate(team, "ruda", {
-      targetAgent: "eden",
-      message: "봐 주세요",
-    });
-    await settled(team);
-    const [thread] = stage.discord.threads(stage.places.general);
+  test(
+    "an agent that is named in plain words is called to the thread, and answers once",
+    FULL,
+    async () => {
+      const stage = await discordPlatform();
+      const team = await readyTeamOn(stage, { behave: { ruda: silent, eden: silent } });
+      const { threadId } = await collaborate(team, "ruda", {
+        targetAgent: "eden",
+        message: "봐 주세요",
+      });
+      await settled(team);
+      const [thread] = stage.discord.threads(stage.places.general);
 
-    stage.person("민준").post(thread!, "＠세움도 확인해봐"); // no mention of the platform
+      stage.person("민준").post(thread!, "＠세움도 확인해봐"); // no mention of the platform
 
-    await eventually(async () =>
-      expect(await stage.shown(team, threadId)).toContain("세움: 세움의 답입니다"),
-    );
-    await settled(team);
-    expect(membersOf(stage)).toEqual(["루다", "민준", "세움", "이든"]);
-    expect(team.calls("seum")).toBe(1);
-  });
+      await eventually(async () =>
+        expect(await stage.shown(team, threadId)).toContain("세움: 세움의 답입니다"),
+      );
+      await settled(team);
+      expect(membersOf(stage)).toEqual(["루다", "민준", "세움", "이든"]);
+      expect(team.calls("seum")).toBe(1);
+    },
+  );
 
   test("what is said in a private thread is for its members and operators alone", async () => {
     const backgrounds: string[] = [];

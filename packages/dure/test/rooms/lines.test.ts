@@ -122,53 +122,61 @@ describe("lines of an agent", { timeout: 60_000 }, () => {
     expect(backgrounds[1]).toContain("루다 in general: “사과로 할게요”");
   });
 
-  test("a thread is one line, and so is what agents say to each other in a channel", async () => {
-    const platform = webPlatform();
-    const team = await readyTeamOn(platform, {
-      agents: platform.agents.map((agent) => ({ ...agent, line: "person" as const })),
-      behave: {
-        ruda: ({ text }) => (text.includes("전해") ? "@이든 봐 주세요" : "네"),
-      },
-    });
-    const { threadId } = await collaborate(team, "ruda", {
-      targetAgent: "eden",
-      message: "봐 주세요",
-    });
-    await settled(team);
+  test(
+    "a thread is one line, and so is what agents say to each other in a channel",
+    FULL,
+    async () => {
+      const platform = webPlatform();
+      const team = await readyTeamOn(platform, {
+        agents: platform.agents.map((agent) => ({ ...agent, line: "person" as const })),
+        behave: {
+          ruda: ({ text }) => (text.includes("전해") ? "@이든 봐 주세요" : "네"),
+        },
+      });
+      const { threadId } = await collaborate(team, "ruda", {
+        targetAgent: "eden",
+        message: "봐 주세요",
+      });
+      await settled(team);
 
-    await platform.say(team, "@이든 어때요?", { thread: threadId });
-    await platform.say(team, "@이든 저도요", { thread: threadId, person: "서연" });
-    await platform.say(team, "이든한테 전해 주세요");
-    await settled(team);
+      await platform.say(team, "@이든 어때요?", { thread: threadId });
+      await platform.say(team, "@이든 저도요", { thread: threadId, person: "서연" });
+      await platform.say(team, "이든한테 전해 주세요");
+      await settled(team);
 
-    expect((await sessions(team)).filter((id) => id.startsWith("room:eden:"))).toEqual(
-      [`room:eden:${threadId}`, "room:eden:web:general"].toSorted(),
-    );
-  });
+      expect((await sessions(team)).filter((id) => id.startsWith("room:eden:"))).toEqual(
+        [`room:eden:${threadId}`, "room:eden:web:general"].toSorted(),
+      );
+    },
+  );
 
-  test("a yes that a person gives later is answered in the channel, from that person's line", async () => {
-    const { tool, done } = deployTool();
-    const platform = webPlatform();
-    const team = await readyTeamOn(platform, {
-      agents: withLines(platform),
-      tools: { deploy: tool },
-      behave: {
-        ruda: ({ results }) =>
-          results.length > 0
-            ? "내보냈어요"
-            : { toolCalls: [{ name: "deploy", args: { version: "1" } }] },
-      },
-    });
-    await platform.say(team, "내보내 주세요");
-    await settled(team);
-    const { items } = await team.inbox.list({ tenant: "", status: "open" });
+  test(
+    "a yes that a person gives later is answered in the channel, from that person's line",
+    FULL,
+    async () => {
+      const { tool, done } = deployTool();
+      const platform = webPlatform();
+      const team = await readyTeamOn(platform, {
+        agents: withLines(platform),
+        tools: { deploy: tool },
+        behave: {
+          ruda: ({ results }) =>
+            results.length > 0
+              ? "내보냈어요"
+              : { toolCalls: [{ name: "deploy", args: { version: "1" } }] },
+        },
+      });
+      await platform.say(team, "내보내 주세요");
+      await settled(team);
+      const { items } = await team.inbox.list({ tenant: "", status: "open" });
 
-    await team.inbox.answer(items[0]!.id, { value: "approve" }, { tenant: "", name: "boss" });
+      await team.inbox.answer(items[0]!.id, { value: "approve" }, { tenant: "", name: "boss" });
 
-    await eventually(async () => expect(await answers(team)).toContain("내보냈어요"));
-    expect(done).toEqual(["1"]);
-    expect(await sessions(team)).toEqual([sessionIdOf("ruda", "web:general", "민준")]);
-  });
+      await eventually(async () => expect(await answers(team)).toContain("내보냈어요"));
+      expect(done).toEqual(["1"]);
+      expect(await sessions(team)).toEqual([sessionIdOf("ruda", "web:general", "민준")]);
+    },
+  );
 
   test("the place of a session is known whether or not a person's line follows it", () => {
     for (const place of ["web:general", "web:general@acme", "web:g@sha256:0123456789abcdef"]) {

@@ -54,7 +54,7 @@ async function manyRooms(): Promise<{ team: RunningTeam; client: DureClient; dat
 
 test(
   "rooms are listed page by page, channels first, each once, whatever is made or removed meanwhile",
-  { timeout: 60_000 },
+  { ...FULL, timeout: 60_000 },
   async () => {
     const { client } = await manyRooms();
     const rooms = client.rooms("민준");
@@ -89,7 +89,7 @@ test(
 
 test(
   "a page that begins behind a room that is gone goes on where it stood",
-  { timeout: 60_000 },
+  { ...FULL, timeout: 60_000 },
   async () => {
     const { client, database } = await manyRooms();
     const rooms = client.rooms("민준");

@@ -373,29 +373,33 @@ describe.each(PLATFORM.rows)(
       },
     );
 
-    test("that was answered by politeness is closed by the words that answer it", async () => {
-      const platform = await makePlatform();
-      const eden: Behave = (told) => {
-        if (told.text.includes("부탁을 기다린 지")) return "어느 모듈 말씀이신가요?";
-        return told.text.includes("로그인 모듈") ? "다 보았고 문제가 없습니다." : silent(told);
-      };
-      const team = await readyTeamOn(platform, { behave: { ruda: silent, eden } });
-      const { threadId: thread } = await collaborate(team, "ruda", {
-        targetAgent: "eden",
-        message: "코드 리뷰",
-      });
-      await settled(team);
-      await makeDue(team, "eden");
-      await eventually(async () =>
-        expect(await platform.shown(team, thread)).toContain("이든: 어느 모듈 말씀이신가요?"),
-      );
-      await settled(team);
-      expect(await requestStates(team)).toEqual(["open"]);
+    test(
+      "that was answered by politeness is closed by the words that answer it",
+      FULL,
+      async () => {
+        const platform = await makePlatform();
+        const eden: Behave = (told) => {
+          if (told.text.includes("부탁을 기다린 지")) return "어느 모듈 말씀이신가요?";
+          return told.text.includes("로그인 모듈") ? "다 보았고 문제가 없습니다." : silent(told);
+        };
+        const team = await readyTeamOn(platform, { behave: { ruda: silent, eden } });
+        const { threadId: thread } = await collaborate(team, "ruda", {
+          targetAgent: "eden",
+          message: "코드 리뷰",
+        });
+        await settled(team);
+        await makeDue(team, "eden");
+        await eventually(async () =>
+          expect(await platform.shown(team, thread)).toContain("이든: 어느 모듈 말씀이신가요?"),
+        );
+        await settled(team);
+        expect(await requestStates(team)).toEqual(["open"]);
 
-      await platform.say(team, "@이든 로그인 모듈이야", { thread });
+        await platform.say(team, "@이든 로그인 모듈이야", { thread });
 
-      await eventually(async () => expect(await requestStates(team)).toEqual(["answered"]));
-    });
+        await eventually(async () => expect(await requestStates(team)).toEqual(["answered"]));
+      },
+    );
 
     test("is not answered by another agent who speaks in its thread", async () => {
       const platform = await makePlatform();

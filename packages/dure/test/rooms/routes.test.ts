@@ -35,7 +35,7 @@ async function twoChannels(options: TeamOptions = {}): Promise<TestTeam> {
 }
 
 describe("where a collaboration goes", { timeout: 60_000 }, () => {
-  test("a thread goes on in its own channel alone, and is reported with it", async () => {
+  test("a thread goes on in its own channel alone, and is reported with it", FULL, async () => {
     const team = await twoChannels();
     const inLab = await collaborate(team, "ruda", {
       targetAgent: "eden",
@@ -55,7 +55,7 @@ describe("where a collaboration goes", { timeout: 60_000 }, () => {
     expect(await parentOf(team, inGeneral.threadId)).toBe("web:general");
   });
 
-  test("a thread whose channel is not allowed any more is not found again", async () => {
+  test("a thread whose channel is not allowed any more is not found again", FULL, async () => {
     const team = await twoChannels();
     const inLab = await collaborate(team, "ruda", {
       targetAgent: "eden",
@@ -74,54 +74,61 @@ describe("where a collaboration goes", { timeout: 60_000 }, () => {
     expect(again.threadId).not.toBe(inLab.threadId);
   });
 
-  test("begins where the session is, if allowed, else in the caller's channel; no topic is a topic too", async () => {
-    const ruda: Behave = (heard) =>
-      heard.results.length === 0 && heard.text.includes("맡겨")
-        ? { toolCalls: [{ name: "collaborate", args: { targetAgent: "eden", message: "검토" } }] }
-        : silent(heard);
-    const platform = webPlatform();
-    const team = await twoChannels({
-      behave: { ruda, eden: silent },
-      agents: platform.agents.map((agent) =>
-        agent.id === "seum" ? { ...agent, channel: "lab" } : agent,
-      ),
-    });
-    const threadsIn = async (channel: string): Promise<readonly string[]> =>
-      (await team.rooms.reader.threads(channel, ANONYMOUS)).map(({ name }) => name);
+  test(
+    "begins where the session is, if allowed, else in the caller's channel; no topic is a topic too",
+    FULL,
+    async () => {
+      const ruda: Behave = (heard) =>
+        heard.results.length === 0 && heard.text.includes("맡겨")
+          ? { toolCalls: [{ name: "collaborate", args: { targetAgent: "eden", message: "검토" } }] }
+          : silent(heard);
+      const platform = webPlatform();
+      const team = await twoChannels({
+        behave: { ruda, eden: silent },
+        agents: platform.agents.map((agent) =>
+          agent.id === "seum" ? { ...agent, channel: "lab" } : agent,
+        ),
+      });
+      const threadsIn = async (channel: string): Promise<readonly string[]> =>
+        (await team.rooms.reader.threads(channel, ANONYMOUS)).map(({ name }) => name);
 
-    for (const channel of ["lab", "quiet"]) {
-      await team.rooms.post(
-        { tenant: "", person: "민준" },
-        { place: `web:${channel}`, text: "@루다 이든한테 맡겨 줘" },
+      for (const channel of ["lab", "quiet"]) {
+        await team.rooms.post(
+          { tenant: "", person: "민준" },
+          { place: `web:${channel}`, text: "@루다 이든한테 맡겨 줘" },
+        );
+        await settled(team);
+        await team.database.query({ text: "delete from dure.thread_routes" });
+      }
+      expect([
+        await threadsIn("web:lab"),
+        await threadsIn("web:general"),
+        await threadsIn("web:quiet"),
+      ]).toEqual([["[협업] 루다 → 이든 · 검토"], ["[협업] 루다 → 이든 · 검토"], []]);
+
+      const own = await team.rooms.collaborate(
+        { agent: "seum", session: "http-1" },
+        { targetAgent: "eden", message: "하나" },
       );
-      await settled(team);
-      await team.database.query({ text: "delete from dure.thread_routes" });
-    }
-    expect([
-      await threadsIn("web:lab"),
-      await threadsIn("web:general"),
-      await threadsIn("web:quiet"),
-    ]).toEqual([["[협업] 루다 → 이든 · 검토"], ["[협업] 루다 → 이든 · 검토"], []]);
+      const withTopic = await team.rooms.collaborate(
+        { agent: "seum", session: "http-1" },
+        { targetAgent: "eden", message: "둘", topic: "배포" },
+      );
+      const again = await team.rooms.collaborate(
+        { agent: "seum", session: "http-1" },
+        { targetAgent: "eden", message: "셋" },
+      );
 
-    const own = await team.rooms.collaborate(
-      { agent: "seum", session: "http-1" },
-      { targetAgent: "eden", message: "하나" },
-    );
-    const withTopic = await team.rooms.collaborate(
-      { agent: "seum", session: "http-1" },
-      { targetAgent: "eden", message: "둘", topic: "배포" },
-    );
-    const again = await team.rooms.collaborate(
-      { agent: "seum", session: "http-1" },
-      { targetAgent: "eden", message: "셋" },
-    );
-
-    expect([own, withTopic]).toMatchObject([
-      { channelId: "web:lab", reused: false },
-      { channelId: "web:lab", reused: false },
-    ]);
-    expect(again).toMatchObject({ threadId: (own as { threadId: string }).threadId, reused: true });
-  });
+      expect([own, withTopic]).toMatchObject([
+        { channelId: "web:lab", reused: false },
+        { channelId: "web:lab", reused: false },
+      ]);
+      expect(again).toMatchObject({
+        threadId: (own as { threadId: string }).threadId,
+        reused: true,
+      });
+    },
+  );
 
   test("a given thread that was silent for a day has both agents in it from the call on", async () => {
     const platform = webPlatform();
@@ -247,6 +254,7 @@ describe("where a collaboration goes", { timeout: 60_000 }, () => {
 
   test.each(PLATFORMS)(
     "on %s a report thread beyond the slots is queued with its reports, and nothing is lost",
+    FULL,
     async (name, makePlatform) => {
       const platform = await makePlatform();
       const team = await readyTeamOn(platform, {

@@ -1,3 +1,4 @@
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import ts from "typescript";
@@ -6,19 +7,23 @@ import { expect, test } from "vitest";
 const PLATFORMS = ["web", "discord", "slack"] as const;
 const SPEC = path.resolve(import.meta.dirname, "../../../../docs/spec/collaboration.md");
 
-test("every scenario of the specification is the title of a test that runs on web rooms, Discord and Slack", async () => {
-  const ids = scenarioIds(await readFile(SPEC, "utf8"));
-  const shown = await titledIds();
+test(
+  "every scenario of the specification is the title of a test that runs on web rooms, Discord and Slack",
+  FULL,
+  async () => {
+    const ids = scenarioIds(await readFile(SPEC, "utf8"));
+    const shown = await titledIds();
 
-  expect(ids.length).toBeGreaterThan(45);
-  const missing = (platform: string): readonly string[] =>
-    ids.filter((id) => !shown.get(id)?.has(platform));
-  expect(Object.fromEntries(PLATFORMS.map((name) => [name, missing(name)]))).toEqual({
-    web: [],
-    discord: [],
-    slack: [],
-  });
-});
+    expect(ids.length).toBeGreaterThan(45);
+    const missing = (platform: string): readonly string[] =>
+      ids.filter((id) => !shown.get(id)?.has(platform));
+    expect(Object.fromEntries(PLATFORMS.map((name) => [name, missing(name)]))).toEqual({
+      web: [],
+      discord: [],
+      slack: [],
+    });
+  },
+);
 
 /**
  * `H1`, `P1, P2`, `S1–S4`, wherever the specification names them, and the stories `A` to `E` of

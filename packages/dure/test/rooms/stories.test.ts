@@ -133,7 +133,7 @@ describe.each(PLATFORM.rows)(
       expect([team.calls("ruda"), team.calls("dajim")]).toEqual([0, 0]);
     });
 
-    test("B the second does not wait for a first that says nothing for long", async () => {
+    test("B the second does not wait for a first that says nothing for long", FULL, async () => {
       const never = Promise.withResolvers<string>();
       const platform = await makePlatform();
       const added: Heard[] = [];

@@ -104,7 +104,7 @@ describe(
       },
     );
 
-    test("on Slack its button stops it", async () => {
+    test("on Slack its button stops it", FULL, async () => {
       const ruda = held();
       const stage = await slackPlatform();
       const team = await readyTeamOn(stage, { behave: { ruda: ruda.behave }, limits: SOON });
@@ -126,7 +126,7 @@ describe(
       ruda.goOn();
     });
 
-    test("agents that wait for each other get no notice", async () => {
+    test("agents that wait for each other get no notice", FULL, async () => {
       const eden = held();
       const ruda = held();
       const stage = await discordPlatform();
@@ -183,27 +183,31 @@ describe(
       },
     );
 
-    test("where it is shown as it is written, a late first word takes the notice's place", async () => {
-      const gate = Promise.withResolvers<void>();
-      const ruda: Behave = async () => {
-        await gate.promise;
-        return { chunks: ["다 ", "했어요"], chunkDelayMs: 50 };
-      };
-      const stage = await discordPlatform();
-      const team = await readyTeamOn(stage, { stream: true, behave: { ruda }, limits: SOON });
-      await stage.say(team, "오래 걸리는 일");
-      await eventually(async () =>
-        expect(await stage.shown(team, "discord:general")).toEqual([ASKED, NOTICE]),
-      );
-      const notice = stage.discord.messages(stage.places.general).at(-1)!;
+    test(
+      "where it is shown as it is written, a late first word takes the notice's place",
+      FULL,
+      async () => {
+        const gate = Promise.withResolvers<void>();
+        const ruda: Behave = async () => {
+          await gate.promise;
+          return { chunks: ["다 ", "했어요"], chunkDelayMs: 50 };
+        };
+        const stage = await discordPlatform();
+        const team = await readyTeamOn(stage, { stream: true, behave: { ruda }, limits: SOON });
+        await stage.say(team, "오래 걸리는 일");
+        await eventually(async () =>
+          expect(await stage.shown(team, "discord:general")).toEqual([ASKED, NOTICE]),
+        );
+        const notice = stage.discord.messages(stage.places.general).at(-1)!;
 
-      gate.resolve();
-      await settled(team);
+        gate.resolve();
+        await settled(team);
 
-      await eventually(async () =>
-        expect(await stage.shown(team, "discord:general")).toEqual([ASKED, "루다: 다 했어요"]),
-      );
-      expect(stage.discord.messages(stage.places.general).at(-1)?.id).toBe(notice.id);
-    });
+        await eventually(async () =>
+          expect(await stage.shown(team, "discord:general")).toEqual([ASKED, "루다: 다 했어요"]),
+        );
+        expect(stage.discord.messages(stage.places.general).at(-1)?.id).toBe(notice.id);
+      },
+    );
   },
 );

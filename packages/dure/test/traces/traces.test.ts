@@ -1,3 +1,4 @@
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import type { DureClient, WorkTrace } from "dure/client";
 import { expect, test } from "vitest";
 import { until } from "../until.ts";
@@ -96,7 +97,7 @@ test(
   },
 );
 
-test("only its person sees the chain of a direct room", SLOW, async () => {
+test("only its person sees the chain of a direct room", { ...FULL, ...SLOW }, async () => {
   const { personOf, database } = await startTraceTeam();
   const [mina, junho] = [await personOf("mina", PEOPLE), await personOf("junho", PEOPLE)];
   const room = await mina.rooms().direct("ruda");

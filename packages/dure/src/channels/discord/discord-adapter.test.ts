@@ -1,3 +1,4 @@
+import { FULL } from "../../kernel/test-tiers.ts";
 import { describe, expect, test } from "vitest";
 import type {
   ChannelAccount,
@@ -494,7 +495,7 @@ describe("gaps", () => {
     expect(stage.port.gaps).toBeGreaterThan(1);
   });
 
-  test("a message that could not be stored is read again, before younger ones", async () => {
+  test("a message that could not be stored is read again, before younger ones", FULL, async () => {
     await using stage = await aStage();
     await stage.connect(RUDA);
     let failures = 2;

@@ -1,6 +1,6 @@
 import { FakeDiscord, type FakeDiscordOptions, type GatewayEnding } from "@dure/testing";
 import { describe, expect, test } from "vitest";
-import { sampled } from "../../kernel/test-tiers.ts";
+import { FULL, sampled } from "../../kernel/test-tiers.ts";
 import type { ChannelAccount } from "../../rooms/channel-adapter.ts";
 import { DiscordAdapter } from "./discord-adapter.ts";
 import { decideStart } from "./identify-budget.ts";
@@ -79,26 +79,30 @@ describe("the session starts of a bot", () => {
     expect(decideStart(limit, own)).toMatchObject(expected);
   });
 
-  test("that are nearly used up: it says so, waits, keeps its token, and goes on the next day", async () => {
-    await using stage = await aStage({ sessionStarts: { total: 20, perMs: 1500 } });
-    stage.discord.gateway.useSessionStarts(stage.ruda, 19);
+  test(
+    "that are nearly used up: it says so, waits, keeps its token, and goes on the next day",
+    FULL,
+    async () => {
+      await using stage = await aStage({ sessionStarts: { total: 20, perMs: 1500 } });
+      stage.discord.gateway.useSessionStarts(stage.ruda, 19);
 
-    const startedBefore: number[] = [];
-    const told = stage.port.accountChanged.bind(stage.port);
-    stage.port.accountChanged = (account, state, detail) => {
-      if (state === "reconnecting") startedBefore.push(stage.discord.sessionsStarted(stage.ruda));
-      return told(account, state, detail);
-    };
+      const startedBefore: number[] = [];
+      const told = stage.port.accountChanged.bind(stage.port);
+      stage.port.accountChanged = (account, state, detail) => {
+        if (state === "reconnecting") startedBefore.push(stage.discord.sessionsStarted(stage.ruda));
+        return told(account, state, detail);
+      };
 
-    void stage.adapter.connect(RUDA, { signal: never });
-    await stage.isReady();
+      void stage.adapter.connect(RUDA, { signal: never });
+      await stage.isReady();
 
-    const rests = stage.port.states.find(({ state }) => state === "reconnecting");
-    expect(rests?.detail).toContain("Only 1 session starts are left");
-    expect(rests?.needsPeople).toBe(true);
-    expect(startedBefore).toEqual([0]);
-    expect(stage.port.lines.join("\n")).toContain("has only 1 session starts left");
-  });
+      const rests = stage.port.states.find(({ state }) => state === "reconnecting");
+      expect(rests?.detail).toContain("Only 1 session starts are left");
+      expect(rests?.needsPeople).toBe(true);
+      expect(startedBefore).toEqual([0]);
+      expect(stage.port.lines.join("\n")).toContain("has only 1 session starts left");
+    },
+  );
 
   test("of the double end with its token, as on the platform", async () => {
     await using stage = await aStage();

@@ -1,3 +1,4 @@
+import { FULL } from "../../kernel/test-tiers.ts";
 import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -30,6 +31,7 @@ async function trial(spec: AgentSpec) {
 test(
   "an agent is asked once in the sandbox: its program, version, login and answer show",
   {
+    ...FULL,
     timeout: 60_000,
   },
   async () => {
@@ -51,6 +53,7 @@ test(
 test(
   "what is missing is told: the program, or the login with how to sign in",
   {
+    ...FULL,
     timeout: 60_000,
   },
   async () => {

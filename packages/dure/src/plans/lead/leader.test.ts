@@ -250,80 +250,84 @@ test("a port that works, waits or has failed is left out on request, and the res
   ).rejects.toMatchObject({ message: "The port has succeeded meanwhile." });
 });
 
-test("what a working port is given counts from its next step; more tokens resume ports", async () => {
-  const gates = new Map<string, (outcome: PortOutcome) => void>();
-  const runs = await open({
-    build: (_run, port) => new Promise((resolve) => gates.set(port.id, resolve)),
-  });
-  const plan = planOf({ a: "", b: "" });
-  const { id } = await runs.runs.run({
-    plan: {
-      ...plan,
-      limits: { ...plan.limits, budget: { tokens: 1_000 } },
-      ports: plan.ports.map((port) => ({ ...port, budget: { tokens: 400 } })),
-    },
-    repository: "/r",
-    by: "me",
-  });
-  await expect.poll(() => gates.size).toBe(2);
+test(
+  "what a working port is given counts from its next step; more tokens resume ports",
+  FULL,
+  async () => {
+    const gates = new Map<string, (outcome: PortOutcome) => void>();
+    const runs = await open({
+      build: (_run, port) => new Promise((resolve) => gates.set(port.id, resolve)),
+    });
+    const plan = planOf({ a: "", b: "" });
+    const { id } = await runs.runs.run({
+      plan: {
+        ...plan,
+        limits: { ...plan.limits, budget: { tokens: 1_000 } },
+        ports: plan.ports.map((port) => ({ ...port, budget: { tokens: 400 } })),
+      },
+      repository: "/r",
+      by: "me",
+    });
+    await expect.poll(() => gates.size).toBe(2);
 
-  await runs.runs.commands.order(
-    id,
-    {
-      type: "retry",
-      port: "a",
-      tokens: 200,
-      timeMs: 5_000,
+    await runs.runs.commands.order(
+      id,
+      {
+        type: "retry",
+        port: "a",
+        tokens: 200,
+        timeMs: 5_000,
+        hint: "smaller steps",
+        grant: { path: "src/x.ts", wants: "own" },
+      },
+      { by: "me" },
+    );
+    await expect(
+      runs.runs.commands.order(id, { type: "retry", port: "b" }, { by: "me" }),
+    ).rejects.toMatchObject({ message: "The port has not failed." });
+
+    const given = await runs.runs.get(id);
+    expect(given.tokensMost).toBe(1_200);
+    expect(given.ports[0]).toMatchObject({
+      status: "running",
+      attempt: 1,
+      tokensMost: 600,
+      timeMs: plan.ports[0]!.timeoutMs + 5_000,
       hint: "smaller steps",
-      grant: { path: "src/x.ts", wants: "own" },
-    },
-    { by: "me" },
-  );
-  await expect(
-    runs.runs.commands.order(id, { type: "retry", port: "b" }, { by: "me" }),
-  ).rejects.toMatchObject({ message: "The port has not failed." });
+      grants: [{ path: "src/x.ts", wants: "own", by: "operator" }],
+    });
 
-  const given = await runs.runs.get(id);
-  expect(given.tokensMost).toBe(1_200);
-  expect(given.ports[0]).toMatchObject({
-    status: "running",
-    attempt: 1,
-    tokensMost: 600,
-    timeMs: plan.ports[0]!.timeoutMs + 5_000,
-    hint: "smaller steps",
-    grants: [{ path: "src/x.ts", wants: "own", by: "operator" }],
-  });
+    // Two answers that come in the same moment: neither takes away what the other gave.
+    const { records } = runs.runs;
+    await runs.database.transaction(async (tx) => {
+      for (const path of ["src/y.ts", "src/z.ts"]) {
+        await records.orders.give(
+          tx,
+          id,
+          { type: "retry", port: "a", tokens: 100, grants: [{ path, wants: "read" }] },
+          "me",
+        );
+      }
+    });
+    await expect.poll(async () => (await runs.runs.get(id)).tokensMost).toBe(1_400);
+    expect((await runs.runs.port(id, "a")).grants.map(({ path }) => path)).toEqual([
+      "src/x.ts",
+      "src/y.ts",
+      "src/z.ts",
+    ]);
 
-  // Two answers that come in the same moment: neither takes away what the other gave.
-  const { records } = runs.runs;
-  await runs.database.transaction(async (tx) => {
-    for (const path of ["src/y.ts", "src/z.ts"]) {
-      await records.orders.give(
-        tx,
-        id,
-        { type: "retry", port: "a", tokens: 100, grants: [{ path, wants: "read" }] },
-        "me",
-      );
-    }
-  });
-  await expect.poll(async () => (await runs.runs.get(id)).tokensMost).toBe(1_400);
-  expect((await runs.runs.port(id, "a")).grants.map(({ path }) => path)).toEqual([
-    "src/x.ts",
-    "src/y.ts",
-    "src/z.ts",
-  ]);
-
-  gates.get("b")!({
-    status: "failed",
-    because: { code: "RUN_TOKENS_EXHAUSTED", message: "nothing left" },
-  });
-  await expect.poll(() => statuses(runs, id)).toBe("a running, b failed");
-  gates.delete("b");
-  await runs.runs.commands.order(id, { type: "extend", tokens: 500 }, { by: "me" });
-  await expect.poll(() => gates.has("b")).toBe(true);
-  for (const gate of gates.values()) gate(done);
-  expect(await ended(runs, id)).toMatchObject({ status: "success", tokensMost: 1_900 });
-});
+    gates.get("b")!({
+      status: "failed",
+      because: { code: "RUN_TOKENS_EXHAUSTED", message: "nothing left" },
+    });
+    await expect.poll(() => statuses(runs, id)).toBe("a running, b failed");
+    gates.delete("b");
+    await runs.runs.commands.order(id, { type: "extend", tokens: 500 }, { by: "me" });
+    await expect.poll(() => gates.has("b")).toBe(true);
+    for (const gate of gates.values()) gate(done);
+    expect(await ended(runs, id)).toMatchObject({ status: "success", tokensMost: 1_900 });
+  },
+);
 
 test("a run without its leader goes on elsewhere; what has succeeded is not built again", async () => {
   const first = await open({
@@ -374,43 +378,47 @@ test("a run of another machine is left alone", async () => {
   expect(await statuses(second, id)).toBe("a waiting");
 });
 
-test("a run whose machine is gone asks the operator, and goes on when the machine is back", async () => {
-  const never = (
-    _run: unknown,
-    _port: unknown,
-    { signal }: { signal: AbortSignal },
-  ): Promise<PortOutcome> =>
-    new Promise((_, reject) =>
-      signal.addEventListener("abort", () => reject(signal.reason as Error)),
-    );
-  const first = await open({ build: never, host: "host-1", runsOptions: { hostGoneMs: 1_000 } });
-  const { id } = await first.runs.run({ plan: planOf({ a: "" }), repository: "/r", by: "me" });
-  await expect.poll(() => statuses(first, id)).toBe("a running");
-  await first.runs.stop();
-  await using elsewhere = await startTestRuns({
-    url: first.url,
-    host: "host-2",
-    build: async () => done,
-    runsOptions: { hostGoneMs: 1_000 },
-  });
+test(
+  "a run whose machine is gone asks the operator, and goes on when the machine is back",
+  FULL,
+  async () => {
+    const never = (
+      _run: unknown,
+      _port: unknown,
+      { signal }: { signal: AbortSignal },
+    ): Promise<PortOutcome> =>
+      new Promise((_, reject) =>
+        signal.addEventListener("abort", () => reject(signal.reason as Error)),
+      );
+    const first = await open({ build: never, host: "host-1", runsOptions: { hostGoneMs: 1_000 } });
+    const { id } = await first.runs.run({ plan: planOf({ a: "" }), repository: "/r", by: "me" });
+    await expect.poll(() => statuses(first, id)).toBe("a running");
+    await first.runs.stop();
+    await using elsewhere = await startTestRuns({
+      url: first.url,
+      host: "host-2",
+      build: async () => done,
+      runsOptions: { hostGoneMs: 1_000 },
+    });
 
-  await expect
-    .poll(async () => (await elsewhere.runs.get(id)).status, { timeout: 15_000 })
-    .toBe("waiting_host");
-  const { items } = await elsewhere.inbox.list({ tenant: "", run: id });
-  await using back = await startTestRuns({
-    url: first.url,
-    host: "host-1",
-    build: async () => done,
-    runsOptions: { hostGoneMs: 1_000 },
-  });
-  const run = await ended(back, id);
+    await expect
+      .poll(async () => (await elsewhere.runs.get(id)).status, { timeout: 15_000 })
+      .toBe("waiting_host");
+    const { items } = await elsewhere.inbox.list({ tenant: "", run: id });
+    await using back = await startTestRuns({
+      url: first.url,
+      host: "host-1",
+      build: async () => done,
+      runsOptions: { hostGoneMs: 1_000 },
+    });
+    const run = await ended(back, id);
 
-  expect(items).toMatchObject([
-    { type: "blocked", severity: "critical", title: expect.stringContaining("machine") },
-  ]);
-  expect(run.status).toBe("success");
-});
+    expect(items).toMatchObject([
+      { type: "blocked", severity: "critical", title: expect.stringContaining("machine") },
+    ]);
+    expect(run.status).toBe("success");
+  },
+);
 
 test("the same key gives the same run, and is refused for another one", async () => {
   const runs = await open({ build: async () => done });
@@ -463,22 +471,26 @@ test("an answer to an escalation is an order: another try with what the person s
   });
 });
 
-test("a fault of dure in a port fails that port with its words, and the others go on", async () => {
-  const runs = await open({
-    build: async (_run, port) => {
-      if (port.id === "a") throw new Error("the shelf fell down");
-      return done;
-    },
-  });
-  const id = await begin(runs, { a: "", b: "" });
+test(
+  "a fault of dure in a port fails that port with its words, and the others go on",
+  FULL,
+  async () => {
+    const runs = await open({
+      build: async (_run, port) => {
+        if (port.id === "a") throw new Error("the shelf fell down");
+        return done;
+      },
+    });
+    const id = await begin(runs, { a: "", b: "" });
 
-  const run = await ended(runs, id);
+    const run = await ended(runs, id);
 
-  expect(run.status).toBe("partial");
-  expect(run.report!.missing).toEqual([
-    { port: "a", because: expect.objectContaining({ message: "the shelf fell down" }) },
-  ]);
-});
+    expect(run.status).toBe("partial");
+    expect(run.report!.missing).toEqual([
+      { port: "a", because: expect.objectContaining({ message: "the shelf fell down" }) },
+    ]);
+  },
+);
 
 /** Ends with the abort of its signal alone. */
 const untilAborted = (signal: AbortSignal): Promise<never> =>
@@ -486,7 +498,7 @@ const untilAborted = (signal: AbortSignal): Promise<never> =>
     signal.addEventListener("abort", () => reject(signal.reason as Error)),
   );
 
-test("a fault of dure that passes is met by beginning the port again", async () => {
+test("a fault of dure that passes is met by beginning the port again", FULL, async () => {
   let faults = 0;
   const runs = await open({
     build: async () => {
@@ -706,43 +718,47 @@ test("a run that could not be prepared takes no order but the one to begin again
   });
 });
 
-test("a paused run whose machine went away is paused when it is back, and its question closed", async () => {
-  const first = await open({
-    build: (_run, _port, { signal }) => untilAborted(signal),
-    host: "host-1",
-    runsOptions: { hostGoneMs: 1_000 },
-  });
-  const { id } = await first.runs.run({ plan: planOf({ a: "" }), repository: "/r", by: "me" });
-  await expect.poll(() => statuses(first, id)).toBe("a running");
-  await first.runs.commands.order(id, { type: "pause" }, { by: "me" });
-  await first.runs.stop();
-  await using elsewhere = await startTestRuns({
-    url: first.url,
-    host: "host-2",
-    build: async () => done,
-    runsOptions: { hostGoneMs: 1_000 },
-  });
-  await expect
-    .poll(async () => (await elsewhere.runs.get(id)).status, { timeout: 15_000 })
-    .toBe("waiting_host");
+test(
+  "a paused run whose machine went away is paused when it is back, and its question closed",
+  FULL,
+  async () => {
+    const first = await open({
+      build: (_run, _port, { signal }) => untilAborted(signal),
+      host: "host-1",
+      runsOptions: { hostGoneMs: 1_000 },
+    });
+    const { id } = await first.runs.run({ plan: planOf({ a: "" }), repository: "/r", by: "me" });
+    await expect.poll(() => statuses(first, id)).toBe("a running");
+    await first.runs.commands.order(id, { type: "pause" }, { by: "me" });
+    await first.runs.stop();
+    await using elsewhere = await startTestRuns({
+      url: first.url,
+      host: "host-2",
+      build: async () => done,
+      runsOptions: { hostGoneMs: 1_000 },
+    });
+    await expect
+      .poll(async () => (await elsewhere.runs.get(id)).status, { timeout: 15_000 })
+      .toBe("waiting_host");
 
-  await using back = await startTestRuns({
-    url: first.url,
-    host: "host-1",
-    build: async () => done,
-    runsOptions: { hostGoneMs: 1_000 },
-  });
-  await expect
-    .poll(async () => (await back.runs.get(id)).status, { timeout: 15_000 })
-    .toBe("paused");
+    await using back = await startTestRuns({
+      url: first.url,
+      host: "host-1",
+      build: async () => done,
+      runsOptions: { hostGoneMs: 1_000 },
+    });
+    await expect
+      .poll(async () => (await back.runs.get(id)).status, { timeout: 15_000 })
+      .toBe("paused");
 
-  expect((await back.inbox.list({ tenant: "", run: id })).items).toMatchObject([
-    { type: "blocked", status: "resolved", resolvedBy: "system" },
-  ]);
-  await expect.poll(() => statuses(back, id), { timeout: 15_000 }).toBe("a ready"); // its new leader says so
-  await back.runs.commands.order(id, { type: "resume" }, { by: "me" });
-  expect((await ended(back, id)).status).toBe("success");
-});
+    expect((await back.inbox.list({ tenant: "", run: id })).items).toMatchObject([
+      { type: "blocked", status: "resolved", resolvedBy: "system" },
+    ]);
+    await expect.poll(() => statuses(back, id), { timeout: 15_000 }).toBe("a ready"); // its new leader says so
+    await back.runs.commands.order(id, { type: "resume" }, { by: "me" });
+    expect((await ended(back, id)).status).toBe("success");
+  },
+);
 
 test("questions are closed when the port succeeds after all, and what waited for it goes on", async () => {
   let isMended = false;

@@ -175,22 +175,26 @@ test.each(FAILURES.rows)(
   },
 );
 
-test("its session is set to the mode that the plan names, and a mode that is none is told", async () => {
-  await using place = await aPlace();
-  const command = [process.execPath, AGENT];
-  const inMode = (mode: string | undefined) =>
-    workOn(new AcpWorker({ command, mode, clock: systemClock }), {
-      ...place.assignment,
-      prompt: order({ say: "In $MODE." }),
-    });
+test(
+  "its session is set to the mode that the plan names, and a mode that is none is told",
+  FULL,
+  async () => {
+    await using place = await aPlace();
+    const command = [process.execPath, AGENT];
+    const inMode = (mode: string | undefined) =>
+      workOn(new AcpWorker({ command, mode, clock: systemClock }), {
+        ...place.assignment,
+        prompt: order({ say: "In $MODE." }),
+      });
 
-  expect((await inMode(undefined)).result.summary).toContain("In auto.");
-  expect((await inMode("default")).result.summary).toContain("In default.");
-  expect((await inMode("yolo")).result.error).toMatchObject({
-    code: "WORKER_PROTOCOL",
-    hint: "Name one of these as mode in the plan: auto, default.",
-  });
-});
+    expect((await inMode(undefined)).result.summary).toContain("In auto.");
+    expect((await inMode("default")).result.summary).toContain("In default.");
+    expect((await inMode("yolo")).result.error).toMatchObject({
+      code: "WORKER_PROTOCOL",
+      hint: "Name one of these as mode in the plan: auto, default.",
+    });
+  },
+);
 
 test("an agent that is served no files works with its own hands alone", async () => {
   await using place = await aPlace({ "src/a.ts": "old" });
@@ -411,7 +415,7 @@ describe("a permission", () => {
     ["to edit without a path", { kind: "edit" }, "no: names-no-path"],
     ["to run a command", { kind: "execute", rawInput: { command: "npm test" } }, "yes: confined"],
     ["to change its mode", { kind: "switch_mode" }, "no: not-allowed-kind"],
-  ])("%s", (_name, toolCall, decision) => {
+  ])("%s", FULL, (_name, toolCall, decision) => {
     expect(decide(toolCall)).toBe(decision);
   });
 
@@ -431,27 +435,31 @@ describe("a permission", () => {
   });
 });
 
-test("a conversation of the last try is gone on with, and what it repeats is no news", async () => {
-  await using place = await aPlace({ "src/a.ts": "old" });
-  const prompt = order({ say: "Done again." });
-  const sessionIn = ({ events }: Awaited<ReturnType<typeof workOn>>) =>
-    events.filter((event) => event.type === "session");
+test(
+  "a conversation of the last try is gone on with, and what it repeats is no news",
+  FULL,
+  async () => {
+    await using place = await aPlace({ "src/a.ts": "old" });
+    const prompt = order({ say: "Done again." });
+    const sessionIn = ({ events }: Awaited<ReturnType<typeof workOn>>) =>
+      events.filter((event) => event.type === "session");
 
-  const first = await workOn(agent(), { ...place.assignment, prompt });
-  const next = await workOn(agent(), { ...place.assignment, prompt, session: "session_1" });
-  const lost = await workOn(agent(), { ...place.assignment, prompt, session: "session_gone" });
+    const first = await workOn(agent(), { ...place.assignment, prompt });
+    const next = await workOn(agent(), { ...place.assignment, prompt, session: "session_1" });
+    const lost = await workOn(agent(), { ...place.assignment, prompt, session: "session_gone" });
 
-  expect(sessionIn(first)).toEqual([{ type: "session", id: "session_1", isResumed: false }]);
-  expect(sessionIn(next)).toEqual([{ type: "session", id: "session_1", isResumed: true }]);
-  expect(sessionIn(lost)).toEqual([{ type: "session", id: "session_1", isResumed: false }]);
-  for (const { events, result } of [first, next, lost]) {
-    expect(result).toMatchObject({
-      status: "ready",
-      summary: expect.stringContaining("Done again."),
-    });
-    expect(JSON.stringify(events)).not.toContain("Words of the last try.");
-  }
-});
+    expect(sessionIn(first)).toEqual([{ type: "session", id: "session_1", isResumed: false }]);
+    expect(sessionIn(next)).toEqual([{ type: "session", id: "session_1", isResumed: true }]);
+    expect(sessionIn(lost)).toEqual([{ type: "session", id: "session_1", isResumed: false }]);
+    for (const { events, result } of [first, next, lost]) {
+      expect(result).toMatchObject({
+        status: "ready",
+        summary: expect.stringContaining("Done again."),
+      });
+      expect(JSON.stringify(events)).not.toContain("Words of the last try.");
+    }
+  },
+);
 
 test("what is said to an agent at work it reads in a turn of its own, before its try is over", async () => {
   await using place = await aPlace();
@@ -541,16 +549,20 @@ describe("MCP servers", () => {
     expect(resumed.summary).toContain(shown);
   });
 
-  test("one that the agent cannot reach, or whose variable is missing, ends the try at once", async () => {
-    expect((await toldOf([wiki("sse")])).error).toMatchObject({
-      code: "WORKER_PROTOCOL",
-      message: "The agent reaches no MCP servers over sse: wiki.",
-    });
-    expect((await toldOf([wiki("http")], { mode: "local-servers" })).error).toMatchObject({
-      message: "The agent reaches no MCP servers over http: wiki.",
-    });
-    expect((await toldOf([tickets], { env: {} })).error).toMatchObject({
-      message: expect.stringContaining("The environment lacks TICKETS") as string,
-    });
-  });
+  test(
+    "one that the agent cannot reach, or whose variable is missing, ends the try at once",
+    FULL,
+    async () => {
+      expect((await toldOf([wiki("sse")])).error).toMatchObject({
+        code: "WORKER_PROTOCOL",
+        message: "The agent reaches no MCP servers over sse: wiki.",
+      });
+      expect((await toldOf([wiki("http")], { mode: "local-servers" })).error).toMatchObject({
+        message: "The agent reaches no MCP servers over http: wiki.",
+      });
+      expect((await toldOf([tickets], { env: {} })).error).toMatchObject({
+        message: expect.stringContaining("The environment lacks TICKETS") as string,
+      });
+    },
+  );
 });

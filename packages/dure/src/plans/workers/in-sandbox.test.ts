@@ -2,7 +2,7 @@ import { access, chmod, mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { sampled } from "../../kernel/test-tiers.ts";
+import { FULL, sampled } from "../../kernel/test-tiers.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { silentLogger } from "../../kernel/logger.ts";
 import { boundMs } from "../../kernel/test-bounds.ts";
@@ -150,57 +150,61 @@ test.each(ABORTED.rows)(
   },
 );
 
-test("as another user on a copy an agent works directly, asks for its paths, and what it owns comes back", async () => {
-  await using place = await aPlace({ "README.md": "theirs", "src/a.ts": "old" });
-  await chmod(place.tree, 0o755);
-  const folder = join("/var/tmp", `dure-sandbox-${process.pid}`);
-  const opening = openSandbox({
-    wanted: "enforced",
-    kinds: ["other-user"],
-    folder,
-    clock: systemClock,
-  });
-  // Only root becomes another user.
-  if (process.getuid?.() !== 0) {
-    await expect(opening).rejects.toMatchObject({ code: "ISOLATION_UNAVAILABLE" });
-    return;
-  }
-  const sandbox = await opening;
-  const confinement = {
-    cwd: place.tree,
-    writable: [join(place.tree, "src"), place.scratch],
-    readOnly: [],
-    hidden: [],
-    disposable: [],
-  };
-  const order = {
-    edits: [
-      { path: "src/a.ts", content: "new", by: "asked" },
-      { path: "README.md", content: "mine", by: "asked" },
-      { path: "README.md", content: "mine", by: "self" },
-      { path: "src/b.ts", content: "client" },
-    ],
-  };
+test(
+  "as another user on a copy an agent works directly, asks for its paths, and what it owns comes back",
+  FULL,
+  async () => {
+    await using place = await aPlace({ "README.md": "theirs", "src/a.ts": "old" });
+    await chmod(place.tree, 0o755);
+    const folder = join("/var/tmp", `dure-sandbox-${process.pid}`);
+    const opening = openSandbox({
+      wanted: "enforced",
+      kinds: ["other-user"],
+      folder,
+      clock: systemClock,
+    });
+    // Only root becomes another user.
+    if (process.getuid?.() !== 0) {
+      await expect(opening).rejects.toMatchObject({ code: "ISOLATION_UNAVAILABLE" });
+      return;
+    }
+    const sandbox = await opening;
+    const confinement = {
+      cwd: place.tree,
+      writable: [join(place.tree, "src"), place.scratch],
+      readOnly: [],
+      hidden: [],
+      disposable: [],
+    };
+    const order = {
+      edits: [
+        { path: "src/a.ts", content: "new", by: "asked" },
+        { path: "README.md", content: "mine", by: "asked" },
+        { path: "README.md", content: "mine", by: "self" },
+        { path: "src/b.ts", content: "client" },
+      ],
+    };
 
-  const { events, result } = await workOn(
-    new AcpWorker({ command: [process.execPath, AGENT], clock: systemClock }),
-    { ...place.assignment, sandbox, confinement, prompt: `AGENT ${JSON.stringify(order)}` },
-  );
-  await rm(folder, { recursive: true, force: true });
+    const { events, result } = await workOn(
+      new AcpWorker({ command: [process.execPath, AGENT], clock: systemClock }),
+      { ...place.assignment, sandbox, confinement, prompt: `AGENT ${JSON.stringify(order)}` },
+    );
+    await rm(folder, { recursive: true, force: true });
 
-  expect(result).toMatchObject({
-    status: "ready",
-    claimedFiles: ["src/a.ts"],
-  });
-  expect(events.filter(({ type }) => type === "violation")).toMatchObject([
-    { path: "README.md", because: "not-owned" },
-  ]);
-  expect(await readFile(join(place.tree, "src/a.ts"), "utf8")).toBe("new");
-  expect(await readFile(join(place.tree, "README.md"), "utf8")).toBe("theirs");
-  await expect(access(join(place.tree, "src/b.ts"))).rejects.toThrow("ENOENT"); // its client serves no files then
-});
+    expect(result).toMatchObject({
+      status: "ready",
+      claimedFiles: ["src/a.ts"],
+    });
+    expect(events.filter(({ type }) => type === "violation")).toMatchObject([
+      { path: "README.md", because: "not-owned" },
+    ]);
+    expect(await readFile(join(place.tree, "src/a.ts"), "utf8")).toBe("new");
+    expect(await readFile(join(place.tree, "README.md"), "utf8")).toBe("theirs");
+    await expect(access(join(place.tree, "src/b.ts"))).rejects.toThrow("ENOENT"); // its client serves no files then
+  },
+);
 
-test("a crash of the process and a program that is not there are told as such", async () => {
+test("a crash of the process and a program that is not there are told as such", FULL, async () => {
   await using place = await aConfinedPlace();
   const crashing = new OfflineWorker({
     script: { ports: { api: { implementer: [{ crash: true }] } } },

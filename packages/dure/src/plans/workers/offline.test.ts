@@ -1,3 +1,4 @@
+import { FULL } from "../../kernel/test-tiers.ts";
 import { lstat, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -100,7 +101,7 @@ test("a crash is a failed result and leaves what was written before", async () =
   expect(await readFile(join(place.tree, "src/a.ts"), "utf8")).toBe("half");
 });
 
-test("one that hangs is ended by its time", async () => {
+test("one that hangs is ended by its time", FULL, async () => {
   await using place = await aPlace({}, { port: "hang" });
 
   const { result } = await workOn(worker(), {

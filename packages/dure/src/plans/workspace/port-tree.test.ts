@@ -363,35 +363,39 @@ test("the root, and a folder with a link, are not opened for a file that is ther
   expect(readOnly).toEqual([]);
 });
 
-test("in the sandbox a program may replace its file by another, and no file beside it", async () => {
-  using person = new TestRepository(FILES);
-  const run = await startRun(person);
-  const scope = aScope({ writes: ["src/api/a.ts"] });
-  const confinement = await run.tree.confinement(run.base, scope, { repository: run.repository });
-  const folder = join(dirname(run.tree.scratch), "sandbox");
-  const sandbox = await openSandbox({ wanted: "enforced", folder, clock: systemClock });
-  const script = [
-    "sed -i s/a/mine/ src/api/a.ts",
-    "sed -i s/b/mine/ src/api/b.ts",
-    "mv src/api/a.ts src/api/b.ts",
-    "rm -f src/api/b.ts",
-    "echo mine > src/core/new.ts",
-    "true",
-  ].join("; ");
+test(
+  "in the sandbox a program may replace its file by another, and no file beside it",
+  FULL,
+  async () => {
+    using person = new TestRepository(FILES);
+    const run = await startRun(person);
+    const scope = aScope({ writes: ["src/api/a.ts"] });
+    const confinement = await run.tree.confinement(run.base, scope, { repository: run.repository });
+    const folder = join(dirname(run.tree.scratch), "sandbox");
+    const sandbox = await openSandbox({ wanted: "enforced", folder, clock: systemClock });
+    const script = [
+      "sed -i s/a/mine/ src/api/a.ts",
+      "sed -i s/b/mine/ src/api/b.ts",
+      "mv src/api/a.ts src/api/b.ts",
+      "rm -f src/api/b.ts",
+      "echo mine > src/core/new.ts",
+      "true",
+    ].join("; ");
 
-  const end = await sandbox.run(confinement, {
-    command: ["/bin/sh", "-c", script],
-    env: {},
-    input: "",
-    limits: { timeMs: 20_000, outputBytes: 10_000, fileBytes: 1_000_000, processes: 100 },
-  });
+    const end = await sandbox.run(confinement, {
+      command: ["/bin/sh", "-c", script],
+      env: {},
+      input: "",
+      limits: { timeMs: 20_000, outputBytes: 10_000, fileBytes: 1_000_000, processes: 100 },
+    });
 
-  expect(end).toMatchObject({ because: "exited", exitCode: 0 });
-  const at = (path: string): string => join(run.tree.tree, path);
-  expect(readFileSync(at("src/api/a.ts"), "utf8")).toBe("mine\n");
-  expect(readFileSync(at("src/api/b.ts"), "utf8")).toBe("b\n");
-  expect(existsSync(at("src/core/new.ts"))).toBe(false);
-});
+    expect(end).toMatchObject({ because: "exited", exitCode: 0 });
+    const at = (path: string): string => join(run.tree.tree, path);
+    expect(readFileSync(at("src/api/a.ts"), "utf8")).toBe("mine\n");
+    expect(readFileSync(at("src/api/b.ts"), "utf8")).toBe("b\n");
+    expect(existsSync(at("src/core/new.ts"))).toBe(false);
+  },
+);
 
 test("a link is no way into another folder", async () => {
   using person = new TestRepository({ ...FILES });

@@ -310,7 +310,7 @@ function withResult(): {
   return { person, base, result, merge };
 }
 
-test("merges into a branch that is checked out nowhere", async () => {
+test("merges into a branch that is checked out nowhere", FULL, async () => {
   const { person, result, merge } = withResult();
   using _ = person;
   person.git("checkout", "-q", "-b", "else");
