@@ -63,7 +63,9 @@ describe("orders on Discord", { timeout: 60_000 }, () => {
       );
       await eventually(() => expect(team.engine.running).toBe(0));
       eden.goOn();
-      expect(await deeds(team)).toMatchObject([{ what: "room.stop", outcome: "done" }]);
+      await eventually(async () =>
+        expect(await deeds(team)).toMatchObject([{ what: "room.stop", outcome: "done" }]),
+      );
     },
   );
 
@@ -109,7 +111,9 @@ describe("orders on Discord", { timeout: 60_000 }, () => {
       expect(stage.discord.messages(stage.places.general).at(-1)?.text).toContain("답 1건"),
     );
     eden.goOn();
-    expect(await deeds(team)).toMatchObject([{ what: "room.stop", outcome: "done" }]);
+    await eventually(async () =>
+      expect(await deeds(team)).toMatchObject([{ what: "room.stop", outcome: "done" }]),
+    );
   });
 
   test("what is being written has a button that stops it, and goes away", FULL, async () => {
