@@ -177,10 +177,12 @@ describe("orders on Slack", { timeout: 60_000 }, () => {
       boss.command(stage.apps.eden, stage.places.general, "pause 이든");
 
       await eventually(() => expect(team.rooms.pauses.get("eden")).toMatchObject({ by: "지우" }));
-      expect(await deeds(team)).toMatchObject([
-        { what: "room.stop", outcome: "done" },
-        { what: "agent.pause", subject: "eden", outcome: "done" },
-      ]);
+      await eventually(async () =>
+        expect(await deeds(team)).toMatchObject([
+          { what: "room.stop", outcome: "done" },
+          { what: "agent.pause", subject: "eden", outcome: "done" },
+        ]),
+      );
     },
   );
 
