@@ -238,7 +238,7 @@ test(
 
     await page.getByRole("button", { name: "그렇게 해요" }).click();
 
-    await page.getByRole("alert").filter({ hasText: "resolved already" }).waitFor();
+    await page.getByRole("alert").filter({ hasText: "이미 결정이 끝났어요" }).waitFor();
     expect(await server.team.inbox.get(id, boss)).toMatchObject({
       resolution: { value: "no" },
       resolvedBy: "서연",
