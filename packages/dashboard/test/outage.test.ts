@@ -145,10 +145,9 @@ test(
     await reload.waitFor();
     await page.getByRole("dialog").waitFor({ state: "detached" });
     await expectNeat(page);
-    // With its chunk back the page would mend itself, and take the button away.
-    await page.unroute(`${server.url}/`);
+    // With all back the page would mend itself, and take the button away.
     await Promise.all([page.waitForEvent("load"), reload.click()]);
-    await page.unroute(lostChunk);
+    await page.unrouteAll();
     await page.getByRole("heading", { name: "비용", exact: true }).waitFor();
     await page.goto(`${server.url}/chat`);
 
