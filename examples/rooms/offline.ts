@@ -13,7 +13,7 @@ export const roomModels = crewModels({
     thanks: (author) => `확인했어요. 고마워요, ${author}!`,
     inThread: "네, 이 자리에서 함께 보고 있어요.",
     offers: (author) =>
-      `네, ${author} 님. 리뷰는 이든, 배포는 세움, 시험은 다짐이 맡고 있어요. 무엇을 도와드릴까요?`,
+      `네, ${author} 님. 리뷰는 이든, 배포는 세움, 테스트는 다짐이 맡고 있어요. 무엇을 도와드릴까요?`,
     asks: (author, text) => `${author} 님의 부탁이에요: ${text}`,
     handedTo: (name) => `${name}에게 맡겼어요. 새 스레드에서 함께 볼 수 있어요.`,
     notHanded: (hint) => `지금은 맡기지 못했어요. ${hint}`,
@@ -27,7 +27,7 @@ export const roomModels = crewModels({
         isAgent
           ? REVIEW
           : rank === "SECONDARY"
-            ? "덧붙이면, 오류가 났을 때의 길도 시험에 넣어 두는 것이 좋겠어요."
+            ? "덧붙이면, 오류가 났을 때의 길도 테스트에 넣어 두는 것이 좋겠어요."
             : "네, 코드는 제가 볼게요. 어느 부분이 마음에 걸리세요?",
     },
     {
@@ -52,8 +52,8 @@ export const roomModels = crewModels({
         }
 
         return isAgent
-          ? "시험 128개 가운데 127개 통과, 1개는 시간 초과로 다시 봐야 해요."
-          : "시험은 제가 챙기고 있어요. 어떤 것을 확인해 드릴까요?";
+          ? "테스트 128개 가운데 127개 통과, 1개는 시간 초과로 다시 봐야 해요."
+          : "테스트는 제가 챙기고 있어요. 어떤 것을 확인해 드릴까요?";
       },
     },
   ],
