@@ -415,7 +415,7 @@ describe("a permission", () => {
     ["to edit without a path", { kind: "edit" }, "no: names-no-path"],
     ["to run a command", { kind: "execute", rawInput: { command: "npm test" } }, "yes: confined"],
     ["to change its mode", { kind: "switch_mode" }, "no: not-allowed-kind"],
-  ])("%s", FULL, (_name, toolCall, decision) => {
+  ])("%s", (_name, toolCall, decision) => {
     expect(decide(toolCall)).toBe(decision);
   });
 

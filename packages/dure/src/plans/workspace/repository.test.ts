@@ -394,7 +394,7 @@ test.each<[string, string, (person: TestRepository) => void]>([
     "TARGET_FILTERED",
     (person) => person.commit("attributes", { ".gitattributes": "b.txt filter=lfs\n" }),
   ],
-])("changes nothing when %s", FULL, async (_title, code, prepare) => {
+])("changes nothing when %s", async (_title, code, prepare) => {
   const { person, merge } = withResult();
   using _ = person;
   prepare(person);

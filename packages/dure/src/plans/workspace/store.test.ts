@@ -39,7 +39,7 @@ const FILES = {
 };
 const api = aScope({ writes: ["src/api/**"] });
 
-test("takes what a worker owns: new, changed, deleted, made executable, linked", FULL, async () => {
+test("takes what a worker owns: new, changed, deleted, made executable, linked", async () => {
   using person = new TestRepository(FILES);
   const run = await startRun(person);
   writeFiles(run.tree.tree, {
@@ -78,7 +78,7 @@ test("takes what a worker owns: new, changed, deleted, made executable, linked",
   ).toBe(`dure <dure@localhost> ${AT / 1000} dure ${AT / 1000} ${run.base}`);
 });
 
-test("tells of what is another's, and does not take it", FULL, async () => {
+test("tells of what is another's, and does not take it", async () => {
   using person = new TestRepository(FILES);
   const run = await startRun(person);
   writeFiles(run.tree.tree, {
@@ -102,7 +102,7 @@ test("tells of what is another's, and does not take it", FULL, async () => {
   });
 });
 
-test("a step that is asked for again is not done again", FULL, async () => {
+test("a step that is asked for again is not done again", async () => {
   using person = new TestRepository(FILES);
   const run = await startRun(person);
   writeFiles(run.tree.tree, { "src/api/a.ts": "mine\n", "x.ts": "stray\n" });
@@ -128,7 +128,7 @@ test("no change is no commit, and is remembered", async () => {
   expect(await run.store.has("ports/login/1.1.impl")).toBe(false);
 });
 
-test("two processes at the same step come to the same commit", FULL, async () => {
+test("two processes at the same step come to the same commit", async () => {
   using person = new TestRepository(FILES);
   const run = await startRun(person);
   writeFiles(run.tree.tree, { "src/api/a.ts": "mine\n" });
