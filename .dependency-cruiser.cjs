@@ -5,7 +5,7 @@ const path = require("node:path");
 
 const SOURCES = "^packages/dure/src/";
 /** What a package can import: `dure`, `dure/team` and so on. */
-const DOORS = `${SOURCES}((client|react|slots|team|channels|compat)/)?index\\.ts$`;
+const DOORS = `${SOURCES}((client|korean|react|slots|team|channels|compat)/)?index\\.ts$`;
 /**
  * Tests stand beside what they test and may reach for anything; so may `test-….ts`, which several
  * of them share.
@@ -35,7 +35,7 @@ const MAY_IMPORT = (() => {
   const openai = [...server, "server"];
   const webhooks = [...server, "server", "client"];
   const a2a = webhooks;
-  const acpAgent = ["kernel", "wire", "client"];
+  const acpAgent = ["kernel", "wire", "client", "korean"];
   const aiSdk = openai;
   const agUi = webhooks;
   const schedules = [...webhooks, "webhooks"];
@@ -80,6 +80,7 @@ const MAY_IMPORT = (() => {
     "acp-agent": acpAgent,
     cli,
     client,
+    korean: ["kernel"],
     react: ["kernel", "wire", "client"],
   };
 })();
@@ -109,6 +110,9 @@ const PLATFORM_CLIENTS = Object.keys(require("./packages/dure/package.json").pee
   .map((name) => name.replace(/\/.*/, "").replaceAll(".", "\\."))
   .join("|");
 
+/** Packages whose code goes into ours. */
+const BUILT_IN = require("./packages/dure/bundled.json").join("|").replaceAll(".", "\\.");
+
 /** A package that is known in one folder only, so that it can be exchanged there. */
 const onlyIn = (name, folder, packages) => ({
   name,
@@ -118,7 +122,7 @@ const onlyIn = (name, folder, packages) => ({
 });
 
 /** No product code behind these needs more than a browser has. */
-const BROWSER_SAFE = `${SOURCES}(kernel|client|react|slots/parse)/`;
+const BROWSER_SAFE = `${SOURCES}(kernel|client|korean|react|slots/parse)/`;
 
 module.exports = {
   forbidden: [
@@ -192,10 +196,10 @@ module.exports = {
     {
       name: "dashboard-through-client",
       comment:
-        "The dashboard knows dure by its client, its hooks and its types alone; its tests also know the real server.",
+        "The dashboard knows dure by its client, its hooks, its Korean and its types alone; its tests also know the real server.",
       severity: "error",
       from: { path: "^packages/dashboard/", pathNot: "^packages/dashboard/test/" },
-      to: { path: SOURCES, pathNot: `${SOURCES}(client|react)/index\\.ts$` },
+      to: { path: SOURCES, pathNot: `${SOURCES}(client|korean|react)/index\\.ts$` },
     },
     {
       name: "dashboard-on-top",
@@ -220,10 +224,14 @@ module.exports = {
     {
       name: "no-test-parts-in-the-product",
       comment:
-        "Doubles and test tools are for tests; people do not get the tools with the package.",
+        "Doubles and test tools are for tests; people do not get the tools with the package. What is built in comes with it.",
       severity: "error",
       from: { path: SOURCES, pathNot: TESTS },
-      to: { dependencyTypes: ["npm-dev"], dependencyTypesNot: ["type-only", "npm-peer"] },
+      to: {
+        pathNot: `(^|/)node_modules/(${BUILT_IN})/`,
+        dependencyTypes: ["npm-dev"],
+        dependencyTypesNot: ["type-only", "npm-peer"],
+      },
     },
     {
       name: "no-import-of-a-test",

@@ -196,7 +196,7 @@ async function ofCommit(commit: string, own: string[]): Promise<Row> {
 async function ofExample(): Promise<Record<string, Row>> {
   const plan = parsePlan(
     "dev-team.yaml",
-    readFileSync(path.join(ROOT, "examples/plans/dev-team.yaml"), "utf8"),
+    readFileSync(path.join(ROOT, "examples/english/plans/dev-team.yaml"), "utf8"),
   );
   const tree = filesAt("HEAD", SHOP);
   const rows: Record<string, Row> = {};

@@ -65,11 +65,11 @@ const LONG_LINE = 110;
 const EXCEPTIONS = path.join(root, "scripts/air-exceptions.json");
 
 /**
- * Of the whole tree. STYLE.md asks for 34, 0.5, 20 and 20; the tree has less. What is left of vague
- * words in tests: ids of unknown agents and sessions, the user `nobody`, and words to find.
+ * Of the whole tree. STYLE.md asks for 34, 0.5, 20 and 20. What is left of vague words in
+ * tests: ids of unknown agents and sessions, the user `nobody`, and words to find.
  */
 const LIMITS = {
-  charactersPerLine: 33.9,
+  charactersPerLine: 34,
   longLinesPercent: 0.5,
   conditionalSpreads: 9,
   vagueLines: 1,

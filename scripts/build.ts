@@ -4,20 +4,14 @@
  */
 
 import { createHash } from "node:crypto";
-import {
-  access,
-  copyFile,
-  cp,
-  mkdir,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  writeFile,
-} from "node:fs/promises";
+import { access, copyFile, cp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
 import { brotliCompress } from "node:zlib";
+import { carryOthers, packagesOfPages, writeNotices } from "./bundle/carry.ts";
+import { writeWhole } from "./bundle/files.ts";
+import type { BuiltIn } from "./bundle/notices.ts";
+import { VENDOR } from "./bundle/vendor.ts";
 import { root, runTool, type Finished } from "./processes.ts";
 
 export interface BuildResult {
@@ -41,8 +35,13 @@ export async function buildStale(
     if (options.product && part.name === "testing") continue;
     const result = await buildPart(part, options.env ?? process.env);
     results.push(result);
-    if (result.exitCode !== 0) break;
+    if (result.exitCode !== 0) return results;
   }
+
+  await writeNotices(path.join(root, LIBRARY), {
+    server: await readPackages(SERVER_PACKAGES),
+    pages: await readPackages(PAGES_PACKAGES),
+  });
   return results;
 }
 
@@ -78,12 +77,15 @@ interface Part {
   readonly name: string;
   /** Files and folders whose contents decide whether a build is still good. */
   readonly sources: readonly string[];
-  /** A file that every good build leaves. */
-  readonly product: string;
+  /** Files that every good build leaves. */
+  readonly products: readonly string[];
   readonly build: (env: NodeJS.ProcessEnv) => Promise<Finished>;
 }
 
 const CACHE = path.join(root, "node_modules", ".cache", "dure");
+/** Whose code is in what was built. */
+const SERVER_PACKAGES = "node_modules/.cache/dure/server-packages.json";
+const PAGES_PACKAGES = "node_modules/.cache/dure/pages-packages.json";
 const LIBRARY = "packages/dure";
 const TESTING = "packages/testing";
 const SHARED = [
@@ -97,20 +99,20 @@ const SHARED = [
 const PARTS: readonly Part[] = [
   {
     name: "library",
-    sources: SHARED,
-    product: `${LIBRARY}/dist/index.js`,
-    build: (env) => compile(LIBRARY, env),
+    sources: [...SHARED, `${LIBRARY}/bundled.json`, "scripts/bundle"],
+    products: [`${LIBRARY}/dist/index.js`, `${LIBRARY}/dist/.npmignore`, SERVER_PACKAGES],
+    build: buildLibrary,
   },
   {
     name: "dashboard",
     sources: [...SHARED, "packages/dashboard"],
-    product: `${LIBRARY}/dashboard/index.html`,
+    products: [`${LIBRARY}/dashboard/index.html`, PAGES_PACKAGES],
     build: buildDashboard,
   },
   {
     name: "testing",
     sources: [...SHARED, TESTING],
-    product: `${TESTING}/dist/index.js`,
+    products: [`${TESTING}/dist/index.js`],
     build: (env) => compile(TESTING, env),
   },
 ];
@@ -119,14 +121,32 @@ async function buildPart(part: Part, env: NodeJS.ProcessEnv): Promise<BuildResul
   const stampFile = path.join(CACHE, `${part.name}.stamp`);
   const wanted = await fingerprint(part.sources);
   const last = await readFile(stampFile, "utf8").catch(() => undefined);
-  if (last === wanted && (await exists(path.join(root, part.product)))) {
+  if (last === wanted && (await areThere(part.products))) {
     return { name: part.name, built: false, exitCode: 0, output: "" };
   }
 
   await rm(stampFile, { force: true });
-  const { exitCode, output } = await part.build(env);
-  if (exitCode === 0) await writeStamp(stampFile, wanted);
+  const { exitCode, output } = await part.build(env).catch(failed);
+  if (exitCode === 0) await writeWhole(stampFile, wanted);
   return { name: part.name, built: true, exitCode, output };
+}
+
+function failed(error: unknown): Finished {
+  return { exitCode: 1, stdout: "", output: `${String(error)}\n` };
+}
+
+/** Compiles, then takes the code of others in: a project installs a few packages, not hundreds. */
+async function buildLibrary(env: NodeJS.ProcessEnv): Promise<Finished> {
+  const finished = await compile(LIBRARY, env);
+  if (finished.exitCode !== 0) return finished;
+
+  const packages = await carryOthers(path.join(root, LIBRARY));
+  await writeWhole(path.join(root, SERVER_PACKAGES), JSON.stringify(packages));
+  return finished;
+}
+
+async function readPackages(file: string): Promise<readonly BuiltIn[]> {
+  return JSON.parse(await readFile(path.join(root, file), "utf8")) as readonly BuiltIn[];
 }
 
 /**
@@ -139,8 +159,9 @@ async function compile(place: string, env: NodeJS.ProcessEnv): Promise<Finished>
 
   const dist = path.join(root, place, "dist");
   for (const file of await filesOf(dist)) {
-    const compiledFrom = /^(.+?)\.(js|d\.ts)(\.map)?$/.exec(path.relative(dist, file))?.[1];
-    if (compiledFrom === undefined) continue;
+    const name = path.relative(dist, file);
+    const compiledFrom = /^(.+?)\.(js|d\.ts)(\.map)?$/.exec(name)?.[1];
+    if (compiledFrom === undefined || name.startsWith(VENDOR + path.sep)) continue;
     if (!(await exists(path.join(root, place, "src", `${compiledFrom}.ts`)))) await rm(file);
   }
   return finished;
@@ -159,6 +180,7 @@ async function buildDashboard(env: NodeJS.ProcessEnv): Promise<Finished> {
     },
   );
   if (finished.exitCode === 0) {
+    await takeLicences(path.join(next, LICENCES));
     await packAssets(path.join(next, "assets"));
     await rm(place, { recursive: true, force: true });
     await rename(next, place);
@@ -166,6 +188,15 @@ async function buildDashboard(env: NodeJS.ProcessEnv): Promise<Finished> {
     await rm(next, { recursive: true, force: true });
   }
   return finished;
+}
+
+/** As `packages/dashboard/vite.config.ts` names it. It is for the package, not for the pages. */
+const LICENCES = "licences.json";
+
+async function takeLicences(file: string): Promise<void> {
+  const packages = await packagesOfPages(await readFile(file, "utf8"), root);
+  await writeWhole(path.join(root, PAGES_PACKAGES), JSON.stringify(packages));
+  await rm(file);
 }
 
 const pack = promisify(brotliCompress);
@@ -213,11 +244,10 @@ async function filesOf(place: string): Promise<string[]> {
 
 const NOT_SOURCES = new Set(["node_modules", "dist", "coverage"]);
 
-/** Written under another name first: a stamp is there whole or not at all. */
-async function writeStamp(file: string, content: string): Promise<void> {
-  await mkdir(path.dirname(file), { recursive: true });
-  await writeFile(`${file}.${process.pid}`, content);
-  await rename(`${file}.${process.pid}`, file);
+async function areThere(files: readonly string[]): Promise<boolean> {
+  const found = await Promise.all(files.map((file) => exists(path.join(root, file))));
+
+  return found.every(Boolean);
 }
 
 async function exists(file: string): Promise<boolean> {

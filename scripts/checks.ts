@@ -1,13 +1,11 @@
-/**
- * The checks of `npm test`, in their order. Each is one look at the sources and says what it looked
- * at.
- */
+/** The checks of `npm test`. Each is one look at the sources and says what it looked at. */
 
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { describeAir, figuresOver, measureAir, readExceptions, troubleWith } from "./air.ts";
 import { checkLayers } from "./layers.ts";
+import { troubleWithContents } from "./package-contents.ts";
 import { pack, tryPackage, type Published } from "./package.ts";
 import {
   countUnreleased,
@@ -29,21 +27,22 @@ export interface Check {
   readonly run: (env: NodeJS.ProcessEnv) => Promise<CheckResult>;
 }
 
+/** The longest first. */
 export const CHECKS: readonly Check[] = [
-  { name: "format", run: (env) => judge(runTool("oxfmt", ["--check"], { env })) },
-  { name: "air", run: checkAir },
-  { name: "prose", run: checkProse },
-  { name: "titles", run: checkTitles },
   { name: "types", run: checkTypes },
   {
     name: "lint",
     run: (env) => judge(runTool("oxlint", ["--type-aware", "--deny-warnings"], { env })),
   },
   { name: "layers", run: () => checkLayers(root) },
-  { name: "sql", run: checkSql },
-  { name: "unused", run: (env) => judge(runTool("knip", ["--no-progress"], { env })) },
-  { name: "reference", run: checkReference },
   { name: "package", run: checkPackedExports },
+  { name: "unused", run: (env) => judge(runTool("knip", ["--no-progress"], { env })) },
+  { name: "air", run: checkAir },
+  { name: "reference", run: checkReference },
+  { name: "titles", run: checkTitles },
+  { name: "sql", run: checkSql },
+  { name: "format", run: (env) => judge(runTool("oxfmt", ["--check"], { env })) },
+  { name: "prose", run: checkProse },
 ];
 
 /** Only in the long run: it downloads the dependencies once more. */
@@ -96,13 +95,19 @@ async function checkReference(): Promise<CheckResult> {
   return { ok: false, output: `${trouble.join("\n")}\nnpm run reference writes the pages anew.` };
 }
 
+/** The build makes the declarations. Each checker has types of its own: two are for two cores. */
+const TYPES_OPTIONS = [
+  ...["--noEmit", "--declaration", "false", "--incremental"],
+  ...["--checkers", "2", "--pretty", "false"],
+];
+
 /** Incremental: the second run looks only at what changed, errors are kept. */
 async function checkTypes(env: NodeJS.ProcessEnv): Promise<CheckResult> {
   const projects = { sources: "tsconfig.json", dashboard: "packages/dashboard" };
   for (const [name, project] of Object.entries(projects)) {
     const memory = path.join(root, "node_modules/.cache/dure", `types-${name}.tsbuildinfo`);
-    const options = ["--noEmit", "--pretty", "false", "--incremental", "--tsBuildInfoFile", memory];
-    const result = await judge(runTool("tsc", [...options, "-p", project], { env }));
+    const options = [...TYPES_OPTIONS, "--tsBuildInfoFile", memory, "-p", project];
+    const result = await judge(runTool("tsc", options, { env }));
     if (!result.ok) return result;
   }
   return { ok: true };
@@ -137,7 +142,12 @@ async function checkPacked(
   }
   const result = await judge(runTool("publint", [packed.tarball, "--strict"], { env }));
   if (!result.ok) return result;
-  return { ok: true, note: `${packed.files} files, ${(packed.bytes / 1e6).toFixed(1)} MB` };
+  const contents = { folder: path.join(root, place), names: packed.names };
+  const trouble = place === "packages/dure" ? await troubleWithContents(contents) : [];
+  if (trouble.length > 0) return { ok: false, output: trouble.join("\n") };
+
+  const size = `${(packed.bytes / 1e6).toFixed(1)} MB`;
+  return { ok: true, note: `${packed.names.length} files, ${size}` };
 }
 
 /**

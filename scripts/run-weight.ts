@@ -18,10 +18,10 @@ import {
 import { buildStale } from "./build.ts";
 import { installPacked } from "./package.ts";
 import { root, run } from "./processes.ts";
-import { megabytes, partsOf, POSTGRES, sumOf } from "./weight.ts";
+import { bytesOf, megabytes, partsOf, POSTGRES, sumOf } from "./weight.ts";
 
-/** Shown one by one; the rest is a sum. */
-const SHOWN = 15;
+/** Of the package itself; `dist` has the code of others, too. */
+const OWN_FOLDERS = ["dist", "dist/vendor", "dashboard", "docs"];
 const LIGHTHOUSE = "lighthouse@13.5.0";
 /** Each page is looked at so often; the middle of it is told. */
 const LOOKS = 3;
@@ -81,12 +81,13 @@ async function tellInstall(place: string): Promise<void> {
   const installed = await installPacked(project, process.env);
   if (installed.exitCode !== 0) throw new Error(installed.output);
 
-  const parts = await partsOf(path.join(project, "node_modules"));
-  for (const { name, bytes } of parts.slice(0, SHOWN)) {
-    console.log(`[install] ${name}: ${megabytes(bytes)}`);
+  const modules = path.join(project, "node_modules");
+  const parts = await partsOf(modules);
+  for (const { name, bytes } of parts) console.log(`[install] ${name}: ${megabytes(bytes)}`);
+  for (const folder of OWN_FOLDERS) {
+    const bytes = await bytesOf(path.join(modules, "dure", folder));
+    console.log(`[install] of which dure/${folder}: ${megabytes(bytes)}`);
   }
-  const others = parts.slice(SHOWN);
-  console.log(`[install] ${others.length} others: ${megabytes(sumOf(others))}`);
   const bare = sumOf(parts, ({ name }) => !POSTGRES.test(name));
   console.log(`[install] in all ${megabytes(sumOf(parts))}, without PostgreSQL ${megabytes(bare)}`);
 }

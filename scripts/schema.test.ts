@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { Schema } from "../packages/dure/src/durable/release.ts";
+import { FULL } from "../packages/dure/src/kernel/test-tiers.ts";
 import {
   lockOf,
   troubleWithFormat,
@@ -32,7 +33,7 @@ function placed(file: string, sql: string): readonly string[] {
   );
 }
 
-test("the SQL of this tree stands where it belongs, under its number", async () => {
+test("the SQL of this tree stands where it belongs, under its number", FULL, async () => {
   expect(await troubleWithSql()).toEqual([]);
 });
 

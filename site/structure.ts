@@ -70,6 +70,7 @@ export const ENGLISH: readonly Group[] = [
       ["dure/channels", "reference/channels"],
       ["dure/client", "reference/client"],
       ["dure/react", "reference/react"],
+      ["dure/korean", "reference/korean"],
       ["dure/compat", "reference/compat"],
       ["@dure/testing", "reference/testing"],
     ],

@@ -13,7 +13,7 @@ const crew = crewModels({
     thanks: (author) => `Seen. Thank you, ${author}!`,
     inThread: "Yes, I follow this thread too.",
     offers: (author) =>
-      `Hello ${author}. Eden reviews, Sam deploys, Dana tests. What can we do for you?`,
+      `Hello${author === "" ? "" : ` ${author}`}. Eden reviews, Sam deploys, Dana tests. What can we do for you?`,
     asks: (author, text) => `A request of ${author}: ${text}`,
     handedTo: (name) => `${name} has it now. You can follow it in the new thread.`,
     notHanded: (hint) => `It could not be handed over right now. ${hint}`,

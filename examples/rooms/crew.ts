@@ -55,7 +55,8 @@ function leadAnswer({ lead, members }: Crew, heard: Heard): OfflineReply {
       : lead.notHanded(hintOf(heard.called));
   }
 
-  const message = lead.asks(heard.author, heard.text.replace(/^@\S+\s*/, ""));
+  const words = heard.text.replace(/^@\S+\s*/, "");
+  const message = heard.author === "" ? words : lead.asks(heard.author, words);
   return { toolCalls: [{ name: "collaborate", args: { targetAgent: target.id, message } }] };
 }
 

@@ -13,7 +13,7 @@ export const roomModels = crewModels({
     thanks: (author) => `확인했어요. 고마워요, ${author}!`,
     inThread: "네, 이 자리에서 함께 보고 있어요.",
     offers: (author) =>
-      `네, ${author} 님. 리뷰는 이든, 배포는 세움, 테스트는 다짐이 맡고 있어요. 무엇을 도와드릴까요?`,
+      `${author === "" ? "안녕하세요." : `네, ${author} 님.`} 리뷰는 이든, 배포는 세움, 테스트는 다짐이 맡고 있어요. 무엇을 도와드릴까요?`,
     asks: (author, text) => `${author} 님의 부탁이에요: ${text}`,
     handedTo: (name) => `${name}에게 맡겼어요. 새 스레드에서 함께 볼 수 있어요.`,
     notHanded: (hint) => `지금은 맡기지 못했어요. ${hint}`,

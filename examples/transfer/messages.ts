@@ -42,6 +42,8 @@ export interface Texts extends FormTexts<TransferSlots> {
     readonly thanks: string;
     readonly help: string;
     readonly fallback: string;
+    /** While a transfer waits for its yes. */
+    readonly unclear: string;
   };
 }
 
@@ -124,6 +126,7 @@ const ko: Texts = {
     thanks: "천만에요. 더 필요한 게 있으면 말씀해 주세요.",
     help: "예를 들어 “홍길동에게 5만원 보내줘”라고 말씀하시면 돼요. 여러 건을 한 번에 말씀하셔도 괜찮아요.",
     fallback: "저는 이체를 도와드리고 있어요. 보내고 싶은 분과 금액을 말씀해 주세요.",
+    unclear: "네, 아니요로 답하시거나 바꿀 것을 말씀해 주세요.",
   },
 };
 
@@ -207,6 +210,7 @@ const en: Texts = {
     thanks: "You are welcome. Tell me if you need anything else.",
     help: "Say for example “send 50,000 won to John”. Several transfers in one message are fine.",
     fallback: "I help with transfers. Tell me who you want to send money to, and how much.",
+    unclear: "Please say yes or no, or tell me what to change.",
   },
 };
 

@@ -306,11 +306,12 @@ describe("the reply", () => {
   });
 
   test("makes small talk outside", () => {
-    const { greeting, thanks, help, fallback } = MESSAGES.ko.smallTalk;
+    const { greeting, thanks, help, fallback, unclear } = MESSAGES.ko.smallTalk;
     expect(offlineReply({ ...base, stage: "INIT", text: "안녕하세요" })).toBe(greeting);
     expect(offlineReply({ ...base, stage: "INIT", text: "고마워요" })).toBe(thanks);
     expect(offlineReply({ ...base, stage: "INIT", text: "어떻게 써?" })).toBe(help);
-    expect(offlineReply({ ...base, stage: "READY", text: "오늘 덥네" })).toBe(fallback);
+    expect(offlineReply({ ...base, stage: "INIT", text: "오늘 덥네" })).toBe(fallback);
+    expect(offlineReply({ ...base, stage: "READY", text: "ㄱㄱ" })).toBe(unclear);
     expect(offlineReply({ ...base, locale: "en", stage: "INIT", text: "hi!" })).toBe(
       MESSAGES.en.smallTalk.greeting,
     );

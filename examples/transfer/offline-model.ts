@@ -119,7 +119,11 @@ export function offlineReply({
   progress,
 }: OfflineReplyContext): string {
   const texts = MESSAGES[locale];
-  if (stage !== "FILLING") return smallTalk(text, locale);
+  if (stage !== "FILLING") {
+    const { fallback, unclear } = texts.smallTalk;
+    const answer = smallTalk(text, locale);
+    return stage === "READY" && answer === fallback ? unclear : answer;
+  }
 
   const errors = Object.values(slotErrors).map((error) => texts.slotError(error as SlotErrorKey));
   const asked = askedSlotOf(slots, slotErrors, SLOTS) as SlotName | undefined;

@@ -337,7 +337,7 @@ describe("READY", () => {
     const talk = await desk.say("오늘 날씨 어때?");
 
     expect(talk).toMatchObject({
-      message: `${ko.smallTalk.fallback}\n${ko.confirmQuestion(HONG)}`,
+      message: `${ko.smallTalk.unclear}\n${ko.confirmQuestion(HONG)}`,
       nextAction: "CONFIRM",
     });
     expect(talk.uiHint?.confirmId).not.toBe(asked.uiHint?.confirmId);

@@ -3,7 +3,15 @@
 // JavaScript that every Node can read, so that an old one gets a sentence, not a syntax error.
 
 import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { constants } from "node:os";
 import path from "node:path";
 
@@ -16,6 +24,14 @@ const [asked = new Intl.DateTimeFormat().resolvedOptions().locale] = GIVEN.flatM
 /** In the language of the team that is made, else in that of the machine. */
 const isKorean = asked.startsWith("ko");
 
+/** The options of `dure init`; a value that is none of its choices is refused before the install. */
+const CHOICES = {
+  "--locale": ["ko", "en"],
+  "--begin": ["chat", "rooms", "plans"],
+  "--provider": ["anthropic", "openai"],
+};
+const FLAGS = ["--yes", "-y", "--json"];
+
 const WORDS = {
   old: isKorean
     ? `dure에는 Node ${NEEDED.join(".")} 이상이 필요해요. 지금은 Node ${process.versions.node}예요.`
@@ -25,6 +41,28 @@ const WORDS = {
   failed: isKorean
     ? "dure를 설치하지 못했어요. 이유는 위에 npm이 적은 글에 있어요."
     : "dure could not be installed; npm's own lines above say why.",
+  usage: `npm create dure my-team -- ${Object.entries(CHOICES)
+    .map(([name, choices]) => `[${name} ${choices.join("|")}]`)
+    .join(" ")} [--yes]`,
+  unknown: (one) => (isKorean ? `모르는 옵션이에요: ${one}` : `There is no option ${one}.`),
+  value: (name, value = "") => {
+    const choices = CHOICES[name].join(", ");
+    return isKorean
+      ? `${name} 값은 ${choices} 가운데 하나여야 해요. 적은 값: "${value}"`
+      : `${name} is one of ${choices}, not "${value}".`;
+  },
+  names: (all) =>
+    isKorean
+      ? `이름은 하나만 적어 주세요. 적은 것: ${all.join(", ")}`
+      : `One name makes one team; these are ${all.length}: ${all.join(", ")}.`,
+  name: (written) =>
+    isKorean
+      ? `"${written}"은(는) 팀의 이름으로 쓸 수 없어요. 글자나 숫자로 시작하고 글자, 숫자, 빈칸, _, -로 64자까지 쓸 수 있어요.`
+      : `"${written}" cannot be the name of a team: 1 to 64 letters, digits, spaces, _ or -, with a letter or digit first.`,
+  taken: (folder) =>
+    isKorean
+      ? `${folder}에 이미 파일이 있어서 아무것도 만들지 않았어요. 다른 이름을 적거나 폴더를 비워 주세요.`
+      : `${folder} exists and is not empty; nothing was written. Choose another name, or empty it.`,
 };
 
 process.exitCode = await create(GIVEN);
@@ -37,18 +75,64 @@ async function create(given) {
     return 1;
   }
 
+  if (given.includes("--help") || given.includes("-h")) {
+    console.log(WORDS.usage);
+    return 0;
+  }
+  const { name, options, fault } = readGiven(given);
+  if (fault !== undefined) {
+    console.error(fault);
+    console.error(WORDS.usage);
+    return 2;
+  }
+
   // In this folder, so that the packages can be moved into the team's instead of copied.
   const place = mkdtempSync(path.join(process.cwd(), ".create-dure-"));
   const clear = () => rmSync(place, { recursive: true, force: true });
   process.once("exit", clear);
   try {
-    return await createFrom(place, given);
+    return await createFrom(place, [name, ...options]);
   } finally {
     clear();
   }
 }
 
-async function createFrom(place, given) {
+/** The name, the options, and what is wrong with them; as `dure init` will read them. */
+function readGiven(given) {
+  const names = [];
+  const options = [];
+  for (let at = 0; at < given.length; at++) {
+    const one = given[at];
+    if (!one.startsWith("-")) {
+      names.push(one);
+      continue;
+    }
+    const [option, joined] = one.includes("=") ? one.split(/=(.*)/s) : [one];
+    if (!Object.hasOwn(CHOICES, option)) {
+      if (!FLAGS.includes(one)) return { fault: WORDS.unknown(one) };
+      options.push(one);
+      continue;
+    }
+    const value = joined ?? given[++at];
+    if (!CHOICES[option].includes(value)) return { fault: WORDS.value(option, value) };
+    options.push(option, value);
+  }
+  if (names.length > 1) return { fault: WORDS.names(names) };
+
+  const [name = USUAL_NAME] = names;
+  return { name, options, fault: faultOfName(name) };
+}
+
+function faultOfName(written) {
+  const folder = written.normalize("NFC").trim().replace(/\s+/g, "-");
+  if (!/^[\p{L}\p{N}][\p{L}\p{N}_-]{0,63}$/u.test(folder)) return WORDS.name(written);
+  const place = path.resolve(folder);
+  if (!existsSync(place)) return undefined;
+  const isFree = statSync(place).isDirectory() && readdirSync(place).length === 0;
+  return isFree ? undefined : WORDS.taken(place);
+}
+
+async function createFrom(place, args) {
   const { version } = JSON.parse(readFileSync(new URL("./package.json", import.meta.url), "utf8"));
   writeFileSync(path.join(place, "package.json"), JSON.stringify({ private: true }));
   console.log(WORDS.getting(version));
@@ -62,8 +146,6 @@ async function createFrom(place, given) {
 
   const modules = path.join(place, "node_modules");
   const dure = path.join(modules, "dure", "bin", "dure.mjs");
-  const isNamed = given.length > 0 && !given[0].startsWith("-");
-  const args = isNamed ? given : [USUAL_NAME, ...given];
 
   return run(process.execPath, [dure, "init", ...args, "--packages", modules], process.cwd());
 }

@@ -97,8 +97,8 @@ function partsOf(bundle: Rolldown.OutputBundle, document: string): Parts {
     return [[name[1] ?? name[2], files] as const];
   });
 
-  // The code begins with the last script of the document.
-  return { first: [...code, ...preloads], ...Object.fromEntries(named) };
+  // Each script stands behind what it imports.
+  return { first: [...preloads, ...code], ...Object.fromEntries(named) };
 }
 
 function namedIn(document: string, pattern: RegExp): string[] {

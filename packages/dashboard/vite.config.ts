@@ -12,8 +12,8 @@ const SMALL = new RegExp(
   [
     "@tabler",
     "dure/src/kernel/(jobs|plans|escalation)\\.",
-    "src/(when|facts|fact-words|side|coded|coded-words)\\.",
-    "src/(costs/sums|escalations/order|jobs/status-badge|jobs/exchange)\\.",
+    "src/(when|facts|fact-words|side|coded|coded-words|prose|use-server-korean)\\.",
+    "src/(costs/sums|escalations/order|escalations/escalation-title|jobs/status-badge|jobs/exchange)\\.",
   ].join("|"),
 );
 
@@ -31,6 +31,7 @@ export default defineConfig({
     target: "es2023",
     assetsInlineLimit: 0, // a data: URL for a font or script would need a wider CSP
     modulePreload: { polyfill: false },
+    license: { fileName: "licences.json" }, // scripts/build.ts takes it
     rolldownOptions: {
       output: {
         codeSplitting: {
@@ -51,5 +52,5 @@ export default defineConfig({
     },
   },
   ssr: { resolve: { conditions: ["dure-source", ...defaultServerConditions] } }, // for tests that import a module of the page
-  server: { proxy: { "/v1": SERVER, "/healthz": SERVER } },
+  server: { proxy: { "/v1": SERVER, "/healthz": SERVER, "/readyz": SERVER } },
 });

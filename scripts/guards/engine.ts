@@ -249,11 +249,8 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   {
     id: "effects.calls-bound.replay",
     at: { file: `${ENGINE}/effects/effects.ts` },
-    find:
-      "if (round.calls >= MAX_CALLS) { throw unknownEffect(call, `${round.calls} calls gave no " +
-      "answer`); }",
-    replace:
-      "if (round.calls >= 7) { throw unknownEffect(call, `${round.calls} calls gave no answer`); }",
+    find: "if (round.calls >= MAX_CALLS) { throw unknownEffect(call, round, {",
+    replace: "if (round.calls >= 7) { throw unknownEffect(call, round, {",
     tests: onceRunner("an outside that keeps keys is asked five times"),
     why: "the outside is asked without end",
   },

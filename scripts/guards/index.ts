@@ -2,6 +2,7 @@
 
 import type { Guard } from "../mutate.ts";
 import { ANSWER_GUARDS } from "./answers.ts";
+import { CALLER_GUARDS } from "./caller.ts";
 import { BOUND_GUARDS, DOOR_GUARDS } from "./doors.ts";
 import { DURABLE_GUARDS } from "./durable.ts";
 import { ENGINE_GUARDS } from "./engine.ts";
@@ -17,12 +18,14 @@ import { SERVER_GUARDS } from "./server.ts";
 import { TENANT_GUARDS } from "./tenants.ts";
 import { TURN_GUARDS } from "./turns.ts";
 import { WORK_GUARDS } from "./work.ts";
+import { WORLD_GUARDS } from "./world.ts";
 
 export const GUARDS: readonly Guard[] = [
   ...TURN_GUARDS,
   ...DURABLE_GUARDS,
   ...ENGINE_GUARDS,
   ...ANSWER_GUARDS,
+  ...CALLER_GUARDS,
   ...JOB_GUARDS,
   ...TENANT_GUARDS,
   ...MEMBER_GUARDS,
@@ -36,4 +39,5 @@ export const GUARDS: readonly Guard[] = [
   ...GATEWAY_GUARDS,
   ...PLAN_GUARDS,
   ...WORK_GUARDS,
+  ...WORLD_GUARDS,
 ];

@@ -104,7 +104,7 @@ function wordOf(options: ts.Expression | undefined, name: string): string {
 }
 
 /** Literal text with `…` for each value; joined with `+` too. */
-function wordsOf(node: ts.Expression, otherwise = "…"): string {
+export function wordsOf(node: ts.Expression, otherwise = "…"): string {
   if (ts.isStringLiteralLike(node)) return node.text;
   if (ts.isParenthesizedExpression(node)) return wordsOf(node.expression, otherwise);
   if (ts.isTemplateExpression(node)) {

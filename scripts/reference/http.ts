@@ -33,6 +33,30 @@ interface Parameter {
   readonly description?: string;
 }
 
+/** Doors that speak a protocol of their own, and where they are described. */
+const OTHER_DOORS = tableOf(
+  ["door", "described in"],
+  [
+    ["`POST /v1/hooks/{name}`", doorOf("signed webhooks", 4, "from-a-system-that-sends-webhooks")],
+    ["`/mcp`", doorOf("MCP", 2, "from-an-mcp-client")],
+    [
+      "`/openai/v1`",
+      doorOf("OpenAI's chat completions and responses", 3, "from-a-client-of-openai"),
+    ],
+    ["`/ai-sdk`", doorOf("the AI SDK's `useChat`", 5, "from-a-page-with-usechat")],
+    ["`/a2a`", doorOf("A2A", 7, "from-an-agent-that-speaks-a2a")],
+    ["`/ag-ui`", doorOf("AG-UI", 9, "from-a-front-end-that-speaks-ag-ui")],
+  ],
+);
+
+/** @param section of the specification */
+function doorOf(protocol: string, section: number, guide: string): string {
+  return (
+    `${protocol}: [guide](../guides/protocols.md#${guide}), ` +
+    `[interop §${section}](../spec/interop.md)`
+  );
+}
+
 /** The page `http.md`. */
 export async function httpPage(): Promise<string> {
   const { document, scopes } = await readRoutes();
@@ -54,6 +78,8 @@ export async function httpPage(): Promise<string> {
     "A running server has the same as OpenAPI 3.1 at `/openapi.json`. A refusal is a problem with a " +
       "[code](errors.md). A scope of `public` needs no token; the others are those of " +
       "[platform §6](../spec/platform.md).",
+    "The same port has other doors, which this page does not list by route:",
+    OTHER_DOORS,
     ...sections,
   ].join("\n\n")}\n`;
 }

@@ -32,10 +32,11 @@
     document.head.append(link);
   };
 
-  // A script each, though the first imports the others: each is read in a task of its own.
+  // A script each, though the last imports the others: each runs in a task of its own, in order.
   const addScript = (file) => {
     const script = document.createElement("script");
     script.type = "module";
+    script.async = false;
     script.crossOrigin = "";
     script.src = `/${file}`;
     document.head.append(script);
@@ -47,7 +48,8 @@
     isAsked = true;
 
     parts.first.forEach(addScript);
-    for (const name of [wanted, page]) (parts[name] ?? []).forEach(addLink);
+    setTimeout(() => (parts[wanted] ?? []).forEach(addLink)); // in tasks of their own, as the code
+    setTimeout(() => (parts[page] ?? []).forEach(addLink));
   };
 
   // The words of the document are not those of this person: the frame alone is shown.

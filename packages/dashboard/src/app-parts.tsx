@@ -2,7 +2,6 @@ import { createContext, use } from "react";
 import type { DureClient } from "dure/client";
 import type { DureHub } from "dure/react";
 import type { Drafts } from "./drafts.ts";
-import type { EventLog } from "./events/event-log.ts";
 import type { PersonName } from "./rooms/person-name.ts";
 import type { RoomData } from "./rooms/room-data.ts";
 import type { RoomPosts } from "./rooms/room-posts.ts";
@@ -12,7 +11,6 @@ import type { LoginLink } from "./shell/login-link.ts";
 export interface AppParts {
   readonly client: DureClient;
   readonly hub: DureHub;
-  readonly eventLog: EventLog;
   readonly roomData: RoomData;
   readonly roomPosts: RoomPosts;
   readonly drafts: Drafts;

@@ -28,23 +28,23 @@ import { QueryCache, QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { DureClient, DureError, systemClock } from "dure/client";
 import { DureHub, DureProvider, roomOf } from "dure/react";
-import { startTransition } from "react";
+import { startTransition, type ReactNode } from "react";
 import { createRoot } from "react-dom/client";
 import { AppPartsContext } from "./app-parts.tsx";
 import { Drafts } from "./drafts.ts";
-import { EventLog } from "./events/event-log.ts";
 import { FreshQueries } from "./fresh-queries.ts";
 import { LanguageProvider, firstSpoken } from "./language.tsx";
 import { watchSheets } from "./lazy-part.ts";
-import { inOwnTask } from "./own-task.ts";
+import { inOwnTask, nextTask } from "./own-task.ts";
 import { PersonName } from "./rooms/person-name.ts";
 import { RoomData } from "./rooms/room-data.ts";
 import { RoomPosts } from "./rooms/room-posts.ts";
-import { router } from "./router.tsx";
+import { makeRouter, type Router } from "./router.tsx";
 import { LoginLink } from "./shell/login-link.ts";
 import { serverClock } from "./server-clock.ts";
 import { serverWatch } from "./server-watch.ts";
 import { meOf } from "./shell/me.ts";
+import { TabStreams } from "./tab-streams.ts";
 import { theme } from "./theme.ts";
 
 const loginLink = new LoginLink();
@@ -72,9 +72,10 @@ const queries: FreshQueries = new FreshQueries({
   },
 });
 const personName = new PersonName();
+const tabStreams = new TabStreams(systemClock);
 const client = new DureClient({
   baseUrl: "",
-  fetch: personName.around(inOwnTask(serverWatch.around(serverClock.fetch))),
+  fetch: tabStreams.around(personName.around(inOwnTask(serverWatch.around(serverClock.fetch)))),
   reconnect: { attempts: 720 }, // an hour: the banner tells of it meanwhile
 });
 const onChange = (): void => {
@@ -83,7 +84,6 @@ const onChange = (): void => {
   }
 };
 const hub = new DureHub({ client, onChange });
-const eventLog = new EventLog({ client });
 const roomData = new RoomData({ hub, queries });
 const roomPosts = new RoomPosts({
   client,
@@ -95,49 +95,63 @@ watchSheets(whole.signal);
 serverWatch.subscribe(() => {
   const { standing } = serverWatch.snapshot();
   document.documentElement.dataset["server"] = standing;
-  if (standing === "back") void queries.invalidateQueries();
+  if (standing !== "back") return;
+  void queries.invalidateQueries();
+  roomPosts.retryLost();
 });
 void serverWatch.run(whole.signal);
+tabStreams.watch(whole.signal);
 
 /** Longest that the first words of the document stand alone, milliseconds. */
 const FIRST_WORDS_MS = 3_000;
 
-const page = (
-  <MantineProvider
-    theme={theme}
-    withCssVariables={false}
-    withGlobalClasses={false}
-    defaultColorScheme="auto"
-  >
-    <LanguageProvider>
-      <QueryClientProvider client={queries}>
-        <AppPartsContext
-          value={{
-            client,
-            hub,
-            eventLog,
-            roomData,
-            roomPosts,
-            drafts,
-            personName,
-            loginLink,
-          }}
-        >
-          <DureProvider hub={hub}>
-            <RouterProvider router={router} />
-          </DureProvider>
-        </AppPartsContext>
-      </QueryClientProvider>
-    </LanguageProvider>
-  </MantineProvider>
-);
-const paper = createRoot(document.getElementById("root")!);
-
 /**
  * What the page is drawn with stands ready before it takes the place of the first words: else they
- * would vanish, and come again. What fails is told by the page.
+ * would vanish, and come again. What fails is told by the page. Each step in a task of its own.
  */
-void Promise.race([
-  Promise.allSettled([firstSpoken, router.load(), queries.prefetchQuery(meOf(client))]),
-  systemClock.sleep(FIRST_WORDS_MS),
-]).then(() => startTransition(() => paper.render(page))); // in slices: keys are heard meanwhile
+async function start(): Promise<void> {
+  await nextTask();
+  const me = queries.prefetchQuery(meOf(client));
+  await nextTask();
+  const router = makeRouter();
+  await nextTask();
+  const all = Promise.allSettled([firstSpoken, router.load(), me]);
+  await Promise.race([all, systemClock.sleep(FIRST_WORDS_MS)]);
+  const paper = createRoot(document.getElementById("root")!);
+  await nextTask();
+  startTransition(() => paper.render(pageOf(router))); // in slices: keys are heard meanwhile
+}
+
+function pageOf(router: Router): ReactNode {
+  return (
+    <MantineProvider
+      theme={theme}
+      withCssVariables={false}
+      withGlobalClasses={false}
+      defaultColorScheme="auto"
+    >
+      <LanguageProvider>
+        <QueryClientProvider client={queries}>
+          <AppPartsContext
+            value={{
+              client,
+              hub,
+
+              roomData,
+              roomPosts,
+              drafts,
+              personName,
+              loginLink,
+            }}
+          >
+            <DureProvider hub={hub}>
+              <RouterProvider router={router} />
+            </DureProvider>
+          </AppPartsContext>
+        </QueryClientProvider>
+      </LanguageProvider>
+    </MantineProvider>
+  );
+}
+
+void start();

@@ -10,7 +10,7 @@ export function inOwnTask(make: typeof fetch): typeof fetch {
 }
 
 /** A timer waits for a second in a tab that is not looked at; a message does not. */
-function nextTask(): Promise<void> {
+export function nextTask(): Promise<void> {
   const { port1, port2 } = new MessageChannel();
   const { promise, resolve } = Promise.withResolvers<void>();
   port1.addEventListener(

@@ -1,17 +1,19 @@
 import { Button } from "@mantine/core";
 import { DureError } from "dure/client";
-import { type ReactNode, useEffect, useState } from "react";
+import type { ReactNode } from "react";
 import { ServerWords } from "./coded.tsx";
-import { useLanguage, useText } from "./language.tsx";
+import { useText } from "./language.tsx";
+import { Prose } from "./prose.tsx";
+import { useServerKorean } from "./use-server-korean.ts";
+
+/** What could not be read or done, and what tries again. */
+export interface Trouble {
+  readonly error: Error;
+  readonly onRetry?: (() => void) | undefined;
+}
 
 /** A refusal, and a button that tries again. */
-export function Problem({
-  error,
-  onRetry,
-}: {
-  error: Error;
-  onRetry?: (() => void) | undefined;
-}): ReactNode {
+export function Problem({ error, onRetry }: Trouble): ReactNode {
   const text = useText();
   return (
     <div className="problem" role="alert">
@@ -36,34 +38,25 @@ export function ErrorWords({ error }: { error: unknown }): ReactNode {
     return errors[error instanceof TypeError ? "UNREACHABLE" : "UNEXPECTED"];
   }
 
-  return Object.hasOwn(errors, error.code) ? errors[error.code] : <RefusalWords error={error} />;
+  return Object.hasOwn(errors, error.code) ? errors[error.code] : <ToldError error={error} />;
 }
 
-/** A page in Korean fetches its words for codes when it needs them first. */
-function RefusalWords({ error: { code, message, hint } }: { error: DureError }): ReactNode {
-  const { language } = useLanguage();
-  const words = useKoreanWords(language === "ko");
-  if (words === "fetched-soon") return null;
-  if (Object.hasOwn(words, code)) return words[code];
+/** What failed elsewhere, and was written down: in the page's words, else in the server's. */
+export function ToldError({
+  error: { code, message, hint },
+}: {
+  error: { readonly code: string; readonly message: string; readonly hint?: string | undefined };
+}): ReactNode {
+  const korean = useServerKorean();
+  const known = korean.refusal({ code, message, hint });
+  if (known === undefined) {
+    return <ServerWords>{[message, hint].filter(Boolean).join(" ")}</ServerWords>;
+  }
+  if (!korean.leavesOut({ code, message })) return <Prose text={known} />;
 
-  return <ServerWords>{[message, hint].filter(Boolean).join(" ")}</ServerWords>;
-}
-
-type ErrorWordsByCode = Readonly<Record<string, string>>;
-
-const NO_WORDS: ErrorWordsByCode = {};
-
-/** No words where they are not wanted, or cannot be fetched now. */
-function useKoreanWords(areWanted: boolean): ErrorWordsByCode | "fetched-soon" {
-  const [words, setWords] = useState<ErrorWordsByCode>();
-  useEffect(() => {
-    if (!areWanted) return;
-    import("./error-words.ko.ts").then(
-      ({ ERROR_WORDS_KO }) => setWords(ERROR_WORDS_KO),
-      () => setWords(NO_WORDS),
-    );
-  }, [areWanted]);
-
-  if (!areWanted) return NO_WORDS;
-  return words ?? "fetched-soon";
+  return (
+    <>
+      <Prose text={known} /> <ServerWords>{message}</ServerWords>
+    </>
+  );
 }

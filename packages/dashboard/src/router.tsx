@@ -118,33 +118,40 @@ const events = createRoute({
   component: lazyPart(async () => (await import("./events/events-page.tsx")).EventsPage),
 });
 
-export const router = createRouter({
-  routeTree: root.addChildren([
-    home,
-    rooms,
-    oneRoom,
-    jobs.addChildren([oneJob]),
-    plans,
-    onePlan,
-    oneDraft,
-    oneRun.addChildren([onePort]),
-    agents,
-    oneAgent,
-    newChat,
-    oneChat,
-    replay,
-    trace,
-    escalations,
-    events,
-    costs,
-    audit,
-  ]),
-  defaultErrorComponent: BrokenPage,
-  defaultNotFoundComponent: UnknownPage,
-});
+const routeTree = root.addChildren([
+  home,
+  rooms,
+  oneRoom,
+  jobs.addChildren([oneJob]),
+  plans,
+  onePlan,
+  oneDraft,
+  oneRun.addChildren([onePort]),
+  agents,
+  oneAgent,
+  newChat,
+  oneChat,
+  replay,
+  trace,
+  escalations,
+  events,
+  costs,
+  audit,
+]);
+
+export type Router = ReturnType<typeof makeRouter>;
+
+/** The way from the address to its page. */
+export function makeRouter() {
+  return createRouter({
+    routeTree,
+    defaultErrorComponent: BrokenPage,
+    defaultNotFoundComponent: UnknownPage,
+  });
+}
 
 declare module "@tanstack/react-router" {
   interface Register {
-    router: typeof router;
+    router: Router;
   }
 }

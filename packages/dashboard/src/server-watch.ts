@@ -1,12 +1,18 @@
 import { systemClock, type Clock } from "dure/client";
 import { useSyncExternalStore } from "react";
 
-/** `back`: it was gone, and answers since a moment. */
-export type Standing = "there" | "gone" | "back";
+/**
+ * `starved`: it answers, but its database does not. `back`: it was gone or starved, and is well since
+ * a moment.
+ */
+export type Standing = "there" | "gone" | "starved" | "back";
+
+/** What one question gave. */
+export type Answer = "well" | "starved" | "none";
 
 export interface Watched {
   readonly standing: Standing;
-  /** Questions in a row without an answer. */
+  /** Questions in a row without a good answer. */
   readonly misses: number;
   /** Since when it is back, milliseconds of a clock that never goes back. */
   readonly backSince: number;
@@ -16,31 +22,37 @@ export interface Watched {
 
 const AT_FIRST: Watched = { standing: "there", misses: 0, backSince: 0, isOld: false };
 
-/** One lost answer proves nothing: the second in a row does. */
+/** One bad answer proves nothing: the second in a row does. */
 const MISSES = 2;
 /** Between two questions, milliseconds, and as much again times a random number. */
 const EVERY_MS = 1_400;
 const SPREAD_MS = 700;
 /** After a first miss. Together they stay below three seconds. */
 const AGAIN_MS = 300;
-/** A server that accepts but says nothing for this long counts as a miss, milliseconds. */
+/** How long a server may take to say how it is, milliseconds. Its database has as long. */
 const PATIENCE_MS = 4_000;
 /** How long the page says that the server is back, milliseconds. */
 const BACK_MS = 5_000;
 
 /** What one question tells. Pure. */
-export function watchedAfter(before: Watched, answered: boolean, now: number): Watched {
-  if (!answered) {
+export function watchedAfter(before: Watched, answer: Answer, now: number): Watched {
+  if (answer !== "well") {
     const misses = before.misses + 1;
-    return { ...before, misses, standing: misses >= MISSES ? "gone" : before.standing };
+    const worse = answer === "none" ? "gone" : "starved";
+    return { ...before, misses, standing: misses >= MISSES ? worse : before.standing };
   }
 
-  if (before.standing === "gone") {
+  if (isAway(before.standing)) {
     return { ...before, standing: "back", misses: 0, backSince: now };
   }
 
   const isOver = before.standing === "back" && now - before.backSince >= BACK_MS;
   return { ...before, misses: 0, standing: isOver ? "there" : before.standing };
+}
+
+/** Pure. */
+function isAway(standing: Standing): boolean {
+  return standing === "gone" || standing === "starved";
 }
 
 /** The pause before the next question, milliseconds; `random` in [0, 1). Pure. */
@@ -107,23 +119,20 @@ class ServerWatch {
   }
 
   async #look(signal: AbortSignal): Promise<void> {
-    const answered = await this.#asks(signal);
+    const answer = await this.#asks(signal);
     if (signal.aborted) return;
 
     const before = this.#watched.standing;
-    this.#change(watchedAfter(this.#watched, answered, this.#clock.monotonic()));
-    if (before === "gone" && answered) await this.lookForRelease();
+    this.#change(watchedAfter(this.#watched, answer, this.#clock.monotonic()));
+    if (before === "gone" && answer !== "none") await this.lookForRelease();
   }
 
-  /** Whether anything but a gateway without a server behind it answers. */
-  async #asks(signal: AbortSignal): Promise<boolean> {
-    try {
-      const patience = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]);
-      const answer = await fetch("/healthz", { cache: "no-store", signal: patience });
-      return answer.status < 500;
-    } catch {
-      return false; // that is the answer
-    }
+  /** A server that does not say in time how its database is may still live. */
+  async #asks(signal: AbortSignal): Promise<Answer> {
+    const ready = await ask("/readyz", signal);
+    if (ready) return ready.checks?.database?.ok === false ? "starved" : "well";
+
+    return (await ask("/healthz", signal)) === undefined ? "none" : "starved";
   }
 
   /** A hidden page rests until it is looked at. */
@@ -146,12 +155,44 @@ class ServerWatch {
   }
 }
 
+/** Undefined: nothing answers in time, or a gateway without a server of dure behind it. */
+async function ask(path: string, signal: AbortSignal): Promise<Said | undefined> {
+  try {
+    const patience = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]);
+    const answer = await fetch(path, { cache: "no-store", signal: patience });
+    const said = saidIn(await answer.text());
+    const isOurs = said.checks || String(said.type).startsWith("urn:dure:");
+    return answer.status < 500 || isOurs ? said : undefined;
+  } catch {
+    return undefined; // that is the answer
+  }
+}
+
+/** What `/readyz` may say, as it comes from outside. */
+interface Said {
+  readonly checks?: { readonly database?: { readonly ok?: unknown } };
+  readonly type?: unknown;
+}
+
+function saidIn(text: string): Said {
+  try {
+    return Object(JSON.parse(text)) as Said;
+  } catch {
+    return {}; // a page of a proxy
+  }
+}
+
 /** A hidden page asks nothing; it wakes when it is shown. */
 const HIDDEN_MS = 3_600_000;
 
-/** The script that a page begins with: its name changes with every release. */
+/** The script that runs the page: its name changes with every release. */
 function entryOf(page: Document): string | undefined {
-  return page.querySelector('script[type="module"][src]')?.getAttribute("src") ?? undefined;
+  const packed = page.querySelector<HTMLScriptElement>("script[data-parts]")?.dataset["parts"];
+  try {
+    return (JSON.parse(packed ?? "{}") as { first?: string[] }).first?.at(-1);
+  } catch {
+    return undefined; // a document that is not ours
+  }
 }
 
 export const serverWatch = new ServerWatch(systemClock);
@@ -163,5 +204,5 @@ export function useServerWatch(): Pick<Watched, "standing" | "isOld"> {
 
 /** What is shown as alive then was so when the server was last heard. */
 export function useIsGone(): boolean {
-  return useServerWatch().standing === "gone";
+  return isAway(useServerWatch().standing);
 }

@@ -11,8 +11,6 @@ export const ko = {
     LOGIN_LINK_INVALID:
       "이미 쓴 링크이거나 시간이 지났어요. `dure login`으로 새 링크를 받아 주세요.",
     AGENT_PAUSED: "이 에이전트는 멈춰 있어요. 에이전트 화면에서 다시 시작할 수 있어요.",
-    SCOPE_MISSING: "이 일을 할 권한이 없어요. 서버 관리자에게 권한을 요청해 주세요.",
-    RATE_LIMITED: "요청이 너무 많아요. 잠시 뒤에 다시 시도해 주세요.",
     SERVER_BUSY: "서버가 바빠요. 잠시 뒤에 다시 시도해 주세요.",
     SERVER_DRAINING: "서버가 곧 꺼져요. 다시 켜지면 시도해 주세요.",
     SERVER_STOPPING: "서버가 꺼지는 중이에요. 다시 켜지면 시도해 주세요.",
@@ -35,6 +33,7 @@ export const ko = {
       target: "받는 분",
       to: "받는 분",
       amount: "금액",
+      reason: "사유",
       memo: "메모",
       alias: "별칭",
       transfer_date: "보낼 날짜",

@@ -57,7 +57,7 @@ test(
 
     await files.getByRole("button", { name: "저장", exact: true }).click();
 
-    await files.getByRole("alert").getByText("열어 본 뒤에 파일이 바뀌었어요.").waitFor();
+    await files.getByRole("alert").getByText("열어 본 뒤에 바뀌었어요.").waitFor();
     await files.getByText("You are an editor's.").waitFor();
     expect(await violations(opened.page)).toEqual([]);
     await files.getByRole("button", { name: "그래도 내 글로 저장하기" }).click();

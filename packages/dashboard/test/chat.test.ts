@@ -329,7 +329,7 @@ describe("the panel", () => {
       await page.getByText("재시도 2번").waitFor();
       await page.locator(".agent-line[data-status=failed]").getByText("LLM_TIMEOUT").waitFor();
       await page.getByRole("tab", { name: "추적" }).click();
-      await page.getByText("2.1 s").waitFor();
+      await page.getByText("2.1초").waitFor();
       await say(page, "세 명에게 보내줘");
       await page.getByRole("button", { name: "확인", exact: true }).click();
       await page.getByText("민지님에게").waitFor();

@@ -16,6 +16,8 @@ import { waterfallOf } from "../src/panel/waterfall.ts";
 import { ServerClock } from "../src/server-clock.ts";
 import { hasNew } from "../src/shell/notices.ts";
 import { TEXTS } from "../src/texts.ts";
+import { BECAUSES_EN } from "../src/plans/because-text.en.ts";
+import { BECAUSES_KO } from "../../dure/src/korean/because-text.ko.ts";
 import { spanOf } from "../src/when.ts";
 
 const TRANSFER: StageMachine = {
@@ -65,7 +67,7 @@ test("every code of a closed room and of an account has words in both languages"
     [TEXTS.ko.plans.before.conditions, TEXTS.en.plans.before.conditions],
     [TEXTS.ko.plans.before.values, TEXTS.en.plans.before.values],
     [TEXTS.ko.plans.before.warningWords, TEXTS.en.plans.before.warningWords],
-    [TEXTS.ko.plans.becauses, TEXTS.en.plans.becauses],
+    [BECAUSES_KO, BECAUSES_EN],
     [TEXTS.ko.escalations.actions, TEXTS.en.escalations.actions],
     [TEXTS.ko.common.errors, TEXTS.en.common.errors],
   ] as const) {
@@ -162,7 +164,10 @@ describe("the server's time", () => {
 });
 
 test("a span is told in the unit in which it is read", () => {
-  expect([840, 2_140, 185_000].map(spanOf)).toEqual(["840 ms", "2.1 s", "3 m 05 s"]);
+  const spans = [840, 2_140, 185_000, 7_800_000];
+
+  expect(spans.map((ms) => spanOf(ms, "en"))).toEqual(["840 ms", "2.1 s", "3 m 05 s", "2 h 10 m"]);
+  expect(spans.map((ms) => spanOf(ms, "ko"))).toEqual(["840ms", "2.1초", "3분 05초", "2시간 10분"]);
 });
 
 const NO_TRACE: Trace = { turnId: "t", totalElapsedMs: 20, agents: [] };

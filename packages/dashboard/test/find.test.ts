@@ -85,3 +85,20 @@ test(
     expect(await page.evaluate("asked.count")).toBe(1);
   },
 );
+
+test(
+  "a key that is pressed at once, before the page has all its parts, opens too",
+  FULL,
+  async () => {
+    await using server = await new DoubleServer({ site }).start();
+    await using opened = await openPage(browser, `${server.url}/costs`);
+    const { page } = opened;
+
+    await page.getByRole("heading", { name: "비용", exact: true }).waitFor();
+    await page.keyboard.press("Control+k");
+
+    const field = page.getByRole("combobox", { name: /찾기/ });
+    await field.waitFor();
+    expect(await field.count()).toBe(1);
+  },
+);

@@ -332,7 +332,7 @@ test(
     await using early = await open(`/jobs/${id}`);
     const taken = (page: Page): Promise<number> =>
       page
-        .locator(".exchange-now span[aria-hidden]", { hasText: / s$/ })
+        .locator(".exchange-now span[aria-hidden]", { hasText: /초$/ })
         .first()
         .innerText()
         .then(Number.parseFloat);

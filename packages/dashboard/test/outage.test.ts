@@ -2,8 +2,11 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { FULL } from "../../dure/src/kernel/test-tiers.ts";
 import { pauseAfter, watchedAfter, type Watched } from "../src/server-watch.ts";
+import { ERROR_WORDS_KO } from "../../dure/src/korean/error-words.ko.ts";
 import { launchBrowser, openPage, siteInPackage, SLOW_HOOK_MS, violations } from "./browser.ts";
 import { DoubleServer } from "./double/server.ts";
+import { answerRecords } from "./languages/pages.ts";
+import { DETAIL } from "./languages/records.ts";
 
 /** The page while its server is away, has another release, or was asked for what it has not. */
 
@@ -34,15 +37,18 @@ async function expectStyled(page: Page): Promise<void> {
 
 const SEEN: Watched = { standing: "there", misses: 0, backSince: 0, isOld: false };
 
-test("two lost answers in a row mean gone, and each next state follows from the answer", () => {
-  const once = watchedAfter(SEEN, false, 0);
-  const gone = watchedAfter(once, false, 0);
-  const back = watchedAfter(gone, true, 1_000);
+test("two bad answers in a row mean gone or starved, and each next state follows from the answer", () => {
+  const once = watchedAfter(SEEN, "none", 0);
+  const gone = watchedAfter(once, "none", 0);
+  const starved = watchedAfter(gone, "starved", 500);
+  const back = watchedAfter(starved, "well", 1_000);
 
-  expect([once.standing, gone.standing, back.standing]).toEqual(["there", "gone", "back"]);
-  expect(watchedAfter(once, true, 0)).toEqual(SEEN);
-  expect(watchedAfter(back, true, 5_999).standing).toBe("back");
-  expect(watchedAfter(back, true, 6_000).standing).toBe("there");
+  const standings = [once, gone, starved, back].map(({ standing }) => standing);
+  expect(standings).toEqual(["there", "gone", "starved", "back"]);
+  expect(watchedAfter(once, "well", 0)).toEqual(SEEN);
+  expect(watchedAfter(watchedAfter(SEEN, "starved", 0), "starved", 0).standing).toBe("starved");
+  expect(watchedAfter(back, "well", 5_999).standing).toBe("back");
+  expect(watchedAfter(back, "well", 6_000).standing).toBe("there");
   expect(pauseAfter(SEEN, 0.999) + pauseAfter(once, 0.999)).toBeLessThan(3_000);
   expect(pauseAfter(SEEN, 0)).toBeLessThan(pauseAfter(SEEN, 0.5)); // not all windows at once
 });
@@ -73,6 +79,35 @@ test(
     await page.locator(".live-dot").waitFor();
     expect(again.url).toBe(url);
     await page.getByText("서버와 다시 이어졌어요").waitFor({ state: "detached" });
+  },
+);
+
+test(
+  "a gateway that speaks JSON for a dead server is no server; nonsense does not end the watch",
+  { ...FULL, timeout: 60_000 },
+  async () => {
+    await using server = await new DoubleServer({ site }).start();
+    await using opened = await openPage(browser, `${server.url}/events`);
+    const { page, complaints } = opened;
+    const probes = /\/(readyz|healthz)$/;
+    let nonsense = 0;
+    await page.route(probes, (route) => {
+      nonsense++;
+      return route.fulfill({ json: null });
+    });
+    await expect.poll(() => nonsense, { timeout: 20_000 }).toBeGreaterThan(1);
+    expect(await page.getByText("서버와 연결이 끊겼어요").count()).toBe(0);
+
+    await page.unroute(probes);
+    const gateway = { status: 502, json: { message: "no healthy upstream" } };
+    await page.route(probes, (route) => route.fulfill(gateway));
+    await page.getByText("서버와 연결이 끊겼어요").waitFor();
+
+    await page.unroute(probes);
+    const closing = { status: 503, json: { type: "urn:dure:problem:server-draining" } };
+    await page.route(/\/readyz$/, (route) => route.fulfill(closing));
+    await page.getByText("서버와 다시 이어졌어요").waitFor();
+    expect(complaints).toEqual([]);
   },
 );
 
@@ -121,6 +156,31 @@ test("one lost chunk is fetched again without a word", { ...FULL, timeout: 60_00
 });
 
 test(
+  "words for what the server said are waited for, and come when the server is back",
+  { ...FULL, timeout: 60_000 },
+  async () => {
+    await using server = await new DoubleServer({ site }).start();
+    await using opened = await openPage(browser, `${server.url}/nope`);
+    const { page } = opened;
+    await answerRecords(page);
+    const words = /server-korean.*\.js$/;
+    let lost = 0;
+    await page.route(words, (route) => {
+      lost++;
+      return route.abort();
+    });
+    const tries = 5; // more than a part of the page has before it gives up
+
+    await page.goto(`${server.url}/jobs/job_1`);
+    await expect.poll(() => lost, { timeout: 20_000 }).toBeGreaterThanOrEqual(tries);
+    expect(await page.getByText(DETAIL.lastError!.message).count()).toBe(0);
+
+    await page.unroute(words);
+    await page.getByText(ERROR_WORDS_KO["JOB_STALE"]!).waitFor();
+  },
+);
+
+test(
   "chunks that a new release took away bring the offer to reload, and the draft stays",
   { ...FULL, timeout: 60_000 },
   async () => {
@@ -131,12 +191,11 @@ test(
     await field.fill("보내지 않은 말");
     const lostChunk = /costs-page.*\.js$/;
     await page.route(lostChunk, (route) => route.fulfill({ status: 404 }));
-    await page.route(`${server.url}/`, (route) =>
-      route.fulfill({
-        contentType: "text/html",
-        body: '<script type="module" src="/assets/index-next.js"></script>',
-      }),
-    );
+    await page.route(`${server.url}/`, async (route) => {
+      const answer = await route.fetch();
+      const document = await answer.text();
+      await route.fulfill({ body: document.replaceAll(/index-[\w-]+\.js/g, "index-next.js") });
+    });
 
     await page.getByRole("button", { name: "메뉴 열기" }).click();
     await page.getByRole("dialog").getByRole("link", { name: "비용" }).click();

@@ -420,7 +420,7 @@ describe("the list", () => {
       // Another person is faster; what was written here stays.
       server.plans.drafts[0] = { ...server.plans.drafts[0]!, version: 7, updatedBy: "서연" };
       await form.getByRole("button", { name: "저장하기" }).click();
-      await form.getByRole("alert").getByText("서연 has changed it.").waitFor();
+      await form.getByRole("alert").getByText("그사이 서연 님이 초안을 바꿔서").waitFor();
       await form.getByRole("button", { name: "새 초안 불러오기" }).click();
       await page.getByText(/서연님이 바꿨어요/).waitFor();
       expect(await form.getByRole("textbox", { name: "제목" }).inputValue()).toBe("API");
@@ -464,7 +464,10 @@ describe("the list", () => {
       await page.getByText("다른 저장소나 브랜치에서 하기").click();
       await page.getByRole("textbox", { name: "저장소 폴더" }).fill("../nowhere");
       await page.keyboard.press("Enter");
-      await page.getByRole("alert").filter({ hasText: "Say the folder of one." }).waitFor();
+      await page
+        .getByRole("alert")
+        .filter({ hasText: "../nowhere 폴더는 git 저장소가 아니에요." })
+        .waitFor();
       await page.getByRole("textbox", { name: "저장소 폴더" }).fill("../shop");
       await page.getByRole("textbox", { name: "시작할 브랜치" }).fill("develop");
       await page.getByRole("button", { name: "여기서 다시 보기" }).click();
@@ -507,7 +510,7 @@ describe("the list", () => {
       await page.getByText("모델에게 초안 받기").click();
       await page.getByRole("textbox", { name: "하고 싶은 일" }).fill("청구서를 나눠요");
       await page.getByRole("button", { name: "초안 받기" }).click();
-      await page.getByRole("alert").filter({ hasText: "Set the key of a provider." }).waitFor();
+      await page.getByRole("alert").filter({ hasText: "쓸 수 있는 모델이 없어요." }).waitFor();
       const area = page.getByRole("textbox", { name: "계획의 글" });
       await area.fill("plan: billing\nports:\n  - dependsOn: [invoce]\n");
       await page.getByRole("button", { name: "검사하기" }).click();
@@ -613,6 +616,8 @@ describe("the list", () => {
       await page.getByRole("button", { name: "무엇이 지워질지 보기" }).click();
       await page.getByRole("heading", { name: "정리할 실행 (1)" }).waitFor();
       const box = page.getByRole("group", { name: "오래된 실행 정리하기" });
+      // What a reason names is in words that are fetched when they are first needed.
+      await box.getByText("notes.md").waitFor();
       const words = await box.innerText();
       for (const part of [
         "남겨 둘 실행 (3)",
@@ -863,7 +868,8 @@ describe("a run", () => {
       await using opened = await open(server, "/plans/runs/run_middle");
       const { page } = opened;
       const shown = page.getByRole("region", { name: "합친 결과" });
-      await shown.waitFor();
+      // The page's words for a reason are read when it is shown.
+      await expect.poll(() => shown.innerText()).toContain("3 of 3 tries did not pass.");
       const words = await shown.innerText();
       for (const part of [
         "통과하지 못했어요 (종료 코드 1)",
@@ -881,7 +887,10 @@ describe("a run", () => {
       await page.getByRole("button", { name: "브랜치에 합치기" }).click();
       await page.getByRole("textbox", { name: "합칠 브랜치" }).fill("dirty");
       await page.keyboard.press("Enter");
-      await page.getByRole("alert").filter({ hasText: "Commit or stash them." }).waitFor();
+      await page
+        .getByRole("alert")
+        .filter({ hasText: "커밋하지 않은 변경이 있어요: a.ts" })
+        .waitFor();
       await page.getByRole("textbox", { name: "합칠 브랜치" }).fill("release");
       await page.keyboard.press("Enter");
       await page.getByText("release: 합쳤어요 (ffffffffff)").waitFor();
@@ -982,7 +991,7 @@ describe("a run", () => {
       await page.keyboard.press("Enter");
       await page
         .getByRole("alert")
-        .getByText("No answer from gone. Look at its address.")
+        .getByText("login 브랜치를 푸시하지 못했어요: no answer")
         .waitFor();
 
       const there = { ...publish, remote: "origin" };
@@ -1053,9 +1062,9 @@ describe("a run", () => {
     await using opened = await open(server, "/plans/runs/run_middle");
     const { page } = opened;
 
-    await page.getByRole("button", { name: "더 주기…" }).click();
-    await page.getByRole("spinbutton", { name: "더 줄 토큰" }).fill("100000");
-    await page.getByRole("spinbutton", { name: "더 줄 모델 호출" }).fill("50");
+    await page.getByRole("button", { name: "한도 늘리기…" }).click();
+    await page.getByRole("spinbutton", { name: "늘릴 토큰" }).fill("100000");
+    await page.getByRole("spinbutton", { name: "늘릴 모델 호출" }).fill("50");
     await page.keyboard.press("Enter");
 
     await page.locator(".run-head").getByText("만드는 중").waitFor();
@@ -1145,9 +1154,9 @@ describe("a port", () => {
       for (const part of [
         "login > locks after five failures",
         "test/api/login.test.ts:41",
-        "바란 값",
+        "기대한 값",
         "429",
-        "나온 값",
+        "실제 값",
         "401",
         "실패 횟수를 답하기 전에",
       ]) {
@@ -1156,13 +1165,13 @@ describe("a port", () => {
       expect(await page.locator(".try h2").allTextContents()).toEqual(["2번째 시도", "1번째 시도"]);
       await page.getByText("9개 중 7개 통과, 2개 실패").waitFor();
       expect(await page.getByRole("region", { name: "지금 하는 일" }).innerText()).toMatch(
-        /구현 담당 · 구현[\s\S]*마지막 소식 \d+ s 전[\s\S]*잠금 시각 비교를 고치는 중/,
+        /구현 담당 · 구현[\s\S]*마지막 소식 \d+초 전[\s\S]*잠금 시각 비교를 고치는 중/,
       );
       await expectWellMade(opened);
 
       await page.getByRole("tab", { name: "주고받은 말" }).click();
       expect(await page.getByRole("list", { name: "주고받은 말" }).innerText()).toMatch(
-        /테스트 담당 → 구현 담당[\s\S]*물음[\s\S]*계정마다인가요[\s\S]*읽음[\s\S]*계정마다예요[\s\S]*통과하지 못함[\s\S]*전해짐/,
+        /테스트 담당 → 구현 담당[\s\S]*질문[\s\S]*계정마다인가요[\s\S]*읽음[\s\S]*계정마다예요[\s\S]*통과하지 못함[\s\S]*전해짐/,
       );
       await page.getByRole("tab", { name: "범위" }).click();
       const scope = await page.getByRole("tabpanel").innerText();
@@ -1256,13 +1265,13 @@ describe("a port", () => {
     const { page } = opened;
 
     await box(page, "로그인 API")
-      .getByText(/\d+ s째 소식 없음/)
+      .getByText(/\d+초째 소식 없음/)
       .waitFor();
     await box(page, "로그인 API").click();
 
     await page
       .getByRole("status")
-      .filter({ hasText: /\d0 s째 소식이 없어요\. 멈췄을 수 있어요\./ })
+      .filter({ hasText: /\d0초째 소식이 없어요\. 멈췄을 수 있어요\./ })
       .waitFor();
     await expect.poll(() => page.locator(".port-now").getAttribute("data-stalled")).toBe("true");
   });

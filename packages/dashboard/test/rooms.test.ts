@@ -122,7 +122,7 @@ describe("two persons in two windows", { timeout: 60_000 }, () => {
     const { page } = opened;
     await page.getByRole("textbox", { name: "이름" }).fill("루다");
     await page.keyboard.press("Enter");
-    await page.getByText("이 이름은 쓸 수 없어요.", { exact: false }).waitFor();
+    await page.getByText("에이전트의 이름이에요. 다른 이름을 써 주세요.").waitFor();
     await page.getByRole("textbox", { name: "이름" }).fill("지우");
     await page.keyboard.press("Enter");
     await page.getByText("지우 이름으로 말해요").waitFor();
@@ -131,6 +131,24 @@ describe("two persons in two windows", { timeout: 60_000 }, () => {
     await field(page).waitFor();
 
     expect(await page.getByRole("textbox", { name: "이름" }).count()).toBe(0);
+  });
+
+  test("whose name an agent has got since keep their menu, and are asked anew", FULL, async () => {
+    await using opened = await openPage(browser, "about:blank");
+    const { page } = opened;
+    await page.addInitScript(() => (localStorage["dure-person"] ??= "이든"));
+    await page.goto(server.url);
+    const menu = page.getByRole("complementary").getByRole("navigation");
+    await menu.getByRole("link", { name: "맡긴 일" }).waitFor();
+    await menu.getByRole("link", { name: "에이전트" }).waitFor();
+    await menu.getByRole("link", { name: "방" }).click();
+
+    await page.getByText("에이전트의 이름이에요. 다른 이름을 써 주세요.").waitFor();
+    const name = page.getByRole("textbox", { name: "이름" });
+    expect(await name.inputValue()).toBe("이든");
+    await name.fill("지우");
+    await page.keyboard.press("Enter");
+    await page.getByText("지우 이름으로 말해요").waitFor();
   });
 
   test(
@@ -323,6 +341,21 @@ describe("work that is handed over", { timeout: 90_000 }, () => {
 });
 
 describe("a message", { timeout: 60_000 }, () => {
+  test("that found no server goes by itself, once, when the server is back", FULL, async () => {
+    await using opened = await enter("민준", { path: "/rooms/web%3Aquiet" });
+    const { page } = opened;
+    await page.route(/\/(readyz|healthz|v1\/.*)$/, (route) => route.abort("connectionrefused"));
+    await page.getByText("서버와 연결이 끊겼어요").waitFor();
+    await say(page, "서버가 없을 때 쓴 말");
+    await page.getByText("보내지 못했어요").waitFor();
+
+    await page.unrouteAll();
+    await page.locator(".room-message[id]", { hasText: "서버가 없을 때 쓴 말" }).waitFor();
+
+    await page.locator(".room-message[data-status]").waitFor({ state: "detached" });
+    expect(await page.getByText("서버가 없을 때 쓴 말").count()).toBe(1);
+  });
+
   test(
     "that did not arrive is sent again; one that did, although its answer was lost, stands there once",
     FULL,

@@ -281,7 +281,7 @@ test.for([
 
     const waiting = page.getByRole("region", { name: words.waits });
     await expect.poll(() => waiting.getByRole("listitem").count(), PATIENCE).toBe(2);
-    expect(await waiting.getByRole("listitem").first().textContent()).toContain("세 번 모두");
+    await waiting.getByRole("listitem").first().getByText("세 번 모두").waitFor();
     const running = page.getByRole("region", { name: words.runs });
     await running.getByRole("link", { name: "루다 → 이든" }).waitFor();
     await expect.poll(() => running.getByRole("listitem").count(), PATIENCE).toBe(3);
@@ -304,6 +304,53 @@ test.for([
 function ownComplaints({ complaints }: OpenedPage, server: DoubleServer): string[] {
   return complaints.filter((line) => !line.startsWith(`request: ${server.url}`));
 }
+
+test(
+  "everything is read once on opening, and again when something happens",
+  { ...FULL, timeout: 60_000 },
+  async () => {
+    await using server = await new DoubleServer({ site }).start();
+    await using opened = await openPage(browser, "about:blank");
+    const { page } = opened;
+    const reads = (): number =>
+      server.journal.filter(({ path }) => path === "/v1/agent/sessions").length;
+    const roundTrip = (): Promise<unknown> => page.evaluate(() => fetch("/healthz"));
+    await page.clock.install();
+    await page.goto(server.url);
+    await expect.poll(() => server.eventReaders, PATIENCE).toBeGreaterThan(0);
+    await roundTrip();
+    await page.clock.runFor(2_000); // news are gathered for 500 ms
+    await roundTrip();
+    expect(reads()).toBe(1);
+
+    server.emit({ type: "session.start", session: "s1" });
+
+    await expect.poll(reads, PATIENCE).toBe(2);
+  },
+);
+
+test(
+  "the menu shows the keys for finding, which a click presses; on a telephone none",
+  FULL,
+  async () => {
+    await using server = await new DoubleServer({ site }).start();
+    await using opened = await openPage(browser, server.url, {
+      viewport: { width: 1440, height: 900 },
+    });
+    const { page } = opened;
+    await page.getByRole("button", { name: "단축키" }).click();
+    await page.getByRole("heading", { name: "단축키" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "찾기" }).click();
+    await page.getByRole("dialog").getByRole("combobox").waitFor();
+    await page.keyboard.press("Escape");
+
+    await page.setViewportSize({ width: 390, height: 800 });
+    await page.getByRole("button", { name: ko.shell.nav.open }).click();
+    await page.getByRole("dialog").getByRole("link", { name: ko.shell.nav.plans }).waitFor();
+    expect(await page.getByRole("button", { name: "단축키" }).count()).toBe(0);
+  },
+);
 
 test(
   "a box of the checklist ticks itself when it is done",

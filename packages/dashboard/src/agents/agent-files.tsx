@@ -4,7 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import type { AgentDetail, AgentFiles } from "dure/client";
 import { useState, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
-import { Problem } from "../problem.tsx";
+import { Problem, ToldError } from "../problem.tsx";
 import { Prose } from "../prose.tsx";
 import { AgentHistory } from "./agent-history.tsx";
 import { FileEditor } from "./agent-file-editor.tsx";
@@ -112,7 +112,11 @@ function OneFile(props: {
 function FileText({ file: { path, text, problem } }: { file: AgentFile }): ReactNode {
   const words = useAgentWords();
   if (problem !== null) {
-    return <p className="error-note small">{words.refusals[problem.code] ?? problem.message}</p>;
+    return (
+      <p className="error-note small">
+        <ToldError error={problem} />
+      </p>
+    );
   }
   if (text === null) return null;
   if (text.trim() === "") return <p className="soft small">{words.empty}</p>;

@@ -61,9 +61,11 @@ function Answers({ answers }: { answers: AgentDetail["answers"] }): ReactNode {
   );
 }
 
-/** Mentions as people read them. Pure. */
+/** Mentions as people read them, on one line. Pure. */
 function withNames(text: string | null, nameOf: (agent: string) => string): string | undefined {
-  return text?.replaceAll(/<@([^>\s]+)>/g, (_mention, id: string) => `@${nameOf(id)}`);
+  if (text === null) return undefined;
+  const named = text.replaceAll(/<@([^>\s]+)>/g, (_mention, id: string) => `@${nameOf(id)}`);
+  return excerptOf(named);
 }
 
 function Jobs({ agent }: { agent: string }): ReactNode {

@@ -81,18 +81,6 @@ export const en: AgentPageText = {
       "Whether it answers a channel in one line (`place`) or each person in a line (`person`)",
     "card.threads": "Whether it hears the threads that concern it (`own`) or all (`all`)",
   },
-  refusals: {
-    AGENT_FILE_CHANGED: "The file was changed since you opened it. Nothing was saved.",
-    AGENT_FILE_UNWRITABLE:
-      "The file cannot be written, and nothing was changed. May the user who runs dure write to the team's folder, and has the disk room?",
-    AGENT_FILE_IS_LINK:
-      "This file is a link to another place. Change the file that it leads to, and run `dure reload`.",
-    AGENT_ADDRESS_NEW:
-      "The team's key would be sent to a new model address. Write a new address into the file at the server's machine.",
-    PERSONA_TOO_LONG: "The text is too long. It is read with every model call: keep what matters.",
-    AGENT_EDIT_WITHOUT_FILE:
-      "There was no file then. Save an empty text, or remove the file at the machine.",
-  },
   invalid: "Something in the file is wrong. Nothing was saved.",
   history: "History",
   historyHint: "Changes made here are kept, the last 100 of each agent.",

@@ -82,17 +82,6 @@ export const ko = {
     "card.line": "채널의 말을 한 줄로 답할지(`place`) 사람마다 따로 답할지(`person`)",
     "card.threads": "자기와 관련된 스레드만 들을지(`own`) 모두 들을지(`all`)",
   } as Readonly<Record<string, string>>,
-  refusals: {
-    AGENT_FILE_CHANGED: "열어 본 뒤에 파일이 바뀌었어요. 아무것도 저장하지 않았어요.",
-    AGENT_FILE_UNWRITABLE:
-      "파일을 쓸 수 없어서 아무것도 바꾸지 않았어요. dure를 실행하는 사용자가 팀 폴더에 쓸 수 있는지, 디스크에 자리가 있는지 확인해 주세요.",
-    AGENT_FILE_IS_LINK:
-      "이 파일은 다른 곳을 가리키는 링크예요. 링크가 가리키는 파일을 직접 고치고 `dure reload`를 실행해 주세요.",
-    AGENT_ADDRESS_NEW:
-      "새 모델 주소를 적으면 팀의 키가 그곳으로 가요. 새 주소는 서버가 있는 컴퓨터에서 파일에 직접 적어 주세요.",
-    PERSONA_TOO_LONG: "글이 너무 길어요. 모델을 부를 때마다 읽으니 중요한 것만 남겨 주세요.",
-    AGENT_EDIT_WITHOUT_FILE: "그때는 파일이 없었어요. 빈 글로 저장하거나 파일을 직접 지워 주세요.",
-  } as Readonly<Record<string, string>>,
   invalid: "파일에 잘못된 곳이 있어서 아무것도 저장하지 않았어요.",
   history: "바뀐 이력",
   historyHint: "여기서 바꾼 것이 남아요. 에이전트마다 마지막 100번까지예요.",

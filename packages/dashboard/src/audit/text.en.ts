@@ -63,6 +63,7 @@ export const en: AuditText = {
     collaborate: "Handed work on as an agent",
     "turn.replay": "Replayed a turn",
     "turn.stop": "Stopped a turn",
+    "response.delete": "Deleted a response",
     "session.delete": "Forgot a conversation",
     "token.create": "Made a token",
     "token.revoke": "Revoked a token",

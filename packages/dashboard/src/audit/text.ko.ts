@@ -63,6 +63,7 @@ export const ko = {
     collaborate: "에이전트 이름으로 일을 넘김",
     "turn.replay": "답을 다시 해 봄",
     "turn.stop": "답을 멈춤",
+    "response.delete": "응답을 지움",
     "session.delete": "대화를 지움",
     "token.create": "토큰을 만듦",
     "token.revoke": "토큰을 거둠",
@@ -73,7 +74,7 @@ export const ko = {
     "login.end": "로그인을 끝냄",
   },
   ends: {
-    done: "됨",
+    done: "완료",
     unknown: "시작됨, 끝은 알 수 없음",
     refused: (code: string) => `되지 않음: ${code}`,
   },

@@ -14,7 +14,7 @@ import { useEffect, useMemo, useState, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { useLanguage, useText } from "../language.tsx";
 import { useSide, type Side } from "../side.ts";
-import { ErrorWords } from "../problem.tsx";
+import { ErrorWords, type Trouble } from "../problem.tsx";
 import { SidePanel } from "../panel/side-panel.tsx";
 import "./chat.css";
 import { Composer } from "./composer.tsx";
@@ -53,7 +53,7 @@ interface ChatProps {
 function Chat({ sessionId, isNew, place }: ChatProps): ReactNode {
   const { text } = useLanguage();
   const { conversation, ...view } = useTurn(sessionId, { exists: !isNew });
-  const { services, service, isRead, onChoose } = useService(view.service);
+  const { services, service, isRead, onChoose, trouble } = useService(view.service);
   const send = useSend({ conversation, isNew, service: view.service ?? service?.name });
   const side = useSide();
   const begins = view.phase === "new" && view.entries.length === 0;
@@ -86,6 +86,7 @@ function Chat({ sessionId, isNew, place }: ChatProps): ReactNode {
             services={services}
             service={service}
             isRead={isRead}
+            trouble={trouble}
             onChoose={onChoose}
             onSend={(message) => send(message)}
           />
@@ -117,9 +118,16 @@ function useService(name: string | undefined): {
   readonly isRead: boolean;
   readonly service: ServiceInfo | undefined;
   readonly onChoose: (name: string) => void;
+  /** They could not be read. */
+  readonly trouble: Trouble | undefined;
 } {
   const { client } = useParts();
-  const { data = NO_SERVICES, isPending } = useQuery({
+  const {
+    data = NO_SERVICES,
+    isPending,
+    error,
+    refetch,
+  } = useQuery({
     queryKey: ["services"],
     queryFn: ({ signal }) => client.services({ signal }),
     staleTime: 60_000,
@@ -133,7 +141,8 @@ function useService(name: string | undefined): {
   );
 
   const service = serviceOf(services, name ?? chosen);
-  return { services, service, isRead: !isPending, onChoose: setChosen };
+  const trouble = error === null ? undefined : { error, onRetry: () => void refetch() };
+  return { services, service, isRead: !isPending, onChoose: setChosen, trouble };
 }
 
 /** Sends a message; the first one of a conversation gives it its address. */

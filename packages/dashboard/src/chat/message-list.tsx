@@ -221,7 +221,7 @@ const Message = memo(function Message(props: {
     return (
       <li className="message" data-role="user" data-status={entry.status}>
         <span className="hidden-words">{text.common.you}</span>
-        <div className="bubble">{entry.content}</div>
+        {entry.content !== "" && <div className="bubble">{entry.content}</div>}
         {entry.status === "queued" && (
           <span className="message-note">
             <IconClock size={13} aria-hidden /> {text.chat.queued}
@@ -244,6 +244,9 @@ const Message = memo(function Message(props: {
           {tone !== undefined && <Tone tone={tone} code={entry.done?.error?.code ?? ""} />}
         </div>
       )}
+      {entry.done?.calls && (
+        <span className="message-note">{text.chat.calledFor(namesOf(entry.done.calls))}</span>
+      )}
       {receipts.map((receipt, index) => (
         <ReceiptCard key={index} receipt={receipt} at={entry.at} slots={slots} />
       ))}
@@ -253,6 +256,11 @@ const Message = memo(function Message(props: {
     </li>
   );
 });
+
+/** Tools of the caller that a turn has ended with. */
+function namesOf(calls: readonly { readonly tool: string }[]): string {
+  return [...new Set(calls.map(({ tool }) => tool))].join(", ");
+}
 
 const TONE_ICONS = {
   waits: IconHourglassHigh,

@@ -3,6 +3,7 @@ import { IconArrowUp } from "@tabler/icons-react";
 import type { ServiceInfo } from "dure/client";
 import type { ReactNode } from "react";
 import { useText } from "../language.tsx";
+import { Problem, type Trouble } from "../problem.tsx";
 
 /** What a new conversation can begin with. */
 export function Welcome(props: {
@@ -10,44 +11,30 @@ export function Welcome(props: {
   service: ServiceInfo | undefined;
   /** Before, nothing is shown: what comes would move it. */
   isRead: boolean;
+  trouble: Trouble | undefined;
   onChoose: (name: string) => void;
   onSend: (message: string) => void;
 }): ReactNode {
   const text = useText();
-  const { services, service, isRead } = props;
+  const { services, service, isRead, trouble } = props;
   const examples = service?.examples ?? [];
 
   return (
     <div className="welcome" data-unread={!isRead || undefined}>
       <div className="welcome-inner">
         <Hello />
+        {trouble !== undefined && <Problem {...trouble} />}
         {services.length > 1 && (
-          <div
-            className="welcome-services"
-            data-pairs={services.length % 3 === 1 || services.length === 2 || undefined}
-            role="group"
-            aria-label={text.chat.service}
-          >
-            {services.map((one) => (
-              <button
-                key={one.name}
-                type="button"
-                className="service-card"
-                aria-pressed={one.name === service?.name}
-                onClick={() => props.onChoose(one.name)}
-              >
-                <strong>{one.title ?? one.name}</strong>
-                {one.description !== undefined && <span>{one.description}</span>}
-              </button>
-            ))}
-          </div>
+          <Services services={services} chosen={service?.name} onChoose={props.onChoose} />
         )}
-        {services.length === 1 && service?.description !== undefined && (
+        {services.length === 1 && service !== undefined && service.description !== "" && (
           <p className="soft">{service.description}</p>
         )}
-        <p className="soft welcome-hint">
-          {examples.length > 0 ? text.chat.helloHint : text.chat.noExamples}
-        </p>
+        {trouble === undefined && (
+          <p className="soft welcome-hint">
+            {examples.length > 0 ? text.chat.helloHint : text.chat.noExamples}
+          </p>
+        )}
         <div className="welcome-examples">
           {examples.map((example) => (
             <Button
@@ -63,6 +50,37 @@ export function Welcome(props: {
           ))}
         </div>
       </div>
+    </div>
+  );
+}
+
+function Services(props: {
+  services: readonly ServiceInfo[];
+  chosen: string | undefined;
+  onChoose: (name: string) => void;
+}): ReactNode {
+  const { services, chosen, onChoose } = props;
+  const { service: label } = useText().chat;
+
+  return (
+    <div
+      className="welcome-services"
+      data-pairs={services.length % 3 === 1 || services.length === 2 || undefined}
+      role="group"
+      aria-label={label}
+    >
+      {services.map(({ name, title, description }) => (
+        <button
+          key={name}
+          type="button"
+          className="service-card"
+          aria-pressed={name === chosen}
+          onClick={() => onChoose(name)}
+        >
+          <strong>{title ?? name}</strong>
+          {description !== "" && <span>{description}</span>}
+        </button>
+      ))}
     </div>
   );
 }

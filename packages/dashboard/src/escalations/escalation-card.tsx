@@ -33,8 +33,11 @@ import { useParts } from "../app-parts.tsx";
 import { useLanguage, useText } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
 import { useAgents } from "../rooms/use-rooms.ts";
+import { Prose } from "../prose.tsx";
+import { useServerKorean } from "../use-server-korean.ts";
 import { whenOf } from "../when.ts";
 import { ContextFacts } from "./context-facts.tsx";
+import { EscalationTitle } from "./escalation-title.tsx";
 import "./escalations.css";
 import { aboutOf, agentOf, linksOf, type SourceLink } from "./order.ts";
 import { actionLabel, decisionOf } from "./words.ts";
@@ -93,7 +96,9 @@ export function EscalationCard(
         <strong id={heading}>{text.escalations.titles[type]}</strong>
         <span className="escalation-severity">{text.escalations.severities[severity]}</span>
       </header>
-      <p className="escalation-question">{escalation.title}</p>
+      <p className="escalation-question">
+        <EscalationTitle title={escalation.title} />
+      </p>
       <About escalation={escalation} />
       {isOpen ? (
         <Answers
@@ -113,6 +118,7 @@ export function EscalationCard(
 /** Of a gate the page has the changes themselves: neither a command nor a commit helps there. */
 function About({ escalation }: { escalation: Escalation }): ReactNode {
   const text = useText();
+  const korean = useServerKorean();
   const { type, description, context } = escalation;
   if (context["code"] === "PORT_HELD") {
     return <p className="escalation-description">{text.escalations.held}</p>;
@@ -120,7 +126,11 @@ function About({ escalation }: { escalation: Escalation }): ReactNode {
 
   return (
     <>
-      {description !== "" && <p className="escalation-description">{description}</p>}
+      {description !== "" && (
+        <p className="escalation-description">
+          <Prose text={korean.sentence(description) ?? description} />
+        </p>
+      )}
       <ContextFacts value={aboutOf(escalation)} arguments={CALLS.has(type)} />
     </>
   );

@@ -145,3 +145,12 @@ export class EventLog {
     for (const listener of this.#listeners) listener();
   }
 }
+
+const logs = new WeakMap<DureClient, EventLog>();
+
+/** The log of a client: it outlives the page that shows it. */
+export function eventLogOf(client: DureClient): EventLog {
+  const log = logs.get(client) ?? new EventLog({ client });
+  logs.set(client, log);
+  return log;
+}

@@ -4,7 +4,7 @@ import type { EventRole } from "dure/client";
 import { use, useMemo, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
-import type { LogView } from "./event-log.ts";
+import { eventLogOf, type LogView } from "./event-log.ts";
 import { KINDS, partakersOf, placeOf, SPANS, type Chosen, type Kind } from "./facets.ts";
 import { EventNamesContext } from "./use-sentences.ts";
 
@@ -175,7 +175,7 @@ function MoreFilters({
 
 function Actions({ isPaused }: { isPaused: boolean }): ReactNode {
   const text = useText();
-  const { eventLog } = useParts();
+  const eventLog = eventLogOf(useParts().client);
 
   return (
     <div className="events-actions">

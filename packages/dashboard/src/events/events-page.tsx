@@ -6,7 +6,8 @@ import { use, useEffect, useMemo, useState, useSyncExternalStore, type ReactNode
 import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
-import { ROW_LIMIT, type LogRow, type LogView } from "./event-log.ts";
+import { useIsGone } from "../server-watch.ts";
+import { eventLogOf, ROW_LIMIT, type LogRow, type LogView } from "./event-log.ts";
 import { EventDetail } from "./event-detail.tsx";
 import { EventRows } from "./event-rows.tsx";
 import { EventFilters, NOTHING_WRITTEN, type Written } from "./events-filters.tsx";
@@ -35,7 +36,7 @@ export function EventsPage(): ReactNode {
 
 function Log(): ReactNode {
   const text = useText();
-  const { eventLog } = useParts();
+  const eventLog = eventLogOf(useParts().client);
   const view = useSyncExternalStore(eventLog.subscribe, eventLog.snapshot);
   const [written, setWritten] = useWritten();
   const [picked, setPicked] = useState<LogRow>();
@@ -174,15 +175,14 @@ function Stopped({ problem }: { problem: DureError }): ReactNode {
 }
 
 function Connection({ state }: { state: LogView["connection"] }): ReactNode {
-  const text = useText();
+  const words = useText().events;
+  const isGone = useIsGone(); // also a stream that is open brings nothing without a database
+  const isLive = state === "connected" && !isGone;
+
   return (
     <span className="events-connection" data-state={state} role="status">
-      <span className={state === "connected" ? "live-dot" : "pulse"} aria-hidden />
-      {state === "connected"
-        ? text.events.live
-        : state === "stopped"
-          ? text.events.stopped
-          : text.events.reconnecting}
+      <span className={isLive ? "live-dot" : "pulse"} aria-hidden />
+      {isLive ? words.live : state === "stopped" ? words.stopped : words.reconnecting}
     </span>
   );
 }

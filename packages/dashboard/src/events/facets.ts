@@ -27,6 +27,9 @@ export interface Chosen {
   readonly since: Span | "";
 }
 
+/** Workers of a plan by their part: neither agents nor persons. */
+const PARTS: ReadonlySet<unknown> = new Set(["implementer", "tester", "orchestrator", "worker"]);
+
 /** Who has a part in an event: agents, and persons by name. Pure. */
 export function partakersOf(event: PlatformEvent, names: EventNames): readonly string[] {
   const data: Readonly<Record<string, unknown>> = event.data ?? {};
@@ -35,9 +38,10 @@ export function partakersOf(event: PlatformEvent, names: EventNames): readonly s
   const persons = [data["by"], isPerson ? data["author"] : undefined];
   const speaker = data["author_kind"] === "agent" ? data["author"] : data["speaker"];
 
+  const isOne = (id: unknown): id is string => typeof id === "string" && !PARTS.has(id);
   const found = [
-    ...[...agents, speaker].map((id) => (typeof id === "string" ? names.agent(id) : "")),
-    ...persons.map((by) => (typeof by === "string" ? names.actor(by) : "")),
+    ...[...agents, speaker].map((id) => (isOne(id) ? names.agent(id) : "")),
+    ...persons.map((by) => (isOne(by) ? names.actor(by) : "")),
   ];
 
   return [...new Set(found.filter((name) => name !== ""))];

@@ -10,8 +10,11 @@ export interface EventNames {
 /** Characters of what was said that a sentence quotes. */
 const QUOTED = 60;
 
-/** The beginning of a text, on one line. Pure. */
+/** The beginning of a text, on one line and without marks of bold and code. Pure. */
 export function briefOf(text: string): string {
-  const line = text.replaceAll(/\s+/g, " ").trim();
+  const line = text
+    .replaceAll(/`+|\*\*(?=\S[^*\n]*\*\*)|(?<=\*\*[^*\n]*\S)\*\*/g, "")
+    .replaceAll(/\s+/g, " ")
+    .trim();
   return line.length > QUOTED ? `${line.slice(0, QUOTED - 1)}…` : line;
 }

@@ -61,7 +61,7 @@ export const en: Sentences = {
       : `${names.service(service)} received a notice.`,
   "turn.done": ({ data, service }, names) =>
     data.error === undefined
-      ? `${names.service(service)} answered in ${spanOf(data.elapsedMs)}${quote(data.message)}`
+      ? `${names.service(service)} answered in ${spanOf(data.elapsedMs, "en")}${quote(data.message)}`
       : `${names.service(service)} could not answer (${data.error}).`,
   "hook.failed": ({ data }) => `A notice to the outside failed after ${data.attempts} tries.`,
   "process.taken_over": ({ data }) =>
@@ -177,7 +177,8 @@ export const en: Sentences = {
   "worker.spawn": ({ data }) => `${worker(data)} began try ${data.try}.`,
   "worker.progress": ({ data }) =>
     `${worker(data)} is at ${Math.round(data.progress * 100)} %${why(data.task)}`,
-  "worker.stalled": ({ data }) => `${worker(data)} has been silent for ${spanOf(data.silentMs)}.`,
+  "worker.stalled": ({ data }) =>
+    `${worker(data)} has been silent for ${spanOf(data.silentMs, "en")}.`,
   "worker.waiting": ({ data }) => `${worker(data)} waits for the model's rate limit.`,
   "worker.complete": ({ data }) => `${worker(data)} finished.`,
   "worker.feedback": ({ data }) =>

@@ -1,4 +1,5 @@
 import { spanOf } from "../when.ts";
+import { SERVER_KOREAN } from "../server-korean.ts";
 import { withJosa } from "./josa.ts";
 import { briefOf, type EventNames } from "./names.ts";
 import type { Sentences } from "./sentences.ts";
@@ -10,8 +11,8 @@ const MEMBERS = {
   operator: "운영자",
 };
 const OUTCOMES = {
-  success: "모두 끝냈어요",
-  partial: "일부만 끝냈어요",
+  success: "모두 끝났어요",
+  partial: "일부만 끝났어요",
   failed: "실패했어요",
   cancelled: "취소됐어요",
 };
@@ -51,7 +52,9 @@ const by = (who: string): string => {
 const who = ({ agent }: EventNames, id: string | undefined): string =>
   subject(id === undefined ? "에이전트" : agent(id));
 const quote = (text: string): string => (text === "" ? "" : `: “${briefOf(text)}”`);
-const why = (text: string | null | undefined): string => (text ? `: ${briefOf(text)}` : "");
+const why = (text: string | null | undefined): string =>
+  text ? `: ${briefOf(SERVER_KOREAN.sentence(text) ?? text)}` : "";
+const asked = ({ title }: { title: string }): string => SERVER_KOREAN.title(title) ?? title;
 const port = (data: { plan: string; port: string }): string =>
   `계획 ${data.plan}의 포트 ${data.port}`;
 const worker = (data: { plan: string; port: string; member: keyof typeof MEMBERS }): string =>
@@ -67,7 +70,7 @@ export const ko: Sentences = {
       : `${subject(names.service(service))} 알림을 받았어요.`,
   "turn.done": ({ data, service }, names) =>
     data.error === undefined
-      ? `${subject(names.service(service))} ${spanOf(data.elapsedMs)} 만에 답했어요${quote(data.message)}`
+      ? `${subject(names.service(service))} ${spanOf(data.elapsedMs, "ko")} 만에 답했어요${quote(data.message)}`
       : `${subject(names.service(service))} 답하지 못했어요 (${data.error}).`,
   "hook.failed": ({ data }) => `밖으로 보내는 알림을 ${data.attempts}번 시도했지만 못 보냈어요.`,
   "process.taken_over": ({ data }) =>
@@ -78,14 +81,14 @@ export const ko: Sentences = {
     `내보낼 것을 ${data.attempts}번 시도했지만 보내지 못했어요${why(data.error?.message)}`,
   "outbox.unknown": () => "내보낸 것이 전해졌는지 알 수 없어요. 사람이 확인해 주세요.",
 
-  "escalation.new": ({ data }) => `확인 요청이 생겼어요: ${data.title}`,
-  "escalation.worsened": ({ data }) => `확인 요청이 더 급해졌어요: ${data.title}`,
+  "escalation.new": ({ data }) => `확인 요청이 생겼어요: ${asked(data)}`,
+  "escalation.worsened": ({ data }) => `확인 요청이 더 급해졌어요: ${asked(data)}`,
   "escalation.routed": ({ data }) =>
-    `확인 요청이 ${STEPS[data.step]}에게 넘어갔어요: ${data.title}`,
+    `확인 요청이 ${STEPS[data.step]}에게 넘어갔어요: ${asked(data)}`,
   "escalation.resolved": ({ data }, { actor }) =>
-    `${by(actor(data.by))}확인 요청에 답했어요: ${data.title}`,
+    `${by(actor(data.by))}확인 요청에 답했어요: ${asked(data)}`,
   "escalation.dismissed": ({ data }, { actor }) =>
-    `${by(actor(data.by))}확인 요청을 결정 없이 닫았어요: ${data.title}`,
+    `${by(actor(data.by))}확인 요청을 결정 없이 닫았어요: ${asked(data)}`,
 
   "job.accepted": ({ data }, { agent }) =>
     `${subject(agent(data.requester))} ${agent(data.target)}에게 일을 맡겼어요${quote(data.message)}`,
@@ -187,7 +190,7 @@ export const ko: Sentences = {
   "worker.spawn": ({ data }) => `${worker(data)} ${data.try}번째 시도를 시작했어요.`,
   "worker.progress": ({ data }) =>
     `${worker(data)} ${Math.round(data.progress * 100)}%까지 했어요${why(data.task)}`,
-  "worker.stalled": ({ data }) => `${worker(data)} ${spanOf(data.silentMs)} 동안 조용해요.`,
+  "worker.stalled": ({ data }) => `${worker(data)} ${spanOf(data.silentMs, "ko")} 동안 조용해요.`,
   "worker.waiting": ({ data }) => `${worker(data)} 모델의 사용 한도가 풀리기를 기다려요.`,
   "worker.complete": ({ data }) => `${worker(data)} 일을 마쳤어요.`,
   "worker.feedback": ({ data }) =>

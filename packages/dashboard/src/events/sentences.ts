@@ -23,7 +23,8 @@ export function sentenceOf(
   if (!Object.hasOwn(table, event.type)) return undefined;
   try {
     const sentence = table[event.type]?.(event, names) ?? "";
-    return sentence.charAt(0).toUpperCase() + sentence.slice(1);
+    // A Korean sentence may begin with a name: `general 방`.
+    return language === "ko" ? sentence : sentence.charAt(0).toUpperCase() + sentence.slice(1);
   } catch {
     return undefined; // its data is of another release
   }

@@ -66,12 +66,23 @@ export function spentOf(turns: readonly JobTurn[]): Spent {
   };
 }
 
-/** A request in one line, without its markdown. Pure. */
+/** Longest excerpt, UTF-16 units. */
+const LONGEST_EXCERPT = 160;
+
+/** A text in one line, without its markdown; `…` where it is cut. Pure. */
 export function excerptOf(text: string): string {
+  const line = plainLineOf(text);
+  if (line.length <= LONGEST_EXCERPT) return line;
+  return `${line.slice(0, LONGEST_EXCERPT - 1).toWellFormed()}…`;
+}
+
+/** A text in one line, without its markdown; a `*` that is no emphasis, as in a glob, stays. Pure. */
+function plainLineOf(text: string): string {
   return text
-    .replaceAll(/[*`~]+|^\s*(?:[>#-]+|\d+\.)\s/gm, "")
+    .replaceAll(/!?\[([^\]\n]*)\]\([^)\s]*\)/g, "$1")
+    .replaceAll(/\*\*(\S|\S[^\n]*?\S)\*\*(?!\*)/g, "$1")
+    .replaceAll(/(?<=^|[\s(])[*_](\S|\S[^\n*_]*\S)[*_](?=$|[\s).,!?:])/gm, "$1")
+    .replaceAll(/`+|~{3,}|^\s*(?:[>#*+-]+|\d+\.)\s/gm, "")
     .replaceAll(/\s+/g, " ")
-    .trim()
-    .slice(0, 160)
-    .toWellFormed();
+    .trim();
 }

@@ -15,12 +15,11 @@ import { DureError, type Job, type JobDetail } from "dure/client";
 import { useEffect, type ReactNode } from "react";
 import { AgentLink } from "../agents/agent-link.tsx";
 import { useParts } from "../app-parts.tsx";
-import { ServerWords } from "../coded.tsx";
 import { useLanguage, useText } from "../language.tsx";
 import { momentOf, spanOf, whenOf } from "../when.ts";
 import { excerptOf, isOver, spentOf } from "./exchange.ts";
 import { useJobFilters } from "./job-filters.ts";
-import { ErrorWords, Problem } from "../problem.tsx";
+import { ErrorWords, Problem, ToldError } from "../problem.tsx";
 import { SpeakInto } from "./speak-into.tsx";
 import { StatusBadge } from "./status-badge.tsx";
 import { Transcript } from "./transcript.tsx";
@@ -39,18 +38,28 @@ export function JobView({ id }: { id: string }): ReactNode {
     );
   }
 
-  const isGone = job.error instanceof DureError && job.error.class === "not-found";
+  return <Unread error={job.error} onRetry={() => void job.refetch()} />;
+}
+
+/** It is not there, or could not be read now. */
+function Unread({ error, onRetry }: { error: Error; onRetry: () => void }): ReactNode {
+  const text = useText();
+  const isGone = error instanceof DureError && error.class === "not-found";
+  const title = isGone ? text.jobs.gone : text.jobs.loadFailed;
+  useEffect(() => {
+    document.title = `${title} · dure`;
+  }, [title]);
 
   return (
     <div className="center-page">
-      <h1>{isGone ? text.jobs.gone : text.jobs.loadFailed}</h1>
-      <p className="soft">{isGone ? text.jobs.goneHint : <ErrorWords error={job.error} />}</p>
+      <h1>{title}</h1>
+      <p className="soft">{isGone ? text.jobs.goneHint : <ErrorWords error={error} />}</p>
       {isGone ? (
         <Button component={Link} to="/jobs" variant="default">
           {text.jobs.toList}
         </Button>
       ) : (
-        <Button variant="default" onClick={() => void job.refetch()}>
+        <Button variant="default" onClick={onRetry}>
           {text.common.retry}
         </Button>
       )}
@@ -131,7 +140,7 @@ function Outcome({ job }: { job: JobDetail }): ReactNode {
       </p>
       {error !== null && (
         <p className="small">
-          <ServerWords>{error.message}</ServerWords> <code>{error.code}</code>
+          <ToldError error={error} /> <code>{error.code}</code>
         </p>
       )}
     </div>
@@ -161,7 +170,7 @@ function Facts({ job }: { job: JobDetail }): ReactNode {
         : `${text.jobs.tokens(tokens)} · ${usd}`,
     ],
     [text.jobs.facts.asked, momentOf(job.createdAt, language)],
-    ...(tookMs === undefined ? [] : [[text.jobs.facts.took, spanOf(tookMs)] as const]),
+    ...(tookMs === undefined ? [] : [[text.jobs.facts.took, spanOf(tookMs, language)] as const]),
     ...(job.resumes > 0 ? [[text.jobs.facts.resumed, text.jobs.times(job.resumes)] as const] : []),
   ];
 

@@ -67,7 +67,7 @@ function TurnRow({ job, turn }: { job: JobDetail; turn: JobTurn }): ReactNode {
 
   const facts = [
     text.jobs.turn(turn.number),
-    spanOf(turn.finishedAt - turn.startedAt),
+    spanOf(turn.finishedAt - turn.startedAt, language),
     text.jobs.tokens(turn.tokensIn + turn.tokensOut),
     turn.attempts > 1 && text.jobs.attempts(turn.attempts),
     turn.attempts === 0 && text.jobs.takenOver,
@@ -115,7 +115,7 @@ function WordsRow({ words }: { words: JobWords }): ReactNode {
 
 /** Who has to do something, for how long already, and what has been said of it so far. */
 function Now({ job }: { job: JobDetail }): ReactNode {
-  const text = useText();
+  const { text, language } = useLanguage();
   const speaker = nextSpeaker(job);
   const name = nameIn(job, speaker);
   const isSpeaking = job.status === "RUNNING" && job.waiting === null;
@@ -152,7 +152,7 @@ function Now({ job }: { job: JobDetail }): ReactNode {
             ? text.jobs.speaks(name, job.turnsDone + 1)
             : text.jobs.inLine(job.targetName)}
         </span>{" "}
-        {elapsed > 0 && <span aria-hidden>{spanOf(elapsed)}</span>}
+        {elapsed > 0 && <span aria-hidden>{spanOf(elapsed, language)}</span>}
       </p>
     </div>
   );

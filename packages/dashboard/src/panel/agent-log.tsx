@@ -82,7 +82,7 @@ function Agents({ log }: { log: TurnLog }): ReactNode {
 }
 
 function AgentLine({ run }: { run: AgentRun }): ReactNode {
-  const text = useText();
+  const { text, language } = useLanguage();
   const facts = [
     run.agent,
     run.status === "running" && run.attempt > 1
@@ -107,7 +107,7 @@ function AgentLine({ run }: { run: AgentRun }): ReactNode {
       </div>
       <span className="agent-time">
         {run.elapsedMs !== undefined ? (
-          spanOf(run.elapsedMs)
+          spanOf(run.elapsedMs, language)
         ) : run.status === "running" ? (
           <Elapsed since={run.startedAt} />
         ) : (
@@ -119,7 +119,8 @@ function AgentLine({ run }: { run: AgentRun }): ReactNode {
 }
 
 function Elapsed({ since }: { since: number }): ReactNode {
+  const { language } = useLanguage();
   const [now, setNow] = useState(() => systemClock.now());
   useEffect(() => systemClock.every(TICK_MS, () => setNow(systemClock.now())), []);
-  return spanOf(Math.max(0, now - since));
+  return spanOf(Math.max(0, now - since), language);
 }

@@ -1,7 +1,7 @@
 import type { Words } from "../words.ts";
 
 export const ko = {
-  label: "대화의 속",
+  label: "대화 자세히",
   agents: "에이전트",
   state: "상태",
   memory: "기억",

@@ -2,9 +2,10 @@ import { useQuery } from "@tanstack/react-query";
 import { EMPTY_TURN_VIEW, turnView, type DureClient, type ToolRun } from "dure/client";
 import { useState, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
-import { useText } from "../language.tsx";
+import { useLanguage, useText } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
 import { StatusMark } from "./status-mark.tsx";
+import { useServerKorean } from "../use-server-korean.ts";
 import { spanOf } from "../when.ts";
 
 /** The calls of tools of one turn. Of a turn that this page has not seen they are read when asked for. */
@@ -71,8 +72,17 @@ async function readTools(
   return view.tools;
 }
 
+/** The page's words for a refusal of dure, else what the tool said. */
+function ToolError({
+  error: { code, message = code },
+}: {
+  error: { readonly code: string; readonly message?: string | undefined };
+}): ReactNode {
+  return useServerKorean().refusal({ code, message }) ?? message;
+}
+
 function ToolLine({ tool }: { tool: ToolRun }): ReactNode {
-  const text = useText();
+  const { text, language } = useLanguage();
   const { status, agent, effect, error, elapsedMs } = tool;
   const facts = [agent, effect === "none" ? undefined : text.panel.tools.changes].filter(Boolean);
 
@@ -88,11 +98,17 @@ function ToolLine({ tool }: { tool: ToolRun }): ReactNode {
         {status === "asks" ? (
           <span className="agent-facts">{text.panel.tools.status.asks}</span>
         ) : (
-          error && <span className="error-note">{error.message ?? error.code}</span>
+          error && (
+            <span className="error-note">
+              <ToolError error={error} />
+            </span>
+          )
         )}
         <ToolValues tool={tool} />
       </div>
-      <span className="agent-time">{elapsedMs === undefined ? "" : spanOf(elapsedMs)}</span>
+      <span className="agent-time">
+        {elapsedMs === undefined ? "" : spanOf(elapsedMs, language)}
+      </span>
     </li>
   );
 }

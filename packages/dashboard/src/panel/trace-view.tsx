@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
-import { useText } from "../language.tsx";
+import { useLanguage, useText } from "../language.tsx";
 import { meOf } from "../shell/me.ts";
 import { spanOf } from "../when.ts";
 import { waterfallOf } from "./waterfall.ts";
@@ -13,7 +13,7 @@ import { waterfallOf } from "./waterfall.ts";
  * rest of the turn took.
  */
 export function TraceView({ trace }: { trace: Trace | undefined }): ReactNode {
-  const text = useText();
+  const { text, language } = useLanguage();
   if (trace === undefined) return <p className="panel-empty">{text.panel.noTrace}</p>;
 
   const tokensIn = trace.agents.reduce((total, agent) => total + agent.tokensIn, 0);
@@ -31,7 +31,7 @@ export function TraceView({ trace }: { trace: Trace | undefined }): ReactNode {
           >
             <div className="trace-head">
               <span>{agent?.agent ?? text.panel.traceRest}</span>
-              <span className="trace-time">{spanOf(elapsedMs)}</span>
+              <span className="trace-time">{spanOf(elapsedMs, language)}</span>
             </div>
             <div className="trace-track" aria-hidden>
               <span
@@ -52,7 +52,7 @@ export function TraceView({ trace }: { trace: Trace | undefined }): ReactNode {
       </ol>
       <p className="trace-total">
         <span>{text.panel.total}</span>
-        <span>{spanOf(trace.totalElapsedMs)}</span>
+        <span>{spanOf(trace.totalElapsedMs, language)}</span>
         <span className="soft">{text.panel.tokens(tokensIn, tokensOut)}</span>
       </p>
       <p className="trace-replay">

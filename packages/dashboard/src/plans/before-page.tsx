@@ -57,7 +57,7 @@ export function BeforePage(): ReactNode {
         </Link>
         <div>
           <h1>{text.plans.before.title(plan)}</h1>
-          <p className="soft">{text.plans.before.lead}</p>
+          {before.error === null && <p className="soft">{text.plans.before.lead}</p>}
         </div>
       </header>
       {source === undefined && <p role="alert">{text.plans.before.textGone}</p>}

@@ -1,6 +1,7 @@
 import type { Because } from "dure/client";
 import type { ReactNode } from "react";
 import { useText } from "../language.tsx";
+import { BecauseFacts, BecauseWords } from "./because-words.tsx";
 
 /**
  * Reasons that a person may overrule: what would be lost is known. Source: docs/spec/plans §5,
@@ -18,24 +19,13 @@ export function canForce(because: Because | undefined): boolean {
 }
 
 /** Why a run is kept, and where a person may give it up, what is lost then. */
-export function WhyKept({ because: { code, message, hint } }: { because: Because }): ReactNode {
-  const says = useText().plans.clean.why[code];
+export function WhyKept({ because }: { because: Because }): ReactNode {
+  const says = useText().plans.clean.why[because.code];
+  if (says === undefined) return <BecauseWords because={because} />;
+
   return (
     <span className="clean-why">
-      {says === undefined ? (
-        <>
-          <span>{message}</span> {hint !== undefined && <span className="soft">{hint}</span>}
-        </>
-      ) : (
-        <>
-          <span>{says}</span>{" "}
-          {canForce({ code, message }) && (
-            <span className="soft small" lang="en">
-              {message}
-            </span>
-          )}
-        </>
-      )}
+      <span>{says}</span> {canForce(because) && <BecauseFacts message={because.message} />}
     </span>
   );
 }

@@ -31,6 +31,7 @@ import { doneOf, useMayRun, usePlanFiles, useRunList, useRunListNews } from "./u
 /** Plan files of the team, and every run of them. */
 export function PlansPage(): ReactNode {
   const text = useText();
+  const files = usePlanFiles();
   useRunListNews();
   useEffect(() => {
     document.title = `${text.plans.pageTitle} · dure`;
@@ -42,8 +43,10 @@ export function PlansPage(): ReactNode {
         <h1>{text.plans.pageTitle}</h1>
         <p className="soft">{text.plans.lead}</p>
       </header>
-      <PlanFiles />
-      <Runs />
+      <PlanFiles files={files} />
+      <div hidden={files.isPending /* it would be moved by the files */}>
+        <Runs />
+      </div>
     </div>
   );
 }
@@ -51,9 +54,10 @@ export function PlansPage(): ReactNode {
 /** Files beyond which they can be searched. */
 const SEARCH_FROM = 6;
 
-function PlanFiles(): ReactNode {
+type Files = ReturnType<typeof usePlanFiles>;
+
+function PlanFiles({ files }: { files: Files }): ReactNode {
   const text = useText();
-  const files = usePlanFiles();
   const [search, setSearch] = useState("");
   const [isAtBench, setAtBench] = useState(false);
   const all = files.data ?? [];
@@ -92,7 +96,6 @@ function PlanFiles(): ReactNode {
       <DraftList />
       {isAtBench && <PlanBench onLeave={() => setAtBench(false)} />}
       {files.error !== null && <Problem error={files.error} onRetry={() => void files.refetch()} />}
-      {files.isPending && <div className="plans-unread" />}
       {files.isSuccess &&
         shown.length === 0 &&
         (search.trim() === "" ? (
@@ -111,7 +114,7 @@ function PlanFiles(): ReactNode {
   );
 }
 
-function CheckAgain({ files }: { files: ReturnType<typeof usePlanFiles> }): ReactNode {
+function CheckAgain({ files }: { files: Files }): ReactNode {
   const text = useText();
   return (
     <Button
@@ -311,7 +314,9 @@ function RunRow({ run }: { run: ListedRun }): ReactNode {
           {run.tokensIn + run.tokensOut > 0 && (
             <span>{text.plans.run.tokensShort(run.tokensIn + run.tokensOut)}</span>
           )}
-          {run.finishedAt !== null && <span>{spanOf(run.finishedAt - run.createdAt)}</span>}
+          {run.finishedAt !== null && (
+            <span>{spanOf(run.finishedAt - run.createdAt, language)}</span>
+          )}
           {run.cleanedAt !== null && (
             <span
               className="run-cleaned"

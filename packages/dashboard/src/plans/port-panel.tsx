@@ -5,9 +5,9 @@ import { DureError, type PortDetail, type RunDetail } from "dure/client";
 import type { ReactNode } from "react";
 import { Markdown } from "../chat/markdown.tsx";
 import { Problem } from "../problem.tsx";
-import { useText } from "../language.tsx";
+import { useLanguage, useText } from "../language.tsx";
 import type { Text } from "../texts.ts";
-import { spanOf } from "../when.ts";
+import { roundSpanOf, spanOf } from "../when.ts";
 import { BecauseWords } from "./because-words.tsx";
 import { DiffView } from "./diff-view.tsx";
 import { ManifestView } from "./manifest-view.tsx";
@@ -17,7 +17,7 @@ import { Waiting } from "./port-state.tsx";
 import { keepLooks, PORT_TABS, useRunLooks, type PortTab } from "./run-filters.ts";
 import { RunEscalations } from "./run-escalations.tsx";
 import { ScopeView } from "./scope-view.tsx";
-import { roundSpan, signOf, stalledFor, tryOf, waitsUntil, younger, type Sign } from "./signs.ts";
+import { signOf, stalledFor, tryOf, waitsUntil, younger, type Sign } from "./signs.ts";
 import { Bar, PortMark } from "./status-mark.tsx";
 import { TranscriptView } from "./transcript-view.tsx";
 import { Tries } from "./tries.tsx";
@@ -178,7 +178,7 @@ function DiffGone(): ReactNode {
 
 /** What a worker does now, how far it is, and when it last said so. */
 function Now({ port, sign }: { port: PortDetail; sign: Sign | undefined }): ReactNode {
-  const text = useText();
+  const { text, language } = useLanguage();
   const words = text.plans.port;
   const now = useServerNow(true);
   const silent = stalledFor(port, sign, now);
@@ -198,7 +198,9 @@ function Now({ port, sign }: { port: PortDetail; sign: Sign | undefined }): Reac
         <strong>{who === "" ? words.now : who}</strong>
         {number > 0 && <span className="soft">{text.plans.run.tryOf(number, most)}</span>}
         {sign !== undefined && sign.member !== null && (
-          <span className="soft port-now-sign">{words.lastSign(roundSpan(now - sign.at))}</span>
+          <span className="soft port-now-sign">
+            {words.lastSign(roundSpanOf(now - sign.at, language))}
+          </span>
         )}
       </p>
       <p>{sign === undefined || sign.task === "" ? words.noTask : sign.task}</p>
@@ -220,17 +222,18 @@ function whoOf(sign: Sign | undefined, words: Text["plans"]["port"]): string {
 
 /** That its worker says nothing, to the ten seconds: it is read aloud. */
 function Silent({ ms }: { ms: number }): ReactNode {
-  const words = useText().plans.port;
+  const { text, language } = useLanguage();
+  const words = text.plans.port;
   return (
     <p className="port-silent" role="status">
       <IconAlertTriangle size={15} aria-hidden />
-      {words.stalled(roundSpan(Math.floor(ms / 10_000) * 10_000))}
+      {words.stalled(roundSpanOf(Math.floor(ms / 10_000) * 10_000, language))}
     </p>
   );
 }
 
 function PortFacts({ port, sign }: { port: PortDetail; sign: Sign | undefined }): ReactNode {
-  const text = useText();
+  const { text, language } = useLanguage();
   const words = text.plans.port;
   const { number, most } = tryOf(port, sign);
 
@@ -240,7 +243,7 @@ function PortFacts({ port, sign }: { port: PortDetail; sign: Sign | undefined })
       words.tabs.tries,
       number === 0 ? text.plans.run.triesMost(most) : text.plans.run.tryOf(number, most),
     ],
-    [words.time, words.timeOf(spanOf(port.spentMs), spanOf(port.timeMs))],
+    [words.time, words.timeOf(spanOf(port.spentMs, language), spanOf(port.timeMs, language))],
     [
       words.tokens,
       port.tokensMost === null

@@ -2,8 +2,8 @@ import { IconAlertTriangle, IconClock, IconFlag3 } from "@tabler/icons-react";
 import type { PlanPort } from "dure/client";
 import type { ReactNode } from "react";
 import { useLanguage, useText } from "../language.tsx";
-import { whenOf } from "../when.ts";
-import { roundSpan, shareOf, stalledFor, tryOf, waitsUntil, type Sign } from "./signs.ts";
+import { roundSpanOf, whenOf } from "../when.ts";
+import { shareOf, stalledFor, tryOf, waitsUntil, type Sign } from "./signs.ts";
 import { Bar, toneOf } from "./status-mark.tsx";
 import { useServerNow } from "../server-clock.ts";
 
@@ -30,7 +30,7 @@ export function Waiting({ until }: { until: number }): ReactNode {
 
 /** Which try, how far, how many tokens; and when a worker says nothing any more. */
 export function PortState({ port, sign }: { port: PlanPort; sign: Sign | undefined }): ReactNode {
-  const text = useText();
+  const { text, language } = useLanguage();
   const words = text.plans.run;
   const isRunning = port.status === "running";
   const now = useServerNow(isRunning);
@@ -55,7 +55,7 @@ export function PortState({ port, sign }: { port: PlanPort; sign: Sign | undefin
         {silent !== undefined && (
           <span className="port-silent">
             <IconAlertTriangle size={13} aria-hidden />
-            {words.stalled(roundSpan(silent))}
+            {words.stalled(roundSpanOf(silent, language))}
           </span>
         )}
       </span>

@@ -107,7 +107,10 @@ function Facts({ run }: { run: RunDetail }): ReactNode {
     ...(run.mode === null
       ? []
       : [[words.mode, text.plans.before.modes[run.mode.mode] ?? run.mode.mode] as const]),
-    [words.took, spanOf((run.finishedAt ?? Math.max(now, run.createdAt)) - run.createdAt)],
+    [
+      words.took,
+      spanOf((run.finishedAt ?? Math.max(now, run.createdAt)) - run.createdAt, language),
+    ],
     [
       words.tokens,
       run.tokensMost === null

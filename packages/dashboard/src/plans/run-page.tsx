@@ -1,7 +1,7 @@
 import { Button, Loader } from "@mantine/core";
 import { IconPlugConnectedX, IconShieldOff } from "@tabler/icons-react";
 import { Link, useParams } from "@tanstack/react-router";
-import type { RunDetail } from "dure/client";
+import type { DureError, RunDetail } from "dure/client";
 import { useEffect, type ReactNode } from "react";
 import { useText } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
@@ -39,18 +39,28 @@ function LoadedRun({ id }: { id: string }): ReactNode {
     );
   }
 
-  const isGone = problem.class === "not-found";
+  return <Unread error={problem} onRetry={() => void reload()} />;
+}
+
+/** It is not there, or could not be read now. */
+function Unread({ error, onRetry }: { error: DureError; onRetry: () => void }): ReactNode {
+  const text = useText();
+  const isGone = error.class === "not-found";
+  const title = isGone ? text.plans.run.gone : text.plans.run.failed;
+  useEffect(() => {
+    document.title = `${title} · dure`;
+  }, [title]);
 
   return (
     <div className="center-page">
-      <h1>{isGone ? text.plans.run.gone : text.plans.run.failed}</h1>
-      <p className="soft">{isGone ? text.plans.run.goneHint : <ErrorWords error={problem} />}</p>
+      <h1>{title}</h1>
+      <p className="soft">{isGone ? text.plans.run.goneHint : <ErrorWords error={error} />}</p>
       {isGone ? (
         <Button component={Link} to="/plans" variant="default">
           {text.plans.run.toList}
         </Button>
       ) : (
-        <Button variant="default" onClick={() => void reload()}>
+        <Button variant="default" onClick={onRetry}>
           {text.common.retry}
         </Button>
       )}

@@ -6,7 +6,6 @@ import {
   type PlanPort,
   type PlanStep,
 } from "dure/client";
-import { spanOf } from "../when.ts";
 
 /** What is known of the work on a port beside its row: from its steps, then from events. */
 export interface Sign {
@@ -131,12 +130,6 @@ export function stalledFor(
 export function shareOf({ status }: Pick<PlanPort, "status">, sign: Sign | undefined): number {
   if (status === "succeeded") return 1;
   return status === "running" && sign !== undefined ? Math.min(1, Math.max(0, sign.progress)) : 0;
-}
-
-/** A span without parts of seconds, for what counts up. Pure. */
-export function roundSpan(ms: number): string {
-  const seconds = Math.max(0, Math.floor(ms / 1_000));
-  return seconds < 60 ? `${seconds} s` : spanOf(seconds * 1_000);
 }
 
 /** Which try it is of how many: an event may be ahead of the row. Pure. */

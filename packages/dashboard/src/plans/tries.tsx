@@ -8,8 +8,8 @@ import {
 import type { PortDetail, PlanStep, TestFeedback } from "dure/client";
 import { useId, type ReactNode } from "react";
 import { Markdown } from "../chat/markdown.tsx";
-import { ServerWords } from "../coded.tsx";
-import { useText } from "../language.tsx";
+import { ToldError } from "../problem.tsx";
+import { useLanguage, useText } from "../language.tsx";
 import { spanOf } from "../when.ts";
 import { feedbackOf, triesOf, workOf, type TryOutcome, type PortTry } from "./port-tries.ts";
 
@@ -112,12 +112,13 @@ export function Feedback({ feedback }: { feedback: TestFeedback }): ReactNode {
 }
 
 function Metrics({ metrics }: Pick<TestFeedback, "metrics">): ReactNode {
-  const words = useText().plans.port;
+  const { text, language } = useLanguage();
+  const words = text.plans.port;
   const { passed, total, failed, durationMs, coverage } = metrics;
 
   return (
     <p className="small">
-      {words.metrics(passed, total, failed)} · {spanOf(durationMs)}
+      {words.metrics(passed, total, failed)} · {spanOf(durationMs, language)}
       {coverage !== undefined && ` · ${words.coverage(Math.round(coverage * 100))}`}
     </p>
   );
@@ -222,7 +223,8 @@ export function Step({ step }: { step: PlanStep }): ReactNode {
 }
 
 function StepFacts({ step }: { step: PlanStep }): ReactNode {
-  const { run, port: words } = useText().plans;
+  const { text, language } = useLanguage();
+  const { run, port: words } = text.plans;
   const tokens = step.tokensIn + step.tokensOut;
   const exitCode = step.output?.exitCode;
 
@@ -230,7 +232,9 @@ function StepFacts({ step }: { step: PlanStep }): ReactNode {
     tokens > 0 ? run.tokensShort(tokens) : "",
     step.starts > 1 ? words.starts(step.starts) : "",
     exitCode === undefined ? "" : words.exit(String(exitCode ?? run.noCode)),
-    step.finishedAt === null ? words.outcomes["running"] : spanOf(step.finishedAt - step.startedAt),
+    step.finishedAt === null
+      ? words.outcomes["running"]
+      : spanOf(step.finishedAt - step.startedAt, language),
   ];
 
   return <span className="try-step-facts">{facts.filter((part) => part !== "").join(" · ")}</span>;
@@ -247,9 +251,7 @@ function Work({ work }: { work: NonNullable<ReturnType<typeof workOf>> }): React
       {summary !== undefined && <Markdown>{summary}</Markdown>}
       {error !== undefined && (
         <p className="error-note small">
-          <ServerWords>
-            {error.message} {error.hint ?? ""}
-          </ServerWords>
+          <ToldError error={error} />
         </p>
       )}
       {failedFiles.length > 0 && <Parted title={words.failedFiles} paths={failedFiles} />}

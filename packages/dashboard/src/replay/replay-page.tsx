@@ -9,6 +9,7 @@ import { Markdown } from "../chat/markdown.tsx";
 import { moneyOf } from "../costs/sums.ts";
 import { useLanguage } from "../language.tsx";
 import { ErrorWords, Problem } from "../problem.tsx";
+import { useServerKorean } from "../use-server-korean.ts";
 import { spanOf } from "../when.ts";
 import { en } from "./text.en.ts";
 import { ko, type ReplayText } from "./text.ko.ts";
@@ -45,6 +46,9 @@ export function ReplayPage(): ReactNode {
           <p className="soft">
             <ErrorWords error={stored.error} />
           </p>
+          <Button component={Link} to="/chat" variant="default">
+            {words.toChats}
+          </Button>
         </>
       )}
     </div>
@@ -180,6 +184,7 @@ type Shown = Pick<TurnReplay, "message" | "agents" | "elapsedMs"> &
 function Answer({ title, answer }: { title: string; answer: Shown }): ReactNode {
   const words = useWords();
   const { language } = useLanguage();
+  const korean = useServerKorean();
   const { message, agents, elapsedMs, calls = [], error, microUsd } = answer;
   const sum = (of: "tokensIn" | "tokensOut"): number =>
     agents.reduce((total, agent) => total + agent[of], 0);
@@ -191,12 +196,12 @@ function Answer({ title, answer }: { title: string; answer: Shown }): ReactNode 
       {error && (
         <p className="replay-ended" role="note">
           <strong>{words.ended(error.code)}</strong>{" "}
-          {isOtherWay(error.code) ? words.otherWay : error.message}
+          {isOtherWay(error.code) ? words.otherWay : (korean.refusal(error) ?? error.message)}
         </p>
       )}
       <dl className="replay-facts">
         <dt>{words.time}</dt>
-        <dd>{spanOf(elapsedMs)}</dd>
+        <dd>{spanOf(elapsedMs, language)}</dd>
         <dt>{words.tokens}</dt>
         <dd>{words.tokensOf(sum("tokensIn"), sum("tokensOut"))}</dd>
         {microUsd !== undefined && (

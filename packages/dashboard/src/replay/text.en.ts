@@ -5,6 +5,7 @@ export const en: ReplayText = {
   lead:
     "Makes a stored answer again with another model or prompt, beside the first. No tool is really " +
     "called: what it answered then is used again. Only the model costs money.",
+  toChats: "To the conversations",
   toChat: "Back to the conversation",
   said: "The message",
   bySystem: "dure began this by itself, without a message.",

@@ -1,6 +1,5 @@
 import { Button, TextInput } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
-import { codeOf } from "dure/client";
 import { useState, type FormEvent, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
@@ -9,11 +8,19 @@ import { ErrorWords } from "../problem.tsx";
 /** Longest name, characters. Source: docs/spec/collaboration §9, as the server checks it. */
 const LONGEST_NAME = 60;
 
-/** Asks once who speaks here, where people do not log in. The server says whether the name is free. */
-export function AskName(): ReactNode {
+interface RefusedName {
+  readonly name: string;
+  readonly error: Error;
+}
+
+/**
+ * Asks who speaks here, where people do not log in. The server says whether the name is free.
+ * `refused`: the name that was chosen before, which an agent of this team has too.
+ */
+export function AskName({ refused }: { refused?: RefusedName }): ReactNode {
   const text = useText();
   const { client, personName } = useParts();
-  const [name, setName] = useState("");
+  const [name, setName] = useState(refused?.name ?? "");
   const plain = name.normalize("NFC").trim();
 
   const enter = useMutation({
@@ -26,7 +33,7 @@ export function AskName(): ReactNode {
     if (plain !== "") enter.mutate();
   };
 
-  const { error } = enter;
+  const error = enter.error ?? (name === refused?.name ? refused.error : null);
 
   return (
     <div className="center-page">
@@ -42,13 +49,7 @@ export function AskName(): ReactNode {
             setName(event.currentTarget.value);
             if (enter.isError) enter.reset();
           }}
-          error={
-            error === null ? undefined : codeOf(error) === "PERSON_INVALID" ? (
-              text.rooms.ask.invalid
-            ) : (
-              <ErrorWords error={error} />
-            )
-          }
+          error={error === null ? undefined : <ErrorWords error={error} />}
           autoComplete="nickname"
           autoFocus
           size="md"

@@ -91,6 +91,13 @@ export class RoomPosts {
     this.#enqueue(posting);
   }
 
+  /** Sends again what found no server, or one without its database: it is back. */
+  retryLost(): void {
+    for (const { clientId, problem } of this.#all) {
+      if (problem?.code === "UNREACHABLE" || problem?.class === "unavailable") this.retry(clientId);
+    }
+  }
+
   discard(clientId: string): void {
     this.#change(this.#all.filter((one) => one.clientId !== clientId));
   }

@@ -1,7 +1,7 @@
 import { Button, Loader } from "@mantine/core";
 import { IconMessageOff, IconMessages } from "@tabler/icons-react";
 import { Link, Navigate, useParams } from "@tanstack/react-router";
-import { DureError, type Room } from "dure/client";
+import { codeOf, DureError, type Room } from "dure/client";
 import { useEffect, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import "../chat/chat.css";
@@ -41,7 +41,7 @@ function Rooms({ who }: { who: Speaker }): ReactNode {
   }, [place]);
 
   if (all === undefined && rooms.error !== null) {
-    return <Refused error={rooms.error} onRetry={rooms.retry} />;
+    return <Refused who={who} error={rooms.error} onRetry={rooms.retry} />;
   }
   if (all?.length === 0) return <Empty title={text.rooms.none} hint={text.rooms.noneHint} />;
   if (all !== undefined && id === undefined) return <ToLastPlace first={all[0]?.id} />;
@@ -100,9 +100,20 @@ function useNews(who: Speaker): void {
   }, [roomData, who]);
 }
 
-/** The team has no rooms, or they could not be read. */
-function Refused({ error, onRetry }: { error: Error; onRetry: () => void }): ReactNode {
+/** The team has no rooms, the name is an agent's too, or they could not be read. */
+function Refused({
+  who,
+  error,
+  onRetry,
+}: {
+  who: Speaker;
+  error: Error;
+  onRetry: () => void;
+}): ReactNode {
   const text = useText();
+  if (who !== undefined && codeOf(error) === "PERSON_INVALID") {
+    return <AskName refused={{ name: who, error }} />;
+  }
   const hasNone = error instanceof DureError && error.class === "not-found";
 
   return hasNone ? (

@@ -24,7 +24,6 @@ export const en: RoomsText = {
     lead: "People and agents in the rooms see you under this name. It is kept in this browser only.",
     name: "Name",
     submit: "Enter the rooms",
-    invalid: "This name cannot be used. Choose one that people can read and that no agent has.",
   },
   defaultAgent: (name) => `${name} answers by default`,
   on: (adapter) => `on ${adapter}`,

@@ -23,8 +23,6 @@ export const ko = {
     lead: "방에 있는 사람과 에이전트에게 이 이름으로 보여요. 이 브라우저에만 남아요.",
     name: "이름",
     submit: "방에 들어가기",
-    invalid:
-      "이 이름은 쓸 수 없어요. 에이전트의 이름이 아니고 사람이 읽을 수 있는 이름을 골라 주세요.",
   },
   defaultAgent: (name: string) => `기본 담당 ${name}`,
   on: (adapter: string) => `${adapter}에 있는 방`,
@@ -100,7 +98,7 @@ export const ko = {
     ended: (what: string) => `멈췄어요: ${what}`,
     answers: (count: number) => `답 ${count}건`,
     requests: (count: number) => `부탁 ${count}건`,
-    jobs: (count: number) => `작업 ${count}건`,
+    jobs: (count: number) => `맡긴 일 ${count}건`,
   },
   banner: {
     resting: "에이전트끼리 할 만큼 주고받아서 이 대화를 쉬고 있어요.",

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef, useState, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { useRoomList, useSpeaker } from "../rooms/use-rooms.ts";
+import { shownBy, type OverPageKind } from "./find-keys.ts";
 import { KeyList } from "./key-list.tsx";
 import { areNoticesOn, hasNew } from "./notices.ts";
 import { Palette } from "./palette.tsx";
@@ -11,9 +12,12 @@ const WAITING_EVERY_MS = 20_000;
 /** The greatest number that the title shows. */
 const MOST = 99;
 
-/** What waits, in the title and in notifications; the palette and the list of keys. */
-export function Attention(): ReactNode {
-  const [shown, setShown] = useState<"palette" | "keys">();
+/**
+ * What waits, in the title and in notifications; the palette and the list of keys. `first`: what a
+ * key has asked for before this was fetched.
+ */
+export function Attention({ first }: { first: OverPageKind | undefined }): ReactNode {
+  const [shown, setShown] = useState(first);
   useWaiting();
 
   useEffect(() => {
@@ -32,16 +36,6 @@ export function Attention(): ReactNode {
   if (shown === undefined) return null;
   const close = (): void => setShown(undefined);
   return shown === "palette" ? <Palette onClose={close} /> : <KeyList onClose={close} />;
-}
-
-/** A question mark is a key of ours only where nothing is written. */
-function shownBy(event: KeyboardEvent): "palette" | "keys" | undefined {
-  const { key, target } = event;
-  if ((event.metaKey || event.ctrlKey) && key.toLowerCase() === "k") return "palette";
-  const isWriting =
-    target instanceof HTMLElement &&
-    (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/u.test(target.tagName));
-  return key === "?" && !isWriting ? "keys" : undefined;
 }
 
 /** Counts what waits for a reader: open escalations, and messages that were not seen. */

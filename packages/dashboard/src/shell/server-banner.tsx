@@ -1,5 +1,5 @@
 import { Button } from "@mantine/core";
-import { IconPlugConnected, IconPlugConnectedX, IconRefresh } from "@tabler/icons-react";
+import { IconPlugConnectedX } from "@tabler/icons-react";
 import type { ReactNode } from "react";
 import { useText } from "../language.tsx";
 import { useServerWatch } from "../server-watch.ts";
@@ -11,21 +11,19 @@ export function ServerBanner(): ReactNode {
 
   return (
     <div className="server-banner" role="status">
-      {standing === "gone" && (
+      {(standing === "gone" || standing === "starved") && (
         <p data-tone="gone">
           <IconPlugConnectedX size={17} aria-hidden />
-          <span>{words.connection.gone}</span>
+          <span>{words.connection[standing]}</span>
         </p>
       )}
       {standing === "back" && !isOld && (
         <p data-tone="back">
-          <IconPlugConnected size={17} aria-hidden />
           <span>{words.connection.back}</span>
         </p>
       )}
       {standing !== "gone" && isOld && (
         <p data-tone="release">
-          <IconRefresh size={17} aria-hidden />
           <span>{words.release.isNew}</span>
           <Button size="compact-sm" variant="default" onClick={() => window.location.reload()}>
             {words.release.reload}

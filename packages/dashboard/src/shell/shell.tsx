@@ -3,7 +3,7 @@ import { IconMenu2, IconPlugConnectedX } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Outlet, useRouter } from "@tanstack/react-router";
 import { DureError, systemClock, type Me } from "dure/client";
-import { useEffect, useState, type ComponentType, type ReactNode } from "react";
+import { useEffect, useState, type ReactNode } from "react";
 import { meOf } from "./me.ts";
 import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
@@ -11,6 +11,8 @@ import { lazyPart } from "../lazy-part.ts";
 import { ErrorWords } from "../problem.tsx";
 import { Prose } from "../prose.tsx";
 import { TourBar, TourProvider } from "../start/tour.tsx";
+import type { Attention } from "./attention.tsx";
+import { shownBy, type OverPageKind } from "./find-keys.ts";
 import { MenuDrawer } from "./menu-drawer.tsx";
 import { ServerBanner } from "./server-banner.tsx";
 import { Brand, Sidebar } from "./sidebar.tsx";
@@ -94,32 +96,49 @@ function Frame({ me }: { me: Me }): ReactNode {
 
 /** What no page needs at first: it is fetched when the page has been shown. */
 function Later(): ReactNode {
-  const [found, setFound] = useState<{ readonly Part: ComponentType }>();
+  const [found, setFound] = useState<{ readonly Part: typeof Attention }>();
+  const [first, setFirst] = useState<OverPageKind>();
   useEffect(() => {
-    let isLeft = false;
-    const cancel = systemClock.after(LATER_MS, () => {
+    if (found !== undefined) return undefined;
+    const leaving = new AbortController();
+    const { signal } = leaving;
+    const read = (): void => {
       void import("./attention.tsx").then(
-        ({ Attention }) => !isLeft && setFound({ Part: Attention }),
+        ({ Attention: Part }) => !signal.aborted && setFound({ Part }),
         () => undefined, // no server: the page goes on without it until it is opened again
       );
-    });
+    };
+    const onKey = (event: KeyboardEvent): void => {
+      const wanted = shownBy(event);
+      if (wanted === undefined || event.isComposing) return;
+      event.preventDefault();
+      setFirst(wanted);
+      read();
+    };
+    const cancel = systemClock.after(LATER_MS, read);
+    window.addEventListener("keydown", onKey, { signal });
     return () => {
-      isLeft = true;
+      leaving.abort();
       cancel();
     };
-  }, []);
-  return found === undefined ? null : <found.Part />;
+  }, [found]);
+  return found === undefined ? null : <found.Part first={first} />;
 }
 
+/** The server did not answer, or could not say who is looking. */
 function Unreachable({ error, onRetry }: { error: Error; onRetry: () => void }): ReactNode {
   const text = useText();
+  const words = text.shell.connection;
+  const hasAnswered = error instanceof DureError;
   return (
     <main className="center-page" role="alert">
       <IconPlugConnectedX size={36} stroke={1.4} className="soft" />
-      <h1>{text.shell.connection.unreachable}</h1>
-      <p className="soft">
-        <Prose text={text.shell.connection.unreachableHint} />
-      </p>
+      <h1>{hasAnswered ? words.notNow : words.unreachable}</h1>
+      {!hasAnswered && (
+        <p className="soft">
+          <Prose text={words.unreachableHint} />
+        </p>
+      )}
       <p className="soft small">
         <ErrorWords error={error} />
       </p>

@@ -17,7 +17,7 @@ import {
 } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useRouterState } from "@tanstack/react-router";
-import type { Me } from "dure/client";
+import { codeOf, type Me } from "dure/client";
 import { Suspense, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { Choice } from "../choice.tsx";
@@ -49,7 +49,8 @@ export function Sidebar({ me }: { me: Me }): ReactNode {
   const path = useRouterState({ select: (state) => state.location.pathname });
   const { who } = useSpeaker();
   const rooms = useRoomList(who);
-  const hasRooms = (rooms.data?.length ?? 0) > 0 || path.startsWith("/rooms");
+  const isNameTaken = codeOf(rooms.error) === "PERSON_INVALID"; // the page Rooms says so
+  const hasRooms = (rooms.data?.length ?? 0) > 0 || isNameTaken || path.startsWith("/rooms");
   const isAdmin = me.scopes.includes("admin");
 
   const pages = PAGES.filter(
@@ -84,9 +85,31 @@ export function Sidebar({ me }: { me: Me }): ReactNode {
           {path.startsWith("/rooms") && <RoomList />}
         </Suspense>
       </div>
+      <Keys />
       <Settings me={me} />
     </div>
   );
+}
+
+const IS_APPLE = /Mac/.test(navigator.platform);
+
+/** Keys that a reader would not guess; pressed, they do what the key does. */
+function Keys(): ReactNode {
+  const { find, keys } = useText().shell;
+  return (
+    <p className="side-keys">
+      <button type="button" onClick={() => press("k")}>
+        <kbd aria-hidden>{IS_APPLE ? "⌘K" : "Ctrl K"}</kbd> {find}
+      </button>
+      <button type="button" onClick={() => press("?")}>
+        <kbd aria-hidden>?</kbd> {keys}
+      </button>
+    </p>
+  );
+}
+
+function press(key: string): void {
+  window.dispatchEvent(new KeyboardEvent("keydown", { key, ctrlKey: key === "k" }));
 }
 
 function isAt(path: string, page: string): boolean {

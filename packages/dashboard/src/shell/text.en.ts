@@ -18,6 +18,8 @@ export const en: ShellText = {
     open: "Open menu",
     close: "Close menu",
   },
+  find: "Find",
+  keys: "Keys",
   waiting: (count) => `${count} waiting`,
   settings: {
     language: "Language",
@@ -37,9 +39,12 @@ export const en: ShellText = {
   },
   connection: {
     unreachable: "The server cannot be reached",
+    notNow: "This page cannot be opened now",
     unreachableHint: "Check that `dure dev` or `dure start` runs. This page goes on when it does.",
     reconnecting: "Connection lost, reconnecting",
     gone: "The server is gone. Below is what came last. This page says when it is back.",
+    starved:
+      "The database does not answer. Below is what came last. Work goes on by itself when it is back.",
     back: "The server is back.",
     unknownNow: "Not known now",
     lastSeen: (status) => `${status} (when last seen)`,

@@ -18,6 +18,8 @@ export const ko = {
     open: "메뉴 열기",
     close: "메뉴 닫기",
   },
+  find: "찾기",
+  keys: "단축키",
   waiting: (count: number) => `기다리는 요청 ${count}건`,
   settings: {
     language: "언어",
@@ -37,10 +39,12 @@ export const ko = {
   },
   connection: {
     unreachable: "서버에 닿지 않아요",
+    notNow: "지금은 화면을 열 수 없어요",
     unreachableHint:
       "`dure dev`나 `dure start`가 켜져 있는지 봐 주세요. 켜지면 이 화면이 이어져요.",
     reconnecting: "연결이 끊겨 다시 잇는 중이에요",
     gone: "서버와 연결이 끊겼어요. 아래는 끊기기 전 모습이에요. 이어지면 바로 알려 드릴게요.",
+    starved: "데이터베이스가 답하지 않아요. 아래는 그 전 모습이에요. 돌아오면 저절로 이어져요.",
     back: "서버와 다시 이어졌어요.",
     unknownNow: "지금은 알 수 없음",
     lastSeen: (status: string) => `${status} (끊기기 전)`,

@@ -1,18 +1,21 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { systemClock, type Costs, type Escalation, type Me } from "dure/client";
-import { useEffect, type ReactNode } from "react";
+import { memo, useDeferredValue, useEffect, type ReactNode } from "react";
 import { meOf } from "../shell/me.ts";
 import { useParts } from "../app-parts.tsx";
 import { moneyOf, tokensOf } from "../costs/sums.ts";
 import { groupsOf } from "../escalations/order.ts";
+import { EscalationTitle } from "../escalations/escalation-title.tsx";
 import { useLanguage, useText } from "../language.tsx";
+import { Problem } from "../problem.tsx";
+import { useIsGone } from "../server-watch.ts";
 import { momentOf, whenOf } from "../when.ts";
 import { failedOf, firstStepsOf, runningOf, type Told } from "./overview.ts";
 import { Steps } from "./steps.tsx";
 import "./start.css";
 import { TourCard } from "./tour.tsx";
-import { useTold } from "./use-told.ts";
+import { useTold, type ToldHere } from "./use-told.ts";
 import { WorkList } from "./work-list.tsx";
 
 /** The first page: what this is, what waits for me, what runs, what failed, what it has cost. */
@@ -22,10 +25,16 @@ export function StartPage(): ReactNode {
   return me.data === undefined ? null : <Overview me={me.data} />;
 }
 
+/** Lists that come in are drawn in slices: keys are heard meanwhile. */
 function Overview({ me }: { me: Me }): ReactNode {
+  const told = useDeferredValue(useTold(me));
+  return <Paper told={told} />;
+}
+
+const Paper = memo(function Paper({ told }: { told: ToldHere }): ReactNode {
   const words = useText().start;
-  const told = useTold(me);
-  const { jobs, runs, sessions, agents } = told;
+  const isGone = useIsGone();
+  const { jobs, runs, sessions, agents, trouble } = told;
   const isRead = jobs !== undefined && runs !== undefined;
   const isAllRead = isRead && sessions !== undefined && agents !== undefined;
   const running = isAllRead ? runningOf(told) : undefined;
@@ -40,6 +49,7 @@ function Overview({ me }: { me: Me }): ReactNode {
         <h1>{words.pageTitle}</h1>
         <p className="soft">{words.what}</p>
       </header>
+      {trouble !== undefined && !isGone && <Problem {...trouble} />}
       <Counts told={told} running={running?.length} failed={failed?.length} />
       <div className="start-columns" data-unread={firstStepsOf(told) === undefined || undefined}>
         <div>
@@ -54,7 +64,7 @@ function Overview({ me }: { me: Me }): ReactNode {
       </div>
     </div>
   );
-}
+});
 
 function Counts({
   told: { escalations, costs },
@@ -147,7 +157,9 @@ function WaitingRow({ escalation }: { escalation: Escalation }): ReactNode {
   return (
     <Link to="/escalations" className="start-row" data-severity={severity}>
       <span className="start-row-head">
-        <strong>{title}</strong>
+        <strong>
+          <EscalationTitle title={title} />
+        </strong>
       </span>
       <span className="start-row-facts">
         <span className="start-severity">{text.escalations.severities[severity]}</span>

@@ -1,7 +1,14 @@
-import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { DureError, systemClock, type DureClient, type Me } from "dure/client";
-import { useEffect } from "react";
+import { useQuery, useQueryClient, type UseQueryResult } from "@tanstack/react-query";
+import {
+  DureError,
+  systemClock,
+  type ConnectionState,
+  type DureClient,
+  type Me,
+} from "dure/client";
+import { useEffect, useMemo } from "react";
 import { useParts } from "../app-parts.tsx";
+import type { Trouble } from "../problem.tsx";
 import { useSpeaker } from "../rooms/use-rooms.ts";
 import type { Told } from "./overview.ts";
 
@@ -20,8 +27,13 @@ const EVENT_TYPES = [
 const KEY = "start";
 const NOTHING = { items: [] };
 
-/** What the start page tells of, kept fresh. */
-export function useTold(me: Me): Told {
+/** What was told, and what could not be read. */
+export interface ToldHere extends Told {
+  readonly trouble: Trouble | undefined;
+}
+
+/** What the start page tells of, kept fresh; the same object until something in it changes. */
+export function useTold(me: Me): ToldHere {
   const { client } = useParts();
   const { who } = useSpeaker();
   const isAdmin = me.scopes.includes("admin");
@@ -43,16 +55,51 @@ export function useTold(me: Me): Told {
     isAdmin ? client.costs(1, { signal }) : Promise.resolve(null),
   );
 
-  return {
-    model: me.model,
-    escalations: itemsOf(escalations),
-    jobs,
-    runs: itemsOf(runs),
-    sessions: itemsOf(sessions),
-    agents,
-    rooms: itemsOf(rooms),
-    costs,
-  };
+  const error = [escalations, jobs, runs, sessions, agents, rooms, costs].find(
+    (read) => read.error !== null,
+  )?.error;
+  const trouble = useTrouble(error ?? undefined);
+
+  return useMemo(
+    () => ({
+      model: me.model,
+      escalations: itemsOf(escalations.data),
+      jobs: jobs.data,
+      runs: itemsOf(runs.data),
+      sessions: itemsOf(sessions.data),
+      agents: agents.data,
+      rooms: itemsOf(rooms.data),
+      costs: costs.data,
+      trouble,
+    }),
+    [
+      me.model,
+      escalations.data,
+      jobs.data,
+      runs.data,
+      sessions.data,
+      agents.data,
+      rooms.data,
+      costs.data,
+      trouble,
+    ],
+  );
+}
+
+function useTrouble(error: Error | undefined): Trouble | undefined {
+  const queries = useQueryClient();
+  return useMemo(
+    () =>
+      error && {
+        error,
+        onRetry: () =>
+          void queries.refetchQueries({
+            queryKey: [KEY],
+            predicate: ({ state }) => state.status === "error",
+          }),
+      },
+    [error, queries],
+  );
 }
 
 /**
@@ -64,8 +111,8 @@ function useRead<Data, None>(
   name: string,
   none: None,
   read: (signal: AbortSignal) => Promise<Data>,
-): Data | None | null | undefined {
-  const { data } = useQuery({
+): UseQueryResult<Data | None | null> {
+  return useQuery({
     queryKey: [KEY, name],
     queryFn: async ({ signal }): Promise<Data | None | null> => {
       try {
@@ -79,7 +126,6 @@ function useRead<Data, None>(
     },
     refetchInterval: READ_EVERY_MS,
   });
-  return data;
 }
 
 function itemsOf<Item>(
@@ -123,11 +169,19 @@ function useNews(): void {
   }, [client, queries]);
 }
 
+/**
+ * Until the signal aborts. The first connection is no news: all is being read then. What happens
+ * between those reads and the connection is seen with the reading of every 20 s.
+ */
 async function follow(client: DureClient, look: () => void, signal: AbortSignal): Promise<void> {
+  let connections = 0;
+  const onConnection = (state: ConnectionState): void => {
+    if (state === "connected" && connections++ > 0) look();
+  };
   try {
     for await (const _news of client.events(
       { types: EVENT_TYPES },
-      { signal, onReset: look, onConnection: (state) => state === "connected" && look() },
+      { signal, onReset: look, onConnection },
     )) {
       look();
     }

@@ -19,6 +19,7 @@ import { useLanguage, useText } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
 import { useAgents, useSpeaker } from "../rooms/use-rooms.ts";
 import { useServerNow } from "../server-clock.ts";
+import { useServerKorean } from "../use-server-korean.ts";
 import { momentOf, spanOf } from "../when.ts";
 import { en } from "./text.en.ts";
 import { ko, type TraceText } from "./text.ko.ts";
@@ -77,7 +78,7 @@ function Chain({ trace }: { trace: WorkTrace }): ReactNode {
         <p className="soft">{words.lead}</p>
         <p className="soft small">
           {momentOf(items[0]!.at, language)} ·{" "}
-          {words.whole(items.length.toLocaleString(language), spanOf(wholeMs))}
+          {words.whole(items.length.toLocaleString(language), spanOf(wholeMs, language))}
         </p>
       </header>
       {isCut && <p className="chain-cut">{words.cut}</p>}
@@ -117,7 +118,8 @@ const ICONS = {
 function Row({ row, isAsked }: { row: TraceRow; isAsked: boolean }): ReactNode {
   const { node, depth, fromPercent, sharePercent } = row;
   const words = useWords();
-  const title = node.title === "" ? words.noWords : node.title;
+  const korean = useServerKorean();
+  const title = node.title === "" ? words.noWords : (korean.title(node.title) ?? node.title);
   const KindIcon = ICONS[node.kind];
 
   return (
@@ -162,11 +164,11 @@ function Foot({ row: { node, afterMs, spanMs } }: { row: TraceRow }): ReactNode 
   const { language } = useLanguage();
   const { kind, tokens, agents, endedAt } = node;
   const parts = [
-    words.after(spanOf(afterMs)),
-    kind !== "message" && (endedAt === null ? words.soFar : words.took)(spanOf(spanMs)),
+    afterMs > 0 && words.after(spanOf(afterMs, language)),
+    kind !== "message" && (endedAt === null ? words.soFar : words.took)(spanOf(spanMs, language)),
     tokens !== null && tokens > 0 && words.tokens(tokens.toLocaleString(language)),
     agents.length > 1 &&
-      agents.map(({ agent, elapsedMs }) => `${agent} ${spanOf(elapsedMs)}`).join(", "),
+      agents.map(({ agent, elapsedMs }) => `${agent} ${spanOf(elapsedMs, language)}`).join(", "),
   ];
 
   return (

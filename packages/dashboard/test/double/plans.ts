@@ -214,8 +214,8 @@ export class DoublePlans {
             response,
             409,
             "TARGET_DIRTY",
-            "The branch dirty has changes that are not committed.",
-            "Commit or stash them.",
+            "dirty is checked out in /shop, with changes of its own: a.ts.",
+            "Commit or stash them (git stash -u), then merge again. Nothing was changed.",
           );
         }
         return json(response, 200, {
@@ -268,7 +268,13 @@ export class DoublePlans {
     if (request.method === "GET") return json(response, 200, toWire(draft));
     if (Number(given["version"] ?? url.searchParams.get("version")) !== draft.version) {
       const hint = "Your change was not saved.";
-      return refuse(response, 409, "DRAFT_CHANGED", `${draft.updatedBy} has changed it.`, hint);
+      return refuse(
+        response,
+        409,
+        "DRAFT_CHANGED",
+        `${draft.updatedBy} has changed the draft ${draft.id} meanwhile; it is at version ${draft.version} now.`,
+        hint,
+      );
     }
     if (request.method === "DELETE") {
       this.drafts.splice(place, 1);
@@ -323,7 +329,7 @@ export class DoublePlans {
   #publish(run: RunDetail, response: ServerResponse): boolean {
     const { publish } = run.definition;
     if (publish === undefined || publish.remote === "gone") {
-      return refuse(response, 503, "PUSH_FAILED", "No answer from gone.", "Look at its address.");
+      return refuse(response, 503, "PUSH_FAILED", "login could not be pushed: no answer.");
     }
     const sent = { remote: publish.remote, branch: "review/login", commit: "e".repeat(40) };
     const published = { ...sent, pullRequest: "https://example.org/pull/7" };
@@ -476,8 +482,8 @@ export class DoublePlans {
         response,
         400,
         "NOT_A_REPOSITORY",
-        "../nowhere is not a git repository.",
-        "Say the folder of one.",
+        "../nowhere is not in a git repository.",
+        "Name a folder of the repository that the plan is for, or run git init there.",
       );
     }
     const broken = this.files.find(

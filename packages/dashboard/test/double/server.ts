@@ -84,6 +84,8 @@ export class DoubleServer {
   readonly #eventReaders = new Set<(event: LoggedEvent | { readonly reset: string }) => void>();
   readonly #cuts: { path: RegExp; afterFrames: number }[] = [];
   readonly #refusals: { path: RegExp; status: number; body: unknown }[] = [];
+  /** Whether its database answers, as it says of itself. */
+  hasDatabase = true;
   /** Every request so far: `POST /v1/… key=… last=…`. */
   readonly journal: {
     method: string;
@@ -163,6 +165,11 @@ export class DoubleServer {
     this.#accept({ session_id: sessionId, message: text }, "system");
   }
 
+  /** Streams of events that pages have open now. */
+  get eventStreams(): number {
+    return this.#eventReaders.size;
+  }
+
   /** Gives the event's id. */
   emit(event: { readonly type: string; readonly [name: string]: unknown }): string {
     const full: LoggedEvent = {
@@ -197,6 +204,11 @@ export class DoubleServer {
     }
     const refusal = take(this.#refusals, (one) => one.path.test(path));
     if (refusal) return json(response, refusal.status, refusal.body, "application/problem+json");
+    if (path === "/readyz") {
+      const { hasDatabase } = this;
+      const checks = { database: { ok: hasDatabase } };
+      return json(response, hasDatabase ? 200 : 503, { ready: hasDatabase, checks });
+    }
     if (path === "/healthz") return json(response, 200, { status: "ok" });
     if (!path.startsWith("/v1")) return this.#file(path, request, response);
     if (path === "/v1/login") return this.#login(body, response);

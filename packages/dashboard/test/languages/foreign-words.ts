@@ -12,7 +12,8 @@ const NAMES_IN_KOREAN = new Set([
 
 /**
  * Words of a page that are in the wrong language. `given`: what the server sent, which is names,
- * ids, codes and what people wrote. `written`: of that, what is a whole sentence of ours too. Pure.
+ * ids, codes and what people wrote; a sentence in English is none of these, and no excuse on a page
+ * in Korean. `written`: what people wrote in the other language. Pure.
  */
 export function foreignWords(
   shown: readonly string[],
@@ -24,6 +25,7 @@ export function foreignWords(
   const theirs = sentencesOf(language === "ko" ? "en" : "ko");
   const patterns = [...given]
     .filter((value) => value.length > 1)
+    .filter((value) => language === "en" || written.has(value) || !isEnglishSentence(value))
     .toSorted((a, b) => b.length - a.length)
     .map(patternOf);
   return shown.filter((words) => {
@@ -33,6 +35,12 @@ export function foreignWords(
     if (language === "en") return /\p{Script=Hangul}/u.test(own);
     return (own.match(/[A-Za-z]{2,}/g) ?? []).some((word) => !NAMES_IN_KOREAN.has(word));
   });
+}
+
+/** Words of ours that follow each other: no name, no command, no list of paths. Pure. */
+function isEnglishSentence(value: string): boolean {
+  const isOneLine = !value.includes("\n");
+  return isOneLine && /^["`\w][^<>{}=/]*\s[a-z]+\s[a-z]+\s[a-z]+/i.test(value);
 }
 
 /** Where the value stands as a whole: `al` is not taken out of `Retry all`. */
@@ -98,7 +106,7 @@ export async function shownOn(page: Page): Promise<readonly string[]> {
     const found = [document.title];
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
-      const apart = "script, style, code, pre, .markdown, .portrait";
+      const apart = "script, style, code, pre, kbd, .markdown, .portrait";
       const isApart = node.parentElement?.closest(apart) ?? null;
       if (isApart === null) found.push(node.textContent ?? "");
     }

@@ -5,9 +5,12 @@ import type {
   Escalation,
   Job,
   JobDetail,
+  PlanDraft,
+  ReplayableTurn,
   Room,
   RoomAgent,
   RoomMessage,
+  Schedule,
   Thread,
   WorkTrace,
 } from "dure/client";
@@ -338,4 +341,66 @@ export const TRACE: WorkTrace = {
       ],
     }),
   ),
+};
+
+/** A plan that two people write, with a question of the model. */
+export const DRAFT: PlanDraft = {
+  id: "draft_1",
+  goal: "로그인을 만들어 줘",
+  repository: null,
+  text: "plan: login\nbase: main\nports:\n  - id: domain\n    goal: 로그인\n",
+  ports: [],
+  problems: [],
+  problemCount: 0,
+  questions: [{ question: "비밀번호는 몇 글자인가요?", answer: null }],
+  open: [],
+  version: 1,
+  updatedBy: "민준",
+  createdAt: AT,
+  updatedAt: AT,
+};
+
+const REPLAYED = {
+  agent: "ruda",
+  elapsedMs: 1_240,
+  success: true,
+  retries: 0,
+  error: null,
+  tokensIn: 900,
+  tokensOut: 40,
+};
+
+export const REPLAYABLE: ReplayableTurn = {
+  turnId: "turn_1",
+  sessionId: "s1",
+  service: "ruda",
+  input: "안녕",
+  message: "안녕하세요.",
+  elapsedMs: 1_300,
+  agents: [REPLAYED],
+  replayed: [{ key: "ruda", prompt: "짧게 답해요.", model: "offline:ruda", isCustom: false }],
+};
+
+export const SCHEDULE: Schedule = {
+  name: "아침",
+  cron: "0 9 * * 1-5",
+  timeZone: "Asia/Seoul",
+  missed: "once",
+  tenant: "",
+  does: "message",
+  with: "general",
+  next: AT + 3_600_000,
+  paused: null,
+  last: [
+    {
+      key: "k1",
+      due: AT,
+      by: null,
+      status: "failed",
+      messageId: null,
+      jobId: null,
+      runId: null,
+      error: "AGENT_UNKNOWN",
+    },
+  ],
 };

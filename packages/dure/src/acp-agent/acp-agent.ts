@@ -11,7 +11,7 @@ import {
   type SessionMode,
   type SessionModeState,
 } from "@agentclientprotocol/sdk";
-import type { DureClient, PlanRun, Session } from "../client/index.ts";
+import type { DureClient, PlanRun, ServiceInfo, Session, SessionSummary } from "../client/index.ts";
 import { isRunOver } from "../client/run-stream.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";
@@ -22,6 +22,7 @@ import { modeOfTask, TASK_MODE, type TaskMode } from "./task-mode.ts";
 import { TaskRuns } from "./task-runs.ts";
 import { endOfTask } from "./task-update.ts";
 import { TeamTurns } from "./team-turns.ts";
+import { acpWords, refusalIn, sentenceIn, type AcpWords } from "./words.ts";
 
 /** Sessions that one editor has open. The one that was used first is forgotten, not ended. */
 const MAX_SESSIONS = 200;
@@ -44,12 +45,17 @@ interface Window {
   readonly folder: string;
 }
 
+/** A session as a list tells it. */
+type Listed = Pick<SessionSummary, "sessionId" | "title" | "updatedAt">;
+
 /** The team as an agent of an editor. Its modes are the services and agents to talk to. */
 export class AcpAgent {
   readonly #options: AcpAgentOptions;
   readonly #turns: TeamTurns;
   readonly #tasks: TaskRuns;
   readonly #sessions = new Map<string, EditorSession>();
+  /** Of the team's language, as it was when its modes were read last. */
+  #words: AcpWords = acpWords("en");
 
   constructor(options: AcpAgentOptions) {
     this.#options = options;
@@ -71,27 +77,27 @@ export class AcpAgent {
         authMethods: [],
       }))
       .onRequest(methods.agent.session.new, ({ params, client }) =>
-        told(() => this.#open({ editor: client, folder: params.cwd })),
+        this.#told(() => this.#open({ editor: client, folder: params.cwd })),
       )
-      .onRequest(methods.agent.session.list, ({ params }) => told(() => this.#list(params)))
+      .onRequest(methods.agent.session.list, ({ params }) => this.#told(() => this.#list(params)))
       .onRequest(methods.agent.session.load, ({ params, client }) =>
-        told(() =>
+        this.#told(() =>
           this.#load(params.sessionId, { editor: client, folder: params.cwd }, { replays: true }),
         ),
       )
       .onRequest(methods.agent.session.resume, ({ params, client }) =>
-        told(() =>
+        this.#told(() =>
           this.#load(params.sessionId, { editor: client, folder: params.cwd }, { replays: false }),
         ),
       )
       .onRequest(methods.agent.session.close, ({ params }) =>
-        told(() => this.#close(params.sessionId)),
+        this.#told(() => this.#close(params.sessionId)),
       )
       .onRequest(methods.agent.session.setMode, ({ params }) =>
-        told(() => this.#setMode(params.sessionId, params.modeId)),
+        this.#told(() => this.#setMode(params.sessionId, params.modeId)),
       )
       .onRequest(methods.agent.session.prompt, ({ params, signal }): Promise<PromptResponse> =>
-        told(async () => {
+        this.#told(async () => {
           const text = promptText(params.prompt);
           return { stopReason: await this.#session(params.sessionId).prompt(text, signal) };
         }),
@@ -114,7 +120,9 @@ export class AcpAgent {
     const client = await this.#options.connect();
     const page = { limit: SESSIONS_OF_PAGE, cursor: cursor ?? undefined };
     const { items, nextCursor } = await client.sessions(page);
-    const own = items.filter(({ sessionId }) => sessionId.startsWith(PREFIX));
+    const talks = items.filter(({ sessionId }) => sessionId.startsWith(PREFIX));
+    const tasks = page.cursor === undefined ? await this.#taskSessions(talks) : [];
+    const own = [...talks, ...tasks].toSorted((one, other) => other.updatedAt - one.updatedAt);
     const sessions = own.map(({ sessionId, title, updatedAt }) => ({
       sessionId,
       cwd: cwd ?? process.cwd(),
@@ -125,21 +133,41 @@ export class AcpAgent {
     return { sessions, nextCursor };
   }
 
+  /** Sessions in which nothing was said but to workers. They stand in no list of the team. */
+  async #taskSessions(talks: readonly Listed[]): Promise<readonly Listed[]> {
+    if (!this.#options.task) return [];
+    const known = new Set(talks.map(({ sessionId }) => sessionId));
+    const found: Listed[] = [];
+    const sessions = await unlessForbidden(() => this.#tasks.sessions(PREFIX));
+    for (const { id: sessionId, run, updatedAt } of sessions) {
+      if (known.has(sessionId) || (await this.#talk(sessionId))) continue;
+      const { ports } = await this.#tasks.run(run);
+      found.push({ sessionId, title: ports[0]?.goal.split("\n")[0] ?? "", updatedAt });
+    }
+
+    return found;
+  }
+
+  /** Undefined: nothing was said there. */
+  async #talk(sessionId: string): Promise<Session | undefined> {
+    const client = await this.#options.connect();
+    return client.session(sessionId).catch((error: unknown) => {
+      if (error instanceof DureError && error.class === "not-found") return undefined;
+      throw error;
+    });
+  }
+
   /** What was said is told again; a turn or a task that still runs is followed. */
   async #load(
     sessionId: string,
     window: Window,
     { replays }: { readonly replays: boolean },
   ): Promise<{ modes: SessionModeState }> {
-    const client = await this.#options.connect();
-    const found = await client.session(sessionId).catch((error: unknown) => {
-      if (error instanceof DureError && error.class === "not-found") return undefined;
-      throw error;
-    });
+    const found = await this.#talk(sessionId);
     const tasks = await this.#tasksOf(sessionId);
     const modes = await this.#modes(found?.service ?? (tasks.length > 0 ? TASK_MODE : undefined));
     const isKnown = found !== undefined || tasks.length > 0 || this.#sessions.has(sessionId);
-    if (!isKnown) throw RequestError.sessionNotFound(sessionId);
+    if (!isKnown) throw noSession(sessionId, this.#words);
 
     const session = this.#keep(sessionId, window, modes.currentModeId);
     if (found && replays) await replay(found, session);
@@ -151,13 +179,9 @@ export class AcpAgent {
     return { modes };
   }
 
-  /** A token that may not read plans has none. */
   async #tasksOf(session: string): Promise<readonly PlanRun[]> {
     if (!this.#options.task) return [];
-    return this.#tasks.of(session).catch((error: unknown) => {
-      if (error instanceof DureError && error.class === "forbidden") return [];
-      throw error;
-    });
+    return unlessForbidden(() => this.#tasks.of(session));
   }
 
   /** What was asked for, and how it ended. */
@@ -167,7 +191,10 @@ export class AcpAgent {
       const text = run.ports[0]?.goal ?? "";
       await session.tell("user_message_chunk", { text, of: `${id}-user` });
       if (!isRunOver(run.status)) continue;
-      await session.tell("agent_message_chunk", { text: endOfTask(run), of: `${id}-end` });
+      await session.tell("agent_message_chunk", {
+        text: endOfTask(run, this.#words),
+        of: `${id}-end`,
+      });
     }
   }
 
@@ -182,7 +209,7 @@ export class AcpAgent {
     const session = this.#session(sessionId);
     const { availableModes } = await this.#modes(undefined);
     if (!availableModes.some(({ id }) => id === modeId)) {
-      throw RequestError.invalidParams({ modeId }, `There is no mode ${modeId}.`);
+      throw new RequestError(-32_602, this.#words.noMode(modeId), { modeId });
     }
     session.service = modeId;
 
@@ -190,24 +217,37 @@ export class AcpAgent {
   }
 
   async #modes(current: string | undefined): Promise<SessionModeState> {
-    const services = await (await this.#options.connect()).services();
+    const client = await this.#options.connect();
+    const [services, { locale }] = await Promise.all([client.services(), client.me()]);
+    this.#words = acpWords(locale);
     const first = services.find((service) => service.default) ?? services[0];
-    if (!first) throw RequestError.internalError(undefined, "The team has no service.");
+    if (!first) throw new RequestError(-32_603, this.#words.noService);
     const { task } = this.#options;
-    const availableModes: SessionMode[] = services.map(({ name, title, description }) => ({
-      id: name,
-      name: title || name,
-      description: description || null,
-    }));
-    if (task) availableModes.push(modeOfTask(task));
+    const availableModes = services.map((service) => modeOfService(service, locale));
+    if (task) availableModes.push(modeOfTask(task, this.#words));
     const known = availableModes.some(({ id }) => id === current);
 
     return { currentModeId: known ? current! : first.name, availableModes };
   }
 
+  /** A refusal of dure in ACP's shape, with its hint. */
+  async #told<Answer>(work: () => Promise<Answer>): Promise<Answer> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof DureError)) throw error;
+      const { code, hint } = error;
+      const number = error.class === "input" ? -32_602 : -32_603;
+      throw new RequestError(number, refusalIn(this.#words, error), {
+        code,
+        hint: hint && sentenceIn(this.#words, hint),
+      });
+    }
+  }
+
   #session(id: string): EditorSession {
     const session = this.#sessions.get(id);
-    if (!session) throw RequestError.sessionNotFound(id);
+    if (!session) throw noSession(id, this.#words);
     return session;
   }
 
@@ -223,6 +263,7 @@ export class AcpAgent {
       turns: this.#turns,
       tasks: this.#tasks,
       taskMode: this.#options.task,
+      words: this.#words,
       clock: this.#options.clock,
       connect: this.#options.connect,
     });
@@ -235,6 +276,31 @@ export class AcpAgent {
   }
 }
 
+/** As the protocol has it, in the language of the team. */
+function noSession(sessionId: string, words: AcpWords): RequestError {
+  return new RequestError(-32_002, words.noSession, { sessionId });
+}
+
+/** In the language of the team, where the service says itself in it. Pure. */
+function modeOfService(service: ServiceInfo, locale: string): SessionMode {
+  const said = service.translations?.find(({ language }) => language === locale);
+  return {
+    id: service.name,
+    name: said?.title ?? (service.title || service.name),
+    description: said?.description ?? (service.description || null),
+  };
+}
+
+/** A token that may not read plans has none. */
+async function unlessForbidden<Item>(
+  read: () => Promise<readonly Item[]>,
+): Promise<readonly Item[]> {
+  return read().catch((error: unknown) => {
+    if (error instanceof DureError && error.class === "forbidden") return [];
+    throw error;
+  });
+}
+
 async function replay({ history }: Session, session: EditorSession): Promise<void> {
   for (const { role, content, turnId, author } of history) {
     if (content === "" || (role === "user" && author === "system")) continue;
@@ -242,20 +308,5 @@ async function replay({ history }: Session, session: EditorSession): Promise<voi
       text: content,
       of: `${turnId ?? "turn"}-${role}`,
     });
-  }
-}
-
-/** A refusal of dure in ACP's shape, with its hint. */
-async function told<Answer>(work: () => Promise<Answer>): Promise<Answer> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof DureError)) throw error;
-    const { code, hint, message } = error;
-    throw new RequestError(
-      error.class === "input" ? -32_602 : -32_603,
-      [message, hint].filter(Boolean).join(" "),
-      { code, hint },
-    );
   }
 }

@@ -16,6 +16,7 @@ import { TASK_MODE, type TaskMode } from "./task-mode.ts";
 import type { TaskRuns } from "./task-runs.ts";
 import type { Following, TeamTurns } from "./team-turns.ts";
 import { answeredUpdate, toolUpdateOf } from "./tool-update.ts";
+import type { AcpWords } from "./words.ts";
 
 /** Questions that one prompt may lead to. */
 const MAX_QUESTIONS = 20;
@@ -32,6 +33,7 @@ export interface EditorSessionOptions {
   readonly taskMode: TaskMode | undefined;
   /** That the editor has opened. */
   readonly folder: string;
+  readonly words: AcpWords;
   readonly clock: Clock;
   readonly connect: () => Promise<DureClient>;
 }
@@ -93,8 +95,8 @@ export class EditorSession {
   }
 
   #task(): EditorTask {
-    const { id: session, editor, tasks: runs, clock } = this.#options;
-    return new EditorTask({ session, editor, runs, clock });
+    const { id: session, editor, tasks: runs, clock, words } = this.#options;
+    return new EditorTask({ session, editor, runs, clock, words });
   }
 
   /** Stops the turn, or the task, that runs. Its prompt ends as cancelled. */
@@ -180,7 +182,7 @@ export class EditorSession {
     const { items } = await client.escalations({ session, status: "open", limit: 20 });
     const waits = items.find(({ source }) => source.turn === done.trace.turnId);
 
-    return waits && decisionOf(waits);
+    return waits && decisionOf(waits, this.#options.words);
   }
 
   /** Undefined: the person has not chosen. Only a choice in the editor says yes. */
@@ -224,7 +226,7 @@ export class EditorSession {
     begin: (following: Following) => Promise<Done>,
     cancelled: AbortSignal,
   ): Promise<Done> {
-    const words = new EditorTurn();
+    const words = new EditorTurn(this.#options.words);
     this.#askedCall = undefined;
     const tell = async (text: string): Promise<void> => {
       if (text === "") return;
@@ -237,7 +239,7 @@ export class EditorSession {
         if (cancelled.aborted) void this.cancel().catch(() => undefined);
       },
       onFrame: async (frame) => {
-        const update = toolUpdateOf(frame);
+        const update = toolUpdateOf(frame, this.#options.words);
         if (update) await this.#update(update);
         if (frame.type === "TOOL_DONE" && frame.data.status === "asks") {
           this.#askedCall = frame.data.callId;

@@ -16,10 +16,11 @@ import {
   changesOf,
   endOfTask,
   lineUpdateOf,
-  MERGE_CHOICES,
+  mergeChoices,
   mergedWords,
   planEntriesOf,
 } from "./task-update.ts";
+import { refusalIn, sentenceIn, type AcpWords } from "./words.ts";
 
 /** Between two looks at a run, milliseconds. */
 const LOOK_MS = 1_000;
@@ -32,6 +33,7 @@ export interface EditorTaskOptions {
   readonly session: string;
   readonly editor: AgentContext;
   readonly runs: TaskRuns;
+  readonly words: AcpWords;
   readonly clock: Clock;
 }
 
@@ -97,7 +99,7 @@ export class EditorTask {
       if (update) await this.#update(update);
       this.#told = line.id;
     }
-    const entries = planEntriesOf(run, port);
+    const entries = planEntriesOf(run, port, this.#options.words);
     const plan = JSON.stringify(entries);
     if (plan === this.#plan) return;
     this.#plan = plan;
@@ -139,8 +141,9 @@ export class EditorTask {
   }
 
   async #decide(escalation: Escalation, over: AbortSignal): Promise<boolean> {
-    const { id, title, choices, replies } = decisionOf(escalation);
-    const asked = { toolCallId: id, title, text: escalation.description };
+    const { words } = this.#options;
+    const { id, title, choices, replies } = decisionOf(escalation, words);
+    const asked = { toolCallId: id, title, text: sentenceIn(words, escalation.description) };
     const chosen = await this.#choose(asked, choices, over);
     const reply = chosen === undefined ? undefined : replies.get(chosen);
     if (reply?.is !== "decision") return false;
@@ -150,7 +153,7 @@ export class EditorTask {
   }
 
   async #end(run: RunDetail, stops: TaskStops): Promise<StopReason> {
-    await this.say(endOfTask(run), run.id);
+    await this.say(endOfTask(run, this.#options.words), run.id);
     if (run.status === "cancelled") return "cancelled";
     if (run.report?.commit !== undefined && !isStopped(stops)) await this.#offerMerge(run, stops);
 
@@ -159,17 +162,20 @@ export class EditorTask {
 
   /** Only a choice in the editor merges. */
   async #offerMerge({ id, report }: RunDetail, { cancelled }: TaskStops): Promise<void> {
-    const { runs } = this.#options;
-    const text = changesOf(await runs.diff(id));
-    const title = `Merge ${report?.branch ?? "the result"}`;
+    const { runs, words } = this.#options;
+    const text = changesOf(await runs.diff(id), words);
+    const title = words.mergeTitle(report?.branch);
     const asked = { toolCallId: `${id}-merge`, title, text };
-    if ((await this.#choose(asked, MERGE_CHOICES, cancelled)) !== "merge") return;
+    if ((await this.#choose(asked, mergeChoices(words), cancelled)) !== "merge") return;
 
-    const words = await runs.merge(id).then(mergedWords, (error: unknown) => {
-      if (!(error instanceof DureError)) throw error;
-      return [error.message, error.hint].filter(Boolean).join(" ");
-    });
-    await this.say(words, `${id}-merged`);
+    const outcome = await runs.merge(id).then(
+      (merged) => mergedWords(merged, words),
+      (error: unknown) => {
+        if (!(error instanceof DureError)) throw error;
+        return refusalIn(words, error);
+      },
+    );
+    await this.say(outcome, `${id}-merged`);
   }
 
   async #choose(

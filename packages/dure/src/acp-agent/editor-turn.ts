@@ -1,6 +1,7 @@
 import type { TurnFrame } from "../client/index.ts";
 import { SaidText } from "../kernel/said-text.ts";
 import type { Done } from "../kernel/turn-events.ts";
+import { refusalIn, type AcpWords } from "./words.ts";
 
 /**
  * The words of one turn for an editor, which can take nothing back: what is said again after a
@@ -8,6 +9,11 @@ import type { Done } from "../kernel/turn-events.ts";
  */
 export class EditorTurn {
   readonly #said = new SaidText();
+  readonly #words: AcpWords;
+
+  constructor(words: AcpWords) {
+    this.#words = words;
+  }
 
   /** What to send of a frame. */
   hear(frame: TurnFrame): string {
@@ -19,6 +25,6 @@ export class EditorTurn {
   /** What to send so that the answer stands there whole. */
   end({ message, error }: Done): string {
     if (error?.code === "TURN_STOPPED") return "";
-    return this.#said.rest(error && message === "" ? error.message : message);
+    return this.#said.rest(error && message === "" ? refusalIn(this.#words, error) : message);
   }
 }

@@ -1,5 +1,6 @@
 import type { Escalation } from "../client/index.ts";
 import type { Done } from "../kernel/turn-events.ts";
+import { titleIn, type AcpWords } from "./words.ts";
 
 /** An answer that the editor offers its person. */
 export interface Choice {
@@ -42,7 +43,7 @@ export function confirmationOf({ nextAction, uiHint, message }: Done): Question 
 }
 
 /** A decision that a turn waits for. Pure. */
-export function decisionOf(escalation: Escalation): Question {
+export function decisionOf(escalation: Escalation, words: AcpWords): Question {
   const { id, title, suggestedActions } = escalation;
   const replies = suggestedActions.map(({ value }, index): [string, Reply] => {
     return [`${index}`, { is: "decision", escalation: id, value }];
@@ -50,7 +51,7 @@ export function decisionOf(escalation: Escalation): Question {
 
   return {
     id,
-    title,
+    title: titleIn(words, title),
     choices: suggestedActions.map(({ label }, index) => choiceOf(index, label)),
     replies: new Map(replies),
   };

@@ -15,6 +15,8 @@ import { LOOKS, mayPass, PAUSE_MS } from "./team-turns.ts";
 
 /** Tasks that one session may begin. */
 const MAX_TASKS = 100;
+/** Tasks that a list of sessions looks at. */
+const LISTED = 100;
 /** Pages of a transcript that one look reads. */
 const MAX_PAGES = 20;
 const MAX_QUESTIONS = 20;
@@ -31,6 +33,13 @@ export interface TaskLook {
   readonly lines: readonly TranscriptLine[];
   /** What waits for a person. */
   readonly questions: readonly Escalation[];
+}
+
+/** A session with its newest task. */
+export interface TaskSession {
+  readonly id: string;
+  readonly run: string;
+  readonly updatedAt: number;
 }
 
 export interface NewTask {
@@ -64,6 +73,23 @@ export class TaskRuns {
     }
 
     return found;
+  }
+
+  /**
+   * Sessions of the newest tasks that this caller has begun, whose ids begin like this; the newest
+   * first.
+   */
+  async sessions(prefix: string): Promise<readonly TaskSession[]> {
+    const { items } = await this.#atTeam(({ plans }) =>
+      plans.runs({ keyPrefix: prefix, limit: LISTED }),
+    );
+    const found = new Map<string, TaskSession>();
+    for (const { id: run, key = "", updatedAt } of items) {
+      const id = sessionOf(key);
+      if (id !== undefined && !found.has(id)) found.set(id, { id, run, updatedAt });
+    }
+
+    return [...found.values()];
   }
 
   async begin({ session, mode, words, folder }: NewTask): Promise<PlanRun> {
@@ -156,6 +182,10 @@ export class TaskRuns {
       }
     }
   }
+}
+
+function sessionOf(key: string): string | undefined {
+  return /^(.+)-\d{1,3}$/u.exec(key)?.[1];
 }
 
 function keyOf(session: string, number: number): string {

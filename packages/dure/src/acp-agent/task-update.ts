@@ -7,48 +7,34 @@ import type {
   TranscriptLine,
   TreeDiff,
 } from "../client/index.ts";
-import type { StepKind } from "../kernel/plans.ts";
 import type { Choice } from "./question.ts";
+import { reasonIn, type AcpWords } from "./words.ts";
 
 /** Files of a result that a person is told by name. */
 const MAX_FILES = 50;
 /** Characters of one thing that a worker did. */
 const MAX_TEXT = 16_000;
 
-const STEP_WORDS: Readonly<Record<StepKind, string>> = {
-  contracts: "write the contracts",
-  setup: "set up",
-  implement: "implement",
-  test: "write tests",
-  accept: "run the acceptance",
-  count: "count tests",
-  base: "run the acceptance without the work",
-  check: "check",
-  module: "build the module",
-  merge: "merge",
-  shared: "change shared files",
-  integrate: "run the tests of the result",
-  review: "review",
-};
-
 /** How far a task is, as the plan that an editor draws. Pure. */
 export function planEntriesOf(
   run: Pick<RunDetail, "phase" | "report">,
   { title, status, steps }: Pick<PortDetail, "title" | "status" | "steps">,
+  words: AcpWords,
 ): PlanEntry[] {
   const isPrepared = run.phase !== "preparing";
-  const entries = [entry("Prepare a tree of its own", isPrepared ? "completed" : "in_progress")];
+  const entries = [entry(words.prepare, isPrepared ? "completed" : "in_progress")];
   if (steps.length === 0) entries.push(entry(title, "pending"));
-  for (const step of steps) entries.push(entryOfStep(step));
-  if (status === "held") entries.push(entry("Wait for a person's approval", "in_progress"));
-  entries.push(entry("Bring the result to its branch", statusOfMerge(run)));
+  for (const step of steps) entries.push(entryOfStep(step, words));
+  if (status === "held") entries.push(entry(words.approval, "in_progress"));
+  entries.push(entry(words.bring, statusOfMerge(run)));
 
   return entries;
 }
 
-function entryOfStep({ try: number, kind, status }: PlanStep): PlanEntry {
-  const words = number === 0 ? STEP_WORDS[kind] : `Try ${number}: ${STEP_WORDS[kind]}`;
-  return entry(words, status === "running" ? "in_progress" : "completed");
+function entryOfStep({ try: number, kind, status }: PlanStep, words: AcpWords): PlanEntry {
+  const step = words.steps[kind];
+  const content = number === 0 ? step : words.tryOf(number, step);
+  return entry(content, status === "running" ? "in_progress" : "completed");
 }
 
 function statusOfMerge({ phase, report }: Pick<RunDetail, "phase" | "report">) {
@@ -97,34 +83,38 @@ function cut(text: string): string {
 }
 
 /** How a task has ended, in words. Pure. */
-export function endOfTask({ id, status, because, report }: RunDetail): string {
-  const look = `\`dure plan status ${id}\` says more.`;
-  if (status === "cancelled") return `The task was cancelled. What was made is kept. ${look}`;
+export function endOfTask({ id, status, because, report }: RunDetail, words: AcpWords): string {
+  if (status === "cancelled") return `${words.cancelled} ${words.look(id)}`;
   if (report?.commit !== undefined) {
-    const branch = report.branch ?? report.commit.slice(0, 12);
-    return `The task is done: ${branch}. \`dure plan merge ${id}\` takes it over.`;
+    return words.done(report.branch ?? report.commit.slice(0, 12), id);
   }
-  const why = because === null ? "" : ` ${because.message}`;
 
-  return `The task has ended as ${status}.${why} ${look}`;
+  return [words.ended(status), because && reasonIn(words, because), words.look(id)]
+    .filter(Boolean)
+    .join(" ");
 }
 
-export const MERGE_CHOICES: readonly Choice[] = [
-  { optionId: "merge", name: "Merge it", kind: "allow_once" },
-  { optionId: "leave", name: "Leave it on its branch", kind: "reject_once" },
-];
+/** Pure. */
+export function mergeChoices({ merge, leave }: AcpWords): readonly Choice[] {
+  return [
+    { optionId: "merge", name: merge, kind: "allow_once" },
+    { optionId: "leave", name: leave, kind: "reject_once" },
+  ];
+}
 
 /** What a person reads who is asked for the merge. Pure. */
-export function changesOf({ changes }: TreeDiff): string {
-  const named = changes.slice(0, MAX_FILES).map(({ kind, path }) => `${kind} ${path}`);
+export function changesOf({ changes }: TreeDiff, words: AcpWords): string {
+  const named = changes
+    .slice(0, MAX_FILES)
+    .map(({ kind, path }) => `${words.changes[kind] ?? kind} ${path}`);
   const more = changes.length - named.length;
-  if (more > 0) named.push(`and ${more} more`);
+  if (more > 0) named.push(words.more(more));
 
   return named.join("\n");
 }
 
 /** Pure. */
-export function mergedWords({ target, commit, updated }: MergeOutcome): string {
-  const files = updated === null ? "" : `; the files in ${updated} came along`;
-  return `Merged into ${target}, which is now at ${commit.slice(0, 12)}${files}.`;
+export function mergedWords({ target, commit, updated }: MergeOutcome, words: AcpWords): string {
+  const files = updated === null ? "" : words.cameAlong(updated);
+  return `${words.merged(target, commit.slice(0, 12))}${files}.`;
 }

@@ -2,11 +2,12 @@ import type { SessionUpdate } from "@agentclientprotocol/sdk";
 import type { TurnFrame } from "../client/index.ts";
 import type { Json } from "../kernel/json.ts";
 import type { ToolDone, ToolStart } from "../kernel/turn-events.ts";
+import { refusalIn, type AcpWords } from "./words.ts";
 
 /** What the editor is told of a call of a tool; undefined: the frame tells of none. Pure. */
-export function toolUpdateOf(frame: TurnFrame): SessionUpdate | undefined {
+export function toolUpdateOf(frame: TurnFrame, words: AcpWords): SessionUpdate | undefined {
   if (frame.type === "TOOL_START") return begun(frame.data);
-  if (frame.type === "TOOL_DONE") return ended(frame.data);
+  if (frame.type === "TOOL_DONE") return ended(frame.data, words);
   return undefined;
 }
 
@@ -29,14 +30,18 @@ function begun({ callId: toolCallId, tool: title, effect, args }: ToolStart): Se
   };
 }
 
-function ended({ callId: toolCallId, status, result, error }: ToolDone): SessionUpdate {
+function ended(
+  { callId: toolCallId, status, result, error }: ToolDone,
+  words: AcpWords,
+): SessionUpdate {
   const update = { sessionUpdate: "tool_call_update", toolCallId } as const;
   if (status === "asks") return { ...update, status: "pending" };
   if (status === "done") {
     return { ...update, status: "completed", rawOutput: result, content: textOf(result) };
   }
-  const words = [error?.code, error?.message].filter(Boolean).join(": ");
-  return { ...update, status: "failed", rawOutput: error, content: textOf(words) };
+  const { code = "", message = "" } = error ?? {};
+  const said = [code, refusalIn(words, { code, message })].filter(Boolean).join(": ");
+  return { ...update, status: "failed", rawOutput: error, content: textOf(said) };
 }
 
 function textOf(value: Json | undefined): { type: "content"; content: TextContent }[] {

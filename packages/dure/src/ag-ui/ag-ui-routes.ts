@@ -51,12 +51,20 @@ async function begin(asked: AskedRun, begun: Begun): Promise<string | undefined>
 
   const { parts, request, input, service } = begun;
   const { text: message, confirmId: confirm_id, background } = asked;
+  const callerTools = takesTools(parts, service) ? asked.callerTools : undefined;
   const body = { session_id: input.threadId, service, message, confirm_id };
-  const turn = turnRequestOf(body, boundsOf(parts.limits));
+  const mayBeEmpty = callerTools?.results !== undefined;
+  const turn = turnRequestOf(body, boundsOf(parts.limits), { mayBeEmpty });
   const options = { ...acceptOptionsOf(request), key: keyOfRun(input) };
-  const { turnId } = await parts.conversations.accept({ ...turn, background }, options);
+  const said = { ...turn, background, callerTools };
+  const { turnId } = await parts.conversations.accept(said, options);
 
   return turnId;
+}
+
+/** A page sends its tools to every agent: a service with a handler of its own passes them over. */
+function takesTools({ conversations }: ServerParts, service: string): boolean {
+  return conversations.describe().some(({ name, callerTools }) => name === service && callerTools);
 }
 
 /**

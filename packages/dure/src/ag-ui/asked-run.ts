@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { cutBytes } from "../kernel/cut-bytes.ts";
-import { isObject } from "../kernel/json.ts";
+import { turnOfCall, type CallerTools } from "../engine/caller/caller-tools.ts";
+import { isObject, type JsonObject } from "../kernel/json.ts";
 import { fieldError } from "../server/problem.ts";
 import { AgUiContent, type AgUiInput } from "../wire/ag-ui.ts";
 
@@ -12,6 +13,8 @@ export type AskedRun =
       /** The question that it answers. */
       readonly confirmId: string | undefined;
       readonly background: string | undefined;
+      /** Tools of the page, and what they gave. */
+      readonly callerTools: CallerTools | undefined;
     }
   | {
       readonly kind: "decision";
@@ -30,18 +33,29 @@ export function askedRun(input: AgUiInput): AskedRun {
   const [resume] = input.resume ?? [];
   if (resume?.interruptId.startsWith("escalation_")) return decisionOf(resume);
 
-  const text = resume ? replyOf(resume) : lastMessage(input);
+  const results = resume ? undefined : lastResults(input);
   return {
     kind: "message",
-    text,
+    text: results ? "" : wordsAsked(input, resume),
     confirmId: resume?.interruptId,
     background: backgroundOf(input),
+    callerTools: callerToolsOf(input, results),
   };
 }
 
-/** The same run however often it is asked for. Pure. */
-export function keyOfRun({ threadId, runId }: AgUiInput): string {
-  return `ag-ui-${createHash("sha256").update(`${threadId} ${runId}`).digest("hex")}`;
+function wordsAsked(input: AgUiInput, resume: Resume | undefined): string {
+  return resume ? replyOf(resume) : lastMessage(input);
+}
+
+/**
+ * The same run however often it is asked for. Pages answer a question under the id of the run that
+ * asked it: that is another run, and each question has one. Pure.
+ */
+export function keyOfRun({ threadId, runId, resume }: AgUiInput): string {
+  const answered = resume?.[0]?.interruptId;
+  const said =
+    answered === undefined ? `${threadId} ${runId}` : JSON.stringify([threadId, runId, answered]);
+  return `ag-ui-${createHash("sha256").update(said).digest("hex")}`;
 }
 
 function decisionOf({ interruptId: escalation, status, payload }: Resume): AskedRun {
@@ -82,6 +96,35 @@ function lastMessage({ messages }: AgUiInput): string {
   });
 
   return pieces.join("\n");
+}
+
+/** What the page's tools gave for the calls of the last turn; undefined: it says something else. */
+function lastResults({ messages }: AgUiInput): CallerTools["results"] {
+  const last = messages.at(-1);
+  const turn = last?.role === "tool" ? turnOfCall(last.toolCallId ?? "") : undefined;
+  if (turn === undefined) return undefined;
+
+  return messages.flatMap(({ role, toolCallId: callId = "", content }) =>
+    role === "tool" && turnOfCall(callId) === turn ? [{ callId, output: wordsOf(content) }] : [],
+  );
+}
+
+function wordsOf(content: unknown): string {
+  return typeof content === "string" ? content : JSON.stringify(content ?? null);
+}
+
+function callerToolsOf(
+  { tools }: AgUiInput,
+  results: CallerTools["results"],
+): CallerTools | undefined {
+  if (!tools?.length && results === undefined) return undefined;
+  const specs = (tools ?? []).map(({ name, description, parameters }) => ({
+    name,
+    description: description ?? "",
+    inputSchema: { type: "object", properties: {}, ...parameters } as JsonObject,
+  }));
+
+  return { tools: specs, results };
 }
 
 function backgroundOf({ context }: AgUiInput): string | undefined {

@@ -132,6 +132,7 @@ test("a client that has a state is told what has changed, any other the whole", 
   expect(stateChange(undefined, state)).toEqual([{ type: "STATE_SNAPSHOT", snapshot: state }]);
   expect(stateChange({}, state)).toHaveLength(1);
   expect(stateChange(known, state)).toEqual([
+    { type: "STATE_SNAPSHOT", snapshot: known },
     {
       type: "STATE_DELTA",
       delta: [

@@ -86,11 +86,16 @@ export class RunEvents {
 
     const said = this.#sayRest(done.message) + this.#close();
     const left = waits.length > 0 ? "" : events(...this.#tools.endLeft());
+    const handed = events(...(done.calls ?? []).flatMap((call) => this.#tools.handOut(call)));
     const state = events(...stateChange(this.#input.state, done.stateSnapshot));
     const outcome = outcomeOf(done, waits);
 
     return (
-      said + left + state + this.#finish({ outcome, usage: usageOf(done), result: resultOf(done) })
+      said +
+      left +
+      handed +
+      state +
+      this.#finish({ outcome, usage: usageOf(done), result: resultOf(done) })
     );
   }
 

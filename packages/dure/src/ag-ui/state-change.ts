@@ -7,8 +7,9 @@ interface Operation {
 }
 
 /**
- * The event that makes the state out of the one that the client has sent; none where it has it
- * already. A client without one gets it whole. Pure.
+ * The events that make the state out of the one that the client has sent; none where it has it
+ * already. A client without one gets it whole. What was sent comes first: a server between that keeps
+ * each run by itself, as CopilotKit's does, knows no other. Pure.
  */
 export function stateChange(
   known: unknown,
@@ -18,7 +19,11 @@ export function stateChange(
   if (!isKnown) return [{ type: "STATE_SNAPSHOT", snapshot: state }];
 
   const delta = changesOf(known, JSON.parse(JSON.stringify(state)) as Record<string, Json>, "");
-  return delta.length === 0 ? [] : [{ type: "STATE_DELTA", delta }];
+  if (delta.length === 0) return [];
+  return [
+    { type: "STATE_SNAPSHOT", snapshot: known },
+    { type: "STATE_DELTA", delta },
+  ];
 }
 
 /** By member, as JSON Patch (RFC 6902) has it. A list that differs is replaced whole. Pure. */

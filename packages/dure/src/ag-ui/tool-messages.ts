@@ -1,4 +1,4 @@
-import type { ToolDone, ToolStart } from "../kernel/turn-events.ts";
+import type { DoneCall, ToolDone, ToolStart } from "../kernel/turn-events.ts";
 
 /** Calls of tools in one run: their events, and the messages that a client makes of them. */
 export class ToolMessages {
@@ -23,6 +23,11 @@ export class ToolMessages {
       { type: "TOOL_CALL_ARGS", toolCallId, delta },
       { type: "TOOL_CALL_END", toolCallId },
     ];
+  }
+
+  /** A call of a tool of the page, which makes it: its result comes with the next run. */
+  handOut(call: DoneCall): readonly object[] {
+    return this.begin({ ...call, effect: "none" });
   }
 
   /** One that waits for a person has no result yet. */

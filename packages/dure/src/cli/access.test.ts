@@ -213,6 +213,7 @@ describe.runIf(isLinuxRoot)("at the machine of a server without tokens", () => {
       expect(tookMs).toBeLessThan(boundMs(2_000));
       const file = path.join(team, ".dure", "local-token");
       expect(made.stderr).toContain(`dure goes on with ${file}; dure login opens the page`);
+      expect(made.stderr).toContain("An agent is called mina: a person cannot speak in rooms");
       expect((await stat(file)).mode & 0o777).toBe(0o600);
       const mina = ["--header", `authorization: Bearer ${made.stdout.trim()}`];
       expect((await curl(`${second.url}/v1/services`, mina, AS_NOBODY)).status).toBe(200);

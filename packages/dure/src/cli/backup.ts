@@ -32,6 +32,9 @@ interface Table {
 /** What a schema says of itself: it belongs to the database, and no backup brings it along. */
 const SCHEMA_TABLES: readonly string[] = ["migrations", "release"];
 
+/** Made from other tables at any time, by an extension that the next server may not have. */
+const DERIVED = "knowledge_near_";
+
 /** Rows per round trip. */
 const BITE = 500;
 
@@ -116,6 +119,7 @@ export async function restore(
     await session.query("set idle_in_transaction_session_timeout = 0");
     await session.query("begin");
     await assertRestorable(session, header, options.replace);
+    await dropDerived(session);
     const tables = await tablesInOrder(session);
     if (tables.length > 0) {
       await session.query(
@@ -297,6 +301,17 @@ async function insert(session: pg.Client, table: Table, rows: readonly string[])
  * Tables with the ones they refer to before them, without the list of migrations; generated columns
  * are left out.
  */
+async function dropDerived(session: pg.Client): Promise<void> {
+  const { rows } = await session.query<{ name: string }>(
+    `
+      select tablename as name
+      from pg_tables
+      where schemaname = 'dure' and starts_with(tablename, $1)`,
+    [DERIVED],
+  );
+  for (const { name } of rows) await session.query(`drop table dure.${quoted(name)}`);
+}
+
 async function tablesInOrder(session: pg.Client): Promise<Table[]> {
   const { rows: tables } = await session.query<{
     name: string;
@@ -313,8 +328,9 @@ async function tablesInOrder(session: pg.Client): Promise<Table[]> {
        from pg_class c
        join pg_namespace n on n.oid = c.relnamespace
       where n.nspname = 'dure' and c.relkind = 'r' and c.relname <> all ($1)
+        and not starts_with(c.relname, $2)
       order by c.relname`,
-    [SCHEMA_TABLES],
+    [SCHEMA_TABLES, DERIVED],
   );
 
   const ordered: Table[] = [];

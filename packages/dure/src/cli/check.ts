@@ -1,16 +1,17 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
-import { problemText, type Problem } from "../engine/files/load-service-document.ts";
+import { problemText } from "../engine/files/load-service-document.ts";
 import { checkService } from "../engine/files/load-service-check.ts";
+import { checkImportedServices, type ModuleCheck } from "../engine/files/load-service-imports.ts";
 import { DureError } from "../kernel/errors.ts";
-import { isTeamFolder } from "../team/config-files.ts";
+import { configFilesIn, isTeamFolder } from "../team/config-files.ts";
 import { loadTeam } from "../team/config.ts";
 import { serviceFolders } from "./doctor/files.ts";
 import { EXIT, type ExitCode, type Output } from "./output.ts";
 
 /**
- * Checks the service of a folder; in a team's folder its configuration and every folder under
- * `services/`. Exit code 1 when something was found.
+ * Checks the service of a folder; in a team's folder its configuration, every folder under
+ * `services/`, and every service that the configuration imports. Exit code 1 when something was found.
  */
 export async function check(options: { folder: string; output: Output }): Promise<ExitCode> {
   const { output } = options;
@@ -23,13 +24,10 @@ export async function check(options: { folder: string; output: Output }): Promis
   }
 
   const isTeam = isTeamFolder(folder);
-  const folders = isTeam ? await serviceFolders(folder) : [folder];
-  const services: { folder: string; name: string | undefined; problems: readonly Problem[] }[] = [];
-  for (const service of folders) {
-    const { name, problems, file } = await checkService(service);
-    services.push({ folder: service, name, problems });
+  const services = isTeam ? await checkTeam(folder) : [await checkFolder(folder)];
+  for (const { name, folder: at, file, problems } of services) {
     if (problems.length === 0) {
-      output.line(`${output.colors.green("ok  ")} ${name ?? path.basename(service)} (${file})`);
+      output.line(`${output.colors.green("ok  ")} ${name ?? path.basename(at)} (${file})`);
     }
     for (const problem of problems) {
       output.line(`${output.colors.red("fail")} ${problemText(problem)}`);
@@ -42,7 +40,32 @@ export async function check(options: { folder: string; output: Output }): Promis
     await loadTeam(folder);
     output.line(`${output.colors.green("ok  ")} configuration`);
   }
-  output.result({ ok: found === 0, services });
+  output.result({
+    ok: found === 0,
+    services: services.map(({ folder: at, name, problems }) => ({ folder: at, name, problems })),
+  });
+  if (isTeam) output.line(countOf(services.length));
   if (found > 0) output.line(`${found} ${found === 1 ? "problem" : "problems"}`);
   return found === 0 ? EXIT.ok : EXIT.failed;
+}
+
+/** Services in folders under `services/`, then those of the configuration's own modules. */
+async function checkTeam(folder: string): Promise<readonly ModuleCheck[]> {
+  const folders = await serviceFolders(folder);
+  const checked: ModuleCheck[] = [];
+  for (const service of folders) checked.push(await checkFolder(service));
+
+  for (const config of configFilesIn(folder).filter((file) => /\.m?[jt]s$/.test(file))) {
+    checked.push(...(await checkImportedServices(path.join(folder, config), folders)));
+  }
+  return checked;
+}
+
+async function checkFolder(folder: string): Promise<ModuleCheck> {
+  return { ...(await checkService(folder)), folder };
+}
+
+function countOf(services: number): string {
+  if (services > 0) return `${services} ${services === 1 ? "service" : "services"} checked`;
+  return "0 services checked: services/ has no folder, and the configuration imports no service";
 }

@@ -21,7 +21,8 @@ import { messageFor } from "./chat.ts";
 import { matters } from "./watch-team.ts";
 import { displayWidth } from "./output.ts";
 import { main } from "./program.ts";
-import { namesOf, packageName } from "./scaffold.ts";
+import { packageName } from "./package-name.ts";
+import { namesOf } from "./scaffold.ts";
 import { FULL } from "../kernel/test-tiers.ts";
 
 const PROGRAM = fileURLToPath(new URL("./main.ts", import.meta.url));
@@ -258,7 +259,7 @@ describe("init, new, check", () => {
     });
     expect(await readFile(path.join(team, "dure.config.ts"), "utf8")).toContain('name: "우리 팀"');
     expect(JSON.parse(await readFile(path.join(team, "package.json"), "utf8"))).toMatchObject({
-      name: "my-team",
+      name: "uri-tim",
       dependencies: { dure: expect.stringMatching(/^\^\d/) as string },
     });
     expect(await readFile(path.join(team, ".gitignore"), "utf8")).toContain(".dure/");
@@ -610,7 +611,9 @@ describe("small decisions", () => {
 
   test("names keep 한글; packages get what npm allows", () => {
     expect(namesOf(" 우리  팀 ", "team")).toEqual({ title: "우리 팀", name: "우리-팀" });
-    expect([packageName("Shop"), packageName("우리-팀")]).toEqual(["shop", "my-team"]);
+    expect(["Shop", "환불팀", "결제-팀-2", "Café", "班"].map(packageName)).toEqual([
+      ...["shop", "hwanbultim", "gyeolje-tim-2", "cafe", "my-team"],
+    ]);
     expect(displayWidth("두레 ok")).toBe(7);
   });
 });

@@ -57,6 +57,9 @@ function run(
   });
 }
 
+const DERIVED =
+  "create table dure.knowledge_near_0 (chunk bigint references dure.knowledge_chunks (id))";
+
 async function query<Row extends object>(url: string, text: string): Promise<Row[]> {
   const database = await Database.open({
     url,
@@ -95,6 +98,9 @@ test(
     );
     await query(first.url, "update dure.release set version = 'of another release'");
     const file = path.join(folder, "team.dure.gz");
+    await query(first.url, DERIVED); // both have an index of vectors
+    await dure(second.url, "db", "migrate");
+    await query(second.url, DERIVED);
 
     const saved = await dure(first.url, "db", "backup", file);
     const restored = await dure(second.url, "db", "restore", file);
@@ -102,6 +108,9 @@ test(
     expect([saved.stderr, restored.stderr]).toEqual(["", ""]);
     expect(JSON.parse(restored.stdout)).toEqual(JSON.parse(saved.stdout));
     expect(await readdir(folder)).toEqual(["team.dure.gz"]);
+    expect(saved.stdout).not.toContain("knowledge_near");
+    const derived = "select to_regclass('dure.knowledge_near_0')::text as name";
+    expect(await query(second.url, derived)).toEqual([{ name: null }]); // made anew from what came
     const everything =
       "select (select json_agg(t order by id) from dure.tokens t)::text as tokens, (select " +
       "json_agg(a order by a.name) from dure.audit a)::text as audit";

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { constants } from "node:os";
 import { systemClock, type Cancel } from "../kernel/clock.ts";
 import { childEnvironment, isSet, VARIABLES } from "../team/environment.ts";
+import { isOfAgents, takeIn } from "./dev-agents.ts";
 import { EXIT, type Output } from "./output.ts";
 import { watchTeam } from "./watch-team.ts";
 
@@ -20,16 +21,23 @@ export interface DevOptions {
 }
 
 /**
- * `dure start` in dev mode, restarted when a file in the folder changes. A team that cannot start
+ * `dure start` in dev mode, restarted when a file in the folder changes. Files of agents are taken
+ * in by the team that runs, without a restart. A team that cannot start
  * (a mistake in a file) is tried again with the next change. Ends with the first SIGINT or SIGTERM.
  */
 export async function dev(options: DevOptions): Promise<number> {
   const child = new RestartedChild(options);
   let cancel: Cancel = () => {};
 
+  const changed = new Set<string>();
   const onChange = (file: string): void => {
+    changed.add(file);
     cancel();
-    cancel = systemClock.after(DEBOUNCE, () => child.restart(file));
+    cancel = systemClock.after(DEBOUNCE, () => {
+      const files = [...changed];
+      changed.clear();
+      child.changed(files);
+    });
   };
 
   const onTrouble = (error: Error): void =>
@@ -57,6 +65,7 @@ class RestartedChild {
   #child: ChildProcess | undefined;
   #isStopping = false;
   #restarting: Promise<void> | undefined;
+  #takingIn: Promise<void> = Promise.resolve();
 
   constructor(options: DevOptions) {
     this.#options = options;
@@ -99,8 +108,30 @@ class RestartedChild {
     output.note(`The team stopped with exit code ${exitCode}. Waiting for a change in ${folder} …`);
   }
 
-  restart(file: string): void {
-    this.#restarting ??= this.#restart(file);
+  /** Files that were saved together. */
+  changed(files: readonly string[]): void {
+    const names = files.join(", ");
+    const isTakenIn = this.#child !== undefined && files.every(isOfAgents);
+    if (!isTakenIn) return this.#restartFor(names);
+
+    this.#takingIn = this.#takingIn.then(() => this.#takeIn(names));
+  }
+
+  /** Where the team cannot take the agents in, a restart brings them. */
+  async #takeIn(names: string): Promise<void> {
+    if (this.#isStopping || this.#restarting !== undefined) return;
+    const { folder, output } = this.#options;
+    const taken = await takeIn(folder);
+    if (taken.outcome === "restart") return this.#restartFor(names);
+    output.note(
+      taken.outcome === "in-force"
+        ? `${names} changed; it counts from the next answer on.`
+        : `${names} changed, and the team answers as before: ${taken.message}`,
+    );
+  }
+
+  #restartFor(names: string): void {
+    if (!this.#isStopping) this.#restarting ??= this.#restart(names);
   }
 
   async #restart(file: string): Promise<void> {

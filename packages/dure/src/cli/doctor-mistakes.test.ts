@@ -330,6 +330,20 @@ const MISTAKES: readonly Mistake[] = [
     told: [/fail plan: plans\/login\.yaml:\d+/],
   },
   {
+    name: "a hook whose secret is not set",
+    plant: (at) =>
+      change(
+        at,
+        "dure.config.ts",
+        "agents: {",
+        'hooks: { ci: { secret: "${DURE_NO_SUCH}", plan: "login" } }, agents: {',
+      ),
+    told: [
+      /warn hook ci: POST \/v1\/hooks\/ci: a run of the plan login.*\$\{DURE_NO_SUCH\} is not set/,
+      /\d warnings?: .*First: /,
+    ],
+  },
+  {
     name: "a plan with an unknown key",
     plant: (at) => plan(at, "login.yaml", "plan: login\nportz: []\n"),
     told: [/fail plan: plans\/login\.yaml:2.*portz.*did you mean "ports"/],

@@ -1,5 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { DureError } from "../kernel/errors.ts";
+import { agentsFileKo, collaborationPolicyKo } from "../rooms/guide.ko.ts";
 import { agentsFile, collaborationPolicy } from "../rooms/guide.ts";
 import { ROOM_LIMITS } from "../rooms/limits.ts";
 import { FIRST_MODELS, type InitAnswers, type Locale } from "./init-answers.ts";
@@ -8,10 +10,10 @@ import {
   copyTemplate,
   namesOf,
   newPlan,
-  packageName,
   type Template,
   type Names,
 } from "./scaffold.ts";
+import { packageName } from "./package-name.ts";
 
 /** A team that no question was asked for. */
 export const USUAL_ANSWERS: InitAnswers = { locale: "en", begin: "rooms" };
@@ -35,6 +37,40 @@ const TEXTS: Readonly<Record<Locale, Readonly<Record<string, string>>>> = {
     SERVICE_EXAMPLE: "안녕하세요! 무엇을 도와줄 수 있나요?",
     mina: "미나",
     theo: "태오",
+  },
+};
+
+/** Throws `NAME_INVALID`, `FOLDER_NOT_EMPTY`: no team of this name can be made there. */
+export async function assertFree(
+  written: string,
+  { folder, locale }: { folder: string; locale: Locale },
+): Promise<void> {
+  try {
+    await assertEmpty(path.resolve(folder, namesOf(written, "team").name));
+  } catch (error) {
+    if (locale !== "ko" || !(error instanceof DureError)) throw error;
+    const words = REFUSED_KO[error.code];
+    if (words === undefined) throw error;
+    const { class: errorClass, details } = error;
+    throw new DureError(error.code, words.message(written), {
+      class: errorClass,
+      hint: words.hint,
+      details,
+      cause: error,
+    });
+  }
+}
+
+const REFUSED_KO: Readonly<
+  Record<string, { readonly message: (written: string) => string; readonly hint: string }>
+> = {
+  NAME_INVALID: {
+    message: (written) => `"${written}"은(는) 팀의 이름으로 쓸 수 없어요.`,
+    hint: "글자나 숫자로 시작하고 글자, 숫자, 빈칸, _, -로 64자까지 쓸 수 있어요.",
+  },
+  FOLDER_NOT_EMPTY: {
+    message: (written) => `${written} 폴더에 이미 파일이 있어서 아무것도 만들지 않았어요.`,
+    hint: "다른 이름을 적거나 폴더를 비워 주세요.",
   },
 };
 
@@ -120,8 +156,11 @@ async function addAgents(folder: string, answers: InitAnswers): Promise<void> {
       AGENT_TITLE: TEXTS[answers.locale][id]!,
     });
   }
-  await writeFile(path.join(folder, "COLLABORATION.md"), collaborationPolicy(ROOM_LIMITS));
-  await writeFile(path.join(folder, "AGENTS.md"), agentsFile(ROOM_LIMITS));
+  const isKorean = answers.locale === "ko";
+  const policy = isKorean ? collaborationPolicyKo : collaborationPolicy;
+  const agents = isKorean ? agentsFileKo : agentsFile;
+  await writeFile(path.join(folder, "COLLABORATION.md"), policy(ROOM_LIMITS));
+  await writeFile(path.join(folder, "AGENTS.md"), agents(ROOM_LIMITS));
 }
 
 /** What the template says of its worker. */
@@ -151,7 +190,8 @@ async function addKey(folder: string, { provider, key }: InitAnswers): Promise<v
   if (provider === undefined || key === undefined) return;
   const name = FIRST_MODELS[provider].key;
   const text = await readFile(path.join(folder, ".env.example"), "utf8");
-  const withKey = text.replace(`# ${name}=`, () => `${name}=${key}`);
+  const ownWords = text.replace(/^(?:#.*\n)+\n/, ""); // how to copy the file that this one is
+  const withKey = ownWords.replace(`# ${name}=`, () => `${name}=${key}`);
   await writeFile(path.join(folder, ".env"), withKey, { mode: 0o600 });
 }
 

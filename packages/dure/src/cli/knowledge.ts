@@ -1,8 +1,10 @@
-import type { DureClient } from "../client/index.ts";
+import type { DureClient, KnowledgeBases } from "../client/index.ts";
 import { DureError } from "../kernel/errors.ts";
 import { toWire } from "../kernel/wire.ts";
 import { EXIT, type ExitCode, type Output } from "./output.ts";
 import { findDocuments } from "./read-documents.ts";
+
+type Vectors = NonNullable<KnowledgeBases["items"][number]["vectors"]>;
 
 interface Command {
   readonly client: DureClient;
@@ -81,10 +83,11 @@ export async function listKnowledge(
   if (base === undefined) {
     const { items } = await client.knowledge.list();
     if (items.length === 0) output.note("The team has no base: knowledge: { handbook: {} }");
-    for (const { name, documents, chunks } of items) {
+    for (const { name, documents, chunks, vectors } of items) {
       output.line(`${name}  ${documents} documents in ${chunks} parts`);
+      if (vectors) output.line(`  ${vectorsText(vectors)}`);
     }
-    output.result({ items });
+    output.result(toWire({ items }));
     return EXIT.ok;
   }
 
@@ -97,6 +100,12 @@ export async function listKnowledge(
   output.result(toWire({ items, nextCursor }));
 
   return EXIT.ok;
+}
+
+function vectorsText({ model, missing, search, because }: Vectors): string {
+  const way = search === "pgvector" ? because : `exactly, ${because}`;
+  const rest = missing === 0 ? "" : `; ${missing} parts have no vector yet`;
+  return `by meaning with ${model}: ${way}${rest}`;
 }
 
 /** What an agent would get for a question. */

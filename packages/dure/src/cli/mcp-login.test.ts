@@ -81,8 +81,29 @@ test("a person logs in and out, and doctor says which it is", SLOW, async () => 
     expect.stringContaining(`Logged in at ${server.issuer}`) as string,
   ]);
   expect(during.output).toContain("add (none)");
-  expect(logout).toEqual({ code: 0, output: "Logged out of sums.\n" });
+  const ended = `Its tokens are ended at ${server.issuer}.`;
+  expect(logout).toEqual({ code: 0, output: `Logged out of sums.\n${ended}\n` });
+  expect(server.living.size).toBe(0);
   expect(again).toEqual({ code: 0, output: "There was no login at sums.\n" });
+});
+
+test("logging out where tokens cannot be ended says so, and removes them here", SLOW, async () => {
+  await dure("mcp", "login", "sums");
+  server.manners.revokes = "fails";
+  const failed = await dure("mcp", "logout", "sums");
+  const doctor = await dure("doctor");
+  server.manners.revokes = "not";
+  await dure("mcp", "login", "sums");
+  const without = await dure("mcp", "logout", "sums", "--json");
+
+  expect(failed.code).toBe(0);
+  expect(failed.output).toContain(`${server.issuer} has not ended the tokens: it answered 503.`);
+  expect(doctor.output).toContain("not logged in: run dure mcp login sums");
+  expect(JSON.parse(without.output)).toEqual({
+    server: "sums",
+    removed: true,
+    revocation: { is: "not-offered" },
+  });
 });
 
 test("a server that is unknown, or takes no login, is refused by its name", SLOW, async () => {

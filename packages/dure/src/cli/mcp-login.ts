@@ -1,9 +1,10 @@
 import path from "node:path";
 import { systemClock } from "../kernel/clock.ts";
-import { DureError } from "../kernel/errors.ts";
-import { logIn } from "../mcp/log-in.ts";
+import { DureError, messageOf } from "../kernel/errors.ts";
+import { clientDocument, logIn } from "../mcp/log-in.ts";
 import { LoginStore } from "../mcp/login-store.ts";
 import { clientSecretOf } from "../mcp/open-transport.ts";
+import { revoke, type Revocation } from "../mcp/revoke.ts";
 import { isLocal, type PersonLoginSpec } from "../mcp/server-spec.ts";
 import { loadTeam } from "../team/config.ts";
 import { childEnvironment, type Environment } from "../team/environment.ts";
@@ -40,14 +41,77 @@ export async function loginAtServer(name: string, command: McpLoginCommand): Pro
   return EXIT.ok;
 }
 
-/** `dure mcp logout`: the tokens are removed from this machine. */
+/**
+ * `dure mcp logout`: the tokens are ended at the server that gave them, and removed from this machine
+ * whatever it says. A process that dies before has removed nothing: the person logs out again.
+ */
 export async function logoutAtServer(name: string, command: McpLoginCommand): Promise<ExitCode> {
+  const { output } = command;
   const store = storeOf(command);
-  const wasThere = await store.alone(name, () => store.remove(name));
-  command.output.line(wasThere ? `Logged out of ${name}.` : `There was no login at ${name}.`);
-  command.output.result({ server: name, removed: wasThere });
+  const clientSecret = await secretOf(name, command);
+  const { revocation, issuer, removed } = await store.alone(name, async () => {
+    const login = await store.read(name);
+    const ended = login && (await revoke(login, { clientSecret, clock: systemClock }));
+    return { revocation: ended, issuer: login?.issuer, removed: await store.remove(name) };
+  });
+  output.line(removed ? `Logged out of ${name}.` : `There was no login at ${name}.`);
+  if (revocation && issuer !== undefined) tellRevocation(revocation, issuer, output);
+  output.result({ server: name, removed, revocation: revocation ?? null });
 
   return EXIT.ok;
+}
+
+/** `dure mcp document`: what stands at the address of `login.clientDocument`. */
+export async function printClientDocument(
+  address: string,
+  { output }: Pick<McpLoginCommand, "output">,
+): Promise<ExitCode> {
+  const document = documentAt(address);
+  output.line(JSON.stringify(document, null, 2));
+  output.note(`Put it at ${address}, then set login: { clientDocument: "${address}" }.`);
+  output.result(document);
+
+  return EXIT.ok;
+}
+
+function documentAt(address: string): object {
+  try {
+    return clientDocument(address);
+  } catch (error) {
+    throw new DureError("MCP_DOCUMENT_ADDRESS", messageOf(error), {
+      class: "input",
+      hint: "Name an https address with a path, such as https://example.com/dure-client.json.",
+    });
+  }
+}
+
+function tellRevocation(revocation: Revocation, issuer: string, output: Output): void {
+  switch (revocation.is) {
+    case "revoked":
+      output.line(`Its tokens are ended at ${issuer}.`);
+      return;
+    case "not-offered":
+      output.note(`${issuer} offers no way to end tokens. They count there until they are over.`);
+      return;
+    case "failed":
+      output.note(
+        `${issuer} has not ended the tokens: ${revocation.because}. They may count there until ` +
+          "they are over; end them there yourself.",
+      );
+      return;
+    default:
+      revocation satisfies never;
+  }
+}
+
+/** A server that the team has no more has no secret either. */
+async function secretOf(name: string, command: McpLoginCommand): Promise<string | undefined> {
+  try {
+    const { login } = await serverOf(name, command);
+    return clientSecretOf(login, childEnvironment({}));
+  } catch {
+    return undefined;
+  }
 }
 
 function storeOf({ folder, environment }: McpLoginCommand): LoginStore {

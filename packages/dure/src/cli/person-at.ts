@@ -7,6 +7,8 @@ export interface Person {
   readonly ask: (question: string) => Promise<string | undefined>;
   /** What is typed or pasted is not shown. */
   readonly askSecret: (question: string) => Promise<string | undefined>;
+  /** Aborts when they leave. */
+  readonly left: AbortSignal;
   readonly close: () => void;
 }
 
@@ -44,5 +46,5 @@ export function personAt(output: Output): Person | undefined {
     }
   };
 
-  return { ask, askSecret, close: () => lines.close() };
+  return { ask, askSecret, left: over.signal, close: () => lines.close() };
 }

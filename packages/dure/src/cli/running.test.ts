@@ -182,6 +182,39 @@ test(
 );
 
 test(
+  "dev takes in an agent's file without a restart; a mistake in it changes nothing",
+  { ...FULL, timeout: 90_000 },
+  async () => {
+    const dev = dure(["dev"], team, { LOG_LEVEL: "warn" });
+    const [, url] = await said(dev, /demo answers at (http\S+)/);
+    const noted = async (words: RegExp): Promise<void> => {
+      while (!words.test(dev.output.stderr)) await once(dev.child.stderr!, "data");
+    };
+    const process = async (): Promise<unknown> =>
+      ((await (await fetch(`${url}/healthz`)).json()) as { process_id: string }).process_id;
+    const nameOf = async (): Promise<string | undefined> => {
+      const { items } = (await (await fetch(`${url}/v1/agents`)).json()) as {
+        items: { id: string; display_name: string }[];
+      };
+      return items.find(({ id }) => id === "theo")?.display_name;
+    };
+    const first = await process();
+    const card = path.join(team, "agents", "theo", "agent.yaml");
+
+    await writeFile(card, "card: { temperature: 0 }\n");
+    await noted(/agent\.yaml changed; it counts from the next answer on/);
+    await writeFile(card, "card: { temprature: 0 }\n");
+    await noted(/the team answers as before: .*temprature/);
+
+    expect([await nameOf(), await process()]).toEqual(["Theo", first]);
+    await writeFile(path.join(team, "services", "minimal", "more.ts"), "export {};\n");
+    await noted(/more\.ts changed; restarting/);
+    dev.child.kill("SIGTERM");
+    expect((await finished(dev)).exitCode).toBe(0);
+  },
+);
+
+test(
   "reload takes up agents, services and imports; a running turn and a mistake change nothing",
   { ...FULL, timeout: 120_000 },
   async () => {

@@ -20,7 +20,7 @@ export interface Names {
 
 /**
  * The names that follow from what a person wrote. `내 팀` is the folder and the service `내-팀`; a
- * package, which npm allows only lower-case Latin letters, is then `my-team`. Throws
+ * package, which npm allows only lower-case Latin letters, is then `nae-tim`. Throws
  * `NAME_INVALID`.
  */
 export function namesOf(written: string, what: "team" | "service" | "agent"): Names {
@@ -32,11 +32,6 @@ export function namesOf(written: string, what: "team" | "service" | "agent"): Na
     class: "input",
     hint: "Use 1 to 64 letters (한글 too), digits, spaces, _ or -, and begin with a letter or digit.",
   });
-}
-
-/** What npm accepts as a package's name. */
-export function packageName(name: string): string {
-  return /^[a-z0-9][a-z0-9_-]*$/.test(name.toLowerCase()) ? name.toLowerCase() : "my-team";
 }
 
 /** Copies `templates/agent` into `agents/<name>` of a team's folder. */

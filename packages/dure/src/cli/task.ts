@@ -11,6 +11,8 @@ export interface Task {
   readonly worker: TaskWorker;
   readonly tries?: number | undefined;
   readonly title?: string | undefined;
+  /** A person approves the result before it goes to its branch. */
+  readonly gate?: boolean | undefined;
 }
 
 export type TaskWorker =
@@ -32,7 +34,7 @@ const MAX_SLUG = 40;
  * result is on the branch `dure/<its name>`.
  */
 export function planOfTask(task: Task): TaskPlan {
-  const { goal, owns, tests, acceptance, worker, tries, title } = task;
+  const { goal, owns, tests, acceptance, worker, tries, title, gate } = task;
   const name = slugOf(title ?? goal);
   const plan = {
     plan: name,
@@ -40,7 +42,16 @@ export function planOfTask(task: Task): TaskPlan {
     ...limitsOf(tries),
     workers: { default: worker },
     ports: [
-      { id: "task", role: "task", title: titleOf(title ?? goal), goal, owns, tests, acceptance },
+      {
+        id: "task",
+        role: "task",
+        title: titleOf(title ?? goal),
+        goal,
+        owns,
+        tests,
+        acceptance,
+        gate: gate === true ? "person" : undefined,
+      },
     ],
   };
   return { file: `${name}.json`, text: JSON.stringify(plan) };

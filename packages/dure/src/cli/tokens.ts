@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { userInfo } from "node:os";
 import path from "node:path";
 import { AuditLog } from "../durable/audit-log.ts";
@@ -44,10 +44,24 @@ export async function createToken(
   output.note(
     `Token ${created.record.id} for ${token.name}, scopes ${scopes.join(", ")}. It is not shown again.`,
   );
+  if (isAgentOf(command.folder, token.name)) {
+    output.note(
+      `An agent is called ${token.name}: a person cannot speak in rooms with this token. ` +
+        "Make one of another name.",
+    );
+  }
   await keepOwnWayIn(command);
   output.result(created);
 
   return EXIT.ok;
+}
+
+/** Whether the team's folder has an agent of this name: a person cannot speak as one. */
+function isAgentOf(folder: string, name: string): boolean {
+  const agents = path.join(folder, "agents");
+  const wanted = name.normalize("NFC").toLowerCase();
+
+  return existsSync(agents) && readdirSync(agents).some((id) => id.toLowerCase() === wanted);
 }
 
 export async function listTokens(command: DbCommand): Promise<ExitCode> {

@@ -123,6 +123,7 @@ export { SchedulesClient } from "./schedules.ts";
 // Plans and their runs
 export { isRunOver } from "./run-stream.ts";
 export { problemInKorean, type ProblemWords } from "../kernel/problem-words.ts";
+export { translatorOf, type SentenceForm } from "../kernel/sentence-forms.ts";
 export { publishTarget, type PublishTarget } from "../kernel/publish-target.ts";
 export type {
   Because,

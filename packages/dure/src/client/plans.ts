@@ -308,7 +308,7 @@ export class PlansClient {
 
 /** What of a filter is set, as a query; "" where nothing is. */
 function queryOf(filter: object): string {
-  const set = Object.entries(filter as Record<string, string | number | undefined>).filter(
+  const set = Object.entries(toWire(filter) as Record<string, string | number | undefined>).filter(
     (entry): entry is [string, string | number] => entry[1] !== undefined && entry[1] !== "",
   );
   const query = new URLSearchParams(set.map(([key, value]) => [key, String(value)]));

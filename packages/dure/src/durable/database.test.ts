@@ -217,6 +217,13 @@ test("an address where nothing listens is explained without the password", async
   expect((error as DureError).message).not.toContain("secret");
 });
 
+test("a database that takes no connections now is away; a statement it does not allow is an error", () => {
+  const error = { code: "55000", severity: "FATAL" };
+
+  expect(isConnectionError(error)).toBe(true);
+  expect(isConnectionError({ ...error, severity: "ERROR" })).toBe(false);
+});
+
 test("a wrong password is DATABASE_REFUSED", async () => {
   await using db = await testDatabase({ migrated: false });
   const wrong = new URL(db.url);

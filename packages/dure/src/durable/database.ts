@@ -260,6 +260,8 @@ export class Database implements Queryable {
   /**
    * A connection of its own, outside the pool, for session locks and LISTEN; no statement timeout.
    * The caller ends it; the event `end` reports a lost connection.
+   *
+   * @internal Left out of the published types, which name no package that a project has not.
    */
   async connectSession(options: { applicationName?: string } = {}): Promise<pg.Client> {
     const client = new pg.Client({
@@ -285,6 +287,8 @@ export class Database implements Queryable {
   /**
    * Closes a session from this side, without a goodbye: on a dead network none is answered. It is
    * not told as lost.
+   *
+   * @internal As `connectSession`.
    */
   dropSession(session: pg.Client): void {
     this.#dropped.add(session);
@@ -414,9 +418,18 @@ export function isConnectionError(error: unknown): boolean {
 
   const state = sqlState(error);
   if (state !== undefined && (state.startsWith("08") || CONNECTION_STATES.has(state))) return true;
+  if (state === NOT_READY && isFatal(error)) return true;
   if (CONNECTION_CODES.has(codeOf(error) ?? "")) return true;
 
   return error instanceof Error && CONNECTION_MESSAGES.test(error.message);
+}
+
+/** The database takes no connections: `allow_connections` is off. Of a statement it is no such thing. */
+const NOT_READY = "55000";
+
+/** The server has ended the connection. Source: PostgreSQL documentation, "Message Severity Levels". */
+function isFatal(error: unknown): boolean {
+  return (error as { readonly severity?: unknown }).severity === "FATAL";
 }
 
 /** By its class, so that Node's own EPIPE is none. */

@@ -112,7 +112,7 @@ describe("one look at a time", () => {
 });
 
 describe("a look that fails", () => {
-  test("costs one log line, and follows again later each time, in bounds", async () => {
+  test("follows again later each time, in bounds, and is told ever more seldom", async () => {
     const { looker, clock, looks, lines } = harness({
       look: () => Promise.reject(new DureError("DATABASE_UNREACHABLE", "No answer.")),
       random: () => 1,
@@ -122,12 +122,29 @@ describe("a look that fails", () => {
     await clock.pass(800 + 1_600 + 2_000 + 2_000);
 
     expect(looks).toEqual([0, 800, 2_400, 4_400, 6_400]);
-    expect(lines).toHaveLength(5);
+    expect(lines.map(({ failures }) => failures)).toEqual([1, 2, 4]);
     expect(lines[0]).toEqual({
       code: "DATABASE_UNREACHABLE",
       error: "No answer.",
+      failures: 1,
       message: "could not look for letters; looking again in 800 ms",
     });
+  });
+
+  test("is told when its reason is another one, and when looks work again", async () => {
+    const reasons = ["a", "a", "a", "b"];
+    const { looker, lines, told } = harness({
+      look: async () => {
+        const reason = reasons.shift();
+        if (reason !== undefined) throw new Error(reason);
+        return "rest";
+      },
+    });
+
+    for (let look = 0; look < 6; look++) await looker.look();
+
+    expect(lines.map(({ error }) => error)).toEqual(["a", "a", "b"]);
+    expect(told).toEqual(["looks for letters work again"]);
   });
 
   test("is not spread below the usual pause, and a rare one does not become rarer", async () => {
@@ -256,20 +273,22 @@ describe("the end", () => {
 function harness(options: Partial<LookerOptions> = {}) {
   const clock = new TestClock();
   const looks: number[] = [];
-  const lines: { code?: string; error: string; message: string }[] = [];
+  const told: string[] = [];
+  const lines: { code?: string; error: string; failures: number; message: string }[] = [];
   const warn: Logger["warn"] = (fields, message) =>
-    void lines.push({ ...(fields as { error: string }), message });
+    void lines.push({ ...(fields as { error: string; failures: number }), message });
+  const info: Logger["info"] = (_fields, message) => void told.push(message);
   const { look = async () => "rest" as const, ...rest } = options;
   const looker = new Looker({
     what: "letters",
     everyMs: EVERY,
     clock,
-    logger: { ...silentLogger, warn },
+    logger: { ...silentLogger, warn, info },
     ...rest,
     look: (signal) => {
       looks.push(clock.now());
       return look(signal);
     },
   });
-  return { looker, clock, looks, lines };
+  return { looker, clock, looks, lines, told };
 }

@@ -16,7 +16,7 @@ export interface LookerOptions {
   readonly what: string;
   /**
    * One look. Its signal aborts with `stop`; whatever it throws costs one log
-   * line.
+   * line at most.
    */
   readonly look: (signal: AbortSignal) => Promise<LookResult>;
   /**
@@ -42,9 +42,9 @@ const MAX_FAILURE_PAUSE_MS = 2_000;
 
 /**
  * Looks for rows that wait: now and then, and at each wake-up; one look at a
- * time. A wake-up during a look causes exactly one more. A look that fails is
- * logged and follows again, later with each failure in a row. Nothing here
- * rejects.
+ * time. A wake-up during a look causes exactly one more. A look that fails
+ * follows again, later with each failure in a row. It is logged where the reason
+ * is new, and now and then while it stays the same. Nothing here rejects.
  */
 export class Looker {
   readonly #options: LookerOptions;
@@ -54,7 +54,9 @@ export class Looker {
   #isAsked = false;
   #looking: Promise<void> | undefined;
   #cancelNext: Cancel | undefined;
+  /** In a row. */
   #failures = 0;
+  #lastError = "";
 
   constructor(options: LookerOptions) {
     this.#options = options;
@@ -125,7 +127,7 @@ export class Looker {
     const { look, everyMs } = this.#options;
     try {
       const result = await look(this.#signal);
-      this.#failures = 0;
+      this.#afterSuccess();
       if (result === "again") this.#isAsked = true;
       return typeof result === "string" ? everyMs : result.pauseMs;
     } catch (error) {
@@ -144,12 +146,27 @@ export class Looker {
     const doubledMs = Math.min(everyMs * 2 ** this.#failures, longestMs);
     const pauseMs = Math.round(doubledMs * (0.5 + 0.5 * random()));
 
-    logger.warn(
-      { code, error: messageOf(error) },
-      `could not look for ${what}; looking again in ${pauseMs} ms`,
-    );
+    const failure = messageOf(error);
+    // The first, the second, the fourth and so on: an outage is no flood.
+    const isTold = failure !== this.#lastError || Number.isInteger(Math.log2(this.#failures));
+    this.#lastError = failure;
+    if (isTold) {
+      logger.warn(
+        { code, error: failure, failures: this.#failures },
+        `could not look for ${what}; looking again in ${pauseMs} ms`,
+      );
+    }
 
     return pauseMs;
+  }
+
+  #afterSuccess(): void {
+    const { what, logger } = this.#options;
+    if (this.#failures > 1) {
+      logger.info({ failures: this.#failures }, `looks for ${what} work again`);
+    }
+    this.#failures = 0;
+    this.#lastError = "";
   }
 
   #lookIn(ms: number): void {

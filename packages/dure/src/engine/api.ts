@@ -1,6 +1,7 @@
 import type { Done, TurnEvent } from "../kernel/turn-events.ts";
 import type { JsonObject } from "../kernel/json.ts";
 import type { TenantView } from "../kernel/tenant.ts";
+import type { CallerTools } from "./caller/caller-tools.ts";
 import type { Page } from "../durable/page.ts";
 import type {
   CompletedEntry,
@@ -39,6 +40,8 @@ export interface TurnRequest {
    * of the history. At most 32 KiB of UTF-8.
    */
   readonly background?: string | undefined;
+  /** With results the message may be empty, and the turn goes on from the calls. */
+  readonly callerTools?: CallerTools | undefined;
   /** `ko` or `en`; sticks to the session. */
   readonly locale?: string | undefined;
   /** IANA name; sticks to the session. */

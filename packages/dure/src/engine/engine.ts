@@ -159,6 +159,7 @@ export class Engine implements Conversations {
       turns,
       told: options.told,
       pauses: options.pauses,
+      handedOut: (session) => sessions.handedOut(session),
     });
     this.#reader = new TurnReader({
       store,

@@ -12,8 +12,8 @@ export interface Failure {
 
 /**
  * One line about a failure. The words of `error` may quote what a person has said, so they stand at
- * debug alone; the line above has code, class, and where in the code it was thrown. Source:
- * docs/spec/platform §7.
+ * debug alone; the line above has code, class, the error's name, and where in the code it was
+ * thrown. Source: docs/spec/platform §7.
  */
 export function logFailure(
   logger: Logger,
@@ -23,10 +23,23 @@ export function logFailure(
   const ours = {
     ...facts,
     code: codeOf(error) ?? "INTERNAL",
-    ...(error instanceof DureError ? { class: error.class } : { at: placeOf(error) }),
+    ...(error instanceof DureError
+      ? { class: error.class, cause: causeOf(error) }
+      : { error: nameOf(error), at: placeOf(error) }),
   };
   logger[as](ours, message);
   logger.debug({ ...facts, error: messageOf(error) }, `${message}: its own words`);
+}
+
+/** What lies behind one of our own: an error of a provider's client, or of the team's code. */
+function causeOf({ cause }: DureError): object | undefined {
+  if (cause === undefined) return undefined;
+  return { error: nameOf(cause), code: codeOf(cause), at: placeOf(cause) };
+}
+
+/** `TypeError`, or `string` where something else was thrown. */
+function nameOf(error: unknown): string {
+  return error instanceof Error ? error.name : typeof error;
 }
 
 /** The first lines of the stack, without the message in front of them. */

@@ -1,4 +1,5 @@
 import { PROBLEM_WORDS_KO } from "./problem-words.ko.ts";
+import { translatorOf } from "./sentence-forms.ts";
 
 /** What is wrong at one place of a file, in words; names and values stand in them as written. */
 export interface ProblemWords {
@@ -23,40 +24,14 @@ export function problemInKorean<Problem extends ProblemWords>(problem: Problem):
   };
 }
 
-/** The Korean of one English sentence; undefined where it is not known. Pure. */
-function koreanOf(english: string): string | undefined {
-  forms ??= PROBLEM_WORDS_KO.map(([form, korean]) => ({ pattern: patternOf(form), korean }));
-  const sentence = english.replace(/(?<!\.)\.$/, "");
-  for (const { pattern, korean } of forms) {
-    const holes = pattern.exec(sentence);
-    if (holes) return korean.replace(/\{(\d)\}/g, (_, hole: string) => holes[Number(hole) + 1]!);
-  }
-
-  return undefined;
-}
+/** The Korean of one English sentence; undefined where it is not known. */
+const koreanOf = translatorOf(PROBLEM_WORDS_KO);
 
 /** Hints of files that cannot be read: what comes with them are words of the YAML library. */
 const OF_YAML: ReadonlySet<string> = new Set([
   "Check commas, quotes and braces.",
   "Check the indentation, and quote texts that hold : or #.",
 ]);
-
-interface Form {
-  readonly pattern: RegExp;
-  readonly korean: string;
-}
-
-let forms: readonly Form[] | undefined;
-
-/** `port {0} owns nothing` as a pattern of the whole sentence, with a group for each hole. */
-function patternOf(form: string): RegExp {
-  const parts = form.split(/\{\d\}/).map(escaped);
-  return new RegExp(`^${parts.join("(.+?)")}$`, "s");
-}
-
-function escaped(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
-}
 
 /** A refusal and what to do about it may stand in one sentence. */
 function koreanOr(english: string): string {

@@ -150,6 +150,14 @@ export interface Trace {
   readonly agents: readonly TraceAgent[];
 }
 
+/** A call of a tool of the caller. */
+export interface DoneCall {
+  readonly callId: string;
+  readonly tool: string;
+  /** As the model wrote them. */
+  readonly args: Json;
+}
+
 /** The last event of every turn, exactly once. */
 export interface Done {
   readonly message: string;
@@ -160,6 +168,8 @@ export interface Done {
   readonly hooks: readonly HookRecord[];
   readonly trace: Trace;
   readonly error?: TurnError | undefined;
+  /** Calls of tools of the caller, with which the turn ends: their results begin the next one. */
+  readonly calls?: readonly DoneCall[] | undefined;
   /** Structured slots for an editable card. */
   readonly slotsCard?: unknown;
   readonly receipt?: unknown;

@@ -11,13 +11,15 @@ import {
   type KnowledgeText,
 } from "./document-rows.ts";
 import { fuse, MAX_PASSAGES, passagesOf, searchWords, type Passage } from "./search.ts";
-import type { VectorIndex } from "./vector-index.ts";
+import type { VectorIndex, VectorStatus } from "./vector-index.ts";
 
 /** A named set of documents. */
 export interface KnowledgeBase {
   readonly name: string;
   readonly documents: number;
   readonly chunks: number;
+  /** Null where it has no embedding model. */
+  readonly vectors: VectorStatus | null;
 }
 
 export interface KnowledgeOptions {
@@ -41,10 +43,14 @@ export class Knowledge {
 
   async list(): Promise<readonly KnowledgeBase[]> {
     const counts = await countDocuments(this.#database);
-    return [...this.#bases].map((name) => ({
-      name,
-      ...(counts.get(name) ?? { documents: 0, chunks: 0 }),
-    }));
+    const bases: KnowledgeBase[] = [];
+    for (const name of this.#bases) {
+      const { documents, chunks } = counts.get(name) ?? { documents: 0, chunks: 0 };
+      const vectors = (await this.#vectors?.status(name)) ?? null;
+      bases.push({ name, documents, chunks, vectors });
+    }
+
+    return bases;
   }
 
   /** Whether it changed anything. Throws `KNOWLEDGE_UNKNOWN`, `KNOWLEDGE_FULL`. */

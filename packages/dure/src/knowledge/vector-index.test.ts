@@ -20,9 +20,12 @@ class TestModel implements EmbeddingModel {
   readonly name = "test:meanings";
   readonly asked: (readonly string[])[] = [];
   fails = false;
+  /** What happens while it is asked. */
+  meanwhile = async (): Promise<void> => {};
 
   async embed(texts: readonly string[]): Promise<readonly (readonly number[])[]> {
     this.asked.push(texts);
+    await this.meanwhile();
     if (this.fails) throw new Error("the model is away");
     return texts.map((text) => MEANINGS.map((meaning) => (meaning.test(text) ? 1 : 0.01)));
   }
@@ -71,6 +74,15 @@ async function stored(): Promise<number> {
   return row!.n;
 }
 
+async function openTransactions(): Promise<number> {
+  const [row] = await db.database.query<{ n: number }>({
+    text: `
+      select count(*)::integer as n from pg_stat_activity
+      where datname = current_database() and state = 'idle in transaction'`,
+  });
+  return row!.n;
+}
+
 describe("a base with an embedding model", () => {
   test("is found by meaning, across languages, once its documents have vectors", async () => {
     await addAll();
@@ -107,6 +119,16 @@ describe("a base with an embedding model", () => {
     expect(model.asked.filter((texts) => texts.length > 0)).toHaveLength(2); // one failed
   });
 
+  test("holds no transaction open while its model is asked, however long that takes", async () => {
+    await addAll();
+    let open = -1;
+    model.meanwhile = async () => void (open = await openTransactions());
+
+    await vectors.look();
+
+    expect([open, await stored()]).toEqual([0, 2]);
+  });
+
   test("takes the vectors of a replaced document away, and makes new ones", async () => {
     await addAll();
     await vectors.look();
@@ -135,6 +157,22 @@ describe("a base with an embedding model", () => {
     expect(await sourcesFor("refund", "plain")).toEqual(["a.md"]);
   });
 
+  test("says how it is searched, and what it lacks", async () => {
+    await addAll();
+    const about = { name: "handbook", documents: 2, chunks: 2 };
+    const lacking = { model: "test:meanings", missing: 2, search: "exact" };
+    const plain = { name: "plain", documents: 0, chunks: 0, vectors: null };
+    const because = "pgvector was not looked for yet";
+    expect(await knowledge.list()).toEqual([{ ...about, vectors: { ...lacking, because } }, plain]);
+
+    await vectors.look();
+
+    expect(await knowledge.list()).toMatchObject([
+      { ...about, vectors: { missing: 0, because: expect.stringContaining("pgvector") as string } },
+      plain,
+    ]);
+  });
+
   test("passes over vectors of another length, which a changed model has left", async () => {
     await addAll();
     await vectors.look();
@@ -153,11 +191,11 @@ describe("a vector in bytes", () => {
     const dot = one.reduce((sum, number, at) => sum + number * two[at]!, 0);
     const exact = dot / Math.hypot(...one) / Math.hypot(...two);
 
-    expect(cosineOf(new Int8Array(bytesOf(one)), bytesOf(two))).toBeCloseTo(exact, 2);
+    expect(cosineOf(bytesOf(one), bytesOf(two))).toBeCloseTo(exact, 2);
   });
 
   test("without a direction, or with one that is no number, is near nothing", () => {
-    const asked = new Int8Array(bytesOf([1, 2, 3]));
+    const asked = bytesOf([1, 2, 3]);
 
     expect(cosineOf(asked, bytesOf([0, 0, 0]))).toBe(0);
     expect(cosineOf(asked, bytesOf([Number.NaN, 1, Number.POSITIVE_INFINITY]))).toBe(0);

@@ -4,7 +4,16 @@ import { withTimeout, type Clock } from "../kernel/clock.ts";
 import { codeOf, messageOf } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { EmbeddingModel } from "../models/embeddings.ts";
-import { nearest, storeVectors, withoutVector, type Near } from "./vectors.ts";
+import type { VectorSearch } from "./pgvector.ts";
+import { VectorSpaces } from "./vector-spaces.ts";
+import {
+  bytesOf,
+  countMissing,
+  nearest,
+  storeVectors,
+  withoutVector,
+  type Near,
+} from "./vectors.ts";
 
 /** How a base is searched by meaning. */
 export interface Embedded {
@@ -18,6 +27,16 @@ export interface VectorIndexOptions {
   readonly bases: ReadonlyMap<string, Embedded>;
   readonly clock: Clock;
   readonly logger: Logger;
+}
+
+/** What a base has of vectors. */
+export interface VectorStatus {
+  readonly model: string;
+  /** Chunks that have no vector yet. */
+  readonly missing: number;
+  readonly search: VectorSearch["by"];
+  /** Why it is searched so, in words. */
+  readonly because: string;
 }
 
 /** Chunks that one call of the model takes. */
@@ -36,10 +55,12 @@ const ASK_MS = 10_000;
 export class VectorIndex {
   readonly #options: VectorIndexOptions;
   readonly #looker: Looker;
+  readonly #spaces: VectorSpaces;
 
   constructor(options: VectorIndexOptions) {
     this.#options = options;
-    const { clock, logger } = options;
+    const { database, clock, logger } = options;
+    this.#spaces = new VectorSpaces({ database, logger });
     this.#looker = new Looker({
       what: "documents without vectors",
       look: (signal) => this.#look(signal),
@@ -67,6 +88,17 @@ export class VectorIndex {
     return this.#looker.look();
   }
 
+  /** Undefined where the base has no model. */
+  async status(base: string): Promise<VectorStatus | undefined> {
+    const embedded = this.#options.bases.get(base);
+    if (!embedded) return undefined;
+    const { name: model } = embedded.model;
+    const { by: search, because } = this.#spaces.searchOf(base);
+    const missing = await countMissing(this.#options.database, { base, model });
+
+    return { model, missing, search, because };
+  }
+
   /** Empty where the base has no model, or it does not answer: then words alone decide. */
   async near(
     base: string,
@@ -75,12 +107,12 @@ export class VectorIndex {
   ): Promise<readonly Near[]> {
     const embedded = this.#options.bases.get(base);
     if (!embedded) return [];
-    const { database, logger } = this.#options;
+    const { logger } = this.#options;
     const { model, floor } = embedded;
     try {
       const [vector = []] = await this.#embed(model, [question], { ms: ASK_MS, signal });
-      const asked = { base, model: model.name, vector, floor, limit };
-      return await nearest(database, asked, signal);
+      const asked = { base, model: model.name, asked: bytesOf(vector), floor, limit };
+      return await this.#nearest(asked, signal);
     } catch (error) {
       signal?.throwIfAborted();
       const code = codeOf(error);
@@ -90,30 +122,56 @@ export class VectorIndex {
     }
   }
 
-  async #look(signal: AbortSignal): Promise<"again" | "rest"> {
-    let hasMore = false;
-    for (const [base, { model }] of this.#options.bases) {
-      signal.throwIfAborted();
-      hasMore = (await this.#indexSome(base, model, signal)) === BATCH || hasMore;
-    }
+  /** By the table of pgvector where it is whole, else by all vectors. */
+  async #nearest(
+    question: Parameters<typeof nearest>[1],
+    signal: AbortSignal | undefined,
+  ): Promise<readonly Near[]> {
+    const found = await this.#spaces.near(question, signal);
+    if (found) return found;
+    return nearest(this.#options.database, question, signal);
+  }
 
-    return hasMore ? "again" : "rest";
+  async #look(signal: AbortSignal): Promise<"rest"> {
+    await this.#spaces.detect();
+    for (const [base, { model }] of this.#options.bases) await this.#catchUp(base, model, signal);
+
+    return "rest";
   }
 
   /** One process at a time pays for a base: the lock is gone with the process that dies. */
-  #indexSome(base: string, model: EmbeddingModel, signal: AbortSignal): Promise<number> {
-    return this.#options.database.transaction(async (tx) => {
-      const [lock] = await tx.query<{ is_mine: boolean }>(TRY_LOCK, [base, model.name]);
-      if (!lock?.is_mine) return 0;
-      const chunks = await withoutVector(tx, { base, model: model.name, limit: BATCH });
-      if (chunks.length === 0) return 0;
-      const texts = chunks.map(({ text }) => text);
-      const vectors = await this.#embed(model, texts, { ms: INDEX_MS, signal });
-      const rows = chunks.map(({ id }, at) => ({ id, vector: vectors[at] ?? [] }));
-      await storeVectors(tx, model.name, rows);
+  async #catchUp(base: string, model: EmbeddingModel, signal: AbortSignal): Promise<void> {
+    const { database } = this.#options;
+    if (await this.#isDone(base, model, signal)) return;
 
-      return chunks.length;
-    });
+    const session = await database.connectSession();
+    try {
+      const { rows } = await session.query<{ is_mine: boolean }>(TRY_LOCK, [base, model.name]);
+      if (rows[0]?.is_mine !== true) return;
+      while ((await this.#indexSome(base, model, signal)) === BATCH) signal.throwIfAborted();
+      await this.#spaces.fill(base, model.name, signal);
+    } finally {
+      await session.end().catch(() => {}); // also gives up the lock
+    }
+  }
+
+  async #isDone(base: string, model: EmbeddingModel, signal: AbortSignal): Promise<boolean> {
+    signal.throwIfAborted();
+    const { database } = this.#options;
+    const missing = await withoutVector(database, { base, model: model.name, limit: 1 });
+    return missing.length === 0 && (await this.#spaces.isFilled(base, model.name, signal));
+  }
+
+  async #indexSome(base: string, model: EmbeddingModel, signal: AbortSignal): Promise<number> {
+    const { database } = this.#options;
+    const chunks = await withoutVector(database, { base, model: model.name, limit: BATCH });
+    if (chunks.length === 0) return 0;
+    const texts = chunks.map(({ text }) => text);
+    const vectors = await this.#embed(model, texts, { ms: INDEX_MS, signal });
+    const rows = chunks.map(({ id }, at) => ({ id, vector: vectors[at] ?? [] }));
+    await storeVectors(database, model.name, rows);
+
+    return chunks.length;
   }
 
   #embed(
@@ -128,9 +186,5 @@ export class VectorIndex {
   }
 }
 
-const TRY_LOCK = {
-  name: "knowledge.try_index",
-  text: `
-    select pg_try_advisory_xact_lock(hashtext('knowledge.vectors'), hashtext($1 || '/' || $2))
-      as is_mine`,
-};
+const TRY_LOCK =
+  "select pg_try_advisory_lock(hashtext('knowledge.vectors'), hashtext($1 || '/' || $2)) as is_mine";

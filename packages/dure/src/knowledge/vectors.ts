@@ -1,10 +1,11 @@
-import type { Database, Transaction } from "../durable/database.ts";
+import type { Database, Queryable } from "../durable/database.ts";
 
 /** Chunks of a base that lie in the direction of a question, by vectors of one model. */
 export interface VectorQuestion {
   readonly base: string;
   readonly model: string;
-  readonly vector: readonly number[];
+  /** As `bytesOf` makes it. */
+  readonly asked: Uint8Array;
   /** Cosine below which a chunk is about something else. */
   readonly floor: number;
   readonly limit: number;
@@ -37,38 +38,54 @@ export function bytesOf(vector: readonly number[]): Buffer {
 }
 
 /** 0 where a vector has no direction, or they are not of one length. Pure. */
-export function cosineOf(asked: Int8Array, stored: Uint8Array): number {
-  const other = new Int8Array(stored.buffer, stored.byteOffset, stored.byteLength);
+export function cosineOf(one: Uint8Array, two: Uint8Array): number {
+  const asked = signed(one);
+  const other = signed(two);
   if (other.length !== asked.length) return 0;
   let both = 0;
-  let one = 0;
-  let two = 0;
+  let left = 0;
+  let right = 0;
   for (let at = 0; at < asked.length; at++) {
-    const left = asked[at]!;
-    const right = other[at]!;
-    both += left * right;
-    one += left * left;
-    two += right * right;
+    const a = asked[at]!;
+    const b = other[at]!;
+    both += a * b;
+    left += a * a;
+    right += b * b;
   }
 
-  return one === 0 || two === 0 ? 0 : both / Math.sqrt(one * two);
+  return left === 0 || right === 0 ? 0 : both / Math.sqrt(left * right);
+}
+
+/** Nearest first; of two that are equally near, the older one. Pure. */
+export function rank(
+  rows: readonly VectorRow[],
+  { asked, floor, limit }: Pick<VectorQuestion, "asked" | "floor" | "limit">,
+): readonly Near[] {
+  return rows
+    .map(({ chunk, vector }) => ({ chunk, cosine: cosineOf(asked, vector) }))
+    .filter(({ cosine }) => cosine >= floor)
+    .toSorted((one, other) => other.cosine - one.cosine)
+    .slice(0, limit);
+}
+
+function signed(bytes: Uint8Array): Int8Array {
+  return new Int8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 /** Every vector of the base is compared: nothing is left out by an index. Nearest first. */
 export async function nearest(
   database: Database,
-  { base, model, vector, floor, limit }: VectorQuestion,
+  question: VectorQuestion,
   signal: AbortSignal | undefined,
 ): Promise<readonly Near[]> {
-  const asked = new Int8Array(bytesOf(vector));
+  const { base, model, limit } = question;
   let found: readonly Near[] = [];
   for (let after = "0"; ;) {
     signal?.throwIfAborted();
     const rows = await database.query<VectorRow>(VECTORS, [base, model, after, PAGE], { signal });
-    const near = rows
-      .map(({ chunk, vector: stored }) => ({ chunk, cosine: cosineOf(asked, stored) }))
-      .filter(({ cosine }) => cosine >= floor);
-    found = [...found, ...near].toSorted((a, b) => b.cosine - a.cosine).slice(0, limit);
+    found = [...found, ...rank(rows, question)]
+      .toSorted((one, other) => other.cosine - one.cosine)
+      .slice(0, limit);
     if (rows.length < PAGE) return found;
     after = rows.at(-1)!.chunk;
   }
@@ -76,24 +93,33 @@ export async function nearest(
 
 /** Chunks that have no vector of this model yet, the oldest first. */
 export async function withoutVector(
-  tx: Transaction,
+  database: Queryable,
   { base, model, limit }: Pick<VectorQuestion, "base" | "model" | "limit">,
 ): Promise<readonly ChunkText[]> {
-  return tx.query<ChunkText & Record<string, unknown>>(MISSING, [base, model, limit]);
+  return database.query<ChunkText & Record<string, unknown>>(MISSING, [base, model, limit]);
+}
+
+export async function countMissing(
+  database: Queryable,
+  { base, model }: Pick<VectorQuestion, "base" | "model">,
+): Promise<number> {
+  const [row] = await database.query<{ missing: number }>(COUNT_MISSING, [base, model]);
+  return row?.missing ?? 0;
 }
 
 /** A chunk that has gone meanwhile is passed over. */
 export async function storeVectors(
-  tx: Transaction,
+  database: Queryable,
   model: string,
   vectors: readonly { readonly id: string; readonly vector: readonly number[] }[],
 ): Promise<void> {
   const ids = vectors.map(({ id }) => id);
   const bytes = vectors.map(({ vector }) => bytesOf(vector));
-  await tx.query(STORE, [model, ids, bytes]);
+  await database.query(STORE, [model, ids, bytes]);
 }
 
-interface VectorRow extends Record<string, unknown> {
+/** A stored direction: one signed byte for each dimension. */
+export interface VectorRow extends Record<string, unknown> {
   readonly chunk: string;
   readonly vector: Uint8Array;
 }
@@ -121,6 +147,16 @@ const MISSING = {
     )
     order by c.id
     limit $3`,
+};
+const COUNT_MISSING = {
+  name: "knowledge.count_missing",
+  text: `
+    select count(*)::integer as missing
+    from dure.knowledge_chunks c
+    where c.base = $1 and not exists (
+      select from dure.knowledge_vectors v
+      where v.chunk = c.id and v.model = $2
+    )`,
 };
 const STORE = {
   name: "knowledge.store_vectors",

@@ -1,5 +1,6 @@
 import {
   Client,
+  InsufficientScopeError,
   ProtocolError,
   ProtocolErrorCode,
   SdkError,
@@ -152,10 +153,10 @@ export class McpConnection {
       if (!this.#over.signal.aborted) throw new Error("its connection was closed");
     } catch (error) {
       if (!this.#over.signal.aborted) {
-        const code = codeOf(error) ?? "MCP_UNAVAILABLE";
-        this.#state = { status: "unavailable", code, because: messageOf(error) };
+        const { code, because } = unavailable(error, name);
+        this.#state = { status: "unavailable", code, because };
         logger.warn(
-          { mcp: name, code, error: messageOf(error) },
+          { mcp: name, code, error: because },
           `the MCP server ${name} is not there; it is tried again`,
         );
       }
@@ -249,6 +250,19 @@ const UNSENT: ReadonlySet<unknown> = new Set([
   SdkErrorCode.CapabilityNotSupported,
 ]);
 
+/** Why a server cannot be used. Pure. */
+function unavailable(error: unknown, server: string): { code: string; because: string } {
+  if (error instanceof InsufficientScopeError) {
+    return { code: "MCP_SCOPE_MISSING", because: scopeWords(error, server) };
+  }
+  return { code: codeOf(error) ?? "MCP_UNAVAILABLE", because: messageOf(error) };
+}
+
+function scopeWords({ requiredScope }: InsufficientScopeError, server: string): string {
+  const scope = requiredScope === undefined ? "" : ` (${requiredScope})`;
+  return `the login does not allow it${scope}; dure mcp login ${server} asks for it`;
+}
+
 /** What is known of a call that gave no result. Pure. */
 function callError(error: unknown, { server, name }: { server: string; name: string }): Error {
   if (error instanceof ProtocolError && REFUSALS.has(error.code)) {
@@ -260,6 +274,10 @@ function callError(error: unknown, { server, name }: { server: string; name: str
     return new NotSentError("MCP_NOT_LOGGED_IN", `${server}: ${messageOf(error)}`, {
       cause: error,
     });
+  }
+  if (error instanceof InsufficientScopeError) {
+    const words = `${server} did not do ${name}: ${scopeWords(error, server)}`;
+    return new NotSentError("MCP_SCOPE_MISSING", words, { cause: error });
   }
   if (error instanceof SdkError && UNSENT.has(error.code)) {
     return new NotSentError("MCP_UNAVAILABLE", `${server} is not there: ${error.message}`, {

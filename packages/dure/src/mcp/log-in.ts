@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import {
   assertSecureTokenEndpoint,
+  computeScopeUnion,
   discoverOAuthServerInfo,
   exchangeAuthorization,
   extractWWWAuthenticateParams,
@@ -8,13 +9,14 @@ import {
   registerClient,
   selectResourceURL,
   startAuthorization,
+  validateClientMetadataUrl,
   type OAuthServerInfo,
 } from "@modelcontextprotocol/client";
 import { withTimeout } from "../kernel/clock.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import { onlyDefined } from "../kernel/json.ts";
 import type { StoredLogin } from "./login-store.ts";
-import { openLoopback, type Loopback } from "./loopback.ts";
+import { ANY_LOOPBACK, openLoopback, type Loopback } from "./loopback.ts";
 import { fetchWith, toStored, type PersonLoginOptions } from "./person-login.ts";
 
 /** Longest wait for the servers before, and after, the person has logged in, milliseconds. */
@@ -43,7 +45,8 @@ interface Found {
 export async function logIn(options: LogInOptions): Promise<string> {
   const { store, name, clock, url } = options;
   const state = randomBytes(32).toString("base64url");
-  const found = await bounded(options, (signal) => discover(options, signal));
+  const known = await store.read(name);
+  const found = await bounded(options, (signal) => discover(options, { known, signal }));
   await using loopback = await openLoopback({ state, clock });
   const client = await bounded(options, (signal) =>
     clientFor(found, { ...options, loopback, signal }),
@@ -75,15 +78,22 @@ export async function logIn(options: LogInOptions): Promise<string> {
     metadata: found.metadata,
     client,
     resource: found.resource ?? null,
-    ...toStored(tokens, clock.now()),
+    wants: null,
+    ...toStored(tokens, { now: clock.now(), scope: found.scope ?? null }),
   };
   await store.alone(name, () => store.write(name, login));
 
   return login.issuer;
 }
 
-/** Who logs people in for the server. Only the issuer of the settings, where they name one. */
-async function discover({ url, spec }: LogInOptions, signal: AbortSignal): Promise<Found> {
+/**
+ * Who logs people in for the server: only the issuer of the settings, where they name one. The
+ * scope is what the server says it wants, else all that its document offers.
+ */
+async function discover(
+  { url, spec }: LogInOptions,
+  { known, signal }: { readonly known: StoredLogin | undefined; readonly signal: AbortSignal },
+): Promise<Found> {
   const fetchFn = fetchWith(signal);
   const challenge = await challengeOf(url, signal);
   const { resourceMetadataUrl } = challenge;
@@ -99,8 +109,25 @@ async function discover({ url, spec }: LogInOptions, signal: AbortSignal): Promi
   const resource = resourceMetadata?.resource;
   const offered = resourceMetadata?.scopes_supported?.join(" ");
 
-  return { metadata, resource, scope: spec.scope ?? challenge.scope ?? offered };
+  const isSame = known?.url === url && known.issuer === issuer;
+  const before = isSame ? [known.scope ?? undefined, known.wants ?? undefined] : [];
+  const wanted = computeScopeUnion(challenge.scope ?? offered, ...before);
+
+  return { metadata, resource, scope: spec.scope ?? withRenewal(wanted, metadata) };
 }
+
+/**
+ * Where the authorization server has a scope for tokens that can be renewed, it is asked for too.
+ * Source: MCP, SEP-2207. Pure.
+ */
+function withRenewal(scope: string | undefined, metadata: Metadata): string | undefined {
+  const issues = metadata["scopes_supported"];
+  const isIssued = Array.isArray(issues) && issues.includes(RENEWAL);
+  return scope !== undefined && isIssued ? computeScopeUnion(scope, RENEWAL) : scope;
+}
+
+/** OpenID Connect Core 1.0, section 11. */
+const RENEWAL = "offline_access";
 
 /** The first words of a client. A server may want a login for them alone, and not for a GET. */
 const HELLO = JSON.stringify({
@@ -150,6 +177,11 @@ async function clientFor(
   { spec, loopback, signal }: Registering,
 ): Promise<StoredLogin["client"]> {
   if (spec.clientId !== undefined) return { client_id: spec.clientId };
+  const takesDocuments = metadata["client_id_metadata_document_supported"] === true;
+  if (spec.clientDocument !== undefined && takesDocuments) {
+    validateClientMetadataUrl(spec.clientDocument);
+    return { client_id: spec.clientDocument };
+  }
   if (metadata["registration_endpoint"] === undefined) {
     throw new DureError("MCP_LOGIN_NO_CLIENT", `${metadata.issuer} registers no clients.`, {
       class: "input",
@@ -159,18 +191,39 @@ async function clientFor(
   assertSecureTokenEndpoint(metadata["registration_endpoint"] as string);
   const registered = await registerClient(metadata.issuer, {
     metadata,
-    clientMetadata: {
-      client_name: "dure",
-      application_type: "native",
-      redirect_uris: [loopback.redirectUrl],
-      grant_types: ["authorization_code", "refresh_token"],
-      response_types: ["code"],
-      token_endpoint_auth_method: "none",
-    },
+    clientMetadata: clientMetadata(loopback.redirectUrl),
     fetchFn: fetchWith(signal),
   });
 
   return { ...registered };
+}
+
+/** What authorization servers know of dure. */
+function clientMetadata(redirectUrl: string): {
+  client_name: string;
+  application_type: "native";
+  redirect_uris: string[];
+  grant_types: string[];
+  response_types: string[];
+  token_endpoint_auth_method: string;
+} {
+  return {
+    client_name: "dure",
+    application_type: "native",
+    redirect_uris: [redirectUrl],
+    grant_types: ["authorization_code", "refresh_token"],
+    response_types: ["code"],
+    token_endpoint_auth_method: "none",
+  };
+}
+
+/**
+ * The document that stands at an address and names the client. The port of an address of this machine
+ * does not count there (RFC 8252, section 7.3). Throws where it is no https address with a path. Pure.
+ */
+export function clientDocument(address: string): object {
+  validateClientMetadataUrl(address);
+  return { client_id: address, ...clientMetadata(ANY_LOOPBACK) };
 }
 
 /** The secret of the settings is stored nowhere. */

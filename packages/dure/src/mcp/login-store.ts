@@ -1,9 +1,7 @@
-import { randomBytes } from "node:crypto";
-import { link, rename, stat, unlink } from "node:fs/promises";
-import { hostname } from "node:os";
+import { unlink } from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
-import { makeFile } from "../durable/make-file.ts";
+import { FileLock } from "../durable/file-lock.ts";
 import { makeFolder } from "../durable/make-folder.ts";
 import { readPrivateFile, replacePrivateFile } from "../durable/private-file.ts";
 import type { Clock } from "../kernel/clock.ts";
@@ -11,11 +9,6 @@ import { codeOf, DureError } from "../kernel/errors.ts";
 
 /** Of one login, bytes. */
 const MAX_BYTES = 262_144;
-/** Between two looks for a lock that another process holds, milliseconds. */
-const LOOK_MS = 100;
-/** The longest work under a lock; an older one was left by a process that died, milliseconds. */
-const STALE_MS = 60_000;
-const LOOKS = (2 * STALE_MS) / LOOK_MS;
 
 /** What a person's login at a server has given. */
 export const StoredLogin = z.object({
@@ -31,6 +24,10 @@ export const StoredLogin = z.object({
   }),
   client: z.looseObject({ client_id: z.string(), client_secret: z.string().optional() }),
   resource: z.string().nullable(),
+  /** What it allows, with spaces between scopes; null: it was not told. */
+  scope: z.string().nullable().default(null),
+  /** What the server has asked for since, and the login does not allow. */
+  wants: z.string().nullable().default(null),
   accessToken: z.string(),
   refreshToken: z.string().nullable(),
   /** Milliseconds; null: it was not told. */
@@ -65,7 +62,13 @@ export class LoginStore {
 
   /** Whether there was one. */
   async remove(server: string): Promise<boolean> {
-    return removed(this.#fileOf(server));
+    try {
+      await unlink(this.#fileOf(server));
+      return true;
+    } catch (error) {
+      if (codeOf(error) !== "ENOENT") throw error;
+      return false;
+    }
   }
 
   /**
@@ -73,31 +76,16 @@ export class LoginStore {
    * process has left is taken over. Throws `MCP_LOGIN_BUSY`.
    */
   async alone<Answer>(server: string, work: () => Promise<Answer>): Promise<Answer> {
-    const lock = `${this.#fileOf(server)}.lock`;
-    const owner = `${hostname()} ${process.pid} ${randomBytes(8).toString("hex")}\n`;
     await makeFolder(this.#folder);
-    for (let look = 1; !(await makeFile(lock, owner, { mode: 0o600 })); look++) {
-      if (look === LOOKS) throw busy(server);
-      const left = await this.#leftIn(lock);
-      if (left === undefined) await this.#clock.sleep(LOOK_MS);
-      else await takeAway(lock, left);
-    }
+    const lock = new FileLock(`${this.#fileOf(server)}.lock`, this.#clock);
+    const taken = await lock.take();
+    if (taken === undefined) throw busy(server);
+
     try {
       return await work();
     } finally {
-      await takeAway(lock, owner);
+      await lock.free(taken);
     }
-  }
-
-  /** The text of a lock whose holder is dead, or works for too long; undefined: of no such one. */
-  async #leftIn(lock: string): Promise<string | undefined> {
-    const text = await readPrivateFile(lock, { maxBytes: MAX_BYTES });
-    const facts = await stat(lock).catch(() => undefined);
-    if (facts === undefined) return undefined;
-    const [host, pid] = (text ?? "").split(" ");
-    const isDead = host === hostname() && pid !== undefined && !isAlive(Number(pid));
-    const isOld = this.#clock.now() - facts.mtimeMs > STALE_MS;
-    return isDead || isOld ? (text ?? "") : undefined;
   }
 
   #fileOf(server: string): string {
@@ -110,46 +98,6 @@ function jsonOf(text: string): unknown {
     return JSON.parse(text);
   } catch {
     return undefined;
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return codeOf(error) !== "ESRCH";
-  }
-}
-
-/**
- * Takes a lock away that has this text. Between a look and the removal another process may have taken
- * it: so it is moved first, and what turns out to be another's is put back.
- */
-async function takeAway(lock: string, text: string): Promise<void> {
-  const aside = `${lock}.${randomBytes(8).toString("hex")}`;
-  try {
-    await rename(lock, aside);
-  } catch (error) {
-    if (codeOf(error) !== "ENOENT") throw error;
-    return;
-  }
-  const moved = (await readPrivateFile(aside, { maxBytes: MAX_BYTES })) ?? "";
-  if (moved !== text) await link(aside, lock).catch(unlessThere);
-  await removed(aside);
-}
-
-function unlessThere(error: unknown): void {
-  if (codeOf(error) !== "EEXIST") throw error;
-}
-
-async function removed(file: string): Promise<boolean> {
-  try {
-    await unlink(file);
-    return true;
-  } catch (error) {
-    if (codeOf(error) !== "ENOENT") throw error;
-    return false;
   }
 }
 

@@ -8,6 +8,8 @@ import { DureError } from "../kernel/errors.ts";
 /** Longest wait for a person who logs in, milliseconds. */
 const PERSON_MS = 300_000;
 const CALLBACK = "/callback";
+/** Where it comes back to, whatever the port. */
+export const ANY_LOOPBACK = `http://127.0.0.1${CALLBACK}`;
 
 /** What the browser brings back. */
 export interface BroughtBack {

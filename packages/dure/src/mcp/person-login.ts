@@ -1,4 +1,6 @@
 import {
+  computeScopeUnion,
+  extractWWWAuthenticateParams,
   OAuthError,
   OAuthErrorCode,
   refreshAuthorization,
@@ -13,6 +15,8 @@ import type { PersonLoginSpec } from "./server-spec.ts";
 
 /** A token is renewed so long before its end, milliseconds: a call takes its time. */
 const EARLY_MS = 30_000;
+/** Characters of the scopes that a server can ask for. */
+const MAX_SCOPE = 1_000;
 /** Longest wait for an authorization server, milliseconds. */
 const ANSWER_MS = 30_000;
 
@@ -52,6 +56,27 @@ export class PersonLogin implements AuthProvider {
   /** The server has refused the token. */
   async onUnauthorized(): Promise<void> {
     await this.#renewed(this.#used);
+  }
+
+  /** Passes answers on, and notes what a server says that the login does not allow. */
+  readonly fetch: FetchLike = async (url, init) => {
+    const answer = await fetch(url, init);
+    if (answer.status !== 403) return answer;
+    const { error, scope } = extractWWWAuthenticateParams(answer);
+    if (error === "insufficient_scope" && scope !== undefined) await this.#lacks(scope);
+
+    return answer;
+  };
+
+  /** The next login asks for it too, unless the settings name the scopes. */
+  async #lacks(scope: string): Promise<void> {
+    const { store, name } = this.#options;
+    await store.alone(name, async () => {
+      const login = await this.#login();
+      const wants = computeScopeUnion(login.wants ?? undefined, scope) ?? null;
+      const isNew = wants !== null && wants !== login.wants && wants.length <= MAX_SCOPE;
+      if (isNew) await store.write(name, { ...login, wants });
+    });
   }
 
   async #login(): Promise<StoredLogin> {
@@ -97,7 +122,7 @@ export class PersonLogin implements AuthProvider {
         }),
       );
 
-      return { ...login, ...toStored(tokens, clock.now()) };
+      return { ...login, ...toStored(tokens, { now: clock.now(), scope: login.scope }) };
     } catch (error) {
       if (isRefused(error)) {
         await store.remove(name);
@@ -126,15 +151,22 @@ interface GivenTokens {
   readonly access_token: string;
   readonly refresh_token?: string | undefined;
   readonly expires_in?: number | undefined;
+  readonly scope?: string | undefined;
 }
 
-/** Pure. */
+/**
+ * Pure.
+ *
+ * @param asked The time, and the scope of the request: a server that grants it all need not say so
+ */
 export function toStored(
-  { access_token: accessToken, refresh_token: refreshToken, expires_in: seconds }: GivenTokens,
-  now: number,
-): Pick<StoredLogin, "accessToken" | "refreshToken" | "expiresAt"> {
+  tokens: GivenTokens,
+  { now, scope: asked }: { readonly now: number; readonly scope: string | null },
+): Pick<StoredLogin, "accessToken" | "refreshToken" | "expiresAt" | "scope"> {
+  const { access_token: accessToken, refresh_token: refreshToken, expires_in: seconds } = tokens;
   const expiresAt = seconds === undefined ? null : now + seconds * 1_000;
-  return { accessToken, refreshToken: refreshToken ?? null, expiresAt };
+  const scope = tokens.scope ?? asked;
+  return { accessToken, refreshToken: refreshToken ?? null, expiresAt, scope };
 }
 
 /** The grant is over, or the client is not known any more: only a person can log in again. */

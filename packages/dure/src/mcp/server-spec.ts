@@ -33,6 +33,11 @@ export interface PersonLoginSpec {
   readonly issuer?: string | undefined;
   /** Absent: dure registers itself there. */
   readonly clientId?: string | undefined;
+  /**
+   * An https address of a document that names the client (`dure mcp document`), for servers that take
+   * one; at others dure registers itself.
+   */
+  readonly clientDocument?: string | undefined;
   /** `${NAME}` stands for a value of dure's environment. */
   readonly clientSecret?: string | undefined;
   /** With spaces between scopes. Absent: those that the server asks for. */

@@ -20,12 +20,26 @@ export interface Manners {
   /** It says who it is beside the code. */
   iss?: string;
   registersNone?: boolean;
+  /** A client may be named by the address of a document. */
+  takesDocuments?: boolean;
+  /** What a request without a token is told to ask for; default `sums`, null: nothing. */
+  challenges?: string | null;
+  /** What the document of the server offers. */
+  offers?: readonly string[];
+  /** What the document of the authorization server offers. */
+  issues?: readonly string[];
+  /** What a token must allow that calls a tool, or all that asks anything. */
+  needs?: string;
+  needsForAll?: boolean;
+  /** How it ends tokens that it is asked to end. */
+  revokes?: "not" | "fails" | "redirects" | "hangs";
 }
 
 interface Grant {
   readonly challenge: string;
   readonly redirect: string;
   readonly client: string;
+  readonly scope: string;
 }
 
 /** An MCP server that wants a person's login, and an authorization server at another address. */
@@ -35,8 +49,12 @@ export interface LoginServer extends AsyncDisposable {
   readonly manners: Manners;
   /** Bodies that the token endpoint was sent. */
   readonly asked: URLSearchParams[];
+  /** What its endpoint for the end of tokens was sent. */
+  readonly revoked: { readonly authorization: string; readonly body: URLSearchParams }[];
   /** Access tokens that are taken now. */
   readonly living: Set<string>;
+  /** What access tokens allow. */
+  readonly scopes: Map<string, string>;
   /** Seconds until a token is over. */
   lifetime: number;
 }
@@ -45,19 +63,34 @@ export async function startLoginServer(): Promise<LoginServer> {
   const manners: Manners = {};
   const asked: URLSearchParams[] = [];
   const living = new Set<string>();
+  const scopes = new Map<string, string>();
   const handler = createMcpHandler(makeServer);
   const resource = await listen((request, response, origin) => {
     if (request.url?.startsWith("/.well-known/oauth-protected-resource/mcp")) {
       const authorization_servers = [issuer.origin];
-      return json(response, { resource: `${origin}/mcp`, authorization_servers });
+      const scopes_supported = manners.offers;
+      return json(response, {
+        resource: `${origin}/mcp`,
+        authorization_servers,
+        scopes_supported,
+      });
     }
     const token = request.headers.authorization?.replace("Bearer ", "") ?? "";
+    const { needs } = manners;
+    const isMeant = manners.needsForAll ?? request.headers["mcp-method"] === "tools/call";
+    const isCall = isMeant && living.has(token);
+    if (needs !== undefined && isCall && !scopes.get(token)?.split(" ").includes(needs)) {
+      const wants = `Bearer error="insufficient_scope", scope="${needs}"`;
+      return void response.writeHead(403, { "www-authenticate": wants }).end();
+    }
     if (living.has(token)) return void pipe(request, response, handler.fetch);
     const metadata = `${origin}/.well-known/oauth-protected-resource/mcp`;
-    const challenge = `Bearer resource_metadata="${metadata}", scope="sums"`;
+    const { challenges = "sums" } = manners;
+    const scope = challenges === null ? "" : `, scope="${challenges}"`;
+    const challenge = `Bearer resource_metadata="${metadata}"${scope}`;
     response.writeHead(401, { "www-authenticate": challenge }).end();
   });
-  const server = { manners, asked, living, lifetime: 3_600 };
+  const server = { manners, asked, living, revoked: [], scopes, lifetime: 3_600 };
   const issuer = await listen(authorizationServer(server));
 
   return Object.assign(server, {
@@ -72,7 +105,7 @@ export async function startLoginServer(): Promise<LoginServer> {
 
 type Answer = (request: IncomingMessage, response: ServerResponse, origin: string) => unknown;
 
-type Behaviour = Pick<LoginServer, "manners" | "asked" | "living" | "lifetime">;
+type Behaviour = Omit<LoginServer, "url" | "issuer" | typeof Symbol.asyncDispose>;
 
 /** What an authorization server has given out. */
 class Grants {
@@ -95,10 +128,14 @@ class Grants {
   authorize({ searchParams }: URL, response: ServerResponse): void {
     const redirect = new URL(searchParams.get("redirect_uri")!);
     const client = searchParams.get("client_id")!;
-    if (!this.#clients.has(client)) return void response.writeHead(400).end();
+    const { takesDocuments = false } = this.#server.manners;
+    const isDocument = takesDocuments && client.startsWith("https://");
+    const isKnown = isDocument || this.#clients.has(client);
+    if (!isKnown) return void response.writeHead(400).end();
     const code = secret();
     const challenge = searchParams.get("code_challenge")!;
-    this.#codes.set(code, { challenge, redirect: redirect.href, client });
+    const scope = searchParams.get("scope") ?? "";
+    this.#codes.set(code, { challenge, redirect: redirect.href, client, scope });
     redirect.searchParams.set("code", code);
     redirect.searchParams.set("state", searchParams.get("state")!);
     const { iss } = this.#server.manners;
@@ -112,6 +149,18 @@ class Grants {
     else this.#exchange(body, response);
   }
 
+  revoke(body: URLSearchParams, authorization: string, response: ServerResponse): void {
+    this.#server.revoked.push({ authorization, body });
+    const { revokes } = this.#server.manners;
+    if (revokes === "hangs") return;
+    if (revokes === "fails") return void response.writeHead(503).end();
+    if (revokes === "redirects") return void response.writeHead(307, { location: "/" }).end();
+    const token = body.get("token") ?? "";
+    this.#server.living.delete(token);
+    this.#refreshTokens.delete(token);
+    response.writeHead(200).end();
+  }
+
   #exchange(body: URLSearchParams, response: ServerResponse): void {
     const code = body.get("code") ?? "";
     const grant = this.#codes.get(code);
@@ -121,7 +170,7 @@ class Grants {
       grant?.challenge === proof.digest("base64url") &&
       grant.redirect === body.get("redirect_uri") &&
       grant.client === body.get("client_id");
-    if (fits && this.#server.manners.codeIsOver !== true) this.#give(response);
+    if (fits && this.#server.manners.codeIsOver !== true) this.#give(grant.scope, response);
     else refuse(response);
   }
 
@@ -129,14 +178,17 @@ class Grants {
   #refresh(body: URLSearchParams, response: ServerResponse): void {
     const { isDown, refuses } = this.#server.manners;
     if (isDown === true) return void response.writeHead(503).end();
-    const isKnown = this.#refreshTokens.delete(body.get("refresh_token") ?? "");
-    if (isKnown && refuses !== true) return this.#give(response);
+    const token = body.get("refresh_token") ?? "";
+    const isKnown = this.#refreshTokens.delete(token);
+    const scope = this.#server.scopes.get(token) ?? "";
+    if (isKnown && refuses !== true) return this.#give(scope, response);
     this.#refreshTokens.clear();
     refuse(response);
   }
 
-  #give(response: ServerResponse): void {
+  #give(scope: string, response: ServerResponse): void {
     const [access, refresh] = [secret(), secret()];
+    for (const token of [access, refresh]) this.#server.scopes.set(token, scope);
     this.#server.living.add(access);
     this.#refreshTokens.add(refresh);
     json(response, {
@@ -159,6 +211,10 @@ function authorizationServer(server: Behaviour): Answer {
     const body = await readAll(request);
     if (url.pathname === "/register") return grants.register(body, response);
     if (url.pathname === "/token") return grants.token(new URLSearchParams(body), response);
+    if (url.pathname === "/revoke") {
+      const { authorization = "" } = request.headers;
+      return grants.revoke(new URLSearchParams(body), authorization, response);
+    }
     response.writeHead(404).end();
   };
 }
@@ -167,7 +223,8 @@ function refuse(response: ServerResponse): void {
   json(response, { error: "invalid_grant" }, 400);
 }
 
-function metadataOf(origin: string, { lies, iss, registersNone }: Manners): object {
+function metadataOf(origin: string, manners: Manners): object {
+  const { lies, iss, registersNone, revokes, takesDocuments, issues } = manners;
   return {
     issuer: lies ?? origin,
     authorization_endpoint: `${origin}/authorize`,
@@ -176,6 +233,9 @@ function metadataOf(origin: string, { lies, iss, registersNone }: Manners): obje
     code_challenge_methods_supported: ["S256"],
     token_endpoint_auth_methods_supported: ["none"],
     authorization_response_iss_parameter_supported: iss !== undefined,
+    revocation_endpoint: revokes === "not" ? undefined : `${origin}/revoke`,
+    client_id_metadata_document_supported: takesDocuments === true,
+    scopes_supported: issues,
     registration_endpoint: registersNone === true ? undefined : `${origin}/register`,
   };
 }

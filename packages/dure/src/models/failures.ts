@@ -127,7 +127,7 @@ export const FAILURES = {
   other: row("MODEL_FAILED", {
     mayCost: true,
     errorClass: "internal",
-    hint: "See the cause in the log.",
+    hint: "See the cause in the log; LOG_LEVEL=debug shows its words.",
   }),
 } as const satisfies Record<FailureClass, FailureRow>;
 

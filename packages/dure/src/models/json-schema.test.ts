@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { Json, JsonObject } from "../kernel/json.ts";
-import { jsonSchemaOf, strictSchema, withoutAbsentNulls } from "./json-schema.ts";
+import { jsonSchemaOf, schemaOfJson, strictSchema, withoutAbsentNulls } from "./json-schema.ts";
 
 function cleaned(schema: z.ZodType, value: Json): Json {
   return withoutAbsentNulls(value, jsonSchemaOf(schema));
@@ -177,4 +177,32 @@ function deep(levels: number): JsonObject {
   for (let level = 0; level < levels; level++) schema = z.object({ inner: schema });
 
   return jsonSchemaOf(schema);
+}
+
+test.each([
+  ["a pattern that backtracks", { properties: { a: { type: "string", pattern: "^(a+)+$" } } }],
+  ["references that double", { properties: { a: { $ref: "#/$defs/a0" } }, $defs: doubling(40) }],
+])("%s costs a refusal, not the process", (_, schema) => {
+  const read = schemaOfJson({ type: "object", ...schema });
+
+  expect(read.safeParse({ a: `${"a".repeat(40)}!` }).error?.issues[0]?.message).toMatch(/within/);
+});
+
+test("a pattern that ends is checked, and a default is filled in", () => {
+  const read = schemaOfJson({
+    type: "object",
+    properties: { a: { type: "string", pattern: "^x" }, n: { type: "integer", default: 7 } },
+  });
+
+  expect(read.safeParse({ a: "y" }).error?.issues[0]?.path).toEqual(["a"]);
+  expect(read.parse({ a: "x1" })).toEqual({ a: "x1", n: 7 });
+});
+
+/** Each schema asks the next one twice. */
+function doubling(levels: number): JsonObject {
+  const entries = Array.from({ length: levels }, (_, at) => {
+    const next = { $ref: `#/$defs/a${at + 1}` };
+    return [`a${at}`, { allOf: [next, next] }] as const;
+  });
+  return { ...Object.fromEntries(entries), [`a${levels}`]: { type: "string" } };
 }

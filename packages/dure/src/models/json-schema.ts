@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { isObject, type Json, type JsonObject } from "../kernel/json.ts";
+import { isOverTime, MAX_CHECK_MS, withinTime } from "./within-time.ts";
 
 type Node = Readonly<Record<string, unknown>>;
 
@@ -24,7 +25,8 @@ export function jsonSchemaOf(schema: z.ZodType): JsonObject {
 
 /**
  * A JSON Schema that others wrote, as zod. Providers are given the schema itself; of it is checked
- * what zod knows, and of one that zod cannot read only that the value is an object.
+ * what zod knows, and of one that zod cannot read only that the value is an object. A check that
+ * takes longer than 250 ms is a refusal: a schema may hold a `pattern` or references without end.
  */
 export function schemaOfJson(schema: JsonObject): z.ZodType<JsonObject> {
   const made = zodOf(schema) as z.ZodType<JsonObject>;
@@ -34,6 +36,21 @@ export function schemaOfJson(schema: JsonObject): z.ZodType<JsonObject> {
 }
 
 function zodOf(schema: JsonObject): z.ZodType {
+  const inner = bounded(() => innerOf(schema)) ?? z.looseObject({});
+
+  return z.unknown().transform((value, context) => {
+    const read = bounded(() => inner.safeParse(value));
+    if (read?.success) return read.data;
+    if (read === undefined) context.addIssue(TOO_LONG);
+    for (const { message, path } of read?.error.issues ?? []) {
+      context.addIssue({ code: "custom", message, path: [...path] });
+    }
+
+    return z.NEVER;
+  });
+}
+
+function innerOf(schema: JsonObject): z.ZodType {
   try {
     const { $schema: _, ...rest } = schema;
 
@@ -42,6 +59,18 @@ function zodOf(schema: JsonObject): z.ZodType {
     return z.looseObject({});
   }
 }
+
+/** Undefined: it was ended after its time. */
+function bounded<Value>(work: () => Value): Value | undefined {
+  try {
+    return withinTime(work);
+  } catch (error) {
+    if (isOverTime(error)) return undefined;
+    throw error;
+  }
+}
+
+const TOO_LONG = `It could not be checked within ${MAX_CHECK_MS} ms.`;
 
 /** Keys whose values are data, not schemas. */
 const DATA_KEYS: ReadonlySet<string> = new Set(["enum", "const", "default", "examples"]);

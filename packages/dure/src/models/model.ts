@@ -86,6 +86,8 @@ export interface ToolSpec {
   readonly description?: string;
   /** JSON Schema of the arguments; its top is an object. */
   readonly inputSchema: JsonObject;
+  /** No call leaves with arguments that were not checked by the schema. */
+  readonly strict?: boolean | undefined;
 }
 
 export type ToolChoice = "auto" | "none" | "required" | { readonly tool: string };

@@ -20,6 +20,7 @@ import {
   type OutputSpec,
   type ToolCall,
 } from "./model.ts";
+import { isNoModel } from "./no-model.ts";
 import { OfflineModels, type OfflineModel } from "./offline.ts";
 import { type Endpoint, OutputFormats, type RequestWay } from "./output-format.ts";
 import {
@@ -221,7 +222,8 @@ export class Models {
 
   #succeeded(call: RunningCall): ModelAnswer {
     const { llm, reading, span, record, options } = call;
-    const facts = this.#factsOf(call, reading.usage(call.request));
+    const usage = isNoModel(llm) ? NOTHING_USED : reading.usage(call.request);
+    const facts = this.#factsOf(call, usage);
 
     const answer: ModelAnswer = {
       ...reading.result(llm),

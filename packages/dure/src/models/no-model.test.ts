@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
 import { systemClock } from "../kernel/clock.ts";
+import { silentLogger } from "../kernel/logger.ts";
+import { Models } from "./models.ts";
 import type { ModelRequest } from "./model.ts";
 import { noModel } from "./no-model.ts";
 import { OfflineModels } from "./offline.ts";
@@ -50,6 +52,19 @@ test("two agents without a model end their conversation", async () => {
     toolCalls: [{ name: "end_conversation", args: {} }],
   });
   expect(await answer(heard)).toMatch(/no model/);
+});
+
+test("an answer without a model uses no tokens: nothing was asked of a provider", async () => {
+  const offline = [noModel("en")];
+  const models = new Models({ clock: systemClock, logger: silentLogger, offline });
+  const request: ModelRequest = { messages: [{ role: "user", text: "hello" }] };
+
+  const { text, usage } = await models
+    .resolve({ provider: "offline", model: "none" })
+    .stream(request);
+
+  expect(text).toContain("no model");
+  expect(usage).toMatchObject({ tokensIn: 0, tokensOut: 0 });
 });
 
 test("a team's own offline model may have any name", () => {

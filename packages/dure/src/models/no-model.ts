@@ -1,8 +1,13 @@
 import { exampleOf, offlineModel, type OfflineModel, type OfflineReply } from "./offline.ts";
-import type { ModelRequest } from "./model.ts";
+import type { LlmRef, ModelRequest } from "./model.ts";
 
 /** The offline model of a team that has no model: it says how to connect one. */
 export const NO_MODEL = "none";
+
+/** It says one sentence of its own: no token is read or written. Pure. */
+export function isNoModel({ provider, model }: Pick<LlmRef, "provider" | "model">): boolean {
+  return provider === "offline" && model === NO_MODEL;
+}
 
 const HOW = {
   en:

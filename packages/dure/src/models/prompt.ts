@@ -1,6 +1,7 @@
 import type {
   JSONValue,
   LanguageModelV4CallOptions,
+  LanguageModelV4FunctionTool,
   LanguageModelV4Message,
   LanguageModelV4ToolResultPart,
 } from "@ai-sdk/provider";
@@ -51,9 +52,15 @@ function toolOptions({
 }: ModelRequest): Pick<LanguageModelV4CallOptions, "tools" | "toolChoice"> {
   if (!tools?.length) return {};
   return {
-    tools: tools.map((tool) => ({ type: "function" as const, ...tool })),
+    tools: tools.map(promptTool),
     toolChoice: promptToolChoice(toolChoice),
   };
+}
+
+/** `strict` is kept here: providers take strict schemas in dialects of their own. */
+function promptTool(tool: ToolSpec): LanguageModelV4FunctionTool {
+  const { strict: _, ...told } = tool;
+  return { type: "function", ...told };
 }
 
 type OutputOptions = Pick<LanguageModelV4CallOptions, "responseFormat" | "providerOptions">;

@@ -1,5 +1,5 @@
 const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-const KINDS = ["chatcmpl", "resp", "msg"] as const;
+const KINDS = ["chatcmpl", "resp", "msg", "fc", "in"] as const;
 
 /** An id of OpenAI's kind for a turn. Pure. */
 export function idFor(kind: (typeof KINDS)[number], turnId: string): string {

@@ -1,41 +1,44 @@
+import type { CallerTools } from "../engine/caller/caller-tools.ts";
 import { fieldError } from "../server/problem.ts";
-import type { DureError } from "../kernel/errors.ts";
-import { isObject } from "../kernel/json.ts";
 import type { OpenAiChatBody, OpenAiResponseBody } from "../wire/openai.ts";
+import { callerToolsOf } from "./asked-tools.ts";
+import { assertSpoken, notSpoken } from "./not-spoken.ts";
+import { askedBy, type Said } from "./transcript.ts";
 
 /** A request of OpenAI's API in dure's words. */
 export interface AskedTurn {
   readonly service: string;
+  /** Empty where results are brought. */
   readonly message: string;
+  /** Tools of the caller, and what they gave. */
+  readonly callerTools: CallerTools | undefined;
   /** Told to the agents as quoted data of this turn alone. */
-  readonly background: string | undefined;
+  readonly before: readonly Said[];
   /** The session that the caller named; undefined: a new one. */
   readonly session: string | undefined;
   /** The answer that it goes on from, where no session is named. */
   readonly previous: string | undefined;
+  /** False: the answer is not to be read again. */
+  readonly isStored: boolean;
   readonly stream: boolean;
   readonly includeUsage: boolean;
-}
-
-interface Words {
-  readonly role: string;
-  readonly text: string;
 }
 
 /** Pure. Throws what cannot be asked in this way. Source: docs/spec/interop §3. */
 export function chatAsked(body: OpenAiChatBody): AskedTurn {
   assertSpoken(body);
-  const words = body.messages.map(({ role, content }, index) => ({
-    role,
-    text: textOf(content ?? "", `messages.${index}.content`),
-  }));
   const session = body.user ?? undefined;
+  const said = body.messages.flatMap(messageSaid);
+  const { message, results, before } = askedBy(said, "messages", session !== undefined);
 
   return {
-    ...lastWords(words, "messages", session !== undefined),
+    message,
+    before,
+    callerTools: callerToolsOf(body, results),
     service: body.model,
     session,
     previous: undefined,
+    isStored: true,
     stream: body.stream === true,
     includeUsage: body.stream_options?.include_usage === true,
   };
@@ -47,53 +50,74 @@ export function responseAsked(body: OpenAiResponseBody): AskedTurn {
   const { conversation, previous_response_id: previous, user } = body;
   const named = typeof conversation === "string" ? conversation : conversation?.id;
   const session = named ?? (previous ? undefined : (user ?? undefined));
-  const told: Words[] = body.instructions ? [{ role: "system", text: body.instructions }] : [];
+  const told = body.instructions ? [words("system", body.instructions)] : [];
   const goesOn = session !== undefined || Boolean(previous);
+  const { message, results, before } = askedBy([...told, ...inputSaid(body)], "input", goesOn);
 
   return {
-    ...lastWords([...told, ...inputWords(body.input)], "input", goesOn),
+    message,
+    before,
+    callerTools: callerToolsOf(body, results),
     service: body.model,
     session,
     previous: previous ?? undefined,
+    isStored: body.store !== false,
     stream: body.stream === true,
     includeUsage: true,
   };
 }
 
-function inputWords(input: OpenAiResponseBody["input"]): readonly Words[] {
-  if (typeof input === "string") return [{ role: "user", text: input }];
-
-  return input.map(({ type = "message", role = "", content = "" }, index) => {
-    if (type !== "message") throw notSpoken(`input.${index}.type`, `"${type}" is not taken`);
-    return { role, text: textOf(content, `input.${index}.content`) };
-  });
+function words(role: string, text: string): Said {
+  return { kind: "words", role, text };
 }
 
-/**
- * The last message is what is said. Those before it are told as background: of a session that goes
- * on the caller's instructions alone, for it remembers the rest.
- */
-function lastWords(
-  words: readonly Words[],
-  field: string,
-  goesOn: boolean,
-): Pick<AskedTurn, "message" | "background"> {
-  const last = words.at(-1);
-  if (last?.role !== "user") {
-    throw fieldError("REQUEST_INVALID", field, "does not end with a message of the user");
+type Message = OpenAiChatBody["messages"][number];
+
+function messageSaid(message: Message, index: number): readonly Said[] {
+  const { role, content, tool_calls: calls, tool_call_id: callId } = message;
+  const field = `messages.${index}.content`;
+  if (role === "tool" && callId != null) {
+    return [{ kind: "result", callId, text: outputOf(content, field) }];
   }
 
-  const before = words.slice(0, -1).filter(({ role }) => !goesOn || isInstruction(role));
-  const told = before.map(({ role, text }) => `${role}: ${text}`).join("\n\n");
-
-  return { message: last.text, background: told === "" ? undefined : told };
+  const text = textOf(content ?? "", field);
+  const called = (calls ?? []).map(({ id = "", function: { name, arguments: args } }): Said => ({
+    kind: "call",
+    callId: id,
+    name,
+    args,
+  }));
+  return called.length > 0 && text === "" ? called : [words(role, text), ...called];
 }
 
-function isInstruction(role: string): boolean {
-  return role === "system" || role === "developer";
+function inputSaid({ input }: OpenAiResponseBody): readonly Said[] {
+  if (typeof input === "string") return [words("user", input)];
+  return input.map(itemSaid);
 }
 
-type Content = NonNullable<OpenAiChatBody["messages"][number]["content"]>;
+type Item = Exclude<OpenAiResponseBody["input"], string>[number];
+
+function itemSaid(item: Item, index: number): Said {
+  const { type = "message", role = "", content = "", call_id: callId = "" } = item;
+  if (type === "message") return words(role, textOf(content, `input.${index}.content`));
+  if (type === "function_call") {
+    return { kind: "call", callId, name: item.name ?? "", args: item.arguments ?? "{}" };
+  }
+  if (type === "function_call_output") {
+    return { kind: "result", callId, text: outputOf(item.output, `input.${index}.output`) };
+  }
+  if (type === "item_reference" && item.id !== undefined) return { kind: "reference", id: item.id };
+
+  throw notSpoken(`input.${index}.type`, `"${type}" is not taken`);
+}
+
+type Content = NonNullable<Message["content"]>;
+
+/** A result that is missing would use the call up. */
+function outputOf(content: Content | null | undefined, field: string): string {
+  if (content == null) throw fieldError("REQUEST_INVALID", field, "is missing");
+  return textOf(content, field);
+}
 
 function textOf(content: Content, field: string): string {
   if (typeof content === "string") return content;
@@ -107,38 +131,3 @@ function textOf(content: Content, field: string): string {
 }
 
 const TEXT_PARTS: ReadonlySet<string> = new Set(["text", "input_text", "output_text"]);
-
-type IsWanted = (value: unknown) => boolean;
-
-const isFilled: IsWanted = (value) => Array.isArray(value) && value.length > 0;
-const isOtherFormat: IsWanted = (value) => isObject(value) && value["type"] !== "text";
-
-/** What the service behind a model does not do for its caller. */
-const NOT_SPOKEN: Readonly<Record<string, IsWanted>> = {
-  tools: isFilled,
-  functions: isFilled,
-  n: (value) => value !== 1,
-  response_format: isOtherFormat,
-  text: (value) => isObject(value) && isOtherFormat(value["format"]),
-  modalities: (value) => Array.isArray(value) && value.includes("audio"),
-  logprobs: (value) => value === true,
-  background: (value) => value === true,
-};
-
-/** Refused rather than passed over: the answer would not be what was asked for. */
-function assertSpoken(body: Readonly<Record<string, unknown>>): void {
-  for (const [member, isWanted] of Object.entries(NOT_SPOKEN)) {
-    const value = body[member];
-    if (value === undefined || value === null || !isWanted(value)) continue;
-    throw notSpoken(member, "is not done here");
-  }
-}
-
-function notSpoken(field: string, why: string): DureError {
-  return fieldError(
-    "NOT_SPOKEN",
-    field,
-    why,
-    "The service decides its tools and the form of its answers; send text alone.",
-  );
-}

@@ -1,4 +1,4 @@
-import type { Done } from "../kernel/turn-events.ts";
+import type { Done, DoneCall } from "../kernel/turn-events.ts";
 import { acceptedAt, idFor } from "./answer-ids.ts";
 import { turnFailure } from "./refusal.ts";
 import type { Speaker } from "./speaker.ts";
@@ -13,10 +13,11 @@ export interface Answering {
 
 /** The answer of `/chat/completions`. Pure. */
 export function completionOf(answering: Answering, done: Done): object {
-  const message = { role: "assistant", content: done.message, refusal: null };
   return {
     ...headOf(answering, "chat.completion"),
-    choices: [{ index: 0, message, logprobs: null, finish_reason: "stop" }],
+    choices: [
+      { index: 0, message: messageOf(done), logprobs: null, finish_reason: finishOf(done) },
+    ],
     usage: usageOf(done),
   };
 }
@@ -43,7 +44,14 @@ export class CompletionSpeaker implements Speaker {
     if (done.error) return dataOf({ error: turnFailure(done.error).error });
 
     const usage = dataOf({ ...this.#head, choices: [], usage: usageOf(done) });
-    return `${this.#chunk({}, "stop")}${this.#includeUsage ? usage : ""}data: [DONE]\n\n`;
+    const end = `${this.#chunk({}, finishOf(done))}${this.#includeUsage ? usage : ""}`;
+    return `${this.#calls(done)}${end}data: [DONE]\n\n`;
+  }
+
+  #calls({ calls = [] }: Done): string {
+    return calls
+      .map((call, index) => this.#chunk({ tool_calls: [{ index, ...callOf(call) }] }))
+      .join("");
   }
 
   farewell(): string {
@@ -54,6 +62,20 @@ export class CompletionSpeaker implements Speaker {
     const choice = { index: 0, delta, logprobs: null, finish_reason: finishReason };
     return dataOf({ ...this.#head, choices: [choice] });
   }
+}
+
+function messageOf({ message, calls = [] }: Done): object {
+  const said = { role: "assistant", content: message, refusal: null };
+  if (calls.length === 0) return said;
+  return { ...said, content: message === "" ? null : message, tool_calls: calls.map(callOf) };
+}
+
+function callOf({ callId: id, tool: name, args }: DoneCall): object {
+  return { id, type: "function", function: { name, arguments: JSON.stringify(args) } };
+}
+
+function finishOf({ calls = [] }: Done): string {
+  return calls.length > 0 ? "tool_calls" : "stop";
 }
 
 /** The turn goes on; the same key finds it. */

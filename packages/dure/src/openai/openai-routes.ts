@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import type { TurnRequest } from "../engine/api.ts";
-import { DureError } from "../kernel/errors.ts";
+import { turnOfCall } from "../engine/caller/caller-tools.ts";
+import { codeOf, DureError } from "../kernel/errors.ts";
 import { ulid } from "../kernel/ids.ts";
 import type { Done } from "../kernel/turn-events.ts";
 import { boundsOf } from "../server/bounds.ts";
@@ -12,13 +13,12 @@ import {
   turnRequestOf,
   unlessClosing,
 } from "../server/conversation-routes.ts";
+import type { Database } from "../durable/database.ts";
 import { callerOf } from "../server/guard.ts";
-import { NO_TENANT } from "../server/members.ts";
-import { assertMayFollow } from "../server/own-sessions.ts";
+import { fieldError } from "../server/problem.ts";
 import type { RouteApp, ServerParts } from "../server/server.ts";
 import { answerWithStream } from "../server/stream-answer.ts";
 import { viewerOf } from "../server/tenants.ts";
-import { assertTurnId } from "../server/turn-position.ts";
 import { OpenAiChatBody, OpenAiModelParams, OpenAiResponseBody } from "../wire/openai.ts";
 import { IdempotencyHeaders } from "../wire/turns.ts";
 import { turnOf } from "./answer-ids.ts";
@@ -26,19 +26,35 @@ import { chatAsked, responseAsked, type AskedTurn } from "./asked.ts";
 import { completionOf, CompletionSpeaker } from "./completion.ts";
 import { asOpenAiError, turnFailure } from "./refusal.ts";
 import { responseOf, ResponseSpeaker, type Responding } from "./response.ts";
+import { lastOf } from "./last-of.ts";
+import { sessionOfTurn } from "./own-turn.ts";
+import { responseRoutes } from "./response-routes.ts";
+import { StoredResponses } from "./stored-responses.ts";
 import { speak, type Speaker } from "./speaker.ts";
+import { backgroundOf, type Said } from "./transcript.ts";
 
 const config = { scope: "chat", refusal: asOpenAiError } as const;
 const asking = { ...config, audit: false, stream: true } as const;
 
+/** Bytes of a request: clients send all messages each time. */
+const MAX_REQUEST = 1_048_576;
+
 /** Services and agents as models of OpenAI's API. Source: docs/spec/interop §3. */
-export const openAiRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) => {
-  app.addHook("onRequest", async (_, reply) => void reply.header("cache-control", "no-store"));
-  listModels(app, parts);
-  readModel(app, parts);
-  completeChat(app, parts);
-  respond(app, parts);
-};
+export function openAiRoutes(database: Database): FastifyPluginAsyncZod<ServerParts> {
+  const stored = new StoredResponses(database);
+  return async (app, parts) => {
+    app.addHook("onRequest", async (_, reply) => void reply.header("cache-control", "no-store"));
+    listModels(app, parts);
+    readModel(app, parts);
+    completeChat(app, { ...parts, stored });
+    respond(app, { ...parts, stored });
+    responseRoutes(app, parts, stored);
+  };
+}
+
+interface OpenAiParts extends ServerParts {
+  readonly stored: StoredResponses;
+}
 
 function listModels(app: RouteApp, { conversations }: ServerParts): void {
   app.get("/openai/v1/models", { config, schema: { hide: true } }, async () => ({
@@ -61,11 +77,12 @@ function readModel(app: RouteApp, { conversations }: ServerParts): void {
   );
 }
 
-function completeChat(app: RouteApp, parts: ServerParts): void {
+function completeChat(app: RouteApp, parts: OpenAiParts): void {
   app.post(
     "/openai/v1/chat/completions",
     {
       config: asking,
+      bodyLimit: MAX_REQUEST,
       schema: { hide: true, headers: IdempotencyHeaders, body: OpenAiChatBody },
     },
     (request, reply) =>
@@ -76,11 +93,12 @@ function completeChat(app: RouteApp, parts: ServerParts): void {
   );
 }
 
-function respond(app: RouteApp, parts: ServerParts): void {
+function respond(app: RouteApp, parts: OpenAiParts): void {
   app.post(
     "/openai/v1/responses",
     {
       config: asking,
+      bodyLimit: MAX_REQUEST,
       schema: { hide: true, headers: IdempotencyHeaders, body: OpenAiResponseBody },
     },
     (request, reply) =>
@@ -96,7 +114,7 @@ function modelOf(name: string): object {
 }
 
 interface Exchange {
-  readonly parts: ServerParts;
+  readonly parts: OpenAiParts;
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
 }
@@ -114,9 +132,12 @@ async function answer(exchange: Exchange, asked: AskedTurn, manner: Manner): Pro
   request.sessionId = turn.session;
   const { turnId } = await parts.conversations.accept(turn, acceptOptionsOf(request));
   request.turnId = turnId;
+  // Before its id is told.
+  if (!asked.isStored) await parts.stored.mark(turnId, "unstored");
   reply.header("turn-id", turnId);
   // The client of OpenAI sends again what failed: without a key that would be another turn.
-  if (keyOf(request) === undefined) reply.header("x-should-retry", "false");
+  const isOnce = keyOf(request) !== undefined || asked.callerTools?.results !== undefined;
+  if (!isOnce) reply.header("x-should-retry", "false");
 
   const responding = { turnId, model: asked.service, session: turn.session };
   if (asked.stream) return stream(exchange, turnId, manner.speaker(responding, asked));
@@ -165,46 +186,80 @@ async function doneOf(
   }
 }
 
-type Frames = ReturnType<ServerParts["conversations"]["read"]>;
-
-async function lastOf(frames: Frames): Promise<Done> {
-  for await (const { event } of frames) if (event.type === "DONE") return event.data;
-  throw new DureError("TURN_UNFINISHED", "The turn could not be read to its end.", {
-    class: "unavailable",
-  });
-}
-
 async function turnFor(exchange: Exchange, asked: AskedTurn): Promise<TurnRequest> {
   const { parts } = exchange;
   const session = await sessionFor(exchange, asked);
-  const { service, message, background } = asked;
+  const { service, message, callerTools } = asked;
   const body = { session_id: session, service, message };
+  const before = await resolved(exchange, asked.before);
 
-  return { ...turnRequestOf(body, boundsOf(parts.limits)), background };
+  const mayBeEmpty = callerTools?.results !== undefined;
+  return {
+    ...turnRequestOf(body, boundsOf(parts.limits), { mayBeEmpty }),
+    background: backgroundOf(before),
+    callerTools,
+  };
+}
+
+/** The words of answers that are named alone; those that still come are passed over. */
+async function resolved(exchange: Exchange, before: readonly Said[]): Promise<readonly Said[]> {
+  const told: Said[] = [];
+  for (const one of before) {
+    if (one.kind !== "reference") told.push(one);
+    else if (one.id.startsWith("msg_")) told.push(await referredTo(exchange, one.id));
+  }
+  return told;
+}
+
+/** Throws `TURN_UNKNOWN`. */
+async function referredTo({ parts, request }: Exchange, id: string): Promise<Said> {
+  const turnId = turnOf(id);
+  await storedSession({ parts, request }, turnId);
+  const caller = viewerOf(request);
+  const { status } = await parts.conversations.find(turnId, { caller });
+  if (status !== "done") return { kind: "reference", id };
+
+  const { message } = await lastOf(parts.conversations.read(turnId, { caller }));
+  return { kind: "words", role: "assistant", text: message };
 }
 
 async function sessionFor({ parts, request }: Exchange, asked: AskedTurn): Promise<string> {
-  const { session, previous } = asked;
+  const { session, previous, callerTools } = asked;
+  const result = callerTools?.results?.[0];
+  if (result) return sessionOfCall({ parts, request }, result.callId, session);
   if (session !== undefined) return session;
   if (previous === undefined) return newSession(request, parts);
 
-  return sessionOfTurn({ parts, request }, turnOf(previous));
+  return storedSession({ parts, request }, turnOf(previous));
 }
 
-/** Throws `TURN_UNKNOWN` also for a turn of others' direct rooms. */
-async function sessionOfTurn(
+/** The session of a response. Throws `TURN_UNKNOWN` where it was deleted, or not stored. */
+async function storedSession(
   { parts, request }: Pick<Exchange, "parts" | "request">,
   turnId: string,
 ): Promise<string> {
-  assertTurnId(turnId);
-  const { conversations, members } = parts;
-  const caller = callerOf(request);
-  const { sessionId: session } = await conversations.find(turnId, { caller });
-  const tenant = await members.view(request.principal!, { session }, caller.tenant);
-  if (tenant === NO_TENANT) await conversations.find(turnId, { caller: { ...caller, tenant } });
-  assertMayFollow(request.principal!, session);
-
+  const session = await sessionOfTurn(parts, request, turnId);
+  await parts.stored.read(turnId);
   return session;
+}
+
+/** A caller that names no session is known by the call. Throws `TOOL_CALL_UNKNOWN`. */
+async function sessionOfCall(
+  exchange: Pick<Exchange, "parts" | "request">,
+  callId: string,
+  named: string | undefined,
+): Promise<string> {
+  const turn = turnOfCall(callId);
+  const { parts, request } = exchange;
+  const session = turn && (await sessionOfTurn(parts, request, turn).catch(unlessUnknown));
+  const isOpen = session !== undefined && (named ?? session) === session;
+  if (isOpen && !(await parts.stored.isDeleted(turn!))) return session;
+  throw fieldError("TOOL_CALL_UNKNOWN", "tool_call_id", `"${callId}" was not handed out here`);
+}
+
+function unlessUnknown(error: unknown): undefined {
+  if (codeOf(error) !== "TURN_UNKNOWN") throw error;
+  return undefined;
 }
 
 /** The same key of the same caller is the same session, so that it finds its turn again. */

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { tool } from "../engine/agent/tool.ts";
 import { z } from "zod";
+import { agentsFileKo, collaborationPolicyKo } from "./guide.ko.ts";
 import { agentGuide, agentsFile, collaborationPolicy } from "./guide.ts";
 import { ROOM_LIMITS } from "./limits.ts";
 
@@ -27,6 +28,18 @@ test.each([
     for (const number of [17, 23, 41, 9]) expect(text).toMatch(new RegExp(`\\b${number}\\b`));
   },
 );
+
+test.each([
+  ["COLLABORATION.md", collaborationPolicyKo, collaborationPolicy],
+  ["AGENTS.md", agentsFileKo, agentsFile],
+])("%s says the same numbers and names of tools in Korean", (_file, korean, english) => {
+  const limits = { ...ROOM_LIMITS, pairCalls: 17, threadMessages: 23, exchangeMessages: 41 };
+  const factsOf = (text: string): readonly string[] =>
+    [...new Set(text.match(/\d+|`[^`]+`/g))].toSorted();
+
+  expect(factsOf(korean(limits))).toEqual(factsOf(english(limits)));
+  expect(korean(limits)).toMatch(/[가-힣]/);
+});
 
 test("P4 with both, the guide says which is for what, and names every tool that the agent has", () => {
   const guide = agentGuide({

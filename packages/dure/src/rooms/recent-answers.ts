@@ -41,7 +41,11 @@ const RECENT = {
   name: "rooms.recent_answers",
   text: `
     select h.place, p.name as "placeName", h.message,
-      left(m.text, $6::integer) as excerpt, h.outcome, h.finished_at as at
+      case
+        when length(m.text) > $6::integer then left(m.text, $6::integer - 1) || '…'
+        else m.text
+      end as excerpt,
+      h.outcome, h.finished_at as at
     from dure.handlings h
     join dure.places p on p.id = h.place
     left join dure.room_messages m on m.id = h.message

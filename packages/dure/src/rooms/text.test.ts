@@ -122,7 +122,8 @@ describe("the name of a thread", () => {
 
   test("is about the given topic, else about the first 30 graphemes of the message", () => {
     expect(threadTopic("리뷰", "코드 리뷰 해줘")).toBe("리뷰");
-    expect(threadTopic(undefined, "가".repeat(40))).toBe("가".repeat(30));
+    expect(threadTopic(undefined, "가".repeat(40))).toBe(`${"가".repeat(30)}…`);
+    expect(threadTopic(undefined, `${"가".repeat(30)}\n`)).toBe("가".repeat(30));
     expect(threadTopic("  ", "코드 리뷰\n해줘")).toBe("코드 리뷰 해줘");
   });
 });

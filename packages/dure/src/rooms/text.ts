@@ -69,11 +69,14 @@ export function cutText(text: string, length: number): string {
 }
 
 /**
- * What a new thread is about: its given name, else the beginning of the message. Source for 30:
- * docs/spec/collaboration §4.
+ * What a new thread is about: its given name, else the beginning of the message, with `…` where
+ * that is cut. Source for 30: docs/spec/collaboration §4.
  */
 export function threadTopic(given: string | undefined, message: string): string {
-  return given !== undefined && !isBlank(given) ? given : excerpt(message, 30);
+  if (given !== undefined && !isBlank(given)) return given;
+  const begins = excerpt(message, 30);
+  const isCut = begins.length < message.replace(/\s+/gu, " ").trim().length;
+  return isCut ? `${begins}…` : begins;
 }
 
 /**

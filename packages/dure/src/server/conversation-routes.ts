@@ -458,6 +458,7 @@ type ChatAnswerJson = z.output<typeof ChatAnswer>;
 export function turnRequestOf(
   body: ChatBody,
   { messageBytes, slots: slotsMost }: ServerBounds,
+  { mayBeEmpty = body.slots !== undefined }: { readonly mayBeEmpty?: boolean | undefined } = {},
 ): TurnRequest {
   const { session_id: session, slots, ...rest } = body;
   assertNotOwn(session);
@@ -483,7 +484,7 @@ export function turnRequestOf(
     );
   }
 
-  if (body.message.trim() === "" && slots === undefined) {
+  if (body.message.trim() === "" && !mayBeEmpty) {
     throw fieldError(
       "MESSAGE_INVALID",
       "message",

@@ -260,10 +260,14 @@ async function whenReachable<Value>(ask: () => Promise<Value>): Promise<Value> {
   try {
     return await ask();
   } catch (cause) {
-    throw new DureError("TOKENS_UNAVAILABLE", "Tokens cannot be checked now.", {
-      class: "unavailable",
-      hint: "Is the database up? /readyz says.",
-      cause,
-    });
+    throw new DureError(
+      "TOKENS_UNAVAILABLE",
+      "Who asks cannot be checked now: the database does not answer.",
+      {
+        class: "unavailable",
+        hint: "Is the database up? /readyz says.",
+        cause,
+      },
+    );
   }
 }

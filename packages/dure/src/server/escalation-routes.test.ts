@@ -116,6 +116,25 @@ test("the inbox is listed in the spelling of the wire, and the context keeps its
   ]);
 });
 
+test("who may only chat reads what is decided of a call by its tool's name, not with what", async () => {
+  const auth = new MemoryTokenStore();
+  auth.add("a-token-of-a-chatter", { name: "chatter", scopes: ["chat"] });
+  const inbox = new TestInbox();
+  const usual = { ...open, title: 'openTicket: {"unitPrice":5}' };
+  await using server = await startTestServer({
+    auth,
+    inbox: Object.assign(inbox, { list: async () => ({ items: [open, usual], nextCursor: null }) }),
+  });
+  const headers = { authorization: "Bearer a-token-of-a-chatter" };
+
+  const listed = await (await server.fetch("/v1/escalations", { headers })).json();
+
+  expect(listed).toMatchObject({
+    items: [{ title: "Open an expensive ticket?" }, { title: "openTicket" }],
+  });
+  expect(JSON.stringify(listed)).not.toContain("unitPrice");
+});
+
 test("one escalation is read by its id", async () => {
   await using server = await startTestServer({ inbox: new TestInbox() });
 

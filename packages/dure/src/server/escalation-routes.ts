@@ -5,6 +5,7 @@ import type { Inbox } from "../escalations/inbox.ts";
 import { shownEscalation } from "../escalations/shown-escalation.ts";
 import { problems } from "./schemas.ts";
 import type { RouteApp, ServerParts } from "./server.ts";
+import { hasScope } from "./access.ts";
 import { NO_TENANT, type Members } from "./members.ts";
 import { keyOfSession, viewerOf, viewOf } from "./tenants.ts";
 import { onWire } from "../kernel/wire.ts";
@@ -148,5 +149,6 @@ function dismissEscalation(app: RouteApp, inbox: EscalationInbox): void {
 }
 
 function jsonOf(escalation: Escalation, request: FastifyRequest): EscalationJson {
-  return onWire<EscalationJson>(shownEscalation(escalation, viewOf(request)));
+  const mayDecide = hasScope(request.principal!, "admin");
+  return onWire<EscalationJson>(shownEscalation(escalation, { view: viewOf(request), mayDecide }));
 }

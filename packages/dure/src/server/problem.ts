@@ -45,6 +45,11 @@ const TITLES: Readonly<Record<number, string>> = {
   503: "Not available now",
 };
 
+/** Titles of codes that say more than their status. */
+const TITLES_OF_CODE: Readonly<Record<string, string>> = {
+  HOOK_REFUSED: "The delivery is refused",
+};
+
 /** What Fastify calls its own refusals, in dure's words. */
 const FASTIFY_REFUSALS: Readonly<Record<string, { code: string; message: string; hint?: string }>> =
   {
@@ -182,7 +187,7 @@ export function problemOf(
     // Members that only the error knows.
     ...(hidden ? {} : (toWire(facts) as Record<string, unknown>)),
     type: `urn:dure:problem:${error.code.toLowerCase().replaceAll("_", "-")}`,
-    title: TITLES[status] ?? "Refused",
+    title: TITLES_OF_CODE[error.code] ?? TITLES[status] ?? "Refused",
     status,
     detail: hidden ? "The server could not answer this request." : error.message,
     code: error.code,

@@ -3,7 +3,7 @@ import type { z } from "zod";
 import type { TenantView } from "../kernel/tenant.ts";
 import { onWire } from "../kernel/wire.ts";
 import type { PlanChoice } from "../plans/runs/plan-library.ts";
-import type { RunFrame } from "../plans/runs/run-queries.ts";
+import type { RunFilter, RunFrame } from "../plans/runs/run-queries.ts";
 import { isRunEnded } from "../plans/rows/run.ts";
 import { shownDetail, shownPlan, shownRun } from "../plans/runs/shown.ts";
 import { PlanViewJson } from "../wire/plans.ts";
@@ -124,18 +124,31 @@ function listRuns(app: RouteApp, parts: PlanRouteParts): void {
       },
     },
     async (request) => {
-      const { key: given, ...query } = request.query;
-      const caller = callerOf(request);
-      const { items, nextCursor } =
-        given === undefined
-          ? await runs.list({ ...query, tenant: viewOf(request) })
-          : await runs.list({ ...query, tenant: caller.tenant, key: storedKey(caller, given) });
+      const { items, nextCursor } = await runs.list(filterOf(request, request.query));
+      const prefix = storedKey(callerOf(request), "");
+      const { key, key_prefix } = request.query;
+      const hasKeys = key !== undefined || key_prefix !== undefined;
       return onWire<z.output<typeof RunsAnswer>>({
-        items: items.map((run) => ({ ...shownRun(run), counts: run.counts })),
+        items: items.map((run) => ({
+          ...shownRun(run),
+          counts: run.counts,
+          key: hasKeys ? run.key?.slice(prefix.length) : undefined,
+        })),
         nextCursor,
       });
     },
   );
+}
+
+/** Keys are looked for among the caller's own. */
+function filterOf(request: FastifyRequest, query: z.output<typeof RunsQuery>): RunFilter {
+  const { key, key_prefix: prefix, ...rest } = query;
+  if (key === undefined && prefix === undefined) return { ...rest, tenant: viewOf(request) };
+
+  const caller = callerOf(request);
+  const stored = (given: string | undefined): string | undefined =>
+    given === undefined ? undefined : storedKey(caller, given);
+  return { ...rest, tenant: caller.tenant, key: stored(key), keyPrefix: stored(prefix) };
 }
 
 function readRun(app: RouteApp, parts: PlanRouteParts): void {

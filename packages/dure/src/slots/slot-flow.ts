@@ -4,6 +4,7 @@ import {
   type FlowHandler,
   type ServiceOptions,
 } from "../engine/service/service.ts";
+import { assertForm } from "./form-check.ts";
 import { FormTurn } from "./form-turn.ts";
 import type { SlotForm } from "./form.ts";
 import { formStateOf, type FormResult, type FormState, type SlotValues } from "./form-state.ts";
@@ -20,12 +21,14 @@ export type SlotFlowParts = Pick<ServiceOptions, "state" | "router" | "flows" | 
  *
  * It asks three agents of the service: `intent` for `{scenario}` (the flow's key, or anything
  * else), `slots` for a `SlotReading`, `interaction` for `{message}`. Words outside of the flow go to
- * `interaction` too.
+ * `interaction` too. Throws `FORM_INVALID` for an option that does not exist, and for a slot that
+ * has no name in `texts`.
  */
 export function slotFlow<Values = SlotValues>(typed: SlotForm<Values>): SlotFlowParts {
   // Values are checked by the slots' schemas before they are stored; the code in between is the
   // same for every form.
   const form = typed as unknown as SlotForm;
+  assertForm(form);
   const chat: FlowHandler = flow((turn) => new FormTurn(turn, form).chat());
   const fill: FlowHandler = flow((turn) => new FormTurn(turn, form).run());
   return {

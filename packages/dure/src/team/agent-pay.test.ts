@@ -53,6 +53,11 @@ test(
     const itself = (name: string): string => name;
     const names = { agentName: itself, serviceName: itself };
     const book = teamCosts({ database, budgets: undefined, timeZone: "UTC", ...names });
+    const none = `insert into dure.model_calls (at, session_id, turn_id, service, agent, provider, model, attempt,
+        prompt_hash, tokens_in, tokens_out, estimated, latency_ms)
+      select at, session_id, turn_id, service, agent, 'offline', 'none', 1, prompt_hash, 50, 40, true, 1
+      from dure.model_calls limit 1`;
+    await database.query({ text: none });
     const costs = await book.read(7);
     expect(costs.byModel).toEqual([
       {

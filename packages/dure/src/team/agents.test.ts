@@ -50,6 +50,8 @@ test("an agent answers with its name and its persona files, under its own name",
   await using t = await startTestEngine(services, { offline: [model], model: "offline:scripted" });
 
   expect(services.map((service) => [service.name, service.title])).toEqual([["ruda", "루다"]]);
+  expect(services[0]?.description).toBe("An agent of the team. Talk with it here.");
+  expect(services[0]?.translations?.["ko"]?.description).toMatch("팀의 에이전트");
   expect((await t.say("안녕")).done.message).toBe("네");
 });
 

@@ -3,7 +3,12 @@ import { readFile, rename, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
 import { chatAgent } from "../engine/agent/agent.ts";
-import { defineService, flow, type Service } from "../engine/service/service.ts";
+import {
+  defineService,
+  flow,
+  type Service,
+  type ServiceOptions,
+} from "../engine/service/service.ts";
 import { NotSentError, tool, type AnyTool } from "../engine/agent/tool.ts";
 import { readReply } from "../jobs/endings.ts";
 import { DureError } from "../kernel/errors.ts";
@@ -42,10 +47,16 @@ export async function agentServices(
   return Promise.all(agents.map(([id, agent]) => agentService(team, id, agent, toolsOf(id))));
 }
 
+interface OwnAgent {
+  readonly displayName?: string | undefined;
+  readonly leads?: boolean | undefined;
+  readonly card?: CardInput | undefined;
+}
+
 async function agentService(
   { folder: teamFolder, unsaved }: Pick<LoadedTeam, "folder" | "unsaved">,
   id: string,
-  agent: { displayName?: string | undefined; card?: CardInput | undefined },
+  agent: OwnAgent,
   tools: Readonly<Record<string, AnyTool>>,
 ): Promise<Service> {
   const folder = path.join(teamFolder, "agents", id);
@@ -64,7 +75,9 @@ async function agentService(
   return defineService({
     name: id,
     title,
+    ...aboutOf(agent),
     agents: { [id]: helper },
+    callerTools: true,
     flows: {
       DEFAULT: flow(async (turn) => {
         // The result of background work: shown when it is known whether there is anything to show.
@@ -74,16 +87,32 @@ async function agentService(
           turn.escalation === undefined &&
           !turn.session.startsWith("room:");
 
-        const { text } = await turn.agent(
+        const { text, handedCalls } = await turn.agent(
           id,
           turn.locale === "en" ? "Writing" : "답변 작성 중",
-          isNotice ? { show: false } : {},
+          isNotice ? { show: false } : { callerTools: true },
         );
+        const message = isNotice && readReply(text).quiet ? "" : text;
 
-        return turn.done({ message: isNotice && readReply(text).quiet ? "" : text });
+        return turn.done({ message, handedCalls });
       }),
     },
   });
+}
+
+/** What its card in a chat says; what the persona says is for the model alone. */
+function aboutOf({ leads }: OwnAgent): Pick<ServiceOptions, "description" | "translations"> {
+  return leads === true
+    ? {
+        description: "Leads the team. Say what you need.",
+        translations: {
+          ko: { description: "팀을 이끄는 에이전트예요. 필요한 일을 말해 보세요." },
+        },
+      }
+    : {
+        description: "An agent of the team. Talk with it here.",
+        translations: { ko: { description: "팀의 에이전트예요. 여기서 바로 이야기해요." } },
+      };
 }
 
 async function readPersona(

@@ -12,6 +12,7 @@ import { Retention } from "../durable/retention.ts";
 import { Takeover } from "../durable/takeover.ts";
 import { Inbox } from "../escalations/inbox.ts";
 import type { Clock } from "../kernel/clock.ts";
+import { ClosingStack } from "../kernel/closing-stack.ts";
 import type { DureError } from "../kernel/errors.ts";
 import { newId } from "../kernel/ids.ts";
 import type { Logger } from "../kernel/logger.ts";
@@ -127,7 +128,7 @@ async function openDatabase(
 async function openMigrated(
   options: DatabaseOptions,
 ): Promise<{ database: Database; notifications: Notifications }> {
-  await using opening = new AsyncDisposableStack();
+  await using opening = new ClosingStack();
   const database = await Database.open(options);
   opening.defer(() => database.close());
 

@@ -1,5 +1,6 @@
 import type { Database } from "../durable/database.ts";
 import { AGENT_PROVIDER } from "../kernel/plans.ts";
+import { NO_MODEL } from "../models/no-model.ts";
 import type { BudgetLimit } from "../models/card.ts";
 import type { CostBook } from "../server/cost-routes.ts";
 import type { TeamConfig } from "./config.ts";
@@ -211,6 +212,8 @@ const USED = {
       )::bigint as "estimatedMicroUsd"
     from dure.model_calls
     where at >= (${FIRST_DAY}) at time zone $2::text
+      -- no model is set: older releases have counted tokens for it
+      and not (provider = 'offline' and model = '${NO_MODEL}')
     group by 1, 2, 3, 4
     order by 1, 2, 3, 4`,
 };

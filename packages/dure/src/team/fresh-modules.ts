@@ -1,4 +1,4 @@
-import { registerHooks } from "node:module";
+import nodeModule from "node:module";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { DureError } from "../kernel/errors.ts";
@@ -14,6 +14,8 @@ import { ulid } from "../kernel/ids.ts";
  * itself.
  */
 export async function withFreshModules<T>(folder: string, load: () => Promise<T>): Promise<T> {
+  // No import of its name: where Node has none, no module of dure could be loaded.
+  const { registerHooks } = nodeModule;
   if (typeof registerHooks !== "function" || !process.features.typescript) {
     throw new DureError("RELOAD_IMPOSSIBLE", `Node ${process.version} cannot read modules anew.`, {
       class: "conflict",

@@ -303,7 +303,7 @@ export function protocolsOf(parts: ProtocolParts): NonNullable<ServerOptions["pr
   const { knowledge, database, pushTo, signCard, hooks, schedules } = parts;
   return [
     mcpRoutes,
-    openAiRoutes,
+    openAiRoutes(database),
     aiSdkRoutes,
     agUiRoutes,
     knowledgeRoutes(knowledge),

@@ -1,5 +1,6 @@
 import path from "node:path";
 import { systemClock, type Clock } from "../kernel/clock.ts";
+import { ClosingStack } from "../kernel/closing-stack.ts";
 import { messageOf, type DureError } from "../kernel/errors.ts";
 import { hostOf } from "../durable/host-id.ts";
 import { makeFolder } from "../durable/make-folder.ts";
@@ -19,6 +20,7 @@ import { startCore, type Core, type Starting } from "./core.ts";
 import { childEnvironment, type Environment } from "./environment.ts";
 import { openEscalationRouter } from "./escalations.ts";
 import { modelOf, settingsOf } from "./limits.ts";
+import { warnOfMissingPersonas } from "./missing-personas.ts";
 import { withOfflineModels } from "./offline-models.ts";
 import { openPlans } from "./plans.ts";
 import { openRooms } from "./rooms.ts";
@@ -126,7 +128,7 @@ async function startParts(
   { logger, clock = systemClock, signal, listen = true }: StartTeamOptions,
   fence: Fence,
 ): Promise<EmbeddedTeam> {
-  await using stack = new AsyncDisposableStack();
+  await using stack = new ClosingStack();
   const settings = settingsOf(team.config, environment);
   const defer = inGoodOrder(stack, logger);
 
@@ -136,6 +138,7 @@ async function startParts(
   };
 
   const starting = { team, environment, settings, clock, logger, signal, onFenced, defer };
+  warnOfMissingPersonas(team, logger);
   await makeFolder(path.resolve(team.folder, settings.home));
   const core = await startCore(starting);
   const conversing = await startConversing(starting, core);
@@ -175,12 +178,12 @@ async function startParts(
     jobs: parts.jobs,
     plans: planning.library,
     fenced: fence.whenFallen.promise,
-    stop: () => (stopped ??= running.disposeAsync()),
+    stop: () => (stopped ??= running[Symbol.asyncDispose]()),
   };
 }
 
 /** One part that cannot stop must not keep the others from it. */
-function inGoodOrder(stack: AsyncDisposableStack, logger: Logger): Starting["defer"] {
+function inGoodOrder(stack: ClosingStack, logger: Logger): Starting["defer"] {
   return (what, stop) =>
     stack.defer(async () => {
       await stop().catch((error: unknown) =>

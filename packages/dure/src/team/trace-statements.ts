@@ -54,7 +54,9 @@ export const THINGS = {
     text: `
       select p.run || '/' || p.id as id, r.tenant, '' as who, null as session, null as place,
              null as job, p.status, p.started_at as at, p.finished_at as ended_at,
-             null::jsonb as agents, p.id as title, p.tokens_in + p.tokens_out as tokens
+             null::jsonb as agents,
+             coalesce(r.definition->'ports'->p.position->>'title', p.id) as title,
+             p.tokens_in + p.tokens_out as tokens
       from unnest($1::text[]) as asked (id)
       join dure.plan_ports p on p.run = split_part(asked.id, '/', 1)
         and p.id = substring(asked.id from position('/' in asked.id) + 1)

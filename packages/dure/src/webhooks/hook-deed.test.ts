@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { deedRequest, deliveryKey } from "./hook-deed.ts";
+import { deedRequest, deliveryKey, fieldOutOfReach } from "./hook-deed.ts";
 
 const KEY = deliveryKey("msg_1");
 const message = (text: string | undefined, payload: unknown) =>
@@ -40,4 +40,17 @@ test("a value cannot bring in another value, and is cut", () => {
 test("without a text the delivery is told as JSON, and cut", () => {
   expect(message(undefined, { ref: "main" })).toBe('{\n  "ref": "main"\n}');
   expect(Buffer.byteLength(message(undefined, "x".repeat(50_000)))).toBeLessThan(8_200);
+});
+
+test.each([
+  ["{{ref}} of {{by.name}}", {}, undefined],
+  ["{{ref}}", [1, 2], "ref"],
+  ["{{0.ref}} {{ ref }}", [{}], "ref"],
+  ["{{0.ref}} {{1}}", [], undefined],
+  ["{{ref}}", "x", "ref"],
+  ["{{ref}}", null, "ref"],
+  ["Something came.", null, undefined],
+  [undefined, [1, 2], undefined],
+])("of the text %j and the body %j, out of reach is %j", (text, payload, field) => {
+  expect(fieldOutOfReach({ kind: "message", room: "general", text }, payload)).toBe(field);
 });

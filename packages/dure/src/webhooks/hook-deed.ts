@@ -27,6 +27,9 @@ export const SCOPE_OF_DEED = {
   plan: "plans:run",
 } as const satisfies Record<HookDeed["kind"], Scope>;
 
+/** `{{commit.author}}` in a text. */
+const QUOTED = /\{\{\s*([^{}]{1,200}?)\s*\}\}/g;
+
 /** Bytes of one value of a delivery in a text, and of a whole delivery. */
 const MAX_VALUE = 500;
 const MAX_PAYLOAD = 8_192;
@@ -46,6 +49,17 @@ export function deedRequest(deed: HookDeed, key: string, payload: unknown): Deed
   return { path, body: { text, client_id: key } };
 }
 
+/**
+ * A value that the text names and that no body of this kind can have: a list has only positions,
+ * and a text or a number has nothing. What an object may lack is a dash in the text. Pure.
+ */
+export function fieldOutOfReach(deed: HookDeed, payload: unknown): string | undefined {
+  if (deed.kind === "plan" || isObject(payload)) return undefined;
+
+  const named = [...(deed.text ?? "").matchAll(QUOTED)].map(([, path]) => path!);
+  return named.find((path) => !Array.isArray(payload) || !/^\d+(\.|$)/.test(path));
+}
+
 /** The name of a delivery for what is once: short, and of characters that every key may have. */
 export function deliveryKey(id: string): string {
   return createHash("sha256").update(id).digest("hex");
@@ -55,7 +69,7 @@ export function deliveryKey(id: string): string {
 function textOf(template: string | undefined, payload: unknown): string {
   if (template === undefined) return cutBytes(JSON.stringify(payload, null, 2), MAX_PAYLOAD);
 
-  return template.replaceAll(/\{\{\s*([^{}]{1,200}?)\s*\}\}/g, (_, path: string) =>
+  return template.replaceAll(QUOTED, (_, path: string) =>
     shownValue(valueAt(payload, path.split("."))),
   );
 }

@@ -48,8 +48,9 @@ describe("refused", () => {
     ["a cut signature", { signature: "v1,g0hM9SsE" }, "no-signature-fits"],
     ["another version", { signature: "v2,g0hM9SsE+OTPJTGt/tmIKtSyZlE3" }, "no-signature-fits"],
     ["no id", { id: undefined }, "headers-missing"],
-    ["an id with a space", { id: "a b" }, "headers-missing"],
-    ["a time that is none", { timestamp: "now" }, "headers-missing"],
+    ["an id with a space", { id: "a b" }, "id-invalid"],
+    ["an id that is too long", { id: "a".repeat(5_000) }, "id-invalid"],
+    ["a time that is none", { timestamp: "now" }, "timestamp-invalid"],
     ["no signature", { signature: undefined }, "headers-missing"],
     [
       "a signature behind ten others",

@@ -11,11 +11,19 @@ export interface SignedDelivery {
   readonly body: Uint8Array;
 }
 
+export type SignatureProblem =
+  | "headers-missing"
+  | "id-invalid"
+  | "timestamp-invalid"
+  | "too-old"
+  | "too-new"
+  | "no-signature-fits";
+
 export type SignatureDecision =
   | { readonly isSigned: true; readonly id: string }
   | {
       readonly isSigned: false;
-      readonly because: "headers-missing" | "too-old" | "too-new" | "no-signature-fits";
+      readonly because: SignatureProblem;
     };
 
 /** A delivery may be so much older or newer than this clock, seconds. Source: standardwebhooks.com. */
@@ -29,9 +37,11 @@ export function decideSignature(
   secret: string,
   now: number,
 ): SignatureDecision {
-  if (!isId(id) || !isTimestamp(timestamp) || signature === undefined) {
+  if (id === undefined || timestamp === undefined || signature === undefined) {
     return { isSigned: false, because: "headers-missing" };
   }
+  if (!isId(id)) return { isSigned: false, because: "id-invalid" };
+  if (!isTimestamp(timestamp)) return { isSigned: false, because: "timestamp-invalid" };
 
   const age = now - Number(timestamp);
   if (age > WINDOW_SECONDS) return { isSigned: false, because: "too-old" };
@@ -44,12 +54,12 @@ export function decideSignature(
   return isSigned ? { isSigned, id } : { isSigned, because: "no-signature-fits" };
 }
 
-function isId(id: string | undefined): id is string {
-  return id !== undefined && /^[\x21-\x7e]{1,255}$/.test(id);
+function isId(id: string): boolean {
+  return /^[\x21-\x7e]{1,255}$/.test(id);
 }
 
-function isTimestamp(timestamp: string | undefined): timestamp is string {
-  return timestamp !== undefined && /^\d{1,12}$/.test(timestamp);
+function isTimestamp(timestamp: string): boolean {
+  return /^\d{1,12}$/.test(timestamp);
 }
 
 /** Takes the same time for every signature of the right length. */

@@ -6,8 +6,8 @@ import { boundsOf } from "../server/bounds.ts";
 import type { ServerParts } from "../server/server.ts";
 import { WebhookParams } from "../wire/webhooks.ts";
 import { carryOut } from "./carry-out.ts";
-import { deliveryKey, type HookDeed } from "./hook-deed.ts";
-import { decideSignature, WINDOW_SECONDS } from "./signature.ts";
+import { deliveryKey, fieldOutOfReach, type HookDeed } from "./hook-deed.ts";
+import { decideSignature, WINDOW_SECONDS, type SignatureProblem } from "./signature.ts";
 
 /** A way in for another system. */
 export interface IncomingHook {
@@ -47,6 +47,8 @@ export function webhookRoutes(
         const { hook, id } = admitted(hooks.get(name), { request, body }, parts);
         const payload = parseJsonBody(body, boundsOf(parts.limits));
         const { tenant, deed } = hook;
+        const missed = fieldOutOfReach(deed, payload);
+        if (missed !== undefined) throw unreadable(missed);
         const who = { tenant, name: `hook:${name}`, person: `hook ${name}` };
         const done = await carryOut({ who, deed, key: deliveryKey(id), payload }, app.web);
 
@@ -92,15 +94,24 @@ function admitted(
 
 const REFUSALS = {
   "headers-missing": "The headers webhook-id, webhook-timestamp and webhook-signature are needed.",
+  "id-invalid": "webhook-id is not 1 to 255 printable characters without a space.",
+  "timestamp-invalid": "webhook-timestamp is no time in seconds since 1970.",
   "too-old": `The delivery is older than ${WINDOW_SECONDS} s.`,
   "too-new": `The delivery is of a time more than ${WINDOW_SECONDS} s from now.`,
   "no-signature-fits": "The signature is not that of this hook.",
-} as const;
+} as const satisfies Record<SignatureProblem, string>;
 
-function refused(because: keyof typeof REFUSALS): DureError {
+function refused(because: SignatureProblem): DureError {
   return new DureError("HOOK_REFUSED", REFUSALS[because], {
     class: "unauthorized",
     hint: "Sign it as Standard Webhooks says, with the secret that `hooks` names, and send it now.",
+  });
+}
+
+function unreadable(field: string): DureError {
+  return new DureError("HOOK_BODY_INVALID", `The body cannot have the value {{${field}}}.`, {
+    class: "input",
+    hint: "The text of this hook names it. Send a JSON object.",
   });
 }
 

@@ -9,6 +9,13 @@ const Message = z.looseObject({
   id: z.string().max(500),
   role: z.string().max(50),
   content: z.unknown().optional(),
+  toolCallId: z.string().max(500).optional(),
+});
+
+const Tool = z.looseObject({
+  name: z.string(),
+  description: z.string().nullish(),
+  parameters: z.record(z.string(), z.unknown()).nullish(),
 });
 
 export const AgUiParams = z.object({ service: z.string().min(1).max(100) });
@@ -19,6 +26,8 @@ export const AgUiInput = z.looseObject({
   threadId: z.string().min(1),
   runId: z.string().min(1).max(500),
   messages: z.array(Message).max(2_000),
+  /** Those of the page. */
+  tools: z.array(Tool).max(1_000).nullish(),
   /** What the client has of the state: what changes is told against it. */
   state: z.unknown().optional(),
   context: z

@@ -46,9 +46,25 @@ export const KnowledgeSearchQuery = z.object({
 
 // --- answers
 
+const KnowledgeVectorsJson = z.object({
+  model: z.string(),
+  missing: z.number().int().meta({ description: "Chunks that have no vector yet." }),
+  search: z.enum(["pgvector", "exact"]).meta({
+    description: "How this process compares: by an index of pgvector, or with each vector.",
+  }),
+  because: z.string().meta({ description: "Why so, for people." }),
+});
+
 export const KnowledgeBasesAnswer = z.object({
   items: z.array(
-    z.object({ name: z.string(), documents: z.number().int(), chunks: z.number().int() }),
+    z.object({
+      name: z.string(),
+      documents: z.number().int(),
+      chunks: z.number().int(),
+      vectors: KnowledgeVectorsJson.nullable().meta({
+        description: "Null where the base has no embedding model.",
+      }),
+    }),
   ),
 });
 

@@ -111,6 +111,9 @@ export const RunsQuery = z.object({
   key: idempotencyKey.optional().meta({
     description: "The Idempotency-Key under which the caller began it.",
   }),
+  key_prefix: idempotencyKey.optional().meta({
+    description: "How the Idempotency-Keys begin under which the caller began them.",
+  }),
   limit: z.coerce.number().int().min(1).max(200).optional(),
   cursor: z.string().max(100).optional(),
 });
@@ -309,6 +312,9 @@ const ListedRunJson = z.object({
   ...runFields,
   counts: z.partialRecord(z.enum(PORT_STATUSES), z.int()).meta({
     description: "Ports by status; a status without one is absent.",
+  }),
+  key: z.string().optional().meta({
+    description: "Under which the caller began it; only where keys were asked for.",
   }),
 });
 export type ListedRunJson = z.output<typeof ListedRunJson>;

@@ -122,6 +122,7 @@ const DoneJson = z
       .looseObject({ code: z.string(), message: z.string(), details: z.unknown() })
       .partial({ details: true })
       .optional(),
+    calls: z.array(z.object({ call_id: z.string(), tool: z.string(), args: json })).optional(),
     slots_card: z.unknown().optional(),
     receipt: z.unknown().optional(),
     receipts: z.array(z.unknown()).optional(),
@@ -204,6 +205,8 @@ export const ServicesAnswer = z.object({
         )
         .optional()
         .meta({ description: "The words of the service in other languages." }),
+      /** Whether requests may bring tools of their own. */
+      caller_tools: z.boolean().optional(),
       flows: z.array(z.string()),
       stages: z
         .object({

@@ -170,6 +170,34 @@ describe("an editor that begins a task", SLOW, () => {
     expect(await runs()).toHaveLength(1);
   });
 
+  test.each([
+    ["approves it", "Approve", "The task is done: dure/task-write-hello", "success"],
+    ["goes on without it", "Go on without it", "The task has ended as", "failed"],
+  ] as const)(
+    "is asked about work that is held for its person, who %s",
+    async (_what, answer, words, status) => {
+      const editor = await open([...TASKS, "--tries", "1", "--gate"]);
+      const { session } = await editor.begin("dure:task", repository.folder);
+      editor.choose = ({ options }) => {
+        const found = options.findIndex(({ name }) => name === answer);
+        return found === -1 ? undefined : found;
+      };
+
+      await editor.prompt(session, "Write hello.");
+
+      const { toolCall, options } = editor.asked[0]!;
+      expect(toolCall.title).toContain("waits for approval");
+      expect(options.map(({ kind }) => kind)).toEqual([
+        "allow_once",
+        "reject_once",
+        "reject_once",
+        "reject_once",
+      ]);
+      expect(editor.said).toContain(words);
+      expect(await runs()).toMatchObject([{ status }]);
+    },
+  );
+
   test("stops it, and goes on with another", async () => {
     const editor = await open();
     const { session } = await editor.begin("dure:task", repository.folder);
@@ -200,6 +228,35 @@ describe("an editor that begins a task", SLOW, () => {
     await expect(editor.prompt(session, "Write hello.")).rejects.toThrow(/repository/iu);
   });
 });
+
+test(
+  "a session that has tasks alone is listed, beside those of words, once each",
+  SLOW,
+  async () => {
+    const editor = await open();
+    const { session } = await editor.begin("dure:task", repository.folder);
+    await editor.prompt(session, "Write hello.\nAnd nothing else.");
+    const { session: both } = await editor.begin("dure:task", repository.folder);
+    await editor.prompt(both, "Write hello again.");
+    await editor.setMode(both, "desk");
+    await editor.prompt(both, "hello");
+    const another = await open();
+
+    const { sessions } = await another.list();
+    const ids = sessions.map(({ sessionId }) => sessionId);
+
+    expect(sessions.find(({ sessionId }) => sessionId === session)).toMatchObject({
+      title: "Write hello.",
+      cwd: "/project",
+      updatedAt: expect.stringMatching(/^\d{4}-/u) as string,
+    });
+    expect(ids.filter((id) => id === both)).toHaveLength(1);
+    expect(ids.indexOf(both)).toBeLessThan(ids.indexOf(session));
+    const talker = await open([]);
+    const { sessions: talks } = await talker.list();
+    expect(talks.map(({ sessionId }) => sessionId)).not.toContain(session);
+  },
+);
 
 describe("killed while a task works", SLOW, () => {
   test("an agent is started again, finds the run by its session, and begins no other", async () => {

@@ -1,5 +1,11 @@
 import { fileURLToPath } from "node:url";
-import { HttpAgent, type BaseEvent, type RunAgentParameters } from "@ag-ui/client";
+import {
+  compactEvents,
+  EventType,
+  HttpAgent,
+  type BaseEvent,
+  type RunAgentParameters,
+} from "@ag-ui/client";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { testDatabase } from "../../src/durable/test-database.ts";
 import { FULL } from "../../src/kernel/test-tiers.ts";
@@ -136,8 +142,13 @@ describe("the client of AG-UI", FULL, () => {
     const events = await say(agent, "5만원");
 
     const types = events.map(({ type }) => type);
-    expect(types).toContain("STATE_DELTA");
-    expect(types).not.toContain("STATE_SNAPSHOT");
+    expect(types.filter((type) => type.startsWith("STATE_"))).toEqual([
+      "STATE_SNAPSHOT",
+      "STATE_DELTA",
+    ]);
+    // A server between them, such as CopilotKit's, keeps a run by itself.
+    const kept = compactEvents([...events]).find(({ type }) => type === EventType.STATE_SNAPSHOT);
+    expect(kept).toMatchObject({ snapshot: agent.state });
     expect(before).not.toEqual(agent.state);
     const { state } = await api<{ state: unknown }>("/v1/agent/sessions/ag-state");
     expect(agent.state).toEqual(state);
@@ -160,6 +171,28 @@ describe("the client of AG-UI", FULL, () => {
     });
     expect(end(again)).toMatchObject({ result: { receipt: { amount: 50_000 } } });
     expect(await api("/v1/agent/completed?session_id=ag-pay")).toMatchObject({
+      items: [expect.anything()],
+    });
+  });
+
+  test("answers under the id of the run that asked, as CopilotKit does, once and for good", async () => {
+    const agent = agentIn("ag-same", { service: "transfer" });
+    const [id, runId] = ["m-same", "same"];
+    agent.addMessage({ id, role: "user", content: "홍길동에게 6만원 보내줘" });
+    const interruptId = interruptOf(await run(agent, { runId }));
+    const yes = { runId, resume: [{ interruptId, status: "resolved" as const }] };
+    const no = { runId, resume: [{ interruptId, status: "cancelled" as const }] };
+
+    const paid = await run(agent, yes);
+    const again = await run(agentIn("ag-same", { service: "transfer" }), yes);
+
+    for (const events of [paid, again]) {
+      expect(end(events)).toMatchObject({ result: { receipt: { amount: 60_000 } } });
+    }
+    await expect(run(agentIn("ag-same", { service: "transfer" }), no)).rejects.toThrow(
+      "IDEMPOTENCY_KEY_REUSED",
+    );
+    expect(await api("/v1/agent/completed?session_id=ag-same")).toMatchObject({
       items: [expect.anything()],
     });
   });

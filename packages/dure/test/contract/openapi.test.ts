@@ -438,6 +438,7 @@ describe("good calls", () => {
     await expectRefused(`POST /v1/runs/${id}/ports/hold/review`, 409, { body: { text: "다시" } });
     await expectGood(`POST /v1/runs/${id}/ports/bad/skip`, 200);
     await expectGood("GET /v1/runs", 200);
+    await expectGood("GET /v1/runs?key_prefix=acp-", 200);
     await expectGood(`POST /v1/runs/${id}/cancel`, 200);
     await expectGood(`GET /v1/runs/${id}`, 200);
   });

@@ -28,7 +28,7 @@ async function asked(): Promise<Place> {
   return { office, desk, asked: question, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
-test("a yes that carries another sum shows that sum first", FULL, async () => {
+test("a yes that carries another sum shows that sum first", async () => {
   await using place = await asked();
   const { office, desk } = place;
   const { confirm_id } = place.asked.ui_hint;
@@ -77,22 +77,18 @@ test("the button of one session books nothing in another", async () => {
   expect(office.bank.bookings()).toEqual([]);
 });
 
-test(
-  "the button of a session that was forgotten books nothing in its next life",
-  FULL,
-  async () => {
-    await using place = await asked();
-    const { office, desk } = place;
+test("the button of a session that was forgotten books nothing in its next life", async () => {
+  await using place = await asked();
+  const { office, desk } = place;
 
-    await fetch(`${desk.url}/v1/agent/sessions/mina`, { method: "DELETE" });
-    await desk.press("확인", place.asked);
-    const again = await desk.say(ORDER);
-    await desk.press("확인", place.asked);
+  await fetch(`${desk.url}/v1/agent/sessions/mina`, { method: "DELETE" });
+  await desk.press("확인", place.asked);
+  const again = await desk.say(ORDER);
+  await desk.press("확인", place.asked);
 
-    expect(again.ui_hint.confirm_id).not.toBe(place.asked.ui_hint.confirm_id);
-    expect(office.bank.bookings()).toEqual([]);
-  },
-);
+  expect(again.ui_hint.confirm_id).not.toBe(place.asked.ui_hint.confirm_id);
+  expect(office.bank.bookings()).toEqual([]);
+});
 
 test("one tap that is sent twice under one idempotency key books once", async () => {
   await using place = await asked();
@@ -142,25 +138,21 @@ test("two yeses in one breath confirm one of two transfers", FULL, async () => {
   expect(office.bank.bookings()).toMatchObject([{ to: "엄마", amount: 30_000 }]);
 });
 
-test(
-  "the same yes again, just after the next transfer was shown, books nothing",
-  FULL,
-  async () => {
-    await using office = await openOffice();
-    const desk = await office.open();
-    await desk.say({ message: "엄마에게 3만원, 아빠에게 2만원 보내줘", service: "transfer" });
+test("the same yes again, just after the next transfer was shown, books nothing", async () => {
+  await using office = await openOffice();
+  const desk = await office.open();
+  await desk.say({ message: "엄마에게 3만원, 아빠에게 2만원 보내줘", service: "transfer" });
 
-    await desk.say("네");
-    await office.saidAgo(-60_000); // so that a slow machine is in time
-    const twice = await desk.say("네");
-    expect(twice).toMatchObject({ next_action: "CONFIRM" });
-    expect(office.bank.bookings()).toMatchObject([{ to: "엄마", amount: 30_000 }]);
+  await desk.say("네");
+  await office.saidAgo(-60_000); // so that a slow machine is in time
+  const twice = await desk.say("네");
+  expect(twice).toMatchObject({ next_action: "CONFIRM" });
+  expect(office.bank.bookings()).toMatchObject([{ to: "엄마", amount: 30_000 }]);
 
-    await office.saidAgo(1_000);
-    expect(await desk.say("네")).toMatchObject({ next_action: "DONE" });
-    expect(office.bank.bookings()).toHaveLength(2);
-  },
-);
+  await office.saidAgo(1_000);
+  expect(await desk.say("네")).toMatchObject({ next_action: "DONE" });
+  expect(office.bank.bookings()).toHaveLength(2);
+});
 
 test("a yes to go on after a failure is no yes to what comes next", FULL, async () => {
   await using office = await openOffice({ bank: { accounts: { unknown: ["엄마"] } } });

@@ -63,9 +63,11 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
     "publishTarget",
     "shownText",
     "systemClock",
+    "translatorOf",
     "turnView",
     "ulid",
   ],
+  "dure/korean": ["BECAUSES_KO", "ERROR_WORDS_KO", "SERVER_KOREAN"],
   "dure/react": [
     "DureHub",
     "DureProvider",

@@ -2,6 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { checkDatabase } from "../../src/cli/doctor/database.ts";
 import { testDatabaseUrl } from "../../src/durable/test-database.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
 import { FULL } from "../../src/kernel/test-tiers.ts";
@@ -15,6 +16,7 @@ import { until } from "../until.ts";
 const TOKEN = "meaning-admin-token-0123456789";
 const stack = new AsyncDisposableStack();
 let url: string;
+let about: Parameters<typeof checkDatabase>[0];
 
 beforeAll(async () => {
   const { url: databaseUrl } = stack.use(await testDatabaseUrl());
@@ -46,9 +48,9 @@ beforeAll(async () => {
     DURE_TOKEN: TOKEN,
     OPENAI_BASE_URL: address,
   });
-  const team = await startTeam(await readTeam(options, tmpdir()), environment, {
-    logger: silentLogger,
-  });
+  const read = await readTeam(options, tmpdir());
+  about = { folder: tmpdir(), environment, team: read };
+  const team = await startTeam(read, environment, { logger: silentLogger });
   stack.defer(() => team.stop());
   ({ url } = team);
 }, 120_000);
@@ -65,7 +67,7 @@ async function ask(path: string, init: RequestInit = {}): Promise<Response> {
   return fetch(`${url}/v1/knowledge/handbook/${path}`, { ...init, headers });
 }
 
-test("a Korean question finds an English document of the team", FULL, async () => {
+test("a Korean question finds an English document, and doctor says how", FULL, async () => {
   for (const [source, text] of [
     ["refunds.md", "A refund takes three days."],
     ["hours.md", "We open at nine."],
@@ -85,4 +87,9 @@ test("a Korean question finds an English document of the team", FULL, async () =
   );
 
   expect(sources).toEqual(["refunds.md"]);
+  expect(await checkDatabase(about)).toContainEqual({
+    name: "vectors of documents",
+    status: "ok",
+    detail: expect.stringMatching(/^(compared exactly|found by an index): .*pgvector/) as string,
+  });
 });

@@ -4,18 +4,33 @@ export interface OpenAiClient {
     list(): Promise<{ readonly data: readonly { readonly id: string }[] }>;
     retrieve(id: string): Promise<object>;
   };
-  readonly chat: { readonly completions: { create: Create } };
+  readonly chat: { readonly completions: { create: Create; runTools(body: object): Runner } };
   readonly responses: {
     create(body: object): Promise<Response>;
     stream(body: object): ResponseStream;
+    retrieve(id: string, query?: object): Promise<Response>;
+    delete(id: string): Promise<unknown>;
+    readonly inputItems: {
+      list(id: string, query?: object): Promise<{ readonly data: readonly object[] }>;
+    };
   };
+}
+
+interface Runner {
+  finalContent(): Promise<string | null>;
 }
 
 type Create = (body: object, options?: object) => Promise<Completion & CompletionStream>;
 
 interface Completion {
   readonly id: string;
-  readonly choices: readonly { readonly message: { readonly content: string } }[];
+  readonly choices: readonly {
+    readonly message: {
+      readonly content: string;
+      readonly tool_calls?: readonly { readonly id: string }[];
+    };
+    readonly finish_reason: string;
+  }[];
 }
 
 interface CompletionStream extends AsyncIterable<Chunk> {
@@ -34,6 +49,7 @@ interface Chunk {
 interface Response {
   readonly id: string;
   readonly output_text: string;
+  readonly output: readonly { readonly type: string; readonly call_id?: string }[];
   readonly conversation?: { readonly id: string } | null;
 }
 
@@ -51,6 +67,7 @@ const PACKAGE: string = "openai";
 export async function openAiClient(options: {
   readonly apiKey: string;
   readonly baseURL: string;
+  readonly maxRetries?: number;
 }): Promise<OpenAiClient> {
   const { OpenAI } = (await import(PACKAGE)) as {
     OpenAI: new (options: object) => OpenAiClient;

@@ -144,6 +144,74 @@ describe("the official client", FULL, () => {
   });
 });
 
+describe("a response that was given", () => {
+  const none = { status: 404, code: "TURN_UNKNOWN" };
+
+  test("is read again as it was, with what it was asked for", async () => {
+    const given = await openai.responses.create({ model: "desk", input: "안녕" });
+
+    expect(await openai.responses.retrieve(given.id)).toMatchObject({
+      ...given,
+      status: "completed",
+      output_text: ANSWER,
+    });
+    expect((await openai.responses.inputItems.list(given.id)).data).toMatchObject([
+      { type: "message", role: "user", content: [{ type: "input_text", text: "안녕" }] },
+    ]);
+  });
+
+  test("is gone when it is deleted: nothing goes on from it, and its session remembers", async () => {
+    const given = await openai.responses.create({ model: "desk", input: "지워 줘" });
+
+    await openai.responses.delete(given.id);
+
+    await expect(openai.responses.retrieve(given.id)).rejects.toMatchObject(none);
+    await expect(openai.responses.inputItems.list(given.id)).rejects.toMatchObject(none);
+    await expect(openai.responses.delete(given.id)).rejects.toMatchObject(none);
+    const next = { model: "desk", input: "또", previous_response_id: given.id };
+    await expect(openai.responses.create(next)).rejects.toMatchObject(none);
+    const reference = { type: "item_reference", id: given.id.replace("resp_", "msg_") };
+    const input = [reference, ...said("또")];
+    await expect(openai.responses.create({ model: "desk", input })).rejects.toMatchObject(none);
+    expect(await saidIn(given.conversation!.id)).toEqual(["지워 줘"]);
+  });
+
+  test("is not read where it was not to be stored, nor by another tenant, nor as a stream", async () => {
+    const ours = await clientOf(await tokenFor("acme", "chat"));
+    const theirs = await clientOf(await tokenFor("beta", "chat"));
+    const given = await ours.responses.create({ model: "desk", input: "비밀" });
+    const unstored = await ours.responses.create({ model: "desk", input: "비밀", store: false });
+
+    await expect(ours.responses.retrieve(unstored.id)).rejects.toMatchObject(none);
+    await expect(theirs.responses.retrieve(given.id)).rejects.toMatchObject(none);
+    await expect(theirs.responses.delete(given.id)).rejects.toMatchObject(none);
+    expect(await ours.responses.retrieve(given.id)).toMatchObject({ output_text: ANSWER });
+    await expect(ours.responses.retrieve(given.id, { stream: true })).rejects.toMatchObject({
+      status: 400,
+      code: "NOT_SPOKEN",
+    });
+  });
+
+  test("is in progress while its turn runs, and failed when it was stopped", async () => {
+    const stream = openai.responses.stream({
+      model: "desk",
+      input: WORDS.hang,
+      conversation: "r-hang",
+    });
+    const turn = await runningIn("r-hang");
+    const id = turn.replace("turn_", "resp_");
+    const running = await openai.responses.retrieve(id);
+    await stop(turn);
+    await stream.finalResponse().catch(() => undefined);
+
+    expect(running).toMatchObject({ status: "in_progress", output: [] });
+    expect(await openai.responses.retrieve(id)).toMatchObject({
+      status: "failed",
+      error: { code: "TURN_STOPPED" },
+    });
+  });
+});
+
 describe("once", FULL, () => {
   test.each([true, false])("the same key is the same turn (streamed: %s)", async (stream) => {
     const headers = { "Idempotency-Key": `k-${stream}` };
@@ -207,7 +275,7 @@ describe("refusals, in the shape of OpenAI", FULL, () => {
   test.each([
     ["a wrong key", "wrong-0123456789abcdef", {}, 401, "TOKEN_INVALID"],
     ["an unknown model", undefined, { model: "none" }, 404, "model_not_found"],
-    ["tools of the caller", undefined, { tools: [{ type: "function" }] }, 400, "NOT_SPOKEN"],
+    ["functions", undefined, { functions: [{ name: "f" }] }, 400, "NOT_SPOKEN"],
     ["no message", undefined, { messages: [] }, 400, "REQUEST_INVALID"],
     ["a session of dure's own", undefined, { user: "job:j1" }, 403, "SESSION_RESERVED"],
     ["a session that cannot be one", undefined, { user: "a b" }, 400, "SESSION_INVALID"],

@@ -109,6 +109,7 @@ describe.each(PLATFORM.rows)(
       const platform = await makePlatform();
       const led: Heard[] = [];
       const team = await readyTeamOn(platform, {
+        limits: { secondaryWaitMs: 60_000 }, // the order is meant, also on a busy machine
         behave: {
           eden: (heard) => (led.push(heard), "테스트는 통과했습니다"),
           seum: (heard) => (added.push(heard), "다만 부하 시험은 아직입니다"),

@@ -332,6 +332,30 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     }),
     own: "200",
   },
+  "GET /openai/v1/responses/:response_id": {
+    scope: "chat",
+    names: "thing",
+    call: ({ turn }) => ({ path: `/openai/v1/responses/${turn.replace("turn_", "resp_")}` }),
+    own: "200",
+    absent: TURN,
+  },
+  "GET /openai/v1/responses/:response_id/input_items": {
+    scope: "chat",
+    names: "thing",
+    call: ({ turn }) => ({
+      path: `/openai/v1/responses/${turn.replace("turn_", "resp_")}/input_items`,
+    }),
+    own: "200",
+    absent: TURN,
+  },
+  // That one's own response is deleted, and another tenant's is not, is shown by openai/openai.test.ts.
+  "DELETE /openai/v1/responses/:response_id": {
+    scope: "chat",
+    names: "thing",
+    call: () => ({ path: "/openai/v1/responses/resp_01J0000000000000000000000Z" }),
+    own: TURN,
+    absent: TURN,
+  },
   // What a tool may do is that of the route that it calls: mcp/mcp-http.test.ts.
   "POST /mcp": {
     scope: "known",

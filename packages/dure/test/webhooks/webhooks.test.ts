@@ -141,6 +141,7 @@ describe("refused, and nothing is done", FULL, () => {
     ["an unknown hook", "none", {}, 401, "HOOK_REFUSED"],
     ["a hook without a secret", "nothing", {}, 503, "HOOK_UNAVAILABLE"],
     ["a body that is no JSON", "look", { body: "{" }, 400, "BODY_INVALID"],
+    ["a body without fields", "deploys", { body: "[1,2]" }, 400, "HOOK_BODY_INVALID"],
   ])("%s", async (what, name, change, status, code) => {
     const before = await jobs();
 
@@ -158,5 +159,6 @@ describe("refused, and nothing is done", FULL, () => {
     const answer = await fetch(url, { method: "POST", headers, body: BODY });
 
     expect(answer.status).toBe(401);
+    expect(await answer.json()).toMatchObject({ title: "The delivery is refused" });
   });
 });

@@ -13,6 +13,7 @@ interface AcpOptions extends CommonOptions, WorkerOptions {
   readonly test?: readonly string[];
   readonly tries?: string;
   readonly repo?: string;
+  readonly gate?: true;
 }
 
 /** Serves the team to an editor that speaks the Agent Client Protocol, such as Zed. */
@@ -32,6 +33,7 @@ export const ACP: CommandSpec = {
         .option("--test <patterns...>", "tests that a tester of its own writes"),
     )
       .option("--tries <number>", "at most so many tries of a task (default 3)")
+      .option("--gate", "asks before the result of a task goes to its branch")
       .option("--repo <path>", "the repository of tasks (default: the editor's folder)"),
   run: (context) => async (options: AcpOptions) => {
     const task = taskModeOf(options);
@@ -54,10 +56,12 @@ function taskModeOf(options: AcpOptions): TaskMode | undefined {
     });
   }
   const tries = optional(options.tries, wholeNumber);
-  const given = { owns, tests, acceptance, worker: workerOf(options), tries };
+  const { gate } = options;
+  const given = { owns, tests, acceptance, worker: workerOf(options), tries, gate };
 
   return {
-    description: `Changes ${owns.join(", ")} until this passes: ${acceptance}`,
+    owns,
+    acceptance,
     repository,
     planOf: (goal) => planOfTask({ ...given, goal }),
   };

@@ -1,9 +1,11 @@
+import { existsSync } from "node:fs";
 import path from "node:path";
 import { Option } from "commander";
 import { DURE_VERSION } from "../../team/version.ts";
 import { readEnvironment } from "../../team/environment.ts";
 import type { Finding } from "../doctor/finding.ts";
-import type { InitAnswers, Locale, MadeWords, Provider } from "../init-answers.ts";
+import type { InitAnswers, Locale, Provider } from "../init-answers.ts";
+import type { MadeWords } from "../init-words.ts";
 import { EXIT, type Output } from "../output.ts";
 import type { CommandSpec } from "./command.ts";
 
@@ -24,9 +26,10 @@ export const INIT: CommandSpec = {
       .argument("<name>", "letters (한글 too), digits, spaces, _ and -")
       .addOption(new Option("--locale <language>", "its language").choices(["ko", "en"]))
       .addOption(
-        new Option("--begin <with>", "a service; and agents in a room; and a plan").choices([
-          ...["chat", "rooms", "plans"],
-        ]),
+        new Option(
+          "--begin <with>",
+          "chat: a service; rooms: agents in a room too; plans: a plan too",
+        ).choices([...["chat", "rooms", "plans"]]),
       )
       .addOption(
         new Option("--provider <name>", "whose model; its key goes into .env").choices([
@@ -43,12 +46,15 @@ export const INIT: CommandSpec = {
   run:
     ({ output }) =>
     async (name: string, { yes, packages, ...given }: InitOptions) => {
+      const { assertFree, initTeam, USUAL_ANSWERS } = await import("../init-team.ts");
+      const locale = given.locale ?? machineLocale();
+      await assertFree(name, { folder: ".", locale }); // before a person has answered anything
       const answers = yes ? undefined : await answersOf(given, output);
       if (answers === "left") return EXIT.failed;
 
       const { findsDure } = await import("../scaffold.ts");
-      const { FIRST_MODELS, MADE } = await import("../init-answers.ts");
-      const { initTeam, USUAL_ANSWERS } = await import("../init-team.ts");
+      const { FIRST_MODELS } = await import("../init-answers.ts");
+      const { MADE } = await import("../init-words.ts");
       const made = answers ?? { ...USUAL_ANSWERS, ...given };
       const { folder, names } = await initTeam(name, {
         folder: ".",
@@ -66,11 +72,20 @@ export const INIT: CommandSpec = {
         packages === undefined || (await install(folder, packages, words, output));
       const first = isInstalled && findsDure(folder) ? "" : "npm install && ";
       output.line(words.next(`cd ${relative} && ${first}npx dure dev`));
+      if (made.begin === "plans" && !isInRepository(folder)) output.line(words.repository);
       output.result({ folder, name: names.name, title: names.title });
 
       return EXIT.ok;
     },
 };
+
+/** Whether git would find a repository from there upwards. */
+function isInRepository(folder: string): boolean {
+  for (let current = folder; ; current = path.dirname(current)) {
+    if (existsSync(path.join(current, ".git"))) return true;
+    if (current === path.dirname(current)) return false;
+  }
+}
 
 /** Whether the team has its packages: those that are at hand are moved, npm brings the rest. */
 async function install(
@@ -106,7 +121,8 @@ async function answersOf(
         ask: person.ask,
         askSecret: person.askSecret,
         tell: (text) => output.line(text),
-        tryKey,
+        tryKey: (provider, key) => tryKey(provider, key, person.left),
+        left: person.left,
         locale: machineLocale(),
       },
       given,
@@ -118,12 +134,13 @@ async function answersOf(
   }
 }
 
-async function tryKey(provider: Provider, key: string): Promise<Finding> {
+/** At the address that the team will use. */
+async function tryKey(provider: Provider, key: string, signal: AbortSignal): Promise<Finding> {
   const { tryModel } = await import("../doctor/models.ts");
   const { FIRST_MODELS } = await import("../init-answers.ts");
-  const { key: name, model } = FIRST_MODELS[provider];
+  const environment = { ...readEnvironment(), [`${provider}ApiKey` as const]: key };
 
-  return tryModel(model, readEnvironment({ [name]: key }));
+  return tryModel(FIRST_MODELS[provider].model, environment, { signal });
 }
 
 function machineLocale(): Locale {

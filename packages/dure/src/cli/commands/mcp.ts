@@ -16,13 +16,25 @@ const LOGIN: CommandSpec = {
 
 const LOGOUT: CommandSpec = {
   name: "logout",
-  about: "forget the login at an MCP server",
+  about: "end the login at an MCP server, here and there",
   examples: ["dure mcp logout tickets"],
   worksOn: "folder",
   declare: (command) => command.argument("<server>", "its name under mcp, as dure doctor has it"),
   run: (context) => async (server: string, options: CommonOptions) => {
     const { logoutAtServer } = await import("../mcp-login.ts");
     return logoutAtServer(server, folderCommand(context, options));
+  },
+};
+
+const DOCUMENT: CommandSpec = {
+  name: "document",
+  about: "print the document that names dure as a client, to be put at an https address",
+  examples: ["dure mcp document https://example.com/dure-client.json"],
+  worksOn: "folder",
+  declare: (command) => command.argument("<address>", "where it will stand"),
+  run: (context) => async (address: string, options: CommonOptions) => {
+    const { printClientDocument } = await import("../mcp-login.ts");
+    return printClientDocument(address, folderCommand(context, options));
   },
 };
 
@@ -35,7 +47,7 @@ export const MCP: CommandSpec = {
     "dure mcp --tools agents,decisions",
   ],
   worksOn: "server-as-person",
-  commands: [LOGIN, LOGOUT],
+  commands: [LOGIN, LOGOUT, DOCUMENT],
   declare: (command) =>
     command.option(
       "--tools <groups>",

@@ -24,6 +24,7 @@ interface TaskOptions extends CommonOptions, WorkerOptions {
   readonly key?: string;
   readonly dryRun?: true;
   readonly follow?: true;
+  readonly gate?: true;
 }
 
 export const TASK: CommandSpec = {
@@ -42,6 +43,7 @@ export const TASK: CommandSpec = {
         .requiredOption("--accept <command>", "a shell command that decides whether it is done")
         .option("--test <patterns...>", "tests that a tester of its own writes"),
     )
+      .option("--gate", "waits for a person's yes before the result goes to its branch")
       .option("--title <words>", "names its branch (default: the first words)")
       .option("--tries <number>", "at most so many tries (default 3)")
       .option("--base <ref>", "a branch, tag or commit to begin from")
@@ -50,15 +52,15 @@ export const TASK: CommandSpec = {
       .option("--key <key>", "the same key and request are the same run")
       .option("-f, --follow", "watch it to its end"),
   run: (context) => async (words: string, options: TaskOptions) => {
-    const { own, test = [], accept, title, base, repo, key, dryRun, follow } = options;
+    const { own, test = [], accept, title, base, repo, key, dryRun, follow, gate } = options;
     const { planOfTask } = await import("../task.ts");
     const { runPlan } = await import("../plans.ts");
     const command = await clientCommand(context, options);
     const tries = optional(options.tries, wholeNumber);
     const worker = workerOf(options);
-    const task = { goal: words, owns: own, tests: test, acceptance: accept, worker, tries, title };
+    const wish = { goal: words, owns: own, tests: test, acceptance: accept, gate };
     return runPlan(
-      { ...planOfTask(task), base, repository: repo },
+      { ...planOfTask({ ...wish, worker, tries, title }), base, repository: repo },
       { dryRun: dryRun ?? false, follow: follow ?? false, key },
       command,
     );

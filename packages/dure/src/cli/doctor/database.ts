@@ -1,6 +1,7 @@
 import type { Database } from "../../durable/database.ts";
 import { checkServer } from "../../durable/server-check.ts";
 import { accessText, decideAccess } from "../../server/access-mode.ts";
+import { decideSearch, findExtension } from "../../knowledge/pgvector.ts";
 import { openPeerOwners } from "../../server/peer-owner.ts";
 import { PostgresTokenStore } from "../../server/token-store.ts";
 import type { LoadedTeam } from "../../team/config.ts";
@@ -38,10 +39,21 @@ export async function checkDatabase({
     };
     const waiting = team ? await checkWaiting(team, environment, opened.database) : [];
     const access = team ? [await checkAccess(team, environment, opened.database)] : [];
-    return [reached, ...access, ...waiting.map(findingOf)];
+    const vectors = team ? await checkVectors(team, opened.database) : [];
+    return [reached, ...access, ...vectors, ...waiting.map(findingOf)];
   } catch (error) {
     return [failed("database", error)];
   }
+}
+
+/** How a base with an embedding model would be searched. */
+async function checkVectors({ config }: LoadedTeam, database: Database): Promise<Finding[]> {
+  const bases = Object.values(config.knowledge ?? {});
+  if (bases.every(({ embedding }) => embedding === undefined)) return [];
+
+  const { by, because } = decideSearch(await findExtension(database));
+  const way = by === "exact" ? "compared exactly" : "found by an index";
+  return [{ name: "vectors of documents", status: "ok", detail: `${way}: ${because}` }];
 }
 
 /** Who would need a token or a login, and why: as the server decides it. */

@@ -6,6 +6,7 @@ import { checkTeamAgents } from "./agents.ts";
 import { checkDatabase } from "./database.ts";
 import { checkFiles, readTeam } from "./files.ts";
 import type { Finding } from "./finding.ts";
+import { checkHooks } from "./hooks.ts";
 import { checkDisk, checkGit, checkHome, checkIsolation, homeOf } from "./machine.ts";
 import { checkMcp } from "./mcp.ts";
 import { checkModels } from "./models.ts";
@@ -73,6 +74,7 @@ async function examine({
     ...ofConfig,
     ...ofTeam.flat(),
     ...(team ? checkSchedules(team, environment) : []),
+    ...(team ? checkHooks(team) : []),
     ...home.findings,
     ...ofMachine.flat(),
   ];
@@ -83,7 +85,7 @@ function warningOf(detail: string): Finding {
   return { name: "environment", status: "warn", detail };
 }
 
-/** What to mend first, and nothing else, in one line. Pure. */
+/** What is in the way, and of the first of it what to do about it, in one line. Pure. */
 function verdictOf(findings: readonly Finding[]): string {
   const named = (status: Finding["status"], one: string, many: string): string | undefined => {
     const names = findings.filter((finding) => finding.status === status).map(({ name }) => name);
@@ -92,7 +94,17 @@ function verdictOf(findings: readonly Finding[]): string {
   };
   const said = [named("fail", "problem", "problems"), named("warn", "warning", "warnings")];
   const told = said.filter((part) => part !== undefined).join("; ");
-  return told === "" ? "Nothing is in the way of a start." : `${told}.`;
+  const [first] = inOrder(findings);
+  if (told === "" || first === undefined) return "Nothing is in the way of a start.";
+  return `${told}. First: ${inOneLine(first)}`;
+}
+
+/** What was found and its hint; of a list its first entry, which has its own. Pure. */
+function inOneLine({ detail, hint = "" }: Finding): string {
+  const [line = "", entry] = detail.split("\n");
+  if (entry !== undefined && line.endsWith(":")) return `${line} ${entry.trim()}`;
+  const sentence = /[.!?]$/.test(line) ? line : `${line}.`;
+  return `${sentence} ${hint.split("\n")[0]!}`.trim();
 }
 
 /** Problems first, then warnings; each in the order in which it was found. Pure. */

@@ -9,6 +9,7 @@ import { planFilesIn, readPlanFile } from "../../plans/plan-folder.ts";
 import { loadTeam, type LoadedTeam } from "../../team/config.ts";
 import type { Environment } from "../../team/environment.ts";
 import { settingsOf } from "../../team/limits.ts";
+import { missingPersonas } from "../../team/missing-personas.ts";
 import { withOfflineModels } from "../../team/offline-models.ts";
 import { failed, type Finding } from "./finding.ts";
 
@@ -76,19 +77,13 @@ export async function serviceFolders(team: string): Promise<readonly string[]> {
 
 /** Files that a start does not need, and work does: personas and plans. */
 export async function checkFiles(team: LoadedTeam): Promise<readonly Finding[]> {
-  return [...missingPersonas(team), ...(await brokenPlans(team.folder))];
-}
-
-function missingPersonas({ folder, config }: LoadedTeam): readonly Finding[] {
-  return Object.entries(config.agents ?? {})
-    .filter(([, agent]) => agent.service === undefined)
-    .filter(([id]) => !existsSync(path.join(folder, "agents", id)))
-    .map(([id]) => ({
-      name: "agents",
-      status: "fail",
-      detail: `the folder agents/${id} is missing, so ${id} would answer without a persona`,
-      hint: `Put it back, run dure new agent ${id}, or take ${id} out of the configuration.`,
-    }));
+  const personas = missingPersonas(team).map(({ detail, hint }): Finding => ({
+    name: "agents",
+    status: "fail",
+    detail,
+    hint,
+  }));
+  return [...personas, ...(await brokenPlans(team.folder))];
 }
 
 async function brokenPlans(folder: string): Promise<readonly Finding[]> {

@@ -61,6 +61,9 @@ function findingOf({ name, state, tools }: ShownServer, isNamed: boolean): Findi
     if (state.code === "MCP_NOT_LOGGED_IN") {
       return { ...about, status: "fail", detail: "not logged in", hint: state.because };
     }
+    if (state.code === "MCP_SCOPE_MISSING") {
+      return { ...about, status: "fail", detail: "logged in for too little", hint: state.because };
+    }
     const hint = `See ${settingOf(name)}; agents go without its tools until it is there.`;
     return { ...about, status: "fail", detail: state.because, hint };
   }

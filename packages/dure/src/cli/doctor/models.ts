@@ -32,7 +32,7 @@ export async function checkModels(team: LoadedTeam, environment: Environment): P
     const used = await modelsOf(team, environment);
     return await Promise.all(
       [...used].map(([name, { llm, agents }]) =>
-        checkModel(models, llm, `${name}, used by ${agents.join(", ")}`),
+        checkModel(models, { llm, usedBy: `${name}, used by ${agents.join(", ")}` }),
       ),
     );
   } catch (error) {
@@ -41,7 +41,11 @@ export async function checkModels(team: LoadedTeam, environment: Environment): P
 }
 
 /** Asks one model a real question, with the keys of `environment`. */
-export async function tryModel(name: string, environment: Environment): Promise<Finding> {
+export async function tryModel(
+  name: string,
+  environment: Environment,
+  { signal }: { signal?: AbortSignal } = {},
+): Promise<Finding> {
   const models = new Models({
     clock: systemClock,
     logger: silentLogger,
@@ -50,7 +54,7 @@ export async function tryModel(name: string, environment: Environment): Promise<
     offline: [],
   });
 
-  return checkModel(models, parseModelName(name), name);
+  return checkModel(models, { llm: parseModelName(name), usedBy: name, signal });
 }
 
 /** Longest wait for the answer of one model, milliseconds. */
@@ -102,7 +106,10 @@ function abilitiesOf(models: Models, llm: LlmRef): string {
   return [json, hasTemperature ? undefined : "no temperature"].filter(Boolean).join(", ");
 }
 
-async function checkModel(models: Models, llm: LlmRef, usedBy: string): Promise<Finding> {
+async function checkModel(
+  models: Models,
+  { llm, usedBy, signal }: { llm: LlmRef; usedBy: string; signal?: AbortSignal | undefined },
+): Promise<Finding> {
   try {
     const call = models.resolve(llm);
     if (STAND_INS.has(modelName(llm))) return noModel(usedBy);
@@ -114,7 +121,7 @@ async function checkModel(models: Models, llm: LlmRef, usedBy: string): Promise<
         temperature: 0,
         maxOutputTokens: MODEL_TOKENS,
       },
-      { timeoutMs: MODEL_WAIT },
+      { timeoutMs: MODEL_WAIT, signal },
     );
   } catch (error) {
     const code = codeOf(error) ?? "";

@@ -28,6 +28,7 @@ import { sql as replays } from "./0026-replays.ts";
 import { sql as knowledgeVectors } from "./0027-knowledge-vectors.ts";
 import { sql as runCalls } from "./0028-run-calls.ts";
 import { sql as agentEdits } from "./0029-agent-edits.ts";
+import { sql as knowledgeNear } from "./0030-knowledge-near.ts";
 
 /**
  * Checksums under which databases know migrations that were released with the functions of their
@@ -78,4 +79,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 27, name: "knowledge-vectors", sql: knowledgeVectors },
   { id: 28, name: "run-calls", sql: runCalls },
   { id: 29, name: "agent-edits", sql: agentEdits },
+  { id: 30, name: "knowledge-near", sql: knowledgeNear },
 ];

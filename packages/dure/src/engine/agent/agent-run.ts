@@ -2,7 +2,14 @@ import { codeOf } from "../../kernel/errors.ts";
 import { compacted, isObject } from "../../kernel/json.ts";
 import type { ToolCallView, TraceAgent, TurnEvent } from "../../kernel/turn-events.ts";
 import { jsonSchemaOf } from "../../models/json-schema.ts";
-import type { ModelAnswer, ModelMessage, ModelRequest, ToolSpec } from "../../models/model.ts";
+import type {
+  ModelAnswer,
+  ModelMessage,
+  ModelRequest,
+  ToolCall,
+  ToolChoice,
+  ToolSpec,
+} from "../../models/model.ts";
 import { promptLanguage } from "../../models/prompt-files.ts";
 import { inAgentSpan } from "../../models/telemetry.ts";
 import { AgentResult, type Agent } from "./agent.ts";
@@ -10,9 +17,11 @@ import { buildMessages } from "./agent-context.ts";
 import type { AgentRunEnvironment } from "./agent-environment.ts";
 import { AgentModel, modelStep, type AgentAnswer } from "./agent-model.ts";
 import { chatOutcome, compact, llmDone, outcomeOf } from "./agent-output.ts";
-import { AgentTools } from "./agent-tools.ts";
+import { AgentTools, refusedCall } from "./agent-tools.ts";
 import { AgentWords } from "./agent-words.ts";
 import { CustomAgent } from "./custom-agent.ts";
+import { CallerOffer } from "../caller/caller-offer.ts";
+import { questionOf, type HandedCalls } from "../caller/handed-out.ts";
 import { ToldCalls } from "./told-calls.ts";
 import { Step, type Places } from "../turn/step.ts";
 import { revive, storedError, type StoredError } from "../turn/stored-error.ts";
@@ -40,6 +49,7 @@ type AgentRecord =
       readonly result: AgentResult;
       /** Where it is not the result's message. */
       readonly text?: string;
+      readonly handedCalls?: HandedCalls | undefined;
     }
   | {
       readonly trace: TraceAgent;
@@ -153,7 +163,7 @@ export class AgentRun {
     const trace = this.trace(outcome ? null : (codeOf(failure) ?? "INTERNAL"));
     if (!outcome) return { trace, error: storedError(failure) };
     if (this.#saidAt !== undefined) return { trace, saidAt: this.#saidAt };
-    return { trace, ...compact(outcome) };
+    return { trace, ...compact(outcome), handedCalls: outcome.handedCalls };
   }
 
   /**
@@ -171,7 +181,10 @@ export class AgentRun {
 
   #pastEnd(record: AgentRecord): AgentEnd {
     if ("error" in record) return { failure: revive(record.error) };
-    if ("result" in record) return { outcome: outcomeOf(record.result, record.text) };
+    if ("result" in record) {
+      const { result, text, handedCalls } = record;
+      return { outcome: { ...outcomeOf(result, text), handedCalls } };
+    }
     const name = modelStep(this.#key);
     const { past } = new Step(this.#environment.journal, record.saidAt, { name });
     const said = (past as { value: { answer: ModelAnswer } }).value;
@@ -247,13 +260,18 @@ export class AgentRun {
   async #converse(): Promise<AgentOutcome> {
     const prompt = await this.#messages();
     const messages = [...prompt.messages];
-    const specs = this.#tools.specs();
+    const offer = this.#callerOffer();
+    const { specs } = offer;
     const texts: string[] = [];
+    messages.push(...offer.told);
     messages.push(...(await this.#tools.answered(this.#environment.facts.escalation)));
+    const said = (): readonly ModelMessage[] => messages.slice(prompt.messages.length);
 
     for (let round = 0; ; round++) {
-      const isLast = round >= this.#agent.card.policy.maxToolRounds;
-      const request = this.#requestOf({ system: prompt.system, messages, specs, isLast });
+      const isSpent = round >= this.#agent.card.policy.maxToolRounds;
+      const isLast = isSpent || offer.isOver(said());
+      const choice = offer.choice(round);
+      const request = this.#requestOf({ system: prompt.system, messages, specs, isLast, choice });
 
       const asked = await this.#model.ask(request, {
         isShown: this.#words.areShown,
@@ -262,10 +280,38 @@ export class AgentRun {
       const { answer } = asked;
       if (answer.toolCalls.length === 0 || isLast) return this.#outcomeOf(asked, texts);
       if (answer.text !== "" && !this.#agent.schema) texts.push(answer.text);
-      messages.push({ role: "assistant", text: answer.text, toolCalls: answer.toolCalls });
+      const toolCalls = offer.counted(answer.toolCalls);
+      messages.push({ role: "assistant", text: answer.text, toolCalls });
 
-      for (const call of answer.toolCalls) messages.push(await this.#tools.answer(call));
+      const handed = await this.#answerCalls(toolCalls, offer, messages);
+      if (handed.length > 0) {
+        return { ...chatOutcome(texts.join("\n")), handedCalls: offer.handOut(handed, said()) };
+      }
     }
+  }
+
+  /** Makes the calls of the agent's tools. Those that are left are the caller's. */
+  async #answerCalls(
+    calls: readonly ToolCall[],
+    offer: CallerOffer,
+    messages: ModelMessage[],
+  ): Promise<readonly ToolCall[]> {
+    const { handed, refused } = offer.sort(calls);
+    const misfits = await offer.misfits(handed, () => this.#places.next("check:caller-calls"));
+    const whyNot = new Map([...refused, ...misfits]);
+    for (const call of calls) {
+      const why = whyNot.get(call);
+      if (why !== undefined) messages.push(refusedCall(call, why));
+      else if (!handed.includes(call)) messages.push(await this.#tools.answer(call));
+    }
+    return handed.filter((call) => !misfits.has(call));
+  }
+
+  #callerOffer(): CallerOffer {
+    const { facts, memory } = this.#environment;
+    const { turnId } = facts;
+    const callerTools = this.#options.callerTools ? facts.callerTools : undefined;
+    return new CallerOffer({ turnId, callerTools }, memory, this.#tools.specs());
   }
 
   /** In the last round the model may call no tool any more. */
@@ -274,8 +320,9 @@ export class AgentRun {
     messages: readonly ModelMessage[];
     specs: readonly ToolSpec[];
     isLast: boolean;
+    choice: ToolChoice | undefined;
   }): ModelRequest {
-    const { system, messages, specs, isLast } = round;
+    const { system, messages, specs, isLast, choice } = round;
     const { schema } = this.#agent;
     const hasTools = specs.length > 0;
 
@@ -283,7 +330,7 @@ export class AgentRun {
       system,
       messages,
       tools: hasTools ? specs : undefined,
-      toolChoice: hasTools && isLast ? "none" : undefined,
+      toolChoice: hasTools && isLast ? "none" : choice,
       output: schema && { schema: jsonSchemaOf(schema) },
     };
   }
@@ -344,7 +391,10 @@ export class AgentRun {
   }
 
   #message(): string {
-    return this.#options.input ?? this.#environment.facts.message;
+    const { facts, memory } = this.#environment;
+    const continues = facts.callerTools?.results !== undefined;
+
+    return this.#options.input ?? questionOf(memory, { continues, message: facts.message });
   }
 
   #prompt(

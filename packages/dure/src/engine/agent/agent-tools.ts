@@ -7,6 +7,7 @@ import { inToolSpan } from "../../models/telemetry.ts";
 import type { Agent } from "./agent.ts";
 import type { AgentRunEnvironment } from "./agent-environment.ts";
 import { issuesOf } from "./agent-output.ts";
+import { bounded } from "./bounded.ts";
 import type { Places, Step } from "../turn/step.ts";
 import type { ToldCalls } from "./told-calls.ts";
 import type { AnyTool, ToolContext } from "./tool.ts";
@@ -274,6 +275,11 @@ function outcomeMessage(about: AboutCall, outcome: EffectOutcome<unknown>): Mode
     : toolMessage(about, `${outcome.error.code}: ${outcome.error.message}`, true);
 }
 
+/** A call that is not made, as the model reads it. Pure. */
+export function refusedCall({ id, name }: ToolCall, why: string): ModelMessage {
+  return toolMessage({ callId: id, name }, why, true);
+}
+
 function toolMessage(about: AboutCall, result: Json, isError?: true): ModelMessage {
   return { role: "tool", ...about, result: bounded(result), isError };
 }
@@ -284,22 +290,4 @@ function toolSpec(name: string, tool: AnyTool): ToolSpec {
     description: tool.description,
     inputSchema: jsonSchemaOf(tool.inputSchema),
   };
-}
-
-/**
- * Bytes of UTF-8 of a tool's result that a model reads; JSON counts as written. As much as a message
- * may hold: docs/spec/conversation §6.
- */
-const MAX_RESULT = 65_536;
-
-/** A result that fits; of a longer one its beginning, marked as such. Pure. */
-function bounded(result: Json): Json {
-  const text = typeof result === "string" ? result : JSON.stringify(result);
-  const bytes = Buffer.byteLength(text);
-  if (bytes <= MAX_RESULT) return result;
-  const beginning = Buffer.from(text)
-    .subarray(0, MAX_RESULT)
-    .toString()
-    .replace(/\uFFFD+$/u, "");
-  return `${beginning}\n[cut: the first ${MAX_RESULT} of ${bytes} bytes]`;
 }

@@ -121,6 +121,7 @@ export class MemoryFolder {
         if (!options.enableSummary) throw new Error("summaries are turned off");
         if (this.#isSpeechless(options)) throw new Error("the offline model gives no summary");
         folded = {
+          ...memory,
           rawHistory: recent,
           summaryText: await this.#summarize(
             { session, service, version: found },

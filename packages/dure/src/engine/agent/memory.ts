@@ -1,7 +1,11 @@
+import type { HandedOut } from "../caller/handed-out.ts";
+
 /** What was said. Survives resets of the state and restarts. Source: docs/spec/conversation §5. */
 export interface Memory {
   readonly rawHistory: readonly MemoryEntry[];
   readonly summaryText: string;
+  /** The last calls of the caller's tools, with the question that they belong to. */
+  readonly handedOut?: HandedOut | undefined;
 }
 
 /** One message of a conversation. */
@@ -43,10 +47,11 @@ export const EMPTY_MEMORY: Memory = { rawHistory: [], summaryText: "" };
 
 /** The stored memory for service code. Frozen: changing it throws. */
 export function openMemory(stored: Partial<Memory>): Memory {
-  const { rawHistory, summaryText } = { ...EMPTY_MEMORY, ...stored };
+  const { rawHistory, summaryText, handedOut } = { ...EMPTY_MEMORY, ...stored };
   return Object.freeze({
     rawHistory: Object.freeze(rawHistory.map((entry) => Object.freeze({ ...entry }))),
     summaryText,
+    handedOut,
   });
 }
 

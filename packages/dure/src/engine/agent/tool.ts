@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import { DureError } from "../../kernel/errors.ts";
 import { durationMs, type Duration } from "../../kernel/duration.ts";
+import { unknownOption, unknownValue } from "../known-options.ts";
 import type { TeamToolName } from "./team-tools.ts";
 
 /**
@@ -144,6 +145,7 @@ export interface ToolOptions<Input, Output> {
  * decides. So does "not sent" where an earlier call under the key may have arrived.
  */
 export function tool<Input, Output>(options: ToolOptions<Input, Output>): Tool<Input, Output> {
+  assertKnown(options);
   const effect = options.effect ?? "none";
   const recover = options.recover ?? (options.probe ? "probe" : "ask");
   assertKept(options, effect, recover);
@@ -161,6 +163,39 @@ export function tool<Input, Output>(options: ToolOptions<Input, Output>): Tool<I
     offered,
     approval: approvalOf(options.approval),
   };
+}
+
+const OPTIONS = {
+  description: true,
+  inputSchema: true,
+  execute: true,
+  effect: true,
+  key: true,
+  probe: true,
+  recover: true,
+  timeout: true,
+  settle: true,
+  offered: true,
+  approval: true,
+} satisfies Record<keyof ToolOptions<unknown, unknown>, true>;
+const APPROVAL_OPTIONS = { when: true, expires: true, question: true };
+const EFFECTS = ["none", "idempotent", "once"] as const satisfies readonly EffectKind[];
+const RECOVERIES = ["probe", "replay", "ask"] as const satisfies readonly Tool["recover"][];
+
+/** Throws where an option is misspelt: as the default it would do something else. */
+function assertKnown<Input, Output>(options: ToolOptions<Input, Output>): void {
+  const { description, effect, recover, approval } = options;
+  const wrong =
+    unknownOption(options, OPTIONS) ??
+    unknownValue("effect", effect, EFFECTS) ??
+    unknownValue("recover", recover, RECOVERIES) ??
+    (typeof approval === "object" ? unknownOption(approval, APPROVAL_OPTIONS) : undefined);
+  if (wrong === undefined) return;
+
+  throw new DureError("TOOL_INVALID", `Tool "${description}": ${wrong.message}`, {
+    class: "input",
+    hint: wrong.hint,
+  });
 }
 
 /** Throws where the ledger could not keep what the tool promises. */

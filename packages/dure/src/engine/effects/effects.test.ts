@@ -3,6 +3,7 @@ import { z } from "zod";
 import { Inbox } from "../../escalations/inbox.ts";
 import type { OfflineReply } from "../../models/offline.ts";
 import { ScriptedModel } from "@dure/testing";
+import { silentLogger } from "../../kernel/logger.ts";
 import { AgentResult, chatAgent, customAgent } from "../agent/agent.ts";
 import { combineServices, keywordRouter } from "../service/combine.ts";
 import { fateOf } from "./effects.ts";
@@ -646,6 +647,52 @@ test("a question about an effect is settled by the turn that settles the effect"
       resolvedBy: "system",
     },
   ]);
+});
+
+test("each call that throws is told to the log by its name, and the last one to the person", async () => {
+  const told: Record<string, unknown>[] = [];
+  const logger = { ...silentLogger, warn: (fields: object) => void told.push({ ...fields }) };
+  const service = codeService(new Desk(), {
+    recover: "replay",
+    execute: () => {
+      throw new TypeError("no bank for 010-1234-5678");
+    },
+  });
+  await using t = await startTestEngine(service, { logger });
+
+  expect((await t.say("go")).done.error).toMatchObject({ code: "EFFECT_UNKNOWN" });
+
+  const calls = told.filter(({ tool, error }) => tool === "openTicket" && error === "TypeError");
+  expect(calls).toHaveLength(5);
+  expect(calls[0]).toMatchObject({ at: [expect.stringContaining("effects.test.ts"), ...ANY_TWO] });
+  expect(JSON.stringify(told)).not.toContain("010-1234-5678");
+  const [asked] = (await inboxOf(t).list({ tenant: "", status: "open" })).items;
+  expect(asked?.context["failure"]).toEqual({
+    code: "TOOL_FAILED",
+    message: "no bank for 010-1234-5678",
+  });
+});
+
+/** Two more lines of a stack. */
+const ANY_TWO = [expect.any(String), expect.any(String)];
+
+test("a handler that calls a once effect without a key is told what it has to say", async () => {
+  const openTicket = ticketTool(new Desk());
+  const service = defineService({
+    name: "keyless",
+    agents: {},
+    flows: {
+      DEFAULT: flow(async (turn) => {
+        await turn.call("openTicket", openTicket, { subject: "printer" }, undefined as never);
+        return turn.done({ message: "never" });
+      }),
+    },
+  });
+  await using t = await startTestEngine(service);
+
+  const { done } = await t.say("go");
+
+  expect(done.error).toMatchObject({ code: "EFFECT_KEY_MISSING" });
 });
 
 test("a stop ends an effect whose calls do not arrive: it has failed, and is not made again", async () => {

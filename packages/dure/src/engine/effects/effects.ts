@@ -41,9 +41,16 @@ export class EffectUnknownError extends DureError {
   readonly key: string;
   readonly tool: string;
   readonly input: unknown;
+  readonly because: WhyUnknown;
+  /** How the last call failed; for the person who is asked, not for who wrote. */
+  readonly failure: EffectFailure | undefined;
 
-  constructor(tool: string, key: string, input: unknown, because: string) {
-    super("EFFECT_UNKNOWN", `Whether ${tool} happened is not known: ${because}.`, {
+  constructor(
+    { tool, key, input }: { readonly tool: string; readonly key: string; readonly input: unknown },
+    because: WhyUnknown,
+    failure?: EffectFailure,
+  ) {
+    super("EFFECT_UNKNOWN", `Whether ${tool} happened is not known: ${because.en}.`, {
       class: "conflict",
       hint: "Look at the other side and answer the escalation with what you find.",
       details: { key, tool },
@@ -51,7 +58,41 @@ export class EffectUnknownError extends DureError {
     this.key = key;
     this.tool = tool;
     this.input = input;
+    this.because = because;
+    this.failure = failure;
   }
+}
+
+/** Why only a person can tell: as a part of a sentence in English, a whole one in Korean. */
+export interface WhyUnknown {
+  readonly en: string;
+  readonly ko: string;
+}
+
+export const WHY_UNKNOWN = {
+  rule: {
+    en: "the tool's rule is to ask",
+    ko: "결과를 모를 때는 사람에게 묻도록 정해 둔 도구예요.",
+  },
+  silent: {
+    en: "the outside could not say",
+    ko: "상대 시스템에서도 처리됐는지 알 수 없었어요.",
+  },
+  open: {
+    en: "it was called before, and until that is known it is not called again",
+    ko: "전에 부른 결과를 아직 몰라서 다시 부르지 않았어요.",
+  },
+  lost: {
+    en: "its turn ended before it could be asked for",
+    ko: "결과를 알아보기 전에 턴이 끝났어요.",
+  },
+} as const satisfies Record<string, WhyUnknown>;
+
+/** A call that threw. */
+export interface EffectFailure {
+  readonly code: string;
+  /** The words of the tool, or of what it called. */
+  readonly message: string;
 }
 
 /** What a failed call tells about the outside. */
@@ -115,6 +156,22 @@ interface Round {
   readonly deadline: number;
   /** Whether a call under the key may have arrived, in this life or an earlier one. */
   mayHaveHappened: boolean;
+  /** How the last call of this life failed. */
+  failure?: EffectFailure | undefined;
+  /** Whether a probe that threw has been told; it is asked many times. */
+  isProbeTold: boolean;
+}
+
+/** What threw: `call`, or the `probe` after it. */
+export type FailedPart = "call" | "probe";
+
+interface OnceRunnerOptions {
+  readonly ledger: EffectLedger;
+  readonly clock: Clock;
+  /** Whether the end of the turn was asked for. */
+  readonly isStopped?: () => boolean;
+  /** Hears of each call that threw, and of the first probe of a life that did. */
+  readonly onFailed?: (part: FailedPart, call: OnceCall, error: unknown) => void;
 }
 
 /**
@@ -127,16 +184,13 @@ export class OnceRunner {
   readonly #ledger: EffectLedger;
   readonly #clock: Clock;
   readonly #isStopped: () => boolean;
+  readonly #onFailed: OnceRunnerOptions["onFailed"];
 
-  constructor(options: {
-    ledger: EffectLedger;
-    clock: Clock;
-    /** Whether the end of the turn was asked for. */
-    isStopped?: () => boolean;
-  }) {
+  constructor(options: OnceRunnerOptions) {
     this.#ledger = options.ledger;
     this.#clock = options.clock;
     this.#isStopped = options.isStopped ?? (() => false);
+    this.#onFailed = options.onFailed;
   }
 
   async run(
@@ -150,7 +204,11 @@ export class OnceRunner {
     if (intent.outcome === "stop") return { status: "stopped" };
     if (intent.outcome === "approval_used") return { status: "approval_used" };
     if (intent.outcome === "open") {
-      throw new EffectUnknownError(name, intent.key, intent.input, OPEN);
+      const { key: openKey, input: openInput } = intent;
+      throw new EffectUnknownError(
+        { tool: name, key: openKey, input: openInput },
+        WHY_UNKNOWN.open,
+      );
     }
     if (intent.outcome === "new") {
       await this.#freshen(call, askedAt, signal);
@@ -215,6 +273,8 @@ export class OnceRunner {
       round.signal.throwIfAborted();
       if (codeOf(error) === "TURN_FENCED" || codeOf(error) === "DATABASE_UNAVAILABLE") throw error;
       const failure = { code: codeOf(error) ?? "TOOL_FAILED", message: messageOf(error) };
+      round.failure = failure;
+      this.#onFailed?.("call", call, error);
       if (fateOf(error, round) === "failed") return this.#fail(call, failure);
       await this.#ledger.settle(key, "unknown", { error: failure });
       round.mayHaveHappened = true;
@@ -247,13 +307,16 @@ export class OnceRunner {
   /** What is unknown becomes known by the tool's rule, or the question goes to a person. */
   async #recover(call: OnceCall, round: Round): Promise<EffectOutcome<unknown>> {
     const { recover } = call.tool;
-    if (recover === "ask") throw unknownEffect(call, "the tool's rule is to ask");
+    if (recover === "ask") throw unknownEffect(call, round, WHY_UNKNOWN.rule);
     return recover === "replay" ? this.#replay(call, round) : this.#probeUntilKnown(call, round);
   }
 
   async #replay(call: OnceCall, round: Round): Promise<EffectOutcome<unknown>> {
     if (round.calls >= MAX_CALLS) {
-      throw unknownEffect(call, `${round.calls} calls gave no answer`);
+      throw unknownEffect(call, round, {
+        en: `${round.calls} calls gave no answer`,
+        ko: `${round.calls}번 불렀지만 답이 없었어요.`,
+      });
     }
     const { signal } = round;
     if (round.calls > 0) await this.#clock.sleep(replayPauseMs(round.calls), { signal });
@@ -278,7 +341,7 @@ export class OnceRunner {
         return this.#afterNo(call, round, now);
       }
       if (answer === "unknown" && now >= round.deadline) {
-        throw unknownEffect(call, "the outside could not say");
+        throw unknownEffect(call, round, WHY_UNKNOWN.silent);
       }
       const pause = answer === "not_happened" ? Math.max(settledAt - now, 1) : wait;
       await this.#clock.sleep(Math.min(pause, MAX_PROBE_WAIT_MS), { signal });
@@ -296,13 +359,16 @@ export class OnceRunner {
     }
     // One call more is due to every effect, however long its requests travel.
     if (round.calls >= MAX_CALLS || (round.calls > 1 && now >= round.deadline)) {
-      const because = `${round.calls} calls gave no answer, and the outside knows of none`;
-      throw unknownEffect(call, because);
+      throw unknownEffect(call, round, {
+        en: `${round.calls} calls gave no answer, and the outside knows of none`,
+        ko: `${round.calls}번 불렀지만 답이 없었고, 상대 시스템에는 처리한 기록이 없어요.`,
+      });
     }
     return this.#sendAgain(call, round);
   }
 
-  async #probe({ tool, name, key, input }: OnceCall, round: Round): Promise<ProbeAnswer> {
+  async #probe(call: OnceCall, round: Round): Promise<ProbeAnswer> {
+    const { tool, name, key, input } = call;
     const { attempts: attempt, signal } = round;
     const late = (): DureError =>
       new DureError("PROBE_TIMEOUT", `The probe of ${name} did not answer.`);
@@ -313,8 +379,10 @@ export class OnceRunner {
         late,
         async (probeSignal) => tool.probe!({ key, attempt, input }, { signal: probeSignal }),
       );
-    } catch {
+    } catch (error) {
       signal.throwIfAborted();
+      if (!round.isProbeTold) this.#onFailed?.("probe", call, error);
+      round.isProbeTold = true;
       return "unknown";
     }
   }
@@ -329,6 +397,7 @@ function roundOf({ tool }: OnceCall, now: number, signal: AbortSignal): Round {
     sentAt: now,
     deadline: now + Math.max(MAX_PROBE_MS, tool.timeoutMs + tool.settleMs),
     mayHaveHappened: false,
+    isProbeTold: false,
   };
 }
 
@@ -338,9 +407,6 @@ function roundOf({ tool }: OnceCall, now: number, signal: AbortSignal): Round {
  */
 const FRESH_LEAST_MS = 500;
 const MAX_FRESH_MS = 3_000;
-
-/** Why a call that is not made leads to a question about another one. */
-const OPEN = "it was called before, and until that is known it is not called again";
 
 /** Calls of one effect in one life of a turn before a person is asked. */
 const MAX_CALLS = 5;
@@ -365,8 +431,12 @@ function storedResult(name: string, result: unknown): Json {
   }
 }
 
-function unknownEffect({ name, key, input }: OnceCall, because: string): EffectUnknownError {
-  return new EffectUnknownError(name, key, input, because);
+function unknownEffect(
+  { name: tool, key, input }: OnceCall,
+  { failure }: Round,
+  because: WhyUnknown,
+): EffectUnknownError {
+  return new EffectUnknownError({ tool, key, input }, because, failure);
 }
 
 function failureOf(error: { readonly code?: string; readonly message: string } | null): {

@@ -8,6 +8,7 @@ import type { DonePayload } from "../service/service.ts";
 import type { TurnContext } from "../turn/turn-context.ts";
 import { checkService, scanHandlers } from "./load-service-check.ts";
 import type { Problem } from "./load-service-document.ts";
+import { checkImportedServices } from "./load-service-imports.ts";
 import { teamTools } from "../agent/team-tools.ts";
 import { loadService } from "./load-service.ts";
 import { StateManager } from "../turn/state.ts";
@@ -470,5 +471,52 @@ describe("dure check", () => {
     await write(FULL);
 
     expect(await checkService(folder)).toMatchObject({ name: "transfer", problems: [] });
+  });
+});
+
+describe("services that a configuration imports", () => {
+  const handler = (answer: string) => `import { defineService, flow } from "dure";
+import { answer } from "./words.js";
+export default defineService({ name: "beside", agents: {}, flows: {
+  DEFAULT: flow(async (turn) => turn.done(${answer})),
+} });
+`;
+  const config = `import beside from "./service.ts";
+import other from "./services/other/service.ts";
+// import gone from "./gone.ts";
+export default { services: { beside, other } };
+`;
+
+  test("a service beside the configuration is checked, and so is what it imports", async () => {
+    await write({
+      "dure.config.ts": config,
+      "service.ts": handler("answer()"),
+      "words.ts": "export function answer() { return String(Math.random()); }",
+      "services/other/service.ts": handler("String(Date.now())"),
+    });
+
+    const checked = await checkImportedServices(path.join(folder, "dure.config.ts"), [
+      path.join(folder, "services", "other"),
+    ]);
+
+    expect(checked).toMatchObject([
+      { folder, problems: [{ file: "transfer/words.ts", line: 1, hint: "Call turn.random()" }] },
+    ]);
+  });
+
+  test("a configuration that makes a service itself is checked once", async () => {
+    await write({
+      "dure.config.ts": handler("String(Date.now())").replace("./words.js", "./missing.js"),
+    });
+
+    const checked = await checkImportedServices(path.join(folder, "dure.config.ts"), []);
+
+    expect(checked).toMatchObject([{ problems: [{ line: 4, hint: "Call turn.now()" }] }]);
+  });
+
+  test("a configuration without a service in code has none to check", async () => {
+    await write({ "dure.config.ts": "export default { agents: { mina: {} } };\n" });
+
+    expect(await checkImportedServices(path.join(folder, "dure.config.ts"), [])).toEqual([]);
   });
 });

@@ -494,7 +494,7 @@ async function readModule(root: string): Promise<ServiceReading> {
   }
 }
 
-function isService(value: unknown): value is Service {
+export function isService(value: unknown): value is Service {
   return isObject(value) && value.kind === "service" && typeof value.name === "string";
 }
 

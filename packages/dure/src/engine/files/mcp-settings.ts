@@ -42,6 +42,10 @@ const mcpServer = settings({
     issuer: z.url({ error: "must be the address of an authorization server" }).optional(),
     /** Default: dure registers itself. */
     clientId: text.optional(),
+    /** Names the client at servers that take a document for it: `dure mcp document`. */
+    clientDocument: z
+      .url({ protocol: /^https$/, error: "must be an address that begins with https://" })
+      .optional(),
     clientSecret: text.optional(),
     scope: text.optional(),
   }).optional(),

@@ -23,7 +23,7 @@ interface RecordedCall {
 }
 
 /** Steps that are done anew: they do nothing to the outside but ask a model. */
-const DONE_ANEW = /^(?:agent|model|tool|event):|^now$/u;
+const DONE_ANEW = /^(?:agent|model|tool|event|check):|^now$/u;
 
 /**
  * The guard of a replay: no effect is ever done. What is no call of a model comes from the journal

@@ -3,6 +3,7 @@ import type { TenantView } from "../../kernel/tenant.ts";
 import type { Done } from "../../kernel/turn-events.ts";
 import type { Database } from "../../durable/database.ts";
 import type { ClaimedTurn, JournalRow } from "../../durable/turns.ts";
+import type { CallerTools } from "../caller/caller-tools.ts";
 import { EMPTY_MEMORY, type Memory, type MemoryEntry } from "../agent/memory.ts";
 
 /** A turn that has ended, as it can be begun again. */
@@ -41,6 +42,7 @@ export async function readStoredTurn(
   const { done, began, rows, before, summary } = row;
   if (!done) throw running(turn);
   if (!began) throw tooOld(turn);
+  if (row.held.messages.some(bringsResults)) throw ofResults(turn);
   const held = { ...row.held, state: began, memory: { ...memoryOf(before, summary) } };
 
   return { held, rows, done };
@@ -48,11 +50,38 @@ export async function readStoredTurn(
 
 /** The summary counts only where it was made before the turn: it is left out where it may not be. */
 function memoryOf(before: Row["before"], summaryText: string): Memory {
-  const rawHistory = before.flatMap(({ text, answer }): MemoryEntry[] => [
+  const rawHistory = exchangesOf(before).flatMap(({ text, answer }): MemoryEntry[] => [
     { role: "user", content: text },
     { role: "assistant", content: answer },
   ]);
   return { ...EMPTY_MEMORY, rawHistory, summaryText };
+}
+
+/** A turn that brings results of a caller's tools answers the question before it. */
+function exchangesOf(before: Row["before"]): Row["before"] {
+  const exchanges: { readonly text: string; answer: string }[] = [];
+  for (const { text, answer } of before) {
+    const question = exchanges.at(-1);
+    if (text === "" && question?.answer === "") question.answer = answer;
+    else exchanges.push({ text, answer });
+  }
+  return exchanges;
+}
+
+function bringsResults({ input }: ClaimedTurn["messages"][number]): boolean {
+  const tools = input["caller_tools"] as CallerTools | undefined;
+  return tools?.results !== undefined;
+}
+
+function ofResults(turn: string): DureError {
+  return new DureError(
+    "REPLAY_OF_RESULTS",
+    `The turn ${turn} took results of its caller's tools.`,
+    {
+      class: "conflict",
+      hint: "What was said before its results is not kept. Replay the turn of the question.",
+    },
+  );
 }
 
 const STORED_TURN = /* sql */ `

@@ -191,6 +191,7 @@ function describeService(service: AnyService, isDefault: boolean): ServiceInfo {
     ...common,
     examples: service.examples ?? [],
     translations: translationsOf(service),
+    callerTools: service.callerTools,
     flows: Object.keys(service.flows),
     stages: stages && describeStages(stages),
     slots: slots?.map(({ labels, ...slot }) => ({ ...slot, labels: labels && { ...labels } })),

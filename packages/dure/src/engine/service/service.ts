@@ -1,6 +1,13 @@
 import { DureError } from "../../kernel/errors.ts";
 import type { JsonObject } from "../../kernel/json.ts";
-import type { NextAction, ToolCallView, TurnEvent, UiHint } from "../../kernel/turn-events.ts";
+import {
+  TOOL_CALL_VIEWS,
+  type NextAction,
+  type ToolCallView,
+  type TurnEvent,
+  type UiHint,
+} from "../../kernel/turn-events.ts";
+import { unknownOption, unknownValue, type OptionProblem } from "../known-options.ts";
 import type { z } from "zod";
 import type { BusyPolicy } from "../../durable/turns.ts";
 import type { Agent, Validator } from "../agent/agent.ts";
@@ -11,6 +18,7 @@ import {
   type McpServersInput,
   type McpServersSettings,
 } from "../files/mcp-settings.ts";
+import type { HandedCalls } from "../caller/handed-out.ts";
 import type { QuestionDetails } from "../turn/question.ts";
 import type { StateDefinition } from "../turn/state.ts";
 import type { TurnContext } from "../turn/turn-context.ts";
@@ -30,6 +38,8 @@ export interface DonePayload {
   readonly receipts?: readonly unknown[] | undefined;
   /** Delivered at least once, in order, after `DONE` is stored. */
   readonly hooks?: readonly { readonly type: string; readonly data: unknown }[] | undefined;
+  /** Of an agent that has called tools of the caller (`AgentOutcome.handedCalls`). */
+  readonly handedCalls?: HandedCalls | undefined;
   /**
    * Added to the session's finished flows, instead of the entry that a terminal stage adds by
    * itself.
@@ -154,6 +164,11 @@ export interface ServiceOptions {
    */
   readonly toolCalls?: ToolCallView | undefined;
   /**
+   * Whether requests may bring tools of their own (`TurnRequest.callerTools`): the handler gives
+   * them to an agent and passes its `handedCalls` on. Default false.
+   */
+  readonly callerTools?: boolean | undefined;
+  /**
    * MCP servers of this service alone, by the name that cards of its agents use in `mcp`. They go
    * before servers of the team with that name. The settings are those of the team's `mcp`.
    */
@@ -200,25 +215,21 @@ export function defineService(options: ServiceOptions): Service {
   if (!/^[\p{L}\p{N}_-]{1,64}$/u.test(options.name)) {
     refuse("the name cannot be used.", "Use 1 to 64 letters, digits, _ or -.");
   }
+  const wrong = optionProblem(options);
+  if (wrong) refuse(wrong.message, wrong.hint);
   const defaultFlow =
     Object.keys(options.flows)[0] ??
     refuse("flows is empty.", "Give it at least one flow: flows: { DEFAULT: flow(…) }.");
-  for (const [key, agent] of Object.entries(options.agents)) {
-    for (const name of agent.card.tools) {
-      if (!(name in agent.tools)) {
-        refuse(
-          `agents.${key}: the card names the tool "${name}", which the agent does not have.`,
-          `Its tools are: ${Object.keys(agent.tools).join(", ") || "none"}.`,
-        );
-      }
-    }
-  }
+  assertTools(options, refuse);
   const agents = Object.fromEntries(
     Object.entries(options.agents).map(([key, agent]) => [
       key,
       withNamed(agent, options, (what, hint) => refuse(`agents.${key}: ${what}`, hint)),
     ]),
   );
+  if (mergesCallerTools(options)) {
+    refuse("callerTools is for one message, and merged ones are several.", 'Use busy: "queue".');
+  }
   const intent = options.intent ?? ("intent" in options.agents ? "intent" : undefined);
   if (intent !== undefined && !(intent in options.agents)) {
     refuse(
@@ -248,7 +259,62 @@ export function defineService(options: ServiceOptions): Service {
   };
 }
 
+const OPTIONS = {
+  name: true,
+  version: true,
+  title: true,
+  description: true,
+  examples: true,
+  translations: true,
+  agents: true,
+  flows: true,
+  intent: true,
+  router: true,
+  state: true,
+  memory: true,
+  sessions: true,
+  toolCalls: true,
+  callerTools: true,
+  mcp: true,
+  completed: true,
+  validators: true,
+  schemas: true,
+  hooks: true,
+  onError: true,
+  afterTurn: true,
+} satisfies Record<keyof ServiceOptions, true>;
+/** Of a service that is made of another one: `defineService({ ...faq, name: "faq-2" })`. */
+const MADE = { kind: true, defaultFlow: true };
+const BUSY = ["queue", "reject", "interrupt", "merge"] as const satisfies readonly BusyPolicy[];
+
+/** A misspelt option would be passed over in silence. Pure. */
+function optionProblem(options: ServiceOptions): OptionProblem | undefined {
+  return (
+    unknownOption(options, { ...OPTIONS, ...MADE }) ??
+    unknownValue("sessions.busy", options.sessions?.busy, BUSY) ??
+    unknownValue("toolCalls", options.toolCalls, TOOL_CALL_VIEWS)
+  );
+}
+
+function mergesCallerTools({ callerTools, sessions }: ServiceOptions): boolean {
+  return callerTools === true && sessions?.busy === "merge";
+}
+
 type Refuse = (what: string, hint: string) => never;
+
+/** Every tool that a card names is there. */
+function assertTools(options: ServiceOptions, refuse: Refuse): void {
+  for (const [key, agent] of Object.entries(options.agents)) {
+    for (const name of agent.card.tools) {
+      if (!(name in agent.tools)) {
+        refuse(
+          `agents.${key}: the card names the tool "${name}", which the agent does not have.`,
+          `Its tools are: ${Object.keys(agent.tools).join(", ") || "none"}.`,
+        );
+      }
+    }
+  }
+}
 
 /** The settings of its MCP servers, read and checked. */
 function mcpOf(given: McpServersInput | undefined, refuse: Refuse): McpServersSettings | undefined {

@@ -43,6 +43,7 @@ export function doneOf(
     hooks: turn.hooks,
     trace: { turnId: turn.id, totalElapsedMs: Math.round(turn.elapsedMs), agents: turn.agents },
     error: payload.error,
+    calls: payload.handedCalls?.calls,
     slotsCard: payload.slotsCard,
     receipt: payload.receipt,
     receipts: payload.receipts,

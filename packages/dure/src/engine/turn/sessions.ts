@@ -9,6 +9,7 @@ import type { JournalRow, MemoryVersion } from "../../durable/turns.ts";
 import type { SessionDetail } from "../api.ts";
 import type { LeafService } from "../service/combine.ts";
 import { EMPTY_MEMORY, type Memory } from "../agent/memory.ts";
+import type { HandedOut } from "../caller/handed-out.ts";
 import { ShownText } from "./shown-text.ts";
 import type {
   CompletedEntry,
@@ -217,6 +218,20 @@ export class SessionReader {
         incarnation: row.incarnation,
       }
     );
+  }
+
+  /** The calls of tools of its caller that a session has handed out last; by its key. */
+  async handedOut(session: string): Promise<HandedOut | undefined> {
+    const [row] = await this.#database.query<{ handed: HandedOut | null }>(
+      {
+        name: "handed_out",
+        text: `select memory->'handedOut' as handed
+          from dure.sessions
+          where id = $1`,
+      },
+      [session],
+    );
+    return row?.handed ?? undefined;
   }
 
   /**

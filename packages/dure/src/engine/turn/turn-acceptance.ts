@@ -1,5 +1,5 @@
 import type { Clock } from "../../kernel/clock.ts";
-import { DureError } from "../../kernel/errors.ts";
+import { codeOf, DureError } from "../../kernel/errors.ts";
 import { newId } from "../../kernel/ids.ts";
 import { sessionIdFor, sessionKey } from "../../kernel/tenant.ts";
 import {
@@ -11,7 +11,11 @@ import {
 } from "../../durable/turns.ts";
 import { agentPaused } from "../../durable/pauses.ts";
 import { startAcceptSpan } from "../../models/telemetry.ts";
+import type { ToolSpec } from "../../models/model.ts";
+import type { Agent } from "../agent/agent.ts";
 import type { AcceptedTurn, AcceptOptions, TurnRequest } from "../api.ts";
+import { nameTaken, takesNoCallerTools, type CallerTools } from "../caller/caller-tools.ts";
+import { closed, refusalOfResults, type HandedOut } from "../caller/handed-out.ts";
 import { waitsForResume, type PauseGate } from "./paused.ts";
 import { MAX_RUNNING, type RunningTurns } from "./running-turns.ts";
 import type { Addressee, ServiceDirectory } from "../service/service-directory.ts";
@@ -37,6 +41,8 @@ interface TurnAcceptanceOptions {
   /** What a session is told besides the background of a request. */
   readonly told?: ((session: string) => Promise<string | undefined>) | undefined;
   readonly pauses?: PauseGate | undefined;
+  /** The calls that a session has handed out last; by its key. */
+  readonly handedOut: (session: string) => Promise<HandedOut | undefined>;
 }
 
 /** Accepts messages: each is stored as a turn, which runs here when its session is free. */
@@ -48,9 +54,39 @@ export class TurnAcceptance {
   }
 
   async accept(request: TurnRequest, options: AcceptOptions): Promise<AcceptedTurn> {
-    const { clock, directory, limits } = this.#options;
+    const { limits } = this.#options;
     checkRequest(plainly(request, options.caller?.tenant ?? ""), limits.messageBytes);
     this.#assertRoom();
+    if (request.callerTools) return this.#acceptTools(request, request.callerTools, options);
+    return this.#acceptNew(request, options);
+  }
+
+  /** Results are once by themselves: the same ones again are the same turn. */
+  async #acceptTools(
+    request: TurnRequest,
+    { tools, results }: CallerTools,
+    options: AcceptOptions,
+  ): Promise<AcceptedTurn> {
+    const { clock, directory, handedOut } = this.#options;
+    assertTakesTools(directory, request.service, tools);
+    if (results === undefined) return this.#acceptNew(request, options);
+
+    const { caller = ANONYMOUS } = options;
+    const handed = await handedOut(sessionKey(caller.tenant, request.session));
+    const now = { service: request.service, at: clock.now() };
+    const refusal = refusalOfResults(handed, results, now);
+    if (refusal) throw refusal;
+    const key = `${handed!.turn}/${handed!.failures}`;
+    try {
+      const once = { caller: { ...caller, name: "calls" }, path: "calls", key };
+      return await this.#acceptNew(request, { ...options, ...once });
+    } catch (error) {
+      throw codeOf(error) === "IDEMPOTENCY_KEY_REUSED" ? closed() : error;
+    }
+  }
+
+  async #acceptNew(request: TurnRequest, options: AcceptOptions): Promise<AcceptedTurn> {
+    const { clock, directory } = this.#options;
     const turn = options.turnId ?? newId("turn", clock.now());
     if (request.service !== undefined) {
       const addressee = await directory.addressee(request.service);
@@ -151,6 +187,26 @@ export class TurnAcceptance {
   }
 }
 
+/** Throws `NOT_SPOKEN` and `TOOL_NAME_TAKEN`. A service of another process decides when it runs. */
+function assertTakesTools(
+  directory: ServiceDirectory,
+  name: string | undefined,
+  tools: readonly ToolSpec[],
+): void {
+  const service = directory.get(name ?? directory.assumed.name);
+  if (service === undefined) return;
+  if (service.kind !== "service" || !service.callerTools) throw takesNoCallerTools(service.name);
+  for (const agent of Object.values(service.agents)) {
+    const own = ownToolNames(agent);
+    const taken = tools.find((tool) => own.has(tool.name));
+    if (taken) throw nameTaken(taken.name, service.name);
+  }
+}
+
+function ownToolNames({ tools, toolSets = [] }: Agent): ReadonlySet<string> {
+  return new Set([...Object.keys(tools), ...toolSets.flatMap((set) => Object.keys(set.tools()))]);
+}
+
 const ANONYMOUS = { tenant: "", name: "" };
 
 const ACCEPT_WITHIN = { ms: ACCEPT_WITHIN_MS, onOver: notStored } as const;
@@ -192,6 +248,7 @@ function newTurnOf(
       confirm_id: request.confirmId,
       last_question: request.lastQuestion,
       background: [request.background, told].filter(Boolean).join("\n\n") || undefined,
+      caller_tools: request.callerTools,
     },
     title: titleOf(request.message),
     locale: request.locale,

@@ -4,6 +4,8 @@ import type { FinishedFlow } from "../../durable/turns.ts";
 import { promptLanguage, promptText, type PromptName } from "../../models/prompt-files.ts";
 import type { AgentResult } from "../agent/agent.ts";
 import type { ShowWords } from "../agent/agent-words.ts";
+import type { CallerTools } from "../caller/caller-tools.ts";
+import type { HandedCalls } from "../caller/handed-out.ts";
 import type { Memory } from "../agent/memory.ts";
 import type { Answering } from "./question.ts";
 import type { DonePayload, Service } from "../service/service.ts";
@@ -20,6 +22,8 @@ export interface AgentOutcome<Data = unknown> {
    */
   readonly data: Data;
   readonly result: AgentResult<Data>;
+  /** It has called tools of the caller: give this to `turn.done`, which ends the turn with them. */
+  readonly handedCalls?: HandedCalls | undefined;
 }
 
 /** How a flow runs an agent; every member may be left out. */
@@ -41,6 +45,8 @@ export interface AgentCallOptions {
    * text.
    */
   readonly show?: ShowWords | undefined;
+  /** Whether it may call the tools of the caller. Default false. */
+  readonly callerTools?: boolean | undefined;
 }
 
 /** Outcome of a `once` effect. */
@@ -105,6 +111,8 @@ export interface TurnFacts {
   readonly escalation: EscalationAnswer | undefined;
   /** Quoted data that agents see before the message; see `TurnRequest.background`. */
   readonly background: string | undefined;
+  /** See `TurnRequest.callerTools`. */
+  readonly callerTools: CallerTools | undefined;
 }
 
 /**
@@ -114,7 +122,7 @@ export interface TurnFacts {
  */
 export class TurnContext implements Omit<
   TurnFacts,
-  "effects" | "sessionElsewhere" | "lastQuestion"
+  "effects" | "sessionElsewhere" | "lastQuestion" | "callerTools"
 > {
   readonly turnId: string;
   /** Unique over all tenants: a tenant's session is `<tenant>/<id>`. */

@@ -1,12 +1,14 @@
 import { DureError } from "../../kernel/errors.ts";
 import { canonicalJson } from "../../kernel/json.ts";
 import type { ClaimedTurn, TurnEffect } from "../../durable/turns.ts";
+import { logFailure } from "../log-failure.ts";
 import { inToolSpan } from "../../models/telemetry.ts";
 import { Approvals, REFUSED } from "../effects/approvals.ts";
 import {
   EffectUnknownError,
   OnceRunner,
   type EffectLedger,
+  type FailedPart,
   type OnceCall,
 } from "../effects/effects.ts";
 import type { ToolCallView } from "../../kernel/turn-events.ts";
@@ -75,6 +77,7 @@ export class TurnEffects {
       clock: environment.clock,
       isStopped: () => stop.isAsked,
       ledger: ledgerOf(options),
+      onFailed: (part, call, error) => this.#tellFailed(part, call, error),
     });
   }
 
@@ -84,11 +87,19 @@ export class TurnEffects {
     return first;
   }
 
+  #tellFailed(part: FailedPart, { name, key }: OnceCall, error: unknown): void {
+    const { held, environment } = this.#options;
+    const facts = { turn: held.turn, session: held.session, tool: name, key };
+    logFailure(environment.logger, `a ${part} of a tool failed`, { error, facts });
+  }
+
   /** A call that the handler itself makes. */
   async call(
     { tool, name, input, view }: HandlersCall,
-    { key: parts, onSettled }: EffectCallOptions<unknown>,
+    options: EffectCallOptions<unknown>,
   ): Promise<EffectOutcome<unknown>> {
+    assertKey(name, options);
+    const { key: parts, onSettled } = options;
     const { facts, steps, stop } = this.#options;
     stop.signal.throwIfAborted();
     const step = steps.next(`call:${name}`);
@@ -260,6 +271,15 @@ function isBegunCall(effect: TurnEffect, { key, name, input }: BegunCall, approv
 }
 
 /** The ledger of one life; an intent is stored in one statement with the journal so far. */
+/** A handler in JavaScript may leave it out. Throws `EFFECT_KEY_MISSING`. */
+function assertKey(name: string, options: Partial<EffectCallOptions<unknown>> | undefined): void {
+  if (Array.isArray(options?.key)) return;
+  throw new DureError("EFFECT_KEY_MISSING", `${name} was called without a key.`, {
+    class: "internal",
+    hint: `Say what the call is about: turn.call("${name}", tool, input, { key: [order.id] }).`,
+  });
+}
+
 function ledgerOf({ held, environment, journal }: TurnEffectsOptions): EffectLedger {
   const { store, lease } = environment;
   const { turn, epoch } = held;

@@ -72,21 +72,23 @@ export function effectEscalation(
   place: AskingPlace,
   error: EffectUnknownError,
 ): TurnEscalation {
+  const isEnglish = localeOf(locale) === "en";
   return {
     ...escalationOf(turn),
     type: "effect_unknown",
     severity: "critical",
     subject: `effect/${error.key}`,
     ...titled(
-      localeOf(locale) === "en"
+      isEnglish
         ? `${error.message} Did it happen on the other side?`
         : `“${error.tool}”의 처리 결과를 확인하지 못했어요. 상대 시스템에서 실제로 처리되었나요?`,
     ),
     context: {
-      because: error.message,
+      because: isEnglish ? error.message : error.because.ko,
       tool: error.tool,
       key: error.key,
       input: error.input ?? null,
+      failure: error.failure,
       ...place,
     },
     suggestedActions: actions(locale, [

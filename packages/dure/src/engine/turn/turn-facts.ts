@@ -22,6 +22,7 @@ interface StoredInput {
   readonly last_question?: string | null;
   readonly escalation?: TurnFacts["escalation"];
   readonly background?: string;
+  readonly caller_tools?: TurnFacts["callerTools"];
   /** The session's language when the message was accepted. */
   readonly locale?: string;
 }
@@ -52,5 +53,6 @@ export function factsOf(
     acceptedAt: Math.floor(held.messages[0]?.at ?? held.accepted_at),
     escalation: input.escalation,
     background: input.background,
+    callerTools: input.caller_tools,
   };
 }

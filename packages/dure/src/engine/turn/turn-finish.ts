@@ -1,7 +1,8 @@
 import type { JsonObject } from "../../kernel/json.ts";
 import type { Done } from "../../kernel/turn-events.ts";
 import type { FinishedTurn } from "../../durable/turns.ts";
-import { remember, turnsOf, type Memory } from "../agent/memory.ts";
+import { turnsOf, type Memory } from "../agent/memory.ts";
+import { memoryAfter } from "../caller/handed-out.ts";
 import type { LeafService } from "../service/combine.ts";
 import type { DonePayload } from "../service/service.ts";
 import { doneEvent, doneOf, hookRows, terminalFlow, type CompletedFlow } from "./done-record.ts";
@@ -27,6 +28,9 @@ interface Finished {
   /** The session's next turn. */
   readonly next: string | null;
 }
+
+/** Errors of a turn that goes on when a person has answered. */
+const WAITS: ReadonlySet<string> = new Set(["APPROVAL_PENDING", "EFFECT_UNKNOWN"]);
 
 /** Stores the one `DONE` of a turn with all that the turn leaves, in one statement. */
 export class TurnFinish {
@@ -171,8 +175,17 @@ export class TurnFinish {
   }
 
   #memoryAfter(payload: DonePayload): Memory {
-    const { memory, facts, output } = this.#parts;
-    return remember(memory, facts.message, output.remembered ?? payload.message);
+    const { memory, facts, output, held, route } = this.#parts;
+    return memoryAfter(memory, {
+      turn: held.turn,
+      service: route.place.service,
+      at: facts.acceptedAt,
+      message: facts.message,
+      continues: facts.callerTools?.results !== undefined,
+      answer: output.remembered ?? payload.message,
+      calls: payload.handedCalls,
+      failed: payload.error !== undefined && !WAITS.has(payload.error.code),
+    });
   }
 
   // --- what the turn leaves to the session, to people and to other servers

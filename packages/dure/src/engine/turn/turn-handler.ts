@@ -1,5 +1,7 @@
 import { DureError } from "../../kernel/errors.ts";
 import { TURN_EVENT_TYPES, type TurnEvent } from "../../kernel/turn-events.ts";
+import { takesNoCallerTools } from "../caller/caller-tools.ts";
+import { closed, refusalOfResults } from "../caller/handed-out.ts";
 import type { RemoteService } from "../remote/remote-service.ts";
 import type { DonePayload, Service } from "../service/service.ts";
 import { TurnContext } from "./turn-context.ts";
@@ -12,14 +14,31 @@ import type { TurnParts } from "./turn-parts.ts";
 export async function handleTurn(parts: TurnParts): Promise<DonePayload> {
   const { route, agents, stop } = parts;
   stop.signal.throwIfAborted();
+  assertCallsOpen(parts);
   const leaf = await route.choose(agents);
   if (leaf.kind === "remote") return passOn(leaf, parts);
 
+  assertTakesCaller(leaf, parts);
   route.open(leaf);
   const intent = route.intentOf(leaf);
   if (intent !== undefined) await route.classify(leaf, intent, agents);
   route.chooseFlow(leaf);
   return runFlow(leaf, parts);
+}
+
+/** What the session waits for was looked at when the message was accepted; it may have gone on. */
+function assertCallsOpen({ facts, memory, held }: TurnParts): void {
+  const results = facts.callerTools?.results;
+  if (results === undefined) return;
+  const now = { service: held.service, at: facts.acceptedAt };
+  const { handedOut } = memory;
+  const refusal = handedOut?.open ? refusalOfResults(handedOut, results, now) : closed();
+  if (refusal) throw refusal;
+}
+
+/** A process that had another release may have accepted them. */
+function assertTakesCaller({ name, callerTools }: Service, { facts }: TurnParts): void {
+  if (facts.callerTools !== undefined && !callerTools) throw takesNoCallerTools(name);
 }
 
 /** To the server on which the service is. */

@@ -4,6 +4,7 @@ import { openMemory, type Memory } from "../agent/memory.ts";
 import type { AnyService } from "../service/combine.ts";
 import { TurnJournal } from "./journal.ts";
 import { namesOf } from "./paused.ts";
+import { memoryAtStart } from "../caller/handed-out.ts";
 import { TurnAgents } from "./turn-agents.ts";
 import type { TurnFacts } from "./turn-context.ts";
 import { TurnEffects } from "./turn-effects.ts";
@@ -47,7 +48,7 @@ export function turnParts(start: TurnStart): TurnParts {
   const { held, service, environment } = start;
   const { clock, lease, logger, store } = environment;
   const facts = factsOf(held, environment);
-  const memory = openMemory(held.memory);
+  const memory = openMemory(memoryAtStart(held.memory, { leavesCalls: leavesCalls(facts) }));
   const output = new TurnOutput();
   const stop = new TurnStop({ held, store, clock, lease });
   const journal = openJournal(held, environment);
@@ -74,6 +75,11 @@ export function turnParts(start: TurnStart): TurnParts {
   const stage = (): string | undefined => route.state?.stage;
   const agents = new TurnAgents({ ...base, memory, effects, state, stage });
   return { ...base, service, memory, output, route, effects, agents, elsewhere };
+}
+
+/** A person says something else than the results that the session waits for. */
+function leavesCalls({ author, callerTools }: TurnFacts): boolean {
+  return author === "person" && callerTools?.results === undefined;
 }
 
 /** Waits while people have paused the session's service or `name`, the one that would answer. */

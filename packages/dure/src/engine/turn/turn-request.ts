@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { DureError } from "../../kernel/errors.ts";
 import { canonicalJson } from "../../kernel/json.ts";
 import { sessionIdOfKey } from "../../kernel/tenant.ts";
+import { checkCallerTools } from "../caller/caller-tools.ts";
 import type { TurnRequest } from "../api.ts";
 import { LOCALES } from "../texts.ts";
 
@@ -17,7 +18,9 @@ const MAX_TITLE = 60;
 /** Throws what is wrong with a request. */
 export function checkRequest(request: TurnRequest, bytesMost: number): void {
   checkSession(request.session);
-  if (request.message.trim() === "" && !request.slots) {
+  const { callerTools } = request;
+  if (callerTools) checkCallerTools(callerTools);
+  if (request.message.trim() === "" && !request.slots && !callerTools?.results) {
     throw new DureError("MESSAGE_INVALID", "The message is empty.", {
       class: "input",
       hint: "Say something, or send slots.",

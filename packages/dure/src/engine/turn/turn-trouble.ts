@@ -4,7 +4,8 @@ import type { TurnError } from "../../kernel/turn-events.ts";
 import { FencedError } from "../../durable/turns.ts";
 import { noteFailure } from "../../models/telemetry.ts";
 import type { Memory } from "../agent/memory.ts";
-import { EffectUnknownError } from "../effects/effects.ts";
+import { questionOf, withAnswered } from "../caller/handed-out.ts";
+import { EffectUnknownError, WHY_UNKNOWN } from "../effects/effects.ts";
 import { logFailure } from "../log-failure.ts";
 import type { DonePayload, ErrorFacts } from "../service/service.ts";
 import { troubleText } from "../texts.ts";
@@ -122,7 +123,12 @@ export class TurnTrouble {
 
   #memoryOfStopped(): Memory {
     const { memory, facts, steps } = this.#parts;
-    return rememberInterrupted(memory, facts.message, steps.shownText);
+    const about = {
+      message: facts.message,
+      continues: facts.callerTools?.results !== undefined,
+    };
+    const question = questionOf(memory, about);
+    return rememberInterrupted(withAnswered(memory, about), question, steps.shownText);
   }
 
   // --- what is said
@@ -175,10 +181,7 @@ export class TurnTrouble {
     const lost = await this.#parts.stop.lostEffects();
     return lost
       .filter(({ key }) => key !== asked)
-      .map(({ key, tool, input }) => {
-        const because = "its turn ended before it could be asked for";
-        return this.#askAbout(new EffectUnknownError(tool, key, input, because));
-      });
+      .map((effect) => this.#askAbout(new EffectUnknownError(effect, WHY_UNKNOWN.lost)));
   }
 
   #askAbout(error: EffectUnknownError): TurnEscalation {

@@ -27,6 +27,21 @@ import { StepRecords } from "./step-records.ts";
 /** Rows that one statement reads of a list. */
 const PAGE = 200;
 
+type FoundRow = RunRow & {
+  readonly seq: number;
+  readonly counts: Record<string, number> | null;
+  readonly start_key: string | null;
+};
+
+/** A run of a list. */
+interface FoundRun {
+  readonly run: PlanRun;
+  readonly seq: number;
+  readonly counts: Readonly<Record<string, number>>;
+  /** Under which it was begun, as it is stored. */
+  readonly key: string | null;
+}
+
 /** The rows of runs. The leader of a run writes through `write`, as long as it has the lease. */
 export class RunRecords {
   /** Runs by their machine. */
@@ -135,18 +150,23 @@ export class RunRecords {
     before?: number | undefined;
     limit: number;
     key?: string | undefined;
-  }): Promise<readonly { run: PlanRun; seq: number; counts: Readonly<Record<string, number>> }[]> {
-    const rows = await this.#database.query<
-      RunRow & { seq: number; counts: Record<string, number> | null }
-    >(sql.RUNS, [
+    keyPrefix?: string | undefined;
+  }): Promise<readonly FoundRun[]> {
+    const rows = await this.#database.query<FoundRow>(sql.RUNS, [
       filter.tenant,
       filter.plan ?? null,
       filter.status ?? null,
       filter.before ?? null,
       Math.min(filter.limit, PAGE),
       filter.key ?? null,
+      filter.keyPrefix ?? null,
     ]);
-    return rows.map((row) => ({ run: runOf(row), seq: row.seq, counts: row.counts ?? {} }));
+    return rows.map((row) => ({
+      run: runOf(row),
+      seq: row.seq,
+      counts: row.counts ?? {},
+      key: row.start_key,
+    }));
   }
 
   async ports(run: string): Promise<PlanPort[]> {

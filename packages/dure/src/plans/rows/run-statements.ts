@@ -76,6 +76,7 @@ export const RUNS = {
       and ($3::text is null or r.status = $3)
       and ($4::bigint is null or r.seq < $4)
       and ($6::text is null or r.start_key = $6)
+      and ($7::text is null or starts_with(r.start_key, $7))
     order by r.seq desc
     limit $5`,
 };

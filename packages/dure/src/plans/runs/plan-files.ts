@@ -63,7 +63,8 @@ export class PlanFiles {
     const files = await this.list();
     const found = files.find(({ file }) => file === name) ?? files.find((one) => one.name === name);
     if (!found) {
-      throw new DureError("PLAN_UNKNOWN", `There is no plan ${name} in ${this.#options.folder}.`, {
+      const folder = basename(this.#options.folder);
+      throw new DureError("PLAN_UNKNOWN", `There is no plan ${name} in the folder ${folder}.`, {
         class: "not-found",
         hint:
           files.length > 0

@@ -52,6 +52,13 @@ export type RunFrame =
   | { readonly kind: "event"; readonly event: PlatformEvent }
   | { readonly kind: "reset"; readonly oldest: string };
 
+/** A run of a list, with its ports by status. */
+export interface ListedRun extends PlanRun {
+  readonly counts: Readonly<Record<string, number>>;
+  /** Under which it was begun, as it is stored. */
+  readonly key: string | null;
+}
+
 /** Which runs are listed. */
 export interface RunFilter {
   readonly tenant?: TenantView | undefined;
@@ -59,6 +66,8 @@ export interface RunFilter {
   readonly status?: PlanRunStatus | undefined;
   /** Under which it was begun, as it is stored. */
   readonly key?: string | undefined;
+  /** How that begins. */
+  readonly keyPrefix?: string | undefined;
   readonly limit?: number | undefined;
   /** Where the last page ended. */
   readonly cursor?: string | undefined;
@@ -172,17 +181,15 @@ export class RunQueries {
   }
 
   /** Newest first. */
-  async list(
-    filter: RunFilter,
-  ): Promise<Page<PlanRun & { readonly counts: Readonly<Record<string, number>> }>> {
-    const { tenant = "", plan, status, key, cursor } = filter;
+  async list(filter: RunFilter): Promise<Page<ListedRun>> {
+    const { tenant = "", plan, status, key, keyPrefix, cursor } = filter;
     const limit = pageLimit(filter.limit, PAGE);
     const [number] = readCursor(cursor, /^(\d{1,15})$/) ?? [];
     const before = number === undefined ? undefined : Number(number);
-    const wanted = { tenant, plan, status, key, before, limit: limit + 1 };
+    const wanted = { tenant, plan, status, key, keyPrefix, before, limit: limit + 1 };
     const rows = await this.#records.runs(wanted);
     const { items, nextCursor } = pageOf(rows, limit, ({ seq }) => [seq]);
-    return { items: items.map(({ run, counts }) => ({ ...run, counts })), nextCursor };
+    return { items: items.map(({ run, ...rest }) => ({ ...run, ...rest })), nextCursor };
   }
 
   /** See `Runs.stream`. */

@@ -1,4 +1,5 @@
-import { execa, type ResultPromise } from "execa";
+import type { Readable, Writable } from "node:stream";
+import { execa } from "execa";
 import { DureError } from "../../kernel/errors.ts";
 import { onlyDefined } from "../../kernel/json.ts";
 import { type Ended, failure, OLDEST_GIT, STDERR_TAIL } from "./git-failure.ts";
@@ -189,7 +190,7 @@ export class Git {
       stdout: "pipe",
       stderr: "pipe",
     });
-    return new GitSession(process as unknown as ResultPromise, (result, stderr) =>
+    return new GitSession(process, (result, stderr) =>
       call.signal?.aborted ? (call.signal.reason as Error) : failure(args, call, result, stderr),
     );
   }
@@ -251,19 +252,27 @@ function variablesOf({ name, email, at }: CommitIdentity): Record<string, string
   };
 }
 
+/** git while it runs; its end is what it resolves to. */
+interface RunningGit extends PromiseLike<Ended> {
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+  kill(signal: NodeJS.Signals): unknown;
+}
+
 /** One git that is talked with. Bytes are held one per character (latin1), as in paths.ts. */
 export class GitSession {
-  readonly #process: ResultPromise;
+  readonly #process: RunningGit;
   readonly #chunks: AsyncIterator<Buffer>;
   readonly #fail: (result: Ended, stderr: string) => Error;
   #unread = "";
   #stderr = "";
 
-  constructor(process: ResultPromise, fail: (result: Ended, stderr: string) => Error) {
+  constructor(process: RunningGit, fail: (result: Ended, stderr: string) => Error) {
     this.#process = process;
     this.#fail = fail;
-    this.#chunks = process.stdout![Symbol.asyncIterator]() as AsyncIterator<Buffer>;
-    process.stderr!.on(
+    this.#chunks = process.stdout[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+    process.stderr.on(
       "data",
       (chunk: Buffer) => (this.#stderr = (this.#stderr + chunk.toString()).slice(-STDERR_TAIL)),
     );
@@ -310,7 +319,7 @@ export class GitSession {
   /** Ends git whatever it does. */
   async kill(): Promise<void> {
     this.#process.kill("SIGKILL");
-    this.#process.stdout!.destroy();
+    this.#process.stdout.destroy();
     await this.#process;
   }
 

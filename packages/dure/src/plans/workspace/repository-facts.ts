@@ -1,8 +1,13 @@
 import { readFile, realpath, stat } from "node:fs/promises";
-import { isAbsolute, join, resolve } from "node:path";
+import { basename, isAbsolute, join, resolve } from "node:path";
 import { codeOf, DureError } from "../../kernel/errors.ts";
 import { filtersOff } from "./filters.ts";
 import type { Git, GitPlace } from "./git.ts";
+
+/** A folder as callers are told of it: where it lies on this machine is not theirs to know. */
+export function folderName(folder: string): string {
+  return basename(folder) || folder;
+}
 
 /** What was found when a repository was opened; shown, and checked before a run. */
 export interface RepositoryFacts {
@@ -30,7 +35,7 @@ export async function refusePartial(
   const settings = "remote.<name>.promisor and extensions.partialClone";
   throw new DureError(
     "REPOSITORY_PARTIAL",
-    `${folder} is a partial clone: git would fetch files while workers run.`,
+    `${folderName(folder)} is a partial clone: git would fetch files while workers run.`,
     {
       class: "conflict",
       hint: `Make it whole: git fetch --refetch --no-filter, then remove ${settings} from its settings.`,
@@ -45,7 +50,7 @@ export async function refuseEmpty(
 ): Promise<void> {
   const first = await git.text(["rev-list", "--all", "--max-count=1"], { at, signal });
   if (first !== "") return;
-  throw new DureError("REPOSITORY_EMPTY", `${root} has no commit yet.`, {
+  throw new DureError("REPOSITORY_EMPTY", `${folderName(root)} has no commit yet.`, {
     class: "conflict",
     hint: "Commit something: a run starts from a commit.",
   });
@@ -96,10 +101,14 @@ export async function topLevel(
     signal,
   });
   if (exitCode !== 0) {
-    throw new DureError("NOT_A_REPOSITORY", `${folder} is git's own folder, not a working tree.`, {
-      class: "input",
-      hint: "Name the folder that holds the files.",
-    });
+    throw new DureError(
+      "NOT_A_REPOSITORY",
+      `${folderName(folder)} is git's own folder, not a working tree.`,
+      {
+        class: "input",
+        hint: "Name the folder that holds the files.",
+      },
+    );
   }
 
   return stdout.toString().replace(/\n$/, "");
@@ -115,7 +124,7 @@ export async function existing(folder: string): Promise<string> {
 }
 
 export function notARepository(folder: string): DureError {
-  return new DureError("NOT_A_REPOSITORY", `${folder} is not in a git repository.`, {
+  return new DureError("NOT_A_REPOSITORY", `${folderName(folder)} is not in a git repository.`, {
     class: "input",
     hint: "Name a folder of the repository that the plan is for, or run git init there.",
   });

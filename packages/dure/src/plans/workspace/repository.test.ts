@@ -50,6 +50,7 @@ test("says what is wrong with a place that cannot be worked on", async () => {
   });
   await expect(open(join(person.home, "plain"))).rejects.toMatchObject({
     code: "NOT_A_REPOSITORY",
+    message: "plain is not in a git repository.", // not where it lies on this machine
   });
   await expect(open(join(person.folder, ".git"))).rejects.toMatchObject({
     code: "NOT_A_REPOSITORY",

@@ -10,6 +10,7 @@ import { fetchStore, type FetchedStore } from "./fetch-store.ts";
 import { makeResultBranch } from "./result-branch.ts";
 import {
   existing,
+  folderName,
   notARepository,
   readFacts,
   refuseEmpty,
@@ -103,13 +104,17 @@ export class Repository {
     );
     if (exitCode === 0) return stdout.toString().trim();
     const branches = await this.#newestBranches(signal);
-    throw new DureError("BASE_UNKNOWN", `"${name}" is no branch, tag or commit of ${this.root}.`, {
-      class: "input",
-      hint:
-        branches.length > 0
-          ? `Its newest branches: ${branches.join(", ")}.`
-          : "It has no branches.",
-    });
+    throw new DureError(
+      "BASE_UNKNOWN",
+      `"${name}" is no branch, tag or commit of ${folderName(this.root)}.`,
+      {
+        class: "input",
+        hint:
+          branches.length > 0
+            ? `Its newest branches: ${branches.join(", ")}.`
+            : "It has no branches.",
+      },
+    );
   }
 
   /** In git's order. Names that are no text are written `\xNN`. */
@@ -171,7 +176,7 @@ export class Repository {
     if (known !== undefined) {
       throw new DureError(
         "REF_EXISTS",
-        `${ref} of ${this.root} is ${known} already, not ${commit}.`,
+        `${ref} of ${folderName(this.root)} is ${known} already, not ${commit}.`,
         { class: "conflict", hint: "Give the run another id." },
       );
     }

@@ -512,96 +512,89 @@ test("what lies in a submodule belongs to no port, and the submodule stays", FUL
   expect(replaced.violations.map(({ path }) => path)).toContain("src/api/vendor");
 });
 
-test(
-  "nothing of the worker's or the person's settings runs, whatever they plant",
-  FULL,
-  async () => {
-    using person = new TestRepository({
-      ...FILES,
-      ".gitattributes": "*.ts filter=evil diff=evil merge=evil text eol=crlf ident\n",
-      "src/core/id.ts": "$Id$\n",
+test("nothing of the worker's or the person's settings runs, whatever they plant", async () => {
+  using person = new TestRepository({
+    ...FILES,
+    ".gitattributes": "*.ts filter=evil diff=evil merge=evil text eol=crlf ident\n",
+    "src/core/id.ts": "$Id$\n",
+  });
+  const witness = join(person.home, "witness");
+  const bad = `sh -c 'echo ran >> ${witness}; cat'`;
+  for (const name of [
+    "reference-transaction",
+    "post-checkout",
+    "pre-commit",
+    "post-commit",
+    "post-index-change",
+    "post-merge",
+    "fsmonitor-watchman",
+  ]) {
+    writeFiles(person.folder, {
+      [`.git/hooks/${name}`]: `#!/bin/sh\necho ${name} >> ${witness}\n`,
     });
-    const witness = join(person.home, "witness");
-    const bad = `sh -c 'echo ran >> ${witness}; cat'`;
-    for (const name of [
-      "reference-transaction",
-      "post-checkout",
-      "pre-commit",
-      "post-commit",
-      "post-index-change",
-      "post-merge",
-      "fsmonitor-watchman",
-    ]) {
-      writeFiles(person.folder, {
-        [`.git/hooks/${name}`]: `#!/bin/sh\necho ${name} >> ${witness}\n`,
-      });
-      chmodSync(join(person.folder, ".git/hooks", name), 0o755);
-    }
-    writeFiles(person.home, { "evil.config": `[alias]\n\tstatus = !touch ${witness}\n` });
-    const config = [
-      ["core.fsmonitor", bad],
-      ["filter.evil.clean", bad],
-      ["filter.evil.smudge", bad],
-      ["filter.evil.required", "true"],
-      ["diff.evil.textconv", bad],
-      ["diff.evil.command", bad],
-      ["diff.external", bad],
-      ["merge.evil.driver", bad],
-      ["core.sshCommand", bad],
-      ["core.alternateRefsCommand", bad],
-      ["includeIf.gitdir:/.path", join(person.home, "evil.config")],
-      ["core.hooksPath", join(person.folder, ".git/hooks")],
-      ["commit.gpgSign", "true"],
-      ["gpg.program", bad],
-      ["core.pager", bad],
-      ["fetch.prune", "true"],
-      ["core.editor", bad],
-      ["protocol.file.allow", "never"],
-    ];
-    for (const [key, value] of config) {
-      execFileSync("git", ["config", key!, value!], {
-        cwd: person.folder,
-        env: { PATH: process.env.PATH, HOME: "/nonexistent" },
-      });
-    }
-    const run = await startRun(person);
-    await run.tree.makePrivateGit(run.base, api);
-    for (const [key, value] of config) {
-      execFileSync("git", ["config", key!, value!], {
-        cwd: run.tree.tree,
-        env: { PATH: process.env.PATH, HOME: "/nonexistent" },
-      });
-    }
-    writeFiles(run.tree.tree, {
-      "src/api/a.ts": "mine\n",
-      "src/api/.gitattributes": "* filter=evil\n",
-      ".git/hooks/post-checkout": `#!/bin/sh\necho tree >> ${witness}\n`,
-      ".git/commondir": "/elsewhere\n",
+    chmodSync(join(person.folder, ".git/hooks", name), 0o755);
+  }
+  writeFiles(person.home, { "evil.config": `[alias]\n\tstatus = !touch ${witness}\n` });
+  const config = [
+    ["core.fsmonitor", bad],
+    ["filter.evil.clean", bad],
+    ["filter.evil.smudge", bad],
+    ["filter.evil.required", "true"],
+    ["diff.evil.textconv", bad],
+    ["diff.evil.command", bad],
+    ["diff.external", bad],
+    ["merge.evil.driver", bad],
+    ["core.sshCommand", bad],
+    ["core.alternateRefsCommand", bad],
+    ["includeIf.gitdir:/.path", join(person.home, "evil.config")],
+    ["core.hooksPath", join(person.folder, ".git/hooks")],
+    ["commit.gpgSign", "true"],
+    ["gpg.program", bad],
+    ["core.pager", bad],
+    ["fetch.prune", "true"],
+    ["core.editor", bad],
+    ["protocol.file.allow", "never"],
+  ];
+  for (const [key, value] of config) {
+    execFileSync("git", ["config", key!, value!], {
+      cwd: person.folder,
+      env: { PATH: process.env.PATH, HOME: "/nonexistent" },
     });
-    execFileSync("git", [
-      "config",
-      "-f",
-      join(run.tree.tree, ".git/config"),
-      "core.worktree",
-      person.folder,
-    ]);
+  }
+  const run = await startRun(person);
+  await run.tree.makePrivateGit(run.base, api);
+  for (const [key, value] of config) {
+    execFileSync("git", ["config", key!, value!], {
+      cwd: run.tree.tree,
+      env: { PATH: process.env.PATH, HOME: "/nonexistent" },
+    });
+  }
+  writeFiles(run.tree.tree, {
+    "src/api/a.ts": "mine\n",
+    "src/api/.gitattributes": "* filter=evil\n",
+    ".git/hooks/post-checkout": `#!/bin/sh\necho tree >> ${witness}\n`,
+    ".git/commondir": "/elsewhere\n",
+  });
+  execFileSync("git", [
+    "config",
+    "-f",
+    join(run.tree.tree, ".git/config"),
+    "core.worktree",
+    person.folder,
+  ]);
 
-    const done = await run.commit(api);
-    await run.store.diff(run.base, done.commit!);
-    await run.tree.checkout(done.commit!);
-    await run.repository.warnings(run.base);
-    await run.repository.publish(run.store, "run1");
-    await run.repository.createResultBranch("dure/login", done.commit!, "run1");
+  const done = await run.commit(api);
+  await run.store.diff(run.base, done.commit!);
+  await run.tree.checkout(done.commit!);
+  await run.repository.warnings(run.base);
+  await run.repository.publish(run.store, "run1");
+  await run.repository.createResultBranch("dure/login", done.commit!, "run1");
 
-    expect(() => lstatSync(witness)).toThrow("ENOENT");
-    expect(readFileSync(join(run.tree.tree, "src/core/id.ts"), "utf8")).toBe("$Id$\n");
-    expect(done.changes.map(({ path }) => path)).toEqual([
-      "src/api/.gitattributes",
-      "src/api/a.ts",
-    ]);
-    expect((await run.repository.refsOf("run1")).get("base")).toBe(run.base);
-  },
-);
+  expect(() => lstatSync(witness)).toThrow("ENOENT");
+  expect(readFileSync(join(run.tree.tree, "src/core/id.ts"), "utf8")).toBe("$Id$\n");
+  expect(done.changes.map(({ path }) => path)).toEqual(["src/api/.gitattributes", "src/api/a.ts"]);
+  expect((await run.repository.refsOf("run1")).get("base")).toBe(run.base);
+});
 
 test("composes results of ports path by path, the same every time", FULL, async () => {
   using person = new TestRepository(FILES);

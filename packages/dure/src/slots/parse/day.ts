@@ -75,12 +75,11 @@ function withWeekday(core: string, letter: string, today: IsoDate): DayReading {
   const weekday = "월화수목금토일".indexOf(letter) + 1;
   if (weekdayOf(read.date) === weekday) return understood(read.date, core);
   const nearest = addDays(read.date, ((weekday - weekdayOf(read.date) + 10) % 7) - 3);
-  return understood(
-    read.date,
-    core,
-    "ambiguous",
-    nearest === undefined || nearest < today ? [] : [nearest],
-  );
+  const isPast = nearest !== undefined && nearest < today;
+  const other = isPast ? addDays(nearest, 7) : nearest;
+  if (other === undefined) return notUnderstood("no-such-day", core);
+
+  return understood(read.date, core, "ambiguous", [other]);
 }
 
 const WEEKDAYS = new RegExp(

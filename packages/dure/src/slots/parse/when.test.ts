@@ -85,6 +85,8 @@ test.each([
   ["내일이나 모레", ["2026-11-19", "2026-11-20"]],
   ["내일 아니면 금요일", ["2026-11-19", "2026-11-20"]],
   ["12월 25일 목요일", ["2026-12-25", "2026-12-24"]],
+  // The Tuesday before it is past.
+  ["20일 화욜", ["2026-11-20", "2026-11-24"]],
 ] as const)("reads %j in more than one way", (words, ways) => {
   const reading = parseWhen(words, CLOCK);
 

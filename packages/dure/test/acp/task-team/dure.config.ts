@@ -8,4 +8,6 @@ const desk = defineService({
   flows: { DEFAULT: flow(async (turn) => turn.done({ message: "Here." })) },
 });
 
-export default defineTeam({ name: "tasks", model: "offline:echo", services: { desk } });
+const locale = process.env["ACP_LOCALE"] === "ko" ? "ko" : "en";
+
+export default defineTeam({ name: "tasks", locale, model: "offline:echo", services: { desk } });

@@ -1,0 +1,14 @@
+import { expect, test } from "vitest";
+import { isOfAgents } from "./dev-agents.ts";
+
+test.each([
+  ["agents/mina/agent.yaml", true],
+  ["agents/mina/SOUL.md", true],
+  ["AGENTS.md", true],
+  ["agents/mina/notes/SOUL.md", false],
+  ["agents/mina/tools.ts", false],
+  ["dure.config.ts", false],
+  ["services/minimal/AGENTS.md", false],
+])("whether %s is read by agents alone: %s", (file, is) => {
+  expect(isOfAgents(file)).toBe(is);
+});

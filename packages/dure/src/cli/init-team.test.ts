@@ -1,0 +1,32 @@
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { expect, test } from "vitest";
+import { parse } from "yaml";
+import { LOCALES } from "./init-answers.ts";
+import { initTeam } from "./init-team.ts";
+
+test.each(LOCALES)(
+  "a new team in %s has a plan of its name, and no place left open",
+  async (locale) => {
+    const folder = await mkdtemp(path.join(tmpdir(), "dure-init-team-"));
+    try {
+      const answers = { locale, begin: "plans" } as const;
+      const { folder: team } = await initTeam("shop", { folder, version: "0.0.0", answers });
+      const names = await readdir(team, { recursive: true, withFileTypes: true });
+      const files = names
+        .filter((one) => one.isFile())
+        .map((one) => path.join(one.parentPath, one.name));
+      const open = await Promise.all(
+        files.map(async (file) => ({ file, text: await readFile(file, "utf8") })),
+      );
+
+      expect(parse(await readFile(path.join(team, "plans/first.yaml"), "utf8"))).toMatchObject({
+        plan: "first",
+      });
+      expect(open.filter(({ text }) => /\{\s?\{\s?[A-Z_]+\s?\}\s?\}/.test(text))).toEqual([]);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  },
+);

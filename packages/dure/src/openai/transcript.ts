@@ -1,0 +1,90 @@
+import { turnOfCall, type CallerResult } from "../engine/caller/caller-tools.ts";
+import { fieldError } from "../server/problem.ts";
+
+/** One thing in the dialogue that a request tells. */
+export type Said =
+  | { readonly kind: "words"; readonly role: string; readonly text: string }
+  | { readonly kind: "call"; readonly callId: string; readonly name: string; readonly args: string }
+  | { readonly kind: "result"; readonly callId: string; readonly text: string }
+  /** An answer of ours that is named, not told. */
+  | { readonly kind: "reference"; readonly id: string };
+
+/** What a request asks, of all that it tells. */
+export interface Asked {
+  /** Empty where results are brought. */
+  readonly message: string;
+  readonly results: readonly CallerResult[] | undefined;
+  /** Told to the agents as quoted data of this turn alone. */
+  readonly before: readonly Said[];
+}
+
+/**
+ * The last message, or the results of the last calls. What stands before is told as background: of
+ * a session that goes on the caller's instructions alone, for it remembers the rest. Pure.
+ */
+export function askedBy(said: readonly Said[], field: string, goesOn: boolean): Asked {
+  const last = said.at(-1);
+  if (last?.kind === "result") return askedByResults(said, last.callId, goesOn);
+  if (last?.kind !== "words" || last.role !== "user") {
+    const message = "does not end with a message of the user or with results of tools";
+    throw fieldError("REQUEST_INVALID", field, message);
+  }
+  const earlier = said.slice(0, -1);
+  const before = goesOn ? [...earlier.filter(isInstruction), ...resultsBefore(earlier)] : earlier;
+
+  return { message: last.text, results: undefined, before };
+}
+
+/**
+ * The session of the calls remembers its question. What was told before that question came with it
+ * as background, and is told again.
+ */
+function askedByResults(said: readonly Said[], callId: string, goesOn: boolean): Asked {
+  const turn = turnOfCall(callId);
+  const results = said.flatMap((one) =>
+    one.kind === "result" && turnOfCall(one.callId) === turn
+      ? [{ callId: one.callId, output: one.text }]
+      : [],
+  );
+  const question = said.findLastIndex((one) => one.kind === "words" && one.role === "user");
+  const earlier = goesOn ? [] : said.slice(0, Math.max(question, 0));
+  const instructions = said.slice(earlier.length).filter(isInstruction);
+
+  return { message: "", results, before: [...earlier, ...instructions] };
+}
+
+/** Results that came with a message: the session has them from nowhere else. */
+function resultsBefore(earlier: readonly Said[]): readonly Said[] {
+  const words = earlier.findLastIndex((one) => one.kind === "words" && !isInstruction(one));
+  const tail = earlier.slice(words + 1).filter((one) => !isInstruction(one));
+  return tail.some(({ kind }) => kind === "result") ? tail : [];
+}
+
+function isInstruction(said: Said): boolean {
+  return said.kind === "words" && (said.role === "system" || said.role === "developer");
+}
+
+/** Characters of an earlier result that are told again. */
+const RESULT_TOLD = 2_000;
+
+/** The background as the agents read it. Pure. */
+export function backgroundOf(before: readonly Said[]): string | undefined {
+  const names = new Map(before.flatMap((one) => (one.kind === "call" ? [nameOf(one)] : [])));
+  const told = before.flatMap((one) => toldAs(one, names)).join("\n\n");
+  return told === "" ? undefined : told;
+}
+
+function nameOf({ callId, name }: Extract<Said, { kind: "call" }>): [string, string] {
+  return [callId, name];
+}
+
+function toldAs(one: Said, names: ReadonlyMap<string, string>): readonly string[] {
+  if (one.kind === "words") return [`${one.role}: ${one.text}`];
+  if (one.kind === "call") return [`assistant called ${one.name}: ${one.args}`];
+  if (one.kind === "reference") return [];
+  return [`result of ${names.get(one.callId) ?? "a tool"}: ${shortened(one.text)}`];
+}
+
+function shortened(text: string): string {
+  return text.length > RESULT_TOLD ? `${text.slice(0, RESULT_TOLD).toWellFormed()} [cut]` : text;
+}
