@@ -232,7 +232,11 @@ test("a service that has a slot for it takes a repetition, shows it, and does it
       schemaError: "UNSURE",
     },
   };
-  const texts = { ...ko, confirmQuestion: ({ every }: { every?: string }) => `${every}?` } as never;
+  const texts = {
+    ...ko,
+    slotNames: { every: "반복" },
+    confirmQuestion: ({ every }: { every?: string }) => `${every}?`,
+  } as never;
   const reminders = defineService({
     name: "reminders",
     agents: {
