@@ -3,7 +3,6 @@ import { z } from "zod";
 import { tool } from "../engine/agent/tool.ts";
 import type { SlotForm, SlotSpec } from "./form.ts";
 import { formTexts, type OwnTexts } from "./form-texts.ts";
-import type { SlotValues } from "./form-state.ts";
 import { slotFlow } from "./slot-flow.ts";
 
 const kind: SlotSpec<string> = {
@@ -15,7 +14,7 @@ const kind: SlotSpec<string> = {
 };
 
 function teaWith(more: object, slot: object = {}, slotNames = { kind: "kind" }): SlotForm {
-  const own: OwnTexts<SlotValues> = {
+  const own: OwnTexts = {
     slotNames,
     questions: { kind: "Which tea?" },
     errors: { NO_TEA: "There is no such tea." },
