@@ -1,4 +1,9 @@
-import { McpServer, type CallToolResult, type ServerContext } from "@modelcontextprotocol/server";
+import {
+  McpServer,
+  type CallToolResult,
+  type ServerContext,
+  type ServerOptions,
+} from "@modelcontextprotocol/server";
 import { cutBytes } from "../kernel/cut-bytes.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import { toWire } from "../kernel/wire.ts";
@@ -10,20 +15,32 @@ import { TEAM_TOOLS } from "./team-tools.ts";
 /** Bytes of one answer. A model reads it whole. */
 const MAX_ANSWER = 65_536;
 
+/** What a server offers beside the things of the team. */
+export interface McpExtension {
+  readonly offer: (server: McpServer) => void;
+  /** Of what a client was given to bring back. */
+  readonly requestState: NonNullable<ServerOptions["requestState"]>;
+}
+
 export interface McpServerOptions {
   /** Of dure. */
   readonly version: string;
   readonly groups: readonly ToolGroup[];
   /** A connection to the team, for one call. */
   readonly connect: () => Promise<TeamConnection>;
+  /** It is told when a thing of the team changes. Default: it is not. */
+  readonly subscribes?: boolean;
+  readonly extension?: McpExtension | undefined;
 }
 
 /** A team's MCP server for one connection. */
-export function makeMcpServer({ version, groups, connect }: McpServerOptions): McpServer {
+export function makeMcpServer(options: McpServerOptions): McpServer {
+  const { version, groups, connect, subscribes = false, extension } = options;
   const server = new McpServer(
     { name: "dure", title: "dure", version },
     {
       capabilities: { tools: { listChanged: false } },
+      ...(extension && { requestState: extension.requestState }),
       instructions:
         "A team of AI agents that keeps what it was told: ask an agent, hand work over in the " +
         "background, let pairs of agents build a plan, and look at what waits for a person.",
@@ -35,7 +52,8 @@ export function makeMcpServer({ version, groups, connect }: McpServerOptions): M
   if (groups.includes("jobs") || groups.includes("plans")) {
     serveTasks(server, { groups, connect, resultOf: answerOf });
   }
-  offerResources(server, { groups, connect, mostBytes: MAX_ANSWER });
+  offerResources(server, { groups, connect, subscribes, mostBytes: MAX_ANSWER });
+  extension?.offer(server);
 
   return server;
 }

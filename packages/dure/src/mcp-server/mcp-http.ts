@@ -2,9 +2,11 @@ import { createMcpHandler } from "@modelcontextprotocol/server";
 import type { FastifyRequest } from "fastify";
 import { DureClient } from "../client/client.ts";
 import type { Scope } from "../kernel/access.ts";
+import type { Clock } from "../kernel/clock.ts";
 import { hasScope, type Principal } from "../server/access.ts";
 import type { WebHandler } from "../server/web-handler.ts";
-import { makeMcpServer } from "./make-server.ts";
+import { makeMcpServer, type McpExtension } from "./make-server.ts";
+import { subscriptionOf } from "./team-subscriptions.ts";
 import type { TeamConnection, ToolGroup } from "./team-tool.ts";
 
 /** What a request to `/mcp` is answered with. */
@@ -14,10 +16,14 @@ export interface AskedMcp {
   readonly as: string | undefined;
   /** What the call has begun goes on when it aborts. */
   readonly signal: AbortSignal;
+  /** Aborts it. */
+  readonly end: () => void;
+  readonly clock: Clock;
   /** Of dure. */
   readonly version: string;
   /** The server itself: each tool is a request to it, as the one who asked. */
   readonly web: WebHandler;
+  readonly extension: McpExtension | undefined;
 }
 
 /** A tool of a group whose scope a token has not is not offered. */
@@ -33,17 +39,21 @@ const SCOPE_OF_GROUP = {
 
 /** Answers one HTTP request of an MCP client. Nothing is kept from one to the next. */
 export async function answerMcp(request: FastifyRequest, asked: AskedMcp): Promise<Response> {
-  const { version, signal } = asked;
+  const { version, signal, clock, end, extension } = asked;
   const principal = request.principal!;
   const groups = asked.groups.filter((group) => hasScope(principal, SCOPE_OF_GROUP[group]));
   const connect = async (): Promise<TeamConnection> => connectionOf(request, asked);
+  const listening = { groups, connect, clock, signal, end };
+  const subscription = await subscriptionOf(request.body, listening);
 
-  // A list of tools never changes, so there is nothing to subscribe to.
-  const handler = createMcpHandler(() => makeMcpServer({ version, groups, connect }), {
-    maxSubscriptions: 0,
-  });
+  const handler = createMcpHandler(
+    ({ era }) =>
+      makeMcpServer({ version, groups, connect, subscribes: era === "modern", extension }),
+    subscription && { bus: subscription.bus },
+  );
+  const parsedBody = subscription?.body ?? request.body;
 
-  return handler.fetch(webRequestOf(request, signal), { parsedBody: request.body });
+  return handler.fetch(webRequestOf(request, signal), { parsedBody });
 }
 
 /** The team as the person who asked sees it. */

@@ -1,5 +1,6 @@
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { systemClock } from "../kernel/clock.ts";
 import { startTestServer, type TestServer } from "../server/test-server.ts";
 import { MemoryTokenStore } from "../server/token-store.ts";
 import { mcpRoutes } from "./mcp-routes.ts";
@@ -96,6 +97,60 @@ test("what the team has not, such as rooms, is left out of the list of resources
     "dure://rooms/{id}",
     "dure://sessions/{id}",
   ]);
+});
+
+describe("a client that listens to a session", () => {
+  const uri = "dure://sessions/mina";
+
+  async function listen() {
+    const auth = new MemoryTokenStore();
+    const { token, record } = await auth.create({ name: "mina", scopes: ["chat"] });
+    const clock = {
+      ...systemClock,
+      every: (ms: number, callback: () => void) => systemClock.every(ms / 300, callback),
+    };
+    const server = await startTestServer({ protocols: [mcpRoutes], auth, clock });
+    const headers = { authorization: `Bearer ${token}` };
+    await server.post("/v1/agent/chat", { session_id: "mina", message: "hi" }, headers);
+    const client = new Client(
+      { name: "test", version: "1" },
+      { versionNegotiation: { mode: "auto" } },
+    );
+    const told = new Promise<string>((resolve) => {
+      client.setNotificationHandler("notifications/resources/updated", ({ params }) =>
+        resolve(params.uri),
+      );
+    });
+    const address = new URL(`${server.url}/mcp?tools=services`);
+    await client.connect(new StreamableHTTPClientTransport(address, { requestInit: { headers } }));
+    const asked = { resourceSubscriptions: [uri, "dure://sessions/none", "dure://rooms/office"] };
+    const subscription = await client.listen(asked);
+
+    return {
+      subscription,
+      told,
+      revoke: () => auth.revoke(record.id),
+      [Symbol.asyncDispose]: async () => {
+        await client.close();
+        await server[Symbol.asyncDispose]();
+      },
+    };
+  }
+
+  test("is told at once which of its addresses are followed, and to read them", async () => {
+    await using listening = await listen();
+
+    expect(listening.subscription.honoredFilter).toEqual({ resourceSubscriptions: [uri] });
+    expect(await listening.told).toBe(uri);
+  });
+
+  test("hears no more when its token is revoked", async () => {
+    await using listening = await listen();
+
+    await listening.revoke();
+
+    expect(await listening.subscription.closed).toBe("remote");
+  });
 });
 
 test("there is nothing at it to GET or to end", async () => {

@@ -2,16 +2,25 @@ import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { DureError } from "../kernel/errors.ts";
 import { closedSignal } from "../server/conversation-routes.ts";
 import { endWhenRevoked } from "../server/guard.ts";
-import type { ServerParts } from "../server/server.ts";
+import type { RouteApp, ServerParts } from "../server/server.ts";
 import { McpQuery } from "../wire/mcp.ts";
 import type { ProblemJson } from "../wire/problem.ts";
+import type { McpExtension } from "./make-server.ts";
 import { DEFAULT_GROUPS, readGroups } from "./team-tool.ts";
 
 /** Bytes of one message of a client. Source: docs/spec/interop §2. */
 const MAX_MESSAGE = 1_048_576;
 
 /** The team as an MCP server over streamable HTTP. Source: docs/spec/interop §2. */
-export const mcpRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) => {
+export const mcpRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) =>
+  serveMcp(app, parts);
+
+/** With more than a team offers. */
+export function mcpRoutesWith(extension: McpExtension): FastifyPluginAsyncZod<ServerParts> {
+  return async (app, parts) => serveMcp(app, parts, extension);
+}
+
+function serveMcp(app: RouteApp, parts: ServerParts, extension?: McpExtension): void {
   app.post(
     "/mcp",
     {
@@ -24,13 +33,15 @@ export const mcpRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) 
       const groups = tools === undefined ? DEFAULT_GROUPS : readGroups(tools, "?tools");
       const gone = closedSignal(reply.raw);
       const ended = new AbortController();
-      const cancel = endWhenRevoked(parts, request, { end: () => ended.abort() });
+      const end = (): void => ended.abort();
+      const cancel = endWhenRevoked(parts, request, { end });
       reply.raw.once("close", cancel);
       reply.header("cache-control", "no-store");
 
       const { answerMcp } = await import("./mcp-http.ts"); // the SDK is read when it is needed
       const signal = AbortSignal.any([gone, ended.signal, parts.closing]);
-      const asked = { groups, as, signal, version: parts.version, web: app.web };
+      const { version, clock } = parts;
+      const asked = { groups, as, signal, end, version, clock, web: app.web, extension };
       try {
         return await reply.send(await answerMcp(request, asked));
       } catch (error) {
@@ -39,7 +50,7 @@ export const mcpRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) 
       }
     },
   );
-};
+}
 
 function closing(cause: unknown): DureError {
   return new DureError("SERVER_DRAINING", "This server closed during the call.", {

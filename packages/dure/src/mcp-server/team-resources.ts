@@ -13,11 +13,13 @@ import type { TeamCall, TeamConnection, ToolGroup } from "./team-tool.ts";
 /** Entries that each kind lists, the newest first. */
 const LISTED = 50;
 
+/** In the address of a thing: `dure://<kind>/<id>`. */
+export type ResourceKind = "rooms" | "jobs" | "runs" | "sessions";
+
 /** What a person can put into the words for a model: a thing of the team by its address. */
 interface Kind {
   readonly group: ToolGroup;
-  /** In the address: `dure://<kind>/<id>`. */
-  readonly kind: string;
+  readonly kind: ResourceKind;
   readonly title: string;
   readonly list: (call: Reading) => Promise<readonly Listed[]>;
   /** What the tool of the same group gives. */
@@ -80,13 +82,19 @@ const KINDS: readonly Kind[] = [
 interface ResourcesOptions {
   readonly groups: readonly ToolGroup[];
   readonly connect: () => Promise<TeamConnection>;
+  /** Its client may listen to changes. */
+  readonly subscribes: boolean;
   /** Bytes of one answer. */
   readonly mostBytes: number;
 }
 
 /** Offers things of the team as resources, each under the token of who asks. */
 export function offerResources(server: McpServer, options: ResourcesOptions): void {
-  for (const kind of KINDS.filter(({ group }) => options.groups.includes(group))) {
+  const kinds = KINDS.filter(({ group }) => options.groups.includes(group));
+  if (kinds.length === 0) return;
+  const { subscribes: subscribe } = options;
+  server.server.registerCapabilities({ resources: { listChanged: false, subscribe } });
+  for (const kind of kinds) {
     const template = new ResourceTemplate(`dure://${kind.kind}/{id}`, {
       list: async (context) => ({ resources: await listOf(kind, options, context) }),
     });
@@ -145,5 +153,37 @@ function idIn(variable: string | readonly string[] | undefined): string | undefi
     return decodeURIComponent(variable);
   } catch {
     return undefined;
+  }
+}
+
+export interface ResourceAddress {
+  readonly kind: ResourceKind;
+  readonly id: string;
+}
+
+/** Undefined for an address that is none of a team. Pure. */
+export function readAddress(uri: string): ResourceAddress | undefined {
+  const [, name, variable] = /^dure:\/\/([a-z]+)\/([^/]+)$/u.exec(uri) ?? [];
+  const kind = KINDS.find((one) => one.kind === name)?.kind;
+  const id = idIn(variable);
+
+  return kind !== undefined && id !== undefined ? { kind, id } : undefined;
+}
+
+/** Whether the thing exists and the token reads it. */
+export async function isReadable(
+  uri: string,
+  groups: readonly ToolGroup[],
+  call: Reading,
+): Promise<boolean> {
+  const { kind: name, id } = readAddress(uri) ?? {};
+  const kind = KINDS.find((one) => one.kind === name && groups.includes(one.group));
+  if (!kind || id === undefined) return false;
+  try {
+    await kind.read(id, call);
+    return true;
+  } catch (error) {
+    if (error instanceof DureError && NONE.has(error.class)) return false;
+    throw error;
   }
 }

@@ -193,6 +193,96 @@ describe("resources", FULL, () => {
   });
 });
 
+describe("listening over HTTP", FULL, () => {
+  const handOver = { agent: "ruda", target: "eden", message: "Look.", wait_sec: 0 };
+
+  async function jobOf(client: Client): Promise<string> {
+    const { job_id: job } = told(await client.callTool({ name: "delegate", arguments: handOver }));
+    return `dure://jobs/${String(job)}`;
+  }
+
+  /** Addresses of what has changed, as the client hears of them. */
+  function heardBy(client: Client): string[] {
+    const heard: string[] = [];
+    client.setNotificationHandler("notifications/resources/updated", ({ params }) => {
+      heard.push(params.uri);
+    });
+    return heard;
+  }
+
+  test("a client hears that a room it listens to has changed", async () => {
+    const client = await connect({ tools: "rooms,posts" });
+    const { items } = told(await client.callTool({ name: "list_rooms", arguments: {} })) as {
+      items: readonly { id: string }[];
+    };
+    const room = items[0]!.id;
+    const heard = heardBy(client);
+    const subscription = await client.listen({ resourceSubscriptions: [`dure://rooms/${room}`] });
+    await until(
+      async () => heard.length > 0 || undefined,
+      () => "it was not told at the beginning",
+    );
+    heard.length = 0;
+
+    await client.callTool({ name: "post_message", arguments: { room, text: "새 소식이에요" } });
+    await until(
+      async () => heard.length > 0 || undefined,
+      () => "the change was not told",
+    );
+    await subscription.close();
+
+    expect(subscription.honoredFilter).toEqual({ resourceSubscriptions: [`dure://rooms/${room}`] });
+    expect(new Set(heard)).toEqual(new Set([`dure://rooms/${room}`]));
+  });
+
+  test("a client hears that a job has ended, and reads its answer then", async () => {
+    const client = await connect();
+    const uri = await jobOf(client);
+    const heard = heardBy(client);
+    await client.listen({ resourceSubscriptions: [uri] });
+
+    const status = await until(
+      async () => {
+        if (heard.length === 0) return undefined;
+        heard.length = 0;
+        const { contents } = await client.readResource({ uri }, { cacheMode: "bypass" });
+        const { status: now } = JSON.parse((contents[0] as { text: string }).text) as {
+          status: string;
+        };
+        return now === "PENDING" || now === "RUNNING" ? undefined : now;
+      },
+      () => "the end of the job was not told",
+    );
+
+    expect(status).toBe("COMPLETED");
+  });
+
+  test("what a token may not read, and what is not there, is not listened to", async () => {
+    const ours = await connect({ token: await tokenFor("acme", "jobs") });
+    const theirs = await connect({ token: await tokenFor("beta", "jobs") });
+    const uri = await jobOf(ours);
+    const asked = [uri, "dure://jobs/none", "dure://rooms/office", "https://example.org/"];
+
+    const { honoredFilter, closed } = await theirs.listen({ resourceSubscriptions: asked });
+
+    expect(honoredFilter.resourceSubscriptions ?? []).toEqual([]);
+    expect(await closed).toBe("graceful");
+    expect((await ours.listen({ resourceSubscriptions: asked })).honoredFilter).toEqual({
+      resourceSubscriptions: [uri],
+    });
+  });
+
+  test("twenty things are listened to at once, and the client is told which", async () => {
+    const client = await connect({ token: await tokenFor("many", "jobs") });
+    const uris: string[] = [];
+    for (let count = 0; count < 21; count++) uris.push(await jobOf(client));
+
+    const { honoredFilter } = await client.listen({ resourceSubscriptions: uris });
+
+    expect(honoredFilter.resourceSubscriptions).toEqual(uris.slice(0, 20));
+  });
+});
+
 describe("tokens at /mcp", FULL, () => {
   test("another tenant's job is one that does not exist", async () => {
     const asked = { agent: "ruda", target: "eden", message: "Look.", wait_sec: 0 };

@@ -1,17 +1,17 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { systemClock } from "../packages/dure/src/kernel/clock.ts";
-import { codeOf } from "../packages/dure/src/kernel/errors.ts";
-import { silentLogger } from "../packages/dure/src/kernel/logger.ts";
-import { logIn } from "../packages/dure/src/mcp/log-in.ts";
-import { LoginStore } from "../packages/dure/src/mcp/login-store.ts";
-import { McpServers } from "../packages/dure/src/mcp/mcp-servers.ts";
-import type { PersonLoginSpec } from "../packages/dure/src/mcp/server-spec.ts";
+import { systemClock } from "../../packages/dure/src/kernel/clock.ts";
+import { codeOf } from "../../packages/dure/src/kernel/errors.ts";
+import { silentLogger } from "../../packages/dure/src/kernel/logger.ts";
+import { logIn } from "../../packages/dure/src/mcp/log-in.ts";
+import { LoginStore } from "../../packages/dure/src/mcp/login-store.ts";
+import { McpServers } from "../../packages/dure/src/mcp/mcp-servers.ts";
+import type { PersonLoginSpec } from "../../packages/dure/src/mcp/server-spec.ts";
 
 /*
  * The client of dure as MCP's conformance suite starts it: connects to the address behind its
- * arguments, lists the tools and calls each of them once. See test-mcp.ts.
+ * arguments, lists the tools and calls each of them once. See ../test-mcp.ts.
  */
 
 /** What a tool is called with; else what the suite says, or nothing. */
