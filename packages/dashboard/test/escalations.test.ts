@@ -402,7 +402,7 @@ test.each([
 
     await page.getByRole("article").first().waitFor();
     await expectWellMade(opened);
-    const named = "오케스트레이터에게 이 포트를 통째로 맡기고 그 결과를 기다리기…";
+    const named = "조율 담당에게 이 포트를 통째로 맡기고 그 결과를 기다리기…";
     await page.getByRole("button", { name: named, exact: true }).waitFor();
     expect(
       await page

@@ -106,7 +106,7 @@ export const TEST_FAILURE = {
     { value: "retry", label: "다시 시도", style: "primary", asks: "text" },
     {
       value: "reassign",
-      label: "오케스트레이터에게 이 포트를 통째로 맡기고 그 결과를 기다리기",
+      label: "조율 담당에게 이 포트를 통째로 맡기고 그 결과를 기다리기",
       asks: "text",
     },
     { value: "skip", label: "넘어가기" },

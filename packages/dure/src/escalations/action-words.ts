@@ -14,7 +14,7 @@ const ACTION_WORDS: Readonly<Record<string, Readonly<Record<ActionLocale, string
   "more-time": { ko: "시간을 더 주고 다시", en: "Retry with more time" },
   "own-path": { ko: "경로를 소유하게 하고 다시", en: "Let it own the path" },
   "read-path": { ko: "읽게 하고 다시", en: "Let it read the path" },
-  "to-orchestrator": { ko: "오케스트레이터에게 맡기기", en: "Give it to the orchestrator" },
+  "to-orchestrator": { ko: "조율 담당에게 맡기기", en: "Give it to the orchestrator" },
   "send-back": { ko: "돌려보내기", en: "Send it back" },
   "accept-weaker-tests": { ko: "약해진 테스트 받아들이기", en: "Accept the weaker tests" },
   skip: { ko: "빼고 계속", en: "Go on without it" },

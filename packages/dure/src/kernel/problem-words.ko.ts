@@ -46,7 +46,7 @@ export const PROBLEM_WORDS_KO: readonly (readonly [english: string, korean: stri
   // --- ids and references
   [
     "is the name of the one who owns the contracts",
-    "계약을 맡은 오케스트레이터의 이름이라 쓸 수 없어요",
+    "계약을 맡은 조율 담당의 이름이라 쓸 수 없어요",
   ],
   ["Give the port another id", "포트에 다른 id를 주세요"],
   ["stands on two ports", "두 포트에 적혀 있어요"],
@@ -130,7 +130,7 @@ export const PROBLEM_WORDS_KO: readonly (readonly [english: string, korean: stri
 
   // --- paths and owners
   ["is a contract already", "이미 계약으로 적혀 있어요"],
-  ["is a contract, which the orchestrator owns", "오케스트레이터가 맡은 계약 파일이에요"],
+  ["is a contract, which the orchestrator owns", "조율 담당이 맡은 계약 파일이에요"],
   ["Remove it here, or from contracts", "여기나 contracts에서 지워 주세요"],
   ["port {0} owns nothing", "`{0}` 포트가 맡은 파일이 없어요"],
   ["Say in owns what it may write, or in tests", "쓸 수 있는 파일을 owns 또는 tests에 적어 주세요"],

@@ -194,7 +194,10 @@ export const SENTENCES_KO: readonly SentenceForm[] = [
     "Finish or abort that merge, rebase or bisection first. Nothing was changed.",
     "하던 병합이나 리베이스를 먼저 끝내거나 그만둬 주세요. 바뀐 것은 없어요.",
   ],
-  ["If no git runs there, remove {0}.", "거기서 도는 git이 없다면 {0} 파일을 지워 주세요."],
+  [
+    "If no git runs there, remove index.lock in its git directory.",
+    "거기서 도는 git이 없다면 git 폴더의 index.lock 파일을 지워 주세요.",
+  ],
   [
     "The merge changes files with a filter such as Git LFS in {0}: {1}.",
     "{0} 폴더에서 Git LFS 같은 필터를 쓰는 파일이 바뀌어요: {1}",

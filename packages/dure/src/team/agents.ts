@@ -161,7 +161,8 @@ function memoryTool(folder: string): AnyTool {
     approval: { question: ({ text }) => `MEMORY.md: ${lineOf(text)}` },
     execute: async ({ text }) => {
       if (!existsSync(folder)) {
-        throw new NotSentError("AGENT_FOLDER_MISSING", `There is no folder ${folder}.`);
+        const shown = path.join(path.basename(path.dirname(folder)), path.basename(folder));
+        throw new NotSentError("AGENT_FOLDER_MISSING", `There is no folder ${shown}.`);
       }
 
       const before = await read();

@@ -1,5 +1,5 @@
 import { lstat, readFile, readlink } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { codeOf, DureError } from "../../kernel/errors.ts";
 import type { Git, GitPlace } from "./git.ts";
 import { type EntryChange, fieldsOf, sameEntry, type TreeEntry } from "./listing.ts";
@@ -55,7 +55,7 @@ export async function findCheckout(
     const gitDir = resolve(folder, said);
     const halfDone = isHere ? await halfDoneIn(gitDir) : undefined;
     if (halfDone !== undefined || (await isInHand(gitDir, ref))) {
-      throw targetBusy(ref, { folder, gitDir, halfDone });
+      throw targetBusy(ref, { folder, halfDone });
     }
     if (isHere) found = folder;
   }
@@ -79,18 +79,18 @@ async function halfDoneIn(gitDir: string): Promise<string | undefined> {
 
 function targetBusy(
   ref: string,
-  { folder, gitDir, halfDone }: { folder: string; gitDir: string; halfDone: string | undefined },
+  { folder, halfDone }: { folder: string; halfDone: string | undefined },
 ): DureError {
   const branch = ref.slice("refs/heads/".length);
   const sign = halfDone === undefined ? "" : ` (${halfDone})`;
   return new DureError(
     "TARGET_BUSY",
-    `Something is half done with ${branch} in ${folder}${sign}.`,
+    `Something is half done with ${branch} in ${basename(folder)}${sign}.`,
     {
       class: "conflict",
       hint:
         halfDone === "index.lock"
-          ? `If no git runs there, remove ${join(gitDir, "index.lock")}.`
+          ? "If no git runs there, remove index.lock in its git directory."
           : "Finish or abort that merge, rebase or bisection first. Nothing was changed.",
     },
   );
