@@ -84,7 +84,7 @@ test(
 
     const alert = files.getByRole("alert");
     await alert.getByText("아무것도 저장하지 않았어요").waitFor();
-    expect(await alert.innerText()).toContain("openai");
+    await alert.getByText("openai").waitFor();
 
     await page.goto(`${team.url}/agents/seum`);
     await files.getByText("이 에이전트는 서비스를 거쳐 답해요.").waitFor();

@@ -274,9 +274,11 @@ describe("the list", () => {
       await using opened = await open(server, "/plans");
       const { page } = opened;
       const problems = page.getByRole("list", { name: "billing에서 고칠 곳" });
-      expect(await problems.innerText()).toMatch(
-        /billing\.yaml:12:5[\s\S]*invoce 포트가[\s\S]*invoice 이름을[\s\S]*:20\n.*값이 없어요 · .*셸 명령/,
-      );
+      await expect
+        .poll(() => problems.innerText())
+        .toMatch(
+          /billing\.yaml:12:5[\s\S]*invoce 포트가[\s\S]*invoice 이름을[\s\S]*:20\n.*값이 없어요 · .*셸 명령/,
+        );
       expect(await page.getByRole("link", { name: "billing 시작하기" }).count()).toBe(0);
       await expectWellMade(opened);
 
@@ -324,9 +326,9 @@ describe("the list", () => {
       await using opened = await open(server, "/plans/start/billing");
       const { page } = opened;
       await page.getByRole("alert").filter({ hasText: "계획 파일에 고칠 곳이 있어요." }).waitFor();
-      expect(await page.getByRole("list", { name: "billing에서 고칠 곳" }).innerText()).toMatch(
-        /billing\.yaml:12:5[\s\S]*invoce/,
-      );
+      await expect
+        .poll(() => page.getByRole("list", { name: "billing에서 고칠 곳" }).innerText())
+        .toMatch(/billing\.yaml:12:5[\s\S]*invoce/);
       await expectWellMade(opened);
 
       server.plans.files[1] = { ...FILES[1]!, problems: [] };
