@@ -6,36 +6,56 @@ import { codeOf } from "../../packages/dure/src/kernel/errors.ts";
 import { silentLogger } from "../../packages/dure/src/kernel/logger.ts";
 import { logIn } from "../../packages/dure/src/mcp/log-in.ts";
 import { LoginStore } from "../../packages/dure/src/mcp/login-store.ts";
+import type { McpState } from "../../packages/dure/src/mcp/connection.ts";
 import { McpServers } from "../../packages/dure/src/mcp/mcp-servers.ts";
-import type { PersonLoginSpec } from "../../packages/dure/src/mcp/server-spec.ts";
+import type { PersonLoginSpec, RemoteServer } from "../../packages/dure/src/mcp/server-spec.ts";
+import { jsonSchemaOf } from "../../packages/dure/src/models/json-schema.ts";
 
 /*
  * The client of dure as MCP's conformance suite starts it: connects to the address behind its
- * arguments, lists the tools and calls each of them once. See ../test-mcp.ts.
+ * arguments, lists the tools and calls each of them once. It does what a configuration of dure says,
+ * and what a person does who reads dure's messages. See ../test-mcp.ts.
  */
 
-/** What a tool is called with; else what the suite says, or nothing. */
-const INPUTS: Readonly<Record<string, object>> = { suite__add_numbers: { a: 5, b: 3 } };
+/** Many of these run at once, on few processors. */
+const PATIENCE_MS = 60_000;
+/** Until a server is there after another login. */
+const AGAIN_MS = 10_000;
+/** What tools of the suite are called with. */
+const INPUTS: Readonly<Record<string, () => object>> = {
+  suite__add_numbers: () => ({ a: 5, b: 3 }),
+  // It wants the schema of another tool, as a model reads it.
+  suite__json_schema_echo: () => ({
+    schema: jsonSchemaOf(tools["suite__json_schema_2020_12_tool"]!.inputSchema),
+  }),
+};
+/** With these a person is told to log in. */
+const WANTS_LOGIN: ReadonlySet<string | undefined> = new Set([
+  "MCP_SCOPE_MISSING",
+  "MCP_NOT_LOGGED_IN",
+]);
 
 const url = process.argv.at(-1)!;
-const home = await mkdtemp(path.join(tmpdir(), "dure-mcp-suite-client-"));
-const logins = new LoginStore({ home, clock: systemClock });
+const scenario = process.env["MCP_CONFORMANCE_SCENARIO"] ?? "";
 const context = JSON.parse(process.env["MCP_CONFORMANCE_CONTEXT"] ?? "{}") as {
   readonly toolCalls?: readonly { readonly name: string; readonly arguments?: object }[];
   readonly client_id?: string;
   readonly client_secret?: string;
 };
-const isLogin = process.env["MCP_CONFORMANCE_SCENARIO"]?.startsWith("auth/") === true;
-const login = {
+const home = await mkdtemp(path.join(tmpdir(), "dure-mcp-suite-client-"));
+const logins = new LoginStore({ home, clock: systemClock });
+const login: PersonLoginSpec = {
   clientId: context.client_id,
   clientSecret: context.client_secret,
   /** The address that the suite expects. */
   clientDocument: "https://conformance-test.local/client-metadata.json",
 };
-if (isLogin) await logInAs(login);
+const settings = await settingsOf(scenario);
+/** Whether a person is logged in. */
+let isLoggedIn = settings.login !== undefined && (await logInAs(settings.login));
 
 const servers = new McpServers({
-  servers: { suite: { url, effects: { "*": "none" }, login: isLogin ? login : undefined } },
+  servers: { suite: { url, effects: { "*": "none" }, questions: "defaults", ...settings } },
   clock: systemClock,
   version: "0.1.0",
   folder: process.cwd(),
@@ -44,20 +64,13 @@ const servers = new McpServers({
   logins,
 });
 servers.start();
-await servers.tried({ withinMs: 20_000 });
-
-let [shown] = servers.shown();
-if (shown?.state.status === "unavailable" && shown.state.code === "MCP_SCOPE_MISSING") {
-  await logInAs(login); // as a person who reads what is wrong
-  for (let look = 0; look < 50 && shown?.state.status !== "ready"; look++) {
-    await systemClock.sleep(100);
-    [shown] = servers.shown();
-  }
-}
-if (shown?.state.status !== "ready") console.error(JSON.stringify(shown?.state));
+const isReady = ({ status }: McpState): boolean => status === "ready";
+let state = await seen((now) => isReady(now) || wantsLogin(now), PATIENCE_MS);
+if (wantsLogin(state) && (await logInAgain())) state = await seen(isReady, AGAIN_MS);
+if (state.status !== "ready") console.error(JSON.stringify(state));
 const tools = servers.setOf("suite").tools();
 const own = Object.keys(tools).filter((name) => !/__(list|read|get)_/u.test(name));
-for (const name of own) await call(name, INPUTS[name] ?? inputOfSuite(name));
+for (const name of own) await call(name, inputOf(name));
 const [resource] = listed(await call("suite__list_resources", {}));
 await call("suite__read_resource", { uri: resource?.uri ?? "file:///none" });
 const [prompt] = listed(await call("suite__list_prompts", {}));
@@ -65,16 +78,56 @@ await call("suite__get_prompt", { name: prompt?.name ?? "none" });
 await servers.stop();
 await rm(home, { recursive: true, force: true });
 
+/** The server's state when it is so, or after that time. dure tries by itself what it could not. */
+async function seen(isSo: (state: McpState) => boolean, withinMs: number): Promise<McpState> {
+  const until = systemClock.monotonic() + withinMs;
+  for (;;) {
+    const { state: now } = servers.shown()[0]!;
+    if (isSo(now) || systemClock.monotonic() > until) return now;
+    await systemClock.sleep(100);
+  }
+}
+
+function wantsLogin(now: McpState): boolean {
+  return now.status === "unavailable" && WANTS_LOGIN.has(now.code);
+}
+
+/** How the server is set up: without a login, with a person's, or with dure's own. */
+async function settingsOf(name: string): Promise<Pick<RemoteServer, "login" | "oauth">> {
+  if (!name.startsWith("auth/")) return {};
+  if (name !== "auth/client-credentials-basic") return { login };
+  const { client_id: clientId = "", client_secret: clientSecret = "" } = context;
+  return { oauth: { issuer: await issuerOf(url), clientId, clientSecret } };
+}
+
+/** As the server's document says it; an operator knows it. */
+async function issuerOf(address: string): Promise<string> {
+  const { origin, pathname } = new URL(address);
+  const answer = await fetch(`${origin}/.well-known/oauth-protected-resource${pathname}`);
+  const { authorization_servers: issuers } = (await answer.json()) as {
+    readonly authorization_servers: readonly [string];
+  };
+  return issuers[0];
+}
+
 /** As a person with a browser. What fails is told; the suite judges what it has received. */
-async function logInAs(spec: PersonLoginSpec): Promise<void> {
+async function logInAs(spec: PersonLoginSpec): Promise<boolean> {
   const onAddress = (address: string): void => void fetch(address).catch(() => undefined);
   const { clientSecret } = spec;
   const asked = { name: "suite", url, spec, clientSecret, store: logins, clock: systemClock };
   try {
-    await logIn({ ...asked, onAddress, signal: AbortSignal.timeout(20_000) });
+    await logIn({ ...asked, onAddress, signal: AbortSignal.timeout(PATIENCE_MS) });
+    return true;
   } catch (error) {
     console.error("login:", error instanceof Error ? error.message : error);
+    return false;
   }
+}
+
+/** As a person who reads what is wrong; one whom a login has failed does not come back. */
+async function logInAgain(): Promise<boolean> {
+  isLoggedIn = isLoggedIn && (await logInAs(login));
+  return isLoggedIn;
 }
 
 /** Entries of a list; none where the server has no such list. */
@@ -94,14 +147,15 @@ async function call(name: string, input: object): Promise<unknown> {
       return await execute(input, {} as Parameters<typeof execute>[1], how);
     } catch (error) {
       console.error(name, error instanceof Error ? error.message : error);
-      if (!isFirst || codeOf(error) !== "MCP_SCOPE_MISSING") return undefined;
-      await logInAs(login); // as a person who reads what is wrong
+      const isOver = !isFirst || !WANTS_LOGIN.has(codeOf(error));
+      if (isOver || !(await logInAgain())) return undefined;
     }
   }
 }
 
-/** Some scenarios say what their tools are called with. */
-function inputOfSuite(name: string): object {
+/** What a tool is called with: what the suite says, else what its scenarios take. */
+function inputOf(name: string): object {
   const { toolCalls = [] } = context;
-  return toolCalls.find((one) => `suite__${one.name}` === name)?.arguments ?? {};
+  const said = toolCalls.find((one) => `suite__${one.name}` === name);
+  return said?.arguments ?? INPUTS[name]?.() ?? {};
 }

@@ -51,7 +51,7 @@ const GIVEN: Readonly<Record<string, readonly ContentBlock[]>> = {
 export const forSuite: McpExtension = {
   requestState: { verify: (state, context) => rounds.verify(state, context) },
   offer: (server) => {
-    server.server.registerCapabilities({ logging: {} });
+    server.server.registerCapabilities({ logging: {}, prompts: { listChanged: false } });
     offerTools(server);
     offerResources(server);
     offerPrompts(server);

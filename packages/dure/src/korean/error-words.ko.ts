@@ -185,6 +185,7 @@ export const ERROR_WORDS_KO: Readonly<Record<string, string>> = {
   DOCUMENTS_TOO_MANY: "문서가 너무 많아요. 폴더를 하나씩 더해 주세요.",
   DOCUMENT_UNREADABLE: "UTF-8 글이 아니에요.",
   MCP_CALL_LOST: "MCP 서버가 답하지 않았어요.",
+  MCP_INPUT_WANTED: "MCP 서버가 호출 중에 물었는데 답할 설정이 없어요.",
   MCP_NOT_LOGGED_IN: "MCP 서버에 로그인하지 않았어요. `dure mcp login`을 해 주세요.",
   MCP_SCOPE_MISSING: "MCP 서버 로그인에 필요한 권한이 없어요. `dure mcp login`을 다시 해 주세요.",
   MCP_SERVER_UNKNOWN: "이런 MCP 서버가 없어요.",

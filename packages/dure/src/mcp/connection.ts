@@ -1,18 +1,16 @@
 import {
   Client,
-  InsufficientScopeError,
-  ProtocolError,
-  ProtocolErrorCode,
-  SdkError,
-  SdkErrorCode,
   type CallToolResult,
+  type ClientCapabilities,
   type Tool as Definition,
 } from "@modelcontextprotocol/client";
 import { NotSentError } from "../engine/agent/tool.ts";
 import { backOffMs } from "../kernel/back-off.ts";
 import { withTimeout } from "../kernel/clock.ts";
-import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
+import { messageOf } from "../kernel/errors.ts";
 import type { JsonObject } from "../kernel/json.ts";
+import { answerByDefaults } from "./answer-question.ts";
+import { callError, unavailable, type Asked } from "./mcp-errors.ts";
 import type { Offers } from "./offer-tools.ts";
 import { isLocal, type McpServerSpec } from "./server-spec.ts";
 import { openTransport, type Surroundings } from "./open-transport.ts";
@@ -45,6 +43,11 @@ const PING_MS = 5_000;
 const NO_TIMEOUT = 2 ** 31 - 1;
 /** Tools of one server; the others are left out. */
 const MAX_TOOLS = 200;
+/** Characters of a server's question in the log. */
+const MAX_QUESTION = 200;
+
+/** A server that is not told so asks nothing. */
+const ANSWERS_FORMS: ClientCapabilities = { elicitation: { form: {} } };
 
 /**
  * One MCP server: connected, kept, connected again with growing pauses when it is lost. Nothing here
@@ -113,15 +116,20 @@ export class McpConnection {
     work: (client: Client, signal: AbortSignal) => Promise<T>,
     { signal }: { signal: AbortSignal },
   ): Promise<T> {
-    const { name: server } = this.#options;
     const client = this.#client;
     if (!client || this.#state.status !== "ready") throw this.#notConnected();
     try {
       return await work(client, signal);
     } catch (error) {
       if (signal.aborted) void this.#pingOrEnd(client);
-      throw callError(error, { server, name });
+      throw callError(error, name, this.#asked);
     }
+  }
+
+  get #asked(): Asked {
+    const { name: server, spec, prefix = "" } = this.#options;
+    const hasLogin = !isLocal(spec) && spec.login !== undefined;
+    return { server, login: hasLogin ? `${prefix}${server}` : undefined };
   }
 
   #notConnected(): NotSentError {
@@ -153,7 +161,7 @@ export class McpConnection {
       if (!this.#over.signal.aborted) throw new Error("its connection was closed");
     } catch (error) {
       if (!this.#over.signal.aborted) {
-        const { code, because } = unavailable(error, name);
+        const { code, because } = unavailable(error, this.#asked);
         this.#state = { status: "unavailable", code, because };
         logger.warn(
           { mcp: name, code, error: because },
@@ -176,12 +184,14 @@ export class McpConnection {
     const client = new Client(
       { name: "dure", version },
       {
+        capabilities: spec.questions === undefined ? {} : ANSWERS_FORMS,
         versionNegotiation: { mode: "auto", probe: { timeoutMs: PROBE_MS } },
         listChanged: {
           tools: { onChanged: (error, tools) => this.#changed(error, tools ?? undefined) },
         },
       },
     );
+    if (spec.questions === "defaults") this.#answerQuestions(client);
     const lost = Promise.withResolvers<void>();
     // oxlint-disable-next-line unicorn/prefer-add-event-listener -- it is no event target
     client.onclose = () => lost.resolve();
@@ -209,6 +219,19 @@ export class McpConnection {
     return { lost: lost.promise };
   }
 
+  #answerQuestions(client: Client): void {
+    const { name, logger } = this.#options;
+    client.setRequestHandler("elicitation/create", ({ params }) => {
+      if (params.mode === "url") return { action: "decline" };
+      const answer = answerByDefaults(params.requestedSchema);
+      const question = params.message.slice(0, MAX_QUESTION);
+      const { action } = answer;
+      logger.debug({ mcp: name, question, action }, `${name} asks: ${question} (${action})`);
+
+      return answer;
+    });
+  }
+
   #changed(error: Error | null, tools: readonly Definition[] | undefined): void {
     const { name, logger, onTools } = this.#options;
     if (tools) return onTools(tools.slice(0, MAX_TOOLS));
@@ -234,62 +257,4 @@ export class McpConnection {
       await client.close().catch(() => {});
     }
   }
-}
-
-/** Codes with which a server refuses a call before it begins. Source: JSON-RPC 2.0, section 5.1. */
-const REFUSALS: ReadonlySet<number> = new Set([
-  ProtocolErrorCode.ParseError,
-  ProtocolErrorCode.InvalidRequest,
-  ProtocolErrorCode.MethodNotFound,
-  ProtocolErrorCode.InvalidParams,
-]);
-/** Nothing has left this process. */
-const UNSENT: ReadonlySet<unknown> = new Set([
-  SdkErrorCode.NotConnected,
-  SdkErrorCode.NotInitialized,
-  SdkErrorCode.CapabilityNotSupported,
-]);
-
-/** Why a server cannot be used. Pure. */
-function unavailable(error: unknown, server: string): { code: string; because: string } {
-  if (error instanceof InsufficientScopeError) {
-    return { code: "MCP_SCOPE_MISSING", because: scopeWords(error, server) };
-  }
-  return { code: codeOf(error) ?? "MCP_UNAVAILABLE", because: messageOf(error) };
-}
-
-function scopeWords({ requiredScope }: InsufficientScopeError, server: string): string {
-  const scope = requiredScope === undefined ? "" : ` (${requiredScope})`;
-  return `the login does not allow it${scope}; dure mcp login ${server} asks for it`;
-}
-
-/** What is known of a call that gave no result. Pure. */
-function callError(error: unknown, { server, name }: { server: string; name: string }): Error {
-  if (error instanceof ProtocolError && REFUSALS.has(error.code)) {
-    return new NotSentError("MCP_REFUSED", `${server} refused ${name}: ${error.message}`, {
-      cause: error,
-    });
-  }
-  if (codeOf(error) === "MCP_NOT_LOGGED_IN") {
-    return new NotSentError("MCP_NOT_LOGGED_IN", `${server}: ${messageOf(error)}`, {
-      cause: error,
-    });
-  }
-  if (error instanceof InsufficientScopeError) {
-    const words = `${server} did not do ${name}: ${scopeWords(error, server)}`;
-    return new NotSentError("MCP_SCOPE_MISSING", words, { cause: error });
-  }
-  if (error instanceof SdkError && UNSENT.has(error.code)) {
-    return new NotSentError("MCP_UNAVAILABLE", `${server} is not there: ${error.message}`, {
-      cause: error,
-    });
-  }
-  return new DureError(
-    "MCP_CALL_LOST",
-    `${server} gave no answer to ${name}: ${messageOf(error)}`,
-    {
-      class: "unavailable",
-      cause: error,
-    },
-  );
 }

@@ -4,8 +4,6 @@ import {
   computeScopeUnion,
   discoverOAuthServerInfo,
   exchangeAuthorization,
-  extractWWWAuthenticateParams,
-  LATEST_PROTOCOL_VERSION,
   registerClient,
   selectResourceURL,
   startAuthorization,
@@ -15,6 +13,7 @@ import {
 import { withTimeout } from "../kernel/clock.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import { onlyDefined } from "../kernel/json.ts";
+import { firstChallenge } from "./first-challenge.ts";
 import type { StoredLogin } from "./login-store.ts";
 import { ANY_LOOPBACK, openLoopback, type Loopback } from "./loopback.ts";
 import { fetchWith, toStored, type PersonLoginOptions } from "./person-login.ts";
@@ -95,7 +94,7 @@ async function discover(
   { known, signal }: { readonly known: StoredLogin | undefined; readonly signal: AbortSignal },
 ): Promise<Found> {
   const fetchFn = fetchWith(signal);
-  const challenge = await challengeOf(url, signal);
+  const challenge = await firstChallenge(url, signal);
   const { resourceMetadataUrl } = challenge;
   const info = await discoverOAuthServerInfo(url, {
     fetchFn,
@@ -128,32 +127,6 @@ function withRenewal(scope: string | undefined, metadata: Metadata): string | un
 
 /** OpenID Connect Core 1.0, section 11. */
 const RENEWAL = "offline_access";
-
-/** The first words of a client. A server may want a login for them alone, and not for a GET. */
-const HELLO = JSON.stringify({
-  jsonrpc: "2.0",
-  id: 1,
-  method: "initialize",
-  params: {
-    protocolVersion: LATEST_PROTOCOL_VERSION,
-    capabilities: {},
-    clientInfo: { name: "dure", version: "login" },
-  },
-});
-
-/** What the server says to a request without a token. */
-async function challengeOf(
-  url: string,
-  signal: AbortSignal,
-): Promise<ReturnType<typeof extractWWWAuthenticateParams>> {
-  const type = "application/json";
-  const headers = { accept: `${type}, text/event-stream`, "content-type": type };
-  const asked = { method: "POST", headers, body: HELLO, redirect: "error" } as const;
-  const answer = await fetch(url, { ...asked, signal });
-  await answer.body?.cancel();
-
-  return extractWWWAuthenticateParams(answer);
-}
 
 function metadataOf({ authorizationServerMetadata: metadata }: OAuthServerInfo): Metadata {
   if (metadata) {

@@ -51,9 +51,10 @@ function given(spec: PersonLoginSpec = {}): LogInOptions {
   };
 }
 
-async function open(login: PersonLoginSpec = {}): Promise<McpServers> {
+async function open(login: PersonLoginSpec = {}, prefix = ""): Promise<McpServers> {
   opened = new McpServers({
     servers: { sums: { url: server.url, login } },
+    prefix,
     folder: home,
     environment: {},
     clock,
@@ -109,6 +110,7 @@ describe("the first login asks for", () => {
   test.each<[string, object, PersonLoginSpec, string]>([
     ["all that the server says it wants", { challenges: "sums deep" }, {}, "sums deep"],
     ["that alone, where it offers more", { offers: FULL_OFFER }, {}, "sums"],
+    ["what it wants after the greeting", { offers: FULL_OFFER, greets: true }, {}, "sums"],
     [
       "all that it offers, where it says nothing",
       { offers: FULL_OFFER, challenges: null },
@@ -175,6 +177,15 @@ describe("a call that the login does not allow", () => {
       () => "it did not come back",
     );
     expect(await add(servers)).toBe("42");
+  });
+
+  test("names the server as a login of it is asked for, where one service has it", async () => {
+    await logIn({ ...given(), name: "desk/sums" });
+    server.manners.needs = "deep";
+
+    await expect(add(await open({}, "desk/"))).rejects.toThrow(
+      "the login does not allow it (deep); dure mcp login desk/sums asks for it",
+    );
   });
 
   test("is not asked for where the settings name the scopes", async () => {

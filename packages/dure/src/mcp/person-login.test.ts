@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { NotSentError } from "../engine/agent/tool.ts";
 import { systemClock } from "../kernel/clock.ts";
 import { silentLogger } from "../kernel/logger.ts";
@@ -108,6 +108,32 @@ test("a token that is over is renewed before the call", async () => {
     "authorization_code",
     "refresh_token",
   ]);
+});
+
+describe("a server that takes no token any more, also none that was renewed", () => {
+  const because = "the login is not taken any more: run dure mcp login sums";
+
+  test("is unavailable, and says what to do; the login is kept", async () => {
+    await logIn(given());
+    server.manners.takesNone = true;
+    const servers = await open();
+
+    expect(stateOf(servers)).toEqual({ status: "unavailable", code: "MCP_NOT_LOGGED_IN", because });
+    expect(await storeOf().read("sums")).toMatchObject({ issuer: server.issuer });
+  });
+
+  test("has done nothing in a call", async () => {
+    await logIn(given());
+    const servers = await open();
+    server.manners.takesNone = true;
+    const refused = add(servers);
+
+    await expect(refused).rejects.toBeInstanceOf(NotSentError);
+    await expect(refused).rejects.toMatchObject({
+      code: "MCP_NOT_LOGGED_IN",
+      message: `sums did not do add: ${because}`,
+    });
+  });
 });
 
 test("a token that the server does not take any more is renewed, and the call is made", async () => {

@@ -66,6 +66,11 @@ export interface ToolRules {
   readonly effects?: Readonly<Record<string, EffectKind>> | undefined;
   /** Patterns of the tools of which each call needs a person's yes. They are `once`. */
   readonly approval?: readonly string[] | undefined;
+  /**
+   * What the server is answered that asks something in the middle of a call: with the defaults that it
+   * gives itself. Absent: it is told that it cannot ask.
+   */
+  readonly questions?: "defaults" | undefined;
   /** How long one call may take, milliseconds. Absent: 60,000. */
   readonly timeoutMs?: number | undefined;
 }

@@ -11,6 +11,9 @@ const [manner = "polite", file = ""] = process.argv.slice(2);
 interface Request {
   readonly id?: number | string;
   readonly method: string;
+  /** Of an answer to a question of its own. */
+  readonly result?: object;
+  readonly error?: { readonly code: number };
   readonly params?: { readonly name?: string; readonly arguments?: unknown };
 }
 
@@ -57,8 +60,33 @@ const PREPARE: Readonly<Record<string, () => void>> = {
 };
 PREPARE[manner]?.();
 
+/** What it asks in the middle of a call, by manner. */
+const QUESTIONS: Readonly<Record<string, object>> = {
+  asks: {
+    message: "Which form?",
+    requestedSchema: { type: "object", properties: { form: { type: "string", default: "md" } } },
+  },
+  "asks-elsewhere": {
+    mode: "url",
+    message: "Say it there.",
+    url: "https://elsewhere.example/",
+    elicitationId: "e1",
+  },
+};
+let asking: Request["id"];
+
+/** The call's result is what was answered. */
+function tellAnswer(answer: object): void {
+  send({ id: asking, result: { content: [{ type: "text", text: JSON.stringify(answer) }] } });
+}
+
 function answerCall({ id, params }: Request): void {
   note(`call ${params?.name}`);
+  const question = QUESTIONS[manner];
+  if (question !== undefined) {
+    asking = id;
+    return void send({ id: "q1", method: "elicitation/create", params: question });
+  }
   const result = { content: [{ type: "text", text: `${params?.name} was done` }] };
   if (manner === "hang") return;
   if (manner === "exit") process.exit(3);
@@ -83,7 +111,8 @@ function answerCall({ id, params }: Request): void {
 
 createInterface({ input: process.stdin }).on("line", (line) => {
   const request = JSON.parse(line) as Request;
-  const { id, method } = request;
+  const { id, method, result, error } = request;
+  if (id === "q1") return tellAnswer(result ?? { code: error?.code });
   if (manner === "mute") return note(method);
   if (method === "initialize") {
     send({

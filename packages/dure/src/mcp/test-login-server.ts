@@ -24,6 +24,10 @@ export interface Manners {
   takesDocuments?: boolean;
   /** What a request without a token is told to ask for; default `sums`, null: nothing. */
   challenges?: string | null;
+  /** A stranger may greet it; what it is asked then needs a token. */
+  greets?: boolean;
+  /** It takes no token, also none that was just given. */
+  takesNone?: boolean;
   /** What the document of the server offers. */
   offers?: readonly string[];
   /** What the document of the authorization server offers. */
@@ -76,14 +80,14 @@ export async function startLoginServer(): Promise<LoginServer> {
       });
     }
     const token = request.headers.authorization?.replace("Bearer ", "") ?? "";
-    const { needs } = manners;
-    const isMeant = manners.needsForAll ?? request.headers["mcp-method"] === "tools/call";
-    const isCall = isMeant && living.has(token);
-    if (needs !== undefined && isCall && !scopes.get(token)?.split(" ").includes(needs)) {
-      const wants = `Bearer error="insufficient_scope", scope="${needs}"`;
+    const isTaken = living.has(token) && manners.takesNone !== true;
+    if (isTaken && lacksScope(request, manners, scopes.get(token))) {
+      const wants = `Bearer error="insufficient_scope", scope="${manners.needs}"`;
       return void response.writeHead(403, { "www-authenticate": wants }).end();
     }
-    if (living.has(token)) return void pipe(request, response, handler.fetch);
+    if (isTaken || isGreeting(request, manners)) {
+      return void pipe(request, response, handler.fetch);
+    }
     const metadata = `${origin}/.well-known/oauth-protected-resource/mcp`;
     const { challenges = "sums" } = manners;
     const scope = challenges === null ? "" : `, scope="${challenges}"`;
@@ -101,6 +105,19 @@ export async function startLoginServer(): Promise<LoginServer> {
       await issuer.close();
     },
   });
+}
+
+function lacksScope(
+  { headers }: IncomingMessage,
+  { needs, needsForAll }: Manners,
+  scope = "",
+): boolean {
+  const isMeant = needsForAll ?? headers["mcp-method"] === "tools/call";
+  return isMeant && needs !== undefined && !scope.split(" ").includes(needs);
+}
+
+function isGreeting({ headers }: IncomingMessage, { greets = false }: Manners): boolean {
+  return greets && headers["mcp-method"] === "server/discover";
 }
 
 type Answer = (request: IncomingMessage, response: ServerResponse, origin: string) => unknown;
@@ -250,7 +267,7 @@ function makeServer(): McpServer {
   return server;
 }
 
-async function listen(answer: Answer): Promise<{ origin: string; close(): Promise<void> }> {
+export async function listen(answer: Answer): Promise<{ origin: string; close(): Promise<void> }> {
   const server = createServer((request, response) => void answer(request, response, origin));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -267,11 +284,11 @@ async function listen(answer: Answer): Promise<{ origin: string; close(): Promis
   };
 }
 
-function json(response: ServerResponse, body: object, status = 200): void {
+export function json(response: ServerResponse, body: object, status = 200): void {
   response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
 }
 
-async function pipe(
+export async function pipe(
   request: IncomingMessage,
   response: ServerResponse,
   send: (request: Request) => Promise<Response>,

@@ -17,7 +17,9 @@ function desk(name: string, names: readonly string[], mcp?: ServiceOptions["mcp"
 }
 
 test("a card of a service names servers of its own, then those of the team", async () => {
-  const own = desk("own", ["files/read_*", "team"], { files: program });
+  const own = desk("own", ["files/read_*", "team"], {
+    files: { ...program, questions: "defaults" },
+  });
   const other = desk("other", ["files"]);
   const options = defineTeam({
     name: "t",

@@ -55,6 +55,8 @@ const mcpServer = settings({
   effects: z.record(pattern, oneOf(["none", "idempotent", "once"])).optional(),
   /** The tools of which each call needs a person's yes. */
   approval: patterns("names of tools").optional(),
+  /** Answers a server that asks in the middle of a call. Default: it is told that it cannot ask. */
+  questions: oneOf(["defaults"]).optional(),
   /** How long one call may take. Default 60 s. */
   timeout: duration("1s", "1h").optional(),
 });
