@@ -119,6 +119,10 @@ export function offlineReply({
   progress,
 }: OfflineReplyContext): string {
   const texts = MESSAGES[locale];
+  if (stage === "ANSWERING" && ASKS_WHAT_IS_POSSIBLE.test(fold(text))) {
+    const known = Object.values(slotErrors).map((error) => texts.slotError(error as SlotErrorKey));
+    if (known.length > 0) return known.join(" ");
+  }
   if (stage !== "FILLING") {
     const { fallback, unclear } = texts.smallTalk;
     const answer = smallTalk(text, locale);
@@ -130,6 +134,8 @@ export function offlineReply({
   const question = asked === undefined ? [] : [texts.askSlot(asked, slots, progress)];
   return [...errors, ...question].join(" ");
 }
+
+const ASKS_WHAT_IS_POSSIBLE = /얼마|잔액|한도|왜|how much|balance|limit|why/u;
 
 type RawSlots = Partial<Record<SlotName, string | undefined>>;
 

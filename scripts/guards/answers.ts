@@ -8,6 +8,7 @@ const question = testsIn("packages/dure/src/engine/turn/question.test.ts");
 const decide = testsIn("examples/transfer/decide.test.ts");
 const check = testsIn("packages/dure/src/slots/parse/check.test.ts");
 const proposals = testsIn("examples/transfer/proposals.test.ts");
+const look = testsIn("examples/transfer/look-at-bank.test.ts");
 const NOTHING = "answers nothing:";
 
 /** What a yes counts for, and what a model's value counts for. */
@@ -84,6 +85,22 @@ export const ANSWER_GUARDS: readonly Guard[] = [
     replace: "",
     tests: decide("while a confirmation is asked for,"),
     why: "a yes confirms values that were not shown",
+  },
+  {
+    id: "look.refused",
+    at: { file: "packages/dure/src/slots/form-look.ts" },
+    find: "return { state: withoutWrong(state, errors, { specs }), isUnchecked: false };",
+    replace: "return { state, isUnchecked: false };",
+    tests: look("no yes is asked for"),
+    why: "a yes is asked for what the outside refuses",
+  },
+  {
+    id: "look.unanswered",
+    at: { file: "packages/dure/src/slots/form-look.ts" },
+    find: 'if (seen.status === "failed") return { state, isUnchecked: true };',
+    replace: 'if (seen.status === "failed") return { state, isUnchecked: false };',
+    tests: look("a bank that cannot say it"),
+    why: "a question passes for checked that was not",
   },
 
   // --- what a model proposes
