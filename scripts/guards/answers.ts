@@ -121,6 +121,22 @@ export const ANSWER_GUARDS: readonly Guard[] = [
     why: "50,000 is read out of 150,000",
   },
   {
+    id: "proposal.cut-out",
+    at: { file: CHECK },
+    find: "if (isWhole(check, message, reader)) return check;",
+    replace: "return check;",
+    tests: check("is cut out of a word"),
+    why: "10,000 is read out of the name 김만원",
+  },
+  {
+    id: "amount.glued",
+    at: { file: "packages/dure/src/slots/parse/glued-money.ts" },
+    find: "if (isEnded) return { starts: isParticle(letters, before) ? [at, at + 1] : [at], isEnded };",
+    replace: "if (isEnded) return { starts: [at], isEnded };",
+    tests: check("is not sure in"),
+    why: "15,000 is read where 5,000 may be meant",
+  },
+  {
     id: "proposal.unsure",
     at: { file: "packages/dure/src/slots/held.ts" },
     find: 'if (check.sure !== "exact") return unsure(check.value, ...check.others);',
