@@ -30,9 +30,14 @@ await runExample(
     const late = await say("확인", { confirmId: asked.uiHint!.confirmId! });
     check("a second tap sends nothing", bank.bookings().length === 1 && late.receipt === undefined);
 
-    await say("엄마에게 3만원, 없는사람에게 2만원, 민지에게 1만원 보내줘");
+    const unknown = await say("없는사람에게 2만원 보내줘");
+    check("no yes is asked for what the bank refuses", unknown.nextAction === "ASK");
+    await say("취소");
+
+    await say("엄마에게 3만원, 철수에게 2만원, 민지에게 1만원 보내줘");
     await say("네");
-    const failed = await say("네");
+    bank.changeAccounts({ unknown: ["철수"] });
+    const failed = await say("응");
     check("after a failure it asks whether to go on", failed.nextAction === "ASK_CONTINUE");
     await say("계속 진행");
     const end = await say("취소");

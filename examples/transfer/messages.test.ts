@@ -106,6 +106,11 @@ describe.each(["ko", "en"] as const)("in %s", (locale) => {
     ];
     const all = [
       ...SLOT_ERROR_KEYS.map((key) => texts.slotError(key)),
+      texts.slotError("AMOUNT_OVER_BALANCE:30000"),
+      texts.slotError("AMOUNT_OVER_BALANCE:0"),
+      texts.slotError("AMOUNT_OVER_LIMIT:30000"),
+      texts.slotError("TARGET_NOT_FOUND:홍길동"),
+      texts.unchecked,
       ...codes.flatMap((code) => [texts.failed(code, HONG), texts.failed(code, {})]),
       texts.askContinue(1),
       texts.askContinue(2),

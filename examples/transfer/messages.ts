@@ -9,7 +9,7 @@ import {
   type IsoDate,
   type Locale,
 } from "dure/slots";
-import type { SlotErrorKey, SlotName, TransferSlots } from "./slots.ts";
+import type { LookErrorKey, SlotErrorKey, SlotName, TransferSlots } from "./slots.ts";
 
 type TransferResult = FormResult<TransferSlots>;
 
@@ -35,7 +35,8 @@ function failureCodeOf(code: string | undefined): FailureCode {
 export interface Texts extends FormTexts<TransferSlots> {
   readonly slotNames: Readonly<Record<SlotName, string>>;
   askSlot(slot: SlotName, ...more: Tail<Parameters<FormTexts<TransferSlots>["askSlot"]>>): string;
-  slotError(error: SlotErrorKey): string;
+  slotError(error: SlotErrorKey | LookErrorKey): string;
+  readonly unchecked: string;
   readonly noForeign: string;
   readonly smallTalk: {
     readonly greeting: string;
@@ -78,13 +79,15 @@ const ko: Texts = {
     } as const satisfies Record<SlotName, string>;
     return sentence(progress && ko.progress(progress), questions[slot]);
   },
-  slotError: (error) => SLOT_ERRORS_KO[error],
+  slotError: (error) => errorText(error, SLOT_ERRORS_KO, LOOK_ERRORS_KO),
   confirmQuestion: (slots, progress) =>
     sentence(
       progress && ko.progress(progress),
       `${transferKo(slots)} 보낼까요?${notes(slots, "ko")}`,
     ),
   confirmAgain: "아직 보내지 않았어요. 아래 내용을 다시 확인해 주세요.",
+  unchecked:
+    "은행에 잔액과 한도를 미리 확인하지 못했어요. 보낼 때 은행이 확인하고, 안 되면 알려 드릴게요.",
   receipt: (slots, { transaction_id: number }, progress) =>
     sentence(
       progress && ko.progress(progress),
@@ -157,13 +160,16 @@ const en: Texts = {
     } as const satisfies Record<SlotName, string>;
     return sentence(progress && en.progress(progress), questions[slot]);
   },
-  slotError: (error) => SLOT_ERRORS_EN[error],
+  slotError: (error) => errorText(error, SLOT_ERRORS_EN, LOOK_ERRORS_EN),
   confirmQuestion: (slots, progress) =>
     sentence(
       progress && en.progress(progress),
       `Shall I send ${transferEn(slots)}?${notes(slots, "en")}`,
     ),
   confirmAgain: "Nothing has been sent yet. Please check this again.",
+  unchecked:
+    "I could not check balance and limits with the bank beforehand. It checks them when it sends, " +
+    "and I tell you if it refuses.",
   receipt: (slots, { transaction_id: number }, progress) =>
     sentence(
       progress && en.progress(progress),
@@ -307,6 +313,35 @@ const SLOT_ERRORS_EN = {
   UNKNOWN_SLOT: "That cannot be changed. Recipient, amount, memo, alias and date can.",
   TOO_MANY_TASKS: "20 transfers at once are the most. Please split them.",
 } as const satisfies Record<SlotErrorKey, string>;
+
+type LookError = LookErrorKey extends `${infer Name}:${string}` ? Name : never;
+
+const LOOK_ERRORS_KO = {
+  AMOUNT_OVER_BALANCE: (won) =>
+    Number(won) === 0
+      ? "잔액이 0원이라 지금은 보낼 수 없어요."
+      : `잔액이 ${formatAmount(Number(won), "ko")}이라 그만큼은 보낼 수 없어요.`,
+  AMOUNT_OVER_LIMIT: (won) => `한 번에 ${formatAmount(Number(won), "ko")}까지만 보낼 수 있어요.`,
+  TARGET_NOT_FOUND: (name) => `은행에서 “${name}”${josaOnly(name, "을/를")} 찾지 못했어요.`,
+} as const satisfies Record<LookError, (fact: string) => string>;
+
+const LOOK_ERRORS_EN = {
+  AMOUNT_OVER_BALANCE: (won) =>
+    `That is more than the balance of ${formatAmount(Number(won), "en")}.`,
+  AMOUNT_OVER_LIMIT: (won) => `One transfer can be ${formatAmount(Number(won), "en")} at most.`,
+  TARGET_NOT_FOUND: (name) => `The bank does not know “${name}”.`,
+} as const satisfies Record<LookError, (fact: string) => string>;
+
+/** The words of an error; one of the bank's has its fact behind a colon. */
+function errorText(
+  error: SlotErrorKey | LookErrorKey,
+  plain: Readonly<Record<SlotErrorKey, string>>,
+  looked: Readonly<Record<LookError, (fact: string) => string>>,
+): string {
+  const colon = error.indexOf(":");
+  if (colon < 0) return plain[error as SlotErrorKey];
+  return looked[error.slice(0, colon) as LookError](error.slice(colon + 1));
+}
 
 const FAILURES_KO = {
   INSUFFICIENT_FUNDS: (slots) => `잔액이 부족해서 ${transferKo(slots)} 보내지 못했어요.`,

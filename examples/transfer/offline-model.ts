@@ -41,7 +41,9 @@ export function offlineIntent(text: string): {
   const spoken = spokenOf(text);
   const words = fold(spoken).trim();
   if (ASKS_ABOUT.test(words)) return { scenario: "GENERAL", because: "asks-about" };
-  if (WANTS_TRANSFER.test(words)) return { scenario: "TRANSFER", because: "says-so" };
+  if (WANTS_TRANSFER.test(words) || SENDS_TO.test(words)) {
+    return { scenario: "TRANSFER", because: "says-so" };
+  }
 
   if (findPayments(spoken).payments.some(({ amount }) => amount !== undefined)) {
     return { scenario: "TRANSFER", because: "recipient-and-amount" };
@@ -119,6 +121,10 @@ export function offlineReply({
   progress,
 }: OfflineReplyContext): string {
   const texts = MESSAGES[locale];
+  if (stage === "ANSWERING" && ASKS_WHAT_IS_POSSIBLE.test(fold(text))) {
+    const known = Object.values(slotErrors).map((error) => texts.slotError(error as SlotErrorKey));
+    if (known.length > 0) return known.join(" ");
+  }
   if (stage !== "FILLING") {
     const { fallback, unclear } = texts.smallTalk;
     const answer = smallTalk(text, locale);
@@ -130,6 +136,8 @@ export function offlineReply({
   const question = asked === undefined ? [] : [texts.askSlot(asked, slots, progress)];
   return [...errors, ...question].join(" ");
 }
+
+const ASKS_WHAT_IS_POSSIBLE = /얼마|잔액|한도|왜|how much|balance|limit|why/u;
 
 type RawSlots = Partial<Record<SlotName, string | undefined>>;
 
@@ -145,6 +153,10 @@ const LONGEST_MESSAGE = 1_000;
  */
 const WANTS_TRANSFER =
   /(?<![\p{L}\p{N}])(?:(?:계좌 ?|은행|실시간|당행|타행)?(?:이체|송금)|돈(?:을|좀)? ?보내|보내 ?(?:줘|주세요|줄래|고 ?싶|려고|야|자|라|요|$)|부쳐 ?(?:줘|주세요)?|transfer|wire|send (?:₩?\d|some |money|it to ))/u;
+
+/** 엄마한테보내줘, and 엄마한테 5망원, whose amount is asked for. */
+const SENDS_TO =
+  /(?:한테|에게|께) ?(?:돈 ?)?(?:보내 ?(?:줘|주)|부쳐|쏴|이체|송금|[\d.,]+[가-힣]{0,3}원)/u;
 
 const ASKS_ABOUT =
   /(?:됐어|됐나|됐니|되었|됐을까|갔어|갔나|보냈)[^?]*\?|(?:수수료|한도|방법|얼마야|얼마예요|얼마인가|뭐야|뭐예요|무엇|왜|어떻게|하는 법)|^(?:what|why|how|when|did|does|is|are)\b/u;
@@ -300,9 +312,13 @@ function readBareAnswer(line: string, slot: SlotName): string | undefined {
     .trim();
   if (answer === "" || answer.length > 200) return undefined;
   if (slot !== "target") return answer;
+  if (ANSWERS.has(classifyReply(line).kind)) return undefined;
   const name = parsePerson(answer);
   return name.ok ? name.value : undefined;
 }
+
+/** 네보내주세요, ㄴㄴ: the name of no one. */
+const ANSWERS: ReadonlySet<string> = new Set(["yes", "no", "cancel-one", "cancel-all", "unsure"]);
 
 /** `오늘 날씨 어때?` names a day and changes none. */
 function isQuestionAboutADay(line: string): boolean {

@@ -151,20 +151,25 @@ describe("the scenarios of the table", () => {
     expect((await desk.completed()).map(([stage]) => stage)).toEqual(["CANCELLED"]);
   });
 
-  test("the bank refuses: FAILED with its reason", async () => {
+  test.each([
+    ["INSUFFICIENT_FUNDS", { balance: 49_999 }],
+    ["LIMIT_EXCEEDED", { limit: 49_999 }],
+    ["UNKNOWN_ACCOUNT", { unknown: ["홍길동"] }],
+  ] as const)("the bank refuses after the yes: FAILED, %s", async (code, changed) => {
     await using desk = await openDesk();
 
-    const asked = await desk.say("없는사람에게 5만원 보내줘");
+    const asked = await desk.say("홍길동에게 5만원 보내줘");
+    desk.bank.changeAccounts(changed);
     const done = await desk.press("확인", asked);
 
     expect(done).toMatchObject({
-      message: ko.failed("UNKNOWN_ACCOUNT", { target: "없는사람", amount: 50_000 }),
+      message: ko.failed(code, HONG),
       nextAction: "DONE",
       stateSnapshot: { stage: "FAILED" },
     });
     expect(done.receipt).toBeUndefined();
     expect(await desk.stage()).toBe("INIT");
-    expect(await desk.completed()).toMatchObject([["FAILED", { code: "UNKNOWN_ACCOUNT" }]]);
+    expect(await desk.completed()).toMatchObject([["FAILED", { code }]]);
   });
 
   test("the bank is down: FAILED at once, and no money has left", async () => {
@@ -198,7 +203,7 @@ describe("the scenarios of the table", () => {
   test("three at once, one refused, one cancelled: the counts are true", async () => {
     await using desk = await openDesk();
 
-    const first = await desk.t.say("홍길동에게 5만원, 없는사람에게 3만원, 이영희한테 1만원 보내줘");
+    const first = await desk.t.say("홍길동에게 5만원, 김철수에게 3만원, 이영희한테 1만원 보내줘");
     expect(first.done.message).toBe(ko.confirmQuestion(HONG, { index: 1, total: 3 }));
     expect(progressOf(first.events)).toEqual([[1, 3]]);
     const second = await desk.t.say("네");
@@ -208,8 +213,9 @@ describe("the scenarios of the table", () => {
       stateSnapshot: { stage: "READY", index: 2 },
     });
     expect(second.done.message).toBe(
-      `${ko.receipt(HONG, { transaction_id: "tx_000001" }, { index: 1, total: 3 })}\n${ko.confirmQuestion({ target: "없는사람", amount: 30_000 }, { index: 2, total: 3 })}`,
+      `${ko.receipt(HONG, { transaction_id: "tx_000001" }, { index: 1, total: 3 })}\n${ko.confirmQuestion({ target: "김철수", amount: 30_000 }, { index: 2, total: 3 })}`,
     );
+    desk.bank.changeAccounts({ unknown: ["김철수"] });
     expect(progressOf(second.events)).toEqual([[2, 3]]);
     const failed = await desk.say("응");
     expect(failed).toMatchObject({
@@ -298,7 +304,7 @@ describe("READY", () => {
       message: ko.confirmQuestion({ ...HONG, amount: 70_000, memo: "생일" }),
       nextAction: "CONFIRM",
     });
-    expect(events.map(({ type }) => type)).toEqual(["DONE"]);
+    expect(events.map(({ type }) => type)).toEqual(["TOOL_START", "TOOL_DONE", "DONE"]);
     const wrong = await desk.say("", { slots: { amount: -1 } });
     expect(wrong).toMatchObject({
       nextAction: "ASK",
@@ -467,7 +473,8 @@ test("a page may begin a transfer with slots alone, and words go on with it", as
 test("after a failure in a batch, 취소 ends it and counts what is left as cancelled", async () => {
   await using desk = await openDesk();
 
-  await desk.say("없는사람에게 5만원, 김철수에게 3만원, 이영희한테 1만원 보내줘");
+  await desk.say("홍길동에게 5만원, 김철수에게 3만원, 이영희한테 1만원 보내줘");
+  desk.bank.changeAccounts({ unknown: ["홍길동"] });
   expect((await desk.say("네")).nextAction).toBe("ASK_CONTINUE");
   expect((await desk.say("흠 글쎄")).nextAction).toBe("ASK_CONTINUE");
   const end = await desk.say("취소");
@@ -624,6 +631,7 @@ describe("the bank misbehaves", () => {
 
 test("stopped while the bank answers: the transfer is kept, and the person hears of it", async () => {
   await using desk = await openDesk();
+  const asked = await desk.say("홍길동에게 5만원, 김철수에게 3만원 보내줘");
   const answered = Promise.withResolvers<void>();
   const ask = globalThis.fetch;
   using _ = vi.spyOn(globalThis, "fetch").mockImplementation(async (...given) => {
@@ -632,7 +640,6 @@ test("stopped while the bank answers: the transfer is kept, and the person hears
     return answer;
   });
 
-  const asked = await desk.say("홍길동에게 5만원, 김철수에게 3만원 보내줘");
   const turn = desk.t.engine.turn({
     session: "s1",
     message: "확인",

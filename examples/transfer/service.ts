@@ -1,7 +1,9 @@
 import { defineService, type Service } from "dure";
-import { slotFlow, type Deed } from "dure/slots";
+import { slotFlow, type Deed, type Look } from "dure/slots";
 import { AGENTS } from "./agents.ts";
+import type { PreviewAnswer } from "./bank/client.ts";
 import { exampleBank } from "./bank/start.ts";
+import { lookAtBankTool, plannedOf, refusedSlots, type Planned } from "./look-at-bank.ts";
 import { MESSAGES, refusalOf } from "./messages.ts";
 import { EXAMPLES } from "./prompts.ts";
 import { orderOf, sendMoneyTool, type BankUrl, type Order, type Sent } from "./send-money.ts";
@@ -23,7 +25,7 @@ export interface TransferServiceOptions {
 export function createTransferService({ bankUrl, maxFillTurns }: TransferServiceOptions): Service {
   return defineService({
     name: "transfer",
-    version: "2",
+    version: "3",
     title: "이체",
     description: "홍길동에게 5만원 보내줘: 내용을 모으고, 확인을 받고, 한 번만 보내요.",
     examples: ["홍길동에게 5만원 보내줘", "엄마에게 3만원, 민지에게 2만원 보내줘"],
@@ -39,6 +41,7 @@ export function createTransferService({ bankUrl, maxFillTurns }: TransferService
       flow: "TRANSFER",
       slots: SLOTS,
       deed: sendingOf(bankUrl),
+      look: lookingAt(bankUrl),
       texts: MESSAGES,
       refuses: refusalOf,
       doubts: doubtsIn,
@@ -46,6 +49,15 @@ export function createTransferService({ bankUrl, maxFillTurns }: TransferService
       maxFillTurns,
     }),
   });
+}
+
+function lookingAt(bankUrl: BankUrl): Look<TransferSlots, Planned, PreviewAnswer> {
+  return {
+    call: "preview",
+    tool: lookAtBankTool(bankUrl),
+    input: plannedOf,
+    errors: refusedSlots,
+  };
 }
 
 function sendingOf(bankUrl: BankUrl): Deed<TransferSlots, Order, Sent> {

@@ -41,6 +41,12 @@ export const SLOT_ERROR_KEYS = [
 ] as const;
 export type SlotErrorKey = (typeof SLOT_ERROR_KEYS)[number];
 
+/** What the bank would refuse, with what it knows: the won that are possible, or the name. */
+export type LookErrorKey =
+  | `AMOUNT_OVER_BALANCE:${number}`
+  | `AMOUNT_OVER_LIMIT:${number}`
+  | `TARGET_NOT_FOUND:${string}`;
+
 /** Slots of a transfer as they are stored; see `SLOTS`. */
 export interface TransferSlots {
   /** Who gets the money: a name or an account, as the person said it. */

@@ -8,6 +8,7 @@ const question = testsIn("packages/dure/src/engine/turn/question.test.ts");
 const decide = testsIn("examples/transfer/decide.test.ts");
 const check = testsIn("packages/dure/src/slots/parse/check.test.ts");
 const proposals = testsIn("examples/transfer/proposals.test.ts");
+const look = testsIn("examples/transfer/look-at-bank.test.ts");
 const NOTHING = "answers nothing:";
 
 /** What a yes counts for, and what a model's value counts for. */
@@ -85,6 +86,22 @@ export const ANSWER_GUARDS: readonly Guard[] = [
     tests: decide("while a confirmation is asked for,"),
     why: "a yes confirms values that were not shown",
   },
+  {
+    id: "look.refused",
+    at: { file: "packages/dure/src/slots/form-look.ts" },
+    find: "return { state: withoutWrong(state, errors, { specs }), isUnchecked: false };",
+    replace: "return { state, isUnchecked: false };",
+    tests: look("no yes is asked for"),
+    why: "a yes is asked for what the outside refuses",
+  },
+  {
+    id: "look.unanswered",
+    at: { file: "packages/dure/src/slots/form-look.ts" },
+    find: 'if (seen.status === "failed") return { state, isUnchecked: true };',
+    replace: 'if (seen.status === "failed") return { state, isUnchecked: false };',
+    tests: look("a bank that cannot say it"),
+    why: "a question passes for checked that was not",
+  },
 
   // --- what a model proposes
   {
@@ -102,6 +119,22 @@ export const ANSWER_GUARDS: readonly Guard[] = [
     replace: 'if (agreed) return { verdict: "agree", ...agreed, words };',
     tests: check("does not count in"),
     why: "50,000 is read out of 150,000",
+  },
+  {
+    id: "proposal.cut-out",
+    at: { file: CHECK },
+    find: "if (isWhole(check, message, reader)) return check;",
+    replace: "return check;",
+    tests: check("is cut out of a word"),
+    why: "10,000 is read out of the name 김만원",
+  },
+  {
+    id: "amount.glued",
+    at: { file: "packages/dure/src/slots/parse/glued-money.ts" },
+    find: "if (isEnded) return { starts: isParticle(letters, before) ? [at, at + 1] : [at], isEnded };",
+    replace: "if (isEnded) return { starts: [at], isEnded };",
+    tests: check("is not sure in"),
+    why: "15,000 is read where 5,000 may be meant",
   },
   {
     id: "proposal.unsure",

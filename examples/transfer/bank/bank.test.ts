@@ -109,6 +109,41 @@ describe("the bank over HTTP", () => {
     expect(await order("e", { to: "홍길동", amount: 1 })).toEqual([422, "INSUFFICIENT_FUNDS"]);
   });
 
+  test("says beforehand what it would answer and what it goes by, and books nothing", async () => {
+    const bank = await aBank({ accounts: { balance: 60_000, limit: 100_000 } });
+    const look = async (body: unknown) => {
+      const response = await fetch(`${bank.url}/previews`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(body),
+      });
+      return [response.status, await response.json()];
+    };
+    const seen = { balance: 60_000, limit: 100_000 };
+
+    expect(await look(TO_HONG)).toEqual([200, { possible: true, ...seen }]);
+    expect(await look({ ...TO_HONG, amount: 60_001 })).toEqual([
+      200,
+      { possible: false, code: "INSUFFICIENT_FUNDS", ...seen },
+    ]);
+    expect(await look({ to: "없는사람", amount: 1 })).toEqual([
+      200,
+      { possible: false, code: "UNKNOWN_ACCOUNT", ...seen },
+    ]);
+    expect((await look({ to: "홍길동" }))[0]).toBe(400);
+    expect(bank.bookings()).toEqual([]);
+    await post(bank, TO_HONG);
+    expect(await look(TO_HONG)).toMatchObject([200, { possible: false, balance: 10_000 }]);
+  });
+
+  test("goes by what has changed meanwhile", async () => {
+    const bank = await aBank();
+
+    bank.changeAccounts({ unknown: ["홍길동"] });
+
+    expect((await post(bank, TO_HONG)).status).toBe(422);
+  });
+
   test("knows only the accounts that it was given, if it was given any", async () => {
     const bank = await aBank({ accounts: { known: ["김철수"] } });
 
@@ -208,6 +243,23 @@ describe("the client", () => {
     });
     expect(await client.find("a")).toEqual({ outcome: "happened", transactionId: "tx_000001" });
     expect(await client.find("b")).toEqual({ outcome: "not_happened" });
+  });
+
+  test("claims nothing of a preview that the bank does not answer plainly", async () => {
+    const bank = await aBank({
+      faults: [
+        { kind: "status", when: "before", on: "preview" },
+        { kind: "cut", when: "before", on: "preview" },
+      ],
+    });
+    const client = bankClient(bank.url);
+
+    expect(await thrownBy(client.preview(TO_HONG))).toMatchObject({ outcome: "unknown" });
+    expect(await thrownBy(client.preview(TO_HONG))).toMatchObject({ outcome: "unknown" });
+    expect(await thrownBy(bankClient(`${bank.url}/elsewhere`).preview(TO_HONG))).toMatchObject({
+      outcome: "unknown",
+    });
+    expect(await client.preview(TO_HONG)).toMatchObject({ possible: true, limit: 10_000_000 });
   });
 
   test("knows that nothing was sent when no bank listens", async () => {

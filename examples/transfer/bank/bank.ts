@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import { z } from "zod";
-import { Faults, faultSchema, type Fault, type FaultInput } from "./faults.ts";
+import { Faults, faultSchema, type Fault, type FaultInput, type PlannedFaults } from "./faults.ts";
 import { Ledger, type Accounts, type Booking } from "./ledger.ts";
 
 /**
@@ -11,6 +11,8 @@ import { Ledger, type Accounts, type Booking } from "./ledger.ts";
  * - `POST /transfers` `{to, amount, memo?, date?}` with `Idempotency-Key` → 201
  *   `{transaction_id, status: "booked"}`, the same answer for the same key; 422 `{code, message}`
  *   is a refusal, 400 a request that is not understood
+ * - `POST /previews` `{to, amount}` → 200 `{possible: true, balance, limit}`, or `{possible: false,
+ *   code, balance, limit}` with the refusal that the transfer would get now; books nothing
  * - `GET /transfers/{key}` → 200 with the booking, or 404
  * - `GET /transfers` → an array of all bookings, oldest first
  * - `GET /` → who this is and which file it keeps
@@ -21,6 +23,8 @@ export interface Bank {
   /** `http://127.0.0.1:<listen>`, without a slash at the end. */
   readonly url: string;
   bookings(): readonly Booking[];
+  /** What others do meanwhile: money is withdrawn, an account is closed. */
+  changeAccounts(changed: Accounts): void;
   addFaults(...faults: readonly FaultInput[]): void;
   faults(): readonly Fault[];
   /** Milliseconds since the last request. */
@@ -58,6 +62,7 @@ export async function startBank({
   });
   app.get("/", () => ({ service: "example-bank", file: file ?? null, pid: process.pid }));
   addTransferRoutes(app, opened.promise, faults, stopping.signal);
+  addPreviewRoute(app, opened.promise, faults, stopping.signal);
   addFaultRoutes(app, faults);
   app.setNotFoundHandler((_request, reply) =>
     problem(reply, 404, "NO_SUCH_ADDRESS", "There is nothing at this address."),
@@ -83,6 +88,7 @@ export async function startBank({
   return {
     url,
     bookings: () => ledger.bookings(),
+    changeAccounts: (changed) => ledger.changeAccounts(changed),
     addFaults: (...added) => faults.add(added),
     faults: () => faults.list(),
     idleMs: () => performance.now() - askedAt,
@@ -157,11 +163,9 @@ function addTransferRoutes(
 
   app.get("/transfers/:key", async (request, reply) => {
     const { key } = request.params as { key: string };
-    const plan = faults.take("probe");
-    if (!(await waited(plan.delayBefore + plan.delayAfter, stopping))) return cut(reply);
-    if (plan.before === "cut" || plan.after === "cut") return cut(reply);
-    const status = plan.before !== "pass" ? plan.before : plan.after;
-    if (status !== "pass") return problem(reply, status, "INJECTED", "Injected into the probe.");
+    const end = await endOfRead(faults.take("probe"), stopping);
+    if (end === "cut") return cut(reply);
+    if (end !== "pass") return problem(reply, end, "INJECTED", "Injected into the probe.");
 
     const booking = (await opened).find(key);
     return booking
@@ -170,6 +174,40 @@ function addTransferRoutes(
   });
 
   app.get("/transfers", async () => (await opened).bookings());
+}
+
+const previewSchema = orderSchema.pick({ to: true, amount: true });
+
+function addPreviewRoute(
+  app: FastifyInstance,
+  opened: Promise<Ledger>,
+  faults: Faults,
+  stopping: AbortSignal,
+): void {
+  app.post("/previews", async (request, reply) => {
+    const order = previewSchema.safeParse(request.body);
+    if (!order.success) return problem(reply, 400, "INVALID_REQUEST", issueOf(order.error));
+    const end = await endOfRead(faults.take("preview"), stopping);
+    if (end === "cut") return cut(reply);
+    if (end !== "pass") return problem(reply, end, "INJECTED", "Injected into the preview.");
+
+    const { refusal, balance, limit } = (await opened).preview(order.data);
+    return reply.send(
+      refusal
+        ? { possible: false, code: refusal.code, balance, limit }
+        : { possible: true, balance, limit },
+    );
+  });
+}
+
+/** What the faults make of a request that only reads: before and after are one. */
+async function endOfRead(
+  { delayBefore, delayAfter, before, after }: PlannedFaults,
+  stopping: AbortSignal,
+): Promise<"pass" | "cut" | number> {
+  const isInTime = await waited(delayBefore + delayAfter, stopping);
+  if (!isInTime || before === "cut" || after === "cut") return "cut";
+  return before === "pass" ? after : before;
 }
 
 function addFaultRoutes(app: FastifyInstance, faults: Faults): void {

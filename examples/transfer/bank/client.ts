@@ -20,6 +20,12 @@ export type BankRefusal =
   | "UNKNOWN_ACCOUNT"
   | "INVALID_REQUEST";
 
+/** What a transfer would meet now; amounts in won. Promises nothing. */
+export type PreviewAnswer = { readonly balance: number; readonly limit: number } & (
+  | { readonly possible: true }
+  | { readonly possible: false; readonly code: Exclude<BankRefusal, "INVALID_REQUEST"> }
+);
+
 export type FindAnswer =
   | { readonly outcome: "happened"; readonly transactionId: string }
   | { readonly outcome: "not_happened" }
@@ -51,6 +57,14 @@ export interface BankClient {
     transfer: Transfer,
     options: { readonly key: string; readonly signal?: AbortSignal | undefined },
   ): Promise<TransferAnswer>;
+  /**
+   * A look that books nothing. Throws a `BankError` where the bank does not say; a signal that was
+   * aborted before the call throws its reason.
+   */
+  preview(
+    transfer: Pick<Transfer, "to" | "amount">,
+    options?: { readonly signal?: AbortSignal | undefined },
+  ): Promise<PreviewAnswer>;
   /**
    * What became of a key, as the bank sees it now: a request that is still travelling is
    * `not_happened` yet. Never throws but on a signal aborted before.
@@ -84,7 +98,7 @@ export function bankClient(
         signal: limited(signal),
       } as const;
       const { status, body } = await exchange(`${base}/transfers`, init).catch((error: unknown) => {
-        throw withoutAnswer(error, base, key);
+        throw withoutAnswer(error, base, `transfer ${key}`);
       });
 
       const booked = status === 201 || status === 200 ? bookedSchema.safeParse(body) : undefined;
@@ -96,6 +110,8 @@ export function bankClient(
         `The bank at ${base} answered transfer ${key} with ${status}, which says neither booked nor refused.`,
       );
     },
+
+    preview: async (transfer, { signal } = {}) => previewAt(base, transfer, limited(signal)),
 
     async find(key, { signal } = {}) {
       const limit = limited(signal);
@@ -126,12 +142,34 @@ export function bankClient(
   };
 }
 
-function withoutAnswer(error: unknown, base: string, key: string): BankError {
+async function previewAt(
+  base: string,
+  { to, amount }: Pick<Transfer, "to" | "amount">,
+  signal: AbortSignal,
+): Promise<PreviewAnswer> {
+  const { status, body } = await exchange(`${base}/previews`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ to, amount }),
+    redirect: "error",
+    signal,
+  }).catch((error: unknown) => {
+    throw withoutAnswer(error, base, "a preview");
+  });
+  const seen = status === 200 ? previewSchema.safeParse(body) : undefined;
+  if (seen?.success) return seen.data;
+  throw new BankError(
+    "unknown",
+    `The bank at ${base} answered a preview with ${status}, which says nothing.`,
+  );
+}
+
+function withoutAnswer(error: unknown, base: string, what: string): BankError {
   const reason = reasonOf(error);
   if (wasNotSent(error)) {
     return new BankError("not_sent", `The bank at ${base} cannot be reached: ${reason}.`, error);
   }
-  const message = `The bank at ${base} gave no answer to transfer ${key}: ${reason}.`;
+  const message = `The bank at ${base} gave no answer to ${what}: ${reason}.`;
   return new BankError("unknown", message, error);
 }
 
@@ -139,6 +177,16 @@ const bookedSchema = z.looseObject({
   transaction_id: z.string().min(1),
   status: z.literal("booked"),
 });
+const won = z.int().min(0);
+const previewSchema = z.discriminatedUnion("possible", [
+  z.object({ possible: z.literal(true), balance: won, limit: won }),
+  z.object({
+    possible: z.literal(false),
+    code: z.enum(["INSUFFICIENT_FUNDS", "LIMIT_EXCEEDED", "UNKNOWN_ACCOUNT"]),
+    balance: won,
+    limit: won,
+  }),
+]);
 const notFoundSchema = z.object({ code: z.literal("NOT_FOUND") });
 const refusedSchema = z.object({
   code: z.enum(["INSUFFICIENT_FUNDS", "LIMIT_EXCEEDED", "UNKNOWN_ACCOUNT", "INVALID_REQUEST"]),

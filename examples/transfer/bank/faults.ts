@@ -1,6 +1,13 @@
 import { z } from "zod";
 
 /**
+ * Which requests a fault hits: `POST /transfers`, the probe `GET /transfers/{key}`, or the look
+ * `POST /previews` (of these two before and after are one).
+ */
+export const FAULT_PLACES = ["transfer", "probe", "preview"] as const;
+export type FaultPlace = (typeof FAULT_PLACES)[number];
+
+/**
  * What may be made to go wrong. `when` is seen from the booking: a cut `after` has booked and does not
  * answer. Source: docs/spec/conversation §8.
  */
@@ -22,12 +29,6 @@ export const faultSchema = z.discriminatedUnion("kind", [
 ]);
 export type Fault = z.output<typeof faultSchema>;
 export type FaultInput = z.input<typeof faultSchema>;
-
-/**
- * Which requests a fault hits: `POST /transfers`, or the probe `GET /transfers/{key}` (there before
- * and after are one).
- */
-export type FaultPlace = "transfer" | "probe";
 
 export interface PlannedFaults {
   readonly delayBefore: number;
@@ -106,5 +107,5 @@ function times() {
 }
 
 function where() {
-  return { times: times(), on: z.enum(["transfer", "probe"]).default("transfer") };
+  return { times: times(), on: z.enum(FAULT_PLACES).default("transfer") };
 }

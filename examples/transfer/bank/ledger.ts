@@ -35,6 +35,15 @@ export interface Refusal {
   readonly message: string;
 }
 
+/** What the bank would answer to an order now, and what it goes by, won. */
+export interface Preview {
+  readonly refusal: Refusal | undefined;
+  /** What is left to be spent. */
+  readonly balance: number;
+  /** The most that one transfer may be. */
+  readonly limit: number;
+}
+
 export type Answer =
   | { readonly kind: "booked"; readonly booking: Booking }
   | { readonly kind: "refused"; readonly refusal: Refusal }
@@ -62,7 +71,7 @@ type Line = { readonly key: string; readonly order: string } & (
  * answer was not given.
  */
 export class Ledger {
-  readonly #accounts: Required<Omit<Accounts, "known">> & Pick<Accounts, "known">;
+  #accounts: Required<Omit<Accounts, "known">> & Pick<Accounts, "known">;
   readonly #bookings: Booking[] = [];
   readonly #answers = new Map<string, Line>();
   #spent = 0;
@@ -119,6 +128,17 @@ export class Ledger {
     return answerOf(line);
   }
 
+  /** Books nothing, and promises nothing: the order is judged anew. */
+  preview(order: Pick<TransferOrder, "to" | "amount">): Preview {
+    const { balance, limit } = this.#accounts;
+    return { refusal: this.#refusalOf(order), balance: balance - this.#spent, limit };
+  }
+
+  /** What others do meanwhile: money is withdrawn, an account is closed. */
+  changeAccounts(changed: Accounts): void {
+    this.#accounts = { ...this.#accounts, ...changed };
+  }
+
   find(key: string): Booking | undefined {
     const line = this.#answers.get(key);
     return line && "booking" in line ? line.booking : undefined;
@@ -134,7 +154,7 @@ export class Ledger {
     this.#file = undefined;
   }
 
-  #refusalOf({ to, amount }: TransferOrder): Refusal | undefined {
+  #refusalOf({ to, amount }: Pick<TransferOrder, "to" | "amount">): Refusal | undefined {
     const { known, unknown, limit, balance } = this.#accounts;
     if (known ? !known.includes(to) : unknown.includes(to)) {
       return { code: "UNKNOWN_ACCOUNT", message: `No account is known as ${to}.` };

@@ -6,7 +6,7 @@ import { transferModel } from "../offline.ts";
 import { createTransferService } from "../service.ts";
 import { judge, MONEY_CLASSES, type Judged, type Verdict } from "./judge.ts";
 import { countOf, tableOf } from "./table.ts";
-import { asOfToday, hear } from "./through-service.ts";
+import { asOfToday, hear, RICH } from "./through-service.ts";
 import { understand, type Outcome } from "./understand.ts";
 import { CLASSES, readUtterances, TODAY, type Utterance } from "./utterances.ts";
 
@@ -74,7 +74,7 @@ test(
   "the service with the offline model books nothing that was not said",
   { ...FULL, timeout: 120_000 },
   async () => {
-    const bank = await startBank();
+    const bank = await startBank({ accounts: RICH });
     await using t = await startTestEngine(createTransferService({ bankUrl: bank.url }), {
       offline: [transferModel],
     });

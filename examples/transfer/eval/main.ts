@@ -13,7 +13,7 @@ import { transferModel } from "../offline.ts";
 import { createTransferService } from "../service.ts";
 import { judge, type Judged } from "./judge.ts";
 import { countOf, tableOf } from "./table.ts";
-import { asOfToday, hear, type Desk } from "./through-service.ts";
+import { asOfToday, hear, RICH, type Desk } from "./through-service.ts";
 import { understand } from "./understand.ts";
 import { CLASSES, readUtterances, TODAY, type Utterance } from "./utterances.ts";
 
@@ -63,7 +63,7 @@ async function hearAll(all: readonly Utterance[]): Promise<Judged[]> {
 
 async function withDesk(work: (desk: Desk) => Promise<void>): Promise<void> {
   const folder = await mkdtemp(path.join(tmpdir(), "dure-eval-"));
-  const bank = await startBank();
+  const bank = await startBank({ accounts: RICH });
   const team = await startTeam(
     await readTeam(
       {

@@ -6,6 +6,9 @@ import { MESSAGES } from "../messages.ts";
 import type { Outcome } from "./understand.ts";
 import { SHOWN, TODAY, type PaymentLabel, type Utterance } from "./utterances.ts";
 
+/** What is judged is what was understood, not what the bank would refuse. */
+export const RICH = { balance: Number.MAX_SAFE_INTEGER, limit: Number.MAX_SAFE_INTEGER } as const;
+
 /** A person in front of a running service, and the bank's book behind it. */
 export interface Desk {
   say(request: TurnRequest): Promise<Done>;

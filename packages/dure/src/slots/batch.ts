@@ -1,6 +1,12 @@
 import type { JsonObject } from "../kernel/json.ts";
 import { isTerminal, moveStage, type Stage, type TerminalStage } from "./stages.ts";
-import { readTask, validateSlots, withStageOfSlots, type FormContext } from "./delta.ts";
+import {
+  readTask,
+  validateSlots,
+  withoutWrong,
+  withStageOfSlots,
+  type FormContext,
+} from "./delta.ts";
 import { emptyForm, type FormResult, type FormState } from "./form-state.ts";
 
 /**
@@ -65,15 +71,11 @@ export function confirmEntry(
     return { ok: true, state: { ...move.state, meta } };
   }
 
-  const slots = Object.fromEntries(
-    Object.entries(state.slots).filter(([slot]) => errors[slot] === undefined),
-  );
-  const meta = { ...state.meta, slot_errors: { ...state.meta.slot_errors, ...errors } };
   return {
     ok: false,
     code: "SLOTS_INVALID",
     because: `Invalid by now: ${invalid.join(", ")}.`,
-    state: withStageOfSlots({ ...state, slots, meta }, context),
+    state: withoutWrong(state, errors, context),
   };
 }
 

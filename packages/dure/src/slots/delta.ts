@@ -164,6 +164,19 @@ export function withStageOfSlots(
   return move.ok ? { ...state, stage: move.stage } : state;
 }
 
+/** Without the values that have these errors; a form that was READY is FILLING then. Pure. */
+export function withoutWrong(
+  state: FormState,
+  errors: SlotErrors,
+  context: Pick<FormContext, "specs">,
+): FormState {
+  const slots = Object.fromEntries(
+    Object.entries(state.slots).filter(([slot]) => errors[slot] === undefined),
+  );
+  const meta = { ...state.meta, slot_errors: { ...state.meta.slot_errors, ...errors } };
+  return withStageOfSlots({ ...state, slots, meta }, context);
+}
+
 /**
  * Slots made of raw values, as one of several entries arrives. A value that fails is absent and has
  * an error.

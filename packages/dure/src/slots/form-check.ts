@@ -1,11 +1,12 @@
 import { unknownOption, unknownValue, type OptionProblem } from "../engine/known-options.ts";
 import { DureError } from "../kernel/errors.ts";
-import type { Deed, SlotForm, SlotSpec } from "./form.ts";
+import type { Deed, Look, SlotForm, SlotSpec } from "./form.ts";
 
 const FORM_OPTIONS = {
   flow: true,
   slots: true,
   deed: true,
+  look: true,
   texts: true,
   examples: true,
   doubts: true,
@@ -33,6 +34,8 @@ const SLOT_TYPES = [
   "recurrence",
 ] as const satisfies readonly SlotSpec["type"][];
 
+const LANGUAGES = ["ko", "en"] as const;
+
 const DEED_OPTIONS = {
   call: true,
   tool: true,
@@ -40,10 +43,18 @@ const DEED_OPTIONS = {
   details: true,
 } satisfies Record<keyof Deed, true>;
 
+const LOOK_OPTIONS = {
+  call: true,
+  tool: true,
+  input: true,
+  errors: true,
+} satisfies Record<keyof Look, true>;
+
 /** Throws `FORM_INVALID` where an option is misspelt: nothing would read it. */
 export function assertForm(form: SlotForm): void {
   check(`Form ${form.flow}`, unknownOption(form, FORM_OPTIONS));
   check(`Form ${form.flow}, deed`, unknownOption(form.deed, DEED_OPTIONS));
+  check(`Form ${form.flow}, look`, form.look && lookProblem(form, form.look));
   for (const [name, slot] of Object.entries(form.slots)) {
     const problem =
       unknownOption(slot, SLOT_OPTIONS) ?? unknownValue("type", slot.type, SLOT_TYPES);
@@ -51,8 +62,22 @@ export function assertForm(form: SlotForm): void {
   }
 }
 
+function lookProblem({ texts }: SlotForm, look: Look): OptionProblem | undefined {
+  const unknown = unknownOption(look, LOOK_OPTIONS);
+  if (unknown) return unknown;
+  if (look.tool.effect !== "none") {
+    return { message: "its tool has an effect.", hint: 'A look changes nothing: effect: "none".' };
+  }
+  const language = LANGUAGES.find((one) => texts[one].unchecked === undefined);
+  if (language === undefined) return undefined;
+  return {
+    message: `there are no words in texts.${language}.unchecked for a look without an answer.`,
+    hint: "Say what is not known, and who decides it later.",
+  };
+}
+
 function nameless({ texts }: SlotForm, name: string): OptionProblem | undefined {
-  const language = (["ko", "en"] as const).find((one) => texts[one].slotNames[name] === undefined);
+  const language = LANGUAGES.find((one) => texts[one].slotNames[name] === undefined);
   if (language === undefined) return undefined;
   return {
     message: `it has no name for people in texts.${language}.slotNames.`,

@@ -32,6 +32,12 @@ export function receiptOf({ slots, index: _i, outcome: _o, ...details }: FormRes
   return { status: "booked", ...(details as JsonObject), ...slots };
 }
 
+/** Of all that were done; nothing where none was. */
+export function receiptsOf(results: readonly FormResult[]): { receipts?: JsonObject[] } {
+  const receipts = results.filter(({ outcome }) => outcome === "done").map(receiptOf);
+  return receipts.length > 0 ? { receipts } : {};
+}
+
 /** The slots with their names, for a page that shows or edits them. */
 export function cardOf(
   { slots, meta, index, total }: FormState,

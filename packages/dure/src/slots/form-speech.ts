@@ -102,7 +102,7 @@ export class FormSpeech {
   /** The words that ask for the next slot, after what was wrong; or which value is meant. */
   async question(state: FormState, doubts: readonly SlotDoubt[]): Promise<string> {
     if (doubts.length > 0) return this.#doubtQuestion(state, doubts);
-    return (await this.#words(state, "fill")) ?? this.#plainQuestion(state);
+    return (await this.#words(state, "fill")) ?? this.plainQuestion(state);
   }
 
   /** The next slot alone, in the form's own words: after an answer on the way. */
@@ -161,7 +161,8 @@ export class FormSpeech {
     }
   }
 
-  #plainQuestion(state: FormState): string {
+  /** What is wrong, then the next slot, in the form's own words: of what only code has seen. */
+  plainQuestion(state: FormState): string {
     const errors = Object.values(state.meta.slot_errors).map((error) =>
       this.#texts.slotError(error),
     );

@@ -18,7 +18,8 @@ import {
 import { addsAnother } from "./claims.ts";
 import { decideCancel, decideContinue, decideReady, type ReadyAttempt } from "./decide.ts";
 import { applyDelta, unchanged, type DeltaContext, type DeltaOutcome } from "./delta.ts";
-import { cardOf, endingText, receiptOf, summaryText } from "./form-report.ts";
+import { lookBefore, type Looked } from "./form-look.ts";
+import { cardOf, endingText, receiptOf, receiptsOf, summaryText } from "./form-report.ts";
 import { FormSpeech } from "./form-speech.ts";
 import type { FormTexts, SlotContext, SlotForm } from "./form.ts";
 import type { FormResult, FormState, SlotValues } from "./form-state.ts";
@@ -86,10 +87,8 @@ export class FormTurn {
   async #begin(): Promise<DonePayload> {
     const nothing = this.#nothingOpen();
     if (nothing) return nothing;
-    const refusal = this.#speech.refusal();
-    if (refusal !== undefined) return { message: refusal, nextAction: "ASK" };
-    const status = await this.#speech.status(this.#reply);
-    if (status !== undefined) return { message: status, nextAction: "ASK" };
+    const answer = this.#speech.refusal() ?? (await this.#speech.status(this.#reply));
+    if (answer !== undefined) return { message: answer, nextAction: "ASK" };
     this.#put(startFlow(this.#turn.id("flow")));
     return this.#fill();
   }
@@ -206,10 +205,9 @@ export class FormTurn {
   }
 
   #apply(delta: unknown, from: DeltaContext["from"]): DeltaOutcome {
-    const { slots: specs } = this.#form;
     const { message } = this.#turn;
     const manner = mannerOf(this.#reply);
-    const context = { specs, today: this.#speech.today, from, manner, message };
+    const context = { specs: this.#form.slots, today: this.#speech.today, from, manner, message };
     const outcome = applyDelta(this.#state, delta, context);
     const wasOpen = this.#state.stage !== "INIT";
     this.#put(outcome.state);
@@ -243,8 +241,7 @@ export class FormTurn {
     let ended: FormResult[] = [];
     await this.#turn.call(deed.call, deed.tool, deed.input(state.slots), {
       key: [state.meta.confirmed],
-      // Everything that follows from the outcome is written here, because what is written here
-      // outlives a stop.
+      // What follows from the outcome is written here, where it outlives a stop.
       onSettled: (outcome) => {
         ended = this.#close(settleEntry(this.#state, answerOf(outcome, deed)));
       },
@@ -269,11 +266,7 @@ export class FormTurn {
     this.#put(recordResult(step.state));
     const ended = this.#state.results.slice(known);
     for (const result of ended) {
-      this.#turn.complete({
-        flow: this.#form.flow,
-        stage: STAGE_OF[result.outcome],
-        data: { ...result, total: this.#state.total },
-      });
+      this.#turn.complete(finishedOf(result, this.#form, this.#state));
     }
     const next = nextEntry(this.#state, { specs: this.#form.slots, today: this.#speech.today });
     if (next.ok) this.#put(next.state);
@@ -288,14 +281,12 @@ export class FormTurn {
     const { stage, results, total } = this.#state;
 
     if (isTerminal(stage)) {
-      const receipts = results.filter(({ outcome }) => outcome === "done").map(receiptOf);
-      const all = receipts.length > 0 ? { receipts } : {};
       if (total > 1) this.#said.push(summaryText(results, this.#texts));
       return {
         message: this.#message(),
         nextAction: "DONE",
         ...receipt,
-        ...all,
+        ...receiptsOf(results),
         slotsCard: this.#card(false),
       };
     }
@@ -312,34 +303,45 @@ export class FormTurn {
    */
   async #ask(): Promise<DonePayload> {
     if (this.#state.stage === "READY") return this.#askForYes();
+    return this.#askForSlot(() => this.#speech.question(this.#state, this.#doubts));
+  }
+
+  /** The end of patience, or the question that `words` gives. */
+  async #askForSlot(words: () => Promise<string> | string): Promise<DonePayload> {
     const limit = this.#form.maxFillTurns ?? this.#turn.limits.maxFillTurns;
     const counted = countFillTurn(this.#state, limit);
     this.#put(counted);
     if (counted.stage === "UNSUPPORTED") {
       return this.#report(this.#state, this.#close({ ok: true, state: counted }));
     }
-    this.#said.push(await this.#speech.question(this.#state, this.#doubts));
-    return { message: this.#message(), nextAction: "ASK", slotsCard: this.#card(true) };
+    return this.#askNow(await words());
   }
 
   /** An answer on the way, then the same question again; that costs no patience. */
   async #askAfter(answer: string): Promise<DonePayload> {
     this.#said.push(answer);
     if (this.#state.stage === "READY") return this.#askForYes();
-    this.#said.push(this.#speech.plainSlotQuestion(this.#state));
+    return this.#askNow(this.#speech.plainSlotQuestion(this.#state));
+  }
+
+  #askNow(question: string): DonePayload {
+    this.#said.push(question);
     return { message: this.#message(), nextAction: "ASK", slotsCard: this.#card(true) };
   }
 
-  #askForYes(): DonePayload {
-    const { slots, meta, index, total } = this.#state;
-    const { _unclear: unclear } = meta.slot_errors;
-    if (unclear !== undefined) this.#said.push(this.#texts.slotError(unclear));
-    this.#said.push(this.#texts.confirmQuestion(slots, { index, total }));
+  /** What the outside would refuse is said before the question, and asked for anew. */
+  async #askForYes(): Promise<DonePayload> {
+    const looked = await lookBefore(this.#turn, this.#form, this.#state);
+    this.#put(looked.state);
+    if (this.#state.stage !== "READY") {
+      return this.#askForSlot(() => this.#speech.plainQuestion(this.#state));
+    }
+    this.#said.push(...confirmWords(looked, this.#texts));
     return {
       message: this.#message(),
       nextAction: "CONFIRM",
       uiHint: { buttons: this.#texts.buttons.confirm },
-      question: questionAbout(slots, this.#form),
+      question: questionAbout(this.#state.slots, this.#form),
       slotsCard: this.#card(true),
     };
   }
@@ -424,6 +426,22 @@ function answerOf(
 ): Parameters<typeof settleEntry>[1] {
   if (outcome.status === "failed") return { code: outcome.error.code };
   return { details: deed.details(outcome) };
+}
+
+/** How an entry ended, for the session's finished flows. */
+function finishedOf(result: FormResult, { flow }: SlotForm, { total }: FormState) {
+  return { flow, stage: STAGE_OF[result.outcome], data: { ...result, total } };
+}
+
+/** The question for a yes, behind what was not understood and what could not be looked at. */
+function confirmWords({ state, isUnchecked }: Looked, texts: FormTexts): readonly string[] {
+  const { slots, meta, index, total } = state;
+  const { _unclear: unclear } = meta.slot_errors;
+  return [
+    unclear === undefined ? "" : texts.slotError(unclear),
+    isUnchecked ? (texts.unchecked ?? "") : "",
+    texts.confirmQuestion(slots, { index, total }),
+  ];
 }
 
 /** What is stored with the question, and what its yes leads to. */

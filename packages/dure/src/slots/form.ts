@@ -65,6 +65,24 @@ export interface Deed<Values = SlotValues, Input = any, Output = any> {
   details(outcome: Extract<EffectOutcome<Output>, { status: "done" }>): JsonObject;
 }
 
+/**
+ * What the outside says beforehand of a deed: a look before each question that waits for a yes. The
+ * deed decides anew; a look that gives no answer holds no question up.
+ */
+// oxlint-disable-next-line typescript/no-explicit-any -- what goes in and comes out is the tool's
+export interface Look<Values = SlotValues, Input = any, Output = any> {
+  /** Names the call. */
+  readonly call: string;
+  /** Reads alone, `effect: "none"`. Its timeout is how long the question waits. */
+  readonly tool: Tool<Input, Output>;
+  input(slots: Values): Input;
+  /**
+   * Which slots have values that the outside would refuse, each with a key that the form's texts
+   * have words for: they are taken out and asked for anew. None: the question is asked.
+   */
+  errors(seen: Output, slots: Values): Readonly<Record<string, string>>;
+}
+
 /** Where an entry stands among those of one message; `(i/N)` is written only when there are several. */
 export interface Progress {
   readonly index: number;
@@ -96,6 +114,8 @@ export interface FormTexts<Values = SlotValues> {
   confirmQuestion(slots: Values, progress?: Progress): string;
   /** Before the question, when a yes did not count. */
   readonly confirmAgain: string;
+  /** Before the question, when a look (`SlotForm.look`) gave no answer. A form that looks needs it. */
+  readonly unchecked?: string | undefined;
   /** Another entry waits behind the one that is asked about. */
   added(slots: Values): string;
   /** `details`: what the outside gave; see `Deed.details`. */
@@ -131,6 +151,8 @@ export interface SlotForm<Values = SlotValues> {
   readonly flow: string;
   readonly slots: SlotSpecs;
   readonly deed: Deed<Values>;
+  /** Absent: what the outside refuses is heard after the yes. */
+  readonly look?: Look<Values> | undefined;
   readonly texts: Readonly<Record<Locale, FormTexts<Values>>>;
   /** Messages and how they are read, for the model; at most four count. */
   readonly examples?: Readonly<Record<Locale, readonly SlotExample[]>> | undefined;

@@ -1,7 +1,7 @@
 import { Doubt, type SlotOperation } from "./delta.ts";
 import type { SlotContext, SlotSpec, SlotSpecs } from "./form.ts";
 import type { FormState } from "./form-state.ts";
-import { checkProposal, isQuoteOf, type ProposalCheck } from "./parse/check.ts";
+import { checkProposal, findsNothing, isQuoteOf, type ProposalCheck } from "./parse/check.ts";
 import { notUnderstood, understood, type Reader } from "./parse/reading.ts";
 import type { MessageKind, SlotReading } from "./prompts.ts";
 
@@ -180,7 +180,7 @@ function readerOf(spec: SlotSpec, context: SlotContext): Reader<string | number>
       const read = spec.parse(words, context);
       return read.ok ? understood(read.value, words) : notUnderstood(read.error, words);
     },
-    find: () => [],
+    find: findsNothing,
   };
 }
 

@@ -64,6 +64,7 @@ export { formTexts, type OwnTexts } from "./form-texts.ts";
 export type {
   Deed,
   FormTexts,
+  Look,
   Progress,
   SlotContext,
   SlotForm,

@@ -155,9 +155,10 @@ test("the same yes again, just after the next transfer was shown, books nothing"
 });
 
 test("a yes to go on after a failure is no yes to what comes next", FULL, async () => {
-  await using office = await openOffice({ bank: { accounts: { unknown: ["엄마"] } } });
+  await using office = await openOffice();
   const desk = await office.open();
   await desk.say({ message: "엄마에게 3만원, 아빠에게 2만원 보내줘", service: "transfer" });
+  office.bank.changeAccounts({ unknown: ["엄마"] });
   const failed = await desk.say("네");
 
   const next = await desk.press("계속 진행", failed);

@@ -49,7 +49,7 @@ export interface AgentCallOptions {
   readonly callerTools?: boolean | undefined;
 }
 
-/** Outcome of a `once` effect. */
+/** Outcome of a `once` effect, or of a read. */
 export type EffectOutcome<Output> =
   | { readonly status: "done"; readonly result: Output }
   | {
@@ -253,6 +253,19 @@ export class TurnContext implements Omit<
       { tool, name, input, view: this.#service.toolCalls },
       options as EffectCallOptions<unknown>,
     );
+    return handed(outcome as Promise<EffectOutcome<Output>>);
+  }
+
+  /**
+   * Reads from the outside by a tool without effect. It is recorded and told like a call, and over
+   * after the tool's timeout; what fails gives a `failed` outcome and ends no turn.
+   */
+  read<Input, Output>(
+    name: string,
+    tool: Tool<Input, Output>,
+    input: Input,
+  ): Promise<EffectOutcome<Output>> {
+    const outcome = this.#parts.reads.read({ tool, name, input, view: this.#service.toolCalls });
     return handed(outcome as Promise<EffectOutcome<Output>>);
   }
 

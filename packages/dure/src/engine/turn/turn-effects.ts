@@ -11,24 +11,17 @@ import {
   type FailedPart,
   type OnceCall,
 } from "../effects/effects.ts";
-import type { ToolCallView } from "../../kernel/turn-events.ts";
-import { ToldCalls } from "../agent/told-calls.ts";
 import type { TurnJournal } from "./journal.ts";
 import type { AnyTool } from "../agent/tool.ts";
 import type { EffectCallOptions, EffectOutcome, TurnFacts } from "./turn-context.ts";
 import type { TurnEnvironment } from "./turn-environment.ts";
 import { ApprovalPendingError, type AskingPlace } from "./turn-escalations.ts";
-import type { Step } from "./step.ts";
 import type { TurnSteps } from "./turn-steps.ts";
 import { StoppedError, type TurnStop } from "./turn-stop.ts";
+import { toldAt, type HandlersCall } from "./turn-told.ts";
 
 /** What a person has to be asked before the turn can go on; it ends the turn. */
 export type TurnQuestion = EffectUnknownError | ApprovalPendingError;
-
-/** A call as a handler makes it. */
-type HandlersCall = Pick<OnceCall, "tool" | "name" | "input"> & {
-  readonly view?: ToolCallView | undefined;
-};
 
 type OnSettled = EffectCallOptions<unknown>["onSettled"];
 
@@ -109,7 +102,7 @@ export class TurnEffects {
       this.#knows(key);
     }
 
-    const told = this.#toldAt(step, view);
+    const told = toldAt(step, view, this.#options);
     const outcome = await told.around(step, { tool, name, input }, () =>
       step.once(() => {
         const parsed: unknown = tool.inputSchema.parse(input);
@@ -118,23 +111,6 @@ export class TurnEffects {
     );
     stop.signal.throwIfAborted();
     return outcome;
-  }
-
-  /**
-   * Tells a call under a place inside of its own: a call that was only told is none that the next
-   * life has to make.
-   */
-  #toldAt(step: Step, view: ToolCallView | undefined): ToldCalls {
-    const { facts, environment, steps } = this.#options;
-    const place = step.inside().next("told");
-    return new ToldCalls({
-      turnId: facts.turnId,
-      clock: environment.clock,
-      view,
-      isShown: true,
-      told: place.events,
-      emit: (event) => steps.store(place, event),
-    });
   }
 
   async #callPermitted(

@@ -12,6 +12,7 @@ import { TurnsElsewhere } from "./turn-elsewhere.ts";
 import type { TurnEnvironment } from "./turn-environment.ts";
 import { factsOf } from "./turn-facts.ts";
 import { TurnOutput } from "./turn-output.ts";
+import { TurnReads } from "./turn-reads.ts";
 import { TurnRoute } from "./turn-route.ts";
 import { TurnSteps } from "./turn-steps.ts";
 import { TurnStop } from "./turn-stop.ts";
@@ -37,6 +38,7 @@ export interface TurnParts extends TurnStart {
   /** Which service and flow answer. */
   readonly route: TurnRoute;
   readonly effects: TurnEffects;
+  readonly reads: TurnReads;
   readonly agents: TurnAgents;
   /** Turns on other servers. */
   readonly elsewhere: TurnsElsewhere;
@@ -71,10 +73,11 @@ export function turnParts(start: TurnStart): TurnParts {
     place: () => route.place,
     onKept: () => output.keep(route.state?.snapshot()),
   });
+  const reads = new TurnReads(base);
   const state = (): JsonObject => route.state?.snapshot() ?? {};
   const stage = (): string | undefined => route.state?.stage;
   const agents = new TurnAgents({ ...base, memory, effects, state, stage });
-  return { ...base, service, memory, output, route, effects, agents, elsewhere };
+  return { ...base, service, memory, output, route, effects, reads, agents, elsewhere };
 }
 
 /** A person says something else than the results that the session waits for. */

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { checkProposal } from "./check.ts";
 import { moneyReader } from "./find-money.ts";
+import { personReader } from "./payments.ts";
 
 test.each([
   [50_000, "5만원", "엄마한테 5만원 보내줘"],
@@ -9,6 +10,10 @@ test.each([
   ["5만원", "5만원 보내줘", "엄마한테 5만원 보내줘"],
   [50_000, "50k", "send 50K to mom"],
   [50_000, "５만원", "엄마한테 5만원"],
+  [50_000, "5만원", "엄마에게5만원보내줘"],
+  [50_000, "엄마에게5만원", "엄마에게5만원보내줘"],
+  [50_000, "오만원", "엄마한테오만원보내줘"],
+  [50_000, "5만", "홍길동5만"],
 ] as const)("agrees that %j stands in %j of %j", (value, words, message) => {
   expect(checkProposal({ value, words }, message, moneyReader)).toMatchObject({
     verdict: "agree",
@@ -49,12 +54,56 @@ test.each([
   [30_000, "십만원", "엄마한테 십만원", 100_000],
   [50_000, undefined, "엄마한테 7만원 보내줘", 70_000],
   [50_000, "오만원", "엄마한테 7만원 보내줘", 70_000],
+  [50_000, "5만원", "홍길동15만원", 150_000],
+  [50_000, "5만원", "엄마한테15만원보내줘", 150_000],
 ] as const)("%j quoted as %j does not count in %j", (value, words, message, read) => {
   expect(checkProposal({ value, words }, message, moneyReader)).toMatchObject({
     verdict: "disagree",
     because: "other-value",
     read,
   });
+});
+
+test.each([
+  [5_000, "오천원", "엄마한테만오천원", [15_000]],
+  [10_000, "만원", "철수오만원", [50_000]],
+] as const)("%j quoted as %j is not sure in %j", (value, words, message, others) => {
+  expect(checkProposal({ value, words }, message, moneyReader)).toMatchObject({
+    verdict: "agree",
+    sure: "ambiguous",
+    others,
+  });
+});
+
+test.each([
+  [10_000, "만원", "김만원"],
+  ["4원", "사원", "신입사원한테 보내줘"],
+] as const)("%j quoted as %j is cut out of a word in %j", (value, words, message) => {
+  expect(checkProposal({ value, words }, message, moneyReader)).toMatchObject({
+    verdict: "unread",
+    because: "cannot-read-words",
+  });
+});
+
+test.each([
+  ["엄마", "엄마에게", "엄마에게5만원보내줘"],
+  ["홍길동", "홍길동", "홍길동5만"],
+  ["홍길동", "홍길동", "50000홍길동"],
+  ["엄마", "엄마", "우리엄마"],
+  ["엄마", "엄마랑", "엄마랑아빠한테5만원씩"],
+] as const)("the name %j counts as %j of %j", (value, words, message) => {
+  expect(checkProposal({ value, words }, message, personReader)).toMatchObject({
+    verdict: "agree",
+    value,
+  });
+});
+
+test.each([
+  ["아빠", "아빠", "엄마에게5만원보내줘"],
+  ["길동", "길동", "홍길동"],
+  ["엄마랑아빠", "엄마랑아빠한테", "엄마랑아빠한테5만원씩"],
+] as const)("the name %j as %j of %j does not count", (value, words, message) => {
+  expect(checkProposal({ value, words }, message, personReader).verdict).not.toBe("agree");
 });
 
 test("a quote that leaves out that the value is rough is as rough as the message", () => {

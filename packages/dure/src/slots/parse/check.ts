@@ -121,8 +121,11 @@ function inTheMessage<Value>(
 ): ProposalCheck<Value> {
   const found = reader.find(message).filter((one) => one.ok);
   const [first] = found;
-  if (!first) return check;
   const { value: proposed } = check;
+  if (!first) {
+    if (isWhole(check, message, reader)) return check;
+    return { verdict: "unread", because: "cannot-read-words", proposed, words: check.words };
+  }
   const meant = found.find(({ value, others }) =>
     [value, ...others].some((one) => sameValue(one, proposed)),
   );
@@ -133,6 +136,34 @@ function inTheMessage<Value>(
   if (check.sure !== "exact" || meant.sure === "exact") return { ...check, words: meant.words };
   const others = [meant.value, ...meant.others].filter((one) => !sameValue(one, proposed));
   return { ...check, sure: meant.sure, others, words: meant.words };
+}
+
+/** Whether the words are words of the message: 만원 is cut out of the name 김만원. */
+function isWhole<Value>(
+  { words, value }: { readonly words: string; readonly value: Value },
+  message: string,
+  reader: Reader<Value>,
+): boolean {
+  if (reader.find === findsNothing || words === "" || beginsAWord(words, message)) return true;
+  const whole = reader.parse(message);
+  return whole.ok && sameValue(whole.value, value);
+}
+
+/** For a reader that looks into no sentence: it has no say about the words around a quote. */
+export const findsNothing = (): readonly [] => [];
+
+/** Whether words stand at the beginning of a word, or digits behind letters: 참석자6명. Pure. */
+function beginsAWord(words: string, message: string): boolean {
+  const line = fold(message);
+  const places = [...line.matchAll(/[^ ]/g)].map(({ index }) => index);
+  const bare = line.replaceAll(" ", "");
+  const wanted = fold(words).replaceAll(" ", "");
+  for (let at = bare.indexOf(wanted); at >= 0; at = bare.indexOf(wanted, at + 1)) {
+    const place = places[at]!;
+    if (!/\p{L}$|\p{N}$/u.test(line.slice(0, place))) return true;
+    if (/[가-힣]$/u.test(line.slice(0, place)) && /^\d/.test(wanted)) return true;
+  }
+  return false;
 }
 
 /** Whether words stand in a message, however it is spaced and spelt in Unicode. Pure. */

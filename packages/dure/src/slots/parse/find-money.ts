@@ -1,3 +1,4 @@
+import { gluedStarts, isGluedAmount, NUMERALS, type GluedStarts } from "./glued-money.ts";
 import { CURRENCIES, parseMoney, type MoneyReading } from "./money.ts";
 import { LONGEST_SENTENCE, type Found, type Reader } from "./reading.ts";
 
@@ -10,12 +11,14 @@ export function findMoney(sentence: string): readonly Found<MoneyReading>[] {
   if (line.length > LONGEST_SENTENCE) return [];
 
   const found: Found<MoneyReading>[] = [];
+  let end = 0;
   START.lastIndex = 0;
   for (let start = START.exec(line); start && found.length < MOST; start = START.exec(line)) {
-    const one = readAt(line, start.index);
+    const one = readFrom(line, start.index, end);
     if (!one) continue;
     if (!isRejected(line, one)) found.push(one.reading);
-    START.lastIndex = one.end;
+    end = one.end;
+    START.lastIndex = end;
   }
   return found;
 }
@@ -37,16 +40,19 @@ function asLimit(reading: MoneyReading): MoneyReading {
 /** More amounts than this are no sentence. */
 const MOST = 50;
 
-const KOREAN = "일이삼사오육칠팔구십백천만억조";
 const ENGLISH_NUMBER =
   "(?:an?|one|two|three|four|five|six|seven|eight|nine|" +
   "ten|fifteen|twenty|thirty|forty|fifty|sixty|seventy|" +
   "eighty|ninety|hundred|thousand|million)";
 
-/** Where an amount can begin: never inside of a word or of an account number. */
+/**
+ * Where an amount can begin: never inside of an account number, and against a word only where
+ * `gluedStarts` says so.
+ */
 const START = new RegExp(
-  `(?<![\\p{L}\\p{N}.,-])(?:[-−]?[\\d０-９₩￦\\\\$€£¥${KOREAN}]|` +
-    `마이너스|마[넌논]|${ENGLISH_NUMBER}(?![a-z]))`,
+  `(?<![\\p{L}\\p{N}.,-])(?:[-−]?[\\d０-９₩￦\\\\$€£¥${NUMERALS}]|` +
+    `마이너스|마[넌논]|${ENGLISH_NUMBER}(?![a-z]))|` +
+    `(?<=[가-힣])(?<![${NUMERALS}])[\\d０-９${NUMERALS}]`,
   "giu",
 );
 
@@ -65,10 +71,13 @@ const PIECES: readonly (readonly [Kind, RegExp])[] = [
     "digits",
     /[\d０-９]{1,3}(?:[,，][\d０-９]{3})+(?![\d０-９])|[\d０-９]{1,15}(?:\.[\d０-９]{1,6})?/y,
   ],
-  ["won", /(?:마[넌논]|원|윈|웡|won(?![a-z])|krw(?![a-z]))(?!룸|장|피스|두|숭|격|탁)/iy],
+  [
+    "won",
+    /(?:마[넌논]|원|윈|웡|(?<=[만천])(?:언|우너|워)|won(?![a-z])|krw(?![a-z]))(?!룸|장|피스|두|숭|격|탁)/iy,
+  ],
   ["foreign", new RegExp(`(?:${NAMES})(?![a-z])`, "iy")],
   ["scale", /(?:k|thousand|grand|million|m)(?![a-z])/iy],
-  ["korean", new RegExp(`[${KOREAN}]{1,20}`, "y")],
+  ["korean", new RegExp(`[${NUMERALS}]{1,20}`, "y")],
   ["english", new RegExp(`(?:${ENGLISH_NUMBER}|and)(?![a-z])`, "iy")],
   ["between", /[~∼–-](?=\s?\d)/y],
 ];
@@ -81,14 +90,48 @@ interface Ending {
   readonly kind: Kind;
 }
 
+interface ReadMoney {
+  readonly reading: Found<MoneyReading>;
+  readonly end: number;
+}
+
+/** The amount that begins here; against a word, all that may be meant. `after`: the last one's end. */
+function readFrom(line: string, start: number, after: number): ReadMoney | undefined {
+  if (!/[가-힣]/u.test(line[start - 1] ?? "")) return readAt(line, start);
+  if (start === after) return undefined;
+
+  const glued = gluedStarts(line, start, after);
+  const all = glued.starts.flatMap((at) => {
+    const isGlued: MayBe = (core, kind, rest) => isGluedAmount(core, kind, rest, glued);
+    return readAt(line, at, isGlued) ?? [];
+  });
+  const [first] = all;
+  return first && { ...first, reading: oneOf(first.reading, all, glued) };
+}
+
+/**
+ * One reading of several that may be meant; where the word before is open, also if they are alike:
+ * 장준일만원 is 장준 or 장준일.
+ */
+function oneOf(
+  first: Found<MoneyReading>,
+  all: readonly ReadMoney[],
+  { isEnded }: GluedStarts,
+): Found<MoneyReading> {
+  if (!first.ok || first.sure !== "exact") return first;
+  const values = all.flatMap(({ reading }) => (reading.ok ? [reading.value] : []));
+  const others = values.slice(1).filter((value) => !isEnded || value !== first.value);
+  return others.length === 0 ? first : { ...first, sure: "ambiguous", others };
+}
+
+type MayBe = (core: string, kind: Kind, rest: string) => boolean;
+
 /** The longest amount that begins here. */
-function readAt(
-  line: string,
-  start: number,
-): { readonly reading: Found<MoneyReading>; readonly end: number } | undefined {
+function readAt(line: string, start: number, mayBe: MayBe = () => true): ReadMoney | undefined {
   for (const ending of endingsFrom(line, start).toReversed()) {
     const core = line.slice(start, ending.end);
     if (!mayEnd(line, core, ending)) continue;
+    if (!mayBe(core, ending.kind, line.slice(ending.end, ending.end + 8))) continue;
 
     const before = BEFORE.exec(line.slice(Math.max(0, start - 14), start))?.[0] ?? "";
     const after = AFTER.exec(line.slice(ending.end, ending.end + 20))?.[0] ?? "";
@@ -134,6 +177,7 @@ function mayEnd(line: string, core: string, { end, kind }: Ending): boolean {
   const rest = line.slice(end, end + 8);
   switch (kind) {
     case "won":
+      return !NAMED_WON.test(core);
     case "foreign":
       return true;
     case "scale":
@@ -150,6 +194,9 @@ function mayEnd(line: string, core: string, { end, kind }: Ending): boolean {
   }
   return kind satisfies never;
 }
+
+/** 이원희, 조원, 사원: no sentence has so few won in letters. */
+const NAMED_WON = /^[일이삼사오육칠팔구조]+ ?원$/u;
 
 /** A number that stands alone is an amount from four digits on; one of ten is an account. */
 const BARE_NUMBER = /^[-−]?(?:\d{4,9}|\d{1,3}(?:,\d{3})+)$/;

@@ -145,7 +145,7 @@ function readWon(core: string): Won {
 function withoutTypos(folded: string): string {
   return folded
     .replace(/(?<=[\d일이삼사오육칠팔구십백천])마[넌논]/u, "만원")
-    .replace(/(?<=[만천])[윈웡언](?=$|[\s.!]|이|으|을|씩|정도|쯤|만|요)/u, "원");
+    .replace(/(?<=[만천])(?:[윈웡언워]|우너)(?=$|[\s.!]|이|으|을|씩|정도|쯤|만|요)/u, "원");
 }
 
 /**
@@ -154,7 +154,7 @@ function withoutTypos(folded: string): string {
  */
 function readClipped(core: string, won: number): number | undefined {
   if (/^\d{1,3}$/.test(core)) return won * 10_000;
-  const clipped = /([만천])([1-9일이삼사오육칠팔구])$/u.exec(core);
+  const clipped = /([만천]) ?([1-9일이삼사오육칠팔구])$/u.exec(core);
   if (!clipped) return undefined;
   const ones = won % 10;
   return won - ones + ones * (clipped[1] === "만" ? 1_000 : 100);

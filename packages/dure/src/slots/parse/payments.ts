@@ -1,5 +1,8 @@
 import { findMoney } from "./find-money.ts";
 import type { MoneyReading } from "./money.ts";
+import { withoutOpenWord } from "./glued-money.ts";
+import { withSpaces } from "./glued-words.ts";
+import { isPlainName, KIN } from "./names.ts";
 import { isName, parsePerson, withoutEnds } from "./person.ts";
 import { LONGEST_SENTENCE, understood, type Found, type Reader } from "./reading.ts";
 import { findWhen } from "./when.ts";
@@ -40,7 +43,7 @@ export function findPayments(sentence: string): PaymentsReading {
     .replaceAll(/(?<=[가-힣]{2}) (?=[씨님](?:에게|한테|께|이랑|랑|하고|와|과|[\s,]|$))/gu, "")
     .trim();
   if (line.length > LONGEST_SENTENCE) return { payments: [], doubts: [] };
-  return new PaymentReader(tokensOf(line)).read();
+  return new PaymentReader(tokensOf(withSpaces(line))).read();
 }
 
 /** For a slot that is a person. */
@@ -83,8 +86,7 @@ const STOPS = new RegExp(
   "iu",
 );
 const RELATIONS = new RegExp(
-  "^(?:엄마|아빠|어머니|아버지|엄빠|할머니|할아버지|형|누나|오빠|언니|동생|남동생|여동생|" +
-    "이모|삼촌|고모|아내|남편|와이프|mom|dad|mum|mother|father|" +
+  `^(?:${KIN}|mom|dad|mum|mother|father|` +
     "brother|sister|wife|husband|grandma|grandpa|son|" +
     "daughter)$",
   "iu",
@@ -94,31 +96,41 @@ const RELATIONS = new RegExp(
 const BARE_NAME = new RegExp(`^[\\p{Lu}가-힣]|${RELATIONS.source}`, "u");
 
 /** Behind an amount, a day or an account: 5만원을, 25일에, 계좌로. */
-const PARTICLE = /^(?:으로|로|을|를|에게|에|은|는|만|이요|요|날|씩)(?=[\s,]|$)/u;
+const PARTICLE = new RegExp(
+  `^(?:(?:으로|로|을|를|에게|에|은|는|만|이요|요|날|씩)(?=[\\s,\\d]|$|(?:${KIN}))|[을를](?=[가-힣]))`,
+  "u",
+);
 const POSSESSIVE = /^(?:우리|울|제|내|저희|my|our|the)$/iu;
 
 function tokensOf(line: string): Token[] {
   const moneys: Found<MoneyReading>[] = [...findMoney(line)];
   const accounts = [...line.matchAll(ACCOUNT)].map((match) => match[0]);
   const spans = [
-    ...moneys.map(({ at, words }, index) => ({ at, words, mark: `\u{E000}${index}` })),
+    ...moneys.map((money, index) => ({
+      ...money,
+      mark: `\u{E000}${index}`,
+      // 철수오만원 does not say whether it is 철수 or 철수오.
+      isOpen: money.ok && money.sure === "ambiguous",
+    })),
     ...findWhen(line, { today: "2000-01-01" }).map(({ at, words }) => ({
       at,
       words,
       mark: "\u{E001}",
+      isOpen: false,
     })),
     ...accounts.map((words, index) => ({
       at: line.indexOf(words),
       words,
       mark: `\u{E002}${index}`,
+      isOpen: false,
     })),
   ].toSorted((a, b) => a.at - b.at);
 
   let marked = "";
   let end = 0;
-  for (const { at, words, mark } of spans) {
+  for (const { at, words, mark, isOpen } of spans) {
     if (at < end) continue;
-    marked += `${line.slice(end, at)} ${mark} `;
+    marked += `${isOpen ? withoutOpenWord(line.slice(end), at - end) : line.slice(end, at)} ${mark} `;
     end = at + words.length;
     end += PARTICLE.exec(line.slice(end, end + 6))?.[0].length ?? 0;
   }
@@ -183,6 +195,11 @@ interface Group {
   readonly names: string[];
   readonly moneys: MoneyReading[];
   isEach: boolean;
+}
+
+/** 엄마 아빠 5만씩 */
+function areRelatives(name: string, next: Token): boolean {
+  return RELATIONS.test(name) && next.kind === "bare" && RELATIONS.test(next.name);
 }
 
 /** Reads tokens from left to right: names gather until an amount or a 한테 closes their group. */
@@ -261,16 +278,25 @@ class PaymentReader {
     if (!this.#isJoined) this.#names = [];
   }
 
-  /** A bare word is a name beside a joiner, an amount, another name, or where one is expected. */
+  /**
+   * A bare word is a name beside a joiner, an amount, another name, or where one is expected; and
+   * behind an amount, if it is plainly one: 50000 홍길동.
+   */
   #takeBare(name: string, next: Token | undefined): void {
     const isBeside =
       next !== undefined &&
-      ["joiner", "money", "dative", "joined", "each", "close"].includes(next.kind);
+      (["joiner", "money", "dative", "joined", "each", "close"].includes(next.kind) ||
+        areRelatives(name, next));
     const isExpected =
       this.#expectsName === "to" || (this.#expectsName === "verb" && BARE_NAME.test(name));
     const isAPurpose = this.#awaitsAmount() && !this.#isJoined;
-    if ((isBeside && !isAPurpose) || this.#isJoined || isExpected) this.#addName(name);
-    else this.#names = [];
+    if ((isBeside && !isAPurpose) || this.#isJoined || isExpected) return this.#addName(name);
+    this.#names = [];
+    const isLast = next === undefined || next.kind === "break";
+    if (this.#held && isLast && isPlainName(name)) {
+      this.#addName(name);
+      this.#closeGroup();
+    }
   }
 
   /** 엄마한테 점심값 5만원: the people are known, and the word says what it is for. */

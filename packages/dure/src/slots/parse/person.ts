@@ -1,3 +1,5 @@
+import { findMoney } from "./find-money.ts";
+import { KIN } from "./names.ts";
 import {
   LONGEST_VALUE,
   notUnderstood,
@@ -34,13 +36,16 @@ const SENTENCE = new RegExp(
   "iu",
 );
 
-const POSSESSIVE = /^(?:우리|울|제|내|저희|my|our|the|to|음+|네|예|그) (?=\S)/iu;
+const POSSESSIVE = new RegExp(
+  `^(?:(?:우리|울|제|내|저희|my|our|the|to|음+|네|예|그) (?=\\S)|(?:우리|울)(?=(?:${KIN})$))`,
+  "iu",
+);
 const ENDS = new RegExp(
-  "(?:[\\s.!~,ㅎㅋㅠㅜ]|\\p{Extended_Pictographic}|\\p{Emoji_Modifier}|\\u{FE0F})+$",
+  "(?:[\\s.!~,ㅎㅋㅏ-ㅣ]|\\p{Extended_Pictographic}|\\p{Emoji_Modifier}|\\u{FE0F})+$",
   "u",
 );
 const COPULA =
-  /(?<=[가-힣]) ?(?:이요|요|입니다|이에요|예요|이야|이에여|한테 ?(?:보내 ?줘|보내 ?주세요)?|에게|께|앞으로|으로)$/u;
+  /(?<=[가-힣]) ?(?:이요|요|입니다|이에요|예요|이야|이에여|(?<=[가-힣]{2})한태|한테 ?(?:보내 ?줘|보내 ?주세요)?|에게|께|앞으로|으로)$/u;
 
 /** A name without particles, politeness and possessives; 님 and 씨 go, 선생님 stays. */
 export function withoutEnds(words: string): string {
@@ -78,13 +83,18 @@ const NO_NAMES: ReadonlySet<string> = new Set(
     "금액은 메모 송금 이체 추가로 한번에 현금 용돈 월세 생활비 회비 축의금 급하게 빨리 얼른 " +
     "지금 바로 그리고 또 좀 제발 혹시 돈 계좌 통장 누구 아무나 네 예 응 근데 근데요 그런데 그런데요 but 안녕 안녕하세요 " +
     "하이 뭐 왜 나중에 이번 다음 오늘 내일 어제 씩 은행 send pay give wire " +
-    "이제 이젠 이번에 이번에는 이번엔 이번에도 이번은 다음에 다음에는 다음엔 다음은 마지막 마지막으로 이어서 " +
+    "계속 진행 이제 이젠 이번에 이번에는 이번엔 이번에도 이번은 다음에 다음에는 다음엔 다음은 마지막 마지막으로 이어서 " +
     "오늘은 내일은 그다음 그다음에 그담에 이왕이면 기왕이면 참 now then also next this time " +
     "한번 한번만 이번만 이번 꼭 급히 몰래 먼저 방금 아까 보내고 transfer please yes no hi hello hey money some won " +
     "each"
   ).split(" "),
 );
 const LONGEST_NAME_WORDS = 4;
+
+/** 홍길동5만원, 오만원; an account has digits too. */
+function hasAmount(word: string): boolean {
+  return /[가-힣]/u.test(word) && /[\d원]/u.test(word) && findMoney(word).length > 0;
+}
 
 /** Whether words can be a name: letters or an account number, not a sentence, an amount or a day. */
 export function isName(name: string): boolean {
@@ -96,7 +106,9 @@ export function isName(name: string): boolean {
   return (
     !/\p{L}{2}[을를]$/u.test(name) &&
     !parts.some((part) => SPEECH.test(part)) &&
+    !parts.some(hasAmount) &&
     !/^\d{0,5}$/.test(name) &&
-    !/^\d[\d,.]*(?:만|천|원|일|시|월)/u.test(name)
+    !/^\d[\d,.]*(?:만|천|원|일|시|월)/u.test(name) &&
+    !/^[ㄱ-ㅎㅏ-ㅣ ]+$/u.test(name)
   );
 }

@@ -10,7 +10,7 @@ import {
   PUT_OFF_WORDS,
   YES_WORDS,
 } from "./reply-words.ts";
-import { fold, tokensOf } from "./text.ts";
+import { fold, tokensOf, withoutEchoes } from "./text.ts";
 import { findWhen } from "./when.ts";
 
 /** What a message means as the answer to a question that waits for a yes. */
@@ -285,9 +285,14 @@ export function classifyContinue(text: string): {
 /** The kinds that give up what was asked about. */
 export const REFUSING_KINDS: ReadonlySet<ReplyKind> = new Set(["no", "cancel-one", "cancel-all"]);
 
+/** 네보내주세요, ㄴㄴ취소: an answer and what it asks for, without the space. */
+const GLUED_ANSWER =
+  /^(네|넵|넹|예|응|웅|ㅇㅇ|그래|아니|아니요|ㄴㄴ)(?=보내|진행|이체|송금|해 ?줘|해 ?주|취소|그만)/u;
+
 /** Tokens without crying and laughing, which change no meaning: 취소ㅠㅠ, 네ㅎㅎ. */
 function spokenTokens(line: string): string[] {
-  return tokensOf(line)
+  return tokensOf(withoutEchoes(line))
+    .flatMap((token) => token.replace(GLUED_ANSWER, "$1 ").split(" "))
     .map((token) => token.replace(/(?<=[가-힣a-z])[ㅠㅜㅋㅎ]{1,50}$/u, ""))
     .filter((token) => !/^[ㅠㅜㅋㅎ]+$/u.test(token));
 }

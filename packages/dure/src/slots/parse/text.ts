@@ -16,6 +16,26 @@ export function fold(text: string): string {
     .toLowerCase();
 }
 
+/** Without a vowel that a key gave twice: 네ㅔ, 보내줘ㅓ. ㅡㅡ is a face. Pure. */
+export function withoutEchoes(folded: string): string {
+  return folded.replaceAll(ECHO, (all: string, syllable: string, vowels: string) => {
+    const heard = vowelsOf(syllable);
+    return Array.from(vowels).every((vowel) => heard.includes(vowel)) ? syllable : all;
+  });
+}
+
+const ECHO = /([가-힣])([ㅏ-ㅣ]{1,3})(?![ㅏ-ㅣ])/gu;
+
+/** In the order of Unicode's syllables; of two that make one, both. */
+const VOWELS = "ㅏ ㅐ ㅑ ㅒ ㅓ ㅔ ㅕ ㅖ ㅗ ㅘㅏ ㅙㅐ ㅚㅣ ㅛ ㅜ ㅝㅓ ㅞㅔ ㅟㅣ ㅠ - ㅢㅣ ㅣ".split(
+  " ",
+);
+
+function vowelsOf(syllable: string): string {
+  const place = syllable.codePointAt(0)! - 0xac00;
+  return VOWELS[Math.floor((place % 588) / 28)]!;
+}
+
 /**
  * Words between spaces, punctuation, symbols and emoji; an apostrophe inside a word is dropped
  * (`don't` is `dont`).
