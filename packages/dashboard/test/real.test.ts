@@ -118,10 +118,11 @@ describe("a transfer", { timeout: 90_000 }, () => {
     async () => {
       await using opened = await openChat();
       const { page } = opened;
-      await say(page, "엄마에게 3만원, 부자에게 2천만원, 민지에게 2만원 보내줘");
+      await say(page, "엄마에게 3만원, 부자에게 2백만원, 민지에게 2만원 보내줘");
       await openPanel(page, "상태");
       await confirm(page);
       await page.getByText("(2/3) 부자님에게").waitFor();
+      bank.changeAccounts({ limit: 1_000_000 });
       await confirm(page);
       await page.getByText("이체 한도를 넘어서").waitFor();
       await page.locator(".queue").getByText("한도 초과").waitFor();
@@ -130,6 +131,7 @@ describe("a transfer", { timeout: 90_000 }, () => {
       await confirm(page);
       await page.getByText("모두 3건 중 완료 2건, 취소 0건, 실패 1건이에요.").waitFor();
 
+      bank.changeAccounts({ limit: 10_000_000 });
       expect(bookedBy(page)).toEqual(["엄마", "민지"]);
       expect(await page.locator(".queue-mark").allInnerTexts()).toEqual(["완료", "실패", "완료"]);
       expect(await page.getByRole("log").getByRole("article", { name: "영수증" }).count()).toBe(2);

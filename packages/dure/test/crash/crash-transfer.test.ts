@@ -33,7 +33,7 @@ const ROWS: readonly {
     ACCEPTED,
     ...aroundModelCall(1, "intent"),
     ...aroundModelCall(2, "slots").slice(0, 2),
-    ...aroundDone(["slots"]),
+    ...aroundDone(), // the look at the bank has stored the record of slots before it
   ]),
   ...rowsOf(CONFIRMING, GOOD_BANK, [ACCEPTED, ...AROUND_EFFECT, ...aroundDone()]),
   ...BAD_BANKS.flatMap((bank) =>
