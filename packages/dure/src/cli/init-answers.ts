@@ -1,4 +1,5 @@
 import type { Finding } from "./doctor/finding.ts";
+import type { Locale } from "../engine/texts.ts";
 import { LANGUAGE_QUESTION, LANGUAGES, WORDS, type Wording } from "./init-words.ts";
 
 /** Providers whose key a new team can begin with, each with the model that it begins with. */
@@ -11,9 +12,6 @@ export type Provider = keyof typeof FIRST_MODELS;
 /** Each beginning has the one before it too. */
 export const BEGINNINGS = ["chat", "rooms", "plans"] as const;
 export type Beginning = (typeof BEGINNINGS)[number];
-
-export const LOCALES = ["ko", "en"] as const;
-export type Locale = (typeof LOCALES)[number];
 
 /** What a new team is made of. */
 export interface InitAnswers {

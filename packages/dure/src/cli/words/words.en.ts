@@ -1,0 +1,14 @@
+import { CHECK_EN } from "./check.en.ts";
+import { GENERAL_EN } from "./general.en.ts";
+import { START_EN } from "./start.en.ts";
+import type { CliWords } from "./words.ts";
+
+export const WORDS_EN: CliWords = {
+  language: "en",
+  general: GENERAL_EN,
+  start: START_EN,
+  check: CHECK_EN,
+  said: (english) => english,
+  usage: (english) => english,
+  refusal: ({ message, hint }) => ({ message, hint, label: GENERAL_EN.hint }),
+};

@@ -1,0 +1,26 @@
+import { TERMINAL_KOREAN } from "../../korean/terminal-korean.ts";
+import { CHECK_KO } from "./check.ko.ts";
+import { GENERAL_KO } from "./general.ko.ts";
+import { START_KO } from "./start.ko.ts";
+import { WORDS_EN } from "./words.en.ts";
+import type { CliWords } from "./words.ts";
+
+export const WORDS_KO: CliWords = {
+  language: "ko",
+  general: GENERAL_KO,
+  start: START_KO,
+  check: CHECK_KO,
+  said: (english) => TERMINAL_KOREAN.text(english) ?? english,
+  usage: (english) => {
+    const sentence = english
+      .replace(/^error: /, "")
+      .replaceAll(/\s*\n\s*/g, " ")
+      .trim();
+    const said = TERMINAL_KOREAN.text(sentence);
+    return said === undefined ? english : `${said}\n`;
+  },
+  refusal: (refusal) => {
+    const said = TERMINAL_KOREAN.refusal(refusal);
+    return said === undefined ? WORDS_EN.refusal(refusal) : { ...said, label: GENERAL_KO.hint };
+  },
+};

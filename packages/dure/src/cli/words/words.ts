@@ -1,0 +1,38 @@
+import type { Locale } from "../../engine/texts.ts";
+import type { CheckWords } from "./check.en.ts";
+import type { GeneralWords } from "./general.en.ts";
+import type { StartWords } from "./start.en.ts";
+import { WORDS_EN } from "./words.en.ts";
+
+/** What the command line says to a person, in one language. */
+export interface CliWords {
+  readonly language: Locale;
+  readonly general: GeneralWords;
+  readonly start: StartWords;
+  readonly check: CheckWords;
+  /** What other parts of dure say in English; as it is where this language has no words for it. */
+  readonly said: (english: string) => string;
+  readonly refusal: (refusal: Refusal) => RefusalWords;
+  /** What commander says to a wrong command line. */
+  readonly usage: (english: string) => string;
+}
+
+interface Refusal {
+  readonly code: string;
+  readonly message: string;
+  readonly hint?: string | undefined;
+}
+
+export interface RefusalWords {
+  readonly message: string;
+  /** What another program said, in its own words. */
+  readonly original?: string | undefined;
+  /** What stands before the hint, in the hint's language. */
+  readonly label: string;
+  readonly hint?: string | undefined;
+}
+
+/** Korean is read only where a person reads it. */
+export async function wordsOf(language: Locale): Promise<CliWords> {
+  return language === "ko" ? (await import("./words.ko.ts")).WORDS_KO : WORDS_EN;
+}
