@@ -59,6 +59,31 @@ export const DOCTOR_SENTENCES_KO: readonly SentenceForm[] = [
   ["{0}, used by {1}: {2}", "{0}, 쓰는 에이전트: {1}: {2}"],
   ["{0}, used by {1}", "{0}, 쓰는 에이전트: {1}"],
 
+  ["{0} failed: {1}", "{0} 모델이 답하지 못했어요: {1}"],
+  ["Check plan and billing at the provider.", "모델 회사의 요금제와 결제를 확인해 주세요."],
+  [
+    "The provider is in trouble; try again later.",
+    "모델 회사에 문제가 있어요. 나중에 다시 시도해 주세요.",
+  ],
+  ["Check the address and the connection.", "주소와 연결을 확인해 주세요."],
+  [
+    "Raise policy.timeoutSec if answers need longer.",
+    "답이 오래 걸린다면 `policy.timeoutSec`을 늘려 주세요.",
+  ],
+  [
+    "Check the provider's key and what it may do.",
+    "모델 회사의 키와 그 키로 할 수 있는 일을 확인해 주세요.",
+  ],
+  ["Check the model's name and the base address.", "모델의 이름과 주소를 확인해 주세요."],
+  [
+    "The provider did not accept the request; its answer says why.",
+    "모델 회사가 요청을 받지 않았어요. 이유는 위의 답에 있어요.",
+  ],
+  [
+    "See the cause in the log; LOG_LEVEL=debug shows its words.",
+    "까닭은 로그에 있어요. `LOG_LEVEL=debug`로 실행하면 더 자세히 볼 수 있어요.",
+  ],
+
   // --- agents of plans
   ['{0}: answers "{1}" in {2} s', "{0}: {2}초 만에 `{1}`(이)라고 답했어요"],
   ["were not asked: {0}", "물어보지 못했어요: {0}"],

@@ -7,6 +7,7 @@ import {
 import { COMMAND_SENTENCES_KO } from "./command-line.ko.ts";
 import { DOCTOR_SENTENCES_KO } from "./doctor.ko.ts";
 import { ERROR_WORDS_KO } from "./error-words.ko.ts";
+import { LIBRARIES_KO } from "./libraries.ko.ts";
 import { problemLine } from "./problem-line.ts";
 import { ALLOWED_KO, PROBLEMS_KO } from "./problems.ko.ts";
 import { REASONS_KO } from "./reasons.ko.ts";
@@ -44,12 +45,16 @@ export interface SaidRefusal {
 /** Around what stands inside a sentence and has no Korean. */
 const QUOTED = ["\u0001", "\u0002"] as const;
 
+const FORMS = specificFirst([...TERMINAL_FORMS_KO, ...LIBRARIES_KO, ...FORMS_KO]);
+/** A sentence behind a code, which holds no other. */
+const nested = translatorOf(FORMS, translatorOf(LIBRARIES_KO));
+
 const inside = translatorOf(
   specificFirst([...REASONS_KO, ...DOCTOR_SENTENCES_KO, ...START_SENTENCES_KO]),
 );
 const inner: Translator = (text) =>
-  inside(text) ?? (isForeign(text) ? QUOTED.join(text) : undefined);
-const forms = translatorOf(specificFirst([...TERMINAL_FORMS_KO, ...FORMS_KO]), inner);
+  behindCode(text) ?? inside(text) ?? namesIn(text) ?? (isForeign(text) ? quoted(text) : undefined);
+const forms = translatorOf(FORMS, inner);
 
 const PARTS = { sentence: sentences, allowed: translatorOf(specificFirst(ALLOWED_KO)) };
 
@@ -91,6 +96,25 @@ function quoting(said: string | undefined): string | undefined {
   const isLast = more.length === 0 && /^[.)]?$/.test(after ?? "");
 
   return isLast ? `${before.replace(/[\s:(]+$/, "")}\n  ${quoted}` : undefined;
+}
+
+/** `MODEL_UNREACHABLE openai:… failed: …`. Pure. */
+function behindCode(text: string): string | undefined {
+  const [, code, sentence = ""] = /^([A-Z]+_[A-Z_]+ )(.+)$/s.exec(text) ?? [];
+  const said = code === undefined ? undefined : nested(sentence);
+  return said === undefined ? undefined : `${code}${said}`;
+}
+
+/** `a.yaml and b.yaml` as a list. Pure. */
+function namesIn(text: string): string | undefined {
+  const name = String.raw`\S+(?: \([^)]*\))?`;
+  const isList = new RegExp(`^${name}(?:, ${name})* and ${name}$`).test(text);
+  return isList ? text.replaceAll(" and ", ", ") : undefined;
+}
+
+function quoted(text: string): string {
+  const [before, after] = QUOTED;
+  return `${before}${text}${after}`;
 }
 
 /** Words of another language that follow each other: no name, no path, no list of them. Pure. */

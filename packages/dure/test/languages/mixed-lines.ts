@@ -10,7 +10,7 @@ const HANGUL = /\p{Script=Hangul}/u;
  */
 export function notKorean(text: string, given: readonly string[] = []): readonly string[] {
   return linesOf(text).filter((line) => {
-    const words = given.reduce((left, name) => left.replaceAll(name, " "), wordsOf(line));
+    const words = wordsOf(given.reduce((left, name) => left.replaceAll(name, " "), line));
     if (!HANGUL.test(words)) return ENGLISH.test(words);
     return (words.replaceAll(NAMES, " ").match(/[A-Za-z]{3,}/g) ?? []).some(isWord);
   });

@@ -120,8 +120,10 @@ type Told = Pick<Finding, "detail" | "hint">;
 
 /** A finding in the language of its reader. Its code is no word of the sentence behind it. Pure. */
 function saidOf({ detail, hint }: Told, said: CliWords["said"]): Told {
-  const [, before = "", sentence = detail] = /^([A-Z][A-Z_]+ )(.*)$/s.exec(detail) ?? [];
-  return { detail: `${before}${said(sentence)}`, hint: hint && said(hint) };
+  const [, code = "", sentence = detail] = /^([A-Z]+_[A-Z_]+ )(.*)$/s.exec(detail) ?? [];
+  const behind = said(sentence);
+  const words = behind === sentence ? said(detail) : `${code}${behind}`;
+  return { detail: words, hint: hint && said(hint) };
 }
 
 /** Problems first, then warnings; each in the order in which it was found. Pure. */
