@@ -8,6 +8,7 @@ import { COMMAND_SENTENCES_KO } from "./command-line.ko.ts";
 import { DOCTOR_SENTENCES_KO } from "./doctor.ko.ts";
 import { ERROR_WORDS_KO } from "./error-words.ko.ts";
 import { LIBRARIES_KO } from "./libraries.ko.ts";
+import { PLAN_VIEW_KO } from "./plan-view.ko.ts";
 import { problemLine } from "./problem-line.ts";
 import { ALLOWED_KO, PROBLEMS_KO } from "./problems.ko.ts";
 import { REASONS_KO } from "./reasons.ko.ts";
@@ -20,6 +21,7 @@ export const TERMINAL_FORMS_KO: readonly SentenceForm[] = [
   ...START_SENTENCES_KO,
   ...DOCTOR_SENTENCES_KO,
   ...PROBLEMS_KO,
+  ...PLAN_VIEW_KO,
 ];
 
 /** What a terminal in Korean shows of what dure says in English. */
@@ -50,7 +52,7 @@ const FORMS = specificFirst([...TERMINAL_FORMS_KO, ...LIBRARIES_KO, ...FORMS_KO]
 const nested = translatorOf(FORMS, translatorOf(LIBRARIES_KO));
 
 const inside = translatorOf(
-  specificFirst([...REASONS_KO, ...DOCTOR_SENTENCES_KO, ...START_SENTENCES_KO]),
+  specificFirst([...REASONS_KO, ...DOCTOR_SENTENCES_KO, ...START_SENTENCES_KO, ...PLAN_VIEW_KO]),
 );
 const inner: Translator = (text) =>
   behindCode(text) ?? inside(text) ?? namesIn(text) ?? (isForeign(text) ? quoted(text) : undefined);

@@ -21,6 +21,7 @@ const MADE_WHERE_THROWN: ReadonlySet<string> = new Set([
 const MADE_OF_PARTS: ReadonlySet<string> = new Set([
   ...["The environment has a problem:", "{0} has a problem:", "{0}, no services"],
   ...["{0} message waits to leave", "{0} messages wait to leave"],
+  ...["not “{0}” ({1})", "between the bounds: not “{0}” ({1})"],
   ...["names no service of this team", "names no channel of this team"],
 ]);
 

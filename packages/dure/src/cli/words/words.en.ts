@@ -1,5 +1,6 @@
 import { CHECK_EN } from "./check.en.ts";
 import { GENERAL_EN } from "./general.en.ts";
+import { PLANS_EN } from "./plans.en.ts";
 import { START_EN } from "./start.en.ts";
 import type { CliWords } from "./words.ts";
 
@@ -8,7 +9,9 @@ export const WORDS_EN: CliWords = {
   general: GENERAL_EN,
   start: START_EN,
   check: CHECK_EN,
+  plans: PLANS_EN,
   said: (english) => english,
+  reason: ({ message }) => message,
   usage: (english) => english,
   refusal: ({ message, hint }) => ({ message, hint, label: GENERAL_EN.hint }),
 };

@@ -1,6 +1,8 @@
+import { SERVER_KOREAN } from "../../korean/index.ts";
 import { TERMINAL_KOREAN } from "../../korean/terminal-korean.ts";
 import { CHECK_KO } from "./check.ko.ts";
 import { GENERAL_KO } from "./general.ko.ts";
+import { PLANS_KO } from "./plans.ko.ts";
 import { START_KO } from "./start.ko.ts";
 import { WORDS_EN } from "./words.en.ts";
 import type { CliWords } from "./words.ts";
@@ -10,7 +12,10 @@ export const WORDS_KO: CliWords = {
   general: GENERAL_KO,
   start: START_KO,
   check: CHECK_KO,
+  plans: PLANS_KO,
   said: (english) => TERMINAL_KOREAN.text(english) ?? english,
+  reason: (because) =>
+    TERMINAL_KOREAN.text(because.message) ?? SERVER_KOREAN.reason(because) ?? because.message,
   usage: (english) => {
     const sentence = english
       .replace(/^error: /, "")

@@ -1,6 +1,7 @@
 import type { Locale } from "../../engine/texts.ts";
 import type { CheckWords } from "./check.en.ts";
 import type { GeneralWords } from "./general.en.ts";
+import type { PlansWords } from "./plans.en.ts";
 import type { StartWords } from "./start.en.ts";
 import { WORDS_EN } from "./words.en.ts";
 
@@ -10,9 +11,12 @@ export interface CliWords {
   readonly general: GeneralWords;
   readonly start: StartWords;
   readonly check: CheckWords;
+  readonly plans: PlansWords;
   /** What other parts of dure say in English; as it is where this language has no words for it. */
   readonly said: (english: string) => string;
   readonly refusal: (refusal: Refusal) => RefusalWords;
+  /** Why a run, or a port of it, stands as it does. */
+  readonly reason: (because: Refusal) => string;
   /** What commander says to a wrong command line. */
   readonly usage: (english: string) => string;
 }
