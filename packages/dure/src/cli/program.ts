@@ -24,6 +24,7 @@ import { TASK } from "./commands/task.ts";
 import { CHECK, DEV, DOCTOR, START } from "./commands/team.ts";
 import { TOKEN } from "./commands/token.ts";
 import { languageOf } from "./language.ts";
+import { localizeHelp } from "./localized-help.ts";
 import { EXIT, Output, type ExitCode, type Streams } from "./output.ts";
 import { wordsOf } from "./words/words.ts";
 
@@ -96,7 +97,10 @@ function createProgram({ output, finish }: ProgramParts): Command {
     .version(DURE_VERSION, "-V, --version", "print the version")
     .helpCommand("help [command]", "show the help of a command")
     .showSuggestionAfterError(true)
-    .addHelpText("after", examplesText(["dure init my-team", "dure dev", "dure chat"]))
+    .addHelpText(
+      "after",
+      examplesText(["dure init my-team", "dure dev", "dure chat"], output.words),
+    )
     .exitOverride()
     .configureOutput({
       writeOut: (text) => void output.streams.stdout.write(text),
@@ -108,6 +112,7 @@ function createProgram({ output, finish }: ProgramParts): Command {
 
   const context = { output, program };
   for (const command of COMMANDS) addToProgram(command, { context, finish });
+  localizeHelp(program, output.words);
 
   return program;
 }

@@ -4,6 +4,8 @@ import { fileURLToPath } from "node:url";
 import ts from "typescript";
 import { beforeAll, expect, test } from "vitest";
 import { errorsIn, wordsOf } from "../../../../scripts/reference/errors.ts";
+import { describeProgram } from "../../src/cli/program.ts";
+import { HELP_KO } from "../../src/cli/words/help.ko.ts";
 import { TERMINAL_FORMS_KO, TERMINAL_KOREAN } from "../../src/korean/terminal-korean.ts";
 
 const SOURCES = fileURLToPath(new URL("../../src", import.meta.url));
@@ -80,6 +82,17 @@ test("what doctor finds, and says to do, is Korean", () => {
   ).toEqual([]);
 });
 
+test("every sentence of help is Korean, and none is left over", () => {
+  const said = new Set(commandsOf(describeProgram()).flatMap(sentencesOf));
+  const commanders = ["Usage:", "Arguments:", "Options:", "Commands:"];
+  commanders.push("display help for command", "show the help of a command");
+
+  expect([...said].filter((sentence) => !Object.hasOwn(HELP_KO, sentence))).toEqual([]);
+  expect(Object.keys(HELP_KO).filter((one) => !said.has(one) && !commanders.includes(one))).toEqual(
+    [],
+  );
+});
+
 test("every sentence that a terminal translates is one of dure's", () => {
   const all = sources
     .map(({ text }) => text)
@@ -126,6 +139,18 @@ function refusalOf({ code, message }: { code: string; message: string }) {
     TERMINAL_KOREAN.refusal({ code, message }) ??
     TERMINAL_KOREAN.refusal({ code, message: filled(message) })
   );
+}
+
+type Command = ReturnType<typeof describeProgram>;
+
+function commandsOf(command: Command): readonly Command[] {
+  return [command, ...command.commands.flatMap((one) => commandsOf(one))];
+}
+
+function sentencesOf(command: Command): readonly string[] {
+  const described = [...command.options, ...command.registeredArguments];
+  const sentences = [command.description(), ...described.map(({ description }) => description)];
+  return sentences.filter((sentence) => sentence !== "");
 }
 
 /** With a value where `…` stands, or with the sign as people read it. */

@@ -13,6 +13,14 @@ const PROGRAM = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url))
 const PACKAGES = fileURLToPath(new URL("../../../../node_modules", import.meta.url));
 /** Names of the team that `dure init` makes, and what git says. */
 const GIVEN = ["demo", "minimal", "mina", "theo", "git version"];
+/** Names of commands and values in help. */
+const HELP_GIVEN = [
+  ...["dev", "start", "init", "new", "check", "doctor", "chat", "login", "reload", "events"],
+  ...["rooms", "jobs", "schedules", "pause", "resume", "stop", "plan", "task", "knowledge", "hook"],
+  ...["acp", "escalations", "audit", "token", "completion", "help", "dure", "retry", "words"],
+  ...["claude", "codex", "opencode", "gemini", "qwen", "pair", "orchestrator", "list", "show"],
+  ...["watch", "ask", "cancel", "speak", "purge", "mcp"],
+];
 const KOREAN = { LANG: "ko_KR.UTF-8" };
 
 let folder: string;
@@ -106,6 +114,18 @@ test.each([
   expect(text).toContain(says);
   expect(notKorean(text, GIVEN)).toEqual([]);
 });
+
+test.each([["--help"], ["task", "--help"], ["plan", "retry", "--help"], ["help", "jobs"]])(
+  "help is Korean: %s %s %s",
+  async (...args) => {
+    const { text, exitCode } = await dure(args.filter(Boolean), folder, KOREAN).ended;
+    const [words = ""] = text.split("\n예:");
+
+    expect(exitCode).toBe(0);
+    expect(words).toContain("옵션:");
+    expect(notKorean(words, HELP_GIVEN)).toEqual([]);
+  },
+);
 
 test.each([
   { rule: "LC_ALL goes first", env: { LC_ALL: "en_US.UTF-8", LANG: "ko_KR.UTF-8" } },

@@ -10,6 +10,12 @@ export const WORDS_EN: CliWords = {
   start: START_EN,
   check: CHECK_EN,
   plans: PLANS_EN,
+  help: {
+    sentence: (english) => english,
+    choices: (values) => `choices: ${values}`,
+    fallback: (value) => `default: ${value}`,
+    examples: (count) => (count === 1 ? "Example" : "Examples"),
+  },
   said: (english) => english,
   reason: ({ message }) => message,
   usage: (english) => english,

@@ -2,6 +2,7 @@ import { SERVER_KOREAN } from "../../korean/index.ts";
 import { TERMINAL_KOREAN } from "../../korean/terminal-korean.ts";
 import { CHECK_KO } from "./check.ko.ts";
 import { GENERAL_KO } from "./general.ko.ts";
+import { HELP_KO } from "./help.ko.ts";
 import { PLANS_KO } from "./plans.ko.ts";
 import { START_KO } from "./start.ko.ts";
 import { WORDS_EN } from "./words.en.ts";
@@ -13,6 +14,12 @@ export const WORDS_KO: CliWords = {
   start: START_KO,
   check: CHECK_KO,
   plans: PLANS_KO,
+  help: {
+    sentence: (english) => HELP_KO[english] ?? english,
+    choices: (values) => `고를 수 있는 값: ${values}`,
+    fallback: (value) => `기본: ${value}`,
+    examples: () => "예",
+  },
   said: (english) => TERMINAL_KOREAN.text(english) ?? english,
   reason: (because) =>
     TERMINAL_KOREAN.text(because.message) ?? SERVER_KOREAN.reason(because) ?? because.message,

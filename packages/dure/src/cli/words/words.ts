@@ -12,6 +12,7 @@ export interface CliWords {
   readonly start: StartWords;
   readonly check: CheckWords;
   readonly plans: PlansWords;
+  readonly help: HelpWords;
   /** What other parts of dure say in English; as it is where this language has no words for it. */
   readonly said: (english: string) => string;
   readonly refusal: (refusal: Refusal) => RefusalWords;
@@ -19,6 +20,14 @@ export interface CliWords {
   readonly reason: (because: Refusal) => string;
   /** What commander says to a wrong command line. */
   readonly usage: (english: string) => string;
+}
+
+interface HelpWords {
+  /** A description, or a title, by what it says in English. */
+  readonly sentence: (english: string) => string;
+  readonly choices: (values: string) => string;
+  readonly fallback: (value: string) => string;
+  readonly examples: (count: number) => string;
 }
 
 interface Refusal {
