@@ -5,15 +5,15 @@ import type { PlansCommand } from "./plans.ts";
 import type { CliWords } from "./words/words.ts";
 
 export async function pauseRun(id: string, { client, output }: PlansCommand): Promise<ExitCode> {
-  return told(await client.plans.pause(id), output, (words) => words.paused(id));
+  return told(await client.plans.pause(id), output, (words, run) => words.paused(run));
 }
 
 export async function resumeRun(id: string, { client, output }: PlansCommand): Promise<ExitCode> {
-  return told(await client.plans.resume(id), output, (words) => words.resumed(id));
+  return told(await client.plans.resume(id), output, (words, run) => words.resumed(run));
 }
 
 export async function cancelRun(id: string, { client, output }: PlansCommand): Promise<ExitCode> {
-  return told(await client.plans.cancel(id), output, (words) => words.cancelled(id));
+  return told(await client.plans.cancel(id), output, (words, run) => words.cancelled(run));
 }
 
 export async function retryPort(
@@ -23,7 +23,7 @@ export async function retryPort(
   { client, output }: PlansCommand,
 ): Promise<ExitCode> {
   const ordered = await client.plans.retry(id, port, request);
-  return told(ordered, output, (words) => words.retried(id, port));
+  return told(ordered, output, (words, run) => words.retried(run, port));
 }
 
 /** What a run as a whole can be given: more tokens or calls, or its merge again. */
@@ -53,10 +53,10 @@ export async function retryRun(
 
   if (tokens !== undefined || calls !== undefined) {
     const extended = await client.plans.extend(id, { tokens, calls });
-    return told(extended, output, (words) => words.extended(id, { tokens, calls }));
+    return told(extended, output, (words, run) => words.extended(run, { tokens, calls }));
   }
 
-  return told(await client.plans.again(id), output, (words) => words.mergedAgain(id));
+  return told(await client.plans.again(id), output, (words, run) => words.mergedAgain(run));
 }
 
 export async function skipPort(
@@ -64,17 +64,17 @@ export async function skipPort(
   port: string,
   { client, output }: PlansCommand,
 ): Promise<ExitCode> {
-  return told(await client.plans.skip(id, port), output, (words) => words.skipped(id, port));
+  return told(await client.plans.skip(id, port), output, (words, run) => words.skipped(run, port));
 }
 
 /** @param done What is said of an order that was carried out */
 export function told(
   ordered: RunOrdered,
   output: Output,
-  done: (words: CliWords["plans"]["order"]) => string,
+  done: (words: CliWords["plans"]["order"], run: string) => string,
 ): ExitCode {
   const { order: words } = output.words.plans;
-  output.line(ordered.carriedOut ? done(words) : words.stored(ordered.run.id));
+  output.line(ordered.carriedOut ? done(words, ordered.run.id) : words.stored(ordered.run.id));
 
   output.result(ordered);
   return EXIT.ok;

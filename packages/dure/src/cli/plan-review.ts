@@ -46,7 +46,7 @@ export async function reviewPort(
     const text = typeof send === "string" ? send : undefined;
     const sent = await client.plans.review(id, port, { text });
 
-    return told(sent, output, (words) => words.reviewed(id, port));
+    return told(sent, output, (words, run) => words.reviewed(run, port));
   }
 
   const comments = await client.plans.comments(id, port);
@@ -62,7 +62,9 @@ export async function approvePort(
   port: string,
   { client, output }: PlansCommand,
 ): Promise<ExitCode> {
-  return told(await client.plans.approve(id, port), output, (words) => words.approved(id, port));
+  return told(await client.plans.approve(id, port), output, (words, run) =>
+    words.approved(run, port),
+  );
 }
 
 /** Sends the result of a run where its plan says. */

@@ -225,7 +225,7 @@ function wordsOfRun(
 }
 
 /** A sentence of dure may stand behind the names of a plan and a port. Pure. */
-function titleIn(title: string, said: CliWords["said"]): string {
+export function titleIn(title: string, said: CliWords["said"]): string {
   const [, names = "", sentence = title] = /^([^:]+: )(.+)$/s.exec(title) ?? [];
   const behind = said(sentence);
   return behind === sentence ? said(title) : `${names}${behind}`;

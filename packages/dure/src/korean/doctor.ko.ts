@@ -60,6 +60,20 @@ export const DOCTOR_SENTENCES_KO: readonly SentenceForm[] = [
   ["{0}, used by {1}", "{0}, 쓰는 에이전트: {1}"],
 
   ["{0} failed: {1}", "{0} 모델이 답하지 못했어요: {1}"],
+  ["Say in the prompt what the answer has to look like.", "프롬프트에 답의 꼴을 적어 주세요."],
+  [
+    "Raise llm.maxOutputTokens if the answer was cut off before it began.",
+    "답이 시작되기 전에 끊겼다면 `llm.maxOutputTokens`를 늘려 주세요.",
+  ],
+  [
+    "The provider's filter stopped the answer; word it differently.",
+    "모델 회사의 필터가 답을 막았어요. 다르게 적어 주세요.",
+  ],
+  [
+    "Send less history, or take a model with a longer context.",
+    "대화를 줄여서 보내거나, 더 긴 글을 받는 모델을 써 주세요.",
+  ],
+  ["The call was stopped.", "부르던 것을 멈췄어요."],
   ["Check plan and billing at the provider.", "모델 회사의 요금제와 결제를 확인해 주세요."],
   [
     "The provider is in trouble; try again later.",

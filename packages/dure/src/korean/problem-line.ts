@@ -18,10 +18,16 @@ export function problemLine(line: string, parts: ProblemParts): string | undefin
   for (const start of [place, /^\s*\S+ /.exec(line)?.[0] ?? place]) {
     const facts = line.slice(start.length).split(/; | — /);
     const said = factsIn(facts, parts);
-    if (said !== undefined) return `${start}${said.join("; ")}`;
+    if (said !== undefined) return `${start}${said.reduce(followed)}`;
   }
 
   return undefined;
+}
+
+/** Two sentences, one behind the other. */
+function followed(before: string, next: string): string {
+  const end = /[.?!]$/.test(before) ? "" : ".";
+  return `${before}${end} ${next}`;
 }
 
 /** Each fact, or facts that are one sentence together, the longest first. */

@@ -44,6 +44,9 @@ export interface SaidRefusal {
   readonly hint?: string | undefined;
 }
 
+/** Longest line that is said otherwise, characters: one with holes is slow to find in a long one. */
+const MAX_LINE = 1_000;
+
 /** Around what stands inside a sentence and has no Korean. */
 const QUOTED = ["\u0001", "\u0002"] as const;
 
@@ -58,7 +61,10 @@ const inner: Translator = (text) =>
   behindCode(text) ?? inside(text) ?? namesIn(text) ?? (isForeign(text) ? quoted(text) : undefined);
 const forms = translatorOf(FORMS, inner);
 
-const PARTS = { sentence: sentences, allowed: translatorOf(specificFirst(ALLOWED_KO)) };
+const PARTS = {
+  sentence: (text: string) => sentences(text),
+  allowed: translatorOf(specificFirst(ALLOWED_KO)),
+};
 
 /** Pure. */
 export const TERMINAL_KOREAN: TerminalKorean = { text: textOf, refusal: refusalOf };
@@ -73,18 +79,22 @@ function textOf(english: string): string | undefined {
 }
 
 function lineOf(line: string): string | undefined {
+  if (line.length > MAX_LINE) return undefined;
   return sentences(line) ?? problemLine(line, PARTS);
 }
 
-/** One sentence as a whole, else each of several that follow each other. Pure. */
-function sentences(text: string): string | undefined {
+/** Sentences that follow each other and are said one by one. */
+const MOST_SENTENCES = 5;
+
+/** One sentence as a whole, else each of a few that follow each other. Pure. */
+function sentences(text: string, most = MOST_SENTENCES): string | undefined {
   const whole = quoting(forms(text));
-  if (whole !== undefined) return whole;
+  if (whole !== undefined || most <= 1) return whole;
 
   const end = /[.?!] (?=[A-Z"])/g;
   for (const { index } of text.matchAll(end)) {
     const first = quoting(forms(text.slice(0, index + 1)));
-    const rest = first === undefined ? undefined : sentences(text.slice(index + 2));
+    const rest = first === undefined ? undefined : sentences(text.slice(index + 2), most - 1);
     if (first !== undefined && rest !== undefined) return `${first} ${rest}`;
   }
 

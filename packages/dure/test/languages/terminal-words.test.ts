@@ -113,7 +113,7 @@ test("no line mixes the languages, whatever stands inside a sentence", () => {
 
   expect(failed?.split("\n")).toEqual([
     "dure.yaml 파일에 고칠 곳이 2군데 있어요:",
-    '  dure.yaml:3:1 port: 쓸 수 없는 값이에요; 적힌 값: "x"; 쓸 수 있는 값: 수',
+    '  dure.yaml:3:1 port: 쓸 수 없는 값이에요. 적힌 값: "x". 쓸 수 있는 값: 수',
     "  dure.yaml:4:1 it is new here",
   ]);
   expect(

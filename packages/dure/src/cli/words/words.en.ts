@@ -1,7 +1,9 @@
+import { ADMIN_EN } from "./admin.en.ts";
 import { CHECK_EN } from "./check.en.ts";
 import { GENERAL_EN } from "./general.en.ts";
 import { PLANS_EN } from "./plans.en.ts";
 import { START_EN } from "./start.en.ts";
+import { WORK_EN } from "./work.en.ts";
 import type { CliWords } from "./words.ts";
 
 export const WORDS_EN: CliWords = {
@@ -10,6 +12,8 @@ export const WORDS_EN: CliWords = {
   start: START_EN,
   check: CHECK_EN,
   plans: PLANS_EN,
+  work: WORK_EN,
+  admin: ADMIN_EN,
   help: {
     sentence: (english) => english,
     choices: (values) => `choices: ${values}`,

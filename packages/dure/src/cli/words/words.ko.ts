@@ -1,10 +1,12 @@
 import { SERVER_KOREAN } from "../../korean/index.ts";
 import { TERMINAL_KOREAN } from "../../korean/terminal-korean.ts";
+import { ADMIN_KO } from "./admin.ko.ts";
 import { CHECK_KO } from "./check.ko.ts";
 import { GENERAL_KO } from "./general.ko.ts";
 import { HELP_KO } from "./help.ko.ts";
 import { PLANS_KO } from "./plans.ko.ts";
 import { START_KO } from "./start.ko.ts";
+import { WORK_KO } from "./work.ko.ts";
 import { WORDS_EN } from "./words.en.ts";
 import type { CliWords } from "./words.ts";
 
@@ -14,6 +16,8 @@ export const WORDS_KO: CliWords = {
   start: START_KO,
   check: CHECK_KO,
   plans: PLANS_KO,
+  work: WORK_KO,
+  admin: ADMIN_KO,
   help: {
     sentence: (english) => HELP_KO[english] ?? english,
     choices: (values) => `고를 수 있는 값: ${values}`,

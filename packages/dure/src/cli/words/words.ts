@@ -1,8 +1,10 @@
 import type { Locale } from "../../engine/texts.ts";
+import type { AdminWords } from "./admin.en.ts";
 import type { CheckWords } from "./check.en.ts";
 import type { GeneralWords } from "./general.en.ts";
 import type { PlansWords } from "./plans.en.ts";
 import type { StartWords } from "./start.en.ts";
+import type { WorkWords } from "./work.en.ts";
 import { WORDS_EN } from "./words.en.ts";
 
 /** What the command line says to a person, in one language. */
@@ -12,6 +14,8 @@ export interface CliWords {
   readonly start: StartWords;
   readonly check: CheckWords;
   readonly plans: PlansWords;
+  readonly work: WorkWords;
+  readonly admin: AdminWords;
   readonly help: HelpWords;
   /** What other parts of dure say in English; as it is where this language has no words for it. */
   readonly said: (english: string) => string;
