@@ -5,6 +5,7 @@ import type {
   EscalationsFilter,
   PlatformEvent,
 } from "../client/index.ts";
+import { inLocale } from "../escalations/action-words.ts";
 import { SOURCE_KINDS } from "../kernel/escalation.ts";
 import { isAbort } from "../kernel/errors.ts";
 import { titleIn } from "./plan-watch.ts";
@@ -84,7 +85,8 @@ export async function showEscalation(id: string, { client, output }: Command): P
 
   if (!isOpen) output.line(endOf(escalation, words));
   else {
-    for (const { value, label, asks } of suggestedActions) {
+    for (const action of suggestedActions) {
+      const { value, label, asks } = inLocale(action, output.words.language);
       output.line(
         `  dure escalations answer ${id} ${value}${asks ? " --note '…'" : ""}   ${label}`,
       );
@@ -170,9 +172,11 @@ export async function watchEscalations({ client, output }: Command): Promise<Exi
 }
 
 function showLine(item: Escalation, output: Output): void {
-  const { work, said } = output.words;
+  const { work, said, language } = output.words;
   const { escalation: words } = work;
-  const actions = item.suggestedActions.map(({ value, label }) => `${value} (${label})`);
+  const actions = item.suggestedActions
+    .map((action) => inLocale(action, language))
+    .map(({ value, label }) => `${value} (${label})`);
   const answers = item.status === "open" ? words.answers(actions.join(", ")) : endOf(item, words);
   const facts = [item.id, words.severity(item.severity), item.type, timeOf(item.createdAt)];
   output.line([facts.join("  "), titleIn(item.title, said), answers].join("\n  "));

@@ -108,7 +108,7 @@ function factsOf({ kind, output }: PlanStep, { plans, said }: CliWords): string[
   const listed = (names: readonly string[]): string => namesOf(names, plans);
   const { summary, changes = [], failedFiles = [], unclaimedFiles = [], feedback } = output ?? {};
   const facts: string[] = [];
-  if (summary !== undefined) facts.push(summary.split("\n")[0]!);
+  if (summary !== undefined) facts.push(said(summary.split("\n")[0]!));
   if (changes.length > 0) facts.push(words.changed(listed(changes.map(({ path }) => path))));
   if (failedFiles.length > 0) facts.push(words.failedFiles(listed(failedFiles)));
   if (unclaimedFiles.length > 0) facts.push(words.unclaimed(listed(unclaimedFiles)));

@@ -86,7 +86,9 @@ function printView(view: PlanView, output: Output): void {
   output.line(words.parallel(view.maxParallel));
   output.line(words.mode(view.mode.mode, said(view.mode.because)));
   for (const { name, value, holds } of view.mode.conditions) {
-    output.line(`  ${holds ? words.holds.yes : words.holds.no}  ${said(name)} (${value})`);
+    output.line(
+      `  ${holds ? words.holds.yes : words.holds.no}  ${said(name)} (${words.value(value)})`,
+    );
   }
 
   const workers = view.workers.map(({ role, kind, command, model }) => {

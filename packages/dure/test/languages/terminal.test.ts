@@ -13,6 +13,22 @@ const PROGRAM = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url))
 const PACKAGES = fileURLToPath(new URL("../../../../node_modules", import.meta.url));
 /** Names of the team that `dure init` makes, and what git says. */
 const GIVEN = ["demo", "minimal", "mina", "theo", "git version"];
+/** Commands with nothing to show, with tables, and refused ones. */
+const ASKED = [
+  ...["jobs list", "jobs audit", "schedules list", "escalations list", "plan list", "plan runs"],
+  ...["audit", "token list", "token sessions", "knowledge list", "reload", "db stats"],
+  ...["pause mina", "resume mina", "stop room nowhere", "plan status run_1", "plan check nowhere"],
+  ...["schedules run nowhere", "escalations show escalation_1", "jobs show job_1"],
+  ...["token create mina --scopes chat", "mcp logout nowhere", "chat hi --service nowhere"],
+];
+
+/** Names in what these say. */
+const SERVED = [
+  ...["demo", "minimal", "mina", "theo", "nowhere", "ask_agent", "dure.", "handbook", "knowledge"],
+  ...["AGENT TARGET MESSAGE", "dure jobs ask", "dure new plan", "dure plan run", "dure login"],
+  ...["dure token create", "127.0.0.1", "id ", "chat", "local-token", "agent", "admin", "rooms"],
+];
+
 /** Names of commands and values in help. */
 const HELP_GIVEN = [
   ...["dev", "start", "init", "new", "check", "doctor", "chat", "login", "reload", "events"],
@@ -57,6 +73,21 @@ test("a start at a Korean terminal says in Korean where it answers, and who may 
 
   expect(text).toContain("토큰 없이는 서버를 켠 사용자만");
   expect(notKorean(text, GIVEN)).toEqual([]);
+});
+
+test("commands that talk to a server, or to the database, speak Korean", async () => {
+  await using database = await testDatabaseUrl();
+  const env = { ...KOREAN, DATABASE_URL: database.url };
+  const started = dure(["start"], team, { ...env, PORT: "0" });
+  await eventually(() => expect(started.text()).toContain("준비됐어요"));
+  const said: string[] = [];
+  for (const line of ASKED) {
+    const { text } = await dure(line.split(" "), team, env).ended;
+    said.push(text);
+  }
+
+  expect(said.every((text) => korean(text).length > 0)).toBe(true);
+  expect(said.flatMap((text) => notKorean(text, SERVED))).toEqual([]);
 });
 
 test("doctor in an empty folder says in Korean what is missing", async () => {

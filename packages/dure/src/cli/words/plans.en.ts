@@ -33,6 +33,8 @@ export const PLANS_EN = {
     path: (ports: string) => `critical path: ${ports}`,
     parallel: (count: number) => `side by side: ${count}`,
     mode: (mode: string, because: string) => `mode: ${mode}, because ${because}`,
+    /** Of a condition. */
+    value: (value: string): string => value,
     holds: { yes: "yes", no: "no " },
     workers: (workers: string) => `workers: ${workers}`,
     network: (of: string, policy: string) => `network of ${of}: ${policy}`,

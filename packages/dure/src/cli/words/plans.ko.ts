@@ -66,6 +66,8 @@ const FILES_KEPT = {
   not: "다른 파일도 볼 수 있어요",
 };
 
+const VALUES: Readonly<Record<string, string>> = { none: "없음", all: "모두" };
+
 const memberOf = (member: string): string => MEMBERS[member] ?? member;
 
 export const PLANS_KO: PlansWords = {
@@ -94,6 +96,7 @@ export const PLANS_KO: PlansWords = {
     path: (ports) => `가장 긴 길: ${ports}`,
     parallel: (count) => `함께 일하는 포트: ${count}개까지`,
     mode: (mode, because) => `방식: ${mode}, 이유: ${because}`,
+    value: (value) => VALUES[value] ?? value,
     holds: { yes: "예    ", no: "아니요" },
     workers: (workers) => `작업자: ${workers}`,
     network: (of, policy) => `${of}의 네트워크: ${policy}`,
