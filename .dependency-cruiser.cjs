@@ -51,7 +51,7 @@ const MAY_IMPORT = (() => {
     "ag-ui",
   ];
   const team = [...server, "server", "channels", "mcp", ...protocols];
-  const cli = [...team, "team", "acp-agent"];
+  const cli = [...team, "team", "acp-agent", "korean"];
   const client = ["kernel", "wire"];
   return {
     kernel,

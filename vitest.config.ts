@@ -7,6 +7,11 @@ import { SlowFirst } from "./scripts/slow-first.ts";
 // Tests hand it on where they hand on little.
 process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, "node_modules/.cache/compiled");
 
+// What commands say is tested in English, also at a terminal that is Korean.
+for (const name of ["LC_ALL", "LC_MESSAGES", "LANG"]) {
+  if (process.env[name]?.startsWith("ko")) delete process.env[name];
+}
+
 // Tests that look late (packages/dure/src/kernel/test-late.ts) wait longer.
 const late = Number(process.env["DURE_TEST_LATE_MS"] ?? "0") > 0;
 

@@ -16,6 +16,7 @@ export function cliPage(): string {
     "# Command line",
     MADE,
     "Exit codes: 0 done, 1 failed, 2 asked or configured wrongly. Every command has `--json` and `--help`.",
+    "Commands speak Korean at a Korean terminal (`LC_ALL`, else `LC_MESSAGES`, else `LANG` names `ko`), else English. `--json` is the same everywhere.",
     ...parts,
   ].join("\n\n")}\n`;
 }

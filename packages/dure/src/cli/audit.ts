@@ -6,8 +6,9 @@ export async function listAudit(
   filter: AuditFilter,
   { client, output }: { client: DureClient; output: Output },
 ): Promise<ExitCode> {
+  const { log: words } = output.words.admin;
   const { items, nextCursor } = await client.audit(filter);
-  if (items.length === 0) output.line("there is no such entry");
+  if (items.length === 0) output.line(words.none);
   else {
     output.table(
       items.map(({ at, tenant, name, person, what, subject, outcome }) => [
@@ -15,12 +16,12 @@ export async function listAudit(
         `${person ?? name}${tenant === "" ? "" : ` (${tenant})`}`,
         what,
         subject || "–",
-        outcome ?? "begun; its outcome is unknown",
+        outcome === null ? words.unknown : words.outcome(outcome),
       ]),
     );
   }
 
-  if (nextCursor !== null) output.note(`There are older ones: --cursor ${nextCursor}`);
+  if (nextCursor !== null) output.note(words.older(nextCursor));
   output.result({ items, nextCursor });
 
   return EXIT.ok;

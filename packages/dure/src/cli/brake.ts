@@ -15,11 +15,8 @@ export async function pauseAgent(
   { client, output, person }: Command,
 ): Promise<ExitCode> {
   await client.rooms(person).pause(agent, paused);
-  output.line(
-    paused
-      ? `${agent} is paused: no new model call of it begins; what is asked of it waits`
-      : `${agent} goes on with what waits for it`,
-  );
+  const { room: words } = output.words.work;
+  output.line(paused ? words.paused(agent) : words.goesOn(agent));
   output.result({ agent, paused });
   return EXIT.ok;
 }
@@ -33,10 +30,11 @@ export async function stopPlace(
   const rooms = client.rooms(person);
   const stopped = await (kind === "room" ? rooms.stopRoom(id) : rooms.stopThread(id));
   const { answers, requests, jobs } = stopped;
+  const { room: words } = output.words.work;
   output.line(
     answers + requests + jobs === 0
-      ? `nothing ran in ${id}`
-      : `stopped in ${id}: ${answers} answers, ${requests} requests, ${jobs} jobs`,
+      ? words.nothingRan(id)
+      : words.stopped(id, { answers, requests, jobs }),
   );
   output.result({ place: id, answers, requests, jobs });
   return EXIT.ok;

@@ -35,7 +35,7 @@ export async function chatLoop(options: ChatOptions): Promise<ExitCode> {
 
   const stop = new StopOnInterrupt(options.client, output, () => lines.close());
   lines.on("SIGINT", () => stop.interrupt());
-  if (isPerson) output.note(`Session ${options.session}. An empty line or ctrl-D leaves.`);
+  if (isPerson) output.note(output.words.admin.chat.session(options.session));
 
   let last: Done | undefined;
   let failed = false;
@@ -154,7 +154,7 @@ class ShownAnswer {
   #start({ label, restart }: AgentStart): void {
     if (restart) {
       if (this.#text !== "") this.#output.line();
-      this.#output.note(`${label}: begins again; what it said before is void`);
+      this.#output.note(this.#output.words.admin.chat.again(label));
       this.#text = "";
     } else if (this.#output.isTerminal) {
       this.#output.note(label);
@@ -165,7 +165,7 @@ class ShownAnswer {
   end({ message, error, uiHint }: Done): void {
     if (this.#text !== "") this.#output.line();
     if (this.#text.trim() !== message.trim()) this.#output.line(message);
-    if (error) this.#output.note(`${error.code}: ${error.message}`);
+    if (error) this.#output.note(`${error.code}: ${this.#output.words.reason(error)}`);
     for (const [index, label] of (uiHint?.buttons ?? []).entries()) {
       this.#output.line(`  ${index + 1}) ${label}`);
     }

@@ -15,6 +15,8 @@ import { EXIT, type ExitCode, type Output } from "./output.ts";
  */
 export async function check(options: { folder: string; output: Output }): Promise<ExitCode> {
   const { output } = options;
+  const { check: words, said } = output.words;
+  const { green, red } = output.colors;
   const folder = path.resolve(options.folder);
   if (!existsSync(folder)) {
     throw new DureError("FOLDER_MISSING", `${folder} does not exist.`, {
@@ -27,10 +29,10 @@ export async function check(options: { folder: string; output: Output }): Promis
   const services = isTeam ? await checkTeam(folder) : [await checkFolder(folder)];
   for (const { name, folder: at, file, problems } of services) {
     if (problems.length === 0) {
-      output.line(`${output.colors.green("ok  ")} ${name ?? path.basename(at)} (${file})`);
+      output.line(`${green(words.marks.ok)} ${name ?? path.basename(at)} (${file})`);
     }
     for (const problem of problems) {
-      output.line(`${output.colors.red("fail")} ${problemText(problem)}`);
+      output.line(`${red(words.marks.fail)} ${said(problemText(problem))}`);
     }
   }
   // Read last: a broken service also breaks the configuration that imports it, and its own lines
@@ -38,14 +40,14 @@ export async function check(options: { folder: string; output: Output }): Promis
   const found = services.reduce((sum, { problems }) => sum + problems.length, 0);
   if (isTeam && found === 0) {
     await loadTeam(folder);
-    output.line(`${output.colors.green("ok  ")} configuration`);
+    output.line(`${green(words.marks.ok)} ${words.configuration}`);
   }
   output.result({
     ok: found === 0,
     services: services.map(({ folder: at, name, problems }) => ({ folder: at, name, problems })),
   });
-  if (isTeam) output.line(countOf(services.length));
-  if (found > 0) output.line(`${found} ${found === 1 ? "problem" : "problems"}`);
+  if (isTeam) output.line(words.services(services.length));
+  if (found > 0) output.line(words.problems(found));
   return found === 0 ? EXIT.ok : EXIT.failed;
 }
 
@@ -63,9 +65,4 @@ async function checkTeam(folder: string): Promise<readonly ModuleCheck[]> {
 
 async function checkFolder(folder: string): Promise<ModuleCheck> {
   return { ...(await checkService(folder)), folder };
-}
-
-function countOf(services: number): string {
-  if (services > 0) return `${services} ${services === 1 ? "service" : "services"} checked`;
-  return "0 services checked: services/ has no folder, and the configuration imports no service";
 }

@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { BEGINNINGS, FIRST_MODELS, LOCALES } from "./init-answers.ts";
+import { LOCALES } from "../engine/texts.ts";
+import { BEGINNINGS, FIRST_MODELS } from "./init-answers.ts";
 
 /** `npm create dure` says what is wrong before it installs anything. */
 

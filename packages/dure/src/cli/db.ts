@@ -15,14 +15,15 @@ export interface DbCommand {
 }
 
 export async function dbMigrate(command: DbCommand): Promise<ExitCode> {
+  const { database: words } = command.output.words.admin;
   let found = { migration: 0, release: 0 };
   await withDatabase(command, ({ database }) => [
     {
-      title: "Migrate",
+      title: words.migrate,
       run: async () => {
         await migrate(database, SCHEMA, { logger: silentLogger });
         found = (await database.query<typeof found>({ text: STANDS_AT }))[0]!;
-        return `schema dure is at migration ${found.migration}, release ${found.release}`;
+        return words.migrated(found.migration, found.release);
       },
     },
   ]);
@@ -59,10 +60,11 @@ export async function dbStats(command: DbCommand): Promise<ExitCode> {
              current_setting('server_version') as version`,
   });
 
-  output.line(`${opened.where}, PostgreSQL ${size!.version}, ${megabytes(size!.bytes)}`);
+  const { admin, said } = output.words;
+  output.line(`${said(opened.where)}, PostgreSQL ${size!.version}, ${megabytes(size!.bytes)}`);
 
   output.table([
-    ["table", "rows (about)", "size"],
+    admin.database.head,
     ...tables.map(({ name, rows, bytes }) => [name, String(rows), megabytes(bytes)]),
   ]);
 
@@ -73,14 +75,15 @@ export async function dbStats(command: DbCommand): Promise<ExitCode> {
 
 export async function dbBackup(file: string, command: DbCommand): Promise<ExitCode> {
   const target = path.resolve(file);
+  const { database: words } = command.output.words.admin;
   let rows: Record<string, number> = {};
 
   await withDatabase(command, ({ database }) => [
     {
-      title: `Back up to ${target}`,
+      title: words.backUp(target),
       run: async () => {
         rows = await backup(database, target);
-        return `${sum(rows)} rows of ${Object.keys(rows).length} tables`;
+        return words.rows(sum(rows), Object.keys(rows).length);
       },
     },
   ]);
@@ -95,14 +98,15 @@ export async function dbRestore(
   command: DbCommand & { replace: boolean },
 ): Promise<ExitCode> {
   const source = path.resolve(file);
+  const { database: words } = command.output.words.admin;
   let rows: Record<string, number> = {};
 
   await withDatabase(command, ({ database }) => [
     {
-      title: `Restore from ${source}`,
+      title: words.restore(source),
       run: async () => {
         rows = await restore(database, source, { replace: command.replace, logger: silentLogger });
-        return `${sum(rows)} rows of ${Object.keys(rows).length} tables`;
+        return words.rows(sum(rows), Object.keys(rows).length);
       },
     },
   ]);
@@ -117,7 +121,8 @@ async function withDatabase(
   tasksOf: (opened: CommandDatabase) => readonly Task[],
 ): Promise<void> {
   await using opened = await openDatabase(command);
-  command.output.note(`Database: ${opened.where}`);
+  const { admin, said } = command.output.words;
+  command.output.note(admin.database.at(said(opened.where)));
   await runTasks(command.output, tasksOf(opened));
 }
 

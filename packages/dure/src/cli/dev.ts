@@ -41,7 +41,7 @@ export async function dev(options: DevOptions): Promise<number> {
   };
 
   const onTrouble = (error: Error): void =>
-    options.output.note(`Changes may go unseen: ${error.message}.`);
+    options.output.note(options.output.words.start.unseen(error.message));
   await using watcher = watchTeam(options.folder, onChange, onTrouble);
   const onSignal = (): void => child.stop();
   process.on("SIGINT", onSignal);
@@ -105,7 +105,7 @@ class RestartedChild {
     if (exitCode === EXIT.ok) return this.#ended.resolve(EXIT.ok);
 
     const { folder, output } = this.#options;
-    output.note(`The team stopped with exit code ${exitCode}. Waiting for a change in ${folder} …`);
+    output.note(output.words.start.waiting(exitCode, folder));
   }
 
   /** Files that were saved together. */
@@ -123,10 +123,11 @@ class RestartedChild {
     const { folder, output } = this.#options;
     const taken = await takeIn(folder);
     if (taken.outcome === "restart") return this.#restartFor(names);
+    const { start: words, said } = output.words;
     output.note(
       taken.outcome === "in-force"
-        ? `${names} changed; it counts from the next answer on.`
-        : `${names} changed, and the team answers as before: ${taken.message}`,
+        ? words.takenIn(names)
+        : `${words.refused(names)} ${said(taken.message)}`,
     );
   }
 
@@ -135,7 +136,8 @@ class RestartedChild {
   }
 
   async #restart(file: string): Promise<void> {
-    this.#options.output.note(`${file} changed; restarting …`);
+    const { output } = this.#options;
+    output.note(output.words.start.restarting(file));
     await endOf(this.#child);
     this.#restarting = undefined;
     if (!this.#isStopping) this.run();

@@ -16,6 +16,7 @@ import { Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { FakeDiscord, FakeSlack } from "@dure/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { notKorean } from "../../test/languages/mixed-lines.ts";
 import { sampled } from "../kernel/test-tiers.ts";
 import { initTeam } from "./init-team.ts";
 import { main } from "./program.ts";
@@ -363,6 +364,11 @@ describe("doctor", () => {
     for (const words of told) expect(text).toMatch(words);
     expect(text).not.toContain("secret@");
     expect(await filesOf(team)).toEqual(before);
+
+    vi.stubEnv("LANG", "ko_KR.UTF-8");
+    const korean = await doctor(team);
+
+    expect(notKorean(korean.text, GIVEN)).toEqual([]);
   });
 
   test("says in its first line that nothing is wrong, and leaves the disk as it was", async () => {
@@ -382,6 +388,14 @@ describe("doctor", () => {
     expect(await filesOf(team)).toEqual(before);
   });
 });
+
+/** Names of the team, and what other programs say. */
+const GIVEN = [
+  ...["demo", "minimal", "mina", "theo", "files", "#desk", "Demo", "own", "old", "mcp", "commands"],
+  ...["git version", "no bank", "Transform failed with 1 error", "left-pad-9", "import"],
+  ...["Cannot find module", "Cannot find package", "imported from"],
+  ...["spawn no-such-mcp-server", "spawn", "connect ECONNREFUSED"],
+];
 
 /** A stand-in of the team's own: no warning that there is no model. */
 const OWN_MODEL = `const OWN = { name: "own", respond: () => ({ text: "ok" }) };\n`;

@@ -5,9 +5,12 @@ import type {
   EscalationsFilter,
   PlatformEvent,
 } from "../client/index.ts";
+import { inLocale } from "../escalations/action-words.ts";
 import { SOURCE_KINDS } from "../kernel/escalation.ts";
 import { isAbort } from "../kernel/errors.ts";
+import { titleIn } from "./plan-watch.ts";
 import { EXIT, type ExitCode, type Output } from "./output.ts";
+import type { CliWords } from "./words/words.ts";
 
 interface Command {
   readonly client: DureClient;
@@ -27,24 +30,19 @@ export async function listEscalations(
   filter: EscalationsFilter,
   { client, output }: Command,
 ): Promise<ExitCode> {
+  const { escalation: words } = output.words.work;
   const page = await client.escalations({ ...filter, limit: SHOWN });
   const items = page.items.toSorted((a, b) => RANK[a.severity] - RANK[b.severity]);
   for (const item of items) showLine(item, output);
 
   if (items.length === 0) {
-    output.line(
-      filter.status === "open"
-        ? "nothing waits for a decision"
-        : `there is none that is ${filter.status}`,
-    );
+    const status = filter.status ?? "open";
+    output.line(status === "open" ? words.noneOpen : words.none(words.status(status)));
   }
 
   if (page.nextCursor !== null) {
-    const gravest =
-      filter.severity === undefined ? "; the gravest of all: --severity critical" : "";
-    output.note(
-      `These are the newest ${items.length}. There are more: --cursor ${page.nextCursor}${gravest}`,
-    );
+    const gravest = filter.severity === undefined ? words.gravest : "";
+    output.note(`${words.more(items.length, page.nextCursor)}${gravest}`);
   }
 
   output.result({ items, nextCursor: page.nextCursor });
@@ -67,8 +65,11 @@ export async function showEscalation(id: string, { client, output }: Command): P
     expiresAt,
   } = escalation;
 
-  output.line(`${title}\n${severity} ${type}, ${status}, raised ${timeOf(escalation.createdAt)}`);
-  if (description !== "") output.line(`\n${description}\n`);
+  const { work, said } = output.words;
+  const { escalation: words } = work;
+  const standing = { status: words.status(status), at: timeOf(escalation.createdAt) };
+  output.line(`${titleIn(title, said)}\n${words.raised(words.severity(severity), type, standing)}`);
+  if (description !== "") output.line(`\n${said(description)}\n`);
   const isOpen = status === "open";
   const until = isOpen ? expiresAt : null;
 
@@ -78,13 +79,14 @@ export async function showEscalation(id: string, { client, output }: Command): P
       key,
       typeof value === "string" ? value : JSON.stringify(value),
     ]),
-    ...(isOpen ? [["with", WITH[step]]] : []),
-    ...(until === null ? [] : [["until", timeOf(until)]]),
+    ...(isOpen ? [[words.facts.with, words.with[step]]] : []),
+    ...(until === null ? [] : [[words.facts.until, timeOf(until)]]),
   ]);
 
-  if (!isOpen) output.line(endOf(escalation));
+  if (!isOpen) output.line(endOf(escalation, words));
   else {
-    for (const { value, label, asks } of suggestedActions) {
+    for (const action of suggestedActions) {
+      const { value, label, asks } = inLocale(action, output.words.language);
       output.line(
         `  dure escalations answer ${id} ${value}${asks ? " --note '…'" : ""}   ${label}`,
       );
@@ -96,21 +98,15 @@ export async function showEscalation(id: string, { client, output }: Command): P
   return EXIT.ok;
 }
 
-const WITH = {
-  worker: "no person has been told yet",
-  operator: "the operator agent",
-  person: "people",
-} as const satisfies Record<Escalation["step"], string>;
-
 export async function answerEscalation(
   id: string,
   answer: EscalationAnswer,
   { client, output }: Command,
 ): Promise<ExitCode> {
   const answered = await client.answerEscalation(id, answer);
-  output.line(
-    `${id}: ${answer.value}${answered.turnId === null ? "" : `; turn ${answered.turnId} goes on`}`,
-  );
+  const { escalation: words } = output.words.work;
+  const next = answered.turnId === null ? "" : words.goesOn(answered.turnId);
+  output.line(`${id}: ${answer.value}${next}`);
   output.result(answered);
 
   return EXIT.ok;
@@ -122,7 +118,7 @@ export async function dismissEscalation(
   { client, output }: Command,
 ): Promise<ExitCode> {
   const escalation = await client.dismissEscalation(id, { note });
-  output.line(`${id}: dismissed`);
+  output.line(output.words.work.escalation.dismissed(id));
   output.result(escalation);
 
   return EXIT.ok;
@@ -146,7 +142,8 @@ export async function watchEscalations({ client, output }: Command): Promise<Exi
     );
 
     for (const item of items.toReversed()) showLine(item, output);
-    output.note(items.length === 0 ? "Nothing waits for a decision; watching." : "Watching.");
+    const { escalation: words } = output.words.work;
+    output.note(items.length === 0 ? words.watchingNone : words.watching);
   };
 
   try {
@@ -160,7 +157,7 @@ export async function watchEscalations({ client, output }: Command): Promise<Exi
       { types: ["escalation.*"] },
       { signal: over.signal, onConnection },
     )) {
-      output.line(newsOf(event));
+      output.line(newsOf(event, output.words));
       output.result(event);
     }
   } catch (error) {
@@ -175,44 +172,45 @@ export async function watchEscalations({ client, output }: Command): Promise<Exi
 }
 
 function showLine(item: Escalation, output: Output): void {
-  const answers =
-    item.status === "open"
-      ? `answers: ${item.suggestedActions.map(({ value, label }) => `${value} (${label})`).join(", ")}`
-      : endOf(item);
-  output.line(
-    `${item.id}  ${item.severity}  ${item.type}  ${timeOf(item.createdAt)}\n  ${item.title}\n  ${answers}`,
-  );
+  const { work, said, language } = output.words;
+  const { escalation: words } = work;
+  const actions = item.suggestedActions
+    .map((action) => inLocale(action, language))
+    .map(({ value, label }) => `${value} (${label})`);
+  const answers = item.status === "open" ? words.answers(actions.join(", ")) : endOf(item, words);
+  const facts = [item.id, words.severity(item.severity), item.type, timeOf(item.createdAt)];
+  output.line([facts.join("  "), titleIn(item.title, said), answers].join("\n  "));
 }
 
 /** `resolved: approve by mina: "only this once"`. Pure. */
-function endOf({ status, resolution, resolvedBy, resolvedByPerson }: Escalation): string {
-  const who = resolvedByPerson ?? resolvedBy;
-  if (!resolution) return status;
+function endOf(
+  { status, resolution, resolvedBy, resolvedByPerson }: Escalation,
+  words: CliWords["work"]["escalation"],
+): string {
+  const by = resolvedByPerson ?? resolvedBy;
+  if (!resolution) return words.status(status);
 
   const { value, note } = resolution;
-  const by = who === null ? "" : ` by ${who}`;
-  const words = note === undefined ? "" : `: "${note}"`;
-
-  return `${status}: ${value}${by}${words}`;
+  return words.ended({ status: words.status(status), value, by, note });
 }
 
 /** One line for one event. Pure. */
-function newsOf(event: PlatformEvent): string {
+function newsOf(event: PlatformEvent, words: CliWords): string {
   const id = "id" in event.data ? String(event.data.id) : "";
-  return `${timeOf(event.at)}  ${event.type}  ${id}  ${changeIn(event)}`;
+  return `${timeOf(event.at)}  ${event.type}  ${id}  ${changeIn(event, words)}`;
 }
 
-function changeIn(event: PlatformEvent): string {
+function changeIn(event: PlatformEvent, { work: { escalation: words }, said }: CliWords): string {
   switch (event.type) {
     case "escalation.new":
     case "escalation.worsened":
-      return `${event.data.severity}: ${event.data.title}`;
+      return `${words.severity(event.data.severity)}: ${titleIn(event.data.title, said)}`;
     case "escalation.routed":
-      return `is with the ${event.data.step}`;
+      return words.isWith(event.data.step);
     case "escalation.resolved":
-      return `${event.data.value} by ${event.data.by}`;
+      return words.decided(event.data.value, event.data.by);
     case "escalation.dismissed":
-      return `dismissed (${event.data.value}) by ${event.data.by}`;
+      return words.closed(event.data.value, event.data.by);
     default:
       return "";
   }

@@ -47,7 +47,7 @@ export async function showEvents({
 
   const onReset = ({ oldest }: { oldest: string | undefined }): void => {
     if (since !== undefined) {
-      output.note(`The position ${since} is no longer kept; continuing at ${oldest ?? "now"}.`);
+      output.note(output.words.admin.log.reset(since, oldest));
     }
   };
 

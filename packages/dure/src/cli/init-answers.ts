@@ -1,5 +1,7 @@
 import type { Finding } from "./doctor/finding.ts";
+import type { Locale } from "../engine/texts.ts";
 import { LANGUAGE_QUESTION, LANGUAGES, WORDS, type Wording } from "./init-words.ts";
+import { wordsOf, type CliWords } from "./words/words.ts";
 
 /** Providers whose key a new team can begin with, each with the model that it begins with. */
 export const FIRST_MODELS = {
@@ -11,9 +13,6 @@ export type Provider = keyof typeof FIRST_MODELS;
 /** Each beginning has the one before it too. */
 export const BEGINNINGS = ["chat", "rooms", "plans"] as const;
 export type Beginning = (typeof BEGINNINGS)[number];
-
-export const LOCALES = ["ko", "en"] as const;
-export type Locale = (typeof LOCALES)[number];
 
 /** What a new team is made of. */
 export interface InitAnswers {
@@ -91,7 +90,7 @@ async function askRest(
   if (named === undefined) return undefined;
   if (named === "later") return { locale, begin };
 
-  const key = await askKey(asked, named, words);
+  const key = await askKey(asked, named, locale);
   if (key === undefined) return undefined;
 
   return key === "" ? { locale, begin } : { locale, begin, provider: named, key };
@@ -143,8 +142,10 @@ export function chosenOf<Value extends string>(
 async function askKey(
   { askSecret, tell, tryKey, left }: Asked,
   provider: Provider,
-  words: Wording,
+  locale: Locale,
 ): Promise<string | undefined> {
+  const words = WORDS[locale];
+  const { said } = await wordsOf(locale);
   for (let tried = 0; tried < TRIES; tried++) {
     const key = (await askSecret(words.key(FIRST_MODELS[provider].key)))?.trim();
     if (key === undefined || key === "") return key;
@@ -152,7 +153,7 @@ async function askKey(
     const finding = await tryKey(provider, key);
     if (left.aborted) return undefined;
     const verdict = verdictOf(finding);
-    tell(verdict === "fails" ? [words.fails, wordsOf(finding)].join(" ") : words[verdict]);
+    tell(verdict === "fails" ? words.fails(foundIn(finding, said)) : words[verdict]);
     if (verdict === "works" || verdict === "unreached") return key;
   }
   tell(words.without);
@@ -167,6 +168,6 @@ function verdictOf({ status, detail }: Finding): "works" | "wrong" | "unreached"
   return /MODEL_UNREACHABLE|no answer within/.test(detail) ? "unreached" : "fails";
 }
 
-function wordsOf({ detail, hint }: Finding): string {
-  return [detail, hint].filter(Boolean).join(" ");
+function foundIn({ detail, hint }: Finding, said: CliWords["said"]): readonly string[] {
+  return [detail, hint].filter((text) => text !== undefined).map(said);
 }

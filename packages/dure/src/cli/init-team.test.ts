@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import { LOCALES } from "./init-answers.ts";
+import { LOCALES } from "../engine/texts.ts";
 import { initTeam } from "./init-team.ts";
 
 test.each(LOCALES)(

@@ -4,7 +4,8 @@ import { DureError } from "../kernel/errors.ts";
 import { agentsFileKo, collaborationPolicyKo } from "../rooms/guide.ko.ts";
 import { agentsFile, collaborationPolicy } from "../rooms/guide.ts";
 import { ROOM_LIMITS } from "../rooms/limits.ts";
-import { FIRST_MODELS, type InitAnswers, type Locale } from "./init-answers.ts";
+import type { Locale } from "../engine/texts.ts";
+import { FIRST_MODELS, type InitAnswers } from "./init-answers.ts";
 import {
   assertEmpty,
   copyTemplate,

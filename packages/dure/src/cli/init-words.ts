@@ -1,4 +1,5 @@
-import type { Beginning, Locale, Provider } from "./init-answers.ts";
+import type { Beginning, Provider } from "./init-answers.ts";
+import type { Locale } from "../engine/texts.ts";
 
 /** What is said of a team that was made, in its language. */
 export const MADE: Readonly<Record<Locale, MadeWords>> = {
@@ -44,7 +45,8 @@ export interface Wording {
   readonly trying: string;
   readonly works: string;
   readonly wrong: string;
-  readonly fails: string;
+  /** @param found What was found, in sentences of its own. */
+  readonly fails: (found: readonly string[]) => string;
   readonly unreached: string;
   readonly without: string;
   readonly left: string;
@@ -69,7 +71,7 @@ export const WORDS: Readonly<Record<Locale, Wording>> = {
     trying: "키를 확인하고 있어요…",
     works: "키가 맞아요.",
     wrong: "맞지 않는 키예요.",
-    fails: "이 키로는 답을 받지 못했어요.",
+    fails: (found) => ["이 키로는 답을 받지 못했어요.", ...found].join("\n  "),
     unreached:
       "모델에 닿지 않아서 키를 확인하지 못했어요. 키는 그대로 .env에 넣을게요. `dure doctor`로 다시 확인할 수 있어요.",
     without: "키 없이 만들게요. 나중에 .env에 넣어 주세요.",
@@ -89,7 +91,7 @@ export const WORDS: Readonly<Record<Locale, Wording>> = {
     trying: "Trying the key…",
     works: "The key works.",
     wrong: "This key is wrong.",
-    fails: "No answer with this key.",
+    fails: (found) => ["No answer with this key.", ...found].join(" "),
     unreached:
       "The model cannot be reached, so the key was not tried. It goes into .env as it is; `dure doctor` tries it again.",
     without: "The team is made without a key. Put it into .env later.",

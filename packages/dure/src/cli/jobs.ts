@@ -2,7 +2,6 @@ import type {
   DureClient,
   Job,
   JobDetail,
-  JobOutcome,
   JobRequest,
   JobsFilter,
   JobStatus,
@@ -13,30 +12,14 @@ import { systemClock } from "../kernel/clock.ts";
 import { isAbort } from "../kernel/errors.ts";
 import { displayWidth, EXIT, type ExitCode, type Output } from "./output.ts";
 import type { PlatformEvent } from "../wire/events.ts";
+import type { CliWords } from "./words/words.ts";
+
+type JobTexts = CliWords["work"]["job"];
 
 export interface JobsCommand {
   readonly client: DureClient;
   readonly output: Output;
 }
-
-/** How a job ended, for who reads it in a terminal. */
-const OUTCOME_WORDS = {
-  max_turns: "all turns were used",
-  explicit_skip: "an agent ended it",
-  conclusion: "both had said what there was to say",
-  repetition: "an agent began to repeat itself",
-  empty_reply: "an agent had nothing more to say",
-  minimal_content: "a reply was too short to go on from",
-  no_reply: "the asked agent did not answer in time",
-  blocked: "the asked agent was busy for too long",
-  turn_timeout: "a turn took too long",
-  agent_error: "an agent failed",
-  agent_removed: "an agent is no longer in the team",
-  budget: "the budget was used up",
-  cancelled: "it was cancelled",
-  stale: "it made no progress for too long",
-  resume_limit: "it was resumed too often without progress",
-} as const satisfies Record<JobOutcome, string>;
 
 const OVER: ReadonlySet<JobStatus> = new Set(["COMPLETED", "FAILED", "CANCELLED", "ABANDONED"]);
 /** Characters of a message in a list. */
@@ -50,12 +33,10 @@ export async function listJobs(
   showTable(page.items, output);
 
   if (page.items.length === 0) {
-    output.note(
-      "There is no such job. Agents make them with ask_agent, you with: dure jobs ask AGENT TARGET MESSAGE",
-    );
+    output.note(output.words.work.job.none);
   }
 
-  if (page.nextCursor !== null) output.note(`There are more: --cursor ${page.nextCursor}`);
+  if (page.nextCursor !== null) output.note(output.words.general.more(page.nextCursor));
   output.result(page);
 
   return EXIT.ok;
@@ -66,7 +47,7 @@ export async function showJob(id: string, { client, output }: JobsCommand): Prom
   const transcript = new Transcript(output);
   transcript.begin(job);
   if (OVER.has(job.status)) transcript.end(job);
-  else output.line(standingOf(job));
+  else output.line(standingOf(job, output.words));
   output.result(job);
 
   return EXIT.ok;
@@ -112,6 +93,7 @@ export async function askJob(
   key: string | undefined,
   { client, output }: JobsCommand,
 ): Promise<ExitCode> {
+  const { job: words } = output.words.work;
   const answer = await client.jobs.ask(request, { idempotencyKey: key });
   output.result(answer);
 
@@ -121,20 +103,20 @@ export async function askJob(
       return EXIT.ok;
     case "accepted":
       output.line(answer.jobId);
-      output.note(`It goes on in the background: dure jobs watch ${answer.jobId}`);
+      output.note(words.goesOn(answer.jobId));
       return EXIT.ok;
     case "timeout":
-      output.note(`There is no answer yet; it goes on: dure jobs watch ${answer.jobId}`);
+      output.note(words.noAnswer(answer.jobId));
       return EXIT.failed;
     case "error":
-      output.note(`${answer.code} ${answer.hint} (${answer.jobId})`);
+      output.note(`${answer.code} ${output.words.said(answer.hint)} (${answer.jobId})`);
       return EXIT.failed;
   }
 }
 
 export async function cancelJob(id: string, { client, output }: JobsCommand): Promise<ExitCode> {
   const job = await client.jobs.cancel(id);
-  output.line(`${id} is cancelled, with all that it asked for`);
+  output.line(output.words.work.job.cancelled(id));
   output.result(job);
 
   return EXIT.ok;
@@ -144,10 +126,7 @@ export async function retryJob(id: string, { client, output }: JobsCommand): Pro
   const job = await client.jobs.retry(id);
   output.line(job.jobId);
 
-  output.note(
-    `It begins in turn ${job.turnsDone + 1}, behind the finished turns of ${id}: dure jobs watch ` +
-      job.jobId,
-  );
+  output.note(output.words.work.job.retried(job.turnsDone + 1, id, job.jobId));
 
   output.result(job);
 
@@ -160,7 +139,7 @@ export async function speakIntoJob(
   { client, output, person }: JobsCommand & { readonly person: string | undefined },
 ): Promise<ExitCode> {
   await client.jobs.speak(id, text, { asPerson: person });
-  output.line(`${id}: the next turn hears it`);
+  output.line(output.words.work.job.heard(id));
   output.result({ job_id: id, status: "heard" });
 
   return EXIT.ok;
@@ -171,34 +150,26 @@ export async function purgeJobs(
   { client, output }: JobsCommand,
 ): Promise<ExitCode> {
   const removed = await client.jobs.purge(olderThan);
-  output.line(
-    `${removed} finished ${removed === 1 ? "job" : "jobs"} older than ${olderThan} removed`,
-  );
+  output.line(output.words.work.job.purged(removed, olderThan));
   output.result({ removed });
 
   return EXIT.ok;
 }
-
-const WHY = {
-  stuck: "stuck: no progress for a while. dure jobs show tells where; cancel ends it.",
-  orphaned: "orphaned: no process leads it at this moment. Another process takes it within 10 s.",
-  "resumed-often": "resumed often: something ends its process, or it does not get ahead.",
-} as const;
 
 /** Jobs that an operator should look at; 1 when there are some. */
 export async function auditJobs(
   filter: { stuck?: string | undefined },
   { client, output }: JobsCommand,
 ): Promise<ExitCode> {
+  const { job: words } = output.words.work;
   const items = await client.jobs.audit(filter);
   for (const job of items) {
-    output.line(
-      `${job.jobId}  ${job.requesterName} → ${job.targetName}, turn ${job.turnsDone + 1}, resumed ` +
-        `${job.resumes} times\n  ${WHY[job.why]}`,
-    );
+    const who = `${job.requesterName} → ${job.targetName}`;
+    const standing = words.audited(job.turnsDone + 1, job.resumes);
+    output.line(`${job.jobId}  ${who}, ${standing}\n  ${words.why[job.why]}`);
   }
 
-  if (items.length === 0) output.line("all jobs are in order");
+  if (items.length === 0) output.line(words.inOrder);
   output.result({ items });
 
   return items.length === 0 ? EXIT.ok : EXIT.failed;
@@ -206,17 +177,23 @@ export async function auditJobs(
 
 function showTable(jobs: readonly Job[], output: Output): void {
   if (jobs.length === 0) return;
+  const { job: words } = output.words.work;
   const rows = jobs.map((job) => [
     job.jobId,
     new Date(job.createdAt).toISOString().slice(0, 19),
-    job.status,
-    job.outcome ?? (job.waiting ? `waits for a ${job.waiting}` : "–"),
+    words.status(job.status),
+    outcomeOf(job, words),
     `${job.requesterName} → ${job.targetName}`,
     `${job.turnsDone}/${job.maxTurns}`,
     excerpt(job.message),
   ]);
 
-  output.table([["id", "made", "status", "outcome", "who", "turns", "message"], ...rows]);
+  output.table([words.head, ...rows]);
+}
+
+function outcomeOf({ outcome, waiting }: Job, words: JobTexts): string {
+  if (outcome !== null) return words.outcome(outcome);
+  return waiting ? words.waitsFor(waiting) : "–";
 }
 
 function excerpt(text: string): string {
@@ -272,11 +249,11 @@ class Transcript {
       case "job.started":
         if (event.data.resumed) {
           const most = Math.max(job.maxTurns, 1);
-          this.#line(`  resumed at turn ${event.data.turn} of ${most} after a restart`);
+          this.#line(`  ${this.#words.resumed(event.data.turn, most)}`);
         }
         return;
       case "job.waiting":
-        return this.#line("  waits for a person's answer: dure escalations");
+        return this.#line(`  ${this.#words.waits}`);
       default:
         return;
     }
@@ -285,18 +262,19 @@ class Transcript {
   end(job: JobDetail): void {
     const error =
       job.lastError && job.status !== "COMPLETED"
-        ? ` (${job.lastError.code}: ${job.lastError.message})`
+        ? ` (${job.lastError.code}: ${this.#output.words.said(job.lastError.message)})`
         : "";
 
-    this.#line(`${job.status}: ${job.outcome === null ? "" : OUTCOME_WORDS[job.outcome]}${error}`);
+    const words = this.#words;
+    const outcome = job.outcome === null ? "" : words.outcomes[job.outcome];
+    this.#line(`${words.status(job.status)}: ${outcome}${error}`);
 
-    const spent = [
-      `${job.turnsDone} ${job.turnsDone === 1 ? "turn" : "turns"}`,
-      `${this.#tokens} tokens`,
-    ];
+    const spent = [words.turns(job.turnsDone), words.tokens(this.#tokens)];
 
     if (this.#microUsd > 0) spent.push(`${(this.#microUsd / 1e6).toFixed(4)} USD`);
-    if (job.startedAt && job.finishedAt) spent.push(seconds(job.finishedAt - job.startedAt));
+    if (job.startedAt && job.finishedAt) {
+      spent.push(seconds(job.finishedAt - job.startedAt, words));
+    }
     this.#line(spent.join(", "));
   }
 
@@ -308,7 +286,7 @@ class Transcript {
     this.#tokens += turn.tokensIn + turn.tokensOut;
     this.#microUsd += turn.costMicroUsd ?? 0;
     this.#line(
-      `${turn.number} ${nameIn(job, turn.speaker)}: ${indented(turn.text || "(no words)")}`,
+      `${turn.number} ${nameIn(job, turn.speaker)}: ${indented(turn.text || this.#words.noWords)}`,
     );
   }
 
@@ -316,7 +294,11 @@ class Transcript {
   #spoken({ id, author, text }: Pick<JobWords, "id" | "author" | "text">): void {
     if (this.#shownWords.has(id)) return;
     this.#shownWords.add(id);
-    this.#line(`  ${author} speaks into it: ${indented(text)}`);
+    this.#line(`  ${this.#words.speaks(author, indented(text))}`);
+  }
+
+  get #words(): JobTexts {
+    return this.#output.words.work.job;
   }
 
   #line(text: string): void {
@@ -342,9 +324,11 @@ class LivingLine {
     const since =
       job.status === "PENDING" ? job.createdAt : (job.turnStartedAt ?? systemClock.now());
 
+    const { words } = this.#output;
     const draw = (): void => {
       this.#erase();
-      this.#text = `… ${standingOf(job)} (${seconds(Math.max(systemClock.now() - since, 0))})`;
+      const span = seconds(Math.max(systemClock.now() - since, 0), words.work.job);
+      this.#text = `… ${standingOf(job, words)} (${span})`;
       this.#output.write(this.#output.colors.dim(this.#text));
     };
 
@@ -389,16 +373,14 @@ function standingAfter(job: JobDetail, event: PlatformEvent): JobDetail {
 }
 
 /** Who has to do something. Pure. */
-function standingOf(job: Job): string {
-  if (job.status === "PENDING") return `${job.targetName} has other exchanges first`;
-  if (job.waiting) return "a person's answer is waited for: dure escalations";
+function standingOf(job: Job, { work: { job: words } }: CliWords): string {
+  if (job.status === "PENDING") return words.busy(job.targetName);
+  if (job.waiting) return words.waited;
 
   const turn = job.turnsDone + 1;
+  const agent = nameIn(job, turn % 2 === 1 ? job.target : job.requester);
 
-  return (
-    `${nameIn(job, turn % 2 === 1 ? job.target : job.requester)} is at turn ${turn} of ` +
-    `${Math.max(job.maxTurns, 1)}`
-  );
+  return words.isAt(agent, turn, Math.max(job.maxTurns, 1));
 }
 
 function nameIn(job: Job, agent: string): string {
@@ -413,6 +395,6 @@ function indented(text: string): string {
   return text.replaceAll("\n", "\n    ");
 }
 
-function seconds(ms: number): string {
-  return ms < 10_000 ? `${(ms / 1_000).toFixed(1)} s` : `${Math.round(ms / 1_000)} s`;
+function seconds(ms: number, words: JobTexts): string {
+  return words.seconds(ms < 10_000 ? (ms / 1_000).toFixed(1) : String(Math.round(ms / 1_000)));
 }

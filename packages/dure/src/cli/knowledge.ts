@@ -3,6 +3,7 @@ import { DureError } from "../kernel/errors.ts";
 import { toWire } from "../kernel/wire.ts";
 import { EXIT, type ExitCode, type Output } from "./output.ts";
 import { findDocuments } from "./read-documents.ts";
+import type { CliWords } from "./words/words.ts";
 
 type Vectors = NonNullable<KnowledgeBases["items"][number]["vectors"]>;
 
@@ -25,6 +26,7 @@ interface Added {
 export async function addKnowledge(place: string, command: Command): Promise<ExitCode> {
   const { client, output } = command;
   const { knowledge } = client;
+  const { document: words } = output.words.work;
   const base = await baseOf(command);
   const { documents, prefix } = await findDocuments(place);
   const counts: Added = { added: 0, same: 0, removed: 0, failed: 0 };
@@ -35,19 +37,17 @@ export async function addKnowledge(place: string, command: Command): Promise<Exi
     try {
       const { changed } = await knowledge.put(base, { source, text: await read() });
       counts[changed ? "added" : "same"] += 1;
-      if (changed) output.line(`added    ${source}`);
+      if (changed) output.line(`${words.marks.added}${source}`);
     } catch (error) {
       if (!(error instanceof DureError) || error.class !== "input") throw error;
       counts.failed += 1;
-      output.line(`refused  ${source}: ${error.message}`);
+      output.line(`${words.marks.refused}${source}: ${output.words.said(error.message)}`);
     }
   }
 
   if (prefix !== undefined) counts.removed = await removeGone(command, base, { prefix, sources });
   const { added, same, removed, failed } = counts;
-  output.line(
-    `${base}: ${added} added, ${same} as they were, ${removed} removed, ${failed} refused`,
-  );
+  output.line(words.counts(base, { added, same, removed, failed }));
   output.result({ base, ...counts });
 
   return failed > 0 ? EXIT.failed : EXIT.ok;
@@ -66,7 +66,7 @@ async function removeGone(
     for (const { source } of page.items) {
       if (!source.startsWith(prefix) || sources.has(source)) continue;
       await knowledge.remove(base, source);
-      output.line(`removed  ${source}`);
+      output.line(`${output.words.work.document.marks.removed}${source}`);
       removed += 1;
     }
     cursor = page.nextCursor ?? undefined;
@@ -80,12 +80,13 @@ export async function listKnowledge(
   page: { limit?: number | undefined; cursor?: string | undefined },
   { client, output, base }: Command,
 ): Promise<ExitCode> {
+  const { document: words } = output.words.work;
   if (base === undefined) {
     const { items } = await client.knowledge.list();
-    if (items.length === 0) output.note("The team has no base: knowledge: { handbook: {} }");
+    if (items.length === 0) output.note(words.noBase);
     for (const { name, documents, chunks, vectors } of items) {
-      output.line(`${name}  ${documents} documents in ${chunks} parts`);
-      if (vectors) output.line(`  ${vectorsText(vectors)}`);
+      output.line(words.base(name, documents, chunks));
+      if (vectors) output.line(`  ${vectorsText(vectors, output.words)}`);
     }
     output.result(toWire({ items }));
     return EXIT.ok;
@@ -93,19 +94,21 @@ export async function listKnowledge(
 
   const { items, nextCursor } = await client.knowledge.documents(base, page);
   output.table([
-    ["source", "title", "parts"],
+    words.head,
     ...items.map(({ source, title, chunks }) => [source, title, String(chunks)]),
   ]);
-  if (nextCursor !== null) output.note(`There are more: --cursor ${nextCursor}`);
+  if (nextCursor !== null) output.note(output.words.general.more(nextCursor));
   output.result(toWire({ items, nextCursor }));
 
   return EXIT.ok;
 }
 
-function vectorsText({ model, missing, search, because }: Vectors): string {
-  const way = search === "pgvector" ? because : `exactly, ${because}`;
-  const rest = missing === 0 ? "" : `; ${missing} parts have no vector yet`;
-  return `by meaning with ${model}: ${way}${rest}`;
+function vectorsText(
+  { model, missing, search, because }: Vectors,
+  { work: { document: words }, said }: CliWords,
+): string {
+  const why = said(because);
+  return words.vectors(model, search === "pgvector" ? why : words.exactly(why), missing);
 }
 
 /** What an agent would get for a question. */
@@ -114,7 +117,7 @@ export async function searchKnowledge(question: string, command: Command): Promi
   const base = await baseOf(command);
   const { items } = await client.knowledge.search(base, question);
 
-  if (items.length === 0) output.note(`${base} has nothing about it.`);
+  if (items.length === 0) output.note(output.words.work.document.nothing(base));
   for (const { source, headings, text, share } of items) {
     output.line(`${[source, ...headings].join(" › ")}  (${Math.round(share * 100)} %)`);
     for (const line of text.split("\n")) output.line(`  ${line}`);
@@ -135,7 +138,7 @@ export async function removeKnowledge(source: string, command: Command): Promise
     });
   }
 
-  output.line(`removed  ${source}`);
+  output.line(`${output.words.work.document.marks.removed}${source}`);
   output.result({ base, source, removed });
 
   return EXIT.ok;

@@ -21,6 +21,7 @@ interface McpLoginCommand {
 /** `dure mcp login`: a person lets the agents of the team into a server. */
 export async function loginAtServer(name: string, command: McpLoginCommand): Promise<ExitCode> {
   const { output } = command;
+  const { mcp: words } = output.words.admin;
   const { url, login } = await serverOf(name, command);
   const issuer = await logIn({
     name,
@@ -31,11 +32,11 @@ export async function loginAtServer(name: string, command: McpLoginCommand): Pro
     clock: systemClock,
     signal: undefined,
     onAddress: (address, by) => {
-      output.note(`Log in at ${by}, in a browser on this machine:`);
+      output.note(words.open(by));
       output.line(address);
     },
   });
-  output.line(`Logged in at ${issuer}. Agents of this team now act there as you.`);
+  output.line(words.in(issuer));
   output.result({ server: name, issuer });
 
   return EXIT.ok;
@@ -54,7 +55,8 @@ export async function logoutAtServer(name: string, command: McpLoginCommand): Pr
     const ended = login && (await revoke(login, { clientSecret, clock: systemClock }));
     return { revocation: ended, issuer: login?.issuer, removed: await store.remove(name) };
   });
-  output.line(removed ? `Logged out of ${name}.` : `There was no login at ${name}.`);
+  const { mcp: words } = output.words.admin;
+  output.line(removed ? words.out(name) : words.notIn(name));
   if (revocation && issuer !== undefined) tellRevocation(revocation, issuer, output);
   output.result({ server: name, removed, revocation: revocation ?? null });
 
@@ -68,7 +70,7 @@ export async function printClientDocument(
 ): Promise<ExitCode> {
   const document = documentAt(address);
   output.line(JSON.stringify(document, null, 2));
-  output.note(`Put it at ${address}, then set login: { clientDocument: "${address}" }.`);
+  output.note(output.words.admin.mcp.putDocument(address));
   output.result(document);
 
   return EXIT.ok;
@@ -86,18 +88,16 @@ function documentAt(address: string): object {
 }
 
 function tellRevocation(revocation: Revocation, issuer: string, output: Output): void {
+  const { mcp: words } = output.words.admin;
   switch (revocation.is) {
     case "revoked":
-      output.line(`Its tokens are ended at ${issuer}.`);
+      output.line(words.revoked(issuer));
       return;
     case "not-offered":
-      output.note(`${issuer} offers no way to end tokens. They count there until they are over.`);
+      output.note(words.notOffered(issuer));
       return;
     case "failed":
-      output.note(
-        `${issuer} has not ended the tokens: ${revocation.because}. They may count there until ` +
-          "they are over; end them there yourself.",
-      );
+      output.note(words.notRevoked(issuer, revocation.because));
       return;
     default:
       revocation satisfies never;

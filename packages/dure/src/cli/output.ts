@@ -3,6 +3,8 @@ import { createColors } from "picocolors";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import { toWire } from "../kernel/wire.ts";
 import { harmless, harmlessJson } from "./harmless.ts";
+import { WORDS_EN } from "./words/words.en.ts";
+import type { CliWords } from "./words/words.ts";
 
 /**
  * Done, failed, or asked wrongly (usage, configuration, environment). Source: docs/spec/platform
@@ -22,6 +24,14 @@ export function isTerminal(stream: { readonly isTTY?: boolean }): boolean {
   return stream.isTTY === true;
 }
 
+interface OutputOptions {
+  readonly streams: Streams;
+  readonly json: boolean;
+  readonly noColor: boolean;
+  /** Default: English. */
+  readonly words?: CliWords | undefined;
+}
+
 /** Where a command says things: results to stdout, everything about the way there to stderr. */
 export class Output {
   readonly streams: Streams;
@@ -32,11 +42,14 @@ export class Output {
    * made harmless.
    */
   readonly colors: Colors;
+  /** In the language of the person; English with `--json`. */
+  readonly words: CliWords;
   readonly #styles = new Styles();
 
-  constructor(options: { streams: Streams; json: boolean; noColor: boolean }) {
+  constructor(options: OutputOptions) {
     this.streams = options.streams;
     this.json = options.json;
+    this.words = options.words ?? WORDS_EN;
     this.colors = this.#styles.marked(
       createColors(!options.noColor && !options.json && isTerminal(options.streams.stdout)),
     );
@@ -81,26 +94,24 @@ export class Output {
 
   /** Code, message and hint; with `--json` as RFC 9457 problem. Returns the exit code that fits. */
   error(error: unknown): ExitCode {
-    const { code, message, hint, details } = asProblem(error);
-    if (this.json) {
-      const problem = {
-        type: "about:blank",
-        title: message.split("\n")[0],
-        code,
-        detail: message,
-        hint: hint || undefined,
-        ...(toWire(details ?? {}) as object),
-      };
-      this.streams.stderr.write(`${harmlessJson(problem)}\n`);
-    } else {
-      const lines = [
-        `${this.colors.red(code)} ${message}`,
-        ...(hint ? [`${this.colors.dim("Hint:")} ${hint}`] : []),
-      ];
-      this.streams.stderr.write(`${this.#styles.rendered(lines.join("\n"))}\n`);
-    }
+    const problem = asProblem(error);
+    const text = this.json
+      ? harmlessJson(problemJson(problem))
+      : this.#styles.rendered(this.#refusal(problem));
+    this.streams.stderr.write(`${text}\n`);
 
     return exitCodeOf(error);
+  }
+
+  #refusal(problem: ProblemFacts): string {
+    const { message, original, label, hint } = this.words.refusal(problem);
+    const lines = [
+      `${this.colors.red(problem.code)} ${message}`,
+      original && `  ${original}`,
+      hint && `${this.colors.dim(label)} ${hint}`,
+    ];
+
+    return lines.filter(Boolean).join("\n");
   }
 
   /** Columns as wide as their widest cell; Korean counts two columns per syllable. */
@@ -170,10 +181,17 @@ interface ProblemFacts {
 
 function asProblem(error: unknown): ProblemFacts {
   if (error instanceof DureError) return error;
+  return { code: "INTERNAL", message: messageOf(error), hint: WORDS_EN.general.defect };
+}
+
+function problemJson({ code, message, hint, details }: ProblemFacts): object {
   return {
-    code: "INTERNAL",
-    message: messageOf(error),
-    hint: "This is a defect of dure, or of a module that it loads; LOG_LEVEL=debug says more.",
+    type: "about:blank",
+    title: message.split("\n")[0],
+    code,
+    detail: message,
+    hint: hint || undefined,
+    ...(toWire(details ?? {}) as object),
   };
 }
 

@@ -62,7 +62,7 @@ export async function checkPlans(
   }
 
   if (files.length === 0) {
-    output.note(`There is no plan in ${plans}. Make one with: dure new plan NAME`);
+    output.note(output.words.plans.list.noneIn(plans));
   }
   const found = checked.reduce((sum, { problems }) => sum + problems.length, 0);
   const asked = agents ? await askAgents(read, output) : [];
@@ -78,8 +78,10 @@ async function askAgents(plans: readonly Plan[], output: Output): Promise<readon
   const checks = await checkAgents(agentsOf(plans), network);
   for (const { status, name, detail, hint } of checks) {
     const { green, yellow } = output.colors;
-    output.line(`${status === "ok" ? green("ok  ") : yellow("look")} ${name}: ${detail}`);
-    if (hint !== undefined && status !== "ok") output.line(`     ${hint}`);
+    const { check, plans: words, said } = output.words;
+    const mark = status === "ok" ? green(check.marks.ok) : yellow(words.check.look);
+    output.line(`${mark} ${check.about(name)}: ${said(detail)}`);
+    if (hint !== undefined && status !== "ok") output.line(`     ${said(hint)}`);
   }
 
   return checks;
@@ -101,18 +103,19 @@ async function checkPlan(
   const checked = { file: shown, plan: plan?.name, ports: plan?.ports.length ?? 0, problems, base };
   printChecked(checked, output);
   const unshown = reading.problemCount - reading.problems.length;
-  if (unshown > 0) output.line(`${name}: and ${unshown} more problems`);
+  if (unshown > 0) output.line(output.words.plans.check.more(name, unshown));
   if (base) printBase(base, output);
 
   return { ...checked, plan };
 }
 
 function printChecked({ file, plan, ports, problems }: CheckedPlan, output: Output): void {
+  const { words } = output;
   if (plan !== undefined && problems.length === 0) {
-    const count = `${ports} ${ports === 1 ? "port" : "ports"}`;
-    output.line(`${output.colors.green("ok  ")} ${plan} (${file}): ${count}`);
+    const mark = output.colors.green(words.check.marks.ok);
+    output.line(`${mark} ${plan} (${file}): ${words.plans.ports(ports)}`);
   }
-  for (const problem of problems) output.line(planProblemText(problem));
+  for (const problem of problems) output.line(words.said(planProblemText(problem)));
 }
 
 /** The folder of a plan's repository: from the plan's file, or the team's own. */
@@ -121,16 +124,15 @@ function repositoryOf({ repository }: Plan, file: string, folder: string): strin
 }
 
 function printBase({ warnings, unowned, unownedCount }: CheckedBase, output: Output): void {
+  const { plans: words, said } = output.words;
   for (const { message } of warnings) {
-    output.line(`${output.colors.yellow("look")} ${message}`);
+    output.line(`${output.colors.yellow(words.check.look)} ${said(message)}`);
   }
   if (unownedCount === 0) return;
 
   const left = unownedCount - unowned.length;
-  const more = left > 0 ? ` and ${left} more` : "";
-  output.line(
-    `     without an owner, so that no port can change them: ${unowned.join(", ")}${more}`,
-  );
+  const files = unowned.join(", ");
+  output.line(`     ${words.check.unowned(left > 0 ? words.andMore(files, left) : files)}`);
 }
 
 /** A plan against the files that it starts from. What the run would refuse is a problem here. */

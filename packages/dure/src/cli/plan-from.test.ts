@@ -7,6 +7,7 @@ import type { DureClient, NewDraft, PlanDraft } from "../client/index.ts";
 import { Output } from "./output.ts";
 import { nameIn, planFrom } from "./plan-from.ts";
 import { graphLines } from "./plan-graph.ts";
+import { WORDS_EN } from "./words/words.en.ts";
 
 const TEXT = "plan: sessions\nroles: modules\n";
 const VIEW = {
@@ -71,7 +72,7 @@ async function stage(draft: Partial<PlanDraft> = {}, said?: readonly string[]) {
 }
 
 test("a plan is a graph in lines: each port with what it needs, owns and must pass", () => {
-  const lines = graphLines(VIEW as unknown as Parameters<typeof graphLines>[0]);
+  const lines = graphLines(VIEW as unknown as Parameters<typeof graphLines>[0], WORDS_EN.plans);
 
   expect(lines).toEqual([
     "● core  Sessions end",

@@ -5,6 +5,7 @@ import { DureError, messageOf } from "../kernel/errors.ts";
 import { EXIT, type ExitCode, type Output } from "./output.ts";
 import { planProblemText } from "./plan-check.ts";
 import { graphLines } from "./plan-graph.ts";
+import type { CliWords } from "./words/words.ts";
 
 /** What is asked for, and where its file goes. */
 export interface PlanFrom {
@@ -36,11 +37,12 @@ const MOST_FILES = 99;
 export async function planFrom(wanted: PlanFrom, parts: FromParts): Promise<ExitCode> {
   const { client, output, ask } = parts;
   const { goal, repository } = wanted;
-  output.note("A model reads the repository and drafts a plan. It may take some minutes.");
+  const { draft: words } = output.words.plans;
+  output.note(words.begins);
 
   const first = await client.plans.drafts.make({ goal, repository });
 
-  const answers = ask ? await answersTo(first, ask) : [];
+  const answers = ask ? await answersTo(first, ask, words) : [];
 
   const draft = answers.length === 0 ? first : await client.plans.drafts.answer(first, answers);
 
@@ -50,7 +52,7 @@ export async function planFrom(wanted: PlanFrom, parts: FromParts): Promise<Exit
   output.result({ ...draft, file });
 
   if (ask) return beforeStart(file, { shown, repository }, { ...parts, ask });
-  output.note(`Edit ${shown}, then: dure plan check ${shown}; dure plan run --file ${shown}`);
+  output.note(words.edit(shown));
 
   return draft.problemCount === 0 ? EXIT.ok : EXIT.failed;
 }
@@ -59,10 +61,11 @@ export async function planFrom(wanted: PlanFrom, parts: FromParts): Promise<Exit
 async function answersTo(
   { questions }: PlanDraft,
   ask: NonNullable<FromParts["ask"]>,
+  words: CliWords["plans"]["draft"],
 ): Promise<readonly { readonly question: string; readonly answer: string }[]> {
   const answers: { question: string; answer: string }[] = [];
   for (const { question } of questions) {
-    const answer = await ask(`${question} (Enter: as assumed)`);
+    const answer = await ask(words.asAssumed(question));
     if (answer === undefined) break;
     if (answer.trim() !== "") answers.push({ question, answer: answer.trim().slice(0, 2_000) });
   }
@@ -116,14 +119,15 @@ async function showDraft(draft: PlanDraft, about: Shown, parts: FromParts): Prom
   const { output } = parts;
 
   const { yellow, green } = output.colors;
-  output.line(`${green("wrote")} ${about.shown}`);
-  for (const problem of draft.problems) output.line(planProblemText(problem));
+  const { draft: words } = output.words.plans;
+  output.line(`${green(words.marks.wrote)} ${about.shown}`);
+  for (const problem of draft.problems) output.line(output.words.said(planProblemText(problem)));
   if (draft.problemCount === 0) await showGraph(draft.text, about, parts);
-  for (const words of draft.open) output.line(`${yellow("open")} ${words}`);
-  output.note(`It is on the dashboard too, as a graph to edit: /plans/drafts/${draft.id}`);
+  for (const open of draft.open) output.line(`${yellow(words.marks.open)} ${open}`);
+  output.note(words.page(`/plans/drafts/${draft.id}`));
   if (parts.ask) return;
   for (const { question, answer } of draft.questions) {
-    if (answer === null) output.line(`${yellow("asks")} ${question}`);
+    if (answer === null) output.line(`${yellow(words.marks.asks)} ${question}`);
   }
 }
 
@@ -135,13 +139,14 @@ async function showGraph(
 ): Promise<void> {
   try {
     const view = await client.plans.dryRun({ file: path.basename(shown), text, repository });
-    for (const line of graphLines(view)) output.line(line);
-    output.line(`mode: ${view.mode.mode}, because ${view.mode.because}`);
+    const { plans: words, said } = output.words;
+    for (const line of graphLines(view, words)) output.line(line);
+    output.line(words.view.mode(view.mode.mode, said(view.mode.because)));
 
     const workers = view.workers.map(({ role, kind }) => `${role} ${kind}`);
-    output.line(`workers: ${workers.join(", ")}`);
+    output.line(words.view.workers(workers.join(", ")));
     for (const { message } of view.warnings) {
-      output.line(`${output.colors.yellow("look")} ${message}`);
+      output.line(`${output.colors.yellow(words.draft.marks.look)} ${said(message)}`);
     }
   } catch (error) {
     if (!(error instanceof DureError)) throw error;
@@ -156,15 +161,16 @@ async function beforeStart(
   parts: FromParts & { readonly ask: NonNullable<FromParts["ask"]> },
 ): Promise<ExitCode> {
   const { output, ask, start } = parts;
+  const { draft: words } = output.words.plans;
   for (;;) {
-    const said = await ask(`Edit ${about.shown}. s starts it, Enter looks again, q leaves.`);
+    const said = await ask(words.choose(about.shown));
     if (said === undefined || /^\s*q/i.test(said)) break;
     const text = await readFile(file, "utf8");
 
     if (/^\s*s/i.test(said)) return start(path.basename(file), text);
     await showGraph(text, about, parts);
   }
-  output.note(`Later: dure plan run --file ${about.shown}`);
+  output.note(words.later(about.shown));
 
   return EXIT.ok;
 }

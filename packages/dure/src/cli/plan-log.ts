@@ -12,13 +12,14 @@ export async function showTranscript(
   filter: Pick<TranscriptFilter, "member" | "search">,
   { client, output }: PlansCommand,
 ): Promise<ExitCode> {
+  const { log: words } = output.words.plans;
   const all: TranscriptLine[] = [];
   let before: TranscriptLine | undefined;
   for (let after = 0; ;) {
     const page = await client.plans.transcript(id, port, { ...filter, after });
     for (const line of page.lines) {
       if (before === undefined || isOtherStep(before, line)) {
-        output.line(output.colors.bold(`--- ${line.member ?? port}, try ${line.try}`));
+        output.line(output.colors.bold(words.head(line.member ?? port, line.try)));
       }
       for (const text of wordsOf(line)) output.line(text);
       before = line;
@@ -27,7 +28,7 @@ export async function showTranscript(
     after = page.next;
     if (!page.hasMore) break;
   }
-  if (all.length === 0) output.line(`${port}: nothing was said yet`);
+  if (all.length === 0) output.line(words.empty(port));
   output.result({ run: id, port, lines: all });
   return EXIT.ok;
 }

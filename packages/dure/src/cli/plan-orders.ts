@@ -2,21 +2,18 @@ import type { CleanRequest, RetryRequest, RunCleaned, RunOrdered } from "../clie
 import { DureError } from "../kernel/errors.ts";
 import { EXIT, type ExitCode, type Output } from "./output.ts";
 import type { PlansCommand } from "./plans.ts";
+import type { CliWords } from "./words/words.ts";
 
 export async function pauseRun(id: string, { client, output }: PlansCommand): Promise<ExitCode> {
-  return told(
-    await client.plans.pause(id),
-    "is paused: what works goes on, nothing starts",
-    output,
-  );
+  return told(await client.plans.pause(id), output, (words, run) => words.paused(run));
 }
 
 export async function resumeRun(id: string, { client, output }: PlansCommand): Promise<ExitCode> {
-  return told(await client.plans.resume(id), "goes on", output);
+  return told(await client.plans.resume(id), output, (words, run) => words.resumed(run));
 }
 
 export async function cancelRun(id: string, { client, output }: PlansCommand): Promise<ExitCode> {
-  return told(await client.plans.cancel(id), "is cancelled; what was made is kept", output);
+  return told(await client.plans.cancel(id), output, (words, run) => words.cancelled(run));
 }
 
 export async function retryPort(
@@ -25,11 +22,8 @@ export async function retryPort(
   request: RetryRequest,
   { client, output }: PlansCommand,
 ): Promise<ExitCode> {
-  return told(
-    await client.plans.retry(id, port, request),
-    `goes on with another try of ${port}`,
-    output,
-  );
+  const ordered = await client.plans.retry(id, port, request);
+  return told(ordered, output, (words, run) => words.retried(run, port));
 }
 
 /** What a run as a whole can be given: more tokens or calls, or its merge again. */
@@ -58,16 +52,11 @@ export async function retryRun(
   }
 
   if (tokens !== undefined || calls !== undefined) {
-    const more = [
-      ...(tokens === undefined ? [] : [`${tokens} tokens`]),
-      ...(calls === undefined ? [] : [`${calls} calls`]),
-    ];
     const extended = await client.plans.extend(id, { tokens, calls });
-
-    return told(extended, `has ${more.join(" and ")} more`, output);
+    return told(extended, output, (words, run) => words.extended(run, { tokens, calls }));
   }
 
-  return told(await client.plans.again(id), "is merged again", output);
+  return told(await client.plans.again(id), output, (words, run) => words.mergedAgain(run));
 }
 
 export async function skipPort(
@@ -75,15 +64,17 @@ export async function skipPort(
   port: string,
   { client, output }: PlansCommand,
 ): Promise<ExitCode> {
-  return told(await client.plans.skip(id, port), `goes on without ${port}`, output);
+  return told(await client.plans.skip(id, port), output, (words, run) => words.skipped(run, port));
 }
 
-export function told(ordered: RunOrdered, what: string, output: Output): ExitCode {
-  output.line(
-    ordered.carriedOut
-      ? `${ordered.run.id} ${what}`
-      : `${ordered.run.id}: the order is stored; the run's leader carries it out as soon as it can`,
-  );
+/** @param done What is said of an order that was carried out */
+export function told(
+  ordered: RunOrdered,
+  output: Output,
+  done: (words: CliWords["plans"]["order"], run: string) => string,
+): ExitCode {
+  const { order: words } = output.words.plans;
+  output.line(ordered.carriedOut ? done(words, ordered.run.id) : words.stored(ordered.run.id));
 
   output.result(ordered);
   return EXIT.ok;
@@ -103,27 +94,27 @@ export async function cleanRuns(
   }
 
   const kept = items.filter(({ outcome }) => outcome === "kept");
-  const word = request.dryRun === true ? "would be cleaned" : "cleaned";
+  const { plans, reason } = output.words;
+  const { order: words } = plans;
+  const word = request.dryRun === true ? words.wouldClean : words.cleaned;
 
   if (items.length > 0) {
     output.table(
       items.map(({ run, plan, outcome, because }) => [
         run,
         plan,
-        outcome === "kept" ? "kept" : word,
-        because?.message ?? "",
+        outcome === "kept" ? words.kept : word,
+        because ? reason(because) : "",
       ]),
     );
-  } else output.note("There is no run that ended so long ago.");
+  } else output.note(words.noneSoOld);
 
   if (
     kept.some(
       ({ because }) => because?.code === "RUN_UNMERGED" || because?.code === "TREE_NOT_SAFE",
     )
   ) {
-    output.note(
-      "What was kept is on no branch or in no commit: merge it, or clean it with --force.",
-    );
+    output.note(words.keptWhy);
   }
 
   output.result({ items });
@@ -136,21 +127,16 @@ export async function mergeRun(
   into: string | undefined,
   { client, output }: PlansCommand,
 ): Promise<ExitCode> {
+  const { order: words } = output.words.plans;
   let isTold = false;
   const onTrying = (): void => {
-    if (!isTold) output.note("The branch has moved: the tests run on the merged tree first.");
+    if (!isTold) output.note(words.branchMoved);
     isTold = true;
   };
   const merged = await client.plans.merge(id, { into }, { onTrying });
-  const words = {
-    merged: "merged",
-    "fast-forward": "merged (fast-forward)",
-    already: "there already",
-  }[merged.kind];
-
+  const { kind, target, updated: folder } = merged;
   const commit = merged.commit.slice(0, 12);
-  const files = merged.updated === null ? "" : `; the files in ${merged.updated} came along`;
-  output.line(`${id} is ${words} in ${merged.target}, which is now at ${commit}${files}`);
+  output.line(words.merged(id, { kind, target, commit, folder }));
   output.result(merged);
 
   return EXIT.ok;

@@ -16,9 +16,10 @@ export interface ReviewWish {
 /** Ports whose work can be looked at: with `dure plan review RUN PORT`. */
 export async function reviewRun(id: string, { client, output }: PlansCommand): Promise<ExitCode> {
   const { ports } = await client.plans.run(id);
-  output.table(ports.map(({ id: port, status, title }) => [port, status, title]));
+  const { plans: words } = output.words;
+  output.table(ports.map(({ id: port, status, title }) => [port, words.portStatus(status), title]));
   const held = ports.find(({ status }) => status === "held");
-  output.note(`Look at what one of them changed: dure plan review ${id} ${held?.id ?? "PORT"}`);
+  output.note(words.review.look(id, held?.id ?? "PORT"));
   output.result({ ports: ports.map(({ id: port, status }) => ({ port, status })) });
 
   return EXIT.ok;
@@ -35,7 +36,7 @@ export async function reviewPort(
     const comments = await client.plans.comment(id, port, commentOf(at, say));
     if (send === undefined) {
       printComments(comments, output);
-      output.note(`Send it with: dure plan review ${id} ${port} --send`);
+      output.note(output.words.plans.review.send(id, port));
       output.result({ comments });
 
       return EXIT.ok;
@@ -45,13 +46,13 @@ export async function reviewPort(
     const text = typeof send === "string" ? send : undefined;
     const sent = await client.plans.review(id, port, { text });
 
-    return told(sent, `goes on with another try of ${port}, which is told the review`, output);
+    return told(sent, output, (words, run) => words.reviewed(run, port));
   }
 
   const comments = await client.plans.comments(id, port);
   const code = await showDiff(id, port, command);
   printComments(comments, output);
-  output.note(`Comment: dure plan review ${id} ${port} --at FILE:LINE --say "…"`);
+  output.note(output.words.plans.review.comment(id, port));
 
   return code;
 }
@@ -61,15 +62,18 @@ export async function approvePort(
   port: string,
   { client, output }: PlansCommand,
 ): Promise<ExitCode> {
-  return told(await client.plans.approve(id, port), `goes on: ${port} is approved`, output);
+  return told(await client.plans.approve(id, port), output, (words, run) =>
+    words.approved(run, port),
+  );
 }
 
 /** Sends the result of a run where its plan says. */
 export async function publishRun(id: string, { client, output }: PlansCommand): Promise<ExitCode> {
   const published = await client.plans.publish(id);
   const { branch, remote, isNew, pullRequest } = published;
-  output.line(`${id} ${isNew ? "is pushed to" : "was there already:"} ${branch} at ${remote}`);
-  if (pullRequest !== undefined) output.line(`pull request: ${pullRequest}`);
+  const { order: words } = output.words.plans;
+  output.line(words.published(id, isNew, { branch, remote }));
+  if (pullRequest !== undefined) output.line(words.pullRequest(pullRequest));
   output.result(published);
 
   return EXIT.ok;
@@ -91,7 +95,8 @@ function commentOf(at = "", text = ""): { path: string; line: number | undefined
 function printComments(comments: readonly PortComment[], output: Output): void {
   for (const { path, line, by, text, sentTry } of comments) {
     const place = line === null ? path : `${path}:${line}`;
-    const sent = sentTry === null ? "not sent yet" : `sent after try ${sentTry}`;
+    const { review: words } = output.words.plans;
+    const sent = sentTry === null ? words.notSent : words.sent(sentTry);
     output.note(`${place}  ${by} (${sent}): ${text}`);
   }
 }

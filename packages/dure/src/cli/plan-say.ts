@@ -2,6 +2,7 @@ import { systemClock } from "../kernel/clock.ts";
 import type { ChannelMessage, PortDetail, PortWords } from "../client/index.ts";
 import { EXIT, type ExitCode } from "./output.ts";
 import type { PlansCommand } from "./plans.ts";
+import type { CliWords } from "./words/words.ts";
 
 /** Between two looks whether words were read, milliseconds. */
 const LOOK_MS = 1_000;
@@ -20,11 +21,12 @@ export async function sayToPort(
   const { id } = await client.plans.say(run, port, words);
   const look = async (): Promise<Reading> => readingOf(await client.plans.port(run, port), id);
   let reading = await look();
-  output.line(`${port}: ${readingWords(words.to, reading)}`);
+  const { say } = output.words.plans;
+  output.line(`${port}: ${say[reading](words.to)}`);
   while (wait === true && (reading === "sent" || reading === "delivered")) {
     await systemClock.sleep(LOOK_MS);
     const now = await look();
-    if (now !== reading) output.line(`${port}: ${readingWords(words.to, now)}`);
+    if (now !== reading) output.line(`${port}: ${say[now](words.to)}`);
     reading = now;
   }
   output.result({ run, port, to: words.to, message: id, state: reading });
@@ -33,13 +35,13 @@ export async function sayToPort(
 }
 
 /** Words of the operator to members of a port, a line each, oldest first. Pure. */
-export function saidLines(port: PortDetail): readonly string[] {
+export function saidLines(port: PortDetail, { say }: CliWords["plans"]): readonly string[] {
   return port.messages.flatMap((message) => {
     const text = operatorText(message);
     if (text === undefined) return [];
     const reading = readingOf(port, message.id);
 
-    return [`  > "${text.slice(0, 200)}" — ${readingWords(message.to, reading)}`];
+    return [`  > "${text.slice(0, 200)}" — ${say[reading](message.to)}`];
   });
 }
 
@@ -57,20 +59,4 @@ function readingOf({ status, messages }: PortDetail, id: number): Reading {
   if (OVER.includes(status)) return "lost";
 
   return message?.deliveredAt == null ? "sent" : "delivered";
-}
-
-/** Pure. */
-function readingWords(to: string, reading: Reading): string {
-  switch (reading) {
-    case "sent":
-      return `sent to the ${to}, who reads it at its next turn`;
-    case "delivered":
-      return `delivered to the ${to}, who works and reads it at its next turn`;
-    case "read":
-      return `read by the ${to}`;
-    case "lost":
-      return `not read by the ${to}: the port ended before`;
-    default:
-      return reading satisfies never;
-  }
 }

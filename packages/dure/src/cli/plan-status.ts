@@ -1,26 +1,9 @@
-import {
-  isRunOver,
-  type PlanRunStatus,
-  type PlanStep,
-  type PortStatus,
-  type RunDetail,
-} from "../client/index.ts";
+import { isRunOver, type PlanStep, type PortStatus, type RunDetail } from "../client/index.ts";
 import { saidLines } from "./plan-say.ts";
 import { EXIT, type ExitCode, type Output } from "./output.ts";
 import { seconds, waitingWords } from "./plan-watch.ts";
 import type { PlansCommand } from "./plans.ts";
-
-export const RUN_WORDS = {
-  running: "it goes on",
-  paused: "it is paused; what works goes on, nothing starts",
-  cancelling: "it is being cancelled",
-  waiting_host:
-    "the machine that holds its files is gone; it goes on when a server is started there",
-  success: "every port succeeded",
-  partial: "what succeeded is kept, the rest is missing",
-  failed: "nothing was kept",
-  cancelled: "it was cancelled",
-} as const satisfies Record<PlanRunStatus, string>;
+import type { CliWords } from "./words/words.ts";
 
 const MARKS = {
   waiting: "·",
@@ -38,7 +21,7 @@ export async function showRun(id: string, { client, output }: PlansCommand): Pro
   const run = await client.plans.run(id);
   printRun(run, output);
   const held = run.ports.find(({ status }) => status === "held");
-  if (held) output.note(`${held.id} waits for your approval: dure plan review ${id} ${held.id}`);
+  if (held) output.note(output.words.plans.status.held(id, held.id));
   output.result(run);
 
   return isRunOver(run.status) && run.status !== "success" ? EXIT.failed : EXIT.ok;
@@ -54,21 +37,21 @@ export async function showPort(
   { client, output }: PlansCommand,
 ): Promise<ExitCode> {
   const port = await client.plans.port(id, portId);
-  output.line(
-    `${MARKS[port.status]} ${port.id}  ${port.status}, ` +
-      `${port.triesMade}/${port.triesPair + port.triesOrchestrator} tries, ` +
-      `${seconds(port.spentMs)}${port.because === null ? "" : `: ${port.because.message}`}`,
-  );
+  const { words } = output;
+  const { plans } = words;
+  const tries = `${port.triesMade}/${port.triesPair + port.triesOrchestrator}`;
+  const status = plans.portStatus(port.status);
+  const standing = plans.status.port(status, tries, seconds(port.spentMs, plans));
+  const why = port.because === null ? "" : `: ${words.reason(port.because)}`;
+  output.line(`${MARKS[port.status]} ${port.id}  ${standing}${why}`);
 
-  for (const step of port.steps) for (const line of stepLines(step)) output.line(line);
+  for (const step of port.steps) for (const line of stepLines(step, words)) output.line(line);
 
-  for (const line of saidLines(port)) output.line(line);
+  for (const line of saidLines(port, plans)) output.line(line);
 
-  for (const { member, path, wanted, because, found } of port.violations) {
-    output.line(
-      `  ! ${member} wanted to ${wanted} ${path}: ${because} ` +
-        `(${found === "request" ? "refused" : "not taken"})`,
-    );
+  for (const violation of port.violations) {
+    const because = words.said(violation.because);
+    output.line(plans.status.violation({ ...violation, because }));
   }
 
   output.result(port);
@@ -77,108 +60,124 @@ export async function showPort(
 }
 
 /** A step as lines for people. Pure. */
-function stepLines(step: PlanStep): string[] {
+function stepLines(step: PlanStep, words: CliWords): string[] {
   const { member, worker, tokensIn, tokensOut } = step;
-  const by = [member, worker === null ? null : `(${worker})`].filter((part) => part !== null);
+  const { plans } = words;
+  const name = member === null ? null : plans.member(member);
+  const by = [name, worker === null ? null : `(${worker})`].filter((part) => part !== null);
   const who = by.length === 0 ? "" : `  ${by.join(" ")}`;
   const used = tokensIn + tokensOut;
-  const tokens = used === 0 ? "" : `, ${used} tokens`;
+  const tokens = used === 0 ? "" : `, ${plans.status.tokens(used)}`;
+  const standing = `${standingOf(step, plans)}${tokens}`;
 
   return [
-    `  try ${step.try}  ${step.kind}${who}  ${standingOf(step)}${tokens}`,
-    ...factsOf(step).map((fact) => `      ${fact}`),
+    plans.status.step(step.try, plans.step(step.kind), who, standing),
+    ...factsOf(step, words).map((fact) => `      ${fact}`),
   ];
 }
 
 /** How a step stands, or how it ended and how long it took. Pure. */
-function standingOf({
-  output,
-  finishedAt,
-  startedAt,
-  stalled,
-  seenAt,
-  status,
-  task,
-  waiting,
-}: PlanStep): string {
-  if (finishedAt !== null) return `${endOf(output)}, ${seconds(finishedAt - startedAt)}`;
-  if (waiting !== null) return waitingWords(waiting);
-  if (stalled) return `stalled: no sign since ${new Date(seenAt).toISOString().slice(11, 19)}`;
-  if (status !== "running") return status;
+function standingOf(
+  { output, finishedAt, startedAt, stalled, seenAt, status, task, waiting }: PlanStep,
+  plans: CliWords["plans"],
+): string {
+  if (finishedAt !== null) {
+    return `${endOf(output, plans)}, ${seconds(finishedAt - startedAt, plans)}`;
+  }
+  if (waiting !== null) return waitingWords(waiting, plans);
+  if (stalled) return plans.status.stalled(new Date(seenAt).toISOString().slice(11, 19));
 
-  return task === "" ? "works" : `works: ${task}`;
+  return status === "running" ? plans.status.works(task) : plans.workerEnd(status);
 }
 
-function endOf(output: PlanStep["output"]): string {
-  if (output?.red === true) return "fails without the work, as it has to";
-  if (output?.red === false) return "passes without the work too, so the tests do not show it";
-  if (output?.status !== undefined && output.status !== null) return output.status;
-  if (!output?.feedback) return "done";
+function endOf(
+  output: PlanStep["output"],
+  { status: words, workerEnd }: CliWords["plans"],
+): string {
+  if (output?.red === true) return words.red;
+  if (output?.red === false) return words.green;
+  if (output?.status !== undefined && output.status !== null) return workerEnd(output.status);
+  if (!output?.feedback) return words.done;
 
-  return output.feedback.success ? "passed" : "did not pass";
+  return output.feedback.success ? words.passed : words.notPassed;
 }
 
 /** What a step has left behind, a line each. Pure. */
-function factsOf({ kind, output }: PlanStep): string[] {
+function factsOf({ kind, output }: PlanStep, { plans, said }: CliWords): string[] {
+  const { status: words } = plans;
+  const listed = (names: readonly string[]): string => namesOf(names, plans);
   const { summary, changes = [], failedFiles = [], unclaimedFiles = [], feedback } = output ?? {};
   const facts: string[] = [];
-  if (summary !== undefined) facts.push(summary.split("\n")[0]!);
-  if (changes.length > 0) facts.push(`changed: ${namesOf(changes.map(({ path }) => path))}`);
-  if (failedFiles.length > 0) facts.push(`said to be changed, and not: ${namesOf(failedFiles)}`);
-  if (unclaimedFiles.length > 0) facts.push(`changed without a word: ${namesOf(unclaimedFiles)}`);
+  if (summary !== undefined) facts.push(said(summary.split("\n")[0]!));
+  if (changes.length > 0) facts.push(words.changed(listed(changes.map(({ path }) => path))));
+  if (failedFiles.length > 0) facts.push(words.failedFiles(listed(failedFiles)));
+  if (unclaimedFiles.length > 0) facts.push(words.unclaimed(listed(unclaimedFiles)));
 
-  facts.push(...countFacts(kind, output));
+  facts.push(...countFacts(kind, output, words));
 
-  return [...facts, ...failureFacts(feedback)];
+  return [...facts, ...failureFacts(feedback, { plans, said })];
 }
 
 /** Which tests fail, or what else failed beside them. Pure. */
-function failureFacts(feedback: NonNullable<PlanStep["output"]>["feedback"]): string[] {
+function failureFacts(
+  feedback: NonNullable<PlanStep["output"]>["feedback"],
+  { plans, said }: Pick<CliWords, "plans" | "said">,
+): string[] {
   if (!feedback) return [];
   const { success, failedTests, suggestions } = feedback;
-  if (failedTests.length > 0) return [`fails: ${namesOf(failedTests.map(({ name }) => name))}`];
+  if (failedTests.length > 0) {
+    return [
+      plans.status.fails(
+        namesOf(
+          failedTests.map(({ name }) => name),
+          plans,
+        ),
+      ),
+    ];
+  }
   const [why = ""] = success ? [] : suggestions;
 
-  return why === "" ? [] : [why.split("\n")[0]!];
+  return why === "" ? [] : [said(why.split("\n")[0]!)];
 }
 
 /** How many tests a step found. Pure. */
-function countFacts(kind: PlanStep["kind"], output: PlanStep["output"]): string[] {
-  if (kind === "accept" && output?.framework === "unknown") {
-    return ["its tests are not counted: no summary that is known"];
-  }
+function countFacts(
+  kind: PlanStep["kind"],
+  output: PlanStep["output"],
+  words: CliWords["plans"]["status"],
+): string[] {
+  if (kind === "accept" && output?.framework === "unknown") return [words.uncounted];
   const counted = output?.counted;
   if (!counted) return [];
   const { passed, failed, skipped } = counted;
 
-  return [`tests: ${passed} passed, ${failed} failed, ${skipped} skipped`];
+  return [words.counted(passed, failed, skipped)];
 }
 
-function namesOf(names: readonly string[]): string {
+function namesOf(names: readonly string[], { andMore }: CliWords["plans"]): string {
   return names.length > 10
-    ? `${names.slice(0, 10).join(", ")} and ${names.length - 10} more`
+    ? andMore(names.slice(0, 10).join(", "), names.length - 10)
     : names.join(", ");
 }
 
 function printRun(run: RunDetail, output: Output): void {
-  output.line(
-    `${run.id}  ${run.plan}  ${run.status}${run.phase === "over" ? "" : ` (${run.phase})`}: ` +
-      (run.because?.message ?? RUN_WORDS[run.status]),
-  );
+  const { plans, reason, said } = output.words;
+  const phase = run.phase === "over" ? "" : ` (${plans.phase(run.phase)})`;
+  const why = run.because ? reason(run.because) : plans.run.stands[run.status];
+  output.line(`${run.id}  ${run.plan}  ${plans.runStatus(run.status)}${phase}: ${why}`);
 
-  if (run.because?.hint !== undefined) output.line(`  ${run.because.hint}`);
-  if (run.isolation === "audit") {
-    output.line(output.colors.yellow("isolation: audit. Nothing keeps workers from other files."));
-  } else if (run.promises) output.line(`workers: ${promisesText(run.promises)}`);
+  if (run.because?.hint !== undefined) output.line(`  ${said(run.because.hint)}`);
+  if (run.isolation === "audit") output.line(output.colors.yellow(plans.status.audit));
+  else if (run.promises) output.line(plans.status.promises(run.promises));
 
   output.table(
     run.ports.map((port) => [
       `${MARKS[port.status]} ${port.id}`,
-      port.status,
-      `${port.triesMade}/${port.triesPair + port.triesOrchestrator} tries`,
-      `${port.tokensIn + port.tokensOut} tokens`,
-      seconds(port.spentMs),
-      noteOf(port),
+      plans.portStatus(port.status),
+      plans.status.tries(`${port.triesMade}/${port.triesPair + port.triesOrchestrator}`),
+      plans.status.tokens(port.tokensIn + port.tokensOut),
+      seconds(port.spentMs, plans),
+      noteOf(port, output.words),
     ]),
   );
 
@@ -186,29 +185,14 @@ function printRun(run: RunDetail, output: Output): void {
 }
 
 /** What a line about a port says at its end. Pure. */
-function noteOf({ because, waiting, unproven }: RunDetail["ports"][number]): string {
-  if (waiting !== null) return waitingWords(waiting);
-  if (because !== null) return because.message;
+function noteOf(
+  { because, waiting, unproven }: RunDetail["ports"][number],
+  { plans, reason }: CliWords,
+): string {
+  if (waiting !== null) return waitingWords(waiting, plans);
+  if (because !== null) return reason(because);
 
-  return unproven ? "its tests pass without its work too" : "";
-}
-
-function promisesText({
-  network,
-  user,
-  isOtherUser,
-  files,
-}: NonNullable<RunDetail["promises"]>): string {
-  const who = isOtherUser ? `user ${user}, who is not dure's` : "dure's own user";
-  return (
-    `${network === "enforced" ? "a network of their own" : "the machine's network"}, ${who}, ` +
-    "files " +
-    (files === "enforced"
-      ? "kept from them"
-      : files === "by-modes"
-        ? "kept as their modes say"
-        : "not kept from them")
-  );
+  return unproven ? plans.status.unproven : "";
 }
 
 /** The outcome, and possible next steps. */
@@ -216,32 +200,29 @@ export function printReport(run: RunDetail, output: Output): void {
   const { report } = run;
   if (!report || !isRunOver(run.status)) return;
 
+  const { plans, reason } = output.words;
+  const { status: words } = plans;
   for (const { path, ports, solvedBy } of report.conflicts) {
-    const solved = solvedBy === undefined ? "" : `, written once by the ${solvedBy}`;
-    output.line(`conflict: ${path} by ${ports.join(" and ")}${solved}`);
+    output.line(words.conflict(path, ports, solvedBy));
   }
 
   if (report.integration) {
     const { passed, exitCode } = report.integration;
-    const cause = exitCode === null ? "a signal" : `exit code ${exitCode}`;
-    output.line(`integration: ${passed ? "passed" : `failed with ${cause}`}`);
+    output.line(words.integration(passed, exitCode));
   }
 
   if (report.integration && !report.integration.passed) {
     output.line(report.integration.output.slice(-2_000));
   }
   for (const { port, because } of report.missing) {
-    output.line(`missing: ${port}: ${because.message}`);
+    output.line(words.missing(port, reason(because)));
   }
-  if (report.branch !== undefined) output.line(`branch: ${report.branch}`);
-
   if (report.branch !== undefined) {
-    output.note(
-      `Look at it with dure plan diff ${run.id}, take it over with dure plan merge ${run.id}`,
-    );
+    output.line(words.branch(report.branch));
+    output.note(words.takeOver(run.id));
   }
 
   const failed =
     run.status === "cancelled" ? undefined : run.ports.find(({ status }) => status === "failed");
-  if (failed) output.note(`Try again with: dure plan retry ${run.id} ${failed.id} --hint "…"`);
+  if (failed) output.note(words.tryAgain(run.id, failed.id));
 }

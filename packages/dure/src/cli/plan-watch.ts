@@ -2,6 +2,7 @@ import { Listr } from "listr2";
 import type { EventData, PlatformEvent, PortStatus, RunDetail } from "../client/index.ts";
 import { harmless } from "./harmless.ts";
 import type { Output } from "./output.ts";
+import type { CliWords } from "./words/words.ts";
 
 /** Shows a run to its reader while it goes on. */
 export interface RunWatch {
@@ -45,17 +46,19 @@ class Lines implements RunWatch {
 
     this.#isBegun = true;
     const { id: runId, plan, status: runStatus, phase, ports } = run;
-    const count = `${ports.length} ${ports.length === 1 ? "port" : "ports"}`;
-    this.#output.line(`${runId}  ${plan}  ${runStatus} (${phase}), ${count}`);
+    const { plans: words, reason } = this.#output.words;
+    const standing = `${words.runStatus(runStatus)} (${words.phase(phase)})`;
+    this.#output.line(`${runId}  ${plan}  ${standing}, ${words.ports(ports.length)}`);
 
     for (const { id, status, because } of ports) {
       if (status === "waiting") continue;
-      this.#output.line(`${id}  ${status}${because ? `: ${because.message}` : ""}`);
+      const why = because ? `: ${reason(because)}` : "";
+      this.#output.line(`${id}  ${words.portStatus(status)}${why}`);
     }
   }
 
   event(event: PlatformEvent): void {
-    const line = lineOf(event);
+    const line = lineOf(event, this.#output.words);
     if (line !== undefined) this.#output.line(line);
   }
 
@@ -83,20 +86,21 @@ class LiveList implements RunWatch {
       this.#rows.set(id, { ended: Promise.withResolvers(), status, words: "", task: undefined });
     }
 
+    const { plans: words } = output.words;
     const tasks = run.ports.map(({ id }) => {
       const row = this.#rows.get(id)!;
       return {
-        title: titleOf(id, row),
+        title: titleOf(id, row, words),
         task: async (
           _: unknown,
           task: { title?: string; skip(message?: string): void },
         ): Promise<void> => {
           row.task = task;
-          task.title = titleOf(id, row);
+          task.title = titleOf(id, row, words);
           const status = await row.ended.promise;
-          if (status === "failed") throw new Error(titleOf(id, row));
+          if (status === "failed") throw new Error(titleOf(id, row, words));
 
-          if (status !== "succeeded") task.skip(titleOf(id, row));
+          if (status !== "succeeded") task.skip(titleOf(id, row, words));
         },
       };
     });
@@ -114,18 +118,20 @@ class LiveList implements RunWatch {
   }
 
   begin(run: RunDetail): void {
-    for (const { id, status, because } of run.ports) this.#set(id, status, because?.message ?? "");
+    for (const { id, status, because } of run.ports) this.#set(id, status, this.#why(because));
   }
 
   event(event: PlatformEvent): void {
-    if (event.type === "escalation.new") return void this.#notes.push(lineOf(event)!);
+    if (event.type === "escalation.new") {
+      return void this.#notes.push(lineOf(event, this.#output.words)!);
+    }
 
     const port = portOf(event);
     const row = port === undefined ? undefined : this.#rows.get(port);
     if (port === undefined || row === undefined) return;
 
     const status = STATUS_AFTER[event.type] ?? row.status;
-    this.#set(port, status, wordsAfterStatus(event) ?? row.words);
+    this.#set(port, status, wordsAfterStatus(event, this.#output.words) ?? row.words);
   }
 
   async end(run: RunDetail | undefined): Promise<void> {
@@ -133,18 +139,22 @@ class LiveList implements RunWatch {
 
     this.#isOver = true;
     for (const { id, status, because } of run?.ports ?? []) {
-      this.#set(id, status, because?.message ?? "");
+      this.#set(id, status, this.#why(because));
     }
     for (const row of this.#rows.values()) row.ended.resolve(run ? row.status : "cancelled");
     await this.#drawn;
     for (const note of this.#notes) this.#output.line(note);
   }
 
+  #why(because: RunDetail["ports"][number]["because"]): string {
+    return because ? this.#output.words.reason(because) : "";
+  }
+
   #set(id: string, status: PortStatus, words: string): void {
     const row = this.#rows.get(id)!;
     row.status = status;
     row.words = words;
-    if (row.task) row.task.title = titleOf(id, row);
+    if (row.task) row.task.title = titleOf(id, row, this.#output.words.plans);
   }
 }
 
@@ -163,14 +173,14 @@ const STATUS_AFTER: Readonly<Partial<Record<PlatformEvent["type"], PortStatus>>>
   "port.recalled": "waiting",
 };
 
-function titleOf(id: string, { status, words }: Row): string {
+function titleOf(id: string, { status, words }: Row, { portStatus }: CliWords["plans"]): string {
   // The list draws itself, past the output.
-  return harmless(`${id}  ${status}${words === "" ? "" : `: ${words}`}`);
+  return harmless(`${id}  ${portStatus(status)}${words === "" ? "" : `: ${words}`}`);
 }
 
 /** An event as a line; undefined for what says nothing new to a person. Pure. */
-function lineOf(event: PlatformEvent): string | undefined {
-  const words = wordsOf(event);
+function lineOf(event: PlatformEvent, language: CliWords): string | undefined {
+  const words = wordsOf(event, language);
   if (words === undefined) return undefined;
 
   const at = new Date(event.at).toISOString().slice(11, 19);
@@ -180,85 +190,89 @@ function lineOf(event: PlatformEvent): string | undefined {
 }
 
 /** What an event says, without the port's name; undefined for what says nothing new. Pure. */
-function wordsOf(event: PlatformEvent): string | undefined {
-  return wordsOfRun(event) ?? wordsOfPort(event) ?? wordsOfWorker(event);
+function wordsOf(event: PlatformEvent, words: CliWords): string | undefined {
+  return wordsOfRun(event, words) ?? wordsOfPort(event, words) ?? wordsOfWorker(event, words.plans);
 }
 
-function wordsOfRun(event: PlatformEvent): string | undefined {
+function wordsOfRun(
+  event: PlatformEvent,
+  { plans: { event: words }, said }: CliWords,
+): string | undefined {
   switch (event.type) {
     case "run.start":
-      return "the run begins";
+      return words.begins;
     case "run.pause":
-      return "paused: what works goes on, nothing starts";
+      return words.paused;
     case "run.resume":
-      return "goes on";
+      return words.resumed;
     case "run.refused":
-      return `did not do what ${event.data.by} asked: ${event.data.because}`.trim();
+      return words.refused(event.data.by, said(event.data.because));
     case "run.cancel":
-      return "is being cancelled";
+      return words.cancelling;
     case "run.waiting_host":
-      return "waits for the machine that holds its files";
+      return words.waitingHost;
     case "run.end": {
       const { outcome, because } = event.data;
-      return because === undefined ? `ended: ${outcome}` : `ended: ${outcome}: ${because}`;
+      return words.ended(outcome, because === undefined ? undefined : said(because));
     }
     case "merge.done":
-      return event.data.branch ? `merged into ${event.data.branch}` : "nothing to merge";
+      return event.data.branch ? words.merged(event.data.branch) : words.nothingToMerge;
     case "escalation.new":
-      return `! ${event.data.title}  (dure escalations show ${event.data.id})`;
+      return words.asks(titleIn(event.data.title, said), event.data.id);
     default:
       return undefined;
   }
 }
 
-function wordsOfPort(event: PlatformEvent): string | undefined {
+/** A sentence of dure may stand behind the names of a plan and a port. Pure. */
+export function titleIn(title: string, said: CliWords["said"]): string {
+  const [, names = "", sentence = title] = /^([^:]+: )(.+)$/s.exec(title) ?? [];
+  const behind = said(sentence);
+  return behind === sentence ? said(title) : `${names}${behind}`;
+}
+
+function wordsOfPort(
+  event: PlatformEvent,
+  { plans: { event: words }, said }: CliWords,
+): string | undefined {
   switch (event.type) {
-    case "port.start": {
-      const { attempt } = event.data;
-      return attempt === 1 ? "starts" : `starts again (${attempt})`;
-    }
+    case "port.start":
+      return words.starts(event.data.attempt);
     case "port.success":
-      return "succeeded";
+      return words.succeeded;
     case "port.held":
-      return "is accepted, and waits for your approval";
+      return words.held;
     case "port.failed":
-      return `failed: ${event.data.because}`;
+      return words.failed(said(event.data.because));
     case "port.blocked":
-      return `is blocked by ${event.data.by}`;
+      return words.blocked(event.data.by);
     case "port.recalled":
-      return `is given back: ${event.data.because}`;
+      return words.recalled(said(event.data.because));
     default:
       return undefined;
   }
 }
 
-function wordsOfWorker(event: PlatformEvent): string | undefined {
+function wordsOfWorker(event: PlatformEvent, plans: CliWords["plans"]): string | undefined {
+  const { event: words } = plans;
   switch (event.type) {
     case "worker.spawn":
-      return `${tryOf(event.data)} (${event.data.worker}) works`;
+      return words.works(tryOf(event.data, plans), event.data.worker);
     case "worker.progress": {
       const { progress, task } = event.data;
-      const percent = `${tryOf(event.data)} ${Math.round(progress * 100)} %`;
-
-      return task === "" ? percent : `${percent}, ${task}`;
+      return words.progress(tryOf(event.data, plans), Math.round(progress * 100), task ?? "");
     }
-    case "worker.stalled": {
-      const silence = seconds(event.data.silentMs);
-      return `${tryOf(event.data)} gave no sign for ${silence}; its time limit ends it, if nothing else`;
-    }
+    case "worker.stalled":
+      return words.stalled(tryOf(event.data, plans), seconds(event.data.silentMs, plans));
     case "worker.waiting":
-      return `${tryOf(event.data)} ${waitingWords(event.data)}`;
+      return `${tryOf(event.data, plans)} ${waitingWords(event.data, plans)}`;
     case "worker.complete": {
-      const { status = "ended", changed, tokens } = event.data;
-      const files =
-        changed === undefined ? "" : `, ${changed} ${changed === 1 ? "file" : "files"} changed`;
-      const used = tokens === 0 ? "" : `, ${tokens} tokens`;
-      return `${tryOf(event.data)} ${status}${files}${used}`;
+      const { status, changed, tokens } = event.data;
+      return words.complete(tryOf(event.data, plans), { status, changed, tokens });
     }
     case "worker.feedback": {
       const { try: number, success, passed, total } = event.data;
-      const tests = total === 0 ? "" : `, ${passed} of ${total} tests`;
-      return `try ${number}: ${success ? "passed" : "did not pass"}${tests}`;
+      return words.feedback(number, { success, passed, total });
     }
     default:
       return undefined;
@@ -266,30 +280,36 @@ function wordsOfWorker(event: PlatformEvent): string | undefined {
 }
 
 /** What a worker waits for, in the words of every list. Pure. */
-export function waitingWords({ until }: { readonly until: number }): string {
+export function waitingWords(
+  { until }: { readonly until: number },
+  { event: words }: CliWords["plans"],
+): string {
   const moment = new Date(until).toISOString().slice(0, 16).replace("T", " ");
-  return `waiting: rate limit until ${moment} UTC`;
+  return words.waiting(moment);
 }
 
 /** Which try of which member. Pure. */
-function tryOf({ try: number, member }: Pick<EventData<"worker.spawn">, "try" | "member">): string {
-  return `try ${number}: ${member}`;
+function tryOf(
+  { try: number, member }: Pick<EventData<"worker.spawn">, "try" | "member">,
+  { event: words }: CliWords["plans"],
+): string {
+  return words.tryOf(number, member);
 }
 
 /** What a row says after the status that the event sets. Pure. */
-function wordsAfterStatus(event: PlatformEvent): string | undefined {
-  if (!(event.type in STATUS_AFTER)) return wordsOf(event);
+function wordsAfterStatus(event: PlatformEvent, words: CliWords): string | undefined {
+  if (!(event.type in STATUS_AFTER)) return wordsOf(event, words);
   switch (event.type) {
     case "port.failed":
     case "port.recalled":
-      return event.data.because;
+      return words.said(event.data.because);
     case "port.blocked":
-      return `by ${event.data.by}`;
+      return words.plans.event.by(event.data.by);
     default:
       return "";
   }
 }
 
-export function seconds(ms: number): string {
-  return ms < 10_000 ? `${(ms / 1_000).toFixed(1)} s` : `${Math.round(ms / 1_000)} s`;
+export function seconds(ms: number, words: CliWords["plans"]): string {
+  return words.seconds(ms < 10_000 ? (ms / 1_000).toFixed(1) : String(Math.round(ms / 1_000)));
 }

@@ -13,7 +13,7 @@ import { DureError, isAbort, messageOf } from "../kernel/errors.ts";
 import { planProblemText } from "./plan-check.ts";
 import { EXIT, type ExitCode, type Output } from "./output.ts";
 import { watching } from "./plan-watch.ts";
-import { printReport, RUN_WORDS } from "./plan-status.ts";
+import { printReport } from "./plan-status.ts";
 
 export interface PlansCommand {
   readonly client: DureClient;
@@ -25,20 +25,19 @@ const UNOWNED_SHOWN = 20;
 // --- plans
 
 export async function listPlans({ client, output }: PlansCommand): Promise<ExitCode> {
+  const { list: words } = output.words.plans;
   const items = await client.plans.list();
   if (items.length > 0) {
     output.table([
-      ["plan", "ports", "file", ""],
+      words.head,
       ...items.map(({ name, ports, file, problemCount }) => [
         name,
         String(ports),
         file,
-        problemCount === 0
-          ? ""
-          : `${problemCount} ${problemCount === 1 ? "problem" : "problems"}: dure plan check ${name}`,
+        problemCount === 0 ? "" : words.problems(problemCount, name),
       ]),
     ]);
-  } else output.note("There is no plan. Make one with: dure new plan NAME");
+  } else output.note(words.none);
 
   output.result({ items });
 
@@ -65,13 +64,10 @@ export async function draftPlan(
   const draft = await client.plans.draft({ goal, repository });
   const { text, problems } = draft;
   output.write(text.endsWith("\n") ? text : `${text}\n`);
-  for (const problem of problems) output.note(planProblemText(problem));
+  const { plans: words, said } = output.words;
+  for (const problem of problems) output.note(said(planProblemText(problem)));
 
-  output.note(
-    problems.length === 0
-      ? "A proposal: read it, change it, save it in the folder plans, then dure plan check."
-      : "The proposal has problems; mend them before it can run.",
-  );
+  output.note(problems.length === 0 ? words.draft.good : words.draft.bad);
 
   output.result(draft);
 
@@ -79,18 +75,20 @@ export async function draftPlan(
 }
 
 function printView(view: PlanView, output: Output): void {
-  const { dim } = output.colors;
-  output.line(
-    `${view.plan}  ${view.ports.length} ${view.ports.length === 1 ? "port" : "ports"} on ` +
-      `${view.base} ${dim(view.baseCommit.slice(0, 12))}`,
-  );
+  const { dim, yellow } = output.colors;
+  const { plans, said } = output.words;
+  const { view: words } = plans;
+  const base = `${view.base} ${dim(view.baseCommit.slice(0, 12))}`;
+  output.line(words.on(view.plan, plans.ports(view.ports.length), base));
 
-  view.levels.forEach((level, index) => output.line(`  level ${index + 1}: ${level.join(", ")}`));
-  output.line(`critical path: ${view.criticalPath.join(" → ")}`);
-  output.line(`side by side: ${view.maxParallel}`);
-  output.line(`mode: ${view.mode.mode}, because ${view.mode.because}`);
+  view.levels.forEach((level, index) => output.line(words.level(index + 1, level.join(", "))));
+  output.line(words.path(view.criticalPath.join(" → ")));
+  output.line(words.parallel(view.maxParallel));
+  output.line(words.mode(view.mode.mode, said(view.mode.because)));
   for (const { name, value, holds } of view.mode.conditions) {
-    output.line(`  ${holds ? "yes" : "no "}  ${name} (${value})`);
+    output.line(
+      `  ${holds ? words.holds.yes : words.holds.no}  ${said(name)} (${words.value(value)})`,
+    );
   }
 
   const workers = view.workers.map(({ role, kind, command, model }) => {
@@ -100,28 +98,22 @@ function printView(view: PlanView, output: Output): void {
     return `${role} ${kind}${program}${asked}`;
   });
 
-  output.line(`workers: ${workers.join(", ")}`);
+  output.line(words.workers(workers.join(", ")));
   for (const { of, policy, hosts } of view.network) {
-    output.line(`network of ${of}: ${policy}${hosts.length > 0 ? ` (${hosts.join(", ")})` : ""}`);
+    const named = hosts.length > 0 ? ` (${hosts.join(", ")})` : "";
+    output.line(`${words.network(of, policy)}${named}`);
   }
 
-  if (view.isolationWanted === "audit") {
-    output.line(
-      output.colors.yellow(
-        "isolation: audit. Nothing keeps workers from other files; what they changed is looked at " +
-          "afterwards.",
-      ),
-    );
-  }
+  if (view.isolationWanted === "audit") output.line(yellow(words.audit));
 
   if (view.unownedCount > 0) {
     const shown = view.unowned.slice(0, UNOWNED_SHOWN);
     const left = view.unownedCount - shown.length;
-    const more = left > 0 ? ` and ${left} more` : "";
-    output.line(`without an owner: ${shown.join(", ")}${more}`);
+    const files = shown.join(", ");
+    output.line(words.unowned(left > 0 ? plans.andMore(files, left) : files));
   }
 
-  for (const { message } of view.warnings) output.note(`Warning: ${message}`);
+  for (const { message } of view.warnings) output.note(words.warning(said(message)));
 }
 
 // --- runs
@@ -165,7 +157,10 @@ export async function runPlan(
     return await begin(request, how, command);
   } catch (error) {
     if (error instanceof DureError && error.code === "PLAN_INVALID") {
-      for (const problem of problemsIn(error)) command.output.note(planProblemText(problem));
+      const { output } = command;
+      for (const problem of problemsIn(error)) {
+        output.note(output.words.said(planProblemText(problem)));
+      }
     }
     throw error;
   }
@@ -185,7 +180,7 @@ async function begin(
   if (how.dryRun) {
     const view = await client.plans.dryRun(request);
     printView(view, output);
-    output.note("Nothing was begun.");
+    output.note(output.words.plans.run.nothingBegun);
     output.result(view);
 
     return EXIT.ok;
@@ -199,7 +194,7 @@ async function begin(
   }
 
   output.line(run.id);
-  output.note(`Watch it with: dure plan watch ${run.id}`);
+  output.note(output.words.plans.run.watch(run.id));
   output.result(run);
 
   return EXIT.ok;
@@ -209,6 +204,7 @@ export async function listRuns(
   filter: RunsFilter,
   { client, output }: PlansCommand,
 ): Promise<ExitCode> {
+  const { plans: words, general } = output.words;
   const page = await client.plans.runs(filter);
   const rows = page.items.map((run) => {
     const all = Object.values(run.counts).reduce((sum, count) => sum + count, 0);
@@ -216,16 +212,16 @@ export async function listRuns(
       run.id,
       new Date(run.createdAt).toISOString().slice(0, 19),
       run.plan,
-      run.status,
+      words.runStatus(run.status),
       `${run.counts.succeeded ?? 0}/${all}`,
       run.report?.branch ?? "–",
     ];
   });
 
   if (rows.length > 0) {
-    output.table([["id", "begun", "plan", "status", "ports", "branch"], ...rows]);
-  } else output.note("There is no such run. Begin one with: dure plan run NAME");
-  if (page.nextCursor !== null) output.note(`There are more: --cursor ${page.nextCursor}`);
+    output.table([words.list.runsHead, ...rows]);
+  } else output.note(words.list.noRun);
+  if (page.nextCursor !== null) output.note(general.more(page.nextCursor));
   output.result(page);
 
   return EXIT.ok;
@@ -247,15 +243,15 @@ export async function watchRun(id: string, { client, output }: PlansCommand): Pr
     }
     const ended = await client.plans.run(id, { signal: over.signal });
     await view.end(ended);
-    output.line(
-      `${ended.plan} ${ended.status}: ${ended.because?.message ?? RUN_WORDS[ended.status]}`,
-    );
+    const { plans: words, reason } = output.words;
+    const because = ended.because ? reason(ended.because) : words.run.stands[ended.status];
+    output.line(`${ended.plan} ${words.runStatus(ended.status)}: ${because}`);
     printReport(ended, output);
 
     return ended.status === "success" ? EXIT.ok : EXIT.failed;
   } catch (error) {
     if (!over.signal.aborted && !isAbort(error)) throw error;
-    output.note(`It goes on without you: dure plan watch ${id}`);
+    output.note(output.words.plans.run.goesOn(id));
 
     return EXIT.ok;
   } finally {
@@ -271,16 +267,11 @@ export async function showDiff(
   port: string | undefined,
   { client, output }: PlansCommand,
 ): Promise<ExitCode> {
+  const { run: words } = output.words.plans;
   const diff = await client.plans.diff(id, port);
   output.write(diff.patch === "" || diff.patch.endsWith("\n") ? diff.patch : `${diff.patch}\n`);
-  if (diff.changes.length === 0) output.note("Nothing is changed.");
-
-  if (diff.isCut) {
-    output.note(
-      "The patch is longer than is shown; git shows all of it: the commits are under refs/dure/ in " +
-        "your repository.",
-    );
-  }
+  if (diff.changes.length === 0) output.note(words.nothingChanged);
+  if (diff.isCut) output.note(words.patchCut);
 
   output.result(diff);
 

@@ -1,6 +1,6 @@
 import { Command, CommanderError } from "commander";
 import { DureError } from "../kernel/errors.ts";
-import { isSet } from "../team/environment.ts";
+import { isSet, terminalLocale } from "../team/environment.ts";
 import { DURE_VERSION } from "../team/version.ts";
 import { PAUSE, RESUME, STOP } from "./commands/brake.ts";
 import { addToProgram, examplesText } from "./commands/build.ts";
@@ -23,7 +23,10 @@ import { SCHEDULES } from "./commands/schedules.ts";
 import { TASK } from "./commands/task.ts";
 import { CHECK, DEV, DOCTOR, START } from "./commands/team.ts";
 import { TOKEN } from "./commands/token.ts";
+import { languageOf } from "./language.ts";
+import { localizeHelp } from "./localized-help.ts";
 import { EXIT, Output, type ExitCode, type Streams } from "./output.ts";
+import { wordsOf } from "./words/words.ts";
 
 /** All commands, in the order of the help. */
 export const COMMANDS: readonly (CommandSpec | CommandGroup)[] = [
@@ -63,7 +66,8 @@ export const COMMANDS: readonly (CommandSpec | CommandGroup)[] = [
  */
 export async function main(argv: readonly string[], streams: Streams = process): Promise<number> {
   const json = argv.includes("--json");
-  const output = new Output({ streams, json, noColor: isSet("NO_COLOR") });
+  const words = await wordsOf(json ? "en" : languageOf(terminalLocale()));
+  const output = new Output({ streams, json, noColor: isSet("NO_COLOR"), words });
   let exitCode: number = EXIT.ok;
   const program = createProgram({ output, finish: (code) => (exitCode = code) });
 
@@ -93,10 +97,14 @@ function createProgram({ output, finish }: ProgramParts): Command {
     .version(DURE_VERSION, "-V, --version", "print the version")
     .helpCommand("help [command]", "show the help of a command")
     .showSuggestionAfterError(true)
-    .addHelpText("after", examplesText(["dure init my-team", "dure dev", "dure chat"]))
+    .addHelpText(
+      "after",
+      examplesText(["dure init my-team", "dure dev", "dure chat"], output.words),
+    )
     .exitOverride()
     .configureOutput({
       writeOut: (text) => void output.streams.stdout.write(text),
+      outputError: (text, write) => write(output.words.usage(text)),
       writeErr: (text) => void (output.json || output.streams.stderr.write(text)),
       getOutHasColors: () => output.colors.isColorSupported,
       getErrHasColors: () => output.colors.isColorSupported,
@@ -104,6 +112,7 @@ function createProgram({ output, finish }: ProgramParts): Command {
 
   const context = { output, program };
   for (const command of COMMANDS) addToProgram(command, { context, finish });
+  localizeHelp(program, output.words);
 
   return program;
 }

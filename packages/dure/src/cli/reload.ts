@@ -13,10 +13,11 @@ export async function reload({
   output: Output;
 }): Promise<ExitCode> {
   const report = await client.reload();
-  output.line(`services ${report.services.join(", ")}`);
-  if (report.agents.length > 0) output.line(`agents ${report.agents.join(", ")}`);
+  const { reload: words } = output.words.admin;
+  output.line(words.services(report.services.join(", ")));
+  if (report.agents.length > 0) output.line(words.agents(report.agents.join(", ")));
   if (report.restart.length > 0) {
-    output.note(`Changed, and as before until a restart: ${report.restart.join(", ")}`);
+    output.note(words.restart(report.restart.join(", ")));
   }
   output.result(report);
 

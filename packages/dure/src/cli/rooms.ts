@@ -1,6 +1,7 @@
 import type { DureClient, Room, Thread } from "../client/index.ts";
 import { EXIT, type ExitCode, type Output } from "./output.ts";
 import { toWire } from "../kernel/wire.ts";
+import type { CliWords } from "./words/words.ts";
 
 interface Command {
   readonly client: DureClient;
@@ -25,13 +26,13 @@ export async function listRooms(
   );
 
   for (const { room, threads } of lists) {
-    output.line(lineOf(room));
+    output.line(lineOf(room, output.words));
     for (const thread of threads) {
-      output.line(`  ${lineOf(thread)}  ${thread.participants.join(", ")}`);
+      output.line(`  ${lineOf(thread, output.words)}  ${thread.participants.join(", ")}`);
     }
   }
 
-  if (nextCursor !== null) output.note(`There are more: --cursor ${nextCursor}`);
+  if (nextCursor !== null) output.note(output.words.general.more(nextCursor));
   output.result(
     toWire({ items: lists.map(({ room, threads }) => ({ ...room, threads })), nextCursor }),
   );
@@ -46,7 +47,7 @@ export async function postMessage(
   { client, output, person }: Command,
 ): Promise<ExitCode> {
   const messageId = await client.rooms(person).post(place, { text });
-  output.line(`posted in ${place}: ${messageId}`);
+  output.line(output.words.work.room.posted(place, messageId));
   output.result({ message_id: messageId });
 
   return EXIT.ok;
@@ -58,20 +59,21 @@ export async function resumePlace(
   { client, output, person }: Command,
 ): Promise<ExitCode> {
   await client.rooms(person).resume(place);
-  output.line(`${place} is open again`);
+  output.line(output.words.work.room.open(place));
   output.result({ place, state: "open" });
 
   return EXIT.ok;
 }
 
-function lineOf(place: Room | Thread): string {
+function lineOf(place: Room | Thread, { work, said }: CliWords): string {
+  const { states: words } = work.room;
   const states: string[] = [];
   if (place.state !== "open") {
-    const reason = place.closedBecause ? `: ${place.closedBecause}` : "";
-    states.push(`${place.state}${reason}`);
+    const reason = place.closedBecause ? `: ${said(place.closedBecause)}` : "";
+    states.push(`${words[place.state] ?? place.state}${reason}`);
   }
 
-  if (place.archived && place.state !== "closed") states.push("archived");
+  if (place.archived && place.state !== "closed") states.push(words["archived"] ?? "archived");
   const state = states.length === 0 ? "" : `  [${states.join(", ")}]`;
 
   return `${place.id}  ${place.name}${state}`;

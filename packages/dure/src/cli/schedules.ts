@@ -1,5 +1,8 @@
 import type { DureClient, Schedule, ScheduleFiring } from "../client/index.ts";
 import { EXIT, type ExitCode, type Output } from "./output.ts";
+import type { CliWords } from "./words/words.ts";
+
+type ScheduleWords = CliWords["work"]["schedule"];
 
 interface Command {
   readonly client: DureClient;
@@ -9,8 +12,9 @@ interface Command {
 /** Each with its next moment, and what came of the last one. */
 export async function listSchedules({ client, output }: Command): Promise<ExitCode> {
   const items = await client.schedules.list();
-  if (items.length === 0) output.line("no schedules; `schedules` of the configuration names them");
-  else output.table([["name", "rule", "does", "next", "last"], ...items.map(rowOf)]);
+  const { schedule: words } = output.words.work;
+  if (items.length === 0) output.line(words.none);
+  else output.table([words.head, ...items.map((item) => rowOf(item, words))]);
   output.result({ items });
 
   return EXIT.ok;
@@ -22,7 +26,7 @@ export async function runSchedule(
   { client, output }: Command,
 ): Promise<ExitCode> {
   const firing = await client.schedules.run(name, key === undefined ? {} : { idempotencyKey: key });
-  output.line(`${name} is being run: dure schedules list`);
+  output.line(output.words.work.schedule.runs(name));
   output.result(firing);
 
   return EXIT.ok;
@@ -30,7 +34,7 @@ export async function runSchedule(
 
 export async function pauseSchedule(name: string, { client, output }: Command): Promise<ExitCode> {
   const schedule = await client.schedules.pause(name);
-  output.line(`${name} is paused: its moments pass until dure schedules resume ${name}`);
+  output.line(output.words.work.schedule.paused(name));
   output.result(schedule);
 
   return EXIT.ok;
@@ -38,20 +42,27 @@ export async function pauseSchedule(name: string, { client, output }: Command): 
 
 export async function resumeSchedule(name: string, { client, output }: Command): Promise<ExitCode> {
   const schedule = await client.schedules.resume(name);
-  output.line(`${name} goes on; next: ${nextOf(schedule)}`);
+  const { schedule: words } = output.words.work;
+  output.line(words.goesOn(name, nextOf(schedule, words)));
   output.result(schedule);
 
   return EXIT.ok;
 }
 
-function rowOf(schedule: Schedule): string[] {
+function rowOf(schedule: Schedule, words: ScheduleWords): string[] {
   const { name, cron, timeZone, does, with: target, last } = schedule;
-  return [name, `${cron} ${timeZone}`, `${does} ${target}`, nextOf(schedule), lastOf(last[0])];
+  return [
+    name,
+    `${cron} ${timeZone}`,
+    `${does} ${target}`,
+    nextOf(schedule, words),
+    lastOf(last[0]),
+  ];
 }
 
-function nextOf({ next, paused }: Schedule): string {
-  if (paused) return `paused by ${paused.by}`;
-  return next === null ? "never" : timeOf(next);
+function nextOf({ next, paused }: Schedule, words: ScheduleWords): string {
+  if (paused) return words.pausedBy(paused.by);
+  return next === null ? words.never : timeOf(next);
 }
 
 /** `2026-11-24T00:00 done job_01K…`. Pure. */

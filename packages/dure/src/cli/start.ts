@@ -11,6 +11,7 @@ import { isSet, type Environment } from "../team/environment.ts";
 import { watchLauncher } from "./launcher.ts";
 import { createLogger } from "./logger.ts";
 import { EXIT, isTerminal, type ExitCode, type Output } from "./output.ts";
+import type { CliWords } from "./words/words.ts";
 
 /** npm sets it for what a script or `npx` runs. */
 const STARTED_BY_NPM = "npm_lifecycle_event";
@@ -53,8 +54,8 @@ export async function start(options: {
       clock: systemClock,
       signal: stop.signal,
     });
-    const name = team.config.name ?? "The team";
-    output.line([`${name} answers at ${running.url}`, ...accessLines(running)].join("\n"));
+    const answers = output.words.start.answers(team.config.name, running.url);
+    output.line([answers, ...accessLines(running, output.words)].join("\n"));
     output.result({ url: running.url, access: running.access, loginLink: running.loginLink });
     flushCompileCache(); // Node keeps it only at a good end; a start after a kill needs it most
 
@@ -129,15 +130,11 @@ class StopRequest {
 }
 
 /** Who comes in, and how the person at the machine opens the page. */
-function accessLines({ access, loginLink }: RunningTeam): readonly string[] {
-  if (loginLink !== undefined) {
-    return [
-      accessText(access),
-      `Open this once, within 10 minutes: ${loginLink} (dure login prints another one)`,
-    ];
-  }
-  return [
-    accessText(access),
-    ...(access.mode === "credentials" ? ["To open the page at this machine: dure login"] : []),
-  ];
+function accessLines(
+  { access, loginLink }: RunningTeam,
+  { start: words, said }: CliWords,
+): readonly string[] {
+  const who = said(accessText(access));
+  if (loginLink !== undefined) return [who, words.openOnce(loginLink)];
+  return access.mode === "credentials" ? [who, words.toOpen] : [who];
 }

@@ -36,7 +36,8 @@ export async function runTasks(output: Output, tasks: readonly Task[]): Promise<
       const result = await run();
       output.line(result ? `${title}: ${result}` : title);
     } catch (error) {
-      output.line(`${title}: failed${error instanceof DureError ? ` (${error.code})` : ""}`);
+      const code = error instanceof DureError ? error.code : undefined;
+      output.line(output.words.general.taskFailed(title, code));
       throw error;
     }
   }

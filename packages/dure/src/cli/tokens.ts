@@ -41,15 +41,9 @@ export async function createToken(
   });
 
   output.line(created.token);
-  output.note(
-    `Token ${created.record.id} for ${token.name}, scopes ${scopes.join(", ")}. It is not shown again.`,
-  );
-  if (isAgentOf(command.folder, token.name)) {
-    output.note(
-      `An agent is called ${token.name}: a person cannot speak in rooms with this token. ` +
-        "Make one of another name.",
-    );
-  }
+  const { token: words } = output.words.admin;
+  output.note(words.made(created.record.id, token.name, scopes.join(", ")));
+  if (isAgentOf(command.folder, token.name)) output.note(words.isAgent(token.name));
   await keepOwnWayIn(command);
   output.result(created);
 
@@ -66,18 +60,19 @@ function isAgentOf(folder: string, name: string): boolean {
 
 export async function listTokens(command: DbCommand): Promise<ExitCode> {
   const { output } = command;
+  const { token: words } = output.words.admin;
   const items = await withStore(command, (store) => store.list());
 
-  if (items.length === 0) output.note("There is no token yet: dure token create NAME");
+  if (items.length === 0) output.note(words.none);
   else {
     const rows = items.map((item) => [
       item.id,
       item.name,
       item.scopes.join(","),
       item.tenant || "–",
-      item.revokedAt === null ? "valid" : "revoked",
+      item.revokedAt === null ? words.valid : words.revoked,
     ]);
-    output.table([["id", "name", "scopes", "tenant", "state"], ...rows]);
+    output.table([words.head, ...rows]);
   }
 
   output.result({ items });
@@ -99,7 +94,7 @@ export async function revokeToken(id: string, command: DbCommand): Promise<ExitC
     });
   }
 
-  command.output.line(`${id} is revoked.`);
+  command.output.line(command.output.words.admin.token.isRevoked(id));
   command.output.result({ id, revoked });
 
   return EXIT.ok;
@@ -110,36 +105,30 @@ export async function revokeToken(id: string, command: DbCommand): Promise<ExitC
  * of the data folder.
  */
 async function keepOwnWayIn({ folder, environment, output }: DbCommand): Promise<void> {
+  const { token: words } = output.words.admin;
   const home = path.resolve(folder, environment.home ?? SETTINGS.home.fallback);
   if (!existsSync(home) && !isTeamFolder(folder)) {
-    output.note(
-      "From now on every caller needs a token or a login. In the team's folder dure login opens the page.",
-    );
+    output.note(words.fromNowOn);
     return;
   }
 
   try {
     await ensureLocalToken(home);
-    output.note(
-      "From now on every caller needs a token or a login. At this machine, in this folder, dure " +
-        `goes on with ${localTokenFile(home)}; dure login opens the page.`,
-    );
+    output.note(words.fromNowOnWith(localTokenFile(home)));
   } catch (error) {
-    output.note(
-      `From now on every caller needs a token or a login, also you: ${localTokenFile(home)} cannot ` +
-        `be written (${messageOf(error)}). Set DURE_TOKEN, or use this token.`,
-    );
+    output.note(words.fromNowOnWithout(localTokenFile(home), messageOf(error)));
   }
 }
 
 export async function listSessions(command: DbCommand): Promise<ExitCode> {
   const { output } = command;
+  const { token: words } = output.words.admin;
   const { items, names } = await withStore(command, async (store, _note, tx) => ({
     items: await loginsOf(store, tx).list({}),
     names: new Map((await store.list()).map(({ id, name }) => [id, name])),
   }));
 
-  if (items.length === 0) output.note("No browser is logged in.");
+  if (items.length === 0) output.note(words.noLogin);
   else {
     const time = (ms: number): string => new Date(ms).toISOString().slice(0, 16).replace("T", " ");
     const rows = items.map((item) => [
@@ -150,7 +139,7 @@ export async function listSessions(command: DbCommand): Promise<ExitCode> {
       time(item.expiresAt),
       item.userAgent,
     ]);
-    output.table([["id", "token", "since (UTC)", "used", "ends", "browser"], ...rows]);
+    output.table([words.loginsHead, ...rows]);
   }
 
   output.result({ items });
@@ -172,7 +161,7 @@ export async function endSession(id: string, command: DbCommand): Promise<ExitCo
     });
   }
 
-  command.output.line(`${id} has ended.`);
+  command.output.line(command.output.words.admin.token.ended(id));
   command.output.result({ id, ended });
 
   return EXIT.ok;

@@ -5,7 +5,7 @@ export type SentenceForm = readonly [form: string, translation: string];
 const MAX_SENTENCE = 1_000;
 
 /** Says a sentence in another language; undefined where no form fits. */
-type Translator = (sentence: string) => string | undefined;
+export type Translator = (sentence: string) => string | undefined;
 
 /**
  * What says a sentence in the language of `forms`; undefined for one that no form fits, or that has
@@ -23,6 +23,15 @@ export function translatorOf(
     patterns ??= forms.map(([form, words]) => ({ pattern: patternOf(form), words }));
     return translated(withoutStop(sentence), patterns, inner);
   };
+}
+
+/**
+ * The same forms, those with the most words of their own first: `{0} with {1}` takes no sentence that
+ * another form says as a whole. Pure.
+ */
+export function specificFirst(forms: readonly SentenceForm[]): readonly SentenceForm[] {
+  const own = ([form]: SentenceForm): number => form.replaceAll(/\{\d\}/g, "").length;
+  return forms.toSorted((one, other) => own(other) - own(one));
 }
 
 interface Pattern {

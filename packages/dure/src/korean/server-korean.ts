@@ -1,4 +1,4 @@
-import { translatorOf, type SentenceForm } from "../kernel/sentence-forms.ts";
+import { specificFirst, translatorOf, type SentenceForm } from "../kernel/sentence-forms.ts";
 import { AGENT_SENTENCES_KO } from "./agents.ko.ts";
 import { BECAUSES_KO } from "./because-text.ko.ts";
 import { ERROR_WORDS_KO } from "./error-words.ko.ts";
@@ -35,13 +35,13 @@ export const OTHERS_SAY: ReadonlySet<string> = new Set([
 ]);
 
 /** The first form that fits wins. */
-export const FORMS_KO: readonly SentenceForm[] = [
+export const FORMS_KO: readonly SentenceForm[] = specificFirst([
   ...SENTENCES_KO,
   ...AGENT_SENTENCES_KO,
   ...TEAM_SENTENCES_KO,
   ...PLAN_SENTENCES_KO,
   ...REASONS_KO,
-];
+]);
 
 /** What stands inside another sentence, and may have a reason inside itself. */
 const INSIDE_KO = [...REASONS_KO, ...SENTENCES_KO];

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import type { CliWords } from "../words/words.ts";
 import type { CommandContext, CommandGroup, CommandSpec } from "./command.ts";
 
 /** What every added command is given. */
@@ -9,7 +10,8 @@ export interface BuildOptions {
 
 /** Adds a command, or a group with its commands, to the program. */
 export function addToProgram(spec: CommandSpec | CommandGroup, options: BuildOptions): void {
-  const { program } = options.context;
+  const { program, output } = options.context;
+  const { words } = output;
   if ("run" in spec) {
     addCommand(program, spec, options);
     return;
@@ -18,7 +20,7 @@ export function addToProgram(spec: CommandSpec | CommandGroup, options: BuildOpt
   const group = program
     .command(spec.name)
     .description(spec.about)
-    .addHelpText("after", examplesText(spec.examples))
+    .addHelpText("after", examplesText(spec.examples, words))
     .copyInheritedSettings(program);
 
   for (const command of spec.commands) addCommand(group, command, options);
@@ -30,7 +32,7 @@ function addCommand(parent: Command, spec: CommandSpec, options: BuildOptions): 
     .command(spec.name)
     .description(spec.about)
     .option("--json", "print JSON in the spelling of the API")
-    .addHelpText("after", examplesText(spec.examples))
+    .addHelpText("after", examplesText(spec.examples, context.output.words))
     .copyInheritedSettings(context.program);
 
   addSharedOptions(command, spec.worksOn);
@@ -61,8 +63,8 @@ function addSharedOptions(command: Command, worksOn: CommandSpec["worksOn"]): vo
 }
 
 /** Examples under the help of a command. Pure. */
-export function examplesText(examples: readonly string[]): string {
-  const title = examples.length === 1 ? "Example" : "Examples";
+export function examplesText(examples: readonly string[], { help }: CliWords): string {
+  const title = help.examples(examples.length);
   const lines = examples.map((example) => `  $ ${example}`);
   return `\n${title}:\n${lines.join("\n")}`;
 }

@@ -2,10 +2,11 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import { Option } from "commander";
 import { DURE_VERSION } from "../../team/version.ts";
-import { readEnvironment } from "../../team/environment.ts";
+import { readEnvironment, terminalLocale } from "../../team/environment.ts";
 import type { Finding } from "../doctor/finding.ts";
-import type { InitAnswers, Locale, Provider } from "../init-answers.ts";
+import type { InitAnswers, Provider } from "../init-answers.ts";
 import type { MadeWords } from "../init-words.ts";
+import { languageOf } from "../language.ts";
 import { EXIT, type Output } from "../output.ts";
 import type { CommandSpec } from "./command.ts";
 
@@ -47,7 +48,7 @@ export const INIT: CommandSpec = {
     ({ output }) =>
     async (name: string, { yes, packages, ...given }: InitOptions) => {
       const { assertFree, initTeam, USUAL_ANSWERS } = await import("../init-team.ts");
-      const locale = given.locale ?? machineLocale();
+      const locale = given.locale ?? languageOf(terminalLocale());
       await assertFree(name, { folder: ".", locale }); // before a person has answered anything
       const answers = yes ? undefined : await answersOf(given, output);
       if (answers === "left") return EXIT.failed;
@@ -123,7 +124,7 @@ async function answersOf(
         tell: (text) => output.line(text),
         tryKey: (provider, key) => tryKey(provider, key, person.left),
         left: person.left,
-        locale: machineLocale(),
+        locale: languageOf(terminalLocale()),
       },
       given,
     );
@@ -141,9 +142,4 @@ async function tryKey(provider: Provider, key: string, signal: AbortSignal): Pro
   const environment = { ...readEnvironment(), [`${provider}ApiKey` as const]: key };
 
   return tryModel(FIRST_MODELS[provider].model, environment, { signal });
-}
-
-function machineLocale(): Locale {
-  const { locale } = new Intl.DateTimeFormat().resolvedOptions();
-  return locale.startsWith("ko") ? "ko" : "en";
 }

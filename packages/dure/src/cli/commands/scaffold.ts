@@ -14,9 +14,10 @@ const service: CommandSpec = {
       const { newService } = await import("../scaffold.ts");
       const { folder, names } = await newService(name, { folder: dir });
       const relative = path.relative(path.resolve(dir), folder);
-      output.line(`${names.title} stands in ${relative}/`);
+      const { made: words } = output.words.admin;
+      output.line(words.stands(names.title, `${relative}/`));
       const entry = `${JSON.stringify(names.name)}: "./${relative.split(path.sep).join("/")}"`;
-      output.line(`Next: add it to the team, services: { ${entry} }`);
+      output.line(words.service(entry));
       output.result({ folder, name: names.name, title: names.title });
 
       return EXIT.ok;
@@ -35,12 +36,11 @@ const agent: CommandSpec = {
       const { newAgent } = await import("../scaffold.ts");
       const { folder, names } = await newAgent(name, { folder: dir });
       const relative = path.relative(path.resolve(dir), folder);
-      output.line(`${names.title} stands in ${relative}/`);
+      const { made: words } = output.words.admin;
+      output.line(words.stands(names.title, `${relative}/`));
       const persona = `${relative}/SOUL.md`;
       const entry = `${JSON.stringify(names.name)}: { displayName: "…" }`;
-      output.line(
-        `Next: say who it is in ${persona}, and add it to the team, agents: { ${entry} }`,
-      );
+      output.line(words.agent(persona, entry));
       output.result({ folder, name: names.name, title: names.title });
 
       return EXIT.ok;
@@ -58,10 +58,9 @@ const plan: CommandSpec = {
     async (name: string, { dir }: CommonOptions) => {
       const { newPlan } = await import("../scaffold.ts");
       const made = await newPlan(name, { folder: dir });
-      output.line(`${made.name} stands in ${path.relative(process.cwd(), made.file)}`);
-      output.line(
-        `Next: say there what is to be done and who works, then: dure plan check ${made.name}`,
-      );
+      const { made: words } = output.words.admin;
+      output.line(words.stands(made.name, path.relative(process.cwd(), made.file)));
+      output.line(words.plan(made.name));
       output.result(made);
 
       return EXIT.ok;

@@ -2,6 +2,7 @@ import type { LoadedTeam } from "../../team/config.ts";
 import type { Environment } from "../../team/environment.ts";
 import { originText, resolveLimits, type ResolvedSetting } from "../../team/limits.ts";
 import { EXIT, type ExitCode, type Output } from "../output.ts";
+import type { CliWords } from "../words/words.ts";
 import { checkTeamAgents } from "./agents.ts";
 import { checkDatabase } from "./database.ts";
 import { checkFiles, readTeam } from "./files.ts";
@@ -27,16 +28,23 @@ interface DoctorOptions {
  */
 export async function doctor(options: DoctorOptions): Promise<ExitCode> {
   const { output, environment } = options;
-  output.note("Looking at the team, its models and this machine …");
+  const { check: words, said } = output.words;
+  output.note(words.looking);
   const { team, findings } = await examine(options);
   const ok = findings.every(({ status }) => status !== "fail");
-  output.line(verdictOf(findings));
+  output.line(verdictOf(findings, output.words));
   for (const finding of inOrder(findings)) tell(finding, output);
 
   const limits = team ? resolveLimits(team, environment) : [];
   if (limits.length > 0) {
     output.line();
-    output.table(limits.map((limit) => [limit.key, valueText(limit), originText(limit.origin)]));
+    output.table(
+      limits.map((limit) => [
+        limit.key,
+        valueText(limit, output.words),
+        said(originText(limit.origin)),
+      ]),
+    );
   }
   output.result({
     ok,
@@ -86,25 +94,36 @@ function warningOf(detail: string): Finding {
 }
 
 /** What is in the way, and of the first of it what to do about it, in one line. Pure. */
-function verdictOf(findings: readonly Finding[]): string {
-  const named = (status: Finding["status"], one: string, many: string): string | undefined => {
-    const names = findings.filter((finding) => finding.status === status).map(({ name }) => name);
+function verdictOf(findings: readonly Finding[], { check: words, said }: CliWords): string {
+  const named = (status: "fail" | "warn"): string | undefined => {
+    const names = findings
+      .filter((finding) => finding.status === status)
+      .map(({ name }) => words.about(name));
     if (names.length === 0) return undefined;
-    return `${names.length} ${names.length === 1 ? one : many}: ${[...new Set(names)].join(", ")}`;
+    return `${words.verdict[status](names.length)}: ${[...new Set(names)].join(", ")}`;
   };
-  const said = [named("fail", "problem", "problems"), named("warn", "warning", "warnings")];
-  const told = said.filter((part) => part !== undefined).join("; ");
+  const told = [named("fail"), named("warn")].filter((part) => part !== undefined).join("; ");
   const [first] = inOrder(findings);
-  if (told === "" || first === undefined) return "Nothing is in the way of a start.";
-  return `${told}. First: ${inOneLine(first)}`;
+  if (told === "" || first === undefined) return words.nothing;
+  return words.first(told, inOneLine(saidOf(first, said)));
 }
 
 /** What was found and its hint; of a list its first entry, which has its own. Pure. */
-function inOneLine({ detail, hint = "" }: Finding): string {
+function inOneLine({ detail, hint = "" }: Told): string {
   const [line = "", entry] = detail.split("\n");
   if (entry !== undefined && line.endsWith(":")) return `${line} ${entry.trim()}`;
   const sentence = /[.!?]$/.test(line) ? line : `${line}.`;
   return `${sentence} ${hint.split("\n")[0]!}`.trim();
+}
+
+type Told = Pick<Finding, "detail" | "hint">;
+
+/** A finding in the language of its reader. Its code is no word of the sentence behind it. Pure. */
+function saidOf({ detail, hint }: Told, said: CliWords["said"]): Told {
+  const [, code = "", sentence = detail] = /^([A-Z]+_[A-Z_]+ )(.*)$/s.exec(detail) ?? [];
+  const behind = said(sentence);
+  const words = behind === sentence ? said(detail) : `${code}${behind}`;
+  return { detail: words, hint: hint && said(hint) };
 }
 
 /** Problems first, then warnings; each in the order in which it was found. Pure. */
@@ -113,21 +132,23 @@ function inOrder(findings: readonly Finding[]): readonly Finding[] {
   return findings.toSorted((one, other) => urgency[one.status] - urgency[other.status]);
 }
 
-function tell({ name, status, detail, hint }: Finding, output: Output): void {
+function tell(finding: Finding, output: Output): void {
   const { green, yellow, red, dim } = output.colors;
-  const mark = { ok: green("ok  "), warn: yellow("warn"), fail: red("fail") }[status];
-  output.line(`${mark} ${name}: ${detail}`);
+  const { check: words, said } = output.words;
+  const { detail, hint } = saidOf(finding, said);
+  const color = { ok: green, warn: yellow, fail: red }[finding.status];
+  output.line(`${color(words.marks[finding.status])} ${words.about(finding.name)}: ${detail}`);
   if (hint) output.line(`     ${dim(hint)}`);
 }
 
-function valueText({ value, unit }: ResolvedSetting): string {
+function valueText({ value, unit }: ResolvedSetting, { check: words, said }: CliWords): string {
   const text =
     value === undefined
       ? "–"
       : Array.isArray(value)
-        ? value.join(", ") || "none"
+        ? value.join(", ") || words.none
         : typeof value === "string"
-          ? value
+          ? said(value)
           : JSON.stringify(value);
-  return unit === undefined || value === undefined ? text : `${text} ${unit}`;
+  return unit === undefined || value === undefined ? text : `${text} ${words.unit(unit)}`;
 }

@@ -1,0 +1,277 @@
+import type { PlanRunStatus, PortStatus } from "../../client/index.ts";
+import type { RunPhase, StepKind } from "../../kernel/plans.ts";
+
+const many = (count: number, one: string): string => `${count} ${count === 1 ? one : `${one}s`}`;
+
+/** What the commands of plans, their runs and tasks say. Words by key come from a table each. */
+export const PLANS_EN = {
+  ports: (count: number) => many(count, "port"),
+  seconds: (value: string) => `${value} s`,
+  andMore: (shown: string, more: number) => `${shown} and ${more} more`,
+  /** Statuses as a list shows them. */
+  runStatus: (status: PlanRunStatus): string => status,
+  portStatus: (status: PortStatus): string => status,
+  phase: (phase: RunPhase): string => phase,
+  step: (step: StepKind): string => step,
+  /** `implementer`, `tester`, `orchestrator`, or a role's own name. */
+  member: (member: string): string => member,
+  /** How a worker says that it ended: `ready`, `partial`, `failed`. */
+  workerEnd: (status: string): string => status,
+
+  list: {
+    head: ["plan", "ports", "file", ""],
+    problems: (count: number, plan: string) => `${many(count, "problem")}: dure plan check ${plan}`,
+    none: "There is no plan. Make one with: dure new plan NAME",
+    noneIn: (folder: string) => `There is no plan in ${folder}. Make one with: dure new plan NAME`,
+    runsHead: ["id", "begun", "plan", "status", "ports", "branch"],
+    noRun: "There is no such run. Begin one with: dure plan run NAME",
+  },
+
+  view: {
+    on: (plan: string, ports: string, base: string) => `${plan}  ${ports} on ${base}`,
+    level: (number: number, ports: string) => `  level ${number}: ${ports}`,
+    path: (ports: string) => `critical path: ${ports}`,
+    parallel: (count: number) => `side by side: ${count}`,
+    mode: (mode: string, because: string) => `mode: ${mode}, because ${because}`,
+    /** Of a condition. */
+    value: (value: string): string => value,
+    holds: { yes: "yes", no: "no " },
+    workers: (workers: string) => `workers: ${workers}`,
+    network: (of: string, policy: string) => `network of ${of}: ${policy}`,
+    audit:
+      "isolation: audit. Nothing keeps workers from other files; what they changed is looked at " +
+      "afterwards.",
+    unowned: (files: string) => `without an owner: ${files}`,
+    warning: (message: string) => `Warning: ${message}`,
+    graph: { owns: "owns    ", tests: "tests   ", passes: "passes  " },
+  },
+
+  draft: {
+    good: "A proposal: read it, change it, save it in the folder plans, then dure plan check.",
+    bad: "The proposal has problems; mend them before it can run.",
+    begins: "A model reads the repository and drafts a plan. It may take some minutes.",
+    asAssumed: (question: string) => `${question} (Enter: as assumed)`,
+    edit: (file: string) =>
+      `Edit ${file}, then: dure plan check ${file}; dure plan run --file ${file}`,
+    choose: (file: string) => `Edit ${file}. s starts it, Enter looks again, q leaves.`,
+    later: (file: string) => `Later: dure plan run --file ${file}`,
+    page: (path: string) => `It is on the dashboard too, as a graph to edit: ${path}`,
+    marks: { wrote: "wrote", open: "open", asks: "asks", look: "look" },
+  },
+
+  check: {
+    look: "look",
+    more: (plan: string, count: number) => `${plan}: and ${count} more problems`,
+    unowned: (files: string) => `without an owner, so that no port can change them: ${files}`,
+  },
+
+  run: {
+    nothingBegun: "Nothing was begun.",
+    watch: (id: string) => `Watch it with: dure plan watch ${id}`,
+    goesOn: (id: string) => `It goes on without you: dure plan watch ${id}`,
+    nothingChanged: "Nothing is changed.",
+    patchCut:
+      "The patch is longer than is shown; git shows all of it: the commits are under refs/dure/ " +
+      "in your repository.",
+    stands: {
+      running: "it goes on",
+      paused: "it is paused; what works goes on, nothing starts",
+      cancelling: "it is being cancelled",
+      waiting_host:
+        "the machine that holds its files is gone; it goes on when a server is started there",
+      success: "every port succeeded",
+      partial: "what succeeded is kept, the rest is missing",
+      failed: "nothing was kept",
+      cancelled: "it was cancelled",
+    } satisfies Record<PlanRunStatus, string>,
+  },
+
+  event: {
+    begins: "the run begins",
+    paused: "paused: what works goes on, nothing starts",
+    resumed: "goes on",
+    refused: (by: string, because: string) => `did not do what ${by} asked: ${because}`.trim(),
+    cancelling: "is being cancelled",
+    waitingHost: "waits for the machine that holds its files",
+    ended: (outcome: PlanRunStatus, because: string | undefined) =>
+      because === undefined ? `ended: ${outcome}` : `ended: ${outcome}: ${because}`,
+    merged: (branch: string) => `merged into ${branch}`,
+    nothingToMerge: "nothing to merge",
+    asks: (title: string, id: string) => `! ${title}  (dure escalations show ${id})`,
+    starts: (attempt: number) => (attempt === 1 ? "starts" : `starts again (${attempt})`),
+    succeeded: "succeeded",
+    held: "is accepted, and waits for your approval",
+    failed: (because: string) => `failed: ${because}`,
+    blocked: (by: string) => `is blocked by ${by}`,
+    by: (port: string) => `by ${port}`,
+    recalled: (because: string) => `is given back: ${because}`,
+    tryOf: (number: number, member: string) => `try ${number}: ${member}`,
+    works: (who: string, worker: string | null) => `${who} (${worker}) works`,
+    progress: (who: string, percent: number, task: string) =>
+      task === "" ? `${who} ${percent} %` : `${who} ${percent} %, ${task}`,
+    stalled: (who: string, silence: string) =>
+      `${who} gave no sign for ${silence}; its time limit ends it, if nothing else`,
+    complete: (who: string, { status, changed, tokens }: Complete) => {
+      const files = changed === undefined ? "" : `, ${many(changed, "file")} changed`;
+      const used = tokens === 0 ? "" : `, ${tokens} tokens`;
+      return `${who} ${status ?? "ended"}${files}${used}`;
+    },
+    feedback: (number: number, { success, passed, total }: Feedback) => {
+      const tests = total === 0 ? "" : `, ${passed} of ${total} tests`;
+      return `try ${number}: ${success ? "passed" : "did not pass"}${tests}`;
+    },
+    waiting: (moment: string) => `waiting: rate limit until ${moment} UTC`,
+  },
+
+  status: {
+    held: (run: string, port: string) =>
+      `${port} waits for your approval: dure plan review ${run} ${port}`,
+    port: (status: string, tries: string, spent: string) => `${status}, ${tries} tries, ${spent}`,
+    violation: ({ member, path, wanted, because, found }: Violation) =>
+      `  ! ${member} wanted to ${wanted} ${path}: ${because} ` +
+      `(${found === "request" ? "refused" : "not taken"})`,
+    tokens: (count: number) => `${count} tokens`,
+    tries: (count: string) => `${count} tries`,
+    step: (number: number, step: string, who: string, standing: string) =>
+      `  try ${number}  ${step}${who}  ${standing}`,
+    stalled: (at: string) => `stalled: no sign since ${at}`,
+    works: (task: string) => (task === "" ? "works" : `works: ${task}`),
+    red: "fails without the work, as it has to",
+    green: "passes without the work too, so the tests do not show it",
+    done: "done",
+    passed: "passed",
+    notPassed: "did not pass",
+    changed: (files: string) => `changed: ${files}`,
+    failedFiles: (files: string) => `said to be changed, and not: ${files}`,
+    unclaimed: (files: string) => `changed without a word: ${files}`,
+    fails: (tests: string) => `fails: ${tests}`,
+    uncounted: "its tests are not counted: no summary that is known",
+    counted: (passed: number, failed: number, skipped: number) =>
+      `tests: ${passed} passed, ${failed} failed, ${skipped} skipped`,
+    audit: "isolation: audit. Nothing keeps workers from other files.",
+    unproven: "its tests pass without its work too",
+    promises: ({ network, user, isOtherUser, files }: Promises) => {
+      const where = network === "enforced" ? "a network of their own" : "the machine's network";
+      const who = isOtherUser ? `user ${user}, who is not dure's` : "dure's own user";
+      const kept = {
+        enforced: "kept from them",
+        "by-modes": "kept as their modes say",
+        not: "not kept from them",
+      }[files];
+      return `workers: ${where}, ${who}, files ${kept}`;
+    },
+    conflict: (path: string, ports: readonly string[], solvedBy: string | undefined) => {
+      const solved = solvedBy === undefined ? "" : `, written once by the ${solvedBy}`;
+      return `conflict: ${path} by ${ports.join(" and ")}${solved}`;
+    },
+    integration: (passed: boolean, exitCode: number | null) => {
+      const cause = exitCode === null ? "a signal" : `exit code ${exitCode}`;
+      return `integration: ${passed ? "passed" : `failed with ${cause}`}`;
+    },
+    missing: (port: string, because: string) => `missing: ${port}: ${because}`,
+    branch: (branch: string) => `branch: ${branch}`,
+    takeOver: (run: string) =>
+      `Look at it with dure plan diff ${run}, take it over with dure plan merge ${run}`,
+    tryAgain: (run: string, port: string) =>
+      `Try again with: dure plan retry ${run} ${port} --hint "…"`,
+  },
+
+  order: {
+    stored: (run: string) =>
+      `${run}: the order is stored; the run's leader carries it out as soon as it can`,
+    paused: (run: string) => `${run} is paused: what works goes on, nothing starts`,
+    resumed: (run: string) => `${run} goes on`,
+    cancelled: (run: string) => `${run} is cancelled; what was made is kept`,
+    retried: (run: string, port: string) => `${run} goes on with another try of ${port}`,
+    extended: (run: string, { tokens, calls }: More) => {
+      const more = [tokens && `${tokens} tokens`, calls && `${calls} calls`].filter(Boolean);
+      return `${run} has ${more.join(" and ")} more`;
+    },
+    mergedAgain: (run: string) => `${run} is merged again`,
+    skipped: (run: string, port: string) => `${run} goes on without ${port}`,
+    reviewed: (run: string, port: string) =>
+      `${run} goes on with another try of ${port}, which is told the review`,
+    approved: (run: string, port: string) => `${run} goes on: ${port} is approved`,
+    kept: "kept",
+    cleaned: "cleaned",
+    wouldClean: "would be cleaned",
+    noneSoOld: "There is no run that ended so long ago.",
+    keptWhy: "What was kept is on no branch or in no commit: merge it, or clean it with --force.",
+    branchMoved: "The branch has moved: the tests run on the merged tree first.",
+    merged: (run: string, { kind, target, commit, folder }: Merged) => {
+      const how = {
+        merged: "merged",
+        "fast-forward": "merged (fast-forward)",
+        already: "there already",
+      }[kind];
+      const files = folder === null ? "" : `; the files in ${folder} came along`;
+      return `${run} is ${how} in ${target}, which is now at ${commit}${files}`;
+    },
+    published: (run: string, isNew: boolean, where: { branch: string; remote: string }) =>
+      `${run} ${isNew ? "is pushed to" : "was there already:"} ${where.branch} at ${where.remote}`,
+    pullRequest: (address: string) => `pull request: ${address}`,
+  },
+
+  review: {
+    look: (run: string, port: string) =>
+      `Look at what one of them changed: dure plan review ${run} ${port}`,
+    send: (run: string, port: string) => `Send it with: dure plan review ${run} ${port} --send`,
+    comment: (run: string, port: string) =>
+      `Comment: dure plan review ${run} ${port} --at FILE:LINE --say "…"`,
+    notSent: "not sent yet",
+    sent: (attempt: number) => `sent after try ${attempt}`,
+  },
+
+  say: {
+    sent: (to: string) => `sent to the ${to}, who reads it at its next turn`,
+    delivered: (to: string) => `delivered to the ${to}, who works and reads it at its next turn`,
+    read: (to: string) => `read by the ${to}`,
+    lost: (to: string) => `not read by the ${to}: the port ended before`,
+  },
+
+  log: {
+    head: (member: string, attempt: number) => `--- ${member}, try ${attempt}`,
+    empty: (port: string) => `${port}: nothing was said yet`,
+  },
+};
+
+export type PlansWords = typeof PLANS_EN;
+
+interface Complete {
+  readonly status: string | undefined;
+  readonly changed: number | undefined;
+  readonly tokens: number;
+}
+
+interface Feedback {
+  readonly success: boolean;
+  readonly passed: number;
+  readonly total: number;
+}
+
+interface Violation {
+  readonly member: string;
+  readonly path: string;
+  readonly wanted: string;
+  readonly because: string;
+  readonly found: string;
+}
+
+interface Promises {
+  readonly network: string;
+  readonly user: number | string;
+  readonly isOtherUser: boolean;
+  readonly files: "enforced" | "by-modes" | "not";
+}
+
+interface More {
+  readonly tokens: number | undefined;
+  readonly calls: number | undefined;
+}
+
+interface Merged {
+  readonly kind: "merged" | "fast-forward" | "already";
+  readonly target: string;
+  readonly commit: string;
+  readonly folder: string | null;
+}
