@@ -31,7 +31,7 @@ export type AirRule =
 export interface AirFigures {
   readonly files: number;
   readonly lines: number;
-  /** Mean over lines of code, empty ones included; files of sentences are left out. */
+  /** Mean over all lines, empty ones included. */
   readonly charactersPerLine: number;
   /** Share of lines over 110 columns, in percent. */
   readonly longLinesPercent: number;
@@ -86,8 +86,6 @@ const TEST_SOURCES =
   /^packages\/testing\/|^packages\/[^/]+\/test\/|\.test\.[a-z]+$|\/test-[^/]+\.ts$/;
 /** Tests of these checks: they quote the words. */
 const ABOUT_WORDS = /^scripts\//;
-/** Sentences of one language: they are as long as people speak. */
-const SENTENCES = /\.(?:ko|en)\.ts$/;
 const CODE = /\.(?:ts|tsx|mjs|js)$/;
 const COMMENT = /^\s*(?:\/\/|\/\*|\*)/;
 const VAGUE = /\b(?:whoever|somebody|nobody)\b/i;
@@ -98,20 +96,19 @@ const VAGUE = /\b(?:whoever|somebody|nobody)\b/i;
  */
 export async function measureAir(folder: string = root): Promise<AirFigures> {
   const listed = await run("git", ["ls-files"], { cwd: folder });
-  const all = listed.stdout.split("\n").filter((file) => CODE.test(file));
-  const files = all.filter((file) => SOURCES.test(file) && !TESTS.test(file));
-  const tests = all.filter((file) => TEST_SOURCES.test(file) && !ABOUT_WORDS.test(file));
+  const code = listed.stdout.split("\n").filter((file) => CODE.test(file));
+  const files = code.filter((file) => SOURCES.test(file) && !TESTS.test(file));
+  const tests = code.filter((file) => TEST_SOURCES.test(file) && !ABOUT_WORDS.test(file));
   const texts = new Map<string, string>();
   for (const file of files) texts.set(file, await readFile(path.join(folder, file), "utf8"));
 
   const product = new Map([...texts].filter(([file]) => PRODUCT.test(file)));
-  const lines = linesIn([...texts]);
-  const code = linesIn([...texts].filter(([file]) => !SENTENCES.test(file)));
-  const characters = code.reduce((sum, line) => sum + line.length, 0);
+  const lines = [...texts.values()].flatMap((text) => text.trimEnd().split("\n"));
+  const characters = lines.reduce((sum, line) => sum + line.length, 0);
   return {
     files: files.length,
     lines: lines.length,
-    charactersPerLine: characters / code.length,
+    charactersPerLine: characters / lines.length,
     longLinesPercent: percent(lines.filter((line) => line.length > LONG_LINE).length, lines.length),
     longestLine: lines.reduce((longest, line) => Math.max(longest, line.length), 0),
     commentPercent: percent(lines.filter((line) => COMMENT.test(line)).length, lines.length),
@@ -120,10 +117,6 @@ export async function measureAir(folder: string = root): Promise<AirFigures> {
     vagueTestLines: vagueLines(await linesOf(folder, tests)),
     broken: [...(await brokenRules(folder, [...product.keys()])), ...longClasses(product)],
   };
-}
-
-function linesIn(texts: readonly (readonly [string, string])[]): readonly string[] {
-  return texts.flatMap(([, text]) => text.trimEnd().split("\n"));
 }
 
 async function linesOf(folder: string, files: readonly string[]): Promise<readonly string[]> {
