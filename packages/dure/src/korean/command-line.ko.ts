@@ -7,72 +7,92 @@ export const COMMAND_SENTENCES_KO: readonly SentenceForm[] = [
     "unknown command '{0}' (Did you mean one of {1}?)",
     "`{0}` 명령이 없어요. 혹시 이 가운데 하나인가요? {1}",
   ],
+
   ["unknown command '{0}' (Did you mean {1}?)", "`{0}` 명령이 없어요. 혹시 `{1}`인가요?"],
   ["unknown command '{0}'", "`{0}` 명령이 없어요."],
+
   [
     "unknown option '{0}' (Did you mean one of {1}?)",
     "`{0}` 옵션이 없어요. 혹시 이 가운데 하나인가요? {1}",
   ],
+
   ["unknown option '{0}' (Did you mean {1}?)", "`{0}` 옵션이 없어요. 혹시 `{1}`인가요?"],
   ["unknown option '{0}'", "`{0}` 옵션이 없어요."],
   ["missing required argument '{0}'", "`{0}` 자리에 들어갈 값이 없어요."],
   ["option '{0}' argument missing", "`{0}` 옵션 뒤에 값이 없어요."],
   ["required option '{0}' not specified", "`{0}` 옵션이 꼭 필요해요."],
+
   [
     "option '{0}' argument '{1}' is invalid. Allowed choices are {2}.",
     "`{0}` 옵션에 `{1}`은(는) 쓸 수 없어요. 고를 수 있는 값: {2}",
   ],
+
   ["option '{0}' argument '{1}' is invalid. {2}", "`{0}` 옵션에 `{1}`은(는) 쓸 수 없어요: {2}"],
+
   [
     "command-argument value '{0}' is invalid for argument '{1}'. Allowed choices are {2}.",
     "`{1}` 자리에 `{0}`은(는) 쓸 수 없어요. 고를 수 있는 값: {2}",
   ],
+
   [
     "too many arguments for '{0}'. Expected {1} arguments but got {2}: {3}.",
     "`{0}` 명령에 값이 너무 많아요. {1}개까지인데 {2}개를 적었어요: {3}",
   ],
+
   [
     "too many arguments for '{0}'. Expected {1} argument but got {2}: {3}.",
     "`{0}` 명령에 값이 너무 많아요. {1}개까지인데 {2}개를 적었어요: {3}",
   ],
+
   [
     "too many arguments. Expected {0} arguments but got {1}: {2}.",
     "값이 너무 많아요. {0}개까지인데 {1}개를 적었어요: {2}",
   ],
+
   [
     "too many arguments. Expected {0} argument but got {1}: {2}.",
     "값이 너무 많아요. {0}개까지인데 {1}개를 적었어요: {2}",
   ],
+
   ["{0} cannot be used with {1}", "{0}, {1} 가운데 하나만 쓸 수 있어요."],
   ["option '{0}'", "`{0}` 옵션"],
+
   [
     "Either the name of a plan or --file is needed, and not both.",
     "계획의 이름과 `--file` 가운데 하나만 적어 주세요.",
   ],
+
   [
     "dure plan run login, or dure plan run --file draft.yaml",
     "예: `dure plan run login`이나 `dure plan run --file draft.yaml`",
   ],
+
   [
     "--{0} is for a port, and none is named.",
     "`--{0}`은(는) 포트에 쓰는 옵션인데 포트를 적지 않았어요.",
   ],
+
   ["dure plan retry {0}", "예: `dure plan retry {0}`"],
   ["A comment has a place and a text.", "의견에는 자리와 글이 모두 있어야 해요."],
+
   [
     'dure plan review RUN PORT --at src/a.ts:12 --say "…"',
     '예: `dure plan review RUN PORT --at src/a.ts:12 --say "…"`',
   ],
+
   ["Tasks need both --own and --accept.", "할 일을 맡기려면 `--own`과 `--accept`가 모두 필요해요."],
+
   [
     "dure acp --own 'src/**' --accept 'npm test'",
     "예: `dure acp --own 'src/**' --accept 'npm test'`",
   ],
+
   ['"{0}" is no whole number.', "`{0}`은(는) 정수가 아니에요."],
   ["Write digits alone.", "숫자만 적어 주세요."],
   ['There is no completion for "{0}".', "`{0}` 셸의 자동 완성은 없어요."],
   ["Use {0}.", "쓸 수 있는 것: {0}"],
   ['There are no tools "{0}".', "`{0}` 도구가 없어요."],
+
   [
     "--tools takes {0}, with commas between them.",
     "`--tools`에 쉼표로 이어서 적을 수 있는 값: {0}",
@@ -81,120 +101,155 @@ export const COMMAND_SENTENCES_KO: readonly SentenceForm[] = [
   // --- folders, files and names
   ["{0} does not exist.", "{0} 폴더가 없어요."],
   ["Name the folder of a service or of a team.", "서비스나 팀의 폴더를 적어 주세요."],
+
   [
     "{0} has no service.yaml and no service.ts.",
     "{0} 폴더에 `service.yaml`도 `service.ts`도 없어요.",
   ],
+
   [
     "Name the folder of a service, or make one: dure new service my-service",
     "서비스의 폴더를 적거나 새로 만들어 주세요: `dure new service my-service`",
   ],
+
   [
     "There is no team in {0}; nothing was written.",
     "{0} 폴더에 팀이 없어서 아무것도 만들지 않았어요.",
   ],
+
   [
     "Make one: dure init my-team. Or name its folder with --dir.",
     "`dure init my-team`으로 팀을 만들거나, `--dir`로 팀의 폴더를 알려 주세요.",
   ],
+
   ['"{0}" cannot be the name of a team.', "`{0}`은(는) 팀의 이름으로 쓸 수 없어요."],
   ['"{0}" cannot be the name of a service.', "`{0}`은(는) 서비스의 이름으로 쓸 수 없어요."],
   ['"{0}" cannot be the name of a agent.', "`{0}`은(는) 에이전트의 이름으로 쓸 수 없어요."],
   ['"{0}" cannot be the name of a plan.', "`{0}`은(는) 계획의 이름으로 쓸 수 없어요."],
   ['"{0}" cannot be the id of an agent.', "`{0}`은(는) 에이전트의 이름으로 쓸 수 없어요."],
+
   [
     "Use 1 to 64 letters (한글 too), digits, spaces, _ or -, and begin with a letter or digit.",
     "한글과 영문자, 숫자, 빈칸, `_`, `-`를 64자까지 쓸 수 있고, 글자나 숫자로 시작해요.",
   ],
+
   [
     "Use Latin letters, digits, _ or -; its name in any script is displayName in dure.config.ts.",
     "영문자와 숫자, `_`, `-`를 쓸 수 있어요. 한글 이름은 `dure.config.ts`의 `displayName`에 적어 주세요.",
   ],
+
   [
     "Use 1 to 64 Latin letters, digits, _ or -, and begin with a letter or digit: branches are called by it.",
     "브랜치의 이름이 되니 영문자와 숫자, `_`, `-`로 64자까지 짓고, 영문자나 숫자로 시작해 주세요.",
   ],
+
   ["{0} exists; nothing was written.", "{0}이(가) 이미 있어서 아무것도 만들지 않았어요."],
+
   [
     "{0} exists and is not empty; nothing was written.",
     "{0} 폴더가 이미 있고 비어 있지 않아서 아무것도 만들지 않았어요.",
   ],
+
   ["Choose another name.", "다른 이름을 써 주세요."],
+
   [
     "Choose another name, or empty the folder yourself.",
     "다른 이름을 쓰거나 폴더를 직접 비워 주세요.",
   ],
+
   ["The plan {0} cannot be read: {1}", "계획 {0} 파일을 읽을 수 없어요: {1}"],
+
   [
     "Give the path of a .yaml, .json or .md file, or - for standard input.",
     "`.yaml`이나 `.json`, `.md` 파일의 경로를 적어 주세요. 표준 입력은 `-`예요.",
   ],
+
   ["{0} cannot be written: {1}", "{0} 파일을 쓸 수 없어요: {1}"],
   ["Name another file: --out FILE", "`--out`으로 다른 파일을 적어 주세요."],
+
   [
     "There is no file {0}, and no plan of this name in {1}.",
     "{0} 파일이 없고, {1} 폴더에 이런 이름의 계획도 없어요.",
   ],
+
   ["There are {0}.", "있는 계획: {0}"],
   ["Make one with: dure new plan NAME", "이렇게 만들 수 있어요: `dure new plan 이름`"],
 
   // --- servers
   ['"{0}" is no address of a server.', "`{0}`은(는) 서버의 주소가 아니에요."],
+
   [
     "Write it with its scheme, such as http://127.0.0.1:4600.",
     "`http://127.0.0.1:4600`처럼 `http://`까지 적어 주세요.",
   ],
+
   ["another server answers at {0}", "{0}에서 다른 서버가 답해요"],
+
   [
     "Check that the address is dure's and that no proxy changes its answers.",
     "주소가 dure의 것인지, 중간의 프록시가 답을 바꾸지 않는지 확인해 주세요.",
   ],
+
   ["The token is not known here, or it was revoked.", "모르는 토큰이거나 취소된 토큰이에요."],
+
   [
     "`dure token list` shows the living ones.",
     "쓸 수 있는 토큰은 `dure token list`로 볼 수 있어요.",
   ],
+
   [
     "Send `Authorization: Bearer <token>`, or log in. At the server's machine `dure login` prints a link, and `dure token create` makes a token.",
     "`DURE_TOKEN`에 토큰을 적어 주세요. 서버가 있는 컴퓨터에서는 `dure login`으로 로그인 링크를, `dure token create`로 토큰을 만들 수 있어요.",
   ],
+
   [
     "Make one: dure token create NAME --scope plans:unconfined --scope plans:run. The scope admin does not hold it, and a caller without a token has no scope.",
     "이렇게 만들 수 있어요: `dure token create 이름 --scope plans:unconfined --scope plans:run` `admin` 권한에는 들어 있지 않고, 토큰이 없으면 권한도 없어요.",
   ],
+
   ["This link has been used, or its time is over.", "이미 썼거나 시간이 지난 링크예요."],
+
   [
     "`dure login` at the server's machine prints another one.",
     "서버가 있는 컴퓨터에서 `dure login`으로 새 링크를 만들 수 있어요.",
   ],
+
   ["This process may write no more.", "서버가 꺼지는 중이라 저장할 수 없어요."],
   ["This server closed during the call.", "부르는 동안 서버가 꺼졌어요."],
+
   [
     "This server closed while turn {0} was running; the turn goes on.",
     "턴 {0}을(를) 처리하는 동안 서버가 꺼졌어요. 턴은 이어져요.",
   ],
+
   ["A token or a login is needed here.", "토큰이나 로그인이 필요해요."],
+
   [
     "Ask again when it goes on. An operator resumes it: dure resume {0}",
     "다시 움직인 뒤에 물어봐 주세요. `dure resume {0}`으로 움직일 수 있어요.",
   ],
+
   ["See all of them with: dure plan check {0}", "모두 보려면: `dure plan check {0}`"],
   ["Add to the plan, before it runs: {0}", "실행하기 전에 계획에 이렇게 적어 주세요: `{0}`"],
   ["Its steps are listed with the port.", "단계는 `dure plan status RUN PORT`로 볼 수 있어요."],
   ["This server is closing.", "서버가 꺼지는 중이에요."],
+
   [
     "Try again: another process or the next start answers.",
     "다시 시도해 주세요. 다른 서버나 다시 켜진 서버가 답해요.",
   ],
+
   ["This process is stopping and accepts nothing more.", "서버가 꺼지는 중이라 더 받지 않아요."],
   ["Try again; another process answers.", "다시 시도해 주세요. 다른 서버가 답해요."],
   ["{0} turns run here already.", "서버가 이미 턴 {0}개를 처리하고 있어요."],
   ["Try again in a moment.", "잠시 뒤에 다시 시도해 주세요."],
   ["The token {0} has {1} characters.", "토큰 {0}이(가) {1}자예요."],
+
   [
     "Use at least 16 random characters, for example from `openssl rand -base64 32`.",
     "무작위 글자를 16자 이상 써 주세요. 예: `openssl rand -base64 32`",
   ],
+
   ['"{0}" is no scope.', "`{0}`은(는) 없는 권한이에요."],
   ['Did you mean "{0}"?', "혹시 `{0}`인가요?"],
   ["Did you mean {0}?", "혹시 `{0}`인가요?"],
@@ -205,10 +260,12 @@ export const COMMAND_SENTENCES_KO: readonly SentenceForm[] = [
   ["There is no run {0}.", "{0} 실행이 없거나 볼 권한이 없어요."],
   ["List them with: dure plan runs", "실행은 `dure plan runs`로 볼 수 있어요."],
   ["There is no job {0}.", "{0} 일이 없거나 볼 권한이 없어요."],
+
   [
     "Finished jobs are kept 7 days; check the id.",
     "끝난 일은 7일 동안 남아요. ID를 확인해 주세요.",
   ],
+
   ["There is no escalation {0}.", "{0} 확인 요청이 없거나 볼 권한이 없어요."],
   ["Check the id.", "ID를 확인해 주세요."],
   ["There is no session {0}.", "{0} 대화가 없거나 볼 권한이 없어요."],
@@ -219,11 +276,14 @@ export const COMMAND_SENTENCES_KO: readonly SentenceForm[] = [
   ["List them: GET /v1/rooms", "방은 `dure rooms list`로 볼 수 있어요."],
   ["Look at the run with: dure plan status", "실행이 어떤지 `dure plan status`로 봐 주세요."],
   ['"{0}" cannot be a session\'s id.', "`{0}`은(는) 대화의 ID로 쓸 수 없어요."],
+
   [
     "Use 1 to 200 letters, digits or . _ : @ -",
     "영문자와 숫자, `. _ : @ -`를 200자까지 쓸 수 있어요.",
   ],
+
   ["Services are {0}.", "있는 서비스: {0}"],
+
   [
     "Restart the server, or run it with Node 24.",
     "서버를 다시 시작하거나 Node 24로 실행해 주세요.",
@@ -233,44 +293,56 @@ export const COMMAND_SENTENCES_KO: readonly SentenceForm[] = [
   ["{0} is no backup of dure.", "{0} 파일은 dure의 백업이 아니에요."],
   ["{0} is no backup of dure: {1}", "{0} 파일은 dure의 백업이 아니에요: {1}"],
   ["Give a file that dure db backup has written.", "`dure db backup`으로 만든 파일을 적어 주세요."],
+
   [
     "{0} comes from a newer dure (migration {1}; this one knows {2}).",
     "{0} 파일은 더 새로운 dure의 백업이에요(마이그레이션 {1}, 이 dure는 {2}까지).",
   ],
+
   ["Restore it with the version that wrote it.", "백업을 만든 버전으로 복원해 주세요."],
+
   [
     "A dure process works on this database; nothing was restored.",
     "이 데이터베이스를 쓰는 서버가 있어서 아무것도 복원하지 않았어요.",
   ],
+
   ["Stop every process of the team first.", "팀의 서버를 먼저 모두 꺼 주세요."],
+
   [
     "The database holds {0} sessions; the backup of {1} would replace them. Nothing was restored.",
     "데이터베이스에 대화가 {0}개 있고, {1}의 백업이 그것을 덮어쓰게 돼요. 아무것도 복원하지 않았어요.",
   ],
+
   [
     "Make a backup of what is there, then run it again with --replace.",
     "지금 있는 것을 백업한 뒤 `--replace`를 붙여 다시 실행해 주세요.",
   ],
+
   [
     "{0} ends in its middle; nothing was restored.",
     "{0} 파일이 중간에 끊겨 있어서 아무것도 복원하지 않았어요.",
   ],
+
   [
     "Use another backup; this one was not written to its end.",
     "끝까지 쓰이지 않은 백업이에요. 다른 백업을 써 주세요.",
   ],
+
   [
     "{0} has the table {1}, which this version does not have.",
     "{0} 파일에 이 버전에 없는 테이블 {1}이(가) 있어요.",
   ],
+
   ["Tables refer to each other in a circle: {0}.", "테이블이 서로를 가리켜요: {0}"],
 
   // --- knowledge
   ["{0} has no document {1}.", "{0}에 {1} 문서가 없어요."],
+
   [
     "dure knowledge list --base {0} shows them.",
     "문서는 `dure knowledge list --base {0}`으로 볼 수 있어요.",
   ],
+
   ["{0} has more than {1} documents.", "{0} 폴더의 문서가 {1}개를 넘어요."],
   ["Add its folders one by one.", "폴더를 하나씩 더해 주세요."],
   ["{0} is not UTF-8 text.", "{0} 파일은 UTF-8 글이 아니에요."],
@@ -281,6 +353,7 @@ export const COMMAND_SENTENCES_KO: readonly SentenceForm[] = [
   ["The team has several knowledge bases: {0}.", "팀에 지식 모음이 여럿 있어요: {0}"],
   ["Name one with --base.", "`--base`로 하나를 골라 주세요."],
   ["The team has no knowledge base.", "팀에 지식 모음이 없어요."],
+
   [
     "Name one in the configuration: knowledge: { handbook: {} }.",
     "설정에 이렇게 적어 주세요: `knowledge: { handbook: {} }`",
@@ -288,49 +361,64 @@ export const COMMAND_SENTENCES_KO: readonly SentenceForm[] = [
 
   // --- logins at MCP servers
   ["The authorization server says: {0}", "로그인하는 곳에서 거절했어요: {0}"],
+
   [
     "The server names the authorization server {0}, and the settings {1}.",
     "서버가 알려 준 로그인 주소는 {0}인데, 설정에는 {1}(이)라고 적혀 있어요.",
   ],
+
   ["The server names no authorization server.", "서버가 로그인할 곳을 알려 주지 않아요."],
+
   [
     "Ask who runs it how to log in; `headers` takes a token of your own.",
     "서버를 운영하는 곳에 로그인하는 방법을 물어봐 주세요. 가진 토큰은 `headers`에 적을 수 있어요.",
   ],
+
   ["{0} registers no clients.", "{0}에서는 클라이언트를 등록할 수 없어요."],
+
   [
     "Register dure there, and set login: { clientId: … } of the server.",
     "그곳에 dure를 직접 등록하고, 서버의 설정에 `login: { clientId: … }`를 적어 주세요.",
   ],
+
   ["The login at {0} failed: {1}", "{0}에 로그인하지 못했어요: {1}"],
+
   [
     "Correct login.issuer, if you trust the one that the server names.",
     "서버가 알려 준 곳을 믿는다면 `login.issuer`를 고쳐 주세요.",
   ],
+
   ["Another process works on the login at {0}.", "다른 프로그램이 {0} 로그인을 처리하고 있어요."],
   ["Try it again in a minute.", "1분 뒤에 다시 시도해 주세요."],
   ["No login came back within {0} minutes.", "{0}분 안에 로그인이 끝나지 않았어요."],
+
   [
     "Begin again, and open the address in a browser on this machine.",
     "다시 시작하고, 이 컴퓨터의 브라우저에서 주소를 열어 주세요.",
   ],
+
   ["The login at {0} could not be renewed: {1}", "{0} 로그인을 이어 가지 못했어요: {1}"],
+
   [
     "The MCP server {0} takes no person's login.",
     "MCP 서버 {0}은(는) 사람이 로그인하는 서버가 아니에요.",
   ],
+
   [
     "Give it one in the configuration: {0}: { url: …, login: {} }.",
     "설정에 이렇게 적어 주세요: `{0}: { url: …, login: {} }`",
   ],
+
   [
     "Name an https address with a path, such as https://example.com/dure-client.json.",
     "`https://example.com/dure-client.json`처럼 경로가 있는 https 주소를 적어 주세요.",
   ],
+
   [
     "Servers of this team are: {0}. They stand under `mcp` of its configuration.",
     "설정의 `mcp`에 있는 서버: {0}",
   ],
+
   ["Servers of this team are: {0}.", "팀의 MCP 서버: {0}"],
 
   // --- hooks of workers
@@ -338,48 +426,62 @@ export const COMMAND_SENTENCES_KO: readonly SentenceForm[] = [
     "This is not called by a worker of a plan: DURE_HOOK_URL and DURE_HOOK_TOKEN are not set.",
     "계획의 작업자가 부른 것이 아니에요. `DURE_HOOK_URL`과 `DURE_HOOK_TOKEN`이 없어요.",
   ],
+
   [
     "Call it from the commands of a worker; there both are set.",
     "작업자의 명령 안에서 불러 주세요. 거기에는 둘 다 있어요.",
   ],
+
   ["No running step has this token.", "이 토큰을 쓰는 단계가 없어요."],
   ["The token of a step is missing.", "단계의 토큰이 없어요."],
+
   [
     "It counts while the worker that it was given to works.",
     "토큰은 받은 작업자가 일하는 동안만 쓸 수 있어요.",
   ],
+
   [
     "A report counts while the worker that makes it works.",
     "보고는 작업자가 일하는 동안만 할 수 있어요.",
   ],
+
   [
     "Call `dure hook` from a worker; it has the token.",
     "작업자 안에서 `dure hook`을 불러 주세요. 거기에 토큰이 있어요.",
   ],
+
   [
     "No more than {0} questions are answered in one step.",
     "한 단계에서 질문은 {0}번까지 할 수 있어요.",
   ],
+
   ["The {0} did not answer within {1} s.", "{1}초 안에 답이 없었어요: {0}"],
+
   [
     "Decide by yourself, and say at the end what you were unsure of.",
     "스스로 정하고, 무엇이 확실하지 않았는지 끝에 말해 주세요.",
   ],
+
   ["The run's answer has no words.", "실행의 답에 글이 없어요."],
   ["The run's answer has no decision.", "실행의 답에 결정이 없어요."],
+
   [
     "The run's answer does not say whether the path was granted.",
     "실행의 답에 경로를 맡겼는지가 없어요.",
   ],
+
   [
     "Pipe the report into it: my-test-tool --json | dure hook test-feedback.",
     "이렇게 보고를 이어 주세요: `my-test-tool --json | dure hook test-feedback`",
   ],
+
   ["The report is longer than {0} bytes.", "보고가 {0}바이트를 넘어요."],
+
   [
     "Send the failing tests and the numbers, not the whole output.",
     "출력 전체가 아니라 실패한 테스트와 숫자만 보내 주세요.",
   ],
+
   ["The run cannot be reached at {0}: {1}.", "{0}에 있는 실행에 닿지 않아요: {1}"],
   ["The run answered {0}: {1}", "실행이 {0}(으)로 답했어요: {1}"],
 ];

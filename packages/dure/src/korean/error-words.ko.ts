@@ -16,8 +16,10 @@ export const ERROR_WORDS_KO: Readonly<Record<string, string>> = {
   LEASE_BUSY: "다른 서버가 이 일을 하고 있어요. 잠시 뒤에 다시 시도해 주세요.",
   DISK_FULL: "서버의 디스크가 가득 찼어요. 공간을 비운 뒤 다시 시도해 주세요.",
   AUDIT_UNAVAILABLE: "감사 기록을 남길 수 없어서 아무것도 하지 않았어요. 다시 시도해 주세요.",
+
   TOKENS_UNAVAILABLE:
     "데이터베이스가 답하지 않아서 누구인지 확인할 수 없어요. 잠시 뒤에 다시 시도해 주세요.",
+
   TOKEN_UNKNOWN: "이런 토큰이 없거나 이미 취소됐어요.",
   LOGIN_UNKNOWN: "이런 로그인이 없거나 이미 끝났어요.",
   PERSON_FORBIDDEN: "다른 사람의 이름으로는 할 수 없어요.",
@@ -41,8 +43,10 @@ export const ERROR_WORDS_KO: Readonly<Record<string, string>> = {
   REPLAYS_BUSY: "다시 실행이 이미 네 개 돌고 있어요. 잠시 뒤에 다시 시도해 주세요.",
   REPLAY_TOO_LONG: "다시 실행이 너무 오래 걸려서 멈췄어요.",
   REPLAY_TOO_OLD: "이 턴이 시작될 때의 상태가 남아 있지 않아서 다시 실행할 수 없어요.",
+
   REPLAY_OF_RESULTS:
     "부른 쪽 도구의 결과를 받은 턴이라 다시 실행할 수 없어요. 질문한 턴을 다시 실행해 주세요.",
+
   REPLAY_OTHER_VERSION: "다른 버전의 서비스가 실행한 턴이라 다시 실행할 수 없어요.",
   TRACE_UNKNOWN: "이 일의 흐름을 찾을 수 없어요. 너무 오래됐거나 볼 권한이 없어요.",
 
@@ -223,8 +227,10 @@ export const ERROR_WORDS_KO: Readonly<Record<string, string>> = {
   GIT_TOO_OLD: "서버의 git이 너무 오래됐어요. 새로 설치해 주세요.",
   ISOLATION_UNAVAILABLE: "작업자를 격리할 방법이 없어요. bubblewrap을 설치해 주세요.",
   MEMBER_DONE: "이 작업자는 이번에 할 일을 마쳐서 더 듣지 않아요.",
+
   MERGED_TREE_FAILED:
     "브랜치가 그사이 바뀌었고, 합치면 테스트를 통과하지 못해요. 바뀐 것은 없어요.",
+
   MERGES_BUSY: "다른 실행을 합치는 중이에요. 끝난 뒤에 다시 시도해 주세요.",
   MERGE_CONFLICT: "결과와 브랜치가 같은 줄을 바꿨어요. git으로 직접 합쳐 주세요. 바뀐 것은 없어요.",
   NOT_A_REPOSITORY: "git 저장소가 아니에요. 저장소 폴더를 적어 주세요.",
@@ -235,8 +241,10 @@ export const ERROR_WORDS_KO: Readonly<Record<string, string>> = {
   PLAN_DEPENDENCY_UNKNOWN: "없는 포트를 기다리는 포트가 있어요.",
   PLAN_PORT_TWICE: "같은 이름의 포트가 둘 있어요.",
   PLAN_PORT_UNKNOWN: "이런 포트가 없어요.",
+
   PLAN_REACHES_OUT:
     "자기 작업 폴더보다 많은 것을 바라는 계획이에요. 이런 계획은 관리자가 팀 폴더의 `plans/`에 넣어야 해요.",
+
   PLAN_TAKES_SECRET: "dure의 비밀 값을 작업자에게 주려는 계획이에요. env에서 빼 주세요.",
   PLAN_THREADS_BUSY: "다른 계획을 살펴보는 중이에요. 잠시 뒤에 다시 시도해 주세요.",
   PLAN_TOO_EXPENSIVE: "너무 커서 살펴볼 수 없는 계획이에요. 나눠 주세요.",
@@ -249,10 +257,13 @@ export const ERROR_WORDS_KO: Readonly<Record<string, string>> = {
   REF_INVALID: "실행의 이름으로 쓸 수 없는 글자가 있어요.",
   REF_MOVED: "다른 서버가 이 실행을 하고 있어요.",
   REPOSITORY_EMPTY: "저장소에 아직 커밋이 없어요. 먼저 커밋해 주세요.",
+
   REPOSITORY_NOT_NAMED:
     "팀이 정한 저장소가 아니에요. 관리자 권한으로 하거나, 팀 폴더의 계획에 적어 주세요.",
+
   REPOSITORY_PARTIAL:
     "일부만 받은 저장소예요. `git fetch --refetch --no-filter`로 모두 받아 주세요.",
+
   REVIEW_EMPTY: "의견을 남기거나 바꿀 것을 적어 주세요.",
   REVIEW_TOO_LONG: "의견이 너무 많거나 길어요. 중요한 것부터 보내 주세요.",
   RUN_ORDER_REFUSED: "지금은 이 실행에 할 수 없는 일이에요. 실행의 상태를 다시 봐 주세요.",
@@ -276,6 +287,7 @@ export const ERROR_WORDS_KO: Readonly<Record<string, string>> = {
   WORKER_FAILED: "작업자가 결과 없이 끝났어요.",
   WORKER_SCRIPT: "오프라인 작업자의 각본에 고칠 곳이 있어요.",
   WORKER_UNKNOWN: "이 역할을 맡을 작업자가 없어요.",
+
   WRITABLE_OF_PERSON:
     "내 프로그램의 설정을 작업자가 바꿀 수 있는 계획이에요. writable에서 빼 주세요.",
 
@@ -294,8 +306,10 @@ export const ERROR_WORDS_KO: Readonly<Record<string, string>> = {
   SANDBOX_COMMAND_MISSING: "작업자의 프로그램이 없어요. 설치하거나 전체 경로를 적어 주세요.",
   SANDBOX_CWD_MISSING: "작업자가 일할 폴더가 없어요.",
   SANDBOX_FAILED: "작업자를 격리해서 켜지 못했어요. 서버 로그를 봐 주세요.",
+
   SANDBOX_NETWORK:
     "작업자의 네트워크를 열 수 없어요. DURE_HOME을 모두가 지나갈 수 있는 곳에 두세요.",
+
   SANDBOX_NOT_ROOT: "다른 사용자로 실행하려면 서버가 root여야 해요.",
   SANDBOX_PATH_MISSING: "작업자에게 줄 경로가 없어요.",
   SANDBOX_PATH_NOT_FOLDER: "작업자에게 줄 경로가 폴더가 아니에요.",

@@ -6,18 +6,22 @@ export const PROBLEMS_KO: readonly SentenceForm[] = [
   ["is missing", "값이 없어요"],
   ["cannot be used", "쓸 수 없는 값이에요"],
   ["Map keys must be unique", "같은 키가 두 번 있어요"],
+
   [
     "Check the indentation, and quote texts that hold : or #",
     "들여쓰기를 확인하고, `:`나 `#`이 든 글은 따옴표로 감싸 주세요",
   ],
+
   ["Check commas, quotes and braces", "쉼표와 따옴표, 괄호를 확인해 주세요"],
   ['unknown key "{0}"; did you mean "{1}"?', "모르는 키 `{0}`이(가) 있어요. 혹시 `{1}`인가요?"],
   ['unknown key "{0}"; known are {1}', "모르는 키 `{0}`이(가) 있어요. 쓸 수 있는 키: {1}"],
   ['unknown key "{0}"', "모르는 키 `{0}`이(가) 있어요"],
+
   [
     '"{0}" and "{1}" are one setting; keep one of them',
     "`{0}`과(와) `{1}`은(는) 같은 설정이에요. 하나만 남겨 주세요",
   ],
+
   ['did you mean "{0}"?', "혹시 `{0}`인가요?"],
   ["did you mean {0}?", "혹시 `{0}`인가요?"],
   ["cannot be loaded: {0}", "불러오지 못했어요: {0}"],
@@ -30,29 +34,36 @@ export const PROBLEMS_KO: readonly SentenceForm[] = [
   ["has no team as its default export", "기본으로 내보내는 팀이 없어요"],
   ["exports no service", "내보내는 서비스가 없어요"],
   ["Write: {0}", "이렇게 적어 주세요: `{0}`"],
+
   [
     "{0} gives another answer when the turn is replayed after a crash, called by the handler {1}",
     "`{0}`은(는) 서버가 꺼진 뒤 턴을 다시 실행하면 다른 답을 줘요(핸들러 `{1}`에서 불러요)",
   ],
+
   [
     "{0} gives another answer when the turn is replayed after a crash",
     "`{0}`은(는) 서버가 꺼진 뒤 턴을 다시 실행하면 다른 답을 줘요",
   ],
+
   ["Call turn.random() or turn.id(kind)", "`turn.random()`이나 `turn.id(kind)`를 불러 주세요"],
   ["Call {0}", "`{0}`을(를) 불러 주세요"],
   ["Write new Date(turn.now())", "`new Date(turn.now())`라고 적어 주세요"],
+
   [
     "Put it into a tool, or into turn.step(name, fn), whose result is recorded",
     "도구나 `turn.step(name, fn)` 안에 넣어 주세요. 결과가 기록돼요",
   ],
+
   [
     "Wait inside turn.step(name, fn); a handler that is replayed would wait again",
     "`turn.step(name, fn)` 안에서 기다려 주세요. 밖에서는 다시 실행할 때 또 기다려요",
   ],
+
   [
     "Read it once when the service is made and hand it in",
     "서비스를 만들 때 한 번 읽어서 넘겨 주세요",
   ],
+
   ["names an agent that the service does not have", "서비스에 없는 에이전트예요"],
   ['names the {0} "{1}", which no file exports', "`{1}`({0})을(를) 내보내는 파일이 없어요"],
   ['names the export "{0}" of {1}, which is no {2}', "{1}의 `{0}`은(는) {2}이(가) 아니에요"],
@@ -61,25 +72,32 @@ export const PROBLEMS_KO: readonly SentenceForm[] = [
   ["has the cards {0}", "카드 파일이 여럿 있어요: {0}"],
   ["has the prompts {0}", "프롬프트 파일이 여럿 있어요: {0}"],
   ["is exported by {0} too", "{0}에서도 내보내요"],
+
   [
     "Rename one of them, or add an index.ts that exports what is meant",
     "하나의 이름을 바꾸거나, 쓸 것만 내보내는 `index.ts`를 더해 주세요",
   ],
+
   [
     "stands beside {0}; a service has one definition",
     "{0} 파일과 함께 있어요. 서비스의 정의는 하나여야 해요",
   ],
+
   ["Delete or rename {0}", "`{0}` 파일을 지우거나 이름을 바꿔 주세요"],
   ["its class gives no text as it comes", "클래스가 답을 한 조각씩 주지 않아요"],
+
   [
     "Give the class stream(context), or write stream: false",
     "클래스에 `stream(context)`를 더하거나 `stream: false`라고 적어 주세요",
   ],
+
   ["its class only streams", "클래스가 답을 한 조각씩만 줘요"],
+
   [
     "Give the class run(context), or write stream: true",
     "클래스에 `run(context)`를 더하거나 `stream: true`라고 적어 주세요",
   ],
+
   ["a conversational agent needs a schema.", "대화 에이전트에는 답의 꼴(schema)이 필요해요."],
   ["Name one in its card: policy.schema.", "카드의 `policy.schema`에 적어 주세요."],
 
@@ -97,10 +115,12 @@ export const PROBLEMS_KO: readonly SentenceForm[] = [
   ["lacks one of agent and target", "`agent`와 `target` 가운데 하나가 없어요"],
   ["has a text, which a plan is not told", "계획에는 글을 전하지 않아요"],
   ['names the unknown room "{0}"', "모르는 방이에요: `{0}`"],
+
   [
     "names an agent that answers through a service of its own, which has no tool to decide with",
     "자기 서비스로 답하는 에이전트라 결정하는 도구가 없어요",
   ],
+
   ["leaves nothing to fold", "요약할 턴이 남지 않아요"],
   ["has no command and no url", "`command`도 `url`도 없어요"],
   ["has a command and a url", "`command`와 `url`이 함께 있어요"],
@@ -111,6 +131,7 @@ export const PROBLEMS_KO: readonly SentenceForm[] = [
   ["Write provider:model; providers are {0}.", "`회사:모델`처럼 적어 주세요. 쓸 수 있는 회사: {0}"],
   ["Write {0}:<model>.", "`{0}:<모델>`처럼 적어 주세요."],
   ['"{0}" is no budget.', "`{0}`은(는) 예산이 아니에요."],
+
   [
     'Write an amount with its unit, such as "20 USD" or "50000 tokens".',
     "`20 USD`나 `50000 tokens`처럼 단위까지 적어 주세요.",
@@ -120,10 +141,12 @@ export const PROBLEMS_KO: readonly SentenceForm[] = [
   ["is the name of the one who owns the contracts", "계약을 맡는 조율 담당의 이름이에요"],
   ["Give the port another id.", "포트의 이름을 바꿔 주세요."],
   ["stands on two ports", "이름이 같은 포트가 둘 있어요"],
+
   [
     'differs from "{0}" by case alone, and is the name of a folder and a branch',
     "`{0}`과(와) 대소문자만 달라요. 폴더와 브랜치의 이름이 되니 다르게 지어 주세요",
   ],
+
   ["Give one of them another id.", "하나의 이름을 바꿔 주세요."],
   ["port {0} depends on itself", "{0} 포트가 자신을 기다려요"],
   ['port {0} depends on "{1}", which is no port', "{0} 포트가 기다리는 `{1}` 포트가 없어요"],
@@ -132,10 +155,12 @@ export const PROBLEMS_KO: readonly SentenceForm[] = [
   ["stands here twice", "두 번 적혀 있어요"],
   ["ports wait for each other: {0}", "포트가 서로를 기다려요: {0}"],
   ["Remove one dependsOn entry along this path.", "이 길에서 `dependsOn` 하나를 빼 주세요."],
+
   [
     "is a word of workers, and no role's name",
     "`workers`에서 쓰는 말이라 역할의 이름이 될 수 없어요",
   ],
+
   ["is no role of this plan", "이 계획에 없는 역할이에요"],
   ['"{0}" is no role of this plan', "`{0}`은(는) 이 계획에 없는 역할이에요"],
   ["no worker for the role {0}", "{0} 역할을 맡을 작업자가 없어요"],
@@ -143,85 +168,107 @@ export const PROBLEMS_KO: readonly SentenceForm[] = [
   ["no worker writes the contracts", "계약을 쓸 작업자가 없어요"],
   ["Add workers.orchestrator.", "`workers.orchestrator`를 적어 주세요."],
   ["Known are {0}.", "쓸 수 있는 것: {0}"],
+
   [
     "{0} is dure's own, and no worker gets it",
     "{0}은(는) dure의 비밀 값이라 작업자에게 주지 않아요",
   ],
+
   ["is a contract already", "이미 계약이에요"],
   ["is a contract, which the orchestrator owns", "조율 담당이 맡은 계약이에요"],
   ["Remove it here, or from contracts.", "여기서 빼거나 `contracts`에서 빼 주세요."],
   ["port {0} owns nothing", "{0} 포트가 맡은 경로가 없어요"],
+
   [
     "Say in owns what it may write, or in tests.",
     "바꿔도 되는 경로를 `owns`나 `tests`에 적어 주세요.",
   ],
+
   ["stands in owns too", "`owns`에도 있어요"],
+
   [
     "owns is the implementer's, tests the tester's.",
     "`owns`는 구현 담당의, `tests`는 테스트 담당의 것이에요.",
   ],
+
   [
     'meets {0} "{1}" of port {2}, which may run at the same time',
     "함께 일할 수 있는 {2} 포트의 {0} `{1}`과(와) 겹쳐요",
   ],
+
   [
     'meets {0} "{1}" of port {2}, and a port of the role {3} owns only tests that no pair owns',
     "{2} 포트의 {0} `{1}`과(와) 겹쳐요. {3} 역할의 포트는 다른 포트가 맡지 않은 테스트만 맡아요",
   ],
+
   [
     "Give each path one owner, make it a contract, or let one port depend on the other.",
     "경로를 한 포트에만 맡기거나, 계약으로 만들거나, 한 포트가 다른 포트를 기다리게 해 주세요.",
   ],
+
   [
     "Give it a folder of tests of its own, such as test/e2e/**.",
     "`test/e2e/**`처럼 자기 테스트 폴더를 맡겨 주세요.",
   ],
+
   [
     "is no path of tests, and the role {0} changes no production code",
     "테스트의 경로가 아니에요. {0} 역할은 제품의 코드를 바꾸지 않아요",
   ],
+
   [
     "Name a folder of tests (test/e2e/**) or files of tests (src/**/*.test.ts).",
     "테스트 폴더(`test/e2e/**`)나 테스트 파일(`src/**/*.test.ts`)을 적어 주세요.",
   ],
+
   [
     "port {0} has the role {1}, so it comes after all others, but not after {2}",
     "{0} 포트의 역할이 {1}이라 모든 포트를 기다려야 하는데, 기다리지 않는 포트가 있어요: {2}",
   ],
+
   ["Add them to dependsOn.", "`dependsOn`에 더해 주세요."],
+
   [
     "{0} is a contract that is not in the base, and there is no workers.orchestrator to write it: the run will refuse to begin.",
     "계약 파일이 시작할 커밋에 없고, 쓸 조율 담당도 없어서 실행할 수 없어요: {0}",
   ],
+
   [
     "{0} are contracts that are not in the base, and there is no workers.orchestrator to write them: the run will refuse to begin.",
     "계약 파일이 시작할 커밋에 없고, 쓸 조율 담당도 없어서 실행할 수 없어요: {0}",
   ],
+
   [
     "Add workers.orchestrator, or write them and commit them.",
     "`workers.orchestrator`를 적거나, 직접 써서 커밋해 주세요.",
   ],
+
   [
     "Port {0} owns {1}: build files of the root, lock files and migrations are needed by all. Two ports cannot both change them; give them to one port that the others depend on, or leave them out: with workers.orchestrator ports ask for changes, which are made once at the merge; without one change them before the run.",
     "{0} 포트가 모두에게 필요한 파일을 맡고 있어요: {1}",
   ],
+
   [
     "Name the repository in the plan (repository: ../shop), or run git init here and commit.",
     "계획에 저장소를 적거나(`repository: ../shop`), 여기서 `git init`을 하고 커밋해 주세요.",
   ],
+
   [
     "does not begin with settings between two lines ---",
     "`---` 두 줄 사이의 설정으로 시작하지 않아요",
   ],
+
   ["settings are not closed by a line ---", "설정이 `---` 줄로 끝나지 않아요"],
   ["is empty", "비어 있어요"],
   ["is absolute", "절대 경로예요"],
   ["Write it from the root of the repository", "저장소의 맨 위부터 적어 주세요"],
   ["has an empty segment", "경로에 빈 마디가 있어요"],
+
   [
     'A folder with all that is in it is "folder/**"',
     "폴더를 통째로 적으려면 `folder/**`라고 적어 주세요",
   ],
+
   ["has a segment . or ..", "경로에 `.`나 `..` 마디가 있어요"],
   ["has ** beside other characters", "`**` 옆에 다른 글자가 있어요"],
   ["Write ** alone between slashes", "`**`는 `/` 사이에 따로 적어 주세요"],
@@ -234,10 +281,12 @@ export const ALLOWED_KO: readonly SentenceForm[] = [
   ["a text that is not empty", "비어 있지 않은 글"],
   ["a text of at least {0} characters", "{0}자 이상의 글"],
   ["a text of at most {0} characters", "{0}자까지의 글"],
+
   [
     "a text with {dialog}, and {memory_block} for the summary so far",
     "`{dialog}`와 `{memory_block}`이 든 글",
   ],
+
   ["a text", "글"],
   ["a number", "수"],
   ["a whole number", "정수"],
@@ -251,14 +300,17 @@ export const ALLOWED_KO: readonly SentenceForm[] = [
   ["an address that begins with http:// or https://", "`http://`나 `https://`로 시작하는 주소"],
   ["an address that begins with https://", "`https://`로 시작하는 주소"],
   ["an address", "주소"],
+
   [
     'a duration from {0} to {1}, such as "{2}", or milliseconds',
     "{0}부터 {1}까지의 시간. `{2}`처럼 적거나 밀리초로 적어 주세요",
   ],
+
   [
     'an amount such as "20 USD" or "50000 tokens", or {tokens, usd}',
     "`20 USD`나 `50000 tokens` 같은 양",
   ],
+
   ["an IANA name such as Asia/Seoul", "`Asia/Seoul` 같은 IANA 시간대 이름"],
   ["an origin such as https://app.example", "`https://app.example` 같은 출처"],
   ["a host name such as dure.example.com", "`dure.example.com` 같은 호스트 이름"],
@@ -266,21 +318,26 @@ export const ALLOWED_KO: readonly SentenceForm[] = [
   ["a host name or an IP address", "호스트 이름이나 IP 주소"],
   ["1 to 64 letters, digits, _ or -", "글자와 숫자, `_`, `-`로 1자에서 64자까지"],
   ["1 to {0} Latin letters, digits, _ or -", "영문자와 숫자, `_`, `-`로 1자에서 {0}자까지"],
+
   [
     "1 to 64 Latin letters, digits, _ or -; a name in any script is its displayName",
     "영문자와 숫자, `_`, `-`로 1자에서 64자까지. 한글 이름은 `displayName`에 적어 주세요",
   ],
+
   [
     "1 to 64 Latin letters, digits, _ or -, beginning with a letter or digit",
     "영문자와 숫자, `_`, `-`로 1자에서 64자까지. 영문자나 숫자로 시작해요",
   ],
+
   ["a channel's id in quotes, 17 to 20 digits", "따옴표로 감싼 채널 ID, 숫자 17자에서 20자"],
   ["an id in quotes", "따옴표로 감싼 ID"],
   ["an id of 2 to 40 letters and digits", "영문자와 숫자 2자에서 40자까지의 ID"],
+
   [
     "a service (defineService, combineServices, remoteService), or the folder of one",
     "서비스(`defineService`, `combineServices`, `remoteService`)나 서비스의 폴더",
   ],
+
   ["a model made by offlineModel(name, respond)", "`offlineModel(name, respond)`로 만든 모델"],
   ["a function that makes a worker", "작업자를 만드는 함수"],
   ["the name of a service", "서비스의 이름"],
@@ -297,15 +354,19 @@ export const ALLOWED_KO: readonly SentenceForm[] = [
   ["the name of an export", "내보낸 것의 이름"],
   ["names of exports by their flow", "흐름마다 내보낸 것의 이름"],
   ["at least one flow; the first one is the default", "흐름 하나 이상. 첫 흐름이 기본이에요"],
+
   [
     "a card.json or card.yaml, relative to the service's folder",
     "서비스 폴더 안의 `card.json`이나 `card.yaml`",
   ],
+
   ["a service, or agents", "서비스나 에이전트"],
+
   [
     "a folder with service.yaml or service.ts, relative to the configuration",
     "설정 파일에서 찾아갈 수 있는, `service.yaml`이나 `service.ts`가 든 폴더",
   ],
+
   ["the service's own name as key: {0}", "서비스의 이름을 키로: {0}"],
   ["any but {0}", "이것이 아닌 이름: {0}"],
   ["text: what is said, or asked", "`text`에 할 말"],
@@ -314,10 +375,12 @@ export const ALLOWED_KO: readonly SentenceForm[] = [
   ["text with a room or a job", "방에 쓰거나 일을 맡길 때만 `text`"],
   ["an agent without service", "서비스가 없는 에이전트"],
   ["less than summarizeThreshold ({0})", "`summarizeThreshold`({0})보다 작은 수"],
+
   [
     "command (a program) or url (an address), one of them",
     "`command`(프로그램)와 `url`(주소) 가운데 하나",
   ],
+
   ["only with {0}", "`{0}`과(와) 함께"],
   ["login (a person) or oauth (dure), one of them", "`login`(사람)과 `oauth`(dure) 가운데 하나"],
   ["https:// where a person logs in", "사람이 로그인하는 곳은 `https://`"],
@@ -328,23 +391,29 @@ export const ALLOWED_KO: readonly SentenceForm[] = [
   ["a path", "경로"],
   ["a token", "토큰"],
   ["at least {0} characters", "{0}자 이상"],
+
   [
     "an address such as postgres://user:password@host:5432/name",
     "`postgres://user:password@host:5432/name` 같은 주소",
   ],
+
   [
     "offline, or provider:model such as anthropic:claude-sonnet-4-5",
     "`offline`이나 `anthropic:claude-sonnet-4-5` 같은 `회사:모델`",
   ],
+
   ["a file with a private key of P-256 in PEM", "PEM 형식의 P-256 개인 키 파일"],
+
   [
     'discord: "<channel id>" (developer mode, right click, Copy Channel ID)',
     '`discord: "<채널 ID>"`(개발자 모드에서 오른쪽 클릭, 채널 ID 복사하기)',
   ],
+
   [
     'ids: { slack: "<channel id>" } (in Slack: the name of the channel, About, at the bottom)',
     '`ids: { slack: "<채널 ID>" }`(Slack에서 채널 이름을 누르고 정보의 맨 아래)',
   ],
+
   ["a list of ports", "포트의 목록"],
   ["at least one port", "포트 하나 이상"],
   ["at most {0} ports", "포트 {0}개까지"],
@@ -357,14 +426,17 @@ export const ALLOWED_KO: readonly SentenceForm[] = [
   ["a remote such as origin, or an address", "`origin` 같은 원격 저장소나 주소"],
   ["none, open, or a list of hosts", "`none`, `open`, 또는 호스트의 목록"],
   ["none, provider, open, or a list of hosts", "`none`, `provider`, `open`, 또는 호스트의 목록"],
+
   [
     "hexagonal, modules, or your own roles by name",
     "`hexagonal`, `modules`, 또는 직접 이름 붙인 역할",
   ],
+
   [
     "workers by role, and default and orchestrator",
     "역할마다의 작업자, 그리고 `default`와 `orchestrator`",
   ],
+
   ["a branch, a tag or a commit", "브랜치나 태그, 커밋"],
   ["a text of 1 to {0} characters", "1자에서 {0}자까지의 글"],
 ];

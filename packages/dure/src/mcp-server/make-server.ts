@@ -6,6 +6,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { cutBytes } from "../kernel/cut-bytes.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";
+import { onlyDefined } from "../kernel/json.ts";
 import { toWire } from "../kernel/wire.ts";
 import { offerResources } from "./team-resources.ts";
 import { asTaskResult, serveTasks, takesTasks } from "./team-tasks.ts";
@@ -36,11 +37,12 @@ export interface McpServerOptions {
 /** A team's MCP server for one connection. */
 export function makeMcpServer(options: McpServerOptions): McpServer {
   const { version, groups, connect, subscribes = false, extension } = options;
+  const { requestState } = extension ?? {};
   const server = new McpServer(
     { name: "dure", title: "dure", version },
     {
       capabilities: { tools: { listChanged: false } },
-      ...(extension && { requestState: extension.requestState }),
+      ...onlyDefined({ requestState }),
       instructions:
         "A team of AI agents that keeps what it was told: ask an agent, hand work over in the " +
         "background, let pairs of agents build a plan, and look at what waits for a person.",
