@@ -18,11 +18,14 @@ import path from "node:path";
 const NEEDED = [22, 12];
 const USUAL_NAME = "my-team";
 const GIVEN = process.argv.slice(2);
-const [asked = new Intl.DateTimeFormat().resolvedOptions().locale] = GIVEN.flatMap((one, at) =>
+const { LC_ALL, LC_MESSAGES, LANG } = process.env;
+/** As the commands of dure decide it: docs/spec/platform §4. */
+const terminal = LC_ALL || LC_MESSAGES || LANG || "";
+const [asked = terminal] = GIVEN.flatMap((one, at) =>
   one === "--locale" ? [GIVEN[at + 1]] : one.startsWith("--locale=") ? [one.slice(9)] : [],
 );
-/** In the language of the team that is made, else in that of the machine. */
-const isKorean = asked.startsWith("ko");
+/** In the language of the team that is made, else in that of the terminal. */
+const isKorean = /^ko(?![a-z])/i.test(asked);
 
 /** The options of `dure init`; a value that is none of its choices is refused before the install. */
 const CHOICES = {

@@ -7,11 +7,18 @@ const NEEDED = [22, 12];
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 const isNewEnough = major > NEEDED[0] || (major === NEEDED[0] && minor >= NEEDED[1]);
 
+// In the language of the terminal, as all commands: docs/spec/platform §4.
+const { LC_ALL, LC_MESSAGES, LANG } = process.env;
+const isKorean = /^ko(?![a-z])/i.test(LC_ALL || LC_MESSAGES || LANG || "");
+const here = process.versions.node;
+const TOO_OLD = isKorean
+  ? `dure에는 Node ${NEEDED.join(".")} 이상이 필요해요. 지금은 Node ${here}예요.\n` +
+    "https://nodejs.org 에서 Node 24를 설치한 뒤 다시 실행해 주세요."
+  : `dure needs Node ${NEEDED.join(".")} or newer; this is Node ${here}.\n` +
+    "Install Node 24 from https://nodejs.org, then run the command again.";
+
 if (!isNewEnough) {
-  console.error(
-    `dure needs Node ${NEEDED.join(".")} or newer; this is Node ${process.versions.node}.`,
-  );
-  console.error("Install Node 24 from https://nodejs.org, then run the command again.");
+  console.error(TOO_OLD);
   process.exitCode = 1;
 } else {
   // What was compiled once is not compiled again: a restart after a crash is at work sooner.
