@@ -125,6 +125,14 @@ export const AGENT_SENTENCES_KO: readonly SentenceForm[] = [
     "{0} 에이전트가 쓰는 MCP 서버 {1}이(가) 팀 설정에 없어요.",
   ],
   ["{0} gave no answer to {1}: {2}", "MCP 서버 {0}이(가) {1}에 답하지 않았어요: {2}"],
+  [
+    "{0} asks something in the middle of {1}, and gets no answer: {2}",
+    "MCP 서버 {0}이(가) {1}을(를) 하다가 물었는데 답하지 못했어요: {2}",
+  ],
+  [
+    'With questions: "defaults" in its settings, forms are answered with their defaults.',
+    '그 서버의 설정에 `questions: "defaults"`를 적으면 서버가 정해 둔 기본값으로 답해요.',
+  ],
 
   // --- what an agent's card says
   [

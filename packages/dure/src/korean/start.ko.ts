@@ -316,6 +316,16 @@ export const START_SENTENCES_KO: readonly SentenceForm[] = [
 
   // --- the team's own code
   ['Tool "{0}": {1}', "도구 `{0}`에 고칠 곳이 있어요: {1}"],
+
+  [
+    "{0} is read, and its tool has an effect.",
+    "{0}을(를) 읽으려고 했는데, 그 도구는 밖의 것을 바꿔요.",
+  ],
+
+  [
+    'Call it with turn.call("{0}", tool, input, { key }), or declare effect: "none".',
+    '`turn.call("{0}", tool, input, { key })`로 부르거나 `effect: "none"`이라고 적어 주세요.',
+  ],
   ["A tool that recovers by probe has no probe.", "`probe`로 확인하는 도구에 `probe`가 없어요."],
 
   [

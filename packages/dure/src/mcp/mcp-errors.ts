@@ -106,10 +106,13 @@ function isQuestion(error: unknown): error is Error {
 
 /** The server knows of the call; what it has done before it asked is not known. */
 function inputWanted(error: Error, name: string, { server }: Asked): DureError {
-  const words = `${server} asks something in the middle of ${name}, and gets no answer`;
-  return new DureError("MCP_INPUT_WANTED", `${words}: ${error.message}`, {
-    class: "input",
-    hint: 'With questions: "defaults" in its settings, forms are answered with their defaults.',
-    cause: error,
-  });
+  return new DureError(
+    "MCP_INPUT_WANTED",
+    `${server} asks something in the middle of ${name}, and gets no answer: ${error.message}`,
+    {
+      class: "input",
+      hint: 'With questions: "defaults" in its settings, forms are answered with their defaults.',
+      cause: error,
+    },
+  );
 }

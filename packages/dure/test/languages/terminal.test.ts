@@ -6,6 +6,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { stopTestServer, testDatabaseUrl } from "../../src/durable/test-database.ts";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { eventually } from "../until.ts";
 import { korean, notKorean } from "./mixed-lines.ts";
 
@@ -75,7 +76,9 @@ test("a start at a Korean terminal says in Korean where it answers, and who may 
   expect(notKorean(text, GIVEN)).toEqual([]);
 });
 
-test("commands that talk to a server, or to the database, speak Korean", async () => {
+const EACH = { ...FULL, timeout: 120_000 }; // some twenty processes, one after the other
+
+test("commands that talk to a server, or to the database, speak Korean", EACH, async () => {
   await using database = await testDatabaseUrl();
   const env = { ...KOREAN, DATABASE_URL: database.url };
   const started = dure(["start"], team, { ...env, PORT: "0" });
