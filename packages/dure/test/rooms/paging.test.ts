@@ -4,6 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { DureClient, type Page, type Room } from "../../src/client/index.ts";
 import { listRooms } from "../../src/cli/rooms.ts";
 import type { Output } from "../../src/cli/output.ts";
+import { WORDS_EN } from "../../src/cli/words/words.en.ts";
 import { chatAgent, defineService, flow } from "../../src/index.ts";
 import {
   readEnvironment,
@@ -155,6 +156,7 @@ test(
       line: (text: string) => void lines.push(text),
       note: (text: string) => void notes.push(text),
       result: () => {},
+      words: WORDS_EN,
     } as unknown as Output;
 
     await listRooms({ limit: 40 }, { client, output, person: "민준" });
