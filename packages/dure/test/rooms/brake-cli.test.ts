@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import { pauseAgent, stopPlace } from "../../src/cli/brake.ts";
 import type { Output } from "../../src/cli/output.ts";
+import { WORDS_EN } from "../../src/cli/words/words.en.ts";
 import { DureClient } from "../../src/client/index.ts";
 import { testDatabase } from "../../src/durable/test-database.ts";
 import { FULL } from "../../src/kernel/test-tiers.ts";
@@ -30,7 +31,8 @@ test(
     );
     onTestFinished(() => team.stop());
     const lines: string[] = [];
-    const output = { line: (text: string) => void lines.push(text), result: () => {} };
+    const line = (text: string): void => void lines.push(text);
+    const output = { line, result: () => {}, words: WORDS_EN };
     const client = new DureClient({ baseUrl: team.url });
     const order = { client, output: output as unknown as Output, person: "민준" };
     const shown = async (): Promise<string> =>
