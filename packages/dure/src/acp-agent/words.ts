@@ -1,4 +1,5 @@
 import { SERVER_KOREAN, type ServerKorean } from "../korean/index.ts";
+import { STEPS_KO } from "../korean/plan-steps.ko.ts";
 import type { StepKind } from "../kernel/plans.ts";
 
 /** What an editor's person reads that no agent and no service has said. */
@@ -109,21 +110,7 @@ const ENDS_KO: Readonly<Record<string, string>> = {
 const ko: AcpWords = {
   task: "할 일 맡기기",
   taskAbout: (owns, acceptance) => `이 명령을 통과할 때까지 ${owns}을(를) 고쳐요: ${acceptance}`,
-  steps: {
-    contracts: "계약 쓰기",
-    setup: "준비하기",
-    implement: "구현하기",
-    test: "테스트 쓰기",
-    accept: "통과하는지 확인하기",
-    count: "테스트 세기",
-    base: "작업 없이 확인하기",
-    check: "검사하기",
-    module: "모듈 만들기",
-    merge: "합치기",
-    shared: "함께 쓰는 파일 고치기",
-    integrate: "합친 결과 테스트하기",
-    review: "검토하기",
-  },
+  steps: STEPS_KO,
   tryOf: (number, step) => `${number}번째 시도: ${step}`,
   prepare: "작업 폴더 만들기",
   approval: "사람의 승인 기다리기",

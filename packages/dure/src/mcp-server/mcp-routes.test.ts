@@ -101,6 +101,11 @@ test("what the team has not, such as rooms, is left out of the list of resources
 
 describe("a client that listens to a session", () => {
   const uri = "dure://sessions/mina";
+  const NOT_THERE = [
+    ...["dure://sessions/none", "dure://rooms/office", "https://example.org/", "", "dure://"],
+    ...["dure://sessions/%", "dure://sessions/%00", "dure://sessions/..%2F..%2Fv1%2Faudit"],
+    `dure://sessions/${"x".repeat(20_000)}`,
+  ];
 
   async function listen() {
     const auth = new MemoryTokenStore();
@@ -123,7 +128,7 @@ describe("a client that listens to a session", () => {
     });
     const address = new URL(`${server.url}/mcp?tools=services`);
     await client.connect(new StreamableHTTPClientTransport(address, { requestInit: { headers } }));
-    const asked = { resourceSubscriptions: [uri, "dure://sessions/none", "dure://rooms/office"] };
+    const asked = { resourceSubscriptions: [...NOT_THERE, uri] };
     const subscription = await client.listen(asked);
 
     return {

@@ -12,6 +12,8 @@ import type { TeamCall, TeamConnection, ToolGroup } from "./team-tool.ts";
 
 /** Entries that each kind lists, the newest first. */
 const LISTED = 50;
+/** Characters of an id, as the tools take it. */
+const MAX_ID = 200;
 
 /** In the address of a thing: `dure://<kind>/<id>`. */
 export type ResourceKind = "rooms" | "jobs" | "runs" | "sessions";
@@ -167,7 +169,7 @@ export function readAddress(uri: string): ResourceAddress | undefined {
   const kind = KINDS.find((one) => one.kind === name)?.kind;
   const id = idIn(variable);
 
-  return kind !== undefined && id !== undefined ? { kind, id } : undefined;
+  return kind !== undefined && id !== undefined && id.length <= MAX_ID ? { kind, id } : undefined;
 }
 
 /** Whether the thing exists and the token reads it. */
@@ -183,7 +185,8 @@ export async function isReadable(
     await kind.read(id, call);
     return true;
   } catch (error) {
-    if (error instanceof DureError && NONE.has(error.class)) return false;
+    const isNone = error instanceof DureError && (NONE.has(error.class) || error.class === "input");
+    if (isNone) return false;
     throw error;
   }
 }

@@ -1,5 +1,6 @@
 import type { PlanRunStatus, PortStatus } from "../../client/index.ts";
-import type { RunPhase, StepKind } from "../../kernel/plans.ts";
+import type { RunPhase } from "../../kernel/plans.ts";
+import { STEPS_KO } from "../../korean/plan-steps.ko.ts";
 import type { PlansWords } from "./plans.en.ts";
 
 const RUN_STATUSES = {
@@ -31,22 +32,6 @@ const PHASES = {
   over: "끝남",
 } satisfies Record<RunPhase, string>;
 
-const STEPS = {
-  contracts: "계약 쓰기",
-  setup: "준비하기",
-  implement: "구현하기",
-  test: "테스트 쓰기",
-  accept: "통과하는지 확인하기",
-  count: "테스트 세기",
-  base: "작업 없이 확인하기",
-  check: "검사하기",
-  module: "모듈 만들기",
-  merge: "합치기",
-  shared: "함께 쓰는 파일 고치기",
-  integrate: "합친 결과 테스트하기",
-  review: "검토하기",
-} satisfies Record<StepKind, string>;
-
 const MEMBERS: Readonly<Record<string, string>> = {
   implementer: "구현 담당",
   tester: "테스트 담당",
@@ -77,7 +62,7 @@ export const PLANS_KO: PlansWords = {
   runStatus: (status) => RUN_STATUSES[status],
   portStatus: (status) => PORT_STATUSES[status],
   phase: (phase) => PHASES[phase],
-  step: (step) => STEPS[step],
+  step: (step) => STEPS_KO[step],
   member: memberOf,
   workerEnd: (status) => WORKER_ENDS[status] ?? status,
 
