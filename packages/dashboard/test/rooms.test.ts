@@ -711,6 +711,32 @@ test(
   },
 );
 
+test.each([390, 1_360])(
+  "at %i px a message with a quoted question above it stays within its column",
+  { timeout: 60_000 },
+  async (width) => {
+    await using opened = await enter(`폭 ${width}`, { viewport: { width, height: 844 } });
+    const { page } = opened;
+    const question = `@세움 ${width} 아주 긴 물음이에요 `.padEnd(400, "로그인 화면을 보고 있어요 ");
+    await say(page, question);
+    await messageWith(page, "세움의 답입니다").waitFor();
+    const asked = messageWith(page, `${width} 아주 긴 물음이에요`);
+    await asked.hover();
+    await asked.locator(".room-message-reply").click();
+    await say(page, `@다짐 ${width} 위의 물음에 붙이는 말`);
+
+    const quote = messageWith(page, `${width} 위의 물음에 붙이는 말`).locator(".room-reply");
+    await quote.waitFor();
+    const [inner, column] = await Promise.all([
+      quote.boundingBox(),
+      page.locator(".room-log").first().boundingBox(),
+    ]);
+
+    expect(inner!.x + inner!.width).toBeLessThanOrEqual(column!.x + column!.width);
+    await expectWellMade(opened);
+  },
+);
+
 test("where there are no agents their page says how one comes to be", FULL, async () => {
   await using opened = await openPage(browser, server.url);
   const { page } = opened;

@@ -1,5 +1,4 @@
 import { Button, Loader, Textarea, TextInput } from "@mantine/core";
-import "@mantine/core/styles/Checkbox.css";
 import {
   IconAlertTriangle,
   IconArrowLeft,

@@ -1,3 +1,4 @@
+import "@mantine/core/styles/Checkbox.css";
 import { Button, Checkbox, NativeSelect, Textarea, TextInput } from "@mantine/core";
 import type { DraftPort, PlanDraft, PlanProblem, PortChange } from "dure/client";
 import { useState, type FormEvent, type ReactNode } from "react";

@@ -1,3 +1,4 @@
+import "@mantine/core/styles/PasswordInput.css";
 import { Button, PasswordInput } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState, type FormEvent, type ReactNode } from "react";
