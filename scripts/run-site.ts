@@ -18,7 +18,22 @@ await mkdir(path.join(SITE, "pages/public"));
 await copyFile(mermaid, path.join(SITE, "pages/public/mermaid.js"));
 console.log(`[site] ${pages.length} pages`);
 await vitepress("build");
+await stopAtEmptyPages();
 if (process.argv.includes("--serve")) await vitepress("preview");
+
+/** VitePress logs a page that it cannot draw, writes it without its text, and exits with 0. */
+async function stopAtEmptyPages(): Promise<void> {
+  const drawn = await Promise.all(
+    pages.map(async ({ place }) => {
+      const html = await readFile(path.join(SITE, "dist", place.replace(/md$/, "html")), "utf8");
+      return { place, hasTitle: html.includes("<h1") };
+    }),
+  );
+  const empty = drawn.filter(({ hasTitle }) => !hasTitle).map(({ place }) => place);
+  if (empty.length === 0) return;
+  console.error(`[site] These pages have no text: ${empty.join(", ")}.`);
+  process.exit(1);
+}
 
 /** Whether what is installed is not what the lock file names. */
 async function isStale(): Promise<boolean> {

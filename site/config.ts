@@ -21,7 +21,7 @@ export default {
   outDir: "dist",
   // Comments are taken out before, and `<name>` in a sentence is text.
   // A path such as `{id}` in a heading is no attribute.
-  markdown: { html: false, attrs: { disable: true }, config: drawDiagrams },
+  markdown: { html: false, attrs: { disable: true }, config: render },
   ignoreDeadLinks: false,
   themeConfig: {
     outline: [2, 3],
@@ -68,7 +68,7 @@ export default {
 
 /** What is used of markdown-it. */
 interface Markdown {
-  readonly renderer: { readonly rules: { fence?: Rule } };
+  readonly renderer: { readonly rules: Partial<Record<"fence" | "text" | "code_inline", Rule>> };
 }
 
 type Rule = (tokens: readonly Token[], index: number, ...rest: unknown[]) => string;
@@ -76,6 +76,16 @@ type Rule = (tokens: readonly Token[], index: number, ...rest: unknown[]) => str
 interface Token {
   readonly info: string;
   readonly content: string;
+}
+
+/** The page is a template of Vue once Markdown has drawn it: its braces are text. */
+function render(markdown: Markdown): void {
+  drawDiagrams(markdown);
+  const { rules } = markdown.renderer;
+  for (const kind of ["text", "code_inline"] as const) {
+    const drawn = rules[kind]!;
+    rules[kind] = (...args) => drawn(...args).replaceAll("{{", "&#123;&#123;");
+  }
 }
 
 /** A block of Mermaid becomes a component, which draws it in the browser. */
