@@ -15,11 +15,12 @@ function proseOf(markdown: string): string {
   return markdown.replaceAll(/^```[^]*?^```$|^<!--[^]*?-->$/gm, "");
 }
 
-/** Comments are in the language of the page. */
+/** Comments, and what a person says to the example, are in the language of the page. */
 function codeOf(markdown: string): string[] {
-  return blocksOf("README", markdown).map(
-    ({ language, code }) => `${language}\n${code.replaceAll(/ +(?:\/\/|#) .*$/gm, "")}`,
-  );
+  return blocksOf("README", markdown).map(({ language, code }) => {
+    const withoutComments = code.replaceAll(/ +(?:\/\/|#) .*$/gm, "");
+    return `${language}\n${withoutComments.replaceAll(/"message": "[^"]*"/g, '"message": …')}`;
+  });
 }
 
 /** Without what leads to the other language; a page or picture of both has one name. */

@@ -19,7 +19,7 @@ for (const result of await buildStale({ product: true })) {
 }
 
 const examples = path.join(root, "examples");
-const place = isEnglish(process.env) ? path.join(examples, "english") : examples;
+const place = isKorean(process.env) ? examples : path.join(examples, "english");
 
 // The plan of the example works on a repository of its own.
 await makeShop(path.join(place, ".dure", "shop")).catch((error: unknown) =>
@@ -34,6 +34,6 @@ const team = await run(process.execPath, [program, "start", ...process.argv.slic
 process.exitCode = team.exitCode;
 
 /** The example team is there in Korean and in English; the language of the terminal chooses. */
-function isEnglish({ LC_ALL, LC_MESSAGES, LANG }: NodeJS.ProcessEnv): boolean {
-  return (LC_ALL || LC_MESSAGES || LANG || "").startsWith("en");
+function isKorean({ LC_ALL, LC_MESSAGES, LANG }: NodeJS.ProcessEnv): boolean {
+  return (LC_ALL || LC_MESSAGES || LANG || "").startsWith("ko");
 }
