@@ -1,5 +1,7 @@
+import path from "node:path";
 import { expect, test } from "vitest";
 import { parsePlan } from "../plans/plan-file.ts";
+import { repositoryFrom } from "./commands/values.ts";
 import { planOfTask, type Task } from "./task.ts";
 
 const TASK: Task = {
@@ -46,4 +48,11 @@ test.each<[string, Partial<Task>, object]>([
 test("words that no branch can be called after have a name all the same", () => {
   expect(planOf({ ...TASK, goal: "로그인을 고쳐 줘" }).name).toBe("task");
   expect(planOf({ ...TASK, title: "로그인 fix" }).name).toBe("task-fix");
+});
+
+test("a repository is a path from the person's own folder; a word that is none stays a name", () => {
+  expect(repositoryFrom(".")).toBe(process.cwd());
+  expect(repositoryFrom("../shop")).toBe(path.resolve("../shop"));
+  expect(repositoryFrom("packages")).toBe(path.resolve("packages"));
+  expect(repositoryFrom("no-such-folder")).toBe("no-such-folder");
 });

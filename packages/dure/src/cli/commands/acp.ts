@@ -5,7 +5,7 @@ import { connect as connectTo } from "../connect.ts";
 import { planOfTask } from "../task.ts";
 import type { CommandSpec, CommonOptions } from "./command.ts";
 import { declareWorker, workerOf, type WorkerOptions } from "./task.ts";
-import { optional, wholeNumber } from "./values.ts";
+import { optional, repositoryFrom, wholeNumber } from "./values.ts";
 
 interface AcpOptions extends CommonOptions, WorkerOptions {
   readonly own?: readonly string[];
@@ -34,7 +34,11 @@ export const ACP: CommandSpec = {
     )
       .option("--tries <number>", "at most so many tries of a task (default 3)")
       .option("--gate", "asks before the result of a task goes to its branch")
-      .option("--repo <path>", "the repository of tasks (default: the editor's folder)"),
+      .option(
+        "--repo <path>",
+        "the repository of tasks (default: the editor's folder)",
+        repositoryFrom,
+      ),
   run: (context) => async (options: AcpOptions) => {
     const task = taskModeOf(options);
     const { serveAcp } = await import("../acp.ts");

@@ -4,7 +4,7 @@ import { AGENTS } from "../../plans/agents/presets.ts";
 import type { TaskWorker } from "../task.ts";
 import type { CommandSpec, CommonOptions } from "./command.ts";
 import { clientCommand } from "./command-input.ts";
-import { optional, wholeNumber } from "./values.ts";
+import { optional, repositoryFrom, wholeNumber } from "./values.ts";
 
 /** Who does a task. */
 export interface WorkerOptions {
@@ -47,7 +47,7 @@ export const TASK: CommandSpec = {
       .option("--title <words>", "names its branch (default: the first words)")
       .option("--tries <number>", "at most so many tries (default 3)")
       .option("--base <ref>", "a branch, tag or commit to begin from")
-      .option("--repo <path>", "the repository (default: the team's folder)")
+      .option("--repo <path>", "the repository (default: the team's folder)", repositoryFrom)
       .option("--dry-run", "begin nothing; say what would be done")
       .option("--key <key>", "the same key and request are the same run")
       .option("-f, --follow", "watch it to its end"),

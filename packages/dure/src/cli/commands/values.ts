@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import path from "node:path";
 import { DureError } from "../../kernel/errors.ts";
 
 /** The value of an option that may be absent. */
@@ -21,4 +23,13 @@ export function wholeNumber(text: string): number {
 export function partsOfList(text: string): string[] {
   const parts = text.split(",").map((part) => part.trim());
   return parts.filter((part) => part !== "");
+}
+
+/**
+ * A repository as a person at a terminal names it: a path from their own folder, as a whole path.
+ * A word that is no folder here is handed on as it is; the server knows its repositories by name.
+ */
+export function repositoryFrom(text: string): string {
+  const isPath = /[/\\]|^\.{1,2}$/.test(text);
+  return isPath || existsSync(text) ? path.resolve(text) : text;
 }
