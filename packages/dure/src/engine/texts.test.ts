@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { DureError } from "../kernel/errors.ts";
-import { buttonsFor, openMessage, troubleText } from "./texts.ts";
+import { buttonsFor, developerText, openMessage, troubleText } from "./texts.ts";
 
 const refused = Object.assign(new TypeError("fetch failed"), {
   cause: Object.assign(new Error("connect"), { code: "ECONNREFUSED" }),
@@ -47,6 +47,13 @@ test.each([
     "Another system could not be reached.",
   ],
   [
+    "a model that refuses the key",
+    new DureError("MODEL_UNAUTHORIZED", "my words"),
+    "AI 모델 설정에 문제가",
+    "my model is not set up correctly",
+    "The model refuses every call.",
+  ],
+  [
     "a budget that is used up",
     new DureError("BUDGET_EXCEEDED", "my words"),
     "사용 한도에 도달",
@@ -84,4 +91,40 @@ test("what is asked next has its buttons", () => {
     buttonsFor("DONE", "ko"),
   ]).toEqual([["확인", "취소"], ["계속 진행", "취소"], undefined, undefined]);
   expect(buttonsFor("CONFIRM", "en")).toEqual(["Confirm", "Cancel"]);
+});
+
+test.each([
+  [
+    "a refused key",
+    "MODEL_UNAUTHORIZED",
+    "OpenAI rejected the API key. Check OPENAI_API_KEY, then try again.",
+    "OpenAI에서 API 키를 거절했어요. OPENAI_API_KEY 값을 확인하고 다시 시도해 주세요.",
+  ],
+  [
+    "a model's name that the provider does not know",
+    "MODEL_UNKNOWN",
+    "OpenAI has no model “gpt-x”. Check the model's name and address, then try again.",
+    "OpenAI에 ‘gpt-x’ 모델이 없어요. 모델 이름과 주소를 확인하고 다시 시도해 주세요.",
+  ],
+  [
+    "a used-up quota",
+    "MODEL_QUOTA_EXHAUSTED",
+    "The quota at OpenAI is used up. Check plan and billing, then try again.",
+    "OpenAI의 사용 한도를 다 썼어요. 요금제와 결제 상태를 확인하고 다시 시도해 주세요.",
+  ],
+])("a developer reads the next step after %s", (_what, code, english, korean) => {
+  const details = { title: "OpenAI", model: "gpt-x", keyVariable: "OPENAI_API_KEY" };
+  const error = new DureError(code, "openai:gpt-x failed (HTTP 4xx): sk-secret", { details });
+
+  expect(developerText(error, "en")).toBe(english);
+  expect(developerText(error, "ko")).toBe(korean);
+});
+
+test("a developer reads the text for people where no model refused", () => {
+  const error = new DureError("MODEL_UNREACHABLE", "x");
+
+  expect(developerText(error, "en")).toBe(troubleText(error, "en"));
+  expect(developerText(new DureError("MODEL_UNKNOWN", "x"), "ko")).toBe(
+    troubleText(new DureError("MODEL_UNKNOWN", "x"), "ko"),
+  );
 });

@@ -1,4 +1,4 @@
-import { codeOf } from "../kernel/errors.ts";
+import { codeOf, DureError } from "../kernel/errors.ts";
 import { isNetworkError } from "../models/failures.ts";
 
 /**
@@ -13,6 +13,7 @@ export type TroubleClass =
   | "timeout"
   | "format"
   | "connection"
+  | "model"
   | "budget"
   | "stopped"
   | "diverged"
@@ -32,6 +33,10 @@ const TROUBLE = {
   connection: {
     ko: "지금 연결이 원활하지 않아요. 잠시 후 다시 시도해 주세요.",
     en: "The connection is not working right now. Please try again in a moment.",
+  },
+  model: {
+    ko: "AI 모델 설정에 문제가 있어서 지금은 답할 수 없어요. 운영자가 고치면 다시 말씀해 주세요.",
+    en: "I cannot answer: my model is not set up correctly. Please try again once an operator has fixed it.",
   },
   budget: {
     ko: "사용 한도에 도달해서 지금은 답변할 수 없어요.",
@@ -66,6 +71,9 @@ const TROUBLE_OF_CODE: Readonly<Record<string, TroubleClass>> = {
   MODEL_UNREACHABLE: "connection",
   MODEL_SERVER_ERROR: "connection",
   MODEL_RATE_LIMITED: "connection",
+  MODEL_UNAUTHORIZED: "model",
+  MODEL_UNKNOWN: "model",
+  MODEL_QUOTA_EXHAUSTED: "model",
   REMOTE_UNAVAILABLE: "connection",
   REMOTE_TIMEOUT: "timeout",
   BUDGET_EXCEEDED: "budget",
@@ -89,6 +97,46 @@ export function troubleText(error: unknown, locale: string): string {
   return TROUBLE[troubleOf(error)][localeOf(locale)];
 }
 
+/** Which model refused, as a developer reads it. */
+interface RefusedModel {
+  /** The provider, as people write it. */
+  readonly title: string;
+  readonly model: string;
+  /** Environment variable of its key. Undefined: the configuration names one. */
+  readonly keyVariable?: string | undefined;
+}
+
+/** What a developer does about a model that refuses every call. */
+const MODEL_NEXT_STEPS: Readonly<
+  Record<string, Record<Locale, (refused: RefusedModel) => string>>
+> = {
+  MODEL_UNAUTHORIZED: {
+    ko: ({ title, keyVariable = "api_key_env" }) =>
+      `${title}에서 API 키를 거절했어요. ${keyVariable} 값을 확인하고 다시 시도해 주세요.`,
+    en: ({ title, keyVariable = "api_key_env" }) =>
+      `${title} rejected the API key. Check ${keyVariable}, then try again.`,
+  },
+  MODEL_UNKNOWN: {
+    ko: ({ title, model }) =>
+      `${title}에 ‘${model}’ 모델이 없어요. 모델 이름과 주소를 확인하고 다시 시도해 주세요.`,
+    en: ({ title, model }) =>
+      `${title} has no model “${model}”. Check the model's name and address, then try again.`,
+  },
+  MODEL_QUOTA_EXHAUSTED: {
+    ko: ({ title }) =>
+      `${title}의 사용 한도를 다 썼어요. 요금제와 결제 상태를 확인하고 다시 시도해 주세요.`,
+    en: ({ title }) => `The quota at ${title} is used up. Check plan and billing, then try again.`,
+  },
+};
+
+/** As `troubleText`, with the next step where a model refused: in dev mode its reader can take it. */
+export function developerText(error: unknown, locale: string): string {
+  const nextStep = MODEL_NEXT_STEPS[codeOf(error) ?? ""]?.[localeOf(locale)];
+  const refused = error instanceof DureError ? (error.details as Partial<RefusedModel>) : undefined;
+  if (nextStep === undefined || refused?.title === undefined) return troubleText(error, locale);
+  return nextStep({ model: "", ...refused, title: refused.title });
+}
+
 /**
  * What stands in `DONE.error.message` outside of dev mode: never text of a provider, a tool or a
  * handler, which may hold anything.
@@ -97,6 +145,7 @@ const OPEN_MESSAGES = {
   timeout: "Something did not answer in time.",
   format: "The model's answer could not be used.",
   connection: "Another system could not be reached.",
+  model: "The model refuses every call.",
   budget: "A budget is used up.",
   stopped: "The turn was stopped.",
   diverged: "The service changed while the turn was under way.",

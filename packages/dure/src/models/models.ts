@@ -33,7 +33,7 @@ import {
   type PriceTable,
 } from "./prices.ts";
 import { callOptions } from "./prompt.ts";
-import { connect, type ProviderSettings } from "./providers.ts";
+import { connect, providerFactsOf, type ProviderSettings } from "./providers.ts";
 import { endCallSpan, failCallSpan, promptHash, startCallSpan } from "./telemetry.ts";
 import { onlyDefined } from "../kernel/json.ts";
 
@@ -247,7 +247,12 @@ export class Models {
     const secret = providers?.[llm.provider]?.apiKey;
     const failed: unknown = isAborted
       ? options.signal?.reason
-      : modelError(error, { ...llm, now: clock.now(), secret });
+      : modelError(error, {
+          ...llm,
+          now: clock.now(),
+          secret,
+          facts: providerFactsOf(llm.provider),
+        });
 
     const code = codeOf(failed) ?? FAILURES.aborted.code;
     const usage = mayHaveCost(failed, reading) ? reading.usage(call.request) : NOTHING_USED;

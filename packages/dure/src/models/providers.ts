@@ -17,6 +17,8 @@ export interface ProviderSetting {
 }
 
 interface Provider {
+  /** As people write it. Absent: as it is named here. */
+  readonly title?: string;
   /** Where people keep the key; only named in errors. Absent: no key needed. */
   readonly keyVariable?: string;
   /** Absent: an address has to be given. */
@@ -52,6 +54,7 @@ interface Connection {
  */
 const PROVIDERS = {
   openai: {
+    title: "OpenAI",
     keyVariable: "OPENAI_API_KEY",
     defaultBaseUrl: "https://api.openai.com/v1",
     normalizeBaseUrl: withVersionIfBare,
@@ -65,6 +68,7 @@ const PROVIDERS = {
     },
   },
   anthropic: {
+    title: "Anthropic",
     keyVariable: "ANTHROPIC_API_KEY",
     defaultBaseUrl: "https://api.anthropic.com/v1",
     // ANTHROPIC_BASE_URL as Anthropic's own tools read it has no version segment; the AI SDK wants
@@ -102,6 +106,12 @@ const PROVIDERS = {
 } as const satisfies Record<ProviderName, Provider>;
 
 export const PROVIDER_NAMES = Object.keys(PROVIDERS) as readonly ProviderName[];
+
+/** Facts of a provider that its errors carry: how people write it, and the variable of its key. */
+export function providerFactsOf(name: ProviderName): Readonly<Record<string, string>> {
+  const { title = name, keyVariable }: Provider = PROVIDERS[name];
+  return onlyDefined({ title, keyVariable });
+}
 
 /**
  * Checks that a model can be reached in principle and returns how to open it; nothing is loaded or

@@ -453,7 +453,7 @@ describe.each<{ wire: Wire }>([{ wire: "openai" }, { wire: "anthropic" }])(
       expect(provider.requests).toBe(3);
     });
 
-    test("says nothing of a wrong key to the person and does not try it again", async () => {
+    test("tells a developer which key is wrong, without its text, and does not try it again", async () => {
       mock.onMessage("try", {
         error: { message: "invalid key a-key", type: "authentication_error" },
         status: 401,
@@ -461,7 +461,11 @@ describe.each<{ wire: Wire }>([{ wire: "openai" }, { wire: "anthropic" }])(
 
       const { done } = await say(wire, "try");
 
-      expect(done).toMatchObject(failed("MODEL_UNAUTHORIZED", 0));
+      expect(done).toMatchObject({
+        ...failed("MODEL_UNAUTHORIZED", 0),
+        message: expect.stringContaining(`${wire.toUpperCase()}_API_KEY 값을 확인하고`) as string,
+      });
+      expect(done.message).not.toContain("a-key");
       expect(mock.getRequests()).toHaveLength(1);
     });
   },

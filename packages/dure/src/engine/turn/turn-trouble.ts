@@ -8,7 +8,7 @@ import { questionOf, withAnswered } from "../caller/handed-out.ts";
 import { EffectUnknownError, WHY_UNKNOWN } from "../effects/effects.ts";
 import { logFailure } from "../log-failure.ts";
 import type { DonePayload, ErrorFacts } from "../service/service.ts";
-import { troubleText } from "../texts.ts";
+import { developerText, troubleText } from "../texts.ts";
 import { rememberInterrupted, turnErrorOf } from "./done-record.ts";
 import { DivergedError } from "./journal.ts";
 import type { Question } from "./question.ts";
@@ -137,7 +137,8 @@ export class TurnTrouble {
     const { facts, environment, output } = this.#parts;
     const turnError = turnErrorOf(error, environment);
     const said = this.#ownWords(turnError, { state, settled: output.kept !== undefined });
-    const message = said ?? troubleText(error, facts.locale);
+    const textOf = environment.devMode ? developerText : troubleText;
+    const message = said ?? textOf(error, facts.locale);
     return { message, nextAction: "ASK", error: turnError };
   }
 
