@@ -40,7 +40,7 @@ import {
   type Outcome,
   type Step,
 } from "./outbox-step.ts";
-import { countsAsTry } from "./passing.ts";
+import { countsAsTry, isTakenOver } from "./passing.ts";
 import type { ProcessLease } from "./processes.ts";
 
 /**
@@ -421,7 +421,7 @@ export class Outbox {
       try {
         return await record();
       } catch (error) {
-        if (this.#signal.aborted || codeOf(error) === "FENCED") return;
+        if (this.#signal.aborted || isTakenOver(error)) return;
         this.#options.logger.warn(
           { key: entry.key, error: messageOf(error) },
           `the outcome of outbox entry ${entry.key} is not recorded yet; again soon`,

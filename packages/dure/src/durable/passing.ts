@@ -26,6 +26,7 @@ const LOCK_MS = 5_000;
 const PASSING_CODES: Readonly<Record<string, number>> = {
   FENCED: OTHER_PROCESS_MS,
   TURN_FENCED: OTHER_PROCESS_MS,
+  JOB_FENCED: OTHER_PROCESS_MS,
   PROCESS_STOPPED: OTHER_PROCESS_MS,
   SERVER_STOPPING: OTHER_PROCESS_MS,
   SERVER_DRAINING: OTHER_PROCESS_MS,
@@ -59,6 +60,17 @@ export function passingOf(error: unknown): Passing | undefined {
   return isConnectionError(error)
     ? { code: "DATABASE_UNAVAILABLE", retryAfterMs: 1_000 }
     : undefined;
+}
+
+/** Another process has the work. */
+const TAKEN_OVER: ReadonlySet<string> = new Set(["FENCED", "TURN_FENCED", "JOB_FENCED"]);
+
+/**
+ * Whether an error says that another process has the work now. Then this one leaves it: it stops
+ * nothing, ends nothing and records no result. What it had under way may be the other one's by now.
+ */
+export function isTakenOver(error: unknown): boolean {
+  return TAKEN_OVER.has(codeOf(error) ?? "");
 }
 
 /** Whether a failed try of some work counts: what takes too long may take too long each time. */

@@ -1,4 +1,5 @@
 import { backOffMs } from "../kernel/back-off.ts";
+import { passingOf } from "../durable/passing.ts";
 import type { Pauses } from "../durable/pauses.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
@@ -267,26 +268,27 @@ export class JobExchangeStore implements ExchangeStore {
         ).turnId;
       } catch (error) {
         const code = codeOf(error) ?? "INTERNAL";
-        const isInTheWay =
-          error instanceof DureError && (error.class === "unavailable" || error.class === "limit");
-        if (!isInTheWay) return { code, message: messageOf(error) };
+        if (!isInTheWay(error)) return { code, message: messageOf(error) };
         await clock.sleep(backOffMs(failures, ACCEPT_BACK_OFF), { signal });
       }
     }
   }
 
-  /** Cancelled or taken away meanwhile: the turn that was just accepted has no job. */
+  /**
+   * Throws {@link JobFencedError}. The turn goes on: it is that of the process that leads the job
+   * now. Where the job is over, the database has stopped it (`dure.guard_job_turn`, `dure.end_job`).
+   */
   async #note(turn: string): Promise<void> {
-    if (await this.#options.store.note(this.#id, this.#held.epoch, turn)) return;
-    await this.#stop(turn);
-    throw new JobFencedError(this.#id);
+    const isOurs = await this.#options.store.note(this.#id, this.#held.epoch, turn);
+    if (!isOurs) throw new JobFencedError(this.#id);
   }
 
   async #stopLate(signal: AbortSignal): Promise<Spoken> {
     const { clock } = this.#options;
     if (this.#turn === null) return { kind: "late" };
     const turn = this.#turn;
-    await this.#stop(turn);
+    const isOurs = await this.#options.store.stopTurn(this.#as, turn);
+    if (!isOurs) throw new JobFencedError(this.#id);
     const patience = new AbortController();
     const cancel = clock.after(STOP_PATIENCE_MS, () =>
       patience.abort(new DOMException("The turn does not end.", "TimeoutError")),
@@ -306,14 +308,6 @@ export class JobExchangeStore implements ExchangeStore {
     }
   }
 
-  async #stop(turn: string): Promise<void> {
-    await this.#options.conversations
-      .stopTurn(turn, { caller: this.#caller })
-      .catch((error: unknown) => {
-        if (codeOf(error) !== "TURN_FINISHED" && codeOf(error) !== "TURN_UNKNOWN") throw error;
-      });
-  }
-
   async #doneOf(turn: string, signal: AbortSignal): Promise<Done> {
     for await (const { event } of this.#options.conversations.read(turn, {
       caller: this.#caller,
@@ -325,11 +319,17 @@ export class JobExchangeStore implements ExchangeStore {
   }
 }
 
+/** Whether a message may be accepted in a moment. Pure. */
+function isInTheWay(error: unknown): boolean {
+  if (passingOf(error)) return true;
+  return error instanceof DureError && (error.class === "unavailable" || error.class === "limit");
+}
+
 export interface JobExchangeStoreOptions {
   readonly held: HeldJob;
   readonly store: JobStore;
   readonly facts: ExchangeFacts;
-  readonly conversations: Pick<Conversations, "accept" | "read" | "stopTurn">;
+  readonly conversations: Pick<Conversations, "accept" | "read">;
   readonly agents: AgentDirectory;
   /** Absent: no agent is ever paused. */
   readonly pauses?: Pick<Pauses, "get" | "onChange"> | undefined;

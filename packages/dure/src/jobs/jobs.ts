@@ -35,7 +35,7 @@ export interface JobsOptions {
   readonly notifications: Pick<Notifications, "publish" | "subscribe">;
   readonly events: Pick<EventLog, "follow" | "read" | "now" | "caughtUp">;
   readonly lease: Pick<ProcessLease, "id" | "signal" | "whenHeld">;
-  readonly conversations: Pick<Conversations, "accept" | "read" | "stopTurn">;
+  readonly conversations: Pick<Conversations, "accept" | "read">;
   readonly agents: AgentDirectory;
   /** Absent: no agent is ever paused. */
   readonly pauses?: Pick<Pauses, "get" | "onChange"> | undefined;

@@ -1,6 +1,6 @@
 import { codeOf, messageOf } from "../kernel/errors.ts";
 import type { Clock } from "../kernel/clock.ts";
-import { Faults } from "../kernel/faults.ts";
+import { Faults } from "../durable/faults.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { Looker, type LookResult } from "../durable/looker.ts";
 import type { Pauses } from "../durable/pauses.ts";
@@ -17,7 +17,7 @@ interface LeadingParts {
   readonly store: JobStore;
   readonly facts: ExchangeFacts;
   readonly lease: Pick<ProcessLease, "id" | "whenHeld">;
-  readonly conversations: Pick<Conversations, "accept" | "read" | "stopTurn">;
+  readonly conversations: Pick<Conversations, "accept" | "read">;
   readonly agents: AgentDirectory;
   readonly pauses?: Pick<Pauses, "get" | "onChange"> | undefined;
   readonly limits: JobLimits;
@@ -135,7 +135,7 @@ export class JobLeading {
       held = await store.held(id, lease.id);
       if (held) await this.#leadHeld(held, led, signal);
     } catch (error) {
-      if (signal.aborted || error instanceof JobFencedError) return;
+      if (signal.aborted) return;
       await this.#onFault({ id, epoch: held?.epoch }, error, signal);
     }
   }
@@ -163,7 +163,7 @@ export class JobLeading {
   }
 
   /**
-   * Waits before the job is led again. After too many faults it is given up.
+   * Waits before the job is led again. After too many faults of dure's own it is given up.
    * Never rejects.
    */
   async #onFault(
@@ -173,8 +173,8 @@ export class JobLeading {
   ): Promise<void> {
     const { store, logger } = this.#parts;
     const fault = { error, what: `job ${id} could not be led`, fields: { job: id } };
-    const isLast = await this.#faults.isLast(id, fault, signal);
-    if (!isLast || epoch === undefined) return;
+    const after = await this.#faults.recordAndWait(id, fault, signal);
+    if (after !== "given-up" || epoch === undefined) return;
     const end = endOf("agent_error", {
       error: { code: codeOf(error) ?? "INTERNAL", message: messageOf(error) },
     });

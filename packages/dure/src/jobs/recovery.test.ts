@@ -1,17 +1,19 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { FULL } from "../kernel/test-tiers.ts";
 import { boundMs } from "../kernel/test-bounds.ts";
 import { z } from "zod";
 import { systemClock } from "../kernel/clock.ts";
-import { codeOf } from "../kernel/errors.ts";
+import { codeOf, DureError } from "../kernel/errors.ts";
 import { silentLogger } from "../kernel/logger.ts";
 import { testDatabase, type TestDatabase } from "../durable/test-database.ts";
 import { tool, type AnyTool } from "../engine/agent/tool.ts";
 import { askAgentTool } from "./ask-agent-tool.ts";
 import { endOf } from "./endings.ts";
 import { ExchangeFacts } from "./exchange-facts.ts";
+import { JobExchangeStore } from "./job-exchange-store.ts";
 import { newJobId, sessionOf } from "./job.ts";
 import { JobStatements } from "./job-statements.ts";
+import { JOB_LIMITS } from "./limits.ts";
 import { JobStore } from "./store.ts";
 import {
   hanging,
@@ -599,6 +601,91 @@ test("a process that was thought dead and comes back writes nothing into its job
     { text: "It takes twelve minutes on this machine." },
   ]);
 });
+
+describe("a process that leads a job no more", () => {
+  test("does not stop the turn that it has just begun: another one follows it", async () => {
+    await using stage = await startTakenOver();
+
+    const late = stage.old.speak(1, NO_HURRY);
+    const heard = stage.heir.speak(1, NO_HURRY);
+    await expect(late).rejects.toMatchObject({ code: "JOB_FENCED" });
+    stage.answer("It takes twelve minutes.");
+
+    expect(await heard).toMatchObject({ kind: "said", text: "It takes twelve minutes." });
+  });
+
+  test("does not stop a turn that is late by its own clock", async () => {
+    await using stage = await startTakenOver({ begunBefore: true });
+
+    const late = stage.old.speak(1, { ...NO_HURRY, timeoutMs: 1 });
+    const heard = stage.heir.speak(1, NO_HURRY);
+    await expect(late).rejects.toMatchObject({ code: "JOB_FENCED" });
+    stage.answer("It takes twelve minutes.");
+
+    expect(await heard).toMatchObject({ kind: "said", text: "It takes twelve minutes." });
+  });
+});
+
+const NO_HURRY = { timeoutMs: 60_000, signal: new AbortController().signal };
+
+/**
+ * A job whose first attempt one process has begun, and another one leads.
+ * @param begunBefore the turn of the attempt is under way and noted.
+ */
+async function startTakenOver({ begunBefore = false } = {}) {
+  await using stack = new AsyncDisposableStack();
+  const db = stack.use(await testDatabase());
+  const gate = Promise.withResolvers<string>();
+  const team = stack.use(
+    await startTestTeam({
+      url: db.url,
+      agents: { ruda: talkative, eden: () => gate.promise },
+      jobs: { limits: { permits: 0 } },
+    }),
+  );
+  await team.jobs.recovered;
+  const id = await left(db, { holder: "process_elsewhere" });
+  const { signal } = NO_HURRY;
+  const parts = { ...team, clock: systemClock, signal };
+  const store = new JobStore(parts);
+  const facts = new ExchangeFacts(new JobStatements(parts));
+  const eden = { id: "eden", displayName: "eden", service: "eden" };
+  const ledBy = async (holder: string): Promise<JobExchangeStore> =>
+    new JobExchangeStore({
+      held: (await store.held(id, holder))!,
+      store,
+      facts,
+      conversations: team.engine,
+      agents: { all: () => [eden], find: () => eden },
+      clock: systemClock,
+      limits: JOB_LIMITS,
+      onProgress: () => {},
+    });
+
+  const first = await ledBy("process_elsewhere");
+  const told = { message: "How long?", background: "", words: [], results: [] };
+  await first.begin({ number: 1, attempt: 1, speaker: eden, ...told });
+  if (begunBefore) {
+    const over = new AbortController();
+    const begun = first.speak(1, { ...NO_HURRY, signal: over.signal }).catch(codeOf);
+    await expectSoon(() => team.asked["eden"]?.length).toBe(1);
+    over.abort(new DureError("PROCESS_STOPPED", "stopped"));
+    await begun;
+  }
+  const old = await ledBy("process_elsewhere");
+  await db.database.query(
+    { text: "update dure.jobs set epoch = epoch + 1, holder = 'process_heir' where id = $1" },
+    [id],
+  );
+  const heir = await ledBy("process_heir");
+  const kept = stack.move();
+  return {
+    old,
+    heir,
+    answer: gate.resolve,
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
+}
 
 test("every write of an exchange under an epoch that has passed is refused, and changes nothing", async () => {
   await using db = await testDatabase();

@@ -174,6 +174,28 @@ export class JobStore {
     ]);
   }
 
+  /**
+   * Stops a conversation turn of the job, by the process that leads it. False: another one does, or
+   * the job is over; then nothing is stopped here.
+   */
+  async stopTurn({ id, epoch }: HeldAs, turn: string): Promise<boolean> {
+    const isOurs = await this.#statements.surely<boolean>(
+      "job.stop-turn",
+      `
+        with led as (
+          select tenant
+          from dure.jobs
+          where id = $1 and epoch = $2 and status = 'RUNNING'
+          for no key update
+        )
+        select count(coalesce(dure.stop_turn($3, tenant, 'jobs'), '')) > 0 as value
+        from led`,
+      [id, epoch, turn],
+    );
+    if (isOurs) this.#notifications.publish("stops");
+    return isOurs;
+  }
+
   async settle(
     id: string,
     epoch: number,

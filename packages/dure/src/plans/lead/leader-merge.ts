@@ -1,5 +1,5 @@
 import { codeOf, messageOf } from "../../kernel/errors.ts";
-import { Faults } from "../../kernel/faults.ts";
+import { Faults } from "../../durable/faults.ts";
 import type { NewEscalation } from "../../kernel/escalation.ts";
 import { becauseOf, type MergeVerdict } from "../rows/outcomes.ts";
 import { FAULTS, reportOf, type LeaderParts } from "./leader-parts.ts";
@@ -49,11 +49,12 @@ export class LeaderMerge {
       try {
         return await merge(run, ports, { signal });
       } catch (error) {
-        if (signal.aborted || codeOf(error) === "FENCED") throw error;
+        if (signal.aborted) throw error;
         const what = `run ${run.id} could not be merged`;
         const fault = { error, what, fields: { run: run.id } };
-        const isLast = await faults.isLast(run.id, fault, signal);
-        if (isLast) return this.#untried(ports, becauseOf(error), signal);
+        const after = await faults.recordAndWait(run.id, fault, signal);
+        if (after === "left") throw error;
+        if (after === "given-up") return this.#untried(ports, becauseOf(error), signal);
       }
     }
   }

@@ -1,6 +1,6 @@
 import type { Clock } from "../../kernel/clock.ts";
 import { codeOf, DureError } from "../../kernel/errors.ts";
-import { Faults } from "../../kernel/faults.ts";
+import { Faults } from "../../durable/faults.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import { becauseOf, type PortOutcome } from "../rows/outcomes.ts";
 import type { SchedulerEvent } from "../schedule-state.ts";
@@ -103,7 +103,7 @@ export class PortRunner {
     }
   }
 
-  /** Waits. Gives the outcome after too many faults. */
+  /** Waits. Gives the outcome after too many faults, and where another process leads the run. */
   async #onFault(
     port: string,
     error: unknown,
@@ -113,8 +113,9 @@ export class PortRunner {
     const { id } = run();
     const what = `port ${port} of ${id} met a fault of dure`;
     const fault = { error, what, fields: { run: id, port } };
-    const isLast = await this.#faults.isLast(port, fault, signal);
-    return isLast ? faultyOutcome(run(), port, error) : undefined;
+    const after = await this.#faults.recordAndWait(port, fault, signal);
+    if (after === "left") return { status: "stopped" };
+    return after === "given-up" ? faultyOutcome(run(), port, error) : undefined;
   }
 }
 

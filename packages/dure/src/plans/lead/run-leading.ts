@@ -6,7 +6,7 @@ import type { Inbox } from "../../escalations/inbox.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import { codeOf, messageOf } from "../../kernel/errors.ts";
-import { Faults } from "../../kernel/faults.ts";
+import { Faults } from "../../durable/faults.ts";
 import { becauseOf } from "../rows/outcomes.ts";
 import { RunLeader } from "./leader.ts";
 import { reportOf } from "./leader-parts.ts";
@@ -158,7 +158,7 @@ export class RunLeading {
       );
       this.#faults.forget(id);
     } catch (error) {
-      if (signal.aborted || codeOf(error) === "FENCED") return;
+      if (signal.aborted) return;
       await this.#onFault(id, error);
     }
   }
@@ -184,7 +184,7 @@ export class RunLeading {
   async #onFault(id: string, error: unknown): Promise<void> {
     const { logger, signal } = this.#parts;
     const fault = { error, what: `run ${id} could not be led`, fields: { run: id } };
-    if (!(await this.#faults.isLast(id, fault, signal))) return;
+    if ((await this.#faults.recordAndWait(id, fault, signal)) !== "given-up") return;
     await this.#giveUp(id, becauseOf(error)).catch((reason: unknown) =>
       logger.error({ run: id, error: messageOf(reason) }, `run ${id} could not be ended`),
     );

@@ -2,6 +2,7 @@ import type { Database } from "../../durable/database.ts";
 import type { Lease, Leases } from "../../durable/leases.ts";
 import type { Inbox } from "../../escalations/inbox.ts";
 import type { Clock } from "../../kernel/clock.ts";
+import { isTakenOver } from "../../durable/passing.ts";
 import { codeOf, messageOf } from "../../kernel/errors.ts";
 import { subjectOf, type NewEscalation } from "../../kernel/escalation.ts";
 import type { Logger } from "../../kernel/logger.ts";
@@ -88,7 +89,7 @@ export class RunOrphans {
       inbox.announce();
       announce();
     } catch (error) {
-      if (signal.aborted || codeOf(error) === "FENCED") return;
+      if (signal.aborted || isTakenOver(error)) return;
       logger.warn(
         { run: id, code: codeOf(error), error: messageOf(error) },
         `run ${id} could not be taken over from its machine; trying again in a minute`,

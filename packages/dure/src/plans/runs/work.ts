@@ -1,4 +1,5 @@
 import type { Lease } from "../../durable/leases.ts";
+import { passingOf } from "../../durable/passing.ts";
 import { DureError, codeOf, messageOf } from "../../kernel/errors.ts";
 import type { RunWork } from "../lead/leader-parts.ts";
 import { concurrencyOf } from "../plan.ts";
@@ -112,7 +113,7 @@ async function prepare(
 
 /** Whether another leader, or the same one later, may succeed. Pure. */
 function isPassing(error: DureError): boolean {
-  if (error.code === "FENCED") return true;
+  if (passingOf(error)) return true;
   return error.class === "unavailable" && error.code !== "ISOLATION_UNAVAILABLE";
 }
 
