@@ -67,7 +67,8 @@ test.for([
   ["Add a check of titles", []],
   ["A".repeat(72), []],
   ["A".repeat(73), [/73 characters, at most 72/]],
-  ["add a check", [/does not begin with a capital/]],
+  ["add a check", [/does not begin with what it is about/]],
+  ["checks: add one for subjects", []],
   ["Add a check.", [/ends with a full stop/]],
   ["Add a check ", [/ends with a space/]],
 ] as const)("of the subject %j the check says %s", ([subject, wanted]) => {

@@ -118,7 +118,9 @@ function faultOfSubject(subject: string): string | undefined {
   if (subject.length > MAX_SUBJECT) {
     return `the subject has ${subject.length} characters, at most ${MAX_SUBJECT}`;
   }
-  if (!/^\p{Lu}/u.test(subject)) return "the subject does not begin with a capital";
+  if (!/^(?:[a-z][\w-]*: |\p{Lu})/u.test(subject)) {
+    return "the subject does not begin with what it is about, such as `rooms: `";
+  }
   if (subject.endsWith(".")) return "the subject ends with a full stop";
   if (subject !== subject.trimEnd()) return "the subject ends with a space";
   return undefined;

@@ -1,6 +1,6 @@
 import { backOffMs } from "../kernel/back-off.ts";
 import { systemClock, withTimeout, type Clock } from "../kernel/clock.ts";
-import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
+import { DureError, messageOf } from "../kernel/errors.ts";
 import { newId } from "../kernel/ids.ts";
 import type { Json } from "../kernel/json.ts";
 import type { Logger } from "../kernel/logger.ts";
