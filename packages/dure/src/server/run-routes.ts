@@ -31,7 +31,6 @@ import { callerOf } from "./guard.ts";
 import {
   act,
   does,
-  mayReachOut,
   read,
   tags,
   whileAsked,
@@ -88,7 +87,6 @@ function startRun(app: RouteApp, parts: PlanRouteParts): void {
       const wish = {
         ...choice,
         mayRunUnconfined: mayRunUnconfined(request),
-        tenant: caller.tenant,
         by: actorOf(request),
         key: given === undefined ? undefined : storedKey(caller, given),
       };
@@ -254,7 +252,6 @@ function mergeRun(app: RouteApp, parts: PlanRouteParts): void {
       const { kind, target, commit, updated } = await library.merge(request.params.id, {
         into: request.body?.into,
         tenant: viewOf(request),
-        mayReachOut: mayReachOut(request),
         signal: closing,
       });
 
@@ -283,7 +280,6 @@ function publishRun(app: RouteApp, parts: PlanRouteParts): void {
       // It goes on when the caller has left.
       const published = await library.publish(request.params.id, {
         tenant: viewOf(request),
-        mayReachOut: mayReachOut(request),
         signal: closing,
       });
 
@@ -305,7 +301,7 @@ function choiceOf(request: FastifyRequest): PlanChoice {
   return {
     ...rest,
     source: text === undefined ? { name: plan } : { file, text },
-    mayReachOut: mayReachOut(request),
+    tenant: viewOf(request),
   };
 }
 

@@ -21,6 +21,8 @@ import { agentsOnPath, teamWorkers, type TeamWorkers } from "../plans/drafts/tea
 import { Outlines, type ReadSignatures } from "../plans/context/outlines.ts";
 import { HookRequests } from "../plans/runs/hook-requests.ts";
 import { elsewhere } from "../plans/lead/elsewhere.ts";
+import type { NamedRepositoriesOptions } from "../plans/runs/named-repositories.ts";
+import { TeamGuard } from "../plans/runs/team-guard.ts";
 import { PlanLibrary, type PlanLibraryOptions } from "../plans/runs/plan-library.ts";
 import { Runs } from "../plans/runs/runs.ts";
 import { DraftRows } from "../plans/rows/draft-rows.ts";
@@ -34,6 +36,7 @@ import type { Worker } from "../plans/workers/worker.ts";
 import { readOfflineScript, type OfflineScript } from "../plans/workers/offline-script.ts";
 import { PlanThreads } from "../plans/threads/plan-threads.ts";
 import { Git } from "../plans/workspace/git.ts";
+import { TeamFiles } from "../plans/workspace/team-files.ts";
 import { Repository } from "../plans/workspace/repository.ts";
 import { paidAgent } from "../plans/agents/paid-agent.ts";
 import { costScopeOf, payForAgent } from "./agent-pay.ts";
@@ -92,6 +95,11 @@ export function openPlans(
     git,
     folder: plansFolder(team),
     repository: team.folder,
+    repositories: repositoriesOf(team),
+    team: new TeamGuard({
+      files: new TeamFiles({ folder: team.folder, git }),
+      ownFolder: team.config.plans?.ownFolder ?? false,
+    }),
     network,
     clock,
     env,
@@ -103,6 +111,16 @@ export function openPlans(
   });
 
   return { library, runs, threads };
+}
+
+/** By name, with absolute paths. */
+function repositoriesOf({ config, folder }: LoadedTeam): NamedRepositoriesOptions["repositories"] {
+  const { repositories = {} } = config;
+  const named = Object.entries(repositories).map(
+    ([name, setting]) => [name, { ...setting, path: path.resolve(folder, setting.path) }] as const,
+  );
+
+  return Object.fromEntries(named);
 }
 
 function plansFolder({ folder }: LoadedTeam): string {

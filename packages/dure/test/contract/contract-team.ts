@@ -156,6 +156,7 @@ export async function startContractTeam({
     },
     server: { limits: { logins } },
     knowledge: { handbook: {} },
+    repositories: { greetings: { path: repository.folder, tenants: ["acme", "beta"] } },
   });
   const admin = "contract-admin-token-0123456789";
   const environment = readEnvironment({

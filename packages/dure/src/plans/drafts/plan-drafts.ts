@@ -13,12 +13,10 @@ import { notesIn, withoutNotes } from "./notes.ts";
 interface Asked {
   readonly tenant: TenantView;
   readonly by: string;
-  /** The caller may name any repository. */
-  readonly mayReachOut: boolean;
   readonly signal: AbortSignal;
 }
 
-type Reach = Pick<Asked, "mayReachOut" | "signal"> & { readonly repository?: string | undefined };
+type Reach = Pick<Asked, "tenant" | "signal"> & { readonly repository?: string | undefined };
 
 interface PlanDraftsParts {
   readonly draftRows: DraftRows;
@@ -149,9 +147,9 @@ export class PlanDrafts {
     throw changed(await this.#stored(before.id, asked.tenant));
   }
 
-  async #shown(draft: StoredDraft, { mayReachOut, signal }: Asked): Promise<PlanDraft> {
+  async #shown(draft: StoredDraft, { tenant, signal }: Asked): Promise<PlanDraft> {
     const { text, repository } = draft;
-    const reach = { repository: repository ?? undefined, mayReachOut, signal };
+    const reach = { repository: repository ?? undefined, tenant, signal };
     const found = await this.#parts.proposals.review(text, reach);
 
     return { ...draft, ...found, ports: portsIn(text) };
