@@ -28,6 +28,11 @@ export function does(what: string): { scope: "plans:run"; audit: string } {
   return { ...act, audit: what };
 }
 
+/** As above, of a route by which a result leaves its run. */
+export function delivers(what: string): { scope: "plans:merge"; audit: string } {
+  return { scope: "plans:merge", audit: what };
+}
+
 /** Aborts when the caller has left, or the server waits no longer. */
 export function whileAsked(reply: FastifyReply, { closing }: ServerParts): AbortSignal {
   return AbortSignal.any([closedSignal(reply.raw), closing]);

@@ -32,8 +32,8 @@ import type { RouteApp, ServerParts } from "./server.ts";
 import { viewOf } from "./tenants.ts";
 
 /**
- * Plans, and the runs of plans: looked at with `plans:read`; begun, steered and merged with
- * `plans:run`, for a plan runs shell commands. Source: docs/spec/plans §2.
+ * Plans, and the runs of plans: looked at with `plans:read`; begun and steered with
+ * `plans:run`, for a plan runs shell commands; approved, merged and published with `plans:merge`. Source: docs/spec/plans §2.
  */
 export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) => {
   const { plans } = parts;

@@ -100,6 +100,7 @@ export function openPlans(
       files: new TeamFiles({ folder: team.folder, git }),
       ownFolder: team.config.plans?.ownFolder ?? false,
     }),
+    approvals: { database: parts.database, rule: team.config.plans?.merge },
     network,
     clock,
     env,

@@ -183,6 +183,7 @@ export async function startPlanServer(propose?: (wish: DraftWish) => string): Pr
     requests: new HookRequests({ ...runs, clock: systemClock }),
     git,
     team: new TeamGuard({ files: new TeamFiles({ folder, git }), ownFolder: false }),
+    approvals: { database: runs.database, rule: undefined },
     repositories: { shop: { path: repository.folder, tenants: TENANTS } },
     folder: join(folder, "plans"),
     repository: repository.folder,

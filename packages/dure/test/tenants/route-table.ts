@@ -746,17 +746,24 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     absent: RUN,
   },
   "POST /v1/runs/:id/merge": {
-    scope: "plans:run",
+    scope: "plans:merge",
     names: "thing",
     call: ({ run }) => ({ path: `/v1/runs/${run}/merge`, body: { into: "no such branch" } }),
     own: "409 RUN_CLEANED",
     absent: RUN,
   },
   "POST /v1/runs/:id/publish": {
-    scope: "plans:run",
+    scope: "plans:merge",
     names: "thing",
     call: ({ run }) => ({ path: `/v1/runs/${run}/publish` }),
     own: "409 PUBLISH_NOT_CONFIGURED",
+    absent: RUN,
+  },
+  "POST /v1/runs/:id/approve": {
+    scope: "plans:merge",
+    names: "thing",
+    call: ({ run }) => ({ path: `/v1/runs/${run}/approve`, body: { commit: "0".repeat(40) } }),
+    own: "409 APPROVAL_STALE",
     absent: RUN,
   },
   "POST /v1/runs/:id/pause": {

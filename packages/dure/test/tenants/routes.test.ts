@@ -269,14 +269,16 @@ function expectedForeign(row: Row, role: { scope: Scope; tenant: Tenant }): stri
   return seesAll(role) ? row.own : row.absent!;
 }
 
+const PARTS_OF_PLANS: ReadonlySet<string> = new Set(["plans:read", "plans:run", "plans:merge"]);
+
 /** Which scope holds which: as the specification says, not as the server does. */
 function holds(given: Scope, needed: Row["scope"]): boolean {
   if (needed === "public" || needed === "known" || given === needed || given === "admin") {
     return true;
   }
   return (
-    (given === "plans" && (needed === "plans:run" || needed === "plans:read")) ||
-    (given === "plans:run" && needed === "plans:read")
+    (given === "plans" && PARTS_OF_PLANS.has(needed)) ||
+    ((given === "plans:run" || given === "plans:merge") && needed === "plans:read")
   );
 }
 

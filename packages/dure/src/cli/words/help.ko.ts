@@ -270,8 +270,9 @@ export const HELP_KO: Readonly<Record<string, string>> = {
   "send what waits: the port has another try, which is told it":
     "남긴 의견을 보내고 다시 시도하게 해요",
 
-  "approve the work of a port that waits for you (gate: person)":
-    "승인을 기다리는 포트의 작업을 승인해요(gate: person)",
+  "approve the work of a port that waits for you (gate: person). Without a port: the result of a run, before it is merged":
+    "승인을 기다리는 포트의 작업을 승인해요(gate: person). 포트가 없으면 합치기 전에 실행의 결과를 승인해요",
+  "the result that you looked at (default: as it is now)": "살펴본 결과(적지 않으면 지금 결과)",
 
   "take the result of a run over into a branch of your repository":
     "실행의 결과를 저장소의 브랜치에 합쳐요",
@@ -387,8 +388,8 @@ export const HELP_KO: Readonly<Record<string, string>> = {
   "make a token; it is shown once": "토큰을 만들어요. 한 번만 보여 줘요",
   "for people: whose token it is": "누구의 토큰인지 알 수 있는 이름",
 
-  "chat, rooms, jobs, plans (or plans:read, plans:run), admin, with commas between":
-    "chat, rooms, jobs, plans(또는 plans:read, plans:run), admin. 쉼표로 이어요",
+  "chat, rooms, jobs, plans (or plans:read, plans:run, plans:merge), admin, with commas between":
+    "chat, rooms, jobs, plans(또는 plans:read, plans:run, plans:merge), admin. 쉼표로 이어요",
 
   "owner of what is created with it": "이 토큰으로 만든 것의 주인",
   "list tokens; never their text": "토큰을 봐요. 값은 보여 주지 않아요",

@@ -95,13 +95,15 @@ export class NamedRepositories {
     }
   }
 
-  /** The setting of the repository that a folder lies in, where the configuration names it. */
-  async settingOf(folder: string, signal: AbortSignal): Promise<RepositorySetting | undefined> {
+  /** What the configuration says of the repository that a folder lies in; it may name it twice. */
+  async settingsOf(folder: string, signal: AbortSignal): Promise<readonly RepositorySetting[]> {
     const { git, repositories = {} } = this.#options;
-    for (const setting of Object.values(repositories)) {
-      if (await namedRepository(folder, [setting.path], { git, signal })) return setting;
-    }
-    return undefined;
+    const [there, settings] = [await locationOf(folder, git, signal), Object.values(repositories)];
+    const named = await Promise.all(settings.map(({ path }) => locationOf(path, git, signal)));
+
+    return settings.filter(
+      (_, index) => there !== undefined && named[index]?.commonDir === there.commonDir,
+    );
   }
 
   async #named(folder: string, shown: string, { tenant, signal }: Asked): Promise<string> {

@@ -22,6 +22,7 @@ import {
 } from "./named-repositories.ts";
 import { narrowed } from "./narrow-plan.ts";
 import { PlanFiles, type PlanFile, type PlanSource } from "./plan-files.ts";
+import { MergeGate, type MergeGateParts } from "./merge-gate.ts";
 import { RunResults } from "./run-results.ts";
 import { type DeliveredMerge } from "./run-delivery.ts";
 import { type CleanFor, type CleanRuns } from "./run-cleaner.ts";
@@ -46,6 +47,8 @@ export interface PlanLibraryOptions
   /** What callers without a tenant work on where nothing else is named: the team's folder. */
   readonly repository: string;
   readonly team: TeamGuard;
+  /** Who has to agree before a result leaves its run. */
+  readonly approvals: Pick<MergeGateParts, "database" | "rule">;
   readonly clock: Clock;
   /** Everything that dure was started with: a person's logins lead to a remote. */
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -106,7 +109,8 @@ export class PlanLibrary {
     });
     this.proposals = new DraftProposals({ ...options, repositories: this.#repositories });
     this.drafts = new PlanDrafts({ ...options, proposals: this.proposals });
-    this.#results = new RunResults({ ...options, repositories: this.#repositories });
+    const gate = new MergeGate({ ...options.approvals, repositories: this.#repositories });
+    this.#results = new RunResults({ ...options, gate, repositories: this.#repositories });
   }
 
   /** Every plan of the folder, those that cannot be read too; by name. */
@@ -140,10 +144,14 @@ export class PlanLibrary {
    * Plans.run}.
    */
   async start(
-    request: PlanChoice & Unconfined & Pick<StartRun, "by" | "key">,
+    request: Omit<PlanChoice, "tenant"> &
+      Partial<Reach> &
+      Unconfined &
+      Pick<StartRun, "by" | "key">,
     { signal }: { signal: AbortSignal },
   ): Promise<PlanRun> {
-    const { plan, file, repository } = await this.#chosen(request, signal);
+    const choice = { tenant: "", ...request };
+    const { plan, file, repository } = await this.#chosen(choice, signal);
     if (request.mayRunUnconfined !== true) assertConfined(plan);
     const { only, from, tenant, by, key } = request;
 
@@ -199,6 +207,11 @@ export class PlanLibrary {
    */
   publish(...asked: Parameters<RunResults["publish"]>): ReturnType<RunResults["publish"]> {
     return this.#results.publish(...asked);
+  }
+
+  /** A person agrees that the result leaves its run. Throws as {@link RunResults.approve}. */
+  approve(...asked: Parameters<RunResults["approve"]>): ReturnType<RunResults["approve"]> {
+    return this.#results.approve(...asked);
   }
 
   /**

@@ -5,6 +5,7 @@ import { publishTarget } from "../../kernel/publish-target.ts";
 import type { PublishOutcome, RunReport } from "../../wire/runs.ts";
 import { exitWordsOf, type Tried } from "../merge/integration.ts";
 import type { Reach } from "../plan-reach.ts";
+import type { Approval } from "../rows/approval-rows.ts";
 import type { PlanRun } from "../rows/run.ts";
 import { diffTrees, type EntryChange } from "../workspace/listing.ts";
 import type { BranchMerge } from "../workspace/merge-into-branch.ts";
@@ -13,6 +14,7 @@ import { pushBranch } from "../workspace/push-branch.ts";
 import { withoutPassword } from "../workspace/remote.ts";
 import type { Repository } from "../workspace/repository.ts";
 import { deliveredCommit } from "./delivered-commit.ts";
+import type { GateState, MergeGate } from "./merge-gate.ts";
 import { openPullRequest } from "./pull-request.ts";
 import type { Runs } from "./runs.ts";
 import type { TeamGuard } from "./team-guard.ts";
@@ -20,6 +22,7 @@ import type { TeamGuard } from "./team-guard.ts";
 interface DeliveryParts {
   readonly runs: Pick<Runs, "notePublished" | "trials">;
   readonly team: Pick<TeamGuard, "assertMayChange">;
+  readonly gate: Pick<MergeGate, "approve" | "assertMayMerge">;
   readonly clock: Clock;
   /** Throws `RUN_CLEANED`, `RUN_ELSEWHERE`. */
   readonly open: (run: PlanRun, signal: AbortSignal) => Promise<Repository>;
@@ -54,13 +57,14 @@ export class RunDelivery {
    * Where the branch has moved since the run began, the tests run on the merged tree first; it moves
    * only when they pass. Tests that take longer than a request waits go on: `trying`. Throws as
    * `mergeIntoBranch`, and `RUN_NO_RESULT`, `MERGED_TREE_FAILED`, `RUN_GOING`,
-   * `TEAM_FILES_CHANGED`.
+   * `TEAM_FILES_CHANGED`, and as {@link MergeGate.assertMayMerge}.
    */
   async merge(
     run: PlanRun,
     { into, ...asked }: Caller & { into: string | undefined },
   ): Promise<DeliveredMerge> {
     const report = resultOf(run);
+    await this.#parts.gate.assertMayMerge({ ...run, commit: report.commit }, asked);
     const repository = await this.#parts.open(run, asked.signal);
     const target = into ?? branchOf(repository, run.plan.base);
     const key = `${run.id} ${target}`;
@@ -106,6 +110,12 @@ export class RunDelivery {
     }
   }
 
+  /** Throws `RUN_NO_RESULT`, and as {@link MergeGate.approve}. */
+  approve(run: PlanRun, { commit, who, signal }: ApprovalRequest): Promise<GateState> {
+    const result = { ...run, commit: resultOf(run).commit };
+    return this.#parts.gate.approve(result, commit, who, { signal });
+  }
+
   /** Before anything is changed. Throws `TEAM_FILES_CHANGED`. */
   async #look(changes: readonly EntryChange[], asked: Caller & Target): Promise<void> {
     const paths = changes.map(({ key }) => textOf(key));
@@ -122,12 +132,13 @@ export class RunDelivery {
   /**
    * Pushes the result as the plan says, and opens a pull request. Each step looks whether it was
    * done: it may be called again after a crash. Throws `PUBLISH_NOT_CONFIGURED`, `RUN_NO_RESULT`,
-   * `TEAM_FILES_CHANGED`, `PUSH_FAILED`, `PULL_REQUEST_FAILED`.
+   * `TEAM_FILES_CHANGED`, `MERGE_NOT_APPROVED`, `PUSH_FAILED`, `PULL_REQUEST_FAILED`.
    */
   async publish(run: PlanRun, { tenant, signal }: Caller): Promise<PublishOutcome> {
     const report = resultOf(run);
     const target = publishTarget(run.plan, report.branch);
     if (target === undefined) throw notConfigured(run);
+    await this.#parts.gate.assertMayMerge({ ...run, commit: report.commit }, { signal });
     const { env, open, runs } = this.#parts;
     const repository = await open(run, signal);
     const { remote, branch, title, pullRequest } = target;
@@ -158,6 +169,13 @@ export class RunDelivery {
 }
 
 interface Caller extends Reach {
+  readonly signal: AbortSignal;
+}
+
+export interface ApprovalRequest {
+  /** The result that the person has looked at. */
+  readonly commit: string;
+  readonly who: Pick<Approval, "person" | "by">;
   readonly signal: AbortSignal;
 }
 

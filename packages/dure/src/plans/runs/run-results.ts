@@ -10,7 +10,8 @@ import type { Git } from "../workspace/git.ts";
 import { Repository } from "../workspace/repository.ts";
 import { RunStore } from "../workspace/store.ts";
 import type { NamedRepositories } from "./named-repositories.ts";
-import { RunDelivery, type DeliveredMerge } from "./run-delivery.ts";
+import type { GateState, MergeGate } from "./merge-gate.ts";
+import { RunDelivery, type ApprovalRequest, type DeliveredMerge } from "./run-delivery.ts";
 import { runCleaned } from "./run-requests.ts";
 import type { Runs } from "./runs.ts";
 import type { TeamGuard } from "./team-guard.ts";
@@ -22,6 +23,7 @@ interface RunResultsOptions {
   readonly runs: Runs;
   readonly repositories: NamedRepositories;
   readonly team: Pick<TeamGuard, "assertMayChange">;
+  readonly gate: MergeGate;
   readonly git: Git;
   readonly clock: Clock;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -88,6 +90,14 @@ export class RunResults {
     asked: Reach & { signal: AbortSignal },
   ): ReturnType<RunDelivery["publish"]> {
     return this.#delivery.publish(await this.#deliverable(id, asked), asked);
+  }
+
+  /**
+   * A person agrees that the result leaves the run. Throws as {@link RunDelivery.approve} and
+   * `NamedRepositories`.
+   */
+  async approve(id: string, asked: Reach & ApprovalRequest): Promise<GateState> {
+    return this.#delivery.approve(await this.#deliverable(id, asked), asked);
   }
 
   async #deliverable(id: string, asked: Reach & { signal: AbortSignal }): Promise<PlanRun> {
