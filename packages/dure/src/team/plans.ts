@@ -21,7 +21,6 @@ import { agentsOnPath, teamWorkers, type TeamWorkers } from "../plans/drafts/tea
 import { Outlines, type ReadSignatures } from "../plans/context/outlines.ts";
 import { HookRequests } from "../plans/runs/hook-requests.ts";
 import { elsewhere } from "../plans/lead/elsewhere.ts";
-import type { NamedRepositoriesOptions } from "../plans/runs/named-repositories.ts";
 import { TeamGuard } from "../plans/runs/team-guard.ts";
 import { PlanLibrary, type PlanLibraryOptions } from "../plans/runs/plan-library.ts";
 import { Runs } from "../plans/runs/runs.ts";
@@ -44,6 +43,7 @@ import { payForDraft, payForRun } from "./plan-pay.ts";
 import { DURE_VERSION } from "./version.ts";
 import type { LoadedTeam } from "./config.ts";
 import { PlanSandboxes } from "./plan-sandboxes.ts";
+import { repositoriesOf } from "./repositories.ts";
 
 export interface PlanParts {
   /** `plans.workers` of the configuration. */
@@ -112,16 +112,6 @@ export function openPlans(
   });
 
   return { library, runs, threads };
-}
-
-/** By name, with absolute paths. */
-function repositoriesOf({ config, folder }: LoadedTeam): NamedRepositoriesOptions["repositories"] {
-  const { repositories = {} } = config;
-  const named = Object.entries(repositories).map(
-    ([name, setting]) => [name, { ...setting, path: path.resolve(folder, setting.path) }] as const,
-  );
-
-  return Object.fromEntries(named);
 }
 
 function plansFolder({ folder }: LoadedTeam): string {

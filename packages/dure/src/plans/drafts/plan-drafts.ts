@@ -22,6 +22,7 @@ interface PlanDraftsParts {
   readonly draftRows: DraftRows;
   readonly clock: Clock;
   readonly proposals: {
+    assertAllowed(options: Reach): Promise<void>;
     propose(wish: DraftWish, options: Reach): Promise<Draft>;
     review(text: string, options: Reach): Promise<Pick<Draft, "problems" | "problemCount">>;
   };
@@ -54,6 +55,7 @@ export class PlanDrafts {
   /** Throws as `DraftProposals.propose`. */
   async create({ goal, repository, text }: Wanted, asked: Asked): Promise<PlanDraft> {
     const { proposals, draftRows, clock } = this.#parts;
+    await proposals.assertAllowed({ ...asked, repository });
     const made = text ?? (await proposals.propose({ goal }, { ...asked, repository })).text;
     const { questions, open } = notesIn(made);
     const id = `draft_${ulid(clock.now())}`;

@@ -74,6 +74,11 @@ export class DraftProposals {
     return this.#parts.review(text, files, asked);
   }
 
+  /** Whether the caller may have the repository. Throws as `NamedRepositories`. */
+  async assertAllowed(asked: Asked): Promise<void> {
+    await this.#folder(asked);
+  }
+
   async #folder({ repository, ...asked }: Asked): Promise<string> {
     const { repositories } = this.#parts;
     const folder = repositories.locate(repository, undefined, asked.tenant);

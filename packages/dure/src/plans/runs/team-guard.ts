@@ -49,16 +49,21 @@ export class TeamGuard {
   }
 }
 
-/** Whoever may run may not change the team. */
+/** Who may run a plan may not change the team. */
 export function teamFolderIsTarget(shown: string, tenant: TenantView): DureError {
-  const isTenant = tenant !== null && tenant !== "";
-  const holds = isTenant ? "holds files of the team itself" : "is the team's own folder";
-  const hint = isTenant ? "An operator moves the team's folder out of it." : NO_TARGET_HINT;
+  if (tenant !== null && tenant !== "") {
+    return new DureError(
+      "REPOSITORY_IS_TEAM",
+      `${shown} holds files of the team itself; no plan works on it.`,
+      { class: "forbidden", hint: "An operator moves the team's folder out of it." },
+    );
+  }
 
-  return new DureError("REPOSITORY_IS_TEAM", `${shown} ${holds}; no plan works on it.`, {
-    class: "forbidden",
-    hint,
-  });
+  return new DureError(
+    "REPOSITORY_IS_TEAM",
+    `${shown} is the team's own folder; no plan works on it.`,
+    { class: "forbidden", hint: NO_TARGET_HINT },
+  );
 }
 
 const NO_TARGET_HINT = [
