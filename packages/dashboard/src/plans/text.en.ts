@@ -30,7 +30,8 @@ export const en: PlansText = {
       "Goes to the team's model with what the repository says: names of files, manifests, " +
       "signatures, a test, the last commits. It is paid from the team's budget.",
     repository: "Repository folder",
-    repositoryHint: "From the team's folder. Empty: the team's repository.",
+    repositoryHint:
+      "A name of the configuration, or a path from the team's folder. Empty: the team's.",
     draft: "Draft it",
     drafting: "The draft is being written. It may take some minutes.",
     file: "File name",
@@ -201,7 +202,8 @@ export const en: PlansText = {
       "commit it starts from.",
     where: "In another repository, or from another branch",
     repository: "Repository folder",
-    repositoryHint: "From the team's folder. Empty: as the plan says.",
+    repositoryHint:
+      "A name of the configuration, or a path from the team's folder. Empty: as the plan says.",
     otherBase: "Branch to begin from",
     otherBaseHint: "A tag or a commit will do. Empty: as the plan says.",
     showThere: "Show it there",

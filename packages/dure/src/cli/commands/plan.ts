@@ -72,7 +72,7 @@ const draft: CommandSpec = {
   declare: (command) =>
     command
       .argument("<goal>")
-      .option("--repo <path>", "the repository (default: the team's folder)"),
+      .option("--repo <path>", "the repository, by name or path (default: the team's)"),
   run:
     (context) =>
     async (goal: string, { repo, ...options }: CommonOptions & { repo?: string }) => {
@@ -100,7 +100,7 @@ const from: CommandSpec = {
   declare: (command) =>
     command
       .argument("<words>", "what is to be there in the end")
-      .option("--repo <path>", "the repository (default: the team's folder)")
+      .option("--repo <path>", "the repository, by name or path (default: the team's)")
       .option("--out <file>", "where the plan goes (default: plans/, by its name)")
       .option("--no-ask", "ask nothing; take what the draft assumes"),
   run: (context) => async (goal: string, options: FromOptions) => {
@@ -157,7 +157,10 @@ const run: CommandSpec = {
       .option("--dry-run", "begin nothing; say what would be done")
       .option("--only <ids...>", "only these ports and what they need")
       .option("--from <ids...>", "these ports and what needs them")
-      .option("--repo <path>", "the repository (default: as the plan says, else the team's folder)")
+      .option(
+        "--repo <path>",
+        "the repository, by name or path (default: as the plan says, else the team's)",
+      )
       .option("--key <key>", "the same key and request are the same run")
       .option("-f, --follow", "watch it to its end"),
   run: (context) => async (name: string | undefined, options: RunPlanOptions) => {

@@ -185,7 +185,8 @@ export const HELP_KO: Readonly<Record<string, string>> = {
   "let a model propose a plan; prints it, stores nothing":
     "모델에게 계획을 써 달라고 해요. 보여 주기만 하고 저장하지 않아요",
 
-  "the repository (default: the team's folder)": "저장소(기본: 팀의 폴더)",
+  "the repository, by name or path (default: the team's)":
+    "저장소의 이름이나 경로(기본: 팀의 저장소)",
 
   "from words to a plan: a model drafts it, its file is written, you edit and start it":
     "말을 계획으로 만들어요. 모델이 쓴 파일을 고쳐서 시작할 수 있어요",
@@ -206,8 +207,8 @@ export const HELP_KO: Readonly<Record<string, string>> = {
   "only these ports and what they need": "이 포트와, 여기에 필요한 포트만",
   "these ports and what needs them": "이 포트와, 이것을 기다리는 포트",
 
-  "the repository (default: as the plan says, else the team's folder)":
-    "저장소(기본: 계획에 적은 대로, 없으면 팀의 폴더)",
+  "the repository, by name or path (default: as the plan says, else the team's)":
+    "저장소의 이름이나 경로(기본: 계획에 적은 대로, 없으면 팀의 저장소)",
 
   "runs, newest first": "실행, 새것부터",
 
