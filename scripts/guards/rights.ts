@@ -106,7 +106,7 @@ export const RIGHT_GUARDS: readonly Guard[] = [
     at: { file: FILES },
     find: 'return path.normalize("NFC").toLowerCase();',
     replace: "return path;",
-    tests: files("of changed paths %s is the team's"),
+    tests: files("changed paths below the team's folder are the team's"),
     why: "on a disk that knows no case another spelling changes the team",
   },
   {

@@ -75,14 +75,11 @@ test("what links of a team lead to is the team's too", async () => {
   ).toEqual(["people/eden"]);
 });
 
-test.each<[string, boolean]>([
-  ["my-team/dure.config.ts", true],
-  ["my-team", true],
-  ["MY-Team/agents/eden/SOUL.md", true],
-  ["my-teams/a.txt", false],
-  ["src/my-team/a.txt", false],
-])("of changed paths %s is the team's: %s", (changed, isTeams) => {
-  expect(teamPathsIn([changed], ["my-team"])).toEqual(isTeams ? [changed] : []);
+test("changed paths below the team's folder are the team's, however their letters are written", () => {
+  const own = ["my-team/dure.config.ts", "my-team", "MY-Team/agents/eden/SOUL.md"];
+  const others = ["my-teams/a.txt", "src/my-team/a.txt"];
+
+  expect(teamPathsIn([...own, ...others], ["my-team"])).toEqual(own);
 });
 
 test("a folder above the team's that becomes a link is a change of the team", () => {
