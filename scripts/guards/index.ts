@@ -13,6 +13,7 @@ import { LOGIN_GUARDS } from "./logins.ts";
 import { MEMBER_GUARDS } from "./members.ts";
 import { NETWORK_GUARDS } from "./network.ts";
 import { PLAN_GUARDS } from "./plans.ts";
+import { RIGHT_GUARDS } from "./rights.ts";
 import { ROOM_GUARDS } from "./rooms.ts";
 import { SERVER_GUARDS } from "./server.ts";
 import { TENANT_GUARDS } from "./tenants.ts";
@@ -29,6 +30,7 @@ export const GUARDS: readonly Guard[] = [
   ...JOB_GUARDS,
   ...TENANT_GUARDS,
   ...MEMBER_GUARDS,
+  ...RIGHT_GUARDS,
   ...DOOR_GUARDS,
   ...NETWORK_GUARDS,
   ...ROOM_GUARDS,

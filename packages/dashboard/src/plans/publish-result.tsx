@@ -7,14 +7,14 @@ import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
 import { Problem } from "../problem.tsx";
 import { Prose } from "../prose.tsx";
-import { useMayRun, useReadRun } from "./use-plans.ts";
+import { useMayMerge, useReadRun } from "./use-plans.ts";
 
 /** What was sent of a result, what sending it does, and the button that does it. */
 export function PublishResult({ run, report }: { run: RunDetail; report: RunReport }): ReactNode {
   const words = useText().plans.run;
-  const mayRun = useMayRun();
+  const mayMerge = useMayMerge();
   const { published } = report;
-  const mayPublish = mayRun && run.cleanedAt === null;
+  const mayPublish = mayMerge && run.cleanedAt === null;
   if (published === undefined && !mayPublish) return null;
 
   const { plan: name, definition, ports } = run;

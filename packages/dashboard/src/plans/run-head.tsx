@@ -12,7 +12,7 @@ import {
 } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { isRunOver, type RunDetail, type RunOrdered } from "dure/client";
+import { codeOf, isRunOver, type RunDetail, type RunOrdered } from "dure/client";
 import { useState, type FormEvent, type ReactNode } from "react";
 import { actorOf } from "../actor.ts";
 import { useParts } from "../app-parts.tsx";
@@ -20,11 +20,12 @@ import { Problem } from "../problem.tsx";
 import { useLanguage, useText } from "../language.tsx";
 import { momentOf, spanOf } from "../when.ts";
 import { Prose } from "../prose.tsx";
+import { ApproveResult } from "./approve-result.tsx";
 import { CleanRun } from "./clean-run.tsx";
 import { BecauseWords } from "./because-words.tsx";
 import { Bar, RunMark } from "./status-mark.tsx";
 import { useServerNow } from "../server-clock.ts";
-import { PLAN_KEYS, useMayRun, useReadRun } from "./use-plans.ts";
+import { PLAN_KEYS, useMayMerge, useMayRun, useReadRun } from "./use-plans.ts";
 
 export function RunHead({ run, isHeading }: { run: RunDetail; isHeading: boolean }): ReactNode {
   const text = useText();
@@ -142,7 +143,7 @@ function Facts({ run }: { run: RunDetail }): ReactNode {
 function Actions({ run }: { run: RunDetail }): ReactNode {
   const words = useText().plans.run;
   const { client } = useParts();
-  const mayRun = useMayRun();
+  const [mayRun, mayMerge] = [useMayRun(), useMayMerge()];
   const [open, setOpen] = useState<OpenForm>();
 
   const orders: Orders = {
@@ -152,7 +153,7 @@ function Actions({ run }: { run: RunDetail }): ReactNode {
     again: useOrder(run.id, () => client.plans.again(run.id)),
   };
 
-  if (!mayRun) {
+  if (!mayRun && !mayMerge) {
     return (
       <p className="soft small">
         <Prose text={words.notYours} />
@@ -169,8 +170,8 @@ function Actions({ run }: { run: RunDetail }): ReactNode {
 
   return (
     <div className="run-actions">
-      <OrderButtons run={run} orders={orders} hasForm={open !== undefined} />
-      {open === undefined && <FormButtons run={run} onOpen={setOpen} />}
+      {mayRun && <OrderButtons run={run} orders={orders} hasForm={open !== undefined} />}
+      {open === undefined && <FormButtons run={run} may={{ mayRun, mayMerge }} onOpen={setOpen} />}
       {isStored && !isRunOver(run.status) && (
         <p className="soft small" role="status">
           {words.notYet}
@@ -263,15 +264,17 @@ function OrderButton({
 /** Orders that need words open a form. */
 function FormButtons({
   run,
+  may: { mayRun, mayMerge },
   onOpen,
 }: {
   run: RunDetail;
+  may: { readonly mayRun: boolean; readonly mayMerge: boolean };
   onOpen: (form: OpenForm) => void;
 }): ReactNode {
   const text = useText();
   return (
     <>
-      {run.report?.commit !== undefined && (
+      {mayMerge && run.report?.commit !== undefined && (
         <Button
           size="compact-sm"
           leftSection={<IconGitMerge size={15} />}
@@ -280,7 +283,7 @@ function FormButtons({
           {text.plans.run.merge}
         </Button>
       )}
-      {canExtend(run) && (
+      {mayRun && canExtend(run) && (
         <Button
           size="compact-sm"
           variant="default"
@@ -290,7 +293,7 @@ function FormButtons({
           {text.plans.run.extend}…
         </Button>
       )}
-      {isRunOver(run.status) && (
+      {mayRun && isRunOver(run.status) && (
         <Button
           size="compact-sm"
           variant="default"
@@ -403,6 +406,7 @@ function Merge({ run, onLeave }: { run: RunDetail; onLeave: () => void }): React
       </div>
       {isTrying && <p role="status">{words.mergeTrying}</p>}
       {merge.error !== null && <Problem error={merge.error} />}
+      {codeOf(merge.error) === "MERGE_NOT_APPROVED" && <ApproveResult run={run} />}
     </form>
   );
 }

@@ -30,7 +30,8 @@ export const en: PlansText = {
       "Goes to the team's model with what the repository says: names of files, manifests, " +
       "signatures, a test, the last commits. It is paid from the team's budget.",
     repository: "Repository folder",
-    repositoryHint: "From the team's folder. Empty: the team's repository.",
+    repositoryHint:
+      "A name of the configuration, or a path from the team's folder. Empty: the team's.",
     draft: "Draft it",
     drafting: "The draft is being written. It may take some minutes.",
     file: "File name",
@@ -201,7 +202,8 @@ export const en: PlansText = {
       "commit it starts from.",
     where: "In another repository, or from another branch",
     repository: "Repository folder",
-    repositoryHint: "From the team's folder. Empty: as the plan says.",
+    repositoryHint:
+      "A name of the configuration, or a path from the team's folder. Empty: as the plan says.",
     otherBase: "Branch to begin from",
     otherBaseHint: "A tag or a commit will do. Empty: as the plan says.",
     showThere: "Show it there",
@@ -263,10 +265,13 @@ export const en: PlansText = {
     notYet: "The order is taken and will be carried out soon.",
     again: "Merge again",
     againHint: "Merges and tries the whole again; ports that are done are not built again.",
-    notYours: "To steer this run you need the scope `plans:run`.",
+    notYours: "To steer this run you need the scope `plans:run`, and to merge it `plans:merge`.",
     merge: "Merge into a branch",
     mergeInto: "Branch to merge into",
     mergeHint: "Leave it empty for the branch it started from.",
+    approveResult: (commit) => `Approve result ${commit}`,
+    approved: (counted, needed) =>
+      `Approved: ${counted} of ${needed} approvals count. Merge it when there are enough.`,
     mergeTrying: "The branch has moved: its tests run on the merged tree first.",
     mergeDo: "Merge",
     mergeBack: "Leave it",

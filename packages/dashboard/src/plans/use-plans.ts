@@ -337,11 +337,21 @@ export function doneOf({ counts }: Pick<ListedRun, "counts">): {
 
 /** Whether the caller may start and steer runs. */
 export function useMayRun(): boolean {
+  return useHasScope("plans:run");
+}
+
+/** Whether the caller may approve, merge and publish results. */
+export function useMayMerge(): boolean {
+  return useHasScope("plans:merge");
+}
+
+/** One that `admin` and `plans` hold. Until it is known who asks, nothing is hidden. */
+function useHasScope(wanted: "plans:run" | "plans:merge"): boolean {
   const { client } = useParts();
   const me = useQuery(meOf(client));
 
   return (
     me.data === undefined ||
-    me.data.scopes.some((scope) => scope === "admin" || scope === "plans" || scope === "plans:run")
+    me.data.scopes.some((scope) => scope === "admin" || scope === "plans" || scope === wanted)
   );
 }

@@ -86,6 +86,6 @@ test("a team that begins with plans is told of the repository that they need", a
   const options = ["--locale", "en", "--begin", "plans", "--provider", "openai"];
   const lines = await atTerminal(["shelf", ...options], [["Paste", "\r"]]);
 
-  expect(outside.shown).not.toContain("git init");
-  expect(lines.shown).toContain("git init && git add . && git commit -m first");
+  expect(outside.shown).not.toContain("repositories:");
+  expect(lines.shown).toContain('repositories: { app: { path: "../my-project" } }');
 });

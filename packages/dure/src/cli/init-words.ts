@@ -10,7 +10,7 @@ export const MADE: Readonly<Record<Locale, MadeWords>> = {
     notInstalled: "패키지를 설치하지 못했어요. 이유는 위에 npm이 적은 글에 있어요.",
     next: (line) => `다음: ${line}`,
     repository:
-      "계획은 git 저장소의 커밋에서 시작해요. 먼저 이 폴더에서: git init && git add . && git commit -m first",
+      '계획은 git 저장소에서 일하고, 팀의 폴더는 바꾸지 않아요. 저장소를 설정에 적어 주세요: repositories: { app: { path: "../my-project" } }',
   },
   en: {
     stands: (title, folder) => `${title} stands in ${folder}/`,
@@ -19,7 +19,7 @@ export const MADE: Readonly<Record<Locale, MadeWords>> = {
     notInstalled: "Its packages could not be installed; npm's own lines above say why.",
     next: (line) => `Next: ${line}`,
     repository:
-      "A plan starts from a commit of a git repository. In that folder: git init && git add . && git commit -m first",
+      'A plan works on a git repository, and not on the team\'s own folder. Name yours in the configuration: repositories: { app: { path: "../my-project" } }',
   },
 };
 
@@ -29,7 +29,7 @@ export interface MadeWords {
   readonly installing: string;
   readonly notInstalled: string;
   readonly next: (line: string) => string;
-  /** What its plan needs, where the folder is in no repository. */
+  /** What its plan needs, where no repository is around the folder. */
   readonly repository: string;
 }
 

@@ -6,18 +6,23 @@ import { DureError, messageOf } from "../kernel/errors.ts";
 import { planFilesIn, readPlanFile } from "../plans/plan-folder.ts";
 import { contractProblems, ownershipOf, ownershipWarnings } from "../plans/plan-ownership.ts";
 import type { Plan } from "../plans/plan.ts";
+import { NamedRepositories, shownRepository } from "../plans/runs/named-repositories.ts";
+import { TeamGuard } from "../plans/runs/team-guard.ts";
 import { Git } from "../plans/workspace/git.ts";
 import { Repository } from "../plans/workspace/repository.ts";
+import { TeamFiles } from "../plans/workspace/team-files.ts";
+import { loadTeam } from "../team/config.ts";
 import { childEnvironment } from "../team/environment.ts";
+import { repositoriesOf } from "../team/repositories.ts";
 import { agentsOf, checkAgents } from "./doctor/agents.ts";
 import type { Finding } from "./doctor/finding.ts";
 import { EXIT, type ExitCode, type Output } from "./output.ts";
 
 /** Files without an owner that are listed. */
 const UNOWNED_SHOWN = 20;
-/** A plan that names no repository works on the team's own folder. */
+/** A plan that names no repository works on the one around the team's folder. */
 const UNNAMED_HINT =
-  "Name the repository in the plan (repository: ../shop), or run git init here and commit.";
+  "Name the repository in the plan (repository: ../../shop), or in the configuration (repositories).";
 
 /** What a plan means for the files that it starts from. */
 interface CheckedBase {
@@ -53,10 +58,11 @@ export async function checkPlans(
       : [await findPlan(what, plans)];
 
   const git = new Git({ env: childEnvironment({}) });
+  const repositories = await repositoriesFor(folder, plans, git);
   const checked: CheckedPlan[] = [];
   const read: Plan[] = [];
   for (const file of files) {
-    const { plan, ...shown } = await checkPlan(file, { folder, git, output });
+    const { plan, ...shown } = await checkPlan(file, { repositories, git, output });
     checked.push({ ...shown, plan: plan?.name });
     if (plan && shown.problems.length === 0) read.push(plan);
   }
@@ -90,13 +96,12 @@ async function askAgents(plans: readonly Plan[], output: Output): Promise<readon
 /** Checks one plan, and says what is wrong with it. */
 async function checkPlan(
   file: string,
-  { folder, git, output }: { folder: string; git: Git; output: Output },
+  { output, ...parts }: BaseParts & { output: Output },
 ): Promise<Omit<CheckedPlan, "plan"> & { readonly plan: Plan | undefined }> {
   const shown = path.relative(process.cwd(), file);
   const name = shown.startsWith("..") ? file : shown;
   const { plan, ...reading } = await readPlanFile(file, name, { importModule });
-  const found =
-    plan && (await checkBase(plan, name, { repository: repositoryOf(plan, file, folder), git }));
+  const found = plan && (await checkBase(plan, name, parts));
 
   const problems = [...reading.problems, ...(found?.problems ?? [])];
   const base = found?.base ?? null;
@@ -118,9 +123,32 @@ function printChecked({ file, plan, ports, problems }: CheckedPlan, output: Outp
   for (const problem of problems) output.line(words.said(planProblemText(problem)));
 }
 
-/** The folder of a plan's repository: from the plan's file, or the team's own. */
-function repositoryOf({ repository }: Plan, file: string, folder: string): string {
-  return repository === undefined ? folder : path.resolve(path.dirname(file), repository);
+interface BaseParts {
+  readonly repositories: NamedRepositories;
+  readonly git: Git;
+}
+
+/**
+ * Where plans work, as the team's configuration says. Where that cannot be read here, `dure check`
+ * says so, and nothing is known of the team's own folder.
+ */
+async function repositoriesFor(
+  folder: string,
+  plans: string,
+  git: Git,
+): Promise<NamedRepositories> {
+  const team = await loadTeam(folder).catch(() => undefined);
+  const files = new TeamFiles({ folder, git });
+  const ownFolder = team === undefined || team.config.plans?.ownFolder === true;
+
+  return new NamedRepositories({
+    repository: folder,
+    folder: plans,
+    repositories: team && repositoriesOf(team),
+    git,
+    readPlan: (name) => readPlanFile(path.join(plans, name), name, { importModule }),
+    team: new TeamGuard({ files, ownFolder }),
+  });
 }
 
 function printBase({ warnings, unowned, unownedCount }: CheckedBase, output: Output): void {
@@ -139,7 +167,7 @@ function printBase({ warnings, unowned, unownedCount }: CheckedBase, output: Out
 async function checkBase(
   plan: Plan,
   file: string,
-  { repository: folder, git }: { repository: string; git: Git },
+  { repositories, git }: BaseParts,
 ): Promise<{
   readonly problems: readonly Problem[];
   readonly base?: CheckedBase;
@@ -148,6 +176,14 @@ async function checkBase(
   let files: string[];
 
   try {
+    const { signal } = new AbortController();
+    const shown = shownRepository(plan.repository);
+    const asked = { tenant: null, signal };
+    const folder = await repositories.allowed(
+      repositories.locate(undefined, plan, null),
+      shown,
+      asked,
+    );
     const repository = await Repository.open(folder, { git });
     commit = await repository.resolve(plan.base);
     files = (await repository.listFiles(commit)).map(({ path: listed }) => listed);

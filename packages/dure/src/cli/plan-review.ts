@@ -67,6 +67,27 @@ export async function approvePort(
   );
 }
 
+/** Agrees that the result of a run is merged: the one that was looked at, else the present one. */
+export async function approveRun(
+  id: string,
+  given: string | undefined,
+  { client, output }: PlansCommand,
+): Promise<ExitCode> {
+  const commit = given ?? (await client.plans.run(id)).report?.commit;
+  if (commit === undefined) {
+    throw new DureError("RUN_NO_RESULT", `The run ${id} has no result yet.`, {
+      class: "conflict",
+      hint: "Wait for its end, or retry what failed.",
+    });
+  }
+
+  const approved = await client.plans.approveResult(id, commit);
+  output.line(output.words.plans.order.approvedResult(id, approved));
+  output.result(approved);
+
+  return EXIT.ok;
+}
+
 /** Sends the result of a run where its plan says. */
 export async function publishRun(id: string, { client, output }: PlansCommand): Promise<ExitCode> {
   const published = await client.plans.publish(id);

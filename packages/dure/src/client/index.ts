@@ -154,6 +154,7 @@ export type {
   PortDetail,
   PortSaid,
   PortWords,
+  Approvals,
   PublishOutcome,
   RetryRequest,
   RunChoice,

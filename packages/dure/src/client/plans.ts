@@ -12,6 +12,7 @@ import type {
   PlanView,
 } from "../wire/plans.ts";
 import type {
+  Approvals,
   CleanRequest,
   CommentRequest,
   ContextManifest,
@@ -50,8 +51,8 @@ interface Options {
 type MergeStep = Omit<MergeOutcome, "kind"> & { readonly kind: MergeOutcome["kind"] | "trying" };
 
 /**
- * Plans and their runs over HTTP. Looking needs the scope `plans:read`, everything else
- * `plans:run`.
+ * Plans and their runs over HTTP. Looking needs the scope `plans:read`; merging,
+ * publishing and approving a result `plans:merge`; everything else `plans:run`.
  */
 export class PlansClient {
   /** Plans that are made ready. */
@@ -271,6 +272,11 @@ export class PlansClient {
     options: Options = {},
   ): Promise<RunOrdered> {
     return this.#post(`${pathOf(id, port)}/review`, request, options);
+  }
+
+  /** Agrees that the result leaves the run, for the very commit that was looked at. */
+  approveResult(id: string, commit: string, options: Options = {}): Promise<Approvals> {
+    return this.#post(`${pathOf(id)}/approve`, { commit }, options);
   }
 
   /** Approves the work of a port that waits for a person. */

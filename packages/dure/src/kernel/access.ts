@@ -7,6 +7,7 @@ export const SCOPES = [
   "plans",
   "plans:read",
   "plans:run",
+  "plans:merge",
   "plans:unconfined",
   "admin",
 ] as const;

@@ -203,6 +203,23 @@ export const COMMAND_SENTENCES_KO: readonly SentenceForm[] = [
   ],
 
   [
+    "Wait for its end, or retry what failed.",
+    "끝날 때까지 기다리거나, 실패한 것을 다시 시도해 주세요.",
+  ],
+  [
+    "Another person looks at it and approves it: {0}",
+    "다른 사람이 살펴보고 승인하면 합칠 수 있어요: `{0}`",
+  ],
+  ["Look at it again, then approve that: {0}", "다시 살펴보고 승인해 주세요: `{0}`"],
+  [
+    "Name another repository: in the plan, with --repo, or in the configuration (repositories). An operator allows the team's own folder with plans: { ownFolder: true } in the configuration.",
+    "다른 저장소를 적어 주세요: 계획이나 --repo, 설정의 `repositories`. 팀의 폴더를 쓰려면 운영자가 설정에 `plans: { ownFolder: true }`를 적어요.",
+  ],
+  [
+    "Look at the result branch and merge it by hand with git, or allow it in the configuration: plans: { ownFolder: true }.",
+    "결과 브랜치를 살펴보고 git으로 직접 합치거나, 설정에서 허용해 주세요: `plans: { ownFolder: true }`",
+  ],
+  [
     "Make one: dure token create NAME --scope plans:unconfined --scope plans:run. The scope admin does not hold it, and a caller without a token has no scope.",
     "이렇게 만들 수 있어요: `dure token create 이름 --scope plans:unconfined --scope plans:run` `admin` 권한에는 들어 있지 않고, 토큰이 없으면 권한도 없어요.",
   ],

@@ -258,8 +258,24 @@ export const ERROR_WORDS_KO: Readonly<Record<string, string>> = {
   REF_MOVED: "다른 서버가 이 실행을 하고 있어요.",
   REPOSITORY_EMPTY: "저장소에 아직 커밋이 없어요. 먼저 커밋해 주세요.",
 
+  REPOSITORY_IS_TEAM: "팀의 파일이 있는 저장소라 계획이 다룰 수 없어요. 다른 저장소를 적어 주세요.",
+
+  REPOSITORY_NEEDED: "쓸 수 있는 저장소가 여럿이에요. 하나를 골라 적어 주세요.",
+
   REPOSITORY_NOT_NAMED:
     "팀이 정한 저장소가 아니에요. 관리자 권한으로 하거나, 팀 폴더의 계획에 적어 주세요.",
+
+  REPOSITORY_UNKNOWN:
+    "쓸 수 있는 저장소가 아니에요. 운영자가 설정의 `repositories`에 적으면 쓸 수 있어요.",
+
+  TEAM_FILES_CHANGED:
+    "결과가 팀의 파일을 바꿔서 합치지 않았어요. 결과 브랜치를 살펴보고 직접 합쳐 주세요.",
+
+  APPROVAL_STALE: "그사이 결과가 바뀌었어요. 다시 살펴보고 승인해 주세요.",
+
+  APPROVAL_NEEDS_TOKEN: "누가 승인하는지 알 수 없어요. 토큰이나 로그인이 필요해요.",
+
+  MERGE_NOT_APPROVED: "아직 승인이 모자라요. 다른 사람이 결과를 살펴보고 승인해야 합칠 수 있어요.",
 
   REPOSITORY_PARTIAL:
     "일부만 받은 저장소예요. `git fetch --refetch --no-filter`로 모두 받아 주세요.",

@@ -249,8 +249,8 @@ export const PROBLEMS_KO: readonly SentenceForm[] = [
   ],
 
   [
-    "Name the repository in the plan (repository: ../shop), or run git init here and commit.",
-    "계획에 저장소를 적거나(`repository: ../shop`), 여기서 `git init`을 하고 커밋해 주세요.",
+    "Name the repository in the plan (repository: ../../shop), or in the configuration (repositories).",
+    "계획에 저장소를 적거나(`repository: ../../shop`), 설정의 `repositories`에 적어 주세요.",
   ],
 
   [

@@ -275,6 +275,25 @@ export const SENTENCES_KO: readonly SentenceForm[] = [
   ["{0} is not in a git repository.", "{0} 폴더는 git 저장소가 아니에요."],
   ["{0} is git's own folder, not a working tree.", "{0} 폴더는 git 안쪽 폴더예요."],
   ["{0} is not one that the team has named.", "팀이 정하지 않은 저장소예요: {0}"],
+  ["{0} is not known to this tenant.", "이 테넌트가 쓸 수 있는 저장소가 아니에요: {0}"],
+  ["This tenant has several repositories: {0}.", "쓸 수 있는 저장소가 여럿이에요: {0}"],
+  ["{0} is the team's own folder; no plan works on it.", "팀의 폴더는 계획이 다룰 수 없어요: {0}"],
+  [
+    "{0} holds files of the team itself; no plan works on it.",
+    "팀의 파일이 있는 저장소는 계획이 다룰 수 없어요: {0}",
+  ],
+  [
+    "The result changes files of the team itself: {0}. Nothing was changed.",
+    "결과가 팀의 파일을 바꾸려고 해서 아무것도 바꾸지 않았어요: {0}",
+  ],
+  [
+    "The result of the run {0} is {1} by now, not {2}.",
+    "{0} 실행의 결과가 {2}에서 {1}(으)로 바뀌었어요. 다시 살펴보고 승인해 주세요.",
+  ],
+  [
+    "The result {0} of the run {1} has {2} of {3} approvals.",
+    "{1} 실행의 결과 {0}에 승인이 {3}개 필요한데 {2}개 있어요.",
+  ],
   ["{0} has no commit yet.", "{0}에 아직 커밋이 없어요."],
   ["{0} could not be pushed: {1}", "{0} 브랜치를 푸시하지 못했어요: {1}"],
   ["{0} could not open a pull request: {1}", "{0} 도구로 풀 리퀘스트를 열지 못했어요: {1}"],

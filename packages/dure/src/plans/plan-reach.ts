@@ -1,4 +1,5 @@
 import { DureError } from "../kernel/errors.ts";
+import type { TenantView } from "../kernel/tenant.ts";
 import { isAgentsOwn } from "./agents/agent-homes.ts";
 import { addressesOfServers, variablesOfServers } from "./agents/mcp-servers.ts";
 import { rolesOf, type NetworkPolicies } from "./network-needs.ts";
@@ -6,11 +7,11 @@ import type { Plan } from "./plan.ts";
 import type { NetworkPolicy } from "./sandbox/network.ts";
 
 /**
- * The caller may do at this machine what the team may: name what lies outside of a text's tree, and
- * repositories that the team does not name. Default false.
+ * Whose plans these are. An administrator without a tenant (`null`) may do at this machine what the
+ * team may: name what lies outside of a text's tree, and repositories that the team does not name.
  */
 export interface Reach {
-  readonly mayReachOut?: boolean | undefined;
+  readonly tenant: TenantView;
 }
 
 /**
@@ -100,7 +101,7 @@ export function assertStaysInside(plan: Plan): void {
       class: "forbidden",
       hint: [
         "Leave it out, ask an operator to put the plan into the team's folder plans,",
-        "or use a token with the scope admin.",
+        "or use a token with the scope admin and without a tenant.",
       ].join(" "),
       details: { reach },
     },

@@ -208,8 +208,9 @@ export function hasScope(principal: Principal, scope: Scope): boolean {
 
 /** Scopes that hold another one. */
 const WIDER: Partial<Record<Scope, readonly Scope[]>> = {
-  "plans:read": ["plans", "plans:run"],
+  "plans:read": ["plans", "plans:run", "plans:merge"],
   "plans:run": ["plans"],
+  "plans:merge": ["plans"],
 };
 
 /**

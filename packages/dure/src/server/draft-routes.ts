@@ -16,7 +16,6 @@ import { boundsOf } from "./bounds.ts";
 import {
   act,
   does,
-  mayReachOut,
   read,
   tags,
   whileAsked,
@@ -172,7 +171,7 @@ function dropDraft(app: RouteApp, parts: PlanRouteParts): void {
 function askedBy(request: FastifyRequest, reply: FastifyReply, parts: PlanRouteParts) {
   const { tenant, name: by } = viewerOf(request);
   const signal = whileAsked(reply, parts);
-  return { tenant, by, mayReachOut: mayReachOut(request), signal };
+  return { tenant, by, signal };
 }
 
 function changeOf(change: z.output<typeof DraftChangeJson>): DraftChange {

@@ -446,3 +446,23 @@ function cutAfter(response: Response, count: number): Response {
     headers: response.headers,
   });
 }
+
+test("two callers of one key have a job each, and one caller has the same one again", async () => {
+  const auth = new MemoryTokenStore();
+  await using guarded = await startTestServer({ jobs: team.jobs, events: team.events, auth });
+  const body = { agent: "ruda", target: "eden", message: "Please look.", max_turns: 1 };
+  const ask = async (token: string): Promise<string> => {
+    const headers = { authorization: `Bearer ${token}`, "idempotency-key": "of-two" };
+    const answer = await guarded.post("/v1/jobs", body, headers);
+    return ((await answer.json()) as { job_id: string }).job_id;
+  };
+  const [mina, junho] = await Promise.all(
+    ["mina", "junho"].map(async (name) => (await auth.create({ name, scopes: ["jobs"] })).token),
+  );
+
+  const [first, other, again] = [await ask(mina!), await ask(junho!), await ask(mina!)];
+
+  expect(first).toMatch(/^job_/);
+  expect(again).toBe(first);
+  expect(other).not.toBe(first);
+});

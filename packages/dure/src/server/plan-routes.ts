@@ -17,7 +17,6 @@ import { draftRoutes } from "./draft-routes.ts";
 import { hookRoutes } from "./hook-routes.ts";
 import {
   act,
-  mayReachOut,
   read,
   tags,
   whileAsked,
@@ -30,10 +29,11 @@ import { cleanRuns, runOrderRoutes } from "./run-order-routes.ts";
 import { runRoutes } from "./run-routes.ts";
 import { problems } from "./schemas.ts";
 import type { RouteApp, ServerParts } from "./server.ts";
+import { viewOf } from "./tenants.ts";
 
 /**
- * Plans, and the runs of plans: looked at with `plans:read`; begun, steered and merged with
- * `plans:run`, for a plan runs shell commands. Source: docs/spec/plans §2.
+ * Plans, and the runs of plans: looked at with `plans:read`; begun and steered with
+ * `plans:run`, for a plan runs shell commands; approved, merged and published with `plans:merge`. Source: docs/spec/plans §2.
  */
 export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) => {
   const { plans } = parts;
@@ -85,7 +85,8 @@ function showPlan(app: RouteApp, parts: PlanRouteParts): void {
       },
     },
     async (request, reply) => {
-      const view = await library.show(request.params.name, { signal: whileAsked(reply, parts) });
+      const asked = { tenant: viewOf(request), signal: whileAsked(reply, parts) };
+      const view = await library.show(request.params.name, asked);
       return onWire<PlanViewJson>(shownPlan(view));
     },
   );
@@ -143,7 +144,7 @@ function draftPlan(app: RouteApp, parts: PlanRouteParts): void {
       const { goal, answers, repository } = request.body;
       const draft = await library.proposals.propose(
         { goal, answers },
-        { repository, mayReachOut: mayReachOut(request), signal: whileAsked(reply, parts) },
+        { repository, tenant: viewOf(request), signal: whileAsked(reply, parts) },
       );
 
       return onWire<z.output<typeof PlanDraftAnswer>>(draft);

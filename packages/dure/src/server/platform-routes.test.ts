@@ -213,7 +213,7 @@ describe("how the process is", () => {
     expect(await me.json()).toEqual({
       auth: "open",
       access: { mode: "same-user", because: "no-token" },
-      scopes: ["chat", "rooms", "jobs", "plans", "plans:read", "plans:run", "admin"],
+      scopes: ["chat", "rooms", "jobs", "plans", "plans:read", "plans:run", "plans:merge", "admin"],
       person: null,
       dev_mode: false,
       locale: "ko",

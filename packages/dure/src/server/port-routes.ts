@@ -16,15 +16,7 @@ import {
   TranscriptJson,
   TranscriptQuery,
 } from "../wire/runs.ts";
-import {
-  does,
-  mayReachOut,
-  order,
-  read,
-  tags,
-  whileAsked,
-  type PlanRouteParts,
-} from "./plan-route-parts.ts";
+import { does, order, read, tags, whileAsked, type PlanRouteParts } from "./plan-route-parts.ts";
 import { problems } from "./schemas.ts";
 import type { RouteApp } from "./server.ts";
 import { viewerOf, viewOf } from "./tenants.ts";
@@ -211,7 +203,6 @@ function sayToPort(app: RouteApp, parts: PlanRouteParts): void {
       const said = await library.say(id, port, request.body, {
         tenant,
         by,
-        mayReachOut: mayReachOut(request),
         signal: closing,
       });
 

@@ -7,7 +7,6 @@ import { CleanAnswer, ORDERED, RunCleanBody, RunExtendBody, RunParams } from "..
 import {
   act,
   does,
-  mayReachOut,
   order,
   tags,
   whileAsked,
@@ -138,7 +137,6 @@ export function cleanRuns(app: RouteApp, parts: PlanRouteParts): void {
           { ...rest, ...onlyDefined({ olderThanMs, dryRun }) },
           {
             tenant,
-            mayReachOut: mayReachOut(request),
             onBegun,
             asked: whileAsked(reply, parts),
             signal: closing,

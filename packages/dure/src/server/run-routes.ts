@@ -1,6 +1,7 @@
 import type { FastifyRequest } from "fastify";
 import type { z } from "zod";
 import type { TenantView } from "../kernel/tenant.ts";
+import { DureError } from "../kernel/errors.ts";
 import { onWire } from "../kernel/wire.ts";
 import type { PlanChoice } from "../plans/runs/plan-library.ts";
 import type { RunFilter, RunFrame } from "../plans/runs/run-queries.ts";
@@ -8,9 +9,11 @@ import { isRunEnded } from "../plans/rows/run.ts";
 import { shownDetail, shownPlan, shownRun } from "../plans/runs/shown.ts";
 import { PlanViewJson } from "../wire/plans.ts";
 import {
+  ApprovalsAnswer,
   DiffJson,
   MergeAnswer,
   PublishAnswer,
+  RunApproveBody,
   RunBody,
   RunDetailJson,
   RunHeaders,
@@ -30,8 +33,7 @@ import { actorOf } from "./actor.ts";
 import { callerOf } from "./guard.ts";
 import {
   act,
-  does,
-  mayReachOut,
+  delivers,
   read,
   tags,
   whileAsked,
@@ -54,6 +56,7 @@ export function runRoutes(app: RouteApp, parts: PlanRouteParts): void {
   diffRun(app, parts);
   mergeRun(app, parts);
   publishRun(app, parts);
+  approveRun(app, parts);
 }
 
 function startRun(app: RouteApp, parts: PlanRouteParts): void {
@@ -88,7 +91,6 @@ function startRun(app: RouteApp, parts: PlanRouteParts): void {
       const wish = {
         ...choice,
         mayRunUnconfined: mayRunUnconfined(request),
-        tenant: caller.tenant,
         by: actorOf(request),
         key: given === undefined ? undefined : storedKey(caller, given),
       };
@@ -238,7 +240,7 @@ function mergeRun(app: RouteApp, parts: PlanRouteParts): void {
   app.post(
     "/v1/runs/:id/merge",
     {
-      config: does("run.merge"),
+      config: delivers("run.merge"),
       schema: {
         tags,
         summary:
@@ -254,7 +256,6 @@ function mergeRun(app: RouteApp, parts: PlanRouteParts): void {
       const { kind, target, commit, updated } = await library.merge(request.params.id, {
         into: request.body?.into,
         tenant: viewOf(request),
-        mayReachOut: mayReachOut(request),
         signal: closing,
       });
 
@@ -269,7 +270,7 @@ function publishRun(app: RouteApp, parts: PlanRouteParts): void {
   app.post(
     "/v1/runs/:id/publish",
     {
-      config: does("run.publish"),
+      config: delivers("run.publish"),
       schema: {
         tags,
         summary:
@@ -283,13 +284,47 @@ function publishRun(app: RouteApp, parts: PlanRouteParts): void {
       // It goes on when the caller has left.
       const published = await library.publish(request.params.id, {
         tenant: viewOf(request),
-        mayReachOut: mayReachOut(request),
         signal: closing,
       });
 
       return onWire<z.output<typeof PublishAnswer>>(published);
     },
   );
+}
+
+function approveRun(app: RouteApp, parts: PlanRouteParts): void {
+  const { plans: library, closing } = parts;
+  app.post(
+    "/v1/runs/:id/approve",
+    {
+      config: delivers("run.approve"),
+      schema: {
+        tags,
+        summary:
+          "Agrees that the result of a run is merged or published, for the very commit that was looked at",
+        params: RunParams,
+        body: RunApproveBody,
+        response: { 200: ApprovalsAnswer, ...problems(400, 401, 403, 404, 409) },
+      },
+    },
+    async (request) => {
+      const { commit } = request.body;
+      const asked = { commit, tenant: viewOf(request), who: approverOf(request), signal: closing };
+      const state = await library.approve(request.params.id, asked);
+
+      return onWire<z.output<typeof ApprovalsAnswer>>(state);
+    },
+  );
+}
+
+/** Only a token or a login says who agrees. Throws `APPROVAL_NEEDS_TOKEN`. */
+function approverOf(request: FastifyRequest): { person: string; by: string } {
+  const { caller, person, proof } = request.principal!;
+  if (proof !== "none") return { person: person ?? caller.name, by: caller.name };
+  throw new DureError("APPROVAL_NEEDS_TOKEN", "Nothing says who agrees: there is no token.", {
+    class: "forbidden",
+    hint: "Each person has a token or a login: dure token create NAME --scopes plans:merge",
+  });
 }
 
 /** The plan that a request chooses, and what of it. */
@@ -305,7 +340,7 @@ function choiceOf(request: FastifyRequest): PlanChoice {
   return {
     ...rest,
     source: text === undefined ? { name: plan } : { file, text },
-    mayReachOut: mayReachOut(request),
+    tenant: viewOf(request),
   };
 }
 

@@ -88,7 +88,7 @@ beforeAll(async () => {
     "-m",
     "Begin",
   ]);
-  const options = JSON.stringify({ server: { limits: LIMITS } });
+  const options = JSON.stringify({ server: { limits: LIMITS }, plans: { ownFolder: true } });
   server = fork(SERVER, [database.url, folder, options, JSON.stringify({ DURE_TOKEN: TOKEN })], {
     execArgv: ["--conditions=dure-source"],
     stdio: ["ignore", "inherit", "inherit", "ipc"],

@@ -32,6 +32,7 @@ export function relationProblems(checked: Checked): Problem[] {
     ...operatorProblems(checked),
     ...memoryProblems(checked),
     ...priceProblems(checked),
+    ...repositoryProblems(checked),
   ];
 }
 
@@ -237,6 +238,22 @@ function memoryProblems({ config, document }: Checked): Problem[] {
       allowed: `less than summarizeThreshold (${from})`,
     }),
   ];
+}
+
+/** No tenant's repository holds the team's own folder. What links lead to is found at a run. */
+function repositoryProblems({ config, document, folder }: Checked): Problem[] {
+  return Object.entries(config.repositories ?? {}).flatMap(([name, { path: given, tenants }]) => {
+    const inside = path.relative(path.resolve(folder, given), folder);
+    const holdsTeam = !path.isAbsolute(inside) && inside.split(path.sep)[0] !== "..";
+    if (tenants === undefined || !holdsTeam) return [];
+
+    return problemAt(
+      document,
+      ["repositories", name],
+      "is a tenant's and holds the team's own folder",
+      { allowed: "a repository beside it, or none with tenants" },
+    );
+  });
 }
 
 function priceProblems({ config, document }: Checked): Problem[] {

@@ -157,6 +157,28 @@ const offlineModelsLoader = z.custom<() => Promise<readonly OfflineModel[]>>(
   (value) => typeof value === "function",
 );
 
+/** Who has to agree before a result is merged or published. */
+const mergeRule = settings({
+  /** People who approved the very commit. Default 0. */
+  approvals: wholeNumber(0, 10).optional(),
+  /** `author`: the person who began the run does not count. */
+  not: oneOf(["author"]).optional(),
+});
+
+/** A repository that plans may work on. */
+const repository = settings({
+  /** From the folder of the team. */
+  path: text,
+  /** Tenants that it belongs to. Default: callers without a tenant. */
+  tenants: z
+    .array(id, { error: "must be a list of tenants" })
+    .min(1, { error: "must name a tenant, or be left out" })
+    .max(1_000)
+    .optional(),
+  /** Goes before `plans.merge`. */
+  merge: mergeRule.optional(),
+});
+
 const ownWorker = z.custom<OpenWorker>((value) => typeof value === "function", {
   error: "must be a function that makes a worker",
 });
@@ -343,8 +365,25 @@ export const teamSchema = settings({
     )
     .refine((bases) => Object.keys(bases).length <= 50, { error: "must be at most 50 bases" })
     .optional(),
+  /**
+   * Repositories that plans work on, by the name that plans and callers use. A tenant reaches those
+   * that name it, and no others.
+   */
+  repositories: z
+    .record(id, repository)
+    .refine((given) => Object.keys(given).length <= 200, {
+      error: "must be at most 200 repositories",
+    })
+    .optional(),
   /** Plans that worker pairs build on a repository. */
   plans: settings({
+    /**
+     * Plans may work on the team's own folder, and an administrator without a tenant may merge what
+     * changes it: what is merged there runs as the server. Default: no.
+     */
+    ownFolder: yesOrNo.optional(),
+    /** Who has to agree before a result is merged or published. Default: nobody. */
+    merge: mergeRule.optional(),
     /**
      * Where the commits of runs are kept beside this machine: a remote of the repository, or an
      * address. With it another machine goes on when this one is gone.

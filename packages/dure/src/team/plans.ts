@@ -21,6 +21,7 @@ import { agentsOnPath, teamWorkers, type TeamWorkers } from "../plans/drafts/tea
 import { Outlines, type ReadSignatures } from "../plans/context/outlines.ts";
 import { HookRequests } from "../plans/runs/hook-requests.ts";
 import { elsewhere } from "../plans/lead/elsewhere.ts";
+import { TeamGuard } from "../plans/runs/team-guard.ts";
 import { PlanLibrary, type PlanLibraryOptions } from "../plans/runs/plan-library.ts";
 import { Runs } from "../plans/runs/runs.ts";
 import { DraftRows } from "../plans/rows/draft-rows.ts";
@@ -34,6 +35,7 @@ import type { Worker } from "../plans/workers/worker.ts";
 import { readOfflineScript, type OfflineScript } from "../plans/workers/offline-script.ts";
 import { PlanThreads } from "../plans/threads/plan-threads.ts";
 import { Git } from "../plans/workspace/git.ts";
+import { TeamFiles } from "../plans/workspace/team-files.ts";
 import { Repository } from "../plans/workspace/repository.ts";
 import { paidAgent } from "../plans/agents/paid-agent.ts";
 import { costScopeOf, payForAgent } from "./agent-pay.ts";
@@ -41,6 +43,7 @@ import { payForDraft, payForRun } from "./plan-pay.ts";
 import { DURE_VERSION } from "./version.ts";
 import type { LoadedTeam } from "./config.ts";
 import { PlanSandboxes } from "./plan-sandboxes.ts";
+import { repositoriesOf } from "./repositories.ts";
 
 export interface PlanParts {
   /** `plans.workers` of the configuration. */
@@ -92,6 +95,12 @@ export function openPlans(
     git,
     folder: plansFolder(team),
     repository: team.folder,
+    repositories: repositoriesOf(team),
+    team: new TeamGuard({
+      files: new TeamFiles({ folder: team.folder, git }),
+      ownFolder: team.config.plans?.ownFolder ?? false,
+    }),
+    approvals: { database: parts.database, rule: team.config.plans?.merge },
     network,
     clock,
     env,

@@ -40,6 +40,7 @@ const RESTART_KEYS = [
   "knowledge",
   "hooks",
   "schedules",
+  "repositories",
   "plans",
   "escalations",
   "limits",

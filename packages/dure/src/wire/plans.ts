@@ -18,8 +18,10 @@ export const repository = z
   .optional()
   .meta({
     description:
-      "Folder of the repository, from the team's folder. Default: as the plan says, else the team's. " +
-      "One that is neither the team's own nor named by a plan of its folder needs the scope admin.",
+      "Name of a repository in the configuration, or a folder from the team's. Default: as the plan " +
+      "says, else the caller's only one, else the one around the team's folder. A tenant has those " +
+      "that the configuration names for it. One that the team has not named needs the scope admin " +
+      "and no tenant; the team's own folder is refused unless `plans.ownFolder` is set.",
   });
 
 export const PlanParams = z.object({ name: planName });

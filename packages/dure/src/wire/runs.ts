@@ -352,6 +352,19 @@ export const PublishAnswer = z.object({
   pull_request: z.string().optional().meta({ description: "Its address." }),
 });
 
+export const RunApproveBody = z.object({
+  commit: z
+    .string()
+    .regex(/^[0-9a-f]{40}([0-9a-f]{24})?$/, { error: "must be the whole id of a commit" })
+    .meta({ description: "The result that was looked at; another one is refused." }),
+});
+export const ApprovalsAnswer = z.object({
+  commit: z.string().meta({ description: "The result that was approved." }),
+  needed: z.int().meta({ description: "Approvals before it is merged or published." }),
+  counted: z.int().meta({ description: "Those that count." }),
+  approvals: z.array(z.object({ person: z.string(), by: z.string(), created_at: z.int() })),
+});
+
 const CleanedJson = z.object({
   run: z.string(),
   plan: z.string(),
@@ -764,6 +777,8 @@ export type TranscriptFilter = Asked<z.output<typeof TranscriptQuery>>;
 export type MergeOutcome = Omit<FromWire<z.output<typeof MergeAnswer>>, "kind"> & {
   readonly kind: Exclude<z.output<typeof MergeAnswer>["kind"], "trying">;
 };
+/** How a result stands before it may be merged. */
+export type Approvals = FromWire<z.output<typeof ApprovalsAnswer>>;
 /** What was sent of a run. `isNew: false`: it was there before. */
 export type PublishOutcome = FromWire<z.output<typeof PublishAnswer>>;
 /** What became of one run's files. `because` is absent when they are gone. */

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
 import { startBank } from "../../../../examples/transfer/bank/bank.ts";
@@ -37,6 +36,10 @@ export interface ContractTeam extends AsyncDisposable {
   readonly database: Database;
   /** Folder of the repository that plans work on. */
   readonly repository: string;
+  /** A repository of a tenant that no caller has. */
+  readonly stray: string;
+  /** The team's own folder, a repository too. */
+  readonly folder: string;
   /** A token under which tools may report to the running step of a run. */
   hookTokenOf(run: string): Promise<string>;
   /** Drains the server: every stream ends. */
@@ -88,8 +91,9 @@ export async function startContractTeam({
   const bank = await startBank();
   stack.defer(() => bank.stop());
   const repository = stack.use(await testRepository({ "README.md": "A repository.\n" }));
-  const folder = await mkdtemp(path.join(tmpdir(), "dure-contract-team-"));
-  stack.defer(() => rm(folder, { recursive: true, force: true }));
+  const stray = stack.use(await testRepository({ "README.md": "Another repository.\n" }));
+  const own = stack.use(await testRepository({ ".gitignore": ".dure/\n" }));
+  const { folder } = own;
   await mkdir(path.join(folder, "plans"));
   for (const [name, text] of Object.entries(PLANS)) {
     await writeFile(
@@ -156,6 +160,10 @@ export async function startContractTeam({
     },
     server: { limits: { logins } },
     knowledge: { handbook: {} },
+    repositories: {
+      greetings: { path: repository.folder, tenants: ["acme", "beta"] },
+      stray: { path: stray.folder, tenants: ["gamma"] },
+    },
   });
   const admin = "contract-admin-token-0123456789";
   const environment = readEnvironment({
@@ -191,6 +199,8 @@ export async function startContractTeam({
     guest,
     hanging: hanging.promise,
     repository: repository.folder,
+    stray: stray.folder,
+    folder,
     hookTokenOf,
     stop: () => team.stop(),
     [Symbol.asyncDispose]: () => kept.disposeAsync(),

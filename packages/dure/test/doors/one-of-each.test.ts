@@ -25,6 +25,7 @@ export default defineTeam({
   agents: { ruda: { leads: true } },
   services: { desk },
   rooms: { adapters: [web()] },
+  plans: { ownFolder: true },
 });
 `;
 
@@ -43,7 +44,7 @@ export default defineTeam({
   agents: { ruda: { leads: true } },
   services: { desk },
   rooms: { adapters: [web(), pigeon] },
-  plans: { workers: { scribe } },
+  plans: { ownFolder: true, workers: { scribe } },
   offlineModels: [parrot],
 });
 `;
@@ -177,7 +178,7 @@ test("a channel, a worker and a model of one's own are a folder and a line each"
   expect(news.filter((line) => !line.startsWith("import "))).toEqual([
     '  model: "offline:parrot",',
     "  rooms: { adapters: [web(), pigeon] },",
-    "  plans: { workers: { scribe } },",
+    "  plans: { ownFolder: true, workers: { scribe } },",
     "  offlineModels: [parrot],",
   ]);
 });

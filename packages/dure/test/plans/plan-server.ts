@@ -12,7 +12,9 @@ import { HookRequests } from "../../src/plans/runs/hook-requests.ts";
 import { PlanThreads } from "../../src/plans/threads/plan-threads.ts";
 import { PlanLibrary } from "../../src/plans/runs/plan-library.ts";
 import type { TestRuns } from "../../src/plans/runs/test-runs.ts";
+import { TeamGuard } from "../../src/plans/runs/team-guard.ts";
 import { Git } from "../../src/plans/workspace/git.ts";
+import { TeamFiles } from "../../src/plans/workspace/team-files.ts";
 import type { ServerOptions } from "../../src/server/server.ts";
 import { startTestServer, type TestServer } from "../../src/server/test-server.ts";
 import { startRealRuns, testRepository, type TestRepository } from "./real-runs.ts";
@@ -36,6 +38,8 @@ const NODE_TEST = (body: string): string =>
   `import { test } from "node:test";\nimport assert from "node:assert/strict";\n${body}\n`;
 const CLI = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 
+/** Whose the repository is, besides callers without a tenant. */
+const TENANTS = ["acme", "beta", "reach"];
 /** What its repository holds. */
 export const FILES = {
   "package.json": '{ "name": "shop", "type": "module" }\n',
@@ -172,11 +176,15 @@ export async function startPlanServer(propose?: (wish: DraftWish) => string): Pr
     }),
   );
   const threads = new PlanThreads();
+  const git = new Git({ env: process.env });
   const library = new PlanLibrary({
     threads,
     runs: runs.runs,
     requests: new HookRequests({ ...runs, clock: systemClock }),
-    git: new Git({ env: process.env }),
+    git,
+    team: new TeamGuard({ files: new TeamFiles({ folder, git }), ownFolder: false }),
+    approvals: { database: runs.database, rule: undefined },
+    repositories: { shop: { path: repository.folder, tenants: TENANTS } },
     folder: join(folder, "plans"),
     repository: repository.folder,
     clock: systemClock,

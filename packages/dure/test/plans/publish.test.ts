@@ -9,6 +9,7 @@ import { FULL } from "../../src/kernel/test-tiers.ts";
 import type { PlanRun } from "../../src/plans/rows/run.ts";
 import { RunDelivery } from "../../src/plans/runs/run-delivery.ts";
 import { Git } from "../../src/plans/workspace/git.ts";
+import type { MergeGate } from "../../src/plans/runs/merge-gate.ts";
 import { Repository } from "../../src/plans/workspace/repository.ts";
 import { realPlan } from "./real-runs.ts";
 import { openStage } from "./stage.ts";
@@ -54,6 +55,12 @@ interface World {
 }
 
 /** A run that has succeeded, a bare remote, and a double of `gh`. */
+/** No person has to agree. */
+const NO_GATE: Pick<MergeGate, "approve" | "assertMayMerge"> = {
+  approve: () => Promise.reject(new Error("no approval is asked for here")),
+  assertMayMerge: async () => {},
+};
+
 async function openWorld(tool: "gh" | "none" = "gh"): Promise<World> {
   const { runs, repository } = await openStage(FILES, { script: SCRIPT });
   const state = await mkdtemp(join(tmpdir(), "dure-gh-"));
@@ -73,6 +80,8 @@ async function openWorld(tool: "gh" | "none" = "gh"): Promise<World> {
   const env = { ...process.env, PATH, GH_STATE: state };
   const delivery = new RunDelivery({
     runs: runs.runs,
+    team: { assertMayChange: async () => {} },
+    gate: NO_GATE,
     clock: systemClock,
     open: (run, signal) => Repository.open(run.repository, { git: new Git({ env }), signal }),
     env,
@@ -91,8 +100,8 @@ test(
     const calls = async (): Promise<string> => readFile(join(state, "calls"), "utf8");
     await writeFile(join(state, "die"), "");
 
-    const first = await delivery.publish(run, signal);
-    const second = await delivery.publish(run, signal);
+    const first = await delivery.publish(run, { tenant: null, signal });
+    const second = await delivery.publish(run, { tenant: null, signal });
 
     const wanted = { branch: "dure/both", pullRequest: "https://git.example/pr/1" };
     expect(first).toMatchObject({ ...wanted, isNew: true });
@@ -106,7 +115,7 @@ test(
     expect(shown).toContain("Co-authored-by: dure offline <agent@localhost>");
     expect(await readFile(join(state, "made"), "utf8")).toContain("--base\nmain\n--title\nboth");
 
-    const merged = await delivery.merge(run, { into: undefined, signal });
+    const merged = await delivery.merge(run, { into: undefined, tenant: null, signal });
     expect(merged).toMatchObject({ kind: "fast-forward", target: "main", commit: first.commit });
     expect(await git("show", "main:src/b/b.txt")).toBe("by b");
   },
@@ -122,7 +131,7 @@ test(
     const other = await git("commit-tree", "main^{tree}", "-m", "Theirs");
     await git("push", "--quiet", "-f", join(state, "remote.git"), `${other}:refs/heads/dure/both`);
 
-    const pushing = delivery.publish(run, signal);
+    const pushing = delivery.publish(run, { tenant: null, signal });
 
     await expect(pushing).rejects.toMatchObject({ code: "PUSH_FAILED" });
     expect(await there("rev-parse", "dure/both")).toBe(other);
@@ -137,8 +146,8 @@ test(
     const { run, delivery, there, state } = await openWorld("none");
     const { signal } = new AbortController();
 
-    const first = await delivery.publish(run, signal);
-    const second = await delivery.publish(run, signal);
+    const first = await delivery.publish(run, { tenant: null, signal });
+    const second = await delivery.publish(run, { tenant: null, signal });
 
     expect([first.isNew, second.isNew]).toEqual([true, false]);
     expect(first).not.toHaveProperty("pullRequest");

@@ -29,6 +29,18 @@ export interface Row {
   readonly isAlias?: true;
   /** A stream that does not end by itself. */
   readonly isEndless?: true;
+  /**
+   * Of a route of plans: which repository it can touch. `run`: that of the run that it names;
+   * `none`: none, or it makes less happen than before.
+   */
+  readonly reaches?: "run" | "none" | Choice;
+}
+
+/** A route whose caller chooses a repository. */
+interface Choice {
+  readonly call: (repository: string) => { readonly path: string; readonly body?: unknown };
+  /** To who may have it. */
+  readonly own: string;
 }
 
 const SESSION = "404 SESSION_UNKNOWN";
@@ -42,6 +54,14 @@ const DRAFT = "404 DRAFT_UNKNOWN";
 const LOGIN = "404 LOGIN_UNKNOWN";
 const NO_EDIT = "403 AGENT_EDIT_NOT_ALLOWED";
 const NO_KNOWLEDGE = "403 KNOWLEDGE_NOT_ALLOWED";
+
+/** One port that a worker would write. */
+const ANY_PLAN = `
+plan: any
+roles: modules
+workers: { default: { kind: command, command: [sh, -c, "true"] } }
+ports: [{ id: a, role: a, goal: Write., owns: ["**"], acceptance: "true" }]
+`;
 
 const at =
   (path: string): Row["call"] =>
@@ -660,33 +680,59 @@ export const ROUTES: Readonly<Record<string, Row>> = {
   },
 
   // Plans and runs. What steers a run whose files are gone is refused behind the look for it.
-  "GET /v1/plans": { scope: "plans:read", names: "none", call: at("/v1/plans"), own: "200" },
+  "GET /v1/plans": {
+    scope: "plans:read",
+    names: "none",
+    call: at("/v1/plans"),
+    own: "200",
+    reaches: "none",
+  },
   "GET /v1/plans/:name": {
+    reaches: "none",
     scope: "plans:read",
     names: "none",
     call: at("/v1/plans/greet"),
     own: "200",
   },
   "POST /v1/plans/check": {
+    reaches: "none",
     scope: "plans:read",
     names: "none",
     call: () => ({ path: "/v1/plans/check", body: { file: "a.yaml", text: "plan: a" } }),
     own: "200",
   },
   "POST /v1/plans/draft": {
+    reaches: {
+      call: (repository) => ({ path: "/v1/plans/draft", body: { goal: "Mend it.", repository } }),
+      own: "200",
+    },
     scope: "plans:run",
     names: "none",
     call: () => ({ path: "/v1/plans/draft", body: { goal: "" } }),
     own: "400 REQUEST_INVALID",
   },
   "POST /v1/drafts": {
+    reaches: {
+      call: (repository) => ({
+        path: "/v1/drafts",
+        body: { goal: "Mend it.", text: "plan: a", repository },
+      }),
+      own: "201",
+    },
     scope: "plans:run",
     names: "none",
     call: () => ({ path: "/v1/drafts", body: { goal: "" } }),
     own: "400 REQUEST_INVALID",
   },
-  "GET /v1/drafts": { scope: "plans:read", names: "list", call: at("/v1/drafts"), own: "200" },
+  "GET /v1/drafts": {
+    scope: "plans:read",
+    names: "list",
+    call: at("/v1/drafts"),
+    own: "200",
+    reaches: "none",
+  },
   "GET /v1/drafts/:id": {
+    reaches: "none",
     scope: "plans:read",
     names: "thing",
     call: ({ draft }) => ({ path: `/v1/drafts/${draft}` }),
@@ -694,6 +740,7 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     absent: DRAFT,
   },
   "PUT /v1/drafts/:id": {
+    reaches: "none",
     scope: "plans:run",
     names: "thing",
     call: ({ draft }) => ({ path: `/v1/drafts/${draft}`, body: { version: 99, text: "plan: a" } }),
@@ -701,6 +748,7 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     absent: DRAFT,
   },
   "POST /v1/drafts/:id/answers": {
+    reaches: "none",
     scope: "plans:run",
     names: "thing",
     call: ({ draft }) => ({
@@ -711,6 +759,7 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     absent: DRAFT,
   },
   "DELETE /v1/drafts/:id": {
+    reaches: "none",
     scope: "plans:run",
     names: "thing",
     call: ({ draft }) => ({ path: `/v1/drafts/${draft}?version=99` }),
@@ -718,13 +767,27 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     absent: DRAFT,
   },
   "POST /v1/runs": {
+    reaches: {
+      call: (repository) => ({
+        path: "/v1/runs",
+        body: { file: "a.yaml", text: ANY_PLAN, repository, dry_run: true },
+      }),
+      own: "200",
+    },
     scope: "plans:run",
     names: "list",
     call: () => ({ path: "/v1/runs", body: { plan: "nowhere" } }),
     own: "404 PLAN_UNKNOWN",
   },
-  "GET /v1/runs": { scope: "plans:read", names: "list", call: at("/v1/runs"), own: "200" },
+  "GET /v1/runs": {
+    scope: "plans:read",
+    names: "list",
+    call: at("/v1/runs"),
+    own: "200",
+    reaches: "none",
+  },
   "GET /v1/runs/:id": {
+    reaches: "none",
     scope: "plans:read",
     names: "thing",
     call: ({ run }) => ({ path: `/v1/runs/${run}` }),
@@ -732,6 +795,7 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     absent: RUN,
   },
   "GET /v1/runs/:id/events": {
+    reaches: "none",
     scope: "plans:read",
     names: "thing",
     call: ({ run }) => ({ path: `/v1/runs/${run}/events` }),
@@ -739,6 +803,7 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     absent: RUN,
   },
   "GET /v1/runs/:id/diff": {
+    reaches: "none",
     scope: "plans:read",
     names: "thing",
     call: ({ run }) => ({ path: `/v1/runs/${run}/diff` }),
@@ -746,20 +811,31 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     absent: RUN,
   },
   "POST /v1/runs/:id/merge": {
-    scope: "plans:run",
+    reaches: "run",
+    scope: "plans:merge",
     names: "thing",
     call: ({ run }) => ({ path: `/v1/runs/${run}/merge`, body: { into: "no such branch" } }),
     own: "409 RUN_CLEANED",
     absent: RUN,
   },
   "POST /v1/runs/:id/publish": {
-    scope: "plans:run",
+    reaches: "run",
+    scope: "plans:merge",
     names: "thing",
     call: ({ run }) => ({ path: `/v1/runs/${run}/publish` }),
     own: "409 PUBLISH_NOT_CONFIGURED",
     absent: RUN,
   },
+  "POST /v1/runs/:id/approve": {
+    reaches: "run",
+    scope: "plans:merge",
+    names: "thing",
+    call: ({ run }) => ({ path: `/v1/runs/${run}/approve`, body: { commit: "0".repeat(40) } }),
+    own: "409 APPROVAL_STALE",
+    absent: RUN,
+  },
   "POST /v1/runs/:id/pause": {
+    reaches: "none",
     scope: "plans:run",
     names: "thing",
     call: ({ run }) => ({ path: `/v1/runs/${run}/pause` }),
@@ -767,6 +843,7 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     absent: RUN,
   },
   "POST /v1/runs/:id/resume": {
+    reaches: "run",
     scope: "plans:run",
     names: "thing",
     call: ({ run }) => ({ path: `/v1/runs/${run}/resume` }),
@@ -774,6 +851,7 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     absent: RUN,
   },
   "POST /v1/runs/:id/cancel": {
+    reaches: "none",
     scope: "plans:run",
     names: "thing",
     call: ({ run }) => ({ path: `/v1/runs/${run}/cancel` }),
@@ -781,6 +859,7 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     absent: RUN,
   },
   "POST /v1/runs/:id/again": {
+    reaches: "run",
     scope: "plans:run",
     names: "thing",
     call: ({ run }) => ({ path: `/v1/runs/${run}/again` }),
@@ -788,6 +867,7 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     absent: RUN,
   },
   "POST /v1/runs/:id/extend": {
+    reaches: "run",
     scope: "plans:run",
     names: "thing",
     call: ({ run }) => ({ path: `/v1/runs/${run}/extend`, body: { tokens: 1 } }),
@@ -795,6 +875,7 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     absent: RUN,
   },
   "POST /v1/runs/clean": {
+    reaches: "none",
     scope: "plans:run",
     names: "thing",
     call: ({ run }) => ({ path: "/v1/runs/clean", body: { run, dry_run: true } }),
@@ -802,6 +883,7 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     absent: RUN,
   },
   "GET /v1/runs/:id/ports/:port": {
+    reaches: "none",
     scope: "plans:read",
     names: "thing",
     call: ({ run }) => ({ path: `/v1/runs/${run}/ports/greet` }),
@@ -809,6 +891,7 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     absent: RUN,
   },
   "GET /v1/runs/:id/ports/:port/steps/:step/manifest": {
+    reaches: "none",
     scope: "plans:read",
     names: "thing",
     call: ({ run, step }) => ({ path: `/v1/runs/${run}/ports/greet/steps/${step}/manifest` }),
@@ -816,6 +899,7 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     absent: RUN,
   },
   "GET /v1/runs/:id/ports/:port/transcript": {
+    reaches: "none",
     scope: "plans:read",
     names: "thing",
     call: ({ run }) => ({ path: `/v1/runs/${run}/ports/greet/transcript` }),
@@ -823,6 +907,7 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     absent: RUN,
   },
   "GET /v1/runs/:id/ports/:port/diff": {
+    reaches: "none",
     scope: "plans:read",
     names: "thing",
     call: ({ run }) => ({ path: `/v1/runs/${run}/ports/greet/diff` }),
@@ -830,6 +915,7 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     absent: RUN,
   },
   "POST /v1/runs/:id/ports/:port/retry": {
+    reaches: "run",
     scope: "plans:run",
     names: "thing",
     call: ({ run }) => ({ path: `/v1/runs/${run}/ports/greet/retry` }),
@@ -837,6 +923,7 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     absent: RUN,
   },
   "POST /v1/runs/:id/ports/:port/skip": {
+    reaches: "run",
     scope: "plans:run",
     names: "thing",
     call: ({ run }) => ({ path: `/v1/runs/${run}/ports/greet/skip` }),
@@ -844,6 +931,7 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     absent: RUN,
   },
   "POST /v1/runs/:id/ports/:port/say": {
+    reaches: "run",
     scope: "plans:run",
     names: "thing",
     call: ({ run }) => ({
@@ -854,6 +942,7 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     absent: RUN,
   },
   "GET /v1/runs/:id/ports/:port/comments": {
+    reaches: "none",
     scope: "plans:read",
     names: "thing",
     call: ({ run }) => ({ path: `/v1/runs/${run}/ports/greet/comments` }),
@@ -861,6 +950,7 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     absent: RUN,
   },
   "POST /v1/runs/:id/ports/:port/comments": {
+    reaches: "none",
     scope: "plans:run",
     names: "thing",
     call: ({ run }) => ({
@@ -871,6 +961,7 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     absent: RUN,
   },
   "DELETE /v1/runs/:id/ports/:port/comments/:comment": {
+    reaches: "none",
     scope: "plans:run",
     names: "thing",
     call: ({ run }) => ({ path: `/v1/runs/${run}/ports/greet/comments/1` }),
@@ -878,6 +969,7 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     absent: RUN,
   },
   "POST /v1/runs/:id/ports/:port/review": {
+    reaches: "none",
     scope: "plans:run",
     names: "thing",
     call: ({ run }) => ({ path: `/v1/runs/${run}/ports/greet/review`, body: { text: "x" } }),
@@ -885,6 +977,7 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     absent: RUN,
   },
   "POST /v1/runs/:id/ports/:port/approve": {
+    reaches: "run",
     scope: "plans:run",
     names: "thing",
     call: ({ run }) => ({ path: `/v1/runs/${run}/ports/greet/approve` }),

@@ -128,6 +128,58 @@ describe.each(roles)("with the scope $scope and the tenant “$tenant”", (role
   );
 });
 
+/** What a right may cause: on whose repository work is done. */
+const TARGETS = ["own", "stray", "team"] as const;
+type Target = (typeof TARGETS)[number];
+const OF_PLANS = /^\w+ \/v1\/(plans|drafts|runs)/;
+
+test("each route of plans says which repository it can touch", () => {
+  const silent = table.filter(
+    ([route, { reaches }]) => OF_PLANS.test(route) && reaches === undefined,
+  );
+
+  expect(silent.map(([route]) => route)).toEqual([]);
+});
+
+describe.each(roles)("with the scope $scope and the tenant “$tenant”", (role) => {
+  test("each route that chooses a repository reaches those that are the caller's alone", async () => {
+    const folders = { own: team.repository, stray: team.stray, team: team.folder };
+    const token = tokens.get(keyOf(role));
+
+    for (const target of TARGETS) {
+      for (const [route, row] of table) {
+        if (typeof row.reaches !== "object") continue;
+        const asked = row.reaches.call(folders[target]);
+        const { status } = await send(route, asked, { token });
+
+        expect([route, target, status]).toEqual([
+          route,
+          target,
+          holds(role.scope, row.scope) ? reached(row.reaches.own, role, target) : NO_SCOPE,
+        ]);
+      }
+    }
+  });
+
+  test("no route makes work go on, or lets it out, where the repository is not the caller's", async () => {
+    const rows = table.filter(([, { reaches }]) => reaches === "run");
+    const expected = Object.fromEntries(
+      rows.map(([route, row]) => [
+        route,
+        holds(role.scope, row.scope) ? reached(row.own, role, "stray") : NO_SCOPE,
+      ]),
+    );
+
+    const told = await atOnce(rows, async (route, row) => {
+      const own = things.get(role.tenant)!;
+      const of = { ...own, run: own.strayRun };
+      return (await call(route, row, { of, token: tokens.get(keyOf(role)) })).status;
+    });
+
+    expect(told).toEqual(expected);
+  });
+});
+
 // Behind all of the above: whose names were tried stands in one's own audit log.
 describe.each(roles)("with the scope $scope and the tenant “$tenant”", (role) => {
   test("each route answers about another's thing as about one that does not exist", async () => {
@@ -188,13 +240,30 @@ interface Answer {
   readonly body: string;
 }
 
-async function call(
+const NO_SCOPE = "403 SCOPE_MISSING";
+
+/** What a caller with the scope is told of a repository: as the specification says. */
+function reached(own: string, role: { scope: Scope; tenant: Tenant }, target: Target): string {
+  if (role.tenant !== "") return target === "own" ? own : "404 REPOSITORY_UNKNOWN";
+  if (target === "team") return "403 REPOSITORY_IS_TEAM";
+
+  return target === "own" || seesAll(role) ? own : "403 REPOSITORY_NOT_NAMED";
+}
+
+function call(
   route: string,
   row: Row,
   { of, token }: { of: Things; token: string | undefined },
 ): Promise<Answer> {
+  return send(route, row.call(of), { token, isEndless: row.isEndless });
+}
+
+async function send(
+  route: string,
+  { path, body }: ReturnType<Row["call"]>,
+  { token, isEndless }: { token: string | undefined; isEndless?: true | undefined },
+): Promise<Answer> {
   const [method = ""] = route.split(" ");
-  const { path, body } = row.call(of);
   const answer = await fetch(team.url + path, {
     method,
     headers: {
@@ -205,7 +274,7 @@ async function call(
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
-  const text = row.isEndless && answer.ok ? await beginningOf(answer) : await answer.text();
+  const text = isEndless && answer.ok ? await beginningOf(answer) : await answer.text();
   const code = answer.ok ? undefined : codeIn(answer, text);
   return { status: [answer.status, code].filter(Boolean).join(" "), body: text };
 }
@@ -260,14 +329,16 @@ async function beginningOf(answer: Response): Promise<string> {
 }
 
 function expectedOwn(row: Row, role: { scope: Scope; tenant: Tenant }): string {
-  if (!holds(role.scope, row.scope)) return "403 SCOPE_MISSING";
+  if (!holds(role.scope, row.scope)) return NO_SCOPE;
   return row.names === "all" && role.tenant !== "" ? row.absent! : row.own;
 }
 
 function expectedForeign(row: Row, role: { scope: Scope; tenant: Tenant }): string {
-  if (!holds(role.scope, row.scope)) return "403 SCOPE_MISSING";
+  if (!holds(role.scope, row.scope)) return NO_SCOPE;
   return seesAll(role) ? row.own : row.absent!;
 }
+
+const PARTS_OF_PLANS: ReadonlySet<string> = new Set(["plans:read", "plans:run", "plans:merge"]);
 
 /** Which scope holds which: as the specification says, not as the server does. */
 function holds(given: Scope, needed: Row["scope"]): boolean {
@@ -275,8 +346,8 @@ function holds(given: Scope, needed: Row["scope"]): boolean {
     return true;
   }
   return (
-    (given === "plans" && (needed === "plans:run" || needed === "plans:read")) ||
-    (given === "plans:run" && needed === "plans:read")
+    (given === "plans" && PARTS_OF_PLANS.has(needed)) ||
+    ((given === "plans:run" || given === "plans:merge") && needed === "plans:read")
   );
 }
 

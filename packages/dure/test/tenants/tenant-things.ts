@@ -18,6 +18,8 @@ export interface Things {
   readonly message: string;
   readonly job: string;
   readonly run: string;
+  /** A run of this owner in a repository that is not its own. */
+  readonly strayRun: string;
   readonly step: string;
   readonly schedule: string;
   /** Of A2A. */
@@ -106,6 +108,7 @@ export async function makeThings(
     max_turns: 1,
   });
   const { id, step } = await copyRun(team, { run, tenant, secret });
+  const stray = await copyRun(team, { run, tenant, secret, repository: team.stray });
   const draft = await makeDraft(team, { tenant, secret });
   const { body: sent } = await post("/a2a/v1/desk/message:send?A2A-Version=1.0", {
     message: {
@@ -127,6 +130,7 @@ export async function makeThings(
     message,
     job: asked["job_id"] as string,
     run: id,
+    strayRun: stray.id,
     step,
     schedule: `of-${owner}`,
     task: (sent["task"] as { id: string }).id,
@@ -147,6 +151,7 @@ export function noThings(): Things {
     message: newId("message"),
     job: `job_${ulid()}`,
     run: `run_${ulid()}`,
+    strayRun: `run_${ulid()}`,
     step: "999999999",
     schedule: "of-zeta",
     task: newId("turn"),
@@ -171,18 +176,26 @@ async function makeDraft(
   return id;
 }
 
+interface CopiedRun {
+  readonly run: string;
+  readonly tenant: string;
+  readonly secret: string;
+  /** Default: that of the run. */
+  readonly repository?: string;
+}
+
 /** The run as this owner's; its files are gone, so that orders to it are refused at once. */
 async function copyRun(
   { database }: ContractTeam,
-  { run, tenant, secret }: { run: string; tenant: string; secret: string },
+  { run, tenant, secret, repository }: CopiedRun,
 ): Promise<{ id: string; step: string }> {
   const id = `run_${ulid()}`;
   await database.query(
     {
       text: `insert into dure.plan_runs (id, tenant, plan, definition, repository, folder, host, base_commit, start_commit, status, phase, report, started_by, finished_at, clean_began_at, cleaned_at)
-        select $2, $3, $4, definition, repository, folder, host, base_commit, start_commit, status, phase, report, started_by, clock_timestamp(), clock_timestamp(), clock_timestamp() from dure.plan_runs where id = $1`,
+        select $2, $3, $4, definition, coalesce($5, repository), folder, host, base_commit, start_commit, status, phase, report, started_by, clock_timestamp(), clock_timestamp(), clock_timestamp() from dure.plan_runs where id = $1`,
     },
-    [run, id, tenant, `plan-${secret}`],
+    [run, id, tenant, `plan-${secret}`, repository ?? null],
   );
   await database.query(
     {

@@ -73,15 +73,16 @@ export const INIT: CommandSpec = {
         packages === undefined || (await install(folder, packages, words, output));
       const first = isInstalled && findsDure(folder) ? "" : "npm install && ";
       output.line(words.next(`cd ${relative} && ${first}npx dure dev`));
-      if (made.begin === "plans" && !isInRepository(folder)) output.line(words.repository);
+      if (made.begin === "plans" && !liesInRepository(folder)) output.line(words.repository);
       output.result({ folder, name: names.name, title: names.title });
 
       return EXIT.ok;
     },
 };
 
-/** Whether git would find a repository from there upwards. */
-function isInRepository(folder: string): boolean {
+/** Whether a repository is around the folder, which is none itself. */
+function liesInRepository(folder: string): boolean {
+  if (existsSync(path.join(folder, ".git"))) return false;
   for (let current = folder; ; current = path.dirname(current)) {
     if (existsSync(path.join(current, ".git"))) return true;
     if (current === path.dirname(current)) return false;

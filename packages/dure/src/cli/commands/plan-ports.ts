@@ -136,17 +136,28 @@ export const review: CommandSpec = {
 
 export const approve: CommandSpec = {
   name: "approve",
-  about: "approve the work of a port that waits for you (gate: person)",
-  examples: ["dure plan approve run_01K… api"],
+  about:
+    "approve the work of a port that waits for you (gate: person). Without a port: the result of a run, before it is merged",
+  examples: ["dure plan approve run_01K… api", "dure plan approve run_01K…"],
   worksOn: "server",
-  declare: (command) => command.argument("<run>").argument("<port>"),
-  run: (context) => async (id: string, port: string, options: CommonOptions) => {
-    const { approvePort } = await import("../plan-review.ts");
-    const command = await clientCommand(context, options);
+  declare: (command) =>
+    command
+      .argument("<run>")
+      .argument("[port]")
+      .option("--commit <id>", "the result that you looked at (default: as it is now)"),
+  run:
+    (context) =>
+    async (id: string, port: string | undefined, { commit, ...options }: ApproveOptions) => {
+      const { approvePort, approveRun } = await import("../plan-review.ts");
+      const command = await clientCommand(context, options);
 
-    return approvePort(id, port, command);
-  },
+      return port === undefined ? approveRun(id, commit, command) : approvePort(id, port, command);
+    },
 };
+
+interface ApproveOptions extends CommonOptions {
+  readonly commit?: string;
+}
 
 interface SayOptions extends CommonOptions {
   readonly to: Member;

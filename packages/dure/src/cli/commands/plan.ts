@@ -73,7 +73,11 @@ const draft: CommandSpec = {
   declare: (command) =>
     command
       .argument("<goal>")
-      .option("--repo <path>", "the repository (default: the team's folder)", repositoryFrom),
+      .option(
+        "--repo <path>",
+        "the repository, by name or path (default: the team's)",
+        repositoryFrom,
+      ),
   run:
     (context) =>
     async (goal: string, { repo, ...options }: CommonOptions & { repo?: string }) => {
@@ -101,7 +105,11 @@ const from: CommandSpec = {
   declare: (command) =>
     command
       .argument("<words>", "what is to be there in the end")
-      .option("--repo <path>", "the repository (default: the team's folder)", repositoryFrom)
+      .option(
+        "--repo <path>",
+        "the repository, by name or path (default: the team's)",
+        repositoryFrom,
+      )
       .option("--out <file>", "where the plan goes (default: plans/, by its name)")
       .option("--no-ask", "ask nothing; take what the draft assumes"),
   run: (context) => async (goal: string, options: FromOptions) => {
@@ -160,7 +168,7 @@ const run: CommandSpec = {
       .option("--from <ids...>", "these ports and what needs them")
       .option(
         "--repo <path>",
-        "the repository (default: as the plan says, else the team's folder)",
+        "the repository, by name or path (default: as the plan says, else the team's)",
         repositoryFrom,
       )
       .option("--key <key>", "the same key and request are the same run")

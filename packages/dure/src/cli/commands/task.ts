@@ -47,7 +47,11 @@ export const TASK: CommandSpec = {
       .option("--title <words>", "names its branch (default: the first words)")
       .option("--tries <number>", "at most so many tries (default 3)")
       .option("--base <ref>", "a branch, tag or commit to begin from")
-      .option("--repo <path>", "the repository (default: the team's folder)", repositoryFrom)
+      .option(
+        "--repo <path>",
+        "the repository, by name or path (default: the team's)",
+        repositoryFrom,
+      )
       .option("--dry-run", "begin nothing; say what would be done")
       .option("--key <key>", "the same key and request are the same run")
       .option("-f, --follow", "watch it to its end"),

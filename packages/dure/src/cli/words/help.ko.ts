@@ -185,7 +185,8 @@ export const HELP_KO: Readonly<Record<string, string>> = {
   "let a model propose a plan; prints it, stores nothing":
     "모델에게 계획을 써 달라고 해요. 보여 주기만 하고 저장하지 않아요",
 
-  "the repository (default: the team's folder)": "저장소(기본: 팀의 폴더)",
+  "the repository, by name or path (default: the team's)":
+    "저장소의 이름이나 경로(기본: 팀의 저장소)",
 
   "from words to a plan: a model drafts it, its file is written, you edit and start it":
     "말을 계획으로 만들어요. 모델이 쓴 파일을 고쳐서 시작할 수 있어요",
@@ -206,8 +207,8 @@ export const HELP_KO: Readonly<Record<string, string>> = {
   "only these ports and what they need": "이 포트와, 여기에 필요한 포트만",
   "these ports and what needs them": "이 포트와, 이것을 기다리는 포트",
 
-  "the repository (default: as the plan says, else the team's folder)":
-    "저장소(기본: 계획에 적은 대로, 없으면 팀의 폴더)",
+  "the repository, by name or path (default: as the plan says, else the team's)":
+    "저장소의 이름이나 경로(기본: 계획에 적은 대로, 없으면 팀의 저장소)",
 
   "runs, newest first": "실행, 새것부터",
 
@@ -270,8 +271,9 @@ export const HELP_KO: Readonly<Record<string, string>> = {
   "send what waits: the port has another try, which is told it":
     "남긴 의견을 보내고 다시 시도하게 해요",
 
-  "approve the work of a port that waits for you (gate: person)":
-    "승인을 기다리는 포트의 작업을 승인해요(gate: person)",
+  "approve the work of a port that waits for you (gate: person). Without a port: the result of a run, before it is merged":
+    "승인을 기다리는 포트의 작업을 승인해요(gate: person). 포트가 없으면 합치기 전에 실행의 결과를 승인해요",
+  "the result that you looked at (default: as it is now)": "살펴본 결과(적지 않으면 지금 결과)",
 
   "take the result of a run over into a branch of your repository":
     "실행의 결과를 저장소의 브랜치에 합쳐요",
@@ -387,8 +389,8 @@ export const HELP_KO: Readonly<Record<string, string>> = {
   "make a token; it is shown once": "토큰을 만들어요. 한 번만 보여 줘요",
   "for people: whose token it is": "누구의 토큰인지 알 수 있는 이름",
 
-  "chat, rooms, jobs, plans (or plans:read, plans:run), admin, with commas between":
-    "chat, rooms, jobs, plans(또는 plans:read, plans:run), admin. 쉼표로 이어요",
+  "chat, rooms, jobs, plans (or plans:read, plans:run, plans:merge), admin, with commas between":
+    "chat, rooms, jobs, plans(또는 plans:read, plans:run, plans:merge), admin. 쉼표로 이어요",
 
   "owner of what is created with it": "이 토큰으로 만든 것의 주인",
   "list tokens; never their text": "토큰을 봐요. 값은 보여 주지 않아요",

@@ -192,6 +192,8 @@ export const PLANS_EN = {
     reviewed: (run: string, port: string) =>
       `${run} goes on with another try of ${port}, which is told the review`,
     approved: (run: string, port: string) => `${run} goes on: ${port} is approved`,
+    approvedResult: (run: string, { commit, counted, needed }: Approved) =>
+      `The result ${commit.slice(0, 12)} of ${run} is approved (${counted} of ${needed} needed)`,
     kept: "kept",
     cleaned: "cleaned",
     wouldClean: "would be cleaned",
@@ -267,6 +269,12 @@ interface Promises {
 interface More {
   readonly tokens: number | undefined;
   readonly calls: number | undefined;
+}
+/** A result of a run that was approved. */
+interface Approved {
+  readonly commit: string;
+  readonly counted: number;
+  readonly needed: number;
 }
 
 interface Merged {

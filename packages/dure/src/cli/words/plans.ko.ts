@@ -230,6 +230,8 @@ export const PLANS_KO: PlansWords = {
     skipped: (run, port) => `${run}: ${port} 포트를 빼고 이어서 해요`,
     reviewed: (run, port) => `${run}: 의견을 전하고 ${port} 포트를 다시 시도해요`,
     approved: (run, port) => `${run}: ${port} 포트를 승인해서 이어서 해요`,
+    approvedResult: (run, { commit, counted, needed }) =>
+      `${run}: 결과 ${commit.slice(0, 12)}를 승인했어요(승인 ${needed}개 중 ${counted}개)`,
     kept: "남김",
     cleaned: "정리함",
     wouldClean: "정리할 것",

@@ -13,17 +13,16 @@ import { notesIn, withoutNotes } from "./notes.ts";
 interface Asked {
   readonly tenant: TenantView;
   readonly by: string;
-  /** The caller may name any repository. */
-  readonly mayReachOut: boolean;
   readonly signal: AbortSignal;
 }
 
-type Reach = Pick<Asked, "mayReachOut" | "signal"> & { readonly repository?: string | undefined };
+type Reach = Pick<Asked, "tenant" | "signal"> & { readonly repository?: string | undefined };
 
 interface PlanDraftsParts {
   readonly draftRows: DraftRows;
   readonly clock: Clock;
   readonly proposals: {
+    assertAllowed(options: Reach): Promise<void>;
     propose(wish: DraftWish, options: Reach): Promise<Draft>;
     review(text: string, options: Reach): Promise<Pick<Draft, "problems" | "problemCount">>;
   };
@@ -56,6 +55,7 @@ export class PlanDrafts {
   /** Throws as `DraftProposals.propose`. */
   async create({ goal, repository, text }: Wanted, asked: Asked): Promise<PlanDraft> {
     const { proposals, draftRows, clock } = this.#parts;
+    await proposals.assertAllowed({ ...asked, repository });
     const made = text ?? (await proposals.propose({ goal }, { ...asked, repository })).text;
     const { questions, open } = notesIn(made);
     const id = `draft_${ulid(clock.now())}`;
@@ -149,9 +149,9 @@ export class PlanDrafts {
     throw changed(await this.#stored(before.id, asked.tenant));
   }
 
-  async #shown(draft: StoredDraft, { mayReachOut, signal }: Asked): Promise<PlanDraft> {
+  async #shown(draft: StoredDraft, { tenant, signal }: Asked): Promise<PlanDraft> {
     const { text, repository } = draft;
-    const reach = { repository: repository ?? undefined, mayReachOut, signal };
+    const reach = { repository: repository ?? undefined, tenant, signal };
     const found = await this.#parts.proposals.review(text, reach);
 
     return { ...draft, ...found, ports: portsIn(text) };

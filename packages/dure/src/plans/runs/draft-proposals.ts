@@ -4,8 +4,9 @@ import type { DraftWish } from "../drafts/draft-prompt.ts";
 import type { DraftSource } from "../drafts/material.ts";
 import type { Git } from "../workspace/git.ts";
 import { Repository } from "../workspace/repository.ts";
+import type { Reach } from "../plan-reach.ts";
 import { sourceOf } from "./draft-source.ts";
-import type { NamedRepositories } from "./named-repositories.ts";
+import { shownRepository, type NamedRepositories } from "./named-repositories.ts";
 
 type Found = Pick<Draft, "problems" | "problemCount">;
 
@@ -27,10 +28,9 @@ interface Parts extends ProposalParts {
   readonly git: Git;
 }
 
-/** For which repository, and whether the caller may name any. */
-interface Asked {
+/** For which repository, and whose request. */
+interface Asked extends Reach {
   readonly repository?: string | undefined;
-  readonly mayReachOut?: boolean | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -49,7 +49,7 @@ export class DraftProposals {
   }
 
   /**
-   * A proposal as text; a person edits and approves it. Throws `REPOSITORY_NOT_NAMED`,
+   * A proposal as text; a person edits and approves it. Throws as `NamedRepositories`, and
    * `MODEL_MISSING`.
    */
   async propose(wish: DraftWish, asked: Asked): Promise<Draft> {
@@ -66,7 +66,7 @@ export class DraftProposals {
   }
 
   /**
-   * What is wrong with a text, for the files at HEAD. Throws `REPOSITORY_NOT_NAMED`, and what is
+   * What is wrong with a text, for the files at HEAD. Throws as `NamedRepositories`, and what is
    * wrong with the repository.
    */
   async review(text: string, asked: Asked): Promise<Found> {
@@ -74,12 +74,16 @@ export class DraftProposals {
     return this.#parts.review(text, files, asked);
   }
 
-  async #folder({ repository, mayReachOut = false, signal }: Asked): Promise<string> {
-    const { repositories } = this.#parts;
-    const asked = repositories.locate(repository);
-    if (repository === undefined || mayReachOut) return asked;
+  /** Whether the caller may have the repository. Throws as `NamedRepositories`. */
+  async assertAllowed(asked: Asked): Promise<void> {
+    await this.#folder(asked);
+  }
 
-    return repositories.named(asked, `The repository ${repository}`, signal);
+  async #folder({ repository, ...asked }: Asked): Promise<string> {
+    const { repositories } = this.#parts;
+    const folder = repositories.locate(repository, undefined, asked.tenant);
+
+    return repositories.allowed(folder, shownRepository(repository), asked);
   }
 
   async #source(folder: string, { signal }: Asked): Promise<DraftSource> {

@@ -15,18 +15,25 @@ import { PlanDrafts } from "../drafts/plan-drafts.ts";
 import type { DraftRows } from "../rows/draft-rows.ts";
 import type { HookRequests } from "./hook-requests.ts";
 import type { Member } from "../../kernel/plans.ts";
-import { NamedRepositories } from "./named-repositories.ts";
+import {
+  NamedRepositories,
+  shownRepository,
+  type NamedRepositoriesOptions,
+} from "./named-repositories.ts";
 import { narrowed } from "./narrow-plan.ts";
 import { PlanFiles, type PlanFile, type PlanSource } from "./plan-files.ts";
+import { MergeGate, type MergeGateParts } from "./merge-gate.ts";
 import { RunResults } from "./run-results.ts";
 import { type DeliveredMerge } from "./run-delivery.ts";
 import { type CleanFor, type CleanRuns } from "./run-cleaner.ts";
 import { type Runs, type StartRun } from "./runs.ts";
+import type { TeamGuard } from "./team-guard.ts";
 import type { PlanRun, RunOrder } from "../rows/run.ts";
 import type { TreeDiff } from "../../wire/runs.ts";
 import type { Because } from "../../wire/plans.ts";
 
-export interface PlanLibraryOptions extends ProposalParts {
+export interface PlanLibraryOptions
+  extends ProposalParts, Pick<NamedRepositoriesOptions, "repositories"> {
   readonly runs: Runs;
   /** What workers ask for from inside of a run. */
   readonly requests: HookRequests;
@@ -37,8 +44,11 @@ export interface PlanLibraryOptions extends ProposalParts {
   readonly folder: string;
   /** How far processes get, beside what plans say. Default: as plans say. */
   readonly network?: NetworkFacts | undefined;
-  /** What plans work on when neither the caller nor the plan names another one. */
+  /** What callers without a tenant work on where nothing else is named: the team's folder. */
   readonly repository: string;
+  readonly team: TeamGuard;
+  /** Who has to agree before a result leaves its run. */
+  readonly approvals: Pick<MergeGateParts, "database" | "rule">;
   readonly clock: Clock;
   /** Everything that dure was started with: a person's logins lead to a remote. */
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -99,7 +109,8 @@ export class PlanLibrary {
     });
     this.proposals = new DraftProposals({ ...options, repositories: this.#repositories });
     this.drafts = new PlanDrafts({ ...options, proposals: this.proposals });
-    this.#results = new RunResults({ ...options, repositories: this.#repositories });
+    const gate = new MergeGate({ ...options.approvals, repositories: this.#repositories });
+    this.#results = new RunResults({ ...options, gate, repositories: this.#repositories });
   }
 
   /** Every plan of the folder, those that cannot be read too; by name. */
@@ -118,29 +129,43 @@ export class PlanLibrary {
   }
 
   /**
-   * A plan against its repository. Throws `PLAN_UNKNOWN`, `PLAN_INVALID`, and what is wrong with
-   * the repository.
+   * A plan against its repository. Throws `PLAN_UNKNOWN`, `PLAN_INVALID`, as `NamedRepositories`,
+   * and what is wrong with the repository.
    */
-  async show(name: string, { signal }: { signal: AbortSignal }): Promise<PlanView> {
-    const { plan, file } = await this.#files.valid({ name }, signal);
-    return this.#view(plan, file, this.#repositories.locate(undefined, plan), signal);
+  async show(name: string, asked: Reach & { signal: AbortSignal }): Promise<PlanView> {
+    const { signal } = asked;
+    const { plan, file, repository } = await this.#chosen({ ...asked, source: { name } }, signal);
+    return this.#view(plan, file, repository, signal);
   }
 
   /**
    * Begins a run of a plan; `dryRun` shows what would be done. Throws `PLAN_UNKNOWN`,
-   * `PLAN_INVALID`, `PLAN_REACHES_OUT`, `PLAN_UNCONFINED`, `REPOSITORY_NOT_NAMED`, and as {@link
+   * `PLAN_INVALID`, `PLAN_REACHES_OUT`, `PLAN_UNCONFINED`, as `NamedRepositories`, and as {@link
    * Plans.run}.
    */
   async start(
-    request: PlanChoice & Unconfined & Pick<StartRun, "tenant" | "by" | "key">,
+    request: Omit<PlanChoice, "tenant"> &
+      Partial<Reach> &
+      Unconfined &
+      Pick<StartRun, "by" | "key">,
     { signal }: { signal: AbortSignal },
   ): Promise<PlanRun> {
-    const { plan, file, repository } = await this.#chosen(request, signal);
+    const choice = { tenant: "", ...request };
+    const { plan, file, repository } = await this.#chosen(choice, signal);
     if (request.mayRunUnconfined !== true) assertConfined(plan);
     const { only, from, tenant, by, key } = request;
 
     return this.runs.run(
-      { only, from, tenant, by, key, plan, file: join(this.#options.folder, file), repository },
+      {
+        only,
+        from,
+        tenant: tenant ?? "",
+        by,
+        key,
+        plan,
+        file: join(this.#options.folder, file),
+        repository,
+      },
       { signal },
     );
   }
@@ -170,7 +195,7 @@ export class PlanLibrary {
 
   /**
    * Takes the result of a run over into a branch of the person's, because a person asks for it.
-   * Throws as {@link RunDelivery.merge} and `REPOSITORY_NOT_NAMED`.
+   * Throws as {@link RunDelivery.merge} and `NamedRepositories`.
    */
   merge(...asked: Parameters<RunResults["merge"]>): Promise<DeliveredMerge> {
     return this.#results.merge(...asked);
@@ -178,87 +203,79 @@ export class PlanLibrary {
 
   /**
    * Sends the result of a run where its plan says, because a person asks for it. Throws as
-   * {@link RunDelivery.publish} and `REPOSITORY_NOT_NAMED`.
+   * {@link RunDelivery.publish} and `NamedRepositories`.
    */
   publish(...asked: Parameters<RunResults["publish"]>): ReturnType<RunResults["publish"]> {
     return this.#results.publish(...asked);
   }
 
+  /** A person agrees that the result leaves its run. Throws as {@link RunResults.approve}. */
+  approve(...asked: Parameters<RunResults["approve"]>): ReturnType<RunResults["approve"]> {
+    return this.#results.approve(...asked);
+  }
+
   /**
-   * As {@link Runs.order}. Only a caller that may reach out lets work go on in a repository that the
-   * team has not named. Every caller may stop it. Throws `REPOSITORY_NOT_NAMED` too.
+   * As {@link Runs.order}. Only a caller that may have its repository lets work go on there. Every
+   * caller may stop it. Throws as `NamedRepositories` too.
    */
   async order(
     id: string,
     order: RunOrder,
-    { mayReachOut = false, ...by }: Reach & { tenant: TenantView; by: string; signal: AbortSignal },
+    by: Reach & { by: string; signal: AbortSignal },
   ): Promise<{ readonly carriedOut: boolean }> {
-    if (!mayReachOut && !STOPS.has(order.type)) await this.#assertNamed(id, by);
+    if (!STOPS.has(order.type)) await this.#assertAllowed(id, by);
     return this.runs.commands.order(id, order, by);
   }
 
   /**
-   * As {@link Runs.say}, for callers that may let work go on there. Throws `REPOSITORY_NOT_NAMED`
+   * As {@link Runs.say}, for callers that may let work go on there. Throws as `NamedRepositories`
    * too.
    */
   async say(
     id: string,
     port: string,
     words: { to: Member; text: string },
-    {
-      mayReachOut = false,
-      tenant,
-      by,
-      signal,
-    }: Reach & { tenant: TenantView; by: string; signal: AbortSignal },
+    { tenant, by, signal }: Reach & { by: string; signal: AbortSignal },
   ): Promise<{ readonly id: number }> {
-    if (!mayReachOut) await this.#assertNamed(id, { tenant, signal });
+    await this.#assertAllowed(id, { tenant, signal });
     return this.runs.commands.say(id, port, words, { tenant, by });
   }
 
   /**
-   * As {@link Runs.clean}. Runs of repositories that the team has not named are kept, unless the
-   * caller may reach out.
+   * As {@link Runs.clean}. Runs of repositories that the caller may not have are kept, unless it is
+   * an administrator of all.
    */
   async clean(
     wanted: CleanRuns,
-    {
-      mayReachOut = false,
-      ...how
-    }: Reach & Omit<CleanFor, "whyRefused"> & { readonly signal: AbortSignal },
+    how: Reach & Omit<CleanFor, "whyRefused" | "tenant"> & { readonly signal: AbortSignal },
   ): ReturnType<Runs["clean"]> {
     const known = new Map<string, Promise<Because | undefined>>();
     const whyRefused = (run: PlanRun): Promise<Because | undefined> => {
-      const refused = known.get(run.repository) ?? this.#repositories.whyNotNamed(run, how.signal);
+      const refused = known.get(run.repository) ?? this.#repositories.whyNotAllowed(run, how);
       known.set(run.repository, refused);
 
       return refused;
     };
 
-    return this.runs.clean(wanted, { ...how, whyRefused: mayReachOut ? undefined : whyRefused });
+    const isOfAll = how.tenant === null;
+    return this.runs.clean(wanted, { ...how, whyRefused: isOfAll ? undefined : whyRefused });
   }
 
-  /** Throws `RUN_UNKNOWN`, `REPOSITORY_NOT_NAMED`. */
-  async #assertNamed(
-    id: string,
-    { tenant, signal }: { tenant: TenantView; signal: AbortSignal },
-  ): Promise<void> {
-    const run = await this.runs.get(id, { tenant });
-    await this.#repositories.named(run.repository, `The repository of the run ${id}`, signal);
+  /** Throws `RUN_UNKNOWN`, and as `NamedRepositories`. */
+  async #assertAllowed(id: string, asked: Reach & { signal: AbortSignal }): Promise<void> {
+    const run = await this.runs.get(id, asked);
+    await this.#repositories.allowed(run.repository, `The repository of the run ${id}`, asked);
   }
 
   async #chosen(
-    { source, base, repository: given, mayReachOut = false }: PlanChoice,
+    { source, base, repository: given, tenant }: PlanChoice,
     signal: AbortSignal,
   ): Promise<{ plan: Plan; file: string; repository: string }> {
     const { plan, file } = await this.#files.valid(source, signal);
-    if ("text" in source && !mayReachOut) assertStaysInside(plan);
-    const asked = given ?? ("text" in source ? plan.repository : undefined);
-    const folder = this.#repositories.locate(given, plan);
-    const repository =
-      asked === undefined || mayReachOut
-        ? folder
-        : await this.#repositories.named(folder, `The repository ${asked}`, signal);
+    if ("text" in source && tenant !== null) assertStaysInside(plan);
+    const folder = this.#repositories.locate(given, plan, tenant);
+    const shown = shownRepository(given ?? plan.repository);
+    const repository = await this.#repositories.allowed(folder, shown, { tenant, signal });
     return { plan: base === undefined ? plan : { ...plan, base }, file, repository };
   }
 

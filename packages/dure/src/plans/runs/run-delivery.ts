@@ -4,17 +4,25 @@ import { codeOf, DureError } from "../../kernel/errors.ts";
 import { publishTarget } from "../../kernel/publish-target.ts";
 import type { PublishOutcome, RunReport } from "../../wire/runs.ts";
 import { exitWordsOf, type Tried } from "../merge/integration.ts";
+import type { Reach } from "../plan-reach.ts";
+import type { Approval } from "../rows/approval-rows.ts";
 import type { PlanRun } from "../rows/run.ts";
+import { diffTrees, type EntryChange } from "../workspace/listing.ts";
 import type { BranchMerge } from "../workspace/merge-into-branch.ts";
+import { textOf } from "../workspace/paths.ts";
 import { pushBranch } from "../workspace/push-branch.ts";
 import { withoutPassword } from "../workspace/remote.ts";
 import type { Repository } from "../workspace/repository.ts";
 import { deliveredCommit } from "./delivered-commit.ts";
+import type { GateState, MergeGate } from "./merge-gate.ts";
 import { openPullRequest } from "./pull-request.ts";
 import type { Runs } from "./runs.ts";
+import type { TeamGuard } from "./team-guard.ts";
 
 interface DeliveryParts {
   readonly runs: Pick<Runs, "notePublished" | "trials">;
+  readonly team: Pick<TeamGuard, "assertMayChange">;
+  readonly gate: Pick<MergeGate, "approve" | "assertMayMerge">;
   readonly clock: Clock;
   /** Throws `RUN_CLEANED`, `RUN_ELSEWHERE`. */
   readonly open: (run: PlanRun, signal: AbortSignal) => Promise<Repository>;
@@ -48,17 +56,19 @@ export class RunDelivery {
   /**
    * Where the branch has moved since the run began, the tests run on the merged tree first; it moves
    * only when they pass. Tests that take longer than a request waits go on: `trying`. Throws as
-   * `mergeIntoBranch`, and `RUN_NO_RESULT`, `MERGED_TREE_FAILED`, `RUN_GOING`.
+   * `mergeIntoBranch`, and `RUN_NO_RESULT`, `MERGED_TREE_FAILED`, `RUN_GOING`,
+   * `TEAM_FILES_CHANGED`, and as {@link MergeGate.assertMayMerge}.
    */
   async merge(
     run: PlanRun,
-    { into, signal }: { into: string | undefined; signal: AbortSignal },
+    { into, ...asked }: Caller & { into: string | undefined },
   ): Promise<DeliveredMerge> {
     const report = resultOf(run);
-    const repository = await this.#parts.open(run, signal);
+    await this.#parts.gate.assertMayMerge({ ...run, commit: report.commit }, asked);
+    const repository = await this.#parts.open(run, asked.signal);
     const target = into ?? branchOf(repository, run.plan.base);
     const key = `${run.id} ${target}`;
-    const going = this.#merges.get(key) ?? this.#begin(key, { run, target, repository, signal });
+    const going = this.#merges.get(key) ?? this.#begin(key, { run, target, repository, ...asked });
     const trying = { kind: "trying", target, commit: report.commit, updated: undefined } as const;
 
     return within(this.#parts.clock, ANSWER_MS, going, trying);
@@ -87,6 +97,7 @@ export class RunDelivery {
         message: `Merge ${report.branch ?? run.id}\n\n${message}`,
         identity,
         scratch: join(run.folder, "scratch"),
+        look: (changes) => this.#look(changes, asked),
         tryOut: (merged) => this.#tryOut(merged, asked),
         signal,
       });
@@ -99,6 +110,19 @@ export class RunDelivery {
     }
   }
 
+  /** Throws `RUN_NO_RESULT`, and as {@link MergeGate.approve}. */
+  approve(run: PlanRun, { commit, who, signal }: ApprovalRequest): Promise<GateState> {
+    const result = { ...run, commit: resultOf(run).commit };
+    return this.#parts.gate.approve(result, commit, who, { signal });
+  }
+
+  /** Before anything is changed. Throws `TEAM_FILES_CHANGED`. */
+  async #look(changes: readonly EntryChange[], asked: Caller & Target): Promise<void> {
+    const paths = changes.map(({ key }) => textOf(key));
+    const { root, facts } = asked.repository;
+    await this.#parts.team.assertMayChange(paths, { root, isBare: facts.isBare }, asked);
+  }
+
   async #tryOut(commit: string, { run, target, signal }: AskedMerge): Promise<void> {
     const tried = await this.#parts.runs.trials.tryOut(run.id, commit, { signal });
     if (tried === undefined) throw run.finishedAt === null ? runGoing(run) : triedElsewhere(run);
@@ -108,12 +132,13 @@ export class RunDelivery {
   /**
    * Pushes the result as the plan says, and opens a pull request. Each step looks whether it was
    * done: it may be called again after a crash. Throws `PUBLISH_NOT_CONFIGURED`, `RUN_NO_RESULT`,
-   * `PUSH_FAILED`, `PULL_REQUEST_FAILED`.
+   * `TEAM_FILES_CHANGED`, `MERGE_NOT_APPROVED`, `PUSH_FAILED`, `PULL_REQUEST_FAILED`.
    */
-  async publish(run: PlanRun, signal: AbortSignal): Promise<PublishOutcome> {
+  async publish(run: PlanRun, { tenant, signal }: Caller): Promise<PublishOutcome> {
     const report = resultOf(run);
     const target = publishTarget(run.plan, report.branch);
     if (target === undefined) throw notConfigured(run);
+    await this.#parts.gate.assertMayMerge({ ...run, commit: report.commit }, { signal });
     const { env, open, runs } = this.#parts;
     const repository = await open(run, signal);
     const { remote, branch, title, pullRequest } = target;
@@ -121,6 +146,9 @@ export class RunDelivery {
       env,
       signal,
     });
+    const { git, at } = repository;
+    const changes = await diffTrees(git, at, { from: run.baseCommit, to: commit, signal });
+    await this.#look(changes, { repository, tenant, signal });
     const ref = `refs/dure/${run.id}/published/${branch}`;
     const isNew = await pushBranch(repository, { remote, branch, commit, ref, env, signal });
     const pushed = { remote: withoutPassword(remote), branch, commit };
@@ -140,12 +168,25 @@ export class RunDelivery {
   }
 }
 
+interface Caller extends Reach {
+  readonly signal: AbortSignal;
+}
+
+export interface ApprovalRequest {
+  /** The result that the person has looked at. */
+  readonly commit: string;
+  readonly who: Pick<Approval, "person" | "by">;
+  readonly signal: AbortSignal;
+}
+
+interface Target {
+  readonly repository: Repository;
+}
+
 /** A merge that a person asked for. */
-interface AskedMerge {
+interface AskedMerge extends Caller, Target {
   readonly run: PlanRun;
   readonly target: string;
-  readonly repository: Repository;
-  readonly signal: AbortSignal;
 }
 
 /** What the work comes to, or `late` when that takes longer. */

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { parsePlan } from "../plan-file.ts";
 import type { PlanPort, PlanRun, PlanStep } from "../rows/run.ts";
-import { assertListens } from "./run-requests.ts";
+import { MAX_TRIES } from "../port/tries.ts";
+import { assertListens, assertRetry, assertWords } from "./run-requests.ts";
 
 const plan = parsePlan(
   "plan.yaml",
@@ -45,4 +46,20 @@ test("an orchestrator reads only where the plan has one", () => {
   expect(() => assertListens(run, port, "orchestrator")).toThrow(
     expect.objectContaining({ code: "ORCHESTRATOR_MISSING" }),
   );
+});
+
+test("words of the operator have 1 to 8,000 characters", () => {
+  const invalid = expect.objectContaining({ code: "MESSAGE_INVALID" });
+
+  expect(() => assertWords("x".repeat(8_000))).not.toThrow();
+  expect(() => assertWords("x".repeat(8_001))).toThrow(invalid);
+  expect(() => assertWords("")).toThrow(invalid);
+});
+
+test("a port is given no more tries than it may ever have, of pair and orchestrator together", () => {
+  const had = portWith({ triesPair: MAX_TRIES - 3, triesOrchestrator: 1 });
+  const retry = (tries: number) => () => assertRetry({ type: "retry", port: "a", tries }, had);
+
+  expect(retry(2)).not.toThrow();
+  expect(retry(3)).toThrow(expect.objectContaining({ code: "TRIES_EXHAUSTED" }));
 });

@@ -10,9 +10,11 @@ import type { Git } from "../workspace/git.ts";
 import { Repository } from "../workspace/repository.ts";
 import { RunStore } from "../workspace/store.ts";
 import type { NamedRepositories } from "./named-repositories.ts";
-import { RunDelivery, type DeliveredMerge } from "./run-delivery.ts";
+import type { GateState, MergeGate } from "./merge-gate.ts";
+import { RunDelivery, type ApprovalRequest, type DeliveredMerge } from "./run-delivery.ts";
 import { runCleaned } from "./run-requests.ts";
 import type { Runs } from "./runs.ts";
+import type { TeamGuard } from "./team-guard.ts";
 
 /** Bytes of one patch that is shown. */
 const PATCH_BYTES = 400_000;
@@ -20,6 +22,8 @@ const PATCH_BYTES = 400_000;
 interface RunResultsOptions {
   readonly runs: Runs;
   readonly repositories: NamedRepositories;
+  readonly team: Pick<TeamGuard, "assertMayChange">;
+  readonly gate: MergeGate;
   readonly git: Git;
   readonly clock: Clock;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -67,43 +71,41 @@ export class RunResults {
 
   /**
    * Takes the result of a run over into a branch of the person's, because a person asks for it.
-   * Throws as {@link RunDelivery.merge} and `REPOSITORY_NOT_NAMED`.
+   * Throws as {@link RunDelivery.merge} and `NamedRepositories`.
    */
   async merge(
     id: string,
-    {
-      into,
-      tenant,
-      mayReachOut,
-      signal,
-    }: Reach & { into?: string | undefined; tenant: TenantView; signal: AbortSignal },
+    { into, tenant, signal }: Reach & { into?: string | undefined; signal: AbortSignal },
   ): Promise<DeliveredMerge> {
-    const run = await this.#deliverable(id, { tenant, mayReachOut, signal });
-    return this.#delivery.merge(run, { into, signal });
+    const run = await this.#deliverable(id, { tenant, signal });
+    return this.#delivery.merge(run, { into, tenant, signal });
   }
 
   /**
    * Sends the result of a run where its plan says, because a person asks for it. Throws as
-   * {@link RunDelivery.publish} and `REPOSITORY_NOT_NAMED`.
+   * {@link RunDelivery.publish} and `NamedRepositories`.
    */
   async publish(
     id: string,
-    { tenant, mayReachOut, signal }: Reach & { tenant: TenantView; signal: AbortSignal },
+    asked: Reach & { signal: AbortSignal },
   ): ReturnType<RunDelivery["publish"]> {
-    const run = await this.#deliverable(id, { tenant, mayReachOut, signal });
-    return this.#delivery.publish(run, signal);
+    return this.#delivery.publish(await this.#deliverable(id, asked), asked);
   }
 
-  async #deliverable(
-    id: string,
-    { tenant, mayReachOut = false, signal }: Reach & { tenant: TenantView; signal: AbortSignal },
-  ): Promise<PlanRun> {
-    const run = await this.#options.runs.get(id, { tenant });
-    if (mayReachOut) return run;
-    await this.#options.repositories.named(
+  /**
+   * A person agrees that the result leaves the run. Throws as {@link RunDelivery.approve} and
+   * `NamedRepositories`.
+   */
+  async approve(id: string, asked: Reach & ApprovalRequest): Promise<GateState> {
+    return this.#delivery.approve(await this.#deliverable(id, asked), asked);
+  }
+
+  async #deliverable(id: string, asked: Reach & { signal: AbortSignal }): Promise<PlanRun> {
+    const run = await this.#options.runs.get(id, asked);
+    await this.#options.repositories.allowed(
       run.repository,
       `The repository of the run ${id}`,
-      signal,
+      asked,
     );
 
     return run;

@@ -24,6 +24,8 @@ export interface MergeOptions {
   readonly identity: CommitIdentity;
   /** A folder of dure's own, for what is needed during the merge. */
   readonly scratch: string;
+  /** Is shown what would change, before anything does. What it throws stops the merge. */
+  readonly look?: ((changes: readonly EntryChange[]) => Promise<void>) | undefined;
   /**
    * Tries a merge commit, before the branch moves. What it throws stops the merge. A branch that is
    * only moved forward gets what was tried before: it is not asked for.
@@ -62,16 +64,17 @@ export async function mergeIntoBranch(
 
   const isBehind = await repository.hasReachable([old], [result], { signal });
   const commit = isBehind ? result : await mergeCommits(repository, old, result, options);
-  const look = (): Promise<Checkout | undefined> => openCheckout(repository, { target, signal });
+  const open = (): Promise<Checkout | undefined> => openCheckout(repository, { target, signal });
   const changes = await diffTrees(git, at, { from: old, to: commit, signal });
-  const before = await look();
+  await options.look?.(changes);
+  const before = await open();
   if (before) await doneIn(before, changes);
   if (!isBehind) await options.tryOut?.(commit);
 
   const kind = isBehind ? "fast-forward" : "merged";
   const move = `update ${ref} ${commit} ${old}`;
   // A person may have gone on there while the merge was tried.
-  const checkout = await look();
+  const checkout = await open();
   if (checkout === undefined) {
     await moveBranch({ git, at }, options, move);
     return { kind, commit, updated: undefined };

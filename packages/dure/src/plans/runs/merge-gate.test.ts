@@ -1,0 +1,89 @@
+import { expect, test } from "vitest";
+import { testDatabase } from "../../durable/test-database.ts";
+import { PostgresTokenStore } from "../../server/token-store.ts";
+import type { PlanRun } from "../rows/run.ts";
+import { countApprovals, MergeGate, type MergeRule } from "./merge-gate.ts";
+import type { RepositorySetting } from "./named-repositories.ts";
+import { planOf, startTestRuns } from "./test-runs.ts";
+
+const ONE_OTHER: MergeRule = { approvals: 1, not: "author" };
+const { signal } = new AbortController();
+
+/** A run that has ended, its author's token, and a gate with a rule. */
+async function openGate(rule: MergeRule, settings: readonly RepositorySetting[] = []) {
+  const stack = new AsyncDisposableStack();
+  const stored = stack.use(await testDatabase());
+  const team = stack.use(
+    await startTestRuns({
+      url: stored.url,
+      build: async () => ({ status: "succeeded", commit: "built", output: {} }) as never,
+    }),
+  );
+  const tokens = new PostgresTokenStore({ database: stored.database });
+  const tokenOf = async (name: string): Promise<string> =>
+    (await tokens.create({ name, scopes: ["plans"] })).record.id;
+  const by = await tokenOf("mina");
+  const run = await team.runs.run({ plan: planOf({ a: "" }), repository: "/shop", by }, { signal });
+  const gate = new MergeGate({
+    database: stored.database,
+    repositories: { settingsOf: async () => settings },
+    rule,
+  });
+
+  return { stack, gate, tokenOf, result: (commit: string) => ({ ...(run as PlanRun), commit }) };
+}
+
+test("a result waits for another person's approval, and one of its author's other token is none", async () => {
+  const { stack, gate, tokenOf, result } = await openGate(ONE_OTHER);
+  await using _ = stack;
+  const refused = { code: "MERGE_NOT_APPROVED" };
+  const first = result("aaaa");
+
+  await expect(gate.assertMayMerge(first, { signal })).rejects.toMatchObject(refused);
+  const own = await gate.approve(
+    first,
+    "aaaa",
+    { person: "mina", by: await tokenOf("mina") },
+    { signal },
+  );
+  expect(own).toMatchObject({ needed: 1, counted: 0, approvals: [{ person: "mina" }] });
+  await expect(gate.assertMayMerge(first, { signal })).rejects.toMatchObject(refused);
+
+  await gate.approve(first, "aaaa", { person: "junho", by: await tokenOf("junho") }, { signal });
+  await gate.assertMayMerge(first, { signal });
+});
+
+test("an approval is of one commit: work that went on waits again", async () => {
+  const { stack, gate, result } = await openGate({ approvals: 1 });
+  await using _ = stack;
+  const who = { person: "junho", by: "token_junho" };
+  await gate.approve(result("aaaa"), "aaaa", who, { signal });
+
+  await expect(gate.assertMayMerge(result("bbbb"), { signal })).rejects.toMatchObject({
+    code: "MERGE_NOT_APPROVED",
+    details: { commit: "bbbb", needed: 1, counted: 0 },
+  });
+  await expect(gate.approve(result("bbbb"), "aaaa", who, { signal })).rejects.toMatchObject({
+    code: "APPROVAL_STALE",
+    details: { commit: "bbbb" },
+  });
+});
+
+test("the strictest rule of a repository goes before that of the team", async () => {
+  const settings = [{ path: "/shop" }, { path: "/shop", merge: { approvals: 2 } }];
+  const { stack, gate, result } = await openGate({ approvals: 1 }, settings);
+  await using _ = stack;
+  await gate.approve(result("aaaa"), "aaaa", { person: "junho", by: "1" }, { signal });
+
+  await expect(gate.assertMayMerge(result("aaaa"), { signal })).rejects.toMatchObject({
+    details: { needed: 2, counted: 1 },
+  });
+});
+
+test("a person counts once, and the author only where the rule does not leave them out", () => {
+  const approvals = [{ person: "mina" }, { person: "mina" }, { person: "junho" }];
+
+  expect(countApprovals(approvals, { not: undefined, author: "mina" })).toBe(2);
+  expect(countApprovals(approvals, { not: "author", author: "mina" })).toBe(1);
+  expect(countApprovals(approvals, { not: "author", author: "token_1" })).toBe(2);
+});

@@ -1,0 +1,117 @@
+import type { Database } from "../../durable/database.ts";
+import { DureError } from "../../kernel/errors.ts";
+import { addApproval, approvalsOf, personOfActor, type Approval } from "../rows/approval-rows.ts";
+import type { PlanRun } from "../rows/run.ts";
+import type { NamedRepositories } from "./named-repositories.ts";
+
+/** Who has to agree before a result is merged or published. */
+export interface MergeRule {
+  /** People who approved the very commit. Default 0. */
+  readonly approvals?: number | undefined;
+  /** `author`: the person who began the run does not count. */
+  readonly not?: "author" | undefined;
+}
+
+/** How a result stands before its gate. */
+export interface GateState {
+  /** The result. */
+  readonly commit: string;
+  readonly needed: number;
+  readonly approvals: readonly Approval[];
+  /** Approvals that count. */
+  readonly counted: number;
+}
+
+export interface MergeGateParts {
+  readonly database: Database;
+  readonly repositories: Pick<NamedRepositories, "settingsOf">;
+  /** `plans.merge` of the configuration. */
+  readonly rule: MergeRule | undefined;
+}
+
+/** A run with what came of it. */
+type Result = Pick<PlanRun, "id" | "repository" | "startedBy"> & { readonly commit: string };
+
+/**
+ * Who may let a result out of its run. An approval is of one commit: work that goes on makes
+ * another one, which was approved by no person. Source: docs/spec/platform §6.
+ */
+export class MergeGate {
+  readonly #parts: MergeGateParts;
+
+  constructor(parts: MergeGateParts) {
+    this.#parts = parts;
+  }
+
+  /** Throws `APPROVAL_STALE` where the person saw another commit. */
+  async approve(
+    result: Result,
+    seen: string,
+    who: Pick<Approval, "person" | "by">,
+    { signal }: { signal: AbortSignal },
+  ): Promise<GateState> {
+    if (seen !== result.commit) throw approvalStale(result, seen);
+    await addApproval(this.#parts.database, { run: result.id, result: seen }, who);
+
+    return this.#state(result, signal);
+  }
+
+  /** Throws `MERGE_NOT_APPROVED`. */
+  async assertMayMerge(result: Result, { signal }: { signal: AbortSignal }): Promise<void> {
+    const state = await this.#state(result, signal);
+    if (state.counted < state.needed) throw notApproved(result, state);
+  }
+
+  async #state(result: Result, signal: AbortSignal): Promise<GateState> {
+    const { database, repositories, rule } = this.#parts;
+    const { id, repository, commit, startedBy } = result;
+    const own = (await repositories.settingsOf(repository, signal)).flatMap(
+      ({ merge }) => merge ?? [],
+    );
+    const { approvals: needed = 0, not } = strictest(own) ?? rule ?? {};
+    const approvals = needed === 0 ? [] : await approvalsOf(database, id, commit);
+    const author = await personOfActor(database, startedBy);
+
+    return { commit, needed, approvals, counted: countApprovals(approvals, { not, author }) };
+  }
+}
+
+/** Approvals that count; a person counts once. Pure. */
+export function countApprovals(
+  approvals: readonly Pick<Approval, "person">[],
+  { not, author }: { not: MergeRule["not"]; author: string },
+): number {
+  const people = new Set(approvals.map(({ person }) => person));
+  if (not === "author") people.delete(author);
+
+  return people.size;
+}
+
+/** Of several names of one repository the one that asks for most. Pure. */
+function strictest(rules: readonly MergeRule[]): MergeRule | undefined {
+  return rules.toSorted((a, b) => (b.approvals ?? 0) - (a.approvals ?? 0))[0];
+}
+
+function approvalStale({ id, commit }: Result, seen: string): DureError {
+  return new DureError(
+    "APPROVAL_STALE",
+    `The result of the run ${id} is ${commit.slice(0, 12)} by now, not ${seen.slice(0, 12)}.`,
+    {
+      class: "conflict",
+      hint: `Look at it again, then approve that: dure plan diff ${id}`,
+      details: { commit },
+    },
+  );
+}
+
+function notApproved({ id, commit }: Result, { needed, counted }: GateState): DureError {
+  return new DureError(
+    "MERGE_NOT_APPROVED",
+    `The result ${commit.slice(0, 12)} of the run ${id} has ${counted} of ${needed} approvals.`,
+    {
+      class: "conflict",
+      hint: `Another person looks at it and approves it: dure plan approve ${id}`,
+      details: { commit, needed, counted },
+    },
+  );
+}

@@ -1,0 +1,135 @@
+import { readdir, realpath, stat } from "node:fs/promises";
+import { join, relative } from "node:path";
+import { isWithin } from "../sandbox/mount-plan.ts";
+import type { Git } from "./git.ts";
+
+/** Folders of a team that hold its files also where one of them is a repository of its own. */
+const TEAM_FOLDERS = ["agents", "plans", "prompts", "services"] as const;
+
+/** Where a repository's working trees are. Real paths. */
+export interface RepositoryTrees {
+  readonly root: string;
+  readonly isBare: boolean;
+}
+
+/**
+ * The files of a team: what the server runs as its own code, and what its agents are told. A
+ * repository holds them where one of its working trees contains the team's folder, or is it, or
+ * lies in a part of it. Source: docs/spec/platform §6.
+ */
+export class TeamFiles {
+  readonly #folder: string;
+  readonly #git: Git;
+
+  constructor({ folder, git }: { folder: string; git: Git }) {
+    this.#folder = folder;
+    this.#git = git;
+  }
+
+  /**
+   * Paths within a repository at and below which the team's files are; `""`: all of it. Real paths
+   * are compared, of each working tree.
+   */
+  async within(repository: RepositoryTrees, signal?: AbortSignal): Promise<readonly string[]> {
+    const [places, trees] = await Promise.all([this.#places(), this.#trees(repository, signal)]);
+    const found = trees.flatMap((tree) => places.flatMap((place) => this.#part(tree, place)));
+
+    return [...new Set(found)];
+  }
+
+  /** Pure but for the folder's own name. */
+  #part(tree: string, { path, isLinked }: Place): readonly string[] {
+    if (isWithin(path, tree)) return [relative(tree, path)];
+    if (!isWithin(tree, path)) return [];
+    const [first] = relative(path, tree).split("/");
+
+    return isLinked || isTeamFolder(first ?? "") ? [""] : [];
+  }
+
+  /** The folder, and what its links lead to. */
+  async #places(): Promise<readonly Place[]> {
+    const folder = await realpath(this.#folder).catch(() => undefined);
+    if (folder === undefined) return [];
+    const links = await Promise.all([
+      linksIn(folder, isTeamLink),
+      ...TEAM_FOLDERS.map((name) => linksIn(join(folder, name))),
+    ]);
+
+    return [
+      { path: folder, isLinked: false },
+      ...links
+        .flat()
+        .filter((path) => !isWithin(path, folder))
+        .map((path) => ({ path, isLinked: true })),
+    ];
+  }
+
+  async #trees(
+    { root, isBare }: RepositoryTrees,
+    signal: AbortSignal | undefined,
+  ): Promise<readonly string[]> {
+    const { stdout } = await this.#git.run(["worktree", "list", "--porcelain", "-z"], {
+      at: { cwd: root },
+      signal,
+    });
+    const listed = stdout
+      .toString()
+      .split("\0\0")
+      .map((block) => block.split("\0"))
+      .filter((lines) => lines[0] !== "" && !lines.includes("bare"))
+      .map(([first]) => first!.replace(/^worktree /, ""));
+    const real = await Promise.all(
+      [...(isBare ? [] : [root]), ...listed].map((path) => realpath(path).catch(() => path)),
+    );
+
+    return [...new Set(real)];
+  }
+}
+
+interface Place {
+  readonly path: string;
+  /** A link of the team leads there. */
+  readonly isLinked: boolean;
+}
+
+function isTeamFolder(name: string): boolean {
+  return TEAM_FOLDERS.some((folder) => folder === name.toLowerCase());
+}
+
+/** A link of the team's folder that holds its files: to a file, or one of its folders. */
+async function isTeamLink(name: string, target: string): Promise<boolean> {
+  return isTeamFolder(name) || (await stat(target)).isFile();
+}
+
+/** Real paths of what the links of a folder lead to. */
+async function linksIn(
+  folder: string,
+  counts: (name: string, target: string) => Promise<boolean> = async () => true,
+): Promise<readonly string[]> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  const links = entries.filter((entry) => entry.isSymbolicLink());
+  const real = await Promise.all(
+    links.map(async ({ name }) => {
+      const target = await realpath(join(folder, name)).catch(() => undefined);
+      return target !== undefined && (await counts(name, target)) ? target : undefined;
+    }),
+  );
+
+  return real.filter((path) => path !== undefined);
+}
+
+/**
+ * Those of the paths that are the team's, or that the team's lie below: a folder above them may
+ * become a link. Case and form of letters are not compared: some file systems do not. Pure.
+ */
+export function teamPathsIn(paths: readonly string[], within: readonly string[]): string[] {
+  const parts = within.map(folded);
+  return paths.filter((path) => {
+    const name = folded(path);
+    return parts.some((part) => part === "" || isWithin(name, part) || isWithin(part, name));
+  });
+}
+
+function folded(path: string): string {
+  return path.normalize("NFC").toLowerCase();
+}
