@@ -253,6 +253,9 @@ export const ERROR_WORDS_KO: Readonly<Record<string, string>> = {
   PUBLISH_NOT_CONFIGURED: "계획에 어디로 내보낼지 적혀 있지 않아요.",
   PULL_REQUEST_FAILED: "푸시는 했지만 풀 리퀘스트를 열지 못했어요.",
   PUSH_FAILED: "푸시하지 못했어요. 다른 사람이 옮긴 브랜치는 덮어쓰지 않아요.",
+  RESULT_NEEDS_REVIEW:
+    "나가기 전에 확인할 것이 있어요. 비밀 값이나, 도착한 곳에서 저절로 실행되는 파일이에요.",
+
   REF_EXISTS: "같은 이름의 실행이 이미 있어요.",
   REF_INVALID: "실행의 이름으로 쓸 수 없는 글자가 있어요.",
   REF_MOVED: "다른 서버가 이 실행을 하고 있어요.",

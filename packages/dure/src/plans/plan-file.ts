@@ -138,7 +138,7 @@ function settle(draft: PlanDraft): Plan {
     reading: readingOf(draft.isolation),
     ...defined({ mode: draft.mode, modeBounds: draft.auto && defined(draft.auto) }),
     violations: draft.violations ?? "stop",
-    ...defined({ history: draft.history, publish: draft.publish }),
+    ...defined({ history: draft.history, publish: draft.publish, mayLeave: draft.mayLeave }),
     ...defined({ network }),
     workers: workersOf(draft.workers),
     contracts: draft.contracts ?? [],

@@ -93,6 +93,7 @@ export function openPlans(
     folder: plansFolder(team),
     repository: team.folder,
     network,
+    mayLeave: team.config.plans?.mayLeave,
     clock,
     env,
     importModule,

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
+import { reviewNeeded } from "../../src/client/index.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { FULL } from "../../src/kernel/test-tiers.ts";
 import type { PlanRun } from "../../src/plans/rows/run.ts";
@@ -54,8 +55,8 @@ interface World {
 }
 
 /** A run that has succeeded, a bare remote, and a double of `gh`. */
-async function openWorld(tool: "gh" | "none" = "gh"): Promise<World> {
-  const { runs, repository } = await openStage(FILES, { script: SCRIPT });
+async function openWorld(tool: "gh" | "none" = "gh", script = SCRIPT): Promise<World> {
+  const { runs, repository } = await openStage(FILES, { script });
   const state = await mkdtemp(join(tmpdir(), "dure-gh-"));
   onTestFinished(() => rm(state, { recursive: true, force: true }));
   const remote = join(state, "remote.git");
@@ -91,8 +92,8 @@ test(
     const calls = async (): Promise<string> => readFile(join(state, "calls"), "utf8");
     await writeFile(join(state, "die"), "");
 
-    const first = await delivery.publish(run, signal);
-    const second = await delivery.publish(run, signal);
+    const first = await delivery.publish(run, { signal });
+    const second = await delivery.publish(run, { signal });
 
     const wanted = { branch: "dure/both", pullRequest: "https://git.example/pr/1" };
     expect(first).toMatchObject({ ...wanted, isNew: true });
@@ -122,7 +123,7 @@ test(
     const other = await git("commit-tree", "main^{tree}", "-m", "Theirs");
     await git("push", "--quiet", "-f", join(state, "remote.git"), `${other}:refs/heads/dure/both`);
 
-    const pushing = delivery.publish(run, signal);
+    const pushing = delivery.publish(run, { signal });
 
     await expect(pushing).rejects.toMatchObject({ code: "PUSH_FAILED" });
     expect(await there("rev-parse", "dure/both")).toBe(other);
@@ -137,8 +138,8 @@ test(
     const { run, delivery, there, state } = await openWorld("none");
     const { signal } = new AbortController();
 
-    const first = await delivery.publish(run, signal);
-    const second = await delivery.publish(run, signal);
+    const first = await delivery.publish(run, { signal });
+    const second = await delivery.publish(run, { signal });
 
     expect([first.isNew, second.isNew]).toEqual([true, false]);
     expect(first).not.toHaveProperty("pullRequest");
@@ -146,3 +147,34 @@ test(
     await expect(readFile(join(state, "calls"))).rejects.toThrow("ENOENT");
   },
 );
+
+/** Has the form of a token, and opens nothing. */
+const TOKEN = ["gh", "p_", "Zk3mQ8vT1rY6wP0sL4nB7xC2dF5gH9jK0aSe"].join("");
+
+test("a result with a secret is neither merged nor pushed until a person has said yes to it", async () => {
+  const { run, delivery, git, there } = await openWorld("none", SCRIPT.replace("by a", TOKEN));
+  const { signal } = new AbortController();
+  const before = await git("rev-parse", "main");
+  const into = undefined;
+  const code = "RESULT_NEEDS_REVIEW";
+  const findings = [{ rule: "github-token", path: "src/a/a.txt", line: 1 }];
+
+  const refused = await delivery.merge(run, { into, signal }).catch((error: unknown) => error);
+  expect(refused).toMatchObject({ code, details: { count: 1, findings } });
+  await expect(delivery.publish(run, { signal })).rejects.toMatchObject({ code });
+  const wrong = { into, confirm: "0".repeat(32), signal };
+  await expect(delivery.merge(run, wrong)).rejects.toMatchObject({ code });
+  expect(await git("rev-parse", "main")).toBe(before);
+  expect(await there("branch", "--list")).toBe("");
+
+  const { confirm } = reviewNeeded(refused)!;
+  const said: unknown[] = [];
+  const yes = { confirm, onConfirmed: (all: unknown) => said.push(all), signal };
+  const merged = await delivery.merge(run, { into, ...yes });
+  const pushed = await delivery.publish(run, yes);
+
+  expect(merged).toMatchObject({ kind: "fast-forward", target: "main" });
+  expect(pushed).toMatchObject({ isNew: true, commit: merged.commit });
+  expect(said).toMatchObject([findings, findings]);
+  expect((await delivery.merge(run, { into, signal })).kind).toBe("already");
+});

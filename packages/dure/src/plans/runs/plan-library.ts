@@ -5,7 +5,7 @@ import { type PlanReading } from "../plan-file.ts";
 import { networkOf, opensNetwork, type NetworkFacts } from "../network-needs.ts";
 import { assertConfined, assertStaysInside, type Reach } from "../plan-reach.ts";
 import type { PlanWarning } from "../plan-ownership.ts";
-import type { Plan } from "../plan.ts";
+import type { MayLeave, Plan } from "../plan.ts";
 import type { PlanShape } from "../threads/plan-tasks.ts";
 import type { PlanThreads } from "../threads/plan-threads.ts";
 import type { Git } from "../workspace/git.ts";
@@ -42,6 +42,8 @@ export interface PlanLibraryOptions extends ProposalParts {
   readonly clock: Clock;
   /** Everything that dure was started with: a person's logins lead to a remote. */
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** What the team lets leave with a result without a person's yes. */
+  readonly mayLeave?: readonly MayLeave[] | undefined;
   /** Where the text of plans is read and their shape is found: not on the thread that answers. */
   readonly threads: Pick<PlanThreads, "read" | "run">;
   /** Imports a plan that is code. */

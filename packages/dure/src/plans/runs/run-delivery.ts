@@ -2,8 +2,10 @@ import { join } from "node:path";
 import type { Clock } from "../../kernel/clock.ts";
 import { codeOf, DureError } from "../../kernel/errors.ts";
 import { publishTarget } from "../../kernel/publish-target.ts";
-import type { PublishOutcome, RunReport } from "../../wire/runs.ts";
+import type { PublishOutcome, ResultFinding, RunReport } from "../../wire/runs.ts";
+import { reviewBeforeLeaving } from "../leaving/review.ts";
 import { exitWordsOf, type Tried } from "../merge/integration.ts";
+import type { MayLeave } from "../plan.ts";
 import type { PlanRun } from "../rows/run.ts";
 import type { BranchMerge } from "../workspace/merge-into-branch.ts";
 import { pushBranch } from "../workspace/push-branch.ts";
@@ -20,6 +22,15 @@ interface DeliveryParts {
   readonly open: (run: PlanRun, signal: AbortSignal) => Promise<Repository>;
   /** Everything that dure was started with. */
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** What the team lets leave without a person's yes, beside what the plan lets. */
+  readonly mayLeave?: readonly MayLeave[] | undefined;
+}
+
+/** What a person says to findings in a result: the `confirm` of `RESULT_NEEDS_REVIEW`. */
+export interface Confirmed {
+  readonly confirm?: string | undefined;
+  /** Is told what the person said yes to, before it leaves. */
+  readonly onConfirmed?: ((findings: readonly ResultFinding[]) => void) | undefined;
 }
 
 /** What became of a merge. `trying`: its tests go on; the same request asks for them again. */
@@ -48,17 +59,20 @@ export class RunDelivery {
   /**
    * Where the branch has moved since the run began, the tests run on the merged tree first; it moves
    * only when they pass. Tests that take longer than a request waits go on: `trying`. Throws as
-   * `mergeIntoBranch`, and `RUN_NO_RESULT`, `MERGED_TREE_FAILED`, `RUN_GOING`.
+   * `mergeIntoBranch`, and `RUN_NO_RESULT`, `RESULT_NEEDS_REVIEW`, `MERGED_TREE_FAILED`,
+   * `RUN_GOING`.
    */
   async merge(
     run: PlanRun,
-    { into, signal }: { into: string | undefined; signal: AbortSignal },
+    { into, signal, ...yes }: Confirmed & { into: string | undefined; signal: AbortSignal },
   ): Promise<DeliveredMerge> {
     const report = resultOf(run);
     const repository = await this.#parts.open(run, signal);
     const target = into ?? branchOf(repository, run.plan.base);
-    const key = `${run.id} ${target}`;
-    const going = this.#merges.get(key) ?? this.#begin(key, { run, target, repository, signal });
+    // A yes is part of what was asked: a request without it shares no merge that has one.
+    const key = `${run.id} ${target} ${yes.confirm}`;
+    const asked = { run, target, repository, signal, ...yes };
+    const going = this.#merges.get(key) ?? this.#begin(key, asked);
     const trying = { kind: "trying", target, commit: report.commit, updated: undefined } as const;
 
     return within(this.#parts.clock, ANSWER_MS, going, trying);
@@ -87,6 +101,7 @@ export class RunDelivery {
         message: `Merge ${report.branch ?? run.id}\n\n${message}`,
         identity,
         scratch: join(run.folder, "scratch"),
+        review: (tip) => this.#review(commit, [tip], asked),
         tryOut: (merged) => this.#tryOut(merged, asked),
         signal,
       });
@@ -99,6 +114,25 @@ export class RunDelivery {
     }
   }
 
+  /** Throws `RESULT_NEEDS_REVIEW`. */
+  async #review(
+    commit: string,
+    known: readonly string[],
+    { run, repository, confirm, onConfirmed, signal }: AskedDelivery,
+  ): Promise<void> {
+    const { clock, mayLeave = [] } = this.#parts;
+    const confirmed = await reviewBeforeLeaving(repository, {
+      run: run.id,
+      commit,
+      known,
+      mayLeave: [...mayLeave, ...(run.plan.mayLeave ?? [])],
+      confirmed: confirm,
+      clock,
+      signal,
+    });
+    if (confirmed.length > 0) onConfirmed?.(confirmed);
+  }
+
   async #tryOut(commit: string, { run, target, signal }: AskedMerge): Promise<void> {
     const tried = await this.#parts.runs.trials.tryOut(run.id, commit, { signal });
     if (tried === undefined) throw run.finishedAt === null ? runGoing(run) : triedElsewhere(run);
@@ -108,9 +142,12 @@ export class RunDelivery {
   /**
    * Pushes the result as the plan says, and opens a pull request. Each step looks whether it was
    * done: it may be called again after a crash. Throws `PUBLISH_NOT_CONFIGURED`, `RUN_NO_RESULT`,
-   * `PUSH_FAILED`, `PULL_REQUEST_FAILED`.
+   * `RESULT_NEEDS_REVIEW`, `PUSH_FAILED`, `PULL_REQUEST_FAILED`.
    */
-  async publish(run: PlanRun, signal: AbortSignal): Promise<PublishOutcome> {
+  async publish(
+    run: PlanRun,
+    { signal, ...yes }: Confirmed & { signal: AbortSignal },
+  ): Promise<PublishOutcome> {
     const report = resultOf(run);
     const target = publishTarget(run.plan, report.branch);
     if (target === undefined) throw notConfigured(run);
@@ -122,7 +159,21 @@ export class RunDelivery {
       signal,
     });
     const ref = `refs/dure/${run.id}/published/${branch}`;
-    const isNew = await pushBranch(repository, { remote, branch, commit, ref, env, signal });
+    const isNew = await pushBranch(repository, {
+      remote,
+      branch,
+      commit,
+      ref,
+      review: (tips) =>
+        this.#review(commit, tips.length > 0 ? tips : [run.baseCommit], {
+          run,
+          repository,
+          signal,
+          ...yes,
+        }),
+      env,
+      signal,
+    });
     const pushed = { remote: withoutPassword(remote), branch, commit };
     if (pullRequest === "none") {
       await runs.notePublished(run.id, pushed);
@@ -140,12 +191,15 @@ export class RunDelivery {
   }
 }
 
-/** A merge that a person asked for. */
-interface AskedMerge {
+/** A delivery that a person asked for. */
+interface AskedDelivery extends Confirmed {
   readonly run: PlanRun;
-  readonly target: string;
   readonly repository: Repository;
   readonly signal: AbortSignal;
+}
+
+interface AskedMerge extends AskedDelivery {
+  readonly target: string;
 }
 
 /** What the work comes to, or `late` when that takes longer. */

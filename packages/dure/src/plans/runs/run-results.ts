@@ -4,13 +4,14 @@ import { DureError } from "../../kernel/errors.ts";
 import type { TenantView } from "../../kernel/tenant.ts";
 import type { TreeDiff } from "../../wire/runs.ts";
 import type { Reach } from "../plan-reach.ts";
+import type { MayLeave } from "../plan.ts";
 import type { PlanRun, PlanStep } from "../rows/run.ts";
 import { AUTHOR } from "../workspace/commit-writer.ts";
 import type { Git } from "../workspace/git.ts";
 import { Repository } from "../workspace/repository.ts";
 import { RunStore } from "../workspace/store.ts";
 import type { NamedRepositories } from "./named-repositories.ts";
-import { RunDelivery, type DeliveredMerge } from "./run-delivery.ts";
+import { RunDelivery, type Confirmed, type DeliveredMerge } from "./run-delivery.ts";
 import { runCleaned } from "./run-requests.ts";
 import type { Runs } from "./runs.ts";
 
@@ -23,7 +24,12 @@ interface RunResultsOptions {
   readonly git: Git;
   readonly clock: Clock;
   readonly env: Readonly<Record<string, string | undefined>>;
+  readonly mayLeave?: readonly MayLeave[] | undefined;
 }
+
+/** Who asks for a result to leave, and what they said yes to. */
+type AskedDelivery = Reach &
+  Confirmed & { readonly tenant: TenantView; readonly signal: AbortSignal };
 
 /** What runs have made: shown, merged into a branch of the person's, sent where the plan says. */
 export class RunResults {
@@ -71,15 +77,10 @@ export class RunResults {
    */
   async merge(
     id: string,
-    {
-      into,
-      tenant,
-      mayReachOut,
-      signal,
-    }: Reach & { into?: string | undefined; tenant: TenantView; signal: AbortSignal },
+    { into, tenant, mayReachOut, signal, ...yes }: AskedDelivery & { into?: string | undefined },
   ): Promise<DeliveredMerge> {
     const run = await this.#deliverable(id, { tenant, mayReachOut, signal });
-    return this.#delivery.merge(run, { into, signal });
+    return this.#delivery.merge(run, { into, signal, ...yes });
   }
 
   /**
@@ -88,10 +89,10 @@ export class RunResults {
    */
   async publish(
     id: string,
-    { tenant, mayReachOut, signal }: Reach & { tenant: TenantView; signal: AbortSignal },
+    { tenant, mayReachOut, signal, ...yes }: AskedDelivery,
   ): ReturnType<RunDelivery["publish"]> {
     const run = await this.#deliverable(id, { tenant, mayReachOut, signal });
-    return this.#delivery.publish(run, signal);
+    return this.#delivery.publish(run, { signal, ...yes });
   }
 
   async #deliverable(

@@ -24,6 +24,8 @@ export interface MergeOptions {
   readonly identity: CommitIdentity;
   /** A folder of dure's own, for what is needed during the merge. */
   readonly scratch: string;
+  /** Looks at what the branch does not have, from its tip on. What it throws stops the merge. */
+  readonly review?: ((tip: string) => Promise<void>) | undefined;
   /**
    * Tries a merge commit, before the branch moves. What it throws stops the merge. A branch that is
    * only moved forward gets what was tried before: it is not asked for.
@@ -60,6 +62,7 @@ export async function mergeIntoBranch(
     return { kind: "already", commit: old, updated: undefined };
   }
 
+  await options.review?.(old);
   const isBehind = await repository.hasReachable([old], [result], { signal });
   const commit = isBehind ? result : await mergeCommits(repository, old, result, options);
   const look = (): Promise<Checkout | undefined> => openCheckout(repository, { target, signal });
