@@ -19,7 +19,7 @@ import {
   mayReachOut,
   read,
   tags,
-  whileAsked,
+  workAsked,
   type PlannedDeed,
   type PlanRouteParts,
 } from "./plan-route-parts.ts";
@@ -171,8 +171,7 @@ function dropDraft(app: RouteApp, parts: PlanRouteParts): void {
 
 function askedBy(request: FastifyRequest, reply: FastifyReply, parts: PlanRouteParts) {
   const { tenant, name: by } = viewerOf(request);
-  const signal = whileAsked(reply, parts);
-  return { tenant, by, mayReachOut: mayReachOut(request), signal };
+  return { tenant, by, mayReachOut: mayReachOut(request), ...workAsked(request, reply, parts) };
 }
 
 function changeOf(change: z.output<typeof DraftChangeJson>): DraftChange {

@@ -36,7 +36,9 @@ import {
   mayReachOut,
   read,
   tags,
+  shareOf,
   whileAsked,
+  workAsked,
   type PlannedDeed,
   type PlanRouteParts,
 } from "./plan-route-parts.ts";
@@ -80,7 +82,7 @@ function startRun(app: RouteApp, parts: PlanRouteParts): void {
     async (request, reply) => {
       const choice = choiceOf(request);
       if (request.body.dry_run) {
-        const view = await library.dryRun(choice, { signal: whileAsked(reply, parts) });
+        const view = await library.dryRun(choice, workAsked(request, reply, parts));
         return reply.code(200).send(onWire<PlanViewJson>(shownPlan(view)));
       }
 
@@ -95,7 +97,7 @@ function startRun(app: RouteApp, parts: PlanRouteParts): void {
         key: given === undefined ? undefined : storedKey(caller, given),
       };
 
-      const run = await library.start(wish, { signal: closing });
+      const run = await library.start(wish, { share: shareOf(request), signal: closing });
       const opened = library.opensNetwork(run).map((of) => `${run.id} network: open for ${of}`);
       doneTo(request, run.id, ...opened);
 

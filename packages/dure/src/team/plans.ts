@@ -98,8 +98,8 @@ export function openPlans(
     env,
     importModule,
     draftRows: new DraftRows(parts.database),
-    review: (text, files, { signal }) =>
-      reviewDraft(text, files, { threads, workers: workersOf(parts) }, signal),
+    review: (text, files, work) =>
+      reviewDraft(text, files, { threads, workers: workersOf(parts) }, work),
     draft: draftOf(parts, threads, signatures),
   });
 

@@ -7,7 +7,7 @@ import { assertConfined, assertStaysInside, type Reach } from "../plan-reach.ts"
 import type { PlanWarning } from "../plan-ownership.ts";
 import type { MayLeave, Plan } from "../plan.ts";
 import type { PlanShape } from "../threads/plan-tasks.ts";
-import type { PlanThreads } from "../threads/plan-threads.ts";
+import type { PlanThreads, PlanWork } from "../threads/plan-threads.ts";
 import type { Git } from "../workspace/git.ts";
 import { Repository } from "../workspace/repository.ts";
 import { DraftProposals, type ProposalParts } from "./draft-proposals.ts";
@@ -45,7 +45,7 @@ export interface PlanLibraryOptions extends ProposalParts {
   /** What the team lets leave with a result without a person's yes. */
   readonly mayLeave?: readonly MayLeave[] | undefined;
   /** Where the text of plans is read and their shape is found: not on the thread that answers. */
-  readonly threads: Pick<PlanThreads, "read" | "run">;
+  readonly threads: Pick<PlanThreads, "read" | "run" | "edit" | "ports">;
   /** Imports a plan that is code. */
   readonly importModule: (file: string) => Promise<Record<string, unknown>>;
   /** Lets a model propose the text of a plan. Absent: no model is there. */
@@ -59,6 +59,15 @@ export interface PlanChoice extends Reach, Pick<StartRun, "only" | "from"> {
   /** A branch, a tag or a commit. */
   readonly base?: string | undefined;
 }
+
+interface ChosenPlan {
+  readonly plan: Plan;
+  readonly file: string;
+  readonly repository: string;
+}
+
+/** Whose share of the work on plans it is, and until when. */
+type AskedWork = PlanWork & { readonly signal: AbortSignal };
 
 /** The caller may start what takes protection away from this machine. Default false. */
 interface Unconfined {
@@ -105,8 +114,8 @@ export class PlanLibrary {
   }
 
   /** Every plan of the folder, those that cannot be read too; by name. */
-  list(): Promise<readonly PlanFile[]> {
-    return this.#files.list();
+  list(work: PlanWork = {}): Promise<readonly PlanFile[]> {
+    return this.#files.list(work);
   }
 
   /** Reads a plan by its name or file and checks it. Throws `PLAN_UNKNOWN`. */
@@ -115,17 +124,17 @@ export class PlanLibrary {
   }
 
   /** Checks unsaved plan text. Throws as {@link PlanThreads.read}. */
-  check(file: string, text: string, options: { signal: AbortSignal }): Promise<PlanReading> {
-    return this.#files.check(file, text, options);
+  check(file: string, text: string, work: PlanWork): Promise<PlanReading> {
+    return this.#files.check(file, text, work);
   }
 
   /**
    * A plan against its repository. Throws `PLAN_UNKNOWN`, `PLAN_INVALID`, and what is wrong with
    * the repository.
    */
-  async show(name: string, { signal }: { signal: AbortSignal }): Promise<PlanView> {
-    const { plan, file } = await this.#files.valid({ name }, signal);
-    return this.#view(plan, file, this.#repositories.locate(undefined, plan), signal);
+  async show(name: string, work: AskedWork): Promise<PlanView> {
+    const { plan, file } = await this.#files.valid({ name }, work);
+    return this.#view({ plan, file, repository: this.#repositories.locate(undefined, plan) }, work);
   }
 
   /**
@@ -135,15 +144,15 @@ export class PlanLibrary {
    */
   async start(
     request: PlanChoice & Unconfined & Pick<StartRun, "tenant" | "by" | "key">,
-    { signal }: { signal: AbortSignal },
+    work: AskedWork,
   ): Promise<PlanRun> {
-    const { plan, file, repository } = await this.#chosen(request, signal);
+    const { plan, file, repository } = await this.#chosen(request, work);
     if (request.mayRunUnconfined !== true) assertConfined(plan);
     const { only, from, tenant, by, key } = request;
 
     return this.runs.run(
       { only, from, tenant, by, key, plan, file: join(this.#options.folder, file), repository },
-      { signal },
+      { signal: work.signal },
     );
   }
 
@@ -152,14 +161,10 @@ export class PlanLibrary {
     return opensNetwork(plan, this.#options.network?.team ?? {});
   }
 
-  async dryRun(request: PlanChoice, { signal }: { signal: AbortSignal }): Promise<PlanView> {
-    const { plan, file, repository } = await this.#chosen(request, signal);
-    return this.#view(
-      narrowed({ plan, only: request.only, from: request.from }),
-      file,
-      repository,
-      signal,
-    );
+  async dryRun(request: PlanChoice, work: AskedWork): Promise<PlanView> {
+    const chosen = await this.#chosen(request, work);
+    const plan = narrowed({ plan: chosen.plan, only: request.only, from: request.from });
+    return this.#view({ ...chosen, plan }, work);
   }
 
   /**
@@ -251,24 +256,27 @@ export class PlanLibrary {
 
   async #chosen(
     { source, base, repository: given, mayReachOut = false }: PlanChoice,
-    signal: AbortSignal,
-  ): Promise<{ plan: Plan; file: string; repository: string }> {
-    const { plan, file } = await this.#files.valid(source, signal);
+    work: AskedWork,
+  ): Promise<ChosenPlan> {
+    const { plan, file } = await this.#files.valid(source, work);
     if ("text" in source && !mayReachOut) assertStaysInside(plan);
     const asked = given ?? ("text" in source ? plan.repository : undefined);
     const folder = this.#repositories.locate(given, plan);
     const repository =
       asked === undefined || mayReachOut
         ? folder
-        : await this.#repositories.named(folder, `The repository ${asked}`, signal);
+        : await this.#repositories.named(folder, `The repository ${asked}`, work.signal);
     return { plan: base === undefined ? plan : { ...plan, base }, file, repository };
   }
 
-  async #view(plan: Plan, file: string, folder: string, signal: AbortSignal): Promise<PlanView> {
-    const repository = await Repository.open(folder, { git: this.#options.git, signal });
+  async #view(chosen: ChosenPlan, work: AskedWork): Promise<PlanView> {
+    const { plan, file } = chosen;
+    const { signal } = work;
+    const { git } = this.#options;
+    const repository = await Repository.open(chosen.repository, { git, signal });
     const baseCommit = await repository.resolve(plan.base, { signal });
     const files = (await repository.listFiles(baseCommit, { signal })).map(({ path }) => path);
-    const shape = await this.#options.threads.run("shape", [plan, files], { signal });
+    const shape = await this.#options.threads.run("shape", [plan, files], work);
     const facts = this.#options.network ?? { team: {}, env: {} };
     const ofRepository = await repository.warnings(baseCommit, { signal });
     const warnings = [...shape.warnings, ...openWarnings(plan, facts), ...ofRepository];
