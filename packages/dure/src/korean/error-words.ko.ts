@@ -116,6 +116,9 @@ export const ERROR_WORDS_KO: Readonly<Record<string, string>> = {
   STREAM_LOST: "답을 받다가 연결이 거듭 끊겼어요. 연결을 확인해 주세요.",
   FRAME_UNREADABLE: "서버의 답을 읽을 수 없어요. 중간의 프록시가 답을 바꾸는지 확인해 주세요.",
   ANSWER_UNREADABLE: "서버의 답을 읽을 수 없어요. 주소가 두레 서버의 것인지 확인해 주세요.",
+  DATABASE_RIGHTS_MISSING:
+    "데이터베이스 사용자에게 권한이 없어요. 서버 로그에 적힌 권한을 준 뒤 다시 시도해 주세요.",
+
   DATABASE_UNAVAILABLE: "데이터베이스가 답하지 않아요. 잠시 뒤에 다시 시도해 주세요.",
   DATABASE_CLOSED: "서버가 데이터베이스를 닫았어요. 다시 켜지면 시도해 주세요.",
   PROCESS_STOPPED: "서버가 꺼지는 중이에요. 다시 켜지면 시도해 주세요.",
