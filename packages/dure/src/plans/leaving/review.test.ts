@@ -2,7 +2,9 @@ import { expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../kernel/clock.ts";
 import type { DureError } from "../../kernel/errors.ts";
 import type { ReviewNeeded } from "../../wire/runs.ts";
-import type { MayLeave } from "../plan.ts";
+import type { MayLeave, Plan } from "../plan.ts";
+import { parsePlan } from "../plan-file.ts";
+import { assertStaysInside } from "../plan-reach.ts";
 import { Repository } from "../workspace/repository.ts";
 import { testGit, TestRepository } from "../workspace/test-repository.ts";
 import { reviewBeforeLeaving } from "./review.ts";
@@ -226,4 +228,17 @@ test("what an operator has allowed leaves without a yes, and nothing beside it",
   ]);
   const all = [...mayLeave, { rule: "ci", path: "**" }, { rule: "github-token", path: "test/**" }];
   expect(await refusal(repository, { mayLeave: all })).toBeUndefined();
+});
+
+test("a text that lets files leave by itself reaches beyond its tree", () => {
+  const rest = "workers: { default: { kind: offline } }\nroles: modules\n";
+  const port = "{ id: a, role: a, goal: A., owns: [src/**], acceptance: 'true' }";
+  const plan = (more: string): Plan =>
+    parsePlan("plan.yaml", `plan: a\n${rest}ports: [${port}]\n${more}`);
+
+  expect(() => assertStaysInside(plan("may_leave: [{ rule: ci, path: '.github/**' }]"))).toThrow(
+    "may_leave",
+  );
+  expect(() => assertStaysInside(plan(""))).not.toThrow();
+  expect(() => plan("may_leave: [{ rule: everything, path: '**' }]")).toThrow(/one of private-key/);
 });
