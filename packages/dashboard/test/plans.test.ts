@@ -917,6 +917,46 @@ describe("a run", () => {
   );
 
   test(
+    "whose result brings a secret and a build file asks once to look at exactly these",
+    { timeout: 60_000 },
+    async () => {
+      await using server = await serve();
+      const commit = "dd".padEnd(40, "0");
+      const report = {
+        commit,
+        branch: "dure/login-3",
+        kept: ["domain"],
+        missing: [],
+        conflicts: [],
+      };
+      const ended = { status: "success", phase: "over", finishedAt: Date.now(), report } as const;
+      server.plans.runs.push(aRun("run_middle", ended, { domain: { status: "succeeded" } }));
+      await using opened = await open(server, "/plans/runs/run_middle");
+      const { page } = opened;
+      await page.getByRole("button", { name: "브랜치에 합치기" }).click();
+      await page.getByRole("textbox", { name: "합칠 브랜치" }).fill("reviewed");
+      await page.keyboard.press("Enter");
+
+      const asked = page.getByRole("alert").filter({ hasText: "203곳을 확인해 주세요" });
+      await asked.waitFor();
+      const words = await asked.innerText();
+      const parts = [
+        "src/client.ts:3",
+        "ghp_… (36 more characters)",
+        "빌드 서버 설정",
+        "201곳이 더",
+      ];
+      for (const part of parts) expect(words).toContain(part);
+      await expectWellMade(opened);
+      await asked.getByRole("button", { name: "확인했어요, 이대로 내보내기" }).click();
+      await page.getByText("reviewed: 합쳤어요 (ffffffffff)").waitFor();
+
+      const confirm = "c".repeat(32);
+      expect(sent(server, /merge$/)).toEqual([{ into: "reviewed" }, { into: "reviewed", confirm }]);
+    },
+  );
+
+  test(
     "that ended is cleaned after saying what is lost, and is then its history alone",
     { ...FULL, timeout: 60_000 },
     async () => {

@@ -5,8 +5,8 @@ import { publishTarget, type PublishTarget, type RunDetail, type RunReport } fro
 import { useId, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
-import { Problem } from "../problem.tsx";
 import { Prose } from "../prose.tsx";
+import { LeavingReview } from "./leaving-review.tsx";
 import { useMayMerge, useReadRun } from "./use-plans.ts";
 
 /** What was sent of a result, what sending it does, and the button that does it. */
@@ -56,7 +56,7 @@ function Publish({
   const readRun = useReadRun(run.id);
   const facts = useId();
   const publish = useMutation({
-    mutationFn: () => client.plans.publish(run.id),
+    mutationFn: (confirm: string | undefined) => client.plans.publish(run.id, { confirm }),
     onSettled: readRun,
   });
   const isPlain = target.pullRequest === "none";
@@ -71,7 +71,7 @@ function Publish({
           leftSection={<IconCloudUpload size={15} />}
           aria-describedby={facts}
           loading={publish.isPending}
-          onClick={() => publish.mutate()}
+          onClick={() => publish.mutate(undefined)}
         >
           {isAgain ? words.publishAgain : isPlain ? words.publishDo : words.publishRequest}
         </Button>
@@ -80,7 +80,13 @@ function Publish({
         {publish.isPending && words.publishing}
         {publish.isSuccess && (publish.data.isNew ? words.publishedNew : words.publishedBefore)}
       </p>
-      {publish.error !== null && <Problem error={publish.error} />}
+      {publish.error !== null && (
+        <LeavingReview
+          error={publish.error}
+          isPending={publish.isPending}
+          onConfirm={(confirm) => publish.mutate(confirm)}
+        />
+      )}
     </>
   );
 }

@@ -21,6 +21,7 @@ import { useLanguage, useText } from "../language.tsx";
 import { momentOf, spanOf } from "../when.ts";
 import { Prose } from "../prose.tsx";
 import { ApproveResult } from "./approve-result.tsx";
+import { LeavingReview } from "./leaving-review.tsx";
 import { CleanRun } from "./clean-run.tsx";
 import { BecauseWords } from "./because-words.tsx";
 import { Bar, RunMark } from "./status-mark.tsx";
@@ -352,18 +353,19 @@ function Merge({ run, onLeave }: { run: RunDetail; onLeave: () => void }): React
   const [into, setInto] = useState("");
   const [isTrying, setTrying] = useState(false);
   const merge = useMutation({
-    mutationFn: () => {
+    mutationFn: (confirm: string | undefined) => {
       const branch = into.trim();
       const onTrying = (): void => setTrying(true);
+      const request = { into: branch === "" ? undefined : branch, confirm };
 
-      return client.plans.merge(run.id, branch === "" ? {} : { into: branch }, { onTrying });
+      return client.plans.merge(run.id, request, { onTrying });
     },
     onSettled: () => setTrying(false),
   });
 
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    merge.mutate();
+    merge.mutate(undefined);
   };
 
   const { data } = merge;
@@ -405,7 +407,13 @@ function Merge({ run, onLeave }: { run: RunDetail; onLeave: () => void }): React
         </Button>
       </div>
       {isTrying && <p role="status">{words.mergeTrying}</p>}
-      {merge.error !== null && <Problem error={merge.error} />}
+      {merge.error !== null && (
+        <LeavingReview
+          error={merge.error}
+          isPending={merge.isPending}
+          onConfirm={(confirm) => merge.mutate(confirm)}
+        />
+      )}
       {codeOf(merge.error) === "MERGE_NOT_APPROVED" && <ApproveResult run={run} />}
     </form>
   );

@@ -339,6 +339,28 @@ export const en: PlansText = {
     changes: "Show all changes",
     orchestration: "What the orchestrator did",
   },
+  leaving: {
+    ask: (count) =>
+      `Nothing was changed yet. Look at ${count === 1 ? "this" : `these ${count} places`} first: ` +
+      "a secret, or a file that runs by itself where it arrives.",
+    more: (count) => `And ${count.toLocaleString("en")} more.`,
+    inHistory: (commit) => `since ${commit}`,
+    confirm: "I have looked: let exactly this leave",
+    rules: {
+      ci: "Build server",
+      "git-hook": "Git hook",
+      "install-script": "Install script",
+      "agent-instructions": "Instructions for agents",
+      "editor-settings": "Editor settings",
+      "shell-settings": "Shell settings",
+      "secret-file": "File for secrets",
+      "env-secret": "Secret in .env",
+      "private-key": "Private key",
+      "address-password": "Password in an address",
+      submodule: "Submodule",
+      "not-looked-at": "Too large to look at",
+    },
+  },
   port: {
     close: "Back to the run",
     gone: "This run has no such port",

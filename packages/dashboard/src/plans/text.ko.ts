@@ -366,6 +366,28 @@ export const ko = {
     changes: "모든 변경 보기",
     orchestration: "조율 담당이 한 일",
   },
+  leaving: {
+    ask: (count: number) =>
+      `아직 바뀐 것은 없어요. 나가기 전에 ${count.toLocaleString("ko")}곳을 확인해 주세요. ` +
+      "비밀 값이나, 도착한 곳에서 저절로 실행되는 파일이에요.",
+    more: (count: number) => `그리고 ${count.toLocaleString("ko")}곳이 더 있어요.`,
+    inHistory: (commit: string) => `${commit}부터`,
+    confirm: "확인했어요, 이대로 내보내기",
+    rules: {
+      ci: "빌드 서버 설정",
+      "git-hook": "git 훅",
+      "install-script": "설치 스크립트",
+      "agent-instructions": "에이전트 지시문",
+      "editor-settings": "편집기 설정",
+      "shell-settings": "셸 설정",
+      "secret-file": "비밀 값을 담는 파일",
+      "env-secret": ".env의 비밀 값",
+      "private-key": "개인 키",
+      "address-password": "주소에 적힌 비밀번호",
+      submodule: "하위 모듈",
+      "not-looked-at": "너무 커서 살펴보지 못한 파일",
+    } as Readonly<Record<string, string>>,
+  },
   port: {
     close: "실행으로 돌아가기",
     gone: "이 실행에 없는 포트예요",

@@ -12,6 +12,7 @@ import type {
   PortComment,
   PortDetail,
   PortStatus,
+  ReviewNeeded,
   RunCleaned,
   RunDetail,
   TranscriptLine,
@@ -217,6 +218,10 @@ export class DoublePlans {
             "dirty is checked out in /shop, with changes of its own: a.ts.",
             "Commit or stash them (git stash -u), then merge again. Nothing was changed.",
           );
+        }
+        if (target === "reviewed" && given["confirm"] !== LEAVING.confirm) {
+          const said = "Look at what leaves with the run run_middle first: ci in a.yml.";
+          return refuse(response, 409, "RESULT_NEEDS_REVIEW", said, undefined, LEAVING);
         }
         return json(response, 200, {
           kind: "merged",
@@ -630,6 +635,29 @@ function json(response: ServerResponse, status: number, body: unknown): true {
   response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
   return true;
 }
+
+/** What a result brings that a person is to look at. */
+const LEAVING: ReviewNeeded = {
+  confirm: "c".repeat(32),
+  commit: "d".repeat(40),
+  count: 203,
+  findings: [
+    {
+      rule: "github-token",
+      path: "src/client.ts",
+      line: 3,
+      excerpt: "ghp_… (36 more characters)",
+      commit: "a".repeat(40),
+    },
+    {
+      rule: "ci",
+      path: ".github/workflows/ci.yml",
+      line: null,
+      excerpt: null,
+      commit: "d".repeat(40),
+    },
+  ],
+};
 
 function refuse(
   response: ServerResponse,

@@ -1,4 +1,10 @@
-import type { CleanRequest, RetryRequest, RunCleaned, RunOrdered } from "../client/index.ts";
+import {
+  reviewNeeded,
+  type CleanRequest,
+  type RetryRequest,
+  type RunCleaned,
+  type RunOrdered,
+} from "../client/index.ts";
 import { DureError } from "../kernel/errors.ts";
 import { EXIT, type ExitCode, type Output } from "./output.ts";
 import type { PlansCommand } from "./plans.ts";
@@ -122,9 +128,28 @@ export async function cleanRuns(
   return request.run !== undefined && kept.length > 0 ? EXIT.failed : EXIT.ok;
 }
 
+/** What a person is to look at stands above the refusal, each on a line. */
+export async function namingFindings<T>(output: Output, leave: () => Promise<T>): Promise<T> {
+  try {
+    return await leave();
+  } catch (error) {
+    const review = reviewNeeded(error);
+    if (review !== undefined) {
+      output.table(
+        review.findings.map(({ rule, path, line, excerpt }) => [
+          rule,
+          line === null ? path : `${path}:${line}`,
+          excerpt ?? "",
+        ]),
+      );
+    }
+    throw error;
+  }
+}
+
 export async function mergeRun(
   id: string,
-  into: string | undefined,
+  request: { readonly into: string | undefined; readonly confirm: string | undefined },
   { client, output }: PlansCommand,
 ): Promise<ExitCode> {
   const { order: words } = output.words.plans;
@@ -133,7 +158,7 @@ export async function mergeRun(
     if (!isTold) output.note(words.branchMoved);
     isTold = true;
   };
-  const merged = await client.plans.merge(id, { into }, { onTrying });
+  const merged = await namingFindings(output, () => client.plans.merge(id, request, { onTrying }));
   const { kind, target, updated: folder } = merged;
   const commit = merged.commit.slice(0, 12);
   output.line(words.merged(id, { kind, target, commit, folder }));

@@ -2,7 +2,7 @@ import { DureError } from "../kernel/errors.ts";
 import type { PortComment } from "../client/index.ts";
 import { EXIT, type ExitCode, type Output } from "./output.ts";
 import { showDiff, type PlansCommand } from "./plans.ts";
-import { told } from "./plan-orders.ts";
+import { namingFindings, told } from "./plan-orders.ts";
 
 /** What a person does with the work of a port; nothing given: they look at it. */
 export interface ReviewWish {
@@ -89,8 +89,12 @@ export async function approveRun(
 }
 
 /** Sends the result of a run where its plan says. */
-export async function publishRun(id: string, { client, output }: PlansCommand): Promise<ExitCode> {
-  const published = await client.plans.publish(id);
+export async function publishRun(
+  id: string,
+  confirm: string | undefined,
+  { client, output }: PlansCommand,
+): Promise<ExitCode> {
+  const published = await namingFindings(output, () => client.plans.publish(id, { confirm }));
   const { branch, remote, isNew, pullRequest } = published;
   const { order: words } = output.words.plans;
   output.line(words.published(id, isNew, { branch, remote }));

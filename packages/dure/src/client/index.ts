@@ -124,6 +124,7 @@ export { SchedulesClient } from "./schedules.ts";
 export { isRunOver } from "./run-stream.ts";
 export { problemInKorean, type ProblemWords } from "../kernel/problem-words.ts";
 export { translatorOf, type SentenceForm } from "../kernel/sentence-forms.ts";
+export { reviewNeeded } from "./review-needed.ts";
 export { publishTarget, type PublishTarget } from "../kernel/publish-target.ts";
 export type {
   Because,
@@ -156,6 +157,8 @@ export type {
   PortWords,
   Approvals,
   PublishOutcome,
+  ResultFinding,
+  ReviewNeeded,
   RetryRequest,
   RunChoice,
   RunCleaned,

@@ -161,11 +161,12 @@ export class PlansClient {
 
   /**
    * Takes the result over into a branch. Where that has moved, the tests run on the merged tree
-   * first: `onTrying` is called while they go on.
+   * first: `onTrying` is called while they go on. Throws `RESULT_NEEDS_REVIEW`; its `confirm` is the
+   * yes to what {@link reviewNeeded} gives.
    */
   async merge(
     id: string,
-    request: { readonly into?: string | undefined } = {},
+    request: { readonly into?: string | undefined; readonly confirm?: string | undefined } = {},
     { onTrying, ...options }: Options & { readonly onTrying?: (() => void) | undefined } = {},
   ): Promise<MergeOutcome> {
     for (;;) {
@@ -176,9 +177,16 @@ export class PlansClient {
     }
   }
 
-  /** Pushes the result where the plan says, and opens a pull request; done once. */
-  publish(id: string, options: Options = {}): Promise<PublishOutcome> {
-    return this.#post(`${pathOf(id)}/publish`, undefined, options);
+  /**
+   * Pushes the result where the plan says, and opens a pull request; done once. Throws
+   * `RESULT_NEEDS_REVIEW`, as {@link merge}.
+   */
+  publish(
+    id: string,
+    { confirm, ...options }: Options & { readonly confirm?: string | undefined } = {},
+  ): Promise<PublishOutcome> {
+    const body = confirm === undefined ? undefined : { confirm };
+    return this.#post(`${pathOf(id)}/publish`, body, options);
   }
 
   /**

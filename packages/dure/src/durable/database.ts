@@ -2,6 +2,7 @@ import pg from "pg";
 import { systemClock, type Cancel, type Clock } from "../kernel/clock.ts";
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
+import { missingRights } from "./rights.ts";
 
 /**
  * One SQL statement. With a `name` it is prepared once per connection: one name, one text, for
@@ -364,7 +365,9 @@ export class Database implements Queryable {
         );
       }
       if (signal?.aborted && sqlState(error) === QUERY_CANCELLED) throw signal.reason;
-      throw isConnectionError(error) ? asUnavailable(error, outcomeWhenCut) : error;
+      throw isConnectionError(error)
+        ? asUnavailable(error, outcomeWhenCut)
+        : (missingRights(error, client) ?? error);
     } finally {
       cancelOverdue();
       signal?.removeEventListener("abort", onAbort);

@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
+import { missingRights } from "./rights.ts";
 import { isConnectionError, type Database } from "./database.ts";
 import { DEAD_AFTER } from "./processes.ts";
 import {
@@ -61,6 +62,8 @@ export async function migrate(
     try {
       await session.query("select pg_advisory_lock($1)", [MIGRATION_LOCK]);
       await upgrade(session, schema, logger);
+    } catch (error) {
+      throw missingRights(error, session) ?? error;
     } finally {
       await session.end().catch(() => {}); // also gives up the lock
     }
@@ -191,11 +194,13 @@ async function apply(session: pg.Client, migration: Migration): Promise<void> {
   } catch (error) {
     await session.query("rollback").catch(() => {});
     if (isConnectionError(error)) throw error;
+    const rights = missingRights(error, session);
+    if (rights) throw rights;
     throw new DureError(
       "MIGRATION_FAILED",
       `Migration ${migration.id} (${migration.name}) failed: ${messageOf(error)}.`,
       {
-        hint: "Nothing of it was kept. The database user needs the right to create tables in schema dure.",
+        hint: "Nothing of it was kept; start again when the cause is gone.",
         cause: error,
       },
     );

@@ -155,6 +155,11 @@ export class Outbox {
   }
 
   /** Claims what is due and starts it. */
+  /** Deliveries that run here. */
+  get running(): number {
+    return this.#running.size;
+  }
+
   async #drain(): Promise<LookResult> {
     const { database, lease, concurrency = CONCURRENCY } = this.#options;
     const free = concurrency - this.#running.size;

@@ -116,6 +116,9 @@ export const ERROR_WORDS_KO: Readonly<Record<string, string>> = {
   STREAM_LOST: "답을 받다가 연결이 거듭 끊겼어요. 연결을 확인해 주세요.",
   FRAME_UNREADABLE: "서버의 답을 읽을 수 없어요. 중간의 프록시가 답을 바꾸는지 확인해 주세요.",
   ANSWER_UNREADABLE: "서버의 답을 읽을 수 없어요. 주소가 두레 서버의 것인지 확인해 주세요.",
+  DATABASE_RIGHTS_MISSING:
+    "데이터베이스 사용자에게 권한이 없어요. 서버 로그에 적힌 권한을 준 뒤 다시 시도해 주세요.",
+
   DATABASE_UNAVAILABLE: "데이터베이스가 답하지 않아요. 잠시 뒤에 다시 시도해 주세요.",
   DATABASE_CLOSED: "서버가 데이터베이스를 닫았어요. 다시 켜지면 시도해 주세요.",
   PROCESS_STOPPED: "서버가 꺼지는 중이에요. 다시 켜지면 시도해 주세요.",
@@ -253,6 +256,9 @@ export const ERROR_WORDS_KO: Readonly<Record<string, string>> = {
   PUBLISH_NOT_CONFIGURED: "계획에 어디로 내보낼지 적혀 있지 않아요.",
   PULL_REQUEST_FAILED: "푸시는 했지만 풀 리퀘스트를 열지 못했어요.",
   PUSH_FAILED: "푸시하지 못했어요. 다른 사람이 옮긴 브랜치는 덮어쓰지 않아요.",
+  RESULT_NEEDS_REVIEW:
+    "나가기 전에 확인할 것이 있어요. 비밀 값이나, 도착한 곳에서 저절로 실행되는 파일이에요.",
+
   REF_EXISTS: "같은 이름의 실행이 이미 있어요.",
   REF_INVALID: "실행의 이름으로 쓸 수 없는 글자가 있어요.",
   REF_MOVED: "다른 서버가 이 실행을 하고 있어요.",

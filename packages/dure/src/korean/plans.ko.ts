@@ -180,6 +180,14 @@ export const PLAN_SENTENCES_KO: readonly SentenceForm[] = [
     "브랜치는 푸시했어요. dure를 실행하는 사용자로 `{0}`을(를) 직접 해 본 뒤 다시 내보내 주세요.",
   ],
   [
+    "Look at what leaves with the run {0} first: {1}.",
+    "{0} 실행의 결과가 나가기 전에 확인해 주세요: {1}",
+  ],
+  [
+    "Nothing was changed. Say yes to exactly these findings: dure plan merge {0} --confirm {1} (or dure plan publish).",
+    "바뀐 것은 없어요. 이것들이 나가도 괜찮다면: `dure plan merge {0} --confirm {1}` (내보낼 때는 `dure plan publish`)",
+  ],
+  [
     "{0}, where you can choose. Nothing was changed.",
     "`{0}`(으)로 직접 합쳐 주세요. 바뀐 것은 없어요.",
   ],

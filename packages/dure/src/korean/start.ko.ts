@@ -146,9 +146,13 @@ export const START_SENTENCES_KO: readonly SentenceForm[] = [
   ["Migration {0} ({1}) failed: {2}.", "마이그레이션 {0}({1})에 실패했어요: {2}"],
 
   [
-    "Nothing of it was kept. The database user needs the right to create tables in schema dure.",
-    "바뀐 것은 없어요. 데이터베이스 사용자에게 `dure` 스키마에 테이블을 만들 권한이 필요해요.",
+    "Nothing of it was kept; start again when the cause is gone.",
+    "바뀐 것은 없어요. 원인을 고친 뒤 다시 시작해 주세요.",
   ],
+
+  ["PostgreSQL refuses this to {0}: {1}.", "데이터베이스 사용자 {0}에게 권한이 없어요: {1}"],
+
+  ["As the owner of the database: {0}", "데이터베이스의 주인으로 실행해 주세요: `{0}`"],
 
   [
     "The functions of {0} (release {1}) were refused: {2}.",

@@ -3,9 +3,11 @@ import {
   problemAt,
   type SettingsDocument,
 } from "../engine/files/load-service-document.ts";
+import { globOf } from "./glob.ts";
 import { expandBraces } from "./glob-text.ts";
 import { ancestors, type PlanGraph } from "./graph.ts";
 import { TEST_ROLE } from "./plan.ts";
+import type { EffortMeter } from "./plan-effort.ts";
 import type { PlanDraft } from "./plan-schema.ts";
 import { forbiddenBy, foreignLayer } from "./role-paths.ts";
 
@@ -58,14 +60,18 @@ export function checkTestPaths({ roles, ports }: PlanDraft, document: SettingsDo
 }
 
 /** A role owns its own layer under `hexagonal`, and else nothing that its definition forbids. */
-export function checkRolePaths(plan: PlanDraft, document: SettingsDocument): Problem[] {
+export function checkRolePaths(
+  plan: PlanDraft,
+  document: SettingsDocument,
+  meter: EffortMeter,
+): Problem[] {
   const { roles, ports } = plan;
-  if (typeof roles === "object") return checkForbidden(roles, plan, document);
+  if (typeof roles === "object") return checkForbidden(roles, { plan, document, meter });
   if (roles !== "hexagonal") return [];
 
   return ports.flatMap(({ role, owns = [] }, index) =>
     owns.flatMap((pattern, position) => {
-      const layer = isTestPattern(pattern) ? undefined : foreignLayer(role, pattern);
+      const layer = isTestPattern(pattern) ? undefined : foreignLayer(role, pattern, meter);
       if (layer === undefined) return [];
       const message = `is of the layer ${layer}, which the role ${role} does not own`;
       const hint =
@@ -78,13 +84,19 @@ export function checkRolePaths(plan: PlanDraft, document: SettingsDocument): Pro
 
 function checkForbidden(
   roles: Exclude<PlanDraft["roles"], string>,
-  { ports }: PlanDraft,
-  document: SettingsDocument,
+  {
+    plan: { ports },
+    document,
+    meter,
+  }: { plan: PlanDraft; document: SettingsDocument; meter: EffortMeter },
 ): Problem[] {
+  const byRole = new Map(
+    Object.entries(roles).map(([role, { forbidden = [] }]) => [role, forbidden.map(globOf)]),
+  );
   return ports.flatMap(({ role, owns = [] }, index) => {
-    const forbidden = roles[role]?.forbidden ?? [];
+    const forbidden = byRole.get(role) ?? [];
     return owns.flatMap((pattern, position) => {
-      const by = forbiddenBy(forbidden, pattern);
+      const by = forbiddenBy(forbidden, pattern, meter);
       if (by === undefined) return [];
       const message = `is forbidden to the role ${role} (${by})`;
       const hint = "Give it to a port of another role, or take it from forbidden of this one.";

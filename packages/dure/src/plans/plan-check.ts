@@ -8,6 +8,7 @@ import { foldPath } from "./glob.ts";
 import { buildGraph } from "./graph.ts";
 import { findCycles } from "./graph-cycles.ts";
 import { HEXAGONAL_ROLES } from "./plan.ts";
+import type { EffortMeter } from "./plan-effort.ts";
 import type { PlanDraft } from "./plan-schema.ts";
 import { checkOverlaps } from "./plan-overlaps.ts";
 import { namesIn, Suggestions } from "./suggestions.ts";
@@ -18,7 +19,11 @@ import { checkSecrets, checkWorkers, checkWritable } from "./check-workers.ts";
  * Whether the parts of a plan fit together. Pure; every problem at its place, in the order of the
  * checks. Source: docs/spec/plans §2, §5.
  */
-export function checkTogether(plan: PlanDraft, document: SettingsDocument): Problem[] {
+export function checkTogether(
+  plan: PlanDraft,
+  document: SettingsDocument,
+  meter: EffortMeter,
+): Problem[] {
   const names = checkNames(plan, document);
   const references = checkReferences(plan, document);
   const cycles = names.length + references.length === 0 ? checkCycles(plan, document) : [];
@@ -37,9 +42,12 @@ export function checkTogether(plan: PlanDraft, document: SettingsDocument): Prob
     ...checkContracts(plan, document),
     ...checkOwnership(plan, document),
     ...checkTestPaths(plan, document),
-    ...checkRolePaths(plan, document),
+    ...checkRolePaths(plan, document, meter),
     ...(graph
-      ? [...checkTestPorts(plan, document, graph), ...checkOverlaps(plan, document, graph)]
+      ? [
+          ...checkTestPorts(plan, document, graph),
+          ...checkOverlaps(plan, document, { graph, meter }),
+        ]
       : []),
   ];
 }

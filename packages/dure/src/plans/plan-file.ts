@@ -26,6 +26,7 @@ import {
   type WorkerSpec,
   type WorkerSurroundings,
 } from "./plan.ts";
+import { assertWithinEffort, EffortMeter, FULL_EFFORT } from "./plan-effort.ts";
 import { type PlanDraft, type PlanInput, planSchema } from "./plan-schema.ts";
 import { readMarkdown } from "./plan-markdown.ts";
 
@@ -65,16 +66,17 @@ const PLAN_LIMITS: PlanLimits = {
 
 /**
  * Reads the text of plan.yaml, plan.json or plan.md and reports every problem at its line. Pure.
+ * Throws `PLAN_TOO_EXPENSIVE` for what is more work than `effort`.
  *
  * @param file as the person wrote it; its ending chooses the reader, and it stands in the problems.
  */
-export function readPlan(file: string, text: string): PlanReading {
+export function readPlan(file: string, text: string, effort = FULL_EFFORT): PlanReading {
   if (text.length > PLAN_CHARACTERS) {
     return unreadable(file, `is longer than ${PLAN_CHARACTERS} characters`);
   }
   const { document, problems, problemCount } = readText(file, text);
 
-  return problemCount > 0 ? { problems, problemCount } : checkPlan(document);
+  return problemCount > 0 ? { problems, problemCount } : checkPlan(document, effort);
 }
 
 /** Checks a plan that code gave. @param text of the module, so that problems can name lines. */
@@ -92,18 +94,19 @@ export function parsePlan(file: string, text: string): Plan {
   throw problemsError("PLAN_INVALID", `The plan ${file}`, problems);
 }
 
-function checkPlan(document: SettingsDocument): PlanReading {
+function checkPlan(document: SettingsDocument, effort = FULL_EFFORT): PlanReading {
   if (document.value === undefined || document.value === null) {
     return unreadable(
       document.file,
       "is empty; a plan has at least plan, roles, workers and ports",
     );
   }
+  assertWithinEffort(document.value, effort);
   const read = planSchema.safeParse(document.value);
   if (!read.success) {
     return refused(read.error.issues, (issues) => problemsOf({ issues: [...issues] }, document));
   }
-  const problems = checkTogether(read.data, document);
+  const problems = checkTogether(read.data, document, new EffortMeter(effort));
   if (problems.length > 0) return refused(problems, (some) => some);
 
   return { plan: settle(read.data), problems: [], problemCount: 0 };
@@ -138,7 +141,7 @@ function settle(draft: PlanDraft): Plan {
     reading: readingOf(draft.isolation),
     ...defined({ mode: draft.mode, modeBounds: draft.auto && defined(draft.auto) }),
     violations: draft.violations ?? "stop",
-    ...defined({ history: draft.history, publish: draft.publish }),
+    ...defined({ history: draft.history, publish: draft.publish, mayLeave: draft.mayLeave }),
     ...defined({ network }),
     workers: workersOf(draft.workers),
     contracts: draft.contracts ?? [],

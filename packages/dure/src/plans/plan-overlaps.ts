@@ -6,6 +6,7 @@ import {
 import { type GlobPath, literalPrefix, pathsMeet } from "./glob.ts";
 import { orderOracle, type PlanGraph } from "./graph.ts";
 import { TEST_ROLE } from "./plan.ts";
+import type { EffortMeter } from "./plan-effort.ts";
 import type { PlanDraft } from "./plan-schema.ts";
 import { foldedGlob } from "./scope.ts";
 
@@ -13,6 +14,8 @@ import { foldedGlob } from "./scope.ts";
  * Overlaps that are reported at most: one slip of the hand can make thousands.
  */
 const MAX_OVERLAPS = 50;
+/** What looking at a claim costs that is not compared, in comparisons. */
+const PASSED_OVER = 0.01;
 
 /** One pattern of one port, by one combination of its braces. */
 interface Claim {
@@ -25,6 +28,12 @@ interface Claim {
    * neighbours are ordered, all of them are.
    */
   readonly before: Claim | undefined;
+}
+
+interface PlacedClaim {
+  readonly claim: Claim;
+  /** Segments before its first wildcard. */
+  readonly prefix: readonly string[];
 }
 
 interface ClaimTree {
@@ -41,19 +50,21 @@ interface ClaimTree {
 export function checkOverlaps(
   { ports }: PlanDraft,
   document: SettingsDocument,
-  graph: PlanGraph,
+  { graph, meter }: { graph: PlanGraph; meter: EffortMeter },
 ): Problem[] {
   const root: ClaimTree = { claims: [], below: new Map() };
   const problems: Problem[] = [];
   const told = new Set<string>();
-  const meetings = pairsIn(root, ports, graph);
+  const meetings = pairsIn(root, claimsInOrder(ports, graph, meter), meter);
   let isOrdered: ((a: number, b: number) => boolean) | undefined;
   for (const [claim, other] of meetings) {
     if (problems.length >= MAX_OVERLAPS) break;
     isOrdered ??= orderOracle(graph);
     const ordered = isOrdered(claim.port, other.port);
     const isOfTests = [claim, other].some(({ port }) => ports[port]!.role === TEST_ROLE);
-    if ((ordered && !isOfTests) || !pathsMeet(claim.path, other.path)) continue;
+    if (ordered && !isOfTests) continue;
+    meter.spend();
+    if (!pathsMeet(claim.path, other.path)) continue;
     const name = [
       claim.port,
       claim.key,
@@ -91,10 +102,9 @@ export function checkOverlaps(
  */
 function* pairsIn(
   root: ClaimTree,
-  ports: PlanDraft["ports"],
-  graph: PlanGraph,
+  claims: readonly PlacedClaim[],
+  meter: EffortMeter,
 ): Generator<readonly [Claim, Claim]> {
-  const claims = claimsInOrder(ports, graph);
   for (const { claim, prefix } of claims) nodesAlong(root, prefix, true).at(-1)!.claims.push(claim);
   for (const { claim, prefix } of claims) {
     const { before } = claim;
@@ -103,6 +113,7 @@ function* pairsIn(
     }
     const nodes = nodesAlong(root, prefix, false);
     for (const node of nodes) {
+      meter.spend(node.claims.length * PASSED_OVER);
       for (const other of node.claims) {
         if (other.port === claim.port || other.path === claim.path) continue;
         if (node === nodes.at(-1) && other.port > claim.port) continue; // comes from the other side
@@ -116,16 +127,18 @@ function* pairsIn(
 function claimsInOrder(
   ports: PlanDraft["ports"],
   graph: PlanGraph,
-): { claim: Claim; prefix: readonly string[] }[] {
+  meter: EffortMeter,
+): PlacedClaim[] {
   const compiled = new Map<string, readonly GlobPath[]>();
   const last = new Map<GlobPath, Claim>();
-  const claims: { claim: Claim; prefix: readonly string[] }[] = [];
+  const claims: PlacedClaim[] = [];
   for (const port of graph.order) {
     const { owns = [], tests = [] } = ports[port]!;
     for (const [key, patterns] of [["owns", owns] as const, ["tests", tests] as const]) {
       for (const [position, pattern] of patterns.entries()) {
         const alternatives = compiled.get(pattern) ?? foldedGlob(pattern).alternatives;
         compiled.set(pattern, alternatives);
+        meter.spend(alternatives.length);
         for (const path of alternatives) {
           const claim = { port, key, position, path, before: last.get(path) };
           last.set(path, claim);

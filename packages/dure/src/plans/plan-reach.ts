@@ -23,6 +23,7 @@ function reachOf(plan: Plan): readonly string[] {
   return [
     ...(plan.isolation === "audit" ? ["isolation: audit"] : []),
     ...(plan.publish === undefined ? [] : ["publish"]),
+    ...(plan.mayLeave === undefined ? [] : ["may_leave"]),
     ...networkKeys(plan),
     ...all.flatMap(([role, spec]) => {
       const { agent, env, set, writable, allowHome, copyHome } = spec;

@@ -12,6 +12,7 @@ import { DureError } from "../kernel/errors.ts";
 import { GIT_REF, VIOLATION_RULES } from "../kernel/plans.ts";
 import { type BudgetLimit, type BudgetLimitInput, parseBudgetLimit } from "../models/card.ts";
 import { readGlob } from "./glob.ts";
+import { LEAVING_RULES } from "./leaving/rules.ts";
 import { PATH_REASONS, pathProblem } from "./scope.ts";
 import { command, id, line } from "./schema-words.ts";
 import { hosts, policy, worker, workerNetwork } from "./worker-schema.ts";
@@ -25,6 +26,8 @@ const MAX_PORTS = 10_000;
 const MAX_PATTERNS = 500;
 /** Characters of a goal and of a command. Both stand in prompts and records. */
 const MAX_GOAL = 20_000;
+
+const LEAVING_WORDS = `must be one of ${LEAVING_RULES.join(", ")}`;
 
 const duration = (from: string, to: string) => {
   const error = `must be a duration from ${from} to ${to}, such as "30m", or milliseconds`;
@@ -78,6 +81,13 @@ const glob = z
 const globs = z
   .array(glob, { error: "must be a list of patterns such as [src/api/**]" })
   .max(MAX_PATTERNS, { error: `must be at most ${MAX_PATTERNS} patterns` });
+
+/** `may_leave` of a plan, and `plans.mayLeave` of the team's configuration. */
+export const mayLeave = z
+  .array(settings({ rule: z.enum(LEAVING_RULES, { error: LEAVING_WORDS }), path: glob }), {
+    error: "must be a list such as [{ rule: ci, path: .github/workflows/** }]",
+  })
+  .max(MAX_PATTERNS, { error: `must be at most ${MAX_PATTERNS} entries` });
 
 const filePath = z
   .string({ error: "must be the path of a file, from the root of the repository" })
@@ -190,6 +200,7 @@ export const planSchema = settings({
     branch: gitRef.optional(),
     pullRequest: oneOf(["gh", "glab", "none"]).default("none"),
   }).optional(),
+  mayLeave: mayLeave.optional(),
   mode: oneOf(["auto", "parallel", "sequential", "single"]).optional(),
   /** Other numbers for `mode: auto`. */
   auto: settings({

@@ -44,6 +44,8 @@ export interface Plan {
   readonly history?: "keep" | "squash" | undefined;
   /** Where a person may send the result. */
   readonly publish?: PlanPublish | undefined;
+  /** What may leave with a result without a person's yes. */
+  readonly mayLeave?: readonly MayLeave[] | undefined;
   readonly workers: PlanWorkers;
   readonly contracts: readonly Contract[];
   /** In the order of the file, at least one. */
@@ -85,6 +87,12 @@ export interface Port {
   readonly network?: NetworkPolicies | undefined;
   /** Of all tries together, milliseconds. Default: `limits.timeoutPerPortMs`. */
   readonly timeoutMs: number;
+}
+
+/** A rule of `plans/leaving`, and a glob of the paths that may fall under it. */
+export interface MayLeave {
+  readonly rule: string;
+  readonly path: string;
 }
 
 /** Nothing is sent unless a person asks for it. */

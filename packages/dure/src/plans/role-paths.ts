@@ -1,6 +1,7 @@
 import { LAYERS } from "./context/context-scopes.ts";
-import { globMatches, globOf } from "./glob.ts";
+import { type Glob, globMatches, globOf } from "./glob.ts";
 import { expandBraces } from "./glob-text.ts";
+import type { EffortMeter } from "./plan-effort.ts";
 
 type Layer = keyof typeof LAYERS;
 
@@ -18,15 +19,18 @@ const GLOBS = Object.entries(LAYERS).map(
   ([layer, globs]) => [layer as Layer, globs.map(globOf)] as const,
 );
 
+const LAYER_GLOBS = GLOBS.flatMap(([, globs]) => globs).length;
+
 /**
  * The layer that a pattern stands in and that the role does not own; undefined where the pattern
  * names no layer, or the role's own one too. Pure.
  */
-export function foreignLayer(role: string, pattern: string): Layer | undefined {
+export function foreignLayer(role: string, pattern: string, meter: EffortMeter): Layer | undefined {
   const foreign = FOREIGN[role] ?? [];
   const own = (ALSO_OWN[role] ?? []).map(globOf);
   for (const alternative of expandBraces(pattern) ?? []) {
     const path = exampleOf(alternative);
+    meter.spend(LAYER_GLOBS);
     if (own.some((glob) => globMatches(glob, path))) continue;
     const layers = GLOBS.flatMap(([layer, globs]) =>
       globs.some((glob) => globMatches(glob, path)) ? [layer] : [],
@@ -39,9 +43,18 @@ export function foreignLayer(role: string, pattern: string): Layer | undefined {
 }
 
 /** The pattern of these that forbids all of another one; undefined: none does. Pure. */
-export function forbiddenBy(forbidden: readonly string[], pattern: string): string | undefined {
+export function forbiddenBy(
+  forbidden: readonly Glob[],
+  pattern: string,
+  meter: EffortMeter,
+): string | undefined {
   const examples = (expandBraces(pattern) ?? []).map(exampleOf);
-  return forbidden.find((one) => examples.some((path) => globMatches(globOf(one), path)));
+  const found = forbidden.find((glob) => {
+    meter.spend(examples.length * glob.alternatives.length);
+    return examples.some((path) => globMatches(glob, path));
+  });
+
+  return found?.text;
 }
 
 /** A path that the pattern matches as far as its folders are names. */

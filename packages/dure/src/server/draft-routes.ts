@@ -18,7 +18,7 @@ import {
   does,
   read,
   tags,
-  whileAsked,
+  workAsked,
   type PlannedDeed,
   type PlanRouteParts,
 } from "./plan-route-parts.ts";
@@ -170,8 +170,7 @@ function dropDraft(app: RouteApp, parts: PlanRouteParts): void {
 
 function askedBy(request: FastifyRequest, reply: FastifyReply, parts: PlanRouteParts) {
   const { tenant, name: by } = viewerOf(request);
-  const signal = whileAsked(reply, parts);
-  return { tenant, by, signal };
+  return { tenant, by, ...workAsked(request, reply, parts) };
 }
 
 function changeOf(change: z.output<typeof DraftChangeJson>): DraftChange {

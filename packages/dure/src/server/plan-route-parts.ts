@@ -2,9 +2,11 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { z } from "zod";
 import { onWire } from "../kernel/wire.ts";
 import type { PlanLibrary } from "../plans/runs/plan-library.ts";
+import type { PlanWork } from "../plans/threads/plan-threads.ts";
 import type { RunOrder } from "../plans/rows/run.ts";
 import { shownRun } from "../plans/runs/shown.ts";
 import type { OrderAnswer, RunParams } from "../wire/runs.ts";
+import { callerOf } from "./guard.ts";
 import { closedSignal } from "./conversation-routes.ts";
 import type { ServerParts } from "./server.ts";
 import { viewerOf } from "./tenants.ts";
@@ -36,6 +38,20 @@ export function delivers(what: string): { scope: "plans:merge"; audit: string } 
 /** Aborts when the caller has left, or the server waits no longer. */
 export function whileAsked(reply: FastifyReply, { closing }: ServerParts): AbortSignal {
   return AbortSignal.any([closedSignal(reply.raw), closing]);
+}
+
+/** Work on plans that the caller waits for: a tenant has one share of it, else each caller. */
+export function workAsked(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  parts: ServerParts,
+): PlanWork & { readonly signal: AbortSignal } {
+  return { share: shareOf(request), signal: whileAsked(reply, parts) };
+}
+
+export function shareOf(request: FastifyRequest): string {
+  const { tenant, name } = callerOf(request);
+  return tenant === "" ? `caller:${name}` : `tenant:${tenant}`;
 }
 
 /** Gives an order to the run that the path names: 200 when it is carried out, 202 when stored. */

@@ -19,7 +19,7 @@ import {
   act,
   read,
   tags,
-  whileAsked,
+  workAsked,
   type PlannedDeed,
   type PlanRouteParts,
 } from "./plan-route-parts.ts";
@@ -65,7 +65,10 @@ function listPlans(app: RouteApp, parts: PlanRouteParts): void {
         response: { 200: PlansAnswer, ...problems(401, 403) },
       },
     },
-    async () => onWire<z.output<typeof PlansAnswer>>({ items: await library.list() }),
+    async (request, reply) => {
+      const items = await library.list(workAsked(request, reply, parts));
+      return onWire<z.output<typeof PlansAnswer>>({ items });
+    },
   );
 }
 
@@ -85,7 +88,7 @@ function showPlan(app: RouteApp, parts: PlanRouteParts): void {
       },
     },
     async (request, reply) => {
-      const asked = { tenant: viewOf(request), signal: whileAsked(reply, parts) };
+      const asked = { tenant: viewOf(request), ...workAsked(request, reply, parts) };
       const view = await library.show(request.params.name, asked);
       return onWire<PlanViewJson>(shownPlan(view));
     },
@@ -111,9 +114,8 @@ function checkPlan(app: RouteApp, parts: PlanRouteParts): void {
     },
     async (request, reply) => {
       const { file, text } = request.body;
-      const { problems: found, problemCount } = await library.check(file, text, {
-        signal: whileAsked(reply, parts),
-      });
+      const work = workAsked(request, reply, parts);
+      const { problems: found, problemCount } = await library.check(file, text, work);
 
       return onWire<z.output<typeof PlanCheckAnswer>>({
         ok: problemCount === 0,
@@ -144,7 +146,7 @@ function draftPlan(app: RouteApp, parts: PlanRouteParts): void {
       const { goal, answers, repository } = request.body;
       const draft = await library.proposals.propose(
         { goal, answers },
-        { repository, tenant: viewOf(request), signal: whileAsked(reply, parts) },
+        { repository, tenant: viewOf(request), ...workAsked(request, reply, parts) },
       );
 
       return onWire<z.output<typeof PlanDraftAnswer>>(draft);

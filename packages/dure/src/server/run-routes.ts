@@ -21,9 +21,11 @@ import {
   RunJson,
   RunMergeBody,
   RunParams,
+  RunPublishBody,
   RunsAnswer,
   RunsQuery,
   RunStream,
+  type ResultFinding,
 } from "../wire/runs.ts";
 import { hasScope } from "./access.ts";
 import { doneTo } from "./audit.ts";
@@ -36,7 +38,9 @@ import {
   delivers,
   read,
   tags,
+  shareOf,
   whileAsked,
+  workAsked,
   type PlannedDeed,
   type PlanRouteParts,
 } from "./plan-route-parts.ts";
@@ -81,7 +85,7 @@ function startRun(app: RouteApp, parts: PlanRouteParts): void {
     async (request, reply) => {
       const choice = choiceOf(request);
       if (request.body.dry_run) {
-        const view = await library.dryRun(choice, { signal: whileAsked(reply, parts) });
+        const view = await library.dryRun(choice, workAsked(request, reply, parts));
         return reply.code(200).send(onWire<PlanViewJson>(shownPlan(view)));
       }
 
@@ -95,7 +99,7 @@ function startRun(app: RouteApp, parts: PlanRouteParts): void {
         key: given === undefined ? undefined : storedKey(caller, given),
       };
 
-      const run = await library.start(wish, { signal: closing });
+      const run = await library.start(wish, { share: shareOf(request), signal: closing });
       const opened = library.opensNetwork(run).map((of) => `${run.id} network: open for ${of}`);
       doneTo(request, run.id, ...opened);
 
@@ -255,6 +259,8 @@ function mergeRun(app: RouteApp, parts: PlanRouteParts): void {
       // A merge is finished also when the caller has left.
       const { kind, target, commit, updated } = await library.merge(request.params.id, {
         into: request.body?.into,
+        confirm: request.body?.confirm,
+        onConfirmed: (findings) => noteConfirmed(request, findings),
         tenant: viewOf(request),
         signal: closing,
       });
@@ -263,6 +269,19 @@ function mergeRun(app: RouteApp, parts: PlanRouteParts): void {
       return onWire<z.output<typeof MergeAnswer>>(outcome);
     },
   );
+}
+
+/** Findings that one entry of the log names. */
+const MAX_NOTED = 20;
+
+/** Who let what leave stands in the log. */
+function noteConfirmed(
+  request: FastifyRequest<{ Params: { id: string } }>,
+  findings: readonly ResultFinding[],
+): void {
+  const { id } = request.params;
+  const named = findings.slice(0, MAX_NOTED).map(({ rule, path }) => `${id} yes: ${rule} ${path}`);
+  doneTo(request, id, ...named);
 }
 
 function publishRun(app: RouteApp, parts: PlanRouteParts): void {
@@ -277,12 +296,15 @@ function publishRun(app: RouteApp, parts: PlanRouteParts): void {
           "Pushes the result of a run where its plan says, and opens a pull request; what is there " +
           "already is not done again",
         params: RunParams,
+        body: RunPublishBody,
         response: { 200: PublishAnswer, ...problems(400, 401, 403, 404, 409, 503) },
       },
     },
     async (request) => {
       // It goes on when the caller has left.
       const published = await library.publish(request.params.id, {
+        confirm: request.body?.confirm,
+        onConfirmed: (findings) => noteConfirmed(request, findings),
         tenant: viewOf(request),
         signal: closing,
       });

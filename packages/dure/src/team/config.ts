@@ -1,4 +1,4 @@
-import { networkPolicies } from "../plans/plan-schema.ts";
+import { mayLeave, networkPolicies } from "../plans/plan-schema.ts";
 import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import path from "node:path";
@@ -396,6 +396,11 @@ export const teamSchema = settings({
      * everything else nowhere.
      */
     network: networkPolicies.optional(),
+    /**
+     * What may leave with a result without a person's yes: rules of findings, and globs of the
+     * paths that may fall under them. Default: nothing.
+     */
+    mayLeave: mayLeave.optional(),
     /** Workers of the team's own, by the name that plans use: `{ kind: own, name: … }`. */
     workers: z.record(key, ownWorker).optional(),
   }).optional(),

@@ -110,7 +110,8 @@ async function begin(
   budgets.start();
   defer("budgets", () => budgets.stop());
   engine.start();
-  defer("the engine", () => engine.stop({ graceMs: settings.drainMs }));
+  const turns = (): string => `${engine.running} turns`;
+  defer("the engine", () => engine.stop({ graceMs: settings.drainMs }), turns);
   await takeover.start();
   defer("takeover", () => takeover.stop());
   lease.signal.throwIfAborted();

@@ -42,8 +42,8 @@ export interface Starting {
   readonly signal: AbortSignal | undefined;
   /** Another process has taken over, or may have. */
   readonly onFenced: (error: DureError) => void;
-  /** What has begun is stopped in reverse. */
-  readonly defer: (what: string, stop: () => Promise<void>) => void;
+  /** What has begun is stopped in reverse. `waitsFor`: what a stop that takes long waits for. */
+  readonly defer: (what: string, stop: () => Promise<void>, waitsFor?: () => string) => void;
 }
 
 /** The right to work, and what is durable. */

@@ -102,12 +102,13 @@ export function openPlans(
     }),
     approvals: { database: parts.database, rule: team.config.plans?.merge },
     network,
+    mayLeave: team.config.plans?.mayLeave,
     clock,
     env,
     importModule,
     draftRows: new DraftRows(parts.database),
-    review: (text, files, { signal }) =>
-      reviewDraft(text, files, { threads, workers: workersOf(parts) }, signal),
+    review: (text, files, work) =>
+      reviewDraft(text, files, { threads, workers: workersOf(parts) }, work),
     draft: draftOf(parts, threads, signatures),
   });
 

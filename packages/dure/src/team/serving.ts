@@ -101,7 +101,8 @@ export async function startServing(starting: Starting, served: Served): Promise<
     metrics: teamMetrics(served),
   });
 
-  defer("the server", () => app.close());
+  const requests = (): string => "requests and streams that are open";
+  defer("the server", () => app.close(), requests);
   lease.signal.throwIfAborted();
   const url = served.listen ? await listen(app, starting, served) : await withoutPort(app);
   lease.signal.throwIfAborted();

@@ -1,7 +1,7 @@
 import path from "node:path";
 import { systemClock, type Clock } from "../kernel/clock.ts";
 import { ClosingStack } from "../kernel/closing-stack.ts";
-import { messageOf, type DureError } from "../kernel/errors.ts";
+import type { DureError } from "../kernel/errors.ts";
 import { hostOf } from "../durable/host-id.ts";
 import { makeFolder } from "../durable/make-folder.ts";
 import type { Logger } from "../kernel/logger.ts";
@@ -19,6 +19,7 @@ import { startConversing, type Conversing } from "./conversing.ts";
 import { startCore, type Core, type Starting } from "./core.ts";
 import { childEnvironment, type Environment } from "./environment.ts";
 import { openEscalationRouter } from "./escalations.ts";
+import { inGoodOrder } from "./good-order.ts";
 import { modelOf, settingsOf } from "./limits.ts";
 import { warnOfMissingPersonas } from "./missing-personas.ts";
 import { withOfflineModels } from "./offline-models.ts";
@@ -130,7 +131,7 @@ async function startParts(
 ): Promise<EmbeddedTeam> {
   await using stack = new ClosingStack();
   const settings = settingsOf(team.config, environment);
-  const defer = inGoodOrder(stack, logger);
+  const defer = inGoodOrder(stack, { logger, clock });
 
   const onFenced = (error: DureError): void => {
     fence.fell = error;
@@ -156,7 +157,8 @@ async function startParts(
   router.start();
   defer("escalations", () => router.stop());
   core.outbox.start();
-  defer("the outbox", () => core.outbox.stop());
+  const sending = (): string => `${core.outbox.running} deliveries`;
+  defer("the outbox", () => core.outbox.stop(), sending);
   core.retention.start();
   defer("retention", () => core.retention.stop());
 
@@ -180,16 +182,6 @@ async function startParts(
     fenced: fence.whenFallen.promise,
     stop: () => (stopped ??= running[Symbol.asyncDispose]()),
   };
-}
-
-/** One part that cannot stop must not keep the others from it. */
-function inGoodOrder(stack: ClosingStack, logger: Logger): Starting["defer"] {
-  return (what, stop) =>
-    stack.defer(async () => {
-      await stop().catch((error: unknown) =>
-        logger.error({ part: what, error: messageOf(error) }, `${what} did not stop in good order`),
-      );
-    });
 }
 
 /** Undefined: the team has no agents. */
@@ -217,7 +209,8 @@ async function startRooms(
   );
 
   jobs.start();
-  defer("jobs", () => jobs.stop());
+  const working = (): string => `${jobs.running} jobs`;
+  defer("jobs", () => jobs.stop(), working);
   defer("rooms", () => rooms.stop());
   await rooms.start();
   lease.signal.throwIfAborted();
@@ -247,7 +240,8 @@ async function startPlans(
   defer("the threads of plans", () => threads.stop());
   parts.retention.add(runs.retentionRule());
   runs.start();
-  defer("plans", () => runs.stop());
+  const leading = (): string => `the workers of ${runs.leading} runs`;
+  defer("plans", () => runs.stop(), leading);
 
   return { library, runs };
 }

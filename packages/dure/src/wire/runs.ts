@@ -118,14 +118,25 @@ export const RunsQuery = z.object({
   cursor: z.string().max(100).optional(),
 });
 
+const confirm = z
+  .string()
+  .regex(/^[0-9a-f]{32}$/, { error: "must be the confirm of a refusal" })
+  .meta({
+    description:
+      "A yes to the findings of RESULT_NEEDS_REVIEW: its `confirm`, which holds for them alone.",
+  });
+
 export const RunMergeBody = z
   .object({
     into: z.string().min(1).max(250).optional().meta({
       description:
         "A branch. Default: the plan's base, else the branch that the repository stands at.",
     }),
+    confirm: confirm.optional(),
   })
   .nullish();
+
+export const RunPublishBody = z.object({ confirm: confirm.optional() }).nullish();
 
 export const RunExtendBody = z
   .object({
@@ -342,6 +353,25 @@ export const MergeAnswer = z.object({
     .string()
     .nullable()
     .meta({ description: "The working tree whose files were updated." }),
+});
+
+const FindingJson = z.object({
+  rule: z.string().meta({ description: "What it is, such as github-token or ci." }),
+  path: z.string(),
+  line: z.int().nullable().meta({ description: "null: the whole file." }),
+  excerpt: z
+    .string()
+    .nullable()
+    .meta({ description: "Of a secret only its public beginning and its length." }),
+  commit: z.string().meta({ description: "The commit that brings it." }),
+});
+
+/** `details` of RESULT_NEEDS_REVIEW. */
+export const ReviewNeededJson = z.object({
+  confirm: z.string().meta({ description: "Sent again, it is a yes to exactly these findings." }),
+  commit: z.string().meta({ description: "The result." }),
+  count: z.int().meta({ description: "All findings; the list has 200 at most." }),
+  findings: z.array(FindingJson),
 });
 
 export const PublishAnswer = z.object({
@@ -779,6 +809,10 @@ export type MergeOutcome = Omit<FromWire<z.output<typeof MergeAnswer>>, "kind"> 
 };
 /** How a result stands before it may be merged. */
 export type Approvals = FromWire<z.output<typeof ApprovalsAnswer>>;
+/** A secret, or what runs where it arrives, in a result that would leave its run. */
+export type ResultFinding = Readonly<z.output<typeof FindingJson>>;
+/** What a person looks at before a result leaves. */
+export type ReviewNeeded = Readonly<z.output<typeof ReviewNeededJson>>;
 /** What was sent of a run. `isNew: false`: it was there before. */
 export type PublishOutcome = FromWire<z.output<typeof PublishAnswer>>;
 /** What became of one run's files. `because` is absent when they are gone. */

@@ -191,8 +191,7 @@ export async function startPlanServer(propose?: (wish: DraftWish) => string): Pr
     env: process.env,
     importModule,
     draftRows: new DraftRows(runs.database),
-    review: (text, files, { signal }) =>
-      reviewDraft(text, files, { threads, workers: NO_WORKERS }, signal),
+    review: (text, files, work) => reviewDraft(text, files, { threads, workers: NO_WORKERS }, work),
     draft: propose && (async (wish) => ({ ...NO_NOTES, text: propose(wish) })),
   });
   const serve = (options: Partial<ServerOptions>): Promise<TestServer> =>

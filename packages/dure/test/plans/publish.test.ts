@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
+import { reviewNeeded } from "../../src/client/index.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { FULL } from "../../src/kernel/test-tiers.ts";
 import type { PlanRun } from "../../src/plans/rows/run.ts";
@@ -61,8 +62,8 @@ const NO_GATE: Pick<MergeGate, "approve" | "assertMayMerge"> = {
   assertMayMerge: async () => {},
 };
 
-async function openWorld(tool: "gh" | "none" = "gh"): Promise<World> {
-  const { runs, repository } = await openStage(FILES, { script: SCRIPT });
+async function openWorld(tool: "gh" | "none" = "gh", script = SCRIPT): Promise<World> {
+  const { runs, repository } = await openStage(FILES, { script });
   const state = await mkdtemp(join(tmpdir(), "dure-gh-"));
   onTestFinished(() => rm(state, { recursive: true, force: true }));
   const remote = join(state, "remote.git");
@@ -155,3 +156,37 @@ test(
     await expect(readFile(join(state, "calls"))).rejects.toThrow("ENOENT");
   },
 );
+
+/** Has the form of a token, and opens nothing. */
+const TOKEN = ["gh", "p_", "Zk3mQ8vT1rY6wP0sL4nB7xC2dF5gH9jK0aSe"].join("");
+
+test("a result with a secret is neither merged nor pushed until a person has said yes to it", async () => {
+  const { run, delivery, git, there } = await openWorld("none", SCRIPT.replace("by a", TOKEN));
+  const { signal } = new AbortController();
+  const before = await git("rev-parse", "main");
+  const into = undefined;
+  const tenant = null;
+  const code = "RESULT_NEEDS_REVIEW";
+  const findings = [{ rule: "github-token", path: "src/a/a.txt", line: 1 }];
+
+  const refused = await delivery
+    .merge(run, { into, tenant, signal })
+    .catch((error: unknown) => error);
+  expect(refused).toMatchObject({ code, details: { count: 1, findings } });
+  await expect(delivery.publish(run, { tenant, signal })).rejects.toMatchObject({ code });
+  const wrong = { into, tenant, confirm: "0".repeat(32), signal };
+  await expect(delivery.merge(run, wrong)).rejects.toMatchObject({ code });
+  expect(await git("rev-parse", "main")).toBe(before);
+  expect(await there("branch", "--list")).toBe("");
+
+  const { confirm } = reviewNeeded(refused)!;
+  const said: unknown[] = [];
+  const yes = { tenant, confirm, onConfirmed: (all: unknown) => said.push(all), signal };
+  const merged = await delivery.merge(run, { into, ...yes });
+  const pushed = await delivery.publish(run, yes);
+
+  expect(merged).toMatchObject({ kind: "fast-forward", target: "main" });
+  expect(pushed).toMatchObject({ isNew: true, commit: merged.commit });
+  expect(said).toMatchObject([findings, findings]);
+  expect((await delivery.merge(run, { into, tenant, signal })).kind).toBe("already");
+});

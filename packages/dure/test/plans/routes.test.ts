@@ -222,6 +222,7 @@ test(
       ["{ kind: offline }", "{ kind: offline, env: [OPENAI_API_KEY] }"],
       ["{ kind: offline }", "{ kind: offline, writable: [~/notes] }"],
       ["{ kind: offline } }", "{ kind: offline }, price: { kind: offline, allow_home: [.ssh] } }"],
+      ["violations: report", "may_leave: [{ rule: ci, path: '**' }]"],
     ].map(([old, more]) => ({ file: "draft.yaml", text: TEXT.replace(old!, more!) }));
 
     for (const [index, reach] of [
@@ -229,6 +230,7 @@ test(
       "workers.default.env",
       "workers.default.writable",
       "workers.price.allow_home",
+      "may_leave",
     ].entries()) {
       for (const call of [
         () => runner.plans.start(reaching[index]!),

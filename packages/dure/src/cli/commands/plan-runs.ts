@@ -173,18 +173,23 @@ export const diff: CommandSpec = {
   },
 };
 
+/** A yes to what a first call has named. */
+const CONFIRM = "you have looked at what the first call named; the code stands there";
+
 export const publish: CommandSpec = {
   name: "publish",
   about: "push the result of a run where its plan says, and open a pull request",
   examples: ["dure plan publish run_01K…"],
   worksOn: "server",
-  declare: (command) => command.argument("<run>"),
-  run: (context) => async (id: string, options: CommonOptions) => {
-    const { publishRun } = await import("../plan-review.ts");
-    const command = await clientCommand(context, options);
+  declare: (command) => command.argument("<run>").option("--confirm <code>", CONFIRM),
+  run:
+    (context) =>
+    async (id: string, { confirm, ...options }: CommonOptions & { confirm?: string }) => {
+      const { publishRun } = await import("../plan-review.ts");
+      const command = await clientCommand(context, options);
 
-    return publishRun(id, command);
-  },
+      return publishRun(id, confirm, command);
+    },
 };
 
 export const merge: CommandSpec = {
@@ -195,16 +200,17 @@ export const merge: CommandSpec = {
   declare: (command) =>
     command
       .argument("<run>")
-      .option(
-        "--into <branch>",
-        "the branch (default: the plan's base, else the one you stand at)",
-      ),
+      .option("--into <branch>", "the branch (default: the plan's base, else the one you stand at)")
+      .option("--confirm <code>", CONFIRM),
   run:
     (context) =>
-    async (id: string, { into, ...options }: CommonOptions & { into?: string }) => {
+    async (
+      id: string,
+      { into, confirm, ...options }: CommonOptions & { into?: string; confirm?: string },
+    ) => {
       const { mergeRun } = await import("../plan-orders.ts");
       const command = await clientCommand(context, options);
 
-      return mergeRun(id, into, command);
+      return mergeRun(id, { into, confirm }, command);
     },
 };

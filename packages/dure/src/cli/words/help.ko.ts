@@ -281,6 +281,8 @@ export const HELP_KO: Readonly<Record<string, string>> = {
   "the branch (default: the plan's base, else the one you stand at)":
     "브랜치(기본: 계획의 base, 없으면 지금 브랜치)",
 
+  "you have looked at what the first call named; the code stands there":
+    "먼저 실행했을 때 나온 것을 확인했어요. 코드는 거기 적혀 있어요",
   "push the result of a run where its plan says, and open a pull request":
     "계획에 적은 곳에 결과를 푸시하고 풀 리퀘스트를 열어요",
 

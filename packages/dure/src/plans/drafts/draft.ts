@@ -7,7 +7,7 @@ import type { ModelMessage } from "../../models/model.ts";
 import type { Models } from "../../models/models.ts";
 import type { ReadSignatures } from "../context/outlines.ts";
 import { contractProblems } from "../plan-ownership.ts";
-import type { PlanThreads } from "../threads/plan-threads.ts";
+import type { PlanThreads, PlanWork } from "../threads/plan-threads.ts";
 import { correctionPrompt, systemPrompt, wishPrompt, type DraftWish } from "./draft-prompt.ts";
 import { readMaterial, type DraftSource } from "./material.ts";
 import { notesIn, withOpen, type DraftNotes } from "./notes.ts";
@@ -108,7 +108,7 @@ async function review(
   signal: AbortSignal,
 ): Promise<Draft> {
   const { text, ...notes } = withStandIn(proposed);
-  return { text, ...notes, ...(await reviewDraft(text, files, { threads, workers }, signal)) };
+  return { text, ...notes, ...(await reviewDraft(text, files, { threads, workers }, { signal })) };
 }
 
 /** The same for a text that a person has changed. */
@@ -116,13 +116,13 @@ export async function reviewDraft(
   text: string,
   files: DraftSource["files"],
   { threads, workers }: Pick<DraftParts, "threads" | "workers">,
-  signal: AbortSignal,
+  work: PlanWork,
 ): Promise<Pick<Draft, "problems" | "problemCount">> {
-  const { plan, problems, problemCount } = await threads.read(FILE, text, { signal });
+  const { plan, problems, problemCount } = await threads.read(FILE, text, work);
   if (!plan) return { problems, problemCount };
 
   const paths = files.map(({ path }) => path);
-  const { warnings } = await threads.run("shape", [plan, paths], { signal });
+  const { warnings } = await threads.run("shape", [plan, paths], work);
   const found = [...contractProblems(warnings, FILE), ...workerProblems(plan, workers, FILE)];
 
   return { problems: found, problemCount: found.length };

@@ -6,21 +6,25 @@ import type { DraftChange, ListedDraft, PlanDraft } from "../../wire/drafts.ts";
 import type { DraftNews, DraftQuestion, DraftRows, StoredDraft } from "../rows/draft-rows.ts";
 import type { Draft } from "./draft.ts";
 import type { DraftWish } from "./draft-prompt.ts";
-import { editPlan, portsIn } from "./edit-plan.ts";
 import { notesIn, withoutNotes } from "./notes.ts";
+import type { PlanThreads } from "../threads/plan-threads.ts";
 
 /** Who asks, and how long. */
 interface Asked {
   readonly tenant: TenantView;
   readonly by: string;
+  readonly share?: string | undefined;
   readonly signal: AbortSignal;
 }
 
-type Reach = Pick<Asked, "tenant" | "signal"> & { readonly repository?: string | undefined };
+type Reach = Pick<Asked, "tenant" | "share" | "signal"> & {
+  readonly repository?: string | undefined;
+};
 
 interface PlanDraftsParts {
   readonly draftRows: DraftRows;
   readonly clock: Clock;
+  readonly threads: Pick<PlanThreads, "edit" | "ports">;
   readonly proposals: {
     assertAllowed(options: Reach): Promise<void>;
     propose(wish: DraftWish, options: Reach): Promise<Draft>;
@@ -89,7 +93,10 @@ export class PlanDrafts {
   ): Promise<PlanDraft> {
     const before = await this.#upon(upon, asked.tenant);
     const { change } = wanted;
-    const text = change === undefined ? wanted.text : editPlan(before.text, change);
+    const text =
+      change === undefined
+        ? wanted.text
+        : await this.#parts.threads.edit(before.text, change, asked);
 
     return this.#shown(await this.#change(before, { text }, asked), asked);
   }
@@ -149,12 +156,13 @@ export class PlanDrafts {
     throw changed(await this.#stored(before.id, asked.tenant));
   }
 
-  async #shown(draft: StoredDraft, { tenant, signal }: Asked): Promise<PlanDraft> {
+  async #shown(draft: StoredDraft, asked: Asked): Promise<PlanDraft> {
     const { text, repository } = draft;
-    const reach = { repository: repository ?? undefined, tenant, signal };
-    const found = await this.#parts.proposals.review(text, reach);
+    const reach = { ...asked, repository: repository ?? undefined };
+    const { proposals, threads } = this.#parts;
+    const found = await proposals.review(text, reach);
 
-    return { ...draft, ...found, ports: portsIn(text) };
+    return { ...draft, ...found, ports: await threads.ports(text, asked) };
   }
 }
 

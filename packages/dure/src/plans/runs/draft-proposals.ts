@@ -2,6 +2,7 @@ import { DureError } from "../../kernel/errors.ts";
 import type { Draft } from "../drafts/draft.ts";
 import type { DraftWish } from "../drafts/draft-prompt.ts";
 import type { DraftSource } from "../drafts/material.ts";
+import type { PlanWork } from "../threads/plan-threads.ts";
 import type { Git } from "../workspace/git.ts";
 import { Repository } from "../workspace/repository.ts";
 import type { Reach } from "../plan-reach.ts";
@@ -12,11 +13,7 @@ type Found = Pick<Draft, "problems" | "problemCount">;
 
 export interface ProposalParts {
   /** Checks a text for these files, and for the team. */
-  readonly review: (
-    text: string,
-    files: DraftSource["files"],
-    options: { signal: AbortSignal },
-  ) => Promise<Found>;
+  readonly review: (text: string, files: DraftSource["files"], work: PlanWork) => Promise<Found>;
   /** Absent: no model is there that could propose one. */
   readonly draft?:
     | ((wish: DraftWish, source: DraftSource, options: { signal: AbortSignal }) => Promise<Draft>)
@@ -31,6 +28,7 @@ interface Parts extends ProposalParts {
 /** For which repository, and whose request. */
 interface Asked extends Reach {
   readonly repository?: string | undefined;
+  readonly share?: string | undefined;
   readonly signal: AbortSignal;
 }
 

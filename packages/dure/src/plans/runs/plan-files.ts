@@ -4,7 +4,7 @@ import { DureError } from "../../kernel/errors.ts";
 import { unreadable, type PlanReading } from "../plan-file.ts";
 import { planFilesIn, readPlanFile } from "../plan-folder.ts";
 import type { Plan } from "../plan.ts";
-import type { PlanThreads } from "../threads/plan-threads.ts";
+import type { PlanThreads, PlanWork } from "../threads/plan-threads.ts";
 
 /**
  * A plan of the folder by its name or file, or the text of one that is no file there; its file's
@@ -41,11 +41,11 @@ export class PlanFiles {
   }
 
   /** Every plan of the folder, those that cannot be read too; by name. */
-  async list(): Promise<readonly PlanFile[]> {
+  async list(work: PlanWork = {}): Promise<readonly PlanFile[]> {
     const files: PlanFile[] = [];
     // One after the other: no folder fills the threads' queue, or the memory.
     for (const name of await planFilesIn(this.#options.folder)) {
-      const { plan, problems, problemCount } = await this.readFile(name);
+      const { plan, problems, problemCount } = await this.readFile(name, work);
       files.push({
         name: plan?.name ?? basename(name, extname(name)),
         file: name,
@@ -59,8 +59,8 @@ export class PlanFiles {
   }
 
   /** Reads a plan by its name or file and checks it. Throws `PLAN_UNKNOWN`. */
-  async read(name: string): Promise<PlanReading & { readonly file: string }> {
-    const files = await this.list();
+  async read(name: string, work: PlanWork = {}): Promise<PlanReading & { readonly file: string }> {
+    const files = await this.list(work);
     const found = files.find(({ file }) => file === name) ?? files.find((one) => one.name === name);
     if (!found) {
       const folder = basename(this.#options.folder);
@@ -73,23 +73,23 @@ export class PlanFiles {
       });
     }
 
-    return { ...(await this.readFile(found.file)), file: found.file };
+    return { ...(await this.readFile(found.file, work)), file: found.file };
   }
 
   /** Checks unsaved plan text. Throws as {@link PlanThreads.read}. */
-  check(file: string, text: string, { signal }: { signal: AbortSignal }): Promise<PlanReading> {
-    return this.#options.threads.read(file, text, { signal });
+  check(file: string, text: string, work: PlanWork): Promise<PlanReading> {
+    return this.#options.threads.read(file, text, work);
   }
 
   /** Throws `PLAN_UNKNOWN`, `PLAN_INVALID`. */
-  async valid(source: PlanSource, signal: AbortSignal): Promise<{ plan: Plan; file: string }> {
+  async valid(source: PlanSource, work: PlanWork): Promise<{ plan: Plan; file: string }> {
     const { plan, problems, problemCount, file } =
       "text" in source
         ? {
-            ...(await this.check(source.file, source.text, { signal })),
+            ...(await this.check(source.file, source.text, work)),
             file: basename(source.file),
           }
-        : await this.read(source.name);
+        : await this.read(source.name, work);
     if (plan) return { plan, file };
     const count = problemCount === 1 ? "a problem" : `${problemCount} problems`;
     const first = problems.slice(0, 3).map(problemWords).join("; ");
@@ -101,7 +101,7 @@ export class PlanFiles {
   }
 
   /** A file of the folder; what keeps it from being read is among its problems. */
-  async readFile(name: string): Promise<PlanReading> {
+  async readFile(name: string, work: PlanWork = {}): Promise<PlanReading> {
     const { folder, importModule, threads } = this.#options;
     const file = join(folder, name);
     if (!resolve(file).startsWith(resolve(folder) + sep)) {
@@ -110,7 +110,7 @@ export class PlanFiles {
 
     return readPlanFile(file, name, {
       importModule,
-      read: (shown, text) => threads.read(shown, text),
+      read: (shown, text) => threads.read(shown, text, work),
     });
   }
 }

@@ -5,9 +5,9 @@ import { type PlanReading } from "../plan-file.ts";
 import { networkOf, opensNetwork, type NetworkFacts } from "../network-needs.ts";
 import { assertConfined, assertStaysInside, type Reach } from "../plan-reach.ts";
 import type { PlanWarning } from "../plan-ownership.ts";
-import type { Plan } from "../plan.ts";
+import type { MayLeave, Plan } from "../plan.ts";
 import type { PlanShape } from "../threads/plan-tasks.ts";
-import type { PlanThreads } from "../threads/plan-threads.ts";
+import type { PlanThreads, PlanWork } from "../threads/plan-threads.ts";
 import type { Git } from "../workspace/git.ts";
 import { Repository } from "../workspace/repository.ts";
 import { DraftProposals, type ProposalParts } from "./draft-proposals.ts";
@@ -52,8 +52,10 @@ export interface PlanLibraryOptions
   readonly clock: Clock;
   /** Everything that dure was started with: a person's logins lead to a remote. */
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** What the team lets leave with a result without a person's yes. */
+  readonly mayLeave?: readonly MayLeave[] | undefined;
   /** Where the text of plans is read and their shape is found: not on the thread that answers. */
-  readonly threads: Pick<PlanThreads, "read" | "run">;
+  readonly threads: Pick<PlanThreads, "read" | "run" | "edit" | "ports">;
   /** Imports a plan that is code. */
   readonly importModule: (file: string) => Promise<Record<string, unknown>>;
   /** Lets a model propose the text of a plan. Absent: no model is there. */
@@ -67,6 +69,15 @@ export interface PlanChoice extends Reach, Pick<StartRun, "only" | "from"> {
   /** A branch, a tag or a commit. */
   readonly base?: string | undefined;
 }
+
+interface ChosenPlan {
+  readonly plan: Plan;
+  readonly file: string;
+  readonly repository: string;
+}
+
+/** Whose share of the work on plans it is, and until when. */
+type AskedWork = PlanWork & { readonly signal: AbortSignal };
 
 /** The caller may start what takes protection away from this machine. Default false. */
 interface Unconfined {
@@ -114,8 +125,8 @@ export class PlanLibrary {
   }
 
   /** Every plan of the folder, those that cannot be read too; by name. */
-  list(): Promise<readonly PlanFile[]> {
-    return this.#files.list();
+  list(work: PlanWork = {}): Promise<readonly PlanFile[]> {
+    return this.#files.list(work);
   }
 
   /** Reads a plan by its name or file and checks it. Throws `PLAN_UNKNOWN`. */
@@ -124,18 +135,17 @@ export class PlanLibrary {
   }
 
   /** Checks unsaved plan text. Throws as {@link PlanThreads.read}. */
-  check(file: string, text: string, options: { signal: AbortSignal }): Promise<PlanReading> {
-    return this.#files.check(file, text, options);
+  check(file: string, text: string, work: PlanWork): Promise<PlanReading> {
+    return this.#files.check(file, text, work);
   }
 
   /**
    * A plan against its repository. Throws `PLAN_UNKNOWN`, `PLAN_INVALID`, as `NamedRepositories`,
    * and what is wrong with the repository.
    */
-  async show(name: string, asked: Reach & { signal: AbortSignal }): Promise<PlanView> {
-    const { signal } = asked;
-    const { plan, file, repository } = await this.#chosen({ ...asked, source: { name } }, signal);
-    return this.#view(plan, file, repository, signal);
+  async show(name: string, asked: Reach & AskedWork): Promise<PlanView> {
+    const chosen = await this.#chosen({ ...asked, source: { name } }, asked);
+    return this.#view(chosen, asked);
   }
 
   /**
@@ -148,10 +158,10 @@ export class PlanLibrary {
       Partial<Reach> &
       Unconfined &
       Pick<StartRun, "by" | "key">,
-    { signal }: { signal: AbortSignal },
+    work: AskedWork,
   ): Promise<PlanRun> {
     const choice = { tenant: "", ...request };
-    const { plan, file, repository } = await this.#chosen(choice, signal);
+    const { plan, file, repository } = await this.#chosen(choice, work);
     if (request.mayRunUnconfined !== true) assertConfined(plan);
     const { only, from, tenant, by, key } = request;
 
@@ -166,7 +176,7 @@ export class PlanLibrary {
         file: join(this.#options.folder, file),
         repository,
       },
-      { signal },
+      { signal: work.signal },
     );
   }
 
@@ -175,14 +185,10 @@ export class PlanLibrary {
     return opensNetwork(plan, this.#options.network?.team ?? {});
   }
 
-  async dryRun(request: PlanChoice, { signal }: { signal: AbortSignal }): Promise<PlanView> {
-    const { plan, file, repository } = await this.#chosen(request, signal);
-    return this.#view(
-      narrowed({ plan, only: request.only, from: request.from }),
-      file,
-      repository,
-      signal,
-    );
+  async dryRun(request: PlanChoice, work: AskedWork): Promise<PlanView> {
+    const chosen = await this.#chosen(request, work);
+    const plan = narrowed({ plan: chosen.plan, only: request.only, from: request.from });
+    return this.#view({ ...chosen, plan }, work);
   }
 
   /**
@@ -269,9 +275,10 @@ export class PlanLibrary {
 
   async #chosen(
     { source, base, repository: given, tenant }: PlanChoice,
-    signal: AbortSignal,
-  ): Promise<{ plan: Plan; file: string; repository: string }> {
-    const { plan, file } = await this.#files.valid(source, signal);
+    work: AskedWork,
+  ): Promise<ChosenPlan> {
+    const { signal } = work;
+    const { plan, file } = await this.#files.valid(source, work);
     if ("text" in source && tenant !== null) assertStaysInside(plan);
     const folder = this.#repositories.locate(given, plan, tenant);
     const shown = shownRepository(given ?? plan.repository);
@@ -279,11 +286,14 @@ export class PlanLibrary {
     return { plan: base === undefined ? plan : { ...plan, base }, file, repository };
   }
 
-  async #view(plan: Plan, file: string, folder: string, signal: AbortSignal): Promise<PlanView> {
-    const repository = await Repository.open(folder, { git: this.#options.git, signal });
+  async #view(chosen: ChosenPlan, work: AskedWork): Promise<PlanView> {
+    const { plan, file } = chosen;
+    const { signal } = work;
+    const { git } = this.#options;
+    const repository = await Repository.open(chosen.repository, { git, signal });
     const baseCommit = await repository.resolve(plan.base, { signal });
     const files = (await repository.listFiles(baseCommit, { signal })).map(({ path }) => path);
-    const shape = await this.#options.threads.run("shape", [plan, files], { signal });
+    const shape = await this.#options.threads.run("shape", [plan, files], work);
     const facts = this.#options.network ?? { team: {}, env: {} };
     const ofRepository = await repository.warnings(baseCommit, { signal });
     const warnings = [...shape.warnings, ...openWarnings(plan, facts), ...ofRepository];

@@ -2,8 +2,10 @@ import { join } from "node:path";
 import type { Clock } from "../../kernel/clock.ts";
 import { codeOf, DureError } from "../../kernel/errors.ts";
 import { publishTarget } from "../../kernel/publish-target.ts";
-import type { PublishOutcome, RunReport } from "../../wire/runs.ts";
+import type { PublishOutcome, ResultFinding, RunReport } from "../../wire/runs.ts";
+import { reviewBeforeLeaving } from "../leaving/review.ts";
 import { exitWordsOf, type Tried } from "../merge/integration.ts";
+import type { MayLeave } from "../plan.ts";
 import type { Reach } from "../plan-reach.ts";
 import type { Approval } from "../rows/approval-rows.ts";
 import type { PlanRun } from "../rows/run.ts";
@@ -28,6 +30,15 @@ interface DeliveryParts {
   readonly open: (run: PlanRun, signal: AbortSignal) => Promise<Repository>;
   /** Everything that dure was started with. */
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** What the team lets leave without a person's yes, beside what the plan lets. */
+  readonly mayLeave?: readonly MayLeave[] | undefined;
+}
+
+/** What a person says to findings in a result: the `confirm` of `RESULT_NEEDS_REVIEW`. */
+export interface Confirmed {
+  readonly confirm?: string | undefined;
+  /** Is told what the person said yes to, before it leaves. */
+  readonly onConfirmed?: ((findings: readonly ResultFinding[]) => void) | undefined;
 }
 
 /** What became of a merge. `trying`: its tests go on; the same request asks for them again. */
@@ -56,8 +67,8 @@ export class RunDelivery {
   /**
    * Where the branch has moved since the run began, the tests run on the merged tree first; it moves
    * only when they pass. Tests that take longer than a request waits go on: `trying`. Throws as
-   * `mergeIntoBranch`, and `RUN_NO_RESULT`, `MERGED_TREE_FAILED`, `RUN_GOING`,
-   * `TEAM_FILES_CHANGED`, and as {@link MergeGate.assertMayMerge}.
+   * `mergeIntoBranch`, and `RUN_NO_RESULT`, `RESULT_NEEDS_REVIEW`, `MERGED_TREE_FAILED`,
+   * `RUN_GOING`, `TEAM_FILES_CHANGED`, and as {@link MergeGate.assertMayMerge}.
    */
   async merge(
     run: PlanRun,
@@ -67,7 +78,8 @@ export class RunDelivery {
     await this.#parts.gate.assertMayMerge({ ...run, commit: report.commit }, asked);
     const repository = await this.#parts.open(run, asked.signal);
     const target = into ?? branchOf(repository, run.plan.base);
-    const key = `${run.id} ${target}`;
+    // A yes is part of what was asked: a request without it shares no merge that has one.
+    const key = `${run.id} ${target} ${asked.confirm}`;
     const going = this.#merges.get(key) ?? this.#begin(key, { run, target, repository, ...asked });
     const trying = { kind: "trying", target, commit: report.commit, updated: undefined } as const;
 
@@ -98,6 +110,7 @@ export class RunDelivery {
         identity,
         scratch: join(run.folder, "scratch"),
         look: (changes) => this.#look(changes, asked),
+        review: (tip) => this.#review(commit, [tip], asked),
         tryOut: (merged) => this.#tryOut(merged, asked),
         signal,
       });
@@ -117,10 +130,32 @@ export class RunDelivery {
   }
 
   /** Before anything is changed. Throws `TEAM_FILES_CHANGED`. */
-  async #look(changes: readonly EntryChange[], asked: Caller & Target): Promise<void> {
+  async #look(
+    changes: readonly EntryChange[],
+    asked: Caller & Pick<AskedDelivery, "repository">,
+  ): Promise<void> {
     const paths = changes.map(({ key }) => textOf(key));
     const { root, facts } = asked.repository;
     await this.#parts.team.assertMayChange(paths, { root, isBare: facts.isBare }, asked);
+  }
+
+  /** Throws `RESULT_NEEDS_REVIEW`. */
+  async #review(
+    commit: string,
+    known: readonly string[],
+    { run, repository, confirm, onConfirmed, signal }: AskedDelivery,
+  ): Promise<void> {
+    const { clock, mayLeave = [] } = this.#parts;
+    const confirmed = await reviewBeforeLeaving(repository, {
+      run: run.id,
+      commit,
+      known,
+      mayLeave: [...mayLeave, ...(run.plan.mayLeave ?? [])],
+      confirmed: confirm,
+      clock,
+      signal,
+    });
+    if (confirmed.length > 0) onConfirmed?.(confirmed);
   }
 
   async #tryOut(commit: string, { run, target, signal }: AskedMerge): Promise<void> {
@@ -132,9 +167,10 @@ export class RunDelivery {
   /**
    * Pushes the result as the plan says, and opens a pull request. Each step looks whether it was
    * done: it may be called again after a crash. Throws `PUBLISH_NOT_CONFIGURED`, `RUN_NO_RESULT`,
-   * `TEAM_FILES_CHANGED`, `MERGE_NOT_APPROVED`, `PUSH_FAILED`, `PULL_REQUEST_FAILED`.
+   * `RESULT_NEEDS_REVIEW`, `TEAM_FILES_CHANGED`, `MERGE_NOT_APPROVED`, `PUSH_FAILED`,
+   * `PULL_REQUEST_FAILED`.
    */
-  async publish(run: PlanRun, { tenant, signal }: Caller): Promise<PublishOutcome> {
+  async publish(run: PlanRun, { tenant, signal, ...yes }: Caller): Promise<PublishOutcome> {
     const report = resultOf(run);
     const target = publishTarget(run.plan, report.branch);
     if (target === undefined) throw notConfigured(run);
@@ -150,7 +186,22 @@ export class RunDelivery {
     const changes = await diffTrees(git, at, { from: run.baseCommit, to: commit, signal });
     await this.#look(changes, { repository, tenant, signal });
     const ref = `refs/dure/${run.id}/published/${branch}`;
-    const isNew = await pushBranch(repository, { remote, branch, commit, ref, env, signal });
+    const isNew = await pushBranch(repository, {
+      remote,
+      branch,
+      commit,
+      ref,
+      review: (tips) =>
+        this.#review(commit, tips.length > 0 ? tips : [run.baseCommit], {
+          run,
+          repository,
+          tenant,
+          signal,
+          ...yes,
+        }),
+      env,
+      signal,
+    });
     const pushed = { remote: withoutPassword(remote), branch, commit };
     if (pullRequest === "none") {
       await runs.notePublished(run.id, pushed);
@@ -168,7 +219,7 @@ export class RunDelivery {
   }
 }
 
-interface Caller extends Reach {
+interface Caller extends Reach, Confirmed {
   readonly signal: AbortSignal;
 }
 
@@ -179,13 +230,13 @@ export interface ApprovalRequest {
   readonly signal: AbortSignal;
 }
 
-interface Target {
+/** A delivery that a person asked for. */
+interface AskedDelivery extends Caller {
+  readonly run: PlanRun;
   readonly repository: Repository;
 }
 
-/** A merge that a person asked for. */
-interface AskedMerge extends Caller, Target {
-  readonly run: PlanRun;
+interface AskedMerge extends AskedDelivery {
   readonly target: string;
 }
 

@@ -4,6 +4,7 @@ import { DureError } from "../../kernel/errors.ts";
 import type { TenantView } from "../../kernel/tenant.ts";
 import type { TreeDiff } from "../../wire/runs.ts";
 import type { Reach } from "../plan-reach.ts";
+import type { MayLeave } from "../plan.ts";
 import type { PlanRun, PlanStep } from "../rows/run.ts";
 import { AUTHOR } from "../workspace/commit-writer.ts";
 import type { Git } from "../workspace/git.ts";
@@ -11,7 +12,12 @@ import { Repository } from "../workspace/repository.ts";
 import { RunStore } from "../workspace/store.ts";
 import type { NamedRepositories } from "./named-repositories.ts";
 import type { GateState, MergeGate } from "./merge-gate.ts";
-import { RunDelivery, type ApprovalRequest, type DeliveredMerge } from "./run-delivery.ts";
+import {
+  RunDelivery,
+  type ApprovalRequest,
+  type Confirmed,
+  type DeliveredMerge,
+} from "./run-delivery.ts";
 import { runCleaned } from "./run-requests.ts";
 import type { Runs } from "./runs.ts";
 import type { TeamGuard } from "./team-guard.ts";
@@ -27,7 +33,12 @@ interface RunResultsOptions {
   readonly git: Git;
   readonly clock: Clock;
   readonly env: Readonly<Record<string, string | undefined>>;
+  readonly mayLeave?: readonly MayLeave[] | undefined;
 }
+
+/** Who asks for a result to leave, and what they said yes to. */
+type AskedDelivery = Reach &
+  Confirmed & { readonly tenant: TenantView; readonly signal: AbortSignal };
 
 /** What runs have made: shown, merged into a branch of the person's, sent where the plan says. */
 export class RunResults {
@@ -75,20 +86,17 @@ export class RunResults {
    */
   async merge(
     id: string,
-    { into, tenant, signal }: Reach & { into?: string | undefined; signal: AbortSignal },
+    { into, tenant, signal, ...yes }: AskedDelivery & { into?: string | undefined },
   ): Promise<DeliveredMerge> {
     const run = await this.#deliverable(id, { tenant, signal });
-    return this.#delivery.merge(run, { into, tenant, signal });
+    return this.#delivery.merge(run, { into, tenant, signal, ...yes });
   }
 
   /**
    * Sends the result of a run where its plan says, because a person asks for it. Throws as
    * {@link RunDelivery.publish} and `NamedRepositories`.
    */
-  async publish(
-    id: string,
-    asked: Reach & { signal: AbortSignal },
-  ): ReturnType<RunDelivery["publish"]> {
+  async publish(id: string, asked: AskedDelivery): ReturnType<RunDelivery["publish"]> {
     return this.#delivery.publish(await this.#deliverable(id, asked), asked);
   }
 

@@ -1,3 +1,4 @@
+import { editPlan, portsIn } from "../drafts/edit-plan.ts";
 import { buildGraph, criticalPath, levels, widthOf } from "../graph.ts";
 import { concurrencyOf, type Plan } from "../plan.ts";
 import { readPlan, type PlanReading } from "../plan-file.ts";
@@ -31,6 +32,8 @@ const UNOWNED_SHOWN = 200;
 export const PLAN_TASKS = {
   read: (file: string, text: string): PlanReading => readPlan(file, text),
   shape: shapeOf,
+  edit: editPlan,
+  ports: portsIn,
 } as const;
 
 export type PlanTasks = typeof PLAN_TASKS;

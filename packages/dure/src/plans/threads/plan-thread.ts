@@ -1,6 +1,6 @@
 /** A thread that does tasks of plans, one after the other; `PlanThreads` starts and ends it. */
 import { parentPort } from "node:worker_threads";
-import { codeOf, messageOf } from "../../kernel/errors.ts";
+import { codeOf, DureError, messageOf, type ErrorClass } from "../../kernel/errors.ts";
 import { PLAN_TASKS, type PlanTasks } from "./plan-tasks.ts";
 
 /** What is asked of the thread. */
@@ -14,7 +14,13 @@ export interface ThreadQuestion {
  */
 export type ThreadAnswer =
   | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly code: string | undefined; readonly message: string };
+  | {
+      readonly ok: false;
+      readonly code: string | undefined;
+      readonly message: string;
+      readonly class: ErrorClass | undefined;
+      readonly hint: string | undefined;
+    };
 
 /** The first thing that the thread says: it has read its code, and the time of a task begins. */
 export const READY = "ready";
@@ -29,6 +35,8 @@ function answer(question: ThreadQuestion): ThreadAnswer {
   try {
     return { ok: true, value: work(...question.arguments) };
   } catch (error) {
-    return { ok: false, code: codeOf(error), message: messageOf(error) };
+    const ours = error instanceof DureError ? error : undefined;
+    const words = { code: codeOf(error), message: messageOf(error) };
+    return { ok: false, ...words, class: ours?.class, hint: ours?.hint };
   }
 }

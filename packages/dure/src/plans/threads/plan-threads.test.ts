@@ -9,8 +9,8 @@ ports: [{ id: one, role: web, owns: [src/**], acceptance: "true", goal: Say hell
 `;
 
 /**
- * 4,000 ports whose patterns begin alike, so that each pair of them is compared: some ten seconds
- * of work.
+ * 4,000 ports whose patterns begin alike, so that each pair of them is compared: some seconds of
+ * work, until it is refused for it.
  */
 const EXPENSIVE = `plan: expensive
 roles: modules
@@ -39,12 +39,12 @@ test(
   "a plan that takes too long is refused with PLAN_TOO_EXPENSIVE, and the next one is read",
   FULL,
   async () => {
-    await using threads = await opened({ limits: { taskMs: 1_500 } });
+    await using threads = await opened({ limits: { taskMs: 500 } });
 
     const refused = threads.run("read", ["plan.yaml", EXPENSIVE]);
     await expect(refused).rejects.toMatchObject({
       code: "PLAN_TOO_EXPENSIVE",
-      message: "The plan cannot be looked at. It took longer than 1500 ms.",
+      message: "The plan cannot be looked at. It took longer than 500 ms.",
     });
     const next = await threads.run("read", ["plan.yaml", PLAN]);
 
@@ -111,5 +111,44 @@ test("threads that are stopped refuse what waits and what comes", async () => {
   expect((await ended).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
   await expect(threads.run("read", ["plan.yaml", PLAN])).rejects.toMatchObject({
     code: "PLAN_THREADS_BUSY",
+  });
+});
+
+test("one share fills no more than its part of the queue, and the others' turns come first", async () => {
+  await using threads = await opened({ limits: { waiting: 10, shareWaiting: 3 } });
+  const done: string[] = [];
+  const read = (share: string): Promise<string> =>
+    threads.run("read", ["plan.yaml", PLAN], { share }).then(
+      () => (done.push(share), "read"),
+      (error: { code: string }) => error.code,
+    );
+
+  const greedy = Array.from({ length: 8 }, () => read("tenant:greedy"));
+  const others = [read("tenant:acme"), read("caller:ann")];
+
+  expect(await Promise.all(others)).toEqual(["read", "read"]);
+  expect((await Promise.all(greedy)).filter((code) => code === "read")).toHaveLength(4);
+  expect(done).toEqual([
+    "tenant:greedy",
+    "tenant:acme",
+    "caller:ann",
+    "tenant:greedy",
+    "tenant:greedy",
+    "tenant:greedy",
+  ]);
+});
+
+test("a short text that is much work is read in a thread, and refused there by its count", async () => {
+  await using threads = await opened();
+  const globs = Array.from({ length: 80 }, (_, at) => `"*{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}x${at}z"`);
+  const port = (id: string): string =>
+    `  - { id: ${id}, role: web, acceptance: "true", goal: g, owns: [${globs.map((glob) => glob.replace("x", id)).join(",")}] }\n`;
+  const text = PLAN.replace(/ports:.*\n/, `ports:\n${port("one")}${port("two")}`);
+  expect(text.length).toBeLessThan(8_000);
+
+  await expect(threads.read("plan.yaml", text)).rejects.toMatchObject({
+    code: "PLAN_TOO_EXPENSIVE",
+    class: "input",
+    hint: "Split it into smaller plans, and let fewer patterns begin with **.",
   });
 });

@@ -1,6 +1,9 @@
 import { Worker } from "node:worker_threads";
 import { systemClock, type Cancel, type Clock } from "../../kernel/clock.ts";
 import { codeOf, DureError, messageOf } from "../../kernel/errors.ts";
+import type { DraftChange, DraftPort } from "../../wire/drafts.ts";
+import { editPlan, portsIn } from "../drafts/edit-plan.ts";
+import { QUICK_EFFORT, tooExpensive } from "../plan-effort.ts";
 import { readPlan, type PlanReading } from "../plan-file.ts";
 import type { PlanTasks } from "./plan-tasks.ts";
 import type { READY, ThreadAnswer, ThreadQuestion } from "./plan-thread.ts";
@@ -11,6 +14,8 @@ export interface PlanThreadLimits {
   readonly threads: number;
   /** Tasks that may wait for a thread. */
   readonly waiting: number;
+  /** Of these, tasks of one share. */
+  readonly shareWaiting: number;
   /**
    * Longest time of one task, milliseconds. The slowest of honest plans (10,000 ports, 3.4 MB)
    * takes 2 s; one in which all own the same, 6 s.
@@ -26,7 +31,8 @@ export interface PlanThreadLimits {
 
 const PLAN_THREAD_LIMITS: PlanThreadLimits = {
   threads: 1,
-  waiting: 16,
+  waiting: 32,
+  shareWaiting: 4,
   taskMs: 10_000,
   waitMs: 20_000,
   memoryMb: 768,
@@ -36,10 +42,22 @@ const PLAN_THREAD_LIMITS: PlanThreadLimits = {
 /** Longest time for a thread to read its code, milliseconds; 200 on a machine that is idle. */
 const START_MS = 30_000;
 /**
- * Characters of a plan that is read without a thread: in the worst case 30 ms, and a thread takes
- * 200 ms to start.
+ * Characters of a plan that is worked on without a thread, where aliases and braces make no more of
+ * it: in the worst case 40 ms, and a thread takes 200 ms to start.
  */
 const SHORT = 8_000;
+/** The share of work that no caller asked for by name. */
+const TEAM = "";
+
+/** Whose work it is, and until when. */
+export interface PlanWork {
+  /** A tenant, else a caller: the others do not wait for more of it than their turn. */
+  readonly share?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Shares whose last turn is remembered. */
+const MAX_SHARES = 1_000;
 
 type Task = keyof PlanTasks;
 type Given<Name extends Task> = Parameters<PlanTasks[Name]>;
@@ -55,6 +73,9 @@ export class PlanThreads {
   readonly #idle: PlanThread[] = [];
   readonly #all = new Set<PlanThread>();
   readonly #waiting: Waiting[] = [];
+  /** When a share had its last thread: who waits longest for theirs is next. */
+  readonly #served = new Map<string, number>();
+  #turn = 0;
   #stopped = false;
 
   constructor({
@@ -65,13 +86,20 @@ export class PlanThreads {
     this.#clock = clock;
   }
 
-  /** As `readPlan`; what is short is read at once, on this thread. Throws as `run`. */
-  async read(
-    file: string,
-    text: string,
-    options: { signal?: AbortSignal | undefined } = {},
-  ): Promise<PlanReading> {
-    return text.length <= SHORT ? readPlan(file, text) : this.run("read", [file, text], options);
+  /** As `readPlan`; what is little work is done at once, on this thread. Throws as `run`. */
+  async read(file: string, text: string, work: PlanWork = {}): Promise<PlanReading> {
+    const quick = text.length <= SHORT ? readQuickly(file, text) : undefined;
+    return quick ?? this.run("read", [file, text], work);
+  }
+
+  /** As `editPlan`. Throws as `run`. */
+  async edit(text: string, change: DraftChange, work: PlanWork = {}): Promise<string> {
+    return text.length <= SHORT ? editPlan(text, change) : this.run("edit", [text, change], work);
+  }
+
+  /** As `portsIn`. Throws as `run`. */
+  async ports(text: string, work: PlanWork = {}): Promise<readonly DraftPort[]> {
+    return text.length <= SHORT ? portsIn(text) : this.run("ports", [text], work);
   }
 
   /**
@@ -81,10 +109,10 @@ export class PlanThreads {
   async run<Name extends Task>(
     task: Name,
     given: Given<Name>,
-    { signal }: { signal?: AbortSignal | undefined } = {},
+    { share = TEAM, signal }: PlanWork = {},
   ): Promise<Result<Name>> {
     signal?.throwIfAborted();
-    const thread = await this.#thread(signal);
+    const thread = await this.#thread({ share, signal });
     try {
       signal?.throwIfAborted();
       return (await thread.ask(
@@ -103,18 +131,30 @@ export class PlanThreads {
     await Promise.all([...this.#all].map((thread) => thread.end()));
   }
 
-  #thread(signal: AbortSignal | undefined): Promise<PlanThread> {
+  #thread(work: AskedWork): Promise<PlanThread> {
     if (this.#stopped) throw threadsBusy("They are closing.");
     const idle = this.#idle.pop();
-    if (idle) return Promise.resolve(idle);
-    if (this.#all.size < this.#limits.threads) return Promise.resolve(this.#start());
-    if (this.#waiting.length >= this.#limits.waiting) {
-      throw threadsBusy(`${this.#limits.waiting} others wait already.`);
+    if (idle) return Promise.resolve(this.#given(idle, work));
+    if (this.#all.size < this.#limits.threads) {
+      return Promise.resolve(this.#given(this.#start(), work));
     }
-    return this.#wait(signal);
+    const { waiting, shareWaiting } = this.#limits;
+    if (this.#waiting.length >= waiting) throw threadsBusy(`${waiting} others wait already.`);
+    const own = this.#waiting.filter(({ share }) => share === work.share);
+    if (own.length >= shareWaiting) throw threadsBusy(`${own.length} of yours wait already.`);
+
+    return this.#wait(work);
   }
 
-  #wait(signal: AbortSignal | undefined): Promise<PlanThread> {
+  #given(thread: PlanThread, { share }: Pick<AskedWork, "share">): PlanThread {
+    this.#served.delete(share);
+    this.#served.set(share, ++this.#turn);
+    if (this.#served.size > MAX_SHARES) this.#served.delete(this.#served.keys().next().value!);
+
+    return thread;
+  }
+
+  #wait({ share, signal }: AskedWork): Promise<PlanThread> {
     const { promise, resolve, reject } = Promise.withResolvers<PlanThread>();
     const leave = (error: unknown): void => {
       const index = this.#waiting.indexOf(waiting);
@@ -125,13 +165,22 @@ export class PlanThreads {
     const cancel = this.#clock.after(this.#limits.waitMs, () =>
       leave(threadsBusy(`None was free within ${this.#limits.waitMs} ms.`)),
     );
-    const waiting: Waiting = { take: resolve, refuse: leave };
+    const waiting: Waiting = { share, take: resolve, refuse: leave };
     this.#waiting.push(waiting);
     signal?.addEventListener("abort", onAbort, { once: true });
     return promise.finally(() => {
       cancel();
       signal?.removeEventListener("abort", onAbort);
     });
+  }
+
+  /** The oldest task of the share whose last turn is longest ago. */
+  #next(): Waiting | undefined {
+    const turnOf = ({ share }: Waiting): number => this.#served.get(share) ?? 0;
+    const [next] = this.#waiting.toSorted((a, b) => turnOf(a) - turnOf(b));
+    if (next) this.#waiting.splice(this.#waiting.indexOf(next), 1);
+
+    return next;
   }
 
   #start(): PlanThread {
@@ -143,8 +192,8 @@ export class PlanThreads {
   #release(thread: PlanThread): void {
     if (thread.isOver) this.#all.delete(thread);
     if (this.#stopped) return;
-    const next = this.#waiting.shift();
-    if (next) return next.take(thread.isOver ? this.#start() : thread);
+    const next = this.#next();
+    if (next) return next.take(this.#given(thread.isOver ? this.#start() : thread, next));
     if (thread.isOver) return;
     this.#idle.push(thread);
     thread.endWhenIdle(() => {
@@ -154,7 +203,13 @@ export class PlanThreads {
   }
 }
 
+interface AskedWork {
+  readonly share: string;
+  readonly signal: AbortSignal | undefined;
+}
+
 interface Waiting {
+  readonly share: string;
   readonly take: (thread: PlanThread) => void;
   readonly refuse: (error: unknown) => void;
 }
@@ -217,7 +272,8 @@ class PlanThread {
       const answer = await promise;
       if (answer instanceof Error) throw this.#inWords(answer);
       if (answer.ok) return answer.value;
-      throw new DureError(answer.code ?? "INTERNAL", answer.message);
+      const { code = "INTERNAL", message, class: errorClass, hint } = answer;
+      throw new DureError(code, message, { class: errorClass, hint });
     } finally {
       cancel();
       signal?.removeEventListener("abort", onAbort);
@@ -246,17 +302,19 @@ class PlanThread {
 
   #inWords(error: Error): Error {
     if (codeOf(error) !== "ERR_WORKER_OUT_OF_MEMORY") return error;
-    return tooExpensive(`It needs more than ${this.#limits.memoryMb} MiB of memory.`, error);
+    const why = `It needs more than ${this.#limits.memoryMb} MiB of memory.`;
+    return tooExpensive(why, { because: messageOf(error) });
   }
 }
 
-function tooExpensive(why: string, cause?: Error): DureError {
-  return new DureError("PLAN_TOO_EXPENSIVE", `The plan cannot be looked at. ${why}`, {
-    class: "input",
-    hint: "Split it into smaller plans, and let fewer patterns begin with **.",
-    // An error's `cause` that is undefined would be shown as one.
-    ...(cause ? { cause, details: { because: messageOf(cause) } } : {}),
-  });
+/** Undefined: it is more work than this thread does, and a thread of its own says what comes of it. */
+function readQuickly(file: string, text: string): PlanReading | undefined {
+  try {
+    return readPlan(file, text, QUICK_EFFORT);
+  } catch (error) {
+    if (codeOf(error) === "PLAN_TOO_EXPENSIVE") return undefined;
+    throw error;
+  }
 }
 
 function threadsBusy(why: string): DureError {

@@ -46,7 +46,11 @@ export async function diffTrees(
     ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff", from, to],
     { at, signal },
   );
-  const fields = fieldsOf(stdout);
+  return changesIn(fieldsOf(stdout));
+}
+
+/** Fields of git's raw form, two for each path. Pure. */
+export function changesIn(fields: readonly string[]): EntryChange[] {
   const changes: EntryChange[] = [];
   for (let index = 0; index + 1 < fields.length; index += 2) {
     const [oldMode, newMode, oldId, newId] = fields[index]!.slice(1).split(" ");
@@ -56,6 +60,7 @@ export async function diffTrees(
       new: entryOf(newMode!, newId!),
     });
   }
+
   return changes;
 }
 

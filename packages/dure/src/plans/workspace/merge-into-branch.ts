@@ -26,6 +26,8 @@ export interface MergeOptions {
   readonly scratch: string;
   /** Is shown what would change, before anything does. What it throws stops the merge. */
   readonly look?: ((changes: readonly EntryChange[]) => Promise<void>) | undefined;
+  /** Looks at what the branch does not have, from its tip on. What it throws stops the merge. */
+  readonly review?: ((tip: string) => Promise<void>) | undefined;
   /**
    * Tries a merge commit, before the branch moves. What it throws stops the merge. A branch that is
    * only moved forward gets what was tried before: it is not asked for.
@@ -62,6 +64,7 @@ export async function mergeIntoBranch(
     return { kind: "already", commit: old, updated: undefined };
   }
 
+  await options.review?.(old);
   const isBehind = await repository.hasReachable([old], [result], { signal });
   const commit = isBehind ? result : await mergeCommits(repository, old, result, options);
   const open = (): Promise<Checkout | undefined> => openCheckout(repository, { target, signal });

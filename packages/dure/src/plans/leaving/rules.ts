@@ -1,0 +1,10 @@
+import { FILE_RULE_NAMES } from "./file-rules.ts";
+import { ENV_SECRET, SECRET_RULES } from "./secret-rules.ts";
+
+/** The rules of findings by name: what an operator may allow. */
+export const LEAVING_RULES: readonly string[] = [
+  ...new Set([...SECRET_RULES.map(({ rule }) => rule), ENV_SECRET.rule]),
+  ...FILE_RULE_NAMES,
+  "submodule",
+  "not-looked-at",
+];
