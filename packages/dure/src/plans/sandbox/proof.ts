@@ -23,7 +23,7 @@ export interface Promises {
   /** Whether that is another user than dure's own. */
   readonly isOtherUser: boolean;
   /**
-   * `enforced`: what is not owned cannot be written, what is hidden cannot be seen. `by-modes`: so
+   * `enforced`: what is not owned cannot be written, what is not named is absent. `by-modes`: so
    * in the folders that the process works in; beside them it sees and reaches what every user of the machine does, such as other homes and sockets.
    */
   readonly files: "enforced" | "by-modes" | "not";
@@ -46,6 +46,7 @@ read -r secret < secret && echo read-secret
 echo x > disposable/new && echo wrote-disposable
 echo x > "$1" && echo wrote-folder
 read -r shadow < /etc/shadow && echo read-shadow
+read -r word < "$2" && echo saw-elsewhere
 while read -r key value rest; do case $key in Uid:) echo "runs-as $value";; esac; done < /proc/self/status
 while read -r name rest; do case $name in lo:|face|Inter-*) ;; *) echo has-network;; esac; done < /proc/net/dev
 exit 7
@@ -64,8 +65,10 @@ export async function proveConfinement(
   options: { signal?: AbortSignal | undefined },
 ): Promise<Promises> {
   const trial = mkdtempSync(path.join(setting.folder, "trial-"));
+  const elsewhere = `${trial}-elsewhere`;
   try {
     chmodSync(trial, 0o755);
+    writeFileSync(elsewhere, "of another\n");
     for (const folder of ["owned", "disposable"]) mkdirSync(path.join(trial, folder));
     for (const file of ["owned/kept", "outside", "secret"]) {
       writeFileSync(path.join(trial, file), "before\n");
@@ -79,7 +82,14 @@ export async function proveConfinement(
         disposable: [path.join(trial, "disposable")],
       },
       {
-        command: ["/bin/sh", "-c", TRIAL, "sh", path.join(setting.folder, "from-inside")],
+        command: [
+          "/bin/sh",
+          "-c",
+          TRIAL,
+          "sh",
+          path.join(setting.folder, "from-inside"),
+          elsewhere,
+        ],
         env: { PATH: GATE_ENV.PATH, LC_ALL: "C" },
         limits: { timeMs: 10_000, outputBytes: 10_000, fileBytes: 1_000_000, processes: 100 },
       },
@@ -103,18 +113,22 @@ export async function proveConfinement(
     }
     // What a copy brings back is ours again; there the process itself says who it was, in our own
     // user namespace.
+    const isByModes = sandbox.kind === "other-user";
     const said = lines.find((line) => line.startsWith("runs-as "))?.slice("runs-as ".length);
-    const user =
-      sandbox.kind === "other-user" ? Number(said) : statSync(path.join(trial, "owned/new")).uid;
+    const user = isByModes ? Number(said) : statSync(path.join(trial, "owned/new")).uid;
     if (user === 0) throw failed("a trial process was root to the kernel");
+    if (!isByModes && lines.includes("saw-elsewhere")) {
+      throw failed(`a trial process read ${elsewhere}, which no rule shows it`);
+    }
     return {
       network: lines.includes("has-network") ? "not" : "enforced",
       user,
       isOtherUser: user !== process.getuid?.(),
-      files: sandbox.kind === "other-user" ? "by-modes" : "enforced",
+      files: isByModes ? "by-modes" : "enforced",
     };
   } finally {
     rmSync(trial, { recursive: true, force: true });
+    rmSync(elsewhere, { force: true });
   }
 }
 

@@ -251,7 +251,7 @@ test("a confinement that fails is made once more, then told; a command that bega
     home: undefined,
     allowSecrets: [],
     hidden: [],
-    programs: [],
+    software: { places: [], links: [] },
     network: { never: () => [] },
     user: undefined,
     clock: systemClock,
@@ -387,14 +387,17 @@ describe.each(KINDS.rows)("$kind", KINDS.options, ({ kind, sandbox }) => {
     expect(readFileSync(at("own/secrets/key"), "utf8")).toBe("own/secrets/key\n");
   });
 
-  test("covers the secrets of the home folder and nothing else there", async () => {
-    const end = await sandbox.run(
-      confinement(),
-      command(["cat", path.join(folder, "home/readme"), path.join(folder, "home/.ssh/id")]),
-    );
+  test("shows of the home folder what a rule names, without the secrets in it", async () => {
+    const home = path.join(folder, "home");
+    const ask = command(["cat", path.join(home, "readme"), path.join(home, ".ssh/id")]);
 
-    expect(end.output).toContain("public");
-    expect(end.output).not.toContain("private");
+    const named = await sandbox.run(confinement({ shown: [home] }), ask);
+    const unnamed = await sandbox.run(confinement(), ask);
+
+    expect(named.output).toContain("public");
+    // Another user on a copy reads what its mode allows.
+    expect(unnamed.output.includes("public")).toBe(kind === "other-user");
+    for (const { output } of [named, unnamed]) expect(output).not.toContain("private");
   });
 
   test("lends an allowed secret, of which root's worker gets a copy that ends with the process", async () => {

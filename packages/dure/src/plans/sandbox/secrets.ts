@@ -1,7 +1,6 @@
 import { readdirSync, realpathSync } from "node:fs";
 import path from "node:path";
 import { AGENT_HOMES } from "../agents/agent-homes.ts";
-import { isWithin } from "./mount-plan.ts";
 
 /**
  * What lies in a home folder and opens doors: keys, tokens, password stores. Relative to the home
@@ -85,8 +84,6 @@ const SYSTEM_SECRETS = [
   "/var/lib/sudo",
 ] as const;
 const HOST_KEY = /^ssh_host_.*_key$/;
-/** Where other people's home folders are. */
-const HOMES = ["/home", "/root", "/Users"] as const;
 
 /**
  * The real paths of the secrets that exist, without those allowed: of the home folder and of the
@@ -112,18 +109,6 @@ export function allowedSecretsOf(
   allowed: readonly string[],
 ): readonly string[] {
   return home === undefined ? [] : allowed.flatMap((name) => realPath(path.join(home, name)));
-}
-
-/** Home folders beside our own; none where our own is not known, since it may be any of them. */
-export function othersHomes(home: string | undefined): readonly string[] {
-  if (home === undefined) return [];
-  const own = realPath(home)[0] ?? home;
-  const all = HOMES.flatMap((folder) =>
-    folder === "/root" ? [folder] : namesIn(folder).map((name) => path.join(folder, name)),
-  );
-  return all
-    .flatMap(realPath)
-    .filter((folder) => folder !== "/" && !isWithin(own, folder) && !isWithin(folder, own));
 }
 
 function namesIn(folder: string): readonly string[] {
