@@ -3,6 +3,7 @@ import type { Lease } from "../../durable/leases.ts";
 import type { NewEscalation } from "../../kernel/escalation.ts";
 import { policyOfCommand, type NetworkFacts } from "../network-needs.ts";
 import type { Port, WorkerSpec } from "../plan.ts";
+import { memoryWords } from "../sandbox/memory-watch.ts";
 import type { Confinement, Sandbox, SandboxEnd } from "../sandbox/sandbox.ts";
 import type { RunInbox } from "./outcomes.ts";
 import type { TranscriptEntry } from "../workers/worker.ts";
@@ -197,8 +198,9 @@ export class StepLog {
       },
     );
     this.#signal.throwIfAborted();
+    if (ran.because !== "memory") return ran;
 
-    return ran;
+    return { ...ran, output: `${ran.output}\ndure ended it: ${exitWords(ran)}\n` };
   }
 
   /**
@@ -282,9 +284,10 @@ export function uncounted({
   };
 }
 
-export function exitWords({ exitCode, because, signal }: SandboxEnd): string {
+export function exitWords({ exitCode, because, signal, memoryBytes }: SandboxEnd): string {
   if (because === "time") return "the end of its time";
   if (because === "output") return "too much output";
+  if (because === "memory") return `more memory than ${memoryWords({ memoryBytes })}`;
 
   return exitCode === null ? `the signal ${signal ?? "KILL"}` : `exit code ${exitCode}`;
 }

@@ -4,7 +4,7 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { GATE } from "./gate.ts";
 import { isWithin, type MountEntry } from "./mount-plan.ts";
-import { countsPerNamespace } from "./process-counter.ts";
+import { countsPerNamespace } from "./control-groups.ts";
 import { readyFor } from "./ready-for.ts";
 import { machineControls } from "./surroundings.ts";
 import { findTool } from "./tools.ts";

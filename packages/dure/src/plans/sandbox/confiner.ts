@@ -4,7 +4,7 @@ import { StringDecoder } from "node:string_decoder";
 import { codeOf, DureError } from "../../kernel/errors.ts";
 import { checkConfinement } from "./check.ts";
 import { HeadAndTail } from "./head-and-tail.ts";
-import { openProcessCounter } from "./process-counter.ts";
+import { openControlGroups, type ControlGroups } from "./control-groups.ts";
 import { exists } from "./processes.ts";
 import { NO_NETWORK } from "./network.ts";
 import type { Promises } from "./proof.ts";
@@ -65,9 +65,10 @@ export function openConfiner(
   confiner: Confiner,
   setting: SandboxSetting,
   promises: Promises,
+  groups: ControlGroups = openControlGroups(),
 ): Sandbox {
   removeAbandoned(setting.folder);
-  return new ConfinedSandbox(confiner, setting, promises);
+  return new ConfinedSandbox(confiner, setting, { promises, groups });
 }
 
 class ConfinedSandbox implements Sandbox {
@@ -75,11 +76,16 @@ class ConfinedSandbox implements Sandbox {
   readonly promises: Promises;
   readonly #confiner: Confiner;
   readonly #setting: SandboxSetting;
-  readonly #counter = openProcessCounter();
+  readonly #groups: ControlGroups;
 
-  constructor(confiner: Confiner, setting: SandboxSetting, promises: Promises) {
+  constructor(
+    confiner: Confiner,
+    setting: SandboxSetting,
+    { promises, groups }: { readonly promises: Promises; readonly groups: ControlGroups },
+  ) {
     this.kind = confiner.kind;
     this.promises = promises;
+    this.#groups = groups;
     this.#confiner = confiner;
     this.#setting = setting;
   }
@@ -150,7 +156,7 @@ class ConfinedSandbox implements Sandbox {
         command: wayOut?.command ?? command,
         bridge: wayOut?.bridge,
         merged,
-        counter: this.#counter,
+        groups: this.#groups,
         setting,
         options,
         remove,

@@ -3,7 +3,7 @@ import path from "node:path";
 import { codeOf } from "../../kernel/errors.ts";
 import { GATE, quote } from "./gate.ts";
 import { ownMounts } from "./mount-table.ts";
-import { countsPerNamespace } from "./process-counter.ts";
+import { countsPerNamespace } from "./control-groups.ts";
 import { findTool } from "./tools.ts";
 import { readyFor } from "./ready-for.ts";
 import { DEVICE_LINKS, DEVICES } from "./surroundings.ts";

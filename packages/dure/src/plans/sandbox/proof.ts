@@ -9,6 +9,7 @@ import {
 } from "node:fs";
 import path from "node:path";
 import { DureError } from "../../kernel/errors.ts";
+import { openControlGroups } from "./control-groups.ts";
 import { GATE_ENV } from "./gate.ts";
 import type { Sandbox, SandboxSetting } from "./sandbox.ts";
 
@@ -27,6 +28,11 @@ export interface Promises {
    * in the folders that the process works in; beside them it sees and reaches what every user of the machine does, such as other homes and sockets.
    */
   readonly files: "enforced" | "by-modes" | "not";
+  /**
+   * How the memory of a process tree is bounded. `group`: by the kernel, together. `watched`: dure
+   * looks ten times a second, and the kernel bounds each process alone. Absent in older runs.
+   */
+  readonly memory?: "group" | "watched" | undefined;
 }
 
 /** What holds where nothing was asked to hold. */
@@ -125,6 +131,7 @@ export async function proveConfinement(
       user,
       isOtherUser: user !== process.getuid?.(),
       files: isByModes ? "by-modes" : "enforced",
+      memory: openControlGroups().boundsMemory ? "group" : "watched",
     };
   } finally {
     rmSync(trial, { recursive: true, force: true });

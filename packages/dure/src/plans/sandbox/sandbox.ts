@@ -7,6 +7,7 @@ import { silentLogger, type Logger } from "../../kernel/logger.ts";
 import { openAudit } from "./audit.ts";
 import { openBubblewrap } from "./bubblewrap.ts";
 import { openConfiner, type Confiner } from "./confiner.ts";
+import { memoryOfWorkers } from "./memory-watch.ts";
 import { openNamespaces } from "./namespaces.ts";
 import { openOtherUser } from "./other-user.ts";
 import { bootId, endTree } from "./processes.ts";
@@ -94,7 +95,9 @@ export interface SandboxEnd {
   /** As a shell tells it: 128 + number when a signal ended it. Null when we ended it. */
   readonly exitCode: number | null;
   readonly signal: string | null;
-  readonly because: "exited" | "time" | "output" | "aborted";
+  readonly because: "exited" | "time" | "output" | "memory" | "aborted";
+  /** What it might have, where it took more memory than that. */
+  readonly memoryBytes?: number | undefined;
   readonly outputTruncated: boolean;
 }
 
@@ -165,6 +168,11 @@ export interface OpenSandboxOptions {
   /** Folders with programs, as in PATH: they are shown, with what lies beside a `bin`. */
   readonly programs?: readonly string[];
   readonly network?: Partial<NetworkSetting>;
+  /**
+   * Memory that a process tree may have. Default: half of the machine's, and 4 GiB at most. What it
+   * writes to `/tmp` and `/dev/shm` counts only where a control group does the counting.
+   */
+  readonly memoryBytes?: number | undefined;
   /** Says what a trial process has shown to hold. Default: `proveConfinement`. */
   readonly prove?: typeof proveConfinement;
   readonly clock: Clock;
@@ -188,6 +196,7 @@ export interface SandboxSetting {
   /** What is shown to each process. */
   readonly software: Software;
   readonly network: NetworkSetting;
+  readonly memoryBytes: number;
   /** The user as which processes run where dure is root and they may not be. Absent: dure's own. */
   readonly user: number | undefined;
   readonly clock: Clock;
@@ -215,6 +224,7 @@ export async function openSandbox(options: OpenSandboxOptions): Promise<Sandbox>
     hidden: options.hidden ?? [],
     software: softwareOf(options.programs ?? [], options.home),
     network: { never: () => [], ...options.network },
+    memoryBytes: options.memoryBytes ?? memoryOfWorkers(),
     user: workerUserOf(options.folder),
     clock: options.clock,
     logger: options.logger ?? silentLogger,
