@@ -12,7 +12,7 @@ import type { PlanDraft } from "./plan-schema.ts";
 import { checkOverlaps } from "./plan-overlaps.ts";
 import { namesIn, Suggestions } from "./suggestions.ts";
 import { checkRolePaths, checkTestPaths, checkTestPorts } from "./check-paths.ts";
-import { checkSecrets, checkWorkers, checkWritable } from "./check-workers.ts";
+import { checkReadsHome, checkSecrets, checkWorkers, checkWritable } from "./check-workers.ts";
 
 /**
  * Whether the parts of a plan fit together. Pure; every problem at its place, in the order of the
@@ -34,6 +34,7 @@ export function checkTogether(plan: PlanDraft, document: SettingsDocument): Prob
     ...checkWorkers(plan, document),
     ...checkSecrets(plan, document),
     ...checkWritable(plan, document),
+    ...checkReadsHome(plan, document),
     ...checkContracts(plan, document),
     ...checkOwnership(plan, document),
     ...checkTestPaths(plan, document),

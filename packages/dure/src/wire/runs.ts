@@ -277,13 +277,15 @@ const runFields = {
       user: z.int(),
       is_other_user: z.boolean(),
       files: z.enum(["enforced", "by-modes", "not"]),
+      memory: z.enum(["group", "watched"]).optional(),
     })
     .nullable()
     .meta({
       description:
         "What holds for processes of workers on its machine, as a trial process showed: a network of " +
         "their own, another user than dure's, files kept from them (by-modes: beside their copies as " +
-        "the modes of the machine say).",
+        "the modes of the machine say). memory: who bounds it, the kernel by a control group, or dure, " +
+        "which looks at the processes; absent in older runs.",
     }),
   mode: ModeJson.nullable(),
   report: ReportJson.nullable(),

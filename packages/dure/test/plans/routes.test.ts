@@ -217,6 +217,7 @@ test(
       ["violations: report", "isolation: audit"],
       ["{ kind: offline }", "{ kind: offline, env: [OPENAI_API_KEY] }"],
       ["{ kind: offline }", "{ kind: offline, writable: [~/notes] }"],
+      ["{ kind: offline }", "{ kind: offline, reads_home: [datasets] }"],
       ["{ kind: offline } }", "{ kind: offline }, price: { kind: offline, allow_home: [.ssh] } }"],
     ].map(([old, more]) => ({ file: "draft.yaml", text: TEXT.replace(old!, more!) }));
 
@@ -224,6 +225,7 @@ test(
       "isolation: audit",
       "workers.default.env",
       "workers.default.writable",
+      "workers.default.reads_home",
       "workers.price.allow_home",
     ].entries()) {
       for (const call of [

@@ -8,7 +8,7 @@ import { checkDatabase } from "./database.ts";
 import { checkFiles, readTeam } from "./files.ts";
 import type { Finding } from "./finding.ts";
 import { checkHooks } from "./hooks.ts";
-import { checkDisk, checkGit, checkHome, checkIsolation, homeOf } from "./machine.ts";
+import { checkDisk, checkGit, checkHome, checkIsolation, checkMemory, homeOf } from "./machine.ts";
 import { checkMcp } from "./mcp.ts";
 import { checkModels } from "./models.ts";
 import { checkRooms } from "./rooms.ts";
@@ -74,6 +74,7 @@ async function examine({
     checkDatabase({ folder, environment, team }),
     checkGit(),
     checkIsolation(),
+    checkMemory(team?.config.plans?.memoryBytes),
     checkDisk(home.folder),
   ]);
   const findings = [

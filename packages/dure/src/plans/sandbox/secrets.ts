@@ -1,6 +1,7 @@
 import { readdirSync, realpathSync } from "node:fs";
 import path from "node:path";
 import { AGENT_HOMES } from "../agents/agent-homes.ts";
+import { isWithin } from "./mount-plan.ts";
 
 /**
  * What lies in a home folder and opens doors: keys, tokens, password stores. Relative to the home
@@ -84,6 +85,11 @@ const SYSTEM_SECRETS = [
   "/var/lib/sudo",
 ] as const;
 const HOST_KEY = /^ssh_host_.*_key$/;
+
+/** Whether a path below the home folder is one of its secrets, or lies in one. Pure. */
+export function isHomeSecret(place: string): boolean {
+  return HOME_SECRETS.some((known) => isWithin(place, known));
+}
 
 /**
  * The real paths of the secrets that exist, without those allowed: of the home folder and of the

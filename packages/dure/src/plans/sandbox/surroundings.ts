@@ -45,14 +45,19 @@ export function planSurroundings(
   setting: SandboxSetting,
   door?: string,
 ): Surroundings {
-  const { readOnly, shown = [] } = confinement;
+  const { readOnly } = confinement;
   const { software, user } = setting;
+  const secrets = secretsOf(setting.home, setting.allowSecrets);
+  // A deeper place would open what lies around it.
+  const shown = (confinement.shown ?? []).filter(
+    (at) => !secrets.some((secret) => isWithin(at, secret)),
+  );
   const named = [...confinement.writable, ...confinement.disposable];
   const opened = [confinement.cwd, ...named, ...readOnly, ...shown, ...software.places];
   const lent = allowedSecretsOf(setting.home, setting.allowSecrets);
   const hidden = [
     "/",
-    ...secretsOf(setting.home, setting.allowSecrets),
+    ...secrets,
     ...setting.hidden,
     setting.folder,
     ...listeningSockets(),
@@ -64,7 +69,7 @@ export function planSurroundings(
     shown: [...software.places, ...lent],
     temporary: TEMPORARY,
   };
-  const places = planPlaces(confinement, always, kindOf);
+  const places = planPlaces({ ...confinement, shown }, always, kindOf);
   const links = [...software.links, ALSO_TEMPORARY].filter(({ at }) => isInNothing(at, places));
   return { places: door === undefined ? places : withDoor(places, door), links };
 }
