@@ -3,6 +3,7 @@ import type { Lease } from "../../durable/leases.ts";
 import type { NewEscalation } from "../../kernel/escalation.ts";
 import { policyOfCommand, type NetworkFacts } from "../network-needs.ts";
 import type { Port, WorkerSpec } from "../plan.ts";
+import { absentWords } from "../sandbox/absent.ts";
 import { memoryWords } from "../sandbox/memory-watch.ts";
 import type { Confinement, Sandbox, SandboxEnd } from "../sandbox/sandbox.ts";
 import type { RunInbox } from "./outcomes.ts";
@@ -198,9 +199,10 @@ export class StepLog {
       },
     );
     this.#signal.throwIfAborted();
-    if (ran.because !== "memory") return ran;
+    const ended = ran.because === "memory" ? `dure ended it: ${exitWords(ran)}.` : "";
+    const why = `${ended}${absentWords(ran)}`.trim();
 
-    return { ...ran, output: `${ran.output}\ndure ended it: ${exitWords(ran)}\n` };
+    return why === "" ? ran : { ...ran, output: `${ran.output}\n${why}\n` };
   }
 
   /**

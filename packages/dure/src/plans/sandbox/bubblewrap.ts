@@ -43,6 +43,7 @@ export function openBubblewrap(setting: SandboxSetting): Confiner {
         argv: [...enter, ...root, ...mounts, "--", ...gate],
         hasInit: true,
         countsOwnProcesses: countsPerNamespace(process.getuid?.()),
+        places: places,
       };
     },
   };

@@ -8,6 +8,7 @@ import { openControlGroups, type ControlGroups } from "./control-groups.ts";
 import { exists } from "./processes.ts";
 import { NO_NETWORK } from "./network.ts";
 import type { Promises } from "./proof.ts";
+import type { MountEntry } from "./mount-plan.ts";
 import { startTree, type Tree } from "./tree.ts";
 import { within } from "./gate-process.ts";
 import { openWayOut, type WayOut } from "./way-out.ts";
@@ -41,6 +42,8 @@ export interface Enclosure {
   readonly hasInit: boolean;
   /** Whether RLIMIT_NPROC counts the processes of this tree alone. */
   readonly countsOwnProcesses: boolean;
+  /** What is seen inside. Absent for a kind without mounts. */
+  readonly places?: readonly MountEntry[] | undefined;
   /**
    * What must be done once the number of the process is known; the text is sent before the script
    * of the gate.

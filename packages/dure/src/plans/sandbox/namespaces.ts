@@ -59,6 +59,7 @@ export function openNamespaces(setting: SandboxSetting): Confiner {
         argv: [tools.setpriv, "--pdeathsig=KILL", "--", ...unshare, "/bin/sh", script],
         hasInit: true,
         countsOwnProcesses: countsPerNamespace(process.getuid?.()),
+        places: surroundings.places,
       };
     },
   };

@@ -30,6 +30,7 @@ import { beLate } from "../../kernel/test-late.ts";
 import { codeOf } from "../../kernel/errors.ts";
 import { silentLogger } from "../../kernel/logger.ts";
 import { boundMs } from "../../kernel/test-bounds.ts";
+import { absentWords } from "./absent.ts";
 import { openAudit } from "./audit.ts";
 import { openConfiner } from "./confiner.ts";
 import { countsPerNamespace, openControlGroups } from "./control-groups.ts";
@@ -712,6 +713,34 @@ test.each(MOUNTING.rows)(
 
     expect(end).toMatchObject({ exitCode: 0 });
     if (isRoot) expect(end.output).toBe("dure-worker\n".repeat(3));
+  },
+);
+
+test.each(MOUNTING.rows)(
+  "%s: a failed command says which of its paths are on the machine and not to be seen",
+  MOUNTING.options,
+  async (kind) => {
+    const sandbox = opened.get(kind)!;
+    const elsewhere = path.join(folder, "home/readme");
+    const run = (command: string, shown: readonly string[] = []) =>
+      sandbox.run(confinement({ shown }), {
+        command,
+        env: { PATH: "/usr/bin:/bin" },
+        limits: LIMITS,
+      });
+
+    const failed = await run(`/bin/cat ${elsewhere} /no/such/file`);
+    const seen = await run(`cat ${elsewhere}; exit 3`, [path.dirname(elsewhere)]);
+
+    expect(failed).toMatchObject({ exitCode: 1, absent: [elsewhere] });
+    expect(seen).toMatchObject({ exitCode: 3, absent: [] });
+    expect(absentWords(failed)).toContain(`do not see ${elsewhere}: put its folder on`);
+    await expect(
+      sandbox.run(confinement(), command([`${folder}/home/readme`])),
+    ).rejects.toMatchObject({
+      code: "SANDBOX_COMMAND_MISSING",
+      hint: expect.stringContaining(elsewhere) as string,
+    });
   },
 );
 

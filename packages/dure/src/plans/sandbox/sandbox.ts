@@ -98,6 +98,8 @@ export interface SandboxEnd {
   readonly because: "exited" | "time" | "output" | "memory" | "aborted";
   /** What it might have, where it took more memory than that. */
   readonly memoryBytes?: number | undefined;
+  /** Where it failed: paths of the command that are on this machine, and that it does not see. */
+  readonly absent?: readonly string[] | undefined;
   readonly outputTruncated: boolean;
 }
 

@@ -12,6 +12,7 @@ import {
   signalTo,
 } from "./processes.ts";
 import type { Enclosure } from "./confiner.ts";
+import { absentIn } from "./absent.ts";
 import type { ControlGroup, ControlGroups } from "./control-groups.ts";
 import { mostOfOneProcess, watchMemory } from "./memory-watch.ts";
 import type {
@@ -185,7 +186,11 @@ async function waitForEnd(
     if (group.hasRunOut()) stopper.because = "memory";
     const { because } = stopper;
     const memoryBytes = because === "memory" ? order.setting.memoryBytes : undefined;
-    return { ...endOf(exit, because), because, memoryBytes, outputTruncated: meter.isTruncated };
+    const end = endOf(exit, because);
+    const { places } = order.enclosure;
+    const hasFailed = because === "exited" && end.exitCode !== 0;
+    const absent = places && hasFailed ? absentIn(order.command, places) : undefined;
+    return { ...end, because, memoryBytes, absent, outputTruncated: meter.isTruncated };
   } finally {
     group.remove();
     order.remove();

@@ -1,5 +1,6 @@
 import { DureError, messageOf } from "../../kernel/errors.ts";
 import type { AgentTrouble } from "../agents/trouble.ts";
+import { absentWords } from "../sandbox/absent.ts";
 import { memoryWords } from "../sandbox/memory-watch.ts";
 import type { SandboxEnd, SandboxProcess } from "../sandbox/sandbox.ts";
 import { headOf, tailOf } from "./bounded-text.ts";
@@ -96,7 +97,7 @@ export function died(end: SandboxEnd, output: string): DureError {
       const isMissing = end.exitCode === 127 || end.exitCode === 126;
       return workerError(
         isMissing ? "WORKER_NOT_STARTED" : "WORKER_DIED",
-        `The worker's process ended ${how}.${last}`,
+        `The worker's process ended ${how}.${last}${absentWords(end)}`,
       );
     }
   }
