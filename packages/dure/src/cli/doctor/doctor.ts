@@ -74,7 +74,6 @@ async function examine({
     checkDatabase({ folder, environment, team }),
     checkGit(),
     checkIsolation(),
-    checkMemory(team?.config.plans?.memoryBytes),
     checkDisk(home.folder),
   ]);
   const findings = [
@@ -85,6 +84,7 @@ async function examine({
     ...(team ? checkSchedules(team, environment) : []),
     ...(team ? checkHooks(team) : []),
     ...home.findings,
+    checkMemory(team?.config.plans?.memoryBytes),
     ...ofMachine.flat(),
   ];
   return { team, findings };

@@ -23,7 +23,7 @@ export function absentIn(
   places: readonly MountEntry[],
 ): readonly string[] {
   const text = [command].flat().join(" ");
-  const named = text.match(/(?<![\w.~$\/}-])\/[\w.@+-]+(?:\/[\w.@+-]+)+/g) ?? [];
+  const named = text.match(/(?<![\w.~$/}-])\/[\w.@+-]+(?:\/[\w.@+-]+)+/g) ?? [];
   return [...new Set(named)]
     .slice(0, MOST)
     .filter((at) => !isMadeAnew(at) && existsSync(at))

@@ -15,7 +15,7 @@ export interface Surroundings {
 }
 
 /** Empty at first, and private to each process. */
-export const TEMPORARY = "/tmp";
+const TEMPORARY = "/tmp";
 /** Where some programs keep what is temporary instead. */
 const ALSO_TEMPORARY: Link = { at: "/var/tmp", to: TEMPORARY };
 

@@ -189,7 +189,8 @@ async function waitForEnd(
     const end = endOf(exit, because);
     const { places } = order.enclosure;
     const hasFailed = because === "exited" && end.exitCode !== 0;
-    const absent = places && hasFailed ? absentIn(order.command, places) : undefined;
+    const named = places && hasFailed ? absentIn(order.command, places) : [];
+    const absent = named.length > 0 ? named : undefined;
     return { ...end, because, memoryBytes, absent, outputTruncated: meter.isTruncated };
   } finally {
     group.remove();
