@@ -137,8 +137,9 @@ class ConfinedSandbox implements Sandbox {
     }
   }
 
-  async #startOnce({ confinement, command, options, merged }: StartCall): Promise<Tree> {
+  async #startOnce({ confinement, command: asked, options, merged }: StartCall): Promise<Tree> {
     const setting = this.#setting;
+    const command = { ...asked, env: { ...setting.software.variables, ...asked.env } };
     const folder = mkdtempSync(path.join(setting.folder, `p-${process.pid}-`));
     let enclosure: Enclosure | undefined;
     let wayOut: WayOut | undefined;

@@ -69,7 +69,8 @@ const SECRETS = [
 ];
 /** Toolchains there. */
 const PROGRAMS = {
-  ".cargo/bin/of-cargo": "echo cargo runs",
+  ".cargo/bin/of-cargo": 'echo "cargo runs with $(cat "$RUSTUP_HOME/settings.toml")"',
+  ".rustup/settings.toml": "",
   ".pyenv/versions/3/bin/of-pyenv": "echo pyenv runs",
   ".pyenv/shims/of-pyenv": 'exec "${0%/shims/*}/versions/3/bin/of-pyenv"',
 };
@@ -190,7 +191,7 @@ test.for(USERS)(
 
     const found = JSON.parse(walked) as string[];
     expect(found.filter((file) => !ETC.test(file) || NEVER.test(file))).toEqual([]);
-    expect(asked).toBe("over\ncargo runs\npyenv runs\n");
+    expect(asked).toBe("over\ncargo runs with #!/bin/sh\npyenv runs\n");
     // They are there, and open to every user.
     for (const file of planted) expect(readFileSync(file, "utf8")).toBe("secret\n");
   },

@@ -171,7 +171,7 @@ const SETTING = {
   home: undefined,
   allowSecrets: [],
   hidden: [],
-  software: { places: [], links: [] },
+  software: { places: [], links: [], variables: {} },
   network: { never: () => [] },
   memoryBytes: 300_000_000,
   user: undefined,

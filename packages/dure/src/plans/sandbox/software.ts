@@ -11,6 +11,8 @@ export interface Software {
   readonly places: readonly string[];
   /** Symbolic links on the way to them, which are made anew. */
   readonly links: readonly Link[];
+  /** Where toolchains of the home folder are, for their programs: a worker's home is another. */
+  readonly variables: Readonly<Record<string, string>>;
 }
 
 export interface Link {
@@ -54,6 +56,15 @@ const TOOLCHAINS = [
   ".volta",
   "go/bin",
 ] as const;
+
+/** By which variable a version manager is told where its folder is. Source: their manuals. */
+const VARIABLES: Readonly<Record<string, string>> = {
+  ".asdf": "ASDF_DATA_DIR",
+  ".pyenv": "PYENV_ROOT",
+  ".rbenv": "RBENV_ROOT",
+  ".rustup": "RUSTUP_HOME",
+  ".volta": "VOLTA_HOME",
+};
 
 /** What lies beside a `bin` and belongs to its programs. */
 const BESIDE_BIN = [
@@ -102,7 +113,13 @@ export function softwareOf(programs: readonly string[], home: string | undefined
       if (!reached.holds(target)) for (const place of placesOfProgram(target)) reached.add(place);
     }
   }
-  return { places: reached.outermost(), links: reached.links() };
+  const variables = home === undefined ? {} : variablesIn(home);
+  return { places: reached.outermost(), links: reached.links(), variables };
+}
+
+function variablesIn(home: string): Readonly<Record<string, string>> {
+  const known = Object.entries(VARIABLES).map(([name, key]) => [key, path.join(home, name)]);
+  return Object.fromEntries(known.filter(([, at]) => existsSync(at!)));
 }
 
 /** Where Node finds what the program in a folder asks for. */
