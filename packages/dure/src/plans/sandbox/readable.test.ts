@@ -62,6 +62,7 @@ const SECRETS = [
   "projects/x/.git/config",
   "projects/other/src/code.ts",
   ".npmrc",
+  ".ssh/config",
   ".cargo/credentials.toml",
   ".local/share/keyrings/login",
   "go/pkg/mod/private.go",
@@ -180,6 +181,8 @@ test.for(USERS)(
         readOnly: [],
         hidden: [],
         disposable: [],
+        // What lies in a folder of secrets is not opened by its name either.
+        shown: [path.join(home, ".ssh/config")],
       },
       command: { command, env: { PATH, HOME: tree }, limits: LIMITS },
     });
