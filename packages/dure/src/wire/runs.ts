@@ -55,7 +55,8 @@ export const RunBody = z
       .meta({
         description:
           "A plan that is no file there; it is checked as one. What reaches beyond its tree " +
-          "(`isolation: audit`, `env`, `writable`, `allow_home`, hosts) needs the scope admin. " +
+          "(`isolation: audit`, `env`, `writable`, `reads_home`, `allow_home`, hosts) needs the scope " +
+          "admin. " +
           "`isolation: audit` and `allow_home` need plans:unconfined as well, also in a file of the " +
           "team.",
       }),
