@@ -5,6 +5,7 @@ const SANDBOX = "packages/dure/src/plans/sandbox";
 const NETWORK = `${SANDBOX}/network.ts`;
 const network = testsIn(`${SANDBOX}/network.test.ts`);
 const needs = testsIn("packages/dure/src/plans/network-needs.test.ts");
+const readable = testsIn(`${SANDBOX}/readable.test.ts`);
 const sandbox = testsIn(`${SANDBOX}/sandbox.test.ts`);
 const escape = testsIn("packages/dure/test/plans/escape.test.ts");
 const isolation = testsIn("packages/dure/test/plans/isolation.test.ts");
@@ -288,5 +289,45 @@ export const NETWORK_GUARDS: readonly Guard[] = [
     replace: "look: async () => void database,",
     tests: planPay("a woken process that others took for dead pays for no draft"),
     why: "a process that stood still does not look whether it was taken for dead",
+  },
+  {
+    id: "sandbox.root",
+    at: { file: `${SANDBOX}/surroundings.ts` },
+    find: '"/", ...secrets, ...setting.hidden,',
+    replace: "...secrets, ...setting.hidden,",
+    tests: readable("the list of what a worker can read beyond the allow-list is empty"),
+    why: "a worker reads every file of the machine that its user may",
+  },
+  {
+    id: "sandbox.toolchains",
+    at: { file: `${SANDBOX}/software.ts` },
+    find: '".cargo/bin", ".cargo/env",',
+    replace: '".cargo",',
+    tests: readable("the list of what a worker can read beyond the allow-list is empty"),
+    why: "beside a toolchain a worker reads the tokens of its registry",
+  },
+  {
+    id: "sandbox.shown.secrets",
+    at: { file: `${SANDBOX}/surroundings.ts` },
+    find: "(at) => !secrets.some((secret) => isWithin(at, secret)),",
+    replace: "() => true,",
+    tests: readable("the list of what a worker can read beyond the allow-list is empty"),
+    why: "a path inside a folder of keys opens that key to a worker",
+  },
+  {
+    id: "memory.watched",
+    at: { file: `${SANDBOX}/memory-watch.ts` },
+    find: "if (isOver()) onOver();",
+    replace: "if (bytes < 0) onOver();",
+    tests: sandbox("memory is watched where the machine has no control groups for it"),
+    why: "a worker takes all of the machine's memory, and the server ends",
+  },
+  {
+    id: "memory.one-process",
+    at: { file: `${SANDBOX}/gate.ts` },
+    find: "`ulimit -d ${Math.ceil(order.dataBytes / 1_024)} 2>/dev/null`",
+    replace: '"true"',
+    tests: sandbox("memory is watched where the machine has no control groups for it"),
+    why: "a process takes the machine's memory between two looks at it",
   },
 ];

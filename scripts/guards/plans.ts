@@ -5,6 +5,9 @@ const PLANS = "packages/dure/src/plans";
 const workerRun = testsIn(`${PLANS}/workers/worker-run.test.ts`);
 const scope = testsIn(`${PLANS}/scope.test.ts`);
 
+const planFile = testsIn(`${PLANS}/plan-file.test.ts`);
+const routes = testsIn("packages/dure/test/plans/routes.test.ts");
+
 const TOGETHER = "workers that share their tokens stop together, and none begins with nothing left";
 
 /** What workers of plans may use, write and see. */
@@ -40,5 +43,21 @@ export const PLAN_GUARDS: readonly Guard[] = [
     replace: "if (isTakenOut(undefined)) {",
     tests: scope("what a person's tools run is no port's that only owns all"),
     why: "a worker that owns all plants a hook that runs for the person after the merge",
+  },
+  {
+    id: "plan.reads-home.secret",
+    at: { file: `${PLANS}/check-workers.ts` },
+    find: "if (!isHomeSecret(place)) return [];",
+    replace: 'if (place !== "") return [];',
+    tests: planFile("names what a worker may not get: reads_home: [.ssh/config]"),
+    why: "a plan lends keys without the scope for it",
+  },
+  {
+    id: "plan.reads-home.reach",
+    at: { file: `${PLANS}/plan-reach.ts` },
+    find: "reads_home: readsHome,",
+    replace: "",
+    tests: routes("what a text asks for beyond its own tree only an admin may run"),
+    why: "who may only run plans reads the home folder of the server's user",
   },
 ];

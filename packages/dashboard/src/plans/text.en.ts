@@ -244,6 +244,13 @@ export const en: PlansText = {
           : held.files === "by-modes"
             ? "files as their modes allow"
             : "files are not kept",
+        ...(held.memory === undefined
+          ? []
+          : [
+              held.memory === "group"
+                ? "memory bounded by the kernel"
+                : "memory watched and bounded by dure",
+            ]),
       ].join(" · "),
     mode: "Mode",
     took: "Time",

@@ -257,6 +257,7 @@ export const ko = {
       readonly user: number;
       readonly isOtherUser: boolean;
       readonly files: string;
+      readonly memory?: string | undefined;
     }) =>
       [
         held.network === "enforced" ? "네트워크를 따로 써요" : "이 컴퓨터의 네트워크를 그대로 써요",
@@ -266,6 +267,13 @@ export const ko = {
           : held.files === "by-modes"
             ? "파일은 권한만큼만 지켜요"
             : "파일을 막지 않아요",
+        ...(held.memory === undefined
+          ? []
+          : [
+              held.memory === "group"
+                ? "메모리를 커널이 제한해요"
+                : "메모리를 dure가 지켜보며 제한해요",
+            ]),
       ].join(" · "),
     mode: "방식",
     took: "걸린 시간",

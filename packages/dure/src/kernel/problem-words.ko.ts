@@ -94,6 +94,11 @@ export const PROBLEM_WORDS_KO: readonly (readonly [english: string, korean: stri
     "{0} holds settings of programs (~/{1}), which run for you afterwards",
     "`{0}` 안에 프로그램 설정(`~/{1}`)이 있고, 나중에 내 권한으로 실행돼요",
   ],
+  ["~/{0} may hold secrets", "`~/{0}`에는 비밀이 있을 수 있어요"],
+  [
+    "Leave it out; allow_home lends what may hold secrets, with the scope for it",
+    "빼 주세요. 비밀이 있을 수 있는 것은 권한이 있을 때 allow_home으로만 보여 줘요",
+  ],
   [
     "Use agent: {0}, or copy_home: a copy of logins and settings",
     "`agent: {0}` 설정을 쓰거나, copy_home으로 로그인과 설정의 사본을 주세요",

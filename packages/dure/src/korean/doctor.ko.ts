@@ -393,13 +393,13 @@ export const DOCTOR_SENTENCES_KO: readonly SentenceForm[] = [
   ],
 
   [
-    "a network of their own, user {0}, secrets and other homes covered",
-    "네트워크를 따로 쓰고, 사용자는 {0}이고, 비밀 파일과 다른 홈 폴더는 보이지 않아요",
+    "a network of their own, user {0}, nothing seen but their tree and programs",
+    "네트워크를 따로 쓰고, 사용자는 {0}이고, 맡은 폴더와 프로그램 말고는 아무것도 보이지 않아요",
   ],
 
   [
-    "a network of their own, dure's own user, secrets and other homes covered",
-    "네트워크를 따로 쓰고, 사용자는 dure와 같고, 비밀 파일과 다른 홈 폴더는 보이지 않아요",
+    "a network of their own, dure's own user, nothing seen but their tree and programs",
+    "네트워크를 따로 쓰고, 사용자는 dure와 같고, 맡은 폴더와 프로그램 말고는 아무것도 보이지 않아요",
   ],
 
   [
@@ -417,6 +417,16 @@ export const DOCTOR_SENTENCES_KO: readonly SentenceForm[] = [
     "dure가 네임스페이스를 만들 수 있게 해 주세요(util-linux와 iproute2, 또는 bubblewrap). 그래야 작업자가 비밀 파일을 볼 수 없어요.",
   ],
 
+  [
+    "{0} for each worker, bounded by a control group",
+    "작업자마다 {0}까지 쓰고, 커널의 제어 그룹이 막아요",
+  ],
+
+  [
+    "{0} for each worker, watched by dure: it may make no control groups here",
+    "작업자마다 {0}까지 쓰고, 제어 그룹을 만들 수 없어서 dure가 지켜봐요",
+  ],
+
   // --- where a limit comes from
   ["no bound", "한도 없음"],
   ["not set", "없음"],
@@ -426,6 +436,7 @@ export const DOCTOR_SENTENCES_KO: readonly SentenceForm[] = [
   ["as for the token's address", "토큰을 쓰는 주소의 한도와 같아요"],
   ["the team's budget bounds it", "팀의 예산이 한도예요"],
   ["the team's model", "팀의 모델"],
+  ["half of the machine's, and 4 GiB at most", "이 컴퓨터 메모리의 절반이고, 많아도 4 GiB예요"],
   ["kept until they are forgotten", "지울 때까지 남겨요"],
   ["kept as long as their session", "대화가 남아 있는 동안 남겨요"],
   ["secrets stand in the environment only", "비밀 값은 환경 변수에만 있어요"],

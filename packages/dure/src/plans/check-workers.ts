@@ -8,6 +8,7 @@ import { variablesIn } from "./agents/mcp-servers.ts";
 import { isOwnSecret, OWN_SECRET_HINT } from "./own-secrets.ts";
 import { HEXAGONAL_ROLES } from "./plan.ts";
 import type { PlanDraft } from "./plan-schema.ts";
+import { isHomeSecret } from "./sandbox/secrets.ts";
 import { namesIn, Suggestions } from "./suggestions.ts";
 
 export function checkWorkers(
@@ -72,6 +73,19 @@ export function checkSecrets({ workers }: PlanDraft, document: SettingsDocument)
         }),
       );
   });
+}
+
+/** What may hold secrets is lent by `allow_home`, which needs a scope of its own. */
+export function checkReadsHome({ workers }: PlanDraft, document: SettingsDocument): Problem[] {
+  return Object.entries(workers).flatMap(([role, { readsHome = [] }]) =>
+    readsHome.flatMap((place, index) => {
+      if (!isHomeSecret(place)) return [];
+      const path = ["workers", role, "readsHome", index];
+      const hint = "Leave it out; allow_home lends what may hold secrets, with the scope for it.";
+
+      return [problemAt(document, path, `~/${place} may hold secrets`, { hint })];
+    }),
+  );
 }
 
 /** No worker writes what runs for the person afterwards, outside of the sandbox. */

@@ -13,7 +13,7 @@ import type { PlanDraft } from "./plan-schema.ts";
 import { checkOverlaps } from "./plan-overlaps.ts";
 import { namesIn, Suggestions } from "./suggestions.ts";
 import { checkRolePaths, checkTestPaths, checkTestPorts } from "./check-paths.ts";
-import { checkSecrets, checkWorkers, checkWritable } from "./check-workers.ts";
+import { checkReadsHome, checkSecrets, checkWorkers, checkWritable } from "./check-workers.ts";
 
 /**
  * Whether the parts of a plan fit together. Pure; every problem at its place, in the order of the
@@ -39,6 +39,7 @@ export function checkTogether(
     ...checkWorkers(plan, document),
     ...checkSecrets(plan, document),
     ...checkWritable(plan, document),
+    ...checkReadsHome(plan, document),
     ...checkContracts(plan, document),
     ...checkOwnership(plan, document),
     ...checkTestPaths(plan, document),

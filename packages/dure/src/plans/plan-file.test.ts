@@ -218,7 +218,7 @@ And well.
     });
     expect(
       workers(
-        "{ kind: acp, command: [claude-agent-acp], env: [ANTHROPIC_API_KEY, CI=1], writable: [~/.cache/x, /var/cache/x], allow_home: [.claude, .config/claude], mode: default, copy_home: [.claude/CLAUDE.md] }",
+        "{ kind: acp, command: [claude-agent-acp], env: [ANTHROPIC_API_KEY, CI=1], writable: [~/.cache/x, /var/cache/x], allow_home: [.claude, .config/claude], reads_home: [datasets/x], mode: default, copy_home: [.claude/CLAUDE.md] }",
       ),
     ).toEqual({
       kind: "acp",
@@ -228,6 +228,7 @@ And well.
       set: { CI: "1" },
       writable: ["~/.cache/x", "/var/cache/x"],
       allowHome: [".claude", ".config/claude"],
+      readsHome: ["datasets/x"],
       copyHome: [".claude/CLAUDE.md"],
     });
   });
@@ -346,6 +347,8 @@ describe("a plan that is wrong in one key", () => {
       "allow_home: [/root]",
       /workers\.default\.allow_?[hH]ome\.0: cannot be used; .*below the home folder/,
     ],
+    ["reads_home: [a/../b]", /workers\.default\.reads_?[hH]ome\.0: cannot be used/],
+    ["reads_home: [.ssh/config]", /reads_?[hH]ome\.0: ~\/\.ssh\/config may hold secrets/],
     ["allow_home: [a/../b]", /workers\.default\.allow_?[hH]ome\.0: cannot be used/],
     ["script: ../other.yaml", /workers\.default\.script: the path has a segment . or \.\./],
     ["model: offline", /workers\.default\.model: is no key of a worker of kind offline/],

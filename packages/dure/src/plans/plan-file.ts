@@ -229,13 +229,22 @@ function presetOf(draft: WorkerDraft, agent: AgentName): WorkerSpec {
 }
 
 function surroundingsOf(draft: WorkerDraft): WorkerSurroundings {
-  const { writable, allowHome, copyHome, network } = draft;
+  const { writable, allowHome, readsHome, copyHome, network } = draft;
   const mcpServers = serversOf(draft);
   const names = draft.env?.filter((entry) => !entry.includes("="));
   const values = draft.env?.filter((entry) => entry.includes("=")) ?? [];
   const set = values.length === 0 ? undefined : Object.fromEntries(values.map(literalOf));
 
-  return defined({ env: names, set, writable, allowHome, copyHome, network, mcpServers });
+  return defined({
+    env: names,
+    set,
+    writable,
+    allowHome,
+    readsHome,
+    copyHome,
+    network,
+    mcpServers,
+  });
 }
 
 /** Undefined: it has none. */

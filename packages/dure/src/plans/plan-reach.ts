@@ -26,13 +26,14 @@ function reachOf(plan: Plan): readonly string[] {
     ...(plan.mayLeave === undefined ? [] : ["may_leave"]),
     ...networkKeys(plan),
     ...all.flatMap(([role, spec]) => {
-      const { agent, env, set, writable, allowHome, copyHome } = spec;
+      const { agent, env, set, writable, allowHome, readsHome, copyHome } = spec;
       return Object.entries({
         // It gets a login by itself.
         agent: agent === undefined ? [] : [agent],
         env: agent === undefined ? [...(env ?? []), ...Object.keys(set ?? {})] : [],
         writable,
         allow_home: allowHome,
+        reads_home: readsHome,
         copy_home: agent === undefined ? copyHome : [],
         mcp: [...variablesOfServers(spec), ...addressesOfServers(spec)],
       }).flatMap(([key, names]) =>

@@ -264,6 +264,11 @@ export interface WorkerSurroundings {
    * secrets. Default none.
    */
   readonly allowHome?: readonly string[];
+  /**
+   * Paths below the home folder, such as `datasets`, that it sees, read-only. All else of the home
+   * folder but toolchains is absent. Default none.
+   */
+  readonly readsHome?: readonly string[];
   /** How far its processes get. Goes before what the plan says. */
   readonly network?: NetworkPolicy | undefined;
 }

@@ -209,6 +209,10 @@ export const worker = settings({
     .array(homePath, { error: "must be a list of paths below the home folder such as [.claude]" })
     .max(100, { error: "must be at most 100 paths" })
     .optional(),
+  readsHome: z
+    .array(homePath, { error: "must be a list of paths below the home folder such as [datasets]" })
+    .max(100, { error: "must be at most 100 paths" })
+    .optional(),
   copyHome: z
     .array(homePath, {
       error: "must be a list of paths below the home folder such as [.claude/settings.json]",

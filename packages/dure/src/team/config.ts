@@ -401,6 +401,14 @@ export const teamSchema = settings({
      * paths that may fall under them. Default: nothing.
      */
     mayLeave: mayLeave.optional(),
+    /**
+     * Memory that the processes of one worker may have together, in bytes. Default: half of the
+     * machine's, and 4 GiB at most.
+     */
+    memoryBytes: z
+      .int({ error: "must be a number of bytes" })
+      .min(268_435_456, { error: "must be at least 268435456 (256 MiB)" })
+      .optional(),
     /** Workers of the team's own, by the name that plans use: `{ kind: own, name: … }`. */
     workers: z.record(key, ownWorker).optional(),
   }).optional(),

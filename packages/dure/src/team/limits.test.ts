@@ -107,6 +107,7 @@ const OTHER_VALUES: Readonly<Record<string, unknown>> = {
   "memory.summaryModel": "offline",
   "memory.summaryPrompt": "{memory_block} {dialog}",
   "limits.observations.count": 10,
+  "plans.memoryBytes": 2_147_483_648,
   "plans.remote": "origin",
   "jobs.treeTokens": 1_000,
   "retention.sessions": 200_000_000,

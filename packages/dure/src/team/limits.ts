@@ -341,6 +341,12 @@ export const SETTINGS = {
     source: "the team's budget bounds it",
     unit: "tokens",
   }),
+  plansMemoryBytes: value<number | undefined>({
+    path: ["plans", "memoryBytes"],
+    fallback: undefined,
+    source: "half of the machine's, and 4 GiB at most",
+    unit: "bytes",
+  }),
   plansRemote: value<string | undefined>({
     path: ["plans", "remote"],
     fallback: undefined,

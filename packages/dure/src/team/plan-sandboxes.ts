@@ -14,6 +14,8 @@ interface SandboxParts {
   /** Folder of dure's data. */
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Of a worker's processes. */
+  readonly memoryBytes: number | undefined;
   /** Address of this process's server; undefined before it listens. */
   readonly url: () => string | undefined;
 }
@@ -50,7 +52,7 @@ export class PlanSandboxes {
     allowSecrets: readonly string[],
     signal: AbortSignal,
   ): Promise<Sandbox> {
-    const { clock, logger, home, env } = this.#parts;
+    const { clock, logger, home, env, memoryBytes } = this.#parts;
     return openSandbox({
       wanted,
       prefer: "namespaces",
@@ -60,6 +62,7 @@ export class PlanSandboxes {
       hidden: environmentFiles(this.#team),
       programs: (env["PATH"] ?? "").split(path.delimiter).filter(Boolean),
       network: { never: await neverReached(this.#parts) },
+      memoryBytes,
       clock,
       logger,
       signal,

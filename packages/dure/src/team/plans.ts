@@ -57,6 +57,8 @@ export interface PlanParts {
   readonly models: () => Models;
   /** `plans.remote` of the configuration. */
   readonly remote: string | undefined;
+  /** `plans.memoryBytes` of the configuration. */
+  readonly memoryBytes: number | undefined;
   /** `server.limits.planTime` of the configuration. */
   readonly planMs: number;
   /** The team's; what workers and drafts use counts. */

@@ -228,6 +228,7 @@ async function startPlans(
   const { library, runs, threads } = openPlans(team, {
     ...parts,
     remote: settings.plansRemote,
+    memoryBytes: settings.plansMemoryBytes,
     planMs: settings.planMs,
     workers: team.config.plans?.workers,
     llm: modelOf(team.config, environment),

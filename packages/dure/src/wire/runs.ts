@@ -55,7 +55,8 @@ export const RunBody = z
       .meta({
         description:
           "A plan that is no file there; it is checked as one. What reaches beyond its tree " +
-          "(`isolation: audit`, `env`, `writable`, `allow_home`, hosts) needs the scope admin. " +
+          "(`isolation: audit`, `env`, `writable`, `reads_home`, `allow_home`, hosts) needs the scope " +
+          "admin. " +
           "`isolation: audit` and `allow_home` need plans:unconfined as well, also in a file of the " +
           "team.",
       }),
@@ -288,13 +289,15 @@ const runFields = {
       user: z.int(),
       is_other_user: z.boolean(),
       files: z.enum(["enforced", "by-modes", "not"]),
+      memory: z.enum(["group", "watched"]).optional(),
     })
     .nullable()
     .meta({
       description:
         "What holds for processes of workers on its machine, as a trial process showed: a network of " +
         "their own, another user than dure's, files kept from them (by-modes: beside their copies as " +
-        "the modes of the machine say).",
+        "the modes of the machine say). memory: who bounds it, the kernel by a control group, or dure, " +
+        "which looks at the processes; absent in older runs.",
     }),
   mode: ModeJson.nullable(),
   report: ReportJson.nullable(),

@@ -414,6 +414,7 @@ test(
       wanted: "enforced",
       prefer: "namespaces",
       folder: join(home, "sandbox"),
+      programs: [folder],
       hidden: [join(outside.folder, ".env")],
       clock: systemClock,
     });

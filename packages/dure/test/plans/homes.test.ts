@@ -230,3 +230,33 @@ test(
     });
   },
 );
+
+test(
+  "a worker sees of the person's home what reads_home names, and neither secrets nor the rest",
+  { timeout: 60_000 },
+  async () => {
+    const person = await aPersonsHome();
+    for (const name of ["datasets/shop/a.csv", "projects/x/.env", ".ssh/config"]) {
+      await mkdir(dirname(join(person, name)), { recursive: true });
+      await writeFile(join(person, name), `said by ${name}\n`, { mode: 0o644 });
+    }
+    const { runs, repository } = await openStage({ "src/a.txt": "" }, { userHome: person });
+    const look = `cat ${person}/datasets/shop/a.csv ${person}/projects/x/.env > src/a.txt; ls -A ${person} >> src/a.txt; cat ${person}/.ssh/config >> src/a.txt; exit 0`;
+    const worker = { kind: "command", command: ["sh", "-c", look], reads_home: ["datasets"] };
+    const port = { id: "a", role: "a", goal: "x", owns: ["src/**"], acceptance: "true" };
+    const plan = { plan: "w", roles: "modules", workers: { default: worker }, ports: [port] };
+    const read = realPlan(JSON.stringify(plan));
+    // As stored before what may hold secrets was refused.
+    const spec = { ...read.workers.default!, readsHome: ["datasets", ".ssh/config"] };
+
+    const { id } = await runs.runs.run({
+      plan: { ...read, workers: { ...read.workers, default: spec } },
+      repository: repository.folder,
+      by: "me",
+    });
+    await ended(runs, id);
+
+    const made = await repository.git("show", `refs/dure/${id}/ports/a/result:src/a.txt`);
+    expect(made.trim().split("\n")).toEqual(["said by datasets/shop/a.csv", "datasets"]);
+  },
+);

@@ -107,6 +107,8 @@ export interface RealRunsOptions {
   readonly script?: OfflineScript | string;
   readonly worker?: (spec: WorkerSpec) => Worker;
   readonly sandbox?: Sandbox;
+  /** Folders that workers see, as those of a PATH. */
+  readonly programs?: readonly string[] | undefined;
   /** Home folder of the person. Default: none that workers could be lent. */
   readonly userHome?: string;
   /** Stands for what a trial process shows on another machine. */
@@ -192,6 +194,7 @@ export async function startRealRuns(options: RealRunsOptions): Promise<TestRuns>
               prefer: "namespaces",
               folder: join(options.home, "sandbox"),
               home: options.userHome,
+              programs: options.programs ?? [],
               ...(options.prove && { prove: options.prove }),
               clock,
               logger,

@@ -221,6 +221,7 @@ test(
       ["violations: report", "isolation: audit"],
       ["{ kind: offline }", "{ kind: offline, env: [OPENAI_API_KEY] }"],
       ["{ kind: offline }", "{ kind: offline, writable: [~/notes] }"],
+      ["{ kind: offline }", "{ kind: offline, reads_home: [datasets] }"],
       ["{ kind: offline } }", "{ kind: offline }, price: { kind: offline, allow_home: [.ssh] } }"],
       ["violations: report", "may_leave: [{ rule: ci, path: '**' }]"],
     ].map(([old, more]) => ({ file: "draft.yaml", text: TEXT.replace(old!, more!) }));
@@ -229,6 +230,7 @@ test(
       "isolation: audit",
       "workers.default.env",
       "workers.default.writable",
+      "workers.default.reads_home",
       "workers.price.allow_home",
       "may_leave",
     ].entries()) {

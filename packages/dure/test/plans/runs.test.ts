@@ -913,7 +913,7 @@ test.each([
           `assert.ok(existsSync("${folder}/there")));`,
       ),
     };
-    const { runs, repository } = await open({ script: SCRIPT }, files);
+    const { runs, repository } = await open({ script: SCRIPT, programs: [folder] }, files);
     const plan = ONE_PORT("", `integration: ${integration(folder)}`);
 
     const { id } = await runs.runs.run({

@@ -6,6 +6,8 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { systemClock } from "../../kernel/clock.ts";
 import { codeOf, DureError, messageOf } from "../../kernel/errors.ts";
+import { openControlGroups } from "../../plans/sandbox/control-groups.ts";
+import { memoryOfWorkers, memoryWords } from "../../plans/sandbox/memory-watch.ts";
 import { openSandbox, type IsolationKind } from "../../plans/sandbox/sandbox.ts";
 import type { Environment } from "../../team/environment.ts";
 import { SETTINGS } from "../../team/limits.ts";
@@ -32,7 +34,7 @@ export async function checkIsolation(): Promise<Finding> {
       "a network of their own",
       isOtherUser ? `user ${user}` : "dure's own user",
       files === "enforced"
-        ? "secrets and other homes covered"
+        ? "nothing seen but their tree and programs"
         : "beside their copies what the modes of files allow",
     ];
     const isWhole = files === "enforced" && (isOtherUser || process.getuid?.() !== 0);
@@ -60,6 +62,19 @@ export async function checkIsolation(): Promise<Finding> {
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** What the processes of one worker may have of the machine's memory, and who sees to it. */
+export function checkMemory(bytes: number | undefined): Finding {
+  const most = memoryWords({ memoryBytes: bytes ?? memoryOfWorkers() });
+  const name = "worker memory";
+  return openControlGroups().boundsMemory
+    ? { name, status: "ok", detail: `${most} for each worker, bounded by a control group` }
+    : {
+        name,
+        status: "ok",
+        detail: `${most} for each worker, watched by dure: it may make no control groups here`,
+      };
 }
 
 const ISOLATION = {

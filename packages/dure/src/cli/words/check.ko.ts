@@ -19,6 +19,7 @@ const ABOUT: Readonly<Record<string, string>> = {
   access: "접속",
   "vectors of documents": "문서의 벡터",
   isolation: "격리",
+  "worker memory": "작업자의 메모리",
   "data folder": "데이터 폴더",
   disk: "디스크",
   node: "Node",

@@ -3,6 +3,8 @@ import type { RunPhase, StepKind } from "../../kernel/plans.ts";
 
 const many = (count: number, one: string): string => `${count} ${count === 1 ? one : `${one}s`}`;
 
+const MEMORY_BOUND = { group: "bounded by the kernel", watched: "watched by dure" };
+
 /** What the commands of plans, their runs and tasks say. Words by key come from a table each. */
 export const PLANS_EN = {
   ports: (count: number) => many(count, "port"),
@@ -150,7 +152,7 @@ export const PLANS_EN = {
       `tests: ${passed} passed, ${failed} failed, ${skipped} skipped`,
     audit: "isolation: audit. Nothing keeps workers from other files.",
     unproven: "its tests pass without its work too",
-    promises: ({ network, user, isOtherUser, files }: Promises) => {
+    promises: ({ network, user, isOtherUser, files, memory }: Promises) => {
       const where = network === "enforced" ? "a network of their own" : "the machine's network";
       const who = isOtherUser ? `user ${user}, who is not dure's` : "dure's own user";
       const kept = {
@@ -158,7 +160,8 @@ export const PLANS_EN = {
         "by-modes": "kept as their modes say",
         not: "not kept from them",
       }[files];
-      return `workers: ${where}, ${who}, files ${kept}`;
+      const bound = memory === undefined ? "" : `, memory ${MEMORY_BOUND[memory]}`;
+      return `workers: ${where}, ${who}, files ${kept}${bound}`;
     },
     conflict: (path: string, ports: readonly string[], solvedBy: string | undefined) => {
       const solved = solvedBy === undefined ? "" : `, written once by the ${solvedBy}`;
@@ -264,6 +267,7 @@ interface Promises {
   readonly user: number | string;
   readonly isOtherUser: boolean;
   readonly files: "enforced" | "by-modes" | "not";
+  readonly memory?: "group" | "watched" | undefined;
 }
 
 interface More {

@@ -116,6 +116,7 @@ async function commission(
   const scope = makeScope(scopeInput);
   const own = await files.place("orchestrator", spec);
   const tree = await files.confinement(from, scope, own);
+  const beside = parts.surroundings(spec);
   return assignmentOf(
     {
       id: step.node.id,
@@ -131,7 +132,8 @@ async function commission(
       sandbox: parts.sandbox,
       confinement: {
         ...tree,
-        writable: [...tree.writable, ...parts.surroundings(spec)],
+        writable: [...tree.writable, ...beside.writable],
+        shown: beside.shown,
         network: policyOfWorker(spec, { plan: run.plan, port: undefined }, parts.network),
       },
       env: parts.environment(port, spec, own, step),

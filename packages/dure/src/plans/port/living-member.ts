@@ -107,7 +107,8 @@ export class LivingMember {
     const { run, port, parts, account, files } = this.#work;
     const { spec, past, place, scope } = given;
     const { step, confinement } = asker;
-    const places = [place.folder, ...parts.surroundings(spec)];
+    const { writable, shown } = parts.surroundings(spec);
+    const places = [place.folder, ...writable];
     const network = policyOfWorker(spec, { plan: run.plan, port }, parts.network);
 
     return assignmentOf(
@@ -125,7 +126,7 @@ export class LivingMember {
         tree: files.tree,
         scratch: place.folder,
         sandbox: parts.sandbox,
-        confinement: { ...readOnlyOf(confinement, asker.place, places), network },
+        confinement: { ...readOnlyOf(confinement, asker.place, places), shown, network },
         // The secret of the step is its own worker's.
         env: parts.environment(port, spec, place, { ...step, hookToken: undefined }),
         timeMs: Math.min(ANSWER_MS, account.timeLeft),

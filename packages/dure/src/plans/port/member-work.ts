@@ -165,10 +165,12 @@ export class MemberWork {
     await account.requireTokens();
     await files.checkout(part.from);
     const tree = await files.confinement(part.from, scope, place);
+    const beside = parts.surroundings(spec);
 
     return {
       ...tree,
-      writable: [...tree.writable, ...parts.surroundings(spec)],
+      writable: [...tree.writable, ...beside.writable],
+      shown: beside.shown,
       network: policyOfWorker(spec, { plan: run.plan, port }, parts.network),
     };
   }

@@ -1,3 +1,4 @@
+import type { Confinement } from "../sandbox/sandbox.ts";
 import type { Database } from "../../durable/database.ts";
 import type { Notifications } from "../../durable/notify.ts";
 import type { Clock } from "../../kernel/clock.ts";
@@ -34,8 +35,8 @@ export interface PairParts extends StepLogParts {
     place: MemberPlace,
     step: PlanStep,
   ) => Readonly<Record<string, string>>;
-  /** What a worker may write beside the tree, because the plan says so. */
-  readonly surroundings: (spec: WorkerSpec) => readonly string[];
+  /** What a worker may write or see beside the tree, because the plan says so. */
+  readonly surroundings: (spec: WorkerSpec) => Pick<Confinement, "writable" | "shown">;
   /** At most one orchestrator works at a time. */
   readonly orchestratorTurn: Mutex;
   readonly modules: RunModules;

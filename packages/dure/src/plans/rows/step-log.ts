@@ -3,6 +3,8 @@ import type { Lease } from "../../durable/leases.ts";
 import type { NewEscalation } from "../../kernel/escalation.ts";
 import { policyOfCommand, type NetworkFacts } from "../network-needs.ts";
 import type { Port, WorkerSpec } from "../plan.ts";
+import { absentWords } from "../sandbox/absent.ts";
+import { memoryWords } from "../sandbox/memory-watch.ts";
 import type { Confinement, Sandbox, SandboxEnd } from "../sandbox/sandbox.ts";
 import type { RunInbox } from "./outcomes.ts";
 import type { TranscriptEntry } from "../workers/worker.ts";
@@ -197,8 +199,10 @@ export class StepLog {
       },
     );
     this.#signal.throwIfAborted();
+    const ended = ran.because === "memory" ? `dure ended it: ${exitWords(ran)}.` : "";
+    const why = `${ended}${absentWords(ran)}`.trim();
 
-    return ran;
+    return why === "" ? ran : { ...ran, output: `${ran.output}\n${why}\n` };
   }
 
   /**
@@ -282,9 +286,10 @@ export function uncounted({
   };
 }
 
-export function exitWords({ exitCode, because, signal }: SandboxEnd): string {
+export function exitWords({ exitCode, because, signal, memoryBytes }: SandboxEnd): string {
   if (because === "time") return "the end of its time";
   if (because === "output") return "too much output";
+  if (because === "memory") return `more memory than ${memoryWords({ memoryBytes })}`;
 
   return exitCode === null ? `the signal ${signal ?? "KILL"}` : `exit code ${exitCode}`;
 }

@@ -4,11 +4,12 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { GATE } from "./gate.ts";
 import { isWithin, type MountEntry } from "./mount-plan.ts";
-import { countsPerNamespace } from "./process-counter.ts";
+import { countsPerNamespace } from "./control-groups.ts";
 import { readyFor } from "./ready-for.ts";
-import { machineControls, TEMPORARY, temporaryEntries } from "./surroundings.ts";
+import { machineControls } from "./surroundings.ts";
 import { findTool } from "./tools.ts";
 import type { Confiner, Enclosure } from "./confiner.ts";
+import type { Link } from "./software.ts";
 import type { SandboxSetting } from "./sandbox.ts";
 
 /**
@@ -28,7 +29,7 @@ export function openBubblewrap(setting: SandboxSetting): Confiner {
   return {
     kind: "bubblewrap",
     async enclose(confinement, folder, door): Promise<Enclosure> {
-      const { places, newTemporary } = await readyFor(setting, confinement, folder, door);
+      const { places, links } = await readyFor(setting, confinement, folder, door);
       const nothing = path.join(folder, "nothing");
       writeFileSync(nothing, "");
       const disposable = places.filter(({ look }) => look === "disposable");
@@ -36,12 +37,13 @@ export function openBubblewrap(setting: SandboxSetting): Confiner {
         disposable.map((place) => place.path),
         folder,
       );
-      const root = [...ROOT, ...controls(), ...(newTemporary ? temporary() : [])];
+      const root = [...ROOT, ...controls(), ...links.flatMap(linkArguments)];
       const mounts = mountArguments(places, { nothing, copies });
       return {
         argv: [...enter, ...root, ...mounts, "--", ...gate],
         hasInit: true,
         countsOwnProcesses: countsPerNamespace(process.getuid?.()),
+        places: places,
       };
     },
   };
@@ -58,9 +60,8 @@ function powersFor(user: number | undefined): readonly string[] {
   return ["--cap-drop", "ALL", ...needed.flatMap((name) => ["--cap-add", name])];
 }
 
-/** Everything as outside, read-only, with devices and processes of its own. */
+/** Devices and processes of its own; bubblewrap begins with an empty root. */
 const ROOT = [
-  ...["--ro-bind", "/", "/"],
   ...["--dev", "/dev"],
   ...["--perms", "1777", "--tmpfs", "/dev/shm"],
   ...["--proc", "/proc"],
@@ -70,10 +71,25 @@ function controls(): readonly string[] {
   return machineControls().flatMap((control) => ["--ro-bind-try", control, control]);
 }
 
-/** A new /tmp with the entries of the old one; what is gone by then is not shown. */
-function temporary(): readonly string[] {
-  const entries = temporaryEntries().flatMap(({ path: at }) => ["--ro-bind-try", at, at]);
-  return ["--perms", "1777", "--tmpfs", TEMPORARY, ...entries];
+function linkArguments({ at, to }: Link): readonly string[] {
+  return [...folderArguments(foldersTo(at)), "--symlink", to, at];
+}
+
+/** Made here, since bubblewrap would let only root enter those that it makes by itself. */
+function folderArguments(folders: readonly string[]): readonly string[] {
+  return folders.flatMap((folder) => ["--perms", "0755", "--dir", folder]);
+}
+
+/** Folders on the way to a path, outermost first. */
+function foldersTo(at: string): readonly string[] {
+  const folder = path.dirname(at);
+  return folder === "/" ? [] : [...foldersTo(folder), folder];
+}
+
+/** What places in an empty one stand on. */
+function skeletonArguments({ path: around, skeleton }: MountEntry): readonly string[] {
+  const folders = skeleton.flatMap((entry) => foldersTo(path.join(around, entry.path)));
+  return folderArguments([...new Set(folders)].filter((folder) => !isWithin(around, folder)));
 }
 
 /** @param options.nothing an empty file. */
@@ -96,9 +112,13 @@ function mountArguments(
     switch (place.look) {
       case "hidden":
         if (place.isFolder) {
-          args.push("--tmpfs", place.path);
+          if (place.path !== "/") args.push("--tmpfs", place.path);
+          args.push(...skeletonArguments(place));
           seals.push("--remount-ro", place.path);
         } else args.push("--ro-bind", nothing, place.path);
+        break;
+      case "temporary":
+        args.push("--perms", "1777", "--tmpfs", place.path, ...skeletonArguments(place));
         break;
       case "readOnly":
       case "shown":

@@ -10,6 +10,7 @@ import type { Confinement, SandboxCommand } from "./sandbox.ts";
 export function checkConfinement(confinement: Confinement, command: SandboxCommand): void {
   for (const at of [...confinement.writable, ...confinement.disposable]) checkReal(at);
   for (const at of [...confinement.readOnly, ...confinement.hidden]) checkParentReal(at);
+  for (const at of confinement.shown ?? []) checkReal(at);
   for (const at of confinement.disposable) {
     if (!statSync(at).isDirectory()) {
       throw new DureError("SANDBOX_PATH_NOT_FOLDER", `${at} is disposable and not a folder.`, {
@@ -43,7 +44,7 @@ export function cwdMissing(cwd: string): DureError {
 }
 
 /** Trees that are made anew for each process; nothing in them can be a place of a confinement. */
-const MADE_ANEW = ["/proc", "/sys", "/dev"];
+export const MADE_ANEW = ["/proc", "/sys", "/dev"];
 
 function checkAbsolute(at: string): void {
   if (

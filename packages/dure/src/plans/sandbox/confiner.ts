@@ -4,10 +4,11 @@ import { StringDecoder } from "node:string_decoder";
 import { codeOf, DureError } from "../../kernel/errors.ts";
 import { checkConfinement } from "./check.ts";
 import { HeadAndTail } from "./head-and-tail.ts";
-import { openProcessCounter } from "./process-counter.ts";
+import { openControlGroups, type ControlGroups } from "./control-groups.ts";
 import { exists } from "./processes.ts";
 import { NO_NETWORK } from "./network.ts";
 import type { Promises } from "./proof.ts";
+import type { MountEntry } from "./mount-plan.ts";
 import { startTree, type Tree } from "./tree.ts";
 import { within } from "./gate-process.ts";
 import { openWayOut, type WayOut } from "./way-out.ts";
@@ -41,6 +42,8 @@ export interface Enclosure {
   readonly hasInit: boolean;
   /** Whether RLIMIT_NPROC counts the processes of this tree alone. */
   readonly countsOwnProcesses: boolean;
+  /** What is seen inside. Absent for a kind without mounts. */
+  readonly places?: readonly MountEntry[] | undefined;
   /**
    * What must be done once the number of the process is known; the text is sent before the script
    * of the gate.
@@ -65,9 +68,10 @@ export function openConfiner(
   confiner: Confiner,
   setting: SandboxSetting,
   promises: Promises,
+  groups: ControlGroups = openControlGroups(),
 ): Sandbox {
   removeAbandoned(setting.folder);
-  return new ConfinedSandbox(confiner, setting, promises);
+  return new ConfinedSandbox(confiner, setting, { promises, groups });
 }
 
 class ConfinedSandbox implements Sandbox {
@@ -75,11 +79,16 @@ class ConfinedSandbox implements Sandbox {
   readonly promises: Promises;
   readonly #confiner: Confiner;
   readonly #setting: SandboxSetting;
-  readonly #counter = openProcessCounter();
+  readonly #groups: ControlGroups;
 
-  constructor(confiner: Confiner, setting: SandboxSetting, promises: Promises) {
+  constructor(
+    confiner: Confiner,
+    setting: SandboxSetting,
+    { promises, groups }: { readonly promises: Promises; readonly groups: ControlGroups },
+  ) {
     this.kind = confiner.kind;
     this.promises = promises;
+    this.#groups = groups;
     this.#confiner = confiner;
     this.#setting = setting;
   }
@@ -128,8 +137,9 @@ class ConfinedSandbox implements Sandbox {
     }
   }
 
-  async #startOnce({ confinement, command, options, merged }: StartCall): Promise<Tree> {
+  async #startOnce({ confinement, command: asked, options, merged }: StartCall): Promise<Tree> {
     const setting = this.#setting;
+    const command = { ...asked, env: { ...setting.software.variables, ...asked.env } };
     const folder = mkdtempSync(path.join(setting.folder, `p-${process.pid}-`));
     let enclosure: Enclosure | undefined;
     let wayOut: WayOut | undefined;
@@ -150,7 +160,7 @@ class ConfinedSandbox implements Sandbox {
         command: wayOut?.command ?? command,
         bridge: wayOut?.bridge,
         merged,
-        counter: this.#counter,
+        groups: this.#groups,
         setting,
         options,
         remove,

@@ -30,6 +30,8 @@ export interface GateOrder {
   readonly merged: boolean;
   /** RLIMIT_NPROC, where it counts no processes but those of this tree. */
   readonly processes?: number | undefined;
+  /** RLIMIT_DATA of each process, where no group bounds their memory together. */
+  readonly dataBytes?: number | undefined;
   /** Runs beside the command and writes `up` to descriptor 3 once the command may begin. */
   readonly bridge?: readonly string[] | undefined;
 }
@@ -55,6 +57,8 @@ export function gateScript(order: GateOrder): string {
     // In blocks of 512 bytes. Source: POSIX ulimit.
     `ulimit -f ${Math.ceil(limits.fileBytes / 512)} 2>/dev/null`,
     order.processes !== undefined && limitProcesses(order.processes),
+    // In KiB. Not RLIMIT_AS: V8 and the JVM reserve far more than they use.
+    order.dataBytes !== undefined && `ulimit -d ${Math.ceil(order.dataBytes / 1_024)} 2>/dev/null`,
     `cd -- ${quote(order.cwd)} 2>/dev/null || ${saying("failed cwd")}`,
     `unset OLDPWD`,
     order.bridge !== undefined && `${bridgeIsUp(order.bridge)} || ${saying("failed network")}`,

@@ -2,13 +2,8 @@ import { chmodSync, chownSync, mkdirSync, statSync } from "node:fs";
 import path from "node:path";
 import { isWithin, type MountEntry } from "./mount-plan.ts";
 import { type Mount, mountOf, tableLine } from "./mount-table.ts";
-import {
-  DEVICES,
-  machineControls,
-  type Surroundings,
-  TEMPORARY,
-  temporaryEntries,
-} from "./surroundings.ts";
+import type { Link } from "./software.ts";
+import { DEVICES, machineControls, type Surroundings } from "./surroundings.ts";
 
 /**
  * Where parts lie until they are mounted: a memory file system over the old /sys, which has a plain
@@ -16,8 +11,10 @@ import {
  * root.
  */
 const STAGE = "/sys";
-/** Of everything that is written to /tmp, /dev/shm or a skeleton, each. */
+/** Of everything that is written to /tmp, and of what is written to /dev/shm. */
 const MEMORY = "size=1g";
+/** Of the new root, which holds empty folders and files, and links. */
+const ROOT_MEMORY = "size=16m";
 /**
  * The source of what comes from no disk: `mount --all` leaves out what seems to be mounted already,
  * by source and target.
@@ -27,11 +24,12 @@ const QUIET = ["nosuid", "nodev"] as const;
 
 export interface MountTables {
   readonly root: string;
-  /** The new root, all read-only, and the stage. */
+  /** The stage and the new root, both empty. */
   readonly before: readonly string[];
-  /** To be made in the stage after that. */
+  /** To be made in them after that. */
   readonly folders: readonly string[];
   readonly files: readonly string[];
+  readonly links: readonly Link[];
   readonly after: readonly string[];
 }
 
@@ -52,8 +50,8 @@ interface TableParts {
 export function mountTables(parts: TableParts): MountTables {
   const drawing = new TableDrawing(parts);
   drawing.addDevices();
-  if (parts.surroundings.newTemporary) drawing.addTemporary();
   for (const [index, entry] of parts.surroundings.places.entries()) drawing.add(entry, index);
+  drawing.seal();
   return drawing;
 }
 
@@ -63,6 +61,7 @@ class TableDrawing implements MountTables {
   readonly before: readonly string[];
   readonly folders: string[] = [];
   readonly files = [`${STAGE}/nothing`];
+  readonly links: readonly Link[];
   readonly after: string[] = [];
   readonly #parts: TableParts;
 
@@ -70,13 +69,18 @@ class TableDrawing implements MountTables {
     this.#parts = parts;
     this.root = path.join(parts.folder, "root");
     mkdirSync(this.root);
-    this.before = this.#rootLines();
+    this.before = [
+      tableLine(OURS, STAGE, "tmpfs", ["mode=755", MEMORY]),
+      tableLine(OURS, this.root, "tmpfs", ["mode=755", ROOT_MEMORY, ...QUIET]),
+    ];
+    this.links = parts.surroundings.links.map(({ at, to }) => ({ at: this.#at(at), to }));
   }
 
   /** /proc, /dev and what belongs to them. */
   addDevices(): void {
     const quiet = ["bind", "ro", ...QUIET, "noexec"];
     const device = ["bind", "nosuid", "noexec", ...this.#flagsAt("/dev")];
+    this.folders.push(...["/proc", "/dev", "/sys"].map((at) => this.#at(at)));
     const terminals = ["newinstance", "ptmxmode=0666", "mode=620", "nosuid", "noexec"];
     this.after.push(
       tableLine(OURS, this.#at("/proc"), "proc", [...QUIET, "noexec"]),
@@ -88,24 +92,18 @@ class TableDrawing implements MountTables {
     );
   }
 
-  /** A new /tmp, in which everything of the old one is seen. */
-  addTemporary(): void {
-    const { mounts } = this.#parts;
-    const isMountedIn = mounts.some(({ at }) => at !== TEMPORARY && isWithin(at, TEMPORARY));
-    if (isMountedIn) this.#addTemporaryEntries();
-    else {
-      this.folders.push(`${STAGE}/old-tmp`, `${STAGE}/tmp/upper`, `${STAGE}/tmp/work`);
-      this.after.push(tableLine(TEMPORARY, `${STAGE}/old-tmp`, "none", ["rbind"]));
-      this.after.push(overlayLine(this.#at(TEMPORARY), `${STAGE}/old-tmp`, `${STAGE}/tmp`));
-    }
-  }
-
   /** One place of the confinement, the `index`th. */
   add(entry: MountEntry, index: number): void {
     const target = this.#at(entry.path);
     switch (entry.look) {
       case "hidden":
-        this.#hide(entry, index);
+        if (entry.path === "/") this.#addSkeleton(this.root, entry);
+        else this.#hide(entry, index);
+        break;
+      case "temporary":
+        this.folders.push(`${STAGE}/${index}`);
+        this.#addSkeleton(`${STAGE}/${index}`, entry);
+        this.after.push(tableLine(`${STAGE}/${index}`, target, "none", ["bind", ...QUIET]));
         break;
       case "readOnly":
       case "shown":
@@ -127,55 +125,14 @@ class TableDrawing implements MountTables {
     }
   }
 
-  /** The new root: all of the old one, read-only, without what lies below hidden places. */
-  #rootLines(): string[] {
-    const { surroundings, mounts } = this.#parts;
-    const covers = surroundings.places.filter(({ look }) => look === "hidden");
-    const stays = (mount: Mount): boolean =>
-      mount.at === "/" || !covers.some((cover) => isWithin(mount.at, cover.path));
-    const remounts = mounts
-      .filter(stays)
-      .map((mount) =>
-        tableLine("none", this.#at(mount.at), "none", [
-          "remount",
-          "bind",
-          "ro",
-          ...QUIET,
-          ...mount.flags,
-        ]),
-      );
-    return [
-      tableLine("/", this.root, "none", ["rbind"]),
-      ...remounts,
-      tableLine(OURS, STAGE, "tmpfs", ["mode=755", MEMORY]),
-    ];
-  }
-
-  /**
-   * Overlayfs takes no folder in which something is mounted that a user namespace has inherited; so
-   * its entries are shown one by one, read-only.
-   */
-  #addTemporaryEntries(): void {
-    const { places } = this.#parts.surroundings;
-    const named = places.filter((place) => path.dirname(place.path) === TEMPORARY);
-    const entries = new Map([...temporaryEntries(), ...named].map((entry) => [entry.path, entry]));
-    this.folders.push(`${STAGE}/tmp`);
-    this.after.push(tableLine(`${STAGE}/tmp`, this.#at(TEMPORARY), "none", ["bind", ...QUIET]));
-    for (const entry of entries.values()) {
-      (entry.isFolder ? this.folders : this.files).push(`${STAGE}${entry.path}`);
-      // What is gone by then is not shown.
-      this.#bind(entry.path, ["ro"], { more: ["nofail"] });
-    }
-  }
-
   /** As outside, with all that is mounted in it. */
   #bind(
     place: string,
     access: readonly string[],
-    { more = [], source }: { more?: readonly string[]; source?: string | undefined } = {},
+    { source }: { source?: string | undefined } = {},
   ): void {
     const from = source ?? place;
-    const flags = [...access, ...QUIET, ...this.#flagsAt(from), ...more];
+    const flags = [...access, ...QUIET, ...this.#flagsAt(from)];
     this.after.push(tableLine(from, this.#at(place), "none", ["rbind", ...flags]));
     // In a folder of dure's own nothing is mounted.
     if (source !== undefined) return;
@@ -185,19 +142,29 @@ class TableDrawing implements MountTables {
     }
   }
 
+  /** After all that is mounted in it. */
+  seal(): void {
+    this.after.push(tableLine("none", this.root, "none", ["remount", "bind", "ro", ...QUIET]));
+  }
+
   #hide(entry: MountEntry, index: number): void {
     const target = this.#at(entry.path);
     const part = `${STAGE}/${index}`;
     const source = entry.isFolder ? part : `${STAGE}/nothing`;
     if (entry.isFolder) {
       this.folders.push(part);
-      for (const inner of entry.skeleton) {
-        const made = path.join(part, inner.path);
-        this.folders.push(inner.isFolder ? made : path.dirname(made));
-        if (!inner.isFolder) this.files.push(made);
-      }
+      this.#addSkeleton(part, entry);
     }
     this.after.push(tableLine(source, target, "none", ["bind", "ro", ...QUIET]));
+  }
+
+  /** What deeper places stand on, in an empty one that is made at `part`. */
+  #addSkeleton(part: string, { skeleton }: MountEntry): void {
+    for (const inner of skeleton) {
+      const made = path.join(part, inner.path);
+      this.folders.push(inner.isFolder ? made : path.dirname(made));
+      if (!inner.isFolder) this.files.push(made);
+    }
   }
 
   /** What is written to the place goes to a layer that is thrown away. */

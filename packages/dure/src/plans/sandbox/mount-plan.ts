@@ -6,8 +6,18 @@ import type { Confinement } from "./sandbox.ts";
  * applied, parents before what lies in them. How a rule becomes a mount is up to the kind.
  */
 
-/** How one place looks inside. `shown`: as outside, read-only; `pinned`: as the rule around it. */
-export type Look = "hidden" | "readOnly" | "disposable" | "writable" | "shown" | "pinned";
+/**
+ * How one place looks inside. `hidden`: empty, but for what is opened in it; `shown`: as outside,
+ * read-only; `temporary`: empty, and what is written vanishes; `pinned`: as the rule around it.
+ */
+export type Look =
+  | "hidden"
+  | "readOnly"
+  | "disposable"
+  | "writable"
+  | "shown"
+  | "temporary"
+  | "pinned";
 
 export interface MountEntry {
   readonly path: string;
@@ -16,7 +26,7 @@ export interface MountEntry {
   readonly look: Look;
   readonly isFolder: boolean;
   /**
-   * Below a hidden place: what must be there so that deeper places can be mounted, relative to this
+   * Of an empty place: what must be there so that deeper places can be mounted, relative to this
    * one.
    */
   readonly skeleton: readonly SkeletonEntry[];
@@ -34,8 +44,19 @@ const STRENGTH: readonly Look[] = [
   "disposable",
   "writable",
   "shown",
+  "temporary",
   "pinned",
 ];
+/** Looks of places in which nothing of outside is seen. */
+const EMPTY: readonly (Look | undefined)[] = ["hidden", "temporary"];
+
+/** Rules that hold for every confinement. */
+export interface Always {
+  readonly hidden: readonly string[];
+  readonly shown: readonly string[];
+  /** Unless the confinement has a rule for it. */
+  readonly temporary?: string | undefined;
+}
 
 /** What is on the disk at a path; undefined when nothing, or a symbolic link. */
 export type KindOf = (path: string) => "folder" | "file" | undefined;
@@ -47,7 +68,7 @@ export type KindOf = (path: string) => "folder" | "file" | undefined;
  */
 export function planPlaces(
   confinement: Confinement,
-  always: { readonly hidden: readonly string[]; readonly shown: readonly string[] },
+  always: Always,
   kindOf: KindOf,
 ): readonly MountEntry[] {
   const looks = claimAll(confinement, always);
@@ -76,24 +97,32 @@ function claim(looks: Looks, look: Look, paths: readonly string[]): void {
 
 /** The strongest look that a rule gives each path. */
 function claimAll(
-  { cwd, writable, disposable, readOnly, hidden }: Confinement,
-  always: { readonly hidden: readonly string[]; readonly shown: readonly string[] },
+  { cwd, writable, disposable, readOnly, hidden, shown = [] }: Confinement,
+  always: Always,
 ): Looks {
   const looks: Looks = new Map();
   claim(looks, "writable", writable);
   claim(looks, "disposable", disposable);
   claim(looks, "readOnly", readOnly);
   claim(looks, "hidden", [...hidden, ...always.hidden]);
-  const isCwdHidden = !looks.has(cwd) && enclosing(cwd, looks)?.look === "hidden";
-  if (isCwdHidden) claim(looks, "shown", [cwd]);
-  claim(looks, "shown", always.shown);
+  claim(looks, "shown", [...always.shown, ...shown]);
+  if (always.temporary !== undefined) claim(looks, "temporary", [always.temporary]);
+  const isCwdAbsent = !looks.has(cwd) && EMPTY.includes(enclosing(cwd, looks)?.look);
+  if (isCwdAbsent) claim(looks, "shown", [cwd]);
   return looks;
 }
 
-/** What lies in something hidden is hidden with it, unless a rule opens it again. */
+/**
+ * What lies in something empty is absent with it, unless a rule opens it again. What holds an opened
+ * place in a temporary one stays hidden: it would be written there and vanish.
+ */
 function dropHiddenTwice(looks: Looks): void {
+  const opened = [...looks].filter(([, look]) => look !== "hidden").map(([at]) => at);
   for (const at of byDepth(looks.keys())) {
-    if (looks.get(at) === "hidden" && enclosing(at, looks)?.look === "hidden") looks.delete(at);
+    if (looks.get(at) !== "hidden") continue;
+    const around = enclosing(at, looks)?.look;
+    const isFloor = around === "temporary" && opened.some((place) => isWithin(place, at));
+    if (EMPTY.includes(around) && !isFloor) looks.delete(at);
   }
 }
 
@@ -111,7 +140,7 @@ function pinBetween(looks: Looks): void {
   }
 }
 
-/** What must be there in each hidden place so that the places in it can be mounted. */
+/** What must be there in each empty place so that the places in it can be mounted. */
 function skeletonsOf(
   present: readonly Omit<MountEntry, "skeleton">[],
   looks: Looks,
@@ -119,7 +148,7 @@ function skeletonsOf(
   const skeletons = new Map<string, SkeletonEntry[]>();
   for (const entry of present) {
     const around = enclosing(entry.path, looks);
-    if (around?.look !== "hidden") continue;
+    if (!around || !EMPTY.includes(around.look)) continue;
     const skeleton = skeletons.get(around.path) ?? [];
     skeleton.push({ path: path.relative(around.path, entry.path), isFolder: entry.isFolder });
     skeletons.set(around.path, skeleton);

@@ -3,17 +3,18 @@ import path from "node:path";
 import { codeOf } from "../../kernel/errors.ts";
 import { GATE, quote } from "./gate.ts";
 import { ownMounts } from "./mount-table.ts";
-import { countsPerNamespace } from "./process-counter.ts";
+import { countsPerNamespace } from "./control-groups.ts";
 import { findTool } from "./tools.ts";
 import { readyFor } from "./ready-for.ts";
 import { DEVICE_LINKS, DEVICES } from "./surroundings.ts";
 import type { Confiner, Enclosure } from "./confiner.ts";
+import type { Link } from "./software.ts";
 import type { SandboxSetting } from "./sandbox.ts";
 import { type MountTables, mountTables } from "./mount-drawing.ts";
 
 /**
  * Isolation by util-linux alone. A first process may mount: it builds a root of its own, in which
- * everything is read-only but what the confinement says, and runs the command without that power.
+ * nothing is there but what the confinement and the software of the machine need, and runs the command without that power.
  * An ordinary user has it in a user namespace; the command runs in a second one inside it, to which
  * those mounts belong to another user. Root has it anyway; the command becomes a user that owns
  * nothing, and a namespace which that user makes cannot undo the mounts either: to the kernel they
@@ -58,6 +59,7 @@ export function openNamespaces(setting: SandboxSetting): Confiner {
         argv: [tools.setpriv, "--pdeathsig=KILL", "--", ...unshare, "/bin/sh", script],
         hasInit: true,
         countsOwnProcesses: countsPerNamespace(process.getuid?.()),
+        places: surroundings.places,
       };
     },
   };
@@ -85,6 +87,7 @@ function enterScript(
     mountAll("before.tab", table.before),
     `mkdir -p -m 1777 ${table.folders.map(quote).join(" ")}`,
     ...table.files.map((file) => `: >${quote(file)}`),
+    ...table.links.map(linkLine),
     mountAll("after.tab", table.after),
     `cd ${quote(table.root)}`,
     `${tools.pivot} . .`,
@@ -96,6 +99,11 @@ function enterScript(
     // Without it this shell would become the command and be the first process no more.
     "exit $?",
   ].join("\n");
+}
+
+/** Folders above it may be missing. */
+function linkLine({ at, to }: Link): string {
+  return `mkdir -p ${quote(path.dirname(at))} && ln -s -- ${quote(to)} ${quote(at)}`;
 }
 
 /** Comes before the gate: takes every power from it. */

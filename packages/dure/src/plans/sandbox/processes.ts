@@ -81,6 +81,46 @@ export function childrenOf(pid: number): readonly number[] {
   }
 }
 
+/** The process and all that it and its descendants have started, whichever thread did. */
+export function descendantsOf(pid: number): readonly number[] {
+  return [
+    pid,
+    ...threadsOf(pid).flatMap((thread) => startedBy(pid, thread).flatMap(descendantsOf)),
+  ];
+}
+
+function threadsOf(pid: number): readonly string[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`);
+  } catch {
+    return []; // it has ended
+  }
+}
+
+function startedBy(pid: number, thread: string): readonly number[] {
+  try {
+    const list = readFileSync(`/proc/${pid}/task/${thread}/children`, "utf8");
+    return list.trim().split(" ").filter(Boolean).map(Number);
+  } catch {
+    return thread === String(pid) ? childrenOf(pid) : [];
+  }
+}
+
+/** Bytes that these processes hold and share with no file. */
+export function memoryOf(pids: readonly number[]): number {
+  return pids.reduce((sum, pid) => sum + memoryOfOne(pid), 0);
+}
+
+function memoryOfOne(pid: number): number {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, "utf8");
+    const kilobytes = [...status.matchAll(/^(?:RssAnon|RssShmem):\s+(\d+) kB/gm)];
+    return kilobytes.reduce((sum, [, count]) => sum + Number(count) * 1_024, 0);
+  } catch {
+    return 0; // it has ended
+  }
+}
+
 /**
  * Every running process of the tree: descendants, members of group and session, those that carry
  * the marker, and those of the user that only this tree has. The root is among them only while it

@@ -1,6 +1,7 @@
 import { spawn, spawnSync } from "node:child_process";
 import {
   chmodSync,
+  chownSync,
   closeSync,
   cpSync,
   existsSync,
@@ -29,9 +30,10 @@ import { beLate } from "../../kernel/test-late.ts";
 import { codeOf } from "../../kernel/errors.ts";
 import { silentLogger } from "../../kernel/logger.ts";
 import { boundMs } from "../../kernel/test-bounds.ts";
+import { absentWords } from "./absent.ts";
 import { openAudit } from "./audit.ts";
 import { openConfiner } from "./confiner.ts";
-import { countsPerNamespace, openProcessCounter } from "./process-counter.ts";
+import { countsPerNamespace, openControlGroups } from "./control-groups.ts";
 import { UNPROVEN } from "./proof.ts";
 import {
   endProcess,
@@ -163,6 +165,20 @@ function command(
   return { command: what, env, limits: { ...LIMITS, ...limits }, ...more };
 }
 
+/** Of a kind that protects nothing. */
+const SETTING = {
+  folder: path.join(folder, "sandbox"),
+  home: undefined,
+  allowSecrets: [],
+  hidden: [],
+  software: { places: [], links: [], variables: {} },
+  network: { never: () => [] },
+  memoryBytes: 300_000_000,
+  user: undefined,
+  clock: systemClock,
+  logger: silentLogger,
+};
+
 /** Every path below with what it is, but for those that may change. */
 function snapshot(of: string, except: readonly string[] = []): Readonly<Record<string, string>> {
   const found: Record<string, string> = {};
@@ -246,18 +262,7 @@ test("a kind that could run here does run: its absence would hide all its tests"
 });
 
 test("a confinement that fails is made once more, then told; a command that began is never begun again", async () => {
-  const setting = {
-    folder: path.join(folder, "sandbox"),
-    home: undefined,
-    allowSecrets: [],
-    hidden: [],
-    programs: [],
-    network: { never: () => [] },
-    user: undefined,
-    clock: systemClock,
-    logger: silentLogger,
-  };
-  const audit = openAudit(setting);
+  const audit = openAudit(SETTING);
   let made = 0;
   /** As when the machine's mounts change between our look at them and our own. */
   const failing = (times: number, argv: readonly string[]): Sandbox =>
@@ -267,7 +272,7 @@ test("a confinement that fails is made once more, then told; a command that bega
         enclose: async (...given) =>
           made++ < times ? { ...(await audit.enclose(...given)), argv } : audit.enclose(...given),
       },
-      setting,
+      SETTING,
       UNPROVEN,
     );
   const refused = ["/bin/sh", "-c", "echo 'mount: wrong fs type' >&2; exit 32"];
@@ -387,14 +392,17 @@ describe.each(KINDS.rows)("$kind", KINDS.options, ({ kind, sandbox }) => {
     expect(readFileSync(at("own/secrets/key"), "utf8")).toBe("own/secrets/key\n");
   });
 
-  test("covers the secrets of the home folder and nothing else there", async () => {
-    const end = await sandbox.run(
-      confinement(),
-      command(["cat", path.join(folder, "home/readme"), path.join(folder, "home/.ssh/id")]),
-    );
+  test("shows of the home folder what a rule names, without the secrets in it", async () => {
+    const home = path.join(folder, "home");
+    const ask = command(["cat", path.join(home, "readme"), path.join(home, ".ssh/id")]);
 
-    expect(end.output).toContain("public");
-    expect(end.output).not.toContain("private");
+    const named = await sandbox.run(confinement({ shown: [home] }), ask);
+    const unnamed = await sandbox.run(confinement(), ask);
+
+    expect(named.output).toContain("public");
+    // Another user on a copy reads what its mode allows.
+    expect(unnamed.output.includes("public")).toBe(kind === "other-user");
+    for (const { output } of [named, unnamed]) expect(output).not.toContain("private");
   });
 
   test("lends an allowed secret, of which root's worker gets a copy that ends with the process", async () => {
@@ -484,7 +492,7 @@ describe.each(KINDS.rows)("$kind", KINDS.options, ({ kind, sandbox }) => {
   test("bounds how many processes run at a time, where the system counts them", async () => {
     const isBounded =
       kind === "other-user" ||
-      openProcessCounter() !== undefined ||
+      openControlGroups().boundsProcesses ||
       countsPerNamespace(process.getuid?.());
 
     const end = await sandbox.run(
@@ -553,6 +561,7 @@ describe.each(KINDS.rows)("$kind", KINDS.options, ({ kind, sandbox }) => {
         user: kind === "other-user" ? (expect.any(Number) as number) : users[0]![0],
         isOtherUser: true,
         files: kind === "other-user" ? "by-modes" : "enforced",
+        memory: openControlGroups().boundsMemory ? "group" : "watched",
       });
       expect(readFileSync(at("own/made"), "utf8")).toBe("x\n");
     },
@@ -706,6 +715,98 @@ test.each(MOUNTING.rows)(
     if (isRoot) expect(end.output).toBe("dure-worker\n".repeat(3));
   },
 );
+
+test.each(MOUNTING.rows)(
+  "%s: a failed command says which of its paths are on the machine and not to be seen",
+  MOUNTING.options,
+  async (kind) => {
+    const sandbox = opened.get(kind)!;
+    const elsewhere = path.join(folder, "home/readme");
+    const run = (command: string, shown: readonly string[] = []) =>
+      sandbox.run(confinement({ shown }), {
+        command,
+        env: { PATH: "/usr/bin:/bin" },
+        limits: LIMITS,
+      });
+
+    const failed = await run(`/bin/cat ${elsewhere} /no/such/file`);
+    const seen = await run(`cat ${elsewhere}; exit 3`, [path.dirname(elsewhere)]);
+
+    expect(failed).toMatchObject({ exitCode: 1, absent: [elsewhere] });
+    expect([seen.exitCode, seen.absent]).toEqual([3, undefined]);
+    expect(absentWords(failed)).toContain(`do not see ${elsewhere}: put its folder on`);
+    await expect(
+      sandbox.run(confinement(), command([`${folder}/home/readme`])),
+    ).rejects.toMatchObject({
+      code: "SANDBOX_COMMAND_MISSING",
+      hint: expect.stringContaining(elsewhere) as string,
+    });
+  },
+);
+
+/** Takes 20 MB each 5 ms, in three processes, and fills what it takes. */
+const BOMB = `
+const { spawn } = require("node:child_process");
+const taken = [];
+if (process.argv[1] !== "child") {
+  for (let more = 0; more < 2; more++) spawn(process.execPath, ["-e", process.argv[2], "child"]);
+}
+setInterval(() => {
+  if (taken.length > 60) process.exit(9); // it was let do so: enough to see
+  taken.push(Buffer.alloc(20_000_000, 1));
+}, 5);
+`;
+const MOST = 300_000_000;
+
+test.each(MOUNTING.rows)(
+  "%s: processes that take more memory than a worker may are ended, and say how much that was",
+  MOUNTING.options,
+  async (kind) => {
+    const order = (own: string): object => ({
+      open: {
+        wanted: "enforced",
+        kinds: [kind],
+        folder: path.join(own, "sandbox"),
+        memoryBytes: MOST,
+      },
+      confinement: { cwd: own, writable: [], readOnly: [], hidden: [], disposable: [] },
+      command: command([process.execPath, "-e", BOMB, "first", BOMB]),
+    });
+    const host = async (before: readonly string[], user: number): Promise<unknown> => {
+      const own = mkdtempSync(path.join(realpathSync(tmpdir()), "dure-bomb-"));
+      if (isRoot) chownSync(own, user, user);
+      chmodSync(own, 0o755);
+      const node = ["node", "--conditions=dure-source", HOST, JSON.stringify(order(own))];
+      const lines = await linesOf(
+        spawn("env", [...before, ...node], { stdio: ["ignore", "pipe", "inherit"] }),
+      );
+      rmSync(own, { recursive: true, force: true });
+      return lines.at(-1);
+    };
+
+    const asRoot = isRoot ? await host([], 0) : undefined;
+    const asOrdinary = usersMayHaveNamespaces ? await host(asUser, 65_534) : undefined;
+
+    const ended = { kind, end: { because: "memory", exitCode: null, memoryBytes: MOST } };
+    const asked = [asRoot, asOrdinary].filter((last) => last !== undefined);
+    expect(asked).toMatchObject(asked.map(() => ended));
+  },
+);
+
+test("memory is watched where the machine has no control groups for it", async () => {
+  const none = { boundsProcesses: false, boundsMemory: false };
+  const group = { enter: [], hasRunOut: () => false, remove: () => {} };
+  const audit = openConfiner(openAudit(SETTING), SETTING, UNPROVEN, { ...none, open: () => group });
+
+  const bomb = await audit.run(
+    confinement(),
+    command([process.execPath, "-e", BOMB, "first", BOMB]),
+  );
+  const bounds = await audit.run(confinement(), command("ulimit -d"));
+
+  expect(bomb).toMatchObject({ because: "memory", memoryBytes: MOST });
+  expect(Number(bounds.output)).toBe(Math.ceil((MOST + 1_073_741_824) / 1_024));
+});
 
 const TREES = sampled(
   [...opened.values()].map((sandbox) => ({ kind: sandbox.kind, sandbox })),

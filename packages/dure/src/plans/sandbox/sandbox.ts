@@ -7,11 +7,13 @@ import { silentLogger, type Logger } from "../../kernel/logger.ts";
 import { openAudit } from "./audit.ts";
 import { openBubblewrap } from "./bubblewrap.ts";
 import { openConfiner, type Confiner } from "./confiner.ts";
+import { memoryOfWorkers } from "./memory-watch.ts";
 import { openNamespaces } from "./namespaces.ts";
 import { openOtherUser } from "./other-user.ts";
 import { bootId, endTree } from "./processes.ts";
 import type { NetworkPolicy, Target } from "./network.ts";
 import { proveConfinement, UNPROVEN, type Promises } from "./proof.ts";
+import { softwareOf, type Software } from "./software.ts";
 import { workerUserOf } from "./worker-user.ts";
 
 /**
@@ -21,13 +23,10 @@ import { workerUserOf } from "./worker-user.ts";
 export type IsolationKind = "bubblewrap" | "namespaces" | "other-user" | "audit";
 
 /**
- * What a process may touch. Absolute real paths (no symbolic link on the way). Everything not named
- * is visible and read-only, except secrets of the home folder and of the system, `/run` and sockets
- * that listen in the file system, which are covered; where dure is root also every folder that only
- * root may enter, but for what is needed in it. `/tmp` shows what is there, and what is added is
- * private (where something is mounted below it, what is there is read-only, and of many entries the
- * first are shown). Where rules meet, the deeper path wins; on the same path hidden, then readOnly,
- * then disposable, then writable.
+ * What a process may touch. Absolute real paths (no symbolic link on the way). What is not named is
+ * absent: a process sees its working folder, these places, the software of the machine, and a
+ * private `/tmp`. Where rules meet, the deeper path wins; on the same path hidden, then readOnly,
+ * then disposable, then writable, then shown. `other-user` has no mounts: it sees what modes allow.
  */
 export interface Confinement {
   readonly cwd: string;
@@ -42,6 +41,8 @@ export interface Confinement {
   readonly hidden: readonly string[];
   /** Folders that may be written, and whose changes vanish with the process. */
   readonly disposable: readonly string[];
+  /** What else is seen, read-only. Secrets of the home folder in it stay covered. */
+  readonly shown?: readonly string[] | undefined;
   /**
    * Default: none. In each case the process has a network of its own, with only loopback and dure's
    * door.
@@ -54,7 +55,7 @@ export interface SandboxCommand {
   readonly command: readonly string[] | string;
   /**
    * Complete: nothing is inherited. `DURE_SANDBOX` and `PWD` are added, and what a process needs to
-   * find dure's door. The hooks of its step (`DURE_HOOK_URL`, `DURE_HOOK_TOKEN`) are reached
+   * find dure's door and the toolchains of the home folder. The hooks of its step (`DURE_HOOK_URL`, `DURE_HOOK_TOKEN`) are reached
    * through that door.
    */
   readonly env: Readonly<Record<string, string>>;
@@ -94,7 +95,11 @@ export interface SandboxEnd {
   /** As a shell tells it: 128 + number when a signal ended it. Null when we ended it. */
   readonly exitCode: number | null;
   readonly signal: string | null;
-  readonly because: "exited" | "time" | "output" | "aborted";
+  readonly because: "exited" | "time" | "output" | "memory" | "aborted";
+  /** What it might have, where it took more memory than that. */
+  readonly memoryBytes?: number | undefined;
+  /** Where it failed: paths of the command that are on this machine, and that it does not see. */
+  readonly absent?: readonly string[] | undefined;
   readonly outputTruncated: boolean;
 }
 
@@ -162,12 +167,14 @@ export interface OpenSandboxOptions {
    * writable.
    */
   readonly hidden?: readonly string[];
-  /**
-   * Folders with programs, as in PATH: they are shown even where only root may enter what they lie
-   * in.
-   */
+  /** Folders with programs, as in PATH: they are shown, with what lies beside a `bin`. */
   readonly programs?: readonly string[];
   readonly network?: Partial<NetworkSetting>;
+  /**
+   * Memory that a process tree may have. Default: half of the machine's, and 4 GiB at most. What it
+   * writes to `/tmp` and `/dev/shm` counts only where a control group does the counting.
+   */
+  readonly memoryBytes?: number | undefined;
   /** Says what a trial process has shown to hold. Default: `proveConfinement`. */
   readonly prove?: typeof proveConfinement;
   readonly clock: Clock;
@@ -188,8 +195,10 @@ export interface SandboxSetting {
   readonly home: string | undefined;
   readonly allowSecrets: readonly string[];
   readonly hidden: readonly string[];
-  readonly programs: readonly string[];
+  /** What is shown to each process. */
+  readonly software: Software;
   readonly network: NetworkSetting;
+  readonly memoryBytes: number;
   /** The user as which processes run where dure is root and they may not be. Absent: dure's own. */
   readonly user: number | undefined;
   readonly clock: Clock;
@@ -215,8 +224,9 @@ export async function openSandbox(options: OpenSandboxOptions): Promise<Sandbox>
     home: options.home,
     allowSecrets: options.allowSecrets ?? [],
     hidden: options.hidden ?? [],
-    programs: options.programs ?? [],
+    software: softwareOf(options.programs ?? [], options.home),
     network: { never: () => [], ...options.network },
+    memoryBytes: options.memoryBytes ?? memoryOfWorkers(),
     user: workerUserOf(options.folder),
     clock: options.clock,
     logger: options.logger ?? silentLogger,

@@ -85,8 +85,11 @@ const SYSTEM_SECRETS = [
   "/var/lib/sudo",
 ] as const;
 const HOST_KEY = /^ssh_host_.*_key$/;
-/** Where other people's home folders are. */
-const HOMES = ["/home", "/root", "/Users"] as const;
+
+/** Whether a path below the home folder is one of its secrets, or lies in one. Pure. */
+export function isHomeSecret(place: string): boolean {
+  return HOME_SECRETS.some((known) => isWithin(place, known));
+}
 
 /**
  * The real paths of the secrets that exist, without those allowed: of the home folder and of the
@@ -112,18 +115,6 @@ export function allowedSecretsOf(
   allowed: readonly string[],
 ): readonly string[] {
   return home === undefined ? [] : allowed.flatMap((name) => realPath(path.join(home, name)));
-}
-
-/** Home folders beside our own; none where our own is not known, since it may be any of them. */
-export function othersHomes(home: string | undefined): readonly string[] {
-  if (home === undefined) return [];
-  const own = realPath(home)[0] ?? home;
-  const all = HOMES.flatMap((folder) =>
-    folder === "/root" ? [folder] : namesIn(folder).map((name) => path.join(folder, name)),
-  );
-  return all
-    .flatMap(realPath)
-    .filter((folder) => folder !== "/" && !isWithin(own, folder) && !isWithin(folder, own));
 }
 
 function namesIn(folder: string): readonly string[] {

@@ -1,5 +1,6 @@
 import type { ChildProcess } from "node:child_process";
 import { DureError } from "../../kernel/errors.ts";
+import { absentIn, absentWords } from "./absent.ts";
 import { cwdMissing } from "./check.ts";
 import type { Gate, GateClosed } from "./gate-process.ts";
 import type { TreeOrder } from "./tree.ts";
@@ -29,12 +30,14 @@ export function explain(
   const { command } = order.command;
   if (error.message.endsWith("failed cwd")) return cwdMissing(order.confinement.cwd);
   if (error.message.endsWith("failed command")) {
+    const { places = [] } = order.enclosure;
+    const absent = places.length === 0 ? [] : absentIn(order.command, places);
     return new DureError(
       "SANDBOX_COMMAND_MISSING",
       `There is no program ${JSON.stringify(command[0])} on the PATH given.`,
       {
         class: "not-found",
-        hint: "Install it, or name it with its whole path.",
+        hint: `Install it, or name it with its whole path.${absentWords({ absent })}`,
         details: { command: command[0], path: order.command.env["PATH"] ?? null },
       },
     );

@@ -2,23 +2,22 @@ import { lstatSync, readdirSync, readFileSync, statSync } from "node:fs";
 import path from "node:path";
 import { DOOR_INSIDE } from "./door.ts";
 import { isWithin, planPlaces, type MountEntry } from "./mount-plan.ts";
-import { allowedSecretsOf, othersHomes, secretsOf } from "./secrets.ts";
+import { allowedSecretsOf, secretsOf } from "./secrets.ts";
+import type { Link } from "./software.ts";
 import type { Confinement, SandboxSetting } from "./sandbox.ts";
 
 /** What both mount-based kinds put around every confinement. */
 export interface Surroundings {
+  /** The first is the root, which is empty but for what the others open in it. */
   readonly places: readonly MountEntry[];
-  /** Whether `/tmp` is made anew: no rule says how it looks. */
-  readonly newTemporary: boolean;
+  /** Links that are made in empty places. */
+  readonly links: readonly Link[];
 }
 
-/**
- * Sockets of services live here, and a service that takes orders from its user (systemd, Docker)
- * would obey a confined process as it obeys dure: a read-only mount does not prevent connecting.
- */
-const SERVICES = "/run";
-/** A new one, in which everything of the old one is seen. */
-export const TEMPORARY = "/tmp";
+/** Empty at first, and private to each process. */
+const TEMPORARY = "/tmp";
+/** Where some programs keep what is temporary instead. */
+const ALSO_TEMPORARY: Link = { at: "/var/tmp", to: TEMPORARY };
 
 /** Devices that every program may have. */
 export const DEVICES = ["null", "zero", "full", "random", "urandom", "tty"] as const;
@@ -35,71 +34,60 @@ export const DEVICE_LINKS = {
   ptmx: "pts/ptmx",
 } as const;
 
-/** @param door Folder of the socket that leads out; undefined for a process without one. */
+/**
+ * Nothing of the machine is there but what a rule names: the root is hidden, and opened again for
+ * the working folder, the confinement's places and the software.
+ *
+ * @param door Folder of the socket that leads out; undefined for a process without one.
+ */
 export function planSurroundings(
   confinement: Confinement,
   setting: SandboxSetting,
   door?: string,
 ): Surroundings {
   const { readOnly } = confinement;
-  const named = [...confinement.writable, ...confinement.disposable];
-  const programs = [...setting.programs, path.dirname(process.execPath)].flatMap((folder) =>
-    placeOfPrograms(folder, setting.home),
+  const { software, user } = setting;
+  const secrets = secretsOf(setting.home, setting.allowSecrets);
+  // A deeper place would open what lies around it.
+  const shown = (confinement.shown ?? []).filter(
+    (at) => !secrets.some((secret) => isWithin(at, secret)),
   );
-  const closed =
-    setting.user === undefined
-      ? []
-      : closedAround([confinement.cwd, ...named, ...readOnly, ...programs], setting.user);
+  const named = [...confinement.writable, ...confinement.disposable];
+  const opened = [confinement.cwd, ...named, ...readOnly, ...shown, ...software.places];
+  const lent = allowedSecretsOf(setting.home, setting.allowSecrets);
   const hidden = [
-    ...secretsOf(setting.home, setting.allowSecrets),
-    ...othersHomes(setting.home),
+    "/",
+    ...secrets,
     ...setting.hidden,
     setting.folder,
     ...listeningSockets(),
-    ...closed,
+    ...opened.flatMap(entryOfTemporary).filter((at) => !opened.includes(at)),
+    ...(user === undefined ? [] : closedAround(opened, user)),
   ];
-  if (kindOf(SERVICES) === "folder") hidden.push(SERVICES);
-  const alwaysHidden = hidden.filter((at) => !named.includes(at));
-  const newTemporary = ![...named, ...confinement.hidden, ...readOnly].includes(TEMPORARY);
-  const mentioned = [
-    confinement.cwd,
-    ...named,
-    ...readOnly,
-    ...confinement.hidden,
-    ...alwaysHidden,
-  ];
-  const opened = programs.filter((at) => alwaysHidden.some((folder) => isWithin(at, folder)));
-  const lent =
-    setting.user === undefined ? [] : allowedSecretsOf(setting.home, setting.allowSecrets);
-  const shown = [...(newTemporary ? mentioned.flatMap(entryOfTemporary) : []), ...opened, ...lent];
-  const places = planPlaces(confinement, { hidden: alwaysHidden, shown }, kindOf);
-  return { places: door === undefined ? places : withDoor(places, door), newTemporary };
+  const always = {
+    hidden: hidden.filter((at) => !named.includes(at)),
+    shown: [...software.places, ...lent],
+    temporary: TEMPORARY,
+  };
+  const places = planPlaces({ ...confinement, shown }, always, kindOf);
+  const links = [...software.links, ALSO_TEMPORARY].filter(({ at }) => isInNothing(at, places));
+  return { places: door === undefined ? places : withDoor(places, door), links };
 }
 
-/** The folder of services is empty inside, but for the way out. */
-function withDoor(places: readonly MountEntry[], door: string): readonly MountEntry[] {
-  const entry = { path: path.relative(SERVICES, DOOR_INSIDE), isFolder: true };
-  const opened = places.map((place) =>
-    place.path === SERVICES ? { ...place, skeleton: [...place.skeleton, entry] } : place,
-  );
+/** The way out, of which the machine has nothing. */
+function withDoor([root, ...places]: readonly MountEntry[], door: string): readonly MountEntry[] {
+  const entry = { path: path.relative("/", DOOR_INSIDE), isFolder: true };
   return [
-    ...opened,
+    { ...root!, skeleton: [...root!.skeleton, entry] },
+    ...places,
     { path: DOOR_INSIDE, source: door, look: "shown", isFolder: true, skeleton: [] },
   ];
 }
 
-/**
- * What must be seen so that the programs of a folder of PATH run: of `…/bin` all that lies beside
- * it, such as libraries; but never a home folder, or what holds one.
- */
-function placeOfPrograms(folder: string, home: string | undefined): readonly string[] {
-  if (!path.isAbsolute(folder) || kindOf(folder) !== "folder") return [];
-  const around = path.dirname(folder);
-  const isWhole =
-    ["bin", ".bin", "sbin"].includes(path.basename(folder)) &&
-    around !== "/" &&
-    !(home !== undefined && isWithin(home, around));
-  return [isWhole ? around : folder];
+/** Whether a link can be made there: no place shows what is at its path outside. */
+function isInNothing(at: string, places: readonly MountEntry[]): boolean {
+  if (places.some((place) => isWithin(place.path, at))) return false;
+  return places.findLast((place) => isWithin(at, place.path))?.path === "/";
 }
 
 /**
@@ -121,8 +109,8 @@ function closedAround(places: readonly string[], user: number): readonly string[
   return [...closed].sort();
 }
 
-/** Trees that are new for each process, or empty. */
-const COVERED = [SERVICES, "/proc", "/sys", "/dev"];
+/** Trees that are new for each process. */
+const COVERED = ["/run", "/proc", "/sys", "/dev"];
 /**
  * Sockets hidden one by one. Source: a desktop with databases, agents and editors has about 200
  * with a path.
@@ -131,8 +119,7 @@ const MAX_SOCKETS = 1_000;
 
 /**
  * Sockets of the file system that a service listens to: a read-only mount does not keep a process
- * from connecting. Those in the folder of services are covered with it. Source: proc_net(5),
- * `unix`; the name is the eighth field.
+ * from connecting. Source: proc_net(5), `unix`; the name is the eighth field.
  */
 function listeningSockets(): readonly string[] {
   const lines = readFileSync("/proc/net/unix", "utf8").split("\n");
@@ -178,31 +165,7 @@ export function machineControls(): readonly string[] {
   });
 }
 
-/** Of many the first; a mount each. */
-const MAX_ENTRIES = 1_000;
-
-/**
- * What lies in /tmp, for a kind that cannot lay a layer over all of it. Nothing but folders and
- * files can be mounted over.
- */
-export function temporaryEntries(): readonly {
-  readonly path: string;
-  readonly isFolder: boolean;
-}[] {
-  const entries = readdirSync(TEMPORARY).flatMap((name) => {
-    const at = path.join(TEMPORARY, name);
-    // Its maker may have taken it away.
-    const entry = lstatSync(at, { throwIfNoEntry: false });
-    if (!entry?.isDirectory() && !entry?.isFile()) return [];
-    return [{ path: at, isFolder: entry.isDirectory() }];
-  });
-  return entries.slice(0, MAX_ENTRIES);
-}
-
-/**
- * The entry of /tmp that holds the path: it is no place for temporary files, so it does not get new
- * ones.
- */
+/** The entry of /tmp that holds a place: it is no place for temporary files. */
 function entryOfTemporary(at: string): readonly string[] {
   return at !== TEMPORARY && isWithin(at, TEMPORARY)
     ? [path.join(TEMPORARY, at.split("/")[2]!)]

@@ -12,7 +12,9 @@ import {
   signalTo,
 } from "./processes.ts";
 import type { Enclosure } from "./confiner.ts";
-import type { ProcessCounter, ProcessGroup } from "./process-counter.ts";
+import { absentIn } from "./absent.ts";
+import type { ControlGroup, ControlGroups } from "./control-groups.ts";
+import { mostOfOneProcess, watchMemory } from "./memory-watch.ts";
 import type {
   Confinement,
   ProcessIdentity,
@@ -34,7 +36,7 @@ export interface TreeOrder {
   readonly command: SandboxCommand;
   readonly bridge: readonly string[] | undefined;
   readonly merged: boolean;
-  readonly counter: ProcessCounter | undefined;
+  readonly groups: ControlGroups;
   readonly setting: SandboxSetting;
   readonly options: SpawnOptions;
   /** Removes the folder of the enclosure. */
@@ -62,7 +64,7 @@ interface Launched {
   /** The first process of its PID namespace, where it has one. */
   readonly init: ProcessIdentity | undefined;
   readonly exited: Promise<Exit>;
-  readonly group: ProcessGroup | undefined;
+  readonly group: ControlGroup;
 }
 
 /**
@@ -71,13 +73,16 @@ interface Launched {
  */
 export async function startTree(order: TreeOrder): Promise<Tree> {
   const { enclosure, command, setting } = order;
-  const group = order.counter?.open(command.limits.processes + roomFor(order.bridge));
-  const child = launch([...(group?.enter ?? []), ...enclosure.argv]);
+  const group = order.groups.open({
+    processes: command.limits.processes + roomFor(order.bridge),
+    memoryBytes: setting.memoryBytes,
+  });
+  const child = launch([...group.enter, ...enclosure.argv]);
   const exited = exitOf(child);
   const gate = new Gate(child, exited, setting.clock);
   const root = child.pid === undefined ? undefined : identify(child.pid);
   if (root === undefined) {
-    group?.remove();
+    group.remove();
     throw await startFailed(child, gate, exited);
   }
   const init = await enter(order, root, gate, group);
@@ -90,7 +95,7 @@ async function enter(
   order: TreeOrder,
   root: ProcessIdentity,
   gate: Gate,
-  group: ProcessGroup | undefined,
+  group: ControlGroup,
 ): Promise<ProcessIdentity | undefined> {
   const { enclosure, options, setting } = order;
   let isReady = false;
@@ -109,7 +114,7 @@ async function enter(
   } catch (error) {
     await endTree(root, setting.clock);
     const message = await gate.failure();
-    group?.remove();
+    group.remove();
     if (options.signal?.aborted || !(error instanceof GateClosed)) throw error;
     throw explain(error, message, { ...order, isReady });
   }
@@ -131,6 +136,11 @@ function watchTree(order: TreeOrder, launched: Launched): Tree {
   const meter = new OutputMeter(command.limits.outputBytes, () => void stopper.stop("output"));
 
   const cancelTimer = setting.clock.after(command.limits.timeMs, () => void stopper.stop("time"));
+  const { boundsMemory } = order.groups;
+  const hasRunOut = boundsMemory ? () => launched.group.hasRunOut() : undefined;
+  const bound = { bytes: setting.memoryBytes, hasRunOut };
+  const onOver = (): void => void stopper.stop("memory");
+  const cancelWatch = watchMemory(root.pid, bound, { clock: setting.clock, onOver });
   const onAbort = (): void => void stopper.stop("aborted");
   options.signal?.addEventListener("abort", onAbort, { once: true });
   if (options.signal?.aborted) onAbort();
@@ -140,6 +150,7 @@ function watchTree(order: TreeOrder, launched: Launched): Tree {
     meter,
     onExit: () => {
       cancelTimer();
+      cancelWatch();
       options.signal?.removeEventListener("abort", onAbort);
     },
   });
@@ -172,15 +183,25 @@ async function waitForEnd(
     onExit();
     await lastOneGone(root, init, order.setting);
     await order.enclosure.settle?.();
+    if (group.hasRunOut()) stopper.because = "memory";
     const { because } = stopper;
-    return { ...endOf(exit, because), because, outputTruncated: meter.isTruncated };
+    const memoryBytes = because === "memory" ? order.setting.memoryBytes : undefined;
+    const end = endOf(exit, because);
+    const { places } = order.enclosure;
+    const hasFailed = because === "exited" && end.exitCode !== 0;
+    const named = places && hasFailed ? absentIn(order.command, places) : [];
+    const absent = named.length > 0 ? named : undefined;
+    return { ...end, because, memoryBytes, absent, outputTruncated: meter.isTruncated };
   } finally {
-    group?.remove();
+    group.remove();
     order.remove();
   }
 }
 
-/** Ends a tree once: politely first, unless it writes too much. */
+/** What would go on until a tree that is asked politely has ended. */
+const AT_ONCE: readonly SandboxEnd["because"][] = ["output", "memory"];
+
+/** Ends a tree once: politely first, unless it takes too much. */
 class TreeStopper {
   /** Why the tree ended. */
   because: SandboxEnd["because"] = "exited";
@@ -201,7 +222,7 @@ class TreeStopper {
 
   async #stop(why: SandboxEnd["because"]): Promise<void> {
     this.because = why;
-    if (why !== "output") await this.#ask();
+    if (!AT_ONCE.includes(why)) await this.#ask();
     if (!this.hasExited) await this.#force();
   }
 
@@ -333,6 +354,7 @@ function orderOfGate(order: TreeOrder, root: ProcessIdentity): Parameters<typeof
     processes: enclosure.countsOwnProcesses
       ? command.limits.processes + roomFor(order.bridge)
       : undefined,
+    dataBytes: order.groups.boundsMemory ? undefined : mostOfOneProcess(order.setting.memoryBytes),
   };
 }
 

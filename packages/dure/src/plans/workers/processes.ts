@@ -1,5 +1,7 @@
 import { DureError, messageOf } from "../../kernel/errors.ts";
 import type { AgentTrouble } from "../agents/trouble.ts";
+import { absentWords } from "../sandbox/absent.ts";
+import { memoryWords } from "../sandbox/memory-watch.ts";
 import type { SandboxEnd, SandboxProcess } from "../sandbox/sandbox.ts";
 import { headOf, tailOf } from "./bounded-text.ts";
 import { workerError } from "./worker-error.ts";
@@ -80,6 +82,10 @@ export function died(end: SandboxEnd, output: string): DureError {
       return workerError("WORKER_TIMEOUT", `The worker did not end in its time.${last}`);
     case "output":
       return workerError("WORKER_FLOODED", `The worker wrote more than it may.${last}`);
+    case "memory": {
+      const most = memoryWords(end);
+      return workerError("WORKER_MEMORY", `The worker took more memory than ${most}.${last}`);
+    }
     case "aborted":
       return workerError("WORKER_DIED", `The worker was stopped.${last}`);
     case "exited": {
@@ -91,7 +97,7 @@ export function died(end: SandboxEnd, output: string): DureError {
       const isMissing = end.exitCode === 127 || end.exitCode === 126;
       return workerError(
         isMissing ? "WORKER_NOT_STARTED" : "WORKER_DIED",
-        `The worker's process ended ${how}.${last}`,
+        `The worker's process ended ${how}.${last}${absentWords(end)}`,
       );
     }
   }

@@ -195,6 +195,8 @@ export const WORKER_FAILURES = {
   WORKER_NOT_STARTED: "Check the command of the worker in the plan, and that it is installed.",
   WORKER_DIED: "Look at the last lines that it wrote; the next try starts a new process.",
   WORKER_TIMEOUT: "Give the port more time, or a smaller goal.",
+  WORKER_MEMORY:
+    "Let it do less at once, or raise plans.memoryBytes; the next try starts a new process.",
   WORKER_FLOODED: "Look at what it wrote; a program that prints without end has lost its way.",
   WORKER_PROTOCOL:
     "Check that the command speaks the Agent Client Protocol on its standard output and nothing else.",

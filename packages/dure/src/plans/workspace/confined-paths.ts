@@ -29,7 +29,7 @@ export function isReadClosed(scope: Scope, folder: string): boolean {
 /**
  * The person's working tree, and the main one of a linked worktree: hidden, but for the software
  * that lies in it. Where it is a home folder, or holds the programs of this very process, only what
- * the commit has is hidden: a worker could not start without the rest.
+ * the commit has is named: for another user on a copy the rest must stay open.
  */
 export async function personsFiles(
   { original, stores, tree }: TreeSurroundings,
@@ -44,6 +44,7 @@ export async function personsFiles(
   for (const root of roots) {
     const software = await existingOf(root, SOFTWARE_FOLDERS);
     const isSoftware = (path: string): boolean => software.some((folder) => isWithin(path, folder));
+    readOnly.push(...software);
     const holdsPrograms = isWithin(process.execPath, root) && !isSoftware(process.execPath);
     if (isHome(root) || holdsPrograms) {
       const tops = paths.map((path) => path.split("/")[0]!);
@@ -56,7 +57,6 @@ export async function personsFiles(
       continue;
     }
     hidden.push(root);
-    readOnly.push(...software);
     if (isWithin(OWN_SOFTWARE, root) && !isSoftware(OWN_SOFTWARE)) readOnly.push(OWN_SOFTWARE);
   }
 
