@@ -382,7 +382,7 @@ export const teamSchema = settings({
      * changes it: what is merged there runs as the server. Default: no.
      */
     ownFolder: yesOrNo.optional(),
-    /** Who has to agree before a result is merged or published. Default: nobody. */
+    /** Who has to agree before a result is merged or published. Default: no person. */
     merge: mergeRule.optional(),
     /**
      * Where the commits of runs are kept beside this machine: a remote of the repository, or an

@@ -129,9 +129,9 @@ function runsOf(
   const { database, notifications, events, lease, leases, inbox, clock, logger } = parts;
   const { home, host, env, remote } = parts;
   const shared = { database, notifications, inbox, clock, logger, home };
-  const repository = team.folder;
+  const named = Object.values(repositoriesOf(team)).map((one) => one.path);
   const plans = plansFolder(team);
-  const away = { git, repository, env, home, host, plans };
+  const away = { git, repositories: [...named, team.folder], env, home, host, plans };
   const sandboxes = new PlanSandboxes(team.folder, parts);
 
   const work: WorkParts = {

@@ -205,6 +205,34 @@ test(
 );
 
 test(
+  "plan check refuses the team's own folder, and knows the repositories of the configuration",
+  { ...FULL, timeout: 60_000 },
+  async () => {
+    const team = await mkdtemp(join(tmpdir(), "dure-own-"));
+    await underGit(team);
+    const rest =
+      "roles: modules\nworkers: { default: { kind: offline } }\nports:\n" +
+      "  - { id: a, role: a, goal: x, owns: [src/**], acceptance: 'true' }\n";
+    const { folder: shop } = at.repository;
+    await mkdir(join(team, "plans"));
+    await writeFile(
+      join(team, "dure.yaml"),
+      `name: own\nagents: { ruda: {} }\nrepositories: { shop: { path: ${shop} } }\n`,
+    );
+    await writeFile(join(team, "plans", "own.yaml"), `plan: own\nrepository: ..\n${rest}`);
+    await writeFile(join(team, "plans", "named.yaml"), `plan: named\nrepository: shop\n${rest}`);
+    const check = (name: string): Promise<Result> =>
+      dure(["plan", "check", name, "--dir", team, "--no-agents"]);
+    const [own, named] = await Promise.all([check("own"), check("named")]);
+    await rm(team, { recursive: true });
+
+    expect(own.exitCode).toBe(1);
+    expect(own.stdout).toContain("is the team's own folder; no plan works on it");
+    expect([named.exitCode, named.stdout]).toEqual([0, expect.stringContaining("README.md")]);
+  },
+);
+
+test(
   "plans are listed and shown, a run is followed line by line to its end, looked at and merged",
   { ...FULL, timeout: 120_000 },
   async () => {

@@ -39,7 +39,11 @@ export interface OwnTeam {
   /** The team's folder. */
   readonly folder: string;
   readonly database: Database;
-  client(scopes: readonly Scope[], tenant?: string, name?: string): Promise<DureClient>;
+  readonly client: (
+    scopes: readonly Scope[],
+    tenant?: string,
+    name?: string,
+  ) => Promise<DureClient>;
 }
 
 /** A running team whose folder is, or lies in, a git repository. `below`: how deep it lies. */

@@ -21,8 +21,8 @@ export interface Elsewhere {
 
 export interface ElsewhereParts {
   readonly git: Git;
-  /** Of the person, here: a clone of the repository that the run is about. */
-  readonly repository: string;
+  /** Of the person, here: one of them is a clone of the repository that the run is about. */
+  readonly repositories: readonly string[];
   readonly remote: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Folder of data of this machine, and its name. */
@@ -33,34 +33,47 @@ export interface ElsewhereParts {
 }
 
 /** Goes on from the refs that a run has pushed. */
-export function elsewhere({
-  git,
-  repository: folder,
-  remote,
-  env,
-  home,
-  host,
-  plans,
-}: ElsewhereParts): Elsewhere {
+export function elsewhere(parts: ElsewhereParts): Elsewhere {
   return {
     open: async (run, commits, { signal }) => {
-      const repository = await Repository.open(folder, { git, signal });
-      await new RunRemote({ repository, remote, env }).fetch(run.id, { signal });
-      const there = await commitsThere(repository, commits, { signal });
-      if (!there.has(run.baseCommit)) return undefined;
-      const file =
-        run.file === null
-          ? undefined
-          : await firstThat([run.file, join(plans, basename(run.file))]);
-      return {
-        there,
-        place: {
-          host,
-          repository: repository.root,
-          folder: join(home, "plans", run.id),
-          file: file ?? null,
-        },
-      };
+      const failures: Error[] = [];
+      for (const folder of parts.repositories) {
+        try {
+          const found = await openIn(folder, run, commits, { ...parts, signal });
+          if (found !== undefined) return found;
+        } catch (error) {
+          signal.throwIfAborted();
+          failures.push(error as Error); // another repository may be the one
+        }
+      }
+      const [failure] = failures;
+      if (failure !== undefined) throw failure;
+
+      return undefined;
+    },
+  };
+}
+
+async function openIn(
+  folder: string,
+  run: PlanRun,
+  commits: readonly string[],
+  { git, remote, env, home, host, plans, signal }: ElsewhereParts & { signal: AbortSignal },
+): ReturnType<Elsewhere["open"]> {
+  const repository = await Repository.open(folder, { git, signal });
+  await new RunRemote({ repository, remote, env }).fetch(run.id, { signal });
+  const there = await commitsThere(repository, commits, { signal });
+  if (!there.has(run.baseCommit)) return undefined;
+  const file =
+    run.file === null ? undefined : await firstThat([run.file, join(plans, basename(run.file))]);
+
+  return {
+    there,
+    place: {
+      host,
+      repository: repository.root,
+      folder: join(home, "plans", run.id),
+      file: file ?? null,
     },
   };
 }

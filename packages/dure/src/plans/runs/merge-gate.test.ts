@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { testDatabase } from "../../durable/test-database.ts";
 import { PostgresTokenStore } from "../../server/token-store.ts";
-import type { PlanRun } from "../rows/run.ts";
 import { countApprovals, MergeGate, type MergeRule } from "./merge-gate.ts";
 import type { RepositorySetting } from "./named-repositories.ts";
 import { planOf, startTestRuns } from "./test-runs.ts";
@@ -30,7 +29,7 @@ async function openGate(rule: MergeRule, settings: readonly RepositorySetting[] 
     rule,
   });
 
-  return { stack, gate, tokenOf, result: (commit: string) => ({ ...(run as PlanRun), commit }) };
+  return { stack, gate, tokenOf, result: (commit: string) => ({ ...run, commit }) };
 }
 
 test("a result waits for another person's approval, and one of its author's other token is none", async () => {

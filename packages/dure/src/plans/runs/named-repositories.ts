@@ -43,7 +43,7 @@ interface Asked {
  * Which repository a plan works on, and whether its caller may have it. A tenant has those that the
  * configuration names for it. A caller without a tenant has those that are no tenant's, those of
  * plan files, and the one around the team's folder. An administrator without a tenant has all. The
- * team's own folder is nobody's, unless the configuration says so. Source: docs/spec/platform §6.
+ * team's own folder is no plan's target, unless the configuration says so. Source: docs/spec/platform §6.
  */
 export class NamedRepositories {
   readonly #options: NamedRepositoriesOptions;

@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import type { Clock } from "../../kernel/clock.ts";
-import type { TenantView } from "../../kernel/tenant.ts";
 import { type PlanReading } from "../plan-file.ts";
 import { networkOf, opensNetwork, type NetworkFacts } from "../network-needs.ts";
 import { assertConfined, assertStaysInside, type Reach } from "../plan-reach.ts";
