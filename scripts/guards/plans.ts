@@ -7,7 +7,13 @@ const scope = testsIn(`${PLANS}/scope.test.ts`);
 
 const planFile = testsIn(`${PLANS}/plan-file.test.ts`);
 const routes = testsIn("packages/dure/test/plans/routes.test.ts");
+const leaving = testsIn(`${PLANS}/leaving/review.test.ts`);
+const delivery = testsIn("packages/dure/test/plans/publish.test.ts");
+const effort = testsIn(`${PLANS}/plan-effort.test.ts`);
+const threads = testsIn(`${PLANS}/threads/plan-threads.test.ts`);
 
+const LEAVES =
+  "a result with a secret is neither merged nor pushed until a person has said yes to it";
 const TOGETHER = "workers that share their tokens stop together, and none begins with nothing left";
 
 /** What workers of plans may use, write and see. */
@@ -59,5 +65,81 @@ export const PLAN_GUARDS: readonly Guard[] = [
     replace: "",
     tests: routes("what a text asks for beyond its own tree only an admin may run"),
     why: "who may only run plans reads the home folder of the server's user",
+  },
+
+  // --- what leaves a run
+  {
+    id: "plan.leaving.merge",
+    at: { file: `${PLANS}/workspace/merge-into-branch.ts` },
+    find: "await options.review?.(old);",
+    replace: "",
+    tests: delivery(LEAVES),
+    why: "a secret of a worker is merged without a word",
+  },
+  {
+    id: "plan.leaving.push",
+    at: { file: `${PLANS}/workspace/push-branch.ts` },
+    find: "await push.review?.(await knownHere(repository, [...there.values()], signal));",
+    replace: "",
+    tests: delivery(LEAVES),
+    why: "a secret of a worker is pushed without a word",
+  },
+  {
+    id: "plan.leaving.confirm",
+    at: { file: `${PLANS}/leaving/review.ts` },
+    find: "const text = JSON.stringify([commit, places]);",
+    replace: "const text = JSON.stringify([places]);",
+    tests: leaving("a yes holds for exactly these findings at exactly this commit"),
+    why: "a yes to one build file lets every later one leave",
+  },
+  {
+    id: "plan.leaving.history",
+    at: { file: `${PLANS}/leaving/outgoing.ts` },
+    find: "lines.slice(-MAX_COMMITS)",
+    replace: "lines.slice(-1)",
+    tests: leaving("what one commit writes and a later one takes away leaves with the history"),
+    why: "a secret that a later commit takes away leaves with the history unseen",
+  },
+  {
+    id: "plan.leaving.reach",
+    at: { file: `${PLANS}/plan-reach.ts` },
+    find: '...(plan.mayLeave === undefined ? [] : ["may_leave"]),',
+    replace: "",
+    tests: leaving("a text that lets files leave by itself reaches beyond its tree"),
+    why: "a caller's text allows itself to take a build file along",
+  },
+
+  // --- the work of one plan
+  {
+    id: "plan.effort.lengths",
+    at: { file: `${PLANS}/plan-file.ts` },
+    find: "assertWithinEffort(document.value, effort);",
+    replace: "",
+    tests: effort("by aliases are counted, not read"),
+    why: "an alias makes millions of patterns of a short text",
+  },
+  {
+    id: "plan.effort.comparisons",
+    at: { file: `${PLANS}/plan-effort.ts` },
+    find: "if (this.#spent <= this.#most) return;",
+    replace: "if (this.#spent > 0) return;",
+    tests: effort("patterns that need more comparisons than a plan may have"),
+    why: "a short text keeps the thread that answers busy for minutes",
+  },
+  {
+    id: "plan.threads.share",
+    at: { file: `${PLANS}/threads/plan-threads.ts` },
+    find: "if (own.length >= shareWaiting)",
+    replace: "if (own.length < 0)",
+    tests: threads("one share fills no more than its part of the queue"),
+    why: "one caller's plans fill the queue of all",
+  },
+  {
+    id: "plan.threads.turns",
+    at: { file: `${PLANS}/threads/plan-threads.ts` },
+    find: "const [next] = this.#waiting.toSorted((a, b) => turnOf(a) - turnOf(b));",
+    replace: "const [next] = this.#waiting.toSorted((a, b) => turnOf(a) * 0 + turnOf(b) * 0);",
+    tests: threads("one share fills no more than its part of the queue"),
+    why: "all wait for every plan of one caller",
   },
 ];

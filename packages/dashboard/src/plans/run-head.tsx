@@ -12,7 +12,7 @@ import {
 } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { codeOf, isRunOver, type RunDetail, type RunOrdered } from "dure/client";
+import { codeOf, isRunOver, type MergeOutcome, type RunDetail, type RunOrdered } from "dure/client";
 import { useState, type FormEvent, type ReactNode } from "react";
 import { actorOf } from "../actor.ts";
 import { useParts } from "../app-parts.tsx";
@@ -368,23 +368,7 @@ function Merge({ run, onLeave }: { run: RunDetail; onLeave: () => void }): React
     merge.mutate(undefined);
   };
 
-  const { data } = merge;
-
-  if (data !== undefined) {
-    return (
-      <p className="run-merged" role="status">
-        <IconGitMerge size={16} aria-hidden />
-        <span>
-          {words.mergedInto(
-            words.merged[data.kind] ?? data.kind,
-            data.target,
-            data.commit.slice(0, 10),
-          )}{" "}
-          {data.updated !== null && words.mergedFiles(data.updated)}
-        </span>
-      </p>
-    );
-  }
+  if (merge.data !== undefined) return <Merged outcome={merge.data} />;
 
   return (
     <form className="run-merge" onSubmit={submit}>
@@ -416,6 +400,21 @@ function Merge({ run, onLeave }: { run: RunDetail; onLeave: () => void }): React
       )}
       {codeOf(merge.error) === "MERGE_NOT_APPROVED" && <ApproveResult run={run} />}
     </form>
+  );
+}
+
+function Merged({ outcome }: { outcome: MergeOutcome }): ReactNode {
+  const words = useText().plans.run;
+  const { kind, target, commit, updated } = outcome;
+
+  return (
+    <p className="run-merged" role="status">
+      <IconGitMerge size={16} aria-hidden />
+      <span>
+        {words.mergedInto(words.merged[kind] ?? kind, target, commit.slice(0, 10))}{" "}
+        {updated !== null && words.mergedFiles(updated)}
+      </span>
+    </p>
   );
 }
 

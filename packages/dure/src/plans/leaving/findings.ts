@@ -12,7 +12,7 @@ const MAX_BYTES = 128 * 1024 * 1024;
 /** Milliseconds of one look; 128 MiB take some 8 s. */
 const MAX_MS = 30_000;
 /** Findings of one result. */
-export const MAX_FINDINGS = 1_000;
+const MAX_FINDINGS = 1_000;
 
 interface Looked {
   readonly commit: string;
