@@ -1,4 +1,6 @@
 import type { Directory, RoomAgent } from "./directory.ts";
+import { readersLineKo } from "./guide.ko.ts";
+import { readersLine } from "./guide.ts";
 import { renderMentions } from "./mentions.ts";
 import type { Place } from "./place.ts";
 import type { StoredMessage } from "./room-store.ts";
@@ -58,7 +60,7 @@ const NAMES_BYTES = 1_500;
  * the newest that fit.
  */
 export function backgroundOf(facts: BackgroundFacts): string {
-  const { self, directory, place, participants, heard } = facts;
+  const { self, directory, locale, place, participants, heard } = facts;
   const others = directory.agents
     .filter((agent) => agent.id !== self.id)
     .map((agent) => `${agent.displayName} (${agent.id})`);
@@ -67,6 +69,7 @@ export function backgroundOf(facts: BackgroundFacts): string {
     `You are ${self.displayName} (${self.id}) in ` +
       `${place.kind === "direct" ? "a direct conversation" : `the ${place.kind} “${quoted(place.name)}”`}. ` +
       `Other agents of the team: ${cutBytes(others.join(", "), NAMES_BYTES) || "none"}.`,
+    locale === "en" ? readersLine(place) : readersLineKo(place),
     ...(place.kind === "thread"
       ? [
           "In this thread take part: " +

@@ -1,6 +1,6 @@
 import { DureError } from "../kernel/errors.ts";
 import type { Directory } from "./directory.ts";
-import { isPrivateThread, type Place } from "./place.ts";
+import { isPrivatePlace, type Place } from "./place.ts";
 
 /** Who calls: a tenant's person. */
 export interface RoomPerson {
@@ -12,16 +12,13 @@ export interface RoomPerson {
 }
 
 /**
- * A channel belongs to its whole tenant; a direct room to its person. What is said in private on
- * another platform is for the operators alone.
+ * A channel belongs to its whole tenant; a direct room, and each thread of it, to its person. What is
+ * said in private on another platform is for the operators alone.
  */
 export function maySee(place: Place, who: RoomPerson): boolean {
-  if (place.kind === "direct") {
-    if (place.adapter !== "web") return who.seesAll === true;
-    return place.tenant === who.tenant && place.person === who.person;
-  }
-  if (isPrivateThread(place.id)) return who.seesAll === true;
-  return who.seesAll === true || place.tenant === who.tenant;
+  if (!isPrivatePlace(place.id)) return who.seesAll === true || place.tenant === who.tenant;
+  if (place.adapter !== "web") return who.seesAll === true;
+  return place.tenant === who.tenant && place.person === who.person;
 }
 
 /**

@@ -281,10 +281,22 @@ export class Talk {
     const bystanders = (heard.bystanders ?? []).filter((agent) => !known?.roles[agent]);
     const unheeded = await this.#write(
       tx,
-      { place, message, step, agents: fresh },
+      { place, message, step, agents: await this.#thatHear(tx, place, { message, agents: fresh }) },
       { known: known !== undefined, row: rowOfHeard(message, heard), onlyRecord, bystanders },
     );
     return { messageId: message.id, repeated: known !== undefined, unheeded };
+  }
+
+  /** A platform tells the members of a private thread alone; the web rooms are told for all. */
+  async #thatHear(
+    tx: Transaction,
+    place: OpenPlace,
+    { message, agents }: { message: DecidedMessage; agents: readonly string[] },
+  ): Promise<readonly string[]> {
+    if (place.kind !== "thread" || place.person === null) return agents;
+    const { directory } = this.#setting;
+    const members = await listenersIn(tx, place, { message, directory });
+    return agents.filter((agent) => members.includes(agent));
   }
 
   #stepOf(heard: Heard, place: OpenPlace, mentions: readonly string[]): GuardStep {
