@@ -28,6 +28,7 @@ import { findMentions, renderMentions } from "./mentions.ts";
 import { asideOf, listenersIn } from "./bystanders.ts";
 import type { OpenPlace, Place } from "./place.ts";
 import type { RoleDecision } from "./role.ts";
+import { nameFromOutside } from "./room-person.ts";
 import type {
   MessageButton,
   NewMessageRow,
@@ -275,7 +276,7 @@ export class Talk {
     const mentions = await this.#mentionedIn(tx, heard);
     const message = known
       ? { ...known, mentions: [...new Set([...known.mentions, ...mentions])] }
-      : messageOf(heard, place, mentions);
+      : messageOf({ ...heard, authorName: nameFromOutside(heard, this.#setting) }, place, mentions);
     this.#warnOfLostRecord(place, message);
     const step = known ? unchanged(place) : this.#stepOf(heard, place, mentions);
     const bystanders = (heard.bystanders ?? []).filter((agent) => !known?.roles[agent]);
