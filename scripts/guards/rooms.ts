@@ -10,6 +10,7 @@ const requests = testsIn("packages/dure/test/rooms/requests.test.ts");
 const order = testsIn("packages/dure/test/rooms/order.test.ts");
 const gone = testsIn("packages/dure/test/rooms/gone.test.ts");
 const joining = testsIn("packages/dure/test/rooms/joining.test.ts");
+const guardStop = testsIn("packages/dure/test/rooms/guard-stop.test.ts");
 const privates = testsIn("packages/dure/test/rooms/private.test.ts");
 const roomSql = testsIn(`${ROOMS}/room-sql.test.ts`);
 
@@ -324,6 +325,24 @@ export const ROOM_GUARDS: readonly Guard[] = [
     replace: "where b.id = h.behind)",
     tests: roomSql("a second agent's starts at its time"),
     why: "the second of two agents does not know what the first has said",
+  },
+
+  // --- what a guard stops
+  {
+    id: "guard.stop.running",
+    at: { file: `${ROOMS}/handling-end.ts` },
+    find: 'const isKept = said.outcome === "answered" && (await isStoppedTalk(tx, place, handling));',
+    replace: "const isKept = (await isStoppedTalk(tx, place, handling)) && false;",
+    tests: guardStop("an answer that is being written when the guard stops its place ends silent"),
+    why: "agents go on answering each other after the notice that they are stopped",
+  },
+  {
+    id: "guard.stop.queued",
+    at: { file: `${ROOMS}/talk.ts` },
+    find: "await stopTalkIn(tx, this.#setting, place);",
+    replace: "",
+    tests: guardStop("words that wait to leave are dropped, and a person's answer is not"),
+    why: "what agents had ready is posted after the notice",
   },
 
   // --- private threads and hand-overs

@@ -93,7 +93,7 @@ test("no foreign words begin a line of the message but as their speaker's", () =
     fc.property(foreign, foreign, foreign, foreign, (authorName, text, file, remindsOf) => {
       const message = { ...facts.message, authorName, text, attachments: [{ name: file }] };
 
-      const [, ...more] = linesOf(messageFor({ ...facts, message, remindsOf } as never, 4_000));
+      const [, ...more] = linesOf(messageFor({ ...facts, message, remindsOf }, 4_000));
 
       for (const line of more) expect(line).toMatch(/^(?:> |… \(\d+ more characters)/u);
     }),

@@ -22,6 +22,7 @@ import {
   personSpoke,
   type GuardStep,
 } from "./guards.ts";
+import { stopTalkIn } from "./guard-stop.ts";
 import type { RoomLimits } from "./limits.ts";
 import { orderingOf, partKey, partLength, topicOf } from "./outbox-keys.ts";
 import { findMentions, renderMentions } from "./mentions.ts";
@@ -415,7 +416,10 @@ export class Talk {
     });
     if (unrecorded !== null) this.#warnUnrecorded(spoken, observers, unrecorded);
     this.#logDecisions(message, decisions);
-    if (step.trip) await this.#tellTrip(tx, place, message, step.trip);
+    if (step.trip) {
+      await stopTalkIn(tx, this.#setting, place);
+      await this.#tellTrip(tx, place, message, step.trip);
+    }
     return unheeded;
   }
 
