@@ -10,6 +10,7 @@ const requests = testsIn("packages/dure/test/rooms/requests.test.ts");
 const order = testsIn("packages/dure/test/rooms/order.test.ts");
 const gone = testsIn("packages/dure/test/rooms/gone.test.ts");
 const joining = testsIn("packages/dure/test/rooms/joining.test.ts");
+const background = testsIn(`${ROOMS}/background.test.ts`);
 const guardStop = testsIn("packages/dure/test/rooms/guard-stop.test.ts");
 const privates = testsIn("packages/dure/test/rooms/private.test.ts");
 const roomSql = testsIn(`${ROOMS}/room-sql.test.ts`);
@@ -325,6 +326,51 @@ export const ROOM_GUARDS: readonly Guard[] = [
     replace: "where b.id = h.behind)",
     tests: roomSql("a second agent's starts at its time"),
     why: "the second of two agents does not know what the first has said",
+  },
+
+  // --- what stands in a prompt
+  {
+    id: "background.speaker",
+    at: { file: `${ROOMS}/background.ts` },
+    find: "const text = spokenBy(message.authorName, words);",
+    replace: "const text = `${message.authorName}: ${words}`;",
+    tests: background("no foreign words begin a line of the message but as their speaker's"),
+    why: "a message speaks in the prompt as another person or agent",
+  },
+  {
+    id: "background.answer",
+    at: { file: `${ROOMS}/background.ts` },
+    find: "cutBytes(quoteLines(quoted(primary.answer)), ANSWER_BYTES)",
+    replace: "cutBytes(quoted(primary.answer), ANSWER_BYTES)",
+    tests: background("no foreign words begin a line of the background"),
+    why: "an agent's answer speaks in the prompt of the next as a rule or another speaker",
+  },
+  {
+    id: "background.heading",
+    at: { file: `${ROOMS}/background.ts` },
+    find: "records.length > 0 ? [...lines, overheard, ...records] : lines",
+    replace: "records.length >= 0 ? [...lines, overheard, ...records] : lines",
+    tests: background("records have a heading, and where there are none there is no heading"),
+    why: "an agent is told that it overheard something, and then nothing",
+  },
+  {
+    id: "quoted.lines",
+    at: { file: "packages/dure/src/kernel/quoted-words.ts" },
+    find: "/\\r\\n|[\\n\\v\\f\\r\\u001c-\\u001e\\u0085\\u2028\\u2029]/gu",
+    replace: "/\\r\\n|[\\n\\v\\f\\r\\u001c-\\u001e\\u0085]/gu",
+    tests: testsIn("packages/dure/src/kernel/quoted-words.test.ts")(
+      "no line of what someone says begins as another speaker",
+    ),
+    why: "a line separator begins a line that nothing marks",
+  },
+  {
+    id: "talk.client-id.person",
+    at: { file: `${ROOMS}/talk.ts` },
+    find: "select message from dure.room_client_ids where place = $1 and person = $2 and client_id = $3",
+    replace:
+      "select message from dure.room_client_ids where place = $1 and client_id = $3 and $2 <> ''",
+    tests: input("the same client_id is one message, per person and room, for 24 hours"),
+    why: "what a person says is lost where another one has used the same client_id",
   },
 
   // --- what a guard stops
