@@ -450,6 +450,14 @@ export const ROOM_GUARDS: readonly Guard[] = [
     why: "work that was asked for in private hands over nowhere, or in a channel",
   },
   {
+    id: "rooms.private.kept",
+    at: { file: `${ROOMS}/configured-places.ts` },
+    find: "and person is null and not split_part(parent, '@', 1) = any($1::text[])",
+    replace: "and not split_part(parent, '@', 1) = any($1::text[])",
+    tests: privates("goes on in its thread after a restart"),
+    why: "every start closes the private threads of direct rooms",
+  },
+  {
     id: "rooms.private.hearers",
     at: { file: `${ROOMS}/talk.ts` },
     find: "return agents.filter((agent) => members.includes(agent));",

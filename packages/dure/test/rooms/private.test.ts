@@ -133,6 +133,28 @@ describe("a hand-over from a direct room of the web", { timeout: 60_000 }, () =>
     expect(await openWordsOf(team)).toEqual([]);
   });
 
+  test("goes on in its thread after a restart", async () => {
+    const options = { ...relay(), limits: { threadMessages: 100, pairCalls: 100 } };
+    const { team, direct } = await webTeam(options);
+    const ask = async (on: TestTeam): Promise<readonly ThreadState[]> => {
+      await on.rooms.post(MINJUN, { place: direct, text: "이든한테 전해 줘" });
+      await eventually(async () =>
+        expect(await on.rooms.reader.threads(direct, MINJUN)).not.toEqual([]),
+      );
+      await settled(on);
+      const threads = await on.rooms.reader.threads(direct, MINJUN);
+      return threads.map(({ id, state }) => ({ id, state }));
+    };
+
+    const before = await ask(team);
+    await team.stop();
+    const second = await readyTeamOn(webPlatform(), { on: team, ...options });
+    const after = await ask(second);
+
+    expect(after).toEqual(before);
+    expect(after).toMatchObject([{ state: "open" }]);
+  });
+
   test("stays there from a job that was asked for there", async () => {
     const { team, direct } = await webTeam({});
     const job = "job_00000000000000000000000001";
@@ -207,6 +229,11 @@ describe("a hand-over from a direct message of a platform", { timeout: 60_000 },
     expect(await openWordsOf(team)).toEqual([]);
   });
 });
+
+interface ThreadState {
+  readonly id: string;
+  readonly state: string;
+}
 
 async function webTeam(options: TeamOptions): Promise<{ team: TestTeam; direct: string }> {
   const team = await readyTeamOn(webPlatform(), options);
