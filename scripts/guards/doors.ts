@@ -310,4 +310,14 @@ export const BOUND_GUARDS: readonly Guard[] = [
     tests: planFile("repeated keys, at their lines"),
     why: "a plan of repeated keys is answered with megabytes of problems",
   },
+  {
+    id: "terminal.separators",
+    at: { file: "packages/dure/src/cli/harmless.ts" },
+    find: "\\u200f\\u2028\\u2029\\u202a-",
+    replace: "\\u200f\\u202a-",
+    tests: testsIn("packages/dure/src/cli/harmless.test.ts")(
+      "is written out in each character that breaks a line or turns its direction",
+    ),
+    why: "foreign text begins a line of its own in a terminal",
+  },
 ];

@@ -10,6 +10,9 @@ const requests = testsIn("packages/dure/test/rooms/requests.test.ts");
 const order = testsIn("packages/dure/test/rooms/order.test.ts");
 const gone = testsIn("packages/dure/test/rooms/gone.test.ts");
 const joining = testsIn("packages/dure/test/rooms/joining.test.ts");
+const background = testsIn(`${ROOMS}/background.test.ts`);
+const guardStop = testsIn("packages/dure/test/rooms/guard-stop.test.ts");
+const privates = testsIn("packages/dure/test/rooms/private.test.ts");
 const roomSql = testsIn(`${ROOMS}/room-sql.test.ts`);
 
 /** Who talks, in which order, how often, and to whose tenant. */
@@ -325,11 +328,74 @@ export const ROOM_GUARDS: readonly Guard[] = [
     why: "the second of two agents does not know what the first has said",
   },
 
+  // --- what stands in a prompt
+  {
+    id: "background.speaker",
+    at: { file: `${ROOMS}/background.ts` },
+    find: "const text = spokenBy(message.authorName, words);",
+    replace: "const text = `${message.authorName}: ${words}`;",
+    tests: background("no foreign words begin a line of the message but as their speaker's"),
+    why: "a message speaks in the prompt as another person or agent",
+  },
+  {
+    id: "background.answer",
+    at: { file: `${ROOMS}/background.ts` },
+    find: "cutBytes(quoteLines(quoted(primary.answer)), ANSWER_BYTES)",
+    replace: "cutBytes(quoted(primary.answer), ANSWER_BYTES)",
+    tests: background("no foreign words begin a line of the background"),
+    why: "an agent's answer speaks in the prompt of the next as a rule or another speaker",
+  },
+  {
+    id: "background.heading",
+    at: { file: `${ROOMS}/background.ts` },
+    find: "records.length > 0 ? [...lines, overheard, ...records] : lines",
+    replace: "records.length >= 0 ? [...lines, overheard, ...records] : lines",
+    tests: background("records have a heading, and where there are none there is no heading"),
+    why: "an agent is told that it overheard something, and then nothing",
+  },
+  {
+    id: "quoted.lines",
+    at: { file: "packages/dure/src/kernel/quoted-words.ts" },
+    find: "/\\r\\n|[\\n\\v\\f\\r\\u001c-\\u001e\\u0085\\u2028\\u2029]/gu",
+    replace: "/\\r\\n|[\\n\\v\\f\\r\\u001c-\\u001e\\u0085]/gu",
+    tests: testsIn("packages/dure/src/kernel/quoted-words.test.ts")(
+      "no line of what someone says begins as another speaker",
+    ),
+    why: "a line separator begins a line that nothing marks",
+  },
+  {
+    id: "talk.client-id.person",
+    at: { file: `${ROOMS}/talk.ts` },
+    find: "select message from dure.room_client_ids where place = $1 and person = $2 and client_id = $3",
+    replace:
+      "select message from dure.room_client_ids where place = $1 and client_id = $3 and $2 <> ''",
+    tests: input("the same client_id is one message, per person and room, for 24 hours"),
+    why: "what a person says is lost where another one has used the same client_id",
+  },
+
+  // --- what a guard stops
+  {
+    id: "guard.stop.running",
+    at: { file: `${ROOMS}/handling-end.ts` },
+    find: 'const isKept = said.outcome === "answered" && (await isStoppedTalk(tx, place, handling));',
+    replace: "const isKept = (await isStoppedTalk(tx, place, handling)) && false;",
+    tests: guardStop("an answer that is being written when the guard stops its place ends silent"),
+    why: "agents go on answering each other after the notice that they are stopped",
+  },
+  {
+    id: "guard.stop.queued",
+    at: { file: `${ROOMS}/talk.ts` },
+    find: "await stopTalkIn(tx, this.#setting, place);",
+    replace: "",
+    tests: guardStop("words that wait to leave are dropped, and a person's answer is not"),
+    why: "what agents had ready is posted after the notice",
+  },
+
   // --- private threads and hand-overs
   {
     id: "collaborate.route.private",
     at: { file: `${ROOMS}/collaborate-place.ts` },
-    find: "and not starts_with(p.id, 'private_')",
+    find: "and starts_with(p.id, 'private_') = starts_with($4, 'direct_')",
     replace: "",
     tests: joining("a hand-over from a private thread stays in it"),
     why: "what is asked in the open is answered in a private thread, by what was said there",
@@ -337,10 +403,91 @@ export const ROOM_GUARDS: readonly Guard[] = [
   {
     id: "collaborate.thread.private",
     at: { file: `${ROOMS}/collaborate-place.ts` },
-    find: "return (await this.ofSession(tx, caller.session))?.id === id;",
-    replace: "return (await this.ofSession(tx, caller.session))?.id !== '';",
+    find: "const mayEnter = asking.caller.session === undefined || !isPrivateThread(threadId);",
+    replace: "const mayEnter = true;",
     tests: joining("a private thread takes no hand-over from outside"),
     why: "an agent hands work into a private thread from outside, and its answer comes out",
+  },
+
+  {
+    id: "collaborate.private.origin",
+    at: { file: `${ROOMS}/collaborate-place.ts` },
+    find: "if (began !== undefined) return this.#inPrivate(tx, asking, began);",
+    replace: "",
+    tests: privates("goes to a thread of that room, and so does what the asked agent hands on"),
+    why: "what a person says to one agent alone is handed over in a channel",
+  },
+  {
+    id: "collaborate.private.channel",
+    at: { file: `${ROOMS}/collaborate-place.ts` },
+    find: "if (began === null || isElsewhere) return refusePrivate(asking);",
+    replace: "if (began === null) return refusePrivate(asking);",
+    tests: privates("in a private thread of Discord is refused where the call names a channel"),
+    why: "a model that names a channel takes private words there",
+  },
+  {
+    id: "collaborate.private.thread",
+    at: { file: `${ROOMS}/collaborate-place.ts` },
+    find: "const isThere = thread?.parent === room.id && isOpenThread(thread);",
+    replace: "const isThere = thread !== undefined && isOpenThread(thread);",
+    tests: privates("is refused where the call names a thread of a channel"),
+    why: "a model that names an open thread takes private words there",
+  },
+  {
+    id: "collaborate.private.title",
+    at: { file: `${ROOMS}/collaborate-place.ts` },
+    find: 'topic: isPrivate ? "" : threadTopic(cleaned(call.threadName), text),',
+    replace: "topic: threadTopic(cleaned(call.threadName), text),",
+    tests: privates("goes to a thread of that room, and so does what the asked agent hands on"),
+    why: "the name of a private thread holds words that were said in private",
+  },
+  {
+    id: "collaborate.private.job",
+    at: { sql: "private_place_of" },
+    find: "dure.private_origin_of( substring(p_session from '^job:(job_[0-9A-Z]{26}):') ),",
+    replace: "",
+    tests: privates("stays there from a job that was asked for there"),
+    why: "work that was asked for in private hands over nowhere, or in a channel",
+  },
+  {
+    id: "rooms.private.kept",
+    at: { file: `${ROOMS}/configured-places.ts` },
+    find: "and person is null and not split_part(parent, '@', 1) = any($1::text[])",
+    replace: "and not split_part(parent, '@', 1) = any($1::text[])",
+    tests: privates("goes on in its thread after a restart"),
+    why: "every start closes the private threads of direct rooms",
+  },
+  {
+    id: "rooms.private.hearers",
+    at: { file: `${ROOMS}/talk.ts` },
+    find: "return agents.filter((agent) => members.includes(agent));",
+    replace: "return agents;",
+    tests: privates("is answered there: its person writes to both, and no other agent hears it"),
+    why: "agents that take no part in a private thread of the web hear what is said there",
+  },
+  {
+    id: "rooms.private.person",
+    at: { sql: "may_see_place" },
+    find: "when p.adapter = 'web' then p.tenant = p_tenant and p.person = p_person",
+    replace: "when p.adapter = 'web' then p.tenant = p_tenant",
+    tests: privates("is read by its person alone, whichever way another one looks"),
+    why: "another person lists the private threads of a direct room",
+  },
+  {
+    id: "rooms.private.platform",
+    at: { sql: "may_see_place" },
+    find: "else p_sees_all end",
+    replace: "else p_sees_all or p.tenant = p_tenant end",
+    tests: joining("what is said in a private thread is for its members and operators alone"),
+    why: "private threads of a platform stand in lists of all",
+  },
+  {
+    id: "rooms.private.see",
+    at: { file: `${ROOMS}/room-person.ts` },
+    find: 'if (place.adapter !== "web") return who.seesAll === true;',
+    replace: 'if (place.adapter !== "web") return true;',
+    tests: joining("what is said in a private thread is for its members and operators alone"),
+    why: "a reader opens a private thread of a platform by its id",
   },
 
   // --- requests

@@ -4,6 +4,7 @@ import { eventLog, testsIn } from "./tests-in.ts";
 const EVENT_FILTER = "packages/dure/src/durable/event-filter.ts";
 const ROOMS = "packages/dure/src/rooms";
 const SESSIONS = "packages/dure/src/engine/turn/sessions.ts";
+const roomSql = testsIn("packages/dure/src/rooms/room-sql.test.ts");
 const rooms = testsIn("packages/dure/test/tenants/rooms.test.ts");
 const sessions = testsIn("packages/dure/src/engine/turn/sessions.test.ts");
 const access = testsIn("packages/dure/src/server/access.test.ts");
@@ -129,10 +130,26 @@ export const TENANT_GUARDS: readonly Guard[] = [
   {
     id: "rooms.threads.tenant",
     at: { file: `${ROOMS}/reading.ts` },
-    find: "and ($5::text is null or p.id = $5) and ($8::boolean or (p.tenant = $2",
-    replace: "and ($5::text is null or p.id = $5) and ($8::boolean or (true",
+    find: "and ($5::text is null or p.id = $5) and dure.may_see_place(p, $2, $3, $8)",
+    replace: "and ($5::text is null or p.id = $5)",
     tests: rooms("what an agent hands on in a tenant's room stays with that tenant"),
     why: "a tenant reads the threads of others",
+  },
+  {
+    id: "rooms.answers.tenant",
+    at: { file: `${ROOMS}/recent-answers.ts` },
+    find: "and dure.may_see_place(p, $2, $3, $4)",
+    replace: "",
+    tests: ["packages/dure/test/rooms/private.test.ts > is read by its person alone"],
+    why: "an agent's page shows what it answered in private, or to another tenant",
+  },
+  {
+    id: "rooms.list.see.tenant",
+    at: { sql: "may_see_place" },
+    find: "then p_sees_all or p.tenant = p_tenant",
+    replace: "then true",
+    tests: roomSql("lists show the places that maySee shows, to everyone alike"),
+    why: "a tenant lists the threads and answers of others",
   },
   {
     id: "rooms.observations.tenant",

@@ -18,7 +18,7 @@ import { useThreads } from "./use-rooms.ts";
 
 /**
  * Of a channel: its threads and who listens. Of a thread: who takes part. Of a direct room: with
- * whom one talks.
+ * whom one talks, and its private threads.
  */
 export function PlacePanel(props: {
   who: Speaker;
@@ -34,7 +34,10 @@ export function PlacePanel(props: {
 
   if (place.kind === "direct") {
     return (
-      <div className="room-panel-body">{direct !== undefined && <AgentFacts agent={direct} />}</div>
+      <div className="room-panel-body">
+        {direct !== undefined && <AgentFacts agent={direct} />}
+        <Threads who={who} channel={place} current={undefined} nameOf={nameOf} />
+      </div>
     );
   }
 

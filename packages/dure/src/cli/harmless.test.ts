@@ -49,6 +49,16 @@ describe("text of others", () => {
     expect(harmless("안녕\t하세요\r\n👩‍💻 é\n")).toBe("안녕\t하세요\n👩‍💻 é\n");
   });
 
+  test("is written out in each character that breaks a line or turns its direction", () => {
+    const codes = [0x08, 0x0b, 0x7f, 0x85, 0x61c, 0x200e, 0x2028, 0x2029, 0x202a, 0x202e, 0x2066];
+    for (const code of codes) {
+      const char = String.fromCharCode(code);
+
+      expect(harmless(`a${char}b`)).toMatch(/^a\\[xu][0-9a-f]{2,4}b$/u);
+      expect(harmlessJson(char)).not.toContain(char);
+    }
+  });
+
   test("is escaped in JSON so that reading it gives the same value", () => {
     const json = harmlessJson({ [HOSTILE]: HOSTILE });
 

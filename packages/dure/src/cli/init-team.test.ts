@@ -30,3 +30,21 @@ test.each(LOCALES)(
     }
   },
 );
+
+test.each([
+  ["ko", "키 OPENAI_API_KEY는 .env에 있어요."],
+  ["en", "Its key, OPENAI_API_KEY, stands in .env."],
+] as const)(
+  "a new team in %s with a provider says in its language where the key is",
+  async (locale, words) => {
+    const folder = await mkdtemp(path.join(tmpdir(), "dure-init-team-"));
+    try {
+      const answers = { locale, begin: "chat", provider: "openai", key: "sk-test" } as const;
+      const { folder: team } = await initTeam("shop", { folder, version: "0.0.0", answers });
+
+      expect(await readFile(path.join(team, "dure.config.ts"), "utf8")).toContain(words);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  },
+);

@@ -1,5 +1,6 @@
 import { isAcknowledgement, isBlank, isOneQuestion, similarity } from "./conclusion.ts";
 import { cutBytes } from "../kernel/cut-bytes.ts";
+import { spokenBy } from "../kernel/quoted-words.ts";
 import type { GivenAnswer, JobTurn } from "../wire/jobs.ts";
 
 /** Bytes of an answer. A longer exchange is cut in each of its turns alike. */
@@ -61,7 +62,7 @@ function isAnswer(words: Words, said: readonly Words[]): boolean {
 
 function wholeOf(said: readonly Words[], nameOf: AnswerFacts["nameOf"]): string {
   const most = Math.floor(ANSWER_BYTES / said.length) - GAP.length;
-  return said.map(({ speaker, text }) => cutBytes(`${nameOf(speaker)}: ${text}`, most)).join(GAP);
+  return said.map(({ speaker, text }) => cutBytes(spokenBy(nameOf(speaker), text), most)).join(GAP);
 }
 
 const GAP = "\n\n";

@@ -1,3 +1,4 @@
+import { quoteLines, quoteLinesLike, speakerName } from "../kernel/quoted-words.ts";
 import { speakerOf, type EarlierWords, type Job, type JobResult } from "./job.ts";
 import { payloadText, type JobPayload } from "./payloads.ts";
 import type { JobTurn, JobWords } from "../wire/jobs.ts";
@@ -131,14 +132,17 @@ function resultsOf({ results, nameOf }: TurnFacts): readonly string[] {
 function messageOf({ job, turns, words }: TurnFacts, other: string): string {
   const answered = turns.at(-1)?.text ?? job.message;
   const said = cutBytes(answered, SAID.bytes) || "(no words)";
-  if (words.length === 0) return said;
+  if (words.length === 0) return quoteLinesLike(said, HEADING);
   const override = words.map(
     ({ author, text }) =>
-      `[A person, ${cut(author, SAID.author)}, speaks into this exchange. These words go ` +
-      `before everything else in it.]\n${text}`,
+      `[A person, ${cut(speakerName(author), SAID.author)}, speaks into this exchange. These ` +
+      `words go before everything else in it.]\n${quoteLines(text)}`,
   );
-  return [...override, `[${other} says:]\n${said}`].join("\n\n");
+  return [...override, `[${other} says:]\n${quoteLines(said)}`].join("\n\n");
 }
+
+/** What an agent may not write as if dure had: the heading of another one's words. */
+const HEADING = /^\s*\[.{0,200}(?:\sspeaks\s|\ssays:)/u;
 
 /**
  * What persons said that `turn` is told: what it was told before, and as much of what no agent heard
@@ -202,12 +206,8 @@ function resultText(
   );
 }
 
-/** Each line with a mark of its own: no text can end its quote. */
 function quote(text: string, most: number): string {
-  return cut(text, most)
-    .split("\n")
-    .map((line) => `> ${line}`)
-    .join("\n");
+  return quoteLines(cut(text, most));
 }
 
 function cut(text: string, most: number): string {

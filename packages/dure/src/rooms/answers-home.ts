@@ -1,5 +1,6 @@
 import type { Queryable } from "../durable/database.ts";
 import { cutBytes } from "../kernel/cut-bytes.ts";
+import { oneLine, quoteLines } from "../kernel/quoted-words.ts";
 
 /** What came of a request, for the session in which it was handed over. */
 export interface AnswerHome {
@@ -43,8 +44,9 @@ export function renderAnswersHome(
   const most = Math.floor(ANSWERS_BYTES / answers.length);
   const told = answers.map(
     ({ agent, asked, text, threadName }) =>
-      `${nameOf(agent)} has answered in “${threadName}”. What you had asked:\n` +
-      `${quote(asked, ASKED_BYTES)}\nThe answer:\n${quote(text, most)}`,
+      `${nameOf(agent)} has answered in “${oneLine(threadName)}”. What you had asked:\n` +
+      `${quoteLines(cutBytes(asked, ASKED_BYTES))}\n` +
+      `The answer:\n${quoteLines(cutBytes(text, most))}`,
   );
   return [
     "<answers>",
@@ -53,11 +55,6 @@ export function renderAnswersHome(
     ...told,
     "</answers>",
   ].join("\n");
-}
-
-/** Each line with a mark of its own: no text can end its quote. */
-function quote(text: string, most: number): string {
-  return cutBytes(text, most).replace(/^/gmu, "> ");
 }
 
 const ANSWERS = {

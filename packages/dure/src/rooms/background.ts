@@ -1,8 +1,11 @@
 import type { Directory, RoomAgent } from "./directory.ts";
+import { readersLineKo } from "./guide.ko.ts";
+import { readersLine } from "./guide.ts";
 import { renderMentions } from "./mentions.ts";
 import type { Place } from "./place.ts";
 import type { StoredMessage } from "./room-store.ts";
 import type { RoomLocale } from "./texts.ts";
+import { oneLine, quoteLines, speakerName, spokenBy } from "../kernel/quoted-words.ts";
 import type { Rank } from "../kernel/rooms.ts";
 
 /** What an agent is told besides the message itself. */
@@ -37,7 +40,8 @@ export function messageFor(
   const { message, directory, remindsOf } = facts;
   const named = (said: string): string => renderMentions(said, (agent) => directory.nameOf(agent));
   const reminded = remindsOf === undefined ? "" : `\n\n${named(remindsOf)}`;
-  const text = `${message.authorName}: ${named(message.text)}${attachmentLines(message)}${reminded}`;
+  const words = `${named(message.text)}${attachmentLines(message)}${reminded}`;
+  const text = spokenBy(message.authorName, words);
   if (Buffer.byteLength(text) <= bytes) return text;
   const kept = Buffer.from(text)
     .subarray(0, bytes)
@@ -58,15 +62,16 @@ const NAMES_BYTES = 1_500;
  * the newest that fit.
  */
 export function backgroundOf(facts: BackgroundFacts): string {
-  const { self, directory, place, participants, heard } = facts;
+  const { self, directory, locale, place, participants, heard } = facts;
   const others = directory.agents
     .filter((agent) => agent.id !== self.id)
     .map((agent) => `${agent.displayName} (${agent.id})`);
   const names = participants.map((agent) => directory.nameOf(agent));
   const lines = [
     `You are ${self.displayName} (${self.id}) in ` +
-      `${place.kind === "direct" ? "a direct conversation" : `the ${place.kind} “${quoted(place.name)}”`}. ` +
+      `${place.kind === "direct" ? "a direct conversation" : `the ${place.kind} “${quoted(oneLine(place.name))}”`}. ` +
       `Other agents of the team: ${cutBytes(others.join(", "), NAMES_BYTES) || "none"}.`,
+    locale === "en" ? readersLine(place) : readersLineKo(place),
     ...(place.kind === "thread"
       ? [
           "In this thread take part: " +
@@ -82,8 +87,8 @@ export function backgroundOf(facts: BackgroundFacts): string {
   const records = newestThatFit(
     heard.map(
       (record) =>
-        `- ${timeOf(record.at)} ${quoted(record.sender)} in ${quoted(record.place)}: ` +
-        `“${quoted(record.excerpt)}”`,
+        `- ${timeOf(record.at)} ${quoted(speakerName(record.sender))} in ` +
+        `${quoted(oneLine(record.place))}: “${quoted(oneLine(record.excerpt))}”`,
     ),
     room,
   );
@@ -127,12 +132,12 @@ function roleLines({ rank, primary, request, directory }: BackgroundFacts): read
   const said =
     primary.answer === undefined
       ? `${directory.nameOf(primary.agent)} has not answered yet.`
-      : `${directory.nameOf(primary.agent)} has answered: ` +
-        `“${cutBytes(quoted(primary.answer), ANSWER_BYTES)}”`;
+      : `${directory.nameOf(primary.agent)} has answered:\n` +
+        cutBytes(quoteLines(quoted(primary.answer)), ANSWER_BYTES);
   return [
     ...asked,
-    `${directory.nameOf(primary.agent)} leads the answer. ${said} Add only what is ` +
-      "missing; if nothing is, call stay_silent.",
+    `${directory.nameOf(primary.agent)} leads the answer. ${said}`,
+    "Add only what is missing; if nothing is, call stay_silent.",
   ];
 }
 

@@ -83,13 +83,13 @@ async function shutOutOf(
 }
 
 /**
- * Agents that hear what another agent says: all of the platform that may view the channel, in a
- * private thread its members.
+ * Agents that hear what is said: all of the platform that may view the channel, in a private thread
+ * its members.
  */
 export async function listenersIn(
   tx: Queryable,
   place: Spoken["place"],
-  { message, directory }: { message: Spoken["message"]; directory: Directory },
+  { message, directory }: { message: Pick<Spoken["message"], "mentions">; directory: Directory },
 ): Promise<readonly string[]> {
   const shutOut = await shutOutOf(place, tx);
   const agents = directory

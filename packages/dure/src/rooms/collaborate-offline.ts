@@ -1,6 +1,7 @@
 import type { Transaction } from "../durable/database.ts";
 import { isOffline, leaseName, LOST_AT, stateOf, type AccountRow } from "./accounts.ts";
 import { pairOf, refuse, type Asking, type Refusal } from "./collaborate-call.ts";
+import type { Where } from "./collaborate-place.ts";
 import { isShutOut } from "./deaf.ts";
 import { channelPlaceId, type RoomChannel } from "./directory.ts";
 import { roomReports } from "./reports.ts";
@@ -14,11 +15,11 @@ export async function refuseOffline(
   tx: Transaction,
   setting: RoomsSetting,
   asking: Asking,
-  channel: RoomChannel | undefined,
+  where: Where | undefined,
 ): Promise<Refusal | undefined> {
   const { directory } = setting;
   const { from } = asking;
-  const adapters = channel ? [channel.adapter] : [...setting.adapters.keys()];
+  const adapters = where ? [where.room.adapter] : [...setting.adapters.keys()];
   const shared = adapters.filter((adapter) => directory.account(adapter, from.id));
   if (shared.length === 0 && adapters.length === 1) {
     return refuse(
@@ -33,7 +34,7 @@ export async function refuseOffline(
 
   const whys: string[] = [];
   for (const adapter of shared) {
-    const why = await whyOffline(tx, setting, asking, { adapter, channel });
+    const why = await whyOffline(tx, setting, asking, { adapter, channel: where?.channel });
     if (why === undefined) return undefined;
     whys.push(why);
   }

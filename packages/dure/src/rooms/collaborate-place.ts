@@ -10,11 +10,14 @@ import { channelsFor } from "./tenant-rooms.ts";
 import { checkText, threadName, threadTopic } from "./text.ts";
 import { threadSlot } from "./thread-slot.ts";
 
-/** The channel of a collaboration, and its thread where there is one already. */
+/** Where a collaboration takes place, and its thread where there is one already. */
 export interface Where {
   readonly ok: true;
-  readonly channel: RoomChannel;
-  readonly thread?: Place;
+  /** What its thread is under: a channel, or a direct room of the web. */
+  readonly room: Place;
+  /** Absent: a direct room, whose threads its person alone reads. */
+  readonly channel?: RoomChannel | undefined;
+  readonly thread?: Place | undefined;
 }
 
 /** Finds where a collaboration takes place, and makes its thread. */
@@ -28,6 +31,8 @@ export class CollaborationPlaces {
   /** The channel where a new thread would begin, or the thread that goes on. */
   async find(tx: Transaction, asking: Asking): Promise<Where | Refusal> {
     const { threadId, channelId } = asking.call;
+    const began = await this.#privateOriginOf(tx, asking.caller.session);
+    if (began !== undefined) return this.#inPrivate(tx, asking, began);
     if (threadId !== undefined) return this.#givenThread(tx, asking, threadId);
     if (channelId !== undefined) return this.#givenChannel(tx, asking, channelId);
     return this.#ownChannel(tx, asking);
@@ -47,48 +52,95 @@ export class CollaborationPlaces {
     return { adapter: place.adapter, channel: this.#setting.directory.channelOf(id) };
   }
 
-  async makeThread(tx: Transaction, asking: Asking, channel: RoomChannel): Promise<Place> {
-    const { call, from, target, text, tenant } = asking;
+  async makeThread(tx: Transaction, asking: Asking, { room, channel }: Where): Promise<Place> {
+    const { call, from, target, text } = asking;
     const { store, adapters, locale, clock } = this.#setting;
-    const adapter = adapters.get(channel.adapter)!;
-    const parent = (await store.place(channelPlaceId(channel, tenant), tx))!;
+    const adapter = adapters.get(room.adapter)!;
+    const isPrivate = channel === undefined;
     const name = threadName({
       from: from.displayName,
       to: target.displayName,
-      topic: threadTopic(cleaned(call.threadName), text),
+      // Names are read in more places than words.
+      topic: isPrivate ? "" : threadTopic(cleaned(call.threadName), text),
       locale,
       limit: adapter.limits.threadNameLength,
     });
-    const id = newId("thread", clock.now());
-    await tx.query(NEW_THREAD, [
-      id,
-      channel.adapter,
-      parent.id,
-      name,
-      parent.tenant,
-      parent.guild,
-      parent.channel,
-      from.id,
-      topicKey(call),
-    ]);
-    await this.#enqueueThread(tx, { id, parent, agent: from.id });
+    const id = newId(isPrivate ? "private" : "thread", clock.now());
+    await tx.query(NEW_THREAD, [id, room.id, name, from.id, topicKey(call)]);
+    await this.#enqueueThread(tx, { id, parent: room, agent: from.id });
     await store.emit(tx, [
       {
         type: "room.thread_opened",
         role: "delegation",
         room: id,
         agent: from.id,
-        data: { name, parent: parent.id, from: from.id, to: target.id },
+        data: { name, parent: room.id, from: from.id, to: target.id },
       },
     ]);
     return (await store.place(id, tx))!;
+  }
+
+  /** Undefined: the session's work began where others may read. Null: in private, at no place. */
+  async #privateOriginOf(
+    tx: Transaction,
+    session: string | undefined,
+  ): Promise<Place | null | undefined> {
+    if (session === undefined) return undefined;
+    const [row] = await tx.query<{ place: string | null }>(PRIVATE_PLACE_OF, [session]);
+    const place = row?.place ?? undefined;
+    return place === undefined ? undefined : ((await this.#setting.store.place(place, tx)) ?? null);
+  }
+
+  /**
+   * What is private stays so: another agent is asked where the same people read. A thread of a
+   * platform takes words from its members alone.
+   */
+  async #inPrivate(tx: Transaction, asking: Asking, began: Place | null): Promise<Where | Refusal> {
+    const { threadId, channelId } = asking.call;
+    const isElsewhere = channelId !== undefined && channelId !== began?.parent;
+    if (began === null || isElsewhere) return refusePrivate(asking);
+    if (began.adapter === "web") return this.#inDirectRoom(tx, asking, began);
+    const isMeant = threadId === undefined || threadId === began.id;
+    const isOwn = (await this.ofSession(tx, asking.caller.session))?.id === began.id;
+    const channel = this.#setting.directory.channelOf(began.parent ?? "");
+    const isTaken = isPrivateThread(began.id) && isOpenThread(began) && isOwn && isMeant;
+    if (!isTaken || !channel?.collaborate) return refusePrivate(asking);
+    return this.#inChannel(tx, asking, channel, began);
+  }
+
+  /** In the thread where the work began; else in a thread of the person's direct room. */
+  async #inDirectRoom(tx: Transaction, asking: Asking, began: Place): Promise<Where | Refusal> {
+    const { store } = this.#setting;
+    const { threadId } = asking.call;
+    const room = began.kind === "direct" ? began : await store.place(began.parent ?? "", tx);
+    if (!room || room.state === "closed") return refusePrivate(asking);
+    if (threadId !== undefined) {
+      const thread = await store.place(threadId, tx);
+      const isThere = thread?.parent === room.id && isOpenThread(thread);
+      return isThere ? { ok: true, room, thread } : refusePrivate(asking);
+    }
+    if (began !== room && isOpenThread(began)) return { ok: true, room, thread: began };
+    return { ok: true, room, thread: await this.#reusable(tx, asking, room) };
+  }
+
+  /** `thread`: what goes on there; default: the newest one of the pair. */
+  async #inChannel(
+    tx: Transaction,
+    asking: Asking,
+    channel: RoomChannel,
+    thread?: Place,
+  ): Promise<Where> {
+    const room = (await this.#setting.store.place(channelPlaceId(channel, asking.tenant), tx))!;
+    return { ok: true, room, channel, thread: thread ?? (await this.#reusable(tx, asking, room)) };
   }
 
   async #givenThread(tx: Transaction, asking: Asking, threadId: string): Promise<Where | Refusal> {
     const { store, directory } = this.#setting;
     const thread = await store.place(threadId, tx);
     const isThere = thread?.tenant === asking.tenant && isOpenThread(thread);
-    if (!isThere || !(await this.#mayEnter(tx, asking, thread))) {
+    // An operator speaks from no session; who is a member asks from there.
+    const mayEnter = asking.caller.session === undefined || !isPrivateThread(threadId);
+    if (!isThere || !mayEnter) {
       return refuse(
         "THREAD_NOT_FOUND",
         `There is no open thread "${threadId}".`,
@@ -103,13 +155,7 @@ export class CollaborationPlaces {
         "Leave threadId out.",
       );
     }
-    return { ok: true, channel, thread };
-  }
-
-  /** A private thread takes words from its members alone; an operator speaks from no session. */
-  async #mayEnter(tx: Transaction, { caller }: Asking, { id }: Place): Promise<boolean> {
-    if (!isPrivateThread(id) || caller.session === undefined) return true;
-    return (await this.ofSession(tx, caller.session))?.id === id;
+    return this.#inChannel(tx, asking, channel, thread);
   }
 
   async #givenChannel(
@@ -120,7 +166,7 @@ export class CollaborationPlaces {
     const channels = channelsFor(asking.tenant, this.#setting.directory);
     const wanted = channels.find((channel) => isCalled(channel, channelId));
     if (wanted?.collaborate) {
-      return (await this.#reusable(tx, asking, wanted)) ?? { ok: true, channel: wanted };
+      return this.#inChannel(tx, asking, wanted);
     }
     const allowed = channels
       .filter((channel) => channel.collaborate)
@@ -138,14 +184,9 @@ export class CollaborationPlaces {
     const { from, target, caller, tenant } = asking;
     const { directory, defaultChannel } = this.#setting;
     const channels = channelsFor(tenant, directory).filter((channel) => channel.collaborate);
-    const own = await this.#ownPrivateThread(tx, caller.session);
-    if (own) return own;
     const origin = await this.originOf(tx, caller.session);
     const decided = decideChannel({ origin, from, target, channels, defaultChannel });
-    if (decided.channel) {
-      const { channel } = decided;
-      return (await this.#reusable(tx, asking, channel)) ?? { ok: true, channel };
-    }
+    if (decided.channel) return this.#inChannel(tx, asking, decided.channel);
     return refuse(
       "CHANNEL_REQUIRED",
       decided.because === "several-platforms"
@@ -156,33 +197,16 @@ export class CollaborationPlaces {
     );
   }
 
-  /** What is private stays so: another agent is asked where its members are. */
-  async #ownPrivateThread(
-    tx: Transaction,
-    session: string | undefined,
-  ): Promise<Where | undefined> {
-    const thread = await this.ofSession(tx, session);
-    if (!thread || !isPrivateThread(thread.id) || !isOpenThread(thread)) return undefined;
-    const channel = this.#setting.directory.channelOf(thread.parent ?? "");
-    return channel?.collaborate ? { ok: true, channel, thread } : undefined;
-  }
-
-  /** The newest thread of this pair and topic in the channel. */
+  /** The newest thread of this pair and topic in the channel or direct room. */
   async #reusable(
     tx: Transaction,
-    { call, from, target, tenant }: Asking,
-    channel: RoomChannel,
-  ): Promise<Where | undefined> {
+    { call, from, target }: Asking,
+    room: Place,
+  ): Promise<Place | undefined> {
     const { store, limits } = this.#setting;
-    const [row] = await tx.query<{ thread: string }>(FIND_ROUTE, [
-      from.id,
-      target.id,
-      topicKey(call),
-      [channelPlaceId(channel, tenant)],
-      limits.routeMs,
-    ]);
-    const thread = row && (await store.place(row.thread, tx));
-    return thread && { ok: true, channel, thread };
+    const route = [from.id, target.id, topicKey(call), room.id, limits.routeMs];
+    const [row] = await tx.query<{ thread: string }>(FIND_ROUTE, route);
+    return row && store.place(row.thread, tx);
   }
 
   async #enqueueThread(
@@ -211,6 +235,17 @@ function isOpenThread({ kind, state, isSink }: Place): boolean {
   return kind === "thread" && state !== "closed" && !isSink;
 }
 
+/** No place of the platform has just these readers. */
+function refusePrivate({ from, target }: Asking): Refusal {
+  return refuse(
+    "PRIVATE_ORIGIN",
+    `This began in a private conversation, and no place here is read by its person, ${from.id} ` +
+      `and ${target.id} alone. Nothing was handed over.`,
+    `Answer yourself, or ask the person to write to ${target.id} directly, or to repeat it in a ` +
+      "channel where all may read it.",
+  );
+}
+
 /** Without signs that would let a name pose as another one. */
 function cleaned(name: string | undefined): string | undefined {
   const checked = name === undefined ? undefined : checkText(name);
@@ -230,19 +265,28 @@ export const FIND_ROUTE = {
     where r.from_agent = $1
       and r.to_agent = $2
       and r.topic = $3
-      and p.parent = any($4::text[])
-      and not starts_with(p.id, 'private_')
+      and p.parent = $4
+      -- only a direct room's own threads are as private as it is
+      and starts_with(p.id, 'private_') = starts_with($4, 'direct_')
       and r.renewed_at > clock_timestamp() - $5::double precision * interval '1 millisecond'
       and p.state <> 'closed'
     order by r.renewed_at desc
     limit 1`,
 };
+/** The private place in which a session's work began, empty for none of rooms; null: not private. */
+export const PRIVATE_PLACE_OF = {
+  name: "rooms.private_place_of",
+  text: "select dure.private_place_of($1) as place",
+};
+/** A thread of a direct room is that person's, too. */
 const NEW_THREAD = {
   name: "collaborate.new_thread",
   text: `
     insert into dure.places (
-      id, adapter, kind, parent, name, tenant, guild, channel, owner, topic
+      id, adapter, kind, parent, name, tenant, guild, channel, person, owner, topic
     )
-    values ($1, $2, 'thread', $3, $4, $5, $6, $7, $8, $9)`,
+    select $1, adapter, 'thread', id, $3, tenant, guild, channel, person, $4, $5
+    from dure.places
+    where id = $2`,
 };
 const ENQUEUE_THREAD = { name: "collaborate.enqueue_thread", text: "select dure.enqueue($1)" };

@@ -83,18 +83,20 @@ export class CollaborationRequests {
       (await this.#countCall(tx, asking, where.thread));
     if (stopped) return stopped;
 
-    const thread = where.thread ?? (await this.#places.makeThread(tx, asking, where.channel));
+    const thread = where.thread ?? (await this.#places.makeThread(tx, asking, where));
     const messageId = await this.#open(tx, asking, { thread, where, chain });
     const { target, caller } = asking;
     const origin = await this.#places.originOf(tx, caller.session);
-    const elsewhere = isElsewhere(origin, where.channel)
-      ? ` That is ${channelPlaceId(where.channel)}, not where you are: tell your person so.`
-      : "";
+    const { channel } = where;
+    const elsewhere =
+      channel && isElsewhere(origin, channel)
+        ? ` That is ${channelPlaceId(channel)}, not where you are: tell your person so.`
+        : "";
     return {
       ok: true,
       threadId: thread.id,
       threadName: thread.name,
-      channelId: channelPlaceId(where.channel, asking.tenant),
+      channelId: where.room.id,
       messageId,
       reused: where.thread !== undefined,
       delivery: "queued",
@@ -258,7 +260,7 @@ export class CollaborationRequests {
     asking: Asking,
     given: { thread: Place; where: Where; chain: readonly string[] },
   ): Promise<string> {
-    const { call, from, target, tenant } = asking;
+    const { call, from, target } = asking;
     const { thread, where, chain } = given;
     const { store, limits } = this.#setting;
     // First: this forgets who took part in a thread that slept for too long.
@@ -284,8 +286,7 @@ export class CollaborationRequests {
       chain,
       limits.reminderMs[0],
     ]);
-    const channel = channelPlaceId(where.channel, tenant);
-    await tx.query(ROUTE, [from.id, target.id, topic, channel, thread.id]);
+    await tx.query(ROUTE, [from.id, target.id, topic, where.room.id, thread.id]);
     return messageId;
   }
 

@@ -75,8 +75,7 @@ export class Collaboration {
     const { from, target, text } = checked;
     const asking: Asking = { caller, call, tenant, from, target, text };
     const where = await this.#places.find(tx, asking);
-    const channel = where.ok ? where.channel : undefined;
-    const offline = await refuseOffline(tx, this.#setting, asking, channel);
+    const offline = await refuseOffline(tx, this.#setting, asking, where.ok ? where : undefined);
     if (offline) return offline;
     if (!where.ok) return where;
 

@@ -122,7 +122,10 @@ const CLOSE_OTHERS = {
     where state <> 'closed'
       and (
         kind = 'channel' and not split_part(id, '@', 1) = any($1::text[])
-        or kind = 'thread' and not split_part(parent, '@', 1) = any($1::text[])
+        -- a direct room and its threads are no one's configuration
+        or kind = 'thread'
+        and person is null
+        and not split_part(parent, '@', 1) = any($1::text[])
       )
     returning id`,
 };

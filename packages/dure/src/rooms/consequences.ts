@@ -45,7 +45,7 @@ export function decideIn(
       seen: false,
       place: {
         kind: place.kind,
-        allowed: channel !== undefined || place.kind === "direct",
+        allowed: channel !== undefined || place.person !== null,
         // A message that ends a part is heard as in a place that rests: no agent goes on from it.
         state: message.ends && step.state === "open" ? "resting" : step.state,
         participants: place.participants,

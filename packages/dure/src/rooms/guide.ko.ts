@@ -1,4 +1,5 @@
 import type { RoomLimits } from "./limits.ts";
+import { isPrivatePlace, type Place } from "./place.ts";
 
 /** The same as `agentsFile`, for a team that speaks Korean. Pure. */
 export function agentsFileKo(limits: RoomLimits): string {
@@ -6,6 +7,7 @@ export function agentsFileKo(limits: RoomLimits): string {
 
 - 보이는 곳에서 먼저 일해요. 사람에게 중요한 일은 사람이 볼 수 있는 채널이나 스레드에서 해요.
 - 다른 에이전트에게는 \`collaborate\`로 일을 맡겨요. 맡은 쪽은 스레드에서 답하고, 맡긴 쪽은 계속 사람과 이야기해요.
+- 둘이서만 나눈 말은 그 사람만 읽는 곳에서만 다른 에이전트에게 맡겨요. 그런 곳이 없으면 맡기지 않아요.
 - 스레드에 있는 에이전트는 이름을 부르지 않아도 들어요. 새로 부를 때만 @로 이름을 적어요.
 - 끝없는 이야기는 코드가 멈춰요: 두 에이전트의 부탁은 ${limits.pairPerMs / 60_000}분에 ${limits.pairCalls}번, \
 한 스레드의 에이전트 메시지는 ${limits.threadPerMs / 1_000}초에 ${limits.threadMessages}개,
@@ -27,7 +29,7 @@ export function collaborationPolicyKo(limits: RoomLimits): string {
 ## 일을 맡길 때
 다른 에이전트에게는 \`collaborate({ targetAgent, message })\`로 일을 맡겨요. 스레드를 열고(${hours(limits.routeMs)} 안에
 열었던 것이 있으면 그것을 쓰고) 그 에이전트를 부른 뒤 바로 돌아와요. 답은 그 스레드에 오고, 답이 오면 부탁이 시작된
-자리에 알려요. 답이 없으면 ${spanOf(limits.reminderMs[0])}과 ${spanOf(limits.reminderMs[1])} 뒤에 다시 알리고, \
+자리에 알려요. 1:1 대화에서 맡긴 일은 그 사람만 읽는 스레드로 가고, 그런 스레드가 없는 곳에서는 맡길 수 없어요. 답이 없으면 ${spanOf(limits.reminderMs[0])}과 ${spanOf(limits.reminderMs[1])} 뒤에 다시 알리고, \
 ${spanOf(limits.unansweredMs)} 뒤에 운영자에게 알리고,
 부탁은 ${hours(limits.participantsMs)} 뒤에 끝나요.
 
@@ -57,4 +59,19 @@ ${spanOf(limits.suspendMs)} 동안 멈춰요 |
 ## 말 대신 버튼
 사람의 허락이 필요한 일은 그 자리에서 물어요. 어디에서 오든 첫 답이 정해요.
 `;
+}
+
+/** The same as `readersLine`, for a team that speaks Korean. Pure. */
+export function readersLineKo({
+  id,
+  kind,
+  adapter,
+}: Pick<Place, "id" | "kind" | "adapter">): string {
+  if (!isPrivatePlace(id)) {
+    const where = kind === "thread" ? "이 스레드의 채널을" : "이 채널을";
+    return `여기에 쓴 글은 ${where} 보는 사람이 모두 읽어요.`;
+  }
+  const readers =
+    kind === "thread" && adapter !== "web" ? "이 비공개 스레드에 있는 사람" : "지금 대화하는 사람";
+  return `여기는 비공개예요. ${readers}과 운영자만 읽어요. 다른 사람이 읽는 곳에는 옮기지 마세요.`;
 }

@@ -1,5 +1,6 @@
 import type { AnyTool } from "../engine/agent/tool.ts";
 import type { RoomLimits } from "./limits.ts";
+import { isPrivatePlace, type Place } from "./place.ts";
 
 /** Tools that agents need no guide for. */
 const SELF_EXPLAINING: ReadonlySet<string> = new Set(["remember"]);
@@ -19,6 +20,9 @@ export function agentGuide(tools: Readonly<Record<string, AnyTool>>): string {
       ? [
           "Work that people should be able to follow is handed over in the open, with " +
             "`collaborate`: a thread, where the other agent answers. You do not wait for it.",
+          "What is said to you in private stays there: a hand-over from a private conversation " +
+            "goes to a thread that only its person reads, or is refused. Then answer yourself, or " +
+            "ask the person to write to the other agent, or to repeat it in a channel.",
           "In a thread you are in, just write: who takes part is heard without being named. " +
             "Name an agent or a person with @ only to bring them in.",
         ]
@@ -43,6 +47,7 @@ export function agentsFile(limits: RoomLimits): string {
 - Visible work comes first: what concerns people is done in a channel or a thread, where they can see it.
 - Work is handed to another agent with \`collaborate\`. It answers in its thread; the one who handed \
 over goes on serving people.
+- What is said in private is handed over only where the same person alone reads it, else not at all.
 - In a thread everybody who takes part is heard without being named. Name others with @ only to \
 bring them in.
 - Endless talk is stopped by code: ${limits.pairCalls} calls of a pair within \
@@ -68,7 +73,8 @@ Visible work comes first: what concerns people is done where they can see it, in
 thread (or finds the one of the
 last ${limits.routeMs / 3_600_000} h), names the other agent there, and returns at once. The \
 answer comes in that thread; the place where the request began is
-told when it has come. Without an answer: a reminder after ${minutes(limits.reminderMs[0])} and \
+told when it has come. From a direct room or message it goes to a thread that only that person \
+reads; where the platform has none, it is refused. Without an answer: a reminder after ${minutes(limits.reminderMs[0])} and \
 ${minutes(limits.reminderMs[1])}, an operator is told after ${minutes(limits.unansweredMs)}, and
 the request ends ${limits.participantsMs / 3_600_000} h later.
 
@@ -103,4 +109,19 @@ requests is not lifted; a person's word begins a new one.
 ## Buttons instead of words
 What needs a person's yes is asked in the place itself. The first answer counts, from wherever it comes.
 `;
+}
+
+/** Where an agent stands and who can read there: one line of its prompt. Pure. */
+export function readersLine({ id, kind, adapter }: Pick<Place, "id" | "kind" | "adapter">): string {
+  if (!isPrivatePlace(id)) {
+    return `Everybody who sees this ${kind === "thread" ? "thread's channel" : kind} reads what is written here.`;
+  }
+  const readers =
+    kind === "thread" && adapter !== "web"
+      ? "the members of this private thread"
+      : "the person of this conversation";
+  return (
+    `This is private: only ${readers} and the operators read what is written here. ` +
+    "Do not repeat it where others read."
+  );
 }

@@ -2,6 +2,7 @@ import { concludes } from "../jobs/conclusion.ts";
 import type { Transaction } from "../durable/database.ts";
 import type { ProcessLease } from "../durable/processes.ts";
 import type { SuggestedAction } from "../kernel/escalation.ts";
+import { isStoppedTalk } from "./guard-stop.ts";
 import type { HandlingRow, Said } from "./handling.ts";
 import type { OpenPlace } from "./place.ts";
 import type { StoredMessage } from "./room-store.ts";
@@ -44,7 +45,8 @@ export class HandlingEnd {
     if (!open || !place) return; // settled before, or taken by another
 
     const wishes = wishesOf(open);
-    const outcome = wishes.isSilent ? "silent" : said.outcome;
+    const isKept = said.outcome === "answered" && (await isStoppedTalk(tx, place, handling));
+    const outcome = wishes.isSilent || isKept ? "silent" : said.outcome;
     const text = outcome === "answered" ? said.text : "";
     const answer = await this.#say(tx, handling, place, { text, wishes, open });
 

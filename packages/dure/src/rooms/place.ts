@@ -17,8 +17,9 @@ export interface Place {
   readonly channel: string | null;
   /** Null while the platform is making the thread. */
   readonly thread: string | null;
-  /** Of a direct room. */
+  /** Of a direct room, and of its private threads. */
   readonly person: string | null;
+  /** Of a direct room. */
   readonly agent: string | null;
   /** Of a thread that an agent has opened. */
   readonly owner: string | null;

@@ -14,12 +14,22 @@ begin
     select
     from dure.places p
     where p.id = p_place
-      and p.kind = 'direct'
       and p.adapter = 'web'
       and p.tenant = p_tenant
       and p.person = p_person
   );
 end $$;
+
+-- Whether a person may see a place of the list. The same rule as maySee().
+create or replace function dure.may_see_place(
+  p dure.places, p_tenant text, p_person text, p_sees_all boolean
+) returns boolean language sql stable as $$
+  select case
+    when p.id !~ '^(direct|private)_' then p_sees_all or p.tenant = p_tenant
+    when p.adapter = 'web' then p.tenant = p_tenant and p.person = p_person
+    else p_sees_all
+  end
+$$;
 
 -- The same of a session: of an agent in a place, of an exchange, or of the
 -- operator agent that is asked about an escalation.
@@ -78,5 +88,25 @@ create or replace function dure.private_origin_of(
   from dure.jobs j
   join dure.jobs r on r.id = j.root_id
   where j.id = p_job
+$$;
+
+-- The private place in which the work of a session began; empty: it is private,
+-- and no place of rooms is known; null: it is not private.
+create or replace function dure.private_place_of(
+  p_session text
+) returns text language sql stable as $$
+  select case
+    when dure.may_know_session(p_session, ' ', '') then null
+    else coalesce(
+      substring(
+        split_part(p_session, '@@', 1)
+        from '^room:[^:]+:((?:direct|private)_.+)$'
+      ),
+      dure.private_origin_of(
+        substring(p_session from '^job:(job_[0-9A-Z]{26}):')
+      ),
+      ''
+    )
+  end
 $$;
 `;

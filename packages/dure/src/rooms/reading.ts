@@ -353,7 +353,7 @@ const THREADS = {
     where p.kind = 'thread'
       and ($1::text is null or p.parent = $1)
       and ($5::text is null or p.id = $5)
-      and ($8::boolean or (p.tenant = $2 and not starts_with(p.id, 'private_')))
+      and dure.may_see_place(p, $2, $3, $8)
       and (
         $7::double precision is null
         or p.active_at < to_timestamp($7::double precision / 1000)

@@ -53,12 +53,7 @@ const RECENT = {
       and h.outcome is not null
       and h.finished_at > clock_timestamp() - interval '7 days'
       and h.agent = $1
-      and case
-        when p.kind = 'direct' and p.adapter = 'web'
-          then p.tenant = $2 and p.person = $3
-        when p.kind = 'direct' or starts_with(p.id, 'private_') then $4::boolean
-        else $4::boolean or p.tenant = $2
-      end
+      and dure.may_see_place(p, $2, $3, $4)
     order by h.finished_at desc
     limit $5`,
 };

@@ -1,6 +1,8 @@
 import { DureError } from "../kernel/errors.ts";
 import type { Directory } from "./directory.ts";
-import { isPrivateThread, type Place } from "./place.ts";
+import { speakerName } from "../kernel/quoted-words.ts";
+import { isPrivatePlace, type Place } from "./place.ts";
+import { roomTexts, type RoomLocale } from "./texts.ts";
 
 /** Who calls: a tenant's person. */
 export interface RoomPerson {
@@ -12,16 +14,13 @@ export interface RoomPerson {
 }
 
 /**
- * A channel belongs to its whole tenant; a direct room to its person. What is said in private on
- * another platform is for the operators alone.
+ * A channel belongs to its whole tenant; a direct room, and each thread of it, to its person. What is
+ * said in private on another platform is for the operators alone.
  */
 export function maySee(place: Place, who: RoomPerson): boolean {
-  if (place.kind === "direct") {
-    if (place.adapter !== "web") return who.seesAll === true;
-    return place.tenant === who.tenant && place.person === who.person;
-  }
-  if (isPrivateThread(place.id)) return who.seesAll === true;
-  return who.seesAll === true || place.tenant === who.tenant;
+  if (!isPrivatePlace(place.id)) return who.seesAll === true || place.tenant === who.tenant;
+  if (place.adapter !== "web") return who.seesAll === true;
+  return place.tenant === who.tenant && place.person === who.person;
 }
 
 /**
@@ -37,15 +36,31 @@ export function checkPerson(name: string, directory: Directory): void {
       { class: "input", hint: "Choose a name of plain letters." },
     );
   }
-  const taken = directory.agents.find(({ id, displayName }) =>
-    [id, displayName].some((agent) => comparableName(agent) === shown),
-  );
-  if (taken) {
+  if (isNameOfAgent(name, directory)) {
     throw new DureError("PERSON_INVALID", `"${name}" is the name of an agent.`, {
       class: "input",
       hint: "Choose another name.",
     });
   }
+}
+
+/**
+ * The name under which someone from outside stands here. On a platform a person may have an agent's
+ * name: then it says what they are. Pure.
+ */
+export function nameFromOutside(
+  { authorKind, authorName }: { authorKind: "person" | "foreign"; authorName: string },
+  { directory, locale }: { directory: Directory; locale: RoomLocale },
+): string {
+  const name = speakerName(authorName);
+  return isNameOfAgent(name, directory) ? roomTexts(locale).namesake(name, authorKind) : name;
+}
+
+function isNameOfAgent(name: string, { agents }: Directory): boolean {
+  const shown = comparableName(name);
+  return agents.some(({ id, displayName }) =>
+    [id, displayName].some((agent) => comparableName(agent) === shown),
+  );
 }
 
 function comparableName(name: string): string {

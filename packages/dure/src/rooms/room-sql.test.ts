@@ -5,7 +5,8 @@ import type { Database } from "../durable/database.ts";
 import { testDatabase } from "../durable/test-database.ts";
 import { untilBlocked } from "../durable/test-members.ts";
 import { ROOM_LIMITS } from "./limits.ts";
-import { sessionIdOf } from "./place.ts";
+import { placeOf, sessionIdOf, type PlaceRow } from "./place.ts";
+import { maySee } from "./room-person.ts";
 import { RoomStore, type NewHandling, type WrittenMessage } from "./room-store.ts";
 
 const HOUR_MS = 3_600_000;
@@ -84,7 +85,7 @@ test("what is private is known to its person alone, and so is the work that bega
   const asked = ["of_room", "of_work", "of_channel", "gone"].map((id) => `escalation:${id}`);
   const known = async (tenant: string, person: string): Promise<readonly string[]> => {
     const rows = await world.database.query<{ what: string }>({ text: KNOWN }, [
-      [null, "web:general", "direct_web", "direct_discord", "private_thread"],
+      [null, "web:general", "direct_web", "direct_discord", "private_web", "private_thread"],
       [null, "mine", "room:ruda:direct_web", `job:${root}:eden`, `job:${child}:eden`, ...asked],
       [null, root, child, gone],
       tenant,
@@ -105,6 +106,7 @@ test("what is private is known to its person alone, and so is the work that bega
     `job ${root}`,
     `job ${child}`,
     "place direct_web",
+    "place private_web",
     "session escalation:of_room",
     "session escalation:of_work",
     `session job:${root}:eden`,
@@ -116,6 +118,30 @@ test("what is private is known to its person alone, and so is the work that bega
   expect(await known("acme", "junho")).toEqual(open);
   expect(await known("", "mina")).toEqual(open);
   expect(await known("acme", "")).toEqual(open);
+});
+
+test("lists show the places that maySee shows, to everyone alike", async () => {
+  await using world = await openWorld();
+  await addPrivatePlaces(world.database);
+  const rows = await world.database.query<PlaceRow>({ text: "select * from dure.places" });
+  const people = ["", "acme", "other"].flatMap((tenant) =>
+    ["", "mina", "junho"].flatMap((person) => [
+      { tenant, person },
+      { tenant, person, seesAll: true },
+    ]),
+  );
+
+  for (const who of people) {
+    const listed = await world.database.query<{ id: string }>(
+      { text: "select id from dure.places p where dure.may_see_place(p, $1, $2, $3)" },
+      [who.tenant, who.person, "seesAll" in who],
+    );
+    const seen = rows.filter((row) => maySee(placeOf(row), who));
+    expect([who, listed.map(({ id }) => id).toSorted()]).toEqual([
+      who,
+      seen.map(({ id }) => id).toSorted(),
+    ]);
+  }
 });
 
 test("the first job of some work is kept as long as one of the others: it says to whom they belong", async () => {
@@ -408,6 +434,8 @@ async function addPrivatePlaces(database: Database): Promise<void> {
       values
         ('direct_web', 'web', 'direct', null, 'mina', 'acme', 'mina', 'ruda'),
         ('direct_discord', 'discord', 'direct', null, 'mina', 'acme', 'mina', 'ruda'),
+        ('web:general@acme', 'web', 'channel', null, 'general', 'acme', null, null),
+        ('private_web', 'web', 'thread', 'direct_web', 'ours', 'acme', 'mina', null),
         ('private_thread', 'discord', 'thread', 'web:general', 'ours', 'acme', null, null)`,
   });
 }

@@ -26,7 +26,7 @@ import { Inbound } from "./inbound.ts";
 import type { RoomLimits } from "./limits.ts";
 import { liftPairsIn, Lifts, RESUME } from "./lifts.ts";
 import { NOTICE_TOPIC, noticeHandler } from "./notices.ts";
-import { shownPlace, type Place, type ShownPlace } from "./place.ts";
+import { isPrivatePlace, shownPlace, type Place, type ShownPlace } from "./place.ts";
 import { RoomReader, type RoomSummary } from "./reading.ts";
 import { ConversationSink, type ConversationOf, type SinkTargets } from "./sink.ts";
 import { Orders } from "./orders.ts";
@@ -260,10 +260,10 @@ export class Rooms {
     return this.reader.rooms(who, page);
   }
 
-  /** Whose direct room it is; undefined for no such room. */
-  async directRoom(id: string): Promise<Place | undefined> {
+  /** Whose direct room or private thread it is; undefined for no such place. */
+  async privatePlace(id: string): Promise<Place | undefined> {
     const place = await this.#setting.store.place(id);
-    return place?.kind === "direct" ? place : undefined;
+    return place && isPrivatePlace(place.id) ? place : undefined;
   }
 
   async message(id: string, who: RoomPerson): Promise<StoredMessage> {

@@ -10,7 +10,8 @@ import type { Transaction } from "../durable/database.ts";
 import { newId } from "../kernel/ids.ts";
 import { channelPlaceId, type RoomChannel } from "./directory.ts";
 import { decideReport } from "./origin.ts";
-import { isPrivatePlace, placeOfSession } from "./place.ts";
+import { placeOfSession } from "./place.ts";
+import { PRIVATE_PLACE_OF } from "./collaborate-place.ts";
 import { roomReports } from "./reports.ts";
 import { orderingOf, topicOf } from "./outbox-keys.ts";
 import type { RoomsSetting, Talk } from "./talk.ts";
@@ -199,10 +200,11 @@ export class ConversationSink {
   /** Undefined: no channel is told. */
   async #channelFor({ session = "" }: Conversation): Promise<RoomChannel | undefined> {
     const { channels = [] } = this.#targets;
+    const { database, store } = this.#setting;
+    const [row] = await database.query<{ place: string | null }>(PRIVATE_PLACE_OF, [session]);
+    if (row?.place !== null) return undefined;
     const id = placeOfSession(session)?.place;
-    if (id === undefined) return decideReport(channels, undefined);
-    if (isPrivatePlace(id)) return undefined;
-    const place = await this.#setting.store.place(id);
+    const place = id === undefined ? undefined : await store.place(id);
     return decideReport(channels, place?.adapter);
   }
 

@@ -22,12 +22,14 @@ import {
   personSpoke,
   type GuardStep,
 } from "./guards.ts";
+import { stopTalkIn } from "./guard-stop.ts";
 import type { RoomLimits } from "./limits.ts";
 import { orderingOf, partKey, partLength, topicOf } from "./outbox-keys.ts";
 import { findMentions, renderMentions } from "./mentions.ts";
 import { asideOf, listenersIn } from "./bystanders.ts";
 import type { OpenPlace, Place } from "./place.ts";
 import type { RoleDecision } from "./role.ts";
+import { nameFromOutside } from "./room-person.ts";
 import type {
   MessageButton,
   NewMessageRow,
@@ -275,16 +277,28 @@ export class Talk {
     const mentions = await this.#mentionedIn(tx, heard);
     const message = known
       ? { ...known, mentions: [...new Set([...known.mentions, ...mentions])] }
-      : messageOf(heard, place, mentions);
+      : messageOf({ ...heard, authorName: nameFromOutside(heard, this.#setting) }, place, mentions);
     this.#warnOfLostRecord(place, message);
     const step = known ? unchanged(place) : this.#stepOf(heard, place, mentions);
     const bystanders = (heard.bystanders ?? []).filter((agent) => !known?.roles[agent]);
     const unheeded = await this.#write(
       tx,
-      { place, message, step, agents: fresh },
+      { place, message, step, agents: await this.#thatHear(tx, place, { message, agents: fresh }) },
       { known: known !== undefined, row: rowOfHeard(message, heard), onlyRecord, bystanders },
     );
     return { messageId: message.id, repeated: known !== undefined, unheeded };
+  }
+
+  /** A platform tells the members of a private thread alone; the web rooms are told for all. */
+  async #thatHear(
+    tx: Transaction,
+    place: OpenPlace,
+    { message, agents }: { message: DecidedMessage; agents: readonly string[] },
+  ): Promise<readonly string[]> {
+    if (place.kind !== "thread" || place.person === null) return agents;
+    const { directory } = this.#setting;
+    const members = await listenersIn(tx, place, { message, directory });
+    return agents.filter((agent) => members.includes(agent));
   }
 
   #stepOf(heard: Heard, place: OpenPlace, mentions: readonly string[]): GuardStep {
@@ -402,7 +416,10 @@ export class Talk {
     });
     if (unrecorded !== null) this.#warnUnrecorded(spoken, observers, unrecorded);
     this.#logDecisions(message, decisions);
-    if (step.trip) await this.#tellTrip(tx, place, message, step.trip);
+    if (step.trip) {
+      await stopTalkIn(tx, this.#setting, place);
+      await this.#tellTrip(tx, place, message, step.trip);
+    }
     return unheeded;
   }
 

@@ -106,6 +106,8 @@ const TEXTS = {
     lift: () => "풀기",
     stop: () => "멈추기",
     working: () => "답을 준비하고 있어요 …",
+    namesake: (name: string, kind: "person" | "foreign") =>
+      `${name} (${kind === "person" ? "사람" : "다른 봇"})`,
     stoppedFor: (ended: Ended) =>
       isNothing(ended) ? "여기서 하던 일이 없어요." : `멈췄어요: ${endedIn(ended, KO_ENDED)}.`,
     pausedFor: (who: string, isNew: boolean) =>
@@ -175,6 +177,8 @@ const TEXTS = {
     lift: () => "Lift",
     stop: () => "Stop",
     working: () => "I am working on an answer …",
+    namesake: (name: string, kind: "person" | "foreign") =>
+      `${name} (${kind === "person" ? "a person" : "another bot"})`,
     stoppedFor: (ended: Ended) =>
       isNothing(ended) ? "Nothing was running here." : `Stopped: ${endedIn(ended, EN_ENDED)}.`,
     pausedFor: (who: string, isNew: boolean) =>

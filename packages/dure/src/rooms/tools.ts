@@ -34,7 +34,8 @@ const COLLABORATE = z.object({
 export function collaborateTool(agent: string, parts: () => Promise<RoomToolsParts>): AnyTool {
   return tool({
     description:
-      "Hands work to another agent of the team, in a thread that everybody can see. Returns " +
+      "Hands work to another agent of the team, in a thread that the people of this place can " +
+      "read; from a private conversation in one that only its person reads. Returns " +
       "at once; the answer comes in that thread. Use it for work that people should be able " +
       "to follow. Tell your person that you handed it over, then go on.",
     inputSchema: COLLABORATE,

@@ -5,6 +5,7 @@ import { Members, NO_TENANT, type Belonging } from "./members.ts";
 
 const PLACES = [
   { id: "direct_web", adapter: "web", tenant: "acme", person: "mina" },
+  { id: "private_web", adapter: "web", tenant: "acme", person: "mina" },
   { id: "direct_discord", adapter: "discord", tenant: "acme", person: "mina" },
 ];
 const ORIGINS: Readonly<Record<string, string>> = {
@@ -19,6 +20,8 @@ const SOURCES: Readonly<Record<string, Belonging>> = {
 };
 const PRIVATE: readonly [string, Belonging][] = [
   ["the room", { room: "direct_web" }],
+  ["a thread of the room", { room: "private_web" }],
+  ["the session of an agent in that thread", { session: "room:eden:private_web" }],
   ["the session of its agent", { session: "room:ruda:direct_web" }],
   ["the work that began there", { job: jobId("A") }],
   ["the session of an exchange of that work", { session: `job:${jobId("A")}:eden` }],
@@ -80,7 +83,7 @@ describe("what belongs to a direct room", () => {
 
 function aMembership(): Members {
   return new Members({
-    rooms: { directRoom: async (place) => PLACES.find(({ id }) => id === place) },
+    rooms: { privatePlace: async (place) => PLACES.find(({ id }) => id === place) },
     jobs: { originOf: async (job) => ORIGINS[job] },
     inbox: {
       get: async (id) => {

@@ -14,7 +14,7 @@ export interface Belonging {
 
 /** Where its people are looked up. */
 export interface Places {
-  directRoom(id: string): Promise<Pick<Place, "adapter" | "tenant" | "person"> | undefined>;
+  privatePlace(id: string): Promise<Pick<Place, "adapter" | "tenant" | "person"> | undefined>;
 }
 
 /** Where the beginning of work is looked up. */
@@ -135,8 +135,8 @@ export class Members {
     const known = this.#people.get(place);
     if (known !== undefined) return known;
 
-    const room = await this.#rooms?.directRoom(place);
-    if (!room) return null; // there is no such room, or it is a private thread
+    const room = await this.#rooms?.privatePlace(place);
+    if (!room) return null; // there is no such place
     const owner = room.adapter === "web" ? ownerOf(room.tenant, room.person ?? undefined) : null;
 
     return remember(this.#people, place, owner ?? null);

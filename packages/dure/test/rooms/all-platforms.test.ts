@@ -61,7 +61,7 @@ const ASKS: Readonly<Record<string, { readonly ask: Ask; readonly thread: string
       void (await team.rooms.post(MINJUN, { place: "web:general", text: `@루다 ${text}` })),
   },
   "a direct room of the web": {
-    thread: "web:general",
+    thread: "its own room",
     ask: async (team, _stage, text) => {
       const { id } = await team.rooms.direct(MINJUN, "ruda");
       await team.rooms.post(MINJUN, { place: id, text });
@@ -84,11 +84,6 @@ const ASKS: Readonly<Record<string, { readonly ask: Ask; readonly thread: string
       person("민준").post(thread, `${discord.mention(bots.ruda)} ${text}`);
     },
   },
-  "a direct message on Discord": {
-    thread: "discord:general",
-    ask: async (_team, { discordStage: { person, bots } }, text) =>
-      void person("민준").post(person("민준").directMessages(bots.ruda), text),
-  },
   "a channel of Slack": {
     thread: "slack:general",
     ask: async (_team, { slackStage: { person, places, slack, apps } }, text) => {
@@ -102,13 +97,6 @@ const ASKS: Readonly<Record<string, { readonly ask: Ask; readonly thread: string
       const channel = places.general;
       const { ts } = person("민준").post({ channel }, `${slack.mention(apps.dajim)} 안녕하세요`);
       person("민준").post({ channel, threadTs: ts }, `${slack.mention(apps.ruda)} ${text}`);
-    },
-  },
-  "a direct message on Slack": {
-    thread: "slack:general",
-    ask: async (_team, { slackStage: { person, slack, apps } }, text) => {
-      const minjun = person("민준");
-      minjun.post({ channel: slack.direct(apps.ruda, minjun) }, text);
     },
   },
 };
@@ -133,11 +121,12 @@ test(
         return request!;
       });
       await settled(team);
-      expect([name, found.parent]).toEqual([name, thread]);
+      const parent = found.parent.startsWith("direct_") ? "its own room" : found.parent;
+      expect([name, parent]).toEqual([name, thread]);
       if (found.home === null) continue; // HTTP chat: its session is told, see the test of homes
       const told = (await team.rooms.reader.messages(found.home, {})).at(-1);
       expect([name, told?.author, told?.mark]).toEqual([name, "ruda", "notice"]);
-      expect([name, found.home_adapter]).toEqual([name, thread.split(":")[0]]);
+      expect([name, found.home_adapter]).toEqual([name, found.adapter]);
     }
   },
 );
@@ -242,12 +231,18 @@ async function requestOf(
   team: TestTeam,
   topic: string,
 ): Promise<
-  readonly { state: string; parent: string; home: string | null; home_adapter: string | null }[]
+  readonly {
+    state: string;
+    parent: string;
+    adapter: string;
+    home: string | null;
+    home_adapter: string | null;
+  }[]
 > {
   return team.database.query(
     {
       text: `
-        select r.state, p.parent, r.origin->>'place' as home, h.adapter as home_adapter
+        select r.state, p.parent, p.adapter, r.origin->>'place' as home, h.adapter as home_adapter
         from dure.requests r
         join dure.places p on p.id = r.thread
         left join dure.places h on h.id = r.origin->>'place'

@@ -32,7 +32,8 @@ const DEEDS: Readonly<Record<Where, readonly Step["deed"][]>> = {
   "web channel": IN_CHANNELS,
   channel: IN_CHANNELS,
   "web direct": ALONE,
-  direct: ALONE,
+  /** From a platform's direct message no hand-over is taken: see private.test.ts. */
+  direct: ["ask", "secret", "hush"],
   http: ["ask", "secret", "hand over"],
 };
 

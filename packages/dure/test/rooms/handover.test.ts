@@ -333,7 +333,7 @@ describe.each(PLATFORM.rows)(
         await settled(team);
       });
 
-      test("C1 C2 C3 from a direct room, HTTP and a job the tool begins the thread in the default channel", async () => {
+      test("C1 C2 C3 from HTTP, the CLI and a job the tool begins the thread in the default channel", async () => {
         const { team } = await start({ limits: { pairCalls: 10 } });
 
         const results = await Promise.all(

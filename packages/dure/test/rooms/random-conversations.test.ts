@@ -276,7 +276,8 @@ async function expectHandedOver(
     expect(asked[0]!.author).toBe(NAMES[answerersOf(step)[0]!]);
     expect(done[0]!.author).toBe(NAMES[step.target]);
     expect(done[0]!.place).toBe(asked[0]!.place);
-    expect([step.token, asked[0]!.channel]).toEqual([step.token, channelFor(world, step)]);
+    const channel = asked[0]!.channel?.startsWith("direct_") ? "web direct" : asked[0]!.channel;
+    expect([step.token, channel]).toEqual([step.token, channelFor(world, step)]);
   }
   const lines = said.filter(({ text }) => / 님이 답했어요 → /u.test(text));
   expect(lines).toHaveLength(handed.filter(({ where }) => where !== "http").length);
@@ -286,9 +287,10 @@ async function expectHandedOver(
   expect(row!.answered).toBe(handed.length);
 }
 
-/** The asker's own channel; the platform's configured one where it has none that takes threads. */
+/** The asker's own place; the platform's configured channel where that takes no threads. */
 function channelFor({ outside }: World, { where }: Step): string {
-  return where === "channel" || where === "direct" ? outside.general : "web:general";
+  if (where === "web direct") return where;
+  return where === "channel" ? outside.general : "web:general";
 }
 
 /** What is said to one agent alone is seen, recorded and heard nowhere else. */

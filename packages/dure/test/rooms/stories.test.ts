@@ -2,7 +2,6 @@ import { FULL } from "../../src/kernel/test-tiers.ts";
 import { describe, expect, test } from "vitest";
 import { eventually } from "../until.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
-import { discordPlatform } from "./discord-platform.ts";
 import {
   collaborate,
   ANONYMOUS,
@@ -251,7 +250,7 @@ describe.each(PLATFORM.rows)(
 );
 
 test(
-  "D from a direct room into the default channel; only the direct room is told",
+  "D from a direct room into a thread of its own; only the direct room is told",
   { timeout: 60_000 },
   async () => {
     const platform = webPlatform();
@@ -271,46 +270,13 @@ test(
       ]),
     );
     await settled(team);
-    const [thread] = await team.rooms.reader.threads("web:general", ANONYMOUS);
+    const [thread] = await team.rooms.reader.threads(direct.id, minjun);
     expect((await platform.shown(team, thread!.id)).slice(0, 2)).toEqual([
       "루다: @이든 로그를 봐 줘",
       "이든: 이든의 답입니다",
     ]);
+    expect(await team.rooms.reader.threads("web:general", ANONYMOUS)).toEqual([]);
     expect(await team.rooms.reader.observations({ place: direct.id, tenant: "" })).toEqual([]);
-  },
-);
-
-test(
-  "D from a direct message into the default channel; the direct message is told",
-  { ...FULL, timeout: 60_000 },
-  async () => {
-    const stage = await discordPlatform();
-    const team = await readyTeamOn(stage, {
-      behave: { ruda: handsOver("맡겨", "eden", "로그를 봐 줘", "이든에게 맡겼습니다") },
-    });
-    const minjun = stage.person("민준");
-    const direct = minjun.directMessages(stage.bots.ruda);
-
-    minjun.post(direct, "이든에게 맡겨 줘");
-
-    await eventually(() =>
-      expect(
-        stage.discord
-          .messages(direct)
-          .map(({ author, text }) => `${author}: ${text}`)
-          .sort(),
-      ).toEqual([
-        expect.stringMatching(/^루다: 이든 님이 답했어요/),
-        "루다: 이든에게 맡겼습니다",
-        "민준: 이든에게 맡겨 줘",
-      ]),
-    );
-    await settled(team);
-    const [thread] = await team.rooms.reader.threads("discord:general", ANONYMOUS);
-    expect((await stage.shown(team, thread!.id)).slice(0, 2)).toEqual([
-      "루다: @이든 로그를 봐 줘",
-      "이든: 이든의 답입니다",
-    ]);
   },
 );
 

@@ -8,6 +8,7 @@ import {
 import { isForum, threadTypeIn } from "./permissions.ts";
 import type { WireAttachment, WireMessage, WireUser } from "./wire-forms.ts";
 import { onlyDefined } from "../../kernel/json.ts";
+import { quoteLines } from "../../kernel/quoted-words.ts";
 
 /** The name of this adapter in every place's address. */
 export const DISCORD = "discord";
@@ -95,7 +96,7 @@ export function withBots(
  * Source: "Message Snapshot Object", "Poll Resource". Pure.
  */
 function textOf(content: string, { message_snapshots: forwarded, poll }: WireMessage): string {
-  const quoted = forwarded.map(({ message }) => `↪\n${message.content.replaceAll(/^/gmu, "> ")}`);
+  const quoted = forwarded.map(({ message }) => `↪\n${quoteLines(message.content)}`);
   const answers = poll?.answers.map(({ poll_media: { text } }) => `- ${text}`) ?? [];
   const asked = poll === undefined ? [] : [[`📊 ${poll.question.text}`, ...answers].join("\n")];
   return [content, ...quoted, ...asked].filter((part) => part !== "").join("\n");

@@ -7,6 +7,7 @@ import { parseModelName, type Llm } from "../../models/card.ts";
 import type { LlmRef, ModelAnswer, ModelCallRecord, ModelRequest } from "../../models/model.ts";
 import type { Models } from "../../models/models.ts";
 import { NO_MODEL } from "../../models/no-model.ts";
+import { spokenBy } from "../../kernel/quoted-words.ts";
 import { languageOf, promptText, type PromptOverrides } from "../../models/prompt-files.ts";
 import type { Budgets } from "../money/budgets.ts";
 import type { LeafService } from "../service/combine.ts";
@@ -178,7 +179,7 @@ export class MemoryFolder {
   ): Promise<string> {
     const { models, lease, budgets, store, prompts } = this.#options;
     const { session, service } = whose;
-    const dialog = older.map(({ role, content }) => `${role}: ${content}`).join("\n");
+    const dialog = older.map(({ role, content }) => spokenBy(role, content)).join("\n");
     const language = languageOf(dialog) ?? "en";
     const prompt = (options.summaryPrompt ?? promptText(prompts, "memory", language))
       .replaceAll("{memory_block}", () => memory.summaryText)

@@ -1,0 +1,132 @@
+import type { Transaction } from "../durable/database.ts";
+import { allPartsOf } from "./departure.ts";
+import type { OpenPlace } from "./place.ts";
+import type { RoomsSetting } from "./talk.ts";
+import { unsay } from "./unsay.ts";
+
+/** An answer to another agent that a guard has kept from beginning. */
+interface KeptHandling {
+  readonly id: string;
+  readonly agent: string;
+  readonly session: string;
+  readonly turn: string | null;
+  readonly message: string;
+  readonly preview: string | null;
+}
+
+/**
+ * A guard has stopped the agents of a place, which is locked: what they were about to say to each
+ * other is not said. Answers that have not begun end as `silent`; words that wait to leave, and have
+ * certainly not left, are dropped. One that is being written ends silent by `isStoppedTalk`. Answers
+ * to people, and to a request, are none of it. Source: docs/spec/collaboration §5.
+ */
+export async function stopTalkIn(
+  tx: Transaction,
+  setting: RoomsSetting,
+  place: OpenPlace,
+): Promise<void> {
+  const { store } = setting;
+  for (const kept of await tx.query<KeptHandling>(END_WAITING, [place.id])) {
+    const { agent, session, turn, message, preview } = kept;
+    if (preview !== null) await unsay(tx, setting, kept, { place, preview });
+    await store.emit(tx, [
+      {
+        type: "room.handled",
+        role: "conversation",
+        room: place.id,
+        agent,
+        session,
+        turn: turn ?? undefined,
+        data: { message, outcome: "silent", answer: null, parent: place.parent },
+      },
+    ]);
+  }
+
+  for (const { id, author } of await tx.query<{ id: string; author: string }>(UNSENT, [place.id])) {
+    await tx.query(DROP, [id, allPartsOf(id)]);
+    await store.emit(tx, [
+      {
+        type: "room.delivery_failed",
+        role: "system",
+        room: place.id,
+        agent: author,
+        data: { message: id, outcome: "failed", code: "GUARD_STOPPED", detail: STOPPED },
+      },
+    ]);
+  }
+}
+
+/** Whether a handling answers an agent in a place whose talk a guard has stopped. */
+export async function isStoppedTalk(
+  tx: Transaction,
+  { state }: Pick<OpenPlace, "state">,
+  handling: { readonly id: string },
+): Promise<boolean> {
+  if (state !== "suspended" && state !== "resting") return false;
+  return (await tx.query(IS_TALK, [handling.id])).length > 0;
+}
+
+const STOPPED = "A guard stopped the agents here before it left.";
+
+/** `m` is what is answered: an agent's words that ask for nothing. */
+const TALK = `m.author_kind <> 'person' and m.mark is null
+  and not exists (select from dure.requests r where r.message = m.id)`;
+/** Those that another process is starting right now end by `isStoppedTalk`. */
+const END_WAITING = {
+  name: "guard_stop.end_waiting",
+  text: `
+    with waiting as (
+      select h.id
+      from dure.handlings h
+      join dure.room_messages m on m.id = h.message
+      where h.place = $1 and h.state = 'waiting' and ${TALK}
+      order by h.id
+      for update of h skip locked
+    )
+    update dure.handlings h
+    set state = 'done', outcome = 'silent', finished_at = clock_timestamp(), input = null
+    from waiting
+    where h.id = waiting.id
+    returning h.id, h.agent, h.session, h.turn, h.message, h.preview`,
+};
+/** Locks the first part of each, so that no process sends it meanwhile. */
+const UNSENT = {
+  name: "guard_stop.unsent",
+  text: `
+    select said.id, said.author
+    from dure.room_messages said
+    join dure.handlings h on h.turn = said.turn
+    join dure.room_messages m on m.id = h.message
+    join dure.outbox o on o.key = said.id || '/0'
+    where said.place = $1
+      and said.delivery = 'queued'
+      and said.author_kind = 'agent'
+      and said.mark is null
+      and o.state = 'pending'
+      and not o.in_doubt
+      and ${TALK}
+    order by said.seq
+    for update of o skip locked`,
+};
+const DROP = {
+  name: "guard_stop.drop",
+  text: `
+    with dropped as (
+      update dure.outbox
+      set state = 'failed', settled_at = clock_timestamp(),
+        error = '{"code": "GUARD_STOPPED", "message": "${STOPPED}"}'
+      where starts_with(key, $2) and state = 'pending'
+    )
+    update dure.room_messages
+    set delivery = 'failed',
+      delivery_error = '{"code": "GUARD_STOPPED", "message": "${STOPPED}"}'
+    where id = $1`,
+};
+const IS_TALK = {
+  name: "guard_stop.is_talk",
+  text: `
+    select
+    from dure.handlings h
+    join dure.room_messages m on m.id = h.message
+    where h.id = $1 and ${TALK}`,
+};

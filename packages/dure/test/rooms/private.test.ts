@@ -1,0 +1,302 @@
+import { describe, expect, test } from "vitest";
+import { recentAnswers } from "../../src/rooms/recent-answers.ts";
+import { eventually } from "../until.ts";
+import { discordPlatform } from "./discord-platform.ts";
+import { readyTeamOn, settled, silent, type TeamOptions } from "./helpers.ts";
+import { slackPlatform } from "./slack-platform.ts";
+import type { Behave, Name, TestTeam } from "./team.ts";
+import { webPlatform } from "./web-platform.ts";
+
+const SECRET = "SECRET-4444";
+const MINJUN = { tenant: "", person: "민준" };
+const SEOYEON = { tenant: "", person: "서연" };
+const OPERATOR = { tenant: "", person: "", seesAll: true };
+
+/** 루다 asks 이든, who asks 세움; all that tools answered is kept. */
+function relay(results: unknown[] = [], more: Record<string, string> = {}): TeamOptions {
+  const passes =
+    (targetAgent: Name): Behave =>
+    (heard) => {
+      results.push(...heard.results);
+      if (heard.results.length > 0) return "맡겼어요";
+      if (!heard.text.includes("전해 줘")) return silent(heard);
+      const args = { targetAgent, message: `${SECRET} 확인하고 전해 줘`, ...more };
+      return { toolCalls: [{ name: "collaborate", args }] };
+    };
+  return { behave: { ruda: passes("eden"), eden: passes("seum"), seum: () => `${SECRET} 봤어요` } };
+}
+
+describe("a hand-over from a direct room of the web", { timeout: 60_000 }, () => {
+  test("goes to a thread of that room, and so does what the asked agent hands on", async () => {
+    const { team, direct } = await webTeam(relay());
+
+    await team.rooms.post(MINJUN, { place: direct, text: "이든한테 전해 줘" });
+    const threads = await eventually(async () => {
+      const found = await team.rooms.reader.threads(direct, MINJUN);
+      expect(found.flatMap(({ participants }) => participants)).toContain("seum");
+      return found;
+    });
+    await settled(team);
+
+    const [thread] = threads;
+    expect(threads).toHaveLength(1);
+    expect(thread?.name).toBe("[협업] 루다 → 이든");
+    expect([...thread!.participants].sort()).toEqual(["eden", "ruda", "seum"]);
+    const said = await team.rooms.reader.messages(thread!.id, {});
+    expect(said.map(({ author }) => author)).toContain("seum");
+    const atHome = await team.rooms.reader.messages(direct, {});
+    expect(atHome.map(({ text }) => text).join()).toContain(`/rooms/${thread!.id}`);
+  });
+
+  test("is read by its person alone, whichever way another one looks", async () => {
+    const { team, direct } = await webTeam(relay());
+
+    await team.rooms.post(MINJUN, { place: direct, text: "이든한테 전해 줘" });
+    const [thread] = await eventually(async () => {
+      const found = await team.rooms.reader.threads(direct, MINJUN);
+      expect(found).toHaveLength(1);
+      return found;
+    });
+    await settled(team);
+
+    for (const other of [SEOYEON, { tenant: "acme", person: "민준" }, OPERATOR]) {
+      await expect(team.rooms.place(thread!.id, other)).rejects.toMatchObject({
+        code: "PLACE_UNKNOWN",
+      });
+      expect(await team.rooms.reader.threads(direct, other)).toEqual([]);
+      expect(await team.rooms.reader.thread(thread!.id, other)).toBeUndefined();
+      expect(await answersIn(team, other)).toEqual([]);
+    }
+    expect(await answersIn(team, MINJUN)).toContain(thread!.id);
+    expect(await team.rooms.reader.threads("web:general", MINJUN)).toEqual([]);
+    expect(await openWordsOf(team)).toEqual([]);
+    const heard = await team.rooms.reader.observations({ tenant: "" });
+    expect(JSON.stringify(heard)).not.toContain(SECRET);
+  });
+
+  test("is answered there: its person writes to both, and no other agent hears it", async () => {
+    const { team, direct } = await webTeam({ behave: { ruda: relay().behave!.ruda! } });
+    await team.rooms.post(MINJUN, { place: direct, text: "이든한테 전해 줘" });
+    const [thread] = await eventually(async () => {
+      const found = await team.rooms.reader.threads(direct, MINJUN);
+      expect(found).toHaveLength(1);
+      return found;
+    });
+    await settled(team);
+
+    const { messageId } = await team.rooms.post(MINJUN, { place: thread!.id, text: "더 있어요?" });
+    await settled(team);
+
+    const { roles } = await team.rooms.message(messageId, MINJUN);
+    expect(Object.keys(roles).toSorted()).toEqual(["eden", "ruda"]);
+    expect(team.calls("dajim")).toBe(0);
+  });
+
+  test("shares no thread with what the pair is asked elsewhere, either way", async () => {
+    const { team, direct } = await webTeam({ ...relay(), limits: { pairCalls: 20 } });
+    const seoyeons = await team.rooms.direct(SEOYEON, "ruda");
+    const ask = async (who: typeof MINJUN, place: string): Promise<void> => {
+      await team.rooms.post(who, { place, text: "@루다 이든한테 전해 줘" });
+      await settled(team);
+    };
+
+    await ask(MINJUN, "web:general");
+    await ask(MINJUN, direct);
+    await ask(SEOYEON, seoyeons.id);
+    await ask(MINJUN, "web:general");
+    await ask(MINJUN, direct);
+
+    expect(await threadsOfPair(team)).toEqual([
+      { parent: "web:general", is_private: false, asked: 2 },
+      { parent: direct, is_private: true, asked: 2 },
+      { parent: seoyeons.id, is_private: true, asked: 1 },
+    ]);
+  });
+
+  test.each([
+    ["a channel", { channelId: "web:general" }],
+    ["a thread of a channel", { threadId: "the open one" }],
+  ])("is refused where the call names %s", async (_what, named) => {
+    const { team, direct } = await webTeam({});
+    const open = await team.rooms.collaborate(
+      { agent: "ruda" },
+      { targetAgent: "eden", message: "안녕하세요" },
+    );
+    const threadId = open.ok && "threadId" in named ? open.threadId : undefined;
+
+    const result = await team.rooms.collaborate(
+      { agent: "ruda", session: `room:ruda:${direct}` },
+      { targetAgent: "eden", message: SECRET, ...named, threadId },
+    );
+
+    expect(result).toMatchObject({ ok: false, code: "PRIVATE_ORIGIN" });
+    expect(await openWordsOf(team)).toEqual([]);
+  });
+
+  test("goes on in its thread after a restart", async () => {
+    const options = { ...relay(), limits: { threadMessages: 100, pairCalls: 100 } };
+    const { team, direct } = await webTeam(options);
+    const ask = async (on: TestTeam): Promise<readonly ThreadState[]> => {
+      await on.rooms.post(MINJUN, { place: direct, text: "이든한테 전해 줘" });
+      await eventually(async () =>
+        expect(await on.rooms.reader.threads(direct, MINJUN)).not.toEqual([]),
+      );
+      await settled(on);
+      const threads = await on.rooms.reader.threads(direct, MINJUN);
+      return threads.map(({ id, state }) => ({ id, state }));
+    };
+
+    const before = await ask(team);
+    await team.stop();
+    const second = await readyTeamOn(webPlatform(), { on: team, ...options });
+    const after = await ask(second);
+
+    expect(after).toEqual(before);
+    expect(after).toMatchObject([{ state: "open" }]);
+  });
+
+  test("stays there from a job that was asked for there", async () => {
+    const { team, direct } = await webTeam({});
+    const job = "job_00000000000000000000000001";
+    await team.database.query(
+      {
+        text: `
+          insert into dure.jobs (
+            id, root_id, root_work, origin_session, requester, target, message, intent,
+            conversation_id, max_turns, queued_ms, progress_ms
+          )
+          values ($1, $1, 'w', $2, 'ruda', 'eden', 'm', 'QUESTION', 'c', 1, 0, 0)`,
+      },
+      [job, `room:ruda:${direct}`],
+    );
+
+    const result = await team.rooms.collaborate(
+      { agent: "eden", session: `job:${job}:eden` },
+      { targetAgent: "seum", message: `${SECRET} 확인` },
+    );
+
+    expect(result).toMatchObject({ ok: true, channelId: direct });
+    expect(await openWordsOf(team)).toEqual([]);
+  });
+});
+
+describe("a hand-over from a direct message of a platform", { timeout: 60_000 }, () => {
+  test("on Discord is refused, and no word of it is in a channel or a title", async () => {
+    const results: unknown[] = [];
+    const stage = await discordPlatform();
+    const team = await readyTeamOn(stage, relay(results));
+    const minjun = stage.person("민준");
+
+    minjun.post(minjun.directMessages(stage.bots.ruda), `${SECRET} 이든한테 전해 줘`);
+
+    await eventually(() => expect(results).toHaveLength(1));
+    await settled(team);
+    expect(results).toMatchObject([{ ok: false, code: "PRIVATE_ORIGIN" }]);
+    expect(JSON.stringify(results)).toContain("write to eden directly");
+    expect(stage.discord.threads(stage.places.general)).toEqual([]);
+    expect(stage.discord.messages(stage.places.general)).toEqual([]);
+    expect(await openWordsOf(team)).toEqual([]);
+  });
+
+  test("on Slack is refused, and no word of it is in a channel or a title", async () => {
+    const results: unknown[] = [];
+    const stage = await slackPlatform();
+    const team = await readyTeamOn(stage, relay(results));
+    const { slack, apps, places } = stage;
+    const minjun = stage.person("민준");
+
+    minjun.post({ channel: slack.direct(apps.ruda, minjun) }, `${SECRET} 이든한테 전해 줘`);
+
+    await eventually(() => expect(results).toHaveLength(1));
+    await settled(team);
+    expect(results).toMatchObject([{ ok: false, code: "PRIVATE_ORIGIN" }]);
+    expect(slack.messages({ channel: places.general })).toEqual([]);
+    expect(await openWordsOf(team)).toEqual([]);
+  });
+
+  test("in a private thread of Discord is refused where the call names a channel", async () => {
+    const results: unknown[] = [];
+    const stage = await discordPlatform();
+    const team = await readyTeamOn(stage, relay(results, { channelId: "discord:quiet" }));
+    const minjun = stage.person("민준");
+    const secret = minjun.startThread(stage.places.general, "우리끼리", { isPrivate: true });
+
+    minjun.post(secret, `${stage.discord.mention(stage.bots.ruda)} ${SECRET} 이든한테 전해 줘`);
+
+    await eventually(() => expect(results).toHaveLength(1));
+    await settled(team);
+    expect(results).toMatchObject([{ ok: false, code: "PRIVATE_ORIGIN" }]);
+    expect(await openWordsOf(team)).toEqual([]);
+  });
+});
+
+interface ThreadState {
+  readonly id: string;
+  readonly state: string;
+}
+
+async function webTeam(options: TeamOptions): Promise<{ team: TestTeam; direct: string }> {
+  const team = await readyTeamOn(webPlatform(), options);
+  const { id } = await team.rooms.direct(MINJUN, "ruda");
+  return { team, direct: id };
+}
+
+/** Places in which 이든 has answered lately, as its page shows them. */
+async function answersIn(
+  { database }: TestTeam,
+  who: { tenant: string; person: string },
+): Promise<readonly string[]> {
+  const answers = await recentAnswers(database, "eden", { who, limit: 50 });
+  return answers.map(({ place }) => place);
+}
+
+async function threadsOfPair({ database }: TestTeam): Promise<readonly unknown[]> {
+  return database.query({
+    text: `
+      select p.parent, starts_with(p.id, 'private_') as is_private, count(*)::integer as asked
+      from dure.requests r
+      join dure.places p on p.id = r.thread
+      where r.from_agent = 'ruda' and r.to_agent = 'eden'
+      group by p.parent, p.id
+      order by min(r.created_at)`,
+  });
+}
+
+/**
+ * What holds the secret and may be known to another person: messages, names of places, events,
+ * escalations, records, sessions, and all that left for a channel.
+ */
+async function openWordsOf({ database }: TestTeam): Promise<readonly unknown[]> {
+  return database.query(
+    {
+      text: `
+        select 'message' as what, text as words
+        from dure.room_messages
+        where text like $1 and dure.may_know_place(place, '', $2)
+        union all
+        select 'place', name from dure.places where name like $1
+        union all
+        select 'event', data::text
+        from dure.events
+        where data::text like $1
+          and dure.may_know_place(room, '', $2)
+          and dure.may_know_session(session, '', $2)
+          and dure.may_know_job(job, '', $2)
+        union all
+        select 'escalation', title
+        from dure.escalations
+        where concat(title, description, context) like $1
+          and dure.may_know_place(room, '', $2)
+          and dure.may_know_session(session_id, '', $2)
+        union all
+        select 'record', excerpt
+        from dure.observations
+        where excerpt like $1 and dure.may_know_place(place, '', $2)
+        union all
+        select 'session', title
+        from dure.sessions
+        where title like $1 and dure.may_know_session(id, '', $2)`,
+    },
+    [`%${SECRET}%`, SEOYEON.person],
+  );
+}
