@@ -1,5 +1,5 @@
 import { codeOf, DureError, isAbort } from "../kernel/errors.ts";
-import { isConnectionError, sqlState } from "./database.ts";
+import { isConnectionError, isRaisedByDatabase, sqlState } from "./database.ts";
 
 /**
  * What a process meets that is no fault of the work: its right to write has gone to another, it is
@@ -35,14 +35,27 @@ const PASSING_CODES: Readonly<Record<string, number>> = {
   TRANSACTION_TOO_LONG: LOCK_MS,
 };
 
+/** Thrown by nothing but the parts of dure that lead work. */
+const PROCESS_CODES: ReadonlySet<string> = new Set([
+  "FENCED",
+  "TURN_FENCED",
+  "PROCESS_STOPPED",
+  "SERVER_STOPPING",
+  "DATABASE_CLOSED",
+  "LEASE_BUSY",
+]);
+
 /** Source: PostgreSQL documentation, "PostgreSQL Error Codes". */
 const PASSING_STATES: Readonly<Record<string, Passing>> = {
   "40001": { code: "DATABASE_BUSY", retryAfterMs: 1_000 }, // serialization_failure
   "40P01": { code: "DATABASE_BUSY", retryAfterMs: 1_000 }, // deadlock_detected
   "55P03": { code: "DATABASE_BUSY", retryAfterMs: LOCK_MS }, // lock_not_available
   "57014": { code: "DATABASE_BUSY", retryAfterMs: LOCK_MS }, // query_canceled, also by statement_timeout
+  "25006": { code: "DATABASE_READ_ONLY", retryAfterMs: LOCK_MS }, // read_only_sql_transaction
+  "53000": { code: "DATABASE_UNAVAILABLE", retryAfterMs: LOCK_MS }, // insufficient_resources
   "53100": { code: "DATABASE_UNAVAILABLE", retryAfterMs: 30_000 }, // disk_full
   "53200": { code: "DATABASE_UNAVAILABLE", retryAfterMs: LOCK_MS }, // out_of_memory
+  "58030": { code: "DATABASE_UNAVAILABLE", retryAfterMs: LOCK_MS }, // io_error
 };
 
 /** Undefined for an error that would come again. */
@@ -59,6 +72,16 @@ export function passingOf(error: unknown): Passing | undefined {
   return isConnectionError(error)
     ? { code: "DATABASE_UNAVAILABLE", retryAfterMs: 1_000 }
     : undefined;
+}
+
+/**
+ * The passing trouble of this process or of dure's own database behind an error of some work, such
+ * as a tool. What the work met elsewhere, a connection of its own that was cut, is its result.
+ */
+export function ownTroubleOf(error: unknown): Passing | undefined {
+  const isOfProcess = error instanceof DureError && PROCESS_CODES.has(error.code);
+  if (!isOfProcess && !isRaisedByDatabase(error)) return undefined;
+  return passingOf(error) ?? passingOf((error as Error).cause);
 }
 
 /** Whether a failed try of some work counts: what takes too long may take too long each time. */

@@ -117,6 +117,8 @@ export const ERROR_WORDS_KO: Readonly<Record<string, string>> = {
   FRAME_UNREADABLE: "서버의 답을 읽을 수 없어요. 중간의 프록시가 답을 바꾸는지 확인해 주세요.",
   ANSWER_UNREADABLE: "서버의 답을 읽을 수 없어요. 주소가 두레 서버의 것인지 확인해 주세요.",
   DATABASE_UNAVAILABLE: "데이터베이스가 답하지 않아요. 잠시 뒤에 다시 시도해 주세요.",
+  DATABASE_READ_ONLY:
+    "데이터베이스가 지금은 읽기만 할 수 있어요. 다시 쓸 수 있게 되면 시도해 주세요.",
   DATABASE_CLOSED: "서버가 데이터베이스를 닫았어요. 다시 켜지면 시도해 주세요.",
   PROCESS_STOPPED: "서버가 꺼지는 중이에요. 다시 켜지면 시도해 주세요.",
   VALUE_NOT_JSON: "저장할 수 없는 값이에요.",

@@ -75,6 +75,7 @@ export async function replayTurn(
     held,
     service: withPrompts(service, change.prompts ?? {}),
     environment: drained(environment, { replay, bill, stored, change, lease: signal }),
+    interruptions: 0,
   });
   const cut = (): void => parts.stop.leaseLost();
   signal.addEventListener("abort", cut, { once: true });

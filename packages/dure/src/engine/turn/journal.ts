@@ -311,6 +311,16 @@ export class TurnJournal {
     this.#failure = undefined;
   }
 
+  /** This life cannot go on: what its handler does after `error` is not stored. */
+  interrupt(error: Error): void {
+    this.#failure ??= error;
+  }
+
+  /** A handler may have caught the error that interrupted its life. */
+  throwIfInterrupted(): void {
+    this.#throwIfFailed();
+  }
+
   /** Writes nothing more; for a run that was fenced or has ended. */
   close(): void {
     this.#cancelTimer();
