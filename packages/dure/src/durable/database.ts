@@ -1,6 +1,6 @@
 import pg from "pg";
 import { systemClock, type Cancel, type Clock } from "../kernel/clock.ts";
-import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
+import { codeOf, DureError, messageOf, ProcessError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 
 /**
@@ -308,7 +308,7 @@ export class Database implements Queryable {
 
   async #lend(options: QueryOptions = {}): Promise<pg.PoolClient> {
     if (this.#closed) {
-      throw new DureError("DATABASE_CLOSED", "The database is closed in this process.", {
+      throw new ProcessError("DATABASE_CLOSED", "The database is closed in this process.", {
         class: "unavailable",
       });
     }

@@ -1,4 +1,4 @@
-import { codeOf, DureError, isAbort } from "../kernel/errors.ts";
+import { codeOf, DureError, isAbort, ProcessError } from "../kernel/errors.ts";
 import { isConnectionError, isRaisedByDatabase, sqlState } from "./database.ts";
 
 /**
@@ -35,16 +35,6 @@ const PASSING_CODES: Readonly<Record<string, number>> = {
   TRANSACTION_TOO_LONG: LOCK_MS,
 };
 
-/** Thrown by nothing but the parts of dure that lead work. */
-const PROCESS_CODES: ReadonlySet<string> = new Set([
-  "FENCED",
-  "TURN_FENCED",
-  "PROCESS_STOPPED",
-  "SERVER_STOPPING",
-  "DATABASE_CLOSED",
-  "LEASE_BUSY",
-]);
-
 /** Source: PostgreSQL documentation, "PostgreSQL Error Codes". */
 const PASSING_STATES: Readonly<Record<string, Passing>> = {
   "40001": { code: "DATABASE_BUSY", retryAfterMs: 1_000 }, // serialization_failure
@@ -79,8 +69,7 @@ export function passingOf(error: unknown): Passing | undefined {
  * as a tool. What the work met elsewhere, a connection of its own that was cut, is its result.
  */
 export function ownTroubleOf(error: unknown): Passing | undefined {
-  const isOfProcess = error instanceof DureError && PROCESS_CODES.has(error.code);
-  if (!isOfProcess && !isRaisedByDatabase(error)) return undefined;
+  if (!(error instanceof ProcessError) && !isRaisedByDatabase(error)) return undefined;
   return passingOf(error) ?? passingOf((error as Error).cause);
 }
 

@@ -37,6 +37,8 @@ import { SessionReader } from "./turn/sessions.ts";
 import { TurnAcceptance } from "./turn/turn-acceptance.ts";
 import type { TurnEnvironment } from "./turn/turn-environment.ts";
 import { TurnReader, turnUnknown } from "./turn/turn-reader.ts";
+import { ModelOutages } from "../models/outages.ts";
+import { outageReports, RETRY_MODELS_TOPIC } from "./outage-reports.ts";
 import type { CompletedEntry, ServiceInfo, SessionDebug, SessionSummary } from "../wire/turns.ts";
 
 export interface EngineOptions {
@@ -62,6 +64,10 @@ export interface EngineOptions {
   readonly prompts?: PromptOverrides | undefined;
   /** Rules of attempts for the sessions that have their own; elsewhere each agent's card says. */
   readonly attemptRules?: (session: string) => AttemptRules | undefined;
+  /** How long a session's turns wait for a model that is away, milliseconds. Default: not at all. */
+  readonly patienceMs?: ((session: string) => number) | undefined;
+  /** Pauses between the calls to a model that is away. */
+  readonly outageRetry?: { readonly firstMs: number; readonly maxMs: number } | undefined;
   /** What a message of a session is told besides its own background; stored with the message. */
   readonly told?: ((session: string) => Promise<string | undefined>) | undefined;
   /** Absent: nothing is limited. */
@@ -124,6 +130,7 @@ export class Engine implements Conversations {
   readonly #acceptance: TurnAcceptance;
   readonly #reader: TurnReader;
   readonly #replays: Replays;
+  readonly #outages: ModelOutages;
   #environment: TurnEnvironment;
   #folder: MemoryFolder;
   readonly #cancels: Cancel[] = [];
@@ -167,8 +174,16 @@ export class Engine implements Conversations {
       runOf: (turn) => turns.get(turn),
       find: (turn, caller) => this.find(turn, { caller }),
     });
+    this.#outages = new ModelOutages({
+      clock,
+      logger,
+      retry: options.outageRetry,
+      ...outageReports(database, options.locale ?? "ko"),
+    });
     this.#environment = {
       store,
+      outages: this.#outages,
+      patienceMs: options.patienceMs ?? (() => 0),
       clock,
       logger,
       lease,
@@ -258,11 +273,18 @@ export class Engine implements Conversations {
     const { notifications } = this.#options;
     this.#cancels.push(
       notifications.subscribe("stops", () => this.#turns.wakeStops()),
+      notifications.subscribe(RETRY_MODELS_TOPIC, () => this.#outages.retryNow()),
       notifications.subscribe("turns", () => this.#reader.wakeAll()),
       notifications.subscribe(UNATTENDED_TOPIC, () => this.#turns.wake()),
     );
     void this.#directory.tell();
     this.#turns.start();
+  }
+
+  /** Turns that wait for a model that is away call it now, in every process. */
+  retryModels(): void {
+    this.#outages.retryNow();
+    this.#options.notifications.publish(RETRY_MODELS_TOPIC);
   }
 
   /**

@@ -164,6 +164,7 @@ function drained(
     resolve: (llm) => models.resolve(llm),
     everyLlm: change.model ?? environment.everyLlm,
     attemptRules: () => undefined,
+    patienceMs: () => 0,
     budgets: undefined,
     pauses: undefined,
     findApproval: async () => undefined,

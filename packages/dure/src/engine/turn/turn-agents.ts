@@ -134,6 +134,8 @@ export class TurnAgents {
       everyLlm: environment.everyLlm,
       attemptRules: environment.attemptRules(held.session),
       resolve: (llm) => environment.resolve(llm),
+      outages: environment.outages,
+      patienceMs: environment.patienceMs(held.session),
       untilUnpaused: pauses && (() => pauses.passes(names, { signal: stop.signal })),
       isPaused: () => pauses?.first(names) !== undefined,
       reserve:
