@@ -1,5 +1,5 @@
 import type { Cancel, Clock } from "../kernel/clock.ts";
-import { codeOf, DureError } from "../kernel/errors.ts";
+import { codeOf, DureError, ProcessError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { Done, TurnEvent } from "../kernel/turn-events.ts";
 import type { Database } from "../durable/database.ts";
@@ -64,7 +64,7 @@ export interface EngineOptions {
   readonly prompts?: PromptOverrides | undefined;
   /** Rules of attempts for the sessions that have their own; elsewhere each agent's card says. */
   readonly attemptRules?: (session: string) => AttemptRules | undefined;
-  /** How long a session's turns wait for a model that is away, milliseconds. Default: not at all. */
+  /** How long a session's turns wait for a model that is away, milliseconds. Default 0. */
   readonly patienceMs?: ((session: string) => number) | undefined;
   /** Pauses between the calls to a model that is away. */
   readonly outageRetry?: { readonly firstMs: number; readonly maxMs: number } | undefined;
@@ -301,6 +301,11 @@ export class Engine implements Conversations {
    */
   async stop({ graceMs = 10_000 }: { graceMs?: number } = {}): Promise<void> {
     for (const cancel of this.#cancels.splice(0)) cancel();
+    this.#outages.stop(
+      new ProcessError("PROCESS_STOPPED", "This process stops; its waits go on in another one.", {
+        class: "unavailable",
+      }),
+    );
     const cut = new AbortController();
     await Promise.race([
       this.#turns.end(),

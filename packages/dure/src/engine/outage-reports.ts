@@ -7,8 +7,8 @@ import { localeOf, type Locale } from "./texts.ts";
 /** Wakes the turns that wait for a model, in every process. */
 export const RETRY_MODELS_TOPIC = "retry-models";
 
-/** How the subject of an escalation about a model that is away begins. */
-export const MODEL_AWAY = "model:away:";
+/** What escalations about a model that is away are about; their subjects begin with it. */
+export const MODEL_AWAY = "model:away";
 
 const WORDS = {
   ko: (model: string) => ({
@@ -39,25 +39,29 @@ export function outageReports(
   return {
     onBegin: async (outage) => {
       await database.transaction(async (tx) => {
-        const recent = await tx.query(RECENT, [MODEL_AWAY + outage.model]);
+        const recent = await tx.query(RECENT, [subjectOf(outage)]);
         if (recent.length === 0) await raiseEscalations(tx, [escalationOf(outage, locale)]);
       });
     },
-    onEnd: async ({ model }) => {
-      await settleEscalation(database, MODEL_AWAY + model, { by: "dure", value: "back" });
+    onEnd: async (outage) => {
+      await settleEscalation(database, subjectOf(outage), { by: "dure", value: "back" });
     },
   };
+}
+
+function subjectOf({ model }: Pick<ModelOutage, "model">): string {
+  return `${MODEL_AWAY}:${model}`;
 }
 
 function escalationOf({ model, code }: ModelOutage, locale: string): NewEscalation {
   const { title, description, label } = WORDS[localeOf(locale)](model);
   return {
-    subject: MODEL_AWAY + model,
+    subject: subjectOf({ model }),
     type: "blocked",
     severity: "high",
     title,
     description,
-    context: { model, code },
+    context: { about: MODEL_AWAY, model, code },
     suggestedActions: [{ value: "retry", code: "retry", label, style: "primary" }],
   };
 }

@@ -1,6 +1,6 @@
 import { backOffMs } from "../kernel/back-off.ts";
 import type { Clock } from "../kernel/clock.ts";
-import { codeOf } from "../kernel/errors.ts";
+import { codeOf, type ProcessError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { modelName } from "./card.ts";
 import type { FailureClass } from "./failures.ts";
@@ -56,6 +56,7 @@ export class ModelOutages {
   readonly #away = new Map<string, ModelOutage>();
   /** Aborted, and replaced, where waiting calls are made at once. */
   #now = new AbortController();
+  readonly #over = new AbortController();
 
   constructor(options: OutagesOptions) {
     this.#options = options;
@@ -73,10 +74,12 @@ export class ModelOutages {
     const { waits, askedMs = 0, leftMs, signal } = call;
     const pauseMs = Math.max(backOffMs(waits + 1, retry), askedMs) * (0.8 + 0.2 * random());
     const now = this.#now.signal;
+    const over = this.#over.signal;
     await clock
-      .sleep(Math.min(pauseMs, leftMs), { signal: AbortSignal.any([now, signal]) })
+      .sleep(Math.min(pauseMs, leftMs), { signal: AbortSignal.any([now, over, signal]) })
       .catch(() => {});
     signal.throwIfAborted();
+    over.throwIfAborted();
     if (!now.aborted) return;
     const spreadMs = Math.min(SPREAD_MS, retry.firstMs);
     await clock.sleep(spreadMs * random(), { signal });
@@ -96,6 +99,11 @@ export class ModelOutages {
   retryNow(): void {
     this.#now.abort();
     this.#now = new AbortController();
+  }
+
+  /** Ends all waits with the reason: another process goes on with them. */
+  stop(reason: ProcessError): void {
+    this.#over.abort(reason);
   }
 
   #begin(llm: LlmRef, error: unknown): void {

@@ -106,6 +106,10 @@ const TEXTS = {
     lift: () => "풀기",
     stop: () => "멈추기",
     working: () => "답을 준비하고 있어요 …",
+    waiting: () => "모델에 연결되지 않아요. 다시 연결되면 답할게요.",
+    reconnected: () => "모델에 다시 연결됐어요.",
+    retry: () => "지금 다시 시도",
+    retrying: () => "지금 다시 연결해 볼게요.",
     stoppedFor: (ended: Ended) =>
       isNothing(ended) ? "여기서 하던 일이 없어요." : `멈췄어요: ${endedIn(ended, KO_ENDED)}.`,
     pausedFor: (who: string, isNew: boolean) =>
@@ -175,6 +179,10 @@ const TEXTS = {
     lift: () => "Lift",
     stop: () => "Stop",
     working: () => "I am working on an answer …",
+    waiting: () => "The model is not reachable. I will answer when it is back.",
+    reconnected: () => "The model is reachable again.",
+    retry: () => "Retry now",
+    retrying: () => "I am trying to reach it now.",
     stoppedFor: (ended: Ended) =>
       isNothing(ended) ? "Nothing was running here." : `Stopped: ${endedIn(ended, EN_ENDED)}.`,
     pausedFor: (who: string, isNew: boolean) =>

@@ -88,7 +88,7 @@ test("a once tool that meets dure's own database away is settled by its rule, no
     recover: "probe",
     settle: "0s",
     timeout: "1s",
-    probe: () => "not_happened",
+    probe: async () => "not_happened",
     execute: async () => {
       calls += 1;
       if (calls === 1) await TROUBLES.cut(t.database);
