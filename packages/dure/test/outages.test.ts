@@ -154,12 +154,12 @@ async function stageOf(place: Place, outage: Outage, forMs: number): Promise<Sta
   const over = Promise.withResolvers<void>();
   const seen: unknown[] = [];
   const booked = new Map<string, number>();
-  let world: World | undefined;
+  const world = Promise.withResolvers<World>();
   let isBegun = false;
   const at = async (now: Place): Promise<void> => {
-    if (now !== place || isBegun || !world) return;
+    if (now !== place || isBegun) return;
     isBegun = true;
-    const end = await outage(world);
+    const end = await outage(await world.promise);
     systemClock.after(forMs, () => void end().then(over.resolve, over.reject));
   };
   const refused: OfflineReply = { text: "", error: { status: 503 } };
@@ -193,7 +193,7 @@ async function stageOf(place: Place, outage: Outage, forMs: number): Promise<Sta
     engine: ENGINE,
     adapter: (database) => met(platform.adapter(database), () => at("outbox")),
   });
-  world = await worldOf(team, provider);
+  world.resolve(await worldOf(team, provider));
   return {
     team,
     ask: () => platform.say(team, "예약하고 코드도 봐 줘"),
