@@ -1,4 +1,5 @@
 import type { Cancel, Clock } from "../kernel/clock.ts";
+import type { BackOff } from "../kernel/back-off.ts";
 import { codeOf, DureError, ProcessError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { Done, TurnEvent } from "../kernel/turn-events.ts";
@@ -67,7 +68,7 @@ export interface EngineOptions {
   /** How long a session's turns wait for a model that is away, milliseconds. Default 0. */
   readonly patienceMs?: ((session: string) => number) | undefined;
   /** Pauses between the calls to a model that is away. */
-  readonly outageRetry?: { readonly firstMs: number; readonly maxMs: number } | undefined;
+  readonly outageRetry?: BackOff | undefined;
   /** What a message of a session is told besides its own background; stored with the message. */
   readonly told?: ((session: string) => Promise<string | undefined>) | undefined;
   /** Absent: nothing is limited. */
@@ -130,18 +131,16 @@ export class Engine implements Conversations {
   readonly #acceptance: TurnAcceptance;
   readonly #reader: TurnReader;
   readonly #replays: Replays;
-  readonly #outages: ModelOutages;
   #environment: TurnEnvironment;
   #folder: MemoryFolder;
   readonly #cancels: Cancel[] = [];
 
   constructor(options: EngineOptions) {
-    const { database, notifications, clock, logger, lease, proof, services } = options;
+    const { database, notifications, clock, logger, lease, proof, processId: holder } = options;
     this.#options = options;
     const limits = { ...DEFAULT_LIMITS, ...options.limits };
-    const holder = options.processId;
     const store = new TurnStore({ database, notifications, clock, holder, proof });
-    const directory = new ServiceDirectory({ services, store, lease, logger });
+    const directory = new ServiceDirectory({ services: options.services, store, lease, logger });
     const sessions = new SessionReader(database);
     const turns = new RunningTurns({
       store,
@@ -174,16 +173,9 @@ export class Engine implements Conversations {
       runOf: (turn) => turns.get(turn),
       find: (turn, caller) => this.find(turn, { caller }),
     });
-    this.#outages = new ModelOutages({
-      clock,
-      logger,
-      retry: options.outageRetry,
-      ...outageReports(database, options.locale ?? "ko"),
-    });
     this.#environment = {
       store,
-      outages: this.#outages,
-      patienceMs: options.patienceMs ?? (() => 0),
+      ...patienceOf(options),
       clock,
       logger,
       lease,
@@ -273,7 +265,7 @@ export class Engine implements Conversations {
     const { notifications } = this.#options;
     this.#cancels.push(
       notifications.subscribe("stops", () => this.#turns.wakeStops()),
-      notifications.subscribe(RETRY_MODELS_TOPIC, () => this.#outages.retryNow()),
+      notifications.subscribe(RETRY_MODELS_TOPIC, () => this.#environment.outages.retryNow()),
       notifications.subscribe("turns", () => this.#reader.wakeAll()),
       notifications.subscribe(UNATTENDED_TOPIC, () => this.#turns.wake()),
     );
@@ -283,7 +275,7 @@ export class Engine implements Conversations {
 
   /** Turns that wait for a model that is away call it now, in every process. */
   retryModels(): void {
-    this.#outages.retryNow();
+    this.#environment.outages.retryNow();
     this.#options.notifications.publish(RETRY_MODELS_TOPIC);
   }
 
@@ -301,7 +293,7 @@ export class Engine implements Conversations {
    */
   async stop({ graceMs = 10_000 }: { graceMs?: number } = {}): Promise<void> {
     for (const cancel of this.#cancels.splice(0)) cancel();
-    this.#outages.stop(
+    this.#environment.outages.stop(
       new ProcessError("PROCESS_STOPPED", "This process stops; its waits go on in another one.", {
         class: "unavailable",
       }),
@@ -435,4 +427,17 @@ function sessionUnknown(id: string): DureError {
 /** Whose things a viewer sees; without one, those that have no tenant. */
 function viewOf(viewer: Viewer | undefined): Viewer["tenant"] {
   return viewer === undefined ? "" : viewer.tenant;
+}
+
+/** How turns outlast models that are away. */
+function patienceOf({
+  database,
+  clock,
+  logger,
+  locale = "ko",
+  patienceMs = () => 0,
+  outageRetry: retry,
+}: EngineOptions): Pick<TurnEnvironment, "outages" | "patienceMs"> {
+  const reports = outageReports(database, locale);
+  return { patienceMs, outages: new ModelOutages({ clock, logger, retry, ...reports }) };
 }

@@ -1,4 +1,4 @@
-import { backOffMs } from "../kernel/back-off.ts";
+import { backOffMs, type BackOff } from "../kernel/back-off.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { codeOf, type ProcessError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
@@ -30,7 +30,7 @@ export interface ModelOutage {
 interface OutagesOptions {
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly retry?: typeof RETRY | { readonly firstMs: number; readonly maxMs: number } | undefined;
+  readonly retry?: BackOff | undefined;
   readonly random?: () => number;
   /** Tells people; what it throws is logged. */
   readonly onBegin?: ((outage: ModelOutage) => Promise<void>) | undefined;
@@ -60,11 +60,6 @@ export class ModelOutages {
 
   constructor(options: OutagesOptions) {
     this.#options = options;
-  }
-
-  /** Names of the models that are away. */
-  get away(): readonly string[] {
-    return [...this.#away.keys()];
   }
 
   /** Resolves when the call is to be made again. Rejects with the reason of its signal. */

@@ -77,6 +77,27 @@ test.each(PASSING)(
   },
 );
 
+test("an answer that is cut in its middle is void, and the turn waits for the whole one", async () => {
+  let calls = 0;
+  const model = offlineModel("cut", () => {
+    calls += 1;
+    return calls < 3 ? { text: "half an ", error: { status: 503 } } : "a whole answer";
+  });
+  await using t = await startTalking(model);
+
+  const { done, events } = await t.say("hello");
+
+  expect(done).toMatchObject({ message: "a whole answer" });
+  expect(done.error).toBeUndefined();
+  const last = events.findLastIndex(
+    (event) => event.type === "AGENT_START" && event.data.restart === true,
+  );
+  const shown = events
+    .slice(last)
+    .flatMap((event) => (event.type === "LLM_TOKEN" ? [event.data] : []));
+  expect(shown.join("")).toBe("a whole answer");
+});
+
 const FINAL: readonly (readonly [string, NonNullable<OfflineAnswer["error"]>])[] = [
   ["401", { status: 401 }],
   ["400", { status: 400 }],

@@ -96,7 +96,6 @@ export class TurnRun {
     if (obstacle) return this.#trouble.end(obstacle);
     try {
       const payload = await this.#untilStopped(handleTurn(this.#parts));
-      journal.throwIfInterrupted();
       journal.checkComplete();
       if (effects.question) throw effects.question;
       if (this.#parts.facts.escalation) await assertYesUsed(this.#parts);
