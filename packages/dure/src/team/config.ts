@@ -434,12 +434,11 @@ export const teamSchema = settings({
     maxFillTurns: wholeNumber(1, 100).optional(),
     /** A yes counts for so long after its question was shown. */
     confirm: duration("10s", "24h").optional(),
-    /**
-     * How long work waits for a model that cannot be reached: in rooms, jobs and background work,
-     * and while a person waits for an answer in a chat.
-     */
+    /** How long work waits for a model that cannot be reached. */
     patience: settings({
+      /** In rooms, in jobs and after the answer to an escalation. */
       background: duration("0s", "24h").optional(),
+      /** In every other session, whose caller waits for the answer. */
       chat: duration("0s", "1h").optional(),
     }).optional(),
     sessionQueue: wholeNumber(0, 1_000).optional(),

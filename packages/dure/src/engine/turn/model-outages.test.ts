@@ -7,6 +7,7 @@ import { chatAgent } from "../agent/agent.ts";
 import { tool } from "../agent/tool.ts";
 import { defineService, flow } from "../service/service.ts";
 import { startTestEngine, type TestEngineOptions } from "../test-engine.ts";
+import { isBackground } from "./paused.ts";
 
 /** Short pauses in the place of seconds. */
 const SOON = { firstMs: 20, maxMs: 40 };
@@ -244,3 +245,13 @@ async function escalations(database: Queries): Promise<readonly unknown[]> {
   });
   return rows.map(({ subject, status }) => [subject, status]);
 }
+
+test.each([
+  ["room:ruda:web:general", true],
+  ["job:job_1:eden", true],
+  ["escalation:esc_1", true],
+  ["mina", false],
+  ["rooms-of-mina", false],
+])("the session %s is in the background: %s", (session, expected) => {
+  expect(isBackground(session)).toBe(expected);
+});
