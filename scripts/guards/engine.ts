@@ -15,11 +15,58 @@ const language = testsIn(`${ENGINE}/turn/language.test.ts`);
 const prices = testsIn("packages/dure/src/models/offline.test.ts");
 const replay = testsIn(`${ENGINE}/replay/replay.test.ts`);
 const toolEvents = testsIn(`${ENGINE}/agent/tool-events.test.ts`);
+const interrupted = testsIn(`${ENGINE}/turn/interrupted-turns.test.ts`);
+const outages = testsIn(`${ENGINE}/turn/model-outages.test.ts`);
 const inbox = testsIn("packages/dure/src/escalations/inbox.test.ts");
 const mcp = testsIn("packages/dure/test/mcp/mcp.test.ts");
 
 /** What a turn may do, spend and say. */
 export const ENGINE_GUARDS: readonly Guard[] = [
+  // --- outages
+  {
+    id: "outage.tool",
+    at: { file: `${ENGINE}/agent/agent-tools.ts` },
+    find: "      if (ownTroubleOf(error)) throw error;",
+    replace: "",
+    tests: interrupted(
+      "an idempotent tool that meets a database that is cut is called again, and no model reads of it",
+    ),
+    why: "an outage of the database becomes the tool's result, and the model denies what was done",
+  },
+  {
+    id: "outage.agent",
+    at: { file: `${ENGINE}/agent/agent-run.ts` },
+    find: "if (ownTroubleOf(error)) this.#environment.journal.interrupt(error as Error);",
+    replace: "if (ownTroubleOf(error)) this.#environment.journal.told;",
+    tests: interrupted(
+      "a handler that catches the error of an interrupted agent does not end the turn with its excuse",
+    ),
+    why: "a turn that the database interrupted ends with the excuse of its handler",
+  },
+  {
+    id: "outage.foreign",
+    at: { file: "packages/dure/src/durable/passing.ts" },
+    find: "if (!(error instanceof ProcessError) && !isRaisedByDatabase(error)) return undefined;",
+    replace: "",
+    tests: interrupted("a tool that cannot reach a system of its own tells its model so"),
+    why: "a tool whose own system is away is called for ever, and its model hears of nothing",
+  },
+  {
+    id: "outage.patience",
+    at: { file: `${ENGINE}/agent/agent-model.ts` },
+    find: "if (leftMs <= 0) return false;",
+    replace: "",
+    tests: outages("a turn whose patience is over ends with the provider's error"),
+    why: "a turn waits for ever for a model that does not come back",
+  },
+  {
+    id: "outage.final",
+    at: { file: `${ENGINE}/agent/agent-model.ts` },
+    find: "if (patienceMs === 0 || !isAway(failure.class)) return false;",
+    replace: "if (patienceMs === 0) return false;",
+    tests: outages("a turn whose provider answers 401 ends at once"),
+    why: "a key that is refused is asked with for half an hour",
+  },
   // --- paused agents
   {
     id: "pause.call",

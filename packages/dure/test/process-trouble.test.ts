@@ -44,7 +44,12 @@ const CONDITIONS: readonly (readonly [Error, string, string])[] = [
   [refusedBy("57P01"), "DATABASE_UNAVAILABLE", "1"],
   [refusedBy("57P03"), "DATABASE_UNAVAILABLE", "1"],
   [refusedBy("53300"), "DATABASE_UNAVAILABLE", "1"],
+  [refusedBy("57P02"), "DATABASE_UNAVAILABLE", "1"],
+  [refusedBy("08006"), "DATABASE_UNAVAILABLE", "1"],
+  [refusedBy("53000"), "DATABASE_UNAVAILABLE", "5"],
   [refusedBy("53100"), "DATABASE_UNAVAILABLE", "30"],
+  [refusedBy("58030"), "DATABASE_UNAVAILABLE", "5"],
+  [refusedBy("25006"), "DATABASE_READ_ONLY", "5"],
   [
     Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" }),
     "DATABASE_UNAVAILABLE",
@@ -128,6 +133,26 @@ describe("on a real database", { timeout: 60_000 }, () => {
     },
   );
 
+  test("a database that takes no writes is 503 and not ready, until it takes them again", async () => {
+    const { database, start } = await stage();
+    const team = await start();
+    const readiness = async (): Promise<number> => (await fetch(`${team.url}/readyz`)).status;
+    expect(await readiness()).toBe(200);
+
+    await takeWrites(database, team, false);
+
+    await expect.poll(readiness).toBe(503);
+    const refused = await chat(team);
+    expect(refused.status).toBe(503);
+    expect(await refused.json()).toMatchObject({
+      code: expect.stringMatching(/^DATABASE_(READ_ONLY|UNAVAILABLE)$/) as string,
+    });
+
+    await takeWrites(database, team, true);
+    await expect.poll(readiness, { timeout: 10_000 }).toBe(200);
+    expect((await chat(team)).status).toBe(200);
+  });
+
   test("a request whose connection to the database is cut is 503", FULL, async () => {
     const { database, start } = await stage();
     const team = await start({ agents: true });
@@ -160,6 +185,30 @@ describe("on a real database", { timeout: 60_000 }, () => {
     );
   });
 });
+
+/** As in a failover: the sessions are cut, and new ones may write or not. */
+async function takeWrites(database: Database, team: RunningTeam, mayWrite: boolean): Promise<void> {
+  const setting = mayWrite ? "reset" : "set";
+  const [row] = await database.query<{ name: string }>({
+    text: "select current_database() as name",
+  });
+  await database.transaction(async (tx) => {
+    await tx.query({ text: "set transaction read write" });
+    const value = mayWrite ? "" : "= on";
+    await tx.query({
+      text: `alter database ${row!.name} ${setting} default_transaction_read_only ${value}`,
+    });
+  });
+  await database.query(
+    {
+      text: `
+        select pg_terminate_backend(pid)
+        from pg_stat_activity
+        where starts_with(application_name, $1)`,
+    },
+    [`dure:${team.processId}`],
+  );
+}
 
 interface Stage {
   /** Beside the teams. */

@@ -99,7 +99,7 @@ export function turnView(view: TurnView, frame: TurnFrame, now: number): TurnVie
 
 /** An agent starts, or starts again in the place of its earlier attempt. */
 function withStart(view: TurnView, start: AgentStart, now: number): TurnView {
-  const { agent, label, attempt = 1, restart = false } = start;
+  const { agent, label, attempt = 1, restart = false, waits } = start;
   const begun = {
     agent,
     label,
@@ -111,7 +111,8 @@ function withStart(view: TurnView, start: AgentStart, now: number): TurnView {
     text: "",
   } as const;
 
-  const again = restart || attempt > 1 ? runningIndex(view, (run) => run.agent === agent) : -1;
+  const isAgain = restart || attempt > 1 || waits !== undefined;
+  const again = isAgain ? runningIndex(view, (run) => run.agent === agent) : -1;
   if (again < 0) return { ...view, runs: [...view.runs, begun] };
 
   // The text of the earlier attempt is void; its place in the log stays.

@@ -1,6 +1,6 @@
 import pg from "pg";
 import { systemClock, type Cancel, type Clock } from "../kernel/clock.ts";
-import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
+import { codeOf, DureError, messageOf, ProcessError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { missingRights } from "./rights.ts";
 
@@ -71,6 +71,9 @@ export type Transaction = Queryable;
  * must look.
  */
 export type CommitOutcome = "none" | "unknown";
+
+/** `read-only`: it answers, and takes no writes: a standby, or a disk that its operator guards. */
+export type DatabaseHealth = "ok" | "read-only" | "away";
 
 /**
  * Longest wait for a connection, new or free, in milliseconds. Source: docs/spec/platform §8, "not
@@ -179,7 +182,7 @@ export class Database implements Queryable {
       if (isWrite(statement)) this.commits += 1;
       return rows;
     } catch (error) {
-      cut = isUnavailable(error) || isStalePlan(error);
+      cut = isUnavailable(error) || isStalePlan(error) || isReadOnly(error);
       if (!isStalePlan(error)) throw error;
     } finally {
       client.release(cut);
@@ -238,6 +241,7 @@ export class Database implements Queryable {
       open = false;
       cut =
         isUnavailable(error) ||
+        isReadOnly(error) ||
         codeOf(error) === "TRANSACTION_TOO_LONG" ||
         !(await this.#rollback(client));
       if (codeOf(error) === "TRANSACTION_TOO_LONG") void this.#cancel(client);
@@ -248,13 +252,13 @@ export class Database implements Queryable {
     }
   }
 
-  /** Whether the database answers now; takes at most 5 s and never throws. */
-  async health(): Promise<boolean> {
+  /** Whether the database answers and takes writes now; takes at most 5 s and never throws. */
+  async health(): Promise<DatabaseHealth> {
     try {
-      await this.query({ name: "database.health", text: "select 1" });
-      return true;
+      const [row] = await this.query<{ writable: boolean }>(WRITABLE);
+      return row?.writable === true ? "ok" : "read-only";
     } catch {
-      return false;
+      return "away";
     }
   }
 
@@ -281,7 +285,7 @@ export class Database implements Queryable {
       await client.connect();
       return client;
     } catch (error) {
-      throw asUnavailable(error, "none");
+      throw raised(asUnavailable(error, "none"));
     }
   }
 
@@ -305,7 +309,7 @@ export class Database implements Queryable {
 
   async #lend(options: QueryOptions = {}): Promise<pg.PoolClient> {
     if (this.#closed) {
-      throw new DureError("DATABASE_CLOSED", "The database is closed in this process.", {
+      throw new ProcessError("DATABASE_CLOSED", "The database is closed in this process.", {
         class: "unavailable",
       });
     }
@@ -322,7 +326,7 @@ export class Database implements Queryable {
         );
         throw error;
       }
-      throw asUnavailable(error, "none");
+      throw raised(asUnavailable(error, "none"));
     }
   }
 
@@ -359,15 +363,15 @@ export class Database implements Queryable {
       return result.rows;
     } catch (error) {
       if (overdue) {
-        throw asUnavailable(
-          new Error(`no answer to "${labelOf(statement)}" within 12 s`, { cause: error }),
-          outcomeWhenCut,
+        throw raised(
+          asUnavailable(
+            new Error(`no answer to "${labelOf(statement)}" within 12 s`, { cause: error }),
+            outcomeWhenCut,
+          ),
         );
       }
       if (signal?.aborted && sqlState(error) === QUERY_CANCELLED) throw signal.reason;
-      throw isConnectionError(error)
-        ? asUnavailable(error, outcomeWhenCut)
-        : (missingRights(error, client) ?? error);
+      throw raised(missingRights(error, client) ?? asUnavailable(error, outcomeWhenCut));
     } finally {
       cancelOverdue();
       signal?.removeEventListener("abort", onAbort);
@@ -415,6 +419,30 @@ export function sqlState(error: unknown): string | undefined {
   return code !== undefined && SQL_STATE.test(code) ? code : undefined;
 }
 
+/** Errors that databases of dure in this process have thrown. */
+const raisedHere = new WeakSet<object>();
+
+function raised(error: unknown): unknown {
+  if (typeof error === "object" && error !== null) raisedHere.add(error);
+  return error;
+}
+
+/**
+ * Whether dure's own database threw an error, or what it wraps. A tool may have a database of its
+ * own, whose errors look the same.
+ */
+export function isRaisedByDatabase(error: unknown): boolean {
+  let link = error;
+  for (let depth = 0; depth < MAX_CAUSES && typeof link === "object" && link !== null; depth++) {
+    if (raisedHere.has(link)) return true;
+    link = (link as { readonly cause?: unknown }).cause;
+  }
+  return false;
+}
+
+/** An error that causes itself ends the search. */
+const MAX_CAUSES = 8;
+
 /** Whether the connection, not the statement, is what failed. */
 export function isConnectionError(error: unknown): boolean {
   if (error instanceof DureError) return error.code === "DATABASE_UNAVAILABLE";
@@ -460,6 +488,12 @@ const CONNECTION_CODES = new Set([
 const CONNECTION_MESSAGES =
   /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|timeout expired|Client was closed|The server does not|There was an error establishing)/;
 
+const WRITABLE: Statement = {
+  name: "database.health",
+  text: `
+    select not pg_is_in_recovery() and current_setting('transaction_read_only') = 'off'
+      as writable`,
+};
 const BEGIN: Statement = { text: "begin" };
 const COMMIT: Statement = { text: "commit" };
 const ROLLBACK: Statement = { text: "rollback" };
@@ -474,7 +508,7 @@ function asUnavailable(cause: unknown, commit: CommitOutcome): unknown {
   }
   return new DureError(
     "DATABASE_UNAVAILABLE",
-    `The database does not answer: ${messageOf(cause)}.`,
+    `The database does not answer: ${withoutSocket(messageOf(cause))}.`,
     {
       class: "unavailable",
       hint: "Work goes on by itself when the database is back; `dure doctor` shows where it is looked for.",
@@ -484,8 +518,21 @@ function asUnavailable(cause: unknown, commit: CommitOutcome): unknown {
   );
 }
 
+/** The path of a socket is for the log of the server, not for its clients. */
+function withoutSocket(message: string): string {
+  return message.replace(/\S*\.s\.PGSQL\.\d+/, "its socket");
+}
+
 function isUnavailable(error: unknown): boolean {
   return codeOf(error) === "DATABASE_UNAVAILABLE";
+}
+
+/**
+ * The server takes no writes on this session. After a failover another session may be at the new
+ * primary.
+ */
+function isReadOnly(error: unknown): boolean {
+  return sqlState(error) === "25006";
 }
 
 /** "cached plan must not change result type", or a prepared statement that was deallocated. */
@@ -495,13 +542,15 @@ function isStalePlan(error: unknown): boolean {
 }
 
 function tooLong(): DureError {
-  return new DureError(
+  const error = new DureError(
     "TRANSACTION_TOO_LONG",
     `A transaction took longer than ${TRANSACTION_TIMEOUT} ms and was rolled back.`,
     {
       hint: "Hold nothing but SQL in a transaction; call models and tools before or after it.",
     },
   );
+  raisedHere.add(error);
+  return error;
 }
 
 /**

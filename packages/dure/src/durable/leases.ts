@@ -1,5 +1,5 @@
 import { systemClock, withTimeout, type Clock } from "../kernel/clock.ts";
-import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
+import { codeOf, messageOf, ProcessError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { Database, Transaction } from "./database.ts";
 import { confirmHold } from "./lease-proof.ts";
@@ -130,7 +130,7 @@ export class Leases {
     } catch (error) {
       if (codeOf(error) !== LOCK_NOT_AVAILABLE) throw error;
       if (how === "when-free") return undefined;
-      throw new DureError("LEASE_BUSY", `Lease ${name} is being written under by its holder.`, {
+      throw new ProcessError("LEASE_BUSY", `Lease ${name} is being written under by its holder.`, {
         class: "conflict",
         hint: "Try again in a moment.",
         cause: error,

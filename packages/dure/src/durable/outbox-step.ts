@@ -1,5 +1,6 @@
 import { codeOf, messageOf } from "../kernel/errors.ts";
 import type { Json } from "../kernel/json.ts";
+import { countsAsTry, ownTroubleOf } from "./passing.ts";
 import type { FailureVerdict, OutsideHandler, ProbeAnswer, RetryPolicy } from "./outbox-handler.ts";
 
 /** What becomes of an entry after an attempt. Pure. */
@@ -76,7 +77,9 @@ function stepAfterError(
     };
   }
 
-  const attempts = entry.attempts + 1;
+  // Trouble of dure's own database says nothing about the outside.
+  const isCounted = ownTroubleOf(outcome.error) === undefined || countsAsTry(outcome.error);
+  const attempts = entry.attempts + (isCounted ? 1 : 0);
   // Without a successful probe the entry is not failed: it may have arrived.
   if (verdict.class === "permanent" && outcome.phase === "probe") {
     return { state: "unknown", attempts, inDoubt: true, waitMs: 0, error };
@@ -85,7 +88,7 @@ function stepAfterError(
     return { state: "failed", attempts, inDoubt: false, waitMs: 0, error };
   }
 
-  if (attempts >= policy.attempts) {
+  if (isCounted && attempts >= policy.attempts) {
     const state = outcome.phase === "probe" ? "unknown" : "failed";
     return { state, attempts, inDoubt, waitMs: 0, error };
   }

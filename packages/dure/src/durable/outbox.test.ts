@@ -585,3 +585,16 @@ test("what follows from an attempt", () => {
   });
   expect(decide(0, { class: "permanent" })).toMatchObject({ state: "failed", attempts: 1 });
 });
+
+test("an attempt that met dure's own database away is no attempt at the outside", async () => {
+  await using db = await testDatabase();
+  const error: unknown = await db.database
+    .query({ text: "select pg_terminate_backend(pg_backend_pid())" })
+    .catch((cut: unknown) => cut);
+  const policy = { attempts: 4, firstRetryMs: 1_000, timeoutMs: 10_000 };
+  const entry = { attempts: 3, in_doubt: false };
+
+  const step = decideStep(entry, { kind: "error", error, phase: "send" }, policy, () => 0);
+
+  expect(step).toMatchObject({ state: "pending", attempts: 3, inDoubt: true });
+});

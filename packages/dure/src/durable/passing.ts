@@ -1,5 +1,5 @@
-import { codeOf, DureError, isAbort } from "../kernel/errors.ts";
-import { isConnectionError, sqlState } from "./database.ts";
+import { codeOf, DureError, isAbort, ProcessError } from "../kernel/errors.ts";
+import { isConnectionError, isRaisedByDatabase, sqlState } from "./database.ts";
 
 /**
  * What a process meets that is no fault of the work: its right to write has gone to another, it is
@@ -42,8 +42,11 @@ const PASSING_STATES: Readonly<Record<string, Passing>> = {
   "40P01": { code: "DATABASE_BUSY", retryAfterMs: 1_000 }, // deadlock_detected
   "55P03": { code: "DATABASE_BUSY", retryAfterMs: LOCK_MS }, // lock_not_available
   "57014": { code: "DATABASE_BUSY", retryAfterMs: LOCK_MS }, // query_canceled, also by statement_timeout
+  "25006": { code: "DATABASE_READ_ONLY", retryAfterMs: LOCK_MS }, // read_only_sql_transaction
+  "53000": { code: "DATABASE_UNAVAILABLE", retryAfterMs: LOCK_MS }, // insufficient_resources
   "53100": { code: "DATABASE_UNAVAILABLE", retryAfterMs: 30_000 }, // disk_full
   "53200": { code: "DATABASE_UNAVAILABLE", retryAfterMs: LOCK_MS }, // out_of_memory
+  "58030": { code: "DATABASE_UNAVAILABLE", retryAfterMs: LOCK_MS }, // io_error
 };
 
 /** Undefined for an error that would come again. */
@@ -71,6 +74,15 @@ const TAKEN_OVER: ReadonlySet<string> = new Set(["FENCED", "TURN_FENCED", "JOB_F
  */
 export function isTakenOver(error: unknown): boolean {
   return TAKEN_OVER.has(codeOf(error) ?? "");
+}
+
+/**
+ * The passing trouble of this process or of dure's own database behind an error of some work, such
+ * as a tool. What the work met elsewhere, a connection of its own that was cut, is its result.
+ */
+export function ownTroubleOf(error: unknown): Passing | undefined {
+  if (!(error instanceof ProcessError) && !isRaisedByDatabase(error)) return undefined;
+  return passingOf(error) ?? passingOf((error as Error).cause);
 }
 
 /** Whether a failed try of some work counts: what takes too long may take too long each time. */

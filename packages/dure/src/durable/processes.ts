@@ -2,7 +2,7 @@ import { hostname } from "node:os";
 import type pg from "pg";
 import { backOffMs } from "../kernel/back-off.ts";
 import { systemClock, withTimeout, type Clock } from "../kernel/clock.ts";
-import { DureError, messageOf } from "../kernel/errors.ts";
+import { DureError, messageOf, ProcessError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { Database, Transaction } from "./database.ts";
 import { confirmHold, FRESH_MS, type LeaseProof } from "./lease-proof.ts";
@@ -330,7 +330,7 @@ export class ProcessLease implements LeaseProof {
     const wasFenced = this.#state === "fenced";
     if (!wasFenced) this.#state = "ended";
     this.#end(
-      new DureError("PROCESS_STOPPED", `${this.id} was stopped.`, { class: "unavailable" }),
+      new ProcessError("PROCESS_STOPPED", `${this.id} was stopped.`, { class: "unavailable" }),
     );
     await this.#renewing;
     if (wasFenced || this.#epoch === 0) return;
@@ -439,7 +439,7 @@ export function applicationName(processId: string): string {
 }
 
 export function fenced(holder: string, because: string): DureError {
-  return new DureError("FENCED", `${holder} may not write any longer: ${because}.`, {
+  return new ProcessError("FENCED", `${holder} may not write any longer: ${because}.`, {
     class: "conflict",
     hint: "Another process goes on with its work; this one leaves with exit code 75 and may be started again.",
     details: { holder, because },

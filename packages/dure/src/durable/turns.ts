@@ -1,5 +1,5 @@
 import type { Clock } from "../kernel/clock.ts";
-import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
+import { codeOf, DureError, messageOf, ProcessError } from "../kernel/errors.ts";
 import type { NewEscalation } from "../kernel/escalation.ts";
 import { ulid } from "../kernel/ids.ts";
 import { sessionIdOfKey } from "../kernel/tenant.ts";
@@ -247,7 +247,7 @@ export interface TurnEffect {
 export type EffectStatus = EffectRow["status"];
 
 /** Thrown where a write was refused because another process holds the turn now. */
-export class FencedError extends DureError {
+export class FencedError extends ProcessError {
   constructor(turn: string) {
     super("TURN_FENCED", `The turn ${turn} is held by another process.`, {
       class: "conflict",

@@ -1,5 +1,6 @@
 import type { Cancel, Clock } from "../kernel/clock.ts";
-import { codeOf, DureError } from "../kernel/errors.ts";
+import type { BackOff } from "../kernel/back-off.ts";
+import { codeOf, DureError, ProcessError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { Done, TurnEvent } from "../kernel/turn-events.ts";
 import type { Database } from "../durable/database.ts";
@@ -37,6 +38,8 @@ import { SessionReader } from "./turn/sessions.ts";
 import { TurnAcceptance } from "./turn/turn-acceptance.ts";
 import type { TurnEnvironment } from "./turn/turn-environment.ts";
 import { TurnReader, turnUnknown } from "./turn/turn-reader.ts";
+import { ModelOutages } from "../models/outages.ts";
+import { outageReports, RETRY_MODELS_TOPIC } from "./outage-reports.ts";
 import type { CompletedEntry, ServiceInfo, SessionDebug, SessionSummary } from "../wire/turns.ts";
 
 export interface EngineOptions {
@@ -62,6 +65,10 @@ export interface EngineOptions {
   readonly prompts?: PromptOverrides | undefined;
   /** Rules of attempts for the sessions that have their own; elsewhere each agent's card says. */
   readonly attemptRules?: (session: string) => AttemptRules | undefined;
+  /** How long a session's turns wait for a model that is away, milliseconds. Default 0. */
+  readonly patienceMs?: ((session: string) => number) | undefined;
+  /** Pauses between the calls to a model that is away. */
+  readonly outageRetry?: BackOff | undefined;
   /** What a message of a session is told besides its own background; stored with the message. */
   readonly told?: ((session: string) => Promise<string | undefined>) | undefined;
   /** Absent: nothing is limited. */
@@ -129,12 +136,11 @@ export class Engine implements Conversations {
   readonly #cancels: Cancel[] = [];
 
   constructor(options: EngineOptions) {
-    const { database, notifications, clock, logger, lease, proof, services } = options;
+    const { database, notifications, clock, logger, lease, proof, processId: holder } = options;
     this.#options = options;
     const limits = { ...DEFAULT_LIMITS, ...options.limits };
-    const holder = options.processId;
     const store = new TurnStore({ database, notifications, clock, holder, proof });
-    const directory = new ServiceDirectory({ services, store, lease, logger });
+    const directory = new ServiceDirectory({ services: options.services, store, lease, logger });
     const sessions = new SessionReader(database);
     const turns = new RunningTurns({
       store,
@@ -169,6 +175,7 @@ export class Engine implements Conversations {
     });
     this.#environment = {
       store,
+      ...patienceOf(options),
       clock,
       logger,
       lease,
@@ -258,11 +265,18 @@ export class Engine implements Conversations {
     const { notifications } = this.#options;
     this.#cancels.push(
       notifications.subscribe("stops", () => this.#turns.wakeStops()),
+      notifications.subscribe(RETRY_MODELS_TOPIC, () => this.#environment.outages.retryNow()),
       notifications.subscribe("turns", () => this.#reader.wakeAll()),
       notifications.subscribe(UNATTENDED_TOPIC, () => this.#turns.wake()),
     );
     void this.#directory.tell();
     this.#turns.start();
+  }
+
+  /** Turns that wait for a model that is away call it now, in every process. */
+  retryModels(): void {
+    this.#environment.outages.retryNow();
+    this.#options.notifications.publish(RETRY_MODELS_TOPIC);
   }
 
   /**
@@ -279,6 +293,11 @@ export class Engine implements Conversations {
    */
   async stop({ graceMs = 10_000 }: { graceMs?: number } = {}): Promise<void> {
     for (const cancel of this.#cancels.splice(0)) cancel();
+    this.#environment.outages.stop(
+      new ProcessError("PROCESS_STOPPED", "This process stops; its waits go on in another one.", {
+        class: "unavailable",
+      }),
+    );
     const cut = new AbortController();
     await Promise.race([
       this.#turns.end(),
@@ -408,4 +427,17 @@ function sessionUnknown(id: string): DureError {
 /** Whose things a viewer sees; without one, those that have no tenant. */
 function viewOf(viewer: Viewer | undefined): Viewer["tenant"] {
   return viewer === undefined ? "" : viewer.tenant;
+}
+
+/** How turns outlast models that are away. */
+function patienceOf({
+  database,
+  clock,
+  logger,
+  locale = "ko",
+  patienceMs = () => 0,
+  outageRetry: retry,
+}: EngineOptions): Pick<TurnEnvironment, "outages" | "patienceMs"> {
+  const reports = outageReports(database, locale);
+  return { patienceMs, outages: new ModelOutages({ clock, logger, retry, ...reports }) };
 }

@@ -158,6 +158,16 @@ export function openMessage(error: unknown): string {
   return OPEN_MESSAGES[troubleOf(error)];
 }
 
+const WAITING_FOR_MODEL = {
+  ko: "모델에 연결되지 않아요. 다시 연결되면 답할게요.",
+  en: "The model is not reachable. I will answer when it is back.",
+} as const satisfies Record<Locale, string>;
+
+/** What a person reads while an agent waits for its model. */
+export function waitingForModel(locale: string): string {
+  return WAITING_FOR_MODEL[localeOf(locale)];
+}
+
 const BUTTONS = {
   CONFIRM: { ko: ["확인", "취소"], en: ["Confirm", "Cancel"] },
   ASK_CONTINUE: { ko: ["계속 진행", "취소"], en: ["Go on", "Cancel"] },

@@ -43,6 +43,12 @@ export class DureError extends Error {
   }
 }
 
+/**
+ * Thrown where this process, not the work, is in the way: it stops, or others have taken over. The
+ * same code from another server is a plain `DureError`.
+ */
+export class ProcessError extends DureError {}
+
 /** The message of anything that was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

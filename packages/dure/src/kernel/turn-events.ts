@@ -40,6 +40,8 @@ export interface AgentStart {
   readonly attempt?: number | undefined;
   /** Set when a crash cut this agent off: the text of its earlier attempt is void. */
   readonly restart?: true | undefined;
+  /** Its model cannot be reached: it waits, and begins again when the model is back. */
+  readonly waits?: "model" | undefined;
 }
 
 /** A call of a model has ended. */

@@ -120,6 +120,8 @@ export const ERROR_WORDS_KO: Readonly<Record<string, string>> = {
     "데이터베이스 사용자에게 권한이 없어요. 서버 로그에 적힌 권한을 준 뒤 다시 시도해 주세요.",
 
   DATABASE_UNAVAILABLE: "데이터베이스가 답하지 않아요. 잠시 뒤에 다시 시도해 주세요.",
+  DATABASE_READ_ONLY:
+    "데이터베이스가 지금은 읽기만 할 수 있어요. 다시 쓸 수 있게 되면 시도해 주세요.",
   DATABASE_CLOSED: "서버가 데이터베이스를 닫았어요. 다시 켜지면 시도해 주세요.",
   PROCESS_STOPPED: "서버가 꺼지는 중이에요. 다시 켜지면 시도해 주세요.",
   VALUE_NOT_JSON: "저장할 수 없는 값이에요.",

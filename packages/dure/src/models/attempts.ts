@@ -47,7 +47,19 @@ export interface AttemptsOptions {
     waitMs: number;
     next: LlmRef;
   }) => void;
+  /**
+   * Called where every model has failed: resolves with true when the call is to be made again, as
+   * if it had not been made, and with false when the failure is final.
+   */
+  readonly outlasts?: ((failed: FailedAttempts) => Promise<boolean>) | undefined;
   readonly signal?: AbortSignal | undefined;
+}
+
+/** The last failure of all attempts. */
+export interface FailedAttempts {
+  readonly error: unknown;
+  readonly failure: Failure;
+  readonly llm: LlmRef;
 }
 
 export interface AttemptsResult<T> {
@@ -91,14 +103,22 @@ export async function runAttempts<T>(
 
     const { error } = made;
     signal?.throwIfAborted();
-    const decision = decideNext(failureUnder(plan, error, clock), {
+    const failure = failureUnder(plan, error, clock);
+    const decision = decideNext(failure, {
       attemptsOfModel,
       maxAttempts: plan.policy.maxAttempts,
       pauseMs: pauseAfter(plan, attemptsOfModel),
       modelsLeft: models.length - position - 1,
       tokenSeen: made.tokenSeen && !plan.policy.repeatsShown,
     });
-    if (decision.next === "fail") throw finalError(error, attempt, decision.because);
+    if (decision.next === "fail") {
+      if (!(await options.outlasts?.({ error, failure, llm }))) {
+        throw finalError(error, attempt, decision.because);
+      }
+      position = 0;
+      attemptsOfModel = 0;
+      continue;
+    }
     if (decision.next === "fallback") {
       position += 1;
       attemptsOfModel = 0;

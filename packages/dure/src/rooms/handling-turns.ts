@@ -7,10 +7,11 @@ import { newId } from "../kernel/ids.ts";
 import type { Done } from "../kernel/turn-events.ts";
 import { backgroundOf, messageFor, type BackgroundFacts } from "./background.ts";
 import { ANNOUNCE_SKIP, type HandlingRow } from "./handling.ts";
+import { ModelWaitNotice } from "./model-wait-notice.ts";
 import { addressOf, type Place } from "./place.ts";
 import { Preview } from "./preview.ts";
 import type { StoredMessage } from "./room-store.ts";
-import { recordOf, type RoomsSetting } from "./talk.ts";
+import { recordOf, type RoomsSetting, type Talk } from "./talk.ts";
 
 /**
  * A platform shows a typing sign for about ten seconds. Source: Discord, "Trigger Typing
@@ -42,16 +43,23 @@ export class HandlingTurns {
   readonly #conversations: Conversations;
   readonly #pauses: Pick<Pauses, "first">;
   readonly #holder: string;
+  readonly #talk: Talk;
 
   /** `holder`: the process that works. */
   constructor(
     setting: RoomsSetting,
-    parts: { conversations: Conversations; pauses: Pick<Pauses, "first">; holder: string },
+    parts: {
+      conversations: Conversations;
+      pauses: Pick<Pauses, "first">;
+      talk: Talk;
+      holder: string;
+    },
   ) {
     this.#setting = setting;
     this.#pauses = parts.pauses;
     this.#conversations = parts.conversations;
     this.#holder = parts.holder;
+    this.#talk = parts.talk;
   }
 
   /**
@@ -93,10 +101,12 @@ export class HandlingTurns {
   ): Promise<Done> {
     const stopTyping = this.#showTyping(handling, place);
     const preview = this.#previewOf(handling, place);
+    const notice = preview ? undefined : this.#noticeOf(handling, turn);
     try {
       const caller = { tenant: place.tenant, name: "rooms" };
       for await (const { event } of this.#conversations.read(turn, { signal, caller })) {
         preview?.hear(event);
+        await notice?.hear(event);
         if (event.type === "DONE") return event.data;
       }
     } finally {
@@ -261,6 +271,12 @@ export class HandlingTurns {
     };
     show();
     return clock.every(TYPING_EVERY_MS, show);
+  }
+
+  /** Where no preview can say it. */
+  #noticeOf({ agent, place, message }: HandlingRow, turn: string): ModelWaitNotice | undefined {
+    if (message === null) return undefined;
+    return new ModelWaitNotice(this.#setting, this.#talk, { agent, place, message, turn });
   }
 
   /** Undefined: the platform shows nothing before the answer. */

@@ -1,4 +1,5 @@
 import { DureError } from "../kernel/errors.ts";
+import { RETRY_MODELS_TOPIC } from "../engine/outage-reports.ts";
 import type { AgentPauses } from "./agent-pauses.ts";
 import { audited } from "./audited.ts";
 import { mayAnswer, nameOf, type PressedBy } from "./pressed-by.ts";
@@ -10,7 +11,7 @@ import { cutText } from "./text.ts";
 import { roomTexts } from "./texts.ts";
 
 /** What a person can order on a platform: by a command, a button or a reaction. */
-export const ORDERS = ["stop", "pause", "resume", "who", "jobs"] as const;
+export const ORDERS = ["stop", "retry", "pause", "resume", "who", "jobs"] as const;
 export type Order = (typeof ORDERS)[number];
 
 /** How the value of a button begins that gives an order. */
@@ -53,6 +54,8 @@ export class Orders {
     switch (order) {
       case "stop":
         return this.#stop(by, at);
+      case "retry":
+        return this.#retry(by, at);
       case "pause":
       case "resume":
         return this.#brake(order, by, at);
@@ -73,6 +76,15 @@ export class Orders {
     const deed = { tenant: place.tenant, name, what, subject: place.id };
     const ended = await audited(this.#setting, deed, () => this.#parts.stopIn(place, by.name));
     return roomTexts(this.#setting.locale).stoppedFor(ended);
+  }
+
+  /** Turns that wait for a model that is away call it now. */
+  #retry(by: PressedBy, { place }: OrderedAt): string {
+    if (by.writes === false) {
+      throw forbidden("STOP_FORBIDDEN", `${nameOf(by)} may not retry in ${place.id}.`);
+    }
+    this.#setting.notifications.publish(RETRY_MODELS_TOPIC);
+    return roomTexts(this.#setting.locale).retrying();
   }
 
   async #brake(

@@ -29,6 +29,8 @@ export class Preview {
   readonly #parts: PreviewParts;
   readonly #over = new AbortController();
   #text = "";
+  /** Its model cannot be reached. */
+  #waits = false;
   #shown = "";
   #asked: { readonly platformId: string | undefined } | undefined;
   #platformId: string | undefined;
@@ -51,8 +53,11 @@ export class Preview {
 
   /** A text that is begun again (`AGENT_START`) voids what was written before. */
   hear(event: TurnEvent): void {
-    if (event.type === "AGENT_START") this.#text = "";
     if (event.type === "LLM_TOKEN") this.#text += event.data;
+    if (event.type !== "AGENT_START") return;
+    this.#text = "";
+    this.#waits = event.data.waits === "model";
+    if (this.#waits) this.#looker.wake();
   }
 
   /** Nothing is shown after this. What is on its way is waited for. */
@@ -66,18 +71,22 @@ export class Preview {
    * at once.
    */
   async #show(): Promise<LookResult> {
-    const words = this.#parts.streams ? this.#words() : undefined;
+    const words = this.#parts.streams && !this.#waits ? this.#words() : undefined;
     const text = words ?? this.#notice();
-    if (text === undefined || text === this.#shown) return "rest";
+    if (text === undefined || text === this.#shown) return this.#pause();
     try {
       const asked = await this.#answered();
       if (words === undefined && asked === undefined) return this.#withoutNotice();
       await this.#put(text, asked);
-      if (!this.#parts.streams) this.#end();
       return { pauseMs: SHOW_EVERY_MS };
     } catch (error) {
       return this.#afterTrouble(error);
     }
+  }
+
+  /** Where words are not shown, a notice changes when the agent says that it waits. */
+  #pause(): LookResult {
+    return this.#parts.streams || this.#shown === "" ? "rest" : { pauseMs: SHOW_EVERY_MS };
   }
 
   /** What is written so far; undefined: nothing, or what may turn out to be no answer. */
@@ -92,10 +101,11 @@ export class Preview {
   /** Undefined: it is too early, something was shown already, or the agent rests. */
   #notice(): string | undefined {
     const { clock, limits, locale } = this.#setting;
+    const texts = roomTexts(locale);
+    if (this.#waits) return texts.waiting();
     const isLong = clock.monotonic() - this.#since >= limits.workingNoticeMs;
-    return isLong && this.#shown === "" && this.#parts.isWorking()
-      ? roomTexts(locale).working()
-      : undefined;
+    const isFree = this.#shown === "" ? isLong : this.#shown === texts.waiting();
+    return isFree && this.#parts.isWorking() ? texts.working() : undefined;
   }
 
   /** Agents wait for each other without a notice. */
@@ -110,8 +120,8 @@ export class Preview {
     const { handling, holder, adapter, account, place } = this.#parts;
     const signal = this.#over.signal;
     const key = previewKey(handling);
-    const stop = { value: `${ORDER_BUTTON}:stop`, label: roomTexts(this.#setting.locale).stop() };
-    const post = { account, place: addressOf(place), text, mentions: [], key, buttons: [stop] };
+    const buttons = this.#buttons();
+    const post = { account, place: addressOf(place), text, mentions: [], key, buttons };
     if (this.#platformId === undefined) {
       const [begun] = await database.query<{ preview: string }>(BEGIN, [handling, holder]);
       if (!begun) return this.#end(); // settled, or taken by another
@@ -127,6 +137,13 @@ export class Preview {
     }
     await adapter.edit!(post, this.#platformId, { signal });
     this.#shown = text;
+  }
+
+  #buttons(): readonly { readonly value: string; readonly label: string }[] {
+    const texts = roomTexts(this.#setting.locale);
+    const stop = { value: `${ORDER_BUTTON}:stop`, label: texts.stop() };
+    const retry = { value: `${ORDER_BUTTON}:retry`, label: texts.retry() };
+    return this.#waits ? [stop, retry] : [stop];
   }
 
   /** Its work may have been stopped while it was posted: then nothing else takes it away. */

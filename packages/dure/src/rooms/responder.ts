@@ -47,7 +47,7 @@ export class Responder {
     const { talk, conversations, lease, pauses } = parts;
     this.#setting = setting;
     this.#pauses = pauses;
-    this.#turns = new HandlingTurns(setting, { conversations, pauses, holder: lease.id });
+    this.#turns = new HandlingTurns(setting, { conversations, pauses, talk, holder: lease.id });
     this.#end = new HandlingEnd(setting, { talk, lease });
     this.#lease = lease;
     this.#looker = new Looker({

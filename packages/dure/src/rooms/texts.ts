@@ -108,6 +108,10 @@ const TEXTS = {
     working: () => "답을 준비하고 있어요 …",
     namesake: (name: string, kind: "person" | "foreign") =>
       `${name} (${kind === "person" ? "사람" : "다른 봇"})`,
+    waiting: () => "모델에 연결되지 않아요. 다시 연결되면 답할게요.",
+    reconnected: () => "모델에 다시 연결됐어요.",
+    retry: () => "지금 다시 시도",
+    retrying: () => "지금 다시 연결해 볼게요.",
     stoppedFor: (ended: Ended) =>
       isNothing(ended) ? "여기서 하던 일이 없어요." : `멈췄어요: ${endedIn(ended, KO_ENDED)}.`,
     pausedFor: (who: string, isNew: boolean) =>
@@ -179,6 +183,10 @@ const TEXTS = {
     working: () => "I am working on an answer …",
     namesake: (name: string, kind: "person" | "foreign") =>
       `${name} (${kind === "person" ? "a person" : "another bot"})`,
+    waiting: () => "The model is not reachable. I will answer when it is back.",
+    reconnected: () => "The model is reachable again.",
+    retry: () => "Retry now",
+    retrying: () => "I am trying to reach it now.",
     stoppedFor: (ended: Ended) =>
       isNothing(ended) ? "Nothing was running here." : `Stopped: ${endedIn(ended, EN_ENDED)}.`,
     pausedFor: (who: string, isNew: boolean) =>

@@ -486,6 +486,13 @@ export const teamSchema = settings({
     maxFillTurns: wholeNumber(1, 100).optional(),
     /** A yes counts for so long after its question was shown. */
     confirm: duration("10s", "24h").optional(),
+    /** How long work waits for a model that cannot be reached. */
+    patience: settings({
+      /** In rooms, in jobs and after the answer to an escalation. */
+      background: duration("0s", "24h").optional(),
+      /** In every other session, whose caller waits for the answer. */
+      chat: duration("0s", "1h").optional(),
+    }).optional(),
     sessionQueue: wholeNumber(0, 1_000).optional(),
     messageBytes: wholeNumber(1, 1_048_576).optional(),
   }).optional(),

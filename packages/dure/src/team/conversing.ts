@@ -1,6 +1,8 @@
 import { BudgetKeeper, type BudgetLimits } from "../engine/money/budgets.ts";
 import { Engine, type EngineDefinitions } from "../engine/engine.ts";
 import { HookDelivery } from "../engine/effects/hooks.ts";
+import { MODEL_AWAY } from "../engine/outage-reports.ts";
+import { isBackground } from "../engine/turn/paused.ts";
 import { jobAttemptRules } from "../jobs/endings.ts";
 import { Jobs } from "../jobs/jobs.ts";
 import type { Knowledge } from "../knowledge/knowledge.ts";
@@ -71,6 +73,7 @@ export async function startConversing(starting: Starting, core: Core): Promise<C
   defer("the event log", () => events.stop());
   await core.pauses.start();
   defer("pauses", () => core.pauses.stop());
+  onModelRetry(core, engine);
   const jobs = directory && jobsOf(starting, core, { engine, directory });
   await begin(starting, core, { jobs, engine, budgets });
 
@@ -91,6 +94,14 @@ export async function startConversing(starting: Starting, core: Core): Promise<C
       current = others;
     },
   };
+}
+
+/** A person has answered the escalation about a model that is away. */
+function onModelRetry({ inbox }: Core, engine: Engine): void {
+  inbox.onResolved({ type: "blocked" }, async (_tx, { context, resolution }) => {
+    if (context["about"] !== MODEL_AWAY || resolution?.value !== "retry") return undefined;
+    return () => engine.retryModels();
+  });
 }
 
 async function begin(
@@ -157,6 +168,8 @@ function engineOf(
     lease: lease.signal,
     proof: lease,
     attemptRules: jobAttemptRules(),
+    patienceMs: (session) =>
+      isBackground(session) ? settings.patienceMs : settings.chatPatienceMs,
     told: async (session) => renderAnswersHome(await answersHome(database, session), nameOf),
     locale: settings.locale,
     timeZone: settings.timeZone,

@@ -395,6 +395,18 @@ export const SETTINGS = {
     source: "docs/spec/conversation §3",
     unit: "ms",
   }),
+  patienceMs: value<number>({
+    path: ["limits", "patience", "background"],
+    fallback: durationMs("30m"),
+    source: "docs/spec/conversation §4",
+    unit: "ms",
+  }),
+  chatPatienceMs: value<number>({
+    path: ["limits", "patience", "chat"],
+    fallback: durationMs("1m"),
+    source: "docs/spec/conversation §4",
+    unit: "ms",
+  }),
   summarizeThreshold: value<number>({
     path: ["memory", "summarizeThreshold"],
     variable: "memorySummarizeThreshold",

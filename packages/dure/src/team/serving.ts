@@ -315,12 +315,16 @@ export function protocolsOf(parts: ProtocolParts): NonNullable<ServerOptions["pr
 }
 
 async function healthOf({ database, lease }: Core): Promise<Health> {
-  const isReachable = await database.health();
+  const health = await database.health();
+  const isWritable = health === "ok";
   const isHeld = lease.state === "held";
 
   return {
-    ready: isReachable && isHeld,
-    checks: { database: { ok: isReachable }, lease: { ok: isHeld, detail: lease.state } },
+    ready: isWritable && isHeld,
+    checks: {
+      database: { ok: isWritable, detail: health },
+      lease: { ok: isHeld, detail: lease.state },
+    },
   };
 }
 

@@ -49,8 +49,9 @@ const isSlots = (system = ""): boolean => agentAsked(system) === "slots";
 
 describe("a yes does not count after", () => {
   test("a change that failed because the model answered 503", FULL, async () => {
-    await using place = await askedAtDesk();
-    const { office, desk } = place;
+    await using office = await openOffice();
+    const desk = await office.open({ team: { limits: { patience: { chat: "0s" } } } });
+    await desk.say({ message: "홍길동에게 5만원 보내줘", service: "transfer" });
 
     office.mood.answer = ({ system }) => (isSlots(system) ? { error: { status: 503 } } : undefined);
     const failed = await desk.say("7만원으로 바꿔줘");

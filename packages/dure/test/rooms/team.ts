@@ -8,7 +8,7 @@ import { applicationName, ProcessLease } from "../../src/durable/processes.ts";
 import { Takeover } from "../../src/durable/takeover.ts";
 import { testDatabase } from "../../src/durable/test-database.ts";
 import { chatAgent } from "../../src/engine/agent/agent.ts";
-import { Engine } from "../../src/engine/engine.ts";
+import { Engine, type EngineOptions } from "../../src/engine/engine.ts";
 import { defineService, flow, type Service } from "../../src/engine/service/service.ts";
 import { Inbox } from "../../src/escalations/inbox.ts";
 import { systemClock, type Clock } from "../../src/kernel/clock.ts";
@@ -78,6 +78,7 @@ export interface TestTeamOptions {
   readonly stream?: boolean;
   /** Where background work is reported; the job's id is its conversation. */
   readonly sink?: SinkTargets;
+  readonly engine?: Partial<EngineOptions>;
   /** The session in which a job was asked for. Default: none. */
   readonly originOf?: (job: string) => string | undefined;
 }
@@ -179,6 +180,7 @@ export async function startTestTeam(options: TestTeamOptions): Promise<TestTeam>
     told: async (session) =>
       renderAnswersHome(await answersHome(database, session), (agent) => NAMES[agent as Name]),
     defaultLlm: { provider: "offline", model: "echo", fallbacks: [] },
+    ...options.engine,
   });
   takeover.onDead("turns", async (dead) => void (await engine.store.release(dead.id)));
   engine.start();

@@ -15,5 +15,6 @@ export default defineTeam({
   timeZone: "Asia/Seoul",
   model: "offline:examples",
   offlineModels: [examplesModel, deskModel],
+  limits: { patience: { chat: "0s" } }, // a page that shows a failure does not wait for it
   services: { transfer, faq, minimal, desk },
 });

@@ -4,6 +4,7 @@ import type { TraceAgent } from "../../kernel/turn-events.ts";
 import type { Llm } from "../../models/card.ts";
 import type { FailureClass } from "../../models/failures.ts";
 import type { ModelCall, ModelCallRecord, ModelRequest } from "../../models/model.ts";
+import type { ModelOutages } from "../../models/outages.ts";
 import type { OnceCall } from "../effects/effects.ts";
 import type { TurnJournal } from "../turn/journal.ts";
 import type { Memory } from "./memory.ts";
@@ -28,6 +29,9 @@ export interface AgentRunEnvironment {
   /** Go before the policy of every card. */
   readonly attemptRules: AttemptRules | undefined;
   resolve(llm: Llm | Llm["fallbacks"][number]): ModelCall;
+  readonly outages: ModelOutages;
+  /** How long the agent waits for a model that is away, milliseconds. */
+  readonly patienceMs: number;
   /** Before each model call: resolves when the agent is not paused. Absent: it never is. */
   readonly untilUnpaused: (() => Promise<void>) | undefined;
   /** Directly before it, without waiting. */

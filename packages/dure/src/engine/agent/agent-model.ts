@@ -1,14 +1,21 @@
 import { codeOf, isAbort } from "../../kernel/errors.ts";
-import { runAttempts, type Attempt, type AttemptPlan } from "../../models/attempts.ts";
+import {
+  runAttempts,
+  type Attempt,
+  type AttemptPlan,
+  type FailedAttempts,
+} from "../../models/attempts.ts";
 import type { Llm } from "../../models/card.ts";
-import { FAILURES, formatError } from "../../models/failures.ts";
+import { classify, FAILURES, formatError } from "../../models/failures.ts";
 import { PartialJsonText } from "../../models/json.ts";
 import type { ModelAnswer, ModelCallRecord, ModelRequest } from "../../models/model.ts";
+import { isAway } from "../../models/outages.ts";
 import type { Agent } from "./agent.ts";
 import type { AgentRunEnvironment } from "./agent-environment.ts";
 import { checkOutput, type GoodFields } from "./agent-output.ts";
 import type { AgentWords } from "./agent-words.ts";
-import type { Places } from "../turn/step.ts";
+import { waitingForModel } from "../texts.ts";
+import type { Places, Step } from "../turn/step.ts";
 import { revive, storedError, type StoredError } from "../turn/stored-error.ts";
 
 interface AgentModelOptions {
@@ -30,6 +37,15 @@ export interface AskOptions {
 
 /** What is recorded of a call of the model: of a failed one, later lives throw its error again. */
 export type CallRecord = { readonly answer: ModelAnswer } | { readonly error: StoredError };
+
+/** A wait for a model that is away. */
+interface ModelWait {
+  /** Wall clock, milliseconds. */
+  readonly since: number;
+  waits: number;
+  /** Of the call that ends it. */
+  readonly step: Step;
+}
 
 /** The name of the steps at which an agent's calls of its model are recorded. */
 export function modelStep(agent: string): string {
@@ -53,6 +69,7 @@ export class AgentModel {
   #retries = 0;
   #tokensIn = 0;
   #tokensOut = 0;
+  #wait: ModelWait | undefined;
 
   constructor(options: AgentModelOptions) {
     this.#options = options;
@@ -98,7 +115,12 @@ export class AgentModel {
         this.#options.words.end();
         return { answer, data: checked.data, place };
       },
-      { clock, signal, onRetry: ({ attempt }) => this.#beginsAgain(attempt + 1) },
+      {
+        clock,
+        signal,
+        onRetry: ({ attempt }) => this.#beginsAgain(attempt + 1),
+        outlasts: (failed) => this.#outlasts(failed),
+      },
     );
     try {
       return (await made).value;
@@ -127,7 +149,37 @@ export class AgentModel {
   #beginsAgain(attempt: number): void {
     const { environment, words } = this.#options;
     this.#retries += 1;
+    if (this.#wait) return; // the person reads that the agent waits
     words.beginAgain(attempt, environment.attemptRules?.repeatsShown ?? false);
+  }
+
+  /**
+   * Waits where the model is away, as long as the session is patient. When the wait began is
+   * recorded, so that a later life goes on with it. The calls of the wait have one place, and only
+   * an answer is recorded there.
+   */
+  async #outlasts({ error, failure, llm }: FailedAttempts): Promise<boolean> {
+    const { environment, words, places } = this.#options;
+    const { patienceMs, outages, clock, signal, facts, journal } = environment;
+    if (patienceMs === 0 || !isAway(failure.class)) return false;
+    if (!this.#wait) {
+      const step = places.next("wait:model");
+      const since = step.onceNow(() => clock.now());
+      this.#wait = { since, waits: 0, step: places.next(this.#stepName) };
+    }
+    const wait = this.#wait;
+    const leftMs = wait.since + patienceMs - clock.now();
+    if (leftMs <= 0) return false;
+    words.wait(waitingForModel(facts.locale));
+    if (journal.owesResults) await journal.flushResults();
+    const { waits } = wait;
+    await outages.untilRetry(llm, error, { waits, leftMs, signal, askedMs: failure.retryAfterMs });
+    wait.waits += 1;
+    return true;
+  }
+
+  get #stepName(): string {
+    return modelStep(this.#options.key);
   }
 
   /** One call, or its record. */
@@ -136,13 +188,18 @@ export class AgentModel {
     attempt: Attempt,
     shown: AskOptions,
   ): Promise<{ answer: ModelAnswer; place: string }> {
-    const { key, places } = this.#options;
-    const step = places.next(modelStep(key));
+    const { places, environment } = this.#options;
+    const wait = this.#wait;
+    const step = wait?.step ?? places.next(this.#stepName);
     let failure: unknown;
     const onFailure = (error: unknown): void => void (failure = error);
-    const said = await step.once(() =>
-      this.#call(request, { attempt, shown, place: step.path, onFailure }),
-    );
+    const said = await step.once(async () => {
+      const record = await this.#call(request, { attempt, shown, place: step.path, onFailure });
+      if (!("error" in record)) environment.outages.answered(attempt.llm);
+      else if (wait && isAway(classify(failure, environment.clock.now()).class)) throw failure;
+      return record;
+    });
+    this.#wait = undefined;
 
     if ("error" in said) throw (failure ?? revive(said.error)) as Error;
     return { answer: said.answer, place: step.path };

@@ -1,3 +1,4 @@
+import { ownTroubleOf } from "../../durable/passing.ts";
 import { codeOf } from "../../kernel/errors.ts";
 import { compacted, isObject } from "../../kernel/json.ts";
 import type { ToolCallView, TraceAgent, TurnEvent } from "../../kernel/turn-events.ts";
@@ -153,7 +154,8 @@ export class AgentRun {
 
   /** Errors that end the turn in their own way are no failure of the agent. */
   #throwIfControl(error: unknown): void {
-    if (!this.#environment.signal.aborted && !isControl(error)) return;
+    if (ownTroubleOf(error)) this.#environment.journal.interrupt(error as Error);
+    else if (!this.#environment.signal.aborted && !isControl(error)) return;
     this.#environment.noteAgent(this.trace(codeOf(error) ?? "TURN_STOPPED"));
 
     throw error;

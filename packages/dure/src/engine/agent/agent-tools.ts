@@ -1,4 +1,5 @@
 import { withTimeout } from "../../kernel/clock.ts";
+import { ownTroubleOf } from "../../durable/passing.ts";
 import { codeOf, DureError, messageOf } from "../../kernel/errors.ts";
 import { jsonCopy, type Json } from "../../kernel/json.ts";
 import { jsonSchemaOf } from "../../models/json-schema.ts";
@@ -236,6 +237,7 @@ export class AgentTools {
       return { status: "done", result: jsonCopy(result, `What the tool "${name}" gave`) };
     } catch (error) {
       signal.throwIfAborted();
+      if (ownTroubleOf(error)) throw error;
       const code = codeOf(error) ?? "TOOL_FAILED";
       return { status: "failed", error: { code, message: messageOf(error) } };
     }

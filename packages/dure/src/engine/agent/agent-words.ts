@@ -1,3 +1,4 @@
+import { compacted } from "../../kernel/json.ts";
 import type { TurnEvent } from "../../kernel/turn-events.ts";
 
 /**
@@ -23,6 +24,8 @@ export class AgentWords {
   #attempt = 1;
   /** Since they began, or began again. */
   #isSeen = false;
+  /** The agent was announced as waiting for its model. */
+  #waits = false;
 
   constructor(options: AgentWordsOptions) {
     this.#options = options;
@@ -49,9 +52,19 @@ export class AgentWords {
     this.#start(attempt, isVoid || (this.canBeTakenBack && this.#isSeen));
   }
 
+  /** Its model cannot be reached. What was shown of an answer that was cut is void. */
+  wait(label: string): void {
+    if (this.#waits) return;
+    this.#waits = true;
+    this.#announce(this.#isSeen, label);
+    this.#gate = gateOf(this.#options.show);
+    this.#isSeen = false;
+  }
+
   /** Gives what is shown of it now. */
   say(text: string): string {
     if (!this.areShown) return "";
+    this.#goOn();
     const gate = this.#gate;
     if (!gate) return this.#show(text);
     const wasShut = gate.isShut;
@@ -62,6 +75,7 @@ export class AgentWords {
 
   /** The answer is whole: its last sentence needs no mark. */
   end(): void {
+    this.#goOn();
     const gate = this.#gate;
     if (!gate || gate.isShut) return;
     this.#show(gate.end());
@@ -100,11 +114,26 @@ export class AgentWords {
     this.#announce(isRestart);
   }
 
-  #announce(isRestart: boolean): void {
+  /** The model is back. */
+  #goOn(): void {
+    if (!this.#waits) return;
+    this.#waits = false;
+    this.#attempt += 1;
+    this.#announce(false);
+  }
+
+  #announce(isRestart: boolean, waiting?: string): void {
     const { agent, label, emit } = this.#options;
-    const attempt = this.#attempt > 1 ? this.#attempt : undefined;
-    const start = attempt === undefined ? { agent, label } : { agent, label, attempt };
-    emit({ type: "AGENT_START", data: isRestart ? { ...start, restart: true } : start });
+    emit({
+      type: "AGENT_START",
+      data: compacted({
+        agent,
+        label: waiting ?? label,
+        attempt: this.#attempt > 1 ? this.#attempt : undefined,
+        restart: isRestart ? true : undefined,
+        waits: waiting === undefined ? undefined : "model",
+      }),
+    });
   }
 }
 

@@ -2,6 +2,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import { withTimeout } from "../../kernel/clock.ts";
 import { codeOf, DureError, messageOf } from "../../kernel/errors.ts";
 import { canonicalJson, jsonCopy, type Json } from "../../kernel/json.ts";
+import { ownTroubleOf } from "../../durable/passing.ts";
 import type { EffectStatus, IntentAnswer } from "../../durable/turns.ts";
 import type { AnyTool, ProbeAnswer, ToolContext } from "../agent/tool.ts";
 import type { EffectOutcome } from "../turn/turn-context.ts";
@@ -271,7 +272,7 @@ export class OnceRunner {
       return { status: "done", result: kept };
     } catch (error) {
       round.signal.throwIfAborted();
-      if (codeOf(error) === "TURN_FENCED" || codeOf(error) === "DATABASE_UNAVAILABLE") throw error;
+      if (ownTroubleOf(error)) throw error;
       const failure = { code: codeOf(error) ?? "TOOL_FAILED", message: messageOf(error) };
       round.failure = failure;
       this.#onFailed?.("call", call, error);

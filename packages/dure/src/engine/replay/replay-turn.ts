@@ -75,6 +75,7 @@ export async function replayTurn(
     held,
     service: withPrompts(service, change.prompts ?? {}),
     environment: drained(environment, { replay, bill, stored, change, lease: signal }),
+    interruptions: 0,
   });
   const cut = (): void => parts.stop.leaseLost();
   signal.addEventListener("abort", cut, { once: true });
@@ -163,6 +164,7 @@ function drained(
     resolve: (llm) => models.resolve(llm),
     everyLlm: change.model ?? environment.everyLlm,
     attemptRules: () => undefined,
+    patienceMs: () => 0,
     budgets: undefined,
     pauses: undefined,
     findApproval: async () => undefined,

@@ -147,10 +147,11 @@ export class TurnJournal {
   }
 
   /**
-   * Throws `DivergedError` when the handler did something else than the journal says, or ended
+   * Throws the error that interrupted the life, and `DivergedError` when the handler did something else than the journal says, or ended
    * without it. Of what is missing only top places: inner ones are skipped with a finished step.
    */
   checkComplete(): void {
+    this.#throwIfFailed();
     if (this.#diverged) throw this.#diverged;
     for (const [path, step] of this.#past) {
       if (!path.includes(".") && !this.#visited.has(path)) {
@@ -309,6 +310,11 @@ export class TurnJournal {
     this.#chunk = NO_CHUNK;
     this.#mustWrite = false;
     this.#failure = undefined;
+  }
+
+  /** This life cannot go on: what its handler does after `error` is not stored. */
+  interrupt(error: Error): void {
+    this.#failure ??= error;
   }
 
   /** Writes nothing more; for a run that was fenced or has ended. */

@@ -29,6 +29,11 @@ export function waitsForResume(session: string, author: "person" | "system" = "p
   return author === "system" || agentOfSession(session) !== undefined;
 }
 
+/** Whether no caller holds a connection open for the answers of a session. Pure. */
+export function isBackground(session: string): boolean {
+  return session.startsWith("escalation:") || agentOfSession(session) !== undefined;
+}
+
 /** `room:<agent>:<place>` and `job:<job>:<agent>`; undefined for every other session. */
 function agentOfSession(session: string): string | undefined {
   const [kind, second, third] = session.split(":");

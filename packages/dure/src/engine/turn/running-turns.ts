@@ -3,6 +3,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import { codeOf, messageOf } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import { Looker, type LookResult } from "../../durable/looker.ts";
+import { ownTroubleOf } from "../../durable/passing.ts";
 import type { ClaimedTurn, TurnStore } from "../../durable/turns.ts";
 import type { MemoryFolder } from "../agent/memory-fold.ts";
 import { UNSERVED_MS, type ServiceDirectory } from "../service/service-directory.ts";
@@ -31,7 +32,14 @@ const CLAIM_AT_ONCE = 50;
  * how many such turns are known at most.
  */
 const REST = { firstMs: 1_000, maxMs: 60_000 } as const;
+/** After trouble that passes: a cut connection is opened again in a moment. */
+const INTERRUPTED_REST = { firstMs: 200, maxMs: 60_000 } as const;
 const MAX_RESTING = 1_000;
+/**
+ * Lives of one turn that the database may interrupt without counting against it: about 30 minutes,
+ * with `REST` between them.
+ */
+const MAX_INTERRUPTIONS = 40;
 
 interface RunningTurnsOptions {
   readonly store: TurnStore;
@@ -46,6 +54,12 @@ interface RunningTurnsOptions {
   readonly onChange: (turn: string) => void;
 }
 
+interface Rest {
+  readonly tries: number;
+  readonly interruptions: number;
+  readonly until: number;
+}
+
 /** The turns that run in this process, and its search for those that no process works on. */
 export class RunningTurns {
   readonly #options: RunningTurnsOptions;
@@ -56,10 +70,10 @@ export class RunningTurns {
    */
   readonly #accepting = new Set<string>();
   /**
-   * Turns whose end could not be written: how often, and until when they are left alone, by the
-   * monotonic clock.
+   * Turns whose end could not be written: how often, how often of that by trouble that passes, and
+   * until when they are left alone, by the monotonic clock.
    */
-  readonly #resting = new Map<string, { readonly tries: number; readonly until: number }>();
+  readonly #resting = new Map<string, Rest>();
   #isStopping = false;
   readonly #looker: Looker;
   readonly #stops: Looker;
@@ -124,14 +138,15 @@ export class RunningTurns {
     const service = directory.get(held.service);
     if (!service && !isUnserved && !held.stop) return this.#leaveToOthers(held);
 
-    const run = new TurnRun({ held, service, environment: environment() });
+    const interruptions = this.#resting.get(held.turn)?.interruptions ?? 0;
+    const run = new TurnRun({ held, service, environment: environment(), interruptions });
     this.#runs.set(held.turn, run);
     onChange(held.turn);
     if (held.rows.length > 0 || held.epoch > 1) this.#logGoingOn(held);
     void run.finished.then(({ end, next }) => {
       this.#runs.delete(held.turn);
       onChange(held.turn);
-      if (end === "failed") this.#rest(held.turn);
+      if (end === "failed" || end === "interrupted") this.#rest(held.turn, end);
       else this.#resting.delete(held.turn);
       if (end === "done") this.#afterDone(run, next);
     });
@@ -170,14 +185,19 @@ export class RunningTurns {
   /**
    * The end of this turn could not be written: the next life begins later, the later the oftener.
    */
-  #rest(turn: string): void {
-    const { tries } = this.#resting.get(turn) ?? { tries: 0 };
+  #rest(turn: string, end: "failed" | "interrupted"): void {
+    const before = this.#resting.get(turn) ?? { tries: 0, interruptions: 0 };
+    const tries = before.tries + 1;
+    const counted = before.interruptions + (end === "interrupted" ? 1 : 0);
+    const interruptions = Math.min(counted, MAX_INTERRUPTIONS);
     const oldest = this.#resting.keys().next();
     // The one that is forgotten begins again at the next look.
     if (this.#resting.size >= MAX_RESTING && !oldest.done) this.#resting.delete(oldest.value);
-    const restMs = backOffMs(tries + 1, REST);
+    // Jittered, so that all turns of an outage do not come back in the same moment.
+    const rest = end === "interrupted" ? INTERRUPTED_REST : REST;
+    const restMs = backOffMs(tries, rest) * (1 + 0.25 * Math.random());
     const until = this.#options.clock.monotonic() + restMs;
-    this.#resting.set(turn, { tries: tries + 1, until });
+    this.#resting.set(turn, { tries, interruptions, until });
   }
 
   #atRest(): readonly string[] {
@@ -228,9 +248,10 @@ export class RunningTurns {
       if (held) this.begin(held, how);
     } catch (error) {
       if (lease.aborted) return;
+      if (ownTroubleOf(error)) this.#rest(turn, "interrupted");
       logger.warn(
         { turn, code: codeOf(error), error: messageOf(error) },
-        "a turn could not be claimed; it stays for the next look",
+        "a turn could not be claimed; it stays for a later look",
       );
     } finally {
       this.#accepting.delete(turn);

@@ -1,5 +1,5 @@
 import type { Clock } from "../../kernel/clock.ts";
-import { codeOf, DureError } from "../../kernel/errors.ts";
+import { codeOf, DureError, ProcessError } from "../../kernel/errors.ts";
 import { newId } from "../../kernel/ids.ts";
 import { sessionIdFor, sessionKey } from "../../kernel/tenant.ts";
 import {
@@ -104,10 +104,14 @@ export class TurnAcceptance {
   #assertRoom(): void {
     const { turns } = this.#options;
     if (turns.isStopping) {
-      throw new DureError("SERVER_STOPPING", "This process is stopping and accepts nothing more.", {
-        class: "unavailable",
-        hint: "Try again; another process answers.",
-      });
+      throw new ProcessError(
+        "SERVER_STOPPING",
+        "This process is stopping and accepts nothing more.",
+        {
+          class: "unavailable",
+          hint: "Try again; another process answers.",
+        },
+      );
     }
     if (turns.size >= MAX_RUNNING) {
       throw new DureError("SERVER_BUSY", `${turns.size} turns run here already.`, {
@@ -144,7 +148,7 @@ export class TurnAcceptance {
     } catch (error) {
       if (!(error instanceof OtherServiceError)) span.end(error);
       if (!lease.aborted) throw error;
-      throw new DureError("SERVER_STOPPING", "This process may write no more.", {
+      throw new ProcessError("SERVER_STOPPING", "This process may write no more.", {
         class: "unavailable",
         hint: "Send it again with the same Idempotency-Key; another process answers.",
         cause: error,

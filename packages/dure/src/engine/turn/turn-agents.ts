@@ -82,6 +82,12 @@ export class TurnAgents {
    */
   runRouter({ agent, fill }: AgentRouter, route: Step): Promise<AgentOutcome> {
     const { environment, facts } = this.#options;
+    const { steps } = this.#options;
+    let waits = false;
+    const emit = (event: TurnEvent): void => {
+      waits ||= event.type === "AGENT_START" && event.data.waits !== undefined;
+      if (waits) steps.store(route, event); // a person reads why nothing comes
+    };
     const template = promptText(environment.prompts, "router", promptLanguage(facts.locale));
     return this.#toEnd({
       agent,
@@ -89,7 +95,7 @@ export class TurnAgents {
       label: "router",
       call: { show: false, prompt: fill?.(template) },
       step: route.inside().next("agent:router"),
-      emit: () => {},
+      emit,
     });
   }
 
@@ -134,6 +140,8 @@ export class TurnAgents {
       everyLlm: environment.everyLlm,
       attemptRules: environment.attemptRules(held.session),
       resolve: (llm) => environment.resolve(llm),
+      outages: environment.outages,
+      patienceMs: environment.patienceMs(held.session),
       untilUnpaused: pauses && (() => pauses.passes(names, { signal: stop.signal })),
       isPaused: () => pauses?.first(names) !== undefined,
       reserve:

@@ -3,6 +3,7 @@ import type { Logger } from "../../kernel/logger.ts";
 import type { TurnStore } from "../../durable/turns.ts";
 import type { Llm } from "../../models/card.ts";
 import type { ModelCall } from "../../models/model.ts";
+import type { ModelOutages } from "../../models/outages.ts";
 import type { PromptOverrides } from "../../models/prompt-files.ts";
 import type { AttemptRules } from "../agent/agent-environment.ts";
 import type { FindApproval } from "../effects/approvals.ts";
@@ -23,6 +24,9 @@ export interface TurnEnvironment {
   /** The team's prompts in the place of ours. */
   readonly prompts: PromptOverrides | undefined;
   readonly attemptRules: (session: string) => AttemptRules | undefined;
+  readonly outages: ModelOutages;
+  /** How long a session's turns wait for a model that is away, milliseconds. */
+  readonly patienceMs: (session: string) => number;
   readonly limits: { readonly maxFillTurns: number; readonly confirmMs: number };
   /** Aborts when this process may write no more. */
   readonly lease: AbortSignal;

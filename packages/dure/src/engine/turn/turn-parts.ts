@@ -23,6 +23,8 @@ export interface TurnStart {
   /** Absent: no living process has it, and the turn ends by saying so. */
   readonly service: AnyService | undefined;
   readonly environment: TurnEnvironment;
+  /** Earlier lives that the database interrupted; they do not count against the turn. */
+  readonly interruptions: number;
 }
 
 /** What one life of a turn is made of; each part guards one thing. */
@@ -47,7 +49,7 @@ export interface TurnParts extends TurnStart {
 }
 
 export function turnParts(start: TurnStart): TurnParts {
-  const { held, service, environment } = start;
+  const { held, service, environment, interruptions } = start;
   const { clock, lease, logger, store } = environment;
   const facts = factsOf(held, environment);
   const memory = openMemory(memoryAtStart(held.memory, { leavesCalls: leavesCalls(facts) }));
@@ -77,7 +79,18 @@ export function turnParts(start: TurnStart): TurnParts {
   const state = (): JsonObject => route.state?.snapshot() ?? {};
   const stage = (): string | undefined => route.state?.stage;
   const agents = new TurnAgents({ ...base, memory, effects, state, stage });
-  return { ...base, service, memory, output, route, effects, reads, agents, elsewhere };
+  return {
+    ...base,
+    service,
+    interruptions,
+    memory,
+    output,
+    route,
+    effects,
+    reads,
+    agents,
+    elsewhere,
+  };
 }
 
 /** A person says something else than the results that the session waits for. */

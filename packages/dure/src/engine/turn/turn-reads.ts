@@ -1,4 +1,5 @@
 import { withTimeout } from "../../kernel/clock.ts";
+import { ownTroubleOf } from "../../durable/passing.ts";
 import { codeOf, DureError, messageOf } from "../../kernel/errors.ts";
 import { jsonCopy } from "../../kernel/json.ts";
 import { inToolSpan } from "../../models/telemetry.ts";
@@ -74,6 +75,7 @@ export class TurnReads {
       return { status: "done", result: jsonCopy(result, `What the tool "${name}" gave`) };
     } catch (error) {
       signal.throwIfAborted();
+      if (ownTroubleOf(error)) throw error;
       logFailure(logger, "a read of a handler failed", { error, facts: { turn, session, name } });
       const code = codeOf(error) ?? "TOOL_FAILED";
       return { status: "failed", error: { code, message: messageOf(error) } };

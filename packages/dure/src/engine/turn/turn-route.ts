@@ -1,7 +1,8 @@
 import { codeOf, DureError } from "../../kernel/errors.ts";
 import { isObject, type JsonObject } from "../../kernel/json.ts";
 import type { Logger } from "../../kernel/logger.ts";
-import { FencedError, type ClaimedTurn } from "../../durable/turns.ts";
+import { ownTroubleOf } from "../../durable/passing.ts";
+import type { ClaimedTurn } from "../../durable/turns.ts";
 import type { AnyService, CombinedService, LeafService } from "../service/combine.ts";
 import { DivergedError } from "./journal.ts";
 import { answeringOf, readQuestion, type Answering, type Question } from "./question.ts";
@@ -219,7 +220,7 @@ export class TurnRoute {
   #isControl(error: unknown): boolean {
     return (
       this.#options.stop.signal.aborted ||
-      error instanceof FencedError ||
+      ownTroubleOf(error) !== undefined ||
       error instanceof DivergedError ||
       codeOf(error) === "TURN_CLOSED"
     );

@@ -1,5 +1,6 @@
 import { codeOf, DureError } from "../../kernel/errors.ts";
-import { FencedError, type ClaimedTurn } from "../../durable/turns.ts";
+import { ownTroubleOf } from "../../durable/passing.ts";
+import type { ClaimedTurn } from "../../durable/turns.ts";
 import type { Done } from "../../kernel/turn-events.ts";
 import { inTurnSpan } from "../../models/telemetry.ts";
 import { EffectUnknownError } from "../effects/effects.ts";
@@ -16,10 +17,10 @@ import { TurnTrouble, type RunEnd } from "./turn-trouble.ts";
  * One life of one turn: its handler runs against the journal (`turn-handler.ts`), and it ends with
  * one `DONE` (`turn-finish.ts`, or `turn-trouble.ts` where something is in the way).
  *
- * A life ends in one of four ways: finished (the statement that stores `DONE` was committed),
- * fenced (another process holds the turn, nothing more is written), failed (its end could not be
- * written), or cut off by the death of its process. After the last two another life begins with the
- * same journal.
+ * A life ends in one of five ways: finished (the statement that stores `DONE` was committed),
+ * fenced (another process holds the turn, nothing more is written), interrupted (the database could
+ * not serve it), failed (its end could not be written), or cut off by the death of its process.
+ * After the last three another life begins with the same journal.
  */
 export class TurnRun {
   readonly held: ClaimedTurn;
@@ -103,7 +104,7 @@ export class TurnRun {
       return await this.#trouble.end(new StoppedError());
     } catch (error) {
       environment.lease.throwIfAborted();
-      const isOver = error instanceof FencedError || codeOf(error) === "TURN_CLOSED";
+      const isOver = ownTroubleOf(error) !== undefined || codeOf(error) === "TURN_CLOSED";
       if (isOver || this.#trouble.isEnding) throw error;
       return this.#trouble.end(effects.question ?? error);
     }
@@ -136,9 +137,9 @@ export class TurnRun {
 }
 
 /** Why the handler cannot be run at all. */
-function obstacleTo({ held, service }: TurnParts): DureError | undefined {
+function obstacleTo({ held, service, interruptions }: TurnParts): DureError | undefined {
   const { turn, epoch, stop } = held;
-  if (epoch > MAX_EPOCHS) {
+  if (epoch > MAX_EPOCHS + interruptions) {
     return new DureError(
       "TURN_POISONED",
       `The turn ${turn} was begun ${MAX_LIVES} times and never reached its end.`,

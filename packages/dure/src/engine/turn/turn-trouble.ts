@@ -1,6 +1,7 @@
 import { codeOf, DureError, messageOf } from "../../kernel/errors.ts";
 import type { JsonObject } from "../../kernel/json.ts";
 import type { TurnError } from "../../kernel/turn-events.ts";
+import { ownTroubleOf } from "../../durable/passing.ts";
 import { FencedError } from "../../durable/turns.ts";
 import { noteFailure } from "../../models/telemetry.ts";
 import type { Memory } from "../agent/memory.ts";
@@ -24,9 +25,12 @@ import type { TurnFinish } from "./turn-finish.ts";
 import type { TurnParts } from "./turn-parts.ts";
 import { StoppedError, type TurnStop } from "./turn-stop.ts";
 
-/** `fenced`: it belongs to another life. `failed`: its end could not be written. */
+/**
+ * `fenced`: it belongs to another life. `interrupted`: the database could not serve it. `failed`: its
+ * end could not be written.
+ */
 export interface RunEnd {
-  readonly end: "done" | "fenced" | "failed";
+  readonly end: "done" | "fenced" | "interrupted" | "failed";
   /** The session's next turn. */
   readonly next: string | null;
 }
@@ -205,6 +209,7 @@ export class TurnTrouble {
       if (error instanceof FencedError || codeOf(error) === "TURN_CLOSED" || lease.aborted) {
         return { end: "fenced", next: null };
       }
+      if (ownTroubleOf(error)) return this.#interrupted(error);
       try {
         await this.#escalateUnwritten(error);
         const next = await end();
@@ -216,6 +221,7 @@ export class TurnTrouble {
         return { end: "done", next };
       } catch (failure) {
         if (failure instanceof FencedError || lease.aborted) return { end: "fenced", next: null };
+        if (ownTroubleOf(failure)) return this.#interrupted(failure);
         logFailure(logger, "a turn could not be ended", {
           error: failure,
           facts: { ...facts, ended: codeOf(error) },
@@ -224,6 +230,15 @@ export class TurnTrouble {
       }
     }
     return { end: "failed", next: null };
+  }
+
+  /** What was done is in the journal or is done again; the next life comes to the same end. */
+  #interrupted(error: unknown): RunEnd {
+    const { held, environment } = this.#parts;
+    const facts = { turn: held.turn, session: held.session };
+    const message = "the database could not serve a turn; it goes on in its next life";
+    logFailure(environment.logger, message, { error, facts });
+    return { end: "interrupted", next: null };
   }
 
   async #escalateUnwritten(error: unknown): Promise<void> {
