@@ -22,7 +22,7 @@ export const NETWORK_GUARDS: readonly Guard[] = [
     at: { file: FETCH },
     find: 'if (next.origin !== first.origin) return "another origin";',
     replace: "",
-    tests: atOrigin("a request that carries a key never reaches another origin after 307"),
+    tests: atOrigin("never reaches another origin after 307"),
     why: "a provider that redirects gets the key sent to any host",
   },
   {
@@ -30,7 +30,7 @@ export const NETWORK_GUARDS: readonly Guard[] = [
     at: { file: FETCH },
     find: "if (followed >= MAX_REDIRECTS) return `more than ${MAX_REDIRECTS} times`;",
     replace: "",
-    tests: atOrigin("a request that carries a key is sent four times at most by a loop"),
+    tests: atOrigin("is sent four times at most by a loop"),
     why: "a loop of redirects sends the same request without end",
   },
   {

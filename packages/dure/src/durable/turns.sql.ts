@@ -5,6 +5,63 @@
  * functions: docs/decisions/0004-turns-are-functions-in-the-database.md
  */
 export const sql = /* sql */ `
+-- Whether a turn has reached out of its conversation: an effect that may
+-- have happened, a call of a tool that writes, work or a decision that it
+-- asked for, a flow that it finished, a hook.
+create or replace function dure.has_acted(
+  t dure.turns
+) returns boolean language sql stable as $$
+  select exists (
+      select
+      from dure.effects
+      where turn_id = t.id and status <> 'failed'
+    )
+    or exists (
+      select
+      from dure.turn_events
+      where turn_id = t.id
+        and type = 'TOOL_START'
+        and data->>'effect' = 'idempotent'
+    )
+    or exists (select from dure.escalations where turn_id = t.id)
+    or exists (
+      select
+      from dure.completed
+      where session_id = t.session_id and turn_id = t.id
+    )
+    or coalesce(jsonb_array_length(t.done->'hooks'), 0) > 0
+$$;
+
+-- Whether a request without a key that says the same as the one of this turn
+-- repeats it: it is being answered, or it has acted and ended a short time
+-- ago. In a session that the caller named only the failed turn that ended
+-- last is repeated: people say the same again. Reason:
+-- docs/decisions/0018-requests-without-a-key.md
+create or replace function dure.is_repetition(
+  t dure.turns, p jsonb
+) returns boolean language sql stable as $$
+  select t.id is not null and (
+    t.status <> 'done'
+    or (
+      t.finished_at > clock_timestamp()
+        - (p->>'within_ms')::float8 * interval '1 millisecond'
+      and (
+        p->>'of' = 'caller'
+        or (
+          t.done ? 'error'
+          and not exists (
+            select
+            from dure.turns n
+            where n.session_id = t.session_id
+              and (n.accepted_at, n.id) > (t.accepted_at, t.id)
+          )
+        )
+      )
+      and dure.has_acted(t)
+    )
+  )
+$$;
+
 -- Stores a message and marks its turn as running, waiting or merged.
 -- Refusals are raised, so they change nothing: DU404 foreign session, DU409
 -- busy, DU429 queue full, DU422 key reused. 'elsewhere': the service was
@@ -63,7 +120,12 @@ begin
       from dure.idempotency
       where caller = p->>'caller' and path = p->>'path' and key = v_key
       for update;
-      if v_known.at < clock_timestamp() - interval '24 hours' then
+      select * into v_old
+      from dure.turns
+      where id = v_known.turn_id;
+      if v_known.at < clock_timestamp() - interval '24 hours'
+        or (p ? 'repeats' and not dure.is_repetition(v_old, p->'repeats'))
+      then
         update dure.idempotency
         set body_hash = p->>'body_hash', turn_id = v_turn,
           session_id = v_session, at = clock_timestamp()
@@ -71,9 +133,6 @@ begin
       elsif v_known.body_hash <> p->>'body_hash' then
         raise exception using errcode = 'DU422', message = 'key reused';
       else
-        select * into v_old
-        from dure.turns
-        where id = v_known.turn_id;
         return jsonb_build_object(
           'outcome', 'repeated', 'turn', v_known.turn_id,
           'session', v_known.session_id,

@@ -54,6 +54,9 @@ export interface StoredModelCall {
  */
 export type BusyPolicy = "queue" | "reject" | "interrupt" | "merge";
 
+/** Where a request without a key is looked for: in its session, or in all that its caller said. */
+export type RepeatScope = "session" | "caller";
+
 export interface NewTurn {
   readonly turn: string;
   readonly session: string;
@@ -83,6 +86,8 @@ export interface NewTurn {
         readonly path: string;
         readonly key: string;
         readonly body_hash: string;
+        /** The key is of what is said: see `dure.is_repetition`. */
+        readonly repeats?: { readonly of: RepeatScope; readonly within_ms: number } | undefined;
       }
     | undefined;
   readonly events: readonly NewPlatformEvent[];
@@ -369,6 +374,20 @@ export class TurnStore {
       const refusal = REFUSALS[codeOf(error) as keyof typeof REFUSALS];
       throw refusal ? refusal(sessionIdOfKey(turn.session), messageOf(error)) : error;
     }
+  }
+
+  /** Whether a turn has reached out of its conversation, as far as is known. */
+  async hasActed(
+    turn: string,
+    { signal }: { signal?: AbortSignal | undefined } = {},
+  ): Promise<boolean> {
+    const text =
+      "select coalesce(dure.has_acted(t), false) as value from dure.turns t where t.id = $1";
+    const acted = await this.#surely<boolean | null>(
+      () => ({ name: "turn_has_acted", text, values: [turn] }),
+      signal,
+    );
+    return acted ?? false;
   }
 
   /**

@@ -498,13 +498,18 @@ export function turnRequestOf(
   return { session, ...request, ...onlyDefined({ slots: slots as JsonObject | undefined }) };
 }
 
-export function acceptOptionsOf(request: FastifyRequest): AcceptOptions {
+/** @param repeats Where the request stands that one without a key may repeat. */
+export function acceptOptionsOf(
+  request: FastifyRequest,
+  repeats: AcceptOptions["repeats"] = "session",
+): AcceptOptions {
   const key = request.headers["idempotency-key"];
   const traceParent = request.headers["traceparent"];
 
   return {
     caller: callerOf(request),
     path: request.routeOptions.url,
+    repeats,
     key: typeof key === "string" ? key : undefined,
     traceParent: typeof traceParent === "string" ? traceParent : undefined,
   };

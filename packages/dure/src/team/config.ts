@@ -434,6 +434,8 @@ export const teamSchema = settings({
     maxFillTurns: wholeNumber(1, 100).optional(),
     /** A yes counts for so long after its question was shown. */
     confirm: duration("10s", "24h").optional(),
+    /** A request without a key is a repetition of one that ended so long ago; "0s": never. */
+    repeats: duration("0s", "24h").optional(),
     sessionQueue: wholeNumber(0, 1_000).optional(),
     messageBytes: wholeNumber(1, 1_048_576).optional(),
   }).optional(),

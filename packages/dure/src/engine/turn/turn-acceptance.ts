@@ -35,7 +35,11 @@ interface TurnAcceptanceOptions {
   readonly store: TurnStore;
   readonly clock: Clock;
   readonly lease: AbortSignal;
-  readonly limits: { readonly sessionQueue: number; readonly messageBytes: number };
+  readonly limits: {
+    readonly sessionQueue: number;
+    readonly messageBytes: number;
+    readonly repeatMs: number;
+  };
   readonly directory: ServiceDirectory;
   readonly turns: RunningTurns;
   /** What a session is told besides the background of a request. */
@@ -138,6 +142,7 @@ export class TurnAcceptance {
         max_waiting: limits.sessionQueue,
         trace_parent: span.traceParent,
         told: told && (await told(session)),
+        idempotency: idempotencyOf(request, options, limits.repeatMs),
       });
       const accepted = await store.accept(entry, { signal: lease, within: ACCEPT_WITHIN });
       return this.#begun(entry, accepted);
@@ -226,7 +231,7 @@ function newTurnOf(
   {
     told,
     ...given
-  }: Pick<NewTurn, "turn" | "session" | "max_waiting" | "trace_parent"> & {
+  }: Pick<NewTurn, "turn" | "session" | "max_waiting" | "trace_parent" | "idempotency"> & {
     readonly told: string | undefined;
   },
 ): NewTurn {
@@ -255,7 +260,6 @@ function newTurnOf(
     written,
     letters: author === "person" && !written ? lettersOf(request.message) : undefined,
     time_zone: request.timeZone,
-    idempotency: idempotencyOf(request, options),
     events: [
       {
         type: "turn.accepted",
@@ -272,11 +276,18 @@ function newTurnOf(
 
 function idempotencyOf(
   request: TurnRequest,
-  { key, path = "turn", caller = ANONYMOUS }: AcceptOptions,
+  { key, repeats, path = "turn", caller = ANONYMOUS }: AcceptOptions,
+  withinMs: number,
 ): NewTurn["idempotency"] {
-  if (key === undefined) return undefined;
-  const body_hash = hashOf(plainly(request, caller.tenant));
-  return { caller: caller.name, path, key, body_hash };
+  const { name, tenant } = caller;
+  const said = plainly(request, tenant);
+  if (key !== undefined) return { caller: name, path, key, body_hash: hashOf(said) };
+  if (repeats === undefined || withinMs === 0) return undefined;
+
+  const session = repeats === "caller" ? "" : said.session;
+  const hash = hashOf({ ...said, session: `${repeats} ${tenant}/${session}` });
+  const rule = { of: repeats, within_ms: withinMs };
+  return { caller: name, path, key: `said-${hash}`, body_hash: hash, repeats: rule };
 }
 
 /** The first life of a turn, as a claim would give it. */
