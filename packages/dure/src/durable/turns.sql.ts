@@ -32,8 +32,7 @@ create or replace function dure.has_acted(
     or coalesce(jsonb_array_length(t.done->'hooks'), 0) > 0
 $$;
 
--- Whether a request without a key that says the same as the one of this turn
--- repeats it: it is being answered, or it has acted and ended a short time
+-- Whether a request that says the same as the one of this turn repeats it: it is being answered, or it has acted and ended a short time
 -- ago. In a session that the caller named only the failed turn that ended
 -- last is repeated: people say the same again. Reason:
 -- docs/decisions/0018-requests-without-a-key.md
@@ -61,6 +60,37 @@ create or replace function dure.is_repetition(
     )
   )
 $$;
+
+-- The turn that a request repeats by what it says; null where it is a new
+-- one, which then stands for what is said.
+create or replace function dure.repeated_turn(
+  p jsonb, p_turn text, p_session text
+) returns dure.turns language plpgsql as $$
+declare
+  t dure.turns;
+begin
+  insert into dure.idempotency (
+    caller, path, key, body_hash, turn_id, session_id
+  )
+  values (
+    p->>'caller', p->>'path', p->>'key', '', p_turn, p_session
+  )
+  on conflict do nothing;
+  if found then return null; end if;
+  perform
+  from dure.idempotency
+  where caller = p->>'caller' and path = p->>'path' and key = p->>'key'
+  for update;
+  select o.* into t
+  from dure.idempotency i
+  join dure.turns o on o.id = i.turn_id
+  where i.caller = p->>'caller' and i.path = p->>'path' and i.key = p->>'key';
+  if dure.is_repetition(t, p) then return t; end if;
+  update dure.idempotency
+  set turn_id = p_turn, session_id = p_session, at = clock_timestamp()
+  where caller = p->>'caller' and path = p->>'path' and key = p->>'key';
+  return null;
+end $$;
 
 -- Stores a message and marks its turn as running, waiting or merged.
 -- Refusals are raised, so they change nothing: DU404 foreign session, DU409
@@ -120,12 +150,7 @@ begin
       from dure.idempotency
       where caller = p->>'caller' and path = p->>'path' and key = v_key
       for update;
-      select * into v_old
-      from dure.turns
-      where id = v_known.turn_id;
-      if v_known.at < clock_timestamp() - interval '24 hours'
-        or (p ? 'repeats' and not dure.is_repetition(v_old, p->'repeats'))
-      then
+      if v_known.at < clock_timestamp() - interval '24 hours' then
         update dure.idempotency
         set body_hash = p->>'body_hash', turn_id = v_turn,
           session_id = v_session, at = clock_timestamp()
@@ -133,12 +158,27 @@ begin
       elsif v_known.body_hash <> p->>'body_hash' then
         raise exception using errcode = 'DU422', message = 'key reused';
       else
+        select * into v_old
+        from dure.turns
+        where id = v_known.turn_id;
         return jsonb_build_object(
           'outcome', 'repeated', 'turn', v_known.turn_id,
           'session', v_known.session_id,
           'status', coalesce(v_old.status, 'done')
         );
       end if;
+    end if;
+  end if;
+  if p ? 'repeats' then
+    v_old := dure.repeated_turn(p->'repeats', v_turn, v_session);
+    if v_old.id is not null then
+      update dure.idempotency
+      set turn_id = v_old.id, session_id = v_old.session_id
+      where caller = p->>'caller' and path = p->>'path' and key = v_key;
+      return jsonb_build_object(
+        'outcome', 'repeated', 'turn', v_old.id,
+        'session', v_old.session_id, 'status', v_old.status
+      );
     end if;
   end if;
 
@@ -211,11 +251,13 @@ begin
       then
         raise exception using errcode = 'DU429', message = 'queue full';
       end if;
-      if v_key is not null then
-        update dure.idempotency
-        set turn_id = v_turn
-        where caller = p->>'caller' and path = p->>'path' and key = v_key;
-      end if;
+      update dure.idempotency
+      set turn_id = v_turn
+      where turn_id = p->>'turn' and session_id = v_session
+        and (caller, path, key) in (
+          (p->>'caller', p->>'path', v_key),
+          (p#>>'{repeats,caller}', p#>>'{repeats,path}', p#>>'{repeats,key}')
+        );
     elsif cardinality(s.queue) >= (p->>'max_waiting')::int then
       raise exception using errcode = 'DU429', message = 'queue full';
     end if;

@@ -54,8 +54,18 @@ export interface StoredModelCall {
  */
 export type BusyPolicy = "queue" | "reject" | "interrupt" | "merge";
 
-/** Where a request without a key is looked for: in its session, or in all that its caller said. */
+/** Where a request is looked for by what it says: in its session, or in all that its caller said. */
 export type RepeatScope = "session" | "caller";
+
+/** How a request is told from a repetition: see `dure.is_repetition`. */
+export interface RepeatRule {
+  readonly of: RepeatScope;
+  readonly within_ms: number;
+  readonly caller: string;
+  readonly path: string;
+  /** Of what is said. */
+  readonly key: string;
+}
 
 export interface NewTurn {
   readonly turn: string;
@@ -86,10 +96,9 @@ export interface NewTurn {
         readonly path: string;
         readonly key: string;
         readonly body_hash: string;
-        /** The key is of what is said: see `dure.is_repetition`. */
-        readonly repeats?: { readonly of: RepeatScope; readonly within_ms: number } | undefined;
       }
     | undefined;
+  readonly repeats?: RepeatRule | undefined;
   readonly events: readonly NewPlatformEvent[];
 }
 

@@ -73,8 +73,8 @@ export interface AcceptOptions {
    */
   readonly key?: string | undefined;
   /**
-   * How a request without a key is told from a repetition of itself: by what it says in its session,
-   * or by what its caller says in sessions that it did not name. Default: it is always a new turn.
+   * How a request that no key finds is told from a repetition of itself: by what it says in its
+   * session, or by what its caller says in sessions that it did not name. Default: by nothing.
    */
   readonly repeats?: "session" | "caller" | undefined;
   /** The path that the key belongs to; default `turn`. */

@@ -498,7 +498,7 @@ export function turnRequestOf(
   return { session, ...request, ...onlyDefined({ slots: slots as JsonObject | undefined }) };
 }
 
-/** @param repeats Where the request stands that one without a key may repeat. */
+/** A request without a key may repeat one of its session; `repeats`: or of its caller. */
 export function acceptOptionsOf(
   request: FastifyRequest,
   repeats: AcceptOptions["repeats"] = "session",
@@ -509,8 +509,7 @@ export function acceptOptionsOf(
   return {
     caller: callerOf(request),
     path: request.routeOptions.url,
-    repeats,
-    key: typeof key === "string" ? key : undefined,
+    ...(typeof key === "string" ? { key } : { repeats }),
     traceParent: typeof traceParent === "string" ? traceParent : undefined,
   };
 }

@@ -7,6 +7,7 @@ import {
   type Accepted,
   type ClaimedTurn,
   type NewTurn,
+  type RepeatRule,
   type TurnStore,
 } from "../../durable/turns.ts";
 import { agentPaused } from "../../durable/pauses.ts";
@@ -142,7 +143,7 @@ export class TurnAcceptance {
         max_waiting: limits.sessionQueue,
         trace_parent: span.traceParent,
         told: told && (await told(session)),
-        idempotency: idempotencyOf(request, options, limits.repeatMs),
+        repeats: repeatRuleOf(request, options, limits.repeatMs),
       });
       const accepted = await store.accept(entry, { signal: lease, within: ACCEPT_WITHIN });
       return this.#begun(entry, accepted);
@@ -231,7 +232,7 @@ function newTurnOf(
   {
     told,
     ...given
-  }: Pick<NewTurn, "turn" | "session" | "max_waiting" | "trace_parent" | "idempotency"> & {
+  }: Pick<NewTurn, "turn" | "session" | "max_waiting" | "trace_parent" | "repeats"> & {
     readonly told: string | undefined;
   },
 ): NewTurn {
@@ -260,6 +261,7 @@ function newTurnOf(
     written,
     letters: author === "person" && !written ? lettersOf(request.message) : undefined,
     time_zone: request.timeZone,
+    idempotency: idempotencyOf(request, options),
     events: [
       {
         type: "turn.accepted",
@@ -276,18 +278,23 @@ function newTurnOf(
 
 function idempotencyOf(
   request: TurnRequest,
-  { key, repeats, path = "turn", caller = ANONYMOUS }: AcceptOptions,
-  withinMs: number,
+  { key, path = "turn", caller = ANONYMOUS }: AcceptOptions,
 ): NewTurn["idempotency"] {
-  const { name, tenant } = caller;
-  const said = plainly(request, tenant);
-  if (key !== undefined) return { caller: name, path, key, body_hash: hashOf(said) };
-  if (repeats === undefined || withinMs === 0) return undefined;
+  if (key === undefined) return undefined;
+  const body_hash = hashOf(plainly(request, caller.tenant));
+  return { caller: caller.name, path, key, body_hash };
+}
 
-  const session = repeats === "caller" ? "" : said.session;
-  const hash = hashOf({ ...said, session: `${repeats} ${tenant}/${session}` });
-  const rule = { of: repeats, within_ms: withinMs };
-  return { caller: name, path, key: `said-${hash}`, body_hash: hash, repeats: rule };
+function repeatRuleOf(
+  request: TurnRequest,
+  { repeats: of, path = "turn", caller = ANONYMOUS }: AcceptOptions,
+  within_ms: number,
+): RepeatRule | undefined {
+  if (of === undefined || within_ms === 0) return undefined;
+  const said = plainly(request, caller.tenant);
+  const place = of === "session" ? `${caller.tenant}/${said.session}` : `${caller.tenant}/`;
+  const key = `said-${hashOf({ ...said, session: place })}`;
+  return { of, within_ms, caller: caller.name, path, key };
 }
 
 /** The first life of a turn, as a claim would give it. */
