@@ -1,10 +1,8 @@
-import { createHash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import type { AcceptOptions, TurnRequest } from "../engine/api.ts";
 import { turnOfCall } from "../engine/caller/caller-tools.ts";
 import { codeOf, DureError } from "../kernel/errors.ts";
-import { ulid } from "../kernel/ids.ts";
 import type { Done, TurnError } from "../kernel/turn-events.ts";
 import { boundsOf } from "../server/bounds.ts";
 import {
@@ -14,7 +12,7 @@ import {
   unlessClosing,
 } from "../server/conversation-routes.ts";
 import type { Database } from "../durable/database.ts";
-import { callerOf } from "../server/guard.ts";
+import { newSession } from "../server/new-session.ts";
 import { fieldError } from "../server/problem.ts";
 import type { RouteApp, ServerParts } from "../server/server.ts";
 import { answerWithStream } from "../server/stream-answer.ts";
@@ -201,7 +199,7 @@ async function turnFor(
 ): Promise<{ turn: TurnRequest; repeats: AcceptOptions["repeats"] }> {
   const { parts } = exchange;
   const named = await sessionFor(exchange, asked);
-  const session = named ?? newSession(exchange.request, parts);
+  const session = named ?? newSession(exchange.request, parts, "openai");
   const { service, message, callerTools } = asked;
   const body = { session_id: session, service, message };
   const before = await resolved(exchange, asked.before);
@@ -277,18 +275,4 @@ async function sessionOfCall(
 function unlessUnknown(error: unknown): undefined {
   if (codeOf(error) !== "TURN_UNKNOWN") throw error;
   return undefined;
-}
-
-/** The same key of the same caller is the same session, so that it finds its turn again. */
-function newSession(request: FastifyRequest, { clock }: ServerParts): string {
-  const key = keyOf(request);
-  if (key === undefined) return `openai-${ulid(clock.now())}`;
-
-  const of = `${callerOf(request).name} ${request.routeOptions.url} ${key}`;
-  return `openai-${createHash("sha256").update(of).digest("hex").slice(0, 32)}`;
-}
-
-function keyOf({ headers }: FastifyRequest): string | undefined {
-  const key = headers["idempotency-key"];
-  return typeof key === "string" ? key : undefined;
 }

@@ -284,7 +284,7 @@ function allowCors(
   if (origin === undefined || !corsOrigins.includes(origin)) return false;
 
   reply.header("access-control-allow-origin", origin);
-  reply.header("access-control-expose-headers", "turn-id, retry-after");
+  reply.header("access-control-expose-headers", "turn-id, session-id, retry-after");
 
   return true;
 }

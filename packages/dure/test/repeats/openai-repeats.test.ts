@@ -2,7 +2,7 @@ import { createOpenAI } from "@ai-sdk/openai";
 import { generateText } from "ai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { testDatabase, type TestDatabase } from "../../src/durable/test-database.ts";
-import { openAiClient } from "./client.ts";
+import { openAiClient } from "../openai/client.ts";
 import { startPayingTeam, Till, type PayingTeam } from "./paying-team.ts";
 import type { FailPoint } from "./paying.ts";
 
