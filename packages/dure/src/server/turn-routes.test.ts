@@ -552,12 +552,6 @@ describe("wrong input changes nothing", () => {
       { code: "REQUEST_INVALID", errors: [{ field: "slots" }] },
     ],
     [
-      "no session",
-      (server) => server.post("/v1/agent/chat", { message: "a" }),
-      400,
-      { code: "REQUEST_INVALID", errors: [{ field: "session_id" }] },
-    ],
-    [
       "a session id with a slash",
       (server) => server.post("/v1/agent/chat", { ...chat, session_id: "a/b" }),
       400,
