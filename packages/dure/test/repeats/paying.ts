@@ -8,7 +8,10 @@ export interface Paying {
   /** Books one payment. */
   readonly book: (payee: string) => Promise<void> | void;
   /** How this call of the model or of the tool fails; undefined: it does not. */
-  readonly failure: (point: FailPoint) => Promise<number | undefined> | number | undefined;
+  readonly failure: (
+    point: FailPoint,
+    payee: string,
+  ) => Promise<number | undefined> | number | undefined;
 }
 
 /** A model that pays once per message, with a tool that is _once_. */
@@ -18,7 +21,7 @@ export function payingModel(paying: Paying): OfflineModel {
     const isPaid = last.role === "tool";
     const said = messages.findLast(({ role }) => role === "user");
     const text = said?.role === "user" ? said.text : "";
-    const status = await paying.failure(isPaid ? "after" : "before");
+    const status = await paying.failure(isPaid ? "after" : "before", text);
     if (status !== undefined) return { error: { status, message: "no" } };
     if (isPaid) return { text: "Paid." };
     return text.startsWith("pay") ? { toolCalls: [{ name: "pay", args: { payee: text } }] } : text;
@@ -34,7 +37,7 @@ export function tillOf(paying: Paying): ReturnType<typeof defineService> {
     recover: "ask",
     execute: async ({ payee }) => {
       await paying.book(payee);
-      if ((await paying.failure("in")) !== undefined) throw new Error("the line was cut");
+      if ((await paying.failure("in", payee)) !== undefined) throw new Error("the line was cut");
       return { paid: true };
     },
   });
