@@ -30,7 +30,7 @@ const FAILURES = {
   "after:402": 1,
   "after:503": 1,
 } as const;
-const TEAM = fileURLToPath(new URL("../packages/dure/test/repeats/paying-killed", import.meta.url));
+const TEAM = fileURLToPath(new URL("../packages/dure/test/repeats/killed-team", import.meta.url));
 const CLIENTS = fileURLToPath(new URL("retrying-clients.mjs", import.meta.url));
 const TOKEN = "paying-admin-token-0123456789";
 const SECONDS = 240;

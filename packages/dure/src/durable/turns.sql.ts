@@ -32,8 +32,8 @@ create or replace function dure.has_acted(
     or coalesce(jsonb_array_length(t.done->'hooks'), 0) > 0
 $$;
 
--- Whether a request that says the same as the one of this turn repeats it: it is being answered, or it has acted and ended a short time
--- ago. In a session that the caller named only the failed turn that ended
+-- Whether a request that says the same as the one of this turn repeats it:
+-- it is being answered, or it has acted and ended a short time ago. In a session that the caller named only the failed turn that ended
 -- last is repeated: people say the same again. Reason:
 -- docs/decisions/0018-requests-without-a-key.md
 create or replace function dure.is_repetition(

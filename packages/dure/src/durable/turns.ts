@@ -390,8 +390,9 @@ export class TurnStore {
     turn: string,
     { signal }: { signal?: AbortSignal | undefined } = {},
   ): Promise<boolean> {
-    const text =
-      "select coalesce(dure.has_acted(t), false) as value from dure.turns t where t.id = $1";
+    const text = `select coalesce(dure.has_acted(t), false) as value
+      from dure.turns t
+      where t.id = $1`;
     const acted = await this.#surely<boolean | null>(
       () => ({ name: "turn_has_acted", text, values: [turn] }),
       signal,

@@ -48,7 +48,7 @@ const DOORS: Readonly<Record<string, Send>> = {
       messages: [{ id: randomUUID(), role: "user", parts: [{ type: "text", text }] }],
       abortSignal: undefined,
     });
-    return Array.fromAsync(stream);
+    for await (const _ of stream) void _;
   },
   "AG-UI": async ({ url, token }, content) => {
     const agent = new HttpAgent({

@@ -11,7 +11,7 @@ import { ServerProcess } from "../crash/server-process.ts";
 import { openAiClient } from "../openai/client.ts";
 import { until } from "../until.ts";
 
-const TEAM = fileURLToPath(new URL("paying-killed", import.meta.url));
+const TEAM = fileURLToPath(new URL("killed-team", import.meta.url));
 const TOKEN = "paying-admin-token-0123456789";
 
 /** Asks with the client's own retries, through `send`. */

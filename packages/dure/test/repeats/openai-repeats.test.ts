@@ -160,7 +160,7 @@ describe("a request without a session or key that comes again", () => {
     const words = order();
     const first = await (async () => {
       await using team = await startPayingTeam(database, till);
-      return ask(team, words);
+      return await ask(team, words);
     })();
     await using team = await startPayingTeam(database, till);
 
