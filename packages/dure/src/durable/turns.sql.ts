@@ -33,8 +33,9 @@ create or replace function dure.has_acted(
 $$;
 
 -- Whether a request that says the same as the one of this turn repeats it:
--- it is being answered, or it has acted and ended a short time ago. In a session that the caller named only the failed turn that ended
--- last is repeated: people say the same again. Reason:
+-- it is being answered, or it has acted and ended a short time ago. In a
+-- session that the caller named only the failed turn that ended last is
+-- repeated: people say the same again. Reason:
 -- docs/decisions/0018-requests-without-a-key.md
 create or replace function dure.is_repetition(
   t dure.turns, p jsonb
