@@ -58,15 +58,12 @@ function isRedirect(status: number): boolean {
 }
 
 /** Origins alone: a path or a query of either may hold a secret. */
-function refused(first: URL, next: URL | null, why = "no address"): DureError {
+function refused(first: URL, next: URL | null, because = "no address"): DureError {
+  const { origin } = first;
   const to = next?.origin ?? "no address";
-  return new DureError(
-    "REDIRECT_REFUSED",
-    `${first.origin} redirects to ${to} (${why}); nothing was sent there.`,
-    {
-      class: "unavailable",
-      hint: `If ${to} is the right address, write it into the settings in place of ${first.origin}.`,
-      details: { from: first.origin, to },
-    },
-  );
+  return new DureError("REDIRECT_REFUSED", `${origin} redirects to ${to}; that is not followed.`, {
+    class: "unavailable",
+    hint: "If that is the right address, write it into the settings.",
+    details: { from: origin, to, because },
+  });
 }

@@ -302,7 +302,7 @@ export const ERROR_WORDS_KO: Readonly<Record<string, string>> = {
   EXPRESSION_INVALID: "계산할 수 없는 식이에요.",
   WEB_ADDRESS_PRIVATE: "공개된 주소가 아니라 읽지 않았어요.",
   REDIRECT_REFUSED:
-    "다른 주소로 넘기려 해서 보내지 않았어요. 그 주소가 맞으면 설정에 직접 적어 주세요.",
+    "다른 주소로 옮겨 가라고 해서 따라가지 않았어요. 그 주소가 맞으면 설정에 직접 적어 주세요.",
   WEB_REDIRECTS: "주소가 너무 여러 번 옮겨져서 읽지 않았어요.",
   TEAM_TOOL_UNBOUND: "이 도구는 팀의 에이전트만 쓸 수 있어요.",
   SANDBOX_COMMAND_EMPTY: "실행할 명령이 없어요.",
