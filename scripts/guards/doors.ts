@@ -25,6 +25,32 @@ export const DOOR_GUARDS: readonly Guard[] = [
     why: "an admin takes protection away from the machine without a word about it",
   },
 
+  // --- requests that two readers could read in two ways
+  {
+    id: "doors.header.twice",
+    at: { file: `${SERVER}/guard.ts` },
+    find: "assertOneOfEach(request.raw.rawHeaders);",
+    replace: "",
+    tests: access("with two is answered 400 HEADER_TWICE"),
+    why: "a proxy checks one Host or token, and dure reads the other",
+  },
+  {
+    id: "doors.header.address",
+    at: { file: `${SERVER}/guard.ts` },
+    find: 'assertSameHost(request.raw.url ?? "", host);',
+    replace: "",
+    tests: access("with a foreign host in its address is answered 403 HOST_NOT_ALLOWED"),
+    why: "a request for another host is answered under this one's name",
+  },
+  {
+    id: "doors.stream.revoked",
+    at: { file: `${SERVER}/guard.ts` },
+    find: "const RECHECK_MS = 2_000;",
+    replace: "const RECHECK_MS = 15_000;",
+    tests: access("a revoked token's open streams end at a look that comes every 2 s at least"),
+    why: "a revoked token goes on reading for a quarter of a minute",
+  },
+
   // --- the person at the machine
   {
     id: "doors.local.mode",

@@ -141,6 +141,26 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   },
   // --- replays
   {
+    id: "replay.bound",
+    at: { file: `${ENGINE}/replay/replays.ts` },
+    find: "if (this.#running >= MOST_AT_ONCE) throw busy();",
+    replace: "",
+    tests: replay(
+      "of five replays at once the fifth is refused, and another one begins after an end",
+    ),
+    why: "any number of replays holds models for minutes",
+  },
+  {
+    id: "replay.bound.ends",
+    at: { file: `${ENGINE}/replay/replays.ts` },
+    find: "} finally { this.#running -= 1; }",
+    replace: "} finally { }",
+    tests: replay(
+      "of five replays at once the fifth is refused, and another one begins after an end",
+    ),
+    why: "after four replays none begins until the process restarts",
+  },
+  {
     id: "replay.tools",
     at: { file: `${ENGINE}/agent/agent-tools.ts` },
     find: "if (replay) return replay.toolAnswer(this.#key, use);",

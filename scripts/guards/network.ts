@@ -2,6 +2,7 @@ import type { Guard } from "../mutate.ts";
 import { testsIn } from "./tests-in.ts";
 
 const SANDBOX = "packages/dure/src/plans/sandbox";
+const FETCH = "packages/dure/src/kernel/fetch-at-origin.ts";
 const NETWORK = `${SANDBOX}/network.ts`;
 const network = testsIn(`${SANDBOX}/network.test.ts`);
 const needs = testsIn("packages/dure/src/plans/network-needs.test.ts");
@@ -12,10 +13,27 @@ const isolation = testsIn("packages/dure/test/plans/isolation.test.ts");
 const leaseProof = testsIn("packages/dure/src/durable/lease-proof.test.ts");
 const neverReached = testsIn("packages/dure/test/plans/never-reached.test.ts");
 const scopedFiles = testsIn("packages/dure/src/plans/workers/scoped-files.test.ts");
+const atOrigin = testsIn("packages/dure/src/kernel/fetch-at-origin.test.ts");
 const planPay = testsIn("packages/dure/src/team/plan-pay.test.ts");
 
 /** How far a worker gets, and as whom. */
 export const NETWORK_GUARDS: readonly Guard[] = [
+  {
+    id: "redirect.origin",
+    at: { file: FETCH },
+    find: 'if (next.origin !== first.origin) return "another origin";',
+    replace: "",
+    tests: atOrigin("never reaches another origin after 307"),
+    why: "a provider that redirects gets the key sent to any host",
+  },
+  {
+    id: "redirect.count",
+    at: { file: FETCH },
+    find: "if (followed >= MAX_REDIRECTS) return `more than ${MAX_REDIRECTS} times`;",
+    replace: "",
+    tests: atOrigin("is sent four times at most by a loop"),
+    why: "a loop of redirects sends the same request without end",
+  },
   {
     id: "network.host.none",
     at: { file: NETWORK },

@@ -1,5 +1,7 @@
 import type { Guard } from "../mutate.ts";
-import { effects, inbox, lostAnswers, turnGuards, turns } from "./tests-in.ts";
+import { effects, inbox, lostAnswers, testsIn, turnGuards, turns } from "./tests-in.ts";
+
+const repeats = testsIn("packages/dure/test/repeats/openai-repeats.test.ts");
 
 /** Who may write into a turn, a session, an effect or an escalation. */
 export const TURN_GUARDS: readonly Guard[] = [
@@ -53,6 +55,58 @@ export const TURN_GUARDS: readonly Guard[] = [
     replace: "elsif false then",
     tests: turns("the same Idempotency-Key and body give the same turn"),
     why: "another message under a used key is taken for the first one",
+  },
+  {
+    id: "is_repetition.running",
+    at: { sql: "is_repetition" },
+    find: "t.status <> 'done' or (",
+    replace: "false or (",
+    tests: repeats("joins the turn that runs, at any process, and has one answer"),
+    why: "a client that repeats a request begins its turn a second time while the first runs",
+  },
+  {
+    id: "is_repetition.window",
+    at: { sql: "is_repetition" },
+    find: "t.finished_at > clock_timestamp() - (p->>'within_ms')::float8 * interval '1 millisecond' and (",
+    replace: "(",
+    tests: repeats(
+      "is another turn after the window, with other words, and where the team wants none",
+    ),
+    why: "the same words are never said again",
+  },
+  {
+    id: "is_repetition.session",
+    at: { sql: "is_repetition" },
+    find: "p->>'of' = 'caller' or (",
+    replace: "true or (",
+    tests: repeats("is said twice by a person whose first one was answered"),
+    why: "a person who says the same again gets the old answer",
+  },
+  {
+    id: "is_repetition.latest",
+    at: { sql: "is_repetition" },
+    find:
+      "and not exists ( select from dure.turns n where n.session_id = t.session_id " +
+      "and (n.accepted_at, n.id) > (t.accepted_at, t.id) )",
+    replace: "",
+    tests: repeats("gets the recorded failure of a turn that paid, until something else is said"),
+    why: "after a failure the same words are never said again in a session that went on",
+  },
+  {
+    id: "is_repetition.acted",
+    at: { sql: "is_repetition" },
+    find: "and dure.has_acted(t)",
+    replace: "",
+    tests: repeats("is another turn where the first has only talked"),
+    why: "a failure that has passed, and each sample of a question, is answered from the record",
+  },
+  {
+    id: "has_acted.effects",
+    at: { sql: "has_acted" },
+    find: "select exists ( select from dure.effects where turn_id = t.id and status <> 'failed' )",
+    replace: "select false",
+    tests: repeats("has the recorded answer where the turn paid, also after a restart"),
+    why: "a client that repeats a request pays again",
   },
   {
     id: "accept_turn.key-age",

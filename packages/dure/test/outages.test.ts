@@ -179,7 +179,8 @@ async function stageOf(place: Place, outage: Outage, forMs: number): Promise<Sta
     effect: "once",
     timeout: "5s",
     settle: "0s",
-    probe: async ({ key }) => (booked.has(key) ? { result: "booked" } : "not_happened"),
+    probe: async ({ key }) =>
+      booked.has(key) ? { status: "happened", result: "booked" } : "not_happened",
     execute: async (_input, { key }) => {
       await at("tool");
       booked.set(key, (booked.get(key) ?? 0) + 1);
@@ -191,7 +192,7 @@ async function stageOf(place: Place, outage: Outage, forMs: number): Promise<Sta
     behave: { ruda, eden: () => (provider.isAway ? refused : "코드를 봤어요") },
     tools: { book },
     engine: ENGINE,
-    adapter: (database) => met(platform.adapter(database), () => at("outbox")),
+    adapter: (database) => met([platform.adapter(database)].flat()[0]!, () => at("outbox")),
   });
   world.resolve(await worldOf(team, provider));
   return {

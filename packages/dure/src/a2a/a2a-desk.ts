@@ -85,7 +85,10 @@ export class A2aDesk {
 
     const turn = this.#turnOf({ text, session, before });
     const key = `a2a-${hash(`${session} ${messageId}`)}`;
-    const { turnId } = await this.#parts.conversations.accept(turn, { caller, key, path: "a2a" });
+    // An agent that asks again gives the same words another id.
+    const repeats = before || message.contextId !== undefined ? "session" : "caller";
+    const options = { caller, key, path: "a2a", repeats } as const;
+    const { turnId } = await this.#parts.conversations.accept(turn, options);
     const noted = { turnId, messageId, taskId, service: this.#service, bodyHash };
 
     return { turnId, taskId: await this.#rows.note(noted) };

@@ -52,7 +52,10 @@ export interface TurnOptions extends CallOptions {
 
 /** How a message is sent. */
 export interface SendOptions extends TurnOptions {
-  /** The same key and message are the same turn for 24 h. Default: a new one for each call. */
+  /**
+   * The same key and message are the same turn for 24 h. Default: a new one for each call, and none
+   * for a message without a session.
+   */
   readonly idempotencyKey?: string | undefined;
 }
 
@@ -97,13 +100,15 @@ export class DureClient {
 
   /** Sends a message and follows its turn to `DONE`, through cut connections. */
   sendMessage(message: MessageRequest, options: SendOptions = {}): TurnStream {
-    const key = options.idempotencyKey ?? newId("call", this.#clock.now());
+    const isOfSession = message.sessionId !== undefined;
+    const own = isOfSession ? newId("call", this.#clock.now()) : undefined;
+    const key = options.idempotencyKey ?? own;
     const body = JSON.stringify(toWire(message));
 
     const headers = {
       "content-type": "application/json",
       accept: "text/event-stream",
-      "idempotency-key": key,
+      ...onlyDefined({ "idempotency-key": key }),
     };
 
     const begin = (signal: AbortSignal): Promise<Response> =>

@@ -39,12 +39,15 @@ export type ConnectionState = "connected" | "reconnecting";
 export class TurnStream implements AsyncIterable<TurnFrame> {
   /** Known as soon as the server has accepted the message. */
   readonly turnId: Promise<string>;
+  /** The one that was named, or the new one of a message that named none. */
+  readonly sessionId: Promise<string>;
   /** The turn's last event; rejects if the stream could not be read to its end. */
   readonly done: Promise<Done>;
 
   readonly #parts: TurnStreamParts;
   readonly #leave = new AbortController();
   #accept: (turnId: string) => void = () => undefined;
+  #enter: (sessionId: string) => void = () => undefined;
   #refuse: (error: unknown) => void = () => undefined;
   readonly #waiting: TurnFrame[] = [];
   #cursor: TurnCursor;
@@ -59,6 +62,8 @@ export class TurnStream implements AsyncIterable<TurnFrame> {
       this.#accept = resolve;
       this.#refuse = reject;
     });
+
+    this.sessionId = new Promise((resolve) => (this.#enter = resolve));
 
     const signal =
       parts.signal === undefined
@@ -121,11 +126,14 @@ export class TurnStream implements AsyncIterable<TurnFrame> {
 
     if (turnId !== undefined) {
       this.#accept(turnId);
-      return this.#parts.resume(turnId, lastEventId(this.#cursor), signal);
+      const resumed = await this.#parts.resume(turnId, lastEventId(this.#cursor), signal);
+      this.#enter(resumed.headers.get("session-id") ?? "");
+      return resumed;
     }
 
     const response = await this.#parts.begin!(signal);
     this.#know(response.headers.get("turn-id") ?? undefined);
+    this.#enter(response.headers.get("session-id") ?? "");
 
     return response;
   }

@@ -5,6 +5,94 @@
  * functions: docs/decisions/0004-turns-are-functions-in-the-database.md
  */
 export const sql = /* sql */ `
+-- Whether a turn has reached out of its conversation: an effect that may
+-- have happened, a call of a tool that writes, work or a decision that it
+-- asked for, a flow that it finished, a hook.
+create or replace function dure.has_acted(
+  t dure.turns
+) returns boolean language sql stable as $$
+  select exists (
+      select
+      from dure.effects
+      where turn_id = t.id and status <> 'failed'
+    )
+    or exists (
+      select
+      from dure.turn_events
+      where turn_id = t.id
+        and type = 'TOOL_START'
+        and data->>'effect' = 'idempotent'
+    )
+    or exists (select from dure.escalations where turn_id = t.id)
+    or exists (
+      select
+      from dure.completed
+      where session_id = t.session_id and turn_id = t.id
+    )
+    or coalesce(jsonb_array_length(t.done->'hooks'), 0) > 0
+$$;
+
+-- Whether a request that says the same as the one of this turn repeats it:
+-- it is being answered, or it has acted and ended a short time ago. In a
+-- session that the caller named only the failed turn that ended last is
+-- repeated: people say the same again. Reason:
+-- docs/decisions/0018-requests-without-a-key.md
+create or replace function dure.is_repetition(
+  t dure.turns, p jsonb
+) returns boolean language sql stable as $$
+  select t.id is not null and (
+    t.status <> 'done'
+    or (
+      t.finished_at > clock_timestamp()
+        - (p->>'within_ms')::float8 * interval '1 millisecond'
+      and (
+        p->>'of' = 'caller'
+        or (
+          t.done ? 'error'
+          and not exists (
+            select
+            from dure.turns n
+            where n.session_id = t.session_id
+              and (n.accepted_at, n.id) > (t.accepted_at, t.id)
+          )
+        )
+      )
+      and dure.has_acted(t)
+    )
+  )
+$$;
+
+-- The turn that a request repeats by what it says; null where it is a new
+-- one, which then stands for what is said.
+create or replace function dure.repeated_turn(
+  p jsonb, p_turn text, p_session text
+) returns dure.turns language plpgsql as $$
+declare
+  t dure.turns;
+begin
+  insert into dure.idempotency (
+    caller, path, key, body_hash, turn_id, session_id
+  )
+  values (
+    p->>'caller', p->>'path', p->>'key', '', p_turn, p_session
+  )
+  on conflict do nothing;
+  if found then return null; end if;
+  perform
+  from dure.idempotency
+  where caller = p->>'caller' and path = p->>'path' and key = p->>'key'
+  for update;
+  select o.* into t
+  from dure.idempotency i
+  join dure.turns o on o.id = i.turn_id
+  where i.caller = p->>'caller' and i.path = p->>'path' and i.key = p->>'key';
+  if dure.is_repetition(t, p) then return t; end if;
+  update dure.idempotency
+  set turn_id = p_turn, session_id = p_session, at = clock_timestamp()
+  where caller = p->>'caller' and path = p->>'path' and key = p->>'key';
+  return null;
+end $$;
+
 -- Stores a message and marks its turn as running, waiting or merged.
 -- Refusals are raised, so they change nothing: DU404 foreign session, DU409
 -- busy, DU429 queue full, DU422 key reused. 'elsewhere': the service was
@@ -82,6 +170,18 @@ begin
       end if;
     end if;
   end if;
+  if p ? 'repeats' then
+    v_old := dure.repeated_turn(p->'repeats', v_turn, v_session);
+    if v_old.id is not null then
+      update dure.idempotency
+      set turn_id = v_old.id, session_id = v_old.session_id
+      where caller = p->>'caller' and path = p->>'path' and key = v_key;
+      return jsonb_build_object(
+        'outcome', 'repeated', 'turn', v_old.id,
+        'session', v_old.session_id, 'status', v_old.status
+      );
+    end if;
+  end if;
 
   select * into s
   from dure.sessions
@@ -152,11 +252,13 @@ begin
       then
         raise exception using errcode = 'DU429', message = 'queue full';
       end if;
-      if v_key is not null then
-        update dure.idempotency
-        set turn_id = v_turn
-        where caller = p->>'caller' and path = p->>'path' and key = v_key;
-      end if;
+      update dure.idempotency
+      set turn_id = v_turn
+      where turn_id = p->>'turn' and session_id = v_session
+        and (caller, path, key) in (
+          (p->>'caller', p->>'path', v_key),
+          (p#>>'{repeats,caller}', p#>>'{repeats,path}', p#>>'{repeats,key}')
+        );
     elsif cardinality(s.queue) >= (p->>'max_waiting')::int then
       raise exception using errcode = 'DU429', message = 'queue full';
     end if;

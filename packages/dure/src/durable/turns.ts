@@ -54,6 +54,19 @@ export interface StoredModelCall {
  */
 export type BusyPolicy = "queue" | "reject" | "interrupt" | "merge";
 
+/** Where a request is looked for by what it says: in its session, or in all that its caller said. */
+export type RepeatScope = "session" | "caller";
+
+/** How a request is told from a repetition: see `dure.is_repetition`. */
+export interface RepeatRule {
+  readonly of: RepeatScope;
+  readonly within_ms: number;
+  readonly caller: string;
+  readonly path: string;
+  /** Of what is said. */
+  readonly key: string;
+}
+
 export interface NewTurn {
   readonly turn: string;
   readonly session: string;
@@ -85,6 +98,7 @@ export interface NewTurn {
         readonly body_hash: string;
       }
     | undefined;
+  readonly repeats?: RepeatRule | undefined;
   readonly events: readonly NewPlatformEvent[];
 }
 
@@ -369,6 +383,21 @@ export class TurnStore {
       const refusal = REFUSALS[codeOf(error) as keyof typeof REFUSALS];
       throw refusal ? refusal(sessionIdOfKey(turn.session), messageOf(error)) : error;
     }
+  }
+
+  /** Whether a turn has reached out of its conversation, as far as is known. */
+  async hasActed(
+    turn: string,
+    { signal }: { signal?: AbortSignal | undefined } = {},
+  ): Promise<boolean> {
+    const text = `select coalesce(dure.has_acted(t), false) as value
+      from dure.turns t
+      where t.id = $1`;
+    const acted = await this.#surely<boolean | null>(
+      () => ({ name: "turn_has_acted", text, values: [turn] }),
+      signal,
+    );
+    return acted ?? false;
   }
 
   /**

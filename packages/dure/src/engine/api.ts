@@ -72,6 +72,11 @@ export interface AcceptOptions {
    * body throws `IDEMPOTENCY_KEY_REUSED` (422).
    */
   readonly key?: string | undefined;
+  /**
+   * How a request that no key finds is told from a repetition of itself: by what it says in its
+   * session, or by what its caller says in sessions that it did not name. Default: by nothing.
+   */
+  readonly repeats?: "session" | "caller" | undefined;
   /** The path that the key belongs to; default `turn`. */
   readonly path?: string | undefined;
   /** Who speaks; default a person. `system`: dure itself, such as the result of background work. */
@@ -159,6 +164,8 @@ export interface Conversations {
     turnId: string,
     options?: ByViewer,
   ): Promise<{ status: "queued" | "running" | "done"; sessionId: string; lastSeq: number }>;
+  /** Whether a turn has reached out of its conversation: a tool that writes, a flow, a decision. */
+  hasActed(turnId: string): Promise<boolean>;
   /**
    * Resolves when the stop is stored; the turn then ends in `DONE` with `TURN_STOPPED`. Throws
    * `TURN_FINISHED` after `DONE`.

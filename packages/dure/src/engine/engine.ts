@@ -104,6 +104,11 @@ export interface EngineLimits {
   readonly maxFillTurns: number;
   /** How long a yes to a question counts. Default 600 000 (10 min). Source: docs/spec/conversation §3. */
   readonly confirmMs: number;
+  /**
+   * How long a request without a key is taken for a repetition of one that has ended. 0: never.
+   * Default 600 000 (10 min). Source: docs/decisions/0018-requests-without-a-key.md
+   */
+  readonly repeatMs: number;
 }
 
 const DEFAULT_LIMITS: EngineLimits = {
@@ -111,6 +116,7 @@ const DEFAULT_LIMITS: EngineLimits = {
   messageBytes: 65_536,
   maxFillTurns: 5,
   confirmMs: QUESTION_HOLDS_MS,
+  repeatMs: 600_000,
 };
 
 /** How often, and after which pause, a session that is answering is looked at to be forgotten. */
@@ -348,6 +354,10 @@ export class Engine implements Conversations {
     const { status, sessionId } = found;
     const told = this.#turns.get(turnId)?.journal.told ?? 0;
     return { status, sessionId, lastSeq: Math.max(found.lastSeq, told) };
+  }
+
+  hasActed(turnId: string): Promise<boolean> {
+    return this.#store.hasActed(turnId);
   }
 
   async stopTurn(turnId: string, { caller }: ByViewer = {}): Promise<void> {

@@ -1,6 +1,7 @@
 import type { FailureVerdict, OutsideHandler } from "../durable/outbox-handler.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { codeOf, DureError } from "../kernel/errors.ts";
+import { fetchAtOrigin } from "../kernel/fetch-at-origin.ts";
 import { onWire } from "../kernel/wire.ts";
 import type { EscalationJson } from "../wire/escalations.ts";
 import type { Inbox } from "./inbox.ts";
@@ -39,14 +40,14 @@ export function webhookHandler(options: WebhookOptions): OutsideHandler {
       const shown = onWire<EscalationJson>(escalation);
       const body = JSON.stringify({ type: "escalation", escalation: shown });
 
-      const response = await fetch(options.url, {
+      const response = await fetchAtOrigin(options.url, {
         method: "POST",
         headers: webhookHeaders(
           { id: key, body },
           { secret: options.secret, clock: options.clock },
         ),
         body,
-        redirect: "error",
+
         signal,
       });
 

@@ -107,6 +107,7 @@ export const ERROR_WORDS_KO: Readonly<Record<string, string>> = {
   DURATION_INVALID: "시간은 `30s`, `5m`, `1h`처럼 적어 주세요.",
   BUDGET_INVALID: "예산은 `20 USD`나 `50000 tokens`처럼 적어 주세요.",
   METHOD_NOT_ALLOWED: "이 주소에서는 할 수 없는 일이에요. 화면을 새로 고쳐 주세요.",
+  HEADER_TWICE: "같은 헤더가 두 번 왔어요. 한 번만 보내 주세요.",
   HOST_NOT_ALLOWED: "이 주소로는 들어올 수 없어요. 127.0.0.1이나 localhost로 열어 주세요.",
   AUTHORIZATION_INVALID: "토큰을 읽을 수 없어요. 다시 로그인해 주세요.",
   LOGIN_LINK_REFUSED: "로그인한 브라우저에서는 로그인 링크를 만들 수 없어요.",
@@ -324,6 +325,8 @@ export const ERROR_WORDS_KO: Readonly<Record<string, string>> = {
   AGENT_NOT_EDITABLE: "이 에이전트의 파일은 화면에서 바꿀 수 없어요.",
   EXPRESSION_INVALID: "계산할 수 없는 식이에요.",
   WEB_ADDRESS_PRIVATE: "공개된 주소가 아니라 읽지 않았어요.",
+  REDIRECT_REFUSED:
+    "다른 주소로 옮겨 가라고 해서 따라가지 않았어요. 그 주소가 맞으면 설정에 직접 적어 주세요.",
   WEB_REDIRECTS: "주소가 너무 여러 번 옮겨져서 읽지 않았어요.",
   TEAM_TOOL_UNBOUND: "이 도구는 팀의 에이전트만 쓸 수 있어요.",
   SANDBOX_COMMAND_EMPTY: "실행할 명령이 없어요.",

@@ -166,6 +166,14 @@ export const TEAM_SENTENCES_KO: readonly SentenceForm[] = [
   ['"{0}" is no arithmetic expression.', "`{0}`은(는) 계산할 수 없는 식이에요."],
   ['"{0}" is no arithmetic expression{1}.', "`{0}`은(는) 계산할 수 없는 식이에요{1}."],
   ['"{0}" has no finite value.', "`{0}`의 값을 구할 수 없어요. 0으로 나누지 않았나요?"],
+  [
+    "{0} redirects to {1}; that is not followed.",
+    "{0}에서 {1} 주소로 옮겨 가라고 했지만 따라가지 않았어요. 그 주소가 맞으면 설정에 직접 적어 주세요.",
+  ],
+  [
+    "The request has more than one header {0}.",
+    "요청에 {0} 헤더가 여러 개예요. 한 번만 보내 주세요.",
+  ],
   ["{0} redirects more than {1} times.", "{0} 주소가 {1}번 넘게 옮겨져서 읽지 않았어요."],
   ["{0} is no public address.", "{0}은(는) 공개된 주소가 아니라 읽지 않았어요."],
 

@@ -278,17 +278,14 @@ interface Said {
 
 /** One turn to its end. A call that is given up leaves the turn alone: it is answered once anyway. */
 async function talk(said: Said, { client, signal, tell }: TeamCall): Promise<object> {
-  const session = said.session ?? `mcp-${crypto.randomUUID()}`;
-  const { service, message, key: idempotencyKey } = said;
-  const turn = client.sendMessage(
-    { sessionId: session, service, message },
-    { signal, idempotencyKey },
-  );
+  const { service, message, session: sessionId, key: idempotencyKey } = said;
+  const turn = client.sendMessage({ sessionId, service, message }, { signal, idempotencyKey });
   if (tell) {
     for await (const { type, data } of turn) if (type === "AGENT_START") tell(data.label);
   }
 
-  return { session, ...shownDone(await turn.done) };
+  const done = await turn.done;
+  return { session: await turn.sessionId, ...shownDone(done) };
 }
 
 /** What matters of a turn's end; what is undefined is left out of the JSON. Pure. */

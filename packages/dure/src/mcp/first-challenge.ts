@@ -4,6 +4,7 @@ import {
   StreamableHTTPClientTransport,
   type FetchLike,
 } from "@modelcontextprotocol/client";
+import { fetchAtOrigin } from "../kernel/fetch-at-origin.ts";
 
 /** What a server wants of a client without a token. */
 export type Challenge = ReturnType<typeof extractWWWAuthenticateParams>;
@@ -15,7 +16,7 @@ export type Challenge = ReturnType<typeof extractWWWAuthenticateParams>;
 export async function firstChallenge(url: string, signal: AbortSignal): Promise<Challenge> {
   const answers: Response[] = [];
   const listen: FetchLike = async (address, init) => {
-    const answer = await fetch(address, { ...init, redirect: "error" });
+    const answer = await fetchAtOrigin(address, init);
     answers.push(answer);
     return answer;
   };

@@ -144,6 +144,30 @@ test("a server that refuses the token is unavailable, and the token stands in no
   expect(JSON.stringify(state)).not.toContain("wrong-token");
 });
 
+test("a server that redirects to another address is unavailable, and the token stays here", async () => {
+  const keys: unknown[] = [];
+  const other = createServer(({ headers }, response) => {
+    keys.push(headers["x-key"]);
+    response.end();
+  }).listen(0, "127.0.0.1");
+  await once(other, "listening");
+  const there = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
+  http = createServer((_, response) => {
+    response.writeHead(307, { location: `${there}/mcp` }).end();
+  }).listen(0, "127.0.0.1");
+  await once(http, "listening");
+  const { port } = http.address() as AddressInfo;
+
+  const servers = await open(port, "t1", { headers: { "X-Key": "${SUMS}" } });
+  other.closeAllConnections();
+  other.close();
+
+  const { state } = servers.shown()[0]!;
+  expect(state.status).toBe("unavailable");
+  expect(JSON.stringify(state)).toContain(`redirects to ${there}`);
+  expect(keys).toEqual([]);
+});
+
 test("a call to a server that went away is lost, and one after its return is answered", async () => {
   const port = await listen();
   const servers = await open(port, "t1");

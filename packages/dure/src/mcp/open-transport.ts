@@ -7,6 +7,7 @@ import {
 } from "@modelcontextprotocol/client";
 import { getDefaultEnvironment, StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import type { Clock } from "../kernel/clock.ts";
+import { fetchAtOrigin } from "../kernel/fetch-at-origin.ts";
 import { onlyDefined } from "../kernel/json.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { LoginStore } from "./login-store.ts";
@@ -55,7 +56,7 @@ export function openTransport(
     const options = onlyDefined({
       requestInit: { headers },
       authProvider,
-      fetch: person?.fetch,
+      fetch: person?.fetch ?? fetchAtOrigin,
     });
     return new StreamableHTTPClientTransport(new URL(spec.url), options);
   }

@@ -9,6 +9,7 @@ import {
 } from "@modelcontextprotocol/client";
 import { withTimeout, type Clock } from "../kernel/clock.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";
+import { fetchAtOrigin } from "../kernel/fetch-at-origin.ts";
 import { onlyDefined } from "../kernel/json.ts";
 import type { LoginStore, StoredLogin } from "./login-store.ts";
 import type { PersonLoginSpec } from "./server-spec.ts";
@@ -60,7 +61,7 @@ export class PersonLogin implements AuthProvider {
 
   /** Passes answers on, and notes what a server says that the login does not allow. */
   readonly fetch: FetchLike = async (url, init) => {
-    const answer = await fetch(url, init);
+    const answer = await fetchAtOrigin(url, init);
     if (answer.status !== 403) return answer;
     const { error, scope } = extractWWWAuthenticateParams(answer);
     if (error === "insufficient_scope" && scope !== undefined) await this.#lacks(scope);
@@ -144,7 +145,7 @@ export class PersonLogin implements AuthProvider {
 
 /** A fetch that ends with the signal. */
 export function fetchWith(signal: AbortSignal): FetchLike {
-  return (url, init) => fetch(url, { ...init, signal });
+  return (url, init) => fetchAtOrigin(url, { ...init, signal });
 }
 
 interface GivenTokens {

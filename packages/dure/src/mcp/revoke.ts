@@ -1,6 +1,7 @@
 import { assertSecureTokenEndpoint, selectClientAuthMethod } from "@modelcontextprotocol/client";
 import { withTimeout, type Clock } from "../kernel/clock.ts";
 import { messageOf } from "../kernel/errors.ts";
+import { fetchAtOrigin } from "../kernel/fetch-at-origin.ts";
 import type { StoredLogin } from "./login-store.ts";
 
 /** Longest wait for the authorization server, for both tokens together, milliseconds. */
@@ -63,7 +64,7 @@ async function send(
   const body = new URLSearchParams({ token, token_type_hint: hint });
   const headers = new Headers();
   identify(login, clientSecret, { body, headers });
-  const answer = await fetch(address, { method: "POST", headers, body, redirect: "error", signal });
+  const answer = await fetchAtOrigin(address, { method: "POST", headers, body, signal });
   await answer.body?.cancel();
   if (!answer.ok) throw new Error(`it answered ${answer.status}`);
 }

@@ -1,5 +1,6 @@
 import type { EmbeddingModelV4, LanguageModelV4 } from "@ai-sdk/provider";
 import { DureError } from "../kernel/errors.ts";
+import { fetchAtOrigin } from "../kernel/fetch-at-origin.ts";
 import { onlyDefined } from "../kernel/json.ts";
 import type { LlmRef, ProviderName } from "./model.ts";
 import type { OfflineModels } from "./offline.ts";
@@ -39,6 +40,9 @@ interface Provider {
   ) => Promise<EmbeddingModelV4>;
 }
 
+/** A key stays at the address that it was set for. */
+const fetch = fetchAtOrigin;
+
 interface Connection {
   readonly apiKey: string;
   readonly baseURL: string;
@@ -60,11 +64,11 @@ const PROVIDERS = {
     normalizeBaseUrl: withVersionIfBare,
     open: async (model, { apiKey, baseURL }) => {
       const { createOpenAI } = await import("@ai-sdk/openai");
-      return createOpenAI({ apiKey, baseURL }).chat(model);
+      return createOpenAI({ apiKey, baseURL, fetch }).chat(model);
     },
     openEmbedding: async (model, { apiKey, baseURL }) => {
       const { createOpenAI } = await import("@ai-sdk/openai");
-      return createOpenAI({ apiKey, baseURL }).embeddingModel(model);
+      return createOpenAI({ apiKey, baseURL, fetch }).embeddingModel(model);
     },
   },
   anthropic: {
@@ -76,7 +80,7 @@ const PROVIDERS = {
     normalizeBaseUrl: (url) => (/\/v\d+$/.test(trimmed(url)) ? trimmed(url) : `${trimmed(url)}/v1`),
     open: async (model, { apiKey, baseURL }) => {
       const { createAnthropic } = await import("@ai-sdk/anthropic");
-      return createAnthropic({ apiKey, baseURL })(model);
+      return createAnthropic({ apiKey, baseURL, fetch })(model);
     },
   },
   "openai-compatible": {
@@ -86,6 +90,7 @@ const PROVIDERS = {
       return createOpenAICompatible({
         name: "openai-compatible",
         baseURL,
+        fetch,
         includeUsage: true,
         supportsStructuredOutputs: true,
         ...onlyDefined({ apiKey: apiKey === "" ? undefined : apiKey }),
@@ -93,8 +98,9 @@ const PROVIDERS = {
     },
     openEmbedding: async (model, { apiKey, baseURL }) => {
       const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
+      const name = "openai-compatible";
       const key = onlyDefined({ apiKey: apiKey === "" ? undefined : apiKey });
-      const provider = createOpenAICompatible({ name: "openai-compatible", baseURL, ...key });
+      const provider = createOpenAICompatible({ name, baseURL, fetch, ...key });
       return provider.embeddingModel(model);
     },
   },

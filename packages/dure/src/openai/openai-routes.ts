@@ -1,11 +1,9 @@
-import { createHash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
-import type { TurnRequest } from "../engine/api.ts";
+import type { AcceptOptions, TurnRequest } from "../engine/api.ts";
 import { turnOfCall } from "../engine/caller/caller-tools.ts";
 import { codeOf, DureError } from "../kernel/errors.ts";
-import { ulid } from "../kernel/ids.ts";
-import type { Done } from "../kernel/turn-events.ts";
+import type { Done, TurnError } from "../kernel/turn-events.ts";
 import { boundsOf } from "../server/bounds.ts";
 import {
   acceptOptionsOf,
@@ -14,7 +12,7 @@ import {
   unlessClosing,
 } from "../server/conversation-routes.ts";
 import type { Database } from "../durable/database.ts";
-import { callerOf } from "../server/guard.ts";
+import { newSession } from "../server/new-session.ts";
 import { fieldError } from "../server/problem.ts";
 import type { RouteApp, ServerParts } from "../server/server.ts";
 import { answerWithStream } from "../server/stream-answer.ts";
@@ -128,28 +126,36 @@ interface Manner {
 /** One turn; what ends its reader leaves it alone. */
 async function answer(exchange: Exchange, asked: AskedTurn, manner: Manner): Promise<unknown> {
   const { parts, request, reply } = exchange;
-  const turn = await turnFor(exchange, asked);
-  request.sessionId = turn.session;
-  const { turnId } = await parts.conversations.accept(turn, acceptOptionsOf(request));
+  const { turn, repeats } = await turnFor(exchange, asked);
+  const options = acceptOptionsOf(request, repeats);
+  const { turnId, sessionId: session } = await parts.conversations.accept(turn, options);
+  request.sessionId = session;
   request.turnId = turnId;
   // Before its id is told.
   if (!asked.isStored) await parts.stored.mark(turnId, "unstored");
   reply.header("turn-id", turnId);
-  // The client of OpenAI sends again what failed: without a key that would be another turn.
-  const isOnce = keyOf(request) !== undefined || asked.callerTools?.results !== undefined;
-  if (!isOnce) reply.header("x-should-retry", "false");
 
-  const responding = { turnId, model: asked.service, session: turn.session };
+  const responding = { turnId, model: asked.service, session };
   if (asked.stream) return stream(exchange, turnId, manner.speaker(responding, asked));
 
   const done = await doneOf(exchange, turnId);
   if (done === undefined) return reply.hijack();
-  if (done.error) {
-    const { status, error } = turnFailure(done.error);
-    return reply.code(status).send({ error });
-  }
+  if (done.error) return refuse(exchange, turnId, done.error);
 
   return manner.whole(responding, done);
+}
+
+/** With a status that the client's family does not repeat where that would not help. */
+async function refuse(
+  { parts, reply }: Exchange,
+  turnId: string,
+  failed: TurnError,
+): Promise<unknown> {
+  const hasActed = await parts.conversations.hasActed(turnId);
+  const { status, error, mayRetry } = turnFailure(failed, { hasActed });
+  if (!mayRetry) reply.header("x-should-retry", "false");
+
+  return reply.code(status).send({ error });
 }
 
 async function stream(
@@ -186,19 +192,25 @@ async function doneOf(
   }
 }
 
-async function turnFor(exchange: Exchange, asked: AskedTurn): Promise<TurnRequest> {
+/** The turn that is asked for, and where a request like it may have come before. */
+async function turnFor(
+  exchange: Exchange,
+  asked: AskedTurn,
+): Promise<{ turn: TurnRequest; repeats: AcceptOptions["repeats"] }> {
   const { parts } = exchange;
-  const session = await sessionFor(exchange, asked);
+  const named = await sessionFor(exchange, asked);
+  const session = named ?? newSession(exchange.request, parts, "openai");
   const { service, message, callerTools } = asked;
   const body = { session_id: session, service, message };
   const before = await resolved(exchange, asked.before);
 
   const mayBeEmpty = callerTools?.results !== undefined;
-  return {
+  const turn = {
     ...turnRequestOf(body, boundsOf(parts.limits), { mayBeEmpty }),
     background: backgroundOf(before),
     callerTools,
   };
+  return { turn, repeats: named === undefined ? "caller" : "session" };
 }
 
 /** The words of answers that are named alone; those that still come are passed over. */
@@ -223,12 +235,15 @@ async function referredTo({ parts, request }: Exchange, id: string): Promise<Sai
   return { kind: "words", role: "assistant", text: message };
 }
 
-async function sessionFor({ parts, request }: Exchange, asked: AskedTurn): Promise<string> {
+/** Undefined: the caller names none. */
+async function sessionFor(
+  { parts, request }: Exchange,
+  asked: AskedTurn,
+): Promise<string | undefined> {
   const { session, previous, callerTools } = asked;
   const result = callerTools?.results?.[0];
   if (result) return sessionOfCall({ parts, request }, result.callId, session);
-  if (session !== undefined) return session;
-  if (previous === undefined) return newSession(request, parts);
+  if (session !== undefined || previous === undefined) return session;
 
   return storedSession({ parts, request }, turnOf(previous));
 }
@@ -260,18 +275,4 @@ async function sessionOfCall(
 function unlessUnknown(error: unknown): undefined {
   if (codeOf(error) !== "TURN_UNKNOWN") throw error;
   return undefined;
-}
-
-/** The same key of the same caller is the same session, so that it finds its turn again. */
-function newSession(request: FastifyRequest, { clock }: ServerParts): string {
-  const key = keyOf(request);
-  if (key === undefined) return `openai-${ulid(clock.now())}`;
-
-  const of = `${callerOf(request).name} ${request.routeOptions.url} ${key}`;
-  return `openai-${createHash("sha256").update(of).digest("hex").slice(0, 32)}`;
-}
-
-function keyOf({ headers }: FastifyRequest): string | undefined {
-  const key = headers["idempotency-key"];
-  return typeof key === "string" ? key : undefined;
 }

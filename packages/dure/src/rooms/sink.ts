@@ -7,6 +7,7 @@ import { enqueue, type NewEntry } from "../durable/outbox.ts";
 import { webhookHeaders } from "../escalations/sign-webhook.ts";
 import type { OutsideHandler } from "../durable/outbox-handler.ts";
 import type { Transaction } from "../durable/database.ts";
+import { fetchAtOrigin } from "../kernel/fetch-at-origin.ts";
 import { newId } from "../kernel/ids.ts";
 import { channelPlaceId, type RoomChannel } from "./directory.ts";
 import { decideReport } from "./origin.ts";
@@ -308,7 +309,7 @@ async function deliver(
   sent: { readonly body: string; readonly headers: Record<string, string> },
   signal: AbortSignal,
 ): Promise<void> {
-  const response = await fetch(url, { method: "POST", ...sent, signal });
+  const response = await fetchAtOrigin(url, { method: "POST", ...sent, signal });
   await response.body?.cancel();
   if (!response.ok) throw new Error(`The webhook answered ${response.status}.`);
 }

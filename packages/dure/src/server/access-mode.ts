@@ -138,11 +138,12 @@ const FORWARDING_HEADERS: ReadonlySet<string> = new Set([
   "x-amzn-trace-id", // AWS load balancers
   "x-varnish", // Varnish
   "x-request-start", // Heroku, nginx guides
+  "front-end-https", // Microsoft's ISA and TMG
 ]);
 
 /** Families of such headers. */
 const FORWARDING_PREFIXES = [
-  "x-forwarded-", // de facto: HAProxy, Caddy, Traefik, Envoy, Apache mod_proxy
+  "x-forward", // de facto: HAProxy, Caddy, Traefik, Envoy, Apache mod_proxy; X-Forward-For
   "x-original-", // IIS, ingress-nginx, ASP.NET
   "x-envoy-", // Envoy
   "x-appengine-", // Google App Engine
@@ -160,8 +161,10 @@ const FORWARDING_PREFIXES = [
  * case, as Node gives them
  */
 export function forwardingHeader(headers: Readonly<Record<string, unknown>>): string | undefined {
-  return Object.keys(headers).find(
-    (name) =>
-      FORWARDING_HEADERS.has(name) || FORWARDING_PREFIXES.some((prefix) => name.startsWith(prefix)),
-  );
+  return Object.keys(headers).find((written) => {
+    const name = written.replaceAll("_", "-"); // CGI's way, which some proxies take over
+    return (
+      FORWARDING_HEADERS.has(name) || FORWARDING_PREFIXES.some((prefix) => name.startsWith(prefix))
+    );
+  });
 }

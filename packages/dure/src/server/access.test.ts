@@ -1,4 +1,6 @@
 import { request as httpRequest } from "node:http";
+import { connect } from "node:net";
+import { text } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
 import { systemClock } from "../kernel/clock.ts";
 import type { Rooms } from "../rooms/rooms.ts";
@@ -138,6 +140,64 @@ describe("the Host header", () => {
     ]);
     expect(server.conversations.changes).toBe(0);
   });
+});
+
+describe("a request that two readers could read in two ways", () => {
+  /** The status of the answer to these lines, and the code in it. */
+  async function answerTo(server: TestServer, ...lines: readonly string[]): Promise<string> {
+    const socket = connect(server.port, "127.0.0.1");
+    socket.write(`${lines.join("\r\n")}\r\nConnection: close\r\n\r\n`);
+    const answer = await text(socket);
+    return `${answer.slice(9, 12)} ${/"code":"(\w+)"/.exec(answer)?.[1] ?? ""}`.trim();
+  }
+
+  test.for<[string, string, readonly string[]]>([
+    ["one Host", "200", ["GET /v1/me HTTP/1.1", "Host: localhost"]],
+    ["two", "400 HEADER_TWICE", ["GET /v1/me HTTP/1.1", "Host: localhost", "host: evil.example"]],
+    [
+      "two Authorizations",
+      "400 HEADER_TWICE",
+      ["GET /v1/me HTTP/1.1", "Host: localhost", "Authorization: a", "authorization: b"],
+    ],
+    [
+      "a foreign host in its address",
+      "403 HOST_NOT_ALLOWED",
+      ["GET http://evil.example/v1/me HTTP/1.1", "Host: localhost"],
+    ],
+    [
+      "an address that is none",
+      "400 HTTP_INVALID",
+      ["GET evil.example:80/v1/me HTTP/1.1", "Host: localhost"],
+    ],
+  ])("with %s is answered %s", async ([, status, lines]) => {
+    await using server = await startTestServer();
+
+    expect(await answerTo(server, ...lines)).toBe(status);
+  });
+});
+
+test("an id with U+0000 is wrong input on every route that takes one", async () => {
+  await using server = await startTestServer();
+  const { paths } = (await (await server.fetch("/openapi.json")).json()) as {
+    readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  };
+  const routes = Object.entries(paths)
+    .filter(([path]) => path.includes("{"))
+    .flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => ({
+        method: method.toUpperCase(),
+        path: path.replaceAll(/\{\w+\}/g, "a%00"),
+      })),
+    );
+  const answers = routes.map(async ({ method, path }) => {
+    const answer = await server.fetch(path, { method });
+    return `${method} ${path} ${((await answer.json()) as { code: string }).code}`;
+  });
+
+  expect(routes.length).toBeGreaterThan(5);
+  expect(await Promise.all(answers)).toEqual(
+    routes.map(({ method, path }) => `${method} ${path} URL_INVALID`),
+  );
 });
 
 describe("pages of other sites", () => {
@@ -296,7 +356,7 @@ describe("pages of other sites", () => {
       stream.status,
       stream.headers["access-control-allow-origin"],
       stream.headers["access-control-expose-headers"],
-    ]).toEqual([200, "https://app.example.com", "turn-id, retry-after"]);
+    ]).toEqual([200, "https://app.example.com", "turn-id, session-id, retry-after"]);
   });
 });
 
@@ -371,11 +431,12 @@ describe("tokens", () => {
     expect((await server.fetch("/v1/me", { headers: bearer })).status).toBe(401);
   });
 
-  test("a revoked token's open streams end", async () => {
+  test("a revoked token's open streams end at a look that comes every 2 s at least", async () => {
     const store = new MemoryTokenStore();
     const quick = {
       ...systemClock,
-      every: (ms: number, callback: () => void) => systemClock.every(ms / 300, callback),
+      every: (ms: number, callback: () => void) =>
+        systemClock.every(ms <= 2_000 ? ms / 300 : 600_000, callback),
     };
     await using server = await startTestServer({ auth: store, clock: quick });
     server.conversations.script = () => undefined;

@@ -129,10 +129,14 @@ export function useStrictJson(app: FastifyInstance, bounds: JsonBounds): void {
 
 /**
  * Throws `QUERY_INVALID` when the query holds broken percent-encoding, broken UTF-8 or U+0000: a
- * lenient parser would hand on other text than was sent.
+ * lenient parser would hand on other text than was sent. Throws `URL_INVALID` for U+0000 before it.
  */
-export function assertQueryDecodes(url: string): void {
+export function assertUrlDecodes(url: string): void {
   const query = url.indexOf("?");
+  const path = query < 0 ? url : url.slice(0, query);
+  if (path.includes("%00")) {
+    throw new DureError("URL_INVALID", "The address holds U+0000.", { class: "input" });
+  }
   if (query < 0) return;
 
   let decoded: string;

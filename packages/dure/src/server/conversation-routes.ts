@@ -11,6 +11,7 @@ import { onlyDefined } from "../kernel/json.ts";
 import { boundsOf, type ServerBounds } from "./bounds.ts";
 import { callerOf } from "./guard.ts";
 import { NO_TENANT } from "./members.ts";
+import { newSession } from "./new-session.ts";
 import { assertMayFollow, assertNotOwn } from "./own-sessions.ts";
 import { fieldError } from "./problem.ts";
 import { problems } from "./schemas.ts";
@@ -68,7 +69,6 @@ export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app
 
 function chat(app: RouteApp, parts: ServerParts): void {
   const { conversations } = parts;
-  const bounds = boundsOf(parts.limits);
 
   app.post(
     "/v1/agent/chat",
@@ -83,14 +83,15 @@ function chat(app: RouteApp, parts: ServerParts): void {
       },
     },
     async (request, reply) => {
-      const turn = turnRequestOf(request.body, bounds);
-      request.sessionId = turn.session;
       const gone = closedSignal(reply.raw);
-      const handle = conversations.turn(turn, { ...acceptOptionsOf(request), signal: gone });
+      const { turn, options } = askedOf(parts, request);
+      const handle = conversations.turn(turn, { ...options, signal: gone });
       handle.done.catch(() => undefined); // a turn that was not accepted is told by `turnId`
       const turnId = await handle.turnId;
       request.turnId = turnId;
-      reply.header("turn-id", turnId);
+      const { sessionId } = await conversations.find(turnId, { caller: options.caller });
+      request.sessionId = sessionId;
+      reply.header("turn-id", turnId).header("session-id", sessionId);
 
       try {
         const done = await unlessClosing(handle.done, parts.closing, turnId);
@@ -105,7 +106,6 @@ function chat(app: RouteApp, parts: ServerParts): void {
 
 function chatStream(app: RouteApp, parts: ServerParts): void {
   const { conversations } = parts;
-  const bounds = boundsOf(parts.limits);
 
   app.post(
     "/v1/agent/chat/stream",
@@ -120,12 +120,13 @@ function chatStream(app: RouteApp, parts: ServerParts): void {
       },
     },
     async (request, reply) => {
-      const turn = turnRequestOf(request.body, bounds);
-      request.sessionId = turn.session;
-      const { turnId } = await conversations.accept(turn, acceptOptionsOf(request));
+      const { turn, options } = askedOf(parts, request);
+      const { turnId, sessionId } = await conversations.accept(turn, options);
+      request.sessionId = sessionId;
 
       await streamTurn(parts, request, reply, {
         turnId,
+        sessionId,
         after: 0,
         firstFrame: `: turn ${turnId}\n\n`,
       });
@@ -173,7 +174,7 @@ function chatEventSource(app: RouteApp, parts: ServerParts): void {
         });
       }
 
-      const { turnId } = await conversations.accept(
+      const { turnId, sessionId } = await conversations.accept(
         turnRequestOf(request.query, bounds),
         acceptOptionsOf(request),
       );
@@ -182,6 +183,7 @@ function chatEventSource(app: RouteApp, parts: ServerParts): void {
       // first event would ask again.
       await streamTurn(parts, request, reply, {
         turnId,
+        sessionId,
         after: 0,
         firstFrame: `: turn ${turnId}\nid: ${turnId}.0\n\n`,
       });
@@ -449,6 +451,20 @@ async function findTurn(
   return turn;
 }
 
+/** What is asked, in its session or in a new one. */
+function askedOf(
+  parts: ServerParts,
+  request: FastifyRequest,
+): { turn: TurnRequest; options: AcceptOptions } {
+  const body = request.body as ChatBody;
+  const session_id = body.session_id ?? newSession(request, parts, "chat");
+  const turn = turnRequestOf({ ...body, session_id }, boundsOf(parts.limits));
+  request.sessionId = turn.session;
+  const repeats = body.session_id === undefined ? "caller" : "session";
+
+  return { turn, options: acceptOptionsOf(request, repeats) };
+}
+
 type ChatAnswerJson = z.output<typeof ChatAnswer>;
 
 /**
@@ -456,7 +472,7 @@ type ChatAnswerJson = z.output<typeof ChatAnswer>;
  * `MESSAGE_INVALID`.
  */
 export function turnRequestOf(
-  body: ChatBody,
+  body: ChatBody & { readonly session_id: string },
   { messageBytes, slots: slotsMost }: ServerBounds,
   { mayBeEmpty = body.slots !== undefined }: { readonly mayBeEmpty?: boolean | undefined } = {},
 ): TurnRequest {
@@ -498,14 +514,18 @@ export function turnRequestOf(
   return { session, ...request, ...onlyDefined({ slots: slots as JsonObject | undefined }) };
 }
 
-export function acceptOptionsOf(request: FastifyRequest): AcceptOptions {
+/** A request without a key may repeat one of its session; `repeats`: or of its caller. */
+export function acceptOptionsOf(
+  request: FastifyRequest,
+  repeats: AcceptOptions["repeats"] = "session",
+): AcceptOptions {
   const key = request.headers["idempotency-key"];
   const traceParent = request.headers["traceparent"];
 
   return {
     caller: callerOf(request),
     path: request.routeOptions.url,
-    key: typeof key === "string" ? key : undefined,
+    ...(typeof key === "string" ? { key } : { repeats }),
     traceParent: typeof traceParent === "string" ? traceParent : undefined,
   };
 }
@@ -514,7 +534,11 @@ interface ResumedTurn {
   readonly turnId: string;
   /** Read so far; undefined: nothing. */
   readonly seq: number | undefined;
-  readonly turn: { readonly status: string; readonly lastSeq: number };
+  readonly turn: {
+    readonly status: string;
+    readonly sessionId: string;
+    readonly lastSeq: number;
+  };
 }
 
 /** Goes on behind `seq` (undefined: from the start), or answers 204 when `DONE` was read. */
@@ -530,6 +554,7 @@ async function resumeTurn(
   if (standing.is === "behind") {
     return streamTurn(parts, request, reply, {
       turnId,
+      sessionId: turn.sessionId,
       after: standing.after,
       firstFrame: `: turn ${turnId}\n\n`,
     });
@@ -538,12 +563,19 @@ async function resumeTurn(
   await reply.code(204).header("turn-id", turnId).send(null);
 }
 
+interface StreamedTurn {
+  readonly turnId: string;
+  readonly sessionId: string;
+  readonly after: number;
+  readonly firstFrame: string;
+}
+
 /** Answers with a turn's stream. Whatever ends the reader, the turn goes on. */
 async function streamTurn(
   parts: ServerParts,
   request: FastifyRequest,
   reply: FastifyReply,
-  { turnId, after, firstFrame }: { turnId: string; after: number; firstFrame: string },
+  { turnId, sessionId, after, firstFrame }: StreamedTurn,
 ): Promise<void> {
   const { conversations, clock } = parts;
   const caller = viewerOf(request);
@@ -552,7 +584,7 @@ async function streamTurn(
   await answerWithStream(parts, request, reply, {
     what: `turn ${turnId}`,
     firstFrame,
-    headers: { "turn-id": turnId },
+    headers: { "turn-id": turnId, "session-id": sessionId },
     fields: { turn: turnId },
     send: (stream) => {
       const frames = conversations.read(turnId, { after, caller, signal: stream.signal });

@@ -13,7 +13,7 @@ import {
   type RouteScope,
 } from "./access.ts";
 import type { StrangerReason } from "./access-mode.ts";
-import { assertQueryDecodes, boundBody } from "./body.ts";
+import { assertUrlDecodes, boundBody } from "./body.ts";
 import { boundsOf } from "./bounds.ts";
 import { cookieFor } from "./doors.ts";
 import type { KnownLogin } from "./logins.ts";
@@ -39,7 +39,7 @@ export interface RequestLimits {
 }
 
 /** An open stream asks this often whether its token still lives, milliseconds. */
-const RECHECK_MS = 15_000;
+const RECHECK_MS = 2_000;
 
 /**
  * What happens before any route, in this order: closing? the right host? not too often? who? from
@@ -67,7 +67,7 @@ export function guardRequests(app: FastifyInstance, parts: ServerParts): void {
       return answerPreflight(reply);
     }
 
-    assertQueryDecodes(request.raw.url ?? "");
+    assertUrlDecodes(request.raw.url ?? "");
     if (request.is404) return;
 
     await admit(parts, request, rates);
@@ -97,7 +97,31 @@ function assertReachable(parts: ServerParts, request: FastifyRequest): void {
   parts.connections.assertAllowed(request.raw);
 
   const { host } = request.headers;
+  assertOneOfEach(request.raw.rawHeaders);
+  assertSameHost(request.raw.url ?? "", host);
   if (!isHostAllowed(host, parts.allowedHosts ?? [])) throw hostNotAllowed(host);
+}
+
+/** Headers that decide who may do what: a proxy in front may have read the other one. */
+const ONCE = ["host", "authorization"];
+
+/** Throws `HEADER_TWICE`. Node passes the second one over. Source: RFC 9112 §3.2. */
+function assertOneOfEach(rawHeaders: readonly string[]): void {
+  const names = rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
+  const twice = ONCE.find((name) => names.indexOf(name) !== names.lastIndexOf(name));
+  if (twice === undefined) return;
+
+  throw new DureError("HEADER_TWICE", `The request has more than one header ${twice}.`, {
+    class: "input",
+    hint: "Send it once.",
+  });
+}
+
+/** An address that names a host of its own must name the one that `Host` names. */
+function assertSameHost(url: string, host: string | undefined): void {
+  if (url.startsWith("/") || url === "*") return;
+  const named = URL.parse(url)?.host;
+  if (named === undefined || named !== host?.toLowerCase()) throw hostNotAllowed(named ?? url);
 }
 
 /** Finds out who asks, and throws where the caller may not go. */
@@ -284,7 +308,7 @@ function allowCors(
   if (origin === undefined || !corsOrigins.includes(origin)) return false;
 
   reply.header("access-control-allow-origin", origin);
-  reply.header("access-control-expose-headers", "turn-id, retry-after");
+  reply.header("access-control-expose-headers", "turn-id, session-id, retry-after");
 
   return true;
 }

@@ -94,6 +94,8 @@ export function asDureError(
   const passing = passingOf(error);
   if (passing) return passedOver(passing, error);
 
+  if (NOT_STORABLE.has(codeOf(error) ?? "")) return notStorable(error);
+
   const fields = fieldErrorsOf(error);
   if (fields) return invalidFields(fields, error);
 
@@ -125,6 +127,17 @@ function refusedByFastify(error: unknown, bodyBytes: number | undefined): DureEr
       : refusal.message;
 
   return new DureError(code, message, { class: "input", cause: error, ...onlyDefined({ hint }) });
+}
+
+/** Text with U+0000, in PostgreSQL's words: `character_not_in_repertoire`, `untranslatable_character`. */
+const NOT_STORABLE: ReadonlySet<string> = new Set(["22021", "22P05"]);
+
+function notStorable(cause: unknown): DureError {
+  return new DureError("REQUEST_INVALID", "The request holds characters that cannot be stored.", {
+    class: "input",
+    hint: "Send plain text in UTF-8, without U+0000.",
+    cause,
+  });
 }
 
 function invalidFields(

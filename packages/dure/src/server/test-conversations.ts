@@ -316,6 +316,10 @@ export class TestConversations implements Conversations {
     }
   }
 
+  async hasActed(): Promise<boolean> {
+    return false;
+  }
+
   async find(
     turnId: string,
     { caller = ANONYMOUS }: { caller?: Viewer } = {},

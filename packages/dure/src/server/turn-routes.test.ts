@@ -552,12 +552,6 @@ describe("wrong input changes nothing", () => {
       { code: "REQUEST_INVALID", errors: [{ field: "slots" }] },
     ],
     [
-      "no session",
-      (server) => server.post("/v1/agent/chat", { message: "a" }),
-      400,
-      { code: "REQUEST_INVALID", errors: [{ field: "session_id" }] },
-    ],
-    [
       "a session id with a slash",
       (server) => server.post("/v1/agent/chat", { ...chat, session_id: "a/b" }),
       400,
@@ -657,7 +651,7 @@ describe("wrong input changes nothing", () => {
     ],
     [
       "what cannot be a turn's id",
-      (server) => server.fetch("/v1/agent/turns/%00/stream"),
+      (server) => server.fetch("/v1/agent/turns/turn_%2F/stream"),
       404,
       { code: "TURN_UNKNOWN" },
     ],
@@ -805,6 +799,15 @@ describe("wrong input changes nothing", () => {
     const response = await server.fetch("/v1/agent/sessions/mina", { method: "PUT" });
 
     expect(response.headers.get("allow")).toBe("GET, DELETE");
+  });
+
+  test("text that the database cannot store is wrong input", async () => {
+    await using server = await startTestServer();
+    server.conversations.failure = Object.assign(new Error("0x00"), { code: "22021" });
+
+    const answer = await server.post("/v1/agent/chat", { session_id: "mina", message: "a" });
+
+    expect([answer.status, await answer.json()]).toMatchObject([400, { code: "REQUEST_INVALID" }]);
   });
 
   test("an unexpected error tells nothing of its inside, the log does", async () => {

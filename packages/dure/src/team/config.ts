@@ -493,6 +493,8 @@ export const teamSchema = settings({
       /** In every other session, whose caller waits for the answer. */
       chat: duration("0s", "1h").optional(),
     }).optional(),
+    /** A request without a key is a repetition of one that ended so long ago; "0s": never. */
+    repeats: duration("0s", "24h").optional(),
     sessionQueue: wholeNumber(0, 1_000).optional(),
     messageBytes: wholeNumber(1, 1_048_576).optional(),
   }).optional(),

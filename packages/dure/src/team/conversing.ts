@@ -179,6 +179,7 @@ function engineOf(
       messageBytes: settings.messageBytes,
       maxFillTurns: settings.maxFillTurns,
       confirmMs: settings.confirmMs,
+      repeatMs: settings.repeatMs,
     },
   });
 }

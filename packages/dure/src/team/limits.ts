@@ -407,6 +407,12 @@ export const SETTINGS = {
     source: "docs/spec/conversation §4",
     unit: "ms",
   }),
+  repeatMs: value<number>({
+    path: ["limits", "repeats"],
+    fallback: 600_000,
+    source: "docs/decisions/0018-requests-without-a-key.md",
+    unit: "ms",
+  }),
   summarizeThreshold: value<number>({
     path: ["memory", "summarizeThreshold"],
     variable: "memorySummarizeThreshold",

@@ -43,7 +43,9 @@ const message = z.string().meta({
 });
 
 export const ChatBody = z.object({
-  session_id: sessionId,
+  session_id: sessionId
+    .optional()
+    .meta({ description: "Absent: a new one, which the header session-id names." }),
   message,
   service: service.optional(),
   slots: slots.optional(),

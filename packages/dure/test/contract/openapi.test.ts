@@ -515,7 +515,7 @@ test.each([
     403,
     { ...chat("s", "hi"), headers: { origin: "https://elsewhere.example" } },
   ],
-  ["POST /v1/agent/chat/stream", 400, { body: { message: "hi" } }],
+  ["POST /v1/agent/chat/stream", 400, { body: { session_id: "s" } }],
   ["POST /v1/agent/chat/stream", 404, chat("s", "hi", { service: "nope" })],
   ["POST /v1/agent/chat/stream", 401, { ...chat("s", "hi"), token: null }],
   ["GET /v1/agent/chat/stream?message=hi", 400],

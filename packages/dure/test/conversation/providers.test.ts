@@ -468,5 +468,17 @@ describe.each<{ wire: Wire }>([{ wire: "openai" }, { wire: "anthropic" }])(
       expect(done.message).not.toContain("a-key");
       expect(mock.getRequests()).toHaveLength(1);
     });
+
+    test("carries no key to another address that a provider redirects to", async () => {
+      await using other = await RawProvider.start((response) => void response.end());
+      await using provider = await RawProvider.start((response) => {
+        response.writeHead(307, { location: `${other.url}/v1` }).end();
+      });
+
+      const { done } = await say(wire, "try", { baseUrl: provider.url });
+
+      expect(done).toMatchObject(failed("REDIRECT_REFUSED", 0));
+      expect([provider.requests, other.requests]).toEqual([1, 0]);
+    });
   },
 );

@@ -92,7 +92,7 @@ test.each([
     ]);
     expect(await told("ask_agent", { agent: "mina", message: "hello" })).toMatchObject({
       message: expect.stringContaining("hello") as string,
-      session: expect.stringContaining("mcp-") as string,
+      session: expect.stringContaining("chat-") as string,
     });
   },
 );

@@ -68,6 +68,7 @@ export async function openAiClient(options: {
   readonly apiKey: string;
   readonly baseURL: string;
   readonly maxRetries?: number;
+  readonly fetch?: typeof fetch;
 }): Promise<OpenAiClient> {
   const { OpenAI } = (await import(PACKAGE)) as {
     OpenAI: new (options: object) => OpenAiClient;

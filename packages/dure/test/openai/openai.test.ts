@@ -244,7 +244,7 @@ describe("once", FULL, () => {
     call.catch(() => undefined);
     await stop(await runningIn("c-stopped"));
 
-    await expect(call).rejects.toMatchObject({ status: 500, code: "TURN_STOPPED" });
+    await expect(call).rejects.toMatchObject({ status: 400, code: "TURN_STOPPED" });
     expect(await saidIn("c-stopped")).toEqual([WORDS.hang]);
   });
 

@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import type { Clock } from "../../kernel/clock.ts";
 import { withTimeout } from "../../kernel/clock.ts";
+import { fetchAtOrigin } from "../../kernel/fetch-at-origin.ts";
 import { ChannelError } from "../../rooms/channel-adapter.ts";
 import { toChannelError, type Attempt } from "./errors.ts";
 import { SLACK_API, slackLogger, type SlackPackages } from "./packages.ts";
@@ -223,7 +224,7 @@ export class AppApi {
         logger: slackLogger(debug),
         retryConfig: { retries: 0 }, // its own retries know nothing of what may have arrived
         rejectRateLimitedCalls: true, // the outbox waits: where it is seen
-        fetch: (url, init) => fetch(url, { ...init, signal: ends }),
+        fetch: (url, init) => fetchAtOrigin(url, { ...init, signal: ends }),
       });
       return client.apiCall(method, args);
     });

@@ -1,5 +1,6 @@
 import { withTimeout, type Clock } from "../../kernel/clock.ts";
 import { messageOf } from "../../kernel/errors.ts";
+import { fetchAtOrigin } from "../../kernel/fetch-at-origin.ts";
 import { isObject } from "../../kernel/json.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import { failureOf } from "./errors.ts";
@@ -117,7 +118,7 @@ function guardedClient(
       slackApiUrl: apiUrl ?? SLACK_API,
       retryConfig: { retries: 0 },
       rejectRateLimitedCalls: true,
-      fetch: (url, init) => fetch(url, { ...init, signal: on.signal }),
+      fetch: (url, init) => fetchAtOrigin(url, { ...init, signal: on.signal }),
     },
   });
 }

@@ -1,6 +1,7 @@
 import { EventSourceParserStream } from "eventsource-parser/stream";
 import type { Clock } from "../../kernel/clock.ts";
 import { DureError, messageOf } from "../../kernel/errors.ts";
+import { fetchAtOrigin } from "../../kernel/fetch-at-origin.ts";
 import { isObject } from "../../kernel/json.ts";
 import type { Done, TurnEvent } from "../../kernel/turn-events.ts";
 import type { RemoteService } from "./remote-service.ts";
@@ -285,7 +286,7 @@ class A2aConnection {
   }
 
   static async open(remote: RemoteService, signal: AbortSignal): Promise<A2aConnection> {
-    const response = await fetch(`${remote.url}${CARD_PATH}`, {
+    const response = await fetchAtOrigin(`${remote.url}${CARD_PATH}`, {
       headers: { ...remote.headers(), accept: "application/json", "a2a-version": VERSION },
       signal,
     });
@@ -386,7 +387,7 @@ class A2aConnection {
     accept: string,
     signal: AbortSignal,
   ): Promise<Response> {
-    const response = await fetch(this.#url, {
+    const response = await fetchAtOrigin(this.#url, {
       method: "POST",
       headers: {
         ...this.#remote.headers(),

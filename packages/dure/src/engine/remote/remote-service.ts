@@ -2,6 +2,7 @@ import { EventSourceParserStream } from "eventsource-parser/stream";
 import { z } from "zod";
 import { withTimeout, type Clock } from "../../kernel/clock.ts";
 import { DureError, messageOf } from "../../kernel/errors.ts";
+import { fetchAtOrigin } from "../../kernel/fetch-at-origin.ts";
 import { isObject, type JsonObject } from "../../kernel/json.ts";
 import { durationMs, type Duration } from "../../kernel/duration.ts";
 import {
@@ -140,7 +141,7 @@ async function* readOn(
   const response =
     turnId === undefined || lastId === undefined
       ? await sendThere(remote, request, call.key, call.signal)
-      : await fetch(`${remote.url}/v1/agent/turns/${turnId}/stream`, {
+      : await fetchAtOrigin(`${remote.url}/v1/agent/turns/${turnId}/stream`, {
           headers: { ...remote.headers(), "last-event-id": lastId },
           signal: call.signal,
         });
@@ -206,7 +207,7 @@ async function sendThere(
     last_question: request.lastQuestion,
     service: remote.service,
   };
-  return fetch(`${remote.url}/v1/agent/chat/stream`, {
+  return fetchAtOrigin(`${remote.url}/v1/agent/chat/stream`, {
     method: "POST",
     headers: {
       ...remote.headers(),
@@ -232,7 +233,7 @@ export async function stopRemoteTurn(
 ): Promise<void> {
   const id = turnId ?? (await turnIdThere(remote, request, key, signal));
   if (id === undefined) return;
-  const answer = await fetch(`${remote.url}/v1/agent/turns/${id}/stop`, {
+  const answer = await fetchAtOrigin(`${remote.url}/v1/agent/turns/${id}/stop`, {
     method: "POST",
     headers: remote.headers(),
     signal,
@@ -251,7 +252,7 @@ export async function takeBackThere(
   question: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const answer = await fetch(`${remote.url}/v1/agent/sessions/${session}/leave`, {
+  const answer = await fetchAtOrigin(`${remote.url}/v1/agent/sessions/${session}/leave`, {
     method: "POST",
     headers: { ...remote.headers(), "content-type": "application/json" },
     body: JSON.stringify({ question }),
@@ -317,7 +318,7 @@ async function stagesOf(
 ): Promise<RemoteStages | undefined> {
   try {
     const answer = await aside(clock, signal, (within) =>
-      fetch(`${remote.url}/v1/services`, { headers: remote.headers(), signal: within }),
+      fetchAtOrigin(`${remote.url}/v1/services`, { headers: remote.headers(), signal: within }),
     );
     const { items } = ServicesThere.parse(await answer.json());
     return items.find(({ name, default: isDefault }) =>

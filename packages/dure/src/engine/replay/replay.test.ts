@@ -67,14 +67,36 @@ const service = defineService({
   },
 });
 
+/** Answers when it is opened. */
+const { promise: isOpen, resolve: open } = Promise.withResolvers<void>();
+const held = offlineModel("held", async () => {
+  await isOpen;
+  return { text: "held" };
+});
+
 let engine: TestEngine;
 beforeAll(async () => {
   engine = await startTestEngine(service, {
     model: "offline:first",
-    offline: [script("first"), script("second")],
+    offline: [script("first"), script("second"), held],
   });
 });
 afterAll(() => engine[Symbol.asyncDispose]());
+
+test("of five replays at once the fifth is refused, and another one begins after an end", async () => {
+  const { turnId } = await engine.say("buy it");
+  const { replays } = engine.engine;
+  const begin = () => replays.run(turnId, { model: "offline:held" }, run());
+
+  const five = Array.from({ length: 5 }, begin);
+  const first = await Promise.race(five.map((run) => run.catch((error: unknown) => error)));
+  open();
+  const all = await Promise.allSettled(five);
+
+  expect(first).toMatchObject({ code: "REPLAYS_BUSY" });
+  expect(all.filter(({ status }) => status === "fulfilled")).toHaveLength(4);
+  expect(await begin()).toMatchObject({ message: "held at 7" });
+});
 
 test("a replay asks another model, and its tools answer as they did in the turn", async () => {
   const { turnId, done } = await engine.say("buy it");

@@ -7,6 +7,7 @@ import {
   type Accepted,
   type ClaimedTurn,
   type NewTurn,
+  type RepeatRule,
   type TurnStore,
 } from "../../durable/turns.ts";
 import { agentPaused } from "../../durable/pauses.ts";
@@ -35,7 +36,11 @@ interface TurnAcceptanceOptions {
   readonly store: TurnStore;
   readonly clock: Clock;
   readonly lease: AbortSignal;
-  readonly limits: { readonly sessionQueue: number; readonly messageBytes: number };
+  readonly limits: {
+    readonly sessionQueue: number;
+    readonly messageBytes: number;
+    readonly repeatMs: number;
+  };
   readonly directory: ServiceDirectory;
   readonly turns: RunningTurns;
   /** What a session is told besides the background of a request. */
@@ -142,6 +147,7 @@ export class TurnAcceptance {
         max_waiting: limits.sessionQueue,
         trace_parent: span.traceParent,
         told: told && (await told(session)),
+        repeats: repeatRuleOf(request, options, limits.repeatMs),
       });
       const accepted = await store.accept(entry, { signal: lease, within: ACCEPT_WITHIN });
       return this.#begun(entry, accepted);
@@ -230,7 +236,7 @@ function newTurnOf(
   {
     told,
     ...given
-  }: Pick<NewTurn, "turn" | "session" | "max_waiting" | "trace_parent"> & {
+  }: Pick<NewTurn, "turn" | "session" | "max_waiting" | "trace_parent" | "repeats"> & {
     readonly told: string | undefined;
   },
 ): NewTurn {
@@ -281,6 +287,18 @@ function idempotencyOf(
   if (key === undefined) return undefined;
   const body_hash = hashOf(plainly(request, caller.tenant));
   return { caller: caller.name, path, key, body_hash };
+}
+
+function repeatRuleOf(
+  request: TurnRequest,
+  { repeats: of, path = "turn", caller = ANONYMOUS }: AcceptOptions,
+  within_ms: number,
+): RepeatRule | undefined {
+  if (of === undefined || within_ms === 0) return undefined;
+  const said = plainly(request, caller.tenant);
+  const place = of === "session" ? `${caller.tenant}/${said.session}` : `${caller.tenant}/`;
+  const key = `said-${hashOf({ ...said, session: place })}`;
+  return { of, within_ms, caller: caller.name, path, key };
 }
 
 /** The first life of a turn, as a claim would give it. */
