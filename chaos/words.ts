@@ -23,10 +23,32 @@ export function isPassedOn(nonce: string): boolean {
   return number !== undefined && Number(number) % 3 === 0;
 }
 
+/** How the exchange of a job ends when only the words of its agents decide. */
+export interface JobScript {
+  readonly status: "COMPLETED";
+  readonly outcome: "max_turns" | "minimal_content";
+  readonly turns: number;
+}
+
+/** Turns that the load asks for. */
+export const JOB_TURNS = 3;
+
+/** Every fourth job is short: its requester has nothing to add to the first answer. */
+export function scriptOf(job: string): JobScript {
+  return isShort(job)
+    ? { status: "COMPLETED", outcome: "minimal_content", turns: 2 }
+    : { status: "COMPLETED", outcome: "max_turns", turns: JOB_TURNS };
+}
+
+function isShort(job: string): boolean {
+  return Number(job.slice(1)) % 4 === 0;
+}
+
 /** What the model of an agent says to a message. */
 export function answerOf(agent: string, message: string): string {
   const nonce = nonceOf(message);
   const exchange = /^(j\d+)\.(\d+)$/.exec(nonce);
+  if (exchange && isShort(exchange[1]!) && exchange[2] === "1") return `[[>${nonce}]] Fine.`;
   if (exchange) {
     return (
       `[[>${nonce}]] Here is what I found, step by step. What do you think? ` +
