@@ -178,7 +178,7 @@ export class Load {
       );
       job.jobId = job_id;
       this.#client.note(`${job.name} is job ${job_id}`);
-      while (!(await this.#isOverNow(job))) await sleep(random.between(1_000, 2_000));
+      while (!(await this.#isOverNow(job))) await sleep(random.between(300, 900));
     }
   }
 

@@ -20,9 +20,9 @@ const HELP = `npm run chaos -- [options]
   --mode NAME    what the run is about: ${Object.keys(MODES).join(", ")}. Default all
                  database: it restarts in four faults of five, while 8 workers ask for jobs
   --minutes N    how long faults last, with 115 faults per minute (10 minutes: 1,150)
-                 database: 5 per minute
+                 database: 4 per minute
   --faults N     so many faults; without --minutes at 48 per minute. Default 60
-                 database: 5 per minute, default 15
+                 database: 4 per minute, default 12
   --only a,b     only these kinds: ${Object.keys(FAULT_KINDS).join(", ")}
   --out FILE     the summary as JSON
   --loopback     no network namespaces

@@ -40,13 +40,13 @@ export const MODES = {
     load: { payers: 4, rooms: 3, jobWorkers: 2, plans: 1 },
   },
   /**
-   * A bad hour of the database: it stops and starts while agents talk in jobs. A restart has 10 s
-   * to be over, so there are 5 in a minute.
+   * A bad hour of the database: it stops and starts, at once or after seconds, while agents talk in
+   * jobs. An outage has 12 s to be over, so there are 4 in a minute.
    */
   database: {
-    weights: { "restart-database": 80, "stop-short": 10, "stop-long": 10 },
-    perMinute: 5,
-    short: { faults: 15, perMinute: 5 },
+    weights: { "restart-database": 40, "away-database": 40, "stop-short": 10, "stop-long": 10 },
+    perMinute: 4,
+    short: { faults: 12, perMinute: 4 },
     load: { payers: 1, rooms: 1, jobWorkers: 8, plans: 0 },
   },
 } as const satisfies Record<string, Mode>;

@@ -24,6 +24,8 @@ export const FAULT_KINDS = {
   "half-open": { weight: 4, target: "server", busyMs: 9_000 },
   /** PostgreSQL stops in fast mode and starts again. */
   "restart-database": { weight: 2, target: "database", busyMs: 10_000 },
+  /** The same, and it stays away for a time about the lease of 6 s: others take over. */
+  "away-database": { weight: 1, target: "database", busyMs: 12_000 },
   /** SIGKILL to the postmaster; the next start recovers. */
   "kill-database": { weight: 2, target: "database", busyMs: 12_000 },
   /** Each commit waits 50 to 100 ms for its flush (`commit_delay`). */
@@ -75,7 +77,7 @@ export interface TimelineOptions {
 }
 
 /** Time between two faults that is left free where there is so much of it, milliseconds. */
-const APART_MS = FAULT_KINDS["restart-database"].busyMs;
+const APART_MS = FAULT_KINDS["away-database"].busyMs;
 
 /** The plan of all faults of a run. Pure: the same options give the same timeline. */
 export function planFaults({

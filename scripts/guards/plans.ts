@@ -5,6 +5,8 @@ const PLANS = "packages/dure/src/plans";
 const workerRun = testsIn(`${PLANS}/workers/worker-run.test.ts`);
 const scope = testsIn(`${PLANS}/scope.test.ts`);
 
+const treeLease = testsIn(`${PLANS}/workspace/tree-lease.test.ts`);
+
 const TOGETHER = "workers that share their tokens stop together, and none begins with nothing left";
 
 /** What workers of plans may use, write and see. */
@@ -40,5 +42,33 @@ export const PLAN_GUARDS: readonly Guard[] = [
     replace: "if (isTakenOut(undefined)) {",
     tests: scope("what a person's tools run is no port's that only owns all"),
     why: "a worker that owns all plants a hook that runs for the person after the merge",
+  },
+  {
+    id: "plan.tree-lease.epoch",
+    at: { file: `${PLANS}/workspace/tree-lease.ts` },
+    find: "one.run === other.run && one.epoch === other.epoch",
+    replace: "one.run === other.run",
+    tests: treeLease(
+      "a process that held a tree under an earlier epoch takes it anew under the later one",
+    ),
+    why: "a process of an older epoch takes the tree of a living one",
+  },
+  {
+    id: "plan.tree-lease.older",
+    at: { file: `${PLANS}/workspace/tree-lease.ts` },
+    find: "if (holder && holder.epoch >= lease.epoch) {",
+    replace: "if (holder && holder.epoch > lease.epoch + 1_000) {",
+    tests: treeLease("one process holds a tree, and one with a higher epoch takes it"),
+    why: "two processes write in one tree",
+  },
+  {
+    id: "plan.pair-talk.bound",
+    at: { file: `${PLANS}/port/pair-talk.ts` },
+    find: "if (number > MAX_QUERIES) {",
+    replace: "if (number > 1_000 * MAX_QUERIES) {",
+    tests: testsIn(`${PLANS}/port/pair-talk.test.ts`)(
+      "a member gets an answer to five questions of one step, and is told so at the sixth",
+    ),
+    why: "two members of a pair ask each other for as long as the step lasts",
   },
 ];
