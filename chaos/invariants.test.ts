@@ -127,7 +127,7 @@ function aJob(end: Partial<JobRow> = {}): JobRow {
     message: "Look at this, please: [[j1.0]]",
     status: "COMPLETED",
     outcome: "max_turns",
-    turns: 3,
+    turns: 8,
     error: null,
     asked: false,
     told: 1,
@@ -147,7 +147,7 @@ test("a job exists once, is told once, and ends as its double's script says", ()
   expect(told(aJob({ told: 2 }))).toEqual(["j1 (job_1, COMPLETED) was told 2 times"]);
   expect(told(aJob({ turns: 2, outcome: "minimal_content" }))).toEqual([
     "j1 (job_1) ended COMPLETED as minimal_content after 2 turns; its script says COMPLETED as " +
-      "max_turns after 3",
+      "max_turns after 8",
   ]);
 });
 
@@ -161,7 +161,7 @@ test("a job that dure ended is a violation that says its status, reason and erro
       invariant: "job",
       text:
         "j1 (job_1) ended FAILED as agent_error after 1 turns, TURN_STOPPED: The turn was " +
-        "stopped.; its script says COMPLETED as max_turns after 3",
+        "stopped.; its script says COMPLETED as max_turns after 8",
       ids: ["j1", "job_1"],
     },
   ]);

@@ -178,7 +178,7 @@ export class Load {
       );
       job.jobId = job_id;
       this.#client.note(`${job.name} is job ${job_id}`);
-      while (!(await this.#isOverNow(job))) await sleep(random.between(300, 900));
+      while (!(await this.#isOverNow(job))) await sleep(random.between(200, 500));
     }
   }
 

@@ -44,7 +44,7 @@ export const MODES = {
    * jobs. An outage has 12 s to be over, so there are 4 in a minute.
    */
   database: {
-    weights: { "restart-database": 40, "away-database": 40, "stop-short": 10, "stop-long": 10 },
+    weights: { "restart-database": 30, "away-database": 50, "stop-short": 10, "stop-long": 10 },
     perMinute: 4,
     short: { faults: 12, perMinute: 4 },
     load: { payers: 1, rooms: 1, jobWorkers: 8, plans: 0 },

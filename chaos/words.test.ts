@@ -20,7 +20,7 @@ test("each turn of an exchange has a nonce of its own", () => {
 });
 
 test("every fourth job ends with a short answer to its first one, the others with their last turn", () => {
-  expect(["j3", "j4"].map((job) => scriptOf(job).turns)).toEqual([3, 2]);
+  expect(["j3", "j4"].map((job) => scriptOf(job).turns)).toEqual([8, 2]);
   expect(answerOf("ara", "what do you think? [[j400.1]]")).toBe("[[>j400.1]] Fine.");
   expect(nonceOf(answerOf("ara", "what do you think? [[j3.1]]"))).toBe("j3.2");
 });

@@ -30,8 +30,8 @@ export interface JobScript {
   readonly turns: number;
 }
 
-/** Turns that the load asks for. */
-export const JOB_TURNS = 3;
+/** Turns that the load asks for: long enough that a fault meets most jobs in the middle. */
+export const JOB_TURNS = 8;
 
 /** Every fourth job is short: its requester has nothing to add to the first answer. */
 export function scriptOf(job: string): JobScript {
@@ -50,9 +50,11 @@ export function answerOf(agent: string, message: string): string {
   const exchange = /^(j\d+)\.(\d+)$/.exec(nonce);
   if (exchange && isShort(exchange[1]!) && exchange[2] === "1") return `[[>${nonce}]] Fine.`;
   if (exchange) {
+    const part = Number(exchange[2]) + 1;
+    const items = ["a", "b", "c"].map((letter) => `item ${part}${letter}`).join(", ");
     return (
-      `[[>${nonce}]] Here is what I found, step by step. What do you think? ` +
-      `[[${exchange[1]}.${Number(exchange[2]) + 1}]]`
+      `[[>${nonce}]] Part ${part} has ${items}. What about part ${part + 1}? ` +
+      `[[${exchange[1]}.${part}]]`
     );
   }
   if (agent === "receipt") return `[[>${nonce}]] ${RECEIPT}`;
