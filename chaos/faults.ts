@@ -70,7 +70,7 @@ const DEEDS: Readonly<Record<FaultKind, (scene: Scene) => Promise<Outcome>>> = {
   "restart-database": (scene) => outage(scene, "restarted", () => scene.cluster.restart()),
   "away-database": (scene) =>
     outage(scene, "was away and came back", () =>
-      scene.cluster.restart(5_000 + scene.dice * 4_000),
+      scene.cluster.restart(7_000 + scene.dice * 4_000),
     ),
   "kill-database": (scene) => outage(scene, "killed and recovered", () => scene.cluster.kill()),
   "slow-disk": async ({ cluster, dice, said }) => {

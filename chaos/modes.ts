@@ -41,10 +41,10 @@ export const MODES = {
   },
   /**
    * A bad hour of the database: it stops and starts, at once or after seconds, while agents talk in
-   * jobs. An outage has 12 s to be over, so there are 4 in a minute.
+   * jobs. An outage has 14 s to be over, so there are 4 in a minute.
    */
   database: {
-    weights: { "restart-database": 30, "away-database": 50, "stop-short": 10, "stop-long": 10 },
+    weights: { "restart-database": 30, "away-database": 50, "stop-short": 5, "stop-long": 15 },
     perMinute: 4,
     short: { faults: 12, perMinute: 4 },
     load: { payers: 1, rooms: 1, jobWorkers: 8, plans: 0 },

@@ -24,8 +24,8 @@ export const FAULT_KINDS = {
   "half-open": { weight: 4, target: "server", busyMs: 9_000 },
   /** PostgreSQL stops in fast mode and starts again. */
   "restart-database": { weight: 2, target: "database", busyMs: 10_000 },
-  /** The same, and it stays away for a time about the lease of 6 s: others take over. */
-  "away-database": { weight: 1, target: "database", busyMs: 12_000 },
+  /** The same, and it stays away for longer than the lease of 6 s: others take over. */
+  "away-database": { weight: 1, target: "database", busyMs: 14_000 },
   /** SIGKILL to the postmaster; the next start recovers. */
   "kill-database": { weight: 2, target: "database", busyMs: 12_000 },
   /** Each commit waits 50 to 100 ms for its flush (`commit_delay`). */
