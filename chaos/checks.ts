@@ -3,10 +3,12 @@ import type { BankReport, Double } from "./doubles.ts";
 import {
   checkCalls,
   checkFollower,
+  checkJob,
   checkLives,
   checkPayments,
   checkRoom,
   checkStream,
+  type JobRow,
   type RoomMessage,
   type RoomWork,
 } from "./invariants.ts";
@@ -164,47 +166,14 @@ async function checkRooms({ load, cluster }: Checked): Promise<readonly Violatio
   return found;
 }
 
-interface JobRow {
-  readonly id: string;
-  readonly message: string;
-  readonly status: string;
-  readonly outcome: string | null;
-  readonly asked: boolean;
-  readonly told: number;
-}
-
-/** Each accepted job exists once, has ended, and was told once in the log. */
 async function checkJobs({ load, cluster }: Checked): Promise<readonly Violation[]> {
   const rows = await cluster.ask<JobRow>(
-    `select j.id, j.message, j.status, j.outcome,
+    `select j.id, j.message, j.status, j.outcome, j.turns_done as turns, j.last_error as error,
             exists (select from dure.escalations e where e.job = j.id) as asked,
             (select count(*)::integer from dure.events e where e.job = j.id and e.type in ('job.completed', 'job.failed', 'job.cancelled', 'job.abandoned')) as told
        from dure.jobs j`,
   );
-  return load.jobs.flatMap(({ name, jobId }): Violation[] => {
-    const own = rows.filter(({ message }) => message.includes(`[[${name}.0]]`));
-    const ids = [name, ...own.map(({ id }) => id)];
-    if (own.length !== 1 || own[0]!.id !== jobId) {
-      return [
-        {
-          invariant: "job",
-          text: `${name} was accepted as ${jobId}, and ${own.length} jobs stand for it`,
-          ids,
-        },
-      ];
-    }
-    const { status, told, outcome, asked } = own[0]!;
-    // Its processes died too often, and a person decides.
-    const isGivenUp = outcome === "resume_limit" && asked;
-    if (told !== 1) {
-      return [
-        { invariant: "job", text: `${name} (${jobId}, ${status}) was told ${told} times`, ids },
-      ];
-    }
-    return status === "ABANDONED" && !isGivenUp
-      ? [{ invariant: "job", text: `${name} (${jobId}) was abandoned`, ids }]
-      : [];
-  });
+  return load.jobs.flatMap((job) => checkJob(job, rows));
 }
 
 async function checkRuns({

@@ -68,6 +68,10 @@ const DEEDS: Readonly<Record<FaultKind, (scene: Scene) => Promise<Outcome>>> = {
   },
   "half-open": halfOpen,
   "restart-database": (scene) => outage(scene, "restarted", () => scene.cluster.restart()),
+  "away-database": (scene) =>
+    outage(scene, "was away and came back", () =>
+      scene.cluster.restart(7_000 + scene.dice * 4_000),
+    ),
   "kill-database": (scene) => outage(scene, "killed and recovered", () => scene.cluster.kill()),
   "slow-disk": async ({ cluster, dice, said }) => {
     const microseconds = 50_000 + Math.floor(dice * 50_000);

@@ -2,10 +2,12 @@ import { expect, test } from "vitest";
 import {
   checkCalls,
   checkFollower,
+  checkJob,
   checkLives,
   checkPayments,
   checkRoom,
   checkStream,
+  type JobRow,
   type RoomMessage,
 } from "./invariants.ts";
 import type { Payment, RoomPost } from "./load.ts";
@@ -117,6 +119,63 @@ test("a message that was accepted and is not in its room is found, and one that 
   expect(checkRoom(POSTS.slice(0, 1), twice, []).map(({ text }) => text)).toEqual([
     "r1-1 stands 2 times in its room",
   ]);
+});
+
+function aJob(end: Partial<JobRow> = {}): JobRow {
+  return {
+    id: "job_1",
+    message: "Look at this, please: [[j1.0]]",
+    status: "COMPLETED",
+    outcome: "max_turns",
+    turns: 8,
+    error: null,
+    asked: false,
+    told: 1,
+    ...end,
+  };
+}
+
+test("a job exists once, is told once, and ends as its double's script says", () => {
+  const told = (...rows: readonly JobRow[]): readonly string[] =>
+    checkJob({ name: "j1", jobId: "job_1" }, rows).map(({ text }) => text);
+
+  expect(told(aJob())).toEqual([]);
+  expect(told()).toEqual(["j1 was accepted as job_1, and 0 jobs stand for it"]);
+  expect(told(aJob(), aJob({ id: "job_2" }))).toEqual([
+    "j1 was accepted as job_1, and 2 jobs stand for it",
+  ]);
+  expect(told(aJob({ told: 2 }))).toEqual(["j1 (job_1, COMPLETED) was told 2 times"]);
+  expect(told(aJob({ turns: 2, outcome: "minimal_content" }))).toEqual([
+    "j1 (job_1) ended COMPLETED as minimal_content after 2 turns; its script says COMPLETED as " +
+      "max_turns after 8",
+  ]);
+});
+
+test("a job that dure ended is a violation that says its status, reason and error code", () => {
+  const error = { code: "TURN_STOPPED", message: "The turn was stopped." };
+  const failed = aJob({ status: "FAILED", outcome: "agent_error", turns: 1, error });
+  const asked = { name: "j1", jobId: "job_1" };
+
+  expect(checkJob(asked, [failed])).toEqual([
+    {
+      invariant: "job",
+      text:
+        "j1 (job_1) ended FAILED as agent_error after 1 turns, TURN_STOPPED: The turn was " +
+        "stopped.; its script says COMPLETED as max_turns after 8",
+      ids: ["j1", "job_1"],
+    },
+  ]);
+  for (const [status, outcome] of [
+    ["FAILED", "blocked"],
+    ["CANCELLED", "cancelled"],
+    ["ABANDONED", "stale"],
+    ["ABANDONED", "resume_limit"],
+  ] as const) {
+    expect(checkJob(asked, [aJob({ status, outcome })])).toHaveLength(1);
+  }
+  // A person is asked about what lost its processes again and again.
+  const givenUp = aJob({ status: "ABANDONED", outcome: "resume_limit", asked: true });
+  expect(checkJob(asked, [givenUp])).toEqual([]);
 });
 
 function aCall(life: string, startedAt: number, finishedAt: number): ModelCall {

@@ -1,10 +1,10 @@
 import type { Booking } from "../examples/transfer/bank/ledger.ts";
-import type { Payment, RoomPost } from "./load.ts";
+import type { AskedJob, Payment, RoomPost } from "./load.ts";
 import type { ModelCall } from "./provider.ts";
 import type { Life } from "./servers.ts";
 import type { TurnRead } from "./readers.ts";
 import type { Violation } from "./violations.ts";
-import { answeredIn, isPassedOn, nonceOf } from "./words.ts";
+import { answeredIn, isPassedOn, nonceOf, scriptOf } from "./words.ts";
 
 // Each check takes what was seen from outside and gives what is wrong with it. All pure.
 
@@ -212,6 +212,45 @@ function checkOrder(
       },
     ];
   });
+}
+
+/** A job as it is stored. */
+export interface JobRow {
+  readonly id: string;
+  readonly message: string;
+  readonly status: string;
+  readonly outcome: string | null;
+  readonly turns: number;
+  readonly error: { readonly code: string; readonly message: string } | null;
+  /** A person is asked what shall become of it. */
+  readonly asked: boolean;
+  /** How often its end stands in the log. */
+  readonly told: number;
+}
+
+/** An accepted job exists once, was told once in the log, and ended as its script says. */
+export function checkJob({ name, jobId }: AskedJob, rows: readonly JobRow[]): readonly Violation[] {
+  const own = rows.filter(({ message }) => message.includes(`[[${name}.0]]`));
+  const ids = [name, ...own.map(({ id }) => id)];
+  const wrong = (text: string): readonly Violation[] => [{ invariant: "job", text, ids }];
+  const [row] = own;
+  if (own.length !== 1 || row!.id !== jobId) {
+    return wrong(`${name} was accepted as ${jobId}, and ${own.length} jobs stand for it`);
+  }
+  if (row!.told !== 1) {
+    return wrong(`${name} (${jobId}, ${row!.status}) was told ${row!.told} times`);
+  }
+  // Its processes died too often, and a person decides.
+  if (row!.outcome === "resume_limit" && row!.asked) return [];
+
+  const said = scriptOf(name);
+  const { status, outcome, turns, error } = row!;
+  if (status === said.status && outcome === said.outcome && turns === said.turns) return [];
+  const because = error ? `, ${error.code}: ${error.message}` : "";
+  return wrong(
+    `${name} (${jobId}) ended ${status} as ${outcome} after ${turns} turns${because}; its script ` +
+      `says ${said.status} as ${said.outcome} after ${said.turns}`,
+  );
 }
 
 export interface PaidTwice {

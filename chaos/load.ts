@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "./client.ts";
+import { MODES, type LoadShape } from "./modes.ts";
 import { Follower, readTurn, type TurnRead } from "./readers.ts";
+import { JOB_TURNS } from "./words.ts";
 
 const ROOMS = ["r1", "r2", "r3"] as const;
-/** Persons who pay at the same time. */
-const PAYERS = 4;
 const FOLLOWERS = 3;
 
 export interface Payment {
@@ -27,6 +27,8 @@ export interface RoomPost {
 export interface AskedJob {
   readonly name: string;
   jobId?: string;
+  /** The status that its worker was told last. */
+  ended?: string;
 }
 
 /** Persons and agents at work: what they did is kept for the checks. */
@@ -39,21 +41,27 @@ export class Load {
   readonly #client: Client;
   /** The repository that the plan is built on. */
   readonly #repository: string;
+  readonly #shape: LoadShape;
   readonly #working: Promise<void>[] = [];
   readonly #following: Promise<void>[] = [];
   #isOver = false;
   /** The last event of all; set when nothing more happens. */
   #lastEvent: string | undefined;
 
-  constructor(client: Client, repository: string) {
+  constructor(client: Client, repository: string, shape: LoadShape = MODES.all.load) {
     this.#client = client;
     this.#repository = repository;
+    this.#shape = shape;
   }
 
   start(): void {
-    for (let payer = 0; payer < PAYERS; payer += 1) this.#working.push(this.#pay());
-    for (const room of ROOMS) this.#working.push(this.#talk(room));
-    this.#working.push(this.#delegate(), this.#build());
+    const { payers, rooms, jobWorkers, plans } = this.#shape;
+    for (let payer = 0; payer < payers; payer += 1) this.#working.push(this.#pay());
+    for (const room of ROOMS.slice(0, rooms)) this.#working.push(this.#talk(room));
+    for (let worker = 0; worker < jobWorkers; worker += 1) {
+      this.#working.push(this.#delegate(worker % 2 === 0 ? ["ara", "bora"] : ["bora", "ara"]));
+    }
+    if (plans > 0) this.#working.push(this.#build());
     for (let number = 1; number <= FOLLOWERS; number += 1) {
       const follower = new Follower(this.#client, `follower-${number}`);
       this.followers.push(follower);
@@ -144,19 +152,19 @@ export class Load {
     }
   }
 
-  /** Background work between the agents. */
-  async #delegate(): Promise<void> {
+  /** Background work between the agents: one job, and when it has ended the next. */
+  async #delegate([agent, target]: readonly [string, string]): Promise<void> {
     const { random } = this.#client;
     while (!this.#isOver) {
       const job: AskedJob = { name: `j${this.jobs.length + 1}` };
       this.jobs.push(job);
       this.#client.count("jobs");
       const body = {
-        agent: "ara",
-        target: "bora",
+        agent,
+        target,
         message: `Look at this, please: [[${job.name}.0]]`,
         wait_sec: 0,
-        max_turns: 3,
+        max_turns: JOB_TURNS,
       };
       const { job_id } = await this.#client.ask(
         () => ({
@@ -170,8 +178,18 @@ export class Load {
       );
       job.jobId = job_id;
       this.#client.note(`${job.name} is job ${job_id}`);
-      await sleep(random.between(2_000, 6_000));
+      while (!(await this.#isOverNow(job))) await sleep(random.between(200, 500));
     }
+  }
+
+  async #isOverNow(job: AskedJob): Promise<boolean> {
+    const { status } = await this.#client.ask(
+      () => ({ method: "GET", path: `/v1/jobs/${job.jobId}`, about: job.name }),
+      async (response) => (await response.json()) as { status: string },
+    );
+    if (["PENDING", "RUNNING"].includes(status)) return false;
+    job.ended = status;
+    return true;
   }
 
   /** One run of the plan after the other. */

@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { Journal } from "./journal.ts";
+import { MODES, weightsOf, type ModeName } from "./modes.ts";
 import { machineName, tableOf, type Summary } from "./report.ts";
 import { runChaos, type RunOptions } from "./run.ts";
 import { storyOf } from "./story.ts";
@@ -16,21 +17,17 @@ import { openWorld } from "./world.ts";
 
 const HELP = `npm run chaos -- [options]
   --seed N       of the timeline; without it one is drawn and printed
+  --mode NAME    what the run is about: ${Object.keys(MODES).join(", ")}. Default all
+                 database: it restarts in four faults of five, while 8 workers ask for jobs
   --minutes N    how long faults last, with 115 faults per minute (10 minutes: 1,150)
+                 database: 4 per minute
   --faults N     so many faults; without --minutes at 48 per minute. Default 60
+                 database: 4 per minute, default 12
   --only a,b     only these kinds: ${Object.keys(FAULT_KINDS).join(", ")}
   --out FILE     the summary as JSON
   --loopback     no network namespaces
   --keep         keeps the folder with all logs; a violation always does
 Exit code 1 on a violation, 2 when the run could not be made.`;
-
-/**
- * Source: at least 1,000 faults in 10 minutes, with some to spare for those that find nothing to
- * hurt.
- */
-const LONG_PER_MINUTE = 115;
-/** The short form has all kinds and three minutes, on a machine with other work. */
-const SHORT_PER_MINUTE = 48;
 
 /** Stories that are printed for one invariant; the others stand there by their sentence. */
 const MAX_STORIES = 2;
@@ -38,6 +35,7 @@ const MAX_STORIES = 2;
 const { values } = parseArgs({
   options: {
     seed: { type: "string" },
+    mode: { type: "string", default: "all" },
     minutes: { type: "string" },
     faults: { type: "string" },
     only: { type: "string" },
@@ -61,17 +59,20 @@ interface Options extends RunOptions {
 
 function readOptions(): Options {
   const seed = numberOf("seed", values.seed) ?? Math.floor(Math.random() * 1_000_000);
+  const mode = modeOf(values.mode);
+  const { perMinute, short, weights } = MODES[mode];
   const minutes = numberOf("minutes", values.minutes);
   const faults =
     numberOf("faults", values.faults) ??
-    (minutes === undefined ? 60 : Math.round(minutes * LONG_PER_MINUTE));
-  const durationMs = (minutes ?? faults / SHORT_PER_MINUTE) * 60_000;
+    (minutes === undefined ? short.faults : Math.round(minutes * perMinute));
+  const durationMs = (minutes ?? faults / short.perMinute) * 60_000;
   const only = values.only?.split(",").map((kind) => kindOf(kind.trim()));
   return {
     seed,
+    mode,
     faults,
     durationMs,
-    only,
+    weights: only === undefined ? weights : weightsOf(only),
     out: values.out,
     keep: values.keep,
     isLoopback: values.loopback,
@@ -83,6 +84,13 @@ function numberOf(name: string, text: string | undefined): number | undefined {
   const number = Number(text);
   if (Number.isFinite(number) && number >= 0) return number;
   console.error(`--${name} must be a number, and is ${JSON.stringify(text)}.`);
+  process.exit(2);
+}
+
+function modeOf(text: string): ModeName {
+  if (text in MODES) return text as ModeName;
+  const names = Object.keys(MODES).join(", ");
+  console.error(`--mode: there is no mode ${JSON.stringify(text)}; there are ${names}.`);
   process.exit(2);
 }
 
@@ -110,13 +118,14 @@ async function main(options: Options): Promise<number> {
         ? "a network namespace and host name each"
         : `loopback, because ${because}`;
     console.log(
-      `chaos: seed ${options.seed}, ${options.faults} faults in ` +
+      `chaos: mode ${options.mode}, seed ${options.seed}, ${options.faults} faults in ` +
         `${Math.round(options.durationMs / 1_000)} s; servers on ${network}; logs in ${folder}`,
     );
     const outcome = await runChaos(world, journal, options, over.signal);
     if (options.keep || outcome.violations.length > 0) world.keepFolder();
     const summary: Summary = {
       seed: options.seed,
+      mode: options.mode,
       machine: machineName(),
       network,
       ...outcome,

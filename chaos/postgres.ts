@@ -100,8 +100,10 @@ export class Cluster implements AsyncDisposable {
     return (await (await this.#connection()).query<Row>(text, values)).rows;
   }
 
-  async restart(): Promise<void> {
+  /** It is away for `awayMs` in between. */
+  async restart(awayMs = 0): Promise<void> {
     await this.#end("SIGINT"); // fast: open transactions roll back
+    await wait(awayMs);
     await this.#launch();
   }
 

@@ -1,11 +1,13 @@
 import { cpus, totalmem, type as system, release } from "node:os";
 import type { Counts } from "./checks.ts";
+import type { ModeName } from "./modes.ts";
 import { FAULT_KINDS, type FaultKind } from "./timeline.ts";
 import { INVARIANTS, type Violation } from "./violations.ts";
 
 /** The outcome of a run, as it is printed and written. */
 export interface Summary {
   readonly seed: number;
+  readonly mode: ModeName;
   readonly machine: string;
   readonly network: string;
   readonly faults: {
@@ -36,7 +38,7 @@ export function tableOf(summary: Summary): readonly string[] {
     (name) => [name, violations.filter(({ invariant }) => invariant === name).length] as const,
   ).filter(([, count]) => count > 0);
   return [
-    `seed ${summary.seed} · ${summary.machine} · ${summary.network}`,
+    `mode ${summary.mode} · seed ${summary.seed} · ${summary.machine} · ${summary.network}`,
     "",
     `faults: ${faults.done} done of ${faults.planned} planned`,
     ...rows(

@@ -5,8 +5,9 @@ import { doFault } from "./faults.ts";
 import type { Journal } from "./journal.ts";
 import { Load } from "./load.ts";
 import { Random } from "./random.ts";
+import { MODES, type ModeName } from "./modes.ts";
 import type { Summary } from "./report.ts";
-import { planFaults, type FaultKind, type PlannedFault } from "./timeline.ts";
+import { planFaults, type FaultKind, type FaultWeights, type PlannedFault } from "./timeline.ts";
 import type { Violation } from "./violations.ts";
 import type { World } from "./world.ts";
 
@@ -14,7 +15,8 @@ export interface RunOptions {
   readonly seed: number;
   readonly faults: number;
   readonly durationMs: number;
-  readonly only: readonly FaultKind[] | undefined;
+  readonly mode: ModeName;
+  readonly weights: FaultWeights;
 }
 
 /** The first start of three servers on a busy machine, milliseconds. */
@@ -37,7 +39,7 @@ export async function runChaos(
   journal: Journal,
   options: RunOptions,
   signal: AbortSignal,
-): Promise<Omit<Summary, "seed" | "machine" | "network">> {
+): Promise<Omit<Summary, "seed" | "mode" | "machine" | "network">> {
   const violations: Violation[] = [];
   const onViolation = (violation: Violation): void => {
     violations.push(violation);
@@ -51,7 +53,7 @@ export async function runChaos(
     onViolation,
     signal: AbortSignal.any([signal, end.signal]),
   });
-  const load = new Load(client, world.repository.folder);
+  const load = new Load(client, world.repository.folder, MODES[options.mode].load);
   try {
     for (const server of world.servers) server.start();
     await until(
@@ -131,8 +133,8 @@ export async function rest(
             invariant: "stuck" as const,
             text:
               `clients wait for an answer ${ANSWER_MS / 1_000} s after the last fault: ` +
-              openTurns(load).join(", "),
-            ids: openTurns(load),
+              unanswered(load).join(", "),
+            ids: unanswered(load),
           },
         ]),
     ...(followed
@@ -149,10 +151,10 @@ export async function rest(
   ];
 }
 
-function openTurns(load: Load): readonly string[] {
-  return load.payments
-    .filter(({ said, turns }) => said === undefined || turns.length === 0)
-    .map(({ session }) => session);
+function unanswered(load: Load): readonly string[] {
+  const payments = load.payments.filter(({ said, turns }) => !said || turns.length === 0);
+  const jobs = load.jobs.filter(({ ended }) => ended === undefined);
+  return [...payments.map(({ session }) => session), ...jobs.map(({ name }) => name)];
 }
 
 export async function until(

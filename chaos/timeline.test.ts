@@ -1,7 +1,14 @@
 import { expect, test } from "vitest";
+import { MODES, weightsOf } from "./modes.ts";
 import { FAULT_KINDS, planFaults, type FaultKind } from "./timeline.ts";
 
-const OPTIONS = { seed: 7, faults: 1_000, servers: 3, durationMs: 600_000 };
+const OPTIONS = {
+  seed: 7,
+  faults: 1_000,
+  servers: 3,
+  durationMs: 600_000,
+  weights: MODES.all.weights,
+};
 
 test("the same seed gives the same timeline, another seed another one", () => {
   expect(planFaults(OPTIONS)).toEqual(planFaults(OPTIONS));
@@ -32,7 +39,24 @@ test("a server that is busy with a fault is left alone until it is over", () => 
 test("only the kinds that were asked for are planned", () => {
   const only: FaultKind[] = ["kill", "bank"];
 
-  const kinds = planFaults({ ...OPTIONS, only }).map(({ kind }) => kind);
+  const kinds = planFaults({ ...OPTIONS, weights: weightsOf(only) }).map(({ kind }) => kind);
 
   expect(new Set(kinds)).toEqual(new Set(only));
+});
+
+test("the mode of the database restarts it in four faults of five, each over before the next", () => {
+  const { weights, perMinute } = MODES.database;
+  const seeds = Array.from({ length: 20 }, (_, seed) => seed);
+  const timelines = seeds.map((seed) =>
+    planFaults({ ...OPTIONS, seed, faults: 10 * perMinute, weights }),
+  );
+  const faults = timelines.flat();
+  const restarts = faults.filter(({ kind }) => FAULT_KINDS[kind].target === "database");
+
+  expect(restarts.length / faults.length).toBeCloseTo(0.8, 1);
+  expect(new Set(faults.map(({ kind }) => kind))).toEqual(new Set(Object.keys(weights)));
+  for (const timeline of timelines) {
+    const pauses = timeline.slice(1).map(({ at }, index) => at - timeline[index]!.at);
+    expect(Math.min(...pauses)).toBeGreaterThanOrEqual(14_000);
+  }
 });

@@ -24,6 +24,8 @@ export const FAULT_KINDS = {
   "half-open": { weight: 4, target: "server", busyMs: 9_000 },
   /** PostgreSQL stops in fast mode and starts again. */
   "restart-database": { weight: 2, target: "database", busyMs: 10_000 },
+  /** The same, and it stays away for longer than the lease of 6 s: others take over. */
+  "away-database": { weight: 1, target: "database", busyMs: 14_000 },
   /** SIGKILL to the postmaster; the next start recovers. */
   "kill-database": { weight: 2, target: "database", busyMs: 12_000 },
   /** Each commit waits 50 to 100 ms for its flush (`commit_delay`). */
@@ -50,6 +52,9 @@ interface FaultShape {
 
 export type FaultKind = keyof typeof FAULT_KINDS;
 
+/** How often each kind is drawn; a kind that is absent never is. */
+export type FaultWeights = Readonly<Partial<Record<FaultKind, number>>>;
+
 /** One fault as it is planned. Nothing in it depends on what the run does. */
 export interface PlannedFault {
   /** Its place in the timeline, from 1. */
@@ -68,9 +73,11 @@ export interface TimelineOptions {
   readonly faults: number;
   readonly servers: number;
   readonly durationMs: number;
-  /** Absent: all kinds. */
-  readonly only?: readonly FaultKind[] | undefined;
+  readonly weights: FaultWeights;
 }
+
+/** Time between two faults that is left free where there is so much of it, milliseconds. */
+const APART_MS = FAULT_KINDS["away-database"].busyMs;
 
 /** The plan of all faults of a run. Pure: the same options give the same timeline. */
 export function planFaults({
@@ -78,16 +85,18 @@ export function planFaults({
   faults,
   servers,
   durationMs,
-  only,
+  weights,
 }: TimelineOptions): readonly PlannedFault[] {
   const random = new Random(seed);
   const busy = new Busy(servers);
+  const slot = durationMs / faults;
+  const spread = slot > APART_MS ? slot - APART_MS : slot;
   const timeline: PlannedFault[] = [];
   for (let number = 1; number <= faults; number += 1) {
     // Evenly spread, each somewhere in its own slot.
-    const at = Math.floor(((number - 1 + random.next()) * durationMs) / faults);
+    const at = Math.floor((number - 1) * slot + random.next() * spread);
     const server = random.between(0, servers - 1);
-    const kind = random.weighted(busy.possible(only, server, at));
+    const kind = random.weighted(busy.possible(weights, server, at));
     busy.take(kind, server, at);
     timeline.push({ number, at, kind, server, dice: random.next() });
   }
@@ -106,21 +115,11 @@ class Busy {
     this.#servers = Array.from({ length: servers }, () => 0);
   }
 
-  /**
-   * Weights of what may happen at `at`. Never empty while `only` names a kind that needs no rest.
-   */
-  possible(
-    only: readonly FaultKind[] | undefined,
-    server: number,
-    at: number,
-  ): Partial<Record<FaultKind, number>> {
-    const wanted = (Object.keys(FAULT_KINDS) as FaultKind[]).filter(
-      (kind) => only?.includes(kind) ?? true,
-    );
-    const free = wanted.filter((kind) => this.#freeAt(kind, server) <= at);
-    return Object.fromEntries(
-      (free.length > 0 ? free : wanted).map((kind) => [kind, FAULT_KINDS[kind].weight]),
-    );
+  /** Of these weights, those of what may happen at `at`; all of them when nothing may. */
+  possible(weights: FaultWeights, server: number, at: number): FaultWeights {
+    const wanted = Object.entries(weights) as [FaultKind, number][];
+    const free = wanted.filter(([kind]) => this.#freeAt(kind, server) <= at);
+    return free.length > 0 ? Object.fromEntries(free) : weights;
   }
 
   take(kind: FaultKind, server: number, at: number): void {

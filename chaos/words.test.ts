@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { answeredIn, answerOf, isPassedOn, nonceOf } from "./words.ts";
+import { answeredIn, answerOf, isPassedOn, nonceOf, scriptOf } from "./words.ts";
 
 test("a message is about its newest nonce, and an answer names it", () => {
   expect(nonceOf("kim: first [[r1-2]] and then [[r1-3]]")).toBe("r1-3");
@@ -17,4 +17,10 @@ test("every third message of a room goes on to the second agent under a nonce of
 
 test("each turn of an exchange has a nonce of its own", () => {
   expect(nonceOf(answerOf("bora", "begin [[j5.0]]"))).toBe("j5.1");
+});
+
+test("every fourth job ends with a short answer to its first one, the others with their last turn", () => {
+  expect(["j3", "j4"].map((job) => scriptOf(job).turns)).toEqual([8, 2]);
+  expect(answerOf("ara", "what do you think? [[j400.1]]")).toBe("[[>j400.1]] Fine.");
+  expect(nonceOf(answerOf("ara", "what do you think? [[j3.1]]"))).toBe("j3.2");
 });

@@ -23,14 +23,38 @@ export function isPassedOn(nonce: string): boolean {
   return number !== undefined && Number(number) % 3 === 0;
 }
 
+/** How the exchange of a job ends when only the words of its agents decide. */
+export interface JobScript {
+  readonly status: "COMPLETED";
+  readonly outcome: "max_turns" | "minimal_content";
+  readonly turns: number;
+}
+
+/** Turns that the load asks for: long enough that a fault meets most jobs in the middle. */
+export const JOB_TURNS = 8;
+
+/** Every fourth job is short: its requester has nothing to add to the first answer. */
+export function scriptOf(job: string): JobScript {
+  return isShort(job)
+    ? { status: "COMPLETED", outcome: "minimal_content", turns: 2 }
+    : { status: "COMPLETED", outcome: "max_turns", turns: JOB_TURNS };
+}
+
+function isShort(job: string): boolean {
+  return Number(job.slice(1)) % 4 === 0;
+}
+
 /** What the model of an agent says to a message. */
 export function answerOf(agent: string, message: string): string {
   const nonce = nonceOf(message);
   const exchange = /^(j\d+)\.(\d+)$/.exec(nonce);
+  if (exchange && isShort(exchange[1]!) && exchange[2] === "1") return `[[>${nonce}]] Fine.`;
   if (exchange) {
+    const part = Number(exchange[2]) + 1;
+    const items = ["a", "b", "c"].map((letter) => `item ${part}${letter}`).join(", ");
     return (
-      `[[>${nonce}]] Here is what I found, step by step. What do you think? ` +
-      `[[${exchange[1]}.${Number(exchange[2]) + 1}]]`
+      `[[>${nonce}]] Part ${part} has ${items}. What about part ${part + 1}? ` +
+      `[[${exchange[1]}.${part}]]`
     );
   }
   if (agent === "receipt") return `[[>${nonce}]] ${RECEIPT}`;

@@ -35,6 +35,8 @@ export default defineTeam({
     exchange: 1_000,
     pair: { calls: 1_000, per: "1s" },
   },
+  // As many as ask at once, so that no job waits for another one's frozen process.
+  jobs: { permits: 8 },
   memory: { enableSummary: false },
   agents: {
     ara: { displayName: "ara", leads: true, service: "ara" },

@@ -426,6 +426,22 @@ export const DURABLE_GUARDS: readonly Guard[] = [
     why: "what a dead process was sending stays for ever",
   },
   {
+    id: "outbox.claim.epoch",
+    at: { file: `${DURABLE}/outbox-rows.ts` },
+    find: "p.id = o.holder and p.epoch = o.holder_epoch and p.ended_at is null",
+    replace: "p.id = o.holder and p.ended_at is null",
+    tests: outbox("what a living process was sending under an earlier epoch is taken by another"),
+    why: "what a process was sending before its epoch passed stays for ever",
+  },
+  {
+    id: "outbox.claim.holder-epoch",
+    at: { file: `${DURABLE}/outbox-rows.ts` },
+    find: "set state = 'sending', holder = $3, holder_epoch = $4,",
+    replace: "set state = 'sending', holder = $3, holder_epoch = $4::bigint + 1,",
+    tests: outbox("a claimed entry is held under the epoch of its process"),
+    why: "an entry that is being sent looks like one that was left behind",
+  },
+  {
     id: "outbox.claim.doubt",
     at: { file: `${DURABLE}/outbox-rows.ts` },
     find: "in_doubt = o.in_doubt or c.state = 'sending'",
@@ -488,6 +504,16 @@ export const DURABLE_GUARDS: readonly Guard[] = [
     replace: "o.id = $1 and o.next_at",
     tests: outbox("a transactional entry that another process ran meanwhile is not run again"),
     why: "a transactional entry is run twice",
+  },
+  {
+    id: "outbox.lock.due",
+    at: { file: `${DURABLE}/outbox-rows.ts` },
+    find: "where o.id = $1 and o.state = 'pending' and o.next_at <= clock_timestamp() and",
+    replace: "where o.id = $1 and o.state = 'pending' and",
+    tests: outbox(
+      "a transactional entry that another process put off meanwhile waits for its time",
+    ),
+    why: "an entry that another process put off is run at once",
   },
   {
     id: "outbox.resolve",

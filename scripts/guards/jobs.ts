@@ -6,6 +6,9 @@ const EARLIER = "packages/dure/src/jobs/earlier-words.ts";
 const READER = "packages/dure/src/jobs/job-reader.ts";
 const jobRoutes = testsIn("packages/dure/src/server/job-routes.test.ts");
 
+const ASKED_AT_ONCE =
+  "of two that ask at once under one key the later gets the tenant's own job, or is refused";
+
 /** Who leads an exchange, how many run, and who may look at it. */
 export const JOB_GUARDS: readonly Guard[] = [
   {
@@ -454,5 +457,29 @@ export const JOB_GUARDS: readonly Guard[] = [
     replace: "where c.conversation_id = $2 and $3::text is not null and",
     tests: jobs("what was said in a conversation of another tenant is not told"),
     why: "a tenant is told what others said in a conversation of the same id",
+  },
+  {
+    id: "ask_job.race.tenant",
+    at: { sql: "ask_job" },
+    find: "where id = v_id or (tenant = p->>'tenant' and ask_key = p->>'key')",
+    replace: "where id = v_id or ask_key = p->>'key'",
+    tests: jobs(ASKED_AT_ONCE),
+    why: "who loses a race for a key is given another tenant's job",
+  },
+  {
+    id: "ask_job.race.body",
+    at: { sql: "ask_job" },
+    find: "if known.id <> v_id and known.body_hash <> p->>'body_hash' then",
+    replace: "if false then",
+    tests: jobs(ASKED_AT_ONCE),
+    why: "who loses a race for a key is given an answer to another request",
+  },
+  {
+    id: "rest_paused_job.epoch",
+    at: { sql: "rest_paused_job" },
+    find: "where id = p_job and epoch = p_epoch and status = 'RUNNING'",
+    replace: "where id = p_job and status = 'RUNNING'",
+    tests: recovery("every write of an exchange under an epoch that has passed is refused"),
+    why: "a process that lost a job lays it to rest under its new leader",
   },
 ];

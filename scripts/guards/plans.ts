@@ -11,6 +11,7 @@ const leaving = testsIn(`${PLANS}/leaving/review.test.ts`);
 const delivery = testsIn("packages/dure/test/plans/publish.test.ts");
 const effort = testsIn(`${PLANS}/plan-effort.test.ts`);
 const threads = testsIn(`${PLANS}/threads/plan-threads.test.ts`);
+const treeLease = testsIn(`${PLANS}/workspace/tree-lease.test.ts`);
 
 const LEAVES =
   "a result with a secret is neither merged nor pushed until a person has said yes to it";
@@ -141,5 +142,33 @@ export const PLAN_GUARDS: readonly Guard[] = [
     replace: "const [next] = this.#waiting.toSorted((a, b) => turnOf(a) * 0 + turnOf(b) * 0);",
     tests: threads("one share fills no more than its part of the queue"),
     why: "all wait for every plan of one caller",
+  },
+  {
+    id: "plan.tree-lease.epoch",
+    at: { file: `${PLANS}/workspace/tree-lease.ts` },
+    find: "one.run === other.run && one.epoch === other.epoch",
+    replace: "one.run === other.run",
+    tests: treeLease(
+      "a process that held a tree under an earlier epoch takes it anew under the later one",
+    ),
+    why: "a process of an older epoch takes the tree of a living one",
+  },
+  {
+    id: "plan.tree-lease.older",
+    at: { file: `${PLANS}/workspace/tree-lease.ts` },
+    find: "if (holder && holder.epoch >= lease.epoch) {",
+    replace: "if (holder && holder.epoch > lease.epoch + 1_000) {",
+    tests: treeLease("one process holds a tree, and one with a higher epoch takes it"),
+    why: "two processes write in one tree",
+  },
+  {
+    id: "plan.pair-talk.bound",
+    at: { file: `${PLANS}/port/pair-talk.ts` },
+    find: "if (number > MAX_QUERIES) {",
+    replace: "if (number > 1_000 * MAX_QUERIES) {",
+    tests: testsIn(`${PLANS}/port/pair-talk.test.ts`)(
+      "a member gets an answer to five questions of one step, and is told so at the sixth",
+    ),
+    why: "two members of a pair ask each other for as long as the step lasts",
   },
 ];

@@ -367,6 +367,44 @@ test("what a process left behind that is ended, whatever its epoch, is taken by 
   await expect.poll(() => states(db), { timeout: 20_000 }).toEqual({ k1: "sent" });
 });
 
+test("what a living process was sending under an earlier epoch is taken by another", async () => {
+  await using db = await testDatabase();
+  await leftBehind(db);
+  await db.database.query({
+    text: "update dure.processes set epoch = 2, ended_at = null where id = 'process_dead'",
+  });
+  await using us = await joinTeam(db.url);
+  await using outbox = new Outbox(us);
+  outbox.handle("desk", { send: async () => {}, probe: async () => "happened" });
+
+  outbox.start();
+
+  await expect.poll(() => states(db), { timeout: 20_000 }).toEqual({ k1: "sent" });
+});
+
+test("a claimed entry is held under the epoch of its process", async () => {
+  await using db = await testDatabase();
+  await using us = await joinTeam(db.url);
+  await using outbox = new Outbox(us);
+  const begun = Promise.withResolvers<void>();
+  const end = Promise.withResolvers<void>();
+  const send = async (): Promise<void> => {
+    begun.resolve();
+    await end.promise;
+  };
+  outbox.handle("desk", { send });
+  await enqueue(db.database, [anEntry(1)]);
+
+  outbox.start();
+  await begun.promise;
+
+  const held = { holder: us.lease.id, holder_epoch: us.lease.epoch };
+  expect(await db.database.query({ text: "select holder, holder_epoch from dure.outbox" })).toEqual(
+    [held],
+  );
+  end.resolve();
+});
+
 test("an entry whose attempts are used up and that did not arrive is not sent once more", async () => {
   await using db = await testDatabase();
   await leftBehind(db, { attempts: QUICK.attempts });
@@ -542,6 +580,24 @@ test("a transactional entry that another process ran meanwhile is not run again"
   await outbox.stop();
 
   expect(run).not.toHaveBeenCalled();
+});
+
+test("a transactional entry that another process put off meanwhile waits for its time", async () => {
+  await using db = await testDatabase();
+  await using us = await joinTeam(db.url);
+  const outbox = new Outbox(us);
+  const run = vi.fn(async () => {});
+  outbox.handle("hook", { transactional: true, run });
+  await enqueue(db.database, [anEntry(1, { topic: "hook" })]);
+
+  await betweenLookAndWrite(db.database, us.id, {
+    begin: () => outbox.start(),
+    meanwhile: "update dure.outbox set next_at = clock_timestamp() + interval '1 hour'",
+  });
+  await outbox.stop();
+
+  expect(run).not.toHaveBeenCalled();
+  expect(await states(db)).toEqual({ k1: "pending" });
 });
 
 test("a handler that does not answer is interrupted", async () => {

@@ -4,7 +4,9 @@ import { boundMs } from "../kernel/test-bounds.ts";
 import { z } from "zod";
 import { systemClock, type Clock } from "../kernel/clock.ts";
 import { codeOf } from "../kernel/errors.ts";
+import type { Database } from "../durable/database.ts";
 import { testDatabase } from "../durable/test-database.ts";
+import { untilBlocked } from "../durable/test-members.ts";
 import { tool, type AnyTool } from "../engine/agent/tool.ts";
 import { PostgresProxy } from "@dure/testing";
 import { ANNOUNCE_TOPIC, type JobAnnouncement } from "./announcement.ts";
@@ -545,6 +547,54 @@ test("the same key gives the same job, another request under it is refused", asy
   expect(others.jobId).not.toBe(answers[0]!.jobId);
   expect((await team.jobs.list()).items).toHaveLength(2);
 });
+
+test("of two that ask at once under one key the later gets the tenant's own job, or is refused", async () => {
+  await using db = await testDatabase();
+  await using team = await startTestTeam({
+    url: db.url,
+    agents: { ruda: talkative, eden: talkative },
+  });
+  const request = { requester: "ruda", agent: "eden", message: "How long?", key: "k1", waitSec: 0 };
+  await team.jobs.ask({ ...request, tenant: "t2", message: "Whose?" });
+  const { jobId } = await team.jobs.ask({ ...request, tenant: "t1" });
+
+  const askedLater = async (message: string): Promise<AskResult | string | undefined> => {
+    let later: Promise<AskResult | string | undefined> | undefined;
+    await whileAskKeyIsTaken(team.database, jobId, async () => {
+      later = team.jobs.ask({ ...request, tenant: "t1", message }).catch(codeOf);
+      await untilBlocked(team.database, "%dure.ask_job%");
+    });
+    return later;
+  };
+  const same = await askedLater(request.message);
+  const other = await askedLater("Another question?");
+
+  expect(same).toMatchObject({ jobId });
+  expect(other).toBe("IDEMPOTENCY_KEY_REUSED");
+  expect((await team.jobs.list({ tenant: "t1" })).items).toHaveLength(1);
+});
+
+/** The key of a job stands in a transaction that has not committed before `during` is over. */
+async function whileAskKeyIsTaken(
+  database: Database,
+  job: string,
+  during: () => Promise<void>,
+): Promise<void> {
+  const session = await database.connectSession();
+  const values = [job];
+  try {
+    await session.query("update dure.jobs set ask_key = ask_key || '/free' where id = $1", values);
+    await session.query("begin");
+    await session.query(
+      "update dure.jobs set ask_key = replace(ask_key, '/free', '') where id = $1",
+      values,
+    );
+    await during();
+    await session.query("commit");
+  } finally {
+    await session.end();
+  }
+}
 
 test("a session stands for the agent that answers in it", async () => {
   await using db = await testDatabase();

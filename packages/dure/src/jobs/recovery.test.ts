@@ -718,7 +718,15 @@ test("every write of an exchange under an epoch that has passed is refused, and 
       end: endOf("agent_error", { error: { code: "X", message: "x" } }),
     }),
     wait: await store.wait(id, 4),
-  }).toEqual({ begin: false, note: false, turn: "fenced", end: "fenced", wait: "fenced" });
+    pause: await store.wait(id, 4, "resume"),
+  }).toEqual({
+    begin: false,
+    note: false,
+    turn: "fenced",
+    end: "fenced",
+    wait: "fenced",
+    pause: "fenced",
+  });
 
   expect(
     await team.database.query({ text: "select * from dure.jobs where id = $1" }, [id]),

@@ -1,8 +1,9 @@
 import fastify from "fastify";
 import { expect, test } from "vitest";
+import { DureError } from "../kernel/errors.ts";
 import type { PlanLibrary } from "../plans/runs/plan-library.ts";
 import type { Rooms } from "../rooms/rooms.ts";
-import { auditRequests } from "./audit.ts";
+import { auditRequests, type AuditBook } from "./audit.ts";
 import type { ServerParts } from "./server.ts";
 import { startTestServer } from "./test-server.ts";
 
@@ -126,6 +127,56 @@ test("a deed whose outcome cannot be written is answered all the same, and its e
     "the outcome of an entry of the audit log could not be written",
   );
 });
+
+test("the outcome of a deed that the database could not take is written when it answers again", async () => {
+  const database = new PassingOutage();
+  await using server = await startTestServer({
+    plans: libraryOf([{ run: "run_1", outcome: "cleaned" }]),
+    audit: database,
+  });
+  database.isAway = true;
+
+  const answer = await server.post("/v1/runs/clean", {});
+
+  expect(answer.status).toBe(200);
+  expect(database.outcomes).toEqual([]);
+  database.isAway = false;
+  await expect.poll(() => database.outcomes, { timeout: 20_000 }).toEqual([[1, "done", ["run_1"]]]);
+});
+
+test("a server that ends in an outage says which entries stay without their outcome", async () => {
+  const database = new PassingOutage();
+  const server = await startTestServer({
+    plans: libraryOf([{ run: "run_1", outcome: "cleaned" }]),
+    audit: database,
+  });
+  database.isAway = true;
+  await server.post("/v1/runs/clean", {});
+
+  await server[Symbol.asyncDispose]();
+
+  await expect
+    .poll(() => server.log.join("\n"), { timeout: 20_000 })
+    .toContain("the outcome of an entry of the audit log could not be written");
+  expect(database.outcomes).toEqual([]);
+});
+
+/** The audit log of a database that can be away once a deed has begun. */
+class PassingOutage implements AuditBook {
+  readonly outcomes: (readonly [number, string, readonly string[] | undefined])[] = [];
+  isAway = false;
+
+  begin = async (): Promise<number> => 1;
+
+  end: AuditBook["end"] = async (id, { outcome, subjects }) => {
+    if (this.isAway) throw new DureError("DATABASE_UNAVAILABLE", "away", { class: "unavailable" });
+    this.outcomes.push([id, outcome, subjects]);
+  };
+
+  note = async (): Promise<void> => {};
+
+  list: AuditBook["list"] = async () => ({ items: [], nextCursor: null });
+}
 
 test("a route that changes something and does not say what is refused before the server listens", () => {
   const app = fastify();

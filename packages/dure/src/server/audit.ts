@@ -2,7 +2,9 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import type { z } from "zod";
 import type { AuditLog, Deed } from "../durable/audit-log.ts";
-import { messageOf } from "../kernel/errors.ts";
+import { surely } from "../durable/surely.ts";
+import type { BackOff } from "../kernel/back-off.ts";
+import { codeOf, messageOf } from "../kernel/errors.ts";
 import { onWire } from "../kernel/wire.ts";
 import { actorOf } from "./actor.ts";
 import { callerOf } from "./guard.ts";
@@ -21,7 +23,12 @@ interface OpenDeed {
   readonly id: number;
   refusal: string | undefined;
   subjects: readonly string[];
+  /** Aborts when the server has closed: then no outcome is written any more. */
+  readonly signal: AbortSignal;
 }
+
+/** An outcome that an outage held up is tried again after so long, milliseconds. */
+const LATE: BackOff = { firstMs: 100, maxMs: 5_000 };
 
 /** Methods that change nothing. */
 const LOOKS = new Set(["GET", "HEAD", "OPTIONS"]);
@@ -46,6 +53,11 @@ export function auditRequests(app: FastifyInstance, parts: ServerParts): void {
 
   if (!audit) return;
 
+  const closed = new AbortController();
+  app.addHook("onClose", async () =>
+    closed.abort(new DOMException("The server has closed.", "AbortError")),
+  );
+
   app.addHook("preHandler", async (request) => {
     const deed = deedOf(request);
     if (deed) {
@@ -53,6 +65,7 @@ export function auditRequests(app: FastifyInstance, parts: ServerParts): void {
         id: await audit.begin({ ...whoOf(request), ...deed }),
         refusal: undefined,
         subjects: [],
+        signal: closed.signal,
       };
     }
   });
@@ -83,21 +96,39 @@ export function refuseDeed(request: FastifyRequest, code: string): void {
   if (request.deed) request.deed.refusal = code;
 }
 
-async function endDeed(request: FastifyRequest, { audit, logger }: ServerParts): Promise<void> {
+/** Whatever becomes of its entry, the deed is done, or refused: the answer does not wait. */
+async function endDeed(request: FastifyRequest, parts: ServerParts): Promise<void> {
   const { deed } = request;
+  const { audit, clock } = parts;
   if (!deed || !audit) return;
 
   request.deed = null;
 
+  const write = (): Promise<void> =>
+    audit.end(deed.id, { outcome: deed.refusal ?? "done", subjects: deed.subjects });
+  const onLost = (error: unknown): void => logLost(request, deed, parts, error);
+
   try {
-    await audit.end(deed.id, { outcome: deed.refusal ?? "done", subjects: deed.subjects });
+    await write();
   } catch (error) {
-    // It is done, or refused, all the same: the entry stays without an outcome.
-    logger.error(
-      { request: request.id, entry: deed.id, error: messageOf(error) },
-      "the outcome of an entry of the audit log could not be written",
-    );
+    if (codeOf(error) !== "DATABASE_UNAVAILABLE") return onLost(error);
+    // The first outcome holds, so it may be written again. No deed begins in an outage: what
+    // waits here is at most what was under way.
+    void surely(write, { clock, signal: deed.signal, backOff: LATE }).catch(onLost);
   }
+}
+
+/** The entry stays without an outcome. */
+function logLost(
+  request: FastifyRequest,
+  deed: OpenDeed,
+  { logger }: ServerParts,
+  error: unknown,
+): void {
+  logger.error(
+    { request: request.id, entry: deed.id, error: messageOf(error) },
+    "the outcome of an entry of the audit log could not be written",
+  );
 }
 
 function deedOf(request: FastifyRequest): RequestDeed | undefined {
