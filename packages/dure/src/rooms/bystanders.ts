@@ -126,3 +126,20 @@ const SHUT_OUT_OF = {
       and context->>'place' = $1
       and context->>'because' = $2`,
 };
+
+/**
+ * Which of `agents` hear a message. A platform tells the members of a private thread alone; the web
+ * rooms are told for all.
+ */
+export async function membersAmong(
+  agents: readonly string[],
+  heard: Parameters<typeof listenersIn>[2] & {
+    readonly tx: Queryable;
+    readonly place: Spoken["place"];
+  },
+): Promise<readonly string[]> {
+  const { tx, place, message, directory } = heard;
+  if (place.kind !== "thread" || place.person === null) return agents;
+  const members = await listenersIn(tx, place, { message, directory });
+  return agents.filter((agent) => members.includes(agent));
+}

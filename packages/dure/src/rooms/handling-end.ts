@@ -45,8 +45,8 @@ export class HandlingEnd {
     if (!open || !place) return; // settled before, or taken by another
 
     const wishes = wishesOf(open);
-    const isKept = said.outcome === "answered" && (await isStoppedTalk(tx, place, handling));
-    const outcome = wishes.isSilent || isKept ? "silent" : said.outcome;
+    const isSilent = wishes.isSilent || (await isHeldBack(tx, place, handling, said));
+    const outcome = isSilent ? "silent" : said.outcome;
     const text = outcome === "answered" ? said.text : "";
     const answer = await this.#say(tx, handling, place, { text, wishes, open });
 
@@ -59,20 +59,25 @@ export class HandlingEnd {
 
     const recorded = wishes.leaves ? "left" : wishes.ends ? "ended" : outcome;
     await tx.query(FINISH, [handling.id, recorded, answer ?? null]);
-    await this.#setting.store.emit(tx, [
+    await this.#emitHandled(tx, handling, place, { outcome, answer: answer ?? null });
+  }
+
+  #emitHandled(
+    tx: Transaction,
+    handling: HandlingRow,
+    place: OpenPlace,
+    ended: { readonly outcome: Said["outcome"] | "silent"; readonly answer: string | null },
+  ): Promise<void> {
+    const { message, agent, session, turn } = handling;
+    return this.#setting.store.emit(tx, [
       {
         type: "room.handled",
         role: "conversation",
         room: place.id,
-        agent: handling.agent,
-        session: handling.session,
-        turn: handling.turn ?? undefined,
-        data: {
-          message: handling.message,
-          outcome,
-          answer: answer ?? null,
-          parent: place.parent,
-        },
+        agent,
+        session,
+        turn: turn ?? undefined,
+        data: { message, ...ended, parent: place.parent },
       },
     ]);
   }
@@ -214,6 +219,16 @@ export class HandlingEnd {
   async #messageOf(tx: Transaction, { message }: HandlingRow): Promise<StoredMessage | undefined> {
     return message === null ? undefined : this.#setting.store.message(message, tx);
   }
+}
+
+/** Whether a guard has stopped the agents' talk that this answer would go on with. */
+async function isHeldBack(
+  tx: Transaction,
+  place: OpenPlace,
+  handling: HandlingRow,
+  { outcome }: Said,
+): Promise<boolean> {
+  return outcome === "answered" && isStoppedTalk(tx, place, handling);
 }
 
 /** A handling that this process still holds. */

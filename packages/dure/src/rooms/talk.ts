@@ -26,7 +26,7 @@ import { stopTalkIn } from "./guard-stop.ts";
 import type { RoomLimits } from "./limits.ts";
 import { orderingOf, partKey, partLength, topicOf } from "./outbox-keys.ts";
 import { findMentions, renderMentions } from "./mentions.ts";
-import { asideOf, listenersIn } from "./bystanders.ts";
+import { asideOf, listenersIn, membersAmong } from "./bystanders.ts";
 import type { OpenPlace, Place } from "./place.ts";
 import type { RoleDecision } from "./role.ts";
 import { nameFromOutside } from "./room-person.ts";
@@ -281,24 +281,14 @@ export class Talk {
     this.#warnOfLostRecord(place, message);
     const step = known ? unchanged(place) : this.#stepOf(heard, place, mentions);
     const bystanders = (heard.bystanders ?? []).filter((agent) => !known?.roles[agent]);
+    const { directory } = this.#setting;
+    const hearing = await membersAmong(fresh, { tx, place, message, directory });
     const unheeded = await this.#write(
       tx,
-      { place, message, step, agents: await this.#thatHear(tx, place, { message, agents: fresh }) },
+      { place, message, step, agents: hearing },
       { known: known !== undefined, row: rowOfHeard(message, heard), onlyRecord, bystanders },
     );
     return { messageId: message.id, repeated: known !== undefined, unheeded };
-  }
-
-  /** A platform tells the members of a private thread alone; the web rooms are told for all. */
-  async #thatHear(
-    tx: Transaction,
-    place: OpenPlace,
-    { message, agents }: { message: DecidedMessage; agents: readonly string[] },
-  ): Promise<readonly string[]> {
-    if (place.kind !== "thread" || place.person === null) return agents;
-    const { directory } = this.#setting;
-    const members = await listenersIn(tx, place, { message, directory });
-    return agents.filter((agent) => members.includes(agent));
   }
 
   #stepOf(heard: Heard, place: OpenPlace, mentions: readonly string[]): GuardStep {
