@@ -528,8 +528,8 @@ export const DURABLE_GUARDS: readonly Guard[] = [
   {
     id: "outbox.attempts",
     at: { file: `${DURABLE}/outbox-step.ts` },
-    find: "if (attempts >= policy.attempts)",
-    replace: "if (attempts > policy.attempts)",
+    find: "if (isCounted && attempts >= policy.attempts)",
+    replace: "if (isCounted && attempts > policy.attempts)",
     tests: outbox("what follows from an attempt"),
     why: "an entry is tried once too often",
   },

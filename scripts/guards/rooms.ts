@@ -377,8 +377,9 @@ export const ROOM_GUARDS: readonly Guard[] = [
   {
     id: "guard.stop.running",
     at: { file: `${ROOMS}/handling-end.ts` },
-    find: 'const isKept = said.outcome === "answered" && (await isStoppedTalk(tx, place, handling));',
-    replace: "const isKept = (await isStoppedTalk(tx, place, handling)) && false;",
+    find: 'return outcome === "answered" && isStoppedTalk(tx, place, handling);',
+    replace:
+      'return outcome === "answered" && (await isStoppedTalk(tx, place, handling)) && false;',
     tests: guardStop("an answer that is being written when the guard stops its place ends silent"),
     why: "agents go on answering each other after the notice that they are stopped",
   },
@@ -459,7 +460,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   },
   {
     id: "rooms.private.hearers",
-    at: { file: `${ROOMS}/talk.ts` },
+    at: { file: `${ROOMS}/bystanders.ts` },
     find: "return agents.filter((agent) => members.includes(agent));",
     replace: "return agents;",
     tests: privates("is answered there: its person writes to both, and no other agent hears it"),

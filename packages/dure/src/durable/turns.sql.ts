@@ -49,6 +49,13 @@ create or replace function dure.is_repetition(
         p->>'of' = 'caller'
         or (
           t.done ? 'error'
+          -- a yes again: its effect is found out about under the same key
+          and not exists (
+            select
+            from dure.sessions s
+            where s.id = t.session_id
+              and (s.state->'question'->>'begun')::boolean
+          )
           and not exists (
             select
             from dure.turns n

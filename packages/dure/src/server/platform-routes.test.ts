@@ -464,10 +464,7 @@ describe("/openapi.json", () => {
     const post = document.paths["/v1/agent/chat/stream"]!["post"]!;
     expect(post.responses["200"]!.content).toHaveProperty("text/event-stream");
     expect(post.responses["422"]!.content).toHaveProperty("application/problem+json");
-    expect(post.requestBody?.content["application/json"]?.schema.required).toEqual([
-      "session_id",
-      "message",
-    ]);
+    expect(post.requestBody?.content["application/json"]?.schema.required).toEqual(["message"]);
   });
 });
 

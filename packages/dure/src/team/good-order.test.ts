@@ -14,7 +14,7 @@ function logInto(lines: Line[]): Logger {
     (level: string) =>
     (_: object, text: string): void =>
       void lines.push({ level, text });
-  return { info: at("info"), warn: at("warn"), error: at("error"), debug: at("debug") } as Logger;
+  return { info: at("info"), warn: at("warn"), error: at("error"), debug: at("debug") };
 }
 
 test("a stop that takes long says what it waits for, again every 15 s, and nothing when it is over", async () => {

@@ -63,7 +63,8 @@ export async function startPayingTeam(
     model: "offline:payer",
     offlineModels: [payingModel(till)],
     services: { till: tillOf(till) },
-    limits,
+    // The client repeats the call; the turn itself does not wait for the model.
+    limits: { patience: { chat: "0s" }, ...limits },
   });
   const environment = readEnvironment({
     DATABASE_URL: database.url,

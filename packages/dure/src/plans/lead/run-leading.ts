@@ -5,7 +5,7 @@ import type { ProcessLease } from "../../durable/processes.ts";
 import type { Inbox } from "../../escalations/inbox.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
-import { codeOf, messageOf } from "../../kernel/errors.ts";
+import { messageOf } from "../../kernel/errors.ts";
 import { Faults } from "../../durable/faults.ts";
 import { becauseOf } from "../rows/outcomes.ts";
 import { RunLeader } from "./leader.ts";
