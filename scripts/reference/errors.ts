@@ -65,7 +65,7 @@ async function readErrors(folder: string = SOURCES): Promise<readonly KnownError
   const errors: KnownError[] = [];
   for (const name of sources.toSorted()) {
     const text = await readFile(path.join(folder, name), "utf8");
-    if (text.includes("DureError")) errors.push(...errorsIn(name, text));
+    if (/(?:Dure|Process)Error/.test(text)) errors.push(...errorsIn(name, text));
   }
   return errors;
 }
@@ -85,7 +85,7 @@ export function errorsIn(name: string, text: string): readonly KnownError[] {
 
 function errorOf({ expression, arguments: given }: ts.NewExpression): KnownError | undefined {
   const [code, message, options] = given ?? [];
-  if (expression.getText() !== "DureError") return undefined;
+  if (!/^(?:Dure|Process)Error$/.test(expression.getText())) return undefined;
   if (code === undefined || message === undefined || !ts.isStringLiteral(code)) return undefined;
 
   return {

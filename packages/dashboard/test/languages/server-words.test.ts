@@ -68,7 +68,7 @@ beforeAll(async () => {
 describe("on a page in Korean", () => {
   test("every refusal that a page can meet has words", () => {
     const thrown = sources
-      .filter(({ text }) => text.includes("new DureError"))
+      .filter(({ text }) => /new (?:Dure|Process)Error/.test(text))
       .flatMap(({ name, text }) => errorsIn(name, text).map(({ code }) => code));
     const stored = sources.flatMap(({ text }) => [
       ...(text.match(/(?<='code', ')[A-Z][A-Z_]+(?=')/g) ?? []),

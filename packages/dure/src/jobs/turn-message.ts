@@ -136,12 +136,13 @@ function messageOf({ job, turns, words }: TurnFacts, other: string): string {
   const override = words.map(
     ({ author, text }) =>
       `[A person, ${cut(speakerName(author), SAID.author)}, speaks into this exchange. These ` +
-      `words go before everything else in it.]\n${quoteLines(text)}`,
+      `words go before everything else in it.]\n${quoteLinesLike(text, HEADING)}`,
   );
-  return [...override, `[${other} says:]\n${quoteLines(said)}`].join("\n\n");
+  return [...override, `[${other} says:]\n${quoteLinesLike(said, HEADING)}`].join("\n\n");
 }
 
-/** What an agent may not write as if dure had: the heading of another one's words. */
+/** What no speaker may write as if dure had: the heading of another one's words. A mark before each line
+ * would let what is told outgrow its bound. */
 const HEADING = /^\s*\[.{0,200}(?:\sspeaks\s|\ssays:)/u;
 
 /**

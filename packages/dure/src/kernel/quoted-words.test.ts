@@ -43,3 +43,7 @@ test("words on one line stay as they are", () => {
   );
   expect(spokenBy("\n", "네")).toBe("?: 네");
 });
+
+test("a name of a million blanks costs no more than its length", () => {
+  expect(speakerName(`${" ".repeat(1_000_000)}x`)).toBe("x");
+});

@@ -25,7 +25,8 @@ export function oneLine(text: string): string {
 export function speakerName(name: string): string {
   return (
     oneLine(name)
-      .replace(/\s*[:：︓﹕]\s*/gu, " ")
+      .replace(/\s+/gu, " ") // first: a blank before a sign is then one, also of a name of blanks
+      .replace(/ ?[:：︓﹕] ?/gu, " ")
       .trim() || "?"
   );
 }

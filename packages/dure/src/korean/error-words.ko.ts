@@ -353,6 +353,7 @@ export const ERROR_WORDS_KO: Readonly<Record<string, string>> = {
   ANSWER_MISSING: "에이전트가 답하지 못했어요.",
   APPROVAL_REJECTED: "사람이 거절했어요.",
   DELIVERY_UNSURE: "도착했는지 알 수 없어요.",
+  GUARD_STOPPED: "에이전트끼리의 대화를 멈춰서 보내지 않았어요.",
   JOB_BLOCKED: "맡은 에이전트가 바빠서 시작하지 못했어요.",
   JOB_BUDGET: "정해 둔 예산을 다 썼어요.",
   JOB_RESUME_LIMIT: "서버가 거듭 꺼져서 더 이어 가지 않았어요.",

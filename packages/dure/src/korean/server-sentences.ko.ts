@@ -336,4 +336,9 @@ export const SENTENCES_KO: readonly SentenceForm[] = [
   ],
 
   ["The server answered {0}.", "서버가 {0}(으)로 답했어요. 잠시 뒤에 다시 시도해 주세요."],
+
+  // --- rights of the database user
+  ["PostgreSQL refuses this to {0}: {1}.", "데이터베이스 사용자 {0}에게 권한이 없어요: {1}"],
+
+  ["As the owner of the database: {0}", "데이터베이스의 주인으로 실행해 주세요: `{0}`"],
 ];

@@ -150,10 +150,6 @@ export const START_SENTENCES_KO: readonly SentenceForm[] = [
     "바뀐 것은 없어요. 원인을 고친 뒤 다시 시작해 주세요.",
   ],
 
-  ["PostgreSQL refuses this to {0}: {1}.", "데이터베이스 사용자 {0}에게 권한이 없어요: {1}"],
-
-  ["As the owner of the database: {0}", "데이터베이스의 주인으로 실행해 주세요: `{0}`"],
-
   [
     "The functions of {0} (release {1}) were refused: {2}.",
     "데이터베이스가 {0}의 함수(릴리스 {1})를 받지 않았어요: {2}",

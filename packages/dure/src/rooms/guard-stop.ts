@@ -43,14 +43,14 @@ export async function stopTalkIn(
   }
 
   for (const { id, author } of await tx.query<{ id: string; author: string }>(UNSENT, [place.id])) {
-    await tx.query(DROP, [id, allPartsOf(id)]);
+    await tx.query(DROP, [id, allPartsOf(id), JSON.stringify(STOPPED)]);
     await store.emit(tx, [
       {
         type: "room.delivery_failed",
         role: "system",
         room: place.id,
         agent: author,
-        data: { message: id, outcome: "failed", code: "GUARD_STOPPED", detail: STOPPED },
+        data: { message: id, outcome: "failed", code: STOPPED.code, detail: STOPPED.message },
       },
     ]);
   }
@@ -66,7 +66,10 @@ export async function isStoppedTalk(
   return (await tx.query(IS_TALK, [handling.id])).length > 0;
 }
 
-const STOPPED = "A guard stopped the agents here before it left.";
+const STOPPED = {
+  code: "GUARD_STOPPED",
+  message: "A guard stopped the agents here before it left.",
+};
 
 /** `m` is what is answered: an agent's words that ask for nothing. */
 const TALK = `m.author_kind <> 'person' and m.mark is null
@@ -114,12 +117,12 @@ const DROP = {
     with dropped as (
       update dure.outbox
       set state = 'failed', settled_at = clock_timestamp(),
-        error = '{"code": "GUARD_STOPPED", "message": "${STOPPED}"}'
+        error = $3
       where starts_with(key, $2) and state = 'pending'
     )
     update dure.room_messages
     set delivery = 'failed',
-      delivery_error = '{"code": "GUARD_STOPPED", "message": "${STOPPED}"}'
+      delivery_error = $3
     where id = $1`,
 };
 const IS_TALK = {

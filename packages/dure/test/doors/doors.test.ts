@@ -61,6 +61,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
     "messageOf",
     "problemInKorean",
     "publishTarget",
+    "reviewNeeded",
     "shownText",
     "systemClock",
     "translatorOf",

@@ -50,7 +50,7 @@ beforeAll(async () => {
 
 test("every refusal that a terminal can show has Korean words", () => {
   const refusals = sources
-    .filter(({ text }) => text.includes("new DureError"))
+    .filter(({ text }) => /new (?:Dure|Process)Error/.test(text))
     .flatMap(({ name, text }) => errorsIn(name, text))
     .filter(({ code, message }) => !NOT_SHOWN.test(code) && /[a-z]{2}/.test(message));
   const silent = refusals.filter(({ code, message }) => refusalOf({ code, message }) === undefined);
