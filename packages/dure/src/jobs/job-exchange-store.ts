@@ -11,6 +11,7 @@ import type { ExchangeFacts } from "./exchange-facts.ts";
 import { sessionOf, speakerOf, type JobError, type JobResult } from "./job.ts";
 import type { JobLimits } from "./limits.ts";
 import type { AttemptInput, HeldAs, HeldJob, JobStore } from "./store.ts";
+import { TurnTime } from "./turn-time.ts";
 import type { JobWords } from "../wire/jobs.ts";
 
 /** Who is in the team, as far as exchanges have to know. */
@@ -131,7 +132,7 @@ export class JobExchangeStore implements ExchangeStore {
   ): Promise<Spoken> {
     const { clock } = this.#options;
     const late = new AbortController();
-    const cancel = clock.after(timeoutMs, () =>
+    const time = new TurnTime(clock, timeoutMs, () =>
       late.abort(new DOMException("The turn is late.", "TimeoutError")),
     );
     const paused = new AbortController();
@@ -140,7 +141,7 @@ export class JobExchangeStore implements ExchangeStore {
     );
     const either = AbortSignal.any([signal, late.signal, paused.signal]);
     try {
-      return await this.#speak(either);
+      return await this.#speak(either, time);
     } catch (error) {
       signal.throwIfAborted();
       if (paused.signal.aborted) return { kind: "paused" };
@@ -148,7 +149,7 @@ export class JobExchangeStore implements ExchangeStore {
       return await this.#stopLate(signal);
     } finally {
       leave();
-      cancel();
+      time.stop();
     }
   }
 
@@ -193,7 +194,7 @@ export class JobExchangeStore implements ExchangeStore {
     return { id: this.#id, epoch: this.#held.epoch };
   }
 
-  async #speak(signal: AbortSignal): Promise<Spoken> {
+  async #speak(signal: AbortSignal, time: TurnTime): Promise<Spoken> {
     const { facts } = this.#options;
     const { session } = this.#input!;
     if (this.#turn === null) {
@@ -204,7 +205,7 @@ export class JobExchangeStore implements ExchangeStore {
     }
     for (;;) {
       const turn = this.#turn;
-      const done = await this.#doneOf(turn, signal);
+      const done = await this.#doneOf(turn, signal, time);
       if (done.error?.code !== "APPROVAL_PENDING" && done.error?.code !== "EFFECT_UNKNOWN") {
         return this.#spoken(turn, done);
       }
@@ -308,11 +309,12 @@ export class JobExchangeStore implements ExchangeStore {
     }
   }
 
-  async #doneOf(turn: string, signal: AbortSignal): Promise<Done> {
+  async #doneOf(turn: string, signal: AbortSignal, time?: TurnTime): Promise<Done> {
     for await (const { event } of this.#options.conversations.read(turn, {
       caller: this.#caller,
       signal,
     })) {
+      time?.hear(event);
       if (event.type === "DONE") return event.data;
     }
     throw new DureError("TURN_ENDLESS", `The stream of ${turn} ended without DONE.`);

@@ -464,6 +464,31 @@ test("an error that passes is tried again in the same turn, with pauses; the tur
 
 // --- asking
 
+test("a job outlasts a model that is away for longer than one turn may take", async () => {
+  await using db = await testDatabase();
+  let calls = 0;
+  const away: TestAgent = () => {
+    calls += 1;
+    return calls > 50 ? "It takes eleven minutes here." : { text: "", error: { status: 503 } };
+  };
+  await using team = await startTestTeam({
+    url: db.url,
+    agents: { ruda: talkative, eden: away },
+    jobs: { limits: { firstReplyMs: 700 } },
+    engine: {
+      patienceMs: () => 60_000,
+      outageRetry: { firstMs: 20, maxMs: 40 },
+      attemptRules: undefined,
+    },
+  });
+
+  const began = systemClock.monotonic();
+  const answer = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "How long?" });
+
+  expect(systemClock.monotonic() - began).toBeGreaterThan(700);
+  expect(answer).toMatchObject({ status: "ok" });
+});
+
 test("wrong requests are refused with a code, and there is no job", async () => {
   await using db = await testDatabase();
   await using team = await startTestTeam({

@@ -55,6 +55,7 @@ export interface TestTeamOptions {
   readonly onFenced?: () => void;
   /** Of the engine alone; default the system's. */
   readonly engineClock?: Clock;
+  readonly engine?: Partial<ConstructorParameters<typeof Engine>[0]>;
   /** In the directory; default all of `agents`. */
   readonly known?: readonly string[] | undefined;
 }
@@ -206,7 +207,7 @@ function lookedUp(find: () => Readonly<Record<string, AnyTool>>): Record<string,
 }
 
 function engineOf(
-  { engineClock }: TestTeamOptions,
+  { engineClock, engine }: TestTeamOptions,
   { database, notifications, lease, clock, logger, pauses }: TestBase,
   { names, services, models: offline }: TestAgents,
 ): Engine {
@@ -222,6 +223,7 @@ function engineOf(
     attemptRules: jobAttemptRules({ random: () => 0 }),
     lease: lease.signal,
     defaultLlm: { provider: "offline", model: names[0]!, fallbacks: [] },
+    ...engine,
   });
 }
 

@@ -220,7 +220,7 @@ test("two taps on two processes book once", async () => {
   const taps = await Promise.all([desk.press("확인", asked), second.press("확인", asked)]);
 
   expect(taps.map(({ next_action }) => next_action).toSorted()).toEqual(["DONE", "DONE"]);
-  expect(taps[0]!.message).toBe(taps[1]!.message);
+  expect(taps[0].message).toBe(taps[1].message);
   expect(office.bank.bookings()).toHaveLength(1);
 });
 
