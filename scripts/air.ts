@@ -65,8 +65,9 @@ const LONG_LINE = 110;
 const EXCEPTIONS = path.join(root, "scripts/air-exceptions.json");
 
 /**
- * Of the whole tree, a little above what it has: a bound that a table of words breaks is none. What is left of vague words in
- * tests: ids of unknown agents and sessions, the user `nobody`, and words to find.
+ * Of the whole tree, a little above what it has: a bound that a table of words breaks is none. What
+ * is left of vague words in tests: ids of unknown agents and sessions, the user `nobody`, and words
+ * to find.
  */
 const LIMITS = {
   charactersPerLine: 35,

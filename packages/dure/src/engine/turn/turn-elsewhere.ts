@@ -42,7 +42,7 @@ export class TurnsElsewhere {
   readonly #options: TurnsElsewhereOptions;
   /** By path; what has ended there is not among them. */
   readonly #open: Map<string, TurnElsewhere>;
-  readonly #stops: StopElsewhere[] = [];
+  #stops: readonly StopElsewhere[] = [];
   #isAsking: boolean | undefined;
   #task: OpenTask | undefined;
 
@@ -108,17 +108,23 @@ export class TurnsElsewhere {
     this.#isAsking = await isAsking(remote, done, { clock, signal: stop.signal });
   }
 
-  /**
-   * Ends them, now and by rows that are stored with `DONE`: this process may die before it has told
-   * the other servers.
-   */
+  /** Ends them with the turn: by rows that are stored with `DONE`, and by `tellStops` behind it. */
   stopAll(): void {
+    const open = [...this.#open.values()];
+    this.#stops = open.map((there) => stopOf(there, this.#requestTo(there.name)));
+  }
+
+  /**
+   * Tells the other servers at once. Only where `DONE` is stored: until then another process may
+   * have taken the turn over, and follow them.
+   */
+  tellStops(): void {
     const { clock } = this.#options;
+    if (this.#stops.length === 0) return;
     for (const there of this.#open.values()) {
-      const stop = stopOf(there, this.#requestTo(there.name));
       const remote = this.#remoteOf(there);
+      const stop = stopOf(there, this.#requestTo(there.name));
       if (remote) void tryStopElsewhere(remote, stop, clock);
-      this.#stops.push(stop);
     }
     this.#open.clear();
   }

@@ -91,7 +91,10 @@ export class TurnTrouble {
       keepsQuestion: output.kept === undefined && (await this.#isYesBegun()),
       memory: isStop ? this.#memoryOfStopped() : undefined,
     });
-    if (!result.stopped) return result.next;
+    if (!result.stopped) {
+      elsewhere.tellStops();
+      return result.next;
+    }
     stop.ask();
     return this.end(isAsked ? error : new StoppedError());
   }
@@ -253,7 +256,10 @@ export class TurnTrouble {
     const message = troubleText(error, facts.locale);
     const payload = { message, error: turnErrorOf(error, environment) };
     this.#finish.escalations = this.#unwritten;
-    return this.#finish.storeBare(payload, { keepsQuestion: await this.#isYesBegun() });
+    const bare = { keepsQuestion: await this.#isYesBegun() };
+    const next = await this.#finish.storeBare(payload, bare);
+    this.#parts.elsewhere.tellStops();
+    return next;
   }
 }
 
