@@ -478,7 +478,7 @@ test("a job outlasts a model that is away for longer than one turn may take", as
     engine: {
       patienceMs: () => 60_000,
       outageRetry: { firstMs: 20, maxMs: 40 },
-      attemptRules: undefined,
+      attemptRules: () => undefined,
     },
   });
 
