@@ -180,11 +180,16 @@ test(
   },
 );
 
+/** What the attack writes is no secret; here its files are looked at by others. */
+const MAY_LEAVE = [{ rule: "agent-instructions", path: "**" }];
+
 test(
   "an administrator without a tenant merges into the team's folder where that is allowed",
   { ...FULL, timeout: 120_000 },
   async () => {
-    const { client, folder } = await ownTeam("", { plans: { ownFolder: true } });
+    const { client, folder } = await ownTeam("", {
+      plans: { ownFolder: true, mayLeave: MAY_LEAVE },
+    });
     const [runner, admin] = [await client(["plans"]), await client(["admin"])];
     const { id } = await runner.plans.start(attack());
     await ended(runner, id);
@@ -204,6 +209,7 @@ test(
   async () => {
     await using shop = await testRepository({ "shop.txt": "A shop.\n" });
     const { client } = await ownTeam("", {
+      plans: { mayLeave: MAY_LEAVE },
       repositories: { shop: { path: shop.folder, merge: { approvals: 1, not: "author" } } },
     });
     const [author, second] = [await client(["plans"], "", "mina"), await client(["plans:merge"])];

@@ -64,12 +64,12 @@ export async function mergeIntoBranch(
     return { kind: "already", commit: old, updated: undefined };
   }
 
-  await options.review?.(old);
   const isBehind = await repository.hasReachable([old], [result], { signal });
   const commit = isBehind ? result : await mergeCommits(repository, old, result, options);
   const open = (): Promise<Checkout | undefined> => openCheckout(repository, { target, signal });
   const changes = await diffTrees(git, at, { from: old, to: commit, signal });
   await options.look?.(changes);
+  await options.review?.(old);
   const before = await open();
   if (before) await doneIn(before, changes);
   if (!isBehind) await options.tryOut?.(commit);
