@@ -128,7 +128,7 @@ describe.each(PLATFORM.rows)(
       expect(led[0]!.background).toContain("you lead the answer");
       expect(led[0]!.background).not.toContain("부하 시험");
       expect(added[0]!.background).toContain(
-        "이든 leads the answer. 이든 has answered: “테스트는 통과했습니다”",
+        "이든 leads the answer. 이든 has answered:\n> 테스트는 통과했습니다",
       );
       expect([team.calls("ruda"), team.calls("dajim")]).toEqual([0, 0]);
     });
