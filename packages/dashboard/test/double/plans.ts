@@ -646,7 +646,7 @@ const LEAVING: ReviewNeeded = {
       rule: "github-token",
       path: "src/client.ts",
       line: 3,
-      excerpt: "ghp_… (36 more characters)",
+      excerpt: "ghp_… (+36)",
       commit: "a".repeat(40),
     },
     {

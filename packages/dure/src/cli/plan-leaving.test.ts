@@ -14,7 +14,7 @@ const REFUSAL = {
   commit: "d".repeat(40),
   count: 2,
   findings: [
-    { rule: "github-token", path: "src/a.ts", line: 3, excerpt: "ghp_… (36 more characters)" },
+    { rule: "github-token", path: "src/a.ts", line: 3, excerpt: "ghp_… (+36)" },
     { rule: "ci", path: "\u001b]0;t\u0007.github/a.yml", line: null, excerpt: null },
   ],
 };
@@ -66,7 +66,7 @@ test.each(["merge", "publish"])(
     const done = await dure("plan", verb, "run_1", "--confirm", CONFIRM, "--url", url);
 
     expect(refused.code).toBe(1);
-    expect(refused.shown).toMatch(/github-token +src\/a\.ts:3 +ghp_… \(36 more characters\)/);
+    expect(refused.shown).toMatch(/github-token +src\/a\.ts:3 +ghp_… \(\+36\)/);
     expect(refused.shown).toMatch(/ci +.*\.github\/a\.yml/);
     expect(refused.shown).not.toContain("\u0007");
     expect(done.code).toBe(0);

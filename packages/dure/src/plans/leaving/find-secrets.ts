@@ -66,5 +66,5 @@ function inWords(
 function masked(shown: string, hidden: number): string {
   const readable = shown.trim().slice(0, MAX_SHOWN).replace(/\p{C}/gu, "?");
 
-  return `${readable}… (${hidden} more characters)`;
+  return `${readable}… (+${hidden})`;
 }
