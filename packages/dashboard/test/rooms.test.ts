@@ -447,7 +447,10 @@ describe("a message", { timeout: 60_000 }, () => {
       await page.locator(".room-writing", { hasText: "작성 중" }).waitFor({ state: "detached" });
       await messageWith(page, "5-5 길게 쓰는 줄").locator(".role", { hasText: "답함" }).waitFor();
       const log = page.getByRole("log");
-      await log.evaluate((element) => (element.scrollTop = 200));
+      await log.evaluate((element) => {
+        element.scrollTop = 200;
+        element.append(""); // the list is drawn again before the browser tells of the scroll
+      });
       await page.getByRole("button", { name: "맨 아래로" }).waitFor();
 
       await say(other.page, "@세움 새 소식이에요");

@@ -16,17 +16,9 @@ import {
   type MessageRequest,
   type SlotInfo,
 } from "dure/client";
-import {
-  Fragment,
-  memo,
-  useLayoutEffect,
-  useMemo,
-  useRef,
-  useState,
-  type ReactNode,
-  type RefObject,
-} from "react";
+import { Fragment, memo, useMemo, useRef, type ReactNode, type RefObject } from "react";
 import { EscalationCard } from "../escalations/escalation-card.tsx";
+import { useFollowEnd } from "../follow-end.ts";
 import { toneOf } from "./tone.ts";
 import { useLanguage, useText } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
@@ -37,9 +29,6 @@ import { ReceiptCard } from "./receipt-card.tsx";
 import { receiptsByEntry } from "./receipts.ts";
 
 type Send = (message: string, extra?: Pick<MessageRequest, "confirmId">) => void;
-
-/** Closer than this to the end counts as reading the newest, pixels. */
-const NEAR_END = 80;
 
 const NONE: readonly JsonObject[] = [];
 
@@ -61,7 +50,8 @@ export function MessageList(props: {
   const queued = view.entries.filter((entry) => entry.status === "queued");
   const count = view.entries.length;
   const own = view.entries.at(-1)?.role === "user" ? count : 0;
-  const { scroller, atEnd, onScroll } = useFollowing(own);
+  const scroller = useRef<HTMLDivElement>(null);
+  const { following, onScroll } = useFollowEnd(scroller, { own });
   const last = view.turn === undefined && queued.length === 0 ? view.entries.at(-1) : undefined;
 
   return (
@@ -93,7 +83,7 @@ export function MessageList(props: {
         ))}
       </ol>
       {last?.done !== undefined && <Choices done={last.done} onSend={onSend} />}
-      {!atEnd && <ToBottom scroller={scroller} />}
+      {!following && <ToBottom scroller={scroller} />}
     </div>
   );
 }
@@ -138,34 +128,6 @@ function Answered({
       />
     </>
   );
-}
-
-/** Keeps the newest in sight of a reader at the end, and after an own message. `own`: how many. */
-function useFollowing(own: number): {
-  readonly scroller: RefObject<HTMLDivElement | null>;
-  readonly atEnd: boolean;
-  readonly onScroll: () => void;
-} {
-  const scroller = useRef<HTMLDivElement>(null);
-  const [atEnd, setAtEnd] = useState(true);
-  const following = useRef(true);
-  const ownBefore = useRef(own);
-
-  useLayoutEffect(() => {
-    const element = scroller.current!;
-    if (own > ownBefore.current) following.current = true; // an own message is always shown
-    ownBefore.current = own;
-    if (following.current) element.scrollTop = element.scrollHeight;
-  });
-
-  const onScroll = (): void => {
-    const element = scroller.current!;
-    const near = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_END;
-    following.current = near;
-    setAtEnd(near);
-  };
-
-  return { scroller, atEnd, onScroll };
 }
 
 function ToBottom({ scroller }: { scroller: RefObject<HTMLDivElement | null> }): ReactNode {

@@ -1,6 +1,7 @@
 import { useParams } from "@tanstack/react-router";
-import { useEffect, useRef, type ReactNode, type RefObject } from "react";
+import { useEffect, useRef, type ReactNode } from "react";
 import "../chat/chat.css";
+import { useFollowEnd } from "../follow-end.ts";
 import { useText } from "../language.tsx";
 import "../panel/panel.css";
 import "../rooms/rooms.css";
@@ -32,12 +33,13 @@ export function JobsPage(): ReactNode {
 function Detail({ id }: { id: string | undefined }): ReactNode {
   const text = useText();
   const place = useRef<HTMLDivElement>(null);
-  useStayAtEnd(place);
+  const { onScroll } = useFollowEnd(place, { begins: "top" });
 
   return (
     <div
       className="jobs-detail"
       ref={place}
+      onScroll={onScroll}
       role="region"
       aria-label={text.jobs.transcript}
       tabIndex={0}
@@ -45,33 +47,4 @@ function Detail({ id }: { id: string | undefined }): ReactNode {
       {id === undefined ? <p className="jobs-pick soft">{text.jobs.pick}</p> : <JobView id={id} />}
     </div>
   );
-}
-
-/** Closer than this to the end counts as reading the newest, pixels. */
-const NEAR_END = 80;
-
-/**
- * A reader of the newest keeps it in sight while the exchange goes on; for other readers all
- * stays where it is.
- */
-function useStayAtEnd(ref: RefObject<HTMLDivElement | null>): void {
-  useEffect(() => {
-    const element = ref.current!;
-    let atEnd = false;
-    const look = (): void =>
-      void (atEnd = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_END);
-
-    const observer = new MutationObserver(() => {
-      if (atEnd) element.scrollTop = element.scrollHeight;
-      look();
-    });
-
-    observer.observe(element, { childList: true, subtree: true });
-    element.addEventListener("scroll", look);
-
-    return () => {
-      observer.disconnect();
-      element.removeEventListener("scroll", look);
-    };
-  }, [ref]);
 }

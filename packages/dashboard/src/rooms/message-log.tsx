@@ -14,6 +14,7 @@ import {
   type RefObject,
 } from "react";
 import { useParts } from "../app-parts.tsx";
+import { useFollowEnd } from "../follow-end.ts";
 import { useLanguage, useText } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
 import { MessageRow, Portrait, RoomText } from "./message-row.tsx";
@@ -21,8 +22,6 @@ import { ROOM_KEYS, type Speaker } from "./room-data.ts";
 import type { Posting } from "./room-posts.ts";
 import { standOf } from "./stand-of.ts";
 
-/** Closer than this to the end counts as reading the newest, pixels. */
-const NEAR_END = 80;
 /** How long the message that a link led to is lit, milliseconds; the style says the same. */
 const LIT_MS = 1_800;
 
@@ -172,46 +171,23 @@ function useLit(): {
   return { lit, jump };
 }
 
-/**
- * Keeps the newest in sight of a reader at the end; for a reader elsewhere everything stays where
- * it is.
- */
+/** Follows the end, counts what came below the reader, and stays in place when older ones come. */
 function useFollowing(
   ref: RefObject<HTMLDivElement | null>,
   { last, first, postings }: { last: number; first: number; postings: number },
 ): { following: boolean; newer: number; onScroll: () => void; toEnd: () => void } {
-  const atEnd = useRef(true);
-  const [following, setFollowing] = useState(true);
+  const { following, onScroll } = useFollowEnd(ref, { own: postings });
   const [seen, setSeen] = useState(last);
-  const before = useRef({ postings, first, height: 0 });
+  const before = useRef({ first, height: 0 });
   if (following && seen !== last) setSeen(last);
 
   useLayoutEffect(() => {
     const element = ref.current!;
-    if (postings > before.current.postings) atEnd.current = true; // one's own message is always shown
-
-    if (atEnd.current) element.scrollTop = element.scrollHeight;
-    else if (first < before.current.first) {
+    if (!following && first < before.current.first) {
       element.scrollTop += element.scrollHeight - before.current.height;
-    } // older ones came in above
-
-    before.current = { postings, first, height: element.scrollHeight };
+    }
+    before.current = { first, height: element.scrollHeight };
   });
-
-  useEffect(() => {
-    // A log that gets lower, such as when a telephone shows its keyboard, keeps its end in sight.
-    const observer = new ResizeObserver(() => {
-      if (atEnd.current && ref.current) ref.current.scrollTop = ref.current.scrollHeight;
-    });
-    observer.observe(ref.current!);
-    return () => observer.disconnect();
-  }, [ref]);
-
-  const onScroll = (): void => {
-    const element = ref.current!;
-    atEnd.current = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_END;
-    setFollowing(atEnd.current);
-  };
 
   const toEnd = (): void => ref.current!.scrollTo({ top: ref.current!.scrollHeight });
 
