@@ -516,7 +516,8 @@ test("the process that lost a turn writes nothing more into it", async () => {
   await using t = await startTestEngine(chatService(), { offline: [model] });
   const { turnId } = await t.engine.accept({ session: "s1", message: "one" });
   await before.asked.promise;
-  // Another process takes the turn while this one stands in its model call.
+  // Another process takes the turn while this one, which claims no more, stands in its model call.
+  const stopped = t.engine.stop({ graceMs: 20_000 });
   await releaseAll(t);
   await using other = await startTestEngine(chatService(), {
     on: { url: t.url },
@@ -531,7 +532,7 @@ test("the process that lost a turn writes nothing more into it", async () => {
   const written = await journal();
 
   before.given.resolve();
-  await t.engine.stop({ graceMs: 20_000 }); // its life of the turn has come to its end
+  await stopped; // its life of the turn has come to its end
   const writtenThen = await journal();
   after.given.resolve();
 
