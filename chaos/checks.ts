@@ -49,7 +49,7 @@ const OPEN = `
 
 /** Waits until nothing is open, at most `patienceMs`; what still is open is stuck. */
 export async function untilQuiet(
-  cluster: Cluster,
+  cluster: Pick<Cluster, "ask">,
   patienceMs: number,
 ): Promise<readonly Violation[]> {
   const giveUpAt = performance.now() + patienceMs;

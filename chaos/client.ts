@@ -16,10 +16,13 @@ const MAX_WAIT_MS = 2_000;
 /** The share of requests that go to any server, running or not. */
 const STRAY = 0.15;
 
+/** What a client knows of a server. */
+type Asked = Pick<Server, "name" | "url" | "isReady">;
+
 export interface ClientParts {
-  readonly servers: readonly Server[];
+  readonly servers: readonly Asked[];
   readonly token: string;
-  readonly journal: Journal;
+  readonly journal: Pick<Journal, "note">;
   readonly random: Random;
   readonly onViolation: (violation: Violation) => void;
   /** The end of the run: nothing is asked any more. */
@@ -103,7 +106,7 @@ export class Client {
   }
 
   /** As behind a balancer: mostly one that answers, now and then one that it takes for alive. */
-  #choose(): Server {
+  #choose(): Asked {
     const { servers, random } = this.#parts;
     const ready = servers.filter(({ isReady }) => isReady);
     return random.pick(ready.length === 0 || random.isLucky(STRAY) ? servers : ready);
@@ -114,7 +117,7 @@ export class Client {
    * should get.
    */
   async #attempt<Result>(
-    server: Server,
+    server: Asked,
     request: Request,
     use: (response: Response) => Promise<Result>,
   ): Promise<{ result: Result } | { waitMs: number }> {
@@ -152,7 +155,7 @@ export class Client {
 
   /** Milliseconds after which it is asked again. */
   async #refused(
-    server: Server,
+    server: Asked,
     { method, path, about }: Request,
     response: Response,
   ): Promise<number> {

@@ -47,11 +47,11 @@ export interface Life {
 
 export interface ServerParts {
   readonly index: number;
-  readonly host: ServerHost;
+  readonly host: Pick<ServerHost, "address" | "wrap">;
   readonly port: number;
-  readonly journal: Journal;
+  readonly journal: Pick<Journal, "note">;
   /** Its way to PostgreSQL, which faults cut. Those to the bank and the provider only carry. */
-  readonly database: Forwarder;
+  readonly database: Pick<Forwarder, "cut" | "fallSilent" | "speakAgain">;
   readonly environment: (life: string) => Readonly<Record<string, string>>;
   /** Of the release that runs, with its sources, team and packages. */
   readonly tree: string;
@@ -111,15 +111,15 @@ export class Server {
     return this.#child!.kill(name);
   }
 
-  /** SIGTERM; one that does not end is killed and reported by `onLate`. */
-  drain(onLate: (life: Life) => void): boolean {
+  /** SIGTERM; one that does not end within `withinMs` is killed and reported by `onLate`. */
+  drain(onLate: (life: Life) => void, withinMs = DRAIN_MS): boolean {
     const child = this.#child;
     const { life } = this;
     if (!child || !life || !this.signal("SIGTERM")) return false;
     const timer = setTimeout(() => {
       onLate(life);
       child.kill("SIGKILL");
-    }, DRAIN_MS);
+    }, withinMs);
     child.once("exit", () => clearTimeout(timer));
     return true;
   }
