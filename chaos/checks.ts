@@ -168,10 +168,13 @@ async function checkRooms({ load, cluster }: Checked): Promise<readonly Violatio
 
 async function checkJobs({ load, cluster }: Checked): Promise<readonly Violation[]> {
   const rows = await cluster.ask<JobRow>(
-    `select j.id, j.message, j.status, j.outcome, j.turns_done as turns, j.last_error as error,
-            exists (select from dure.escalations e where e.job = j.id) as asked,
-            (select count(*)::integer from dure.events e where e.job = j.id and e.type in ('job.completed', 'job.failed', 'job.cancelled', 'job.abandoned')) as told
-       from dure.jobs j`,
+    `with told as (
+       select e.job, count(*)::integer as times from dure.events e
+        where e.type in ('job.completed', 'job.failed', 'job.cancelled', 'job.abandoned') group by e.job)
+     select j.id, j.message, j.status, j.outcome, j.turns_done as turns, j.last_error as error,
+            j.id in (select e.job from dure.escalations e where e.job is not null) as asked,
+            coalesce(told.times, 0) as told
+       from dure.jobs j left join told on told.job = j.id`,
   );
   return load.jobs.flatMap((job) => checkJob(job, rows));
 }
