@@ -451,6 +451,14 @@ export const ROOM_GUARDS: readonly Guard[] = [
     why: "work that was asked for in private hands over nowhere, or in a channel",
   },
   {
+    id: "sink.private",
+    at: { file: `${ROOMS}/sink.ts` },
+    find: "const outside = told.filter(({ isPrivate }) => takesPrivate || !isPrivate);",
+    replace: "const outside = told;",
+    tests: privates("is nothing, at its address and in its file"),
+    why: "a webhook and a file get what agents say in private work, without being set so",
+  },
+  {
     id: "rooms.private.kept",
     at: { file: `${ROOMS}/configured-places.ts` },
     find: "and person is null and not split_part(parent, '@', 1) = any($1::text[])",
