@@ -221,6 +221,48 @@ describe("a hand-over from a direct message of a platform", { timeout: 60_000 },
     expect(await openWordsOf(team)).toEqual([]);
   });
 
+  test("in a group message of Slack is refused, and its members alone read what is said", async () => {
+    const results: unknown[] = [];
+    const stage = await slackPlatform();
+    const team = await readyTeamOn(stage, relay(results));
+    const { slack, apps, places } = stage;
+    const minjun = stage.person("민준");
+    const channel = slack.group(apps.ruda, minjun, stage.person("서연"));
+
+    minjun.post({ channel }, `${SECRET} 이든한테 전해 줘`);
+
+    await eventually(() =>
+      expect(slack.messages({ channel }).map(({ text }) => text)).toContain("맡겼어요"),
+    );
+    await settled(team);
+    expect(results).toMatchObject([{ ok: false, code: "PRIVATE_ORIGIN" }]);
+    expect(slack.messages({ channel: places.general })).toEqual([]);
+    expect(await openWordsOf(team)).toEqual([]);
+    expect(await answersIn(team, SEOYEON)).toEqual([]);
+  });
+
+  test("in a group message of Slack is not begun where the team takes it for a channel", async () => {
+    const stage = await slackPlatform();
+    const minjun = stage.person("민준");
+    const group = stage.slack.group(stage.apps.ruda, stage.apps.eden, minjun);
+    const channels = [...stage.channels];
+    channels[0] = { ...channels[0]!, channel: group.id };
+    const before = minjun.post({ channel: group }, `${SECRET} 하나`);
+    const team = await readyTeamOn({ ...stage, channels }, { behave: { ruda: () => "네" } });
+
+    const root = minjun.post({ channel: group }, `${SECRET} 둘`);
+    minjun.post({ channel: group, threadTs: root.ts }, `${SECRET} 셋`);
+    minjun.post({ channel: group, threadTs: before.ts }, `${SECRET} 넷`);
+    const direct = stage.slack.direct(stage.apps.ruda, minjun);
+    minjun.post({ channel: direct }, "들려요?");
+    await eventually(() => expect(stage.slack.messages({ channel: direct })).toHaveLength(2));
+    await settled(team);
+
+    expect(await openWordsOf(team)).toEqual([]);
+    const posted = stage.slack.requests.filter(({ method }) => method === "chat.postMessage");
+    expect(posted.map(({ args }) => args["channel"])).toEqual([direct.id]);
+  });
+
   test("in a private thread of Discord is refused where the call names a channel", async () => {
     const results: unknown[] = [];
     const stage = await discordPlatform();
