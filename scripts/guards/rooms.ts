@@ -451,6 +451,44 @@ export const ROOM_GUARDS: readonly Guard[] = [
     why: "work that was asked for in private hands over nowhere, or in a channel",
   },
   {
+    id: "slack.group.direct",
+    at: { file: "packages/dure/src/channels/slack/events.ts" },
+    find: 'const DIRECT_KINDS: readonly string[] = ["im", "mpim"];',
+    replace: 'const DIRECT_KINDS: readonly string[] = ["im"];',
+    tests: privates(
+      "in a group message of Slack is refused, and its members alone read what is said",
+    ),
+    why: "a group message of Slack is a channel like any other",
+  },
+  {
+    id: "rooms.direct.configured",
+    at: { file: `${ROOMS}/incoming-place.ts` },
+    find: "if (direct !== true || isPrivatePlace(place.id)) return place;",
+    replace: "return place;",
+    tests: privates(
+      "in a group message of Slack is not begun where the team takes it for a channel",
+    ),
+    why: "a group message whose id is among the channels is read by all who see the team's rooms",
+  },
+  {
+    id: "slack.group.read",
+    at: { file: "packages/dure/src/channels/slack/reader.ts" },
+    find: "const isDirect = found.is_im === true || found.is_mpim === true;",
+    replace: "const isDirect = found.is_im === true;",
+    tests: privates(
+      "in a group message of Slack is not begun where the team takes it for a channel",
+    ),
+    why: "what is caught up with in a group message is told in an open room",
+  },
+  {
+    id: "sink.private",
+    at: { file: `${ROOMS}/sink.ts` },
+    find: "const outside = told.filter(({ isPrivate }) => takesPrivate || !isPrivate);",
+    replace: "const outside = told;",
+    tests: privates("is nothing, at its address and in its file"),
+    why: "a webhook and a file get what agents say in private work, without being set so",
+  },
+  {
     id: "rooms.private.kept",
     at: { file: `${ROOMS}/configured-places.ts` },
     find: "and person is null and not split_part(parent, '@', 1) = any($1::text[])",

@@ -15,7 +15,6 @@ const directory = new Directory({
 const facts: BackgroundFacts = {
   self: directory.get("ruda"),
   directory,
-  locale: "ko",
   place: { id: "web:general", kind: "channel", name: "general" } as Place,
   message: {
     author: "민준",
@@ -81,18 +80,43 @@ test("records have a heading, and where there are none there is no heading eithe
   expect(backgroundOf({ ...facts, heard: [record] })).toMatch(/You overheard.*:\n- .*“말”\n/u);
 });
 
-test("an agent is told who can read where it stands, in the team's language", () => {
-  const at = (place: Partial<Place>, locale: "ko" | "en"): string =>
-    backgroundOf({ ...facts, locale, place: { ...facts.place, ...place } });
-  const direct = { id: "direct_1", kind: "direct", adapter: "web" } as const;
+test("an agent is told who can read where it stands, in the language of its prompt", () => {
+  const at = (place: Partial<Place>): string =>
+    backgroundOf({ ...facts, place: { ...facts.place, ...place } });
+  const direct = { id: "direct_1", kind: "direct" } as const;
   const thread = { id: "private_1", kind: "thread", adapter: "discord" } as const;
 
-  expect(at({}, "ko")).toContain("이 채널을 보는 사람이 모두 읽어요");
-  expect(at({}, "en")).toContain("Everybody who sees this channel reads");
-  expect(at(direct, "ko")).toContain("여기는 비공개예요. 지금 대화하는 사람과 운영자만 읽어요.");
-  expect(at(direct, "en")).toContain("only the person of this conversation and the operators read");
-  expect(at(thread, "ko")).toContain("이 비공개 스레드에 있는 사람과 운영자만");
-  expect(at(thread, "en")).toContain("only the members of this private thread and the operators");
+  expect(at({})).toContain("Everybody who sees this channel reads");
+  expect(at({ ...direct, adapter: "web" })).toContain(
+    "only the person of this conversation and the operators read",
+  );
+  expect(at({ ...direct, adapter: "slack" })).toContain(
+    "only the members of this private conversation and the operators read",
+  );
+  expect(at(thread)).toContain("only the members of this private thread and the operators");
+});
+
+test("the block of rules has one language, apart from names and quoted words", () => {
+  const places: readonly Partial<Place>[] = [
+    { id: "web:general", kind: "channel" },
+    { id: "thread_1", kind: "thread" },
+    { id: "direct_1", kind: "direct", adapter: "web" },
+    { id: "private_1", kind: "thread", adapter: "discord" },
+  ];
+  const names = directory.agents.map(({ displayName }) => displayName);
+
+  for (const place of places) {
+    const block = backgroundOf({
+      ...facts,
+      place: { ...facts.place, ...place },
+      participants: ["eden"],
+      rank: "SECONDARY",
+      primary: { agent: "eden" },
+      request: { from: "eden" },
+    });
+    const rules = names.reduce((text, name) => text.replaceAll(name, ""), block);
+    expect(rules).not.toMatch(/\p{Script=Hangul}/u);
+  }
 });
 
 /** What forges another speaker, a rule or the end of the block. */

@@ -1,10 +1,8 @@
 import type { Directory, RoomAgent } from "./directory.ts";
-import { readersLineKo } from "./guide.ko.ts";
 import { readersLine } from "./guide.ts";
 import { renderMentions } from "./mentions.ts";
 import type { Place } from "./place.ts";
 import type { StoredMessage } from "./room-store.ts";
-import type { RoomLocale } from "./texts.ts";
 import { oneLine, quoteLines, speakerName, spokenBy } from "../kernel/quoted-words.ts";
 import type { Rank } from "../kernel/rooms.ts";
 
@@ -12,7 +10,6 @@ import type { Rank } from "../kernel/rooms.ts";
 export interface BackgroundFacts {
   readonly self: RoomAgent;
   readonly directory: Directory;
-  readonly locale: RoomLocale;
   readonly place: Place;
   readonly message: StoredMessage;
   readonly participants: readonly string[];
@@ -62,7 +59,7 @@ const NAMES_BYTES = 1_500;
  * the newest that fit.
  */
 export function backgroundOf(facts: BackgroundFacts): string {
-  const { self, directory, locale, place, participants, heard } = facts;
+  const { self, directory, place, participants, heard } = facts;
   const others = directory.agents
     .filter((agent) => agent.id !== self.id)
     .map((agent) => `${agent.displayName} (${agent.id})`);
@@ -71,7 +68,7 @@ export function backgroundOf(facts: BackgroundFacts): string {
     `You are ${self.displayName} (${self.id}) in ` +
       `${place.kind === "direct" ? "a direct conversation" : `the ${place.kind} “${quoted(oneLine(place.name))}”`}. ` +
       `Other agents of the team: ${cutBytes(others.join(", "), NAMES_BYTES) || "none"}.`,
-    locale === "en" ? readersLine(place) : readersLineKo(place),
+    readersLine(place),
     ...(place.kind === "thread"
       ? [
           "In this thread take part: " +

@@ -1,5 +1,4 @@
 import type { RoomLimits } from "./limits.ts";
-import { isPrivatePlace, type Place } from "./place.ts";
 
 /** The same as `agentsFile`, for a team that speaks Korean. Pure. */
 export function agentsFileKo(limits: RoomLimits): string {
@@ -59,19 +58,4 @@ ${spanOf(limits.suspendMs)} 동안 멈춰요 |
 ## 말 대신 버튼
 사람의 허락이 필요한 일은 그 자리에서 물어요. 어디에서 오든 첫 답이 정해요.
 `;
-}
-
-/** The same as `readersLine`, for a team that speaks Korean. Pure. */
-export function readersLineKo({
-  id,
-  kind,
-  adapter,
-}: Pick<Place, "id" | "kind" | "adapter">): string {
-  if (!isPrivatePlace(id)) {
-    const where = kind === "thread" ? "이 스레드의 채널을" : "이 채널을";
-    return `여기에 쓴 글은 ${where} 보는 사람이 모두 읽어요.`;
-  }
-  const readers =
-    kind === "thread" && adapter !== "web" ? "이 비공개 스레드에 있는 사람" : "지금 대화하는 사람";
-  return `여기는 비공개예요. ${readers}과 운영자만 읽어요. 다른 사람이 읽는 곳에는 옮기지 마세요.`;
 }

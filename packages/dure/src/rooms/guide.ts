@@ -111,15 +111,18 @@ What needs a person's yes is asked in the place itself. The first answer counts,
 `;
 }
 
-/** Where an agent stands and who can read there: one line of its prompt. Pure. */
+/**
+ * Where an agent stands and who can read there: one line of its prompt, in the language of the prompt
+ * whatever the team speaks. Pure.
+ */
 export function readersLine({ id, kind, adapter }: Pick<Place, "id" | "kind" | "adapter">): string {
   if (!isPrivatePlace(id)) {
     return `Everybody who sees this ${kind === "thread" ? "thread's channel" : kind} reads what is written here.`;
   }
   const readers =
-    kind === "thread" && adapter !== "web"
-      ? "the members of this private thread"
-      : "the person of this conversation";
+    adapter === "web"
+      ? "the person of this conversation"
+      : `the members of this private ${kind === "thread" ? "thread" : "conversation"}`;
   return (
     `This is private: only ${readers} and the operators read what is written here. ` +
     "Do not repeat it where others read."

@@ -134,12 +134,11 @@ export class HandlingTurns {
   }
 
   async #facts(handling: HandlingRow, place: Place): Promise<BackgroundFacts> {
-    const { store, directory, locale } = this.#setting;
+    const { store, directory } = this.#setting;
     const message = (await store.message(handling.message!))!;
     return {
       self: directory.get(handling.agent),
       directory,
-      locale,
       place,
       message,
       participants: await this.#participantsOf(place),

@@ -1,6 +1,6 @@
 import { newId } from "../kernel/ids.ts";
 import type { ChannelAccount, PlaceAddress } from "./channel-adapter.ts";
-import type { Place } from "./place.ts";
+import { isPrivatePlace, type Place } from "./place.ts";
 import type { RoomsSetting } from "./talk.ts";
 
 /**
@@ -37,10 +37,21 @@ export class IncomingPlaces {
     if (known?.guild === null && address.guild !== undefined) {
       await database.query(LEARN_GUILD, [known.id, address.guild]);
     }
-    if (known) return known;
+    if (known) return this.#unlessTooOpen(known, address);
     return address.direct
       ? this.#makeDirect(account, address)
       : this.#makeThread(address, threadName);
+  }
+
+  /** The configuration may take a direct message for a channel; its words stay out of an open place. */
+  #unlessTooOpen(place: Place, { direct }: PlaceAddress): Place | undefined {
+    if (direct !== true || isPrivatePlace(place.id)) return place;
+    this.#setting.logger.warn(
+      { place: place.id },
+      `${place.id} is a direct message of ${this.#adapter}: nothing in it is heard as a channel. ` +
+        "Take its id out of rooms.channels",
+    );
+    return undefined;
   }
 
   /** Where a direct message has threads, each is a direct room of its own below the first one. */
@@ -49,6 +60,7 @@ export class IncomingPlaces {
     await this.#insertDirect(account, address, { thread: null, parent: null });
     if (address.thread !== undefined) {
       const room = await store.placeAt({ ...address, thread: undefined });
+      if (room && !this.#unlessTooOpen(room, address)) return undefined;
       const below = { thread: address.thread, parent: room?.id ?? null };
       await this.#insertDirect(account, address, below);
     }

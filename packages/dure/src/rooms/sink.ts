@@ -41,6 +41,8 @@ export interface SinkTargets {
    * line may stand twice, with the same `id`.
    */
   readonly file?: string | undefined;
+  /** Whether webhook and file get what agents say in private work, too. Absent: no. */
+  readonly private?: boolean | undefined;
 }
 
 /** What an agent has said in a background exchange. */
@@ -57,6 +59,8 @@ export interface SinkLine {
 
 interface ToldLine {
   readonly line: SinkLine;
+  /** The work began in a direct room or a private thread. */
+  readonly isPrivate: boolean;
   readonly channel: RoomChannel | undefined;
 }
 
@@ -160,12 +164,14 @@ export class ConversationSink {
   async #write(events: readonly PlatformEvent[], position: string): Promise<void> {
     const told: ToldLine[] = [];
     for (const event of events) told.push(...(await this.#lineOf(event)));
-    const { webhook, file } = this.#targets;
+    const { webhook, file, private: takesPrivate = false } = this.#targets;
+    const outside = told.filter(({ isPrivate }) => takesPrivate || !isPrivate);
     await this.#setting.database.transaction(async (tx) => {
       const [moved] = await tx.query(MOVE, [position]);
       if (!moved || told.length === 0) return;
       for (const { line, channel } of told) if (channel) await this.#post(tx, channel, line);
-      const items = told.map(({ line }) => ({ ...line }));
+      if (outside.length === 0) return;
+      const items = outside.map(({ line }) => ({ ...line }));
       const entry = (to: "webhook" | "file"): NewEntry => ({
         topic: SINK_TOPIC,
         ordering: to,
@@ -195,17 +201,22 @@ export class ConversationSink {
       text,
       at,
     };
-    return [{ line, channel: await this.#channelFor(conversation) }];
+    const isPrivate = await this.#isPrivate(conversation);
+    const channel = isPrivate ? undefined : await this.#channelFor(conversation);
+    return [{ line, isPrivate, channel }];
+  }
+
+  async #isPrivate({ session = "" }: Conversation): Promise<boolean> {
+    const { database } = this.#setting;
+    const [row] = await database.query<{ place: string | null }>(PRIVATE_PLACE_OF, [session]);
+    return row?.place !== null;
   }
 
   /** Undefined: no channel is told. */
   async #channelFor({ session = "" }: Conversation): Promise<RoomChannel | undefined> {
     const { channels = [] } = this.#targets;
-    const { database, store } = this.#setting;
-    const [row] = await database.query<{ place: string | null }>(PRIVATE_PLACE_OF, [session]);
-    if (row?.place !== null) return undefined;
     const id = placeOfSession(session)?.place;
-    const place = id === undefined ? undefined : await store.place(id);
+    const place = id === undefined ? undefined : await this.#setting.store.place(id);
     return decideReport(channels, place?.adapter);
   }
 

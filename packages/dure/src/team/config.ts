@@ -310,6 +310,11 @@ export const teamSchema = settings({
       channel: id.optional(),
       webhook: z.url({ error: "must be an address" }).optional(),
       file: text.optional(),
+      /**
+       * Whether the address and the file are also told of work that began in a direct room, a
+       * direct message or a private thread. Default no. A channel never is.
+       */
+      private: yesOrNo.optional(),
     }).optional(),
   }).optional(),
   /** Background work between agents. */

@@ -306,7 +306,7 @@ function sinkOf(
   { webhookSecret: secret }: Environment,
   directory: Directory,
 ): SinkTargets | undefined {
-  const { channel, webhook, file } = config.rooms?.sink ?? {};
+  const { channel, webhook, file, private: takesPrivate } = config.rooms?.sink ?? {};
   const channels = directory.channels.filter(({ key }) => key === channel);
   if (channels.length === 0 && webhook === undefined && file === undefined) return undefined;
   return {
@@ -314,6 +314,7 @@ function sinkOf(
     webhook,
     secret,
     file: file === undefined ? undefined : path.resolve(folder, file),
+    private: takesPrivate,
   };
 }
 

@@ -1,4 +1,11 @@
-import { describe, expect, test } from "vitest";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { json } from "node:stream/consumers";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { recentAnswers } from "../../src/rooms/recent-answers.ts";
 import { eventually } from "../until.ts";
 import { discordPlatform } from "./discord-platform.ts";
@@ -214,6 +221,48 @@ describe("a hand-over from a direct message of a platform", { timeout: 60_000 },
     expect(await openWordsOf(team)).toEqual([]);
   });
 
+  test("in a group message of Slack is refused, and its members alone read what is said", async () => {
+    const results: unknown[] = [];
+    const stage = await slackPlatform();
+    const team = await readyTeamOn(stage, relay(results));
+    const { slack, apps, places } = stage;
+    const minjun = stage.person("민준");
+    const channel = slack.group(apps.ruda, minjun, stage.person("서연"));
+
+    minjun.post({ channel }, `${SECRET} 이든한테 전해 줘`);
+
+    await eventually(() =>
+      expect(slack.messages({ channel }).map(({ text }) => text)).toContain("맡겼어요"),
+    );
+    await settled(team);
+    expect(results).toMatchObject([{ ok: false, code: "PRIVATE_ORIGIN" }]);
+    expect(slack.messages({ channel: places.general })).toEqual([]);
+    expect(await openWordsOf(team)).toEqual([]);
+    expect(await answersIn(team, SEOYEON)).toEqual([]);
+  });
+
+  test("in a group message of Slack is not begun where the team takes it for a channel", async () => {
+    const stage = await slackPlatform();
+    const minjun = stage.person("민준");
+    const group = stage.slack.group(stage.apps.ruda, stage.apps.eden, minjun);
+    const channels = [...stage.channels];
+    channels[0] = { ...channels[0]!, channel: group.id };
+    const before = minjun.post({ channel: group }, `${SECRET} 하나`);
+    const team = await readyTeamOn({ ...stage, channels }, { behave: { ruda: () => "네" } });
+
+    const root = minjun.post({ channel: group }, `${SECRET} 둘`);
+    minjun.post({ channel: group, threadTs: root.ts }, `${SECRET} 셋`);
+    minjun.post({ channel: group, threadTs: before.ts }, `${SECRET} 넷`);
+    const direct = stage.slack.direct(stage.apps.ruda, minjun);
+    minjun.post({ channel: direct }, "들려요?");
+    await eventually(() => expect(stage.slack.messages({ channel: direct })).toHaveLength(2));
+    await settled(team);
+
+    expect(await openWordsOf(team)).toEqual([]);
+    const posted = stage.slack.requests.filter(({ method }) => method === "chat.postMessage");
+    expect(posted.map(({ args }) => args["channel"])).toEqual([direct.id]);
+  });
+
   test("in a private thread of Discord is refused where the call names a channel", async () => {
     const results: unknown[] = [];
     const stage = await discordPlatform();
@@ -229,6 +278,74 @@ describe("a hand-over from a direct message of a platform", { timeout: 60_000 },
     expect(await openWordsOf(team)).toEqual([]);
   });
 });
+
+describe("what a sink is told of private work", { timeout: 60_000 }, () => {
+  const origins: Record<string, string> = {
+    job_open: "room:ruda:web:general",
+    job_direct: "room:ruda:direct_1",
+    job_private: "room:ruda:private_1",
+    job_last: "room:ruda:web:general",
+  };
+
+  test.each([
+    ["is nothing, at its address and in its file", undefined, ["job_open", "job_last"]],
+    ["is all where its setting says so", true, Object.keys(origins)],
+  ])("%s", async (_title, isPrivate, told) => {
+    const posted: string[] = [];
+    const address = await receiver(posted);
+    const folder = await mkdtemp(path.join(tmpdir(), "dure-sink-"));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const file = path.join(folder, "report.ndjson");
+    const team = await readyTeamOn(webPlatform(), {
+      sink: { webhook: address, file, private: isPrivate },
+      originOf: (job) => origins[job],
+    });
+    await eventually(async () =>
+      expect(
+        await team.database.query({ text: "select from dure.cursors where name = 'room.sink'" }),
+      ).toHaveLength(1),
+    );
+
+    await sayInJobs(team, Object.keys(origins));
+
+    const written = async (): Promise<readonly string[]> =>
+      conversationsIn((await readFile(file, "utf8")).trim().split("\n"));
+    await eventually(async () => expect(await written()).toContain("job_last"));
+    await eventually(() => expect(conversationsIn(posted)).toContain("job_last"));
+    expect(await written()).toEqual(told);
+    expect(conversationsIn(posted)).toEqual(told);
+  });
+});
+
+/** Each job has its last turn said, in this order. */
+async function sayInJobs({ database }: TestTeam, jobs: readonly string[]): Promise<void> {
+  const events = jobs.map((job) => ({
+    type: "job.turn",
+    role: "delegation",
+    job,
+    data: { speaker: "eden", text: SECRET },
+  }));
+  await database.query({ text: "select dure.emit($1)" }, [JSON.stringify(events)]);
+}
+
+function conversationsIn(lines: readonly string[]): readonly string[] {
+  return lines.map((line) => (JSON.parse(line) as { conversation: string }).conversation);
+}
+
+/** A webhook's other end: keeps each line that it is sent. */
+async function receiver(lines: string[]): Promise<string> {
+  const desk = createServer((request, response) => {
+    void json(request).then((body) => {
+      const { items } = body as { items: readonly object[] };
+      lines.push(...items.map((item) => JSON.stringify(item)));
+      response.writeHead(204).end();
+    });
+  });
+  desk.listen(0, "127.0.0.1");
+  await once(desk, "listening");
+  onTestFinished(() => void desk.close());
+  return `http://127.0.0.1:${(desk.address() as AddressInfo).port}/report`;
+}
 
 interface ThreadState {
   readonly id: string;

@@ -18,11 +18,12 @@ export interface SlackUser {
   readonly isAdmin: boolean;
 }
 
-/** A channel, or the direct message of a person and an app. */
+/** A channel; `im`: the direct message of a person and an app; `mpim`: of several people and apps. */
 export interface SlackChannel {
   readonly id: string;
   name: string;
-  readonly isDirect: boolean;
+  /** Source: docs.slack.dev/reference/events/message, `channel_type`. */
+  readonly kind: "channel" | "im" | "mpim";
   isArchived: boolean;
   /** Ids of users; of a bot its user's. */
   readonly members: Set<string>;

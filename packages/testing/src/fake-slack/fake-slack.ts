@@ -58,9 +58,11 @@ const USUAL_SCOPES = [
   "channels:history",
   "groups:history",
   "im:history",
+  "mpim:history",
   "channels:read",
   "groups:read",
   "im:read",
+  "mpim:read",
   "users:read",
   "reactions:read",
   "commands",
@@ -148,7 +150,7 @@ export class FakeSlack implements AsyncDisposable {
     this.#world.channels.set(id, {
       id,
       name,
-      isDirect: false,
+      kind: "channel",
       isArchived: false,
       members: new Set(members),
     });
@@ -195,15 +197,25 @@ export class FakeSlack implements AsyncDisposable {
   /** The direct message of a person and an app. */
   direct(app: FakeSlackApp, person: { readonly id: string }): FakeSlackChannel {
     const known = [...this.#world.channels.values()].find(
-      ({ isDirect, members }) => isDirect && members.has(app.id) && members.has(person.id),
+      ({ kind, members }) => kind === "im" && members.has(app.id) && members.has(person.id),
     );
     if (known) return { id: known.id, name: known.name };
 
     const id = this.#world.newId("D");
     const members = new Set([app.id, person.id]);
-    this.#world.channels.set(id, { id, name: "", isDirect: true, isArchived: false, members });
+    this.#world.channels.set(id, { id, name: "", kind: "im", isArchived: false, members });
 
     return { id, name: "" };
+  }
+
+  /** The group direct message of these people and apps; no other user is ever in it. */
+  group(...users: readonly { readonly id: string }[]): FakeSlackChannel {
+    const id = this.#world.newId("C");
+    const members = new Set(users.map((user) => user.id));
+    const name = `mpdm-${[...members].join("--").toLowerCase()}-1`;
+    this.#world.channels.set(id, { id, name, kind: "mpim", isArchived: false, members });
+
+    return { id, name };
   }
 
   mention({ id }: { readonly id: string }): string {
@@ -340,7 +352,7 @@ export class FakeSlack implements AsyncDisposable {
 
   #joinAll(user: string): void {
     for (const channel of this.#world.channels.values()) {
-      if (!channel.isDirect) channel.members.add(user);
+      if (channel.kind === "channel") channel.members.add(user);
     }
   }
 
@@ -530,7 +542,7 @@ function messageEvent(
 ): Record<string, unknown> {
   const channel = world.channel(message.channel);
   const payload = messagePayload(world, message, { withMetadata: false });
-  const place = { channel: channel.id, channel_type: channel.isDirect ? "im" : "channel" };
+  const place = { channel: channel.id, channel_type: channel.kind };
   if (kind === "message") return { ...payload, ...place, event_ts: message.ts };
 
   const hidden = { type: "message", hidden: true, ts: at, event_ts: at, ...place };

@@ -163,19 +163,19 @@ export const SLACK_METHODS: Readonly<Record<string, SlackMethod>> = {
   },
   "conversations.history": {
     tier: "3",
-    scopes: ["channels:history", "groups:history", "im:history"],
+    scopes: ["channels:history", "groups:history", "im:history", "mpim:history"],
     input: z.strictObject(paged),
     run: history,
   },
   "conversations.replies": {
     tier: "3",
-    scopes: ["channels:history", "groups:history", "im:history"],
+    scopes: ["channels:history", "groups:history", "im:history", "mpim:history"],
     input: z.strictObject({ ...paged, ts }),
     run: replies,
   },
   "conversations.info": {
     tier: "3",
-    scopes: ["channels:read", "groups:read", "im:read"],
+    scopes: ["channels:read", "groups:read", "im:read", "mpim:read"],
     input: z.strictObject({ channel: z.string() }),
     run: ({ world, app, args }) => {
       const channel = world.channel(String(args["channel"]));
@@ -183,8 +183,9 @@ export const SLACK_METHODS: Readonly<Record<string, SlackMethod>> = {
         channel: {
           id: channel.id,
           name: channel.name,
-          is_channel: !channel.isDirect,
-          is_im: channel.isDirect,
+          is_channel: channel.kind === "channel",
+          is_im: channel.kind === "im",
+          is_mpim: channel.kind === "mpim",
           is_archived: channel.isArchived,
           is_member: channel.members.has(app.userId),
         },

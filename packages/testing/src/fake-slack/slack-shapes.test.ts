@@ -23,10 +23,11 @@ test("every event of the double is one of the platform's types", FULL, async () 
   minsu.edit(root, "고친 말");
   minsu.remove(minsu.post({ channel: general }, "가는 말"));
   minsu.post({ channel: slack.direct(ruda, minsu) }, "둘이서");
+  minsu.post({ channel: slack.group(ruda, minsu, slack.addPerson("서연")) }, "셋이서");
   slack.rename(general, "plaza");
   slack.archive(general);
   slack.removeFrom(general, ruda);
-  await heard.until(9);
+  await heard.until(10);
 
   const events = heard.events.map(asTyped);
   expect(new Set(events.map(({ type }) => type))).toEqual(

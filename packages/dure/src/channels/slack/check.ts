@@ -117,6 +117,13 @@ async function checkChannel(
       signal,
     });
     const name = `#${found.name ?? channel}`;
+    if (found.is_im === true || found.is_mpim === true) {
+      return {
+        ok: false,
+        what: `${account.id}: ${channel} is a direct message, and nothing in it is heard as a channel.`,
+        hint: "Take its id out of rooms.channels. An app in it is heard there without that.",
+      };
+    }
     if (found.is_archived === true) {
       return { ok: false, what: `${account.id}: ${name} is archived.`, hint: "Restore it." };
     }

@@ -25,6 +25,8 @@ interface EventParts {
   readonly signal: () => AbortSignal;
 }
 
+/** Whom only its members read. Source: docs.slack.dev/reference/events/message, `channel_type`. */
+const DIRECT_KINDS: readonly string[] = ["im", "mpim"];
 /** Events whose ids are remembered: the platform tells an event up to four times. */
 const KEPT_IDS = 5000;
 
@@ -117,7 +119,7 @@ export class SlackEvents {
 
   async #message(event: MessageEvent): Promise<void> {
     const { reader, signal, port } = this.#parts;
-    const isDirect = event.channel_type === "im";
+    const isDirect = DIRECT_KINDS.includes(event.channel_type ?? "");
     if (event.subtype === "message_deleted") return this.#deleted(event);
     if (event.subtype === "message_changed") return this.#edited(event, isDirect);
     if (!isWritten(event)) return;

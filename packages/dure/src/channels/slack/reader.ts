@@ -20,7 +20,7 @@ import {
   type Seen,
 } from "./mapping.ts";
 import { fromSlackText, withoutAppMention } from "./text.ts";
-import type { WireMessage } from "./wire.ts";
+import { channelAnswer, type WireMessage } from "./wire.ts";
 
 /** Characters of a thread's name. */
 export const THREAD_NAME_LENGTH = 100;
@@ -49,6 +49,8 @@ export class Reader {
   readonly #clock: Clock;
   /** Names of threads by their place's id; bounded, oldest out. */
   readonly #names = new Map<string, string>();
+  /** Whether only its members read it, by the channel's id; bounded, oldest out. */
+  readonly #direct = new Map<string, boolean>();
 
   constructor(api: AppApi, parts: { clock: Clock; personas: () => readonly ChannelAccount[] }) {
     this.api = api;
@@ -75,9 +77,11 @@ export class Reader {
       signal,
     };
     const messages = await patiently(this.#clock, signal, () => this.api.read(from));
+    const isDirect = place.direct ?? (await this.#isDirect(place.channel, signal));
+    const seenAt = { ...place, direct: isDirect ? true : undefined };
     const inbound: InboundMessage[] = [];
     for (const message of messages.filter(isWritten)) {
-      inbound.push(toInbound(message, await this.see(message, place, signal)));
+      inbound.push(toInbound(message, await this.see(message, seenAt, signal)));
     }
 
     return inbound;
@@ -156,6 +160,27 @@ export class Reader {
         wasAdded: root.metadata?.event_type !== THREAD_EVENT,
       },
     ];
+  }
+
+  /** A message that is read does not say of what kind its channel is. */
+  async #isDirect(channel: string, signal: AbortSignal): Promise<boolean> {
+    const known = this.#direct.get(channel);
+    if (known !== undefined) return known;
+    const { channel: found } = await patiently(this.#clock, signal, () =>
+      this.api.call({
+        method: "conversations.info",
+        args: { channel },
+        answer: channelAnswer,
+        doing: "show the channel",
+        channel,
+        signal,
+      }),
+    );
+    const isDirect = found.is_im === true || found.is_mpim === true;
+    this.#direct.set(channel, isDirect);
+    if (this.#direct.size > KEPT_NAMES) this.#direct.delete(this.#direct.keys().next().value!);
+
+    return isDirect;
   }
 
   async #author(message: WireMessage, signal: AbortSignal): Promise<InboundMessage["author"]> {

@@ -137,13 +137,14 @@ export const pageAnswer = z.object({
 });
 /** Source: …/methods/chat.postMessage. */
 export const postedAnswer = z.object({ channel: z.string(), ts });
-/** Source: …/methods/conversations.info. */
+/** Source: …/methods/conversations.info; `is_mpim`: a group direct message. */
 export const channelAnswer = z.object({
   channel: z.object({
     name: text,
     is_member: z.boolean().nullish(),
     is_archived: z.boolean().nullish(),
     is_im: z.boolean().nullish(),
+    is_mpim: z.boolean().nullish(),
   }),
 });
 /** Source: …/methods/apps.connections.open. */
