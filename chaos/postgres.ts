@@ -100,9 +100,12 @@ export class Cluster implements AsyncDisposable {
     return (await (await this.#connection()).query<Row>(text, values)).rows;
   }
 
-  /** It is away for `awayMs` in between. */
-  async restart(awayMs = 0): Promise<void> {
-    await this.#end("SIGINT"); // fast: open transactions roll back
+  /**
+   * It is away for `awayMs` in between. `fast`: open transactions roll back. `immediate`: it
+   * recovers from its log when it starts.
+   */
+  async restart(awayMs = 0, mode: "fast" | "immediate" = "fast"): Promise<void> {
+    await this.#end(mode === "fast" ? "SIGINT" : "SIGQUIT");
     await wait(awayMs);
     await this.#launch();
   }

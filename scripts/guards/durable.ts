@@ -42,7 +42,7 @@ export const DURABLE_GUARDS: readonly Guard[] = [
   {
     id: "surely.others",
     at: { file: `${DURABLE}/surely.ts` },
-    find: 'if (codeOf(error) !== "DATABASE_UNAVAILABLE") throw error;',
+    find: "if (!isDatabaseAway(error)) throw error;",
     replace: "",
     tests: surelyAsked("another error is the caller's at once"),
     why: "a refused statement is asked again for ever",

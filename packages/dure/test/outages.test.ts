@@ -1,15 +1,12 @@
-import pg from "pg";
-import { describe, expect, onTestFinished, test } from "vitest";
-import { z } from "zod";
+import { describe, expect, test } from "vitest";
+import { testDatabase } from "../src/durable/test-database.ts";
 import type { AttemptRules } from "../src/engine/agent/agent-environment.ts";
-import { tool } from "../src/engine/agent/tool.ts";
-import { systemClock } from "../src/kernel/clock.ts";
 import { FULL } from "../src/kernel/test-tiers.ts";
-import type { OfflineReply } from "../src/models/offline.ts";
-import type { ChannelAdapter } from "../src/rooms/channel-adapter.ts";
-import { readyTeamOn, settled, silent } from "./rooms/helpers.ts";
-import type { Heard, TestTeam } from "./rooms/team.ts";
-import { webPlatform } from "./rooms/web-platform.ts";
+import { jobStage } from "./outages/job-stage.ts";
+import { frozen, full, providerAway, readOnly, restarted, type Outage } from "./outages/outage.ts";
+import { roomStage } from "./outages/room-stage.ts";
+import { runStage } from "./outages/run-stage.ts";
+import { Moment, type Stage } from "./outages/stage.ts";
 
 /** Times of outages are a thousandth of what they stand for: three seconds are 3 ms. */
 const SCALE = 1 / 1_000;
@@ -29,238 +26,110 @@ const ENGINE = {
   outageRetry: { firstMs: 5 * SECOND, maxMs: 30 * SECOND },
 };
 
-/** Where an outage begins. */
-const PLACES = ["turn", "tool", "hand-over", "outbox"] as const;
-type Place = (typeof PLACES)[number];
+const inRoom = (moment: Moment): Promise<Stage> => roomStage(moment, ENGINE);
+const inJob = (moment: Moment): Promise<Stage> => jobStage(moment, ENGINE);
 
-/** Begins an outage; the returned function ends it. */
-type Outage = (world: World) => Promise<() => Promise<void>>;
+/** Where an outage begins, and the work around it. */
+const PLACES = {
+  turn: inRoom,
+  tool: inRoom,
+  "hand-over": inRoom,
+  outbox: inRoom,
+  "job turn": inJob,
+  "tool of a job": inJob,
+  "port step": runStage,
+  merge: runStage,
+} as const satisfies Readonly<Record<string, (moment: Moment) => Promise<Stage>>>;
+type Place = keyof typeof PLACES;
 
-interface World {
-  readonly team: TestTeam;
-  readonly admin: pg.Client;
-  readonly database: string;
-  readonly provider: { isAway: boolean };
-}
-
-const providerAway: Outage = async ({ provider }) => {
-  provider.isAway = true;
-  return async () => void (provider.isAway = false);
-};
-
-/** As a server that stops and starts: sessions are cut, and new ones are refused meanwhile. */
-const restarted: Outage = async ({ admin, database }) => {
-  await admin.query(`alter database ${database} allow_connections false`);
-  await cutSessions(admin, database);
-  return async () => void (await admin.query(`alter database ${database} allow_connections true`));
-};
-
-/** As after a failover to a standby, or with a full disk that its operator guards. */
-const readOnly: Outage = async ({ admin, database }) => {
-  await admin.query(`alter database ${database} set default_transaction_read_only = on`);
-  await cutSessions(admin, database);
-  return async () => {
-    await admin.query(`alter database ${database} reset default_transaction_read_only`);
-    await cutSessions(admin, database);
-  };
-};
-
-/** All sessions of the database stand still. */
-const frozen: Outage = async ({ admin, database }) => {
-  const { rows } = await admin.query<{ pid: number }>(
-    "select pid from pg_stat_activity where datname = $1",
-    [database],
-  );
-  for (const { pid } of rows) process.kill(pid, "SIGSTOP");
-  return async () => {
-    for (const { pid } of rows) process.kill(pid, "SIGCONT");
-  };
-};
-
-async function cutSessions(admin: pg.Client, database: string): Promise<void> {
-  await admin.query("select pg_terminate_backend(pid) from pg_stat_activity where datname = $1", [
-    database,
-  ]);
-}
+/**
+ * Workers of a plan are programs with a provider of their own, for which they wait themselves
+ * (test/plans/rate-limit.test.ts); a merge asks no model.
+ */
+const WITHOUT_PROVIDER: ReadonlySet<Place> = new Set(["port step", "merge"]);
 
 interface Row {
   readonly name: string;
   readonly outage: Outage;
   readonly forMs: number;
-  /** The cell of the row that every run has; the others are `full`. */
-  readonly fast: Place;
+  /** The cells of the row that every run has; the others are `full`. */
+  readonly fast: readonly Place[];
 }
 
-const ROWS: readonly Row[] = [
-  { name: "a provider away for 3 s", outage: providerAway, forMs: 3 * SECOND, fast: "turn" },
-  { name: "a provider away for 3 min", outage: providerAway, forMs: 3 * MINUTE, fast: "hand-over" },
-  { name: "a database that restarts", outage: restarted, forMs: 700, fast: "tool" },
-  { name: "a read-only database", outage: readOnly, forMs: 700, fast: "hand-over" },
-  { name: "a frozen database", outage: frozen, forMs: 1_500, fast: "outbox" },
-];
-const CELLS = ROWS.flatMap((row) => PLACES.map((place) => ({ ...row, place })));
+/** Tables of what a process holds, and where an outage meets it. Empty: it is no accepted work. */
+const MET_BY: Readonly<Record<string, readonly Place[]>> = {
+  accounts: [], // connections to platforms
+  handlings: ["hand-over"],
+  jobs: ["job turn", "tool of a job"],
+  leases: ["port step", "merge"],
+  outbox: ["outbox"],
+  turns: ["turn", "tool"],
+};
 
-describe("what was accepted, in an outage", { timeout: 60_000 }, () => {
+test("each table of work that a process holds has a row in the outage table", async () => {
+  await using db = await testDatabase();
+
+  const rows = await db.database.query<{ name: string }>({
+    text: `
+      select distinct table_name::text as name
+      from information_schema.columns
+      where table_schema = 'dure' and column_name in ('holder', 'holder_epoch')
+      order by 1`,
+  });
+
+  expect(rows.map(({ name }) => name)).toEqual(Object.keys(MET_BY));
+});
+
+const ROWS: readonly Row[] = [
+  { name: "a provider away for 3 s", outage: providerAway, forMs: 3 * SECOND, fast: ["turn"] },
+  {
+    name: "a provider away for 3 min",
+    outage: providerAway,
+    forMs: 3 * MINUTE,
+    fast: ["hand-over", "job turn"],
+  },
+  { name: "a database that restarts", outage: restarted, forMs: 700, fast: ["tool"] },
+  { name: "a read-only database", outage: readOnly, forMs: 700, fast: ["hand-over"] },
+  { name: "a full database", outage: full, forMs: 700, fast: ["job turn"] },
+  { name: "a frozen database", outage: frozen, forMs: 1_500, fast: ["outbox", "merge"] },
+];
+const CELLS = ROWS.flatMap((row) =>
+  (Object.keys(PLACES) as Place[])
+    .filter((place) => row.outage !== providerAway || !WITHOUT_PROVIDER.has(place))
+    .map((place) => ({ ...row, place })),
+);
+
+describe("what was accepted, in an outage", { timeout: 120_000 }, () => {
   for (const { name, outage, forMs, fast, place } of CELLS) {
     test(
       `${name} in the middle of: ${place}. All is done once, nothing is denied`,
-      place === fast ? {} : FULL,
+      fast.includes(place) ? {} : FULL,
       async () => {
-        const stage = await stageOf(place, outage, forMs);
+        const stage = await PLACES[place](new Moment(place, outage, forMs));
 
-        await stage.ask();
-        await stage.isOver;
-        await settled(stage.team);
+        await stage.run();
 
-        expect(await stage.answers("ruda", "web:general")).toEqual(["예약하고 이든에게 맡겼어요"]);
-        expect(await stage.answers("eden")).toEqual(["코드를 봤어요"]);
+        await expect(stage.assertDone()).resolves.toBeUndefined();
         await stage.assertHonest();
       },
     );
   }
 
-  test(
-    "a provider away for 40 min: the work ends with words that say so, and keeps what was done",
+  const EXCUSES: readonly (readonly [Place, RegExp])[] = [
+    ["hand-over", /지금은 답하지 못했어요/],
+    ["job turn", /^FAILED agent_error MODEL_SERVER_ERROR$/],
+  ];
+
+  test.each(EXCUSES)(
+    "a provider away for 40 min in the middle of: %s. The end says so, and keeps what was done",
     FULL,
-    async () => {
-      const stage = await stageOf("hand-over", providerAway, 40 * MINUTE);
+    async (place, excuse) => {
+      const stage = await PLACES[place](new Moment(place, providerAway, 40 * MINUTE));
 
-      await stage.ask();
-      await stage.isOver;
-      await settled(stage.team);
+      await stage.run();
 
-      const said = await stage.team.rooms.reader.messages("web:general", {});
-      expect(said.at(-1)?.text).toContain("지금은 답하지 못했어요");
+      expect(await stage.excuse()).toMatch(excuse);
       await stage.assertHonest();
     },
   );
 });
-
-interface Stage {
-  readonly team: TestTeam;
-  readonly ask: () => Promise<unknown>;
-  /** The outage has been. */
-  readonly isOver: Promise<void>;
-  readonly answers: (agent: string, place?: string) => Promise<readonly string[]>;
-  readonly assertHonest: () => Promise<void>;
-}
-
-/**
- * 루다 books, hands over to 이든, and answers; both agents use the provider. The outage begins the
- * first time that the work comes to `place`.
- */
-async function stageOf(place: Place, outage: Outage, forMs: number): Promise<Stage> {
-  const provider = { isAway: false };
-  const over = Promise.withResolvers<void>();
-  const seen: unknown[] = [];
-  const booked = new Map<string, number>();
-  const world = Promise.withResolvers<World>();
-  let isBegun = false;
-  const at = async (now: Place): Promise<void> => {
-    if (now !== place || isBegun) return;
-    isBegun = true;
-    const end = await outage(await world.promise);
-    systemClock.after(forMs, () => void end().then(over.resolve, over.reject));
-  };
-  const refused: OfflineReply = { text: "", error: { status: 503 } };
-  const ruda = async (heard: Heard): Promise<OfflineReply> => {
-    const { results, text } = heard;
-    if (!text.startsWith("민준")) return provider.isAway ? refused : silent(heard);
-    seen.push(...results);
-    if (results.length === 0) await at("turn");
-    if (results.length === 1) await at("hand-over");
-    // Of the hand-over the call itself is made: its work meets the outage.
-    if (provider.isAway && results.length !== 1) return refused;
-    return RUDA[results.length]!;
-  };
-  const book = tool({
-    description: "Books a table.",
-    inputSchema: z.object({}),
-    effect: "once",
-    timeout: "5s",
-    settle: "0s",
-    probe: async ({ key }) =>
-      booked.has(key) ? { status: "happened", result: "booked" } : "not_happened",
-    execute: async (_input, { key }) => {
-      await at("tool");
-      booked.set(key, (booked.get(key) ?? 0) + 1);
-      return "booked";
-    },
-  });
-  const platform = webPlatform();
-  const team = await readyTeamOn(platform, {
-    behave: { ruda, eden: () => (provider.isAway ? refused : "코드를 봤어요") },
-    tools: { book },
-    engine: ENGINE,
-    adapter: (database) => met([platform.adapter(database)].flat()[0]!, () => at("outbox")),
-  });
-  world.resolve(await worldOf(team, provider));
-  return {
-    team,
-    ask: () => platform.say(team, "예약하고 코드도 봐 줘"),
-    isOver: over.promise,
-    answers: (agent, where) => answersOf(team, agent, where),
-    assertHonest: async () => {
-      expect([...booked.values()]).toEqual([1]);
-      const told = JSON.stringify(seen) + (await allWords(team));
-      expect(told).not.toMatch(/DATABASE_|ECONN|PGSQL|\b\d{2}[0-9P]\d{2}:|\/tmp|\/dev\/shm/);
-    },
-  };
-}
-
-const RUDA: readonly OfflineReply[] = [
-  { toolCalls: [{ name: "book", args: {} }] },
-  { toolCalls: [{ name: "collaborate", args: { targetAgent: "eden", message: "코드 좀 봐 줘" } }] },
-  "예약하고 이든에게 맡겼어요",
-];
-
-/** The adapter, with a moment before it posts. */
-function met(adapter: ChannelAdapter, before: () => Promise<void>): ChannelAdapter {
-  return new Proxy(adapter, {
-    get: (target, name) => {
-      if (name === "post") {
-        return async (...given: Parameters<ChannelAdapter["post"]>) => {
-          await before();
-          return target.post(...given);
-        };
-      }
-      const member: unknown = Reflect.get(target, name, target);
-      return typeof member === "function" ? (member.bind(target) as unknown) : member;
-    },
-  });
-}
-
-async function worldOf(team: TestTeam, provider: World["provider"]): Promise<World> {
-  const url = new URL(team.url);
-  const database = url.pathname.slice(1);
-  url.pathname = "/postgres";
-  const admin = new pg.Client({ connectionString: url.href });
-  await admin.connect();
-  onTestFinished(() => admin.end());
-  return { team, admin, database, provider };
-}
-
-async function answersOf(
-  team: TestTeam,
-  agent: string,
-  place?: string,
-): Promise<readonly string[]> {
-  const rows = await team.database.query<{ text: string }>(
-    {
-      text: `
-        select text from dure.room_messages
-        where author = $1 and mark is null and request is null
-          and ($2::text is null or place = $2)
-        order by seq`,
-    },
-    [agent, place ?? null],
-  );
-  return rows.map(({ text }) => text);
-}
-
-async function allWords(team: TestTeam): Promise<string> {
-  const rows = await team.database.query<{ text: string }>({
-    text: "select text from dure.room_messages",
-  });
-  return rows.map(({ text }) => text).join("\n");
-}

@@ -65,6 +65,30 @@ export function passingOf(error: unknown): Passing | undefined {
     : undefined;
 }
 
+/**
+ * Whether dure's own database can do nothing now, whichever statement it is sent: it is away, takes
+ * no writes, has no room, or others hold what is wanted. What was written is safe to repeat or not,
+ * as the caller knows.
+ */
+export function isDatabaseAway(error: unknown): boolean {
+  return AWAY.has(passingOf(error)?.code ?? "") && !countsAsTry(error);
+}
+
+const AWAY: ReadonlySet<string> = new Set([
+  "DATABASE_UNAVAILABLE",
+  "DATABASE_BUSY",
+  "DATABASE_READ_ONLY",
+]);
+
+/**
+ * Whether the same work may be done in a moment, here or elsewhere: what passes, and what the
+ * machine or a service lacks for now.
+ */
+export function mayPass(error: unknown): boolean {
+  if (passingOf(error)) return true;
+  return error instanceof DureError && error.class === "unavailable";
+}
+
 /** Another process has the work. */
 const TAKEN_OVER: ReadonlySet<string> = new Set(["FENCED", "TURN_FENCED", "JOB_FENCED"]);
 

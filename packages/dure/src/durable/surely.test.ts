@@ -24,6 +24,34 @@ test("an answer that was lost is asked for again, with longer pauses up to a bou
   expect(asked.map(({ isRepeated }) => isRepeated)).toEqual([false, true, true, true, true]);
 });
 
+test.each([
+  ["read-only", "25006"],
+  ["full", "53100"],
+  ["out of memory", "53200"],
+  ["in a deadlock", "40P01"],
+])("a database that is %s is asked again", async (_name, code) => {
+  const clock = new TestClock();
+  let asked = 0;
+  const ask = async (): Promise<string> => {
+    asked += 1;
+    if (asked === 1) throw Object.assign(new Error("not now"), { code });
+    return "here";
+  };
+
+  const answer = surely(ask, { clock });
+  await clock.pass(25);
+
+  await expect(answer).resolves.toBe("here");
+});
+
+test("a statement that takes too long is the caller's at once", async () => {
+  const late = Object.assign(new Error("canceling statement"), { code: "57014" });
+
+  const answer = surely(() => Promise.reject(late), { clock: new TestClock() });
+
+  await expect(answer).rejects.toBe(late);
+});
+
 test("another error is the caller's at once", async () => {
   const refused = new DureError("FENCED", "Not yours.");
 

@@ -1,6 +1,6 @@
 import { backOffMs, type BackOff } from "../kernel/back-off.ts";
 import type { Clock } from "../kernel/clock.ts";
-import { codeOf } from "../kernel/errors.ts";
+import { isDatabaseAway } from "./passing.ts";
 
 export interface SurelyOptions {
   readonly clock: Clock;
@@ -22,8 +22,8 @@ const BACK_OFF: BackOff = { firstMs: 25, maxMs: 500 };
 /**
  * Asks the database until it answers; only for what is safe to repeat.
  * `isRepeated`: an answer was lost, and the statement may have been carried
- * out. Rejects with every error but `DATABASE_UNAVAILABLE`, and with the
- * signal's reason.
+ * out. Rejects with every error that says more than that the database can do
+ * nothing now, and with the signal's reason.
  */
 export async function surely<Answer>(
   ask: (isRepeated: boolean) => Promise<Answer>,
@@ -35,7 +35,7 @@ export async function surely<Answer>(
     try {
       return await ask(failures > 0);
     } catch (error) {
-      if (codeOf(error) !== "DATABASE_UNAVAILABLE") throw error;
+      if (!isDatabaseAway(error)) throw error;
       failures += 1;
       const restMs = over - clock.monotonic();
       await clock.sleep(Math.min(backOffMs(failures, backOff), Math.max(restMs, 0)), { signal });

@@ -1,8 +1,8 @@
 import { backOffMs } from "../kernel/back-off.ts";
-import { passingOf } from "../durable/passing.ts";
+import { mayPass } from "../durable/passing.ts";
 import type { Pauses } from "../durable/pauses.ts";
 import type { Clock } from "../kernel/clock.ts";
-import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
+import { codeOf, DureError, messageOf, ProcessError } from "../kernel/errors.ts";
 import type { Done } from "../kernel/turn-events.ts";
 import type { Caller, Conversations } from "../engine/api.ts";
 import { MAX_RESULTS } from "./turn-message.ts";
@@ -21,7 +21,7 @@ export interface AgentDirectory {
 }
 
 /** Thrown where a write was refused: another process has the job, or it was cancelled. */
-export class JobFencedError extends DureError {
+export class JobFencedError extends ProcessError {
   constructor(job: string) {
     super("JOB_FENCED", `The job ${job} is no longer this process's.`, {
       class: "conflict",
@@ -323,8 +323,7 @@ export class JobExchangeStore implements ExchangeStore {
 
 /** Whether a message may be accepted in a moment. Pure. */
 function isInTheWay(error: unknown): boolean {
-  if (passingOf(error)) return true;
-  return error instanceof DureError && (error.class === "unavailable" || error.class === "limit");
+  return mayPass(error) || (error instanceof DureError && error.class === "limit");
 }
 
 export interface JobExchangeStoreOptions {

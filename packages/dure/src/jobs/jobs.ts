@@ -1,6 +1,6 @@
 import type { Clock } from "../kernel/clock.ts";
 import { durationMs, type Duration } from "../kernel/duration.ts";
-import { DureError } from "../kernel/errors.ts";
+import { DureError, ProcessError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { KnownTo, TenantView } from "../kernel/tenant.ts";
 import type { Database } from "../durable/database.ts";
@@ -129,7 +129,7 @@ export class Jobs {
   async stop(): Promise<void> {
     this.#unsubscribe?.();
     this.#over.abort(
-      new DureError("PROCESS_STOPPED", "The jobs of this process were stopped.", {
+      new ProcessError("PROCESS_STOPPED", "The jobs of this process were stopped.", {
         class: "unavailable",
       }),
     );

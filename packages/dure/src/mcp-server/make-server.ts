@@ -5,9 +5,9 @@ import {
   type ServerOptions,
 } from "@modelcontextprotocol/server";
 import { cutBytes } from "../kernel/cut-bytes.ts";
-import { DureError, messageOf } from "../kernel/errors.ts";
 import { onlyDefined } from "../kernel/json.ts";
 import { toWire } from "../kernel/wire.ts";
+import { asDureError } from "../server/problem.ts";
 import { offerResources } from "./team-resources.ts";
 import { asTaskResult, serveTasks, takesTasks } from "./team-tasks.ts";
 import type { TeamCall, TeamConnection, TeamTool, ToolGroup } from "./team-tool.ts";
@@ -98,9 +98,7 @@ function answerOf(value: unknown): CallToolResult {
 
 /** Code, message and hint, as every other client of dure is told. */
 function refusalOf(error: unknown): CallToolResult {
-  const text =
-    error instanceof DureError
-      ? [`${error.code}: ${error.message}`, error.hint].filter(Boolean).join("\n")
-      : messageOf(error);
+  const { code, message, hint } = asDureError(error);
+  const text = [`${code}: ${message}`, hint].filter(Boolean).join("\n");
   return { isError: true, content: [{ type: "text", text }] };
 }

@@ -128,8 +128,12 @@ test("a deed whose outcome cannot be written is answered all the same, and its e
   );
 });
 
-test("the outcome of a deed that the database could not take is written when it answers again", async () => {
-  const database = new PassingOutage();
+test.each([
+  ["away", new DureError("DATABASE_UNAVAILABLE", "away", { class: "unavailable" })],
+  ["read-only", Object.assign(new Error("read-only transaction"), { code: "25006" })],
+  ["full", Object.assign(new Error("No space left on device"), { code: "53100" })],
+])("the outcome of a deed is written when a database that was %s can take it", async (_, error) => {
+  const database = new PassingOutage(error);
   await using server = await startTestServer({
     plans: libraryOf([{ run: "run_1", outcome: "cleaned" }]),
     audit: database,
@@ -165,11 +169,16 @@ test("a server that ends in an outage says which entries stay without their outc
 class PassingOutage implements AuditBook {
   readonly outcomes: (readonly [number, string, readonly string[] | undefined])[] = [];
   isAway = false;
+  readonly #error: Error;
+
+  constructor(error: Error = new DureError("DATABASE_UNAVAILABLE", "away")) {
+    this.#error = error;
+  }
 
   begin = async (): Promise<number> => 1;
 
   end: AuditBook["end"] = async (id, { outcome, subjects }) => {
-    if (this.isAway) throw new DureError("DATABASE_UNAVAILABLE", "away", { class: "unavailable" });
+    if (this.isAway) throw this.#error;
     this.outcomes.push([id, outcome, subjects]);
   };
 

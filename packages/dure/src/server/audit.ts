@@ -2,9 +2,10 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import type { z } from "zod";
 import type { AuditLog, Deed } from "../durable/audit-log.ts";
+import { isDatabaseAway } from "../durable/passing.ts";
 import { surely } from "../durable/surely.ts";
 import type { BackOff } from "../kernel/back-off.ts";
-import { codeOf, messageOf } from "../kernel/errors.ts";
+import { messageOf } from "../kernel/errors.ts";
 import { onWire } from "../kernel/wire.ts";
 import { actorOf } from "./actor.ts";
 import { callerOf } from "./guard.ts";
@@ -111,7 +112,7 @@ async function endDeed(request: FastifyRequest, parts: ServerParts): Promise<voi
   try {
     await write();
   } catch (error) {
-    if (codeOf(error) !== "DATABASE_UNAVAILABLE") return onLost(error);
+    if (!isDatabaseAway(error)) return onLost(error);
     // The first outcome holds, so it may be written again. No deed begins in an outage: what
     // waits here is at most what was under way.
     void surely(write, { clock, signal: deed.signal, backOff: LATE }).catch(onLost);

@@ -81,6 +81,10 @@ export interface TestTeamOptions {
   readonly engine?: Partial<EngineOptions>;
   /** The session in which a job was asked for. Default: none. */
   readonly originOf?: (job: string) => string | undefined;
+  /** Another process has taken this one over. Default: it stays, without the right to write. */
+  readonly onFenced?: () => void;
+  /** Is given the function that stops the team. Default: it is called when the test ends. */
+  readonly onEnd?: (stop: () => Promise<void>) => void;
 }
 
 /**
@@ -112,7 +116,7 @@ export async function startTestTeam(options: TestTeamOptions): Promise<TestTeam>
     logger,
     clock,
     notifications,
-    onFenced: () => {},
+    onFenced: options.onFenced ?? (() => {}),
   });
   await lease.start();
   stack.defer(() => lease.stop());
@@ -248,7 +252,7 @@ export async function startTestTeam(options: TestTeamOptions): Promise<TestTeam>
   stack.defer(() => outbox.stop({ graceMs: 500 }));
   let stopped: Promise<void> | undefined;
   const stop = (): Promise<void> => (stopped ??= stack.disposeAsync());
-  onTestFinished(stop);
+  (options.onEnd ?? onTestFinished)(stop);
   return {
     rooms,
     database,

@@ -422,7 +422,6 @@ const MAX_PASSAGES = 8;
 /** Errors that end the turn in their own way and are no failure of the agent. */
 const CONTROL_CODES: ReadonlySet<string> = new Set([
   "TURN_DIVERGED",
-  "TURN_FENCED",
   "TURN_STOPPED",
   "TURN_CLOSED",
   "APPROVAL_PENDING",

@@ -1,8 +1,7 @@
 import { codeOf, DureError, messageOf } from "../../kernel/errors.ts";
 import type { JsonObject } from "../../kernel/json.ts";
 import type { TurnError } from "../../kernel/turn-events.ts";
-import { ownTroubleOf } from "../../durable/passing.ts";
-import { FencedError } from "../../durable/turns.ts";
+import { isTakenOver, ownTroubleOf } from "../../durable/passing.ts";
 import { noteFailure } from "../../models/telemetry.ts";
 import type { Memory } from "../agent/memory.ts";
 import { questionOf, withAnswered } from "../caller/handed-out.ts";
@@ -209,7 +208,7 @@ export class TurnTrouble {
     const { logger, lease } = environment;
     const facts = { turn: held.turn, session: held.session };
     for (const end of [() => this.end(error), () => this.#endBare(error)]) {
-      if (error instanceof FencedError || codeOf(error) === "TURN_CLOSED" || lease.aborted) {
+      if (isTakenOver(error) || codeOf(error) === "TURN_CLOSED" || lease.aborted) {
         return { end: "fenced", next: null };
       }
       if (ownTroubleOf(error)) return this.#interrupted(error);
@@ -223,7 +222,7 @@ export class TurnTrouble {
         });
         return { end: "done", next };
       } catch (failure) {
-        if (failure instanceof FencedError || lease.aborted) return { end: "fenced", next: null };
+        if (isTakenOver(failure) || lease.aborted) return { end: "fenced", next: null };
         if (ownTroubleOf(failure)) return this.#interrupted(failure);
         logFailure(logger, "a turn could not be ended", {
           error: failure,

@@ -3,7 +3,7 @@ import path from "node:path";
 import type { EventLog } from "../../durable/event-log.ts";
 import type { Notifications } from "../../durable/notify.ts";
 import type { SweepRule } from "../../durable/retention.ts";
-import { DureError } from "../../kernel/errors.ts";
+import { DureError, ProcessError } from "../../kernel/errors.ts";
 import { ulid } from "../../kernel/ids.ts";
 import { canonicalJson } from "../../kernel/json.ts";
 import type { TenantView } from "../../kernel/tenant.ts";
@@ -146,7 +146,7 @@ export class Runs {
   async stop(): Promise<void> {
     this.#unsubscribe?.();
     this.#over.abort(
-      new DureError("PROCESS_STOPPED", "The runs of this process were stopped.", {
+      new ProcessError("PROCESS_STOPPED", "The runs of this process were stopped.", {
         class: "unavailable",
       }),
     );

@@ -35,6 +35,8 @@ export interface TestRunsOptions {
   readonly work?: Partial<RunWork>;
   readonly maxConcurrency?: number;
   readonly runsOptions?: Partial<RunsOptions>;
+  /** Another process has taken this one over. */
+  readonly onFenced?: () => void;
 }
 
 export async function startTestRuns(options: TestRunsOptions): Promise<TestRuns> {
@@ -60,6 +62,7 @@ export async function startTestRuns(options: TestRunsOptions): Promise<TestRuns>
     logger,
     clock,
     notifications,
+    ...(options.onFenced && { onFenced: options.onFenced }),
   });
   await lease.start();
   stack.defer(() => lease.stop());

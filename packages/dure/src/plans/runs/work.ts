@@ -1,5 +1,5 @@
 import type { Lease } from "../../durable/leases.ts";
-import { passingOf } from "../../durable/passing.ts";
+import { mayPass } from "../../durable/passing.ts";
 import { DureError, codeOf, messageOf } from "../../kernel/errors.ts";
 import type { RunWork } from "../lead/leader-parts.ts";
 import { concurrencyOf } from "../plan.ts";
@@ -113,8 +113,7 @@ async function prepare(
 
 /** Whether another leader, or the same one later, may succeed. Pure. */
 function isPassing(error: DureError): boolean {
-  if (passingOf(error)) return true;
-  return error.class === "unavailable" && error.code !== "ISOLATION_UNAVAILABLE";
+  return mayPass(error) && error.code !== "ISOLATION_UNAVAILABLE";
 }
 
 /** Throws what is wrong with submodules of the repository. */
