@@ -392,6 +392,17 @@ export const ROOM_GUARDS: readonly Guard[] = [
     why: "what agents had ready is posted after the notice",
   },
 
+  {
+    id: "guard.stop.tried",
+    at: { file: `${ROOMS}/delivery.ts` },
+    find: "if (!isBegun) await refuseStopped(this.#setting.database, place, departure.message);",
+    replace: "",
+    tests: guardStop(
+      "words that the platform did not take before the guard stopped are not brought again",
+    ),
+    why: "words that a platform has put off are posted after the notice",
+  },
+
   // --- private threads and hand-overs
   {
     id: "collaborate.route.private",

@@ -10,7 +10,13 @@ export interface OutsideHandler extends HandlerOptions {
   readonly transactional?: false;
   send(
     payload: Json,
-    options: { key: string; attempt: number; signal: AbortSignal },
+    options: {
+      key: string;
+      attempt: number;
+      /** An earlier attempt may have arrived, as far as `probe` could tell. */
+      inDoubt: boolean;
+      signal: AbortSignal;
+    },
   ): Promise<Json | void>;
   /**
    * Whether an attempt whose outcome is unknown has arrived. Without it such an entry is sent

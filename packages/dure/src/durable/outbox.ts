@@ -311,7 +311,12 @@ export class Outbox {
     }
     try {
       const result = await this.#bounded(entry, handler, (signal) =>
-        handler.send(entry.payload, { key: entry.key, attempt: entry.attempts + 1, signal }),
+        handler.send(entry.payload, {
+          key: entry.key,
+          attempt: entry.attempts + 1,
+          inDoubt: entry.in_doubt,
+          signal,
+        }),
       );
       return { kind: "sent", result };
     } catch (error) {

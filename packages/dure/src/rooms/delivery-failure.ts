@@ -1,7 +1,9 @@
 import type { Transaction } from "../durable/database.ts";
 import type { FailureVerdict, GivenUp } from "../durable/outbox-handler.ts";
+import { codeOf } from "../kernel/errors.ts";
 import { ChannelError, type ChannelAdapter, type ChannelFailure } from "./channel-adapter.ts";
 import { allPartsOf, type Departure } from "./departure.ts";
+import { GUARD_STOPPED } from "./guard-stop.ts";
 import { enqueueNotice } from "./notices.ts";
 import type { Place } from "./place.ts";
 import { roomReports, type Report } from "./reports.ts";
@@ -118,7 +120,8 @@ export class DeliveryFailures {
     const failure = failureOf(error.code);
     const failed: FailedMessage = { adapter, message, place, given, error, failure };
     await tx.query(FAILED, [id, given.outcome, JSON.stringify(error)]);
-    await this.#report(failed, tx);
+    // What a guard stops is no failure that people have to see to.
+    if (error.code !== GUARD_STOPPED) await this.#report(failed, tx);
     await store.emit(tx, [
       {
         type: "room.delivery_failed",
@@ -261,6 +264,7 @@ const VERDICTS = {
 } as const satisfies Record<ChannelFailure, FailureVerdict["class"]>;
 
 export function verdictOf(error: unknown): FailureVerdict | undefined {
+  if (codeOf(error) === GUARD_STOPPED) return { class: "permanent", notSent: true };
   if (!(error instanceof ChannelError)) return undefined;
   return {
     class: VERDICTS[error.failure],

@@ -18,6 +18,7 @@ import {
   type ThreadDeparture,
 } from "./departure.ts";
 import { addressOf } from "./place.ts";
+import { refuseStopped } from "./guard-stop.ts";
 import { idOf, postOnce } from "./post-once.ts";
 import type { Requests } from "./requests.ts";
 import type { Over, RoomsSetting, Talk } from "./talk.ts";
@@ -78,8 +79,8 @@ export class Delivery {
   handler(adapter: ChannelAdapter): OutsideHandler {
     return {
       policy: { attempts: ATTEMPTS },
-      send: (payload, { key, signal }) =>
-        this.#send({ adapter, key, signal }, payload as unknown as Departure),
+      send: (payload, { inDoubt, ...attempt }) =>
+        this.#send({ adapter, ...attempt }, payload as unknown as Departure, inDoubt),
       probe: (payload, { key, signal }) =>
         this.#probe({ adapter, key, signal }, payload as unknown as Departure),
       classify: (error) => verdictOf(error),
@@ -88,7 +89,7 @@ export class Delivery {
     };
   }
 
-  async #send(attempt: Attempt, departure: Departure): Promise<Json> {
+  async #send(attempt: Attempt, departure: Departure, inDoubt: boolean): Promise<Json> {
     const { adapter, key, signal } = attempt;
     this.#noteTry(key);
     if (departure.kind === "thread") {
@@ -98,7 +99,9 @@ export class Delivery {
     if (departure.kind === "unsay") return this.#unsay(attempt, departure);
     if (departure.kind === "join") return this.#call(attempt, departure);
 
-    const { post } = await this.#departures.post(adapter, departure, key);
+    const { post, place } = await this.#departures.post(adapter, departure, key);
+    const isBegun = inDoubt || departure.part > 0;
+    if (!isBegun) await refuseStopped(this.#setting.database, place, departure.message);
     return departure.over && adapter.edit
       ? this.#sayOver(attempt, post, departure.over)
       : adapter.post(post, { signal });

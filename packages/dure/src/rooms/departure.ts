@@ -65,7 +65,7 @@ export class Departures {
     adapter: ChannelAdapter,
     departure: PostDeparture,
     key: string,
-  ): Promise<{ post: OutgoingPost; after: string | undefined }> {
+  ): Promise<{ post: OutgoingPost; place: Place; after: string | undefined }> {
     const { directory } = this.#setting;
     const { message, place, account } = await this.#addressed(adapter, departure);
     const parts = splitMessage(message.text, partLength(adapter.limits.messageLength));
@@ -79,7 +79,7 @@ export class Departures {
       replyTo: departure.part === 0 ? await this.#replyTo(adapter, message) : undefined,
       buttons: isLast ? (message.buttons ?? undefined) : undefined,
     };
-    return { post, after: await this.#lastPosted(adapter, message, departure.part) };
+    return { post, place, after: await this.#lastPosted(adapter, message, departure.part) };
   }
 
   async thread(placeId: string, key: string): Promise<OutgoingThread> {

@@ -1,6 +1,7 @@
-import type { Transaction } from "../durable/database.ts";
+import type { Database, Transaction } from "../durable/database.ts";
+import { DureError } from "../kernel/errors.ts";
 import { allPartsOf } from "./departure.ts";
-import type { OpenPlace } from "./place.ts";
+import type { OpenPlace, Place } from "./place.ts";
 import type { RoomsSetting } from "./talk.ts";
 import { unsay } from "./unsay.ts";
 
@@ -66,8 +67,24 @@ export async function isStoppedTalk(
   return (await tx.query(IS_TALK, [handling.id])).length > 0;
 }
 
+/**
+ * Words that were on their way when the guard stopped their place, and were not taken: they are not
+ * brought again. Throws `GUARD_STOPPED`.
+ */
+export async function refuseStopped(
+  database: Database,
+  { state }: Pick<Place, "state">,
+  message: string,
+): Promise<void> {
+  if (state !== "suspended" && state !== "resting") return;
+  const [stopped] = await database.query(IS_STOPPED, [message]);
+  if (stopped) throw new DureError(STOPPED.code, STOPPED.message);
+}
+
+/** Code of words that a guard has kept from leaving. */
+export const GUARD_STOPPED = "GUARD_STOPPED";
 const STOPPED = {
-  code: "GUARD_STOPPED",
+  code: GUARD_STOPPED,
   message: "A guard stopped the agents here before it left.",
 };
 
@@ -132,4 +149,21 @@ const IS_TALK = {
     from dure.handlings h
     join dure.room_messages m on m.id = h.message
     where h.id = $1 and ${TALK}`,
+};
+const IS_STOPPED = {
+  name: "guard_stop.is_stopped",
+  text: `
+    select
+    from dure.room_messages said
+    join dure.places p on p.id = said.place
+    join dure.handlings h on h.turn = said.turn
+    join dure.room_messages m on m.id = h.message
+    where said.id = $1
+      and said.author_kind = 'agent'
+      and said.mark is null
+      and (
+        p.state = 'resting'
+        or p.state = 'suspended' and p.suspended_until > clock_timestamp()
+      )
+      and ${TALK}`,
 };

@@ -143,12 +143,14 @@ describe("the Host header", () => {
 });
 
 describe("a request that two readers could read in two ways", () => {
-  /** The status of the answer to these lines, and the code in it. */
+  /** The status of each answer to these lines, and the code in it. */
   async function answerTo(server: TestServer, ...lines: readonly string[]): Promise<string> {
     const socket = connect(server.port, "127.0.0.1");
     socket.write(`${lines.join("\r\n")}\r\nConnection: close\r\n\r\n`);
-    const answer = await text(socket);
-    return `${answer.slice(9, 12)} ${/"code":"(\w+)"/.exec(answer)?.[1] ?? ""}`.trim();
+    const answers = (await text(socket)).split("HTTP/1.1 ").slice(1);
+    return answers
+      .map((one) => `${one.slice(0, 3)} ${/"code":"(\w+)"/.exec(one)?.[1] ?? ""}`.trim())
+      .join(" then ");
   }
 
   test.for<[string, string, readonly string[]]>([
@@ -163,6 +165,32 @@ describe("a request that two readers could read in two ways", () => {
       "a foreign host in its address",
       "403 HOST_NOT_ALLOWED",
       ["GET http://evil.example/v1/me HTTP/1.1", "Host: localhost"],
+    ],
+    [
+      "two, the other one folded",
+      "400 HTTP_INVALID",
+      ["GET /v1/me HTTP/1.1", "Host: localhost", "Host:", " evil.example"],
+    ],
+    [
+      "a folded Authorization",
+      "400 HTTP_INVALID",
+      ["GET /v1/me HTTP/1.1", "Host: localhost", "Authorization: Bearer", " a"],
+    ],
+    [
+      "two behind another request of the connection",
+      "200 then 400 HEADER_TWICE",
+      [
+        ...["GET /v1/me HTTP/1.1", "Host: localhost", ""],
+        ...["GET /v1/me HTTP/1.1", "Host: localhost", "Host: evil.example"],
+      ],
+    ],
+    [
+      "a foreign host behind another request of the connection",
+      "200 then 403 HOST_NOT_ALLOWED",
+      [
+        ...["GET /v1/me HTTP/1.1", "Host: localhost", ""],
+        ...["GET http://evil.example/v1/me HTTP/1.1", "Host: localhost"],
+      ],
     ],
     [
       "an address that is none",

@@ -94,6 +94,11 @@ test.for([
   ["dure's port in IPv6 clothes", "::ffff:127.0.0.1", 3000],
   ["the database on another machine", "198.51.100.9", 5432],
   ["the machine's metadata", "169.254.169.254", 80],
+  ["the machine's metadata in IPv6 clothes", "::ffff:a9fe:a9fe", 80],
+  ["the machine's metadata behind a translator", "64:ff9b::a9fe:a9fe", 80],
+  ["Azure's host in IPv6 clothes", "::ffff:168.63.129.16", 80],
+  ["Google's metadata over IPv6", "fd20:ce::254", 80],
+  ["Oracle's metadata in its own range", "192.0.0.192", 80],
 ] as const)("whatever is named, a process never reaches %s", ([, address, port]) => {
   expect(refusedAddress(address, port, { isNamed: true, own, never })).toBeTypeOf("string");
 });

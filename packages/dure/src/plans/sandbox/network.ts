@@ -116,22 +116,26 @@ export function refusedAddress(
     );
   });
   if (isDures) return `${address}:${port} is dure's own`;
-  if (isIn(METADATA, plain)) return `${address} is the machine's metadata or link-local`;
+  if (isIn(METADATA, translated(plain))) {
+    return `${address} is the machine's metadata or link-local`;
+  }
   if (isNamed) return undefined;
   if (isHere) return `${address} is this machine`;
   return isIn(NOT_PUBLIC, plain) ? `${address} is not a public address` : undefined;
 }
 
 /**
- * Source: AWS, GCP, Azure (168.63.129.16) and Alibaba (100.100.100.200) on instance metadata; RFC
- * 3927, RFC 4291 on link-local.
+ * Source: AWS, GCP, Azure (168.63.129.16), Alibaba (100.100.100.200) and Oracle (192.0.0.192) on
+ * instance metadata; RFC 3927, RFC 4291 on link-local.
  */
 const METADATA = blockList([
   "169.254.0.0/16",
   "168.63.129.16/32",
   "100.100.100.200/32",
+  "192.0.0.192/32",
   "fe80::/10",
   "fd00:ec2::254/128",
+  "fd20:ce::254/128",
 ]);
 /** `0.0.0.0` and `::` lead to the machine itself on Linux. */
 const LOOPBACK = blockList(["127.0.0.0/8", "0.0.0.0/8", "::1/128", "::/128"]);
@@ -182,8 +186,18 @@ function plainAddress(address: string): string {
   const bare = address.replace(/%.*$/, "").toLowerCase();
   if (!isIPv6(bare)) return bare;
   const whole = new URL(`http://[${bare}]`).hostname.slice(1, -1);
-  const mapped = /^::(?:ffff:)?([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(whole);
-  if (!mapped) return whole;
-  const [high, low] = [Number.parseInt(mapped[1]!, 16), Number.parseInt(mapped[2]!, 16)];
+  return carriedBy(whole, /^::(?:ffff:)?([0-9a-f]{1,4}):([0-9a-f]{1,4})$/);
+}
+
+/** Where a translator of the network leads. Source: RFC 6052 on 64:ff9b::/96. */
+function translated(plain: string): string {
+  return carriedBy(plain, /^64:ff9b::([0-9a-f]{1,4}):([0-9a-f]{1,4})$/);
+}
+
+/** The IPv4 address in the two groups that `form` finds; without them the address itself. */
+function carriedBy(address: string, form: RegExp): string {
+  const [, first, last] = form.exec(address) ?? [];
+  if (first === undefined || last === undefined) return address;
+  const [high, low] = [Number.parseInt(first, 16), Number.parseInt(last, 16)];
   return [high >> 8, high & 255, low >> 8, low & 255].join(".");
 }
