@@ -57,6 +57,22 @@ export const DURABLE_GUARDS: readonly Guard[] = [
     ),
     why: "a process without the right to work asks for a write",
   },
+  {
+    id: "passing.away-counts",
+    at: { file: `${DURABLE}/passing.ts` },
+    find: 'return AWAY.has(passingOf(error)?.code ?? "") && !countsAsTry(error);',
+    replace: 'return AWAY.has(passingOf(error)?.code ?? "");',
+    tests: surelyAsked("a statement that takes too long is the caller's at once"),
+    why: "a statement that never ends in time is sent for ever",
+  },
+  {
+    id: "passing.read-only-is-away",
+    at: { file: `${DURABLE}/passing.ts` },
+    find: '"DATABASE_BUSY",\n  "DATABASE_READ_ONLY",',
+    replace: '"DATABASE_BUSY",',
+    tests: surelyAsked("a database that is read-only is asked again"),
+    why: "the outcome of a deed is lost in a failover",
+  },
   // --- releases
   {
     id: "release.newer-stays",
