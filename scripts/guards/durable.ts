@@ -73,6 +73,16 @@ export const DURABLE_GUARDS: readonly Guard[] = [
     tests: surelyAsked("a database that is read-only is asked again"),
     why: "the outcome of a deed is lost in a failover",
   },
+  {
+    id: "passing.no-refusal",
+    at: { file: `${DURABLE}/passing.ts` },
+    find: "if (!(error instanceof DureError) || mayPass(error)) return false;",
+    replace: "if (!(error instanceof DureError)) return false;",
+    tests: [
+      "packages/dure/src/jobs/ask-agent-tool.test.ts > the model reads nothing of a call that met FENCED",
+    ],
+    why: "a model reads that a call was refused which another process makes",
+  },
   // --- releases
   {
     id: "release.newer-stays",
@@ -540,6 +550,14 @@ export const DURABLE_GUARDS: readonly Guard[] = [
       "an entry that may have arrived and cannot be found out about waits for a decision",
     ),
     why: "a late decision sends again what has been sent",
+  },
+  {
+    id: "outbox.own-trouble",
+    at: { file: `${DURABLE}/outbox-step.ts` },
+    find: 'const verdict = isOwn ? ({ ...said, class: "transient" } as const) : said;',
+    replace: "const verdict = said;",
+    tests: outbox("what follows from an attempt"),
+    why: "an entry ends as failed because another process has taken over",
   },
   {
     id: "outbox.attempts",
