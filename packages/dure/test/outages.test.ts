@@ -7,6 +7,7 @@ import { frozen, full, providerAway, readOnly, restarted, type Outage } from "./
 import { roomStage } from "./outages/room-stage.ts";
 import { runStage } from "./outages/run-stage.ts";
 import { Moment, type StageOf } from "./outages/stage.ts";
+import { workerStage } from "./outages/worker-stage.ts";
 
 /** Times of outages are a thousandth of what they stand for: three seconds are 3 ms. */
 const SCALE = 1 / 1_000;
@@ -39,6 +40,7 @@ const STAGES = {
   "job turn": jobStage,
   "tool of a job": jobStage,
   "port step": runStage,
+  worker: workerStage,
   merge: runStage,
 } as const satisfies Readonly<Record<string, StageOf>>;
 type Place = keyof typeof STAGES;
@@ -47,7 +49,7 @@ type Place = keyof typeof STAGES;
  * Workers of a plan are programs with a provider of their own, for which they wait themselves
  * (test/plans/rate-limit.test.ts); a merge asks no model.
  */
-const WITHOUT_PROVIDER: ReadonlySet<Place> = new Set(["port step", "merge"]);
+const WITHOUT_PROVIDER: ReadonlySet<Place> = new Set(["port step", "worker", "merge"]);
 
 interface Row {
   readonly name: string;
@@ -62,7 +64,7 @@ const MET_BY: Readonly<Record<string, readonly Place[]>> = {
   accounts: [], // connections to platforms
   handlings: ["hand-over"],
   jobs: ["job turn", "tool of a job"],
-  leases: ["port step", "merge"],
+  leases: ["port step", "worker", "merge"],
   outbox: ["outbox"],
   turns: ["turn", "tool"],
 };
