@@ -57,6 +57,32 @@ export const DURABLE_GUARDS: readonly Guard[] = [
     ),
     why: "a process without the right to work asks for a write",
   },
+  {
+    id: "passing.away-counts",
+    at: { file: `${DURABLE}/passing.ts` },
+    find: 'return AWAY.has(passingOf(error)?.code ?? "") && !countsAsTry(error);',
+    replace: 'return AWAY.has(passingOf(error)?.code ?? "");',
+    tests: surelyAsked("a statement that takes too long is the caller's at once"),
+    why: "a statement that never ends in time is sent for ever",
+  },
+  {
+    id: "passing.read-only-is-away",
+    at: { file: `${DURABLE}/passing.ts` },
+    find: '"DATABASE_BUSY",\n  "DATABASE_READ_ONLY",',
+    replace: '"DATABASE_BUSY",',
+    tests: surelyAsked("a database that is read-only is asked again"),
+    why: "the outcome of a deed is lost in a failover",
+  },
+  {
+    id: "passing.no-refusal",
+    at: { file: `${DURABLE}/passing.ts` },
+    find: "if (!(error instanceof DureError) || mayPass(error)) return false;",
+    replace: "if (!(error instanceof DureError)) return false;",
+    tests: [
+      "packages/dure/src/jobs/ask-agent-tool.test.ts > the model reads nothing of a call that met FENCED",
+    ],
+    why: "a model reads that a call was refused which another process makes",
+  },
   // --- releases
   {
     id: "release.newer-stays",
@@ -524,6 +550,14 @@ export const DURABLE_GUARDS: readonly Guard[] = [
       "an entry that may have arrived and cannot be found out about waits for a decision",
     ),
     why: "a late decision sends again what has been sent",
+  },
+  {
+    id: "outbox.own-trouble",
+    at: { file: `${DURABLE}/outbox-step.ts` },
+    find: 'const verdict = isOwn ? ({ ...said, class: "transient" } as const) : said;',
+    replace: "const verdict = said;",
+    tests: outbox("what follows from an attempt"),
+    why: "an entry ends as failed because another process has taken over",
   },
   {
     id: "outbox.attempts",

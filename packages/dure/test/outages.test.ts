@@ -6,7 +6,8 @@ import { jobStage } from "./outages/job-stage.ts";
 import { frozen, full, providerAway, readOnly, restarted, type Outage } from "./outages/outage.ts";
 import { roomStage } from "./outages/room-stage.ts";
 import { runStage } from "./outages/run-stage.ts";
-import { Moment, type Stage } from "./outages/stage.ts";
+import { Moment, type StageOf } from "./outages/stage.ts";
+import { workerStage } from "./outages/worker-stage.ts";
 
 /** Times of outages are a thousandth of what they stand for: three seconds are 3 ms. */
 const SCALE = 1 / 1_000;
@@ -26,27 +27,29 @@ const ENGINE = {
   outageRetry: { firstMs: 5 * SECOND, maxMs: 30 * SECOND },
 };
 
-const inRoom = (moment: Moment): Promise<Stage> => roomStage(moment, ENGINE);
-const inJob = (moment: Moment): Promise<Stage> => jobStage(moment, ENGINE);
+/** The times of a server; the long tier is without its provider for three minutes. */
+const REAL = { ...ENGINE, patienceMs: () => 30 * 60_000, outageRetry: undefined };
+const REAL_MS = process.env["DURE_TEST_LONG"] === "1" ? 180_000 : 3_000;
 
 /** Where an outage begins, and the work around it. */
-const PLACES = {
-  turn: inRoom,
-  tool: inRoom,
-  "hand-over": inRoom,
-  outbox: inRoom,
-  "job turn": inJob,
-  "tool of a job": inJob,
+const STAGES = {
+  turn: roomStage,
+  tool: roomStage,
+  "hand-over": roomStage,
+  outbox: roomStage,
+  "job turn": jobStage,
+  "tool of a job": jobStage,
   "port step": runStage,
+  worker: workerStage,
   merge: runStage,
-} as const satisfies Readonly<Record<string, (moment: Moment) => Promise<Stage>>>;
-type Place = keyof typeof PLACES;
+} as const satisfies Readonly<Record<string, StageOf>>;
+type Place = keyof typeof STAGES;
 
 /**
  * Workers of a plan are programs with a provider of their own, for which they wait themselves
  * (test/plans/rate-limit.test.ts); a merge asks no model.
  */
-const WITHOUT_PROVIDER: ReadonlySet<Place> = new Set(["port step", "merge"]);
+const WITHOUT_PROVIDER: ReadonlySet<Place> = new Set(["port step", "worker", "merge"]);
 
 interface Row {
   readonly name: string;
@@ -61,7 +64,7 @@ const MET_BY: Readonly<Record<string, readonly Place[]>> = {
   accounts: [], // connections to platforms
   handlings: ["hand-over"],
   jobs: ["job turn", "tool of a job"],
-  leases: ["port step", "merge"],
+  leases: ["port step", "worker", "merge"],
   outbox: ["outbox"],
   turns: ["turn", "tool"],
 };
@@ -94,7 +97,7 @@ const ROWS: readonly Row[] = [
   { name: "a frozen database", outage: frozen, forMs: 1_500, fast: ["outbox", "merge"] },
 ];
 const CELLS = ROWS.flatMap((row) =>
-  (Object.keys(PLACES) as Place[])
+  (Object.keys(STAGES) as Place[])
     .filter((place) => row.outage !== providerAway || !WITHOUT_PROVIDER.has(place))
     .map((place) => ({ ...row, place })),
 );
@@ -105,7 +108,7 @@ describe("what was accepted, in an outage", { timeout: 120_000 }, () => {
       `${name} in the middle of: ${place}. All is done once, nothing is denied`,
       fast.includes(place) ? {} : FULL,
       async () => {
-        const stage = await PLACES[place](new Moment(place, outage, forMs));
+        const stage = await STAGES[place](new Moment(place, outage, forMs), ENGINE);
 
         await stage.run();
 
@@ -114,6 +117,20 @@ describe("what was accepted, in an outage", { timeout: 120_000 }, () => {
       },
     );
   }
+
+  test.each(["hand-over", "job turn"] as const)(
+    `a provider really away for ${REAL_MS / 1_000} s in the middle of: %s. All is done once`,
+    { ...FULL, timeout: 60_000 + 2 * REAL_MS },
+    async (place) => {
+      const moment = new Moment(place, providerAway, REAL_MS);
+      const stage = await STAGES[place](moment, REAL);
+
+      await stage.run();
+
+      await expect(stage.assertDone()).resolves.toBeUndefined();
+      await stage.assertHonest();
+    },
+  );
 
   const EXCUSES: readonly (readonly [Place, RegExp])[] = [
     ["hand-over", /지금은 답하지 못했어요/],
@@ -124,7 +141,7 @@ describe("what was accepted, in an outage", { timeout: 120_000 }, () => {
     "a provider away for 40 min in the middle of: %s. The end says so, and keeps what was done",
     FULL,
     async (place, excuse) => {
-      const stage = await PLACES[place](new Moment(place, providerAway, 40 * MINUTE));
+      const stage = await STAGES[place](new Moment(place, providerAway, 40 * MINUTE), ENGINE);
 
       await stage.run();
 

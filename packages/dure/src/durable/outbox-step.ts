@@ -64,7 +64,10 @@ function stepAfterError(
   random: () => number,
 ): Step {
   const error = { code: codeOf(outcome.error), message: messageOf(outcome.error) };
-  const verdict = outcome.verdict ?? { class: "transient" };
+  // Trouble of dure's own database says nothing about the outside, whatever its class says.
+  const isOwn = ownTroubleOf(outcome.error) !== undefined;
+  const said = outcome.verdict ?? { class: "transient" };
+  const verdict = isOwn ? ({ ...said, class: "transient" } as const) : said;
   const inDoubt = outcome.phase === "probe" || verdict.notSent !== true;
 
   if (verdict.class === "rate-limited") {
@@ -77,8 +80,7 @@ function stepAfterError(
     };
   }
 
-  // Trouble of dure's own database says nothing about the outside.
-  const isCounted = ownTroubleOf(outcome.error) === undefined || countsAsTry(outcome.error);
+  const isCounted = !isOwn || countsAsTry(outcome.error);
   const attempts = entry.attempts + (isCounted ? 1 : 0);
   // Without a successful probe the entry is not failed: it may have arrived.
   if (verdict.class === "permanent" && outcome.phase === "probe") {

@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { FULL } from "../kernel/test-tiers.ts";
-import { DureError } from "../kernel/errors.ts";
+import { DureError, ProcessError } from "../kernel/errors.ts";
 import { decideStep } from "./outbox-step.ts";
 import { enqueue, Outbox, type NewEntry } from "./outbox.ts";
 import type { GivenUp } from "./outbox-handler.ts";
@@ -620,10 +620,10 @@ test("a handler that does not answer is interrupted", async () => {
 
 test("what follows from an attempt", () => {
   const policy = { attempts: 4, firstRetryMs: 1_000, timeoutMs: 10_000 };
-  const decide = (attempts: number, verdict?: object) =>
+  const decide = (attempts: number, verdict?: object, error: Error = new Error("x")) =>
     decideStep(
       { attempts, in_doubt: false },
-      { kind: "error", error: new Error("x"), phase: "send", verdict: verdict as never },
+      { kind: "error", error, phase: "send", verdict: verdict as never },
       policy,
       () => 1,
     );
@@ -633,6 +633,11 @@ test("what follows from an attempt", () => {
   ]);
   expect(decide(3)).toMatchObject({ state: "failed", attempts: 4 });
   expect(decide(0)).toMatchObject({ state: "pending", inDoubt: true });
+  const fenced = new ProcessError("TURN_FENCED", "not yours", { class: "conflict" });
+  expect(decide(0, { class: "permanent" }, fenced)).toMatchObject({
+    state: "pending",
+    attempts: 0,
+  });
   expect(decide(0, { class: "transient", notSent: true })).toMatchObject({ inDoubt: false });
   expect(decide(3, { class: "rate-limited", afterMs: 77 })).toMatchObject({
     state: "pending",

@@ -89,6 +89,15 @@ export function mayPass(error: unknown): boolean {
   return error instanceof DureError && error.class === "unavailable";
 }
 
+/**
+ * Whether an error is the answer to a request, which would get the same one again. What passes is
+ * none, whichever class it has: nothing was decided about the request.
+ */
+export function isRefusal(error: unknown): error is DureError {
+  if (!(error instanceof DureError) || mayPass(error)) return false;
+  return error.class !== "internal";
+}
+
 /** Another process has the work. */
 const TAKEN_OVER: ReadonlySet<string> = new Set(["FENCED", "TURN_FENCED", "JOB_FENCED"]);
 

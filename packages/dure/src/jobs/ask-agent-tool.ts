@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { DureError } from "../kernel/errors.ts";
+import { isRefusal } from "../durable/passing.ts";
 import { tool, type AnyTool } from "../engine/agent/tool.ts";
 import type { AskResult } from "./ask.ts";
 import type { Jobs } from "./jobs.ts";
@@ -85,14 +85,7 @@ export function askAgentTool(
           { signal },
         );
       } catch (error) {
-        if (
-          !(error instanceof DureError) ||
-          error.class === "internal" ||
-          error.class === "unavailable" ||
-          signal.aborted
-        ) {
-          throw error;
-        }
+        if (signal.aborted || !isRefusal(error)) throw error;
         return {
           status: FORBIDDEN.has(error.code) ? "forbidden" : "error",
           code: error.code,

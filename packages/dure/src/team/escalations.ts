@@ -3,6 +3,7 @@ import type { Database } from "../durable/database.ts";
 import type { Notifications } from "../durable/notify.ts";
 import type { Outbox } from "../durable/outbox.ts";
 import type { TransactionalHandler } from "../durable/outbox-handler.ts";
+import { isRefusal } from "../durable/passing.ts";
 import type { Conversations } from "../engine/api.ts";
 import { tool, type AnyTool } from "../engine/agent/tool.ts";
 import type { Inbox } from "../escalations/inbox.ts";
@@ -175,13 +176,7 @@ export function resolveEscalationTool(
         await inbox.answer(id, { value, note }, { tenant: asked.tenant, name: agent });
         return { ok: true, id, value };
       } catch (error) {
-        if (
-          !(error instanceof DureError) ||
-          error.class === "internal" ||
-          error.class === "unavailable"
-        ) {
-          throw error;
-        }
+        if (!isRefusal(error)) throw error;
         return { ok: false, code: error.code, message: error.message, hint: error.hint };
       }
     },

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { EngineOptions } from "../../src/engine/engine.ts";
 import { tool, type AnyTool } from "../../src/engine/agent/tool.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import type { OfflineReply } from "../../src/models/offline.ts";
@@ -15,6 +16,8 @@ export interface Stage {
   /** How the work says that its provider stayed away for longer than its patience. */
   readonly excuse: () => Promise<string>;
 }
+
+export type StageOf = (moment: Moment, engine: Partial<EngineOptions>) => Promise<Stage>;
 
 /** What the answer of a model that is away looks like. */
 export const REFUSED: OfflineReply = { text: "", error: { status: 503 } };
