@@ -841,7 +841,7 @@ export type RunLeaving = FromWire<z.output<typeof LeavingAnswer>>;
 /** A secret, or what runs where it arrives, in a result that would leave its run. */
 export type ResultFinding = Readonly<z.output<typeof FindingJson>>;
 /** What a person looks at before a result leaves. */
-export type ReviewNeeded = Readonly<z.output<typeof ReviewNeededJson>>;
+export type ReviewNeeded = FromWire<z.output<typeof ReviewNeededJson>>;
 /** What was sent of a run. `isNew: false`: it was there before. */
 export type PublishOutcome = FromWire<z.output<typeof PublishAnswer>>;
 /** What became of one run's files. `because` is absent when they are gone. */
