@@ -388,7 +388,7 @@ export const ko = {
     allowedBy: { team: "팀 설정", plan: "계획" } as Readonly<Record<string, string>>,
     approvals: (counted: number, needed: number) =>
       counted < needed
-        ? `나가려면 승인이 ${needed}개 필요한데 ${counted}개 있어요.`
+        ? `내보내려면 승인이 ${needed}개 필요해요. 지금은 ${counted}개예요.`
         : `승인이 다 모였어요 (${counted}/${needed}).`,
     approvedBy: (people: string) => `승인한 사람: ${people}`,
     notAuthor: (author: string) => `실행을 시작한 ${author} 님의 승인은 세지 않아요.`,

@@ -140,7 +140,7 @@ export const PLANS_KO: PlansWords = {
     yes: (run, confirm) =>
       `확인한 사람이 이대로 내보내려면: dure plan merge ${run} --confirm ${confirm}`,
     approvals: (counted, needed, people) =>
-      `나가려면 승인이 ${needed}개 필요한데 ${counted}개 있어요.${people === "" ? "" : ` 승인한 사람: ${people}`}`,
+      `내보내려면 승인이 ${needed}개 필요해요. 지금은 ${counted}개예요.${people === "" ? "" : ` 승인한 사람: ${people}`}`,
     notAuthor: (author) =>
       author === null
         ? "누가 실행을 시작했는지 이름이 없어서, 한 명이 더 승인해야 해요."
