@@ -17,11 +17,11 @@ const planFile = testsIn("packages/dure/src/plans/plan-file.test.ts");
 /** Who counts as the person at the machine, and how long a login holds. */
 export const DOOR_GUARDS: readonly Guard[] = [
   {
-    id: "doors.scope.unconfined",
+    id: "doors.scope.by-name",
     at: { file: `${SERVER}/access.ts` },
-    find: '(given === "admin" && scope !== "plans:unconfined")',
+    find: '(given === "admin" && !SCOPES_BY_NAME.has(scope))',
     replace: 'given === "admin"',
-    tests: access("admin holds every scope but plans:unconfined"),
+    tests: access("admin and plans do not hold %s"),
     why: "an admin takes protection away from the machine without a word about it",
   },
 

@@ -8,6 +8,7 @@ const scope = testsIn(`${PLANS}/scope.test.ts`);
 const planFile = testsIn(`${PLANS}/plan-file.test.ts`);
 const routes = testsIn("packages/dure/test/plans/routes.test.ts");
 const leaving = testsIn(`${PLANS}/leaving/review.test.ts`);
+const secrets = testsIn(`${PLANS}/leaving/find-secrets.test.ts`);
 const delivery = testsIn("packages/dure/test/plans/publish.test.ts");
 const effort = testsIn(`${PLANS}/plan-effort.test.ts`);
 const threads = testsIn(`${PLANS}/threads/plan-threads.test.ts`);
@@ -84,6 +85,30 @@ export const PLAN_GUARDS: readonly Guard[] = [
     replace: "",
     tests: delivery(LEAVES),
     why: "a secret of a worker is pushed without a word",
+  },
+  {
+    id: "plans.leaving.encoded",
+    at: { file: `${PLANS}/leaving/find-secrets.ts` },
+    find: "return [...formed, ...general, ...encoded];",
+    replace: "return [...formed, ...general];",
+    tests: secrets("a secret that stands in base64 %s is found"),
+    why: "a key in base64 leaves with a result unseen",
+  },
+  {
+    id: "plans.leaving.encoded.inside",
+    at: { file: `${PLANS}/leaving/encoded.ts` },
+    find: "const offsets = isInside && at === 0 ? OFFSETS : [0];",
+    replace: "const offsets = isInside && at === 0 ? [] : [0];",
+    tests: secrets("a secret far inside of a long text in base64 is found"),
+    why: "a key in a long text in base64 leaves unseen",
+  },
+  {
+    id: "plans.leaving.yields",
+    at: { file: `${PLANS}/leaving/find-secrets.ts` },
+    find: "if (start > 0) await new Promise((resolve) => setImmediate(resolve));",
+    replace: "",
+    tests: secrets("other work goes on while a line of 10 MB is read"),
+    why: "one long file holds up every caller of the server",
   },
   {
     id: "plan.leaving.confirm",

@@ -13,6 +13,8 @@ const gate = testsIn(`${PLANS}/runs/merge-gate.test.ts`);
 const drafts = testsIn(`${PLANS}/rows/draft-rows.test.ts`);
 const requests = testsIn(`${PLANS}/runs/run-requests.test.ts`);
 const jobRoutes = testsIn("packages/dure/src/server/job-routes.test.ts");
+const leaving = testsIn("packages/dure/test/tenants/leaving.test.ts");
+const YES = "no token says yes to findings at a %s";
 const ANY_NAME = "a tenant's token begins no plan on the team's folder, however it names it";
 const ALIKE = "a repository that does not exist and one of another tenant are refused alike";
 const OWN = "the team's own folder is no plan's target unless the configuration allows it";
@@ -120,10 +122,50 @@ export const RIGHT_GUARDS: readonly Guard[] = [
   {
     id: "merge.author",
     at: { file: GATE },
-    find: 'if (not === "author") people.delete(author);',
+    find: "people.delete(author);",
     replace: "",
     tests: gate("a result waits for another person's approval"),
     why: "the author is the second person",
+  },
+  {
+    id: "merge.author.unknown",
+    at: { file: GATE },
+    find: "if (author === null) return Math.max(0, people.size - 1);",
+    replace: "if (author === null) return people.size;",
+    tests: gate("where nothing names the author"),
+    why: "a person begins a run at the machine or with a shared token, and approves it by their own",
+  },
+  {
+    id: "merge.author.shared",
+    at: { file: GATE },
+    find: "approvals.filter(({ isNamed }) => isNamed)",
+    replace: "approvals",
+    tests: gate("an approval by a token of no person"),
+    why: "an author approves their own run with a token that several share",
+  },
+  {
+    id: "leaving.confirm",
+    at: { file: "packages/dure/src/server/leaving-routes.ts" },
+    find: "if (confirm !== undefined && !mayConfirm(request)) throw confirmNeedsPerson();",
+    replace: "",
+    tests: leaving(YES),
+    why: "a program that merges says yes to a secret in the place of a person",
+  },
+  {
+    id: "leaving.confirm.environment",
+    at: { file: "packages/dure/src/team/core.ts" },
+    find: 'SCOPES.filter((scope) => scope !== "plans:confirm")',
+    replace: "SCOPES",
+    tests: leaving(YES),
+    why: "the token that programs have says yes in the place of a person",
+  },
+  {
+    id: "answers.repository",
+    at: { file: "packages/dure/src/escalations/inbox.ts" },
+    find: "if (fits(escalation, match)) await check(escalation, answer, by);",
+    replace: "if (fits(escalation, match)) void check;",
+    tests: leaving("an answer lets no run go on"),
+    why: "an answer lets a run work on a repository that was taken away from its tenant",
   },
   {
     id: "merge.commit",

@@ -17,6 +17,7 @@ import {
   violations,
   type OpenedPage,
 } from "./browser.ts";
+import { LEAVING } from "./double/plans.ts";
 import { DoubleServer } from "./double/server.ts";
 import {
   anEscalation,
@@ -913,6 +914,57 @@ describe("a run", () => {
         { type: "port.success", data: {} },
       );
       await page.locator(".port-head").getByText("성공").waitFor();
+    },
+  );
+
+  test(
+    "shows what leaves, and who approves, before Merge is pressed",
+    { timeout: 60_000 },
+    async () => {
+      await using server = await serve();
+      const report = {
+        commit: "dd".padEnd(40, "0"),
+        branch: "dure/login-3",
+        kept: ["domain"],
+        missing: [],
+        conflicts: [],
+      };
+      const ended = { status: "success", phase: "over", finishedAt: Date.now(), report } as const;
+      server.plans.runs.push(aRun("run_middle", ended, { domain: { status: "succeeded" } }));
+      server.plans.leaving = {
+        target: "main",
+        review: LEAVING,
+        allowed: [{ rule: "ci", path: ".github/workflows/**", by: "team" }],
+        gate: {
+          commit: report.commit,
+          needed: 2,
+          counted: 1,
+          approvals: [{ person: "junho", by: "token_1", createdAt: 0 }],
+          not: "author",
+          author: "mina",
+        },
+        mayConfirm: false,
+      };
+      await using opened = await open(server, "/plans/runs/run_middle");
+      const { page } = opened;
+
+      const part = page.locator(".report-part").filter({ hasText: "내보내기 전에 볼 것" });
+      await part.getByText("승인한 사람: junho").waitFor();
+      const words = await part.innerText();
+      for (const said of [
+        "203곳",
+        "GitHub 토큰",
+        "src/client.ts:3",
+        "빌드 서버 설정 .github/workflows/** 팀 설정",
+        "승인이 2개 필요해요. 지금은 1개예요.",
+        "mina 님의 승인은 세지 않아요",
+        "plans:confirm",
+      ]) {
+        expect(words).toContain(said);
+      }
+      expect(words).not.toContain("github-token");
+      await expectWellMade(opened);
+      expect(sent(server, /merge$/)).toEqual([]);
     },
   );
 

@@ -1,8 +1,10 @@
 import { Button } from "@mantine/core";
-import { reviewNeeded, type ResultFinding } from "dure/client";
+import { reviewNeeded, type ResultFinding, type ReviewNeeded } from "dure/client";
 import type { ReactNode } from "react";
 import { useText } from "../language.tsx";
 import { Problem } from "../problem.tsx";
+import { Prose } from "../prose.tsx";
+import { useMayConfirm } from "./use-plans.ts";
 
 interface Leaving {
   readonly error: Error;
@@ -14,30 +16,47 @@ interface Leaving {
 /** Why a result did not leave its run; where a person is to look first, what at, and their yes. */
 export function LeavingReview({ error, isPending, onConfirm }: Leaving): ReactNode {
   const { leaving: words } = useText().plans;
+  const mayConfirm = useMayConfirm();
   const review = reviewNeeded(error);
   if (review === undefined) return <Problem error={error} />;
-  const hidden = review.count - review.findings.length;
 
   return (
     <div className="problem leaving-review" role="alert">
       <p>{words.ask(review.count)}</p>
-      <ul>
+      <Findings review={review} />
+      <div className="problem-actions">
+        {mayConfirm ? (
+          <Button
+            size="compact-sm"
+            color="red"
+            loading={isPending}
+            onClick={() => onConfirm(review.confirm)}
+          >
+            {words.confirm}
+          </Button>
+        ) : (
+          <p className="small">
+            <Prose text={words.notYours} />
+          </p>
+        )}
+      </div>
+    </div>
+  );
+}
+
+export function Findings({ review }: { review: ReviewNeeded }): ReactNode {
+  const { leaving: words } = useText().plans;
+  const hidden = review.count - review.findings.length;
+
+  return (
+    <>
+      <ul className="leaving-findings">
         {review.findings.map((finding) => (
           <Finding key={JSON.stringify(finding)} finding={finding} />
         ))}
       </ul>
       {hidden > 0 && <p>{words.more(hidden)}</p>}
-      <div className="problem-actions">
-        <Button
-          size="compact-sm"
-          color="red"
-          loading={isPending}
-          onClick={() => onConfirm(review.confirm)}
-        >
-          {words.confirm}
-        </Button>
-      </div>
-    </div>
+    </>
   );
 }
 

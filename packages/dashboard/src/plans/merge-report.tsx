@@ -3,6 +3,7 @@ import { Link } from "@tanstack/react-router";
 import type { RunDetail, RunReport } from "dure/client";
 import { useId, useState, type ReactNode } from "react";
 import { useText } from "../language.tsx";
+import { BeforeLeaving } from "./before-leaving.tsx";
 import { BecauseWords } from "./because-words.tsx";
 import { DiffView } from "./diff-view.tsx";
 import { PublishResult } from "./publish-result.tsx";
@@ -25,6 +26,7 @@ export function MergeReport({ run, report }: { run: RunDetail; report: RunReport
       {missing.length > 0 && <Missing {...parts} missing={missing} />}
       {shared.length > 0 && <SharedFiles shared={shared} titleOf={titleOf} />}
       {report.commit !== undefined && run.cleanedAt === null && <Changes run={run} />}
+      {report.commit !== undefined && run.cleanedAt === null && <BeforeLeaving run={run} />}
       {report.commit !== undefined && <PublishResult run={run} report={report} />}
       {conflicts.length > 0 && <Conflicts conflicts={conflicts} titleOf={titleOf} />}
     </section>

@@ -12,7 +12,7 @@ import {
 } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { codeOf, isRunOver, type MergeOutcome, type RunDetail, type RunOrdered } from "dure/client";
+import { isRunOver, type MergeOutcome, type RunDetail, type RunOrdered } from "dure/client";
 import { useState, type FormEvent, type ReactNode } from "react";
 import { actorOf } from "../actor.ts";
 import { useParts } from "../app-parts.tsx";
@@ -20,7 +20,7 @@ import { Problem } from "../problem.tsx";
 import { useLanguage, useText } from "../language.tsx";
 import { momentOf, spanOf } from "../when.ts";
 import { Prose } from "../prose.tsx";
-import { ApproveResult } from "./approve-result.tsx";
+import { Gate, useLeaving } from "./before-leaving.tsx";
 import { LeavingReview } from "./leaving-review.tsx";
 import { CleanRun } from "./clean-run.tsx";
 import { BecauseWords } from "./because-words.tsx";
@@ -352,6 +352,8 @@ function Merge({ run, onLeave }: { run: RunDetail; onLeave: () => void }): React
   const { client } = useParts();
   const [into, setInto] = useState("");
   const [isTrying, setTrying] = useState(false);
+  const leaving = useLeaving(run);
+  const gate = leaving.data?.gate;
   const merge = useMutation({
     mutationFn: (confirm: string | undefined) => {
       const branch = into.trim();
@@ -360,7 +362,10 @@ function Merge({ run, onLeave }: { run: RunDetail; onLeave: () => void }): React
 
       return client.plans.merge(run.id, request, { onTrying });
     },
-    onSettled: () => setTrying(false),
+    onSettled: () => {
+      setTrying(false);
+      return leaving.refetch();
+    },
   });
 
   const submit = (event: FormEvent): void => {
@@ -382,6 +387,7 @@ function Merge({ run, onLeave }: { run: RunDetail; onLeave: () => void }): React
         onChange={(event) => setInto(event.currentTarget.value)}
         onKeyDown={(event) => event.key === "Escape" && onLeave()}
       />
+      {gate !== undefined && gate.needed > 0 && <Gate run={run} gate={gate} />}
       <div className="run-merge-buttons">
         <Button type="submit" size="compact-sm" loading={merge.isPending}>
           {words.mergeDo}
@@ -398,7 +404,6 @@ function Merge({ run, onLeave }: { run: RunDetail; onLeave: () => void }): React
           onConfirm={(confirm) => merge.mutate(confirm)}
         />
       )}
-      {codeOf(merge.error) === "MERGE_NOT_APPROVED" && <ApproveResult run={run} />}
     </form>
   );
 }

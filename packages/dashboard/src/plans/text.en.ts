@@ -347,6 +347,27 @@ export const en: PlansText = {
     orchestration: "What the orchestrator did",
   },
   leaving: {
+    title: "Before it leaves",
+    looking: "Looking at the result…",
+    nothingFound: (branch) =>
+      `No secret, and no file that runs by itself, would come into ${branch}.`,
+    found: (count, branch) =>
+      `Look at ${count === 1 ? "one place" : `${count.toLocaleString("en")} places`} before this ` +
+      `comes into ${branch}: a secret, or a file that runs by itself where it arrives.`,
+    notYours:
+      "Only a person says yes to this. Log in with a token of your own that has the scope " +
+      "`plans:confirm`.",
+    allowed: "Leaves without a question:",
+    allowedBy: { team: "team configuration", plan: "plan" },
+    approvals: (counted, needed) =>
+      counted < needed
+        ? `It needs ${needed === 1 ? "one approval" : `${needed} approvals`} before it leaves; ${counted} so far.`
+        : `It has its approvals (${counted} of ${needed}).`,
+    approvedBy: (people) => `Approved by ${people}.`,
+    notAuthor: (author) => `${author} began the run, so their approval does not count.`,
+    noAuthor:
+      "Nothing names who began the run. One of those who approve may have, so one approval more " +
+      "is needed.",
     ask: (count) =>
       `Nothing was changed yet. Look at ${count === 1 ? "this" : `these ${count} places`} first: ` +
       "a secret, or a file that runs by itself where it arrives.",
@@ -363,6 +384,31 @@ export const en: PlansText = {
       "secret-file": "File for secrets",
       "env-secret": "Secret in .env",
       "private-key": "Private key",
+      "github-token": "GitHub token",
+      "gitlab-token": "GitLab token",
+      "slack-token": "Slack token",
+      "slack-webhook": "Slack webhook",
+      "discord-token": "Discord token",
+      "telegram-token": "Telegram token",
+      "anthropic-key": "Anthropic key",
+      "openai-key": "OpenAI key",
+      "model-key": "Key of a model provider",
+      "aws-key-id": "AWS key id",
+      "aws-secret": "AWS secret key",
+      "google-key": "Google key",
+      "azure-key": "Azure key",
+      "npm-token": "npm token",
+      "npm-login": "npm login",
+      "pypi-token": "PyPI token",
+      "registry-token": "Token of a registry",
+      "docker-login": "Docker login",
+      "stripe-key": "Stripe key",
+      "sendgrid-key": "SendGrid key",
+      "cloud-token": "Token of a cloud service",
+      "dure-token": "dure token",
+      "web-token": "Login token (JWT)",
+      authorization: "Authorization header",
+      "secret-value": "Value that looks like a secret",
       "address-password": "Password in an address",
       submodule: "Submodule",
       "not-looked-at": "Too large to look at",

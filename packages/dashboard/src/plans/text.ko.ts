@@ -375,6 +375,25 @@ export const ko = {
     orchestration: "조율 담당이 한 일",
   },
   leaving: {
+    title: "내보내기 전에 볼 것",
+    looking: "결과를 살펴보고 있어요…",
+    nothingFound: (branch: string) =>
+      `${branch} 브랜치로 나갈 비밀 값이나 저절로 실행되는 파일이 없어요.`,
+    found: (count: number, branch: string) =>
+      `${branch} 브랜치로 나가기 전에 확인할 곳이 ${count.toLocaleString("ko")}곳 있어요. ` +
+      "비밀 값이나, 도착한 곳에서 저절로 실행되는 파일이에요.",
+    notYours:
+      "나가도 된다는 확인은 사람만 할 수 있어요. `plans:confirm` 권한이 있는 본인 토큰으로 로그인해 주세요.",
+    allowed: "묻지 않고 내보내는 것:",
+    allowedBy: { team: "팀 설정", plan: "계획" } as Readonly<Record<string, string>>,
+    approvals: (counted: number, needed: number) =>
+      counted < needed
+        ? `내보내려면 승인이 ${needed}개 필요해요. 지금은 ${counted}개예요.`
+        : `승인이 다 모였어요 (${counted}/${needed}).`,
+    approvedBy: (people: string) => `승인한 사람: ${people}`,
+    notAuthor: (author: string) => `실행을 시작한 ${author} 님의 승인은 세지 않아요.`,
+    noAuthor:
+      "누가 실행을 시작했는지 이름이 없어요. 승인한 사람 가운데 한 명은 시작한 사람일 수 있어서, 한 명이 더 승인해야 해요.",
     ask: (count: number) =>
       `아직 바뀐 것은 없어요. 나가기 전에 ${count.toLocaleString("ko")}곳을 확인해 주세요. ` +
       "비밀 값이나, 도착한 곳에서 저절로 실행되는 파일이에요.",
@@ -391,6 +410,31 @@ export const ko = {
       "secret-file": "비밀 값을 담는 파일",
       "env-secret": ".env의 비밀 값",
       "private-key": "개인 키",
+      "github-token": "GitHub 토큰",
+      "gitlab-token": "GitLab 토큰",
+      "slack-token": "Slack 토큰",
+      "slack-webhook": "Slack 웹훅 주소",
+      "discord-token": "Discord 토큰",
+      "telegram-token": "Telegram 토큰",
+      "anthropic-key": "Anthropic 키",
+      "openai-key": "OpenAI 키",
+      "model-key": "모델 제공자 키",
+      "aws-key-id": "AWS 키 ID",
+      "aws-secret": "AWS 비밀 키",
+      "google-key": "Google 키",
+      "azure-key": "Azure 키",
+      "npm-token": "npm 토큰",
+      "npm-login": "npm 로그인",
+      "pypi-token": "PyPI 토큰",
+      "registry-token": "패키지 저장소 토큰",
+      "docker-login": "Docker 로그인",
+      "stripe-key": "Stripe 키",
+      "sendgrid-key": "SendGrid 키",
+      "cloud-token": "클라우드 서비스 토큰",
+      "dure-token": "dure 토큰",
+      "web-token": "로그인 토큰 (JWT)",
+      authorization: "인증 헤더의 값",
+      "secret-value": "비밀 값으로 보이는 글자",
       "address-password": "주소에 적힌 비밀번호",
       submodule: "하위 모듈",
       "not-looked-at": "너무 커서 살펴보지 못한 파일",

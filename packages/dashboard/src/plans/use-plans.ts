@@ -46,6 +46,7 @@ export const PLAN_KEYS = {
   comments: (id: string, port: string) => ["plans", "port", id, port, "comments"],
   manifest: (id: string, port: string, step: number) => ["plans", "manifest", id, port, step],
   diff: (id: string, port: string) => ["plans", "diff", id, port],
+  leaving: (id: string, commit: string) => ["plans", "leaving", id, commit],
 } as const;
 
 /** Runs of one page of the list. */
@@ -343,6 +344,14 @@ export function useMayRun(): boolean {
 /** Whether the caller may approve, merge and publish results. */
 export function useMayMerge(): boolean {
   return useHasScope("plans:merge");
+}
+
+/** Whether the caller may say yes to what leaves; no other scope holds that. */
+export function useMayConfirm(): boolean {
+  const { client } = useParts();
+  const me = useQuery(meOf(client));
+
+  return me.data === undefined || me.data.scopes.includes("plans:confirm");
 }
 
 /** One that `admin` and `plans` hold. Until it is known who asks, nothing is hidden. */

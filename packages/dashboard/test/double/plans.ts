@@ -13,6 +13,7 @@ import type {
   PortDetail,
   PortStatus,
   ReviewNeeded,
+  RunLeaving,
   RunCleaned,
   RunDetail,
   TranscriptLine,
@@ -65,6 +66,8 @@ export class DoublePlans {
     questions: [],
     open: [],
   };
+  /** What is known of each result before it leaves. */
+  leaving: RunLeaving = NOTHING_LEAVES;
   /** The run that the next start gives; without one it is refused. */
   nextRun: (() => RunDetail) | undefined;
   readonly #readers = new Set<Reader>();
@@ -206,6 +209,8 @@ export class DoublePlans {
           { type: "run.resume", data: {} },
         );
         return this.#ordered(run, response);
+      case "leaving":
+        return json(response, 200, toWire(this.leaving));
       case "publish":
         return this.#publish(run, response);
       case "merge": {
@@ -636,8 +641,16 @@ function json(response: ServerResponse, status: number, body: unknown): true {
   return true;
 }
 
+const NOTHING_LEAVES: RunLeaving = {
+  target: "main",
+  review: null,
+  allowed: [],
+  gate: { commit: "d".repeat(40), needed: 0, counted: 0, approvals: [], not: null, author: null },
+  mayConfirm: true,
+};
+
 /** What a result brings that a person is to look at. */
-const LEAVING: ReviewNeeded = {
+export const LEAVING: ReviewNeeded = {
   confirm: "c".repeat(32),
   commit: "d".repeat(40),
   count: 203,

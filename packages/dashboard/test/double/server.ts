@@ -231,7 +231,7 @@ export class DoubleServer {
         access: this.#options.token
           ? { mode: "credentials", because: "environment-token" }
           : { mode: "same-user", because: "no-token" },
-        scopes: ["admin"],
+        scopes: ["admin", "plans:confirm"],
         person: this.#options.token ? "민준" : null,
         dev_mode: this.#options.devMode ?? true,
         locale: "ko",

@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import ts from "typescript";
 import { beforeAll, describe, expect, test } from "vitest";
 import { errorsIn, wordsOf } from "../../../../scripts/reference/errors.ts";
+import { LEAVING_RULES } from "../../../dure/src/plans/leaving/rules.ts";
 import { WORKER_FAILURES } from "../../../dure/src/plans/workers/worker.ts";
 import { BECAUSES_KO } from "../../../dure/src/korean/because-text.ko.ts";
 import { ERROR_WORDS_KO } from "../../../dure/src/korean/error-words.ko.ts";
@@ -248,3 +249,9 @@ function isSaid(form: string, all: string): boolean {
   const runs = words.slice(3).map((_, index) => words.slice(index, index + 4).join(" "));
   return runs.some((run) => all.includes(run));
 }
+
+test("each kind of finding in a result has words in both languages", () => {
+  for (const { plans } of Object.values(TEXTS)) {
+    expect(LEAVING_RULES.filter((rule) => plans.leaving.rules[rule] === undefined)).toEqual([]);
+  }
+});

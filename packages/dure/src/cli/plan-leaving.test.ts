@@ -18,6 +18,21 @@ const REFUSAL = {
     { rule: "ci", path: "\u001b]0;t\u0007.github/a.yml", line: null, excerpt: null },
   ],
 };
+/** The findings before a merge; mina began the run. */
+const LEAVING = {
+  target: "main",
+  review: REFUSAL,
+  allowed: [],
+  gate: {
+    commit: "d".repeat(40),
+    needed: 2,
+    counted: 1,
+    approvals: [{ person: "junho", by: "token_1", created_at: 0 }],
+    not: "author",
+    author: "mina",
+  },
+  may_confirm: false,
+};
 const MERGED = { kind: "merged", target: "main", commit: "e".repeat(40), updated: null };
 const PUSHED = { remote: "origin", branch: "dure/a", commit: "e".repeat(40), is_new: true };
 
@@ -26,6 +41,8 @@ async function serve(): Promise<{ readonly url: string; readonly bodies: unknown
   const bodies: unknown[] = [];
   const answer = async (request: IncomingMessage): Promise<readonly [number, object]> => {
     const { url = "" } = request;
+    if (url.endsWith("/diff")) return [200, { changes: [], patch: "", is_cut: false }];
+    if (url.endsWith("/leaving")) return [200, LEAVING];
     if (!/merge$|publish$/.test(url)) return [200, {}];
     const body = JSON.parse((await text(request)) || "{}") as { confirm?: string };
     bodies.push(body);
@@ -73,3 +90,15 @@ test.each(["merge", "publish"])(
     expect(bodies).toEqual([{}, { confirm: CONFIRM }]);
   },
 );
+
+test("plan diff names what leaves, and whose approvals count, below the patch", async () => {
+  const { url } = await serve();
+
+  const { code, shown } = await dure("plan", "diff", "run_1", "--url", url);
+
+  expect(code).toBe(0);
+  expect(shown).toMatch(/github-token +src\/a\.ts:3 +ghp_… \(\+36\)/);
+  expect(shown).toContain(`dure plan merge run_1 --confirm ${CONFIRM}`);
+  expect(shown).toContain("1 of 2 approvals before it leaves, by junho");
+  expect(shown).toContain("mina began the run, so their approval does not count.");
+});

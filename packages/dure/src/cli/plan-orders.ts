@@ -1,11 +1,11 @@
 import {
-  reviewNeeded,
   type CleanRequest,
   type RetryRequest,
   type RunCleaned,
   type RunOrdered,
 } from "../client/index.ts";
 import { DureError } from "../kernel/errors.ts";
+import { namingFindings } from "./plan-leaving.ts";
 import { EXIT, type ExitCode, type Output } from "./output.ts";
 import type { PlansCommand } from "./plans.ts";
 import type { CliWords } from "./words/words.ts";
@@ -126,25 +126,6 @@ export async function cleanRuns(
   output.result({ items });
 
   return request.run !== undefined && kept.length > 0 ? EXIT.failed : EXIT.ok;
-}
-
-/** What a person is to look at stands above the refusal, each on a line. */
-export async function namingFindings<T>(output: Output, leave: () => Promise<T>): Promise<T> {
-  try {
-    return await leave();
-  } catch (error) {
-    const review = reviewNeeded(error);
-    if (review !== undefined) {
-      output.table(
-        review.findings.map(({ rule, path, line, excerpt }) => [
-          rule,
-          line === null ? path : `${path}:${line}`,
-          excerpt ?? "",
-        ]),
-      );
-    }
-    throw error;
-  }
 }
 
 export async function mergeRun(

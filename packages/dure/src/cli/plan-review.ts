@@ -2,7 +2,8 @@ import { DureError } from "../kernel/errors.ts";
 import type { PortComment } from "../client/index.ts";
 import { EXIT, type ExitCode, type Output } from "./output.ts";
 import { showDiff, type PlansCommand } from "./plans.ts";
-import { namingFindings, told } from "./plan-orders.ts";
+import { namingFindings } from "./plan-leaving.ts";
+import { told } from "./plan-orders.ts";
 
 /** What a person does with the work of a port; nothing given: they look at it. */
 export interface ReviewWish {

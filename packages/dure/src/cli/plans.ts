@@ -13,6 +13,7 @@ import { DureError, isAbort, messageOf } from "../kernel/errors.ts";
 import { planProblemText } from "./plan-check.ts";
 import { EXIT, type ExitCode, type Output } from "./output.ts";
 import { watching } from "./plan-watch.ts";
+import { leavingOf, showLeaving } from "./plan-leaving.ts";
 import { printReport } from "./plan-status.ts";
 
 export interface PlansCommand {
@@ -272,8 +273,10 @@ export async function showDiff(
   output.write(diff.patch === "" || diff.patch.endsWith("\n") ? diff.patch : `${diff.patch}\n`);
   if (diff.changes.length === 0) output.note(words.nothingChanged);
   if (diff.isCut) output.note(words.patchCut);
+  const leaving = port === undefined ? await leavingOf(id, client) : undefined;
+  if (leaving !== undefined) showLeaving(id, leaving, output);
 
-  output.result(diff);
+  output.result(leaving === undefined ? diff : { ...diff, leaving });
 
   return EXIT.ok;
 }

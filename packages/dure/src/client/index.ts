@@ -159,6 +159,7 @@ export type {
   PublishOutcome,
   ResultFinding,
   ReviewNeeded,
+  RunLeaving,
   RetryRequest,
   RunChoice,
   RunCleaned,

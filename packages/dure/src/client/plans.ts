@@ -13,6 +13,7 @@ import type {
 } from "../wire/plans.ts";
 import type {
   Approvals,
+  RunLeaving,
   CleanRequest,
   CommentRequest,
   ContextManifest,
@@ -157,6 +158,15 @@ export class PlansClient {
     options: Options = {},
   ): Promise<RunOrdered> {
     return this.#post(`${pathOf(id)}/extend`, request, options);
+  }
+
+  /** What a merge into a branch would bring there, and whose approval it waits for. */
+  leaving(
+    id: string,
+    request: { readonly into?: string | undefined } = {},
+    options: Options = {},
+  ): Promise<RunLeaving> {
+    return this.#get(`${pathOf(id)}/leaving${queryOf(request)}`, options);
   }
 
   /**

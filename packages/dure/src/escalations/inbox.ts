@@ -82,6 +82,13 @@ export type ResolvedListener = (
   escalation: Escalation,
 ) => Promise<(() => void) | void>;
 
+/** Looks at an answer before it is taken, and may ask outside of the database. A throw refuses it. */
+export type AnswerCheck = (
+  escalation: Escalation,
+  answer: EscalationAnswer,
+  by: Answerer,
+) => Promise<void>;
+
 /** Escalations that one page holds at most. */
 const MAX_PAGE = 200;
 
@@ -97,6 +104,7 @@ export class Inbox {
     readonly match: EscalationMatch;
     readonly listener: ResolvedListener;
   }>();
+  readonly #checks = new Set<{ readonly match: EscalationMatch; readonly check: AnswerCheck }>();
 
   constructor(options: {
     database: Database;
@@ -143,9 +151,16 @@ export class Inbox {
     return () => void this.#listeners.delete(entry);
   }
 
+  /** Calls `check` before each answer to a fitting escalation that is open. Returns how to stop. */
+  onAnswer(match: EscalationMatch, check: AnswerCheck): () => void {
+    const entry = { match, check };
+    this.#checks.add(entry);
+    return () => void this.#checks.delete(entry);
+  }
+
   /**
    * Throws `ESCALATION_UNKNOWN`, `ESCALATION_CLOSED` (answered or dismissed before),
-   * `ANSWER_INVALID`. The turn is the one that goes on.
+   * `ANSWER_INVALID`, and as a check of {@link onAnswer}. The turn is the one that goes on.
    */
   async answer(
     id: string,
@@ -153,6 +168,7 @@ export class Inbox {
     by: Answerer,
   ): Promise<{ escalation: Escalation; turn: string | null }> {
     const resolution = resolutionOf(id, answer.value, answer.note);
+    await this.#check(id, answer, by);
     const result = await this.#closing(async (tx) => {
       const outcome = await answerIn(tx, id, resolution, by);
       if (!outcome) throw unknown(id);
@@ -168,6 +184,15 @@ export class Inbox {
     this.#notifications.publish(UNATTENDED_TOPIC);
 
     return { escalation: result.closed[0]!, turn: result.value.turn ?? null };
+  }
+
+  async #check(id: string, answer: EscalationAnswer, by: Answerer): Promise<void> {
+    if (this.#checks.size === 0) return;
+    const escalation = await this.get(id, by);
+    if (escalation.status !== "open") return;
+    for (const { match, check } of this.#checks) {
+      if (fits(escalation, match)) await check(escalation, answer, by);
+    }
   }
 
   /**

@@ -8,10 +8,14 @@ export const SCOPES = [
   "plans:read",
   "plans:run",
   "plans:merge",
+  "plans:confirm",
   "plans:unconfined",
   "admin",
 ] as const;
 export type Scope = (typeof SCOPES)[number];
+
+/** Scopes that no other one holds: what they allow, an operator has given by name. */
+export const SCOPES_BY_NAME: ReadonlySet<Scope> = new Set(["plans:confirm", "plans:unconfined"]);
 
 /** Why callers need credentials, or do not. */
 export const ACCESS_REASONS = [

@@ -282,6 +282,9 @@ export const ERROR_WORDS_KO: Readonly<Record<string, string>> = {
 
   APPROVAL_STALE: "그사이 결과가 바뀌었어요. 다시 살펴보고 승인해 주세요.",
 
+  CONFIRM_NEEDS_PERSON:
+    "나가도 된다는 확인은 사람만 할 수 있어요. `plans:confirm` 권한이 있는 본인 토큰으로 해 주세요.",
+
   APPROVAL_NEEDS_TOKEN: "누가 승인하는지 알 수 없어요. 토큰이나 로그인이 필요해요.",
 
   MERGE_NOT_APPROVED: "아직 승인이 모자라요. 다른 사람이 결과를 살펴보고 승인해야 합칠 수 있어요.",

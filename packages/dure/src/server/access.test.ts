@@ -434,19 +434,17 @@ describe("tokens", () => {
     expect(await status("/v1/services", { authorization: "Basic YTpi" })).toBe(401);
   });
 
-  test("admin holds every scope but plans:unconfined, which is given by its name alone", () => {
-    const holds = (...scopes: Scope[]): boolean =>
-      hasScope(
-        { caller: { tenant: "", name: "mina" }, scopes, proof: "bearer" },
-        "plans:unconfined",
-      );
+  test.each(["plans:unconfined", "plans:confirm"] as const)(
+    "admin and plans do not hold %s, which is given by its name alone",
+    (scope) => {
+      const holds = (...scopes: Scope[]): boolean =>
+        hasScope({ caller: { tenant: "", name: "mina" }, scopes, proof: "bearer" }, scope);
 
-    expect([holds("admin"), holds("plans", "plans:run"), holds("plans:unconfined")]).toEqual([
-      false,
-      false,
-      true,
-    ]);
-  });
+      expect(holds("admin")).toBe(false);
+      expect(holds("plans", "plans:run", "plans:merge")).toBe(false);
+      expect(holds(scope)).toBe(true);
+    },
+  );
 
   test("a revoked token is refused at once", async () => {
     const { server, store, token } = await startWithTokens();

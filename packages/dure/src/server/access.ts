@@ -4,7 +4,7 @@ import type { Caller } from "../engine/api.ts";
 import { ACCESS_WORDS, STRANGER_REASONS, type StrangerReason } from "./access-mode.ts";
 import { hostName, isLoopbackName } from "./names.ts";
 import type { TokenStore } from "./token-store.ts";
-import type { Scope } from "../kernel/access.ts";
+import { SCOPES_BY_NAME, type Scope } from "../kernel/access.ts";
 
 /** Who may use a route: any caller, any authenticated caller, or callers with this scope. */
 export type RouteScope = "public" | "known" | Scope;
@@ -201,7 +201,7 @@ export function hasScope(principal: Principal, scope: Scope): boolean {
   return principal.scopes.some(
     (given) =>
       given === scope ||
-      (given === "admin" && scope !== "plans:unconfined") ||
+      (given === "admin" && !SCOPES_BY_NAME.has(scope)) ||
       WIDER[scope]?.includes(given) === true,
   );
 }

@@ -25,7 +25,6 @@ import {
   RunsAnswer,
   RunsQuery,
   RunStream,
-  type ResultFinding,
 } from "../wire/runs.ts";
 import { hasScope } from "./access.ts";
 import { doneTo } from "./audit.ts";
@@ -33,6 +32,7 @@ import { boundsOf } from "./bounds.ts";
 import { readEventPosition } from "./event-source.ts";
 import { actorOf } from "./actor.ts";
 import { callerOf } from "./guard.ts";
+import { leavingRun, yesTo } from "./leaving-routes.ts";
 import {
   act,
   delivers,
@@ -58,6 +58,7 @@ export function runRoutes(app: RouteApp, parts: PlanRouteParts): void {
   readRun(app, parts);
   streamRun(app, parts);
   diffRun(app, parts);
+  leavingRun(app, parts);
   mergeRun(app, parts);
   publishRun(app, parts);
   approveRun(app, parts);
@@ -259,8 +260,7 @@ function mergeRun(app: RouteApp, parts: PlanRouteParts): void {
       // A merge is finished also when the caller has left.
       const { kind, target, commit, updated } = await library.merge(request.params.id, {
         into: request.body?.into,
-        confirm: request.body?.confirm,
-        onConfirmed: (findings) => noteConfirmed(request, findings),
+        ...yesTo(request),
         tenant: viewOf(request),
         signal: closing,
       });
@@ -269,19 +269,6 @@ function mergeRun(app: RouteApp, parts: PlanRouteParts): void {
       return onWire<z.output<typeof MergeAnswer>>(outcome);
     },
   );
-}
-
-/** Findings that one entry of the log names. */
-const MAX_NOTED = 20;
-
-/** Who let what leave stands in the log. */
-function noteConfirmed(
-  request: FastifyRequest<{ Params: { id: string } }>,
-  findings: readonly ResultFinding[],
-): void {
-  const { id } = request.params;
-  const named = findings.slice(0, MAX_NOTED).map(({ rule, path }) => `${id} yes: ${rule} ${path}`);
-  doneTo(request, id, ...named);
 }
 
 function publishRun(app: RouteApp, parts: PlanRouteParts): void {
@@ -303,8 +290,7 @@ function publishRun(app: RouteApp, parts: PlanRouteParts): void {
     async (request) => {
       // It goes on when the caller has left.
       const published = await library.publish(request.params.id, {
-        confirm: request.body?.confirm,
-        onConfirmed: (findings) => noteConfirmed(request, findings),
+        ...yesTo(request),
         tenant: viewOf(request),
         signal: closing,
       });

@@ -7,7 +7,8 @@ import type { Scope } from "../kernel/access.ts";
 
 /**
  * What a token may do; `admin` includes the others but `plans:unconfined`, which takes protection
- * away from the machine; `plans` both of its own: to look, and to run, which runs shell commands.
+ * away from the machine, and `plans:confirm`, which is a person's; `plans` those of its own: to look,
+ * to merge, and to run, which runs shell commands.
  * Source: docs/spec/platform §6.
  */
 

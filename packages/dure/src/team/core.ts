@@ -176,7 +176,11 @@ function tokenStoreOf(environment: Environment, database: Database, clock: Clock
   if (environment.token === undefined) return stored;
 
   const given = new MemoryTokenStore({ clock });
-  given.add(environment.token, { id: "token_environment", name: "DURE_TOKEN", scopes: SCOPES });
+  given.add(environment.token, {
+    id: "token_environment",
+    name: "DURE_TOKEN",
+    scopes: SCOPES.filter((scope) => scope !== "plans:confirm"), // programs have it too
+  });
 
   return combineTokenStores([given, stored]);
 }

@@ -92,6 +92,7 @@ export function openPlans(
 
   const library = new PlanLibrary({
     runs,
+    inbox: parts.inbox,
     threads,
     requests: new HookRequests(parts),
     git,

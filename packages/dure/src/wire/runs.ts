@@ -377,6 +377,14 @@ export const ReviewNeededJson = z.object({
   findings: z.array(FindingJson),
 });
 
+export const LeavingQuery = z.object({
+  into: z
+    .string()
+    .min(1)
+    .max(250)
+    .optional()
+    .meta({ description: "A branch. Default: as of a merge." }),
+});
 export const PublishAnswer = z.object({
   remote: z.string(),
   branch: z.string(),
@@ -396,6 +404,22 @@ export const ApprovalsAnswer = z.object({
   needed: z.int().meta({ description: "Approvals before it is merged or published." }),
   counted: z.int().meta({ description: "Those that count." }),
   approvals: z.array(z.object({ person: z.string(), by: z.string(), created_at: z.int() })),
+  not: z.enum(["author"]).nullable().meta({
+    description: "Whose approval does not count: that of the person who began the run.",
+  }),
+  author: z.string().nullable().meta({
+    description: "Who began the run; null: nothing names a person, so each approver may be it.",
+  }),
+});
+
+export const LeavingAnswer = z.object({
+  target: z.string().nullable().meta({ description: "The branch; null: the base of the run." }),
+  review: ReviewNeededJson.nullable().meta({ description: "null: nothing is to be looked at." }),
+  allowed: z
+    .array(z.object({ rule: z.string(), path: z.string(), by: z.enum(["team", "plan"]) }))
+    .meta({ description: "What leaves without being asked for, by rule and paths." }),
+  gate: ApprovalsAnswer,
+  may_confirm: z.boolean().meta({ description: "Whether this caller may say yes to findings." }),
 });
 
 const CleanedJson = z.object({
@@ -812,10 +836,12 @@ export type MergeOutcome = Omit<FromWire<z.output<typeof MergeAnswer>>, "kind"> 
 };
 /** How a result stands before it may be merged. */
 export type Approvals = FromWire<z.output<typeof ApprovalsAnswer>>;
+/** What a person looks at before a result leaves its run. */
+export type RunLeaving = FromWire<z.output<typeof LeavingAnswer>>;
 /** A secret, or what runs where it arrives, in a result that would leave its run. */
 export type ResultFinding = Readonly<z.output<typeof FindingJson>>;
 /** What a person looks at before a result leaves. */
-export type ReviewNeeded = Readonly<z.output<typeof ReviewNeededJson>>;
+export type ReviewNeeded = FromWire<z.output<typeof ReviewNeededJson>>;
 /** What was sent of a run. `isNew: false`: it was there before. */
 export type PublishOutcome = FromWire<z.output<typeof PublishAnswer>>;
 /** What became of one run's files. `because` is absent when they are gone. */

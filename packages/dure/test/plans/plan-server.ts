@@ -180,6 +180,7 @@ export async function startPlanServer(propose?: (wish: DraftWish) => string): Pr
   const library = new PlanLibrary({
     threads,
     runs: runs.runs,
+    inbox: runs.inbox,
     requests: new HookRequests({ ...runs, clock: systemClock }),
     git,
     team: new TeamGuard({ files: new TeamFiles({ folder, git }), ownFolder: false }),

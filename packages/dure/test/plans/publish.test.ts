@@ -57,7 +57,15 @@ interface World {
 
 /** A run that has succeeded, a bare remote, and a double of `gh`. */
 /** No person has to agree. */
-const NO_GATE: Pick<MergeGate, "approve" | "assertMayMerge"> = {
+const NO_GATE: Pick<MergeGate, "approve" | "assertMayMerge" | "state"> = {
+  state: async ({ commit }) => ({
+    commit,
+    needed: 0,
+    counted: 0,
+    approvals: [],
+    not: null,
+    author: null,
+  }),
   approve: () => Promise.reject(new Error("no approval is asked for here")),
   assertMayMerge: async () => {},
 };
@@ -159,6 +167,26 @@ test(
 
 /** Has the form of a token, and opens nothing. */
 const TOKEN = ["gh", "p_", "Zk3mQ8vT1rY6wP0sL4nB7xC2dF5gH9jK0aSe"].join("");
+
+test("what a merge would ask about is seen before it, and a yes to that merges", async () => {
+  const { run, delivery, git } = await openWorld("none", SCRIPT.replace("by a", TOKEN));
+  const { signal } = new AbortController();
+  const before = await git("rev-parse", "main");
+  const look = { into: undefined, signal };
+
+  const { review, target, gate } = await delivery.leaving(run, look);
+  expect(review).toMatchObject({
+    count: 1,
+    findings: [{ rule: "github-token", path: "src/a/a.txt", line: 1 }],
+  });
+  expect({ target, needed: gate.needed }).toEqual({ target: "main", needed: 0 });
+  expect(JSON.stringify(review)).not.toContain(TOKEN.slice(8));
+  expect(await git("rev-parse", "main")).toBe(before);
+
+  const yes = { tenant: null, confirm: review!.confirm, signal };
+  expect((await delivery.merge(run, { into: undefined, ...yes })).kind).toBe("fast-forward");
+  expect((await delivery.leaving(run, look)).review).toBeNull();
+});
 
 test("a result with a secret is neither merged nor pushed until a person has said yes to it", async () => {
   const { run, delivery, git, there } = await openWorld("none", SCRIPT.replace("by a", TOKEN));

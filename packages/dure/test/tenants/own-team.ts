@@ -39,6 +39,8 @@ export interface OwnTeam {
   /** The team's folder. */
   readonly folder: string;
   readonly database: Database;
+  /** Of its server. */
+  readonly url: string;
   readonly client: (
     scopes: readonly Scope[],
     tenant?: string,
@@ -86,6 +88,7 @@ export async function ownTeam(
     repository,
     folder,
     database: stored.database,
+    url: team.url,
     client: async (scopes, tenant = "", name = "test") => {
       const { token } = await tokens.create({ name, scopes: [...scopes], tenant });
       return new DureClient({ baseUrl: team.url, token });

@@ -810,6 +810,14 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     own: "409 RUN_CLEANED",
     absent: RUN,
   },
+  "GET /v1/runs/:id/leaving": {
+    reaches: "run",
+    scope: "plans:read",
+    names: "thing",
+    call: ({ run }) => ({ path: `/v1/runs/${run}/leaving` }),
+    own: "409 RUN_CLEANED",
+    absent: RUN,
+  },
   "POST /v1/runs/:id/merge": {
     reaches: "run",
     scope: "plans:merge",

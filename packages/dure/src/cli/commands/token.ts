@@ -15,7 +15,7 @@ const create: CommandSpec = {
       .argument("<name>", "for people: whose token it is")
       .option(
         "--scopes <list>",
-        "chat, rooms, jobs, plans (or plans:read, plans:run, plans:merge), admin, with commas between",
+        "chat, rooms, jobs, plans (or plans:read, plans:run, plans:merge), plans:confirm, admin, with commas between",
         partsOfList,
         ["chat"],
       )

@@ -391,8 +391,8 @@ export const HELP_KO: Readonly<Record<string, string>> = {
   "make a token; it is shown once": "토큰을 만들어요. 한 번만 보여 줘요",
   "for people: whose token it is": "누구의 토큰인지 알 수 있는 이름",
 
-  "chat, rooms, jobs, plans (or plans:read, plans:run, plans:merge), admin, with commas between":
-    "chat, rooms, jobs, plans(또는 plans:read, plans:run, plans:merge), admin. 쉼표로 이어요",
+  "chat, rooms, jobs, plans (or plans:read, plans:run, plans:merge), plans:confirm, admin, with commas between":
+    "chat, rooms, jobs, plans(또는 plans:read, plans:run, plans:merge), plans:confirm, admin. 쉼표로 이어요",
 
   "owner of what is created with it": "이 토큰으로 만든 것의 주인",
   "list tokens; never their text": "토큰을 봐요. 값은 보여 주지 않아요",

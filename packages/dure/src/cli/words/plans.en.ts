@@ -88,6 +88,21 @@ export const PLANS_EN = {
     } satisfies Record<PlanRunStatus, string>,
   },
 
+  leaving: {
+    nothingFound: (branch: string) =>
+      `No secret, and no file that runs by itself, would come into ${branch}.`,
+    found: (count: number, branch: string) =>
+      `Look at ${many(count, "place")} before this comes into ${branch}:`,
+    yes: (run: string, confirm: string) =>
+      `A person says yes to exactly these with: dure plan merge ${run} --confirm ${confirm}`,
+    approvals: (counted: number, needed: number, people: string) =>
+      `${counted} of ${many(needed, "approval")} before it leaves${people === "" ? "" : `, by ${people}`}`,
+    notAuthor: (author: string | null) =>
+      author === null
+        ? "Nothing names who began the run, so one approval more is needed."
+        : `${author} began the run, so their approval does not count.`,
+  },
+
   event: {
     begins: "the run begins",
     paused: "paused: what works goes on, nothing starts",

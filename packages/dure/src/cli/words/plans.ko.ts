@@ -134,6 +134,19 @@ export const PLANS_KO: PlansWords = {
     },
   },
 
+  leaving: {
+    nothingFound: (branch) => `${branch} 브랜치로 나갈 비밀 값이나 저절로 실행되는 파일이 없어요.`,
+    found: (count, branch) => `${branch} 브랜치로 나가기 전에 확인할 곳이 ${count}곳 있어요.`,
+    yes: (run, confirm) =>
+      `확인한 사람이 이대로 내보내려면: dure plan merge ${run} --confirm ${confirm}`,
+    approvals: (counted, needed, people) =>
+      `내보내려면 승인이 ${needed}개 필요해요. 지금은 ${counted}개예요.${people === "" ? "" : ` 승인한 사람: ${people}`}`,
+    notAuthor: (author) =>
+      author === null
+        ? "누가 실행을 시작했는지 이름이 없어서, 한 명이 더 승인해야 해요."
+        : `실행을 시작한 ${author} 님의 승인은 세지 않아요.`,
+  },
+
   event: {
     begins: "실행을 시작해요",
     paused: "멈춰 뒀어요. 하던 일은 이어지고, 새로 시작하지 않아요",

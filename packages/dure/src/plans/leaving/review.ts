@@ -20,8 +20,6 @@ interface LeavingResult {
   readonly known: readonly string[];
   /** What an operator has allowed for good. */
   readonly mayLeave: readonly MayLeave[];
-  /** What a person has said yes to: the `confirm` of a refusal. */
-  readonly confirmed: string | undefined;
   readonly clock: Pick<Clock, "monotonic">;
   readonly signal: AbortSignal;
 }
@@ -29,25 +27,44 @@ interface LeavingResult {
 /**
  * Lets a result leave that holds no secret and nothing that runs where it arrives; else a person
  * has said yes to exactly these findings at exactly this commit. Gives the findings that they said
- * yes to. Throws `RESULT_NEEDS_REVIEW`.
+ * yes to. `confirmed`: the `confirm` of a refusal. Throws `RESULT_NEEDS_REVIEW`.
  */
 export async function reviewBeforeLeaving(
   repository: Repository,
+  result: LeavingResult & { readonly confirmed: string | undefined },
+): Promise<readonly ResultFinding[]> {
+  const findings = await findingsToSee(repository, result);
+  const review = reviewOf(result, findings);
+  if (review === undefined || result.confirmed === review.confirm) return findings;
+
+  throw needsReview(result.run, review);
+}
+
+/** What a person would have to say yes to; undefined: nothing. */
+export async function reviewNeededFor(
+  repository: Repository,
+  result: LeavingResult,
+): Promise<ReviewNeeded | undefined> {
+  return reviewOf(result, await findingsToSee(repository, result));
+}
+
+async function findingsToSee(
+  repository: Repository,
   result: LeavingResult,
 ): Promise<readonly ResultFinding[]> {
-  const { run, commit, mayLeave, confirmed } = result;
-  const all = await findingsOf(repository, result);
-  const findings = all.filter((finding) => !isAllowed(finding, mayLeave));
-  if (findings.length === 0) return [];
-  const confirm = digestOf(commit, findings);
-  if (confirmed === confirm) return findings;
+  const findings = await findingsOf(repository, result);
+  return findings.filter((finding) => !isAllowed(finding, result.mayLeave));
+}
 
-  throw needsReview(run, {
-    confirm,
-    commit,
-    count: findings.length,
-    findings: findings.slice(0, MAX_SHOWN),
-  });
+/** Pure. */
+function reviewOf(
+  { commit }: Pick<LeavingResult, "commit">,
+  findings: readonly ResultFinding[],
+): ReviewNeeded | undefined {
+  if (findings.length === 0) return undefined;
+  const confirm = digestOf(commit, findings);
+
+  return { confirm, commit, count: findings.length, findings: findings.slice(0, MAX_SHOWN) };
 }
 
 /** Pure. */

@@ -1,9 +1,9 @@
 import { FILE_RULE_NAMES } from "./file-rules.ts";
-import { ENV_SECRET, SECRET_RULES } from "./secret-rules.ts";
+import { ENV_SECRET, GENERAL_RULES, SECRET_RULES } from "./secret-rules.ts";
 
 /** The rules of findings by name: what an operator may allow. */
 export const LEAVING_RULES: readonly string[] = [
-  ...new Set([...SECRET_RULES.map(({ rule }) => rule), ENV_SECRET.rule]),
+  ...new Set([...SECRET_RULES, ...GENERAL_RULES, ENV_SECRET].map(({ rule }) => rule)),
   ...FILE_RULE_NAMES,
   "submodule",
   "not-looked-at",

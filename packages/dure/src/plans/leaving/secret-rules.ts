@@ -1,5 +1,5 @@
 /** A published form of secrets. */
-interface SecretRule {
+export interface SecretRule {
   readonly rule: string;
   /**
    * Found in text. The group `shown` is what everyone may read of it; nothing else of a find is ever
@@ -8,6 +8,8 @@ interface SecretRule {
   readonly pattern: RegExp;
   /** Where the form is described. */
   readonly source: string;
+  /** Looks at what the form alone does not say. Default: all are secrets. */
+  readonly accepts?: (value: string) => boolean;
 }
 
 /** Where a token begins: not in the middle of a longer word. */
@@ -102,6 +104,22 @@ export const SECRET_RULES: readonly SecretRule[] = [
       "https://learn.microsoft.com/en-us/azure/storage/common/storage-configure-connection-string",
   },
   {
+    rule: "aws-secret",
+    pattern: token("AKIA|ASIA", "[A-Z2-7]{16}[\"',:;\\s]{1,10}[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])"),
+    source: "https://docs.aws.amazon.com/IAM/latest/UserGuide/id_credentials_access-keys.html",
+  },
+  {
+    rule: "docker-login",
+    pattern: /(?<shown>"auth"\s{0,3}:\s{0,3}")[A-Za-z0-9+/]{12,2000}={0,2}(?=")/g,
+    source: "https://docs.docker.com/reference/cli/docker/login/#credential-stores",
+    accepts: isLogin,
+  },
+  {
+    rule: "web-token",
+    pattern: /(?<![\w-])(?<shown>eyJ)[\w-]{10,600}\.eyJ[\w-]{10,4000}\.[\w-]{20,1000}/g,
+    source: "https://www.rfc-editor.org/rfc/rfc7519#section-3",
+  },
+  {
     rule: "npm-token",
     pattern: token("npm_", "[A-Za-z0-9]{36}(?![A-Za-z0-9])"),
     source: "https://docs.npmjs.com/about-access-tokens",
@@ -125,6 +143,11 @@ export const SECRET_RULES: readonly SecretRule[] = [
     rule: "stripe-key",
     pattern: token("[sr]k_live_", "[A-Za-z0-9]{16,255}"),
     source: "https://docs.stripe.com/keys",
+  },
+  {
+    rule: "stripe-key",
+    pattern: token("whsec_", "[A-Za-z0-9]{32,255}"),
+    source: "https://docs.stripe.com/webhooks",
   },
   {
     rule: "sendgrid-key",
@@ -152,6 +175,64 @@ export const SECRET_RULES: readonly SecretRule[] = [
   },
 ];
 
+/**
+ * Secrets by what stands before them. Where a form above names one, these say nothing. The value
+ * must look like one that a machine made.
+ */
+export const GENERAL_RULES: readonly SecretRule[] = [
+  {
+    rule: "authorization",
+    pattern:
+      /(?<shown>authorization["']?\]?\s{0,3}[:=,]\s{0,3}["'`]?(?:bearer|basic|token)[ \t]{1,3})[A-Za-z0-9+/=_.~-]{16,4000}/gi,
+    source: "https://www.rfc-editor.org/rfc/rfc6750#section-2.1",
+    accepts: (value) => isMachineMade(value) || isLogin(value),
+  },
+  {
+    // Its value is read once and never given back: what follows it can be no part of it.
+    rule: "secret-value",
+    pattern:
+      /(?<shown>(?:secret|passw(?:or)?d|passphrase|(?:api|access|auth|private|encryption|signing)[_-]?key|token|credential)\w{0,20}["']?\]?\s{0,3}(?::=|=>|[:=])\s{0,3}["'`]?)(?=(?<value>[A-Za-z0-9+/=_.~-]{20,200}))\k<value>(?=["'`]|[,;]?[ \t\r]{0,4}(?:\n|$))/gi,
+    source:
+      "https://github.com/gitleaks/gitleaks/blob/v8.28.0/config/gitleaks.toml (generic-api-key, MIT)",
+    accepts: isMachineMade,
+  },
+];
+
+/** Base64 of a name and a password. */
+function isLogin(value: string): boolean {
+  const text = Buffer.from(value, "base64").toString("latin1");
+  return /^[\x21-\x7e]{1,200}:[\x20-\x7e]{3,1500}$/.test(text);
+}
+
+/** Bits of a character, on average, of what a machine made. Random hex of 32 has 3.6. */
+const FEWEST_BITS = 3.4;
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+/** Words of names, as camel case joins them, and numbers. */
+const WORD = /[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+/g;
+/**
+ * Characters of a word, on average, from which on words make a name. In random text of 62
+ * characters it is 1.5, in random text of 36 it is 2.5.
+ */
+const FEWEST_OF_WORD = 3.5;
+
+/** Whether a value is random, and no name or path. Pure. */
+export function isMachineMade(value: string): boolean {
+  if (UUID.test(value) || !/\d/.test(value) || !/[A-Za-z]/.test(value)) return false;
+  const words = value.match(WORD) ?? [];
+  const isName = words.join("").length >= words.length * FEWEST_OF_WORD;
+
+  return !isName && bitsOf(value) >= FEWEST_BITS;
+}
+
+/** Entropy of its characters by Shannon. Pure. */
+function bitsOf(value: string): number {
+  const counts = new Map<string, number>();
+  for (const one of value) counts.set(one, (counts.get(one) ?? 0) + 1);
+  const shares = [...counts.values()].map((count) => count / value.length);
+
+  return -shares.reduce((sum, share) => sum + share * Math.log2(share), 0);
+}
+
 /** Files of settings that a program reads as its environment; examples of them are none. */
 const ENV_FILE = /(?:^|\/)\.env(?:\.(?!example$|sample$|template$|dist$|defaults?$)[^/]+)?$/i;
 
@@ -167,7 +248,7 @@ export const isEnvFile = (path: string): boolean => ENV_FILE.test(path);
 
 /** Words of values that stand for a secret and are none. */
 const STAND_IN =
-  /example|placeholder|change[_-]?me|your[_-]|dummy|redacted|insert|x{5}|\*{3}|\.{3}|0{8}|1234567/i;
+  /example|placeholder|change[_-]?me|your[_-]|dummy|redacted|insert|x{5}|\*{3}|\.{3}|0{8}|1234567|eyJzdWIiOiIxMjM0NTY3ODkw/i;
 /** A secret has more different characters. */
 const FEWEST_CHARACTERS = 5;
 

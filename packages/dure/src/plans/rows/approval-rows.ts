@@ -6,12 +6,15 @@ export interface Approval {
   readonly person: string;
   /** The token. */
   readonly by: string;
+  /** The token was made for a person, and is not one that several share. */
+  readonly isNamed: boolean;
   readonly createdAt: number;
 }
 
 interface ApprovalRow {
   readonly person: string;
   readonly by_whom: string;
+  readonly is_named: boolean;
   readonly created_at: Date;
 }
 
@@ -34,14 +37,15 @@ export async function approvalsOf(
   return rows.map((row) => ({
     person: row.person,
     by: row.by_whom,
+    isNamed: row.is_named,
     createdAt: row.created_at.getTime(),
   }));
 }
 
-/** The person that a token was made for; without a name the token itself. */
-export async function personOfActor(database: Database, actor: string): Promise<string> {
+/** The person that a token was made for; null: it is no token of one person. */
+export async function personOfActor(database: Database, actor: string): Promise<string | null> {
   const [row] = await database.query<{ name: string }>(PERSON, [actor]);
-  return row === undefined || row.name === "" ? actor : row.name;
+  return row === undefined || row.name === "" ? null : row.name;
 }
 
 const ADD = {
@@ -52,10 +56,11 @@ const ADD = {
 };
 const LIST = {
   name: "approval.list",
-  text: `select person, by_whom, created_at
+  text: `select person, by_whom, plan_approvals.created_at, coalesce(name <> '', false) as is_named
     from dure.plan_approvals
+    left join dure.tokens on tokens.id = by_whom
     where run = $1 and result = $2
-    order by created_at, person`,
+    order by plan_approvals.created_at, person`,
 };
 const PERSON = {
   name: "approval.person",

@@ -79,10 +79,50 @@ test("the strictest rule of a repository goes before that of the team", async ()
   });
 });
 
-test("a person counts once, and the author only where the rule does not leave them out", () => {
-  const approvals = [{ person: "mina" }, { person: "mina" }, { person: "junho" }];
+const by = (...people: readonly string[]) => people.map((person) => ({ person, isNamed: true }));
 
-  expect(countApprovals(approvals, { not: undefined, author: "mina" })).toBe(2);
+test("a person counts once, and the author only where the rule does not leave them out", () => {
+  const approvals = by("mina", "mina", "junho");
+
+  expect(countApprovals(approvals, { not: null, author: "mina" })).toBe(2);
   expect(countApprovals(approvals, { not: "author", author: "mina" })).toBe(1);
-  expect(countApprovals(approvals, { not: "author", author: "token_1" })).toBe(2);
+  expect(countApprovals(approvals, { not: "author", author: "sora" })).toBe(2);
 });
+
+test("where nothing names the author, one of those who approved may be the author", () => {
+  const rule = { not: "author", author: null } as const;
+
+  expect(countApprovals([], rule)).toBe(0);
+  expect(countApprovals(by("mina", "mina"), rule)).toBe(0);
+  expect(countApprovals(by("mina", "junho"), rule)).toBe(1);
+});
+
+test("an approval by a token of no person does not count where the author does not", () => {
+  const approvals = [{ person: "DURE_TOKEN", isNamed: false }, ...by("junho")];
+
+  expect(countApprovals(approvals, { not: "author", author: "mina" })).toBe(1);
+  expect(countApprovals(approvals, { not: null, author: "mina" })).toBe(2);
+});
+
+test.each(["token_environment", "machine:Mina"])(
+  "a run that %s began waits for two people, for one of them may have begun it",
+  async (startedBy) => {
+    const { stack, gate, tokenOf, result } = await openGate(ONE_OTHER);
+    await using _ = stack;
+    const run = { ...result("aaaa"), startedBy };
+    const shared = { person: "DURE_TOKEN", by: "token_environment" };
+    const approve = async (person: string): Promise<number> => {
+      const who = { person, by: await tokenOf(person) };
+      return (await gate.approve(run, "aaaa", who, { signal })).counted;
+    };
+
+    expect((await gate.approve(run, "aaaa", shared, { signal })).counted).toBe(0);
+    expect(await approve("mina")).toBe(0);
+    await expect(gate.assertMayMerge(run, { signal })).rejects.toMatchObject({
+      code: "MERGE_NOT_APPROVED",
+    });
+    expect(await approve("junho")).toBe(1);
+    await gate.assertMayMerge(run, { signal });
+    expect(await gate.state(run, { signal })).toMatchObject({ author: null, not: "author" });
+  },
+);

@@ -8,7 +8,10 @@ import type { NamedRepositories } from "./named-repositories.ts";
 export interface MergeRule {
   /** People who approved the very commit. Default 0. */
   readonly approvals?: number | undefined;
-  /** `author`: the person who began the run does not count. */
+  /**
+   * `author`: the person who began the run does not count. Where nothing names them, each approver
+   * may be the author, so one approval more is needed. Source: docs/spec/platform §6.
+   */
   readonly not?: "author" | undefined;
 }
 
@@ -20,6 +23,10 @@ export interface GateState {
   readonly approvals: readonly Approval[];
   /** Approvals that count. */
   readonly counted: number;
+  /** Whose approval does not count. */
+  readonly not: "author" | null;
+  /** The person who began the run; null: nothing names one. */
+  readonly author: string | null;
 }
 
 export interface MergeGateParts {
@@ -53,36 +60,43 @@ export class MergeGate {
     if (seen !== result.commit) throw approvalStale(result, seen);
     await addApproval(this.#parts.database, { run: result.id, result: seen }, who);
 
-    return this.#state(result, signal);
+    return this.state(result, { signal });
   }
 
   /** Throws `MERGE_NOT_APPROVED`. */
   async assertMayMerge(result: Result, { signal }: { signal: AbortSignal }): Promise<void> {
-    const state = await this.#state(result, signal);
+    const state = await this.state(result, { signal });
     if (state.counted < state.needed) throw notApproved(result, state);
   }
 
-  async #state(result: Result, signal: AbortSignal): Promise<GateState> {
+  async state(result: Result, { signal }: { signal: AbortSignal }): Promise<GateState> {
     const { database, repositories, rule } = this.#parts;
     const { id, repository, commit, startedBy } = result;
     const own = (await repositories.settingsOf(repository, signal)).flatMap(
       ({ merge }) => merge ?? [],
     );
-    const { approvals: needed = 0, not } = strictest(own) ?? rule ?? {};
+    const { approvals: needed = 0, not = null } = strictest(own) ?? rule ?? {};
     const approvals = needed === 0 ? [] : await approvalsOf(database, id, commit);
     const author = await personOfActor(database, startedBy);
+    const counted = countApprovals(approvals, { not, author });
 
-    return { commit, needed, approvals, counted: countApprovals(approvals, { not, author }) };
+    return { commit, needed, approvals, counted, not, author };
   }
 }
 
-/** Approvals that count; a person counts once. Pure. */
+/**
+ * Approvals that count; a person counts once. Where the author does not count, neither does what
+ * names no person: a shared token may be the author's. Pure.
+ */
 export function countApprovals(
-  approvals: readonly Pick<Approval, "person">[],
-  { not, author }: { not: MergeRule["not"]; author: string },
+  approvals: readonly Pick<Approval, "person" | "isNamed">[],
+  { not, author }: Pick<GateState, "not" | "author">,
 ): number {
-  const people = new Set(approvals.map(({ person }) => person));
-  if (not === "author") people.delete(author);
+  if (not === null) return new Set(approvals.map(({ person }) => person)).size;
+  const named = approvals.filter(({ isNamed }) => isNamed);
+  const people = new Set(named.map(({ person }) => person));
+  if (author === null) return Math.max(0, people.size - 1);
+  people.delete(author);
 
   return people.size;
 }
@@ -104,13 +118,18 @@ function approvalStale({ id, commit }: Result, seen: string): DureError {
   );
 }
 
-function notApproved({ id, commit }: Result, { needed, counted }: GateState): DureError {
+function notApproved(
+  { id, commit }: Result,
+  { needed, counted, not, author }: GateState,
+): DureError {
+  const isUnknown = not !== null && author === null;
+  const more = isUnknown ? " Nothing names who began it, so one approval more is needed." : "";
   return new DureError(
     "MERGE_NOT_APPROVED",
     `The result ${commit.slice(0, 12)} of the run ${id} has ${counted} of ${needed} approvals.`,
     {
       class: "conflict",
-      hint: `Another person looks at it and approves it: dure plan approve ${id}`,
+      hint: `Another person looks at it and approves it: dure plan approve ${id}.${more}`,
       details: { commit, needed, counted },
     },
   );

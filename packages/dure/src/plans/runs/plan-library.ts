@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { Answerer, Inbox } from "../../escalations/inbox.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { type PlanReading } from "../plan-file.ts";
 import { networkOf, opensNetwork, type NetworkFacts } from "../network-needs.ts";
@@ -13,6 +14,7 @@ import { DraftProposals, type ProposalParts } from "./draft-proposals.ts";
 import { PlanDrafts } from "../drafts/plan-drafts.ts";
 import type { DraftRows } from "../rows/draft-rows.ts";
 import type { HookRequests } from "./hook-requests.ts";
+import { checkAnswers } from "./run-answers.ts";
 import type { Member } from "../../kernel/plans.ts";
 import {
   NamedRepositories,
@@ -34,6 +36,8 @@ import type { Because } from "../../wire/plans.ts";
 export interface PlanLibraryOptions
   extends ProposalParts, Pick<NamedRepositoriesOptions, "repositories"> {
   readonly runs: Runs;
+  /** Its answers let runs go on. */
+  readonly inbox: Pick<Inbox, "onAnswer">;
   /** What workers ask for from inside of a run. */
   readonly requests: HookRequests;
   /** Plans that are made ready. */
@@ -119,6 +123,7 @@ export class PlanLibrary {
     });
     this.proposals = new DraftProposals({ ...options, repositories: this.#repositories });
     this.drafts = new PlanDrafts({ ...options, proposals: this.proposals });
+    checkAnswers(options.inbox, (run, by) => this.#assertMayGoOn(run, by));
     const gate = new MergeGate({ ...options.approvals, repositories: this.#repositories });
     this.#results = new RunResults({ ...options, gate, repositories: this.#repositories });
   }
@@ -198,6 +203,11 @@ export class PlanLibrary {
     return this.#results.diff(...asked);
   }
 
+  /** As {@link RunResults.leaving}. */
+  leaving(...asked: Parameters<RunResults["leaving"]>): ReturnType<RunResults["leaving"]> {
+    return this.#results.leaving(...asked);
+  }
+
   /**
    * Takes the result of a run over into a branch of the person's, because a person asks for it.
    * Throws as {@link RunDelivery.merge} and `NamedRepositories`.
@@ -270,6 +280,20 @@ export class PlanLibrary {
   async #assertAllowed(id: string, asked: Reach & { signal: AbortSignal }): Promise<void> {
     const run = await this.runs.get(id, asked);
     await this.#repositories.allowed(run.repository, `The repository of the run ${id}`, asked);
+  }
+
+  /**
+   * As above, for an answer to a question of the run; one that was removed has nothing to go on. In
+   * a room, and among agents, those answer whom an operator has chosen: where no tenant began the
+   * run, they reach what an operator reaches.
+   */
+  async #assertMayGoOn(id: string, { tenant }: Pick<Answerer, "tenant">): Promise<void> {
+    const run = await this.runs.records.run(id);
+    if (run === undefined) return;
+    const reach = run.tenant === "" && tenant === "" ? null : tenant;
+    const { signal } = new AbortController(); // an answer is taken also when its sender has left
+    const shown = `The repository of the run ${id}`;
+    await this.#repositories.allowed(run.repository, shown, { tenant: reach, signal });
   }
 
   async #chosen(

@@ -1,5 +1,5 @@
 import type { Transaction } from "../../durable/database.ts";
-import type { Inbox } from "../../escalations/inbox.ts";
+import type { Answerer, Inbox } from "../../escalations/inbox.ts";
 import type { RunRecords } from "../rows/records.ts";
 import { commentsOf } from "../rows/comment-rows.ts";
 import type { RunOrder } from "../rows/run.ts";
@@ -18,6 +18,22 @@ export function answerRuns(inbox: Inbox, records: RunRecords, onOrder: () => voi
     await records.orders.give(tx, run, order, escalation.resolvedBy ?? "operator");
 
     return onOrder;
+  });
+}
+
+/** An answer after which less is done than before: every caller who may answer may give it. */
+const STOP = "cancel";
+
+/**
+ * Refuses answers by which work goes on in a repository that the caller may not have any more.
+ * `mayGoOn` throws then.
+ */
+export function checkAnswers(
+  inbox: Pick<Inbox, "onAnswer">,
+  mayGoOn: (run: string, by: Pick<Answerer, "tenant">) => Promise<void>,
+): void {
+  inbox.onAnswer({ source: "run" }, async ({ source }, { value }, by) => {
+    if (source.run !== undefined && value !== STOP) await mayGoOn(source.run, by);
   });
 }
 

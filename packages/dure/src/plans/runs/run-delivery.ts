@@ -2,8 +2,8 @@ import { join } from "node:path";
 import type { Clock } from "../../kernel/clock.ts";
 import { codeOf, DureError } from "../../kernel/errors.ts";
 import { publishTarget } from "../../kernel/publish-target.ts";
-import type { PublishOutcome, ResultFinding, RunReport } from "../../wire/runs.ts";
-import { reviewBeforeLeaving } from "../leaving/review.ts";
+import type { PublishOutcome, ResultFinding, ReviewNeeded, RunReport } from "../../wire/runs.ts";
+import { reviewBeforeLeaving, reviewNeededFor } from "../leaving/review.ts";
 import { exitWordsOf, type Tried } from "../merge/integration.ts";
 import type { MayLeave } from "../plan.ts";
 import type { Reach } from "../plan-reach.ts";
@@ -18,13 +18,14 @@ import type { Repository } from "../workspace/repository.ts";
 import { deliveredCommit } from "./delivered-commit.ts";
 import type { GateState, MergeGate } from "./merge-gate.ts";
 import { openPullRequest } from "./pull-request.ts";
+import { RememberedLooks } from "./remembered-looks.ts";
 import type { Runs } from "./runs.ts";
 import type { TeamGuard } from "./team-guard.ts";
 
 interface DeliveryParts {
   readonly runs: Pick<Runs, "notePublished" | "trials">;
   readonly team: Pick<TeamGuard, "assertMayChange">;
-  readonly gate: Pick<MergeGate, "approve" | "assertMayMerge">;
+  readonly gate: Pick<MergeGate, "approve" | "assertMayMerge" | "state">;
   readonly clock: Clock;
   /** Throws `RUN_CLEANED`, `RUN_ELSEWHERE`. */
   readonly open: (run: PlanRun, signal: AbortSignal) => Promise<Repository>;
@@ -59,6 +60,7 @@ export class RunDelivery {
   readonly #parts: DeliveryParts;
   /** Merges that go on, by run and branch. */
   readonly #merges = new Map<string, Promise<DeliveredMerge>>();
+  readonly #looks = new RememberedLooks();
 
   constructor(parts: DeliveryParts) {
     this.#parts = parts;
@@ -129,6 +131,39 @@ export class RunDelivery {
     return this.#parts.gate.approve(result, commit, who, { signal });
   }
 
+  /**
+   * What a merge would bring into a branch, before it is asked for. Throws `RUN_NO_RESULT`,
+   * `BASE_UNKNOWN`.
+   */
+  async leaving(
+    run: PlanRun,
+    { into, signal }: { into: string | undefined; signal: AbortSignal },
+  ): Promise<RunLeaving> {
+    const report = resultOf(run);
+    const { env, gate, open } = this.#parts;
+    const state = await gate.state({ ...run, commit: report.commit }, { signal });
+    const repository = await open(run, signal);
+    const { base } = run.plan;
+    const target = into ?? (base === "HEAD" ? repository.facts.branch : base) ?? null;
+    const tip = target === null ? run.baseCommit : `refs/heads/${target}`;
+    const known = await repository.resolve(tip, { signal });
+    const { commit } = await deliveredCommit(run, report, repository, { env, signal });
+    const key = `${run.id} ${commit} ${known}`;
+    const review = await this.#looks.get(key, run.tenant, () =>
+      reviewNeededFor(repository, { ...this.#lookAt(run, commit, [known]), signal }),
+    );
+
+    return { target, review: review ?? null, allowed: this.#allowed(run), gate: state };
+  }
+
+  #allowed({ plan }: PlanRun): RunLeaving["allowed"] {
+    const { mayLeave: ofTeam = [] } = this.#parts;
+    return [
+      ...ofTeam.map((one) => ({ ...one, by: "team" as const })),
+      ...(plan.mayLeave ?? []).map((one) => ({ ...one, by: "plan" as const })),
+    ];
+  }
+
   /** Before anything is changed. Throws `TEAM_FILES_CHANGED`. */
   async #look(
     changes: readonly EntryChange[],
@@ -145,17 +180,14 @@ export class RunDelivery {
     known: readonly string[],
     { run, repository, confirm, onConfirmed, signal }: AskedDelivery,
   ): Promise<void> {
-    const { clock, mayLeave = [] } = this.#parts;
-    const confirmed = await reviewBeforeLeaving(repository, {
-      run: run.id,
-      commit,
-      known,
-      mayLeave: [...mayLeave, ...(run.plan.mayLeave ?? [])],
-      confirmed: confirm,
-      clock,
-      signal,
-    });
+    const result = { ...this.#lookAt(run, commit, known), signal };
+    const confirmed = await reviewBeforeLeaving(repository, { ...result, confirmed: confirm });
     if (confirmed.length > 0) onConfirmed?.(confirmed);
+  }
+
+  #lookAt(run: PlanRun, commit: string, known: readonly string[]) {
+    const { clock } = this.#parts;
+    return { run: run.id, commit, known, mayLeave: this.#allowed(run), clock };
   }
 
   async #tryOut(commit: string, { run, target, signal }: AskedMerge): Promise<void> {
@@ -217,6 +249,15 @@ export class RunDelivery {
 
     return { ...published, isNew };
   }
+}
+
+/** A result before it leaves its run. */
+export interface RunLeaving {
+  /** Null: the base of the run. */
+  readonly target: string | null;
+  readonly review: ReviewNeeded | null;
+  readonly allowed: readonly (MayLeave & { readonly by: "team" | "plan" })[];
+  readonly gate: GateState;
 }
 
 interface Caller extends Reach, Confirmed {

@@ -17,6 +17,7 @@ import {
   type ApprovalRequest,
   type Confirmed,
   type DeliveredMerge,
+  type RunLeaving,
 } from "./run-delivery.ts";
 import { runCleaned } from "./run-requests.ts";
 import type { Runs } from "./runs.ts";
@@ -90,6 +91,18 @@ export class RunResults {
   ): Promise<DeliveredMerge> {
     const run = await this.#deliverable(id, { tenant, signal });
     return this.#delivery.merge(run, { into, tenant, signal, ...yes });
+  }
+
+  /**
+   * What a person looks at before a result leaves its run. Throws as {@link RunDelivery.leaving} and
+   * `NamedRepositories`.
+   */
+  async leaving(
+    id: string,
+    { into, ...asked }: Reach & { into?: string | undefined; signal: AbortSignal },
+  ): Promise<RunLeaving> {
+    const run = await this.#deliverable(id, asked);
+    return this.#delivery.leaving(run, { into, signal: asked.signal });
   }
 
   /**
