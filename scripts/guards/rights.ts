@@ -3,6 +3,7 @@ import { testsIn } from "./tests-in.ts";
 
 const PLANS = "packages/dure/src/plans";
 const NAMED = `${PLANS}/runs/named-repositories.ts`;
+const LIBRARY = `${PLANS}/runs/plan-library.ts`;
 const GUARD = `${PLANS}/runs/team-guard.ts`;
 const GATE = `${PLANS}/runs/merge-gate.ts`;
 const FILES = `${PLANS}/workspace/team-files.ts`;
@@ -17,6 +18,7 @@ const ANY_NAME = "a tenant's token begins no plan on the team's folder, however 
 const ALIKE = "a repository that does not exist and one of another tenant are refused alike";
 const OWN = "the team's own folder is no plan's target unless the configuration allows it";
 const ONLY_ADMIN = "only an administrator of all changes the team's files";
+const AS_WRITTEN = "a plan of the team reaches out only with the code that it names";
 const ONE_COMMIT = "an approval is of one commit";
 
 /** Whose repository a plan may touch, and who lets its result out. */
@@ -52,6 +54,30 @@ export const RIGHT_GUARDS: readonly Guard[] = [
     replace: "",
     tests: folder("a tenant with two repositories names one"),
     why: "a tenant that names no repository gets the team's",
+  },
+  {
+    id: "plans.reach.base",
+    at: { file: LIBRARY },
+    find: "if (base !== undefined && base !== plan.base) return false;",
+    replace: "",
+    tests: folder(AS_WRITTEN),
+    why: "an unread branch runs with the secrets of a plan of the team",
+  },
+  {
+    id: "plans.reach.tenant",
+    at: { file: LIBRARY },
+    find: "if (plan.repository === undefined) return !isTenant(tenant);",
+    replace: "if (plan.repository === undefined) return true;",
+    tests: folder(AS_WRITTEN),
+    why: "a tenant's code runs with the secrets of a plan that names no repository",
+  },
+  {
+    id: "plans.reach.repository",
+    at: { file: LIBRARY },
+    find: "return folder === this.#repositories.locate(undefined, plan, tenant);",
+    replace: "return true;",
+    tests: folder(AS_WRITTEN),
+    why: "a tenant's code runs with the secrets of a plan of another repository",
   },
   {
     id: "team-folder.target",
