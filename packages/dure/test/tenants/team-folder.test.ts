@@ -180,6 +180,25 @@ test("a tenant's repository that holds the team's folder is refused, also around
   });
 });
 
+test("a tenant's repository with code that the team runs is refused, wherever it lies", async () => {
+  const flow = "export async function* answer(turn) { return { message: turn.message }; }\n";
+  await using shop = await testRepository({
+    "faq/service.yaml":
+      "name: faq\nagents: { helper: {} }\nflows: { handlers: { DEFAULT: answer } }\n",
+    "faq/flows.js": flow,
+  });
+  const { client } = await ownTeam("", {
+    services: { faq: path.join(shop.folder, "faq") },
+    repositories: { shop: { path: shop.folder, tenants: ["acme"] } },
+  });
+  const acme = await client(["admin"], "acme");
+
+  await expect(acme.plans.start(attack("faq/"))).rejects.toMatchObject({
+    code: "REPOSITORY_IS_TEAM",
+    details: { status: 403 },
+  });
+});
+
 test(
   "a result that changes the team's files is merged and published for no one it was not allowed to",
   { ...FULL, timeout: 120_000 },

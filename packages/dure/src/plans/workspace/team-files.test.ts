@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { execa } from "execa";
@@ -73,6 +73,25 @@ test("what links of a team lead to is the team's too", async () => {
   expect(
     await filesOf(path.join(folder, "team")).within(tree(path.join(folder, "shared")), signal),
   ).toEqual(["people/eden"]);
+});
+
+test("what a team runs from elsewhere is the team's too: services, programs of MCP servers", async () => {
+  const folder = await placesWith("shop", "team", "team/lib");
+  const at = (name: string): string => path.join(folder, name);
+  await mkdir(at("shop/services/till"), { recursive: true });
+  await mkdir(at("team/lib/desk"));
+  await writeFile(at("shop/stock.js"), "");
+  const team = new TeamFiles({
+    folder: at("team"),
+    git,
+    runs: {
+      folders: [at("shop/services/till"), at("team/lib/desk"), at("gone")],
+      files: [at("shop/stock.js"), at("shop"), at("shop/--port")],
+    },
+  });
+
+  expect(await team.within(tree(at("shop")), signal)).toEqual(["services/till", "stock.js"]);
+  expect(await team.within(tree(at("team/lib")), signal)).toEqual(["desk"]);
 });
 
 test("changed paths below the team's folder are the team's, however their letters are written", () => {
