@@ -160,6 +160,14 @@ export const RIGHT_GUARDS: readonly Guard[] = [
     why: "on a disk that knows no case another spelling changes the team",
   },
   {
+    id: "merge-gate.names",
+    at: { file: GATE },
+    find: "not: rules.find(({ not }) => not !== undefined)?.not,",
+    replace: "not: rules[0]?.not,",
+    tests: gate("a repository that is named twice has what each name asks for"),
+    why: "an author approves alone where another name of the repository forbids it",
+  },
+  {
     id: "merge.approvals",
     at: { file: GATE },
     find: "if (state.counted < state.needed) throw notApproved(result, state);",
