@@ -136,6 +136,14 @@ export const RIGHT_GUARDS: readonly Guard[] = [
     why: "a plan writes into a service that the server loads from another repository",
   },
   {
+    id: "team-files.packages",
+    at: { file: FILES },
+    find: "        ...packagesAbove(folder),\n",
+    replace: "",
+    tests: files("packages that the team's code finds above its folder are the team's"),
+    why: "a merge adds a package that the server imports where it is there",
+  },
+  {
     id: "team-files.told",
     at: { file: "packages/dure/src/team/plans.ts" },
     find: "git, runs: runsFromElsewhere(team) }",

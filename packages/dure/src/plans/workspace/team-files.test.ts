@@ -35,7 +35,7 @@ test("a repository holds a team's files where its tree is the folder, or lies ar
     filesOf(path.join(folder, team)).within(tree(path.join(folder, root)), signal);
 
   expect(await within("team", "team")).toEqual([""]);
-  expect(await within("app/teams/one", "app")).toEqual(["teams/one"]);
+  expect(await within("app/teams/one", "app")).toContain("teams/one");
   expect(await within("team", "other")).toEqual([]);
 });
 
@@ -92,6 +92,18 @@ test("what a team runs from elsewhere is the team's too: services, programs of M
 
   expect(await team.within(tree(at("shop")), signal)).toEqual(["services/till", "stock.js"]);
   expect(await team.within(tree(at("team/lib")), signal)).toEqual(["desk"]);
+});
+
+test("packages that the team's code finds above its folder are the team's, also such as are not there", async () => {
+  const folder = await placesWith("app");
+  await mkdir(path.join(folder, "app/teams/one"), { recursive: true });
+  await mkdir(path.join(folder, "app/node_modules"));
+  const within = await filesOf(path.join(folder, "app/teams/one")).within(
+    tree(path.join(folder, "app")),
+    signal,
+  );
+
+  expect(within).toEqual(["teams/one", "teams/node_modules", "node_modules"]);
 });
 
 test("changed paths below the team's folder are the team's, however their letters are written", () => {

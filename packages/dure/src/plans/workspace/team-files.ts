@@ -1,5 +1,5 @@
 import { readdir, realpath, stat } from "node:fs/promises";
-import { join, relative } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { isWithin } from "../sandbox/mount-plan.ts";
 import type { Git } from "./git.ts";
 
@@ -62,7 +62,7 @@ export class TeamFiles {
     return isLinked || isTeamFolder(first ?? "") ? [""] : [];
   }
 
-  /** The folder, what its links lead to, and what the team runs from elsewhere. */
+  /** The folder, what its links lead to, and what the team runs from elsewhere, also packages. */
   async #places(): Promise<readonly Place[]> {
     const folder = await realpath(this.#folder).catch(() => undefined);
     if (folder === undefined) return [];
@@ -76,10 +76,11 @@ export class TeamFiles {
 
     return [
       { path: folder, isLinked: false },
-      ...[...links.flat().filter((path) => !isWithin(path, folder)), ...runs].map((path) => ({
-        path,
-        isLinked: true,
-      })),
+      ...[
+        ...links.flat().filter((path) => !isWithin(path, folder)),
+        ...runs,
+        ...packagesAbove(folder),
+      ].map((path) => ({ path, isLinked: true })),
     ];
   }
 
@@ -115,6 +116,15 @@ interface Place {
 
 function isTeamFolder(name: string): boolean {
   return TEAM_FOLDERS.some((folder) => folder === name.toLowerCase());
+}
+
+/**
+ * Where Node looks for packages of code in the folder. One that is not there yet would be found: a
+ * package may import others where they are there. Pure.
+ */
+function packagesAbove(folder: string): readonly string[] {
+  const parent = dirname(folder);
+  return parent === folder ? [] : [join(parent, "node_modules"), ...packagesAbove(parent)];
 }
 
 async function realOf(paths: readonly string[]): Promise<readonly string[]> {
