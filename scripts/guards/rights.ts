@@ -3,6 +3,7 @@ import { testsIn } from "./tests-in.ts";
 
 const PLANS = "packages/dure/src/plans";
 const NAMED = `${PLANS}/runs/named-repositories.ts`;
+const LIBRARY = `${PLANS}/runs/plan-library.ts`;
 const GUARD = `${PLANS}/runs/team-guard.ts`;
 const GATE = `${PLANS}/runs/merge-gate.ts`;
 const FILES = `${PLANS}/workspace/team-files.ts`;
@@ -19,6 +20,7 @@ const ANY_NAME = "a tenant's token begins no plan on the team's folder, however 
 const ALIKE = "a repository that does not exist and one of another tenant are refused alike";
 const OWN = "the team's own folder is no plan's target unless the configuration allows it";
 const ONLY_ADMIN = "only an administrator of all changes the team's files";
+const AS_WRITTEN = "a plan of the team reaches out only with the code that it names";
 const ONE_COMMIT = "an approval is of one commit";
 
 /** Whose repository a plan may touch, and who lets its result out. */
@@ -54,6 +56,30 @@ export const RIGHT_GUARDS: readonly Guard[] = [
     replace: "",
     tests: folder("a tenant with two repositories names one"),
     why: "a tenant that names no repository gets the team's",
+  },
+  {
+    id: "plans.reach.base",
+    at: { file: LIBRARY },
+    find: "if (base !== undefined && base !== plan.base) return false;",
+    replace: "",
+    tests: folder(AS_WRITTEN),
+    why: "an unread branch runs with the secrets of a plan of the team",
+  },
+  {
+    id: "plans.reach.tenant",
+    at: { file: LIBRARY },
+    find: "if (plan.repository === undefined) return !isTenant(tenant);",
+    replace: "if (plan.repository === undefined) return true;",
+    tests: folder(AS_WRITTEN),
+    why: "a tenant's code runs with the secrets of a plan that names no repository",
+  },
+  {
+    id: "plans.reach.repository",
+    at: { file: LIBRARY },
+    find: "return folder === this.#repositories.locate(undefined, plan, tenant);",
+    replace: "return true;",
+    tests: folder(AS_WRITTEN),
+    why: "a tenant's code runs with the secrets of a plan of another repository",
   },
   {
     id: "team-folder.target",
@@ -104,12 +130,52 @@ export const RIGHT_GUARDS: readonly Guard[] = [
     why: "an agent that is a link is changed where the link leads",
   },
   {
+    id: "team-files.runs",
+    at: { file: FILES },
+    find: "const runs = [...folders, ...files.filter((_, index) => areFiles[index])];",
+    replace: "const runs: string[] = [];",
+    tests: files("what a team runs from elsewhere is the team's too"),
+    why: "a plan writes into a service that the server loads from another repository",
+  },
+  {
+    id: "team-files.packages",
+    at: { file: FILES },
+    find: "        ...packagesAbove(folder),\n",
+    replace: "",
+    tests: files("packages that the team's code finds above its folder are the team's"),
+    why: "a merge adds a package that the server imports where it is there",
+  },
+  {
+    id: "team-files.told",
+    at: { file: "packages/dure/src/team/plans.ts" },
+    find: "git, runs: runsFromElsewhere(team) }",
+    replace: "git }",
+    tests: folder("a tenant's repository with code that the team runs is refused"),
+    why: "a tenant changes a service that the server loads from its repository",
+  },
+  {
+    id: "team-files.modules",
+    at: { file: "packages/dure/src/team/fresh-modules.ts" },
+    find: 'if (protocol === "file:" && isOutside) found.add(fileURLToPath(href));',
+    replace: "",
+    tests: testsIn("packages/dure/src/team/config.test.ts")("says which code of other folders"),
+    why: "a plan writes into a module that the configuration imports from another repository",
+  },
+  {
     id: "team-files.letters",
     at: { file: FILES },
     find: 'return path.normalize("NFC").toLowerCase();',
     replace: "return path;",
     tests: files("changed paths below the team's folder are the team's"),
     why: "on a disk that knows no case another spelling changes the team",
+  },
+  {
+    id: "merge-gate.names",
+    at: { file: GATE },
+    find: "not: rules.find(({ not }) => not !== undefined)?.not,",
+    replace: "not: rules[0]?.not,",
+    tests: gate("a repository that is named twice has what each name asks for"),
+    why: "an author approves alone where another name of the repository forbids it",
   },
   {
     id: "merge.approvals",

@@ -13,7 +13,7 @@ import { Repository } from "../plans/workspace/repository.ts";
 import { TeamFiles } from "../plans/workspace/team-files.ts";
 import { loadTeam } from "../team/config.ts";
 import { childEnvironment } from "../team/environment.ts";
-import { repositoriesOf } from "../team/repositories.ts";
+import { repositoriesOf, runsFromElsewhere } from "../team/repositories.ts";
 import { agentsOf, checkAgents } from "./doctor/agents.ts";
 import type { Finding } from "./doctor/finding.ts";
 import { EXIT, type ExitCode, type Output } from "./output.ts";
@@ -138,7 +138,7 @@ async function repositoriesFor(
   git: Git,
 ): Promise<NamedRepositories> {
   const team = await loadTeam(folder).catch(() => undefined);
-  const files = new TeamFiles({ folder, git });
+  const files = new TeamFiles({ folder, git, runs: team && runsFromElsewhere(team) });
   const ownFolder = team === undefined || team.config.plans?.ownFolder === true;
 
   return new NamedRepositories({

@@ -102,8 +102,9 @@ export function assertStaysInside(plan: Plan): void {
     {
       class: "forbidden",
       hint: [
-        "Leave it out, ask an operator to put the plan into the team's folder plans,",
-        "or use a token with the scope admin and without a tenant.",
+        "Leave it out, or ask an operator to put the plan into the team's folder plans; it may say so",
+        "for the repository and the base that it names. Or use a token with the scope admin and",
+        "without a tenant.",
       ].join(" "),
       details: { reach },
     },

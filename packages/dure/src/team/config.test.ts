@@ -1,6 +1,8 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Problem } from "../engine/files/load-service-document.ts";
 import { DureError } from "../kernel/errors.ts";
@@ -293,6 +295,44 @@ describe("dure.config.ts", () => {
         allowed: "true or false",
       }),
     ]);
+  });
+
+  test("says which code of other folders the team runs, also by a linked package", async () => {
+    const team = path.join(folder, "team");
+    await write("shop/prices.ts", 'export { tax } from "./tax.ts";\n');
+    await write("shop/tax.ts", "export const tax: number = 1;\n");
+    await write(
+      "tools/package.json",
+      '{ "name": "tools", "type": "module", "exports": "./all.js" }',
+    );
+    await write("tools/all.js", "export const tools = [];\n");
+    await write("team/node_modules/kept/index.js", "module.exports = 1;\n");
+    await symlink(path.join(folder, "tools"), path.join(team, "node_modules/tools"));
+    await write(
+      "team/dure.config.ts",
+      `import "kept"; import "./own.ts"; import "tools"; import "../shop/prices.ts";
+export default { services: { faq: "../services/faq" }, mcp: { stock: { command: "node", args: ["../stock.js"] } } };
+`,
+    );
+    await write("team/own.ts", "export {};\n");
+    const at = (...names: readonly string[]): readonly string[] =>
+      names.map((name) => path.join(folder, name));
+
+    // The tests' own runner imports in another way than Node.
+    const script = `
+      import { loadTeam } from ${JSON.stringify(new URL("config.ts", import.meta.url).href)};
+      import { runsFromElsewhere } from ${JSON.stringify(new URL("repositories.ts", import.meta.url).href)};
+      console.log(JSON.stringify(runsFromElsewhere(await loadTeam(${JSON.stringify(team)}))));`;
+    const flags = ["--conditions=dure-source", "--input-type=module"];
+    const { stdout } = await promisify(execFile)(process.execPath, [...flags, "-e", script]);
+
+    expect(JSON.parse(stdout)).toEqual({
+      folders: at("services/faq"),
+      files: [
+        ...at("tools/all.js", "shop/prices.ts", "shop/tax.ts", "services/faq/flows.js"),
+        ...at("team/node", "stock.js"),
+      ],
+    });
   });
 
   test("that throws, or exports nothing, says so", async () => {

@@ -45,6 +45,7 @@ import {
 import type { OfflineModel } from "../models/offline.ts";
 import { configFilesIn } from "./config-files.ts";
 import { relationProblems } from "./config-relations.ts";
+import { withModulesOutside } from "./fresh-modules.ts";
 import { MISSED_RULES } from "../schedules/decide-due.ts";
 import { ruleProblem } from "../schedules/rule.ts";
 import type { OpenWorker } from "../plans/workers/open-worker.ts";
@@ -618,6 +619,8 @@ export interface LoadedTeam {
   readonly folder: string;
   /** Absent for a team that was given in code. */
   readonly document: SettingsDocument | undefined;
+  /** Files of code outside of the folder that its own code imports; absent for a team in code. */
+  readonly modules?: readonly string[] | undefined;
   /** Goes before the disk: a change that is checked before it is written. */
   readonly unsaved?: UnsavedFile | undefined;
 }
@@ -628,10 +631,14 @@ export interface LoadedTeam {
  */
 export async function loadTeam(folder: string): Promise<LoadedTeam> {
   const root = path.resolve(folder);
-  const { document, problems } = await readConfig(findConfig(root), root);
-  if (problems.length > 0) throw problemsError("CONFIG_INVALID", document.file, problems);
+  const { loaded, modules } = await withModulesOutside(root, async () => {
+    const { document, problems } = await readConfig(findConfig(root), root);
+    if (problems.length > 0) throw problemsError("CONFIG_INVALID", document.file, problems);
 
-  return finish(checkTeam(document, root), root, document);
+    return finish(checkTeam(document, root), root, document);
+  });
+
+  return { ...loaded, modules };
 }
 
 /** The same for a team that is given in code, as a library user does. */

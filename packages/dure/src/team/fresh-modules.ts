@@ -1,6 +1,6 @@
 import nodeModule from "node:module";
 import path from "node:path";
-import { pathToFileURL } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { DureError } from "../kernel/errors.ts";
 import { ulid } from "../kernel/ids.ts";
 
@@ -45,5 +45,35 @@ export async function withFreshModules<T>(folder: string, load: () => Promise<T>
     return await load();
   } finally {
     isLoading = false;
+  }
+}
+
+/**
+ * What `load` gives, and the modules outside of `folder` that are imported meanwhile, by their real
+ * paths: also those that a linked package leads to. Installed packages are not among them, nor what
+ * was imported before. None where Node is older than 22.15.
+ */
+export async function withModulesOutside<T>(
+  folder: string,
+  load: () => Promise<T>,
+): Promise<{ readonly loaded: T; readonly modules: readonly string[] }> {
+  const { registerHooks } = nodeModule;
+  if (typeof registerHooks !== "function") return { loaded: await load(), modules: [] };
+  const inside = `${pathToFileURL(path.resolve(folder)).href}/`;
+  const found = new Set<string>();
+  const hooks = registerHooks({
+    resolve(specifier, context, next) {
+      const resolved = next(specifier, context);
+      const { protocol, href } = new URL(resolved.url);
+      const isOutside = !href.startsWith(inside) && !href.includes("/node_modules/");
+      if (protocol === "file:" && isOutside) found.add(fileURLToPath(href));
+
+      return resolved;
+    },
+  });
+  try {
+    return { loaded: await load(), modules: [...found] };
+  } finally {
+    hooks.deregister();
   }
 }

@@ -43,7 +43,7 @@ import { payForDraft, payForRun } from "./plan-pay.ts";
 import { DURE_VERSION } from "./version.ts";
 import type { LoadedTeam } from "./config.ts";
 import { PlanSandboxes } from "./plan-sandboxes.ts";
-import { repositoriesOf } from "./repositories.ts";
+import { repositoriesOf, runsFromElsewhere } from "./repositories.ts";
 
 export interface PlanParts {
   /** `plans.workers` of the configuration. */
@@ -100,7 +100,7 @@ export function openPlans(
     repository: team.folder,
     repositories: repositoriesOf(team),
     team: new TeamGuard({
-      files: new TeamFiles({ folder: team.folder, git }),
+      files: new TeamFiles({ folder: team.folder, git, runs: runsFromElsewhere(team) }),
       ownFolder: team.config.plans?.ownFolder ?? false,
     }),
     approvals: { database: parts.database, rule: team.config.plans?.merge },

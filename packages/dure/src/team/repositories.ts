@@ -1,5 +1,6 @@
 import path from "node:path";
 import type { RepositorySetting } from "../plans/runs/named-repositories.ts";
+import type { TeamRuns } from "../plans/workspace/team-files.ts";
 import type { LoadedTeam } from "./config.ts";
 
 /** The repositories of a configuration, by name, with absolute paths. */
@@ -13,4 +14,17 @@ export function repositoriesOf({
   );
 
   return Object.fromEntries(named);
+}
+
+/** What the server runs beside the team's folder: services, modules, programs of MCP servers. */
+export function runsFromElsewhere({ config, folder, modules = [] }: LoadedTeam): TeamRuns {
+  const services = Object.values(config.services).filter((given) => typeof given === "string");
+  const programs = Object.values(config.mcp ?? {}).flatMap(({ command, args = [], cwd = "." }) =>
+    command === undefined ? [] : [command, ...args].map((word) => path.resolve(folder, cwd, word)),
+  );
+
+  return {
+    folders: services.map((given) => path.resolve(folder, given)),
+    files: [...modules, ...programs],
+  };
 }

@@ -97,6 +97,52 @@ test("a tenant with two repositories names one, and one without any has no defau
   });
 });
 
+test("a plan of the team reaches out only with the code that it names", async () => {
+  await using shop = await testRepository({ "shop.txt": "" });
+  await using site = await testRepository({ "site.txt": "" });
+  await site.branch("unread", { "release.sh": "env" });
+  const { client, folder } = await ownTeam("", {
+    repositories: {
+      shop: { path: shop.folder, tenants: ["acme"] },
+      site: { path: site.folder },
+    },
+  });
+  const release = (name: string, more: string): Promise<void> => {
+    const { text } = attack("", more);
+    const own = text.replace("plan: attack", `plan: ${name}`);
+    const reaching = own.replace(
+      "kind: command,",
+      "kind: command, env: [NPM_TOKEN], network: open,",
+    );
+    return writeFile(path.join(folder, "plans", `${name}.yaml`), reaching);
+  };
+  await mkdir(path.join(folder, "plans"));
+  await release("release", "repository: site");
+  await release("any", "");
+  await release("own", "repository: shop");
+  const [acme, runner] = [await client(["admin"], "acme"), await client(["plans"])];
+  const admin = await client(["admin"]);
+  const refusal = {
+    code: "PLAN_REACHES_OUT",
+    details: { reach: ["workers.default.network", "workers.default.env"] },
+  };
+
+  for (const moved of [{ plan: "release", repository: "shop" }, { plan: "any" }]) {
+    await expect(acme.plans.start(moved), moved.plan).rejects.toMatchObject(refusal);
+    await expect(acme.plans.dryRun(moved), moved.plan).rejects.toMatchObject(refusal);
+  }
+  for (const plan of ["release", "any"]) {
+    const unread = { plan, repository: "site", base: "unread" };
+    await expect(runner.plans.start(unread), plan).rejects.toMatchObject(refusal);
+    expect((await admin.plans.dryRun(unread)).plan).toBe(plan);
+  }
+  expect((await acme.plans.dryRun({ plan: "own" })).plan).toBe("own");
+  expect((await runner.plans.dryRun({ plan: "release" })).plan).toBe("release");
+  expect((await runner.plans.dryRun({ plan: "release", repository: site.folder })).plan).toBe(
+    "release",
+  );
+});
+
 test("the team's own folder is no plan's target unless the configuration allows it", async () => {
   const closed = await ownTeam("");
   const open = await ownTeam("", { plans: { ownFolder: true } });
@@ -131,6 +177,25 @@ test("a tenant's repository that holds the team's folder is refused, also around
 
   await expect(acme.plans.start(attack("my-team/"))).rejects.toMatchObject({
     code: "REPOSITORY_IS_TEAM",
+  });
+});
+
+test("a tenant's repository with code that the team runs is refused, wherever it lies", async () => {
+  const flow = "export async function* answer(turn) { return { message: turn.message }; }\n";
+  await using shop = await testRepository({
+    "faq/service.yaml":
+      "name: faq\nagents: { helper: {} }\nflows: { handlers: { DEFAULT: answer } }\n",
+    "faq/flows.js": flow,
+  });
+  const { client } = await ownTeam("", {
+    services: { faq: path.join(shop.folder, "faq") },
+    repositories: { shop: { path: shop.folder, tenants: ["acme"] } },
+  });
+  const acme = await client(["admin"], "acme");
+
+  await expect(acme.plans.start(attack("faq/"))).rejects.toMatchObject({
+    code: "REPOSITORY_IS_TEAM",
+    details: { status: 403 },
   });
 });
 

@@ -79,6 +79,23 @@ test("the strictest rule of a repository goes before that of the team", async ()
   });
 });
 
+test("a repository that is named twice has what each name asks for, in any order", async () => {
+  const named = [
+    { path: "/shop", merge: { approvals: 1 } },
+    { path: "/shop", merge: ONE_OTHER },
+  ];
+  for (const settings of [named, named.toReversed()]) {
+    const { stack, gate, tokenOf, result } = await openGate({}, settings);
+    await using _ = stack;
+    const own = { person: "mina", by: await tokenOf("mina") };
+    await gate.approve(result("aaaa"), "aaaa", own, { signal });
+
+    await expect(gate.assertMayMerge(result("aaaa"), { signal })).rejects.toMatchObject({
+      details: { needed: 1, counted: 0 },
+    });
+  }
+});
+
 const by = (...people: readonly string[]) => people.map((person) => ({ person, isNamed: true }));
 
 test("a person counts once, and the author only where the rule does not leave them out", () => {

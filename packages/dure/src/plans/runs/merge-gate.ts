@@ -101,9 +101,13 @@ export function countApprovals(
   return people.size;
 }
 
-/** Of several names of one repository the one that asks for most. Pure. */
+/** What all names of one repository ask for together. Pure. */
 function strictest(rules: readonly MergeRule[]): MergeRule | undefined {
-  return rules.toSorted((a, b) => (b.approvals ?? 0) - (a.approvals ?? 0))[0];
+  if (rules.length === 0) return undefined;
+  return {
+    approvals: Math.max(...rules.map(({ approvals = 0 }) => approvals)),
+    not: rules.find(({ not }) => not !== undefined)?.not,
+  };
 }
 
 function approvalStale({ id, commit }: Result, seen: string): DureError {

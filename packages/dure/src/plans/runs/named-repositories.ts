@@ -154,7 +154,8 @@ const REFUSALS: ReadonlySet<string> = new Set([
   "REPOSITORY_IS_TEAM",
 ]);
 
-function isTenant(tenant: TenantView): tenant is string {
+/** Whether a caller is a tenant's, also as its administrator. */
+export function isTenant(tenant: TenantView): tenant is string {
   return tenant !== null && tenant !== "";
 }
 

@@ -17,6 +17,7 @@ import type { HookRequests } from "./hook-requests.ts";
 import { checkAnswers } from "./run-answers.ts";
 import type { Member } from "../../kernel/plans.ts";
 import {
+  isTenant,
   NamedRepositories,
   shownRepository,
   type NamedRepositoriesOptions,
@@ -302,11 +303,27 @@ export class PlanLibrary {
   ): Promise<ChosenPlan> {
     const { signal } = work;
     const { plan, file } = await this.#files.valid(source, work);
-    if ("text" in source && tenant !== null) assertStaysInside(plan);
     const folder = this.#repositories.locate(given, plan, tenant);
+    if (tenant !== null && !this.#isAsWritten(plan, { source, base, tenant, folder })) {
+      assertStaysInside(plan);
+    }
     const shown = shownRepository(given ?? plan.repository);
     const repository = await this.#repositories.allowed(folder, shown, { tenant, signal });
     return { plan: base === undefined ? plan : { ...plan, base }, file, repository };
+  }
+
+  /**
+   * What a file of the team may reach counts for the code that the file names. The repository or the
+   * branch that a caller chooses instead is other code, which would run with it.
+   */
+  #isAsWritten(
+    plan: Plan,
+    { source, base, tenant, folder }: Omit<PlanChoice, "repository"> & { readonly folder: string },
+  ): boolean {
+    if ("text" in source) return false;
+    if (base !== undefined && base !== plan.base) return false;
+    if (plan.repository === undefined) return !isTenant(tenant);
+    return folder === this.#repositories.locate(undefined, plan, tenant);
   }
 
   async #view(chosen: ChosenPlan, work: AskedWork): Promise<PlanView> {

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { execa } from "execa";
@@ -35,7 +35,7 @@ test("a repository holds a team's files where its tree is the folder, or lies ar
     filesOf(path.join(folder, team)).within(tree(path.join(folder, root)), signal);
 
   expect(await within("team", "team")).toEqual([""]);
-  expect(await within("app/teams/one", "app")).toEqual(["teams/one"]);
+  expect(await within("app/teams/one", "app")).toContain("teams/one");
   expect(await within("team", "other")).toEqual([]);
 });
 
@@ -73,6 +73,37 @@ test("what links of a team lead to is the team's too", async () => {
   expect(
     await filesOf(path.join(folder, "team")).within(tree(path.join(folder, "shared")), signal),
   ).toEqual(["people/eden"]);
+});
+
+test("what a team runs from elsewhere is the team's too: services, programs of MCP servers", async () => {
+  const folder = await placesWith("shop", "team", "team/lib");
+  const at = (name: string): string => path.join(folder, name);
+  await mkdir(at("shop/services/till"), { recursive: true });
+  await mkdir(at("team/lib/desk"));
+  await writeFile(at("shop/stock.js"), "");
+  const team = new TeamFiles({
+    folder: at("team"),
+    git,
+    runs: {
+      folders: [at("shop/services/till"), at("team/lib/desk"), at("gone")],
+      files: [at("shop/stock.js"), at("shop"), at("shop/--port")],
+    },
+  });
+
+  expect(await team.within(tree(at("shop")), signal)).toEqual(["services/till", "stock.js"]);
+  expect(await team.within(tree(at("team/lib")), signal)).toEqual(["desk"]);
+});
+
+test("packages that the team's code finds above its folder are the team's, also such as are not there", async () => {
+  const folder = await placesWith("app");
+  await mkdir(path.join(folder, "app/teams/one"), { recursive: true });
+  await mkdir(path.join(folder, "app/node_modules"));
+  const within = await filesOf(path.join(folder, "app/teams/one")).within(
+    tree(path.join(folder, "app")),
+    signal,
+  );
+
+  expect(within).toEqual(["teams/one", "teams/node_modules", "node_modules"]);
 });
 
 test("changed paths below the team's folder are the team's, however their letters are written", () => {

@@ -1,5 +1,5 @@
 import { readdir, realpath, stat } from "node:fs/promises";
-import { join, relative } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { isWithin } from "../sandbox/mount-plan.ts";
 import type { Git } from "./git.ts";
 
@@ -12,6 +12,20 @@ export interface RepositoryTrees {
   readonly isBare: boolean;
 }
 
+/** What a team runs that may lie outside of its folder. Absolute paths; what is not there counts not. */
+export interface TeamRuns {
+  /** Of services. */
+  readonly folders: readonly string[];
+  /** Programs; a folder among them is none. */
+  readonly files: readonly string[];
+}
+
+interface TeamFilesParts {
+  readonly folder: string;
+  readonly git: Git;
+  readonly runs?: TeamRuns | undefined;
+}
+
 /**
  * The files of a team: what the server runs as its own code, and what its agents are told. A
  * repository holds them where one of its working trees contains the team's folder, or is it, or
@@ -20,10 +34,12 @@ export interface RepositoryTrees {
 export class TeamFiles {
   readonly #folder: string;
   readonly #git: Git;
+  readonly #runs: TeamRuns;
 
-  constructor({ folder, git }: { folder: string; git: Git }) {
+  constructor({ folder, git, runs = NOTHING }: TeamFilesParts) {
     this.#folder = folder;
     this.#git = git;
+    this.#runs = runs;
   }
 
   /**
@@ -46,10 +62,13 @@ export class TeamFiles {
     return isLinked || isTeamFolder(first ?? "") ? [""] : [];
   }
 
-  /** The folder, and what its links lead to. */
+  /** The folder, what its links lead to, and what the team runs from elsewhere, also packages. */
   async #places(): Promise<readonly Place[]> {
     const folder = await realpath(this.#folder).catch(() => undefined);
     if (folder === undefined) return [];
+    const [folders, files] = [await realOf(this.#runs.folders), await realOf(this.#runs.files)];
+    const areFiles = await Promise.all(files.map(async (path) => (await stat(path)).isFile()));
+    const runs = [...folders, ...files.filter((_, index) => areFiles[index])];
     const links = await Promise.all([
       linksIn(folder, isTeamLink),
       ...TEAM_FOLDERS.map((name) => linksIn(join(folder, name))),
@@ -57,10 +76,11 @@ export class TeamFiles {
 
     return [
       { path: folder, isLinked: false },
-      ...links
-        .flat()
-        .filter((path) => !isWithin(path, folder))
-        .map((path) => ({ path, isLinked: true })),
+      ...[
+        ...links.flat().filter((path) => !isWithin(path, folder)),
+        ...runs,
+        ...packagesAbove(folder),
+      ].map((path) => ({ path, isLinked: true })),
     ];
   }
 
@@ -86,14 +106,30 @@ export class TeamFiles {
   }
 }
 
+const NOTHING: TeamRuns = { folders: [], files: [] };
+
 interface Place {
   readonly path: string;
-  /** A link of the team leads there. */
+  /** A link of the team leads there, or the team runs it. */
   readonly isLinked: boolean;
 }
 
 function isTeamFolder(name: string): boolean {
   return TEAM_FOLDERS.some((folder) => folder === name.toLowerCase());
+}
+
+/**
+ * Where Node looks for packages of code in the folder. One that is not there yet would be found: a
+ * package may import others where they are there. Pure.
+ */
+function packagesAbove(folder: string): readonly string[] {
+  const parent = dirname(folder);
+  return parent === folder ? [] : [join(parent, "node_modules"), ...packagesAbove(parent)];
+}
+
+async function realOf(paths: readonly string[]): Promise<readonly string[]> {
+  const real = await Promise.all(paths.map((path) => realpath(path).catch(() => undefined)));
+  return real.filter((path) => path !== undefined);
 }
 
 /** A link of the team's folder that holds its files: to a file, or one of its folders. */
