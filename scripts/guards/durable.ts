@@ -435,11 +435,28 @@ export const DURABLE_GUARDS: readonly Guard[] = [
     id: "outbox.claim.holder",
     at: { file: `${DURABLE}/outbox-rows.ts` },
     find:
-      "and (o.state = 'pending' or not exists (\n               select from dure.processes p where " +
+      "and (o.state = 'pending' or (o.holder = $3 and o.holder_epoch = $4 and o.id <> all($5::bigint[]))" +
+      " or not exists ( select from dure.processes p where " +
       "p.id = o.holder and p.epoch = o.holder_epoch and p.ended_at is null))",
     replace: "",
     tests: outbox("what a living process is sending no other sends, nor anything behind it"),
     why: "an entry that is being sent is sent again",
+  },
+  {
+    id: "outbox.claim.unheard",
+    at: { file: `${DURABLE}/outbox-rows.ts` },
+    find: "or (o.holder = $3 and o.holder_epoch = $4 and o.id <> all($5::bigint[]))",
+    replace: "or (o.holder = $3 and o.holder_epoch = $4 and $5::bigint[] is null)",
+    tests: outbox("an entry whose claim was answered by a lost connection is sent"),
+    why: "a claim whose answer was lost blocks its line while the process lives",
+  },
+  {
+    id: "outbox.claim.delivering",
+    at: { file: `${DURABLE}/outbox-rows.ts` },
+    find: "and o.id <> all($5::bigint[]))",
+    replace: "and $5::bigint[] is not null)",
+    tests: outbox("what a living process is sending no other sends, nor anything behind it"),
+    why: "a process sends an entry twice at once",
   },
   {
     id: "outbox.claim.dead",

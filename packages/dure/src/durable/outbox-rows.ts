@@ -19,7 +19,10 @@ const FIRST_IN_LINE = `
   not exists (select from dure.outbox b
                where b.topic = o.topic and b.ordering = o.ordering and b.id < o.id and b.state in ('pending', 'sending'))`;
 
-/** Due, or left by a dead process. */
+/**
+ * Due, or left by a dead process, or claimed by this one, which never heard of it: the connection
+ * was lost with the answer. `$5`: what it delivers now.
+ */
 export const CLAIM = {
   name: "outbox.claim",
   text: `
@@ -28,7 +31,9 @@ export const CLAIM = {
        where o.topic = any($1::text[])
          and o.state in ('pending', 'sending')
          and o.next_at <= clock_timestamp()
-         and (o.state = 'pending' or not exists (
+         and (o.state = 'pending'
+              or (o.holder = $3 and o.holder_epoch = $4 and o.id <> all($5::bigint[]))
+              or not exists (
                select from dure.processes p
                where p.id = o.holder and p.epoch = o.holder_epoch and p.ended_at is null))
          and ${FIRST_IN_LINE}

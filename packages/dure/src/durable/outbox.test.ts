@@ -1,3 +1,4 @@
+import { PostgresProxy } from "@dure/testing";
 import { expect, test, vi } from "vitest";
 import { FULL } from "../kernel/test-tiers.ts";
 import { DureError, ProcessError } from "../kernel/errors.ts";
@@ -616,6 +617,28 @@ test("a handler that does not answer is interrupted", async () => {
 
   await expect.poll(() => states(db), { timeout: 20_000 }).toEqual({ k1: "failed" });
   expect(aborted).toBe(2);
+});
+
+test("an entry whose claim was answered by a lost connection is sent by the same process", async () => {
+  await using db = await testDatabase();
+  await using proxy = await PostgresProxy.start(db.url);
+  await using us = await joinTeam(proxy.url);
+  await using outbox = new Outbox(us);
+  const left: string[] = [];
+  outbox.handle("desk", {
+    send: async (_payload, { key }) => void left.push(key),
+    probe: async (_payload, { key }) => (left.includes(key) ? "happened" : "not_happened"),
+  });
+  await enqueue(us.database, [anEntry(1), anEntry(2)]);
+  const isClaimed = ({ name }: { name: string }): boolean => name === "outbox.claim";
+  const claimed = proxy.stop("after", isClaimed);
+
+  outbox.start();
+  await claimed.reached;
+  proxy.cutAll();
+
+  await expect.poll(() => states(db), { timeout: 20_000 }).toEqual({ k1: "sent", k2: "sent" });
+  expect(left).toEqual(["k1", "k2"]);
 });
 
 test("what follows from an attempt", () => {

@@ -60,6 +60,8 @@ export class Outbox {
   readonly #running = new Set<Promise<void>>();
   readonly #over = new AbortController();
   readonly #signal: AbortSignal;
+  /** Claimed entries that are being sent here. */
+  readonly #delivering = new Set<number>();
   /** Transactional entries that are being run here. */
   readonly #committing = new Set<number>();
   readonly #looker: Looker;
@@ -176,9 +178,19 @@ export class Outbox {
     const claimed =
       outside.length === 0
         ? []
-        : await database.query<Entry>(CLAIM, [outside, free, lease.id, lease.epoch]);
+        : await database.query<Entry>(CLAIM, [
+            outside,
+            free,
+            lease.id,
+            lease.epoch,
+            [...this.#delivering],
+          ]);
 
-    for (const entry of claimed) this.#run(this.#deliver(entry, handlers.get(entry.topic)!));
+    for (const entry of claimed) {
+      this.#delivering.add(entry.id);
+      const delivered = this.#deliver(entry, handlers.get(entry.topic)!);
+      this.#run(delivered.finally(() => this.#delivering.delete(entry.id)));
+    }
 
     const due =
       transactional.length === 0
