@@ -23,7 +23,7 @@ function talkingWorker(moment: Moment): Worker {
     async *run(): AsyncGenerator<WorkerEvent> {
       yield { type: "session", id: "talk", isResumed: false };
       await moment.at("worker");
-      yield { type: "text", text: "I look at it." };
+      yield { type: "said", text: "I look at it." };
       yield {
         type: "result",
         result: {
