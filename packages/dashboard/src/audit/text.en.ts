@@ -62,6 +62,7 @@ export const en: AuditText = {
     "agent.restore": "Restored a file of an agent",
     collaborate: "Handed work on as an agent",
     "turn.replay": "Replayed a turn",
+    "turn.retry": "Retried a turn",
     "turn.stop": "Stopped a turn",
     "response.delete": "Deleted a response",
     "session.delete": "Forgot a conversation",

@@ -62,6 +62,7 @@ export const ko = {
     "agent.restore": "에이전트 파일을 되돌림",
     collaborate: "에이전트 이름으로 일을 넘김",
     "turn.replay": "답을 다시 해 봄",
+    "turn.retry": "답을 이어서 다시 시도함",
     "turn.stop": "답을 멈춤",
     "response.delete": "응답을 지움",
     "session.delete": "대화를 지움",

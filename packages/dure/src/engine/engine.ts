@@ -374,6 +374,15 @@ export class Engine implements Conversations {
     this.#turns.stop(turnId);
   }
 
+  async retryTurn(turnId: string, { caller }: ByViewer = {}): Promise<void> {
+    const tenant = viewOf(caller) ?? (await this.#sessions.turn(turnId, null))?.tenant;
+    if (tenant === undefined) throw turnUnknown(turnId);
+    const answer = await this.#store.retry(turnId, tenant, caller?.name ?? "");
+    if (answer === null) throw turnUnknown(turnId);
+    if (answer === "final" || answer === "passed") throw RETRY_REFUSALS[answer](turnId);
+    this.#turns.wake();
+  }
+
   sessions(options: ListOptions = {}): Promise<Page<SessionSummary>> {
     return this.#sessions.list({ ...options, tenant: viewOf(options.caller) });
   }
@@ -426,6 +435,19 @@ export class Engine implements Conversations {
     }
   }
 }
+
+const RETRY_REFUSALS = {
+  final: (turn: string) =>
+    new DureError("TURN_NOT_RETRYABLE", `The turn ${turn} cannot go on from where it ended.`, {
+      class: "conflict",
+      hint: "Say it again in a new message.",
+    }),
+  passed: (turn: string) =>
+    new DureError("TURN_PASSED", `The conversation has gone on after the turn ${turn}.`, {
+      class: "conflict",
+      hint: "Say it again in a new message.",
+    }),
+} as const;
 
 function sessionUnknown(id: string): DureError {
   return new DureError("SESSION_UNKNOWN", `There is no session ${id}.`, {
