@@ -53,6 +53,7 @@ export const en: AuditText = {
     "run.approve": "Approved a port",
     "run.say": "Spoke to a port's pair",
     "thread.resume": "Lifted what had stopped a thread",
+    "room.retry": "Retried an answer in a room",
     "room.stop": "Stopped what ran in a room",
     "thread.stop": "Stopped what ran in a thread",
     "thread.remove_participant": "Took an agent out of a thread",

@@ -53,6 +53,7 @@ export const ko = {
     "run.approve": "포트를 승인함",
     "run.say": "포트의 짝에게 말함",
     "thread.resume": "멈춘 스레드를 다시 엶",
+    "room.retry": "방에서 답을 다시 시도함",
     "room.stop": "방에서 하던 일을 멈춤",
     "thread.stop": "스레드에서 하던 일을 멈춤",
     "thread.remove_participant": "스레드에서 에이전트를 뺌",

@@ -32,6 +32,7 @@ import type { AnyService } from "./service/combine.ts";
 import { MemoryFolder } from "./agent/memory-fold.ts";
 import { QUESTION_HOLDS_MS } from "./turn/question.ts";
 import { Replays } from "./replay/replays.ts";
+import { retryRefusal } from "./turn/retry-refusal.ts";
 import { RunningTurns } from "./turn/running-turns.ts";
 import { leavesOf, ServiceDirectory } from "./service/service-directory.ts";
 import { SessionReader } from "./turn/sessions.ts";
@@ -379,7 +380,8 @@ export class Engine implements Conversations {
     if (tenant === undefined) throw turnUnknown(turnId);
     const answer = await this.#store.retry(turnId, tenant, caller?.name ?? "");
     if (answer === null) throw turnUnknown(turnId);
-    if (answer === "final" || answer === "passed") throw RETRY_REFUSALS[answer](turnId);
+    const refusal = retryRefusal(answer, turnId);
+    if (refusal) throw refusal;
     this.#turns.wake();
   }
 
@@ -435,19 +437,6 @@ export class Engine implements Conversations {
     }
   }
 }
-
-const RETRY_REFUSALS = {
-  final: (turn: string) =>
-    new DureError("TURN_NOT_RETRYABLE", `The turn ${turn} cannot go on from where it ended.`, {
-      class: "conflict",
-      hint: "Say it again in a new message.",
-    }),
-  passed: (turn: string) =>
-    new DureError("TURN_PASSED", `The conversation has gone on after the turn ${turn}.`, {
-      class: "conflict",
-      hint: "Say it again in a new message.",
-    }),
-} as const;
 
 function sessionUnknown(id: string): DureError {
   return new DureError("SESSION_UNKNOWN", `There is no session ${id}.`, {

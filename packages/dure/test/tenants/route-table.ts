@@ -495,6 +495,14 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     own: "200",
     absent: PLACE,
   },
+  "POST /v1/rooms/:room/retry": {
+    scope: "rooms",
+    names: "thing",
+    isAlias: true,
+    call: ({ room }) => ({ path: `/v1/rooms/${room}/retry`, body: {} }),
+    own: "204",
+    absent: PLACE,
+  },
   "DELETE /v1/threads/:id/participants/:agent": {
     scope: "rooms",
     names: "thing",
