@@ -8,6 +8,7 @@ import {
   IconRefresh,
   IconTrash,
 } from "@tabler/icons-react";
+import { useMutation } from "@tanstack/react-query";
 import {
   shownText,
   type Done,
@@ -206,6 +207,7 @@ const Message = memo(function Message(props: {
           {tone !== undefined && <Tone tone={tone} code={entry.done?.error?.code ?? ""} />}
         </div>
       )}
+      {entry.done?.error?.retry === true && <Resume entry={entry} conversation={conversation} />}
       {entry.done?.calls && (
         <span className="message-note">{text.chat.calledFor(namesOf(entry.done.calls))}</span>
       )}
@@ -241,6 +243,31 @@ function Tone({ tone, code }: { tone: "waits" | "stopped" | "failed"; code: stri
       {text.chat.tones[tone]}
       {tone !== "stopped" && <code title={text.chat.errorCode}>{code}</code>}
     </p>
+  );
+}
+
+/** Goes on where the turn lost its model; what it has done is not done again. */
+function Resume({ entry, conversation }: { entry: Entry; conversation: Conversation }): ReactNode {
+  const text = useText();
+  const resume = useMutation({ mutationFn: () => conversation.resume(entry.turnId ?? "") });
+
+  return (
+    <div className="problem-actions">
+      <Button
+        size="compact-sm"
+        variant="default"
+        leftSection={<IconRefresh size={14} />}
+        loading={resume.isPending}
+        onClick={() => resume.mutate()}
+      >
+        {text.chat.resume}
+      </Button>
+      {resume.error !== null && (
+        <p className="error-note small" role="alert">
+          <ErrorWords error={resume.error} />
+        </p>
+      )}
+    </div>
   );
 }
 

@@ -35,6 +35,7 @@ export const en: ChatText = {
     failed: "Could not be finished",
   },
   log: "Conversation",
+  resume: "Try again from here",
   errorCode: "Error code",
   buttons: { CONFIRM: ["Confirm", "Cancel"], ASK_CONTINUE: ["Continue", "Cancel"] },
   sessions: {

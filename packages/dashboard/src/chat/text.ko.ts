@@ -34,6 +34,7 @@ export const ko = {
     stopped: "여기서 멈췄어요",
     failed: "끝내지 못했어요",
   },
+  resume: "이어서 다시 시도",
   log: "대화 내용",
   errorCode: "오류 코드",
   buttons: { CONFIRM: ["확인", "취소"], ASK_CONTINUE: ["계속 진행", "취소"] },

@@ -18,6 +18,7 @@ import { ErrorWords } from "../problem.tsx";
 import { momentOf, whenOf } from "../when.ts";
 import { mentionChips, mentionPieces } from "./mention.ts";
 import { RoleLine } from "./role-line.tsx";
+import { WaitButtons } from "./wait-buttons.tsx";
 import { useEscalations, useIsAdmin } from "./use-rooms.ts";
 
 interface MessageRowProps {
@@ -140,6 +141,7 @@ function NoticeRow({ message, lit, agents }: MessageRowProps): ReactNode {
         <span className="hidden-words">{`${text.rooms.notice} · ${message.authorName}`}</span>
         <RoomText text={message.text} mentioned={message.mentions} agents={agents} />
         <Buttons message={message} />
+        <WaitButtons message={message} />
         <DeliveryNote message={message} />
       </div>
       <time dateTime={new Date(message.at).toISOString()}>{whenOf(message.at, language)}</time>
@@ -220,7 +222,7 @@ function DeliveryNote({ message }: { message: RoomMessage }): ReactNode {
 
 /**
  * What a message offers to answer. `lift:` opens the place again, for which the page has a button
- * of its own.
+ * of its own; see `WaitButtons` for the others.
  */
 function answersOf({ buttons }: RoomMessage): readonly {
   readonly escalation: string;
@@ -230,7 +232,7 @@ function answersOf({ buttons }: RoomMessage): readonly {
 }[] {
   return (buttons ?? []).flatMap(({ value, label, code }) => {
     const colon = value.indexOf(":");
-    return value.startsWith("lift:")
+    return /^(lift|order|retry):/.test(value)
       ? []
       : [{ escalation: value.slice(0, colon), value: value.slice(colon + 1), label, code }];
   });

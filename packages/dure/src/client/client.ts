@@ -135,6 +135,17 @@ export class DureClient {
     });
   }
 
+  /**
+   * Goes on with a turn that ended because its model was away (`error.retry`). What it has done is
+   * not done again. Asked twice, it is one retry. Follow it with `followTurn`.
+   */
+  async retryTurn(turnId: string, options: CallOptions = {}): Promise<void> {
+    await this.#http.request(`/v1/agent/turns/${encodeURIComponent(turnId)}/retry`, {
+      method: "POST",
+      ...pass(options),
+    });
+  }
+
   /** A turn that has ended, and the prompts and models to replay it with. Needs scope `admin`. */
   replayable(turnId: string, options: CallOptions = {}): Promise<ReplayableTurn> {
     return this.#get(`/v1/agent/turns/${encodeURIComponent(turnId)}/replay`, options);

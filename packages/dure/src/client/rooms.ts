@@ -131,6 +131,15 @@ export class RoomsClient {
     return this.#send(`/v1/rooms/${encodeURIComponent(room)}/stop`, {}, options);
   }
 
+  /**
+   * Goes on with an answer whose model was away, by the value of its button; without one, agents
+   * that wait for their models call them now.
+   */
+  async retry(place: string, answer?: string, options: Options = {}): Promise<void> {
+    const path = `/v1/rooms/${encodeURIComponent(place)}/retry`;
+    await this.#request(path, "POST", { answer }, options);
+  }
+
   /** Ends what runs in a thread. */
   stopThread(thread: string, options: Options = {}): Promise<Stopped> {
     return this.#send(`/v1/threads/${encodeURIComponent(thread)}/stop`, {}, options);

@@ -557,6 +557,114 @@ begin
   return 'stopping';
 end $$;
 
+-- Opens a turn again that ended because its model was away: it goes on from
+-- its journal, with new patience, under a new epoch. 'retrying'; 'running':
+-- it has no end; 'passed': its session has gone on; 'final': it ended
+-- otherwise, or was opened too often; null: no such turn of this tenant.
+-- Reason: docs/decisions/0019-a-retry-opens-the-turn-again.md
+create or replace function dure.retry_turn(
+  p_turn text, p_tenant text, p_by text
+) returns text language plpgsql as $$
+declare
+  t dure.turns;
+  s dure.sessions;
+begin
+  select s2.* into s
+  from dure.sessions s2
+  join dure.turns t2 on t2.session_id = s2.id
+  where t2.id = p_turn and s2.tenant = p_tenant
+  for update of s2;
+  if not found then return null; end if;
+  select * into t from dure.turns where id = p_turn for no key update;
+  if not found then return null; end if;
+  if t.status <> 'done' then return 'running'; end if;
+  -- each retry raises the epoch by two, as a life does
+  if not coalesce((t.done#>>'{error,retry}')::boolean, false)
+    or t.began is null
+    or t.epoch >= 16
+  then
+    return 'final';
+  end if;
+  if s.running_turn is not null or exists (
+    select
+    from dure.turns n
+    where n.session_id = t.session_id
+      and (n.accepted_at, n.id) > (t.accepted_at, t.id)
+  )
+  then
+    return 'passed';
+  end if;
+  if not dure.forget_waits(p_turn) then return 'final'; end if;
+  -- readers have seen DONE at this position: what follows is behind it
+  insert into dure.turn_events (turn_id, seq, place, type, data)
+  values (
+    p_turn, t.done_seq, '0.' || t.done_seq || ' retry', 'RECORD',
+    to_jsonb(p_by)
+  );
+  delete from dure.completed
+  where session_id = t.session_id and turn_id = p_turn;
+  update dure.turns
+  set status = 'running', holder = null, epoch = epoch + 1,
+    held_at = clock_timestamp(), done = null, done_seq = null,
+    finished_at = null
+  where id = p_turn;
+  update dure.sessions
+  set state = t.began,
+    memory = dure.memory_without(memory, t.done->>'message'),
+    memory_rev = memory_rev + 1, running_turn = p_turn,
+    updated_at = clock_timestamp()
+  where id = t.session_id;
+  return 'retrying';
+end $$;
+
+-- Takes from a journal that its agents have failed in vain waits for their
+-- model, and when these began: the next life asks the model again. An agent
+-- after whose failure the handler began something else stays failed. False:
+-- none is left.
+create or replace function dure.forget_waits(
+  p_turn text
+) returns boolean language plpgsql as $$
+begin
+  delete from dure.turn_events e
+  using (
+    select split_part(w.place, ' ', 1) as path
+    from dure.turn_events w
+    where w.turn_id = p_turn
+      and w.type = 'RECORD'
+      and w.place like '% wait:model'
+  ) waited
+  where e.turn_id = p_turn
+    and e.type = 'RECORD'
+    and e.data ? 'error'
+    and waited.path like split_part(e.place, ' ', 1) || '.%'
+    and not exists (
+      select
+      from dure.turn_events o
+      where o.turn_id = p_turn
+        and regexp_replace(split_part(o.place, ' ', 1), '[0-9]+$', '')
+          = regexp_replace(split_part(e.place, ' ', 1), '[0-9]+$', '')
+      group by split_part(o.place, ' ', 1)
+      having min(o.seq) > e.seq
+    );
+  if not found then return false; end if;
+  delete from dure.turn_events
+  where turn_id = p_turn and type = 'RECORD' and place like '% wait:model';
+  return true;
+end $$;
+
+-- A memory without its last exchange, where that ended with these words.
+create or replace function dure.memory_without(
+  p_memory jsonb, p_answer text
+) returns jsonb language sql immutable as $$
+  select case
+    when p_memory#>>'{rawHistory,-1,content}' = p_answer
+      then jsonb_set(
+        p_memory, '{rawHistory}', (p_memory->'rawHistory') - -1 - -1
+      )
+    else p_memory
+  end
+$$;
+
 -- Gives up a turn that its holder cannot run: others may take it. False: it
 -- is not this holder's any more.
 create or replace function dure.give_up_turn(

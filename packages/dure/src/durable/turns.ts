@@ -258,6 +258,9 @@ export interface TurnEffect {
   readonly result: unknown;
 }
 
+/** `running`: it has no end. `passed`: its session has gone on. `final`: it ended otherwise. */
+export type RetryAnswer = "retrying" | "running" | "passed" | "final" | null;
+
 export type EffectStatus = EffectRow["status"];
 
 /** Thrown where a write was refused because another process holds the turn now. */
@@ -632,6 +635,18 @@ export class TurnStore {
     }));
 
     if (answer === "stopping") this.#notifications.publish("stops");
+    return answer;
+  }
+
+  /** Opens a turn again that ended because its model was away; see `dure.retry_turn`. */
+  async retry(turn: string, tenant: string, by: string): Promise<RetryAnswer> {
+    const answer = await this.#surely<RetryAnswer>(() => ({
+      name: "retry_turn",
+      text: "select dure.retry_turn($1, $2, $3) as value",
+      values: [turn, tenant, by],
+    }));
+
+    if (answer === "retrying") this.#notifications.publish(UNATTENDED_TOPIC);
     return answer;
   }
 

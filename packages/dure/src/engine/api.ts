@@ -171,6 +171,12 @@ export interface Conversations {
    * `TURN_FINISHED` after `DONE`.
    */
   stopTurn(turnId: string, options?: ByViewer): Promise<void>;
+  /**
+   * Opens a turn again that ended because its model was away (`error.retry`): it goes on from its
+   * journal, and what it has done is not done again. One that has no end yet stays as it is. Throws
+   * `TURN_NOT_RETRYABLE`, `TURN_PASSED` (conflict).
+   */
+  retryTurn(turnId: string, options?: ByViewer): Promise<void>;
   sessions(options: ListOptions): Promise<Page<SessionSummary>>;
   session(id: string, options?: ByViewer): Promise<SessionDetail>;
   debug(id: string, options?: ByViewer): Promise<SessionDebug>;

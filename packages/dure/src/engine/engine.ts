@@ -32,6 +32,7 @@ import type { AnyService } from "./service/combine.ts";
 import { MemoryFolder } from "./agent/memory-fold.ts";
 import { QUESTION_HOLDS_MS } from "./turn/question.ts";
 import { Replays } from "./replay/replays.ts";
+import { retryRefusal } from "./turn/retry-refusal.ts";
 import { RunningTurns } from "./turn/running-turns.ts";
 import { leavesOf, ServiceDirectory } from "./service/service-directory.ts";
 import { SessionReader } from "./turn/sessions.ts";
@@ -372,6 +373,16 @@ export class Engine implements Conversations {
       });
     }
     this.#turns.stop(turnId);
+  }
+
+  async retryTurn(turnId: string, { caller }: ByViewer = {}): Promise<void> {
+    const tenant = viewOf(caller) ?? (await this.#sessions.turn(turnId, null))?.tenant;
+    if (tenant === undefined) throw turnUnknown(turnId);
+    const answer = await this.#store.retry(turnId, tenant, caller?.name ?? "");
+    if (answer === null) throw turnUnknown(turnId);
+    const refusal = retryRefusal(answer, turnId);
+    if (refusal) throw refusal;
+    this.#turns.wake();
   }
 
   sessions(options: ListOptions = {}): Promise<Page<SessionSummary>> {

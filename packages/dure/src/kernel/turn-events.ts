@@ -130,6 +130,8 @@ export interface TurnError {
   /** UPPER_SNAKE_CASE, e.g. `TURN_STOPPED`, `TURN_DIVERGED`, `BUDGET_EXCEEDED`. */
   readonly code: string;
   readonly message: string;
+  /** Its model was away: the turn can be opened again, and goes on from its journal. */
+  readonly retry?: boolean | undefined;
   /** Only in dev mode. */
   readonly details?: unknown;
 }

@@ -37,6 +37,8 @@ export const ERROR_WORDS_KO: Readonly<Record<string, string>> = {
   SERVICE_UNAVAILABLE: "지금 이 서비스를 실행하는 서버가 없어요.",
   TURN_UNKNOWN: "이런 턴이 없거나 볼 권한이 없어요.",
   TURN_FINISHED: "이미 끝난 턴이에요.",
+  TURN_NOT_RETRYABLE: "끝난 곳에서 이어 갈 수 없는 턴이에요. 새 메시지로 다시 말해 주세요.",
+  TURN_PASSED: "그 뒤로 대화가 이어졌어요. 새 메시지로 다시 말해 주세요.",
   TURN_RUNNING: "아직 끝나지 않은 턴이에요. 끝난 뒤에 다시 시도해 주세요.",
   BUDGET_EXCEEDED: "예산을 다 썼어요. 비용 화면에서 한도를 확인해 주세요.",
   TOOL_CALL_CLOSED: "더 기다리지 않는 도구의 결과가 와서 받지 않았어요.",

@@ -3,7 +3,7 @@ import type { Clock } from "../kernel/clock.ts";
 import { codeOf, type ProcessError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { modelName } from "./card.ts";
-import type { FailureClass } from "./failures.ts";
+import { FAILURES, type FailureClass } from "./failures.ts";
 import type { LlmRef } from "./model.ts";
 
 /**
@@ -19,6 +19,11 @@ const SPREAD_MS = 500;
 
 export function isAway(failure: FailureClass): boolean {
   return AWAY.has(failure);
+}
+
+/** Whether a turn that ended with this code ended because its model was away. */
+export function isAwayCode(code: string | undefined): boolean {
+  return [...AWAY].some((failure) => FAILURES[failure].code === code);
 }
 
 /** A model that could not be reached, from its first failure until it answers. */

@@ -200,6 +200,14 @@ export class Conversation {
     }
   }
 
+  /** Goes on with a turn that ended because its model was away; throws what the server refused. */
+  async resume(turnId: string): Promise<void> {
+    await this.#client.retryTurn(turnId, { signal: this.#leave.signal });
+    const key = `${turnId}:assistant`;
+    this.#change({ entries: this.#view.entries.filter((entry) => keyOf(entry) !== key) });
+    if (this.#view.turn === undefined) void this.#follow(turnId);
+  }
+
   /** Follows a turn again whose stream was lost. */
   reattach(): void {
     const turnId = this.#view.turn?.turnId;

@@ -19,6 +19,8 @@ export interface UsedTurn extends ConversationView {
   readonly stop: Conversation["stop"];
   /** Sends a message again that failed: it happens once. */
   readonly retry: Conversation["retry"];
+  /** Goes on with a turn that ended because its model was away: its answer has `done.error.retry`. */
+  readonly resume: Conversation["resume"];
   /** Follows the running turn again after its stream was lost. */
   readonly reattach: Conversation["reattach"];
   /** Answers a question of the inbox that this conversation has raised. */
@@ -52,6 +54,7 @@ function deedsOf(conversation: Conversation): Omit<UsedTurn, keyof ConversationV
     send: (message, extra) => conversation.send(message, extra),
     stop: () => conversation.stop(),
     retry: (key) => conversation.retry(key),
+    resume: (turnId) => conversation.resume(turnId),
     reattach: () => conversation.reattach(),
     answer: (id, answer) => conversation.answer(id, answer),
   };

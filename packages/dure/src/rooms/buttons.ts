@@ -5,6 +5,7 @@ import { DureError } from "../kernel/errors.ts";
 import type { SuggestedAction } from "../kernel/escalation.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { audited } from "./audited.ts";
+import { RETRY_BUTTON } from "./answer-retries.ts";
 import { LIFT_BUTTON } from "./guards.ts";
 import { mayAnswer, nameOf, type PressedBy } from "./pressed-by.ts";
 import { roomTexts, type RoomLocale } from "./texts.ts";
@@ -17,6 +18,7 @@ export class Buttons {
   readonly #locale: RoomLocale;
   readonly #approvers: readonly string[] | undefined;
   readonly #resume: (place: string, person: string) => Promise<unknown>;
+  readonly #retryAnswer: (handling: string, person: string) => Promise<unknown>;
 
   /** `resume`: agents may speak again in a place. */
   constructor(parts: {
@@ -26,6 +28,7 @@ export class Buttons {
     locale: RoomLocale;
     approvers: readonly string[] | undefined;
     resume: (place: string, person: string) => Promise<unknown>;
+    retryAnswer: (handling: string, person: string) => Promise<unknown>;
   }) {
     this.#database = parts.database;
     this.#inbox = parts.inbox;
@@ -33,6 +36,7 @@ export class Buttons {
     this.#locale = parts.locale;
     this.#approvers = parts.approvers;
     this.#resume = parts.resume;
+    this.#retryAnswer = parts.retryAnswer;
   }
 
   /**
@@ -41,6 +45,7 @@ export class Buttons {
    */
   async press(id: string, value: string, by: PressedBy): Promise<{ label: string }> {
     const name = nameOf(by);
+    if (id === RETRY_BUTTON) return this.#retry(value, name, by);
     if (id === LIFT_BUTTON) return this.#lift(value, name, by);
 
     const [row] = await this.#database.query<AnsweredEscalation>(ACTIONS, [id]);
@@ -62,6 +67,13 @@ export class Buttons {
 
   get #audit(): { database: Database; logger: Logger } {
     return { database: this.#database, logger: this.#logger };
+  }
+
+  async #retry(handling: string, name: string, by: PressedBy): Promise<{ label: string }> {
+    if (by.writes === false) throw mayNotLift(name, handling);
+    const deed = { tenant: "", name, what: "room.retry", subject: handling };
+    await audited(this.#audit, deed, () => this.#retryAnswer(handling, name));
+    return { label: roomTexts(this.#locale).resume() };
   }
 
   async #lift(place: string, name: string, by: PressedBy): Promise<{ label: string }> {

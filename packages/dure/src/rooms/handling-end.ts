@@ -2,6 +2,7 @@ import { concludes } from "../jobs/conclusion.ts";
 import type { Transaction } from "../durable/database.ts";
 import type { ProcessLease } from "../durable/processes.ts";
 import type { SuggestedAction } from "../kernel/escalation.ts";
+import { retryButton } from "./answer-retries.ts";
 import { isStoppedTalk } from "./guard-stop.ts";
 import type { HandlingRow, Said } from "./handling.ts";
 import type { OpenPlace } from "./place.ts";
@@ -53,7 +54,7 @@ export class HandlingEnd {
     if (wishes.leaves) await this.#leave(tx, place, handling.agent);
     if (outcome === "asked") await this.#showQuestions(tx, handling, place);
     if (answer === undefined && (outcome === "failed" || outcome === "refused")) {
-      await this.#tellFailure(tx, handling, place, said.brokenBy);
+      await this.#tellFailure(tx, handling, place, said);
     }
     await this.#noteModel(tx, handling, place, said);
 
@@ -179,7 +180,7 @@ export class HandlingEnd {
     tx: Transaction,
     handling: HandlingRow,
     place: OpenPlace,
-    brokenBy: string | undefined,
+    { brokenBy, canResume }: Said,
   ): Promise<void> {
     const message = await this.#messageOf(tx, handling);
     if (message?.authorKind !== "person" || place.state === "closed") return;
@@ -190,6 +191,7 @@ export class HandlingEnd {
       author: handling.agent,
       text: brokenBy === undefined ? roomTexts(locale).failed() : roomTexts(locale).broken(),
       mark: "notice",
+      buttons: canResume ? [retryButton(handling.id, locale)] : undefined,
       replyTo: message.id,
     });
   }

@@ -25,6 +25,8 @@ export interface Said {
   readonly text: string;
   /** Why the agent will not answer before an operator has mended something. */
   readonly brokenBy?: string | undefined;
+  /** The model was away: the turn can go on from its journal. */
+  readonly canResume?: boolean | undefined;
 }
 
 /**
@@ -53,7 +55,8 @@ const CUT_NOTE = 200;
 export function saidBy({ error, message }: Done, locale: RoomLocale): Said {
   if (error) {
     const brokenBy = FOR_OPERATORS.has(error.code) ? error.message : undefined;
-    return { outcome: OUTCOME_OF_ERROR[error.code] ?? "failed", text: "", brokenBy };
+    const outcome = OUTCOME_OF_ERROR[error.code] ?? "failed";
+    return { outcome, text: "", brokenBy, canResume: error.retry };
   }
 
   const checked = checkText(postable(message ?? "", locale));

@@ -1,5 +1,6 @@
 import type { TurnEvent } from "../kernel/turn-events.ts";
 import type { RoomsSetting, Talk } from "./talk.ts";
+import { waitButtons } from "./orders.ts";
 import { roomTexts } from "./texts.ts";
 
 /** Whose wait a person reads about, and where. */
@@ -53,6 +54,7 @@ export class ModelWaitNotice {
         author: agent,
         text: roomTexts(locale).waiting(),
         mark: "notice",
+        buttons: waitButtons(locale),
         during: turn,
         replyTo: message,
       });
@@ -85,7 +87,7 @@ const CHANGE = {
   name: "model_wait.change",
   text: `
     update dure.room_messages
-    set text = $3, edited_at = clock_timestamp()
+    set text = $3, buttons = null, edited_at = clock_timestamp()
     where during = $1 and author = $2 and mark = 'notice' and text <> $3
     returning id`,
 };

@@ -1,5 +1,6 @@
 import { DureError } from "../kernel/errors.ts";
 import { RETRY_MODELS_TOPIC } from "../engine/outage-reports.ts";
+import type { MessageButton } from "./room-store.ts";
 import type { AgentPauses } from "./agent-pauses.ts";
 import { audited } from "./audited.ts";
 import { mayAnswer, nameOf, type PressedBy } from "./pressed-by.ts";
@@ -8,7 +9,7 @@ import type { RoomReader } from "./reading.ts";
 import type { Stopped } from "./stops.ts";
 import type { RoomsSetting } from "./talk.ts";
 import { cutText } from "./text.ts";
-import { roomTexts } from "./texts.ts";
+import { roomTexts, type RoomLocale } from "./texts.ts";
 
 /** What a person can order on a platform: by a command, a button or a reaction. */
 export const ORDERS = ["stop", "retry", "pause", "resume", "who", "jobs"] as const;
@@ -16,6 +17,15 @@ export type Order = (typeof ORDERS)[number];
 
 /** How the value of a button begins that gives an order. */
 export const ORDER_BUTTON = "order";
+
+/** What a person can order while an agent waits for its model. */
+export function waitButtons(locale: RoomLocale): readonly MessageButton[] {
+  const texts = roomTexts(locale);
+  return [
+    { value: `${ORDER_BUTTON}:stop`, label: texts.stop() },
+    { value: `${ORDER_BUTTON}:retry`, label: texts.retry() },
+  ];
+}
 
 /** Where an order was given, and to which agent's account. */
 export interface OrderedAt {

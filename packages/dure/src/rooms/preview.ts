@@ -3,7 +3,7 @@ import { messageOf } from "../kernel/errors.ts";
 import type { TurnEvent } from "../kernel/turn-events.ts";
 import { ChannelError, type ChannelAccount, type ChannelAdapter } from "./channel-adapter.ts";
 import { renderMentions } from "./mentions.ts";
-import { ORDER_BUTTON } from "./orders.ts";
+import { waitButtons } from "./orders.ts";
 import { addressOf, type Place } from "./place.ts";
 import { postOnce } from "./post-once.ts";
 import { partLength } from "./outbox-keys.ts";
@@ -140,10 +140,8 @@ export class Preview {
   }
 
   #buttons(): readonly { readonly value: string; readonly label: string }[] {
-    const texts = roomTexts(this.#setting.locale);
-    const stop = { value: `${ORDER_BUTTON}:stop`, label: texts.stop() };
-    const retry = { value: `${ORDER_BUTTON}:retry`, label: texts.retry() };
-    return this.#waits ? [stop, retry] : [stop];
+    const buttons = waitButtons(this.#setting.locale);
+    return this.#waits ? buttons : buttons.slice(0, 1);
   }
 
   /** Its work may have been stopped while it was posted: then nothing else takes it away. */

@@ -135,10 +135,7 @@ export class Responder {
     }
 
     const signal = AbortSignal.any([this.#over.signal, this.#lease.signal]);
-    const turn =
-      handling.message === null
-        ? handling.turn!
-        : await this.#turns.ask(handling, place, { signal });
+    const turn = begunTurnOf(handling) ?? (await this.#turns.ask(handling, place, { signal }));
     if (turn !== "refused" && (await this.#turns.endWithStopped(handling, turn))) return;
     if (turn === "refused") return this.#end.settle(handling, { outcome: "refused", text: "" });
 
@@ -188,6 +185,11 @@ export class Responder {
   get #isOver(): boolean {
     return this.#over.signal.aborted || this.#lease.signal.aborted;
   }
+}
+
+/** Of an answer from the inbox, and of a retry: its turn is there and is only followed. */
+function begunTurnOf({ message, input, turn }: HandlingRow): string | undefined {
+  return (message === null || input === null) && turn !== null ? turn : undefined;
 }
 
 /** What a handling is about, in log lines. */

@@ -32,6 +32,8 @@ import { ConversationSink, type ConversationOf, type SinkTargets } from "./sink.
 import { Orders } from "./orders.ts";
 import { Requests } from "./requests.ts";
 import { Responder } from "./responder.ts";
+import { AnswerRetries } from "./answer-retries.ts";
+import { RETRY_MODELS_TOPIC } from "../engine/outage-reports.ts";
 import { Stops, type Stopped } from "./stops.ts";
 import { checkPerson, maySee, type RoomPerson } from "./room-person.ts";
 import { roomRetention } from "./room-retention.ts";
@@ -90,6 +92,7 @@ export class Rooms {
   readonly #requests: Requests;
   readonly #lifts: Lifts;
   readonly #stops: Stops;
+  readonly #retries: AnswerRetries;
   readonly #responder: Responder;
   readonly #accounts: Accounts;
   readonly #inbound: readonly Inbound[];
@@ -110,6 +113,7 @@ export class Rooms {
     });
     this.#lifts = new Lifts(this.#setting, { talk: this.#talk, unsure: delivery.unsure });
     this.#stops = new Stops(this.#setting, this.#talk);
+    this.#retries = new AnswerRetries(this.#setting, this.#talk);
     this.pauses = new AgentPauses(this.#setting, options.pauses);
     this.collaboration = new Collaboration(this.#setting, this.#talk);
     this.#responder = new Responder(this.#setting, {
@@ -347,6 +351,16 @@ export class Rooms {
     return this.#stops.stopIn(await this.place(id, who), who.person);
   }
 
+  /**
+   * Goes on with an answer whose model was away; without one, agents that wait for their models
+   * call them now. Throws `PLACE_UNKNOWN`, `TURN_UNKNOWN`, `TURN_NOT_RETRYABLE`, `TURN_PASSED`.
+   */
+  async retryIn(id: string, who: RoomPerson, answer: string | undefined): Promise<void> {
+    const place = await this.place(id, who);
+    if (answer !== undefined) return this.#retries.retry(answer, place, who.person);
+    this.#setting.notifications.publish(RETRY_MODELS_TOPIC);
+  }
+
   async collaborate(
     caller: CollaborateCaller,
     call: CollaborateCall,
@@ -368,6 +382,7 @@ export class Rooms {
       locale,
       approvers,
       resume: (place, person) => this.resume(place, { tenant: "", person }),
+      retryAnswer: (handling, person) => this.#retries.retryAnywhere(handling, person),
     });
   }
 

@@ -112,6 +112,8 @@ const TEXTS = {
     reconnected: () => "모델에 다시 연결됐어요.",
     retry: () => "지금 다시 시도",
     retrying: () => "지금 다시 연결해 볼게요.",
+    resume: () => "이어서 다시 시도",
+    resuming: () => "멈춘 곳에서 이어서 답하고 있어요.",
     stoppedFor: (ended: Ended) =>
       isNothing(ended) ? "여기서 하던 일이 없어요." : `멈췄어요: ${endedIn(ended, KO_ENDED)}.`,
     pausedFor: (who: string, isNew: boolean) =>
@@ -187,6 +189,8 @@ const TEXTS = {
     reconnected: () => "The model is reachable again.",
     retry: () => "Retry now",
     retrying: () => "I am trying to reach it now.",
+    resume: () => "Try again from here",
+    resuming: () => "I go on where I had stopped.",
     stoppedFor: (ended: Ended) =>
       isNothing(ended) ? "Nothing was running here." : `Stopped: ${endedIn(ended, EN_ENDED)}.`,
     pausedFor: (who: string, isNew: boolean) =>

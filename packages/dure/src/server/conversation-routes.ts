@@ -37,6 +37,7 @@ import {
   LeaveBody,
   ResumeHeaders,
   ResumeQuery,
+  RetryAnswer,
   ServicesAnswer,
   SessionAnswer,
   SessionParams,
@@ -58,6 +59,7 @@ export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app
   chatEventSource(app, parts);
   readTurn(app, parts);
   stopTurn(app, parts);
+  retryTurn(app, parts);
   listCompleted(app, parts);
   debugSession(app, parts);
   listSessions(app, parts);
@@ -246,6 +248,33 @@ function stopTurn(app: RouteApp, parts: ServerParts): void {
       await conversations.stopTurn(turnId, { caller: viewerOf(request) });
 
       return reply.code(202).send({ turn_id: turnId, status: "stopping" });
+    },
+  );
+}
+
+function retryTurn(app: RouteApp, parts: ServerParts): void {
+  const { conversations } = parts;
+  app.post(
+    "/v1/agent/turns/:turn_id/retry",
+    {
+      config: { ...config, audit: "turn.retry" },
+      schema: {
+        tags: ["turns"],
+        summary: "Go on with a turn that ended because its model was away",
+        params: TurnParams,
+        response: { 202: RetryAnswer, ...problems(403, 404, 409, 503) },
+      },
+    },
+    async (request, reply) => {
+      const turnId = request.params.turn_id;
+      assertTurnId(turnId);
+      request.turnId = turnId;
+      const { sessionId } = await findTurn(parts, request, turnId);
+      request.sessionId = sessionId;
+      assertNotOwn(sessionId);
+      await conversations.retryTurn(turnId, { caller: viewerOf(request) });
+
+      return reply.code(202).send({ turn_id: turnId, status: "retrying" });
     },
   );
 }

@@ -35,6 +35,7 @@ import {
   PostedAnswer,
   ReadBody,
   ResumedAnswer,
+  RetryBody,
   RoomParams,
   RoomsAnswer,
   RoomsQuery,
@@ -76,6 +77,7 @@ export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { room
   readThread(app, rooms);
   resumeThread(app, rooms);
   stopRoom(app, rooms);
+  retryRoom(app, rooms);
   stopThread(app, rooms);
   removeParticipant(app, rooms);
   listObservations(app, rooms);
@@ -338,6 +340,27 @@ function stopRoom(app: RouteApp, rooms: Rooms): void {
     async (request) => {
       const who = personOf(request, rooms, request.body?.as_person);
       return rooms.stopIn(request.params.room, who);
+    },
+  );
+}
+
+function retryRoom(app: RouteApp, rooms: Rooms): void {
+  app.post(
+    "/v1/rooms/:room/retry",
+    {
+      config: { ...config, audit: "room.retry" },
+      schema: {
+        tags: ["rooms"],
+        summary: "Goes on with an answer whose model was away, or calls models that are away now",
+        params: RoomParams,
+        body: RetryBody.optional(),
+        response: { 204: NOTHING, ...problems(400, 401, 403, 404, 409) },
+      },
+    },
+    async (request, reply) => {
+      const { as_person, answer } = request.body ?? {};
+      await rooms.retryIn(request.params.room, personOf(request, rooms, as_person), answer);
+      return reply.code(204).send(null);
     },
   );
 }

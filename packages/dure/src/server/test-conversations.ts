@@ -343,6 +343,13 @@ export class TestConversations implements Conversations {
     turn.finish("", { error: { code: "TURN_STOPPED", message: "stopped" } });
   }
 
+  async retryTurn(turnId: string, { caller = ANONYMOUS }: { caller?: Viewer } = {}): Promise<void> {
+    const turn = this.#turn(turnId, caller);
+    if (turn.done) {
+      throw new DureError("TURN_NOT_RETRYABLE", `Turn ${turnId} is done.`, { class: "conflict" });
+    }
+  }
+
   async sessions({
     caller = ANONYMOUS,
     limit = 50,

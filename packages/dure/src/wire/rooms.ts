@@ -46,6 +46,11 @@ export const MessagesQuery = z.object({
   as_person: person.optional(),
 });
 export const AsPerson = z.object({ as_person: person.optional() });
+export const RetryBody = AsPerson.extend({
+  answer: z.string().max(200).optional().meta({
+    description: "Of the button `retry:<answer>`. Absent: models that are away are called now.",
+  }),
+});
 export const RoomsQuery = AsPerson.extend({
   limit: z.coerce.number().int().min(1).max(200).optional().meta({ description: "Default 50." }),
   cursor: z.string().max(500).optional().meta({ description: "`next_cursor` of the page before." }),
@@ -162,7 +167,8 @@ export const MessageJson = z.looseObject({
     .nullable()
     .meta({
       description:
-        "Answers to an escalation: `escalation-id:value`; or `lift:<place>`, which `resume` does.",
+        "Answers to an escalation: `escalation-id:value`; or `lift:<place>`, which `resume` does; or " +
+        "`retry:<answer>`, `order:retry` and `order:stop`, which `retry` and `stop` do.",
     }),
   at: time,
   edited_at: time.nullable(),

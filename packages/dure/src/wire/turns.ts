@@ -121,8 +121,15 @@ const DoneJson = z
       agents: z.array(traceAgent),
     }),
     error: z
-      .looseObject({ code: z.string(), message: z.string(), details: z.unknown() })
-      .partial({ details: true })
+      .looseObject({
+        code: z.string(),
+        message: z.string(),
+        retry: z.boolean().meta({
+          description: "The model was away: POST /v1/agent/turns/{turn_id}/retry goes on.",
+        }),
+        details: z.unknown(),
+      })
+      .partial({ retry: true, details: true })
       .optional(),
     calls: z.array(z.object({ call_id: z.string(), tool: z.string(), args: json })).optional(),
     slots_card: z.unknown().optional(),
@@ -249,6 +256,7 @@ export const LeaveAnswer = z.object({
     .meta({ description: "False: it was not the session's question any more." }),
 });
 export const StopAnswer = z.object({ turn_id: z.string(), status: z.literal("stopping") });
+export const RetryAnswer = z.object({ turn_id: z.string(), status: z.literal("retrying") });
 /** An answer that is a stream of events. */
 export const EventStream = {
   description:

@@ -112,6 +112,13 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     own: "409 TURN_FINISHED",
     absent: TURN,
   },
+  "POST /v1/agent/turns/:turn_id/retry": {
+    scope: "chat",
+    names: "thing",
+    call: ({ turn }) => ({ path: `/v1/agent/turns/${turn}/retry` }),
+    own: "409 TURN_NOT_RETRYABLE",
+    absent: TURN,
+  },
   "GET /v1/agent/turns/:turn_id/replay": {
     scope: "admin",
     names: "thing",
@@ -486,6 +493,14 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     isAlias: true,
     call: ({ room }) => ({ path: `/v1/rooms/${room}/stop`, body: {} }),
     own: "200",
+    absent: PLACE,
+  },
+  "POST /v1/rooms/:room/retry": {
+    scope: "rooms",
+    names: "thing",
+    isAlias: true,
+    call: ({ room }) => ({ path: `/v1/rooms/${room}/retry`, body: {} }),
+    own: "204",
     absent: PLACE,
   },
   "DELETE /v1/threads/:id/participants/:agent": {

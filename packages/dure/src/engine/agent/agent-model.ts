@@ -70,6 +70,8 @@ export class AgentModel {
   #tokensIn = 0;
   #tokensOut = 0;
   #wait: ModelWait | undefined;
+  /** The last attempt failed in an earlier life. */
+  #isOldFailure = false;
 
   constructor(options: AgentModelOptions) {
     this.#options = options;
@@ -168,10 +170,12 @@ export class AgentModel {
       this.#wait = { since, waits: 0, step: places.next(this.#stepName) };
     }
     const wait = this.#wait;
+    if (wait.step.past.is === "recorded") return true;
     const leftMs = wait.since + patienceMs - clock.now();
     if (leftMs <= 0) return false;
     words.wait(waitingForModel(facts.locale));
     if (journal.owesResults) await journal.flushResults();
+    if (this.#isOldFailure) return true; // the model may be back since
     const { waits } = wait;
     await outages.untilRetry(llm, error, { waits, leftMs, signal, askedMs: failure.retryAfterMs });
     wait.waits += 1;
@@ -191,6 +195,7 @@ export class AgentModel {
     const { places, environment } = this.#options;
     const wait = this.#wait;
     const step = wait?.step ?? places.next(this.#stepName);
+    this.#isOldFailure = step.past.is === "recorded";
     let failure: unknown;
     const onFailure = (error: unknown): void => void (failure = error);
     const said = await step.once(async () => {

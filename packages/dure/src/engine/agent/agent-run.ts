@@ -130,7 +130,8 @@ export class AgentRun {
     this.#environment.noteAgent(record.trace);
 
     // Of a recorded agent only those that were never stored.
-    const stored = new Set(this.#step.events.map((event) => event.type));
+    const before = end ? [] : this.#step.events;
+    const stored = new Set(before.map((event) => event.type));
     for (const event of this.#endEvents(record.trace, outcome)) {
       if (!stored.has(event.type)) this.#emit(event);
     }

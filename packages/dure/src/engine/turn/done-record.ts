@@ -79,10 +79,13 @@ export function hookRows(
 ): FinishedTurn["outbox"] {
   if (leaf?.kind !== "service") return [];
   const after = leaf.afterTurn ? [{ type: AFTER_TURN, data: { message } }] : [];
+  // The rows of an end that a person has had retried are in the outbox under their own keys.
+  const retries = held.rows.filter(({ place }) => place.endsWith(" retry")).length;
+  const turn = retries === 0 ? held.turn : `${held.turn}.r${retries}`;
   return [...hooks, ...after].map((hook, index) => ({
     topic: "hook",
     ordering: held.session,
-    key: `${held.turn}.${index}`,
+    key: `${turn}.${index}`,
     payload: {
       service: leaf.name,
       type: hook.type,

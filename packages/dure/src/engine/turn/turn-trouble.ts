@@ -2,6 +2,7 @@ import { codeOf, DureError, messageOf } from "../../kernel/errors.ts";
 import type { JsonObject } from "../../kernel/json.ts";
 import type { TurnError } from "../../kernel/turn-events.ts";
 import { isTakenOver, ownTroubleOf } from "../../durable/passing.ts";
+import { isAwayCode } from "../../models/outages.ts";
 import { noteFailure } from "../../models/telemetry.ts";
 import type { Memory } from "../agent/memory.ts";
 import { questionOf, withAnswered } from "../caller/handed-out.ts";
@@ -141,11 +142,18 @@ export class TurnTrouble {
 
   #payloadOf(error: unknown, state: JsonObject = {}): DonePayload {
     const { facts, environment, output } = this.#parts;
-    const turnError = turnErrorOf(error, environment);
+    const turnError = { ...turnErrorOf(error, environment), retry: this.#isRetryable(error) };
     const said = this.#ownWords(turnError, { state, settled: output.kept !== undefined });
     const textOf = environment.devMode ? developerText : troubleText;
     const message = said ?? textOf(error, facts.locale);
     return { message, nextAction: "ASK", error: turnError };
+  }
+
+  /** The model stayed away for longer than the session is patient. */
+  #isRetryable(error: unknown): true | undefined {
+    const { held, environment, route } = this.#parts;
+    const hasWaited = environment.patienceMs(held.session) > 0;
+    return (hasWaited && route.leaf?.kind === "service" && isAwayCode(codeOf(error))) || undefined;
   }
 
   /** What the service says of its error. One that cannot say it leaves it to the engine. */

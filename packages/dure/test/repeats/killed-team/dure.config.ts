@@ -3,6 +3,7 @@ import { defineTeam } from "dure/team";
 import { payingModel, tillOf, type FailPoint } from "../paying.ts";
 
 const { PAYING_BOOK = "", PAYING_FAILS = "after:401", PAYING_HANGS = "" } = process.env;
+const { PAYING_PATIENCE: chat } = process.env;
 /** Such as `before:503:1`; without a number for ever, for each message of its own. */
 const [point, status, times = "Infinity"] = PAYING_FAILS.split(":");
 const failed = new Map<string, number>();
@@ -28,4 +29,5 @@ export default defineTeam({
   model: "offline:payer",
   offlineModels: [payingModel(paying)],
   services: { till: tillOf(paying) },
+  limits: chat === undefined ? {} : { patience: { chat } },
 });
