@@ -368,6 +368,8 @@ export const ERROR_WORDS_KO: Readonly<Record<string, string>> = {
   WORKER_FLOODED: "작업자가 출력을 너무 많이 냈어요. 마지막 출력을 봐 주세요.",
   WORKER_IDLE: "작업자가 모델을 부르지 않고 끝냈어요. 마지막 출력을 봐 주세요.",
   WORKER_LOGIN: "작업자가 로그인되어 있지 않아요. 에이전트 프로그램에서 로그인해 주세요.",
+  WORKER_DISK:
+    "작업자가 디스크를 너무 많이 썼어요. 무엇을 썼는지 살펴보거나 `plans.diskBytes`를 늘려 주세요.",
   WORKER_MEMORY:
     "작업자가 메모리를 너무 많이 썼어요. 일을 작게 나누거나 `plans.memoryBytes`를 늘려 주세요.",
   WORKER_MODEL: "작업자의 모델에서 오류가 났어요. 다시 시도할 수 있어요.",

@@ -7,6 +7,8 @@ import { silentLogger, type Logger } from "../../kernel/logger.ts";
 import { openAudit } from "./audit.ts";
 import { openBubblewrap } from "./bubblewrap.ts";
 import { openConfiner, type Confiner } from "./confiner.ts";
+import { cpusOfWorkers } from "./control-groups.ts";
+import { diskOfWorkers } from "./disk-watch.ts";
 import { memoryOfWorkers } from "./memory-watch.ts";
 import { openNamespaces } from "./namespaces.ts";
 import { openOtherUser } from "./other-user.ts";
@@ -95,9 +97,9 @@ export interface SandboxEnd {
   /** As a shell tells it: 128 + number when a signal ended it. Null when we ended it. */
   readonly exitCode: number | null;
   readonly signal: string | null;
-  readonly because: "exited" | "time" | "output" | "memory" | "aborted";
-  /** What it might have, where it took more memory than that. */
-  readonly memoryBytes?: number | undefined;
+  readonly because: "exited" | "time" | "output" | "memory" | "disk" | "aborted";
+  /** What it might have, where it took more memory or disk than that. */
+  readonly mostBytes?: number | undefined;
   /** Where it failed: paths of the command that are on this machine, and that it does not see. */
   readonly absent?: readonly string[] | undefined;
   readonly outputTruncated: boolean;
@@ -175,6 +177,10 @@ export interface OpenSandboxOptions {
    * writes to `/tmp` and `/dev/shm` counts only where a control group does the counting.
    */
   readonly memoryBytes?: number | undefined;
+  /** CPUs whose time a process tree may take. Default: all of the machine's but one, at least one. */
+  readonly cpus?: number | undefined;
+  /** Bytes that a process tree may add to the disk. Default: half of what is free, at most 10 GiB. */
+  readonly diskBytes?: number | undefined;
   /** Says what a trial process has shown to hold. Default: `proveConfinement`. */
   readonly prove?: typeof proveConfinement;
   readonly clock: Clock;
@@ -199,6 +205,8 @@ export interface SandboxSetting {
   readonly software: Software;
   readonly network: NetworkSetting;
   readonly memoryBytes: number;
+  readonly cpus: number;
+  readonly diskBytes: number;
   /** The user as which processes run where dure is root and they may not be. Absent: dure's own. */
   readonly user: number | undefined;
   readonly clock: Clock;
@@ -227,6 +235,8 @@ export async function openSandbox(options: OpenSandboxOptions): Promise<Sandbox>
     software: softwareOf(options.programs ?? [], options.home),
     network: { never: () => [], ...options.network },
     memoryBytes: options.memoryBytes ?? memoryOfWorkers(),
+    cpus: options.cpus ?? cpusOfWorkers(),
+    diskBytes: options.diskBytes ?? diskOfWorkers(options.folder),
     user: workerUserOf(options.folder),
     clock: options.clock,
     logger: options.logger ?? silentLogger,

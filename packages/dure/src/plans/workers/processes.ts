@@ -1,7 +1,7 @@
 import { DureError, messageOf } from "../../kernel/errors.ts";
 import type { AgentTrouble } from "../agents/trouble.ts";
 import { absentWords } from "../sandbox/absent.ts";
-import { memoryWords } from "../sandbox/memory-watch.ts";
+import { bytesWords } from "../sandbox/memory-watch.ts";
 import type { SandboxEnd, SandboxProcess } from "../sandbox/sandbox.ts";
 import { headOf, tailOf } from "./bounded-text.ts";
 import { workerError } from "./worker-error.ts";
@@ -83,8 +83,12 @@ export function died(end: SandboxEnd, output: string): DureError {
     case "output":
       return workerError("WORKER_FLOODED", `The worker wrote more than it may.${last}`);
     case "memory": {
-      const most = memoryWords(end);
+      const most = bytesWords(end);
       return workerError("WORKER_MEMORY", `The worker took more memory than ${most}.${last}`);
+    }
+    case "disk": {
+      const most = bytesWords(end);
+      return workerError("WORKER_DISK", `The worker wrote more than ${most} to the disk.${last}`);
     }
     case "aborted":
       return workerError("WORKER_DIED", `The worker was stopped.${last}`);
