@@ -74,9 +74,13 @@ export async function finished(process: SandboxProcess): Promise<SandboxEnd> {
   return process.ended;
 }
 
+/** What unshare of util-linux says when its child was killed; it is no word of the worker. */
+const ENCLOSURE_NOISE = /^unshare: sigprocmask [a-z]+ failed: .*$/gm;
+
 /** What a process's own end means for the try. */
 export function died(end: SandboxEnd, output: string): DureError {
-  const last = output.trim() === "" ? "" : ` It wrote last: ${tailOf(output.trim(), 500)}`;
+  const own = output.replace(ENCLOSURE_NOISE, "").trim();
+  const last = own === "" ? "" : ` It wrote last: ${tailOf(own, 500)}`;
   switch (end.because) {
     case "time":
       return workerError("WORKER_TIMEOUT", `The worker did not end in its time.${last}`);
