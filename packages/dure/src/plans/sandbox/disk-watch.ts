@@ -39,10 +39,8 @@ export function watchDisk(
     const began = clock.now();
     const now = await sizeOf(places);
     if (isCancelled) return;
-    const lost = now.isWhole
-      ? 0
-      : Math.max(...places.map((at, index) => free[index]! - freeOn(at)));
-    if (Math.max(now.bytes - before.bytes, lost) > bytes) onOver();
+    const lost = Math.max(...places.map((at, index) => free[index]! - freeOn(at)));
+    if (grownBy(before, now, lost) > bytes) onOver();
     else cancel = clock.after(Math.max(LOOK_MS, REST * (clock.now() - began)), () => void look());
   };
   cancel = clock.after(LOOK_MS, () => void look());
@@ -50,6 +48,12 @@ export function watchDisk(
     isCancelled = true;
     cancel();
   };
+}
+
+/** Bytes that the places have grown by; `lost`: what their file system has less than then. Pure. */
+export function grownBy(before: Size, now: Size, lost: number): number {
+  const grown = now.bytes - before.bytes;
+  return now.isWhole ? grown : Math.max(grown, lost);
 }
 
 interface Size {
