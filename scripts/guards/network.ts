@@ -397,4 +397,12 @@ export const NETWORK_GUARDS: readonly Guard[] = [
     tests: groups("in a delegated group of its own dure moves to a leaf"),
     why: "the kernel bounds no group below one with processes, as under Delegate=yes",
   },
+  {
+    id: "sandbox.files-by-modes",
+    at: { file: `${SANDBOX}/sandbox.ts` },
+    find: 'if (kind !== "other-user" || filesByModes) return;',
+    replace: "return;",
+    tests: sandbox("a machine without mounts confines none"),
+    why: "on a machine without mounts a worker reads other checkouts, and no person has said yes",
+  },
 ];

@@ -334,6 +334,9 @@ export const ERROR_WORDS_KO: Readonly<Record<string, string>> = {
   SANDBOX_CWD_MISSING: "작업자가 일할 폴더가 없어요.",
   SANDBOX_FAILED: "작업자를 격리해서 켜지 못했어요. 서버 로그를 봐 주세요.",
 
+  SANDBOX_FILES:
+    "작업자가 이 컴퓨터의 다른 파일도 읽게 돼요. 괜찮다면 `plans.filesByModes`를 켜 주세요.",
+
   SANDBOX_NETWORK:
     "작업자의 네트워크를 열 수 없어요. DURE_HOME을 모두가 지나갈 수 있는 곳에 두세요.",
 

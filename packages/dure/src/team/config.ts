@@ -426,6 +426,11 @@ export const teamSchema = settings({
       .int({ error: "must be a number of bytes" })
       .min(67_108_864, { error: "must be at least 67108864 (64 MiB)" })
       .optional(),
+    /**
+     * Lets workers run on a machine where dure may make no mounts: there they also read what every
+     * user of the machine may. Default: false, such a machine runs no plan.
+     */
+    filesByModes: z.boolean().optional(),
     /** Workers of the team's own, by the name that plans use: `{ kind: own, name: … }`. */
     workers: z.record(key, ownWorker).optional(),
   }).optional(),

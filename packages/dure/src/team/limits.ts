@@ -359,6 +359,11 @@ export const SETTINGS = {
     source: "half of what is free, and 10 GiB at most",
     unit: "bytes",
   }),
+  plansFilesByModes: value<boolean>({
+    path: ["plans", "filesByModes"],
+    fallback: false,
+    source: "docs/spec/plans §5",
+  }),
   plansRemote: value<string | undefined>({
     path: ["plans", "remote"],
     fallback: undefined,

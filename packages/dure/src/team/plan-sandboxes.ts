@@ -7,8 +7,11 @@ import type { Logger } from "../kernel/logger.ts";
 import { targetOfUrl, type Target } from "../plans/sandbox/network.ts";
 import { openSandbox, type OpenSandboxOptions, type Sandbox } from "../plans/sandbox/sandbox.ts";
 
-/** What the processes of one worker may take of the machine; undefined: as the machine allows. */
-export type WorkerBounds = Pick<OpenSandboxOptions, "memoryBytes" | "cpus" | "diskBytes">;
+/** What the processes of one worker may take and see of the machine; undefined: the default. */
+export type WorkerBounds = Pick<
+  OpenSandboxOptions,
+  "memoryBytes" | "cpus" | "diskBytes" | "filesByModes"
+>;
 
 interface SandboxParts {
   readonly database: Database;

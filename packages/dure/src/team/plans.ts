@@ -57,7 +57,7 @@ export interface PlanParts {
   readonly models: () => Models;
   /** `plans.remote` of the configuration. */
   readonly remote: string | undefined;
-  /** What the configuration says that one worker may take of the machine. */
+  /** What the configuration says that one worker may take and see of the machine. */
   readonly bounds: WorkerBounds;
   /** `server.limits.planTime` of the configuration. */
   readonly planMs: number;

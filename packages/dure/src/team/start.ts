@@ -232,6 +232,7 @@ async function startPlans(
       memoryBytes: settings.plansMemoryBytes,
       cpus: settings.plansCpus,
       diskBytes: settings.plansDiskBytes,
+      filesByModes: settings.plansFilesByModes,
     },
     planMs: settings.planMs,
     workers: team.config.plans?.workers,

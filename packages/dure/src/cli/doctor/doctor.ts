@@ -73,7 +73,7 @@ async function examine({
   const ofMachine = await Promise.all([
     checkDatabase({ folder, environment, team }),
     checkGit(),
-    checkIsolation(),
+    checkIsolation(team?.config.plans ?? {}),
     checkDisk(home.folder),
   ]);
   const findings = [

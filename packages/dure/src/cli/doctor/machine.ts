@@ -21,7 +21,7 @@ import type { Finding } from "./finding.ts";
 const LITTLE_SPACE = 1_073_741_824;
 
 /** Which kind of isolation workers of plans would get here. */
-export async function checkIsolation(): Promise<Finding> {
+export async function checkIsolation({ filesByModes }: WorkerBounds): Promise<Finding> {
   const folder = await mkdtemp(path.join(tmpdir(), "dure-doctor-"));
   try {
     const { kind, promises } = await openSandbox({
@@ -29,6 +29,7 @@ export async function checkIsolation(): Promise<Finding> {
       prefer: "namespaces",
       folder,
       home: homedir(),
+      filesByModes,
       clock: systemClock,
     });
     const { user, isOtherUser, files } = promises;

@@ -1129,6 +1129,27 @@ test("an open error names each kind that was tried and why it failed", async () 
   await expect(nothing.catch(codeOf)).resolves.toBe("ISOLATION_UNAVAILABLE");
 });
 
+test.runIf(isRoot)(
+  "a machine without mounts confines none, unless workers may read what every user of it may",
+  async () => {
+    const machine = {
+      wanted: "enforced",
+      folder: path.join(folder, "sandbox"),
+      clock: systemClock,
+      prove: async ({ kind }: Sandbox) => {
+        if (kind !== "other-user") throw new Error("it may make no mounts");
+        return { ...UNPROVEN, network: "enforced", files: "by-modes" } as const;
+      },
+    } as const;
+
+    await expect(openSandbox(machine)).rejects.toMatchObject({
+      code: "ISOLATION_UNAVAILABLE",
+      message: expect.stringContaining("plans.filesByModes allows it") as string,
+    });
+    expect((await openSandbox({ ...machine, filesByModes: true })).kind).toBe("other-user");
+  },
+);
+
 test("a machine without a network for each process confines none, and audit must be asked for", async () => {
   const machine = {
     folder: path.join(folder, "sandbox"),

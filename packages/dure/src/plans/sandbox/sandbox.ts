@@ -153,7 +153,7 @@ export interface OpenSandboxOptions {
   readonly wanted: "enforced" | "audit";
   /** Tried first. */
   readonly prefer?: Exclude<IsolationKind, "audit">;
-  /** Kinds that are tried at all. Default: all that protect. */
+  /** Kinds that are tried at all. Default: all that protect; `other-user` only with `filesByModes`. */
   readonly kinds?: readonly Exclude<IsolationKind, "audit">[];
   /**
    * A folder of the sandbox's own, made when missing: mount tables, copies, writable layers. No
@@ -181,6 +181,8 @@ export interface OpenSandboxOptions {
   readonly cpus?: number | undefined;
   /** Bytes that a process tree may add to the disk. Default: half of what is free, at most 10 GiB. */
   readonly diskBytes?: number | undefined;
+  /** Whether a process may read, beside its copies, what every user of the machine may. */
+  readonly filesByModes?: boolean | undefined;
   /** Says what a trial process has shown to hold. Default: `proveConfinement`. */
   readonly prove?: typeof proveConfinement;
   readonly clock: Clock;
@@ -245,12 +247,11 @@ export async function openSandbox(options: OpenSandboxOptions): Promise<Sandbox>
 
   const prove = options.prove ?? proveConfinement;
   const tried: string[] = [];
-  for (const kind of inOrder(
-    options.kinds ?? (Object.keys(KINDS) as (keyof typeof KINDS)[]),
-    options.prefer,
-  )) {
+  const kinds = options.kinds ?? (Object.keys(KINDS) as (keyof typeof KINDS)[]);
+  for (const kind of inOrder(kinds, options.prefer)) {
     options.signal?.throwIfAborted();
     try {
+      if (options.kinds === undefined) refuseOpenFiles(kind, options);
       const confiner = KINDS[kind](setting);
       const promises = await prove(openConfiner(confiner, setting, UNPROVEN), setting, {
         signal: options.signal,
@@ -268,7 +269,7 @@ export async function openSandbox(options: OpenSandboxOptions): Promise<Sandbox>
     {
       class: "unavailable",
       hint: [
-        "Install bubblewrap, or let dure make user and network namespaces;",
+        "Install bubblewrap, or let dure make user, mount and network namespaces;",
         "`isolation: audit` runs without protection, and needs the scope plans:unconfined.",
       ].join(" "),
       details: { tried },
@@ -282,6 +283,19 @@ function refuseOpenNetwork({ network }: Promises): void {
   throw new DureError(
     "SANDBOX_NETWORK",
     "a process would have the machine's own network, because no network namespace can be made",
+    { class: "unavailable" },
+  );
+}
+
+/** What lies open on the machine could be read: other homes, other checkouts, tokens in /tmp. */
+function refuseOpenFiles(
+  kind: IsolationKind,
+  { filesByModes = false }: Pick<OpenSandboxOptions, "filesByModes">,
+): void {
+  if (kind !== "other-user" || filesByModes) return;
+  throw new DureError(
+    "SANDBOX_FILES",
+    "a process would read what every user of the machine may; plans.filesByModes allows it",
     { class: "unavailable" },
   );
 }
