@@ -8,6 +8,7 @@ const network = testsIn(`${SANDBOX}/network.test.ts`);
 const needs = testsIn("packages/dure/src/plans/network-needs.test.ts");
 const readable = testsIn(`${SANDBOX}/readable.test.ts`);
 const sandbox = testsIn(`${SANDBOX}/sandbox.test.ts`);
+const groups = testsIn(`${SANDBOX}/control-groups.test.ts`);
 const escape = testsIn("packages/dure/test/plans/escape.test.ts");
 const isolation = testsIn("packages/dure/test/plans/isolation.test.ts");
 const leaseProof = testsIn("packages/dure/src/durable/lease-proof.test.ts");
@@ -347,5 +348,61 @@ export const NETWORK_GUARDS: readonly Guard[] = [
     replace: '"true"',
     tests: sandbox("memory is watched where the machine has no control groups for it"),
     why: "a process takes the machine's memory between two looks at it",
+  },
+  {
+    id: "disk.watched",
+    at: { file: `${SANDBOX}/disk-watch.ts` },
+    find: "if (grownBy(before, now, lost) > bytes) onOver();",
+    replace: "if (bytes < 0) onOver();",
+    tests: sandbox("a tree that writes more than it may is ended"),
+    why: "a worker fills the machine's disk, and the database stops",
+  },
+  {
+    id: "disk.closed",
+    at: { file: `${SANDBOX}/disk-watch.ts` },
+    find: "return now.isWhole ? grown : Math.max(grown, lost);",
+    replace: "return grown;",
+    tests: testsIn(`${SANDBOX}/disk-watch.test.ts`)("a folder that a worker closes to dure"),
+    why: "a worker hides what it writes in a folder that dure may not enter",
+  },
+  {
+    id: "cpu.group",
+    at: { file: `${SANDBOX}/control-groups.ts` },
+    find: 'case "cpu":',
+    replace: 'case "cpu":\n      return [];',
+    tests: groups("a group of version 2 gets its bounds"),
+    why: "a worker takes all CPUs of the machine",
+  },
+  {
+    id: "cpu.yields",
+    at: { file: `${SANDBOX}/tree.ts` },
+    find: 'return boundsCpu ? [] : [findTool("nice"), "-n", "10"];',
+    replace: "return [];",
+    tests: sandbox("memory is watched where the machine has no control groups for it"),
+    why: "where no group bounds its CPU time a worker goes before the server",
+  },
+  {
+    id: "groups.passed-on",
+    at: { file: `${SANDBOX}/control-groups.ts` },
+    find: "if (missing.length > 0) setBound(",
+    replace: "if (missing.length < 0) setBound(",
+    tests: groups("a group of version 2 gets its bounds"),
+    why: "new groups of a delegated one have no bounds, and doctor says they have",
+  },
+  {
+    id: "groups.leaf",
+    at: { file: `${SANDBOX}/control-groups.ts` },
+    find: "if (at === own && enabledIn(at).length === 0) moveToLeaf(at);",
+    replace: "",
+    tests: groups("in a delegated group of its own dure moves to a leaf"),
+    why: "the kernel bounds no group below one with processes, as under Delegate=yes",
+  },
+  {
+    id: "sandbox.files-by-modes",
+    at: { file: `${SANDBOX}/sandbox.ts` },
+    find: 'if (kind !== "other-user" || filesByModes) return;',
+    replace: "return;",
+    tests: sandbox("a machine without mounts confines none"),
+    why: "on a machine without mounts a worker reads other checkouts, and no person has said yes",
   },
 ];

@@ -251,6 +251,9 @@ export const en: PlansText = {
                 ? "memory bounded by the kernel"
                 : "memory watched and bounded by dure",
             ]),
+        ...(held.cpu === undefined
+          ? []
+          : [held.cpu === "group" ? "CPU bounded by the kernel" : "CPU given to others first"]),
       ].join(" · "),
     mode: "Mode",
     took: "Time",

@@ -258,6 +258,7 @@ export const ko = {
       readonly isOtherUser: boolean;
       readonly files: string;
       readonly memory?: string | undefined;
+      readonly cpu?: string | undefined;
     }) =>
       [
         held.network === "enforced" ? "네트워크를 따로 써요" : "이 컴퓨터의 네트워크를 그대로 써요",
@@ -274,6 +275,9 @@ export const ko = {
                 ? "메모리를 커널이 제한해요"
                 : "메모리를 dure가 지켜보며 제한해요",
             ]),
+        ...(held.cpu === undefined
+          ? []
+          : [held.cpu === "group" ? "CPU를 커널이 제한해요" : "CPU는 다른 프로세스가 먼저 써요"]),
       ].join(" · "),
     mode: "방식",
     took: "걸린 시간",

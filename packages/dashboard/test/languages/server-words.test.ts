@@ -132,6 +132,8 @@ describe("on a page in Korean", () => {
     "A token or a login is needed here: the connection comes from another machine.",
     "1 of 1 tries did not pass the acceptance. The acceptance command failed without naming a test.",
     "3 of 3 tries did not pass the acceptance. The last try failed: It took longer than 60 s.",
+    "1 of 1 tries did not pass the acceptance. The last try failed: The worker took more memory than 4 GiB.",
+    "1 of 1 tries did not pass the acceptance. The last try failed: The worker wrote more than 10 GiB to the disk.",
     "Sessions that begin with job: are dure's own; job:1 belongs to an exchange between agents.",
     "The confinement could not be made: it ended without a word.",
   ])("a reason inside a sentence is Korean too: %s", (message) => {

@@ -423,6 +423,21 @@ export const DOCTOR_SENTENCES_KO: readonly SentenceForm[] = [
   ],
 
   [
+    "{0} CPUs for each worker, bounded by a control group",
+    "작업자마다 CPU {0}개만큼 쓰고, 커널의 제어 그룹이 막아요",
+  ],
+
+  [
+    "not bounded, workers yield to all others: dure may make no control groups here",
+    "제한이 없고, 제어 그룹을 만들 수 없어서 작업자가 다른 프로세스에 양보해요",
+  ],
+
+  [
+    "{0} more for each worker, watched by dure",
+    "작업자마다 {0}까지 더 쓸 수 있고, dure가 지켜봐요",
+  ],
+
+  [
     "{0} for each worker, watched by dure: it may make no control groups here",
     "작업자마다 {0}까지 쓰고, 제어 그룹을 만들 수 없어서 dure가 지켜봐요",
   ],
@@ -436,6 +451,11 @@ export const DOCTOR_SENTENCES_KO: readonly SentenceForm[] = [
   ["as for the token's address", "토큰을 쓰는 주소의 한도와 같아요"],
   ["the team's budget bounds it", "팀의 예산이 한도예요"],
   ["the team's model", "팀의 모델"],
+  [
+    "all of the machine's but one, and at least one",
+    "이 컴퓨터의 CPU에서 하나를 뺀 수이고, 적어도 하나예요",
+  ],
+  ["half of what is free, and 10 GiB at most", "남은 공간의 절반이고, 많아도 10 GiB예요"],
   ["half of the machine's, and 4 GiB at most", "이 컴퓨터 메모리의 절반이고, 많아도 4 GiB예요"],
   ["kept until they are forgotten", "지울 때까지 남겨요"],
   ["kept as long as their session", "대화가 남아 있는 동안 남겨요"],

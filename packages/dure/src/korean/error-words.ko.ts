@@ -339,6 +339,9 @@ export const ERROR_WORDS_KO: Readonly<Record<string, string>> = {
   SANDBOX_CWD_MISSING: "작업자가 일할 폴더가 없어요.",
   SANDBOX_FAILED: "작업자를 격리해서 켜지 못했어요. 서버 로그를 봐 주세요.",
 
+  SANDBOX_FILES:
+    "작업자가 이 컴퓨터의 다른 파일도 읽게 돼요. 괜찮다면 `plans.filesByModes`를 켜 주세요.",
+
   SANDBOX_NETWORK:
     "작업자의 네트워크를 열 수 없어요. DURE_HOME을 모두가 지나갈 수 있는 곳에 두세요.",
 
@@ -373,6 +376,8 @@ export const ERROR_WORDS_KO: Readonly<Record<string, string>> = {
   WORKER_FLOODED: "작업자가 출력을 너무 많이 냈어요. 마지막 출력을 봐 주세요.",
   WORKER_IDLE: "작업자가 모델을 부르지 않고 끝냈어요. 마지막 출력을 봐 주세요.",
   WORKER_LOGIN: "작업자가 로그인되어 있지 않아요. 에이전트 프로그램에서 로그인해 주세요.",
+  WORKER_DISK:
+    "작업자가 디스크를 너무 많이 썼어요. 무엇을 썼는지 살펴보거나 `plans.diskBytes`를 늘려 주세요.",
   WORKER_MEMORY:
     "작업자가 메모리를 너무 많이 썼어요. 일을 작게 나누거나 `plans.memoryBytes`를 늘려 주세요.",
   WORKER_MODEL: "작업자의 모델에서 오류가 났어요. 다시 시도할 수 있어요.",

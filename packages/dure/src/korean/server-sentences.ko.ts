@@ -130,6 +130,20 @@ export const SENTENCES_KO: readonly SentenceForm[] = [
   ["{0} of {1} calls of models", "모델 호출 {1}번 가운데 {0}번을 썼어요."],
   ["Give it more, or make it smaller.", "더 주거나 일을 작게 나눠 주세요."],
   ["It took longer than {0} s.", "{0}초가 넘게 걸렸어요."],
+  [
+    "The worker took more memory than {0}. It wrote last: {1}",
+    "작업자가 메모리를 {0}보다 많이 썼어요. 마지막 출력: {1}",
+  ],
+  ["The worker took more memory than {0}.", "작업자가 메모리를 {0}보다 많이 썼어요."],
+  ["The worker wrote more than {0} to the disk.", "작업자가 디스크에 {0}보다 많이 썼어요."],
+  [
+    "Let it do less at once, or raise plans.memoryBytes; the next try starts a new process.",
+    "일을 작게 나누거나 plans.memoryBytes를 늘려 주세요. 다음 시도는 새 프로세스로 시작해요.",
+  ],
+  [
+    "Look at what it wrote, or raise plans.diskBytes; the next try starts from a clean tree.",
+    "무엇을 썼는지 살펴보거나 plans.diskBytes를 늘려 주세요. 다음 시도는 깨끗한 작업 폴더에서 시작해요.",
+  ],
   ["Give it more time, or make it smaller.", "시간을 더 주거나 일을 작게 나눠 주세요."],
 
   [

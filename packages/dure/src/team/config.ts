@@ -415,6 +415,28 @@ export const teamSchema = settings({
       .int({ error: "must be a number of bytes" })
       .min(268_435_456, { error: "must be at least 268435456 (256 MiB)" })
       .optional(),
+    /**
+     * CPUs whose time the processes of one worker may take together, such as 1.5; it holds where
+     * dure may make control groups. Default: all of the machine's but one, and at least one.
+     */
+    cpus: z
+      .number({ error: "must be a number of CPUs" })
+      .min(0.1, { error: "must be at least 0.1" })
+      .max(4_096, { error: "must be at most 4096" })
+      .optional(),
+    /**
+     * What the processes of one worker may add to the disk, in bytes. Default: half of what is free
+     * there, and 10 GiB at most.
+     */
+    diskBytes: z
+      .int({ error: "must be a number of bytes" })
+      .min(67_108_864, { error: "must be at least 67108864 (64 MiB)" })
+      .optional(),
+    /**
+     * Lets workers run on a machine where dure may make no mounts: there they also read what every
+     * user of the machine may. Default: false, such a machine runs no plan.
+     */
+    filesByModes: z.boolean().optional(),
     /** Workers of the team's own, by the name that plans use: `{ kind: own, name: … }`. */
     workers: z.record(key, ownWorker).optional(),
   }).optional(),

@@ -108,6 +108,8 @@ const OTHER_VALUES: Readonly<Record<string, unknown>> = {
   "memory.summaryPrompt": "{memory_block} {dialog}",
   "limits.observations.count": 10,
   "plans.memoryBytes": 2_147_483_648,
+  "plans.cpus": 1.5,
+  "plans.diskBytes": 2_147_483_648,
   "plans.remote": "origin",
   "jobs.treeTokens": 1_000,
   "retention.sessions": 200_000_000,

@@ -347,6 +347,23 @@ export const SETTINGS = {
     source: "half of the machine's, and 4 GiB at most",
     unit: "bytes",
   }),
+  plansCpus: value<number | undefined>({
+    path: ["plans", "cpus"],
+    fallback: undefined,
+    source: "all of the machine's but one, and at least one",
+    unit: "CPUs",
+  }),
+  plansDiskBytes: value<number | undefined>({
+    path: ["plans", "diskBytes"],
+    fallback: undefined,
+    source: "half of what is free, and 10 GiB at most",
+    unit: "bytes",
+  }),
+  plansFilesByModes: value<boolean>({
+    path: ["plans", "filesByModes"],
+    fallback: false,
+    source: "docs/spec/plans §5",
+  }),
   plansRemote: value<string | undefined>({
     path: ["plans", "remote"],
     fallback: undefined,

@@ -5,7 +5,13 @@ import type { Database } from "../durable/database.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { targetOfUrl, type Target } from "../plans/sandbox/network.ts";
-import { openSandbox, type Sandbox } from "../plans/sandbox/sandbox.ts";
+import { openSandbox, type OpenSandboxOptions, type Sandbox } from "../plans/sandbox/sandbox.ts";
+
+/** What the processes of one worker may take and see of the machine; undefined: the default. */
+export type WorkerBounds = Pick<
+  OpenSandboxOptions,
+  "memoryBytes" | "cpus" | "diskBytes" | "filesByModes"
+>;
 
 interface SandboxParts {
   readonly database: Database;
@@ -14,8 +20,7 @@ interface SandboxParts {
   /** Folder of dure's data. */
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Of a worker's processes. */
-  readonly memoryBytes: number | undefined;
+  readonly bounds: WorkerBounds;
   /** Address of this process's server; undefined before it listens. */
   readonly url: () => string | undefined;
 }
@@ -52,7 +57,7 @@ export class PlanSandboxes {
     allowSecrets: readonly string[],
     signal: AbortSignal,
   ): Promise<Sandbox> {
-    const { clock, logger, home, env, memoryBytes } = this.#parts;
+    const { clock, logger, home, env, bounds } = this.#parts;
     return openSandbox({
       wanted,
       prefer: "namespaces",
@@ -62,7 +67,7 @@ export class PlanSandboxes {
       hidden: environmentFiles(this.#team),
       programs: (env["PATH"] ?? "").split(path.delimiter).filter(Boolean),
       network: { never: await neverReached(this.#parts) },
-      memoryBytes,
+      ...bounds,
       clock,
       logger,
       signal,

@@ -42,7 +42,7 @@ import { costScopeOf, payForAgent } from "./agent-pay.ts";
 import { payForDraft, payForRun } from "./plan-pay.ts";
 import { DURE_VERSION } from "./version.ts";
 import type { LoadedTeam } from "./config.ts";
-import { PlanSandboxes } from "./plan-sandboxes.ts";
+import { PlanSandboxes, type WorkerBounds } from "./plan-sandboxes.ts";
 import { repositoriesOf, runsFromElsewhere } from "./repositories.ts";
 
 export interface PlanParts {
@@ -57,8 +57,8 @@ export interface PlanParts {
   readonly models: () => Models;
   /** `plans.remote` of the configuration. */
   readonly remote: string | undefined;
-  /** `plans.memoryBytes` of the configuration. */
-  readonly memoryBytes: number | undefined;
+  /** What the configuration says that one worker may take and see of the machine. */
+  readonly bounds: WorkerBounds;
   /** `server.limits.planTime` of the configuration. */
   readonly planMs: number;
   /** The team's; what workers and drafts use counts. */

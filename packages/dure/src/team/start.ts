@@ -228,7 +228,12 @@ async function startPlans(
   const { library, runs, threads } = openPlans(team, {
     ...parts,
     remote: settings.plansRemote,
-    memoryBytes: settings.plansMemoryBytes,
+    bounds: {
+      memoryBytes: settings.plansMemoryBytes,
+      cpus: settings.plansCpus,
+      diskBytes: settings.plansDiskBytes,
+      filesByModes: settings.plansFilesByModes,
+    },
     planMs: settings.planMs,
     workers: team.config.plans?.workers,
     llm: modelOf(team.config, environment),

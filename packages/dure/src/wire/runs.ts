@@ -290,6 +290,7 @@ const runFields = {
       is_other_user: z.boolean(),
       files: z.enum(["enforced", "by-modes", "not"]),
       memory: z.enum(["group", "watched"]).optional(),
+      cpu: z.enum(["group", "yields"]).optional(),
     })
     .nullable()
     .meta({
@@ -297,7 +298,8 @@ const runFields = {
         "What holds for processes of workers on its machine, as a trial process showed: a network of " +
         "their own, another user than dure's, files kept from them (by-modes: beside their copies as " +
         "the modes of the machine say). memory: who bounds it, the kernel by a control group, or dure, " +
-        "which looks at the processes; absent in older runs.",
+        "which looks at the processes. cpu: the kernel by a control group, or not, and the processes " +
+        "yield to all others. Both are absent in older runs.",
     }),
   mode: ModeJson.nullable(),
   report: ReportJson.nullable(),

@@ -11,6 +11,7 @@ import type { Plan } from "../../plans/plan.ts";
 import { openSandbox } from "../../plans/sandbox/sandbox.ts";
 import { childEnvironment } from "../../team/environment.ts";
 import type { LoadedTeam } from "../../team/config.ts";
+import type { WorkerBounds } from "../../team/plan-sandboxes.ts";
 import type { Finding } from "./finding.ts";
 
 /** Agents that are asked; a team has a few. */
@@ -20,7 +21,7 @@ const MOST = 8;
 export async function checkTeamAgents(team: LoadedTeam): Promise<readonly Finding[]> {
   const agents = agentsOf(await plansIn(team.folder).catch(() => []));
   const network = { team: team.config.plans?.network ?? {}, env: childEnvironment({}) };
-  return checkAgents(agents, network);
+  return checkAgents(agents, network, team.config.plans);
 }
 
 /** Plans of the team's folder that can be read. */
@@ -45,6 +46,7 @@ export function agentsOf(plans: readonly Plan[]): readonly AgentSpec[] {
 export async function checkAgents(
   agents: readonly AgentSpec[],
   network: NetworkFacts,
+  { filesByModes }: WorkerBounds = {},
 ): Promise<readonly Finding[]> {
   if (agents.length === 0) return [];
   const folder = await mkdtemp(path.join(tmpdir(), "dure-agents-"));
@@ -54,6 +56,7 @@ export async function checkAgents(
       prefer: "namespaces",
       folder: path.join(folder, "sandbox"),
       home: homedir(),
+      filesByModes,
       programs: (network.env["PATH"] ?? "").split(path.delimiter).filter(Boolean),
       clock: systemClock,
     });

@@ -8,7 +8,7 @@ import { checkDatabase } from "./database.ts";
 import { checkFiles, readTeam } from "./files.ts";
 import type { Finding } from "./finding.ts";
 import { checkHooks } from "./hooks.ts";
-import { checkDisk, checkGit, checkHome, checkIsolation, checkMemory, homeOf } from "./machine.ts";
+import { checkDisk, checkGit, checkHome, checkIsolation, checkBounds, homeOf } from "./machine.ts";
 import { checkMcp } from "./mcp.ts";
 import { checkModels } from "./models.ts";
 import { checkRooms } from "./rooms.ts";
@@ -73,7 +73,7 @@ async function examine({
   const ofMachine = await Promise.all([
     checkDatabase({ folder, environment, team }),
     checkGit(),
-    checkIsolation(),
+    checkIsolation(team?.config.plans ?? {}),
     checkDisk(home.folder),
   ]);
   const findings = [
@@ -84,7 +84,7 @@ async function examine({
     ...(team ? checkSchedules(team, environment) : []),
     ...(team ? checkHooks(team) : []),
     ...home.findings,
-    checkMemory(team?.config.plans?.memoryBytes),
+    ...checkBounds(team?.config.plans ?? {}, home.folder),
     ...ofMachine.flat(),
   ];
   return { team, findings };

@@ -6,11 +6,13 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { systemClock } from "../../kernel/clock.ts";
 import { codeOf, DureError, messageOf } from "../../kernel/errors.ts";
-import { openControlGroups } from "../../plans/sandbox/control-groups.ts";
-import { memoryOfWorkers, memoryWords } from "../../plans/sandbox/memory-watch.ts";
+import { cpusOfWorkers, openControlGroups } from "../../plans/sandbox/control-groups.ts";
+import { diskOfWorkers } from "../../plans/sandbox/disk-watch.ts";
+import { bytesWords, memoryOfWorkers } from "../../plans/sandbox/memory-watch.ts";
 import { openSandbox, type IsolationKind } from "../../plans/sandbox/sandbox.ts";
 import type { Environment } from "../../team/environment.ts";
 import { SETTINGS } from "../../team/limits.ts";
+import type { WorkerBounds } from "../../team/plan-sandboxes.ts";
 import type { Finding } from "./finding.ts";
 
 /**
@@ -19,7 +21,7 @@ import type { Finding } from "./finding.ts";
 const LITTLE_SPACE = 1_073_741_824;
 
 /** Which kind of isolation workers of plans would get here. */
-export async function checkIsolation(): Promise<Finding> {
+export async function checkIsolation({ filesByModes }: WorkerBounds): Promise<Finding> {
   const folder = await mkdtemp(path.join(tmpdir(), "dure-doctor-"));
   try {
     const { kind, promises } = await openSandbox({
@@ -27,6 +29,7 @@ export async function checkIsolation(): Promise<Finding> {
       prefer: "namespaces",
       folder,
       home: homedir(),
+      filesByModes,
       clock: systemClock,
     });
     const { user, isOtherUser, files } = promises;
@@ -64,17 +67,35 @@ export async function checkIsolation(): Promise<Finding> {
   }
 }
 
-/** What the processes of one worker may have of the machine's memory, and who sees to it. */
-export function checkMemory(bytes: number | undefined): Finding {
-  const most = memoryWords({ memoryBytes: bytes ?? memoryOfWorkers() });
-  const name = "worker memory";
-  return openControlGroups().boundsMemory
-    ? { name, status: "ok", detail: `${most} for each worker, bounded by a control group` }
-    : {
-        name,
-        status: "ok",
-        detail: `${most} for each worker, watched by dure: it may make no control groups here`,
-      };
+/** What the processes of one worker may take of the machine, and who sees to it. */
+export function checkBounds(
+  { memoryBytes, cpus = cpusOfWorkers(), diskBytes }: WorkerBounds,
+  folder: string,
+): readonly Finding[] {
+  const { boundsMemory, boundsCpu } = openControlGroups();
+  const memory = bytesWords({ mostBytes: memoryBytes ?? memoryOfWorkers() });
+  const disk = bytesWords({ mostBytes: diskBytes ?? diskOfWorkers(folder) });
+  return [
+    {
+      name: "worker memory",
+      status: "ok",
+      detail: boundsMemory
+        ? `${memory} for each worker, bounded by a control group`
+        : `${memory} for each worker, watched by dure: it may make no control groups here`,
+    },
+    {
+      name: "worker CPU",
+      status: "ok",
+      detail: boundsCpu
+        ? `${cpus} CPUs for each worker, bounded by a control group`
+        : "not bounded, workers yield to all others: dure may make no control groups here",
+    },
+    {
+      name: "worker disk",
+      status: "ok",
+      detail: `${disk} more for each worker, watched by dure`,
+    },
+  ];
 }
 
 const ISOLATION = {

@@ -20,6 +20,8 @@ const ABOUT: Readonly<Record<string, string>> = {
   "vectors of documents": "문서의 벡터",
   isolation: "격리",
   "worker memory": "작업자의 메모리",
+  "worker CPU": "작업자의 CPU",
+  "worker disk": "작업자의 디스크",
   "data folder": "데이터 폴더",
   disk: "디스크",
   node: "Node",
@@ -30,6 +32,7 @@ const ABOUT: Readonly<Record<string, string>> = {
 
 const UNITS: Readonly<Record<string, string>> = {
   ms: "ms",
+  CPUs: "개(CPU)",
   "per minute": "(1분마다)",
   agents: "에이전트",
   bytes: "바이트",

@@ -4,6 +4,7 @@ import type { RunPhase, StepKind } from "../../kernel/plans.ts";
 const many = (count: number, one: string): string => `${count} ${count === 1 ? one : `${one}s`}`;
 
 const MEMORY_BOUND = { group: "bounded by the kernel", watched: "watched by dure" };
+const CPU_BOUND = { group: "bounded by the kernel", yields: "given to others first" };
 
 /** What the commands of plans, their runs and tasks say. Words by key come from a table each. */
 export const PLANS_EN = {
@@ -167,7 +168,7 @@ export const PLANS_EN = {
       `tests: ${passed} passed, ${failed} failed, ${skipped} skipped`,
     audit: "isolation: audit. Nothing keeps workers from other files.",
     unproven: "its tests pass without its work too",
-    promises: ({ network, user, isOtherUser, files, memory }: Promises) => {
+    promises: ({ network, user, isOtherUser, files, memory, cpu }: Promises) => {
       const where = network === "enforced" ? "a network of their own" : "the machine's network";
       const who = isOtherUser ? `user ${user}, who is not dure's` : "dure's own user";
       const kept = {
@@ -175,8 +176,11 @@ export const PLANS_EN = {
         "by-modes": "kept as their modes say",
         not: "not kept from them",
       }[files];
-      const bound = memory === undefined ? "" : `, memory ${MEMORY_BOUND[memory]}`;
-      return `workers: ${where}, ${who}, files ${kept}${bound}`;
+      const bounds = [
+        memory === undefined ? "" : `, memory ${MEMORY_BOUND[memory]}`,
+        cpu === undefined ? "" : `, CPU ${CPU_BOUND[cpu]}`,
+      ];
+      return `workers: ${where}, ${who}, files ${kept}${bounds.join("")}`;
     },
     conflict: (path: string, ports: readonly string[], solvedBy: string | undefined) => {
       const solved = solvedBy === undefined ? "" : `, written once by the ${solvedBy}`;
@@ -283,6 +287,7 @@ interface Promises {
   readonly isOtherUser: boolean;
   readonly files: "enforced" | "by-modes" | "not";
   readonly memory?: "group" | "watched" | undefined;
+  readonly cpu?: "group" | "yields" | undefined;
 }
 
 interface More {

@@ -55,6 +55,10 @@ const MEMORY_BOUND = {
   group: "메모리는 커널이 제한해요",
   watched: "메모리는 dure가 지켜보면서 제한해요",
 };
+const CPU_BOUND = {
+  group: "CPU는 커널이 제한해요",
+  yields: "CPU는 다른 프로세스가 먼저 써요",
+};
 
 const VALUES: Readonly<Record<string, string>> = { none: "없음", all: "모두" };
 
@@ -213,13 +217,16 @@ export const PLANS_KO: PlansWords = {
       `테스트: ${passed}개 통과, ${failed}개 실패, ${skipped}개 건너뜀`,
     audit: "보호 없이 일해요(isolation: audit). 작업자가 다른 파일도 바꿀 수 있어요.",
     unproven: "작업 없이도 테스트를 통과해요",
-    promises: ({ network, user, isOtherUser, files, memory }) => {
+    promises: ({ network, user, isOtherUser, files, memory, cpu }) => {
       const where = network === "enforced" ? "네트워크를 따로 쓰고" : "이 컴퓨터의 네트워크를 쓰고";
       const who = isOtherUser
         ? `dure와 다른 사용자(${user})로 일하며`
         : "dure와 같은 사용자로 일하며";
-      const bound = memory === undefined ? "" : `. ${MEMORY_BOUND[memory]}`;
-      return `작업자: ${where}, ${who}, ${FILES_KEPT[files]}${bound}`;
+      const bounds = [
+        memory === undefined ? "" : `. ${MEMORY_BOUND[memory]}`,
+        cpu === undefined ? "" : `. ${CPU_BOUND[cpu]}`,
+      ];
+      return `작업자: ${where}, ${who}, ${FILES_KEPT[files]}${bounds.join("")}`;
     },
     conflict: (path, ports, solvedBy) => {
       const solved = solvedBy === undefined ? "" : `, ${memberOf(solvedBy)}이 한 번에 썼어요`;

@@ -17,6 +17,7 @@ import type { PlanStep } from "../rows/run.ts";
 import { setUp, startOf } from "./port-start.ts";
 import {
   exhaustion,
+  hintOf,
   implResultOf,
   lastTry,
   missingProgram,
@@ -149,7 +150,10 @@ class PortTries {
     const checked = why === undefined ? await this.#checked(current, output.commit) : undefined;
     const result: ImplResult = implResultOf(implemented, checked);
     await this.#say(current, "implementer", "result", result);
-    if (why !== undefined) return this.#failed(current, output.commit, failedWith(lastTry(why)));
+    if (why !== undefined) {
+      const failed = await this.#failed(current, output.commit, failedWith(lastTry(why)));
+      return { ...failed, hint: hintOf(implemented) };
+    }
     // What does not build cannot be tested.
     if (checked?.feedback) {
       const failed = await this.#failed(current, output.commit, checked.feedback);

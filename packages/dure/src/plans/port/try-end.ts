@@ -12,6 +12,8 @@ export interface TryEnd {
   readonly feedback: TestFeedback;
   /** It failed with the check, not with tests. */
   readonly buildFailed?: boolean | undefined;
+  /** What to do about a worker that failed by itself. */
+  readonly hint?: string | undefined;
   /** It had passed alone. */
   readonly broken?: ModuleBreak | undefined;
 }
@@ -50,6 +52,11 @@ export function whyFailed({ output, decidedAbout }: PartEnd): string | undefined
   return status === "failed" ? (error?.message ?? summary) : undefined;
 }
 
+/** What its end says to do about it, where the implementer's part failed. Pure. */
+export function hintOf({ output, decidedAbout }: PartEnd): string | undefined {
+  return decidedAbout ? decidedAbout.because.hint : output.result.error?.hint;
+}
+
 /** A worker that failed has made its try; the next one is told why. Pure. */
 export function lastTry(why: string): string {
   return `The last try failed: ${why}`;
@@ -84,7 +91,7 @@ export function exhaustion(port: string, made: number, last: TryEnd | undefined)
 
   return new PortFailure(
     buildFailed ? "build-failed" : "tries-exhausted",
-    { code: "TRIES_EXHAUSTED", message: words.trim(), hint: hintAfter(port, broken) },
+    { code: "TRIES_EXHAUSTED", message: words.trim(), hint: hintAfter(port, last) },
     { tries: made, failing, metrics: feedback?.metrics, ...together },
   );
 }
@@ -100,8 +107,8 @@ function lastWords(port: string, last: TryEnd | undefined): string {
   return feedback.suggestions[0]?.slice(0, 500) ?? "";
 }
 
-function hintAfter(port: string, broken: ModuleBreak | undefined): string {
-  if (!broken) return "Say what to do differently, and let it try again.";
+function hintAfter(port: string, { broken, hint }: Partial<TryEnd> = {}): string {
+  if (!broken) return hint ?? "Say what to do differently, and let it try again.";
   const others = broken.by ?? broken.with.slice(0, 5).join(", ");
 
   return `Say how ${port} is to fit to ${others}, and let it try again, or go on without it.`;

@@ -4,7 +4,7 @@ import type { NewEscalation } from "../../kernel/escalation.ts";
 import { policyOfCommand, type NetworkFacts } from "../network-needs.ts";
 import type { Port, WorkerSpec } from "../plan.ts";
 import { absentWords } from "../sandbox/absent.ts";
-import { memoryWords } from "../sandbox/memory-watch.ts";
+import { bytesWords } from "../sandbox/memory-watch.ts";
 import type { Confinement, Sandbox, SandboxEnd } from "../sandbox/sandbox.ts";
 import type { RunInbox } from "./outcomes.ts";
 import type { TranscriptEntry } from "../workers/worker.ts";
@@ -286,10 +286,11 @@ export function uncounted({
   };
 }
 
-export function exitWords({ exitCode, because, signal, memoryBytes }: SandboxEnd): string {
+export function exitWords({ exitCode, because, signal, mostBytes }: SandboxEnd): string {
   if (because === "time") return "the end of its time";
   if (because === "output") return "too much output";
-  if (because === "memory") return `more memory than ${memoryWords({ memoryBytes })}`;
+  if (because === "memory") return `more memory than ${bytesWords({ mostBytes })}`;
+  if (because === "disk") return `more than ${bytesWords({ mostBytes })} written to the disk`;
 
   return exitCode === null ? `the signal ${signal ?? "KILL"}` : `exit code ${exitCode}`;
 }

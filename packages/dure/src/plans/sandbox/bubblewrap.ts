@@ -60,10 +60,12 @@ function powersFor(user: number | undefined): readonly string[] {
   return ["--cap-drop", "ALL", ...needed.flatMap((name) => ["--cap-add", name])];
 }
 
+/** Bytes of everything that is written to /tmp, and of what is written to /dev/shm. */
+const MEMORY = "1073741824";
 /** Devices and processes of its own; bubblewrap begins with an empty root. */
 const ROOT = [
   ...["--dev", "/dev"],
-  ...["--perms", "1777", "--tmpfs", "/dev/shm"],
+  ...["--perms", "1777", "--size", MEMORY, "--tmpfs", "/dev/shm"],
   ...["--proc", "/proc"],
 ];
 
@@ -118,7 +120,15 @@ function mountArguments(
         } else args.push("--ro-bind", nothing, place.path);
         break;
       case "temporary":
-        args.push("--perms", "1777", "--tmpfs", place.path, ...skeletonArguments(place));
+        args.push(
+          "--perms",
+          "1777",
+          "--size",
+          MEMORY,
+          "--tmpfs",
+          place.path,
+          ...skeletonArguments(place),
+        );
         break;
       case "readOnly":
       case "shown":

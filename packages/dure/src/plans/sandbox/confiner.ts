@@ -49,6 +49,8 @@ export interface Enclosure {
    * of the gate.
    */
   readonly admit?: (pid: number) => Promise<string>;
+  /** Where it writes, if that is not what the confinement names and the folder. */
+  readonly writes?: readonly string[] | undefined;
   /** A path, or a text with paths, as it is called inside. */
   readonly inside?: (text: string) => string;
   /** Brings back what may stay, after the tree has ended. */
@@ -159,6 +161,7 @@ class ConfinedSandbox implements Sandbox {
         confinement,
         command: wayOut?.command ?? command,
         bridge: wayOut?.bridge,
+        writes: enclosure.writes ?? [...confinement.writable, folder],
         merged,
         groups: this.#groups,
         setting,

@@ -1,25 +1,26 @@
 import { randomUUID } from "node:crypto";
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmdirSync,
-  writeFileSync,
-} from "node:fs";
-import { release } from "node:os";
+import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { availableParallelism, release } from "node:os";
 import path from "node:path";
 import { exists } from "./processes.ts";
 
 /**
- * Bounds the processes and the memory of a tree by the kernel's control groups. Source: kernel docs,
- * cgroup-v1/pids, cgroup-v1/memory, cgroup-v2.
+ * Bounds the processes, the memory and the CPU time of a tree by the kernel's control groups.
+ * Source: kernel docs, cgroup-v1/pids, cgroup-v1/memory, scheduler/sched-bwc, cgroup-v2.
  */
 export interface ControlGroups {
   readonly boundsProcesses: boolean;
   readonly boundsMemory: boolean;
+  readonly boundsCpu: boolean;
   /** A group for one tree. */
-  open(bounds: { readonly processes: number; readonly memoryBytes: number }): ControlGroup;
+  open(bounds: GroupBounds): ControlGroup;
+}
+
+export interface GroupBounds {
+  readonly processes: number;
+  readonly memoryBytes: number;
+  /** CPUs whose time the tree may take, such as 1.5. */
+  readonly cpus: number;
 }
 
 export interface ControlGroup {
@@ -33,37 +34,48 @@ export interface ControlGroup {
   remove(): void;
 }
 
+/** Where the kernel shows groups, and says which are ours. */
+export interface GroupFiles {
+  readonly root: string;
+  /** As in /proc/self/cgroup. */
+  readonly own: string;
+}
+
 /** What encloses the command counts too: unshare or bwrap, and the first process. */
 const ENCLOSURE_PROCESSES = 2;
 /** With fewer the enclosure cannot be made. */
 const FEWEST = 4;
+/** Microseconds in which a tree gets its share of CPU time, the kernel's own default. */
+const PERIOD = 100_000;
 
-/** Where a new group takes its bounds: their first file that is there. */
-const FILES = {
-  processes: ["pids.max"],
-  memory: ["memory.max", "memory.limit_in_bytes"],
-} as const;
+/** What bounds the kind of thing, in both versions. */
+const CONTROLLERS = ["pids", "memory", "cpu"] as const;
+type Controller = (typeof CONTROLLERS)[number];
+
 /** In which the kernel counts what it ended for its memory: `oom_kill 1`. */
 const EVENTS = ["memory.events", "memory.oom_control"];
 
+/** A group in which we may make groups. */
+interface Parent {
+  readonly at: string;
+  readonly controllers: readonly Controller[];
+}
+
+const MACHINE: GroupFiles = { root: "/sys/fs/cgroup", own: "/proc/self/cgroup" };
+
 /** Groups that we may make: none where the kernel or our rights do not let us. */
-export function openControlGroups(): ControlGroups {
-  const parents = ownGroups().map((at) => ({ at, files: filesOfNewGroup(at) }));
-  const holds = ({ files }: { files: readonly string[] }, bound: keyof typeof FILES): boolean =>
-    FILES[bound].some((file) => files.includes(file));
-  // A process is in one group of a hierarchy, so one with both goes first.
-  const both = parents.find((one) => holds(one, "processes") && holds(one, "memory"));
-  const memory = both ?? parents.find((one) => holds(one, "memory"));
-  const processes =
-    both ?? parents.find((one) => holds(one, "processes") && !isSameHierarchy(one.at, memory?.at));
-  const used = [...new Set([memory, processes].flatMap((one) => one?.at ?? []))];
-  for (const at of used) removeAbandoned(at);
+export function openControlGroups(files: GroupFiles = MACHINE): ControlGroups {
+  const used = parentsOf(files);
+  for (const { at } of used) removeAbandoned(at);
+  const bounds = (one: Controller): boolean =>
+    used.some(({ controllers }) => controllers.includes(one));
 
   return {
-    boundsProcesses: processes !== undefined,
-    boundsMemory: memory !== undefined,
-    open(bounds) {
-      const groups = used.map((at) => makeGroup(at, bounds));
+    boundsProcesses: bounds("pids"),
+    boundsMemory: bounds("memory"),
+    boundsCpu: bounds("cpu"),
+    open(most) {
+      const groups = used.map((parent) => makeGroup(parent, most));
       return {
         enter: groups.flatMap((group) => [
           ...["/bin/sh", "-c", 'echo 0 >"$0" && exec "$@"'],
@@ -76,32 +88,54 @@ export function openControlGroups(): ControlGroups {
   };
 }
 
-function makeGroup(
-  parent: string,
-  { processes, memoryBytes }: Parameters<ControlGroups["open"]>[0],
-): string {
-  const group = path.join(parent, nameOfGroup());
+/** CPUs that a worker may take: all of the machine's but one, which is dure's; at least one. */
+export function cpusOfWorkers(): number {
+  return Math.max(1, availableParallelism() - 1);
+}
+
+function makeGroup({ at, controllers }: Parent, bounds: GroupBounds): string {
+  const group = path.join(at, nameOfGroup());
   mkdirSync(group);
-  const most = Math.max(processes, FEWEST) + ENCLOSURE_PROCESSES;
-  const bounds = {
-    "pids.max": most,
-    "memory.max": memoryBytes,
-    "memory.limit_in_bytes": memoryBytes,
-    // Without it a group that is full goes on in the swap of the machine.
-    "memory.swap.max": 0,
-    "memory.memsw.limit_in_bytes": memoryBytes,
-    "memory.oom.group": 1,
-  };
-  for (const [file, bound] of Object.entries(bounds)) setBound(path.join(group, file), bound);
+  for (const controller of controllers) {
+    for (const [file, bound] of boundsOf(controller, bounds)) {
+      setBound(path.join(group, file), bound);
+    }
+  }
   return group;
 }
 
-function setBound(file: string, bound: number): void {
-  if (!existsSync(file)) return;
+/** Files of both versions; a group has those of one. Pure. */
+function boundsOf(
+  controller: Controller,
+  { processes, memoryBytes, cpus }: GroupBounds,
+): readonly (readonly [string, string | number])[] {
+  const time = Math.round(cpus * PERIOD);
+  switch (controller) {
+    case "pids":
+      return [["pids.max", Math.max(processes, FEWEST) + ENCLOSURE_PROCESSES]];
+    case "memory":
+      return [
+        ["memory.max", memoryBytes],
+        ["memory.limit_in_bytes", memoryBytes],
+        // Without it a group that is full goes on in the swap of the machine.
+        ["memory.swap.max", 0],
+        ["memory.memsw.limit_in_bytes", memoryBytes],
+        ["memory.oom.group", 1],
+      ];
+    case "cpu":
+      return [
+        ["cpu.max", `${time} ${PERIOD}`],
+        ["cpu.cfs_period_us", PERIOD],
+        ["cpu.cfs_quota_us", time],
+      ];
+  }
+}
+
+function setBound(file: string, bound: string | number): void {
   try {
     writeFileSync(file, String(bound));
   } catch {
-    // A kernel without swap accounting shows some of the files and takes nothing.
+    // A file of the other version, or of swap accounting that the kernel does not do.
   }
 }
 
@@ -114,12 +148,6 @@ function hasRunOut(group: string): boolean {
       return false; // the other version's name
     }
   });
-}
-
-/** Version 2 has one hierarchy, in which a process is in one group. */
-function isSameHierarchy(one: string, other: string | undefined): boolean {
-  const isOfFirst = (at: string): boolean => /^\/sys\/fs\/cgroup\/(?:pids|memory)\//.test(`${at}/`);
-  return other !== undefined && !isOfFirst(one) && !isOfFirst(other);
 }
 
 function nameOfGroup(): string {
@@ -135,35 +163,88 @@ export function countsPerNamespace(user: number | undefined): boolean {
   return user !== 0 && (major > 5 || (major === 5 && minor >= 14));
 }
 
-function ownGroups(): readonly string[] {
+/** Where groups are made; a process is in one group of version 2, and in one of each tree of 1. */
+function parentsOf({ root, own }: GroupFiles): readonly Parent[] {
   let lines: string[];
   try {
-    lines = readFileSync("/proc/self/cgroup", "utf8").trim().split("\n");
+    lines = readFileSync(own, "utf8").trim().split("\n");
   } catch {
     return [];
   }
-  return lines.flatMap((line) => {
-    const [, controllers = "", ...rest] = line.split(":");
-    const own = rest.join(":");
-    if (controllers === "") {
-      return [path.join("/sys/fs/cgroup", own), path.join("/sys/fs/cgroup", path.dirname(own))];
-    }
-    return ["pids", "memory"]
-      .filter((name) => controllers.split(",").includes(name))
-      .map((name) => path.join("/sys/fs/cgroup", name, own));
+  const groups = lines.map((line) => {
+    const [, names = "", ...rest] = line.split(":");
+    return { names: names.split(","), group: rest.join(":") };
   });
+  const firsts = CONTROLLERS.flatMap((name): Parent[] => {
+    const found = groups.find(({ names }) => names.includes(name));
+    const at = found && path.join(root, name, found.group);
+    return at !== undefined && mayMakeIn(at) ? [{ at, controllers: [name] }] : [];
+  });
+  const second = groups.find(({ names }) => names[0] === "");
+  const shared = second === undefined ? [] : parentOfSecond(root, second.group);
+  return [...shared, ...firsts];
 }
 
-/** What a group made there has; nothing where none can be made. */
-function filesOfNewGroup(parent: string): readonly string[] {
+/**
+ * The group around ours, else our own. There the kernel bounds new groups only while no process is
+ * in the group itself ("no internal process constraint"), so ours move to a leaf of it first.
+ */
+function parentOfSecond(root: string, group: string): readonly Parent[] {
+  const own = path.join(root, group);
+  for (const at of new Set([path.join(root, path.dirname(group)), own])) {
+    if (among(path.join(at, "cgroup.controllers")).length === 0 || !mayMakeIn(at)) continue;
+    if (at === own && enabledIn(at).length === 0) moveToLeaf(at);
+    const controllers = enabledIn(at);
+    if (controllers.length > 0) return [{ at, controllers }];
+  }
+  return [];
+}
+
+/** Controllers of new groups there, after those that it has were passed on to them. */
+function enabledIn(at: string): readonly Controller[] {
+  const passedOn = path.join(at, "cgroup.subtree_control");
+  const missing = among(path.join(at, "cgroup.controllers")).filter(
+    (name) => !among(passedOn).includes(name),
+  );
+  if (missing.length > 0) setBound(passedOn, missing.map((name) => `+${name}`).join(" "));
+  return among(passedOn);
+}
+
+/** Controllers that a file of version 2 names. */
+function among(file: string): readonly Controller[] {
+  try {
+    const words = readFileSync(file, "utf8").split(/[\s+]+/);
+    return CONTROLLERS.filter((name) => words.includes(name));
+  } catch {
+    return []; // version 1
+  }
+}
+
+const LEAF = "dure";
+
+/** Source: systemd, docs/CGROUP_DELEGATION. */
+function moveToLeaf(at: string): void {
+  const leaf = path.join(at, LEAF);
+  try {
+    mkdirSync(leaf, { recursive: true });
+    const members = readFileSync(path.join(at, "cgroup.procs"), "utf8");
+    for (const pid of members.split("\n").filter(Boolean)) {
+      writeFileSync(path.join(leaf, "cgroup.procs"), pid);
+    }
+  } catch {
+    // Another's group: nothing is bounded there.
+  }
+}
+
+/** Whether we may make groups there. */
+function mayMakeIn(parent: string): boolean {
   const trial = path.join(parent, nameOfGroup());
   try {
     mkdirSync(trial);
-    const files = readdirSync(trial);
     rmdirSync(trial);
-    return files;
+    return true;
   } catch {
-    return [];
+    return false;
   }
 }
 

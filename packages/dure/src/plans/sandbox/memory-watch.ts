@@ -22,11 +22,11 @@ export function mostOfOneProcess(bytes: number): number {
 }
 
 /** The bound that a tree was ended at, such as `4 GiB`. Pure. */
-export function memoryWords({ memoryBytes = 0 }: Pick<SandboxEnd, "memoryBytes">): string {
-  const gibibytes = memoryBytes / 1_073_741_824;
+export function bytesWords({ mostBytes = 0 }: Pick<SandboxEnd, "mostBytes">): string {
+  const gibibytes = mostBytes / 1_073_741_824;
   return gibibytes >= 1
     ? `${Number(gibibytes.toFixed(1))} GiB`
-    : `${Math.round(memoryBytes / 1_048_576)} MiB`;
+    : `${Math.round(mostBytes / 1_048_576)} MiB`;
 }
 
 /** What ends a tree that takes too much. */

@@ -43,6 +43,7 @@ export function openOtherUser(setting: SandboxSetting): Confiner {
         argv: [...ownNetwork, "/bin/sh", "-c", `${lo}${become}`, GATE],
         hasInit: false,
         countsOwnProcesses: true,
+        writes: [copies.folder],
         inside: (text) =>
           copies.renamed(door === undefined ? text : replacePath(text, DOOR_INSIDE, door)),
         async admit(pid) {
@@ -80,7 +81,7 @@ function refuseTaken(user: number): void {
 /** Copies of the folders that one command works in. */
 class Copies {
   readonly #confinement: Confinement;
-  readonly #folder: string;
+  readonly folder: string;
   /** Each folder and its copy. */
   readonly #copyOf: ReadonlyMap<string, string>;
 
@@ -95,7 +96,7 @@ class Copies {
 
   private constructor(confinement: Confinement, folder: string) {
     this.#confinement = confinement;
-    this.#folder = folder;
+    this.folder = folder;
     const roots = rootsOf(confinement);
     this.#copyOf = new Map(roots.map((root, index) => [root, path.join(folder, String(index))]));
   }
@@ -126,7 +127,7 @@ class Copies {
     }
     const kept = readOnly.map((at) => this.#inCopy(at));
     for (const at of [...writable, ...disposable]) give(this.#inCopy(at), user, kept);
-    chmodSync(this.#folder, 0o711);
+    chmodSync(this.folder, 0o711);
   }
 
   /** Makes the originals that may be written what the copies have become. */
@@ -140,7 +141,7 @@ class Copies {
   }
 
   remove(): void {
-    rmSync(this.#folder, { recursive: true, force: true, maxRetries: 3 });
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 3 });
   }
 
   #inCopy(at: string): string {

@@ -9,7 +9,7 @@ import {
 } from "node:fs";
 import path from "node:path";
 import { DureError } from "../../kernel/errors.ts";
-import { openControlGroups } from "./control-groups.ts";
+import { openControlGroups, type ControlGroups } from "./control-groups.ts";
 import { GATE_ENV } from "./gate.ts";
 import type { Confinement, Sandbox, SandboxSetting } from "./sandbox.ts";
 
@@ -33,6 +33,11 @@ export interface Promises {
    * looks ten times a second, and the kernel bounds each process alone. Absent in older runs.
    */
   readonly memory?: "group" | "watched" | undefined;
+  /**
+   * How its CPU time is bounded. `group`: by the kernel. `yields`: not, but every other process of
+   * the machine goes first (nice 10). Absent in older runs.
+   */
+  readonly cpu?: "group" | "yields" | undefined;
 }
 
 /** What holds where nothing was asked to hold. */
@@ -153,8 +158,13 @@ function promisesOf(
     user,
     isOtherUser: user !== process.getuid?.(),
     files: isByModes ? "by-modes" : "enforced",
-    memory: openControlGroups().boundsMemory ? "group" : "watched",
+    ...boundsBy(openControlGroups()),
   };
+}
+
+/** Who bounds what a tree takes of the machine. Pure. */
+function boundsBy({ boundsMemory, boundsCpu }: ControlGroups): Pick<Promises, "memory" | "cpu"> {
+  return { memory: boundsMemory ? "group" : "watched", cpu: boundsCpu ? "group" : "yields" };
 }
 
 function failed(message: string): DureError {

@@ -8,6 +8,7 @@ import {
   readdirSync,
   realpathSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { homedir, tmpdir } from "node:os";
@@ -65,6 +66,7 @@ const SECRETS = [
   ".ssh/config",
   ".cargo/credentials.toml",
   ".local/share/keyrings/login",
+  ".local/share/agent/login.json",
   "go/pkg/mod/private.go",
   "notes.txt",
 ];
@@ -74,7 +76,16 @@ const PROGRAMS = {
   ".rustup/settings.toml": "",
   ".pyenv/versions/3/bin/of-pyenv": "echo pyenv runs",
   ".pyenv/shims/of-pyenv": 'exec "${0%/shims/*}/versions/3/bin/of-pyenv"',
+  ".nvm/versions/node/v24/bin/of-nvm": "echo nvm runs",
+  ".volta/tools/of-volta": "echo volta runs",
+  ".volta/bin/of-volta": 'exec "$VOLTA_HOME/tools/of-volta"',
+  ".asdf/installs/of-asdf": "echo asdf runs",
+  ".asdf/shims/of-asdf": 'exec "$ASDF_DATA_DIR/installs/of-asdf"',
+  // An agent with a Node.js of its own, as its installer leaves it.
+  ".local/share/agent/versions/1/node": "echo its agent runs",
+  ".local/share/agent/versions/1/agent": 'exec "$(dirname "$(readlink -f "$0")")/node"',
 };
+const AGENT = { at: ".local/bin/agent", to: "../share/agent/versions/1/agent" };
 
 interface Machine {
   readonly home: string;
@@ -92,6 +103,8 @@ function plant(name: string, user: number | undefined): Machine {
   for (const [file, script] of Object.entries(PROGRAMS)) {
     write(path.join(home, file), `#!/bin/sh\n${script}\n`, 0o755);
   }
+  mkdirSync(path.join(home, ".local/bin"));
+  symlinkSync(AGENT.to, path.join(home, AGENT.at));
   mkdirSync(path.join(tree, "own"), { recursive: true });
   const given = ["", "home", "data", "data/tree", "data/tree/own"];
   if (user !== undefined) {
@@ -126,7 +139,8 @@ async function runAs(user: number | undefined, order: HostOrder): Promise<string
 function allowList({ home, tree }: Machine): readonly string[] {
   const folders = PATH.split(":").filter((folder) => folder.startsWith("/"));
   const toolchains = [".pyenv", ".rustup", ".cargo/bin", ".cargo/env", ".nvm", ".volta", ".asdf"];
-  const own = [".local/bin", ".local/lib", ".local/share/uv/python"];
+  const agents = ".local/share/agent/versions/1";
+  const own = [".local/bin", ".local/lib", ".local/share/uv/python", agents];
   return [
     ...["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/proc", "/dev"],
     ...[...toolchains, ...own].flatMap((name) => [
@@ -165,7 +179,8 @@ test.for(USERS)(
     const machine = plant(who.replaceAll(" ", "-"), user);
     const { home, tree, planted } = machine;
     onTestFinished(() => rmSync(planted.at(-1)!));
-    const programs = [...PATH.split(":"), path.join(home, ".cargo/bin")];
+    const bins = [".cargo/bin", ".local/bin"].map((name) => path.join(home, name));
+    const programs = [...PATH.split(":"), ...bins];
     const order = (command: readonly string[]): HostOrder => ({
       open: {
         wanted: "enforced",
@@ -186,7 +201,12 @@ test.for(USERS)(
       },
       command: { command, env: { PATH, HOME: tree }, limits: LIMITS },
     });
-    const tools = `${home}/.cargo/bin/of-cargo; ${home}/.pyenv/shims/of-pyenv`;
+    const tools = [
+      ...[".cargo/bin/of-cargo", ".pyenv/shims/of-pyenv", ".nvm/versions/node/v24/bin/of-nvm"],
+      ...[".volta/bin/of-volta", ".asdf/shims/of-asdf", AGENT.at],
+    ]
+      .map((name) => path.join(home, name))
+      .join("; ");
     const reading = `cat "$@" 2>/dev/null; echo over; ${tools}`;
 
     const walked = await runAs(user, order(["node", "-e", WALK, ...allowList(machine)]));
@@ -194,7 +214,8 @@ test.for(USERS)(
 
     const found = JSON.parse(walked) as string[];
     expect(found.filter((file) => !ETC.test(file) || NEVER.test(file))).toEqual([]);
-    expect(asked).toBe("over\ncargo runs with #!/bin/sh\npyenv runs\n");
+    const ran = ["pyenv runs", "nvm runs", "volta runs", "asdf runs", "its agent runs"];
+    expect(asked.trim().split("\n")).toEqual(["over", "cargo runs with #!/bin/sh", ...ran]);
     // They are there, and open to every user.
     for (const file of planted) expect(readFileSync(file, "utf8")).toBe("secret\n");
   },

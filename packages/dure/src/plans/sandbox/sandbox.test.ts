@@ -174,6 +174,8 @@ const SETTING = {
   software: { places: [], links: [], variables: {} },
   network: { never: () => [] },
   memoryBytes: 300_000_000,
+  cpus: 1,
+  diskBytes: 30_000_000,
   user: undefined,
   clock: systemClock,
   logger: silentLogger,
@@ -562,6 +564,7 @@ describe.each(KINDS.rows)("$kind", KINDS.options, ({ kind, sandbox }) => {
         isOtherUser: true,
         files: kind === "other-user" ? "by-modes" : "enforced",
         memory: openControlGroups().boundsMemory ? "group" : "watched",
+        cpu: openControlGroups().boundsCpu ? "group" : "yields",
       });
       expect(readFileSync(at("own/made"), "utf8")).toBe("x\n");
     },
@@ -787,14 +790,14 @@ test.each(MOUNTING.rows)(
     const asRoot = isRoot ? await host([], 0) : undefined;
     const asOrdinary = usersMayHaveNamespaces ? await host(asUser, 65_534) : undefined;
 
-    const ended = { kind, end: { because: "memory", exitCode: null, memoryBytes: MOST } };
+    const ended = { kind, end: { because: "memory", exitCode: null, mostBytes: MOST } };
     const asked = [asRoot, asOrdinary].filter((last) => last !== undefined);
     expect(asked).toMatchObject(asked.map(() => ended));
   },
 );
 
 test("memory is watched where the machine has no control groups for it", async () => {
-  const none = { boundsProcesses: false, boundsMemory: false };
+  const none = { boundsProcesses: false, boundsMemory: false, boundsCpu: false };
   const group = { enter: [], hasRunOut: () => false, remove: () => {} };
   const audit = openConfiner(openAudit(SETTING), SETTING, UNPROVEN, { ...none, open: () => group });
 
@@ -802,11 +805,67 @@ test("memory is watched where the machine has no control groups for it", async (
     confinement(),
     command([process.execPath, "-e", BOMB, "first", BOMB]),
   );
-  const bounds = await audit.run(confinement(), command("ulimit -d"));
+  const bounds = await audit.run(confinement(), command("ulimit -d; nice"));
 
-  expect(bomb).toMatchObject({ because: "memory", memoryBytes: MOST });
-  expect(Number(bounds.output)).toBe(Math.ceil((MOST + 1_073_741_824) / 1_024));
+  expect(bomb).toMatchObject({ because: "memory", mostBytes: MOST });
+  const kilobytes = Math.ceil((MOST + 1_073_741_824) / 1_024);
+  expect(bounds.output).toBe(`${kilobytes}\n10\n`);
 });
+
+/** Writes 100 MB in files of their own, and stays. */
+const FLOOD = `
+  i=0; while [ $i -lt 20 ]; do i=$((i+1)); head -c 5000000 /dev/zero > "$1/more-$i" || exit 9; done
+  exec sleep 60
+`;
+
+const FLOODED = sampled(
+  protecting.map(({ kind }) => kind),
+  1,
+);
+test.each(FLOODED.rows)(
+  "%s: a tree that writes more than it may is ended, and says how much that was",
+  FLOODED.options,
+  async (kind) => {
+    const sandbox = await openSandbox({
+      wanted: "enforced",
+      kinds: [kind as (typeof PROTECTING)[number]],
+      folder: path.join(folder, `flood-${kind}`),
+      diskBytes: 30_000_000,
+      clock: systemClock,
+    });
+    const where = confinement({ disposable: [at("other")] });
+    const flood = (name: string): Promise<object> =>
+      sandbox.run(where, command(["sh", "-c", FLOOD, "sh", at(name)]));
+
+    const ends = [await flood("own"), await flood("other")];
+    const small = await sandbox.run(confinement(), command("sleep 1.5; echo x > own/small"));
+
+    const over = { because: "disk", exitCode: null, mostBytes: 30_000_000 };
+    expect(ends).toMatchObject([over, over]);
+    // What was there before does not count.
+    expect(small).toMatchObject({ because: "exited", exitCode: 0 });
+  },
+);
+
+test.runIf(openControlGroups().boundsCpu)(
+  "a tree gets no more of the machine's CPU time than it may, by the kernel's word",
+  async () => {
+    const audit = openConfiner(openAudit(SETTING), { ...SETTING, cpus: 0.5 }, UNPROVEN);
+    const tree = await audit.spawn(confinement(), command("read -r go"));
+    const lines = readFileSync(`/proc/${tree.identity.pid}/cgroup`, "utf8").trim().split("\n");
+    const groups = lines.map((line) => /^\d+:(.*?):\/(.*)$/.exec(line)!.slice(1, 3));
+    const first = groups.find(([names]) => names!.split(",").includes("cpu"));
+    const group = path.join("/sys/fs/cgroup", first ? `cpu/${first[1]}` : groups.at(-1)![1]!);
+    const said = (name: string): string => readFileSync(path.join(group, name), "utf8").trim();
+
+    const most = first
+      ? `${said("cpu.cfs_quota_us")} ${said("cpu.cfs_period_us")}`
+      : said("cpu.max");
+    await tree.kill();
+
+    expect(most).toBe("50000 100000");
+  },
+);
 
 const TREES = sampled(
   [...opened.values()].map((sandbox) => ({ kind: sandbox.kind, sandbox })),
@@ -1069,6 +1128,27 @@ test("an open error names each kind that was tried and why it failed", async () 
 
   await expect(nothing.catch(codeOf)).resolves.toBe("ISOLATION_UNAVAILABLE");
 });
+
+test.runIf(isRoot)(
+  "a machine without mounts confines none, unless workers may read what every user of it may",
+  async () => {
+    const machine = {
+      wanted: "enforced",
+      folder: path.join(folder, "sandbox"),
+      clock: systemClock,
+      prove: async ({ kind }: Sandbox) => {
+        if (kind !== "other-user") throw new Error("it may make no mounts");
+        return { ...UNPROVEN, network: "enforced", files: "by-modes" } as const;
+      },
+    } as const;
+
+    await expect(openSandbox(machine)).rejects.toMatchObject({
+      code: "ISOLATION_UNAVAILABLE",
+      message: expect.stringContaining("plans.filesByModes allows it") as string,
+    });
+    expect((await openSandbox({ ...machine, filesByModes: true })).kind).toBe("other-user");
+  },
+);
 
 test("a machine without a network for each process confines none, and audit must be asked for", async () => {
   const machine = {

@@ -7,6 +7,8 @@ import { silentLogger, type Logger } from "../../kernel/logger.ts";
 import { openAudit } from "./audit.ts";
 import { openBubblewrap } from "./bubblewrap.ts";
 import { openConfiner, type Confiner } from "./confiner.ts";
+import { cpusOfWorkers } from "./control-groups.ts";
+import { diskOfWorkers } from "./disk-watch.ts";
 import { memoryOfWorkers } from "./memory-watch.ts";
 import { openNamespaces } from "./namespaces.ts";
 import { openOtherUser } from "./other-user.ts";
@@ -95,9 +97,9 @@ export interface SandboxEnd {
   /** As a shell tells it: 128 + number when a signal ended it. Null when we ended it. */
   readonly exitCode: number | null;
   readonly signal: string | null;
-  readonly because: "exited" | "time" | "output" | "memory" | "aborted";
-  /** What it might have, where it took more memory than that. */
-  readonly memoryBytes?: number | undefined;
+  readonly because: "exited" | "time" | "output" | "memory" | "disk" | "aborted";
+  /** What it might have, where it took more memory or disk than that. */
+  readonly mostBytes?: number | undefined;
   /** Where it failed: paths of the command that are on this machine, and that it does not see. */
   readonly absent?: readonly string[] | undefined;
   readonly outputTruncated: boolean;
@@ -151,7 +153,7 @@ export interface OpenSandboxOptions {
   readonly wanted: "enforced" | "audit";
   /** Tried first. */
   readonly prefer?: Exclude<IsolationKind, "audit">;
-  /** Kinds that are tried at all. Default: all that protect. */
+  /** Kinds that are tried at all. Default: all that protect; `other-user` only with `filesByModes`. */
   readonly kinds?: readonly Exclude<IsolationKind, "audit">[];
   /**
    * A folder of the sandbox's own, made when missing: mount tables, copies, writable layers. No
@@ -175,6 +177,12 @@ export interface OpenSandboxOptions {
    * writes to `/tmp` and `/dev/shm` counts only where a control group does the counting.
    */
   readonly memoryBytes?: number | undefined;
+  /** CPUs whose time a process tree may take. Default: all of the machine's but one, at least one. */
+  readonly cpus?: number | undefined;
+  /** Bytes that a process tree may add to the disk. Default: half of what is free, at most 10 GiB. */
+  readonly diskBytes?: number | undefined;
+  /** Whether a process may read, beside its copies, what every user of the machine may. */
+  readonly filesByModes?: boolean | undefined;
   /** Says what a trial process has shown to hold. Default: `proveConfinement`. */
   readonly prove?: typeof proveConfinement;
   readonly clock: Clock;
@@ -199,6 +207,8 @@ export interface SandboxSetting {
   readonly software: Software;
   readonly network: NetworkSetting;
   readonly memoryBytes: number;
+  readonly cpus: number;
+  readonly diskBytes: number;
   /** The user as which processes run where dure is root and they may not be. Absent: dure's own. */
   readonly user: number | undefined;
   readonly clock: Clock;
@@ -227,6 +237,8 @@ export async function openSandbox(options: OpenSandboxOptions): Promise<Sandbox>
     software: softwareOf(options.programs ?? [], options.home),
     network: { never: () => [], ...options.network },
     memoryBytes: options.memoryBytes ?? memoryOfWorkers(),
+    cpus: options.cpus ?? cpusOfWorkers(),
+    diskBytes: options.diskBytes ?? diskOfWorkers(options.folder),
     user: workerUserOf(options.folder),
     clock: options.clock,
     logger: options.logger ?? silentLogger,
@@ -235,12 +247,11 @@ export async function openSandbox(options: OpenSandboxOptions): Promise<Sandbox>
 
   const prove = options.prove ?? proveConfinement;
   const tried: string[] = [];
-  for (const kind of inOrder(
-    options.kinds ?? (Object.keys(KINDS) as (keyof typeof KINDS)[]),
-    options.prefer,
-  )) {
+  const kinds = options.kinds ?? (Object.keys(KINDS) as (keyof typeof KINDS)[]);
+  for (const kind of inOrder(kinds, options.prefer)) {
     options.signal?.throwIfAborted();
     try {
+      if (options.kinds === undefined) refuseOpenFiles(kind, options);
       const confiner = KINDS[kind](setting);
       const promises = await prove(openConfiner(confiner, setting, UNPROVEN), setting, {
         signal: options.signal,
@@ -258,7 +269,7 @@ export async function openSandbox(options: OpenSandboxOptions): Promise<Sandbox>
     {
       class: "unavailable",
       hint: [
-        "Install bubblewrap, or let dure make user and network namespaces;",
+        "Install bubblewrap, or let dure make user, mount and network namespaces;",
         "`isolation: audit` runs without protection, and needs the scope plans:unconfined.",
       ].join(" "),
       details: { tried },
@@ -272,6 +283,19 @@ function refuseOpenNetwork({ network }: Promises): void {
   throw new DureError(
     "SANDBOX_NETWORK",
     "a process would have the machine's own network, because no network namespace can be made",
+    { class: "unavailable" },
+  );
+}
+
+/** What lies open on the machine could be read: other homes, other checkouts, tokens in /tmp. */
+function refuseOpenFiles(
+  kind: IsolationKind,
+  { filesByModes = false }: Pick<OpenSandboxOptions, "filesByModes">,
+): void {
+  if (kind !== "other-user" || filesByModes) return;
+  throw new DureError(
+    "SANDBOX_FILES",
+    "a process would read what every user of the machine may; plans.filesByModes allows it",
     { class: "unavailable" },
   );
 }

@@ -159,9 +159,16 @@ function placesOfPrograms(folder: string): readonly string[] {
   return [folder, ...others.map((other) => path.join(around, other))];
 }
 
+/**
+ * Where an installer puts one version of a program, with what it needs; logins lie beside its
+ * `versions`. Source: the installers of Claude Code and Cursor.
+ */
+const VERSION_OF_PROGRAM = /\/\.local\/share\/[^/]+\/versions\/[^/]+$/;
+
 /** What must be seen so that one program runs that a link leads to. */
 function placesOfProgram(file: string): readonly string[] {
   const folder = path.dirname(file);
+  if (VERSION_OF_PROGRAM.test(folder)) return [folder];
   const isBin = ["bin", "sbin"].includes(path.basename(folder));
   return isBin ? [file, ...placesOfPrograms(folder).filter((at) => at !== folder)] : [file];
 }

@@ -10,6 +10,8 @@ const PACKAGES: Readonly<Record<string, string>> = {
   mount: "mount",
   umount: "mount",
   cp: "coreutils",
+  du: "coreutils",
+  nice: "coreutils",
   chown: "coreutils",
 };
 

@@ -14,6 +14,7 @@ import {
 import type { Enclosure } from "./confiner.ts";
 import { absentIn } from "./absent.ts";
 import type { ControlGroup, ControlGroups } from "./control-groups.ts";
+import { watchDisk } from "./disk-watch.ts";
 import { mostOfOneProcess, watchMemory } from "./memory-watch.ts";
 import type {
   Confinement,
@@ -26,6 +27,7 @@ import type {
 } from "./sandbox.ts";
 import { Gate, GateClosed } from "./gate-process.ts";
 import { OutputMeter } from "./output-meter.ts";
+import { findTool } from "./tools.ts";
 import { explain, startFailed } from "./start-failure.ts";
 
 export type Tree = SandboxProcess;
@@ -37,6 +39,8 @@ export interface TreeOrder {
   readonly bridge: readonly string[] | undefined;
   readonly merged: boolean;
   readonly groups: ControlGroups;
+  /** Folders that it may fill. */
+  readonly writes: readonly string[];
   readonly setting: SandboxSetting;
   readonly options: SpawnOptions;
   /** Removes the folder of the enclosure. */
@@ -76,8 +80,9 @@ export async function startTree(order: TreeOrder): Promise<Tree> {
   const group = order.groups.open({
     processes: command.limits.processes + roomFor(order.bridge),
     memoryBytes: setting.memoryBytes,
+    cpus: setting.cpus,
   });
-  const child = launch([...group.enter, ...enclosure.argv]);
+  const child = launch([...group.enter, ...yielding(order.groups), ...enclosure.argv]);
   const exited = exitOf(child);
   const gate = new Gate(child, exited, setting.clock);
   const root = child.pid === undefined ? undefined : identify(child.pid);
@@ -136,11 +141,7 @@ function watchTree(order: TreeOrder, launched: Launched): Tree {
   const meter = new OutputMeter(command.limits.outputBytes, () => void stopper.stop("output"));
 
   const cancelTimer = setting.clock.after(command.limits.timeMs, () => void stopper.stop("time"));
-  const { boundsMemory } = order.groups;
-  const hasRunOut = boundsMemory ? () => launched.group.hasRunOut() : undefined;
-  const bound = { bytes: setting.memoryBytes, hasRunOut };
-  const onOver = (): void => void stopper.stop("memory");
-  const cancelWatch = watchMemory(root.pid, bound, { clock: setting.clock, onOver });
+  const cancelWatches = watchBounds(order, launched, stopper);
   const onAbort = (): void => void stopper.stop("aborted");
   options.signal?.addEventListener("abort", onAbort, { once: true });
   if (options.signal?.aborted) onAbort();
@@ -150,7 +151,7 @@ function watchTree(order: TreeOrder, launched: Launched): Tree {
     meter,
     onExit: () => {
       cancelTimer();
-      cancelWatch();
+      cancelWatches();
       options.signal?.removeEventListener("abort", onAbort);
     },
   });
@@ -172,6 +173,31 @@ function watchTree(order: TreeOrder, launched: Launched): Tree {
   };
 }
 
+/** What would go on until the machine has no more of it. */
+function watchBounds(
+  order: TreeOrder,
+  { root, group }: Launched,
+  stopper: TreeStopper,
+): () => void {
+  const { groups, setting, writes } = order;
+  const { clock } = setting;
+  const cancels = [
+    watchMemory(
+      root.pid,
+      {
+        bytes: setting.memoryBytes,
+        hasRunOut: groups.boundsMemory ? () => group.hasRunOut() : undefined,
+      },
+      { clock, onOver: () => void stopper.stop("memory") },
+    ),
+    watchDisk(
+      { bytes: setting.diskBytes, places: writes },
+      { clock, onOver: () => void stopper.stop("disk") },
+    ),
+  ];
+  return () => cancels.forEach((cancel) => cancel());
+}
+
 async function waitForEnd(
   order: TreeOrder,
   { exited, root, init, group }: Launched,
@@ -185,21 +211,30 @@ async function waitForEnd(
     await order.enclosure.settle?.();
     if (group.hasRunOut()) stopper.because = "memory";
     const { because } = stopper;
-    const memoryBytes = because === "memory" ? order.setting.memoryBytes : undefined;
+    const mostBytes = mostOf(because, order.setting);
     const end = endOf(exit, because);
     const { places } = order.enclosure;
     const hasFailed = because === "exited" && end.exitCode !== 0;
     const named = places && hasFailed ? absentIn(order.command, places) : [];
     const absent = named.length > 0 ? named : undefined;
-    return { ...end, because, memoryBytes, absent, outputTruncated: meter.isTruncated };
+    return { ...end, because, mostBytes, absent, outputTruncated: meter.isTruncated };
   } finally {
     group.remove();
     order.remove();
   }
 }
 
+/** Bytes that it was ended for. Pure. */
+function mostOf(
+  because: SandboxEnd["because"],
+  { memoryBytes, diskBytes }: SandboxSetting,
+): number | undefined {
+  if (because === "memory") return memoryBytes;
+  return because === "disk" ? diskBytes : undefined;
+}
+
 /** What would go on until a tree that is asked politely has ended. */
-const AT_ONCE: readonly SandboxEnd["because"][] = ["output", "memory"];
+const AT_ONCE: readonly SandboxEnd["because"][] = ["output", "memory", "disk"];
 
 /** Ends a tree once: politely first, unless it takes too much. */
 class TreeStopper {
@@ -291,6 +326,11 @@ function nameOfSignal(number: number): string | undefined {
 }
 
 // --- start
+
+/** A priority that no process can raise again, where no group bounds its CPU time. */
+function yielding({ boundsCpu }: ControlGroups): readonly string[] {
+  return boundsCpu ? [] : [findTool("nice"), "-n", "10"];
+}
 
 /**
  * A session and group of its own, nothing of our environment, and no descriptor of ours but the

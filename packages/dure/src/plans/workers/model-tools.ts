@@ -1,4 +1,4 @@
-import { memoryWords } from "../sandbox/memory-watch.ts";
+import { bytesWords } from "../sandbox/memory-watch.ts";
 import { z } from "zod";
 import { messageOf } from "../../kernel/errors.ts";
 import type { Json, JsonObject } from "../../kernel/json.ts";
@@ -154,7 +154,8 @@ const TOOLS = {
           end.signal === null ? `exit code ${end.exitCode ?? "unknown"}` : `ended by ${end.signal}`,
         time: "ended: it took too long",
         output: "ended: it wrote too much",
-        memory: `ended: it took more memory than ${memoryWords(end)}`,
+        memory: `ended: it took more memory than ${bytesWords(end)}`,
+        disk: `ended: it wrote more than ${bytesWords(end)} to the disk`,
         aborted: "stopped",
       }[end.because];
       return { result: `${how}\n${middleLeftOut(end.output, MAX_ANSWER)}` };

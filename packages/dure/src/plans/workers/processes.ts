@@ -1,7 +1,7 @@
 import { DureError, messageOf } from "../../kernel/errors.ts";
 import type { AgentTrouble } from "../agents/trouble.ts";
 import { absentWords } from "../sandbox/absent.ts";
-import { memoryWords } from "../sandbox/memory-watch.ts";
+import { bytesWords } from "../sandbox/memory-watch.ts";
 import type { SandboxEnd, SandboxProcess } from "../sandbox/sandbox.ts";
 import { headOf, tailOf } from "./bounded-text.ts";
 import { workerError } from "./worker-error.ts";
@@ -74,17 +74,25 @@ export async function finished(process: SandboxProcess): Promise<SandboxEnd> {
   return process.ended;
 }
 
+/** What unshare of util-linux says when its child was killed; it is no word of the worker. */
+const ENCLOSURE_NOISE = /^unshare: sigprocmask [a-z]+ failed: .*$/gm;
+
 /** What a process's own end means for the try. */
 export function died(end: SandboxEnd, output: string): DureError {
-  const last = output.trim() === "" ? "" : ` It wrote last: ${tailOf(output.trim(), 500)}`;
+  const own = output.replace(ENCLOSURE_NOISE, "").trim();
+  const last = own === "" ? "" : ` It wrote last: ${tailOf(own, 500)}`;
   switch (end.because) {
     case "time":
       return workerError("WORKER_TIMEOUT", `The worker did not end in its time.${last}`);
     case "output":
       return workerError("WORKER_FLOODED", `The worker wrote more than it may.${last}`);
     case "memory": {
-      const most = memoryWords(end);
+      const most = bytesWords(end);
       return workerError("WORKER_MEMORY", `The worker took more memory than ${most}.${last}`);
+    }
+    case "disk": {
+      const most = bytesWords(end);
+      return workerError("WORKER_DISK", `The worker wrote more than ${most} to the disk.${last}`);
     }
     case "aborted":
       return workerError("WORKER_DIED", `The worker was stopped.${last}`);

@@ -197,6 +197,8 @@ export const WORKER_FAILURES = {
   WORKER_TIMEOUT: "Give the port more time, or a smaller goal.",
   WORKER_MEMORY:
     "Let it do less at once, or raise plans.memoryBytes; the next try starts a new process.",
+  WORKER_DISK:
+    "Look at what it wrote, or raise plans.diskBytes; the next try starts from a clean tree.",
   WORKER_FLOODED: "Look at what it wrote; a program that prints without end has lost its way.",
   WORKER_PROTOCOL:
     "Check that the command speaks the Agent Client Protocol on its standard output and nothing else.",
