@@ -103,6 +103,14 @@ export const PLAN_GUARDS: readonly Guard[] = [
     why: "a key in a long text in base64 leaves unseen",
   },
   {
+    id: "plans.threads.run",
+    at: { file: `${PLANS}/threads/plan-threads.ts` },
+    find: "return whole.length <= FEW_PORTS && files.length <= FEW_FILES;",
+    replace: "return whole.length > 0;",
+    tests: threads("the %s of a run of many ports is found while"),
+    why: "a run of 10,000 ports holds up every caller of the server for seconds",
+  },
+  {
     id: "plans.leaving.yields",
     at: { file: `${PLANS}/leaving/find-secrets.ts` },
     find: "if (start > 0) await new Promise((resolve) => setImmediate(resolve));",

@@ -77,7 +77,9 @@ export function Gate({ run, gate }: { run: RunDetail; gate: Approvals }): ReactN
 
   return (
     <>
-      <p className={counted < needed ? "warn small" : "small"}>{words.approvals(counted, needed)}</p>
+      <p className={counted < needed ? "warn small" : "small"}>
+        {words.approvals(counted, needed)}
+      </p>
       {people.length > 0 && <p className="small">{words.approvedBy(people.join(", "))}</p>}
       {not !== null && (
         <p className="soft small">{author === null ? words.noAuthor : words.notAuthor(author)}</p>

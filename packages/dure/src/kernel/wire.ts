@@ -71,12 +71,12 @@ export function onWire<Wire>(value: NoInfer<FromWire<Wire>>): Wire {
 
 /** camelCase keys to snake_case, deeply, except inside opaque members. */
 export function toWire(value: unknown): unknown {
-  return rename(value, (key) => SPECIAL_TO_WIRE[key] ?? snakeCase(key));
+  return rename(value, wireName);
 }
 
 /** snake_case keys to camelCase, deeply, except inside opaque members. */
 export function fromWire(value: unknown): unknown {
-  return rename(value, (key) => SPECIAL_FROM_WIRE[key] ?? camelCase(key));
+  return rename(value, ownName);
 }
 
 /** The payload of a turn event as it stands behind `data:` in an SSE frame. */
@@ -96,13 +96,33 @@ export function camelCase(key: string): string {
   return key.replace(/(?<=[a-z0-9])_([a-z0-9])/g, (_match, letter: string) => letter.toUpperCase());
 }
 
+/** Names that are remembered; a large answer has the same ones in each of its 10,000 members. */
+const MAX_NAMES = 2_000;
+
+function remembered(name: (key: string) => string): (key: string) => string {
+  const known = new Map<string, string>();
+  return (key) => {
+    const before = known.get(key);
+    if (before !== undefined) return before;
+    const named = name(key);
+    if (known.size < MAX_NAMES) known.set(key, named);
+
+    return named;
+  };
+}
+
+const wireName = remembered((key) => SPECIAL_TO_WIRE[key] ?? snakeCase(key));
+const ownName = remembered((key) => SPECIAL_FROM_WIRE[key] ?? camelCase(key));
+
 function rename(value: unknown, name: (key: string) => string): unknown {
   if (Array.isArray(value)) return value.map((member) => rename(member, name));
   if (!isObject(value)) return value;
 
-  return Object.fromEntries(
-    Object.entries(value)
-      .filter(([, member]) => member !== undefined)
-      .map(([key, member]) => [name(key), OPAQUE.has(key) ? member : rename(member, name)]),
-  );
+  const renamed: [string, unknown][] = [];
+  for (const [key, member] of Object.entries(value)) {
+    if (member === undefined) continue;
+    renamed.push([name(key), OPAQUE.has(key) ? member : rename(member, name)]);
+  }
+
+  return Object.fromEntries(renamed);
 }

@@ -3,6 +3,7 @@ import { globMatches, globOf } from "./glob.ts";
 import { buildGraph, widthOf } from "./graph.ts";
 import { findCycles } from "./graph-cycles.ts";
 import { manifestsIn, moduleOf, pathsOfPorts } from "./plan-modules.ts";
+import { decideWrite, makeScope } from "./scope.ts";
 import { TEST_ROLE, type ModeBounds, type Plan, type PlanMode, type Port } from "./plan.ts";
 import type { RunMode } from "../wire/plans.ts";
 
@@ -25,6 +26,18 @@ export function modeOfPlan(
 ): RunMode {
   const bounds = { ...MODE_BOUNDS, ...plan.modeBounds };
   return decideMode(modeFacts(plan, files, owns), plan.mode, bounds);
+}
+
+/** The mode of a run: a port works only where its scope lets it write. Pure. */
+export function modeOfRun(plan: Plan, files: readonly string[]): RunMode {
+  const scopes = new Map(
+    plan.ports.map(({ id, owns, tests }) => [
+      id,
+      makeScope({ writes: [...owns, ...tests], reads: [], contracts: [] }),
+    ]),
+  );
+
+  return modeOfPlan(plan, files, ({ id }, path) => decideWrite(scopes.get(id)!, path).allowed);
 }
 
 /** What the decision is made from. */

@@ -2,11 +2,29 @@ import { globOf, literalPrefix } from "./glob.ts";
 import { isPattern, ownersIn } from "./plan-ownership.ts";
 import type { Plan, Port } from "./plan.ts";
 
-/** Modules that ports work in, by the port. Pure. */
-export function modulesOfPorts(
+/** Modules that ports work in, by the port. */
+export type PortModules = ReadonlyMap<string, ReadonlySet<string>>;
+
+export interface PlanModules {
+  /** Of the ports of the run. */
+  readonly own: PortModules;
+  /** Of those of the whole plan. */
+  readonly whole: PortModules;
+}
+
+/** @param files of the base. Pure. */
+export function modulesOfPlan(
+  { ports, whole, roles }: Pick<Plan, "ports" | "whole" | "roles">,
+  files: readonly string[],
+): PlanModules {
+  const own = modulesOfPorts({ ports, roles }, files);
+  return { own, whole: whole === undefined ? own : modulesOfPorts({ ports: whole, roles }, files) };
+}
+
+function modulesOfPorts(
   plan: Pick<Plan, "ports" | "roles">,
   files: readonly string[],
-): ReadonlyMap<string, ReadonlySet<string>> {
+): PortModules {
   const worked = pathsOfPorts(plan.ports, files, () => true);
   const manifests = manifestsIn(files);
   return new Map(

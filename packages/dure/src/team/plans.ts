@@ -86,9 +86,9 @@ export function openPlans(
   const git = new Git({ env });
   const network: NetworkFacts = { team: team.config.plans?.network ?? {}, env };
   const signatures = new Outlines({ logger: parts.logger, clock: parts.clock }).of;
-  const runs = runsOf(team, parts, { git, network, signatures });
   const limits = { taskMs: planMs, waitMs: 2 * planMs };
   const threads = new PlanThreads({ clock, limits });
+  const runs = runsOf(team, parts, { git, network, signatures, threads });
 
   const library = new PlanLibrary({
     runs,
@@ -125,20 +125,25 @@ function plansFolder({ folder }: LoadedTeam): string {
 function runsOf(
   team: LoadedTeam,
   parts: PlanParts,
-  { git, network, signatures }: { git: Git; network: NetworkFacts; signatures: ReadSignatures },
+  shared: Pick<WorkParts, "git" | "threads"> & {
+    readonly network: NetworkFacts;
+    readonly signatures: ReadSignatures;
+  },
 ): Runs {
+  const { git, threads, network, signatures } = shared;
   const { database, notifications, events, lease, leases, inbox, clock, logger } = parts;
   const { home, host, env, remote } = parts;
-  const shared = { database, notifications, inbox, clock, logger, home };
+  const common = { database, notifications, inbox, clock, logger, home };
   const named = Object.values(repositoriesOf(team)).map((one) => one.path);
   const plans = plansFolder(team);
   const away = { git, repositories: [...named, team.folder], env, home, host, plans };
   const sandboxes = new PlanSandboxes(team.folder, parts);
 
   const work: WorkParts = {
-    ...shared,
+    ...common,
     announce: () => events.announce(),
     git,
+    threads,
     signatures,
     processId: lease.id,
     env,
@@ -154,7 +159,7 @@ function runsOf(
   };
 
   return new Runs({
-    ...shared,
+    ...common,
     events,
     lease,
     leases,

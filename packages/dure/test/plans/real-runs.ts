@@ -16,6 +16,7 @@ import {
   type OpenSandboxOptions,
   type Sandbox,
 } from "../../src/plans/sandbox/sandbox.ts";
+import { PlanThreads } from "../../src/plans/threads/plan-threads.ts";
 import { Git } from "../../src/plans/workspace/git.ts";
 import { Repository } from "../../src/plans/workspace/repository.ts";
 import { OfflineWorker } from "../../src/plans/workers/offline.ts";
@@ -25,6 +26,8 @@ import { CommandWorker } from "../../src/plans/workers/command.ts";
 import type { Worker } from "../../src/plans/workers/worker.ts";
 
 const run = promisify(execFile);
+/** Ends by itself when it has nothing to do. */
+const threads = new PlanThreads();
 
 /** A repository of a person, made for one test. */
 export interface TestRepository extends AsyncDisposable {
@@ -186,6 +189,7 @@ export async function startRealRuns(options: RealRunsOptions): Promise<TestRuns>
           clock,
           logger,
           git,
+          threads,
           home: options.home,
           processId: runs.current!.lease.id,
           sandbox: (wanted) =>

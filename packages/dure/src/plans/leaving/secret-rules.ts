@@ -216,7 +216,7 @@ const WORD = /[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+/g;
 const FEWEST_OF_WORD = 3.5;
 
 /** Whether a value is random, and no name or path. Pure. */
-export function isMachineMade(value: string): boolean {
+function isMachineMade(value: string): boolean {
   if (UUID.test(value) || !/\d/.test(value) || !/[A-Za-z]/.test(value)) return false;
   const words = value.match(WORD) ?? [];
   const isName = words.join("").length >= words.length * FEWEST_OF_WORD;

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { parsePlan } from "../plan-file.ts";
+import { modulesOfPlan } from "../plan-modules.ts";
 import { RunModules } from "./modules.ts";
 import { FULL } from "../../kernel/test-tiers.ts";
 
@@ -29,7 +30,7 @@ test(
       }),
     );
 
-    const modules = new RunModules(plan, []);
+    const modules = new RunModules(plan, modulesOfPlan(plan, []));
 
     expect(modules.peersOf("p7")).toHaveLength(9_997);
     expect(modules.peersOf("x")).toEqual([]); // nothing is compiled there

@@ -2,7 +2,7 @@ import { Mutex } from "../../kernel/mutex.ts";
 import type { PortResult } from "../rows/outcomes.ts";
 import { buildGraph } from "../graph.ts";
 import type { Plan } from "../plan.ts";
-import { modulesOfPorts } from "../plan-modules.ts";
+import type { PlanModules, PortModules } from "../plan-modules.ts";
 
 /** A check that passes with what each port made alone, and fails with what they made together. */
 export interface ModuleBreak {
@@ -56,7 +56,7 @@ export function breakAdvice({ of, with: others, by }: ModuleBreak, port: string)
  */
 export class RunModules {
   readonly turn = new Mutex();
-  readonly #modules: ReadonlyMap<string, ReadonlySet<string>>;
+  readonly #modules: PortModules;
   /** Ports of the whole plan by module. */
   readonly #beside: ReadonlyMap<string, readonly string[]>;
   /** Ports of the run by module, of modules alone that something is compiled in. */
@@ -68,11 +68,9 @@ export class RunModules {
   /** Ports whose records were looked up; `accept` adds later outcomes. */
   readonly #known = new Set<string>();
 
-  /** @param files of the base. */
-  constructor(plan: Plan, files: readonly string[]) {
-    const { ports, whole = ports, roles } = plan;
-    this.#modules = modulesOfPorts({ ports, roles }, files);
-    this.#beside = portsByModule(modulesOfPorts({ ports: whole, roles }, files));
+  constructor(plan: Plan, { own, whole }: PlanModules) {
+    this.#modules = own;
+    this.#beside = portsByModule(whole);
     this.#checks = new Map(plan.ports.map(({ id, check }) => [id, check]));
     this.#members = new Map(
       [...portsByModule(this.#modules)].filter(([, ports]) =>
@@ -159,9 +157,7 @@ export class RunModules {
 }
 
 /** Pure. */
-function portsByModule(
-  modules: ReadonlyMap<string, ReadonlySet<string>>,
-): ReadonlyMap<string, readonly string[]> {
+function portsByModule(modules: PortModules): ReadonlyMap<string, readonly string[]> {
   const all = Map.groupBy(
     [...modules].flatMap(([port, names]) => [...names].map((name) => ({ port, name }))),
     ({ name }) => name,

@@ -31,6 +31,7 @@ import type { RunRecords } from "../rows/records.ts";
 import { CommitReader } from "./commit-reader.ts";
 import type { ReadSignatures } from "../context/outlines.ts";
 import { Publisher } from "./publisher.ts";
+import type { PlanThreads } from "../threads/plan-threads.ts";
 import { portFiles, runFiles, type FilesParts } from "./run-files.ts";
 import { ORCHESTRATOR, type PlanRun, type PlanStep } from "../rows/run.ts";
 
@@ -43,6 +44,8 @@ export interface WorkParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly git: Git;
+  /** Where the shape of large plans is found: not on the thread that answers. */
+  readonly threads: Pick<PlanThreads, "mode" | "modules">;
   readonly home: string;
   readonly processId: string;
   /** Opened once per kind of isolation that is asked for. */
@@ -75,6 +78,11 @@ export interface WorkParts {
    * docs/spec/plans §6.
    */
   readonly stalledMs?: number | undefined;
+}
+
+/** Whose share of the work on plans it is. Pure. */
+export function shareOfRun({ tenant }: Pick<PlanRun, "tenant">): string | undefined {
+  return tenant === "" ? undefined : `tenant:${tenant}`;
 }
 
 /** The opened repositories of a run, and its sandbox. */
@@ -196,7 +204,10 @@ export class RunSite {
     const files = await repository.listFiles(run.baseCommit, { signal });
     const paths = files.map(({ path }) => path);
 
-    return new RunModules(run.plan, paths);
+    const share = shareOfRun(run);
+    const modules = await this.parts.threads.modules(run.plan, paths, { share, signal });
+
+    return new RunModules(run.plan, modules);
   }
 
   /** Variables of a process of a step; complete. */

@@ -4,18 +4,16 @@ import { DureError, codeOf, messageOf } from "../../kernel/errors.ts";
 import type { RunWork } from "../lead/leader-parts.ts";
 import { concurrencyOf } from "../plan.ts";
 import { endProcess } from "../sandbox/sandbox.ts";
-import { decideWrite, makeScope } from "../scope.ts";
 import { removeRun, whyKept, type CleanParts } from "./clean.ts";
 import { writeContracts } from "../merge/contracts.ts";
 import type { Tried } from "../merge/integration.ts";
 import { mergeRun, mergeSoFar } from "../merge/merge.ts";
 import { tryMerged } from "../merge/merged-trial.ts";
-import { modeOfPlan } from "../mode.ts";
 import { buildPort } from "../port/pair.ts";
 import type { RunRecords } from "../rows/records.ts";
 import { removeTree, runFiles } from "./run-files.ts";
 import { AUTHOR } from "../workspace/commit-writer.ts";
-import { remoteOf, RunSite, type WorkParts } from "./run-site.ts";
+import { remoteOf, RunSite, shareOfRun, type WorkParts } from "./run-site.ts";
 import { ORCHESTRATOR, type PlanPort, type PlanRun } from "../rows/run.ts";
 import type { Because, RunMode } from "../../wire/plans.ts";
 
@@ -125,18 +123,8 @@ async function modeOf(run: PlanRun, site: RunSite, signal: AbortSignal): Promise
   await repository.refuseOwnedSubmodules(run.baseCommit, owned, { signal });
   if (run.mode) return run.mode;
 
-  const scopes = new Map(
-    ports.map(({ id, owns, tests }) => [
-      id,
-      makeScope({ writes: [...owns, ...tests], reads: [], contracts: [] }),
-    ]),
-  );
   const paths = files.map(({ path }) => path);
-  return modeOfPlan(
-    run.plan,
-    paths,
-    (port, path) => decideWrite(scopes.get(port.id)!, path).allowed,
-  );
+  return site.parts.threads.mode(run.plan, paths, { share: shareOfRun(run), signal });
 }
 
 /** Removes trees whose commits are safe. Never rejects. */

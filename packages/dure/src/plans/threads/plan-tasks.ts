@@ -3,7 +3,8 @@ import { buildGraph, criticalPath, levels, widthOf } from "../graph.ts";
 import { concurrencyOf, type Plan } from "../plan.ts";
 import { readPlan, type PlanReading } from "../plan-file.ts";
 import { ownershipOf, ownershipWarnings, type PlanWarning } from "../plan-ownership.ts";
-import { modeOfPlan } from "../mode.ts";
+import { modulesOfPlan } from "../plan-modules.ts";
+import { modeOfPlan, modeOfRun } from "../mode.ts";
 import type { RunMode } from "../../wire/plans.ts";
 
 /** What a plan means for the files of its base. */
@@ -32,6 +33,8 @@ const UNOWNED_SHOWN = 200;
 export const PLAN_TASKS = {
   read: (file: string, text: string): PlanReading => readPlan(file, text),
   shape: shapeOf,
+  mode: modeOfRun,
+  modules: modulesOfPlan,
   edit: editPlan,
   ports: portsIn,
 } as const;

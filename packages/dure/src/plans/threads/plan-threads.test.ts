@@ -1,4 +1,7 @@
 import { expect, test } from "vitest";
+import { modeOfRun } from "../mode.ts";
+import { parsePlan } from "../plan-file.ts";
+import { modulesOfPlan } from "../plan-modules.ts";
 import { PlanThreads } from "./plan-threads.ts";
 import { FULL } from "../../kernel/test-tiers.ts";
 
@@ -34,6 +37,32 @@ test("a plan that is read in a thread is the plan that is read without one", asy
   expect(problems).toEqual([]);
   expect(plan).toMatchObject({ name: "small", ports: [{ id: "one", owns: ["src/**"] }] });
 });
+
+/** A plan of more ports than are looked at without a thread. */
+const MANY = parsePlan(
+  "many.yaml",
+  EXPENSIVE.split("\n").slice(0, 204).join("\n").replaceAll("**/", ""),
+);
+const FILES = ["a1.ts", "a2.ts", "web/package.json", "web/b.ts"];
+
+test.each(["mode", "modules"] as const)(
+  "the %s of a run of many ports is found while this thread does other work",
+  async (task) => {
+    await using threads = await opened();
+    let turns = 0;
+    const turn = (): void => {
+      turns++;
+      next = setImmediate(turn);
+    };
+    let next = setImmediate(turn);
+
+    const found = await threads[task](MANY, FILES);
+    clearImmediate(next);
+
+    expect(turns).toBeGreaterThan(10);
+    expect(found).toEqual(task === "mode" ? modeOfRun(MANY, FILES) : modulesOfPlan(MANY, FILES));
+  },
+);
 
 test(
   "a plan that takes too long is refused with PLAN_TOO_EXPENSIVE, and the next one is read",

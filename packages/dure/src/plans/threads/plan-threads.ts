@@ -2,7 +2,11 @@ import { Worker } from "node:worker_threads";
 import { systemClock, type Cancel, type Clock } from "../../kernel/clock.ts";
 import { codeOf, DureError, messageOf } from "../../kernel/errors.ts";
 import type { DraftChange, DraftPort } from "../../wire/drafts.ts";
+import type { RunMode } from "../../wire/plans.ts";
 import { editPlan, portsIn } from "../drafts/edit-plan.ts";
+import { modeOfRun } from "../mode.ts";
+import type { Plan } from "../plan.ts";
+import { modulesOfPlan, type PlanModules } from "../plan-modules.ts";
 import { QUICK_EFFORT, tooExpensive } from "../plan-effort.ts";
 import { readPlan, type PlanReading } from "../plan-file.ts";
 import type { PlanTasks } from "./plan-tasks.ts";
@@ -46,6 +50,9 @@ const START_MS = 30_000;
  * it: in the worst case 40 ms, and a thread takes 200 ms to start.
  */
 const SHORT = 8_000;
+/** A run of so few ports over so few files is looked at without a thread, within 20 ms. */
+const FEW_PORTS = 20;
+const FEW_FILES = 2_000;
 /** The share of work that no caller asked for by name. */
 const TEAM = "";
 
@@ -100,6 +107,17 @@ export class PlanThreads {
   /** As `portsIn`. Throws as `run`. */
   async ports(text: string, work: PlanWork = {}): Promise<readonly DraftPort[]> {
     return text.length <= SHORT ? portsIn(text) : this.run("ports", [text], work);
+  }
+
+  /** As `modeOfRun`. Throws as `run`. */
+  async mode(plan: Plan, files: readonly string[], work: PlanWork = {}): Promise<RunMode> {
+    return isSmall(plan, files) ? modeOfRun(plan, files) : this.run("mode", [plan, files], work);
+  }
+
+  /** As `modulesOfPlan`. Throws as `run`. */
+  async modules(plan: Plan, files: readonly string[], work: PlanWork = {}): Promise<PlanModules> {
+    if (isSmall(plan, files)) return modulesOfPlan(plan, files);
+    return this.run("modules", [plan, files], work);
   }
 
   /**
@@ -305,6 +323,11 @@ class PlanThread {
     const why = `It needs more than ${this.#limits.memoryMb} MiB of memory.`;
     return tooExpensive(why, { because: messageOf(error) });
   }
+}
+
+/** Pure. */
+function isSmall({ ports, whole = ports }: Plan, files: readonly string[]): boolean {
+  return whole.length <= FEW_PORTS && files.length <= FEW_FILES;
 }
 
 /** Undefined: it is more work than this thread does, and a thread of its own says what comes of it. */
