@@ -84,10 +84,18 @@ export const NETWORK_GUARDS: readonly Guard[] = [
   {
     id: "network.address.metadata",
     at: { file: NETWORK },
-    find: "if (isIn(METADATA, plain)) return `${address} is the machine's metadata or link-local`;",
-    replace: "",
+    find: "if (isIn(METADATA, translated(plain))) {",
+    replace: "if (false) {",
     tests: network("a process never reaches the machine's metadata"),
     why: "a worker takes the machine's own credentials from its cloud",
+  },
+  {
+    id: "network.address.translated",
+    at: { file: NETWORK },
+    find: "if (isIn(METADATA, translated(plain))) {",
+    replace: "if (isIn(METADATA, plain)) {",
+    tests: network("a process never reaches the machine's metadata behind a translator"),
+    why: "a worker takes the machine's own credentials through a translator of addresses",
   },
   {
     id: "network.address.here",

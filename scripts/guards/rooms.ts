@@ -424,8 +424,8 @@ export const ROOM_GUARDS: readonly Guard[] = [
   {
     id: "collaborate.private.origin",
     at: { file: `${ROOMS}/collaborate-place.ts` },
-    find: "if (began !== undefined) return this.#inPrivate(tx, asking, began);",
-    replace: "",
+    find: "if (began !== undefined) {",
+    replace: "if (false as boolean && began !== undefined) {",
     tests: privates("goes to a thread of that room, and so does what the asked agent hands on"),
     why: "what a person says to one agent alone is handed over in a channel",
   },
@@ -490,6 +490,14 @@ export const ROOM_GUARDS: readonly Guard[] = [
       "in a group message of Slack is not begun where the team takes it for a channel",
     ),
     why: "what is caught up with in a group message is told in an open room",
+  },
+  {
+    id: "collaborate.private.told",
+    at: { file: `${ROOMS}/kept-private.ts` },
+    find: "if (!asked) return;",
+    replace: "return;",
+    tests: privates("on Slack is refused, and no word of it is in a channel or a title"),
+    why: "a person is not told that nothing was handed over, and what to do instead",
   },
   {
     id: "sink.private",

@@ -560,7 +560,7 @@ export interface NewEntry {
    * Handed to the outside, the same for every attempt; a second entry of one key is dropped.
    * Default: new.
    */
-  readonly key?: string;
+  readonly key?: string | undefined;
   readonly delayMs?: number;
 }
 

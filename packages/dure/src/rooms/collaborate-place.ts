@@ -4,6 +4,7 @@ import { refuse, topicKey, type Asking, type Refusal } from "./collaborate-call.
 import { channelPlaceId, type RoomChannel } from "./directory.ts";
 import { decideChannel, isCalled, type Origin } from "./origin.ts";
 import { isPrivateThread, placeOfSession, type Place } from "./place.ts";
+import { refusePrivate, tellKeptPrivate } from "./kept-private.ts";
 import { orderingOf, topicOf } from "./outbox-keys.ts";
 import type { RoomsSetting } from "./talk.ts";
 import { channelsFor } from "./tenant-rooms.ts";
@@ -32,7 +33,11 @@ export class CollaborationPlaces {
   async find(tx: Transaction, asking: Asking): Promise<Where | Refusal> {
     const { threadId, channelId } = asking.call;
     const began = await this.#privateOriginOf(tx, asking.caller.session);
-    if (began !== undefined) return this.#inPrivate(tx, asking, began);
+    if (began !== undefined) {
+      const where = await this.#inPrivate(tx, asking, began);
+      if (!where.ok && began !== null) await tellKeptPrivate(tx, this.#setting, asking, began);
+      return where;
+    }
     if (threadId !== undefined) return this.#givenThread(tx, asking, threadId);
     if (channelId !== undefined) return this.#givenChannel(tx, asking, channelId);
     return this.#ownChannel(tx, asking);
@@ -233,17 +238,6 @@ export class CollaborationPlaces {
 
 function isOpenThread({ kind, state, isSink }: Place): boolean {
   return kind === "thread" && state !== "closed" && !isSink;
-}
-
-/** No place of the platform has just these readers. */
-function refusePrivate({ from, target }: Asking): Refusal {
-  return refuse(
-    "PRIVATE_ORIGIN",
-    `This began in a private conversation, and no place here is read by its person, ${from.id} ` +
-      `and ${target.id} alone. Nothing was handed over.`,
-    `Answer yourself, or ask the person to write to ${target.id} directly, or to repeat it in a ` +
-      "channel where all may read it.",
-  );
 }
 
 /** Without signs that would let a name pose as another one. */

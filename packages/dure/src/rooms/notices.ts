@@ -8,6 +8,8 @@ export interface Notice {
   readonly place: string;
   readonly author: string;
   readonly text: string;
+  /** The same line is said once under it. Absent: each time. */
+  readonly key?: string | undefined;
   /** Answers to an escalation: `escalation-id:value`. */
   readonly buttons?:
     | readonly {
@@ -24,8 +26,9 @@ export const NOTICE_TOPIC = "room.notice";
  * For a line in another place than the one that is locked: a transaction holds the lock of one
  * place.
  */
-export async function enqueueNotice(tx: Queryable, notice: Notice): Promise<void> {
-  await enqueue(tx, [{ topic: NOTICE_TOPIC, ordering: notice.place, payload: { ...notice } }]);
+export async function enqueueNotice(tx: Queryable, { key, ...notice }: Notice): Promise<void> {
+  const payload = { ...notice };
+  await enqueue(tx, [{ topic: NOTICE_TOPIC, ordering: notice.place, key, payload }]);
 }
 
 /** Says what was enqueued; a place that is gone meanwhile hears nothing. */

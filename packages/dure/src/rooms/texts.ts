@@ -74,6 +74,9 @@ const TEXTS = {
       `${one} ↔ ${other} 부탁이 너무 잦아 ${minutes}분간 막았어요.`,
     pairUnled: (one: string, other: string, count: number) =>
       `${one} ↔ ${other} 사람 없이 ${count}번이나 서로 부탁해서 막았어요. 사람이 말하면 다시 이어져요.`,
+    keptPrivate: (target: string) =>
+      `여기는 비공개라 ${target}에게 맡기지 않았어요. ${target}에게 직접 말을 걸어 주세요. ` +
+      "모두 읽어도 괜찮다면 채널에서 다시 부탁해 주세요.",
     chainStopped: (names: string) => `부탁이 돌고 돌아 멈췄어요: ${names}.`,
     reminder: (who: string, asker: string, minutes: number) =>
       `${who} ${asker} 님의 부탁을 기다린 지 ${minutes}분이 지났어요. 답해 주세요.`,
@@ -150,6 +153,9 @@ const TEXTS = {
       `${one} ↔ ${other}: too many requests; blocked for ${minutes} min.`,
     pairUnled: (one: string, other: string, count: number) =>
       `${one} ↔ ${other}: ${count} requests without a person; blocked until a person speaks.`,
+    keptPrivate: (target: string) =>
+      `This conversation is private, so nothing was handed to ${target}. Write to ${target} ` +
+      "directly. Or ask again in a channel, if everybody there may read it.",
     chainStopped: (names: string) => `The request went in a circle and was stopped: ${names}.`,
     reminder: (who: string, asker: string, minutes: number) =>
       `${who} the request of ${asker} has waited for ${minutes} min. Please answer.`,

@@ -15,6 +15,10 @@ import type { Behave, Name, TestTeam } from "./team.ts";
 import { webPlatform } from "./web-platform.ts";
 
 const SECRET = "SECRET-4444";
+/** What a person is told where no place is as private. */
+const KEPT =
+  "여기는 비공개라 이든에게 맡기지 않았어요. 이든에게 직접 말을 걸어 주세요. " +
+  "모두 읽어도 괜찮다면 채널에서 다시 부탁해 주세요.";
 const MINJUN = { tenant: "", person: "민준" };
 const SEOYEON = { tenant: "", person: "서연" };
 const OPERATOR = { tenant: "", person: "", seesAll: true };
@@ -200,6 +204,13 @@ describe("a hand-over from a direct message of a platform", { timeout: 60_000 },
     await settled(team);
     expect(results).toMatchObject([{ ok: false, code: "PRIVATE_ORIGIN" }]);
     expect(JSON.stringify(results)).toContain("write to eden directly");
+    const inDirect = stage.discord.messages(minjun.directMessages(stage.bots.ruda));
+    expect(
+      inDirect
+        .map(({ text }) => text)
+        .slice(1)
+        .toSorted(),
+    ).toEqual([KEPT, "맡겼어요"].toSorted());
     expect(stage.discord.threads(stage.places.general)).toEqual([]);
     expect(stage.discord.messages(stage.places.general)).toEqual([]);
     expect(await openWordsOf(team)).toEqual([]);
@@ -217,6 +228,13 @@ describe("a hand-over from a direct message of a platform", { timeout: 60_000 },
     await eventually(() => expect(results).toHaveLength(1));
     await settled(team);
     expect(results).toMatchObject([{ ok: false, code: "PRIVATE_ORIGIN" }]);
+    const inDirect = slack.messages({ channel: slack.direct(apps.ruda, minjun) });
+    expect(
+      inDirect
+        .map(({ text }) => text)
+        .slice(1)
+        .toSorted(),
+    ).toEqual([KEPT, "맡겼어요"].toSorted());
     expect(slack.messages({ channel: places.general })).toEqual([]);
     expect(await openWordsOf(team)).toEqual([]);
   });

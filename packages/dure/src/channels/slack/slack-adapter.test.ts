@@ -198,10 +198,11 @@ test("a doctor is told which scope is missing and which channel the app is not i
     scopes: ["chat:write", "channels:read"],
   });
   slack.removeFrom(general, app);
+  const group = slack.group(app, slack.addPerson("민수"));
   const adapter = new SlackAdapter({
     tokens: { ruda: { bot: "xoxb-1", app: "xapp-1" } },
     apiUrl: slack.url,
-    channels: () => [general.id],
+    channels: () => [general.id, group.id],
   });
   await adapter.start(new Port());
   onTestFinished(() => adapter.stop());
@@ -213,6 +214,7 @@ test("a doctor is told which scope is missing and which channel the app is not i
     `ok ruda: the token belongs to ruda (${app.id}).`,
     "no ruda: the app lacks channels:history, users:read, reactions:read, commands.",
     "no ruda: is not in #general and hears nothing there.",
+    `no ruda: ${group.id} is a direct message, and nothing in it is heard as a channel.`,
   ]);
 });
 
