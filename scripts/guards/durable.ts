@@ -455,7 +455,7 @@ export const DURABLE_GUARDS: readonly Guard[] = [
     at: { file: `${DURABLE}/outbox-rows.ts` },
     find: "and o.id <> all($5::bigint[]))",
     replace: "and $5::bigint[] is not null)",
-    tests: outbox("what a living process is sending no other sends, nor anything behind it"),
+    tests: outbox("an entry that a process is sending is not sent again by its next looks"),
     why: "a process sends an entry twice at once",
   },
   {

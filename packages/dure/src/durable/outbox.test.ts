@@ -641,6 +641,31 @@ test("an entry whose claim was answered by a lost connection is sent by the same
   expect(left).toEqual(["k1", "k2"]);
 });
 
+test("an entry that a process is sending is not sent again by its next looks", async () => {
+  await using db = await testDatabase();
+  await using us = await joinTeam(db.url);
+  await using outbox = new Outbox(us);
+  const gate = Promise.withResolvers<void>();
+  const begun: string[] = [];
+  outbox.handle("desk", {
+    send: async (_payload, { key }) => {
+      begun.push(key);
+      if (key === "k1") await gate.promise;
+    },
+  });
+  await enqueue(us.database, [anEntry(1)]);
+  outbox.start();
+  await expect.poll(() => begun, { timeout: 20_000 }).toEqual(["k1"]);
+
+  await enqueue(us.database, [anEntry(2, { ordering: "two" })]);
+  outbox.wake();
+  await expect.poll(() => begun.includes("k2"), { timeout: 20_000 }).toBe(true);
+  gate.resolve();
+
+  await expect.poll(() => states(db), { timeout: 20_000 }).toEqual({ k1: "sent", k2: "sent" });
+  expect(begun).toEqual(["k1", "k2"]);
+});
+
 test("what follows from an attempt", () => {
   const policy = { attempts: 4, firstRetryMs: 1_000, timeoutMs: 10_000 };
   const decide = (attempts: number, verdict?: object, error: Error = new Error("x")) =>
