@@ -10,6 +10,7 @@ const FILES = `${PLANS}/workspace/team-files.ts`;
 const REQUESTS = `${PLANS}/runs/run-requests.ts`;
 const folder = testsIn("packages/dure/test/tenants/team-folder.test.ts");
 const files = testsIn(`${PLANS}/workspace/team-files.test.ts`);
+const named = testsIn(`${PLANS}/runs/named-repositories.test.ts`);
 const gate = testsIn(`${PLANS}/runs/merge-gate.test.ts`);
 const drafts = testsIn(`${PLANS}/rows/draft-rows.test.ts`);
 const requests = testsIn(`${PLANS}/runs/run-requests.test.ts`);
@@ -48,6 +49,14 @@ export const RIGHT_GUARDS: readonly Guard[] = [
     replace: "const root = tenant !== undefined ? folder :",
     tests: folder(ALIKE),
     why: "a tenant's token reaches each path of the machine",
+  },
+  {
+    id: "repositories.time",
+    at: { file: NAMED },
+    find: "for (const one of new Set(named)) {",
+    replace: "for (const one of (await real(folder)) === undefined ? [] : new Set(named)) {",
+    tests: named("a folder of others is refused with the same work as one that is not there"),
+    why: "a tenant learns by the time of a refusal which folders the machine has",
   },
   {
     id: "repositories.default",

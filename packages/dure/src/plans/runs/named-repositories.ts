@@ -216,11 +216,16 @@ async function namedRepository(
   named: Iterable<string>,
   { git, signal }: { git: Git; signal: AbortSignal },
 ): Promise<string | undefined> {
-  const wanted = await real(folder);
-  if (wanted === undefined) return undefined;
+  const repositories: RepositoryLocation[] = [];
   for (const one of new Set(named)) {
     const repository = await locationOf(one, git, signal);
-    if (!repository || !isWithin(wanted, repository.root)) continue;
+    if (repository) repositories.push(repository);
+  }
+  // Only then: how long a refusal takes does not tell whether there is anything either.
+  const wanted = await real(folder);
+  if (wanted === undefined) return undefined;
+  for (const repository of repositories) {
+    if (!isWithin(wanted, repository.root)) continue;
     const found = await locationOf(wanted, git, signal);
     if (found?.commonDir === repository.commonDir) return found.root;
   }

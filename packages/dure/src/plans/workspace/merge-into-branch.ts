@@ -115,7 +115,8 @@ async function tipOf(
   signal: AbortSignal | undefined,
 ): Promise<string> {
   const { exitCode, stdout } = await git.run(
-    ["rev-parse", "--verify", "--quiet", "--end-of-options", `refs/heads/${target}^{commit}`],
+    // By its name alone: what leads to a commit in another way is none that can be moved.
+    ["show-ref", "--verify", "--hash", `refs/heads/${target}`],
     { at, accept: [0, 1, 128], signal },
   );
   if (exitCode === 0) return stdout.toString().trim();

@@ -437,5 +437,14 @@ test("merges where the branch is checked out in another worktree", FULL, async (
   });
   expect(gitIn(join(person.home, "other"), "status", "--porcelain")).toBe("");
   expect(readFileSync(join(person.home, "other/b.txt"), "utf8")).toBe("result\n");
-  await expect(merge({ target: "nothing" })).rejects.toMatchObject({ code: "BRANCH_UNKNOWN" });
+  for (const target of [
+    "nothing",
+    "main~0",
+    "main^{/.}",
+    "main@{0}",
+    "../tags/v1",
+    "main\nabort",
+  ]) {
+    await expect(merge({ target }), target).rejects.toMatchObject({ code: "BRANCH_UNKNOWN" });
+  }
 });
