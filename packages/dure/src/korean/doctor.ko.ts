@@ -423,7 +423,7 @@ export const DOCTOR_SENTENCES_KO: readonly SentenceForm[] = [
   ],
 
   [
-    "{0} CPUs for each worker, bounded by a control group",
+    "CPU time of {0} for each worker, bounded by a control group",
     "작업자마다 CPU {0}개만큼 쓰고, 커널의 제어 그룹이 막아요",
   ],
 

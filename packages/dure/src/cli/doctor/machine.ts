@@ -87,7 +87,7 @@ export function checkBounds(
       name: "worker CPU",
       status: "ok",
       detail: boundsCpu
-        ? `${cpus} CPUs for each worker, bounded by a control group`
+        ? `CPU time of ${cpus} for each worker, bounded by a control group`
         : "not bounded, workers yield to all others: dure may make no control groups here",
     },
     {

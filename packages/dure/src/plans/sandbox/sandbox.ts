@@ -229,20 +229,7 @@ const KINDS = {
  */
 export async function openSandbox(options: OpenSandboxOptions): Promise<Sandbox> {
   mkdirSync(options.folder, { recursive: true, mode: 0o711 });
-  const setting: SandboxSetting = {
-    folder: realpathSync(options.folder),
-    home: options.home,
-    allowSecrets: options.allowSecrets ?? [],
-    hidden: options.hidden ?? [],
-    software: softwareOf(options.programs ?? [], options.home),
-    network: { never: () => [], ...options.network },
-    memoryBytes: options.memoryBytes ?? memoryOfWorkers(),
-    cpus: options.cpus ?? cpusOfWorkers(),
-    diskBytes: options.diskBytes ?? diskOfWorkers(options.folder),
-    user: workerUserOf(options.folder),
-    clock: options.clock,
-    logger: options.logger ?? silentLogger,
-  };
+  const setting = settingOf(options);
   if (options.wanted === "audit") return openConfiner(openAudit(setting), setting, UNPROVEN);
 
   const prove = options.prove ?? proveConfinement;
@@ -275,6 +262,23 @@ export async function openSandbox(options: OpenSandboxOptions): Promise<Sandbox>
       details: { tried },
     },
   );
+}
+
+function settingOf(options: OpenSandboxOptions): SandboxSetting {
+  return {
+    folder: realpathSync(options.folder),
+    home: options.home,
+    allowSecrets: options.allowSecrets ?? [],
+    hidden: options.hidden ?? [],
+    software: softwareOf(options.programs ?? [], options.home),
+    network: { never: () => [], ...options.network },
+    memoryBytes: options.memoryBytes ?? memoryOfWorkers(),
+    cpus: options.cpus ?? cpusOfWorkers(),
+    diskBytes: options.diskBytes ?? diskOfWorkers(options.folder),
+    user: workerUserOf(options.folder),
+    clock: options.clock,
+    logger: options.logger ?? silentLogger,
+  };
 }
 
 /** Without a network of its own a process reaches dure's server and database, whatever its policy. */
