@@ -2,9 +2,44 @@ import type { Guard } from "../mutate.ts";
 import { effects, inbox, lostAnswers, testsIn, turnGuards, turns } from "./tests-in.ts";
 
 const repeats = testsIn("packages/dure/test/repeats/openai-repeats.test.ts");
+const retries = testsIn("packages/dure/src/engine/turn/turn-retry.test.ts");
+const answerRetries = testsIn("packages/dure/test/rooms/answer-retry.test.ts");
 
 /** Who may write into a turn, a session, an effect or an escalation. */
 export const TURN_GUARDS: readonly Guard[] = [
+  // --- retries
+  {
+    id: "retry_turn.tenant",
+    at: { sql: "retry_turn" },
+    find: "where t2.id = p_turn and s2.tenant = p_tenant for update of s2;",
+    replace: "where t2.id = p_turn for update of s2;",
+    tests: retries("a turn that ended otherwise is not opened again"),
+    why: "a tenant opens a turn of another again",
+  },
+  {
+    id: "retry_turn.passed",
+    at: { sql: "retry_turn" },
+    find: "if s.running_turn is not null or exists (",
+    replace: "if false and exists (",
+    tests: retries("a retry is refused once the session has gone on"),
+    why: "a retry takes a session back to what it was before later turns",
+  },
+  {
+    id: "retry_turn.running",
+    at: { sql: "retry_turn" },
+    find: "if t.status <> 'done' then return 'running'; end if;",
+    replace: "",
+    tests: retries("a press while a retry waits for the model is no refusal"),
+    why: "a second press is refused while the first one is carried out",
+  },
+  {
+    id: "answer-retry.place",
+    at: { file: "packages/dure/src/rooms/answer-retries.ts" },
+    find: "where id = $1 and place = $2",
+    replace: "where id = $1 and $2::text is not null",
+    tests: answerRetries("an answer is not retried from a place in which it was not asked"),
+    why: "a person retries an answer of a place that the person does not see",
+  },
   // --- acceptance
   {
     id: "accept_turn.tenant",

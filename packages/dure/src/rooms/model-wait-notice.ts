@@ -35,6 +35,7 @@ export class ModelWaitNotice {
     const waits = isStart && event.data.waits === "model";
     if (waits && !this.#isShown) await this.#show();
     if (!this.#isShown || waits) return;
+    if (event.type === "DONE") await this.#change(null); // it waits no more
     if (isStart) await this.#change(roomTexts(this.#setting.locale).reconnected());
   }
 
@@ -62,7 +63,7 @@ export class ModelWaitNotice {
     this.#talk.announce();
   }
 
-  async #change(text: string): Promise<void> {
+  async #change(text: string | null): Promise<void> {
     this.#isShown = false;
     const { agent, place, turn } = this.#answer;
     const { database, store } = this.#setting;
@@ -87,7 +88,7 @@ const CHANGE = {
   name: "model_wait.change",
   text: `
     update dure.room_messages
-    set text = $3, buttons = null, edited_at = clock_timestamp()
-    where during = $1 and author = $2 and mark = 'notice' and text <> $3
+    set text = coalesce($3, text), buttons = null, edited_at = clock_timestamp()
+    where during = $1 and author = $2 and mark = 'notice' and buttons is not null
     returning id`,
 };

@@ -49,6 +49,7 @@ test("an answer whose model was away goes on by its button: booked once, answere
   await ask();
   await settled(team);
   const button = await buttonOf(team, "retry:");
+  expect(await buttonsOf(team)).toEqual([button]);
 
   seen.isAway = false;
   const answer = button.slice("retry:".length);

@@ -115,6 +115,19 @@ test("two persons who press at once, and one who presses twice, make one retry",
   expect(bank.paid).toHaveLength(1);
 });
 
+test("a press while a retry waits for the model is no refusal", async () => {
+  const bank = aBank();
+  await using t = await startBank(bank);
+  const { turnId } = await t.say("pay");
+
+  await t.engine.retryTurn(turnId);
+  await t.engine.retryTurn(turnId);
+  bank.isAway = false;
+  await eventsOf(t.engine, turnId);
+
+  expect(bank.paid).toHaveLength(1);
+});
+
 test("a retry whose process is fenced goes on in another one, with one effect", async () => {
   const bank = aBank();
   await using t = await startBank(bank);
