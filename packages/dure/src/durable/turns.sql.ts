@@ -572,10 +572,14 @@ begin
   select s2.* into s
   from dure.sessions s2
   join dure.turns t2 on t2.session_id = s2.id
-  where t2.id = p_turn and s2.tenant = p_tenant
+  where t2.id = p_turn
+    and s2.tenant = p_tenant
   for update of s2;
   if not found then return null; end if;
-  select * into t from dure.turns where id = p_turn for no key update;
+  select * into t
+  from dure.turns
+  where id = p_turn
+  for no key update;
   if not found then return null; end if;
   if t.status <> 'done' then return 'running'; end if;
   -- each retry raises the epoch by two, as a life does
