@@ -42,8 +42,8 @@ const onFenced = (): never => {
 const isDone = (key: string): boolean => readFileSync(effects, "utf8").includes(` ${key}\n`);
 
 async function effect(kind: Kind, n: string, key: string): Promise<void> {
-  await systemClock.sleep(STEP_MS);
-  if (!isDone(key)) appendFileSync(effects, `${kind} ${n} ${key}\n`);
+  appendFileSync(effects, `${kind} ${n} ${key}\n`);
+  await systemClock.sleep(STEP_MS); // it is done, and not yet recorded
 }
 
 function bookingTool(kind: Kind): AnyTool {
