@@ -21,7 +21,7 @@ export const DOOR_GUARDS: readonly Guard[] = [
     at: { file: `${SERVER}/access.ts` },
     find: '(given === "admin" && !SCOPES_BY_NAME.has(scope))',
     replace: 'given === "admin"',
-    tests: access("admin and plans do not hold %s"),
+    tests: access("admin and plans do not hold plans:confirm"),
     why: "an admin takes protection away from the machine without a word about it",
   },
 

@@ -91,7 +91,7 @@ export const PLAN_GUARDS: readonly Guard[] = [
     at: { file: `${PLANS}/leaving/find-secrets.ts` },
     find: "return [...formed, ...general, ...encoded];",
     replace: "return [...formed, ...general];",
-    tests: secrets("a secret that stands in base64 %s is found"),
+    tests: secrets("a secret that stands in base64 in one line is found"),
     why: "a key in base64 leaves with a result unseen",
   },
   {
@@ -107,7 +107,7 @@ export const PLAN_GUARDS: readonly Guard[] = [
     at: { file: `${PLANS}/threads/plan-threads.ts` },
     find: "return whole.length <= FEW_PORTS && files.length <= FEW_FILES;",
     replace: "return whole.length > 0;",
-    tests: threads("the %s of a run of many ports is found while"),
+    tests: threads("the mode of a run of many ports is found while"),
     why: "a run of 10,000 ports holds up every caller of the server for seconds",
   },
   {

@@ -367,6 +367,7 @@ describe("good calls", () => {
       await expectGood(`GET /v1/runs/${id}/ports/greet/transcript?member=implementer`, 200);
       await expectGood(`GET /v1/runs/${id}/ports/greet/transcript?before=9&limit=1`, 200);
       await expectGood(`GET /v1/runs/${id}/diff`, 200);
+      await expectGood(`GET /v1/runs/${id}/leaving`, 200);
       const { commit } = (run.body as { report: { commit: string } }).report;
       await expectRefused(`POST /v1/runs/${id}/approve`, 409, {
         body: { commit: "0".repeat(40) },
@@ -642,6 +643,7 @@ test.each([
   ["GET /v1/runs/run_0/events", 404],
   ["GET /v1/runs/run_0/events?last_event_id=nonsense", 400],
   ["GET /v1/runs/run_0/diff", 404],
+  ["GET /v1/runs/run_0/leaving", 404],
   ["POST /v1/runs/run_0/approve", 404, { body: { commit: "0".repeat(40) } }],
   ["POST /v1/runs/run_0/merge", 404],
   ["POST /v1/runs/run_0/publish", 404],
