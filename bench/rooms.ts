@@ -154,7 +154,7 @@ async function handingOver(): Promise<void> {
     limits: UNLIMITED,
   });
   const ask = async (topic: string): Promise<void> => {
-    const result = await team.rooms.collaborate(
+    const result = await team.rooms.collaboration.collaborate(
       { agent: "agent-0" },
       { targetAgent: "agent-1", message: "로그인 코드를 봐 줘", topic },
     );

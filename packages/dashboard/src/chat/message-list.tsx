@@ -180,21 +180,7 @@ const Message = memo(function Message(props: {
   const { entry, conversation, receipts, slots } = props;
   const { text, language } = useLanguage();
 
-  if (entry.role === "user") {
-    return (
-      <li className="message" data-role="user" data-status={entry.status}>
-        <span className="hidden-words">{text.common.you}</span>
-        {entry.content !== "" && <div className="bubble">{entry.content}</div>}
-        {entry.status === "queued" && (
-          <span className="message-note">
-            <IconClock size={13} aria-hidden /> {text.chat.queued}
-          </span>
-        )}
-        {entry.status === "failed" && <Failed entry={entry} conversation={conversation} />}
-      </li>
-    );
-  }
-
+  if (entry.role === "user") return <OwnMessage entry={entry} conversation={conversation} />;
   const tone = toneOf(entry.done);
 
   return (
@@ -220,6 +206,24 @@ const Message = memo(function Message(props: {
     </li>
   );
 });
+
+function OwnMessage(props: { entry: Entry; conversation: Conversation }): ReactNode {
+  const { entry, conversation } = props;
+  const text = useText();
+
+  return (
+    <li className="message" data-role="user" data-status={entry.status}>
+      <span className="hidden-words">{text.common.you}</span>
+      {entry.content !== "" && <div className="bubble">{entry.content}</div>}
+      {entry.status === "queued" && (
+        <span className="message-note">
+          <IconClock size={13} aria-hidden /> {text.chat.queued}
+        </span>
+      )}
+      {entry.status === "failed" && <Failed entry={entry} conversation={conversation} />}
+    </li>
+  );
+}
 
 /** Tools of the caller that a turn has ended with. */
 function namesOf(calls: readonly { readonly tool: string }[]): string {

@@ -129,10 +129,7 @@ export class DureClient {
 
   /** Stops a turn; one that is already done is refused with class `conflict`. */
   async stopTurn(turnId: string, options: CallOptions = {}): Promise<void> {
-    await this.#http.request(`/v1/agent/turns/${encodeURIComponent(turnId)}/stop`, {
-      method: "POST",
-      ...pass(options),
-    });
+    await this.#http.request(pathOfTurn(turnId, "stop"), { method: "POST", ...pass(options) });
   }
 
   /**
@@ -140,36 +137,24 @@ export class DureClient {
    * not done again. Asked twice, it is one retry. Follow it with `followTurn`.
    */
   async retryTurn(turnId: string, options: CallOptions = {}): Promise<void> {
-    await this.#http.request(`/v1/agent/turns/${encodeURIComponent(turnId)}/retry`, {
-      method: "POST",
-      ...pass(options),
-    });
+    await this.#http.request(pathOfTurn(turnId, "retry"), { method: "POST", ...pass(options) });
   }
 
   /** A turn that has ended, and the prompts and models to replay it with. Needs scope `admin`. */
   replayable(turnId: string, options: CallOptions = {}): Promise<ReplayableTurn> {
-    return this.#get(`/v1/agent/turns/${encodeURIComponent(turnId)}/replay`, options);
+    return this.#get(pathOfTurn(turnId, "replay"), options);
   }
 
   /**
    * Runs a turn again with another model or prompt. No tool is called and nothing is stored: tools
    * answer as they did in the turn, or are refused. Needs scope `admin`.
    */
-  async replay(
+  replay(
     turnId: string,
     change: ReplayRequest = {},
     options: CallOptions = {},
   ): Promise<TurnReplay> {
-    const answer = await this.#http.request(
-      `/v1/agent/turns/${encodeURIComponent(turnId)}/replay`,
-      {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify(change),
-        ...pass(options),
-      },
-    );
-    return fromWire(await readJson(answer)) as TurnReplay;
+    return this.#post(pathOfTurn(turnId, "replay"), change, options);
   }
 
   // --- sessions
@@ -293,7 +278,7 @@ export class DureClient {
     answer: EscalationAnswer,
     options: CallOptions = {},
   ): Promise<EscalationAnswered> {
-    return this.#decide(id, "answer", answer, options);
+    return this.#post(`/v1/escalations/${encodeURIComponent(id)}/answer`, answer, options);
   }
 
   /** Closes it without a decision; what waited for it ends as if it had not been asked. */
@@ -301,26 +286,8 @@ export class DureClient {
     id: string,
     options: CallOptions & { readonly note?: string | undefined } = {},
   ): Promise<Escalation> {
-    return this.#decide(id, "dismiss", { note: options.note }, options);
-  }
-
-  async #decide<Resource>(
-    id: string,
-    verb: "answer" | "dismiss",
-    body: object,
-    options: CallOptions,
-  ): Promise<Resource> {
-    const init = {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify(body),
-      ...pass(options),
-    };
-    return fromWire(
-      await readJson(
-        await this.#http.request(`/v1/escalations/${encodeURIComponent(id)}/${verb}`, init),
-      ),
-    ) as Resource;
+    const { note } = options;
+    return this.#post(`/v1/escalations/${encodeURIComponent(id)}/dismiss`, { note }, options);
   }
 
   /**
@@ -421,7 +388,7 @@ export class DureClient {
     return new TurnStream({
       begin,
       resume: (turnId, lastEventId, turnSignal) =>
-        this.#http.request(`/v1/agent/turns/${encodeURIComponent(turnId)}/stream`, {
+        this.#http.request(pathOfTurn(turnId, "stream"), {
           headers: streamHeaders(lastEventId),
           signal: turnSignal,
         }),
@@ -433,9 +400,23 @@ export class DureClient {
     });
   }
 
+  async #post<Resource>(path: string, body: object, options: CallOptions): Promise<Resource> {
+    const answer = await this.#http.request(path, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+      ...pass(options),
+    });
+    return fromWire(await readJson(answer)) as Resource;
+  }
+
   async #get<Resource>(path: string, options: CallOptions): Promise<Resource> {
     return fromWire(await readJson(await this.#http.request(path, pass(options)))) as Resource;
   }
+}
+
+function pathOfTurn(turn: string, what: "stop" | "retry" | "replay" | "stream"): string {
+  return `/v1/agent/turns/${encodeURIComponent(turn)}/${what}`;
 }
 
 function streamHeaders(lastEventId: string | undefined): Record<string, string> {

@@ -451,10 +451,7 @@ export const DOCTOR_SENTENCES_KO: readonly SentenceForm[] = [
   ["as for the token's address", "토큰을 쓰는 주소의 한도와 같아요"],
   ["the team's budget bounds it", "팀의 예산이 한도예요"],
   ["the team's model", "팀의 모델"],
-  [
-    "all of the machine's but one, and at least one",
-    "이 컴퓨터의 CPU에서 하나를 뺀 수이고, 적어도 하나예요",
-  ],
+  ["all of the machine's but half of one", "이 컴퓨터의 CPU에서 반 개를 뺀 만큼이에요"],
   ["half of what is free, and 10 GiB at most", "남은 공간의 절반이고, 많아도 10 GiB예요"],
   ["half of the machine's, and 4 GiB at most", "이 컴퓨터 메모리의 절반이고, 많아도 4 GiB예요"],
   ["kept until they are forgotten", "지울 때까지 남겨요"],

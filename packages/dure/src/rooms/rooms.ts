@@ -17,7 +17,6 @@ import { Accounts } from "./accounts.ts";
 import { AgentPauses } from "./agent-pauses.ts";
 import { Buttons } from "./buttons.ts";
 import type { ChannelAdapter } from "./channel-adapter.ts";
-import type { CollaborateCall, CollaborateCaller, CollaborateResult } from "./collaborate-call.ts";
 import { Collaboration } from "./collaborate.ts";
 import { makeConfiguredPlaces } from "./configured-places.ts";
 import { Delivery } from "./delivery.ts";
@@ -273,12 +272,7 @@ export class Rooms {
   async message(id: string, who: RoomPerson): Promise<StoredMessage> {
     const message = await this.#setting.store.message(id);
     const place = message && (await this.#setting.store.place(message.place));
-    if (!message || !place || !maySee(place, who)) {
-      throw new DureError("ROOM_MESSAGE_UNKNOWN", `There is no message "${id}".`, {
-        class: "not-found",
-        hint: "Check the id.",
-      });
-    }
+    if (!message || !place || !maySee(place, who)) throw messageUnknown(id);
     return message;
   }
 
@@ -359,14 +353,6 @@ export class Rooms {
     const place = await this.place(id, who);
     if (answer !== undefined) return this.#retries.retry(answer, place, who.person);
     this.#setting.notifications.publish(RETRY_MODELS_TOPIC);
-  }
-
-  async collaborate(
-    caller: CollaborateCaller,
-    call: CollaborateCall,
-    options: { signal?: AbortSignal } = {},
-  ): Promise<CollaborateResult> {
-    return this.collaboration.collaborate(caller, call, options);
   }
 
   retentionRules(): readonly RetentionRule[] {
@@ -460,6 +446,13 @@ function settingOf(options: RoomsOptions): RoomsSetting {
     stream: options.stream ?? false,
     defaultChannel: options.defaultChannel,
   };
+}
+
+function messageUnknown(id: string): DureError {
+  return new DureError("ROOM_MESSAGE_UNKNOWN", `There is no message "${id}".`, {
+    class: "not-found",
+    hint: "Check the id.",
+  });
 }
 
 function textRefused(because: "empty" | "malformed" | "too-long"): DureError {

@@ -522,7 +522,7 @@ function collaborate(app: RouteApp, rooms: Rooms): void {
 
       assertOfAllTenants(callerOf(request), "COLLABORATE_NOT_ALLOWED", "speak as an agent");
 
-      const result = await rooms.collaborate(
+      const result = await rooms.collaboration.collaborate(
         { agent },
         {
           targetAgent: target_agent,

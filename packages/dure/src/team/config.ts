@@ -417,7 +417,7 @@ export const teamSchema = settings({
       .optional(),
     /**
      * CPUs whose time the processes of one worker may take together, such as 1.5; it holds where
-     * dure may make control groups. Default: all of the machine's but one, and at least one.
+     * dure may make control groups. Default: all of the machine's but half of one.
      */
     cpus: z
       .number({ error: "must be a number of CPUs" })

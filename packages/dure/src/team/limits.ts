@@ -350,7 +350,7 @@ export const SETTINGS = {
   plansCpus: value<number | undefined>({
     path: ["plans", "cpus"],
     fallback: undefined,
-    source: "all of the machine's but one, and at least one",
+    source: "all of the machine's but half of one",
     unit: "CPUs",
   }),
   plansDiskBytes: value<number | undefined>({

@@ -41,7 +41,7 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
       expect(await requestStates(team)).toEqual(["withdrawn"]);
       expect(await eventsOf(team, "room.closed")).toHaveLength(1);
       expect(
-        await team.rooms.collaborate(
+        await team.rooms.collaboration.collaborate(
           { agent: "ruda" },
           { targetAgent: "eden", message: "다시", threadId },
         ),
@@ -112,7 +112,7 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     const since = stage.discord.requests.length;
     await eventually(async () =>
       expect(
-        await team.rooms.collaborate(
+        await team.rooms.collaboration.collaborate(
           { agent: "ruda" },
           { targetAgent: "eden", message: "하나", channelId: GENERAL },
         ),
@@ -155,7 +155,7 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
       { type: "account", resolvedBy: "eden" },
     ]);
     expect(
-      await team.rooms.collaborate(
+      await team.rooms.collaboration.collaborate(
         { agent: "ruda" },
         { targetAgent: "eden", message: "하나", channelId: GENERAL },
       ),
@@ -246,7 +246,7 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
       }),
     );
     const since = stage.discord.requests.length;
-    const result = await team.rooms.collaborate(
+    const result = await team.rooms.collaboration.collaborate(
       { agent: "ruda" },
       { targetAgent: "eden", message: "도와줘" },
     );
@@ -313,7 +313,7 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
         ["general: 채널이 없어졌어요.", expect.stringMatching(/rooms\.channels.*dure reload/)],
       ]);
       expect(
-        await team.rooms.collaborate(
+        await team.rooms.collaboration.collaborate(
           { agent: "ruda" },
           { targetAgent: "seum", message: "여기서", channelId: GENERAL },
         ),
@@ -367,7 +367,7 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     });
     const since = stage.discord.requests.length;
 
-    const result = await team.rooms.collaborate(
+    const result = await team.rooms.collaboration.collaborate(
       { agent: "ruda" },
       { targetAgent: "eden", message: "검토" },
     );
@@ -398,14 +398,20 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     });
     for (const message of ["하나", "둘", "셋", "넷"]) {
       expect(
-        await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message }),
+        await team.rooms.collaboration.collaborate(
+          { agent: "ruda" },
+          { targetAgent: "eden", message },
+        ),
       ).toMatchObject({ ok: false, code: "PERMISSION_DENIED" });
     }
     expect(await openTypes(team)).toEqual(["delivery"]);
 
     stage.discord.setPermissions(stage.bots.ruda, stage.places.general, {});
     expect(
-      await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "다섯" }),
+      await team.rooms.collaboration.collaborate(
+        { agent: "ruda" },
+        { targetAgent: "eden", message: "다섯" },
+      ),
     ).toMatchObject({ ok: true });
 
     await eventually(async () => expect(await openTypes(team)).toEqual([]));
@@ -425,7 +431,7 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
       });
       stage.fail("thread", "transient");
 
-      await team.rooms.collaborate(
+      await team.rooms.collaboration.collaborate(
         { agent: "ruda" },
         { targetAgent: "eden", message: "둘", topic: "둘", threadName: "리뷰" },
       );
@@ -474,11 +480,14 @@ describe("a Discord server with an outage", { timeout: 60_000 }, () => {
       );
       const since = discord.requests.length;
       const [more, other] = await Promise.all([
-        team.rooms.collaborate(
+        team.rooms.collaboration.collaborate(
           { agent: "ruda" },
           { targetAgent: "eden", message: "하나 더", threadId },
         ),
-        team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "seum", message: "새로" }),
+        team.rooms.collaboration.collaborate(
+          { agent: "ruda" },
+          { targetAgent: "seum", message: "새로" },
+        ),
       ]);
       expect([more, other]).toMatchObject([
         { ok: true, delivery: "queued" },
@@ -640,12 +649,12 @@ describe.each(PLATFORM.rows)(
           ).toEqual([]),
         );
         expect(
-          await second.rooms.collaborate(
+          await second.rooms.collaboration.collaborate(
             { agent: "ruda" },
             { targetAgent: "dajim", message: "거기 있나" },
           ),
         ).toMatchObject({ ok: false, code: "AGENT_UNKNOWN" });
-        const asked = await second.rooms.collaborate(
+        const asked = await second.rooms.collaboration.collaborate(
           { agent: "ruda" },
           { targetAgent: "eden", message: "대신 해 줘", threadId },
         );

@@ -156,14 +156,14 @@ describe.each(PLATFORM.rows)(
           },
         });
 
-        const before = await team.rooms.collaborate(
+        const before = await team.rooms.collaboration.collaborate(
           { agent: "ruda" },
           { targetAgent: "dajim", message: "도와줘" },
         );
         const next = new Directory({ agents: platform.agents, channels: platform.channels });
         await team.rooms.enrol(next);
         team.rooms.directory.replace(next);
-        const after = await team.rooms.collaborate(
+        const after = await team.rooms.collaboration.collaborate(
           { agent: "ruda" },
           { targetAgent: "dajim", message: "도와줘" },
         );
@@ -185,7 +185,7 @@ describe.each(PLATFORM.rows)(
       test("C4 E6 an unknown agent is refused at once, and the hint names the mapping keys", async () => {
         const { team } = await start();
 
-        const result = await team.rooms.collaborate(
+        const result = await team.rooms.collaboration.collaborate(
           { agent: "ruda" },
           { targetAgent: "nobody", message: "도와줘" },
         );
@@ -203,7 +203,7 @@ describe.each(PLATFORM.rows)(
         const { team } = await start();
         await team.rooms.pauses.pause("eden", { by: "mina" });
 
-        const result = await team.rooms.collaborate(
+        const result = await team.rooms.collaboration.collaborate(
           { agent: "ruda" },
           { targetAgent: "eden", message: "도와줘" },
         );
@@ -283,7 +283,7 @@ describe.each(PLATFORM.rows)(
             message: "여기서",
             channelId: general,
           });
-          const refused = await team.rooms.collaborate(
+          const refused = await team.rooms.collaboration.collaborate(
             { agent: "ruda" },
             { targetAgent: "seum", message: "저기서", channelId: `${name}:quiet` },
           );
@@ -307,7 +307,7 @@ describe.each(PLATFORM.rows)(
         });
         await platform.ready(team);
 
-        const result = await team.rooms.collaborate(
+        const result = await team.rooms.collaboration.collaborate(
           { agent: "ruda" },
           { targetAgent: "eden", message: "어디서?" },
         );
@@ -338,7 +338,7 @@ describe.each(PLATFORM.rows)(
 
         const results = await Promise.all(
           ["http-session-1", "cli-01", "job:job_1:ruda"].map((session) =>
-            team.rooms.collaborate(
+            team.rooms.collaboration.collaborate(
               { agent: "ruda", session, turn: `turn_${session}` },
               { targetAgent: "eden", message: `${session}에서` },
             ),
@@ -359,24 +359,30 @@ describe.each(PLATFORM.rows)(
           const { team } = await start({ limits: { pairCalls: 10 } });
           const call = { targetAgent: "eden", message: "한 번만" };
 
-          const first = await team.rooms.collaborate({ agent: "ruda", callKey: "turn-1/2" }, call);
-          const again = await team.rooms.collaborate({ agent: "ruda", callKey: "turn-1/2" }, call);
-          const outside = await team.rooms.collaborate(
+          const first = await team.rooms.collaboration.collaborate(
+            { agent: "ruda", callKey: "turn-1/2" },
+            call,
+          );
+          const again = await team.rooms.collaboration.collaborate(
+            { agent: "ruda", callKey: "turn-1/2" },
+            call,
+          );
+          const outside = await team.rooms.collaboration.collaborate(
             { agent: "ruda" },
             { ...call, idempotencyKey: "k" },
           );
-          const repeated = await team.rooms.collaborate(
+          const repeated = await team.rooms.collaboration.collaborate(
             { agent: "ruda" },
             { ...call, idempotencyKey: "k" },
           );
           await team.database.query({
             text: "update dure.collaborations set at = at - interval '5 minutes 1 second'",
           });
-          const later = await team.rooms.collaborate(
+          const later = await team.rooms.collaboration.collaborate(
             { agent: "ruda" },
             { ...call, idempotencyKey: "k" },
           );
-          const sameCall = await team.rooms.collaborate(
+          const sameCall = await team.rooms.collaboration.collaborate(
             { agent: "ruda", callKey: "turn-1/2" },
             call,
           );
@@ -399,7 +405,7 @@ describe.each(PLATFORM.rows)(
       ])("refuses %s and changes nothing", async (_what, call) => {
         const { team } = await start();
 
-        expect(await team.rooms.collaborate({ agent: "ruda" }, call)).toMatchObject({
+        expect(await team.rooms.collaboration.collaborate({ agent: "ruda" }, call)).toMatchObject({
           ok: false,
           code: "INVALID_ARGUMENT",
         });

@@ -90,9 +90,9 @@ async function openIn({ database }: TestTeam): Promise<number> {
 export async function collaborate(
   team: TestTeam,
   agent: Name,
-  call: Parameters<TestTeam["rooms"]["collaborate"]>[1],
+  call: Parameters<TestTeam["rooms"]["collaboration"]["collaborate"]>[1],
 ): Promise<Extract<CollaborateResult, { ok: true }>> {
-  const result = await team.rooms.collaborate({ agent }, call);
+  const result = await team.rooms.collaboration.collaborate({ agent }, call);
   if (!result.ok) throw new Error(`${result.code}: ${result.message}`);
   return result;
 }

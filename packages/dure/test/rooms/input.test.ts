@@ -181,7 +181,7 @@ test.each([
       },
     });
 
-    const asked = await team.rooms.collaborate(
+    const asked = await team.rooms.collaboration.collaborate(
       { agent: "ruda" },
       { targetAgent: id, message: "검토해 줘" },
     );

@@ -183,7 +183,7 @@ describe("which bots are in a thread of Discord", { timeout: 60_000 }, () => {
     );
 
     const call = { targetAgent: "dajim", message: "봐 줘" };
-    const result = await team.rooms.collaborate({ agent: "ruda" }, call);
+    const result = await team.rooms.collaboration.collaborate({ agent: "ruda" }, call);
 
     expect(result).toMatchObject({ ok: false, code: "AGENT_OFFLINE" });
     expect(await openTypes(team)).toContain("account");

@@ -79,7 +79,10 @@ describe("what a person lifts", { timeout: 60_000 }, () => {
       await collaborate(team, "ruda", { targetAgent: "eden", message });
     }
     expect(
-      await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "넷" }),
+      await team.rooms.collaboration.collaborate(
+        { agent: "ruda" },
+        { targetAgent: "eden", message: "넷" },
+      ),
     ).toMatchObject({ ok: false, code: "LOOP_GUARD" });
     const [question] = (await team.inbox.list({ tenant: "", status: "open" })).items.filter(
       ({ type }) => type === "conflict",
@@ -89,7 +92,10 @@ describe("what a person lifts", { timeout: 60_000 }, () => {
 
     await eventually(async () =>
       expect(
-        await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "다섯" }),
+        await team.rooms.collaboration.collaborate(
+          { agent: "ruda" },
+          { targetAgent: "eden", message: "다섯" },
+        ),
       ).toMatchObject({ ok: true }),
     );
   });
@@ -104,7 +110,10 @@ describe("what a person lifts", { timeout: 60_000 }, () => {
         await collaborate(team, "ruda", { targetAgent: "eden", message });
       }
       expect(
-        await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "넷" }),
+        await team.rooms.collaboration.collaborate(
+          { agent: "ruda" },
+          { targetAgent: "eden", message: "넷" },
+        ),
       ).toMatchObject({ ok: false, code: "LOOP_GUARD" });
       await eventually(() => expect(lastIn(stage)?.buttons).toHaveLength(1));
 
@@ -113,7 +122,10 @@ describe("what a person lifts", { timeout: 60_000 }, () => {
       expect(shown.text).toContain("풀기");
       await eventually(async () =>
         expect(
-          await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "다섯" }),
+          await team.rooms.collaboration.collaborate(
+            { agent: "ruda" },
+            { targetAgent: "eden", message: "다섯" },
+          ),
         ).toMatchObject({ ok: true }),
       );
     },
@@ -184,13 +196,19 @@ describe("what a person lifts", { timeout: 60_000 }, () => {
       await collaborate(team, "ruda", { targetAgent: "eden", message });
     }
     expect(
-      await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "넷" }),
+      await team.rooms.collaboration.collaborate(
+        { agent: "ruda" },
+        { targetAgent: "eden", message: "넷" },
+      ),
     ).toMatchObject({ ok: false, code: "LOOP_GUARD" });
 
     await team.rooms.resume(threadId, { tenant: "", person: "민준" });
 
     expect(
-      await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "다섯" }),
+      await team.rooms.collaboration.collaborate(
+        { agent: "ruda" },
+        { targetAgent: "eden", message: "다섯" },
+      ),
     ).toMatchObject({ ok: true });
     expect(await openTypes(team)).toEqual([]);
   });
@@ -202,7 +220,10 @@ describe("what a person lifts", { timeout: 60_000 }, () => {
     }
 
     for (const message of ["넷", "다섯", "여섯"]) {
-      await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message });
+      await team.rooms.collaboration.collaborate(
+        { agent: "ruda" },
+        { targetAgent: "eden", message },
+      );
     }
 
     const raised = await team.database.query<{ id: string }>({

@@ -129,13 +129,13 @@ describe("a hand-over from a direct room of the web", { timeout: 60_000 }, () =>
     ["a thread of a channel", { threadId: "the open one" }],
   ])("is refused where the call names %s", async (_what, named) => {
     const { team, direct } = await webTeam({});
-    const open = await team.rooms.collaborate(
+    const open = await team.rooms.collaboration.collaborate(
       { agent: "ruda" },
       { targetAgent: "eden", message: "안녕하세요" },
     );
     const threadId = open.ok && "threadId" in named ? open.threadId : undefined;
 
-    const result = await team.rooms.collaborate(
+    const result = await team.rooms.collaboration.collaborate(
       { agent: "ruda", session: `room:ruda:${direct}` },
       { targetAgent: "eden", message: SECRET, ...named, threadId },
     );
@@ -181,7 +181,7 @@ describe("a hand-over from a direct room of the web", { timeout: 60_000 }, () =>
       [job, `room:ruda:${direct}`],
     );
 
-    const result = await team.rooms.collaborate(
+    const result = await team.rooms.collaboration.collaborate(
       { agent: "eden", session: `job:${job}:eden` },
       { targetAgent: "seum", message: `${SECRET} 확인` },
     );

@@ -310,7 +310,7 @@ describe.each(PLATFORM.rows)(
       await suspend(team, threadId);
 
       const again = { targetAgent: "eden", message: "하나 더" };
-      const refused = await team.rooms.collaborate({ agent: "ruda" }, again);
+      const refused = await team.rooms.collaboration.collaborate({ agent: "ruda" }, again);
 
       expect(refused).toMatchObject({ ok: false, code: "THREAD_SUSPENDED", escalated: false });
       expect(refused).toMatchObject({
@@ -459,7 +459,7 @@ describe.each(PLATFORM.rows)(
       const team = await readyTeamOn(platform, { behave: { ruda: silent, eden: silent } });
       platform.fail("post", "transient", { agent: "ruda", times: 4 });
 
-      const asked = team.rooms.collaborate(
+      const asked = team.rooms.collaboration.collaborate(
         { agent: "ruda" },
         { targetAgent: "eden", message: "코드 리뷰" },
       );

@@ -106,15 +106,15 @@ describe("where a collaboration goes", { timeout: 60_000 }, () => {
         await threadsIn("web:quiet"),
       ]).toEqual([["[협업] 루다 → 이든 · 검토"], ["[협업] 루다 → 이든 · 검토"], []]);
 
-      const own = await team.rooms.collaborate(
+      const own = await team.rooms.collaboration.collaborate(
         { agent: "seum", session: "http-1" },
         { targetAgent: "eden", message: "하나" },
       );
-      const withTopic = await team.rooms.collaborate(
+      const withTopic = await team.rooms.collaboration.collaborate(
         { agent: "seum", session: "http-1" },
         { targetAgent: "eden", message: "둘", topic: "배포" },
       );
-      const again = await team.rooms.collaborate(
+      const again = await team.rooms.collaboration.collaborate(
         { agent: "seum", session: "http-1" },
         { targetAgent: "eden", message: "셋" },
       );
@@ -150,7 +150,7 @@ describe("where a collaboration goes", { timeout: 60_000 }, () => {
       await team.database.query({ text: "select agent from dure.participants order by agent" }),
     ).toEqual([{ agent: "eden" }, { agent: "ruda" }]);
     expect(
-      await team.rooms.collaborate(
+      await team.rooms.collaboration.collaborate(
         { agent: "ruda" },
         { targetAgent: "eden", message: "셋", threadId: "thread_nowhere" },
       ),
@@ -161,7 +161,7 @@ describe("where a collaboration goes", { timeout: 60_000 }, () => {
     const team = await twoChannels();
     await team.rooms.pauses.pause("eden", { by: "mina" });
 
-    const result = await team.rooms.collaborate(
+    const result = await team.rooms.collaboration.collaborate(
       { agent: "ruda" },
       { targetAgent: "eden", message: "하나", channelId: "web:quiet" },
     );
@@ -186,12 +186,12 @@ describe("where a collaboration goes", { timeout: 60_000 }, () => {
       ));
 
     await lostFor(20);
-    const moving = await team.rooms.collaborate(
+    const moving = await team.rooms.collaboration.collaborate(
       { agent: "ruda" },
       { targetAgent: "eden", message: "하나" },
     );
     await lostFor(31);
-    const gone = await team.rooms.collaborate(
+    const gone = await team.rooms.collaboration.collaborate(
       { agent: "ruda" },
       { targetAgent: "eden", message: "둘" },
     );

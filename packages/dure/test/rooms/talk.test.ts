@@ -533,11 +533,11 @@ describe.each(PLATFORM.rows)(
         await collaborate(team, "eden", { targetAgent: "ruda", message: "둘" });
         await collaborate(team, "ruda", { targetAgent: "eden", message: "셋" });
 
-        const fourth = await team.rooms.collaborate(
+        const fourth = await team.rooms.collaboration.collaborate(
           { agent: "ruda" },
           { targetAgent: "eden", message: "넷" },
         );
-        const fifth = await team.rooms.collaborate(
+        const fifth = await team.rooms.collaboration.collaborate(
           { agent: "ruda" },
           { targetAgent: "eden", message: "다섯" },
         );

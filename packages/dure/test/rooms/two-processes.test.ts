@@ -92,7 +92,7 @@ describe.each(PLATFORM.rows)(
 
         const results = await Promise.all(
           [first, second, first, second].map((team, index) =>
-            team.rooms.collaborate(
+            team.rooms.collaboration.collaborate(
               { agent: "ruda" },
               { targetAgent: "eden", message: `더 ${index}` },
             ),
@@ -124,7 +124,7 @@ describe.each(PLATFORM.rows)(
 
       const results = await Promise.all(
         [first, second, first, second].map((team) =>
-          team.rooms.collaborate(
+          team.rooms.collaboration.collaborate(
             { agent: "ruda" },
             { targetAgent: "eden", message: "한 번만", idempotencyKey: "k" },
           ),
@@ -212,7 +212,7 @@ describe("two processes of one team on Discord", { timeout: 60_000 }, () => {
 
       await first.rooms.pauses.pause("eden", { by: "mina" });
       expect(
-        await first.rooms.collaborate(
+        await first.rooms.collaboration.collaborate(
           { agent: "ruda" },
           { targetAgent: "eden", message: "도와줘" },
         ),
@@ -225,7 +225,7 @@ describe("two processes of one team on Discord", { timeout: 60_000 }, () => {
 
       await first.rooms.pauses.resume("eden", { by: "mina" });
       expect(
-        await first.rooms.collaborate(
+        await first.rooms.collaboration.collaborate(
           { agent: "ruda" },
           { targetAgent: "eden", message: "이제 도와줘" },
         ),

@@ -88,9 +88,9 @@ export function openControlGroups(files: GroupFiles = MACHINE): ControlGroups {
   };
 }
 
-/** CPUs that a worker may take: all of the machine's but one, which is dure's; at least one. */
+/** CPUs whose time a worker may take: all of the machine's but half of one, which is dure's. */
 export function cpusOfWorkers(): number {
-  return Math.max(1, availableParallelism() - 1);
+  return availableParallelism() - 0.5;
 }
 
 function makeGroup({ at, controllers }: Parent, bounds: GroupBounds): string {

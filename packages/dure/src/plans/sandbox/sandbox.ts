@@ -177,7 +177,7 @@ export interface OpenSandboxOptions {
    * writes to `/tmp` and `/dev/shm` counts only where a control group does the counting.
    */
   readonly memoryBytes?: number | undefined;
-  /** CPUs whose time a process tree may take. Default: all of the machine's but one, at least one. */
+  /** CPUs whose time a process tree may take. Default: all of the machine's but half of one. */
   readonly cpus?: number | undefined;
   /** Bytes that a process tree may add to the disk. Default: half of what is free, at most 10 GiB. */
   readonly diskBytes?: number | undefined;
