@@ -56,6 +56,25 @@ const JOB = {
   why: "stuck",
 };
 const PROBLEM = { file: EVIL, line: 3, column: 1, key: EVIL, message: EVIL, hint: EVIL };
+const LEAVING = {
+  target: EVIL,
+  review: {
+    confirm: EVIL,
+    commit: EVIL,
+    count: 1,
+    findings: [{ rule: EVIL, path: EVIL, line: 1, excerpt: EVIL, commit: EVIL }],
+  },
+  allowed: [],
+  gate: {
+    commit: EVIL,
+    needed: 2,
+    counted: 1,
+    approvals: [{ person: EVIL, by: EVIL, createdAt: 1 }],
+    not: "author",
+    author: EVIL,
+  },
+  mayConfirm: true,
+};
 const VIEW = {
   plan: EVIL,
   base: EVIL,
@@ -243,6 +262,7 @@ const ROWS: readonly (readonly [command: string, answers: Readonly<Record<string
         patch: EVIL,
         isCut: false,
       },
+      "/v1/runs/run_1/leaving": LEAVING,
     },
   ],
   [

@@ -300,7 +300,7 @@ describe("the other routes", () => {
     expect(await client.me()).toEqual({
       auth: "open",
       access: { mode: "same-user", because: "no-token" },
-      scopes: ["admin"],
+      scopes: ["admin", "plans:confirm"],
       devMode: true,
       locale: "ko",
       model: "offline",

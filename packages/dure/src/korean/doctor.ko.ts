@@ -221,6 +221,14 @@ export const DOCTOR_SENTENCES_KO: readonly SentenceForm[] = [
 
   ["{0}: {1} is archived.", "{0}: {1}은(는) 보관된 채널이에요."],
   ["Restore it.", "되살려 주세요."],
+  [
+    "{0}: {1} is a direct message, and nothing in it is heard as a channel.",
+    "{0}: {1}은(는) 다이렉트 메시지라 채널로는 듣지 않아요.",
+  ],
+  [
+    "Take its id out of rooms.channels. An app in it is heard there without that.",
+    "rooms.channels에서 그 id를 빼 주세요. 그 안의 앱은 그러지 않아도 들어요.",
+  ],
   ["{0}: is in {1}.", "{0}: {1}에 들어가 있어요."],
 
   [

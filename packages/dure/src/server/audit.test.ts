@@ -83,13 +83,15 @@ test("each run whose files were begun to go has its entry although the cleaning 
 test("a collaboration refused with 200 is recorded as refused; an invalid request is no deed", async () => {
   const rooms = {
     directory: { agents: [] },
-    collaborate: async () => ({
-      ok: false,
-      code: "LOOP_GUARD",
-      message: "",
-      hint: "",
-      escalated: false,
-    }),
+    collaboration: {
+      collaborate: async () => ({
+        ok: false,
+        code: "LOOP_GUARD",
+        message: "",
+        hint: "",
+        escalated: false,
+      }),
+    },
   } as unknown as Rooms;
   await using server = await startTestServer({ rooms });
 

@@ -167,6 +167,7 @@ describe("good calls", () => {
     await expectGood(`POST /v1/agent/turns/${hanging.headers.get("turn-id")}/stop`, 202);
     expect(await hanging.text()).toContain("TURN_STOPPED");
     await expectRefused(`POST /v1/agent/turns/${hanging.headers.get("turn-id")}/stop`, 409);
+    await expectRefused(`POST /v1/agent/turns/${hanging.headers.get("turn-id")}/retry`, 409);
     await expectGood("GET /v1/agent/sessions/jisu", 200);
     await expectGood("POST /v1/agent/sessions/jisu/leave", 200, { body: { question: turn } });
     await expectRefused("POST /v1/agent/sessions/jisu/leave", 400, { body: {} });
@@ -257,6 +258,7 @@ describe("good calls", () => {
     await expectGood(`POST /v1/threads/${thread_id}/resume`, 200, { body: {} });
     await expectGood(`POST /v1/threads/${thread_id}/stop`, 200, { body: {} });
     await expectGood("POST /v1/rooms/web:general/stop", 200, { body: {} });
+    await expectGood("POST /v1/rooms/web:general/retry", 204, { body: {} });
     await expectGood(`DELETE /v1/threads/${thread_id}/participants/eden`, 204);
     await expectGood("GET /v1/observations", 200);
     await expectGood("GET /v1/agents", 200);
@@ -536,8 +538,10 @@ test.each([
   ["POST /v1/agent/turns/turn_0/replay", 400, { body: { models: [] } }],
   ["POST /v1/agent/turns/turn_0/replay", 401, { token: null, body: {} }],
   ["POST /v1/agent/turns/turn_0/stop", 404],
+  ["POST /v1/agent/turns/turn_0/retry", 404],
   ["POST /v1/agent/sessions/unknown/leave", 404, { body: { question: "turn_0" } }],
   ["POST /v1/agent/turns/turn_0/stop", 401, { token: null }],
+  ["POST /v1/agent/turns/turn_0/retry", 401, { token: null }],
   ["GET /v1/agent/completed", 400],
   ["GET /v1/agent/completed?session_id=nobody", 404],
   ["GET /v1/agent/completed?session_id=nobody", 401, { token: null }],
@@ -592,6 +596,7 @@ test.each([
   ["POST /v1/threads/nothing/resume", 404, { body: {} }],
   ["POST /v1/threads/nothing/stop", 404, { body: {} }],
   ["POST /v1/rooms/nowhere/stop", 404, { body: {} }],
+  ["POST /v1/rooms/nowhere/retry", 404, { body: {} }],
   ["DELETE /v1/threads/nothing/participants/eden", 404],
   ["GET /v1/observations", 401, { token: null }],
   ["GET /v1/agents", 401, { token: null }],
