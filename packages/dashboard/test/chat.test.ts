@@ -43,6 +43,30 @@ function postsOf(
     .map((entry) => entry.body as object);
 }
 
+describe("an answer whose model was away", () => {
+  test("goes on where it ended, also after a reload, and only while nothing follows", async () => {
+    await using server = await serve();
+    await using opened = await openChat(server);
+    const { page } = opened;
+    const resume = page.getByRole("button", { name: "이어서 다시 시도" });
+
+    await say(page, "없는 모델에게 하나");
+    await resume.waitFor();
+    await say(page, "없는 모델에게 둘");
+    await expect.poll(() => page.getByText("모델에 닿지 못했어요.").count()).toBe(2);
+    await expect.poll(() => resume.count()).toBe(1);
+    await page.reload();
+    await resume.waitFor();
+    expect(await violations(page)).toEqual([]);
+    await resume.click();
+    await page.getByText("돌아온 모델: 잘 받았어요.").waitFor();
+
+    await resume.waitFor({ state: "detached" });
+    expect(await page.getByText("모델에 닿지 못했어요.").count()).toBe(1);
+    expect(postsOf(server)).toHaveLength(2);
+  });
+});
+
 describe("a conversation", () => {
   test(
     "begins with an example, and the confirm button says yes to what was shown",

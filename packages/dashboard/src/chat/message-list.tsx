@@ -114,6 +114,7 @@ function Answered({
             conversation={conversation}
             receipts={receipts.get(entry.key) ?? NONE}
             slots={slots}
+            isLast={entry === said.at(-1)}
           />
           {entry.done !== undefined && (
             <Questions
@@ -176,8 +177,9 @@ const Message = memo(function Message(props: {
   conversation: Conversation;
   receipts: readonly JsonObject[];
   slots: readonly SlotInfo[];
+  isLast?: boolean;
 }): ReactNode {
-  const { entry, conversation, receipts, slots } = props;
+  const { entry, conversation, receipts, slots, isLast } = props;
   const { text, language } = useLanguage();
 
   if (entry.role === "user") return <OwnMessage entry={entry} conversation={conversation} />;
@@ -193,7 +195,9 @@ const Message = memo(function Message(props: {
           {tone !== undefined && <Tone tone={tone} code={entry.done?.error?.code ?? ""} />}
         </div>
       )}
-      {entry.done?.error?.retry === true && <Resume entry={entry} conversation={conversation} />}
+      {isLast && entry.done?.error?.retry === true && (
+        <Resume entry={entry} conversation={conversation} />
+      )}
       {entry.done?.calls && (
         <span className="message-note">{text.chat.calledFor(namesOf(entry.done.calls))}</span>
       )}

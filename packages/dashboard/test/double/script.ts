@@ -54,6 +54,12 @@ export function scriptFor(request: Request, state: State): Step[] {
       finish("다시 시작해서 끝까지 답했습니다.", state, [trace("answer", 340)]),
     ];
   }
+  if (message.includes("없는 모델")) {
+    const error = { code: "MODEL_UNAVAILABLE", message: "The model is away.", retry: true };
+    const text = "모델에 닿지 못했어요.";
+    const _trace = { total_elapsed_ms: 60_000, agents: [] };
+    return [{ do: "done", data: { message: text, next_action: "ASK", error, _trace } }];
+  }
   if (message.includes("실패")) {
     return [
       start("intent", "의도 파악 중"),

@@ -250,10 +250,11 @@ export class DoubleServer {
     if (path === "/v1/agent/sessions") return json(response, 200, this.#list(url));
     if (path === "/v1/agent/completed") return json(response, 200, { items: [] });
 
-    const turn = /^\/v1\/agent\/turns\/([^/]+)\/(stream|stop)$/.exec(path);
+    const turn = /^\/v1\/agent\/turns\/([^/]+)\/(stream|stop|retry)$/.exec(path);
     if (turn) {
       const found = this.#turns.get(decodeURIComponent(turn[1]!));
       if (!found) return problem(response, 404, "TURN_UNKNOWN", `No turn ${turn[1]}.`);
+      if (turn[2] === "retry") return this.#retry(found, response);
       return turn[2] === "stop"
         ? this.#stop(found, response)
         : this.#streamTurn(found, typeof last === "string" ? last : undefined, path, response);
@@ -510,6 +511,23 @@ export class DoubleServer {
     turn.stopped = true;
     for (const gate of this.#gates.values()) for (const go of gate.waiting.splice(0)) go();
     json(response, 202, { turn_id: turn.id });
+  }
+
+  /** The turn goes on with the words that its model says when it is back. */
+  #retry(turn: Turn, response: ServerResponse): void {
+    const session = this.#sessions.get(turn.session)!;
+    if (turn.finished && session.history.at(-1)?.["turn_id"] !== turn.id) {
+      return problem(response, 409, "TURN_PASSED", "The conversation has gone on.");
+    }
+    if (turn.finished) {
+      turn.finished = false;
+      turn.stored.pop();
+      session.history.pop();
+      session.running = turn.id;
+      const request = { session_id: session.id, message: "돌아온 모델" };
+      void this.#play(turn, session, request, "person");
+    }
+    json(response, 202, { turn_id: turn.id, status: "retrying" });
   }
 
   #gate(name: string): { open: boolean; waiting: (() => void)[] } {
