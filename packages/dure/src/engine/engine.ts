@@ -256,6 +256,11 @@ export class Engine implements Conversations {
     return this.#turns.size;
   }
 
+  /** Models that this process cannot reach: all of its work waits for them together. */
+  get outages(): ModelOutages {
+    return this.#environment.outages;
+  }
+
   /** Stored turns, run again without any effect. */
   get replays(): Replays {
     return this.#replays;

@@ -72,7 +72,7 @@ export class ModelOutages {
     this.#begin(llm, error);
     const { clock, retry = RETRY, random = Math.random } = this.#options;
     const { waits, askedMs = 0, leftMs, signal } = call;
-    const pauseMs = Math.max(backOffMs(waits + 1, retry), askedMs) * (0.8 + 0.2 * random());
+    const pauseMs = Math.max(backOffMs(waits + 1, retry) * (0.8 + 0.2 * random()), askedMs);
     const now = this.#now.signal;
     const over = this.#over.signal;
     await clock

@@ -14,6 +14,7 @@ import { DureError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { parseModelName, type Llm } from "../models/card.ts";
 import type { Models } from "../models/models.ts";
+import type { Patience } from "../models/patient-attempts.ts";
 import { NO_MODEL } from "../models/no-model.ts";
 import { paidModels } from "../models/paid.ts";
 import { draftPlan, reviewDraft } from "../plans/drafts/draft.ts";
@@ -55,6 +56,8 @@ export interface PlanParts {
   readonly leases: Leases;
   readonly inbox: Inbox;
   readonly models: () => Models;
+  /** Of workers and drafts while a model is away. */
+  readonly patience: Patience;
   /** `plans.remote` of the configuration. */
   readonly remote: string | undefined;
   /** What the configuration says that one worker may take and see of the machine. */
@@ -174,13 +177,13 @@ function runsOf(
 }
 
 function workerOf(spec: WorkerSpec, run: PlanRun, parts: PlanParts): Worker {
-  const { clock, budgets, database, leases, models } = parts;
+  const { clock, budgets, database, leases, models, patience } = parts;
   const confirm = (): Promise<void> => leases.confirm(`run:${run.id}`);
   const pay = payForRun(run, budgets, confirm);
   const worker = openWorker(spec, {
     clock,
     own: parts.workers,
-    model: { models: paidModels(models(), pay) },
+    model: { models: paidModels(models(), pay), patience },
     script: (script) => scriptOf(run, script),
     version: DURE_VERSION,
     env: parts.env,
@@ -203,7 +206,7 @@ function draftOf(
   threads: PlanThreads,
   signatures: ReadSignatures,
 ): PlanLibraryOptions["draft"] {
-  const { llm, clock, budgets, lease } = parts;
+  const { llm, clock, patience, budgets, lease } = parts;
   const { model: echo } = parseModelName("offline");
   if (llm.provider === "offline" && [echo, NO_MODEL].includes(llm.model)) return undefined;
 
@@ -212,9 +215,8 @@ function draftOf(
     const models = paidModels(parts.models(), pay);
     const workers = workersOf(parts);
 
-    return draftPlan({ models, llm, clock, threads, workers, signatures }, wish, source, {
-      signal,
-    });
+    const known = { models, llm, clock, patience, threads, workers, signatures };
+    return draftPlan(known, wish, source, { signal });
   };
 }
 

@@ -235,6 +235,7 @@ async function startPlans(
       filesByModes: settings.plansFilesByModes,
     },
     planMs: settings.planMs,
+    patience: { outages: parts.engine.outages, patienceMs: settings.patienceMs },
     workers: team.config.plans?.workers,
     llm: modelOf(team.config, environment),
     home,

@@ -30,7 +30,7 @@ export interface Commission extends Pick<Assignment, Kept> {
 }
 
 /** What a worker can reach while it works. */
-export type Contacts = Pick<Assignment, "onStart" | "channel" | "requestAccess">;
+export type Contacts = Pick<Assignment, "onStart" | "channel" | "requestAccess" | "hold">;
 
 /** The assignment of a worker: the one place where its bounds are put together. Pure. */
 export function assignmentOf(

@@ -4,10 +4,12 @@ import path from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { systemClock } from "../../kernel/clock.ts";
 import { silentLogger } from "../../kernel/logger.ts";
+import { TestClock } from "../../kernel/test-clock.ts";
 import type { Llm } from "../../models/card.ts";
 import type { ModelRequest } from "../../models/model.ts";
 import { Models } from "../../models/models.ts";
 import { offlineModel } from "../../models/offline.ts";
+import { ModelOutages } from "../../models/outages.ts";
 import { Outlines } from "../context/outlines.ts";
 import { PlanThreads } from "../threads/plan-threads.ts";
 import { draftPlan, withoutFence, type Draft } from "./draft.ts";
@@ -176,6 +178,44 @@ test("questions and what is open are read from comments, three and ten at most",
 
   expect(questions).toEqual(["Which one, 0?", "Which one, 1?", "Which one, 2?"]);
   expect([open.length, open[0]]).toEqual([10, "not seen 0"]);
+});
+
+const MINUTE_MS = 60_000;
+
+/** A proposal whose model is away so long, milliseconds, and how long it took. */
+async function draftWhileAway(awayMs: number, signal = new AbortController().signal) {
+  const clock = new TestClock();
+  let since: number | undefined;
+  const model = offlineModel("drafter", () => {
+    since ??= clock.now();
+    return clock.now() < since + awayMs ? { text: "", error: { status: 503 } } : GOOD;
+  });
+  const outages = new ModelOutages({ clock, logger: silentLogger });
+  const parts = {
+    models: new Models({ clock, logger: silentLogger, offline: [model] }),
+    llm: LLM,
+    clock,
+    patience: { outages, patienceMs: 30 * MINUTE_MS },
+    threads,
+    workers: TEAM,
+    signatures: new Outlines({ logger: silentLogger }).of,
+  };
+  const drafting = draftPlan(parts, { goal: "Sessions expire" }, SOURCE, { signal });
+  let isOver = false;
+  const over = (): void => void (isOver = true);
+  drafting.then(over, over);
+  while (!isOver) await clock.pass(100);
+  return drafting;
+}
+
+test("a proposal outlasts a model that is away for three minutes", async () => {
+  expect(await draftWhileAway(3 * MINUTE_MS)).toMatchObject({ text: GOOD, problemCount: 0 });
+});
+
+test("a proposal ends with the provider's error before its caller's connection does", async () => {
+  await expect(draftWhileAway(40 * MINUTE_MS)).rejects.toMatchObject({
+    code: "MODEL_SERVER_ERROR",
+  });
 });
 
 test("nothing is no proposal", async () => {

@@ -1,10 +1,10 @@
 import type { Problem } from "../../engine/files/load-service-document.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { DureError } from "../../kernel/errors.ts";
-import { runAttempts } from "../../models/attempts.ts";
 import type { Llm, Policy } from "../../models/card.ts";
 import type { ModelMessage } from "../../models/model.ts";
 import type { Models } from "../../models/models.ts";
+import { runPatiently, type Patience } from "../../models/patient-attempts.ts";
 import type { ReadSignatures } from "../context/outlines.ts";
 import { contractProblems } from "../plan-ownership.ts";
 import type { PlanThreads, PlanWork } from "../threads/plan-threads.ts";
@@ -24,6 +24,8 @@ export interface DraftParts {
   readonly models: Pick<Models, "resolve">;
   readonly llm: Llm;
   readonly clock: Clock;
+  /** While the model is away. Default none. */
+  readonly patience?: Patience | undefined;
   readonly threads: Pick<PlanThreads, "read" | "run">;
   readonly workers: TeamWorkers;
   readonly signatures: ReadSignatures;
@@ -37,6 +39,8 @@ const POLICY: Pick<Policy, "maxAttempts" | "backoffSec" | "timeoutSec"> = {
   backoffSec: 2,
   timeoutSec: 180,
 };
+/** A caller holds a connection open, and clients end one without an answer after 5 min. */
+const MAX_PATIENCE_MS = 4 * 60_000;
 /** Of a draft, in problems. */
 const FILE = "draft.yaml";
 
@@ -81,11 +85,11 @@ export async function draftPlan(
 }
 
 async function ask(
-  { models, llm, clock }: DraftParts,
+  { models, llm, clock, patience }: DraftParts,
   request: { readonly system: string; readonly messages: readonly ModelMessage[] },
   signal: AbortSignal,
 ): Promise<string> {
-  const { value } = await runAttempts(
+  const { text } = await runPatiently(
     { llm, policy: POLICY },
     (attempt) =>
       models
@@ -94,10 +98,17 @@ async function ask(
           { ...request, messages: [...request.messages] },
           { signal: attempt.signal, attempt: attempt.attempt, labels: { what: "plan.draft" } },
         ),
-    { clock, signal },
+    {
+      clock,
+      signal,
+      patience: patience && {
+        ...patience,
+        patienceMs: Math.min(patience.patienceMs, MAX_PATIENCE_MS),
+      },
+    },
   );
 
-  return value.text;
+  return text;
 }
 
 /** What is wrong with a proposal: by itself, for the files that there are, and for the team. */

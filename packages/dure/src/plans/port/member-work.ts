@@ -292,6 +292,7 @@ export class MemberWork {
         meter: account.meter,
       },
       {
+        hold: () => account.hold(),
         onStart: (identity) => parts.records.steps.noteProcess(parts.lease, step.id, identity),
         channel: this.#channelOf(member, talk, listening),
         requestAccess: (request) => askForPath(this.#work, member, request),

@@ -1,4 +1,5 @@
 import type { Transaction } from "../../durable/database.ts";
+import type { Cancel } from "../../kernel/clock.ts";
 import type { NewEscalation } from "../../kernel/escalation.ts";
 import type { PairParts } from "./pair-parts.ts";
 import { useExhausted } from "./port-failure.ts";
@@ -20,6 +21,7 @@ export class PortAccount {
   #countedAt: number;
   /** Since when the port waits, which takes nothing of its time. */
   #waitsSince: number | undefined;
+  #holds = 0;
 
   constructor(run: PlanRun, port: PlanPort, parts: AccountParts) {
     this.#run = run;
@@ -75,14 +77,25 @@ export class PortAccount {
 
   /** Waits, which takes nothing of the port's time. */
   async untimed(wait: () => Promise<void>): Promise<void> {
-    const { clock } = this.#parts;
-    const began = (this.#waitsSince = clock.monotonic());
+    const goOn = this.hold();
     try {
       await wait();
     } finally {
+      goOn();
+    }
+  }
+
+  /** The port waits until the returned function is called; of several waits, until the last. */
+  hold(): Cancel {
+    const { clock } = this.#parts;
+    this.#holds += 1;
+    const began = (this.#waitsSince ??= clock.monotonic());
+    return () => {
+      this.#holds -= 1;
+      if (this.#holds > 0) return;
       this.#waitsSince = undefined;
       this.#countedAt += clock.monotonic() - began;
-    }
+    };
   }
 
   /** Stores what the port starts from. */

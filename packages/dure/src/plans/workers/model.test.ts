@@ -3,11 +3,14 @@ import { access, readFile, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { systemClock } from "../../kernel/clock.ts";
+import { STALLED_AFTER_MS } from "../../kernel/plans.ts";
 import { DureError } from "../../kernel/errors.ts";
 import { silentLogger } from "../../kernel/logger.ts";
+import { TestClock } from "../../kernel/test-clock.ts";
 import type { LlmRef, ModelMessage, ModelRequest } from "../../models/model.ts";
 import { Models } from "../../models/models.ts";
-import { offlineModel, type OfflineReply } from "../../models/offline.ts";
+import { offlineModel, type OfflineAnswer, type OfflineReply } from "../../models/offline.ts";
+import { ModelOutages } from "../../models/outages.ts";
 import { ScriptedModel } from "@dure/testing";
 import { fitting, ModelWorker, type ModelWorkerOptions } from "./model.ts";
 import { aPlace, isAlive, workOn } from "./test-worker.ts";
@@ -351,6 +354,154 @@ test("a long conversation loses its oldest tool answers, never its task or its n
   expect(results).toEqual(["(", "(", "(", "(", "(", "5", "6", "7", "8", "9"]);
   expect(kept[0]).toBe(messages[0]);
   expect(fitting(messages, 1_000_000)).toBe(messages);
+});
+
+const MINUTE_MS = 60_000;
+
+/** Workers on a clock of their own whose model is away so long, milliseconds. */
+function away(awayMs: number, failure: NonNullable<OfflineAnswer["error"]> = { status: 503 }) {
+  const clock = new TestClock();
+  let calls = 0;
+  let isBack = false;
+  const model = offlineModel("away", () => {
+    calls += 1;
+    return clock.now() < awayMs && !isBack ? { text: "", error: failure } : REPORT;
+  });
+  const told: string[] = [];
+  const tell = (word: string) => async (): Promise<void> => void told.push(word);
+  const outages = new ModelOutages({
+    clock,
+    logger: silentLogger,
+    onBegin: tell("away"),
+    onEnd: tell("back"),
+  });
+  const worker = new ModelWorker({
+    models: new Models({ clock, logger: silentLogger, offline: [model] }),
+    llm: { provider: "offline", model: "away", fallbacks: [] },
+    clock,
+    patience: { outages, patienceMs: 30 * MINUTE_MS },
+  });
+  const comesBack = (): void => void (isBack = true);
+  return { clock, worker, outages, told, calls: () => calls, comesBack };
+}
+
+/** Lets the time of a clock pass until the work is done. */
+async function inTime<T>(clock: TestClock, work: Promise<T>): Promise<T> {
+  let isOver = false;
+  const over = (): void => void (isOver = true);
+  work.then(over, over);
+  while (!isOver) await clock.pass(100);
+  return work;
+}
+
+describe("a worker whose model is away", () => {
+  test("for three minutes ends ready in one try, and its wait takes nothing of its time", async () => {
+    await using place = await aPlace();
+    const { clock, worker, told } = away(3 * MINUTE_MS);
+    let holds = 0;
+    const hold = () => (holds++, () => void holds--);
+    const heldAt: number[] = [];
+    const limits = { ...place.assignment.limits, timeMs: MINUTE_MS };
+
+    const working = workOn(worker, { ...place.assignment, limits, hold });
+    clock.every(MINUTE_MS, () => heldAt.push(holds));
+    const { events, result } = await inTime(clock, working);
+
+    expect(result).toMatchObject({ status: "ready", summary: "It is mended." });
+    expect([...heldAt.slice(0, 2), holds]).toEqual([1, 1, 0]);
+    expect(told).toEqual(["away", "back"]);
+    const tasks = events.flatMap((event) => (event.type === "progress" ? [event.currentTask] : []));
+    expect(tasks.filter((task, index) => task !== tasks[index - 1])).toEqual([
+      "starting",
+      "thinking",
+      "waiting for offline:away",
+      "thinking",
+      "report",
+    ]);
+  });
+
+  test("for 40 minutes fails with the provider's error when its patience is over", async () => {
+    await using place = await aPlace();
+    const { clock, worker } = away(40 * MINUTE_MS);
+
+    const { result } = await inTime(clock, workOn(worker, place.assignment));
+
+    expect(result).toMatchObject({
+      status: "failed",
+      error: {
+        code: "WORKER_MODEL",
+        message: expect.stringMatching(/^MODEL_SERVER_ERROR: /) as string,
+      },
+    });
+    expect(clock.now()).toBeGreaterThan(29 * MINUTE_MS);
+    expect(clock.now()).toBeLessThan(32 * MINUTE_MS);
+  });
+
+  test("gives signs of life while it waits as long as its provider says", async () => {
+    await using place = await aPlace();
+    const asked = { status: 503, headers: { "retry-after": "600" } };
+    const { clock, worker } = away(MINUTE_MS, asked);
+    const working = worker.run(place.assignment, { signal: new AbortController().signal });
+    const signs: number[] = [];
+    const read = async (): Promise<void> => {
+      for await (const { type } of working) if (type === "progress") signs.push(clock.now());
+    };
+
+    await inTime(clock, read());
+
+    const gaps = signs.slice(1).map((at, index) => at - signs[index]!);
+    expect(clock.now()).toBeGreaterThanOrEqual(10 * MINUTE_MS);
+    expect(Math.max(...gaps)).toBeLessThan(STALLED_AFTER_MS);
+  });
+
+  test("stops at once", async () => {
+    await using place = await aPlace();
+    const { clock, worker, told } = away(40 * MINUTE_MS);
+    const controller = new AbortController();
+    const working = workOn(worker, place.assignment, controller.signal);
+    while (told.length === 0) await clock.pass(100);
+    const before = clock.now();
+
+    controller.abort(new Error("enough"));
+
+    await expect(working).rejects.toThrow("enough");
+    expect(clock.now()).toBe(before);
+  });
+
+  test("calls it at once when a person says so", async () => {
+    await using place = await aPlace();
+    const { clock, worker, outages, told, comesBack } = away(40 * MINUTE_MS);
+    const working = workOn(worker, place.assignment);
+    while (told.length === 0) await clock.pass(100);
+    const before = clock.now();
+
+    comesBack();
+    outages.retryNow();
+
+    expect((await inTime(clock, working)).result.status).toBe("ready");
+    expect(clock.now() - before).toBeLessThan(3_000);
+  });
+
+  test("leaves a limit that lasts longer than its patience to its port, with the moment", async () => {
+    await using place = await aPlace();
+    const asked = { status: 429, headers: { "retry-after": "7200" } };
+    const { clock, worker, told } = away(40 * MINUTE_MS, asked);
+
+    const { result } = await inTime(clock, workOn(worker, place.assignment));
+
+    expect(result.error).toMatchObject({ code: "WORKER_RATE_LIMITED" });
+    expect(result.error!.until! - clock.now()).toBeGreaterThan(119 * MINUTE_MS);
+    expect(told).toEqual([]);
+  });
+
+  test("does not wait for one that refuses its key", async () => {
+    await using place = await aPlace();
+    const { worker, calls } = away(MINUTE_MS, { status: 401 });
+
+    const { result } = await workOn(worker, place.assignment);
+
+    expect([result.error?.code, calls()]).toEqual(["WORKER_LOGIN", 1]);
+  });
 });
 
 /** One address that speaks both formats. */

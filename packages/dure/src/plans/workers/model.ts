@@ -1,13 +1,14 @@
-import type { Clock } from "../../kernel/clock.ts";
+import type { Cancel, Clock } from "../../kernel/clock.ts";
 import { DureError, messageOf } from "../../kernel/errors.ts";
-import { runAttempts } from "../../models/attempts.ts";
-import type { Llm, Policy } from "../../models/card.ts";
+import { modelName, type Llm, type Policy } from "../../models/card.ts";
 import type { ModelAnswer, ModelMessage, ModelRequest, ToolCall } from "../../models/model.ts";
 import type { Models } from "../../models/models.ts";
+import { runPatiently, type Patience } from "../../models/patient-attempts.ts";
 import { estimateRequestTokens } from "../../models/prices.ts";
 import { Letters } from "./letters.ts";
 import { callTool, TOOL_SPECS, type ToolContext } from "./model-tools.ts";
 import { ScopedFiles } from "./scoped-files.ts";
+import { TryTime } from "./try-time.ts";
 import { workerError } from "./worker-error.ts";
 import { runWorker, type WorkerReport } from "./worker-run.ts";
 import type { Assignment, Worker, WorkerEvent, WorkerFailure, WorkerResult } from "./worker.ts";
@@ -24,6 +25,8 @@ export interface ModelWorkerOptions {
    * the windows of today's coding models.
    */
   readonly maxRequestTokens?: number;
+  /** While its model is away. Default none: its failure ends the try. */
+  readonly patience?: Patience | undefined;
   readonly clock: Clock;
 }
 
@@ -66,25 +69,23 @@ export class ModelWorker implements Worker {
       async (report) => {
         // The whole try has a time limit, as a process has; the sandbox bounds only the commands
         // in it.
-        const cancel = clock.after(assignment.limits.timeMs, () =>
-          report.stop(
-            workerError(
-              "WORKER_TIMEOUT",
-              `The worker did not end within ${assignment.limits.timeMs} ms.`,
-            ),
-          ),
+        const { timeMs } = assignment.limits;
+        const late = `The worker did not end within ${timeMs} ms.`;
+        const time = new TryTime(clock, timeMs, () =>
+          report.stop(workerError("WORKER_TIMEOUT", late)),
         );
         try {
-          return await this.#work(assignment, report);
+          return await this.#work({ assignment, report, time });
         } finally {
-          cancel();
+          time.end();
         }
       },
       { clock, signal: options.signal },
     );
   }
 
-  async #work(assignment: Assignment, report: WorkerReport): Promise<Omit<WorkerResult, "tokens">> {
+  async #work(current: Try): Promise<Omit<WorkerResult, "tokens">> {
+    const { assignment, report } = current;
     const { maxSteps = 60 } = this.#options;
     const files = new ScopedFiles({ tree: assignment.tree, scope: assignment.scope });
     const context: ToolContext = { assignment, files, report, changed: new Set() };
@@ -95,7 +96,7 @@ export class ModelWorker implements Worker {
       report.progress({ progress: (step - 1) / maxSteps, currentTask: "thinking" });
       const said = await letters.take();
       messages.push(...said.map((text) => ({ role: "user", text }) as const));
-      const answer = await this.#askNext(messages, context);
+      const answer = await this.#askNext(messages, current);
       if (answer.toolCalls.length > 0) {
         const end = await callTools(answer.toolCalls, messages, context);
         if (end) return end;
@@ -114,14 +115,12 @@ export class ModelWorker implements Worker {
   }
 
   /** Asks the model for its next words or calls, which join the conversation. */
-  async #askNext(
-    messages: ModelMessage[],
-    { assignment, report }: ToolContext,
-  ): Promise<ModelAnswer> {
+  async #askNext(messages: ModelMessage[], current: Try): Promise<ModelAnswer> {
+    const { report } = current;
     const { maxRequestTokens = 120_000 } = this.#options;
     const fits = fitting(messages, maxRequestTokens);
     const request = { system: SYSTEM, messages: fits, tools: TOOL_SPECS };
-    const answer = await this.#ask(request, assignment, report);
+    const answer = await this.#ask(request, current);
     report.say(answer.text);
     report.note({ kind: "message", text: answer.text });
     messages.push({ role: "assistant", text: answer.text, toolCalls: answer.toolCalls });
@@ -129,17 +128,15 @@ export class ModelWorker implements Worker {
     return answer;
   }
 
-  async #ask(
-    request: ModelRequest,
-    assignment: Assignment,
-    report: WorkerReport,
-  ): Promise<ModelAnswer> {
-    const { models, llm, policy = POLICY, clock } = this.#options;
+  async #ask(request: ModelRequest, current: Try): Promise<ModelAnswer> {
+    const { assignment, report } = current;
+    const { models, llm, policy = POLICY, patience, clock } = this.#options;
     assertCanAsk(request, assignment, report);
     const labels = { plan_run: assignment.run, port: assignment.port, worker: assignment.id };
+    using wait = new ModelWait(current, clock);
     try {
-      const { value } = await report.during(
-        runAttempts(
+      return await report.during(
+        runPatiently(
           { llm, policy },
           (attempt) =>
             models.resolve(attempt.llm).stream(request, {
@@ -155,13 +152,13 @@ export class ModelWorker implements Worker {
           {
             clock,
             signal: report.signal,
+            patience,
+            onWait: (away) => wait.begin(modelName(away)),
             onRetry: ({ error, waitMs }) =>
-              report.say(`${error.code}: asking again in ${waitMs} ms`),
+              wait.isOn || report.say(`${error.code}: asking again in ${waitMs} ms`),
           },
         ),
       );
-
-      return value;
     } catch (error) {
       report.signal.throwIfAborted();
       if (!(error instanceof DureError)) throw error;
@@ -175,6 +172,46 @@ export class ModelWorker implements Worker {
         },
       );
     }
+  }
+}
+
+/** What a worker works on now. */
+interface Try {
+  readonly assignment: Assignment;
+  readonly report: WorkerReport;
+  readonly time: TryTime;
+}
+
+/** Between two signs of life of a worker that waits, milliseconds. */
+const WAITING_SIGN_MS = 30_000;
+
+/** A wait for a model that is away: it takes no time of the try or its port, and people see it. */
+class ModelWait implements Disposable {
+  readonly #current: Try;
+  readonly #clock: Clock;
+  readonly #ends: Cancel[] = [];
+
+  constructor(current: Try, clock: Clock) {
+    this.#current = current;
+    this.#clock = clock;
+  }
+
+  get isOn(): boolean {
+    return this.#ends.length > 0;
+  }
+
+  /** Does nothing where it has begun. */
+  begin(model: string): void {
+    if (this.isOn) return;
+    const { assignment, report, time } = this.#current;
+    const sign = this.#clock.every(WAITING_SIGN_MS, () => report.alive());
+    this.#ends.push(sign, time.hold(), assignment.hold?.() ?? (() => {}));
+    report.progress({ currentTask: `waiting for ${model}` });
+    this.#ends.push(() => report.progress({ currentTask: "thinking" }));
+  }
+
+  [Symbol.dispose](): void {
+    for (const end of this.#ends.splice(0)) end();
   }
 }
 

@@ -2,6 +2,7 @@ import type { Confinement, ProcessIdentity, Sandbox, SandboxCommand } from "../s
 import type { Scope, ScopeReason } from "../scope.ts";
 import type { WorkerSpec } from "../plan.ts";
 import type { TestFeedback } from "../../wire/runs.ts";
+import type { Hold } from "../../kernel/clock.ts";
 import type { Member, TranscriptKind, WorkerStatus } from "../../kernel/plans.ts";
 
 /**
@@ -52,6 +53,8 @@ export interface Assignment {
     readonly tokens?: number;
     readonly shared?: SharedTokens | undefined;
   };
+  /** Its port waits rightly from now on, which takes nothing of the port's time. */
+  readonly hold?: Hold | undefined;
   /** Told when a child process is there; stored, so that it can be ended after a crash. */
   readonly onStart: (identity: ProcessIdentity) => Promise<void>;
   readonly channel: WorkerChannel;
