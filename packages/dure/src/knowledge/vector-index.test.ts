@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { testDatabase, type TestDatabase } from "../durable/test-database.ts";
-import { systemClock } from "../kernel/clock.ts";
+import { systemClock, type Clock } from "../kernel/clock.ts";
+import { TestClock } from "../kernel/test-clock.ts";
 import type { EmbeddingModel } from "../models/embeddings.ts";
 import { Knowledge } from "./knowledge.ts";
 import { VectorIndex } from "./vector-index.ts";
@@ -9,6 +10,8 @@ import { bytesOf, cosineOf } from "./vectors.ts";
 /** Search by meaning, with a model that knows three of them. */
 let db: TestDatabase;
 let model: TestModel;
+/** Of the base `rules`. */
+let other: TestModel;
 let lines: string[];
 let vectors: VectorIndex;
 let knowledge: Knowledge;
@@ -38,6 +41,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   await db.database.query({ text: "delete from dure.knowledge_documents" });
   model = new TestModel();
+  other = new TestModel();
   lines = [];
   ({ vectors, knowledge } = process());
 });
@@ -47,13 +51,16 @@ afterEach(() => vectors?.stop());
 afterAll(() => db?.[Symbol.asyncDispose]());
 
 /** Knowledge of one process. */
-function process(): { vectors: VectorIndex; knowledge: Knowledge } {
+function process(clock: Clock = systemClock): { vectors: VectorIndex; knowledge: Knowledge } {
   const { database } = db;
   const write = (_: object, line: string): void => void lines.push(line);
   const logger = { debug: write, info: write, warn: write, error: write };
-  const bases = new Map([["handbook", { model, floor: 0.5 }]]);
-  const index = new VectorIndex({ database, bases, clock: systemClock, logger });
-  const names = ["handbook", "plain"];
+  const bases = new Map([
+    ["handbook", { model, floor: 0.5 }],
+    ["rules", { model: other, floor: 0.5 }],
+  ]);
+  const index = new VectorIndex({ database, bases, clock, logger });
+  const names = ["handbook", "rules", "plain"];
 
   return { vectors: index, knowledge: new Knowledge({ database, bases: names, vectors: index }) };
 }
@@ -110,9 +117,9 @@ describe("a base with an embedding model", () => {
     await vectors.look();
     expect(await stored()).toBe(0);
     model.fails = false;
-    const other = process();
+    const second = process();
 
-    await Promise.all([vectors.look(), other.vectors.look()]);
+    await Promise.all([vectors.look(), second.vectors.look()]);
     await vectors.look();
 
     expect(await stored()).toBe(2);
@@ -148,6 +155,40 @@ describe("a base with an embedding model", () => {
     expect(lines).toContain("handbook is searched by words alone: test:meanings gave no vector");
   });
 
+  test("is searched by words alone where the model never answers", async () => {
+    await addAll();
+    await vectors.look();
+    const clock = new TestClock();
+    model.meanwhile = () => new Promise(() => {});
+    let isOver = false;
+
+    const searching = process(clock).knowledge.search(["handbook"], "How long is a refund?");
+    const over = (): void => void (isOver = true);
+    searching.then(over, over);
+    while (!isOver) await clock.pass(100);
+
+    expect((await searching).map(({ source }) => source)).toEqual(["refunds.md"]);
+  });
+
+  test("whose model is away holds up no other base, and is made whole when it is back", async () => {
+    await addAll();
+    await knowledge.put("rules", { source: "print.md", text: "The printer is on floor two." });
+    model.fails = true;
+
+    await vectors.look();
+    expect(await sourcesFor("프린터", "rules")).toEqual(["print.md"]);
+    expect(await knowledge.list()).toMatchObject([
+      { name: "handbook", vectors: { missing: 2 } },
+      { name: "rules", vectors: { missing: 0 } },
+      {},
+    ]);
+
+    model.fails = false;
+    await vectors.look();
+
+    expect(await sourcesFor("환불은 언제 되나요?")).toEqual(["refunds.md"]);
+  });
+
   test("leaves a base without a model as it was", async () => {
     await knowledge.put("plain", { source: "a.md", text: "A refund takes three days." });
     await vectors.look();
@@ -163,12 +204,15 @@ describe("a base with an embedding model", () => {
     const lacking = { model: "test:meanings", missing: 2, search: "exact" };
     const plain = { name: "plain", documents: 0, chunks: 0, vectors: null };
     const because = "pgvector was not looked for yet";
-    expect(await knowledge.list()).toEqual([{ ...about, vectors: { ...lacking, because } }, plain]);
+    const rules = { ...plain, name: "rules", vectors: { ...lacking, missing: 0, because } };
+    const handbook = { ...about, vectors: { ...lacking, because } };
+    expect(await knowledge.list()).toEqual([handbook, rules, plain]);
 
     await vectors.look();
 
     expect(await knowledge.list()).toMatchObject([
       { ...about, vectors: { missing: 0, because: expect.stringContaining("pgvector") as string } },
+      { name: "rules" },
       plain,
     ]);
   });

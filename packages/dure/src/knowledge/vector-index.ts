@@ -134,7 +134,13 @@ export class VectorIndex {
 
   async #look(signal: AbortSignal): Promise<"rest"> {
     await this.#spaces.detect();
-    for (const [base, { model }] of this.#options.bases) await this.#catchUp(base, model, signal);
+    const failures: unknown[] = [];
+    for (const [base, { model }] of this.#options.bases) {
+      // A base whose model is away holds up no other one.
+      await this.#catchUp(base, model, signal).catch((error: unknown) => failures.push(error));
+    }
+    signal.throwIfAborted();
+    if (failures.length > 0) throw failures[0];
 
     return "rest";
   }
