@@ -2,6 +2,7 @@ import type { Guard } from "../mutate.ts";
 import { testsIn } from "./tests-in.ts";
 
 const PLANS = "packages/dure/src/plans";
+const modelWorker = testsIn(`${PLANS}/workers/model.test.ts`);
 const workerRun = testsIn(`${PLANS}/workers/worker-run.test.ts`);
 const scope = testsIn(`${PLANS}/scope.test.ts`);
 
@@ -20,6 +21,47 @@ const TOGETHER = "workers that share their tokens stop together, and none begins
 
 /** What workers of plans may use, write and see. */
 export const PLAN_GUARDS: readonly Guard[] = [
+  // --- a model that is away
+  {
+    id: "plan.away.time",
+    at: { file: `${PLANS}/workers/model.ts` },
+    find: "this.#ends.push(sign, time.hold(), assignment.hold?.() ?? (() => {}));",
+    replace: "this.#ends.push(sign);",
+    tests: modelWorker(
+      "for three minutes ends ready in one try, and its wait takes nothing of its time",
+    ),
+    why: "a provider that is away for three minutes takes the time of a port, and its try",
+  },
+  {
+    id: "plan.away.patience",
+    at: { file: "packages/dure/src/models/patient-attempts.ts" },
+    find: "if (leftMs <= 0 || askedMs > leftMs) return false;",
+    replace: "",
+    tests: modelWorker(
+      "for 40 minutes fails with the provider's error when its patience is over",
+      "leaves a limit that lasts longer than its patience to its port, with the moment",
+    ),
+    why: "a worker waits for ever for a model that does not come back",
+  },
+  {
+    id: "plan.away.final",
+    at: { file: "packages/dure/src/models/patient-attempts.ts" },
+    find: "if (!patience || !isAway(failure.class)) return false;",
+    replace: "if (!patience) return false;",
+    tests: modelWorker("does not wait for one that refuses its key"),
+    why: "a key that is refused is asked with for half an hour",
+  },
+  {
+    id: "plan.away.overlap",
+    at: { file: `${PLANS}/port/port-account.ts` },
+    find: "if (this.#holds > 0) return;",
+    replace: "",
+    tests: testsIn(`${PLANS}/port/port-account.test.ts`)(
+      "two waits of a port that overlap take nothing of its time, and give it none",
+    ),
+    why: "a port of which two workers wait gets time that nobody gave it",
+  },
+  // --- tokens
   {
     id: "plan.tokens.together",
     at: { file: `${PLANS}/workers/worker-run.ts` },

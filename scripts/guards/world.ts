@@ -8,6 +8,16 @@ const agUi = testsIn("packages/dure/test/ag-ui/ag-ui.test.ts");
 /** What others' protocols and indexes must not leave out, or see. */
 export const WORLD_GUARDS: readonly Guard[] = [
   {
+    id: "knowledge.away",
+    at: { file: "packages/dure/src/knowledge/vector-index.ts" },
+    find: ".catch((error: unknown) => failures.push(error));",
+    replace: ";",
+    tests: testsIn("packages/dure/src/knowledge/vector-index.test.ts")(
+      "whose model is away holds up no other base, and is made whole when it is back",
+    ),
+    why: "one provider that is away stops the search by meaning of every other base",
+  },
+  {
     id: "knowledge.outside",
     at: { file: "packages/dure/src/knowledge/vector-space.ts" },
     find: "(select chunk from near union select chunk from outside)",

@@ -496,9 +496,9 @@ describe("a worker whose model is away", () => {
 
   test("does not wait for one that refuses its key", async () => {
     await using place = await aPlace();
-    const { worker, calls } = away(MINUTE_MS, { status: 401 });
+    const { clock, worker, calls } = away(MINUTE_MS, { status: 401 });
 
-    const { result } = await workOn(worker, place.assignment);
+    const { result } = await inTime(clock, workOn(worker, place.assignment));
 
     expect([result.error?.code, calls()]).toEqual(["WORKER_LOGIN", 1]);
   });
