@@ -516,7 +516,7 @@ export const teamSchema = settings({
     confirm: duration("10s", "24h").optional(),
     /** How long work waits for a model that cannot be reached. */
     patience: settings({
-      /** In rooms, in jobs and after the answer to an escalation. */
+      /** In rooms, in jobs, after the answer to an escalation, and of workers of plans. */
       background: duration("0s", "24h").optional(),
       /** In every other session, whose caller waits for the answer. */
       chat: duration("0s", "1h").optional(),
