@@ -25,7 +25,7 @@ export const PLAN_GUARDS: readonly Guard[] = [
   {
     id: "plan.away.time",
     at: { file: `${PLANS}/workers/model.ts` },
-    find: "this.#ends.push(sign, time.hold(), assignment.hold?.() ?? (() => {}));",
+    find: "this.#ends.push(sign, time.hold(), assignment.hold!());",
     replace: "this.#ends.push(sign);",
     tests: modelWorker(
       "for three minutes ends ready in one try, and its wait takes nothing of its time",
@@ -50,6 +50,15 @@ export const PLAN_GUARDS: readonly Guard[] = [
     replace: "if (!patience) return false;",
     tests: modelWorker("does not wait for one that refuses its key"),
     why: "a key that is refused is asked with for half an hour",
+  },
+  {
+    id: "plan.away.answer",
+    at: { file: `${PLANS}/workers/model.ts` },
+    find: "patience: assignment.hold && patience,",
+    replace: "patience,",
+    tests: modelWorker("does not wait with an answer for which its partner waits"),
+    why: "a worker that asks its partner runs out of time while that waits for its model",
+    hangs: true,
   },
   {
     id: "plan.away.overlap",

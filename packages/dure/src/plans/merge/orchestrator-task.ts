@@ -141,6 +141,7 @@ async function commission(
       meter: parts.tokens,
     },
     {
+      hold: () => () => {}, // no port's time runs
       onStart: (identity) => parts.records.steps.noteProcess(parts.lease, step.id, identity),
       channel: aloneWith("No other worker runs beside you; decide by yourself."),
       requestAccess: noMorePaths("Only these files are yours."),

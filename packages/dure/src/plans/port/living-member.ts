@@ -133,7 +133,6 @@ export class LivingMember {
         meter: account.meter,
       },
       {
-        hold: () => account.hold(),
         onStart: async () => {},
         channel: aloneWith("Answer by yourself."),
         requestAccess: noMorePaths("An answer needs no other files."),

@@ -395,15 +395,17 @@ async function inTime<T>(clock: TestClock, work: Promise<T>): Promise<T> {
 }
 
 describe("a worker whose model is away", () => {
+  const hold = () => () => {};
+
   test("for three minutes ends ready in one try, and its wait takes nothing of its time", async () => {
-    await using place = await aPlace();
+    await using place = await aPlace({}, { hold });
     const { clock, worker, told } = away(3 * MINUTE_MS);
     let holds = 0;
-    const hold = () => (holds++, () => void holds--);
+    const counting = () => (holds++, () => void holds--);
     const heldAt: number[] = [];
     const limits = { ...place.assignment.limits, timeMs: MINUTE_MS };
 
-    const working = workOn(worker, { ...place.assignment, limits, hold });
+    const working = workOn(worker, { ...place.assignment, limits, hold: counting });
     clock.every(MINUTE_MS, () => heldAt.push(holds));
     const { events, result } = await inTime(clock, working);
 
@@ -421,7 +423,7 @@ describe("a worker whose model is away", () => {
   });
 
   test("for 40 minutes fails with the provider's error when its patience is over", async () => {
-    await using place = await aPlace();
+    await using place = await aPlace({}, { hold });
     const { clock, worker } = away(40 * MINUTE_MS);
 
     const { result } = await inTime(clock, workOn(worker, place.assignment));
@@ -438,7 +440,7 @@ describe("a worker whose model is away", () => {
   });
 
   test("gives signs of life while it waits as long as its provider says", async () => {
-    await using place = await aPlace();
+    await using place = await aPlace({}, { hold });
     const asked = { status: 503, headers: { "retry-after": "600" } };
     const { clock, worker } = away(MINUTE_MS, asked);
     const working = worker.run(place.assignment, { signal: new AbortController().signal });
@@ -455,7 +457,7 @@ describe("a worker whose model is away", () => {
   });
 
   test("stops at once", async () => {
-    await using place = await aPlace();
+    await using place = await aPlace({}, { hold });
     const { clock, worker, told } = away(40 * MINUTE_MS);
     const controller = new AbortController();
     const working = workOn(worker, place.assignment, controller.signal);
@@ -469,7 +471,7 @@ describe("a worker whose model is away", () => {
   });
 
   test("calls it at once when a person says so", async () => {
-    await using place = await aPlace();
+    await using place = await aPlace({}, { hold });
     const { clock, worker, outages, told, comesBack } = away(40 * MINUTE_MS);
     const working = workOn(worker, place.assignment);
     while (told.length === 0) await clock.pass(100);
@@ -483,7 +485,7 @@ describe("a worker whose model is away", () => {
   });
 
   test("leaves a limit that lasts longer than its patience to its port, with the moment", async () => {
-    await using place = await aPlace();
+    await using place = await aPlace({}, { hold });
     const asked = { status: 429, headers: { "retry-after": "7200" } };
     const { clock, worker, told } = away(40 * MINUTE_MS, asked);
 
@@ -494,8 +496,17 @@ describe("a worker whose model is away", () => {
     expect(told).toEqual([]);
   });
 
-  test("does not wait for one that refuses its key", async () => {
+  test("does not wait with an answer for which its partner waits", async () => {
     await using place = await aPlace();
+    const { clock, worker, told } = away(MINUTE_MS);
+
+    const { result } = await inTime(clock, workOn(worker, place.assignment));
+
+    expect([result.error?.code, told]).toEqual(["WORKER_MODEL", []]);
+  });
+
+  test("does not wait for one that refuses its key", async () => {
+    await using place = await aPlace({}, { hold });
     const { clock, worker, calls } = away(MINUTE_MS, { status: 401 });
 
     const { result } = await inTime(clock, workOn(worker, place.assignment));

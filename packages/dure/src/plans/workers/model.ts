@@ -152,7 +152,7 @@ export class ModelWorker implements Worker {
           {
             clock,
             signal: report.signal,
-            patience,
+            patience: assignment.hold && patience,
             onWait: (away) => wait.begin(modelName(away)),
             onRetry: ({ error, waitMs }) =>
               wait.isOn || report.say(`${error.code}: asking again in ${waitMs} ms`),
@@ -205,7 +205,7 @@ class ModelWait implements Disposable {
     if (this.isOn) return;
     const { assignment, report, time } = this.#current;
     const sign = this.#clock.every(WAITING_SIGN_MS, () => report.alive());
-    this.#ends.push(sign, time.hold(), assignment.hold?.() ?? (() => {}));
+    this.#ends.push(sign, time.hold(), assignment.hold!());
     report.progress({ currentTask: `waiting for ${model}` });
     this.#ends.push(() => report.progress({ currentTask: "thinking" }));
   }

@@ -53,7 +53,10 @@ export interface Assignment {
     readonly tokens?: number;
     readonly shared?: SharedTokens | undefined;
   };
-  /** Its port waits rightly from now on, which takes nothing of the port's time. */
+  /**
+   * Its port waits rightly from now on, which takes nothing of the port's time. Absent: it waits for
+   * no model that is away, because somebody waits for its answer.
+   */
   readonly hold?: Hold | undefined;
   /** Told when a child process is there; stored, so that it can be ended after a crash. */
   readonly onStart: (identity: ProcessIdentity) => Promise<void>;
