@@ -58,7 +58,6 @@ export const PLAN_GUARDS: readonly Guard[] = [
     replace: "patience,",
     tests: modelWorker("does not wait with an answer for which its partner waits"),
     why: "a worker that asks its partner runs out of time while that waits for its model",
-    hangs: true,
   },
   {
     id: "plan.away.overlap",

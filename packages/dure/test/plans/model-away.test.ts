@@ -74,11 +74,17 @@ async function ended(client: DureClient, id: string) {
 test("a worker whose model is away goes on in its try when a person says so", FULL, async () => {
   const { client, id, comesBack } = await openAway();
   await waits(client, id);
-  const { items } = await client.escalations();
-  expect(items).toMatchObject([{ type: "blocked", status: "open" }]);
+  const [told] = await until(
+    async () => {
+      const { items } = await client.escalations();
+      return items.length > 0 && items;
+    },
+    () => "nobody is told that the model is away",
+  );
+  expect(told).toMatchObject({ type: "blocked", status: "open" });
   comesBack();
 
-  await client.answerEscalation(items[0]!.id, { value: "retry" });
+  await client.answerEscalation(told!.id, { value: "retry" });
 
   expect(await ended(client, id)).toEqual({ status: "success", tries: [1] });
 });
