@@ -235,7 +235,7 @@ function scriptOf(run: PlanRun, script: string): OfflineScript {
   } catch (error) {
     throw new DureError(
       "OFFLINE_SCRIPT_MISSING",
-      `The script ${file} of the offline worker cannot be read.`,
+      `The script ${script} of the offline worker cannot be read.`,
       { class: "input", hint: "Its path begins at the folder of the plan.", cause: error },
     );
   }

@@ -157,7 +157,7 @@ test(
       because: [
         {
           code: "OFFLINE_SCRIPT_MISSING",
-          message: expect.stringContaining(path.join(team, "plans", "nothing.yaml")) as string,
+          message: "The script nothing.yaml of the offline worker cannot be read.",
         },
       ],
     });

@@ -15,6 +15,7 @@ import { textOf } from "../workspace/paths.ts";
 import { pushBranch } from "../workspace/push-branch.ts";
 import { withoutPassword } from "../workspace/remote.ts";
 import type { Repository } from "../workspace/repository.ts";
+import { folderName } from "../workspace/repository-facts.ts";
 import { deliveredCommit } from "./delivered-commit.ts";
 import type { GateState, MergeGate } from "./merge-gate.ts";
 import { openPullRequest } from "./pull-request.ts";
@@ -304,7 +305,7 @@ function resultOf({ id, status, report }: PlanRun): RunReport & { readonly commi
 function branchOf(repository: Repository, base: string): string {
   const name = base === "HEAD" ? repository.facts.branch : base;
   if (name !== undefined) return name;
-  throw new DureError("BRANCH_UNKNOWN", `${repository.root} stands at no branch.`, {
+  throw new DureError("BRANCH_UNKNOWN", `${folderName(repository.root)} stands at no branch.`, {
     class: "input",
     hint: "Say into which branch: --into main",
   });

@@ -5,6 +5,7 @@ import type { Git, GitPlace } from "./git.ts";
 import { type EntryChange, fieldsOf, sameEntry, type TreeEntry } from "./listing.ts";
 import { absolute, type PathKey, textOf } from "./paths.ts";
 import type { Repository } from "./repository.ts";
+import { folderName } from "./repository-facts.ts";
 
 /**
  * Files and folders of git that tell of something half done. Source: git's own `wt-status.c` and
@@ -168,7 +169,7 @@ export function targetDirty({ target, at }: Checkout, paths: readonly string[]):
   const some = paths.slice(0, 10).join(", ");
   return new DureError(
     "TARGET_DIRTY",
-    `${target} is checked out in ${at.cwd}, with changes of its own: ${some}.`,
+    `${target} is checked out in ${folderName(at.cwd)}, with changes of its own: ${some}.`,
     {
       class: "conflict",
       hint: "Commit or stash them (git stash -u), then merge again. Nothing was changed.",

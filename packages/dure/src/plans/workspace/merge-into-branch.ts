@@ -7,6 +7,7 @@ import type { CommitIdentity, Git, GitPlace } from "./git.ts";
 import { diffTrees, type EntryChange, fieldsOf } from "./listing.ts";
 import { type PathKey, textOf } from "./paths.ts";
 import type { Repository } from "./repository.ts";
+import { folderName } from "./repository-facts.ts";
 import {
   type Checkout,
   findCheckout,
@@ -120,7 +121,7 @@ async function tipOf(
     { at, accept: [0, 1, 128], signal },
   );
   if (exitCode === 0) return stdout.toString().trim();
-  throw new DureError("BRANCH_UNKNOWN", `${root} has no branch ${target}.`, {
+  throw new DureError("BRANCH_UNKNOWN", `${folderName(root)} has no branch ${target}.`, {
     class: "not-found",
     hint: "Name a branch that exists.",
   });
