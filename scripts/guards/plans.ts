@@ -67,7 +67,7 @@ export const PLAN_GUARDS: readonly Guard[] = [
     tests: testsIn(`${PLANS}/port/port-account.test.ts`)(
       "two waits of a port that overlap take nothing of its time, and give it none",
     ),
-    why: "a port of which two workers wait gets time that nobody gave it",
+    why: "a port of which two workers wait gets time that it was not given",
   },
   // --- tokens
   {

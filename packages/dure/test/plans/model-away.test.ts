@@ -79,7 +79,7 @@ test("a worker whose model is away goes on in its try when a person says so", FU
       const { items } = await client.escalations();
       return items.length > 0 && items;
     },
-    () => "nobody is told that the model is away",
+    () => "no person is told that the model is away",
   );
   expect(told).toMatchObject({ type: "blocked", status: "open" });
   comesBack();

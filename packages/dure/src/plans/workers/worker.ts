@@ -55,7 +55,7 @@ export interface Assignment {
   };
   /**
    * Its port waits rightly from now on, which takes nothing of the port's time. Absent: it waits for
-   * no model that is away, because somebody waits for its answer.
+   * no model that is away, because another worker waits for its answer.
    */
   readonly hold?: Hold | undefined;
   /** Told when a child process is there; stored, so that it can be ended after a crash. */
