@@ -100,12 +100,16 @@ function otherDayOf(core: string, date: IsoDate, today: IsoDate): IsoDate | unde
   return isBare && weekBefore === today ? today : undefined;
 }
 
+/** On its Sunday a weekend may as well be the next one. */
 function weekend(today: IsoDate, weeks: number, words: string): DayReading {
   const saturday = addDays(today, 6 - weekdayOf(today) + 7 * weeks);
   const sunday = addDays(today, 7 - weekdayOf(today) + 7 * weeks);
-  if (saturday === undefined || sunday === undefined) return notUnderstood("no-such-day", words);
+  const next = addDays(today, 13 - weekdayOf(today) + 7 * weeks);
+  if (saturday === undefined || sunday === undefined || next === undefined) {
+    return notUnderstood("no-such-day", words);
+  }
   return saturday < today
-    ? understood(sunday, words)
+    ? understood(sunday, words, "ambiguous", [next])
     : understood(saturday, words, "ambiguous", [sunday]);
 }
 

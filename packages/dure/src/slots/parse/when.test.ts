@@ -96,6 +96,16 @@ test.each([
 });
 
 test.each([
+  ["a Saturday", "2026-11-21", ["2026-11-21", "2026-11-22"]],
+  ["its Sunday", "2026-11-22", ["2026-11-22", "2026-11-28"]],
+] as const)("on %s the weekend is asked about", (_, today, days) => {
+  const reading = parseDay("주말에", today);
+
+  expect(reading).toMatchObject({ ok: true, sure: "ambiguous" });
+  expect(reading.ok ? [reading.value, ...reading.others] : []).toEqual(days);
+});
+
+test.each([
   "25일쯤",
   "25일 정도",
   "한 25일쯤까지",
