@@ -24,6 +24,8 @@ import { channelAnswer, type WireMessage } from "./wire.ts";
 
 /** Characters of a thread's name. */
 export const THREAD_NAME_LENGTH = 100;
+/** Lets an app read group messages. Source: docs.slack.dev/reference/scopes/mpim.history. */
+const GROUPS = "mpim:history";
 
 const KEPT_NAMES = 1000;
 /** Messages of a channel among which threads are looked for. */
@@ -162,10 +164,15 @@ export class Reader {
     ];
   }
 
-  /** A message that is read does not say of what kind its channel is. */
+  /**
+   * A message that is read does not say of what kind its channel is. An app without the scope reads
+   * no group message, and may lack the right to ask.
+   */
   async #isDirect(channel: string, signal: AbortSignal): Promise<boolean> {
     const known = this.#direct.get(channel);
     if (known !== undefined) return known;
+    const scopes = this.api.identity?.scopes ?? [];
+    if (scopes.length > 0 && !scopes.includes(GROUPS)) return channel.startsWith("D");
     const { channel: found } = await patiently(this.#clock, signal, () =>
       this.api.call({
         method: "conversations.info",
