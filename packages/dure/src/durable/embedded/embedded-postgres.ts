@@ -71,7 +71,6 @@ export class EmbeddedPostgres {
     this.connection = connectionOf(server.settings);
     this.url = urlOf(this.connection);
     this.reused = server.reused;
-    this.#watch(server);
   }
 
   /**
@@ -99,7 +98,9 @@ export class EmbeddedPostgres {
       `embedded PostgreSQL ${server.reused ? "joined" : "started"} in ${Math.round(clock.monotonic() - startedAt)} ms`,
     );
 
-    return new EmbeddedPostgres(serverOptions, server);
+    const started = new EmbeddedPostgres(serverOptions, server);
+    await started.#watch(server);
+    return started;
   }
 
   /** The postmaster's process id; undefined while it is being started again. */
@@ -137,10 +138,10 @@ export class EmbeddedPostgres {
     }
   }
 
-  #watch(server: RunningServer): void {
+  /** Resolves when a caretaker has begun: a user that is killed from then on leaves it behind. */
+  async #watch(server: RunningServer): Promise<void> {
     this.#server = server;
     this.#cancelCare();
-    void this.#care(server);
     this.#cancelCare = this.#options.clock.every(CARE_EVERY, () => void this.#care(server));
 
     server.session.once("end", () => {
@@ -149,6 +150,7 @@ export class EmbeddedPostgres {
       this.#restarting = this.#restart().finally(() => (this.#restarting = undefined));
     });
 
+    await this.#care(server);
     keepAlive(server.session, false); // using a database does not keep a process alive; leaving it does
   }
 
@@ -177,7 +179,8 @@ export class EmbeddedPostgres {
           { home, pid: server.pid, attempt },
           `embedded PostgreSQL is back (${server.reused ? "was running" : "started again"})`,
         );
-        return this.#watch(server);
+        void this.#watch(server);
+        return;
       } catch (error) {
         if (signal.aborted) return;
         logger.error(
