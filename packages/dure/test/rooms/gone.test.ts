@@ -10,6 +10,7 @@ import {
   participantsOf,
   readyTeamOn,
   rolesOf,
+  HEARS_PLATFORM,
   settled,
   silent,
   stateOf,
@@ -361,7 +362,7 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
 
   test("a thread that may not be made: the caller is told the permission, once, and the thread is closed", async () => {
     const stage = await discordPlatform();
-    const team = await readyTeamOn(stage);
+    const team = await readyTeamOn(stage, { limits: HEARS_PLATFORM });
     stage.discord.setPermissions(stage.bots.ruda, stage.places.general, {
       deny: ["CREATE_PUBLIC_THREADS"],
     });
@@ -392,7 +393,7 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
 
   test("however often a thread may not be made, one escalation names the pair, and no guard counts it", async () => {
     const stage = await discordPlatform();
-    const team = await readyTeamOn(stage, { behave: { eden: silent } });
+    const team = await readyTeamOn(stage, { behave: { eden: silent }, limits: HEARS_PLATFORM });
     stage.discord.setPermissions(stage.bots.ruda, stage.places.general, {
       deny: ["CREATE_PUBLIC_THREADS"],
     });
