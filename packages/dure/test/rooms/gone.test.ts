@@ -430,6 +430,7 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
         topic: "하나",
         threadName: "리뷰",
       });
+      await settled(team);
       stage.fail("thread", "transient");
 
       await team.rooms.collaboration.collaborate(
@@ -790,7 +791,8 @@ async function threadThatWaits(): Promise<{
       : heard.text.includes("맡겨 줘")
         ? { toolCalls: [{ name: "collaborate", args: { targetAgent: "eden", message: "검토" } }] }
         : { toolCalls: [{ name: "stay_silent", args: {} }] };
-  const team = await readyTeamOn(stage, { behave: { ruda, eden: silent } });
+  const behave = { ruda, eden: silent };
+  const team = await readyTeamOn(stage, { behave, limits: HEARS_PLATFORM });
   await stage.say(team, "이든한테 맡겨 줘");
   await eventually(async () => expect(await stage.shown(team, GENERAL)).toHaveLength(2));
   await settled(team);
