@@ -25,7 +25,7 @@ export const PLAN_GUARDS: readonly Guard[] = [
   {
     id: "plan.away.time",
     at: { file: `${PLANS}/workers/model.ts` },
-    find: "this.#ends.push(sign, time.hold(), assignment.hold!());",
+    find: "time.stop(); this.#ends.push(sign, () => time.run(), assignment.hold!());",
     replace: "this.#ends.push(sign);",
     tests: modelWorker(
       "for three minutes ends ready in one try, and its wait takes nothing of its time",

@@ -25,13 +25,13 @@ test(
     await box.fill("You are quick.\n");
     await page.reload(); // what was written outlives it
     await files.getByRole("button", { name: "agents/eden/SOUL.md 고치기" }).click();
-    expect(await box.inputValue()).toBe("You are quick.\n");
+    await expect.poll(() => box.inputValue()).toBe("You are quick.\n");
     await files.getByRole("button", { name: "저장", exact: true }).click();
     await files.getByText("저장했어요. 다음 답부터 쓰여요.").waitFor();
     expect(await promptOf("eden")).toContain("You are quick.");
 
     const change = history.getByRole("listitem").filter({ hasText: "SOUL.md" });
-    expect(await change.innerText()).toContain("+1 −1");
+    await expect.poll(() => change.innerText()).toContain("+1 −1");
     await change.locator("summary").first().click();
     await change.getByText("You are calm.").waitFor();
     expect(await violations(page)).toEqual([]);

@@ -139,8 +139,8 @@ test.for([
     await expect
       .poll(() => rows.locator("strong").allTextContents(), { timeout: 20_000 })
       .toEqual(words.deeds);
-    expect(await rows.locator(".audit-end").allTextContents()).toEqual(words.ends);
-    expect(await rows.first().textContent()).toContain("민준 (acme)");
+    await expect.poll(() => rows.locator(".audit-end").allTextContents()).toEqual(words.ends);
+    await expect.poll(() => rows.first().textContent()).toContain("민준 (acme)");
     expect(await page.title()).toBe(`${words.page} · dure`);
     await expectWellMade(opened);
 
@@ -180,9 +180,9 @@ test(
 
     await page.getByText("실행 결과를 합침").waitFor({ state: "attached" });
     await expect.poll(top, { timeout: 20_000 }).toBe(before);
-    expect(await page.getByRole("list", { name: "감사 기록" }).getByRole("listitem").count()).toBe(
-      81,
-    );
+    await expect
+      .poll(() => page.getByRole("list", { name: "감사 기록" }).getByRole("listitem").count())
+      .toBe(81);
     expect(opened.complaints).toEqual([]);
   },
 );

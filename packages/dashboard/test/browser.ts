@@ -196,7 +196,7 @@ export async function openPage(
   });
   const page = await context.newPage();
   if (LATE_MS > 0) lookLate(page.locator("html"));
-  page.setDefaultTimeout(10_000);
+  page.setDefaultTimeout(20_000); // as long as `expect.poll`
   const complaints: string[] = [];
   const origin = new URL(url).origin;
   page.on("pageerror", (error) => complaints.push(`error: ${error.message}`));

@@ -62,7 +62,7 @@ describe("an answer whose model was away", () => {
     await page.getByText("돌아온 모델: 잘 받았어요.").waitFor();
 
     await resume.waitFor({ state: "detached" });
-    expect(await page.getByText("모델에 닿지 못했어요.").count()).toBe(1);
+    await expect.poll(() => page.getByText("모델에 닿지 못했어요.").count()).toBe(1);
     expect(postsOf(server)).toHaveLength(2);
   });
 });
@@ -89,7 +89,9 @@ describe("a conversation", () => {
       expect(second).toMatchObject({ message: "확인" });
       expect(second?.confirm_id).toMatch(/^c-/);
       expect(new URL(page.url()).pathname).toMatch(/^\/chat\/web-/);
-      expect(await page.getByRole("button", { name: "확인", exact: true }).count()).toBe(0);
+      await expect
+        .poll(() => page.getByRole("button", { name: "확인", exact: true }).count())
+        .toBe(0);
       expect(opened.complaints).toEqual([]);
     },
   );
@@ -108,7 +110,7 @@ describe("a conversation", () => {
 
     const answer = (await page.locator(".markdown").allInnerTexts()).join("\n");
     expect(answer.match(/번째 문장/g)).toHaveLength(12);
-    expect(await page.locator(".bubble").allInnerTexts()).toEqual(["길게 설명해줘"]);
+    await expect.poll(() => page.locator(".bubble").allInnerTexts()).toEqual(["길게 설명해줘"]);
     expect(postsOf(server)).toHaveLength(1);
     expect(opened.complaints).toEqual([]);
   });
@@ -144,11 +146,11 @@ describe("a conversation", () => {
       await say(page, "둘째");
       await say(page, "셋째");
       await expect.poll(() => postsOf(server).length).toBe(3); // accepted before the answer is there
-      expect(await page.getByText("차례를 기다리는 중").count()).toBe(2);
+      await expect.poll(() => page.getByText("차례를 기다리는 중").count()).toBe(2);
       server.openGate("long");
       await page.getByText("셋째: 잘 받았어요").waitFor();
 
-      expect(await page.getByText("차례를 기다리는 중").count()).toBe(0);
+      await expect.poll(() => page.getByText("차례를 기다리는 중").count()).toBe(0);
       expect(
         await page
           .locator(".message")
@@ -167,8 +169,8 @@ describe("a conversation", () => {
     await page.getByRole("button", { name: "멈추기" }).click();
     await page.getByText("여기서 멈췄어요").waitFor();
 
-    expect(await page.locator(".markdown").innerText()).toContain("5번째 문장");
-    expect(await page.getByRole("button", { name: "멈추기" }).count()).toBe(0);
+    await expect.poll(() => page.locator(".markdown").innerText()).toContain("5번째 문장");
+    await expect.poll(() => page.getByRole("button", { name: "멈추기" }).count()).toBe(0);
   });
 
   test("says why a message was refused, and sends it again with the same key", async () => {
@@ -191,7 +193,7 @@ describe("a conversation", () => {
       .map((entry) => entry.key);
     expect(keys).toHaveLength(2);
     expect(keys[0]).toBe(keys[1]);
-    expect(await page.locator(".bubble").count()).toBe(1);
+    await expect.poll(() => page.locator(".bubble").count()).toBe(1);
   });
 
   test("shows a turn that the system began", async () => {
@@ -209,7 +211,7 @@ describe("a conversation", () => {
     await page.getByText("승인되어 이체를 마쳤어요.").waitFor();
 
     await page.getByText("시스템이 시작한 답변").waitFor();
-    expect(await page.locator(".message").count()).toBe(3);
+    await expect.poll(() => page.locator(".message").count()).toBe(3);
   });
 
   test(
@@ -232,8 +234,8 @@ describe("a conversation", () => {
 
       await say(page, "고마워");
       await page.getByText("고마워: 잘 받았어요").waitFor();
-      expect(await page.getByText("비밀번호 비교를 고쳐 주세요.").count()).toBe(1);
-      expect(await page.getByText("@eden").count()).toBe(1);
+      await expect.poll(() => page.getByText("비밀번호 비교를 고쳐 주세요.").count()).toBe(1);
+      await expect.poll(() => page.getByText("@eden").count()).toBe(1);
 
       await page.reload();
       await page.getByText("비밀번호 비교를 고쳐 주세요.").waitFor();
@@ -286,7 +288,7 @@ describe("writing", () => {
     await page.getByText("안녕하세요: 잘 받았어요").waitFor();
 
     expect(postsOf(server).map((post) => post.message)).toEqual(["안녕하세요"]);
-    expect(await field.inputValue()).toBe("");
+    await expect.poll(() => field.inputValue()).toBe("");
   });
 
   test("many messages typed fast arrive once each and in order", FULL, async () => {
@@ -299,7 +301,7 @@ describe("writing", () => {
     await page.getByText("마: 잘 받았어요").waitFor();
 
     expect(postsOf(server).map((post) => post.message)).toEqual(words);
-    expect(await page.locator(".bubble").allInnerTexts()).toEqual(words);
+    await expect.poll(() => page.locator(".bubble").allInnerTexts()).toEqual(words);
   });
 });
 
@@ -360,7 +362,9 @@ describe("the panel", () => {
       await page.getByRole("tab", { name: "상태" }).click();
       await page.getByText("(2/3)").waitFor();
       await page.locator(".panel").getByText("TX-1002").waitFor();
-      expect(await page.getByRole("log").getByRole("article", { name: "영수증" }).count()).toBe(1);
+      await expect
+        .poll(() => page.getByRole("log").getByRole("article", { name: "영수증" }).count())
+        .toBe(1);
       await page.getByRole("tab", { name: "기억" }).click();
       await page.getByText("엄마와 민지에게 자주 보낸다.").waitFor();
 
@@ -397,7 +401,7 @@ describe("sessions", () => {
     const list = page.getByRole("region", { name: "지난 대화" });
     await expect.poll(() => list.getByRole("listitem").count()).toBe(2);
     await list.getByRole("textbox").fill("강릉");
-    expect(await list.getByRole("listitem").count()).toBe(1);
+    await expect.poll(() => list.getByRole("listitem").count()).toBe(1);
     await list.getByRole("link", { name: /강릉/ }).click();
     await page.getByText("강릉 날씨 알려줘: 잘").waitFor();
     page.once("dialog", (dialog) => void dialog.accept());
@@ -443,11 +447,11 @@ describe("everybody", () => {
 
     await page.getByText("English").click();
     await page.getByRole("heading", { name: "How can I help?" }).waitFor();
-    expect(await page.getAttribute("html", "lang")).toBe("en");
+    await expect.poll(() => page.getAttribute("html", "lang")).toBe("en");
     await page.getByText("Dark", { exact: true }).click({ force: true });
     await page.reload();
     await page.getByRole("heading", { name: "How can I help?" }).waitFor();
-    expect(await page.getAttribute("html", "data-mantine-color-scheme")).toBe("dark");
+    await expect.poll(() => page.getAttribute("html", "data-mantine-color-scheme")).toBe("dark");
     await page.getByRole("button", { name: "자주 묻는 질문" }).focus();
     await page.keyboard.press("Space");
     await page.getByRole("button", { name: "영업 시간이 어떻게 되나요?" }).focus();

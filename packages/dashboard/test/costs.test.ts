@@ -185,14 +185,16 @@ test.for([
     await page.getByText(words.over).waitFor();
     await page.getByText(words.turn).waitFor();
     const agents = page.getByRole("table", { name: words.agents });
-    expect(await agents.getByRole("rowheader").allTextContents()).toEqual(["루다", "이든"]);
+    await expect
+      .poll(() => agents.getByRole("rowheader").allTextContents())
+      .toEqual(["루다", "이든"]);
     await page.getByRole("rowheader", { name: words.service }).waitFor();
-    expect(await page.locator(".costs-plot rect").count()).toBe(3);
+    await expect.poll(() => page.locator(".costs-plot rect").count()).toBe(3);
     await page.locator(".costs-chart .choice label", { hasText: words.model }).click();
     await page.locator(".costs-legend", { hasText: "openai:gpt" }).waitFor();
     await page.getByText(words.table).click();
     await page.getByRole("columnheader", { name: "openai:gpt" }).waitFor();
-    expect(await page.title()).toBe(`${words.page} · dure`);
+    await expect.poll(() => page.title()).toBe(`${words.page} · dure`);
     await expectWellMade(opened);
 
     await page.getByRole("textbox", { name: words.search }).fill("이든");
@@ -224,7 +226,7 @@ test(
     await expect
       .poll(() => server.journal.filter(({ path }) => path === "/v1/costs").length)
       .toBe(2);
-    expect(await period.inputValue()).toBe("7");
+    await expect.poll(() => period.inputValue()).toBe("7");
 
     const before = await page.locator(".costs").evaluate((scroller) => (scroller.scrollTop = 900));
     server.costs = { ...server.costs, total: { ...sum, calls: 4_321 } };

@@ -1,6 +1,6 @@
 import { ESCALATION_TYPES } from "dure/client";
 import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { FULL } from "../../dure/src/kernel/test-tiers.ts";
 import { TEXTS } from "../src/texts.ts";
 import {
@@ -30,15 +30,12 @@ beforeAll(async () => {
 afterAll(() => world.disposeAsync());
 
 /** On a busy machine. */
-vi.setConfig({ expect: { poll: { timeout: 20_000 } } });
 
 async function open(
   path = "/escalations",
   options: Parameters<typeof openPage>[2] = {},
 ): Promise<OpenedPage> {
-  const opened = await openPage(browser, server.url + path, options);
-  opened.page.setDefaultTimeout(20_000);
-  return opened;
+  return openPage(browser, server.url + path, options);
 }
 
 /** Closes what a test before has left. */
@@ -367,14 +364,14 @@ test(
     await using opened = await open();
     const { page } = opened;
     await page.getByText("알림 129", { exact: true }).waitFor();
-    expect(await page.getByRole("article").count()).toBe(101);
+    await expect.poll(() => page.getByRole("article").count()).toBe(101);
     expect((await outline(page)).slice(0, 3)).toEqual(["긴급 1건", "묻힌 급한 일", "보통 100+건"]);
     await page.getByRole("textbox", { name: "확인 요청 찾기" }).fill('주문-3"'); // not on this page: the next one is read by itself
 
     await expect.poll(() => outline(page)).toEqual(["보통 1건", "알림 3"]);
     await page.getByRole("textbox", { name: "확인 요청 찾기" }).fill("");
     await page.getByText("알림 0", { exact: true }).waitFor();
-    expect(await page.getByRole("article").count()).toBe(131);
+    await expect.poll(() => page.getByRole("article").count()).toBe(131);
     await page.getByRole("textbox", { name: "확인 요청 찾기" }).fill("주문-77");
 
     await expect.poll(() => outline(page)).toEqual(["보통 1건", "알림 77"]);

@@ -57,7 +57,7 @@ test("events arrive live, and what was cut off comes after", FULL, async () => {
   emit(server, 1, 10);
   await page.getByText("n10.").waitFor();
 
-  expect(await page.locator(".event-item").count()).toBe(10);
+  await expect.poll(() => page.locator(".event-item").count()).toBe(10);
   expect(opened.complaints).toEqual([]);
 });
 
@@ -101,11 +101,11 @@ test("paused, new events wait and are counted", FULL, async () => {
   await page.getByRole("button", { name: "잠시 멈춤" }).click();
   emit(server, 4, 8);
   await page.getByText("멈춘 사이 5건이 왔어요").waitFor();
-  expect(await page.locator(".event-item").count()).toBe(3);
+  await expect.poll(() => page.locator(".event-item").count()).toBe(3);
   await page.getByRole("button", { name: "이어 보기" }).click();
 
   await page.getByText("n8.").waitFor();
-  expect(await page.locator(".event-item").count()).toBe(8);
+  await expect.poll(() => page.locator(".event-item").count()).toBe(8);
 });
 
 test("types, session and role are filtered by the server, words by the page", FULL, async () => {
@@ -126,7 +126,7 @@ test("types, session and role are filtered by the server, words by the page", FU
   emit(server, 4, 4);
   await page.getByText("n4.").waitFor();
 
-  expect(await page.locator(".event-item").count()).toBe(3);
+  await expect.poll(() => page.locator(".event-item").count()).toBe(3);
   await page.getByRole("textbox", { name: "받은 이벤트에서 찾기" }).fill("n2.");
   await expect.poll(() => page.locator(".event-item").count()).toBe(1);
   await page.getByRole("textbox", { name: "받은 이벤트에서 찾기" }).fill("없는 말");
@@ -160,7 +160,7 @@ test(
 
     for (let step = 0; step < 40; step++) await page.keyboard.press("ArrowUp");
 
-    expect(await page.locator(":focus").getAttribute("aria-pressed")).toBe("true");
+    await expect.poll(() => page.locator(":focus").getAttribute("aria-pressed")).toBe("true");
     await page.locator(".event-detail summary").click();
     await page.locator(".event-detail pre").getByText('"step": "n160."').waitFor();
   },

@@ -103,7 +103,7 @@ async function expectKorean(page: Page, given: ReadonlySet<string>): Promise<voi
     async () => {
       expect(foreignWords(await shownOn(page), "ko", given)).toEqual([]);
     },
-    { patienceMs: 8_000, everyMs: 250 },
+    { everyMs: 250 },
   );
 }
 

@@ -45,9 +45,7 @@ async function open(
   path: string,
   options: Parameters<typeof openPage>[2] = {},
 ): Promise<OpenedPage> {
-  const opened = await openPage(browser, server.url + path, options);
-  opened.page.setDefaultTimeout(20_000);
-  return opened;
+  return openPage(browser, server.url + path, options);
 }
 
 /** Lines of the transcript, `who: words`. */
@@ -168,8 +166,8 @@ test(
       lines.findIndex((line) => line.includes("말씀 들었어요")) - 1,
     );
     expect(lines).toHaveLength(6);
-    expect(await page.locator(".room-message[data-turn]").count()).toBe(4);
-    expect(await page.getByText("4턴 중 4턴").first().isVisible()).toBe(true);
+    await expect.poll(() => page.locator(".room-message[data-turn]").count()).toBe(4);
+    await expect.poll(() => page.getByText("4턴 중 4턴").first().isVisible()).toBe(true);
     expect((await dure.jobs.get(id)).status).toBe("COMPLETED");
     await expectWellMade(opened);
   },

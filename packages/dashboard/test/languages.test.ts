@@ -125,7 +125,7 @@ async function expectOnlyOwnWords(
 
       expect(foreignWords(shown, language, sent.given, written)).toEqual([]);
     },
-    { patienceMs: 3000, everyMs: 250 },
+    { everyMs: 250 },
   );
 }
 

@@ -66,7 +66,7 @@ test(
 
     await server[Symbol.asyncDispose]();
     await page.getByText("서버와 연결이 끊겼어요").waitFor();
-    expect(await page.locator(".live-dot").count()).toBe(0);
+    await expect.poll(() => page.locator(".live-dot").count()).toBe(0);
     expect(
       await page
         .locator(".events-connection .pulse")

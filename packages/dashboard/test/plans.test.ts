@@ -52,9 +52,7 @@ async function open(
   path: string,
   options: Parameters<typeof openPage>[2] = {},
 ): Promise<OpenedPage> {
-  const opened = await openPage(browser, server.url + path, options);
-  opened.page.setDefaultTimeout(15_000);
-  return opened;
+  return openPage(browser, server.url + path, options);
 }
 
 /** A page that shows the run and follows it. */
@@ -426,7 +424,7 @@ describe("the list", () => {
       await form.getByRole("alert").getByText("그사이 서연 님이 초안을 바꿔서").waitFor();
       await form.getByRole("button", { name: "새 초안 불러오기" }).click();
       await page.getByText(/서연님이 바꿨어요/).waitFor();
-      expect(await form.getByRole("textbox", { name: "제목" }).inputValue()).toBe("API");
+      await expect.poll(() => form.getByRole("textbox", { name: "제목" }).inputValue()).toBe("API");
       server.plans.findProblems = () => [];
       await form.getByRole("button", { name: "저장하기" }).click();
       await form.getByText("저장하고 검사했어요.").waitFor();
@@ -718,7 +716,7 @@ describe("the list", () => {
         { type: "port.success", data: {} },
       );
       await row.getByText("6개 중 1개 끝남").waitFor();
-      expect(await page.locator(".run-row").count()).toBe(15);
+      await expect.poll(() => page.locator(".run-row").count()).toBe(15);
       expect(Math.abs((await row.boundingBox())!.y - before)).toBeLessThan(3);
       await expectFits(opened);
     },
@@ -734,14 +732,14 @@ describe("a run", () => {
       runInTheMiddle(server);
       await using opened = await openRun(server);
       const { page } = opened;
-      expect(await box(page, "로그인 API").innerText()).toMatch(
-        /일하는 중[\s\S]*5번 중 2번째 시도/,
-      );
-      expect(await box(page, "세션 만료").innerText()).toMatch(
-        /성공[\s\S]*크리티컬 패스[\s\S]*5번 중 2번째 시도[\s\S]*토큰 24,120/,
-      );
-      expect(await page.locator(".react-flow__edge").count()).toBe(6);
-      expect(await page.locator(".port-way-critical").count()).toBe(3);
+      await expect
+        .poll(() => box(page, "로그인 API").innerText())
+        .toMatch(/일하는 중[\s\S]*5번 중 2번째 시도/);
+      await expect
+        .poll(() => box(page, "세션 만료").innerText())
+        .toMatch(/성공[\s\S]*크리티컬 패스[\s\S]*5번 중 2번째 시도[\s\S]*토큰 24,120/);
+      await expect.poll(() => page.locator(".react-flow__edge").count()).toBe(6);
+      await expect.poll(() => page.locator(".port-way-critical").count()).toBe(3);
       const left = async (title: string): Promise<number> =>
         (await box(page, title).boundingBox())!.x;
       expect(await left("세션 만료")).toBeLessThan(await left("로그인 API"));
@@ -778,7 +776,6 @@ describe("a run", () => {
       await expect
         .poll(
           () => server.journal.filter(({ path }) => path === "/v1/runs/run_middle/events").length,
-          { timeout: 10_000 },
         )
         .toBeGreaterThan(asked);
       await expect.poll(() => server.plans.readersOf("run_middle")).toBe(1);
@@ -793,7 +790,7 @@ describe("a run", () => {
       );
       await box(page, "로그인 화면").getByText("일하는 중").waitFor();
       await expect.poll(() => page.locator(".run-banner").count()).toBe(0);
-      expect(await page.locator(".react-flow__edge").count()).toBe(6);
+      await expect.poll(() => page.locator(".react-flow__edge").count()).toBe(6);
       await expectFits(opened);
     },
   );
@@ -822,7 +819,7 @@ describe("a run", () => {
       await page.locator(".run-head").getByText("취소됨").waitFor();
 
       expect(asked).toHaveLength(2);
-      expect(await page.getByRole("button", { name: "멈추기" }).count()).toBe(0);
+      await expect.poll(() => page.getByRole("button", { name: "멈추기" }).count()).toBe(0);
       await expectFits(opened);
     },
   );
@@ -1042,11 +1039,11 @@ describe("a run", () => {
         { run: "run_middle", dry_run: true },
         { run: "run_middle", force: true },
       ]);
-      expect(await page.locator(".run-actions").count()).toBe(0);
-      expect(await page.getByText("모든 변경 보기").count()).toBe(0);
+      await expect.poll(() => page.locator(".run-actions").count()).toBe(0);
+      await expect.poll(() => page.getByText("모든 변경 보기").count()).toBe(0);
       await page.goto(`${server.url}/plans/runs/run_middle/ports/limits?tab=diff`);
       await page.getByText("이 실행의 파일을 정리해서 변경을 볼 수 없어요.").waitFor();
-      expect(await page.getByRole("button", { name: "다시 시도…" }).count()).toBe(0);
+      await expect.poll(() => page.getByRole("button", { name: "다시 시도…" }).count()).toBe(0);
       await expectWellMade(opened);
     },
   );
@@ -1112,7 +1109,7 @@ describe("a run", () => {
       const { page } = opened;
       // Beside the port alone, and without words of the command line.
       await page.getByText("확인을 통과했어요. 포트의 변경을 보고 정해 주세요.").waitFor();
-      expect(await page.locator(".escalation").count()).toBe(1);
+      await expect.poll(() => page.locator(".escalation").count()).toBe(1);
       expect(await page.getByText("dure plan review").count()).toBe(0);
       const file = page.getByRole("group", { name: /src\/api\/login\.ts/ });
       await file.getByRole("button", { name: "2 번째 줄에 의견 남기기" }).click();
@@ -1128,7 +1125,7 @@ describe("a run", () => {
       await page.getByText(/시도 뒤에 보냄/).waitFor();
       expect(sent(server, /comments$/)).toMatchObject([{ line: 2, side: "new" }]);
       expect(sent(server, /review$/)).toEqual([{ text: "거의 다 됐어요" }]);
-      expect(await page.getByRole("region", { name: "검토" }).count()).toBe(0);
+      await expect.poll(() => page.getByRole("region", { name: "검토" }).count()).toBe(0);
 
       const held = { type: "port.held", data: { commit: "c" } };
       server.plans.changePort("run_middle", "api", { status: "held" }, held);
@@ -1171,7 +1168,9 @@ describe("a run", () => {
     await box(page, "로그인 API").click();
     await page.getByRole("heading", { level: 1, name: "로그인 API" }).waitFor();
 
-    expect(await page.getByText("막지 않고 감시만 하는 실행이에요").isVisible()).toBe(true);
+    await expect
+      .poll(() => page.getByText("막지 않고 감시만 하는 실행이에요").isVisible())
+      .toBe(true);
     expect(opened.complaints).toEqual([]);
   });
 
@@ -1208,7 +1207,7 @@ describe("a run", () => {
       await page.getByText("포트가 250개라서 그림 대신 목록으로 보여요.").waitFor();
       await page.getByRole("heading", { name: "10단계 0/25 끝남" }).waitFor();
 
-      expect(await page.locator(".port-row").count()).toBe(250);
+      await expect.poll(() => page.locator(".port-row").count()).toBe(250);
       expect(await page.locator(".react-flow").count()).toBe(0);
       await page.getByRole("textbox", { name: "포트 찾기" }).fill("일하는");
       await expect.poll(() => page.locator(".port-row").count()).toBe(3);
@@ -1251,17 +1250,21 @@ describe("a port", () => {
       ]) {
         expect(said).toContain(part);
       }
-      expect(await page.locator(".try h2").allTextContents()).toEqual(["2번째 시도", "1번째 시도"]);
+      await expect
+        .poll(() => page.locator(".try h2").allTextContents())
+        .toEqual(["2번째 시도", "1번째 시도"]);
       await page.getByText("9개 중 7개 통과, 2개 실패").waitFor();
-      expect(await page.getByRole("region", { name: "지금 하는 일" }).innerText()).toMatch(
-        /구현 담당 · 구현[\s\S]*마지막 소식 \d+초 전[\s\S]*잠금 시각 비교를 고치는 중/,
-      );
+      await expect
+        .poll(() => page.getByRole("region", { name: "지금 하는 일" }).innerText())
+        .toMatch(/구현 담당 · 구현[\s\S]*마지막 소식 \d+초 전[\s\S]*잠금 시각 비교를 고치는 중/);
       await expectWellMade(opened);
 
       await page.getByRole("tab", { name: "주고받은 말" }).click();
-      expect(await page.getByRole("list", { name: "주고받은 말" }).innerText()).toMatch(
-        /테스트 담당 → 구현 담당[\s\S]*질문[\s\S]*계정마다인가요[\s\S]*읽음[\s\S]*계정마다예요[\s\S]*통과하지 못함[\s\S]*전해짐/,
-      );
+      await expect
+        .poll(() => page.getByRole("list", { name: "주고받은 말" }).innerText())
+        .toMatch(
+          /테스트 담당 → 구현 담당[\s\S]*질문[\s\S]*계정마다인가요[\s\S]*읽음[\s\S]*계정마다예요[\s\S]*통과하지 못함[\s\S]*전해짐/,
+        );
       await page.getByRole("tab", { name: "범위" }).click();
       const scope = await page.getByRole("tabpanel").innerText();
       for (const part of [
@@ -1278,9 +1281,11 @@ describe("a port", () => {
       }
       await page.getByRole("tab", { name: "맥락" }).click();
       await page.getByText("44% 아낌").waitFor();
-      expect(await page.getByRole("tabpanel").innerText()).toMatch(
-        /준 것 3,440 토큰, 파일을 통째로 읽으면 6,100 토큰[\s\S]*계약 src\/ports\/sessions\.ts\s+640/,
-      );
+      await expect
+        .poll(() => page.getByRole("tabpanel").innerText())
+        .toMatch(
+          /준 것 3,440 토큰, 파일을 통째로 읽으면 6,100 토큰[\s\S]*계약 src\/ports\/sessions\.ts\s+640/,
+        );
       await page.getByRole("tab", { name: "변경" }).click();
       await page.getByText("바뀐 파일 2개").waitFor();
       expect(
@@ -1306,9 +1311,9 @@ describe("a port", () => {
       await page.getByRole("button", { name: "다시 시도…" }).click();
       await page.getByRole("textbox").last().fill("15분이 지난 뒤를 먼저 보세요");
       await page.getByRole("spinbutton", { name: "토큰" }).fill("0");
-      expect(await page.getByRole("button", { name: "이 힌트로 다시 시도" }).isDisabled()).toBe(
-        true,
-      );
+      await expect
+        .poll(() => page.getByRole("button", { name: "이 힌트로 다시 시도" }).isDisabled())
+        .toBe(true);
       await page.getByText("1부터 1,000,000,000까지의 정수로").waitFor();
       await expectWellMade(opened);
       await page.getByRole("spinbutton", { name: "토큰" }).fill("50000");

@@ -98,7 +98,9 @@ describe("a transfer", { timeout: 90_000 }, () => {
     await receipt.getByText("50,000원").waitFor();
 
     expect(bookedBy(page)).toEqual(["홍길동"]);
-    expect(await receipt.innerText()).toMatch(/완료[\s\S]*홍길동[\s\S]*거래 번호[\s\S]*tx_/);
+    await expect
+      .poll(() => receipt.innerText())
+      .toMatch(/완료[\s\S]*홍길동[\s\S]*거래 번호[\s\S]*tx_/);
     await page.getByText("에이전트를 부르지 않고 코드가 바로 정했어요.").waitFor();
     await page.locator(".turn-log summary", { hasText: "홍길동에게 5만원 보내줘" }).click();
     await page.locator(".turn-log[open]").getByText("의도 파악 중").waitFor();
@@ -108,7 +110,7 @@ describe("a transfer", { timeout: 90_000 }, () => {
     await page.locator(".memory").getByText("네 보내주세요").waitFor();
     await page.reload();
     await receipt.getByText("50,000원").waitFor();
-    expect(await receipt.count()).toBe(1);
+    await expect.poll(() => receipt.count()).toBe(1);
     await expectWellMade(opened);
   });
 
@@ -133,8 +135,12 @@ describe("a transfer", { timeout: 90_000 }, () => {
 
       bank.changeAccounts({ limit: 10_000_000 });
       expect(bookedBy(page)).toEqual(["엄마", "민지"]);
-      expect(await page.locator(".queue-mark").allInnerTexts()).toEqual(["완료", "실패", "완료"]);
-      expect(await page.getByRole("log").getByRole("article", { name: "영수증" }).count()).toBe(2);
+      await expect
+        .poll(() => page.locator(".queue-mark").allInnerTexts())
+        .toEqual(["완료", "실패", "완료"]);
+      await expect
+        .poll(() => page.getByRole("log").getByRole("article", { name: "영수증" }).count())
+        .toBe(2);
       await page.getByRole("img", { name: "지금 EXECUTED" }).waitFor();
       await expectWellMade(opened);
     },
@@ -205,7 +211,9 @@ describe("a transfer", { timeout: 90_000 }, () => {
     await page.keyboard.press("Enter");
     await page.getByText("엄마에게 30,000원을 보낼까요?").waitFor();
 
-    expect(await page.locator(".bubble").allInnerTexts()).toEqual(["엄마에게 3만원 보내줘"]);
+    await expect
+      .poll(() => page.locator(".bubble").allInnerTexts())
+      .toEqual(["엄마에게 3만원 보내줘"]);
   });
 });
 
@@ -220,7 +228,7 @@ describe("an answer that takes its time", { timeout: 120_000 }, () => {
     await page.getByText("설명을 마칩니다.").waitFor();
 
     expect(sentences(await page.getByRole("log").innerText())).toBe(SLOW_SENTENCES);
-    expect(await page.locator(".bubble").allInnerTexts()).toEqual(["천천히 설명해줘"]);
+    await expect.poll(() => page.locator(".bubble").allInnerTexts()).toEqual(["천천히 설명해줘"]);
     expect(opened.complaints).toEqual([]);
   });
 
@@ -283,7 +291,7 @@ describe("what a person must decide", { timeout: 90_000 }, () => {
       await page.getByText("시스템이 시작한 답변").waitFor();
 
       await expect.poll(() => question.count()).toBe(0);
-      expect(await page.locator(".bubble").count()).toBe(1); // the system's turn has no words of a person
+      await expect.poll(() => page.locator(".bubble").count()).toBe(1); // the system's turn has no words of a person
 
       await openPanel(page, "에이전트");
       await page.locator(".turn-log").first().locator("summary").first().click();

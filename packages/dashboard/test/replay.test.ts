@@ -37,13 +37,13 @@ test("a stored answer is replayed with a named model, beside the first", SLOW, a
   await page.waitForURL(`**/replay/${turn}`);
   const stored = page.getByRole("region", { name: "저장된 답" });
   await stored.waitFor();
-  expect(await stored.innerText()).toContain(message.split("\n")[0]);
+  await expect.poll(() => stored.innerText()).toContain(message.split("\n")[0]);
   await page.getByRole("textbox", { name: "모델" }).fill("offline:examples");
   await page.getByRole("button", { name: "다시 해 보기" }).click();
 
   const replayed = page.getByRole("region", { name: "다시 한 답" });
   await replayed.waitFor({ timeout: 30_000 });
-  expect(await replayed.innerText()).toContain(message.split("\n")[0]);
+  await expect.poll(() => replayed.innerText()).toContain(message.split("\n")[0]);
   expect(await violations(page)).toEqual([]);
   expect(complaints).toEqual([]);
   const { items } = await client.audit({ what: "turn.replay" });
@@ -58,5 +58,5 @@ test("a turn that is not there says so", SLOW, async () => {
 
   const title = opened.page.getByRole("heading", { level: 1 });
   await title.waitFor();
-  expect(await title.innerText()).toBe("다시 해 볼 수 없어요");
+  await expect.poll(() => title.innerText()).toBe("다시 해 볼 수 없어요");
 });

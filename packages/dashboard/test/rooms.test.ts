@@ -36,7 +36,6 @@ async function enter(
 ): Promise<OpenedPage> {
   const { path = "/rooms/web%3Ageneral", at = server, ...rest } = options;
   const opened = await openPage(browser, at.url + path, rest);
-  opened.page.setDefaultTimeout(20_000);
   await opened.page.getByRole("textbox", { name: /이름|Name/ }).fill(person);
   await opened.page.keyboard.press("Enter");
   await field(opened.page).waitFor();
@@ -80,10 +79,9 @@ describe("a team with more rooms than a page of the server has", { timeout: 60_0
     await list.getByRole("link", { name: "방 260" }).waitFor();
     await list.getByRole("textbox").fill("방 26");
 
-    expect(await list.getByRole("link", { name: /^방 / }).allInnerTexts()).toEqual([
-      "방 26",
-      "방 260",
-    ]);
+    await expect
+      .poll(() => list.getByRole("link", { name: /^방 / }).allInnerTexts())
+      .toEqual(["방 26", "방 260"]);
     expect(await page.getByRole("button", { name: "방 더 보기" }).count()).toBe(0); // all of them are here
     await expectWellMade(opened);
   });
@@ -111,7 +109,9 @@ describe("two persons in two windows", { timeout: 60_000 }, () => {
           .locator('.role[data-role="OBSERVER"]')
           .evaluateAll((all) => all.map((one) => one.getAttribute("data-agent"))),
       ).toEqual(["eden", "seum", "dajim"]);
-      expect(await first.page.locator(".room-message", { hasText: "첫 창에서" }).count()).toBe(1); // the row that was shown before the server had it is gone
+      await expect
+        .poll(() => first.page.locator(".room-message", { hasText: "첫 창에서" }).count())
+        .toBe(1); // the row that was shown before the server had it is gone
       await expectWellMade(first);
       await expectWellMade(second);
     },
@@ -174,7 +174,7 @@ describe("two persons in two windows", { timeout: 60_000 }, () => {
 
       const said = messageWith(page, "이름 없이 이어서 부탁");
       await said.locator('.role[data-agent="seum"]', { hasText: "답함" }).waitFor();
-      expect(await page.getByText("세움에게 답장").count()).toBe(0);
+      await expect.poll(() => page.getByText("세움에게 답장").count()).toBe(0);
       await expectWellMade(opened);
     },
   );
@@ -209,12 +209,12 @@ describe("a mention", { timeout: 60_000 }, () => {
       const { page } = opened;
       await field(page).pressSequentially("안녕 @루");
       await page.getByRole("listbox", { name: "부를 에이전트" }).waitFor();
-      expect(await page.getByRole("option").allInnerTexts()).toEqual([
-        expect.stringContaining("루다"),
-      ]);
+      await expect
+        .poll(() => page.getByRole("option").allInnerTexts())
+        .toEqual([expect.stringContaining("루다")]);
       expect(await violations(page)).toEqual([]);
       await page.keyboard.press("Enter");
-      expect(await field(page).inputValue()).toBe("안녕 @루다 ");
+      await expect.poll(() => field(page).inputValue()).toBe("안녕 @루다 ");
       await field(page).pressSequentially("그리고 @ㅅ");
       await page.keyboard.press("Tab");
       await field(page).pressSequentially("함께 봐 주세요");
@@ -222,7 +222,7 @@ describe("a mention", { timeout: 60_000 }, () => {
 
       const said = messageWith(page, "함께 봐 주세요");
       await said.locator('.role[data-agent="seum"]', { hasText: "답함" }).waitFor();
-      expect(await said.locator(".mention").allInnerTexts()).toEqual(["@루다", "@세움"]);
+      await expect.poll(() => said.locator(".mention").allInnerTexts()).toEqual(["@루다", "@세움"]);
       expect(
         (await said.locator('.role[data-role="HANDLER"]').allInnerTexts()).map((words) =>
           words.replaceAll(/\s+/g, " ").replace(/ ?\. .*/, ""),
@@ -239,7 +239,7 @@ describe("a mention", { timeout: 60_000 }, () => {
       }
       await page.getByRole("tooltip").waitFor(); // the newest message's
       await said.locator('.role[data-agent="ruda"]').click();
-      expect(await page.locator("[data-lit]").innerText()).toContain("루다의 답입니다");
+      await expect.poll(() => page.locator("[data-lit]").innerText()).toContain("루다의 답입니다");
       await expectWellMade(opened);
     },
   );
@@ -292,10 +292,9 @@ describe("work that is handed over", { timeout: 90_000 }, () => {
       await page.getByRole("heading", { level: 1, name: /루다 → 이든/ }).waitFor();
       await page.getByText("이 대화를 쉬고 있어요").waitFor();
       const people = page.getByRole("region", { name: "참여자" });
-      expect(await people.getByRole("listitem").allInnerTexts()).toEqual([
-        expect.stringContaining("루다"),
-        expect.stringContaining("이든"),
-      ]);
+      await expect
+        .poll(() => people.getByRole("listitem").allInnerTexts())
+        .toEqual([expect.stringContaining("루다"), expect.stringContaining("이든")]);
       const address = page.url();
       await expectWellMade(opened);
 
@@ -353,7 +352,7 @@ describe("a message", { timeout: 60_000 }, () => {
     await page.locator(".room-message[id]", { hasText: "서버가 없을 때 쓴 말" }).waitFor();
 
     await page.locator(".room-message[data-status]").waitFor({ state: "detached" });
-    expect(await page.getByText("서버가 없을 때 쓴 말").count()).toBe(1);
+    await expect.poll(() => page.getByText("서버가 없을 때 쓴 말").count()).toBe(1);
   });
 
   test(
@@ -381,9 +380,9 @@ describe("a message", { timeout: 60_000 }, () => {
       await page.locator(".room-message[data-status]").waitFor({ state: "detached" });
 
       for (const text of ["오지 못한 말", "한 번만 서야 하는 말"]) {
-        expect(await page.locator(".room-message", { hasText: text }).count()).toBe(1);
+        await expect.poll(() => page.locator(".room-message", { hasText: text }).count()).toBe(1);
       }
-      expect(await page.getByText("보내지 못했어요").count()).toBe(0);
+      await expect.poll(() => page.getByText("보내지 못했어요").count()).toBe(0);
     },
   );
 
@@ -705,7 +704,7 @@ test(
     await page.getByText("offline:seum").waitFor();
     await page.getByText("Gives work to another agent.").waitFor();
     expect(await page.getByText("나만 아는 이야기").count()).toBe(0);
-    expect(await page.title()).toContain("세움 · dure");
+    await expect.poll(() => page.title()).toContain("세움 · dure");
     await expectWellMade(second);
 
     await first.page.goto(`${server.url}/agents/seum`);

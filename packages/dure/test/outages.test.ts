@@ -1,12 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { testDatabase } from "../src/durable/test-database.ts";
-import type { AttemptRules } from "../src/engine/agent/agent-environment.ts";
 import { FULL } from "../src/kernel/test-tiers.ts";
 import { jobStage } from "./outages/job-stage.ts";
 import { frozen, full, providerAway, readOnly, restarted, type Outage } from "./outages/outage.ts";
 import { roomStage } from "./outages/room-stage.ts";
 import { runStage } from "./outages/run-stage.ts";
-import { Moment, type StageOf } from "./outages/stage.ts";
+import { Moment, ONE_TRY, type StageOf } from "./outages/stage.ts";
 import { workerStage } from "./outages/worker-stage.ts";
 
 /** Times of outages are a thousandth of what they stand for: three seconds are 3 ms. */
@@ -14,13 +13,6 @@ const SCALE = 1 / 1_000;
 const SECOND = 1_000 * SCALE;
 const MINUTE = 60 * SECOND;
 
-const ONE_TRY: AttemptRules = {
-  maxAttempts: 1,
-  pauseMs: () => 0,
-  idleTimeoutSec: 60,
-  repeatsShown: false,
-  finals: [],
-};
 const ENGINE = {
   attemptRules: () => ONE_TRY,
   patienceMs: () => 30 * MINUTE,

@@ -149,7 +149,7 @@ describe("on a real database", { timeout: 60_000 }, () => {
     });
 
     await takeWrites(database, team, true);
-    await expect.poll(readiness, { timeout: 10_000 }).toBe(200);
+    await expect.poll(readiness).toBe(200);
     expect((await chat(team)).status).toBe(200);
   });
 

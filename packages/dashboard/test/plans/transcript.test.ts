@@ -102,31 +102,36 @@ describe("on the page", () => {
     const viewport = { width: 390, height: 800 };
     await using opened = await openPage(browser, server.url + PATH, { viewport });
     const { page } = opened;
-    page.setDefaultTimeout(20_000);
     const parts = page.locator(".transcript-part");
     await parts.first().waitFor();
 
-    expect(await parts.locator("h2").allInnerTexts()).toEqual([
-      expect.stringMatching(/구현 담당\s+1번째 시도 · 구현/),
-      expect.stringMatching(/테스트 담당\s+1번째 시도 · 테스트/),
-      expect.stringMatching(/구현 담당\s+2번째 시도 · 구현/),
-    ]);
+    await expect
+      .poll(() => parts.locator("h2").allInnerTexts())
+      .toEqual([
+        expect.stringMatching(/구현 담당\s+1번째 시도 · 구현/),
+        expect.stringMatching(/테스트 담당\s+1번째 시도 · 테스트/),
+        expect.stringMatching(/구현 담당\s+2번째 시도 · 구현/),
+      ]);
     const call = parts.locator("li", { hasText: "$ npx vitest run test/api" }).first();
-    expect(await call.innerText()).toMatch(/실패[\s\S]*case 12\n[\s\S]*나머지 19줄 보기/);
+    await expect
+      .poll(() => call.innerText())
+      .toMatch(/실패[\s\S]*case 12\n[\s\S]*나머지 19줄 보기/);
     await call.getByRole("button", { name: "나머지 19줄 보기" }).click();
     await call.getByText("FAIL login > locks after five failures").waitFor();
-    expect(await page.getByRole("group", { name: "src/api/login.ts의 변경" }).innerText()).toMatch(
-      /−[\s\S]*limit = 3[\s\S]*\+[\s\S]*limit = 5/,
-    );
+    await expect
+      .poll(() => page.getByRole("group", { name: "src/api/login.ts의 변경" }).innerText())
+      .toMatch(/−[\s\S]*limit = 3[\s\S]*\+[\s\S]*limit = 5/);
     await parts.getByText("생각", { exact: true }).click();
     await parts.getByText("저장소의 계약을 읽어 볼게요.").last().waitFor();
-    expect(await parts.locator("[data-kind=stderr]").last().innerText()).toContain("warning");
+    await expect
+      .poll(() => parts.locator("[data-kind=stderr]").last().innerText())
+      .toContain("warning");
     await expectWellMade(page);
 
     const box = page.getByRole("textbox", { name: "작업 기록에서 찾기" });
     await box.fill("clock");
     await expect.poll(() => parts.locator("li").count()).toBe(1);
-    expect(await page.locator("mark").allInnerTexts()).toEqual(["clock"]);
+    await expect.poll(() => page.locator("mark").allInnerTexts()).toEqual(["clock"]);
     await box.fill("없는 말");
     await page.getByText("“없는 말”에 맞는 기록이 없어요.").waitFor();
     await box.fill("");
@@ -149,11 +154,10 @@ describe("on the page", () => {
     server.plans.transcripts.set("run_middle/api", counted(1, 250, step));
     await using opened = await openPage(browser, server.url + PATH);
     const { page } = opened;
-    page.setDefaultTimeout(20_000);
     const lines = page.locator(".transcript-part li");
 
     await lines.first().waitFor();
-    expect(await lines.count()).toBe(100);
+    await expect.poll(() => lines.count()).toBe(100);
     await page.getByRole("button", { name: "이전 기록 보기" }).click();
     await expect.poll(() => lines.count()).toBe(200);
     await page.getByRole("button", { name: "이전 기록 보기" }).click();
@@ -175,7 +179,6 @@ describe("on the page", () => {
     server.plans.transcripts.set("run_middle/orchestrator", lines);
     await using opened = await openPage(browser, `${server.url}/plans/runs/run_middle`);
     const { page } = opened;
-    page.setDefaultTimeout(20_000);
 
     await page.locator("summary", { hasText: "작업 기록" }).click();
     await page.getByText("Merged by hand.").waitFor();
@@ -197,7 +200,6 @@ describe("on the page", () => {
     server.plans.transcriptTrouble = true;
     await using opened = await openPage(browser, server.url + PATH);
     const { page } = opened;
-    page.setDefaultTimeout(20_000);
 
     const again = page.getByRole("tabpanel").getByRole("button", { name: "다시" });
     await again.first().waitFor({ timeout: 30_000 });

@@ -200,12 +200,10 @@ describe.runIf(isLinuxRoot)("at the machine of a server without tokens", () => {
       const made = await dure(["token", "create", "mina", "--scopes", "chat"]);
       const madeAt = performance.now();
       await expect
-        .poll(
-          async () =>
-            (await Promise.all([first, second].map(({ url }) => curl(`${url}/v1/me`)))).map(
-              ({ because }) => because,
-            ),
-          { timeout: 10_000 },
+        .poll(async () =>
+          (await Promise.all([first, second].map(({ url }) => curl(`${url}/v1/me`)))).map(
+            ({ because }) => because,
+          ),
         )
         .toEqual(["token-exists", "token-exists"]);
       const tookMs = performance.now() - madeAt;

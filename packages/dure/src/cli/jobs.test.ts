@@ -337,9 +337,7 @@ test(
       "--wait",
       "0",
     );
-    await expect
-      .poll(async () => (await team.jobs.get(stdout.trim())).waiting, { timeout: 10_000 })
-      .toBe("person");
+    await expect.poll(async () => (await team.jobs.get(stdout.trim())).waiting).toBe("person");
     const list = await dure("escalations", "list");
     const id = /^(escalation_\S+)/.exec(list.stdout)![1]!;
 

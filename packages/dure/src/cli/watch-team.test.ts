@@ -48,15 +48,13 @@ async function isHeard(file: string, save: typeof write): Promise<boolean> {
     await save(file, `text ${++saves}`);
     return changed;
   };
-  await expect
-    .poll(savesAndListens, { timeout: 10_000, interval: 100 })
-    .toContain(path.normalize(file));
+  await expect.poll(savesAndListens, { interval: 100 }).toContain(path.normalize(file));
   changed.length = 0;
   return true;
 }
 
 async function isTold(file: string): Promise<boolean> {
-  await expect.poll(() => changed, { timeout: 10_000 }).toContain(path.normalize(file));
+  await expect.poll(() => changed).toContain(path.normalize(file));
   changed.length = 0;
   return true;
 }
@@ -86,5 +84,5 @@ test("packages, data and files of other kinds say nothing", async () => {
   await write("picture.png", "1");
   await write("dure.config.ts", "the last change");
 
-  await expect.poll(() => changed, { timeout: 10_000 }).toEqual(["dure.config.ts"]);
+  await expect.poll(() => changed).toEqual(["dure.config.ts"]);
 });

@@ -1,5 +1,5 @@
 import { createServer, type AddressInfo, type Socket } from "node:net";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { systemClock, type Clock } from "../kernel/clock.ts";
 import type { DureError } from "../kernel/errors.ts";
 import { silentLogger } from "../kernel/logger.ts";
@@ -8,7 +8,6 @@ import { testDatabase } from "./test-database.ts";
 import { FULL } from "../kernel/test-tiers.ts";
 
 /** On a busy machine; a test that works needs far less. */
-vi.setConfig({ testTimeout: 30_000, expect: { poll: { timeout: 10_000 } } });
 
 test("rows come back as numbers, parsed JSON and dates", async () => {
   await using db = await testDatabase({ migrated: false });

@@ -1,5 +1,5 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import type { Logger } from "../kernel/logger.ts";
 import { silentLogger } from "../kernel/logger.ts";
 import { decideUpgrade, migrate } from "./migrate.ts";
@@ -21,7 +21,6 @@ function tables(...migrations: readonly Migration[]): Schema {
 }
 
 /** On a busy machine; a test that works needs far less. */
-vi.setConfig({ testTimeout: 30_000, expect: { poll: { timeout: 10_000 } } });
 
 test("two processes that start at once: one migrates, the other waits and finds nothing to do", async () => {
   await using db = await testDatabase({ migrated: false });

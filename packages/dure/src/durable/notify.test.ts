@@ -1,11 +1,10 @@
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { silentLogger } from "../kernel/logger.ts";
 import type { Database } from "./database.ts";
 import { Notifications } from "./notify.ts";
 import { testDatabase } from "./test-database.ts";
 
 /** On a busy machine; a test that works needs far less. */
-vi.setConfig({ testTimeout: 30_000, expect: { poll: { timeout: 10_000 } } });
 
 test("a topic wakes its subscribers in every process, and only them", async () => {
   await using db = await testDatabase({ migrated: false });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { silentLogger, type Logger } from "../kernel/logger.ts";
 import { SCHEMA } from "../team/schema.ts";
 import { Database } from "./database.ts";
@@ -9,7 +9,6 @@ import { testDatabase, type TestDatabase } from "./test-database.ts";
 import { until } from "../../test/until.ts";
 
 /** On a busy machine; a test that works needs far less. */
-vi.setConfig({ testTimeout: 30_000, expect: { poll: { timeout: 10_000 } } });
 
 const quiet = { logger: silentLogger };
 

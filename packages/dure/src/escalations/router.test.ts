@@ -108,7 +108,7 @@ test("an operator that fails each time hands on to people", FULL, async () => {
 
   const id = await us.raise({});
 
-  await expect.poll(() => us.said, { timeout: 10_000 }).toEqual([id]);
+  await expect.poll(() => us.said).toEqual([id]);
   expect(asked).toBe(2);
 });
 
@@ -124,7 +124,7 @@ test(
     });
 
     const id = await us.raise({ severity: "critical" });
-    await expect.poll(() => us.said, { timeout: 10_000 }).toEqual([id]);
+    await expect.poll(() => us.said).toEqual([id]);
     answer.resolve({ value: "skip" });
 
     await expect
@@ -218,9 +218,7 @@ test("three processes that sweep at once lead each of a hundred on once", FULL, 
     ids.map((id) => `${id} worker → person: room (no-operator)`).toSorted(),
   );
   for (const one of processes) one.start();
-  await expect
-    .poll(() => processes.flatMap(({ said }) => said).length, { timeout: 10_000 })
-    .toBe(100);
+  await expect.poll(() => processes.flatMap(({ said }) => said).length).toBe(100);
   expect(new Set(processes.flatMap(({ said }) => said)).size).toBe(100);
 });
 
@@ -233,16 +231,14 @@ test(
     const world = await openWorld();
     const away = await world.process({ webhook: { url: receiver.url } });
     await away.raise({});
-    await expect.poll(() => receiver.posts.length, { timeout: 10_000 }).toBe(2);
+    await expect.poll(() => receiver.posts.length).toBe(2);
     await away.stop();
     const refused = await world.process({ webhook: { url: refusing.url } });
     await refused.raise({ subject: "other" });
 
     await expect
-      .poll(
-        async () =>
-          (await world.outbox()).filter((entry) => entry.startsWith("escalation.webhook")),
-        { timeout: 10_000 },
+      .poll(async () =>
+        (await world.outbox()).filter((entry) => entry.startsWith("escalation.webhook")),
       )
       .toEqual(["escalation.webhook sent", "escalation.webhook failed"]);
     expect(new Set(receiver.posts.map(({ headers }) => headers["webhook-id"])).size).toBe(1);

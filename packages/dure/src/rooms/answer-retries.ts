@@ -68,10 +68,7 @@ export class AnswerRetries {
     const text = roomTexts(locale).resuming();
     const value = JSON.stringify([{ value: `${RETRY_BUTTON}:${handling}` }]);
     const changed = await tx.query<{ id: string }>(TAKE_BUTTON, [place.id, value, text]);
-    for (const { id } of changed) {
-      const data = { message: id };
-      await store.emit(tx, [{ type: "room.edited", role: "conversation", room: place.id, data }]);
-    }
+    for (const { id } of changed) await store.emitEdited(tx, place.id, id);
   }
 }
 

@@ -2,7 +2,8 @@ import type { Transaction } from "../durable/database.ts";
 import type { FailureVerdict, GivenUp } from "../durable/outbox-handler.ts";
 import { codeOf } from "../kernel/errors.ts";
 import { ChannelError, type ChannelAdapter, type ChannelFailure } from "./channel-adapter.ts";
-import { allPartsOf, type Departure } from "./departure.ts";
+import type { Departure } from "./departure.ts";
+import { dropParts, failMessage, type StoredError } from "./failed-message.ts";
 import { GUARD_STOPPED } from "./guard-stop.ts";
 import { enqueueNotice } from "./notices.ts";
 import type { Place } from "./place.ts";
@@ -11,13 +12,7 @@ import type { RoomEscalation, StoredMessage } from "./room-store.ts";
 import { partKey } from "./outbox-keys.ts";
 import type { RoomsSetting } from "./talk.ts";
 import { roomTexts, THREAD_NOT_MADE } from "./texts.ts";
-import { FAILED, UNSURE, UNSURE_ACTIONS, UNSURE_THREAD_ACTIONS } from "./unsure.ts";
-
-/** What the outbox keeps of the last error. */
-interface StoredError {
-  readonly code?: string;
-  readonly message?: string;
-}
+import { UNSURE, UNSURE_ACTIONS, UNSURE_THREAD_ACTIONS } from "./unsure.ts";
 
 /** One message whose delivery was given up. */
 interface FailedMessage {
@@ -69,7 +64,7 @@ export class DeliveryFailures {
     const messages = await tx.query<{ id: string }>(QUEUED_IN, [place]);
     for (const { id } of messages) {
       await this.#failMessage(adapter, { id, given, error }, tx);
-      await tx.query(DROP_PARTS, [allPartsOf(id)]);
+      await dropParts(tx, id, NO_THREAD);
     }
   }
 
@@ -119,23 +114,9 @@ export class DeliveryFailures {
 
     const failure = failureOf(error.code);
     const failed: FailedMessage = { adapter, message, place, given, error, failure };
-    await tx.query(FAILED, [id, given.outcome, JSON.stringify(error)]);
     // What a guard stops is no failure that people have to see to.
     if (error.code !== GUARD_STOPPED) await this.#report(failed, tx);
-    await store.emit(tx, [
-      {
-        type: "room.delivery_failed",
-        role: "system",
-        room: place.id,
-        agent: message.author,
-        data: {
-          message: id,
-          outcome: given.outcome,
-          code: error.code ?? null,
-          detail: error.message ?? null,
-        },
-      },
-    ]);
+    await failMessage(tx, { store }, message, { outcome: given.outcome, error });
     await this.#closeWhatIsGone(failed, tx);
     await this.#withdraw(message, error, tx);
   }
@@ -368,14 +349,7 @@ const DROP_PART = {
     where key = $1 and state = 'pending'`,
 };
 /** Of a message whose thread was never made. */
-const DROP_PARTS = {
-  name: "room.drop_parts",
-  text: `
-    update dure.outbox
-    set state = 'failed', settled_at = clock_timestamp(),
-      error = '{"code": "THREAD_NOT_MADE", "message": "The thread could not be made."}'
-    where starts_with(key, $1) and state = 'pending'`,
-};
+const NO_THREAD = { code: "THREAD_NOT_MADE", message: "The thread could not be made." };
 const REFUSED = {
   name: "room.refused",
   text: `

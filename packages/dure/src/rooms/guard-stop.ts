@@ -1,19 +1,9 @@
 import type { Database, Transaction } from "../durable/database.ts";
 import { DureError } from "../kernel/errors.ts";
-import { allPartsOf } from "./departure.ts";
+import { dropParts, failMessage } from "./failed-message.ts";
+import { endUnsaid, type UnsaidHandling } from "./handled.ts";
 import type { OpenPlace, Place } from "./place.ts";
 import type { RoomsSetting } from "./talk.ts";
-import { unsay } from "./unsay.ts";
-
-/** An answer to another agent that a guard has kept from beginning. */
-interface KeptHandling {
-  readonly id: string;
-  readonly agent: string;
-  readonly session: string;
-  readonly turn: string | null;
-  readonly message: string;
-  readonly preview: string | null;
-}
 
 /**
  * A guard has stopped the agents of a place, which is locked: what they were about to say to each
@@ -26,34 +16,13 @@ export async function stopTalkIn(
   setting: RoomsSetting,
   place: OpenPlace,
 ): Promise<void> {
-  const { store } = setting;
-  for (const kept of await tx.query<KeptHandling>(END_WAITING, [place.id])) {
-    const { agent, session, turn, message, preview } = kept;
-    if (preview !== null) await unsay(tx, setting, kept, { place, preview });
-    await store.emit(tx, [
-      {
-        type: "room.handled",
-        role: "conversation",
-        room: place.id,
-        agent,
-        session,
-        turn: turn ?? undefined,
-        data: { message, outcome: "silent", answer: null, parent: place.parent },
-      },
-    ]);
+  for (const handling of await tx.query<UnsaidHandling>(END_WAITING, [place.id])) {
+    await endUnsaid(tx, setting, place, { handling, outcome: "silent" });
   }
-
   for (const { id, author } of await tx.query<{ id: string; author: string }>(UNSENT, [place.id])) {
-    await tx.query(DROP, [id, allPartsOf(id), JSON.stringify(STOPPED)]);
-    await store.emit(tx, [
-      {
-        type: "room.delivery_failed",
-        role: "system",
-        room: place.id,
-        agent: author,
-        data: { message: id, outcome: "failed", code: STOPPED.code, detail: STOPPED.message },
-      },
-    ]);
+    await dropParts(tx, id, STOPPED);
+    const unsent = { id, author, place: place.id };
+    await failMessage(tx, setting, unsent, { outcome: "failed", error: STOPPED });
   }
 }
 
@@ -127,20 +96,6 @@ const UNSENT = {
       and ${TALK}
     order by said.seq
     for update of o skip locked`,
-};
-const DROP = {
-  name: "guard_stop.drop",
-  text: `
-    with dropped as (
-      update dure.outbox
-      set state = 'failed', settled_at = clock_timestamp(),
-        error = $3
-      where starts_with(key, $2) and state = 'pending'
-    )
-    update dure.room_messages
-    set delivery = 'failed',
-      delivery_error = $3
-    where id = $1`,
 };
 const IS_TALK = {
   name: "guard_stop.is_talk",

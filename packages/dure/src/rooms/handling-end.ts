@@ -3,6 +3,7 @@ import type { Transaction } from "../durable/database.ts";
 import type { ProcessLease } from "../durable/processes.ts";
 import type { SuggestedAction } from "../kernel/escalation.ts";
 import { retryButton } from "./answer-retries.ts";
+import { emitHandled } from "./handled.ts";
 import { isStoppedTalk } from "./guard-stop.ts";
 import type { HandlingRow, Said } from "./handling.ts";
 import type { OpenPlace } from "./place.ts";
@@ -60,27 +61,7 @@ export class HandlingEnd {
 
     const recorded = wishes.leaves ? "left" : wishes.ends ? "ended" : outcome;
     await tx.query(FINISH, [handling.id, recorded, answer ?? null]);
-    await this.#emitHandled(tx, handling, place, { outcome, answer: answer ?? null });
-  }
-
-  #emitHandled(
-    tx: Transaction,
-    handling: HandlingRow,
-    place: OpenPlace,
-    ended: { readonly outcome: Said["outcome"] | "silent"; readonly answer: string | null },
-  ): Promise<void> {
-    const { message, agent, session, turn } = handling;
-    return this.#setting.store.emit(tx, [
-      {
-        type: "room.handled",
-        role: "conversation",
-        room: place.id,
-        agent,
-        session,
-        turn: turn ?? undefined,
-        data: { message, ...ended, parent: place.parent },
-      },
-    ]);
+    await emitHandled(tx, this.#setting, place, { handling, outcome, answer: answer ?? null });
   }
 
   /**

@@ -101,16 +101,7 @@ export class Inbound implements ChannelPort {
         text,
       ]);
       if (edited) await tx.query(EDIT_RECORD, [edited.place, edited.id, recordOf(text, directory)]);
-      if (edited?.is_news) {
-        await store.emit(tx, [
-          {
-            type: "room.edited",
-            role: "conversation",
-            room: edited.place,
-            data: { message: edited.id },
-          },
-        ]);
-      }
+      if (edited?.is_news) await store.emitEdited(tx, edited.place, edited.id);
     });
     this.#talk.announce();
   }

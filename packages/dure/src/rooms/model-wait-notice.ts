@@ -69,9 +69,7 @@ export class ModelWaitNotice {
     const { database, store } = this.#setting;
     await database.transaction(async (tx) => {
       const [changed] = await tx.query<{ id: string }>(CHANGE, [turn, agent, text]);
-      if (!changed) return;
-      const data = { message: changed.id };
-      await store.emit(tx, [{ type: "room.edited", role: "conversation", room: place, data }]);
+      if (changed) await store.emitEdited(tx, place, changed.id);
     });
     this.#talk.announce();
   }

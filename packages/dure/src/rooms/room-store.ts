@@ -84,6 +84,11 @@ export class RoomStore {
     return row && messageOf(row);
   }
 
+  /** A message has other words, or other buttons. */
+  async emitEdited(tx: Queryable, room: string, message: string): Promise<void> {
+    await this.emit(tx, [{ type: "room.edited", role: "conversation", room, data: { message } }]);
+  }
+
   async emit(tx: Queryable, events: readonly NewPlatformEvent[]): Promise<void> {
     if (events.length > 0) await tx.query(EMIT, [storable(events)]);
   }

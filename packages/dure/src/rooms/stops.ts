@@ -2,11 +2,11 @@ import type { Transaction } from "../durable/database.ts";
 import { Looker, type LookResult } from "../durable/looker.ts";
 import { UNATTENDED_TOPIC } from "../durable/turns.ts";
 import { newId } from "../kernel/ids.ts";
+import { endUnsaid, type UnsaidHandling } from "./handled.ts";
 import type { OpenPlace, Place } from "./place.ts";
 import { withdrawRequestsIn } from "./requests.ts";
 import { HANDLINGS_TOPIC, type RoomsSetting, type Talk } from "./talk.ts";
 import { roomTexts } from "./texts.ts";
-import { unsay } from "./unsay.ts";
 
 /** How often each process looks for stops that another one has begun, milliseconds. */
 const LOOK_EVERY_MS = 1_000;
@@ -24,15 +24,6 @@ interface StopRow extends Stopped {
   readonly place: string;
   readonly by: string;
   readonly at: Date;
-}
-
-interface StoppedHandling {
-  readonly id: string;
-  readonly agent: string;
-  readonly session: string;
-  readonly turn: string | null;
-  readonly message: string | null;
-  readonly preview: string | null;
 }
 
 /**
@@ -103,31 +94,16 @@ export class Stops {
     await database.transaction(async (tx) => {
       const place = await store.open(tx, id);
       if (!place) return;
-      const ended = await tx.query<StoppedHandling>(END_HANDLINGS, [place.id, stop.at]);
-      for (const handling of ended) await this.#noteEnd(tx, handling, place);
+      const ended = await tx.query<UnsaidHandling>(END_HANDLINGS, [place.id, stop.at]);
+      for (const handling of ended) {
+        await endUnsaid(tx, this.#setting, place, { handling, outcome: "stopped" });
+      }
       const requests = await withdrawRequestsIn(tx, this.#setting, [place.id], {
         because: "stopped",
         before: stop.at,
       });
       await tx.query(COUNT, [stop.id, ended.length, requests]);
     });
-  }
-
-  async #noteEnd(tx: Transaction, handling: StoppedHandling, place: OpenPlace): Promise<void> {
-    const { agent, session, turn, message, preview } = handling;
-    if (preview !== null) await unsay(tx, this.#setting, handling, { place, preview });
-    const data = { message, outcome: "stopped" as const, answer: null, parent: place.parent };
-    await this.#setting.store.emit(tx, [
-      {
-        type: "room.handled",
-        role: "conversation",
-        room: place.id,
-        agent,
-        session,
-        turn: turn ?? undefined,
-        data,
-      },
-    ]);
   }
 
   async #endJobs({ id, place, at, by }: StopRow): Promise<void> {

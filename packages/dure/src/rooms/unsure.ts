@@ -1,5 +1,6 @@
 import type { Transaction } from "../durable/database.ts";
 import { allPartsOf } from "./departure.ts";
+import { FAILED } from "./failed-message.ts";
 import type { RoomsSetting } from "./talk.ts";
 
 /**
@@ -115,13 +116,6 @@ export class UnsureDeliveries {
   }
 }
 
-export const FAILED = {
-  name: "room.failed",
-  text: `
-    update dure.room_messages
-    set delivery = $2, delivery_error = $3
-    where id = $1`,
-};
 const QUEUED_AGAIN = {
   name: "room.queued_again",
   text: `

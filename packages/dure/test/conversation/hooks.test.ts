@@ -54,9 +54,7 @@ test("the hooks of a session arrive in the order of its turns, each with the key
   const one = await t.say("mail ledger mail ledger");
   const two = await t.say("ledger mail nobody mail");
 
-  await expect
-    .poll(() => t.outboxStates(), { timeout: 10_000 })
-    .toEqual(Array.from({ length: 8 }, () => "sent"));
+  await expect.poll(() => t.outboxStates()).toEqual(Array.from({ length: 8 }, () => "sent"));
   expect(one.done.hooks).toEqual(
     ["mail", "ledger", "mail", "ledger"].map((type, index) => ({ type, data: { index } })),
   );
@@ -122,7 +120,7 @@ test("only a transactional hook is given a transaction", async () => {
 
   await t.say("mail ledger");
 
-  await expect.poll(() => given, { timeout: 10_000 }).toEqual([false, true]);
+  await expect.poll(() => given).toEqual([false, true]);
 });
 
 test("afterTurn runs after the turn's hooks with its message and a key of its own", async () => {
@@ -137,7 +135,7 @@ test("afterTurn runs after the turn's hooks with its message and a key of its ow
   const { turnId } = await t.say("mail");
 
   await expect
-    .poll(() => ran, { timeout: 10_000 })
+    .poll(() => ran)
     .toEqual(["mail", [{ session: "s1", turn: turnId, message: "ok" }, `${turnId}.1`]]);
 });
 
@@ -161,7 +159,7 @@ test("a hook that is given up is told to people", FULL, async () => {
             and state = 'pending'
             returning id`,
         }),
-      { timeout: 10_000, interval: 20 },
+      { interval: 20 },
     )
     .toHaveLength(1);
 
@@ -213,12 +211,10 @@ test.for([
       .poll(() => ledgerOf(t), { timeout: 30_000 })
       .toEqual([0, 1, 2].map((index) => `${turnId}.${index}`));
     await expect
-      .poll(
-        async () =>
-          (
-            await t.database.query<{ state: string }>({ text: "select state from dure.outbox" })
-          ).map(({ state }) => state),
-        { timeout: 10_000 },
+      .poll(async () =>
+        (await t.database.query<{ state: string }>({ text: "select state from dure.outbox" })).map(
+          ({ state }) => state,
+        ),
       )
       .toEqual(["sent", "sent", "sent"]);
     expect(written).toEqual(kill === "after" ? [`${turnId}.0`] : []);

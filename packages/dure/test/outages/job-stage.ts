@@ -3,7 +3,7 @@ import { testDatabase } from "../../src/durable/test-database.ts";
 import type { EngineOptions } from "../../src/engine/engine.ts";
 import type { JobDetail } from "../../src/jobs/job.ts";
 import { startTestTeam, type TestAgent } from "../../src/jobs/test-jobs.ts";
-import { bookingTool, OF_THE_DATABASE, REFUSED, type Moment, type Stage } from "./stage.ts";
+import { bookingTool, ended, OF_THE_DATABASE, REFUSED, type Moment, type Stage } from "./stage.ts";
 
 const TURNS = 3;
 
@@ -42,10 +42,7 @@ export async function jobStage(moment: Moment, engine: Partial<EngineOptions>): 
       const asked = { requester: "ruda", agent: "eden", message, maxTurns: TURNS, waitSec: 0 };
       const { jobId } = await team.jobs.ask(asked);
       await moment.isOver;
-      await expect
-        .poll(async () => (await team.jobs.get(jobId)).finishedAt, { timeout: 100_000 })
-        .not.toBeNull();
-      job = await team.jobs.get(jobId);
+      job = await ended(() => team.jobs.get(jobId));
     },
     assertDone: async () => {
       expect(job).toMatchObject({ status: "COMPLETED", outcome: "max_turns", turnsDone: TURNS });

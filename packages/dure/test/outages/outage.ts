@@ -1,5 +1,6 @@
 import pg from "pg";
 import { onTestFinished } from "vitest";
+import { signalTo } from "../../src/plans/sandbox/processes.ts";
 
 /** Begins an outage; the returned function ends it. */
 export type Outage = (world: World) => Promise<() => Promise<void>>;
@@ -55,9 +56,9 @@ export const frozen: Outage = async ({ admin, database }) => {
     "select pid from pg_stat_activity where datname = $1",
     [database],
   );
-  for (const { pid } of rows) process.kill(pid, "SIGSTOP");
+  for (const { pid } of rows) signalTo(pid, "SIGSTOP"); // a pool may have ended one meanwhile
   return async () => {
-    for (const { pid } of rows) process.kill(pid, "SIGCONT");
+    for (const { pid } of rows) signalTo(pid, "SIGCONT");
   };
 };
 

@@ -2,7 +2,7 @@ import { expect, onTestFinished } from "vitest";
 import { testDatabase } from "../../src/durable/test-database.ts";
 import type { PlanRun } from "../../src/plans/rows/run.ts";
 import { planOf, startTestRuns } from "../../src/plans/runs/test-runs.ts";
-import { OF_THE_DATABASE, type Moment, type Stage } from "./stage.ts";
+import { ended, OF_THE_DATABASE, type Moment, type Stage } from "./stage.ts";
 
 /** A plan of two ports, of which the second meets the outage, and its merge. */
 export async function runStage(moment: Moment): Promise<Stage> {
@@ -33,10 +33,7 @@ export async function runStage(moment: Moment): Promise<Stage> {
       const plan = planOf({ a: "", b: "a" });
       const { id } = await runs.runs.run({ plan, repository: "/r", by: "me" });
       await moment.isOver;
-      await expect
-        .poll(async () => (await runs.runs.get(id)).finishedAt, { timeout: 100_000 })
-        .not.toBeNull();
-      run = await runs.runs.get(id);
+      run = await ended(() => runs.runs.get(id));
     },
     assertDone: async () => {
       expect(run).toMatchObject({ status: "success", report: { kept: ["a", "b"] } });

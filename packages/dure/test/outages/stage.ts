@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { expect } from "vitest";
+import type { AttemptRules } from "../../src/engine/agent/agent-environment.ts";
 import type { EngineOptions } from "../../src/engine/engine.ts";
 import { tool, type AnyTool } from "../../src/engine/agent/tool.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
@@ -18,6 +20,15 @@ export interface Stage {
 }
 
 export type StageOf = (moment: Moment, engine: Partial<EngineOptions>) => Promise<Stage>;
+
+/** One call before a wait. */
+export const ONE_TRY: AttemptRules = {
+  maxAttempts: 1,
+  pauseMs: () => 0,
+  idleTimeoutSec: 60,
+  repeatsShown: false,
+  finals: [],
+};
 
 /** What the answer of a model that is away looks like. */
 export const REFUSED: OfflineReply = { text: "", error: { status: 503 } };
@@ -57,6 +68,14 @@ export class Moment {
     const end = await this.#outage(await this.#world.promise);
     systemClock.after(this.#forMs, () => void end().then(this.#over.resolve, this.#over.reject));
   };
+}
+
+/** A job or a run, when it has ended. */
+export async function ended<Work extends { readonly finishedAt: unknown }>(
+  look: () => Promise<Work>,
+): Promise<Work> {
+  await expect.poll(async () => (await look()).finishedAt, { timeout: 100_000 }).not.toBeNull();
+  return look();
 }
 
 /** Books once per key, and knows what it has booked. */

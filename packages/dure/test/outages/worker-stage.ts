@@ -3,7 +3,7 @@ import type { PlanRun } from "../../src/plans/rows/run.ts";
 import type { Worker, WorkerEvent } from "../../src/plans/workers/worker.ts";
 import { realPlan } from "../plans/real-runs.ts";
 import { openStage } from "../plans/stage.ts";
-import { OF_THE_DATABASE, type Moment, type Stage } from "./stage.ts";
+import { ended, OF_THE_DATABASE, type Moment, type Stage } from "./stage.ts";
 
 const FILES = { "src/a/a.mjs": "export const a = 1;\n" };
 /** One try: an outage that took it would fail the run. */
@@ -49,10 +49,7 @@ export async function workerStage(moment: Moment): Promise<Stage> {
       const start = { plan: realPlan(PLAN), repository: repository.folder, by: "me" };
       const { id } = await runs.runs.run(start);
       await moment.isOver;
-      await expect
-        .poll(async () => (await runs.runs.get(id)).finishedAt, { timeout: 100_000 })
-        .not.toBeNull();
-      run = await runs.runs.get(id);
+      run = await ended(() => runs.runs.get(id));
     },
     assertDone: async () => {
       expect(run.status, JSON.stringify(run.because)).toBe("success");

@@ -2,23 +2,17 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { tool } from "../../src/engine/agent/tool.ts";
 import { codeOf } from "../../src/kernel/errors.ts";
+import { ONE_TRY, REFUSED } from "../outages/stage.ts";
 import { eventually } from "../until.ts";
 import { ANONYMOUS, readyTeamOn, settled, silent } from "./helpers.ts";
 import type { TestTeam } from "./team.ts";
 import { webPlatform } from "./web-platform.ts";
 
-const ONE_TRY = {
-  maxAttempts: 1,
-  pauseMs: () => 0,
-  idleTimeoutSec: 60,
-  repeatsShown: false,
-  finals: [],
-};
 const PLACE = "web:general";
 
 /** 루다 books once; then her model is away until the test says that it is back. */
 async function stageOf(patienceMs: number) {
-  const seen = { booked: 0, isAway: true };
+  const seen = { booked: 0, isAway: true, mayAnswer: Promise.resolve() };
   const book = tool({
     description: "Books.",
     inputSchema: z.object({}),
@@ -29,10 +23,12 @@ async function stageOf(patienceMs: number) {
   const team = await readyTeamOn(platform, {
     tools: { book },
     behave: {
-      ruda: (heard) => {
+      ruda: async (heard) => {
         if (!heard.text.startsWith("민준")) return silent(heard);
         if (heard.results.length === 0) return { toolCalls: [{ name: "book", args: {} }] };
-        return seen.isAway ? { text: "", error: { status: 503 } } : "예약했어요";
+        if (seen.isAway) return REFUSED;
+        await seen.mayAnswer;
+        return "예약했어요";
       },
     },
     engine: {
@@ -51,9 +47,12 @@ test("an answer whose model was away goes on by its button: booked once, answere
   const button = await buttonOf(team, "retry:");
   expect(await buttonsOf(team)).toEqual([button]);
 
+  const pressed = Promise.withResolvers<void>();
+  seen.mayAnswer = pressed.promise; // an answer that is done before the second press refuses it
   seen.isAway = false;
   const answer = button.slice("retry:".length);
   await Promise.all([1, 2].map(() => team.rooms.retryIn(PLACE, ANONYMOUS, answer)));
+  pressed.resolve();
   await settled(team);
 
   expect(await answersOf(team)).toEqual(["예약했어요"]);

@@ -10,6 +10,7 @@ import {
   participantsOf,
   readyTeamOn,
   rolesOf,
+  HEARS_PLATFORM,
   settled,
   silent,
   stateOf,
@@ -361,7 +362,7 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
 
   test("a thread that may not be made: the caller is told the permission, once, and the thread is closed", async () => {
     const stage = await discordPlatform();
-    const team = await readyTeamOn(stage);
+    const team = await readyTeamOn(stage, { limits: HEARS_PLATFORM });
     stage.discord.setPermissions(stage.bots.ruda, stage.places.general, {
       deny: ["CREATE_PUBLIC_THREADS"],
     });
@@ -392,7 +393,7 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
 
   test("however often a thread may not be made, one escalation names the pair, and no guard counts it", async () => {
     const stage = await discordPlatform();
-    const team = await readyTeamOn(stage, { behave: { eden: silent } });
+    const team = await readyTeamOn(stage, { behave: { eden: silent }, limits: HEARS_PLATFORM });
     stage.discord.setPermissions(stage.bots.ruda, stage.places.general, {
       deny: ["CREATE_PUBLIC_THREADS"],
     });
@@ -429,6 +430,7 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
         topic: "하나",
         threadName: "리뷰",
       });
+      await settled(team);
       stage.fail("thread", "transient");
 
       await team.rooms.collaboration.collaborate(
@@ -789,7 +791,8 @@ async function threadThatWaits(): Promise<{
       : heard.text.includes("맡겨 줘")
         ? { toolCalls: [{ name: "collaborate", args: { targetAgent: "eden", message: "검토" } }] }
         : { toolCalls: [{ name: "stay_silent", args: {} }] };
-  const team = await readyTeamOn(stage, { behave: { ruda, eden: silent } });
+  const behave = { ruda, eden: silent };
+  const team = await readyTeamOn(stage, { behave, limits: HEARS_PLATFORM });
   await stage.say(team, "이든한테 맡겨 줘");
   await eventually(async () => expect(await stage.shown(team, GENERAL)).toHaveLength(2));
   await settled(team);

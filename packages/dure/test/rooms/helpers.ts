@@ -60,6 +60,9 @@ export async function readyTeamOn(
   return team;
 }
 
+/** `collaborate` waits for the platform's word as long as a test waits for anything. */
+export const HEARS_PLATFORM = { deliveryWaitMs: 20_000 };
+
 /** Nothing waits, runs or leaves, in any process. */
 export async function settled(team: TestTeam): Promise<void> {
   await eventually(

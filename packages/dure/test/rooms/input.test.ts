@@ -5,7 +5,14 @@ import { eventually } from "../until.ts";
 import { startTestServer, type TestServer } from "../../src/server/test-server.ts";
 import { MemoryTokenStore } from "../../src/server/token-store.ts";
 import { discordPlatform } from "./discord-platform.ts";
-import { collaborate, deployTool, readyTeamOn, settled, silent } from "./helpers.ts";
+import {
+  collaborate,
+  deployTool,
+  HEARS_PLATFORM,
+  readyTeamOn,
+  settled,
+  silent,
+} from "./helpers.ts";
 import type { Behave, TestTeam, TestTeamOptions } from "./team.ts";
 import { webPlatform } from "./web-platform.ts";
 
@@ -175,6 +182,7 @@ test.each([
     ];
     const team = await readyTeamOn(platform, {
       agents,
+      limits: HEARS_PLATFORM,
       behave: {
         ruda: ({ text }) => (text.includes("물어봐") ? `@${displayName} 어때요?` : ""),
         eden: () => "괜찮습니다",

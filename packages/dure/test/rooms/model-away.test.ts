@@ -1,20 +1,11 @@
 import { describe, expect, test } from "vitest";
-import type { OfflineReply } from "../../src/models/offline.ts";
-import type { AttemptRules } from "../../src/engine/agent/agent-environment.ts";
+import { ONE_TRY, REFUSED } from "../outages/stage.ts";
 import { eventually } from "../until.ts";
 import { discordPlatform } from "./discord-platform.ts";
 import { readyTeamOn, settled, teamOn } from "./helpers.ts";
 import type { Behave, TestTeam } from "./team.ts";
 import { webPlatform } from "./web-platform.ts";
 
-/** One call before the wait. */
-const ONE_TRY: AttemptRules = {
-  maxAttempts: 1,
-  pauseMs: () => 0,
-  idleTimeoutSec: 60,
-  repeatsShown: false,
-  finals: [],
-};
 const SOON = {
   attemptRules: () => ONE_TRY,
   patienceMs: () => 60_000,
@@ -28,12 +19,8 @@ const FAILED = "지금은 답하지 못했어요";
 /** A provider that is away until the test says that it is back. */
 function awayProvider(): { behave: Behave; comesBack: () => void } {
   let isAway = true;
-  const refused: OfflineReply = {
-    text: "",
-    error: { status: 503, headers: { "retry-after-ms": "1" } },
-  };
   return {
-    behave: ({ text }) => (isAway ? refused : `${text.split(": ").at(-1)}에 답했어요`),
+    behave: ({ text }) => (isAway ? REFUSED : `${text.split(": ").at(-1)}에 답했어요`),
     comesBack: () => void (isAway = false),
   };
 }

@@ -9,6 +9,7 @@ import {
   participantsOf,
   readyTeamOn,
   rolesOf,
+  HEARS_PLATFORM,
   settled,
   silent,
   stateOf,
@@ -230,7 +231,7 @@ describe.each(PLATFORM.rows)(
         "T1 T2 T3 collaborate makes a thread in which both answer people without a mention",
         FULL,
         async () => {
-          const { platform, team } = await start();
+          const { platform, team } = await start({ limits: HEARS_PLATFORM });
 
           const asked = await collaborate(team, "ruda", {
             targetAgent: "eden",

@@ -151,7 +151,8 @@ export class EmbeddedPostgres {
     });
 
     await this.#care(server);
-    keepAlive(server.session, false); // using a database does not keep a process alive; leaving it does
+    if (this.#stopped.signal.aborted) return; // leaving keeps a process alive, using a database does not
+    keepAlive(server.session, false);
   }
 
   /** Replaces a killed caretaker. If it cannot start, users go on working. */

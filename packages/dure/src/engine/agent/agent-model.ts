@@ -173,8 +173,8 @@ export class AgentModel {
     if (wait.step.past.is === "recorded") return true;
     const leftMs = wait.since + patienceMs - clock.now();
     if (leftMs <= 0) return false;
-    words.wait(waitingForModel(facts.locale));
     if (journal.owesResults) await journal.flushResults();
+    words.wait(waitingForModel(facts.locale)); // who reads it may ask at once for the next call
     if (this.#isOldFailure) return true; // the model may be back since
     const { waits } = wait;
     await outages.untilRetry(llm, error, { waits, leftMs, signal, askedMs: failure.retryAfterMs });

@@ -921,7 +921,7 @@ describe("calls outside of turns", () => {
       (await member.t.engine.debug(session)).memory.summaryText;
 
     for (const message of ["1", "2"]) await member.t.say(message);
-    await expect.poll(() => summaries("s1"), { timeout: 10_000 }).toBe("what was said");
+    await expect.poll(() => summaries("s1")).toBe("what was said");
     const counted = await place.database.query({
       text: "select agent, tokens::int from dure.budget_sessions order by agent",
     });
@@ -953,9 +953,7 @@ describe("calls outside of turns", () => {
     }
 
     await expect
-      .poll(async () => (await poor.t.engine.debug("poor")).memory.rawHistory.length, {
-        timeout: 10_000,
-      })
+      .poll(async () => (await poor.t.engine.debug("poor")).memory.rawHistory.length)
       .toBe(6);
     expect(await summaries("poor")).toBe("");
     expect(folds).toBe(1);

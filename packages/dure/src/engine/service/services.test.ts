@@ -747,7 +747,7 @@ test("a turn whose process dies goes on with the same turn on the other server, 
   here.fence();
   await here.database.query({ text: "update dure.turns set holder = null, epoch = epoch + 1" });
   await using next = await startTestEngine(far, { on: { url: here.url } });
-  await expect.poll(() => next.engine.running, { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => next.engine.running).toBe(1);
 
   letGo.resolve();
   const events: TurnEvent[] = [];
@@ -1022,7 +1022,7 @@ test("of services behind one name each has its own settings of memory", async ()
   for (let index = 1; index <= 2; index++) await t.say("short", { session: "short" });
 
   await expect
-    .poll(async () => (await t.engine.debug("short")).memory.summaryText, { timeout: 10_000 })
+    .poll(async () => (await t.engine.debug("short")).memory.summaryText)
     .toBe("a summary");
   expect((await t.engine.debug("long")).memory).toMatchObject({
     summaryText: "",
@@ -1071,12 +1071,10 @@ test.for(MEANWHILE)(
     await happen(t);
     letGo.resolve();
     await expect
-      .poll(
-        () =>
-          t.database.query({
-            text: "select from dure.model_calls where agent = 'memory' and error is null",
-          }),
-        { timeout: 10_000 },
+      .poll(() =>
+        t.database.query({
+          text: "select from dure.model_calls where agent = 'memory' and error is null",
+        }),
       )
       .toHaveLength(1);
     await t.engine.stop(); // and its folds

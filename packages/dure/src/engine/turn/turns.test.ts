@@ -1261,13 +1261,10 @@ test("a turn of a service that this process does not have goes on in one that ha
 /** Until a process has told the others which services it has. */
 async function announced(t: TestEngine): Promise<void> {
   await expect
-    .poll(
-      () =>
-        t.database.query(
-          { text: "select from dure.processes where id = $1 and services <> '[]'" },
-          [t.processId],
-        ),
-      { timeout: 10_000 },
+    .poll(() =>
+      t.database.query({ text: "select from dure.processes where id = $1 and services <> '[]'" }, [
+        t.processId,
+      ]),
     )
     .toHaveLength(1);
 }

@@ -70,15 +70,7 @@ export function hasProcesses(user: number): boolean {
  * may lack.
  */
 export function childrenOf(pid: number): readonly number[] {
-  try {
-    return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8")
-      .trim()
-      .split(" ")
-      .filter(Boolean)
-      .map(Number);
-  } catch {
-    return allProcesses().flatMap((process) => (process.parent === pid ? [process.pid] : []));
-  }
+  return startedBy(pid, String(pid));
 }
 
 /** The process and all that it and its descendants have started, whichever thread did. */
@@ -102,7 +94,8 @@ function startedBy(pid: number, thread: string): readonly number[] {
     const list = readFileSync(`/proc/${pid}/task/${thread}/children`, "utf8");
     return list.trim().split(" ").filter(Boolean).map(Number);
   } catch {
-    return thread === String(pid) ? childrenOf(pid) : [];
+    if (thread !== String(pid)) return [];
+    return allProcesses().flatMap((process) => (process.parent === pid ? [process.pid] : []));
   }
 }
 

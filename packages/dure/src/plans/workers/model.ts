@@ -1,5 +1,6 @@
 import type { Cancel, Clock } from "../../kernel/clock.ts";
 import { DureError, messageOf } from "../../kernel/errors.ts";
+import { HeldTime } from "../../kernel/held-time.ts";
 import { modelName, type Llm, type Policy } from "../../models/card.ts";
 import type { ModelAnswer, ModelMessage, ModelRequest, ToolCall } from "../../models/model.ts";
 import type { Models } from "../../models/models.ts";
@@ -8,7 +9,6 @@ import { estimateRequestTokens } from "../../models/prices.ts";
 import { Letters } from "./letters.ts";
 import { callTool, TOOL_SPECS, type ToolContext } from "./model-tools.ts";
 import { ScopedFiles } from "./scoped-files.ts";
-import { TryTime } from "./try-time.ts";
 import { workerError } from "./worker-error.ts";
 import { runWorker, type WorkerReport } from "./worker-run.ts";
 import type { Assignment, Worker, WorkerEvent, WorkerFailure, WorkerResult } from "./worker.ts";
@@ -71,13 +71,13 @@ export class ModelWorker implements Worker {
         // in it.
         const { timeMs } = assignment.limits;
         const late = `The worker did not end within ${timeMs} ms.`;
-        const time = new TryTime(clock, timeMs, () =>
+        const time = new HeldTime(clock, timeMs, () =>
           report.stop(workerError("WORKER_TIMEOUT", late)),
         );
         try {
           return await this.#work({ assignment, report, time });
         } finally {
-          time.end();
+          time.stop();
         }
       },
       { clock, signal: options.signal },
@@ -179,7 +179,7 @@ export class ModelWorker implements Worker {
 interface Try {
   readonly assignment: Assignment;
   readonly report: WorkerReport;
-  readonly time: TryTime;
+  readonly time: HeldTime;
 }
 
 /** Between two signs of life of a worker that waits, milliseconds. */
@@ -205,7 +205,8 @@ class ModelWait implements Disposable {
     if (this.isOn) return;
     const { assignment, report, time } = this.#current;
     const sign = this.#clock.every(WAITING_SIGN_MS, () => report.alive());
-    this.#ends.push(sign, time.hold(), assignment.hold!());
+    time.stop();
+    this.#ends.push(sign, () => time.run(), assignment.hold!());
     report.progress({ currentTask: `waiting for ${model}` });
     this.#ends.push(() => report.progress({ currentTask: "thinking" }));
   }
