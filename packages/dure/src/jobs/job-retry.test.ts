@@ -3,8 +3,8 @@ import { z } from "zod";
 import { testDatabase, type TestDatabase } from "../durable/test-database.ts";
 import { tool } from "../engine/agent/tool.ts";
 import { codeOf } from "../kernel/errors.ts";
-import { talkative, startTestTeam, type TestAgent, type TestTeam } from "./test-jobs.ts";
-import type { JobDetail } from "./job.ts";
+import { hanging, talkative, startTestTeam, type TestAgent, type TestTeam } from "./test-jobs.ts";
+import { sessionOf, type JobDetail } from "./job.ts";
 
 /** Patience in these tests is a tenth of a second. */
 const ENGINE = {
@@ -22,12 +22,14 @@ interface Bank {
 const AWAY: TestAgent = () => ({ text: "", error: { status: 503 } });
 const BACK: TestAgent = () => "Mina has got the payment.";
 
+type More = Partial<Parameters<typeof startTestTeam>[0]> & { readonly ruda?: TestAgent };
+
 /** Eden pays once, and its model is away when it is to say so. */
 function startBank(
   bank: Bank,
   url: string,
-  more: Partial<Parameters<typeof startTestTeam>[0]> = {},
-) {
+  { ruda = talkative, ...more }: More = {},
+): Promise<TestTeam> {
   const pay = tool({
     description: "Pays.",
     inputSchema: z.object({}),
@@ -40,7 +42,7 @@ function startBank(
       : { toolCalls: [{ name: "pay", args: {} }] };
   return startTestTeam({
     url,
-    agents: { ruda: talkative, eden },
+    agents: { ruda, eden },
     tools: () => ({ pay }),
     engine: ENGINE,
     ...more,
@@ -127,10 +129,6 @@ test("a retry while the model is still away ends again, and can be retried again
 
 test("a job that is late goes on from its journal after a retry, with one effect", async () => {
   await using db = await testDatabase();
-  const hanging: TestAgent = (_request, { signal }) =>
-    new Promise((_, reject) =>
-      signal.addEventListener("abort", () => reject(signal.reason as Error)),
-    );
   const bank: Bank = { paid: [], after: hanging };
   await using team = await startBank(bank, db.url, { jobs: { limits: { firstReplyMs: 1_500 } } });
   const { jobId } = await team.jobs.ask(REQUEST);
@@ -149,13 +147,13 @@ test("a job that is late goes on from its journal after a retry, with one effect
 test("a job that was given up goes on from its journal after a retry, with one effect", async () => {
   await using db = await testDatabase();
   const begun = Promise.withResolvers<void>();
-  const hanging: TestAgent = (_request, { signal }) => {
-    begun.resolve();
-    return new Promise((_, reject) =>
-      signal.addEventListener("abort", () => reject(signal.reason as Error)),
-    );
+  const bank: Bank = {
+    paid: [],
+    after: (...call) => {
+      begun.resolve();
+      return hanging(...call);
+    },
   };
-  const bank: Bank = { paid: [], after: hanging };
   await using team = await startBank(bank, db.url);
   const { jobId } = await team.jobs.ask({ ...REQUEST, waitSec: 0 });
   await begun.promise;
@@ -165,10 +163,10 @@ test("a job that was given up goes on from its journal after a retry, with one e
   await db.database.query({ text: "select dure.abandon_stale_jobs(3600000)" });
 
   bank.after = BACK;
-  const retried = expect.poll(() => team.jobs.retry(jobId).then((job) => job.jobId, codeOf), {
-    timeout: 20_000,
-  });
-  await retried.toBe(jobId);
+  // its turn is being stopped first
+  await expect
+    .poll(() => team.jobs.retry(jobId).then((job) => job.jobId, codeOf), { timeout: 20_000 })
+    .toBe(jobId);
 
   expect(await ended(team, jobId)).toMatchObject({ status: "COMPLETED" });
   expect(bank.paid).toHaveLength(1);
@@ -192,11 +190,9 @@ test("a job that a person has cancelled or whose turn a person has stopped is no
   const begun: string[] = [];
   const bank: Bank = {
     paid: [],
-    after: (_request, { signal }) => {
+    after: (...call) => {
       begun.push("");
-      return new Promise((_, reject) =>
-        signal.addEventListener("abort", () => reject(signal.reason as Error)),
-      );
+      return hanging(...call);
     },
   };
   await using team = await startBank(bank, db.url);
@@ -287,20 +283,29 @@ test("a notice that has not left when the job is retried is taken back: one resu
 test("an agent that was told in its exchange of a failure is told there what came of the retry", async () => {
   await using db = await testDatabase();
   const bank: Bank = { paid: [], after: AWAY };
-  await using team = await startBank(bank, db.url);
-  const parent = await team.jobs.ask({ ...REQUEST, requester: "eden", agent: "ruda", waitSec: 0 });
-  await ended(team, parent.jobId);
-  const { jobId } = await team.jobs.ask(REQUEST);
-  await db.database.query(
-    {
-      text: "insert into dure.job_results (job_id, child_id, agent, turn_number) values ($1, $2, 'ruda', 1)",
-    },
-    [parent.jobId, jobId],
-  );
+  await using team = await startBank(bank, db.url, { ruda: hanging });
+  const { jobId: parent } = await team.jobs.ask({
+    requester: "eden",
+    agent: "ruda",
+    message: "Let's discuss: it",
+    waitSec: 0,
+  });
+  await expect.poll(() => team.asked["ruda"]?.length).toBe(1);
+  const { jobId } = await team.jobs.ask({
+    ...REQUEST,
+    origin: { session: sessionOf(parent, "ruda") },
+    waitSec: 0,
+  });
+  await ended(team, jobId);
+  await db.database.query({ text: "update dure.job_results set turn_number = 1" });
 
+  bank.after = BACK;
   await team.jobs.retry(jobId);
+  await ended(team, jobId);
 
-  expect(await db.database.query({ text: "select child_id from dure.job_results" })).toEqual([]);
+  expect(
+    await db.database.query({ text: "select child_id, turn_number from dure.job_results" }),
+  ).toEqual([{ child_id: jobId, turn_number: null }]);
 });
 
 test("further attempts of a call behind an effect go on in the same turn, with one effect", async () => {

@@ -126,13 +126,9 @@ const jobFields = {
   parent_job_id: z.string().nullable(),
   root_id: z.string(),
   depth: z.int().meta({ description: "0 for a job that no job asked for." }),
-  retry_of: z
-    .string()
-    .nullable()
-    .meta({
-      description:
-        "The job that this one takes up; of releases before a retry opened the same job.",
-    }),
+  retry_of: z.string().nullable().meta({
+    description: "The job that this one takes up; of releases before a retry opened the same job.",
+  }),
   max_turns: z
     .int()
     .meta({ description: "0: the target reads the message, the caller waits for no answer." }),
