@@ -82,7 +82,7 @@ const team = await startTestTeam({
   ...(settings.pays !== undefined && {
     tools: () => ({ pay }),
     engine: {
-      patienceMs: () => 150,
+      patienceMs: () => (settings.pays === "away" ? 150 : 60_000),
       outageRetry: { firstMs: 10, maxMs: 20 },
       attemptRules: () => undefined,
     },
