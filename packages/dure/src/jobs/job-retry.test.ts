@@ -229,8 +229,37 @@ test("the turn of a job that is over is opened through its job alone", async () 
   const [turn] = await db.database.query<{ id: string }>({ text: "select id from dure.turns" });
 
   expect(await team.engine.retryTurn(turn!.id).catch(codeOf)).toBe("TURN_NOT_RETRYABLE");
-  expect(await team.jobs.retry(jobId, { tenant: "acme" }).catch(codeOf)).toBe("JOB_UNKNOWN");
   expect(await team.jobs.get(jobId)).toMatchObject({ status: "FAILED" });
+});
+
+test("a job of another tenant is not opened, whatever id is handed in", async () => {
+  await using db = await testDatabase();
+  const bank: Bank = { paid: [], after: AWAY };
+  await using team = await startBank(bank, db.url);
+  const { jobId } = await team.jobs.ask({ ...REQUEST, tenant: "acme" });
+  const statement = { text: "select dure.retry_job($1, 'other', '') as how" };
+
+  expect(await team.jobs.retry(jobId, { tenant: "other" }).catch(codeOf)).toBe("JOB_UNKNOWN");
+  expect(await db.database.query(statement, [jobId])).toEqual([{ how: null }]);
+  expect(await team.jobs.get(jobId, { tenant: "acme" })).toMatchObject({ status: "FAILED" });
+});
+
+test("a retried job waits for its permit, and its turn with it", async () => {
+  await using db = await testDatabase();
+  const bank: Bank = { paid: [], after: AWAY };
+  await using team = await startBank(bank, db.url);
+  const { jobId } = await team.jobs.ask(REQUEST);
+  await team.pauses.pause("eden", "mina");
+
+  await team.jobs.retry(jobId);
+
+  expect(await db.database.query({ text: "select status, holder from dure.turns" })).toEqual([
+    { status: "running", holder: "parked" },
+  ]);
+  expect(await team.jobs.get(jobId)).toMatchObject({ status: "PENDING" });
+  bank.after = BACK;
+  await team.pauses.resume("eden", "mina");
+  expect(await ended(team, jobId)).toMatchObject({ status: "COMPLETED" });
 });
 
 test("the place that was told of the failure is told once what came of the retry", async () => {
