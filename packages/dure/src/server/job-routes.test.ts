@@ -383,6 +383,7 @@ test("another tenant's job is unknown, a token needs the scope, and only an admi
     await expect(call()).rejects.toMatchObject({ code: "JOB_UNKNOWN" });
   }
   await expect(client(chat).jobs.get(jobId)).rejects.toMatchObject({ code: "SCOPE_MISSING" });
+  await expect(client(chat).jobs.retry(jobId)).rejects.toMatchObject({ code: "SCOPE_MISSING" });
   await expect(client(acme).jobs.purge("1d")).rejects.toMatchObject({ code: "SCOPE_MISSING" });
   await expect(client(admin).jobs.purge("1d")).rejects.toMatchObject({ code: "PURGE_NOT_ALLOWED" });
   await expect(client(acme).jobs.speak(jobId, "hello", { asPerson: "boss" })).rejects.toMatchObject(
