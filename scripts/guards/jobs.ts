@@ -427,8 +427,7 @@ export const JOB_GUARDS: readonly Guard[] = [
   {
     id: "job_answered.told",
     at: { sql: "job_answered" },
-    find:
-      "if v_announced = 'told' and not dure.take_back_notice(p_job) then return false; end if;",
+    find: "if v_announced = 'told' and not dure.take_back_notice(p_job) then return false; end if;",
     replace: "perform dure.take_back_notice(p_job);",
     tests: jobs(
       "who asks again for a result that is about to be told gets it instead of the notice",

@@ -187,34 +187,18 @@ test("a turn that has acted and cannot go on is not led again: the retry is refu
 
 test("a job that a person has cancelled or whose turn a person has stopped is not opened again", async () => {
   await using db = await testDatabase();
-  const begun: string[] = [];
-  const bank: Bank = {
-    paid: [],
-    after: (...call) => {
-      begun.push("");
-      return hanging(...call);
-    },
-  };
-  await using team = await startBank(bank, db.url);
-  const ask = async (): Promise<string> => {
-    const count = begun.length;
-    const { jobId } = await team.jobs.ask({ ...REQUEST, waitSec: 0 });
-    await expect.poll(() => begun.length).toBe(count + 1);
-    return jobId;
-  };
-  const cancelled = await ask();
-  await team.jobs.cancel(cancelled);
-  const stopped = await ask();
-  const [turn] = await db.database.query<{ id: string }>(
-    {
-      text: "select current_turn as id from dure.jobs where id = $1",
-    },
-    [stopped],
-  );
+  await using team = await startBank({ paid: [], after: BACK }, db.url, { ruda: hanging });
+  const request = { requester: "eden", agent: "ruda", message: "How long?", waitSec: 0 };
+  const { jobId: stopped } = await team.jobs.ask(request);
+  await expect.poll(() => team.asked["ruda"]?.length).toBe(1);
+  const [turn] = await db.database.query<{ id: string }>({ text: "select id from dure.turns" });
   await team.engine.stopTurn(turn!.id, { caller: { tenant: "", name: "mina" } });
   await ended(team, stopped);
+  await team.pauses.pause("ruda", "mina");
+  const { jobId: cancelled } = await team.jobs.ask(request);
+  await team.jobs.cancel(cancelled, { by: "mina" });
 
-  for (const id of [cancelled, stopped]) {
+  for (const id of [stopped, cancelled]) {
     expect(await team.jobs.retry(id).catch(codeOf)).toBe("JOB_NOT_RETRYABLE");
     expect((await team.jobs.get(id)).lastError?.retry).toBeUndefined();
   }
