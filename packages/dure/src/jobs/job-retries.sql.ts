@@ -12,10 +12,14 @@ declare
   j dure.jobs;
   t dure.turns;
 begin
-  select * into j from dure.jobs where id = p_job;
+  select * into j
+  from dure.jobs
+  where id = p_job;
   if j.status in ('PENDING', 'RUNNING') then return 'open'; end if;
   if j.status in ('COMPLETED', 'CANCELLED') then return lower(j.status); end if;
-  select * into t from dure.turns where id = dure.turn_of_job(j);
+  select * into t
+  from dure.turns
+  where id = dure.turn_of_job(j);
   if not found then return 'begin'; end if;
   if t.status <> 'done' then return 'ending'; end if;
   if t.done#>>'{error,code}' = 'TURN_STOPPED'
@@ -53,8 +57,8 @@ create or replace function dure.turn_of_job(
 $$;
 
 -- Opens a job that has ended: the same row, behind its finished turns. Gives
--- what dure.job_retry says; null: no such job of this tenant. Whoever was
--- told that it had failed is told what becomes of it; a notice that has not
+-- what dure.job_retry says; null: no such job of this tenant. A reader that
+-- was told of the failure is told the next end, too; a notice that has not
 -- left is taken back.
 create or replace function dure.retry_job(
   p_job text, p_tenant text, p_by text
@@ -111,7 +115,9 @@ begin
     where id = p_job;
   end if;
   perform dure.close_job_question(p_job, 'retried');
-  select * into j from dure.jobs where id = p_job;
+  select * into j
+  from dure.jobs
+  where id = p_job;
   perform dure.job_event(
     j, 'job.retried',
     jsonb_build_object('turn', j.turns_done + 1, 'by', p_by)

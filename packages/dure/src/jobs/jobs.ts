@@ -49,6 +49,12 @@ export interface JobsOptions {
   readonly random?: (() => number) | undefined;
 }
 
+/** Whose job is steered, and by whom. */
+interface Steering {
+  readonly tenant?: TenantView | undefined;
+  readonly by?: string | undefined;
+}
+
 const PAGE = { usual: 50, most: 200 } as const;
 
 /**
@@ -269,13 +275,7 @@ export class Jobs {
    * Cancels the job and all that it asked for, wherever they run. Stored when this resolves. Throws
    * `JOB_UNKNOWN`, `JOB_TRANSITION` (it has ended otherwise).
    */
-  async cancel(
-    jobId: string,
-    {
-      tenant: view = "",
-      by = "",
-    }: { tenant?: TenantView | undefined; by?: string | undefined } = {},
-  ): Promise<Job> {
+  async cancel(jobId: string, { tenant: view = "", by = "" }: Steering = {}): Promise<Job> {
     const tenant = await this.#ownerOf(jobId, view);
     const answer = await this.#store.cancel(jobId, tenant, by);
     if (!answer) throw jobUnknown(jobId);
@@ -308,13 +308,7 @@ export class Jobs {
    * one retry. Throws `JOB_UNKNOWN`, `JOB_NOT_RETRYABLE` (it was completed, cancelled or stopped, or
    * its turn has acted and cannot go on), `JOB_NOT_ALLOWED` (the team's rules have changed).
    */
-  async retry(
-    jobId: string,
-    {
-      tenant: view = "",
-      by = "",
-    }: { tenant?: TenantView | undefined; by?: string | undefined } = {},
-  ): Promise<Job> {
+  async retry(jobId: string, { tenant: view = "", by = "" }: Steering = {}): Promise<Job> {
     const job = await this.#find(jobId, view);
     this.#asking.checkAllowed(job);
     const answer = await this.#store.retry(jobId, job.tenant, by);

@@ -86,7 +86,7 @@ async function expectEachOnce(world: JobsWorld): Promise<void> {
   expect(jobs.length).toBeGreaterThan(0);
   expect(jobs.filter(({ status }) => status !== "COMPLETED")).toEqual([]);
   expect(jobs.filter(({ has_permit: permit, holder }) => permit || holder !== null)).toEqual([]);
-  expect((await world.told()).map((key) => key.split(":")[1]).toSorted()).toEqual(
+  expect((await world.told()).map((key) => key.split(":")[1]!).toSorted()).toEqual(
     jobs.map(({ id }) => id).toSorted(),
   );
   const ends = await world.database.query<{ job: string }>({
