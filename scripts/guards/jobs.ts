@@ -4,6 +4,7 @@ import { jobs, jobTable, recovery, testsIn } from "./tests-in.ts";
 const STORE = "packages/dure/src/jobs/store.ts";
 const EARLIER = "packages/dure/src/jobs/earlier-words.ts";
 const READER = "packages/dure/src/jobs/job-reader.ts";
+const jobRetries = testsIn("packages/dure/src/jobs/job-retry.test.ts");
 const jobRoutes = testsIn("packages/dure/src/server/job-routes.test.ts");
 
 const ASKED_AT_ONCE =
@@ -30,8 +31,8 @@ export const JOB_GUARDS: readonly Guard[] = [
   {
     id: "check_job_status.over",
     at: { sql: "check_job_status" },
-    find: "    else false end)",
-    replace: "    else true end)",
+    find: "old.status in ('FAILED', 'ABANDONED') and new.status = 'PENDING'",
+    replace: "new.status = 'PENDING'",
     tests: jobTable("the database refuses every transition that the table does not have"),
     why: "a job that has ended goes on",
   },
@@ -44,6 +45,62 @@ export const JOB_GUARDS: readonly Guard[] = [
     replace: "new.status = 'PENDING'",
     tests: jobTable("the database refuses every transition that the table does not have"),
     why: "a running job is put back in line while its holder writes on",
+  },
+  {
+    id: "retry_job.tenant",
+    at: { sql: "retry_job" },
+    find: "where id = p_job and tenant = p_tenant for update;",
+    replace: "where id = p_job for update;",
+    tests: jobRetries("a job of another tenant is not opened, whatever id is handed in"),
+    why: "a tenant opens a job of another again",
+  },
+  {
+    id: "retry_job.parked",
+    at: { sql: "retry_job" },
+    find: "set holder = 'parked'",
+    replace: "set holder = holder",
+    tests: jobRetries("a retried job waits for its permit, and its turn with it"),
+    why: "an agent answers more at once than it may after retries",
+  },
+  {
+    id: "retry_job.told-again",
+    at: { sql: "retry_job" },
+    find: "delete from dure.job_results where child_id = p_job;",
+    replace: "",
+    tests: jobRetries("an agent that was told in its exchange of a failure is told there"),
+    why: "an agent that asked never hears what came of a retry",
+  },
+  {
+    id: "job_retry.cancelled",
+    at: { sql: "job_retry" },
+    find: "if j.status in ('COMPLETED', 'CANCELLED') then return lower(j.status); end if;",
+    replace: "",
+    tests: jobRetries("a job that a person has cancelled or whose turn a person has stopped"),
+    why: "what a person has cancelled is begun again",
+  },
+  {
+    id: "job_retry.stopped",
+    at: { sql: "job_retry" },
+    find: "then return 'stopped'; end if;",
+    replace: "then null; end if;",
+    tests: jobRetries("a job that a person has cancelled or whose turn a person has stopped"),
+    why: "what a person has stopped is begun again",
+  },
+  {
+    id: "job_retry.acted",
+    at: { sql: "job_retry" },
+    find: "where u.id = any(j.attempt_turns || t.id) and dure.has_acted(u)",
+    replace: "where false",
+    tests: jobRetries("a turn that has acted and cannot go on is not led again"),
+    why: "a retry does again what the turn before it has done",
+  },
+  {
+    id: "retry_turn.job-over",
+    at: { sql: "retry_turn" },
+    find: "and id = split_part(t.session_id, ':', 2) and finished_at is not null",
+    replace: "and false",
+    tests: jobRetries("the turn of a job that is over is opened through its job alone"),
+    why: "a turn runs whose job has ended",
   },
   {
     id: "ask_job.key-body",
@@ -370,8 +427,8 @@ export const JOB_GUARDS: readonly Guard[] = [
   {
     id: "job_answered.told",
     at: { sql: "job_answered" },
-    find: "if not found then return false; end if;",
-    replace: "",
+    find: "if v_announced = 'told' and not dure.take_back_notice(p_job) then return false; end if;",
+    replace: "perform dure.take_back_notice(p_job);",
     tests: jobs(
       "who asks again for a result that is about to be told gets it instead of the notice",
     ),

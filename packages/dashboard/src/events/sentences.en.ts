@@ -85,6 +85,8 @@ export const en: Sentences = {
   "job.started": ({ data }, names) =>
     data.resumed ? `${exchange(names, data)} goes on.` : `${exchange(names, data)} began.`,
   "job.resuming": ({ data }, names) => `${exchange(names, data)} goes on from turn ${data.turn}.`,
+  "job.retried": ({ data }, names) =>
+    by(names.actor(data.by), `had ${exchange(names, data)} tried again, from turn ${data.turn}.`),
   "job.turn": ({ data }, { agent }) =>
     `${agent(data.speaker)} spoke in turn ${data.number}${quote(data.text)}`,
   "job.waiting": ({ data }, names) =>

@@ -98,6 +98,8 @@ export const ko: Sentences = {
       : `${exchange(names, data)}이 시작됐어요.`,
   "job.resuming": ({ data }, names) =>
     `${exchange(names, data)}을 ${data.turn}번째 턴부터 다시 이어 가요.`,
+  "job.retried": ({ data }, names) =>
+    `${by(names.actor(data.by))}${exchange(names, data)}을 ${data.turn}번째 턴부터 다시 시도했어요.`,
   "job.turn": ({ data }, { agent }) =>
     `${subject(agent(data.speaker))} ${data.number}번째 턴에 말했어요${quote(data.text)}`,
   "job.waiting": ({ data }, names) =>

@@ -10,7 +10,7 @@ import {
   IconTimeline,
 } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { Link, useNavigate } from "@tanstack/react-router";
+import { Link } from "@tanstack/react-router";
 import { DureError, type Job, type JobDetail } from "dure/client";
 import { useEffect, type ReactNode } from "react";
 import { AgentLink } from "../agents/agent-link.tsx";
@@ -256,8 +256,6 @@ function Actions({ job }: { job: JobDetail }): ReactNode {
   const text = useText();
   const { client } = useParts();
   const queries = useQueryClient();
-  const navigate = useNavigate();
-  const { filters } = useJobFilters();
 
   const settle = (): Promise<unknown> =>
     Promise.all(
@@ -273,7 +271,6 @@ function Actions({ job }: { job: JobDetail }): ReactNode {
 
   const retry = useMutation({
     mutationFn: () => client.jobs.retry(job.jobId),
-    onSuccess: ({ jobId }) => navigate({ to: "/jobs/$id", params: { id: jobId }, search: filters }),
     onSettled: settle,
   });
 
@@ -292,7 +289,7 @@ function Actions({ job }: { job: JobDetail }): ReactNode {
           {text.jobs.cancel}
         </Button>
       )}
-      {isOver(job) && job.status !== "COMPLETED" && (
+      {job.lastError?.retry === true && (
         <Button
           size="compact-md"
           variant="default"

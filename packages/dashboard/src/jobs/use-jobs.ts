@@ -14,6 +14,7 @@ import {
 } from "dure/client";
 import { useEffect } from "react";
 import { useParts } from "../app-parts.tsx";
+import { isOver } from "./exchange.ts";
 
 export const JOB_KEYS = {
   lists: ["jobs", "list"],
@@ -82,21 +83,24 @@ async function followAll(client: DureClient, look: () => void, signal: AbortSign
   }
 }
 
-/** One job, as it stands and as it goes on. */
+/** One job, as it stands and as it goes on; also after a retry. */
 export function useJob(id: string) {
   const { client } = useParts();
   const queries = useQueryClient();
-
-  useEffect(() => {
-    const leave = new AbortController();
-    void followOne(client, queries, id, leave.signal);
-    return () => leave.abort();
-  }, [client, queries, id]);
-
-  return useQuery({
+  const job = useQuery({
     queryKey: JOB_KEYS.one(id),
     queryFn: ({ signal }) => client.jobs.get(id, { signal }),
   });
+  const hasEnded = job.data !== undefined && isOver(job.data);
+
+  useEffect(() => {
+    if (hasEnded) return undefined;
+    const leave = new AbortController();
+    void followOne(client, queries, id, leave.signal);
+    return () => leave.abort();
+  }, [client, queries, id, hasEnded]);
+
+  return job;
 }
 
 async function followOne(

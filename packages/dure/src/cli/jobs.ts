@@ -126,7 +126,7 @@ export async function retryJob(id: string, { client, output }: JobsCommand): Pro
   const job = await client.jobs.retry(id);
   output.line(job.jobId);
 
-  output.note(output.words.work.job.retried(job.turnsDone + 1, id, job.jobId));
+  output.note(output.words.work.job.retried(job.turnsDone + 1, id));
 
   output.result(job);
 

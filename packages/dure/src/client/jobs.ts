@@ -62,7 +62,10 @@ export class JobsClient {
     return this.#post(`${pathOf(jobId)}/cancel`, undefined, options);
   }
 
-  /** Gives the job that takes it up. */
+  /**
+   * Goes on with a job that failed or was given up (`lastError.retry`). What it has done is not done
+   * again. Asked twice, it is one retry.
+   */
   retry(jobId: string, options: Options = {}): Promise<Job> {
     return this.#post(`${pathOf(jobId)}/retry`, undefined, options);
   }

@@ -582,10 +582,15 @@ begin
   for no key update;
   if not found then return null; end if;
   if t.status <> 'done' then return 'running'; end if;
-  -- each retry raises the epoch by two, as a life does
-  if not coalesce((t.done#>>'{error,retry}')::boolean, false)
-    or t.began is null
-    or t.epoch >= 16
+  -- a turn of a job goes on with its job alone (dure.retry_job)
+  if not dure.can_reopen(t)
+    or exists (
+      select
+      from dure.jobs
+      where t.session_id like 'job:%'
+        and id = split_part(t.session_id, ':', 2)
+        and finished_at is not null
+    )
   then
     return 'final';
   end if;
@@ -598,7 +603,9 @@ begin
   then
     return 'passed';
   end if;
-  if not dure.forget_waits(p_turn) then return 'final'; end if;
+  if not dure.forget_waits(p_turn) and not dure.is_stopped_by_job(t) then
+    return 'final';
+  end if;
   -- readers have seen DONE at this position: what follows is behind it
   insert into dure.turn_events (turn_id, seq, place, type, data)
   values (
@@ -610,16 +617,48 @@ begin
   update dure.turns
   set status = 'running', holder = null, epoch = epoch + 1,
     held_at = clock_timestamp(), done = null, done_seq = null,
-    finished_at = null
+    finished_at = null, stop = null
   where id = p_turn;
   update dure.sessions
   set state = t.began,
-    memory = dure.memory_without(memory, t.done->>'message'),
+    memory = dure.memory_without(
+      memory,
+      case when dure.is_stopped_by_job(t)
+        then memory#>>'{rawHistory,-1,content}'
+        else t.done->>'message'
+      end
+    ),
     memory_rev = memory_rev + 1, running_turn = p_turn,
     updated_at = clock_timestamp()
   where id = t.session_id;
   return 'retrying';
 end $$;
+
+-- Whether a turn ended because its job did, or was late: no person has
+-- stopped it.
+create or replace function dure.is_stopped_by_job(
+  t dure.turns
+) returns boolean language sql immutable as $$
+  select coalesce(
+    t.done#>>'{error,code}' = 'TURN_STOPPED'
+      and t.stop->>'by' in ('job', 'jobs'),
+    false
+  )
+$$;
+
+-- Whether a turn that ended can go on from its journal: its model was away,
+-- or its job has stopped it. Each retry raises the epoch by two, as a life
+-- does.
+create or replace function dure.can_reopen(
+  t dure.turns
+) returns boolean language sql immutable as $$
+  select t.began is not null
+    and t.epoch < 16
+    and (
+      coalesce((t.done#>>'{error,retry}')::boolean, false)
+        or dure.is_stopped_by_job(t)
+    )
+$$;
 
 -- Takes from a journal that its agents have failed in vain waits for their
 -- model, and when these began: the next life asks the model again. An agent

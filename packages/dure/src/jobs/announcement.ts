@@ -2,8 +2,8 @@ import type { JobError } from "./job.ts";
 import type { JobOutcome, JobStatus } from "../kernel/jobs.ts";
 
 /**
- * Outbox topic of the notice for the place where a job was asked: one entry per job, written with
- * its end, keyed `job:<id>:announce`. Who handles it (rooms, or a session) delivers it within 120 s
+ * Outbox topic of the notice for the place where a job was asked: one entry per end of a
+ * job, written with it, keyed `job:<id>:announce:<epoch>`. Who handles it (rooms, or a session) delivers it within 120 s
  * (docs/spec/jobs §3).
  */
 export const ANNOUNCE_TOPIC = "job.announce";
@@ -35,6 +35,18 @@ export function announcementText(
   options: { locale: string; nameOf: (agent: string) => string },
 ): string {
   const isEnglish = options.locale.startsWith("en");
+  const text = endText(notice, options, isEnglish);
+  if (!notice.error?.told) return text;
+  return isEnglish
+    ? `The request that had not succeeded was tried again, and went on. ${text}`
+    : `끝내지 못했던 요청을 다시 시도해서 이어 갔어요. ${text}`;
+}
+
+function endText(
+  notice: JobAnnouncement,
+  options: { nameOf: (agent: string) => string },
+  isEnglish: boolean,
+): string {
   const target = options.nameOf(notice.target);
   const because = notice.error ? ` (${notice.error.message})` : "";
   const said = notice.reply === null ? "" : `\n\n${notice.reply}`;

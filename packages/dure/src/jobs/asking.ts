@@ -13,7 +13,7 @@ import {
   type AskRequest,
 } from "./ask.ts";
 import type { ExchangeAgent } from "./exchange.ts";
-import { isOver, jobOfSession, newJobId, type Job } from "./job.ts";
+import { jobOfSession, newJobId, type Job } from "./job.ts";
 import type { AgentDirectory } from "./job-exchange-store.ts";
 import type { JobReader } from "./job-reader.ts";
 import type { JobLimits } from "./limits.ts";
@@ -56,7 +56,6 @@ export class JobAsking {
       conversation: request.conversationId ?? null,
       new_conversation: `conv_${ulid()}`,
       parent: (origin && jobOfSession(origin.session)) ?? null,
-      retry_of: null,
       max_turns: maxTurns,
       key: request.key === undefined ? null : `ask:${asking.id}:${request.key}`,
       body_hash: hashOf([
@@ -76,33 +75,9 @@ export class JobAsking {
     return { job, waitSec };
   }
 
-  /** In the old one's place. Throws `JOB_NOT_RETRYABLE`, `JOB_NOT_ALLOWED`. */
-  retryOf(old: Job): NewJob {
-    const { allow, limits } = this.#parts;
-    assertRetryable(old);
-    checkAllowed(allow, this.named(old.requester), this.named(old.target));
-    return {
-      id: newJobId(),
-      tenant: old.tenant,
-      requester: old.requester,
-      target: old.target,
-      message: old.message,
-      payload: old.payload,
-      topic: old.topic,
-      intent: old.intent,
-      conversation: old.conversationId,
-      new_conversation: old.conversationId,
-      parent: null,
-      retry_of: old.jobId,
-      max_turns: old.maxTurns,
-      key: `retry:${old.jobId}`,
-      body_hash: old.jobId,
-      origin_session: old.origin?.session ?? null,
-      origin_turn: old.origin?.turn ?? null,
-      wait_ms: 0,
-      max_depth: limits.depth,
-      max_tree: limits.tree,
-    };
+  /** Whether the team's rules have the job still. Throws `JOB_NOT_ALLOWED`. */
+  checkAllowed({ requester, target }: Job): void {
+    checkAllowed(this.#parts.allow, this.named(requester), this.named(target));
   }
 
   /** Also one that is no longer in the team. */
@@ -140,15 +115,4 @@ export function sessionUnknown(session: string): DureError {
 
 function hashOf(body: unknown): string {
   return createHash("sha256").update(canonicalJson(body)).digest("hex");
-}
-
-function assertRetryable({ jobId, status }: Job): void {
-  if (isOver(status) && status !== "COMPLETED") return;
-  throw new DureError("JOB_NOT_RETRYABLE", `The job ${jobId} is ${status}.`, {
-    class: "conflict",
-    hint:
-      status === "COMPLETED"
-        ? "It did what it was asked; ask again for more."
-        : "It goes on by itself; cancel it first.",
-  });
 }

@@ -10,7 +10,13 @@ import { decideIntent, turnsOf } from "./intent.ts";
 import type { JobResult } from "./job.ts";
 import { JOB_LIMITS } from "./limits.ts";
 import { parsePayload, payloadText, type JobPayload } from "./payloads.ts";
-import { quotedPayload, renderTurnMessage, MAX_RESULTS, wordsToTell } from "./turn-message.ts";
+import {
+  quotedPayload,
+  renderResults,
+  renderTurnMessage,
+  MAX_RESULTS,
+  wordsToTell,
+} from "./turn-message.ts";
 
 const PAYLOADS: Readonly<Record<string, JobPayload>> = {
   task_delegation: {
@@ -495,6 +501,35 @@ test.each(["COMPLETED", "FAILED", "CANCELLED", "ABANDONED"] as const)(
     expect(texts[1]!.includes("answered")).toBe(status === "COMPLETED");
   },
 );
+
+test("a reader who was told that a job failed reads of the later end that it went on", () => {
+  const error = { code: "X", message: "the model was away", told: true };
+  const notice: JobAnnouncement = {
+    jobId: "job_1",
+    tenant: "",
+    session: "s",
+    turn: null,
+    requester: "ruda",
+    target: "eden",
+    status: "COMPLETED",
+    outcome: "max_turns",
+    message: "m",
+    topic: null,
+    error,
+    reply: "The tests pass.",
+    by: "eden",
+  };
+  const [ko, en] = ["ko", "en"].map((locale) =>
+    announcementText(notice, { locale, nameOf: () => "이든" }),
+  );
+  const result = renderResults([{ ...notice, error }], () => "Eden");
+
+  expect(ko).toMatch(/^끝내지 못했던 요청을 다시 시도해서 이어 갔어요\. 이든의 답변이에요\./);
+  expect(en).toMatch(
+    /^The request that had not succeeded was tried again, and went on\. 이든 answered/,
+  );
+  expect(result).toContain("You were told that it had failed; it was tried again. Eden has dealt");
+});
 
 const QUESTION = "어느 포트를 말씀하시나요?";
 const RESULT = "로그인 모듈의 비밀번호 비교가 시간에 따라 달라져요. 상수 시간 비교로 바꿔 주세요.";

@@ -128,7 +128,14 @@ declare
 begin
   update dure.jobs
   set status = p_status, outcome = p_outcome,
-    last_error = coalesce(p_error, last_error), holder = null,
+    -- who was told of an earlier end is told that it went on
+    last_error = coalesce(
+      p_error || case when last_error ? 'told'
+        then '{"told": true}'::jsonb
+        else '{}'
+      end,
+      last_error
+    ), holder = null,
     has_permit = false, waiting = null, updated_at = clock_timestamp(),
     finished_at = clock_timestamp(),
     announced = case

@@ -33,7 +33,7 @@ begin
     jsonb_build_array(
       jsonb_build_object(
         'topic', 'job.announce', 'ordering', v_session,
-        'key', 'job:' || j.id || ':announce',
+        'key', dure.notice_key(j),
         'payload',
           jsonb_build_object(
             'jobId', j.id, 'tenant', j.tenant, 'session', v_session,
@@ -90,6 +90,36 @@ create or replace function dure.take_job_notes(
   select coalesce(jsonb_agg(job_id), '[]') from given
 $$;
 
+-- One notice per end: a job that goes on after a retry ends under another
+-- epoch.
+create or replace function dure.notice_key(
+  j dure.jobs
+) returns text language sql immutable as $$
+  select 'job:' || j.id || ':announce:' || j.epoch
+$$;
+
+-- Takes back the notice of a job that has not left. False: it is told.
+create or replace function dure.take_back_notice(
+  p_job text
+) returns boolean language plpgsql as $$
+begin
+  delete from dure.job_results
+  where child_id = p_job and turn_number is null;
+  if found then return true; end if;
+  delete from dure.job_notes
+  where job_id = p_job and turn_id is null;
+  if found then return true; end if;
+  delete from dure.outbox
+  where topic = 'job.announce'
+    -- the second is that of an older release
+    and key in (
+      (select dure.notice_key(j) from dure.jobs j where id = p_job),
+      'job:' || p_job || ':announce'
+    )
+    and state = 'pending';
+  return found;
+end $$;
+
 -- The caller takes the answer itself, so no notice is needed: one that has
 -- not left is taken back. False: it is told by its notice, and by that
 -- alone.
@@ -103,20 +133,8 @@ begin
   from dure.jobs
   where id = p_job
   for no key update;
-  if v_announced = 'told' then
-    delete from dure.job_results
-    where child_id = p_job and turn_number is null;
-    if not found then
-      delete from dure.job_notes
-      where job_id = p_job and turn_id is null;
-    end if;
-    if not found then
-      delete from dure.outbox
-      where topic = 'job.announce'
-        and key = 'job:' || p_job || ':announce'
-        and state = 'pending';
-    end if;
-    if not found then return false; end if;
+  if v_announced = 'told' and not dure.take_back_notice(p_job) then
+    return false;
   end if;
   update dure.jobs
   set announced = 'answered'

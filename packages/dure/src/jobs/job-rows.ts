@@ -1,5 +1,6 @@
 import type { JobStatus } from "../kernel/jobs.ts";
 import type { Job, JobError } from "./job.ts";
+import { jobRetryRefusal, type RetriedJob } from "./retry-refusal.ts";
 import type { JobPayload } from "./payloads.ts";
 import type { JobWords } from "../wire/jobs.ts";
 
@@ -9,6 +10,8 @@ export interface JobRow {
   readonly status: JobStatus;
   readonly outcome: Job["outcome"];
   readonly last_error: JobError | null;
+  /** What a retry would do (`dure.job_retry`); null where it has nothing to do. */
+  readonly retries: RetriedJob | null;
   readonly requester: string;
   readonly target: string;
   readonly message: string;
@@ -48,7 +51,8 @@ export function ms(column: string): string {
 
 export const JOB_COLUMNS = `id, tenant, status, outcome, last_error, requester, target, message, payload, \
 topic, intent, conversation_id, parent_id, root_id, depth, retry_of, max_turns,
-  turns_done, resume_count, resumes, waiting, origin_session, origin_turn, \
+  turns_done, resume_count, resumes, waiting, origin_session, origin_turn,
+  case when status in ('FAILED', 'ABANDONED') then dure.job_retry(id) end as retries, \
 ${["created_at", "updated_at", "started_at", "finished_at", "turn_at"].map(ms).join(", ")}`;
 
 export const RESULTS = `
@@ -80,7 +84,7 @@ export function jobOf(row: JobRow): Job {
     turnsDone: row.turns_done,
     resumeCount: row.resume_count,
     resumes: row.resumes,
-    lastError: row.last_error,
+    lastError: row.last_error && shownError(row.last_error, row.retries),
     waiting: row.waiting,
     origin:
       row.origin_session === null ? null : { session: row.origin_session, turn: row.origin_turn },
@@ -90,6 +94,11 @@ export function jobOf(row: JobRow): Job {
     finishedAt: row.finished_at,
     turnStartedAt: row.finished_at === null ? row.turn_at : null,
   };
+}
+
+function shownError({ code, message }: JobError, retries: RetriedJob | null): Job["lastError"] {
+  const isOpened = retries !== null && jobRetryRefusal("", retries) === undefined;
+  return { code, message, retry: isOpened || undefined };
 }
 
 export function wordsOf(row: WordsRow): JobWords {

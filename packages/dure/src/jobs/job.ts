@@ -12,17 +12,17 @@ import type { JobOutcome, JobStatus } from "../kernel/jobs.ts";
 export type EndStatus = Exclude<JobStatus, "PENDING" | "RUNNING">;
 
 /**
- * Which status may follow which. Recovery is the only caller that takes RUNNING back to PENDING.
- * The table of jobs has a trigger that says the same (`check_job_status` in jobs.sql.ts); a test
+ * Which status may follow which. Recovery is the only caller that takes RUNNING back to PENDING, and
+ * a retry the only one that opens a job that failed or was given up. The table of jobs has a trigger that says the same (`check_job_status` in jobs.sql.ts); a test
  * holds the two together.
  */
 export const NEXT_STATUSES = {
   PENDING: ["RUNNING", "CANCELLED", "ABANDONED"],
   RUNNING: ["PENDING", "COMPLETED", "FAILED", "CANCELLED", "ABANDONED"],
   COMPLETED: [],
-  FAILED: [],
+  FAILED: ["PENDING"],
   CANCELLED: [],
-  ABANDONED: [],
+  ABANDONED: ["PENDING"],
 } as const satisfies Record<JobStatus, readonly JobStatus[]>;
 
 /**
@@ -58,25 +58,27 @@ export type FailedOutcome = {
 export function transition(
   from: JobStatus,
   to: JobStatus,
-  by: "anybody" | "recovery" = "anybody",
+  by: "anybody" | "recovery" | "retry" = "anybody",
 ): JobStatus {
   const isAllowed =
     (NEXT_STATUSES[from] as readonly JobStatus[]).includes(to) &&
-    (to !== "PENDING" || by === "recovery");
+    (to !== "PENDING" || by === (isOver(from) ? "retry" : "recovery"));
   if (isAllowed) return to;
   throw new DureError("JOB_TRANSITION", `A job that is ${from} cannot become ${to}.`, {
     class: "conflict",
     hint:
       from === "COMPLETED"
         ? "It did what it was asked; there is nothing left to change."
-        : NEXT_STATUSES[from].length === 0
-          ? "It has ended; start it anew with retry."
+        : isOver(from)
+          ? from === "CANCELLED"
+            ? "It has ended; ask again."
+            : "It has ended; a retry goes on with it."
           : `It may become ${NEXT_STATUSES[from].join(", ")}; PENDING by recovery only.`,
   });
 }
 
 export function isOver(status: JobStatus): status is EndStatus {
-  return NEXT_STATUSES[status].length === 0;
+  return status !== "PENDING" && status !== "RUNNING";
 }
 
 /** The durable record of an exchange, as `/v1/jobs` shows it, with the ids of its agents alone. */
@@ -86,7 +88,10 @@ export interface Job extends Omit<JobAnswered, "tenant" | "payload" | AgentNames
 }
 type AgentNames = "requesterName" | "targetName";
 
-export type JobError = NonNullable<Job["lastError"]>;
+export type JobError = NonNullable<Job["lastError"]> & {
+  /** Of an end that was told before a retry went on with the job. */
+  readonly told?: boolean | undefined;
+};
 
 /** A job with all that was said in it. */
 export interface JobDetail extends Job {

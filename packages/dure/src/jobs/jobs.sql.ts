@@ -20,9 +20,13 @@ declare
   v_conversation text := p->>'conversation';
   known dure.jobs;
   parent dure.jobs;
-  old dure.jobs;
   j dure.jobs;
 begin
+  -- A process of an older release takes up a job by another one.
+  if p->>'retry_of' is not null then
+    perform dure.retry_job(p->>'retry_of', p->>'tenant', '');
+    return jsonb_build_object('outcome', 'repeated', 'id', p->>'retry_of');
+  end if;
   if p->>'key' is not null then
     select * into known
     from dure.jobs
@@ -86,28 +90,6 @@ begin
       v_conversation := coalesce(v_conversation, parent.conversation_id);
     end if;
   end if;
-  if p->>'retry_of' is not null then
-    -- It takes the place of the old one: under the same root, with the same
-    -- budget, cancelled with the same parent.
-    select root_id into v_root
-    from dure.jobs
-    where id = p->>'retry_of';
-    perform 1
-    from dure.jobs
-    where id = v_root
-    for no key update;
-    select * into old from dure.jobs where id = p->>'retry_of';
-    v_parent := old.parent_id;
-    v_work := old.root_work;
-    v_depth := old.depth;
-    if (
-      select count(*) from dure.jobs where root_id = v_root
-    ) >= (p->>'max_tree')::integer
-    then
-      raise exception using errcode = 'DU429',
-        message = 'too many jobs for one root';
-    end if;
-  end if;
   v_conversation := coalesce(
     v_conversation,
     (
@@ -129,14 +111,14 @@ begin
   );
   insert into dure.jobs (
     id, tenant, requester, target, message, payload, topic, intent,
-    conversation_id, parent_id, root_id, root_work, depth, retry_of,
+    conversation_id, parent_id, root_id, root_work, depth,
     max_turns, ask_key, body_hash, origin_session, origin_turn, wait_until,
     queued_ms, progress_ms
   )
   values (
     v_id, p->>'tenant', p->>'requester', p->>'target', p->>'message',
     nullif(p->'payload', 'null'), p->>'topic', p->>'intent', v_conversation,
-    v_parent, v_root, v_work, v_depth, p->>'retry_of',
+    v_parent, v_root, v_work, v_depth,
     (p->>'max_turns')::integer, p->>'key', p->>'body_hash',
     p->>'origin_session', p->>'origin_turn',
     clock_timestamp() + nullif(
@@ -161,34 +143,6 @@ begin
         case when known.id = v_id then 'accepted' else 'repeated' end,
       'id', known.id
     );
-  end if;
-  -- A job that takes up another one begins behind its finished turns; they
-  -- are paid for there.
-  if j.retry_of is not null then
-    insert into dure.job_turns (
-      job_id, number, speaker, text, turn_id, attempts, started_at,
-      finished_at
-    )
-    select j.id, t.number, t.speaker, t.text, t.turn_id, 0, t.started_at,
-      t.finished_at
-    from dure.job_turns t
-    where t.job_id = j.retry_of;
-    -- So are the words of persons, but for those that no finished turn has
-    -- heard.
-    insert into dure.job_words (job_id, author, text, at)
-    select j.id, w.author, w.text, w.at
-    from dure.job_words w
-    where w.job_id = j.retry_of
-      and coalesce(w.turn_number, old.turns_done + 1) > old.turns_done
-    order by w.id;
-    update dure.jobs
-    set answer = old.answer,
-      turns_done = (
-        select count(*) from dure.job_turns where job_id = j.id
-      )
-    where id = j.id
-    returning * into j;
-    perform dure.close_job_question(j.retry_of, 'retried');
   end if;
   perform dure.job_event(
     j, 'job.accepted',
@@ -215,7 +169,7 @@ create or replace function dure.job_descendants(
 $$;
 
 -- The table of statuses. Recovery alone takes a job back, and then from its
--- holder.
+-- holder; a retry opens one that failed or was given up.
 create or replace function dure.check_job_status(
 
 ) returns trigger language plpgsql as $$
@@ -232,7 +186,10 @@ begin
               and new.epoch > old.epoch
               and new.resumes > old.resumes
           )
-      else false
+      else old.status in ('FAILED', 'ABANDONED')
+        and new.status = 'PENDING'
+        and new.holder is null
+        and new.epoch > old.epoch
     end
   )
   then

@@ -25,6 +25,7 @@ import { followJob, type JobFrame } from "./job-stream.ts";
 import { JobLeading } from "./leading.ts";
 import { JOB_LIMITS, type JobLimits } from "./limits.ts";
 import { JobRecovery, purgeJobs, type RecoveryReport } from "./recovery.ts";
+import { jobRetryRefusal } from "./retry-refusal.ts";
 import { JobStore, JOBS_TOPIC } from "./store.ts";
 import { JobTending } from "./tending.ts";
 import { MAX_RESULTS, renderResults } from "./turn-message.ts";
@@ -46,6 +47,12 @@ export interface JobsOptions {
   readonly allow?: readonly string[] | undefined;
   /** For the jitter of retries. */
   readonly random?: (() => number) | undefined;
+}
+
+/** Whose job is steered, and by whom. */
+interface Steering {
+  readonly tenant?: TenantView | undefined;
+  readonly by?: string | undefined;
 }
 
 const PAGE = { usual: 50, most: 200 } as const;
@@ -91,7 +98,7 @@ export class Jobs {
     this.#leading = new JobLeading(parts);
     this.#tending = new JobTending({
       ...parts,
-      retry: (job, tenant) => this.retry(job, { tenant }),
+      retry: ({ job, tenant, by }) => this.retry(job, { tenant, by }),
     });
     this.#ended = new EndedJobs(parts);
     this.#recovery = new JobRecovery({ ...parts, onReleased: () => this.#leading.wake() });
@@ -268,13 +275,7 @@ export class Jobs {
    * Cancels the job and all that it asked for, wherever they run. Stored when this resolves. Throws
    * `JOB_UNKNOWN`, `JOB_TRANSITION` (it has ended otherwise).
    */
-  async cancel(
-    jobId: string,
-    {
-      tenant: view = "",
-      by = "",
-    }: { tenant?: TenantView | undefined; by?: string | undefined } = {},
-  ): Promise<Job> {
+  async cancel(jobId: string, { tenant: view = "", by = "" }: Steering = {}): Promise<Job> {
     const tenant = await this.#ownerOf(jobId, view);
     const answer = await this.#store.cancel(jobId, tenant, by);
     if (!answer) throw jobUnknown(jobId);
@@ -302,18 +303,19 @@ export class Jobs {
   }
 
   /**
-   * Retries a job that did not succeed, as a new job after its finished turns. It takes the old
-   * one's place: same parent, same root, same budget. Asked twice, it gives the same one. Throws
-   * `JOB_UNKNOWN`, `JOB_NOT_RETRYABLE` (it goes on, or was completed), `JOB_NOT_ALLOWED` (the
-   * team's rules have changed), `JOB_TREE_FULL`.
+   * Goes on with a job that failed or was given up: the same job, behind its finished turns. The turn
+   * that was cut goes on from its journal, so what it has done is not done again. Asked twice, it is
+   * one retry. Throws `JOB_UNKNOWN`, `JOB_NOT_RETRYABLE` (it was completed, cancelled or stopped, or
+   * its turn has acted and cannot go on), `JOB_NOT_ALLOWED` (the team's rules have changed).
    */
-  async retry(
-    jobId: string,
-    { tenant: view = "" }: { tenant?: TenantView | undefined } = {},
-  ): Promise<Job> {
-    const old = await this.#find(jobId, view);
-    const { id } = await this.#store.ask(this.#asking.retryOf(old));
-    return this.#find(id, old.tenant);
+  async retry(jobId: string, { tenant: view = "", by = "" }: Steering = {}): Promise<Job> {
+    const job = await this.#find(jobId, view);
+    this.#asking.checkAllowed(job);
+    const answer = await this.#store.retry(jobId, job.tenant, by);
+    if (answer === null) throw jobUnknown(jobId);
+    const refusal = jobRetryRefusal(jobId, answer);
+    if (refusal) throw refusal;
+    return this.#find(jobId, job.tenant);
   }
 
   /**

@@ -15,7 +15,6 @@ export interface NewJob {
   /** Used when no conversation is found. */
   readonly new_conversation: string;
   readonly parent: string | null;
-  readonly retry_of: string | null;
   readonly max_turns: number;
   readonly key: string | null;
   readonly body_hash: string;

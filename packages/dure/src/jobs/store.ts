@@ -1,3 +1,4 @@
+import { codeOf } from "../kernel/errors.ts";
 import { EVENTS_TOPIC } from "../durable/event-rows.ts";
 import type { Notifications } from "../durable/notify.ts";
 import { storable } from "../durable/storable.ts";
@@ -8,6 +9,7 @@ import type { ExchangeStore, Rest } from "./exchange.ts";
 import { earlierWords } from "./earlier-words.ts";
 import type { EarlierWords, Job, JobResult } from "./job.ts";
 import { JobReader } from "./job-reader.ts";
+import type { RetriedJob } from "./retry-refusal.ts";
 import { JOB_COLUMNS, jobOf, RESULTS, type JobRow } from "./job-rows.ts";
 import { JobStatements, type JobStatementsOptions } from "./job-statements.ts";
 import { refusalOf, type NewJob } from "./new-job.ts";
@@ -264,6 +266,19 @@ export class JobStore {
     );
     this.#tell();
     for (const topic of ["stops", "outbox", UNATTENDED_TOPIC]) this.#notifications.publish(topic);
+    return answer;
+  }
+
+  /** Opens a job that has ended; null: no such job. See `dure.retry_job`. */
+  async retry(id: string, tenant: string, by: string): Promise<RetriedJob | null> {
+    const text = "select dure.retry_job($1, $2, $3) as value";
+    const answer = await this.#statements
+      .surely<RetriedJob | null>("job.retry", text, [id, tenant, by])
+      .catch((error: unknown) => {
+        if (codeOf(error) === "DU409") return "acted" as const;
+        throw error;
+      });
+    this.#tell();
     return answer;
   }
 

@@ -12,7 +12,7 @@ interface TendingParts {
   readonly logger: Logger;
   readonly signal: AbortSignal;
   /** See `Jobs.retry`. */
-  readonly retry: (job: string, tenant: string) => Promise<unknown>;
+  readonly retry: (asked: RetryAsked) => Promise<unknown>;
 }
 
 /**
@@ -68,10 +68,11 @@ export class JobTending {
     return "rest";
   }
 
-  async #retry({ escalation, job, tenant }: RetryAsked): Promise<void> {
+  async #retry(asked: RetryAsked): Promise<void> {
     const { store, logger, retry } = this.#parts;
+    const { escalation, job } = asked;
     try {
-      await retry(job, tenant);
+      await retry(asked);
     } catch (error) {
       if (!isRefusal(error)) throw error;
       // Purged meanwhile, or no longer allowed: asking again each second

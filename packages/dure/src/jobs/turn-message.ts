@@ -193,16 +193,17 @@ function resultText(
 ): string {
   const asked = `what you had asked in the background:\n${quote(message, QUOTED.asked)}`;
   const said = reply === null ? "" : `\n${quote(reply, most)}`;
+  const again = error?.told ? "You were told that it had failed; it was tried again. " : "";
   const heading = by === null ? "The whole exchange" : "The answer";
   if (status === "COMPLETED") {
     return (
-      `${name} has dealt with ` +
+      `${again}${name} has dealt with ` +
       `${asked}\n${reply === null ? "There was no answer." : `${heading}:${said}`}`
     );
   }
   const because = error ? `: ${cut(error.message, QUOTED.error)}` : "";
   return (
-    `${name} did not come to an end with ${asked}\nThe work is ` +
+    `${again}${name} did not come to an end with ${asked}\nThe work is ` +
     `${status}${because}.${said && ` It had said before:${said}`}`
   );
 }

@@ -292,7 +292,7 @@ test.for([1, 2, 3, 4])(
   },
 );
 
-test("a hanging exchange hears a person, is cancelled (twice is once), and is retried as another job", async () => {
+test("a hanging exchange hears a person, is cancelled (twice is once), and is then not retried", async () => {
   const { jobId } = await dure.jobs.ask({
     agent: "ruda",
     target: "seum",
@@ -306,15 +306,18 @@ test("a hanging exchange hears a person, is cancelled (twice is once), and is re
     await server.fetch(`/v1/jobs/${jobId}/cancel`, { method: "POST" }),
     await server.post(`/v1/jobs/${jobId}/speak`, { text: "too late" }),
   ];
-  const retried = await dure.jobs.retry(jobId);
-  await dure.jobs.cancel(retried.jobId);
+  const retried = await dure.jobs.retry(jobId).catch((error: DureError) => error);
 
   expect(cancelled).toMatchObject({ status: "CANCELLED", outcome: "cancelled" });
   expect((await dure.jobs.get(jobId)).words).toMatchObject([
     { author: "민준", text: "Make it short." },
   ]);
   expect([second.status, spoken.status]).toEqual([200, 409]);
-  expect(retried).toMatchObject({ retryOf: jobId, message: "Please think about it" });
+  expect(retried).toMatchObject({
+    code: "JOB_NOT_RETRYABLE",
+    message: `The job ${jobId} was cancelled.`,
+    hint: "It stays cancelled; ask again.",
+  });
   expect(server.audit.map(({ what }) => what)).toEqual(
     expect.arrayContaining(["job.cancel", "job.speak", "job.retry"]),
   );
@@ -380,6 +383,7 @@ test("another tenant's job is unknown, a token needs the scope, and only an admi
     await expect(call()).rejects.toMatchObject({ code: "JOB_UNKNOWN" });
   }
   await expect(client(chat).jobs.get(jobId)).rejects.toMatchObject({ code: "SCOPE_MISSING" });
+  await expect(client(chat).jobs.retry(jobId)).rejects.toMatchObject({ code: "SCOPE_MISSING" });
   await expect(client(acme).jobs.purge("1d")).rejects.toMatchObject({ code: "SCOPE_MISSING" });
   await expect(client(admin).jobs.purge("1d")).rejects.toMatchObject({ code: "PURGE_NOT_ALLOWED" });
   await expect(client(acme).jobs.speak(jobId, "hello", { asPerson: "boss" })).rejects.toMatchObject(

@@ -297,16 +297,17 @@ function retryJob(app: RouteApp, parts: JobRouteParts): void {
       schema: {
         tags: ["jobs"],
         summary:
-          "Starts a job that did not succeed anew, behind its finished turns; asked twice it gives the " +
-          "same one",
+          "Goes on with a job that failed or was given up, where last_error.retry says so: its turn goes " +
+          "on from its journal; asked twice it is one retry",
         params,
-        response: { 200: JobJson, ...problems(400, 401, 403, 404, 409, 429) },
+        response: { 200: JobJson, ...problems(400, 401, 403, 404, 409) },
       },
     },
     async (request) => {
       const { id } = request.params;
+      const { name: by } = viewerOf(request);
       const tenant = await viewOfJob(id, request, parts);
-      return jobToWire(await jobs.retry(id, { tenant }), request, parts);
+      return jobToWire(await jobs.retry(id, { tenant, by }), request, parts);
     },
   );
 }

@@ -10,6 +10,7 @@ import { sql as escalations } from "../escalations/escalations.sql.ts";
 import { sql as jobEnds } from "../jobs/job-ends.sql.ts";
 import { sql as jobNotices } from "../jobs/job-notices.sql.ts";
 import { sql as jobPermits } from "../jobs/job-permits.sql.ts";
+import { sql as jobRetries } from "../jobs/job-retries.sql.ts";
 import { sql as jobTurns } from "../jobs/job-turns.sql.ts";
 import { sql as jobs } from "../jobs/jobs.sql.ts";
 import { sql as ports } from "../plans/rows/ports.sql.ts";
@@ -45,6 +46,7 @@ export const SCHEMA: Schema = {
     jobs,
     "job-permits": jobPermits,
     "job-ends": jobEnds,
+    "job-retries": jobRetries,
     ports,
   },
 };

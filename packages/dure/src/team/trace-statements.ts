@@ -199,7 +199,7 @@ export const EFFECTS: Statement = {
       select asked.job, i.turn_id
       from unnest($2::text[]) as asked (job)
       join dure.idempotency i on i.caller = 'jobs' and i.path = 'announce'
-        and i.key = 'job:' || asked.job || ':announce'
+        and starts_with(i.key, 'job:' || asked.job || ':announce')
       union all
       select e.job, e.id
       from dure.escalations e

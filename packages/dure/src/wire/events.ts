@@ -165,6 +165,7 @@ export const EVENTS = {
     z.object({ ...job, turn: count, resumed: z.boolean(), quarantined: z.boolean() }),
   ),
   "job.resuming": of("delegation", z.object({ ...job, turn: count, resumeCount: count })),
+  "job.retried": of("delegation", z.object({ ...job, turn: count, by: z.string() })),
   "job.turn": of(
     "delegation",
     z.object({

@@ -126,7 +126,9 @@ const jobFields = {
   parent_job_id: z.string().nullable(),
   root_id: z.string(),
   depth: z.int().meta({ description: "0 for a job that no job asked for." }),
-  retry_of: z.string().nullable().meta({ description: "The job that this one takes up." }),
+  retry_of: z.string().nullable().meta({
+    description: "The job that this one takes up; of releases before a retry opened the same job.",
+  }),
   max_turns: z
     .int()
     .meta({ description: "0: the target reads the message, the caller waits for no answer." }),
@@ -135,7 +137,15 @@ const jobFields = {
   }),
   resume_count: z.int().meta({ description: "Resumes since the last finished turn." }),
   resumes: z.int().meta({ description: "Resumes in all." }),
-  last_error: z.object({ code: z.string(), message: z.string() }).nullable(),
+  last_error: z
+    .object({
+      code: z.string(),
+      message: z.string(),
+      retry: z.boolean().optional().meta({
+        description: "POST /v1/jobs/{id}/retry goes on with the job.",
+      }),
+    })
+    .nullable(),
   waiting: z
     .enum(["person", "pause"])
     .nullable()

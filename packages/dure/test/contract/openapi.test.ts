@@ -305,10 +305,10 @@ describe("good calls", () => {
     });
     await expectGood("GET /v1/jobs?agent=eden&since=1h&limit=10", 200);
     await expectGood("GET /v1/jobs/audit?stuck=10m&resumes=3", 200);
+    await expectGood(`POST /v1/jobs/${other}/retry`, 200);
     await expectGood(`POST /v1/jobs/${other}/cancel`, 200);
     await expectRefused(`POST /v1/jobs/${other}/speak`, 409, { body: { text: "늦었어요" } });
-    const again = await expectGood(`POST /v1/jobs/${other}/retry`, 200);
-    await expectGood(`POST /v1/jobs/${(again.body as { job_id: string }).job_id}/cancel`, 200);
+    await expectRefused(`POST /v1/jobs/${other}/retry`, 409);
     await expectRefused(`POST /v1/jobs/${job_id}/retry`, 409);
     await expectRefused(`POST /v1/jobs/${job_id}/cancel`, 409);
     await expectRefused("POST /v1/jobs", 422, {

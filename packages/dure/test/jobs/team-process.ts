@@ -1,14 +1,16 @@
 /**
  * One process of a team for tests that kill it: `node team-process.ts '<settings as JSON>'`. Says
- * what happens as JSON lines; hears `ask <JSON>`, `cancel <job>`, `stop`. Its agents note every
+ * what happens as JSON lines; hears `ask <JSON>`, `cancel <job>`, `retry <job>`, `stop`. Its agents note every
  * call in the table test_calls, past the proxy, so that the count outlives the process.
  */
 import { createInterface } from "node:readline";
+import { z } from "zod";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
 import { Database } from "../../src/durable/database.ts";
 import { ANNOUNCE_TOPIC } from "../../src/jobs/announcement.ts";
 import type { AskRequest } from "../../src/jobs/ask.ts";
+import { tool } from "../../src/engine/agent/tool.ts";
 import { startTestTeam, talkative, type TestAgent } from "../../src/jobs/test-jobs.ts";
 import type { TeamSettings } from "./team.ts";
 
@@ -24,7 +26,26 @@ function say(what: string, facts: object = {}): void {
   process.stdout.write(`${JSON.stringify({ say: what, at: systemClock.now(), ...facts })}\n`);
 }
 
+/** Notes each payment past the proxy. */
+const pay = tool({
+  description: "Pays.",
+  inputSchema: z.object({}),
+  effect: "once",
+  execute: async () => {
+    await direct.query({ text: "insert into test_calls (agent) values ('bank')" });
+    return "paid";
+  },
+});
+const payer: TestAgent = (request) => {
+  if (request.messages.at(-1)?.role !== "tool") return { toolCalls: [{ name: "pay", args: {} }] };
+  if (settings.pays === "answers") return "Mina has got the payment.";
+  if (settings.pays === "away") return { error: { status: 503 } };
+  say("hangs");
+  return new Promise(() => {});
+};
+
 function agentOf(name: string): TestAgent {
+  if (settings.pays !== undefined && name === "eden") return payer;
   return async (request, context) => {
     const text = (await talkative(request, context)) as string;
     const turn = Number(/\((\d+|\?), \d+\)$/.exec(text)?.[1]);
@@ -58,6 +79,14 @@ const team = await startTestTeam({
   agents: Object.fromEntries(settings.agents.map((name) => [name, agentOf(name)])),
   logger: { debug() {}, info: toStderr, warn: toStderr, error: toStderr },
   ...(settings.version !== undefined && { version: settings.version }),
+  ...(settings.pays !== undefined && {
+    tools: () => ({ pay }),
+    engine: {
+      patienceMs: () => (settings.pays === "away" ? 150 : 60_000),
+      outageRetry: { firstMs: 10, maxMs: 20 },
+      attemptRules: () => undefined,
+    },
+  }),
   onFenced: () => {
     say("fenced");
     process.exit(75);
@@ -82,6 +111,7 @@ createInterface({ input: process.stdin }).on("line", (line) => {
   if (word === "cancel") {
     void team.jobs.cancel(rest).then(({ status }) => say("cancelled", { status }));
   }
+  if (word === "retry") void team.jobs.retry(rest).then(() => say("retried"));
   if (word === "stop") void team[Symbol.asyncDispose]().then(() => process.exit(0));
 });
 say("ready", { process: team.processId });

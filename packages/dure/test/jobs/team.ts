@@ -21,6 +21,8 @@ export interface TeamSettings {
   readonly poison?: string;
   readonly delayMs?: number;
   readonly version?: string;
+  /** Eden pays, and behind that its model is away, hangs or answers. */
+  readonly pays?: "away" | "hangs" | "answers";
 }
 
 type Line = { readonly say: string; readonly at: number; readonly [key: string]: unknown };
@@ -89,6 +91,10 @@ export class TeamProcess implements AsyncDisposable {
 
   cancel(job: string): void {
     this.#tell(`cancel ${job}`);
+  }
+
+  retry(job: string): void {
+    this.#tell(`retry ${job}`);
   }
 
   signal(name: NodeJS.Signals): void {

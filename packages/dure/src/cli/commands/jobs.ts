@@ -153,7 +153,7 @@ const cancel: CommandSpec = {
 
 const retry: CommandSpec = {
   name: "retry",
-  about: "start a job that did not succeed anew, behind its finished turns",
+  about: "go on with a job that failed or was given up, behind its finished turns",
   examples: ["dure jobs retry job_01K…"],
   worksOn: "server",
   declare: (command) => command.argument("<id>"),

@@ -30,8 +30,8 @@ export const WORK_EN = {
     goesOn: (id: string) => `It goes on in the background: dure jobs watch ${id}`,
     noAnswer: (id: string) => `There is no answer yet; it goes on: dure jobs watch ${id}`,
     cancelled: (id: string) => `${id} is cancelled, with all that it asked for`,
-    retried: (turn: number, id: string, next: string) =>
-      `It begins in turn ${turn}, behind the finished turns of ${id}: dure jobs watch ${next}`,
+    retried: (turn: number, id: string) =>
+      `It goes on in turn ${turn}, behind its finished turns: dure jobs watch ${id}`,
     heard: (id: string) => `${id}: the next turn hears it`,
     purged: (count: number, age: string) =>
       `${count} finished ${count === 1 ? "job" : "jobs"} older than ${age} removed`,

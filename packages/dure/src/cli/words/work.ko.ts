@@ -52,8 +52,8 @@ export const WORK_KO: WorkWords = {
     goesOn: (id) => `계속 진행돼요. 지켜보려면: dure jobs watch ${id}`,
     noAnswer: (id) => `아직 답이 없고, 일은 이어져요. 지켜보려면: dure jobs watch ${id}`,
     cancelled: (id) => `${id}: 여기서 나온 일까지 모두 취소했어요`,
-    retried: (turn, id, next) =>
-      `${id}의 끝난 턴에 이어 ${turn}번째 턴부터 시작해요. 지켜보려면: dure jobs watch ${next}`,
+    retried: (turn, id) =>
+      `끝난 턴에 이어 ${turn}번째 턴부터 다시 이어 가요. 지켜보려면: dure jobs watch ${id}`,
     heard: (id) => `${id}: 다음 턴이 들어요`,
     purged: (count, age) => `${age}보다 오래전에 끝난 일 ${count}개를 지웠어요`,
     audited: (turn, resumes) => `${turn}번째 턴, ${resumes}번 다시 시작함`,
