@@ -3,6 +3,7 @@ import type { Transaction } from "../durable/database.ts";
 import type { ProcessLease } from "../durable/processes.ts";
 import type { SuggestedAction } from "../kernel/escalation.ts";
 import { retryButton } from "./answer-retries.ts";
+import { endWait } from "./model-wait-notice.ts";
 import { isStoppedTalk } from "./guard-stop.ts";
 import type { HandlingRow, Said } from "./handling.ts";
 import type { OpenPlace } from "./place.ts";
@@ -57,6 +58,10 @@ export class HandlingEnd {
       await this.#tellFailure(tx, handling, place, said);
     }
     await this.#noteModel(tx, handling, place, said);
+    const texts = roomTexts(this.#setting.locale);
+    const isLost = outcome === "failed" || outcome === "refused";
+    const became = isLost ? texts.gaveUp() : texts.reconnected();
+    await endWait(tx, this.#setting, handling, became);
 
     const recorded = wishes.leaves ? "left" : wishes.ends ? "ended" : outcome;
     await tx.query(FINISH, [handling.id, recorded, answer ?? null]);

@@ -3,6 +3,7 @@ import { Looker, type LookResult } from "../durable/looker.ts";
 import { UNATTENDED_TOPIC } from "../durable/turns.ts";
 import { newId } from "../kernel/ids.ts";
 import type { OpenPlace, Place } from "./place.ts";
+import { endWait } from "./model-wait-notice.ts";
 import { withdrawRequestsIn } from "./requests.ts";
 import { HANDLINGS_TOPIC, type RoomsSetting, type Talk } from "./talk.ts";
 import { roomTexts } from "./texts.ts";
@@ -116,6 +117,8 @@ export class Stops {
   async #noteEnd(tx: Transaction, handling: StoppedHandling, place: OpenPlace): Promise<void> {
     const { agent, session, turn, message, preview } = handling;
     if (preview !== null) await unsay(tx, this.#setting, handling, { place, preview });
+    const text = roomTexts(this.#setting.locale).waitStopped();
+    await endWait(tx, this.#setting, { agent, turn, place: place.id }, text);
     const data = { message, outcome: "stopped" as const, answer: null, parent: place.parent };
     await this.#setting.store.emit(tx, [
       {

@@ -315,6 +315,11 @@ export class FakeDiscord implements AsyncDisposable {
     this.#world.setOverwrite(place, id, overwriteOf(change));
   }
 
+  /** What the role @everyone gives to each member of a guild; in the beginning VIEW_CHANNEL. */
+  setEveryone(guild: FakeGuild, permissions: readonly FakePermission[]): void {
+    this.#world.setEveryone(this.#guild(guild), bitsOf(permissions));
+  }
+
   /** Lets a bot in, as its invite link does. */
   inviteBot(
     bot: FakeBot,

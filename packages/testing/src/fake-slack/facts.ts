@@ -18,12 +18,12 @@ export interface SlackUser {
   readonly isAdmin: boolean;
 }
 
-/** A channel; `im`: the direct message of a person and an app; `mpim`: of several people and apps. */
+/** A channel; `group`: a private one; `im`: the direct message of a person and an app; `mpim`: of several people and apps. */
 export interface SlackChannel {
   readonly id: string;
   name: string;
   /** Source: docs.slack.dev/reference/events/message, `channel_type`. */
-  readonly kind: "channel" | "im" | "mpim";
+  kind: "channel" | "group" | "im" | "mpim";
   isArchived: boolean;
   /** Ids of users; of a bot its user's. */
   readonly members: Set<string>;

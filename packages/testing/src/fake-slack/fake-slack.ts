@@ -143,14 +143,14 @@ export class FakeSlack implements AsyncDisposable {
   }
 
   /** Every app and person that exists, and every later one, is in it. */
-  addChannel(name: string): FakeSlackChannel {
+  addChannel(name: string, { isPrivate = false } = {}): FakeSlackChannel {
     const id = this.#world.newId("C");
     const members = [...this.#world.apps.map(({ userId }) => userId), ...this.#world.users.keys()];
 
     this.#world.channels.set(id, {
       id,
       name,
-      kind: "channel",
+      kind: isPrivate ? "group" : "channel",
       isArchived: false,
       members: new Set(members),
     });
@@ -331,6 +331,29 @@ export class FakeSlack implements AsyncDisposable {
     this.#tell({ kind: "archived", channel: known });
   }
 
+  /**
+   * An admin makes a channel private, or public. Source: docs.slack.dev/reference/events/message,
+   * channel_convert_to_private, channel_convert_to_public.
+   */
+  convert(channel: FakeSlackChannel, to: "private" | "public"): void {
+    const known = this.#world.channel(channel.id);
+    known.kind = to === "private" ? "group" : "channel";
+    const ts = this.#world.newTs();
+    const event = {
+      type: "message",
+      subtype: `channel_convert_to_${to}`,
+      user: ADMIN,
+      text: `made this channel *${to}*.`,
+      ts,
+      channel: channel.id,
+      channel_type: known.kind,
+      event_ts: ts,
+    };
+    for (const app of this.#world.apps) {
+      if (known.members.has(app.userId)) this.#send(app, event);
+    }
+  }
+
   rename(channel: FakeSlackChannel, name: string): void {
     const known = this.#world.channel(channel.id);
     known.name = name;
@@ -352,7 +375,7 @@ export class FakeSlack implements AsyncDisposable {
 
   #joinAll(user: string): void {
     for (const channel of this.#world.channels.values()) {
-      if (channel.kind === "channel") channel.members.add(user);
+      if (!/^(im|mpim)$/.test(channel.kind)) channel.members.add(user);
     }
   }
 
@@ -416,15 +439,18 @@ export class FakeSlack implements AsyncDisposable {
     }
   }
 
-  #press(press: { message: SlackMessage; person: SlackUser; label: string }): void {
+  #press(press: { message: SlackMessage; person: SlackUser; label: string; value?: string }): void {
     const { message, person, label } = press;
     const button = (message.blocks ?? [])
       .flatMap(({ elements }) => elements ?? [])
       .find(({ text }) => text?.text === label);
     const app = this.#world.apps.find(({ botId }) => botId === message.botId);
-    if (!button || !app) throw new Error(`There is no button ${label}.`);
+    if ((!button && press.value === undefined) || !app) {
+      throw new Error(`There is no button ${label}.`);
+    }
 
-    const { value = "", action_id: actionId = "" } = button;
+    const value = press.value ?? button?.value ?? "";
+    const actionId = button?.action_id ?? "old";
     const payload = blockActions(this.#world, message, { person, value, actionId });
     this.#socket.send(app, "interactive", payload);
   }
@@ -432,7 +458,12 @@ export class FakeSlack implements AsyncDisposable {
 
 interface PersonParts {
   readonly world: SlackWorld;
-  readonly press: (press: { message: SlackMessage; person: SlackUser; label: string }) => void;
+  readonly press: (press: {
+    message: SlackMessage;
+    person: SlackUser;
+    label: string;
+    value?: string;
+  }) => void;
   readonly command: (
     bot: string,
     given: { readonly person: SlackUser; readonly channel: string; readonly text: string },
@@ -485,6 +516,14 @@ export class FakeSlackPerson {
 
   press(message: { readonly ts: string; readonly channel: string }, label: string): void {
     this.#parts.press({ message: this.#found(message), person: this.#user, label });
+  }
+
+  /** A button that was shown under a message, also when it is gone meanwhile: an old screen. */
+  pressValue(
+    message: { readonly ts: string; readonly channel: string },
+    button: { readonly value: string; readonly label: string },
+  ): void {
+    this.#parts.press({ message: this.#found(message), person: this.#user, ...button });
   }
 
   /** `/dure <text>` of an app, in a channel: Slack takes none in a thread. */

@@ -20,7 +20,7 @@ import {
   type Seen,
 } from "./mapping.ts";
 import { fromSlackText, withoutAppMention } from "./text.ts";
-import { channelAnswer, type WireMessage } from "./wire.ts";
+import { channelAnswer, type WireChannel, type WireMessage } from "./wire.ts";
 
 /** Characters of a thread's name. */
 export const THREAD_NAME_LENGTH = 100;
@@ -173,7 +173,33 @@ export class Reader {
     if (known !== undefined) return known;
     const scopes = this.api.identity?.scopes ?? [];
     if (scopes.length > 0 && !scopes.includes(GROUPS)) return channel.startsWith("D");
-    const { channel: found } = await patiently(this.#clock, signal, () =>
+    const found = await this.#channelIfAllowed(channel, signal);
+    if (!found) return channel.startsWith("D");
+    const isDirect = found.is_im === true || found.is_mpim === true;
+    this.#direct.set(channel, isDirect);
+    if (this.#direct.size > KEPT_NAMES) this.#direct.delete(this.#direct.keys().next().value!);
+
+    return isDirect;
+  }
+
+  /** Whether all of the workspace may read a channel. */
+  async isSeenByAll(channel: string, signal: AbortSignal): Promise<boolean> {
+    const { is_private, is_im, is_mpim } = await this.#channel(channel, signal);
+    return is_private === false && is_im !== true && is_mpim !== true;
+  }
+
+  /** Undefined: the app may not ask. */
+  async #channelIfAllowed(channel: string, signal: AbortSignal): Promise<WireChannel | undefined> {
+    try {
+      return await this.#channel(channel, signal);
+    } catch (error) {
+      if (error instanceof ChannelError && LEFT_OUT.includes(error.failure)) return undefined;
+      throw error;
+    }
+  }
+
+  async #channel(channel: string, signal: AbortSignal): Promise<WireChannel> {
+    const found = await patiently(this.#clock, signal, () =>
       this.api.call({
         method: "conversations.info",
         args: { channel },
@@ -183,11 +209,7 @@ export class Reader {
         signal,
       }),
     );
-    const isDirect = found.is_im === true || found.is_mpim === true;
-    this.#direct.set(channel, isDirect);
-    if (this.#direct.size > KEPT_NAMES) this.#direct.delete(this.#direct.keys().next().value!);
-
-    return isDirect;
+    return found.channel;
   }
 
   async #author(message: WireMessage, signal: AbortSignal): Promise<InboundMessage["author"]> {

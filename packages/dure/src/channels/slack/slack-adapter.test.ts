@@ -195,14 +195,15 @@ test("a doctor is told which scope is missing and which channel the app is not i
     name: "ruda",
     botToken: "xoxb-1",
     appToken: "xapp-1",
-    scopes: ["chat:write", "channels:read"],
+    scopes: ["chat:write", "channels:read", "mpim:read"],
   });
   slack.removeFrom(general, app);
+  const board = slack.addChannel("board", { isPrivate: true });
   const group = slack.group(app, slack.addPerson("민수"));
   const adapter = new SlackAdapter({
     tokens: { ruda: { bot: "xoxb-1", app: "xapp-1" } },
     apiUrl: slack.url,
-    channels: () => [general.id, group.id],
+    channels: () => [general.id, group.id, board.id],
   });
   await adapter.start(new Port());
   onTestFinished(() => adapter.stop());
@@ -215,6 +216,7 @@ test("a doctor is told which scope is missing and which channel the app is not i
     "no ruda: the app lacks channels:history, users:read, reactions:read, commands.",
     "no ruda: is not in #general and hears nothing there.",
     `no ruda: ${group.id} is a direct message, and nothing in it is heard as a channel.`,
+    `no ruda: cannot ask whether ${board.id} is private, and keeps it as a private channel.`,
   ]);
 });
 
@@ -324,6 +326,8 @@ class Port implements ChannelPort {
   async placeChanged(_account: ChannelAccount, change: PlaceChange): Promise<void> {
     this.changes.push(change);
   }
+
+  async audienceChanged(): Promise<void> {}
 
   async accountChanged(_account: ChannelAccount, state: AccountState): Promise<void> {
     this.states.push(state);

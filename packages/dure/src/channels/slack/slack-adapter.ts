@@ -264,6 +264,12 @@ export class SlackAdapter implements ChannelAdapter {
     return this.#app(account).connection.threadsInUse();
   }
 
+  channelsChanged(): void {
+    for (const { connection } of this.#apps.values()) {
+      connection.channelsChanged().catch(() => {}); // aborted: they are asked at the next connection
+    }
+  }
+
   /** Source: docs.slack.dev/reference/methods/chat.getPermalink, without asking for it. */
   linkTo({ channel, thread }: PlaceAddress): string {
     const url = [...this.#apps.values()].flatMap(({ api }) => api.identity?.url ?? [])[0];
