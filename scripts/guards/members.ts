@@ -17,12 +17,20 @@ const OPERATORS = "a direct message and a private thread of a platform are for o
 export const MEMBER_GUARDS: readonly Guard[] = [
   // --- in lists
   {
-    id: "may_know_place.private-thread",
-    at: { sql: "may_know_place" },
-    find: "p_place !~ '^(direct|private)_'",
-    replace: "p_place !~ '^direct_'",
+    id: "is_private.private-thread",
+    at: { sql: "is_private" },
+    find: "p.id ~ '^(direct|private)_'",
+    replace: "p.id ~ '^direct_'",
     tests: roomSql(PRIVATE),
     why: "lists show what was said in a private thread",
+  },
+  {
+    id: "may_know_place.gone",
+    at: { sql: "may_know_place" },
+    find: "return p_place !~ '^(direct|private)_';",
+    replace: "return true;",
+    tests: roomSql(PRIVATE),
+    why: "what is left of a direct room that is gone is known to all",
   },
   {
     id: "may_know_place.adapter",

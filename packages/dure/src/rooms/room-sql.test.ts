@@ -81,6 +81,7 @@ const PLACES = [
   "direct_discord",
   "private_web",
   "private_thread",
+  "direct_gone",
 ];
 /** Private ones, of which their platform has told nothing, and open ones, with a thread of each. */
 const CHANNELS = ["open", "board", "new"].flatMap((name) => [`slack:${name}`, `thread_${name}`]);
