@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import {
   chatAgent,
   defineService,
@@ -7,6 +8,9 @@ import {
   type OfflineReply,
 } from "dure";
 import { defineTeam, type TeamOptions } from "dure/team";
+
+/** While this file is there, 루다's model is away. A wait for it is over after a second. */
+const AWAY = process.env["TEST_AWAY"] ?? "/nowhere";
 
 const silent: OfflineReply = { toolCalls: [{ name: "stay_silent", args: {} }] };
 
@@ -27,6 +31,8 @@ const STORY = Array.from(
 
 const ruda = offlineModel("ruda", (request) => {
   const { text, called } = said(request);
+  if (existsSync(AWAY))
+    return { text: "", error: { status: 503, headers: { "retry-after-ms": "1" } } };
   if (text.includes("이야기")) {
     return called
       ? "."
@@ -70,6 +76,7 @@ export function crashTeam(rooms: NonNullable<TeamOptions["rooms"]>) {
       ruda: { displayName: "루다", leads: true, card: { llm: "offline:ruda" } },
       eden: { displayName: "이든", card: { llm: "offline:eden" } },
     },
+    ...(process.env["TEST_AWAY"] && { limits: { patience: { background: "1s" } } }),
     rooms: { ...rooms, stream: process.env["TEST_STREAM"] === "1" },
     services: {
       minimal: defineService({

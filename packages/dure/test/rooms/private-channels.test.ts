@@ -89,13 +89,17 @@ describe.each(STAGES)("a private channel of %s that the team has as a room", (na
     },
   );
 
-  test("hands nothing over to another channel", { timeout: 60_000 }, async () => {
+  test.each([
+    ["to another channel", "general", "quiet"],
+    ["where its own takes no hand-over", "quiet", undefined],
+  ] as const)("hands nothing over %s", { timeout: 60_000 }, async (_what, from, to) => {
     const results: unknown[] = [];
     const { platform, setPrivate, threads } = await open();
-    setPrivate("quiet", true);
-    const team = await readyTeamOn(platform, relay(results, { channelId: `${name}:general` }));
+    setPrivate(from, true);
+    const named = to === undefined ? {} : { channelId: `${name}:${to}` };
+    const team = await readyTeamOn(platform, relay(results, named));
 
-    await platform.say(team, "@루다 이든한테 전해 줘", { channel: "quiet" });
+    await platform.say(team, "@루다 이든한테 전해 줘", { channel: from });
 
     await eventually(() => expect(results).toHaveLength(1));
     await settled(team);
