@@ -17,6 +17,7 @@ const roomSql = testsIn(`${ROOMS}/room-sql.test.ts`);
 const privateChannels = testsIn("packages/dure/test/rooms/private-channels.test.ts");
 const retryButtons = testsIn("packages/dure/test/rooms/retry-buttons.test.ts");
 const modelAway = testsIn("packages/dure/test/rooms/model-away.test.ts");
+const stateTeller = testsIn("packages/dure/src/channels/state-teller.test.ts");
 const looks = testsIn("packages/dure/src/plans/runs/remembered-looks.test.ts");
 const DISCORD = "packages/dure/src/channels/discord";
 const PRIVATE_CHANNEL = "work that began in a private channel is private, and says where it began";
@@ -693,13 +694,11 @@ export const ROOM_GUARDS: readonly Guard[] = [
     why: "channels stay open when @everyone may not view them any more",
   },
   {
-    id: "discord.audience.ready",
-    at: { file: `${DISCORD}/connection.ts` },
-    find: '"ready", detail, this.#viewers.audiences.tryToTell()',
-    replace: '"ready", detail',
-    tests: privateChannels(
-      "was made so while no process ran: the next one knows it before it is ready",
-    ),
+    id: "state-teller.after",
+    at: { file: "packages/dure/src/channels/state-teller.ts" },
+    find: "await told.after;",
+    replace: "",
+    tests: stateTeller("a state is told after what it promises is stored"),
     why: "an account is ready before it is known who reads its channels",
   },
   {
@@ -707,7 +706,9 @@ export const ROOM_GUARDS: readonly Guard[] = [
     at: { file: "packages/dure/src/channels/slack/reader.ts" },
     find: "return is_private === false && is_im !== true && is_mpim !== true;",
     replace: "return is_private !== null;",
-    tests: privateChannels("keeps a hand-over in it, under a title without its words"),
+    tests: privateChannels(
+      "was made so while no process ran: the next one knows it before it is ready",
+    ),
     why: "a private channel of Slack counts as open until something is said in it",
   },
   {

@@ -44,6 +44,8 @@ export interface SlackMessage {
   readonly botId: string | undefined;
   readonly appId: string | undefined;
   text: string;
+  /** Of a message of the platform's own. */
+  readonly subtype?: string | undefined;
   /** The `ts` of the root; of a root with replies its own. */
   readonly threadTs: string | undefined;
   readonly metadata: SlackMetadata | undefined;

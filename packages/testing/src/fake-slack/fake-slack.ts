@@ -338,20 +338,21 @@ export class FakeSlack implements AsyncDisposable {
   convert(channel: FakeSlackChannel, to: "private" | "public"): void {
     const known = this.#world.channel(channel.id);
     known.kind = to === "private" ? "group" : "channel";
-    const ts = this.#world.newTs();
-    const event = {
-      type: "message",
-      subtype: `channel_convert_to_${to}`,
-      user: ADMIN,
-      text: `made this channel *${to}*.`,
-      ts,
+    this.#world.add({
+      ts: this.#world.newTs(),
       channel: channel.id,
-      channel_type: known.kind,
-      event_ts: ts,
-    };
-    for (const app of this.#world.apps) {
-      if (known.members.has(app.userId)) this.#send(app, event);
-    }
+      user: ADMIN,
+      botId: undefined,
+      appId: undefined,
+      text: `made this channel *${to}*.`,
+      subtype: `channel_convert_to_${to}`,
+      threadTs: undefined,
+      metadata: undefined,
+      blocks: undefined,
+      username: undefined,
+      files: [],
+      editedAt: undefined,
+    });
   }
 
   rename(channel: FakeSlackChannel, name: string): void {

@@ -220,8 +220,12 @@ export class GatewayEvents {
     this.#tellAudiences(changed);
   }
 
-  /** In the lane of each channel, so that what is said there next is said to those who read it now. */
+  /**
+   * At once, also while a gap is read; and in the lane of each channel, so that what is said there
+   * next is said to those who read it now.
+   */
   #tellAudiences(channels: readonly string[]): void {
+    if (channels.length > 0) void this.#viewers.audiences.tryToTell();
     for (const channel of channels) this.#inbox.push(channel, () => this.#viewers.audiences.tell());
   }
 

@@ -113,6 +113,11 @@ export class AppConnection {
     await this.#viewers.audiences.tryToTell();
   }
 
+  /** Resolves when it is stored. */
+  async converted(channel: string, seenByAll: boolean): Promise<void> {
+    await this.#viewers.learn(channel, seenByAll);
+  }
+
   /** A token was refused over HTTP: the connection ends too. */
   refuse(): void {
     this.#refused.abort(new Error("The token was refused."));

@@ -27,6 +27,9 @@ export const THREAD_NAME_LENGTH = 100;
 /** Lets an app read group messages. Source: docs.slack.dev/reference/scopes/mpim.history. */
 const GROUPS = "mpim:history";
 
+/** Begins the subtype of the message with which a channel was made private, or public. */
+const CONVERTED = "channel_convert_to_";
+
 const KEPT_NAMES = 1000;
 /** Messages of a channel among which threads are looked for. */
 const THREAD_ROOTS = 100;
@@ -54,8 +57,19 @@ export class Reader {
   /** Whether only its members read it, by the channel's id; bounded, oldest out. */
   readonly #direct = new Map<string, boolean>();
 
-  constructor(api: AppApi, parts: { clock: Clock; personas: () => readonly ChannelAccount[] }) {
+  readonly #converted: (channel: string, seenByAll: boolean) => Promise<void>;
+
+  /** `converted`: what is read says that a channel was made private, or public. */
+  constructor(
+    api: AppApi,
+    parts: {
+      clock: Clock;
+      personas: () => readonly ChannelAccount[];
+      converted?: (channel: string, seenByAll: boolean) => Promise<void>;
+    },
+  ) {
     this.api = api;
+    this.#converted = parts.converted ?? (async () => {});
     this.#clock = parts.clock;
     this.#personas = parts.personas;
   }
@@ -79,6 +93,10 @@ export class Reader {
       signal,
     };
     const messages = await patiently(this.#clock, signal, () => this.api.read(from));
+    const converted = messages.findLast(({ subtype }) => subtype?.startsWith(CONVERTED));
+    if (converted) {
+      await this.#converted(place.channel, converted.subtype === `${CONVERTED}public`);
+    }
     const isDirect = place.direct ?? (await this.#isDirect(place.channel, signal));
     const seenAt = { ...place, direct: isDirect ? true : undefined };
     const inbound: InboundMessage[] = [];

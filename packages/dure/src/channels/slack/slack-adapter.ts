@@ -360,8 +360,12 @@ export class SlackAdapter implements ChannelAdapter {
     const name = isShared ? "the shared app" : (this.#accountsOf(tokens)[0] ?? "an app");
     const api: AppApi = this.#apiOf(tokens.bot, name, () => connection.refuse());
     const personas = (): readonly ChannelAccount[] => (isShared ? accounts() : []);
-    const reader = new Reader(api, { clock: port.clock, personas });
-    const connection = new AppConnection({
+    const reader = new Reader(api, {
+      clock: port.clock,
+      personas,
+      converted: (channel, seenByAll) => connection.converted(channel, seenByAll),
+    });
+    const connection: AppConnection = new AppConnection({
       name,
       port,
       api,

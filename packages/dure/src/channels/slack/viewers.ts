@@ -52,7 +52,12 @@ export class Viewers {
   /** Resolves when it is stored. */
   async hear({ channel, channel_type: kind }: MessageEvent): Promise<void> {
     if (kind !== "channel" && kind !== "group") return;
-    const isNews = this.audiences.learn({ adapter: SLACK, channel }, kind === "channel");
+    await this.learn(channel, kind === "channel");
+  }
+
+  /** The same of what was read. */
+  async learn(channel: string, seenByAll: boolean): Promise<void> {
+    const isNews = this.audiences.learn({ adapter: SLACK, channel }, seenByAll);
     if (isNews) await this.audiences.tell();
   }
 
