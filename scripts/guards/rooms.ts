@@ -17,6 +17,7 @@ const roomSql = testsIn(`${ROOMS}/room-sql.test.ts`);
 const privateChannels = testsIn("packages/dure/test/rooms/private-channels.test.ts");
 const retryButtons = testsIn("packages/dure/test/rooms/retry-buttons.test.ts");
 const modelAway = testsIn("packages/dure/test/rooms/model-away.test.ts");
+const slackAdapter = testsIn("packages/dure/src/channels/slack/slack-adapter.test.ts");
 const stateTeller = testsIn("packages/dure/src/channels/state-teller.test.ts");
 const looks = testsIn("packages/dure/src/plans/runs/remembered-looks.test.ts");
 const DISCORD = "packages/dure/src/channels/discord";
@@ -706,8 +707,8 @@ export const ROOM_GUARDS: readonly Guard[] = [
     at: { file: "packages/dure/src/channels/slack/reader.ts" },
     find: "return is_private === false && is_im !== true && is_mpim !== true;",
     replace: "return is_private !== null;",
-    tests: privateChannels(
-      "was made so while no process ran: the next one knows it before it is ready",
+    tests: slackAdapter(
+      "an app asks which of its channels are private, before it is ready and a word is said",
     ),
     why: "a private channel of Slack counts as open until something is said in it",
   },
@@ -741,7 +742,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   {
     id: "model-wait.end",
     at: { file: `${ROOMS}/handling-end.ts` },
-    find: "await endWait(tx, this.#setting, handling, became);",
+    find: "await endWait(tx, this.#setting, handling, this.#becameOf(outcome));",
     replace: "",
     tests: modelAway("says in the end that it could not answer, when its patience is over"),
     why: "a room goes on to promise an answer that does not come",

@@ -58,14 +58,17 @@ export class HandlingEnd {
       await this.#tellFailure(tx, handling, place, said);
     }
     await this.#noteModel(tx, handling, place, said);
-    const texts = roomTexts(this.#setting.locale);
-    const isLost = outcome === "failed" || outcome === "refused";
-    const became = isLost ? texts.gaveUp() : texts.reconnected();
-    await endWait(tx, this.#setting, handling, became);
+    await endWait(tx, this.#setting, handling, this.#becameOf(outcome));
 
     const recorded = wishes.leaves ? "left" : wishes.ends ? "ended" : outcome;
     await tx.query(FINISH, [handling.id, recorded, answer ?? null]);
     await this.#emitHandled(tx, handling, place, { outcome, answer: answer ?? null });
+  }
+
+  /** What became of a wait for the model. */
+  #becameOf(outcome: Said["outcome"]): string {
+    const texts = roomTexts(this.#setting.locale);
+    return outcome === "failed" || outcome === "refused" ? texts.gaveUp() : texts.reconnected();
   }
 
   #emitHandled(

@@ -351,10 +351,7 @@ export class Rooms {
    */
   async retryIn(id: string, who: RoomPerson, answer: string | undefined): Promise<void> {
     const place = await this.place(id, who);
-    if (answer !== undefined) {
-      await this.#retries.retry(answer, place, who.person);
-      return;
-    }
+    if (answer !== undefined) return void (await this.#retries.retry(answer, place, who.person));
     this.#setting.notifications.publish(RETRY_MODELS_TOPIC);
   }
 

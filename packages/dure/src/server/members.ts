@@ -147,7 +147,7 @@ export class Members {
     const room = await this.#rooms?.privatePlace(place);
     if (!room) return isMadePrivate(place) ? null : "all";
     const isOwned = room.adapter === "web" && room.person !== null;
-    const person = { owner: isOwned ? ownerOf(room.tenant, room.person!) : null };
+    const person = { owner: isOwned ? ownerOf(room.tenant, room.person) : null };
 
     return isMadePrivate(place) ? remember(this.#people, place, person) : person;
   }

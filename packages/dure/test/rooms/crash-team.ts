@@ -12,6 +12,10 @@ import { defineTeam, type TeamOptions } from "dure/team";
 /** While this file is there, 루다's model is away. A wait for it is over after a second. */
 const AWAY = process.env["TEST_AWAY"] ?? "/nowhere";
 
+const REFUSED: OfflineReply = {
+  text: "",
+  error: { status: 503, headers: { "retry-after-ms": "1" } },
+};
 const silent: OfflineReply = { toolCalls: [{ name: "stay_silent", args: {} }] };
 
 function said(request: ModelRequest): { text: string; called: boolean } {
@@ -31,8 +35,7 @@ const STORY = Array.from(
 
 const ruda = offlineModel("ruda", (request) => {
   const { text, called } = said(request);
-  if (existsSync(AWAY))
-    return { text: "", error: { status: 503, headers: { "retry-after-ms": "1" } } };
+  if (existsSync(AWAY)) return REFUSED;
   if (text.includes("이야기")) {
     return called
       ? "."

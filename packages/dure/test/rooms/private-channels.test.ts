@@ -15,9 +15,9 @@ const OPERATOR = { tenant: "", person: "", seesAll: true };
 interface Stage {
   readonly platform: TestPlatform;
   /** Before the team starts, or while it is at work. */
-  setPrivate(channel: "general" | "quiet", isPrivate: boolean): void;
+  readonly setPrivate: (channel: "general" | "quiet", isPrivate: boolean) => void;
   /** Names of the threads of a channel. */
-  threads(channel: "general" | "quiet"): readonly string[];
+  readonly threads: (channel: "general" | "quiet") => readonly string[];
 }
 
 const STAGES: readonly (readonly [string, () => Promise<Stage>])[] = [

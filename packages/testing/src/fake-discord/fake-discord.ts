@@ -356,10 +356,8 @@ export class FakeDiscord implements AsyncDisposable {
 
   archiveThread(thread: FakePlace, options: { readonly locked?: boolean } = {}): void {
     const place = this.#place(thread);
-    this.#world.threads.modify({ id: place.thread?.ownerId ?? "", name: "", bot: false }, place, {
-      archived: true,
-      locked: options.locked,
-    });
+    const owner = { id: place.thread?.ownerId ?? "", name: "", bot: false };
+    this.#world.threads.modify(owner, place, { archived: true, locked: options.locked });
   }
 
   // ── What is to be seen

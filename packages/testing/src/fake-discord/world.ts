@@ -290,8 +290,7 @@ export class World {
 
     const roles = [...member.roles, ...(user.bot ? [roleIdOf(user)] : [])];
 
-    const base = member.base | (place.guild?.everyone ?? 0n);
-    const bits = permissionsIn(base, channel.overwrites, {
+    const bits = permissionsIn(baseOf(member, place), channel.overwrites, {
       everyone: place.guild?.id ?? "",
       roles,
       member: user.id,
@@ -367,6 +366,11 @@ export class World {
   hears(bot: User, place: FakeChannel): boolean {
     return place.guild?.isOut !== true && this.can(bot, place, "VIEW_CHANNEL");
   }
+}
+
+/** What a member's roles give it: its own, and @everyone. */
+function baseOf({ base }: { readonly base: bigint }, { guild }: FakeChannel): bigint {
+  return base | (guild?.everyone ?? 0n);
 }
 
 /** What a member's overwrite says in names. */

@@ -336,23 +336,7 @@ export class FakeSlack implements AsyncDisposable {
    * channel_convert_to_private, channel_convert_to_public.
    */
   convert(channel: FakeSlackChannel, to: "private" | "public"): void {
-    const known = this.#world.channel(channel.id);
-    known.kind = to === "private" ? "group" : "channel";
-    this.#world.add({
-      ts: this.#world.newTs(),
-      channel: channel.id,
-      user: ADMIN,
-      botId: undefined,
-      appId: undefined,
-      text: `made this channel *${to}*.`,
-      subtype: `channel_convert_to_${to}`,
-      threadTs: undefined,
-      metadata: undefined,
-      blocks: undefined,
-      username: undefined,
-      files: [],
-      editedAt: undefined,
-    });
+    this.#world.convert(channel.id, { to, by: ADMIN });
   }
 
   rename(channel: FakeSlackChannel, name: string): void {
@@ -440,31 +424,35 @@ export class FakeSlack implements AsyncDisposable {
     }
   }
 
-  #press(press: { message: SlackMessage; person: SlackUser; label: string; value?: string }): void {
-    const { message, person, label } = press;
-    const button = (message.blocks ?? [])
-      .flatMap(({ elements }) => elements ?? [])
-      .find(({ text }) => text?.text === label);
+  #press(press: Pressed): void {
+    const { message, person } = press;
     const app = this.#world.apps.find(({ botId }) => botId === message.botId);
-    if ((!button && press.value === undefined) || !app) {
-      throw new Error(`There is no button ${label}.`);
-    }
-
-    const value = press.value ?? button?.value ?? "";
-    const actionId = button?.action_id ?? "old";
-    const payload = blockActions(this.#world, message, { person, value, actionId });
+    if (!app) throw new Error(`There is no button ${press.label}.`);
+    const payload = blockActions(this.#world, message, { person, ...buttonOf(press) });
     this.#socket.send(app, "interactive", payload);
   }
 }
 
+interface Pressed {
+  readonly message: SlackMessage;
+  readonly person: SlackUser;
+  readonly label: string;
+  /** Of a button that may be gone meanwhile. */
+  readonly value?: string;
+}
+
+function buttonOf({ message, label, value }: Pressed): { value: string; actionId: string } {
+  const button = (message.blocks ?? [])
+    .flatMap(({ elements }) => elements ?? [])
+    .find(({ text }) => text?.text === label);
+  if (!button && value === undefined) throw new Error(`There is no button ${label}.`);
+
+  return { value: value ?? button?.value ?? "", actionId: button?.action_id ?? "old" };
+}
+
 interface PersonParts {
   readonly world: SlackWorld;
-  readonly press: (press: {
-    message: SlackMessage;
-    person: SlackUser;
-    label: string;
-    value?: string;
-  }) => void;
+  readonly press: (press: Pressed) => void;
   readonly command: (
     bot: string,
     given: { readonly person: SlackUser; readonly channel: string; readonly text: string },

@@ -4,6 +4,7 @@ import { systemClock } from "../../kernel/clock.ts";
 import { silentLogger, type Logger } from "../../kernel/logger.ts";
 import type { AccountState } from "../../kernel/rooms.ts";
 import type {
+  Audience,
   ChannelAccount,
   ChannelPort,
   InboundMessage,
@@ -220,6 +221,29 @@ test("a doctor is told which scope is missing and which channel the app is not i
   ]);
 });
 
+test("an app asks which of its channels are private, before it is ready and a word is said", async () => {
+  const slack = await FakeSlack.start();
+  onTestFinished(() => slack.stop());
+  const channels = [slack.addChannel("general"), slack.addChannel("board", { isPrivate: true })];
+  slack.addApp({ name: "ruda", botToken: "xoxb-1", appToken: "xapp-1" });
+  const adapter = new SlackAdapter({
+    tokens: { ruda: { bot: "xoxb-1", app: "xapp-1" } },
+    apiUrl: slack.url,
+    channels: () => channels.map(({ id }) => id),
+  });
+  const port = new Port();
+  await adapter.start(port);
+  onTestFinished(() => adapter.stop());
+
+  void adapter.connect(RUDA, { signal });
+
+  await until(() => expect(port.states).toContain("ready"));
+  expect(port.audiences).toEqual([
+    [channels[0]!.id, true],
+    [channels[1]!.id, false],
+  ]);
+});
+
 test.each([
   ["of another kind", "xoxb-1", "ruda: Slack does not accept the app-level token."],
   ["that no app has", "xapp-gone", "ruda: Slack does not accept the app-level token."],
@@ -299,6 +323,7 @@ class Port implements ChannelPort {
   readonly states: AccountState[] = [];
   readonly messages: InboundMessage[] = [];
   readonly listeners: string[] = [];
+  readonly audiences: [string, boolean][] = [];
   readonly edits: string[] = [];
   readonly changes: PlaceChange[] = [];
   readonly presses: [string, string, boolean | undefined][] = [];
@@ -327,7 +352,9 @@ class Port implements ChannelPort {
     this.changes.push(change);
   }
 
-  async audienceChanged(): Promise<void> {}
+  async audienceChanged(_account: ChannelAccount, { place, seenByAll }: Audience): Promise<void> {
+    this.audiences.push([place.channel, seenByAll]);
+  }
 
   async accountChanged(_account: ChannelAccount, state: AccountState): Promise<void> {
     this.states.push(state);
