@@ -14,6 +14,14 @@ const background = testsIn(`${ROOMS}/background.test.ts`);
 const guardStop = testsIn("packages/dure/test/rooms/guard-stop.test.ts");
 const privates = testsIn("packages/dure/test/rooms/private.test.ts");
 const roomSql = testsIn(`${ROOMS}/room-sql.test.ts`);
+const privateChannels = testsIn("packages/dure/test/rooms/private-channels.test.ts");
+const retryButtons = testsIn("packages/dure/test/rooms/retry-buttons.test.ts");
+const modelAway = testsIn("packages/dure/test/rooms/model-away.test.ts");
+const slackAdapter = testsIn("packages/dure/src/channels/slack/slack-adapter.test.ts");
+const stateTeller = testsIn("packages/dure/src/channels/state-teller.test.ts");
+const looks = testsIn("packages/dure/src/plans/runs/remembered-looks.test.ts");
+const DISCORD = "packages/dure/src/channels/discord";
+const PRIVATE_CHANNEL = "work that began in a private channel is private, and says where it began";
 
 /** Who talks, in which order, how often, and to whose tenant. */
 export const ROOM_GUARDS: readonly Guard[] = [
@@ -415,7 +423,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   {
     id: "collaborate.thread.private",
     at: { file: `${ROOMS}/collaborate-place.ts` },
-    find: "const mayEnter = asking.caller.session === undefined || !isPrivateThread(threadId);",
+    find: "const mayEnter = asking.caller.session === undefined || thread?.isPrivate === false;",
     replace: "const mayEnter = true;",
     tests: joining("a private thread takes no hand-over from outside"),
     why: "an agent hands work into a private thread from outside, and its answer comes out",
@@ -474,7 +482,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   {
     id: "rooms.direct.configured",
     at: { file: `${ROOMS}/incoming-place.ts` },
-    find: "if (direct !== true || isPrivatePlace(place.id)) return place;",
+    find: "if (direct !== true || isMadePrivate(place.id)) return place;",
     replace: "return place;",
     tests: privates(
       "in a group message of Slack is not begun where the team takes it for a channel",
@@ -606,5 +614,161 @@ export const ROOM_GUARDS: readonly Guard[] = [
     replace: "fromSink: false,",
     tests: talk("L1 what the sink reports of the background is shown"),
     why: "agents talk about what the sink reports, without end",
+  },
+  // --- private channels of platforms
+  {
+    id: "is_private.channel",
+    at: { sql: "is_private" },
+    find: "else not coalesce(p.seen_by_all, false)",
+    replace: "else false",
+    tests: roomSql(PRIVATE_CHANNEL),
+    why: "work that began in a private channel is known to all",
+  },
+  {
+    id: "is_private.unknown",
+    at: { sql: "is_private" },
+    find: "else not coalesce(p.seen_by_all, false)",
+    replace: "else not coalesce(p.seen_by_all, true)",
+    tests: roomSql(
+      "what is private is known to its person alone, and so is the work that began there",
+    ),
+    why: "a channel of which nothing is known counts as open",
+  },
+  {
+    id: "is_private.thread",
+    at: { sql: "is_private" },
+    find: "(select c.seen_by_all from dure.places c where c.id = p.parent), false",
+    replace: "(select c.seen_by_all from dure.places c where c.id = p.id), false",
+    tests: roomSql(
+      "what is private is known to its person alone, and so is the work that began there",
+    ),
+    why: "a thread of a private channel counts as open",
+  },
+  {
+    id: "private-channel.place",
+    at: { file: `${ROOMS}/collaborate-place.ts` },
+    find: "const isElsewhere = channelId !== undefined && !this.#isIn(began, channelId);",
+    replace: "const isElsewhere = false;",
+    tests: privateChannels("hands nothing over to another channel"),
+    why: "the words of a private channel are handed over elsewhere",
+  },
+  {
+    id: "private-channel.title",
+    at: { file: `${ROOMS}/collaborate-place.ts` },
+    find: 'topic: isPrivate ? ""',
+    replace: 'topic: channel === undefined ? ""',
+    tests: privateChannels("keeps a hand-over in it, under a title without its words"),
+    why: "words of a private channel are the name of a thread",
+  },
+  {
+    id: "private-channel.list",
+    at: { file: `${ROOMS}/reading.ts` },
+    find: "and dure.may_see_place(p, $1, $2, $8)",
+    replace: "and ($8::boolean or p.tenant = $1)",
+    tests: privateChannels("keeps a hand-over in it, under a title without its words"),
+    why: "a private channel stands in the list of rooms of who may not read it",
+  },
+  {
+    id: "private-channel.records",
+    at: { file: `${ROOMS}/reading.ts` },
+    find: "and ($5::boolean or not dure.is_private(p))",
+    replace: "and ($5::boolean or p.id is not null)",
+    tests: privateChannels("keeps a hand-over in it, under a title without its words"),
+    why: "what agents overheard in a private channel is shown to all",
+  },
+  {
+    id: "discord.audience.everyone",
+    at: { file: `${DISCORD}/viewers.ts` },
+    find: "return (bits & PERMISSIONS.VIEW_CHANNEL) !== 0n;",
+    replace: "return bits >= 0n;",
+    tests: privateChannels("keeps a hand-over in it, under a title without its words"),
+    why: "a channel of Discord that @everyone may not view counts as open",
+  },
+  {
+    id: "discord.audience.role",
+    at: { file: `${DISCORD}/viewers.ts` },
+    find: "server.everyone = role;",
+    replace: "",
+    tests: privateChannels(
+      "a role that lets all see no channel makes those of a Discord server private",
+    ),
+    why: "channels stay open when @everyone may not view them any more",
+  },
+  {
+    id: "state-teller.after",
+    at: { file: "packages/dure/src/channels/state-teller.ts" },
+    find: "await told.after;",
+    replace: "",
+    tests: stateTeller("a state is told after what it promises is stored"),
+    why: "an account is ready before it is known who reads its channels",
+  },
+  {
+    id: "slack.audience.asked",
+    at: { file: "packages/dure/src/channels/slack/reader.ts" },
+    find: "return is_private === false && is_im !== true && is_mpim !== true;",
+    replace: "return is_private !== null;",
+    tests: slackAdapter(
+      "an app asks which of its channels are private, before it is ready and a word is said",
+    ),
+    why: "a private channel of Slack counts as open until something is said in it",
+  },
+  {
+    id: "slack.audience.told",
+    at: { file: "packages/dure/src/channels/slack/events.ts" },
+    find: "await viewers.hear(event);",
+    replace: "",
+    tests: privateChannels("is private from when it was made so, and open again after"),
+    why: "a channel of Slack that is made private stays open here",
+  },
+  // --- answers whose model was away
+  {
+    id: "retry-button.writes",
+    at: { file: `${ROOMS}/buttons.ts` },
+    find: 'if (by.writes === false) { throw forbidden("RETRY_FORBIDDEN"',
+    replace: 'if (by.name === "") { throw forbidden("RETRY_FORBIDDEN"',
+    tests: retryButtons(
+      "the retry button of Discord is refused to who may not write there, and changes nothing",
+    ),
+    why: "a person who may only read makes an agent answer",
+  },
+  {
+    id: "retry-button.anew",
+    at: { file: `${ROOMS}/answer-retries.ts` },
+    find: "await sayAnew(tx, this.#setting, id, place);",
+    replace: "",
+    tests: retryButtons("goes on with the answer: one effect, one answer, and no button is left"),
+    why: "the notice of a platform goes on to say that it could not be answered",
+  },
+  {
+    id: "model-wait.end",
+    at: { file: `${ROOMS}/handling-end.ts` },
+    find: "await endWait(tx, this.#setting, handling, this.#becameOf(outcome));",
+    replace: "",
+    tests: modelAway("says in the end that it could not answer, when its patience is over"),
+    why: "a room goes on to promise an answer that does not come",
+  },
+  {
+    id: "model-wait.stopped",
+    at: { file: `${ROOMS}/stops.ts` },
+    find: "await endWait(tx, this.#setting, { agent, turn, place: place.id }, text);",
+    replace: "",
+    tests: modelAway("says that it waits no more, when a person stops it"),
+    why: "a room goes on to promise an answer that a person has stopped",
+  },
+  {
+    id: "looks.failed",
+    at: { file: "packages/dure/src/plans/runs/remembered-looks.ts" },
+    find: ".catch(() => this.#forget(key, found))",
+    replace: ".catch(() => undefined)",
+    tests: looks("a look that failed is not remembered: the next one looks again"),
+    why: "a passing error of a look is told for ever",
+  },
+  {
+    id: "looks.bound",
+    at: { file: "packages/dure/src/plans/runs/remembered-looks.ts" },
+    find: "if (this.#known.size > MAX_LOOKS) this.#known.delete(oldest!);",
+    replace: "if (oldest === '') this.#known.clear();",
+    tests: looks("of more than a hundred looks the oldest is forgotten, and no other"),
+    why: "looks are remembered without end",
   },
 ];

@@ -122,7 +122,7 @@ export const TENANT_GUARDS: readonly Guard[] = [
   {
     id: "rooms.list.tenant",
     at: { file: `${ROOMS}/reading.ts` },
-    find: "where p.kind <> 'thread' and ($8::boolean or p.tenant = $1)",
+    find: "where p.kind <> 'thread' and dure.may_see_place(p, $1, $2, $8)",
     replace: "where p.kind <> 'thread' and ($8::boolean or true)",
     tests: rooms("the same channel is another room for each tenant"),
     why: "a tenant lists the rooms of others",

@@ -32,6 +32,7 @@ export type {
   ChannelFailure,
   ChannelFinding,
   ChannelLimits,
+  Audience,
   ChannelPort,
   FoundOnPlatform,
   InboundAuthor,

@@ -8,6 +8,8 @@ interface Told {
   readonly account: ChannelAccount;
   readonly state: AccountState;
   readonly detail: AccountDetail | undefined;
+  /** What is stored before it is told. Never rejects. */
+  readonly after: Promise<void> | undefined;
 }
 
 /** Waits between attempts, milliseconds. */
@@ -35,9 +37,14 @@ export class StateTeller {
   }
 
   /** A state that is the last one already is not told again. */
-  tell(account: ChannelAccount, state: AccountState, detail?: AccountDetail): void {
+  tell(
+    account: ChannelAccount,
+    state: AccountState,
+    detail?: AccountDetail,
+    after?: Promise<void>,
+  ): void {
     if (this.#last?.state === state && isSame(this.#last.detail, detail)) return;
-    this.#wanted = { account, state, detail };
+    this.#wanted = { account, state, detail, after };
     this.#last = this.#wanted;
     this.#telling ??= this.#tellWanted();
   }
@@ -50,6 +57,8 @@ export class StateTeller {
     let attempts = 0;
     while (this.#wanted !== undefined) {
       const told: Told = this.#wanted;
+      await told.after;
+      if (this.#wanted !== told) continue;
       try {
         await this.#port.accountChanged(told.account, told.state, told.detail);
         attempts = 0;

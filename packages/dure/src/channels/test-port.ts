@@ -3,6 +3,7 @@ import { systemClock, type Clock } from "../kernel/clock.ts";
 import { silentLogger, type Logger } from "../kernel/logger.ts";
 import type {
   AccountDetail,
+  Audience,
   ChannelAccount,
   ChannelAdapter,
   ChannelPort,
@@ -32,6 +33,7 @@ export class RecordingPort implements ChannelPort {
     readonly text: string;
   }[] = [];
   readonly changes: PlaceChange[] = [];
+  readonly audiences: Audience[] = [];
   readonly states: {
     readonly account: ChannelAccount;
     readonly state: AccountState;
@@ -82,6 +84,10 @@ export class RecordingPort implements ChannelPort {
 
   async placeChanged(_account: ChannelAccount, change: PlaceChange): Promise<void> {
     this.changes.push(change);
+  }
+
+  async audienceChanged(_account: ChannelAccount, audience: Audience): Promise<void> {
+    this.audiences.push(audience);
   }
 
   async accountChanged(

@@ -4,6 +4,7 @@ import { UNATTENDED_TOPIC, type RetryAnswer } from "../durable/turns.ts";
 import type { Transaction } from "../durable/database.ts";
 import type { MessageButton } from "./room-store.ts";
 import type { Place } from "./place.ts";
+import { sayAnew } from "./say-anew.ts";
 import { HANDLINGS_TOPIC, type RoomsSetting, type Talk } from "./talk.ts";
 import { roomTexts, type RoomLocale } from "./texts.ts";
 
@@ -14,6 +15,9 @@ export const RETRY_BUTTON = "retry";
 export function retryButton(handling: string, locale: RoomLocale): MessageButton {
   return { value: `${RETRY_BUTTON}:${handling}`, label: roomTexts(locale).resume() };
 }
+
+/** Whether this press was the one that began it. */
+export type Retried = "resumed" | "running";
 
 interface FailedAnswer {
   readonly turn: string | null;
@@ -35,25 +39,26 @@ export class AnswerRetries {
   }
 
   /** Throws `TURN_UNKNOWN`, `TURN_NOT_RETRYABLE`, `TURN_PASSED`. */
-  async retry(handling: string, place: Place, by: string): Promise<void> {
+  async retry(handling: string, place: Place, by: string): Promise<Retried> {
     const { database, notifications } = this.#setting;
-    await database.transaction((tx) => this.#open(tx, handling, place, by));
+    const retried = await database.transaction((tx) => this.#open(tx, handling, place, by));
     for (const topic of [UNATTENDED_TOPIC, HANDLINGS_TOPIC]) notifications.publish(topic);
     this.#talk.announce();
+    return retried;
   }
 
   /** Where it was pressed on a platform, which shows the button to those who are there. */
-  async retryAnywhere(handling: string, by: string): Promise<void> {
+  async retryAnywhere(handling: string, by: string): Promise<Retried> {
     const [row] = await this.#setting.database.query<{ place: string }>(PLACE, [handling]);
     const place = row && (await this.#setting.store.place(row.place));
     if (!place) throw turnUnknown(handling);
-    await this.retry(handling, place, by);
+    return this.retry(handling, place, by);
   }
 
-  async #open(tx: Transaction, handling: string, place: Place, by: string): Promise<void> {
+  async #open(tx: Transaction, handling: string, place: Place, by: string): Promise<Retried> {
     const [failed] = await tx.query<FailedAnswer>(LOCK, [handling, place.id]);
     if (!failed || failed.turn === null) throw turnUnknown(handling);
-    if (failed.state !== "done") return;
+    if (failed.state !== "done") return "running";
     const { turn } = failed;
     const [row] = await tx.query<{ value: RetryAnswer }>(RETRY, [turn, place.tenant, by]);
     if (!row?.value) throw turnUnknown(turn);
@@ -61,6 +66,7 @@ export class AnswerRetries {
     if (refusal) throw refusal;
     await tx.query(REOPEN, [handling]);
     await this.#takeButton(tx, handling, place);
+    return "resumed";
   }
 
   async #takeButton(tx: Transaction, handling: string, place: Place): Promise<void> {
@@ -68,7 +74,10 @@ export class AnswerRetries {
     const text = roomTexts(locale).resuming();
     const value = JSON.stringify([{ value: `${RETRY_BUTTON}:${handling}` }]);
     const changed = await tx.query<{ id: string }>(TAKE_BUTTON, [place.id, value, text]);
-    for (const { id } of changed) await store.emitEdited(tx, place.id, id);
+    for (const { id } of changed) {
+      await store.emitEdited(tx, place.id, id);
+      await sayAnew(tx, this.#setting, id, place);
+    }
   }
 }
 

@@ -15,7 +15,7 @@ const directory = new Directory({
 const facts: BackgroundFacts = {
   self: directory.get("ruda"),
   directory,
-  place: { id: "web:general", kind: "channel", name: "general" } as Place,
+  place: { id: "web:general", kind: "channel", name: "general", isPrivate: false } as Place,
   message: {
     author: "민준",
     authorName: "민준",
@@ -83,8 +83,14 @@ test("records have a heading, and where there are none there is no heading eithe
 test("an agent is told who can read where it stands, in the language of its prompt", () => {
   const at = (place: Partial<Place>): string =>
     backgroundOf({ ...facts, place: { ...facts.place, ...place } });
-  const direct = { id: "direct_1", kind: "direct" } as const;
-  const thread = { id: "private_1", kind: "thread", adapter: "discord" } as const;
+  const direct = { id: "direct_1", kind: "direct", isPrivate: true } as const;
+  const thread = { id: "private_1", kind: "thread", adapter: "discord", isPrivate: true } as const;
+  const channel = {
+    id: "slack:board",
+    kind: "channel",
+    adapter: "slack",
+    isPrivate: true,
+  } as const;
 
   expect(at({})).toContain("Everybody who sees this channel reads");
   expect(at({ ...direct, adapter: "web" })).toContain(
@@ -94,14 +100,19 @@ test("an agent is told who can read where it stands, in the language of its prom
     "only the members of this private conversation and the operators read",
   );
   expect(at(thread)).toContain("only the members of this private thread and the operators");
+  expect(at(channel)).toContain("only the members of this private channel and the operators");
+  expect(at({ ...channel, id: "thread_1", kind: "thread" })).toContain(
+    "only the members of this thread's private channel and the operators",
+  );
 });
 
 test("the block of rules has one language, apart from names and quoted words", () => {
   const places: readonly Partial<Place>[] = [
     { id: "web:general", kind: "channel" },
     { id: "thread_1", kind: "thread" },
-    { id: "direct_1", kind: "direct", adapter: "web" },
-    { id: "private_1", kind: "thread", adapter: "discord" },
+    { id: "direct_1", kind: "direct", adapter: "web", isPrivate: true },
+    { id: "private_1", kind: "thread", adapter: "discord", isPrivate: true },
+    { id: "slack:board", kind: "channel", adapter: "slack", isPrivate: true },
   ];
   const names = directory.agents.map(({ displayName }) => displayName);
 

@@ -5,9 +5,9 @@ import { DureError } from "../kernel/errors.ts";
 import type { SuggestedAction } from "../kernel/escalation.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { audited } from "./audited.ts";
-import { RETRY_BUTTON } from "./answer-retries.ts";
+import { RETRY_BUTTON, type Retried } from "./answer-retries.ts";
 import { LIFT_BUTTON } from "./guards.ts";
-import { mayAnswer, nameOf, type PressedBy } from "./pressed-by.ts";
+import { forbidden, mayAnswer, nameOf, type PressedBy } from "./pressed-by.ts";
 import { roomTexts, type RoomLocale } from "./texts.ts";
 
 /** Carries out what people decide by the buttons of a platform. */
@@ -18,7 +18,7 @@ export class Buttons {
   readonly #locale: RoomLocale;
   readonly #approvers: readonly string[] | undefined;
   readonly #resume: (place: string, person: string) => Promise<unknown>;
-  readonly #retryAnswer: (handling: string, person: string) => Promise<unknown>;
+  readonly #retryAnswer: (handling: string, person: string) => Promise<Retried>;
 
   /** `resume`: agents may speak again in a place. */
   constructor(parts: {
@@ -28,7 +28,7 @@ export class Buttons {
     locale: RoomLocale;
     approvers: readonly string[] | undefined;
     resume: (place: string, person: string) => Promise<unknown>;
-    retryAnswer: (handling: string, person: string) => Promise<unknown>;
+    retryAnswer: (handling: string, person: string) => Promise<Retried>;
   }) {
     this.#database = parts.database;
     this.#inbox = parts.inbox;
@@ -40,10 +40,10 @@ export class Buttons {
   }
 
   /**
-   * Gives the label of the answer. Every person who can write in a place may lift what stops the
+   * Gives the label of the answer, or what the person is told. Every person who can write in a place may lift what stops the
    * agents' talk there; only persons that the team trusts decide anything else.
    */
-  async press(id: string, value: string, by: PressedBy): Promise<{ label: string }> {
+  async press(id: string, value: string, by: PressedBy): Promise<Pressed> {
     const name = nameOf(by);
     if (id === RETRY_BUTTON) return this.#retry(value, name, by);
     if (id === LIFT_BUTTON) return this.#lift(value, name, by);
@@ -69,11 +69,14 @@ export class Buttons {
     return { database: this.#database, logger: this.#logger };
   }
 
-  async #retry(handling: string, name: string, by: PressedBy): Promise<{ label: string }> {
-    if (by.writes === false) throw mayNotLift(name, handling);
+  async #retry(handling: string, name: string, by: PressedBy): Promise<Pressed> {
+    if (by.writes === false) {
+      throw forbidden("RETRY_FORBIDDEN", `${name} may not retry ${handling}.`);
+    }
     const deed = { tenant: "", name, what: "room.retry", subject: handling };
-    await audited(this.#audit, deed, () => this.#retryAnswer(handling, name));
-    return { label: roomTexts(this.#locale).resume() };
+    const retried = await audited(this.#audit, deed, () => this.#retryAnswer(handling, name));
+    const texts = roomTexts(this.#locale);
+    return { told: retried === "resumed" ? texts.resuming() : texts.resumingAlready() };
   }
 
   async #lift(place: string, name: string, by: PressedBy): Promise<{ label: string }> {
@@ -83,6 +86,9 @@ export class Buttons {
     return { label: roomTexts(this.#locale).lift() };
   }
 }
+
+/** What a person is told of a press: the label of an answer, or a sentence. */
+export type Pressed = { readonly label: string } | { readonly told: string };
 
 interface AnsweredEscalation {
   readonly tenant: string;

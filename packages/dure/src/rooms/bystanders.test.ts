@@ -53,6 +53,7 @@ function said(mentions: readonly string[], participants: readonly string[]): Spo
       agent: null,
       owner: "ruda",
       isSink: false,
+      isPrivate: false,
       state: "open",
       suspendedUntil: null,
       closedBecause: null,

@@ -138,6 +138,11 @@ export interface ChannelPort {
     change: { platformId: string; place: PlaceAddress; text: string },
   ): Promise<void>;
   placeChanged(account: ChannelAccount, change: PlaceChange): Promise<void>;
+  /**
+   * Who may read a channel: told before the account is ready, and when it changes. A channel of which
+   * nothing is told is kept as a private one.
+   */
+  audienceChanged(account: ChannelAccount, audience: Audience): Promise<void>;
   /** The state of the connection of an account that this process holds. */
   accountChanged(
     account: ChannelAccount,
@@ -324,6 +329,13 @@ export type PlaceChange =
       readonly key?: string;
     }
   | { readonly kind: "renamed"; readonly place: PlaceAddress; readonly name: string };
+
+/** Who may read a channel of a platform. */
+export interface Audience {
+  readonly place: PlaceAddress;
+  /** False: members of the channel alone, or it cannot be told. */
+  readonly seenByAll: boolean;
+}
 
 /** One fact that `check` of an adapter found. */
 export interface ChannelFinding {

@@ -3,7 +3,7 @@ import { newId } from "../kernel/ids.ts";
 import { refuse, topicKey, type Asking, type Refusal } from "./collaborate-call.ts";
 import { channelPlaceId, type RoomChannel } from "./directory.ts";
 import { decideChannel, isCalled, type Origin } from "./origin.ts";
-import { isPrivateThread, placeOfSession, type Place } from "./place.ts";
+import { isMadePrivate, isPrivateThread, placeOfSession, type Place } from "./place.ts";
 import { refusePrivate, tellKeptPrivate } from "./kept-private.ts";
 import { orderingOf, topicOf } from "./outbox-keys.ts";
 import type { RoomsSetting } from "./talk.ts";
@@ -53,15 +53,17 @@ export class CollaborationPlaces {
   async originOf(tx: Transaction, session: string | undefined): Promise<Origin | undefined> {
     const place = await this.ofSession(tx, session);
     if (!place) return undefined;
-    const id = place.kind === "thread" ? (place.parent ?? "") : place.id;
-    return { adapter: place.adapter, channel: this.#setting.directory.channelOf(id) };
+    return {
+      adapter: place.adapter,
+      channel: this.#setting.directory.channelOf(roomOf(place)),
+    };
   }
 
   async makeThread(tx: Transaction, asking: Asking, { room, channel }: Where): Promise<Place> {
     const { call, from, target, text } = asking;
     const { store, adapters, locale, clock } = this.#setting;
     const adapter = adapters.get(room.adapter)!;
-    const isPrivate = channel === undefined;
+    const { isPrivate } = room;
     const name = threadName({
       from: from.displayName,
       to: target.displayName,
@@ -70,7 +72,7 @@ export class CollaborationPlaces {
       locale,
       limit: adapter.limits.threadNameLength,
     });
-    const id = newId(isPrivate ? "private" : "thread", clock.now());
+    const id = newId(channel === undefined ? "private" : "thread", clock.now());
     await tx.query(NEW_THREAD, [id, room.id, name, from.id, topicKey(call)]);
     await this.#enqueueThread(tx, { id, parent: room, agent: from.id });
     await store.emit(tx, [
@@ -102,15 +104,37 @@ export class CollaborationPlaces {
    */
   async #inPrivate(tx: Transaction, asking: Asking, began: Place | null): Promise<Where | Refusal> {
     const { threadId, channelId } = asking.call;
-    const isElsewhere = channelId !== undefined && channelId !== began?.parent;
+    const isElsewhere = channelId !== undefined && !this.#isIn(began, channelId);
     if (began === null || isElsewhere) return refusePrivate(asking);
     if (began.adapter === "web") return this.#inDirectRoom(tx, asking, began);
+    if (!isMadePrivate(began.id)) return this.#inPrivateChannel(tx, asking, began);
     const isMeant = threadId === undefined || threadId === began.id;
     const isOwn = (await this.ofSession(tx, asking.caller.session))?.id === began.id;
     const channel = this.#setting.directory.channelOf(began.parent ?? "");
     const isTaken = isPrivateThread(began.id) && isOpenThread(began) && isOwn && isMeant;
     if (!isTaken || !channel?.collaborate) return refusePrivate(asking);
     return this.#inChannel(tx, asking, channel, began);
+  }
+
+  /** Whether a channel that a call names is the one where its work began. */
+  #isIn(began: Place | null, channelId: string): boolean {
+    if (channelId === began?.parent) return true;
+    const channel = began?.kind === "channel" || began?.kind === "thread" ? roomOf(began) : "";
+    const named = this.#setting.directory.channelOf(channel);
+    return named !== undefined && isCalled(named, channelId);
+  }
+
+  /** All who may read the channel may read its threads, and those who may not read neither. */
+  async #inPrivateChannel(tx: Transaction, asking: Asking, began: Place): Promise<Where | Refusal> {
+    const { store, directory } = this.#setting;
+    const { threadId } = asking.call;
+    const channel = directory.channelOf(roomOf(began));
+    if (!channel?.collaborate) return refusePrivate(asking);
+    if (threadId === undefined) return this.#inChannel(tx, asking, channel);
+    const thread = await store.place(threadId, tx);
+    const isThere = thread?.parent === roomOf(began) && !isPrivateThread(threadId);
+    if (!isThere || !isOpenThread(thread)) return refusePrivate(asking);
+    return this.#inChannel(tx, asking, channel, thread);
   }
 
   /** In the thread where the work began; else in a thread of the person's direct room. */
@@ -144,7 +168,7 @@ export class CollaborationPlaces {
     const thread = await store.place(threadId, tx);
     const isThere = thread?.tenant === asking.tenant && isOpenThread(thread);
     // An operator speaks from no session; who is a member asks from there.
-    const mayEnter = asking.caller.session === undefined || !isPrivateThread(threadId);
+    const mayEnter = asking.caller.session === undefined || thread?.isPrivate === false;
     if (!isThere || !mayEnter) {
       return refuse(
         "THREAD_NOT_FOUND",
@@ -234,6 +258,11 @@ export class CollaborationPlaces {
       ]),
     ]);
   }
+}
+
+/** What a place is, or is a thread of. */
+function roomOf({ kind, parent, id }: Place): string {
+  return kind === "thread" ? (parent ?? "") : id;
 }
 
 function isOpenThread({ kind, state, isSink }: Place): boolean {

@@ -1,6 +1,6 @@
 import type { AnyTool } from "../engine/agent/tool.ts";
 import type { RoomLimits } from "./limits.ts";
-import { isPrivatePlace, type Place } from "./place.ts";
+import { isPrivateThread, type Place } from "./place.ts";
 
 /** Tools that agents need no guide for. */
 const SELF_EXPLAINING: ReadonlySet<string> = new Set(["remember"]);
@@ -115,16 +115,25 @@ What needs a person's yes is asked in the place itself. The first answer counts,
  * Where an agent stands and who can read there: one line of its prompt, in the language of the prompt
  * whatever the team speaks. Pure.
  */
-export function readersLine({ id, kind, adapter }: Pick<Place, "id" | "kind" | "adapter">): string {
-  if (!isPrivatePlace(id)) {
+export function readersLine(place: ReadPlace): string {
+  const { kind, isPrivate } = place;
+  if (!isPrivate) {
     return `Everybody who sees this ${kind === "thread" ? "thread's channel" : kind} reads what is written here.`;
   }
   const readers =
-    adapter === "web"
+    place.adapter === "web"
       ? "the person of this conversation"
-      : `the members of this private ${kind === "thread" ? "thread" : "conversation"}`;
+      : `the members of ${circleOf(place)}`;
   return (
     `This is private: only ${readers} and the operators read what is written here. ` +
     "Do not repeat it where others read."
   );
+}
+
+type ReadPlace = Pick<Place, "id" | "kind" | "adapter" | "isPrivate">;
+
+function circleOf({ id, kind }: ReadPlace): string {
+  if (isPrivateThread(id)) return "this private thread";
+  if (kind === "thread") return "this thread's private channel";
+  return kind === "channel" ? "this private channel" : "this private conversation";
 }

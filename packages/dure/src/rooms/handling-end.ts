@@ -4,6 +4,7 @@ import type { ProcessLease } from "../durable/processes.ts";
 import type { SuggestedAction } from "../kernel/escalation.ts";
 import { retryButton } from "./answer-retries.ts";
 import { emitHandled } from "./handled.ts";
+import { endWait } from "./model-wait-notice.ts";
 import { isStoppedTalk } from "./guard-stop.ts";
 import type { HandlingRow, Said } from "./handling.ts";
 import type { OpenPlace } from "./place.ts";
@@ -58,10 +59,17 @@ export class HandlingEnd {
       await this.#tellFailure(tx, handling, place, said);
     }
     await this.#noteModel(tx, handling, place, said);
+    await endWait(tx, this.#setting, handling, this.#becameOf(outcome));
 
     const recorded = wishes.leaves ? "left" : wishes.ends ? "ended" : outcome;
     await tx.query(FINISH, [handling.id, recorded, answer ?? null]);
     await emitHandled(tx, this.#setting, place, { handling, outcome, answer: answer ?? null });
+  }
+
+  /** What became of a wait for the model. */
+  #becameOf(outcome: Said["outcome"]): string {
+    const texts = roomTexts(this.#setting.locale);
+    return outcome === "failed" || outcome === "refused" ? texts.gaveUp() : texts.reconnected();
   }
 
   /**

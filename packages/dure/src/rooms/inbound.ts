@@ -5,11 +5,13 @@ import type {
   AccountDetail,
   ChannelAccount,
   ChannelAdapter,
+  Audience,
   ChannelPort,
   InboundMessage,
   PlaceAddress,
   PlaceChange,
 } from "./channel-adapter.ts";
+import type { Pressed } from "./buttons.ts";
 import { CatchUp } from "./catch-up.ts";
 import { DeafReports } from "./deaf-reports.ts";
 import { IncomingPlaces } from "./incoming-place.ts";
@@ -111,6 +113,10 @@ export class Inbound implements ChannelPort {
     this.#talk.announce();
   }
 
+  async audienceChanged(_account: ChannelAccount, audience: Audience): Promise<void> {
+    await this.#changes.recordAudience(audience);
+  }
+
   async accountChanged(
     account: ChannelAccount,
     state: AccountState,
@@ -159,17 +165,14 @@ export class Inbound implements ChannelPort {
     const [escalation, value] = splitButton(press.value);
     try {
       if (escalation === ORDER_BUTTON) return await this.#ordered(account, value, press);
-      const { label } = await this.#press(escalation, value, {
+      const done = await this.#press(escalation, value, {
         adapter: this.#adapter.name,
         ...press.person,
       });
-      return texts.answeredBy(press.person.name, label);
+      return "told" in done ? done.told : texts.answeredBy(press.person.name, done.label);
     } catch (error) {
-      if (codeOf(error) === "ESCALATION_CLOSED") return texts.closedAlready();
-      if (codeOf(error) === "ANSWER_FORBIDDEN") return texts.notYours();
-      if (codeOf(error) === "LIFT_FORBIDDEN") return texts.notYoursToLift();
-      if (codeOf(error) === "STOP_FORBIDDEN") return texts.notYoursToStop();
-      if (codeOf(error) === "PAUSE_FORBIDDEN") return texts.notYoursToPause();
+      const said = REFUSED_PRESSES[codeOf(error) ?? ""];
+      if (said) return texts[said]();
       this.#setting.logger.warn(
         { err: error, button: press.value, person: press.person.id },
         `a button pressed by ${press.person.name} did nothing (${messageOf(error)})`,
@@ -299,17 +302,35 @@ function textOf({ text, attachments }: InboundMessage): string {
   return text === "" ? attachments.map(({ name }) => `[${name}]`).join(" ") : text;
 }
 
-/**
- * Closes a question from a button; gives the label of the answer. Throws `ANSWER_FORBIDDEN`,
- * `LIFT_FORBIDDEN`.
- */
-export type ButtonAnswer = (
-  escalation: string,
-  value: string,
-  by: PressedBy,
-) => Promise<{ label: string }>;
+/** What a person is told of a press that changed nothing, by the code of the refusal. */
+const REFUSED_PRESSES: Readonly<Record<string, RefusedPress>> = {
+  ESCALATION_CLOSED: "closedAlready",
+  ANSWER_FORBIDDEN: "notYours",
+  LIFT_FORBIDDEN: "notYoursToLift",
+  STOP_FORBIDDEN: "notYoursToStop",
+  RETRY_FORBIDDEN: "notYoursToRetry",
+  PAUSE_FORBIDDEN: "notYoursToPause",
+  TURN_NOT_RETRYABLE: "notResumable",
+  TURN_PASSED: "passed",
+  TURN_UNKNOWN: "notResumable",
+};
+type RefusedPress =
+  | "closedAlready"
+  | "notYours"
+  | "notYoursToLift"
+  | "notYoursToStop"
+  | "notYoursToRetry"
+  | "notYoursToPause"
+  | "notResumable"
+  | "passed";
 
-/** Carries out an order; gives what the person is told. Throws `STOP_FORBIDDEN`, `PAUSE_FORBIDDEN`. */
+/**
+ * Carries out a press; gives the label of the answer, or what the person is told. Throws the codes of
+ * `REFUSED_PRESSES`.
+ */
+export type ButtonAnswer = (escalation: string, value: string, by: PressedBy) => Promise<Pressed>;
+
+/** Carries out an order; gives what the person is told. Throws the codes of `REFUSED_PRESSES`. */
 export type OrderAnswer = (order: Order, by: PressedBy, at: OrderedAt) => Promise<string>;
 
 /** `escalation_…:approve` in its two halves. */

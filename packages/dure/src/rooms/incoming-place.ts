@@ -1,6 +1,6 @@
 import { newId } from "../kernel/ids.ts";
 import type { ChannelAccount, PlaceAddress } from "./channel-adapter.ts";
-import { isPrivatePlace, type Place } from "./place.ts";
+import { isMadePrivate, type Place } from "./place.ts";
 import type { RoomsSetting } from "./talk.ts";
 
 /**
@@ -45,7 +45,7 @@ export class IncomingPlaces {
 
   /** The configuration may take a direct message for a channel; its words stay out of an open place. */
   #unlessTooOpen(place: Place, { direct }: PlaceAddress): Place | undefined {
-    if (direct !== true || isPrivatePlace(place.id)) return place;
+    if (direct !== true || isMadePrivate(place.id)) return place;
     this.#setting.logger.warn(
       { place: place.id },
       `${place.id} is a direct message of ${this.#adapter}: nothing in it is heard as a channel. ` +

@@ -1,9 +1,8 @@
-import { DureError } from "../kernel/errors.ts";
 import { RETRY_MODELS_TOPIC } from "../engine/outage-reports.ts";
 import type { MessageButton } from "./room-store.ts";
 import type { AgentPauses } from "./agent-pauses.ts";
 import { audited } from "./audited.ts";
-import { mayAnswer, nameOf, type PressedBy } from "./pressed-by.ts";
+import { forbidden, mayAnswer, nameOf, type PressedBy } from "./pressed-by.ts";
 import type { Place } from "./place.ts";
 import type { RoomReader } from "./reading.ts";
 import type { Stopped } from "./stops.ts";
@@ -59,7 +58,7 @@ export class Orders {
     this.#parts = parts;
   }
 
-  /** Gives what the person is told. Throws `STOP_FORBIDDEN`, `PAUSE_FORBIDDEN`. */
+  /** Gives what the person is told. Throws `STOP_FORBIDDEN`, `RETRY_FORBIDDEN`, `PAUSE_FORBIDDEN`. */
   async carryOut(order: Order, by: PressedBy, at: OrderedAt): Promise<string> {
     switch (order) {
       case "stop":
@@ -91,7 +90,7 @@ export class Orders {
   /** Turns that wait for a model that is away call it now. */
   #retry(by: PressedBy, { place }: OrderedAt): string {
     if (by.writes === false) {
-      throw forbidden("STOP_FORBIDDEN", `${nameOf(by)} may not retry in ${place.id}.`);
+      throw forbidden("RETRY_FORBIDDEN", `${nameOf(by)} may not retry in ${place.id}.`);
     }
     this.#setting.notifications.publish(RETRY_MODELS_TOPIC);
     return roomTexts(this.#setting.locale).retrying();
@@ -150,13 +149,6 @@ interface OpenJob {
   readonly message: string;
   readonly turns_done: number;
   readonly max_turns: number;
-}
-
-function forbidden(code: string, message: string): DureError {
-  return new DureError(code, message, {
-    class: "forbidden",
-    hint: "Add the user's or a role's id to rooms.approvers, or let the person write there.",
-  });
 }
 
 /** After 10 s it is another deed: a person may react again. */

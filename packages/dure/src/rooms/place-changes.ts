@@ -1,7 +1,8 @@
 import type { Transaction } from "../durable/database.ts";
-import type { ChannelAccount, PlaceChange } from "./channel-adapter.ts";
+import type { Audience, ChannelAccount, PlaceChange } from "./channel-adapter.ts";
 import { isShutOut } from "./deaf.ts";
 import type { DeafReports } from "./deaf-reports.ts";
+import { channelPlaceId } from "./directory.ts";
 import type { OpenPlace } from "./place.ts";
 import { roomReports } from "./reports.ts";
 import { withdrawRequestsIn } from "./requests.ts";
@@ -29,6 +30,27 @@ export class PlaceChanges {
       const place = await store.open(tx, known.id);
       if (place) await this.#recordIn(tx, place, account, change);
     });
+  }
+
+  /**
+   * Who may read a channel, as its platform says. Pages and lists follow at once; one that the
+   * configuration does not name is not recorded.
+   */
+  async recordAudience({ place, seenByAll }: Audience): Promise<void> {
+    const { database, directory, logger } = this.#setting;
+    const channel = directory.channels.find(
+      ({ adapter, channel: id }) => adapter === place.adapter && id === place.channel,
+    );
+    if (!channel) return;
+    const id = channelPlaceId(channel);
+    const changed = await database.query(AUDIENCE, [id, seenByAll]);
+    if (changed.length === 0) return;
+    logger.info(
+      { place: id },
+      seenByAll
+        ? `${id} may be read by its whole server`
+        : `${id} is private: what is said there stays there`,
+    );
   }
 
   async #recordIn(
@@ -106,6 +128,14 @@ export class PlaceChanges {
   }
 }
 
+const AUDIENCE = {
+  name: "inbound.audience",
+  text: `
+    update dure.places
+    set seen_by_all = $2
+    where id = $1 and seen_by_all is distinct from $2
+    returning id`,
+};
 const CLOSE = {
   name: "inbound.close",
   text: `

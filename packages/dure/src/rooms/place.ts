@@ -24,6 +24,11 @@ export interface Place {
   /** Of a thread that an agent has opened. */
   readonly owner: string | null;
   readonly isSink: boolean;
+  /**
+   * It is for its members alone: a direct room, a private thread, a channel that not all of its server
+   * may read, and each thread of one.
+   */
+  readonly isPrivate: boolean;
   readonly state: PlaceState;
   /** Milliseconds since the epoch. */
   readonly suspendedUntil: number | null;
@@ -39,8 +44,8 @@ export interface Place {
   readonly awayUntil: number | null;
 }
 
-/** A place as others see it: when its channel was away is dure's own concern. */
-export type ShownPlace = Omit<Place, "awayFrom" | "awayUntil">;
+/** A place as others see it, without what is dure's own concern. */
+export type ShownPlace = Omit<Place, "awayFrom" | "awayUntil" | "isPrivate">;
 
 /** A place under its lock, as it is now. */
 export interface OpenPlace extends Place {
@@ -68,6 +73,7 @@ export interface PlaceRow {
   readonly agent: string | null;
   readonly owner: string | null;
   readonly is_sink: boolean;
+  readonly is_private: boolean;
   readonly state: PlaceState;
   readonly suspended_until: string | Date | null;
   readonly closed_because: string | null;
@@ -99,6 +105,7 @@ export function placeOf(row: PlaceRow): Place {
     agent: row.agent,
     owner: row.owner,
     isSink: row.is_sink,
+    isPrivate: row.is_private,
     state: row.state,
     suspendedUntil: timeOf(row.suspended_until),
     closedBecause: row.closed_because,
@@ -125,7 +132,8 @@ function closedForOf(row: Pick<PlaceRow, "closed_because" | "moved_to">): Coded 
   return gone === undefined ? null : { code: gone[0], facts: {} };
 }
 
-export function shownPlace({ awayFrom: _from, awayUntil: _until, ...shown }: Place): ShownPlace {
+export function shownPlace(place: Place): ShownPlace {
+  const { awayFrom: _from, awayUntil: _until, isPrivate: _private, ...shown } = place;
   return shown;
 }
 
@@ -162,10 +170,11 @@ export function addressOf(place: Place): PlaceAddress {
 }
 
 /**
- * Whether a place is for its members alone: a direct room, or a private thread of a platform. By its
- * id: each such place is made under one of this form.
+ * Whether a place was made as a private one: a direct room, or a private thread of a platform. By its
+ * id: each such place is made under one of this form. A channel is private by what its platform tells
+ * (`isPrivate`).
  */
-export function isPrivatePlace(id: string): boolean {
+export function isMadePrivate(id: string): boolean {
   return id.startsWith("direct_") || isPrivateThread(id);
 }
 

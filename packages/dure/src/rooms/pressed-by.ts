@@ -1,3 +1,4 @@
+import { DureError } from "../kernel/errors.ts";
 import type { PressingPerson } from "./channel-adapter.ts";
 
 /** A person of one platform who pressed a button, reacted or gave a command. */
@@ -17,4 +18,12 @@ export function mayAnswer(
   approvers: readonly string[] | undefined,
 ): boolean {
   return approvers === undefined ? manages : [id, ...roles].some((one) => approvers.includes(one));
+}
+
+/** A person may not do what a button or an order asks for. */
+export function forbidden(code: string, message: string): DureError {
+  return new DureError(code, message, {
+    class: "forbidden",
+    hint: "Add the user's or a role's id to rooms.approvers, or let the person write there.",
+  });
 }

@@ -3,20 +3,43 @@
  * that are empty though more follow. The same rule as `server/members.ts`.
  */
 export const sql = /* sql */ `
--- Whether a place is not private, or the person's own. By its id, like
--- isPrivatePlace().
+-- Whether a place is for its members alone: a direct room, a private thread, or a
+-- channel of a platform that not all of its server may read, with its threads. A
+-- channel of which the platform has told nothing counts as private.
+create or replace function dure.is_private(
+  p dure.places
+) returns boolean language sql stable as $$
+  select case
+    when p.id ~ '^(direct|private)_' then true
+    when p.adapter = 'web' then false
+    when p.kind = 'thread' then not coalesce(
+      (select c.seen_by_all from dure.places c where c.id = p.parent), false
+    )
+    else not coalesce(p.seen_by_all, false)
+  end
+$$;
+
+-- The place of such a session; null: it is in no room.
+create or replace function dure.place_of_session(
+  p_session text
+) returns text language sql immutable as $$
+  select substring(split_part(p_session, '@@', 1) from '^room:[^:]+:(.+)$')
+$$;
+
+-- Whether a place is not private, or the person's own. One that is gone is known
+-- by its id.
 create or replace function dure.may_know_place(
   p_place text, p_tenant text, p_person text
 ) returns boolean language plpgsql stable as $$
+declare
+  p dure.places;
 begin
-  if p_place is null or p_place !~ '^(direct|private)_' then return true; end if;
-  return exists (
-    select
-    from dure.places p
-    where p.id = p_place
-      and p.adapter = 'web'
-      and p.tenant = p_tenant
-      and p.person = p_person
+  if p_place is null then return true; end if;
+  select * into p from dure.places where id = p_place;
+  if p.id is null then return p_place !~ '^(direct|private)_'; end if;
+  if not dure.is_private(p) then return true; end if;
+  return coalesce(
+    p.adapter = 'web' and p.tenant = p_tenant and p.person = p_person, false
   );
 end $$;
 
@@ -25,7 +48,7 @@ create or replace function dure.may_see_place(
   p dure.places, p_tenant text, p_person text, p_sees_all boolean
 ) returns boolean language sql stable as $$
   select case
-    when p.id !~ '^(direct|private)_' then p_sees_all or p.tenant = p_tenant
+    when not dure.is_private(p) then p_sees_all or p.tenant = p_tenant
     when p.adapter = 'web' then p.tenant = p_tenant and p.person = p_person
     else p_sees_all
   end
@@ -37,7 +60,7 @@ create or replace function dure.may_know_session(
   p_session text, p_tenant text, p_person text
 ) returns boolean language plpgsql stable as $$
 declare
-  v_place text := substring(split_part(p_session, '@@', 1) from '^room:[^:]+:(.+)$');
+  v_place text := dure.place_of_session(p_session);
   v_job text := substring(p_session from '^job:(job_[0-9A-Z]{26}):');
   v_escalation text := substring(p_session from '^escalation:(.+)$');
 begin
@@ -79,10 +102,10 @@ create or replace function dure.private_origin_of(
   p_job text
 ) returns text language sql stable as $$
   select coalesce(
-    substring(
-      split_part(r.origin_session, '@@', 1)
-      from '^room:[^:]+:((?:direct|private)_.+)$'
-    ),
+    case
+      when not dure.may_know_place(dure.place_of_session(r.origin_session), ' ', '')
+        then dure.place_of_session(r.origin_session)
+    end,
     substring(r.origin_session from '^escalation:.+$')
   )
   from dure.jobs j
@@ -98,10 +121,7 @@ create or replace function dure.private_place_of(
   select case
     when dure.may_know_session(p_session, ' ', '') then null
     else coalesce(
-      substring(
-        split_part(p_session, '@@', 1)
-        from '^room:[^:]+:((?:direct|private)_.+)$'
-      ),
+      dure.place_of_session(p_session),
       dure.private_origin_of(
         substring(p_session from '^job:(job_[0-9A-Z]{26}):')
       ),

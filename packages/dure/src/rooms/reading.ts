@@ -308,14 +308,14 @@ const EFFECTIVE =
 const ROOMS = {
   name: "rooms.rooms",
   text: `
-    select p.*, ${EFFECTIVE},
+    select p.*, dure.is_private(p) as is_private, ${EFFECTIVE},
       greatest(0, p.next_seq - 1 - coalesce(r.seq, 0))::integer as unread,
       (select max(m.at) from dure.room_messages m where m.place = p.id) as last_at,
       (extract(epoch from p.created_at) * 1000000)::bigint::text as made_us
     from dure.places p
     left join dure.person_reads r on r.place = p.id and r.tenant = $1 and r.person = $2
     where p.kind <> 'thread'
-      and ($8::boolean or p.tenant = $1)
+      and dure.may_see_place(p, $1, $2, $8)
       and not p.is_sink
       and (
         p.kind = 'channel' and split_part(p.id, '@', 1) = any($3::text[])
@@ -333,7 +333,7 @@ const ROOMS = {
 const THREADS = {
   name: "rooms.threads",
   text: `
-    select p.*, ${EFFECTIVE},
+    select p.*, dure.is_private(p) as is_private, ${EFFECTIVE},
       greatest(0, p.next_seq - 1 - coalesce(r.seq, 0))::integer as unread,
       (p.next_seq - 1)::integer as messages,
       (extract(epoch from p.active_at) * 1000)::double precision as active_ms,
@@ -394,7 +394,7 @@ const OBSERVATIONS = {
       where ($1::text is null or a.agent = $1)
         and ($2::text is null or o.place = $2)
         and ($3::text is null or p.tenant = $3)
-        and ($5::boolean or not (p.kind = 'direct' or starts_with(p.id, 'private_')))
+        and ($5::boolean or not dure.is_private(p))
         and o.at > clock_timestamp() - $4::double precision * interval '1 millisecond'
       order by o.at desc, o.message desc, a.agent
       limit 1000

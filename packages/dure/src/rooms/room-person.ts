@@ -1,7 +1,7 @@
 import { DureError } from "../kernel/errors.ts";
 import type { Directory } from "./directory.ts";
 import { speakerName } from "../kernel/quoted-words.ts";
-import { isPrivatePlace, type Place } from "./place.ts";
+import type { Place } from "./place.ts";
 import { roomTexts, type RoomLocale } from "./texts.ts";
 
 /** Who calls: a tenant's person. */
@@ -18,7 +18,7 @@ export interface RoomPerson {
  * said in private on another platform is for the operators alone.
  */
 export function maySee(place: Place, who: RoomPerson): boolean {
-  if (!isPrivatePlace(place.id)) return who.seesAll === true || place.tenant === who.tenant;
+  if (!place.isPrivate) return who.seesAll === true || place.tenant === who.tenant;
   if (place.adapter !== "web") return who.seesAll === true;
   return place.tenant === who.tenant && place.person === who.person;
 }

@@ -74,6 +74,18 @@ test("what is written in a place at once gets one order, and each is counted", a
   expect(rows.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
 });
 
+const PLACES = [
+  null,
+  "web:general",
+  "direct_web",
+  "direct_discord",
+  "private_web",
+  "private_thread",
+  "direct_gone",
+];
+/** Private ones, of which their platform has told nothing, and open ones, with a thread of each. */
+const CHANNELS = ["open", "board", "new"].flatMap((name) => [`slack:${name}`, `thread_${name}`]);
+
 test("what is private is known to its person alone, and so is the work that began there", async () => {
   await using world = await openWorld();
   await addPrivatePlaces(world.database);
@@ -85,7 +97,7 @@ test("what is private is known to its person alone, and so is the work that bega
   const asked = ["of_room", "of_work", "of_channel", "gone"].map((id) => `escalation:${id}`);
   const known = async (tenant: string, person: string): Promise<readonly string[]> => {
     const rows = await world.database.query<{ what: string }>({ text: KNOWN }, [
-      [null, "web:general", "direct_web", "direct_discord", "private_web", "private_thread"],
+      [...PLACES, ...CHANNELS],
       [null, "mine", "room:ruda:direct_web", `job:${root}:eden`, `job:${child}:eden`, ...asked],
       [null, root, child, gone],
       tenant,
@@ -97,6 +109,8 @@ test("what is private is known to its person alone, and so is the work that bega
   const open = [
     "job ",
     "place ",
+    "place slack:open",
+    "place thread_open",
     "place web:general",
     "session ",
     "session escalation:of_channel",
@@ -120,10 +134,38 @@ test("what is private is known to its person alone, and so is the work that bega
   expect(await known("acme", "")).toEqual(open);
 });
 
+test("work that began in a private channel is private, and says where it began", async () => {
+  await using world = await openWorld();
+  await addPrivatePlaces(world.database);
+  const [root, child] = [aJobId("A"), aJobId("B")];
+  await addJobs(world.database, {
+    root,
+    child,
+    session: "room:ruda:slack:board@@0123456789abcdef",
+  });
+  const sessions = ["room:ruda:slack:board", "room:ruda:thread_new", "room:ruda:slack:open"];
+
+  const rows = await world.database.query<{ place: string | null }>(
+    {
+      text: "select dure.private_place_of(s) as place from unnest($1::text[]) s",
+    },
+    [[...sessions, `job:${child}:eden`]],
+  );
+
+  expect(rows.map(({ place }) => place)).toEqual([
+    "slack:board",
+    "thread_new",
+    null,
+    "slack:board",
+  ]);
+});
+
 test("lists show the places that maySee shows, to everyone alike", async () => {
   await using world = await openWorld();
   await addPrivatePlaces(world.database);
-  const rows = await world.database.query<PlaceRow>({ text: "select * from dure.places" });
+  const rows = await world.database.query<PlaceRow>({
+    text: "select p.*, dure.is_private(p) as is_private from dure.places p",
+  });
   const people = ["", "acme", "other"].flatMap((tenant) =>
     ["", "mina", "junho"].flatMap((person) => [
       { tenant, person },
@@ -430,13 +472,21 @@ async function startWork(
 async function addPrivatePlaces(database: Database): Promise<void> {
   await database.query({
     text: `
-      insert into dure.places (id, adapter, kind, parent, name, tenant, person, agent)
+      insert into dure.places (
+        id, adapter, kind, parent, name, tenant, person, agent, seen_by_all
+      )
       values
-        ('direct_web', 'web', 'direct', null, 'mina', 'acme', 'mina', 'ruda'),
-        ('direct_discord', 'discord', 'direct', null, 'mina', 'acme', 'mina', 'ruda'),
-        ('web:general@acme', 'web', 'channel', null, 'general', 'acme', null, null),
-        ('private_web', 'web', 'thread', 'direct_web', 'ours', 'acme', 'mina', null),
-        ('private_thread', 'discord', 'thread', 'web:general', 'ours', 'acme', null, null)`,
+        ('direct_web', 'web', 'direct', null, 'mina', 'acme', 'mina', 'ruda', null),
+        ('direct_discord', 'discord', 'direct', null, 'mina', 'acme', 'mina', 'ruda', null),
+        ('web:general@acme', 'web', 'channel', null, 'general', 'acme', null, null, null),
+        ('private_web', 'web', 'thread', 'direct_web', 'ours', 'acme', 'mina', null, null),
+        ('private_thread', 'discord', 'thread', 'web:general', 'ours', 'acme', null, null, null),
+        ('slack:open', 'slack', 'channel', null, 'open', 'acme', null, null, true),
+        ('slack:board', 'slack', 'channel', null, 'board', 'acme', null, null, false),
+        ('slack:new', 'slack', 'channel', null, 'new', 'acme', null, null, null),
+        ('thread_open', 'slack', 'thread', 'slack:open', 'o', 'acme', null, null, null),
+        ('thread_board', 'slack', 'thread', 'slack:board', 'b', 'acme', null, null, true),
+        ('thread_new', 'slack', 'thread', 'slack:new', 'n', 'acme', null, null, true)`,
   });
 }
 

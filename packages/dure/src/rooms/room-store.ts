@@ -277,15 +277,15 @@ const EMIT = { name: "room.emit", text: "select dure.emit($1)" };
 const PLACE = {
   name: "room.place",
   text: `
-    select *
-    from dure.places
+    select p.*, dure.is_private(p) as is_private
+    from dure.places p
     where id = coalesce((select moved_to from dure.places where id = $1), $1)`,
 };
 const PLACE_AT = {
   name: "room.place_at",
   text: `
-    select *
-    from dure.places
+    select p.*, dure.is_private(p) as is_private
+    from dure.places p
     where adapter = $1
       and channel = $2
       and coalesce(thread, '') = $3

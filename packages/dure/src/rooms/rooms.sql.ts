@@ -34,6 +34,7 @@ begin
     delete from dure.participants where place = p.id;
   end if;
   return to_jsonb(p) || jsonb_build_object(
+    'is_private', dure.is_private(p),
     'now', extract(epoch from v_now) * 1000,
     'participants',
       coalesce(

@@ -25,7 +25,7 @@ import { Inbound } from "./inbound.ts";
 import type { RoomLimits } from "./limits.ts";
 import { liftPairsIn, Lifts, RESUME } from "./lifts.ts";
 import { NOTICE_TOPIC, noticeHandler } from "./notices.ts";
-import { isPrivatePlace, shownPlace, type Place, type ShownPlace } from "./place.ts";
+import { shownPlace, type Place, type ShownPlace } from "./place.ts";
 import { RoomReader, type RoomSummary } from "./reading.ts";
 import { ConversationSink, type ConversationOf, type SinkTargets } from "./sink.ts";
 import { Orders } from "./orders.ts";
@@ -263,10 +263,10 @@ export class Rooms {
     return this.reader.rooms(who, page);
   }
 
-  /** Whose direct room or private thread it is; undefined for no such place. */
+  /** Undefined: it is not private, or there is no such place. */
   async privatePlace(id: string): Promise<Place | undefined> {
     const place = await this.#setting.store.place(id);
-    return place && isPrivatePlace(place.id) ? place : undefined;
+    return place?.isPrivate === true ? place : undefined;
   }
 
   async message(id: string, who: RoomPerson): Promise<StoredMessage> {
@@ -351,7 +351,7 @@ export class Rooms {
    */
   async retryIn(id: string, who: RoomPerson, answer: string | undefined): Promise<void> {
     const place = await this.place(id, who);
-    if (answer !== undefined) return this.#retries.retry(answer, place, who.person);
+    if (answer !== undefined) return void (await this.#retries.retry(answer, place, who.person));
     this.#setting.notifications.publish(RETRY_MODELS_TOPIC);
   }
 

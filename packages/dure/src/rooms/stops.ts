@@ -4,6 +4,7 @@ import { UNATTENDED_TOPIC } from "../durable/turns.ts";
 import { newId } from "../kernel/ids.ts";
 import { endUnsaid, type UnsaidHandling } from "./handled.ts";
 import type { OpenPlace, Place } from "./place.ts";
+import { endWait } from "./model-wait-notice.ts";
 import { withdrawRequestsIn } from "./requests.ts";
 import { HANDLINGS_TOPIC, type RoomsSetting, type Talk } from "./talk.ts";
 import { roomTexts } from "./texts.ts";
@@ -95,7 +96,9 @@ export class Stops {
       const place = await store.open(tx, id);
       if (!place) return;
       const ended = await tx.query<UnsaidHandling>(END_HANDLINGS, [place.id, stop.at]);
+      const text = roomTexts(this.#setting.locale).waitStopped();
       for (const handling of ended) {
+        await endWait(tx, this.#setting, { ...handling, place: place.id }, text);
         await endUnsaid(tx, this.#setting, place, { handling, outcome: "stopped" });
       }
       const requests = await withdrawRequestsIn(tx, this.#setting, [place.id], {

@@ -117,6 +117,13 @@ const TEXTS = {
     retrying: () => "지금 다시 연결해 볼게요.",
     resume: () => "이어서 다시 시도",
     resuming: () => "멈춘 곳에서 이어서 답하고 있어요.",
+    resumingAlready: () => "이미 이어서 답하고 있어요.",
+    notResumable: () =>
+      "이미 답했거나 여기서는 더 이어 갈 수 없어요. 필요하면 새 글로 다시 불러 주세요.",
+    passed: () =>
+      "그 뒤로 이야기가 이어져서 이 답은 다시 시도할 수 없어요. 새 글로 다시 불러 주세요.",
+    gaveUp: () => "모델에 다시 연결되지 않아 더 기다리지 않아요.",
+    waitStopped: () => "더 기다리지 않고 멈췄어요.",
     stoppedFor: (ended: Ended) =>
       isNothing(ended) ? "여기서 하던 일이 없어요." : `멈췄어요: ${endedIn(ended, KO_ENDED)}.`,
     pausedFor: (who: string, isNew: boolean) =>
@@ -129,6 +136,7 @@ const TEXTS = {
     noJobs: () => "여기서 맡긴 작업이 없어요.",
     notHere: () => "에이전트가 일하는 채널이 아니에요.",
     notYoursToStop: () => "이 자리에 글을 쓸 수 있는 분만 멈출 수 있어요.",
+    notYoursToRetry: () => "이 자리에 글을 쓸 수 있는 분만 다시 시도할 수 있어요.",
     notYoursToPause: () =>
       "서버 관리자나 rooms.approvers에 적힌 분만 에이전트를 멈추거나 다시 시작할 수 있어요.",
     paused: (who: string, by: string) =>
@@ -197,6 +205,14 @@ const TEXTS = {
     retrying: () => "I am trying to reach it now.",
     resume: () => "Try again from here",
     resuming: () => "I go on where I had stopped.",
+    resumingAlready: () => "I go on with it already.",
+    notResumable: () =>
+      "This has been answered already, or it cannot go on from here. Write a new message if you " +
+      "still need it.",
+    passed: () =>
+      "The conversation has gone on since, so this answer cannot be tried again. Write a new message.",
+    gaveUp: () => "The model did not come back, and I have stopped waiting.",
+    waitStopped: () => "I was stopped while I waited.",
     stoppedFor: (ended: Ended) =>
       isNothing(ended) ? "Nothing was running here." : `Stopped: ${endedIn(ended, EN_ENDED)}.`,
     pausedFor: (who: string, isNew: boolean) =>
@@ -209,6 +225,7 @@ const TEXTS = {
     noJobs: () => "No job was asked for here.",
     notHere: () => "The agents do not work in this channel.",
     notYoursToStop: () => "Only those who may write here can stop what runs here.",
+    notYoursToRetry: () => "Only those who may write here can try again.",
     notYoursToPause: () =>
       "Only those who manage the server, or those named in rooms.approvers, may pause an agent.",
     paused: (who: string, by: string) =>

@@ -3,10 +3,11 @@ import { DureError } from "../kernel/errors.ts";
 import type { Principal } from "./access.ts";
 import { Members, NO_TENANT, type Belonging } from "./members.ts";
 
-const PLACES = [
+const PLACES: { id: string; adapter: string; tenant: string; person: string | null }[] = [
   { id: "direct_web", adapter: "web", tenant: "acme", person: "mina" },
   { id: "private_web", adapter: "web", tenant: "acme", person: "mina" },
   { id: "direct_discord", adapter: "discord", tenant: "acme", person: "mina" },
+  { id: "slack:board", adapter: "slack", tenant: "acme", person: null },
 ];
 const ORIGINS: Readonly<Record<string, string>> = {
   [jobId("A")]: "room:ruda:direct_web",
@@ -60,11 +61,23 @@ describe("what belongs to a direct room", () => {
   test("a direct message and a private thread of a platform are for operators alone", async () => {
     const members = aMembership();
 
-    for (const room of ["direct_discord", "private_thread", "direct_gone"]) {
+    for (const room of ["direct_discord", "private_thread", "direct_gone", "slack:board"]) {
       expect(await members.mayKnow(principal("acme", "mina"), { room })).toBe(false);
       expect(await members.mayKnow(principal("acme", undefined), { room })).toBe(false);
       expect(await members.mayKnow(principal("", "boss", ["admin"]), { room })).toBe(true);
     }
+  });
+
+  test("a channel of a platform is known to all from when it is open, and until it is private", async () => {
+    const members = aMembership();
+    const mayKnow = (): Promise<boolean> =>
+      members.mayKnow(principal("acme", "mina"), { session: "room:ruda:slack:new" });
+
+    expect(await mayKnow()).toBe(true);
+    PLACES.push({ id: "slack:new", adapter: "slack", tenant: "acme", person: null });
+    expect(await mayKnow()).toBe(false);
+    PLACES.pop();
+    expect(await mayKnow()).toBe(true);
   });
 
   test("what is left of work and decisions that are gone is for operators alone", async () => {

@@ -1,7 +1,7 @@
 import { jobOfSession } from "../jobs/job.ts";
 import { codeOf } from "../kernel/errors.ts";
 import { escalationOfSession } from "../kernel/escalation.ts";
-import { isPrivatePlace, placeOfSession, type Place } from "../rooms/place.ts";
+import { isMadePrivate, placeOfSession, type Place } from "../rooms/place.ts";
 import type { KnownTo } from "../kernel/tenant.ts";
 import { hasScope, type Principal } from "./access.ts";
 
@@ -14,6 +14,7 @@ export interface Belonging {
 
 /** Where its people are looked up. */
 export interface Places {
+  /** Undefined: it is not private, or there is no such place. */
   privatePlace(id: string): Promise<Pick<Place, "adapter" | "tenant" | "person"> | undefined>;
 }
 
@@ -37,11 +38,14 @@ export const NO_TENANT = " ";
  */
 const REMOVED = "private_removed";
 
-/** Direct rooms and jobs that are remembered; who belongs to them never changes. */
+/**
+ * Direct rooms and jobs that are remembered: who belongs to them never changes. Whether a channel of a
+ * platform is private may change, and is looked up each time.
+ */
 const MAX_KNOWN = 10_000;
 
 /**
- * Who may know of what is private: a direct room or a private thread, the sessions of agents there, the
+ * Who may know of what is private: a direct room, a private thread or a private channel, the sessions of agents there, the
  * events of all, the work that was asked for there, and what the operator agent is asked about it. Its
  * person may, and an operator. For all others it does not exist. Source: docs/spec/collaboration §9.
  */
@@ -49,8 +53,7 @@ export class Members {
   readonly #rooms: Places | undefined;
   readonly #jobs: Works | undefined;
   readonly #inbox: Decisions | undefined;
-  /** By the place: `tenant person`; null: no person that has a token. */
-  readonly #people = new Map<string, string | null>();
+  readonly #people = new Map<string, Person>();
   /** By the job: the private places in which its whole work began. */
   readonly #origins = new Map<string, readonly string[]>();
 
@@ -68,7 +71,11 @@ export class Members {
     if (hasScope(principal, "admin")) return true;
     const places = await this.#privatePlacesOf(of);
     const owner = ownerOf(principal.caller.tenant, principal.person);
-    for (const place of places) if ((await this.#personOf(place)) !== owner) return false;
+    for (const place of places) {
+      const person = await this.#personOf(place);
+      const isOwn = owner !== undefined && person !== "all" && person?.owner === owner;
+      if (person !== "all" && !isOwn) return false;
+    }
 
     return true;
   }
@@ -99,7 +106,7 @@ export class Members {
   }
 
   async #privatePlacesOf({ session = "", room = "", job }: Belonging): Promise<readonly string[]> {
-    const places = [room, placeOfSession(session)?.place ?? ""].filter(isPrivatePlace);
+    const places = [room, placeOfSession(session)?.place ?? ""].filter((place) => place !== "");
     const work = job ?? jobOfSession(session);
     const began = work === undefined ? [] : await this.#originOf(work);
     const decision = escalationOfSession(session);
@@ -131,16 +138,24 @@ export class Members {
     }
   }
 
-  async #personOf(place: string): Promise<string | null> {
+  /** The web's channels are open to their tenant. Null: there is no such place. */
+  async #personOf(place: string): Promise<Person | "all" | null> {
+    if (place.startsWith("web:")) return "all";
     const known = this.#people.get(place);
     if (known !== undefined) return known;
 
     const room = await this.#rooms?.privatePlace(place);
-    if (!room) return null; // there is no such place
-    const owner = room.adapter === "web" ? ownerOf(room.tenant, room.person ?? undefined) : null;
+    if (!room) return isMadePrivate(place) ? null : "all";
+    const isOwned = room.adapter === "web" && room.person !== null;
+    const person = { owner: isOwned ? ownerOf(room.tenant, room.person) : null };
 
-    return remember(this.#people, place, owner ?? null);
+    return isMadePrivate(place) ? remember(this.#people, place, person) : person;
   }
+}
+
+/** Whose a private place is: `tenant person`; null: no person's that has a token. */
+interface Person {
+  readonly owner: string | null | undefined;
 }
 
 /** Undefined without a person: it owns nothing. */

@@ -6,6 +6,7 @@ import {
   type ChannelAccount,
   type ChannelAdapter,
   type ChannelFailure,
+  type Audience,
   type ChannelPort,
   type InboundMessage,
   type OutgoingPost,
@@ -370,6 +371,7 @@ class ContractPort implements ChannelPort {
   readonly logger = silentLogger;
   readonly states: AccountState[] = [];
   readonly messages: InboundMessage[] = [];
+  readonly audiences: [string, boolean][] = [];
   gaps = 0;
 
   async received(_account: ChannelAccount, message: InboundMessage): Promise<void> {
@@ -379,6 +381,10 @@ class ContractPort implements ChannelPort {
   async edited(): Promise<void> {}
 
   async placeChanged(): Promise<void> {}
+
+  async audienceChanged({ id }: ChannelAccount, { seenByAll }: Audience): Promise<void> {
+    this.audiences.push([id, seenByAll]);
+  }
 
   async accountChanged(_account: ChannelAccount, state: AccountState): Promise<void> {
     this.states.push(state);

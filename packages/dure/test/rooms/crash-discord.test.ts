@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { FULL, sampled } from "../../src/kernel/test-tiers.ts";
@@ -10,6 +13,7 @@ import { boundMs } from "../../src/kernel/test-bounds.ts";
 import {
   type FakeBot,
   FakeDiscord,
+  type FakeMessage,
   type FakePerson,
   type FakePlace,
   PostgresProxy,
@@ -288,6 +292,57 @@ test(
   },
 );
 
+/** Moments of a press on the button that goes on with an answer. */
+const PRESSED: readonly (readonly [string, (world: World) => Promise<unknown>])[] = [
+  [
+    "it is being stored",
+    ({ proxy }) => proxy.stop("before", nth("answer_retry.reopen", 1)).reached,
+  ],
+  [
+    "it is stored, and goes on",
+    ({ proxy }) => proxy.stop("after", nth("preview.answered", 1)).reached,
+  ],
+];
+
+test.each(PRESSED.map((point) => [...point] as const))(
+  "kill -9 after a press on the retry button, when %s: it is answered once, under one notice",
+  { ...FULL, timeout: 120_000 },
+  async (_what, moment) => {
+    const away = path.join(await mkdtemp(path.join(tmpdir(), "dure-away-")), "away");
+    onTestFinished(() => rm(path.dirname(away), { recursive: true }));
+    await writeFile(away, "");
+    const world = await openWorld({ TEST_AWAY: away });
+    const first = world.serve();
+    await world.ready(first);
+    world.say("물음 7");
+    const button = () => botMessages(world).at(-1)?.buttons[0];
+    await until(() => expect(button()?.value).toMatch(/^retry:/), first);
+    const pressed = button()!;
+
+    await rm(away);
+    const reached = moment(world);
+    const told = world.minjun.press(pressed).catch(() => "This interaction failed");
+    await within(reached, "the process did not come to the point", () => first.log);
+    await first.kill();
+    world.proxy.disarm();
+    await told;
+    const second = world.serve();
+    await world.ready(second);
+    await world.minjun.press(pressed);
+
+    await until(
+      () =>
+        expect(world.shown(world.general)).toEqual([
+          "민준: 물음 7",
+          "루다: 멈춘 곳에서 이어서 답하고 있어요.",
+          "루다: 답 7",
+        ]),
+      second,
+    );
+    expect(botMessages(world).flatMap(({ buttons }) => buttons)).toEqual([]);
+  },
+);
+
 const STORY = Array.from({ length: 15 }, (_none, index) => `${index + 1}번째 문장입니다.`).join(
   " ",
 );
@@ -381,7 +436,7 @@ function requestOf({ discord }: World, asked: string, n: number): Promise<void> 
   );
 }
 
-function botMessages({ discord, general }: World): readonly { readonly id: string }[] {
+function botMessages({ discord, general }: World): readonly FakeMessage[] {
   return discord.messages(general).filter(({ authorIsBot }) => authorIsBot);
 }
 
@@ -397,6 +452,7 @@ interface World {
   serve(): ServerProcess;
   ready(server: ServerProcess): Promise<void>;
   say(text: string, place?: FakePlace): ReturnType<FakePerson["post"]>;
+  readonly minjun: FakePerson;
   /** A person's, in the channel. */
   openThread(name: string): FakePlace;
   /** What people see: mentions by name, without the platform's own lines. */
@@ -462,6 +518,7 @@ async function openWorld(more: Readonly<Record<string, string>> = {}): Promise<W
       );
     },
     say: (text, place = general) => minjun.post(place, text),
+    minjun,
     openThread: (name) => minjun.startThread(general, name),
     shown: (place) =>
       discord

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import {
   chatAgent,
   defineService,
@@ -8,6 +9,13 @@ import {
 } from "dure";
 import { defineTeam, type TeamOptions } from "dure/team";
 
+/** While this file is there, 루다's model is away. A wait for it is over after a second. */
+const AWAY = process.env["TEST_AWAY"] ?? "/nowhere";
+
+const REFUSED: OfflineReply = {
+  text: "",
+  error: { status: 503, headers: { "retry-after-ms": "1" } },
+};
 const silent: OfflineReply = { toolCalls: [{ name: "stay_silent", args: {} }] };
 
 function said(request: ModelRequest): { text: string; called: boolean } {
@@ -27,6 +35,7 @@ const STORY = Array.from(
 
 const ruda = offlineModel("ruda", (request) => {
   const { text, called } = said(request);
+  if (existsSync(AWAY)) return REFUSED;
   if (text.includes("이야기")) {
     return called
       ? "."
@@ -70,6 +79,7 @@ export function crashTeam(rooms: NonNullable<TeamOptions["rooms"]>) {
       ruda: { displayName: "루다", leads: true, card: { llm: "offline:ruda" } },
       eden: { displayName: "이든", card: { llm: "offline:eden" } },
     },
+    ...(process.env["TEST_AWAY"] && { limits: { patience: { background: "1s" } } }),
     rooms: { ...rooms, stream: process.env["TEST_STREAM"] === "1" },
     services: {
       minimal: defineService({

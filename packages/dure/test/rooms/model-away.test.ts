@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { ONE_TRY, REFUSED } from "../outages/stage.ts";
 import { eventually } from "../until.ts";
 import { discordPlatform } from "./discord-platform.ts";
-import { readyTeamOn, settled, teamOn } from "./helpers.ts";
+import { ANONYMOUS, readyTeamOn, settled, teamOn } from "./helpers.ts";
 import type { Behave, TestTeam } from "./team.ts";
 import { webPlatform } from "./web-platform.ts";
 
@@ -126,7 +126,52 @@ describe("a room whose agent's model is away", { timeout: 60_000 }, () => {
     await platform.say(team, "물음");
     await settled(team);
 
-    expect((await platform.shown(team, "web:general")).at(-1)).toContain(FAILED);
+    const shown = await platform.shown(team, "web:general");
+    expect(shown).toEqual([
+      "민준: 물음",
+      "루다: 모델에 다시 연결되지 않아 더 기다리지 않아요.",
+      expect.stringContaining(FAILED),
+    ]);
     expect(await answersIn(team, "web:general")).toEqual([]);
+  });
+
+  test("says that it waits no more, when a person stops it", async () => {
+    const provider = awayProvider();
+    const platform = webPlatform();
+    const team = await readyTeamOn(platform, { behave: { ruda: provider.behave }, engine: LATER });
+    await platform.say(team, "물음");
+    await eventually(async () =>
+      expect((await platform.shown(team, "web:general")).at(-1)).toBe(WAITING),
+    );
+
+    await team.rooms.stopIn("web:general", ANONYMOUS);
+    await settled(team);
+
+    expect(await platform.shown(team, "web:general")).toEqual([
+      "민준: 물음",
+      "루다: 더 기다리지 않고 멈췄어요.",
+      "루다: 여기서 하던 일을 멈췄어요: 답 1건.",
+    ]);
+  });
+
+  test("waits again under the same notice, when its model goes away once more", async () => {
+    const provider = awayProvider();
+    const platform = webPlatform();
+    const engine = { ...SOON, patienceMs: () => 200 };
+    const team = await readyTeamOn(platform, { behave: { ruda: provider.behave }, engine });
+    await platform.say(team, "물음");
+    await settled(team);
+    const [first] = await platform.shown(team, "web:general");
+    const said = await team.rooms.reader.messages("web:general", {});
+    const button = said.flatMap(({ buttons }) => buttons ?? []).at(0)!.value;
+
+    await team.rooms.retryIn("web:general", ANONYMOUS, button.slice("retry:".length));
+    await settled(team);
+
+    const shown = await platform.shown(team, "web:general");
+    expect(shown[0]).toBe(first);
+    expect(shown.filter((line) => line.includes("더 기다리지 않아요"))).toHaveLength(1);
+    expect(shown).not.toContain(WAITING);
+    expect(shown.at(-1)).toContain(FAILED);
   });
 });

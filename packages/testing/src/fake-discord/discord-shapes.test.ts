@@ -23,6 +23,7 @@ const EVENTS: Readonly<Record<string, string>> = {
   GUILD_CREATE: "api.GatewayGuildCreateDispatchData",
   GUILD_DELETE: "api.GatewayGuildDeleteDispatchData",
   GUILD_ROLE_CREATE: "api.GatewayGuildRoleCreateDispatchData",
+  GUILD_ROLE_UPDATE: "api.GatewayGuildRoleUpdateDispatchData",
   GUILD_ROLE_DELETE: "api.GatewayGuildRoleDeleteDispatchData",
   CHANNEL_CREATE: "api.GatewayChannelCreateDispatchData",
   CHANNEL_UPDATE: "api.GatewayChannelUpdateDispatchData",
@@ -156,6 +157,7 @@ async function everythingHappens(stage: Stage): Promise<void> {
   await minsu.command(ruda, general, "who");
   const eden = discord.addBot({ name: "이든", token: "token-eden", guilds: [] });
   discord.inviteBot(eden, guild);
+  discord.setEveryone(guild, ["VIEW_CHANNEL"]);
   discord.kickBot(eden, guild);
   discord.setOutage(guild, true);
   discord.setOutage(guild, false);

@@ -315,6 +315,11 @@ export class FakeDiscord implements AsyncDisposable {
     this.#world.setOverwrite(place, id, overwriteOf(change));
   }
 
+  /** What the role @everyone gives to each member of a guild; in the beginning VIEW_CHANNEL. */
+  setEveryone(guild: FakeGuild, permissions: readonly FakePermission[]): void {
+    this.#world.setEveryone(this.#guild(guild), bitsOf(permissions));
+  }
+
   /** Lets a bot in, as its invite link does. */
   inviteBot(
     bot: FakeBot,
@@ -351,10 +356,8 @@ export class FakeDiscord implements AsyncDisposable {
 
   archiveThread(thread: FakePlace, options: { readonly locked?: boolean } = {}): void {
     const place = this.#place(thread);
-    this.#world.threads.modify({ id: place.thread?.ownerId ?? "", name: "", bot: false }, place, {
-      archived: true,
-      locked: options.locked,
-    });
+    const owner = { id: place.thread?.ownerId ?? "", name: "", bot: false };
+    this.#world.threads.modify(owner, place, { archived: true, locked: options.locked });
   }
 
   // ── What is to be seen

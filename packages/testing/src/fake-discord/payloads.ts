@@ -360,17 +360,19 @@ export function ownMemberPayload(guild: Guild, bot: User): object {
 /** @everyone, and the role that came with each bot. Source: "Permissions: Role Object". */
 export function rolesOf(guild: Guild) {
   const bots = [...guild.members.values()].filter(({ user }) => user.bot);
-  return [
-    {
-      ...BARE_ROLE,
-      id: guild.id,
-      name: "@everyone",
-      position: 0,
-      permissions: "0",
-      managed: false,
-    },
-    ...bots.map(({ user, base }) => managedRole(user, base)),
-  ];
+  return [everyoneRole(guild), ...bots.map(({ user, base }) => managedRole(user, base))];
+}
+
+/** Source: "Permissions: Role Object": the id of @everyone is its guild's. */
+export function everyoneRole({ id, everyone }: Guild) {
+  return {
+    ...BARE_ROLE,
+    id,
+    name: "@everyone",
+    position: 0,
+    permissions: String(everyone),
+    managed: false,
+  } satisfies Plain<APIRole>;
 }
 
 /** Source: "Permissions: Role Object", "Role Tags Structure". */

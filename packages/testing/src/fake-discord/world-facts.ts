@@ -20,6 +20,8 @@ export interface Guild {
       readonly joinedAt: number;
     }
   >;
+  /** What the role @everyone gives to each member. */
+  everyone: bigint;
   /** The platform has an outage there. Source: "Guild: Unavailable Guild Object". */
   isOut: boolean;
 }

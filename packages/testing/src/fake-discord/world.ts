@@ -12,6 +12,7 @@ import {
 } from "./permissions.ts";
 import {
   channelPayload,
+  everyoneRole,
   guildPayload,
   managedRole,
   placePayload,
@@ -78,7 +79,13 @@ export class World {
   }
 
   addGuild(name: string): Guild {
-    const guild: Guild = { id: this.snowflake(), name, members: new Map(), isOut: false };
+    const guild: Guild = {
+      id: this.snowflake(),
+      name,
+      members: new Map(),
+      everyone: bitsOf(["VIEW_CHANNEL"]),
+      isOut: false,
+    };
     this.guilds.set(guild.id, guild);
 
     return guild;
@@ -98,6 +105,17 @@ export class World {
       intents: ["GUILDS"],
       reaches: (bot) => bot.id !== user.id && isTold(guild, bot),
       data: () => ({ guild_id: guild.id, ...role }),
+    });
+  }
+
+  /** Source: "Gateway Events: Guild Role Update": told to each bot of the guild. */
+  setEveryone(guild: Guild, bits: bigint): void {
+    guild.everyone = bits;
+    this.publish({
+      type: "GUILD_ROLE_UPDATE",
+      intents: ["GUILDS"],
+      reaches: (bot) => isTold(guild, bot),
+      data: () => ({ guild_id: guild.id, role: everyoneRole(guild) }),
     });
   }
 
@@ -272,7 +290,7 @@ export class World {
 
     const roles = [...member.roles, ...(user.bot ? [roleIdOf(user)] : [])];
 
-    const bits = permissionsIn(member.base, channel.overwrites, {
+    const bits = permissionsIn(baseOf(member, place), channel.overwrites, {
       everyone: place.guild?.id ?? "",
       roles,
       member: user.id,
@@ -348,6 +366,11 @@ export class World {
   hears(bot: User, place: FakeChannel): boolean {
     return place.guild?.isOut !== true && this.can(bot, place, "VIEW_CHANNEL");
   }
+}
+
+/** What a member's roles give it: its own, and @everyone. */
+function baseOf({ base }: { readonly base: bigint }, { guild }: FakeChannel): bigint {
+  return base | (guild?.everyone ?? 0n);
 }
 
 /** What a member's overwrite says in names. */

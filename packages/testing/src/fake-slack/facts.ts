@@ -18,12 +18,12 @@ export interface SlackUser {
   readonly isAdmin: boolean;
 }
 
-/** A channel; `im`: the direct message of a person and an app; `mpim`: of several people and apps. */
+/** A channel; `group`: a private one; `im`: the direct message of a person and an app; `mpim`: of several people and apps. */
 export interface SlackChannel {
   readonly id: string;
   name: string;
   /** Source: docs.slack.dev/reference/events/message, `channel_type`. */
-  readonly kind: "channel" | "im" | "mpim";
+  kind: "channel" | "group" | "im" | "mpim";
   isArchived: boolean;
   /** Ids of users; of a bot its user's. */
   readonly members: Set<string>;
@@ -44,6 +44,8 @@ export interface SlackMessage {
   readonly botId: string | undefined;
   readonly appId: string | undefined;
   text: string;
+  /** Of a message of the platform's own. */
+  readonly subtype?: string | undefined;
   /** The `ts` of the root; of a root with replies its own. */
   readonly threadTs: string | undefined;
   readonly metadata: SlackMetadata | undefined;

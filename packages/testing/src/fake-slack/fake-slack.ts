@@ -143,14 +143,14 @@ export class FakeSlack implements AsyncDisposable {
   }
 
   /** Every app and person that exists, and every later one, is in it. */
-  addChannel(name: string): FakeSlackChannel {
+  addChannel(name: string, { isPrivate = false } = {}): FakeSlackChannel {
     const id = this.#world.newId("C");
     const members = [...this.#world.apps.map(({ userId }) => userId), ...this.#world.users.keys()];
 
     this.#world.channels.set(id, {
       id,
       name,
-      kind: "channel",
+      kind: isPrivate ? "group" : "channel",
       isArchived: false,
       members: new Set(members),
     });
@@ -331,6 +331,14 @@ export class FakeSlack implements AsyncDisposable {
     this.#tell({ kind: "archived", channel: known });
   }
 
+  /**
+   * An admin makes a channel private, or public. Source: docs.slack.dev/reference/events/message,
+   * channel_convert_to_private, channel_convert_to_public.
+   */
+  convert(channel: FakeSlackChannel, to: "private" | "public"): void {
+    this.#world.convert(channel.id, { to, by: ADMIN });
+  }
+
   rename(channel: FakeSlackChannel, name: string): void {
     const known = this.#world.channel(channel.id);
     known.name = name;
@@ -352,7 +360,7 @@ export class FakeSlack implements AsyncDisposable {
 
   #joinAll(user: string): void {
     for (const channel of this.#world.channels.values()) {
-      if (channel.kind === "channel") channel.members.add(user);
+      if (!/^(im|mpim)$/.test(channel.kind)) channel.members.add(user);
     }
   }
 
@@ -416,23 +424,35 @@ export class FakeSlack implements AsyncDisposable {
     }
   }
 
-  #press(press: { message: SlackMessage; person: SlackUser; label: string }): void {
-    const { message, person, label } = press;
-    const button = (message.blocks ?? [])
-      .flatMap(({ elements }) => elements ?? [])
-      .find(({ text }) => text?.text === label);
+  #press(press: Pressed): void {
+    const { message, person } = press;
     const app = this.#world.apps.find(({ botId }) => botId === message.botId);
-    if (!button || !app) throw new Error(`There is no button ${label}.`);
-
-    const { value = "", action_id: actionId = "" } = button;
-    const payload = blockActions(this.#world, message, { person, value, actionId });
+    if (!app) throw new Error(`There is no button ${press.label}.`);
+    const payload = blockActions(this.#world, message, { person, ...buttonOf(press) });
     this.#socket.send(app, "interactive", payload);
   }
 }
 
+interface Pressed {
+  readonly message: SlackMessage;
+  readonly person: SlackUser;
+  readonly label: string;
+  /** Of a button that may be gone meanwhile. */
+  readonly value?: string;
+}
+
+function buttonOf({ message, label, value }: Pressed): { value: string; actionId: string } {
+  const button = (message.blocks ?? [])
+    .flatMap(({ elements }) => elements ?? [])
+    .find(({ text }) => text?.text === label);
+  if (!button && value === undefined) throw new Error(`There is no button ${label}.`);
+
+  return { value: value ?? button?.value ?? "", actionId: button?.action_id ?? "old" };
+}
+
 interface PersonParts {
   readonly world: SlackWorld;
-  readonly press: (press: { message: SlackMessage; person: SlackUser; label: string }) => void;
+  readonly press: (press: Pressed) => void;
   readonly command: (
     bot: string,
     given: { readonly person: SlackUser; readonly channel: string; readonly text: string },
@@ -485,6 +505,14 @@ export class FakeSlackPerson {
 
   press(message: { readonly ts: string; readonly channel: string }, label: string): void {
     this.#parts.press({ message: this.#found(message), person: this.#user, label });
+  }
+
+  /** A button that was shown under a message, also when it is gone meanwhile: an old screen. */
+  pressValue(
+    message: { readonly ts: string; readonly channel: string },
+    button: { readonly value: string; readonly label: string },
+  ): void {
+    this.#parts.press({ message: this.#found(message), person: this.#user, ...button });
   }
 
   /** `/dure <text>` of an app, in a channel: Slack takes none in a thread. */

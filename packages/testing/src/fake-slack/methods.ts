@@ -179,13 +179,17 @@ export const SLACK_METHODS: Readonly<Record<string, SlackMethod>> = {
     input: z.strictObject({ channel: z.string() }),
     run: ({ world, app, args }) => {
       const channel = world.channel(String(args["channel"]));
+      requireReading(app, channel);
       return {
         channel: {
           id: channel.id,
           name: channel.name,
-          is_channel: channel.kind === "channel",
+          is_channel: channel.kind === "channel" || channel.kind === "group",
+          // of channels that were private ones from the beginning, long ago
+          is_group: false,
           is_im: channel.kind === "im",
           is_mpim: channel.kind === "mpim",
+          is_private: channel.kind !== "channel",
           is_archived: channel.isArchived,
           is_member: channel.members.has(app.userId),
         },
@@ -230,6 +234,15 @@ function memberChannel(world: SlackWorld, app: SlackApp, args: SlackCall["args"]
   const channel = world.channel(String(args["channel"]));
   if (!channel.members.has(app.userId)) throw new SlackRefusal("not_in_channel");
   return channel;
+}
+
+/** What an app may ask of a channel. Source: conversations.info: of each kind its own scope. */
+function requireReading(app: SlackApp, { kind, members }: SlackChannel): void {
+  const needed = { channel: "channels", group: "groups", im: "im", mpim: "mpim" }[kind];
+  if (!app.scopes.has(`${needed}:read`)) {
+    throw new SlackRefusal("missing_scope", { needed: `${needed}:read` });
+  }
+  if (kind !== "channel" && !members.has(app.userId)) throw new SlackRefusal("channel_not_found");
 }
 
 function ownMessage(

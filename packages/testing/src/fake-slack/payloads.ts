@@ -38,7 +38,8 @@ export function messagePayload(
   };
 }
 
-function subtypeOf({ username, files }: SlackMessage): string | undefined {
+function subtypeOf({ username, files, subtype }: SlackMessage): string | undefined {
+  if (subtype !== undefined) return subtype;
   if (username !== undefined) return "bot_message";
   return files.length > 0 ? "file_share" : undefined;
 }

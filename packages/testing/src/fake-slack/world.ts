@@ -70,6 +70,26 @@ export class SlackWorld {
     return message;
   }
 
+  /** A channel is made private, or public: a message of the platform's own says so. */
+  convert(id: string, { to, by }: { to: "private" | "public"; by: string }): void {
+    this.channel(id).kind = to === "private" ? "group" : "channel";
+    this.add({
+      ts: this.newTs(),
+      channel: id,
+      user: by,
+      botId: undefined,
+      appId: undefined,
+      text: `made this channel *${to}*.`,
+      subtype: `channel_convert_to_${to}`,
+      threadTs: undefined,
+      metadata: undefined,
+      blocks: undefined,
+      username: undefined,
+      files: [],
+      editedAt: undefined,
+    });
+  }
+
   /** Source: docs.slack.dev/reference/events/message/message_changed. */
   change(message: SlackMessage, text: string, blocks: SlackMessage["blocks"]): void {
     message.text = text;

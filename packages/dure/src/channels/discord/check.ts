@@ -5,7 +5,15 @@ import {
 } from "../../rooms/channel-adapter.ts";
 import type { AccountApi } from "./account-api.ts";
 import { nameOf } from "./mapping.ts";
-import { isForum, NEEDED, neededIn, NEEDS, PERMISSIONS, UNFIT_KINDS } from "./permissions.ts";
+import {
+  isForum,
+  NEEDED,
+  neededIn,
+  NEEDS,
+  PERMISSIONS,
+  permissionsOf,
+  UNFIT_KINDS,
+} from "./permissions.ts";
 import {
   applicationForm,
   channelsForm,
@@ -14,11 +22,7 @@ import {
   rolesForm,
   selfForm,
   type WireChannel,
-  type WireOverwrite,
-  type WireRole,
 } from "./wire-forms.ts";
-
-const ADMINISTRATOR = 1n << 3n;
 
 /**
  * Source: "Application: Application Flags": the message content switch, of a bot in many and in few
@@ -244,43 +248,6 @@ async function readPermissions(
       roles,
       overwrites: channel.permission_overwrites,
     });
-}
-
-/**
- * Source: "Permissions: Permission Overwrites", in its order: everyone, roles, the channel's for
- * everyone, for roles, for the member. Pure.
- */
-function permissionsOf(facts: {
-  readonly guild: string;
-  readonly selfId: string;
-  readonly memberRoles: readonly string[];
-  readonly roles: readonly WireRole[];
-  readonly overwrites: readonly WireOverwrite[];
-}): bigint {
-  const { guild, selfId, memberRoles, roles, overwrites } = facts;
-  const base = roles
-    .filter(({ id }) => id === guild || memberRoles.includes(id))
-    .reduce((bits, { permissions }) => bits | BigInt(permissions), 0n);
-  if ((base & ADMINISTRATOR) !== 0n) return ~0n;
-  const apply = (bits: bigint, chosen: readonly WireOverwrite[]): bigint => {
-    const deny = chosen.reduce((all, overwrite) => all | BigInt(overwrite.deny), 0n);
-    const allow = chosen.reduce((all, overwrite) => all | BigInt(overwrite.allow), 0n);
-
-    return (bits & ~deny) | allow;
-  };
-  const forEveryone = apply(
-    base,
-    overwrites.filter(({ id }) => id === guild),
-  );
-  const forRoles = apply(
-    forEveryone,
-    overwrites.filter(({ id }) => id !== guild && memberRoles.includes(id)),
-  );
-
-  return apply(
-    forRoles,
-    overwrites.filter(({ id }) => id === selfId),
-  );
 }
 
 /**

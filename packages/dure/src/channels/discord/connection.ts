@@ -17,6 +17,7 @@ import { LeftOut } from "./left-out.ts";
 import { PlaceFinder } from "./place-finder.ts";
 import { PlaceDirectory } from "./places.ts";
 import { Servers } from "./servers.ts";
+import { Viewers } from "./viewers.ts";
 import { StateTeller } from "../state-teller.ts";
 import { gatewayForm } from "./wire-forms.ts";
 
@@ -56,6 +57,7 @@ export class AccountConnection {
   #account: ChannelAccount;
   #signal: AbortSignal = this.#refused.signal;
   readonly #servers = new Servers();
+  readonly #viewers: Viewers;
   readonly #events: GatewayEvents;
   readonly #leftOut: LeftOut;
 
@@ -65,6 +67,7 @@ export class AccountConnection {
     this.#api = options.api;
     this.#account = options.account;
     this.#states = new StateTeller(options.port);
+    this.#viewers = new Viewers(options.port, () => this.#account);
     this.#inbox = new Inbox({
       clock: options.port.clock,
       logger: options.port.logger,
@@ -72,6 +75,7 @@ export class AccountConnection {
       limit: options.inboxLimit,
       readMissed: async () => {
         await this.#states.settled(); // "ready" is stored before what was missed is read
+        await this.#viewers.audiences.tell();
         await this.#port.mayHaveMissed(this.#account);
       },
     });
@@ -90,6 +94,7 @@ export class AccountConnection {
       roles: this.#roles,
       inbox: this.#inbox,
       servers: this.#servers,
+      viewers: this.#viewers,
       joinsThread,
       account: () => this.#account,
       signal: () => this.#signal,
@@ -153,6 +158,8 @@ export class AccountConnection {
    */
   channelsChanged(): void {
     this.#events.channelsChanged();
+    this.#viewers.audiences.forgetTold();
+    void this.#viewers.audiences.tryToTell();
   }
 
   /** The token was refused over HTTP: the connection ends too. */
@@ -255,6 +262,7 @@ export class AccountConnection {
 
   /** Ready also while a server has an outage: the others are there. */
   #tellReady(): void {
-    this.#states.tell(this.#account, "ready", this.#servers.trouble ?? this.#leftOut.told);
+    const detail = this.#servers.trouble ?? this.#leftOut.told;
+    this.#states.tell(this.#account, "ready", detail, this.#viewers.audiences.tryToTell());
   }
 }

@@ -10,6 +10,7 @@ import { addressOf, isHidden, isThread, type KnownPlace, type PlaceDirectory } f
 import { registerCommand } from "./commands.ts";
 import { Presses } from "./presses.ts";
 import type { Servers } from "./servers.ts";
+import type { Viewers } from "./viewers.ts";
 import {
   guildForm,
   interactionForm,
@@ -25,6 +26,7 @@ import {
   type WireMessage,
   type WireMessageUpdate,
   type WirePlace,
+  type WireRole,
 } from "./wire-forms.ts";
 import { ThreadEntry } from "./thread-entry.ts";
 
@@ -39,6 +41,7 @@ export interface GatewayEventsParts {
   readonly roles: BotRoles;
   readonly inbox: Inbox;
   readonly servers: Servers;
+  readonly viewers: Viewers;
   readonly joinsThread: (place: PlaceAddress, account: ChannelAccount) => boolean;
   /** With the platform's id, as soon as that is known. */
   readonly account: () => ChannelAccount;
@@ -62,6 +65,7 @@ export class GatewayEvents {
   readonly #roles: BotRoles;
   readonly #inbox: Inbox;
   readonly #servers: Servers;
+  readonly #viewers: Viewers;
   readonly #presses: Presses;
   readonly #entry: ThreadEntry;
   readonly #account: () => ChannelAccount;
@@ -81,6 +85,7 @@ export class GatewayEvents {
     this.#roles = parts.roles;
     this.#inbox = parts.inbox;
     this.#servers = parts.servers;
+    this.#viewers = parts.viewers;
     this.#presses = new Presses({ account, port, api, places: finder });
     this.#entry = new ThreadEntry({
       ...parts,
@@ -136,8 +141,7 @@ export class GatewayEvents {
     if (isOfGuild(type)) return this.#takeOfGuild(type, data);
     switch (type) {
       case "CHANNEL_CREATE":
-        this.#places.learn(placeForm.parse(data));
-        return;
+        return this.#channelCame(placeForm.parse(data));
       case "CHANNEL_UPDATE":
       case "THREAD_UPDATE":
         return this.#placeChanged(placeForm.parse(data));
@@ -176,6 +180,8 @@ export class GatewayEvents {
         return this.#guildGone(guildForm.parse(data));
       case "GUILD_ROLE_CREATE":
         return this.#roles.learn([roleCameForm.parse(data).role]);
+      case "GUILD_ROLE_UPDATE":
+        return this.#roleChanged(roleCameForm.parse(data).role);
       case "GUILD_ROLE_DELETE":
         return this.#roles.forget(roleGoneForm.parse(data).role_id);
       default:
@@ -203,8 +209,29 @@ export class GatewayEvents {
     if (known && known.joined !== true) this.#entry.wasPutIn(known.address, known.name);
   }
 
+  #channelCame(channel: WirePlace): void {
+    this.#places.learn(channel);
+    if (this.#viewers.channelCame(channel)) this.#tellAudiences([channel.id]);
+  }
+
+  #roleChanged(role: WireRole): void {
+    this.#roles.learn([role]);
+    const changed = this.#viewers.roleChanged(role);
+    this.#tellAudiences(changed);
+  }
+
+  /**
+   * At once, also while a gap is read; and in the lane of each channel, so that what is said there
+   * next is said to those who read it now.
+   */
+  #tellAudiences(channels: readonly string[]): void {
+    if (channels.length > 0) void this.#viewers.audiences.tryToTell();
+    for (const channel of channels) this.#inbox.push(channel, () => this.#viewers.audiences.tell());
+  }
+
   #placeGone(place: WirePlace, kind: "channel-removed" | "thread-deleted"): void {
     this.#places.forget(place.id);
+    this.#viewers.channelGone(place);
     this.#tell(addressOf(place), kind);
   }
 
@@ -217,6 +244,7 @@ export class GatewayEvents {
     this.#servers.came(guild);
     this.#roles.learn(guild.roles);
     this.#tellCommand(guild.id);
+    this.#viewers.serverCame(guild);
     this.#channelsCame(guild);
     for (const thread of guild.threads) this.#threadCame(thread, guild.id, { isListed: true });
     // It comes late after an outage of theirs, or for the first time: no event
@@ -258,6 +286,7 @@ export class GatewayEvents {
   #placeChanged(place: WirePlace): void {
     const before = this.#places.learn(place);
     const address = addressOf(place);
+    if (this.#viewers.channelCame(place)) this.#tellAudiences([place.id]);
     if (isHidden(place)) {
       if (before?.isHidden !== true) this.#tell(address, "access-lost");
       return;

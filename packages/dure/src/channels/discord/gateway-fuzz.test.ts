@@ -196,6 +196,7 @@ async function trueEvents(): Promise<Map<string, unknown[]>> {
   minsu.react(asked!, "\u{1f6d1}");
   await minsu.command(ruda, general, "who");
   discord.kickBot(discord.addBot({ name: "이든", token: "token-eden" }), guild);
+  discord.setEveryone(guild, ["VIEW_CHANNEL", "SEND_MESSAGES"]);
   discord.kickBot(ruda, guild);
   discord.inviteBot(ruda, guild);
 

@@ -1,3 +1,5 @@
+import type { WireOverwrite, WireRole } from "./wire-forms.ts";
+
 /** The permissions that this adapter needs. Source: "Permissions: Bitwise Permission Flags". */
 export const PERMISSIONS = {
   VIEW_CHANNEL: 1n << 10n,
@@ -64,5 +66,45 @@ export function openingNeeds(channelType: number | undefined): Permission {
 export function neededIn(channelType: number): readonly Permission[] {
   return NEEDED.filter(
     (permission) => permission !== NEEDS.openThread || openingNeeds(channelType) === permission,
+  );
+}
+
+/** Source: "Permissions: Bitwise Permission Flags": it has all others. */
+const ADMINISTRATOR = 1n << 3n;
+
+/**
+ * Source: "Permissions: Permission Overwrites", in its order: everyone, roles, the channel's for
+ * everyone, for roles, for the member. Pure.
+ */
+export function permissionsOf(facts: {
+  readonly guild: string;
+  readonly selfId: string;
+  readonly memberRoles: readonly string[];
+  readonly roles: readonly WireRole[];
+  readonly overwrites: readonly WireOverwrite[];
+}): bigint {
+  const { guild, selfId, memberRoles, roles, overwrites } = facts;
+  const base = roles
+    .filter(({ id }) => id === guild || memberRoles.includes(id))
+    .reduce((bits, { permissions }) => bits | BigInt(permissions), 0n);
+  if ((base & ADMINISTRATOR) !== 0n) return ~0n;
+  const apply = (bits: bigint, chosen: readonly WireOverwrite[]): bigint => {
+    const deny = chosen.reduce((all, overwrite) => all | BigInt(overwrite.deny), 0n);
+    const allow = chosen.reduce((all, overwrite) => all | BigInt(overwrite.allow), 0n);
+
+    return (bits & ~deny) | allow;
+  };
+  const forEveryone = apply(
+    base,
+    overwrites.filter(({ id }) => id === guild),
+  );
+  const forRoles = apply(
+    forEveryone,
+    overwrites.filter(({ id }) => id !== guild && memberRoles.includes(id)),
+  );
+
+  return apply(
+    forRoles,
+    overwrites.filter(({ id }) => id === selfId),
   );
 }

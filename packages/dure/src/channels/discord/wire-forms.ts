@@ -112,6 +112,9 @@ export const messageUpdateForm = z.object({
 });
 export type WireMessageUpdate = z.output<typeof messageUpdateForm>;
 
+/** Source: "Permissions: Overwrite Object". */
+const overwriteForm = z.object({ id: snowflake, allow: bits, deny: bits });
+
 /** Source: "Channel Object", "Thread Metadata Object". */
 export const placeForm = z.object({
   id: snowflake,
@@ -122,6 +125,8 @@ export const placeForm = z.object({
   owner_id: maybe(snowflake),
   last_message_id: maybe(snowflake),
   flags: maybe(z.number().int().min(0)),
+  /** Absent of threads, and where one of them is not understood. */
+  permission_overwrites: maybe(z.array(overwriteForm).max(LONGEST_LIST)),
   thread_metadata: maybe(
     z.object({ archived: maybe(z.boolean()), archive_timestamp: maybe(z.string()) }),
   ),
@@ -141,7 +146,7 @@ const roleForm = z.object({
 export const rolesForm = z.array(roleForm);
 export type WireRole = z.output<typeof roleForm>;
 
-/** Source: "Gateway Events: Guild Role Create", "Guild Role Delete". */
+/** Source: "Gateway Events: Guild Role Create", "Guild Role Update", "Guild Role Delete". */
 export const roleCameForm = z.object({ role: roleForm });
 export const roleGoneForm = z.object({ role_id: snowflake });
 
@@ -280,7 +285,7 @@ export const channelsForm = z.array(
     id: snowflake,
     type: z.number().int(),
     name: maybe(shortText),
-    permission_overwrites: manyOf(z.object({ id: snowflake, allow: bits, deny: bits })),
+    permission_overwrites: manyOf(overwriteForm),
   }),
 );
 export type WireChannel = z.output<typeof channelsForm>[number];

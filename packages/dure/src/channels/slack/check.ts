@@ -135,6 +135,13 @@ async function checkChannel(
     };
   } catch (error) {
     if (!(error instanceof ChannelError) || error.failure === "credential") throw error;
+    if (error.detail === "missing_scope") {
+      return {
+        ok: false,
+        what: `${account.id}: cannot ask whether ${channel} is private, and keeps it as a private channel.`,
+        hint: "Add channels:read and groups:read under OAuth & Permissions, then install the app again.",
+      };
+    }
     return {
       ok: false,
       what: `${account.id}: ${error.message}`,

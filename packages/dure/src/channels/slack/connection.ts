@@ -13,6 +13,7 @@ import { SlackEvents } from "./events.ts";
 import type { SlackPackages } from "./packages.ts";
 import type { Reader } from "./reader.ts";
 import { SilenceWatch } from "./silence.ts";
+import { Viewers } from "./viewers.ts";
 import { runSocket, type ConnectionEnd, type Told } from "./socket.ts";
 
 export interface AppConnectionOptions {
@@ -56,6 +57,7 @@ export class AppConnection {
   readonly #members = new Map<string, ConnectedAccount>();
   readonly #refused = new AbortController();
   readonly #silence: SilenceWatch;
+  readonly #viewers: Viewers;
   #threads: readonly ThreadInUse[] = [];
   #over = new AbortController();
   #loop: Promise<string | undefined> | undefined;
@@ -65,7 +67,8 @@ export class AppConnection {
 
   constructor(options: AppConnectionOptions) {
     this.#options = options;
-    const { name, quietMs, port, reader, channels } = options;
+    const { name, quietMs, port, reader, channels, accounts } = options;
+    this.#viewers = new Viewers({ name, port, reader, channels, accounts });
     const look = async (signal: AbortSignal): Promise<string> =>
       (await reader.look(channels(), signal)).newest;
     this.#silence = new SilenceWatch({
@@ -103,6 +106,18 @@ export class AppConnection {
     return this.#threads;
   }
 
+  /** The configuration has other channels than before. */
+  async channelsChanged(): Promise<void> {
+    this.#viewers.audiences.forgetTold();
+    if (this.#isReady) await this.#viewers.ask(this.#over.signal);
+    await this.#viewers.audiences.tryToTell();
+  }
+
+  /** Resolves when it is stored. */
+  async converted(channel: string, seenByAll: boolean): Promise<void> {
+    await this.#viewers.learn(channel, seenByAll);
+  }
+
   /** A token was refused over HTTP: the connection ends too. */
   refuse(): void {
     this.#refused.abort(new Error("The token was refused."));
@@ -121,7 +136,9 @@ export class AppConnection {
       readMissed: () => this.#readMissed(signal),
     });
     this.#inbox = inbox;
-    const events = new SlackEvents({ name, port, inbox, reader, accounts, signal: () => signal });
+    const viewers = this.#viewers;
+    const parts = { name, port, inbox, reader, viewers, accounts };
+    const events = new SlackEvents({ ...parts, signal: () => signal });
     const refusal = await this.#keepConnected(events, signal);
     this.#isReady = false;
     await inbox.close();
@@ -166,6 +183,7 @@ export class AppConnection {
   async #connectOnce(events: SlackEvents, signal: AbortSignal): Promise<ConnectionEnd> {
     try {
       await this.#options.api.whoAmI(signal);
+      await this.#viewers.ask(signal);
     } catch (error) {
       if (signal.aborted) return { end: "stopped" };
       const isRefused = error instanceof ChannelError && error.failure === "credential";
@@ -212,11 +230,13 @@ export class AppConnection {
   #tellReady(member: ConnectedAccount): void {
     const platformId = this.#options.platformIdOf(member.account);
     member.account = { ...member.account, platformId };
-    member.states.tell(member.account, "ready");
+    const stored = this.#viewers.audiences.tryToTell();
+    member.states.tell(member.account, "ready", undefined, stored);
   }
 
   async #readMissed(signal: AbortSignal): Promise<void> {
     const { reader, channels, port } = this.#options;
+    await this.#viewers.audiences.tell();
     const members = [...this.#members.values()];
     await Promise.all(members.map(({ states }) => states.settled()));
     const { threads, newest } = await reader.look(channels(), signal);

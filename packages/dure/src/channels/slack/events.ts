@@ -5,6 +5,7 @@ import { Orders } from "./orders.ts";
 import { Presses } from "./presses.ts";
 import type { Reader } from "./reader.ts";
 import type { Told } from "./socket.ts";
+import type { Viewers } from "./viewers.ts";
 import {
   CHANNEL_EVENTS,
   channelEvent,
@@ -20,6 +21,7 @@ interface EventParts {
   readonly port: ChannelPort;
   readonly inbox: Inbox;
   readonly reader: Reader;
+  readonly viewers: Viewers;
   /** Whose app it is: several where agents speak through one. */
   readonly accounts: () => readonly ChannelAccount[];
   readonly signal: () => AbortSignal;
@@ -118,7 +120,8 @@ export class SlackEvents {
   }
 
   async #message(event: MessageEvent): Promise<void> {
-    const { reader, signal, port } = this.#parts;
+    const { reader, signal, port, viewers } = this.#parts;
+    await viewers.hear(event);
     const isDirect = DIRECT_KINDS.includes(event.channel_type ?? "");
     if (event.subtype === "message_deleted") return this.#deleted(event);
     if (event.subtype === "message_changed") return this.#edited(event, isDirect);

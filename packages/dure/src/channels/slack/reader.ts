@@ -20,12 +20,15 @@ import {
   type Seen,
 } from "./mapping.ts";
 import { fromSlackText, withoutAppMention } from "./text.ts";
-import { channelAnswer, type WireMessage } from "./wire.ts";
+import { channelAnswer, type WireChannel, type WireMessage } from "./wire.ts";
 
 /** Characters of a thread's name. */
 export const THREAD_NAME_LENGTH = 100;
 /** Lets an app read group messages. Source: docs.slack.dev/reference/scopes/mpim.history. */
 const GROUPS = "mpim:history";
+
+/** Begins the subtype of the message with which a channel was made private, or public. */
+const CONVERTED = "channel_convert_to_";
 
 const KEPT_NAMES = 1000;
 /** Messages of a channel among which threads are looked for. */
@@ -54,8 +57,19 @@ export class Reader {
   /** Whether only its members read it, by the channel's id; bounded, oldest out. */
   readonly #direct = new Map<string, boolean>();
 
-  constructor(api: AppApi, parts: { clock: Clock; personas: () => readonly ChannelAccount[] }) {
+  readonly #converted: (channel: string, seenByAll: boolean) => Promise<void>;
+
+  /** `converted`: what is read says that a channel was made private, or public. */
+  constructor(
+    api: AppApi,
+    parts: {
+      clock: Clock;
+      personas: () => readonly ChannelAccount[];
+      converted?: (channel: string, seenByAll: boolean) => Promise<void>;
+    },
+  ) {
     this.api = api;
+    this.#converted = parts.converted ?? (async () => {});
     this.#clock = parts.clock;
     this.#personas = parts.personas;
   }
@@ -79,6 +93,10 @@ export class Reader {
       signal,
     };
     const messages = await patiently(this.#clock, signal, () => this.api.read(from));
+    const converted = messages.findLast(({ subtype }) => subtype?.startsWith(CONVERTED));
+    if (converted) {
+      await this.#converted(place.channel, converted.subtype === `${CONVERTED}public`);
+    }
     const isDirect = place.direct ?? (await this.#isDirect(place.channel, signal));
     const seenAt = { ...place, direct: isDirect ? true : undefined };
     const inbound: InboundMessage[] = [];
@@ -173,7 +191,33 @@ export class Reader {
     if (known !== undefined) return known;
     const scopes = this.api.identity?.scopes ?? [];
     if (scopes.length > 0 && !scopes.includes(GROUPS)) return channel.startsWith("D");
-    const { channel: found } = await patiently(this.#clock, signal, () =>
+    const found = await this.#channelIfAllowed(channel, signal);
+    if (!found) return channel.startsWith("D");
+    const isDirect = found.is_im === true || found.is_mpim === true;
+    this.#direct.set(channel, isDirect);
+    if (this.#direct.size > KEPT_NAMES) this.#direct.delete(this.#direct.keys().next().value!);
+
+    return isDirect;
+  }
+
+  /** Whether all of the workspace may read a channel. */
+  async isSeenByAll(channel: string, signal: AbortSignal): Promise<boolean> {
+    const { is_private, is_im, is_mpim } = await this.#channel(channel, signal);
+    return is_private === false && is_im !== true && is_mpim !== true;
+  }
+
+  /** Undefined: the app may not ask. */
+  async #channelIfAllowed(channel: string, signal: AbortSignal): Promise<WireChannel | undefined> {
+    try {
+      return await this.#channel(channel, signal);
+    } catch (error) {
+      if (error instanceof ChannelError && LEFT_OUT.includes(error.failure)) return undefined;
+      throw error;
+    }
+  }
+
+  async #channel(channel: string, signal: AbortSignal): Promise<WireChannel> {
+    const found = await patiently(this.#clock, signal, () =>
       this.api.call({
         method: "conversations.info",
         args: { channel },
@@ -183,11 +227,7 @@ export class Reader {
         signal,
       }),
     );
-    const isDirect = found.is_im === true || found.is_mpim === true;
-    this.#direct.set(channel, isDirect);
-    if (this.#direct.size > KEPT_NAMES) this.#direct.delete(this.#direct.keys().next().value!);
-
-    return isDirect;
+    return found.channel;
   }
 
   async #author(message: WireMessage, signal: AbortSignal): Promise<InboundMessage["author"]> {

@@ -4,6 +4,7 @@ import { systemClock } from "../../kernel/clock.ts";
 import { silentLogger, type Logger } from "../../kernel/logger.ts";
 import type { AccountState } from "../../kernel/rooms.ts";
 import type {
+  Audience,
   ChannelAccount,
   ChannelPort,
   InboundMessage,
@@ -195,14 +196,15 @@ test("a doctor is told which scope is missing and which channel the app is not i
     name: "ruda",
     botToken: "xoxb-1",
     appToken: "xapp-1",
-    scopes: ["chat:write", "channels:read"],
+    scopes: ["chat:write", "channels:read", "mpim:read"],
   });
   slack.removeFrom(general, app);
+  const board = slack.addChannel("board", { isPrivate: true });
   const group = slack.group(app, slack.addPerson("민수"));
   const adapter = new SlackAdapter({
     tokens: { ruda: { bot: "xoxb-1", app: "xapp-1" } },
     apiUrl: slack.url,
-    channels: () => [general.id, group.id],
+    channels: () => [general.id, group.id, board.id],
   });
   await adapter.start(new Port());
   onTestFinished(() => adapter.stop());
@@ -215,6 +217,30 @@ test("a doctor is told which scope is missing and which channel the app is not i
     "no ruda: the app lacks channels:history, users:read, reactions:read, commands.",
     "no ruda: is not in #general and hears nothing there.",
     `no ruda: ${group.id} is a direct message, and nothing in it is heard as a channel.`,
+    `no ruda: cannot ask whether ${board.id} is private, and keeps it as a private channel.`,
+  ]);
+});
+
+test("an app asks which of its channels are private, before it is ready and a word is said", async () => {
+  const slack = await FakeSlack.start();
+  onTestFinished(() => slack.stop());
+  const channels = [slack.addChannel("general"), slack.addChannel("board", { isPrivate: true })];
+  slack.addApp({ name: "ruda", botToken: "xoxb-1", appToken: "xapp-1" });
+  const adapter = new SlackAdapter({
+    tokens: { ruda: { bot: "xoxb-1", app: "xapp-1" } },
+    apiUrl: slack.url,
+    channels: () => channels.map(({ id }) => id),
+  });
+  const port = new Port();
+  await adapter.start(port);
+  onTestFinished(() => adapter.stop());
+
+  void adapter.connect(RUDA, { signal });
+
+  await until(() => expect(port.states).toContain("ready"));
+  expect(port.audiences).toEqual([
+    [channels[0]!.id, true],
+    [channels[1]!.id, false],
   ]);
 });
 
@@ -297,6 +323,7 @@ class Port implements ChannelPort {
   readonly states: AccountState[] = [];
   readonly messages: InboundMessage[] = [];
   readonly listeners: string[] = [];
+  readonly audiences: [string, boolean][] = [];
   readonly edits: string[] = [];
   readonly changes: PlaceChange[] = [];
   readonly presses: [string, string, boolean | undefined][] = [];
@@ -323,6 +350,10 @@ class Port implements ChannelPort {
 
   async placeChanged(_account: ChannelAccount, change: PlaceChange): Promise<void> {
     this.changes.push(change);
+  }
+
+  async audienceChanged(_account: ChannelAccount, { place, seenByAll }: Audience): Promise<void> {
+    this.audiences.push([place.channel, seenByAll]);
   }
 
   async accountChanged(_account: ChannelAccount, state: AccountState): Promise<void> {

@@ -264,6 +264,12 @@ export class SlackAdapter implements ChannelAdapter {
     return this.#app(account).connection.threadsInUse();
   }
 
+  channelsChanged(): void {
+    for (const { connection } of this.#apps.values()) {
+      connection.channelsChanged().catch(() => {}); // aborted: they are asked at the next connection
+    }
+  }
+
   /** Source: docs.slack.dev/reference/methods/chat.getPermalink, without asking for it. */
   linkTo({ channel, thread }: PlaceAddress): string {
     const url = [...this.#apps.values()].flatMap(({ api }) => api.identity?.url ?? [])[0];
@@ -354,8 +360,12 @@ export class SlackAdapter implements ChannelAdapter {
     const name = isShared ? "the shared app" : (this.#accountsOf(tokens)[0] ?? "an app");
     const api: AppApi = this.#apiOf(tokens.bot, name, () => connection.refuse());
     const personas = (): readonly ChannelAccount[] => (isShared ? accounts() : []);
-    const reader = new Reader(api, { clock: port.clock, personas });
-    const connection = new AppConnection({
+    const reader = new Reader(api, {
+      clock: port.clock,
+      personas,
+      converted: (channel, seenByAll) => connection.converted(channel, seenByAll),
+    });
+    const connection: AppConnection = new AppConnection({
       name,
       port,
       api,

@@ -143,10 +143,12 @@ export const channelAnswer = z.object({
     name: text,
     is_member: z.boolean().nullish(),
     is_archived: z.boolean().nullish(),
+    is_private: z.boolean().nullish(),
     is_im: z.boolean().nullish(),
     is_mpim: z.boolean().nullish(),
   }),
 });
+export type WireChannel = z.output<typeof channelAnswer>["channel"];
 /** Source: …/methods/apps.connections.open. */
 export const connectionAnswer = z.object({ url: z.string() });
 /** Of methods that do something and tell nothing. */

@@ -21,13 +21,18 @@ export class RememberedLooks {
     const found = (this.#last.get(tenant) ?? Promise.resolve()).then(look);
     this.#known.set(key, found);
     const ended: Promise<unknown> = found
-      .catch(() => this.#known.delete(key))
+      .catch(() => this.#forget(key, found))
       .then(() => this.#forgetLast(tenant, ended));
     this.#last.set(tenant, ended);
     const [oldest] = this.#known.keys();
     if (this.#known.size > MAX_LOOKS) this.#known.delete(oldest!);
 
     return found;
+  }
+
+  /** Under its key another look may be remembered by now. */
+  #forget(key: string, failed: Look): void {
+    if (this.#known.get(key) === failed) this.#known.delete(key);
   }
 
   #forgetLast(tenant: string, ended: Promise<unknown>): void {
