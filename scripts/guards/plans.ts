@@ -13,6 +13,8 @@ const secrets = testsIn(`${PLANS}/leaving/find-secrets.test.ts`);
 const delivery = testsIn("packages/dure/test/plans/publish.test.ts");
 const effort = testsIn(`${PLANS}/plan-effort.test.ts`);
 const threads = testsIn(`${PLANS}/threads/plan-threads.test.ts`);
+const leader = testsIn(`${PLANS}/lead/leader.test.ts`);
+const taken = testsIn("packages/dure/test/tenants/taken-repository.test.ts");
 const treeLease = testsIn(`${PLANS}/workspace/tree-lease.test.ts`);
 
 const LEAVES =
@@ -21,6 +23,42 @@ const TOGETHER = "workers that share their tokens stop together, and none begins
 
 /** What workers of plans may use, write and see. */
 export const PLAN_GUARDS: readonly Guard[] = [
+  // --- a repository that was taken away
+  {
+    id: "plan.taken.lead",
+    at: { file: `${PLANS}/lead/run-leading.ts` },
+    find: "if (refused) return this.#stopRefused(run, lease, refused);",
+    replace: "",
+    tests: leader(
+      "a run that may not have its repository any more is stopped before anything is read",
+    ),
+    why: "a run works on in a repository that its tenant has no more",
+  },
+  {
+    id: "plan.taken.asked",
+    at: { file: "packages/dure/src/team/plans.ts" },
+    find: "    whyRefused,\n",
+    replace: "",
+    tests: taken("a tenant's run is stopped when its repository is taken away while it works"),
+    why: "a process does not ask whether a run may still have its repository",
+  },
+  {
+    id: "plan.taken.diff",
+    at: { file: `${PLANS}/runs/run-results.ts` },
+    find: "const run = isTenant(tenant)",
+    replace: "const run = false",
+    tests: taken("a tenant's run is stopped when its repository is taken away while it works"),
+    why: "a tenant reads what stands in a repository that it has no more",
+  },
+  {
+    id: "plan.taken.elsewhere",
+    at: { file: "packages/dure/src/team/repositories.ts" },
+    find: "const own = named.filter(({ tenants }) => tenants?.includes(tenant));",
+    replace: "const own = named;",
+    tests: taken("a run that comes from another machine goes on in no other tenant's repository"),
+    why: "a machine goes on with a tenant's run in a repository of another tenant",
+  },
+
   // --- a model that is away
   {
     id: "plan.away.time",

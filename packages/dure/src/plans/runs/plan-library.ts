@@ -277,6 +277,15 @@ export class PlanLibrary {
     return this.runs.clean(wanted, { ...how, whyRefused: isOfAll ? undefined : whyRefused });
   }
 
+  /**
+   * Why a run may not go on: its tenant no longer has its repository. A run of no tenant was begun
+   * by a caller who may have all.
+   */
+  whyRefused(run: PlanRun, { signal }: { signal: AbortSignal }): Promise<Because | undefined> {
+    const tenant = run.tenant === "" ? null : run.tenant;
+    return this.#repositories.whyNotAllowed(run, { tenant, signal });
+  }
+
   /** Throws `RUN_UNKNOWN`, and as `NamedRepositories`. */
   async #assertAllowed(id: string, asked: Reach & { signal: AbortSignal }): Promise<void> {
     const run = await this.runs.get(id, asked);
