@@ -13,6 +13,7 @@ const secrets = testsIn(`${PLANS}/leaving/find-secrets.test.ts`);
 const delivery = testsIn("packages/dure/test/plans/publish.test.ts");
 const effort = testsIn(`${PLANS}/plan-effort.test.ts`);
 const threads = testsIn(`${PLANS}/threads/plan-threads.test.ts`);
+const named = testsIn(`${PLANS}/runs/named-repositories.test.ts`);
 const leader = testsIn(`${PLANS}/lead/leader.test.ts`);
 const taken = testsIn("packages/dure/test/tenants/taken-repository.test.ts");
 const treeLease = testsIn(`${PLANS}/workspace/tree-lease.test.ts`);
@@ -23,6 +24,15 @@ const TOGETHER = "workers that share their tokens stop together, and none begins
 
 /** What workers of plans may use, write and see. */
 export const PLAN_GUARDS: readonly Guard[] = [
+  {
+    id: "plan.repository.shown",
+    at: { file: `${PLANS}/runs/named-repositories.ts` },
+    find: "if (!isTenant(tenant)) return repository;",
+    replace: "if (tenant !== undefined) return repository;",
+    tests: named("a tenant is shown a repository by its name, an operator by its folder"),
+    why: "a tenant is told where its repository lies on the machine",
+  },
+
   // --- a repository that was taken away
   {
     id: "plan.taken.lead",

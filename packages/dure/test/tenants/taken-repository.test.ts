@@ -66,13 +66,14 @@ test(
 test("a run that comes from another machine goes on in no other tenant's repository", async () => {
   const folder = path.resolve("/team");
   const config = {
+    services: {},
     repositories: {
       shop: { path: "../shop", tenants: ["acme"] },
       site: { path: "../site", tenants: ["beta"] },
       app: { path: "../app" },
     },
   };
-  const team = { folder, config } as Parameters<typeof foldersForRun>[0];
+  const team = { folder, config };
 
   expect(foldersForRun(team, { tenant: "acme" })).toEqual(["/shop"]);
   expect(foldersForRun(team, { tenant: "gone" })).toEqual([]);

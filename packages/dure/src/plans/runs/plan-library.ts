@@ -16,6 +16,8 @@ import type { DraftRows } from "../rows/draft-rows.ts";
 import type { HookRequests } from "./hook-requests.ts";
 import { checkAnswers } from "./run-answers.ts";
 import type { Member } from "../../kernel/plans.ts";
+import type { TenantView } from "../../kernel/tenant.ts";
+import type { ShowRepository } from "./shown.ts";
 import {
   isTenant,
   NamedRepositories,
@@ -275,6 +277,11 @@ export class PlanLibrary {
 
     const isOfAll = how.tenant === null;
     return this.runs.clean(wanted, { ...how, whyRefused: isOfAll ? undefined : whyRefused });
+  }
+
+  /** How a reader is shown the repository of a run. */
+  repositoryFor(reader: TenantView): ShowRepository {
+    return (run) => this.#repositories.shownTo(reader, run);
   }
 
   /**
