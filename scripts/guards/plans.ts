@@ -14,6 +14,8 @@ const delivery = testsIn("packages/dure/test/plans/publish.test.ts");
 const effort = testsIn(`${PLANS}/plan-effort.test.ts`);
 const threads = testsIn(`${PLANS}/threads/plan-threads.test.ts`);
 const named = testsIn(`${PLANS}/runs/named-repositories.test.ts`);
+const concealed = testsIn(`${PLANS}/workers/without-secrets.test.ts`);
+const records = testsIn(`${PLANS}/rows/records.test.ts`);
 const leader = testsIn(`${PLANS}/lead/leader.test.ts`);
 const taken = testsIn("packages/dure/test/tenants/taken-repository.test.ts");
 const treeLease = testsIn(`${PLANS}/workspace/tree-lease.test.ts`);
@@ -67,6 +69,41 @@ export const PLAN_GUARDS: readonly Guard[] = [
     replace: "const own = named;",
     tests: taken("a run that comes from another machine goes on in no other tenant's repository"),
     why: "a machine goes on with a tenant's run in a repository of another tenant",
+  },
+
+  // --- secrets of workers
+  {
+    id: "plan.secrets.stream",
+    at: { file: `${PLANS}/workers/concealer.ts` },
+    find: "const begun = this.#begunIn(seen);",
+    replace: "const begun = 0;",
+    tests: concealed("a worker's secrets are in none of its words, wherever they are cut"),
+    why: "a secret that a worker prints in two pieces is stored",
+  },
+  {
+    id: "plan.secrets.bound",
+    at: { file: `${PLANS}/workers/concealer.ts` },
+    find: "const begun = this.#begunIn(seen);",
+    replace: "const begun = seen.length;",
+    tests: concealed("no more is held back of a stream than one secret is long"),
+    why: "a worker's output stays in memory until its end",
+  },
+  {
+    id: "plan.secrets.result",
+    at: { file: `${PLANS}/workers/without-secrets.ts` },
+    find: "return { ...event, result: wholeResult(event.result, concealer) };",
+    replace: "return event;",
+    tests: concealed("every kind of event is stored without the secrets of its worker"),
+    why: "the summary of a worker holds a secret that it was given",
+  },
+
+  {
+    id: "plan.hook.over",
+    at: { file: `${PLANS}/port/hooks.ts` },
+    find: "and s.status = 'running' and r.finished_at is null`",
+    replace: "and s.status = 'running'`",
+    tests: records("the token of a step is worth nothing when its step or its run has ended"),
+    why: "the token of a step counts after its run was given up",
   },
 
   // --- a model that is away

@@ -709,7 +709,17 @@ test(
       { authorization: "Bearer hook_of_nobody" },
     );
     const withoutToken = await at.server.post("/v1/hooks/test-feedback", { success: true });
+    const [token = ""] = /hook_[\w-]{43}/.exec(patch) ?? [];
+    const late = await at.server.post(
+      "/v1/hooks/test-feedback",
+      { success: true },
+      { authorization: `Bearer ${token}` },
+    );
+    const transcript = JSON.stringify(await dure.plans.transcript(run.id, "hooked"));
 
+    expect(transcript).toContain("DURE_HOOK_TOKEN=[DURE_HOOK_TOKEN]");
+    expect(transcript + JSON.stringify(port)).not.toContain(token);
+    expect([token.length, late.status]).toEqual([48, 401]);
     expect({ status: run.status, missing: run.report?.missing }).toEqual({
       status: "success",
       missing: [],
