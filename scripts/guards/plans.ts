@@ -1,5 +1,5 @@
 import type { Guard } from "../mutate.ts";
-import { testsIn } from "./tests-in.ts";
+import { leader, testsIn } from "./tests-in.ts";
 
 const PLANS = "packages/dure/src/plans";
 const modelWorker = testsIn(`${PLANS}/workers/model.test.ts`);
@@ -16,7 +16,6 @@ const threads = testsIn(`${PLANS}/threads/plan-threads.test.ts`);
 const named = testsIn(`${PLANS}/runs/named-repositories.test.ts`);
 const concealed = testsIn(`${PLANS}/workers/without-secrets.test.ts`);
 const records = testsIn(`${PLANS}/rows/records.test.ts`);
-const leader = testsIn(`${PLANS}/lead/leader.test.ts`);
 const taken = testsIn("packages/dure/test/tenants/taken-repository.test.ts");
 const treeLease = testsIn(`${PLANS}/workspace/tree-lease.test.ts`);
 
@@ -69,6 +68,16 @@ export const PLAN_GUARDS: readonly Guard[] = [
     replace: "const own = named;",
     tests: taken("a run that comes from another machine goes on in no other tenant's repository"),
     why: "a machine goes on with a tenant's run in a repository of another tenant",
+  },
+
+  // --- what is no end of a try
+  {
+    id: "plan.worker.fault",
+    at: { file: `${PLANS}/workers/worker-run.ts` },
+    find: "if (!endsTry(reason)) {",
+    replace: "if (reason === undefined) {",
+    tests: workerRun("an error that says nothing of the work is thrown: a defect of dure"),
+    why: "a defect of dure, or an outage of its database, uses up a try of a port",
   },
 
   // --- secrets of workers
