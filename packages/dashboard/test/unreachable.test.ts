@@ -14,7 +14,8 @@ test("only a request without an answer means that the server cannot be reached",
   expect(ownCode(lost)).toBe("UNREACHABLE");
   expect(said).not.toHaveBeenCalled();
   expect(ownCode(new DureError("TOKEN_NEEDED", "A token."))).toBe("TOKEN_NEEDED");
-  for (const error of [defect, defect, new Error("odd")])
+  for (const error of [defect, defect, new Error("odd")]) {
     expect(ownCode(error)).toBe("PAGE_DEFECT");
+  }
   expect(said.mock.calls.flat()).toEqual([defect, new Error("odd")]);
 });
