@@ -101,6 +101,8 @@ test("a file that runs where it arrives is named, wherever it lies and however i
   work(repository, {
     ".github/workflows/ci.yml": "on: push\n",
     ".husky/pre-commit": "true\n",
+    // A clone acts on it by include.path: aliases, hooks and filters that are commands.
+    "tools/.gitconfig": "[core]\n\thooksPath = tools/on-commit\n",
     "web/package.json": '{\n  "scripts": { "postinstall": "node x.js" }\n}',
     "package.json": '{ "scripts": { "test": "vitest", "prepare": "true" } }',
     "web/.npmrc": "script-shell=/tmp/x\n",
@@ -115,6 +117,7 @@ test("a file that runs where it arrives is named, wherever it lies and however i
     "ci .github/workflows/ci.yml:null",
     "editor-settings sub/.VSCODE/tasks.json:null",
     "git-hook .husky/pre-commit:null",
+    "git-hook tools/.gitconfig:null",
     "install-script package.json:null",
     "install-script web/.npmrc:null",
     "install-script web/package.json:null",
