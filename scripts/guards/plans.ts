@@ -115,6 +115,16 @@ export const PLAN_GUARDS: readonly Guard[] = [
     why: "the token of a step counts after its run was given up",
   },
 
+  // --- what git runs by itself
+  {
+    id: "plan.leaves.hooks",
+    at: { file: `${PLANS}/leaving/findings.ts` },
+    find: 'if (isHook(textOf(file.key))) add(at(file, "git-hook"));',
+    replace: "",
+    tests: leaving("what the repository's own settings run or include is named as a hook of git"),
+    why: "a result brings a hook that git runs at the next commit, without a word",
+  },
+
   // --- a model that is away
   {
     id: "plan.away.time",

@@ -126,6 +126,22 @@ test("a file that runs where it arrives is named, wherever it lies and however i
   ]);
 });
 
+test("what the repository's own settings run or include is named as a hook of git", async () => {
+  const repository = open();
+  repository.git("config", "core.hooksPath", "tools/on-commit");
+  repository.git("config", "include.path", "../team.gitsettings");
+  work(repository, {
+    "tools/on-commit/pre-push": "true\n",
+    "tools/on-commits.txt": "no hook\n",
+    "team.gitsettings": "[alias]\n\tst = !true\n",
+  });
+
+  expect(found(await refusal(repository)).toSorted()).toEqual([
+    "git-hook team.gitsettings:null",
+    "git-hook tools/on-commit/pre-push:null",
+  ]);
+});
+
 test("what one commit writes and a later one takes away leaves with the history, and is named", async () => {
   const repository = open();
   work(repository, { "notes.txt": `${GITHUB}\n` });
