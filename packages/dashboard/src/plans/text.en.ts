@@ -1,4 +1,3 @@
-import { FINDING_WORDS_EN } from "dure/client";
 import { factOf, listOr } from "../coded-words.ts";
 import type { PlansText } from "./text.ko.ts";
 
@@ -378,7 +377,6 @@ export const en: PlansText = {
     more: (count) => `And ${count.toLocaleString("en")} more.`,
     inHistory: (commit) => `since ${commit}`,
     confirm: "I have looked: let exactly this leave",
-    rules: FINDING_WORDS_EN,
   },
   port: {
     close: "Back to the run",

@@ -1,4 +1,4 @@
-import { FINDING_WORDS_KO, type PlanRun, type PlanRunStatus, type PortStatus } from "dure/client";
+import type { PlanRun, PlanRunStatus, PortStatus } from "dure/client";
 import { factOf, listOr, type CodedWords } from "../coded-words.ts";
 import type { Words } from "../words.ts";
 
@@ -404,7 +404,6 @@ export const ko = {
     more: (count: number) => `그리고 ${count.toLocaleString("ko")}곳이 더 있어요.`,
     inHistory: (commit: string) => `${commit}부터`,
     confirm: "확인했어요, 이대로 내보내기",
-    rules: FINDING_WORDS_KO,
   },
   port: {
     close: "실행으로 돌아가기",
