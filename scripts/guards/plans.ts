@@ -1,5 +1,5 @@
 import type { Guard } from "../mutate.ts";
-import { testsIn } from "./tests-in.ts";
+import { leader, testsIn } from "./tests-in.ts";
 
 const PLANS = "packages/dure/src/plans";
 const modelWorker = testsIn(`${PLANS}/workers/model.test.ts`);
@@ -13,6 +13,10 @@ const secrets = testsIn(`${PLANS}/leaving/find-secrets.test.ts`);
 const delivery = testsIn("packages/dure/test/plans/publish.test.ts");
 const effort = testsIn(`${PLANS}/plan-effort.test.ts`);
 const threads = testsIn(`${PLANS}/threads/plan-threads.test.ts`);
+const named = testsIn(`${PLANS}/runs/named-repositories.test.ts`);
+const concealed = testsIn(`${PLANS}/workers/without-secrets.test.ts`);
+const records = testsIn(`${PLANS}/rows/records.test.ts`);
+const taken = testsIn("packages/dure/test/tenants/taken-repository.test.ts");
 const treeLease = testsIn(`${PLANS}/workspace/tree-lease.test.ts`);
 
 const LEAVES =
@@ -21,6 +25,106 @@ const TOGETHER = "workers that share their tokens stop together, and none begins
 
 /** What workers of plans may use, write and see. */
 export const PLAN_GUARDS: readonly Guard[] = [
+  {
+    id: "plan.repository.shown",
+    at: { file: `${PLANS}/runs/named-repositories.ts` },
+    find: "if (!isTenant(tenant)) return repository;",
+    replace: "if (tenant !== undefined) return repository;",
+    tests: named("a tenant is shown a repository by its name, an operator by its folder"),
+    why: "a tenant is told where its repository lies on the machine",
+  },
+
+  // --- a repository that was taken away
+  {
+    id: "plan.taken.lead",
+    at: { file: `${PLANS}/lead/run-leading.ts` },
+    find: "if (refused) return this.#stopRefused(run, lease, refused);",
+    replace: "",
+    tests: leader(
+      "a run that may not have its repository any more is stopped before anything is read",
+    ),
+    why: "a run works on in a repository that its tenant has no more",
+  },
+  {
+    id: "plan.taken.asked",
+    at: { file: "packages/dure/src/team/plans.ts" },
+    find: "    whyRefused,\n",
+    replace: "",
+    tests: taken("a tenant's run is stopped when its repository is taken away while it works"),
+    why: "a process does not ask whether a run may still have its repository",
+  },
+  {
+    id: "plan.taken.diff",
+    at: { file: `${PLANS}/runs/run-results.ts` },
+    find: "const run = isTenant(tenant)",
+    replace: "const run = false",
+    tests: taken("a tenant's run is stopped when its repository is taken away while it works"),
+    why: "a tenant reads what stands in a repository that it has no more",
+  },
+  {
+    id: "plan.taken.elsewhere",
+    at: { file: "packages/dure/src/team/repositories.ts" },
+    find: "const own = named.filter(({ tenants }) => tenants?.includes(tenant));",
+    replace: "const own = named;",
+    tests: taken("a run that comes from another machine goes on in no other tenant's repository"),
+    why: "a machine goes on with a tenant's run in a repository of another tenant",
+  },
+
+  // --- what is no end of a try
+  {
+    id: "plan.worker.fault",
+    at: { file: `${PLANS}/workers/worker-run.ts` },
+    find: "if (!endsTry(reason)) {",
+    replace: "if (reason === undefined) {",
+    tests: workerRun("an error that says nothing of the work is thrown: a defect of dure"),
+    why: "a defect of dure, or an outage of its database, uses up a try of a port",
+  },
+
+  // --- secrets of workers
+  {
+    id: "plan.secrets.stream",
+    at: { file: `${PLANS}/workers/concealer.ts` },
+    find: "const begun = this.#begunIn(seen);",
+    replace: "const begun = 0;",
+    tests: concealed("a worker's secrets are in none of its words, wherever they are cut"),
+    why: "a secret that a worker prints in two pieces is stored",
+  },
+  {
+    id: "plan.secrets.bound",
+    at: { file: `${PLANS}/workers/concealer.ts` },
+    find: "const begun = this.#begunIn(seen);",
+    replace: "const begun = seen.length;",
+    tests: concealed("no more is held back of a stream than one secret is long"),
+    why: "a worker's output stays in memory until its end",
+  },
+  {
+    id: "plan.secrets.result",
+    at: { file: `${PLANS}/workers/without-secrets.ts` },
+    find: "return { ...event, result: wholeResult(event.result, concealer) };",
+    replace: "return event;",
+    tests: concealed("every kind of event is stored without the secrets of its worker"),
+    why: "the summary of a worker holds a secret that it was given",
+  },
+
+  {
+    id: "plan.hook.over",
+    at: { file: `${PLANS}/port/hooks.ts` },
+    find: "and s.status = 'running' and r.finished_at is null`",
+    replace: "and s.status = 'running'`",
+    tests: records("the token of a step is worth nothing when its step or its run has ended"),
+    why: "the token of a step counts after its run was given up",
+  },
+
+  // --- what git runs by itself
+  {
+    id: "plan.leaves.hooks",
+    at: { file: `${PLANS}/leaving/findings.ts` },
+    find: 'if (isHook(textOf(file.key))) add(at(file, "git-hook"));',
+    replace: "",
+    tests: leaving("what the repository's own settings run or include is named as a hook of git"),
+    why: "a result brings a hook that git runs at the next commit, without a word",
+  },
+
   // --- a model that is away
   {
     id: "plan.away.time",

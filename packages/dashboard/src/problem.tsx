@@ -4,6 +4,7 @@ import type { ReactNode } from "react";
 import { ServerWords } from "./coded.tsx";
 import { useText } from "./language.tsx";
 import { Prose } from "./prose.tsx";
+import { ownCode } from "./unreachable.ts";
 import { useServerKorean } from "./use-server-korean.ts";
 
 /** What could not be read or done, and what tries again. */
@@ -35,7 +36,8 @@ export function Problem({ error, onRetry }: Trouble): ReactNode {
 export function ErrorWords({ error }: { error: unknown }): ReactNode {
   const { errors } = useText().common;
   if (!(error instanceof DureError)) {
-    return errors[error instanceof TypeError ? "UNREACHABLE" : "UNEXPECTED"];
+    const code = ownCode(error);
+    return Object.hasOwn(errors, code) ? errors[code] : errors.PAGE_DEFECT;
   }
 
   return Object.hasOwn(errors, error.code) ? errors[error.code] : <ToldError error={error} />;

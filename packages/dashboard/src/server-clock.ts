@@ -1,6 +1,7 @@
 import { systemClock, type Clock } from "dure/client";
 import { useEffect, useState } from "react";
 import { useIsGone } from "./server-watch.ts";
+import { reach } from "./unreachable.ts";
 
 /**
  * Less than this is the resolution of the header and the way of the answer, in milliseconds.
@@ -28,7 +29,7 @@ export class ServerClock {
   /** Makes requests, and learns from the `Date` of each answer. */
   readonly fetch: typeof fetch = async (input, init) => {
     const sentAt = this.#own.now();
-    const response = await fetch(input, init);
+    const response = await reach(input, init);
     this.learn(response.headers.get("date"), (sentAt + this.#own.now()) / 2);
 
     return response;

@@ -1,5 +1,6 @@
 import { systemClock, type Clock } from "dure/client";
 import { useSyncExternalStore } from "react";
+import { Unreachable } from "./unreachable.ts";
 
 /**
  * `starved`: it answers, but its database does not. `back`: it was gone or starved, and is well since
@@ -88,7 +89,7 @@ class ServerWatch {
       try {
         return await make(input, init);
       } catch (error) {
-        if (error instanceof TypeError && this.#watched.misses === 0) this.#nap.abort();
+        if (error instanceof Unreachable && this.#watched.misses === 0) this.#nap.abort();
         throw error;
       }
     };

@@ -4,7 +4,8 @@ export const en: CommonText = {
   server: "Server message:",
   errors: {
     UNREACHABLE: "The server cannot be reached. Check the connection and try again.",
-    UNEXPECTED: "Something unexpected went wrong. Try again.",
+    PAGE_DEFECT:
+      "This page has a fault of its own; the server is not the reason. The browser's console says more.",
     TOKEN_NEEDED: "Log in to see this.",
     TOKEN_INVALID: "The token is wrong or has expired. Log in again with a new one.",
     LOGIN_LINK_INVALID: "This link has been used or has expired. `dure login` prints a new one.",

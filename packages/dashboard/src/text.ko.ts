@@ -5,7 +5,8 @@ export const ko = {
   server: "서버 메시지:",
   errors: {
     UNREACHABLE: "서버에 닿지 않아요. 연결을 확인하고 다시 시도해 주세요.",
-    UNEXPECTED: "예상하지 못한 문제가 생겼어요. 다시 시도해 주세요.",
+    PAGE_DEFECT:
+      "이 화면 자체에 문제가 생겼어요. 서버 때문은 아니에요. 자세한 내용은 브라우저 콘솔에 있어요.",
     TOKEN_NEEDED: "로그인해야 볼 수 있어요.",
     TOKEN_INVALID: "토큰이 맞지 않거나 기한이 지났어요. 새 토큰으로 다시 로그인해 주세요.",
     LOGIN_LINK_INVALID:

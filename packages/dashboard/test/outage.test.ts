@@ -241,3 +241,22 @@ test.for([
     expect(complaints).toEqual([]);
   },
 );
+
+test(
+  "a page that fails by itself says so, and the console has the error",
+  { ...FULL, timeout: 60_000 },
+  async () => {
+    await using server = await new DoubleServer({ site }).start();
+    await using opened = await openPage(browser, `${server.url}/chat`);
+    const { page } = opened;
+    const logged: string[] = [];
+    page.on("console", (message) => message.type() === "error" && logged.push(message.text()));
+    await page.route(/\/v1\/costs/, (route) => route.fulfill({ json: {} }));
+
+    await page.goto(`${server.url}/costs`);
+    await page.getByText("이 화면 자체에 문제가 생겼어요.").waitFor();
+
+    expect(await page.getByText("서버에 닿지 않아요").count()).toBe(0);
+    expect(logged.join("\n")).toContain("TypeError");
+  },
+);

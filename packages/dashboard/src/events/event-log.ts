@@ -1,5 +1,4 @@
 import {
-  codeOf,
   DureError,
   messageOf,
   systemClock,
@@ -7,6 +6,7 @@ import {
   type EventsFilter,
   type PlatformEvent,
 } from "dure/client";
+import { ownCode } from "../unreachable.ts";
 
 export interface LogRow {
   /**
@@ -107,9 +107,7 @@ export class EventLog {
     } catch (error) {
       if (signal.aborted) return;
       const problem =
-        error instanceof DureError
-          ? error
-          : new DureError(codeOf(error) ?? "UNEXPECTED", messageOf(error));
+        error instanceof DureError ? error : new DureError(ownCode(error), messageOf(error));
       this.#change({ connection: "stopped", problem });
     }
   }

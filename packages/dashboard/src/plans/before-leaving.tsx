@@ -3,6 +3,7 @@ import type { Approvals, RunDetail, RunLeaving } from "dure/client";
 import type { ReactNode } from "react";
 import { useText } from "../language.tsx";
 import { Problem } from "../problem.tsx";
+import { useFindingWords } from "./finding-words.ts";
 import { Prose } from "../prose.tsx";
 import { useParts } from "../app-parts.tsx";
 import { ApproveResult } from "./approve-result.tsx";
@@ -53,13 +54,14 @@ function Known({ run, leaving }: { run: RunDetail; leaving: RunLeaving }): React
 /** What leaves without a question, because an operator has said so. */
 function Allowed({ allowed }: Pick<RunLeaving, "allowed">): ReactNode {
   const { leaving: words } = useText().plans;
+  const rules = useFindingWords();
   return (
     <>
       <p className="soft small">{words.allowed}</p>
       <ul className="leaving-findings">
         {allowed.map(({ rule, path, by }) => (
           <li key={`${by} ${rule} ${path}`}>
-            <span>{words.rules[rule] ?? rule}</span> <code>{path}</code>{" "}
+            <span>{rules[rule] ?? rule}</span> <code>{path}</code>{" "}
             <span className="soft small">{words.allowedBy[by]}</span>
           </li>
         ))}

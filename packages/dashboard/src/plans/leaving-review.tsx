@@ -4,6 +4,7 @@ import type { ReactNode } from "react";
 import { useText } from "../language.tsx";
 import { Problem } from "../problem.tsx";
 import { Prose } from "../prose.tsx";
+import { useFindingWords } from "./finding-words.ts";
 import { useMayConfirm } from "./use-plans.ts";
 
 interface Leaving {
@@ -61,7 +62,8 @@ export function Findings({ review }: { review: ReviewNeeded }): ReactNode {
 }
 
 function Finding({ finding }: { finding: ResultFinding }): ReactNode {
-  const { rules, inHistory } = useText().plans.leaving;
+  const { inHistory } = useText().plans.leaving;
+  const rules = useFindingWords();
   const { rule, path, line, excerpt, commit } = finding;
   const place = line === null ? path : `${path}:${line}`;
 

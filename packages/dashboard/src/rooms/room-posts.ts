@@ -1,4 +1,5 @@
-import { codeOf, DureError, messageOf, ulid, type DureClient, type RoomMessage } from "dure/client";
+import { DureError, messageOf, ulid, type DureClient, type RoomMessage } from "dure/client";
+import { ownCode } from "../unreachable.ts";
 import type { Speaker } from "./room-data.ts";
 
 /** Words that were sent and are not seen in their place yet. */
@@ -114,9 +115,7 @@ export class RoomPosts {
       await this.#client.rooms(who).post(place, { text, clientId, replyTo });
     } catch (error) {
       const problem =
-        error instanceof DureError
-          ? error
-          : new DureError(codeOf(error) ?? "UNREACHABLE", messageOf(error));
+        error instanceof DureError ? error : new DureError(ownCode(error), messageOf(error));
       return this.#put(clientId, { status: "failed", problem });
     }
 

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Writable } from "node:stream";
 import { text } from "node:stream/consumers";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { main } from "./program.ts";
 
 const CONFIRM = "0123456789abcdef".repeat(2);
@@ -83,8 +83,8 @@ test.each(["merge", "publish"])(
     const done = await dure("plan", verb, "run_1", "--confirm", CONFIRM, "--url", url);
 
     expect(refused.code).toBe(1);
-    expect(refused.shown).toMatch(/github-token +src\/a\.ts:3 +ghp_… \(\+36\)/);
-    expect(refused.shown).toMatch(/ci +.*\.github\/a\.yml/);
+    expect(refused.shown).toMatch(/GitHub token +src\/a\.ts:3 +ghp_… \(\+36\)/);
+    expect(refused.shown).toMatch(/Build server +.*\.github\/a\.yml/);
     expect(refused.shown).not.toContain("\u0007");
     expect(done.code).toBe(0);
     expect(bodies).toEqual([{}, { confirm: CONFIRM }]);
@@ -97,8 +97,13 @@ test("plan diff names what leaves, and whose approvals count, below the patch", 
   const { code, shown } = await dure("plan", "diff", "run_1", "--url", url);
 
   expect(code).toBe(0);
-  expect(shown).toMatch(/github-token +src\/a\.ts:3 +ghp_… \(\+36\)/);
+  expect(shown).toMatch(/GitHub token +src\/a\.ts:3 +ghp_… \(\+36\)/);
   expect(shown).toContain(`dure plan merge run_1 --confirm ${CONFIRM}`);
   expect(shown).toContain("1 of 2 approvals before it leaves, by junho");
   expect(shown).toContain("mina began the run, so their approval does not count.");
+  vi.stubEnv("LC_ALL", undefined);
+  vi.stubEnv("LANG", "ko_KR.UTF-8");
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const korean = await dure("plan", "diff", "run_1", "--url", url);
+  expect(korean.shown).toMatch(/GitHub 토큰 +src\/a\.ts:3/);
 });

@@ -19,9 +19,10 @@ export async function namingFindings<T>(output: Output, leave: () => Promise<T>)
 }
 
 function showFindings({ findings }: ReviewNeeded, output: Output): void {
+  const { rules } = output.words.plans.leaving;
   output.table(
     findings.map(({ rule, path, line, excerpt }) => [
-      rule,
+      rules[rule] ?? rule,
       line === null ? path : `${path}:${line}`,
       excerpt ?? "",
     ]),

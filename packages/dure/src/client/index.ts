@@ -179,6 +179,7 @@ export { PlansClient, type RunNews } from "./plans.ts";
 
 // Words of the kernel that a client meets
 export { systemClock, type Clock } from "../kernel/clock.ts";
+export { FINDING_WORDS_EN, FINDING_WORDS_KO } from "../kernel/finding-words.ts";
 export { codeOf, DureError, isAbort, messageOf, type ErrorClass } from "../kernel/errors.ts";
 export {
   ESCALATION_SEVERITIES,

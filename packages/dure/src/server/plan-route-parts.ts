@@ -67,5 +67,6 @@ export async function order(
   void reply.code(carriedOut ? 200 : 202);
   const run = await plans.runs.get(id, { tenant });
 
-  return onWire<OrderAnswer>({ carriedOut, run: shownRun(run) });
+  const shown = shownRun(run, plans.repositoryFor(tenant));
+  return onWire<OrderAnswer>({ carriedOut, run: shown });
 }

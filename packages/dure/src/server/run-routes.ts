@@ -104,7 +104,8 @@ function startRun(app: RouteApp, parts: PlanRouteParts): void {
       const opened = library.opensNetwork(run).map((of) => `${run.id} network: open for ${of}`);
       doneTo(request, run.id, ...opened);
 
-      return reply.code(202).send(onWire<RunJson>(shownRun(run)));
+      const shown = shownRun(run, library.repositoryFor(viewOf(request)));
+      return reply.code(202).send(onWire<RunJson>(shown));
     },
   );
 }
@@ -134,10 +135,11 @@ function listRuns(app: RouteApp, parts: PlanRouteParts): void {
       const { items, nextCursor } = await runs.list(filterOf(request, request.query));
       const prefix = storedKey(callerOf(request), "");
       const { key, key_prefix } = request.query;
+      const repository = parts.plans.repositoryFor(viewOf(request));
       const hasKeys = key !== undefined || key_prefix !== undefined;
       return onWire<z.output<typeof RunsAnswer>>({
         items: items.map((run) => ({
-          ...shownRun(run),
+          ...shownRun(run, repository),
           counts: run.counts,
           key: hasKeys ? run.key?.slice(prefix.length) : undefined,
         })),
@@ -172,8 +174,10 @@ function readRun(app: RouteApp, parts: PlanRouteParts): void {
       },
     },
     async (request) => {
-      const run = await runs.detail(request.params.id, { tenant: viewOf(request) });
-      return onWire<RunDetailJson>(shownDetail(run, parts.clock.now()));
+      const tenant = viewOf(request);
+      const run = await runs.detail(request.params.id, { tenant });
+      const repository = parts.plans.repositoryFor(tenant);
+      return onWire<RunDetailJson>(shownDetail(run, repository, parts.clock.now()));
     },
   );
 }
@@ -211,7 +215,7 @@ function streamRun(app: RouteApp, parts: PlanRouteParts): void {
         firstFrame: `: run ${id}\n\n`,
         send: (stream) => {
           const frames = runs.stream(id, { tenant, after, signal: stream.signal });
-          return writeFrames(stream, frames, (item) => frameOf(item, parts.clock.now(), tenant));
+          return writeFrames(stream, frames, (item) => frameOf(item, tenant, parts));
         },
       });
     },
@@ -372,10 +376,16 @@ async function isEmpty(frames: AsyncIterable<RunFrame>): Promise<boolean> {
   return true;
 }
 
-function frameOf(item: RunFrame, now: number, view: TenantView): string | Buffer {
+function frameOf(
+  item: RunFrame,
+  view: TenantView,
+  { plans, clock }: PlanRouteParts,
+): string | Buffer {
   switch (item.kind) {
-    case "run":
-      return frame("run", onWire<RunDetailJson>(shownDetail(item.run, now)), item.position);
+    case "run": {
+      const shown = shownDetail(item.run, plans.repositoryFor(view), clock.now());
+      return frame("run", onWire<RunDetailJson>(shown), item.position);
+    }
     case "event":
       return eventFrame(item.event, view);
     case "reset":

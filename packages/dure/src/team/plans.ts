@@ -24,7 +24,7 @@ import { HookRequests } from "../plans/runs/hook-requests.ts";
 import { elsewhere } from "../plans/lead/elsewhere.ts";
 import { TeamGuard } from "../plans/runs/team-guard.ts";
 import { PlanLibrary, type PlanLibraryOptions } from "../plans/runs/plan-library.ts";
-import { Runs } from "../plans/runs/runs.ts";
+import { Runs, type RunsOptions } from "../plans/runs/runs.ts";
 import { DraftRows } from "../plans/rows/draft-rows.ts";
 import type { PlanRun } from "../plans/rows/run.ts";
 import { runWork } from "../plans/runs/work.ts";
@@ -44,7 +44,7 @@ import { payForDraft, payForRun } from "./plan-pay.ts";
 import { DURE_VERSION } from "./version.ts";
 import type { LoadedTeam } from "./config.ts";
 import { PlanSandboxes, type WorkerBounds } from "./plan-sandboxes.ts";
-import { repositoriesOf, runsFromElsewhere } from "./repositories.ts";
+import { foldersForRun, repositoriesOf, runsFromElsewhere } from "./repositories.ts";
 
 export interface PlanParts {
   /** `plans.workers` of the configuration. */
@@ -91,9 +91,11 @@ export function openPlans(
   const signatures = new Outlines({ logger: parts.logger, clock: parts.clock }).of;
   const limits = { taskMs: planMs, waitMs: 2 * planMs };
   const threads = new PlanThreads({ clock, limits });
-  const runs = runsOf(team, parts, { git, network, signatures, threads });
+  const shared = { git, network, signatures, threads };
+  // Runs are led only later, when the library is there.
+  const runs = runsOf(team, parts, shared, (run, how) => library.whyRefused(run, how));
 
-  const library = new PlanLibrary({
+  const library: PlanLibrary = new PlanLibrary({
     runs,
     inbox: parts.inbox,
     threads,
@@ -132,14 +134,16 @@ function runsOf(
     readonly network: NetworkFacts;
     readonly signatures: ReadSignatures;
   },
+  whyRefused: RunsOptions["whyRefused"],
 ): Runs {
   const { git, threads, network, signatures } = shared;
   const { database, notifications, events, lease, leases, inbox, clock, logger } = parts;
   const { home, host, env, remote } = parts;
   const common = { database, notifications, inbox, clock, logger, home };
-  const named = Object.values(repositoriesOf(team)).map((one) => one.path);
   const plans = plansFolder(team);
-  const away = { git, repositories: [...named, team.folder], env, home, host, plans };
+  const repositories = (run: Pick<PlanRun, "tenant">): readonly string[] =>
+    foldersForRun(team, run);
+  const away = { git, repositories, env, home, host, plans };
   const sandboxes = new PlanSandboxes(team.folder, parts);
 
   const work: WorkParts = {
@@ -167,6 +171,7 @@ function runsOf(
     lease,
     leases,
     host,
+    whyRefused,
     elsewhere: remote === undefined ? undefined : elsewhere({ ...away, remote }),
     resolveBase: async (folder, base, { signal }) => {
       const opened = await Repository.open(folder, { git, signal });

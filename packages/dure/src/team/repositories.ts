@@ -7,13 +7,25 @@ import type { LoadedTeam } from "./config.ts";
 export function repositoriesOf({
   config,
   folder,
-}: LoadedTeam): Readonly<Record<string, RepositorySetting>> {
+}: Pick<LoadedTeam, "config" | "folder">): Readonly<Record<string, RepositorySetting>> {
   const { repositories = {} } = config;
   const named = Object.entries(repositories).map(
     ([name, setting]) => [name, { ...setting, path: path.resolve(folder, setting.path) }] as const,
   );
 
   return Object.fromEntries(named);
+}
+
+/** Where a run may work here. One of no tenant was begun by a caller who may have all. */
+export function foldersForRun(
+  team: Pick<LoadedTeam, "config" | "folder">,
+  { tenant }: { readonly tenant: string },
+): readonly string[] {
+  const named = Object.values(repositoriesOf(team));
+  if (tenant === "") return [...named.map((one) => one.path), team.folder];
+  const own = named.filter(({ tenants }) => tenants?.includes(tenant));
+
+  return own.map((one) => one.path);
 }
 
 /** What the server runs beside the team's folder: services, modules, programs of MCP servers. */

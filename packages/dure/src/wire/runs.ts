@@ -273,7 +273,11 @@ const runFields = {
   status: z.enum(PLAN_RUN_STATUSES),
   phase: z.enum(RUN_PHASES),
   because: BecauseJson.nullable(),
-  repository: z.string(),
+  repository: z.string().meta({
+    description:
+      "Its folder on the machine; for callers of a tenant its name in the configuration, else the " +
+      "name of its folder.",
+  }),
   base_commit: z.string(),
   start_commit: z
     .string()

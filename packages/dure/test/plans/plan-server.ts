@@ -97,7 +97,7 @@ workers:
     command:
       - sh
       - -c
-      - cat > src/hooked/prompt.txt; echo '${REPORT}' | node --conditions=dure-source ${CLI} hook test-feedback > src/hooked/answer.json
+      - env; echo "$DURE_HOOK_TOKEN" > src/hooked/token.txt; cat > src/hooked/prompt.txt; echo '${REPORT}' | node --conditions=dure-source ${CLI} hook test-feedback > src/hooked/answer.json
 ports:
   - { id: hooked, role: hooked, goal: Report., owns: [src/hooked/**], acceptance: 'grep -q "found by a too[l]" src/hooked/prompt.txt && grep -q decision src/hooked/answer.json' }
 `,

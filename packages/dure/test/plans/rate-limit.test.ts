@@ -47,7 +47,7 @@ async function begin(runs: TestRuns, repository: TestRepository): Promise<string
 
 async function waitingOf(runs: TestRuns, id: string) {
   const run = await runs.runs.detail(id);
-  return shownDetail(run, systemClock.now()).ports[0]!.waiting;
+  return shownDetail(run, ({ repository }) => repository, systemClock.now()).ports[0]!.waiting;
 }
 
 async function untilWaiting(runs: TestRuns, id: string): Promise<void> {

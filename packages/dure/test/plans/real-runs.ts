@@ -168,7 +168,7 @@ export async function startRealRuns(options: RealRunsOptions): Promise<TestRuns>
       ...(options.remote && {
         elsewhere: elsewhere({
           git,
-          repositories: ["/nowhere", options.remote.repository],
+          repositories: () => ["/nowhere", options.remote!.repository],
           remote: options.remote.address,
           env: process.env,
           home: options.home,

@@ -59,7 +59,10 @@ test(
       .toBe("success");
 
     const run = await runs.runs.detail(id);
-    const shown = shownDetail(run, 0).ports.map((port) => [port.id, port.unproven]);
+    const shown = shownDetail(run, ({ repository }) => repository, 0).ports.map((port) => [
+      port.id,
+      port.unproven,
+    ]);
     expect(Object.fromEntries(shown)).toEqual({ shows: false, hides: true });
     const port = shownPort(await runs.runs.port(id, "hides"), run, 0);
     expect(port.unproven).toBe(true);

@@ -251,6 +251,47 @@ test(
   },
 );
 
+test("no answer to a tenant tells where its repository or the team lies", FULL, async () => {
+  const auth = new MemoryTokenStore();
+  await using guarded = await at.serve({ auth });
+  const readme = join(at.repository.folder, "README.md");
+  onTestFinished(() => writeFile(readme, FILES["README.md"]));
+  await writeFile(readme, "A shop with a change that is not committed.\n");
+  const { token } = await auth.create({ name: "acme", scopes: ["admin"], tenant: "acme" });
+  const answers: string[] = [];
+  const ask = async (method: string, path: string, body: unknown = {}): Promise<string> => {
+    const response = await fetch(`${guarded.url}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      body: method === "GET" ? null : JSON.stringify(body),
+    });
+    answers.push(`${method} ${path} ${await response.text()}`);
+    expect(response.ok, answers.at(-1)).toBe(true);
+
+    return answers.at(-1)!;
+  };
+
+  expect(await ask("POST", "/v1/runs", { plan: "steer", dry_run: true })).toContain("UNCOMMITTED");
+  await ask("POST", "/v1/runs", { plan: "steer", only: ["hold"] });
+  const acme = new DureClient({ baseUrl: guarded.url, token });
+  const [run] = (await acme.plans.runs()).items;
+  const one = `/v1/runs/${run!.id}`;
+  await eventually(async () => (await acme.plans.port(run!.id, "hold")).status, "running");
+  for (const path of ["/v1/plans", "/v1/runs", one, `${one}/ports/hold`]) await ask("GET", path);
+  await ask("POST", `${one}/pause`);
+  await ask("POST", `${one}/cancel`);
+  await eventually(async () => (await acme.plans.run(run!.id)).status, "cancelled");
+  await ask("GET", `${one}/events`);
+  await ask("POST", "/v1/runs/clean", { run: run!.id });
+
+  expect(run!.repository).toBe("shop");
+  expect((await dure.plans.run(run!.id)).repository).toBe(at.repository.folder);
+  for (const answer of answers) {
+    expect(answer).not.toContain(at.repository.folder);
+    expect(answer).not.toContain(at.folder);
+  }
+});
+
 test("only a token with plans:unconfined starts what takes protection away", async () => {
   const auth = new MemoryTokenStore();
   await using guarded = await at.serve({ auth });
@@ -668,7 +709,17 @@ test(
       { authorization: "Bearer hook_of_nobody" },
     );
     const withoutToken = await at.server.post("/v1/hooks/test-feedback", { success: true });
+    const [token = ""] = /hook_[\w-]{43}/.exec(patch) ?? [];
+    const late = await at.server.post(
+      "/v1/hooks/test-feedback",
+      { success: true },
+      { authorization: `Bearer ${token}` },
+    );
+    const transcript = JSON.stringify(await dure.plans.transcript(run.id, "hooked"));
 
+    expect(transcript).toContain("DURE_HOOK_TOKEN=[DURE_HOOK_TOKEN]");
+    expect(transcript + JSON.stringify(port)).not.toContain(token);
+    expect([token.length, late.status]).toEqual([48, 401]);
     expect({ status: run.status, missing: run.report?.missing }).toEqual({
       status: "success",
       missing: [],

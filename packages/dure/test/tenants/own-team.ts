@@ -11,7 +11,7 @@ import { PostgresTokenStore } from "../../src/server/token-store.ts";
 import { readTeam, type TeamOptions } from "../../src/team/config.ts";
 import { defineTeam } from "../../src/team/define-team.ts";
 import { readEnvironment } from "../../src/team/environment.ts";
-import { startTeam } from "../../src/team/start.ts";
+import { startTeam, type RunningTeam } from "../../src/team/start.ts";
 import { testRepository, type TestRepository } from "../plans/real-runs.ts";
 
 const TEAM_FILES = {
@@ -41,6 +41,8 @@ export interface OwnTeam {
   readonly database: Database;
   /** Of its server. */
   readonly url: string;
+  /** Starts the team anew, with other settings. */
+  readonly restart: (settings: Partial<TeamOptions>) => Promise<void>;
   readonly client: (
     scopes: readonly Scope[],
     tenant?: string,
@@ -63,22 +65,23 @@ export async function ownTeam(
     await testRepository({ ...files, "app.txt": "An app.\n", ".gitignore": ".dure/\n" }),
   );
   const folder = path.join(repository.folder, below);
-  const options = defineTeam({
-    name: "own",
-    locale: "en",
-    timeZone: "UTC",
-    agents: { eden: { displayName: "Eden" } },
-    rooms: { adapters: [web()] },
-    ...settings,
-  });
+  const optionsWith = (more: Partial<TeamOptions>): TeamOptions =>
+    defineTeam({
+      name: "own",
+      locale: "en",
+      timeZone: "UTC",
+      agents: { eden: { displayName: "Eden" } },
+      rooms: { adapters: [web()] },
+      ...more,
+    });
   const environment = readEnvironment({
     DATABASE_URL: stored.url,
     PORT: "0",
     DURE_TOKEN: "team-folder-token-0123456789",
   });
-  const team = await startTeam(await readTeam(options, folder), environment, {
-    logger: silentLogger,
-  });
+  const begin = async (more: Partial<TeamOptions>): Promise<RunningTeam> =>
+    startTeam(await readTeam(optionsWith(more), folder), environment, { logger: silentLogger });
+  let team = await begin(settings);
   stack.defer(() => team.stop());
   const tokens = new PostgresTokenStore({ database: stored.database });
   const kept = stack.move();
@@ -88,7 +91,13 @@ export async function ownTeam(
     repository,
     folder,
     database: stored.database,
-    url: team.url,
+    get url() {
+      return team.url;
+    },
+    restart: async (more) => {
+      await team.stop();
+      team = await begin(more);
+    },
     client: async (scopes, tenant = "", name = "test") => {
       const { token } = await tokens.create({ name, scopes: [...scopes], tenant });
       return new DureClient({ baseUrl: team.url, token });

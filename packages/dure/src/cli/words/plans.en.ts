@@ -1,4 +1,5 @@
 import type { PlanRunStatus, PortStatus } from "../../client/index.ts";
+import { FINDING_WORDS_EN } from "../../kernel/finding-words.ts";
 import type { RunPhase, StepKind } from "../../kernel/plans.ts";
 
 const many = (count: number, one: string): string => `${count} ${count === 1 ? one : `${one}s`}`;
@@ -90,6 +91,7 @@ export const PLANS_EN = {
   },
 
   leaving: {
+    rules: FINDING_WORDS_EN,
     nothingFound: (branch: string) =>
       `No secret, and no file that runs by itself, would come into ${branch}.`,
     found: (count: number, branch: string) =>

@@ -1,4 +1,5 @@
 import type { PlanRunStatus, PortStatus } from "../../client/index.ts";
+import { FINDING_WORDS_KO } from "../../kernel/finding-words.ts";
 import type { RunPhase } from "../../kernel/plans.ts";
 import { STEPS_KO } from "../../korean/plan-steps.ko.ts";
 import type { PlansWords } from "./plans.en.ts";
@@ -139,6 +140,7 @@ export const PLANS_KO: PlansWords = {
   },
 
   leaving: {
+    rules: FINDING_WORDS_KO,
     nothingFound: (branch) => `${branch} 브랜치로 나갈 비밀 값이나 저절로 실행되는 파일이 없어요.`,
     found: (count, branch) => `${branch} 브랜치로 나가기 전에 확인할 곳이 ${count}곳 있어요.`,
     yes: (run, confirm) =>

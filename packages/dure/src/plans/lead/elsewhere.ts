@@ -21,8 +21,8 @@ export interface Elsewhere {
 
 export interface ElsewhereParts {
   readonly git: Git;
-  /** Of the person, here: one of them is a clone of the repository that the run is about. */
-  readonly repositories: readonly string[];
+  /** Folders here that the run may work in. One is a clone of the repository of the run. */
+  readonly repositories: (run: Pick<PlanRun, "tenant">) => readonly string[];
   readonly remote: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Folder of data of this machine, and its name. */
@@ -37,7 +37,7 @@ export function elsewhere(parts: ElsewhereParts): Elsewhere {
   return {
     open: async (run, commits, { signal }) => {
       const failures: Error[] = [];
-      for (const folder of parts.repositories) {
+      for (const folder of parts.repositories(run)) {
         try {
           const found = await openIn(folder, run, commits, { ...parts, signal });
           if (found !== undefined) return found;

@@ -916,3 +916,42 @@ test("two thousand ports are written in batches", { ...FULL, timeout: 120_000 },
   expect(run.report!.kept).toHaveLength(2_000);
   expect(runs.database.statements - before).toBeLessThan(2_000 * 2);
 });
+
+test("a run that may not have its repository any more is stopped before anything is read", async () => {
+  const held = gated();
+  const first = await open({ build: held.build });
+  const id = await begin(first, { a: "", b: "a" });
+  await expect.poll(() => held.gates.has("a")).toBe(true);
+  await first.runs.stop();
+
+  const touched: string[] = [];
+  const because = { code: "REPOSITORY_UNKNOWN", message: "It is not known.", hint: "Name it." };
+  await using second = await startTestRuns({
+    url: first.url,
+    build: async () => done,
+    work: {
+      clear: async () => void touched.push("clear"),
+      prepare: async () => (touched.push("prepare"), { maxConcurrency: 1 }),
+    },
+    runsOptions: { whyRefused: async (run) => (run.id === id ? because : undefined) },
+  });
+  const run = await ended(second, id);
+
+  expect(run).toMatchObject({
+    status: "failed",
+    phase: "over",
+    because,
+    report: {
+      kept: [],
+      missing: [
+        { port: "a", because },
+        { port: "b", because },
+      ],
+    },
+  });
+  expect(touched).toEqual(["clear"]);
+  await expect(
+    second.runs.commands.order(id, { type: "again" }, { by: "me" }),
+  ).rejects.toMatchObject({ code: "RUN_ORDER_REFUSED", message: because.message });
+  expect(touched).not.toContain("prepare");
+});

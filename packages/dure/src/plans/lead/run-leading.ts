@@ -31,6 +31,10 @@ export interface LeadingOptions {
   /** Names the folder of data for every process that shares it. A run belongs to it. */
   readonly host: string;
   readonly work: (parts: { records: RunRecords; lease: Lease; run: PlanRun }) => RunWork;
+  /** Why a run may not go on in its repository. Default: each run may. */
+  readonly whyRefused?:
+    | ((run: PlanRun, options: { signal: AbortSignal }) => Promise<Because | undefined>)
+    | undefined;
   /** Runs that one process leads at once. Default 20. */
   readonly running?: number;
   /** How to go on with runs of a machine that is gone. Absent: they wait for it. */
@@ -170,6 +174,8 @@ export class RunLeading {
     if (!run) return;
     const work = this.#parts.work({ records, lease, run });
     await work.clear(run, { signal });
+    const refused = await this.#parts.whyRefused?.(run, { signal });
+    if (refused) return this.#stopRefused(run, lease, refused);
     const parts = { records, inbox, announce, clock, logger, ...work };
     const leader = new RunLeader(run, lease, parts);
     led.leader = leader;
@@ -178,6 +184,17 @@ export class RunLeading {
     }
     await leader.lead({ signal });
     await records.hosts.releaseListenSlot(lease, id);
+  }
+
+  /** Nothing more is read or written in a repository that the run may not have. */
+  async #stopRefused(run: PlanRun, lease: Lease, because: Because): Promise<void> {
+    const { records, inbox, announce, logger } = this.#parts;
+    await this.#endFailed(run, lease, because);
+    await records.hosts.releaseListenSlot(lease, run.id);
+    const { code } = because;
+    logger.warn({ run: run.id, code }, `run ${run.id} was stopped: ${because.message}`);
+    inbox.announce();
+    announce();
   }
 
   /** Waits before the run is led again. After too many faults it is given up. Never rejects. */

@@ -21,7 +21,7 @@ const FILE_RULES: readonly { readonly rule: string; readonly names: readonly str
       "\\.(?:husky|githooks|git-hooks|hooks)(?:/.*)?",
       "\\.?lefthook(?:-local)?\\.(?:ya?ml|toml|json)|\\.pre-commit-(?:config|hooks)\\.ya?ml",
       "\\.overcommit\\.yml|\\.(?:lintstagedrc|simple-git-hooks)[^/]*|lint-staged\\.config\\.[cm]?[jt]s",
-      "\\.gitmodules",
+      "\\.gitmodules|\\.gitconfig",
     ],
   },
   {

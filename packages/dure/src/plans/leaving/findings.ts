@@ -5,6 +5,7 @@ import type { Repository } from "../workspace/repository.ts";
 import { blobTexts, type BlobText } from "./blob-texts.ts";
 import { isPackageFile, newInstallScripts, rulesOfPath } from "./file-rules.ts";
 import { findSecrets } from "./find-secrets.ts";
+import { ownHooks } from "./own-hooks.ts";
 import { outgoingFiles, type OutgoingFile } from "./outgoing.ts";
 
 /** Bytes of files that are looked at for one result. */
@@ -36,7 +37,11 @@ export async function findingsOf(
     const name = JSON.stringify([rule, path, line, excerpt]);
     if (!findings.has(name)) findings.set(name, finding);
   };
-  for (const file of outgoing.files) for (const rule of nameRulesOf(file)) add(at(file, rule));
+  const isHook = await ownHooks(repository, signal);
+  for (const file of outgoing.files) {
+    for (const rule of nameRulesOf(file)) add(at(file, rule));
+    if (isHook(textOf(file.key))) add(at(file, "git-hook"));
+  }
 
   const unread = filesById(outgoing.files);
   const until = clock.monotonic() + MAX_MS;

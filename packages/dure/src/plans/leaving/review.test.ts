@@ -101,6 +101,8 @@ test("a file that runs where it arrives is named, wherever it lies and however i
   work(repository, {
     ".github/workflows/ci.yml": "on: push\n",
     ".husky/pre-commit": "true\n",
+    // A clone acts on it by include.path: aliases, hooks and filters that are commands.
+    "tools/.gitconfig": "[core]\n\thooksPath = tools/on-commit\n",
     "web/package.json": '{\n  "scripts": { "postinstall": "node x.js" }\n}',
     "package.json": '{ "scripts": { "test": "vitest", "prepare": "true" } }',
     "web/.npmrc": "script-shell=/tmp/x\n",
@@ -115,11 +117,28 @@ test("a file that runs where it arrives is named, wherever it lies and however i
     "ci .github/workflows/ci.yml:null",
     "editor-settings sub/.VSCODE/tasks.json:null",
     "git-hook .husky/pre-commit:null",
+    "git-hook tools/.gitconfig:null",
     "install-script package.json:null",
     "install-script web/.npmrc:null",
     "install-script web/package.json:null",
     "secret-file id_rsa:null",
     "shell-settings .envrc:null",
+  ]);
+});
+
+test("what the repository's own settings run or include is named as a hook of git", async () => {
+  const repository = open();
+  repository.git("config", "core.hooksPath", "tools/on-commit");
+  repository.git("config", "include.path", "../team.gitsettings");
+  work(repository, {
+    "tools/on-commit/pre-push": "true\n",
+    "tools/on-commits.txt": "no hook\n",
+    "team.gitsettings": "[alias]\n\tst = !true\n",
+  });
+
+  expect(found(await refusal(repository)).toSorted()).toEqual([
+    "git-hook team.gitsettings:null",
+    "git-hook tools/on-commit/pre-push:null",
   ]);
 });
 

@@ -142,6 +142,7 @@ const STEP_OF_TOKEN = {
   name: "plan.step_of_token",
   text: `select s.run, s.port, s.try, p.tries_pair + p.tries_orchestrator as tries
     from dure.plan_steps s
+    join dure.plan_runs r on r.id = s.run
     join dure.plan_ports p on p.run = s.run and p.id = s.port
-    where s.hook_hash = $1 and s.status = 'running'`,
+    where s.hook_hash = $1 and s.status = 'running' and r.finished_at is null`,
 };

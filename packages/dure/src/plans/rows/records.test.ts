@@ -5,6 +5,7 @@ import { systemClock } from "../../kernel/clock.ts";
 import { silentLogger } from "../../kernel/logger.ts";
 import type { RunRecords } from "./records.ts";
 import type { NewRun } from "./run-changes.ts";
+import { takeTestReport } from "../port/hooks.ts";
 import { planOf, startTestRuns } from "../runs/test-runs.ts";
 
 const PLAN = planOf({ a: "" });
@@ -110,6 +111,35 @@ test("a step that has ended stays as it ended", async () => {
   expect(await database.query({ text: "select hook_hash from dure.plan_steps" })).toEqual([
     { hook_hash: null },
   ]);
+});
+
+test("the token of a step is worth nothing when its step or its run has ended", async () => {
+  const { database, records, lead } = await open();
+  await records.create(aRun("run_1"), []);
+  const lease = await lead("run_1");
+  const begin = async (number: number): Promise<string> => {
+    const key = { run: "run_1", port: "a", try: number, kind: "implement" } as const;
+    const step = await records.steps.begin(lease, { ...key, member: "implementer" });
+    if (number === 1) {
+      await records.write(lease, (tx) => records.steps.end(tx, step.id, { output: "made" }));
+    }
+    return step.hookToken!;
+  };
+  const report = { success: true, failedTests: [], suggestions: [] };
+  const take = (token: string) =>
+    takeTestReport({ database, notifications: { publish: () => {} } }, token, {
+      ...report,
+      metrics: { total: 1, passed: 1, failed: 0, durationMs: 0 },
+    });
+  const refusal = { code: "HOOK_TOKEN_INVALID" };
+
+  await expect(take(await begin(1))).rejects.toMatchObject(refusal);
+  const token = await begin(2);
+  await expect(take(token)).resolves.toMatchObject({ run: "run_1" });
+  await records.write(lease, (tx) =>
+    records.changeRun(tx, "run_1", { status: "failed", phase: "over" }),
+  );
+  await expect(take(token)).rejects.toMatchObject(refusal);
 });
 
 test("a run that is led by a living process waits for no leader", async () => {

@@ -7,6 +7,7 @@ import { absentWords } from "../sandbox/absent.ts";
 import { bytesWords } from "../sandbox/memory-watch.ts";
 import type { Confinement, Sandbox, SandboxEnd } from "../sandbox/sandbox.ts";
 import type { RunInbox } from "./outcomes.ts";
+import { Concealer } from "../workers/concealer.ts";
 import type { TranscriptEntry } from "../workers/worker.ts";
 import { emit, type RunRecords } from "./records.ts";
 import { writeWaiting } from "./step-waiting.ts";
@@ -202,7 +203,8 @@ export class StepLog {
     const ended = ran.because === "memory" ? `dure ended it: ${exitWords(ran)}.` : "";
     const why = `${ended}${absentWords(ran)}`.trim();
 
-    return why === "" ? ran : { ...ran, output: `${ran.output}\n${why}\n` };
+    const said = new Concealer(Object.entries(how.env)).conceal(ran.output);
+    return { ...ran, output: why === "" ? said : `${said}\n${why}\n` };
   }
 
   /**

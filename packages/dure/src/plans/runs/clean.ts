@@ -6,6 +6,7 @@ import { removeAll } from "../workspace/files.ts";
 import { PortTree } from "../workspace/port-tree.ts";
 import type { RunRemote } from "../workspace/remote.ts";
 import { Repository } from "../workspace/repository.ts";
+import { folderName } from "../workspace/repository-facts.ts";
 import type { Git } from "../workspace/git.ts";
 import { RunStore } from "../workspace/store.ts";
 import { ORCHESTRATOR, type PlanPort, type PlanRun, type PlanStep } from "../rows/run.ts";
@@ -37,7 +38,7 @@ export async function whyKept(
     const why = "it is unknown whether its result was merged";
     return {
       code: "REPOSITORY_GONE",
-      message: `Its repository ${run.repository} is not there, so ${why}.`,
+      message: `Its repository ${folderName(run.repository)} is not there, so ${why}.`,
       hint: "Put the repository back, or clean it with --force.",
     };
   }
@@ -46,7 +47,7 @@ export async function whyKept(
   if (!isMerged) {
     return {
       code: "RUN_UNMERGED",
-      message: `What succeeded in it is on no branch of ${repository.root}.`,
+      message: `What succeeded in it is on no branch of ${folderName(repository.root)}.`,
       hint: `Take it over with dure plan merge ${run.id}, or clean it with --force.`,
     };
   }
@@ -68,7 +69,7 @@ export async function whyKept(
       return {
         code: "TREE_NOT_SAFE",
         message: `The tree of ${name} holds what no commit has: ${namesOf(lost)}.`,
-        hint: `Look at ${tree.tree}, then clean it with --force.`,
+        hint: `Look at plans/${run.id}/ports/${name} in dure's data, then clean it with --force.`,
       };
     }
   }

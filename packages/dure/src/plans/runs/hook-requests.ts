@@ -184,7 +184,8 @@ const ASKING_STEP = {
     from dure.plan_steps s
     join dure.plan_runs r on r.id = s.run
     join dure.plan_ports p on p.run = s.run and p.id = s.port
-    where s.hook_hash = $1 and s.status = 'running' and s.member is not null`,
+    where s.hook_hash = $1 and s.status = 'running' and s.member is not null
+      and r.finished_at is null`,
 };
 const ASK = {
   name: "plan.hook_ask",

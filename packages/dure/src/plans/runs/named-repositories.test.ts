@@ -47,3 +47,25 @@ test("a folder of others is refused with the same work as one that is not there"
   expect(await workFor("other")).toEqual(forNone);
   expect(await workFor(".")).toEqual(forNone);
 });
+
+test("a tenant is shown a repository by its name, an operator by its folder", () => {
+  const repositories = new NamedRepositories({
+    repository: "/srv/team",
+    folder: "/srv/team/plans",
+    repositories: {
+      shop: { path: "/srv/acme-7", tenants: ["acme"] },
+      other: { path: "/srv/beta-8", tenants: ["beta"] },
+    },
+    git: new Git({ env: {} }),
+    readPlan: async () => ({ problems: [], problemCount: 1 }),
+    team: { isTarget: async () => false },
+  });
+  const shown = (tenant: string | null, repository: string): string =>
+    repositories.shownTo(tenant, { repository });
+
+  expect(shown("acme", "/srv/acme-7")).toBe("shop");
+  expect(shown("acme", "/srv/beta-8")).toBe("beta-8");
+  expect(shown("acme", "/srv/acme-7/vendor")).toBe("vendor");
+  expect(shown(null, "/srv/acme-7")).toBe("/srv/acme-7");
+  expect(shown("", "/srv/team")).toBe("/srv/team");
+});

@@ -10,6 +10,7 @@ import { becauseOf } from "../rows/outcomes.ts";
 import type { PlanRun } from "../rows/run.ts";
 import { isWithin } from "../sandbox/mount-plan.ts";
 import type { Git } from "../workspace/git.ts";
+import { folderName } from "../workspace/repository-facts.ts";
 import type { MergeRule } from "./merge-gate.ts";
 import { teamFolderIsTarget, type TeamGuard } from "./team-guard.ts";
 
@@ -93,6 +94,17 @@ export class NamedRepositories {
       if (!REFUSALS.has(codeOf(error) ?? "")) throw error;
       return becauseOf(error);
     }
+  }
+
+  /**
+   * A run's repository as a reader is shown it. A tenant sees its name in the configuration, else
+   * that of its folder: where it lies on the machine is not theirs to know.
+   */
+  shownTo(tenant: TenantView, { repository }: Pick<PlanRun, "repository">): string {
+    if (!isTenant(tenant)) return repository;
+    const named = this.#of(tenant).find(([, { path }]) => path === repository);
+
+    return named?.[0] ?? folderName(repository);
   }
 
   /** What the configuration says of the repository that a folder lies in; it may name it twice. */

@@ -16,6 +16,8 @@ import type { DraftRows } from "../rows/draft-rows.ts";
 import type { HookRequests } from "./hook-requests.ts";
 import { checkAnswers } from "./run-answers.ts";
 import type { Member } from "../../kernel/plans.ts";
+import type { TenantView } from "../../kernel/tenant.ts";
+import type { ShowRepository } from "./shown.ts";
 import {
   isTenant,
   NamedRepositories,
@@ -275,6 +277,20 @@ export class PlanLibrary {
 
     const isOfAll = how.tenant === null;
     return this.runs.clean(wanted, { ...how, whyRefused: isOfAll ? undefined : whyRefused });
+  }
+
+  /** How a reader is shown the repository of a run. */
+  repositoryFor(reader: TenantView): ShowRepository {
+    return (run) => this.#repositories.shownTo(reader, run);
+  }
+
+  /**
+   * Why a run may not go on: its tenant no longer has its repository. A run of no tenant was begun
+   * by a caller who may have all.
+   */
+  whyRefused(run: PlanRun, { signal }: { signal: AbortSignal }): Promise<Because | undefined> {
+    const tenant = run.tenant === "" ? null : run.tenant;
+    return this.#repositories.whyNotAllowed(run, { tenant, signal });
   }
 
   /** Throws `RUN_UNKNOWN`, and as `NamedRepositories`. */

@@ -10,7 +10,7 @@ import { AUTHOR } from "../workspace/commit-writer.ts";
 import type { Git } from "../workspace/git.ts";
 import { Repository } from "../workspace/repository.ts";
 import { RunStore } from "../workspace/store.ts";
-import type { NamedRepositories } from "./named-repositories.ts";
+import { isTenant, type NamedRepositories } from "./named-repositories.ts";
 import type { GateState, MergeGate } from "./merge-gate.ts";
 import {
   RunDelivery,
@@ -55,15 +55,18 @@ export class RunResults {
   }
 
   /**
-   * What a port changed, or the whole run. Throws `RUN_UNKNOWN`, `PLAN_PORT_UNKNOWN`,
-   * `RUN_NO_RESULT`.
+   * What a port changed, or the whole run. A tenant reads it only where it still has the repository.
+   * Throws `RUN_UNKNOWN`, `PLAN_PORT_UNKNOWN`, `RUN_NO_RESULT`, `REPOSITORY_UNKNOWN`.
    */
   async diff(
     id: string,
     port: string | undefined,
     { tenant, signal }: { tenant: TenantView; signal: AbortSignal },
   ): Promise<TreeDiff> {
-    const run = await this.#options.runs.get(id, { tenant });
+    const asked = { tenant, signal };
+    const run = isTenant(tenant)
+      ? await this.#deliverable(id, asked)
+      : await this.#options.runs.get(id, asked);
     const found =
       port === undefined ? undefined : await this.#options.runs.port(id, port, { tenant });
     const [from, to] = found

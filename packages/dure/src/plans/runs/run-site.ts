@@ -11,9 +11,11 @@ import { assertLeavesSecrets } from "../own-secrets.ts";
 import { assertSafeWritable, placesOf } from "../safe-writable.ts";
 import type { MemberPlace } from "../agents/member-home.ts";
 import { variablesOf } from "../agents/trial.ts";
+import { variablesOfServers } from "../agents/mcp-servers.ts";
 import type { Port, WorkerSpec } from "../plan.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { Worker } from "../workers/worker.ts";
+import { withoutSecrets } from "../workers/without-secrets.ts";
 import { AUTHOR } from "../workspace/commit-writer.ts";
 import type { Git } from "../workspace/git.ts";
 import { RunRemote } from "../workspace/remote.ts";
@@ -183,11 +185,19 @@ export class RunSite {
       lease: this.lease,
       tokens: this.#tokens,
       sandbox,
-      worker: (spec: WorkerSpec) => this.parts.worker(spec, this.#run),
+      worker: (spec: WorkerSpec) => this.#worker(spec),
       brief: briefOf,
       environment,
       surroundings: (spec: WorkerSpec) => placesOf(spec, this.parts.userHome),
     };
+  }
+
+  /** What it says is stored without the secrets that dure gave it. */
+  #worker(spec: WorkerSpec): Worker {
+    const { env, worker } = this.parts;
+    const ofServers = variablesOfServers(spec).map((name) => [name, env[name] ?? ""] as const);
+
+    return withoutSecrets(worker(spec, this.#run), ofServers);
   }
 
   #modulesOf(run: PlanRun, signal: AbortSignal): Promise<RunModules> {

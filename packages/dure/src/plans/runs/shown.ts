@@ -28,13 +28,16 @@ export function shownPlan({ plan, ...view }: PlanView): ShownPlan {
   return { ...definitionOf(plan), ...view, ports };
 }
 
-export function shownRun(run: PlanRun): ShownRun {
-  return { ...only(run, RUN_KEYS), plan: run.plan.name };
+/** The repository of a run as its reader may see it. */
+export type ShowRepository = (run: Pick<PlanRun, "repository">) => string;
+
+export function shownRun(run: PlanRun, repository: ShowRepository): ShownRun {
+  return { ...only(run, RUN_KEYS), plan: run.plan.name, repository: repository(run) };
 }
 
-export function shownDetail(run: RunDetail, now: number): ShownDetail {
+export function shownDetail(run: RunDetail, repository: ShowRepository, now: number): ShownDetail {
   return {
-    ...shownRun(run),
+    ...shownRun(run, repository),
     definition: definitionOf(run.plan),
     ports: run.ports.map((port) => portOf(port, run.plan.ports[port.position]!, port)),
     orchestrator: run.orchestrator.map((step) => stepOf(step, now)),
@@ -77,7 +80,6 @@ const RUN_KEYS = [
   "status",
   "phase",
   "because",
-  "repository",
   "baseCommit",
   "startCommit",
   "isolation",

@@ -1,4 +1,5 @@
 import type { Cancel, Clock } from "../../kernel/clock.ts";
+import { ownTroubleOf } from "../../durable/passing.ts";
 import { DureError, messageOf } from "../../kernel/errors.ts";
 import { HeldTime } from "../../kernel/held-time.ts";
 import { modelName, type Llm, type Policy } from "../../models/card.ts";
@@ -161,7 +162,7 @@ export class ModelWorker implements Worker {
       );
     } catch (error) {
       report.signal.throwIfAborted();
-      if (!(error instanceof DureError)) throw error;
+      if (!(error instanceof DureError) || ownTroubleOf(error)) throw error;
       throw workerError(
         FAILURE_OF[error.code] ?? "WORKER_MODEL",
         `${error.code}: ${messageOf(error)}`,

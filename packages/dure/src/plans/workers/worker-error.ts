@@ -1,4 +1,6 @@
-import { DureError, messageOf } from "../../kernel/errors.ts";
+import { isRaisedByDatabase } from "../../durable/database.ts";
+import { isTakenOver, ownTroubleOf } from "../../durable/passing.ts";
+import { codeOf, DureError, isAbort, messageOf } from "../../kernel/errors.ts";
 import { onlyDefined } from "../../kernel/json.ts";
 import { WORKER_FAILURES, type WorkerError, type WorkerFailure } from "./worker.ts";
 
@@ -17,6 +19,18 @@ export function workerError(
   const details = until === undefined ? undefined : { until };
 
   return new DureError(code, message, onlyDefined({ hint, cause, details }));
+}
+
+/**
+ * Whether an error is what a try of a worker came to. Trouble of dure's own process or database, and
+ * a defect of dure, are not: they say nothing of the work, and the step is begun again. A connection
+ * of the worker's own that was cut is its end.
+ */
+export function endsTry(error: unknown): boolean {
+  if (error instanceof DureError && isFailure(error.code)) return true;
+  if (isTakenOver(error) || ownTroubleOf(error) || isRaisedByDatabase(error)) return false;
+
+  return error instanceof DureError || isAbort(error) || codeOf(error) !== undefined;
 }
 
 /** What a worker failed with, as it is told: every error has a code, a message and a hint. */

@@ -1,6 +1,7 @@
 import { FULL } from "../../kernel/test-tiers.ts";
 import { expect, test } from "vitest";
 import { systemClock, type Clock } from "../../kernel/clock.ts";
+import { DureError, ProcessError } from "../../kernel/errors.ts";
 import { ScriptedWorker } from "@dure/testing";
 import { aPlace, workOn } from "./test-worker.ts";
 import { TokenMeter } from "../assign/token-meter.ts";
@@ -33,9 +34,10 @@ async function told(
   return events;
 }
 
-test("what is thrown is a failed result with its code, and nothing else is thrown", async () => {
+test("an error of the work is a failed result with its code", async () => {
   const known = await told(() => Promise.reject(workerError("WORKER_DIED", "It died.")));
-  const unknown = await told(() => Promise.reject(new TypeError("x is undefined")));
+  const cut = Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
+  const unknown = await told(() => Promise.reject(cut));
 
   expect(known.at(-1)).toMatchObject({
     type: "result",
@@ -46,8 +48,26 @@ test("what is thrown is a failed result with its code, and nothing else is throw
   });
   expect(unknown.at(-1)).toMatchObject({
     type: "result",
-    result: { status: "failed", error: { code: "WORKER_FAILED", message: "x is undefined" } },
+    result: { status: "failed", error: { code: "WORKER_FAILED", message: "read ECONNRESET" } },
   });
+});
+
+test.for<[string, Error]>([
+  ["a defect of dure", new TypeError("x is undefined")],
+  ["its process, which stops", new ProcessError("PROCESS_STOPPED", "It stops.")],
+  ["the lead, which another process has", new DureError("FENCED", "Another one leads.")],
+  [
+    "its database, which is away",
+    new ProcessError("DATABASE_UNAVAILABLE", "The database is away.", { class: "unavailable" }),
+  ],
+])("an error that says nothing of the work is thrown: %s", async ([, error]) => {
+  await expect(told(() => Promise.reject(error))).rejects.toBe(error);
+  await expect(
+    told((report) => {
+      report.stop(error);
+      return Promise.resolve(READY);
+    }),
+  ).rejects.toBe(error);
 });
 
 test("work that goes on after a stop has failed all the same, and tells no violations after its result", async () => {

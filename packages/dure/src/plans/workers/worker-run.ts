@@ -2,7 +2,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import { DureError } from "../../kernel/errors.ts";
 import type { Scope, ScopeReason } from "../scope.ts";
 import { headOf } from "./bounded-text.ts";
-import { asFailure, workerError } from "./worker-error.ts";
+import { asFailure, endsTry, workerError } from "./worker-error.ts";
 import {
   MAX_SAID,
   MAX_SUMMARY,
@@ -35,7 +35,7 @@ const MAX_CLAIMED = 1_000;
  * The frame of every worker: `work` does it and tells the report; what comes out is the stream of
  * events with its signs of life, its one result at the end and its bound on violations. On an abort
  * the stream throws the signal's reason, after `work` has settled: work that starts a process waits
- * for its end. A reader that stops reading aborts the work.
+ * for its end. It throws what is no end of a try too. A reader that stops reading aborts the work.
  */
 export async function* runWorker(
   assignment: WatchedAssignment,
@@ -58,6 +58,7 @@ export async function* runWorker(
   try {
     yield* report.events();
     signal.throwIfAborted();
+    if (report.fault) throw report.fault.error;
     yield { type: "result", result: report.result! };
   } finally {
     stopBeating();
@@ -90,6 +91,8 @@ export class WorkerReport {
   readonly tokens = { input: 0, output: 0 };
   #calls = 0;
   result: WorkerResult | undefined;
+  /** What ended the work and says nothing of it: see `endsTry`. */
+  fault: { readonly error: unknown } | undefined;
   readonly #assignment: WatchedAssignment;
   readonly #controller = new AbortController();
   readonly #waiting: WorkerEvent[] = [];
@@ -285,6 +288,10 @@ export class WorkerReport {
 
   fail(error: unknown): void {
     const reason: unknown = this.signal.aborted ? this.signal.reason : error;
+    if (!endsTry(reason)) {
+      this.fault = { error: reason };
+      return this.#wake();
+    }
     const { code, message, hint, until } = asFailure(reason);
     this.#finish({
       status: "failed",
@@ -300,7 +307,7 @@ export class WorkerReport {
     for (;;) {
       const next = this.#waiting.shift();
       if (next) yield next;
-      else if (this.result) return;
+      else if (this.result || this.fault) return;
       else await new Promise<void>((resolve) => (this.#wake = resolve));
     }
   }

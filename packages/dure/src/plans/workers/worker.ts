@@ -9,8 +9,9 @@ import type { Member, TranscriptKind, WorkerStatus } from "../../kernel/plans.ts
  * What works on a port: a model, an agent of another maker, a program. The same interface for all.
  *
  * `run` never throws for what an agent does wrong (dies, floods, hangs, lies): that is a `failed`
- * result with a code of {@link WORKER_FAILURES}. It throws the signal's reason on an abort alone, after every process of
- * the worker is gone. Source: docs/spec/plans §6.
+ * result with a code of {@link WORKER_FAILURES}. It throws the signal's reason on an abort, and
+ * what says nothing of the work: a defect of dure, an outage of its database. Every process of the
+ * worker is gone then. Source: docs/spec/plans §6.
  */
 export interface Worker {
   readonly kind: WorkerSpec["kind"];

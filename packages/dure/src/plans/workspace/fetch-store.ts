@@ -1,6 +1,7 @@
 import { DureError } from "../../kernel/errors.ts";
 import { someOf } from "./paths.ts";
 import type { Repository } from "./repository.ts";
+import { folderName } from "./repository-facts.ts";
 
 /** For a fetch: the named refs, and nothing else there or here. */
 const ONLY_REFS = [
@@ -51,7 +52,7 @@ export async function fetchStore(repository: Repository, fetch: Fetch): Promise<
   const count = `${missing.length} of ${wanted.size} refs of run ${run}`;
   throw new DureError(
     "PUBLISH_INCOMPLETE",
-    `${count} did not arrive in ${repository.root}: ${someOf(missing)}.`,
+    `${count} did not arrive in ${folderName(repository.root)}: ${someOf(missing)}.`,
     {
       hint: "Something else writes to refs/dure there; the work itself is safe in the run's store.",
     },

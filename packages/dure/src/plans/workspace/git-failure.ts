@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { basename } from "node:path";
 import { DureError, messageOf } from "../../kernel/errors.ts";
 import type { GitCall } from "./git.ts";
 
@@ -35,9 +36,11 @@ export function failure(
   if (isFull(result, tail)) {
     return diskFull(call.at.workTree ?? call.at.gitDir ?? call.at.cwd, result);
   }
-  const where = `git ${args[0]} ${endOf(result)} in ${call.at.gitDir ?? call.at.cwd}`;
+  const folder = call.at.gitDir ?? call.at.cwd;
+  const where = `git ${args[0]} ${endOf(result)} in ${basename(folder)}`;
   return new DureError("GIT_FAILED", `${where}${tail ? `: ${tail}` : "."}`, {
     details: {
+      folder,
       command: ["git", ...args.slice(0, 20)],
       exitCode: result.exitCode ?? null,
       stderr: tail,

@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../kernel/json.ts";
 import { someOf } from "./paths.ts";
 import type { Repository } from "./repository.ts";
+import { folderName } from "./repository-facts.ts";
 import type { ListedFile } from "./listed-files.ts";
 
 /** A thing that a person should know before a run, and that does not stop it. */
@@ -27,7 +28,7 @@ export async function warningsOf(
 ): Promise<RepositoryWarning[]> {
   const warnings: RepositoryWarning[] = [];
   if (repository.facts.isDirty) {
-    const { root } = repository;
+    const root = folderName(repository.root);
     const commit = base.commit.slice(0, 12);
     const files = `Files in ${root} are changed and not committed`;
     const start = `the run starts from ${commit} without them`;

@@ -2,6 +2,7 @@ import { DureError } from "../../kernel/errors.ts";
 import { foldPath } from "../glob.ts";
 import { listRefs, verifyReachable } from "./refs.ts";
 import type { Repository } from "./repository.ts";
+import { folderName } from "./repository-facts.ts";
 
 export interface ResultBranch {
   readonly wanted: string;
@@ -91,7 +92,8 @@ async function moveOwnBranch(
 }
 
 function notMade(name: string, { root }: Repository): DureError {
-  return new DureError("BRANCH_NOT_MADE", `The branch ${name} could not be made in ${root}.`, {
+  const folder = folderName(root);
+  return new DureError("BRANCH_NOT_MADE", `The branch ${name} could not be made in ${folder}.`, {
     class: "conflict",
     hint: "Look for a file ending in .lock below refs there; it is in the way when git was killed.",
   });
