@@ -522,7 +522,7 @@ test("a reader who was told that a job failed reads of the later end that it wen
   const [ko, en] = ["ko", "en"].map((locale) =>
     announcementText(notice, { locale, nameOf: () => "이든" }),
   );
-  const result = renderResults([{ ...notice, error }], () => "Eden");
+  const result = renderResults([{ ...notice, by: "eden", error }], () => "Eden");
 
   expect(ko).toMatch(/^끝내지 못했던 요청을 다시 시도해서 이어 갔어요\. 이든의 답변이에요\./);
   expect(en).toMatch(

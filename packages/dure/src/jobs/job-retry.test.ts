@@ -1,3 +1,4 @@
+import type { AttemptRules } from "../engine/agent/agent-environment.ts";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { testDatabase, type TestDatabase } from "../durable/test-database.ts";
@@ -328,9 +329,12 @@ test("further attempts of a call behind an effect go on in the same turn, with o
     paid: [],
     after: (request, context) => (++calls < 4 ? AWAY : BACK)(request, context),
   };
-  const attemptRules = (): { maxAttempts: number; pauseMs: () => number } => ({
+  const attemptRules = (): AttemptRules => ({
     maxAttempts: 4,
     pauseMs: () => 1,
+    idleTimeoutSec: 60,
+    repeatsShown: true,
+    finals: [],
   });
   await using team = await startBank(bank, db.url, {
     engine: { ...ENGINE, patienceMs: () => 0, attemptRules },

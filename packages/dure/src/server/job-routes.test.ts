@@ -306,7 +306,7 @@ test("a hanging exchange hears a person, is cancelled (twice is once), and is th
     await server.fetch(`/v1/jobs/${jobId}/cancel`, { method: "POST" }),
     await server.post(`/v1/jobs/${jobId}/speak`, { text: "too late" }),
   ];
-  const retried = await dure.jobs.retry(jobId).catch((error: DureError) => error);
+  const retried = await dure.jobs.retry(jobId).catch((error: unknown) => error);
 
   expect(cancelled).toMatchObject({ status: "CANCELLED", outcome: "cancelled" });
   expect((await dure.jobs.get(jobId)).words).toMatchObject([
