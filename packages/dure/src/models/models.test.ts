@@ -295,7 +295,7 @@ describe.each(WIRES)("over the wire format of $wire", ({ wire, llm, usage }) => 
 
     const failed = models
       .resolve(llm)
-      .stream(ask("try"), { onText: (delta) => pieces.push(delta), timeoutMs: 600 });
+      .stream(ask("try"), { onText: (delta) => pieces.push(delta), timeoutMs: 2_000 });
 
     await expect(failed).rejects.toMatchObject({ code: "MODEL_TIMEOUT" });
     const shown = pieces.length;
@@ -600,7 +600,7 @@ describe("faults that only a raw server can play", () => {
     await expect(
       models
         .resolve({ provider: "openai", model: "m", baseUrl: server.url })
-        .stream(ask("x"), { timeoutMs: 100 }),
+        .stream(ask("x"), { timeoutMs: 1_000 }),
     ).rejects.toMatchObject({ code: "MODEL_TIMEOUT" });
 
     await connectionClosed;
