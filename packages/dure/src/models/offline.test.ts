@@ -8,6 +8,7 @@ import type { ModelRequest } from "./model.ts";
 import { Models } from "./models.ts";
 import { offlineModel, type OfflineModel, OfflineModels } from "./offline.ts";
 import { callOptions, requestOf } from "./prompt.ts";
+import { soundMessages } from "./sound-messages.ts";
 import {
   costMicroUsd,
   DEFAULT_PRICES,
@@ -271,10 +272,13 @@ describe("a request in the words of the AI SDK", () => {
   test("is the same request on the way back", () => {
     fc.assert(
       fc.property(request, (asked) => {
+        const messages = soundMessages(asked.messages);
+        fc.pre(asked.tools !== undefined || !messages.some(({ role }) => role === "tool"));
         const back = requestOf(callOptions(asked, { temperature: 0.5, maxOutputTokens: 7 }));
 
         expect(back).toEqual({
           ...asked,
+          messages,
           ...(asked.tools ? { toolChoice: "auto" } : {}),
           temperature: 0.5,
           maxOutputTokens: 7,
