@@ -25,6 +25,7 @@ import { messageOrDecision } from "./decision.ts";
 import { CallerOffer } from "../caller/caller-offer.ts";
 import { questionOf, type HandedCalls } from "../caller/handed-out.ts";
 import { ToldCalls } from "./told-calls.ts";
+import { ToolRounds } from "./tool-rounds.ts";
 import { Transcript, type AgentWork } from "./work.ts";
 import { Step, type Places } from "../turn/step.ts";
 import { revive, storedError, type StoredError } from "../turn/stored-error.ts";
@@ -287,11 +288,13 @@ export class AgentRun {
     transcript.add(...offer.told);
     await this.#tools.answered(this.#environment.facts.escalation);
 
+    const rounds = new ToolRounds(this.#key, this.#agent.card.policy.maxToolRounds);
+
     for (let round = 0; ; round++) {
-      const isSpent = round >= this.#agent.card.policy.maxToolRounds;
-      const isLast = isSpent || offer.isOver(transcript.messages);
+      const isLast = rounds.areSpent || offer.isOver(transcript.messages);
       const choice = offer.choice(round);
-      const messages = [...prompt.messages, ...transcript.messages];
+      const said = [...prompt.messages, ...transcript.messages];
+      const messages = isLast && round > 0 ? [...said, ...rounds.wrapUp] : said;
       const request = this.#requestOf({ system: prompt.system, messages, specs, isLast, choice });
 
       const asked = await this.#model.ask(request, {
@@ -299,6 +302,7 @@ export class AgentRun {
         continues: texts.length > 0,
       });
       const { answer } = asked;
+      if (isLast && answer.text.trim() === "") throw rounds.withoutWords();
       if (answer.toolCalls.length === 0 || isLast) return this.#outcomeOf(asked, texts);
       if (answer.text !== "" && !this.#agent.schema) texts.push(answer.text);
       const toolCalls = offer.counted(answer.toolCalls);
@@ -309,6 +313,7 @@ export class AgentRun {
         const handedCalls = { ...offer.handOut(handed, transcript.messages), agent: this.#id };
         return { ...chatOutcome(texts.join("\n")), handedCalls };
       }
+      transcript.add(...rounds.ended(toolCalls, transcript.messages));
     }
   }
 

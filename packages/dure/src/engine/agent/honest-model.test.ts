@@ -267,7 +267,7 @@ class Play {
   async #ended(turn: string): Promise<void> {
     const done = await doneOf(turn);
     this.told = done.message;
-    if (done.error?.code === "MODEL_AUTH") await this.#say("Go on.");
+    if (done.error?.code === "MODEL_UNAUTHORIZED") await this.#say("Go on.");
   }
 
   /** Decides what is asked, in any order, and finds out what nobody knows. */
