@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { UnfriendlyProvider } from "@dure/testing";
 import { z } from "zod";
 import { Inbox } from "../../escalations/inbox.ts";
 import { Database } from "../../durable/database.ts";
@@ -6,7 +7,8 @@ import { testDatabase } from "../../durable/test-database.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { silentLogger } from "../../kernel/logger.ts";
 import type { Done } from "../../kernel/turn-events.ts";
-import type { ModelMessage } from "../../models/model.ts";
+import type { ModelCall, ModelMessage } from "../../models/model.ts";
+import { Models } from "../../models/models.ts";
 import { randomFrom, type OfflineModel } from "../../models/offline.ts";
 import { defineService, flow, type Service } from "../service/service.ts";
 import type { TurnRequest } from "../api.ts";
@@ -109,13 +111,26 @@ function serviceOf(outside: Outside, folds: boolean): Service {
   });
 }
 
+/** Of so many requests one is shown to each provider, too. */
+const SHOWN = 20;
+
 /** Every request of a model is held against the rules that all providers have. */
-function watched(model: OfflineModel, problems: string[]): OfflineModel {
+function watched(
+  model: OfflineModel,
+  { problems, providers }: { problems: string[]; providers: readonly ModelCall[] },
+): OfflineModel {
   return {
     name: model.name,
-    respond: (request, context) => {
+    respond: async (request, context) => {
       const problem = problemOf(request.messages);
       if (problem) problems.push(`${problem}: ${JSON.stringify(request.messages)}`);
+      if (context.call % SHOWN === 0) {
+        for (const provider of providers) {
+          await provider.stream(request).catch((error: unknown) => {
+            problems.push(`${provider.provider}: ${String(error)}`);
+          });
+        }
+      }
       return model.respond(request, context);
     },
   };
@@ -185,6 +200,8 @@ class Processes implements AsyncDisposable {
 
 let database: Database;
 let url: string;
+/** Strict doubles of providers, behind the AI SDK's own packages. */
+let providers: readonly ModelCall[];
 const stack = new AsyncDisposableStack();
 beforeAll(async () => {
   ({ url } = stack.use(await testDatabase()));
@@ -195,6 +212,18 @@ beforeAll(async () => {
     max: 4,
   });
   stack.defer(() => database.close());
+  const strict = stack.use(
+    await UnfriendlyProvider.start({ seed: 1, often: 0, answer: () => ({ text: "Taken." }) }),
+  );
+  const connection = { apiKey: "k", baseUrl: `${strict.url}/v1` };
+  const models = new Models({
+    clock: systemClock,
+    logger: silentLogger,
+    providers: { anthropic: connection, openai: connection },
+  });
+  providers = ["anthropic:claude-haiku-4-5", "openai:gpt-5-mini"].map((name) =>
+    models.resolve(name),
+  );
 }, 60_000);
 afterAll(() => stack.disposeAsync());
 
@@ -210,7 +239,7 @@ function scriptOf(session: string, random: () => number): Script {
       fate: pick(fates),
     })),
   );
-  return { session: `script-${session}`, messages, folds: random() < 0.4 };
+  return { session: `script-${session.replaceAll(" ", "-")}`, messages, folds: random() < 0.4 };
 }
 
 /** Plays one script to its end, through whatever processes live. */
@@ -354,7 +383,10 @@ async function playAll(seed: string, count: number, kills: number): Promise<read
   await using processes = new Processes({
     url,
     services: [serviceOf(outside, false), serviceOf(outside, true)],
-    models: [watched(honestModel("honest", { fails: 0.05 }), problems), honestSummary("summary")],
+    models: [
+      watched(honestModel("honest", { fails: 0.05 }), { problems, providers }),
+      honestSummary("summary"),
+    ],
   });
   await processes.start();
   const plays = Array.from({ length: count }, (_, index) => {
@@ -370,6 +402,15 @@ async function playAll(seed: string, count: number, kills: number): Promise<read
   return [...problems, ...plays.flatMap((play) => play.problems())];
 }
 
-test("an agent does each deed once that it was asked for, and knows it, whatever comes between", async () => {
-  expect(await playAll("1", 50, 2)).toEqual([]);
-}, 120_000);
+/** Scripts, in goes of 50 at once. `DURE_TEST_LONG=1`: the number of the specification. */
+const GOES = process.env["DURE_TEST_LONG"] === "1" ? 200 : 10;
+
+test(
+  "an agent does each deed once that it was asked for, and knows it, whatever comes between",
+  { timeout: GOES * 60_000 },
+  async () => {
+    for (let go = 1; go <= GOES; go++) {
+      expect(await playAll(`go ${go}`, 50, 2), `go ${go}`).toEqual([]);
+    }
+  },
+);
