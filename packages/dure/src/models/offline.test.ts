@@ -362,6 +362,9 @@ describe("prices and estimates", () => {
     expect(costMicroUsd(price, { tokensIn: 1_000, tokensOut: 100, cachedIn: 400 })).toBe(
       1_200 + 200 + 1_000,
     );
+    const haiku = DEFAULT_PRICES["anthropic:claude-haiku-4-5"]!;
+    const used = { tokensIn: 4_600, tokensOut: 50, cachedIn: 4_000, cacheWrites: 500 };
+    expect(costMicroUsd(haiku, used)).toBe(100 + 400 + 625 + 250);
     expect(costMicroUsd({ in: 1, out: 1 }, { tokensIn: 1, tokensOut: 0 })).toBe(1);
   });
 

@@ -63,6 +63,7 @@ export interface OfflineAnswer {
     readonly tokensIn: number;
     readonly tokensOut: number;
     readonly cachedIn?: number;
+    readonly cacheWrites?: number;
   };
   readonly finishReason?: "stop" | "length" | "content-filter";
   /**
@@ -260,7 +261,7 @@ function usageOf({
       total: usage?.tokensIn,
       noCache: undefined,
       cacheRead: usage?.cachedIn,
-      cacheWrite: undefined,
+      cacheWrite: usage?.cacheWrites,
     },
     outputTokens: { total: usage?.tokensOut, text: undefined, reasoning: undefined },
   };
