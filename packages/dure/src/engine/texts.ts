@@ -15,6 +15,7 @@ export type TroubleClass =
   | "connection"
   | "model"
   | "budget"
+  | "loop"
   | "stopped"
   | "diverged"
   | "approval"
@@ -41,6 +42,10 @@ const TROUBLE = {
   budget: {
     ko: "사용 한도에 도달해서 지금은 답변할 수 없어요.",
     en: "The usage limit is reached, so I cannot answer right now.",
+  },
+  loop: {
+    ko: "도구를 여러 번 불렀지만 답을 마치지 못했어요. 나눠서 다시 부탁해 주세요.",
+    en: "I called my tools again and again without coming to an answer. Please ask for less at once.",
   },
   stopped: { ko: "요청하신 대로 중단했어요.", en: "Stopped, as you asked." },
   diverged: {
@@ -77,6 +82,7 @@ const TROUBLE_OF_CODE: Readonly<Record<string, TroubleClass>> = {
   REMOTE_UNAVAILABLE: "connection",
   REMOTE_TIMEOUT: "timeout",
   BUDGET_EXCEEDED: "budget",
+  AGENT_LOOPS: "loop",
   TURN_STOPPED: "stopped",
   TURN_DIVERGED: "diverged",
   APPROVAL_PENDING: "approval",
@@ -147,6 +153,7 @@ const OPEN_MESSAGES = {
   connection: "Another system could not be reached.",
   model: "The model refuses every call.",
   budget: "A budget is used up.",
+  loop: "The agent called tools and came to no answer.",
   stopped: "The turn was stopped.",
   diverged: "The service changed while the turn was under way.",
   approval: "A person's yes is needed first.",

@@ -58,7 +58,9 @@ export function jsonCopy(value: unknown, what: string): Json {
   }
   try {
     const text = JSON.stringify(value) as string | undefined;
-    return text === undefined ? null : (JSON.parse(text) as Json);
+    if (text === undefined) return null;
+    if (LOST.test(text)) assertNothingLost(value);
+    return JSON.parse(text) as Json;
   } catch (error) {
     throw new DureError(
       "VALUE_NOT_JSON",
@@ -66,12 +68,27 @@ export function jsonCopy(value: unknown, what: string): Json {
       {
         class: "input",
         hint: [
-          "Give texts, numbers, lists and objects of them;",
+          "Give texts, finite numbers, lists and plain objects of them;",
           "a BigInt as text, and no object that holds itself.",
         ].join(" "),
       },
     );
   }
+}
+
+/** What JSON writes for NaN and Infinity, and for a Map or a Set: something else, without a word. */
+const LOST = /null|\{\}/;
+
+function assertNothingLost(value: unknown): void {
+  if (typeof value === "number" && !Number.isFinite(value)) {
+    throw new TypeError(`${value} is no JSON`);
+  }
+  if (typeof value !== "object" || value === null) return;
+  if (value instanceof Map || value instanceof Set) {
+    throw new TypeError(`a ${value.constructor.name} is no JSON`);
+  }
+  if ("toJSON" in value) return;
+  for (const member of Object.values(value)) assertNothingLost(member);
 }
 
 /** The object without its undefined members, for readers that look whether a member is there. */

@@ -131,6 +131,8 @@ export interface ModelUsage {
   readonly tokensOut: number;
   /** The part of `tokensIn` read from the provider's cache. */
   readonly cachedIn?: number | undefined;
+  /** The part of `tokensIn` written to the provider's cache. */
+  readonly cacheWrites?: number | undefined;
   /** Whether the provider gave no numbers (or was cut off) and these come from `estimateTokens`. */
   readonly estimated: boolean;
 }

@@ -490,7 +490,10 @@ class Reading {
       return {
         tokensIn: inputTokens.total,
         tokensOut: outputTokens?.total ?? this.#estimatedOut(),
-        ...onlyDefined({ cachedIn: inputTokens.cacheRead || undefined }),
+        ...onlyDefined({
+          cachedIn: inputTokens.cacheRead || undefined,
+          cacheWrites: inputTokens.cacheWrite || undefined,
+        }),
         estimated: outputTokens?.total === undefined,
       };
     }

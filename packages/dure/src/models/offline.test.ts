@@ -8,6 +8,7 @@ import type { ModelRequest } from "./model.ts";
 import { Models } from "./models.ts";
 import { offlineModel, type OfflineModel, OfflineModels } from "./offline.ts";
 import { callOptions, requestOf } from "./prompt.ts";
+import { soundMessages } from "./sound-messages.ts";
 import {
   costMicroUsd,
   DEFAULT_PRICES,
@@ -271,10 +272,13 @@ describe("a request in the words of the AI SDK", () => {
   test("is the same request on the way back", () => {
     fc.assert(
       fc.property(request, (asked) => {
+        const messages = soundMessages(asked.messages);
+        fc.pre(asked.tools !== undefined || !messages.some(({ role }) => role === "tool"));
         const back = requestOf(callOptions(asked, { temperature: 0.5, maxOutputTokens: 7 }));
 
         expect(back).toEqual({
           ...asked,
+          messages,
           ...(asked.tools ? { toolChoice: "auto" } : {}),
           temperature: 0.5,
           maxOutputTokens: 7,
@@ -358,6 +362,9 @@ describe("prices and estimates", () => {
     expect(costMicroUsd(price, { tokensIn: 1_000, tokensOut: 100, cachedIn: 400 })).toBe(
       1_200 + 200 + 1_000,
     );
+    const haiku = DEFAULT_PRICES["anthropic:claude-haiku-4-5"]!;
+    const used = { tokensIn: 4_600, tokensOut: 50, cachedIn: 4_000, cacheWrites: 500 };
+    expect(costMicroUsd(haiku, used)).toBe(100 + 400 + 625 + 250);
     expect(costMicroUsd({ in: 1, out: 1 }, { tokensIn: 1, tokensOut: 0 })).toBe(1);
   });
 

@@ -63,6 +63,7 @@ export interface OfflineAnswer {
     readonly tokensIn: number;
     readonly tokensOut: number;
     readonly cachedIn?: number;
+    readonly cacheWrites?: number;
   };
   readonly finishReason?: "stop" | "length" | "content-filter";
   /**
@@ -260,7 +261,7 @@ function usageOf({
       total: usage?.tokensIn,
       noCache: undefined,
       cacheRead: usage?.cachedIn,
-      cacheWrite: undefined,
+      cacheWrite: usage?.cacheWrites,
     },
     outputTokens: { total: usage?.tokensOut, text: undefined, reasoning: undefined },
   };
@@ -323,7 +324,7 @@ function isAsyncIterable(value: unknown): value is AsyncIterable<string> {
 }
 
 /** FNV-1a as the seed of mulberry32: small, even enough, and the same on every machine. */
-function randomFrom(text: string): () => number {
+export function randomFrom(text: string): () => number {
   let state = 0x811c9dc5;
   for (let index = 0; index < text.length; index++) {
     state = Math.imul(state ^ text.charCodeAt(index), 0x01000193);

@@ -10,6 +10,8 @@ export interface Price {
   readonly out: number;
   /** For input read from the provider's cache. Default: `in`. */
   readonly cachedIn?: number | undefined;
+  /** For input written to the provider's cache. Default: `in`. */
+  readonly cacheWrite?: number | undefined;
 }
 
 /**
@@ -32,12 +34,12 @@ export const DEFAULT_PRICES: PriceTable = {
   "openai:gpt-4.1-nano": usd(0.1, 0.4, 0.025),
   "openai:gpt-4o": usd(2.5, 10, 1.25),
   "openai:gpt-4o-mini": usd(0.15, 0.6, 0.075),
-  "anthropic:claude-opus-4-5": usd(5, 25, 0.5),
-  "anthropic:claude-opus-4-1": usd(15, 75, 1.5),
-  "anthropic:claude-sonnet-4-5": usd(3, 15, 0.3),
-  "anthropic:claude-sonnet-4": usd(3, 15, 0.3),
-  "anthropic:claude-haiku-4-5": usd(1, 5, 0.1),
-  "anthropic:claude-3-5-haiku": usd(0.8, 4, 0.08),
+  "anthropic:claude-opus-4-5": claude(5, 25),
+  "anthropic:claude-opus-4-1": claude(15, 75),
+  "anthropic:claude-sonnet-4-5": claude(3, 15),
+  "anthropic:claude-sonnet-4": claude(3, 15),
+  "anthropic:claude-haiku-4-5": claude(1, 5),
+  "anthropic:claude-3-5-haiku": claude(0.8, 4),
 };
 
 const FREE: Price = { in: 0, out: 0 };
@@ -61,11 +63,13 @@ export function priceOf(
 /** Millionths of a US dollar, rounded up to whole ones, so that no call is free by rounding. */
 export function costMicroUsd(
   price: Price,
-  usage: Pick<ModelUsage, "tokensIn" | "tokensOut" | "cachedIn">,
+  usage: Pick<ModelUsage, "tokensIn" | "tokensOut" | "cachedIn" | "cacheWrites">,
 ): number {
   const cachedIn = Math.min(usage.cachedIn ?? 0, usage.tokensIn);
+  const written = Math.min(usage.cacheWrites ?? 0, usage.tokensIn - cachedIn);
   const total =
-    (usage.tokensIn - cachedIn) * price.in +
+    (usage.tokensIn - cachedIn - written) * price.in +
+    written * (price.cacheWrite ?? price.in) +
     cachedIn * (price.cachedIn ?? price.in) +
     usage.tokensOut * price.out;
 
@@ -126,4 +130,12 @@ function textOfResult(result: unknown): string {
 
 function usd(input: number, output: number, cachedIn: number): Price {
   return { in: input * 1_000_000, out: output * 1_000_000, cachedIn: cachedIn * 1_000_000 };
+}
+
+/**
+ * Reading costs a tenth of the input, and writing for five minutes 1.25 times as much. Source:
+ * docs.claude.com, "Prompt caching", "Pricing".
+ */
+function claude(input: number, output: number): Price {
+  return { ...usd(input, output, input / 10), cacheWrite: input * 1_250_000 };
 }

@@ -16,6 +16,7 @@ import type {
   ToolSpec,
 } from "./model.ts";
 import { type OutputFormat, schemaText } from "./output-format.ts";
+import { soundMessages } from "./sound-messages.ts";
 
 /**
  * Our request in the words of the AI SDK. `requestOf` is the way back; the two are tested as a
@@ -31,8 +32,10 @@ export function callOptions(
 
   return {
     prompt: [
-      ...(system === undefined ? [] : [{ role: "system", content: system } as const]),
-      ...request.messages.filter(saysSomething).map(promptMessage),
+      ...(system === undefined
+        ? []
+        : [{ role: "system", content: system.toWellFormed() } as const]),
+      ...soundMessages(request.messages).map(promptMessage),
     ],
     maxOutputTokens: limits.maxOutputTokens,
     ...onlyDefined({ temperature: limits.temperature }),
@@ -46,15 +49,31 @@ function systemOf({ system, output }: ModelRequest, format: OutputFormat): strin
   return [system, schemaText(output)].filter(Boolean).join("\n\n");
 }
 
+/**
+ * A history with calls wants tools, also where the agent has none any more: then those that were
+ * called, and the model may call none. Source: docs.claude.com, "Messages" (400 `Requests which
+ * include tool_use or tool_result blocks must define tools`).
+ */
 function toolOptions({
-  tools,
+  messages,
+  tools = [],
   toolChoice = "auto",
 }: ModelRequest): Pick<LanguageModelV4CallOptions, "tools" | "toolChoice"> {
-  if (!tools?.length) return {};
+  if (tools.length === 0) {
+    const called = calledTools(messages).map(promptTool);
+    return called.length === 0 ? {} : { tools: called, toolChoice: { type: "none" } };
+  }
   return {
     tools: tools.map(promptTool),
     toolChoice: promptToolChoice(toolChoice),
   };
+}
+
+function calledTools(messages: readonly ModelMessage[]): readonly ToolSpec[] {
+  const names = messages.flatMap((message) =>
+    message.role === "assistant" ? (message.toolCalls ?? []).map(({ name }) => name) : [],
+  );
+  return [...new Set(names)].map((name) => ({ name, inputSchema: { type: "object" } }));
 }
 
 /** `strict` is kept here: providers take strict schemas in dialects of their own. */
@@ -133,16 +152,6 @@ function ourToolChoice(choice: PromptToolChoice): ToolChoice {
 
 function ourOutput({ schema, name, description }: JsonFormat): OutputSpec {
   return { schema: (schema ?? {}) as JsonObject, ...onlyDefined({ name, description }) };
-}
-
-/**
- * An answer that was stopped before its first token may stand in the history; providers refuse
- * messages without content.
- */
-function saysSomething(message: ModelMessage): boolean {
-  return (
-    message.role !== "assistant" || message.text.trim() !== "" || Boolean(message.toolCalls?.length)
-  );
 }
 
 function promptMessage(message: ModelMessage): LanguageModelV4Message {

@@ -611,6 +611,7 @@ export const teamSchema = settings({
         in: z.number().min(0),
         out: z.number().min(0),
         cachedIn: z.number().min(0).optional(),
+        cacheWrite: z.number().min(0).optional(),
       }),
     )
     .optional(),

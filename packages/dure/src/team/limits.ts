@@ -617,15 +617,20 @@ export function everyModelOf(environment: Environment): Llm | undefined {
  */
 export function pricesOf(config: TeamConfig): PriceTable {
   return Object.fromEntries(
-    Object.entries(config.prices ?? {}).map(([model, { in: input, out, cachedIn }]) => [
+    Object.entries(config.prices ?? {}).map(([model, { in: input, out, ...cache }]) => [
       model,
       {
         in: input * 1_000_000,
         out: out * 1_000_000,
-        cachedIn: cachedIn === undefined ? undefined : cachedIn * 1_000_000,
+        cachedIn: microUsd(cache.cachedIn),
+        cacheWrite: microUsd(cache.cacheWrite),
       },
     ]),
   );
+}
+
+function microUsd(usd: number | undefined): number | undefined {
+  return usd === undefined ? undefined : usd * 1_000_000;
 }
 
 /** The limits of the server, with what the team has set. Pure. */

@@ -1,4 +1,12 @@
-import { firstOf, isWire, listOf, type Refusal, type Wire, wordOf } from "./refusal.ts";
+import {
+  firstOf,
+  halfProblem,
+  isWire,
+  listOf,
+  type Refusal,
+  type Wire,
+  wordOf,
+} from "./refusal.ts";
 
 export interface AnthropicAbilities {
   /** Whether `output_config.format` is taken. Older models take none. Default true. */
@@ -13,10 +21,12 @@ export function anthropicRefusal(
   abilities: AnthropicAbilities = {},
 ): Refusal | undefined {
   const message = firstOf([
+    () => halfProblem(body),
     () => unknownParameter(body),
     () => numbersProblem(body, abilities),
     () => messagesProblem(listOf(body["messages"])),
     () => toolsProblem(listOf(body["tools"])),
+    () => calledProblem(body),
     () => formatProblem(body, abilities),
   ]);
 
@@ -74,9 +84,27 @@ function messagesProblem(messages: readonly unknown[]): string | undefined {
       resultsProblem(blocks, asked, index);
     if (problem) return problem;
     asked = idsOf(blocks, "tool_use", "id");
+    if (new Set(asked).size < asked.length) {
+      return `messages.${index}: \`tool_use\` ids must be unique`;
+    }
+    const odd = asked.findIndex((id) => !CALL_ID.test(id));
+    if (odd >= 0) {
+      return `messages.${index}.content.${odd}.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'`;
+    }
   }
 
   return asked.length > 0 ? withoutResults(messages.length - 1, asked) : undefined;
+}
+
+/** Source: Anthropic, API reference, "Create a Message", `tool_use.id`. */
+const CALL_ID = /^[a-zA-Z0-9_-]+$/;
+
+/** What the API answers to a history with calls and a request without tools. */
+function calledProblem(body: Wire): string | undefined {
+  const blocks = listOf(body["messages"]).filter(isWire).flatMap(blocksOf);
+  const isCalled = blocks.some(({ type }) => type === "tool_use" || type === "tool_result");
+  if (!isCalled || listOf(body["tools"]).length > 0) return undefined;
+  return "Requests which include `tool_use` or `tool_result` blocks must define tools";
 }
 
 function blocksOf(message: Wire): readonly Wire[] {

@@ -1,4 +1,12 @@
-import { firstOf, isWire, listOf, type Refusal, type Wire, wordOf } from "./refusal.ts";
+import {
+  firstOf,
+  halfProblem,
+  isWire,
+  listOf,
+  type Refusal,
+  type Wire,
+  wordOf,
+} from "./refusal.ts";
 import { strictProblem } from "./strict-rules.ts";
 
 /** What an endpoint of this format knows. Servers other than OpenAI's know less. */
@@ -12,6 +20,7 @@ export interface OpenAiAbilities {
 /** Why OpenAI's chat completions would refuse a request; undefined: it is taken. */
 export function openAiRefusal(body: Wire, abilities: OpenAiAbilities = {}): Refusal | undefined {
   const message = firstOf([
+    () => halfProblem(body),
     () => unknownParameter(body),
     () => messagesProblem(listOf(body["messages"])),
     () => toolsProblem(body),

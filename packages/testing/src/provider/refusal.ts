@@ -27,6 +27,13 @@ export function firstOf(rules: readonly (() => string | undefined)[]): string | 
   return undefined;
 }
 
+/** Half of a surrogate pair is no UTF-8, and JSON writes it as an escape. */
+export function halfProblem(body: Wire): string | undefined {
+  return /\\ud[89a-f]/u.test(JSON.stringify(body))
+    ? "The request body is not valid JSON: invalid surrogate in string"
+    : undefined;
+}
+
 /** A value as a word of a message. */
 export function wordOf(value: unknown): string {
   if (typeof value === "string") return value;

@@ -103,14 +103,26 @@ describe("Anthropic's rules", () => {
 
   test("take results first and words behind them", () => {
     const messages = [USER, call, { role: "user", content: [result, words] }];
+    const tools = [{ name: "rate", input_schema: { type: "object" } }];
 
-    expect(anthropic({ messages, temperature: 0 })).toBeUndefined();
+    expect(anthropic({ messages, tools, temperature: 0 })).toBeUndefined();
   });
 
   test.each<[string, object, RegExp]>([
     ["an unknown parameter", { response_format: {} }, /Extra inputs are not permitted/],
     ["no max_tokens", { max_tokens: undefined }, /max_tokens: Field required/],
     ["a temperature over 1", { temperature: 1.5 }, /range: 0\.\.1/],
+    [
+      "a call where there are no tools",
+      { messages: [USER, call, { role: "user", content: [result] }] },
+      /must define tools/,
+    ],
+    [
+      "two calls with one id",
+      { messages: [USER, { ...call, content: [...call.content, ...call.content] }] },
+      /ids must be unique/,
+    ],
+    ["half of a surrogate pair", { messages: [{ role: "user", content: "\ud83d" }] }, /surrogate/],
     ["a call at the end", { messages: [USER, call] }, /messages\.1: `tool_use` ids/],
     [
       "words before the results",

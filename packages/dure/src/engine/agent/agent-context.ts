@@ -1,7 +1,10 @@
 import type { JsonObject } from "../../kernel/json.ts";
 import type { ModelAnswer, ModelMessage, ModelRequest, ToolCall } from "../../models/model.ts";
 import type { Agent } from "./agent.ts";
-import { lastTurns, type Memory } from "./memory.ts";
+import { historyOf } from "./history.ts";
+import { newestDeeds } from "./work.ts";
+import type { Memory } from "./memory.ts";
+import { quoted } from "./quoted.ts";
 
 /** What an agent may look at; it changes nothing. */
 export interface AgentContext {
@@ -52,6 +55,8 @@ const DEFAULT_LAST_TURNS = 6;
  */
 export function buildMessages(options: {
   agent: Agent;
+  /** `service/agent`: whose calls stand in the history. */
+  id: string;
   /** Instead of the agent's. */
   prompt?: string | undefined;
   message: string;
@@ -77,11 +82,15 @@ export function buildMessages(options: {
   if (memory.summaryText) {
     parts.push(`<summary of the conversation so far>\n${quoted(memory.summaryText)}\n</summary>`);
   }
-  const history = lastTurns(memory.rawHistory, options.lastNTurns ?? DEFAULT_LAST_TURNS);
+  const history = historyOf(memory, options.id, options.lastNTurns ?? DEFAULT_LAST_TURNS);
+  if (history.deeds.length > 0) {
+    const lines = newestDeeds(history.deeds).map(quoted).join("\n");
+    parts.push(`<done before in this conversation>\n${lines}\n</done before in this conversation>`);
+  }
   return {
     system: parts.filter(Boolean).join("\n\n"),
     messages: [
-      ...history.map(({ role, content }): ModelMessage => ({ role, text: content })),
+      ...history.messages,
       ...(options.background ? [{ role: "user" as const, text: options.background }] : []),
       { role: "user", text: options.message },
     ],
@@ -92,11 +101,3 @@ export function buildMessages(options: {
 const CITING =
   "Where an answer rests on one, name its source in square brackets, such as [refunds.md]. Where " +
   "none of them has the answer, say that the documents do not tell it.";
-
-/** Marks of quotes, opening or closing, in whatever spelling. */
-const MARK = /<(?=\s*\/?\s*(?:passage|summary|context)\b)/giu;
-
-/** A text that cannot end the quote in which it stands. Pure. */
-function quoted(text: string): string {
-  return text.replaceAll(MARK, "&lt;");
-}

@@ -21,9 +21,12 @@ import { chatOutcome, compact, llmDone, outcomeOf } from "./agent-output.ts";
 import { AgentTools, refusedCall } from "./agent-tools.ts";
 import { AgentWords } from "./agent-words.ts";
 import { CustomAgent } from "./custom-agent.ts";
+import { messageOrDecision } from "./decision.ts";
 import { CallerOffer } from "../caller/caller-offer.ts";
 import { questionOf, type HandedCalls } from "../caller/handed-out.ts";
 import { ToldCalls } from "./told-calls.ts";
+import { ToolRounds } from "./tool-rounds.ts";
+import { Transcript, type AgentWork } from "./work.ts";
 import { Step, type Places } from "../turn/step.ts";
 import { revive, storedError, type StoredError } from "../turn/stored-error.ts";
 import type { AgentCallOptions, AgentOutcome } from "../turn/turn-context.ts";
@@ -32,6 +35,8 @@ export interface AgentRunOptions {
   readonly environment: AgentRunEnvironment;
   readonly agent: Agent;
   readonly key: string;
+  /** `service/agent`: whose calls its history holds. */
+  readonly id: string;
   readonly label: string;
   readonly call: AgentCallOptions;
   readonly step: Step;
@@ -44,7 +49,7 @@ export interface AgentRunOptions {
 /**
  * What is recorded for an agent that ended: enough to make its outcome and its last events again.
  */
-type AgentRecord =
+type AgentRecord = { readonly work?: AgentWork | undefined } & (
   | {
       readonly trace: TraceAgent;
       readonly result: AgentResult;
@@ -60,7 +65,8 @@ type AgentRecord =
        */
       readonly saidAt: string;
     }
-  | { readonly trace: TraceAgent; readonly error: StoredError };
+  | { readonly trace: TraceAgent; readonly error: StoredError }
+);
 
 /** How an agent ended in this life: either is there. */
 interface AgentEnd {
@@ -77,6 +83,8 @@ export class AgentRun {
   readonly #environment: AgentRunEnvironment;
   readonly #agent: Agent;
   readonly #key: string;
+  readonly #id: string;
+  readonly #transcript: Transcript;
   readonly #label: string;
   readonly #step: Step;
   readonly #options: AgentCallOptions;
@@ -88,14 +96,18 @@ export class AgentRun {
   readonly #startedAt: number;
   /** See `AgentRecord`. */
   #saidAt: string | undefined;
+  /** Of one that has ended in an earlier life. */
+  #pastWork: AgentWork | undefined;
   /** Data of this turn that the model reads before the person's message. */
   #background: string | undefined;
 
   constructor(options: AgentRunOptions) {
-    const { environment, agent, key, label, emit } = options;
+    const { environment, agent, key, id, label, emit } = options;
     this.#environment = environment;
     this.#agent = agent;
     this.#key = key;
+    this.#id = id;
+    this.#transcript = new Transcript(id);
     this.#label = label;
     this.#step = options.step;
     this.#options = options.call;
@@ -115,7 +127,7 @@ export class AgentRun {
       told: options.step.events,
       emit,
     });
-    this.#tools = new AgentTools({ ...about, told });
+    this.#tools = new AgentTools({ ...about, told, transcript: this.#transcript });
     this.#startedAt = environment.clock.monotonic();
   }
 
@@ -128,6 +140,7 @@ export class AgentRun {
     });
     const { outcome, failure } = end ?? this.#pastEnd(record);
     this.#environment.noteAgent(record.trace);
+    if (!end) this.#pastWork = record.work;
 
     // Of a recorded agent only those that were never stored.
     const before = end ? [] : this.#step.events;
@@ -164,9 +177,15 @@ export class AgentRun {
 
   #recordOf({ outcome, failure }: AgentEnd): AgentRecord {
     const trace = this.trace(outcome ? null : (codeOf(failure) ?? "INTERNAL"));
-    if (!outcome) return { trace, error: storedError(failure) };
-    if (this.#saidAt !== undefined) return { trace, saidAt: this.#saidAt };
-    return { trace, ...compact(outcome), handedCalls: outcome.handedCalls };
+    const { work } = this;
+    if (!outcome) return { trace, work, error: storedError(failure) };
+    if (this.#saidAt !== undefined) return { trace, work, saidAt: this.#saidAt };
+    return { trace, work, ...compact(outcome), handedCalls: outcome.handedCalls };
+  }
+
+  /** What it has done so far; undefined: it has only spoken. */
+  get work(): AgentWork | undefined {
+    return this.#pastWork ?? this.#transcript.work;
   }
 
   /**
@@ -262,18 +281,20 @@ export class AgentRun {
   /** Model, tools, model … until the model answers in words. */
   async #converse(): Promise<AgentOutcome> {
     const prompt = await this.#messages();
-    const messages = [...prompt.messages];
+    const transcript = this.#transcript;
     const offer = this.#callerOffer();
     const { specs } = offer;
     const texts: string[] = [];
-    messages.push(...offer.told);
-    messages.push(...(await this.#tools.answered(this.#environment.facts.escalation)));
-    const said = (): readonly ModelMessage[] => messages.slice(prompt.messages.length);
+    transcript.add(...offer.told);
+    await this.#tools.answered(this.#environment.facts.escalation);
+
+    const rounds = new ToolRounds(this.#key, this.#agent.card.policy.maxToolRounds);
 
     for (let round = 0; ; round++) {
-      const isSpent = round >= this.#agent.card.policy.maxToolRounds;
-      const isLast = isSpent || offer.isOver(said());
+      const isLast = rounds.areSpent || offer.isOver(transcript.messages);
       const choice = offer.choice(round);
+      const said = [...prompt.messages, ...transcript.messages];
+      const messages = isLast && round > 0 ? [...said, ...rounds.wrapUp] : said;
       const request = this.#requestOf({ system: prompt.system, messages, specs, isLast, choice });
 
       const asked = await this.#model.ask(request, {
@@ -281,32 +302,36 @@ export class AgentRun {
         continues: texts.length > 0,
       });
       const { answer } = asked;
+      if (isLast && answer.text.trim() === "") throw rounds.withoutWords();
       if (answer.toolCalls.length === 0 || isLast) return this.#outcomeOf(asked, texts);
       if (answer.text !== "" && !this.#agent.schema) texts.push(answer.text);
       const toolCalls = offer.counted(answer.toolCalls);
-      messages.push({ role: "assistant", text: answer.text, toolCalls });
+      transcript.add({ role: "assistant", text: answer.text, toolCalls });
 
-      const handed = await this.#answerCalls(toolCalls, offer, messages);
+      const handed = await this.#answerCalls(toolCalls, offer);
       if (handed.length > 0) {
-        return { ...chatOutcome(texts.join("\n")), handedCalls: offer.handOut(handed, said()) };
+        const handedCalls = { ...offer.handOut(handed, transcript.messages), agent: this.#id };
+        return { ...chatOutcome(texts.join("\n")), handedCalls };
       }
+      transcript.add(...rounds.ended(toolCalls, transcript.messages));
     }
   }
 
-  /** Makes the calls of the agent's tools. Those that are left are the caller's. */
-  async #answerCalls(
-    calls: readonly ToolCall[],
-    offer: CallerOffer,
-    messages: ModelMessage[],
-  ): Promise<readonly ToolCall[]> {
+  /**
+   * Makes the calls of the agent's tools. Those that are left are the caller's. What needs a
+   * person's yes is asked for all together, when the others are made.
+   */
+  async #answerCalls(calls: readonly ToolCall[], offer: CallerOffer): Promise<readonly ToolCall[]> {
     const { handed, refused } = offer.sort(calls);
     const misfits = await offer.misfits(handed, () => this.#places.next("check:caller-calls"));
     const whyNot = new Map([...refused, ...misfits]);
+    let asks: unknown;
     for (const call of calls) {
       const why = whyNot.get(call);
-      if (why !== undefined) messages.push(refusedCall(call, why));
-      else if (!handed.includes(call)) messages.push(await this.#tools.answer(call));
+      if (why !== undefined) this.#transcript.add(refusedCall(call, why));
+      else if (!handed.includes(call)) asks ??= await this.#tools.answerOrAsk(call);
     }
+    if (asks !== undefined) throw asks as Error;
     return handed.filter((call) => !misfits.has(call));
   }
 
@@ -387,6 +412,7 @@ export class AgentRun {
       words: this.#words,
       model: this.#model,
       tools: this.#tools,
+      transcript: this.#transcript,
       buildMessages: (contextBlock, lastNTurns) =>
         this.#prompt({ contextBlock: contextBlock ?? this.#options.context, lastNTurns }),
       step: (name, work) => this.#once(name, work),
@@ -397,7 +423,8 @@ export class AgentRun {
     const { facts, memory } = this.#environment;
     const continues = facts.callerTools?.results !== undefined;
 
-    return this.#options.input ?? questionOf(memory, { continues, message: facts.message });
+    const message = messageOrDecision(facts);
+    return this.#options.input ?? questionOf(memory, { continues, message });
   }
 
   #prompt(
@@ -408,6 +435,7 @@ export class AgentRun {
 
     return buildMessages({
       agent: this.#agent,
+      id: this.#id,
       prompt: this.#options.prompt ?? prompts?.[promptLanguage(facts.locale)],
       message: this.#message(),
       background: this.#background,

@@ -10,9 +10,12 @@ import type { AgentRunEnvironment } from "./agent-environment.ts";
 import { issuesOf } from "./agent-output.ts";
 import { bounded } from "./bounded.ts";
 import type { Places, Step } from "../turn/step.ts";
+import { EffectUnknownError } from "../effects/effects.ts";
 import type { ToldCalls } from "./told-calls.ts";
 import type { AnyTool, ToolContext } from "./tool.ts";
+import { resultOf, type Transcript } from "./work.ts";
 import type { EffectOutcome, EscalationAnswer } from "../turn/turn-context.ts";
+import { ApprovalPendingError } from "../turn/turn-escalations.ts";
 
 interface AgentToolsOptions {
   readonly environment: AgentRunEnvironment;
@@ -20,6 +23,8 @@ interface AgentToolsOptions {
   readonly key: string;
   readonly places: Places;
   readonly told: ToldCalls;
+  /** Gets each call with its result. */
+  readonly transcript: Transcript;
 }
 
 /** One call of a tool, with arguments that fit it. */
@@ -27,6 +32,8 @@ interface ToolUse {
   readonly name: string;
   readonly tool: AnyTool;
   readonly input: unknown;
+  /** Of the model. Absent: code calls. */
+  readonly callId?: string | undefined;
   /** Why it is not made, of a tool whose set may hold another one in the next life. */
   readonly refusal?: string | undefined;
 }
@@ -38,6 +45,7 @@ export class AgentTools {
   readonly #key: string;
   readonly #places: Places;
   readonly #told: ToldCalls;
+  readonly #transcript: Transcript;
 
   constructor(options: AgentToolsOptions) {
     this.#environment = options.environment;
@@ -45,6 +53,7 @@ export class AgentTools {
     this.#key = options.key;
     this.#places = options.places;
     this.#told = options.told;
+    this.#transcript = options.transcript;
   }
 
   /** Those that this session may use. */
@@ -81,10 +90,28 @@ export class AgentTools {
 
   /** A tool's result as the model reads it. Errors are told to the model; it may do better. */
   async answer(call: ToolCall): Promise<ModelMessage> {
+    const message = await this.#answer(call);
+    this.#transcript.add(message);
+    return message;
+  }
+
+  /** The same, but a call that needs a person's yes is left, and gives the error that asks. */
+  async answerOrAsk(call: ToolCall): Promise<Error | undefined> {
+    try {
+      await this.answer(call);
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof ApprovalPendingError)) throw error;
+      this.#transcript.add(toolMessage({ callId: call.id, name: call.name }, WAITS));
+      return error;
+    }
+  }
+
+  async #answer(call: ToolCall): Promise<ModelMessage> {
     const about = { callId: call.id, name: call.name };
     const use = this.#useOf(call);
     if (!("tool" in use)) return toolMessage(about, use.refusal, true);
-    return outcomeMessage(about, await this.#call(use));
+    return outcomeMessage(about, await this.#call({ ...use, callId: call.id }));
   }
 
   /** What a model's call asks for, or why it cannot be made. */
@@ -104,25 +131,41 @@ export class AgentTools {
   }
 
   /**
-   * What a person has answered to a call that an earlier turn asked for, as messages. After an
-   * approval the call is made now, with exactly its arguments.
+   * What a person has answered about a call that an earlier turn asked for: the call and what came
+   * of it. After an approval it is made now, with exactly its arguments.
    */
-  async answered(escalation: EscalationAnswer | undefined): Promise<readonly ModelMessage[]> {
-    if (escalation?.type !== "decision") return [];
+  async answered(escalation: EscalationAnswer | undefined): Promise<void> {
+    if (escalation === undefined) return;
     const { tool: name, input } = escalation.context as { tool?: unknown; input?: Json };
     const tool = typeof name === "string" ? this.#find(name) : undefined;
-    if (!tool || typeof name !== "string") return [];
-    const about = { callId: `approved-${escalation.id}`, name };
-    const asked: ModelMessage = {
-      role: "assistant",
-      text: "",
-      toolCalls: [{ id: about.callId, name, args: input ?? {} }],
-    };
-    if (escalation.answer !== "approve") {
-      return [asked, toolMessage(about, "A person refused this call.", true)];
+    if (!tool || typeof name !== "string") return;
+    const callId = `answer_${escalation.id.replace(/^.*_/, "")}`;
+    const toolCalls = [{ id: callId, name, args: input ?? {} }];
+    this.#transcript.add({ role: "assistant", text: "", toolCalls });
+
+    const outcome = await this.#decided(escalation, { name, tool, input, callId });
+    this.#transcript.add(outcomeMessage({ callId, name }, outcome));
+  }
+
+  async #decided(escalation: EscalationAnswer, use: ToolUse): Promise<EffectOutcome<unknown>> {
+    const { id, type, answer, note } = escalation;
+    const because = note === undefined ? "" : ` They said: ${note}`;
+    if (type === "effect_unknown") {
+      if (answer !== "happened") return failed("NOT_HAPPENED", `${FOUND_UNDONE}${because}`);
+      const outcome = { status: "done", result: `${FOUND_DONE}${because}` } as const;
+      this.#note(`answer/${id}`, use, outcome);
+      return outcome;
     }
-    const outcome = await this.#call({ name, tool, input }, { id: escalation.id });
-    return [asked, outcomeMessage(about, outcome)];
+    if (answer === "approve") return this.#call(use, { id });
+    return failed("APPROVAL_REJECTED", `A person refused this call.${because}`);
+  }
+
+  #note(place: string, use: ToolUse, outcome: EffectOutcome<unknown>): void {
+    const { name, tool, input, callId } = use;
+    this.#transcript.knows(
+      { place, name, input, callId, changes: tool.effect !== "none" },
+      outcome,
+    );
   }
 
   /** The result of a call that a custom agent makes. Throws the error of one that failed. */
@@ -144,7 +187,10 @@ export class AgentTools {
     const step = this.#places.next(`tool:${use.name}`);
     const { refusal } = use;
     if (refusal !== undefined) return step.once(async () => failed("TOOL_ARGUMENTS", refusal));
-    return this.#told.around(step, use, () => this.#callAt(step, use, approved));
+    const made = (): Promise<EffectOutcome<unknown>> => this.#callAt(step, use, approved);
+    const outcome = await this.#told.around(step, use, made);
+    this.#note(step.path, use, outcome);
+    return outcome;
   }
 
   #callAt(
@@ -154,12 +200,14 @@ export class AgentTools {
   ): Promise<EffectOutcome<unknown>> {
     return step.once(async (): Promise<EffectOutcome<unknown>> => {
       const { replay } = this.#environment.journal;
-      if (replay) return replay.toolAnswer(this.#key, use);
+      const { name, tool, input } = use;
+      if (replay) return replay.toolAnswer(this.#key, { name, tool, input });
       const key = this.#keyOf(use, step.path);
       const outcome =
         use.tool.effect === "once"
-          ? await this.#callOnce(use, key, approved)
+          ? await this.#callOnce(use, { place: step.path, key, approved })
           : await this.#callUnlessBegun(use, key);
+      this.#note(step.path, use, outcome);
       this.#environment.signal.throwIfAborted();
       return outcome;
     });
@@ -174,10 +222,10 @@ export class AgentTools {
   }
 
   async #callOnce(
-    { name, tool, input }: ToolUse,
-    key: string,
-    approved: { id: string } | undefined,
+    use: ToolUse,
+    { place, key, approved }: { place: string; key: string; approved: { id: string } | undefined },
   ): Promise<EffectOutcome<unknown>> {
+    const { name, tool, input } = use;
     const { effects } = this.#environment.facts;
     const needed = approved ?? (await this.#approvalFor({ name, tool, input }));
     const call = needed
@@ -185,8 +233,12 @@ export class AgentTools {
       : { key, repeatsFailed: tool.key !== undefined };
     try {
       const context = this.#context();
-      return await this.#environment.once({ tool, name, input, context, ...call });
+      const onOutcome = (outcome: EffectOutcome<unknown>): void => this.#note(place, use, outcome);
+      return await this.#environment.once({ tool, name, input, context, onOutcome, ...call });
     } catch (error) {
+      // Of another call of the tool whose outcome is unknown: then this one was not made.
+      const isDoubtful = error instanceof EffectUnknownError && error.key === call.key;
+      if (isDoubtful && use.callId !== undefined) this.#transcript.doubts(use.callId);
       if (codeOf(error) !== "EFFECT_KEY_REUSED") throw error;
       const message = `${name} was called for the same thing with other arguments before.`;
       return { status: "failed", error: { code: "EFFECT_KEY_REUSED", message } };
@@ -272,10 +324,13 @@ interface AboutCall {
 }
 
 function outcomeMessage(about: AboutCall, outcome: EffectOutcome<unknown>): ModelMessage {
-  return outcome.status === "done"
-    ? toolMessage(about, (outcome.result ?? null) as Json)
-    : toolMessage(about, `${outcome.error.code}: ${outcome.error.message}`, true);
+  return toolMessage(about, resultOf(outcome), outcome.status === "done" ? undefined : true);
 }
+
+/** What a model reads of a call that people decide, or have found out about. */
+const WAITS = "Not done yet: it waits for a person's yes. Do not call it again.";
+const FOUND_DONE = "A person has found that it was done.";
+const FOUND_UNDONE = "A person has found that it was not done.";
 
 /** A call that is not made, as the model reads it. Pure. */
 export function refusedCall({ id, name }: ToolCall, why: string): ModelMessage {

@@ -8,12 +8,17 @@ const MAX_RESULT = 65_536;
 
 /** A result that fits; of a longer one its beginning, marked as such. Pure. */
 export function bounded(result: Json): Json {
+  return cutResult(result, MAX_RESULT);
+}
+
+/** The same for another number of bytes. Pure. */
+export function cutResult(result: Json, most: number): Json {
   const text = typeof result === "string" ? result : JSON.stringify(result);
   const bytes = Buffer.byteLength(text);
-  if (bytes <= MAX_RESULT) return result;
+  if (bytes <= most) return result;
   const beginning = Buffer.from(text)
-    .subarray(0, MAX_RESULT)
+    .subarray(0, most)
     .toString()
     .replace(/\uFFFD+$/u, "");
-  return `${beginning}\n[cut: the first ${MAX_RESULT} of ${bytes} bytes]`;
+  return `${beginning}\n[cut: the first ${most} of ${bytes} bytes]`;
 }

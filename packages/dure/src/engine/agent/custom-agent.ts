@@ -7,6 +7,7 @@ import type { AgentModel } from "./agent-model.ts";
 import { outcomeOf } from "./agent-output.ts";
 import type { AgentTools } from "./agent-tools.ts";
 import type { AgentWords } from "./agent-words.ts";
+import type { Transcript } from "./work.ts";
 import { handed, type AgentOutcome } from "../turn/turn-context.ts";
 
 export interface CustomAgentOptions {
@@ -18,6 +19,7 @@ export interface CustomAgentOptions {
   readonly words: AgentWords;
   readonly model: AgentModel;
   readonly tools: AgentTools;
+  readonly transcript: Transcript;
   readonly buildMessages: AgentContext["buildMessages"];
   readonly step: AgentContext["step"];
 }
@@ -81,7 +83,7 @@ export class CustomAgent {
 
   /** With the agent's messages, tools and schema, where the request does not say others. */
   async #ask({ visible = false, ...request }: CustomModelRequest): Promise<ModelAnswer> {
-    const { agent, model, tools, words, buildMessages } = this.#options;
+    const { agent, model, tools, transcript, words, buildMessages } = this.#options;
     const { schema } = agent;
     const specs = request.tools ?? tools.specs();
 
@@ -96,7 +98,10 @@ export class CustomAgent {
       { continues: this.#shown !== "", isShown: words.areShown && visible },
     );
 
-    if (visible) this.#shown += asked.answer.text;
-    return asked.answer;
+    const { answer } = asked;
+    const { text, toolCalls } = answer;
+    if (visible) this.#shown += text;
+    if (toolCalls.length > 0) transcript.add({ role: "assistant", text, toolCalls });
+    return answer;
   }
 }

@@ -12,7 +12,17 @@ import { languageOf, promptText, type PromptOverrides } from "../../models/promp
 import type { Budgets } from "../money/budgets.ts";
 import type { LeafService } from "../service/combine.ts";
 import { logFailure } from "../log-failure.ts";
-import { lastTurns, MEMORY_DEFAULTS, turnsOf, type Memory, type MemoryOptions } from "./memory.ts";
+import { deedsOf } from "./history.ts";
+import {
+  lastTurns,
+  MEMORY_DEFAULTS,
+  turnsOf,
+  withDeeds,
+  type Memory,
+  type MemoryEntry,
+  type MemoryOptions,
+} from "./memory.ts";
+import { callLines } from "./work.ts";
 import type { SessionReader } from "../turn/sessions.ts";
 import { namesOf, type PauseGate } from "../turn/paused.ts";
 import { storedCall } from "./stored-call.ts";
@@ -117,17 +127,18 @@ export class MemoryFolder {
       if (this.#isPaused({ session, service })) return; // it is folded after the next turn
       const { memory } = found;
       const recent = lastTurns(memory.rawHistory, options.keepRecentTurns);
+      const older = memory.rawHistory.slice(0, memory.rawHistory.length - recent.length);
       let folded: Memory;
       try {
         if (!options.enableSummary) throw new Error("summaries are turned off");
         if (this.#isSpeechless(options)) throw new Error("the offline model gives no summary");
         folded = {
-          ...memory,
+          ...withDeeds(memory, deedsOf(older)),
           rawHistory: recent,
           summaryText: await this.#summarize(
             { session, service, version: found },
             memory,
-            memory.rawHistory.slice(0, memory.rawHistory.length - recent.length),
+            older,
             options,
           ),
         };
@@ -140,9 +151,11 @@ export class MemoryFolder {
             facts: { session },
           });
         }
-        folded = { ...memory, rawHistory: lastTurns(memory.rawHistory, options.maxRawTurns) };
+        const kept = lastTurns(memory.rawHistory, options.maxRawTurns);
+        if (kept.length === memory.rawHistory.length) return;
 
-        if (folded.rawHistory.length === memory.rawHistory.length) return;
+        const lost = memory.rawHistory.slice(0, memory.rawHistory.length - kept.length);
+        folded = { ...withDeeds(memory, deedsOf(lost)), rawHistory: kept };
       }
       await store.fold(session, found, folded);
     } catch (error) {
@@ -179,7 +192,7 @@ export class MemoryFolder {
   ): Promise<string> {
     const { models, lease, budgets, store, prompts } = this.#options;
     const { session, service } = whose;
-    const dialog = older.map(({ role, content }) => spokenBy(role, content)).join("\n");
+    const dialog = older.flatMap(linesOf).join("\n");
     const language = languageOf(dialog) ?? "en";
     const prompt = (options.summaryPrompt ?? promptText(prompts, "memory", language))
       .replaceAll("{memory_block}", () => memory.summaryText)
@@ -234,6 +247,11 @@ export class MemoryFolder {
         );
       });
   }
+}
+
+/** What was said and called, as the one who sums it up reads it. */
+function linesOf({ role, content, work = [] }: MemoryEntry): readonly string[] {
+  return [...work.flatMap(callLines), spokenBy(role, content)];
 }
 
 interface FoldedSession {

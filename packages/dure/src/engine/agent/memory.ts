@@ -1,9 +1,12 @@
 import type { HandedOut } from "../caller/handed-out.ts";
+import { newestDeeds, withinTokens, type AgentWork } from "./work.ts";
 
-/** What was said. Survives resets of the state and restarts. Source: docs/spec/conversation §5. */
+/** What was said and done. Survives resets of the state and restarts. Source: docs/spec/conversation §5. */
 export interface Memory {
   readonly rawHistory: readonly MemoryEntry[];
   readonly summaryText: string;
+  /** What was changed outside in exchanges that are folded, a line each, the newest last. */
+  readonly deeds?: readonly string[] | undefined;
   /** The last calls of the caller's tools, with the question that they belong to. */
   readonly handedOut?: HandedOut | undefined;
 }
@@ -14,6 +17,8 @@ export interface MemoryEntry {
   readonly content: string;
   /** The turn was stopped; this is what had been shown. */
   readonly interrupted?: true;
+  /** What agents did between the message and this answer. Absent: they only spoke. */
+  readonly work?: readonly AgentWork[] | undefined;
 }
 
 /** When older turns are folded into a summary. Counts are turns. */
@@ -47,24 +52,34 @@ export const EMPTY_MEMORY: Memory = { rawHistory: [], summaryText: "" };
 
 /** The stored memory for service code. Frozen: changing it throws. */
 export function openMemory(stored: Partial<Memory>): Memory {
-  const { rawHistory, summaryText, handedOut } = { ...EMPTY_MEMORY, ...stored };
+  const { rawHistory, summaryText, deeds, handedOut } = { ...EMPTY_MEMORY, ...stored };
   return Object.freeze({
     rawHistory: Object.freeze(rawHistory.map((entry) => Object.freeze({ ...entry }))),
     summaryText,
+    deeds,
     handedOut,
   });
 }
 
 /** The memory with one more exchange at its end. */
-export function remember(memory: Memory, user: string, assistant: string): Memory {
-  return {
-    ...memory,
-    rawHistory: [
-      ...memory.rawHistory,
-      { role: "user", content: user },
-      { role: "assistant", content: assistant },
-    ],
-  };
+export function remember(
+  memory: Memory,
+  user: string,
+  answer: Pick<MemoryEntry, "content" | "work" | "interrupted">,
+): Memory {
+  const { work, ...said } = answer;
+  const done = work && work.length > 0 ? { work } : {};
+  const exchange: readonly MemoryEntry[] = [
+    { role: "user", content: user },
+    { role: "assistant", ...said, ...done },
+  ];
+  return { ...memory, rawHistory: withinTokens([...memory.rawHistory, ...exchange]) };
+}
+
+/** The memory with deeds that stand in none of its exchanges. */
+export function withDeeds(memory: Memory, deeds: readonly string[]): Memory {
+  if (deeds.length === 0) return memory;
+  return { ...memory, deeds: newestDeeds([...(memory.deeds ?? []), ...deeds]) };
 }
 
 /** How many exchanges the raw history holds. */

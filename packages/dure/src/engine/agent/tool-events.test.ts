@@ -10,8 +10,7 @@ import { tool, type AnyTool } from "./tool.ts";
 
 /** Looks a parcel up, then says what it has read. */
 const clerk = offlineModel("clerk", ({ messages }) => {
-  const read = messages.findLast(({ role }) => role === "tool");
-  if (read) return "It is on its way.";
+  if (messages.at(-1)?.role === "tool") return "It is on its way.";
   return { toolCalls: [{ name: "find_parcel", args: { id: "p1", apiKey: "k-1" } }] };
 });
 

@@ -35,20 +35,14 @@ export class CallerOffer {
     return open ? [...open.said, ...resultMessages(open, this.#caller.results ?? [])] : [];
   }
 
-  /** The agent's tools and the caller's. A provider wants some where calls were told. */
+  /** The agent's tools and the caller's. */
   get specs(): readonly ToolSpec[] {
-    if (this.#tools.length === 0) return this.#own.length > 0 ? this.#own : this.#called;
-    return [...this.#own, ...this.#tools];
-  }
-
-  get #called(): readonly ToolSpec[] {
-    const names = this.#handedOut?.open?.calls.map(({ tool }) => tool) ?? [];
-    return [...new Set(names)].map((name) => ({ name, inputSchema: { type: "object" } }));
+    return this.#tools.length === 0 ? this.#own : [...this.#own, ...this.#tools];
   }
 
   /** Whether the model has to answer in words: the question was passed on too often. */
   isOver(said: readonly ModelMessage[]): boolean {
-    if (this.#tools.length === 0) return this.#own.length === 0 && this.#called.length > 0;
+    if (this.#tools.length === 0) return false;
     const { rounds = 0 } = this.#handedOut ?? {};
     return rounds >= CALLER_LIMITS.rounds || bytesOf(said) > CALLER_LIMITS.saidBytes;
   }

@@ -97,10 +97,10 @@ describe("a call of a caller's tool", () => {
       expect.objectContaining({ role: "assistant", toolCalls: [expect.anything()] }),
       expect.objectContaining({ role: "tool", callId: "p1", name: "weather", result: "sun" }),
     ]);
-    expect(team.asked[2]?.messages.map((one) => "text" in one && one.text)).toEqual([
-      "Weather?",
-      "Sunny.",
-      "Thanks",
+    expect(team.asked[2]?.messages).toEqual([
+      ...team.asked[1]!.messages,
+      { role: "assistant", text: "Sunny." },
+      { role: "user", text: "Thanks" },
     ]);
   });
 
@@ -204,6 +204,8 @@ describe("a call of a caller's tool", () => {
 
     expect(team.asked[1]?.messages).toMatchObject([
       { role: "user", text: "Weather?" },
+      { role: "assistant", toolCalls: [{ name: "weather" }] },
+      { role: "tool", isError: true },
       { role: "assistant", text: expect.stringContaining("weather") as string },
       { role: "user", text: "Forget it" },
     ]);

@@ -2,7 +2,8 @@ import { DureError } from "../../kernel/errors.ts";
 import type { DoneCall } from "../../kernel/turn-events.ts";
 import type { ModelMessage } from "../../models/model.ts";
 import { bounded } from "../agent/bounded.ts";
-import { EMPTY_MEMORY, remember, type Memory } from "../agent/memory.ts";
+import { EMPTY_MEMORY, remember, withDeeds, type Memory } from "../agent/memory.ts";
+import type { AgentWork } from "../agent/work.ts";
 import { CALLER_LIMITS, type CallerResult } from "./caller-tools.ts";
 
 /** What an agent leaves that has called tools of the caller. */
@@ -12,6 +13,8 @@ export interface HandedCalls {
   readonly providerIds: readonly string[];
   /** What was said between the person's message and the results. */
   readonly said: readonly ModelMessage[];
+  /** Who has called: `service/agent`. */
+  readonly agent?: string | undefined;
 }
 
 /** Calls that a turn of the session has handed to its caller; part of the session's memory. */
@@ -41,6 +44,8 @@ interface TurnEnd {
   /** It takes the results of open calls. */
   readonly continues: boolean;
   readonly answer: string;
+  /** What agents have done in it. */
+  readonly work: readonly AgentWork[];
   readonly calls: HandedCalls | undefined;
   readonly failed: boolean;
 }
@@ -116,7 +121,9 @@ export function memoryAtStart(
   if (!turn.leavesCalls || handedOut === undefined) return stored;
   const { open } = handedOut;
   const rest = { ...EMPTY_MEMORY, ...memory };
-  return open === undefined ? rest : remember(rest, open.message, leftText(open));
+  if (open === undefined) return rest;
+  const { agent = "", said, message } = open;
+  return remember(rest, message, { content: leftText(open), work: [{ agent, messages: said }] });
 }
 
 function leftText({ calls }: OpenCalls): string {
@@ -126,11 +133,11 @@ function leftText({ calls }: OpenCalls): string {
 
 /** What is remembered of a turn: of a question that waits for results nothing yet. Pure. */
 export function memoryAfter(memory: Memory, end: TurnEnd): Memory {
-  const { calls, continues, failed, answer } = end;
+  const { calls, continues, failed, answer, work } = end;
   if (calls && !failed) return withCalls(memory, calls, end);
-  if (continues && failed) return withFailure(memory);
+  if (continues && failed) return withFailure(memory, work);
 
-  return remember(withAnswered(memory, end), questionOf(memory, end), answer);
+  return remember(withAnswered(memory, end), questionOf(memory, end), { content: answer, work });
 }
 
 /** What the person has said last: results are no words of a person. Pure. */
@@ -158,9 +165,13 @@ export function withAnswered(memory: Memory, { continues }: Pick<TurnEnd, "conti
   return { ...memory, handedOut: { ...handedOut, open: undefined } };
 }
 
-/** The results may be sent again. */
-function withFailure(memory: Memory): Memory {
+/** The results may be sent again. What was done with them stays known. */
+function withFailure(memory: Memory, work: readonly AgentWork[]): Memory {
   const { handedOut } = memory;
   if (handedOut?.open === undefined) return memory;
-  return { ...memory, handedOut: { ...handedOut, failures: handedOut.failures + 1 } };
+  const deeds = withDeeds(
+    memory,
+    work.flatMap((one) => one.deeds ?? []),
+  );
+  return { ...deeds, handedOut: { ...handedOut, failures: handedOut.failures + 1 } };
 }

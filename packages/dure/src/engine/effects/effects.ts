@@ -140,6 +140,8 @@ export interface OnceCall {
    * names the thing, not the try. Default false.
    */
   readonly repeatsFailed?: boolean;
+  /** Told as soon as it is known, also where the turn is cut off then. */
+  readonly onOutcome?: ((outcome: EffectOutcome<unknown>) => void) | undefined;
   readonly context: Omit<ToolContext, "key" | "attempt" | "signal">;
 }
 

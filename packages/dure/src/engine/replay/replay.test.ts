@@ -34,7 +34,8 @@ const look = tool({
 /** Calls the tools that its prompt names, then says what they answered. */
 const script = (name: string) =>
   offlineModel(name, ({ system = "", messages }) => {
-    const results = messages.filter(({ role }) => role === "tool");
+    const asked = messages.findLastIndex(({ role }) => role === "user");
+    const results = messages.slice(asked).filter(({ role }) => role === "tool");
     if (results.length === 0 && system.includes("pay")) {
       const to = system.includes("eve") ? "eve" : "mina";
       return {

@@ -3,7 +3,6 @@ import { compacted, type JsonObject } from "../../kernel/json.ts";
 import type { Done, HookRecord, TraceAgent, TurnError } from "../../kernel/turn-events.ts";
 import type { ClaimedTurn, FinishedTurn } from "../../durable/turns.ts";
 import type { LeafService } from "../service/combine.ts";
-import { remember, type Memory } from "../agent/memory.ts";
 import type { Question } from "./question.ts";
 import type { DonePayload } from "../service/service.ts";
 import { buttonsFor, openMessage } from "../texts.ts";
@@ -111,19 +110,6 @@ export function doneEvent(held: ClaimedTurn, service: string, done: Done): NewPl
       error: done.error?.code,
       elapsedMs: done.trace.totalElapsedMs,
     },
-  };
-}
-
-/**
- * The memory of a stopped turn: the person's message and the text shown so far, marked as
- * interrupted.
- */
-export function rememberInterrupted(memory: Memory, message: string, shown: string): Memory {
-  const after = remember(memory, message, shown);
-  const last = after.rawHistory.at(-1)!;
-  return {
-    ...after,
-    rawHistory: [...after.rawHistory.slice(0, -1), { ...last, interrupted: true as const }],
   };
 }
 

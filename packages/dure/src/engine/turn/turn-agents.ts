@@ -7,6 +7,7 @@ import { promptLanguage, promptText } from "../../models/prompt-files.ts";
 import type { Agent } from "../agent/agent.ts";
 import type { AgentRunEnvironment } from "../agent/agent-environment.ts";
 import { AgentRun, type AgentRunOptions } from "../agent/agent-run.ts";
+import type { AgentWork } from "../agent/work.ts";
 import type { TurnJournal } from "./journal.ts";
 import type { Memory } from "../agent/memory.ts";
 import type { Budgets } from "../money/budgets.ts";
@@ -47,6 +48,8 @@ interface TurnAgentsOptions {
 export class TurnAgents {
   readonly #options: TurnAgentsOptions;
   readonly #ended: TraceAgent[] = [];
+  /** Those that have begun, in their order. */
+  readonly #begun: AgentRun[] = [];
   readonly #running = new Set<AgentRun>();
 
   constructor(options: TurnAgentsOptions) {
@@ -99,6 +102,11 @@ export class TurnAgents {
     });
   }
 
+  /** What agents have done, also those that still run. */
+  work(): readonly AgentWork[] {
+    return this.#begun.flatMap(({ work }) => (work ? [work] : []));
+  }
+
   /** Takes over the trace of agents that have run on another server. */
   addTraces(traces: readonly TraceAgent[]): void {
     this.#ended.push(...traces);
@@ -111,12 +119,14 @@ export class TurnAgents {
 
   /** `service`: of which it is an agent; a router is of none. */
   async #toEnd(
-    options: Omit<AgentRunOptions, "environment">,
+    options: Omit<AgentRunOptions, "environment" | "id">,
     service?: string,
   ): Promise<AgentOutcome> {
     const environment = this.#environmentOf(options.agent, service);
-    const run = new AgentRun({ ...options, environment });
+    const id = service === undefined ? options.key : `${service}/${options.key}`;
+    const run = new AgentRun({ ...options, id, environment });
     this.#running.add(run);
+    this.#begun.push(run);
     try {
       return await run.run();
     } finally {

@@ -74,10 +74,13 @@ export class TurnEffects {
     });
   }
 
-  /** The first thing that a person has to be asked. */
+  /** What people have to be asked; the first of them ends the turn. */
+  get questions(): readonly TurnQuestion[] {
+    return [...this.#questions.values()];
+  }
+
   get question(): TurnQuestion | undefined {
-    const [first] = this.#questions.values();
-    return first;
+    return this.questions[0];
   }
 
   #tellFailed(part: FailedPart, { name, key }: OnceCall, error: unknown): void {
@@ -178,6 +181,7 @@ export class TurnEffects {
         hint: "Ask again; each approval holds for one call.",
       });
     }
+    call.onOutcome?.(outcome);
     this.#settled(outcome, onSettled);
     this.#knows(call.key);
     return outcome;

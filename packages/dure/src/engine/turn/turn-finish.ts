@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../kernel/json.ts";
 import type { Done } from "../../kernel/turn-events.ts";
 import type { FinishedTurn } from "../../durable/turns.ts";
+import { messageOrDecision } from "../agent/decision.ts";
 import { turnsOf, type Memory } from "../agent/memory.ts";
 import { memoryAfter } from "../caller/handed-out.ts";
 import type { LeafService } from "../service/combine.ts";
@@ -175,14 +176,15 @@ export class TurnFinish {
   }
 
   #memoryAfter(payload: DonePayload): Memory {
-    const { memory, facts, output, held, route } = this.#parts;
+    const { memory, facts, output, held, route, agents } = this.#parts;
     return memoryAfter(memory, {
       turn: held.turn,
       service: route.place.service,
       at: facts.acceptedAt,
-      message: facts.message,
+      message: messageOrDecision(facts),
       continues: facts.callerTools?.results !== undefined,
       answer: output.remembered ?? payload.message,
+      work: agents.work(),
       calls: payload.handedCalls,
       failed: payload.error !== undefined && !WAITS.has(payload.error.code),
     });

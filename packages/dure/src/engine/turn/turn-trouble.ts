@@ -4,13 +4,14 @@ import type { TurnError } from "../../kernel/turn-events.ts";
 import { isTakenOver, ownTroubleOf } from "../../durable/passing.ts";
 import { isAwayCode } from "../../models/outages.ts";
 import { noteFailure } from "../../models/telemetry.ts";
-import type { Memory } from "../agent/memory.ts";
+import { messageOrDecision } from "../agent/decision.ts";
+import { remember, type Memory } from "../agent/memory.ts";
 import { questionOf, withAnswered } from "../caller/handed-out.ts";
 import { EffectUnknownError, WHY_UNKNOWN } from "../effects/effects.ts";
 import { logFailure } from "../log-failure.ts";
 import type { DonePayload, ErrorFacts } from "../service/service.ts";
 import { developerText, troubleText } from "../texts.ts";
-import { rememberInterrupted, turnErrorOf } from "./done-record.ts";
+import { turnErrorOf } from "./done-record.ts";
 import { DivergedError } from "./journal.ts";
 import type { Question } from "./question.ts";
 import {
@@ -129,13 +130,17 @@ export class TurnTrouble {
   }
 
   #memoryOfStopped(): Memory {
-    const { memory, facts, steps } = this.#parts;
+    const { memory, facts, steps, agents } = this.#parts;
     const about = {
-      message: facts.message,
+      message: messageOrDecision(facts),
       continues: facts.callerTools?.results !== undefined,
     };
     const question = questionOf(memory, about);
-    return rememberInterrupted(withAnswered(memory, about), question, steps.shownText);
+    return remember(withAnswered(memory, about), question, {
+      content: steps.shownText,
+      work: agents.work(),
+      interrupted: true,
+    });
   }
 
   // --- what is said
@@ -178,8 +183,12 @@ export class TurnTrouble {
     const { held, environment, effects } = this.#parts;
     const { locale } = environment;
     const asked: TurnEscalation[] = [];
-    if (error instanceof ApprovalPendingError) asked.push(error.escalation);
-    if (error instanceof EffectUnknownError) asked.push(this.#askAbout(error));
+    // A handler may have caught some of them.
+    const questions = waits ? new Set([error, ...effects.questions]) : [error];
+    for (const question of questions) {
+      if (question instanceof ApprovalPendingError) asked.push(question.escalation);
+      if (question instanceof EffectUnknownError) asked.push(this.#askAbout(question));
+    }
     if (error instanceof DivergedError) {
       const done = await environment.store.effectsOf(held.turn, { signal: environment.lease });
       asked.push(divergedEscalation(held, locale, error, done));
@@ -192,10 +201,13 @@ export class TurnTrouble {
 
   /** Effects of earlier lives that this one did not come to. */
   async #lostEffects(error: unknown): Promise<readonly TurnEscalation[]> {
-    const asked = error instanceof EffectUnknownError ? error.key : undefined;
-    const lost = await this.#parts.stop.lostEffects();
+    const { effects, stop } = this.#parts;
+    const asked = [error, ...effects.questions].flatMap((question) =>
+      question instanceof EffectUnknownError ? [question.key] : [],
+    );
+    const lost = await stop.lostEffects();
     return lost
-      .filter(({ key }) => key !== asked)
+      .filter(({ key }) => !asked.includes(key))
       .map((effect) => this.#askAbout(new EffectUnknownError(effect, WHY_UNKNOWN.lost)));
   }
 

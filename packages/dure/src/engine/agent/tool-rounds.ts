@@ -1,0 +1,69 @@
+import { DureError } from "../../kernel/errors.ts";
+import { canonicalJson } from "../../kernel/json.ts";
+import type { ModelMessage, ToolCall } from "../../models/model.ts";
+
+/** The same call with the same result, so often, is told to the model; once more ends its turn. */
+const SAME_CALLS = 3;
+
+/** Watches whether the tool calls of one agent in one turn come to an end. */
+export class ToolRounds {
+  readonly #agent: string;
+  readonly #most: number;
+  readonly #seen = new Map<string, number>();
+  #round = 0;
+
+  /** @param most rounds with calls; then the model has to answer in words. */
+  constructor(agent: string, most: number) {
+    this.#agent = agent;
+    this.#most = most;
+  }
+
+  /** Whether no call is made any more. */
+  get areSpent(): boolean {
+    return this.#round >= this.#most;
+  }
+
+  /**
+   * The calls of one round, with their results. Gives what the model is told about calls that it
+   * repeats. Throws `AGENT_LOOPS` where it was told and goes on.
+   */
+  ended(calls: readonly ToolCall[], messages: readonly ModelMessage[]): readonly ModelMessage[] {
+    this.#round += 1;
+    const repeated = calls.filter((call) => {
+      const count = this.#count(call, messages);
+      if (count > SAME_CALLS) throw this.#loops(`called ${call.name} with the same result`, count);
+      return count === SAME_CALLS;
+    });
+    if (repeated.length === 0) return [];
+    const names = [...new Set(repeated.map(({ name }) => name))].join(", ");
+    const text = `<notice>You have made the same call of ${names} ${SAME_CALLS} times, with the same result. It will not change: do something else, or answer.</notice>`;
+    return [{ role: "user", text }];
+  }
+
+  /** For a model that has to answer in words. */
+  get wrapUp(): readonly ModelMessage[] {
+    const text = "<notice>No tool can be called any more. Answer with what you know.</notice>";
+    return [{ role: "user", text }];
+  }
+
+  /** For a model that has not. */
+  withoutWords(): DureError {
+    return this.#loops("called tools and never answered", this.#round);
+  }
+
+  #count(call: ToolCall, messages: readonly ModelMessage[]): number {
+    const { id, name, args } = call;
+    const told = messages.findLast((one) => one.role === "tool" && one.callId === id);
+    const key = canonicalJson([name, args, told?.role === "tool" ? told.result : null]);
+    const count = (this.#seen.get(key) ?? 0) + 1;
+    this.#seen.set(key, count);
+    return count;
+  }
+
+  #loops(what: string, times: number): DureError {
+    return new DureError("AGENT_LOOPS", `${this.#agent} ${what}, ${times} times.`, {
+      class: "internal",
+      hint: "Look at the turn's calls; say in the prompt when to stop, or raise policy.max_tool_rounds.",
+    });
+  }
+}

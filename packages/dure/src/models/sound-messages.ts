@@ -1,0 +1,126 @@
+import { createHash } from "node:crypto";
+import type { Json, JsonObject } from "../kernel/json.ts";
+import type { ModelMessage, ToolCall } from "./model.ts";
+
+type ToolMessage = Extract<ModelMessage, { role: "tool" }>;
+
+/**
+ * The messages as every provider takes them, whatever is stored of a conversation:
+ *
+ * - no message without words. Source: docs.claude.com, "Messages" (400 `text content blocks must be
+ *   non-empty`);
+ * - each call is followed by its one result, and no result stands without its call. Sources:
+ *   docs.claude.com, "Tool use"; platform.openai.com, "Function calling";
+ * - ids of calls are different ones, of letters that all take. Source: docs.claude.com, "Tool use"
+ *   (`^[a-zA-Z0-9_-]+$`); platform.openai.com, "Chat" (40 characters);
+ * - no half of a surrogate pair: it cannot be written in UTF-8;
+ * - a person or a tool has the last word, and a person the first.
+ *
+ * What is sound stays as it is. Pure.
+ */
+export function soundMessages(messages: readonly ModelMessage[]): readonly ModelMessage[] {
+  const sound = new Sound();
+  for (const message of messages) sound.add(message);
+  return sound.ended();
+}
+
+/** A call that has no result yet. */
+interface OpenCall {
+  /** As it is stored. */
+  readonly id: string;
+  readonly call: ToolCall;
+}
+
+class Sound {
+  readonly #messages: ModelMessage[] = [];
+  readonly #ids = new CallIds();
+  /** Calls of the last message of the model, in their order. */
+  #open: OpenCall[] = [];
+
+  add(message: ModelMessage): void {
+    if (message.role === "tool") return this.#addResult(message);
+    this.#closeOpen();
+    if (!saysSomething(message)) return;
+    const text = message.text.toWellFormed();
+    if (message.role === "user") {
+      this.#messages.push({ role: "user", text });
+      return;
+    }
+    const calls = (message.toolCalls ?? []).map((call) => this.#ids.sound(call));
+    this.#open = calls.map((call, index) => ({ id: message.toolCalls![index]!.id, call }));
+    const called = calls.length > 0 ? { toolCalls: calls } : {};
+    this.#messages.push({ role: "assistant", text, ...called });
+  }
+
+  ended(): readonly ModelMessage[] {
+    this.#closeOpen();
+    const messages = this.#messages;
+    if (messages[0]?.role === "assistant") messages.unshift(GO_ON);
+    if (messages.length === 0 || messages.at(-1)?.role === "assistant") messages.push(GO_ON);
+    return messages;
+  }
+
+  /** Of two calls with one id each has its own, in their order. */
+  #addResult(message: ToolMessage): void {
+    const index = this.#open.findIndex(({ id }) => id === message.callId);
+    const [open] = index < 0 ? [] : this.#open.splice(index, 1);
+    if (!open) return;
+    const { id: callId } = open.call;
+    this.#messages.push({ ...message, callId, result: soundJson(message.result) });
+  }
+
+  #closeOpen(): void {
+    for (const { call } of this.#open) this.#messages.push(withoutResult(call));
+    this.#open = [];
+  }
+}
+
+/** Where a provider wants a person's words and there are none. */
+const GO_ON: ModelMessage = { role: "user", text: "(…)" };
+
+function saysSomething(message: Exclude<ModelMessage, ToolMessage>): boolean {
+  if (message.text.trim() !== "") return true;
+  return message.role === "assistant" && Boolean(message.toolCalls?.length);
+}
+
+/** A call that was not made, as the model reads it. */
+function withoutResult({ id, name }: ToolCall): ToolMessage {
+  const result = "There is no result: the call was not made, or was cut off.";
+  return { role: "tool", callId: id, name, result, isError: true };
+}
+
+/** Ids in one request: each is there once. */
+class CallIds {
+  readonly #taken = new Set<string>();
+
+  sound(call: ToolCall): ToolCall {
+    const wanted = SOUND_ID.test(call.id) ? call.id : `call_${hash(call.id)}`;
+    let id = wanted;
+    for (let copy = 2; this.#taken.has(id); copy++) id = `call_${hash(`${wanted}/${copy}`)}`;
+    this.#taken.add(id);
+    return { ...call, id, args: soundJson(call.args) };
+  }
+}
+
+const SOUND_ID = /^[a-zA-Z0-9_-]{1,40}$/;
+
+function hash(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, 24);
+}
+
+const HALF = /\\ud[89a-f]/u;
+
+function soundJson(value: Json): Json {
+  // JSON.stringify writes half of a pair as an escape.
+  return HALF.test(JSON.stringify(value)) ? mapStrings(value) : value;
+}
+
+function mapStrings(value: Json): Json {
+  if (typeof value === "string") return value.toWellFormed();
+  if (Array.isArray(value)) return value.map(mapStrings);
+  if (typeof value !== "object" || value === null) return value;
+  const members = Object.entries(value as JsonObject);
+  return Object.fromEntries(
+    members.map(([key, item]) => [key.toWellFormed(), mapStrings(item ?? null)]),
+  );
+}
