@@ -1,6 +1,7 @@
 // What findings in a result are called, by their rule: on pages and at terminals. Each language
 // stands alone, for a page reads one.
 
+/** In English: `{ ci: "Build server" }`. */
 export const FINDING_WORDS_EN: Readonly<Record<string, string>> = {
   ci: "Build server",
   "git-hook": "Git hook",
@@ -41,6 +42,7 @@ export const FINDING_WORDS_EN: Readonly<Record<string, string>> = {
   "not-looked-at": "Too large to look at",
 };
 
+/** The same in Korean. */
 export const FINDING_WORDS_KO: Readonly<Record<string, string>> = {
   ci: "빌드 서버 설정",
   "git-hook": "git 훅",

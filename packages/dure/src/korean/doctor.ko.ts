@@ -219,6 +219,16 @@ export const DOCTOR_SENTENCES_KO: readonly SentenceForm[] = [
     "api.slack.com/apps의 OAuth & Permissions에서 더한 뒤 앱을 다시 설치해 주세요.",
   ],
 
+  [
+    "{0}: cannot ask whether {1} is private, and keeps it as a private channel.",
+    "{0}: {1}이(가) 비공개 채널인지 확인할 수 없어서 비공개로 다뤄요.",
+  ],
+
+  [
+    "Add channels:read and groups:read under OAuth & Permissions, then install the app again.",
+    "OAuth & Permissions에서 `channels:read`와 `groups:read`를 더한 뒤 앱을 다시 설치해 주세요.",
+  ],
+
   ["{0}: {1} is archived.", "{0}: {1}은(는) 보관된 채널이에요."],
   ["Restore it.", "되살려 주세요."],
   [

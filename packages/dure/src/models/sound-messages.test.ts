@@ -71,7 +71,7 @@ test("an id that a provider refuses is replaced by the same one in call and resu
   expect(told).toMatchObject({ callId: id });
 });
 
-test("half of a surrogate pair reaches no provider, from nobody", () => {
+test("half of a surrogate pair reaches no provider, wherever it stands", () => {
   const half = "\ud83d";
   const messages = soundMessages([
     { role: "user", text: half },

@@ -129,8 +129,8 @@ export const HELP_KO: Readonly<Record<string, string>> = {
   "go on with an earlier conversation": "앞서 한 대화를 이어 가요",
   "cancel a job and all that it asked for": "일과 거기서 나온 일을 모두 취소해요",
 
-  "start a job that did not succeed anew, behind its finished turns":
-    "마치지 못한 일을 끝난 턴 다음부터 다시 시작해요",
+  "go on with a job that failed or was given up, behind its finished turns":
+    "실패하거나 멈춘 일을 끝난 차례 다음부터 이어서 해요",
 
   "say something that the next turn hears, before what the agents say":
     "다음 턴이 에이전트의 말보다 먼저 들을 말을 해요",

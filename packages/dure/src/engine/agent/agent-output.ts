@@ -134,6 +134,14 @@ export function outcomeOf(result: AgentResult, text = messageIn(result)): AgentO
   return { text, data: "data" in result ? result.data : undefined, result };
 }
 
+/** Of checked data. `leftOut`: which members did not fit. */
+export function dataOutcome(data: unknown, leftOut: string | undefined): AgentOutcome {
+  const text = isObject(data) && typeof data["message"] === "string" ? data["message"] : "";
+  const result = leftOut ? AgentResult.partial(data, leftOut) : AgentResult.success(data);
+
+  return { text, data, result };
+}
+
 export function chatOutcome(text: string): AgentOutcome {
   const data = { message: text };
 

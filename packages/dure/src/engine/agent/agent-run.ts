@@ -17,7 +17,7 @@ import { AgentResult, type Agent } from "./agent.ts";
 import { buildMessages } from "./agent-context.ts";
 import type { AgentRunEnvironment } from "./agent-environment.ts";
 import { AgentModel, modelStep, type AgentAnswer } from "./agent-model.ts";
-import { chatOutcome, compact, llmDone, outcomeOf } from "./agent-output.ts";
+import { chatOutcome, compact, dataOutcome, llmDone, outcomeOf } from "./agent-output.ts";
 import { AgentTools, refusedCall } from "./agent-tools.ts";
 import { AgentWords } from "./agent-words.ts";
 import { CustomAgent } from "./custom-agent.ts";
@@ -262,18 +262,8 @@ export class AgentRun {
 
   /** The turn's own data, and what its tools have to tell. */
   async #backgroundOfTurn(): Promise<string | undefined> {
-    const { facts } = this.#environment;
-    const about = { session: facts.session, turn: facts.turnId };
-    const parts = [facts.background];
-
-    for (const [name, { told }] of Object.entries(this.#tools.offered())) {
-      if (!told) continue;
-      const text = await this.#once(
-        `told:${name}`,
-        async (signal) => (await told(about, { signal })) ?? null,
-      );
-      parts.push(text ?? undefined);
-    }
+    const told = await this.#tools.told((name, work) => this.#once(name, work));
+    const parts = [this.#environment.facts.background, ...told];
 
     return parts.filter(Boolean).join("\n\n") || undefined;
   }
@@ -364,16 +354,9 @@ export class AgentRun {
   }
 
   /** The outcome of the answer in words, behind the `texts` that came with calls of tools. */
-  #outcomeOf(
-    { answer, data, leftOut, place }: AgentAnswer,
-    texts: readonly string[],
-  ): AgentOutcome {
-    if (this.#agent.schema) {
-      const message = isObject(data) && typeof data["message"] === "string" ? data["message"] : "";
-      const result = leftOut ? AgentResult.partial(data, leftOut) : AgentResult.success(data);
-
-      return { text: message, data, result };
-    }
+  #outcomeOf(asked: AgentAnswer, texts: readonly string[]): AgentOutcome {
+    if (this.#agent.schema) return dataOutcome(asked.data, asked.leftOut);
+    const { answer, place } = asked;
     const text = [...texts, answer.text].filter(Boolean).join("\n");
 
     if (text === answer.text) this.#saidAt = place;

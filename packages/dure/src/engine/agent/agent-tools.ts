@@ -88,6 +88,21 @@ export class AgentTools {
     return Object.entries(this.offered()).map(([name, tool]) => toolSpec(name, tool));
   }
 
+  /** What the tools have to tell before the model is asked. `once` records it. */
+  async told(
+    once: <T>(name: string, work: (signal: AbortSignal) => Promise<T>) => Promise<T>,
+  ): Promise<readonly (string | null)[]> {
+    const { session, turnId: turn } = this.#environment.facts;
+    const texts: (string | null)[] = [];
+    for (const [name, { told }] of Object.entries(this.offered())) {
+      if (!told) continue;
+      const tell = async (signal: AbortSignal): Promise<string | null> =>
+        (await told({ session, turn }, { signal })) ?? null;
+      texts.push(await once(`told:${name}`, tell));
+    }
+    return texts;
+  }
+
   /** A tool's result as the model reads it. Errors are told to the model; it may do better. */
   async answer(call: ToolCall): Promise<ModelMessage> {
     const message = await this.#answer(call);

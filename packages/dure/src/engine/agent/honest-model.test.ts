@@ -143,14 +143,14 @@ function problemOf(messages: readonly ModelMessage[]): string | undefined {
     if (message.role === "tool") {
       if (!open.includes(message.callId)) return "a result without its call";
       open = open.filter((id) => id !== message.callId);
-      if (message.isError && String(message.result).startsWith("There is no result")) {
+      if (message.isError && /"There is no result/.test(JSON.stringify(message.result))) {
         return "a call without its result";
       }
       continue;
     }
     if (open.length > 0) return "something before a result";
     if (message.role === "user" && message.text.trim() === "") return "an empty text";
-    if (message.role === "user" && message.text === "(…)") return "nobody's words";
+    if (message.role === "user" && message.text === "(…)") return "words of no person";
     open = (message.role === "assistant" ? (message.toolCalls ?? []) : []).map(({ id }) => id);
     if (open.some((id) => ids.has(id))) return "an id twice";
     open.forEach((id) => ids.add(id));
@@ -299,7 +299,7 @@ class Play {
     if (done.error?.code === "MODEL_UNAUTHORIZED") await this.#say("Go on.");
   }
 
-  /** Decides what is asked, in any order, and finds out what nobody knows. */
+  /** Decides what is asked, in any order, and finds out what is not known. */
   async #answerAll({ late }: { late: boolean }): Promise<void> {
     for (;;) {
       const open = (await this.#open()).filter(

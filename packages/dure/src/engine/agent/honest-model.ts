@@ -78,9 +78,9 @@ function knownOf({ system = "", messages }: ModelRequest): ReadonlyMap<string, K
 
 function meaningOf(result: unknown): Known {
   const text = typeof result === "string" ? result : "done";
-  if (/^Not done yet/u.test(text)) return "waits";
+  if (text.startsWith("Not done yet")) return "waits";
   if (/APPROVAL_REJECTED/u.test(text)) return "refused";
-  if (/^Nobody knows/u.test(text)) return "doubtful";
+  if (text.startsWith("It is not known")) return "doubtful";
   return /^Not done|NOT_HAPPENED|no result/u.test(text) ? "not made" : "done";
 }
 

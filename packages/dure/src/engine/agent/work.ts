@@ -31,7 +31,7 @@ const WORK_TOKENS = 24_000;
 const DEEDS = { lines: 100, characters: 12_000 } as const;
 
 /** `pay({"to":"Hong"}) → {"receipt":"tx_3"}`. Pure. */
-export function deedLine(name: string, input: unknown, result: unknown): string {
+function deedLine(name: string, input: unknown, result: unknown): string {
   return `${name}(${partOf(input)}) → ${partOf(result)}`;
 }
 
@@ -124,7 +124,7 @@ export class Transcript {
     this.#deeds.set(place, { line, isOfCode: callId === undefined });
   }
 
-  /** Nobody knows what came of a call. */
+  /** It is not known what came of a call. */
   doubts(callId: string): void {
     this.#known.set(callId, UNKNOWN);
   }
@@ -181,7 +181,7 @@ interface KnownCall {
 }
 
 const NOT_MADE = "Not done: the turn ended before this call was made.";
-const UNKNOWN = "Nobody knows whether it was done: a person is asked. Do not call it again.";
+const UNKNOWN = "It is not known whether it was done: a person is asked. Do not call it again.";
 
 /** What a model reads of the end of a call. */
 export function resultOf(outcome: EffectOutcome<unknown>): Json {
