@@ -1,6 +1,6 @@
 import { ownTroubleOf } from "../../durable/passing.ts";
 import { codeOf } from "../../kernel/errors.ts";
-import { compacted, isObject } from "../../kernel/json.ts";
+import { compacted } from "../../kernel/json.ts";
 import type { ToolCallView, TraceAgent, TurnEvent } from "../../kernel/turn-events.ts";
 import { jsonSchemaOf } from "../../models/json-schema.ts";
 import type {

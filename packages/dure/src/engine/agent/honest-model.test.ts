@@ -165,6 +165,7 @@ class Processes implements AsyncDisposable {
   readonly #services: readonly Service[];
   readonly #models: readonly OfflineModel[];
   readonly #all: TestEngine[] = [];
+  #replacing: Promise<void> | undefined;
 
   constructor(options: {
     url: string;
@@ -189,8 +190,15 @@ class Processes implements AsyncDisposable {
   async kill(): Promise<void> {
     const dead = this.living;
     dead.fence();
-    await this.start();
+    this.#replacing = this.start();
+    await this.#replacing;
     await this.living.engine.store.release(dead.processId);
+  }
+
+  /** Whether another process lives by now in the place of `one`, or begins to. */
+  async hasReplaced(one: TestEngine): Promise<boolean> {
+    await this.#replacing;
+    return one !== this.living;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -288,7 +296,7 @@ class Play {
       try {
         return (await living.engine.accept(request, { key })).turnId;
       } catch (error) {
-        if (living === this.#processes.living) throw error;
+        if (!(await this.#processes.hasReplaced(living))) throw error;
       }
     }
   }
