@@ -14,7 +14,7 @@ import { defineService, flow, type Service } from "../service/service.ts";
 import type { TurnRequest } from "../api.ts";
 import { startTestEngine, type TestEngine } from "../test-engine.ts";
 import { chatAgent } from "./agent.ts";
-import { honestModel, honestSummary } from "./honest-model.ts";
+import { honestModel, honestSummary } from "./test-honest-model.ts";
 import { tool, type AnyTool, type ToolContext } from "./tool.ts";
 
 /** Who asks, decides and finds out: each wish has its own fate. */
