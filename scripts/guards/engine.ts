@@ -163,7 +163,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   {
     id: "replay.tools",
     at: { file: `${ENGINE}/agent/agent-tools.ts` },
-    find: "if (replay) return replay.toolAnswer(this.#key, use);",
+    find: "if (replay) return replay.toolAnswer(this.#key, { name, tool, input });",
     replace: "void replay;",
     tests: replay("a call that the turn did not make is refused, and never reaches the outside"),
     why: "a replay pays again",

@@ -750,7 +750,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   {
     id: "model-wait.stopped",
     at: { file: `${ROOMS}/stops.ts` },
-    find: "await endWait(tx, this.#setting, { agent, turn, place: place.id }, text);",
+    find: "await endWait(tx, this.#setting, { ...handling, place: place.id }, text);",
     replace: "",
     tests: modelAway("says that it waits no more, when a person stops it"),
     why: "a room goes on to promise an answer that a person has stopped",

@@ -29,22 +29,31 @@ export function jobRetryRefusal(job: string, answer: RetriedJob): DureError | un
           hint: "Try again in a moment.",
         },
       );
-    default: {
-      const { why, hint } = REFUSALS[answer];
-      return new DureError("JOB_NOT_RETRYABLE", `The job ${job} ${why}.`, {
+    case "completed":
+      return new DureError("JOB_NOT_RETRYABLE", `The job ${job} is COMPLETED.`, {
         class: "conflict",
-        hint,
+        hint: "It did what it was asked; ask again for more.",
       });
-    }
+    case "cancelled":
+      return new DureError("JOB_NOT_RETRYABLE", `The job ${job} was cancelled.`, {
+        class: "conflict",
+        hint: "It stays cancelled; ask again.",
+      });
+    case "stopped":
+      return new DureError("JOB_NOT_RETRYABLE", `The job ${job} was stopped by a person.`, {
+        class: "conflict",
+        hint: "It stays stopped; ask again.",
+      });
+    case "acted":
+      return new DureError(
+        "JOB_NOT_RETRYABLE",
+        `What the last turn of the job ${job} has done cannot go on.`,
+        {
+          class: "conflict",
+          hint: "See in its turns what was done, then ask again for the rest.",
+        },
+      );
+    default:
+      return answer satisfies never;
   }
 }
-
-const REFUSALS = {
-  completed: { why: "is COMPLETED", hint: "It did what it was asked; ask again for more." },
-  cancelled: { why: "was cancelled", hint: "It stays cancelled; ask again." },
-  stopped: { why: "was stopped by a person", hint: "It stays stopped; ask again." },
-  acted: {
-    why: "cannot go on from its last turn, which has done something already",
-    hint: "See in its turns what was done, then ask again for the rest.",
-  },
-} as const;

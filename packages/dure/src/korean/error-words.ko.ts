@@ -66,6 +66,7 @@ export const ERROR_WORDS_KO: Readonly<Record<string, string>> = {
   JOB_UNKNOWN: "맡긴 일을 찾을 수 없거나 볼 권한이 없어요.",
   JOB_OVER: "이미 끝난 일이에요.",
   JOB_CANCELLED: "취소된 일이에요.",
+  THREAD_NOT_MADE: "스레드를 만들지 못했어요.",
   JOB_NOT_RETRYABLE: "지금은 다시 시작할 수 없는 일이에요.",
   JOB_TREE_FULL: "이 일에서 나온 일이 이미 너무 많아요.",
   JOB_TOO_DEEP: "일을 이어서 맡기는 단계가 너무 깊어요.",

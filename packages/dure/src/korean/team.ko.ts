@@ -222,6 +222,21 @@ export const TEAM_SENTENCES_KO: readonly SentenceForm[] = [
     "The job {0} is {1}; no worker listens any more.",
     "이 일은 `{1}` 상태로 끝나서 더 듣지 않아요. 새로 맡기거나 다시 시작해 주세요.",
   ],
+  ["The last turn of the job {0} is being stopped.", "일의 마지막 턴을 멈추는 중이에요."],
+  ["The job {0} was cancelled.", "취소한 일이에요."],
+  ["The job {0} was stopped by a person.", "사람이 멈춘 일이에요."],
+  [
+    "What the last turn of the job {0} has done cannot go on.",
+    "마지막 턴에서 이미 처리한 일이 있어서 이어서 할 수 없어요.",
+  ],
+  [
+    "{0} called {1} with the same result, {2} times.",
+    "에이전트가 같은 도구를 같은 결과로 {2}번 불렀어요.",
+  ],
+  [
+    "{0} called tools and never answered, {1} times.",
+    "에이전트가 도구만 {1}번 부르고 답하지 않았어요.",
+  ],
   ["The job {0} is {1}.", "맡긴 일이 `{1}` 상태예요."],
   [
     "The next turn of {0} is told {1} texts of {2} bytes together at most.",

@@ -38,6 +38,8 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
     "ESCALATION_SEVERITIES",
     "ESCALATION_STATUSES",
     "ESCALATION_TYPES",
+    "FINDING_WORDS_EN",
+    "FINDING_WORDS_KO",
     "JOB_OUTCOMES",
     "JOB_STATUSES",
     "JobsClient",

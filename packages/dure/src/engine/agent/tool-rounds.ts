@@ -31,7 +31,7 @@ export class ToolRounds {
     this.#round += 1;
     const repeated = calls.filter((call) => {
       const count = this.#count(call, messages);
-      if (count > SAME_CALLS) throw this.#loops(`called ${call.name} with the same result`, count);
+      if (count > SAME_CALLS) throw this.#repeats(call, count);
       return count === SAME_CALLS;
     });
     if (repeated.length === 0) return [];
@@ -48,7 +48,11 @@ export class ToolRounds {
 
   /** For a model that has not. */
   withoutWords(): DureError {
-    return this.#loops("called tools and never answered", this.#round);
+    return new DureError(
+      "AGENT_LOOPS",
+      `${this.#agent} called tools and never answered, ${this.#round} times.`,
+      { class: "internal", hint: HINT },
+    );
   }
 
   #count(call: ToolCall, messages: readonly ModelMessage[]): number {
@@ -60,10 +64,14 @@ export class ToolRounds {
     return count;
   }
 
-  #loops(what: string, times: number): DureError {
-    return new DureError("AGENT_LOOPS", `${this.#agent} ${what}, ${times} times.`, {
-      class: "internal",
-      hint: "Look at the turn's calls; say in the prompt when to stop, or raise policy.max_tool_rounds.",
-    });
+  #repeats({ name }: ToolCall, times: number): DureError {
+    return new DureError(
+      "AGENT_LOOPS",
+      `${this.#agent} called ${name} with the same result, ${times} times.`,
+      { class: "internal", hint: HINT },
+    );
   }
 }
+
+const HINT =
+  "Look at the turn's calls; say in the prompt when to stop, or raise policy.max_tool_rounds.";

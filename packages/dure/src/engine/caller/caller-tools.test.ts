@@ -155,8 +155,10 @@ describe("a call of a caller's tool", () => {
 
   test("that never fits ends in words, after as many tries as the agent's card has", async () => {
     const inputSchema = { type: "object", required: ["city"] } as const;
-    const wrong: OfflineAnswer = { toolCalls: [{ name: "weather", args: {} }] };
-    await using team = await engineWith([...Array.from({ length: 8 }, () => wrong), "I cannot."]);
+    const wrong = Array.from({ length: 8 }, (_, town): OfflineAnswer => ({
+      toolCalls: [{ name: "weather", args: { town } }],
+    }));
+    await using team = await engineWith([...wrong, "I cannot."]);
 
     const { done } = await team.say("Weather?", {
       callerTools: { tools: [{ ...WEATHER, inputSchema }] },
