@@ -33,7 +33,7 @@ const ELSEWHERE: Readonly<Record<string, RegExp>> = {
 const WITHOUT_FORM: Readonly<Record<string, readonly string[]>> = {
   "no more than the id of what the page asked for": [
     ...["AGENT_EDIT_UNKNOWN", "COMMENT_UNKNOWN", "DRAFT_UNKNOWN", "ESCALATION_UNKNOWN"],
-    ...["JOB_CANCELLED", "JOB_OVER", "JOB_UNKNOWN", "LOGIN_UNKNOWN", "MANIFEST_MISSING"],
+    ...["JOB_OVER", "JOB_UNKNOWN", "LOGIN_UNKNOWN", "MANIFEST_MISSING"],
     ...["OUTBOX_NOT_UNKNOWN", "PLACE_UNKNOWN", "REPLAY_OF_RESULTS", "REPLAY_OTHER_VERSION"],
     ...["REPLAY_TOO_OLD"],
     ...["ROOM_MESSAGE_UNKNOWN", "RUN_CLEANED", "RUN_UNKNOWN", "SCHEDULE_UNKNOWN", "SESSION_BUSY"],
