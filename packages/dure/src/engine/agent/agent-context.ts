@@ -83,9 +83,11 @@ export function buildMessages(options: {
     parts.push(`<summary of the conversation so far>\n${quoted(memory.summaryText)}\n</summary>`);
   }
   const history = historyOf(memory, options.id, options.lastNTurns ?? DEFAULT_LAST_TURNS);
-  if (history.deeds.length > 0) {
-    const lines = newestDeeds(history.deeds).map(quoted).join("\n");
-    parts.push(`<done before in this conversation>\n${lines}\n</done before in this conversation>`);
+  if (history.before.length > 0) {
+    const lines = newestDeeds(history.before).map(quoted).join("\n");
+    parts.push(
+      `<calls before in this conversation>\n${lines}\n</calls before in this conversation>`,
+    );
   }
   return {
     system: parts.filter(Boolean).join("\n\n"),

@@ -1,12 +1,12 @@
 import type { ModelMessage } from "../../models/model.ts";
 import { lastTurns, type Memory, type MemoryEntry } from "./memory.ts";
-import { doneNote } from "./work.ts";
+import { callLines, doneNote } from "./work.ts";
 
 /** What an agent remembers, as its model reads it. */
 export interface History {
   readonly messages: readonly ModelMessage[];
-  /** What was done before the oldest of them. */
-  readonly deeds: readonly string[];
+  /** What was called before the oldest of them, a line each. */
+  readonly before: readonly string[];
 }
 
 /**
@@ -16,11 +16,12 @@ export interface History {
 export function historyOf(memory: Memory, agent: string, turns: number): History {
   const { rawHistory, deeds = [] } = memory;
   const recent = lastTurns(rawHistory, turns);
-  if (recent.length === 0) return { messages: [], deeds: [] };
+  if (recent.length === 0) return { messages: [], before: [] };
   const older = rawHistory.slice(0, rawHistory.length - recent.length);
   return {
     messages: recent.flatMap((entry) => messagesOf(entry, agent)),
-    deeds: [...deeds, ...deedsOf(older)],
+    // Folded, or still to be folded: then the summary does not tell what came of its calls.
+    before: [...deeds, ...older.flatMap(({ work = [] }) => work.flatMap(callLines))],
   };
 }
 

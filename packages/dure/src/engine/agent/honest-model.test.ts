@@ -192,7 +192,13 @@ class Processes implements AsyncDisposable {
     dead.fence();
     this.#replacing = this.start();
     await this.#replacing;
-    await this.living.engine.store.release(dead.processId);
+    await this.takeOver();
+  }
+
+  /** What the dead hold, also what they have accepted with their last statement. */
+  async takeOver(): Promise<void> {
+    const { store } = this.living.engine;
+    for (const dead of this.#all.slice(0, -1)) await store.release(dead.processId);
   }
 
   /** Whether another process lives by now in the place of `one`, or begins to. */
@@ -383,6 +389,16 @@ async function doneOf(turn: string): Promise<Done> {
   return done!;
 }
 
+/** How often the living look for what the dead hold, milliseconds. */
+const TAKE_OVER_MS = 500;
+
+async function takeOverUntil(signal: AbortSignal, processes: Processes): Promise<void> {
+  while (!signal.aborted) {
+    await systemClock.sleep(TAKE_OVER_MS, { signal }).catch(() => undefined);
+    await processes.takeOver();
+  }
+}
+
 /** Plays scripts side by side while processes are killed. Gives what is wrong. */
 async function playAll(seed: string, count: number, kills: number): Promise<readonly string[]> {
   const random = randomFrom(seed);
@@ -402,11 +418,15 @@ async function playAll(seed: string, count: number, kills: number): Promise<read
     return new Play(script, { processes, outside, random });
   });
   const played = Promise.all(plays.map((play) => play.toEnd()));
+  const over = new AbortController();
+  const taking = takeOverUntil(over.signal, processes);
   for (let kill = 0; kill < kills; kill++) {
     await systemClock.sleep(50 + random() * 200);
     await processes.kill();
   }
   await played;
+  over.abort();
+  await taking;
   return [...problems, ...plays.flatMap((play) => play.problems())];
 }
 

@@ -50,7 +50,7 @@ export function callLines({ messages, deeds = [] }: AgentWork): readonly string[
   const lines = callsOf(messages).map(({ id, name, args }) =>
     deedLine(name, args, results.get(id) ?? null),
   );
-  return lines.length > 0 ? lines : deeds;
+  return [...new Set([...lines, ...deeds])];
 }
 
 function callsOf(messages: readonly ModelMessage[]): readonly ToolCall[] {
