@@ -29,10 +29,13 @@ export class ToolRounds {
    */
   ended(calls: readonly ToolCall[], messages: readonly ModelMessage[]): readonly ModelMessage[] {
     this.#round += 1;
-    const repeated = calls.filter((call) => {
-      const count = this.#count(call, messages);
+    // Said twice in one round, it is one call of that round.
+    const different = new Map(calls.map((call) => [keyOf(call, messages), call] as const));
+    const repeated = [...different].flatMap(([key, call]) => {
+      const count = (this.#seen.get(key) ?? 0) + 1;
+      this.#seen.set(key, count);
       if (count > SAME_CALLS) throw this.#repeats(call, count);
-      return count === SAME_CALLS;
+      return count === SAME_CALLS ? [call] : [];
     });
     if (repeated.length === 0) return [];
     const names = [...new Set(repeated.map(({ name }) => name))].join(", ");
@@ -55,15 +58,6 @@ export class ToolRounds {
     );
   }
 
-  #count(call: ToolCall, messages: readonly ModelMessage[]): number {
-    const { id, name, args } = call;
-    const told = messages.findLast((one) => one.role === "tool" && one.callId === id);
-    const key = canonicalJson([name, args, told?.role === "tool" ? told.result : null]);
-    const count = (this.#seen.get(key) ?? 0) + 1;
-    this.#seen.set(key, count);
-    return count;
-  }
-
   #repeats({ name }: ToolCall, times: number): DureError {
     return new DureError(
       "AGENT_LOOPS",
@@ -71,6 +65,12 @@ export class ToolRounds {
       { class: "internal", hint: HINT },
     );
   }
+}
+
+/** The same for the same call with the same result. */
+function keyOf({ id, name, args }: ToolCall, messages: readonly ModelMessage[]): string {
+  const told = messages.findLast((one) => one.role === "tool" && one.callId === id);
+  return canonicalJson([name, args, told?.role === "tool" ? told.result : null]);
 }
 
 const HINT =
