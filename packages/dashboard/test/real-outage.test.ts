@@ -34,9 +34,10 @@ async function takeDatabaseAway(): Promise<AsyncDisposable> {
   const client = new pg.Client({ connectionString: databaseUrl("postgres") });
   await client.connect();
   await client.query(`alter database ${name} with allow_connections false`);
-  await client.query("select pg_terminate_backend(pid) from pg_stat_activity where datname = $1", [
-    name,
-  ]);
+  await client.query(
+    "select pg_terminate_backend(pid) from pg_stat_activity where datname = $1 and backend_type = 'client backend'",
+    [name],
+  );
   return {
     async [Symbol.asyncDispose]() {
       await client.query(`alter database ${name} with allow_connections true`);

@@ -361,7 +361,7 @@ test("a follower waits out a database that cuts every connection", async () => {
   await logs.writer.log.append(logs.writer.database, [anEvent("before")]);
 
   await db.database.query({
-    text: "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
+    text: "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()",
   });
   await expect
     .poll(

@@ -223,7 +223,8 @@ async function openWorld() {
       database.query({
         text: `
           select pg_terminate_backend(pid) from pg_stat_activity
-          where datname = current_database() and pid <> pg_backend_pid()`,
+          where datname = current_database() and backend_type = 'client backend'
+            and pid <> pg_backend_pid()`,
       }),
   };
 }

@@ -63,9 +63,10 @@ export const frozen: Outage = async ({ admin, database }) => {
 };
 
 async function cutSessions(admin: pg.Client, database: string): Promise<void> {
-  await admin.query("select pg_terminate_backend(pid) from pg_stat_activity where datname = $1", [
-    database,
-  ]);
+  await admin.query(
+    "select pg_terminate_backend(pid) from pg_stat_activity where datname = $1 and backend_type = 'client backend'",
+    [database],
+  );
 }
 
 /**
