@@ -818,13 +818,16 @@ const FLOOD = `
   exec sleep 60
 `;
 
+/** A busy machine looks late at what is written. */
+const PATIENT = { timeMs: 60_000 };
+
 const FLOODED = sampled(
   protecting.map(({ kind }) => kind),
   1,
 );
 test.each(FLOODED.rows)(
   "%s: a tree that writes more than it may is ended, and says how much that was",
-  FLOODED.options,
+  { ...FLOODED.options, timeout: 180_000 },
   async (kind) => {
     const sandbox = await openSandbox({
       wanted: "enforced",
@@ -835,7 +838,7 @@ test.each(FLOODED.rows)(
     });
     const where = confinement({ disposable: [at("other")] });
     const flood = (name: string): Promise<object> =>
-      sandbox.run(where, command(["sh", "-c", FLOOD, "sh", at(name)]));
+      sandbox.run(where, command(["sh", "-c", FLOOD, "sh", at(name)], {}, PATIENT));
 
     const ends = [await flood("own"), await flood("other")];
     const small = await sandbox.run(confinement(), command("sleep 1.5; echo x > own/small"));
