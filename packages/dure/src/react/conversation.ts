@@ -295,7 +295,8 @@ export class Conversation {
       const now = this.#view.turn;
       if (this.#leave.signal.aborted || now?.turnId !== turnId) return;
       if (error instanceof DureError && error.class === "not-found") {
-        this.#change({ turn: undefined }); // older than what the server keeps: nothing is left to show
+        this.#change({ turn: undefined }); // older than what the server keeps: the session has its answer
+        void this.load();
         return this.#next();
       }
       this.#change({ turn: { ...now, connection: "lost", problem: asDureError(error) } });
@@ -449,7 +450,7 @@ export class Conversation {
   }
 
   #adopt(session: Session): void {
-    const stored = entriesOf(session.history);
+    const stored = entriesOf(session.history).filter((entry) => !this.#isStreamed(entry));
     this.#newestRead = Math.max(0, ...stored.map(({ at }) => at));
     const known = new Set(stored.map((entry) => entry.key));
     const shown = this.#view.entries.filter((entry) => !known.has(keyOf(entry)));
@@ -482,9 +483,12 @@ export class Conversation {
     const ahead = new Set(
       mine.filter((entry) => entry.role === "assistant").map((entry) => entry.turnId),
     );
-    const { problem: _problem, ...view } = this.#view;
-    this.#view = view;
-    const isCurrent = view.turn === undefined && ahead.size === 0;
+    const { problem: _problem, turn, ...view } = this.#view;
+    this.#view = {
+      ...view,
+      turn: turn !== undefined && answered.has(turn.turnId) ? undefined : turn,
+    };
+    const isCurrent = this.#view.turn === undefined && ahead.size === 0;
 
     this.#change({
       phase: "ready",
@@ -509,6 +513,14 @@ export class Conversation {
 
     if (running !== undefined && !ahead.has(running)) void this.#follow(running);
     else this.#next();
+  }
+
+  /** The answer of the turn that is followed comes with the end of its stream, not beside it. */
+  #isStreamed({ role, turnId }: Entry): boolean {
+    const { turn } = this.#view;
+    return (
+      role !== "user" && turn !== undefined && turn.turnId === turnId && turn.connection !== "lost"
+    );
   }
 
   // --- telling

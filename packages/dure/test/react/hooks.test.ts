@@ -12,17 +12,30 @@ let team: RoomsTeam;
 beforeAll(async () => void (team = await startRoomsTeam()), 60_000);
 afterAll(() => team?.[Symbol.asyncDispose]());
 
-/** A hub of a page, and the paths that it has asked for. */
-function page(): { hub: DureHub; asked: string[] } {
+/** A hub of a page, and the paths that it has asked for. `late`: what a turn's stream waits for. */
+function page(late?: Promise<void>): { hub: DureHub; asked: string[] } {
   const asked: string[] = [];
   const client = new DureClient({
     baseUrl: team.url,
-    fetch: (input, init) => {
-      asked.push(new URL(input as string).pathname);
-      return fetch(input, init);
+    fetch: async (input, init) => {
+      const { pathname } = new URL(input as string);
+      asked.push(pathname);
+      const response = await fetch(input, init);
+      return late === undefined || init?.method !== "POST" ? response : held(response, late);
     },
   });
   return { hub: new DureHub({ client }), asked };
+}
+
+/** A response whose words come when `late` allows it; its head is there at once. */
+function held(response: Response, late: Promise<void>): Response {
+  const wait = new TransformStream<Uint8Array, Uint8Array>({
+    transform: async (part, to) => {
+      if (new TextDecoder().decode(part).includes("DONE")) await late;
+      to.enqueue(part);
+    },
+  });
+  return new Response(response.body!.pipeThrough(wait), response);
 }
 
 function ignore(): void {}
@@ -101,6 +114,35 @@ test("a conversation sends in order, ends its turn, and is the same for all who 
   expect(entries.map(({ role }) => role)).toEqual(["user", "assistant"]);
   expect(turn).toBeUndefined();
   expect(hub.conversations.open("react-1")).toBe(conversation);
+  leave();
+});
+
+test("an answer is shown when its stream ends, also where the session is read before", async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const { hub } = page(promise);
+  const conversation = hub.conversations.open("react-late", false);
+  const leave = conversation.subscribe(ignore);
+  conversation.send("배송은 얼마나 걸려요?", { service: "faq" });
+  await until(
+    async () => (await hub.client.session("react-late").catch(() => undefined))?.history[1],
+    () => "the answer was not stored",
+  );
+
+  await until(
+    () => conversation.snapshot().turn,
+    () => "the turn is not followed",
+  );
+  await conversation.load();
+  const before = conversation.snapshot();
+  resolve();
+  await until(
+    () => conversation.snapshot().turn === undefined,
+    () => "the stream did not end",
+  );
+
+  expect(before.entries.map(({ role }) => role)).toEqual(["user"]);
+  expect(before.turn?.connection).toBe("connected");
+  expect(conversation.snapshot().entries.map(({ role }) => role)).toEqual(["user", "assistant"]);
   leave();
 });
 
