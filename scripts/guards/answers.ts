@@ -3,10 +3,10 @@ import { testsIn } from "./tests-in.ts";
 
 const QUESTION = "packages/dure/src/engine/turn/question.ts";
 const DECIDE = "packages/dure/src/slots/decide.ts";
-const CHECK = "packages/dure/src/slots/parse/check.ts";
+const CHECK = "packages/dure/src/parse/check.ts";
 const question = testsIn("packages/dure/src/engine/turn/question.test.ts");
 const decide = testsIn("examples/transfer/decide.test.ts");
-const check = testsIn("packages/dure/src/slots/parse/check.test.ts");
+const check = testsIn("packages/dure/src/parse/check.test.ts");
 const proposals = testsIn("examples/transfer/proposals.test.ts");
 const look = testsIn("examples/transfer/look-at-bank.test.ts");
 const NOTHING = "answers nothing:";
@@ -130,7 +130,7 @@ export const ANSWER_GUARDS: readonly Guard[] = [
   },
   {
     id: "amount.glued",
-    at: { file: "packages/dure/src/slots/parse/glued-money.ts" },
+    at: { file: "packages/dure/src/parse/glued-money.ts" },
     find: "if (isEnded) return { starts: isParticle(letters, before) ? [at, at + 1] : [at], isEnded };",
     replace: "if (isEnded) return { starts: [at], isEnded };",
     tests: check("is not sure in"),

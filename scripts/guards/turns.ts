@@ -2,11 +2,63 @@ import type { Guard } from "../mutate.ts";
 import { effects, inbox, lostAnswers, testsIn, turnGuards, turns } from "./tests-in.ts";
 
 const repeats = testsIn("packages/dure/test/repeats/openai-repeats.test.ts");
+const said = testsIn("packages/dure/src/engine/effects/said-approvals.test.ts");
 const retries = testsIn("packages/dure/src/engine/turn/turn-retry.test.ts");
 const answerRetries = testsIn("packages/dure/test/rooms/answer-retry.test.ts");
 
 /** Who may write into a turn, a session, an effect or an escalation. */
 export const TURN_GUARDS: readonly Guard[] = [
+  // --- a yes in the conversation
+  {
+    id: "answer_asked.epoch",
+    at: { sql: "answer_asked" },
+    find: "if t.id is null then return null; end if;",
+    replace: "select * into t from dure.turns where id = p_turn;",
+    tests: turnGuards("a turn that another process has taken answers no question"),
+    why: "a process that has lost its turn approves what the person has left meanwhile",
+  },
+  {
+    id: "answer_asked.person",
+    at: { sql: "answer_asked" },
+    find: "and e.context->>'by' is distinct from 'person'",
+    replace: "and false",
+    tests: said(
+      "the person's yes is none where the operator is asked, and a no closes the question",
+    ),
+    why: "a customer approves what an operator is asked",
+  },
+  {
+    id: "answer_asked.time",
+    at: { sql: "answer_asked" },
+    find: "when e.expires_at < clock_timestamp() then 'time'",
+    replace: "when false then 'time'",
+    tests: said("a question whose time has passed is not answered by a yes"),
+    why: "a yes pays after its time",
+  },
+  {
+    id: "heard-answers.shown",
+    at: { file: "packages/dure/src/engine/turn/heard-answers.ts" },
+    find: 'if (answering.question && kind === "yes") return "approve";',
+    replace: 'if (kind === "yes") return "approve";',
+    tests: said("a yes that was written before the question was shown pays nothing"),
+    why: "a yes counts for what its writer has not seen",
+  },
+  {
+    id: "turn-escalations.own-session",
+    at: { file: "packages/dure/src/engine/turn/turn-escalations.ts" },
+    find: '!== "person" || isOwnSession(session)) return false;',
+    replace: '!== "person") return false;',
+    tests: said("where no one person talks, the inbox is asked"),
+    why: "anybody in a room says the yes of somebody else",
+  },
+  {
+    id: "turn-escalations.shown-whole",
+    at: { file: "packages/dure/src/engine/turn/turn-escalations.ts" },
+    find: "tool.approval.question !== undefined || toldText(args) === args",
+    replace: "tool.approval.question !== undefined || args.length > 0",
+    tests: said("arguments that are too long to be shown are left to the inbox"),
+    why: "a yes counts for arguments that were not shown",
+  },
   // --- retries
   {
     id: "retry_turn.tenant",

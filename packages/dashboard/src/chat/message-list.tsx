@@ -41,7 +41,7 @@ export function MessageList(props: {
 }): ReactNode {
   const { view, conversation, slots, onSend } = props;
   const text = useText();
-  const open = view.escalations.filter((escalation) => escalation.status === "open").toReversed();
+  const open = view.escalations.filter(isForInbox).toReversed();
 
   const said = useMemo(
     () => view.entries.filter((entry) => entry.status !== "queued"),
@@ -380,6 +380,11 @@ function Thinking(): ReactNode {
       </span>
     </li>
   );
+}
+
+/** What the person is asked stands in the conversation itself, with its buttons. */
+function isForInbox({ status, context }: Escalation): boolean {
+  return status === "open" && context["by"] !== "person";
 }
 
 /** The buttons that the last answer offers; the first one says yes to exactly what was shown. */

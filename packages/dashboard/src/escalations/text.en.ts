@@ -32,7 +32,11 @@ export const en: EscalationsText = {
     job_abandoned: "A job was given up",
   },
   severities: { critical: "Critical", high: "High", medium: "Medium", low: "Low" },
-  dismissed: { time: "Its time has passed", dismissed: "Closed without a decision" },
+  dismissed: {
+    time: "Its time has passed",
+    dismissed: "Closed without a decision",
+    left: "They went on without an answer",
+  },
   settled: "Closed, because no decision is needed any more",
   held: "It was accepted. Look at the port’s changes, then decide.",
   context: {
@@ -75,7 +79,7 @@ export const en: EscalationsText = {
     when === "" ? "with the operator agent" : `with the operator agent, people are told at ${when}`,
   answered: (answer, who, when) =>
     `${answer} · ${[who, when].filter((part) => part !== "").join(" · ")}`,
-  by: { system: "system" },
+  by: { system: "system", person: "in the conversation" },
   actions: {
     approve: "Approve",
     reject: "Reject",

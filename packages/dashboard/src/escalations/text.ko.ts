@@ -35,9 +35,11 @@ export const ko = {
   severities: { critical: "긴급", high: "높음", medium: "보통", low: "낮음" } as Readonly<
     Record<EscalationSeverity, string>
   >,
-  dismissed: { time: "기한이 지났어요", dismissed: "정하지 않고 닫았어요" } as Readonly<
-    Record<string, string>
-  >,
+  dismissed: {
+    time: "기한이 지났어요",
+    dismissed: "정하지 않고 닫았어요",
+    left: "답하지 않고 대화를 이어 갔어요",
+  } as Readonly<Record<string, string>>,
   settled: "더 정할 것이 없어 닫혔어요",
   /** Names in the context of an escalation; arguments of a call have their own. */
   held: "확인을 통과했어요. 포트의 변경을 보고 정해 주세요.",
@@ -109,7 +111,7 @@ export const ko = {
     when === "" ? "담당 에이전트가 보는 중" : `담당 에이전트가 보는 중, ${when}에 사람에게`,
   answered: (answer: string, who: string, when: string) =>
     `${answer} · ${[who, when].filter((part) => part !== "").join(" · ")}`,
-  by: { system: "시스템" } as Readonly<Record<string, string>>,
+  by: { system: "시스템", person: "대화에서" } as Readonly<Record<string, string>>,
   /** Answers of dure's own; those of a service are shown as it writes them. */
   actions: {
     approve: "승인",

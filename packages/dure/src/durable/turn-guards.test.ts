@@ -265,10 +265,27 @@ test("a yes that a call has used stays that call's when the turn ends", async ()
     text: "update dure.escalations set used_at = clock_timestamp(), used_by = 'turn_0' where id = 'e1'",
   });
 
-  await world.first.finish(anEnd(1, { approval: "e1" }));
+  await world.first.finish(anEnd(1, { approvals: ["e1"] }));
 
   expect(await world.database.query({ text: "select used_by from dure.escalations" })).toEqual([
     { used_by: "turn_0" },
+  ]);
+});
+
+test("a turn that another process has taken answers no question", async () => {
+  await using world = await openWorld();
+  await ask(world.database, "e1", "open");
+  await world.database.query({
+    text: "update dure.escalations set session_id = (select session_id from dure.turns)",
+  });
+  const said = { turn: TURN, epoch: 0, subjects: ["e1"], said: "reject" } as const;
+
+  await expect(world.first.answerAsked(said)).rejects.toBeInstanceOf(FencedError);
+  expect(await world.database.query({ text: "select status from dure.escalations" })).toEqual([
+    { status: "open" },
+  ]);
+  expect(await world.first.answerAsked({ ...said, epoch: 1 })).toMatchObject([
+    { answer: "reject" },
   ]);
 });
 

@@ -491,10 +491,16 @@ begin
         order by id desc offset 50
       );
   end if;
-  if p ? 'approval' then
+  -- one as text: of a process of the release before
+  if p ? 'approval' or jsonb_array_length(p->'approvals') > 0 then
     update dure.escalations
     set used_at = clock_timestamp(), used_by = v_turn
-    where id = p->>'approval' and used_at is null;
+    where used_at is null
+      and id in (
+        select jsonb_array_elements_text(
+          coalesce(p->'approvals', jsonb_build_array(p->'approval'))
+        )
+      );
   end if;
   if jsonb_array_length(p->'escalations') > 0 then
     perform dure.raise_escalations(p->'escalations');

@@ -1,5 +1,6 @@
 import type { Clock } from "../kernel/clock.ts";
 import { codeOf, DureError, messageOf, ProcessError } from "../kernel/errors.ts";
+import type { JsonObject } from "../kernel/json.ts";
 import type { NewEscalation } from "../kernel/escalation.ts";
 import { ulid } from "../kernel/ids.ts";
 import { sessionIdOfKey } from "../kernel/tenant.ts";
@@ -195,9 +196,27 @@ export interface FinishedTurn {
     readonly payload: unknown;
   }[];
   readonly escalations: readonly (NewEscalation & { readonly id: string })[];
-  /** The escalation whose approval the handler settled without the call. */
-  readonly approval?: string | undefined;
+  /** The escalations whose approvals the handler settled without the call. */
+  readonly approvals?: readonly string[] | undefined;
   readonly events: readonly NewPlatformEvent[];
+}
+
+/** A turn whose person has said something to questions that were shown before. */
+export interface AnsweringTurn {
+  readonly turn: string;
+  readonly epoch: number;
+  /** Of the escalations. */
+  readonly subjects: readonly string[];
+  readonly said: "approve" | "reject" | "left";
+}
+
+/** What became of a question about a tool. `left` and `time`: it was closed without an answer. */
+export interface AnsweredQuestion {
+  readonly id: string;
+  readonly type: string;
+  readonly subject: string;
+  readonly answer: string;
+  readonly context: JsonObject;
 }
 
 export interface EffectIntent {
@@ -764,6 +783,27 @@ export class TurnStore {
       }),
       signal,
     );
+  }
+
+  /**
+   * What became of questions about tools that a turn has answered by its person's words. Asked
+   * again by a later life it gives the same. Throws when the turn is fenced.
+   */
+  async answerAsked(
+    { turn, epoch, subjects, said }: AnsweringTurn,
+    { signal }: { signal?: AbortSignal | undefined } = {},
+  ): Promise<readonly AnsweredQuestion[]> {
+    const answers = await this.#surely<readonly AnsweredQuestion[] | null>(
+      () => ({
+        name: "answer_asked",
+        text: "select dure.answer_asked($1, $2, $3, $4) as value",
+        values: [turn, epoch, subjects, said],
+      }),
+      signal,
+    );
+    if (answers === null) throw new FencedError(turn);
+    if (answers.length > 0) this.#notifications.publish("events");
+    return answers;
   }
 
   /** Whether the call that an approval allows has been made or begun. */

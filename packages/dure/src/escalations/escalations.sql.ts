@@ -194,6 +194,61 @@ begin
   );
 end $$;
 
+-- What a turn's person says to the questions that were shown last: a yes
+-- counts for those that are theirs to answer, a no closes all, and what is
+-- neither leaves theirs. What this turn has closed before is given again.
+-- Null: the turn is fenced.
+create or replace function dure.answer_asked(
+  p_turn text, p_epoch integer, p_subjects text[], p_said text
+) returns jsonb language plpgsql as $$
+declare
+  t dure.turns;
+  e dure.escalations;
+  v_value text;
+  v_answers jsonb := '[]';
+begin
+  -- The session first, as the end of a turn does.
+  perform 1
+  from dure.sessions
+  where id = (select session_id from dure.turns where id = p_turn)
+  for update;
+  t := dure.lock_turn(p_turn, p_epoch);
+  if t.id is null then return null; end if;
+  for e in
+    select *
+    from dure.escalations
+    where session_id = t.session_id
+      and subject = any(p_subjects)
+      and type = 'decision'
+      and (status = 'open' or resolution->>'turn' = p_turn)
+    order by created_at, id
+    for update
+  loop
+    v_value := e.resolution->>'value';
+    if e.status = 'open' then
+      continue when p_said <> 'reject'
+        and e.context->>'by' is distinct from 'person';
+      v_value := case
+        when e.expires_at < clock_timestamp() then 'time'
+        else p_said
+      end;
+      perform dure.close_escalation(
+        e.id,
+        case
+          when v_value in ('approve', 'reject') then 'resolved'
+          else 'dismissed'
+        end,
+        jsonb_build_object('value', v_value, 'turn', p_turn), 'person'
+      );
+    end if;
+    v_answers := v_answers || jsonb_build_object(
+      'id', e.id, 'type', e.type, 'subject', e.subject, 'answer', v_value,
+      'context', e.context
+    );
+  end loop;
+  return v_answers;
+end $$;
+
 create or replace function dure.escalation_event(
   e dure.escalations, p_type text, p_data jsonb
 ) returns void language plpgsql as $$

@@ -17,6 +17,11 @@ export interface KnownTo {
  */
 const OWN_PREFIXES = ["job:", "room:", "escalation:"];
 
+/** Whether dure leads this session itself: no person has a conversation in it. Pure. */
+export function isOwnSession(session: string): boolean {
+  return OWN_PREFIXES.some((prefix) => session.startsWith(prefix));
+}
+
 /**
  * How a session is stored. Two tenants may both say `ceo`: what is stored are `acme/ceo` and
  * `beta/ceo`. A session id holds no slash, so no two keys are equal. What is such a key already
@@ -24,7 +29,7 @@ const OWN_PREFIXES = ["job:", "room:", "escalation:"];
  */
 export function sessionKey(tenant: string, session: string): string {
   if (tenant === "" || session.startsWith(`${tenant}/`)) return session;
-  if (OWN_PREFIXES.some((prefix) => session.startsWith(prefix))) return session;
+  if (isOwnSession(session)) return session;
   return `${tenant}/${session}`;
 }
 

@@ -162,6 +162,21 @@ export interface DoneCall {
   readonly args: Json;
 }
 
+/** A call that waits for a yes. */
+export interface DoneApproval {
+  /** Of the escalation in the inbox. */
+  readonly id: string;
+  readonly tool: string;
+  /** Who says the yes: the person who talks, or who answers the inbox. */
+  readonly by: "person" | "operator";
+  /** Exactly what a yes of the person counts for, bounded. Absent where the operator is asked. */
+  readonly args?: Json | undefined;
+  /** As the person reads it. Absent where the operator is asked. */
+  readonly question?: string | undefined;
+  /** Until when it can be said, milliseconds since the epoch. */
+  readonly expiresAt: number;
+}
+
 /** The last event of every turn, exactly once. */
 export interface Done {
   readonly message: string;
@@ -174,6 +189,8 @@ export interface Done {
   readonly error?: TurnError | undefined;
   /** Calls of tools of the caller, with which the turn ends: their results begin the next one. */
   readonly calls?: readonly DoneCall[] | undefined;
+  /** Calls that are made when their yes comes. A yes of the person is bound by `confirmId`. */
+  readonly approvals?: readonly DoneApproval[] | undefined;
   /** Structured slots for an editable card. */
   readonly slotsCard?: unknown;
   readonly receipt?: unknown;

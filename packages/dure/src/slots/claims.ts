@@ -1,4 +1,4 @@
-import { fold } from "./parse/text.ts";
+import { fold } from "../parse/text.ts";
 
 /**
  * Whether a text says that something was done: sent, booked, cancelled. Only code that has seen the

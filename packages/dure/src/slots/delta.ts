@@ -1,9 +1,9 @@
 import { z } from "zod";
 import type { SlotContext, SlotRead, SlotSpec, SlotSpecs } from "./form.ts";
 import type { FormState, FormTask, SlotErrors, SlotValues } from "./form-state.ts";
-import { isQuoteOf } from "./parse/check.ts";
-import { classifyReply, REFUSING_KINDS } from "./parse/reply.ts";
-import { namesATime } from "./parse/when.ts";
+import { isQuoteOf } from "../parse/check.ts";
+import { classifyReply, REFUSING_KINDS } from "../parse/reply.ts";
+import { namesATime } from "../parse/when.ts";
 import { moveStage, type Stage } from "./stages.ts";
 
 /**

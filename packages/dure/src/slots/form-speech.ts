@@ -7,12 +7,12 @@ import { contextBlock, readingSchemaOf, type FormFacts } from "./form-agents.ts"
 import type { FormTexts, SlotForm } from "./form.ts";
 import type { FormResult, FormState } from "./form-state.ts";
 import { holdReading, type HeldReading, type SlotDoubt } from "./held.ts";
-import { todayIn, type IsoDate } from "./parse/days.ts";
-import { findMoney } from "./parse/find-money.ts";
-import { findRecurrence } from "./parse/recurrence.ts";
-import type { Reply } from "./parse/reply.ts";
-import type { Locale } from "./parse/text.ts";
-import { findWhen } from "./parse/when.ts";
+import { todayIn, type IsoDate } from "../parse/days.ts";
+import { findMoney } from "../parse/find-money.ts";
+import { findRecurrence } from "../parse/recurrence.ts";
+import type { Reply } from "../parse/reply.ts";
+import type { Locale } from "../parse/text.ts";
+import { findWhen } from "../parse/when.ts";
 import { slotPrompt, type MessageKind, type SlotPromptFacts, type SlotReading } from "./prompts.ts";
 
 /**

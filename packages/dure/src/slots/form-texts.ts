@@ -1,7 +1,7 @@
 import type { FormTexts } from "./form.ts";
 import type { MESSAGE_ERRORS, FormResult, SlotValues } from "./form-state.ts";
-import { josa } from "./parse/josa.ts";
-import type { Locale } from "./parse/text.ts";
+import { josa } from "../parse/josa.ts";
+import type { Locale } from "../parse/text.ts";
 
 /**
  * The words that only a form itself knows. Any other sentence of `FormTexts` may stand beside them,

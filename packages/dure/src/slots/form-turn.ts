@@ -24,9 +24,9 @@ import { FormSpeech } from "./form-speech.ts";
 import type { FormTexts, SlotContext, SlotForm } from "./form.ts";
 import type { FormResult, FormState, SlotValues } from "./form-state.ts";
 import type { SlotDoubt } from "./held.ts";
-import { todayIn } from "./parse/days.ts";
-import { classifyReply, REFUSING_KINDS, type Reply } from "./parse/reply.ts";
-import type { Locale } from "./parse/text.ts";
+import { todayIn } from "../parse/days.ts";
+import { classifyReply, REFUSING_KINDS, type Reply } from "../parse/reply.ts";
+import type { Locale } from "../parse/text.ts";
 import type { MessageKind } from "./prompts.ts";
 import { isTerminal, type TerminalStage } from "./stages.ts";
 

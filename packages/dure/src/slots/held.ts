@@ -1,8 +1,8 @@
 import { Doubt, type SlotOperation } from "./delta.ts";
 import type { SlotContext, SlotSpec, SlotSpecs } from "./form.ts";
 import type { FormState } from "./form-state.ts";
-import { checkProposal, findsNothing, isQuoteOf, type ProposalCheck } from "./parse/check.ts";
-import { notUnderstood, understood, type Reader } from "./parse/reading.ts";
+import { checkProposal, findsNothing, isQuoteOf, type ProposalCheck } from "../parse/check.ts";
+import { notUnderstood, understood, type Reader } from "../parse/reading.ts";
 import type { MessageKind, SlotReading } from "./prompts.ts";
 
 /** A value of which it must be asked whether it is meant. */

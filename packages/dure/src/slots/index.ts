@@ -8,23 +8,23 @@ export {
   type Reading,
   type Sureness,
   type Understood,
-} from "./parse/reading.ts";
-export { checkProposal, isQuoteOf, type Proposal, type ProposalCheck } from "./parse/check.ts";
+} from "../parse/reading.ts";
+export { checkProposal, isQuoteOf, type Proposal, type ProposalCheck } from "../parse/check.ts";
 
 // Amounts, days
-export { formatAmount, parseAmount, type AmountResult } from "./parse/amount.ts";
-export { findMoney, moneyLimitReader, moneyReader } from "./parse/find-money.ts";
-export { parseMoney, type MoneyBecause, type MoneyReading } from "./parse/money.ts";
-export { parseDate, type DateResult } from "./parse/date.ts";
-export { parseDay, type DayBecause, type DayReading } from "./parse/day.ts";
-export { clockIn, isIsoDate, todayIn, weekdayOf, type IsoDate } from "./parse/days.ts";
+export { formatAmount, parseAmount, type AmountResult } from "../parse/amount.ts";
+export { findMoney, moneyLimitReader, moneyReader } from "../parse/find-money.ts";
+export { parseMoney, type MoneyBecause, type MoneyReading } from "../parse/money.ts";
+export { parseDate, type DateResult } from "../parse/date.ts";
+export { parseDay, type DayBecause, type DayReading } from "../parse/day.ts";
+export { clockIn, isIsoDate, todayIn, weekdayOf, type IsoDate } from "../parse/days.ts";
 export {
   findRecurrence,
   recurrenceReader,
   recurrenceRule,
   type Recurrence,
-} from "./parse/recurrence.ts";
-export { parseTime, type IsoTime, type TimeBecause, type TimeReading } from "./parse/time.ts";
+} from "../parse/recurrence.ts";
+export { parseTime, type IsoTime, type TimeBecause, type TimeReading } from "../parse/time.ts";
 export {
   dayOnlyReader,
   dayReader,
@@ -36,7 +36,7 @@ export {
   type When,
   type WhenBecause,
   type WhenReading,
-} from "./parse/when.ts";
+} from "../parse/when.ts";
 
 // People, and what each of them is to get
 export {
@@ -45,8 +45,8 @@ export {
   type Payment,
   type PaymentDoubt,
   type PaymentsReading,
-} from "./parse/payments.ts";
-export { parsePerson, type PersonReading } from "./parse/person.ts";
+} from "../parse/payments.ts";
+export { parsePerson, type PersonReading } from "../parse/person.ts";
 
 // Yes, no and the rest
 export {
@@ -56,7 +56,7 @@ export {
   type Reply,
   type ReplyBecause,
   type ReplyKind,
-} from "./parse/reply.ts";
+} from "../parse/reply.ts";
 
 // A service that fills slots, asks for a yes, and does one thing
 export { slotFlow, type SlotFlowParts } from "./slot-flow.ts";
@@ -89,5 +89,5 @@ export { STAGES, type Stage } from "./stages.ts";
 export type { MessageKind, SlotExample, SlotReading } from "./prompts.ts";
 
 // Text
-export { josa, josaOnly, type Josa } from "./parse/josa.ts";
-export { fold, tokensOf, type Locale } from "./parse/text.ts";
+export { josa, josaOnly, type Josa } from "../parse/josa.ts";
+export { fold, tokensOf, type Locale } from "../parse/text.ts";

@@ -94,13 +94,17 @@ export const EscalationJson = z
       .nullable()
       .meta({
         description:
-          "Null while it is open. `settled`: a decision is no longer needed. `dismissed` and " +
-          "`time`: closed without a decision.",
+          "Null while it is open. `settled`: a decision is no longer needed. `dismissed`, `time` " +
+          "and `left` (the person said something else): closed without a decision.",
       }),
-    resolved_by: z.string().nullable().meta({
-      description:
-        "Id of the token, an agent's name, or `system`; an address on a server without tokens.",
-    }),
+    resolved_by: z
+      .string()
+      .nullable()
+      .meta({
+        description:
+          "Id of the token, an agent's name, `system`, or `person`: the one who talks, in the " +
+          "conversation; an address on a server without tokens.",
+      }),
     resolved_by_person: z.string().nullable().meta({ description: "For whom the token was made." }),
     resolved_at: time.nullable(),
     created_at: time,

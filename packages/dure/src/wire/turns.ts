@@ -132,6 +132,19 @@ const DoneJson = z
       .partial({ retry: true, details: true })
       .optional(),
     calls: z.array(z.object({ call_id: z.string(), tool: z.string(), args: json })).optional(),
+    approvals: z
+      .array(
+        z.object({
+          id: z.string(),
+          tool: z.string(),
+          by: z.enum(["person", "operator"]),
+          args: json.optional(),
+          question: z.string().optional(),
+          expires_at: z.number().meta({ description: "Milliseconds since the epoch." }),
+        }),
+      )
+      .optional()
+      .meta({ description: "Calls that are made when their yes comes." }),
     slots_card: z.unknown().optional(),
     receipt: z.unknown().optional(),
     receipts: z.array(z.unknown()).optional(),

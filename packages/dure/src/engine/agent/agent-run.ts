@@ -276,7 +276,7 @@ export class AgentRun {
     const { specs } = offer;
     const texts: string[] = [];
     transcript.add(...offer.told);
-    await this.#tools.answered(this.#environment.facts.escalation);
+    for (const answer of this.#environment.facts.answers) await this.#tools.answered(answer);
 
     const rounds = new ToolRounds(this.#key, this.#agent.card.policy.maxToolRounds);
 
@@ -319,7 +319,9 @@ export class AgentRun {
     for (const call of calls) {
       const why = whyNot.get(call);
       if (why !== undefined) this.#transcript.add(refusedCall(call, why));
-      else if (!handed.includes(call)) asks ??= await this.#tools.answerOrAsk(call);
+      if (why !== undefined || handed.includes(call)) continue;
+      const asked = await this.#tools.answerOrAsk(call);
+      asks ??= asked;
     }
     if (asks !== undefined) throw asks as Error;
     return handed.filter((call) => !misfits.has(call));

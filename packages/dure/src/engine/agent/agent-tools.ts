@@ -149,8 +149,7 @@ export class AgentTools {
    * What a person has answered about a call that an earlier turn asked for: the call and what came
    * of it. After an approval it is made now, with exactly its arguments.
    */
-  async answered(escalation: EscalationAnswer | undefined): Promise<void> {
-    if (escalation === undefined) return;
+  async answered(escalation: EscalationAnswer): Promise<void> {
     const { tool: name, input } = escalation.context as { tool?: unknown; input?: Json };
     const tool = typeof name === "string" ? this.#find(name) : undefined;
     if (!tool || typeof name !== "string") return;
@@ -172,6 +171,8 @@ export class AgentTools {
       return outcome;
     }
     if (answer === "approve") return this.#call(use, { id });
+    const unanswered = UNANSWERED[answer];
+    if (unanswered !== undefined) return failed("APPROVAL_CLOSED", unanswered);
     return failed("APPROVAL_REJECTED", `A person refused this call.${because}`);
   }
 
@@ -346,6 +347,12 @@ function outcomeMessage(about: AboutCall, outcome: EffectOutcome<unknown>): Mode
 const WAITS = "Not done yet: it waits for a person's yes. Do not call it again.";
 const FOUND_DONE = "A person has found that it was done.";
 const FOUND_UNDONE = "A person has found that it was not done.";
+
+/** Questions that were closed without an answer. */
+const UNANSWERED: Readonly<Record<string, string>> = {
+  left: "Not done: they said something else instead of yes. Call it again only if they still want it.",
+  time: "Not done: no yes came in time. Call it again only if they still want it.",
+};
 
 /** A call that is not made, as the model reads it. Pure. */
 export function refusedCall({ id, name }: ToolCall, why: string): ModelMessage {

@@ -93,8 +93,21 @@ export interface ToolApproval<Input> {
   readonly when?: ((input: Input) => boolean) | undefined;
   /** How long the question stands, milliseconds. */
   readonly expiresMs: number;
-  readonly question?: ((input: Input) => string) | undefined;
+  readonly question?: ((input: Input, asked: AskedIn) => string) | undefined;
+  readonly by: ApprovalBy;
 }
+
+/** How a question is asked. */
+export interface AskedIn {
+  /** Language of who is asked, such as `ko`. */
+  readonly locale: string;
+}
+
+/**
+ * Who says the yes. `operator`: who answers the inbox. `person`: the one who talks, in the
+ * conversation itself; in rooms, where several talk, and in jobs as `operator`.
+ */
+export type ApprovalBy = "operator" | "person";
 
 // oxlint-disable-next-line typescript/no-explicit-any -- a record of tools has no common input type
 export type AnyTool = Tool<any, any>;
@@ -124,7 +137,13 @@ export interface ToolOptions<Input, Output> {
   readonly offered?: Tool["offered"] | undefined;
   readonly approval?:
     | boolean
-    | { when?: (input: Input) => boolean; expires?: Duration; question?: (input: Input) => string };
+    | {
+        when?: (input: Input) => boolean;
+        expires?: Duration;
+        question?: (input: Input, asked: AskedIn) => string;
+        /** Default `operator`. */
+        by?: ApprovalBy;
+      };
 }
 
 /**
@@ -178,7 +197,8 @@ const OPTIONS = {
   offered: true,
   approval: true,
 } satisfies Record<keyof ToolOptions<unknown, unknown>, true>;
-const APPROVAL_OPTIONS = { when: true, expires: true, question: true };
+const APPROVAL_OPTIONS = { when: true, expires: true, question: true, by: true };
+const APPROVERS = ["operator", "person"] as const satisfies readonly ApprovalBy[];
 const EFFECTS = ["none", "idempotent", "once"] as const satisfies readonly EffectKind[];
 const RECOVERIES = ["probe", "replay", "ask"] as const satisfies readonly Tool["recover"][];
 
@@ -189,7 +209,10 @@ function assertKnown<Input, Output>(options: ToolOptions<Input, Output>): void {
     unknownOption(options, OPTIONS) ??
     unknownValue("effect", effect, EFFECTS) ??
     unknownValue("recover", recover, RECOVERIES) ??
-    (typeof approval === "object" ? unknownOption(approval, APPROVAL_OPTIONS) : undefined);
+    (typeof approval === "object"
+      ? (unknownOption(approval, APPROVAL_OPTIONS) ??
+        unknownValue("approval.by", approval.by, APPROVERS))
+      : undefined);
   if (wrong === undefined) return;
 
   throw new DureError("TOOL_INVALID", `Tool "${description}": ${wrong.message}`, {
@@ -226,8 +249,8 @@ function approvalOf<Input>(
   given: ToolOptions<Input, unknown>["approval"],
 ): ToolApproval<Input> | undefined {
   if (!given) return undefined;
-  const { expires = "24h", when, question } = given === true ? {} : given;
-  return { expiresMs: durationMs(expires), when, question };
+  const { expires = "24h", when, question, by = "operator" } = given === true ? {} : given;
+  return { expiresMs: durationMs(expires), when, question, by };
 }
 
 /**

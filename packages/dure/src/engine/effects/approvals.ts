@@ -10,13 +10,13 @@ import {
 } from "../turn/turn-escalations.ts";
 
 /**
- * The approval for these arguments that is unused or was used by an earlier life of `turn`;
- * `known`: those that this life has been given.
+ * The approval for these arguments that is unused or was used by an earlier life of `turn`, else
+ * the question about them that is open; `known`: those that this life has been given.
  */
 export type FindApproval = (
   subject: string,
   used: { turn: string; known: readonly string[] },
-) => Promise<{ id: string } | undefined>;
+) => Promise<{ readonly id: string; readonly isOpen: boolean } | undefined>;
 
 /** Whether code may make a call, and with which approval. */
 type Permit = { readonly is: "allowed"; readonly approval?: string } | { readonly is: "refused" };
@@ -70,11 +70,11 @@ export class Approvals {
       turn: this.#held.turn,
       known: this.#given,
     });
-    if (!approval) {
-      throw new ApprovalPendingError(
-        name,
-        approvalEscalation(this.#held, this.#locale, this.#place(), { name, tool, input }),
-      );
+    if (!approval || approval.isOpen) {
+      const locales = { team: this.#locale, person: this.#facts.locale };
+      const call = { name, tool, input };
+      const asked = approvalEscalation(this.#held, locales, this.#place(), call);
+      throw new ApprovalPendingError(name, { ...asked, openId: approval?.id });
     }
     this.#given.push(approval.id);
     return approval;
@@ -96,18 +96,16 @@ export class Approvals {
     input: unknown;
     /** In the ledger. */ key: string;
   }): Promise<Permit> {
-    const { escalation } = this.#facts;
-    if (escalation && isAnswerTo(escalation, name, input)) {
-      return isYes(escalation) ? { is: "allowed", approval: escalation.id } : { is: "refused" };
-    }
+    const answer = this.#facts.answers.find((given) => isAnswerTo(given, name, input));
+    if (answer) return isYes(answer) ? { is: "allowed", approval: answer.id } : { is: "refused" };
     if (!tool.approval || !(tool.approval.when?.(input) ?? true)) return { is: "allowed" };
     if (await this.#store.isEffectKnown(key, { signal: this.#signal })) return { is: "allowed" };
     return { is: "allowed", approval: (await this.of(name, tool, input)).id };
   }
 
-  /** The approval that began the turn needs no call any more. */
+  /** The approvals that the turn was given need no call any more. */
   settle(): void {
-    this.#isSettled = isYes(this.#facts.escalation);
+    this.#isSettled = true;
   }
 
   /** The turn has failed: its settling of the approval does not count. */
@@ -115,28 +113,26 @@ export class Approvals {
     this.#isSettled = false;
   }
 
-  /** The escalation whose approval is used up with `DONE`. */
-  get settled(): string | undefined {
-    return this.#isSettled ? this.#facts.escalation!.id : undefined;
+  /** The escalations whose approvals are used up with `DONE`. */
+  get settled(): readonly string[] {
+    return this.#isSettled ? this.#facts.answers.filter(isYes).map(({ id }) => id) : [];
   }
 
-  /** The approval that began the turn and that no call has used. */
-  async unused(): Promise<EscalationAnswer | undefined> {
-    const { escalation } = this.#facts;
-    if (!isYes(escalation) || this.#isSettled) return undefined;
-    return (await this.#store.isApprovalUsed(escalation.id, { signal: this.#signal }))
-      ? undefined
-      : escalation;
+  /** The approvals that the turn was given and that no call has used. */
+  async unused(): Promise<readonly EscalationAnswer[]> {
+    if (this.#isSettled) return [];
+    const unused: EscalationAnswer[] = [];
+    for (const answer of this.#facts.answers.filter(isYes)) {
+      const isUsed = await this.#store.isApprovalUsed(answer.id, { signal: this.#signal });
+      if (!isUsed) unused.push(answer);
+    }
+    return unused;
   }
 }
 
 /** An answer that allows a call of a tool. */
-function isYes(escalation: EscalationAnswer | undefined): escalation is EscalationAnswer {
-  return (
-    escalation?.type === "decision" &&
-    escalation.answer === "approve" &&
-    typeof escalation.context["tool"] === "string"
-  );
+function isYes({ type, answer, context }: EscalationAnswer): boolean {
+  return type === "decision" && answer === "approve" && typeof context["tool"] === "string";
 }
 
 /** Whether a person was asked for exactly this call. */

@@ -1,6 +1,12 @@
 import { codeOf, DureError, messageOf } from "../../kernel/errors.ts";
 import { compacted, type JsonObject } from "../../kernel/json.ts";
-import type { Done, HookRecord, TraceAgent, TurnError } from "../../kernel/turn-events.ts";
+import type {
+  Done,
+  DoneApproval,
+  HookRecord,
+  TraceAgent,
+  TurnError,
+} from "../../kernel/turn-events.ts";
 import type { ClaimedTurn, FinishedTurn } from "../../durable/turns.ts";
 import type { LeafService } from "../service/combine.ts";
 import type { Question } from "./question.ts";
@@ -30,19 +36,23 @@ export function doneOf(
     agents: readonly TraceAgent[];
     elapsedMs: number;
     question: Question | undefined;
+    approvals: readonly DoneApproval[];
   },
 ): Done {
   const nextAction = payload.nextAction ?? "ASK";
+  const asks = nextAction === "CONFIRM" || nextAction === "ASK_CONTINUE";
+  const confirmId = asks ? turn.question?.id : undefined;
   const buttons = payload.uiHint?.buttons ?? buttonsFor(nextAction, turn.locale) ?? [];
   return compacted({
     message: payload.message,
     nextAction,
-    uiHint: compacted({ confirmId: turn.question?.id, ...payload.uiHint, buttons }),
+    uiHint: compacted({ confirmId, ...payload.uiHint, buttons }),
     stateSnapshot: (payload.stateSnapshot as JsonObject | undefined) ?? turn.state,
     hooks: turn.hooks,
     trace: { turnId: turn.id, totalElapsedMs: Math.round(turn.elapsedMs), agents: turn.agents },
     error: payload.error,
     calls: payload.handedCalls?.calls,
+    approvals: turn.approvals.length > 0 ? turn.approvals : undefined,
     slotsCard: payload.slotsCard,
     receipt: payload.receipt,
     receipts: payload.receipts,

@@ -74,6 +74,7 @@ test("a DONE that asks makes a question of its turn; one with an error makes non
     effects: "mina/abc",
     state: { slots: { to: "Kim" } },
     holdsMs: 600_000,
+    approvals: [],
   };
   const asking = { message: "Shall I?", nextAction: "CONFIRM", question: { call: "pay" } } as const;
 

@@ -13,7 +13,9 @@ export interface Question {
   /** The turn that asked. */
   readonly turn: string;
   readonly service: string;
-  readonly asks: AskingAction;
+  readonly asks: AskingAction | "APPROVAL";
+  /** Of `APPROVAL`: the subjects of the calls that were shown. */
+  readonly approvals?: readonly string[] | undefined;
   /** The words that were shown. */
   readonly text: string;
   /** What a yes is about, as it was shown. */
@@ -79,10 +81,14 @@ export function questionAsked(
     readonly holdsMs: number;
     readonly isElsewhere?: true | undefined;
     readonly after?: AskedAfter | undefined;
+    /** Subjects of calls that wait for a yes. */
+    readonly approvals: readonly string[];
   },
 ): Question | undefined {
-  const { nextAction: asks, question = {}, message: text } = payload;
-  if (payload.error || (asks !== "CONFIRM" && asks !== "ASK_CONTINUE")) return undefined;
+  const { question = {}, message: text } = payload;
+  const approvals = turn.approvals.length > 0 ? turn.approvals : undefined;
+  const asks = approvals === undefined ? askingOf(payload) : "APPROVAL";
+  if (asks === undefined) return undefined;
   const id = payload.uiHint?.confirmId ?? turn.id;
   const { call, amounts = {}, slots = slotsOf(turn.state) } = question;
   const key = call === undefined ? undefined : [turn.effects, call, id].join("/");
@@ -90,9 +96,14 @@ export function questionAsked(
   const after = turn.after && turn.after.text.length <= MAX_YES ? turn.after : undefined;
 
   return {
-    ...{ id, turn: turn.id, service, asks, text, slots, amounts },
+    ...{ id, turn: turn.id, service, asks, approvals, text, slots, amounts },
     ...{ key, isElsewhere, holdsMs, after },
   };
+}
+
+function askingOf({ error, nextAction }: DonePayload): AskingAction | undefined {
+  if (error) return undefined;
+  return nextAction === "CONFIRM" || nextAction === "ASK_CONTINUE" ? nextAction : undefined;
 }
 
 function slotsOf({ slots }: JsonObject): JsonObject {
@@ -197,7 +208,8 @@ const questionSchema: z.ZodType<Question> = z.object({
   id: z.string(),
   turn: z.string(),
   service: z.string(),
-  asks: z.enum(["CONFIRM", "ASK_CONTINUE"]),
+  asks: z.enum(["CONFIRM", "ASK_CONTINUE", "APPROVAL"]),
+  approvals: z.array(z.string()).optional(),
   text: z.string(),
   slots: z.record(z.string(), z.json()) as z.ZodType<JsonObject>,
   amounts: z.record(z.string(), z.number()),

@@ -235,21 +235,24 @@ export class SessionReader {
   }
 
   /**
-   * A valid approval for `subject` that is unused or was used by an earlier life of `turn`;
+   * A valid approval for `subject` that is unused or was used by an earlier life of `turn`, else
+   * the question that is open;
    * `known`: those that this life has used.
    */
   async approval(
     subject: string,
     { turn, known }: { turn: string; known: readonly string[] },
-  ): Promise<{ id: string } | undefined> {
-    const [row] = await this.#database.query<{ id: string }>(
+  ): Promise<{ readonly id: string; readonly isOpen: boolean } | undefined> {
+    const [row] = await this.#database.query<{ id: string; isOpen: boolean }>(
       {
-        text: `select id
+        text: `select id, status = 'open' as "isOpen"
           from dure.escalations
-          where subject = $1 and status = 'resolved' and resolution->>'value' = 'approve'
+          where subject = $1
+            and (status = 'open' or status = 'resolved' and resolution->>'value' = 'approve')
             and (used_at is null and (expires_at is null or expires_at > clock_timestamp())
               or used_by = $2 and not (id = any($3)))
-          order by used_at nulls last, created_at desc limit 1`,
+          order by status = 'open', used_at nulls last, created_at desc
+          limit 1`,
       },
       [subject, turn, known],
     );

@@ -71,7 +71,7 @@ export interface EffectCallOptions<Output> {
   readonly onSettled?: ((outcome: EffectOutcome<Output>) => void) | undefined;
 }
 
-/** An answer from the inbox that started this turn. */
+/** An answer from the inbox that started this turn, or one that the person gives with it. */
 export interface EscalationAnswer {
   readonly id: string;
   readonly type: string;
@@ -108,7 +108,10 @@ export interface TurnFacts {
   readonly sawPrevious: boolean;
   /** Wall clock of the accepting database, milliseconds. */
   readonly acceptedAt: number;
+  /** The answer that decides where the turn goes: of the inbox, or of the person's own words. */
   readonly escalation: EscalationAnswer | undefined;
+  /** What became of questions that were asked before: `escalation`, and those beside it. */
+  readonly answers: readonly EscalationAnswer[];
   /** Quoted data that agents see before the message; see `TurnRequest.background`. */
   readonly background: string | undefined;
   /** See `TurnRequest.callerTools`. */
@@ -122,7 +125,7 @@ export interface TurnFacts {
  */
 export class TurnContext implements Omit<
   TurnFacts,
-  "effects" | "sessionElsewhere" | "lastQuestion" | "callerTools"
+  "effects" | "sessionElsewhere" | "lastQuestion" | "callerTools" | "answers"
 > {
   readonly turnId: string;
   /** Unique over all tenants: a tenant's session is `<tenant>/<id>`. */

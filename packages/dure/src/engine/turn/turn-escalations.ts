@@ -2,11 +2,14 @@ import { createHash } from "node:crypto";
 import { DureError } from "../../kernel/errors.ts";
 import { titled, type NewEscalation, type SuggestedAction } from "../../kernel/escalation.ts";
 import { newId } from "../../kernel/ids.ts";
-import { canonicalJson } from "../../kernel/json.ts";
+import { canonicalJson, jsonCopy } from "../../kernel/json.ts";
 import type { ClaimedTurn, TurnEffect } from "../../durable/turns.ts";
 import type { EffectUnknownError } from "../effects/effects.ts";
 import type { DivergedError } from "./journal.ts";
-import { localeOf } from "../texts.ts";
+import { toldText, toldValue } from "../../kernel/told-tool.ts";
+import { isOwnSession } from "../../kernel/tenant.ts";
+import type { DoneApproval } from "../../kernel/turn-events.ts";
+import { localeOf, troubleText } from "../texts.ts";
 import type { AnyTool } from "../agent/tool.ts";
 import type { EscalationAnswer } from "./turn-context.ts";
 
@@ -16,7 +19,11 @@ import type { EscalationAnswer } from "./turn-context.ts";
  */
 
 /** Of a turn; its id is known before it is stored, for the turn that needs it may be told. */
-export type TurnEscalation = NewEscalation & { readonly id: string };
+export type TurnEscalation = NewEscalation & {
+  readonly id: string;
+  /** The one that is open about it already; this one is then not stored. */
+  readonly openId?: string | undefined;
+};
 
 /** Ends a turn that needs a person's yes first. */
 export class ApprovalPendingError extends DureError {
@@ -44,26 +51,94 @@ export interface AskingPlace {
   readonly flow: string;
 }
 
+/** Languages of who may be asked. */
+export interface AskingLocales {
+  /** Of the team, whose people answer the inbox. */
+  readonly team: string;
+  /** Of the one who talks. */
+  readonly person: string;
+}
+
 export function approvalEscalation(
   turn: ClaimedTurn,
-  locale: string,
+  locales: AskingLocales,
   place: AskingPlace,
   call: { name: string; tool: AnyTool; input: unknown },
 ): TurnEscalation {
   const { name, tool, input } = call;
+  const isByPerson = isAskedOfPerson(turn, call);
+  const locale = isByPerson ? locales.person : locales.team;
+  const words = tool.approval?.question?.(input, { locale });
+  const byPerson = {
+    severity: "low" as const, // the inbox calls no people for it
+    ...titled(words ?? personQuestion(locale, name, input)),
+    context: { tool: name, input: input ?? null, ...place, by: "person" },
+  };
   return {
     ...escalationOf(turn),
     type: "decision",
     severity: "medium",
     subject: approvalSubject(turn.session, name, input),
-    ...titled(tool.approval?.question?.(input) ?? `${name}: ${JSON.stringify(input)}`),
+    ...titled(words ?? `${name}: ${JSON.stringify(input)}`),
     context: { tool: name, input: input ?? null, ...place },
-    suggestedActions: actions(locale, [
-      { value: "approve", en: "Approve", ko: "승인", style: "primary" },
-      { value: "reject", en: "Reject", ko: "거절" },
-    ]),
+    ...(isByPerson ? byPerson : undefined),
+    suggestedActions: actions(locales.team, isByPerson ? [REJECT] : [APPROVE, REJECT]),
     expiresMs: tool.approval?.expiresMs,
   };
+}
+
+/** A yes counts for what was shown: of arguments too long to show the inbox is asked. */
+function isAskedOfPerson(
+  { session }: ClaimedTurn,
+  { tool, input }: { tool: AnyTool; input: unknown },
+): boolean {
+  if (tool.approval?.by !== "person" || isOwnSession(session)) return false;
+  const args = JSON.stringify(input ?? null);
+  return tool.approval.question !== undefined || toldText(args) === args;
+}
+
+function personQuestion(locale: string, tool: string, input: unknown): string {
+  const args = JSON.stringify(toldValue(jsonCopy(input ?? null, "input")));
+  return localeOf(locale) === "en"
+    ? `Shall I go ahead with “${tool}”? ${args}`
+    : `“${tool}” 작업을 진행할까요? ${args}`;
+}
+
+/** The calls among `asked` that wait for a yes, as `DONE` lists them. Pure. */
+export function approvalsIn(
+  asked: readonly TurnEscalation[],
+  now: number,
+): readonly (DoneApproval & Pick<TurnEscalation, "subject">)[] {
+  return asked.filter(isApproval).map(({ subject, context, expiresMs = 0, ...shown }) => {
+    const { tool, input, by } = context as { tool: string; input: unknown; by?: "person" };
+    const id = shown.openId ?? shown.id;
+    const about = { id, subject, tool, expiresAt: now + expiresMs };
+    if (by !== "person") return { ...about, by: "operator" };
+    const args = toldValue(jsonCopy(input, "input"));
+    return { ...about, by, args, question: shown.description ?? shown.title };
+  });
+}
+
+/** Whether all that is asked is for the person who talks, or at least a part, and no effect is. Pure. */
+export function asksThePerson(asked: readonly TurnEscalation[]): boolean {
+  return asked.every(isApproval) && asked.some(({ context }) => context?.["by"] === "person");
+}
+
+/** What a turn says that asks the one who talks for a yes. Pure. */
+export function askingPerson(
+  asked: readonly TurnEscalation[],
+  locale: string,
+): { readonly message: string; readonly nextAction: "CONFIRM" } {
+  const questions = asked
+    .filter(({ context }) => context?.["by"] === "person")
+    .map(({ title, description }) => description ?? title);
+  const isInboxAsked = questions.length < asked.length;
+  const others = isInboxAsked ? [troubleText({ code: "APPROVAL_PENDING" }, locale)] : [];
+  return { message: [...questions, ...others].join("\n"), nextAction: "CONFIRM" };
+}
+
+function isApproval({ type, context }: TurnEscalation): boolean {
+  return type === "decision" && typeof context?.["tool"] === "string";
 }
 
 export function effectEscalation(
@@ -189,6 +264,8 @@ interface OwnAction {
   readonly style?: SuggestedAction["style"];
 }
 
+const APPROVE: OwnAction = { value: "approve", en: "Approve", ko: "승인", style: "primary" };
+const REJECT: OwnAction = { value: "reject", en: "Reject", ko: "거절" };
 const SEEN: OwnAction = { value: "seen", en: "Seen", ko: "확인함" };
 
 function actions(locale: string, own: readonly OwnAction[]): readonly SuggestedAction[] {

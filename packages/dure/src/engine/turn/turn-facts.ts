@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../kernel/json.ts";
 import { sessionIdOfKey } from "../../kernel/tenant.ts";
 import type { ClaimedTurn } from "../../durable/turns.ts";
+import type { HeardAnswers } from "./heard-answers.ts";
 import type { TurnFacts } from "./turn-context.ts";
 
 /** Characters of a session id. Source: docs/spec/conversation §6. */
@@ -16,7 +17,7 @@ function sessionElsewhere({ session, incarnation }: ClaimedTurn): string {
 }
 
 /** What a message may carry besides its text. */
-interface StoredInput {
+export interface StoredInput {
   readonly slots?: JsonObject;
   readonly confirm_id?: string;
   readonly last_question?: string | null;
@@ -34,8 +35,9 @@ interface StoredInput {
 export function factsOf(
   held: ClaimedTurn,
   team: { readonly locale: string; readonly timeZone: string },
+  heard: HeardAnswers,
 ): TurnFacts {
-  const input = (held.messages.at(-1)?.input ?? {}) as StoredInput;
+  const input = inputOf(held);
   return {
     turnId: held.turn,
     session: held.session,
@@ -51,8 +53,17 @@ export function factsOf(
     author: held.author,
     sawPrevious: held.messages.every((message) => !message.queued),
     acceptedAt: Math.floor(held.messages[0]?.at ?? held.accepted_at),
-    escalation: input.escalation,
+    get escalation() {
+      return heard.deciding;
+    },
+    get answers() {
+      return heard.all;
+    },
     background: input.background,
     callerTools: input.caller_tools,
   };
+}
+
+export function inputOf(held: ClaimedTurn): StoredInput {
+  return held.messages.at(-1)?.input ?? {};
 }

@@ -10,7 +10,7 @@ import { doneEvent, doneOf, hookRows, terminalFlow, type CompletedFlow } from ".
 import { leaving, stopRows, type StopElsewhere } from "./pass-through.ts";
 import { questionAsked, type Question } from "./question.ts";
 import { sessionAfter } from "./session-state.ts";
-import type { TurnEscalation } from "./turn-escalations.ts";
+import { approvalsIn, type TurnEscalation } from "./turn-escalations.ts";
 import type { TurnParts } from "./turn-parts.ts";
 
 /** What is stored with `DONE` besides the answer. */
@@ -110,6 +110,7 @@ export class TurnFinish {
       agents: [],
       elapsedMs: this.#elapsedMs(),
       question: undefined,
+      approvals: [],
     });
     const doneSeq = journal.nextSeq();
     const bare: FinishedTurn = {
@@ -155,7 +156,12 @@ export class TurnFinish {
       agents: agents.traces(payload.error?.code ?? "TURN_CLOSED"),
       elapsedMs: this.#elapsedMs(),
       question,
+      approvals: this.#approvals.map(({ subject: _subject, ...approval }) => approval),
     });
+  }
+
+  get #approvals(): ReturnType<typeof approvalsIn> {
+    return approvalsIn(this.escalations, this.#parts.environment.clock.now());
   }
 
   #elapsedMs(): number {
@@ -172,6 +178,7 @@ export class TurnFinish {
       holdsMs: environment.limits.confirmMs,
       isElsewhere: isOfDure(route.leaf) || undefined,
       after: { text: facts.message, at: facts.acceptedAt },
+      approvals: this.#approvals.map(({ subject }) => subject),
     });
   }
 
@@ -199,7 +206,7 @@ export class TurnFinish {
     done: Done,
   ): Pick<
     FinishedTurn,
-    "stopped" | "state" | "keeps_question" | "completed" | "outbox" | "approval" | "events"
+    "stopped" | "state" | "keeps_question" | "completed" | "outbox" | "approvals" | "events"
   > {
     const { held, route, effects, elsewhere } = this.#parts;
     const flows = this.#finishedFlows(payload, state);
@@ -212,7 +219,7 @@ export class TurnFinish {
         ...hookRows(held, route.leaf, done.hooks, payload.message),
         ...stopRows(held, [...elsewhere.stops, ...leftElsewhere(this.#parts)]),
       ],
-      approval: effects.approvals.settled,
+      approvals: effects.approvals.settled,
       events: [doneEvent(held, route.place.service, done)],
     };
   }

@@ -4,6 +4,7 @@ import { takesNoCallerTools } from "../caller/caller-tools.ts";
 import { closed, refusalOfResults } from "../caller/handed-out.ts";
 import type { RemoteService } from "../remote/remote-service.ts";
 import type { DonePayload, Service } from "../service/service.ts";
+import { hearAnswers } from "./heard-answers.ts";
 import { TurnContext } from "./turn-context.ts";
 import type { TurnParts } from "./turn-parts.ts";
 
@@ -15,6 +16,7 @@ export async function handleTurn(parts: TurnParts): Promise<DonePayload> {
   const { route, agents, stop } = parts;
   stop.signal.throwIfAborted();
   assertCallsOpen(parts);
+  await hearAnswers(parts);
   const leaf = await route.choose(agents);
   if (leaf.kind === "remote") return passOn(leaf, parts);
 

@@ -10,7 +10,8 @@ import type { TurnFacts } from "./turn-context.ts";
 import { TurnEffects } from "./turn-effects.ts";
 import { TurnsElsewhere } from "./turn-elsewhere.ts";
 import type { TurnEnvironment } from "./turn-environment.ts";
-import { factsOf } from "./turn-facts.ts";
+import { factsOf, inputOf } from "./turn-facts.ts";
+import { HeardAnswers } from "./heard-answers.ts";
 import { TurnOutput } from "./turn-output.ts";
 import { TurnReads } from "./turn-reads.ts";
 import { TurnRoute } from "./turn-route.ts";
@@ -30,6 +31,8 @@ export interface TurnStart {
 /** What one life of a turn is made of; each part guards one thing. */
 export interface TurnParts extends TurnStart {
   readonly facts: TurnFacts;
+  /** Answers to questions that were asked before; `facts` tell them. */
+  readonly heard: HeardAnswers;
   /** As it was before the turn. */
   readonly memory: Memory;
   /** What is recorded, and what was recorded by earlier lives. */
@@ -51,7 +54,8 @@ export interface TurnParts extends TurnStart {
 export function turnParts(start: TurnStart): TurnParts {
   const { held, service, environment, interruptions } = start;
   const { clock, lease, logger, store } = environment;
-  const facts = factsOf(held, environment);
+  const heard = new HeardAnswers(inputOf(held).escalation);
+  const facts = factsOf(held, environment, heard);
   const memory = openMemory(memoryAtStart(held.memory, { leavesCalls: leavesCalls(facts) }));
   const output = new TurnOutput();
   const stop = new TurnStop({ held, store, clock, lease });
@@ -81,6 +85,7 @@ export function turnParts(start: TurnStart): TurnParts {
   const agents = new TurnAgents({ ...base, memory, effects, state, stage });
   return {
     ...base,
+    heard,
     service,
     interruptions,
     memory,

@@ -179,7 +179,8 @@ export class TurnRoute {
 
   /** The agent (a key) that is asked for the scenario before a flow is chosen. */
   intentOf(leaf: Service): string | undefined {
-    if (this.#options.facts.author !== "person") return undefined;
+    const { author, escalation } = this.#options.facts;
+    if (author !== "person" || escalation) return undefined;
     return isMidFlow(this.#session, leaf, this.#state) ? undefined : leaf.intent;
   }
 

@@ -98,7 +98,7 @@ export class TurnRun {
       const payload = await this.#untilStopped(handleTurn(this.#parts));
       journal.checkComplete();
       if (effects.question) throw effects.question;
-      if (this.#parts.facts.escalation) await assertYesUsed(this.#parts);
+      if (this.#parts.facts.answers.length > 0) await assertYesUsed(this.#parts);
       const result = await this.#finish.asHandled(payload);
       if (!result.stopped) return result.next;
       return await this.#trouble.end(new StoppedError());
@@ -156,7 +156,7 @@ function obstacleTo({ held, service, interruptions }: TurnParts): DureError | un
 
 /** An approval whose call is not made must not look used. */
 async function assertYesUsed({ effects, route }: TurnParts): Promise<void> {
-  const unused = await effects.approvals.unused();
+  const [unused] = await effects.approvals.unused();
   if (!unused) return;
   const tool = unused.context["tool"] as string;
   const flow = `${route.leaf!.name}/${route.flow}`;

@@ -59,9 +59,9 @@ export class TurnSteps {
     return this.#places.next(name, this.#versions);
   }
 
-  /** The step before the handler begins: it holds whatever the handler's version is. */
-  nextRoute(): Step {
-    return this.#places.next("route");
+  /** A step before the handler begins: it holds whatever the handler's version is. */
+  nextRoute(name: "route" | "answers" = "route"): Step {
+    return this.#places.next(name);
   }
 
   versionRead(): string {

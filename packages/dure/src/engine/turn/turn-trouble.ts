@@ -16,6 +16,8 @@ import { DivergedError } from "./journal.ts";
 import type { Question } from "./question.ts";
 import {
   ApprovalPendingError,
+  askingPerson,
+  asksThePerson,
   divergedEscalation,
   effectEscalation,
   unusedEscalation,
@@ -147,6 +149,8 @@ export class TurnTrouble {
 
   #payloadOf(error: unknown, state: JsonObject = {}): DonePayload {
     const { facts, environment, output } = this.#parts;
+    const { escalations } = this.#finish;
+    if (asksThePerson(escalations)) return askingPerson(escalations, facts.locale);
     const turnError = { ...turnErrorOf(error, environment), retry: this.#isRetryable(error) };
     const said = this.#ownWords(turnError, { state, settled: output.kept !== undefined });
     const textOf = environment.devMode ? developerText : troubleText;
@@ -194,8 +198,8 @@ export class TurnTrouble {
       asked.push(divergedEscalation(held, locale, error, done));
     }
     asked.push(...(await this.#lostEffects(error)));
-    const unused = waits ? undefined : await effects.approvals.unused();
-    if (unused) asked.push(unusedEscalation(held, locale, unused));
+    const unused = waits ? [] : await effects.approvals.unused();
+    asked.push(...unused.map((answer) => unusedEscalation(held, locale, answer)));
     return asked;
   }
 

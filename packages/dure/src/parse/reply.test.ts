@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { classifyContinue, classifyReply, REFUSING_KINDS } from "./reply.ts";
-import { boundMs } from "../../kernel/test-bounds.ts";
+import { boundMs } from "../kernel/test-bounds.ts";
 
 const isCancel = (text: string): boolean => REFUSING_KINDS.has(classifyReply(text).kind);
 

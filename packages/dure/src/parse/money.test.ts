@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { formatAmount } from "./amount.ts";
 import { findMoney, moneyLimitReader } from "./find-money.ts";
 import { parseMoney } from "./money.ts";
-import { boundMs } from "../../kernel/test-bounds.ts";
+import { boundMs } from "../kernel/test-bounds.ts";
 
 test.each([
   ["5만원", 50_000],

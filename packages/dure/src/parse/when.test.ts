@@ -5,7 +5,7 @@ import { isIsoDate } from "./days.ts";
 import { findRecurrence } from "./recurrence.ts";
 import { parseTime } from "./time.ts";
 import { dayOnlyReader, dayReader, findWhen, parseWhen } from "./when.ts";
-import { boundMs } from "../../kernel/test-bounds.ts";
+import { boundMs } from "../kernel/test-bounds.ts";
 
 /** A Wednesday, in the morning. */
 const CLOCK = { today: "2026-11-18", time: "10:00" };
