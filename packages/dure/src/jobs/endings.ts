@@ -148,6 +148,11 @@ export function backoffMs(n: number, random: number): number {
   return Math.round(backOffMs(n, BACK_OFF) * (0.8 + 0.2 * random));
 }
 
+/** Whether a turn ended because a person has to answer first. Pure. */
+export function waitsForPerson(error: { readonly code: string } | undefined): boolean {
+  return error !== undefined && WAITS_FOR_A_PERSON.has(error.code);
+}
+
 const WAITS_FOR_A_PERSON: ReadonlySet<string> = new Set(["APPROVAL_PENDING", "EFFECT_UNKNOWN"]);
 const AGENT_GONE: ReadonlySet<string> = new Set(["SERVICE_UNKNOWN", "AGENT_UNKNOWN"]);
 /**

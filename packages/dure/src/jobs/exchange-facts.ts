@@ -3,6 +3,13 @@ import { RESULTS, WORDS, wordsOf, type WordsRow } from "./job-rows.ts";
 import type { JobStatements } from "./job-statements.ts";
 import type { JobWords } from "../wire/jobs.ts";
 
+/** A turn of a job's conversation. */
+interface TurnOfJob {
+  readonly job: string;
+  readonly turn: string;
+  readonly session: string;
+}
+
 /**
  * What the holder of a job asks the database for while it leads the exchange.
  */
@@ -131,19 +138,39 @@ order by r.at, c.id limit $4`,
   }
 
   /**
-   * Whether `end_conversation` or `finish` was called in this attempt of the exchange turn, in this
-   * conversation turn or in one that a person's answer went on with; and the result of `finish`.
+   * `isAsked`: `end_conversation` or `finish` was called in this attempt of the exchange turn, in
+   * this conversation turn or in one that a person's answer went on with. `goesOn`: a question about
+   * another call is open in the session, or has been answered, and its turn is behind this one.
    */
-  async endAsked(id: string, turn: string): Promise<{ finished?: string | undefined } | undefined> {
-    const [row] = await this.#statements.many<{ finished: string | null }>(
-      "job.end-was-asked",
+  async endOf({ job, turn, session }: TurnOfJob): Promise<{
+    readonly isAsked: boolean;
+    readonly goesOn: boolean;
+    /** The result of `finish`. */
+    readonly finished: string | undefined;
+  }> {
+    const [row] = await this.#statements.many<{
+      asked: boolean;
+      goes_on: boolean;
+      finished: string | null;
+    }>(
+      "job.end-of-turn",
       `
-        select case when finish->>'turn' = $2 or finish->>'turn' = any(attempt_turns)
-          then finish->>'text' end as finished
+        select coalesce(ended_by_turn = $2 or ended_by_turn = any(attempt_turns), false) as asked,
+          case when finish->>'turn' = $2 or finish->>'turn' = any(attempt_turns)
+            then finish->>'text' end as finished,
+          dure.turn_behind($3, $2) is not null or exists (
+            select
+            from dure.escalations
+            where session_id = $3
+              and status = 'open'
+              and type in ('decision', 'effect_unknown')
+              and (expires_at is null or expires_at > clock_timestamp())
+          ) as goes_on
         from dure.jobs
-        where id = $1 and (ended_by_turn = $2 or ended_by_turn = any(attempt_turns))`,
-      [id, turn],
+        where id = $1`,
+      [job, turn, session],
     );
-    return row && { finished: row.finished ?? undefined };
+    const { asked = false, goes_on: goesOn = false, finished = null } = row ?? {};
+    return { isAsked: asked, goesOn, finished: (asked ? finished : null) ?? undefined };
   }
 }

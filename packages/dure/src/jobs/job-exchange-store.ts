@@ -6,6 +6,7 @@ import { codeOf, DureError, messageOf, ProcessError } from "../kernel/errors.ts"
 import type { Done } from "../kernel/turn-events.ts";
 import type { Caller, Conversations } from "../engine/api.ts";
 import { MAX_RESULTS } from "./turn-message.ts";
+import { waitsForPerson } from "./endings.ts";
 import type { Attempt, ExchangeAgent, ExchangeStore, Rest, Spoken } from "./exchange.ts";
 import type { ExchangeFacts } from "./exchange-facts.ts";
 import { sessionOf, speakerOf, type JobError, type JobResult } from "./job.ts";
@@ -206,18 +207,18 @@ export class JobExchangeStore implements ExchangeStore {
     for (;;) {
       const turn = this.#turn;
       const done = await this.#doneOf(turn, signal, time);
-      if (done.error?.code !== "APPROVAL_PENDING" && done.error?.code !== "EFFECT_UNKNOWN") {
-        return this.#spoken(turn, done);
-      }
+      const spoken = waitsForPerson(done.error) ? undefined : await this.#spoken(turn, done);
+      if (spoken) return spoken;
+      const error = done.error ?? STILL_ASKED;
       // A person is asked; their answer starts a turn of its own, and that one goes on.
       const next = await facts.turnBehind(session, turn);
       if (next === undefined) {
-        if (await facts.isAsking(session)) return { kind: "failed", error: done.error };
+        if (await facts.isAsking(session)) return { kind: "failed", error };
         const late = await facts.turnBehind(session, turn); // answered between the two questions
         if (late === undefined) {
           return {
             kind: "failed",
-            error: { code: "ANSWER_MISSING", message: `No agent answered: ${done.error.message}` },
+            error: { code: "ANSWER_MISSING", message: `No agent answered: ${error.message}` },
           };
         }
         this.#turn = late;
@@ -226,7 +227,8 @@ export class JobExchangeStore implements ExchangeStore {
     }
   }
 
-  async #spoken(turn: string, done: Done): Promise<Spoken> {
+  /** Undefined: a person is asked, or has answered, about another call. */
+  async #spoken(turn: string, done: Done): Promise<Spoken | undefined> {
     if (done.error) {
       // A newer release took over the turn in the middle. It may be led again as long as it has
       // done nothing to the outside.
@@ -240,12 +242,17 @@ export class JobExchangeStore implements ExchangeStore {
             isExhausted: true,
           };
     }
-    const ended = await this.#options.facts.endAsked(this.#id, turn);
+    const end = await this.#options.facts.endOf({
+      job: this.#id,
+      turn,
+      session: this.#input!.session,
+    });
+    if (end.goesOn && !end.isAsked) return undefined;
     return {
       kind: "said",
       text: done.message,
-      endAsked: ended !== undefined,
-      finished: ended?.finished,
+      endAsked: end.isAsked,
+      finished: end.finished,
     };
   }
 
@@ -297,9 +304,9 @@ export class JobExchangeStore implements ExchangeStore {
     try {
       const done = await this.#doneOf(turn, AbortSignal.any([signal, patience.signal]));
       // It may have been quicker than the stop.
-      return done.error?.code === "TURN_STOPPED"
-        ? { kind: "late" }
-        : await this.#spoken(turn, done);
+      const spoken =
+        done.error?.code === "TURN_STOPPED" ? undefined : await this.#spoken(turn, done);
+      return spoken ?? { kind: "late" };
     } catch (error) {
       signal.throwIfAborted();
       if (!patience.signal.aborted) throw error;
@@ -339,3 +346,9 @@ export interface JobExchangeStoreOptions {
   /** An exchange turn was recorded. */
   readonly onProgress: () => void;
 }
+
+/** Another call of the same step waits for its yes. */
+const STILL_ASKED: JobError = {
+  code: "APPROVAL_PENDING",
+  message: "A person is asked about another call.",
+};

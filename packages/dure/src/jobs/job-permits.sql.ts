@@ -134,6 +134,14 @@ begin
                 and e.status = 'open'
                 and (e.expires_at is null or e.expires_at > clock_timestamp())
             )
+            -- one of several questions has its answer
+            or exists (
+              select 1
+              from dure.sessions s
+              join dure.turns t on t.id = s.running_turn
+              where s.id = w.attempt_input->>'session'
+                and t.holder = 'parked'
+            )
         )
         -- Agents that this process does not know may be known to a newer
         -- one; when

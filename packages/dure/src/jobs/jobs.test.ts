@@ -1485,6 +1485,37 @@ test("an exchange waits for a person without a permit, and goes on with the answ
   expect(await team.jobs.get(second.id)).toMatchObject({ status: "RUNNING", waiting: "person" });
 });
 
+test("an exchange whose step asks twice waits for both answers, and ends with what came of them", async () => {
+  await using db = await testDatabase();
+  const done: string[] = [];
+  const twice: TestAgent = (request) => {
+    const told = JSON.stringify(request.messages);
+    const isOver = ["prod", "test"].every((to) => told.includes(`"deployed":"${to}"`));
+    if (isOver) return "Both machines have the new release now.";
+    return told.includes('"deployed"') || told.includes("waits for a person")
+      ? "One machine has it, the other waits for a yes."
+      : { toolCalls: ["prod", "test"].map((to) => ({ name: "deploy", args: { to } })) };
+  };
+  await using team = await deployingTeam(db.url, { done, agents: { eden: twice } });
+  const { id } = await waitingJob(team);
+  const { items } = await team.inbox.list({ tenant: "", status: "open" });
+  const [first, second] = items;
+
+  await team.inbox.answer(first!.id, { value: "approve" }, MINA);
+  await expectSoon(async () => done.length).toBe(1);
+  await expectSoon(async () => (await team.jobs.get(id)).waiting).toBe("person");
+  await team.inbox.answer(second!.id, { value: "approve" }, MINA);
+
+  await expectSoon(async () => (await team.jobs.get(id)).status, { timeout: 20_000 }).toBe(
+    "COMPLETED",
+  );
+  expect(items).toHaveLength(2);
+  expect(done.toSorted()).toEqual(["prod", "test"]);
+  expect((await team.jobs.get(id)).turns).toMatchObject([
+    { text: "Both machines have the new release now." },
+  ]);
+});
+
 test.each([
   ["after", 1],
   ["before", 0],
