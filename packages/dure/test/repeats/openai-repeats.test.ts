@@ -94,6 +94,10 @@ async function ask({ url, token }: PayingTeam, content: string, body?: object): 
   return { status: answer.status, turn, body: (await answer.json()) as Answer["body"] };
 }
 
+function stream({ url, token }: PayingTeam, content: string): Promise<Response> {
+  return fetch(`${url}/openai/v1/chat/completions`, asked(token, content, { stream: true }));
+}
+
 describe.each(Object.entries(CLIENTS))("%s with its own retries", (_name, client) => {
   test.each<[FailPoint, number, number]>([
     ["after", 401, 400],
@@ -145,10 +149,14 @@ describe("a request without a session or key that comes again", () => {
     await isAsked;
     const second = ask(other, words);
     const third = ask(team, words);
+    // Their heads come while the turn runs.
+    const streams = await Promise.all([stream(team, words), stream(other, words)]);
     open();
     const answers = await Promise.all([first, second, third]);
+    await Promise.all(streams.map((answer) => answer.text()));
 
-    expect(new Set(answers.map(({ turn }) => turn)).size).toBe(1);
+    const turns = streams.map(({ headers }) => headers.get("turn-id"));
+    expect(new Set([...turns, ...answers.map(({ turn }) => turn)]).size).toBe(1);
     expect(answers.map(({ body }) => body.choices?.[0]?.message.content)).toEqual(
       Array.from({ length: 3 }, () => "Paid."),
     );
