@@ -57,8 +57,8 @@ export const ANSWER_GUARDS: readonly Guard[] = [
   {
     id: "question.failed-turn",
     at: { file: QUESTION },
-    find: 'if (payload.error || (asks !== "CONFIRM" && asks !== "ASK_CONTINUE")) return undefined;',
-    replace: 'if (asks !== "CONFIRM" && asks !== "ASK_CONTINUE") return undefined;',
+    find: "if (error) return undefined;",
+    replace: "",
     tests: question("a DONE that asks makes a question of its turn; one with an error makes none"),
     why: "a change that failed leaves a question that a yes answers",
   },

@@ -231,8 +231,8 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   {
     id: "approvals.no",
     at: { file: `${ENGINE}/effects/approvals.ts` },
-    find: 'return isYes(escalation) ? { is: "allowed", approval: escalation.id } : { is: "refused" };',
-    replace: 'return { is: "allowed", approval: escalation.id };',
+    find: 'if (answer) return isYes(answer) ? { is: "allowed", approval: answer.id } : { is: "refused" };',
+    replace: 'if (answer) return { is: "allowed", approval: answer.id };',
     tests: effects("a call that code makes and that a person refuses has failed"),
     why: "a no allows the call",
   },
@@ -255,8 +255,8 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   {
     id: "approvals.unused",
     at: { file: `${ENGINE}/effects/approvals.ts` },
-    find: "if (!isYes(escalation) || this.#isSettled) return undefined;",
-    replace: 'if (escalation?.id !== "") return undefined;',
+    find: "if (!isUsed) unused.push(answer);",
+    replace: 'if (answer.id === "") unused.push(answer);',
     tests: effects("a yes whose call is not made ends its turn with an error"),
     why: "a yes that nothing came of is told to no one",
   },

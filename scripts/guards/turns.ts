@@ -385,8 +385,8 @@ export const TURN_GUARDS: readonly Guard[] = [
   {
     id: "finish_turn.approval-once",
     at: { sql: "finish_turn" },
-    find: " and used_at is null",
-    replace: "",
+    find: "where used_at is null and id in (",
+    replace: "where id in (",
     tests: turnGuards("a yes that a call has used stays that call's when the turn ends"),
     why: "the record of who used a yes is overwritten",
   },
