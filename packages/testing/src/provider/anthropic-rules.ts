@@ -27,6 +27,7 @@ export function anthropicRefusal(
     () => messagesProblem(listOf(body["messages"])),
     () => toolsProblem(listOf(body["tools"])),
     () => calledProblem(body),
+    () => marksProblem(body),
     () => formatProblem(body, abilities),
   ]);
 
@@ -105,6 +106,23 @@ function calledProblem(body: Wire): string | undefined {
   const isCalled = blocks.some(({ type }) => type === "tool_use" || type === "tool_result");
   if (!isCalled || listOf(body["tools"]).length > 0) return undefined;
   return "Requests which include `tool_use` or `tool_result` blocks must define tools";
+}
+
+/** Blocks of a request in the order in which they are kept: tools, system, messages. */
+export function promptBlocks(body: Wire): readonly Wire[] {
+  const system = blocksOf({ content: body["system"] ?? [] });
+  const messages = listOf(body["messages"]).filter(isWire).flatMap(blocksOf);
+  return [...listOf(body["tools"]).filter(isWire), ...system, ...messages];
+}
+
+/** Source: Anthropic, guide "Prompt caching", "What can be cached": four marks, on no empty text. */
+function marksProblem(body: Wire): string | undefined {
+  const marked = promptBlocks(body).filter((block) => block["cache_control"] !== undefined);
+  if (marked.length > 4) {
+    return `A maximum of 4 blocks with cache_control may be provided. Found ${marked.length}.`;
+  }
+  const isEmpty = marked.some(({ type, text }) => type === "text" && wordOf(text) === "");
+  return isEmpty ? "cache_control cannot be set for empty text blocks" : undefined;
 }
 
 function blocksOf(message: Wire): readonly Wire[] {

@@ -15,6 +15,8 @@ export interface ProviderAsked {
   /** Whether the provider promises to keep to the schema. */
   readonly isStrict: boolean;
   readonly temperature: number | undefined;
+  /** Of a request that marks what is to be kept (Anthropic): tokens read and written. */
+  readonly cached?: { readonly read: number; readonly written: number } | undefined;
 }
 
 /** A model's answer. */

@@ -100,6 +100,7 @@ describe("Anthropic's rules", () => {
   };
   const result = { type: "tool_result", tool_use_id: "a", content: "1" };
   const words = { type: "text", text: "and now?" };
+  const EPHEMERAL = { type: "ephemeral" };
 
   test("take results first and words behind them", () => {
     const messages = [USER, call, { role: "user", content: [result, words] }];
@@ -133,6 +134,11 @@ describe("Anthropic's rules", () => {
       "a result that no call asked for",
       { messages: [{ role: "user", content: [result] }] },
       /unexpected `tool_use_id`/,
+    ],
+    [
+      "five marks of what is to be kept",
+      { system: Array.from({ length: 5 }, () => ({ ...words, cache_control: EPHEMERAL })) },
+      /maximum of 4 blocks with cache_control/,
     ],
     ["an empty text", { messages: [{ role: "user", content: "" }] }, /must be non-empty/],
     ["a blank text", { messages: [{ role: "user", content: " " }] }, /non-whitespace/],

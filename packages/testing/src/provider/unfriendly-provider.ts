@@ -14,6 +14,7 @@ import {
   type Random,
   type SpokenAnswer,
 } from "./moods.ts";
+import { PromptCache } from "./prompt-cache.ts";
 import { openAiRefusal, type OpenAiAbilities } from "./openai-rules.ts";
 import { isWire, type Refusal, type Wire, wordOf } from "./refusal.ts";
 import { anthropicWire, openAiWire, type WireFormat } from "./wires.ts";
@@ -63,6 +64,7 @@ export class UnfriendlyProvider implements AsyncDisposable {
   readonly requests: ProviderRequest[] = [];
   readonly #options: UnfriendlyProviderOptions;
   readonly #server: Server;
+  readonly #cache = new PromptCache();
   /** How often each request was made: a retry meets another mood. */
   readonly #seen = new Map<string, number>();
 
@@ -103,7 +105,7 @@ export class UnfriendlyProvider implements AsyncDisposable {
     }
 
     const format = wire === "anthropic" ? anthropicWire : openAiWire;
-    const asked = format.asked(body);
+    const asked = { ...format.asked(body), cached: this.#cache.take(body) };
     const random = this.#randomFor(written);
 
     const answer = await this.#options.answer(asked);

@@ -187,8 +187,13 @@ export const anthropicWire: WireFormat = {
   },
 };
 
-function aboutMessage({ model }: ProviderAsked): object {
-  const usage = { input_tokens: TOKENS.in, output_tokens: TOKENS.out };
+function aboutMessage({ model, cached }: ProviderAsked): object {
+  const usage = {
+    input_tokens: TOKENS.in,
+    output_tokens: TOKENS.out,
+    cache_read_input_tokens: cached?.read ?? 0,
+    cache_creation_input_tokens: cached?.written ?? 0,
+  };
 
   return { id: "msg_1", type: "message", role: "assistant", model, stop_sequence: null, usage };
 }
