@@ -22,7 +22,7 @@ type Fate = "approved" | "rejected" | "approved late";
 
 interface Wish {
   readonly id: string;
-  readonly tool: "pay" | "big" | "slow" | "late" | "keyed";
+  readonly tool: "pay" | "big" | "slow" | "late" | "keyed" | "mine";
   readonly fate: Fate;
 }
 
@@ -86,6 +86,7 @@ function toolsOf(outside: Outside): Record<Wish["tool"], AnyTool> {
     pay: tool(plain),
     keyed: tool({ ...plain, key: ({ id }) => [id] }),
     big: tool({ ...plain, approval: true }),
+    mine: tool({ ...plain, approval: { by: "person" } }),
     slow: tool({ ...lost, execute: loses }),
     late: tool({ ...lost, approval: true, execute: loses }),
   };
@@ -245,7 +246,7 @@ afterEach(() => own.disposeAsync());
 
 function scriptOf(session: string, random: () => number): Script {
   const pick = <T>(of: readonly T[]): T => of[Math.floor(random() * of.length)]!;
-  const tools = ["pay", "pay", "big", "big", "slow", "late", "keyed"] as const;
+  const tools = ["pay", "pay", "big", "big", "slow", "late", "keyed", "mine", "mine"] as const;
   const fates = ["approved", "approved", "rejected", "approved late"] as const;
   let next = 1;
   const messages = Array.from({ length: 1 + Math.floor(random() * 3) }, () =>
@@ -313,6 +314,9 @@ class Play {
     const done = await doneOf(turn);
     this.told = done.message;
     if (done.error?.code === "MODEL_UNAUTHORIZED") await this.#say("Go on.");
+    if (done.approvals?.some(({ by }) => by === "person")) {
+      await this.#say(this.#random() < 0.3 ? "How long does that take?" : "yes");
+    }
   }
 
   /** Decides what is asked, in any order, and finds out what is not known. */

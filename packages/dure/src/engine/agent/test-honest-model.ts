@@ -81,7 +81,7 @@ function meaningOf(result: unknown): Known {
   if (text.startsWith("Not done yet")) return "waits";
   if (/APPROVAL_REJECTED/u.test(text)) return "refused";
   if (text.startsWith("It is not known")) return "doubtful";
-  return /^Not done|NOT_HAPPENED|no result/u.test(text) ? "not made" : "done";
+  return /^Not done|NOT_HAPPENED|APPROVAL_CLOSED|no result/u.test(text) ? "not made" : "done";
 }
 
 function toldOf(known: ReadonlyMap<string, Known>): string {
