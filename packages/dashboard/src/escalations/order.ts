@@ -35,11 +35,12 @@ export function closedOf(all: readonly Escalation[]): readonly Escalation[] {
 
 /**
  * What it is about, in the words of its raiser: a call's arguments stand for themselves;
- * keys of ledgers, ids that the links lead to, and the trigger that its type says, stay out. Pure.
+ * keys of ledgers, ids that the links lead to, the trigger that its type says, and who is asked stay
+ * out. Pure.
  */
 export function aboutOf({ context, source }: Pick<Escalation, "context" | "source">): JsonObject {
   const linked = new Set<unknown>(Object.values(source));
-  const { input, key: _key, trigger: _trigger, ...rest } = context as JsonObject;
+  const { input, key: _key, trigger: _trigger, by: _by, ...rest } = context as JsonObject;
   const about = Object.fromEntries(Object.entries(rest).filter(([, value]) => !linked.has(value)));
   if (input === undefined) return about;
 

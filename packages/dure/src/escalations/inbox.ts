@@ -240,7 +240,10 @@ export class Inbox {
     return escalationOf(row, this.#locale);
   }
 
-  /** Newest first. Throws `CURSOR_INVALID`. */
+  /**
+   * Newest first. What a conversation asks its person is open there, and listed with `session` alone.
+   * Throws `CURSOR_INVALID`.
+   */
   async list(filter: EscalationFilter): Promise<EscalationPage> {
     const limit = Math.min(filter.limit ?? 50, MAX_PAGE);
     const { tenant, status, severity, type, run, port, job, room, session } = filter;
@@ -581,8 +584,8 @@ const LIST = {
       or room = $8
     )
     and (
-      $9::text is null
-      or session_id = $9
+      session_id = $9::text
+      or ($9 is null and (status <> 'open' or context->>'by' is distinct from 'person'))
     )
     and (
       $10::bigint is null

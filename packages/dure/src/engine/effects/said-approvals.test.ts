@@ -85,7 +85,7 @@ function inboxOf({ database, notifications }: TestEngine): Inbox {
 const OPERATOR = { tenant: "", name: "operator" };
 
 async function asked(t: TestEngine, status?: "open"): Promise<readonly { readonly id: string }[]> {
-  return (await inboxOf(t).list({ tenant: "", status })).items;
+  return (await inboxOf(t).list({ tenant: "", status, session: "s1" })).items;
 }
 
 test("a person is asked in the conversation, with the call, and a yes in words makes it once", async () => {
@@ -221,6 +221,8 @@ test("who answers the inbox cannot say the person's yes, but a no", async () => 
   await t.say("홍길동에게 5만원 보내줘");
   const [open] = await asked(t, "open");
   const inbox = inboxOf(t);
+
+  expect((await inbox.list({ tenant: "", status: "open" })).items).toEqual([]);
 
   await expect(inbox.answer(open!.id, { value: "approve" }, OPERATOR)).rejects.toMatchObject({
     code: "ANSWER_INVALID",
