@@ -10,11 +10,8 @@ const definition = (rest: Partial<Definition> = {}): Definition => ({
   ...rest,
 });
 
-const made = (rest: Partial<Definition>, rules = {}) => {
-  const tool = toolOfServer("files", definition(rest), rules, async () => ({ content: [] }));
-  if ("refused" in tool) throw new Error(tool.refused);
-  return tool;
-};
+const made = (rest: Partial<Definition>, rules = {}) =>
+  toolOfServer("files", definition(rest), rules, async () => ({ content: [] }));
 
 test.each([
   ["a tool that says nothing of itself", {}, {}, "once"],

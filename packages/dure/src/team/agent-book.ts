@@ -2,7 +2,9 @@ import { open } from "node:fs/promises";
 import path from "node:path";
 import type { Agent } from "../engine/agent/agent.ts";
 import { chooseLlm } from "../engine/agent/agent-model.ts";
+import type { ToolSet } from "../engine/agent/tool-set.ts";
 import type { EngineDefinitions } from "../engine/engine.ts";
+import type { McpToolSet } from "../mcp/mcp-servers.ts";
 import { modelName } from "../models/card.ts";
 import type { AgentBook, AgentFileText, AgentMaking } from "../server/agent-routes.ts";
 
@@ -40,10 +42,12 @@ function makingOf(
   );
   const models = agents.map(({ card }) => modelName(chooseLlm(card.llm, defaultLlm, everyLlm)));
   const tools = agents.flatMap(toolsOf);
+  const leftOut = agents.flatMap(leftOutOf);
 
   return {
     models: [...new Set(models)],
     tools: [...new Map(tools.map((tool) => [tool.name, tool])).values()],
+    leftOut: [...new Map(leftOut.map((one) => [`${one.mcp} ${one.name}`, one])).values()],
   };
 }
 
@@ -64,6 +68,19 @@ function toolsOf(agent: Agent): AgentMaking["tools"] {
   );
 
   return [...own, ...ofServers];
+}
+
+/** Tools of MCP servers that the agent's card names and it does not get. */
+function leftOutOf({ toolSets = [] }: Agent): AgentMaking["leftOut"] {
+  return toolSets
+    .filter(isOfMcp)
+    .flatMap((set) =>
+      set.leftOut().map(({ name, because, next }) => ({ name, mcp: set.name, because, next })),
+    );
+}
+
+function isOfMcp(set: ToolSet): set is McpToolSet {
+  return "leftOut" in set;
 }
 
 async function filesOf(
