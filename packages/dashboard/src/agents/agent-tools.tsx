@@ -42,7 +42,8 @@ export function AgentTools({
               <li key={`${mcp} ${name}`}>
                 <code>{name}</code>
                 <span className="soft small">
-                  {words.mcpTools(mcp)}. <ServerWords>{`${because}. ${next}`}</ServerWords>
+                  {mcp === null ? words.ownTools : words.mcpTools(mcp)}.{" "}
+                  <ServerWords>{`${because}. ${next}`}</ServerWords>
                 </span>
               </li>
             ))}

@@ -22,10 +22,10 @@ export interface AgentMaking {
     /** As the card names it; null for a tool of the team or the service. */
     readonly mcp: string | null;
   }[];
-  /** Tools of MCP servers that it does not get. */
+  /** Tools of MCP servers that it does not get, and any that its provider would refuse. */
   readonly leftOut: readonly {
     readonly name: string;
-    readonly mcp: string;
+    readonly mcp: string | null;
     readonly because: string;
     readonly next: string;
   }[];

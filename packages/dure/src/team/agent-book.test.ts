@@ -71,6 +71,25 @@ test("an agent's book names the tools of its MCP servers that it does not get", 
   expect(book.making({ service: "ruda" }).leftOut).toEqual([{ ...leftOut[0], mcp: "files" }]);
 });
 
+test("an agent's book names the tools that the provider of its model would refuse", () => {
+  const find = tool({
+    description: "Finds.",
+    inputSchema: z.object({ "filter[id]": z.string() }),
+    execute: () => "found",
+  });
+  const claude = { provider: "anthropic", model: "claude", fallbacks: [] } as const;
+  const definitions = { ...definitionsOf(() => ({ files__find: find })), defaultLlm: claude };
+  const book = agentBook({ folder: ".", definitions: () => definitions });
+
+  expect(book.making({ service: "ruda" }).leftOut).toMatchObject([
+    {
+      name: "files__find",
+      mcp: "files",
+      because: 'anthropic takes no argument of the name "filter[id]"',
+    },
+  ]);
+});
+
 test("its files are those of its own folder and the team's, the long ones cut", async () => {
   const folder = await mkdtemp(path.join(tmpdir(), "dure 팀 "));
   try {

@@ -6,6 +6,9 @@ import type { ToolSet } from "../engine/agent/tool-set.ts";
 import type { EngineDefinitions } from "../engine/engine.ts";
 import type { McpToolSet } from "../mcp/mcp-servers.ts";
 import { modelName } from "../models/card.ts";
+import { jsonSchemaOf } from "../models/json-schema.ts";
+import type { ProviderName } from "../models/model.ts";
+import { toolsFor } from "../models/tool-schema.ts";
 import type { AgentBook, AgentFileText, AgentMaking } from "../server/agent-routes.ts";
 
 /** Files that say who an agent is: those of its folder, then the one of the whole team. */
@@ -13,6 +16,8 @@ const OWN_FILES = ["SOUL.md", "agent.yaml", "AGENTS.md", "MEMORY.md"] as const;
 const TEAM_FILE = "AGENTS.md";
 /** Bytes of one file that are shown. */
 const MOST_BYTES = 64 * 1024;
+const NEXT_OF_REFUSED =
+  "Name fewer tools in `mcp` of its card, or give it a model of another provider.";
 
 /** How the agents of a team are made, as it is now. Source: docs/spec/platform §5. */
 export function agentBook({
@@ -42,7 +47,10 @@ function makingOf(
   );
   const models = agents.map(({ card }) => modelName(chooseLlm(card.llm, defaultLlm, everyLlm)));
   const tools = agents.flatMap(toolsOf);
-  const leftOut = agents.flatMap(leftOutOf);
+  const leftOut = agents.flatMap((agent) => [
+    ...leftOutOf(agent),
+    ...refusedOf(agent, chooseLlm(agent.card.llm, defaultLlm, everyLlm).provider),
+  ]);
 
   return {
     models: [...new Set(models)],
@@ -77,6 +85,26 @@ function leftOutOf({ toolSets = [] }: Agent): AgentMaking["leftOut"] {
     .flatMap((set) =>
       set.leftOut().map(({ name, because, next }) => ({ name, mcp: set.name, because, next })),
     );
+}
+
+/** Tools that the provider of its model would refuse. */
+function refusedOf(agent: Agent, provider: ProviderName): AgentMaking["leftOut"] {
+  const sets = (agent.toolSets ?? []).flatMap((set) =>
+    Object.entries(set.tools()).map(([name, tool]) => ({ name, tool, mcp: set.name })),
+  );
+  const own = Object.entries(agent.tools).map(([name, tool]) => ({ name, tool, mcp: null }));
+  const all = new Map([...sets, ...own].map((one) => [one.name, one]));
+  const specs = [...all.values()].map(({ name, tool }) => ({
+    name,
+    inputSchema: jsonSchemaOf(tool.inputSchema),
+  }));
+
+  return toolsFor(provider, specs).leftOut.map(({ name, because }) => ({
+    name,
+    mcp: all.get(name)?.mcp ?? null,
+    because,
+    next: NEXT_OF_REFUSED,
+  }));
 }
 
 function isOfMcp(set: ToolSet): set is McpToolSet {
