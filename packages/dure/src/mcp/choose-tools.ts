@@ -35,20 +35,23 @@ export function chooseTools(
     named.filter((one) => faultOf(one) === undefined),
   );
   const tools: Definition[] = [];
-  const faulty: LeftOutTool[] = [];
+  const faults = new Map<string, LeftOutTool>();
   for (const definition of named) {
     const because =
       faultOf(definition) ??
       nameFault(definition, owners.get(modelNameOf(server, definition.name))!);
     if (because === undefined) tools.push(definition);
-    else faulty.push({ name: definition.name, because });
+    else {
+      const fault = { name: definition.name, because };
+      faults.set(faultKey(fault), fault);
+    }
   }
 
   return {
     tools: tools.slice(0, MAX_TOOLS),
     leftOut: [
-      ...faulty.slice(0, MAX_SHOWN),
-      ...more(faulty.length - MAX_SHOWN, "more cannot be used"),
+      ...[...faults.values()].slice(0, MAX_SHOWN),
+      ...more(faults.size - MAX_SHOWN, "more cannot be used"),
       ...more(
         tools.length - MAX_TOOLS,
         `of ${tools.length} tools the first ${MAX_TOOLS} are offered`,

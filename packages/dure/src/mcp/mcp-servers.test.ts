@@ -287,7 +287,7 @@ test("a faulty tool is left out with its reason, and the good ones of its server
     ...["odd_rest", "long"],
   ]);
   expect(Object.fromEntries(shown(servers).leftOut.map((one) => [one.name, one.because]))).toEqual({
-    "(a tool without a name)": "it has no name",
+    "(nameless)": "it has no name",
     no_schema: "it has no inputSchema",
     null_schema: "it has no inputSchema",
     text_schema: "its inputSchema is no object",
@@ -304,6 +304,7 @@ test("a faulty tool is left out with its reason, and the good ones of its server
     twice: "the list has a tool of this name before it",
     "pay it": "models would call it as they call pay_it",
   });
+  expect(shown(servers).leftOut).toHaveLength(16);
   for (const name of offered) {
     const input = name === "either" ? { b: "x" } : {};
     const { inputSchema } = toolsOf(servers)[`odd__${name}`]!;

@@ -6,7 +6,7 @@ import { readToolSchema } from "../models/tool-schema.ts";
 const FAULT = "dure/fault";
 /** Characters of a name. As of other names of a server: see `offer-tools.ts`. */
 const MAX_NAME = 2_000;
-const NAMELESS = "(a tool without a name)";
+const NAMELESS = "(nameless)";
 
 /**
  * From now on each definition that the server lists is one that can be read, so that a faulty one
