@@ -43,7 +43,7 @@ export function AgentTools({
                 <code>{name}</code>
                 <span className="soft small">
                   {mcp === null ? words.ownTools : words.mcpTools(mcp)}.{" "}
-                  <ServerWords>{`${because}. ${next}`}</ServerWords>
+                  <ServerWords>{because}</ServerWords>. <ServerWords>{next}</ServerWords>
                 </span>
               </li>
             ))}

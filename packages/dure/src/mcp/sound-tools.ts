@@ -32,7 +32,7 @@ function withSoundTools<Message extends object>(message: Message): Message {
  * A definition with what dure reads of it. Its `outputSchema` is none of that: a result that does
  * not fit it is the result of a call that was made. Pure.
  */
-export function soundTool(given: unknown): Definition {
+function soundTool(given: unknown): Definition {
   const { name, title, description, inputSchema, annotations } = isObject(given) ? given : {};
   if (typeof name !== "string" || name === "") return faulty(NAMELESS, "it has no name");
   if (name.length > MAX_NAME) {
@@ -45,8 +45,11 @@ export function soundTool(given: unknown): Definition {
   return {
     name,
     inputSchema: read.schema as Definition["inputSchema"],
-    ...onlyDefined({ title: textOf(title), description: textOf(description) }),
-    ...(isReadOnly && { annotations: { readOnlyHint: true } }),
+    ...onlyDefined({
+      title: textOf(title),
+      description: textOf(description),
+      annotations: isReadOnly ? { readOnlyHint: true } : undefined,
+    }),
   };
 }
 

@@ -105,7 +105,7 @@ const PREPARE: Readonly<Record<string, () => void>> = {
     tools = "none" as unknown as unknown[];
   },
   "faulty-tools": () => {
-    tools = FAULTY;
+    tools = [...FAULTY];
   },
   "turns-bad": () => {
     tools = [tool("echo"), tool("pay")];
@@ -136,6 +136,17 @@ const QUESTIONS: Readonly<Record<string, object>> = {
 };
 let asking: Request["id"];
 let isSoundNow = true;
+
+/** What each call does to the list of tools, by manner. */
+const CHANGES: Readonly<Record<string, () => void>> = {
+  changes: () => {
+    tools = [tool("other")];
+  },
+  "turns-bad": () => {
+    isSoundNow = !isSoundNow;
+    tools = [tool("echo"), tool("pay", isSoundNow ? {} : { inputSchema: null })];
+  },
+};
 
 /** The call's result is what was answered. */
 function tellAnswer(answer: object): void {
@@ -172,20 +183,12 @@ function answerCall({ id, params }: Request): void {
   if (manner === "wrong-result") return void send({ id, result: { content: "no list" } });
   if (manner === "refuse") return void send({ id, error: { code: -32602, message: "No." } });
   if (manner === "fails") return void send({ id, result: { ...result, isError: true } });
-  if (manner === "other-output") {
-    return void send({ id, result: { ...result, structuredContent: { paid: "yes" } } });
-  }
-  send({ id, result });
-  if (manner === "turns-bad") {
-    const isGood = isSoundNow;
-    isSoundNow = !isGood;
-    tools = [tool("echo"), tool("pay", isGood ? { inputSchema: null } : {})];
-    send({ method: "notifications/tools/list_changed" });
-  }
-  if (manner === "changes") {
-    tools = [tool("other")];
-    send({ method: "notifications/tools/list_changed" });
-  }
+  const more = manner === "other-output" ? { structuredContent: { paid: "yes" } } : {};
+  send({ id, result: { ...result, ...more } });
+  const change = CHANGES[manner];
+  if (change === undefined) return;
+  change();
+  send({ method: "notifications/tools/list_changed" });
 }
 
 createInterface({ input: process.stdin }).on("line", (line) => {

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "../kernel/json.ts";
+import { isObject, type JsonObject, onlyDefined } from "../kernel/json.ts";
 import { atPointer, mapSchemas } from "./json-schema.ts";
 import type { ProviderName, ToolSpec } from "./model.ts";
 import { schemaFault } from "./tool-arguments.ts";
@@ -194,17 +194,17 @@ function flatSchema(schema: JsonObject): Node {
   if (isFlat) return withoutDialect(schema);
 
   const { $defs, definitions } = schema;
-  const { choices, ...one } = flatNode(schema, schema, MAX_HOPS);
-  const kept = Object.entries({ $defs, definitions }).filter(([, value]) => value !== undefined);
-  const words = [one.description, ...choices].filter(Boolean).join(" ");
+  const { choices, properties, required, description } = flatNode(schema, schema, MAX_HOPS);
+  const words = [description, ...choices].filter(Boolean).join(" ");
 
-  return {
+  return onlyDefined({
     type: "object",
-    ...(words !== "" && { description: words }),
-    properties: one.properties,
-    ...(one.required.length > 0 && { required: one.required }),
-    ...Object.fromEntries(kept),
-  };
+    description: words === "" ? undefined : words,
+    properties,
+    required: required.length > 0 ? required : undefined,
+    $defs,
+    definitions,
+  });
 }
 
 const MAX_HOPS = 16;

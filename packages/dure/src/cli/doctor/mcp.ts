@@ -80,7 +80,7 @@ function findingOf({ name, state, tools }: ShownServer, isNamed: boolean): Findi
 }
 
 /** A line for each tool that agents do not get. */
-export function leftOutFindings({
+function leftOutFindings({
   name: server,
   leftOut,
 }: Pick<ShownServer, "name" | "leftOut">): readonly Finding[] {
