@@ -10,6 +10,7 @@ import { GATEWAY_GUARDS } from "./gateway.ts";
 import { HEARING_GUARDS } from "./hearing.ts";
 import { JOB_GUARDS } from "./jobs.ts";
 import { LOGIN_GUARDS } from "./logins.ts";
+import { MCP_GUARDS } from "./mcp.ts";
 import { MEMBER_GUARDS } from "./members.ts";
 import { NETWORK_GUARDS } from "./network.ts";
 import { PLAN_GUARDS } from "./plans.ts";
@@ -27,6 +28,7 @@ export const GUARDS: readonly Guard[] = [
   ...ENGINE_GUARDS,
   ...ANSWER_GUARDS,
   ...CALLER_GUARDS,
+  ...MCP_GUARDS,
   ...JOB_GUARDS,
   ...TENANT_GUARDS,
   ...MEMBER_GUARDS,

@@ -59,7 +59,7 @@ function OneAgent({ agent }: { agent: AgentDetail }): ReactNode {
       <div className="agent-columns">
         <div className="agent-column">
           <AgentFacts agent={agent} models={agent.models} headingLevel={1} />
-          <AgentTools tools={agent.tools} />
+          <AgentTools tools={agent.tools} leftOut={agent.leftOut} />
         </div>
         <div className="agent-column">
           <AgentWork agent={agent} />

@@ -5,8 +5,14 @@ import { useAgentWords } from "./agent-words.ts";
 
 type Tool = AgentDetail["tools"][number];
 
-/** What an agent may call: tools of the team, then those of each MCP server. */
-export function AgentTools({ tools }: { tools: readonly Tool[] }): ReactNode {
+/** What an agent may call: tools of the team, those of each MCP server, then those left out. */
+export function AgentTools({
+  tools,
+  leftOut,
+}: {
+  tools: readonly Tool[];
+  leftOut: AgentDetail["leftOut"];
+}): ReactNode {
   const words = useAgentWords();
   const groups = [...Map.groupBy(tools, ({ mcp }) => mcp)];
 
@@ -28,6 +34,22 @@ export function AgentTools({ tools }: { tools: readonly Tool[] }): ReactNode {
           </ul>
         </div>
       ))}
+      {leftOut.length > 0 && (
+        <div className="agent-tool-group">
+          <h3 className="soft small">{words.leftOut}</h3>
+          <ul className="agent-tools">
+            {leftOut.map(({ name, mcp, because, next }) => (
+              <li key={`${mcp} ${name}`}>
+                <code>{name}</code>
+                <span className="soft small">
+                  {mcp === null ? words.ownTools : words.mcpTools(mcp)}.{" "}
+                  <ServerWords>{because}</ServerWords>. <ServerWords>{next}</ServerWords>
+                </span>
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
     </section>
   );
 }

@@ -6,6 +6,7 @@ export const en: AgentPageText = {
   noTools: "It has no tools.",
   ownTools: "Of the team and the service",
   mcpTools: (server) => `Of the MCP server ${server}`,
+  leftOut: "Tools it cannot use",
   once: "Runs once only",
   known: {
     ask_agent: "Gives work to another agent.",

@@ -7,6 +7,7 @@ export const ko = {
   noTools: "쓸 수 있는 도구가 없어요.",
   ownTools: "팀과 서비스의 도구",
   mcpTools: (server: string) => `MCP 서버 ${server}의 도구`,
+  leftOut: "쓸 수 없는 도구",
   once: "한 번만 실행",
   /** What the tools that every team has do. */
   known: {

@@ -164,6 +164,14 @@ export const AGENT: AgentDetail = {
     { name: "pay", description: "Sends money.", effect: "once", mcp: null },
     { name: "files_read", description: "Reads a file.", effect: "none", mcp: "files" },
   ],
+  leftOut: [
+    {
+      name: "683 tools",
+      mcp: "files",
+      because: "of 883 tools the first 200 are offered",
+      next: "Name the tools that agents need in `tools` of mcp.files.",
+    },
+  ],
   files: [{ path: "agents/ruda/SOUL.md", text: "차분해요.", cut: true }],
   answers: [
     {

@@ -322,6 +322,88 @@ export const DOCTOR_SENTENCES_KO: readonly SentenceForm[] = [
     "이 도구를 쓰는 에이전트가 없어요. MCP {0}, 도구 {1}개: {2}",
   ],
 
+  // --- tools of MCP servers that agents do not get
+  ["{0} is not offered: it has no name", "{0}: 이름이 없어서 쓸 수 없어요"],
+
+  [
+    "{0} is not offered: its name has more than {1} characters",
+    "{0}: 이름이 {1}자를 넘어서 쓸 수 없어요",
+  ],
+
+  ["{0} is not offered: it has no inputSchema", "{0}: `inputSchema`가 없어서 쓸 수 없어요"],
+
+  [
+    "{0} is not offered: its inputSchema is no object",
+    "{0}: `inputSchema`가 객체가 아니어서 쓸 수 없어요",
+  ],
+
+  [
+    "{0} is not offered: its inputSchema takes no object",
+    "{0}: `inputSchema`가 객체를 받지 않아서 쓸 수 없어요",
+  ],
+
+  [
+    "{0} is not offered: its inputSchema has more than {1} bytes",
+    "{0}: `inputSchema`가 {1}바이트를 넘어서 쓸 수 없어요",
+  ],
+
+  [
+    "{0} is not offered: its inputSchema has more than {1} levels",
+    "{0}: `inputSchema`가 {1}단계보다 깊어서 쓸 수 없어요",
+  ],
+
+  [
+    "{0} is not offered: its inputSchema is no JSON Schema: {1}",
+    "{0}: `inputSchema`가 올바른 JSON Schema가 아니어서 쓸 수 없어요: {1}",
+  ],
+
+  [
+    "{0} is not offered: its inputSchema has a reference that leads to itself",
+    "{0}: `inputSchema`의 참조가 자기 자신을 가리켜서 쓸 수 없어요",
+  ],
+
+  [
+    "{0} is not offered: its inputSchema has a reference to nothing in it: {1}",
+    "{0}: `inputSchema`가 그 안에 없는 것을 가리켜서 쓸 수 없어요: {1}",
+  ],
+
+  [
+    "{0} is not offered: the list has a tool of this name before it",
+    "{0}: 목록에 같은 이름의 도구가 먼저 있어서 쓸 수 없어요",
+  ],
+
+  [
+    "{0} is not offered: models would call it as they call {1}",
+    "{0}: 모델이 부르는 이름이 {1}와(과) 같아져서 쓸 수 없어요",
+  ],
+
+  ["not offered: {0} tools; more cannot be used", "쓸 수 없는 도구가 {0}개 더 있어요"],
+
+  [
+    "not offered: {0} tools; of {1} tools the first {2} are offered",
+    "도구 {1}개 가운데 앞의 {2}개만 쓸 수 있어요. 빠진 도구는 {0}개예요",
+  ],
+
+  [
+    "Tell the author of the server, or take it out by `tools` of mcp.{0}.",
+    "서버를 만든 곳에 알리거나, 설정 `mcp.{0}`의 `tools`에서 빼 주세요.",
+  ],
+
+  [
+    "Tell the author of the server, or take it out by `tools` of mcp.{0} of the service {1}.",
+    "서버를 만든 곳에 알리거나, {1} 서비스의 `mcp.{0}`에 있는 `tools`에서 빼 주세요.",
+  ],
+
+  [
+    "Name the tools that agents need in `tools` of mcp.{0}.",
+    "에이전트에게 필요한 도구의 이름을 설정 `mcp.{0}`의 `tools`에 적어 주세요.",
+  ],
+
+  [
+    "Name the tools that agents need in `tools` of mcp.{0} of the service {1}.",
+    "에이전트에게 필요한 도구의 이름을 {1} 서비스의 `mcp.{0}`에 있는 `tools`에 적어 주세요.",
+  ],
+
   // --- schedules, hooks and documents
   ["{0} in {1}, next {2}; missed moments: {3}", "{0}({1}), 다음 {2}, 놓친 때: {3}"],
   ["POST /v1/hooks/{0}: {1}. It takes nothing: {2}", "POST /v1/hooks/{0}: 지금은 받지 않아요: {2}"],

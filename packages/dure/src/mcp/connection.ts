@@ -14,6 +14,7 @@ import { callError, unavailable, type Asked } from "./mcp-errors.ts";
 import type { Offers } from "./offer-tools.ts";
 import { isLocal, type McpServerSpec } from "./server-spec.ts";
 import { openTransport, type Surroundings } from "./open-transport.ts";
+import { isolateTools } from "./sound-tools.ts";
 import { endLeftOf } from "./strays.ts";
 
 /** How a server stands. */
@@ -41,8 +42,8 @@ const AGAIN = { firstMs: 1_000, maxMs: 60_000 } as const;
 const PING_MS = 5_000;
 /** The tool's own timeout aborts the signal; the SDK's stands behind it. */
 const NO_TIMEOUT = 2 ** 31 - 1;
-/** Tools of one server; the others are left out. */
-const MAX_TOOLS = 200;
+/** Pages of one list of tools; the SDK's 64 would end a server with 883 tools in pages of ten. */
+const MAX_PAGES = 500;
 /** Characters of a server's question in the log. */
 const MAX_QUESTION = 200;
 
@@ -186,6 +187,7 @@ export class McpConnection {
       {
         capabilities: spec.questions === undefined ? {} : ANSWERS_FORMS,
         versionNegotiation: { mode: "auto", probe: { timeoutMs: PROBE_MS } },
+        listMaxPages: MAX_PAGES,
         listChanged: {
           tools: { onChanged: (error, tools) => this.#changed(error, tools ?? undefined) },
         },
@@ -204,9 +206,10 @@ export class McpConnection {
     const patience = { ms: CONNECT_MS, signal: this.#over.signal };
     const { tools } = await withTimeout(clock, patience, late, async (signal) => {
       await client.connect(transport, { signal });
+      isolateTools(transport);
       return client.listTools(undefined, { signal });
     });
-    onTools(tools.slice(0, MAX_TOOLS));
+    onTools(tools);
     this.#state = {
       status: "ready",
       protocol: client.getNegotiatedProtocolVersion() ?? "",
@@ -214,7 +217,7 @@ export class McpConnection {
     };
     logger.info(
       { mcp: name, tools: tools.length, ...this.#state },
-      `the MCP server ${name} is ready with ${tools.length} tools`,
+      `the MCP server ${name} is ready and lists ${tools.length} tools`,
     );
     return { lost: lost.promise };
   }
@@ -234,7 +237,7 @@ export class McpConnection {
 
   #changed(error: Error | null, tools: readonly Definition[] | undefined): void {
     const { name, logger, onTools } = this.#options;
-    if (tools) return onTools(tools.slice(0, MAX_TOOLS));
+    if (tools) return onTools(tools);
     logger.warn(
       { mcp: name, error: messageOf(error) },
       `${name} says that its tools are others, and does not tell them`,

@@ -35,8 +35,8 @@ function makeServer(): McpServer {
   return server;
 }
 
-async function listen(port = 0): Promise<number> {
-  const handler = createMcpHandler(makeServer);
+async function listen(port = 0, make = makeServer): Promise<number> {
+  const handler = createMcpHandler(make);
   http = createServer((request, response) => {
     if (request.headers.authorization !== "Bearer t1") {
       response.writeHead(401).end();
@@ -131,6 +131,33 @@ test("a server at an address speaks the newest protocol, with headers of the env
       name: "sums",
       state: { status: "ready", protocol: "2026-07-28", version: "3.0.0" },
       tools: [{ name: "add", effect: "none" }],
+      leftOut: [],
+    },
+  ]);
+  expect(await add(servers)).toBe("42");
+});
+
+test("a faulty tool of a server that speaks the newest protocol costs itself alone", async () => {
+  const makeFaulty = (): McpServer => {
+    const server = makeServer();
+    const faulty = { name: "pay", inputSchema: { anyOf: [{ type: "string" }] } };
+    const bare = { name: "sum", inputSchema: {} };
+    server.server.setRequestHandler("tools/list", () => ({
+      tools: [faulty, { name: "no_schema" }, bare, { name: "add", inputSchema: {} }] as never,
+      resultType: "complete",
+    }));
+    return server;
+  };
+  const servers = await open(await listen(0, makeFaulty), "t1");
+
+  expect(servers.shown()).toMatchObject([
+    {
+      state: { status: "ready", protocol: "2026-07-28" },
+      tools: [{ name: "sum" }, { name: "add" }],
+      leftOut: [
+        { name: "pay", because: "its inputSchema takes no object" },
+        { name: "no_schema", because: "it has no inputSchema" },
+      ],
     },
   ]);
   expect(await add(servers)).toBe("42");

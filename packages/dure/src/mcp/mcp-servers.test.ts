@@ -43,13 +43,16 @@ const hostile = (manner: string, rest: object = {}): McpServerSpec => ({
   ...rest,
 });
 
-async function open(servers: Record<string, McpServerSpec>): Promise<McpServers> {
+async function open(
+  servers: Record<string, McpServerSpec>,
+  onWarning: (line: string) => void = () => {},
+): Promise<McpServers> {
   opened = new McpServers({
     servers,
     folder,
     environment: { ...process.env, MCP_SECRET: "secret", OTHER: "hidden" },
     clock: systemClock,
-    logger: silentLogger,
+    logger: { ...silentLogger, warn: (_about: object, line: string) => onWarning(line) },
     logins: new LoginStore({ home: folder, clock: systemClock }),
     version: "0.1.0",
   });
@@ -247,10 +250,102 @@ test("tools with a huge schema are left out, and odd names are made to fit provi
   expect(Object.keys(toolsOf(servers))).toEqual(["odd__echo", "odd_____with_spaces_"]);
 });
 
-test("of 500 tools the first 200 are offered", async () => {
-  const servers = await open({ odd: hostile("too-many") });
+test("of 500 tools the first 200 are offered, and those that settings name come before", async () => {
+  const servers = await open({
+    odd: hostile("too-many"),
+    some: hostile("too-many", { tools: ["tool_49*"] }),
+  });
 
   expect(shown(servers).tools).toHaveLength(200);
+  expect(shown(servers).leftOut).toEqual([
+    { name: "300 tools", because: "of 500 tools the first 200 are offered", count: 300 },
+  ]);
+  expect(servers.setOf("odd/tool_1").leftOut()).toMatchObject([
+    { next: "Name the tools that agents need in `tools` of mcp.odd." },
+  ]);
+  expect(shown(servers, "some").tools).toHaveLength(11);
+  expect(shown(servers, "some").leftOut).toEqual([]);
+});
+
+test("883 tools in pages of ten are all read, and a faulty one of them costs itself alone", async () => {
+  const servers = await open({ odd: hostile("many-pages") });
+
+  expect(shown(servers).state.status).toBe("ready");
+  expect(shown(servers).tools).toHaveLength(200);
+  expect(shown(servers).leftOut.map(({ name, because }) => `${name}: ${because}`)).toEqual([
+    "tool_7: it has no inputSchema",
+    "682 tools: of 882 tools the first 200 are offered",
+  ]);
+});
+
+test("a faulty tool is left out with its reason, and the good ones of its server work", async () => {
+  const servers = await open({ odd: hostile("faulty-tools") });
+
+  const offered = shown(servers).tools.map(({ name }) => name);
+  expect(offered).toEqual([
+    ...["good", "twice", "pay_it", "empty", "no_type", "either", "recursive"],
+    ...["odd_rest", "long"],
+  ]);
+  expect(Object.fromEntries(shown(servers).leftOut.map((one) => [one.name, one.because]))).toEqual({
+    "(nameless)": "it has no name",
+    no_schema: "it has no inputSchema",
+    null_schema: "it has no inputSchema",
+    text_schema: "its inputSchema is no object",
+    list_schema: "its inputSchema is no object",
+    null_type: "its inputSchema takes no object",
+    takes_text: "its inputSchema takes no object",
+    takes_lists: "its inputSchema takes no object",
+    unknown_type: expect.stringContaining("is no JSON Schema: /properties/a/type") as string,
+    required_yes: expect.stringContaining("is no JSON Schema: /required") as string,
+    deep: "its inputSchema has more than 64 levels",
+    huge: "its inputSchema has more than 32768 bytes",
+    circle: "its inputSchema has a reference that leads to itself",
+    elsewhere: "its inputSchema has a reference to nothing in it: https://a.example/b",
+    twice: "the list has a tool of this name before it",
+    "pay it": "models would call it as they call pay_it",
+  });
+  expect(shown(servers).leftOut).toHaveLength(16);
+  for (const name of offered) {
+    const input = name === "either" ? { b: "x" } : {};
+    const { inputSchema } = toolsOf(servers)[`odd__${name}`]!;
+    expect(await call(servers, `odd__${name}`, inputSchema.parse(input) as object)).toBe(
+      `${name} was done`,
+    );
+  }
+  expect(toolsOf(servers)["odd__either"]!.inputSchema.safeParse({}).success).toBe(false);
+  expect(toolsOf(servers)["odd__long"]!.description).toHaveLength(2_002);
+});
+
+test("a tool that turns bad is left out with one warning, and comes back when it is good", async () => {
+  const lines: string[] = [];
+  const servers = await open({ odd: hostile("turns-bad") }, (line) => lines.push(line));
+  const names = (): string => Object.keys(toolsOf(servers)).join();
+  const become = async (wanted: string): Promise<void> => {
+    await call(servers, "odd__echo");
+    await until(
+      () => names() === wanted,
+      () => `it has ${names()}`,
+    );
+  };
+
+  expect(names()).toBe("odd__echo,odd__pay");
+  await become("odd__echo");
+  expect(shown(servers).leftOut).toEqual([{ name: "pay", because: "it has no inputSchema" }]);
+  await expect(call(servers, "odd__pay")).rejects.toMatchObject({ code: "MCP_TOOL_UNKNOWN" });
+  await become("odd__echo,odd__pay");
+  expect(await call(servers, "odd__pay")).toBe("pay was done");
+  expect(shown(servers).leftOut).toEqual([]);
+  expect(lines).toEqual([
+    "odd: pay is not offered: it has no inputSchema. Tell the author of the server, or take it " +
+      "out by `tools` of mcp.odd.",
+  ]);
+});
+
+test("a result that does not fit the tool's outputSchema is the result of a call that was made", async () => {
+  const servers = await open({ odd: hostile("other-output") });
+
+  expect(await call(servers, "odd__pay")).toEqual({ paid: "yes" });
+  expect(await notes()).toContain("call pay");
 });
 
 test("a list of tools that cannot be read makes the server unavailable", async () => {

@@ -4,6 +4,7 @@ import type { AnyTool } from "../engine/agent/tool.ts";
 import { withTimeout } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";
 import { McpConnection, type McpState } from "./connection.ts";
+import { chooseTools, faultKey, nextStepOf, type LeftOutTool } from "./choose-tools.ts";
 import { DEFAULT_TIMEOUT_MS, modelNameOf, toolOfServer, toolThatIsNotThere } from "./mcp-tool.ts";
 import { offerTools } from "./offer-tools.ts";
 import type { Surroundings } from "./open-transport.ts";
@@ -21,12 +22,20 @@ export interface ShownServer {
   readonly name: string;
   readonly state: McpState;
   readonly tools: readonly { readonly name: string; readonly effect: string }[];
+  readonly leftOut: readonly LeftOutTool[];
+}
+
+/** Tools of a server that cards name. */
+export interface McpToolSet extends ToolSet {
+  /** Those that no agent gets, with the reason and the next step. */
+  leftOut(): readonly (LeftOutTool & { readonly next: string })[];
 }
 
 interface OneServer {
   readonly connection: McpConnection;
   /** By the server's own names. */
   tools: ReadonlyMap<string, AnyTool>;
+  leftOut: readonly LeftOutTool[];
 }
 
 /** The MCP servers of a team and the tools that they have now. */
@@ -71,7 +80,7 @@ export class McpServers {
    * Tools by a name in a card: `files`, or `files/read_*`. They come and go with the server. Throws
    * `MCP_SERVER_UNKNOWN`.
    */
-  setOf(reference: string): ToolSet {
+  setOf(reference: string): McpToolSet {
     const slash = reference.indexOf("/");
     const name = slash < 0 ? reference : reference.slice(0, slash);
     const pattern = slash < 0 ? "*" : reference.slice(slash + 1);
@@ -80,7 +89,7 @@ export class McpServers {
 
     let from: OneServer["tools"] | undefined;
     let chosen: Readonly<Record<string, AnyTool>> = {};
-    const set: ToolSet = {
+    const set: McpToolSet = {
       name: reference,
       tools: () => {
         if (from === server.tools) return chosen;
@@ -93,15 +102,23 @@ export class McpServers {
         if (!called.startsWith(modelNameOf(name, ""))) return undefined;
         return set.tools()[called] ?? toolThatIsNotThere(name, called);
       },
+      leftOut: () =>
+        server.leftOut
+          .filter((one) => one.count !== undefined || fits(one.name, pattern))
+          .map((one) => ({
+            ...one,
+            next: nextStepOf(`${this.#options.prefix ?? ""}${name}`, one),
+          })),
     };
     return set;
   }
 
   shown(): readonly ShownServer[] {
-    return [...this.#servers].map(([name, { connection, tools }]) => ({
+    return [...this.#servers].map(([name, { connection, tools, leftOut }]) => ({
       name,
       state: connection.state,
       tools: [...tools].map(([tool, { effect }]) => ({ name: tool, effect })),
+      leftOut,
     }));
   }
 
@@ -111,32 +128,35 @@ export class McpServers {
       name,
       spec,
       onTools: (definitions) => {
-        server.tools = this.#toolsOf(name, spec, definitions);
+        const read = this.#readList(name, spec, definitions);
+        this.#warn(name, server.leftOut, read.leftOut);
+        Object.assign(server, read);
       },
     });
-    const server: OneServer = { connection, tools: new Map() };
+    const server: OneServer = { connection, tools: new Map(), leftOut: [] };
     return server;
   }
 
-  #toolsOf(
-    server: string,
-    spec: McpServerSpec,
-    definitions: readonly Definition[],
-  ): OneServer["tools"] {
-    const { connection } = this.#servers.get(server)!;
-    const tools = new Map(this.#offered(server, spec));
+  #readList(name: string, spec: McpServerSpec, definitions: readonly Definition[]): OneServer {
+    const { connection } = this.#servers.get(name)!;
+    const listed = chooseTools(name, definitions, spec.tools ?? ["*"]);
     const call: Parameters<typeof toolOfServer>[3] = (...given) => connection.call(...given);
-    for (const definition of definitions) {
-      const { name } = definition;
-      if (!fitsAny(name, spec.tools ?? ["*"])) continue;
-      const made = toolOfServer(server, definition, spec, call);
-      if (!("refused" in made)) tools.set(name, made);
-      else {
-        const { logger } = this.#options;
-        logger.warn({ mcp: server, tool: name }, `${server}: ${name} is no tool: ${made.refused}`);
-      }
+    const tools = new Map(this.#offered(name, spec));
+    for (const one of listed.tools) tools.set(one.name, toolOfServer(name, one, spec, call));
+
+    return { connection, tools, leftOut: listed.leftOut };
+  }
+
+  /** One line for each tool whose fault is new, whatever is listed again. */
+  #warn(server: string, before: readonly LeftOutTool[], now: readonly LeftOutTool[]): void {
+    const { logger, prefix = "" } = this.#options;
+    const known = new Set(before.map(faultKey));
+    for (const one of now.filter((other) => !known.has(faultKey(other)))) {
+      logger.warn(
+        { mcp: server, tool: one.name },
+        `${server}: ${one.name} is not offered: ${one.because}. ${nextStepOf(`${prefix}${server}`, one)}`,
+      );
     }
-    return tools;
   }
 
   /** A tool of the server that has such a name itself goes before it. */

@@ -10,11 +10,8 @@ const definition = (rest: Partial<Definition> = {}): Definition => ({
   ...rest,
 });
 
-const made = (rest: Partial<Definition>, rules = {}) => {
-  const tool = toolOfServer("files", definition(rest), rules, async () => ({ content: [] }));
-  if ("refused" in tool) throw new Error(tool.refused);
-  return tool;
-};
+const made = (rest: Partial<Definition>, rules = {}) =>
+  toolOfServer("files", definition(rest), rules, async () => ({ content: [] }));
 
 test.each([
   ["a tool that says nothing of itself", {}, {}, "once"],
@@ -97,7 +94,6 @@ test("a tool that says it failed is an error to the model, and a known outcome o
   const signal = new AbortController().signal;
   const call = (rules: object): unknown => {
     const tool = toolOfServer("files", definition(), rules, answer);
-    if ("refused" in tool) throw new Error(tool.refused);
     return tool.execute({ text: "a" }, {} as never, { signal });
   };
 

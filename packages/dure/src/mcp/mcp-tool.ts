@@ -18,8 +18,6 @@ export type CallMcpTool = (
 export const DEFAULT_TIMEOUT_MS = 60_000;
 /** Characters of a description that a model reads. */
 const MAX_DESCRIPTION = 2_000;
-/** Bytes of a tool's schema; it is sent with every model call. */
-const MAX_SCHEMA = 32_768;
 /** Source: what every provider takes as a name, see `assertToolNames`. */
 const MAX_NAME = 64;
 
@@ -31,17 +29,14 @@ export function modelNameOf(server: string, name: string): string {
   return `${whole.slice(0, MAX_NAME - 9)}_${mark}`;
 }
 
-/** A tool of a server as one of dure's, or why it cannot be one. */
+/** A tool of a server as one of dure's. */
 export function toolOfServer(
   server: string,
   definition: Definition,
   rules: ToolRules,
   call: CallMcpTool,
-): AnyTool | { readonly refused: string } {
+): AnyTool {
   const { name, inputSchema } = definition;
-  if (Buffer.byteLength(JSON.stringify(inputSchema)) > MAX_SCHEMA) {
-    return { refused: `its schema has more than ${MAX_SCHEMA} bytes` };
-  }
   const needsApproval = fitsAny(name, rules.approval ?? []);
   const effect = needsApproval ? "once" : effectOf(definition, rules);
   return tool<JsonObject, unknown>({
@@ -93,5 +88,7 @@ export function effectOf(definition: Definition, rules: ToolRules): EffectKind {
 
 function descriptionOf({ name, title, description }: Definition): string {
   const text = description ?? title ?? name;
-  return text.length <= MAX_DESCRIPTION ? text : `${text.slice(0, MAX_DESCRIPTION)} …`;
+  return text.length <= MAX_DESCRIPTION
+    ? text
+    : `${text.slice(0, MAX_DESCRIPTION).toWellFormed()} …`;
 }

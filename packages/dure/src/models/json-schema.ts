@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { isObject, type Json, type JsonObject } from "../kernel/json.ts";
+import { argumentsFault } from "./tool-arguments.ts";
 import { isOverTime, MAX_CHECK_MS, withinTime } from "./within-time.ts";
 
 type Node = Readonly<Record<string, unknown>>;
@@ -24,9 +25,10 @@ export function jsonSchemaOf(schema: z.ZodType): JsonObject {
 }
 
 /**
- * A JSON Schema that others wrote, as zod. Providers are given the schema itself; of it is checked
- * what zod knows, and of one that zod cannot read only that the value is an object. A check that
- * takes longer than 250 ms is a refusal: a schema may hold a `pattern` or references without end.
+ * A JSON Schema that others wrote, as zod. Providers are given the schema in the form that they take
+ * (`tool-schema.ts`); a value is checked by this one. Of one that cannot be used is checked only
+ * that the value is an object. A check that takes longer than 250 ms is a refusal: a schema may hold
+ * a `pattern` or references without end.
  */
 export function schemaOfJson(schema: JsonObject): z.ZodType<JsonObject> {
   const made = zodOf(schema) as z.ZodType<JsonObject>;
@@ -40,9 +42,12 @@ function zodOf(schema: JsonObject): z.ZodType {
 
   return z.unknown().transform((value, context) => {
     const read = bounded(() => inner.safeParse(value));
-    if (read?.success) return read.data;
+    // zod does not know all of JSON Schema, such as members that one of several variants requires.
+    const fault = read?.success ? argumentsFault(schema, read.data as Json) : undefined;
+    if (read?.success && fault === undefined) return read.data;
+    if (fault !== undefined) context.addIssue(fault);
     if (read === undefined) context.addIssue(TOO_LONG);
-    for (const { message, path } of read?.error.issues ?? []) {
+    for (const { message, path } of read?.error?.issues ?? []) {
       context.addIssue({ code: "custom", message, path: [...path] });
     }
 
@@ -88,7 +93,10 @@ function closed(node: unknown): unknown {
 }
 
 /** The node with every schema inside of it changed. */
-function mapSchemas(node: Node, change: (inner: unknown) => unknown): Record<string, unknown> {
+export function mapSchemas(
+  node: Node,
+  change: (inner: unknown) => unknown,
+): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(node).map(([key, value]) => {
       if (DATA_KEYS.has(key)) return [key, value];
@@ -192,14 +200,16 @@ function resolved(node: unknown, root: Node): Node | undefined {
   return isObject(current) ? current : undefined;
 }
 
-function atPointer(root: Node, pointer: string): unknown {
+/** What a reference into its own document names; undefined: nothing. */
+export function atPointer(root: Node, pointer: string): unknown {
   if (pointer === "#") return root;
 
   let current: unknown = root;
 
   for (const step of pointer.slice(2).split("/")) {
     const key = step.replaceAll("~1", "/").replaceAll("~0", "~");
-    current = isObject(current) ? current[key] : undefined;
+    const isNode = typeof current === "object" && current !== null && Object.hasOwn(current, key);
+    current = isNode ? (current as Node)[key] : undefined;
   }
 
   return current;

@@ -34,6 +34,7 @@ import {
 } from "./prices.ts";
 import { callOptions } from "./prompt.ts";
 import { connect, providerFactsOf, type ProviderSettings } from "./providers.ts";
+import { toolsFor } from "./tool-schema.ts";
 import { endCallSpan, failCallSpan, promptHash, startCallSpan } from "./telemetry.ts";
 import { onlyDefined } from "../kernel/json.ts";
 
@@ -68,12 +69,17 @@ const MAX_ANSWER_UNITS = 4_000_000;
  * request whose form the provider refuses (a schema, a temperature) is made again in the next form;
  * a refusal costs nothing, and is remembered.
  */
+/** Lines about tools in one life of the process; a server's tools may be others every second. */
+const MAX_LOGGED = 1_000;
+
 export class Models {
   readonly offline: OfflineModels;
   readonly #options: ModelsOptions;
   readonly #prices: PriceTable;
   readonly #tracer: Tracer;
   readonly #formats: OutputFormats;
+  /** What was logged about tools that a provider would refuse. */
+  readonly #leftOut = new Set<string>();
 
   constructor(options: ModelsOptions) {
     this.#options = options;
@@ -209,7 +215,7 @@ export class Models {
           const model = await open();
 
           const { stream } = await model.doStream({
-            ...callOptions(request, limits, way.format),
+            ...callOptions(this.#fitted(llm, request), limits, way.format),
             abortSignal: signal,
             // For the pings among the raw pieces: a model that thinks in silence is alive.
             includeRawChunks: alive !== undefined,
@@ -218,6 +224,21 @@ export class Models {
           await reading.read(stream, signal, alive);
         }),
     );
+  }
+
+  /** With the tools as the provider takes them; of those that it would refuse one line each. */
+  #fitted({ provider }: LlmRef, request: ModelRequest): ModelRequest {
+    if (request.tools === undefined) return request;
+    const { tools, leftOut } = toolsFor(provider, request.tools);
+    for (const { name, because } of leftOut) {
+      const key = `${provider}/${name}/${because}`;
+      if (this.#leftOut.has(key) || this.#leftOut.size >= MAX_LOGGED) continue;
+      this.#leftOut.add(key);
+      const { logger } = this.#options;
+      logger.warn({ tool: name, provider }, `the tool ${name} is not offered: ${because}`);
+    }
+
+    return { ...request, tools };
   }
 
   #succeeded(call: RunningCall): ModelAnswer {

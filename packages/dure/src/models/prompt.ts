@@ -81,7 +81,10 @@ function calledTools(messages: readonly ModelMessage[]): readonly ToolSpec[] {
   const names = messages.flatMap((message) =>
     message.role === "assistant" ? (message.toolCalls ?? []).map(({ name }) => name) : [],
   );
-  return [...new Set(names)].map((name) => ({ name, inputSchema: { type: "object" } }));
+  return [...new Set(names)].map((name) => ({
+    name,
+    inputSchema: { type: "object", properties: {} },
+  }));
 }
 
 /** `strict` is kept here: providers take strict schemas in dialects of their own. */

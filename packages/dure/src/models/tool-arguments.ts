@@ -93,11 +93,27 @@ export function misfitsOf(calls: readonly CheckedCall[]): readonly (string | und
 
 const TOO_LONG = `The arguments could not be checked within ${MAX_CHECK_MS} ms: send shorter ones.`;
 
+/**
+ * What is wrong with arguments by a schema; undefined: nothing, or the schema cannot be used. Takes
+ * at most {@link MAX_CHECK_MS}.
+ */
+export function argumentsFault(schema: JsonObject, args: Json): string | undefined {
+  try {
+    return withinTime(() => faultOfArguments(schema, args));
+  } catch (error) {
+    return isOverTime(error) ? TOO_LONG : undefined;
+  }
+}
+
+function faultOfArguments(schema: JsonObject, args: Json): string | undefined {
+  const fits = compiled(schema);
+  return fits(args) ? undefined : faultsIn(fits.errors, "arguments");
+}
+
 function misfitOf({ tool, args }: CheckedCall): string | undefined {
   try {
-    const fits = compiled(tool.inputSchema);
-    if (fits(args)) return undefined;
-    return `The arguments do not fit: ${faultsIn(fits.errors, "arguments")}.`;
+    const fault = faultOfArguments(tool.inputSchema, args);
+    return fault && `The arguments do not fit: ${fault}.`;
   } catch (error) {
     if (isOverTime(error)) throw error;
     return tool.strict ? `Its schema cannot be used: ${cut(messageOf(error))}` : undefined;

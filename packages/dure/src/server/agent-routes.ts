@@ -22,6 +22,13 @@ export interface AgentMaking {
     /** As the card names it; null for a tool of the team or the service. */
     readonly mcp: string | null;
   }[];
+  /** Tools of MCP servers that it does not get, and any that its provider would refuse. */
+  readonly leftOut: readonly {
+    readonly name: string;
+    readonly mcp: string | null;
+    readonly because: string;
+    readonly next: string;
+  }[];
 }
 
 /** One of the files that say who an agent is. */

@@ -16,11 +16,16 @@ const look = tool({
 });
 
 /** A service with one agent, which has a tool of its own and one of an MCP server. */
-function definitionsOf(mcpTools: () => object): EngineDefinitions {
+function definitionsOf(mcpTools: () => object, more: object = {}): EngineDefinitions {
   const agent = {
     ...chatAgent({ name: "ruda", prompt: "-", tools: { look } }),
     toolSets: [
-      { name: "files", tools: () => mcpTools() as Record<string, AnyTool>, find: () => undefined },
+      {
+        name: "files",
+        tools: () => mcpTools() as Record<string, AnyTool>,
+        find: () => undefined,
+        ...more,
+      },
     ],
   };
   const service = defineService({
@@ -44,6 +49,7 @@ test("an agent's book names its model and tools, those of MCP servers as they ar
   expect(book.making({ service: "ruda" })).toEqual({
     models: ["offline:echo"],
     tools: [{ name: "look", description: "Looks.", effect: "none", mcp: null }],
+    leftOut: [],
   });
   mcpTools = { files_read: { ...look, description: "Reads." } };
   expect(book.making({ service: "ruda" }).tools[1]).toEqual({
@@ -52,7 +58,36 @@ test("an agent's book names its model and tools, those of MCP servers as they ar
     effect: "none",
     mcp: "files",
   });
-  expect(book.making({ service: "gone" })).toEqual({ models: [], tools: [] });
+  expect(book.making({ service: "gone" })).toEqual({ models: [], tools: [], leftOut: [] });
+});
+
+test("an agent's book names the tools of its MCP servers that it does not get", () => {
+  const leftOut = [{ name: "pay", because: "it has no inputSchema", next: "Tell the author." }];
+  const book = agentBook({
+    folder: ".",
+    definitions: () => definitionsOf(() => ({}), { leftOut: () => leftOut }),
+  });
+
+  expect(book.making({ service: "ruda" }).leftOut).toEqual([{ ...leftOut[0], mcp: "files" }]);
+});
+
+test("an agent's book names the tools that the provider of its model would refuse", () => {
+  const find = tool({
+    description: "Finds.",
+    inputSchema: z.object({ "filter[id]": z.string() }),
+    execute: () => "found",
+  });
+  const claude = { provider: "anthropic", model: "claude", fallbacks: [] } as const;
+  const definitions = { ...definitionsOf(() => ({ files__find: find })), defaultLlm: claude };
+  const book = agentBook({ folder: ".", definitions: () => definitions });
+
+  expect(book.making({ service: "ruda" }).leftOut).toMatchObject([
+    {
+      name: "files__find",
+      mcp: "files",
+      because: 'anthropic takes no argument of the name "filter[id]"',
+    },
+  ]);
 });
 
 test("its files are those of its own folder and the team's, the long ones cut", async () => {

@@ -2,8 +2,13 @@ import { open } from "node:fs/promises";
 import path from "node:path";
 import type { Agent } from "../engine/agent/agent.ts";
 import { chooseLlm } from "../engine/agent/agent-model.ts";
+import type { ToolSet } from "../engine/agent/tool-set.ts";
 import type { EngineDefinitions } from "../engine/engine.ts";
+import type { McpToolSet } from "../mcp/mcp-servers.ts";
 import { modelName } from "../models/card.ts";
+import { jsonSchemaOf } from "../models/json-schema.ts";
+import type { ProviderName } from "../models/model.ts";
+import { toolsFor } from "../models/tool-schema.ts";
 import type { AgentBook, AgentFileText, AgentMaking } from "../server/agent-routes.ts";
 
 /** Files that say who an agent is: those of its folder, then the one of the whole team. */
@@ -11,6 +16,8 @@ const OWN_FILES = ["SOUL.md", "agent.yaml", "AGENTS.md", "MEMORY.md"] as const;
 const TEAM_FILE = "AGENTS.md";
 /** Bytes of one file that are shown. */
 const MOST_BYTES = 64 * 1024;
+const NEXT_OF_REFUSED =
+  "Name fewer tools in `mcp` of its card, or give it a model of another provider.";
 
 /** How the agents of a team are made, as it is now. Source: docs/spec/platform §5. */
 export function agentBook({
@@ -40,10 +47,15 @@ function makingOf(
   );
   const models = agents.map(({ card }) => modelName(chooseLlm(card.llm, defaultLlm, everyLlm)));
   const tools = agents.flatMap(toolsOf);
+  const leftOut = agents.flatMap((agent) => [
+    ...leftOutOf(agent),
+    ...refusedOf(agent, chooseLlm(agent.card.llm, defaultLlm, everyLlm).provider),
+  ]);
 
   return {
     models: [...new Set(models)],
     tools: [...new Map(tools.map((tool) => [tool.name, tool])).values()],
+    leftOut: [...new Map(leftOut.map((one) => [`${one.mcp} ${one.name}`, one])).values()],
   };
 }
 
@@ -64,6 +76,39 @@ function toolsOf(agent: Agent): AgentMaking["tools"] {
   );
 
   return [...own, ...ofServers];
+}
+
+/** Tools of MCP servers that the agent's card names and it does not get. */
+function leftOutOf({ toolSets = [] }: Agent): AgentMaking["leftOut"] {
+  return toolSets
+    .filter(isOfMcp)
+    .flatMap((set) =>
+      set.leftOut().map(({ name, because, next }) => ({ name, mcp: set.name, because, next })),
+    );
+}
+
+/** Tools that the provider of its model would refuse. */
+function refusedOf(agent: Agent, provider: ProviderName): AgentMaking["leftOut"] {
+  const sets = (agent.toolSets ?? []).flatMap((set) =>
+    Object.entries(set.tools()).map(([name, tool]) => ({ name, tool, mcp: set.name })),
+  );
+  const own = Object.entries(agent.tools).map(([name, tool]) => ({ name, tool, mcp: null }));
+  const all = new Map([...sets, ...own].map((one) => [one.name, one]));
+  const specs = [...all.values()].map(({ name, tool }) => ({
+    name,
+    inputSchema: jsonSchemaOf(tool.inputSchema),
+  }));
+
+  return toolsFor(provider, specs).leftOut.map(({ name, because }) => ({
+    name,
+    mcp: all.get(name)?.mcp ?? null,
+    because,
+    next: NEXT_OF_REFUSED,
+  }));
+}
+
+function isOfMcp(set: ToolSet): set is McpToolSet {
+  return "leftOut" in set;
 }
 
 async function filesOf(

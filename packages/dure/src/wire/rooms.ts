@@ -228,6 +228,19 @@ export const AgentDetailJson = AgentJson.extend({
       mcp: z.string().nullable().meta({ description: "Server, as the agent's card names it." }),
     }),
   ),
+  left_out: z
+    .array(
+      z.object({
+        name: z.string(),
+        mcp: z.string().nullable(),
+        because: z.string(),
+        next: z.string(),
+      }),
+    )
+    .meta({
+      description:
+        "Tools that it does not get, why, and what to do: of MCP servers, and by its provider.",
+    }),
   files: z
     .array(z.object({ path: z.string(), text: z.string(), cut: z.boolean() }))
     .nullable()

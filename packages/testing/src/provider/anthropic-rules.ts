@@ -203,12 +203,31 @@ function toolsProblem(tools: readonly unknown[]): string | undefined {
 
   if (new Set(names).size < names.length) return "tools: Tool names must be unique.";
 
-  const open = tools.findIndex(
-    (tool) =>
-      isWire(tool) && isWire(tool["input_schema"]) && tool["input_schema"]["type"] !== "object",
-  );
+  return firstOf(tools.map((tool, index) => () => schemaProblem(tool, `tools.${index}.custom`)));
+}
 
-  return open < 0 ? undefined : `tools.${open}.custom.input_schema.type: Field required`;
+const KEY = /^[a-zA-Z0-9_.-]{1,64}$/;
+
+/**
+ * Source: the 400s of the Messages API as users quote them: `input_schema does not support oneOf,
+ * allOf, or anyOf at the top level` (anthropics/claude-code#5973), `Property keys should match
+ * pattern` of the first level alone (decocms/studio#6874).
+ */
+function schemaProblem(tool: unknown, at: string): string | undefined {
+  if (!isWire(tool) || wordOf(tool["type"] ?? "custom") !== "custom") return undefined;
+  const schema = tool["input_schema"];
+  if (!isWire(schema)) return `${at}.input_schema: Field required`;
+  if (schema["type"] === undefined) return `${at}.input_schema.type: Field required`;
+  if (schema["type"] !== "object") return `${at}.input_schema.type: Input should be 'object'`;
+  if (["oneOf", "allOf", "anyOf"].some((key) => key in schema)) {
+    return `${at}.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level`;
+  }
+
+  const keys = Object.keys(isWire(schema["properties"]) ? schema["properties"] : {});
+
+  return keys.every((key) => KEY.test(key))
+    ? undefined
+    : `${at}.input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'`;
 }
 
 /**

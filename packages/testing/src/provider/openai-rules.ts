@@ -154,9 +154,44 @@ function toolProblem(tool: unknown, index: number): string | undefined {
     return `Invalid schema for function '${name}': schema must be a JSON Schema of 'type: "object"'.`;
   }
 
-  const problem = strict === true ? strictProblem(parameters) : undefined;
+  const problem =
+    parametersProblem(parameters) ?? (strict === true ? strictProblem(parameters) : undefined);
 
   return problem && `Invalid schema for function '${name}': ${problem}`;
+}
+
+/**
+ * Source: the 400s of `invalid_function_parameters` as users quote them: no variants at the top
+ * (langchain-ai/langchainjs#9804), a list says what it holds (mark3labs/mcphost#35).
+ */
+function parametersProblem(parameters: unknown): string | undefined {
+  if (!isWire(parameters)) return undefined;
+  if (["oneOf", "anyOf", "allOf", "enum", "not"].some((key) => key in parameters)) {
+    return "schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level.";
+  }
+  if (!isWire(parameters["properties"])) return "In context=(), object schema missing properties.";
+
+  return listProblem(parameters, []);
+}
+
+function listProblem(node: Wire, path: readonly string[]): string | undefined {
+  if (node["type"] === "array" && !("items" in node)) {
+    return `In context=(${path.map((step) => `'${step}'`).join(", ")}), array schema missing items.`;
+  }
+
+  const members = Object.entries(isWire(node["properties"]) ? node["properties"] : {});
+  const inner = [
+    ...members.map(([key, value]) => [["properties", key], value] as const),
+    [["items"], node["items"]] as const,
+  ];
+
+  return firstOf(
+    inner.map(
+      ([steps, value]) =>
+        () =>
+          isWire(value) ? listProblem(value, [...path, ...steps]) : undefined,
+    ),
+  );
 }
 
 /** Source: OpenAI, API reference: `temperature` is 0–2; guide "Reasoning models": none at all. */

@@ -30,6 +30,14 @@ const closed = (properties: object, required = Object.keys(properties)) => ({
   additionalProperties: false,
 });
 
+const openAiTool = (rest: object): object => ({
+  tools: [{ function: { name: "pay", parameters: { type: "object", properties: {}, ...rest } } }],
+});
+
+const anthropicTool = (input_schema?: object): object => ({
+  tools: [{ name: "pay", input_schema }],
+});
+
 describe("OpenAI's rules", () => {
   test("take a plain request, one with tools, and one with their results", () => {
     const call = { id: "a", type: "function", function: { name: "rate", arguments: "{}" } };
@@ -51,6 +59,13 @@ describe("OpenAI's rules", () => {
     ["a name in Korean", { tools: [{ function: { name: "송금" } }] }, /does not match pattern/],
     ["a long name", { tools: [{ function: { name: "a".repeat(65) } }] }, /maximum length 64/],
     ["no tool in the list", { tools: [] }, /empty array/],
+    ["variants at the top of a tool's schema", openAiTool({ anyOf: [] }), /not have 'oneOf'/],
+    ["a tool's object without members", openAiTool({ properties: null }), /missing properties/],
+    [
+      "a list that does not say what it holds",
+      openAiTool({ properties: { a: closed({ b: { type: "array" } }) } }),
+      /context=\('properties', 'a', 'properties', 'b'\), array schema missing items/,
+    ],
     ["a choice without tools", { tool_choice: "auto" }, /only allowed when 'tools'/],
     ["a hot temperature", { temperature: 2.5 }, /out of range/],
     ["no token", { max_tokens: 0 }, /below minimum/],
@@ -112,6 +127,18 @@ describe("Anthropic's rules", () => {
   test.each<[string, object, RegExp]>([
     ["an unknown parameter", { response_format: {} }, /Extra inputs are not permitted/],
     ["no max_tokens", { max_tokens: undefined }, /max_tokens: Field required/],
+    ["a tool without a schema", anthropicTool(), /tools\.0\.custom\.input_schema: Field required/],
+    ["a schema without a type", anthropicTool({}), /input_schema\.type: Field required/],
+    [
+      "variants at the top of a schema",
+      anthropicTool({ type: "object", anyOf: [] }),
+      /does not support oneOf, allOf, or anyOf at the top level/,
+    ],
+    [
+      "a name of an argument in brackets",
+      anthropicTool({ type: "object", properties: { "filter[id]": {} } }),
+      /Property keys should match pattern/,
+    ],
     ["a temperature over 1", { temperature: 1.5 }, /range: 0\.\.1/],
     [
       "a call where there are no tools",

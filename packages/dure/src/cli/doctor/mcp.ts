@@ -1,6 +1,7 @@
 import type { Service } from "../../engine/service/service.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { silentLogger } from "../../kernel/logger.ts";
+import { nextStepOf } from "../../mcp/choose-tools.ts";
 import type { McpServers, ShownServer } from "../../mcp/mcp-servers.ts";
 import { agentServices } from "../../team/agents.ts";
 import type { LoadedTeam } from "../../team/config.ts";
@@ -39,9 +40,9 @@ async function findingsOf(
   try {
     servers.start();
     await servers.tried({ withinMs: SERVER_WAIT });
-    return servers.shown().map((server) => {
+    return servers.shown().flatMap((server) => {
       const shown = { ...server, name: `${prefix}${server.name}` };
-      return findingOf(shown, named.has(server.name));
+      return [findingOf(shown, named.has(server.name)), ...leftOutFindings(shown)];
     });
   } finally {
     await servers.stop();
@@ -76,6 +77,22 @@ function findingOf({ name, state, tools }: ShownServer, isNamed: boolean): Findi
   if (isNamed) return { ...about, status: "ok", detail };
   const hint = `Let a card name it: mcp: ["${name.split("/").at(-1)}"].`;
   return { ...about, status: "warn", detail: `no agent has its tools. ${detail}`, hint };
+}
+
+/** A line for each tool that agents do not get. */
+function leftOutFindings({
+  name: server,
+  leftOut,
+}: Pick<ShownServer, "name" | "leftOut">): readonly Finding[] {
+  return leftOut.map((one) => ({
+    name: `mcp ${server}`,
+    status: "warn",
+    detail:
+      one.count === undefined
+        ? `${one.name} is not offered: ${one.because}`
+        : `not offered: ${one.name}; ${one.because}`,
+    hint: nextStepOf(server, one),
+  }));
 }
 
 function settingOf(name: string): string {
