@@ -37,14 +37,17 @@ export function AgentTools({
       {leftOut.length > 0 && (
         <div className="agent-tool-group">
           <h3 className="soft small">{words.leftOut}</h3>
+          <p className="soft small">{words.leftOutNext}</p>
           <ul className="agent-tools">
-            {leftOut.map(({ name, mcp, because, next }) => (
+            {leftOut.map(({ name, mcp, because }) => (
               <li key={`${mcp} ${name}`}>
-                <code>{name}</code>
-                <span className="soft small">
-                  {mcp === null ? words.ownTools : words.mcpTools(mcp)}.{" "}
-                  <ServerWords>{because}</ServerWords>. <ServerWords>{next}</ServerWords>
+                <span className="agent-tool-name">
+                  <code>{name}</code>
+                  <span className="soft small">
+                    {mcp === null ? words.ownTools : words.mcpTools(mcp)}
+                  </span>
                 </span>
+                <code className="soft small">{because}</code>
               </li>
             ))}
           </ul>

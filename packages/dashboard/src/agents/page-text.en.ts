@@ -7,6 +7,8 @@ export const en: AgentPageText = {
   ownTools: "Of the team and the service",
   mcpTools: (server) => `Of the MCP server ${server}`,
   leftOut: "Tools it cannot use",
+  leftOutNext:
+    "Name the tools it needs under “tools” in the server's settings, or tell the server's author.",
   once: "Runs once only",
   known: {
     ask_agent: "Gives work to another agent.",

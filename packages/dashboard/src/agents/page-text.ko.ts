@@ -8,6 +8,7 @@ export const ko = {
   ownTools: "팀과 서비스의 도구",
   mcpTools: (server: string) => `MCP 서버 ${server}의 도구`,
   leftOut: "쓸 수 없는 도구",
+  leftOutNext: "서버 설정의 도구 목록에 필요한 것만 적거나, 서버를 만든 곳에 알려 주세요.",
   once: "한 번만 실행",
   /** What the tools that every team has do. */
   known: {
