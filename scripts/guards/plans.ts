@@ -124,6 +124,36 @@ export const PLAN_GUARDS: readonly Guard[] = [
     tests: leaving("what the repository's own settings run or include is named as a hook of git"),
     why: "a result brings a hook that git runs at the next commit, without a word",
   },
+  {
+    id: "plan.leaves.commands",
+    at: { file: `${PLANS}/leaving/run-by-git.ts` },
+    find: "[value, ...quotedIn(value), ...value.split(BETWEEN_WORDS)]",
+    replace: "[]",
+    tests: leaving(
+      "a command in git's settings names the files that it runs, in the repository's and the person's",
+    ),
+    why: "a result brings the program that a filter of the repository runs, without a word",
+  },
+  {
+    id: "plan.leaves.persons-settings",
+    at: { file: `${PLANS}/leaving/run-by-git.ts` },
+    find: "git.run(listing, { at, network: env, signal })",
+    replace: "git.run(listing, { at, signal })",
+    tests: leaving(
+      "a command in git's settings names the files that it runs, in the repository's and the person's",
+    ),
+    why: "settings of the person or the machine run a file of a result, without a word",
+  },
+  {
+    id: "plan.leaves.drivers",
+    at: { file: `${PLANS}/leaving/findings.ts` },
+    find: 'isAttributes ? newDrivers(text, before ?? "") : []',
+    replace: "[]",
+    tests: leaving(
+      "attributes that choose a filter or driver, behind which a command may stand, are named",
+    ),
+    why: "a result chooses a filter that is a command of the person's, without a word",
+  },
 
   // --- a model that is away
   {

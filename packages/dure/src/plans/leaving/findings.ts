@@ -3,10 +3,16 @@ import type { ResultFinding } from "../../wire/runs.ts";
 import { textOf } from "../workspace/paths.ts";
 import type { Repository } from "../workspace/repository.ts";
 import { blobTexts, type BlobText } from "./blob-texts.ts";
-import { isPackageFile, newInstallScripts, rulesOfPath } from "./file-rules.ts";
+import {
+  isAttributesFile,
+  isPackageFile,
+  newDrivers,
+  newInstallScripts,
+  rulesOfPath,
+} from "./file-rules.ts";
 import { findSecrets } from "./find-secrets.ts";
-import { ownHooks } from "./own-hooks.ts";
 import { outgoingFiles, type OutgoingFile } from "./outgoing.ts";
+import { runByGit } from "./run-by-git.ts";
 
 /** Bytes of files that are looked at for one result. */
 const MAX_BYTES = 128 * 1024 * 1024;
@@ -19,6 +25,8 @@ interface Looked {
   readonly commit: string;
   readonly known: readonly string[];
   readonly clock: Pick<Clock, "monotonic">;
+  /** It leads to the person's settings of git. */
+  readonly env: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
 }
 
@@ -28,7 +36,7 @@ interface Looked {
  */
 export async function findingsOf(
   repository: Repository,
-  { commit, known, clock, signal }: Looked,
+  { commit, known, clock, env, signal }: Looked,
 ): Promise<readonly ResultFinding[]> {
   const outgoing = await outgoingFiles(repository, { commit, known, signal });
   const findings = new Map<string, ResultFinding>();
@@ -37,7 +45,7 @@ export async function findingsOf(
     const name = JSON.stringify([rule, path, line, excerpt]);
     if (!findings.has(name)) findings.set(name, finding);
   };
-  const isHook = await ownHooks(repository, signal);
+  const isHook = await runByGit(repository, { env, signal });
   for (const file of outgoing.files) {
     for (const rule of nameRulesOf(file)) add(at(file, rule));
     if (isHook(textOf(file.key))) add(at(file, "git-hook"));
@@ -84,18 +92,21 @@ async function findingsInText(
   { blob: { text, isCut }, signal }: { blob: BlobText; signal: AbortSignal },
 ): Promise<readonly ResultFinding[]> {
   const path = textOf(file.key);
-  const isPackage = isPackageFile(path);
+  const [isPackage, isAttributes] = [isPackageFile(path), isAttributesFile(path)];
   const whole = isCut ? [notLookedAt(path, file.commit, undefined)] : [];
-  if (!isPackage && (await findSecrets(path, text, "")).length === 0) return whole;
+  const isPlain = !isPackage && !isAttributes;
+  if (isPlain && (await findSecrets(path, text, "")).length === 0) return whole;
 
   const before = await textBefore(repository, file, signal);
   const secrets = await findSecrets(path, text, before ?? "");
   const scripts = isPackage ? newInstallScripts(text, before) : [];
+  const drivers = isAttributes ? newDrivers(text, before ?? "") : [];
 
   return [
     ...whole,
     ...secrets.map(({ rule, line, excerpt }) => ({ ...at(file, rule), line, excerpt })),
     ...scripts.map((key) => ({ ...at(file, "install-script"), excerpt: key })),
+    ...drivers.map((driver) => ({ ...at(file, "git-hook"), excerpt: driver })),
   ];
 }
 

@@ -21,6 +21,8 @@ interface LeavingResult {
   /** What an operator has allowed for good. */
   readonly mayLeave: readonly MayLeave[];
   readonly clock: Pick<Clock, "monotonic">;
+  /** It leads to the person's settings of git. */
+  readonly env: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
 }
 

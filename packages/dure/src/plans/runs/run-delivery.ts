@@ -187,8 +187,8 @@ export class RunDelivery {
   }
 
   #lookAt(run: PlanRun, commit: string, known: readonly string[]) {
-    const { clock } = this.#parts;
-    return { run: run.id, commit, known, mayLeave: this.#allowed(run), clock };
+    const { clock, env } = this.#parts;
+    return { run: run.id, commit, known, mayLeave: this.#allowed(run), clock, env };
   }
 
   async #tryOut(commit: string, { run, target, signal }: AskedMerge): Promise<void> {
