@@ -9,6 +9,7 @@ const scope = testsIn(`${PLANS}/scope.test.ts`);
 const planFile = testsIn(`${PLANS}/plan-file.test.ts`);
 const routes = testsIn("packages/dure/test/plans/routes.test.ts");
 const leaving = testsIn(`${PLANS}/leaving/review.test.ts`);
+const pairTalk = testsIn(`${PLANS}/port/pair-talk.test.ts`);
 const secrets = testsIn(`${PLANS}/leaving/find-secrets.test.ts`);
 const delivery = testsIn("packages/dure/test/plans/publish.test.ts");
 const effort = testsIn(`${PLANS}/plan-effort.test.ts`);
@@ -153,6 +154,26 @@ export const PLAN_GUARDS: readonly Guard[] = [
       "attributes that choose a filter or driver, behind which a command may stand, are named",
     ),
     why: "a result chooses a filter that is a command of the person's, without a word",
+  },
+
+  // --- what a member asks its partner
+  {
+    id: "plan.talk.away",
+    at: { file: `${PLANS}/port/pair-talk.ts` },
+    find: "return wordsIn(await this.#surely(wait, signal));",
+    replace: "return wordsIn(await wait());",
+    tests: pairTalk(
+      "a database that is away while a question is asked is waited for, and is no answer",
+    ),
+    why: "an outage of the database becomes the answer of a partner",
+  },
+  {
+    id: "plan.talk.taken-over",
+    at: { file: `${PLANS}/port/pair-talk.ts` },
+    find: "if (signal.aborted || !endsTry(error)) throw error;",
+    replace: "if (signal.aborted) throw error;",
+    tests: pairTalk("a question of a process that has lost the run has no answer there"),
+    why: "the loss of a run to another process becomes the answer of a partner",
   },
 
   // --- a model that is away
