@@ -108,6 +108,26 @@ export const PLAN_GUARDS: readonly Guard[] = [
   },
 
   {
+    id: "plan.secrets.hook-words",
+    at: { file: `${PLANS}/runs/hook-requests.ts` },
+    find: "this.#concealerOf(step, token).conceal(words)",
+    replace: "words",
+    tests: records(
+      "what a worker's programs say to dure is stored without the secrets that it was given",
+    ),
+    why: "a question to a partner stores the token of its worker, where people read it",
+  },
+  {
+    id: "plan.secrets.diff",
+    at: { file: `${PLANS}/agents/given-secrets.ts` },
+    find: "const patch = text.push(diff.patch);",
+    replace: "const { patch } = diff;",
+    tests: testsIn(`${PLANS}/agents/given-secrets.test.ts`)(
+      "a diff shows no secret that a worker of its plan was given, in whole, by lines or cut",
+    ),
+    why: "the diff of a port shows a secret that a worker wrote into its files",
+  },
+  {
     id: "plan.hook.over",
     at: { file: `${PLANS}/port/hooks.ts` },
     find: "and s.status = 'running' and r.finished_at is null`",

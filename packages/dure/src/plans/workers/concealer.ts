@@ -6,6 +6,8 @@ const SECRET_NAME =
   /(?:^|_)(?:PAT|PASS|AUTH|DSN|COOKIE)(?:_|$)|(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL)S?(?:_|$)/i;
 /** Characters; what is shorter stands in other words too. */
 const SHORTEST = 8;
+/** Characters of a line within a value; the last of a key may be a few. */
+const SHORTEST_LINE = 16;
 
 /** Replaces values of secrets by their names. A value is also found as JSON and in addresses. */
 export class Concealer {
@@ -95,7 +97,16 @@ export class ConcealedText {
 
 function formsOf(value: string): readonly string[] {
   const asJson = JSON.stringify(value).slice(1, -1);
-  return [...new Set([value, asJson, encodeURIComponent(value.toWellFormed())])];
+  const whole = [value, asJson, encodeURIComponent(value.toWellFormed())];
+
+  return [...new Set([...whole, ...linesOf(value)])];
+}
+
+/** Lines that say something by themselves: a patch has them apart, each behind a sign. Pure. */
+function linesOf(value: string): readonly string[] {
+  const lines = value.split(/\r?\n/);
+  if (lines.length === 1) return [];
+  return lines.filter((line) => line.length >= SHORTEST_LINE && !line.startsWith("-----"));
 }
 
 /** Characters at the end of a text that begin a value, fewer than the whole value. Pure. */
