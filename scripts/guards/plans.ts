@@ -166,6 +166,16 @@ export const PLAN_GUARDS: readonly Guard[] = [
     why: "settings of the person or the machine run a file of a result, without a word",
   },
   {
+    id: "plan.leaves.given",
+    at: { file: `${PLANS}/leaving/findings.ts` },
+    find: "[...given.placesIn(text)].filter(([name]) => !known.has(name))",
+    replace: "[...known]",
+    tests: leaving(
+      "a value that dure gave a worker is named, whatever its form, where it was not before",
+    ),
+    why: "a worker writes the secret that it was given into a result, without a word",
+  },
+  {
     id: "plan.leaves.drivers",
     at: { file: `${PLANS}/leaving/findings.ts` },
     find: 'isAttributes ? newDrivers(text, before ?? "") : []',

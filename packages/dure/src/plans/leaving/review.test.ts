@@ -6,6 +6,7 @@ import type { ReviewNeeded } from "../../wire/runs.ts";
 import type { MayLeave, Plan } from "../plan.ts";
 import { parsePlan } from "../plan-file.ts";
 import { assertStaysInside } from "../plan-reach.ts";
+import { Concealer } from "../workers/concealer.ts";
 import { Repository } from "../workspace/repository.ts";
 import { testGit, TestRepository, writeFiles } from "../workspace/test-repository.ts";
 import { reviewBeforeLeaving } from "./review.ts";
@@ -16,6 +17,9 @@ const KEY = [
   "-----BEGIN OPENSSH ",
   "PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAAMwAAAAtzc2gtZW\n",
 ].join("");
+
+/** What workers of the run were given. It has no form that a rule knows. */
+const GIVEN = new Concealer([["SHOP_TOKEN", "shopshopshopshop"]]);
 
 function open(files: Readonly<Record<string, string>> = { "a.txt": "base\n" }): TestRepository {
   const repository = new TestRepository(files);
@@ -40,7 +44,12 @@ async function refusal(
   const [commit, base] = [await repository.resolve("work"), await repository.resolve(known)];
   const result = { run: "run_1", commit, known: [base], mayLeave, confirmed, signal };
   try {
-    await reviewBeforeLeaving(repository, { ...result, clock: systemClock, env: { HOME: home } });
+    await reviewBeforeLeaving(repository, {
+      ...result,
+      clock: systemClock,
+      env: { HOME: home },
+      given: GIVEN,
+    });
     return undefined;
   } catch (error) {
     const { code, details, message, hint } = error as DureError;
@@ -206,6 +215,16 @@ test("attributes that choose a filter or driver, behind which a command may stan
     ["git-hook", "web/.gitattributes", "filter=tidy"],
     ["git-hook", "web/.gitattributes", "merge=lock"],
   ]);
+});
+
+test("a value that dure gave a worker is named, whatever its form, where it was not before", async () => {
+  const repository = open({ "old.md": "shopshopshopshop\n" });
+  work(repository, { "notes.md": "one\nx shopshopshopshop y\n", "old.md": "shopshopshopshop\n\n" });
+
+  const review = await refusal(repository);
+
+  expect(found(review)).toEqual(["given-secret notes.md:2"]);
+  expect(JSON.stringify(review)).not.toContain("shopshop");
 });
 
 test("what one commit writes and a later one takes away leaves with the history, and is named", async () => {

@@ -34,6 +34,17 @@ export class Concealer {
     return name === undefined ? seen : `${end.slice(0, -begun)}[${name}]`;
   }
 
+  /** Names of the secrets of which a text holds a value, each where it stands first. */
+  placesIn(text: string): ReadonlyMap<string, number> {
+    const places = new Map<string, number>();
+    for (const [name, value] of this.#values) {
+      const at = text.indexOf(value);
+      if (at >= 0) places.set(name, Math.min(at, places.get(name) ?? at));
+    }
+
+    return places;
+  }
+
   /** Every text within a value of JSON. */
   concealAll<Value>(value: Value): Value {
     if (this.#values.length === 0) return value;
