@@ -186,6 +186,17 @@ export const PLAN_GUARDS: readonly Guard[] = [
     why: "a result chooses a filter that is a command of the person's, without a word",
   },
 
+  {
+    id: "plan.disk.before",
+    at: { file: `${PLANS}/sandbox/disk-watch.ts` },
+    find: "grownBy(before.size, now, lost)",
+    replace: "grownBy(now, now, lost)",
+    tests: testsIn(`${PLANS}/sandbox/disk-watch.test.ts`)(
+      "what a tree writes before the first look counts, and what was there before it does not",
+    ),
+    why: "what a worker writes at once, before dure first looks, counts for nothing",
+  },
+
   // --- what a member asks its partner
   {
     id: "plan.talk.away",
