@@ -9,6 +9,7 @@ const scope = testsIn(`${PLANS}/scope.test.ts`);
 const planFile = testsIn(`${PLANS}/plan-file.test.ts`);
 const routes = testsIn("packages/dure/test/plans/routes.test.ts");
 const leaving = testsIn(`${PLANS}/leaving/review.test.ts`);
+const pairTalk = testsIn(`${PLANS}/port/pair-talk.test.ts`);
 const secrets = testsIn(`${PLANS}/leaving/find-secrets.test.ts`);
 const delivery = testsIn("packages/dure/test/plans/publish.test.ts");
 const effort = testsIn(`${PLANS}/plan-effort.test.ts`);
@@ -107,6 +108,26 @@ export const PLAN_GUARDS: readonly Guard[] = [
   },
 
   {
+    id: "plan.secrets.hook-words",
+    at: { file: `${PLANS}/runs/hook-requests.ts` },
+    find: "this.#concealerOf(step, token).conceal(words)",
+    replace: "words",
+    tests: records(
+      "what a worker's programs say to dure is stored without the secrets that it was given",
+    ),
+    why: "a question to a partner stores the token of its worker, where people read it",
+  },
+  {
+    id: "plan.secrets.diff",
+    at: { file: `${PLANS}/agents/given-secrets.ts` },
+    find: "const patch = text.push(diff.patch);",
+    replace: "const { patch } = diff;",
+    tests: testsIn(`${PLANS}/agents/given-secrets.test.ts`)(
+      "a diff shows no secret that a worker of its plan was given, in whole, by lines or cut",
+    ),
+    why: "the diff of a port shows a secret that a worker wrote into its files",
+  },
+  {
     id: "plan.hook.over",
     at: { file: `${PLANS}/port/hooks.ts` },
     find: "and s.status = 'running' and r.finished_at is null`",
@@ -123,6 +144,77 @@ export const PLAN_GUARDS: readonly Guard[] = [
     replace: "",
     tests: leaving("what the repository's own settings run or include is named as a hook of git"),
     why: "a result brings a hook that git runs at the next commit, without a word",
+  },
+  {
+    id: "plan.leaves.commands",
+    at: { file: `${PLANS}/leaving/run-by-git.ts` },
+    find: "[value, ...quotedIn(value), ...value.split(BETWEEN_WORDS)]",
+    replace: "[]",
+    tests: leaving(
+      "a command in git's settings names the files that it runs, in the repository's and the person's",
+    ),
+    why: "a result brings the program that a filter of the repository runs, without a word",
+  },
+  {
+    id: "plan.leaves.persons-settings",
+    at: { file: `${PLANS}/leaving/run-by-git.ts` },
+    find: "git.run(listing, { at, network: env, signal })",
+    replace: "git.run(listing, { at, signal })",
+    tests: leaving(
+      "a command in git's settings names the files that it runs, in the repository's and the person's",
+    ),
+    why: "settings of the person or the machine run a file of a result, without a word",
+  },
+  {
+    id: "plan.leaves.given",
+    at: { file: `${PLANS}/leaving/findings.ts` },
+    find: "[...given.placesIn(text)].filter(([name]) => !known.has(name))",
+    replace: "[...known]",
+    tests: leaving(
+      "a value that dure gave a worker is named, whatever its form, where it was not before",
+    ),
+    why: "a worker writes the secret that it was given into a result, without a word",
+  },
+  {
+    id: "plan.leaves.drivers",
+    at: { file: `${PLANS}/leaving/findings.ts` },
+    find: 'isAttributes ? newDrivers(text, before ?? "") : []',
+    replace: "[]",
+    tests: leaving(
+      "attributes that choose a filter or driver, behind which a command may stand, are named",
+    ),
+    why: "a result chooses a filter that is a command of the person's, without a word",
+  },
+
+  {
+    id: "plan.disk.before",
+    at: { file: `${PLANS}/sandbox/disk-watch.ts` },
+    find: "grownBy(before.size, now, lost)",
+    replace: "grownBy(now, now, lost)",
+    tests: testsIn(`${PLANS}/sandbox/disk-watch.test.ts`)(
+      "what a tree writes before the first look counts, and what was there before it does not",
+    ),
+    why: "what a worker writes at once, before dure first looks, counts for nothing",
+  },
+
+  // --- what a member asks its partner
+  {
+    id: "plan.talk.away",
+    at: { file: `${PLANS}/port/pair-talk.ts` },
+    find: "return wordsIn(await this.#surely(wait, signal));",
+    replace: "return wordsIn(await wait());",
+    tests: pairTalk(
+      "a database that is away while a question is asked is waited for, and is no answer",
+    ),
+    why: "an outage of the database becomes the answer of a partner",
+  },
+  {
+    id: "plan.talk.taken-over",
+    at: { file: `${PLANS}/port/pair-talk.ts` },
+    find: "if (signal.aborted || !endsTry(error)) throw error;",
+    replace: "if (signal.aborted) throw error;",
+    tests: pairTalk("a question of a process that has lost the run has no answer there"),
+    why: "the loss of a run to another process becomes the answer of a partner",
   },
 
   // --- a model that is away

@@ -167,6 +167,7 @@ function runsOf(
 
   return new Runs({
     ...common,
+    env,
     events,
     lease,
     leases,

@@ -5,10 +5,13 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { testDatabase } from "../../src/durable/test-database.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
+import { ProcessError } from "../../src/kernel/errors.ts";
 import { FULL } from "../../src/kernel/test-tiers.ts";
+import type { MemberOutput } from "../../src/plans/port/port-steps.ts";
 import type { PlanRun } from "../../src/plans/rows/run.ts";
 import type { TestRuns } from "../../src/plans/runs/test-runs.ts";
 import { AcpWorker } from "../../src/plans/workers/acp.ts";
+import { workerError } from "../../src/plans/workers/worker-error.ts";
 import { runWorker } from "../../src/plans/workers/worker-run.ts";
 import type { Assignment, Worker } from "../../src/plans/workers/worker.ts";
 import { LeaderProcess } from "./leader-process.ts";
@@ -112,6 +115,72 @@ test(
     expect(heard.map(({ title }) => title)).toEqual(["tester", "tester"]);
     const asked = lines.filter(({ member, text }) => member === "tester" && text === QUESTION);
     expect(asked.map(({ kind }) => kind)).toEqual(["prompt"]);
+  },
+);
+
+/** A partner that meets these one after the other, and then answers. */
+class Troubled implements Worker {
+  readonly kind = "own";
+  readonly #troubles: Error[];
+
+  constructor(troubles: readonly Error[]) {
+    this.#troubles = [...troubles];
+  }
+
+  run(assignment: Assignment, options: { signal: AbortSignal }) {
+    return runWorker(
+      assignment,
+      async () => {
+        const trouble = this.#troubles.shift();
+        if (trouble) throw trouble;
+        return { status: "ready" as const, summary: "Blue.", claimedFiles: [] };
+      },
+      { clock: systemClock, ...options },
+    );
+  }
+}
+
+const OWN_PAIR = `
+plan: pair
+roles: modules
+limits: { tries: 1 }
+workers:
+  default: { kind: own, name: asking }
+  tester: { kind: own, name: troubled }
+ports: [{ id: a, role: a, goal: g, owns: [src/**], tests: [test/**], acceptance: "true" }]
+`;
+
+test.each([
+  {
+    of: "the database",
+    trouble: new ProcessError("DATABASE_UNAVAILABLE", "connect ECONNREFUSED"),
+    answer: "Blue.",
+    stored: ["Blue."],
+  },
+  {
+    of: "the partner's provider",
+    trouble: workerError("WORKER_RATE_LIMITED", "MODEL_RATE_LIMITED: 429"),
+    answer:
+      "The tester cannot answer now: its model is not reachable. Its answer is not known. Decide by yourself.",
+    stored: [],
+  },
+])(
+  "an outage of $of is stored as no answer of a partner",
+  FULL,
+  async ({ trouble, answer, stored }) => {
+    const troubled = new Troubled([trouble]);
+    const { runs, repository } = await openStage(FILES, {
+      worker: (spec) => ("name" in spec && spec.name === "troubled" ? troubled : new Asking("?")),
+    });
+
+    const id = await begin(runs, repository, OWN_PAIR);
+    const run = await ended(runs, id);
+
+    expect(await answersIn(runs, id)).toEqual(stored);
+    const { steps } = await runs.runs.port(id, "a");
+    expect(run.status, JSON.stringify(run.because)).toBe("success");
+    const summaries = steps.map(({ output }) => (output as MemberOutput | null)?.result?.summary);
+    expect(summaries).toContain(answer);
   },
 );
 

@@ -181,7 +181,7 @@ export async function startPlanServer(propose?: (wish: DraftWish) => string): Pr
     threads,
     runs: runs.runs,
     inbox: runs.inbox,
-    requests: new HookRequests({ ...runs, clock: systemClock }),
+    requests: new HookRequests({ ...runs, clock: systemClock, env: {} }),
     git,
     team: new TeamGuard({ files: new TeamFiles({ folder, git }), ownFolder: false }),
     approvals: { database: runs.database, rule: undefined },

@@ -105,6 +105,20 @@ const HOOK_SETTINGS = ["husky", "simple-git-hooks", "gitHooks", "lint-staged", "
 export const isPackageFile = (path: string): boolean =>
   /(?:^|\/)(?:package|composer)\.json$/i.test(path);
 
+export const isAttributesFile = (path: string): boolean => /(?:^|\/)\.gitattributes$/i.test(path);
+
+/** Merge drivers of git's own, behind which no command can stand. */
+const OWN_DRIVERS: ReadonlySet<string> = new Set(["merge=text", "merge=binary", "merge=union"]);
+
+/** Filters and drivers that attributes name, and did not name before: commands of settings. Pure. */
+export function newDrivers(text: string, before: string): readonly string[] {
+  const known = driversIn(before);
+  return [...driversIn(text)].filter((driver) => !known.has(driver) && !OWN_DRIVERS.has(driver));
+}
+
+const driversIn = (text: string): ReadonlySet<string> =>
+  new Set(text.match(/(?<=\s)(?:filter|diff|merge)=\S+/g));
+
 /** Keys that run something at an install, and say something else than before. Pure. */
 export function newInstallScripts(text: string, before: string | undefined): readonly string[] {
   const now = whatRuns(text);

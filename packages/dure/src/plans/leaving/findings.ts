@@ -1,12 +1,20 @@
 import type { Clock } from "../../kernel/clock.ts";
 import type { ResultFinding } from "../../wire/runs.ts";
+import type { Concealer } from "../workers/concealer.ts";
 import { textOf } from "../workspace/paths.ts";
 import type { Repository } from "../workspace/repository.ts";
 import { blobTexts, type BlobText } from "./blob-texts.ts";
-import { isPackageFile, newInstallScripts, rulesOfPath } from "./file-rules.ts";
+import {
+  isAttributesFile,
+  isPackageFile,
+  newDrivers,
+  newInstallScripts,
+  rulesOfPath,
+} from "./file-rules.ts";
 import { findSecrets } from "./find-secrets.ts";
-import { ownHooks } from "./own-hooks.ts";
 import { outgoingFiles, type OutgoingFile } from "./outgoing.ts";
+import { GIVEN_SECRET } from "./secret-rules.ts";
+import { runByGit } from "./run-by-git.ts";
 
 /** Bytes of files that are looked at for one result. */
 const MAX_BYTES = 128 * 1024 * 1024;
@@ -19,6 +27,10 @@ interface Looked {
   readonly commit: string;
   readonly known: readonly string[];
   readonly clock: Pick<Clock, "monotonic">;
+  /** It leads to the person's settings of git. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Knows what workers of the run were given as secrets. */
+  readonly given: Concealer;
   readonly signal: AbortSignal;
 }
 
@@ -28,7 +40,7 @@ interface Looked {
  */
 export async function findingsOf(
   repository: Repository,
-  { commit, known, clock, signal }: Looked,
+  { commit, known, clock, env, given, signal }: Looked,
 ): Promise<readonly ResultFinding[]> {
   const outgoing = await outgoingFiles(repository, { commit, known, signal });
   const findings = new Map<string, ResultFinding>();
@@ -37,7 +49,7 @@ export async function findingsOf(
     const name = JSON.stringify([rule, path, line, excerpt]);
     if (!findings.has(name)) findings.set(name, finding);
   };
-  const isHook = await ownHooks(repository, signal);
+  const isHook = await runByGit(repository, { env, signal });
   for (const file of outgoing.files) {
     for (const rule of nameRulesOf(file)) add(at(file, rule));
     if (isHook(textOf(file.key))) add(at(file, "git-hook"));
@@ -49,7 +61,7 @@ export async function findingsOf(
   for await (const [id, blob] of texts) {
     if (clock.monotonic() > until || findings.size > MAX_FINDINGS) break;
     for (const file of unread.get(id) ?? []) {
-      (await findingsInText(repository, file, { blob, signal })).forEach(add);
+      (await findingsInText(repository, file, { blob, given, signal })).forEach(add);
     }
     unread.delete(id);
   }
@@ -81,21 +93,35 @@ function filesById(files: readonly OutgoingFile[]): Map<string, OutgoingFile[]> 
 async function findingsInText(
   repository: Repository,
   file: OutgoingFile,
-  { blob: { text, isCut }, signal }: { blob: BlobText; signal: AbortSignal },
+  {
+    blob: { text, isCut },
+    given,
+    signal,
+  }: { blob: BlobText; given: Concealer; signal: AbortSignal },
 ): Promise<readonly ResultFinding[]> {
   const path = textOf(file.key);
-  const isPackage = isPackageFile(path);
+  const [isPackage, isAttributes] = [isPackageFile(path), isAttributesFile(path)];
   const whole = isCut ? [notLookedAt(path, file.commit, undefined)] : [];
-  if (!isPackage && (await findSecrets(path, text, "")).length === 0) return whole;
+  const isPlain = !isPackage && !isAttributes && given.placesIn(text).size === 0;
+  if (isPlain && (await findSecrets(path, text, "")).length === 0) return whole;
 
   const before = await textBefore(repository, file, signal);
   const secrets = await findSecrets(path, text, before ?? "");
+  const known = given.placesIn(before ?? "");
+  const written = [...given.placesIn(text)].filter(([name]) => !known.has(name));
   const scripts = isPackage ? newInstallScripts(text, before) : [];
+  const drivers = isAttributes ? newDrivers(text, before ?? "") : [];
 
   return [
     ...whole,
     ...secrets.map(({ rule, line, excerpt }) => ({ ...at(file, rule), line, excerpt })),
+    ...written.map(([name, start]) => ({
+      ...at(file, GIVEN_SECRET),
+      line: text.slice(0, start).split("\n").length,
+      excerpt: name,
+    })),
     ...scripts.map((key) => ({ ...at(file, "install-script"), excerpt: key })),
+    ...drivers.map((driver) => ({ ...at(file, "git-hook"), excerpt: driver })),
   ];
 }
 

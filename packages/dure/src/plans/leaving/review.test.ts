@@ -1,3 +1,4 @@
+import { symlinkSync } from "node:fs";
 import { expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../kernel/clock.ts";
 import type { DureError } from "../../kernel/errors.ts";
@@ -5,8 +6,9 @@ import type { ReviewNeeded } from "../../wire/runs.ts";
 import type { MayLeave, Plan } from "../plan.ts";
 import { parsePlan } from "../plan-file.ts";
 import { assertStaysInside } from "../plan-reach.ts";
+import { Concealer } from "../workers/concealer.ts";
 import { Repository } from "../workspace/repository.ts";
-import { testGit, TestRepository } from "../workspace/test-repository.ts";
+import { testGit, TestRepository, writeFiles } from "../workspace/test-repository.ts";
 import { reviewBeforeLeaving } from "./review.ts";
 
 /** Has the form of a token and opens nothing. No scanner of others finds it in this file. */
@@ -15,6 +17,9 @@ const KEY = [
   "-----BEGIN OPENSSH ",
   "PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAAMwAAAAtzc2gtZW\n",
 ].join("");
+
+/** What workers of the run were given. It has no form that a rule knows. */
+const GIVEN = new Concealer([["SHOP_TOKEN", "shopshopshopshop"]]);
 
 function open(files: Readonly<Record<string, string>> = { "a.txt": "base\n" }): TestRepository {
   const repository = new TestRepository(files);
@@ -31,7 +36,7 @@ interface Asked {
 
 /** Undefined: it may leave. */
 async function refusal(
-  { folder }: TestRepository,
+  { folder, home }: TestRepository,
   { known = "main", confirmed, mayLeave = [] }: Asked = {},
 ): Promise<(ReviewNeeded & { readonly message: string }) | undefined> {
   const { signal } = new AbortController();
@@ -39,7 +44,12 @@ async function refusal(
   const [commit, base] = [await repository.resolve("work"), await repository.resolve(known)];
   const result = { run: "run_1", commit, known: [base], mayLeave, confirmed, signal };
   try {
-    await reviewBeforeLeaving(repository, { ...result, clock: systemClock });
+    await reviewBeforeLeaving(repository, {
+      ...result,
+      clock: systemClock,
+      env: { HOME: home },
+      given: GIVEN,
+    });
     return undefined;
   } catch (error) {
     const { code, details, message, hint } = error as DureError;
@@ -140,6 +150,81 @@ test("what the repository's own settings run or include is named as a hook of gi
     "git-hook team.gitsettings:null",
     "git-hook tools/on-commit/pre-push:null",
   ]);
+});
+
+test("a command in git's settings names the files that it runs, in the repository's and the person's", async () => {
+  const repository = open();
+  const { home } = repository;
+  for (const [key, command] of [
+    ["filter.tidy.clean", "node 'tools/tidy up.js' %f"],
+    ["diff.sheet.textconv", "./tools/sheet.sh"],
+    ["merge.lock.driver", "sh tools/lock.sh %O %A %B"],
+    ["core.fsmonitor", "tools/watch"],
+    ["alias.ship", "!tools/ship.sh | cat"],
+  ] as const) {
+    repository.git("config", key, command);
+  }
+  writeFiles(home, {
+    ".gitconfig": [
+      "[core]\n\tsshCommand = ~/repo/ssh.sh",
+      '[includeIf "onbranch:work"]\n\tpath = repo/for-work\n',
+    ].join("\n"),
+    "repo/.git/more": '[credential]\n\thelper = "!bin/login --key=bin/key"\n',
+  });
+  repository.git("config", "include.path", "more");
+  const run = {
+    "tools/tidy up.js": "",
+    "tools/sheet.sh": "",
+    "tools/lock.sh": "",
+    "tools/watch": "",
+    "tools/ship.sh": "",
+    "bin/login": "",
+    "ssh.sh": "",
+    "for-work": "",
+  };
+  work(repository, { ...run, "tools/other.sh": "", "tools/watch.md": "", "src/for-work": "" });
+
+  expect(found(await refusal(repository)).toSorted()).toEqual(
+    Object.keys(run)
+      .map((path) => `git-hook ${path}:null`)
+      .toSorted(),
+  );
+});
+
+test("a link in place of a folder that holds a hook is named", async () => {
+  const repository = open();
+  repository.git("config", "filter.tidy.smudge", "tools/bin/tidy");
+  repository.git("checkout", "-q", "-b", "work");
+  symlinkSync("/tmp", `${repository.folder}/tools`);
+  repository.commit("link");
+
+  expect(found(await refusal(repository))).toEqual(["git-hook tools:null"]);
+});
+
+test("attributes that choose a filter or driver, behind which a command may stand, are named", async () => {
+  const repository = open({ ".gitattributes": "*.png filter=lfs diff=lfs merge=lfs -text\n" });
+  work(repository, {
+    ".gitattributes":
+      "* text=auto\n*.png filter=lfs diff=lfs merge=lfs -text\n*.jpg filter=lfs -text\nlog merge=union\n",
+    "web/.gitattributes": "[attr]tidy filter=tidy\n*.ts\tmerge=lock\n",
+  });
+
+  const review = await refusal(repository);
+
+  expect(review?.findings.map(({ rule, path, excerpt }) => [rule, path, excerpt])).toEqual([
+    ["git-hook", "web/.gitattributes", "filter=tidy"],
+    ["git-hook", "web/.gitattributes", "merge=lock"],
+  ]);
+});
+
+test("a value that dure gave a worker is named, whatever its form, where it was not before", async () => {
+  const repository = open({ "old.md": "shopshopshopshop\n" });
+  work(repository, { "notes.md": "one\nx shopshopshopshop y\n", "old.md": "shopshopshopshop\n\n" });
+
+  const review = await refusal(repository);
+
+  expect(found(review)).toEqual(["given-secret notes.md:2"]);
+  expect(JSON.stringify(review)).not.toContain("shopshop");
 });
 
 test("what one commit writes and a later one takes away leaves with the history, and is named", async () => {

@@ -4,6 +4,7 @@ import { DureError } from "../../kernel/errors.ts";
 import type { ResultFinding, ReviewNeeded } from "../../wire/runs.ts";
 import type { MayLeave } from "../plan.ts";
 import { globMatches, globOf } from "../glob.ts";
+import type { Concealer } from "../workers/concealer.ts";
 import type { Repository } from "../workspace/repository.ts";
 import { findingsOf } from "./findings.ts";
 
@@ -21,6 +22,10 @@ interface LeavingResult {
   /** What an operator has allowed for good. */
   readonly mayLeave: readonly MayLeave[];
   readonly clock: Pick<Clock, "monotonic">;
+  /** It leads to the person's settings of git. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Knows what workers of the run were given as secrets. */
+  readonly given: Concealer;
   readonly signal: AbortSignal;
 }
 

@@ -236,6 +236,9 @@ function bitsOf(value: string): number {
 /** Files of settings that a program reads as its environment; examples of them are none. */
 const ENV_FILE = /(?:^|\/)\.env(?:\.(?!example$|sample$|template$|dist$|defaults?$)[^/]+)?$/i;
 
+/** The value of a variable that dure gave a worker of the run, whatever its form. */
+export const GIVEN_SECRET = "given-secret";
+
 /** A line of such a file that names a secret, with a value. */
 export const ENV_SECRET: SecretRule = {
   rule: "env-secret",

@@ -7,8 +7,17 @@ import { MAX_FAILED_TESTS } from "../workers/feedback.ts";
 import { reportKeys } from "../rows/channel-message.ts";
 import { sendFromOutside } from "../rows/outside-message.ts";
 import { hashHookToken } from "../rows/hook-token.ts";
+import type { Plan } from "../plan.ts";
+import { concealerOf } from "../agents/given-secrets.ts";
 import type { HookFeedbackTaken } from "../../wire/hooks.ts";
 import type { TestFeedback } from "../../wire/runs.ts";
+
+interface HookParts {
+  readonly database: Database;
+  readonly notifications: Pick<Notifications, "publish">;
+  /** It has the values of what workers are given. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
 
 /** The running step that a token belongs to. */
 interface HookedStep {
@@ -17,6 +26,7 @@ interface HookedStep {
   readonly try: number;
   /** Tries that the port may make in all. */
   readonly tries: number;
+  readonly definition: Plan;
 }
 
 /** Reports that are taken for one port. They leave room for the members' own messages. */
@@ -33,7 +43,7 @@ const MAX_REPORT = 200_000;
  * `HOOK_TOKEN_INVALID` when no running step has this token, `CHANNEL_FULL`.
  */
 export async function takeTestReport(
-  parts: { readonly database: Database; readonly notifications: Pick<Notifications, "publish"> },
+  parts: HookParts,
   token: string,
   feedback: TestFeedback,
 ): Promise<HookFeedbackTaken & { readonly run: string }> {
@@ -44,7 +54,8 @@ export async function takeTestReport(
       hint: "A report counts while the worker that makes it works.",
     });
   }
-  const report = shortened(feedback);
+  const concealer = concealerOf(step.definition, parts.env, [["DURE_HOOK_TOKEN", token]]);
+  const report = shortened(concealer.concealAll(feedback));
   const text = createHash("sha256").update(canonicalJson(report)).digest("hex").slice(0, 32);
   // Results of tests come from the tester, whichever worker ran them.
   await sendFromOutside(parts, {
@@ -140,7 +151,8 @@ function shortened(feedback: TestFeedback): TestFeedback {
 
 const STEP_OF_TOKEN = {
   name: "plan.step_of_token",
-  text: `select s.run, s.port, s.try, p.tries_pair + p.tries_orchestrator as tries
+  text: `select s.run, s.port, s.try, p.tries_pair + p.tries_orchestrator as tries,
+      r.definition
     from dure.plan_steps s
     join dure.plan_runs r on r.id = s.run
     join dure.plan_ports p on p.run = s.run and p.id = s.port

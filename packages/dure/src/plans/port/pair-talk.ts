@@ -1,4 +1,5 @@
-import { messageOf } from "../../kernel/errors.ts";
+import { surely } from "../../durable/surely.ts";
+import { codeOf, messageOf } from "../../kernel/errors.ts";
 import type { Member } from "../../kernel/plans.ts";
 import type { ChannelMessage } from "../../wire/runs.ts";
 import type { MemberPlace } from "../agents/member-home.ts";
@@ -6,12 +7,23 @@ import { wordsIn } from "../rows/channel-message.ts";
 import { type ChannelMember } from "../rows/channel.ts";
 import type { PlanStep } from "../rows/run.ts";
 import type { Confinement } from "../sandbox/sandbox.ts";
-import type { Letter, TranscriptEntry } from "../workers/worker.ts";
+import { endsTry } from "../workers/worker-error.ts";
+import type { Letter, TranscriptEntry, WorkerFailure } from "../workers/worker.ts";
 import { LivingMember } from "./living-member.ts";
 import type { PortWork } from "./pair-parts.ts";
 
 /** Questions that a member may ask in one step. */
 const MAX_QUERIES = 5;
+
+/** Failures of a worker's model, about which its partner has no say. */
+const MODEL_AWAY: ReadonlySet<string> = new Set<WorkerFailure>([
+  "WORKER_RATE_LIMITED",
+  "WORKER_MODEL",
+]);
+
+interface Words {
+  readonly text: string;
+}
 
 /** A member that works, and may ask its partner. */
 export interface AskingMember {
@@ -43,7 +55,10 @@ export class PairTalk {
   readonly #answering: Promise<void>;
   /** Answers to questions of an earlier start, by the question. */
   readonly #known = new Map<string, string>();
+  /** Questions whose answer is not known in this process's time, and is not stored. */
+  readonly #unanswered = new Map<number, PromiseWithResolvers<Words>>();
   #asked = 0;
+  #answered = 0;
 
   /** Answers until `signal` is aborted; takes no slot. */
   constructor(work: PortWork, asking: AskingMember, signal: AbortSignal) {
@@ -76,7 +91,7 @@ export class PairTalk {
     return told.length === 0 ? undefined : told.join("\n\n");
   }
 
-  /** Asks the partner. Rejects with the abort of `signal` alone. */
+  /** Asks the partner. Rejects with the abort of `signal`, or with trouble of dure's own. */
   async ask(text: string, signal: AbortSignal): Promise<string> {
     const known = this.#known.get(text);
     if (known !== undefined) return known;
@@ -85,43 +100,58 @@ export class PairTalk {
     if (number > MAX_QUERIES) {
       return `No more than ${MAX_QUERIES} questions are answered in one step.`;
     }
-    const to = this.#partner;
-    const question = { key: `${step.id}.${step.starts}:query:${from}:${number}`, from, to, text };
+    const question = {
+      key: `${step.id}.${step.starts}:query:${from}:${number}`,
+      from,
+      to: this.#partner,
+      type: "query",
+      payload: { text },
+    } as const;
 
-    return this.#answerTo(async () => {
-      const how = { signal: this.#until(signal) };
-
-      return (await this.#work.channel.query(question, how)).answer;
-    }, signal);
+    return this.#answerTo(
+      async () => this.#heardAbout(await this.#work.channel.send(question), signal),
+      signal,
+    );
   }
 
-  #heardAbout(question: number, signal: AbortSignal): Promise<unknown> {
-    return this.#work.channel.answer(question, { signal: this.#until(signal) });
+  /** The answer; or at once that it is not known. */
+  async #heardAbout(question: number, signal: AbortSignal): Promise<unknown> {
+    const end = new AbortController();
+    const until = AbortSignal.any([signal, this.#listening.mute.signal, end.signal]);
+    try {
+      const answer = this.#work.channel.answer(question, { signal: until });
+      return await Promise.race([answer, this.#notKnown(question).promise]);
+    } finally {
+      end.abort();
+    }
   }
 
-  #until(signal: AbortSignal): AbortSignal {
-    return AbortSignal.any([signal, this.#listening.mute.signal]);
+  #notKnown(question: number): PromiseWithResolvers<Words> {
+    const known = this.#unanswered.get(question) ?? Promise.withResolvers<Words>();
+    this.#unanswered.set(question, known);
+    return known;
   }
 
+  /** A database that is away is waited for: a question and its answer are the same when asked again. */
   async #answerTo(wait: () => Promise<unknown>, signal: AbortSignal): Promise<string> {
     try {
-      return wordsIn(await wait());
+      return wordsIn(await this.#surely(wait, signal));
     } catch (error) {
-      if (signal.aborted) throw error;
+      if (signal.aborted || !endsTry(error)) throw error;
       return cannotAnswer(this.#partner, error);
     }
   }
 
+  #surely<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    const { clock } = this.#work.parts;
+    return surely(work, { clock, signal });
+  }
+
   /** Ends with `signal`; aborts `mute` when questions cannot be read any more. */
   async #answerAll(): Promise<void> {
-    const { channel } = this.#work;
     const { signal, mute } = this.#listening;
     try {
-      let number = 0;
-      for await (const question of channel.inbox(this.#partner, "query", { signal })) {
-        // Its answer may be stored, and nothing else of it, when a process dies.
-        if (!(await channel.answerTo(question.id))) await this.#answer(++number, question);
-      }
+      await this.#surely(() => this.#answerEach(), signal);
     } catch (error) {
       if (signal.aborted) return;
       this.#warn(error);
@@ -129,28 +159,45 @@ export class PairTalk {
     }
   }
 
-  /** Sends the answer, or why there is none. */
+  async #answerEach(): Promise<void> {
+    const { channel } = this.#work;
+    const { signal } = this.#listening;
+    for await (const question of channel.inbox(this.#partner, "query", { signal })) {
+      // Its answer may be stored, and nothing else of it, when a process dies.
+      if (!(await channel.answerTo(question.id))) await this.#answer(++this.#answered, question);
+    }
+  }
+
+  /** Sends the answer, or why there is none. Where the partner's model is away, it sends nothing. */
   async #answer(number: number, { id, payload }: ChannelMessage): Promise<void> {
     const { channel } = this.#work;
+    const { signal } = this.#listening;
     const { member, note } = this.#asking;
     const text = wordsIn(payload);
     const answer = await this.#askLiving(number, text);
-    await channel.send({
+    if (answer === undefined) {
+      this.#notKnown(id).resolve({ text: cannotAnswerNow(this.#partner) });
+      return;
+    }
+    const ack = {
       key: `ack:${id}`,
       from: this.#partner,
       to: member,
       type: "ack",
       payload: answer,
       replyTo: id,
-    });
+    } as const;
+    // Not asked again: the answer is there, and has its price.
+    await this.#surely(() => channel.send(ack), signal);
     note({ kind: "asked", title: this.#partner, text });
     note({ kind: "heard", title: this.#partner, text: answer.text });
   }
 
+  /** Undefined: its model could not be asked, so nothing is known of what it would say. */
   async #askLiving(
     number: number,
     text: string,
-  ): Promise<{ readonly text: string; readonly session?: string | undefined }> {
+  ): Promise<(Words & { readonly session?: string | undefined }) | undefined> {
     const { signal } = this.#listening;
     try {
       const asked = { number, text, asker: this.#asking };
@@ -159,9 +206,12 @@ export class PairTalk {
       return answer.session === undefined ? { text: answer.text } : answer;
     } catch (error) {
       signal.throwIfAborted();
+      if (!endsTry(error)) throw error;
       this.#warn(error);
 
-      return { text: cannotAnswer(this.#partner, error) };
+      return MODEL_AWAY.has(codeOf(error) ?? "")
+        ? undefined
+        : { text: cannotAnswer(this.#partner, error) };
     }
   }
 
@@ -192,4 +242,8 @@ function partnerOf(member: Member): ChannelMember {
 
 function cannotAnswer(member: ChannelMember, error: unknown): string {
   return `The ${member} cannot answer: ${messageOf(error)}. Decide by yourself.`;
+}
+
+function cannotAnswerNow(member: ChannelMember): string {
+  return `The ${member} cannot answer now: its model is not reachable. Its answer is not known. Decide by yourself.`;
 }

@@ -93,6 +93,8 @@ test("after the death of a leader only unprocessed messages come again; it write
 
   await expect(say(before, "4", "from the grave")).rejects.toThrow();
   await expect(before.take("tester")).rejects.toThrow();
+  const { signal } = new AbortController();
+  await expect(before.inbox("tester", "query", { signal }).next()).rejects.toThrow();
   const heard: (string | undefined)[] = [];
   const over = new AbortController();
   for await (const message of after.inbox("tester", "query", { signal: over.signal })) {

@@ -123,25 +123,6 @@ export class DirectChannel {
     await records.write(lease, (tx) => tx.query(PROCESSED, [id]));
   }
 
-  /**
-   * Asks and waits for the answer; asked again under the same key it is the same question. Rejects
-   * with the abort of `signal`.
-   */
-  async query(
-    question: { key: string; from: Member; to: ChannelSpeaker; text: string },
-    { signal }: { signal: AbortSignal },
-  ): Promise<{ id: number; answer: unknown }> {
-    const id = await this.send({
-      key: question.key,
-      from: question.from,
-      to: question.to,
-      type: "query",
-      payload: { text: question.text },
-    });
-
-    return { id, answer: await this.answer(id, { signal }) };
-  }
-
   /** Waits for the answer to a question. Rejects with the abort of `signal`. */
   async answer(question: number, { signal }: { signal: AbortSignal }): Promise<unknown> {
     const answer = await this.#until(() => this.answerTo(question), signal);
@@ -152,7 +133,7 @@ export class DirectChannel {
 
   /**
    * Messages for `to` as they come. One is processed when the next one is asked for. Ends with the
-   * abort of `signal`.
+   * abort of `signal`; rejects when they cannot be read.
    */
   async *inbox(
     to: ChannelSpeaker,
@@ -160,7 +141,7 @@ export class DirectChannel {
     { signal }: { signal: AbortSignal },
   ): AsyncGenerator<ChannelMessage, void, undefined> {
     while (!signal.aborted) {
-      const message = await this.#until(() => this.take(to, type), signal).catch(() => undefined);
+      const message = await this.#until(() => this.take(to, type), signal).catch(endsWith(signal));
       if (!message) return;
       yield message;
       await this.processed(message.id);
@@ -211,10 +192,8 @@ export class DirectChannel {
       return rows.length > 0 ? rows.toSorted((one, other) => one.id - other.id) : undefined;
     };
     while (!signal.aborted) {
-      const rows = await this.#until(look, signal).catch((error: unknown) => {
-        if (signal.aborted) return [];
-        throw error;
-      });
+      const rows = await this.#until(look, signal).catch(endsWith(signal));
+      if (!rows) return;
 
       for (const row of rows) yield messageOf(row);
       last = rows.at(-1)?.id ?? last;
@@ -272,6 +251,13 @@ export class DirectChannel {
       signal.removeEventListener("abort", onAbort);
     }
   }
+}
+
+/** What becomes of an error while messages are waited for: with the abort of `signal` there are no more. */
+function endsWith(signal: AbortSignal): (error: unknown) => undefined {
+  return (error) => {
+    if (!signal.aborted) throw error;
+  };
 }
 
 /** How keys of questions begin that were asked in a step: by its worker's tool, by its programs. */

@@ -6,6 +6,7 @@ import { silentLogger } from "../../kernel/logger.ts";
 import type { RunRecords } from "./records.ts";
 import type { NewRun } from "./run-changes.ts";
 import { takeTestReport } from "../port/hooks.ts";
+import { HookRequests } from "../runs/hook-requests.ts";
 import { planOf, startTestRuns } from "../runs/test-runs.ts";
 
 const PLAN = planOf({ a: "" });
@@ -35,7 +36,7 @@ async function open() {
   const { url } = stack.use(await testDatabase());
   const runs = stack.use(await startTestRuns({ url, build: async () => ({ status: "stopped" }) }));
   await runs.runs.stop();
-  const { database } = runs;
+  const { database, inbox, notifications } = runs;
   const records: RunRecords = runs.runs.records;
   const leases = new Leases({
     database,
@@ -43,7 +44,14 @@ async function open() {
     logger: silentLogger,
     clock: systemClock,
   });
-  return { database, records, leases, lead: (run: string) => leases.takeOver(`run:${run}`) };
+  return {
+    database,
+    inbox,
+    notifications,
+    records,
+    leases,
+    lead: (run: string) => leases.takeOver(`run:${run}`),
+  };
 }
 
 test("a leader that has lost its run writes nothing", async () => {
@@ -127,7 +135,7 @@ test("the token of a step is worth nothing when its step or its run has ended", 
   };
   const report = { success: true, failedTests: [], suggestions: [] };
   const take = (token: string) =>
-    takeTestReport({ database, notifications: { publish: () => {} } }, token, {
+    takeTestReport({ database, notifications: { publish: () => {} }, env: {} }, token, {
       ...report,
       metrics: { total: 1, passed: 1, failed: 0, durationMs: 0 },
     });
@@ -140,6 +148,40 @@ test("the token of a step is worth nothing when its step or its run has ended", 
     records.changeRun(tx, "run_1", { status: "failed", phase: "over" }),
   );
   await expect(take(token)).rejects.toMatchObject(refusal);
+});
+
+test("what a worker's programs say to dure is stored without the secrets that it was given", async () => {
+  const { database, inbox, notifications, records, lead } = await open();
+  const workers = { ...PLAN.workers, default: { ...PLAN.workers.default!, env: ["SHOP_TOKEN"] } };
+  await records.create(aRun("run_1", { plan: { ...PLAN, workers } }), []);
+  const key = {
+    run: "run_1",
+    port: "a",
+    try: 1,
+    kind: "implement",
+    member: "implementer",
+  } as const;
+  const { hookToken: token = "" } = await records.steps.begin(await lead("run_1"), key);
+  const env = { SHOP_TOKEN: "shop-0123456789" };
+  const parts = { database, inbox, notifications, clock: systemClock, env };
+  const said = `of ${token} and shop-0123456789`;
+
+  const hooks = new HookRequests(parts);
+  const asked = hooks.ask(token, said, { signal: AbortSignal.abort() });
+  await expect(asked).rejects.toThrow("aborted");
+  await hooks.requestAccess(token, { path: "src/b", wants: "read", why: said });
+  const metrics = { total: 1, passed: 1, failed: 0, durationMs: 0 };
+  const report = { success: true, failedTests: [], suggestions: [said], metrics };
+  await takeTestReport(parts, token, report);
+
+  const [stored] = await database.query<{ words: string }>({
+    name: "test.stored_words",
+    text: `select (select jsonb_agg(m)::text from dure.plan_messages m)
+      || (select jsonb_agg(e)::text from dure.escalations e) as words`,
+  });
+  expect(stored!.words.split("of [DURE_HOOK_TOKEN] and [SHOP_TOKEN]")).toHaveLength(4);
+  expect(stored!.words).not.toContain(token);
+  expect(stored!.words).not.toContain("shop-0123456789");
 });
 
 test("a run that is led by a living process waits for no leader", async () => {

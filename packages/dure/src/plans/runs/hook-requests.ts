@@ -7,6 +7,7 @@ import type { Inbox } from "../../escalations/inbox.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { DureError } from "../../kernel/errors.ts";
 import type { Plan } from "../plan.ts";
+import type { Concealer } from "../workers/concealer.ts";
 import type { AccessRequest } from "../workers/worker.ts";
 import { CHANNEL_TOPIC, messageEvent, wordsIn } from "../rows/channel-message.ts";
 import { grantable } from "../ask/grants.ts";
@@ -19,6 +20,7 @@ import {
   pathQuestion,
 } from "../ask/path-requests.ts";
 import { emit } from "../rows/records.ts";
+import { concealerOf } from "../agents/given-secrets.ts";
 import type { PathGrant } from "../../wire/runs.ts";
 import { takeSharedRequest } from "../ask/shared-requests.ts";
 
@@ -41,25 +43,24 @@ interface AskingStep {
   readonly grants: readonly PathGrant[];
 }
 
+interface HookRequestParts {
+  readonly database: Database;
+  readonly notifications: Pick<Notifications, "publish" | "subscribe">;
+  readonly inbox: Pick<Inbox, "raise" | "announce">;
+  readonly clock: Clock;
+  /** It has the values of what workers are given. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
 /**
  * What agents and programs ask for with `dure hook`, since they have no tools of dure's: an answer
  * of their partner, a path of the operator. Any process may take it; the token of the running step
  * names the agent. The leader of the run answers.
  */
 export class HookRequests {
-  readonly #parts: {
-    readonly database: Database;
-    readonly notifications: Pick<Notifications, "publish" | "subscribe">;
-    readonly inbox: Pick<Inbox, "raise" | "announce">;
-    readonly clock: Clock;
-  };
+  readonly #parts: HookRequestParts;
 
-  constructor(parts: {
-    database: Database;
-    notifications: Pick<Notifications, "publish" | "subscribe">;
-    inbox: Pick<Inbox, "raise" | "announce">;
-    clock: Clock;
-  }) {
+  constructor(parts: HookRequestParts) {
     this.#parts = parts;
   }
 
@@ -70,11 +71,12 @@ export class HookRequests {
    */
   async ask(
     token: string,
-    question: string,
+    words: string,
     { signal }: { signal: AbortSignal },
   ): Promise<{ readonly answer: string }> {
     const { database, notifications } = this.#parts;
     const step = await this.#stepOf(token);
+    const question = this.#concealerOf(step, token).conceal(words);
     const to = step.member === "implementer" ? "tester" : "implementer";
     const keys = `asked:${step.id}:`;
     const key = keys + createHash("sha256").update(question).digest("hex").slice(0, 32);
@@ -115,9 +117,10 @@ export class HookRequests {
    * Asks the operator for one path; what is allowed counts from the next try on. A file that is the
    * orchestrator's is asked of the merge. Throws `HOOK_TOKEN_INVALID`.
    */
-  async requestAccess(token: string, request: AccessRequest): Promise<HookAccess> {
+  async requestAccess(token: string, words: AccessRequest): Promise<HookAccess> {
     const { database, inbox } = this.#parts;
     const step = await this.#stepOf(token);
+    const request = this.#concealerOf(step, token).concealAll(words);
     const path = grantable(request.path);
     if (path === undefined) return NO_PATH;
     const asked = { ...request, path };
@@ -141,6 +144,11 @@ export class HookRequests {
       class: "unauthorized",
       hint: "It counts while the worker that it was given to works.",
     });
+  }
+
+  /** Words are stored and read by people who may not have the secrets of the worker. */
+  #concealerOf({ definition }: AskingStep, token: string): Concealer {
+    return concealerOf(definition, this.#parts.env, [["DURE_HOOK_TOKEN", token]]);
   }
 
   async #answerTo(id: number, token: string, to: string, signal: AbortSignal): Promise<string> {

@@ -3,6 +3,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import { codeOf, DureError } from "../../kernel/errors.ts";
 import { publishTarget } from "../../kernel/publish-target.ts";
 import type { PublishOutcome, ResultFinding, ReviewNeeded, RunReport } from "../../wire/runs.ts";
+import { concealerOf } from "../agents/given-secrets.ts";
 import { reviewBeforeLeaving, reviewNeededFor } from "../leaving/review.ts";
 import { exitWordsOf, type Tried } from "../merge/integration.ts";
 import type { MayLeave } from "../plan.ts";
@@ -187,8 +188,9 @@ export class RunDelivery {
   }
 
   #lookAt(run: PlanRun, commit: string, known: readonly string[]) {
-    const { clock } = this.#parts;
-    return { run: run.id, commit, known, mayLeave: this.#allowed(run), clock };
+    const { clock, env } = this.#parts;
+    const given = concealerOf(run.plan, env);
+    return { run: run.id, commit, known, mayLeave: this.#allowed(run), clock, env, given };
   }
 
   async #tryOut(commit: string, { run, target, signal }: AskedMerge): Promise<void> {

@@ -1,3 +1,4 @@
+import { concealDiff, concealerOf } from "../agents/given-secrets.ts";
 import { join } from "node:path";
 import type { Clock } from "../../kernel/clock.ts";
 import { DureError } from "../../kernel/errors.ts";
@@ -55,7 +56,7 @@ export class RunResults {
   }
 
   /**
-   * What a port changed, or the whole run. A tenant reads it only where it still has the repository.
+   * What a port changed, or the whole run, without the secrets that its workers were given. A tenant reads it only where it still has the repository.
    * Throws `RUN_UNKNOWN`, `PLAN_PORT_UNKNOWN`, `RUN_NO_RESULT`, `REPOSITORY_UNKNOWN`.
    */
   async diff(
@@ -81,7 +82,9 @@ export class RunResults {
     }
     const { store } = await this.#store(run, signal);
 
-    return store.diff(from, to, { patchBytes: PATCH_BYTES, signal });
+    const diff = await store.diff(from, to, { patchBytes: PATCH_BYTES, signal });
+
+    return concealDiff(diff, concealerOf(run.plan, this.#options.env));
   }
 
   /**

@@ -43,6 +43,8 @@ const RUNS_TOPIC = "plan-runs";
 export interface RunsOptions extends LeadingOptions {
   readonly notifications: Pick<Notifications, "publish" | "subscribe">;
   readonly events: Pick<EventLog, "announce" | "now" | "read" | "follow" | "caughtUp">;
+  /** Everything that dure was started with. */
+  readonly env: Readonly<Record<string, string | undefined>>;
   /** Folder of data of this machine; runs keep their files in `plans/<run>`. */
   readonly home: string;
   /** What the base names in a repository: a commit. Throws what is wrong with the repository. */

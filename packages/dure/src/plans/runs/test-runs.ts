@@ -78,6 +78,7 @@ export async function startTestRuns(options: TestRunsOptions): Promise<TestRuns>
     inbox,
     clock,
     logger,
+    env: {},
     home: "/nowhere",
     host: options.host ?? "host-1",
     resolveBase: async (repository) => ({ commit: "base", repository }),

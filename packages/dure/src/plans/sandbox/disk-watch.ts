@@ -19,28 +19,39 @@ export interface DiskBound {
   readonly bytes: number;
   /** Folders that the tree may write, none in another. */
   readonly places: readonly string[];
+  /** What they took before the tree began. */
+  readonly before: DiskUse;
+}
+
+/** What places take, and what their file systems have free. */
+export interface DiskUse {
+  readonly size: Size;
+  readonly free: readonly number[];
+}
+
+/** Asked for before a tree begins: what it writes meanwhile would not count. */
+export async function diskUseOf(places: readonly string[]): Promise<DiskUse> {
+  const free = places.map(freeOn);
+  return { size: await sizeOf(places), free };
 }
 
 /**
  * Looks at the places until it is cancelled, and tells once that they have grown by more than they
- * may. What was there when it began to look does not count. A folder that the tree has closed to
+ * may. A folder that the tree has closed to
  * dure counts with what its file system has lost.
  */
 export function watchDisk(
-  { bytes, places }: DiskBound,
+  { bytes, places, before }: DiskBound,
   { clock, onOver }: { readonly clock: Clock; readonly onOver: () => void },
 ): () => void {
-  const atFirst = sizeOf(places);
-  const free = places.map(freeOn);
   let isCancelled = false;
   let cancel = (): void => {};
   const look = async (): Promise<void> => {
-    const before = await atFirst;
     const began = clock.now();
     const now = await sizeOf(places);
     if (isCancelled) return;
-    const lost = Math.max(...places.map((at, index) => free[index]! - freeOn(at)));
-    if (grownBy(before, now, lost) > bytes) onOver();
+    const lost = Math.max(...places.map((at, index) => before.free[index]! - freeOn(at)));
+    if (grownBy(before.size, now, lost) > bytes) onOver();
     else cancel = clock.after(Math.max(LOOK_MS, REST * (clock.now() - began)), () => void look());
   };
   cancel = clock.after(LOOK_MS, () => void look());

@@ -14,7 +14,7 @@ import {
 import type { Enclosure } from "./confiner.ts";
 import { absentIn } from "./absent.ts";
 import type { ControlGroup, ControlGroups } from "./control-groups.ts";
-import { watchDisk } from "./disk-watch.ts";
+import { type DiskUse, diskUseOf, watchDisk } from "./disk-watch.ts";
 import { mostOfOneProcess, watchMemory } from "./memory-watch.ts";
 import type {
   Confinement,
@@ -67,6 +67,8 @@ interface Launched {
   readonly root: ProcessIdentity;
   /** The first process of its PID namespace, where it has one. */
   readonly init: ProcessIdentity | undefined;
+  /** Before the command began. */
+  readonly disk: DiskUse;
   readonly exited: Promise<Exit>;
   readonly group: ControlGroup;
 }
@@ -90,18 +92,18 @@ export async function startTree(order: TreeOrder): Promise<Tree> {
     group.remove();
     throw await startFailed(child, gate, exited);
   }
-  const init = await enter(order, root, gate, group);
+  const entered = await enter(order, root, gate, group);
   gate.close();
-  return watchTree(order, { child, root, init, exited, group });
+  return watchTree(order, { child, root, ...entered, exited, group });
 }
 
-/** Goes through the gate; gives the first process of the PID namespace. */
+/** Goes through the gate. */
 async function enter(
   order: TreeOrder,
   root: ProcessIdentity,
   gate: Gate,
   group: ControlGroup,
-): Promise<ProcessIdentity | undefined> {
+): Promise<Pick<Launched, "init" | "disk">> {
   const { enclosure, options, setting } = order;
   let isReady = false;
   const getReady = async (): Promise<void> => {
@@ -113,9 +115,10 @@ async function enter(
     await Promise.all([options.onStart?.(root), getReady()]);
     options.signal?.throwIfAborted();
     const init = enclosure.hasInit ? identify(childrenOf(root.pid)[0] ?? 0) : undefined;
+    const disk = await diskUseOf(order.writes);
     gate.send(gateScript(orderOfGate(order, root)), { last: true });
     await gate.hears("started", options.signal);
-    return init;
+    return { init, disk };
   } catch (error) {
     await endTree(root, setting.clock);
     const message = await gate.failure();
@@ -176,7 +179,7 @@ function watchTree(order: TreeOrder, launched: Launched): Tree {
 /** What would go on until the machine has no more of it. */
 function watchBounds(
   order: TreeOrder,
-  { root, group }: Launched,
+  { root, group, disk: before }: Launched,
   stopper: TreeStopper,
 ): () => void {
   const { groups, setting, writes } = order;
@@ -191,7 +194,7 @@ function watchBounds(
       { clock, onOver: () => void stopper.stop("memory") },
     ),
     watchDisk(
-      { bytes: setting.diskBytes, places: writes },
+      { bytes: setting.diskBytes, places: writes, before },
       { clock, onOver: () => void stopper.stop("disk") },
     ),
   ];

@@ -6,6 +6,8 @@ const SECRET_NAME =
   /(?:^|_)(?:PAT|PASS|AUTH|DSN|COOKIE)(?:_|$)|(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL)S?(?:_|$)/i;
 /** Characters; what is shorter stands in other words too. */
 const SHORTEST = 8;
+/** Characters of a line within a value; the last of a key may be a few. */
+const SHORTEST_LINE = 16;
 
 /** Replaces values of secrets by their names. A value is also found as JSON and in addresses. */
 export class Concealer {
@@ -30,6 +32,17 @@ export class Concealer {
     const name = begun >= SHORTEST ? this.#nameOf(end.slice(-begun)) : undefined;
 
     return name === undefined ? seen : `${end.slice(0, -begun)}[${name}]`;
+  }
+
+  /** Names of the secrets of which a text holds a value, each where it stands first. */
+  placesIn(text: string): ReadonlyMap<string, number> {
+    const places = new Map<string, number>();
+    for (const [name, value] of this.#values) {
+      const at = text.indexOf(value);
+      if (at >= 0) places.set(name, Math.min(at, places.get(name) ?? at));
+    }
+
+    return places;
   }
 
   /** Every text within a value of JSON. */
@@ -95,7 +108,16 @@ export class ConcealedText {
 
 function formsOf(value: string): readonly string[] {
   const asJson = JSON.stringify(value).slice(1, -1);
-  return [...new Set([value, asJson, encodeURIComponent(value.toWellFormed())])];
+  const whole = [value, asJson, encodeURIComponent(value.toWellFormed())];
+
+  return [...new Set([...whole, ...linesOf(value)])];
+}
+
+/** Lines that say something by themselves: a patch has them apart, each behind a sign. Pure. */
+function linesOf(value: string): readonly string[] {
+  const lines = value.split(/\r?\n/);
+  if (lines.length === 1) return [];
+  return lines.filter((line) => line.length >= SHORTEST_LINE && !line.startsWith("-----"));
 }
 
 /** Characters at the end of a text that begin a value, fewer than the whole value. Pure. */
