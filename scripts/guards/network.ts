@@ -360,7 +360,7 @@ export const NETWORK_GUARDS: readonly Guard[] = [
   {
     id: "disk.watched",
     at: { file: `${SANDBOX}/disk-watch.ts` },
-    find: "if (grownBy(before, now, lost) > bytes) onOver();",
+    find: "if (grownBy(before.size, now, lost) > bytes) onOver();",
     replace: "if (bytes < 0) onOver();",
     tests: sandbox("a tree that writes more than it may is ended"),
     why: "a worker fills the machine's disk, and the database stops",

@@ -22,11 +22,11 @@ test("a diff shows no secret that a worker of its plan was given, in whole, by l
   const concealer = concealerOf(PLAN, ENV);
   const lines = KEY.split("\n").map((line) => `+${line}\n`);
   const patch = `+token = "${TOKEN}"\n${lines.join("")}+${ENV.OTHER_TOKEN}\n`;
-  const changes = [{ path: `src/${TOKEN}.txt`, kind: "added" as const }];
+  const changes = [{ path: `src/${TOKEN}.txt`, kind: "new" as const }];
 
   const shown = concealDiff({ changes, patch, isCut: false }, concealer);
 
-  expect(shown.changes).toEqual([{ path: "src/[SHOP_TOKEN].txt", kind: "added" }]);
+  expect(shown.changes).toEqual([{ path: "src/[SHOP_TOKEN].txt", kind: "new" }]);
   expect(shown.patch).toContain('+token = "[SHOP_TOKEN]"\n');
   expect(shown.patch).toContain(`+${ENV.OTHER_TOKEN}\n`);
   for (const line of KEY.split("\n").slice(1, 3)) expect(shown.patch).not.toContain(line);
