@@ -163,6 +163,7 @@ export const ERROR_WORDS_KO: Readonly<Record<string, string>> = {
   STAGE_REFUSED: "서비스가 갈 수 없는 단계로 가려고 했어요.",
   REPLAY_REFUSED: "처음에 하지 않은 일을 하려고 해서, 다시 실행을 여기서 멈췄어요.",
   PROMPT_INVALID: "프롬프트에 고칠 곳이 있어요.",
+  APPROVAL_PENDING: "사람의 승인을 기다려요.",
   APPROVAL_USED: "이미 쓴 승인이에요. 다시 물어봐 주세요.",
   AGENT_LOOPS: "에이전트가 도구만 계속 부르고 답하지 않았어요.",
   APPROVAL_UNUSED: "승인했지만 실행되지 않았어요.",

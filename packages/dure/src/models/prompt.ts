@@ -28,13 +28,13 @@ export function callOptions(
   limits: { temperature: number | undefined; maxOutputTokens: number },
   format: OutputFormat = "json_schema",
 ): LanguageModelV4CallOptions {
-  const system = systemOf(request, format)?.toWellFormed();
+  const system = systemOf(request, format)?.toWellFormed() ?? "";
   const messages = soundMessages(request.messages).map(promptMessage);
   const last = messages.length - 1;
 
   return {
     prompt: [
-      ...(system === undefined ? [] : [{ role: "system", content: system, ...KEPT } as const]),
+      ...(system.trim() === "" ? [] : [{ role: "system", content: system, ...KEPT } as const]),
       ...messages.map((message, index) => (index === last ? { ...message, ...KEPT } : message)),
     ],
     maxOutputTokens: limits.maxOutputTokens,
