@@ -194,16 +194,34 @@ describe("the list of guards", () => {
   });
 });
 
-/**
- * Letters of a name that must stand in its file in a row: one from a table of tests stands there
- * with gaps (`%s`). `npm run mutate` looks closely.
- */
-const IN_A_ROW = 14;
+/** Where a table of tests puts a value into a title. */
+const GAP = /%[a-z%]|\$\{[^}]*\}|\$[\w.]+/;
 
+/** Whether a title in the file holds the name; what stands in a gap of one is in the file, too. */
 function hasTest(text: string, name: string): boolean {
-  const starts = Array.from(
-    { length: Math.max(1, name.length - IN_A_ROW + 1) },
-    (_, start) => start,
+  const titles = text.match(/"(?:[^"\\\n]|\\.)+"|`[^`]+`/g) ?? [];
+  return (
+    (name === "" && text !== "") ||
+    titles.some((title) => holds(title.slice(1, -1).split(GAP), name, text))
   );
-  return text !== "" && starts.some((start) => text.includes(name.slice(start, start + IN_A_ROW)));
+}
+
+function holds(parts: readonly string[], name: string, text: string): boolean {
+  return parts.some((part, index) => {
+    if (part.includes(name)) return true;
+    const starts = Array.from({ length: part.length + 1 }, (_, start) => part.slice(start));
+    const after = parts.slice(index + 1);
+    const begins = starts.filter((end) => after.length > 0 && name.startsWith(end));
+    return begins.some((end) => goesOn(name.slice(end.length), after, text));
+  });
+}
+
+/** `rest` begins in a gap. */
+function goesOn(rest: string, [next = "", ...after]: readonly string[], text: string): boolean {
+  return Array.from(rest, (_, at) => at).some((at) => {
+    if (!text.includes(rest.slice(0, at))) return false;
+    const behind = rest.slice(at);
+    if (next.startsWith(behind) || text.includes(rest)) return true;
+    return next !== "" && behind.startsWith(next) && goesOn(behind.slice(next.length), after, text);
+  });
 }

@@ -36,7 +36,7 @@ export const DURABLE_GUARDS: readonly Guard[] = [
     at: { file: `${DURABLE}/looker.ts` },
     find: "Math.min(everyMs * 2 ** this.#failures, longestMs)",
     replace: "everyMs * 2 ** this.#failures",
-    tests: looker("costs one log line, and follows again later each time, in bounds"),
+    tests: looker("follows again later each time, in bounds"),
     why: "after an outage a process looks again in hours",
   },
   {
@@ -489,7 +489,7 @@ export const DURABLE_GUARDS: readonly Guard[] = [
     at: { file: `${DURABLE}/outbox-rows.ts` },
     find: "in_doubt = o.in_doubt or c.state = 'sending'",
     replace: "in_doubt = o.in_doubt",
-    tests: outbox("a process that dies between sending and recording leaves an entry"),
+    tests: outbox("a death between sending and recording leaves an entry"),
     why: "what may have arrived is sent again without a look",
   },
   {

@@ -241,7 +241,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     at: { file: `${ENGINE}/effects/approvals.ts` },
     find: "if (!tool.approval || !(tool.approval.when?.(input) ?? true)) return",
     replace: 'if (key !== "") return',
-    tests: effects("a call that code makes with a tool that needs a yes asks for it"),
+    tests: effects("a call by code of a tool that needs a yes asks for it"),
     why: "a tool that needs a yes is called without one",
   },
   {
@@ -249,7 +249,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     at: { file: `${ENGINE}/effects/approvals.ts` },
     find: 'if (await this.#store.isEffectKnown(key, { signal: this.#signal })) return { is: "allowed" };',
     replace: "",
-    tests: effects("a call that code makes with a tool that needs a yes asks for it"),
+    tests: effects("a call by code of a tool that needs a yes asks for it"),
     why: "a call that was allowed before a crash is asked for again",
   },
   {
@@ -346,9 +346,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     at: { file: `${ENGINE}/turn/turn-stop.ts` },
     find: "if (this.#held.epoch === FIRST_EPOCH) this.#cutNow();",
     replace: "if (this.#held.epoch > 0) this.#cutNow();",
-    tests: effects(
-      "a stop that comes after a death begins nothing beside the effect that it settles",
-    ),
+    tests: effects("a stop after a death begins nothing beside the effect that it settles"),
     why: "a stop after a death leaves an effect of the life before unsettled",
   },
   {
@@ -356,9 +354,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     at: { file: `${ENGINE}/turn/turn-stop.ts` },
     find: "if (this.#asked) throw this.#asked;",
     replace: "",
-    tests: effects(
-      "a stop that comes after a death begins nothing beside the effect that it settles",
-    ),
+    tests: effects("a stop after a death begins nothing beside the effect that it settles"),
     why: "a stopped turn begins something new",
   },
   {
@@ -404,7 +400,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     at: { sql: "reserve_budget" },
     find: "if t.id is null then return jsonb_build_object('outcome', 'fenced'); end if;",
     replace: "",
-    tests: budgets("a reservation is written once, only by the turn's holder"),
+    tests: budgets("a reservation is written once, by the turn's holder alone"),
     why: "a process that lost the turn reserves for it",
   },
   {
@@ -412,7 +408,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     at: { sql: "reserve_budget" },
     find: "if found then return jsonb_build_object('outcome', 'found', 'process', v_process); end if;",
     replace: "",
-    tests: budgets("a reservation is written once, only by the turn's holder"),
+    tests: budgets("a reservation is written once, by the turn's holder alone"),
     why: "a turn that goes on elsewhere reserves a second time",
   },
   {
@@ -420,7 +416,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     at: { sql: "reserve_budget" },
     find: "if t.stop is not null then return jsonb_build_object('outcome', 'stop'); end if;",
     replace: "",
-    tests: budgets("a reservation is written once, only by the turn's holder"),
+    tests: budgets("a reservation is written once, by the turn's holder alone"),
     why: "a stopped turn pays for another call",
   },
   {
@@ -428,7 +424,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     at: { sql: "reserve_budget" },
     find: "< cardinality(v_pools) then",
     replace: "< 0 then",
-    tests: budgets("a reservation is written once, only by the turn's holder"),
+    tests: budgets("a reservation is written once, by the turn's holder alone"),
     why: "a process spends from blocks that were taken back",
   },
   {

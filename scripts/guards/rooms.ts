@@ -31,9 +31,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
     at: { sql: "handling_may_start" },
     find: "and not exists (select from dure.pauses p where p.agent = h.agent)",
     replace: "",
-    tests: brake(
-      "when a process dies > a pause holds for a process that starts after it, and for one beside it",
-    ),
+    tests: brake("a pause holds for a process that starts after it, and for one beside it"),
     why: "an answer of a paused agent is begun",
   },
   {
@@ -41,9 +39,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
     at: { file: `${ROOMS}/stops.ts` },
     find: "where place = $1 and state <> 'done' and created_at <= $2",
     replace: "where place = $1 and state <> 'done' and created_at <= $2 and state <> 'running'",
-    tests: brake(
-      "when a process dies > a stop whose process died after its row is finished by another one",
-    ),
+    tests: brake("a stop whose process died after its row is finished by another one"),
     why: "what runs in a room goes on after the stop",
   },
   {
@@ -51,9 +47,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
     at: { file: `${ROOMS}/stops.ts` },
     find: "await database.query(STOP_TURNS, [stop.place, stop.at, stop.by]);",
     replace: "void STOP_TURNS;",
-    tests: brake(
-      "when a process dies > a stop half done is done to its end, and the turns of its answers end",
-    ),
+    tests: brake("a stop half done is done to its end, and the turns of its answers end"),
     why: "the turn of a stopped answer goes on calling its model",
   },
   {

@@ -209,7 +209,7 @@ export const TURN_GUARDS: readonly Guard[] = [
     find: "waited for its lock\n  if (p->>'again')::boolean then",
     replace: "waited for its lock\n  if false then",
     tests: [
-      ...turns("whose answer is lost before it is committed"),
+      ...turns("whose answer is lost is asked again and found"),
       ...lostAnswers("a message whose acceptance was stored but never confirmed"),
     ],
     why: "an acceptance that committed meanwhile is stored twice",
@@ -521,7 +521,7 @@ export const TURN_GUARDS: readonly Guard[] = [
     at: { sql: "forget_session_effects" },
     find: " and status in ('done', 'failed')",
     replace: "",
-    tests: effects("an effect whose outcome is found out after its session was forgotten"),
+    tests: effects("an effect whose outcome is found after its session was forgotten"),
     why: "what may have happened is forgotten with its session",
   },
 
@@ -563,7 +563,7 @@ export const TURN_GUARDS: readonly Guard[] = [
     at: { sql: "answer_escalation" },
     find: "if e.status = 'open' and e.expires_at < clock_timestamp() then",
     replace: "if false then",
-    tests: inbox("one whose time has passed is dismissed by time"),
+    tests: inbox("one whose time has passed is dismissed once by any process"),
     why: "a yes counts after its time",
   },
   {

@@ -206,6 +206,8 @@ describe("when a process dies", { timeout: 60_000 }, () => {
     await platform.say(second, "@루다 둘");
     await eventually(() => expect(first.calls("ruda") + second.calls("ruda")).toBe(1));
     expect(first.calls("eden") + second.calls("eden")).toBe(0);
+    const states = { text: "select state from dure.handlings where agent = 'eden'" };
+    expect(await first.database.query(states)).toEqual([{ state: "waiting" }]);
 
     await second.rooms.pauses.resume("eden", BY);
     await eventually(() => expect(first.calls("eden") + second.calls("eden")).toBe(1));

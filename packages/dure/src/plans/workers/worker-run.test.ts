@@ -247,10 +247,12 @@ test("workers that share their tokens stop together, and none begins with nothin
   };
 
   const ends = await Promise.all([1, 2].map(() => told(untilStopped, { limits: limits() })));
-  const late = await told(untilStopped, { limits: limits() });
+  let isBegun = false;
+  const late = await told(async () => ((isBegun = true), READY), { limits: limits() });
 
   const stopped = { result: { status: "failed", error: { code: "WORKER_TOKENS" } } };
   for (const events of [...ends, late]) expect(events.at(-1)).toMatchObject(stopped);
+  expect(isBegun).toBe(false);
   // Each was in a call, and made no other one.
   expect(calls).toBeLessThanOrEqual(4);
   expect(run.bound("tokens")).toMatchObject({ of: "run", used: calls * 100, most: 250 });
