@@ -156,6 +156,15 @@ describe.each(PLATFORM.rows)(
           },
         });
 
+        // A channel counts as private, and its threads have no words in their names, until it is known.
+        await eventually(async () =>
+          expect(
+            await team.database.query(
+              { text: "select dure.is_private(p) as kept from dure.places p where id = $1" },
+              [general],
+            ),
+          ).toEqual([{ kept: false }]),
+        );
         const before = await team.rooms.collaboration.collaborate(
           { agent: "ruda" },
           { targetAgent: "dajim", message: "도와줘" },
