@@ -31,6 +31,30 @@ test.each(LOCALES)(
   },
 );
 
+test("a new team has its agents, prompts and plans in its language", async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), "dure-init-team-"));
+  try {
+    const options = { folder, version: "0.0.0" };
+    const inKorean: unknown[] = [];
+    for (const locale of LOCALES) {
+      const answers = { locale, begin: "plans" } as const;
+      const { folder: team } = await initTeam(`team ${locale}`, { ...options, answers });
+      for (const name of ["agents/mina/SOUL.md", "agents/theo/SOUL.md", "plans/first.yaml"]) {
+        const text = await readFile(path.join(team, name), "utf8");
+        if (/[가-힣]/.test(text)) inKorean.push(`${locale} ${name}`);
+      }
+    }
+
+    expect(inKorean).toEqual([
+      "ko agents/mina/SOUL.md",
+      "ko agents/theo/SOUL.md",
+      "ko plans/first.yaml",
+    ]);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+});
+
 test.each([
   ["ko", "키 OPENAI_API_KEY는 .env에 있어요."],
   ["en", "Its key, OPENAI_API_KEY, stands in .env."],
