@@ -346,4 +346,14 @@ export const BOUND_GUARDS: readonly Guard[] = [
     ),
     why: "foreign text begins a line of its own in a terminal",
   },
+  {
+    id: "init.locale",
+    at: { file: "packages/dure/src/cli/init-team.ts" },
+    find: 'return locale === "ko" ? `${template}-ko` : template;',
+    replace: "return template;",
+    tests: testsIn("packages/dure/src/cli/init-team.test.ts")(
+      "a new team has its agents, prompts and plans in its language",
+    ),
+    why: "a new team in Korean begins with English agents and plans",
+  },
 ];

@@ -539,4 +539,12 @@ export const JOB_GUARDS: readonly Guard[] = [
     tests: recovery("every write of an exchange under an epoch that has passed is refused"),
     why: "a process that lost a job lays it to rest under its new leader",
   },
+  {
+    id: "jobs.note.led",
+    at: { file: "packages/dure/src/jobs/job-exchange-store.ts" },
+    find: "const isOurs = await this.#options.store.note(this.#id, this.#held.epoch, turn); if (!isOurs) throw new JobFencedError(this.#id);",
+    replace: "await this.#options.store.note(this.#id, this.#held.epoch, turn);",
+    tests: recovery("does not stop the turn that it has just begun: another one follows it"),
+    why: "a process that leads a job no more goes on with it",
+  },
 ];
