@@ -120,6 +120,7 @@ async function pictures(width: number, colorScheme: "light" | "dark"): Promise<v
   await page.locator(".port-box").last().click();
   await page.locator(".draft-port").scrollIntoViewIfNeeded();
   await look("2c-port");
+  server.plans.findProblems = () => [];
   await page.goto(`${server.url}/plans`);
   for (const id of ["run_01JC4S0Q4A", "run_01JC4S0Q4B", "run_01JC4S0Q4C", "run_01JC4S0Q4D"]) {
     server.plans.runs.push(
@@ -247,7 +248,10 @@ async function pictures(width: number, colorScheme: "light" | "dark"): Promise<v
   await page.locator(".run-cleaned-note").waitFor();
   await look("7c-cleaned");
   await page.goto(`${server.url}/plans/runs/run_middle/ports/limits`);
-  await page.getByRole("button", { name: ko ? "다시 시도…" : "Retry…", exact: true }).click();
+  await page
+    .getByRole("button", { name: ko ? "다시 시도…" : "Retry…", exact: true })
+    .first()
+    .click();
   await page.locator(".port-more").scrollIntoViewIfNeeded();
   await look("7d-retry");
   await page.goto(`${server.url}/plans/runs/run_many`);
