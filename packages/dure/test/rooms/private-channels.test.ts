@@ -3,6 +3,7 @@ import { recentAnswers } from "../../src/rooms/recent-answers.ts";
 import { eventually } from "../until.ts";
 import { discordPlatform, type DiscordStage } from "./discord-platform.ts";
 import { readyTeamOn, settled, silent, type TeamOptions } from "./helpers.ts";
+import { wordsKnownTo } from "./known-words.ts";
 import type { TestPlatform } from "./platform.ts";
 import { slackPlatform, type SlackStage } from "./slack-platform.ts";
 import type { TestTeam } from "./team.ts";
@@ -79,7 +80,7 @@ describe.each(STAGES)("a private channel of %s that the team has as a room", (na
       await settled(team);
       expect(threads("general").join()).not.toContain(SECRET);
       expect(threads("quiet")).toEqual([]);
-      expect(await knownTo(team, MEMBER)).toEqual([]);
+      expect(await wordsKnownTo(team, MEMBER.person, SECRET)).toEqual([]);
       expect(await answersIn(team, MEMBER)).toEqual([]);
       expect(await answersIn(team, OPERATOR)).not.toEqual([]);
       expect(await roomsOf(team, MEMBER)).toEqual([`${name}:quiet`]);
@@ -105,7 +106,7 @@ describe.each(STAGES)("a private channel of %s that the team has as a room", (na
     await settled(team);
     expect(results).toMatchObject([{ ok: false, code: "PRIVATE_ORIGIN" }]);
     expect([...threads("general"), ...threads("quiet")]).toEqual([]);
-    expect(await knownTo(team, MEMBER)).toEqual([]);
+    expect(await wordsKnownTo(team, MEMBER.person, SECRET)).toEqual([]);
   });
 
   test(
@@ -182,29 +183,4 @@ async function roomsOf({ rooms }: TestTeam, who: typeof OPERATOR | typeof MEMBER
 
 async function answersIn({ database }: TestTeam, who: typeof OPERATOR | typeof MEMBER) {
   return recentAnswers(database, "eden", { who, limit: 50 });
-}
-
-/** Messages, names of places and events with the secret that a person may know. */
-async function knownTo({ database }: TestTeam, { person }: typeof MEMBER) {
-  return database.query(
-    {
-      text: `
-        select 'message' as what, text as words
-        from dure.room_messages
-        where text like $1 and dure.may_know_place(place, '', $2)
-        union all
-        select 'place', name from dure.places where name like $1
-        union all
-        select 'event', data::text
-        from dure.events
-        where data::text like $1
-          and dure.may_know_place(room, '', $2)
-          and dure.may_know_session(session, '', $2)
-        union all
-        select 'session', title
-        from dure.sessions
-        where title like $1 and dure.may_know_session(id, '', $2)`,
-    },
-    [`%${SECRET}%`, person],
-  );
 }

@@ -10,6 +10,7 @@ import { recentAnswers } from "../../src/rooms/recent-answers.ts";
 import { eventually } from "../until.ts";
 import { discordPlatform } from "./discord-platform.ts";
 import { readyTeamOn, settled, silent, type TeamOptions } from "./helpers.ts";
+import { wordsKnownTo } from "./known-words.ts";
 import { slackPlatform } from "./slack-platform.ts";
 import type { Behave, Name, TestTeam } from "./team.ts";
 import { webPlatform } from "./web-platform.ts";
@@ -80,7 +81,7 @@ describe("a hand-over from a direct room of the web", { timeout: 60_000 }, () =>
     }
     expect(await answersIn(team, MINJUN)).toContain(thread!.id);
     expect(await team.rooms.reader.threads("web:general", MINJUN)).toEqual([]);
-    expect(await openWordsOf(team)).toEqual([]);
+    expect(await wordsKnownTo(team, SEOYEON.person, SECRET)).toEqual([]);
     const heard = await team.rooms.reader.observations({ tenant: "" });
     expect(JSON.stringify(heard)).not.toContain(SECRET);
   });
@@ -141,7 +142,7 @@ describe("a hand-over from a direct room of the web", { timeout: 60_000 }, () =>
     );
 
     expect(result).toMatchObject({ ok: false, code: "PRIVATE_ORIGIN" });
-    expect(await openWordsOf(team)).toEqual([]);
+    expect(await wordsKnownTo(team, SEOYEON.person, SECRET)).toEqual([]);
   });
 
   test("goes on in its thread after a restart", async () => {
@@ -187,7 +188,7 @@ describe("a hand-over from a direct room of the web", { timeout: 60_000 }, () =>
     );
 
     expect(result).toMatchObject({ ok: true, channelId: direct });
-    expect(await openWordsOf(team)).toEqual([]);
+    expect(await wordsKnownTo(team, SEOYEON.person, SECRET)).toEqual([]);
   });
 });
 
@@ -213,7 +214,7 @@ describe("a hand-over from a direct message of a platform", { timeout: 60_000 },
     ).toEqual([KEPT, "맡겼어요"].toSorted());
     expect(stage.discord.threads(stage.places.general)).toEqual([]);
     expect(stage.discord.messages(stage.places.general)).toEqual([]);
-    expect(await openWordsOf(team)).toEqual([]);
+    expect(await wordsKnownTo(team, SEOYEON.person, SECRET)).toEqual([]);
   });
 
   test("on Slack is refused, and no word of it is in a channel or a title", async () => {
@@ -236,7 +237,7 @@ describe("a hand-over from a direct message of a platform", { timeout: 60_000 },
         .toSorted(),
     ).toEqual([KEPT, "맡겼어요"].toSorted());
     expect(slack.messages({ channel: places.general })).toEqual([]);
-    expect(await openWordsOf(team)).toEqual([]);
+    expect(await wordsKnownTo(team, SEOYEON.person, SECRET)).toEqual([]);
   });
 
   test("in a group message of Slack is refused, and its members alone read what is said", async () => {
@@ -255,7 +256,7 @@ describe("a hand-over from a direct message of a platform", { timeout: 60_000 },
     await settled(team);
     expect(results).toMatchObject([{ ok: false, code: "PRIVATE_ORIGIN" }]);
     expect(slack.messages({ channel: places.general })).toEqual([]);
-    expect(await openWordsOf(team)).toEqual([]);
+    expect(await wordsKnownTo(team, SEOYEON.person, SECRET)).toEqual([]);
     expect(await answersIn(team, SEOYEON)).toEqual([]);
   });
 
@@ -276,7 +277,7 @@ describe("a hand-over from a direct message of a platform", { timeout: 60_000 },
     await eventually(() => expect(stage.slack.messages({ channel: direct })).toHaveLength(2));
     await settled(team);
 
-    expect(await openWordsOf(team)).toEqual([]);
+    expect(await wordsKnownTo(team, SEOYEON.person, SECRET)).toEqual([]);
     const posted = stage.slack.requests.filter(({ method }) => method === "chat.postMessage");
     expect(posted.map(({ args }) => args["channel"])).toEqual([direct.id]);
   });
@@ -293,7 +294,7 @@ describe("a hand-over from a direct message of a platform", { timeout: 60_000 },
     await eventually(() => expect(results).toHaveLength(1));
     await settled(team);
     expect(results).toMatchObject([{ ok: false, code: "PRIVATE_ORIGIN" }]);
-    expect(await openWordsOf(team)).toEqual([]);
+    expect(await wordsKnownTo(team, SEOYEON.person, SECRET)).toEqual([]);
   });
 });
 
@@ -395,43 +396,4 @@ async function threadsOfPair({ database }: TestTeam): Promise<readonly unknown[]
       group by p.parent, p.id
       order by min(r.created_at)`,
   });
-}
-
-/**
- * What holds the secret and may be known to another person: messages, names of places, events,
- * escalations, records, sessions, and all that left for a channel.
- */
-async function openWordsOf({ database }: TestTeam): Promise<readonly unknown[]> {
-  return database.query(
-    {
-      text: `
-        select 'message' as what, text as words
-        from dure.room_messages
-        where text like $1 and dure.may_know_place(place, '', $2)
-        union all
-        select 'place', name from dure.places where name like $1
-        union all
-        select 'event', data::text
-        from dure.events
-        where data::text like $1
-          and dure.may_know_place(room, '', $2)
-          and dure.may_know_session(session, '', $2)
-          and dure.may_know_job(job, '', $2)
-        union all
-        select 'escalation', title
-        from dure.escalations
-        where concat(title, description, context) like $1
-          and dure.may_know_place(room, '', $2)
-          and dure.may_know_session(session_id, '', $2)
-        union all
-        select 'record', excerpt
-        from dure.observations
-        where excerpt like $1 and dure.may_know_place(place, '', $2)
-        union all
-        select 'session', title
-        from dure.sessions
-        where title like $1 and dure.may_know_session(id, '', $2)`,
-    },
-    [`%${SECRET}%`, SEOYEON.person],
-  );
 }
