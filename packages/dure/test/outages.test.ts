@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { testDatabase } from "../src/durable/test-database.ts";
 import { FULL } from "../src/kernel/test-tiers.ts";
+import { hookStage } from "./outages/hook-stage.ts";
 import { jobStage } from "./outages/job-stage.ts";
 import { frozen, full, providerAway, readOnly, restarted, type Outage } from "./outages/outage.ts";
 import { roomStage } from "./outages/room-stage.ts";
@@ -29,6 +30,7 @@ const STAGES = {
   tool: roomStage,
   "hand-over": roomStage,
   outbox: roomStage,
+  hook: hookStage,
   "job turn": jobStage,
   "tool of a job": jobStage,
   "port step": runStage,
@@ -39,9 +41,9 @@ type Place = keyof typeof STAGES;
 
 /**
  * Workers of a plan are programs with a provider of their own, for which they wait themselves
- * (test/plans/rate-limit.test.ts); a merge asks no model.
+ * (test/plans/rate-limit.test.ts); a hook and a merge ask no model.
  */
-const WITHOUT_PROVIDER: ReadonlySet<Place> = new Set(["port step", "worker", "merge"]);
+const WITHOUT_PROVIDER: ReadonlySet<Place> = new Set(["hook", "port step", "worker", "merge"]);
 
 interface Row {
   readonly name: string;
@@ -57,7 +59,7 @@ const MET_BY: Readonly<Record<string, readonly Place[]>> = {
   handlings: ["hand-over"],
   jobs: ["job turn", "tool of a job"],
   leases: ["port step", "worker", "merge"],
-  outbox: ["outbox"],
+  outbox: ["outbox", "hook"],
   turns: ["turn", "tool"],
 };
 
@@ -83,7 +85,7 @@ const ROWS: readonly Row[] = [
     forMs: 3 * MINUTE,
     fast: ["hand-over", "job turn"],
   },
-  { name: "a database that restarts", outage: restarted, forMs: 700, fast: ["tool"] },
+  { name: "a database that restarts", outage: restarted, forMs: 700, fast: ["tool", "hook"] },
   { name: "a read-only database", outage: readOnly, forMs: 700, fast: ["hand-over"] },
   { name: "a full database", outage: full, forMs: 700, fast: ["job turn"] },
   { name: "a frozen database", outage: frozen, forMs: 1_500, fast: ["outbox", "merge"] },
