@@ -146,16 +146,16 @@ test("a hook that is given up is told to people", FULL, async () => {
     }),
   );
   const { turnId } = await t.say("mail");
-  // As after nine tries, which take minutes.
+  // As after eleven tries, which take half an hour.
   await expect
     .poll(
       () =>
         t.database.query({
           text: `
             update dure.outbox
-            set attempts = 9
+            set attempts = 11
             where attempts between 1
-            and 8
+            and 10
             and state = 'pending'
             returning id`,
         }),

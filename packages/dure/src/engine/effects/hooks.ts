@@ -191,9 +191,9 @@ class NotToldError extends Error {
 
 /**
  * Deliveries of one hook before it is given up and people are told. With
- * doubling pauses about 17 minutes.
+ * doubling pauses about 35 minutes, so that what it needs may be away for 30 as for other work.
  */
-const HOOK_ATTEMPTS = 10;
+const HOOK_ATTEMPTS = 12;
 /**
  * Times that another server is told of a stop: with doubling pauses within a minute.
  */
