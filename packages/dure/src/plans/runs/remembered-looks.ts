@@ -1,6 +1,15 @@
 import type { ReviewNeeded } from "../../wire/runs.ts";
+import { SharedWork } from "./shared-work.ts";
 
-type Look = Promise<ReviewNeeded | undefined>;
+type Found = ReviewNeeded | undefined;
+type Look = SharedWork<Found>;
+
+/** Who asks for a look. */
+interface Asking {
+  readonly tenant: string;
+  /** Of this caller alone; the look goes on for others. */
+  readonly signal: AbortSignal;
+}
 
 /** Looks at results that are remembered. */
 const MAX_LOOKS = 100;
@@ -15,19 +24,40 @@ export class RememberedLooks {
   readonly #last = new Map<string, Promise<unknown>>();
 
   /** `key`: everything that decides what is found. What fails is not remembered. */
-  get(key: string, tenant: string, look: () => Look): Look {
+  get(
+    key: string,
+    { tenant, signal }: Asking,
+    look: (signal: AbortSignal) => Promise<Found>,
+  ): Promise<Found> {
     const known = this.#known.get(key);
-    if (known !== undefined) return known;
-    const found = (this.#last.get(tenant) ?? Promise.resolve()).then(look);
-    this.#known.set(key, found);
-    const ended: Promise<unknown> = found
-      .catch(() => this.#forget(key, found))
-      .then(() => this.#forgetLast(tenant, ended));
+    const shared = known === undefined || known.isLeft ? this.#begin(key, tenant, look) : known;
+
+    return shared.for(signal);
+  }
+
+  #begin(key: string, tenant: string, look: (signal: AbortSignal) => Promise<Found>): Look {
+    const before = this.#last.get(tenant) ?? Promise.resolve();
+    const { promise: ended, resolve } = Promise.withResolvers<void>();
+    const shared: Look = new SharedWork(async (signal) => {
+      await before;
+      try {
+        signal.throwIfAborted();
+        return await look(signal);
+      } catch (error) {
+        this.#forget(key, shared);
+        throw error;
+      } finally {
+        this.#forgetLast(tenant, ended);
+        resolve();
+      }
+    });
+    this.#known.delete(key);
+    this.#known.set(key, shared);
     this.#last.set(tenant, ended);
     const [oldest] = this.#known.keys();
     if (this.#known.size > MAX_LOOKS) this.#known.delete(oldest!);
 
-    return found;
+    return shared;
   }
 
   /** Under its key another look may be remembered by now. */

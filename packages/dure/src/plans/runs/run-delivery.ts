@@ -22,6 +22,7 @@ import type { GateState, MergeGate } from "./merge-gate.ts";
 import { openPullRequest } from "./pull-request.ts";
 import { RememberedLooks } from "./remembered-looks.ts";
 import type { Runs } from "./runs.ts";
+import { SharedWork } from "./shared-work.ts";
 import type { TeamGuard } from "./team-guard.ts";
 
 interface DeliveryParts {
@@ -61,7 +62,7 @@ const MAX_MERGES = 20;
 export class RunDelivery {
   readonly #parts: DeliveryParts;
   /** Merges that go on, by run and branch. */
-  readonly #merges = new Map<string, Promise<DeliveredMerge>>();
+  readonly #merges = new Map<string, SharedWork<DeliveredMerge>>();
   readonly #looks = new RememberedLooks();
 
   constructor(parts: DeliveryParts) {
@@ -84,17 +85,25 @@ export class RunDelivery {
     const target = into ?? branchOf(repository, run.plan.base);
     // A yes is part of what was asked: a request without it shares no merge that has one.
     const key = `${run.id} ${target} ${asked.confirm}`;
-    const going = this.#merges.get(key) ?? this.#begin(key, { run, target, repository, ...asked });
+    const known = this.#merges.get(key);
+    const going =
+      known === undefined || known.isLeft
+        ? this.#begin(key, { run, target, repository, ...asked })
+        : known;
     const trying = { kind: "trying", target, commit: report.commit, updated: undefined } as const;
 
-    return within(this.#parts.clock, ANSWER_MS, going, trying);
+    return within(this.#parts.clock, ANSWER_MS, going.for(asked.signal), trying);
   }
 
-  #begin(key: string, asked: AskedMerge): Promise<DeliveredMerge> {
+  #begin(key: string, asked: AskedMerge): SharedWork<DeliveredMerge> {
     if (this.#merges.size >= MAX_MERGES) throw tooManyMerges();
-    const going = this.#merge(asked).finally(() => this.#merges.delete(key));
-    // Its request may have left.
-    going.catch(() => undefined);
+    const going = new SharedWork(async (signal) => {
+      try {
+        return await this.#merge({ ...asked, signal });
+      } finally {
+        if (this.#merges.get(key) === going) this.#merges.delete(key);
+      }
+    });
     this.#merges.set(key, going);
 
     return going;
@@ -151,8 +160,8 @@ export class RunDelivery {
     const known = await repository.resolve(tip, { signal });
     const { commit } = await deliveredCommit(run, report, repository, { env, signal });
     const key = `${run.id} ${commit} ${known}`;
-    const review = await this.#looks.get(key, run.tenant, () =>
-      reviewNeededFor(repository, { ...this.#lookAt(run, commit, [known]), signal }),
+    const review = await this.#looks.get(key, { tenant: run.tenant, signal }, (shared) =>
+      reviewNeededFor(repository, { ...this.#lookAt(run, commit, [known]), signal: shared }),
     );
 
     return { target, review: review ?? null, allowed: this.#allowed(run), gate: state };
