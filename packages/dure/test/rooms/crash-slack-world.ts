@@ -26,6 +26,8 @@ export interface CrashWorld {
   ready(server: ServerProcess): Promise<void>;
   /** 민준 says it. Gives its id in dure. */
   say(text: string, options?: { threadTs?: string; agoMs?: number }): string;
+  /** 민준 presses the only button of a message as it was, which may be gone meanwhile. */
+  press(message: FakeSlackMessage): void;
   shown(place: FakeSlackPlace): readonly string[];
   /** What agents have in the channel. */
   answers(): readonly FakeSlackMessage[];
@@ -81,6 +83,7 @@ export async function openWorld(options: {
       const { ts } = minjun.post(place, mentioned(text, apps), { agoMs });
       return `${general.id}:${ts}`;
     },
+    press: (message) => minjun.pressValue(message, message.buttons[0]!),
     shown: (place) =>
       slack
         .messages(place)
@@ -130,7 +133,10 @@ function sharedApp(slack: FakeSlack): Apps {
     appToken: "xapp-dure",
     scopes: ["chat:write", "chat:write.customize", "channels:history", "users:read"],
   });
-  return { apps: [], tokens: { SLACK_BOT_TOKEN: "xoxb-dure", SLACK_APP_TOKEN: "xapp-dure" } };
+  return {
+    apps: [],
+    tokens: { SLACK_BOT_TOKEN: "xoxb-dure", SLACK_APP_TOKEN: "xapp-dure" },
+  };
 }
 
 function mentioned(text: string, apps: readonly FakeSlackApp[]): string {

@@ -1,5 +1,8 @@
-import type { StatementTest } from "@dure/testing";
-import { expect, test } from "vitest";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import type { FakeSlackMessage, StatementTest } from "@dure/testing";
+import { expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { boundMs } from "../../src/kernel/test-bounds.ts";
 import { FULL } from "../../src/kernel/test-tiers.ts";
@@ -267,6 +270,88 @@ async function isOld({ database }: CrashWorld): Promise<void> {
   await database.query({
     text: "update dure.places set created_at = created_at - interval '1 hour'",
   });
+}
+
+/** Moments of a press on the button that goes on with an answer, and what stands there then. */
+const PRESSED: readonly (readonly [string, "before" | "after", string, number])[] = [
+  ["it is being stored", "before", "answer_retry.reopen", 1],
+  ["it is stored, and goes on", "after", "preview.answered", 0],
+];
+const PRESSED_ROWS = PRESSED.flatMap(([what, when, statement, buttons]) =>
+  APPS.map(({ isShared }) => ({ what, when, statement, buttons, isShared })),
+);
+
+test.each(PRESSED_ROWS)(
+  "kill -9 after a press on Slack's retry button, when $what; one app: $isShared: one answer",
+  TIMES,
+  async ({ when, statement, buttons, isShared }) => {
+    const away = path.join(await mkdtemp(path.join(tmpdir(), "dure-away-")), "away");
+    onTestFinished(() => rm(path.dirname(away), { recursive: true }));
+    await writeFile(away, "");
+    const world = await openWorld({ isShared, environment: { TEST_AWAY: away } });
+    const first = world.serve();
+    await world.ready(first);
+    world.say("물음 7");
+    await until(() => expect(retryButtons(world)).toHaveLength(1), first);
+    const notice = world.answers().find((shown) => shown.buttons.length === 1);
+
+    await rm(away);
+    const stop = world.proxy.stop(when, nth(statement, 1));
+    world.press(notice!);
+    await within(stop.reached, "the process did not come to the point", () => first.log);
+    await first.kill();
+    world.proxy.disarm();
+    expect(await storedButtons(world)).toBe(buttons);
+    const second = world.serve();
+    await pressAgain(world, notice!, second);
+
+    const general = { channel: world.general };
+    await until(
+      () =>
+        expect(world.shown(general)).toEqual([
+          "민준: 물음 7",
+          "루다: 멈춘 곳에서 이어서 답하고 있어요.",
+          "루다: 답 7",
+        ]),
+      second,
+    );
+    expect(retryButtons(world)).toEqual([]);
+    expect(
+      await world.database.query({
+        text: "select state, outcome from dure.handlings where agent = 'ruda'",
+      }),
+    ).toEqual([{ state: "done", outcome: "answered" }]);
+  },
+);
+
+function retryButtons(world: CrashWorld): readonly { readonly value: string }[] {
+  return world
+    .answers()
+    .flatMap(({ buttons }) => buttons)
+    .filter(({ value }) => value.startsWith("retry:"));
+}
+
+/** Messages under which a person may still press, as dure knows them. */
+async function storedButtons({ database }: CrashWorld): Promise<number> {
+  const rows = await database.query({
+    text: "select id from dure.room_messages where jsonb_array_length(buttons) > 0",
+  });
+  return rows.length;
+}
+
+/** Slack tells of a press once, so who saw a warning presses again. Waits for what they are told. */
+async function pressAgain(
+  world: CrashWorld,
+  notice: FakeSlackMessage,
+  server: Parameters<typeof until>[1],
+): Promise<void> {
+  const told = (): number =>
+    world.slack.requests.filter(({ method }) => method === "chat.postEphemeral").length;
+  const before = told();
+  const isReady = /"account":"ruda","state":"ready"/;
+  await until(() => expect(server.log.join("\n")).toMatch(isReady), server);
+  world.press(notice);
+  await until(() => expect(told()).toBeGreaterThan(before), server);
 }
 
 const STORY = Array.from({ length: 15 }, (_none, index) => `${index + 1}번째 문장입니다.`).join(
