@@ -450,4 +450,14 @@ export const PLAN_GUARDS: readonly Guard[] = [
     ),
     why: "two members of a pair ask each other for as long as the step lasts",
   },
+  {
+    id: "plan.shared-work.left",
+    at: { file: `${PLANS}/runs/shared-work.ts` },
+    find: "if (this.#callers === 0) this.#stop",
+    replace: "if (this.#callers >= 0) this.#stop",
+    tests: testsIn(`${PLANS}/runs/remembered-looks.test.ts`)(
+      "a look goes on for the others when the caller who began it has left",
+    ),
+    why: "one reader who leaves takes the look from all others",
+  },
 ];
