@@ -752,8 +752,8 @@ export const ROOM_GUARDS: readonly Guard[] = [
   {
     id: "looks.failed",
     at: { file: "packages/dure/src/plans/runs/remembered-looks.ts" },
-    find: ".catch(() => this.#forget(key, found))",
-    replace: ".catch(() => undefined)",
+    find: "this.#forget(key, shared);",
+    replace: "",
     tests: looks("a look that failed is not remembered: the next one looks again"),
     why: "a passing error of a look is told for ever",
   },

@@ -416,6 +416,8 @@ class ReferenceRun {
         this.unhealed.delete(port);
         return true;
       case "reopen":
+        // What had all succeeded nevertheless was not cancelled.
+        if (this.succeeded.size === this.needs.length) this.isCancelled = false;
         if (this.isCancelled || !this.hasAllNeeds(port)) return false;
         return this.held.delete(port) || this.succeeded.delete(port);
       case "skip":
