@@ -128,10 +128,11 @@ export class Models {
   async #stream(
     llm: LlmRef,
     open: () => Promise<LanguageModelV4>,
-    request: ModelRequest,
+    asked: ModelRequest,
     options: ModelCallOptions,
   ): Promise<ModelAnswer> {
     const endpoint = this.#endpointOf(llm);
+    const request = this.#fitted(llm, asked); // what leaves is what is estimated
 
     for (;;) {
       options.signal?.throwIfAborted();
@@ -215,7 +216,7 @@ export class Models {
           const model = await open();
 
           const { stream } = await model.doStream({
-            ...callOptions(this.#fitted(llm, request), limits, way.format),
+            ...callOptions(request, limits, way.format),
             abortSignal: signal,
             // For the pings among the raw pieces: a model that thinks in silence is alive.
             includeRawChunks: alive !== undefined,
