@@ -128,7 +128,7 @@ async function assignmentIn(
     env: { ...variablesOf(spec, network.env), HOME: place.home, TMPDIR: place.tmp },
     limits: { ...LIMITS, timeMs: ANSWER_MS },
     onStart: async () => {},
-    channel: { query: async () => "Decide by yourself.", inbox: async function* () {} },
+    channel: { query: async () => "Decide by yourself.", letters: async () => [] },
     requestAccess: async () => ({ granted: false, note: "Nothing more is needed." }),
     stopAtViolation: 2,
   };

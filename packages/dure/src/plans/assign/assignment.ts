@@ -51,7 +51,7 @@ export function assignmentOf(
 
 /** The channel of a worker without a partner. */
 export function aloneWith(answer: string): WorkerChannel {
-  return { query: async () => answer, inbox: async function* () {} };
+  return { query: async () => answer, letters: async () => [] };
 }
 
 /** Refuses more paths, with the reason. */

@@ -16,7 +16,7 @@ import { memberFailure } from "./member-failure.ts";
 import { scopeOfMember } from "./member-scope.ts";
 import type { PortWork, Try } from "./pair-parts.ts";
 import { pastOf } from "./member-past.ts";
-import { operatorWords, PairTalk } from "./pair-talk.ts";
+import { PairTalk } from "./pair-talk.ts";
 import { PortFailure } from "./port-failure.ts";
 import type { MemberOutput } from "./port-steps.ts";
 import type { PlanStep } from "../rows/run.ts";
@@ -294,16 +294,16 @@ export class MemberWork {
       {
         hold: () => account.hold(),
         onStart: (identity) => parts.records.steps.noteProcess(parts.lease, step.id, identity),
-        channel: this.#channelOf(member, talk, listening),
+        channel: this.#channelOf(talk, listening),
         requestAccess: (request) => askForPath(this.#work, member, request),
       },
     );
   }
 
-  #channelOf(member: Member, talk: PairTalk, listening: AbortSignal): WorkerChannel {
+  #channelOf(talk: PairTalk, listening: AbortSignal): WorkerChannel {
     return {
       query: (text, { signal }) => talk.ask(text, AbortSignal.any([signal, listening])),
-      inbox: () => operatorWords(this.#work, member, listening),
+      letters: ({ signal }) => talk.letters(AbortSignal.any([signal, listening])),
     };
   }
 

@@ -15,6 +15,7 @@ function asking(fault: Fault = () => {}): {
   const asked: string[] = [];
   const channel = {
     inbox: async function* (): AsyncGenerator<never> {},
+    deliverLetters: async (): Promise<void> => {},
     send: async ({ payload }: { payload: { text: string } }): Promise<number> => {
       fault("send");
       return asked.push(payload.text);

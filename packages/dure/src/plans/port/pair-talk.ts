@@ -52,7 +52,7 @@ export class PairTalk {
   readonly #partner: ChannelMember;
   readonly #living: LivingMember;
   readonly #listening: Listening;
-  readonly #answering: Promise<void>;
+  readonly #answering: Promise<unknown>;
   /** Answers to questions of an earlier start, by the question. */
   readonly #known = new Map<string, string>();
   /** Questions whose answer is not known in this process's time, and is not stored. */
@@ -67,11 +67,11 @@ export class PairTalk {
     this.#partner = partnerOf(asking.member);
     this.#living = new LivingMember(work, this.#partner);
     this.#listening = { signal, mute: new AbortController() };
-    this.#answering = this.#answerAll();
+    this.#answering = Promise.all([this.#answerAll(), this.#deliverAll()]);
   }
 
   /** Resolves when the last answer was given. Never rejects. */
-  get finished(): Promise<void> {
+  get finished(): Promise<unknown> {
     return this.#answering;
   }
 
@@ -112,6 +112,18 @@ export class PairTalk {
       async () => this.#heardAbout(await this.#work.channel.send(question), signal),
       signal,
     );
+  }
+
+  /** What the operator has said to the member. Rejects as `ask` does. */
+  async letters(signal: AbortSignal): Promise<readonly Letter[]> {
+    const { channel } = this.#work;
+    const letters = await this.#surely(() => channel.letters(this.#asking.member), signal);
+
+    return letters.map(({ id, payload }) => ({
+      from: "operator",
+      text: wordsIn(payload),
+      read: () => this.#surely(() => channel.processed(id), signal),
+    }));
   }
 
   /** The answer; or at once that it is not known. */
@@ -157,6 +169,15 @@ export class PairTalk {
       this.#warn(error);
       mute.abort(error);
     }
+  }
+
+  /** Ends with `signal`; where it cannot store that words have come, they are read all the same. */
+  async #deliverAll(): Promise<void> {
+    const { signal } = this.#listening;
+    const deliver = () => this.#work.channel.deliverLetters(this.#asking.member, { signal });
+    await this.#surely(deliver, signal).catch((error: unknown) => {
+      if (!signal.aborted) this.#warn(error, "what a person says cannot be shown as delivered");
+    });
   }
 
   async #answerEach(): Promise<void> {
@@ -215,23 +236,12 @@ export class PairTalk {
     }
   }
 
-  #warn(error: unknown): void {
+  #warn(
+    error: unknown,
+    what = `the ${this.#partner} of ${this.#work.port.id} could not answer`,
+  ): void {
     const { run, port, parts } = this.#work;
-    parts.logger.warn(
-      { run: run.id, port: port.id, error: messageOf(error) },
-      `the ${this.#partner} of ${port.id} could not answer`,
-    );
-  }
-}
-
-/** What the operator says to a member while it works. Ends with the abort of `signal`. */
-export async function* operatorWords(
-  { channel }: Pick<PortWork, "channel">,
-  member: Member,
-  signal: AbortSignal,
-): AsyncGenerator<Letter> {
-  for await (const { id, payload } of channel.letters(member, { signal })) {
-    yield { from: "operator", text: wordsIn(payload), read: () => channel.processed(id) };
+    parts.logger.warn({ run: run.id, port: port.id, error: messageOf(error) }, what);
   }
 }
 

@@ -133,14 +133,23 @@ export const UNHEARD = {
     order by id
     limit 50`,
 };
-/** What was said since the last one, now delivered; in any order. */
 export const LETTERS = {
   name: "channel.letters",
-  text: `update dure.plan_messages set delivered_at = coalesce(delivered_at, clock_timestamp())
+  text: `
+    select *
+    from dure.plan_messages
     where run = $1 and port = $2 and receiver = $3
       and sender = 'operator' and type = 'feedback'
-      and processed_at is null and id > $4
-    returning *`,
+      and processed_at is null
+    order by id
+    limit 50`,
+};
+export const DELIVER_LETTERS = {
+  name: "channel.deliver_letters",
+  text: `update dure.plan_messages set delivered_at = clock_timestamp()
+    where run = $1 and port = $2 and receiver = $3
+      and sender = 'operator' and type = 'feedback'
+      and delivered_at is null`,
 };
 /** The conversation in which a member gave its last answer. */
 export const ANSWERING_SESSION = {

@@ -136,3 +136,17 @@ test(
     expect(waits.toSorted((one, other) => one - other)[98]).toBeLessThan(boundMs(50));
   },
 );
+
+test("what a person has said is there for its member at once, until it has read it", async () => {
+  const { runs, run, channel } = await open();
+  const member = channel("a");
+  const said = { to: "implementer", text: "The colour is teal." } as const;
+
+  await runs.runs.commands.say(run, "a", said, { by: "me" });
+  const [letter, ...others] = await member.letters("implementer");
+
+  expect([textOf(letter), letter?.deliveredAt, others]).toEqual([said.text, null, []]);
+  expect(await member.letters("tester")).toEqual([]);
+  await member.processed(letter!.id);
+  expect(await member.letters("implementer")).toEqual([]);
+});

@@ -14,6 +14,7 @@ import {
   ANSWERING_SESSION,
   FORGET_QUESTIONS,
   LEFT_QUESTIONS,
+  DELIVER_LETTERS,
   LETTERS,
   ANSWER,
   UNHEARD,
@@ -177,27 +178,25 @@ export class DirectChannel {
     return (await database.query<MessageRow>(UNHEARD, [run, port, to])).map(messageOf);
   }
 
-  /** What the operator says to `to`, as it comes. Ends with the abort of `signal`. */
-  async *letters(
-    to: Member,
-    { signal }: { signal: AbortSignal },
-  ): AsyncGenerator<ChannelMessage, void, undefined> {
+  /**
+   * What the operator has said to `to` by now and it has not read, oldest first, at most 50. The
+   * reader calls `processed`.
+   */
+  async letters(to: Member): Promise<readonly ChannelMessage[]> {
+    const { database, run, port } = this.#options;
+
+    return (await database.query<MessageRow>(LETTERS, [run, port, to])).map(messageOf);
+  }
+
+  /**
+   * Stores of what the operator says to `to` that it has reached the process in which `to` works.
+   * Resolves with the abort of `signal`.
+   */
+  async deliverLetters(to: Member, { signal }: { signal: AbortSignal }): Promise<void> {
     const { records, lease, run, port } = this.#options;
-    let last = 0;
-    const look = async (): Promise<readonly MessageRow[] | undefined> => {
-      const rows = await records.write(lease, (tx) =>
-        tx.query<MessageRow>(LETTERS, [run, port, to, last]),
-      );
-
-      return rows.length > 0 ? rows.toSorted((one, other) => one.id - other.id) : undefined;
-    };
-    while (!signal.aborted) {
-      const rows = await this.#until(look, signal).catch(endsWith(signal));
-      if (!rows) return;
-
-      for (const row of rows) yield messageOf(row);
-      last = rows.at(-1)?.id ?? last;
-    }
+    await this.#until(async (): Promise<undefined> => {
+      await records.write(lease, (tx) => tx.query(DELIVER_LETTERS, [run, port, to]));
+    }, signal).catch(endsWith(signal));
   }
 
   /** The conversation in which a member by this kind of worker gave its last answer. */

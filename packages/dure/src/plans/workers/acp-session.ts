@@ -20,7 +20,7 @@ import { openConversation, setMode } from "./acp-conversation.ts";
 import { AcpUpdates } from "./acp-updates.ts";
 import { addUsage, usageIn } from "./acp-usage.ts";
 import { headOf, tailOf } from "./bounded-text.ts";
-import { Letters } from "./letters.ts";
+import { readLetters } from "./letters.ts";
 import { died, finished, troubleError } from "./processes.ts";
 import { workerError } from "./worker-error.ts";
 import { type TryEnd, type WorkerReport } from "./worker-run.ts";
@@ -143,14 +143,13 @@ export class AcpSession {
       (signal) => this.#open(agent, signal),
     );
     this.#report.progress({ progress: 0.05, currentTask: "working" });
-    const letters = new Letters(this.#assignment.channel, this.#report);
     const { prompt, promptResumed = prompt } = this.#assignment;
     const ask = (text: string): Promise<PromptResponse> => this.#turn(agent, sessionId, text);
     let answer = await ask(isResumed ? promptResumed : prompt);
     let usage = this.#usageIn(answer);
     // What was said meanwhile is read before the try is over.
     for (let more = 0; more < MAX_MORE_TURNS && answer.stopReason === "end_turn"; more += 1) {
-      const said = await letters.take();
+      const said = await readLetters(this.#assignment.channel, this.#report);
       if (said.length === 0) break;
       this.#updates.said += "\n\n";
       answer = await ask(said.join("\n\n"));

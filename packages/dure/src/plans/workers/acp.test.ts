@@ -464,11 +464,10 @@ test(
 test("what is said to an agent at work it reads in a turn of its own, before its try is over", async () => {
   await using place = await aPlace();
   const read: string[] = [];
-  async function* inbox() {
-    const text = 'AGENT {"say": "I read it."}';
-    yield { from: "operator", text, read: async () => void read.push(text) };
-  }
-  const channel = { ...place.assignment.channel, inbox };
+  const text = 'AGENT {"say": "I read it."}';
+  const letter = { from: "operator", text, read: async () => void read.push(text) };
+  const letters = async () => (read.length === 0 ? [letter] : []);
+  const channel = { ...place.assignment.channel, letters };
 
   const { events, result } = await workOn(agent(), {
     ...place.assignment,

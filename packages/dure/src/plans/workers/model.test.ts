@@ -175,13 +175,12 @@ test("asks its partner and the operator, and what is granted can be touched", as
 test("a message of its partner is told at the next step", async () => {
   await using place = await aPlace();
   let isRead = false;
-  async function* inbox() {
-    const read = async () => void (isRead = true);
-    yield { from: "tester", text: "the clock is a string", read };
-  }
+  const read = async (): Promise<void> => void (isRead = true);
+  const letter = { from: "tester", text: "the clock is a string", read };
+  const letters = async () => (isRead ? [] : [letter]);
   const { model, worker } = scripted([call("list", {}), REPORT]);
 
-  const channel = { ...place.assignment.channel, inbox };
+  const channel = { ...place.assignment.channel, letters };
   const { events } = await workOn(worker, { ...place.assignment, channel });
 
   expect(isRead).toBe(true);

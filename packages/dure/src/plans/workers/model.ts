@@ -7,7 +7,7 @@ import type { ModelAnswer, ModelMessage, ModelRequest, ToolCall } from "../../mo
 import type { Models } from "../../models/models.ts";
 import { runPatiently, type Patience } from "../../models/patient-attempts.ts";
 import { estimateRequestTokens } from "../../models/prices.ts";
-import { Letters } from "./letters.ts";
+import { readLetters } from "./letters.ts";
 import { callTool, TOOL_SPECS, type ToolContext } from "./model-tools.ts";
 import { ScopedFiles } from "./scoped-files.ts";
 import { workerError } from "./worker-error.ts";
@@ -91,11 +91,10 @@ export class ModelWorker implements Worker {
     const files = new ScopedFiles({ tree: assignment.tree, scope: assignment.scope });
     const context: ToolContext = { assignment, files, report, changed: new Set() };
     const messages: ModelMessage[] = [{ role: "user", text: assignment.prompt }];
-    const letters = new Letters(assignment.channel, report);
     let wasReminded = false;
     for (let step = 1; step <= maxSteps; step++) {
       report.progress({ progress: (step - 1) / maxSteps, currentTask: "thinking" });
-      const said = await letters.take();
+      const said = await readLetters(assignment.channel, report);
       messages.push(...said.map((text) => ({ role: "user", text }) as const));
       const answer = await this.#askNext(messages, current);
       if (answer.toolCalls.length > 0) {

@@ -16,7 +16,7 @@ import type {
 } from "../sandbox/sandbox.ts";
 import { UNPROVEN } from "../sandbox/proof.ts";
 import { makeScope, type ScopeInput } from "../scope.ts";
-import type { Assignment, Letter, Worker, WorkerEvent, WorkerResult } from "./worker.ts";
+import type { Assignment, Worker, WorkerEvent, WorkerResult } from "./worker.ts";
 
 // What the tests of workers share: a tree, an assignment for it, and a sandbox that ends processes
 // but holds none back.
@@ -164,7 +164,7 @@ export async function aPlace(
     env: { PATH: process.env["PATH"] ?? "/usr/bin:/bin", LC_ALL: "C.UTF-8" },
     limits: { timeMs: 20_000, outputBytes: 1_000_000, fileBytes: 10_000_000, processes: 100 },
     onStart: (identity) => Promise.resolve(void started.push(identity)),
-    channel: { query: (text) => Promise.resolve(`about ${text}: yes`), inbox: () => noMessages() },
+    channel: { query: async (text) => `about ${text}: yes`, letters: async () => [] },
     requestAccess: () => Promise.resolve({ granted: false, note: "not now" }),
     stopAtViolation: 2,
     ...given,
@@ -178,8 +178,6 @@ export async function aPlace(
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
   };
 }
-
-async function* noMessages(): AsyncGenerator<Letter> {}
 
 /** Everything that a worker told, and its result. */
 export async function workOn(

@@ -87,8 +87,11 @@ export interface SharedTokens {
 export interface WorkerChannel {
   /** Asks the other member or the operator; answered while the worker works. */
   query(text: string, options: { signal: AbortSignal }): Promise<string>;
-  /** What is said to it while it works. A worker that does not read it hears it in its next prompt. */
-  inbox(): AsyncIterable<Letter>;
+  /**
+   * What was said to it by now and it has not read, oldest first, at most 50. A worker that does not
+   * read it hears it in its next prompt.
+   */
+  letters(options: { signal: AbortSignal }): Promise<readonly Letter[]>;
 }
 
 /** Words for a worker. */
