@@ -1,5 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { systemClock } from "../kernel/clock.ts";
 import { codeOf, messageOf } from "../kernel/errors.ts";
@@ -11,6 +13,9 @@ import { WebHandler } from "./web-handler.ts";
 const BULK = "x".repeat(100_000);
 /** More than a connection in memory holds. */
 const MANY = 50;
+
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
 
 const store = new MemoryTokenStore();
 const { token } = await store.create({ name: "app", scopes: ["chat", "admin"] });
@@ -141,6 +146,22 @@ describe("streams", () => {
     expect(await broken).toBe("the tab was closed");
     await until(() => server.events.followers === 0);
     await server.app.web.settled();
+  });
+
+  test("an abort ends the reader also where nothing else holds the request any more", async () => {
+    const leaving = new AbortController();
+    const answer = await ask("/v1/events", { headers: bearer, signal: leaving.signal });
+    await until(() => server.events.followers === 1);
+
+    const broken = answer.text().catch(messageOf);
+    for (let round = 0; round < 5; round++) {
+      await systemClock.sleep(0);
+      collectGarbage();
+    }
+    leaving.abort(new Error("the tab was closed"));
+
+    expect(await broken).toBe("the tab was closed");
+    await until(() => server.events.followers === 0);
   });
 
   test("who cancels the body ends the reader", async () => {

@@ -144,12 +144,14 @@ function headersToSend({ url, headers, body }: Request): Record<string, string> 
 }
 
 /** @throws CONNECTION_CUT, and the reason of the request's signal */
-function answerTo({ method, signal }: Request, sent: ClientRequest): Promise<Response> {
+function answerTo(request: Request, sent: ClientRequest): Promise<Response> {
+  const { method, signal } = request;
   const { promise, resolve, reject } = Promise.withResolvers<Response>();
   let message: IncomingMessage | undefined;
 
   const gone = (): void => {
-    const reason: unknown = signal.reason;
+    // Of the request: its signal alone hears of no abort once the request is collected.
+    const reason: unknown = request.signal.reason;
     const error = reason instanceof Error ? reason : new DOMException(String(reason), "AbortError");
     reject(error);
     (message ?? sent).destroy(error);
