@@ -68,8 +68,8 @@ test("words that wait to leave are dropped, and a person's answer is not", async
   const platform = webPlatform();
   const answers: Partial<Record<Name, Behave>> = {
     ruda: (heard) => (heard.text.startsWith("민준") ? "@세움 봐 주세요" : silent(heard)),
-    seum: () => "느린 답",
     // Not to 다짐, whose words may come before the guard stops.
+    seum: (heard) => (heard.text.includes("봐 주세요") ? "느린 답" : silent(heard)),
     eden: (heard) => (heard.text.startsWith("민준") ? "사람에게 하는 답" : silent(heard)),
     dajim: loud,
   };
