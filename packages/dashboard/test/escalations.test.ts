@@ -1,6 +1,6 @@
 import { ESCALATION_TYPES } from "dure/client";
 import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { FULL } from "../../dure/src/kernel/test-tiers.ts";
 import { TEXTS } from "../src/texts.ts";
 import {
@@ -169,6 +169,48 @@ test(
     await page.getByText(/^다시 시도 · /).waitFor();
     await page.reload(); // the tab stands in the address
     await page.getByText("시계를 흉내 내는 테스트예요").waitFor();
+    await expectWellMade(opened);
+  },
+);
+
+test(
+  "a call is approved with arguments that a person changes, and the history shows them",
+  { ...FULL, timeout: 90_000 },
+  async () => {
+    await emptyInbox();
+    const { inbox } = server.team;
+    const stop = inbox.onAnswer({ type: "decision" }, async (_escalation, { input }) =>
+      input === undefined ? undefined : { input },
+    );
+    onTestFinished(stop);
+    const id = await server.raise({
+      type: "decision",
+      title: "홍길동에게 50,000원을 보낼까요?",
+      context: { tool: "transfer", input: { to: "홍길동", amount: 50_000, tags: ["집세"] } },
+      suggestedActions: [
+        { value: "approve", label: "승인", style: "primary", asks: "input" },
+        { value: "reject", label: "거절" },
+      ],
+    });
+    await using opened = await open();
+    const { page } = opened;
+
+    await page.getByRole("button", { name: "바꿔서 승인…" }).click();
+    const amount = page.getByRole("textbox", { name: "금액" });
+    await amount.fill("30000");
+    const tags = page.getByRole("textbox", { name: "tags" });
+    await tags.fill("[집세");
+    await page.getByText("읽을 수 없는 값이에요.").waitFor();
+    expect(await page.getByRole("button", { name: "이렇게 승인" }).isDisabled()).toBe(true);
+    await tags.fill('["생활비"]');
+    expect(await violations(page)).toEqual([]);
+    await page.getByRole("button", { name: "이렇게 승인" }).click();
+    await page.getByText("기다리는 요청이 없어요.").waitFor();
+
+    const input = { to: "홍길동", amount: 30_000, tags: ["생활비"] };
+    expect((await inbox.get(id, boss)).resolution).toEqual({ value: "approve", input });
+    await page.getByRole("tab", { name: "지난 것" }).click();
+    await page.getByText("이렇게 바꿔서 승인했어요.").waitFor();
     await expectWellMade(opened);
   },
 );

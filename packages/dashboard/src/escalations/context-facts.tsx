@@ -119,7 +119,7 @@ function List({
  * Arguments of a call speak of their own matter: `to` is who gets the money there, and who was
  * asked elsewhere. Pure.
  */
-function nameOf(name: string, text: Text, isCall: boolean): string {
+export function nameOf(name: string, text: Text, isCall: boolean): string {
   const own = text.escalations.context[name];
   if (own !== undefined && !(isCall && name in text.common.facts.names)) return own;
 

@@ -10,10 +10,12 @@ import {
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import {
+  isObject,
   MAX_NOTE,
   type Escalation,
   type EscalationAnswer,
   type EscalationSeverity,
+  type JsonObject,
   type SuggestedAction,
 } from "dure/client";
 import {
@@ -36,6 +38,7 @@ import { useAgents } from "../rooms/use-rooms.ts";
 import { Prose } from "../prose.tsx";
 import { useServerKorean } from "../use-server-korean.ts";
 import { whenOf } from "../when.ts";
+import { ArgumentsForm } from "./arguments-form.tsx";
 import { ContextFacts } from "./context-facts.tsx";
 import { EscalationTitle } from "./escalation-title.tsx";
 import "./escalations.css";
@@ -249,6 +252,7 @@ function Answers({
   const text = useText();
   const isAllowed = useMayDecide();
   const [writing, setWriting] = useState<SuggestedAction>();
+  const [changing, setChanging] = useState<SuggestedAction>();
   const { running, problem, decide } = useDeciding();
   const buttons = useRef<HTMLDivElement>(null);
   if (!isAllowed) {
@@ -259,6 +263,12 @@ function Answers({
     setWriting(action);
     onWriting(action !== undefined);
   };
+
+  const change = (action: SuggestedAction | undefined): void => {
+    setChanging(action);
+    onWriting(action !== undefined);
+  };
+  const { input } = escalation.context;
 
   const send = (value: string, note: string): Promise<void> =>
     decide(value, () => onAnswer({ value, note: note === "" ? undefined : note }));
@@ -276,6 +286,21 @@ function Answers({
     );
   };
 
+  if (changing && isObject(input)) {
+    const { value } = changing;
+    return (
+      <>
+        <ArgumentsForm
+          input={input as JsonObject}
+          isRunning={running !== undefined}
+          onSend={(changed) => decide(value, () => onAnswer({ value, input: changed }))}
+          onLeave={() => change(undefined)}
+        />
+        <Problem error={problem} />
+      </>
+    );
+  }
+
   return (
     <>
       {writing ? (
@@ -291,15 +316,22 @@ function Answers({
           running={running}
           buttons={buttons}
           onChoose={choose}
+          onChange={change}
           onDismiss={onDismiss && (() => void decide("", onDismiss))}
         />
       )}
-      {problem !== undefined && (
-        <p className="error-note small" role="alert">
-          <ErrorWords error={problem} />
-        </p>
-      )}
+      <Problem error={problem} />
     </>
+  );
+}
+
+function Problem({ error }: { error: unknown }): ReactNode {
+  if (error === undefined) return null;
+
+  return (
+    <p className="error-note small" role="alert">
+      <ErrorWords error={error} />
+    </p>
   );
 }
 
@@ -342,15 +374,18 @@ function Choices({
   running,
   buttons,
   onChoose,
+  onChange,
   onDismiss,
 }: {
   actions: readonly SuggestedAction[];
   running: string | undefined;
   buttons: RefObject<HTMLDivElement | null>;
   onChoose: (action: SuggestedAction) => void;
+  onChange: (action: SuggestedAction) => void;
   onDismiss: (() => void) | undefined;
 }): ReactNode {
   const text = useText();
+  const changing = actions.find(({ asks }) => asks === "input");
   const isBusy = (name: string): { loading: boolean; disabled: boolean } => ({
     loading: running === name,
     disabled: running !== undefined && running !== name,
@@ -370,6 +405,16 @@ function Choices({
           {`${actionLabel(action, text)}${action.asks === "text" ? "…" : ""}`}
         </Button>
       ))}
+      {changing && (
+        <Button
+          size="sm"
+          variant="subtle"
+          disabled={running !== undefined}
+          onClick={() => onChange(changing)}
+        >
+          {text.escalations.change}
+        </Button>
+      )}
       {onDismiss && (
         <Button size="sm" variant="subtle" color="gray" {...isBusy("")} onClick={onDismiss}>
           {text.escalations.dismiss}
@@ -447,6 +492,12 @@ function Closed({ escalation }: { escalation: Escalation }): ReactNode {
         {text.escalations.answered(decisionOf(escalation, text), who, whenOf(resolvedAt, language))}
       </p>
       {resolution.note !== undefined && <blockquote>{resolution.note}</blockquote>}
+      {resolution.input !== undefined && (
+        <>
+          <p>{text.escalations.changed}</p>
+          <ContextFacts value={resolution.input as JsonObject} arguments />
+        </>
+      )}
     </div>
   );
 }

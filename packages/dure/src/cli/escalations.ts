@@ -22,6 +22,9 @@ const RANK = { critical: 0, high: 1, medium: 2, low: 3 } as const satisfies Reco
   number
 >;
 
+/** How what may come with an answer is given. */
+const ASKED = { text: " --note '…'", input: " [--input '{…}']" } as const;
+
 /** Escalations that one list shows at most. */
 const SHOWN = 200;
 
@@ -87,9 +90,7 @@ export async function showEscalation(id: string, { client, output }: Command): P
   else {
     for (const action of suggestedActions) {
       const { value, label, asks } = inLocale(action, output.words.language);
-      output.line(
-        `  dure escalations answer ${id} ${value}${asks ? " --note '…'" : ""}   ${label}`,
-      );
+      output.line(`  dure escalations answer ${id} ${value}${asks ? ASKED[asks] : ""}   ${label}`);
     }
   }
 

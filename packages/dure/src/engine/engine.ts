@@ -1,6 +1,7 @@
 import type { Cancel, Clock } from "../kernel/clock.ts";
 import type { BackOff } from "../kernel/back-off.ts";
 import { codeOf, DureError, ProcessError } from "../kernel/errors.ts";
+import type { JsonObject } from "../kernel/json.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { Done, TurnEvent } from "../kernel/turn-events.ts";
 import type { Database } from "../durable/database.ts";
@@ -34,6 +35,8 @@ import { QUESTION_HOLDS_MS } from "./turn/question.ts";
 import { Replays } from "./replay/replays.ts";
 import { retryRefusal } from "./turn/retry-refusal.ts";
 import { RunningTurns } from "./turn/running-turns.ts";
+import { changedInput } from "./effects/changed-input.ts";
+import type { Escalation } from "../wire/escalations.ts";
 import { leavesOf, ServiceDirectory } from "./service/service-directory.ts";
 import { SessionReader } from "./turn/sessions.ts";
 import { TurnAcceptance } from "./turn/turn-acceptance.ts";
@@ -283,6 +286,15 @@ export class Engine implements Conversations {
     );
     void this.#directory.tell();
     this.#turns.start();
+  }
+
+  /**
+   * The arguments of a call that waits for a yes, as a person has changed them and its tool reads
+   * them. Throws `ANSWER_INVALID`.
+   */
+  changedInput(escalation: Escalation, input: Readonly<Record<string, unknown>>): JsonObject {
+    const { service = "" } = escalation.source;
+    return changedInput(leavesOf(this.#directory.get(service)), escalation, input);
   }
 
   /** Turns that wait for a model that is away call it now, in every process. */

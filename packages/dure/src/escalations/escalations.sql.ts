@@ -100,6 +100,20 @@ begin
   return next e;
 end $$;
 
+-- A call is made with the arguments that a person has changed; beside them
+-- stand those that were asked for.
+create or replace function dure.changed_input(
+  p_context jsonb, p_resolution jsonb
+) returns jsonb language sql immutable as $$
+  select case
+    when p_resolution ? 'input'
+      then jsonb_build_object(
+        'input', p_resolution->'input', 'asked_input', p_context->'input'
+      )
+    else '{}'
+  end
+$$;
+
 -- One answer closes one question, settles the effect that it is about, and
 -- starts a turn in the session that waits for it, of the service that
 -- asked. Null: no such escalation of this tenant. 'resolved' or
@@ -180,6 +194,7 @@ begin
               jsonb_build_object(
                 'id', e.id, 'type', e.type, 'subject', e.subject,
                 'answer', v_value, 'context', e.context
+                  || dure.changed_input(e.context, p_resolution)
               ) || case
                 when p_resolution ? 'note'
                   then jsonb_build_object('note', p_resolution->>'note')

@@ -1,5 +1,6 @@
 import { codeOf, DureError } from "../kernel/errors.ts";
 import {
+  MAX_INPUT,
   MAX_NOTE,
   type EscalationSeverity,
   type EscalationSource,
@@ -29,11 +30,16 @@ export interface Answerer {
   readonly name: string;
 }
 
+/** Arguments of a call, by name. */
+type CallInput = Readonly<Record<string, unknown>>;
+
 export interface EscalationAnswer {
   /** The value of one of the suggested actions. */
   readonly value: string;
   /** At most 4,000 characters. */
   readonly note?: string | undefined;
+  /** Other arguments for the call, where the action asks for them; at most 16 KiB of JSON. */
+  readonly input?: CallInput | undefined;
 }
 
 /** What `raise` gives: the escalation that is open now. */
@@ -82,12 +88,15 @@ export type ResolvedListener = (
   escalation: Escalation,
 ) => Promise<(() => void) | void>;
 
-/** Looks at an answer before it is taken, and may ask outside of the database. A throw refuses it. */
+/**
+ * Looks at an answer before it is taken, and may ask outside of the database. A throw refuses it.
+ * Who knows the call gives its changed arguments as they are stored.
+ */
 export type AnswerCheck = (
   escalation: Escalation,
   answer: EscalationAnswer,
   by: Answerer,
-) => Promise<void>;
+) => Promise<{ readonly input: CallInput } | void>;
 
 /** Escalations that one page holds at most. */
 const MAX_PAGE = 200;
@@ -167,8 +176,10 @@ export class Inbox {
     answer: EscalationAnswer,
     by: Answerer,
   ): Promise<{ escalation: Escalation; turn: string | null }> {
-    const resolution = resolutionOf(id, answer.value, answer.note);
-    await this.#check(id, answer, by);
+    const resolution = {
+      ...resolutionOf(id, answer.value, answer.note),
+      input: await this.#check(id, answer, by),
+    };
     const result = await this.#closing(async (tx) => {
       const outcome = await answerIn(tx, id, resolution, by);
       if (!outcome) throw unknown(id);
@@ -186,13 +197,19 @@ export class Inbox {
     return { escalation: result.closed[0]!, turn: result.value.turn ?? null };
   }
 
-  async #check(id: string, answer: EscalationAnswer, by: Answerer): Promise<void> {
-    if (this.#checks.size === 0) return;
+  /** The changed arguments, as a check gives them; undefined: they are those that were shown. */
+  async #check(id: string, answer: EscalationAnswer, by: Answerer): Promise<CallInput | undefined> {
+    if (this.#checks.size === 0 && answer.input === undefined) return undefined;
     const escalation = await this.get(id, by);
-    if (escalation.status !== "open") return;
+    if (escalation.status !== "open") return undefined;
+    assertTakesInput(escalation, answer);
+    let input: CallInput | undefined;
     for (const { match, check } of this.#checks) {
-      if (fits(escalation, match)) await check(escalation, answer, by);
+      const known = fits(escalation, match) && (await check(escalation, answer, by));
+      if (known) input = known.input;
     }
+    if (answer.input !== undefined && input === undefined) throw takesNoInput(id);
+    return input;
   }
 
   /**
@@ -381,9 +398,32 @@ async function answerIn(
   }
 }
 
-interface Resolution {
-  readonly value: string;
-  readonly note?: string | undefined;
+type Resolution = EscalationAnswer;
+
+/** Throws `ANSWER_INVALID`. */
+function assertTakesInput(
+  { id, suggestedActions }: Escalation,
+  { value, input }: EscalationAnswer,
+): void {
+  if (input === undefined) return;
+  if (!suggestedActions.some((action) => action.value === value && action.asks === "input")) {
+    throw takesNoInput(id);
+  }
+  const bytes = Buffer.byteLength(JSON.stringify(input));
+  if (bytes > MAX_INPUT) {
+    throw new DureError(
+      "ANSWER_INVALID",
+      `The arguments for ${id} have ${bytes} bytes; ${MAX_INPUT} are allowed.`,
+      { class: "input", hint: "Reject the call with a note, so that it is asked again." },
+    );
+  }
+}
+
+function takesNoInput(id: string): DureError {
+  return new DureError("ANSWER_INVALID", `Other arguments do not go with this answer to ${id}.`, {
+    class: "input",
+    hint: "Leave `input` out; only an action that asks for `input` takes it.",
+  });
 }
 
 function resolutionOf(id: string, value: string, note: string | undefined): Resolution {

@@ -36,8 +36,11 @@ export interface SuggestedAction {
   /** The answer as dure names it, for clients with words of their own; a tool's answer has none. */
   readonly code?: string | undefined;
   readonly style?: "primary" | "danger" | undefined;
-  /** A note may come with this answer: a hint for the next try, an amount. */
-  readonly asks?: "text" | undefined;
+  /**
+   * What may come with this answer. `text`: a note, such as a hint for the next try or an amount.
+   * `input`: other arguments for the call that it allows.
+   */
+  readonly asks?: "text" | "input" | undefined;
 }
 
 /** The severities, the mildest first. */
@@ -95,6 +98,9 @@ export type EscalationType = (typeof ESCALATION_TYPES)[number];
 
 /** Characters of a note that comes with an answer. A hint is no document. */
 export const MAX_NOTE = 4_000;
+
+/** Bytes of JSON of changed arguments. People read them before they send them. */
+export const MAX_INPUT = 16_384;
 
 /**
  * Subject of an escalation that is open once per type and source:

@@ -89,6 +89,11 @@ export const COMMAND_SENTENCES_KO: readonly SentenceForm[] = [
 
   ['"{0}" is no whole number.', "`{0}`은(는) 정수가 아니에요."],
   ["Write digits alone.", "숫자만 적어 주세요."],
+  ['"{0}" is no JSON object.', "`{0}`은(는) JSON 객체가 아니에요."],
+  [
+    `Write names and values, in quotes for the shell: '{"amount":30000}'.`,
+    `이름과 값을 셸 따옴표로 감싸 적어 주세요. 예: '{"amount":30000}'`,
+  ],
   ['There is no completion for "{0}".', "`{0}` 셸의 자동 완성은 없어요."],
   ["Use {0}.", "쓸 수 있는 것: {0}"],
   ['There are no tools "{0}".', "`{0}` 도구가 없어요."],

@@ -107,6 +107,7 @@ export const ERROR_WORDS_KO: Readonly<Record<string, string>> = {
   URL_INVALID: "읽을 수 없는 주소예요.",
   CURSOR_INVALID: "목록을 이어서 읽을 수 없어요. 새로 고쳐 주세요.",
   NUMBER_INVALID: "숫자로 적어 주세요.",
+  JSON_INVALID: "JSON 객체로 적어 주세요.",
   DURATION_INVALID: "시간은 `30s`, `5m`, `1h`처럼 적어 주세요.",
   BUDGET_INVALID: "예산은 `20 USD`나 `50000 tokens`처럼 적어 주세요.",
   METHOD_NOT_ALLOWED: "이 주소에서는 할 수 없는 일이에요. 화면을 새로 고쳐 주세요.",

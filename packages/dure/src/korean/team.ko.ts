@@ -76,6 +76,22 @@ export const TEAM_SENTENCES_KO: readonly SentenceForm[] = [
     "The note for {0} has {1} characters; {2} are allowed.",
     "함께 적은 말이 {1}자예요. {2}자까지 적을 수 있어요.",
   ],
+  [
+    "The arguments for {0} have {1} bytes; {2} are allowed.",
+    "바꾼 인자가 {1}바이트예요. {2}바이트까지 보낼 수 있어요.",
+  ],
+  [
+    "Other arguments do not go with this answer to {0}.",
+    "이 답에는 바꾼 인자를 함께 보낼 수 없어요. 인자 없이 다시 보내 주세요.",
+  ],
+  [
+    "The arguments for {0} cannot be changed here.",
+    "여기서는 이 호출의 인자를 바꿀 수 없어요. 그대로 승인하거나, 이유를 적어 거절해 주세요.",
+  ],
+  [
+    "The arguments for {0} do not fit {1}: {2}.",
+    "바꾼 인자가 `{1}` 도구에 맞지 않아요. 바뀐 것은 없으니 고쳐서 다시 보내 주세요. {2}",
+  ],
   ["The escalation {0} is {1} already.", "이미 결정이 끝났어요. 바뀐 것은 없어요."],
   [
     "The approval for {0} was used before.",

@@ -1,4 +1,5 @@
 import { BudgetKeeper, type BudgetLimits } from "../engine/money/budgets.ts";
+import { takeChangedInput } from "../engine/effects/changed-input.ts";
 import { Engine, type EngineDefinitions } from "../engine/engine.ts";
 import { HookDelivery } from "../engine/effects/hooks.ts";
 import { MODEL_AWAY } from "../engine/outage-reports.ts";
@@ -74,6 +75,7 @@ export async function startConversing(starting: Starting, core: Core): Promise<C
   await core.pauses.start();
   defer("pauses", () => core.pauses.stop());
   onModelRetry(core, engine);
+  takeChangedInput(core.inbox, engine);
   const jobs = directory && jobsOf(starting, core, { engine, directory });
   await begin(starting, core, { jobs, engine, budgets });
 

@@ -34,6 +34,8 @@ export const EscalationsQuery = z.object({
 
 const note = z.string().max(MAX_NOTE).optional();
 
+const input = z.record(z.string(), z.unknown());
+
 export const EscalationAnswerBody = z.object({
   value: z
     .string()
@@ -41,6 +43,9 @@ export const EscalationAnswerBody = z.object({
     .max(100)
     .meta({ description: "The value of one of the suggested actions." }),
   note: note.meta({ description: "A hint, a reason." }),
+  input: input.optional().meta({
+    description: "Other arguments for the call, where the answer asks for `input`; all of them.",
+  }),
 });
 
 export const DismissBody = z.object({ note }).nullish();
@@ -69,9 +74,13 @@ const SuggestedActionJson = z.object({
   }),
   style: z.enum(["primary", "danger"]).optional(),
   asks: z
-    .literal("text")
+    .enum(["text", "input"])
     .optional()
-    .meta({ description: "A note may come with this answer: a hint for the next try, an amount." }),
+    .meta({
+      description:
+        "What may come with this answer. `text`: a note, such as a hint for the next try or an " +
+        "amount. `input`: other arguments for the call that it allows.",
+    }),
 }) satisfies z.ZodType<SuggestedAction>;
 
 export const EscalationJson = z
@@ -90,7 +99,7 @@ export const EscalationJson = z
       .meta({ description: "An answer is the value of one of them." }),
     status: z.enum(ESCALATION_STATUSES),
     resolution: z
-      .object({ value: z.string(), note: z.string().optional() })
+      .object({ value: z.string(), note: z.string().optional(), input: input.optional() })
       .nullable()
       .meta({
         description:

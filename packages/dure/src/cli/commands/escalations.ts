@@ -7,6 +7,7 @@ import {
 } from "../../kernel/escalation.ts";
 import type { CommandGroup, CommandSpec, CommonOptions } from "./command.ts";
 import { clientCommand } from "./command-input.ts";
+import { jsonObject, optional } from "./values.ts";
 
 const list: CommandSpec = {
   name: "list",
@@ -59,26 +60,32 @@ const show: CommandSpec = {
   },
 };
 
+interface Given {
+  readonly note?: string;
+  readonly input?: string;
+}
+
 const answer: CommandSpec = {
   name: "answer",
   about: "decide with one of the suggested values",
   examples: [
     "dure escalations answer escalation_01K… approve",
     "dure escalations answer escalation_01K… retry --note 'The clock is mocked in the tests.'",
+    `dure escalations answer escalation_01K… approve --input '{"to":"Hong","amount":30000}'`,
   ],
   worksOn: "server",
   declare: (command) =>
     command
       .argument("<id>")
       .argument("<value>")
-      .option("--note <text>", "a hint or a reason that goes with it"),
-  run:
-    (context) =>
-    async (id: string, value: string, { note, ...options }: CommonOptions & { note?: string }) => {
-      const { answerEscalation } = await import("../escalations.ts");
-      const command = await clientCommand(context, options);
-      return answerEscalation(id, { value, note }, command);
-    },
+      .option("--note <text>", "a hint or a reason that goes with it")
+      .option("--input <json>", "other arguments for the call that it allows"),
+  run: (context) => async (id: string, value: string, given: CommonOptions & Given) => {
+    const { note, input, ...options } = given;
+    const { answerEscalation } = await import("../escalations.ts");
+    const command = await clientCommand(context, options);
+    return answerEscalation(id, { value, note, input: optional(input, jsonObject) }, command);
+  },
 };
 
 const dismiss: CommandSpec = {

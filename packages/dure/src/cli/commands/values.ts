@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { DureError } from "../../kernel/errors.ts";
+import { isObject, type JsonObject } from "../../kernel/json.ts";
 
 /** The value of an option that may be absent. */
 export function optional<Value>(
@@ -16,6 +17,20 @@ export function wholeNumber(text: string): number {
   throw new DureError("NUMBER_INVALID", `"${text}" is no whole number.`, {
     class: "input",
     hint: "Write digits alone.",
+  });
+}
+
+/** A JSON object from the command line. Throws `JSON_INVALID`. */
+export function jsonObject(text: string): JsonObject {
+  try {
+    const read: unknown = JSON.parse(text);
+    if (isObject(read)) return read as JsonObject;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  throw new DureError("JSON_INVALID", `"${text.slice(0, 200)}" is no JSON object.`, {
+    class: "input",
+    hint: `Write names and values, in quotes for the shell: '{"amount":30000}'.`,
   });
 }
 

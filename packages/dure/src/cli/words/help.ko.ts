@@ -372,6 +372,7 @@ export const HELP_KO: Readonly<Record<string, string>> = {
   "one escalation with all that is known of it": "확인 요청 하나와 알려진 모든 것",
   "decide with one of the suggested values": "보이는 답 가운데 하나로 결정해요",
   "a hint or a reason that goes with it": "함께 전할 힌트나 이유",
+  "other arguments for the call that it allows": "승인할 호출에 바꿔 넣을 인자",
   "close one that needs no decision": "결정할 것이 없는 확인 요청을 닫아요",
   "the reason": "이유",
 

@@ -158,7 +158,8 @@ export class AgentTools {
     this.#transcript.add({ role: "assistant", text: "", toolCalls });
 
     const outcome = await this.#decided(escalation, { name, tool, input, callId });
-    this.#transcript.add(outcomeMessage({ callId, name }, outcome));
+    const said = saidWithYes(escalation);
+    this.#transcript.add(outcomeMessage({ callId, name }, outcome, said));
   }
 
   async #decided(escalation: EscalationAnswer, use: ToolUse): Promise<EffectOutcome<unknown>> {
@@ -339,8 +340,26 @@ interface AboutCall {
   readonly name: string;
 }
 
-function outcomeMessage(about: AboutCall, outcome: EffectOutcome<unknown>): ModelMessage {
-  return toolMessage(about, resultOf(outcome), outcome.status === "done" ? undefined : true);
+function outcomeMessage(
+  about: AboutCall,
+  outcome: EffectOutcome<unknown>,
+  said?: string,
+): ModelMessage {
+  const result = resultOf(outcome);
+  const told = said === undefined ? result : { said, result };
+  return toolMessage(about, told, outcome.status === "done" ? undefined : true);
+}
+
+/** What a person said with a yes, for the model reads its call with the arguments that counted. */
+function saidWithYes({ answer, note, context }: EscalationAnswer): string | undefined {
+  if (answer !== "approve") return undefined;
+  const asked = context["asked_input"];
+  const changed =
+    asked === undefined
+      ? []
+      : [`A person changed the arguments; you had ${JSON.stringify(asked)}.`];
+  const words = [...changed, ...(note === undefined ? [] : [`They said: ${note}`])];
+  return words.length === 0 ? undefined : words.join(" ");
 }
 
 /** What a model reads of a call that people decide, or have found out about. */

@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { UnfriendlyProvider } from "@dure/testing";
 import { z } from "zod";
-import { Inbox } from "../../escalations/inbox.ts";
+import { Inbox, type EscalationAnswer } from "../../escalations/inbox.ts";
+import type { Escalation } from "../../wire/escalations.ts";
 import { Database } from "../../durable/database.ts";
 import { testDatabase } from "../../durable/test-database.ts";
 import { systemClock } from "../../kernel/clock.ts";
@@ -12,6 +13,7 @@ import { Models } from "../../models/models.ts";
 import { randomFrom, type OfflineModel } from "../../models/offline.ts";
 import { defineService, flow, type Service } from "../service/service.ts";
 import type { TurnRequest } from "../api.ts";
+import { takeChangedInput } from "../effects/changed-input.ts";
 import { startTestEngine, type TestEngine } from "../test-engine.ts";
 import { chatAgent } from "./agent.ts";
 import { honestModel, honestSummary } from "./test-honest-model.ts";
@@ -36,7 +38,8 @@ interface Script {
 /** The world outside: counts deeds, and loses answers. */
 class Outside {
   /** `session/id`. */
-  readonly done: { readonly id: string; readonly key: string }[] = [];
+  readonly done: { readonly id: string; readonly key: string; readonly by: string | undefined }[] =
+    [];
   readonly #random: () => number;
 
   constructor(random: () => number) {
@@ -51,24 +54,26 @@ class Outside {
     return this.done.some((deed) => deed.key === key);
   }
 
-  do(id: string, key: string): { receipt: string } {
-    this.done.push({ id, key });
+  do(id: string, key: string, by?: string): { receipt: string } {
+    this.done.push({ id, key, by });
     return { receipt: `r_${id}` };
   }
 
   /** The answer is lost, half of the time before the deed. */
-  lose(id: string, key: string): never {
-    if (this.#random() < 0.5) this.do(id, key);
+  lose(id: string, key: string, by?: string): never {
+    if (this.#random() < 0.5) this.do(id, key, by);
     throw new Error("socket hang up");
   }
 }
 
 interface Asked {
   readonly id: string;
+  /** Of a call that a person has changed. */
+  readonly by?: string | undefined;
 }
 
 function toolsOf(outside: Outside): Record<Wish["tool"], AnyTool> {
-  const inputSchema = z.object({ id: z.string() });
+  const inputSchema = z.object({ id: z.string(), by: z.string().optional() });
   const once = { description: "Does a deed.", inputSchema, effect: "once" } as const;
   const probe = ({ key }: { key: string }) =>
     Promise.resolve(outside.has(key) ? ("happened" as const) : ("not_happened" as const));
@@ -77,11 +82,12 @@ function toolsOf(outside: Outside): Record<Wish["tool"], AnyTool> {
     probe,
     timeout: 200,
     settle: 50,
-    execute: ({ id }: Asked, { session, key }: ToolContext) => outside.do(`${session}/${id}`, key),
+    execute: ({ id, by }: Asked, { session, key }: ToolContext) =>
+      outside.do(`${session}/${id}`, key, by),
   };
   const lost = { ...once, recover: "ask" as const };
-  const loses = ({ id }: Asked, { session, key }: ToolContext): never =>
-    outside.lose(`${session}/${id}`, key);
+  const loses = ({ id, by }: Asked, { session, key }: ToolContext): never =>
+    outside.lose(`${session}/${id}`, key, by);
   return {
     pay: tool(plain),
     keyed: tool({ ...plain, key: ({ id }) => [id] }),
@@ -267,6 +273,8 @@ class Play {
   readonly #random: () => number;
   /** What the model has said last. */
   told = "";
+  /** Deeds that the boss has allowed, the last time with other arguments. */
+  readonly #changed = new Set<string>();
   #said = 0;
 
   constructor(
@@ -327,11 +335,8 @@ class Play {
       );
       if (open.length === 0) return;
       const one = open[Math.floor(this.#random() * open.length)]!;
-      const { turn } = await this.#inbox.answer(
-        one.id,
-        { value: this.#valueOf(one) },
-        { tenant: "", name: "boss" },
-      );
+      const answer = this.#answerTo(one);
+      const { turn } = await this.#inbox.answer(one.id, answer, { tenant: "", name: "boss" });
       await this.#ended(turn!);
     }
   }
@@ -345,14 +350,20 @@ class Play {
       const wanted = needsYes && fate === "rejected" ? 0 : 1;
       const count = this.#outside.count(`${session}/${id}`);
       const found = count === wanted ? [] : [`${session}/${id} (${by}, ${fate}): ${count} times`];
+      const who = this.#changed.has(id) ? "boss" : undefined;
+      if (this.#outside.done.some((deed) => deed.id === `${session}/${id}` && deed.by !== who)) {
+        found.push(`${session}/${id} was not done by ${who ?? "the model"}`);
+      }
       const isTold = this.told.includes(`${id} ${wanted === 1 ? "done" : "refused"}`);
       return isTold ? found : [...found, `${session}/${id} (${by}) not told: ${this.told}`];
     });
   }
 
   get #inbox(): Inbox {
-    const { notifications } = this.#processes.living;
-    return new Inbox({ database, notifications });
+    const { notifications, engine } = this.#processes.living;
+    const inbox = new Inbox({ database, notifications });
+    takeChangedInput(inbox, engine);
+    return inbox;
   }
 
   async #open() {
@@ -364,11 +375,16 @@ class Play {
     return page.items;
   }
 
-  #valueOf({ type, context }: { type: string; context: Record<string, unknown> }): string {
+  #answerTo({ type, context }: Pick<Escalation, "type" | "context">): EscalationAnswer {
     if (type === "effect_unknown") {
-      return this.#outside.has(String(context["key"])) ? "happened" : "not_happened";
+      return { value: this.#outside.has(String(context["key"])) ? "happened" : "not_happened" };
     }
-    return this.#wish(context).fate === "rejected" ? "reject" : "approve";
+    const { id, fate } = this.#wish(context);
+    if (fate === "rejected") return { value: "reject" };
+    this.#changed.delete(id);
+    if (this.#random() < 0.7) return { value: "approve" };
+    this.#changed.add(id);
+    return { value: "approve", input: { id, by: "boss" } };
   }
 
   #wish(context: Record<string, unknown>): Wish {

@@ -1,3 +1,4 @@
+import { isObject } from "../../kernel/json.ts";
 import type { ModelRequest, ToolCall } from "../../models/model.ts";
 import { offlineModel, type OfflineAnswer, type OfflineModel } from "../../models/offline.ts";
 
@@ -8,7 +9,7 @@ type Known = "done" | "waits" | "refused" | "doubtful" | "not made";
 const WISH = /\b(d\d+)=([a-z]+)\b/gu;
 
 /** A line of what was done, as notes and the system text have it. */
-const DEED = /^[a-z]+\(\{"id":"(d\d+)"\}\) → (.*)$/gmu;
+const DEED = /^[a-z]+\(\{[^)]*"id":"(d\d+)"[^)]*\}\) → (.*)$/gmu;
 
 /**
  * A model that believes what it reads, and nothing else: it calls what a person has asked for and
@@ -76,7 +77,8 @@ function knownOf({ system = "", messages }: ModelRequest): ReadonlyMap<string, K
   return known;
 }
 
-function meaningOf(result: unknown): Known {
+function meaningOf(told: unknown): Known {
+  const result = isObject(told) && "said" in told ? told["result"] : told;
   const text = typeof result === "string" ? result : "done";
   if (text.startsWith("Not done yet")) return "waits";
   if (/APPROVAL_REJECTED/u.test(text)) return "refused";

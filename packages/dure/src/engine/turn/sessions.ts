@@ -248,7 +248,9 @@ export class SessionReader {
         text: `select id, status = 'open' as "isOpen"
           from dure.escalations
           where subject = $1
-            and (status = 'open' or status = 'resolved' and resolution->>'value' = 'approve')
+            and (status = 'open'
+              or status = 'resolved' and resolution->>'value' = 'approve'
+                and not resolution ? 'input')
             and (used_at is null and (expires_at is null or expires_at > clock_timestamp())
               or used_by = $2 and not (id = any($3)))
           order by status = 'open', used_at nulls last, created_at desc

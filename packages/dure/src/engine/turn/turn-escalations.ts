@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { DureError } from "../../kernel/errors.ts";
 import { titled, type NewEscalation, type SuggestedAction } from "../../kernel/escalation.ts";
 import { newId } from "../../kernel/ids.ts";
-import { canonicalJson, jsonCopy } from "../../kernel/json.ts";
+import { canonicalJson, isObject, jsonCopy } from "../../kernel/json.ts";
 import type { ClaimedTurn, TurnEffect } from "../../durable/turns.ts";
 import type { EffectUnknownError } from "../effects/effects.ts";
 import type { DivergedError } from "./journal.ts";
@@ -82,7 +82,10 @@ export function approvalEscalation(
     ...titled(words ?? `${name}: ${JSON.stringify(input)}`),
     context: { tool: name, input: input ?? null, ...place },
     ...(isByPerson ? byPerson : undefined),
-    suggestedActions: actions(locales.team, isByPerson ? [REJECT] : [APPROVE, REJECT]),
+    suggestedActions: actions(
+      locales.team,
+      isByPerson ? [REJECT] : [isObject(input) ? APPROVE_CHANGED : APPROVE, REJECT],
+    ),
     expiresMs: tool.approval?.expiresMs,
   };
 }
@@ -262,18 +265,21 @@ interface OwnAction {
   readonly en: string;
   readonly ko: string;
   readonly style?: SuggestedAction["style"];
+  readonly asks?: SuggestedAction["asks"];
 }
 
 const APPROVE: OwnAction = { value: "approve", en: "Approve", ko: "승인", style: "primary" };
+/** Also with other arguments. */
+const APPROVE_CHANGED: OwnAction = { ...APPROVE, asks: "input" };
 const REJECT: OwnAction = { value: "reject", en: "Reject", ko: "거절" };
 const SEEN: OwnAction = { value: "seen", en: "Seen", ko: "확인함" };
 
 function actions(locale: string, own: readonly OwnAction[]): readonly SuggestedAction[] {
   const isEnglish = localeOf(locale) === "en";
-  return own.map(({ value, en, ko, style }) => ({
+  return own.map(({ value, en, ko, ...look }) => ({
     value,
     code: value.replaceAll("_", "-"),
     label: isEnglish ? en : ko,
-    style,
+    ...look,
   }));
 }

@@ -1,0 +1,123 @@
+import { Button, Checkbox, NumberInput, Textarea } from "@mantine/core";
+import type { Json, JsonObject } from "dure/client";
+import { useState, type ReactNode } from "react";
+import { useText } from "../language.tsx";
+import { nameOf } from "./context-facts.tsx";
+
+/**
+ * The arguments of a call, to be changed before it is allowed. Words stay words and numbers numbers;
+ * what is neither is written as JSON.
+ */
+export function ArgumentsForm(props: {
+  input: JsonObject;
+  isRunning: boolean;
+  onSend: (input: JsonObject) => Promise<void>;
+  onLeave: () => void;
+}): ReactNode {
+  const { input, isRunning, onSend, onLeave } = props;
+  const text = useText();
+  const before = Object.entries(input).filter(
+    (entry): entry is [string, Json] => entry[1] !== undefined,
+  );
+  const [written, setWritten] = useState<Readonly<Record<string, Written>>>(() =>
+    Object.fromEntries(before.map(([name, value]) => [name, writtenOf(value)])),
+  );
+  const read = before.map(([name, value]) => [name, valueOf(written[name]!, value)] as const);
+  const isReadable = read.every(([, value]) => value !== undefined);
+
+  return (
+    <form
+      className="escalation-note"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (isReadable) void onSend(Object.fromEntries(read) as JsonObject);
+      }}
+      onKeyDown={(event) => {
+        if (event.key === "Escape" && !event.nativeEvent.isComposing) onLeave();
+      }}
+    >
+      {read.map(([name, value], index) => (
+        <Argument
+          key={name}
+          label={nameOf(name, text, true)}
+          value={written[name]!}
+          isFirst={index === 0}
+          isReadable={value !== undefined}
+          onChange={(next) => setWritten({ ...written, [name]: next })}
+        />
+      ))}
+      <div className="choices">
+        <Button type="submit" size="sm" loading={isRunning} disabled={!isReadable}>
+          {text.escalations.approveChanged}
+        </Button>
+        <Button size="sm" variant="default" disabled={isRunning} onClick={onLeave}>
+          {text.escalations.back}
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+/** As it stands in its field. */
+type Written = string | number | boolean;
+
+function Argument(props: {
+  label: string;
+  value: Written;
+  isFirst: boolean;
+  isReadable: boolean;
+  onChange: (value: Written) => void;
+}): ReactNode {
+  const { label, value, isFirst, isReadable, onChange } = props;
+  const text = useText();
+  if (typeof value === "boolean") {
+    return (
+      <Checkbox
+        label={label}
+        checked={value}
+        autoFocus={isFirst}
+        onChange={(event) => onChange(event.currentTarget.checked)}
+      />
+    );
+  }
+  const error = isReadable ? undefined : text.escalations.unreadable;
+  if (typeof value === "number") {
+    return (
+      <NumberInput
+        label={label}
+        value={Number.isNaN(value) ? "" : value}
+        thousandSeparator=","
+        error={error}
+        autoFocus={isFirst}
+        onChange={(next) => onChange(typeof next === "number" ? next : Number.NaN)}
+      />
+    );
+  }
+
+  return (
+    <Textarea
+      label={label}
+      value={value}
+      autosize
+      maxRows={8}
+      error={error}
+      autoFocus={isFirst}
+      onChange={(event) => onChange(event.currentTarget.value)}
+    />
+  );
+}
+
+function writtenOf(value: Json): Written {
+  return typeof value === "object" ? JSON.stringify(value) : value;
+}
+
+/** Undefined: it cannot be read as what it was. Pure. */
+function valueOf(written: Written, before: Json): Json | undefined {
+  if (typeof written === "number") return Number.isFinite(written) ? written : undefined;
+  if (typeof written === "boolean" || typeof before === "string") return written;
+  try {
+    return JSON.parse(written) as Json;
+  } catch {
+    return undefined;
+  }
+}
