@@ -48,6 +48,11 @@ export const ko = {
     failure: "마지막 오류",
     flow: "대화 흐름",
     service: "서비스",
+    standing: "이 대화에서 계속 승인하면",
+    same: "같아야 하는 값",
+    atMost: "최대",
+    times: "더 할 수 있는 횟수",
+    hours: "시간",
     tool: "하려는 일",
     place: "방",
     name: "이름",
@@ -115,6 +120,7 @@ export const ko = {
   /** Answers of dure's own; those of a service are shown as it writes them. */
   actions: {
     approve: "승인",
+    "approve-session": "이 대화에서 계속 승인",
     reject: "거절",
     happened: "처리되었음",
     "not-happened": "처리되지 않았음",

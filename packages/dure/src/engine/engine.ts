@@ -201,6 +201,7 @@ export class Engine implements Conversations {
       budgets: options.budgets,
       pauses: options.pauses,
       findApproval: (subject, used) => sessions.approval(subject, used),
+      findStanding: (session, call) => sessions.standing(session, call),
     };
     this.#folder = this.#folderFor(options);
     this.#replays = this.#replaysOf(database);

@@ -193,7 +193,12 @@ begin
             'escalation',
               jsonb_build_object(
                 'id', e.id, 'type', e.type, 'subject', e.subject,
-                'answer', v_value, 'context', e.context
+                'answer',
+                  case v_value
+                    when 'approve_session' then 'approve'
+                    else v_value
+                  end,
+                'context', e.context
                   || dure.changed_input(e.context, p_resolution)
               ) || case
                 when p_resolution ? 'note'

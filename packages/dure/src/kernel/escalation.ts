@@ -43,6 +43,12 @@ export interface SuggestedAction {
   readonly asks?: "text" | "input" | undefined;
 }
 
+/**
+ * The answer that allows a call and later ones like it in the conversation. People give it: an agent
+ * that answers in their place allows one call at a time.
+ */
+export const APPROVE_SESSION = "approve_session";
+
 /** The severities, the mildest first. */
 export const ESCALATION_SEVERITIES = ["low", "medium", "high", "critical"] as const;
 /** One of `ESCALATION_SEVERITIES`. */

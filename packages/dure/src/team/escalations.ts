@@ -13,6 +13,7 @@ import type { Clock } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";
 import {
   ESCALATION_SESSION,
+  APPROVE_SESSION,
   MAX_NOTE,
   type EscalationSeverity,
   type SuggestedAction,
@@ -135,7 +136,8 @@ function operatorBackground({
   source,
   suggestedActions,
 }: Escalation): string {
-  const facts = { type, severity, title, description, source, context, suggestedActions };
+  const actions = suggestedActions.filter(({ value }) => value !== APPROVE_SESSION);
+  const facts = { type, severity, title, description, source, context, suggestedActions: actions };
   return `<escalation>\n${cutText(JSON.stringify(facts, null, 1), MAX_READ)}\n</escalation>`;
 }
 
@@ -169,6 +171,13 @@ export function resolveEscalationTool(
           hint:
             "It was not asked by dure, it is with people now, or another person has spoken in this " +
             "session.",
+        });
+      }
+
+      if (value === APPROVE_SESSION) {
+        throw new DureError("ESCALATION_NOT_YOURS", `${id} is for people to allow any further.`, {
+          class: "forbidden",
+          hint: "Allow this one call with approve, or leave it to people.",
         });
       }
 

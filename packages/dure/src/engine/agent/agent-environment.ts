@@ -56,8 +56,16 @@ export interface AgentRunEnvironment {
   once(call: OnceCall): Promise<EffectOutcome<unknown>>;
   /** The key under which an earlier life of the turn has begun a call as a _once_ effect. */
   keyBegunBefore(call: Pick<OnceCall, "key" | "name" | "input">): Promise<string | undefined>;
-  /** The approval for exactly these arguments, or a turn that ends by asking for it. */
-  approvalFor(name: string, tool: AnyTool, input: unknown): Promise<{ id: string }>;
+  /**
+   * The approval for exactly these arguments, or a turn that ends by asking for it; undefined: the
+   * call was allowed for the rest of the session.
+   */
+  approvalFor(call: {
+    readonly name: string;
+    readonly tool: AnyTool;
+    readonly input: unknown;
+    readonly key: string;
+  }): Promise<{ id: string } | undefined>;
 }
 
 /**

@@ -244,7 +244,7 @@ export class AgentTools {
   ): Promise<EffectOutcome<unknown>> {
     const { name, tool, input } = use;
     const { effects } = this.#environment.facts;
-    const needed = approved ?? (await this.#approvalFor({ name, tool, input }));
+    const needed = approved ?? (await this.#approvalFor(use, key));
     const call = needed
       ? { key: `${effects}/approval/${needed.id}`, approval: needed.id }
       : { key, repeatsFailed: tool.key !== undefined };
@@ -262,9 +262,12 @@ export class AgentTools {
     }
   }
 
-  async #approvalFor({ name, tool, input }: ToolUse): Promise<{ id: string } | undefined> {
+  async #approvalFor(
+    { name, tool, input }: ToolUse,
+    key: string,
+  ): Promise<{ id: string } | undefined> {
     const isNeeded = tool.approval && (tool.approval.when?.(input) ?? true);
-    return isNeeded ? this.#environment.approvalFor(name, tool, input) : undefined;
+    return isNeeded ? this.#environment.approvalFor({ name, tool, input, key }) : undefined;
   }
 
   /** A tool that was _once_ before a crash, as a server of others may have said, is so still. */

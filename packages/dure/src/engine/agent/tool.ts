@@ -95,6 +95,28 @@ export interface ToolApproval<Input> {
   readonly expiresMs: number;
   readonly question?: ((input: Input, asked: AskedIn) => string) | undefined;
   readonly by: ApprovalBy;
+  readonly standing?: Standing | undefined;
+}
+
+/** Later calls that a yes for the rest of the conversation covers. */
+export interface Standing {
+  readonly same: readonly string[];
+  readonly atMost: readonly string[];
+  readonly times: number;
+  /** Milliseconds. */
+  readonly forMs: number;
+}
+
+/** How far a yes for the rest of the conversation reaches. Other arguments may differ. */
+export interface StandingOptions<Name extends string = string> {
+  /** Arguments that stay as they were allowed, such as who is paid. */
+  readonly same?: readonly Name[] | undefined;
+  /** Numbers that stay between 0 and what was allowed. */
+  readonly atMost?: readonly Name[] | undefined;
+  /** Later calls, 1 to 1,000. Default 20. */
+  readonly times?: number | undefined;
+  /** From the answer on. Default 24 hours. */
+  readonly for?: Duration | undefined;
 }
 
 /** How a question is asked. */
@@ -143,6 +165,11 @@ export interface ToolOptions<Input, Output> {
         question?: (input: Input, asked: AskedIn) => string;
         /** Default `operator`. */
         by?: ApprovalBy;
+        /**
+         * The operator may also allow such calls for the rest of the conversation. Default: each
+         * is asked for. At least one of `same` and `atMost` names an argument.
+         */
+        standing?: StandingOptions<Extract<keyof Input, string>>;
       };
 }
 
@@ -197,7 +224,8 @@ const OPTIONS = {
   offered: true,
   approval: true,
 } satisfies Record<keyof ToolOptions<unknown, unknown>, true>;
-const APPROVAL_OPTIONS = { when: true, expires: true, question: true, by: true };
+const APPROVAL_OPTIONS = { when: true, expires: true, question: true, by: true, standing: true };
+const STANDING_OPTIONS = { same: true, atMost: true, times: true, for: true };
 const APPROVERS = ["operator", "person"] as const satisfies readonly ApprovalBy[];
 const EFFECTS = ["none", "idempotent", "once"] as const satisfies readonly EffectKind[];
 const RECOVERIES = ["probe", "replay", "ask"] as const satisfies readonly Tool["recover"][];
@@ -211,7 +239,8 @@ function assertKnown<Input, Output>(options: ToolOptions<Input, Output>): void {
     unknownValue("recover", recover, RECOVERIES) ??
     (typeof approval === "object"
       ? (unknownOption(approval, APPROVAL_OPTIONS) ??
-        unknownValue("approval.by", approval.by, APPROVERS))
+        unknownValue("approval.by", approval.by, APPROVERS) ??
+        wrongStanding(approval))
       : undefined);
   if (wrong === undefined) return;
 
@@ -219,6 +248,31 @@ function assertKnown<Input, Output>(options: ToolOptions<Input, Output>): void {
     class: "input",
     hint: wrong.hint,
   });
+}
+
+/** Why a standing approval would allow more than was meant, or nothing. Pure. */
+function wrongStanding({
+  by,
+  standing,
+}: {
+  by?: ApprovalBy;
+  standing?: StandingOptions;
+}): { readonly message: string; readonly hint: string } | undefined {
+  if (standing === undefined) return undefined;
+  const { same = [], atMost = [], times = STANDING_TIMES } = standing;
+  if (same.length + atMost.length === 0) {
+    const hint = 'Say what stays as it was allowed, such as standing: { same: ["to"] }.';
+    return { message: "approval.standing names no argument.", hint };
+  }
+  if (!Number.isInteger(times) || times < 1 || times > 1_000) {
+    const hint = "Say how many later calls it covers, 1 to 1,000.";
+    return { message: `approval.standing.times is ${times}.`, hint };
+  }
+  if (by === "person") {
+    const hint = "The one who talks is asked for each call. Leave standing or by out.";
+    return { message: "approval.standing does not go with by: person.", hint };
+  }
+  return unknownOption(standing, STANDING_OPTIONS);
 }
 
 /** Throws where the ledger could not keep what the tool promises. */
@@ -249,9 +303,24 @@ function approvalOf<Input>(
   given: ToolOptions<Input, unknown>["approval"],
 ): ToolApproval<Input> | undefined {
   if (!given) return undefined;
-  const { expires = "24h", when, question, by = "operator" } = given === true ? {} : given;
-  return { expiresMs: durationMs(expires), when, question, by };
+  const options = given === true ? {} : given;
+  const { expires = "24h", when, question, by = "operator", standing } = options;
+  return {
+    expiresMs: durationMs(expires),
+    when,
+    question,
+    by,
+    standing: standing && {
+      same: standing.same ?? [],
+      atMost: standing.atMost ?? [],
+      times: standing.times ?? STANDING_TIMES,
+      forMs: durationMs(standing.for ?? "24h"),
+    },
+  };
 }
+
+/** A loop of a model stops asking people, and here it stops. */
+const STANDING_TIMES = 20;
 
 /**
  * Thrown by a tool that knows that nothing happened: refused before it was sent, or refused with a

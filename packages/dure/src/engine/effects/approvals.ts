@@ -8,6 +8,7 @@ import {
   approvalSubject,
   type AskingPlace,
 } from "../turn/turn-escalations.ts";
+import { isCovered, type StandingCalls } from "./standing.ts";
 
 /**
  * The approval for these arguments that is unused or was used by an earlier life of `turn`, else
@@ -17,6 +18,21 @@ export type FindApproval = (
   subject: string,
   used: { turn: string; known: readonly string[] },
 ) => Promise<{ readonly id: string; readonly isOpen: boolean } | undefined>;
+
+/** What was allowed for the rest of a session; see `SessionReader.standing`. */
+export type FindStanding = (
+  session: string,
+  call: { tool: string; key: string; acceptedAt: number },
+) => Promise<readonly { readonly standing: StandingCalls; readonly used: number }[]>;
+
+/** A call that may need a yes. */
+interface AskedCall {
+  readonly name: string;
+  readonly tool: AnyTool;
+  readonly input: unknown;
+  /** In the ledger, where no approval of its own allows it. */
+  readonly key: string;
+}
 
 /** Whether code may make a call, and with which approval. */
 type Permit = { readonly is: "allowed"; readonly approval?: string } | { readonly is: "refused" };
@@ -36,6 +52,7 @@ export class Approvals {
   readonly #facts: TurnFacts;
   readonly #store: Pick<TurnStore, "isApprovalUsed" | "isEffectKnown">;
   readonly #find: FindApproval;
+  readonly #standing: FindStanding;
   readonly #signal: AbortSignal;
   readonly #place: () => AskingPlace;
   readonly #locale: string;
@@ -47,6 +64,7 @@ export class Approvals {
     facts: TurnFacts;
     store: Pick<TurnStore, "isApprovalUsed" | "isEffectKnown">;
     find: FindApproval;
+    standing: FindStanding;
     signal: AbortSignal;
     /** Where a question is asked. */
     place: () => AskingPlace;
@@ -57,27 +75,37 @@ export class Approvals {
     this.#facts = options.facts;
     this.#store = options.store;
     this.#find = options.find;
+    this.#standing = options.standing;
     this.#signal = options.signal;
     this.#place = options.place;
     this.#locale = options.locale;
   }
 
   /**
-   * The approval for exactly these arguments. Without one it throws, which ends the turn by asking.
+   * The approval for exactly these arguments; undefined: it was allowed for the rest of the session.
+   * Without either it throws, which ends the turn by asking.
    */
-  async of(name: string, tool: AnyTool, input: unknown): Promise<{ id: string }> {
+  async of(call: AskedCall): Promise<{ id: string } | undefined> {
+    const { name, tool, input } = call;
+    if (await this.#isStanding(call)) return undefined;
     const approval = await this.#find(approvalSubject(this.#held.session, name, input), {
       turn: this.#held.turn,
       known: this.#given,
     });
     if (!approval || approval.isOpen) {
       const locales = { team: this.#locale, person: this.#facts.locale };
-      const call = { name, tool, input };
-      const asked = approvalEscalation(this.#held, locales, this.#place(), call);
+      const asked = approvalEscalation(this.#held, locales, this.#place(), { name, tool, input });
       throw new ApprovalPendingError(name, { ...asked, openId: approval?.id });
     }
     this.#given.push(approval.id);
     return approval;
+  }
+
+  async #isStanding({ name, tool, input, key }: AskedCall): Promise<boolean> {
+    if (!tool.approval?.standing) return false;
+    const { session, accepted_at: acceptedAt } = this.#held;
+    const all = await this.#standing(session, { tool: name, key, acceptedAt });
+    return all.some(({ standing, used }) => used <= standing.times && isCovered(standing, input));
   }
 
   /**
@@ -85,22 +113,14 @@ export class Approvals {
    * tool that needs an approval waits for one, unless its key is in the ledger: then it was allowed
    * before.
    */
-  async permitFor({
-    tool,
-    name,
-    input,
-    key,
-  }: {
-    tool: AnyTool;
-    name: string;
-    input: unknown;
-    /** In the ledger. */ key: string;
-  }): Promise<Permit> {
+  async permitFor(call: AskedCall): Promise<Permit> {
+    const { tool, name, input, key } = call;
     const answer = this.#facts.answers.find((given) => isAnswerTo(given, name, input));
     if (answer) return isYes(answer) ? { is: "allowed", approval: answer.id } : { is: "refused" };
     if (!tool.approval || !(tool.approval.when?.(input) ?? true)) return { is: "allowed" };
     if (await this.#store.isEffectKnown(key, { signal: this.#signal })) return { is: "allowed" };
-    return { is: "allowed", approval: (await this.of(name, tool, input)).id };
+    const approval = await this.of(call);
+    return approval ? { is: "allowed", approval: approval.id } : { is: "allowed" };
   }
 
   /** The approvals that the turn was given need no call any more. */

@@ -168,6 +168,7 @@ function drained(
     budgets: undefined,
     pauses: undefined,
     findApproval: async () => undefined,
+    findStanding: async () => [],
   };
 }
 

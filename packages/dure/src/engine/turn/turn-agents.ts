@@ -165,7 +165,7 @@ export class TurnAgents {
       doWork: (step, work) => steps.doWork(step, work),
       once: (call) => effects.once(call),
       keyBegunBefore: (call) => effects.keyBegunBefore(call),
-      approvalFor: (name, tool, input) => effects.approvalFor(name, tool, input),
+      approvalFor: (call) => effects.approvalFor(call),
     };
   }
 

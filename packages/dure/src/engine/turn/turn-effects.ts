@@ -62,6 +62,7 @@ export class TurnEffects {
       facts,
       store: environment.store,
       find: environment.findApproval,
+      standing: environment.findStanding,
       signal: environment.lease,
       place,
       locale: environment.locale,
@@ -187,11 +188,9 @@ export class TurnEffects {
     return outcome;
   }
 
-  /**
-   * The approval for exactly these arguments. Without one it throws, which ends the turn by asking.
-   */
-  approvalFor(name: string, tool: AnyTool, input: unknown): Promise<{ id: string }> {
-    return this.#asking(this.approvals.of(name, tool, input));
+  /** See `Approvals.of`. */
+  approvalFor(...call: Parameters<Approvals["of"]>): ReturnType<Approvals["of"]> {
+    return this.#asking(this.approvals.of(...call));
   }
 
   async #asking<T>(permit: Promise<T>): Promise<T> {

@@ -6,7 +6,7 @@ import type { ModelCall } from "../../models/model.ts";
 import type { ModelOutages } from "../../models/outages.ts";
 import type { PromptOverrides } from "../../models/prompt-files.ts";
 import type { AttemptRules } from "../agent/agent-environment.ts";
-import type { FindApproval } from "../effects/approvals.ts";
+import type { FindApproval, FindStanding } from "../effects/approvals.ts";
 import type { Budgets } from "../money/budgets.ts";
 import type { Replay } from "../replay/replay.ts";
 import type { PauseGate } from "./paused.ts";
@@ -36,6 +36,7 @@ export interface TurnEnvironment {
   /** Absent: no agent is ever paused. */
   readonly pauses: PauseGate | undefined;
   readonly findApproval: FindApproval;
+  readonly findStanding: FindStanding;
   /** The turn is a replay of a stored one. */
   readonly replay?: Replay | undefined;
 }

@@ -1,6 +1,11 @@
 import { createHash } from "node:crypto";
 import { DureError } from "../../kernel/errors.ts";
-import { titled, type NewEscalation, type SuggestedAction } from "../../kernel/escalation.ts";
+import {
+  APPROVE_SESSION,
+  titled,
+  type NewEscalation,
+  type SuggestedAction,
+} from "../../kernel/escalation.ts";
 import { newId } from "../../kernel/ids.ts";
 import { canonicalJson, isObject, jsonCopy } from "../../kernel/json.ts";
 import type { ClaimedTurn, TurnEffect } from "../../durable/turns.ts";
@@ -11,6 +16,7 @@ import { isOwnSession } from "../../kernel/tenant.ts";
 import type { DoneApproval } from "../../kernel/turn-events.ts";
 import { localeOf, troubleText } from "../texts.ts";
 import type { AnyTool } from "../agent/tool.ts";
+import { standingCalls, type StandingCalls } from "../effects/standing.ts";
 import type { EscalationAnswer } from "./turn-context.ts";
 
 /**
@@ -69,6 +75,7 @@ export function approvalEscalation(
   const isByPerson = isAskedOfPerson(turn, call);
   const locale = isByPerson ? locales.person : locales.team;
   const words = tool.approval?.question?.(input, { locale });
+  const standing = standingCalls(tool, input);
   const byPerson = {
     severity: "low" as const, // the inbox calls no people for it
     ...titled(words ?? personQuestion(locale, name, input)),
@@ -80,14 +87,22 @@ export function approvalEscalation(
     severity: "medium",
     subject: approvalSubject(turn.session, name, input),
     ...titled(words ?? `${name}: ${JSON.stringify(input)}`),
-    context: { tool: name, input: input ?? null, ...place },
+    context: { tool: name, input: input ?? null, ...place, standing },
     ...(isByPerson ? byPerson : undefined),
     suggestedActions: actions(
       locales.team,
-      isByPerson ? [REJECT] : [isObject(input) ? APPROVE_CHANGED : APPROVE, REJECT],
+      isByPerson ? [REJECT] : approvingActions(input, standing),
     ),
     expiresMs: tool.approval?.expiresMs,
   };
+}
+
+function approvingActions(
+  input: unknown,
+  standing: StandingCalls | undefined,
+): readonly OwnAction[] {
+  const approve = isObject(input) ? APPROVE_CHANGED : APPROVE;
+  return standing === undefined ? [approve, REJECT] : [approve, APPROVE_ALWAYS, REJECT];
 }
 
 /** A yes counts for what was shown: of arguments too long to show the inbox is asked. */
@@ -271,6 +286,12 @@ interface OwnAction {
 const APPROVE: OwnAction = { value: "approve", en: "Approve", ko: "승인", style: "primary" };
 /** Also with other arguments. */
 const APPROVE_CHANGED: OwnAction = { ...APPROVE, asks: "input" };
+/** This call, and those that `standing` covers. */
+const APPROVE_ALWAYS: OwnAction = {
+  value: APPROVE_SESSION,
+  en: "Approve for this conversation",
+  ko: "이 대화에서 계속 승인",
+};
 const REJECT: OwnAction = { value: "reject", en: "Reject", ko: "거절" };
 const SEEN: OwnAction = { value: "seen", en: "Seen", ko: "확인함" };
 
