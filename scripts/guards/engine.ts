@@ -18,10 +18,44 @@ const toolEvents = testsIn(`${ENGINE}/agent/tool-events.test.ts`);
 const interrupted = testsIn(`${ENGINE}/turn/interrupted-turns.test.ts`);
 const outages = testsIn(`${ENGINE}/turn/model-outages.test.ts`);
 const inbox = testsIn("packages/dure/src/escalations/inbox.test.ts");
+const search = testsIn("packages/dure/test/conversation/tool-search.test.ts");
 const mcp = testsIn("packages/dure/test/mcp/mcp.test.ts");
 
 /** What a turn may do, spend and say. */
 export const ENGINE_GUARDS: readonly Guard[] = [
+  // --- tool search
+  {
+    id: "search.hearsay",
+    at: { file: `${ENGINE}/agent/agent-tools.ts` },
+    find: "if (call.unoffered && name in tools) return { refusal: notYet(name) };",
+    replace: "",
+    tests: search("a call by hearsay is not made by anthropic"),
+    why: "a tool is called with arguments that its model has only guessed",
+  },
+  {
+    id: "search.bound",
+    at: { file: `${ENGINE}/agent/tool-offer.ts` },
+    find: "const dropped = new Set(byTime.slice(0, -MAX_NAMED));",
+    replace: "const dropped = new Set(byTime.slice(0, 0));",
+    tests: search("the tools that a model has found are bounded"),
+    why: "what a model has found fills its requests without an end",
+  },
+  {
+    id: "search.few",
+    at: { file: `${ENGINE}/agent/tool-offer.ts` },
+    find: "if (!isSearched(from)) return Object.entries(from.all).map(specOf);",
+    replace: "if (!isSearched(from) || from.most > 1) return Object.entries(from.all).map(specOf);",
+    tests: search("sees few of 900 tools, finds one and calls it"),
+    why: "each request carries all tools of all servers",
+  },
+  {
+    id: "search.stays",
+    at: { file: `${ENGINE}/agent/agent-tools.ts` },
+    find: "(agent === this.#transcript.agent ? messages : [])",
+    replace: "(agent === this.#transcript.agent ? messages.slice(0, 0) : [])",
+    tests: search("has found stays offered in the session, for any process"),
+    why: "each turn searches again for what the session has found",
+  },
   // --- outages
   {
     id: "outage.tool",

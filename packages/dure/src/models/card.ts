@@ -80,6 +80,12 @@ export interface Policy {
   readonly schema?: string;
   /** Rounds of tool calls in one run, 0–64. Default 8. Source: docs/spec/conversation §4. */
   readonly maxToolRounds: number;
+  /**
+   * An agent with more tools than this is offered few of them and finds the others by `find_tools`,
+   * 1–200. Default 40. Source: code.claude.com, "Tool search" (models choose worse of more than 30
+   * to 50 tools).
+   */
+  readonly maxTools: number;
 }
 
 /** Upper bounds; an absent one is no bound. Over one of them → `BUDGET_EXCEEDED`, no call. */
@@ -114,6 +120,7 @@ export interface CardInput {
     readonly validate?: string;
     readonly schema?: string;
     readonly maxToolRounds?: number;
+    readonly maxTools?: number;
   };
   readonly tools?: readonly string[];
   readonly mcp?: readonly string[];
@@ -265,6 +272,7 @@ const policy = fileObject({
   validate: z.string().min(1).optional(),
   schema: z.string().min(1).optional(),
   maxToolRounds: z.int().min(0).max(64).default(8),
+  maxTools: z.int().min(1).max(200).default(40),
 }).transform(({ maxAttempts, maxRetry, ...rest }, context) => {
   if (maxAttempts !== undefined && maxRetry !== undefined) {
     context.addIssue({

@@ -79,6 +79,8 @@ export interface ToolCall {
   readonly args: Json;
   /** The raw text of arguments that were no JSON. Tell the model; do not call the tool. */
   readonly invalidArgs?: string | undefined;
+  /** The request did not offer this tool: the model has never seen what arguments it takes. */
+  readonly unoffered?: true | undefined;
 }
 
 export interface ToolSpec {

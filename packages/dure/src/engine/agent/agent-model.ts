@@ -14,6 +14,7 @@ import type { Agent } from "./agent.ts";
 import type { AgentRunEnvironment } from "./agent-environment.ts";
 import { checkOutput, type GoodFields } from "./agent-output.ts";
 import type { AgentWords } from "./agent-words.ts";
+import { withUnoffered } from "./tool-offer.ts";
 import { waitingForModel } from "../texts.ts";
 import type { Places, Step } from "../turn/step.ts";
 import { revive, storedError, type StoredError } from "../turn/stored-error.ts";
@@ -238,7 +239,7 @@ export class AgentModel {
         labels: { turn: facts.turnId, session: facts.session, agent: key },
         onRecord: (record) => (noted = record),
       });
-      return { answer };
+      return { answer: withUnoffered(answer, request.tools) };
     } catch (error) {
       if (signal.aborted || isAbort(error)) throw error;
       call.onFailure(error);

@@ -273,7 +273,6 @@ export class AgentRun {
     const prompt = await this.#messages();
     const transcript = this.#transcript;
     const offer = this.#callerOffer();
-    const { specs } = offer;
     const texts: string[] = [];
     transcript.add(...offer.told);
     for (const answer of this.#environment.facts.answers) await this.#tools.answered(answer);
@@ -285,6 +284,7 @@ export class AgentRun {
       const choice = offer.choice(round);
       const said = [...prompt.messages, ...transcript.messages];
       const messages = isLast && round > 0 ? [...said, ...rounds.wrapUp] : said;
+      const specs = [...offer.specs, ...this.#tools.named()];
       const request = this.#requestOf({ system: prompt.system, messages, specs, isLast, choice });
 
       const asked = await this.#model.ask(request, {
@@ -331,7 +331,7 @@ export class AgentRun {
     const { facts, memory } = this.#environment;
     const { turnId } = facts;
     const callerTools = this.#options.callerTools ? facts.callerTools : undefined;
-    return new CallerOffer({ turnId, callerTools }, memory, this.#tools.specs());
+    return new CallerOffer({ turnId, callerTools }, memory, this.#tools.first);
   }
 
   /** In the last round the model may call no tool any more. */

@@ -2,7 +2,6 @@ import { withTimeout } from "../../kernel/clock.ts";
 import { ownTroubleOf } from "../../durable/passing.ts";
 import { codeOf, DureError, messageOf } from "../../kernel/errors.ts";
 import { jsonCopy, type Json } from "../../kernel/json.ts";
-import { jsonSchemaOf } from "../../models/json-schema.ts";
 import type { ModelMessage, ToolCall, ToolSpec } from "../../models/model.ts";
 import { inToolSpan } from "../../models/telemetry.ts";
 import type { Agent } from "./agent.ts";
@@ -13,6 +12,7 @@ import type { Places, Step } from "../turn/step.ts";
 import { EffectUnknownError } from "../effects/effects.ts";
 import type { ToldCalls } from "./told-calls.ts";
 import type { AnyTool, ToolContext } from "./tool.ts";
+import { FIND_TOOLS, findTools, firstTools, namedTools, type OfferedFrom } from "./tool-offer.ts";
 import { resultOf, type Transcript } from "./work.ts";
 import type { EffectOutcome, EscalationAnswer } from "../turn/turn-context.ts";
 import { ApprovalPendingError } from "../turn/turn-escalations.ts";
@@ -46,6 +46,7 @@ export class AgentTools {
   readonly #places: Places;
   readonly #told: ToldCalls;
   readonly #transcript: Transcript;
+  #first: readonly ToolSpec[] | undefined;
 
   constructor(options: AgentToolsOptions) {
     this.#environment = options.environment;
@@ -57,7 +58,7 @@ export class AgentTools {
   }
 
   /** Those that this session may use. */
-  offered(): Readonly<Record<string, AnyTool>> {
+  #usable(): Readonly<Record<string, AnyTool>> {
     const { session } = this.#environment.facts;
     const { tools, toolSets } = this.#agent;
     const all = toolSets
@@ -73,7 +74,8 @@ export class AgentTools {
 
   /** By its name, offered or not. */
   #find(name: string): AnyTool | undefined {
-    return this.#agent.tools[name] ?? this.#inSets(name);
+    const tool = this.#agent.tools[name] ?? this.#inSets(name);
+    return tool ?? (name === FIND_TOOLS ? findTools(this.#from()) : undefined);
   }
 
   #inSets(name: string): AnyTool | undefined {
@@ -84,8 +86,25 @@ export class AgentTools {
     return undefined;
   }
 
-  specs(): readonly ToolSpec[] {
-    return Object.entries(this.offered()).map(([name, tool]) => toolSpec(name, tool));
+  /** Those that the model is offered from the first round on. */
+  get first(): readonly ToolSpec[] {
+    this.#first ??= firstTools(this.#from());
+    return this.#first;
+  }
+
+  /** Those that it is offered behind them, as far as the conversation has come. */
+  named(): readonly ToolSpec[] {
+    const { rawHistory } = this.#environment.memory;
+    const before = rawHistory
+      .flatMap(({ work = [] }) => work)
+      .flatMap(({ agent, messages }) => (agent === this.#transcript.agent ? messages : []));
+    return namedTools(this.#from(), this.first, [...before, ...this.#transcript.messages]);
+  }
+
+  #from(): OfferedFrom {
+    const { tools: own, toolSets = [], card } = this.#agent;
+    const sets = toolSets.map(({ name }) => name);
+    return { all: this.#usable(), own, sets, most: card.policy.maxTools };
   }
 
   /** What the tools have to tell before the model is asked. `once` records it. */
@@ -94,7 +113,7 @@ export class AgentTools {
   ): Promise<readonly (string | null)[]> {
     const { session, turnId: turn } = this.#environment.facts;
     const texts: (string | null)[] = [];
-    for (const [name, { told }] of Object.entries(this.offered())) {
+    for (const [name, { told }] of Object.entries(this.#usable())) {
       if (!told) continue;
       const tell = async (signal: AbortSignal): Promise<string | null> =>
         (await told({ session, turn }, { signal })) ?? null;
@@ -132,17 +151,21 @@ export class AgentTools {
   /** What a model's call asks for, or why it cannot be made. */
   #useOf(call: ToolCall): ToolUse | { readonly refusal: string } {
     const { name } = call;
-    const tools = this.offered();
+    const tools = this.#usable();
     const ofSet = this.#agent.tools[name] ? undefined : this.#inSets(name);
-    const tool = tools[name] ?? ofSet;
-    if (!tool) {
-      const names = Object.keys(tools).join(", ") || "none";
-      return { refusal: `There is no tool "${name}". Tools: ${names}.` };
+    const tool = tools[name] ?? ofSet ?? (name === FIND_TOOLS ? this.#find(name) : undefined);
+    if (call.unoffered && name in tools) return { refusal: notYet(name) };
+    if (!tool || call.unoffered) {
+      return { refusal: `There is no tool "${name}". Tools: ${this.#names()}.` };
     }
     const parsed = argumentsOf(call, tool);
     if ("input" in parsed) return { name, tool, input: parsed.input };
     // It may fit in the next life: the call has its place, and what is said now is recorded there.
     return ofSet ? { name, tool, input: call.args, refusal: parsed.refusal } : parsed;
+  }
+
+  #names(): string {
+    return [...this.first, ...this.named()].map(({ name }) => name).join(", ") || "none";
   }
 
   /**
@@ -190,7 +213,7 @@ export class AgentTools {
     if (!tool) {
       throw new DureError("TOOL_UNKNOWN", `The agent ${this.#key} has no tool "${name}".`, {
         class: "input",
-        hint: `Its tools are: ${Object.keys(this.offered()).join(", ") || "none"}.`,
+        hint: `Its tools are: ${this.#names()}.`,
       });
     }
     const outcome = await this.#call({ name, tool, input: tool.inputSchema.parse(input) });
@@ -354,6 +377,11 @@ const UNANSWERED: Readonly<Record<string, string>> = {
   time: "Not done: no yes came in time. Call it again only if they still want it.",
 };
 
+/** What a model reads of a tool that it called by hearsay: arguments that fit may mean another thing. */
+function notYet(name: string): string {
+  return `Not called: you had not seen which arguments ${name} takes. It is offered from now on; call it again.`;
+}
+
 /** A call that is not made, as the model reads it. Pure. */
 export function refusedCall({ id, name }: ToolCall, why: string): ModelMessage {
   return toolMessage({ callId: id, name }, why, true);
@@ -361,12 +389,4 @@ export function refusedCall({ id, name }: ToolCall, why: string): ModelMessage {
 
 function toolMessage(about: AboutCall, result: Json, isError?: true): ModelMessage {
   return { role: "tool", ...about, result: bounded(result), isError };
-}
-
-function toolSpec(name: string, tool: AnyTool): ToolSpec {
-  return {
-    name,
-    description: tool.description,
-    inputSchema: jsonSchemaOf(tool.inputSchema),
-  };
 }

@@ -96,7 +96,8 @@ export function withinTokens<Entry extends Worked>(entries: readonly Entry[]): r
 
 /** What one agent does in one turn, while it does it. */
 export class Transcript {
-  readonly #agent: string;
+  /** `service/agent`. */
+  readonly agent: string;
   readonly #messages: ModelMessage[] = [];
   /** By place: a call is noted where it happens and where it is told. */
   readonly #deeds = new Map<string, { readonly line: string; readonly isOfCode: boolean }>();
@@ -104,7 +105,7 @@ export class Transcript {
   readonly #known = new Map<string, Json>();
 
   constructor(agent: string) {
-    this.#agent = agent;
+    this.agent = agent;
   }
 
   /** In the order in which the model reads them. */
@@ -136,7 +137,7 @@ export class Transcript {
     const lines = deeds.map(({ line }) => line);
     const ofCode = deeds.flatMap(({ line, isOfCode }) => (isOfCode ? [line] : []));
     return {
-      agent: this.#agent,
+      agent: this.agent,
       messages: [...this.#settled(), ...doneNote(ofCode)],
       deeds: lines.length > 0 ? lines : undefined,
     };
