@@ -1,4 +1,4 @@
-import { wordsOf } from "../../kernel/search-words.ts";
+import { wordsOf } from "../../models/search-words.ts";
 import { isObject } from "../../kernel/json.ts";
 import { jsonSchemaOf } from "../../models/json-schema.ts";
 import type { AnyTool } from "./tool.ts";
