@@ -18,6 +18,7 @@ const toolEvents = testsIn(`${ENGINE}/agent/tool-events.test.ts`);
 const interrupted = testsIn(`${ENGINE}/turn/interrupted-turns.test.ts`);
 const outages = testsIn(`${ENGINE}/turn/model-outages.test.ts`);
 const inbox = testsIn("packages/dure/src/escalations/inbox.test.ts");
+const keptResult = testsIn(`${ENGINE}/agent/kept-result.test.ts`);
 const search = testsIn("packages/dure/test/conversation/tool-search.test.ts");
 const mcp = testsIn("packages/dure/test/mcp/mcp.test.ts");
 
@@ -55,6 +56,22 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     replace: "(agent === this.#transcript.agent ? messages.slice(0, 0) : [])",
     tests: search("has found stays offered in the session, for any process"),
     why: "each turn searches again for what the session has found",
+  },
+  {
+    id: "results.piece",
+    at: { file: `${ENGINE}/agent/kept-result.ts` },
+    find: "const { text: piece, from, to } = textBetween(bytes, offset, offset + PIECE_BYTES);",
+    replace: "const { text: piece, from, to } = textBetween(bytes, offset, bytes.length);",
+    tests: keptResult("one reading gives a bounded piece"),
+    why: "a result that is too long for a model comes whole all the same",
+  },
+  {
+    id: "results.shown",
+    at: { file: `${ENGINE}/agent/kept-result.ts` },
+    find: "if (whole.length <= most) return { result };",
+    replace: "if (whole.length <= most || handle) return { result };",
+    tests: keptResult("a long result is shown by its beginning and its end"),
+    why: "one result fills the context of a model",
   },
   // --- outages
   {

@@ -86,6 +86,12 @@ export interface Policy {
    * to 50 tools).
    */
   readonly maxTools: number;
+  /**
+   * Of a longer result of a tool the model is shown the beginning and the end, and reads the rest by
+   * `read_result`; bytes, 10 000–65 536. Default 40 000: about the 10 000 tokens from which on a
+   * result is called large by code.claude.com, "MCP", "MCP output limits and warnings".
+   */
+  readonly maxResultBytes: number;
 }
 
 /** Upper bounds; an absent one is no bound. Over one of them → `BUDGET_EXCEEDED`, no call. */
@@ -121,6 +127,7 @@ export interface CardInput {
     readonly schema?: string;
     readonly maxToolRounds?: number;
     readonly maxTools?: number;
+    readonly maxResultBytes?: number;
   };
   readonly tools?: readonly string[];
   readonly mcp?: readonly string[];
@@ -273,6 +280,7 @@ const policy = fileObject({
   schema: z.string().min(1).optional(),
   maxToolRounds: z.int().min(0).max(64).default(8),
   maxTools: z.int().min(1).max(200).default(40),
+  maxResultBytes: z.int().min(10_000).max(65_536).default(40_000),
 }).transform(({ maxAttempts, maxRetry, ...rest }, context) => {
   if (maxAttempts !== undefined && maxRetry !== undefined) {
     context.addIssue({

@@ -161,10 +161,11 @@ test("what was found is offered by the process that takes a killed turn over", a
 
   first.fence();
   await second.engine.store.release(first.processId);
-  const frames = await Array.fromAsync(second.engine.read(turnId));
+  const events = [];
+  for await (const { event } of second.engine.read(turnId)) events.push(event);
   killed.resolve();
 
-  expect(frames.at(-1)?.event).toMatchObject({ type: "DONE", data: { message: "77 boxes." } });
+  expect(events.at(-1)).toMatchObject({ type: "DONE", data: { message: "77 boxes." } });
   const [, before, after] = shop.offered();
   expect(before).toHaveLength(3);
   expect(after).toEqual(before);

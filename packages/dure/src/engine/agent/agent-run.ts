@@ -284,7 +284,7 @@ export class AgentRun {
       const choice = offer.choice(round);
       const said = [...prompt.messages, ...transcript.messages];
       const messages = isLast && round > 0 ? [...said, ...rounds.wrapUp] : said;
-      const specs = [...offer.specs, ...this.#tools.named()];
+      const specs = [...offer.specs, ...this.#tools.named(offer.specs)];
       const request = this.#requestOf({ system: prompt.system, messages, specs, isLast, choice });
 
       const asked = await this.#model.ask(request, {

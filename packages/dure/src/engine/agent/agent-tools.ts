@@ -10,6 +10,7 @@ import { issuesOf } from "./agent-output.ts";
 import { bounded } from "./bounded.ts";
 import type { Places, Step } from "../turn/step.ts";
 import { EffectUnknownError } from "../effects/effects.ts";
+import { handleOf, READ_RESULT, readResult, shownResult } from "./kept-result.ts";
 import type { ToldCalls } from "./told-calls.ts";
 import type { AnyTool, ToolContext } from "./tool.ts";
 import { FIND_TOOLS, findTools, firstTools, namedTools, type OfferedFrom } from "./tool-offer.ts";
@@ -36,6 +37,12 @@ interface ToolUse {
   readonly callId?: string | undefined;
   /** Why it is not made, of a tool whose set may hold another one in the next life. */
   readonly refusal?: string | undefined;
+}
+
+/** What came of a call, and where the turn has recorded it. */
+interface Called {
+  readonly outcome: EffectOutcome<unknown>;
+  readonly place?: string | undefined;
 }
 
 /** The tools of one agent in one turn: who may call them, and the record of each call. */
@@ -75,7 +82,17 @@ export class AgentTools {
   /** By its name, offered or not. */
   #find(name: string): AnyTool | undefined {
     const tool = this.#agent.tools[name] ?? this.#inSets(name);
-    return tool ?? (name === FIND_TOOLS ? findTools(this.#from()) : undefined);
+    return tool ?? this.#ofEngine(name);
+  }
+
+  /** Tools by which the model reaches what a request does not hold. */
+  #ofEngine(name: string): AnyTool | undefined {
+    if (name === FIND_TOOLS) return findTools(this.#from());
+    if (name !== READ_RESULT) return undefined;
+    return readResult(async (at) => {
+      const outcome = await this.#environment.resultAt(at);
+      return outcome?.status === "done" ? ((outcome.result ?? null) as Json) : undefined;
+    });
   }
 
   #inSets(name: string): AnyTool | undefined {
@@ -93,12 +110,13 @@ export class AgentTools {
   }
 
   /** Those that it is offered behind them, as far as the conversation has come. */
-  named(): readonly ToolSpec[] {
+  named(first = this.first): readonly ToolSpec[] {
     const { rawHistory } = this.#environment.memory;
     const before = rawHistory
       .flatMap(({ work = [] }) => work)
       .flatMap(({ agent, messages }) => (agent === this.#transcript.agent ? messages : []));
-    return namedTools(this.#from(), this.first, [...before, ...this.#transcript.messages]);
+    const all = { [READ_RESULT]: this.#ofEngine(READ_RESULT)!, ...this.#usable() };
+    return namedTools(all, first, [...before, ...this.#transcript.messages]);
   }
 
   #from(): OfferedFrom {
@@ -145,7 +163,7 @@ export class AgentTools {
     const about = { callId: call.id, name: call.name };
     const use = this.#useOf(call);
     if (!("tool" in use)) return toolMessage(about, use.refusal, true);
-    return outcomeMessage(about, await this.#call({ ...use, callId: call.id }));
+    return this.#messageOf(about, await this.#call({ ...use, callId: call.id }));
   }
 
   /** What a model's call asks for, or why it cannot be made. */
@@ -153,7 +171,7 @@ export class AgentTools {
     const { name } = call;
     const tools = this.#usable();
     const ofSet = this.#agent.tools[name] ? undefined : this.#inSets(name);
-    const tool = tools[name] ?? ofSet ?? (name === FIND_TOOLS ? this.#find(name) : undefined);
+    const tool = tools[name] ?? ofSet ?? this.#ofEngine(name);
     if (call.unoffered && name in tools) return { refusal: notYet(name) };
     if (!tool || call.unoffered) {
       return { refusal: `There is no tool "${name}". Tools: ${this.#names()}.` };
@@ -180,23 +198,23 @@ export class AgentTools {
     const toolCalls = [{ id: callId, name, args: input ?? {} }];
     this.#transcript.add({ role: "assistant", text: "", toolCalls });
 
-    const outcome = await this.#decided(escalation, { name, tool, input, callId });
-    this.#transcript.add(outcomeMessage({ callId, name }, outcome));
+    const called = await this.#decided(escalation, { name, tool, input, callId });
+    this.#transcript.add(this.#messageOf({ callId, name }, called));
   }
 
-  async #decided(escalation: EscalationAnswer, use: ToolUse): Promise<EffectOutcome<unknown>> {
+  async #decided(escalation: EscalationAnswer, use: ToolUse): Promise<Called> {
     const { id, type, answer, note } = escalation;
     const because = note === undefined ? "" : ` They said: ${note}`;
     if (type === "effect_unknown") {
-      if (answer !== "happened") return failed("NOT_HAPPENED", `${FOUND_UNDONE}${because}`);
+      if (answer !== "happened") return notMade("NOT_HAPPENED", `${FOUND_UNDONE}${because}`);
       const outcome = { status: "done", result: `${FOUND_DONE}${because}` } as const;
       this.#note(`answer/${id}`, use, outcome);
-      return outcome;
+      return { outcome };
     }
     if (answer === "approve") return this.#call(use, { id });
     const unanswered = UNANSWERED[answer];
-    if (unanswered !== undefined) return failed("APPROVAL_CLOSED", unanswered);
-    return failed("APPROVAL_REJECTED", `A person refused this call.${because}`);
+    if (unanswered !== undefined) return notMade("APPROVAL_CLOSED", unanswered);
+    return notMade("APPROVAL_REJECTED", `A person refused this call.${because}`);
   }
 
   #note(place: string, use: ToolUse, outcome: EffectOutcome<unknown>): void {
@@ -216,20 +234,33 @@ export class AgentTools {
         hint: `Its tools are: ${this.#names()}.`,
       });
     }
-    const outcome = await this.#call({ name, tool, input: tool.inputSchema.parse(input) });
+    const { outcome } = await this.#call({ name, tool, input: tool.inputSchema.parse(input) });
     if (outcome.status === "failed") throw new DureError(outcome.error.code, outcome.error.message);
     return outcome.result;
   }
 
   /** Makes a call, or gives its record back. `approved`: the approval that allows it. */
-  async #call(use: ToolUse, approved?: { id: string }): Promise<EffectOutcome<unknown>> {
+  async #call(use: ToolUse, approved?: { id: string }): Promise<Called> {
     const step = this.#places.next(`tool:${use.name}`);
     const { refusal } = use;
-    if (refusal !== undefined) return step.once(async () => failed("TOOL_ARGUMENTS", refusal));
+    if (refusal !== undefined) {
+      return { outcome: await step.once(async () => failed("TOOL_ARGUMENTS", refusal)) };
+    }
     const made = (): Promise<EffectOutcome<unknown>> => this.#callAt(step, use, approved);
     const outcome = await this.#told.around(step, use, made);
     this.#note(step.path, use, outcome);
-    return outcome;
+    return { outcome, place: step.path };
+  }
+
+  /** What the model reads of a call: of a long result a part, with the handle of the whole. */
+  #messageOf(about: AboutCall, { outcome, place }: Called): ModelMessage {
+    const isReadable = !(READ_RESULT in this.#usable());
+    if (outcome.status === "failed" || place === undefined || !isReadable) {
+      return outcomeMessage(about, outcome);
+    }
+    const handle = handleOf({ turn: this.#environment.facts.turnId, place });
+    const most = this.#agent.card.policy.maxResultBytes;
+    return { role: "tool", ...about, ...shownResult(resultOf(outcome), { handle, most }) };
   }
 
   #callAt(
@@ -351,6 +382,11 @@ function argumentsOf(
   const parsed = tool.inputSchema.safeParse(call.args);
   if (parsed.success) return { input: parsed.data };
   return { refusal: `The arguments do not fit: ${issuesOf(parsed.error, "arguments")}.` };
+}
+
+/** A call that a person has decided against, or that was found not to have happened. */
+function notMade(code: string, message: string): Called {
+  return { outcome: failed(code, message) };
 }
 
 function failed(code: string, message: string): EffectOutcome<never> {

@@ -3,6 +3,7 @@ import { cutBytes } from "../../kernel/cut-bytes.ts";
 import { isObject } from "../../kernel/json.ts";
 import { jsonSchemaOf } from "../../models/json-schema.ts";
 import type { ModelAnswer, ModelMessage, ToolSpec } from "../../models/model.ts";
+import { READ_RESULT } from "./kept-result.ts";
 import { searchTools } from "./search-tools.ts";
 import { tool, type AnyTool } from "./tool.ts";
 
@@ -46,12 +47,11 @@ export function firstTools(from: OfferedFrom): readonly ToolSpec[] {
  * time. So the list only grows, until a fold takes the oldest messages away. Pure.
  */
 export function namedTools(
-  { all }: Pick<OfferedFrom, "all">,
+  all: Tools,
   first: readonly ToolSpec[],
   messages: readonly ModelMessage[],
 ): readonly ToolSpec[] {
   const offered = new Set(first.map(({ name }) => name));
-  if (!offered.has(FIND_TOOLS) || FIND_TOOLS in all) return [];
   const last = new Map<string, number>();
   for (const [place, name] of messages.flatMap(namesIn).entries()) {
     if (Object.hasOwn(all, name) && !offered.has(name)) last.set(name, place);
@@ -121,10 +121,12 @@ function hiddenOf(from: OfferedFrom): Tools {
   return Object.fromEntries(Object.entries(from.all).filter(([name]) => !first.has(name)));
 }
 
-/** What a message names: the tools that it calls, or those that a search has found. */
+/** What a message names: the tools that it calls, that a search has found, or that it needs. */
 function namesIn(message: ModelMessage): readonly string[] {
   if (message.role === "assistant") return (message.toolCalls ?? []).map(({ name }) => name);
-  if (message.role !== "tool" || message.name !== FIND_TOOLS || message.isError) return [];
+  if (message.role !== "tool" || message.isError) return [];
+  if (message.kept) return [READ_RESULT];
+  if (message.name !== FIND_TOOLS) return [];
   const { result } = message;
   const found = isObject(result) ? result["tools"] : undefined;
   if (!Array.isArray(found)) return [];

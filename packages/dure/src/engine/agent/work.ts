@@ -2,7 +2,7 @@ import type { Json } from "../../kernel/json.ts";
 import { estimateTokens } from "../../models/prices.ts";
 import type { ModelMessage, ToolCall } from "../../models/model.ts";
 import type { EffectOutcome } from "../turn/turn-context.ts";
-import { cutResult } from "./bounded.ts";
+import { shortened } from "./kept-result.ts";
 import { quoted } from "./quoted.ts";
 
 /** What one agent did between a message and its answer. */
@@ -18,7 +18,7 @@ export interface AgentWork {
   readonly deeds?: readonly string[] | undefined;
 }
 
-/** Bytes of one result that stay when its turn is over. The model may call again for the rest. */
+/** Bytes of one result that stay when its turn is over. The model may read the rest. */
 const RESULT_BYTES = 4_096;
 
 /** Characters of arguments and of a result in the line of a deed. */
@@ -158,8 +158,8 @@ export class Transcript {
     const index = results.findIndex(({ callId }) => callId === call.id);
     const [told] = index < 0 ? [] : results.splice(index, 1);
     const { id: callId, name } = call;
-    const message = told ?? { role: "tool", callId, name, result: this.#untold(call) };
-    return { ...message, result: cutResult(message.result, RESULT_BYTES) };
+    const message: ToolMessage = told ?? { role: "tool", callId, name, result: this.#untold(call) };
+    return shortened(message, RESULT_BYTES);
   }
 
   #untold({ id }: ToolCall): Json {
