@@ -18,6 +18,8 @@ const toolEvents = testsIn(`${ENGINE}/agent/tool-events.test.ts`);
 const interrupted = testsIn(`${ENGINE}/turn/interrupted-turns.test.ts`);
 const outages = testsIn(`${ENGINE}/turn/model-outages.test.ts`);
 const inbox = testsIn("packages/dure/src/escalations/inbox.test.ts");
+const longContext = testsIn("packages/dure/test/conversation/long-context.test.ts");
+const fitted = testsIn(`${ENGINE}/agent/fit-request.test.ts`);
 const keptResult = testsIn(`${ENGINE}/agent/kept-result.test.ts`);
 const search = testsIn("packages/dure/test/conversation/tool-search.test.ts");
 const mcp = testsIn("packages/dure/test/mcp/mcp.test.ts");
@@ -70,8 +72,33 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     at: { file: `${ENGINE}/agent/kept-result.ts` },
     find: "if (whole.length <= most) return { result };",
     replace: "if (whole.length <= most || handle) return { result };",
-    tests: keptResult("a long result is shown by its beginning and its end"),
+    tests: keptResult("what a history shortens keeps its handle, and both ends"),
     why: "one result fills the context of a model",
+  },
+  // --- long conversations
+  {
+    id: "context.again",
+    at: { file: `${ENGINE}/agent/agent-model.ts` },
+    find: "if (!isTooLong || !canShrink(request, shown.turnFrom)) throw error;",
+    replace: "if (isTooLong || !canShrink(request, shown.turnFrom)) throw error;",
+    tests: longContext("goes on, shorter, after one refusal"),
+    why: "a session that has outgrown its model is dead",
+  },
+  {
+    id: "context.before",
+    at: { file: `${ENGINE}/agent/agent-model.ts` },
+    find: "return most === undefined ? request : fitRequest(request, most, turnFrom);",
+    replace: "return most === undefined ? request : fitRequest(request, Infinity, turnFrom);",
+    tests: longContext("is made shorter before it is refused"),
+    why: "each message of a long session is refused once, and paid twice",
+  },
+  {
+    id: "context.deeds",
+    at: { file: `${ENGINE}/agent/fit-request.ts` },
+    find: "return [...doneNote(newestDeeds(lines)), ...history.slice(cut)];",
+    replace: "return history.slice(cut);",
+    tests: fitted("what was done in exchanges that go stays as a line"),
+    why: "an agent forgets what it paid when its conversation becomes long, and pays again",
   },
   // --- outages
   {

@@ -92,6 +92,11 @@ export interface Policy {
    * result is called large by code.claude.com, "MCP", "MCP output limits and warnings".
    */
   readonly maxResultBytes: number;
+  /**
+   * Tokens of a request with its answer; what would be more is made shorter before it is sent.
+   * Default: the window of the model, where it is known.
+   */
+  readonly contextTokens?: number | undefined;
 }
 
 /** Upper bounds; an absent one is no bound. Over one of them → `BUDGET_EXCEEDED`, no call. */
@@ -128,6 +133,7 @@ export interface CardInput {
     readonly maxToolRounds?: number;
     readonly maxTools?: number;
     readonly maxResultBytes?: number;
+    readonly contextTokens?: number;
   };
   readonly tools?: readonly string[];
   readonly mcp?: readonly string[];
@@ -281,6 +287,7 @@ const policy = fileObject({
   maxToolRounds: z.int().min(0).max(64).default(8),
   maxTools: z.int().min(1).max(200).default(40),
   maxResultBytes: z.int().min(10_000).max(65_536).default(40_000),
+  contextTokens: z.int().min(1_000).max(100_000_000).optional(),
 }).transform(({ maxAttempts, maxRetry, ...rest }, context) => {
   if (maxAttempts !== undefined && maxRetry !== undefined) {
     context.addIssue({

@@ -290,6 +290,7 @@ export class AgentRun {
       const asked = await this.#model.ask(request, {
         isShown: this.#words.areShown,
         continues: texts.length > 0,
+        turnFrom: prompt.messages.length - (this.#background ? 2 : 1),
       });
       const { answer } = asked;
       if (isLast && answer.text.trim() === "") throw rounds.withoutWords();
