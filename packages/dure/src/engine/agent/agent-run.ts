@@ -271,6 +271,7 @@ export class AgentRun {
   /** Model, tools, model … until the model answers in words. */
   async #converse(): Promise<AgentOutcome> {
     const prompt = await this.#messages();
+    const turnFrom = prompt.messages.length - (this.#background ? 2 : 1);
     const transcript = this.#transcript;
     const offer = this.#callerOffer();
     const texts: string[] = [];
@@ -287,11 +288,8 @@ export class AgentRun {
       const specs = [...offer.specs, ...this.#tools.named(offer.specs)];
       const request = this.#requestOf({ system: prompt.system, messages, specs, isLast, choice });
 
-      const asked = await this.#model.ask(request, {
-        isShown: this.#words.areShown,
-        continues: texts.length > 0,
-        turnFrom: prompt.messages.length - (this.#background ? 2 : 1),
-      });
+      const shown = { isShown: this.#words.areShown, continues: texts.length > 0, turnFrom };
+      const asked = await this.#model.ask(request, shown);
       const { answer } = asked;
       if (isLast && answer.text.trim() === "") throw rounds.withoutWords();
       if (answer.toolCalls.length === 0 || isLast) return this.#outcomeOf(asked, texts);
