@@ -1,238 +1,232 @@
 /**
- * What a manifest spares on real work: past commits of this repository as ports, and the ports of
- * the example `dev-team`.
+ * What leaves for a provider over 20 rounds of one conversation, with 10, 200 and 900 tools, and how
+ * much of it the provider reads from its cache; beside the AI SDK's plain loop, which sends all
+ * tools and the whole conversation: `node --conditions=dure-source bench/context.ts`.
  *
- *     node --conditions=dure-source bench/context.ts [--commits 10]
- *
- * A port owns the files that its commit changed, and reads the files that these import. With the
- * manifest an implementer reads the prompt and its own files. Without it, it would read these whole:
- *
- * - `narrow`: its own files and what they import;
- * - `wide`: besides their folders' other files, and their tests.
- *
- * `opened` is the cautious figure: what the prompt cut or left out is read whole all the same, and
- * the role would have read no more than `narrow`.
+ * The provider is the strict double. What Anthropic reads from its cache is by the marks of the
+ * requests; OpenAI keeps beginnings by itself, so there it is what a request begins with of the one
+ * before it. `paid` weighs input as Anthropic does: read 0.1, written 1.25.
  */
 
-import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
-import path from "node:path";
-import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
-import { contextScopeOf } from "../packages/dure/src/plans/context/context-scopes.ts";
-import {
-  gatherFiles,
-  wholeTokensOf,
-  type CommitFiles,
-} from "../packages/dure/src/plans/context/gather.ts";
-import { Outlines } from "../packages/dure/src/plans/context/outlines.ts";
-import { buildPrompt, type PromptFile } from "../packages/dure/src/plans/context/prompt.ts";
-import { silentLogger } from "../packages/dure/src/kernel/logger.ts";
-import type { Plan, Port } from "../packages/dure/src/plans/plan.ts";
-import { parsePlan } from "../packages/dure/src/plans/plan-file.ts";
-import { scopeOf } from "../packages/dure/src/plans/port-scope.ts";
+import { createAnthropic } from "@ai-sdk/anthropic";
+import { createOpenAI } from "@ai-sdk/openai";
+import { generateText, isStepCount, tool as sdkTool, type ModelMessage } from "ai";
+import { type ProviderAnswer, type ProviderAsked, UnfriendlyProvider } from "@dure/testing";
+import { z } from "zod";
+import { chatAgent } from "../packages/dure/src/engine/agent/agent.ts";
+import { tool, type AnyTool } from "../packages/dure/src/engine/agent/tool.ts";
+import { defineService, flow, type Service } from "../packages/dure/src/engine/service/service.ts";
+import { startDure } from "./lib/dure.ts";
+import { printMachine, printTable, printTitle } from "./lib/figures.ts";
+import { startPostgres } from "./lib/postgres.ts";
 
-const ROOT = fileURLToPath(new URL("..", import.meta.url));
-const SHOP = "examples/dev-team/shop/";
-const isTest = (file: string): boolean => /\.test\.tsx?$|(?:^|\/)test\//.test(file);
+type Wire = "anthropic" | "openai";
+const MODELS = { anthropic: "claude-haiku-4-5", openai: "gpt-4.1-mini" } as const;
+const TOOLS = [10, 200, 900] as const;
+/** Of one conversation; each asks for what three tools know. */
+const MESSAGES = 5;
+const CALLS = 3;
+const ROUNDS = MESSAGES * (CALLS + 1);
 
-interface Row {
-  readonly own: number;
-  /** The prompt and its own files. */
-  readonly with: number;
-  readonly narrow: number;
-  readonly wide: number;
-  /** References by their form, and imports for which there was no room. */
-  readonly shown: string;
-  readonly savedNarrow: number;
-  readonly savedWide: number;
-  readonly savedOpened: number;
+const PROMPT = "You run a store. Look before you answer, and say what you saw. ".repeat(40);
+const inputSchema = z.object({
+  shelf: z.string().describe("Number of the shelf, as it stands on its sign."),
+  unit: z.enum(["boxes", "pallets", "pieces"]).describe("What is counted."),
+  since: z.string().optional().describe("Day from which on changes count, such as 2026-11-01."),
+});
+
+function nameOf(index: number): string {
+  return `count_aisle_${index}`;
 }
 
-const { values } = parseArgs({ options: { commits: { type: "string", default: "10" } } });
-const signatures = new Outlines({ logger: silentLogger }).of;
-
-function git(...args: string[]): string {
-  return execFileSync("git", args, { cwd: ROOT, maxBuffer: 64_000_000 }).toString();
-}
-
-/** A tree of this repository, below a folder of it. */
-function filesAt(commit: string, below: string): CommitFiles {
-  const lines = git("ls-tree", "-r", "-l", commit, "--", below || ".")
-    .trim()
-    .split("\n");
-  const files = lines.map((line) => {
-    const [about = "", file = ""] = line.split("\t");
-    return { path: file.slice(below.length), bytes: Number(about.split(/ +/)[3]) || 0 };
-  });
-  return {
-    files,
-    readFile: async (file) =>
-      files.some((one) => one.path === file) ? git("show", `${commit}:${below}${file}`) : undefined,
-  };
-}
-
-/** Files of the tree that these import by a relative path. */
-async function importsOf(own: readonly string[], tree: CommitFiles): Promise<Set<string>> {
-  const there = new Set(tree.files.map((file) => file.path));
-  const found = new Set<string>();
-  for (const file of own) {
-    const text = (await tree.readFile(file)) ?? "";
-    for (const [, name = ""] of text.matchAll(/from "(\.[^"]+)"/g)) {
-      const at = path.posix.join(path.posix.dirname(file), name);
-      if (there.has(at) && !own.includes(at)) found.add(at);
-    }
-  }
-
-  return found;
-}
-
-async function measure(plan: Plan, port: Port, tree: CommitFiles, own: string[]): Promise<Row> {
-  const scope = scopeOf(plan, port, "implementer");
-  const context = contextScopeOf(plan, port, "implementer");
-  const gathered = await gatherFiles({ scope, context }, tree, { signatures });
-  const task = {
-    port: port.id,
-    title: port.title,
-    goal: port.goal,
-    role: port.role,
-    try: 1,
-    tries: 3,
-    acceptance: port.acceptance,
-  };
-  const { manifest } = buildPrompt({
-    kind: "acp",
-    member: "implementer",
-    task,
-    scope,
-    context,
-    ...gathered,
-  });
-
-  const imports = await importsOf(own, tree);
-  const folders = new Set(own.map((file) => path.posix.dirname(file)));
-  const inFolder = tree.files.map((file) => file.path).filter(isBeside(folders));
-  const beside = inFolder.filter((file) => !own.includes(file) && !imports.has(file));
-  const names = own.map((file) => path.posix.basename(file).replace(/\.\w+$/, ""));
-  const tests = tree.files
-    .map((file) => file.path)
-    .filter((file) => isTest(file) && names.includes(path.posix.basename(file).split(".")[0]!));
-
-  const sizeOf = (some: Iterable<string>): number => wholeTokensOf(some, tree.files);
-  const narrow = sizeOf([...own, ...imports]);
-  const wide = sizeOf([...own, ...imports, ...beside, ...tests]);
-  const used = manifest.total + sizeOf(own);
-  const { references } = gathered;
-  const whole = references.filter(({ form }) => form !== "cut").map((file) => file.path);
-  const opened = used + sizeOf([...imports].filter((file) => !whole.includes(file)));
-
-  return {
-    own: sizeOf(own),
-    with: used,
-    narrow,
-    wide,
-    shown: formsOf(references, imports.size),
-    savedNarrow: 1 - used / narrow,
-    savedWide: 1 - used / wide,
-    savedOpened: 1 - opened / narrow,
-  };
-}
-
-function formsOf(references: readonly PromptFile[], imports: number): string {
-  const forms = Map.groupBy(references, ({ form }) => form);
-  const shown = [...forms].map(([form, all]) => `${all.length} ${form}`);
-  const left = imports - references.length;
-  if (left > 0) shown.push(`${left} left out`);
-
-  return shown.join(", ");
-}
-
-function isBeside(folders: ReadonlySet<string>): (file: string) => boolean {
-  return (file) => folders.has(path.posix.dirname(file)) && !isTest(file);
-}
-
-/** The newest commits that changed between 2 and 12 sources that were there before. */
-function commitsToMeasure(count: number): { commit: string; own: string[] }[] {
-  const found: { commit: string; own: string[] }[] = [];
-  const log = git("log", "--no-merges", "--format=%h", "-n", "400").trim().split("\n");
-  for (const commit of log) {
-    const changed = git(
-      "diff-tree",
-      "-r",
-      "--name-only",
-      "--diff-filter=M",
-      "--no-commit-id",
-      commit,
-    );
-    const own = changed
-      .trim()
-      .split("\n")
-      .filter((file) => /^packages\/dure\/src\/.*\.ts$/.test(file) && !isTest(file));
-    if (own.length >= 2 && own.length <= 12) found.push({ commit, own });
-    if (found.length === count) break;
-  }
-
-  return found;
-}
-
-async function ofCommit(commit: string, own: string[]): Promise<Row> {
-  const tree = filesAt(`${commit}~1`, "");
-  const imports = await importsOf(own, tree);
-  const port = {
-    id: "a",
-    role: "a",
-    owns: own,
-    reads: [...imports],
-    acceptance: "npm test",
-    goal: git("log", "-1", "--format=%B", commit).trim(),
-  };
-  const agent = { default: { agent: "claude" } };
-  const text = JSON.stringify({ plan: "past", roles: "modules", workers: agent, ports: [port] });
-  const plan = parsePlan("plan.json", text);
-
-  return measure(plan, plan.ports[0]!, tree, own);
-}
-
-async function ofExample(): Promise<Record<string, Row>> {
-  const plan = parsePlan(
-    "dev-team.yaml",
-    readFileSync(path.join(ROOT, "examples/english/plans/dev-team.yaml"), "utf8"),
+function aboutOf(index: number): string {
+  return (
+    `Counts what lies in aisle ${index} of the store. Use it where a person asks what is there, ` +
+    "how much of it, or what has changed since a day. It reads and changes nothing."
   );
-  const tree = filesAt("HEAD", SHOP);
-  const rows: Record<string, Row> = {};
-  for (const port of plan.ports) {
-    const folder = port.owns[0]!.replace("**", "");
-    const own = tree.files.map((file) => file.path).filter((file) => file.startsWith(folder));
-    rows[`dev-team ${port.id}`] = await measure(plan, port, tree, own);
+}
+
+function look(index: number): string {
+  return `Aisle ${index}: ${"12 boxes of screws, 4 boxes of nails; ".repeat(15)}`;
+}
+
+/** Aisles that the message asks for: of 10 tools the same ones come again. */
+function aislesOf(message: string): readonly number[] {
+  return (message.match(/\d+/gu) ?? []).map(Number);
+}
+
+function messagesFor(tools: number): readonly string[] {
+  return Array.from({ length: MESSAGES }, (_, message) => {
+    const first = (message * CALLS * 7) % (tools - CALLS);
+    return `What lies in the aisles ${[0, 1, 2].map((next) => first + next).join(", ")}?`;
+  });
+}
+
+/** Calls the next aisle that was asked for, and finds its tool first where it must. */
+function answerOf(asked: ProviderAsked, question: () => string, done: number): ProviderAnswer {
+  const aisles = aislesOf(question());
+  const next = aisles[done];
+  if (next === undefined) return { text: `All ${aisles.length} aisles have screws and nails.` };
+  const isOffered = asked.tools.includes(nameOf(next));
+  if (isOffered) {
+    return { toolCalls: [{ name: nameOf(next), args: { shelf: "1", unit: "boxes" } }] };
   }
-
-  return rows;
+  const query = aisles.map(nameOf).join(" ");
+  return { toolCalls: [{ name: "find_tools", args: { query, limit: CALLS } }] };
 }
 
-const FIGURES = ["savedNarrow", "savedWide", "savedOpened"] as const;
-
-function percent(part: number): string {
-  return `${Math.round(part * 100)} %`;
+interface Figures {
+  readonly rounds: number;
+  readonly bytes: number;
+  readonly tokens: number;
+  readonly read: number;
+  readonly written: number;
+  readonly refusal: string | undefined;
 }
 
-function print(title: string, rows: Readonly<Record<string, Row>>): void {
-  const all = Object.values(rows);
-  const cells = Object.entries(rows).map(([name, row]) => {
-    const told = FIGURES.map((figure) => [figure, percent(row[figure])]);
-    return [name, { ...row, ...(Object.fromEntries(told) as object) }] as const;
+/** Plays the conversation by `say`, which gets the provider's address and the next message. */
+async function measure(
+  tools: number,
+  play: (url: string, say: (message: string) => void) => Promise<void>,
+): Promise<Figures> {
+  let question = "";
+  let done = 0;
+  const cached: ProviderAsked["cached"][] = [];
+  await using provider = await UnfriendlyProvider.start({
+    seed: 1,
+    often: 0,
+    answer: (asked) => {
+      cached.push(asked.cached);
+      const answer = answerOf(asked, () => question, done);
+      if (answer.toolCalls?.some(({ name }) => name !== "find_tools")) done += 1;
+      return answer;
+    },
   });
-  console.log(title);
-  console.table(Object.fromEntries(cells));
-  const medians = FIGURES.map((figure) => {
-    const sorted = all.map((row) => row[figure]).toSorted((one, other) => one - other);
-    return `${figure} ${percent(sorted[sorted.length >> 1]!)}`;
+  await play(`${provider.url}/v1`, (message) => {
+    question = message;
+    done = 0;
   });
-  console.log(`Medians: ${medians.join(", ")}\n`);
+  const texts = provider.requests.map(({ body }) => written(body));
+  const refusal = provider.requests.find((one) => one.refusal !== undefined)?.refusal;
+  const read = texts.map((text, index) =>
+    provider.requests[index]!.wire === "anthropic"
+      ? (cached[index]?.read ?? 0)
+      : begunTokens(texts[index - 1] ?? "", text),
+  );
+
+  return {
+    rounds: texts.length,
+    bytes: sum(provider.requests.map(({ body }) => Buffer.byteLength(JSON.stringify(body)))),
+    tokens: sum(texts.map(tokensOf)),
+    read: sum(read),
+    written: sum(cached.map((one) => one?.written ?? 0)),
+    refusal,
+  };
 }
 
-const past: Record<string, Row> = {};
-for (const { commit, own } of commitsToMeasure(Number(values.commits))) {
-  past[commit] = await ofCommit(commit, own);
+/** In the order in which providers read it, without the marks of what is to be kept. */
+function written({ tools, system, messages }: Readonly<Record<string, unknown>>): string {
+  return JSON.stringify([tools, system, messages], (key, value: unknown) =>
+    key === "cache_control" ? undefined : value,
+  );
 }
-print("Past commits of this repository as ports; tokens", past);
-print("The example dev-team; tokens", await ofExample());
+
+/** Source: OpenAI, "Prompt caching": from 1,024 tokens on, in steps of 128. */
+function begunTokens(before: string, text: string): number {
+  let length = 0;
+  while (length < text.length && text[length] === before[length]) length += 1;
+  const tokens = tokensOf(text.slice(0, length));
+  return tokens < 1_024 ? 0 : tokens - (tokens % 128);
+}
+
+function tokensOf(text: string): number {
+  return Math.ceil(Buffer.byteLength(text) / 4);
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+// --- dure
+
+function storeService(tools: number): Service {
+  const all = Array.from({ length: tools }, (_, index): [string, AnyTool] => [
+    nameOf(index),
+    tool({ description: aboutOf(index), inputSchema, execute: () => look(index) }),
+  ]);
+  const clerk = chatAgent({ name: "clerk", prompt: PROMPT, tools: Object.fromEntries(all) });
+  return defineService({
+    name: "store",
+    agents: { clerk },
+    flows: {
+      DEFAULT: flow(async (turn) => turn.done({ message: (await turn.agent("clerk", "…")).text })),
+    },
+  });
+}
+
+async function throughDure(wire: Wire, tools: number, databaseUrl: string): Promise<Figures> {
+  return await measure(tools, async (baseUrl, say) => {
+    await using dure = await startDure({
+      url: databaseUrl,
+      model: {
+        llm: { provider: wire, model: MODELS[wire] },
+        connection: { apiKey: "k", baseUrl },
+      },
+      service: storeService(tools),
+    });
+    for (const message of messagesFor(tools)) {
+      say(message);
+      await dure.turn(`${wire}-${tools}`, message);
+    }
+  });
+}
+
+// --- the AI SDK's plain loop
+
+async function throughAiSdk(wire: Wire, tools: number): Promise<Figures> {
+  const all = Object.fromEntries(
+    Array.from({ length: tools }, (_, index) => [
+      nameOf(index),
+      sdkTool({ description: aboutOf(index), inputSchema, execute: async () => look(index) }),
+    ]),
+  );
+  return await measure(tools, async (baseURL, say) => {
+    const settings = { apiKey: "k", baseURL };
+    const model =
+      wire === "anthropic"
+        ? createAnthropic(settings)(MODELS[wire])
+        : createOpenAI(settings).chat(MODELS[wire]);
+    const messages: ModelMessage[] = [];
+    for (const message of messagesFor(tools)) {
+      say(message);
+      messages.push({ role: "user", content: message });
+      const stopWhen = isStepCount(ROUNDS);
+      const request = { model, system: PROMPT, messages, tools: all, stopWhen, maxRetries: 0 };
+      const answer = await generateText(request).catch(() => undefined);
+      if (!answer) return;
+      messages.push(...answer.responseMessages);
+    }
+  });
+}
+
+function rowOf(who: string, tools: number, figures: Figures): readonly (string | number)[] {
+  const { rounds, bytes, tokens, read, written: kept, refusal } = figures;
+  if (refusal !== undefined) {
+    return [who, tools, "–", "–", "–", `refused: ${refusal.slice(0, 40)}`];
+  }
+  const paid = tokens - read - kept + read * 0.1 + kept * 1.25;
+  return [who, tools, rounds, bytes / 1_024, `${Math.round((read / tokens) * 100)} %`, paid];
+}
+
+printMachine();
+await using postgres = await startPostgres();
+for (const wire of ["anthropic", "openai"] as const) {
+  printTitle(`${MESSAGES} messages of ${CALLS} calls over ${wire}'s wire format`);
+  const rows: (readonly (string | number)[])[] = [];
+  for (const tools of TOOLS) {
+    const database = await postgres.database(`dure_context_${wire}_${tools}`);
+    rows.push(rowOf("dure", tools, await throughDure(wire, tools, database)));
+    rows.push(rowOf("AI SDK", tools, await throughAiSdk(wire, tools)));
+  }
+  printTable(["", "tools", "rounds", "KiB sent", "cached", "tokens paid"], rows);
+}

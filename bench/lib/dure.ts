@@ -17,7 +17,8 @@ import {
 import { systemClock } from "../../packages/dure/src/kernel/clock.ts";
 import { newId } from "../../packages/dure/src/kernel/ids.ts";
 import { silentLogger } from "../../packages/dure/src/kernel/logger.ts";
-import { Models } from "../../packages/dure/src/models/models.ts";
+import { Models, type ModelsOptions } from "../../packages/dure/src/models/models.ts";
+import type { LlmRef } from "../../packages/dure/src/models/model.ts";
 import type { OfflineModel } from "../../packages/dure/src/models/offline.ts";
 
 /**
@@ -33,9 +34,15 @@ export interface BenchDure extends AsyncDisposable {
   turn(session: string, message: string): Promise<void>;
 }
 
+/** A model behind a provider's wire format. */
+export interface RemoteModel {
+  readonly llm: LlmRef;
+  readonly connection: { readonly apiKey: string; readonly baseUrl: string };
+}
+
 export interface BenchDureOptions {
   readonly url: string;
-  readonly model: OfflineModel;
+  readonly model: OfflineModel | RemoteModel;
   /** Default: one chat agent that answers. */
   readonly service?: Service;
   /** Absent: nothing is limited. */
@@ -95,7 +102,7 @@ export async function startDure({
   const events = new EventLog({ database, logger, clock, notifications });
   stack.defer(() => events.stop());
 
-  const models = new Models({ clock, logger, offline: [model] });
+  const models = new Models({ clock, logger, ...modelOptions(model) });
   const budgets =
     limits &&
     new BudgetKeeper({
@@ -120,7 +127,7 @@ export async function startDure({
     logger,
     processId,
     lease: lease.signal,
-    defaultLlm: { provider: "offline", model: model.name, fallbacks: [] },
+    defaultLlm: { ...llmOf(model), fallbacks: [] },
     ...(budgets && { budgets }),
   });
   engine.start();
@@ -178,4 +185,15 @@ const TURNS_PER_SESSION = 5;
 /** The session of a worker's turn; the same for every peer, fresh in each round. */
 export function sessionOf(round: string, worker: number, index: number): string {
   return `${round}-${worker}-${Math.floor(index / TURNS_PER_SESSION)}`;
+}
+
+function modelOptions(
+  model: BenchDureOptions["model"],
+): Pick<ModelsOptions, "offline" | "providers"> {
+  if (!("llm" in model)) return { offline: [model] };
+  return { providers: { [model.llm.provider]: model.connection } };
+}
+
+function llmOf(model: BenchDureOptions["model"]): LlmRef {
+  return "llm" in model ? model.llm : { provider: "offline", model: model.name };
 }

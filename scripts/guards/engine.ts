@@ -18,10 +18,88 @@ const toolEvents = testsIn(`${ENGINE}/agent/tool-events.test.ts`);
 const interrupted = testsIn(`${ENGINE}/turn/interrupted-turns.test.ts`);
 const outages = testsIn(`${ENGINE}/turn/model-outages.test.ts`);
 const inbox = testsIn("packages/dure/src/escalations/inbox.test.ts");
+const longContext = testsIn("packages/dure/test/conversation/long-context.test.ts");
+const fitted = testsIn(`${ENGINE}/agent/fit-request.test.ts`);
+const keptResult = testsIn(`${ENGINE}/agent/kept-result.test.ts`);
+const search = testsIn("packages/dure/test/conversation/tool-search.test.ts");
 const mcp = testsIn("packages/dure/test/mcp/mcp.test.ts");
 
 /** What a turn may do, spend and say. */
 export const ENGINE_GUARDS: readonly Guard[] = [
+  // --- tool search
+  {
+    id: "search.hearsay",
+    at: { file: `${ENGINE}/agent/agent-tools.ts` },
+    find: "if (call.unoffered && name in tools) return { refusal: notYet(name) };",
+    replace: "",
+    tests: search("a call by hearsay is not made by anthropic"),
+    why: "a tool is called with arguments that its model has only guessed",
+  },
+  {
+    id: "search.bound",
+    at: { file: `${ENGINE}/agent/tool-offer.ts` },
+    find: "const dropped = new Set(byTime.slice(0, -MAX_NAMED));",
+    replace: "const dropped = new Set(byTime.slice(0, 0));",
+    tests: search("the tools that a model has found are bounded"),
+    why: "what a model has found fills its requests without an end",
+  },
+  {
+    id: "search.few",
+    at: { file: `${ENGINE}/agent/tool-offer.ts` },
+    find: "if (!isSearched(from)) return Object.entries(from.all).map(specOf);",
+    replace: "if (!isSearched(from) || from.most > 1) return Object.entries(from.all).map(specOf);",
+    tests: search("sees few of 900 tools, finds one and calls it"),
+    why: "each request carries all tools of all servers",
+  },
+  {
+    id: "search.stays",
+    at: { file: `${ENGINE}/agent/agent-tools.ts` },
+    find: "(agent === this.#transcript.agent ? messages : [])",
+    replace: "(agent === this.#transcript.agent ? messages.slice(0, 0) : [])",
+    tests: search("has found stays offered in the session, for any process"),
+    why: "each turn searches again for what the session has found",
+  },
+  {
+    id: "results.piece",
+    at: { file: `${ENGINE}/agent/kept-result.ts` },
+    find: "const { text: piece, from, to } = textBetween(bytes, offset, offset + PIECE_BYTES);",
+    replace: "const { text: piece, from, to } = textBetween(bytes, offset, bytes.length);",
+    tests: keptResult("one reading gives a bounded piece"),
+    why: "a result that is too long for a model comes whole all the same",
+  },
+  {
+    id: "results.shown",
+    at: { file: `${ENGINE}/agent/kept-result.ts` },
+    find: "if (whole.length <= most) return { result };",
+    replace: "if (whole.length <= most || handle) return { result };",
+    tests: keptResult("what a history shortens keeps its handle, and both ends"),
+    why: "one result fills the context of a model",
+  },
+  // --- long conversations
+  {
+    id: "context.again",
+    at: { file: `${ENGINE}/agent/agent-model.ts` },
+    find: "if (!isTooLong || !canShrink(request, shown.turnFrom)) throw error;",
+    replace: "if (isTooLong || !canShrink(request, shown.turnFrom)) throw error;",
+    tests: longContext("goes on, shorter, after one refusal"),
+    why: "a session that has outgrown its model is dead",
+  },
+  {
+    id: "context.before",
+    at: { file: `${ENGINE}/agent/agent-model.ts` },
+    find: "return most === undefined ? request : fitRequest(request, most, turnFrom);",
+    replace: "return most === undefined ? request : fitRequest(request, Infinity, turnFrom);",
+    tests: longContext("is made shorter before it is refused"),
+    why: "each message of a long session is refused once, and paid twice",
+  },
+  {
+    id: "context.deeds",
+    at: { file: `${ENGINE}/agent/fit-request.ts` },
+    find: "return [...doneNote(newestDeeds(lines)), ...history.slice(cut)];",
+    replace: "return history.slice(cut);",
+    tests: fitted("what was done in exchanges that go stays as a line"),
+    why: "an agent forgets what it paid when its conversation becomes long, and pays again",
+  },
   // --- outages
   {
     id: "outage.tool",

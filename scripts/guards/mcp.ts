@@ -31,7 +31,7 @@ export const MCP_GUARDS: readonly Guard[] = [
     at: { file: CHOOSE },
     find: "tools: tools.slice(0, MAX_TOOLS),",
     replace: "tools,",
-    tests: servers("of 500 tools the first 200 are offered"),
+    tests: servers("of 1,200 tools the first 1,000 are offered"),
     why: "a server sends the team's models as many tools as it likes",
   },
   {

@@ -7,10 +7,20 @@ const SESSIONS = "packages/dure/src/engine/turn/sessions.ts";
 const roomSql = testsIn("packages/dure/src/rooms/room-sql.test.ts");
 const rooms = testsIn("packages/dure/test/tenants/rooms.test.ts");
 const sessions = testsIn("packages/dure/src/engine/turn/sessions.test.ts");
+const keptResults = testsIn("packages/dure/test/conversation/kept-results.test.ts");
 const access = testsIn("packages/dure/src/server/access.test.ts");
 
 /** Whose events, rooms and sessions are seen. */
 export const TENANT_GUARDS: readonly Guard[] = [
+  // --- results
+  {
+    id: "results.session",
+    at: { file: "packages/dure/src/durable/turns.ts" },
+    find: "join dure.turns t on t.session_id = n.session_id",
+    replace: "join dure.turns t on true",
+    tests: keptResults("no other session, no other tenant and no later session of its id"),
+    why: "an agent that learns a handle reads what another conversation was told",
+  },
   // --- events
   {
     id: "events.tenant.stored",

@@ -527,6 +527,27 @@ export class TurnStore {
     return row;
   }
 
+  /** What a tool gave at a place of another turn, where both turns are of one session. */
+  async callResult<Outcome>(
+    now: string,
+    { turn, place }: { turn: string; place: string },
+  ): Promise<Outcome | undefined> {
+    const [row] = await this.#database.query<{ data: Outcome }>(
+      {
+        name: "call_result",
+        text: `select e.data
+          from dure.turns n
+          join dure.turns t on t.session_id = n.session_id
+          join dure.turn_events e on e.turn_id = t.id
+          where n.id = $1 and t.id = $2
+            and e.type = 'RECORD' and starts_with(e.place, $3 || ' tool:')
+          order by e.seq limit 1`,
+      },
+      [now, turn, place],
+    );
+    return row?.data;
+  }
+
   /** Throws `FencedError`. Says whether a stop was asked for. */
   async journal(
     { turn, epoch, rows, calls }: JournalEntry,

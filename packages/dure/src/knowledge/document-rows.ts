@@ -3,7 +3,7 @@ import type { Database, Transaction } from "../durable/database.ts";
 import { pageLimit, pageOf, readCursor, type Page } from "../durable/page.ts";
 import { DureError } from "../kernel/errors.ts";
 import { chunksOf, titleOf, type Chunk } from "./chunks.ts";
-import { wordsOf } from "./words.ts";
+import { wordsOf } from "../models/search-words.ts";
 
 /** A text that agents may find. */
 export interface KnowledgeText {

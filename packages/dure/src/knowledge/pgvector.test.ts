@@ -10,7 +10,7 @@ import { pgVectorDatabase, type PgVectorDatabase } from "./test-pgvector.ts";
 import { VectorIndex } from "./vector-index.ts";
 import { ensureSpace, tableOf } from "./vector-space.ts";
 import { bytesOf, nearest, type Near } from "./vectors.ts";
-import { wordsOf } from "./words.ts";
+import { wordsOf } from "../models/search-words.ts";
 
 /** The search of others' pgvector against our own exact one. */
 let db: PgVectorDatabase;

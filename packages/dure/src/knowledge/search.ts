@@ -1,6 +1,6 @@
 import type { Database } from "../durable/database.ts";
 import type { Near } from "./vectors.ts";
-import { wordsOf } from "./words.ts";
+import { wordsOf } from "../models/search-words.ts";
 
 /** A chunk that may hold the answer. */
 export interface Passage {

@@ -149,6 +149,7 @@ export const ERROR_WORDS_KO: Readonly<Record<string, string>> = {
   MODEL_BASE_URL_MISSING: "모델의 주소가 없어요. 카드의 `llm.baseUrl`에 적어 주세요.",
   MODEL_FAILED: "모델이 답하지 못했어요. 다시 시도해 주세요.",
   OFFLINE_MODEL_UNKNOWN: "이런 오프라인 모델이 없어요.",
+  RESULT_UNKNOWN: "이 대화에 그런 결과가 없거나, 더는 보관하지 않아요.",
   TOOL_TIMEOUT: "도구가 제때 답하지 않았어요.",
   TOOL_UNKNOWN: "이 에이전트에 없는 도구예요.",
   TOOL_NAME_INVALID: "도구의 이름으로 쓸 수 없는 글자가 있어요.",

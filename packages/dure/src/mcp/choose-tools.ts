@@ -15,14 +15,14 @@ interface ChosenTools {
   readonly leftOut: readonly LeftOutTool[];
 }
 
-/** Tools of one server. Source: docs/spec/interop §1. */
-const MAX_TOOLS = 200;
+/** Tools of one server; a model finds them by `find_tools`. Source: docs/spec/interop §1. */
+const MAX_TOOLS = 1_000;
 /** Faulty tools that are shown one by one; a server may list any number. */
 const MAX_SHOWN = 50;
 
 /**
  * Of what a server lists, the tools that agents get: those that the settings name, can be read, and
- * have a name of their own; of these the first 200. Pure.
+ * have a name of their own; of these the first 1,000. Pure.
  */
 export function chooseTools(
   server: string,

@@ -3,10 +3,10 @@ import { cutBytes } from "../kernel/cut-bytes.ts";
 import type { Json } from "../kernel/json.ts";
 
 /**
- * Bytes of a result that are kept and shown to the model. As much as any tool's result: see
- * `engine/agent/agent-tools.ts`.
+ * Bytes of a result that are kept. Of a long one the model is shown a part and reads the rest: see
+ * `engine/agent/kept-result.ts`.
  */
-const MAX_BYTES = 65_536;
+export const MAX_BYTES = 1_048_576;
 
 /** What a call gave, as a model reads it. */
 export interface ReadResult {

@@ -250,15 +250,15 @@ test("tools with a huge schema are left out, and odd names are made to fit provi
   expect(Object.keys(toolsOf(servers))).toEqual(["odd__echo", "odd_____with_spaces_"]);
 });
 
-test("of 500 tools the first 200 are offered, and those that settings name come before", async () => {
+test("of 1,200 tools the first 1,000 are offered, and those that settings name come before", async () => {
   const servers = await open({
     odd: hostile("too-many"),
     some: hostile("too-many", { tools: ["tool_49*"] }),
   });
 
-  expect(shown(servers).tools).toHaveLength(200);
+  expect(shown(servers).tools).toHaveLength(1_000);
   expect(shown(servers).leftOut).toEqual([
-    { name: "300 tools", because: "of 500 tools the first 200 are offered", count: 300 },
+    { name: "200 tools", because: "of 1200 tools the first 1000 are offered", count: 200 },
   ]);
   expect(servers.setOf("odd/tool_1").leftOut()).toMatchObject([
     { next: "Name the tools that agents need in `tools` of mcp.odd." },
@@ -271,10 +271,9 @@ test("883 tools in pages of ten are all read, and a faulty one of them costs its
   const servers = await open({ odd: hostile("many-pages") });
 
   expect(shown(servers).state.status).toBe("ready");
-  expect(shown(servers).tools).toHaveLength(200);
+  expect(shown(servers).tools).toHaveLength(882);
   expect(shown(servers).leftOut.map(({ name, because }) => `${name}: ${because}`)).toEqual([
     "tool_7: it has no inputSchema",
-    "682 tools: of 882 tools the first 200 are offered",
   ]);
 });
 

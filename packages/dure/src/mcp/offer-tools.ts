@@ -3,7 +3,7 @@ import { z } from "zod";
 import { tool, type AnyTool } from "../engine/agent/tool.ts";
 import { cutBytes } from "../kernel/cut-bytes.ts";
 import type { Json } from "../kernel/json.ts";
-import { textOfBlock } from "./mcp-result.ts";
+import { MAX_BYTES, textOfBlock } from "./mcp-result.ts";
 
 /** What a server has beside its tools. */
 export interface Offers {
@@ -20,8 +20,6 @@ export type AskServer = <T>(
 
 /** Entries of one list that a model reads; a server may have any number. */
 const MAX_LISTED = 100;
-/** Bytes of an answer. As much as any tool's result. */
-const MAX_BYTES = 65_536;
 /** Letters of what an entry says of itself. */
 const MAX_ABOUT = 200;
 /** Letters of an address or a name that a model gives. */

@@ -87,7 +87,7 @@ const PREPARE: Readonly<Record<string, () => void>> = {
     tools = [tool("echo"), tool("huge", { inputSchema: huge }), tool("이름 with spaces!")];
   },
   "too-many": () => {
-    tools = Array.from({ length: 500 }, (_, index) => tool(`tool_${index}`));
+    tools = Array.from({ length: 1_200 }, (_, index) => tool(`tool_${index}`));
   },
   "many-pages": () => {
     tools = Array.from({ length: 883 }, (_, index) => tool(`tool_${index}`));

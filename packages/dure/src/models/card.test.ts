@@ -14,7 +14,14 @@ import { PROVIDER_NAMES } from "./providers.ts";
 describe("a card", () => {
   test("that says nothing has every default", () => {
     expect(parseCard(undefined)).toEqual({
-      policy: { maxAttempts: 3, backoffSec: 1, timeoutSec: 60, maxToolRounds: 8 },
+      policy: {
+        maxAttempts: 3,
+        backoffSec: 1,
+        timeoutSec: 60,
+        maxToolRounds: 8,
+        maxTools: 40,
+        maxResultBytes: 40_000,
+      },
       tools: [],
       budget: {},
     });

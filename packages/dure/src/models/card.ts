@@ -80,6 +80,23 @@ export interface Policy {
   readonly schema?: string;
   /** Rounds of tool calls in one run, 0–64. Default 8. Source: docs/spec/conversation §4. */
   readonly maxToolRounds: number;
+  /**
+   * An agent with more tools than this is offered few of them and finds the others by `find_tools`,
+   * 1–200. Default 40. Source: code.claude.com, "Tool search" (models choose worse of more than 30
+   * to 50 tools).
+   */
+  readonly maxTools: number;
+  /**
+   * Of a longer result of a tool the model is shown the beginning and the end, and reads the rest by
+   * `read_result`; bytes, 10 000–65 536. Default 40 000: about the 10 000 tokens from which on a
+   * result is called large by code.claude.com, "MCP", "MCP output limits and warnings".
+   */
+  readonly maxResultBytes: number;
+  /**
+   * Tokens of a request with its answer; what would be more is made shorter before it is sent.
+   * Default: the window of the model, where it is known.
+   */
+  readonly contextTokens?: number | undefined;
 }
 
 /** Upper bounds; an absent one is no bound. Over one of them → `BUDGET_EXCEEDED`, no call. */
@@ -114,6 +131,9 @@ export interface CardInput {
     readonly validate?: string;
     readonly schema?: string;
     readonly maxToolRounds?: number;
+    readonly maxTools?: number;
+    readonly maxResultBytes?: number;
+    readonly contextTokens?: number;
   };
   readonly tools?: readonly string[];
   readonly mcp?: readonly string[];
@@ -265,6 +285,9 @@ const policy = fileObject({
   validate: z.string().min(1).optional(),
   schema: z.string().min(1).optional(),
   maxToolRounds: z.int().min(0).max(64).default(8),
+  maxTools: z.int().min(1).max(200).default(40),
+  maxResultBytes: z.int().min(10_000).max(65_536).default(40_000),
+  contextTokens: z.int().min(1_000).max(100_000_000).optional(),
 }).transform(({ maxAttempts, maxRetry, ...rest }, context) => {
   if (maxAttempts !== undefined && maxRetry !== undefined) {
     context.addIssue({

@@ -66,7 +66,20 @@ export type ModelMessage =
       readonly name: string;
       readonly result: Json;
       readonly isError?: boolean | undefined;
+      /** Only a part of the result stands here. */
+      readonly kept?: KeptResult | undefined;
     };
+
+/** A long result of which a model was shown the beginning and the end. */
+export interface KeptResult {
+  /** By which the session reads it. */
+  readonly handle: string;
+  /** Of the whole. */
+  readonly bytes: number;
+  /** The bytes that are left out. */
+  readonly from: number;
+  readonly to: number;
+}
 
 export interface ToolCall {
   /** Given by the provider (or made here when it gives none); names the call in its result. */
@@ -79,6 +92,8 @@ export interface ToolCall {
   readonly args: Json;
   /** The raw text of arguments that were no JSON. Tell the model; do not call the tool. */
   readonly invalidArgs?: string | undefined;
+  /** The request did not offer this tool: the model has never seen what arguments it takes. */
+  readonly unoffered?: true | undefined;
 }
 
 export interface ToolSpec {

@@ -46,9 +46,10 @@ export function callOptions(
 
 /**
  * The request up to here is kept by Anthropic for five minutes, where it is long enough; the next
- * round, or the next message, reads it for a tenth of the price. The system's text comes behind the
- * tools, so it keeps them, too. Others keep by themselves, and look at no such mark. Source:
- * docs.claude.com, "Prompt caching" (four marks at most).
+ * round, or the next message, reads it for a tenth of the price. Marked are the last tool, the
+ * system's text, and the last message: where a tool was found, those before it are still read.
+ * Others keep by themselves, and look at no such mark. Source: docs.claude.com, "Prompt caching"
+ * (four marks at most).
  */
 const KEPT = { providerOptions: { anthropic: { cacheControl: { type: "ephemeral" } } } } as const;
 
@@ -71,8 +72,9 @@ function toolOptions({
     const called = calledTools(messages).map(promptTool);
     return called.length === 0 ? {} : { tools: called, toolChoice: { type: "none" } };
   }
+  const last = tools.length - 1;
   return {
-    tools: tools.map(promptTool),
+    tools: tools.map(promptTool).map((tool, at) => (at === last ? { ...tool, ...KEPT } : tool)),
     toolChoice: promptToolChoice(toolChoice),
   };
 }

@@ -99,12 +99,18 @@ function refusedOf(agent: Agent, provider: ProviderName): AgentMaking["leftOut"]
     inputSchema: jsonSchemaOf(tool.inputSchema),
   }));
 
-  return toolsFor(provider, specs).leftOut.map(({ name, because }) => ({
-    name,
-    mcp: all.get(name)?.mcp ?? null,
-    because,
-    next: NEXT_OF_REFUSED,
-  }));
+  // Of more tools than its card allows the provider sees few at once: then each counts alone.
+  const isSearched = specs.length > agent.card.policy.maxTools;
+  const requests = isSearched ? specs.map((one) => [one]) : [specs];
+
+  return requests
+    .flatMap((tools) => toolsFor(provider, tools).leftOut)
+    .map(({ name, because }) => ({
+      name,
+      mcp: all.get(name)?.mcp ?? null,
+      because,
+      next: NEXT_OF_REFUSED,
+    }));
 }
 
 function isOfMcp(set: ToolSet): set is McpToolSet {

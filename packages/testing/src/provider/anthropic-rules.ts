@@ -3,6 +3,7 @@ import {
   halfProblem,
   isWire,
   listOf,
+  requestTokens,
   type Refusal,
   type Wire,
   wordOf,
@@ -13,6 +14,8 @@ export interface AnthropicAbilities {
   readonly outputFormat?: boolean | undefined;
   /** Whether `temperature` is taken. Default true. */
   readonly temperature?: boolean | undefined;
+  /** Tokens that a request may have, about. Default any. */
+  readonly contextTokens?: number | undefined;
 }
 
 /** Why Anthropic's messages would refuse a request; undefined: it is taken. */
@@ -29,6 +32,7 @@ export function anthropicRefusal(
     () => calledProblem(body),
     () => marksProblem(body),
     () => formatProblem(body, abilities),
+    () => lengthProblem(body, abilities),
   ]);
 
   if (message === undefined) return undefined;
@@ -53,6 +57,14 @@ function unknownParameter(body: Wire): string | undefined {
 }
 
 /** Source: the same page: `max_tokens` is required, `temperature` is 0–1. */
+/** Source: docs.claude.com, "Context windows" (400 `prompt is too long`). */
+function lengthProblem(body: Wire, { contextTokens = Infinity }: AnthropicAbilities) {
+  const tokens = requestTokens(body);
+  return tokens > contextTokens
+    ? `prompt is too long: ${tokens} tokens > ${contextTokens} maximum`
+    : undefined;
+}
+
 function numbersProblem(body: Wire, { temperature: takes }: AnthropicAbilities) {
   const { max_tokens: most, temperature } = body;
   if (most === undefined) return "max_tokens: Field required";

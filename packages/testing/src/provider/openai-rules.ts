@@ -3,6 +3,7 @@ import {
   halfProblem,
   isWire,
   listOf,
+  requestTokens,
   type Refusal,
   type Wire,
   wordOf,
@@ -15,6 +16,8 @@ export interface OpenAiAbilities {
   readonly formats?: readonly ("strict" | "json_schema" | "json_object")[] | undefined;
   /** Whether `temperature` is taken. Reasoning models take none. Default true. */
   readonly temperature?: boolean | undefined;
+  /** Tokens that a request may have, about. Default any. */
+  readonly contextTokens?: number | undefined;
 }
 
 /** Why OpenAI's chat completions would refuse a request; undefined: it is taken. */
@@ -28,11 +31,26 @@ export function openAiRefusal(body: Wire, abilities: OpenAiAbilities = {}): Refu
     () => formatProblem(body, abilities),
   ]);
 
-  if (message === undefined) return undefined;
+  if (message === undefined) return lengthRefusal(body, abilities);
 
   const error = { message, type: "invalid_request_error", param: null, code: null };
 
   return { status: 400, body: { error } };
+}
+
+/** Source: OpenAI, "Error codes" (`context_length_exceeded`). */
+function lengthRefusal(
+  body: Wire,
+  { contextTokens = Infinity }: OpenAiAbilities,
+): Refusal | undefined {
+  const tokens = requestTokens(body);
+  if (tokens <= contextTokens) return undefined;
+  const message =
+    `This model's maximum context length is ${contextTokens} tokens. However, your messages ` +
+    `resulted in ${tokens} tokens. Please reduce the length of the messages.`;
+  const error = { message, type: "invalid_request_error", code: "context_length_exceeded" };
+
+  return { status: 400, body: { error: { ...error, param: "messages" } } };
 }
 
 /** Source: OpenAI, API reference, "Create chat completion", request body. */

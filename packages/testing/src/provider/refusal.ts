@@ -39,3 +39,12 @@ export function wordOf(value: unknown): string {
   if (typeof value === "string") return value;
   return JSON.stringify(value ?? null);
 }
+
+/** Bytes of a token, about. */
+const TOKEN_BYTES = 4;
+
+/** About how many tokens a request is. */
+export function requestTokens({ tools, system, messages }: Wire): number {
+  const text = JSON.stringify([tools ?? null, system ?? null, messages ?? null]);
+  return Math.ceil(Buffer.byteLength(text) / TOKEN_BYTES);
+}

@@ -18,7 +18,7 @@ test("each faulty tool of a server is a warning with its next step, in both lang
     const clerk = chatAgent({ name: "clerk", prompt: "Help.", card: { mcp: ["odd", "many"] } });
     const flows = { DEFAULT: flow(async (turn) => turn.done({ message: "-" })) };
     const desk = defineService({ name: "desk", agents: { clerk }, flows });
-    const mcp = { odd: program("faulty-tools"), many: program("many-pages") };
+    const mcp = { odd: program("faulty-tools"), many: program("too-many") };
     const team = await readTeam({ services: { desk }, mcp }, home);
 
     const findings = await checkMcp(team, home);
@@ -34,7 +34,7 @@ test("each faulty tool of a server is a warning with its next step, in both lang
     expect(warnings.at(-1)).toEqual({
       name: "mcp many",
       status: "warn",
-      detail: "not offered: 682 tools; of 882 tools the first 200 are offered",
+      detail: "not offered: 200 tools; of 1200 tools the first 1000 are offered",
       hint: "Name the tools that agents need in `tools` of mcp.many.",
     });
     const said = warnings.flatMap(({ detail, hint }) => [detail, hint!]);

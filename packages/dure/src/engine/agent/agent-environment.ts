@@ -7,6 +7,7 @@ import type { ModelCall, ModelCallRecord, ModelRequest } from "../../models/mode
 import type { ModelOutages } from "../../models/outages.ts";
 import type { OnceCall } from "../effects/effects.ts";
 import type { TurnJournal } from "../turn/journal.ts";
+import type { ResultPlace } from "./kept-result.ts";
 import type { Memory } from "./memory.ts";
 import type { AnyTool } from "./tool.ts";
 import type { Step } from "../turn/step.ts";
@@ -56,6 +57,8 @@ export interface AgentRunEnvironment {
   once(call: OnceCall): Promise<EffectOutcome<unknown>>;
   /** The key under which an earlier life of the turn has begun a call as a _once_ effect. */
   keyBegunBefore(call: Pick<OnceCall, "key" | "name" | "input">): Promise<string | undefined>;
+  /** What a call of this session gave, as its turn recorded it. */
+  resultAt(at: ResultPlace): Promise<EffectOutcome<unknown> | undefined>;
   /**
    * The approval for exactly these arguments, or a turn that ends by asking for it; undefined: the
    * call was allowed for the rest of the session.

@@ -6,14 +6,18 @@ import {
   type FailedAttempts,
 } from "../../models/attempts.ts";
 import type { Llm } from "../../models/card.ts";
+import { requestTokensFor } from "../../models/context-window.ts";
 import { classify, FAILURES, formatError } from "../../models/failures.ts";
 import { PartialJsonText } from "../../models/json.ts";
 import type { ModelAnswer, ModelCallRecord, ModelRequest } from "../../models/model.ts";
 import { isAway } from "../../models/outages.ts";
+import { estimateRequestTokens } from "../../models/prices.ts";
 import type { Agent } from "./agent.ts";
 import type { AgentRunEnvironment } from "./agent-environment.ts";
 import { checkOutput, type GoodFields } from "./agent-output.ts";
 import type { AgentWords } from "./agent-words.ts";
+import { withUnoffered } from "./tool-offer.ts";
+import { canShrink, fitRequest } from "./fit-request.ts";
 import { waitingForModel } from "../texts.ts";
 import type { Places, Step } from "../turn/step.ts";
 import { revive, storedError, type StoredError } from "../turn/stored-error.ts";
@@ -33,6 +37,8 @@ export interface AskOptions {
   readonly isShown: boolean;
   /** Text of this agent was shown before. */
   readonly continues: boolean;
+  /** Where this turn's messages begin in the request. Default: the last one of the person. */
+  readonly turnFrom?: number | undefined;
 }
 
 /** What is recorded of a call of the model: of a failed one, later lives throw its error again. */
@@ -84,9 +90,20 @@ export class AgentModel {
   /**
    * Asks until an answer has passed the agent's checks. An answer that has not is followed by the
    * complaint; after the last one an agent that takes a part of an answer gets the good members of
-   * the last answer that had some.
+   * the last answer that had some. A request that is too long for the model is made shorter, once.
    */
   async ask(request: ModelRequest, shown: AskOptions): Promise<AgentAnswer> {
+    try {
+      return await this.#ask(request, shown);
+    } catch (error) {
+      const isTooLong = codeOf(error) === FAILURES.context.code;
+      if (!isTooLong || !canShrink(request, shown.turnFrom)) throw error;
+      const half = estimateRequestTokens(request) / 2;
+      return this.#ask(fitRequest(request, half, shown.turnFrom), shown);
+    }
+  }
+
+  async #ask(request: ModelRequest, shown: AskOptions): Promise<AgentAnswer> {
     const { environment, agent, key } = this.#options;
     const { clock, signal } = environment;
     const temperature = this.#temperatureOf(request);
@@ -199,7 +216,12 @@ export class AgentModel {
     let failure: unknown;
     const onFailure = (error: unknown): void => void (failure = error);
     const said = await step.once(async () => {
-      const record = await this.#call(request, { attempt, shown, place: step.path, onFailure });
+      const record = await this.#call(this.#fitted(request, attempt, shown), {
+        attempt,
+        shown,
+        place: step.path,
+        onFailure,
+      });
       if (!("error" in record)) environment.outages.answered(attempt.llm);
       else if (wait && isAway(classify(failure, environment.clock.now()).class)) throw failure;
       return record;
@@ -208,6 +230,13 @@ export class AgentModel {
 
     if ("error" in said) throw (failure ?? revive(said.error)) as Error;
     return { answer: said.answer, place: step.path };
+  }
+
+  /** As far as it is known what the model takes. */
+  #fitted(request: ModelRequest, { llm }: Attempt, { turnFrom }: AskOptions): ModelRequest {
+    const { contextTokens } = this.#options.agent.card.policy;
+    const most = requestTokensFor(llm, contextTokens);
+    return most === undefined ? request : fitRequest(request, most, turnFrom);
   }
 
   async #call(
@@ -238,7 +267,7 @@ export class AgentModel {
         labels: { turn: facts.turnId, session: facts.session, agent: key },
         onRecord: (record) => (noted = record),
       });
-      return { answer };
+      return { answer: withUnoffered(answer, request.tools) };
     } catch (error) {
       if (signal.aborted || isAbort(error)) throw error;
       call.onFailure(error);

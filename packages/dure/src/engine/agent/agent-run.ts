@@ -271,9 +271,9 @@ export class AgentRun {
   /** Model, tools, model … until the model answers in words. */
   async #converse(): Promise<AgentOutcome> {
     const prompt = await this.#messages();
+    const turnFrom = prompt.messages.length - (this.#background ? 2 : 1);
     const transcript = this.#transcript;
     const offer = this.#callerOffer();
-    const { specs } = offer;
     const texts: string[] = [];
     transcript.add(...offer.told);
     for (const answer of this.#environment.facts.answers) await this.#tools.answered(answer);
@@ -285,12 +285,11 @@ export class AgentRun {
       const choice = offer.choice(round);
       const said = [...prompt.messages, ...transcript.messages];
       const messages = isLast && round > 0 ? [...said, ...rounds.wrapUp] : said;
+      const specs = [...offer.specs, ...this.#tools.named(offer.specs)];
       const request = this.#requestOf({ system: prompt.system, messages, specs, isLast, choice });
 
-      const asked = await this.#model.ask(request, {
-        isShown: this.#words.areShown,
-        continues: texts.length > 0,
-      });
+      const shown = { isShown: this.#words.areShown, continues: texts.length > 0, turnFrom };
+      const asked = await this.#model.ask(request, shown);
       const { answer } = asked;
       if (isLast && answer.text.trim() === "") throw rounds.withoutWords();
       if (answer.toolCalls.length === 0 || isLast) return this.#outcomeOf(asked, texts);
@@ -331,7 +330,7 @@ export class AgentRun {
     const { facts, memory } = this.#environment;
     const { turnId } = facts;
     const callerTools = this.#options.callerTools ? facts.callerTools : undefined;
-    return new CallerOffer({ turnId, callerTools }, memory, this.#tools.specs());
+    return new CallerOffer({ turnId, callerTools }, memory, this.#tools.first);
   }
 
   /** In the last round the model may call no tool any more. */

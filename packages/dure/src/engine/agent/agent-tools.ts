@@ -2,7 +2,6 @@ import { withTimeout } from "../../kernel/clock.ts";
 import { ownTroubleOf } from "../../durable/passing.ts";
 import { codeOf, DureError, messageOf } from "../../kernel/errors.ts";
 import { jsonCopy, type Json } from "../../kernel/json.ts";
-import { jsonSchemaOf } from "../../models/json-schema.ts";
 import type { ModelMessage, ToolCall, ToolSpec } from "../../models/model.ts";
 import { inToolSpan } from "../../models/telemetry.ts";
 import type { Agent } from "./agent.ts";
@@ -11,8 +10,10 @@ import { issuesOf } from "./agent-output.ts";
 import { bounded } from "./bounded.ts";
 import type { Places, Step } from "../turn/step.ts";
 import { EffectUnknownError } from "../effects/effects.ts";
+import { handleOf, READ_RESULT, readResult, shownResult } from "./kept-result.ts";
 import type { ToldCalls } from "./told-calls.ts";
 import type { AnyTool, ToolContext } from "./tool.ts";
+import { FIND_TOOLS, findTools, firstTools, namedTools, type OfferedFrom } from "./tool-offer.ts";
 import { resultOf, type Transcript } from "./work.ts";
 import type { EffectOutcome, EscalationAnswer } from "../turn/turn-context.ts";
 import { ApprovalPendingError } from "../turn/turn-escalations.ts";
@@ -38,6 +39,12 @@ interface ToolUse {
   readonly refusal?: string | undefined;
 }
 
+/** What came of a call, and where the turn has recorded it. */
+interface Called {
+  readonly outcome: EffectOutcome<unknown>;
+  readonly place?: string | undefined;
+}
+
 /** The tools of one agent in one turn: who may call them, and the record of each call. */
 export class AgentTools {
   readonly #environment: AgentRunEnvironment;
@@ -46,6 +53,7 @@ export class AgentTools {
   readonly #places: Places;
   readonly #told: ToldCalls;
   readonly #transcript: Transcript;
+  #first: readonly ToolSpec[] | undefined;
 
   constructor(options: AgentToolsOptions) {
     this.#environment = options.environment;
@@ -57,7 +65,7 @@ export class AgentTools {
   }
 
   /** Those that this session may use. */
-  offered(): Readonly<Record<string, AnyTool>> {
+  #usable(): Readonly<Record<string, AnyTool>> {
     const { session } = this.#environment.facts;
     const { tools, toolSets } = this.#agent;
     const all = toolSets
@@ -73,7 +81,18 @@ export class AgentTools {
 
   /** By its name, offered or not. */
   #find(name: string): AnyTool | undefined {
-    return this.#agent.tools[name] ?? this.#inSets(name);
+    const tool = this.#agent.tools[name] ?? this.#inSets(name);
+    return tool ?? this.#ofEngine(name);
+  }
+
+  /** Tools by which the model reaches what a request does not hold. */
+  #ofEngine(name: string): AnyTool | undefined {
+    if (name === FIND_TOOLS) return findTools(this.#from());
+    if (name !== READ_RESULT) return undefined;
+    return readResult(async (at) => {
+      const outcome = await this.#environment.resultAt(at);
+      return outcome?.status === "done" ? ((outcome.result ?? null) as Json) : undefined;
+    });
   }
 
   #inSets(name: string): AnyTool | undefined {
@@ -84,8 +103,26 @@ export class AgentTools {
     return undefined;
   }
 
-  specs(): readonly ToolSpec[] {
-    return Object.entries(this.offered()).map(([name, tool]) => toolSpec(name, tool));
+  /** Those that the model is offered from the first round on. */
+  get first(): readonly ToolSpec[] {
+    this.#first ??= firstTools(this.#from());
+    return this.#first;
+  }
+
+  /** Those that it is offered behind them, as far as the conversation has come. */
+  named(first = this.first): readonly ToolSpec[] {
+    const { rawHistory } = this.#environment.memory;
+    const before = rawHistory
+      .flatMap(({ work = [] }) => work)
+      .flatMap(({ agent, messages }) => (agent === this.#transcript.agent ? messages : []));
+    const all = { [READ_RESULT]: this.#ofEngine(READ_RESULT)!, ...this.#usable() };
+    return namedTools(all, first, [...before, ...this.#transcript.messages]);
+  }
+
+  #from(): OfferedFrom {
+    const { tools: own, toolSets = [], card } = this.#agent;
+    const sets = toolSets.map(({ name }) => name);
+    return { all: this.#usable(), own, sets, most: card.policy.maxTools };
   }
 
   /** What the tools have to tell before the model is asked. `once` records it. */
@@ -94,7 +131,7 @@ export class AgentTools {
   ): Promise<readonly (string | null)[]> {
     const { session, turnId: turn } = this.#environment.facts;
     const texts: (string | null)[] = [];
-    for (const [name, { told }] of Object.entries(this.offered())) {
+    for (const [name, { told }] of Object.entries(this.#usable())) {
       if (!told) continue;
       const tell = async (signal: AbortSignal): Promise<string | null> =>
         (await told({ session, turn }, { signal })) ?? null;
@@ -126,23 +163,27 @@ export class AgentTools {
     const about = { callId: call.id, name: call.name };
     const use = this.#useOf(call);
     if (!("tool" in use)) return toolMessage(about, use.refusal, true);
-    return outcomeMessage(about, await this.#call({ ...use, callId: call.id }));
+    return this.#messageOf(about, await this.#call({ ...use, callId: call.id }));
   }
 
   /** What a model's call asks for, or why it cannot be made. */
   #useOf(call: ToolCall): ToolUse | { readonly refusal: string } {
     const { name } = call;
-    const tools = this.offered();
+    const tools = this.#usable();
     const ofSet = this.#agent.tools[name] ? undefined : this.#inSets(name);
-    const tool = tools[name] ?? ofSet;
-    if (!tool) {
-      const names = Object.keys(tools).join(", ") || "none";
-      return { refusal: `There is no tool "${name}". Tools: ${names}.` };
+    const tool = tools[name] ?? ofSet ?? this.#ofEngine(name);
+    if (call.unoffered && name in tools) return { refusal: notYet(name) };
+    if (!tool || call.unoffered) {
+      return { refusal: `There is no tool "${name}". Tools: ${this.#names()}.` };
     }
     const parsed = argumentsOf(call, tool);
     if ("input" in parsed) return { name, tool, input: parsed.input };
     // It may fit in the next life: the call has its place, and what is said now is recorded there.
     return ofSet ? { name, tool, input: call.args, refusal: parsed.refusal } : parsed;
+  }
+
+  #names(): string {
+    return [...this.first, ...this.named()].map(({ name }) => name).join(", ") || "none";
   }
 
   /**
@@ -157,24 +198,24 @@ export class AgentTools {
     const toolCalls = [{ id: callId, name, args: input ?? {} }];
     this.#transcript.add({ role: "assistant", text: "", toolCalls });
 
-    const outcome = await this.#decided(escalation, { name, tool, input, callId });
-    const said = saidWithYes(escalation);
-    this.#transcript.add(outcomeMessage({ callId, name }, outcome, said));
+    const called = await this.#decided(escalation, { name, tool, input, callId });
+    const message = this.#messageOf({ callId, name }, called);
+    this.#transcript.add(withWords(message, saidWithYes(escalation)));
   }
 
-  async #decided(escalation: EscalationAnswer, use: ToolUse): Promise<EffectOutcome<unknown>> {
+  async #decided(escalation: EscalationAnswer, use: ToolUse): Promise<Called> {
     const { id, type, answer, note } = escalation;
     const because = note === undefined ? "" : ` They said: ${note}`;
     if (type === "effect_unknown") {
-      if (answer !== "happened") return failed("NOT_HAPPENED", `${FOUND_UNDONE}${because}`);
+      if (answer !== "happened") return notMade("NOT_HAPPENED", `${FOUND_UNDONE}${because}`);
       const outcome = { status: "done", result: `${FOUND_DONE}${because}` } as const;
       this.#note(`answer/${id}`, use, outcome);
-      return outcome;
+      return { outcome };
     }
     if (answer === "approve") return this.#call(use, { id });
     const unanswered = UNANSWERED[answer];
-    if (unanswered !== undefined) return failed("APPROVAL_CLOSED", unanswered);
-    return failed("APPROVAL_REJECTED", `A person refused this call.${because}`);
+    if (unanswered !== undefined) return notMade("APPROVAL_CLOSED", unanswered);
+    return notMade("APPROVAL_REJECTED", `A person refused this call.${because}`);
   }
 
   #note(place: string, use: ToolUse, outcome: EffectOutcome<unknown>): void {
@@ -191,23 +232,36 @@ export class AgentTools {
     if (!tool) {
       throw new DureError("TOOL_UNKNOWN", `The agent ${this.#key} has no tool "${name}".`, {
         class: "input",
-        hint: `Its tools are: ${Object.keys(this.offered()).join(", ") || "none"}.`,
+        hint: `Its tools are: ${this.#names()}.`,
       });
     }
-    const outcome = await this.#call({ name, tool, input: tool.inputSchema.parse(input) });
+    const { outcome } = await this.#call({ name, tool, input: tool.inputSchema.parse(input) });
     if (outcome.status === "failed") throw new DureError(outcome.error.code, outcome.error.message);
     return outcome.result;
   }
 
   /** Makes a call, or gives its record back. `approved`: the approval that allows it. */
-  async #call(use: ToolUse, approved?: { id: string }): Promise<EffectOutcome<unknown>> {
+  async #call(use: ToolUse, approved?: { id: string }): Promise<Called> {
     const step = this.#places.next(`tool:${use.name}`);
     const { refusal } = use;
-    if (refusal !== undefined) return step.once(async () => failed("TOOL_ARGUMENTS", refusal));
+    if (refusal !== undefined) {
+      return { outcome: await step.once(async () => failed("TOOL_ARGUMENTS", refusal)) };
+    }
     const made = (): Promise<EffectOutcome<unknown>> => this.#callAt(step, use, approved);
     const outcome = await this.#told.around(step, use, made);
     this.#note(step.path, use, outcome);
-    return outcome;
+    return { outcome, place: step.path };
+  }
+
+  /** What the model reads of a call: of a long result a part, with the handle of the whole. */
+  #messageOf(about: AboutCall, { outcome, place }: Called): ModelMessage {
+    const isReadable = !(READ_RESULT in this.#usable());
+    if (outcome.status === "failed" || place === undefined || !isReadable) {
+      return outcomeMessage(about, outcome);
+    }
+    const handle = handleOf({ turn: this.#environment.facts.turnId, place });
+    const most = this.#agent.card.policy.maxResultBytes;
+    return { role: "tool", ...about, ...shownResult(resultOf(outcome), { handle, most }) };
   }
 
   #callAt(
@@ -334,6 +388,11 @@ function argumentsOf(
   return { refusal: `The arguments do not fit: ${issuesOf(parsed.error, "arguments")}.` };
 }
 
+/** A call that a person has decided against, or that was found not to have happened. */
+function notMade(code: string, message: string): Called {
+  return { outcome: failed(code, message) };
+}
+
 function failed(code: string, message: string): EffectOutcome<never> {
   return { status: "failed", error: { code, message } };
 }
@@ -343,14 +402,14 @@ interface AboutCall {
   readonly name: string;
 }
 
-function outcomeMessage(
-  about: AboutCall,
-  outcome: EffectOutcome<unknown>,
-  said?: string,
-): ModelMessage {
-  const result = resultOf(outcome);
-  const told = said === undefined ? result : { said, result };
-  return toolMessage(about, told, outcome.status === "done" ? undefined : true);
+function outcomeMessage(about: AboutCall, outcome: EffectOutcome<unknown>): ModelMessage {
+  return toolMessage(about, resultOf(outcome), outcome.status === "done" ? undefined : true);
+}
+
+/** A result with what a person said of its call. Pure. */
+function withWords(message: ModelMessage, said: string | undefined): ModelMessage {
+  if (said === undefined || message.role !== "tool") return message;
+  return { ...message, result: { said, result: message.result }, kept: undefined };
 }
 
 /** What a person said with a yes, for the model reads its call with the arguments that counted. */
@@ -376,6 +435,11 @@ const UNANSWERED: Readonly<Record<string, string>> = {
   time: "Not done: no yes came in time. Call it again only if they still want it.",
 };
 
+/** What a model reads of a tool that it called by hearsay: arguments that fit may mean another thing. */
+function notYet(name: string): string {
+  return `Not called: you had not seen which arguments ${name} takes. It is offered from now on; call it again.`;
+}
+
 /** A call that is not made, as the model reads it. Pure. */
 export function refusedCall({ id, name }: ToolCall, why: string): ModelMessage {
   return toolMessage({ callId: id, name }, why, true);
@@ -383,12 +447,4 @@ export function refusedCall({ id, name }: ToolCall, why: string): ModelMessage {
 
 function toolMessage(about: AboutCall, result: Json, isError?: true): ModelMessage {
   return { role: "tool", ...about, result: bounded(result), isError };
-}
-
-function toolSpec(name: string, tool: AnyTool): ToolSpec {
-  return {
-    name,
-    description: tool.description,
-    inputSchema: jsonSchemaOf(tool.inputSchema),
-  };
 }

@@ -85,7 +85,7 @@ export class CustomAgent {
   async #ask({ visible = false, ...request }: CustomModelRequest): Promise<ModelAnswer> {
     const { agent, model, tools, transcript, words, buildMessages } = this.#options;
     const { schema } = agent;
-    const specs = request.tools ?? tools.specs();
+    const specs = request.tools ?? [...tools.first, ...tools.named()];
 
     const asked = await model.ask(
       {

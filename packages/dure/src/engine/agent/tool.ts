@@ -81,6 +81,8 @@ export interface Tool<Input = unknown, Output = unknown> {
    * it is asked again after a crash.
    */
   readonly offered?: ((turn: { readonly session: string }) => boolean) | undefined;
+  /** See `ToolOptions.always`. */
+  readonly always?: boolean | undefined;
   /**
    * Whether a person must say yes to exactly these arguments, and for how long the question stands.
    */
@@ -157,6 +159,11 @@ export interface ToolOptions<Input, Output> {
   readonly timeout?: Duration | undefined;
   readonly settle?: Duration | undefined;
   readonly offered?: Tool["offered"] | undefined;
+  /**
+   * Whether the model sees this tool at once where its agent has too many to see them all. Default
+   * false: then it is found by `find_tools`.
+   */
+  readonly always?: boolean | undefined;
   readonly approval?:
     | boolean
     | {
@@ -195,7 +202,7 @@ export function tool<Input, Output>(options: ToolOptions<Input, Output>): Tool<I
   const effect = options.effect ?? "none";
   const recover = options.recover ?? (options.probe ? "probe" : "ask");
   assertKept(options, effect, recover);
-  const { description, inputSchema, execute, key, probe, offered } = options;
+  const { description, inputSchema, execute, key, probe, offered, always } = options;
   return {
     description,
     inputSchema,
@@ -207,6 +214,7 @@ export function tool<Input, Output>(options: ToolOptions<Input, Output>): Tool<I
     key: key && ((input: Input) => [key(input)].flat()),
     probe,
     offered,
+    always,
     approval: approvalOf(options.approval),
   };
 }
@@ -222,6 +230,7 @@ const OPTIONS = {
   timeout: true,
   settle: true,
   offered: true,
+  always: true,
   approval: true,
 } satisfies Record<keyof ToolOptions<unknown, unknown>, true>;
 const APPROVAL_OPTIONS = { when: true, expires: true, question: true, by: true, standing: true };

@@ -2,7 +2,7 @@ import type { Json } from "../../kernel/json.ts";
 import { estimateTokens } from "../../models/prices.ts";
 import type { ModelMessage, ToolCall } from "../../models/model.ts";
 import type { EffectOutcome } from "../turn/turn-context.ts";
-import { cutResult } from "./bounded.ts";
+import { shortened } from "./kept-result.ts";
 import { quoted } from "./quoted.ts";
 
 /** What one agent did between a message and its answer. */
@@ -18,7 +18,7 @@ export interface AgentWork {
   readonly deeds?: readonly string[] | undefined;
 }
 
-/** Bytes of one result that stay when its turn is over. The model may call again for the rest. */
+/** Bytes of one result that stay when its turn is over. The model may read the rest. */
 const RESULT_BYTES = 4_096;
 
 /** Characters of arguments and of a result in the line of a deed. */
@@ -96,7 +96,8 @@ export function withinTokens<Entry extends Worked>(entries: readonly Entry[]): r
 
 /** What one agent does in one turn, while it does it. */
 export class Transcript {
-  readonly #agent: string;
+  /** `service/agent`. */
+  readonly agent: string;
   readonly #messages: ModelMessage[] = [];
   /** By place: a call is noted where it happens and where it is told. */
   readonly #deeds = new Map<string, { readonly line: string; readonly isOfCode: boolean }>();
@@ -104,7 +105,7 @@ export class Transcript {
   readonly #known = new Map<string, Json>();
 
   constructor(agent: string) {
-    this.#agent = agent;
+    this.agent = agent;
   }
 
   /** In the order in which the model reads them. */
@@ -136,7 +137,7 @@ export class Transcript {
     const lines = deeds.map(({ line }) => line);
     const ofCode = deeds.flatMap(({ line, isOfCode }) => (isOfCode ? [line] : []));
     return {
-      agent: this.#agent,
+      agent: this.agent,
       messages: [...this.#settled(), ...doneNote(ofCode)],
       deeds: lines.length > 0 ? lines : undefined,
     };
@@ -157,8 +158,8 @@ export class Transcript {
     const index = results.findIndex(({ callId }) => callId === call.id);
     const [told] = index < 0 ? [] : results.splice(index, 1);
     const { id: callId, name } = call;
-    const message = told ?? { role: "tool", callId, name, result: this.#untold(call) };
-    return { ...message, result: cutResult(message.result, RESULT_BYTES) };
+    const message: ToolMessage = told ?? { role: "tool", callId, name, result: this.#untold(call) };
+    return shortened(message, RESULT_BYTES);
   }
 
   #untold({ id }: ToolCall): Json {

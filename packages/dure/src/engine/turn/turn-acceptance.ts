@@ -13,6 +13,8 @@ import {
 import { agentPaused } from "../../durable/pauses.ts";
 import { startAcceptSpan } from "../../models/telemetry.ts";
 import type { ToolSpec } from "../../models/model.ts";
+import { READ_RESULT } from "../agent/kept-result.ts";
+import { FIND_TOOLS } from "../agent/tool-offer.ts";
 import type { Agent } from "../agent/agent.ts";
 import type { AcceptedTurn, AcceptOptions, TurnRequest } from "../api.ts";
 import { nameTaken, takesNoCallerTools, type CallerTools } from "../caller/caller-tools.ts";
@@ -214,7 +216,8 @@ function assertTakesTools(
 }
 
 function ownToolNames({ tools, toolSets = [] }: Agent): ReadonlySet<string> {
-  return new Set([...Object.keys(tools), ...toolSets.flatMap((set) => Object.keys(set.tools()))]);
+  const ofSets = toolSets.flatMap((set) => Object.keys(set.tools()));
+  return new Set([FIND_TOOLS, READ_RESULT, ...Object.keys(tools), ...ofSets]);
 }
 
 const ANONYMOUS = { tenant: "", name: "" };

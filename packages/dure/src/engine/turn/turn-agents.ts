@@ -14,7 +14,7 @@ import type { Budgets } from "../money/budgets.ts";
 import type { ServiceRouter } from "../service/combine.ts";
 import type { Service } from "../service/service.ts";
 import { storedCall } from "../agent/stored-call.ts";
-import type { AgentCallOptions, AgentOutcome, TurnFacts } from "./turn-context.ts";
+import type { AgentCallOptions, AgentOutcome, EffectOutcome, TurnFacts } from "./turn-context.ts";
 import type { TurnEffects } from "./turn-effects.ts";
 import type { TurnEnvironment } from "./turn-environment.ts";
 import { namesOf } from "./paused.ts";
@@ -165,6 +165,7 @@ export class TurnAgents {
       doWork: (step, work) => steps.doWork(step, work),
       once: (call) => effects.once(call),
       keyBegunBefore: (call) => effects.keyBegunBefore(call),
+      resultAt: (at) => environment.store.callResult<EffectOutcome<unknown>>(held.turn, at),
       approvalFor: (call) => effects.approvalFor(call),
     };
   }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { wordsOf } from "./words.ts";
+import { wordsOf } from "./search-words.ts";
 
 test.each([
   ["환불은", "환불이", "환불"],
