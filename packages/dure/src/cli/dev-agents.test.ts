@@ -4,6 +4,7 @@ import { isOfAgents } from "./dev-agents.ts";
 test.each([
   ["agents/mina/agent.yaml", true],
   ["agents/mina/SOUL.md", true],
+  ["agents/mina/agent.md", true],
   ["AGENTS.md", true],
   ["agents/mina/notes/SOUL.md", false],
   ["agents/mina/tools.ts", false],

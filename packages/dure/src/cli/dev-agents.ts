@@ -18,7 +18,7 @@ const PATIENCE_MS = 10_000;
 /** Whether it is an agent's own file, or the one that all agents read. Pure. */
 export function isOfAgents(file: string): boolean {
   const name = file.split(path.sep).join("/");
-  return /^(?:agents\/[^/]+\/(?:agent\.yaml|(?:SOUL|AGENTS|MEMORY)\.md)|AGENTS\.md)$/.test(name);
+  return /^(?:agents\/[^/]+\/(?:agent\.(?:yaml|md)|(?:SOUL|AGENTS|MEMORY)\.md)|AGENTS\.md)$/.test(name);
 }
 
 /**

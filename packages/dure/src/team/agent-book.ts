@@ -12,7 +12,7 @@ import { toolsFor } from "../models/tool-schema.ts";
 import type { AgentBook, AgentFileText, AgentMaking } from "../server/agent-routes.ts";
 
 /** Files that say who an agent is: those of its folder, then the one of the whole team. */
-const OWN_FILES = ["SOUL.md", "agent.yaml", "AGENTS.md", "MEMORY.md"] as const;
+const OWN_FILES = ["agent.md", "SOUL.md", "agent.yaml", "AGENTS.md", "MEMORY.md"] as const;
 const TEAM_FILE = "AGENTS.md";
 /** Bytes of one file that are shown. */
 const MOST_BYTES = 64 * 1024;

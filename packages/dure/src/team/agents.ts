@@ -16,6 +16,8 @@ import { DureError } from "../kernel/errors.ts";
 import { agentGuide } from "../rooms/guide.ts";
 import type { CardInput } from "../models/card.ts";
 import type { UnsavedFile } from "./agent-file.ts";
+import { AGENT_MARKDOWN, instructionsOf } from "./agent-markdown.ts";
+import { ownToolsOf } from "./own-tools.ts";
 import type { LoadedTeam } from "./config.ts";
 
 /** Characters of one persona file. A persona is read with every call. */
@@ -24,7 +26,7 @@ export const MAX_PERSONA = 20_000;
 /**
  * Files of an agent's folder that become its prompt, in this order. Source: docs/spec/platform §2.
  */
-const PERSONA_FILES = ["SOUL.md", "AGENTS.md", "MEMORY.md"] as const;
+const PERSONA_FILES = [AGENT_MARKDOWN, "SOUL.md", "AGENTS.md", "MEMORY.md"] as const;
 
 /** Of the team's folder: read by every agent, before its own. */
 const TEAM_FILES = ["AGENTS.md"] as const;
@@ -49,12 +51,13 @@ export async function agentServices(
 
 interface OwnAgent {
   readonly displayName?: string | undefined;
+  readonly description?: string | undefined;
   readonly leads?: boolean | undefined;
   readonly card?: CardInput | undefined;
 }
 
 async function agentService(
-  { folder: teamFolder, unsaved }: Pick<LoadedTeam, "folder" | "unsaved">,
+  { folder: teamFolder, unsaved, tools: known }: Pick<LoadedTeam, "folder" | "unsaved" | "tools">,
   id: string,
   agent: OwnAgent,
   tools: Readonly<Record<string, AnyTool>>,
@@ -69,7 +72,7 @@ async function agentService(
     name: id,
     prompt: [`You are ${title}.`, ...persona, agentGuide(tools)].filter(Boolean).join("\n\n"),
     card: agent.card,
-    tools: { remember: memoryTool(folder), ...tools },
+    tools: { remember: memoryTool(folder), ...ownToolsOf(id, agent.card, known), ...tools },
   });
 
   return defineService({
@@ -101,7 +104,11 @@ async function agentService(
 }
 
 /** What its card in a chat says; what the persona says is for the model alone. */
-function aboutOf({ leads }: OwnAgent): Pick<ServiceOptions, "description" | "translations"> {
+function aboutOf({
+  leads,
+  description,
+}: OwnAgent): Pick<ServiceOptions, "description" | "translations"> {
+  if (description !== undefined) return { description };
   return leads === true
     ? {
         description: "Leads the team. Say what you need.",
@@ -123,7 +130,8 @@ async function readPersona(
   const texts: string[] = [];
   for (const name of names) {
     const file = path.join(folder, name);
-    const text = unsaved?.file === name ? unsaved.text.trim() : await readTrimmed(file);
+    const written = unsaved?.file === name ? unsaved.text.trim() : await readTrimmed(file);
+    const text = name === AGENT_MARKDOWN && written !== "" ? instructionsOf(written) : written;
     assertPersonaFits(file, text);
     if (text !== "") texts.push(text);
   }

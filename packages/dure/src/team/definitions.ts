@@ -8,6 +8,7 @@ import type { Logger } from "../kernel/logger.ts";
 import { Models } from "../models/models.ts";
 import { readPromptOverrides } from "../models/prompt-files.ts";
 import { agentServices } from "./agents.ts";
+import { withApprovals } from "./approvals.ts";
 import type { LoadedTeam } from "./config.ts";
 import type { Environment } from "./environment.ts";
 import {
@@ -47,7 +48,11 @@ export async function definitionsOf(
     withTeamTools(service, { toolsOf, told, behind }),
   );
   const services = [...given, ...(await agentServices(team, toolsOf))].map((service) =>
-    withSettings(withKnowledge(withMcp(service, mcp), knowledge), settings, environment),
+    withSettings(
+      withKnowledge(withMcp(withApprovals(service), mcp), knowledge),
+      settings,
+      environment,
+    ),
   );
   assertEngineServices(services);
 

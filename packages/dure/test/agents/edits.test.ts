@@ -139,7 +139,7 @@ test(
   },
 );
 
-const REFUSED: readonly [string, { file?: "agent.yaml"; text: string }, string][] = [
+const REFUSED: readonly [string, { file?: "agent.yaml" | "agent.md"; text: string }, string][] = [
   ["YAML that cannot be read", { file: "agent.yaml", text: "card: [" }, "AGENT_INVALID"],
   ["an unknown key", { file: "agent.yaml", text: "crad: {}" }, "AGENT_INVALID"],
   ["a name that is no text", { file: "agent.yaml", text: "displayName: [1]" }, "AGENT_INVALID"],
@@ -158,6 +158,15 @@ const REFUSED: readonly [string, { file?: "agent.yaml"; text: string }, string][
     },
     "AGENT_ADDRESS_NEW",
   ],
+  [
+    "a new address for the team's key in agent.md",
+    {
+      file: "agent.md",
+      text: "---\nmodel: {provider: openai, model: x, base_url: 'http://evil.example'}\n---\nHi",
+    },
+    "AGENT_ADDRESS_NEW",
+  ],
+  ["an unknown tool", { file: "agent.md", text: "---\ntools: [x]\n---\nHi" }, "AGENT_INVALID"],
   ["a text that is too long", { text: "x".repeat(20_001) }, "PERSONA_TOO_LONG"],
   [
     "settings that are too long",

@@ -234,15 +234,25 @@ function assertKept<Input, Output>(
     });
   }
   if (options.approval && effect !== "once") {
-    throw new DureError(
-      "TOOL_APPROVAL_WITHOUT_LEDGER",
-      "A tool that needs a person's yes must be a once effect.",
-      {
-        class: "input",
-        hint: 'Declare effect: "once": the ledger sees to it that a yes is used for one call.',
-      },
-    );
+    throw withoutLedger("A tool that needs a person's yes");
   }
+}
+
+/**
+ * The tool, of which each call needs a yes: also one that asks by itself in some cases. Throws
+ * `TOOL_APPROVAL_WITHOUT_LEDGER`.
+ */
+export function withApproval(name: string, tool: AnyTool, by: ApprovalBy): AnyTool {
+  if (tool.effect !== "once") throw withoutLedger(`The tool ${name}, which needs a person's yes,`);
+  const { expiresMs, question } = tool.approval ?? approvalOf<unknown>(true)!;
+  return { ...tool, approval: { expiresMs, question, by } };
+}
+
+function withoutLedger(beginning: string): DureError {
+  return new DureError("TOOL_APPROVAL_WITHOUT_LEDGER", `${beginning} must be a once effect.`, {
+    class: "input",
+    hint: 'Declare effect: "once": the ledger sees to it that a yes is used for one call.',
+  });
 }
 
 function approvalOf<Input>(
