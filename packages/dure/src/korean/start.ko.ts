@@ -77,6 +77,11 @@ export const START_SENTENCES_KO: readonly SentenceForm[] = [
     "Write there: export const {0} = tool({ description, inputSchema, execute });",
     "이렇게 적어 주세요: export const {0} = tool({ description, inputSchema, execute });",
   ],
+  [
+    "The agent {0} has skills, and a tool of its own named {1}.",
+    "{0} 에이전트에 스킬도 있고, 이름이 {1}인 도구도 있어요.",
+  ],
+  ["Give that tool another name.", "그 도구의 이름을 바꿔 주세요."],
   ["Write displayName: … and card: …", "`displayName: …`과 `card: …`를 적어 주세요."],
 
   [

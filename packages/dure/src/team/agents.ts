@@ -14,6 +14,7 @@ import { readReply } from "../jobs/endings.ts";
 import { DureError } from "../kernel/errors.ts";
 
 import { agentGuide } from "../rooms/guide.ts";
+import type { Skill } from "../engine/files/skill-files.ts";
 import type { CardInput } from "../models/card.ts";
 import type { UnsavedFile } from "./agent-file.ts";
 import { AGENT_MARKDOWN, instructionsOf } from "./agent-markdown.ts";
@@ -57,11 +58,12 @@ interface OwnAgent {
 }
 
 async function agentService(
-  { folder: teamFolder, unsaved, tools: known }: Pick<LoadedTeam, "folder" | "unsaved" | "tools">,
+  team: Pick<LoadedTeam, "folder" | "unsaved" | "tools" | "skills">,
   id: string,
   agent: OwnAgent,
   tools: Readonly<Record<string, AnyTool>>,
 ): Promise<Service> {
+  const { folder: teamFolder, unsaved } = team;
   const folder = path.join(teamFolder, "agents", id);
   const persona = [
     ...(await readPersona(teamFolder, TEAM_FILES)),
@@ -71,8 +73,8 @@ async function agentService(
   const helper = chatAgent({
     name: id,
     prompt: [`You are ${title}.`, ...persona, agentGuide(tools)].filter(Boolean).join("\n\n"),
-    card: agent.card,
-    tools: { remember: memoryTool(folder), ...ownToolsOf(id, agent.card, known), ...tools },
+    card: withAllSkills(agent.card, team.skills),
+    tools: { remember: memoryTool(folder), ...ownToolsOf(id, agent.card, team.tools), ...tools },
   });
 
   return defineService({
@@ -101,6 +103,14 @@ async function agentService(
       }),
     },
   });
+}
+
+/** An agent that answers for itself may load each skill, where its card does not name some. */
+function withAllSkills(
+  card: CardInput | undefined,
+  skills: readonly Skill[] = [],
+): CardInput | undefined {
+  return skills.length === 0 ? card : { skills: skills.map(({ name }) => name), ...card };
 }
 
 /** What its card in a chat says; what the persona says is for the model alone. */

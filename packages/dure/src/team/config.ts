@@ -18,6 +18,7 @@ import {
   type SettingsDocument,
 } from "../engine/files/load-service-document.ts";
 import { mcpServers } from "../engine/files/mcp-settings.ts";
+import { readSkills, type Skill } from "../engine/files/skill-files.ts";
 import {
   duration,
   id,
@@ -656,6 +657,8 @@ export interface LoadedTeam {
   readonly unsaved?: UnsavedFile | undefined;
   /** Those of `tools/` that cards of its agents name, by their names. */
   readonly tools?: Readonly<Record<string, AnyTool>> | undefined;
+  /** Those of `skills/`, in the order of their names. */
+  readonly skills?: readonly Skill[] | undefined;
 }
 
 /**
@@ -800,14 +803,20 @@ async function finish(
   }
 
   if (problems.length > 0) throw problemsError("CONFIG_INVALID", document.file, problems);
-  const whole = await withAgentFiles(config, folder);
-  return { config: whole, services, folder, document, tools: await toolsOfAgents(folder, whole) };
+  const skills = await readSkills(folder);
+  const whole = await withAgentFiles({ config, folder, skills });
+  const tools = await toolsOfAgents(folder, whole);
+
+  return { config: whole, services, folder, document, tools, skills };
 }
 
 /** With what the folders of its agents say. */
-async function withAgentFiles(config: TeamConfig, folder: string): Promise<TeamConfig> {
+async function withAgentFiles(
+  team: Pick<LoadedTeam, "config" | "folder" | "skills">,
+): Promise<TeamConfig> {
+  const { config, folder } = team;
   if (!config.agents) return config;
-  const known = knownNames(folder, config);
+  const known = knownNames(team);
   const agents = Object.entries(config.agents).map(async ([id, agent]) => [
     id,
     await withAgentFile(id, agent, { folder: path.join(folder, "agents", id), known }),
@@ -820,12 +829,16 @@ async function withAgentFiles(config: TeamConfig, folder: string): Promise<TeamC
 }
 
 /** What agents of this team may name in their cards. */
-export function knownNames(folder: string, config: TeamConfig): KnownNames {
+export function knownNames({
+  config,
+  folder,
+  skills = [],
+}: Pick<LoadedTeam, "config" | "folder" | "skills">): KnownNames {
   return {
     tools: [...Object.keys(READY_TOOLS), ...TEAM_TOOLS, ...toolsInFolder(folder)],
     mcp: Object.keys(config.mcp ?? {}),
     knowledge: Object.keys(config.knowledge ?? {}),
-    skills: [],
+    skills: skills.map(({ name }) => name),
   };
 }
 

@@ -23,6 +23,7 @@ import type { Knowledge } from "../knowledge/knowledge.ts";
 import { withKnowledge } from "./knowledge.ts";
 import { withMcp, type TeamMcp } from "./mcp.ts";
 import { offlineModelsOf } from "./offline-models.ts";
+import { withSkills } from "./skills.ts";
 import { withTeamTools, type ServiceToolsParts } from "./team-tools.ts";
 
 /**
@@ -49,7 +50,7 @@ export async function definitionsOf(
   );
   const services = [...given, ...(await agentServices(team, toolsOf))].map((service) =>
     withSettings(
-      withKnowledge(withMcp(withApprovals(service), mcp), knowledge),
+      withSkills(withKnowledge(withMcp(withApprovals(service), mcp), knowledge), team.skills),
       settings,
       environment,
     ),

@@ -109,7 +109,7 @@ export class Reloader {
     if (given === undefined || !directory) return;
 
     const { config, folder } = this.#team;
-    const known = knownNames(folder, config);
+    const known = knownNames(this.#team);
     const own = path.join(folder, "agents", id);
     const agent = await withAgentFile(id, given, { folder: own, known, unsaved });
     const next = { ...config, agents: { ...config.agents, [id]: agent } };

@@ -221,6 +221,9 @@ function assertKnown<Input, Output>(options: ToolOptions<Input, Output>): void {
   });
 }
 
+const LEDGER_HINT =
+  'Declare effect: "once": the ledger sees to it that a yes is used for one call.';
+
 /** Throws where the ledger could not keep what the tool promises. */
 function assertKept<Input, Output>(
   options: ToolOptions<Input, Output>,
@@ -234,7 +237,11 @@ function assertKept<Input, Output>(
     });
   }
   if (options.approval && effect !== "once") {
-    throw withoutLedger("A tool that needs a person's yes");
+    throw new DureError(
+      "TOOL_APPROVAL_WITHOUT_LEDGER",
+      "A tool that needs a person's yes must be a once effect.",
+      { class: "input", hint: LEDGER_HINT },
+    );
   }
 }
 
@@ -243,16 +250,15 @@ function assertKept<Input, Output>(
  * `TOOL_APPROVAL_WITHOUT_LEDGER`.
  */
 export function withApproval(name: string, tool: AnyTool, by: ApprovalBy): AnyTool {
-  if (tool.effect !== "once") throw withoutLedger(`The tool ${name}, which needs a person's yes,`);
+  if (tool.effect !== "once") {
+    throw new DureError(
+      "TOOL_APPROVAL_WITHOUT_LEDGER",
+      `The tool ${name}, which needs a person's yes, must be a once effect.`,
+      { class: "input", hint: LEDGER_HINT },
+    );
+  }
   const { expiresMs, question } = tool.approval ?? approvalOf<unknown>(true)!;
   return { ...tool, approval: { expiresMs, question, by } };
-}
-
-function withoutLedger(beginning: string): DureError {
-  return new DureError("TOOL_APPROVAL_WITHOUT_LEDGER", `${beginning} must be a once effect.`, {
-    class: "input",
-    hint: 'Declare effect: "once": the ledger sees to it that a yes is used for one call.',
-  });
 }
 
 function approvalOf<Input>(
