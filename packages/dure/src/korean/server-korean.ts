@@ -28,13 +28,7 @@ interface Refusal {
 /** Refusals whose sentence is made of what a check, a program or another server says. */
 export const OTHERS_SAY: ReadonlySet<string> = new Set([
   ...["AGENT_INVALID", "BODY_INVALID", "CARD_INVALID", "HOST_NOT_ALLOWED", "ORIGIN_NOT_ALLOWED"],
-  ...[
-    "PROMPT_INVALID",
-    "REQUEST_INVALID",
-    "SERVICE_INVALID",
-    "SKILL_INVALID",
-    "TURN_DIVERGED_UNDONE",
-  ],
+  ...["PROMPT_INVALID", "REQUEST_INVALID", "SERVICE_INVALID", "TURN_DIVERGED_UNDONE"],
   ...["DATABASE_UNAVAILABLE", "GIT_FAILED", "MCP_NOT_LOGGED_IN", "MCP_TOOL_FAILED"],
   ...["REMOTE_REFUSED", "REMOTE_UNTRUSTED", "RUN_ORDER_REFUSED", "SANDBOX_UNPROVEN"],
   ...["WORKER_FAILED", "WORKER_REFUSED", "WORKER_SCRIPT"],

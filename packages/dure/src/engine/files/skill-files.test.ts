@@ -45,10 +45,14 @@ test("skills of the open format are read in the order of their names, with what 
 
   const skills = await readSkills(home.folder);
 
-  expect(skills.map(({ folder: _, ...skill }) => skill)).toEqual([
-    { name: "a-1", description: "First.", instructions: "Do it.", unknownKeys: [] },
+  expect(skills).toEqual([
+    {
+      ...{ name: "a-1", description: "First.", instructions: "Do it.", unknownKeys: [] },
+      folder: path.join(home.folder, "skills/a-1"),
+    },
     {
       name: "refunds",
+      folder: path.join(home.folder, "skills/refunds"),
       description:
         "Decides whether a customer gets money back. Use when somebody asks for a refund.",
       compatibility: "Needs the shop's tools",
