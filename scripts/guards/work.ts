@@ -94,6 +94,16 @@ export const WORK_GUARDS: readonly Guard[] = [
     why: "an agent reads skills that its card leaves out",
   },
   {
+    id: "conventions.readable",
+    at: { file: "packages/dure/src/plans/context/gather.ts" },
+    find: "readable: [...ownFiles, ...others] },",
+    replace: "readable: commit.files.map(({ path }) => path) },",
+    tests: testsIn("packages/dure/src/plans/context/conventions.test.ts")(
+      "a model gets AGENTS.md of the root and the nearest one, and the skills of the repository",
+    ),
+    why: "a prompt shows an AGENTS.md that its worker may not read",
+  },
+  {
     id: "tools.named-alone",
     at: { file: "packages/dure/src/team/own-tools.ts" },
     find: "for (const name of new Set(named)) tools",
