@@ -47,6 +47,7 @@ function makingOf(
   );
   const models = agents.map(({ card }) => modelName(chooseLlm(card.llm, defaultLlm, everyLlm)));
   const tools = agents.flatMap(toolsOf);
+  const skills = agents.flatMap((agent) => agent.skills ?? []);
   const leftOut = agents.flatMap((agent) => [
     ...leftOutOf(agent),
     ...refusedOf(agent, chooseLlm(agent.card.llm, defaultLlm, everyLlm).provider),
@@ -55,6 +56,7 @@ function makingOf(
   return {
     models: [...new Set(models)],
     tools: [...new Map(tools.map((tool) => [tool.name, tool])).values()],
+    skills: [...new Map(skills.map((skill) => [skill.name, skill])).values()],
     leftOut: [...new Map(leftOut.map((one) => [`${one.mcp} ${one.name}`, one])).values()],
   };
 }

@@ -7,11 +7,13 @@ import { chatAgent } from "../engine/agent/agent.ts";
 import { loadSkillTool, skillsPart } from "../engine/agent/skills.ts";
 import { defineService, flow, type Service } from "../engine/service/service.ts";
 import { tool } from "../engine/agent/tool.ts";
+import type { EngineDefinitions } from "../engine/engine.ts";
 import { startTestEngine } from "../engine/test-engine.ts";
 import type { CardInput } from "../models/card.ts";
 import type { ModelRequest } from "../models/model.ts";
 import type { OfflineReply } from "../models/offline.ts";
 import { z } from "zod";
+import { agentBook } from "./agent-book.ts";
 import { agentServices } from "./agents.ts";
 import { readTeam } from "./config.ts";
 import { withSkills } from "./skills.ts";
@@ -133,11 +135,20 @@ test("an agent of a service has the skills that its card names, and no others", 
       flows: { DEFAULT: flow(async (turn) => turn.done({ message: "x" })) },
     });
 
-  const { prompts, tools } = withSkills(desk({ skills: ["refunds"] }), skills).agents["clerk"]!;
+  const withOne = withSkills(desk({ skills: ["refunds"] }), skills);
+  const { prompts, tools } = withOne.agents["clerk"]!;
+  const definitions = {
+    services: [withOne],
+    defaultLlm: { provider: "offline", model: "echo", fallbacks: [] },
+  } as Partial<EngineDefinitions> as EngineDefinitions;
+  const book = agentBook({ folder: home.folder, definitions: () => definitions });
 
   expect(prompts?.ko).toMatch(/^가\n\n# Skills/);
   expect(prompts?.en).toMatch(/^A\n\n# Skills/);
   expect(Object.keys(tools)).toEqual(["load_skill"]);
+  expect(book.making({ service: "desk" }).skills).toEqual([
+    { name: "refunds", description: "Decides on refunds." },
+  ]);
   expect(withSkills(desk({}), skills).agents["clerk"]!.tools).toEqual({});
   expect(() => withSkills(desk({ skills: ["refund"] }), skills)).toThrow(
     expect.objectContaining({ code: "SKILL_UNKNOWN", hint: "Did you mean refunds?" }),
