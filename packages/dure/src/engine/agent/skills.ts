@@ -8,7 +8,7 @@ import { tool, type AnyTool } from "./tool.ts";
 export const LOAD_SKILL = "load_skill";
 
 /** Characters of all descriptions in one prompt: it is sent with each call. */
-export const MOST_DESCRIPTIONS = 16_000;
+const MOST_DESCRIPTIONS = 16_000;
 
 /** What the prompt says of skills, and those whose description had no room. */
 export interface SkillsPart {

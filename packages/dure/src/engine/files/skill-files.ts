@@ -26,7 +26,7 @@ export interface Skill {
 }
 
 /** Skills of one team. */
-export const MOST_SKILLS = 100;
+const MOST_SKILLS = 100;
 /** Bytes of one reading: with a word about what follows it fits a tool's result. */
 export const MOST_READ = 60_000;
 /** Files of a skill that are listed, and how deep they lie. */
