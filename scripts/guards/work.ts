@@ -94,6 +94,26 @@ export const WORK_GUARDS: readonly Guard[] = [
     why: "an agent reads skills that its card leaves out",
   },
   {
+    id: "approvals.always",
+    at: { file: "packages/dure/src/engine/agent/tool.ts" },
+    find: "return { ...tool, approval: { expiresMs, question, by } };",
+    replace: "return tool;",
+    tests: testsIn("packages/dure/src/team/agent-markdown.test.ts")(
+      "a folder with agent.md is an agent with its model, tools and instructions",
+    ),
+    why: "a call that agent.md lets a person decide about is made without a yes",
+  },
+  {
+    id: "team-files.skills",
+    at: { file: "packages/dure/src/plans/workspace/team-files.ts" },
+    find: '"services", "skills", "tools"] as const;',
+    replace: '"services"] as const;',
+    tests: testsIn("packages/dure/src/plans/workspace/team-files.test.ts")(
+      "a repository within the team's folder is the team's where it lies in one of its own folders",
+    ),
+    why: "a plan on a repository in the team's skills rewrites what agents are told",
+  },
+  {
     id: "conventions.readable",
     at: { file: "packages/dure/src/plans/context/gather.ts" },
     find: "readable: [...ownFiles, ...others] },",

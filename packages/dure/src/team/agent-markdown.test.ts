@@ -110,7 +110,7 @@ test.each([
     /agent\.md:3:1 modl: .*did you mean "model"/,
   ],
   ["a wrong type", "---\nleads: perhaps\n---", /agent\.md:2:1 leads: .*allowed: true or false/],
-  ["a wrong model", "---\nmodel: nobody:x\n---", /agent\.md:2:1 model: .*provider/],
+  ["a wrong model", "---\nmodel: unknown:x\n---", /agent\.md:2:1 model: .*provider/],
   [
     "an unknown tool",
     "---\nname: x\ntools:\n  - clock\n  - pey\n---",

@@ -40,7 +40,7 @@ function inAgent(agent: Agent, at: AgentAt, skills: readonly Skill[]): Agent {
     ...agent,
     skills: own.map(({ name, description }) => ({ name, description })),
     prompt: joined(agent.prompt, text),
-    ...(prompts && { prompts: { ko: joined(prompts.ko, text), en: joined(prompts.en, text) } }),
+    prompts: prompts && { ko: joined(prompts.ko, text), en: joined(prompts.en, text) },
     tools: { ...agent.tools, [LOAD_SKILL]: loadSkillTool(own) },
   };
 }

@@ -129,7 +129,7 @@ export async function importModule(file: string): Promise<Record<string, unknown
   return (await import(/* @vite-ignore */ pathToFileURL(file).href)) as Record<string, unknown>;
 }
 
-/** Tools that files may name and nobody has to write. */
+/** Tools of dure that files may name. */
 export const READY_TOOLS: Readonly<Record<string, AnyTool>> = { calculator, clock: clockTool };
 
 type ServiceFile = z.output<typeof serviceSchema>;

@@ -8,7 +8,7 @@ const REFUNDS = `---
 name: refunds
 description: >-
   Decides whether a customer gets money back.
-  Use when somebody asks for a refund.
+  Use when a customer asks for a refund.
 license: MIT
 compatibility: Needs the shop's tools
 metadata:
@@ -54,7 +54,7 @@ test("skills of the open format are read in the order of their names, with what 
       name: "refunds",
       folder: path.join(home.folder, "skills/refunds"),
       description:
-        "Decides whether a customer gets money back. Use when somebody asks for a refund.",
+        "Decides whether a customer gets money back. Use when a customer asks for a refund.",
       compatibility: "Needs the shop's tools",
       instructions: "# Refunds\n\nRead references/policy.md first.",
       unknownKeys: ["when_to_use"],
