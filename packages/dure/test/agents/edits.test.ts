@@ -288,3 +288,40 @@ test(
     }
   },
 );
+
+test(
+  "an agent that its folder declares is changed by its agent.md, with its skills",
+  SLOW,
+  async () => {
+    const place = await editFolder();
+    const skill = "---\nname: refunds\ndescription: Decides on refunds.\n---\nBe fair.\n";
+    await mkdir(path.join(place.folder, "skills/refunds"), { recursive: true });
+    await writeFile(path.join(place.folder, "skills/refunds/SKILL.md"), skill);
+    await mkdir(path.join(place.folder, "agents/noa"));
+    await writeFile(
+      path.join(place.folder, "agents/noa/agent.md"),
+      "---\nname: 노아\n---\nCalm.\n",
+    );
+    const { client, promptOf } = await startEditTeam(place);
+    const noa = client.agentFiles("noa");
+    const { files, notEditable } = await noa.read();
+
+    expect(notEditable).toBeNull();
+    expect(files.map(({ file }) => file)).toEqual([
+      "agent.md",
+      "SOUL.md",
+      "AGENTS.md",
+      "MEMORY.md",
+    ]);
+    const { version } = files[0]!;
+    const text = "---\nname: 노아\nskills: [refund]\n---\nQuick.\n";
+    const refused = noa.save("agent.md", { text, version });
+    await expect(refused).rejects.toMatchObject({ code: "AGENT_INVALID" });
+    await noa.save("agent.md", { text: text.replace("[refund]", "[refunds]"), version });
+
+    const prompt = await promptOf("noa");
+    expect(prompt).toMatch(/You are 노아\.[\s\S]*Quick\.[\s\S]*- `refunds`: Decides on refunds\./);
+    const shown = await client.rooms().agent("noa");
+    expect(shown.skills).toEqual([{ name: "refunds", description: "Decides on refunds." }]);
+  },
+);
