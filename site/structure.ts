@@ -22,6 +22,7 @@ export const ENGLISH: readonly Group[] = [
   {
     title: "Build",
     pages: [
+      ["Agents as files", "guides/agents"],
       ["A service", "guides/write-a-service"],
       ["One that fills slots", "guides/slot-service"],
       ["What people write", "guides/understanding"],
@@ -98,6 +99,7 @@ export const KOREAN: readonly Group[] = [
   {
     title: "더 읽기 (영어)",
     pages: [
+      ["파일로 쓰는 에이전트", "guides/agents"],
       ["서비스 만들기", "guides/write-a-service"],
       ["모델", "guides/models"],
       ["꼭 한 번 하기", "guides/effects"],

@@ -348,7 +348,7 @@ export const BOUND_GUARDS: readonly Guard[] = [
   },
   {
     id: "init.locale",
-    at: { file: "packages/dure/src/cli/init-team.ts" },
+    at: { file: "packages/dure/src/cli/scaffold.ts" },
     find: 'return locale === "ko" ? `${template}-ko` : template;',
     replace: "return template;",
     tests: testsIn("packages/dure/src/cli/init-team.test.ts")(

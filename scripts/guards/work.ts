@@ -3,6 +3,8 @@ import { testsIn } from "./tests-in.ts";
 
 const EDITS = "packages/dure/src/team/agent-edits.ts";
 const FILES = "packages/dure/src/team/agent-edit-files.ts";
+const SKILL_FILES = "packages/dure/src/engine/files/skill-files.ts";
+const skillFiles = testsIn("packages/dure/src/engine/files/skill-files.test.ts");
 const EDIT_ROUTES = "packages/dure/src/server/agent-edit-routes.ts";
 const TRACE_ROUTES = "packages/dure/src/server/trace-routes.ts";
 const WALK = "packages/dure/src/server/trace-walk.ts";
@@ -56,6 +58,80 @@ export const WORK_GUARDS: readonly Guard[] = [
     replace: "if (added.length < 2) return;",
     tests: edits("what a start would refuse is refused before anything is written"),
     why: "the page sends the team's key to a new address",
+  },
+  {
+    id: "agent-edit.markdown-address",
+    at: { file: EDITS },
+    find: "file === AGENT_MARKDOWN ? addressesIn(",
+    replace: 'file === "SOUL.md" ? addressesIn(',
+    tests: edits("what a start would refuse is refused before anything is written"),
+    why: "the page sends the team's key to a new address by agent.md",
+  },
+  {
+    id: "skill.outside",
+    at: { file: SKILL_FILES },
+    find: "if (real !== asked) throw fileUnknown(skill, file);",
+    replace: "if (real === undefined) throw fileUnknown(skill, file);",
+    tests: skillFiles("no path leads out of a skill's folder, and none to its hidden files"),
+    why: "a link in a skill shows a model any file of the machine",
+  },
+  {
+    id: "skill.plain-path",
+    at: { file: SKILL_FILES },
+    find: "if (!isPlain) throw fileUnknown(skill, file);",
+    replace: "",
+    tests: skillFiles("no path leads out of a skill's folder, and none to its hidden files"),
+    why: "a model reads the team's .env by the name of a skill's file",
+  },
+  {
+    id: "skill.named",
+    at: { file: "packages/dure/src/team/skills.ts" },
+    find: "return skills.filter(({ name }) => named.has(name));",
+    replace: "return skills;",
+    tests: testsIn("packages/dure/src/team/skills.test.ts")(
+      "an agent has all skills of the team, those that its card names, or none",
+    ),
+    why: "an agent reads skills that its card leaves out",
+  },
+  {
+    id: "approvals.always",
+    at: { file: "packages/dure/src/engine/agent/tool.ts" },
+    find: "return { ...tool, approval: { expiresMs, question, by } };",
+    replace: "return tool;",
+    tests: testsIn("packages/dure/src/team/agent-markdown.test.ts")(
+      "a folder with agent.md is an agent with its model, tools and instructions",
+    ),
+    why: "a call that agent.md lets a person decide about is made without a yes",
+  },
+  {
+    id: "team-files.skills",
+    at: { file: "packages/dure/src/plans/workspace/team-files.ts" },
+    find: '"services", "skills", "tools"] as const;',
+    replace: '"services"] as const;',
+    tests: testsIn("packages/dure/src/plans/workspace/team-files.test.ts")(
+      "a repository within the team's folder is the team's where it lies in one of its own folders",
+    ),
+    why: "a plan on a repository in the team's skills rewrites what agents are told",
+  },
+  {
+    id: "conventions.readable",
+    at: { file: "packages/dure/src/plans/context/gather.ts" },
+    find: "readable: [...ownFiles, ...others] },",
+    replace: "readable: commit.files.map(({ path }) => path) },",
+    tests: testsIn("packages/dure/src/plans/context/conventions.test.ts")(
+      "a model gets AGENTS.md of the root and the nearest one, and the skills of the repository",
+    ),
+    why: "a prompt shows an AGENTS.md that its worker may not read",
+  },
+  {
+    id: "tools.named-alone",
+    at: { file: "packages/dure/src/team/own-tools.ts" },
+    find: "for (const name of new Set(named)) tools",
+    replace: "for (const name of own) tools",
+    tests: testsIn("packages/dure/src/team/agent-markdown.test.ts")(
+      "a folder with agent.md is an agent with its model, tools and instructions",
+    ),
+    why: "a start runs every script of the folder tools",
   },
   {
     id: "agent-edit.length",

@@ -14,6 +14,9 @@ import { fileKeys, type AgentFile } from "./use-agent-files.ts";
 /** Of the whole team: it is no agent's own. */
 const TEAM_FILE = "AGENTS.md";
 
+/** What the configuration says goes before these. */
+const DECLARING: readonly string[] = ["agent.yaml", "agent.md"];
+
 /** The files that make an agent, to be changed, and how they were changed before. */
 export function AgentFilesSection({
   agent,
@@ -63,7 +66,7 @@ function Files({ agent, read }: { agent: string; read: AgentFiles }): ReactNode 
           key={file.file}
           {...{ agent, file, isEditable }}
           isOpen={index === 0}
-          configured={file.file === "agent.yaml" ? configured : []}
+          configured={DECLARING.includes(file.file) ? configured : []}
         />
       ))}
     </>

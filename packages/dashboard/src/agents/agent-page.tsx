@@ -11,6 +11,7 @@ import { ROOM_KEYS } from "../rooms/room-data.ts";
 import { useSpeaker } from "../rooms/use-rooms.ts";
 import { AgentFacts } from "./agent-facts.tsx";
 import { AgentFilesSection } from "./agent-files.tsx";
+import { AgentSkills } from "./agent-skills.tsx";
 import { AgentTools } from "./agent-tools.tsx";
 import { useAgentWords } from "./agent-words.ts";
 import { AgentWork } from "./agent-work.tsx";
@@ -60,6 +61,7 @@ function OneAgent({ agent }: { agent: AgentDetail }): ReactNode {
         <div className="agent-column">
           <AgentFacts agent={agent} models={agent.models} headingLevel={1} />
           <AgentTools tools={agent.tools} leftOut={agent.leftOut} />
+          <AgentSkills skills={agent.skills} />
         </div>
         <div className="agent-column">
           <AgentWork agent={agent} />

@@ -3,6 +3,7 @@ import type { AgentPageText } from "./page-text.ko.ts";
 export const en: AgentPageText = {
   toList: "All agents",
   tools: "Tools",
+  skills: "Skills",
   noTools: "It has no tools.",
   ownTools: "Of the team and the service",
   mcpTools: (server) => `Of the MCP server ${server}`,
@@ -19,6 +20,7 @@ export const en: AgentPageText = {
     end_conversation: "Ends an exchange.",
     stay_silent: "Says nothing this time.",
     leave: "Leaves the room or the thread.",
+    load_skill: "Loads the instructions of a skill.",
     remember: "Proposes a line to remember. It stands in MEMORY.md once a person agrees.",
   },
   recent: "Recent work",
@@ -78,6 +80,9 @@ export const en: AgentPageText = {
     "card.policy": "How often it tries again, how long it waits, how often it may call tools",
     "card.mcp": "MCP servers that it may use, such as `files` or `files/read_*`",
     "card.knowledge": "Documents that it may search",
+    "card.tools": "Tools of `tools/` that it has, by name",
+    "card.skills": "Skills that it may load. Without it, all of the team's",
+    "card.approvals": "Tools of which each call needs a yes",
     "card.budget":
       "How much a turn, a conversation or a day may cost, such as `20 USD` or `50000 tokens`",
     "card.line":

@@ -517,6 +517,7 @@ export const en: PlansText = {
       "who-you-are": "who it is",
       "what-you-own": "what it owns",
       contracts: "contracts",
+      conventions: "conventions",
       task: "task",
       references: "references",
       scope: "scope",

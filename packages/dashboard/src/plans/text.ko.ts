@@ -550,6 +550,7 @@ export const ko = {
       "who-you-are": "누구인지",
       "what-you-own": "맡은 곳",
       contracts: "계약",
+      conventions: "작업 방식",
       task: "할 일",
       references: "참고",
       scope: "범위",

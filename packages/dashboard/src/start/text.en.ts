@@ -43,7 +43,7 @@ export const en: StartText = {
       model:
         "Put `ANTHROPIC_API_KEY` or `OPENAI_API_KEY` into `.env` and start the server again. Until then answers are scripted.",
       agent:
-        "Make its folder with `dure new agent mina`, add it to `agents` in `dure.config.ts`, and start the server again.",
+        "Make it with `dure new agent mina`, say who it is in its agent.md, and start the server again.",
       room: "Open a room with agents and call one by `@name`.",
       plan: "Make a plan file with `dure new plan login`, look at what it would do, and start it.",
     },

@@ -43,7 +43,7 @@ export const ko = {
       model:
         "`.env`에 `ANTHROPIC_API_KEY`나 `OPENAI_API_KEY`를 적고 서버를 다시 시작해 주세요. 그 전에는 정해진 답만 해요.",
       agent:
-        "`dure new agent mina`로 폴더를 만들고 `dure.config.ts`의 `agents`에 적은 다음 서버를 다시 시작해 주세요.",
+        "`dure new agent mina`로 만들고 agent.md에 어떤 에이전트인지 적은 다음 서버를 다시 시작해 주세요.",
       room: "에이전트가 있는 방에서 `@이름`으로 불러 보세요.",
       plan: "`dure new plan login`으로 계획 파일을 만들고 무엇을 할지 미리 본 다음 실행해 보세요.",
     },

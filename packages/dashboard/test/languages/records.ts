@@ -164,6 +164,7 @@ export const AGENT: AgentDetail = {
     { name: "pay", description: "Sends money.", effect: "once", mcp: null },
     { name: "files_read", description: "Reads a file.", effect: "none", mcp: "files" },
   ],
+  skills: [{ name: "refunds", description: "Decides on refunds." }],
   leftOut: [
     {
       name: "683 tools",

@@ -117,6 +117,8 @@ describe("usage", () => {
       "init",
       "new service",
       "new agent",
+      "new tool",
+      "new skill",
       "new plan",
       "check",
       "doctor",
@@ -317,7 +319,7 @@ describe("init, new, check", () => {
     "a part of a team is made in a team alone, and elsewhere nothing is written",
     FULL,
     async () => {
-      for (const part of ["service", "agent"]) {
+      for (const part of ["service", "agent", "tool", "skill"]) {
         expect(await dure(["new", part, "faq"])).toMatchObject({
           exitCode: 2,
           stderr: expect.stringMatching(/^TEAM_NOT_FOUND .*\nHint: Make one: dure init/) as string,

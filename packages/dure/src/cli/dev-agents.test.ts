@@ -4,7 +4,10 @@ import { isOfAgents } from "./dev-agents.ts";
 test.each([
   ["agents/mina/agent.yaml", true],
   ["agents/mina/SOUL.md", true],
+  ["agents/mina/agent.md", true],
   ["AGENTS.md", true],
+  ["skills/refunds/SKILL.md", true],
+  ["skills/refunds/references/policy.md", true],
   ["agents/mina/notes/SOUL.md", false],
   ["agents/mina/tools.ts", false],
   ["dure.config.ts", false],

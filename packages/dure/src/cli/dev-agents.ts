@@ -15,10 +15,12 @@ export type TakenIn =
 /** Longest wait for the server, milliseconds; then the team is started anew. */
 const PATIENCE_MS = 10_000;
 
-/** Whether it is an agent's own file, or the one that all agents read. Pure. */
+/** Whether it is an agent's own file, of a skill, or the one that all agents read. Pure. */
 export function isOfAgents(file: string): boolean {
   const name = file.split(path.sep).join("/");
-  return /^(?:agents\/[^/]+\/(?:agent\.yaml|(?:SOUL|AGENTS|MEMORY)\.md)|AGENTS\.md)$/.test(name);
+  return /^(?:agents\/[^/]+\/(?:agent\.(?:yaml|md)|(?:SOUL|AGENTS|MEMORY)\.md)|skills\/.+|AGENTS\.md)$/.test(
+    name,
+  );
 }
 
 /**

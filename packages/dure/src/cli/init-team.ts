@@ -6,14 +6,7 @@ import { agentsFile, collaborationPolicy } from "../rooms/guide.ts";
 import { ROOM_LIMITS } from "../rooms/limits.ts";
 import type { Locale } from "../engine/texts.ts";
 import { FIRST_MODELS, type InitAnswers } from "./init-answers.ts";
-import {
-  assertEmpty,
-  copyTemplate,
-  namesOf,
-  newPlan,
-  type Template,
-  type Names,
-} from "./scaffold.ts";
+import { assertEmpty, copyTemplate, inLocale, namesOf, newPlan, type Names } from "./scaffold.ts";
 import { packageName } from "./package-name.ts";
 
 /** A team that no question was asked for. */
@@ -98,18 +91,16 @@ export async function initTeam(
   await copyTemplate("team", folder, values);
   if (answers.locale === "ko") await copyTemplate("team-ko", folder, values);
   const service = path.join(folder, "services", "minimal");
-  await copyTemplate(inLocale("service", answers), service, { ...values, SERVICE_NAME: "minimal" });
+  await copyTemplate(inLocale("service", answers.locale), service, {
+    ...values,
+    SERVICE_NAME: "minimal",
+  });
 
   if (answers.begin !== "chat") await addAgents(folder, answers);
   if (answers.begin === "plans") await addPlan(folder, answers);
   if (answers.provider !== undefined) await addKey(folder, answers);
 
   return { folder, names };
-}
-
-/** A template in the language of the team. */
-function inLocale(template: "service" | "agent" | "plan", { locale }: InitAnswers): Template {
-  return locale === "ko" ? `${template}-ko` : template;
 }
 
 /** The comment on the model, and the line that names it. */
@@ -153,7 +144,7 @@ function agentLines({ begin, locale }: InitAnswers): string {
 async function addAgents(folder: string, answers: InitAnswers): Promise<void> {
   for (const id of ["mina", "theo"]) {
     const own = path.join(folder, "agents", id);
-    await copyTemplate(inLocale("agent", answers), own, {
+    await copyTemplate(inLocale("agent", answers.locale), own, {
       AGENT_TITLE: TEXTS[answers.locale][id]!,
     });
   }
@@ -176,7 +167,7 @@ const OFFLINE_WORDS = {
 /** With a provider the plan's worker is a model with dure's own tools, else it changes nothing. */
 async function addPlan(folder: string, answers: InitAnswers): Promise<void> {
   const { provider, locale } = answers;
-  const { file } = await newPlan("first", { folder, template: inLocale("plan", answers) });
+  const { file } = await newPlan("first", { folder, template: inLocale("plan", answers.locale) });
   if (provider === undefined) return;
 
   const worker = `default: { kind: model, model: "${FIRST_MODELS[provider].model}" }`;

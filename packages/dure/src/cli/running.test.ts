@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { json, text } from "node:stream/consumers";
+import { json, text as readAll } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { FULL } from "../kernel/test-tiers.ts";
@@ -134,7 +134,7 @@ test(
       stdio: ["ignore", "pipe", "inherit"],
     });
     running.push(child);
-    const [told, [exitCode]] = await Promise.all([text(child.stdout), once(child, "exit")]);
+    const [told, [exitCode]] = await Promise.all([readAll(child.stdout), once(child, "exit")]);
 
     expect(exitCode, told).toBe(0);
     expect(told).toMatch(/pass 1\b/);
@@ -492,3 +492,67 @@ test("doctor exits with 1 and says what is missing", async () => {
   );
   expect(stdout).toMatch(/fail database: DATABASE_UNAVAILABLE/);
 }, 60_000);
+
+/** Calls the tool that it is given first, loads the skill, then says what came of both. */
+const CALLING_MODEL = `
+  offlineModels: [{ name: "caller", respond: ({ messages }) => {
+    const results = messages.filter(({ role }) => role === "tool").map(({ result }) => JSON.stringify(result));
+    const calls = [{ name: "greet", args: { name: "Seoyeon" } }, { name: "load_skill", args: { name: "refunds" } }];
+    const next = calls[results.length];
+    return next === undefined ? results.join(" ") : { toolCalls: [next] };
+  } }],
+`;
+
+test(
+  "dev answers with an agent, a tool and a skill that were just made, and doctor agrees",
+  { ...FULL, timeout: 120_000 },
+  async () => {
+    const config = path.join(team, "dure.config.ts");
+    const text = await readFile(config, "utf8");
+    await writeFile(config, text.replace("defineTeam({", `defineTeam({${CALLING_MODEL}`));
+    const make = (part: string, name: string): Promise<{ stdout: string }> =>
+      finished(dure(["new", part, name], team));
+    const words = expect.stringMatching(/stands in .*\nNext: /) as string;
+    expect(await make("tool", "greet")).toMatchObject({ exitCode: 0, stdout: words });
+    const dev = dure(["dev"], team, { LOG_LEVEL: "warn" });
+    const [, url] = await said(dev, /demo answers at (http\S+)/);
+
+    expect(await make("skill", "refunds")).toMatchObject({ exitCode: 0, stdout: words });
+    expect(await make("agent", "noa")).toMatchObject({ exitCode: 0, stdout: words });
+    const agent = path.join(team, "agents/noa/agent.md");
+    const written = await readFile(agent, "utf8");
+    const settings = "---\ntools: [greet]\nmodel: offline:caller\n";
+    await writeFile(agent, written.replace("---\n", settings));
+    const answers = async (): Promise<string> =>
+      (await finished(dure(["chat", "--url", url!, "--service", "noa", "hello"], team))).stdout;
+    let answer = await answers();
+    while (!answer.includes("Hello, Seoyeon!")) answer = await answers();
+
+    expect(answer).toContain("What to do, step by step.");
+    const doctor = await finished(dure(["doctor", "--json"], team));
+    const { checks } = JSON.parse(doctor.stdout) as { checks: { name: string; status: string }[] };
+    expect(checks.filter(({ name }) => /^(?:config|agents|skills)$/.test(name))).toEqual(
+      expect.arrayContaining([expect.objectContaining({ name: "skills", status: "ok" })]),
+    );
+    expect(checks.filter(({ status }) => status === "fail")).toEqual([]);
+    const options =
+      "--ignoreConfig --noEmit --strict --skipLibCheck --verbatimModuleSyntax --erasableSyntaxOnly";
+    const modern = "--module nodenext --target esnext --customConditions dure-source --types node";
+    // dure's own sources are checked elsewhere, with options of their own.
+    await writeFile(path.join(folder, "wrong.ts"), "export const wrong: number = '';\n");
+    const types = spawn(
+      path.join(PACKAGES, ".bin/tsc"),
+      [
+        ...`${options} ${modern} --allowImportingTsExtensions`.split(" "),
+        "tools/greet.ts",
+        "tools/wrong.ts",
+      ],
+      { cwd: team, stdio: ["ignore", "pipe", "inherit"] },
+    );
+    const complaints = await readAll(types.stdout);
+    expect(complaints).toContain("wrong.ts");
+    expect(complaints).not.toContain("tools/greet.ts");
+    dev.child.kill("SIGTERM");
+    expect((await finished(dev)).exitCode).toBe(0);
+  },
+);

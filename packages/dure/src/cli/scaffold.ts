@@ -2,10 +2,16 @@ import { cp, mkdir, readdir, readFile, rename, writeFile } from "node:fs/promise
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { Script } from "node:vm";
+import { LOAD_SKILL } from "../engine/agent/skills.ts";
+import { TEAM_TOOLS } from "../engine/agent/team-tools.ts";
+import { READY_TOOLS } from "../engine/files/load-service.ts";
+import type { Locale } from "../engine/texts.ts";
 import { codeOf, DureError } from "../kernel/errors.ts";
 import { isTeamFolder } from "../team/config-files.ts";
+import { toolsInFolder } from "../team/own-tools.ts";
 
-type Kind = "team" | "service" | "agent" | "plan";
+type Kind = "team" | "service" | "agent" | "agent-md" | "tool" | "skill" | "plan";
 /** A folder of `templates`. */
 export type Template = Kind | `${Kind}-ko`;
 
@@ -34,25 +40,97 @@ export function namesOf(written: string, what: "team" | "service" | "agent"): Na
   });
 }
 
-/** Copies `templates/agent` into `agents/<name>` of a team's folder. */
-export async function newAgent(
-  written: string,
-  options: { folder: string },
-): Promise<{ folder: string; names: Names }> {
+interface NewPart {
+  /** Of the team. */
+  readonly folder: string;
+  readonly locale: Locale;
+}
+
+/** What was written, and where. */
+interface MadePart {
+  readonly file: string;
+  readonly names: Names;
+}
+
+/** Writes `agents/<name>/agent.md` of a team's folder, which is an agent then. */
+export async function newAgent(written: string, { folder, locale }: NewPart): Promise<MadePart> {
   const names = namesOf(written, "agent");
   if (!/^[A-Za-z0-9_-]+$/.test(names.name)) {
     throw new DureError("NAME_INVALID", `"${written}" cannot be the id of an agent.`, {
       class: "input",
-      hint: "Use Latin letters, digits, _ or -; its name in any script is displayName in dure.config.ts.",
+      hint: "Use Latin letters, digits, _ or -; its name in any script is `name` in its agent.md.",
     });
   }
 
-  assertTeam(options.folder);
-  const folder = path.resolve(options.folder, "agents", names.name);
-  await assertEmpty(folder);
-  await copyTemplate("agent", folder, { AGENT_TITLE: names.title });
+  assertTeam(folder);
+  const own = path.resolve(folder, "agents", names.name);
+  await assertEmpty(own);
+  await copyTemplate(inLocale("agent-md", locale), own, { AGENT_TITLE: names.title });
 
-  return { folder, names };
+  return { file: path.join(own, "agent.md"), names };
+}
+
+/** Writes `tools/<name>.ts` of a team's folder. */
+export async function newTool(written: string, { folder, locale }: NewPart): Promise<MadePart> {
+  const name = written.trim();
+  if (!isToolName(name)) {
+    throw new DureError("NAME_INVALID", `"${written}" cannot be the name of a tool.`, {
+      class: "input",
+      hint:
+        "Use 1 to 64 Latin letters, digits or _, and begin with a letter: code exports it by this " +
+        "name. Names of dure's own tools are taken.",
+    });
+  }
+
+  assertTeam(folder);
+  const text = await templateText(inLocale("tool", locale), "tool.ts");
+  const file = path.resolve(folder, "tools", `${name}.ts`);
+  if (toolsInFolder(folder).includes(name)) throw fileExists(path.join(folder, "tools", name));
+  await writeNew(file, text.replaceAll("TOOL_NAME", name));
+
+  return { file, names: { title: name, name } };
+}
+
+/** Writes `skills/<name>/SKILL.md` of a team's folder. */
+export async function newSkill(written: string, { folder, locale }: NewPart): Promise<MadePart> {
+  const name = written.trim();
+  if (!/^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(name) || name.length > 64) {
+    throw new DureError("NAME_INVALID", `"${written}" cannot be the name of a skill.`, {
+      class: "input",
+      hint: "Use 1 to 64 lower-case letters of a-z, digits, and single hyphens between them.",
+    });
+  }
+
+  assertTeam(folder);
+  const own = path.resolve(folder, "skills", name);
+  await assertEmpty(own);
+  await copyTemplate(inLocale("skill", locale), own, { SKILL_NAME: name });
+
+  return { file: path.join(own, "SKILL.md"), names: { title: name, name } };
+}
+
+/** Names of tools that agents have from dure: a file of this name would not be asked. */
+const TAKEN: readonly string[] = [
+  ...TEAM_TOOLS,
+  ...Object.keys(READY_TOOLS),
+  "remember",
+  LOAD_SKILL,
+];
+
+/** Whether code can export it, and providers and dure take it. */
+function isToolName(name: string): boolean {
+  if (!/^[A-Za-z_][A-Za-z0-9_]{0,63}$/.test(name) || TAKEN.includes(name)) return false;
+  try {
+    // Compiled and never run: a word of the language cannot be a name.
+    return new Script(`"use strict"; (async () => { const ${name} = 0; })`) instanceof Script;
+  } catch {
+    return false;
+  }
+}
+
+/** A template in a language. */
+export function inLocale(template: Kind, locale: Locale): Template {
+  return locale === "ko" ? `${template}-ko` : template;
 }
 
 /** Copies `templates/service` into `services/<name>` of a team's folder. */
@@ -91,20 +169,29 @@ export async function newPlan(
 
   const file = path.resolve(options.folder, "plans", `${name}.yaml`);
 
-  const template = path.join(TEMPLATES, options.template ?? "plan", "plan.yaml");
-  const text = (await readFile(template, "utf8")).replaceAll("{{PLAN_NAME}}", name);
-
-  await mkdir(path.dirname(file), { recursive: true });
-
-  await writeFile(file, text, { flag: "wx" }).catch((error: unknown) => {
-    if (codeOf(error) !== "EEXIST") throw error;
-    throw new DureError("FILE_EXISTS", `${file} exists; nothing was written.`, {
-      class: "input",
-      hint: "Choose another name.",
-    });
-  });
+  const text = await templateText(options.template ?? "plan", "plan.yaml");
+  await writeNew(file, text.replaceAll("{{PLAN_NAME}}", name));
 
   return { file, name };
+}
+
+function templateText(template: Template, file: string): Promise<string> {
+  return readFile(path.join(TEMPLATES, template, file), "utf8");
+}
+
+/** Throws `FILE_EXISTS`. */
+async function writeNew(file: string, text: string): Promise<void> {
+  await mkdir(path.dirname(file), { recursive: true });
+  await writeFile(file, text, { flag: "wx" }).catch((error: unknown) => {
+    throw codeOf(error) === "EEXIST" ? fileExists(file) : error;
+  });
+}
+
+function fileExists(file: string): DureError {
+  return new DureError("FILE_EXISTS", `${file} exists; nothing was written.`, {
+    class: "input",
+    hint: "Choose another name.",
+  });
 }
 
 /** Whether modules in `folder` find the package `dure`, in its own node_modules or above. */

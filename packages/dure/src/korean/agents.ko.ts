@@ -2,6 +2,17 @@ import type { SentenceForm } from "../kernel/sentence-forms.ts";
 
 /** Refusals of agents, their files, cards, models and tools. */
 export const AGENT_SENTENCES_KO: readonly SentenceForm[] = [
+  // --- skills
+  ['There is no skill "{0}".', "{0}이라는 스킬이 없어요."],
+  ["Skills are: {0}.", "쓸 수 있는 스킬: {0}"],
+  ['The skill {0} has no file "{1}".', "{0} 스킬에 {1} 파일이 없어요."],
+  [
+    "Load the skill {0} without a file: it lists its files.",
+    "파일 이름 없이 {0} 스킬을 불러오면 파일 목록을 볼 수 있어요.",
+  ],
+  ["{0} of the skill {1} is no text.", "{1} 스킬의 {0} 파일은 글이 아니에요."],
+  ["Only UTF-8 text can be read.", "UTF-8 글만 읽을 수 있어요."],
+
   // --- agents and their files
   ["{0} is a link, or stands behind one.", "{0}은(는) 다른 곳을 가리키는 링크예요."],
   [

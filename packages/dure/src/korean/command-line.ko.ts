@@ -139,8 +139,18 @@ export const COMMAND_SENTENCES_KO: readonly SentenceForm[] = [
   ],
 
   [
-    "Use Latin letters, digits, _ or -; its name in any script is displayName in dure.config.ts.",
-    "영문자와 숫자, `_`, `-`를 쓸 수 있어요. 한글 이름은 `dure.config.ts`의 `displayName`에 적어 주세요.",
+    "Use Latin letters, digits, _ or -; its name in any script is `name` in its agent.md.",
+    "영문자와 숫자, `_`, `-`를 쓸 수 있어요. 한글 이름은 agent.md의 `name`에 적어 주세요.",
+  ],
+  ['"{0}" cannot be the name of a tool.', "`{0}`은(는) 도구의 이름으로 쓸 수 없어요."],
+  [
+    "Use 1 to 64 Latin letters, digits or _, and begin with a letter: code exports it by this name. Names of dure's own tools are taken.",
+    "영문자와 숫자, `_`로 64자까지, 영문자로 시작해 주세요. 코드에서 쓰는 이름이에요. dure에 있는 도구의 이름은 쓸 수 없어요.",
+  ],
+  ['"{0}" cannot be the name of a skill.', "`{0}`은(는) 스킬의 이름으로 쓸 수 없어요."],
+  [
+    "Use 1 to 64 lower-case letters of a-z, digits, and single hyphens between them.",
+    "영문 소문자와 숫자로 64자까지 쓰고, 사이에 `-`를 하나씩 넣을 수 있어요.",
   ],
 
   [

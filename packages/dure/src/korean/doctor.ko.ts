@@ -298,6 +298,24 @@ export const DOCTOR_SENTENCES_KO: readonly SentenceForm[] = [
     "토큰이 없고, 누구의 연결인지 시스템이 알려 줘요",
   ],
 
+  // --- skills
+  [
+    "skills/{0}/SKILL.md has keys that dure does not read: {1}",
+    "skills/{0}/SKILL.md에 dure가 읽지 않는 키가 있어요: {1}",
+  ],
+  [
+    "They are settings of another program; what they ask for is not done here.",
+    "다른 프로그램의 설정이에요. 여기서는 효과가 없어요.",
+  ],
+  [
+    "the prompt of {0} has no room for the descriptions of {1}",
+    "{0}의 프롬프트에 설명을 넣을 자리가 모자라요: {1}",
+  ],
+  [
+    "Shorten descriptions, or name the skills that it needs in `skills` of its card.",
+    "설명을 줄이거나, 필요한 스킬만 카드의 `skills`에 적어 주세요.",
+  ],
+
   // --- MCP servers
   ["not logged in", "로그인하지 않았어요"],
   ["logged in for too little", "로그인의 권한이 모자라요"],

@@ -39,6 +39,49 @@ export const START_SENTENCES_KO: readonly SentenceForm[] = [
   ['{0}: the key "{1}" is not known.', "{0} 파일에 모르는 키 `{1}`이(가) 있어요."],
   ["Keys are: {0}.", "쓸 수 있는 키: {0}"],
   ["{0} is no mapping.", "{0} 파일에 키와 값이 없어요."],
+  [
+    "{0} has agent.md and agent.yaml; an agent is declared once.",
+    "{0} 폴더에 agent.md와 agent.yaml이 다 있어요. 에이전트는 한 파일로 정해요.",
+  ],
+  [
+    "Move the settings of agent.yaml to the top of agent.md, and delete agent.yaml.",
+    "agent.yaml의 설정을 agent.md 맨 위로 옮기고, agent.yaml을 지워 주세요.",
+  ],
+  [
+    'agents/{0}: "{1}" cannot be an agent\'s id.',
+    "agents/{0}: {1}은(는) 에이전트의 ID로 쓸 수 없어요.",
+  ],
+  [
+    "Name the folder with Latin letters, digits, _ or -; a name in any script is `name` in agent.md.",
+    "폴더 이름은 영문자, 숫자, _, -로 지어 주세요. 보여 줄 이름은 agent.md의 `name`에 적어요.",
+  ],
+  [
+    'The agent {0} names no tool of this team: "{1}".',
+    "{0} 에이전트가 적은 도구 {1}이(가) 이 팀에 없어요.",
+  ],
+  [
+    "Known are {0}. Write it with: npx dure new tool {1}",
+    "쓸 수 있는 도구: {0}. 새로 만들려면: npx dure new tool {1}",
+  ],
+  [
+    'The agent {0} names "{1}" in approvals, and has no such tool of its own.',
+    "{0} 에이전트의 `approvals`에 적은 {1}은(는) 이 에이전트의 도구가 아니에요.",
+  ],
+  [
+    "Its own are {0}. Tools of an MCP server are named in mcp.<server>.approval.",
+    "이 에이전트의 도구: {0}. MCP 서버의 도구는 `mcp.<서버>.approval`에 적어요.",
+  ],
+  ["{0} are one tool.", "{0}은(는) 같은 도구예요."],
+  ['{0} exports no tool "{1}".', "{0}에 {1}이라는 도구가 없어요."],
+  [
+    "Write there: export const {0} = tool({ description, inputSchema, execute });",
+    "이렇게 적어 주세요: export const {0} = tool({ description, inputSchema, execute });",
+  ],
+  [
+    "The agent {0} has skills, and a tool of its own named {1}.",
+    "{0} 에이전트에 스킬도 있고, 이름이 {1}인 도구도 있어요.",
+  ],
+  ["Give that tool another name.", "그 도구의 이름을 바꿔 주세요."],
   ["Write displayName: … and card: …", "`displayName: …`과 `card: …`를 적어 주세요."],
 
   [
@@ -49,8 +92,8 @@ export const START_SENTENCES_KO: readonly SentenceForm[] = [
   ["Put it in quotes where it looks like a number.", "숫자처럼 보이면 따옴표로 감싸 주세요."],
 
   [
-    "Keys of a card are llm, temperature, policy, tools, mcp, knowledge, budget, line and threads.",
-    "카드에 쓸 수 있는 키: llm, temperature, policy, tools, mcp, knowledge, budget, line, threads",
+    "Keys of a card are llm, temperature, policy, tools, mcp, knowledge, skills, approvals, budget, line and threads.",
+    "카드에 쓸 수 있는 키: llm, temperature, policy, tools, mcp, knowledge, skills, approvals, budget, line, threads",
   ],
 
   ["offlineModels: {0}", "`offlineModels`를 읽지 못했어요: {0}"],
@@ -336,6 +379,10 @@ export const START_SENTENCES_KO: readonly SentenceForm[] = [
   [
     "A tool that needs a person's yes must be a once effect.",
     "사람의 승인이 필요한 도구는 `once` 효과여야 해요.",
+  ],
+  [
+    "The tool {0}, which needs a person's yes, must be a once effect.",
+    "사람의 승인이 필요한 도구 {0}은(는) `once` 효과여야 해요.",
   ],
 
   [

@@ -28,6 +28,13 @@ export interface Card {
   readonly mcp?: readonly string[] | undefined;
   /** Knowledge bases of the team that the agent searches before it answers. Absent: none. */
   readonly knowledge?: readonly string[] | undefined;
+  /**
+   * Skills of the team that the agent may load. Absent: all of them for an agent that answers for
+   * itself, none for one of a service.
+   */
+  readonly skills?: readonly string[] | undefined;
+  /** Tools of the agent of which each call needs a yes, and who says it. */
+  readonly approvals?: Readonly<Record<string, Approver>> | undefined;
   readonly budget: Budget;
   /**
    * Of a channel: whether all that is said to the agent stands in one line (`place`), or what each
@@ -40,6 +47,9 @@ export interface Card {
    */
   readonly threads?: HeardThreads | undefined;
 }
+
+/** Who says yes to a call: see `ApprovalBy` of tools. */
+export type Approver = "operator" | "person";
 
 /** The threads that an agent joins. */
 export type HeardThreads = "own" | "all";
@@ -138,6 +148,9 @@ export interface CardInput {
   readonly tools?: readonly string[];
   readonly mcp?: readonly string[];
   readonly knowledge?: readonly string[];
+  readonly skills?: readonly string[];
+  /** A list of tools is asked of the operator. */
+  readonly approvals?: readonly string[] | Readonly<Record<string, Approver>>;
   readonly budget?: {
     readonly turn?: BudgetLimitInput;
     readonly session?: BudgetLimitInput;
@@ -173,7 +186,9 @@ export function parseCard(input: unknown, where = "card"): Card {
     `${where} has ${problems.length === 1 ? "a problem" : `${problems.length} problems`}: ${problems.join("; ")}.`,
     {
       class: "input",
-      hint: "Keys of a card are llm, temperature, policy, tools, mcp, knowledge, budget, line and threads.",
+      hint:
+        "Keys of a card are llm, temperature, policy, tools, mcp, knowledge, skills, approvals, " +
+        "budget, line and threads.",
       details: { problems },
     },
   );
@@ -311,8 +326,20 @@ const budget = fileObject({
   day: limit.optional(),
 });
 
-/** Accepts {@link CardInput} in either spelling; gives a {@link Card} with its defaults. */
-export const cardSchema = fileObject({
+const APPROVALS = 'must be a list of tools, or "operator" or "person" by tool';
+const toolName = z.string().min(1).max(64);
+const approvals = z
+  .union([z.array(toolName).max(50), z.record(toolName, z.enum(["operator", "person"]))], {
+    error: APPROVALS,
+  })
+  .transform((given): Record<string, Approver> =>
+    Array.isArray(given)
+      ? Object.fromEntries(given.map((name) => [name, "operator" as const]))
+      : given,
+  );
+
+/** The keys of a card. */
+export const cardShape = {
   llm: llm.optional(),
   temperature: z.number().min(0).max(2).optional(),
   policy: policy.prefault({}),
@@ -326,10 +353,15 @@ export const cardSchema = fileObject({
     .max(20)
     .optional(),
   knowledge: z.array(z.string().min(1).max(64)).max(10).optional(),
+  skills: z.array(z.string().min(1).max(64)).max(100).optional(),
+  approvals: approvals.optional(),
   budget: budget.prefault({}),
   line: z.enum(["place", "person"]).optional(),
   threads: z.enum(["own", "all"]).optional(),
-}) as unknown as z.ZodType<Card, CardInput>;
+};
+
+/** Accepts {@link CardInput} in either spelling; gives a {@link Card} with its defaults. */
+export const cardSchema = fileObject(cardShape) as unknown as z.ZodType<Card, CardInput>;
 
 function parseBudgetLimitObject(value: {
   tokens?: number | undefined;

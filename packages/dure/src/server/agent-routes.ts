@@ -22,6 +22,8 @@ export interface AgentMaking {
     /** As the card names it; null for a tool of the team or the service. */
     readonly mcp: string | null;
   }[];
+  /** Instructions that it may load. */
+  readonly skills: readonly { readonly name: string; readonly description: string }[];
   /** Tools of MCP servers that it does not get, and any that its provider would refuse. */
   readonly leftOut: readonly {
     readonly name: string;

@@ -49,6 +49,7 @@ test("an agent's book names its model and tools, those of MCP servers as they ar
   expect(book.making({ service: "ruda" })).toEqual({
     models: ["offline:echo"],
     tools: [{ name: "look", description: "Looks.", effect: "none", mcp: null }],
+    skills: [],
     leftOut: [],
   });
   mcpTools = { files_read: { ...look, description: "Reads." } };
@@ -58,7 +59,9 @@ test("an agent's book names its model and tools, those of MCP servers as they ar
     effect: "none",
     mcp: "files",
   });
-  expect(book.making({ service: "gone" })).toEqual({ models: [], tools: [], leftOut: [] });
+  expect(book.making({ service: "gone" })).toEqual({
+    ...{ models: [], tools: [], skills: [], leftOut: [] },
+  });
 });
 
 test("an agent's book names the tools of its MCP servers that it does not get", () => {

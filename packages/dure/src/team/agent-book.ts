@@ -12,7 +12,7 @@ import { toolsFor } from "../models/tool-schema.ts";
 import type { AgentBook, AgentFileText, AgentMaking } from "../server/agent-routes.ts";
 
 /** Files that say who an agent is: those of its folder, then the one of the whole team. */
-const OWN_FILES = ["SOUL.md", "agent.yaml", "AGENTS.md", "MEMORY.md"] as const;
+const OWN_FILES = ["agent.md", "SOUL.md", "agent.yaml", "AGENTS.md", "MEMORY.md"] as const;
 const TEAM_FILE = "AGENTS.md";
 /** Bytes of one file that are shown. */
 const MOST_BYTES = 64 * 1024;
@@ -47,6 +47,7 @@ function makingOf(
   );
   const models = agents.map(({ card }) => modelName(chooseLlm(card.llm, defaultLlm, everyLlm)));
   const tools = agents.flatMap(toolsOf);
+  const skills = agents.flatMap((agent) => agent.skills ?? []);
   const leftOut = agents.flatMap((agent) => [
     ...leftOutOf(agent),
     ...refusedOf(agent, chooseLlm(agent.card.llm, defaultLlm, everyLlm).provider),
@@ -55,6 +56,7 @@ function makingOf(
   return {
     models: [...new Set(models)],
     tools: [...new Map(tools.map((tool) => [tool.name, tool])).values()],
+    skills: [...new Map(skills.map((skill) => [skill.name, skill])).values()],
     leftOut: [...new Map(leftOut.map((one) => [`${one.mcp} ${one.name}`, one])).values()],
   };
 }

@@ -7,7 +7,13 @@ import { writeDraft } from "../durable/make-file.ts";
 import { codeOf, DureError } from "../kernel/errors.ts";
 
 /** Files of an agent's folder that can be changed on its page, in the order in which they are read. */
-export const EDITABLE_FILES = ["SOUL.md", "AGENTS.md", "MEMORY.md", "agent.yaml"] as const;
+export const EDITABLE_FILES = [
+  "agent.md",
+  "SOUL.md",
+  "AGENTS.md",
+  "MEMORY.md",
+  "agent.yaml",
+] as const;
 
 export type EditableFile = (typeof EDITABLE_FILES)[number];
 

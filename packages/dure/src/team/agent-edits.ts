@@ -1,4 +1,6 @@
 import type { Database } from "../durable/database.ts";
+import { readFrontMatter } from "../engine/files/front-matter.ts";
+import { readYaml } from "../engine/files/load-service-document.ts";
 import { Looker } from "../durable/looker.ts";
 import { machineName } from "../durable/machine.ts";
 import type { Notifications } from "../durable/notify.ts";
@@ -6,7 +8,7 @@ import type { Page } from "../durable/page.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
-import { parseAgentFile } from "./agent-file.ts";
+import { AGENT_MARKDOWN } from "./agent-markdown.ts";
 import {
   EDITABLE_FILES,
   readFileState,
@@ -123,12 +125,16 @@ export class AgentEdits {
     const { database, host, reloader } = this.#parts;
     const last = await lastTexts(database, { host, agent });
     const given = reloader.configured?.agents?.[agent];
-    const files = EDITABLE_FILES.map((file) => this.#textOf({ agent, file }, last.get(file)));
+    const files = await Promise.all(
+      EDITABLE_FILES.map((file) => this.#textOf({ agent, file }, last.get(file))),
+    );
+    const isMarkdown = files.some((one) => one.file === AGENT_MARKDOWN && isThere(one));
+    const other = isMarkdown ? "agent.yaml" : AGENT_MARKDOWN;
 
     return {
       notEditable: await this.#whyNot(agent),
       configured: configuredIn(given),
-      files: await Promise.all(files),
+      files: files.filter((one) => one.file !== other || isThere(one)),
     };
   }
 
@@ -370,6 +376,11 @@ const NOT_EDITABLE = {
   },
 } as const satisfies Record<NotEditable, { message: (agent: string) => string; hint: string }>;
 
+/** An agent is declared by agent.md or by agent.yaml; the other one is not offered. Pure. */
+function isThere({ text, problem }: EditableText): boolean {
+  return text !== null || problem !== null;
+}
+
 function configuredIn(
   given: { displayName?: string | undefined; card?: object | undefined } | undefined,
 ): readonly string[] {
@@ -404,10 +415,9 @@ function changedMeanwhile(place: Pick<FilePlace, "agent" | "file">): DureError {
 
 /** A key of a provider goes to the address of the card: only the machine's user names a new one. */
 function assertNoNewAddress({ agent, file, text }: FileOrder, before: string | null): void {
-  if (file !== "agent.yaml") return;
   const name = shownPath({ agent, file });
-  const known = before === null ? [] : addressesIn(tryParse(name, before));
-  const added = addressesIn(parseAgentFile(name, text).card).filter((one) => !known.includes(one));
+  const known = before === null ? [] : addressesOf({ file, name, text: before });
+  const added = addressesOf({ file, name, text }).filter((one) => !known.includes(one));
   if (added.length === 0) return;
   throw new DureError(
     "AGENT_ADDRESS_NEW",
@@ -416,10 +426,8 @@ function assertNoNewAddress({ agent, file, text }: FileOrder, before: string | n
   );
 }
 
-function tryParse(name: string, text: string): object | undefined {
-  try {
-    return parseAgentFile(name, text).card;
-  } catch {
-    return undefined; // a broken file has no address that is in force
-  }
+/** A broken file has no address that is in force; a broken text is refused when it is taken in. */
+function addressesOf({ file, name, text }: Pick<FileOrder, "file" | "text"> & { name: string }) {
+  if (file === "agent.yaml") return addressesIn(readYaml(name, text).document.value);
+  return file === AGENT_MARKDOWN ? addressesIn(readFrontMatter(name, text).document.value) : [];
 }

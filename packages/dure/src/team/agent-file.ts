@@ -3,7 +3,8 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { problemsError, readYaml } from "../engine/files/load-service-document.ts";
 import { DureError } from "../kernel/errors.ts";
-import { isObject } from "../kernel/json.ts";
+import { compacted, isObject } from "../kernel/json.ts";
+import { AGENT_MARKDOWN, agentOf } from "./agent-markdown.ts";
 import { parseCard, type CardInput } from "../models/card.ts";
 import { closest } from "../models/spelling.ts";
 
@@ -14,6 +15,8 @@ const MAX_NAME = 100;
 /** What the folder of an agent says about it. */
 export interface AgentFile {
   readonly displayName?: string | undefined;
+  readonly description?: string | undefined;
+  readonly leads?: boolean | undefined;
   readonly card?: object | undefined;
 }
 
@@ -25,34 +28,73 @@ export interface UnsavedFile {
   readonly text: string;
 }
 
+/** Names that an agent may give, by the key of its card. */
+export interface KnownNames {
+  readonly tools: readonly string[];
+  readonly mcp: readonly string[];
+  readonly knowledge: readonly string[];
+  readonly skills: readonly string[];
+}
+
+/** What an agent of the configuration says that its folder may say too. */
+interface ConfiguredAgent {
+  displayName?: string | undefined;
+  description?: string | undefined;
+  leads?: boolean | undefined;
+  card?: CardInput | undefined;
+}
+
+interface FolderOptions {
+  /** Absolute. */
+  readonly folder: string;
+  readonly known: KnownNames;
+  /** Goes before what is on the disk. */
+  readonly unsaved?: UnsavedFile | undefined;
+}
+
 /**
  * An agent as its configuration and its folder say together. Throws `AGENT_INVALID` and
- * `CARD_INVALID`. @param unsaved goes before what is on the disk.
+ * `CARD_INVALID`.
  */
-export async function withAgentFile<
-  Agent extends { displayName?: string | undefined; card?: CardInput | undefined },
->(id: string, agent: Agent, folder: string, unsaved?: UnsavedFile): Promise<Agent> {
+export async function withAgentFile<Agent extends ConfiguredAgent>(
+  id: string,
+  agent: Agent,
+  { folder, known, unsaved }: FolderOptions,
+): Promise<Agent> {
+  const textOf = async (file: string): Promise<string | undefined> => {
+    if (unsaved?.agent === id && unsaved.file === file) return unsaved.text;
+    const onDisk = path.join(folder, file);
+    return existsSync(onDisk) ? readFile(onDisk, "utf8") : undefined;
+  };
+  const [yaml, markdown] = [await textOf("agent.yaml"), await textOf(AGENT_MARKDOWN)];
+  const where = `agents/${id}/${markdown === undefined ? "agent.yaml" : AGENT_MARKDOWN}`;
+  if (yaml !== undefined && markdown !== undefined) throw declaredTwice(id);
+
   const own =
-    unsaved?.agent === id && unsaved.file === "agent.yaml"
-      ? parseAgentFile(`agents/${id}/agent.yaml`, unsaved.text)
-      : await readAgentFile(folder);
-  if (own.displayName === undefined && own.card === undefined) return agent;
+    markdown !== undefined
+      ? agentOf(where, markdown, known)
+      : yaml === undefined
+        ? {}
+        : parseAgentFile(where, yaml);
+  if (Object.values(own).every((value) => value === undefined)) return agent;
   const card: CardInput = { ...own.card, ...agent.card };
-  parseCard(card, `agents/${id}/agent.yaml`);
-  return { ...agent, displayName: agent.displayName ?? own.displayName, card };
+  parseCard(card, where);
+  const { displayName, description, leads } = { ...compacted(own), ...compacted(agent) };
+  return { ...agent, ...compacted({ displayName, description, leads }), card };
+}
+
+function declaredTwice(id: string): DureError {
+  return invalid(
+    `agents/${id} has agent.md and agent.yaml; an agent is declared once.`,
+    "Move the settings of agent.yaml to the top of agent.md, and delete agent.yaml.",
+  );
 }
 
 /**
  * `agent.yaml`: what the team's configuration may say about an agent too; the configuration goes
- * first.
+ * first. Pure. Throws `AGENT_INVALID`. @param file the name that problems carry
  */
-async function readAgentFile(folder: string): Promise<AgentFile> {
-  const file = path.join(folder, "agent.yaml");
-  return existsSync(file) ? parseAgentFile(file, await readFile(file, "utf8")) : {};
-}
-
-/** Pure. Throws `AGENT_INVALID`. @param file the name that problems carry */
-export function parseAgentFile(file: string, text: string): AgentFile {
+function parseAgentFile(file: string, text: string): AgentFile {
   const { document, problems } = readYaml(file, text);
   if (problems.length > 0) throw problemsError("AGENT_INVALID", file, problems);
   const { value } = document;

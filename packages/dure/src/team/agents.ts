@@ -14,8 +14,11 @@ import { readReply } from "../jobs/endings.ts";
 import { DureError } from "../kernel/errors.ts";
 
 import { agentGuide } from "../rooms/guide.ts";
+import type { Skill } from "../engine/files/skill-files.ts";
 import type { CardInput } from "../models/card.ts";
 import type { UnsavedFile } from "./agent-file.ts";
+import { AGENT_MARKDOWN, instructionsOf } from "./agent-markdown.ts";
+import { ownToolsOf } from "./own-tools.ts";
 import type { LoadedTeam } from "./config.ts";
 
 /** Characters of one persona file. A persona is read with every call. */
@@ -24,7 +27,7 @@ export const MAX_PERSONA = 20_000;
 /**
  * Files of an agent's folder that become its prompt, in this order. Source: docs/spec/platform §2.
  */
-const PERSONA_FILES = ["SOUL.md", "AGENTS.md", "MEMORY.md"] as const;
+const PERSONA_FILES = [AGENT_MARKDOWN, "SOUL.md", "AGENTS.md", "MEMORY.md"] as const;
 
 /** Of the team's folder: read by every agent, before its own. */
 const TEAM_FILES = ["AGENTS.md"] as const;
@@ -49,16 +52,18 @@ export async function agentServices(
 
 interface OwnAgent {
   readonly displayName?: string | undefined;
+  readonly description?: string | undefined;
   readonly leads?: boolean | undefined;
   readonly card?: CardInput | undefined;
 }
 
 async function agentService(
-  { folder: teamFolder, unsaved }: Pick<LoadedTeam, "folder" | "unsaved">,
+  team: Pick<LoadedTeam, "folder" | "unsaved" | "tools" | "skills">,
   id: string,
   agent: OwnAgent,
   tools: Readonly<Record<string, AnyTool>>,
 ): Promise<Service> {
+  const { folder: teamFolder, unsaved } = team;
   const folder = path.join(teamFolder, "agents", id);
   const persona = [
     ...(await readPersona(teamFolder, TEAM_FILES)),
@@ -68,8 +73,8 @@ async function agentService(
   const helper = chatAgent({
     name: id,
     prompt: [`You are ${title}.`, ...persona, agentGuide(tools)].filter(Boolean).join("\n\n"),
-    card: agent.card,
-    tools: { remember: memoryTool(folder), ...tools },
+    card: withAllSkills(agent.card, team.skills),
+    tools: { remember: memoryTool(folder), ...ownToolsOf(id, agent.card, team.tools), ...tools },
   });
 
   return defineService({
@@ -100,8 +105,20 @@ async function agentService(
   });
 }
 
+/** An agent that answers for itself may load each skill, where its card does not name some. */
+function withAllSkills(
+  card: CardInput | undefined,
+  skills: readonly Skill[] = [],
+): CardInput | undefined {
+  return skills.length === 0 ? card : { skills: skills.map(({ name }) => name), ...card };
+}
+
 /** What its card in a chat says; what the persona says is for the model alone. */
-function aboutOf({ leads }: OwnAgent): Pick<ServiceOptions, "description" | "translations"> {
+function aboutOf({
+  leads,
+  description,
+}: OwnAgent): Pick<ServiceOptions, "description" | "translations"> {
+  if (description !== undefined) return { description };
   return leads === true
     ? {
         description: "Leads the team. Say what you need.",
@@ -123,7 +140,8 @@ async function readPersona(
   const texts: string[] = [];
   for (const name of names) {
     const file = path.join(folder, name);
-    const text = unsaved?.file === name ? unsaved.text.trim() : await readTrimmed(file);
+    const written = unsaved?.file === name ? unsaved.text.trim() : await readTrimmed(file);
+    const text = name === AGENT_MARKDOWN && written !== "" ? instructionsOf(written) : written;
     assertPersonaFits(file, text);
     if (text !== "") texts.push(text);
   }

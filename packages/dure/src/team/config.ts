@@ -7,7 +7,7 @@ import type { ChannelKind } from "../channels/channel-kind.ts";
 import { KIND_NAMES, type ChannelChoice } from "../channels/kinds.ts";
 import type { AnyService } from "../engine/service/combine.ts";
 import { placeOfError } from "../engine/files/error-place.ts";
-import { importModule, loadService } from "../engine/files/load-service.ts";
+import { importModule, loadService, READY_TOOLS } from "../engine/files/load-service.ts";
 import {
   codeDocument,
   problemAt,
@@ -18,6 +18,7 @@ import {
   type SettingsDocument,
 } from "../engine/files/load-service-document.ts";
 import { mcpServers } from "../engine/files/mcp-settings.ts";
+import { readSkills, type Skill } from "../engine/files/skill-files.ts";
 import {
   duration,
   id,
@@ -33,7 +34,11 @@ import {
 import { systemClock } from "../kernel/clock.ts";
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import { isObject } from "../kernel/json.ts";
-import { withAgentFile, type UnsavedFile } from "./agent-file.ts";
+import { TEAM_TOOLS } from "../engine/agent/team-tools.ts";
+import type { AnyTool } from "../engine/agent/tool.ts";
+import { withAgentFile, type KnownNames, type UnsavedFile } from "./agent-file.ts";
+import { agentsInFolder } from "./agent-markdown.ts";
+import { toolsInFolder, toolsOfAgents } from "./own-tools.ts";
 import {
   cardSchema,
   parseBudgetLimit,
@@ -241,6 +246,10 @@ export const teamSchema = settings({
       key,
       settings({
         displayName: name.optional(),
+        /** What its card in a chat says. */
+        description: text
+          .max(300, { error: "must be a text of at most 300 characters" })
+          .optional(),
         /** The agent that answers where no other does. */
         leads: yesOrNo.optional(),
         /** Answers through this service instead of plain chat. */
@@ -646,6 +655,10 @@ export interface LoadedTeam {
   readonly modules?: readonly string[] | undefined;
   /** Goes before the disk: a change that is checked before it is written. */
   readonly unsaved?: UnsavedFile | undefined;
+  /** Those of `tools/` that cards of its agents name, by their names. */
+  readonly tools?: Readonly<Record<string, AnyTool>> | undefined;
+  /** Those of `skills/`, in the order of their names. */
+  readonly skills?: readonly Skill[] | undefined;
 }
 
 /**
@@ -680,15 +693,24 @@ export async function readTeam(options: TeamOptions, folder = "."): Promise<Load
 
 /** Checks the value of a document against the schema. Throws `CONFIG_INVALID`. */
 export function checkTeam(document: SettingsDocument, folder: string): TeamConfig {
-  const problems: Problem[] = [];
   const read = teamSchema.safeParse(document.value);
-  if (!read.success) problems.push(...problemsOf(read.error, document));
-  else problems.push(...relationProblems({ config: read.data, document, folder }));
-  if (problems.length > 0 || !read.success) {
-    throw problemsError("CONFIG_INVALID", document.file, problems);
+  if (!read.success) {
+    throw problemsError("CONFIG_INVALID", document.file, problemsOf(read.error, document));
   }
+  const config = withFolderAgents(read.data, folder);
+  const problems = relationProblems({ config, document, folder });
+  if (problems.length > 0) throw problemsError("CONFIG_INVALID", document.file, problems);
 
-  return read.data;
+  return config;
+}
+
+/** Also those that the folder declares; what the configuration says of one stays. */
+function withFolderAgents(config: TeamConfig, folder: string): TeamConfig {
+  const found = agentsInFolder(folder);
+  if (found.length === 0) return config;
+  const added = found.filter((id) => config.agents?.[id] === undefined).map((id) => [id, {}]);
+
+  return { ...config, agents: { ...config.agents, ...Object.fromEntries(added) } };
 }
 
 function findConfig(root: string): string {
@@ -781,20 +803,42 @@ async function finish(
   }
 
   if (problems.length > 0) throw problemsError("CONFIG_INVALID", document.file, problems);
-  return { config: await withAgentFiles(config, folder), services, folder, document };
+  const skills = await readSkills(folder);
+  const whole = await withAgentFiles({ config, folder, skills });
+  const tools = await toolsOfAgents(folder, whole);
+
+  return { config: whole, services, folder, document, tools, skills };
 }
 
 /** With what the folders of its agents say. */
-async function withAgentFiles(config: TeamConfig, folder: string): Promise<TeamConfig> {
+async function withAgentFiles(
+  team: Pick<LoadedTeam, "config" | "folder" | "skills">,
+): Promise<TeamConfig> {
+  const { config, folder } = team;
   if (!config.agents) return config;
+  const known = knownNames(team);
   const agents = Object.entries(config.agents).map(async ([id, agent]) => [
     id,
-    await withAgentFile(id, agent, path.join(folder, "agents", id)),
+    await withAgentFile(id, agent, { folder: path.join(folder, "agents", id), known }),
   ]);
 
   return {
     ...config,
     agents: Object.fromEntries(await Promise.all(agents)) as typeof config.agents,
+  };
+}
+
+/** What agents of this team may name in their cards. */
+export function knownNames({
+  config,
+  folder,
+  skills = [],
+}: Pick<LoadedTeam, "config" | "folder" | "skills">): KnownNames {
+  return {
+    tools: [...Object.keys(READY_TOOLS), ...TEAM_TOOLS, ...toolsInFolder(folder)],
+    mcp: Object.keys(config.mcp ?? {}),
+    knowledge: Object.keys(config.knowledge ?? {}),
+    skills: skills.map(({ name }) => name),
   };
 }
 

@@ -8,6 +8,7 @@ import type { Logger } from "../kernel/logger.ts";
 import { Models } from "../models/models.ts";
 import { readPromptOverrides } from "../models/prompt-files.ts";
 import { agentServices } from "./agents.ts";
+import { withApprovals } from "./approvals.ts";
 import type { LoadedTeam } from "./config.ts";
 import type { Environment } from "./environment.ts";
 import {
@@ -22,6 +23,7 @@ import type { Knowledge } from "../knowledge/knowledge.ts";
 import { withKnowledge } from "./knowledge.ts";
 import { withMcp, type TeamMcp } from "./mcp.ts";
 import { offlineModelsOf } from "./offline-models.ts";
+import { withSkills } from "./skills.ts";
 import { withTeamTools, type ServiceToolsParts } from "./team-tools.ts";
 
 /**
@@ -47,7 +49,11 @@ export async function definitionsOf(
     withTeamTools(service, { toolsOf, told, behind }),
   );
   const services = [...given, ...(await agentServices(team, toolsOf))].map((service) =>
-    withSettings(withKnowledge(withMcp(service, mcp), knowledge), settings, environment),
+    withSettings(
+      withSkills(withKnowledge(withMcp(withApprovals(service), mcp), knowledge), team.skills),
+      settings,
+      environment,
+    ),
   );
   assertEngineServices(services);
 

@@ -1,10 +1,10 @@
-import type { Agent } from "../engine/agent/agent.ts";
-import type { AnyService, LeafService } from "../engine/service/combine.ts";
+import type { AnyService } from "../engine/service/combine.ts";
 import { DureError } from "../kernel/errors.ts";
 import { Knowledge } from "../knowledge/knowledge.ts";
 import { VectorIndex, type Embedded } from "../knowledge/vector-index.ts";
 import { embeddingModel } from "../models/embeddings.ts";
 import type { Core, Starting } from "./core.ts";
+import { eachAgent } from "./each-agent.ts";
 import { providersOf } from "./limits.ts";
 
 /** Cosine below which a part is about something else. Source: docs/spec/knowledge §3. */
@@ -38,27 +38,13 @@ export function startKnowledge(
  * `RETRIEVER_TWICE`.
  */
 export function withKnowledge<Some extends AnyService>(service: Some, knowledge: Knowledge): Some {
-  if (service.kind === "combined") {
-    const services = new Map(
-      [...service.services].map(([name, leaf]) => [name, leafWithKnowledge(leaf, knowledge)]),
-    );
-    return { ...service, services };
-  }
-  return leafWithKnowledge(service, knowledge) as Some;
-}
-
-function leafWithKnowledge(service: LeafService, knowledge: Knowledge): LeafService {
-  if (service.kind !== "service") return service;
-
-  const agents = Object.entries(service.agents).map(([key, agent]): [string, Agent] => {
+  return eachAgent(service, (agent, { service: name, key }) => {
     const { knowledge: bases } = agent.card;
-    if (!bases || bases.length === 0) return [key, agent];
-    if (agent.retriever) throw retrieverTwice(`${service.name}/${key}`);
+    if (!bases || bases.length === 0) return agent;
+    if (agent.retriever) throw retrieverTwice(`${name}/${key}`);
 
-    return [key, { ...agent, retriever: knowledge.retrieverOf(bases) }];
+    return { ...agent, retriever: knowledge.retrieverOf(bases) };
   });
-
-  return { ...service, agents: Object.fromEntries(agents) };
 }
 
 function retrieverTwice(agent: string): DureError {

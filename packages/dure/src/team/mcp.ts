@@ -1,8 +1,7 @@
 import path from "node:path";
-import type { Agent } from "../engine/agent/agent.ts";
 import type { ToolSet } from "../engine/agent/tool-set.ts";
 import type { McpServersSettings } from "../engine/files/mcp-settings.ts";
-import type { AnyService, LeafService } from "../engine/service/combine.ts";
+import type { AnyService } from "../engine/service/combine.ts";
 import type { Service } from "../engine/service/service.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";
@@ -11,6 +10,7 @@ import type { McpServers } from "../mcp/mcp-servers.ts";
 import type { McpServerSpec } from "../mcp/server-spec.ts";
 import type { LoadedTeam } from "./config.ts";
 import type { Starting } from "./core.ts";
+import { eachAgent } from "./each-agent.ts";
 import { childEnvironment } from "./environment.ts";
 import { DURE_VERSION } from "./version.ts";
 
@@ -123,27 +123,15 @@ function specsOf(settings: McpServersSettings): Readonly<Record<string, McpServe
  * `MCP_SERVER_UNKNOWN`.
  */
 export function withMcp<Some extends AnyService>(service: Some, mcp: TeamMcp): Some {
-  if (service.kind === "combined") {
-    const services = new Map(
-      [...service.services].map(([name, leaf]) => [name, leafWithMcp(leaf, mcp)]),
-    );
-    return { ...service, services };
-  }
-  return leafWithMcp(service, mcp) as Some;
-}
-
-function leafWithMcp(service: LeafService, mcp: TeamMcp): LeafService {
-  if (service.kind !== "service") return service;
-  const agents = Object.entries(service.agents).map(([key, agent]): [string, Agent] => {
+  return eachAgent(service, (agent, { service: leaf, key }) => {
     const { mcp: names } = agent.card;
-    if (!names || names.length === 0) return [key, agent];
-    const own = mcp.own.get(service.name);
-    const toolSets = names.map((name) => {
-      return own?.has(name) ? own.setOf(name) : setOf(name, mcp.team, `${service.name}/${key}`);
-    });
-    return [key, { ...agent, toolSets }];
+    if (!names || names.length === 0) return agent;
+    const own = mcp.own.get(leaf);
+    const toolSets = names.map((name) =>
+      own?.has(name) ? own.setOf(name) : setOf(name, mcp.team, `${leaf}/${key}`),
+    );
+    return { ...agent, toolSets };
   });
-  return { ...service, agents: Object.fromEntries(agents) };
 }
 
 function setOf(name: string, mcp: McpServers | undefined, agent: string): ToolSet {

@@ -7,10 +7,11 @@ import type { Logger } from "../kernel/logger.ts";
 import type { Directory } from "../rooms/directory.ts";
 import type { Rooms } from "../rooms/rooms.ts";
 import { withAgentFile, type UnsavedFile } from "./agent-file.ts";
-import { checkTeam, loadTeam, type LoadedTeam, type TeamConfig } from "./config.ts";
+import { checkTeam, knownNames, loadTeam, type LoadedTeam, type TeamConfig } from "./config.ts";
 import type { Environment } from "./environment.ts";
 import { withFreshModules } from "./fresh-modules.ts";
 import { kindOf } from "../channels/kinds.ts";
+import { toolsOfAgents } from "./own-tools.ts";
 import { directoryOf } from "./rooms.ts";
 
 /** What a reload has done. */
@@ -107,19 +108,20 @@ export class Reloader {
     const given = this.configured?.agents?.[id];
     if (given === undefined || !directory) return;
 
-    const agent = await withAgentFile(id, given, folderOf(this.#team, id), unsaved);
-    const { config } = this.#team;
-    const team = {
-      ...this.#team,
-      config: { ...config, agents: { ...config.agents, [id]: agent } },
-    };
+    const { config, folder } = this.#team;
+    const known = knownNames(this.#team);
+    const own = path.join(folder, "agents", id);
+    const agent = await withAgentFile(id, given, { folder: own, known, unsaved });
+    const next = { ...config, agents: { ...config.agents, [id]: agent } };
+    const tools = await toolsOfAgents(folder, next, this.#team.tools);
+    const team = { ...this.#team, config: next, tools };
     const definitions = await define({ ...team, unsaved });
-    const next = directoryOf(team.config, environment);
+    const nextDirectory = directoryOf(team.config, environment);
 
     await write?.();
-    if (next) await rooms?.enrol(next);
+    if (nextDirectory) await rooms?.enrol(nextDirectory);
     apply(definitions);
-    if (next) directory.replace(next);
+    if (nextDirectory) directory.replace(nextDirectory);
     this.#team = team;
   }
 
@@ -173,10 +175,6 @@ export class Reloader {
 
     return report;
   }
-}
-
-function folderOf({ folder }: LoadedTeam, agent: string): string {
-  return path.join(folder, "agents", agent);
 }
 
 export interface ReloaderParts {

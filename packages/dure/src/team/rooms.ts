@@ -22,6 +22,7 @@ import { ROOM_LIMITS, type RoomLimits } from "../rooms/limits.ts";
 import { Rooms } from "../rooms/rooms.ts";
 import type { Conversation, SinkTargets } from "../rooms/sink.ts";
 import { threadTopic } from "../rooms/text.ts";
+import { AGENT_MARKDOWN, instructionsOf } from "./agent-markdown.ts";
 import type { LoadedTeam, TeamConfig } from "./config.ts";
 import type { Environment } from "./environment.ts";
 import type { Settings } from "./limits.ts";
@@ -76,10 +77,12 @@ const MAX_SOUL = 8_000;
 
 /** Read each time, for an agent's folder may change while the team runs. Undefined: it has none. */
 async function readSoul(folder: string, agent: string): Promise<string | undefined> {
-  const text = await readFile(path.join(folder, "agents", agent, "SOUL.md"), "utf8").catch(
-    () => "",
-  );
-  return text.trim() === "" ? undefined : text.trim().slice(0, MAX_SOUL);
+  const read = (file: string): Promise<string> =>
+    readFile(path.join(folder, "agents", agent, file), "utf8").catch(() => "");
+  const soul = await read("SOUL.md");
+  const text = soul.trim() === "" ? instructionsOf(await read(AGENT_MARKDOWN)) : soul.trim();
+
+  return text === "" ? undefined : text.slice(0, MAX_SOUL);
 }
 
 /** One fact about an account, for the doctor. */

@@ -8,7 +8,7 @@ import { pageOf, time } from "./shared.ts";
 /** Characters of a text; what may be kept is shorter and refused with its own words. */
 const MAX_SENT = 100_000;
 
-const file = z.enum(["SOUL.md", "AGENTS.md", "MEMORY.md", "agent.yaml"]);
+const file = z.enum(["agent.md", "SOUL.md", "AGENTS.md", "MEMORY.md", "agent.yaml"]);
 const version = z
   .string()
   .max(64)

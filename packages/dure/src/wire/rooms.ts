@@ -228,6 +228,9 @@ export const AgentDetailJson = AgentJson.extend({
       mcp: z.string().nullable().meta({ description: "Server, as the agent's card names it." }),
     }),
   ),
+  skills: z
+    .array(z.object({ name: z.string(), description: z.string() }))
+    .meta({ description: "Instructions that it may load, from `skills/` of the team." }),
   left_out: z
     .array(
       z.object({

@@ -139,7 +139,7 @@ test(
   },
 );
 
-const REFUSED: readonly [string, { file?: "agent.yaml"; text: string }, string][] = [
+const REFUSED: readonly [string, { file?: "agent.yaml" | "agent.md"; text: string }, string][] = [
   ["YAML that cannot be read", { file: "agent.yaml", text: "card: [" }, "AGENT_INVALID"],
   ["an unknown key", { file: "agent.yaml", text: "crad: {}" }, "AGENT_INVALID"],
   ["a name that is no text", { file: "agent.yaml", text: "displayName: [1]" }, "AGENT_INVALID"],
@@ -158,6 +158,15 @@ const REFUSED: readonly [string, { file?: "agent.yaml"; text: string }, string][
     },
     "AGENT_ADDRESS_NEW",
   ],
+  [
+    "a new address for the team's key in agent.md",
+    {
+      file: "agent.md",
+      text: "---\nmodel: {provider: openai, model: x, base_url: 'http://evil.example'}\n---\nHi",
+    },
+    "AGENT_ADDRESS_NEW",
+  ],
+  ["an unknown tool", { file: "agent.md", text: "---\ntools: [x]\n---\nHi" }, "AGENT_INVALID"],
   ["a text that is too long", { text: "x".repeat(20_001) }, "PERSONA_TOO_LONG"],
   [
     "settings that are too long",
@@ -277,5 +286,42 @@ test(
         () => "a process answers with another text",
       );
     }
+  },
+);
+
+test(
+  "an agent that its folder declares is changed by its agent.md, with its skills",
+  SLOW,
+  async () => {
+    const place = await editFolder();
+    const skill = "---\nname: refunds\ndescription: Decides on refunds.\n---\nBe fair.\n";
+    await mkdir(path.join(place.folder, "skills/refunds"), { recursive: true });
+    await writeFile(path.join(place.folder, "skills/refunds/SKILL.md"), skill);
+    await mkdir(path.join(place.folder, "agents/noa"));
+    await writeFile(
+      path.join(place.folder, "agents/noa/agent.md"),
+      "---\nname: 노아\n---\nCalm.\n",
+    );
+    const { client, promptOf } = await startEditTeam(place);
+    const noa = client.agentFiles("noa");
+    const { files, notEditable } = await noa.read();
+
+    expect(notEditable).toBeNull();
+    expect(files.map(({ file }) => file)).toEqual([
+      "agent.md",
+      "SOUL.md",
+      "AGENTS.md",
+      "MEMORY.md",
+    ]);
+    const { version } = files[0]!;
+    const text = "---\nname: 노아\nskills: [refund]\n---\nQuick.\n";
+    const refused = noa.save("agent.md", { text, version });
+    await expect(refused).rejects.toMatchObject({ code: "AGENT_INVALID" });
+    await noa.save("agent.md", { text: text.replace("[refund]", "[refunds]"), version });
+
+    const prompt = await promptOf("noa");
+    expect(prompt).toMatch(/You are 노아\.[\s\S]*Quick\.[\s\S]*- `refunds`: Decides on refunds\./);
+    const shown = await client.rooms().agent("noa");
+    expect(shown.skills).toEqual([{ name: "refunds", description: "Decides on refunds." }]);
   },
 );

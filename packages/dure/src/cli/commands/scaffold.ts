@@ -1,4 +1,8 @@
 import path from "node:path";
+import { Option } from "commander";
+import type { Locale } from "../../engine/texts.ts";
+import { terminalLocale } from "../../team/environment.ts";
+import { languageOf } from "../language.ts";
 import { EXIT } from "../output.ts";
 import type { CommandGroup, CommandSpec, CommonOptions } from "./command.ts";
 
@@ -24,28 +28,58 @@ const service: CommandSpec = {
     },
 };
 
-const agent: CommandSpec = {
-  name: "agent",
-  about: "make a new agent in agents/",
-  examples: ["dure new agent mina"],
-  worksOn: "folder",
-  declare: (command) => command.argument("<id>", "Latin letters, digits, _ and -"),
-  run:
-    ({ output }) =>
-    async (name: string, { dir }: CommonOptions) => {
-      const { newAgent } = await import("../scaffold.ts");
-      const { folder, names } = await newAgent(name, { folder: dir });
-      const relative = path.relative(path.resolve(dir), folder);
-      const { made: words } = output.words.admin;
-      output.line(words.stands(names.title, `${relative}/`));
-      const persona = `${relative}/SOUL.md`;
-      const entry = `${JSON.stringify(names.name)}: { displayName: "…" }`;
-      output.line(words.agent(persona, entry));
-      output.result({ folder, name: names.name, title: names.title });
+interface PartOptions extends CommonOptions {
+  readonly locale?: Locale;
+}
 
-      return EXIT.ok;
-    },
-};
+/** A part that is one file with words for people: in their language, with its next step. */
+function partSpec(
+  kind: "agent" | "tool" | "skill",
+  { about, example, letters }: { about: string; example: string; letters: string },
+): CommandSpec {
+  return {
+    name: kind,
+    about,
+    examples: [`dure new ${kind} ${example}`],
+    worksOn: "folder",
+    declare: (command) =>
+      command
+        .argument("<name>", letters)
+        .addOption(new Option("--locale <language>", "its language").choices(["ko", "en"])),
+    run:
+      ({ output }) =>
+      async (written: string, { dir, locale = languageOf(terminalLocale()) }: PartOptions) => {
+        const { newAgent, newTool, newSkill } = await import("../scaffold.ts");
+        const make = { agent: newAgent, tool: newTool, skill: newSkill }[kind];
+        const { file, names } = await make(written, { folder: dir, locale });
+        const shown = path.relative(path.resolve(dir), file).split(path.sep).join("/");
+        const { made: words } = output.words.admin;
+        output.line(words.stands(names.title, shown));
+        output.line(words[kind](names.name));
+        output.result({ file, name: names.name, title: names.title });
+
+        return EXIT.ok;
+      },
+  };
+}
+
+const agent = partSpec("agent", {
+  about: "make a new agent in agents/",
+  example: "mina",
+  letters: "Latin letters, digits, _ and -",
+});
+
+const tool = partSpec("tool", {
+  about: "make a new tool in tools/",
+  example: "open_ticket",
+  letters: "Latin letters, digits and _",
+});
+
+const skill = partSpec("skill", {
+  about: "make a new skill in skills/",
+  example: "refunds",
+  letters: "lower-case letters, digits and -",
+});
 
 const plan: CommandSpec = {
   name: "plan",
@@ -71,5 +105,5 @@ export const NEW: CommandGroup = {
   name: "new",
   about: "make a part of a team",
   examples: ["dure new service faq"],
-  commands: [service, agent, plan],
+  commands: [service, agent, tool, skill, plan],
 };

@@ -14,6 +14,7 @@ import { checkModels } from "./models.ts";
 import { checkRooms } from "./rooms.ts";
 import { checkSchedules } from "./schedules.ts";
 import { checkServerAddress } from "./server.ts";
+import { checkSkills } from "./skills.ts";
 
 interface DoctorOptions {
   readonly folder: string;
@@ -67,6 +68,7 @@ async function examine({
         checkRooms(team, environment),
         checkTeamAgents(team),
         checkMcp(team, homeOf(folder, environment)),
+        checkSkills(team),
       ])
     : [];
   const home = checkHome(folder, environment);

@@ -54,8 +54,14 @@ export const ADMIN_EN = {
   made: {
     stands: (title: string, place: string) => `${title} stands in ${place}`,
     service: (entry: string) => `Next: add it to the team, services: { ${entry} }`,
-    agent: (persona: string, entry: string) =>
-      `Next: say who it is in ${persona}, and add it to the team, agents: { ${entry} }`,
+    agent: (id: string) =>
+      "Next: say there who it is. It answers in dure dev at once, elsewhere after dure reload: " +
+      `dure chat --service ${id}`,
+    tool: (name: string) =>
+      `Next: write there what it does, and name it in an agent's agent.md: tools: [${name}]`,
+    skill: (name: string) =>
+      `Next: write there what is to be done. Agents know ${name} in dure dev at once, elsewhere ` +
+      "after dure reload",
     plan: (name: string) =>
       `Next: say there what is to be done and who works, then: dure plan check ${name}`,
   },

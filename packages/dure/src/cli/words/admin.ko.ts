@@ -51,8 +51,14 @@ export const ADMIN_KO: AdminWords = {
   made: {
     stands: (title, place) => `${title}: ${place}에 만들었어요`,
     service: (entry) => `다음: 팀에 더해 주세요: \`services: { ${entry} }\``,
-    agent: (persona, entry) =>
-      `다음: ${persona}에 어떤 에이전트인지 쓰고, 팀에 더해 주세요: \`agents: { ${entry} }\``,
+    agent: (id) =>
+      "다음: 그 파일에 어떤 에이전트인지 적어 주세요. dure dev에서는 바로, 아니면 dure reload " +
+      `뒤에 답해요: dure chat --service ${id}`,
+    tool: (name) =>
+      `다음: 그 파일에 할 일을 쓰고, 에이전트의 agent.md에 적어 주세요: \`tools: [${name}]\``,
+    skill: (name) =>
+      "다음: 그 파일에 할 일을 적어 주세요. dure dev에서는 바로, 아니면 dure reload 뒤에 " +
+      `에이전트가 ${name} 스킬을 알아요`,
     plan: (name) => `다음: 할 일과 맡을 작업자를 적은 뒤: dure plan check ${name}`,
   },
 

@@ -13,6 +13,7 @@ const ABOUT: Readonly<Record<string, string>> = {
   port: "포트",
   rooms: "방",
   mcp: "MCP",
+  skills: "스킬",
   schedule: "예약",
   hook: "훅",
   database: "데이터베이스",

@@ -57,6 +57,10 @@ export const HELP_KO: Readonly<Record<string, string>> = {
   "make a part of a team": "팀의 부분을 만들어요",
   "make a new service in services/": "services/에 새 서비스를 만들어요",
   "make a new agent in agents/": "agents/에 새 에이전트를 만들어요",
+  "make a new tool in tools/": "tools/에 새 도구를 만들어요",
+  "make a new skill in skills/": "skills/에 새 스킬을 만들어요",
+  "Latin letters, digits and _": "영문자와 숫자, _",
+  "lower-case letters, digits and -": "영문 소문자와 숫자, -",
   "make a new plan in plans/": "plans/에 새 계획을 만들어요",
 
   "find problems of a service, or of a team with all its services, without calling a model":

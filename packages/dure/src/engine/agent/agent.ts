@@ -57,6 +57,8 @@ export interface Agent {
   readonly tools: Readonly<Record<string, AnyTool>>;
   /** Those of MCP servers that its card names; given by the team when it starts. */
   readonly toolSets?: readonly ToolSet[] | undefined;
+  /** The skills that it may load; given by the team when it starts. */
+  readonly skills?: readonly SkillAbout[] | undefined;
   readonly schema?: z.ZodType | undefined;
   /** Said when no attempt gave readable output; absent: the turn ends with the error's text. */
   readonly fallbackMessage?: string | undefined;
@@ -72,6 +74,12 @@ export interface Agent {
   readonly run?: ((context: AgentContext) => Promise<AgentResult>) | undefined;
   /** Custom agents: yields the text as it comes and returns the result. */
   readonly stream?: ((context: AgentContext) => AsyncGenerator<string, AgentResult>) | undefined;
+}
+
+/** What an agent is told of a skill before it loads it. */
+export interface SkillAbout {
+  readonly name: string;
+  readonly description: string;
 }
 
 /** One prompt, said in each language. */

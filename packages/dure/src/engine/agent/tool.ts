@@ -259,6 +259,9 @@ function assertKnown<Input, Output>(options: ToolOptions<Input, Output>): void {
   });
 }
 
+const LEDGER_HINT =
+  'Declare effect: "once": the ledger sees to it that a yes is used for one call.';
+
 /** Why a standing approval would allow more than was meant, or nothing. Pure. */
 function wrongStanding({
   by,
@@ -300,12 +303,25 @@ function assertKept<Input, Output>(
     throw new DureError(
       "TOOL_APPROVAL_WITHOUT_LEDGER",
       "A tool that needs a person's yes must be a once effect.",
-      {
-        class: "input",
-        hint: 'Declare effect: "once": the ledger sees to it that a yes is used for one call.',
-      },
+      { class: "input", hint: LEDGER_HINT },
     );
   }
+}
+
+/**
+ * The tool, of which each call needs a yes: also one that asks by itself in some cases. Throws
+ * `TOOL_APPROVAL_WITHOUT_LEDGER`.
+ */
+export function withApproval(name: string, tool: AnyTool, by: ApprovalBy): AnyTool {
+  if (tool.effect !== "once") {
+    throw new DureError(
+      "TOOL_APPROVAL_WITHOUT_LEDGER",
+      `The tool ${name}, which needs a person's yes, must be a once effect.`,
+      { class: "input", hint: LEDGER_HINT },
+    );
+  }
+  const { expiresMs, question } = tool.approval ?? approvalOf<unknown>(true)!;
+  return { ...tool, approval: { expiresMs, question, by } };
 }
 
 function approvalOf<Input>(

@@ -129,6 +129,9 @@ export async function importModule(file: string): Promise<Record<string, unknown
   return (await import(/* @vite-ignore */ pathToFileURL(file).href)) as Record<string, unknown>;
 }
 
+/** Tools of dure that files may name. */
+export const READY_TOOLS: Readonly<Record<string, AnyTool>> = { calculator, clock: clockTool };
+
 type ServiceFile = z.output<typeof serviceSchema>;
 
 /** A service on its way from its folder. */
@@ -158,7 +161,7 @@ async function assemble(
     ...readFlows(reading),
     ...readState(reading),
     agents,
-    tools: { calculator, clock: clockTool, ...teamTools, ...exports.tools() },
+    tools: { ...READY_TOOLS, ...teamTools, ...exports.tools() },
     schemas: exports.schemas(),
     validators: exports.functions<Validator>(),
     classes: exports.classes(),
@@ -350,6 +353,11 @@ interface Exported {
   readonly file: string;
 }
 
+/** Whether an export is what `tool` makes. */
+export function isTool(value: unknown): value is AnyTool {
+  return isObject(value) && typeof value.execute === "function" && "inputSchema" in value;
+}
+
 /** The named exports of the folder's modules, by what they can be used for. */
 class Exports {
   readonly all: ReadonlyMap<string, Exported>;
@@ -365,10 +373,7 @@ class Exports {
   }
 
   tools(): Record<string, AnyTool> {
-    return this.#those(
-      (value): value is AnyTool =>
-        isObject(value) && typeof value.execute === "function" && "inputSchema" in value,
-    );
+    return this.#those(isTool);
   }
 
   schemas(): Record<string, z.ZodType> {

@@ -48,12 +48,12 @@ export async function brief(
   const context = contextScopeOf(plan, port, isOrchestrator ? "implementer" : member, {
     oneContext,
   });
-  const wanted = { scope, context, writesContracts: isOrchestrator };
+  const kind = workerOf(plan.workers, port.role, member)?.kind ?? "command";
+  const wanted = { scope, context, kind, writesContracts: isOrchestrator };
   const gathered = await gatherFiles(wanted, commit, options);
-  const spec = workerOf(plan.workers, port.role, member);
 
   return buildPrompt({
-    kind: spec?.kind ?? "command",
+    kind,
     member,
     task: {
       port: port.id,

@@ -2,7 +2,10 @@ import { estimateTokens } from "../../models/prices.ts";
 import { globMatches, globOf, type Glob } from "../glob.ts";
 import { decideRead, decideWrite, makeScope, type ScopeInput } from "../scope.ts";
 import { TESTS, withoutSections, type ContextScope } from "./context-scopes.ts";
+import { conventionsOf, type Conventions } from "./conventions.ts";
+import { cutTo } from "./cut-file.ts";
 import type { PromptFile } from "./prompt.ts";
+import type { WorkerSpec } from "../plan.ts";
 import { withheldOf } from "../workspace/confinement.ts";
 import type { ReadSignatures } from "./outlines.ts";
 import { signaturesOf } from "./signatures.ts";
@@ -36,11 +39,14 @@ export interface GatherInput {
   readonly context: ContextScope;
   /** Written by this worker, so nothing is cut out of them. */
   readonly writesContracts?: boolean | undefined;
+  /** Of the worker. Default: a program. */
+  readonly kind?: WorkerSpec["kind"] | undefined;
 }
 
 export interface GatheredFiles {
   readonly contracts: readonly PromptFile[];
   readonly references: readonly PromptFile[];
+  readonly conventions: Conventions;
   readonly ownFiles: readonly string[];
   readonly readable: readonly string[];
   /**
@@ -65,7 +71,7 @@ const plainSignatures: ReadSignatures = async (path, text) => signaturesOf(path,
  * only what the scope allows.
  */
 export async function gatherFiles(
-  { scope, context, writesContracts = false }: GatherInput,
+  { scope, context, writesContracts = false, kind = "command" }: GatherInput,
   commit: CommitFiles,
   { signal, signatures = plainSignatures }: GatherOptions = {},
 ): Promise<GatheredFiles> {
@@ -78,18 +84,24 @@ export async function gatherFiles(
     contracts.push(await contractFile(path, text, writesContracts ? undefined : signatures));
   }
 
+  const conventions = await conventionsOf(
+    { scope, kind, readable: [...ownFiles, ...others] },
+    commit,
+  );
+  const guides = conventions.guides.map(({ path }) => path);
+
   const references: PromptFile[] = [];
 
   let room = MAX_REFERENCES;
   let missed = 0;
-  const candidates = candidatesOf(others, scope, context);
+  const candidates = candidatesOf(others, scope, context).filter((path) => !guides.includes(path));
   for (const path of candidates) {
     if (missed > MAX_MISSED) break;
     signal?.throwIfAborted();
     const text = await commit.readFile(path);
     if (text === undefined || text.trim() === "") continue;
-    const whole = await referenceFile(path, text, context, signatures);
-    const file = cutTo(whole, MAX_REFERENCE);
+    const reference = await referenceFile(path, text, context, signatures);
+    const file = cutTo(reference, MAX_REFERENCE);
     const tokens = estimateTokens(file.text);
     if (tokens > room) {
       missed += 1;
@@ -102,7 +114,8 @@ export async function gatherFiles(
   const names = commit.files.slice(0, MAX_FILES).map(({ path }) => path);
   const hidden = withheldOf(makeScope(scope), names);
 
-  const shown = new Set(references.filter(({ form }) => form === "whole").map(({ path }) => path));
+  const whole = [...references, ...conventions.guides].filter(({ form }) => form === "whole");
+  const shown = new Set(whole.map(({ path }) => path));
   const exclude = context.exclude.map(globOf);
   const isNear = nearIn(scope);
 
@@ -111,9 +124,10 @@ export async function gatherFiles(
   );
 
   const near = others.filter(isNear);
-  const wholeTokens = wholeTokensOf([...scope.contracts, ...candidates, ...near], commit.files);
+  const wholly = [...scope.contracts, ...candidates, ...guides, ...near];
+  const wholeTokens = wholeTokensOf(wholly, commit.files);
 
-  return { contracts, references, ownFiles, readable, wholeTokens, hidden };
+  return { contracts, references, conventions, ownFiles, readable, wholeTokens, hidden };
 }
 
 /** Files of the commit that the worker may write, and others that it may read but its contracts. */
@@ -211,20 +225,6 @@ async function referenceFile(
   }
 
   return { path, ...(await signatures(path, text)) };
-}
-
-/** The first lines that are within the bound. */
-function cutTo(file: PromptFile, most: number): PromptFile {
-  if (estimateTokens(file.text) <= most) return file;
-  const kept: string[] = [];
-  let tokens = 0;
-  for (const line of file.text.split("\n")) {
-    tokens += estimateTokens(`${line}\n`);
-    if (tokens > most) break;
-    kept.push(line);
-  }
-
-  return { ...file, text: kept.join("\n"), form: "cut" };
 }
 
 /**

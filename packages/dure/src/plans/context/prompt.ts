@@ -6,6 +6,7 @@ import { headOf } from "../workers/bounded-text.ts";
 import { fenced, list, words } from "./prompt-words.ts";
 import { feedbackText, type ImplResult } from "../workers/feedback.ts";
 import type { ContextScope } from "./context-scopes.ts";
+import type { Conventions } from "./conventions.ts";
 import type { Member } from "../../kernel/plans.ts";
 import type { TestFeedback } from "../../wire/runs.ts";
 
@@ -18,6 +19,7 @@ export interface PromptMaterial {
   readonly context: ContextScope;
   readonly contracts: readonly PromptFile[];
   readonly references: readonly PromptFile[];
+  readonly conventions: Conventions;
   /** Own files that are there at the start. */
   readonly ownFiles: readonly string[];
   /** Names of files that may be read and are not shown. */
@@ -93,6 +95,7 @@ export function buildPrompt(material: PromptMaterial): {
     block("what you own", whatYouOwn(material)),
     block("contracts", contractsIntro(material)),
     ...material.contracts.map((file) => shownFile("contracts", file)),
+    ...conventionsParts(material.conventions),
     block("task", task(material)),
     block("references", referencesIntro(material)),
     ...material.references.map((file) => shownFile("references", file)),
@@ -203,6 +206,35 @@ function contractsIntro({ contracts, member }: PromptMaterial): string {
   return member === "orchestrator"
     ? "Write them so that every part can be built against them alone:"
     : "Fixed, read-only for you. Build against them as they are; ask if one is wrong.";
+}
+
+/** How a repository wants agents to work on it; nothing where it says nothing. */
+function conventionsParts({ guides, named, skills }: Conventions): readonly Part[] {
+  const lines = [
+    words(
+      "How this repository is worked on. Where two of these differ, the one nearest to your files",
+      "counts; your task, what you own and what not to read go before all of them.",
+    ),
+    ...(named.length === 0
+      ? []
+      : [`Read these first, if you do not have them already:\n${list(named)}`]),
+    ...(skills.length === 0
+      ? []
+      : [
+          `Instructions for kinds of work; read such a file when your work is of its kind:\n${skillList(skills)}`,
+        ]),
+  ];
+  if (guides.length + named.length + skills.length === 0) return [];
+
+  return [
+    block("conventions", lines.join("\n\n")),
+    ...guides.map((file) => shownFile("conventions", file)),
+  ];
+}
+
+function skillList(skills: Conventions["skills"]): string {
+  const lines = skills.map(({ path, description }) => [path, description]);
+  return list(lines.map((line) => line.filter((part) => part !== undefined).join(": ")));
 }
 
 function task({ task, feedback, toTest, saidBefore, hint, others }: PromptMaterial): string {

@@ -52,13 +52,18 @@ test("a linked worktree and a bare repository hold what the team's folder is che
 });
 
 test("a repository within the team's folder is the team's where it lies in one of its own folders", async () => {
-  const folder = await placesWith("team/agents", "team/plans/more", "team/.dure/shop", "team/shop");
+  const folder = await placesWith(
+    ...["team/agents", "team/plans/more", "team/skills/refunds", "team/tools"],
+    ...["team/.dure/shop", "team/shop"],
+  );
   const team = filesOf(path.join(folder, "team"));
   const within = (root: string): Promise<readonly string[]> =>
     team.within(tree(path.join(folder, "team", root)), signal);
 
   expect(await within("agents")).toEqual([""]);
   expect(await within("plans/more")).toEqual([""]);
+  expect(await within("skills/refunds")).toEqual([""]);
+  expect(await within("tools")).toEqual([""]);
   expect(await within(".dure/shop")).toEqual([]);
   expect(await within("shop")).toEqual([]);
 });

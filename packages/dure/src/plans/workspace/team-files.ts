@@ -4,7 +4,7 @@ import { isWithin } from "../sandbox/mount-plan.ts";
 import type { Git } from "./git.ts";
 
 /** Folders of a team that hold its files also where one of them is a repository of its own. */
-const TEAM_FOLDERS = ["agents", "plans", "prompts", "services"] as const;
+const TEAM_FOLDERS = ["agents", "plans", "prompts", "services", "skills", "tools"] as const;
 
 /** Where a repository's working trees are. Real paths. */
 export interface RepositoryTrees {
