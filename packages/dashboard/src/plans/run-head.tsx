@@ -273,15 +273,17 @@ function FormButtons({
   onOpen: (form: OpenForm) => void;
 }): ReactNode {
   const text = useText();
+  const isFailing = failsIntegration(run);
   return (
     <>
       {mayMerge && run.report?.commit !== undefined && (
         <Button
           size="compact-sm"
+          variant={isFailing ? "default" : "filled"}
           leftSection={<IconGitMerge size={15} />}
           onClick={() => onOpen("merge")}
         >
-          {text.plans.run.merge}
+          {isFailing ? text.plans.run.mergeFailing : text.plans.run.merge}
         </Button>
       )}
       {mayRun && canExtend(run) && (
@@ -324,6 +326,11 @@ function ActionForm({
   return null;
 }
 
+/** Whether the whole tree of the result failed its tests. Pure. */
+function failsIntegration({ report }: RunDetail): boolean {
+  return report?.integration?.passed === false;
+}
+
 /** Whether more tokens or calls would let the run go on. Pure. */
 function canExtend({ tokensMost, callsMost, status }: RunDetail): boolean {
   const isDone = status === "success" || status === "cancelled" || status === "cancelling";
@@ -354,6 +361,7 @@ function Merge({ run, onLeave }: { run: RunDetail; onLeave: () => void }): React
   const [isTrying, setTrying] = useState(false);
   const leaving = useLeaving(run);
   const gate = leaving.data?.gate;
+  const isFailing = failsIntegration(run);
   const merge = useMutation({
     mutationFn: (confirm: string | undefined) => {
       const branch = into.trim();
@@ -388,8 +396,18 @@ function Merge({ run, onLeave }: { run: RunDetail; onLeave: () => void }): React
         onKeyDown={(event) => event.key === "Escape" && onLeave()}
       />
       {gate !== undefined && gate.needed > 0 && <Gate run={run} gate={gate} />}
+      {isFailing && (
+        <p className="run-because" data-tone="bad">
+          {words.mergeFailingHint}
+        </p>
+      )}
       <div className="run-merge-buttons">
-        <Button type="submit" size="compact-sm" loading={merge.isPending}>
+        <Button
+          type="submit"
+          size="compact-sm"
+          variant={isFailing ? "default" : "filled"}
+          loading={merge.isPending}
+        >
           {words.mergeDo}
         </Button>
         <Button size="compact-sm" variant="default" onClick={onLeave}>
