@@ -6,7 +6,7 @@ import { jobStage } from "./outages/job-stage.ts";
 import { frozen, full, providerAway, readOnly, restarted, type Outage } from "./outages/outage.ts";
 import { roomStage } from "./outages/room-stage.ts";
 import { runStage } from "./outages/run-stage.ts";
-import { Moment, ONE_TRY, type StageOf } from "./outages/stage.ts";
+import { Moment, ONE_TRY, OUTLASTING, type StageOf } from "./outages/stage.ts";
 import { workerStage } from "./outages/worker-stage.ts";
 
 /** Times of outages are a thousandth of what they stand for: three seconds are 3 ms. */
@@ -126,21 +126,34 @@ describe("what was accepted, in an outage", { timeout: 120_000 }, () => {
     },
   );
 
-  const EXCUSES: readonly (readonly [Place, RegExp])[] = [
-    ["hand-over", /지금은 답하지 못했어요/],
-    ["job turn", /^FAILED agent_error MODEL_SERVER_ERROR$/],
-  ];
+  const answer = /지금은 답하지 못했어요/;
+  const failed = /^FAILED agent_error MODEL_SERVER_ERROR$/;
+  const EXCUSES = {
+    turn: answer,
+    tool: answer,
+    "hand-over": answer,
+    outbox: answer,
+    "job turn": failed,
+    "tool of a job": failed,
+  } as const satisfies Partial<Record<Place, RegExp>>;
 
-  test.each(EXCUSES)(
-    "a provider away for 40 min in the middle of: %s. The end says so, and keeps what was done",
-    FULL,
-    async (place, excuse) => {
-      const stage = await STAGES[place](new Moment(place, providerAway, 40 * MINUTE), ENGINE);
+  for (const [place, excuse] of Object.entries(EXCUSES) as [keyof typeof EXCUSES, RegExp][]) {
+    test(
+      `a provider away for 40 min in the middle of: ${place}. The end says so, and a retry does the rest`,
+      place === "turn" ? {} : FULL,
+      async () => {
+        const moment = new Moment(place, providerAway, OUTLASTING);
+        const stage = await STAGES[place](moment, ENGINE);
 
-      await stage.run();
+        await stage.run();
+        const ending = await stage.excuse();
+        await moment.end();
+        await stage.retry();
 
-      expect(await stage.excuse()).toMatch(excuse);
-      await stage.assertHonest();
-    },
-  );
+        expect(ending).toMatch(excuse);
+        await expect(stage.assertDone()).resolves.toBeUndefined();
+        await stage.assertHonest();
+      },
+    );
+  }
 });
