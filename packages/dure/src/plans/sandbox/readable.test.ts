@@ -154,6 +154,7 @@ function allowList({ home, tree }: Machine): readonly string[] {
     ...folders.flatMap(programsOf),
     path.dirname(path.dirname(process.execPath)),
     fileURLToPath(new URL("../../..", import.meta.url)).replace(/\/$/, ""),
+    fileURLToPath(new URL("../../../../../node_modules", import.meta.url)), // its packages
     tree,
   ];
 }
