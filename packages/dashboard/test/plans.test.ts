@@ -8,6 +8,8 @@ import { triesOf } from "../src/plans/port-tries.ts";
 import { readChoice, readStart } from "../src/plans/run-filters.ts";
 import { layoutRun } from "../src/plans/run-graph.ts";
 import { signsAfter, stalledFor, waitsUntil, type Signs } from "../src/plans/signs.ts";
+import { en } from "../src/plans/text.en.ts";
+import { ko } from "../src/plans/text.ko.ts";
 import { rangeOfLine } from "../src/plans/text-lines.ts";
 import {
   launchBrowser,
@@ -229,6 +231,21 @@ describe("decisions", () => {
     expect(filesOf(moved).map(({ path }) => path)).toEqual(["b.ts"]);
     expect(filesOf("")).toEqual([]);
   });
+});
+
+test("the page says in both languages who bounds a worker's memory and CPU time", () => {
+  const held = { network: "enforced", user: 60_578, isOtherUser: true, files: "enforced" } as const;
+  const said = [en, ko].flatMap(({ run: { promisesOf } }) => [
+    promisesOf({ ...held, memory: "group", cpu: "group" }),
+    promisesOf({ ...held, memory: "watched", cpu: "yields" }),
+  ]);
+
+  expect(said.map((words) => words.split(" · ").slice(-2))).toEqual([
+    ["memory bounded by the kernel", "CPU bounded by the kernel"],
+    ["memory watched and bounded by dure", "CPU given to others first"],
+    ["메모리를 커널이 제한해요", "CPU를 커널이 제한해요"],
+    ["메모리를 dure가 지켜보며 제한해요", "CPU는 다른 프로세스가 먼저 써요"],
+  ]);
 });
 
 describe("what may be chosen", () => {
