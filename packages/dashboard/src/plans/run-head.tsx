@@ -361,7 +361,6 @@ function Merge({ run, onLeave }: { run: RunDetail; onLeave: () => void }): React
   const [isTrying, setTrying] = useState(false);
   const leaving = useLeaving(run);
   const gate = leaving.data?.gate;
-  const isFailing = failsIntegration(run);
   const merge = useMutation({
     mutationFn: (confirm: string | undefined) => {
       const branch = into.trim();
@@ -396,6 +395,34 @@ function Merge({ run, onLeave }: { run: RunDetail; onLeave: () => void }): React
         onKeyDown={(event) => event.key === "Escape" && onLeave()}
       />
       {gate !== undefined && gate.needed > 0 && <Gate run={run} gate={gate} />}
+      <MergeButtons run={run} isPending={merge.isPending} onLeave={onLeave} />
+      {isTrying && <p role="status">{words.mergeTrying}</p>}
+      {merge.error !== null && (
+        <LeavingReview
+          error={merge.error}
+          isPending={merge.isPending}
+          onConfirm={(confirm) => merge.mutate(confirm)}
+        />
+      )}
+    </form>
+  );
+}
+
+/** A result that failed its tests is merged too, by no main button. */
+function MergeButtons({
+  run,
+  isPending,
+  onLeave,
+}: {
+  run: RunDetail;
+  isPending: boolean;
+  onLeave: () => void;
+}): ReactNode {
+  const words = useText().plans.run;
+  const isFailing = failsIntegration(run);
+
+  return (
+    <>
       {isFailing && (
         <p className="run-because" data-tone="bad">
           {words.mergeFailingHint}
@@ -406,7 +433,7 @@ function Merge({ run, onLeave }: { run: RunDetail; onLeave: () => void }): React
           type="submit"
           size="compact-sm"
           variant={isFailing ? "default" : "filled"}
-          loading={merge.isPending}
+          loading={isPending}
         >
           {words.mergeDo}
         </Button>
@@ -414,15 +441,7 @@ function Merge({ run, onLeave }: { run: RunDetail; onLeave: () => void }): React
           {words.mergeBack}
         </Button>
       </div>
-      {isTrying && <p role="status">{words.mergeTrying}</p>}
-      {merge.error !== null && (
-        <LeavingReview
-          error={merge.error}
-          isPending={merge.isPending}
-          onConfirm={(confirm) => merge.mutate(confirm)}
-        />
-      )}
-    </form>
+    </>
   );
 }
 

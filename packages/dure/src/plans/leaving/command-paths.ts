@@ -1,5 +1,5 @@
 /** A path from the root of the repository that a command of git's settings may run. */
-export interface CommandPath {
+interface CommandPath {
   readonly path: string;
   /** All files below it count too. */
   readonly isWhole: boolean;
