@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { root } from "./processes.ts";
+import { titlesOf } from "./titles.ts";
 
 /** Pages that promise; each promise names the test that shows it, and that test exists. */
 const PAGES = ["docs/security.md", "docs/reliability.md"];
@@ -10,7 +11,7 @@ const PAGES = ["docs/security.md", "docs/reliability.md"];
 interface Claim {
   readonly sentence: string;
   readonly file: string;
-  /** A part of the test's title. */
+  /** The title of the test, or of its group, as its source says it. */
   readonly title: string;
 }
 
@@ -28,13 +29,19 @@ test.each(PAGES)("every promise of %s names a test that exists", async (page) =>
   const promises = claimsOf(await readFile(path.join(root, page), "utf8"));
   const missing: string[] = [];
   for (const { sentence, file, title } of promises) {
-    const place = path.join(root, file);
-    const source = existsSync(place) ? await readFile(place, "utf8") : "";
-    if (!source.includes(title)) missing.push(`${sentence} → ${file}: ${title}`);
+    const titles = await titlesIn(file);
+    if (!titles.includes(title)) missing.push(`${sentence} → ${file}: ${title}`);
   }
 
   expect(promises.length).toBeGreaterThan(10);
   expect(missing).toEqual([]);
+});
+
+test.each(PAGES)("each test that %s names outside of its tables has a file", async (page) => {
+  const text = await readFile(path.join(root, page), "utf8");
+  const files = [...text.matchAll(/`([^`\s]+\.test\.tsx?)`/g)].map(([, file]) => file!);
+
+  expect(files.filter((file) => !existsSync(path.join(root, file)))).toEqual([]);
 });
 
 test.each(PAGES)("no row of a promise's table of %s is without a test", async (page) => {
@@ -44,3 +51,9 @@ test.each(PAGES)("no row of a promise's table of %s is without a test", async (p
 
   expect(rows.length).toBe(claimsOf(text).length);
 });
+
+async function titlesIn(file: string): Promise<readonly string[]> {
+  const place = path.join(root, file);
+  if (!existsSync(place)) return [];
+  return titlesOf(file, await readFile(place, "utf8")).map(({ text }) => text);
+}

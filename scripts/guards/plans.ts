@@ -148,12 +148,62 @@ export const PLAN_GUARDS: readonly Guard[] = [
   {
     id: "plan.leaves.commands",
     at: { file: `${PLANS}/leaving/run-by-git.ts` },
-    find: "[value, ...quotedIn(value), ...value.split(BETWEEN_WORDS)]",
-    replace: "[]",
+    find: ": pathsOfCommand(value);",
+    replace: ": [];",
     tests: leaving(
       "a command in git's settings names the files that it runs, in the repository's and the person's",
     ),
     why: "a result brings the program that a filter of the repository runs, without a word",
+  },
+  {
+    id: "plan.leaves.commands.modules",
+    at: { file: `${PLANS}/leaving/command-paths.ts` },
+    find: '(word) => word === "-m").flatMap(packagesOf)',
+    replace: '(word) => word === "-m").slice(0, 0)',
+    tests: leaving(
+      "a command that leaves out an extension, a module or a folder names the files it runs",
+    ),
+    why: "a result brings the module of Python that a filter runs, without a word",
+  },
+  {
+    id: "plan.leaves.commands.extension",
+    at: { file: `${PLANS}/leaving/run-by-git.ts` },
+    find: "[name, ...shortNamesOf(name)]",
+    replace: "[name]",
+    tests: leaving(
+      "a command that leaves out an extension, a module or a folder names the files it runs",
+    ),
+    why: "a result brings a program that a command names without its extension, without a word",
+  },
+  {
+    id: "plan.leaves.commands.folder",
+    at: { file: `${PLANS}/leaving/command-paths.ts` },
+    find: "folders.map((path) => ({ path, isWhole: true }))",
+    replace: "folders.map((path) => ({ path, isWhole: false }))",
+    tests: leaving(
+      "a command that leaves out an extension, a module or a folder names the files it runs",
+    ),
+    why: "a result brings a program of the folder into which a command goes, without a word",
+  },
+  {
+    id: "plan.leaves.commands.root",
+    at: { file: `${PLANS}/leaving/command-paths.ts` },
+    find: "below === undefined ? [word] : [word, below]",
+    replace: "[word]",
+    tests: leaving(
+      "a command that leaves out an extension, a module or a folder names the files it runs",
+    ),
+    why: "a result brings a program that a command names from the root, without a word",
+  },
+  {
+    id: "plan.leaves.commands.runner",
+    at: { file: `${PLANS}/leaving/command-paths.ts` },
+    find: "RUN_BY[word] ?? []",
+    replace: "[]",
+    tests: leaving(
+      "a command that leaves out an extension, a module or a folder names the files it runs",
+    ),
+    why: "a result brings the Makefile that an alias runs, without a word",
   },
   {
     id: "plan.leaves.persons-settings",

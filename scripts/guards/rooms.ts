@@ -506,7 +506,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
     at: { file: `${ROOMS}/sink.ts` },
     find: "const outside = told.filter(({ isPrivate }) => takesPrivate || !isPrivate);",
     replace: "const outside = told;",
-    tests: privates("is nothing, at its address and in its file"),
+    tests: privates("is nothing by default, at its address and in its file"),
     why: "a webhook and a file get what agents say in private work, without being set so",
   },
   {

@@ -8,6 +8,8 @@ import { triesOf } from "../src/plans/port-tries.ts";
 import { readChoice, readStart } from "../src/plans/run-filters.ts";
 import { layoutRun } from "../src/plans/run-graph.ts";
 import { signsAfter, stalledFor, waitsUntil, type Signs } from "../src/plans/signs.ts";
+import { en } from "../src/plans/text.en.ts";
+import { ko } from "../src/plans/text.ko.ts";
 import { rangeOfLine } from "../src/plans/text-lines.ts";
 import {
   launchBrowser,
@@ -231,6 +233,21 @@ describe("decisions", () => {
   });
 });
 
+test("the page says in both languages who bounds a worker's memory and CPU time", () => {
+  const held = { network: "enforced", user: 60_578, isOtherUser: true, files: "enforced" } as const;
+  const said = [en, ko].flatMap(({ run: { promisesOf } }) => [
+    promisesOf({ ...held, memory: "group", cpu: "group" }),
+    promisesOf({ ...held, memory: "watched", cpu: "yields" }),
+  ]);
+
+  expect(said.map((words) => words.split(" · ").slice(-2))).toEqual([
+    ["memory bounded by the kernel", "CPU bounded by the kernel"],
+    ["memory watched and bounded by dure", "CPU given to others first"],
+    ["메모리를 커널이 제한해요", "CPU를 커널이 제한해요"],
+    ["메모리를 dure가 지켜보며 제한해요", "CPU는 다른 프로세스가 먼저 써요"],
+  ]);
+});
+
 describe("what may be chosen", () => {
   test("ports, a repository and a branch stand in the address, ports up to a choice before ports from it on", () => {
     expect(
@@ -290,6 +307,7 @@ describe("the list", () => {
         "4단계",
         "크리티컬 패스",
         "나란히 동시에",
+        "아래 조건이 모두 맞아야 하는 건 아니에요",
         "파일이 10개 이상",
         "24",
         "2개 파일은 맡은 포트가 없어서",
@@ -299,8 +317,10 @@ describe("the list", () => {
       }
       expect(sent(server, /runs$/)).toEqual([{ plan: "login", dry_run: true }]);
       expect(await violations(page)).toEqual([]);
+      server.plans.views.set("login", { ...VIEW, mode: { ...VIEW.mode, wanted: "parallel" } });
       await page.getByRole("checkbox", { name: "시도 제한" }).check();
       await page.getByRole("button", { name: "고른 대로 다시 보기" }).click();
+      await page.getByText("계획에 mode: parallel로 적혀 있어서 그렇게 해요").waitFor();
       await expect
         .poll(() => sent(server, /runs$/).at(-1))
         .toEqual({ plan: "login", only: ["limits"], dry_run: true });
@@ -884,7 +904,10 @@ describe("a run", () => {
         expect(words).toContain(part);
       }
 
-      await page.getByRole("button", { name: "브랜치에 합치기" }).click();
+      const merging = page.getByRole("button", { name: "테스트가 실패했지만 합치기" });
+      expect(await merging.getAttribute("data-variant")).toBe("default");
+      await merging.click();
+      await page.getByText("합치면 실패하는 채로 브랜치에 들어가요").waitFor();
       await page.getByRole("textbox", { name: "합칠 브랜치" }).fill("dirty");
       await page.keyboard.press("Enter");
       await page

@@ -1,13 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { testDatabase } from "../src/durable/test-database.ts";
 import { FULL } from "../src/kernel/test-tiers.ts";
-import { hookStage } from "./outages/hook-stage.ts";
-import { jobStage } from "./outages/job-stage.ts";
 import { frozen, full, providerAway, readOnly, restarted, type Outage } from "./outages/outage.ts";
-import { roomStage } from "./outages/room-stage.ts";
-import { runStage } from "./outages/run-stage.ts";
-import { Moment, ONE_TRY, type StageOf } from "./outages/stage.ts";
-import { workerStage } from "./outages/worker-stage.ts";
+import { Moment, ONE_TRY, OUTLASTING } from "./outages/stage.ts";
+import { STAGES, type Place } from "./outages/stages.ts";
 
 /** Times of outages are a thousandth of what they stand for: three seconds are 3 ms. */
 const SCALE = 1 / 1_000;
@@ -23,21 +19,6 @@ const ENGINE = {
 /** The times of a server; the long tier is without its provider for three minutes. */
 const REAL = { ...ENGINE, patienceMs: () => 30 * 60_000, outageRetry: undefined };
 const REAL_MS = process.env["DURE_TEST_LONG"] === "1" ? 180_000 : 3_000;
-
-/** Where an outage begins, and the work around it. */
-const STAGES = {
-  turn: roomStage,
-  tool: roomStage,
-  "hand-over": roomStage,
-  outbox: roomStage,
-  hook: hookStage,
-  "job turn": jobStage,
-  "tool of a job": jobStage,
-  "port step": runStage,
-  worker: workerStage,
-  merge: runStage,
-} as const satisfies Readonly<Record<string, StageOf>>;
-type Place = keyof typeof STAGES;
 
 /**
  * Workers of a plan are programs with a provider of their own, for which they wait themselves
@@ -126,21 +107,34 @@ describe("what was accepted, in an outage", { timeout: 120_000 }, () => {
     },
   );
 
-  const EXCUSES: readonly (readonly [Place, RegExp])[] = [
-    ["hand-over", /지금은 답하지 못했어요/],
-    ["job turn", /^FAILED agent_error MODEL_SERVER_ERROR$/],
-  ];
+  const answer = /지금은 답하지 못했어요/;
+  const failed = /^FAILED agent_error MODEL_SERVER_ERROR$/;
+  const EXCUSES = {
+    turn: answer,
+    tool: answer,
+    "hand-over": answer,
+    outbox: answer,
+    "job turn": failed,
+    "tool of a job": failed,
+  } as const satisfies Partial<Record<Place, RegExp>>;
 
-  test.each(EXCUSES)(
-    "a provider away for 40 min in the middle of: %s. The end says so, and keeps what was done",
-    FULL,
-    async (place, excuse) => {
-      const stage = await STAGES[place](new Moment(place, providerAway, 40 * MINUTE), ENGINE);
+  for (const [place, excuse] of Object.entries(EXCUSES) as [keyof typeof EXCUSES, RegExp][]) {
+    test(
+      `a provider away for 40 min in the middle of: ${place}. The end says so, and a retry does the rest`,
+      place === "turn" ? {} : FULL,
+      async () => {
+        const moment = new Moment(place, providerAway, OUTLASTING);
+        const stage = await STAGES[place](moment, ENGINE);
 
-      await stage.run();
+        await stage.run();
+        const ending = await stage.excuse();
+        await moment.end();
+        await stage.retry();
 
-      expect(await stage.excuse()).toMatch(excuse);
-      await stage.assertHonest();
-    },
-  );
+        expect(ending).toMatch(excuse);
+        await expect(stage.assertDone()).resolves.toBeUndefined();
+        await stage.assertHonest();
+      },
+    );
+  }
 });

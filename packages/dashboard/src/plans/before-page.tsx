@@ -28,6 +28,8 @@ import { Problem } from "../problem.tsx";
 import { CodedText } from "../coded.tsx";
 import { wordsOf } from "../coded-words.ts";
 import { useText } from "../language.tsx";
+import { Prose } from "../prose.tsx";
+import type { Text } from "../texts.ts";
 import "@mantine/core/styles/Checkbox.css";
 import "../panel/panel.css";
 import "./plans.css";
@@ -456,7 +458,7 @@ export function Mode({ view: { mode } }: { view: Pick<PlanView, "mode"> }): Reac
         <strong>{words.modes[mode.mode] ?? mode.mode}</strong>
       </p>
       <p className="soft small">
-        {words.modeHints[mode.oneContext === true ? "one-context" : mode.mode]}
+        <Prose text={modeHintOf(mode, words)} />
       </p>
       <div className="table-room" tabIndex={0} role="group" aria-label={words.mode}>
         <table className="mode-table">
@@ -484,6 +486,15 @@ export function Mode({ view: { mode } }: { view: Pick<PlanView, "mode"> }): Reac
       </div>
     </section>
   );
+}
+
+/** The reason for the way of working: what the plan says, else its conditions. Pure. */
+function modeHintOf(
+  { mode, oneContext, wanted = "auto" }: RunMode,
+  words: Text["plans"]["before"],
+): string {
+  if (wanted !== "auto") return words.modeWanted(wanted);
+  return words.modeHints[oneContext === true ? "one-context" : mode] ?? "";
 }
 
 /** A condition and its value; one of an earlier version of the server has no code. */

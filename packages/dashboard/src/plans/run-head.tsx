@@ -273,15 +273,17 @@ function FormButtons({
   onOpen: (form: OpenForm) => void;
 }): ReactNode {
   const text = useText();
+  const isFailing = failsIntegration(run);
   return (
     <>
       {mayMerge && run.report?.commit !== undefined && (
         <Button
           size="compact-sm"
+          variant={isFailing ? "default" : "filled"}
           leftSection={<IconGitMerge size={15} />}
           onClick={() => onOpen("merge")}
         >
-          {text.plans.run.merge}
+          {isFailing ? text.plans.run.mergeFailing : text.plans.run.merge}
         </Button>
       )}
       {mayRun && canExtend(run) && (
@@ -322,6 +324,11 @@ function ActionForm({
   if (open === "clean" && isRunOver(run.status)) return <CleanRun run={run} onLeave={onLeave} />;
 
   return null;
+}
+
+/** Whether the whole tree of the result failed its tests. Pure. */
+function failsIntegration({ report }: RunDetail): boolean {
+  return report?.integration?.passed === false;
 }
 
 /** Whether more tokens or calls would let the run go on. Pure. */
@@ -388,14 +395,7 @@ function Merge({ run, onLeave }: { run: RunDetail; onLeave: () => void }): React
         onKeyDown={(event) => event.key === "Escape" && onLeave()}
       />
       {gate !== undefined && gate.needed > 0 && <Gate run={run} gate={gate} />}
-      <div className="run-merge-buttons">
-        <Button type="submit" size="compact-sm" loading={merge.isPending}>
-          {words.mergeDo}
-        </Button>
-        <Button size="compact-sm" variant="default" onClick={onLeave}>
-          {words.mergeBack}
-        </Button>
-      </div>
+      <MergeButtons run={run} isPending={merge.isPending} onLeave={onLeave} />
       {isTrying && <p role="status">{words.mergeTrying}</p>}
       {merge.error !== null && (
         <LeavingReview
@@ -405,6 +405,43 @@ function Merge({ run, onLeave }: { run: RunDetail; onLeave: () => void }): React
         />
       )}
     </form>
+  );
+}
+
+/** A result that failed its tests is merged too, by no main button. */
+function MergeButtons({
+  run,
+  isPending,
+  onLeave,
+}: {
+  run: RunDetail;
+  isPending: boolean;
+  onLeave: () => void;
+}): ReactNode {
+  const words = useText().plans.run;
+  const isFailing = failsIntegration(run);
+
+  return (
+    <>
+      {isFailing && (
+        <p className="run-because" data-tone="bad">
+          {words.mergeFailingHint}
+        </p>
+      )}
+      <div className="run-merge-buttons">
+        <Button
+          type="submit"
+          size="compact-sm"
+          variant={isFailing ? "default" : "filled"}
+          loading={isPending}
+        >
+          {words.mergeDo}
+        </Button>
+        <Button size="compact-sm" variant="default" onClick={onLeave}>
+          {words.mergeBack}
+        </Button>
+      </div>
+    </>
   );
 }
 

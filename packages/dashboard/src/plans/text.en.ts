@@ -138,11 +138,15 @@ export const en: PlansText = {
       "in-order":
         "Not all conditions for working side by side hold, so each port has its own agent, one " +
         "after the other.",
-      parallel: "All conditions hold: ports work at the same time as soon as they can.",
+      parallel:
+        "The conditions that this needs hold: ports work at the same time as soon as they can. Not " +
+        "every condition below has to hold.",
       "one-context":
         "There are only a few files, so the ports share one context: each goes on from what " +
         "those before it made and reads what all own, but writes its own alone.",
     },
+    modeWanted: (wanted) =>
+      `The plan says \`mode: ${wanted}\`. The conditions below are for your information.`,
     condition: "Condition",
     value: "Value",
     holds: "holds",
@@ -277,6 +281,9 @@ export const en: PlansText = {
     againHint: "Merges and tries the whole again; ports that are done are not built again.",
     notYours: "To steer this run you need the scope `plans:run`, and to merge it `plans:merge`.",
     merge: "Merge into a branch",
+    mergeFailing: "Merge despite failed tests",
+    mergeFailingHint:
+      "The integration tests of this result failed. Merging it brings the failure into the branch.",
     mergeInto: "Branch to merge into",
     mergeHint: "Leave it empty for the branch it started from.",
     approveResult: (commit) => `Approve result ${commit}`,

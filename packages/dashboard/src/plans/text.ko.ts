@@ -163,10 +163,13 @@ export const ko = {
     >,
     modeHints: {
       "in-order": "동시에 할 조건이 모자라서, 포트마다 다른 에이전트가 차례대로 해요.",
-      parallel: "조건이 모두 맞아서, 준비된 포트부터 동시에 해요.",
+      parallel:
+        "동시에 하는 데 필요한 조건이 맞아서, 준비된 포트부터 동시에 해요. 아래 조건이 모두 맞아야 하는 건 아니에요.",
       "one-context":
         "파일이 몇 개뿐이라 한 맥락에서 차례대로 해요. 앞 포트가 만든 것에서 이어 가고, 서로의 파일을 읽되 쓰기는 자기 것만 해요.",
     } as Readonly<Record<string, string>>,
+    modeWanted: (wanted: string) =>
+      `계획에 \`mode: ${wanted}\`로 적혀 있어서 그렇게 해요. 아래 조건은 참고만 해 주세요.`,
     condition: "조건",
     value: "지금 값",
     holds: "맞음",
@@ -301,6 +304,9 @@ export const ko = {
     againHint: "끝난 포트를 다시 만들지 않고, 합치고 테스트하는 일만 다시 해요.",
     notYours: "이 실행을 움직이려면 `plans:run` 권한이, 합치려면 `plans:merge` 권한이 필요해요.",
     merge: "브랜치에 합치기",
+    mergeFailing: "테스트가 실패했지만 합치기",
+    mergeFailingHint:
+      "이 결과는 통합 테스트를 통과하지 못했어요. 합치면 실패하는 채로 브랜치에 들어가요.",
     mergeInto: "합칠 브랜치",
     mergeHint: "비우면 시작한 브랜치에 합쳐요.",
     approveResult: (commit: string) => `결과 ${commit} 승인`,

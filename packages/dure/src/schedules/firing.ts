@@ -11,7 +11,7 @@ import { momentWords, type TakenMoment } from "./schedule.ts";
 
 /** Messages of a room are remembered for 24 h: later it could be said twice. */
 const BEGUN_WITHIN_MS = 20 * 3_600_000;
-/** The longest wait between two attempts is 8.5 minutes. */
+/** Nine pauses of 1 to 256 s: 8.5 minutes in all, and up to 20 % more. */
 const POLICY = { attempts: 10, firstRetryMs: 1_000, timeoutMs: 30_000 };
 
 /** Does what a moment is for, once: each attempt has the same key. */

@@ -54,5 +54,6 @@ export async function hookStage(moment: Moment): Promise<Stage> {
       expect(await t.database.query({ text: "select title from dure.escalations" })).toEqual([]);
     },
     excuse: async () => "",
+    retry: async () => {},
   };
 }

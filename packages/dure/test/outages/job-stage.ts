@@ -53,6 +53,10 @@ export async function jobStage(moment: Moment, engine: Partial<EngineOptions>): 
       expect(JSON.stringify([seen, job])).not.toMatch(OF_THE_DATABASE);
     },
     excuse: async () => `${job.status} ${job.outcome} ${job.lastError?.code}`,
+    retry: async () => {
+      await team.jobs.retry(job.jobId);
+      job = await ended(() => team.jobs.get(job.jobId));
+    },
   };
 }
 

@@ -2,8 +2,9 @@ import { expect } from "vitest";
 import type { EngineOptions } from "../../src/engine/engine.ts";
 import type { OfflineReply } from "../../src/models/offline.ts";
 import type { ChannelAdapter } from "../../src/rooms/channel-adapter.ts";
-import { readyTeamOn, settled, silent } from "../rooms/helpers.ts";
+import { ANONYMOUS, readyTeamOn, settled, silent } from "../rooms/helpers.ts";
 import type { Heard, TestTeam } from "../rooms/team.ts";
+import { eventually } from "../until.ts";
 import { webPlatform } from "../rooms/web-platform.ts";
 import { bookingTool, OF_THE_DATABASE, REFUSED, type Moment, type Stage } from "./stage.ts";
 
@@ -46,6 +47,14 @@ export async function roomStage(moment: Moment, engine: Partial<EngineOptions>):
     },
     excuse: async () =>
       (await team.rooms.reader.messages("web:general", {})).at(-1)?.text ?? "no words",
+    retry: async () => {
+      for (const { place, answer } of await retriesOf(team)) {
+        await team.rooms.retryIn(place, ANONYMOUS, answer);
+      }
+      await remind(team);
+      await eventually(async () => expect(await answersOf(team, "eden")).not.toEqual([]));
+      await settled(team);
+    },
   };
 }
 
@@ -94,4 +103,29 @@ async function allWords(team: TestTeam): Promise<string> {
     text: "select text from dure.room_messages",
   });
   return rows.map(({ text }) => text).join("\n");
+}
+
+/** Five minutes have passed since an agent was asked: it is asked again, no person has a part in it. */
+async function remind({ database }: TestTeam): Promise<void> {
+  await database.query({
+    text: "update dure.requests set next_at = clock_timestamp() where state = 'open'",
+  });
+}
+
+/** The retry buttons of all places. */
+async function retriesOf({
+  database,
+  rooms,
+}: TestTeam): Promise<readonly { readonly place: string; readonly answer: string }[]> {
+  const places = await database.query<{ place: string }>({
+    text: "select distinct place from dure.room_messages",
+  });
+  const found = [];
+  for (const { place } of places) {
+    const messages = await rooms.reader.messages(place, {});
+    const values = messages.flatMap(({ buttons }) => buttons ?? []).map(({ value }) => value);
+    const answers = values.filter((value) => value.startsWith("retry:"));
+    found.push(...answers.map((value) => ({ place, answer: value.slice("retry:".length) })));
+  }
+  return found;
 }

@@ -17,6 +17,8 @@ export interface Stage {
   readonly assertHonest: () => Promise<void>;
   /** How the work says that its provider stayed away for longer than its patience. */
   readonly excuse: () => Promise<string>;
+  /** A person retries what ended so; resolves when it has ended again. */
+  readonly retry: () => Promise<void>;
 }
 
 export type StageOf = (moment: Moment, engine: Partial<EngineOptions>) => Promise<Stage>;
@@ -37,10 +39,13 @@ export const REFUSED: OfflineReply = { text: "", error: { status: 503 } };
 export const OF_THE_DATABASE =
   /DATABASE_|ECONN|PGSQL|No space|base\/|\b\d{2}[0-9P]\d{2}:|\/tmp|\/dev\/shm/;
 
+/** Stays for longer than all patience: until it is ended by hand. */
+export const OUTLASTING = Number.POSITIVE_INFINITY;
+
 /** One outage that begins the first time that the work comes to its place. */
 export class Moment {
   readonly provider: Provider = { isAway: false };
-  /** The outage has been. */
+  /** The outage has been; one that outlasts all patience has begun. */
   readonly isOver: Promise<void>;
   readonly #place: string;
   readonly #outage: Outage;
@@ -48,6 +53,8 @@ export class Moment {
   readonly #over = Promise.withResolvers<void>();
   readonly #world = Promise.withResolvers<World>();
   #isBegun = false;
+  /** Ends an outage that outlasts all patience. */
+  end: () => Promise<void> = async () => {};
 
   constructor(place: string, outage: Outage, forMs: number) {
     this.#place = place;
@@ -66,6 +73,10 @@ export class Moment {
     if (place !== this.#place || this.#isBegun) return;
     this.#isBegun = true;
     const end = await this.#outage(await this.#world.promise);
+    if (this.#forMs === OUTLASTING) {
+      this.end = end;
+      return this.#over.resolve();
+    }
     systemClock.after(this.#forMs, () => void end().then(this.#over.resolve, this.#over.reject));
   };
 }

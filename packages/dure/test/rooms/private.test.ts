@@ -307,9 +307,9 @@ describe("what a sink is told of private work", { timeout: 60_000 }, () => {
   };
 
   test.each([
-    ["is nothing, at its address and in its file", undefined, ["job_open", "job_last"]],
-    ["is all where its setting says so", true, Object.keys(origins)],
-  ])("%s", async (_title, isPrivate, told) => {
+    ["nothing by default", undefined, ["job_open", "job_last"]],
+    ["all where its setting says so", true, Object.keys(origins)],
+  ])("is %s, at its address and in its file", async (_title, isPrivate, told) => {
     const posted: string[] = [];
     const address = await receiver(posted);
     const folder = await mkdtemp(path.join(tmpdir(), "dure-sink-"));

@@ -6,7 +6,11 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { systemClock } from "../../kernel/clock.ts";
 import { codeOf, DureError, messageOf } from "../../kernel/errors.ts";
-import { cpusOfWorkers, openControlGroups } from "../../plans/sandbox/control-groups.ts";
+import {
+  cpusOfWorkers,
+  openControlGroups,
+  type ControlGroups,
+} from "../../plans/sandbox/control-groups.ts";
 import { diskOfWorkers } from "../../plans/sandbox/disk-watch.ts";
 import { bytesWords, memoryOfWorkers } from "../../plans/sandbox/memory-watch.ts";
 import { openSandbox, type IsolationKind } from "../../plans/sandbox/sandbox.ts";
@@ -71,8 +75,11 @@ export async function checkIsolation({ filesByModes }: WorkerBounds): Promise<Fi
 export function checkBounds(
   { memoryBytes, cpus = cpusOfWorkers(), diskBytes }: WorkerBounds,
   folder: string,
+  {
+    boundsMemory,
+    boundsCpu,
+  }: Pick<ControlGroups, "boundsMemory" | "boundsCpu"> = openControlGroups(),
 ): readonly Finding[] {
-  const { boundsMemory, boundsCpu } = openControlGroups();
   const memory = bytesWords({ mostBytes: memoryBytes ?? memoryOfWorkers() });
   const disk = bytesWords({ mostBytes: diskBytes ?? diskOfWorkers(folder) });
   return [

@@ -191,6 +191,43 @@ test("a command in git's settings names the files that it runs, in the repositor
   );
 });
 
+test("a command that leaves out an extension, a module or a folder names the files it runs", async () => {
+  const repository = open();
+  for (const [key, command] of [
+    ["filter.tidy.clean", "python3 -m checks.tidy %f"],
+    ["filter.tidy.smudge", "python tools/app"],
+    ["diff.sheet.textconv", "node -e \"require('./tools/sheet')\""],
+    ["diff.doc.textconv", "node tools/doc"],
+    ["core.fsmonitor", "sh -c 'cd watch && ./run.sh'"],
+    ["core.sshCommand", "$(git rev-parse --show-toplevel)/bin/ssh"],
+    ["core.editor", "$PWD/bin/edit"],
+    ["alias.ship", "!make ship"],
+    ["alias.fmt", "!npm run fmt"],
+  ] as const) {
+    repository.git("config", key, command);
+  }
+  const run = {
+    "checks/__init__.py": "",
+    "checks/tidy.py": "",
+    "tools/app/__main__.py": "",
+    "tools/sheet.js": "",
+    "tools/doc/index.cjs": "",
+    "watch/run.sh": "",
+    "bin/ssh": "",
+    "bin/edit": "",
+    Makefile: "",
+    "package.json": "{}\n",
+  };
+  const rest = { "checks/other.py": "", "tools/sheet.md": "", "tools/sheet/other.js": "" };
+  work(repository, { ...run, ...rest, "lib/Makefile": "", "tools.py": "" });
+
+  expect(found(await refusal(repository)).toSorted()).toEqual(
+    Object.keys(run)
+      .map((path) => `git-hook ${path}:null`)
+      .toSorted(),
+  );
+});
+
 test("a link in place of a folder that holds a hook is named", async () => {
   const repository = open();
   repository.git("config", "filter.tidy.smudge", "tools/bin/tidy");

@@ -1,13 +1,12 @@
 import { realpath } from "node:fs/promises";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { fieldsOf } from "../workspace/listing.ts";
+import { pathsOfCommand, shortNamesOf } from "./command-paths.ts";
 import type { Repository } from "../workspace/repository.ts";
 
 /** Settings whose value git obeys as it lies: a file, or all files of a folder. */
 const OBEYED =
   /^(?:core\.(?:hookspath|attributesfile)|init\.templatedir|include\.path|includeif\..*\.path)$/i;
-/** Between the words of a command. */
-const BETWEEN_WORDS = /[\s"'`;|&<>(){}=,!]+/;
 
 interface Reader {
   /** Everything that dure was started with: it leads to the person's settings. */
@@ -32,7 +31,8 @@ interface Place {
 /**
  * Whether git itself runs or obeys a path of the repository, by the settings of the repository, the
  * person and the machine: a path that any setting names, as a file or within a command (filters,
- * drivers, aliases, helpers), and all that is below a folder of hooks.
+ * drivers, aliases, helpers), and all that is below a folder of hooks. What such a file runs in its
+ * turn is not followed.
  */
 export async function runByGit(
   repository: Repository,
@@ -42,26 +42,28 @@ export async function runByGit(
   const settings = await settingsOf(repository, reader);
   const home = reader.env["HOME"];
   const places = settings.flatMap((setting) => placesOf(setting, { root, home }));
-  const exact = new Set<string>();
-  const folders = new Set<string>();
+  const [named, above, folders] = [new Set<string>(), new Set<string>(), new Set<string>()];
   for (const { at, isWhole } of places) {
     const real = await realpath(at).catch(() => at);
     for (const place of [below(root, at), below(root, real)]) {
+      if (place === undefined) continue;
+      named.add(place);
       // A file in place of a folder above it may be a link to another one.
-      withParents(place).forEach((path) => exact.add(path));
-      if (isWhole && place !== undefined) folders.add(`${place}/`);
+      foldersAbove(place).forEach((path) => above.add(path));
+      if (isWhole) folders.add(`${place}/`);
     }
   }
 
   return (file) => {
     const name = file.toLowerCase();
-    return exact.has(name) || [...folders].some((folder) => name.startsWith(folder));
+    const isNamed = [name, ...shortNamesOf(name)].some((path) => named.has(path));
+    return isNamed || above.has(name) || [...folders].some((folder) => name.startsWith(folder));
   };
 }
 
 /** Pure. */
-function withParents(place: string | undefined): readonly string[] {
-  const parts = place?.split("/") ?? [];
+function foldersAbove(place: string): readonly string[] {
+  const parts = place.split("/").slice(0, -1);
   return parts.map((_, index) => parts.slice(0, index + 1).join("/"));
 }
 
@@ -89,11 +91,13 @@ function placesOf(
   { key, value, origin }: Setting,
   { root, home }: { readonly root: string; readonly home: string | undefined },
 ): readonly Place[] {
-  const isWhole = OBEYED.test(key);
+  const isObeyed = OBEYED.test(key);
   // What is included is named from the file of settings, all else from the root.
   const from = /^include/i.test(key) ? dirname(origin) : root;
-  const words = isWhole ? [value] : [value, ...quotedIn(value), ...value.split(BETWEEN_WORDS)];
-  const places = words.filter(Boolean).map((word) => ({ at: absolute(word, from, home), isWhole }));
+  const paths = isObeyed ? [{ path: value, isWhole: true }] : pathsOfCommand(value);
+  const places = paths
+    .filter(({ path }) => path !== "")
+    .map(({ path, isWhole }) => ({ at: absolute(path, from, home), isWhole }));
 
   return [{ at: origin, isWhole: false }, ...places];
 }
@@ -102,9 +106,6 @@ function absolute(word: string, from: string, home: string | undefined): string 
   const isOfHome = word.startsWith("~/") && home !== undefined;
   return isOfHome ? join(home, word.slice(2)) : resolve(from, word);
 }
-
-const quotedIn = (value: string): readonly string[] =>
-  [...value.matchAll(/"([^"]+)"|'([^']+)'/g)].map(([, double, single]) => double ?? single!);
 
 /** From the root of the repository, in small letters; undefined: it lies elsewhere. Pure. */
 function below(root: string, at: string): string | undefined {

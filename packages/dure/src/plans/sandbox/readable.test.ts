@@ -154,6 +154,7 @@ function allowList({ home, tree }: Machine): readonly string[] {
     ...folders.flatMap(programsOf),
     path.dirname(path.dirname(process.execPath)),
     fileURLToPath(new URL("../../..", import.meta.url)).replace(/\/$/, ""),
+    fileURLToPath(new URL("../../../../../node_modules", import.meta.url)), // its packages
     tree,
   ];
 }
@@ -179,7 +180,7 @@ test.for(USERS)(
     const machine = plant(who.replaceAll(" ", "-"), user);
     const { home, tree, planted } = machine;
     onTestFinished(() => rmSync(planted.at(-1)!));
-    const bins = [".cargo/bin", ".local/bin"].map((name) => path.join(home, name));
+    const bins = [path.join(home, ".local/bin")]; // the others are found without a PATH
     const programs = [...PATH.split(":"), ...bins];
     const order = (command: readonly string[]): HostOrder => ({
       open: {
