@@ -103,6 +103,8 @@ export interface BudgetLimit {
 /** What may stand in a card. Files may spell every key in snake_case too. */
 export interface CardInput {
   readonly llm?: LlmInput;
+  /** The same as `llm`. */
+  readonly model?: LlmInput;
   readonly temperature?: number;
   readonly policy?: {
     readonly maxAttempts?: number;
@@ -127,8 +129,14 @@ export interface CardInput {
   readonly threads?: HeardThreads;
 }
 
-/** `"openai:gpt-…"`, or the long form. */
-export type LlmInput = string | (LlmRef & { readonly fallbacks?: readonly (string | LlmRef)[] });
+/**
+ * `"openai:gpt-…"`, or the long form. Of several, in a list or a text with commas, the next one is
+ * asked where those before it are away.
+ */
+export type LlmInput =
+  | string
+  | (LlmRef & { readonly fallbacks?: readonly (string | LlmRef)[] })
+  | readonly (string | LlmRef)[];
 
 /** Seconds, or a duration with its unit such as `"1.5s"` or `"2m"`. */
 export type SecondsInput = number | string;
@@ -153,7 +161,7 @@ export function parseCard(input: unknown, where = "card"): Card {
     `${where} has ${problems.length === 1 ? "a problem" : `${problems.length} problems`}: ${problems.join("; ")}.`,
     {
       class: "input",
-      hint: "Keys of a card are llm, temperature, policy, tools, mcp, knowledge, budget, line and threads.",
+      hint: "Keys of a card are llm (or model), temperature, policy, tools, mcp, knowledge, budget, line and threads.",
       details: { problems },
     },
   );
@@ -182,6 +190,20 @@ export function parseModelName(name: string): LlmRef {
   }
 
   return { provider, model };
+}
+
+/**
+ * One or more names with commas between them: `openai:gpt-…, anthropic:claude-…`. Throws
+ * `MODEL_NAME_INVALID`.
+ */
+export function parseModelNames(names: string): Llm {
+  const [first, ...fallbacks] = names.split(",").map(parseModelName);
+  return { ...first!, fallbacks };
+}
+
+/** The names that `parseModelNames` reads, the one that is asked first before the others. */
+export function modelNames({ fallbacks, ...first }: Llm): string {
+  return [first, ...fallbacks].map(modelName).join(", ");
 }
 
 /** The short form that `parseModelName` reads. */
@@ -240,6 +262,9 @@ const providerName = z.string().transform((value, context) =>
   }),
 );
 
+/** Models that are asked after the first one. */
+const MAX_FALLBACKS = 8;
+
 const llmRefShape = {
   provider: providerName,
   model: z.string().min(1),
@@ -251,10 +276,19 @@ const shortName = z
   .string()
   .transform((name, context) => attempt(context, () => parseModelName(name)));
 const llmRef = fromText(shortName, fileObject(llmRefShape));
-const llm = fromText(
-  shortName.transform((ref) => ({ ...ref, fallbacks: [] })),
-  fileObject({ ...llmRefShape, fallbacks: z.array(llmRef).max(8).default([]) }),
-);
+const llmNames = z
+  .string()
+  .transform((names, context) => attempt(context, () => parseModelNames(names)));
+const llmList = z
+  .array(llmRef)
+  .min(1)
+  .max(MAX_FALLBACKS + 1)
+  .transform(([first, ...fallbacks]) => ({ ...first!, fallbacks }));
+const llmObject = fileObject({
+  ...llmRefShape,
+  fallbacks: z.array(llmRef).max(MAX_FALLBACKS).default([]),
+});
+const llm = fromText(llmNames, fromList(llmList, llmObject));
 
 const policy = fileObject({
   maxAttempts: z.int().min(1).max(20).optional(),
@@ -289,24 +323,27 @@ const budget = fileObject({
 });
 
 /** Accepts {@link CardInput} in either spelling; gives a {@link Card} with its defaults. */
-export const cardSchema = fileObject({
-  llm: llm.optional(),
-  temperature: z.number().min(0).max(2).optional(),
-  policy: policy.prefault({}),
-  tools: z.array(z.string().min(1)).default([]),
-  mcp: z
-    .array(
-      z.string().regex(/^[A-Za-z0-9_-]{1,32}(\/.{1,100})?$/, {
-        error: "must name an MCP server, or some of its tools, such as files/read_*",
-      }),
-    )
-    .max(20)
-    .optional(),
-  knowledge: z.array(z.string().min(1).max(64)).max(10).optional(),
-  budget: budget.prefault({}),
-  line: z.enum(["place", "person"]).optional(),
-  threads: z.enum(["own", "all"]).optional(),
-}) as unknown as z.ZodType<Card, CardInput>;
+export const cardSchema = fileObject(
+  {
+    llm: llm.optional(),
+    temperature: z.number().min(0).max(2).optional(),
+    policy: policy.prefault({}),
+    tools: z.array(z.string().min(1)).default([]),
+    mcp: z
+      .array(
+        z.string().regex(/^[A-Za-z0-9_-]{1,32}(\/.{1,100})?$/, {
+          error: "must name an MCP server, or some of its tools, such as files/read_*",
+        }),
+      )
+      .max(20)
+      .optional(),
+    knowledge: z.array(z.string().min(1).max(64)).max(10).optional(),
+    budget: budget.prefault({}),
+    line: z.enum(["place", "person"]).optional(),
+    threads: z.enum(["own", "all"]).optional(),
+  },
+  { model: "llm" },
+) as unknown as z.ZodType<Card, CardInput>;
 
 function parseBudgetLimitObject(value: {
   tokens?: number | undefined;
@@ -319,8 +356,20 @@ function parseBudgetLimitObject(value: {
  * Text is read by one schema, everything else by the other, so that errors match the input's kind.
  */
 function fromText<Text extends z.ZodType, Long extends z.ZodType>(text: Text, long: Long) {
-  return z.unknown().transform((value, context): z.output<Text> | z.output<Long> => {
-    const result = (typeof value === "string" ? text : long).safeParse(value);
+  return fromKind(text, long, (value) => typeof value === "string");
+}
+
+function fromList<List extends z.ZodType, Long extends z.ZodType>(list: List, long: Long) {
+  return fromKind(list, long, Array.isArray);
+}
+
+function fromKind<One extends z.ZodType, Other extends z.ZodType>(
+  one: One,
+  other: Other,
+  isOne: (value: unknown) => boolean,
+) {
+  return z.unknown().transform((value, context): z.output<One> | z.output<Other> => {
+    const result = (isOne(value) ? one : other).safeParse(value);
     if (result.success) return result.data;
 
     for (const issue of result.error.issues) {
