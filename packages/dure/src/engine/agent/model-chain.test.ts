@@ -90,7 +90,7 @@ test.each([
   const first = offlineModel("first", (): OfflineAnswer => ({ text: "", error }));
   const next = offlineModel("next", () => `asked ${++asked}`);
   const service = serviceOf({ model: "offline:first, offline:next" });
-  await using t = await startTestEngine(service, { offline: [first, next], model: "openai:x" });
+  await using t = await startTestEngine(service, { offline: [first, next] });
 
   const { done } = await t.say("hello");
 
