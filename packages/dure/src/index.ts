@@ -48,7 +48,9 @@ export type {
   Validator,
 } from "./engine/agent/agent.ts";
 export type { AgentContext, CustomModelRequest } from "./engine/agent/agent-context.ts";
-export type { BudgetLimitInput, CardInput, LlmInput } from "./models/card.ts";
+export type { BudgetLimitInput, CardInput, LlmInput, OneModel, OwnModel } from "./models/card.ts";
+export type { ModelObject } from "./models/model-object.ts";
+export type { LlmRef, ProviderName } from "./models/model.ts";
 
 // Tools
 export { NotSentError, tool } from "./engine/agent/tool.ts";

@@ -146,6 +146,8 @@ export const ERROR_WORDS_KO: Readonly<Record<string, string>> = {
   MODEL_NAME_INVALID: "모르는 모델이에요. `openai:모델`처럼 적어 주세요.",
   MODEL_BASE_URL_INVALID: "모델의 주소를 `https://`까지 적어 주세요.",
   MODEL_BASE_URL_MISSING: "모델의 주소가 없어요. 카드의 `llm.baseUrl`에 적어 주세요.",
+  MODEL_OBJECT_MISSING:
+    "이 모델은 이름만으로는 부를 수 없어요. 코드에서 모델 객체를 그대로 넣어 주세요.",
   MODEL_FAILED: "모델이 답하지 못했어요. 다시 시도해 주세요.",
   OFFLINE_MODEL_UNKNOWN: "이런 오프라인 모델이 없어요.",
   TOOL_TIMEOUT: "도구가 제때 답하지 않았어요.",

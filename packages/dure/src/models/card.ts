@@ -2,9 +2,16 @@ import { z } from "zod";
 import { durationMs } from "../kernel/duration.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import { type LlmRef, MAX_CALL_SEC, type ProviderName } from "./model.ts";
+import {
+  looksLikeModelObject,
+  MODEL_OBJECT,
+  modelObjectFault,
+  namesOfObject,
+  type ModelObject,
+} from "./model-object.ts";
 import { PROVIDER_NAMES } from "./providers.ts";
 import { closest, fileObject } from "./spelling.ts";
-import { onlyDefined } from "../kernel/json.ts";
+import { isObject, onlyDefined } from "../kernel/json.ts";
 
 /**
  * What an agent may use and how it behaves when things go wrong. Read from `card.json` or given in
@@ -134,9 +141,17 @@ export interface CardInput {
  * asked where those before it are away.
  */
 export type LlmInput =
-  | string
-  | (LlmRef & { readonly fallbacks?: readonly (string | LlmRef)[] })
-  | readonly (string | LlmRef)[];
+  | OneModel
+  | ((LlmRef | OwnModel) & { readonly fallbacks?: readonly OneModel[] })
+  | readonly OneModel[];
+
+/** A model by its name, in the long form, or as an object of the AI SDK. */
+export type OneModel = string | LlmRef | ModelObject | OwnModel;
+
+/** An object of the AI SDK and how it is asked. */
+export type OwnModel = Pick<LlmRef, "temperature" | "maxOutputTokens"> & {
+  readonly model: ModelObject;
+};
 
 /** Seconds, or a duration with its unit such as `"1.5s"` or `"2m"`. */
 export type SecondsInput = number | string;
@@ -275,7 +290,7 @@ const llmRefShape = {
 const shortName = z
   .string()
   .transform((name, context) => attempt(context, () => parseModelName(name)));
-const llmRef = fromText(shortName, fileObject(llmRefShape));
+const llmRef = fromText(shortName, withModelObject(fileObject(llmRefShape)));
 const llmNames = z
   .string()
   .transform((names, context) => attempt(context, () => parseModelNames(names)));
@@ -284,10 +299,9 @@ const llmList = z
   .min(1)
   .max(MAX_FALLBACKS + 1)
   .transform(([first, ...fallbacks]) => ({ ...first!, fallbacks }));
-const llmObject = fileObject({
-  ...llmRefShape,
-  fallbacks: z.array(llmRef).max(MAX_FALLBACKS).default([]),
-});
+const llmObject = withModelObject(
+  fileObject({ ...llmRefShape, fallbacks: z.array(llmRef).max(MAX_FALLBACKS).default([]) }),
+);
 const llm = fromText(llmNames, fromList(llmList, llmObject));
 
 const policy = fileObject({
@@ -378,6 +392,33 @@ function fromKind<One extends z.ZodType, Other extends z.ZodType>(
 
     return z.NEVER;
   });
+}
+
+/** Also an object of the AI SDK, alone or as `model` of the long form. */
+function withModelObject<Long extends z.ZodType<LlmRef>>(long: Long) {
+  return z.unknown().transform((value, context): z.output<Long> => {
+    const object = objectIn(value);
+    const fault = object && modelObjectFault(object);
+    const settings = object === value ? undefined : value;
+    const written = object ? { ...(settings as object), ...namesOfObject(object) } : value;
+    const result = long.safeParse(written);
+    if (result.success && fault === undefined) {
+      return object ? { ...result.data, [MODEL_OBJECT]: object } : result.data;
+    }
+    if (fault !== undefined) context.addIssue({ code: "custom", message: fault });
+    for (const issue of result.error?.issues ?? []) {
+      context.addIssue({ code: "custom", path: issue.path, message: issue.message });
+    }
+
+    return z.NEVER;
+  });
+}
+
+function objectIn(value: unknown): ModelObject | undefined {
+  if (looksLikeModelObject(value)) return value;
+  if (!isObject(value)) return undefined;
+  const { model, [MODEL_OBJECT]: kept } = value as { model?: unknown; [MODEL_OBJECT]?: unknown };
+  return [model, kept].find(looksLikeModelObject);
 }
 
 function attempt<T>(context: z.core.$RefinementCtx, read: () => T): T {

@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from "../kernel/json.ts";
+import type { MODEL_OBJECT, ModelObject } from "./model-object.ts";
 
 /**
  * Which model answers, and how it is asked. Written in a card, or as `"openai:gpt-…"` (card.ts,
@@ -22,10 +23,12 @@ export interface LlmRef {
    * `http://127.0.0.1:11434/v1`. Default: the provider's.
    */
   readonly baseUrl?: string | undefined;
+  /** Asked instead of a provider of ours. */
+  readonly [MODEL_OBJECT]?: ModelObject | undefined;
 }
 
 /** A key of the table in providers.ts. */
-export type ProviderName = "openai" | "anthropic" | "openai-compatible" | "offline";
+export type ProviderName = "openai" | "anthropic" | "openai-compatible" | "ai-sdk" | "offline";
 
 /**
  * Used where neither request nor card says. Every call has a bound, because a reservation against a

@@ -1,4 +1,6 @@
+import { createAnthropic } from "@ai-sdk/anthropic";
 import { UnfriendlyProvider, type ProviderAnswer } from "@dure/testing";
+import { MockLanguageModelV3 } from "ai/test";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { offlineModel, type OfflineAnswer } from "../../models/offline.ts";
@@ -96,6 +98,30 @@ test.each([
 
   expect(done.error).toBeDefined();
   expect(asked).toBe(0);
+});
+
+test("a model object gives way to the next one, and both are in the records of calls", async () => {
+  await using provider = await UnfriendlyProvider.start({
+    seed: 1,
+    often: 0,
+    answer: () => ({ text: "from Claude" }),
+  });
+  const away = new MockLanguageModelV3({
+    provider: "google.generative-ai",
+    modelId: "gemini",
+    doStream: () => Promise.reject(Object.assign(new Error("x"), { code: "ECONNREFUSED" })),
+  });
+  const claude = createAnthropic({ apiKey: "k", baseURL: `${provider.url}/v1` });
+  const service = serviceOf({ model: [away, claude("claude-haiku-4-5")] });
+  await using t = await startTestEngine(service);
+
+  const { done } = await t.say("hello");
+
+  expect(done).toMatchObject({ message: "from Claude" });
+  expect(await callsOf(t)).toEqual([
+    ["ai-sdk", "MODEL_UNREACHABLE"],
+    ["anthropic", null],
+  ]);
 });
 
 test("a turn waits when all models of its chain are away, and then asks the first one first", async () => {
