@@ -62,6 +62,7 @@ export type {
   ToolContext,
   ToolOptions,
 } from "./engine/agent/tool.ts";
+export type { GivenSchemas, InputSchema } from "./engine/agent/input-schema.ts";
 export { calculator, clockTool, webFetch } from "./engine/agent/builtin-tools.ts";
 export { teamTools } from "./engine/agent/team-tools.ts";
 export type { TeamToolName } from "./engine/agent/team-tools.ts";
