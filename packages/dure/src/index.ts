@@ -64,6 +64,9 @@ export type {
 } from "./engine/agent/tool.ts";
 export type { GivenSchemas, InputSchema } from "./engine/agent/input-schema.ts";
 export { calculator, clockTool, webFetch } from "./engine/agent/builtin-tools.ts";
+export { openapiTools } from "./engine/openapi/openapi-tools.ts";
+export type { Approvals, OpenApiAuth, OpenApiOptions } from "./engine/openapi/openapi-tools.ts";
+export type { LeftOutOperation } from "./engine/openapi/operations.ts";
 export { teamTools } from "./engine/agent/team-tools.ts";
 export type { TeamToolName } from "./engine/agent/team-tools.ts";
 
