@@ -1,10 +1,12 @@
 import { readFile, stat } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { parse as parseYaml } from "yaml";
+import { systemClock, withTimeout } from "../../kernel/clock.ts";
 import { DureError, messageOf } from "../../kernel/errors.ts";
 import { fetchAtOrigin } from "../../kernel/fetch-at-origin.ts";
 import { isObject } from "../../kernel/json.ts";
 import { readBounded } from "./read-bounded.ts";
+import { textOf } from "./text-of.ts";
 
 export type Node = Readonly<Record<string, unknown>>;
 
@@ -23,31 +25,26 @@ const READ_MS = 30_000;
 
 /** From an address, a file (its path, or a `file:` URL), or as it is. Throws `OPENAPI_INVALID`. */
 export async function readDocument(source: string | URL | object): Promise<OpenApiDocument> {
-  const url = urlOf(source);
-  const isGiven = typeof source === "object" && !(source instanceof URL);
-  const root = isGiven ? source : parsed(await textOf(url ?? source), nameOf(source));
-  const version = isObject(root) ? /^3\.[01]/.exec(String(root["openapi"]))?.[0] : undefined;
-  if (!isObject(root) || version === undefined) {
-    throw invalid(`${nameOf(source)} is no document of OpenAPI 3.0 or 3.1.`);
+  if (typeof source !== "string" && !(source instanceof URL)) return checked(source, "The object");
+
+  const url = URL.parse(source);
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    const file = url?.protocol === "file:" ? fileURLToPath(url) : String(source);
+    return checked(parsed(await textOfFile(file), file), file);
   }
-  return { root, url, version: version as OpenApiDocument["version"] };
+  const name = `${url.origin}${url.pathname}`; // a query may hold a secret
+  return { ...checked(parsed(await textAt(url, name), name), name), url };
 }
 
-function urlOf(source: string | URL | object): URL | undefined {
-  const text = source instanceof URL ? source.href : source;
-  return typeof text === "string" && /^https?:/i.test(text) ? new URL(text) : undefined;
+function checked(root: unknown, name: string): OpenApiDocument {
+  const version = isObject(root) ? /^3\.[01]/.exec(textOf(root["openapi"]) ?? "")?.[0] : undefined;
+  if (!isObject(root) || version === undefined) {
+    throw invalid(`${name} is no document of OpenAPI 3.0 or 3.1.`);
+  }
+  return { root, version: version as OpenApiDocument["version"] };
 }
 
-/** Without a query: it may hold a secret. */
-function nameOf(source: string | URL | object): string {
-  const url = urlOf(source);
-  if (url) return `${url.origin}${url.pathname}`;
-  return typeof source === "string" || source instanceof URL ? String(source) : "The object";
-}
-
-async function textOf(source: string | URL | object): Promise<string> {
-  if (source instanceof URL && source.protocol !== "file:") return textAt(source);
-  const file = source instanceof URL ? fileURLToPath(source) : String(source);
+async function textOfFile(file: string): Promise<string> {
   try {
     const { size } = await stat(file);
     if (size > MAX_DOCUMENT) throw new Error(`it has more than ${MAX_DOCUMENT} bytes`);
@@ -57,16 +54,19 @@ async function textOf(source: string | URL | object): Promise<string> {
   }
 }
 
-async function textAt(url: URL): Promise<string> {
-  try {
-    const response = await fetchAtOrigin(url, { signal: AbortSignal.timeout(READ_MS) });
-    const { bytes, isCut } = await readBounded(response, MAX_DOCUMENT);
-    if (!response.ok) throw new Error(`it answers ${response.status}`);
-    if (isCut) throw new Error(`it has more than ${MAX_DOCUMENT} bytes`);
-    return bytes.toString("utf8");
-  } catch (cause) {
-    throw invalid(`${nameOf(url)} cannot be read: ${messageOf(cause)}.`, cause);
-  }
+async function textAt(url: URL, name: string): Promise<string> {
+  const late = (): DureError => invalid(`${name} was not read within ${READ_MS} ms.`);
+  return withTimeout(systemClock, { ms: READ_MS, signal: undefined }, late, async (signal) => {
+    try {
+      const response = await fetchAtOrigin(url, { signal });
+      const { bytes, isCut } = await readBounded(response, MAX_DOCUMENT);
+      if (!response.ok) throw new Error(`it answers ${response.status}`);
+      if (isCut) throw new Error(`it has more than ${MAX_DOCUMENT} bytes`);
+      return bytes.toString("utf8");
+    } catch (cause) {
+      throw invalid(`${name} cannot be read: ${messageOf(cause)}.`, cause);
+    }
+  });
 }
 
 function parsed(text: string, name: string): unknown {
@@ -77,7 +77,7 @@ function parsed(text: string, name: string): unknown {
   }
 }
 
-export function invalid(message: string, cause?: unknown): DureError {
+function invalid(message: string, cause?: unknown): DureError {
   return new DureError("OPENAPI_INVALID", message, {
     class: "input",
     cause,

@@ -2,7 +2,8 @@ import { isObject, type JsonObject } from "../../kernel/json.ts";
 import { atPointer, mapSchemas } from "../../models/json-schema.ts";
 import { readToolSchema } from "../../models/tool-schema.ts";
 import type { Node, OpenApiDocument } from "./document.ts";
-import { listOf, Unfit, type Operation, type Parameter } from "./operations.ts";
+import { Unfit, type Operation, type Parameter } from "./operations.ts";
+import { listOf } from "./text-of.ts";
 
 /** The arguments of an operation: parameters by their names, and the body as `body`. */
 export interface OperationInput {
@@ -95,8 +96,9 @@ class Definitions {
     const known = this.#names.get($ref);
     if (known !== undefined) return known;
     const target = $ref.startsWith("#") ? atPointer(this.#document.root, $ref) : undefined;
-    if (target === undefined)
+    if (target === undefined) {
       throw new Unfit(`it refers to ${$ref.slice(0, 100)}, which is not there`);
+    }
     if (this.#names.size >= MAX_DEFINITIONS) {
       throw new Unfit(`it refers to more than ${MAX_DEFINITIONS} schemas`);
     }

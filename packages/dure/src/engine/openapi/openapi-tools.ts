@@ -5,14 +5,9 @@ import { tool, type AnyTool, type ToolOptions } from "../agent/tool.ts";
 import { unknownOption } from "../known-options.ts";
 import { readDocument, type OpenApiDocument } from "./document.ts";
 import { inputOf } from "./input.ts";
-import {
-  operationsOf,
-  textOf,
-  Unfit,
-  type LeftOutOperation,
-  type Operation,
-} from "./operations.ts";
+import { operationsOf, Unfit, type LeftOutOperation, type Operation } from "./operations.ts";
 import { send, type RequestSite } from "./request.ts";
+import { textOf } from "./text-of.ts";
 
 /** Which operations become tools, and how they are called. */
 export interface OpenApiOptions {
@@ -65,8 +60,9 @@ export async function openapiTools(
   options: OpenApiOptions = {},
 ): Promise<Record<string, AnyTool>> {
   const wrong = unknownOption(options, OPTIONS);
-  if (wrong)
+  if (wrong) {
     throw new DureError("OPENAPI_INVALID", wrong.message, { class: "input", hint: wrong.hint });
+  }
   const headers = headersOf(options.auth);
   const document = await readDocument(source);
   const { only } = options;

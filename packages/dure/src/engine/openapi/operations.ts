@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { isObject } from "../../kernel/json.ts";
 import { atPointer } from "../../models/json-schema.ts";
 import type { Node, OpenApiDocument } from "./document.ts";
+import { listOf, textOf } from "./text-of.ts";
 
 const METHODS = ["get", "head", "post", "put", "patch", "delete"] as const;
 export type Method = (typeof METHODS)[number];
@@ -144,29 +145,38 @@ function parametersOf(root: Node, item: Node, operation: Node): readonly Paramet
 
 function parameterOf(node: Node): Parameter | undefined {
   const name = textOf(node["name"]) ?? "";
-  const place = node["in"];
-  const required = node["required"] === true || place === "path";
-  if (place !== "path" && place !== "query" && place !== "header") {
-    if (required) throw new Unfit(`the parameter ${name} is in ${String(place)}`);
-    return undefined;
-  }
-  if (place === "header" && IGNORED_HEADERS.has(name.toLowerCase())) return undefined;
-  if (place === "header" && OWN_HEADERS.test(name)) {
-    throw new Unfit(`the header ${name} is not a caller's to set`);
-  }
+  const place = placeOf(node, name);
+  if (place === undefined) return undefined;
   const [content] = Object.entries(isObject(node["content"]) ? node["content"] : {});
-  const style = textOf(node["style"]) ?? (place === "query" ? "form" : "simple");
   const media = content?.[1];
+  const style = textOf(node["style"]) ?? (place === "query" ? "form" : "simple");
   return {
     name,
     in: place,
-    required,
+    required: isRequired(node),
     description: textOf(node["description"]),
     schema: isObject(media) ? media["schema"] : node["schema"],
     style,
     explode: typeof node["explode"] === "boolean" ? node["explode"] : style === "form",
     isJson: content !== undefined,
   };
+}
+
+/** Where it goes; undefined: it is left away. */
+function placeOf(node: Node, name: string): Parameter["in"] | undefined {
+  const place = node["in"];
+  if (place === "path" || place === "query") return place;
+  if (place === "header" && IGNORED_HEADERS.has(name.toLowerCase())) return undefined;
+  if (place === "header" && OWN_HEADERS.test(name)) {
+    throw new Unfit(`the header ${name} is not a caller's to set`);
+  }
+  if (place === "header") return place;
+  if (isRequired(node)) throw new Unfit(`the parameter ${name} is no part of path, query, header`);
+  return undefined;
+}
+
+function isRequired(node: Node): boolean {
+  return node["required"] === true || node["in"] === "path";
 }
 
 /** Ways in which a body can be sent, the best first. */
@@ -212,12 +222,4 @@ const MAX_NAME = 64;
 function marked(safe: string, id: string): string {
   const mark = createHash("sha256").update(id).digest("hex").slice(0, 8);
   return `${safe.slice(0, MAX_NAME - 9)}_${mark}`;
-}
-
-export function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
-
-export function textOf(value: unknown): string | undefined {
-  return typeof value === "string" && value !== "" ? value : undefined;
 }

@@ -117,7 +117,7 @@ function queryOf(
     return [[name, value.map(plain).join(SEPARATORS[style] ?? ",")]];
   }
   if (!isObject(value)) return [[name, plain(value)]];
-  const members = Object.entries(value as JsonObject);
+  const members = Object.entries(value);
   if (explode) return members.map(([key, one]) => [key, plain(one)] as const);
   return [[name, members.flatMap(([key, one]) => [key, plain(one)]).join(",")]];
 }
@@ -127,9 +127,7 @@ function bracketed(name: string, value: Json | undefined): readonly (readonly [s
   if (value === undefined) return [];
   if (Array.isArray(value)) return value.flatMap((one, at) => bracketed(`${name}[${at}]`, one));
   if (!isObject(value)) return [[name, plain(value)]];
-  return Object.entries(value as JsonObject).flatMap(([key, one]) =>
-    bracketed(`${name}[${key}]`, one),
-  );
+  return Object.entries(value).flatMap(([key, one]) => bracketed(`${name}[${key}]`, one));
 }
 
 function plain(value: Json | undefined): string {
@@ -152,7 +150,7 @@ function oneLine(text: string): string {
 function bodyOf(operation: Operation, value: Json | undefined): string | undefined {
   if (operation.body === undefined || value === undefined) return undefined;
   if (!/urlencoded/i.test(operation.body.type)) return JSON.stringify(value);
-  const members = isObject(value) ? Object.entries(value as JsonObject) : [];
+  const members = isObject(value) ? Object.entries(value) : [];
   const pairs = members.flatMap(([name, one]) => bracketed(name, one));
   return new URLSearchParams(pairs.map(([name, text]) => [name, text])).toString();
 }

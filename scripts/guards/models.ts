@@ -1,0 +1,66 @@
+import type { Guard } from "../mutate.ts";
+import { testsIn } from "./tests-in.ts";
+
+const OPENAPI = "packages/dure/src/engine/openapi";
+const openapi = testsIn(`${OPENAPI}/openapi-tools.test.ts`);
+const chain = testsIn("packages/dure/src/engine/agent/model-chain.test.ts");
+
+/** Which model is asked, and how far the document of an API reaches. */
+export const MODEL_GUARDS: readonly Guard[] = [
+  {
+    id: "chain.refused",
+    at: { file: "packages/dure/src/models/failures.ts" },
+    find: 'input: row("MODEL_REQUEST_INVALID", {',
+    replace: 'input: row("MODEL_REQUEST_INVALID", { fallback: true,',
+    tests: chain("the next model is not asked where the first answers 400"),
+    why: "a request that dure makes wrong is paid for at every model, and seen at none",
+  },
+  {
+    id: "chain.outage",
+    at: { file: "packages/dure/src/models/attempts.ts" },
+    find: "outlasts?.({ error, failure, llm: plan.llm })",
+    replace: "outlasts?.({ error, failure, llm })",
+    tests: chain("a turn waits when all models of its chain are away"),
+    why: "the outage of a model that is not asked any more stays open for ever",
+  },
+  {
+    id: "openapi.origin",
+    at: { file: `${OPENAPI}/openapi-tools.ts` },
+    find: "if (given === undefined && url && base.origin !== url.origin) {",
+    replace: "if (given === undefined && url && base.origin === undefined) {",
+    tests: openapi("was read from an address sends no key to another origin"),
+    why: "a document that others write has the key of an API sent to them",
+  },
+  {
+    id: "openapi.path",
+    at: { file: `${OPENAPI}/request.ts` },
+    find: 'if (text === "" || /^\\.{1,2}$/.test(text)) {',
+    replace: "if (text === undefined) {",
+    tests: openapi("whose argument would lead out of its path"),
+    why: "a model calls an operation that it was not given, by an argument of dots",
+  },
+  {
+    id: "openapi.secret",
+    at: { file: `${OPENAPI}/request.ts` },
+    find: 'text.replaceAll(secret, "[secret]")',
+    replace: "text",
+    tests: openapi("fails with words, without the key"),
+    why: "a server that says back what it got shows the key to a model",
+  },
+  {
+    id: "openapi.answer",
+    at: { file: `${OPENAPI}/read-bounded.ts` },
+    find: "if (bytes > most) break;",
+    replace: "",
+    tests: openapi("is larger than 16 MB and never ends is not read to its end"),
+    why: "a server that never stops fills the memory",
+  },
+  {
+    id: "openapi.headers",
+    at: { file: `${OPENAPI}/operations.ts` },
+    find: 'if (place === "header" && OWN_HEADERS.test(name)) {',
+    replace: 'if (place === "nowhere") {',
+    tests: openapi("would have a model set a header of the connection"),
+    why: "a model sets the headers that decide where a request ends",
+  },
+];
