@@ -3,6 +3,7 @@ import { testsIn } from "./tests-in.ts";
 
 const OPENAPI = "packages/dure/src/engine/openapi";
 const openapi = testsIn(`${OPENAPI}/openapi-tools.test.ts`);
+const reasoning = testsIn("packages/dure/src/engine/agent/reasoning.test.ts");
 const chain = testsIn("packages/dure/src/engine/agent/model-chain.test.ts");
 
 /** Which model is asked, and how far the document of an API reaches. */
@@ -22,6 +23,30 @@ export const MODEL_GUARDS: readonly Guard[] = [
     replace: "outlasts?.({ error, failure, llm })",
     tests: chain("a turn waits when all models of its chain are away"),
     why: "the outage of a model that is not asked any more stays open for ever",
+  },
+  {
+    id: "reasoning.own",
+    at: { file: "packages/dure/src/models/reasoning.ts" },
+    find: "if (!llm || reasoning?.by !== modelName(llm)) return [];",
+    replace: "if (!llm || !reasoning) return [];",
+    tests: reasoning("the thinking of one model is not sent to the next one of its chain"),
+    why: "what one provider's model has thought is sent to another provider",
+  },
+  {
+    id: "reasoning.bare",
+    at: { file: "packages/dure/src/models/reasoning.ts" },
+    find: 'if (llm.provider !== "anthropic") return true;',
+    replace: "if (llm !== undefined) return true;",
+    tests: reasoning("a model that thinks goes on after a person's yes"),
+    why: "a turn that goes on after a yes is refused by Anthropic, for ever",
+  },
+  {
+    id: "reasoning.turn",
+    at: { file: "packages/dure/src/engine/agent/work.ts" },
+    find: "const { reasoning: _, ...kept } = message;",
+    replace: "const kept = message;",
+    tests: reasoning("and no person reads it"),
+    why: "what a model has thought is stored with the session",
   },
   {
     id: "openapi.origin",

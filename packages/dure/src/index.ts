@@ -50,6 +50,8 @@ export type {
 export type { AgentContext, CustomModelRequest } from "./engine/agent/agent-context.ts";
 export type { BudgetLimitInput, CardInput, LlmInput, OneModel, OwnModel } from "./models/card.ts";
 export type { ModelObject } from "./models/model-object.ts";
+export type { ModelSettings } from "./models/asking.ts";
+export type { Reasoning } from "./models/reasoning.ts";
 export type { LlmRef, ProviderName } from "./models/model.ts";
 
 // Tools

@@ -3,6 +3,14 @@ import { durationMs } from "../kernel/duration.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import { type LlmRef, MAX_CALL_SEC, type ProviderName } from "./model.ts";
 import {
+  areProviderOptions,
+  type ModelSettings,
+  REASONING_EFFORTS,
+  SERVICE_TIERS,
+  settingsFault,
+  VERBOSITIES,
+} from "./asking.ts";
+import {
   looksLikeModelObject,
   MODEL_OBJECT,
   modelObjectFault,
@@ -149,7 +157,7 @@ export type LlmInput =
 export type OneModel = string | LlmRef | ModelObject | OwnModel;
 
 /** An object of the AI SDK and how it is asked. */
-export type OwnModel = Pick<LlmRef, "temperature" | "maxOutputTokens"> & {
+export type OwnModel = Pick<LlmRef, "temperature" | "maxOutputTokens" | keyof ModelSettings> & {
   readonly model: ModelObject;
 };
 
@@ -286,6 +294,14 @@ const llmRefShape = {
   temperature: z.number().min(0).max(2).optional(),
   maxOutputTokens: z.int().min(1).optional(),
   baseUrl: z.url({ protocol: /^https?$/ }).optional(),
+  reasoningEffort: z.enum(REASONING_EFFORTS).optional(),
+  verbosity: z.enum(VERBOSITIES).optional(),
+  serviceTier: z.enum(SERVICE_TIERS).optional(),
+  providerOptions: z
+    .custom<ModelSettings["providerOptions"]>(areProviderOptions, {
+      error: "must be options by the name of a provider",
+    })
+    .optional(),
 };
 const shortName = z
   .string()
@@ -398,10 +414,11 @@ function fromKind<One extends z.ZodType, Other extends z.ZodType>(
 function withModelObject<Long extends z.ZodType<LlmRef>>(long: Long) {
   return z.unknown().transform((value, context): z.output<Long> => {
     const object = objectIn(value);
-    const fault = object && modelObjectFault(object);
+    const objectFault = object && modelObjectFault(object);
     const settings = object === value ? undefined : value;
     const written = object ? { ...(settings as object), ...namesOfObject(object) } : value;
     const result = long.safeParse(written);
+    const fault = objectFault ?? (result.success ? settingsFault(result.data) : undefined);
     if (result.success && fault === undefined) {
       return object ? { ...result.data, [MODEL_OBJECT]: object } : result.data;
     }

@@ -99,9 +99,9 @@ export class CustomAgent {
     );
 
     const { answer } = asked;
-    const { text, toolCalls } = answer;
+    const { text, toolCalls, reasoning } = answer;
     if (visible) this.#shown += text;
-    if (toolCalls.length > 0) transcript.add({ role: "assistant", text, toolCalls });
+    if (toolCalls.length > 0) transcript.add({ role: "assistant", text, toolCalls, reasoning });
     return answer;
   }
 }

@@ -148,7 +148,8 @@ export class Transcript {
     return this.#messages.flatMap((message): readonly ModelMessage[] => {
       if (message.role === "tool") return [];
       if (message.role === "user") return [message];
-      return [message, ...(message.toolCalls ?? []).map((call) => this.#resultOf(call, results))];
+      const { reasoning: _, ...kept } = message; // a model reads it in its own turn alone
+      return [kept, ...(message.toolCalls ?? []).map((call) => this.#resultOf(call, results))];
     });
   }
 
