@@ -79,24 +79,27 @@ test("a model that thinks gets its thinking in front of its calls, and no person
   expect(await storedIn(t)).not.toContain("look first");
 });
 
-test("the thinking of one model is not sent to the next one of its chain", async () => {
-  const heard: ProviderAsked[] = [];
-  await using both = await provider((asked) => {
-    heard.push(asked);
-    if (asked.wire === "openai") return { text: "It is 5,000 won." };
-    if (heard.length > 1) throw new Error("the connection breaks");
-    return { toolCalls: [{ name: "look", args: {} }] };
-  });
-  const model = [THINKING, "openai:gpt-5-mini"];
-  await using t = await startTestEngine(serviceOf(model), { providers: settingsOf(both.url) });
+test.each(["openai:gpt-5-mini", "anthropic:claude-haiku-4-5"])(
+  "the thinking of one model is not sent to the next one of its chain, %s",
+  async (next) => {
+    const heard: ProviderAsked[] = [];
+    await using both = await provider((asked) => {
+      heard.push(asked);
+      if (next.endsWith(asked.model)) return { text: "It is 5,000 won." };
+      if (heard.length > 1) throw new Error("the connection breaks");
+      return { toolCalls: [{ name: "look", args: {} }] };
+    });
+    const service = serviceOf([THINKING, next]);
+    await using t = await startTestEngine(service, { providers: settingsOf(both.url) });
 
-  const { done } = await t.say("how much?");
+    const { done } = await t.say("how much?");
 
-  expect(done).toMatchObject({ message: "It is 5,000 won." });
-  expect(heard.map(({ wire }) => wire)).toEqual(["anthropic", "anthropic", "openai"]);
-  expect(JSON.stringify(heard[1]!.messages)).toContain("look first");
-  expect(JSON.stringify(heard[2]!.messages)).not.toContain("look first");
-});
+    expect(done).toMatchObject({ message: "It is 5,000 won." });
+    expect(heard).toHaveLength(3);
+    expect(JSON.stringify(heard[1]!.messages)).toContain("look first");
+    expect(JSON.stringify(heard[2]!.messages)).not.toContain("look first");
+  },
+);
 
 test("a model does not think about calls of another model, and thinks again in the next turn", async () => {
   const thinks: (boolean | undefined)[] = [];
