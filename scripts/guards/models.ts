@@ -35,9 +35,9 @@ export const MODEL_GUARDS: readonly Guard[] = [
   {
     id: "reasoning.bare",
     at: { file: "packages/dure/src/models/reasoning.ts" },
-    find: 'if (llm.provider !== "anthropic") return true;',
+    find: 'if (llm.provider !== "anthropic" || !isToThink(llm)) return true;',
     replace: "if (llm !== undefined) return true;",
-    tests: reasoning("a model that thinks goes on after a person's yes"),
+    tests: reasoning("goes on after a person's yes"),
     why: "a turn that goes on after a yes is refused by Anthropic, for ever",
   },
   {

@@ -8,7 +8,7 @@ import type {
 import { isObject, type Json, type JsonObject, onlyDefined } from "../kernel/json.ts";
 import { merged, settingOptions } from "./asking.ts";
 import { strictSchema } from "./json-schema.ts";
-import { callOptionsOf, mayThink, reasoningParts } from "./reasoning.ts";
+import { callOptionsOf, mayThink, reasoningParts, WITHOUT_THINKING } from "./reasoning.ts";
 import type {
   LlmRef,
   ModelMessage,
@@ -38,8 +38,10 @@ export function callOptions(
   const messages = sound.map((message) => promptMessage(message, llm));
   const last = messages.length - 1;
   const settings = llm ? settingOptions(llm) : {};
+  const thinking = llm === undefined || mayThink(sound, llm);
   const output = outputOptions(request.output, format);
-  const providerOptions = merged(output.providerOptions, settings.providerOptions);
+  const options = merged(output.providerOptions, settings.providerOptions);
+  const providerOptions = thinking ? options : merged(options, WITHOUT_THINKING);
 
   return {
     prompt: [
@@ -51,12 +53,9 @@ export function callOptions(
     ...toolOptions(request),
     ...output,
     ...settings,
-    ...onlyDefined({ providerOptions }),
-    ...(llm && !mayThink(sound, llm) ? WITHOUT_THINKING : {}),
+    ...onlyDefined({ providerOptions, reasoning: thinking ? settings.reasoning : "none" }),
   };
 }
-
-const WITHOUT_THINKING = { reasoning: "none" } as const;
 
 /**
  * The request up to here is kept by Anthropic for five minutes, where it is long enough; the next

@@ -88,6 +88,15 @@ export function callOptionsOf(
   return (reasoning.calls?.[at] ?? undefined) as SharedV4ProviderMetadata | undefined;
 }
 
+function isToThink({ reasoningEffort = "none", providerOptions }: LlmRef): boolean {
+  return reasoningEffort !== "none" || providerOptions?.["anthropic"]?.["thinking"] !== undefined;
+}
+
+/** Before every setting. */
+export const WITHOUT_THINKING: SharedV4ProviderMetadata = {
+  anthropic: { thinking: { type: "disabled" } },
+};
+
 /**
  * Whether the model may think in this request. Anthropic's wants its thinking in front of the calls
  * whose results it gets; of calls that it has not thought about itself (another model's, or those
@@ -96,7 +105,7 @@ export function callOptionsOf(
  * tool_use`). Pure.
  */
 export function mayThink(messages: readonly ModelMessage[], llm: LlmRef): boolean {
-  if (llm.provider !== "anthropic") return true;
+  if (llm.provider !== "anthropic" || !isToThink(llm)) return true;
   const since = messages.findLastIndex(({ role }) => role === "user");
   const calls = messages.slice(since + 1).filter((message) => message.role === "assistant");
   return calls.every((message) => reasoningParts(message, llm).length > 0);

@@ -99,9 +99,9 @@ export class CustomAgent {
     );
 
     const { answer } = asked;
-    const { text, toolCalls, reasoning } = answer;
+    const { text, toolCalls } = answer;
     if (visible) this.#shown += text;
-    if (toolCalls.length > 0) transcript.add({ role: "assistant", text, toolCalls, reasoning });
+    if (toolCalls.length > 0) transcript.addCalls(toolCalls, answer);
     return answer;
   }
 }

@@ -123,13 +123,22 @@ test("a model does not think about calls of another model, and thinks again in t
   expect(thinks).toEqual([false, true]);
 });
 
-test("a model that thinks goes on after a person's yes", async () => {
+const BY_OPTIONS = {
+  provider: "anthropic",
+  model: "claude-sonnet-4-5",
+  providerOptions: { anthropic: { thinking: { type: "enabled", budgetTokens: 1_024 } } },
+} as const;
+
+test.each([
+  ["by its effort", THINKING],
+  ["by options of its provider", BY_OPTIONS],
+])("a model that thinks %s goes on after a person's yes", async (_name, model) => {
   await using claude = await provider(({ messages }) => {
     const said = JSON.stringify(messages);
     if (said.includes("paid")) return { text: "It is paid." };
     return { text: "I pay.", toolCalls: [{ name: "pay", args: {} }] };
   });
-  await using t = await startTestEngine(serviceOf(THINKING), { providers: settingsOf(claude.url) });
+  await using t = await startTestEngine(serviceOf(model), { providers: settingsOf(claude.url) });
   const { done: asked } = await t.say("pay");
   expect(asked.error?.code).toBeUndefined();
 
@@ -138,4 +147,18 @@ test("a model that thinks goes on after a person's yes", async () => {
   expect(done).toMatchObject({ message: "It is paid." });
   expect(done.error).toBeUndefined();
   expect(claude.requests.map(({ status }) => status)).toEqual([200, 200]);
+});
+
+test("a model that is not to think is sent no word about thinking, with calls or without", async () => {
+  await using claude = await provider(({ messages }) => {
+    const isSeen = JSON.stringify(messages).includes("tool_result");
+    return isSeen ? { text: "Seen." } : { toolCalls: [{ name: "look", args: {} }] };
+  });
+  const service = serviceOf("anthropic:claude-sonnet-4-5");
+  await using t = await startTestEngine(service, { providers: settingsOf(claude.url) });
+
+  await t.say("look");
+
+  expect(claude.requests).toHaveLength(2);
+  for (const { body } of claude.requests) expect(body).not.toHaveProperty("thinking");
 });

@@ -1,6 +1,6 @@
 import type { Json } from "../../kernel/json.ts";
 import { estimateTokens } from "../../models/prices.ts";
-import type { ModelMessage, ToolCall } from "../../models/model.ts";
+import type { ModelAnswer, ModelMessage, ToolCall } from "../../models/model.ts";
 import type { EffectOutcome } from "../turn/turn-context.ts";
 import { cutResult } from "./bounded.ts";
 import { quoted } from "./quoted.ts";
@@ -114,6 +114,11 @@ export class Transcript {
 
   add(...messages: readonly ModelMessage[]): void {
     this.#messages.push(...messages);
+  }
+
+  /** Calls of an answer, with what was said and thought before them. */
+  addCalls(toolCalls: readonly ToolCall[], { text, reasoning }: ModelAnswer): void {
+    this.add({ role: "assistant", text, toolCalls, reasoning });
   }
 
   /** The outcome of a call; told also where its turn is cut off before a model reads it. */
