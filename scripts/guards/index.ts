@@ -12,6 +12,7 @@ import { JOB_GUARDS } from "./jobs.ts";
 import { LOGIN_GUARDS } from "./logins.ts";
 import { MCP_GUARDS } from "./mcp.ts";
 import { MEMBER_GUARDS } from "./members.ts";
+import { MODEL_GUARDS } from "./models.ts";
 import { NETWORK_GUARDS } from "./network.ts";
 import { PLAN_GUARDS } from "./plans.ts";
 import { RIGHT_GUARDS } from "./rights.ts";
@@ -34,6 +35,7 @@ export const GUARDS: readonly Guard[] = [
   ...MEMBER_GUARDS,
   ...RIGHT_GUARDS,
   ...DOOR_GUARDS,
+  ...MODEL_GUARDS,
   ...NETWORK_GUARDS,
   ...ROOM_GUARDS,
   ...HEARING_GUARDS,

@@ -48,7 +48,11 @@ export type {
   Validator,
 } from "./engine/agent/agent.ts";
 export type { AgentContext, CustomModelRequest } from "./engine/agent/agent-context.ts";
-export type { BudgetLimitInput, CardInput, LlmInput } from "./models/card.ts";
+export type { BudgetLimitInput, CardInput, LlmInput, OneModel, OwnModel } from "./models/card.ts";
+export type { ModelObject } from "./models/model-object.ts";
+export type { ModelSettings } from "./models/asking.ts";
+export type { Reasoning } from "./models/reasoning.ts";
+export type { LlmRef, ProviderName } from "./models/model.ts";
 
 // Tools
 export { NotSentError, tool } from "./engine/agent/tool.ts";
@@ -60,7 +64,11 @@ export type {
   ToolContext,
   ToolOptions,
 } from "./engine/agent/tool.ts";
+export type { GivenSchemas, InputSchema } from "./engine/agent/input-schema.ts";
 export { calculator, clockTool, webFetch } from "./engine/agent/builtin-tools.ts";
+export { openapiTools } from "./engine/openapi/openapi-tools.ts";
+export type { Approvals, OpenApiAuth, OpenApiOptions } from "./engine/openapi/openapi-tools.ts";
+export type { LeftOutOperation } from "./engine/openapi/operations.ts";
 export { teamTools } from "./engine/agent/team-tools.ts";
 export type { TeamToolName } from "./engine/agent/team-tools.ts";
 

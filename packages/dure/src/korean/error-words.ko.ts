@@ -147,6 +147,8 @@ export const ERROR_WORDS_KO: Readonly<Record<string, string>> = {
   MODEL_NAME_INVALID: "모르는 모델이에요. `openai:모델`처럼 적어 주세요.",
   MODEL_BASE_URL_INVALID: "모델의 주소를 `https://`까지 적어 주세요.",
   MODEL_BASE_URL_MISSING: "모델의 주소가 없어요. 카드의 `llm.baseUrl`에 적어 주세요.",
+  MODEL_OBJECT_MISSING:
+    "이 모델은 이름만으로는 부를 수 없어요. 코드에서 모델 객체를 그대로 넣어 주세요.",
   MODEL_FAILED: "모델이 답하지 못했어요. 다시 시도해 주세요.",
   OFFLINE_MODEL_UNKNOWN: "이런 오프라인 모델이 없어요.",
   RESULT_UNKNOWN: "이 대화에 그런 결과가 없거나, 더는 보관하지 않아요.",
@@ -211,6 +213,10 @@ export const ERROR_WORDS_KO: Readonly<Record<string, string>> = {
   MCP_SCOPE_MISSING: "MCP 서버 로그인에 필요한 권한이 없어요. `dure mcp login`을 다시 해 주세요.",
   MCP_SERVER_UNKNOWN: "이런 MCP 서버가 없어요.",
   MCP_TOOL_FAILED: "MCP 도구가 실패했어요.",
+  OPENAPI_INVALID: "OpenAPI 문서를 도구로 쓸 수 없어요. 서버 로그를 봐 주세요.",
+  OPENAPI_AUTH_MISSING: "API를 부를 키가 없어요. 환경 변수를 설정해 주세요.",
+  OPENAPI_REFUSED: "API가 요청을 거절했어요. 아무 일도 일어나지 않았어요.",
+  OPENAPI_FAILED: "API가 제대로 답하지 않았어요.",
 
   // --- rooms
   CHANNEL_TOO_LONG: "말이 너무 길어요. 줄여서 말해 주세요.",

@@ -39,7 +39,7 @@ export function toolOfServer(
   const { name, inputSchema } = definition;
   const needsApproval = fitsAny(name, rules.approval ?? []);
   const effect = needsApproval ? "once" : effectOf(definition, rules);
-  return tool<JsonObject, unknown>({
+  return tool({
     description: descriptionOf(definition),
     inputSchema: schemaOfJson(inputSchema as JsonObject),
     effect,

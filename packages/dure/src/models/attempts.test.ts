@@ -7,6 +7,7 @@ import {
   type AttemptSituation,
   decideNext,
   MAX_RETRY_AFTER_MS,
+  MAX_WAIT_MS,
   runAttempts,
 } from "./attempts.ts";
 import { parseCard } from "./card.ts";
@@ -35,9 +36,9 @@ describe("what follows a failed attempt", () => {
     ["waits for the pause", server, {}, { next: "retry", waitMs: 2_000 }],
     [
       "waits as long as the provider asks",
-      { ...server, retryAfterMs: 7_000 },
+      { ...server, retryAfterMs: MAX_WAIT_MS },
       {},
-      { next: "retry", waitMs: 7_000 },
+      { next: "retry", waitMs: MAX_WAIT_MS },
     ],
     [
       "never waits less than the pause",
@@ -46,14 +47,14 @@ describe("what follows a failed attempt", () => {
       { next: "retry", waitMs: 2_000 },
     ],
     [
-      "waits up to a minute",
+      "waits up to a minute where no other model is left",
       { ...server, retryAfterMs: MAX_RETRY_AFTER_MS },
-      {},
+      { modelsLeft: 0 },
       { next: "retry", waitMs: MAX_RETRY_AFTER_MS },
     ],
     [
       "goes to the next model rather than ask earlier than it was told",
-      { ...server, retryAfterMs: MAX_RETRY_AFTER_MS + 1 },
+      { ...server, retryAfterMs: MAX_WAIT_MS + 1 },
       {},
       { next: "fallback", waitMs: 0, because: "told-to-wait-too-long" },
     ],

@@ -59,6 +59,7 @@ export interface AttemptsOptions {
 export interface FailedAttempts {
   readonly error: unknown;
   readonly failure: Failure;
+  /** The model that is asked first where the call is made again. */
   readonly llm: LlmRef;
 }
 
@@ -75,6 +76,9 @@ export interface AttemptsResult<T> {
  * person is waiting too.
  */
 export const MAX_RETRY_AFTER_MS = 60_000;
+
+/** The same where another model may answer, milliseconds; a longer pause of the plan counts. */
+export const MAX_WAIT_MS = 5_000;
 
 /**
  * Makes `call` until it succeeds, fails for good, or every model of the plan has had `maxAttempts`
@@ -112,7 +116,7 @@ export async function runAttempts<T>(
       tokenSeen: made.tokenSeen && !plan.policy.repeatsShown,
     });
     if (decision.next === "fail") {
-      if (!(await options.outlasts?.({ error, failure, llm }))) {
+      if (!(await options.outlasts?.({ error, failure, llm: plan.llm }))) {
         throw finalError(error, attempt, decision.because);
       }
       position = 0;
@@ -224,15 +228,16 @@ export type NextStep =
 /**
  * What follows a failed attempt. Pure; the first rule that applies wins. Source:
  * docs/spec/conversation §4. The wait is the pause, or what the provider asked for if that is
- * longer. One that asks for more than {@link MAX_RETRY_AFTER_MS} would refuse an earlier call too:
- * then it is the next model's turn.
+ * longer. One that asks for more than {@link MAX_RETRY_AFTER_MS}, or {@link MAX_WAIT_MS} where a
+ * model is left, would refuse an earlier call too: then it is the next model's turn.
  */
 export function decideNext(failure: Failure, situation: AttemptSituation): NextStep {
   const { attemptsOfModel, maxAttempts, pauseMs, modelsLeft, tokenSeen } = situation;
   if (tokenSeen) return { next: "fail", because: "token-seen" };
 
   const askedMs = failure.retryAfterMs ?? 0;
-  const isTooLong = failure.retryable && askedMs > MAX_RETRY_AFTER_MS;
+  const longestMs = modelsLeft > 0 ? Math.max(pauseMs, MAX_WAIT_MS) : MAX_RETRY_AFTER_MS;
+  const isTooLong = failure.retryable && askedMs > longestMs;
   if (failure.retryable && !isTooLong && attemptsOfModel < maxAttempts) {
     return { next: "retry", waitMs: Math.max(pauseMs, askedMs), because: "retryable" };
   }

@@ -5,6 +5,7 @@ import {
   type CardInput,
   cardSchema,
   modelName,
+  modelNames,
   parseBudgetLimit,
   parseCard,
   parseModelName,
@@ -83,6 +84,20 @@ describe("a card", () => {
     });
   });
 
+  test.each([
+    ["model", ["openai:a", "anthropic:b"]],
+    ["model", "openai:a, anthropic:b"],
+    ["llm", [{ provider: "openai", model: "a" }, "anthropic:b"]],
+    ["llm", { provider: "openai", model: "a", fallbacks: ["anthropic:b"] }],
+  ])("a chain of models is written as %s: %j", (key, written) => {
+    const fallbacks = [{ provider: "anthropic", model: "b" }];
+
+    const { llm } = parseCard({ [key]: written });
+
+    expect(llm).toEqual({ provider: "openai", model: "a", fallbacks });
+    expect(modelNames(llm!)).toBe("openai:a, anthropic:b");
+  });
+
   test("read twice is the same card", () => {
     const card = parseCard({ llm: "openai:gpt-4o", policy: { max_retry: 1 } });
 
@@ -110,6 +125,10 @@ describe("a card", () => {
     ],
     [{ llm: { provider: "opnai", model: "x" } }, "llm.provider", 'Did you mean "openai:…"?'],
     [{ llm: "gpt-4o" }, "llm", "Write provider:model"],
+    [{ llm: "openai:a, b" }, "llm", "Write provider:model"],
+    [{ model: [] }, "llm", "Too small"],
+    [{ model: ["openai:a", "b"] }, "llm.1", "Write provider:model"],
+    [{ model: "openai:a", llm: "openai:b" }, "llm", '"model" and "llm" are one setting'],
     [{ llm: "openai:" }, "llm", "but no model"],
     [
       { llm: { provider: "openai", model: "x", fallbacks: ["antropic:x"] } },

@@ -2,9 +2,24 @@ import { z } from "zod";
 import { durationMs } from "../kernel/duration.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import { type LlmRef, MAX_CALL_SEC, type ProviderName } from "./model.ts";
+import {
+  areProviderOptions,
+  type ModelSettings,
+  REASONING_EFFORTS,
+  SERVICE_TIERS,
+  settingsFault,
+  VERBOSITIES,
+} from "./asking.ts";
+import {
+  looksLikeModelObject,
+  MODEL_OBJECT,
+  modelObjectFault,
+  namesOfObject,
+  type ModelObject,
+} from "./model-object.ts";
 import { PROVIDER_NAMES } from "./providers.ts";
 import { closest, fileObject } from "./spelling.ts";
-import { onlyDefined } from "../kernel/json.ts";
+import { isObject, onlyDefined } from "../kernel/json.ts";
 
 /**
  * What an agent may use and how it behaves when things go wrong. Read from `card.json` or given in
@@ -130,6 +145,8 @@ export interface BudgetLimit {
 /** What may stand in a card. Files may spell every key in snake_case too. */
 export interface CardInput {
   readonly llm?: LlmInput;
+  /** The same as `llm`. */
+  readonly model?: LlmInput;
   readonly temperature?: number;
   readonly policy?: {
     readonly maxAttempts?: number;
@@ -160,8 +177,22 @@ export interface CardInput {
   readonly threads?: HeardThreads;
 }
 
-/** `"openai:gpt-…"`, or the long form. */
-export type LlmInput = string | (LlmRef & { readonly fallbacks?: readonly (string | LlmRef)[] });
+/**
+ * `"openai:gpt-…"`, or the long form. Of several, in a list or a text with commas, the next one is
+ * asked where those before it are away.
+ */
+export type LlmInput =
+  | OneModel
+  | ((LlmRef | OwnModel) & { readonly fallbacks?: readonly OneModel[] })
+  | readonly OneModel[];
+
+/** A model by its name, in the long form, or as an object of the AI SDK. */
+export type OneModel = string | LlmRef | ModelObject | OwnModel;
+
+/** An object of the AI SDK and how it is asked. */
+export type OwnModel = Pick<LlmRef, "temperature" | "maxOutputTokens" | keyof ModelSettings> & {
+  readonly model: ModelObject;
+};
 
 /** Seconds, or a duration with its unit such as `"1.5s"` or `"2m"`. */
 export type SecondsInput = number | string;
@@ -187,7 +218,7 @@ export function parseCard(input: unknown, where = "card"): Card {
     {
       class: "input",
       hint:
-        "Keys of a card are llm, temperature, policy, tools, mcp, knowledge, skills, approvals, " +
+        "Keys of a card are llm (or model), temperature, policy, tools, mcp, knowledge, skills, approvals, " +
         "budget, line and threads.",
       details: { problems },
     },
@@ -217,6 +248,20 @@ export function parseModelName(name: string): LlmRef {
   }
 
   return { provider, model };
+}
+
+/**
+ * One or more names with commas between them: `openai:gpt-…, anthropic:claude-…`. Throws
+ * `MODEL_NAME_INVALID`.
+ */
+export function parseModelNames(names: string): Llm {
+  const [first, ...fallbacks] = names.split(",").map(parseModelName);
+  return { ...first!, fallbacks };
+}
+
+/** The names that `parseModelNames` reads, the one that is asked first before the others. */
+export function modelNames({ fallbacks, ...first }: Llm): string {
+  return [first, ...fallbacks].map(modelName).join(", ");
 }
 
 /** The short form that `parseModelName` reads. */
@@ -275,21 +320,40 @@ const providerName = z.string().transform((value, context) =>
   }),
 );
 
+/** Models that are asked after the first one. */
+const MAX_FALLBACKS = 8;
+
 const llmRefShape = {
   provider: providerName,
   model: z.string().min(1),
   temperature: z.number().min(0).max(2).optional(),
   maxOutputTokens: z.int().min(1).optional(),
   baseUrl: z.url({ protocol: /^https?$/ }).optional(),
+  reasoningEffort: z.enum(REASONING_EFFORTS).optional(),
+  verbosity: z.enum(VERBOSITIES).optional(),
+  serviceTier: z.enum(SERVICE_TIERS).optional(),
+  providerOptions: z
+    .custom<ModelSettings["providerOptions"]>(areProviderOptions, {
+      error: "must be options by the name of a provider",
+    })
+    .optional(),
 };
 const shortName = z
   .string()
   .transform((name, context) => attempt(context, () => parseModelName(name)));
-const llmRef = fromText(shortName, fileObject(llmRefShape));
-const llm = fromText(
-  shortName.transform((ref) => ({ ...ref, fallbacks: [] })),
-  fileObject({ ...llmRefShape, fallbacks: z.array(llmRef).max(8).default([]) }),
+const llmRef = fromText(shortName, withModelObject(fileObject(llmRefShape)));
+const llmNames = z
+  .string()
+  .transform((names, context) => attempt(context, () => parseModelNames(names)));
+const llmList = z
+  .array(llmRef)
+  .min(1)
+  .max(MAX_FALLBACKS + 1)
+  .transform(([first, ...fallbacks]) => ({ ...first!, fallbacks }));
+const llmObject = withModelObject(
+  fileObject({ ...llmRefShape, fallbacks: z.array(llmRef).max(MAX_FALLBACKS).default([]) }),
 );
+const llm = fromText(llmNames, fromList(llmList, llmObject));
 
 const policy = fileObject({
   maxAttempts: z.int().min(1).max(20).optional(),
@@ -361,7 +425,10 @@ export const cardShape = {
 };
 
 /** Accepts {@link CardInput} in either spelling; gives a {@link Card} with its defaults. */
-export const cardSchema = fileObject(cardShape) as unknown as z.ZodType<Card, CardInput>;
+export const cardSchema = fileObject(cardShape, { model: "llm" }) as unknown as z.ZodType<
+  Card,
+  CardInput
+>;
 
 function parseBudgetLimitObject(value: {
   tokens?: number | undefined;
@@ -374,8 +441,20 @@ function parseBudgetLimitObject(value: {
  * Text is read by one schema, everything else by the other, so that errors match the input's kind.
  */
 function fromText<Text extends z.ZodType, Long extends z.ZodType>(text: Text, long: Long) {
-  return z.unknown().transform((value, context): z.output<Text> | z.output<Long> => {
-    const result = (typeof value === "string" ? text : long).safeParse(value);
+  return fromKind(text, long, (value) => typeof value === "string");
+}
+
+function fromList<List extends z.ZodType, Long extends z.ZodType>(list: List, long: Long) {
+  return fromKind(list, long, Array.isArray);
+}
+
+function fromKind<One extends z.ZodType, Other extends z.ZodType>(
+  one: One,
+  other: Other,
+  isOne: (value: unknown) => boolean,
+) {
+  return z.unknown().transform((value, context): z.output<One> | z.output<Other> => {
+    const result = (isOne(value) ? one : other).safeParse(value);
     if (result.success) return result.data;
 
     for (const issue of result.error.issues) {
@@ -384,6 +463,34 @@ function fromText<Text extends z.ZodType, Long extends z.ZodType>(text: Text, lo
 
     return z.NEVER;
   });
+}
+
+/** Also an object of the AI SDK, alone or as `model` of the long form. */
+function withModelObject<Long extends z.ZodType<LlmRef>>(long: Long) {
+  return z.unknown().transform((value, context): z.output<Long> => {
+    const object = objectIn(value);
+    const objectFault = object && modelObjectFault(object);
+    const settings = object === value ? undefined : value;
+    const written = object ? { ...(settings as object), ...namesOfObject(object) } : value;
+    const result = long.safeParse(written);
+    const fault = objectFault ?? (result.success ? settingsFault(result.data) : undefined);
+    if (result.success && fault === undefined) {
+      return object ? { ...result.data, [MODEL_OBJECT]: object } : result.data;
+    }
+    if (fault !== undefined) context.addIssue({ code: "custom", message: fault });
+    for (const issue of result.error?.issues ?? []) {
+      context.addIssue({ code: "custom", path: issue.path, message: issue.message });
+    }
+
+    return z.NEVER;
+  });
+}
+
+function objectIn(value: unknown): ModelObject | undefined {
+  if (looksLikeModelObject(value)) return value;
+  if (!isObject(value)) return undefined;
+  const { model, [MODEL_OBJECT]: kept } = value as { model?: unknown; [MODEL_OBJECT]?: unknown };
+  return [model, kept].find(looksLikeModelObject);
 }
 
 function attempt<T>(context: z.core.$RefinementCtx, read: () => T): T {

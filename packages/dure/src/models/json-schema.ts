@@ -31,7 +31,11 @@ export function jsonSchemaOf(schema: z.ZodType): JsonObject {
  * a `pattern` or references without end.
  */
 export function schemaOfJson(schema: JsonObject): z.ZodType<JsonObject> {
-  const made = zodOf(schema) as z.ZodType<JsonObject>;
+  return shownAs(zodOf(schema) as z.ZodType<JsonObject>, schema);
+}
+
+/** The zod schema, of which `jsonSchemaOf` gives this one. */
+export function shownAs<Value>(made: z.ZodType<Value>, schema: JsonObject): z.ZodType<Value> {
   written.set(made, schema);
 
   return made;

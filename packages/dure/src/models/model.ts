@@ -1,10 +1,13 @@
 import type { Json, JsonObject } from "../kernel/json.ts";
+import type { ModelSettings } from "./asking.ts";
+import type { MODEL_OBJECT, ModelObject } from "./model-object.ts";
+import type { Reasoning } from "./reasoning.ts";
 
 /**
  * Which model answers, and how it is asked. Written in a card, or as `"openai:gpt-…"` (card.ts,
  * `parseModelName`).
  */
-export interface LlmRef {
+export interface LlmRef extends ModelSettings {
   readonly provider: ProviderName;
   /**
    * The provider's own name of the model; for `offline` the name under which a function was
@@ -22,10 +25,12 @@ export interface LlmRef {
    * `http://127.0.0.1:11434/v1`. Default: the provider's.
    */
   readonly baseUrl?: string | undefined;
+  /** Asked instead of a provider of ours. */
+  readonly [MODEL_OBJECT]?: ModelObject | undefined;
 }
 
 /** A key of the table in providers.ts. */
-export type ProviderName = "openai" | "anthropic" | "openai-compatible" | "offline";
+export type ProviderName = "openai" | "anthropic" | "openai-compatible" | "ai-sdk" | "offline";
 
 /**
  * Used where neither request nor card says. Every call has a bound, because a reservation against a
@@ -58,7 +63,12 @@ export interface ModelRequest {
 /** One message of a request to a model. */
 export type ModelMessage =
   | { readonly role: "user"; readonly text: string }
-  | { readonly role: "assistant"; readonly text: string; readonly toolCalls?: readonly ToolCall[] }
+  | {
+      readonly role: "assistant";
+      readonly text: string;
+      readonly toolCalls?: readonly ToolCall[];
+      readonly reasoning?: Reasoning | undefined;
+    }
   /** The result of one call; several calls have several messages, in the order of the calls. */
   | {
       readonly role: "tool";
@@ -121,6 +131,8 @@ export interface ModelAnswer {
   /** All text, joined. Empty when the model only calls tools. */
   readonly text: string;
   readonly toolCalls: readonly ToolCall[];
+  /** With the calls alone, which it belongs to. */
+  readonly reasoning?: Reasoning | undefined;
   /**
    * `length`: the text is cut at `maxOutputTokens`. A refusal is no answer but the error
    * `MODEL_REFUSED`.

@@ -34,6 +34,7 @@ import {
 } from "./prices.ts";
 import { callOptions } from "./prompt.ts";
 import { connect, providerFactsOf, type ProviderSettings } from "./providers.ts";
+import { type Reasoning, ReasoningReader } from "./reasoning.ts";
 import { toolsFor } from "./tool-schema.ts";
 import { endCallSpan, failCallSpan, promptHash, startCallSpan } from "./telemetry.ts";
 import { onlyDefined } from "../kernel/json.ts";
@@ -216,7 +217,7 @@ export class Models {
           const model = await open();
 
           const { stream } = await model.doStream({
-            ...callOptions(request, limits, way.format),
+            ...callOptions(request, limits, way.format, llm),
             abortSignal: signal,
             // For the pings among the raw pieces: a model that thinks in silence is alive.
             includeRawChunks: alive !== undefined,
@@ -399,6 +400,7 @@ class Reading {
   readonly #options: Pick<ModelCallOptions, "onText" | "onFirstToken">;
   readonly #elapsed: () => number;
   readonly #toolCalls: ToolCall[] = [];
+  readonly #reasoning = new ReasoningReader();
   #text = "";
   #finish: Extract<LanguageModelV4StreamPart, { type: "finish" }> | undefined;
 
@@ -442,6 +444,7 @@ class Reading {
   }
 
   #take(part: LanguageModelV4StreamPart): void {
+    this.#reasoning.take(part);
     switch (part.type) {
       case "text-delta":
         if (part.delta === "") return;
@@ -469,7 +472,7 @@ class Reading {
         return;
       case "error":
         throw part.error;
-      default: // reasoning, sources, files, metadata: nothing that is shown or kept
+      default: // sources, files, metadata: nothing that is shown or kept
     }
   }
 
@@ -483,6 +486,7 @@ class Reading {
   result(llm: LlmRef): {
     text: string;
     toolCalls: readonly ToolCall[];
+    reasoning?: Reasoning | undefined;
     finishReason: FinishReason;
   } {
     const reason = this.#finish?.finishReason.unified ?? "interrupted";
@@ -500,7 +504,9 @@ class Reading {
       throw failureError("empty", `${modelName(llm)} answered nothing (finish reason ${reason}).`);
     }
 
-    return { text: this.#text, toolCalls: this.#toolCalls, finishReason: reason };
+    const toolCalls = this.#toolCalls;
+    const reasoning = toolCalls.length > 0 ? this.#reasoning.by(llm) : undefined;
+    return { text: this.#text, toolCalls, ...onlyDefined({ reasoning }), finishReason: reason };
   }
 
   /**

@@ -23,6 +23,7 @@ const FORMATS = {
   openai: ["strict", "json_schema", "json_object", "text"],
   "openai-compatible": ["strict", "json_schema", "json_object", "text"],
   anthropic: ["json_schema", "tool", "text"],
+  "ai-sdk": ["json_schema", "json_object", "text"],
   offline: ["json_schema"],
 } as const satisfies Record<ProviderName, readonly OutputFormat[]>;
 

@@ -115,6 +115,7 @@ export function estimateRequestTokens(request: ModelRequest): number {
     else tokens += estimateTokens(message.text);
     if (message.role === "assistant" && message.toolCalls?.length) {
       tokens += estimateTokens(JSON.stringify(message.toolCalls));
+      if (message.reasoning) tokens += estimateTokens(JSON.stringify(message.reasoning));
     }
   }
 

@@ -6,8 +6,11 @@ import type {
   LanguageModelV4ToolResultPart,
 } from "@ai-sdk/provider";
 import { isObject, type Json, type JsonObject, onlyDefined } from "../kernel/json.ts";
+import { merged, settingOptions } from "./asking.ts";
 import { strictSchema } from "./json-schema.ts";
+import { callOptionsOf, mayThink, reasoningParts, WITHOUT_THINKING } from "./reasoning.ts";
 import type {
+  LlmRef,
   ModelMessage,
   ModelRequest,
   OutputSpec,
@@ -22,15 +25,23 @@ import { soundMessages } from "./sound-messages.ts";
  * Our request in the words of the AI SDK. `requestOf` is the way back; the two are tested as a
  * round trip.
  * @param format how the provider is asked for JSON, where the request asks for it.
+ * @param llm who is asked: gets its own reasoning again, and is asked as its settings say.
  */
 export function callOptions(
   request: ModelRequest,
   limits: { temperature: number | undefined; maxOutputTokens: number },
   format: OutputFormat = "json_schema",
+  llm?: LlmRef,
 ): LanguageModelV4CallOptions {
   const system = systemOf(request, format)?.toWellFormed() ?? "";
-  const messages = soundMessages(request.messages).map(promptMessage);
+  const sound = soundMessages(request.messages);
+  const messages = sound.map((message) => promptMessage(message, llm));
   const last = messages.length - 1;
+  const settings = llm ? settingOptions(llm) : {};
+  const thinking = llm === undefined || mayThink(sound, llm);
+  const output = outputOptions(request.output, format);
+  const options = merged(output.providerOptions, settings.providerOptions);
+  const providerOptions = thinking ? options : merged(options, WITHOUT_THINKING);
 
   return {
     prompt: [
@@ -40,7 +51,9 @@ export function callOptions(
     maxOutputTokens: limits.maxOutputTokens,
     ...onlyDefined({ temperature: limits.temperature }),
     ...toolOptions(request),
-    ...outputOptions(request.output, format),
+    ...output,
+    ...settings,
+    ...onlyDefined({ providerOptions, reasoning: thinking ? settings.reasoning : "none" }),
   };
 }
 
@@ -167,7 +180,7 @@ function ourOutput({ schema, name, description }: JsonFormat): OutputSpec {
   return { schema: (schema ?? {}) as JsonObject, ...onlyDefined({ name, description }) };
 }
 
-function promptMessage(message: ModelMessage): LanguageModelV4Message {
+function promptMessage(message: ModelMessage, llm: LlmRef | undefined): LanguageModelV4Message {
   switch (message.role) {
     case "user":
       return { role: "user", content: [{ type: "text", text: message.text }] };
@@ -175,8 +188,10 @@ function promptMessage(message: ModelMessage): LanguageModelV4Message {
       return {
         role: "assistant",
         content: [
+          ...reasoningParts(message, llm),
           ...(message.text.trim() === "" ? [] : [{ type: "text", text: message.text } as const]),
-          ...(message.toolCalls ?? []).map((call) => ({
+          ...(message.toolCalls ?? []).map((call, at) => ({
+            ...onlyDefined({ providerOptions: callOptionsOf(message, at, llm) }),
             type: "tool-call" as const,
             toolCallId: call.id,
             toolName: call.name,

@@ -3,6 +3,7 @@ import { DureError } from "../kernel/errors.ts";
 import { fetchAtOrigin } from "../kernel/fetch-at-origin.ts";
 import { onlyDefined } from "../kernel/json.ts";
 import type { LlmRef, ProviderName } from "./model.ts";
+import { asNewestModel, MODEL_OBJECT } from "./model-object.ts";
 import type { OfflineModels } from "./offline.ts";
 
 /** Keys and addresses, handed in; this layer reads no environment. */
@@ -104,6 +105,12 @@ const PROVIDERS = {
       return provider.embeddingModel(model);
     },
   },
+  /** Any other provider, whose model is given as an object. */
+  "ai-sdk": {
+    defaultBaseUrl: "ai-sdk://",
+    normalizeBaseUrl: String,
+    open: () => Promise.reject(new Error("It is given as an object.")),
+  },
   offline: {
     defaultBaseUrl: "offline://",
     normalizeBaseUrl: String,
@@ -122,13 +129,16 @@ export function providerFactsOf(name: ProviderName): Readonly<Record<string, str
 /**
  * Checks that a model can be reached in principle and returns how to open it; nothing is loaded or
  * connected yet. Throws `MODEL_KEY_MISSING`, `MODEL_BASE_URL_MISSING`, `MODEL_BASE_URL_INVALID`,
- * `OFFLINE_MODEL_UNKNOWN`.
+ * `MODEL_OBJECT_MISSING`, `OFFLINE_MODEL_UNKNOWN`.
  */
 export function connect(
   llm: LlmRef,
   settings: ProviderSettings,
   offline: OfflineModels,
 ): () => Promise<LanguageModelV4> {
+  const { [MODEL_OBJECT]: object } = llm;
+  if (object) return () => Promise.resolve(asNewestModel(object));
+  if (llm.provider === "ai-sdk") throw objectMissing(llm.model);
   const provider: Provider = PROVIDERS[llm.provider];
   if (llm.provider === "offline") offline.assertKnown(llm.model);
 
@@ -161,6 +171,18 @@ export function connectEmbedding(
   const baseURL = baseUrlOf(llm, provider, settings);
 
   return () => openEmbedding(llm.model, { apiKey, baseURL });
+}
+
+/** Its name alone, such as in `DURE_MODEL`, does not make a model of another package. */
+function objectMissing(model: string): DureError {
+  return new DureError(
+    "MODEL_OBJECT_MISSING",
+    `The model ai-sdk:${model} is known by its name alone.`,
+    {
+      class: "input",
+      hint: 'Give the object itself in code, such as model: google("gemini-2.5-flash").',
+    },
+  );
 }
 
 function keyOf(llm: LlmRef, provider: Provider, settings: ProviderSettings): string {

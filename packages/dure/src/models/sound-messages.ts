@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Json, JsonObject } from "../kernel/json.ts";
+import { type Json, type JsonObject, onlyDefined } from "../kernel/json.ts";
 import type { ModelMessage, ToolCall } from "./model.ts";
 
 type ToolMessage = Extract<ModelMessage, { role: "tool" }>;
@@ -48,7 +48,8 @@ class Sound {
     }
     const calls = (message.toolCalls ?? []).map((call) => this.#ids.sound(call));
     this.#open = calls.map((call, index) => ({ id: message.toolCalls![index]!.id, call }));
-    const called = calls.length > 0 ? { toolCalls: calls } : {};
+    const { reasoning } = message;
+    const called = calls.length > 0 ? onlyDefined({ toolCalls: calls, reasoning }) : {};
     this.#messages.push({ role: "assistant", text, ...called });
   }
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { oneOf, sentence, settings } from "../engine/files/load-service-schema.ts";
 import { WORKER_KINDS } from "../kernel/plans.ts";
-import { parseModelName } from "../models/card.ts";
+import { parseModelNames } from "../models/card.ts";
 import { AGENT_WAYS, AGENTS } from "./agents/presets.ts";
 import { type NetworkPolicy, parseHost } from "./sandbox/network.ts";
 import type { WorkerSpec } from "./plan.ts";
@@ -20,7 +20,7 @@ const modelText = z
   .string({ error: "must be offline, or provider:model" })
   .superRefine((written, context) => {
     try {
-      parseModelName(written);
+      parseModelNames(written);
     } catch (error) {
       context.addIssue({ code: "custom", message: sentence(error) });
     }

@@ -45,7 +45,10 @@ function makingOf(
   const agents = leaves.flatMap((leaf) =>
     leaf.kind === "service" ? Object.values(leaf.agents) : [],
   );
-  const models = agents.map(({ card }) => modelName(chooseLlm(card.llm, defaultLlm, everyLlm)));
+  const models = agents.flatMap(({ card }) => {
+    const { fallbacks, ...first } = chooseLlm(card.llm, defaultLlm, everyLlm);
+    return [first, ...fallbacks].map(modelName);
+  });
   const tools = agents.flatMap(toolsOf);
   const skills = agents.flatMap((agent) => agent.skills ?? []);
   const leftOut = agents.flatMap((agent) => [

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { DureError, messageOf } from "../kernel/errors.ts";
-import { parseModelName } from "../models/card.ts";
+import { parseModelNames } from "../models/card.ts";
 import { closest } from "../models/spelling.ts";
 
 /** A variable that dure reads: what it is called, what may stand in it, and what for. */
@@ -83,8 +83,8 @@ export const VARIABLES = {
   },
   model: {
     name: "DURE_MODEL",
-    read: (text) => (parseModelName(text) ? text : undefined),
-    allowed: "offline, or provider:model such as anthropic:claude-sonnet-4-5",
+    read: (text) => (parseModelNames(text) ? text : undefined),
+    allowed: "offline, or provider:model such as anthropic:claude-sonnet-4-5; several with commas",
     description: "model of every agent, before the configuration and the cards",
   },
   openaiApiKey: {
@@ -139,8 +139,8 @@ export const VARIABLES = {
   },
   memorySummaryModel: {
     name: "MEMORY_SUMMARY_MODEL",
-    read: (text) => (parseModelName(text) ? text : undefined),
-    allowed: "offline, or provider:model",
+    read: (text) => (parseModelNames(text) ? text : undefined),
+    allowed: "offline, or provider:model; several with commas",
     description: "model that writes the summary",
   },
   maxFillTurns: {

@@ -9,9 +9,9 @@ import { durationMs } from "../kernel/duration.ts";
 import { DureError } from "../kernel/errors.ts";
 import { ROOM_LIMITS } from "../rooms/limits.ts";
 import {
-  modelName,
+  modelNames,
   parseCard,
-  parseModelName,
+  parseModelNames,
   type BudgetLimit,
   type Llm,
 } from "../models/card.ts";
@@ -570,14 +570,14 @@ const MODEL_OF_KEY = {
 export function modelOf(config: TeamConfig, environment: Environment): Llm {
   if (environment.model === "offline") return offlineModelOf(config);
   if (environment.model !== undefined) {
-    return { ...parseModelName(environment.model), fallbacks: [] };
+    return parseModelNames(environment.model);
   }
   if (config.model) return config.model;
 
   const key = keyThatIsSet(environment);
   if (key === undefined) return offlineModelOf(config);
 
-  return { ...parseModelName(MODEL_OF_KEY[key]), fallbacks: [] };
+  return parseModelNames(MODEL_OF_KEY[key]);
 }
 
 /** Whether the team, or an agent by its card in the configuration, has the model of a provider. */
@@ -592,10 +592,7 @@ export function hasProvider(config: TeamConfig, environment: Environment): boole
 function offlineModelOf({ model, offlineModels }: TeamConfig): Llm {
   if (model?.provider === "offline") return model;
   const own = typeof offlineModels === "function" ? undefined : offlineModels?.[0]?.name;
-  return {
-    ...parseModelName(own === undefined ? `offline:${NO_MODEL}` : `offline:${own}`),
-    fallbacks: [],
-  };
+  return parseModelNames(own === undefined ? `offline:${NO_MODEL}` : `offline:${own}`);
 }
 
 function keyThatIsSet(environment: Environment): keyof typeof MODEL_OF_KEY | undefined {
@@ -607,8 +604,8 @@ function keyThatIsSet(environment: Environment): keyof typeof MODEL_OF_KEY | und
 /** The model for every agent, whatever its card says: `DURE_MODEL` with a real provider. */
 export function everyModelOf(environment: Environment): Llm | undefined {
   if (environment.model === undefined) return undefined;
-  const llm = parseModelName(environment.model);
-  return llm.provider === "offline" ? undefined : { ...llm, fallbacks: [] };
+  const llm = parseModelNames(environment.model);
+  return llm.provider === "offline" ? undefined : llm;
 }
 
 /**
@@ -714,7 +711,7 @@ function fileOrigin(document: TeamValues["document"], path: readonly string[]): 
 }
 
 function modelSetting({ config, document }: TeamValues, environment: Environment): ResolvedSetting {
-  return { key: "model", value: modelName(modelOf(config, environment)), origin: modelOrigin() };
+  return { key: "model", value: modelNames(modelOf(config, environment)), origin: modelOrigin() };
 
   function modelOrigin(): Origin {
     if (environment.model !== undefined) {

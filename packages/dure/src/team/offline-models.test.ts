@@ -1,5 +1,7 @@
+import { createOpenAI } from "@ai-sdk/openai";
 import { expect, test } from "vitest";
 import { defineService, flow } from "../engine/service/service.ts";
+import { MODEL_OBJECT } from "../models/model-object.ts";
 import type { OfflineModel } from "../models/offline.ts";
 import { readTeam } from "./config.ts";
 import { readEnvironment } from "./environment.ts";
@@ -44,6 +46,15 @@ test.for([
   [{ OPENAI_API_KEY: "k" }, "openai:gpt-x"],
 ] as const)("with %j and the model %s no stand-in is loaded", async ([variables, model]) => {
   expect(await loadedUnder(variables, model)).toMatchObject({ loads: 0, models: ["none"] });
+});
+
+test("the model of a team may be an object of the AI SDK", async () => {
+  const object = createOpenAI({ apiKey: "k" })("gpt-5-mini");
+
+  const { config } = await readTeam({ services, model: object });
+
+  expect(modelOf(config, readEnvironment({}))[MODEL_OBJECT]).toBe(object);
+  expect(JSON.stringify(config.model)).not.toContain("config");
 });
 
 test.for([

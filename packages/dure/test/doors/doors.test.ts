@@ -25,6 +25,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
     "loadService",
     "modelRouter",
     "offlineModel",
+    "openapiTools",
     "remoteService",
     "teamTools",
     "tool",

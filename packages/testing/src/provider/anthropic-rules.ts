@@ -28,6 +28,7 @@ export function anthropicRefusal(
     () => unknownParameter(body),
     () => numbersProblem(body, abilities),
     () => messagesProblem(listOf(body["messages"])),
+    () => thinkingProblem(body),
     () => toolsProblem(listOf(body["tools"])),
     () => calledProblem(body),
     () => marksProblem(body),
@@ -107,6 +108,49 @@ function messagesProblem(messages: readonly unknown[]): string | undefined {
   }
 
   return asked.length > 0 ? withoutResults(messages.length - 1, asked) : undefined;
+}
+
+/** Whether a request asks for thinking. */
+export function asksForThinking({ thinking }: Wire): boolean {
+  return isWire(thinking) && thinking["type"] !== "disabled";
+}
+
+/** How a model of this name signs what it has thought. */
+export function signatureOf(model: unknown): string {
+  return `signed by ${wordOf(model)}`;
+}
+
+/**
+ * Source: Anthropic, guide "Extended thinking": calls whose results are sent have their thinking in
+ * front of them, where thinking is on; signatures are checked, and thinking without one is refused.
+ */
+function thinkingProblem(body: Wire): string | undefined {
+  const messages = listOf(body["messages"]).filter(isWire);
+  const isThinking = ({ type }: Wire): boolean =>
+    type === "thinking" || type === "redacted_thinking";
+  for (const [index, message] of messages.entries()) {
+    const at = blocksOf(message).findIndex(
+      (block) => block["type"] === "thinking" && block["signature"] !== signatureOf(body["model"]),
+    );
+    if (at >= 0) {
+      return `messages.${index}.content.${at}: Invalid \`signature\` in \`thinking\` block`;
+    }
+  }
+  if (!asksForThinking(body)) return undefined;
+  const said = messages.findLastIndex(
+    (message) =>
+      message["role"] === "user" && blocksOf(message).some(({ type }) => type !== "tool_result"),
+  );
+  const bare = messages.findIndex(
+    (message, index) =>
+      index > said &&
+      message["role"] === "assistant" &&
+      idsOf(blocksOf(message), "tool_use", "id").length > 0 &&
+      !blocksOf(message).slice(0, 1).some(isThinking),
+  );
+  return bare < 0
+    ? undefined
+    : `messages.${bare}.content.0.type: Expected \`thinking\` or \`redacted_thinking\`, but found \`tool_use\`. When \`thinking\` is enabled, a final \`assistant\` message must start with a thinking block (preceding the lastmost set of \`tool_use\` and \`tool_result\` blocks).`;
 }
 
 /** Source: Anthropic, API reference, "Create a Message", `tool_use.id`. */

@@ -15,6 +15,8 @@ export interface ProviderAsked {
   /** Whether the provider promises to keep to the schema. */
   readonly isStrict: boolean;
   readonly temperature: number | undefined;
+  /** Whether it is to think first (Anthropic). */
+  readonly thinks?: boolean | undefined;
   /** Of a request that marks what is to be kept (Anthropic): tokens read and written. */
   readonly cached?: { readonly read: number; readonly written: number } | undefined;
 }

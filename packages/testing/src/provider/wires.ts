@@ -1,3 +1,4 @@
+import { asksForThinking, signatureOf } from "./anthropic-rules.ts";
 import type { ProviderAsked, SpokenAnswer } from "./moods.ts";
 import { isWire, listOf, type Wire, wordOf } from "./refusal.ts";
 
@@ -156,6 +157,7 @@ export const anthropicWire: WireFormat = {
       schema: isWire(schema) ? schema : schemaIn(system),
       isStrict: "schema" in format,
       temperature: numberOf(body["temperature"]),
+      thinks: asksForThinking(body),
     };
   },
 
@@ -199,14 +201,21 @@ function aboutMessage({ model, cached }: ProviderAsked): object {
 }
 
 /** Where a tool named `json` is the way of the answer, its input is the JSON. */
-function anthropicBlocks(answer: SpokenAnswer, { tools }: ProviderAsked): readonly Wire[] {
+function anthropicBlocks(
+  answer: SpokenAnswer,
+  { tools, thinks, model }: ProviderAsked,
+): readonly Wire[] {
   const input =
     tools.includes("json") && answer.toolCalls.length === 0 ? parsed(answer.text) : undefined;
   const calls = input === undefined ? answer.toolCalls : [{ name: "json", args: input }];
   const text =
     input === undefined && answer.text !== "" ? [{ type: "text", text: answer.text }] : [];
 
+  const signature = signatureOf(model);
+  const thought = thinks ? [{ type: "thinking", thinking: THOUGHT, signature }] : [];
+
   return [
+    ...thought,
     ...text,
     ...calls.map(({ name, args }, index) => ({
       type: "tool_use",
@@ -230,7 +239,11 @@ function anthropicStop({ isCut }: SpokenAnswer, blocks: readonly Wire[]): string
   return blocks.some(({ type }) => type === "tool_use") ? "tool_use" : "end_turn";
 }
 
+/** What a model that is asked to think has thought. */
+const THOUGHT = "They want this, so I look first.";
+
 function blockFrames(block: Wire, index: number): readonly string[] {
+  if (block["type"] === "thinking") return thinkingFrames(block, index);
   const isText = block["type"] === "text";
   const text = isText ? wordOf(block["text"]) : JSON.stringify(block["input"]);
 
@@ -242,6 +255,19 @@ function blockFrames(block: Wire, index: number): readonly string[] {
 
   const content_block = isText ? { type: "text", text: "" } : { ...block, input: {} };
 
+  return [
+    eventFrame("content_block_start", { index, content_block }),
+    ...deltas.map((delta) => eventFrame("content_block_delta", { index, delta })),
+    eventFrame("content_block_stop", { index }),
+  ];
+}
+
+function thinkingFrames({ thinking, signature }: Wire, index: number): readonly string[] {
+  const content_block = { type: "thinking", thinking: "", signature: "" };
+  const deltas = [
+    ...piecesOf(wordOf(thinking)).map((piece) => ({ type: "thinking_delta", thinking: piece })),
+    { type: "signature_delta", signature },
+  ];
   return [
     eventFrame("content_block_start", { index, content_block }),
     ...deltas.map((delta) => eventFrame("content_block_delta", { index, delta })),

@@ -295,7 +295,7 @@ export class AgentRun {
       if (answer.toolCalls.length === 0 || isLast) return this.#outcomeOf(asked, texts);
       if (answer.text !== "" && !this.#agent.schema) texts.push(answer.text);
       const toolCalls = offer.counted(answer.toolCalls);
-      transcript.add({ role: "assistant", text: answer.text, toolCalls });
+      transcript.addCalls(toolCalls, answer);
 
       const handed = await this.#answerCalls(toolCalls, offer);
       if (handed.length > 0) {

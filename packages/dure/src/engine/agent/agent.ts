@@ -1,7 +1,8 @@
 import type { z } from "zod";
-import type { Card, CardInput } from "../../models/card.ts";
+import type { Card, CardInput, LlmInput } from "../../models/card.ts";
 import { parseCard } from "../../models/card.ts";
 import { DureError } from "../../kernel/errors.ts";
+import { onlyDefined } from "../../kernel/json.ts";
 import type { PromptLanguage } from "../../models/prompt-files.ts";
 import type { AgentContext } from "./agent-context.ts";
 import type { AnyTool } from "./tool.ts";
@@ -90,6 +91,8 @@ export interface AgentOptions {
   readonly name: string;
   /** By language: the session's is taken. */
   readonly prompt?: string | PromptsByLanguage | undefined;
+  /** Before the team's; instead of `llm` of the card. Of a list the next is asked where one is away. */
+  readonly model?: LlmInput | undefined;
   readonly card?: CardInput | undefined;
   readonly tools?: Readonly<Record<string, AnyTool>> | undefined;
   readonly validate?: Validator | undefined;
@@ -169,13 +172,13 @@ export function defineAgent(
       },
     );
   }
-  const { card, tools = {}, prompt, ...rest } = options;
+  const { card, model, tools = {}, prompt, ...rest } = options;
   assertToolNames(tools, options.name);
   return {
     ...rest,
     kind,
     ...promptsOf(prompt),
-    card: parseCard(card ?? {}, `agent ${options.name}`),
+    card: parseCard({ ...card, ...onlyDefined({ model }) }, `agent ${options.name}`),
     tools,
   };
 }

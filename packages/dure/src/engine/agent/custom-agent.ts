@@ -101,7 +101,7 @@ export class CustomAgent {
     const { answer } = asked;
     const { text, toolCalls } = answer;
     if (visible) this.#shown += text;
-    if (toolCalls.length > 0) transcript.add({ role: "assistant", text, toolCalls });
+    if (toolCalls.length > 0) transcript.addCalls(toolCalls, answer);
     return answer;
   }
 }

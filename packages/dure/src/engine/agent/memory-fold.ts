@@ -3,8 +3,9 @@ import { codeOf, DureError, messageOf } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { MemoryVersion, TurnStore } from "../../durable/turns.ts";
 import { agentPaused } from "../../durable/pauses.ts";
-import { parseModelName, type Llm } from "../../models/card.ts";
-import type { LlmRef, ModelAnswer, ModelCallRecord, ModelRequest } from "../../models/model.ts";
+import { runAttempts, type Attempt } from "../../models/attempts.ts";
+import { parseModelNames, type Llm } from "../../models/card.ts";
+import type { ModelAnswer, ModelCallRecord, ModelRequest } from "../../models/model.ts";
 import type { Models } from "../../models/models.ts";
 import { NO_MODEL } from "../../models/no-model.ts";
 import { spokenBy } from "../../kernel/quoted-words.ts";
@@ -32,7 +33,7 @@ import { storedCall } from "./stored-call.ts";
  */
 const FOLDS_AT_ONCE = 4;
 const MAX_FOLDS_WAITING = 1_000;
-const FOLD_TIMEOUT_MS = 60_000;
+const ASKED_ONCE = { maxAttempts: 1, backoffSec: 0, timeoutSec: 60 } as const;
 
 /** Offline models that give no summary: one says back what it is told, one how to connect a model. */
 const NO_SUMMARY: ReadonlySet<string> = new Set(["echo", NO_MODEL]);
@@ -166,8 +167,8 @@ export class MemoryFolder {
     }
   }
 
-  #llmOf({ summaryModel }: MemoryOptions): LlmRef {
-    return summaryModel === undefined ? this.#options.defaultLlm : parseModelName(summaryModel);
+  #llmOf({ summaryModel }: MemoryOptions): Llm {
+    return summaryModel === undefined ? this.#options.defaultLlm : parseModelNames(summaryModel);
   }
 
   /** A function in the place of a model: that it knows no summaries is no trouble. */
@@ -180,27 +181,43 @@ export class MemoryFolder {
     return provider === "offline" && (NO_SUMMARY.has(model) || this.#speechless.has(model));
   }
 
-  /**
-   * The call is charged like every other: to the agent `memory`, the session and the team. Without
-   * room for it nothing is asked, as after any failure.
-   */
+  /** Each model of the chain is asked once. */
   async #summarize(
     whose: FoldedSession,
     memory: Memory,
     older: Memory["rawHistory"],
     options: MemoryOptions,
   ): Promise<string> {
-    const { models, lease, budgets, store, prompts } = this.#options;
-    const { session, service } = whose;
+    const { clock, lease, prompts } = this.#options;
     const dialog = older.flatMap(linesOf).join("\n");
     const language = languageOf(dialog) ?? "en";
     const prompt = (options.summaryPrompt ?? promptText(prompts, "memory", language))
       .replaceAll("{memory_block}", () => memory.summaryText)
       .replaceAll("{dialog}", () => dialog);
-    const llm = this.#llmOf(options);
-    const model = models.resolve(llm);
     const request: ModelRequest = { messages: [{ role: "user", text: prompt }], temperature: 0 };
-    const signal = AbortSignal.any([this.#stop.signal, lease]);
+    const { value } = await runAttempts(
+      { llm: this.#llmOf(options), policy: ASKED_ONCE },
+      (attempt) => this.#ask(whose, request, attempt),
+      { clock, signal: AbortSignal.any([this.#stop.signal, lease]) },
+    );
+    const text = value.text.trim();
+
+    if (text === "") throw new Error("the summary is empty");
+    return text;
+  }
+
+  /**
+   * The call is charged like every other: to the agent `memory`, the session and the team. Without
+   * room for it nothing is asked, as after any failure.
+   */
+  async #ask(
+    whose: FoldedSession,
+    request: ModelRequest,
+    { llm, signal }: Pick<Attempt, "llm" | "signal">,
+  ): Promise<ModelAnswer> {
+    const { models, budgets, store } = this.#options;
+    const { session, service } = whose;
+    const model = models.resolve(llm);
 
     if (!(await store.confirmFold(session, whose.version, { signal }))) throw movedOn(session); // before it is charged for
     const charged = await budgets?.charge(
@@ -209,12 +226,10 @@ export class MemoryFolder {
       model,
     );
     let record: ModelCallRecord | undefined;
-    let answer: ModelAnswer;
     try {
       if (this.#isPaused(whose)) throw agentPaused(service);
-      answer = await model.stream(request, {
+      return await model.stream(request, {
         signal,
-        timeoutMs: FOLD_TIMEOUT_MS,
         labels: { purpose: "memory" },
         onRecord: (noted) => (record = noted),
       });
@@ -224,10 +239,6 @@ export class MemoryFolder {
     } finally {
       if (record) await (charged ? charged.settle(record) : this.#note(whose, record));
     }
-    const text = answer.text.trim();
-
-    if (text === "") throw new Error("the summary is empty");
-    return text;
   }
 
   /** The memory is the agent's: so is the call that folds it. */

@@ -1,7 +1,9 @@
 import type { z } from "zod";
 import { DureError } from "../../kernel/errors.ts";
 import { durationMs, type Duration } from "../../kernel/duration.ts";
+import type { JsonObject } from "../../kernel/json.ts";
 import { unknownOption, unknownValue } from "../known-options.ts";
+import { type GivenSchemas, schemaOfInput } from "./input-schema.ts";
 import type { TeamToolName } from "./team-tools.ts";
 
 /**
@@ -137,9 +139,8 @@ export type ApprovalBy = "operator" | "person";
 export type AnyTool = Tool<any, any>;
 
 /** What a tool does, and how often it may be done. */
-export interface ToolOptions<Input, Output> {
+export interface ToolOptions<Input, Output> extends GivenSchemas<Input> {
   readonly description: string;
-  readonly inputSchema: z.ZodType<Input>;
   readonly execute: (
     input: Input,
     context: ToolContext,
@@ -191,21 +192,26 @@ export interface ToolOptions<Input, Output> {
  *       probe: ({ key }, { signal }) => desk.find(key, { signal }),
  *     });
  *
+ * `inputSchema` is of zod or of any library that speaks Standard Schema; `jsonSchema` stands in its
+ * place, or beside it where the library writes none.
+ *
  * An error thrown by `execute` with `sent: false` (refused before it was sent, or a definite
  * refusal: see `NotSentError`) means that nothing happened. So does a refused connection, unless
  * the error says `sent: true`: an `execute` that makes several requests says it of those after the
  * one that counts. Any other error of a `once` tool leaves its outcome unknown, and the rule
  * decides. So does "not sent" where an earlier call under the key may have arrived.
  */
-export function tool<Input, Output>(options: ToolOptions<Input, Output>): Tool<Input, Output> {
+export function tool<Input = JsonObject, Output = unknown>(
+  options: ToolOptions<Input, Output> & SomeSchema,
+): Tool<Input, Output> {
   assertKnown(options);
   const effect = options.effect ?? "none";
   const recover = options.recover ?? (options.probe ? "probe" : "ask");
   assertKept(options, effect, recover);
-  const { description, inputSchema, execute, key, probe, offered, always } = options;
+  const { description, execute, key, probe, offered, always } = options;
   return {
     description,
-    inputSchema,
+    inputSchema: schemaOfInput(description, options),
     execute,
     effect,
     recover,
@@ -219,9 +225,12 @@ export function tool<Input, Output>(options: ToolOptions<Input, Output>): Tool<I
   };
 }
 
+type SomeSchema = { readonly inputSchema: object } | { readonly jsonSchema: object };
+
 const OPTIONS = {
   description: true,
   inputSchema: true,
+  jsonSchema: true,
   execute: true,
   effect: true,
   key: true,

@@ -1,6 +1,6 @@
 import type { Json } from "../../kernel/json.ts";
 import { estimateTokens } from "../../models/prices.ts";
-import type { ModelMessage, ToolCall } from "../../models/model.ts";
+import type { ModelAnswer, ModelMessage, ToolCall } from "../../models/model.ts";
 import type { EffectOutcome } from "../turn/turn-context.ts";
 import { shortened } from "./kept-result.ts";
 import { quoted } from "./quoted.ts";
@@ -117,6 +117,11 @@ export class Transcript {
     this.#messages.push(...messages);
   }
 
+  /** Calls of an answer, with what was said and thought before them. */
+  addCalls(toolCalls: readonly ToolCall[], { text, reasoning }: ModelAnswer): void {
+    this.add({ role: "assistant", text, toolCalls, reasoning });
+  }
+
   /** The outcome of a call; told also where its turn is cut off before a model reads it. */
   knows({ place, name, input, callId, changes }: KnownCall, outcome: EffectOutcome<unknown>): void {
     if (callId !== undefined) this.#known.set(callId, resultOf(outcome));
@@ -149,7 +154,8 @@ export class Transcript {
     return this.#messages.flatMap((message): readonly ModelMessage[] => {
       if (message.role === "tool") return [];
       if (message.role === "user") return [message];
-      return [message, ...(message.toolCalls ?? []).map((call) => this.#resultOf(call, results))];
+      const { reasoning: _, ...kept } = message; // a model reads it in its own turn alone
+      return [kept, ...(message.toolCalls ?? []).map((call) => this.#resultOf(call, results))];
     });
   }
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { parseModelName } from "../../models/card.ts";
+import { parseModelNames } from "../../models/card.ts";
 import { DureError, messageOf } from "../../kernel/errors.ts";
 import { durationMs } from "../../kernel/duration.ts";
 import { isObject } from "../../kernel/json.ts";
@@ -101,7 +101,7 @@ const modelText = z
   .string({ error: "must be offline, or provider:model" })
   .superRefine((name, context) => {
     try {
-      parseModelName(name);
+      parseModelNames(name);
     } catch (error) {
       context.addIssue({ code: "custom", message: sentence(error) });
     }

@@ -1,7 +1,7 @@
 import { DureError } from "../../kernel/errors.ts";
 import type { Trace } from "../../kernel/turn-events.ts";
 import type { Database } from "../../durable/database.ts";
-import { modelName, parseModelName } from "../../models/card.ts";
+import { modelName, parseModelNames } from "../../models/card.ts";
 import { sessionIdFor } from "../../kernel/tenant.ts";
 import type { Viewer } from "../api.ts";
 import type { AnyService } from "../service/combine.ts";
@@ -91,8 +91,7 @@ export class Replays implements TurnReplays {
     order: ReplayOrder,
     { caller, signal }: { caller: Viewer; signal: AbortSignal },
   ): Promise<Replayed> {
-    const ref = order.model === undefined ? undefined : parseModelName(order.model);
-    const model = ref && { ...ref, fallbacks: [] };
+    const model = order.model === undefined ? undefined : parseModelNames(order.model);
     const { stored, service } = await this.#read(turn, caller);
     if (this.#running >= MOST_AT_ONCE) throw busy();
 

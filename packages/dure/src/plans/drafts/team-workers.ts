@@ -29,7 +29,8 @@ export function teamWorkers(
   { provider, model }: Llm,
   agents: readonly FoundAgent[] = [],
 ): TeamWorkers {
-  return { own, agents, model: provider === "offline" ? undefined : `${provider}:${model}` };
+  const isNamed = provider !== "offline" && provider !== "ai-sdk";
+  return { own, agents, model: isNamed ? `${provider}:${model}` : undefined };
 }
 
 /** Agents whose program stands in a folder of PATH. Whether one is signed in is not asked. */

@@ -1,5 +1,5 @@
 import type { Clock } from "../../kernel/clock.ts";
-import { parseModelName } from "../../models/card.ts";
+import { parseModelNames } from "../../models/card.ts";
 import { PRESETS } from "../agents/presets.ts";
 import type { WorkerSpec } from "../plan.ts";
 import { AcpWorker } from "./acp.ts";
@@ -42,7 +42,7 @@ export function openWorker(spec: WorkerSpec, parts: WorkerParts): Worker {
     case "model":
       return new ModelWorker({
         ...parts.model,
-        llm: { ...parseModelName(spec.model), fallbacks: [] },
+        llm: parseModelNames(spec.model),
         clock,
       });
     case "offline":

@@ -1,0 +1,104 @@
+import type {
+  JSONValue,
+  LanguageModelV4CallOptions,
+  SharedV4ProviderOptions,
+} from "@ai-sdk/provider";
+import { isObject, onlyDefined } from "../kernel/json.ts";
+import { MODEL_OBJECT } from "./model-object.ts";
+import type { LlmRef, ProviderName } from "./model.ts";
+
+/** How much a model thinks before it answers. What a model does not take, its package leaves out. */
+export const REASONING_EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh"] as const;
+/** How long its answers are. */
+export const VERBOSITIES = ["low", "medium", "high"] as const;
+/** At which price and speed it is asked. */
+export const SERVICE_TIERS = ["auto", "default", "flex", "priority"] as const;
+
+/** Settings of a model that not every provider has. */
+export interface ModelSettings {
+  readonly reasoningEffort?: (typeof REASONING_EFFORTS)[number] | undefined;
+  readonly verbosity?: (typeof VERBOSITIES)[number] | undefined;
+  readonly serviceTier?: (typeof SERVICE_TIERS)[number] | undefined;
+  /** Of the AI SDK, by the name of the provider: handed on as they are, before those above. */
+  readonly providerOptions?:
+    | Readonly<Record<string, Readonly<Record<string, unknown>>>>
+    | undefined;
+}
+
+/** How each provider calls what we name; absent: it has no such thing. */
+interface Dialect {
+  /** Under which its package reads options. */
+  readonly key: string;
+  readonly verbosity?: string;
+  readonly serviceTiers?: Partial<Record<(typeof SERVICE_TIERS)[number], string>>;
+}
+
+/**
+ * Sources: OpenAI, API reference, "Create chat completion" (`verbosity`, `service_tier`);
+ * Anthropic, "Service tiers" (`auto`, `standard_only`).
+ */
+const DIALECTS: Partial<Record<ProviderName, Dialect>> = {
+  openai: {
+    key: "openai",
+    verbosity: "textVerbosity",
+    serviceTiers: { auto: "auto", default: "default", flex: "flex", priority: "priority" },
+  },
+  anthropic: { key: "anthropic", serviceTiers: { auto: "auto", default: "standard_only" } },
+  "openai-compatible": { key: "openaiCompatible", verbosity: "textVerbosity" },
+};
+
+/** What a provider has not of the settings; undefined: nothing. Pure. */
+export function settingsFault({ provider, ...settings }: LlmRef): string | undefined {
+  const { verbosity, serviceTier, providerOptions = {} } = settings;
+  const dialect = DIALECTS[provider];
+  if (verbosity !== undefined && !dialect?.verbosity) return `${provider} has no verbosity`;
+  if (serviceTier !== undefined && !dialect?.serviceTiers?.[serviceTier]) {
+    const known = Object.keys(dialect?.serviceTiers ?? {}).join(", ") || "none";
+    return `${provider} has no serviceTier "${serviceTier}"; it has ${known}`;
+  }
+  const wrong = Object.keys(providerOptions).find((key) => dialect && key !== dialect.key);
+  return wrong && `providerOptions of ${provider} are under "${dialect!.key}", not "${wrong}"`;
+}
+
+/** The settings in the words of the AI SDK. Pure. */
+export function settingOptions(
+  llm: LlmRef,
+): Pick<LanguageModelV4CallOptions, "reasoning" | "providerOptions"> {
+  const { reasoningEffort: reasoning, verbosity, serviceTier, providerOptions } = llm;
+  const dialect = DIALECTS[llm.provider];
+  const own = onlyDefined({
+    ...keepsNothing(llm),
+    [dialect?.verbosity ?? ""]: dialect?.verbosity && verbosity,
+    serviceTier: serviceTier && dialect?.serviceTiers?.[serviceTier],
+  });
+  const ours = dialect && Object.keys(own).length > 0 ? { [dialect.key]: own } : undefined;
+  return onlyDefined({
+    reasoning,
+    providerOptions: merged(ours, providerOptions as SharedV4ProviderOptions | undefined),
+  });
+}
+
+/**
+ * The Responses API keeps what it is sent unless it is told not to. Then it gives reasoning in a
+ * form that can be sent back. Source: platform.openai.com, "Conversation state", "Reasoning models".
+ */
+function keepsNothing({ [MODEL_OBJECT]: object }: LlmRef): { store?: false } {
+  return object?.provider === "openai.responses" ? { store: false } : {};
+}
+
+/** Options of both; where both have one, that of the second. Pure. */
+export function merged(
+  one: SharedV4ProviderOptions | undefined,
+  other: SharedV4ProviderOptions | undefined,
+): SharedV4ProviderOptions | undefined {
+  if (!one || !other) return one ?? other;
+  const keys = new Set([...Object.keys(one), ...Object.keys(other)]);
+  return Object.fromEntries(
+    [...keys].map((key) => [key, { ...one[key], ...other[key] } as Record<string, JSONValue>]),
+  );
+}
+
+/** Whether a value is options by the name of a provider. Pure. */
+export function areProviderOptions(value: unknown): value is ModelSettings["providerOptions"] {
+  return isObject(value) && Object.values(value).every(isObject);
+}
