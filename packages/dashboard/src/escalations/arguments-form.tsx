@@ -1,6 +1,6 @@
 import { Button, Checkbox, NumberInput, Textarea } from "@mantine/core";
 import type { Json, JsonObject } from "dure/client";
-import { useState, type ReactNode } from "react";
+import { useState, type KeyboardEvent, type ReactNode } from "react";
 import { useText } from "../language.tsx";
 import { nameOf } from "./context-facts.tsx";
 
@@ -30,10 +30,7 @@ export function ArgumentsForm(props: {
       className="escalation-note"
       onSubmit={(event) => {
         event.preventDefault();
-        if (isReadable) void onSend(Object.fromEntries(read) as JsonObject);
-      }}
-      onKeyDown={(event) => {
-        if (event.key === "Escape" && !event.nativeEvent.isComposing) onLeave();
+        if (isReadable) void onSend(Object.fromEntries<Json | undefined>(read));
       }}
     >
       {read.map(([name, value], index) => (
@@ -44,6 +41,7 @@ export function ArgumentsForm(props: {
           isFirst={index === 0}
           isReadable={value !== undefined}
           onChange={(next) => setWritten({ ...written, [name]: next })}
+          onLeave={onLeave}
         />
       ))}
       <div className="choices">
@@ -67,15 +65,20 @@ function Argument(props: {
   isFirst: boolean;
   isReadable: boolean;
   onChange: (value: Written) => void;
+  onLeave: () => void;
 }): ReactNode {
-  const { label, value, isFirst, isReadable, onChange } = props;
+  const { label, value, isFirst, isReadable, onChange, onLeave } = props;
   const text = useText();
+  const onKeyDown = ({ key, nativeEvent }: KeyboardEvent): void => {
+    if (key === "Escape" && !nativeEvent.isComposing) onLeave();
+  };
   if (typeof value === "boolean") {
     return (
       <Checkbox
         label={label}
         checked={value}
         autoFocus={isFirst}
+        onKeyDown={onKeyDown}
         onChange={(event) => onChange(event.currentTarget.checked)}
       />
     );
@@ -89,6 +92,7 @@ function Argument(props: {
         thousandSeparator=","
         error={error}
         autoFocus={isFirst}
+        onKeyDown={onKeyDown}
         onChange={(next) => onChange(typeof next === "number" ? next : Number.NaN)}
       />
     );
@@ -102,6 +106,7 @@ function Argument(props: {
       maxRows={8}
       error={error}
       autoFocus={isFirst}
+      onKeyDown={onKeyDown}
       onChange={(event) => onChange(event.currentTarget.value)}
     />
   );

@@ -252,7 +252,6 @@ function Answers({
   const text = useText();
   const isAllowed = useMayDecide();
   const [writing, setWriting] = useState<SuggestedAction>();
-  const [changing, setChanging] = useState<SuggestedAction>();
   const { running, problem, decide } = useDeciding();
   const buttons = useRef<HTMLDivElement>(null);
   if (!isAllowed) {
@@ -264,21 +263,12 @@ function Answers({
     onWriting(action !== undefined);
   };
 
-  const change = (action: SuggestedAction | undefined): void => {
-    setChanging(action);
-    onWriting(action !== undefined);
-  };
-  const { input } = escalation.context;
-
-  const send = (value: string, note: string): Promise<void> =>
-    decide(value, () => onAnswer({ value, note: note === "" ? undefined : note }));
-
   const choose = (action: SuggestedAction): void => {
     if (action.asks === "text") write(action);
     else void decide(action.value, () => onAnswer({ value: action.value }));
   };
 
-  const leaveNote = (): void => {
+  const leave = (): void => {
     const { value } = writing!;
     write(undefined);
     queueMicrotask(() =>
@@ -286,29 +276,17 @@ function Answers({
     );
   };
 
-  if (changing && isObject(input)) {
-    const { value } = changing;
-    return (
-      <>
-        <ArgumentsForm
-          input={input as JsonObject}
-          isRunning={running !== undefined}
-          onSend={(changed) => decide(value, () => onAnswer({ value, input: changed }))}
-          onLeave={() => change(undefined)}
-        />
-        <Problem error={problem} />
-      </>
-    );
-  }
-
   return (
     <>
       {writing ? (
-        <Note
+        <Writing
+          escalation={escalation}
           action={writing}
           isRunning={running !== undefined}
-          onSend={(note) => send(writing.value, note)}
-          onLeave={leaveNote}
+          onSend={(more) =>
+            decide(writing.value, () => onAnswer({ value: writing.value, ...more }))
+          }
+          onLeave={leave}
         />
       ) : (
         <Choices
@@ -316,13 +294,32 @@ function Answers({
           running={running}
           buttons={buttons}
           onChoose={choose}
-          onChange={change}
+          onChange={write}
           onDismiss={onDismiss && (() => void decide("", onDismiss))}
         />
       )}
       <Problem error={problem} />
     </>
   );
+}
+
+/** What goes with an answer: other arguments for the call that it allows, or words. */
+function Writing(props: {
+  escalation: Escalation;
+  action: SuggestedAction;
+  isRunning: boolean;
+  onSend: (more: Pick<EscalationAnswer, "note" | "input">) => Promise<void>;
+  onLeave: () => void;
+}): ReactNode {
+  const { escalation, action, isRunning, onSend, onLeave } = props;
+  const { input } = escalation.context;
+  const same = { isRunning, onLeave };
+  if (action.asks === "input" && isObject(input)) {
+    const send = (changed: JsonObject): Promise<void> => onSend({ input: changed });
+    return <ArgumentsForm input={input as JsonObject} onSend={send} {...same} />;
+  }
+  const send = (note: string): Promise<void> => onSend(note === "" ? {} : { note });
+  return <Note action={action} onSend={send} {...same} />;
 }
 
 function Problem({ error }: { error: unknown }): ReactNode {

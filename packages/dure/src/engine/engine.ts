@@ -35,6 +35,7 @@ import { QUESTION_HOLDS_MS } from "./turn/question.ts";
 import { Replays } from "./replay/replays.ts";
 import { retryRefusal } from "./turn/retry-refusal.ts";
 import { RunningTurns } from "./turn/running-turns.ts";
+import { ApprovalReader } from "./effects/approval-reader.ts";
 import { changedInput } from "./effects/changed-input.ts";
 import type { Escalation } from "../wire/escalations.ts";
 import { leavesOf, ServiceDirectory } from "./service/service-directory.ts";
@@ -200,8 +201,7 @@ export class Engine implements Conversations {
       resolve: (llm) => options.models.resolve(llm),
       budgets: options.budgets,
       pauses: options.pauses,
-      findApproval: (subject, used) => sessions.approval(subject, used),
-      findStanding: (session, call) => sessions.standing(session, call),
+      approvals: new ApprovalReader(database),
     };
     this.#folder = this.#folderFor(options);
     this.#replays = this.#replaysOf(database);

@@ -8,22 +8,8 @@ import {
   approvalSubject,
   type AskingPlace,
 } from "../turn/turn-escalations.ts";
-import { isCovered, type StandingCalls } from "./standing.ts";
-
-/**
- * The approval for these arguments that is unused or was used by an earlier life of `turn`, else
- * the question about them that is open; `known`: those that this life has been given.
- */
-export type FindApproval = (
-  subject: string,
-  used: { turn: string; known: readonly string[] },
-) => Promise<{ readonly id: string; readonly isOpen: boolean } | undefined>;
-
-/** What was allowed for the rest of a session; see `SessionReader.standing`. */
-export type FindStanding = (
-  session: string,
-  call: { tool: string; key: string; acceptedAt: number },
-) => Promise<readonly { readonly standing: StandingCalls; readonly used: number }[]>;
+import type { ApprovalReader } from "./approval-reader.ts";
+import { isCovered } from "./standing.ts";
 
 /** A call that may need a yes. */
 interface AskedCall {
@@ -51,8 +37,7 @@ export class Approvals {
   readonly #held: ClaimedTurn;
   readonly #facts: TurnFacts;
   readonly #store: Pick<TurnStore, "isApprovalUsed" | "isEffectKnown">;
-  readonly #find: FindApproval;
-  readonly #standing: FindStanding;
+  readonly #reader: Pick<ApprovalReader, "find" | "standing">;
   readonly #signal: AbortSignal;
   readonly #place: () => AskingPlace;
   readonly #locale: string;
@@ -63,8 +48,7 @@ export class Approvals {
     held: ClaimedTurn;
     facts: TurnFacts;
     store: Pick<TurnStore, "isApprovalUsed" | "isEffectKnown">;
-    find: FindApproval;
-    standing: FindStanding;
+    reader: Pick<ApprovalReader, "find" | "standing">;
     signal: AbortSignal;
     /** Where a question is asked. */
     place: () => AskingPlace;
@@ -74,8 +58,7 @@ export class Approvals {
     this.#held = options.held;
     this.#facts = options.facts;
     this.#store = options.store;
-    this.#find = options.find;
-    this.#standing = options.standing;
+    this.#reader = options.reader;
     this.#signal = options.signal;
     this.#place = options.place;
     this.#locale = options.locale;
@@ -88,7 +71,7 @@ export class Approvals {
   async of(call: AskedCall): Promise<{ id: string } | undefined> {
     const { name, tool, input } = call;
     if (await this.#isStanding(call)) return undefined;
-    const approval = await this.#find(approvalSubject(this.#held.session, name, input), {
+    const approval = await this.#reader.find(approvalSubject(this.#held.session, name, input), {
       turn: this.#held.turn,
       known: this.#given,
     });
@@ -104,7 +87,7 @@ export class Approvals {
   async #isStanding({ name, tool, input, key }: AskedCall): Promise<boolean> {
     if (!tool.approval?.standing) return false;
     const { session, accepted_at: acceptedAt } = this.#held;
-    const all = await this.#standing(session, { tool: name, key, acceptedAt });
+    const all = await this.#reader.standing(session, { tool: name, key, acceptedAt });
     return all.some(({ standing, used }) => used <= standing.times && isCovered(standing, input));
   }
 

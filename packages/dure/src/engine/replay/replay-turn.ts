@@ -167,8 +167,7 @@ function drained(
     patienceMs: () => 0,
     budgets: undefined,
     pauses: undefined,
-    findApproval: async () => undefined,
-    findStanding: async () => [],
+    approvals: { find: async () => undefined, standing: async () => [] },
   };
 }
 

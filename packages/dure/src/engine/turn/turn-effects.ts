@@ -12,7 +12,6 @@ import {
   type OnceCall,
 } from "../effects/effects.ts";
 import type { TurnJournal } from "./journal.ts";
-import type { AnyTool } from "../agent/tool.ts";
 import type { EffectCallOptions, EffectOutcome, TurnFacts } from "./turn-context.ts";
 import type { TurnEnvironment } from "./turn-environment.ts";
 import { ApprovalPendingError, type AskingPlace } from "./turn-escalations.ts";
@@ -61,8 +60,7 @@ export class TurnEffects {
       held,
       facts,
       store: environment.store,
-      find: environment.findApproval,
-      standing: environment.findStanding,
+      reader: environment.approvals,
       signal: environment.lease,
       place,
       locale: environment.locale,

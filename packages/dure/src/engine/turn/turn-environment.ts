@@ -6,7 +6,7 @@ import type { ModelCall } from "../../models/model.ts";
 import type { ModelOutages } from "../../models/outages.ts";
 import type { PromptOverrides } from "../../models/prompt-files.ts";
 import type { AttemptRules } from "../agent/agent-environment.ts";
-import type { FindApproval, FindStanding } from "../effects/approvals.ts";
+import type { ApprovalReader } from "../effects/approval-reader.ts";
 import type { Budgets } from "../money/budgets.ts";
 import type { Replay } from "../replay/replay.ts";
 import type { PauseGate } from "./paused.ts";
@@ -35,8 +35,7 @@ export interface TurnEnvironment {
   readonly budgets: Budgets | undefined;
   /** Absent: no agent is ever paused. */
   readonly pauses: PauseGate | undefined;
-  readonly findApproval: FindApproval;
-  readonly findStanding: FindStanding;
+  readonly approvals: Pick<ApprovalReader, "find" | "standing">;
   /** The turn is a replay of a stored one. */
   readonly replay?: Replay | undefined;
 }
