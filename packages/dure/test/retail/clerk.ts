@@ -1,4 +1,4 @@
-import { canonicalJson, isObject, type Json, type JsonObject } from "../../src/kernel/json.ts";
+import { canonicalJson, type Json, type JsonObject } from "../../src/kernel/json.ts";
 import type { ModelMessage, ModelRequest } from "../../src/models/model.ts";
 import type { OfflineAnswer } from "../../src/models/offline.ts";
 import { WRITE_NAMES } from "./service.ts";
@@ -106,7 +106,7 @@ class Clerk {
   readonly #known = new Map<string, Json>();
   readonly #calls = new Map<string, Call>();
   /** The call that finds out who the customer is. */
-  #identity: Call | undefined;
+  #identity: Identity | undefined;
   /** The first look-up that was needed and not known. */
   #lacking: Call | undefined;
 
@@ -125,7 +125,8 @@ class Clerk {
     const open = this.#open();
     if (open && "name" in open.next) return open.next;
     const ends = this.#wishes.flatMap(({ end }) => end ?? []);
-    return { ask: [...ends, open?.next.ask ?? "Is there anything else?"].join(" ") };
+    const ask = open && "ask" in open.next ? open.next.ask : "Is there anything else?";
+    return { ask: [...ends, ask].join(" ") };
   }
 
   #hear(text: string): void {
@@ -154,16 +155,15 @@ class Clerk {
 
   /** What came of the write that a wish has asked for. */
   #settle(wish: Wish, result: Json): void {
-    if (isObject(result)) {
-      wish.end = `${nameOf(wish)}: done (${String(result["receipt"])}).`;
+    if (typeof result !== "string") {
+      wish.end = `${nameOf(wish)}: done (${(result as { receipt: string }).receipt}).`;
       // Orders and gift cards are no longer as they were read.
       for (const key of this.#known.keys()) if (CHANGING.test(key)) this.#known.delete(key);
       return;
     }
-    const text = String(result);
-    if (text.startsWith("APPROVAL_CLOSED")) wish.isLeft = true;
-    else if (text.startsWith("APPROVAL_REJECTED")) wish.end = `${nameOf(wish)}: not done.`;
-    else if (!text.startsWith("Not done")) wish.end = `${nameOf(wish)}: failed, ${text}.`;
+    if (result.startsWith("APPROVAL_CLOSED")) wish.isLeft = true;
+    else if (result.startsWith("APPROVAL_REJECTED")) wish.end = `${nameOf(wish)}: not done.`;
+    else if (!result.startsWith("Not done")) wish.end = `${nameOf(wish)}: failed, ${result}.`;
   }
 
   /** The first wish that is open, questions before all others; notes the ends of those before. */
@@ -184,10 +184,10 @@ class Clerk {
   }
 
   /** A result of a look-up; undefined where the history lacks it. */
-  #look<T>(name: string, args: JsonObject): T | undefined {
+  #look<Name extends keyof Found>(name: Name, args: JsonObject): Found[Name] | undefined {
     const known = this.#known.get(keyOf({ name, args }));
     if (known === undefined) this.#lacking ??= { name, args };
-    return known as T | undefined;
+    return known as Found[Name] | undefined;
   }
 
   #user(): Profile | { readonly ask: string } | undefined {
@@ -195,10 +195,11 @@ class Clerk {
     if (!this.#identity) {
       return { ask: "Welcome! Please tell me your e-mail address, or your name and zip code." };
     }
-    const id = this.#look<string | null>(this.#identity.name, this.#identity.args);
+    const { name, args } = this.#identity;
+    const id = this.#look(name, args);
     if (id === undefined) return undefined;
     if (id === null) return { ask: "I cannot find you. Please tell me your e-mail address again." };
-    return this.#look<Profile>("get_user", { user: id });
+    return this.#look("get_user", { user: id });
   }
 
   /** What comes next for one wish, by the policy. Undefined: a look-up is lacking. */
@@ -222,7 +223,7 @@ class Clerk {
   }
 
   #kindsOf(product: string): Next | undefined {
-    const variants = this.#look<Variant[]>("get_product", { product });
+    const variants = this.#look("get_product", { product });
     return variants && { end: `there are ${variants.length}.` };
   }
 
@@ -230,7 +231,7 @@ class Clerk {
     const id = wish.order ?? this.#orderHolding(wish.holding!, user);
     if (id === undefined) return undefined;
     if (id === null) return { end: "there is no such order." };
-    const order = this.#look<Order | null>("get_order", { order: id });
+    const order = this.#look("get_order", { order: id });
     if (order === undefined) return undefined;
     if (order === null) return { ask: `I cannot find order ${id}. Which order do you mean?` };
     if (order.user !== user.id) return { end: "it is not an order of yours." };
@@ -242,12 +243,12 @@ class Clerk {
   }
 
   #track(order: string): Next | undefined {
-    const tracked = this.#look<{ status: string }>("track_order", { order });
+    const tracked = this.#look("track_order", { order });
     return tracked && { end: `it is ${tracked.status}.` };
   }
 
   #orderHolding(product: string, user: Profile): string | null | undefined {
-    const orders = this.#look<Order[]>("list_orders", { user: user.id });
+    const orders = this.#look("list_orders", { user: user.id });
     const found = orders?.find(({ items }) => items.some((sku) => isOf(product, sku)));
     return orders && (found?.id ?? null);
   }
@@ -277,7 +278,7 @@ class Clerk {
     const from = order.items.find((sku) => isOf(product, sku));
     if (from === undefined) return { end: `there is no ${product} in it.` };
     if (order.changed) return { end: "not possible, its items were changed before." };
-    const variants = this.#look<Variant[]>("get_product", { product });
+    const variants = this.#look("get_product", { product });
     if (!variants) return undefined;
     const to = wantedOf(variants, { from, options: wish.options!.split(" ") });
     if (!to) return { end: `there is no ${wish.options} ${product}.` };
@@ -294,8 +295,23 @@ class Clerk {
   }
 }
 
+interface Identity extends Call {
+  readonly name: "find_user_by_email" | "find_user_by_name";
+}
+
 type End = { readonly end: string };
 type Profile = User & { readonly payments: readonly Payment[] };
+
+/** What look-ups give. */
+interface Found {
+  readonly find_user_by_email: string | null;
+  readonly find_user_by_name: string | null;
+  readonly get_user: Profile;
+  readonly list_orders: readonly Order[];
+  readonly get_order: Order | null;
+  readonly track_order: { readonly status: string };
+  readonly get_product: readonly Variant[];
+}
 
 /** Reads whose results a write changes. */
 const CHANGING = /get_order|get_user|list_orders/u;
@@ -366,7 +382,7 @@ function detail(wish: Wish, sentence: string, details: typeof DETAILS): void {
   }
 }
 
-function identityIn(text: string): Call | undefined {
+function identityIn(text: string): Identity | undefined {
   const email = /[\w.]+@[\w.]+\.[a-z]+/u.exec(text)?.[0];
   if (email) return { name: "find_user_by_email", args: { email } };
   const found = /my name is (?<name>\w+ \w+), zip code (?<zip>\d{5})/iu.exec(text)?.groups;

@@ -105,7 +105,7 @@ function toolsOf(desk: Desk): Record<string, AnyTool> {
   const writes = Object.entries(WRITES).map(([name, [question, fields]], index) => [
     name,
     tool({
-      description: `${question(Object.fromEntries(fields.map((field) => [field, `<${field}>`])))}`,
+      description: question(Object.fromEntries(fields.map((field) => [field, `<${field}>`]))),
       inputSchema: schemaOf(fields),
       effect: "once",
       // The shop keeps keys, and tells about them: both ways of finding out are used.
