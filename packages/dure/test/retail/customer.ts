@@ -9,6 +9,9 @@ export interface Said {
   readonly agrees?: boolean;
 }
 
+/** What counts of the end of a turn. */
+export type Answer = Pick<Done, "message" | "approvals" | "error">;
+
 /** How a customer proves who they are. */
 const PROOFS: Readonly<Record<string, string>> = {
   ada: "My name is Ada Lind, zip code 10115.",
@@ -66,7 +69,7 @@ export class Customer {
   }
 
   /** Undefined: they have what they want, or what they can get. */
-  answer(done: Done): Said | undefined {
+  answer(done: Answer): Said | undefined {
     const asked = done.approvals?.filter(({ by }) => by === "person") ?? [];
     if (asked.length > 0) return this.#decide(asked[0]!.tool);
     const text = this.#answerInWords(done.message);
