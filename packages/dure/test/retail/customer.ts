@@ -33,7 +33,7 @@ const CHAT = [
 const YES = ["yes", "ok", "네", "확인"];
 
 /** A typing error, which leads to no customer. */
-const WRONG_EMAIL = "nobody@post.example";
+const WRONG_EMAIL = "typo@post.example";
 
 /** A customer of one task: what they say depends on the seed and on what they are told. */
 export class Customer {
