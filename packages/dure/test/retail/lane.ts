@@ -50,13 +50,18 @@ export class Lane implements Host, AsyncDisposable {
   }
 
   kill(): Promise<void> {
-    this.#life.isOver = true;
-    this.#living.fence();
+    this.#end();
     this.#killing = this.#killing.then(() => this.#replace());
     return this.#killing;
   }
 
+  #end(): void {
+    this.#life.isOver = true;
+    this.#living.fence();
+  }
+
   async #replace(): Promise<void> {
+    this.#end(); // of two kills at once the second meets the one that was just started
     const dead = this.#living;
     await this.#start();
     await this.#living.engine.store.release(dead.processId);

@@ -61,7 +61,7 @@ test("the shop has at least 15 tools and 60 tasks", () => {
 
 test.each(Array.from({ length: IS_LONG ? 8 : 1 }, (_, index) => index + 1))(
   "an honest clerk brings every task to its end, each write once and after its yes (%i)",
-  { timeout: 1_200_000 },
+  { timeout: 600_000 },
   async (round) => {
     const plays = playsOf(round, IS_LONG ? () => PARTS : tenthOf);
 
@@ -78,7 +78,7 @@ const SERVED = ["task-39", "task-47"];
 
 test(
   "a server that gets SIGKILL while it serves the shop does each write once and after its yes",
-  { ...FULL, timeout: 1_200_000 },
+  { ...FULL, timeout: 600_000 },
   async () => {
     const parts = IS_LONG ? PARTS : PARTS.slice(0, 1);
     const plays = playsOf(1, () => parts).filter(({ task }) => SERVED.includes(task.id));
