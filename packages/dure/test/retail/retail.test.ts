@@ -29,10 +29,10 @@ const LANES = 4;
 const IS_LONG = process.env["DURE_TEST_LONG"] === "1";
 
 /**
- * A turn may lose ten processes. So each task is played four times in a round, and each time dies
- * at other steps: all of them have a kill.
+ * A turn is given up after ten lives. So each task is played six times in a round, and each time
+ * dies at other steps: all of them have a kill.
  */
-const EVERY = 4;
+const EVERY = 6;
 const PARTS = Array.from({ length: EVERY }, (_, first) => ({ every: EVERY, first }));
 
 /** A tenth of all steps, for a quick look. */
