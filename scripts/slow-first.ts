@@ -23,6 +23,7 @@ const SLOW = [
   "packages/dure/test/crash/database-cuts.test.ts",
   "packages/dure/test/plans/escape.test.ts",
   "packages/dure/test/conversation/yes.test.ts",
+  "packages/dure/test/retail/retail.test.ts",
   "packages/dure/src/engine/turn/turns.test.ts",
   "examples/transfer/service.test.ts",
   "packages/dure/test/tenants/routes.test.ts",
