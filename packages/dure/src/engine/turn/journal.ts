@@ -108,6 +108,11 @@ export class TurnJournal {
     return this.#told;
   }
 
+  /** Places that earlier lives have reached. */
+  get placesBefore(): number {
+    return this.#past.size;
+  }
+
   get isReplay(): boolean {
     return this.#past.size > 0;
   }

@@ -137,12 +137,12 @@ export class TurnRun {
 }
 
 /** Why the handler cannot be run at all. */
-function obstacleTo({ held, service, interruptions }: TurnParts): DureError | undefined {
+function obstacleTo({ held, service, interruptions, journal }: TurnParts): DureError | undefined {
   const { turn, epoch, stop } = held;
-  if (epoch > MAX_EPOCHS + interruptions) {
+  if (epoch > MAX_EPOCHS + interruptions + 2 * journal.placesBefore) {
     return new DureError(
       "TURN_POISONED",
-      `The turn ${turn} was begun ${MAX_LIVES} times and never reached its end.`,
+      `The turn ${turn} was begun ${Math.floor(epoch / 2)} times and never reached its end.`,
       { hint: "Look into the log for what ended its processes." },
     );
   }
@@ -165,7 +165,10 @@ async function assertYesUsed({ effects, route }: TurnParts): Promise<void> {
   });
 }
 
-/** Lives of one turn: bounds a turn that ends its process each time. */
+/**
+ * Lives of one turn that bring it no further: bounds a turn that ends its process each time. One
+ * that goes on has one more for each place that it has reached.
+ */
 const MAX_LIVES = 10;
 /** Release and claim raise the epoch by one each. */
 const MAX_EPOCHS = 2 * MAX_LIVES;
