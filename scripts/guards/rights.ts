@@ -237,8 +237,8 @@ export const RIGHT_GUARDS: readonly Guard[] = [
   {
     id: "answers.repository",
     at: { file: "packages/dure/src/escalations/inbox.ts" },
-    find: "if (fits(escalation, match)) await check(escalation, answer, by);",
-    replace: "if (fits(escalation, match)) void check;",
+    find: "const known = fits(escalation, match) && (await check(escalation, answer, by));",
+    replace: "const known = undefined;",
     tests: leaving("an answer lets no run go on"),
     why: "an answer lets a run work on a repository that was taken away from its tenant",
   },

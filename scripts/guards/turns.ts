@@ -3,11 +3,65 @@ import { effects, inbox, lostAnswers, testsIn, turnGuards, turns } from "./tests
 
 const repeats = testsIn("packages/dure/test/repeats/openai-repeats.test.ts");
 const said = testsIn("packages/dure/src/engine/effects/said-approvals.test.ts");
+const changed = testsIn("packages/dure/src/engine/effects/changed-input.test.ts");
+const standing = testsIn("packages/dure/src/engine/effects/standing.test.ts");
+const lives = testsIn("packages/dure/src/engine/turn/turn-lives.test.ts");
 const retries = testsIn("packages/dure/src/engine/turn/turn-retry.test.ts");
 const answerRetries = testsIn("packages/dure/test/rooms/answer-retry.test.ts");
 
 /** Who may write into a turn, a session, an effect or an escalation. */
 export const TURN_GUARDS: readonly Guard[] = [
+  // --- a yes of the inbox that reaches further, or is changed
+
+  {
+    id: "approval.changed.fits",
+    at: { file: "packages/dure/src/engine/effects/changed-input.ts" },
+    find: "if (read.success) return jsonCopy(read.data",
+    replace: "return jsonCopy(read.success ? read.data : input",
+    tests: changed("arguments that do not fit are refused, and the question stays open"),
+    why: "a person changes the arguments of a call to such as its tool would not take",
+  },
+  {
+    id: "approval.changed.alone",
+    at: { file: "packages/dure/src/engine/effects/approval-reader.ts" },
+    find: "and not resolution ? 'input'",
+    replace: "",
+    tests: changed("a yes to changed arguments is none to those that were asked for"),
+    why: "a yes to 30,000 allows the 50,000 that was asked for",
+  },
+  {
+    id: "approval.standing.times",
+    at: { file: "packages/dure/src/engine/effects/approvals.ts" },
+    find: "used <= standing.times && ",
+    replace: "",
+    tests: standing("a yes for the conversation ends after so many calls"),
+    why: "a model in a loop pays without end after one yes",
+  },
+  {
+    id: "approval.standing.same",
+    at: { file: "packages/dure/src/engine/effects/standing.ts" },
+    find: "return Object.entries(same).every(isSame) && ",
+    replace: "return ",
+    tests: standing("a yes for the conversation covers later calls like it"),
+    why: "a yes to payments to one allows payments to others",
+  },
+  {
+    id: "approval.standing.people",
+    at: { file: "packages/dure/src/team/escalations.ts" },
+    find: "if (value === APPROVE_SESSION) {",
+    replace: "if (value === undefined) {",
+    tests: testsIn("packages/dure/src/team/escalations.test.ts")("an agent that decides"),
+    why: "an operator agent allows calls that no one has seen",
+  },
+  {
+    id: "turn.lives",
+    at: { file: "packages/dure/src/engine/turn/turn-run.ts" },
+    find: "epoch > MAX_EPOCHS + interruptions + 2 * journal.placesBefore",
+    replace: "epoch > 1_000",
+    tests: lives("a turn that ends its process in the same step each time is given up"),
+    why: "a turn that ends its process each time ends all processes, for ever",
+  },
+
   // --- a yes in the conversation
   {
     id: "answer_asked.epoch",

@@ -1,3 +1,5 @@
+import "@mantine/core/styles/Checkbox.css";
+import "@mantine/core/styles/NumberInput.css";
 import { Button, Checkbox, NumberInput, Textarea } from "@mantine/core";
 import type { Json, JsonObject } from "dure/client";
 import { useState, type KeyboardEvent, type ReactNode } from "react";

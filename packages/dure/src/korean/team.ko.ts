@@ -57,6 +57,22 @@ export const TEAM_SENTENCES_KO: readonly SentenceForm[] = [
     "`{0}`(으)로 시작하는 대화는 dure의 것이에요. {1}은(는) {2}의 대화라 여기에 쓸 수 없어요.",
   ],
   [
+    "{0} is for people to allow any further.",
+    "{0}을(를) 더 넓게 승인하는 일은 사람만 할 수 있어요. 이번 한 번만 승인하거나, 사람에게 맡겨 주세요.",
+  ],
+  [
+    "The model ai-sdk:{0} is known by its name alone.",
+    "`ai-sdk:{0}` 모델은 이름만으로는 쓸 수 없어요. 코드에서 모델 객체를 넣어 주세요.",
+  ],
+  [
+    "The auth of openapiTools has no value: {0}.",
+    "`openapiTools`의 인증 값이 비어 있어요: {0}. 값을 읽어 올 환경 변수를 정해 주세요.",
+  ],
+  [
+    "No result of this conversation has the handle {0}, or it is kept no longer. Call the tool again that gave it.",
+    "이 대화에는 {0} 결과가 없거나, 보관 기간이 지났어요. 그 결과를 준 도구를 다시 불러 주세요.",
+  ],
+  [
     "{0} is not yours to decide here.",
     "{0}은(는) 여기서 결정할 수 없어요. dure가 물어본 것이 아니거나, 이미 사람에게 넘어갔거나, 다른 사람이 이 대화에서 말했어요.",
   ],

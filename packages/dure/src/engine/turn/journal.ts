@@ -113,10 +113,6 @@ export class TurnJournal {
     return this.#past.size;
   }
 
-  get isReplay(): boolean {
-    return this.#past.size > 0;
-  }
-
   /** Calls `callback` once when a write reports a stop request for the turn. */
   onStop(callback: () => void): void {
     this.#onStop = callback;
