@@ -56,7 +56,7 @@ export const TURN_GUARDS: readonly Guard[] = [
   {
     id: "turn.lives",
     at: { file: "packages/dure/src/engine/turn/turn-run.ts" },
-    find: "epoch > MAX_EPOCHS + interruptions + 2 * journal.placesBefore",
+    find: "epoch > MAX_EPOCHS + interruptions + 2 * recorded",
     replace: "epoch > 1_000",
     tests: lives("a turn that ends its process in the same step each time is given up"),
     why: "a turn that ends its process each time ends all processes, for ever",

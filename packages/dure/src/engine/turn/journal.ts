@@ -108,11 +108,6 @@ export class TurnJournal {
     return this.#told;
   }
 
-  /** Places that earlier lives have reached. */
-  get placesBefore(): number {
-    return this.#past.size;
-  }
-
   /** Calls `callback` once when a write reports a stop request for the turn. */
   onStop(callback: () => void): void {
     this.#onStop = callback;

@@ -137,9 +137,10 @@ export class TurnRun {
 }
 
 /** Why the handler cannot be run at all. */
-function obstacleTo({ held, service, interruptions, journal }: TurnParts): DureError | undefined {
-  const { turn, epoch, stop } = held;
-  if (epoch > MAX_EPOCHS + interruptions + 2 * journal.placesBefore) {
+function obstacleTo({ held, service, interruptions }: TurnParts): DureError | undefined {
+  const { turn, epoch, stop, rows } = held;
+  const recorded = rows.filter(({ type }) => type === "RECORD").length;
+  if (epoch > MAX_EPOCHS + interruptions + 2 * recorded) {
     return new DureError(
       "TURN_POISONED",
       `The turn ${turn} was begun ${Math.floor(epoch / 2)} times and never reached its end.`,
@@ -167,7 +168,7 @@ async function assertYesUsed({ effects, route }: TurnParts): Promise<void> {
 
 /**
  * Lives of one turn that bring it no further: bounds a turn that ends its process each time. One
- * that goes on has one more for each place that it has reached.
+ * that goes on has one more for each step that is recorded.
  */
 const MAX_LIVES = 10;
 /** Release and claim raise the epoch by one each. */
