@@ -38,10 +38,17 @@ export function closedOf(all: readonly Escalation[]): readonly Escalation[] {
  * keys of ledgers, ids that the links lead to, the trigger that its type says, and who is asked stay
  * out. Pure.
  */
-export function aboutOf({ context, source }: Pick<Escalation, "context" | "source">): JsonObject {
+export function aboutOf({
+  context,
+  source,
+  resolution,
+}: Pick<Escalation, "context" | "source"> & Partial<Pick<Escalation, "resolution">>): JsonObject {
   const linked = new Set<unknown>(Object.values(source));
-  const { input, key: _key, trigger: _trigger, by: _by, ...rest } = context as JsonObject;
-  const about = Object.fromEntries(Object.entries(rest).filter(([, value]) => !linked.has(value)));
+  const { input, standing, key: _key, trigger: _trigger, by: _by, ...rest } = context as JsonObject;
+  // What an answer could have covered is of no interest once it was another one.
+  const isStanding = !resolution || resolution.value === "approve_session";
+  const all = isStanding && standing !== undefined ? { ...rest, standing } : rest;
+  const about = Object.fromEntries(Object.entries(all).filter(([, value]) => !linked.has(value)));
   if (input === undefined) return about;
 
   return isObject(input) ? { ...about, ...input } : { ...about, input };

@@ -45,7 +45,7 @@ export const en: EscalationsText = {
     flow: "flow",
     service: "service",
     tool: "tool",
-    standing: "if for this conversation",
+    standing: "approved for this conversation, also",
     same: "the same",
     atMost: "at most",
     times: "further calls",

@@ -51,7 +51,7 @@ export const ko = {
     standing: "이 대화에서 계속 승인하면",
     same: "같아야 하는 값",
     atMost: "최대",
-    times: "더 할 수 있는 횟수",
+    times: "추가 횟수",
     hours: "시간",
     tool: "하려는 일",
     place: "방",
