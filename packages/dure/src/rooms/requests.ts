@@ -22,6 +22,8 @@ interface DueRequest {
   readonly thread: string;
   readonly reminders: number;
   readonly waited_ms: number;
+  /** Its turn about the request has not ended. */
+  readonly is_at_it: boolean;
   readonly origin: Origin;
 }
 
@@ -140,9 +142,8 @@ export class Requests {
       if (request.reminders < limits.reminderMs.length) {
         const next = limits.reminderMs[request.reminders + 1] ?? limits.unansweredMs;
         await tx.query(REMINDED, [id, next - limits.reminderMs[request.reminders]!]);
-        if (place.state === "closed" || !directory.account(place.adapter, request.from_agent)) {
-          return;
-        }
+        const canAsk = directory.account(place.adapter, request.from_agent) !== undefined;
+        if (place.state === "closed" || request.is_at_it || !canAsk) return;
         const text = roomTexts(locale).reminder(
           `<@${request.to_agent}>`,
           directory.nameOf(request.from_agent),
@@ -343,8 +344,13 @@ const TAKE_DUE = {
     select id, from_agent, to_agent, thread, reminders, origin,
       (
         extract(epoch from clock_timestamp() - created_at) * 1000
-      )::double precision as waited_ms
-    from dure.requests
+      )::double precision as waited_ms,
+      exists (
+        select 1
+        from dure.handlings h
+        where h.request = r.id and h.agent = r.to_agent and h.state <> 'done'
+      ) as is_at_it
+    from dure.requests r
     where id = $1
       and state = 'open'
       and next_at <= clock_timestamp()

@@ -454,6 +454,36 @@ describe.each(PLATFORM.rows)(
       },
     );
 
+    test(
+      "on which the agent is still at work is not reminded of, and answered once",
+      FULL,
+      async () => {
+        const platform = await makePlatform();
+        const written = Promise.withResolvers<string>();
+        const begun = Promise.withResolvers<void>();
+        const eden: Behave = () => (begun.resolve(), written.promise);
+        const team = await readyTeamOn(platform, { behave: { ruda: silent, eden } });
+        const { threadId: thread } = await collaborate(team, "ruda", {
+          targetAgent: "eden",
+          message: "코드 리뷰",
+        });
+        await begun.promise;
+
+        for (const reminders of [1, 2]) {
+          await makeDue(team, "eden");
+          await eventually(async () => expect(await remindersOf(team, "eden")).toBe(reminders));
+        }
+        written.resolve("다 봤어");
+        await settled(team);
+
+        expect(await requestStates(team)).toEqual(["answered"]);
+        expect(await platform.shown(team, thread)).toEqual([
+          "루다: @이든 코드 리뷰",
+          "이든: 다 봤어",
+        ]);
+      },
+    );
+
     test("that was answered before its message failed stays answered", FULL, async () => {
       const platform = await makePlatform();
       const team = await readyTeamOn(platform, { behave: { ruda: silent, eden: silent } });
