@@ -27,6 +27,14 @@ const PRIVATE_CHANNEL = "work that began in a private channel is private, and sa
 export const ROOM_GUARDS: readonly Guard[] = [
   // --- against endless talk
   {
+    id: "rooms.reminder.at-work",
+    at: { file: `${ROOMS}/requests.ts` },
+    find: "request.is_at_it || ",
+    replace: "",
+    tests: requests("on which the agent is still at work is not reminded of, and answered once"),
+    why: "each reminder waits behind the answer, and is answered too",
+  },
+  {
     id: "rooms.pause.claim",
     at: { sql: "handling_may_start" },
     find: "and not exists (select from dure.pauses p where p.agent = h.agent)",

@@ -286,7 +286,7 @@ describe("what a person must decide", { timeout: 90_000 }, () => {
       await page.locator('.message[data-tone="waits"]').waitFor();
       await expectWellMade(opened);
 
-      await question.getByRole("button", { name: "승인" }).click();
+      await question.getByRole("button", { name: "승인", exact: true }).click();
       await page.getByText("말씀하신 대로 처리했어요.").waitFor();
       await page.getByText("시스템이 시작한 답변").waitFor();
 
