@@ -346,7 +346,10 @@ export const ALLOWED_KO: readonly SentenceForm[] = [
   ["a list of ids of users or roles", "사용자나 역할의 ID 목록"],
   ['a list such as ["ruda -> eden"]', '`["ruda -> eden"]` 같은 목록'],
   ["services by name", "이름이 붙은 서비스"],
-  ["offline, or provider:model", "`offline`이나 `회사:모델`"],
+  [
+    "offline, or provider:model; several with commas",
+    "`offline`이나 `회사:모델`, 여럿이면 쉼표로 이어서",
+  ],
   ["a language such as en", "`en` 같은 언어"],
   ["a list of texts", "글의 목록"],
   ["a card, or the file of one", "카드나 카드 파일"],
@@ -398,8 +401,8 @@ export const ALLOWED_KO: readonly SentenceForm[] = [
   ],
 
   [
-    "offline, or provider:model such as anthropic:claude-sonnet-4-5",
-    "`offline`이나 `anthropic:claude-sonnet-4-5` 같은 `회사:모델`",
+    "offline, or provider:model such as anthropic:claude-sonnet-4-5; several with commas",
+    "`offline`이나 `anthropic:claude-sonnet-4-5` 같은 `회사:모델`, 여럿이면 쉼표로 이어서",
   ],
 
   ["a file with a private key of P-256 in PEM", "PEM 형식의 P-256 개인 키 파일"],
