@@ -106,7 +106,7 @@ export const TEAM_SENTENCES_KO: readonly SentenceForm[] = [
   ],
   [
     "The arguments for {0} do not fit {1}: {2}.",
-    "바꾼 인자가 `{1}` 도구에 맞지 않아요. 바뀐 것은 없으니 고쳐서 다시 보내 주세요. {2}",
+    "바꾼 인자가 `{1}` 도구에 맞지 않아요. 바뀐 것은 없으니 고쳐서 다시 보내 주세요: {2}",
   ],
   ["The escalation {0} is {1} already.", "이미 결정이 끝났어요. 바뀐 것은 없어요."],
   [

@@ -1,6 +1,3 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import path from "node:path";
 import { expect, test } from "vitest";
 import { ScriptedModel } from "@dure/testing";
 import { startTestEngine } from "../engine/test-engine.ts";
@@ -8,6 +5,7 @@ import { defineService, flow } from "../engine/service/service.ts";
 import { agentServices } from "./agents.ts";
 import { withApprovals } from "./approvals.ts";
 import { readTeam, type TeamOptions } from "./config.ts";
+import { teamFolder } from "./test-team-folder.ts";
 
 const desk = defineService({
   name: "desk",
@@ -35,18 +33,6 @@ export const pay = {
   timeoutMs: 30000, settleMs: 30000, execute: () => ({ paid: true }),
 };
 `;
-
-/** A team's folder, gone at the end of the block. */
-async function teamFolder(
-  files: Readonly<Record<string, string>>,
-): Promise<AsyncDisposable & { folder: string }> {
-  const folder = await mkdtemp(path.join(tmpdir(), "dure 팀 "));
-  for (const [name, text] of Object.entries(files)) {
-    await mkdir(path.dirname(path.join(folder, name)), { recursive: true });
-    await writeFile(path.join(folder, name), text);
-  }
-  return { folder, [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) };
-}
 
 const read = (folder: string, options: Partial<TeamOptions> = {}) =>
   readTeam({ services: { desk }, ...options }, folder);

@@ -1,5 +1,4 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { startTestEngine } from "../engine/test-engine.ts";
@@ -8,24 +7,13 @@ import { Inbox } from "../escalations/inbox.ts";
 import { ScriptedModel } from "@dure/testing";
 import { agentServices } from "./agents.ts";
 import { readTeam, type TeamOptions } from "./config.ts";
+import { teamFolder } from "./test-team-folder.ts";
 
 const other = defineService({
   name: "other",
   agents: {},
   flows: { DEFAULT: flow(async (turn) => turn.done({ message: "x" })) },
 });
-
-/** A team's folder with one agent, gone at the end of the block. */
-async function teamFolder(
-  files: Record<string, string>,
-): Promise<AsyncDisposable & { folder: string }> {
-  const folder = await mkdtemp(path.join(tmpdir(), "dure 팀 "));
-  for (const [name, text] of Object.entries(files)) {
-    await mkdir(path.dirname(path.join(folder, name)), { recursive: true });
-    await writeFile(path.join(folder, name), text);
-  }
-  return { folder, [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) };
-}
 
 const team = (agents: NonNullable<TeamOptions["agents"]>): TeamOptions => ({
   services: { other },

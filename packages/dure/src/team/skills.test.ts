@@ -1,6 +1,4 @@
-import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import path from "node:path";
+import { cp } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { ScriptedModel } from "@dure/testing";
 import { chatAgent } from "../engine/agent/agent.ts";
@@ -17,6 +15,7 @@ import { agentBook } from "./agent-book.ts";
 import { agentServices } from "./agents.ts";
 import { readTeam } from "./config.ts";
 import { withSkills } from "./skills.ts";
+import { teamFolder } from "./test-team-folder.ts";
 
 const skill = (name: string, description: string, body: string): string =>
   `---\nname: ${name}\ndescription: ${description}\n---\n\n${body}\n`;
@@ -29,18 +28,6 @@ const SHOP = {
   "skills/refunds/references/policy.md": "Money back within 14 days.",
   "skills/letters/SKILL.md": skill("letters", "Writes letters.", "Be short."),
 };
-
-/** A team's folder, gone at the end of the block. */
-async function teamFolder(
-  files: Readonly<Record<string, string>>,
-): Promise<AsyncDisposable & { folder: string }> {
-  const folder = await mkdtemp(path.join(tmpdir(), "dure 팀 "));
-  for (const [name, text] of Object.entries(files)) {
-    await mkdir(path.dirname(path.join(folder, name)), { recursive: true });
-    await writeFile(path.join(folder, name), text);
-  }
-  return { folder, [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) };
-}
 
 /** The agents of a folder with their skills, by name. */
 async function agentsOf(folder: string): Promise<Readonly<Record<string, Service>>> {

@@ -100,8 +100,8 @@ test("a yes to changed arguments is none to those that were asked for", async ()
 });
 
 test.for<[string, { value: string; input: JsonObject }, RegExp]>([
-  ["that do not fit", { value: "approve", input: { to: "Hong", amount: -1 } }, /do not fit pay/],
-  ["of which one is missing", { value: "approve", input: { to: "Hong" } }, /do not fit pay/],
+  ["that do not fit", { value: "approve", input: { to: 1, amount: -1 } }, /fit pay: to, amount\.$/],
+  ["of which one is missing", { value: "approve", input: { to: "Hong" } }, /fit pay: amount\.$/],
   ["with a no", { value: "reject", input: { ...HONG } }, /do not go with this answer/],
   [
     "that are too long",

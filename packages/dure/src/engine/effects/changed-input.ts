@@ -41,10 +41,14 @@ export function changedInput(
   }
   const read = tool.inputSchema.safeParse(input);
   if (read.success) return jsonCopy(read.data, "input") as JsonObject;
+  const named = read.error.issues.map(({ path: [argument = "arguments"] }) => String(argument));
   throw new DureError(
     "ANSWER_INVALID",
-    `The arguments for ${id} do not fit ${String(name)}: ${issuesOf(read.error, "arguments")}.`,
-    { class: "input", hint: "Nothing was changed; send all arguments as the tool takes them." },
+    `The arguments for ${id} do not fit ${String(name)}: ${[...new Set(named)].join(", ")}.`,
+    {
+      class: "input",
+      hint: `Nothing was changed; send all arguments as the tool takes them. ${issuesOf(read.error, "arguments")}.`,
+    },
   );
 }
 
