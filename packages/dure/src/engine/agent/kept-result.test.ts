@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Json } from "../../kernel/json.ts";
 import { handleOf, readResult, shortened, shownResult } from "./kept-result.ts";
+import { findTools } from "./tool-offer.ts";
 import type { ToolContext } from "./tool.ts";
 
 const AT = { turn: "turn_1", place: "2.3" };
@@ -118,3 +119,12 @@ test.each([["turn_1/9"], ["turn_2/2.3"], ["nothing"], ["/"]])(
     await expect(read("text", { handle })).rejects.toMatchObject({ code: "RESULT_UNKNOWN" });
   },
 );
+
+test("the tools of the engine are made anew for each turn, their schemas are not", () => {
+  const offered = { all: {}, own: {}, sets: [], most: 0 };
+  const make = () => [readResult(async () => undefined), findTools(offered)];
+
+  for (const [at, { inputSchema }] of make().entries()) {
+    expect(make()[at]!.inputSchema).toBe(inputSchema);
+  }
+});

@@ -108,22 +108,25 @@ export function handleOf({ turn, place }: ResultPlace): string {
 /** Gives a result of this session, or undefined. */
 export type FindResult = (at: ResultPlace) => Promise<Json | undefined>;
 
+/** Made once: a schema costs more than the rest of a turn without calls. */
+const READING = z.object({
+  handle: z.string().min(1).max(MAX_HANDLE),
+  offset: z.int().min(0).optional().describe("Byte from which on to read. Default 0."),
+  search: z
+    .string()
+    .min(1)
+    .max(MAX_SEARCH)
+    .optional()
+    .describe("Instead: words to find. Gives the places with their offsets."),
+});
+
 /** Reads what `shownResult` has left out. */
 export function readResult(find: FindResult): AnyTool {
   return tool({
     description:
       "Reads on in a result of a tool that was shown in part, or searches in it. Takes the handle " +
       "that stands in the result.",
-    inputSchema: z.object({
-      handle: z.string().min(1).max(MAX_HANDLE),
-      offset: z.int().min(0).optional().describe("Byte from which on to read. Default 0."),
-      search: z
-        .string()
-        .min(1)
-        .max(MAX_SEARCH)
-        .optional()
-        .describe("Instead: words to find. Gives the places with their offsets."),
-    }),
+    inputSchema: READING,
     execute: async ({ handle, offset = 0, search }) => {
       const slash = handle.indexOf("/");
       const at = { turn: handle.slice(0, slash), place: handle.slice(slash + 1) };

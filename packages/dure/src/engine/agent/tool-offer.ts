@@ -75,14 +75,17 @@ export function withUnoffered(answer: ModelAnswer, tools: readonly ToolSpec[] = 
   return { ...answer, toolCalls };
 }
 
+/** Made once: each round asks for this tool anew. */
+const SEARCH = z.object({
+  query: z.string().min(1).max(MAX_QUERY).describe("What the tool should do, or its name."),
+  limit: z.int().min(1).max(FOUND.most).optional().describe(`Default ${FOUND.usual}.`),
+});
+
 /** Finds what is not among the first tools. */
 export function findTools(from: OfferedFrom): AnyTool {
   return tool({
     description: descriptionOf(from),
-    inputSchema: z.object({
-      query: z.string().min(1).max(MAX_QUERY).describe("What the tool should do, or its name."),
-      limit: z.int().min(1).max(FOUND.most).optional().describe(`Default ${FOUND.usual}.`),
-    }),
+    inputSchema: SEARCH,
     execute: ({ query, limit = FOUND.usual }) => {
       const found = searchTools(hiddenOf(from), query).slice(0, limit);
       const tools = found.map((name) => ({
