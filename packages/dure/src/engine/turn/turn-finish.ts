@@ -70,7 +70,8 @@ export class TurnFinish {
     // First what is gathered, also the open chunk of a stopped answer: DONE stands behind it.
     const taken = await journal.take();
     const doneSeq = journal.nextSeq();
-    const memory = options.memory ?? this.#memoryAfter(payload);
+    const { refused } = this.#parts.agents.room;
+    const memory = { ...(options.memory ?? this.#memoryAfter(payload)), refused };
     const finished: FinishedTurn = {
       ...this.#head(done, doneSeq),
       ...this.#leftBy(payload, options, question, done),
