@@ -280,7 +280,8 @@ export class MemoryFolder {
         onRecord: (noted) => (record = noted),
       });
     } catch (error) {
-      if (llm.provider === "offline" && !signal.aborted) this.#speechless.add(llm.model);
+      const isMute = llm.provider === "offline" && !signal.aborted && !isTooLong(error);
+      if (isMute) this.#speechless.add(llm.model);
       throw error;
     } finally {
       if (record) await (charged ? charged.settle(record) : this.#note(whose, record));
