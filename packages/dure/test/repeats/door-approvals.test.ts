@@ -145,19 +145,48 @@ describe.each(Object.entries(DOORS))("over %s", (_name, door) => {
 
       expect(till.booked).toEqual([]);
       const left = await database.database.query({
-        text: "select from dure.escalations where status = 'open'",
+        text: "select from dure.escalations where status = 'open' and type = 'decision'",
       });
       expect(left).toEqual([]);
     },
   );
 
-  test("a yes whose turn fails after the payment pays once, however often it is sent", async () => {
-    const till = new Till("after", 503, 2);
-    await using at = await open(door, till);
+  test.each(["before", "in", "after"] as const)(
+    "a yes pays once, however often it is sent, where turns fail %s the payment",
+    async (point) => {
+      const till = new Till(point, 503, 2);
+      await using at = await open(door, till);
 
-    await at.say(at.pays);
-    for (let sent = 0; sent < 3; sent++) await at.say("yes").catch(() => undefined);
+      for (let sent = 0; sent < 3; sent++) await at.say(at.pays).catch(() => undefined);
+      const before = [...till.booked];
+      for (let sent = 0; sent < 3; sent++) await at.say("yes").catch(() => undefined);
 
-    expect(till.booked).toEqual([at.pays]);
-  });
+      expect([before, till.booked]).toEqual([[], [at.pays]]);
+    },
+  );
+});
+
+test("an A2A task that is cancelled asks for no yes any more, and nor does the inbox", async () => {
+  const till = new Till();
+  await using team = await startPayingTeam(database, till, { asks: true });
+  const client = await a2aClient({ ...team, service: "till" });
+  const context = "cancelled";
+  const said = { text: "pay mina", id: randomUUID(), context };
+  const { id } = (await client.sendMessage(saying(said))) as Task;
+
+  const cancelled = await client.cancelTask({ tenant: "", id, metadata: undefined });
+  const yes = { text: "yes", id: randomUUID(), context };
+  await client.sendMessage(saying(yes));
+
+  expect(cancelled.status!.state).toBe(TaskState.TASK_STATE_CANCELED);
+  expect(till.booked).toEqual([]);
+  const approvals = await database.database.query(
+    {
+      text: `select status, resolution->>'value' as value
+      from dure.escalations
+      where session_id = $1`,
+    },
+    [context],
+  );
+  expect(approvals).toEqual([{ status: "dismissed", value: "left" }]);
 });
