@@ -94,6 +94,22 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     why: "each message of a long session is refused once, and paid twice",
   },
   {
+    id: "context.learned",
+    at: { file: `${ENGINE}/agent/history-room.ts` },
+    find: "this.#refused = { model: modelName(llm), tokens };",
+    replace: "",
+    tests: longContext("is folded, and is never refused again"),
+    why: "each turn of a long session is refused once, and asked twice",
+  },
+  {
+    id: "context.fold",
+    at: { file: `${ENGINE}/agent/fold-plan.ts` },
+    find: "const recent = newestWithin(kept, room);",
+    replace: "const recent = newestWithin(kept, room * 1_000);",
+    tests: longContext("is folded, and is never refused again"),
+    why: "a session that was too long stays so",
+  },
+  {
     id: "context.deeds",
     at: { file: `${ENGINE}/agent/fit-request.ts` },
     find: "return [...doneNote(newestDeeds(lines)), ...history.slice(cut)];",
