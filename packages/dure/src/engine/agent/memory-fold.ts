@@ -134,6 +134,7 @@ export class MemoryFolder {
       try {
         await this.#foldInParts({ session, service, version: found }, found.memory, plan, options);
       } catch (error) {
+        if (this.#leavesAsItIs(error)) return;
         const now = await reader.memoryOf(session);
         const trimmed = now && this.#trimmed(session, now.memory, { error, options, room });
         if (trimmed) await store.fold(session, now, trimmed);
@@ -189,15 +190,18 @@ export class MemoryFolder {
     return Math.max(most - estimateTokens(summaryText) - PROMPT_TOKENS, LEAST_AT_ONCE);
   }
 
+  #leavesAsItIs(error: unknown): boolean {
+    const isOver = this.#stop.signal.aborted || this.#options.lease.aborted;
+    return isOver || LEFT_AS_IT_IS.has(codeOf(error) ?? "");
+  }
+
   /** What stays where there is no summary. Undefined: all. */
   #trimmed(
     session: string,
     memory: Memory,
     { error, options, room }: { error: unknown; options: FoldOptions; room: number | undefined },
   ): Memory | undefined {
-    const { logger, lease } = this.#options;
-    const isLeft = LEFT_AS_IT_IS.has(codeOf(error) ?? "");
-    if (this.#stop.signal.aborted || lease.aborted || isLeft) return undefined;
+    const { logger } = this.#options;
     if (options.enableSummary && !this.#isStandIn(options)) {
       logFailure(logger, "a memory could not be folded; the old summary stays", {
         error,
