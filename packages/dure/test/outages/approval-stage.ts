@@ -1,14 +1,31 @@
 import { expect, onTestFinished } from "vitest";
 import { testDatabase } from "../../src/durable/test-database.ts";
 import { chatAgent } from "../../src/engine/agent/agent.ts";
+import type { AnyTool } from "../../src/engine/agent/tool.ts";
 import type { EngineOptions } from "../../src/engine/engine.ts";
-import { defineService, flow } from "../../src/engine/service/service.ts";
+import { defineService, flow, type Service } from "../../src/engine/service/service.ts";
 import { startTestEngine } from "../../src/engine/test-engine.ts";
 import type { Done } from "../../src/kernel/turn-events.ts";
 import { offlineModel } from "../../src/models/offline.ts";
 import { bookingTool, OF_THE_DATABASE, REFUSED, type Moment, type Stage } from "./stage.ts";
 
 const SESSION = "table";
+
+function innOf(book: AnyTool): Service {
+  const waiter = chatAgent({
+    name: "waiter",
+    prompt: "Wait.",
+    tools: { book },
+    card: { policy: { maxAttempts: 1, backoffSec: 0 } },
+  });
+  return defineService({
+    name: "inn",
+    agents: { waiter },
+    flows: {
+      DEFAULT: flow(async (turn) => turn.done({ message: (await turn.agent("waiter", "…")).text })),
+    },
+  });
+}
 
 /** A table is booked when the one who talks has said yes to it. */
 export async function approvalStage(
@@ -25,21 +42,8 @@ export async function approvalStage(
     if (moment.provider.isAway) return REFUSED;
     return isBooked ? "It is booked." : { toolCalls: [{ name: "book", args: {} }] };
   });
-  const waiter = chatAgent({
-    name: "waiter",
-    prompt: "Wait.",
-    tools: { book },
-    card: { policy: { maxAttempts: 1, backoffSec: 0 } },
-  });
-  const service = defineService({
-    name: "inn",
-    agents: { waiter },
-    flows: {
-      DEFAULT: flow(async (turn) => turn.done({ message: (await turn.agent("waiter", "…")).text })),
-    },
-  });
   const t = stack.use(
-    await startTestEngine(service, { on: { url }, offline: [model], engine: { ...engine } }),
+    await startTestEngine(innOf(book), { on: { url }, offline: [model], engine: { ...engine } }),
   );
   await moment.opened(url);
   const dones: Done[] = [];
