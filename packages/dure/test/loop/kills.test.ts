@@ -71,7 +71,6 @@ async function saidUnderKills(
   world: World,
   { text, session, moments }: { text: string; session: string; moments: readonly Moment[] },
 ): Promise<Record<string, unknown>> {
-  await servers.ready; // a server that cannot start says so at once
   const [first, ...later] = moments;
   let reached = world.reached(first!);
   const reader = servers.say(text, session);

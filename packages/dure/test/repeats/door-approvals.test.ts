@@ -75,7 +75,7 @@ const DOORS: Readonly<Record<string, Door>> = {
       await agent.runAgent({ resume } as object, { onEvent }).catch(() => undefined);
       const end = events.find(({ type }) => String(type) === "RUN_FINISHED");
       const { outcome } = (end ?? {}) as { outcome?: { interrupts?: readonly { id: string }[] } };
-      interruptId = outcome?.interrupts?.[0]?.id;
+      if (end) interruptId = outcome?.interrupts?.[0]?.id; // after an error it is still open
       return JSON.stringify(events);
     };
   },
