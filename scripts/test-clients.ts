@@ -30,6 +30,15 @@ const FAILURES = {
   "after:402": 1,
   "after:503": 1,
 } as const;
+/** The same where the one who talks is asked for a yes first, and says this. */
+const ANSWERED = [
+  { fails: "none:0", answer: "yes", times: 1 },
+  { fails: "none:0", answer: "no, forget it", times: 0 },
+  { fails: "before:503:1", answer: "yes", times: 1 },
+  { fails: "in:500", answer: "yes", times: 1 },
+  { fails: "after:401", answer: "yes", times: 1 },
+  { fails: "after:503", answer: "yes", times: 1 },
+] as const;
 const TEAM = fileURLToPath(new URL("../packages/dure/test/repeats/killed-team", import.meta.url));
 const CLIENTS = fileURLToPath(new URL("retrying-clients.mjs", import.meta.url));
 const TOKEN = "paying-admin-token-0123456789";
@@ -41,7 +50,8 @@ const folder = await mkdtemp(path.join(tmpdir(), "dure-clients-"));
 stack.defer(() => rm(folder, { recursive: true, force: true }));
 const book = path.join(folder, "book");
 const from = await installed();
-for (const [fails, times] of Object.entries(FAILURES)) await countPayments(fails, times);
+for (const [fails, times] of Object.entries(FAILURES)) await countPayments({ fails, times });
+for (const answered of ANSWERED) await countPayments(answered);
 console.log("\nEach client family: as expected.");
 
 /** Where the packages are found from. */
@@ -52,25 +62,35 @@ async function installed(): Promise<string> {
   return pathToFileURL(path.join(folder, "package.json")).href;
 }
 
-async function countPayments(fails: string, times: number): Promise<void> {
+async function countPayments(way: {
+  readonly fails: string;
+  readonly times: number;
+  readonly answer?: string;
+}): Promise<void> {
+  const { fails, times, answer } = way;
   const environment = {
     DURE_HOME: path.join(folder, "home"),
     DATABASE_URL: "",
     DURE_TOKEN: TOKEN,
     PAYING_BOOK: book,
     PAYING_FAILS: fails,
+    PAYING_ASKS: answer === undefined ? "" : "yes",
   };
   await writeFile(book, "");
   await using server = ServerProcess.spawn(environment, TEAM);
   const words = ["--experimental-import-meta-resolve", CLIENTS, await server.url, from, fails];
+  if (answer !== undefined) words.push(answer);
   const limits = { env: { ...process.env, DURE_TOKEN: TOKEN }, timeout: SECONDS * 1_000 };
   const { stdout } = await run(process.execPath, words, limits);
   const booked = (await readFile(book, "utf8")).split("\n");
 
   for (const line of stdout.trim().split("\n")) {
-    const { name, content, told } = JSON.parse(line) as Record<string, string>;
+    const { name, content, asked, told } = JSON.parse(line) as Record<string, string>;
     const paid = booked.filter((payee) => payee === content).length;
-    console.log(`${fails.padEnd(13)} ${name!.padEnd(26)} paid ${paid}  ${told}`);
+    console.log(
+      `${fails.padEnd(13)} ${(answer ?? "").padEnd(13)} ${name!.padEnd(26)} paid ${paid}  ${told}`,
+    );
+    if (answer !== undefined) assert.ok(asked?.includes(`Shall I ${content}?`), `${name} is asked`);
     assert.equal(paid, times, `${name} where the turn fails ${fails}`);
   }
 }

@@ -9,6 +9,7 @@ const decide = testsIn("examples/transfer/decide.test.ts");
 const check = testsIn("packages/dure/src/parse/check.test.ts");
 const proposals = testsIn("examples/transfer/proposals.test.ts");
 const look = testsIn("examples/transfer/look-at-bank.test.ts");
+const doorApprovals = testsIn("packages/dure/test/repeats/door-approvals.test.ts");
 const NOTHING = "answers nothing:";
 
 /** What a yes counts for, and what a model's value counts for. */
@@ -29,6 +30,14 @@ export const ANSWER_GUARDS: readonly Guard[] = [
     replace: 'if (lastQuestion === "") {',
     tests: question(NOTHING),
     why: "a service that was left takes a yes that was meant for something else",
+  },
+  {
+    id: "question.taken-back",
+    at: { file: "packages/dure/src/durable/sessions.ts" },
+    find: "and e.context->>'by' = 'person'",
+    replace: "and e.context->>'by' = 'someone'",
+    tests: doorApprovals("an A2A task that is cancelled asks for no yes any more"),
+    why: "a call that its client took back can still be allowed in the inbox",
   },
   {
     id: "question.expiry",

@@ -20,6 +20,7 @@ const outages = testsIn(`${ENGINE}/turn/model-outages.test.ts`);
 const inbox = testsIn("packages/dure/src/escalations/inbox.test.ts");
 const longContext = testsIn("packages/dure/test/conversation/long-context.test.ts");
 const fitted = testsIn(`${ENGINE}/agent/fit-request.test.ts`);
+const history = testsIn(`${ENGINE}/agent/history.test.ts`);
 const keptResult = testsIn(`${ENGINE}/agent/kept-result.test.ts`);
 const search = testsIn("packages/dure/test/conversation/tool-search.test.ts");
 const mcp = testsIn("packages/dure/test/mcp/mcp.test.ts");
@@ -91,6 +92,22 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     replace: "return most === undefined ? request : fitRequest(request, Infinity, turnFrom);",
     tests: longContext("is made shorter before it is refused"),
     why: "each message of a long session is refused once, and paid twice",
+  },
+  {
+    id: "context.learned",
+    at: { file: `${ENGINE}/agent/history-room.ts` },
+    find: "this.#refused = { model: modelName(llm), tokens };",
+    replace: "",
+    tests: longContext("is folded, and is never refused again"),
+    why: "each turn of a long session is refused once, and asked twice",
+  },
+  {
+    id: "context.fold",
+    at: { file: `${ENGINE}/agent/fold-plan.ts` },
+    find: "const recent = newestWithin(kept, room);",
+    replace: "const recent = newestWithin(kept, room * 1_000);",
+    tests: longContext("is folded, and is never refused again"),
+    why: "a session that was too long stays so",
   },
   {
     id: "context.deeds",
@@ -278,6 +295,25 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     replace: "",
     tests: open("a handler that goes on after an unknown call"),
     why: "a handler that swallows an unknown outcome pays again",
+  },
+  {
+    id: "history.outcome",
+    at: { file: `${ENGINE}/turn/turn-effects.ts` },
+    find: "call.onOutcome?.(outcome);",
+    replace: "",
+    tests: history(
+      "an effect that a stop waits for stands in the history",
+      "what a handler was calling when its turn was stopped",
+    ),
+    why: "what was paid when a turn was stopped is forgotten, and paid again",
+  },
+  {
+    id: "replay.work",
+    at: { file: `${ENGINE}/replay/stored-turn.ts` },
+    find: "return remembered[at]!.work;",
+    replace: "return undefined;",
+    tests: replay("a replay reads what agents did in earlier turns"),
+    why: "a replay asks for deeds again that the turn's agent knew of",
   },
   {
     id: "language.kept",

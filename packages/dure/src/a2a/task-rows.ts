@@ -240,6 +240,8 @@ const TASKS = `
       where e.turn_id = t.id
         and e.status = 'open'
         and e.type in ('decision', 'effect_unknown')
+        -- the one who talks is asked in words, as by a form
+        and e.context->>'by' is distinct from 'person'
       order by e.created_at
       limit 1
     ) as decision,

@@ -34,8 +34,8 @@ export async function forgetSession(
 }
 
 /**
- * Takes back what a session asked, where that is still its question: its person has left it. Not
- * while a turn runs, whose own end takes it back, and not one whose effect has begun. Undefined:
+ * Takes back what a session asked, where that is still its question: its person has left it, and
+ * the calls that it asked a yes for. Not while a turn runs, whose own end takes it back, and not one whose effect has begun. Undefined:
  * there is no such session of this tenant; null stands for any.
  */
 export async function takeBackQuestion(
@@ -45,7 +45,12 @@ export async function takeBackQuestion(
   const [row] = await database.query<{ is_known: boolean; is_taken_back: boolean }>(
     {
       name: "take_back_question",
-      text: `with taken as (
+      text: `with asked as (
+          select state->'question'->'approvals' as subjects
+          from dure.sessions
+          where id = $1
+        ),
+        taken as (
           update dure.sessions set state = state - 'question'
           where id = $1
             and ($2::text is null or tenant = $2)
@@ -54,12 +59,21 @@ export async function takeBackQuestion(
             and not coalesce((state->'question'->>'begun')::boolean, false)
           returning 1
         ),
+        closed as (
+          select dure.close_escalation(e.id, 'dismissed', '{"value": "left"}', 'person')
+          from taken, asked
+          join dure.escalations e on asked.subjects ? e.subject
+          where e.session_id = $1
+            and e.status = 'open'
+            and e.context->>'by' = 'person'
+        ),
         known as (
           select id
           from dure.sessions
           where id = $1 and ($2::text is null or tenant = $2)
         )
-        select exists (select from taken) as is_taken_back, exists (select from known) as is_known`,
+        select exists (select from taken) as is_taken_back, exists (select from known) as is_known,
+          (select count(*) from closed) as closed`,
     },
     [id, tenant, question],
   );

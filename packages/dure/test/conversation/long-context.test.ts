@@ -37,30 +37,48 @@ function deskService(contextTokens?: number): Service {
 
 let sessions = 0;
 
+interface Talk {
+  readonly contextTokens?: number;
+  /** Waits before each message that follows a refusal until the history is folded. */
+  readonly waitsForFolds?: true;
+}
+
 /** A payment, then long messages until the window is over. */
-async function talk(model: string, messages: readonly string[], contextTokens?: number) {
+async function talk(model: string, messages: readonly string[], options: Talk = {}) {
   let answers = 0;
   await using provider = await UnfriendlyProvider.start({
     seed: 1,
     often: 0,
     abilities: { contextTokens: WINDOW },
-    answer: () =>
-      answers++ === 0
+    answer: (asked) => {
+      if (isFold(asked)) return { text: SUMMARY };
+      return answers++ === 0
         ? { toolCalls: [{ name: "pay", args: { to: "Hong" } }] }
-        : { text: `Answer ${answers}.` },
+        : { text: `Answer ${answers}.` };
+    },
   });
   const connection = { apiKey: "k", baseUrl: `${provider.url}/v1` };
-  await using at = await startTestEngine(deskService(contextTokens), {
+  await using at = await startTestEngine(deskService(options.contextTokens), {
     on: database,
     model,
     providers: { anthropic: connection, openai: connection },
   });
   const session = `long${++sessions}`;
   const ends = [];
-  for (const message of messages) ends.push((await at.say(message, { session })).done);
-  const { requests } = provider;
-  return { ends, requests, refusals: requests.flatMap(({ refusal }) => refusal ?? []) };
+  const summary = async () => (await at.engine.debug(session)).memory.summaryText;
+  for (const message of messages) {
+    const hasGrown = provider.requests.some(({ refusal }) => refusal !== undefined);
+    if (options.waitsForFolds && hasGrown) await expect.poll(summary).toBe(SUMMARY);
+    ends.push((await at.say(message, { session })).done);
+  }
+  const requests = provider.requests.filter(({ body }) => !isFold(body));
+  const folds = provider.requests.filter(({ body }) => isFold(body));
+  return { ends, requests, folds, refusals: requests.flatMap(({ refusal }) => refusal ?? []) };
 }
+
+const SUMMARY = "They sent long messages.";
+
+const isFold = (asked: unknown): boolean => JSON.stringify(asked).includes("<dialog>");
 
 const CONVERSATION = ["Pay Hong", LONG, LONG, LONG, LONG];
 
@@ -81,12 +99,33 @@ test.each(MODELS)(
 test.each(MODELS)(
   "a request to %s is made shorter before it is refused, where the window is known",
   async (model) => {
-    const { ends, requests, refusals } = await talk(model, CONVERSATION, WINDOW);
+    const { ends, requests, refusals } = await talk(model, CONVERSATION, {
+      contextTokens: WINDOW,
+    });
 
     expect(ends.map(({ error }) => error)).toEqual(CONVERSATION.map(() => undefined));
     expect(refusals).toEqual([]);
     expect(requests).toHaveLength(6);
     expect(JSON.stringify(requests.at(-1)!.body)).toContain("receipt for Hong");
+  },
+);
+
+test.each(MODELS)(
+  "a session that was too long for %s is folded, and is never refused again",
+  async (model) => {
+    const messages = [...CONVERSATION, LONG, LONG, LONG, LONG];
+
+    const { ends, requests, refusals, folds } = await talk(model, messages, {
+      waitsForFolds: true,
+    });
+
+    expect(ends.map(({ error }) => error)).toEqual(messages.map(() => undefined));
+    expect(refusals).toHaveLength(1);
+    expect(requests).toHaveLength(messages.length + 2);
+    const last = JSON.stringify(requests.at(-1)!.body);
+    expect(last).toContain(SUMMARY);
+    expect(last).toContain("receipt for Hong");
+    expect(folds.flatMap(({ refusal }) => refusal ?? [])).toEqual([]);
   },
 );
 

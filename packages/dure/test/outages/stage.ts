@@ -90,7 +90,10 @@ export async function ended<Work extends { readonly finishedAt: unknown }>(
 }
 
 /** Books once per key, and knows what it has booked. */
-export function bookingTool(before: () => Promise<void>): {
+export function bookingTool(
+  before: () => Promise<void>,
+  approval?: { readonly by: "person" },
+): {
   readonly book: AnyTool;
   readonly booked: ReadonlyMap<string, number>;
 } {
@@ -101,6 +104,7 @@ export function bookingTool(before: () => Promise<void>): {
     effect: "once",
     timeout: "5s",
     settle: "0s",
+    approval,
     probe: async ({ key }) =>
       booked.has(key) ? { status: "happened", result: "booked" } : "not_happened",
     execute: async (_input, { key }) => {

@@ -1,3 +1,4 @@
+import { approvalStage } from "./approval-stage.ts";
 import { hookStage } from "./hook-stage.ts";
 import { jobStage } from "./job-stage.ts";
 import { roomStage } from "./room-stage.ts";
@@ -11,6 +12,9 @@ export const STAGES = {
   tool: roomStage,
   "hand-over": roomStage,
   outbox: roomStage,
+  "open question": approvalStage,
+  yes: approvalStage,
+  "call of a yes": approvalStage,
   hook: hookStage,
   "job turn": jobStage,
   "tool of a job": jobStage,

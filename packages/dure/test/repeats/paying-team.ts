@@ -52,7 +52,7 @@ const TOKEN = "paying-admin-token-0123456789";
 export async function startPayingTeam(
   database: TestDatabase,
   till: Till,
-  limits: { readonly repeats?: string } = {},
+  { asks, ...limits }: { readonly repeats?: string; readonly asks?: boolean } = {},
 ): Promise<PayingTeam> {
   await using stack = new AsyncDisposableStack();
   const folder = await mkdtemp(path.join(tmpdir(), "dure-paying-team-"));
@@ -62,7 +62,7 @@ export async function startPayingTeam(
     locale: "en",
     model: "offline:payer",
     offlineModels: [payingModel(till)],
-    services: { till: tillOf(till) },
+    services: { till: tillOf(till, asks) },
     // The client repeats the call; the turn itself does not wait for the model.
     limits: { patience: { chat: "0s" }, ...limits },
   });

@@ -23,18 +23,22 @@ export function payingModel(paying: Paying): OfflineModel {
     const text = said?.role === "user" ? said.text : "";
     const status = await paying.failure(isPaid ? "after" : "before", text);
     if (status !== undefined) return { error: { status, message: "no" } };
-    if (isPaid) return { text: "Paid." };
+    if (isPaid) return { text: last.isError ? `Not paid: ${String(last.result)}` : "Paid." };
     return text.startsWith("pay") ? { toolCalls: [{ name: "pay", args: { payee: text } }] } : text;
   });
 }
 
-/** The service `till`. Its model is tried once per turn: what tries again is the client. */
-export function tillOf(paying: Paying): ReturnType<typeof defineService> {
+/**
+ * The service `till`. Its model is tried once per turn: what tries again is the client. With
+ * `asks` the one who talks is asked for a yes to each payment.
+ */
+export function tillOf(paying: Paying, asks = false): ReturnType<typeof defineService> {
   const pay = tool({
     description: "Pays.",
     inputSchema: z.object({ payee: z.string() }),
     effect: "once",
     recover: "ask",
+    approval: asks ? { by: "person", question: ({ payee }) => `Shall I ${payee}?` } : undefined,
     execute: async ({ payee }) => {
       await paying.book(payee);
       if ((await paying.failure("in", payee)) !== undefined) throw new Error("the line was cut");

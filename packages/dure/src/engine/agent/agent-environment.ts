@@ -8,6 +8,7 @@ import type { ModelOutages } from "../../models/outages.ts";
 import type { OnceCall } from "../effects/effects.ts";
 import type { TurnJournal } from "../turn/journal.ts";
 import type { ResultPlace } from "./kept-result.ts";
+import type { HistoryRoom } from "./history-room.ts";
 import type { Memory } from "./memory.ts";
 import type { AnyTool } from "./tool.ts";
 import type { Step } from "../turn/step.ts";
@@ -20,6 +21,8 @@ export interface AgentRunEnvironment {
   readonly journal: TurnJournal;
   readonly clock: Clock;
   readonly memory: Memory;
+  /** What the session's history may have beside the rest of a request. */
+  readonly room: HistoryRoom;
   readonly state: () => JsonObject;
   /** The state's stage, without a copy of the state. */
   readonly stage: () => string | undefined;

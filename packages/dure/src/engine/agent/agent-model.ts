@@ -6,7 +6,6 @@ import {
   type FailedAttempts,
 } from "../../models/attempts.ts";
 import type { Llm } from "../../models/card.ts";
-import { requestTokensFor } from "../../models/context-window.ts";
 import { classify, FAILURES, formatError } from "../../models/failures.ts";
 import { PartialJsonText } from "../../models/json.ts";
 import type { ModelAnswer, ModelCallRecord, ModelRequest } from "../../models/model.ts";
@@ -212,11 +211,12 @@ export class AgentModel {
     const { places, environment } = this.#options;
     const wait = this.#wait;
     const step = wait?.step ?? places.next(this.#stepName);
+    const asked = this.#fitted(request, attempt, shown);
     this.#isOldFailure = step.past.is === "recorded";
     let failure: unknown;
     const onFailure = (error: unknown): void => void (failure = error);
     const said = await step.once(async () => {
-      const record = await this.#call(this.#fitted(request, attempt, shown), {
+      const record = await this.#call(asked, {
         attempt,
         shown,
         place: step.path,
@@ -228,15 +228,20 @@ export class AgentModel {
     });
     this.#wait = undefined;
 
-    if ("error" in said) throw (failure ?? revive(said.error)) as Error;
+    if ("error" in said) {
+      if (said.error.code === FAILURES.context.code) environment.room.refuses(attempt.llm, asked);
+      throw (failure ?? revive(said.error)) as Error;
+    }
     return { answer: said.answer, place: step.path };
   }
 
   /** As far as it is known what the model takes. */
   #fitted(request: ModelRequest, { llm }: Attempt, { turnFrom }: AskOptions): ModelRequest {
-    const { contextTokens } = this.#options.agent.card.policy;
-    const most = requestTokensFor(llm, contextTokens);
-    return most === undefined ? request : fitRequest(request, most, turnFrom);
+    const { agent, environment } = this.#options;
+    const most = environment.room.mostFor(llm, agent.card.policy.contextTokens);
+    if (most === undefined) return request;
+    environment.room.asks(request, most);
+    return fitRequest(request, most, turnFrom);
   }
 
   async #call(

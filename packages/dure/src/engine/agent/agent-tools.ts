@@ -277,8 +277,7 @@ export class AgentTools {
       const outcome =
         use.tool.effect === "once"
           ? await this.#callOnce(use, { place: step.path, key, approved })
-          : await this.#callUnlessBegun(use, key);
-      this.#note(step.path, use, outcome);
+          : await this.#callUnlessBegun(use, { place: step.path, key });
       this.#environment.signal.throwIfAborted();
       return outcome;
     });
@@ -325,12 +324,20 @@ export class AgentTools {
   }
 
   /** A tool that was _once_ before a crash, as a server of others may have said, is so still. */
-  async #callUnlessBegun(use: ToolUse, key: string): Promise<EffectOutcome<unknown>> {
+  async #callUnlessBegun(
+    use: ToolUse,
+    { place, key }: { place: string; key: string },
+  ): Promise<EffectOutcome<unknown>> {
     const { tool, name, input } = use;
+    const onOutcome = (outcome: EffectOutcome<unknown>): void => this.#note(place, use, outcome);
     const begun = await this.#environment.keyBegunBefore({ key, name, input });
-    if (begun === undefined) return this.#callPlain(use, key);
-
-    return this.#environment.once({ tool, name, input, context: this.#context(), key: begun });
+    if (begun !== undefined) {
+      const context = this.#context();
+      return this.#environment.once({ tool, name, input, context, onOutcome, key: begun });
+    }
+    const outcome = await this.#callPlain(use, key);
+    onOutcome(outcome);
+    return outcome;
   }
 
   async #callPlain(use: ToolUse, key: string): Promise<EffectOutcome<unknown>> {

@@ -91,6 +91,65 @@ test("what was paid before the model failed stands in the history of the next tu
   expect(resultsIn(asked.at(-1)!)).toEqual([{ receipt: "tx_3" }]);
 });
 
+/** Its handler pays by itself where it is told to. */
+function till(execute: () => Promise<object>): Service {
+  const pay = tool({
+    description: "Pays.",
+    inputSchema: z.object({ to: z.string() }),
+    effect: "once",
+    recover: "ask",
+    execute,
+  });
+  return defineService({
+    name: "till",
+    agents: { clerk: chatAgent({ name: "clerk", prompt: "Answer." }) },
+    flows: {
+      DEFAULT: flow(async (turn) => {
+        if (turn.message !== "pay Hong") {
+          return turn.done({ message: (await turn.agent("clerk", "…")).text });
+        }
+        await turn.call("pay", pay, { to: "Hong" }, { key: ["Hong"] });
+        return turn.done({ message: "Done." });
+      }),
+    },
+  });
+}
+
+const PAID_BY_TILL = '<done by="till">\npay({"to":"Hong"}) → {"receipt":"tx_3"}\n</done>';
+
+test("what a handler has called itself is read by its agents in the next turn", async () => {
+  const asked: ModelRequest[] = [];
+  const model = clerk(asked, async () => "I know.");
+  const service = till(async () => ({ receipt: "tx_3" }));
+  await using at = await startTestEngine(service, { offline: [model] });
+
+  await at.say("pay Hong");
+  await at.say("Did you pay?");
+
+  expect(asked[0]!.messages).toContainEqual({ role: "user", text: PAID_BY_TILL });
+});
+
+test("what a handler was calling when its turn was stopped is read in the next turn", async () => {
+  const asked: ModelRequest[] = [];
+  const [begun, booked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const service = till(async () => {
+    begun.resolve();
+    await booked.promise;
+    return { receipt: "tx_3" };
+  });
+  await using at = await startTestEngine(service, {
+    offline: [clerk(asked, async () => "I know.")],
+  });
+  const { turnId } = await at.engine.accept({ session: "s1", message: "pay Hong" });
+  await begun.promise;
+
+  await at.engine.stopTurn(turnId);
+  booked.resolve();
+  await at.say("Did you pay?");
+
+  expect(asked[0]!.messages).toContainEqual({ role: "user", text: PAID_BY_TILL });
+});
+
 test("another agent reads what was done, as a note that it cannot mistake for its own calls", () => {
   const messages: readonly ModelMessage[] = [
     { role: "assistant", text: "", toolCalls: [{ id: "c1", name: "pay", args: { to: "Hong" } }] },

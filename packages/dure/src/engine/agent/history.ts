@@ -15,8 +15,8 @@ export interface History {
  */
 export function historyOf(memory: Memory, agent: string, turns: number): History {
   const { rawHistory, deeds = [] } = memory;
+  if (turns <= 0) return { messages: [], before: [] };
   const recent = lastTurns(rawHistory, turns);
-  if (recent.length === 0) return { messages: [], before: [] };
   const older = rawHistory.slice(0, rawHistory.length - recent.length);
   return {
     messages: recent.flatMap((entry) => messagesOf(entry, agent)),

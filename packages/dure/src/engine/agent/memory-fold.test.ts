@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { testDatabase, type TestDatabase } from "../../durable/test-database.ts";
 import { silentLogger, type Logger } from "../../kernel/logger.ts";
+import { failureError } from "../../models/failures.ts";
 import { offlineModel } from "../../models/offline.ts";
 import { chatAgent } from "./agent.ts";
 import { defineService, flow } from "../service/service.ts";
@@ -71,4 +72,64 @@ test("a summary is asked for in the language of the dialog, with the team's text
 
   for (const message of ["안녕", "뭐해"]) await t.say(message, { session: "ko" });
   await expect.poll(() => folds).toEqual(["짧게: user: 안녕\nassistant: 좋아요"]);
+});
+
+const LONG = "Please remember each of these words. ".repeat(120);
+/** About eight long messages of those above. */
+const WINDOW = 9_000;
+
+/** Takes no more than so many characters of a dialog at once, and answers requests of any length. */
+function narrowModel(most: number, folds: string[]) {
+  return offlineModel("narrow", ({ messages }) => {
+    const { text } = messages.at(-1) as { text: string };
+    if (!isFold(text)) return "fine";
+    if (text.length > most) return { error: failureError("context", "prompt is too long") };
+    folds.push(text);
+    return `Summary ${folds.length}.`;
+  });
+}
+
+const narrow = (summaries: boolean) =>
+  defineService({
+    name: "chat",
+    agents: {
+      helper: chatAgent({
+        name: "helper",
+        prompt: "Help.",
+        card: { policy: { contextTokens: WINDOW } },
+      }),
+    },
+    memory: { enableSummary: summaries, summarizeThreshold: 50, maxRawTurns: 50 },
+    flows: {
+      DEFAULT: flow(async (turn) => turn.done({ message: (await turn.agent("helper", "")).text })),
+    },
+  });
+
+test("a history that is too long to be summed up at once is folded in parts", async () => {
+  const folds: string[] = [];
+  const model = narrowModel(1.5 * LONG.length, folds);
+  await using t = await startTestEngine(narrow(true), { on: database, offline: [model] });
+  const session = "parts";
+  const memory = async () => (await t.engine.debug(session)).memory;
+
+  for (const nth of [1, 2, 3, 4]) await t.say(`${nth} ${LONG}`, { session });
+  await expect.poll(async () => (await memory()).summaryText).not.toBe("");
+
+  await expect.poll(async () => (await memory()).summaryText).toBe(`Summary ${folds.length}.`);
+  expect(folds.length).toBeGreaterThan(1);
+  expect(folds[1]).toContain("Summary 1.");
+  expect((await memory()).rawHistory.length).toBeLessThan(8);
+});
+
+test("without summaries a history that is too long for its model is cut to what fits", async () => {
+  await using t = await startTestEngine(narrow(false), {
+    on: database,
+    offline: [narrowModel(Infinity, [])],
+  });
+  const session = "cut";
+
+  for (const nth of [1, 2, 3, 4]) await t.say(`${nth} ${LONG}`, { session });
+
+  const length = async () => (await t.engine.debug(session)).memory.rawHistory.length;
+  await expect.poll(length).toBeLessThan(8);
 });

@@ -8,22 +8,22 @@ import { parseModelNames, type Llm } from "../../models/card.ts";
 import type { ModelAnswer, ModelCallRecord, ModelRequest } from "../../models/model.ts";
 import type { Models } from "../../models/models.ts";
 import { NO_MODEL } from "../../models/no-model.ts";
-import { spokenBy } from "../../kernel/quoted-words.ts";
+import { FAILURES } from "../../models/failures.ts";
+import { estimateTokens } from "../../models/prices.ts";
 import { languageOf, promptText, type PromptOverrides } from "../../models/prompt-files.ts";
 import type { Budgets } from "../money/budgets.ts";
 import type { LeafService } from "../service/combine.ts";
 import { logFailure } from "../log-failure.ts";
 import { deedsOf } from "./history.ts";
+import { dialogWithin, foldPlan, newestWithin, oldestWithin, type FoldPlan } from "./fold-plan.ts";
+import { HistoryRoom } from "./history-room.ts";
 import {
   lastTurns,
   MEMORY_DEFAULTS,
-  turnsOf,
   withDeeds,
   type Memory,
-  type MemoryEntry,
   type MemoryOptions,
 } from "./memory.ts";
-import { callLines } from "./work.ts";
 import type { SessionReader } from "../turn/sessions.ts";
 import { namesOf, type PauseGate } from "../turn/paused.ts";
 import { storedCall } from "./stored-call.ts";
@@ -33,6 +33,13 @@ import { storedCall } from "./stored-call.ts";
  */
 const FOLDS_AT_ONCE = 4;
 const MAX_FOLDS_WAITING = 1_000;
+
+/** Estimated tokens of a dialog below which summing up a shorter one is not tried. */
+const LEAST_AT_ONCE = 250;
+
+/** Estimated tokens of what stands around a dialog, at most. */
+const PROMPT_TOKENS = 500;
+
 const ASKED_ONCE = { maxAttempts: 1, backoffSec: 0, timeoutSec: 60 } as const;
 
 /** Offline models that give no summary: one says back what it is told, one how to connect a model. */
@@ -40,6 +47,8 @@ const NO_SUMMARY: ReadonlySet<string> = new Set(["echo", NO_MODEL]);
 
 /** The session has gone on, or its agent is paused: the memory stays unfolded for now. */
 const LEFT_AS_IT_IS: ReadonlySet<string> = new Set(["SESSION_BUSY", "AGENT_PAUSED"]);
+
+type FoldOptions = Required<Pick<MemoryOptions, keyof typeof MEMORY_DEFAULTS>> & MemoryOptions;
 
 /** The agent to which these calls are charged. */
 const MEMORY_AGENT = "memory";
@@ -66,10 +75,7 @@ export interface MemoryFolderOptions {
  */
 export class MemoryFolder {
   readonly #options: MemoryFolderOptions;
-  readonly #waiting = new Map<
-    string,
-    { readonly service: string; readonly options: MemoryOptions }
-  >();
+  readonly #waiting = new Map<string, Grown>();
   readonly #running = new Set<Promise<void>>();
   /** Offline models that have no summary to give: they are not asked again. */
   readonly #speechless = new Set<string>();
@@ -79,18 +85,21 @@ export class MemoryFolder {
     this.#options = options;
   }
 
-  /** After a turn: folds the session's memory if it has grown enough. */
-  consider(session: string, service: LeafService, turns: number): void {
+  /**
+   * After a turn: folds the session's memory if it has grown enough. `room`: estimated tokens that
+   * its history may have, where a request of the turn was nearly too long.
+   */
+  consider(
+    session: string,
+    service: LeafService,
+    { turns, room }: { turns: number; room: number | undefined },
+  ): void {
     const options = { ...MEMORY_DEFAULTS, ...service.memory };
+    const hasGrown = turns >= options.summarizeThreshold || room !== undefined;
+    const isFull = this.#waiting.size >= MAX_FOLDS_WAITING;
 
-    if (
-      turns < options.summarizeThreshold ||
-      this.#stop.signal.aborted ||
-      this.#waiting.size >= MAX_FOLDS_WAITING
-    ) {
-      return;
-    }
-    this.#waiting.set(session, { service: service.name, options });
+    if (!hasGrown || isFull || this.#stop.signal.aborted) return;
+    this.#waiting.set(session, { service: service.name, options, room });
     this.#next();
   }
 
@@ -105,9 +114,9 @@ export class MemoryFolder {
       const [entry] = this.#waiting;
 
       if (!entry) return;
-      const [session, { service, options }] = entry;
+      const [session, grown] = entry;
       this.#waiting.delete(session);
-      const work = this.#fold(session, service, { ...MEMORY_DEFAULTS, ...options }).finally(() => {
+      const work = this.#fold(session, grown).finally(() => {
         this.#running.delete(work);
         this.#next();
       });
@@ -115,56 +124,98 @@ export class MemoryFolder {
     }
   }
 
-  async #fold(
-    session: string,
-    service: string,
-    options: Required<Pick<MemoryOptions, keyof typeof MEMORY_DEFAULTS>> & MemoryOptions,
-  ): Promise<void> {
-    const { store, reader, logger, lease } = this.#options;
+  async #fold(session: string, { service, options, room }: Grown): Promise<void> {
+    const { store, reader, logger } = this.#options;
     try {
       const found = await reader.memoryOf(session);
-
-      if (!found || turnsOf(found.memory) < options.summarizeThreshold) return;
-      if (this.#isPaused({ session, service })) return; // it is folded after the next turn
-      const { memory } = found;
-      const recent = lastTurns(memory.rawHistory, options.keepRecentTurns);
-      const older = memory.rawHistory.slice(0, memory.rawHistory.length - recent.length);
-      let folded: Memory;
+      if (!found || this.#isPaused({ session, service })) return; // it is folded after the next turn
+      const plan = foldPlan(found.memory, options, room);
+      if (plan.older.length === 0) return;
       try {
-        if (!options.enableSummary) throw new Error("summaries are turned off");
-        if (this.#isSpeechless(options)) throw new Error("the offline model gives no summary");
-        folded = {
-          ...withDeeds(memory, deedsOf(older)),
-          rawHistory: recent,
-          summaryText: await this.#summarize(
-            { session, service, version: found },
-            memory,
-            older,
-            options,
-          ),
-        };
+        await this.#foldInParts({ session, service, version: found }, found.memory, plan, options);
       } catch (error) {
-        const isLeft = LEFT_AS_IT_IS.has(codeOf(error) ?? "");
-        if (this.#stop.signal.aborted || lease.aborted || isLeft) return;
-        if (options.enableSummary && !this.#isStandIn(options)) {
-          logFailure(logger, "a memory could not be folded; the old summary stays", {
-            error,
-            facts: { session },
-          });
-        }
-        const kept = lastTurns(memory.rawHistory, options.maxRawTurns);
-        if (kept.length === memory.rawHistory.length) return;
-
-        const lost = memory.rawHistory.slice(0, memory.rawHistory.length - kept.length);
-        folded = { ...withDeeds(memory, deedsOf(lost)), rawHistory: kept };
+        if (this.#leavesAsItIs(error)) return;
+        const now = await reader.memoryOf(session);
+        const trimmed = now && this.#trimmed(session, now.memory, { error, options, room });
+        if (trimmed) await store.fold(session, now, trimmed);
       }
-      await store.fold(session, found, folded);
     } catch (error) {
       logFailure(logger, "a memory was not folded; it is tried again after the next turn", {
         error,
         facts: { session },
       });
     }
+  }
+
+  /** As much at once as the model of summaries takes; each part is stored before the next one. */
+  async #foldInParts(
+    { session, service, version }: FoldedSession,
+    stored: Memory,
+    { older, recent }: FoldPlan,
+    options: FoldOptions,
+  ): Promise<void> {
+    if (!options.enableSummary) throw new NoSummary("summaries are turned off");
+    if (this.#isSpeechless(options)) throw new NoSummary("the offline model gives no summary");
+    let { rev } = version;
+    let memory = stored;
+    let left = older;
+    let most = this.#mostAtOnce(memory, options);
+    while (left.length > 0) {
+      const part = oldestWithin(left, most);
+      const dialog = dialogWithin(part, most);
+      const whose = { session, service, version: { ...version, rev } };
+      const summaryText = await this.#summarize(whose, memory, dialog, options).catch(
+        (error: unknown) => {
+          most = Math.min(most, estimateTokens(dialog)) / 2;
+          if (!isTooLong(error) || most < LEAST_AT_ONCE) throw error;
+          return undefined;
+        },
+      );
+      if (summaryText === undefined) continue;
+      left = left.slice(part.length);
+      memory = {
+        ...withDeeds(memory, deedsOf(part)),
+        rawHistory: [...left, ...recent],
+        summaryText,
+      };
+      if (!(await this.#options.store.fold(session, whose.version, memory))) return;
+      rev += 1;
+    }
+  }
+
+  /** Estimated tokens of a dialog that may be summed up at once. */
+  #mostAtOnce({ refused, summaryText }: Memory, options: FoldOptions): number {
+    const most = new HistoryRoom(refused).mostFor(this.#llmOf(options), undefined);
+    if (most === undefined) return Infinity;
+    return Math.max(most - estimateTokens(summaryText) - PROMPT_TOKENS, LEAST_AT_ONCE);
+  }
+
+  #leavesAsItIs(error: unknown): boolean {
+    const isOver = this.#stop.signal.aborted || this.#options.lease.aborted;
+    return isOver || LEFT_AS_IT_IS.has(codeOf(error) ?? "");
+  }
+
+  /** What stays where there is no summary. Undefined: all. */
+  #trimmed(
+    session: string,
+    memory: Memory,
+    { error, options, room }: { error: unknown; options: FoldOptions; room: number | undefined },
+  ): Memory | undefined {
+    const { logger } = this.#options;
+    if (options.enableSummary && !this.#isStandIn(options)) {
+      logFailure(logger, "a memory could not be folded; the old summary stays", {
+        error,
+        facts: { session },
+      });
+    }
+    const { rawHistory } = memory;
+    const last = lastTurns(rawHistory, options.maxRawTurns);
+    const isFinal = error instanceof NoSummary || isTooLong(error);
+    const kept = isFinal ? newestWithin(last, room ?? Infinity) : last;
+    if (kept.length === rawHistory.length) return undefined;
+
+    const lost = rawHistory.slice(0, rawHistory.length - kept.length);
+    return { ...withDeeds(memory, deedsOf(lost)), rawHistory: kept };
   }
 
   #llmOf({ summaryModel }: MemoryOptions): Llm {
@@ -185,11 +236,10 @@ export class MemoryFolder {
   async #summarize(
     whose: FoldedSession,
     memory: Memory,
-    older: Memory["rawHistory"],
+    dialog: string,
     options: MemoryOptions,
   ): Promise<string> {
     const { clock, lease, prompts } = this.#options;
-    const dialog = older.flatMap(linesOf).join("\n");
     const language = languageOf(dialog) ?? "en";
     const prompt = (options.summaryPrompt ?? promptText(prompts, "memory", language))
       .replaceAll("{memory_block}", () => memory.summaryText)
@@ -202,7 +252,7 @@ export class MemoryFolder {
     );
     const text = value.text.trim();
 
-    if (text === "") throw new Error("the summary is empty");
+    if (text === "") throw new NoSummary("the summary is empty");
     return text;
   }
 
@@ -234,7 +284,8 @@ export class MemoryFolder {
         onRecord: (noted) => (record = noted),
       });
     } catch (error) {
-      if (llm.provider === "offline" && !signal.aborted) this.#speechless.add(llm.model);
+      const isMute = llm.provider === "offline" && !signal.aborted && !isTooLong(error);
+      if (isMute) this.#speechless.add(llm.model);
       throw error;
     } finally {
       if (record) await (charged ? charged.settle(record) : this.#note(whose, record));
@@ -260,9 +311,19 @@ export class MemoryFolder {
   }
 }
 
-/** What was said and called, as the one who sums it up reads it. */
-function linesOf({ role, content, work = [] }: MemoryEntry): readonly string[] {
-  return [...work.flatMap(callLines), spokenBy(role, content)];
+/** A memory that may be folded. */
+interface Grown {
+  readonly service: string;
+  readonly options: FoldOptions;
+  /** Estimated tokens that its history may have; absent: any. */
+  readonly room: number | undefined;
+}
+
+/** Asking once more brings no summary either. */
+class NoSummary extends Error {}
+
+function isTooLong(error: unknown): boolean {
+  return codeOf(error) === FAILURES.context.code;
 }
 
 interface FoldedSession {

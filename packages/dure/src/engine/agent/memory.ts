@@ -7,8 +7,18 @@ export interface Memory {
   readonly summaryText: string;
   /** What was changed outside in exchanges that are folded, a line each, the newest last. */
   readonly deeds?: readonly string[] | undefined;
+  /** The last request that a model found too long: the next ones are made to fit. */
+  readonly refused?: RefusedRequest | undefined;
   /** The last calls of the caller's tools, with the question that they belong to. */
   readonly handedOut?: HandedOut | undefined;
+}
+
+/** A request that was too long. */
+export interface RefusedRequest {
+  /** `provider:model`. */
+  readonly model: string;
+  /** Estimated. */
+  readonly tokens: number;
 }
 
 /** One message of a conversation. */
@@ -52,11 +62,12 @@ export const EMPTY_MEMORY: Memory = { rawHistory: [], summaryText: "" };
 
 /** The stored memory for service code. Frozen: changing it throws. */
 export function openMemory(stored: Partial<Memory>): Memory {
-  const { rawHistory, summaryText, deeds, handedOut } = { ...EMPTY_MEMORY, ...stored };
+  const { rawHistory, summaryText, deeds, refused, handedOut } = { ...EMPTY_MEMORY, ...stored };
   return Object.freeze({
     rawHistory: Object.freeze(rawHistory.map((entry) => Object.freeze({ ...entry }))),
     summaryText,
     deeds,
+    refused,
     handedOut,
   });
 }

@@ -61,6 +61,7 @@ export function loadSkillTool(skills: readonly Skill[]): AnyTool {
   return tool({
     description:
       "Loads a skill: its instructions and the list of its files. With `file`, gives one of its files.",
+    always: true, // the prompt names it
     inputSchema: z.object({
       name: z.string().min(1).max(64),
       file: z.string().min(1).max(500).optional(),

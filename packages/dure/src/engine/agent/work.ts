@@ -70,7 +70,7 @@ export function newestDeeds(deeds: readonly string[]): readonly string[] {
 }
 
 /** About how many tokens a work is. Pure. */
-function tokensOf({ messages }: AgentWork): number {
+export function tokensOf({ messages }: AgentWork): number {
   return messages.length === 0 ? 0 : estimateTokens(JSON.stringify(messages));
 }
 

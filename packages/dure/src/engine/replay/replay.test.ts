@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
+import type { ModelRequest } from "../../models/model.ts";
 import { offlineModel } from "../../models/offline.ts";
 import { chatAgent } from "../agent/agent.ts";
 import { tool } from "../agent/tool.ts";
@@ -31,11 +32,16 @@ const look = tool({
   },
 });
 
+/** Every request to a model. */
+const asked: ModelRequest[] = [];
+
 /** Calls the tools that its prompt names, then says what they answered. */
 const script = (name: string) =>
-  offlineModel(name, ({ system = "", messages }) => {
-    const asked = messages.findLastIndex(({ role }) => role === "user");
-    const results = messages.slice(asked).filter(({ role }) => role === "tool");
+  offlineModel(name, (request) => {
+    asked.push(request);
+    const { system = "", messages } = request;
+    const person = messages.findLastIndex(({ role }) => role === "user");
+    const results = messages.slice(person).filter(({ role }) => role === "tool");
     if (results.length === 0 && system.includes("pay")) {
       const to = system.includes("eve") ? "eve" : "mina";
       return {
@@ -116,6 +122,19 @@ test("a replay asks another model, and its tools answer as they did in the turn"
     ],
   });
   expect(outside).toEqual(before);
+});
+
+test("a replay reads what agents did in earlier turns, and nothing of later ones", async () => {
+  const session = "earlier";
+  await engine.say("buy it", { session });
+  const { turnId } = await engine.say("buy it", { session });
+  await engine.say("buy it", { session });
+  asked.length = 0;
+
+  await engine.engine.replays.run(turnId, { model: "offline:second" }, run());
+
+  const results = asked[0]!.messages.filter(({ role }) => role === "tool");
+  expect(results.map((one) => "result" in one && one.result)).toEqual(["price is 42", "paid mina"]);
 });
 
 test("a call that the turn did not make is refused, and never reaches the outside", async () => {

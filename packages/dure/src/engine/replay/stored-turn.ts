@@ -24,6 +24,9 @@ interface Row {
   readonly held: Omit<ClaimedTurn, "rows" | "memory" | "state">;
   readonly rows: readonly JournalRow[];
   readonly summary: string;
+  readonly deeds: readonly string[];
+  /** What the session remembers now, also of later turns. */
+  readonly remembered: readonly MemoryEntry[];
   readonly before: readonly { readonly text: string; readonly answer: string }[];
 }
 
@@ -39,23 +42,48 @@ export async function readStoredTurn(
     EXCHANGES,
   ]);
   if (!row) throw unknown(turn);
-  const { done, began, rows, before, summary } = row;
+  const { done, began, rows } = row;
   if (!done) throw running(turn);
   if (!began) throw tooOld(turn);
   if (row.held.messages.some(bringsResults)) throw ofResults(turn);
-  const held = { ...row.held, state: began, memory: { ...memoryOf(before, summary) } };
+  const held = { ...row.held, state: began, memory: { ...memoryOf(row) } };
 
   return { held, rows, done };
 }
 
 /** The summary counts only where it was made before the turn: it is left out where it may not be. */
-function memoryOf(before: Row["before"], summaryText: string): Memory {
-  const rawHistory = exchangesOf(before).flatMap(({ text, answer }): MemoryEntry[] => [
-    { role: "user", content: text },
-    { role: "assistant", content: answer },
+function memoryOf({ before, summary: summaryText, deeds, remembered }: Row): Memory {
+  const workOf = workIn(remembered);
+  const rawHistory = exchangesOf(before).flatMap((exchange): MemoryEntry[] => [
+    { role: "user", content: exchange.text },
+    { role: "assistant", content: exchange.answer, work: workOf(exchange) },
   ]);
-  return { ...EMPTY_MEMORY, rawHistory, summaryText };
+  return { ...EMPTY_MEMORY, rawHistory, summaryText, deeds };
 }
+
+/**
+ * What agents did for an exchange, as far as the session still has it. Exchanges are asked for in
+ * their order, so that each of two that say the same has its own.
+ */
+function workIn(remembered: readonly MemoryEntry[]): (said: Exchange) => MemoryEntry["work"] {
+  let next = 0;
+  return ({ text, answer }) => {
+    const at = remembered.findIndex(
+      ({ role, content }, index) =>
+        index > next && role === "assistant" && content === answer && asks(index - 1, text),
+    );
+    if (at < 0) return undefined;
+    next = at;
+    return remembered[at]!.work;
+  };
+
+  // A person's decision is remembered in words that its turn does not have.
+  function asks(index: number, text: string): boolean {
+    return text === "" || remembered[index]?.content === text;
+  }
+}
+
+type Exchange = Row["before"][number];
 
 /** A turn that brings results of a caller's tools answers the question before it. */
 function exchangesOf(before: Row["before"]): Row["before"] {
@@ -111,15 +139,9 @@ const STORED_TURN = /* sql */ `
       where e.turn_id = t.id
     ), '[]') as rows,
     -- a summary is younger than the turn where later turns were folded
-    case
-      when exists (
-        select 1
-        from dure.turns later
-        where later.session_id = t.session_id
-          and later.accepted_at > t.accepted_at
-      ) then ''
-      else coalesce(s.memory->>'summaryText', '')
-    end as summary,
+    case when later.came then '' else coalesce(s.memory->>'summaryText', '') end as summary,
+    case when later.came then '[]' else coalesce(s.memory->'deeds', '[]') end as deeds,
+    coalesce(s.memory->'rawHistory', '[]') as remembered,
     coalesce((
       select jsonb_agg(jsonb_build_object('text', said.text, 'answer', said.answer)
         order by said.finished_at)
@@ -141,6 +163,14 @@ const STORED_TURN = /* sql */ `
     ), '[]') as before
   from dure.turns t
   join dure.sessions s on s.id = t.session_id
+  cross join lateral (
+    select exists (
+      select 1
+      from dure.turns later
+      where later.session_id = t.session_id
+        and later.accepted_at > t.accepted_at
+    ) as came
+  ) later
   where t.id = $1 and ($2::text is null or s.tenant = $2)`;
 
 function unknown(turn: string): DureError {

@@ -178,7 +178,7 @@ export class RunningTurns {
   #afterDone(run: TurnRun, next: string | null): void {
     if (next !== null) void this.#claim(next);
     else if (run.answeredBy) {
-      this.#options.folder().consider(run.held.session, run.answeredBy, run.memoryTurns);
+      this.#options.folder().consider(run.held.session, run.answeredBy, run.memory);
     }
   }
 

@@ -7,6 +7,7 @@ import { promptLanguage, promptText } from "../../models/prompt-files.ts";
 import type { Agent } from "../agent/agent.ts";
 import type { AgentRunEnvironment } from "../agent/agent-environment.ts";
 import { AgentRun, type AgentRunOptions } from "../agent/agent-run.ts";
+import { HistoryRoom } from "../agent/history-room.ts";
 import type { AgentWork } from "../agent/work.ts";
 import type { TurnJournal } from "./journal.ts";
 import type { Memory } from "../agent/memory.ts";
@@ -47,6 +48,8 @@ interface TurnAgentsOptions {
 /** The agents that one life of a turn runs, and their part of its trace. */
 export class TurnAgents {
   readonly #options: TurnAgentsOptions;
+  /** What their requests leave to the session's history. */
+  readonly room: HistoryRoom;
   readonly #ended: TraceAgent[] = [];
   /** Those that have begun, in their order. */
   readonly #begun: AgentRun[] = [];
@@ -54,6 +57,7 @@ export class TurnAgents {
 
   constructor(options: TurnAgentsOptions) {
     this.#options = options;
+    this.room = new HistoryRoom(options.memory.refused);
   }
 
   /** Runs an agent of `service` as the next step; its events belong to that step. */
@@ -143,6 +147,7 @@ export class TurnAgents {
       journal,
       clock: environment.clock,
       memory,
+      room: this.room,
       state: this.#options.state,
       stage: this.#options.stage,
       signal: stop.signal,

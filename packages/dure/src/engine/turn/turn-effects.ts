@@ -11,6 +11,7 @@ import {
   type FailedPart,
   type OnceCall,
 } from "../effects/effects.ts";
+import { Transcript, type AgentWork } from "../agent/work.ts";
 import type { TurnJournal } from "./journal.ts";
 import type { EffectCallOptions, EffectOutcome, TurnFacts } from "./turn-context.ts";
 import type { TurnEnvironment } from "./turn-environment.ts";
@@ -45,6 +46,8 @@ export class TurnEffects {
   readonly #options: TurnEffectsOptions;
   readonly #once: OnceRunner;
   readonly #running = new Set<Promise<unknown>>();
+  /** Of the handler's own calls. */
+  #transcript: Transcript | undefined;
   /**
    * By key of the effect, or subject of the approval. Asked even when the handler catches the
    * error.
@@ -82,6 +85,18 @@ export class TurnEffects {
     return this.questions[0];
   }
 
+  /** What the handler itself has done, as the work of its service. */
+  get work(): readonly AgentWork[] {
+    const work = this.#transcript?.work;
+    return work ? [work] : [];
+  }
+
+  #note(place: string, { tool, name, input }: HandlersCall, outcome: EffectOutcome<unknown>): void {
+    this.#transcript ??= new Transcript(this.#options.place().service);
+    const changes = tool.effect !== "none";
+    this.#transcript.knows({ place, name, input, callId: undefined, changes }, outcome);
+  }
+
   #tellFailed(part: FailedPart, { name, key }: OnceCall, error: unknown): void {
     const { held, environment } = this.#options;
     const facts = { turn: held.turn, session: held.session, tool: name, key };
@@ -99,8 +114,12 @@ export class TurnEffects {
     stop.signal.throwIfAborted();
     const step = steps.next(`call:${name}`);
     const key = [facts.effects, name, ...parts].join("/");
+    const onOutcome = (ended: EffectOutcome<unknown>): void =>
+      this.#note(step.path, { tool, name, input }, ended);
     if (step.past.is === "recorded") {
-      this.#settled(step.past.value as EffectOutcome<unknown>, onSettled);
+      const past = step.past.value as EffectOutcome<unknown>;
+      onOutcome(past);
+      this.#settled(past, onSettled);
       this.#knows(key);
     }
 
@@ -108,7 +127,7 @@ export class TurnEffects {
     const outcome = await told.around(step, { tool, name, input }, () =>
       step.once(() => {
         const parsed: unknown = tool.inputSchema.parse(input);
-        return this.#callPermitted({ tool, name, input: parsed, key }, onSettled);
+        return this.#callPermitted({ tool, name, input: parsed, key, onOutcome }, onSettled);
       }),
     );
     stop.signal.throwIfAborted();
@@ -116,7 +135,7 @@ export class TurnEffects {
   }
 
   async #callPermitted(
-    call: Pick<OnceCall, "tool" | "name" | "input" | "key">,
+    call: Pick<OnceCall, "tool" | "name" | "input" | "key" | "onOutcome">,
     onSettled: OnSettled,
   ): Promise<EffectOutcome<unknown>> {
     const { session, turn } = this.#options.held;
@@ -247,7 +266,6 @@ function isBegunCall(effect: TurnEffect, { key, name, input }: BegunCall, approv
   return canonicalJson(effect.input) === canonicalJson(JSON.parse(JSON.stringify(input ?? null)));
 }
 
-/** The ledger of one life; an intent is stored in one statement with the journal so far. */
 /** A handler in JavaScript may leave it out. Throws `EFFECT_KEY_MISSING`. */
 function assertKey(name: string, options: Partial<EffectCallOptions<unknown>> | undefined): void {
   if (Array.isArray(options?.key)) return;
@@ -257,6 +275,7 @@ function assertKey(name: string, options: Partial<EffectCallOptions<unknown>> | 
   });
 }
 
+/** The ledger of one life; an intent is stored in one statement with the journal so far. */
 function ledgerOf({ held, environment, journal }: TurnEffectsOptions): EffectLedger {
   const { store, lease } = environment;
   const { turn, epoch } = held;

@@ -11,7 +11,7 @@ import { leaving, stopRows, type StopElsewhere } from "./pass-through.ts";
 import { questionAsked, type Question } from "./question.ts";
 import { sessionAfter } from "./session-state.ts";
 import { approvalsIn, type TurnEscalation } from "./turn-escalations.ts";
-import type { TurnParts } from "./turn-parts.ts";
+import { workOf, type TurnParts } from "./turn-parts.ts";
 
 /** What is stored with `DONE` besides the answer. */
 interface FinishOptions {
@@ -70,7 +70,8 @@ export class TurnFinish {
     // First what is gathered, also the open chunk of a stopped answer: DONE stands behind it.
     const taken = await journal.take();
     const doneSeq = journal.nextSeq();
-    const memory = options.memory ?? this.#memoryAfter(payload);
+    const { refused } = this.#parts.agents.room;
+    const memory = { ...(options.memory ?? this.#memoryAfter(payload)), refused };
     const finished: FinishedTurn = {
       ...this.#head(done, doneSeq),
       ...this.#leftBy(payload, options, question, done),
@@ -183,7 +184,7 @@ export class TurnFinish {
   }
 
   #memoryAfter(payload: DonePayload): Memory {
-    const { memory, facts, output, held, route, agents } = this.#parts;
+    const { memory, facts, output, held, route } = this.#parts;
     return memoryAfter(memory, {
       turn: held.turn,
       service: route.place.service,
@@ -191,7 +192,7 @@ export class TurnFinish {
       message: messageOrDecision(facts),
       continues: facts.callerTools?.results !== undefined,
       answer: output.remembered ?? payload.message,
-      work: agents.work(),
+      work: workOf(this.#parts),
       calls: payload.handedCalls,
       failed: payload.error !== undefined && !WAITS.has(payload.error.code),
     });

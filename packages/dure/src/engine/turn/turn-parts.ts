@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../kernel/json.ts";
 import type { ClaimedTurn } from "../../durable/turns.ts";
 import { openMemory, type Memory } from "../agent/memory.ts";
+import type { AgentWork } from "../agent/work.ts";
 import type { AnyService } from "../service/combine.ts";
 import { TurnJournal } from "./journal.ts";
 import { namesOf } from "./paused.ts";
@@ -96,6 +97,11 @@ export function turnParts(start: TurnStart): TurnParts {
     agents,
     elsewhere,
   };
+}
+
+/** What agents and the handler have done so far. */
+export function workOf({ agents, effects }: TurnParts): readonly AgentWork[] {
+  return [...agents.work(), ...effects.work];
 }
 
 /** A person says something else than the results that the session waits for. */

@@ -46,9 +46,9 @@ export class TurnRun {
     return this.#parts.journal;
   }
 
-  /** Exchanges in the memory that this run stored; the fold looks at them. */
-  get memoryTurns(): number {
-    return this.#finish.memoryTurns;
+  /** What this run stored, as the fold looks at it: exchanges, and the room that they have. */
+  get memory(): { readonly turns: number; readonly room: number | undefined } {
+    return { turns: this.#finish.memoryTurns, room: this.#parts.agents.room.tokens };
   }
 
   /** The service that answered; the fold looks at it. */

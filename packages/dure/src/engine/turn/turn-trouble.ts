@@ -25,7 +25,7 @@ import {
   type TurnEscalation,
 } from "./turn-escalations.ts";
 import type { TurnFinish } from "./turn-finish.ts";
-import type { TurnParts } from "./turn-parts.ts";
+import { workOf, type TurnParts } from "./turn-parts.ts";
 import { StoppedError, type TurnStop } from "./turn-stop.ts";
 
 /**
@@ -132,7 +132,7 @@ export class TurnTrouble {
   }
 
   #memoryOfStopped(): Memory {
-    const { memory, facts, steps, agents } = this.#parts;
+    const { memory, facts, steps } = this.#parts;
     const about = {
       message: messageOrDecision(facts),
       continues: facts.callerTools?.results !== undefined,
@@ -140,7 +140,7 @@ export class TurnTrouble {
     const question = questionOf(memory, about);
     return remember(withAnswered(memory, about), question, {
       content: steps.shownText,
-      work: agents.work(),
+      work: workOf(this.#parts),
       interrupted: true,
     });
   }

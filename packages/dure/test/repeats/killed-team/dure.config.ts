@@ -3,7 +3,7 @@ import { defineTeam } from "dure/team";
 import { payingModel, tillOf, type FailPoint } from "../paying.ts";
 
 const { PAYING_BOOK = "", PAYING_FAILS = "after:401", PAYING_HANGS = "" } = process.env;
-const { PAYING_PATIENCE: chat } = process.env;
+const { PAYING_PATIENCE: chat, PAYING_ASKS = "" } = process.env;
 /** Such as `before:503:1`; without a number for ever, for each message of its own. */
 const [point, status, times = "Infinity"] = PAYING_FAILS.split(":");
 const failed = new Map<string, number>();
@@ -28,6 +28,6 @@ export default defineTeam({
   locale: "en",
   model: "offline:payer",
   offlineModels: [payingModel(paying)],
-  services: { till: tillOf(paying) },
+  services: { till: tillOf(paying, PAYING_ASKS !== "") },
   limits: chat === undefined ? {} : { patience: { chat } },
 });

@@ -1,0 +1,79 @@
+import { estimateTokens } from "../../models/prices.ts";
+import { spokenBy } from "../../kernel/quoted-words.ts";
+import { lastTurns, turnsOf, type Memory, type MemoryEntry, type MemoryOptions } from "./memory.ts";
+import { callLines, tokensOf } from "./work.ts";
+
+type History = readonly MemoryEntry[];
+
+/** Which exchanges are folded, and which stay. */
+export interface FoldPlan {
+  readonly older: History;
+  readonly recent: History;
+}
+
+/**
+ * What of a memory is folded: all but the last exchanges where it has grown to many, and what has
+ * no room in the next request. `room`: estimated tokens; absent: any. Pure.
+ */
+export function foldPlan(
+  { rawHistory, summaryText }: Memory,
+  options: Required<Pick<MemoryOptions, "summarizeThreshold" | "keepRecentTurns">>,
+  room = Infinity,
+): FoldPlan {
+  const isLong = turnsOf({ rawHistory, summaryText }) >= options.summarizeThreshold;
+  const kept = isLong ? lastTurns(rawHistory, options.keepRecentTurns) : rawHistory;
+  const recent = newestWithin(kept, room);
+  return { older: rawHistory.slice(0, rawHistory.length - recent.length), recent };
+}
+
+/** The newest exchanges that have at most so many estimated tokens together. Pure. */
+export function newestWithin(history: History, tokens: number): History {
+  let left = tokens;
+  const exchanges = exchangesOf(history);
+  const from = exchanges.findLastIndex((exchange) => {
+    left -= exchange.reduce((sum, entry) => sum + entryTokens(entry), 0);
+    return left < 0;
+  });
+  return exchanges.slice(from + 1).flat();
+}
+
+/** The oldest exchanges that one summary takes: at least one, and about so many tokens. Pure. */
+export function oldestWithin(history: History, tokens: number): History {
+  let left = tokens;
+  const exchanges = exchangesOf(history);
+  const end = exchanges.findIndex((exchange, index) => {
+    left -= estimateTokens(exchange.flatMap(linesOf).join("\n"));
+    return left < 0 && index > 0;
+  });
+  return end < 0 ? history : exchanges.slice(0, end).flat();
+}
+
+/** A dialog of about so many tokens: of a longer one both ends. Pure. */
+export function dialogWithin(history: History, tokens: number): string {
+  const dialog = history.flatMap(linesOf).join("\n");
+  const share = tokens / estimateTokens(dialog);
+  if (!(share < 1)) return dialog;
+  const half = Math.floor((dialog.length * share) / 2);
+  const ends = [dialog.slice(0, half), dialog.slice(dialog.length - half)];
+  return ends.map((end) => end.toWellFormed()).join("\n…\n");
+}
+
+function exchangesOf(history: History): readonly History[] {
+  const begins = history.flatMap(({ role }, index) =>
+    role === "user" || index === 0 ? [index] : [],
+  );
+  return begins.map((from, index) => history.slice(from, begins[index + 1]));
+}
+
+/** What was said and called, as the one who sums it up reads it. Pure. */
+function linesOf({ role, content, work = [] }: MemoryEntry): readonly string[] {
+  return [...work.flatMap(callLines), spokenBy(role, content)];
+}
+
+function entryTokens({ content, work = [] }: MemoryEntry): number {
+  const done = work.reduce((sum, one) => sum + tokensOf(one), 0);
+  return estimateTokens(content) + done + ENTRY_TOKENS;
+}
+
+/** Around each message. Source: `estimateRequestTokens`. */
+const ENTRY_TOKENS = 4;
