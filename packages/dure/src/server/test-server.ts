@@ -108,7 +108,7 @@ class TestAudit implements AuditBook {
       this.all.push({
         id: this.all.length,
         at: 1,
-        person: null,
+        person: null, role: null,
         tenant,
         name,
         what,

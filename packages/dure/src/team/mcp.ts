@@ -2,7 +2,6 @@ import path from "node:path";
 import type { ToolSet } from "../engine/agent/tool-set.ts";
 import type { McpServersSettings } from "../engine/files/mcp-settings.ts";
 import { ownLeavesOf, type AnyService } from "../engine/service/combine.ts";
-import type { Service } from "../engine/service/service.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
