@@ -466,7 +466,7 @@ function resolutionOf(id: string, value: string, note: string | undefined): Reso
 function unknown(id: string): DureError {
   return new DureError("ESCALATION_UNKNOWN", `There is no escalation ${id}.`, {
     class: "not-found",
-    hint: "Check the id.",
+    hint: "Check the id. What `approvals[].at` of a DONE names is answered on that service's server.",
   });
 }
 
@@ -483,14 +483,21 @@ function assertHeard(id: string, { outcome, role }: AnswerOutcome): void {
     throw new DureError(
       "APPROVAL_PERSON_UNKNOWN",
       `Two people approve ${id}, and it is not known who says this yes.`,
-      { class: "forbidden", hint: "Answer with a token of your own: on the page, or with the CLI." },
+      {
+        class: "forbidden",
+        hint: "Answer with a token of your own: on the page, or with the CLI.",
+      },
     );
   }
   if (outcome === "given") {
-    throw new DureError("APPROVAL_GIVEN", `Your yes to ${id} is kept; another person's is needed.`, {
-      class: "conflict",
-      hint: "Two tokens of one name are one person. Reject it to take your yes back.",
-    });
+    throw new DureError(
+      "APPROVAL_GIVEN",
+      `Your yes to ${id} is kept; another person's is needed.`,
+      {
+        class: "conflict",
+        hint: "Two tokens of one name are one person. Reject it to take your yes back.",
+      },
+    );
   }
 }
 

@@ -108,7 +108,8 @@ class TestAudit implements AuditBook {
       this.all.push({
         id: this.all.length,
         at: 1,
-        person: null, role: null,
+        person: null,
+        role: null,
         tenant,
         name,
         what,

@@ -140,6 +140,9 @@ const DoneJson = z
           by: z.enum(["person", "operator"]),
           role: z.string().optional().meta({ description: "Who answers has this role." }),
           two: z.literal(true).optional().meta({ description: "Two people say yes." }),
+          at: z.string().optional().meta({
+            description: "A service on another server, whose inbox has it; here it is unknown.",
+          }),
           args: json.optional(),
           question: z.string().optional(),
           expires_at: z.number().meta({ description: "Milliseconds since the epoch." }),

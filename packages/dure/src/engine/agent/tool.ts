@@ -289,7 +289,8 @@ interface Wrong {
 /** Why no one could say the yes, or one alone. Pure. */
 function wrongApprover({ by, two }: { by?: ApprovalBy; two?: boolean }): Wrong | undefined {
   if (by === "person" && two === true) {
-    const hint = "One person talks. Let two of those who answer the inbox decide, or leave two out.";
+    const hint =
+      "One person talks. Let two of those who answer the inbox decide, or leave two out.";
     return { message: "approval.two does not go with by: person.", hint };
   }
   if (typeof by !== "object") return unknownValue("approval.by", by, APPROVERS);

@@ -147,7 +147,8 @@ export class TurnFinish {
     state: JsonObject | undefined,
     question: Question | undefined,
   ): Done {
-    const { held, facts, output, agents } = this.#parts;
+    const { held, facts, output, agents, elsewhere } = this.#parts;
+    const own = this.#approvals.map(({ subject: _subject, ...approval }) => approval);
     return doneOf(payload, {
       id: held.turn,
       locale: facts.locale,
@@ -156,7 +157,7 @@ export class TurnFinish {
       agents: agents.traces(payload.error?.code ?? "TURN_CLOSED"),
       elapsedMs: this.#elapsedMs(),
       question,
-      approvals: this.#approvals.map(({ subject: _subject, ...approval }) => approval),
+      approvals: [...own, ...elsewhere.approvals],
     });
   }
 
