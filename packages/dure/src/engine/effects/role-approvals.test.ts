@@ -13,7 +13,7 @@ interface Payment {
   readonly to: string;
   readonly amount: number;
 }
-type Approval = ToolOptions<Payment, unknown>["approval"];
+type Approval = NonNullable<ToolOptions<Payment, unknown>["approval"]>;
 
 const TREASURY: Approval = { by: { role: "treasury" } };
 const BOTH: Approval = { by: { role: "treasury" }, two: true };
