@@ -4,6 +4,7 @@ import { effects, inbox, lostAnswers, testsIn, turnGuards, turns } from "./tests
 const repeats = testsIn("packages/dure/test/repeats/openai-repeats.test.ts");
 const said = testsIn("packages/dure/src/engine/effects/said-approvals.test.ts");
 const changed = testsIn("packages/dure/src/engine/effects/changed-input.test.ts");
+const roles = testsIn("packages/dure/src/engine/effects/role-approvals.test.ts");
 const standing = testsIn("packages/dure/src/engine/effects/standing.test.ts");
 const lives = testsIn("packages/dure/src/engine/turn/turn-lives.test.ts");
 const retries = testsIn("packages/dure/src/engine/turn/turn-retry.test.ts");
@@ -28,6 +29,48 @@ export const TURN_GUARDS: readonly Guard[] = [
     replace: "",
     tests: changed("a yes to changed arguments is none to those that were asked for"),
     why: "a yes to 30,000 allows the 50,000 that was asked for",
+  },
+  {
+    id: "approval.role",
+    at: { file: "packages/dure/src/escalations/escalations.sql.ts" },
+    find: "and not coalesce(p_person->'roles' ? v_role, false)",
+    replace: "and false",
+    tests: roles("only who has the role may approve, and each may reject"),
+    why: "an operator without the role approves a payment of the treasury",
+  },
+  {
+    id: "approval.two.same",
+    at: { file: "packages/dure/src/escalations/escalations.sql.ts" },
+    find: "if v_first->>'key' = p_person->>'key' then return 'given'; end if;",
+    replace: "",
+    tests: roles(
+      "the first person's second yes changes nothing, also with another token of theirs",
+    ),
+    why: "one person approves what two have to",
+  },
+  {
+    id: "approval.two.before",
+    at: { file: "packages/dure/src/escalations/escalations.sql.ts" },
+    find: "if v_heard <> 'counts' and p_person is null then",
+    replace: "if false then",
+    tests: roles("a process of the release before approves nothing that needs"),
+    why: "a process of the release before takes a refused yes for an answer",
+  },
+  {
+    id: "approval.two.revoked",
+    at: { file: "packages/dure/src/escalations/escalations.sql.ts" },
+    find: "where id = v_first->>'by' and revoked_at is not null",
+    replace: "where false",
+    tests: roles("a first yes whose token was revoked since does not count"),
+    why: "a stolen token that was revoked is one of two",
+  },
+  {
+    id: "approval.terms",
+    at: { file: "packages/dure/src/engine/agent/agent-tools.ts" },
+    find: "isUnderTerms(use.tool, escalation.context) ? { id } : undefined",
+    replace: "isUnderTerms(use.tool, escalation.context) || id ? { id } : undefined",
+    tests: roles("a yes from before the tool asked for a role is none"),
+    why: "a yes that was asked of each operator pays what a role has to approve by now",
   },
   {
     id: "approval.standing.times",

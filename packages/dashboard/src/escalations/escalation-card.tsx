@@ -103,6 +103,7 @@ export function EscalationCard(
         <EscalationTitle title={escalation.title} />
       </p>
       <About escalation={escalation} />
+      <Approvers approval={escalation.approval} isOpen={isOpen} />
       {isOpen ? (
         <Answers
           escalation={escalation}
@@ -136,6 +137,33 @@ function About({ escalation }: { escalation: Escalation }): ReactNode {
       )}
       <ContextFacts value={aboutOf(escalation)} arguments={CALLS.has(type)} />
     </>
+  );
+}
+
+/** Who approves, where that is not every operator, and how far it has come. */
+function Approvers({
+  approval,
+  isOpen,
+}: Pick<Escalation, "approval"> & { isOpen: boolean }): ReactNode {
+  const { text, language } = useLanguage();
+  if (!approval) return null;
+
+  const { role, two, first, refused } = approval;
+  const words = text.escalations.approvers;
+  const name = first && (first.person ?? actorOf(first.by, { text, nameOf: (id) => id }));
+
+  return (
+    <div className="escalation-approvers">
+      {isOpen && <p>{two ? words.two(role) : words.one(role ?? "")}</p>}
+      {first && (
+        <p>
+          <strong>{two && isOpen ? words.oneOfTwo : words.first}</strong>{" "}
+          {`${name} · ${whenOf(first.at, language)}`}
+        </p>
+      )}
+      {first?.note !== undefined && <blockquote>{first.note}</blockquote>}
+      {isOpen && refused && <p className="soft small">{words.refused[refused]}</p>}
+    </div>
   );
 }
 
@@ -250,7 +278,8 @@ function Answers({
   onWriting,
 }: { escalation: Escalation; onWriting: (isWriting: boolean) => void } & Deciding): ReactNode {
   const text = useText();
-  const isAllowed = useMayDecide();
+  const isOperator = useMayDecide();
+  const isAllowed = isOperator || hasItsRole(escalation);
   const [writing, setWriting] = useState<SuggestedAction>();
   const { running, problem, decide } = useDeciding();
   const buttons = useRef<HTMLDivElement>(null);
@@ -295,7 +324,7 @@ function Answers({
           buttons={buttons}
           onChoose={choose}
           onChange={write}
-          onDismiss={onDismiss && (() => void decide("", onDismiss))}
+          onDismiss={isOperator && onDismiss ? () => void decide("", onDismiss) : undefined}
         />
       )}
       <Problem error={problem} />
@@ -330,6 +359,11 @@ function Problem({ error }: { error: unknown }): ReactNode {
       <ErrorWords error={error} />
     </p>
   );
+}
+
+/** Pure. */
+function hasItsRole({ approval }: Escalation): boolean {
+  return typeof approval?.role === "string" && approval.refused !== "role";
 }
 
 /** Also while it is not known. */

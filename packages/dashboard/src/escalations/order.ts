@@ -7,7 +7,7 @@ import {
 } from "dure/client";
 
 /**
- * What waits, the gravest first and of these the longest waiting. Groups that are empty are left
+ * What waits, the gravest first, of these what the reader may approve, and then the longest waiting. Groups that are empty are left
  * out. `held`, by id: a person is at it, or writes an answer to it, so it stays in the group that
  * it was in, however severe it has become. Pure.
  */
@@ -17,13 +17,18 @@ export function groupsOf(
 ): readonly { readonly severity: EscalationSeverity; readonly items: readonly Escalation[] }[] {
   const open = all
     .filter(({ status }) => status === "open")
-    .toSorted((a, b) => a.createdAt - b.createdAt);
+    .toSorted((a, b) => isRefused(a) - isRefused(b) || a.createdAt - b.createdAt);
   return ESCALATION_SEVERITIES.toReversed()
     .map((severity) => ({
       severity,
       items: open.filter((one) => (held.get(one.id) ?? one.severity) === severity),
     }))
     .filter(({ items }) => items.length > 0);
+}
+
+/** What the reader cannot approve stands behind the rest. Pure. */
+function isRefused({ approval }: Escalation): 0 | 1 {
+  return approval?.refused ? 1 : 0;
 }
 
 /** What is closed, newest first. Pure. */

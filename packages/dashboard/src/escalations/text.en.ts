@@ -111,6 +111,17 @@ export const en: EscalationsText = {
     "try-again": "Try again",
     leave: "Leave it",
   },
+  approvers: {
+    one: (role) => `Only the role ${role} approves this.`,
+    two: (role) =>
+      role === null ? "Two people approve this." : `Two with the role ${role} approve this.`,
+    oneOfTwo: "1 of 2 approved:",
+    first: "First approval:",
+    refused: {
+      role: "You do not have this role. You may reject it.",
+      given: "Your approval is kept; it needs another person. Reject it to take yours back.",
+    },
+  },
   note: "What goes with it",
   noteHint: "A hint or a reason. It may stay empty.",
   change: "Change…",

@@ -144,6 +144,17 @@ export const ko = {
     "try-again": "다시 시도",
     leave: "그대로 두기",
   } as Readonly<Record<string, string>>,
+  approvers: {
+    one: (role: string) => `${role} 역할인 사람만 승인할 수 있어요.`,
+    two: (role: string | null) =>
+      role === null ? "두 사람이 승인해야 해요." : `${role} 역할인 사람 두 명이 승인해야 해요.`,
+    oneOfTwo: "2명 가운데 1명 승인:",
+    first: "첫 번째 승인:",
+    refused: {
+      role: "이 역할이 아니어서 승인할 수 없어요. 거절은 할 수 있어요.",
+      given: "승인을 받아 뒀어요. 다른 한 사람이 더 승인해야 해요. 승인을 거두려면 거절해 주세요.",
+    },
+  },
   note: "함께 전할 말",
   noteHint: "힌트나 이유를 적어 주세요. 비워도 돼요.",
   change: "바꿔서 승인…",

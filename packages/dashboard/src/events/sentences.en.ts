@@ -74,6 +74,8 @@ export const en: Sentences = {
 
   "escalation.new": ({ data }) => `An escalation was raised: ${data.title}`,
   "escalation.worsened": ({ data }) => `An escalation became more urgent: ${data.title}`,
+  "escalation.first_yes": ({ data }) =>
+    `${data.person ?? data.by} approved it as the first of two: ${data.title}`,
   "escalation.routed": ({ data }) => `An escalation went to ${STEPS[data.step]}: ${data.title}`,
   "escalation.resolved": ({ data }, { actor }) =>
     by(actor(data.by), `answered an escalation: ${data.title}`),

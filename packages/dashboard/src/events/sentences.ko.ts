@@ -83,6 +83,8 @@ export const ko: Sentences = {
 
   "escalation.new": ({ data }) => `확인 요청이 생겼어요: ${asked(data)}`,
   "escalation.worsened": ({ data }) => `확인 요청이 더 급해졌어요: ${asked(data)}`,
+  "escalation.first_yes": ({ data }) =>
+    `두 사람 가운데 ${data.person ?? data.by} 님이 먼저 승인했어요: ${asked(data)}`,
   "escalation.routed": ({ data }) =>
     `확인 요청이 ${STEPS[data.step]}에게 넘어갔어요: ${asked(data)}`,
   "escalation.resolved": ({ data }, { actor }) =>

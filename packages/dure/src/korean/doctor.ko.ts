@@ -17,6 +17,15 @@ export const DOCTOR_SENTENCES_KO: readonly SentenceForm[] = [
     "폴더를 되돌리거나 `dure new agent {0}`을(를) 실행하거나, 설정에서 {1} 에이전트를 빼 주세요.",
   ],
 
+  [
+    "no token has the role {0}, which approves {1}",
+    "{0} 역할을 가진 토큰이 없어서, {1} 도구를 승인할 사람이 없어요",
+  ],
+  [
+    "Make one for who approves: dure token create <name> --roles {0}",
+    "승인할 사람의 토큰을 만들어 주세요: `dure token create <이름> --roles {0}`",
+  ],
+
   // --- models
   [
     "{0}, used by {1}: no model is set, so they say how to connect one",

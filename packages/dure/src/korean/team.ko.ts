@@ -108,6 +108,18 @@ export const TEAM_SENTENCES_KO: readonly SentenceForm[] = [
     "The arguments for {0} do not fit {1}: {2}.",
     "바꾼 인자가 `{1}` 도구에 맞지 않아요. 바뀐 것은 없으니 고쳐서 다시 보내 주세요: {2}",
   ],
+  [
+    "Only the role {0} may approve {1}.",
+    "{0} 역할인 사람만 승인할 수 있어요. 거절은 할 수 있어요.",
+  ],
+  [
+    "Two people approve {0}, and it is not known who says this yes.",
+    "두 사람이 승인해야 하는데 누가 승인하는지 알 수 없어요. 자기 토큰으로 답해 주세요.",
+  ],
+  [
+    "Your yes to {0} is kept; another person's is needed.",
+    "이미 승인했어요. 다른 한 사람이 더 승인해야 해요.",
+  ],
   ["The escalation {0} is {1} already.", "이미 결정이 끝났어요. 바뀐 것은 없어요."],
   [
     "The approval for {0} was used before.",

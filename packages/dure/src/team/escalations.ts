@@ -14,7 +14,9 @@ import { DureError } from "../kernel/errors.ts";
 import {
   ESCALATION_SESSION,
   APPROVE_SESSION,
+  APPROVING,
   MAX_NOTE,
+  type ApprovalNeeds,
   type EscalationSeverity,
   type SuggestedAction,
 } from "../kernel/escalation.ts";
@@ -233,7 +235,14 @@ interface RoomEscalationRow {
   readonly title: string;
   readonly description: string;
   readonly actions: readonly SuggestedAction[];
+  readonly needs: ApprovalNeeds | null;
 }
+
+/** What a platform's people cannot approve: dure knows neither their roles nor who is the same. */
+const APPROVED_ELSEWHERE = {
+  ko: "승인은 확인 요청 페이지에서 할 수 있어요.",
+  en: "It is approved on the page Escalations.",
+} as const;
 
 /**
  * Says it in the room, with its answers as buttons, wherever that room is; never to another tenant
@@ -271,11 +280,13 @@ function roomHandler({
 
 /** All who see the room read it: of what is private they get neither words nor answers. Pure. */
 function wordsOf(id: string, escalation: RoomEscalationRow, locale: "ko" | "en") {
-  const { severity, title, description, actions } = escalation;
+  const { severity, title, description, needs } = escalation;
+  const actions = escalation.actions.filter(({ value }) => needs === null || !APPROVING.has(value));
   const head = `**${ROOM_TITLE[locale]} (${SEVERITY_WORDS[locale][severity]})**`;
   if (escalation.is_private) return { text: `${head} ${IN_PRIVATE[locale]}` };
 
-  const lines = [`${head} ${title}`, cutText(description, MAX_ROOM)];
+  const elsewhere = needs === null ? "" : APPROVED_ELSEWHERE[locale];
+  const lines = [`${head} ${title}`, cutText(description, MAX_ROOM), elsewhere];
   const buttons = actions.map(({ value, label, code }) => ({
     value: `${id}:${value}`,
     label,
@@ -288,7 +299,7 @@ function wordsOf(id: string, escalation: RoomEscalationRow, locale: "ko" | "en")
 const OPEN = {
   name: "escalation.for_room",
   text: `
-    select tenant, severity, title, description, actions,
+    select tenant, severity, title, description, actions, context->'needs' as needs,
       not (
         dure.may_know_place(room, ' ', '')
         and dure.may_know_session(session_id, ' ', '')

@@ -30,6 +30,7 @@ import type { Health, ServerOptions } from "../server/server.ts";
 import { firingHandler } from "../schedules/firing.ts";
 import { scheduleRoutes } from "../schedules/schedule-routes.ts";
 import { SCHEDULE_TOPIC } from "../schedules/schedule.ts";
+import { warnOfMissingRoles } from "./missing-roles.ts";
 import { Schedules } from "../schedules/schedules.ts";
 import { webhookRoutes } from "../webhooks/webhook-routes.ts";
 import type { LoadedTeam } from "./config.ts";
@@ -101,6 +102,7 @@ export async function startServing(starting: Starting, served: Served): Promise<
     metrics: teamMetrics(served),
   });
 
+  await warnOfMissingRoles(served.definitions().services, served.auth, logger);
   const requests = (): string => "requests and streams that are open";
   defer("the server", () => app.close(), requests);
   lease.signal.throwIfAborted();

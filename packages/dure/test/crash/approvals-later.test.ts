@@ -5,6 +5,7 @@ import { Database } from "../../src/durable/database.ts";
 import { testDatabaseUrl } from "../../src/durable/test-database.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
 import { FULL } from "../../src/kernel/test-tiers.ts";
+import { PostgresTokenStore } from "../../src/server/token-store.ts";
 import { ServerProcess } from "./server-process.ts";
 
 /**
@@ -63,10 +64,11 @@ async function serve(release: Release): Promise<void> {
   await server.url;
 }
 
-async function post(path: string, body: object): Promise<Response> {
+async function post(path: string, body: object, token?: string): Promise<Response> {
+  const type = { "content-type": "application/json" };
   return fetch((await server!.url) + path, {
     method: "POST",
-    headers: { "content-type": "application/json" },
+    headers: token === undefined ? type : { ...type, authorization: `Bearer ${token}` },
     body: JSON.stringify(body),
   });
 }
@@ -210,3 +212,37 @@ test("an approval whose time is over pays nothing", SLOW, async () => {
   expect(response.status).toBe(409);
   expect(bookingsTo("jung")).toEqual([]);
 });
+
+test(
+  "of two people's yeses the first outlives a kill and a new release, and the second pays once",
+  SLOW,
+  async () => {
+    const tokens = new PostgresTokenStore({ database });
+    const treasurer = async (name: string): Promise<string> =>
+      (await tokens.create({ name, scopes: ["chat"], roles: ["treasury"] })).token;
+    await serve("1");
+    expect((await say("two", "yoon 100000")).error?.code).toBe("APPROVAL_PENDING");
+    const [asked] = await askedIn("two");
+    const [kim, lee] = [await treasurer("kim"), await treasurer("lee")];
+    const approve = (token: string): Promise<Response> =>
+      post(`/v1/escalations/${asked!.id}/answer`, { value: "approve" }, token);
+
+    const first = await approve(kim);
+    await server!.kill();
+    await passDays(3);
+    await backToAnOlderRelease();
+    await serve("2");
+    const again = await approve(kim);
+    const before = bookingsTo("yoon");
+    const second = await approve(lee);
+    const { turn_id: turn } = (await second.json()) as { turn_id: string };
+    await serve("2");
+    const stream = `${await server!.url}/v1/agent/turns/${turn}/stream`;
+    const done = await doneIn(await fetch(stream, { headers: { authorization: `Bearer ${lee}` } }));
+
+    expect([first.status, again.status, second.status]).toEqual([200, 409, 200]);
+    expect(before).toEqual([]);
+    expect(done).toMatchObject({ message: "release 2: done" });
+    expect(bookingsTo("yoon")).toEqual([100_000]);
+  },
+);

@@ -3,7 +3,9 @@ import { checkServer } from "../../durable/server-check.ts";
 import { accessText, decideAccess } from "../../server/access-mode.ts";
 import { decideSearch, findExtension } from "../../knowledge/pgvector.ts";
 import { openPeerOwners } from "../../server/peer-owner.ts";
-import { PostgresTokenStore } from "../../server/token-store.ts";
+import { PostgresTokenStore, type TokenRecord } from "../../server/token-store.ts";
+import { agentServices } from "../../team/agents.ts";
+import { missingRoles } from "../../team/missing-roles.ts";
 import type { LoadedTeam } from "../../team/config.ts";
 import type { Environment } from "../../team/environment.ts";
 import { settingsOf } from "../../team/limits.ts";
@@ -40,7 +42,8 @@ export async function checkDatabase({
     const waiting = team ? await checkWaiting(team, environment, opened.database) : [];
     const access = team ? [await checkAccess(team, environment, opened.database)] : [];
     const vectors = team ? await checkVectors(team, opened.database) : [];
-    return [reached, ...access, ...vectors, ...waiting.map(findingOf)];
+    const roles = team ? await checkRoles(team, opened.database) : [];
+    return [reached, ...access, ...vectors, ...roles, ...waiting.map(findingOf)];
   } catch (error) {
     return [failed("database", error)];
   }
@@ -76,10 +79,29 @@ async function checkAccess(
   return { name: "access", status: "ok", detail: accessText(decideAccess(facts)) };
 }
 
-/** A database that no team has used yet holds none. */
+/** Roles that tools ask for and no token has. */
+async function checkRoles(team: LoadedTeam, database: Database): Promise<Finding[]> {
+  const services = [...Object.values(team.services), ...(await agentServices(team))];
+  const stored = new PostgresTokenStore({ database });
+  const list = async (): Promise<readonly TokenRecord[]> =>
+    (await hasTokens(database)) ? stored.list() : [];
+  const missing = await missingRoles(services, { list });
+  return missing.map(({ role, detail, hint }) => ({
+    name: `role ${role}`,
+    status: "warn",
+    detail,
+    hint,
+  }));
+}
+
 async function anyToken(database: Database): Promise<boolean> {
+  return (await hasTokens(database)) && (await new PostgresTokenStore({ database }).anyLiving());
+}
+
+/** A database that no team has used yet holds none. */
+async function hasTokens(database: Database): Promise<boolean> {
   const [row] = await database.query<{ isThere: boolean }>({
     text: `select to_regclass('dure.tokens') is not null as "isThere"`,
   });
-  return row?.isThere === true && (await new PostgresTokenStore({ database }).anyLiving());
+  return row?.isThere === true;
 }

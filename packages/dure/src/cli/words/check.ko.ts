@@ -10,6 +10,7 @@ const ABOUT: Readonly<Record<string, string>> = {
   plan: "계획",
   model: "모델",
   token: "토큰",
+  role: "역할",
   port: "포트",
   rooms: "방",
   mcp: "MCP",

@@ -1,6 +1,6 @@
 import type { Clock } from "../../kernel/clock.ts";
 import { canonicalJson } from "../../kernel/json.ts";
-import type { Done, TurnEvent } from "../../kernel/turn-events.ts";
+import type { Done, DoneApproval, TurnEvent } from "../../kernel/turn-events.ts";
 import type { AnyService } from "../service/combine.ts";
 import type { TurnJournal } from "./journal.ts";
 import {
@@ -16,6 +16,7 @@ import {
 import { lastQuestionFor, type Question } from "./question.ts";
 import type { OpenTask } from "./session-state.ts";
 import { askingTaskOf } from "../remote/a2a.ts";
+import { approvalsThere } from "../remote/approvals-there.ts";
 import { isAsking, type RemoteRequest, type RemoteService } from "../remote/remote-service.ts";
 import type { TurnFacts } from "./turn-context.ts";
 import type { Step } from "./step.ts";
@@ -45,6 +46,7 @@ export class TurnsElsewhere {
   #stops: readonly StopElsewhere[] = [];
   #isAsking: boolean | undefined;
   #task: OpenTask | undefined;
+  #approvals: readonly DoneApproval[] = [];
 
   constructor(options: TurnsElsewhereOptions) {
     this.#options = options;
@@ -65,6 +67,11 @@ export class TurnsElsewhere {
   /** The task that asks for the person's next words, as of now. */
   get task(): OpenTask | undefined {
     return this.#task;
+  }
+
+  /** Calls that wait there for a yes. */
+  get approvals(): readonly DoneApproval[] {
+    return this.#approvals;
   }
 
   /** Passes the turn on as one step, with its events. Returns the `DONE` of the other server. */
@@ -100,9 +107,13 @@ export class TurnsElsewhere {
     }
   }
 
-  /** Whether it waits in the middle of a flow; of a service that is alone this does not matter. */
+  /**
+   * What it asks, and whether it waits in the middle of a flow; of a service that is alone this does
+   * not matter.
+   */
   async lookWhetherAsking(remote: RemoteService, done: Done): Promise<void> {
     const { service, clock, stop } = this.#options;
+    this.#approvals = approvalsThere(done.approvals, remote.name);
     this.#task = askingTask(remote, done);
     if (service?.kind !== "combined") return;
     this.#isAsking = await isAsking(remote, done, { clock, signal: stop.signal });

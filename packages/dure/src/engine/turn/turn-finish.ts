@@ -148,7 +148,8 @@ export class TurnFinish {
     state: JsonObject | undefined,
     question: Question | undefined,
   ): Done {
-    const { held, facts, output, agents } = this.#parts;
+    const { held, facts, output, agents, elsewhere } = this.#parts;
+    const own = this.#approvals.map(({ subject: _subject, ...approval }) => approval);
     return doneOf(payload, {
       id: held.turn,
       locale: facts.locale,
@@ -157,7 +158,7 @@ export class TurnFinish {
       agents: agents.traces(payload.error?.code ?? "TURN_CLOSED"),
       elapsedMs: this.#elapsedMs(),
       question,
-      approvals: this.#approvals.map(({ subject: _subject, ...approval }) => approval),
+      approvals: [...own, ...elsewhere.approvals],
     });
   }
 

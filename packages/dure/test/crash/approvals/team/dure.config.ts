@@ -26,7 +26,18 @@ const pay = tool({
   },
 });
 
-/** `lee 7000`: pays that, once people have said yes. */
+/** Pays after the yes of two people. */
+const payByTwo = tool({
+  description: "Pays.",
+  inputSchema: Order,
+  effect: "once",
+  settle: "500ms",
+  approval: { expires: "30d", by: { role: "treasury" }, two: true },
+  execute: pay.execute,
+  probe: pay.probe,
+});
+
+/** `lee 7000`: pays that, once people have said yes; above 90,000 two of the treasury. */
 const payments = defineService({
   name: "payments",
   version: isNext ? "2" : "1",
@@ -39,7 +50,9 @@ const payments = defineService({
       if (!order) return turn.done({ message: `release ${APPROVAL_RELEASE} listens` });
 
       const amount = APPROVAL_RELEASE === "2-changed" ? order.amount + 1 : order.amount;
-      const { status } = await turn.call("pay", pay, { ...order, amount }, { key: [order.to] });
+      const payment = { ...order, amount };
+      const by = amount > 90_000 ? payByTwo : pay;
+      const { status } = await turn.call("pay", by, payment, { key: [order.to] });
       return turn.done({ message: `release ${APPROVAL_RELEASE}: ${status}` });
     }),
   },
