@@ -193,8 +193,12 @@ export class HandlingEnd {
     });
   }
 
-  async #messageOf(tx: Transaction, { message }: HandlingRow): Promise<StoredMessage | undefined> {
-    return message === null ? undefined : this.#setting.store.message(message, tx);
+  /** After an answer to a question: what a person wrote that has led to it. */
+  async #messageOf(tx: Transaction, handling: HandlingRow): Promise<StoredMessage | undefined> {
+    const [led] =
+      handling.message === null ? await tx.query<{ message: string }>(LED_TO, [handling.turn]) : [];
+    const message = handling.message ?? led?.message;
+    return message === undefined ? undefined : this.#setting.store.message(message, tx);
   }
 }
 
@@ -238,6 +242,15 @@ const FINISH = {
     set state = 'done', outcome = $2, answer = $3, finished_at = clock_timestamp(),
       input = null
     where id = $1`,
+};
+const LED_TO = {
+  name: "handling.led_to",
+  text: `
+    select asking.reply_to as message
+    from dure.messages answer
+    join dure.room_questions q on q.escalation = answer.input->'escalation'->>'id'
+    join dure.room_messages asking on asking.id = q.message
+    where answer.turn_id = $1 and asking.reply_to is not null`,
 };
 const LEAVE = {
   name: "handling.leave",

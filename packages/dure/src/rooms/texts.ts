@@ -102,7 +102,7 @@ const TEXTS = {
     cut: (characters: number) => `… (뒤의 ${characters}자는 너무 길어 뺐어요)`,
     answeredBy: (who: string, label: string) => `${who} 님이 ‘${label}’(으)로 답했어요.`,
     asksPerson: (who: string) =>
-      `${who} 님이 답해 주세요. 단추를 누르거나 “응”, “아니”라고 답하면 돼요.`,
+      `${who} 님이 답해 주세요. 버튼을 누르거나 “응”, “아니”라고 답하면 돼요.`,
     asksOperator: () => "운영자에게 승인을 요청했어요. 답이 오면 여기서 이어서 할게요.",
     wholeAbove: () => "전체 내용은 바로 위에 있어요.",
     approvedBy: (who: string) => `${who} 님이 승인했어요.`,

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { tool, type AnyTool } from "../../src/engine/agent/tool.ts";
+import { FULL } from "../../src/kernel/test-tiers.ts";
+import { ONE_TRY } from "../outages/stage.ts";
 import { eventually } from "../until.ts";
 import { collaborate, readyTeamOn, settled, silent, teamOn, type TeamOptions } from "./helpers.ts";
 import { onDiscord, onSlack, onWeb, type PressStage } from "./pressing.ts";
@@ -378,7 +380,37 @@ describe("a question of a room", { timeout: 60_000 }, () => {
     expect(bank.booked).toEqual([HONG]);
   });
 
-  test("of Discord that was removed there is posted again with what was decided", async () => {
+  test("whose turn fails after the yes tells its person, who may go on from there", async () => {
+    let isAway = true;
+    const fails: Behave = (heard) =>
+      heard.request.messages.at(-1)?.role === "tool" && isAway
+        ? { text: "", error: { status: 503 } }
+        : pays()(heard);
+    const engine = {
+      attemptRules: () => ONE_TRY,
+      patienceMs: () => 50,
+      outageRetry: { firstMs: 60_000, maxMs: 60_000 },
+    };
+    const quiet = { eden: silent, seum: silent, dajim: silent };
+    const stage = await stageOn(web, {}, { engine, behave: { ruda: fails, ...quiet } });
+    await stage.say("홍길동에게 5만원 보내줘");
+    const press = await stage.button();
+    await press("민준");
+    await settled(stage.team);
+    const messages = await stage.team.rooms.reader.messages("web:general", {});
+    const retry = messages.at(-1)!.buttons![0]!.value;
+
+    expect(messages.at(-1)!.replyTo).toBe(messages[0]!.id);
+    isAway = false;
+    const who = { tenant: "", person: "민준" };
+    await stage.team.rooms.retryIn("web:general", who, retry.slice("retry:".length));
+    await settled(stage.team);
+
+    expect((await stage.said()).at(-1)).toBe("루다: 보냈어요");
+    expect(stage.bank.booked).toEqual([HONG]);
+  });
+
+  test("of Discord that was removed there is posted again with what was decided", FULL, async () => {
     const stage = await stageOn(() => onDiscord());
     await stage.say("홍길동에게 5만원 보내줘");
     await stage.button();
