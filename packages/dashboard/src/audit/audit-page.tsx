@@ -108,7 +108,7 @@ function useAuditLog(kind: string, search: string) {
 
 function Entry({ entry }: { entry: AuditEntry }): ReactNode {
   const { text, language } = useLanguage();
-  const { at, tenant, what, subject, outcome } = entry;
+  const { at, tenant, role, what, subject, outcome } = entry;
   const agents = useAgents();
   const nameOf = (id: string): string =>
     agents.data?.find((agent) => agent.id === id)?.displayName ?? id;
@@ -122,6 +122,7 @@ function Entry({ entry }: { entry: AuditEntry }): ReactNode {
       </span>
       <span className="soft small">
         {whoOf(entry, { text, nameOf })}
+        {role && ` (${role})`}
         {tenant !== "" && ` (${tenant})`} ·{" "}
         <time dateTime={new Date(at).toISOString()}>{momentOf(at, language)}</time>
       </span>

@@ -7,6 +7,7 @@ import { boundsOf } from "../server/bounds.ts";
 import { acceptOptionsOf, turnRequestOf } from "../server/conversation-routes.ts";
 import { callerOf } from "../server/guard.ts";
 import type { RouteApp, ServerParts } from "../server/server.ts";
+import { asAnsweredBy } from "../server/known-person.ts";
 import { answerWithStream } from "../server/stream-answer.ts";
 import { keyOfSession, viewOf } from "../server/tenants.ts";
 import { AgUiInput, AgUiParams } from "../wire/ag-ui.ts";
@@ -150,7 +151,7 @@ async function openDecisions({ inbox, members }: ServerParts, request: FastifyRe
     limit: 50,
   });
 
-  return items;
+  return items.map((item) => asAnsweredBy(item, request.principal!));
 }
 
 function notOpen(id: string): DureError {

@@ -11,9 +11,9 @@ export async function listAudit(
   if (items.length === 0) output.line(words.none);
   else {
     output.table(
-      items.map(({ at, tenant, name, person, what, subject, outcome }) => [
+      items.map(({ at, tenant, name, person, role, what, subject, outcome }) => [
         timeOf(at),
-        `${person ?? name}${tenant === "" ? "" : ` (${tenant})`}`,
+        [person ?? name, ...[role, tenant].flatMap((one) => (one ? [`(${one})`] : []))].join(" "),
         what,
         subject || "–",
         outcome === null ? words.unknown : words.outcome(outcome),

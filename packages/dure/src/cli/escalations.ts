@@ -35,7 +35,9 @@ export async function listEscalations(
 ): Promise<ExitCode> {
   const { escalation: words } = output.words.work;
   const page = await client.escalations({ ...filter, limit: SHOWN });
-  const items = page.items.toSorted((a, b) => RANK[a.severity] - RANK[b.severity]);
+  const rank = ({ severity, approval }: Escalation): number =>
+    RANK[severity] + (approval?.refused ? 0.5 : 0);
+  const items = page.items.toSorted((a, b) => rank(a) - rank(b));
   for (const item of items) showLine(item, output);
 
   if (items.length === 0) {
@@ -66,6 +68,7 @@ export async function showEscalation(id: string, { client, output }: Command): P
     step,
     suggestedActions,
     expiresAt,
+    approval,
   } = escalation;
 
   const { work, said } = output.words;
@@ -82,6 +85,7 @@ export async function showEscalation(id: string, { client, output }: Command): P
       key,
       typeof value === "string" ? value : JSON.stringify(value),
     ]),
+    ...approvalFacts(approval, words),
     ...(isOpen ? [[words.facts.with, words.with[step]]] : []),
     ...(until === null ? [] : [[words.facts.until, timeOf(until)]]),
   ]);
@@ -107,7 +111,8 @@ export async function answerEscalation(
   const answered = await client.answerEscalation(id, answer);
   const { escalation: words } = output.words.work;
   const next = answered.turnId === null ? "" : words.goesOn(answered.turnId);
-  output.line(`${id}: ${answer.value}${next}`);
+  const isKept = answered.escalation.status === "open";
+  output.line(isKept ? words.keptYes(id) : `${id}: ${answer.value}${next}`);
   output.result(answered);
 
   return EXIT.ok;
@@ -172,6 +177,21 @@ export async function watchEscalations({ client, output }: Command): Promise<Exi
   return EXIT.ok;
 }
 
+/** Who approves, where that is not every operator, and how far it has come. Pure. */
+function approvalFacts(
+  approval: Escalation["approval"],
+  words: CliWords["work"]["escalation"],
+): readonly (readonly string[])[] {
+  if (!approval) return [];
+  const { role, two, first, refused } = approval;
+  const facts = [
+    words.approves(role, two),
+    first && words.oneOfTwo(first.person ?? first.by, timeOf(first.at)),
+    refused && words.refused[refused],
+  ];
+  return facts.flatMap((fact) => (fact ? [[words.facts.approves, fact]] : []));
+}
+
 function showLine(item: Escalation, output: Output): void {
   const { work, said, language } = output.words;
   const { escalation: words } = work;
@@ -180,7 +200,9 @@ function showLine(item: Escalation, output: Output): void {
     .map(({ value, label }) => `${value} (${label})`);
   const answers = item.status === "open" ? words.answers(actions.join(", ")) : endOf(item, words);
   const facts = [item.id, words.severity(item.severity), item.type, timeOf(item.createdAt)];
-  output.line([facts.join("  "), titleIn(item.title, said), answers].join("\n  "));
+  const terms = item.status === "open" ? approvalFacts(item.approval, words) : [];
+  const lines = terms.map((fact) => fact.join(": "));
+  output.line([facts.join("  "), titleIn(item.title, said), ...lines, answers].join("\n  "));
 }
 
 /** `resolved: approve by mina: "only this once"`. Pure. */
@@ -206,6 +228,8 @@ function changeIn(event: PlatformEvent, { work: { escalation: words }, said }: C
     case "escalation.new":
     case "escalation.worsened":
       return `${words.severity(event.data.severity)}: ${titleIn(event.data.title, said)}`;
+    case "escalation.first_yes":
+      return words.firstYes(event.data.person ?? event.data.by);
     case "escalation.routed":
       return words.isWith(event.data.step);
     case "escalation.resolved":

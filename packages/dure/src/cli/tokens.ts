@@ -18,21 +18,29 @@ import { openDatabase } from "./database.ts";
 import type { DbCommand } from "./db.ts";
 import { EXIT, type ExitCode } from "./output.ts";
 import { SCOPES, type Scope } from "../kernel/access.ts";
+import { ROLE_NAME } from "../kernel/escalation.ts";
 
 // Tokens go past the server on purpose: one that listens beyond this machine starts only when there
 // is a token already.
 
 export async function createToken(
-  token: { name: string; scopes: readonly string[]; tenant: string | undefined },
+  token: {
+    name: string;
+    scopes: readonly string[];
+    roles: readonly string[];
+    tenant: string | undefined;
+  },
   command: DbCommand,
 ): Promise<ExitCode> {
   const { output } = command;
   const scopes = token.scopes.map(scopeOf);
+  const roles = token.roles.map(roleOf);
 
   const created = await withStore(command, async (store, note) => {
     const made = await store.create({
       name: token.name,
       scopes,
+      roles,
       tenant: token.tenant,
     });
 
@@ -43,6 +51,7 @@ export async function createToken(
   output.line(created.token);
   const { token: words } = output.words.admin;
   output.note(words.made(created.record.id, token.name, scopes.join(", ")));
+  if (roles.length > 0) output.note(words.hasRoles(roles.join(", ")));
   if (isAgentOf(command.folder, token.name)) output.note(words.isAgent(token.name));
   await keepOwnWayIn(command);
   output.result(created);
@@ -69,6 +78,7 @@ export async function listTokens(command: DbCommand): Promise<ExitCode> {
       item.id,
       item.name,
       item.scopes.join(","),
+      item.roles?.join(",") || "–",
       item.tenant || "–",
       item.revokedAt === null ? words.valid : words.revoked,
     ]);
@@ -202,6 +212,14 @@ function nameOfUser(): string {
   } catch {
     return "cli"; // a user without an entry, as in some containers
   }
+}
+
+function roleOf(written: string): string {
+  if (ROLE_NAME.test(written)) return written;
+  throw new DureError("ROLE_INVALID", `"${written}" is no name of a role.`, {
+    class: "input",
+    hint: "Use small letters, digits and hyphens, such as treasury; at most 40.",
+  });
 }
 
 function scopeOf(written: string): Scope {

@@ -22,6 +22,8 @@ export interface AuditEntry extends Deed {
   readonly at: number;
   /** The person for whom the token was made; null where no token has that name. */
   readonly person: string | null;
+  /** The role by which they might do it; null: by the scopes of the token. */
+  readonly role: string | null;
   /**
    * `done`, or the code of the refusal. Null: the outcome is unknown; the deed is under way, or its
    * process has died.
@@ -78,9 +80,13 @@ export class AuditLog {
    */
   async end(
     id: number,
-    { outcome, subjects = [] }: { outcome: string; subjects?: readonly string[] },
+    {
+      outcome,
+      subjects = [],
+      role,
+    }: { outcome: string; subjects?: readonly string[]; role?: string | undefined },
   ): Promise<void> {
-    await this.#database.query(END, [id, outcome, subjects.map(storableText)]);
+    await this.#database.query(END, [id, outcome, subjects.map(storableText), role ?? null]);
   }
 
   /** A deed that is done. */
@@ -155,7 +161,8 @@ const END = {
   name: "audit.end",
   text: `
     with ended as (
-      update dure.audit set outcome = $2, subject = coalesce(($3::text[])[1], subject)
+      update dure.audit
+         set outcome = $2, subject = coalesce(($3::text[])[1], subject), role = $4
        where id = $1 and outcome is null
       returning tenant, name, what
     )
@@ -167,7 +174,7 @@ const END = {
 const LIST = {
   name: "audit.list",
   text: `
-    select a.id, a.at, a.tenant, a.name, t.name as person, a.what, a.subject, a.outcome
+    select a.id, a.at, a.tenant, a.name, t.name as person, a.role, a.what, a.subject, a.outcome
       from dure.audit a left join dure.tokens t on t.id = a.name
      where ($1::text is null or a.tenant = $1)
        and ($2::text is null or a.what = $2)

@@ -38,7 +38,7 @@ import { RunningTurns } from "./turn/running-turns.ts";
 import { ApprovalReader } from "./effects/approval-reader.ts";
 import { changedInput } from "./effects/changed-input.ts";
 import type { Escalation } from "../wire/escalations.ts";
-import { leavesOf, ServiceDirectory } from "./service/service-directory.ts";
+import { ServiceDirectory } from "./service/service-directory.ts";
 import { SessionReader } from "./turn/sessions.ts";
 import { TurnAcceptance } from "./turn/turn-acceptance.ts";
 import type { TurnEnvironment } from "./turn/turn-environment.ts";
@@ -295,7 +295,7 @@ export class Engine implements Conversations {
    */
   changedInput(escalation: Escalation, input: Readonly<Record<string, unknown>>): JsonObject {
     const { service = "" } = escalation.source;
-    return changedInput(leavesOf(this.#directory.get(service)), escalation, input);
+    return changedInput(this.#directory.leavesOf(service), escalation, input);
   }
 
   /** Turns that wait for a model that is away call it now, in every process. */
@@ -411,7 +411,7 @@ export class Engine implements Conversations {
     return this.#sessions.detail(id, viewOf(caller), {
       locale: this.#environment.locale,
       timeZone: this.#environment.timeZone,
-      leafOf: (name) => leavesOf(this.#directory.get(name)),
+      leafOf: (name) => this.#directory.leavesOf(name),
     });
   }
 

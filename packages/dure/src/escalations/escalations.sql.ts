@@ -140,17 +140,72 @@ create or replace function dure.is_askers_yes(
   )
 $$;
 
+-- What a yes to a call counts for, of which its context says who may allow
+-- it. 'counts': the call is allowed. 'first': it is kept, and another
+-- person's is needed. 'given': it is kept already. 'role': who says it lacks
+-- the role. 'person': it is not known whose it is. A first yes whose token
+-- was revoked since is none.
+create or replace function dure.hear_yes(
+  e dure.escalations, p_note text, p_by text, p_person jsonb
+) returns text language plpgsql as $$
+declare
+  v_role text := e.context->'needs'->>'role';
+  v_first jsonb := e.context->'first_yes';
+begin
+  if v_role is not null
+    and not coalesce(p_person->'roles' ? v_role, false)
+  then
+    return 'role';
+  end if;
+  if not coalesce((e.context->'needs'->'two')::boolean, false) then
+    return 'counts';
+  end if;
+  if p_person->>'key' is null then return 'person'; end if;
+  if exists (
+    select 1
+    from dure.tokens
+    where id = v_first->>'by' and revoked_at is not null
+  )
+  then
+    v_first := null;
+  end if;
+  if v_first->>'key' = p_person->>'key' then return 'given'; end if;
+  if v_first is not null then return 'counts'; end if;
+  update dure.escalations
+  set context = context || jsonb_build_object(
+    'first_yes',
+      jsonb_strip_nulls(
+        jsonb_build_object(
+          'key', p_person->>'key', 'person', p_person->>'name', 'by', p_by,
+          'note', p_note,
+          'at',
+            floor(extract(epoch from clock_timestamp()) * 1000)::bigint
+        )
+      )
+  )
+  where id = e.id;
+  perform dure.escalation_event(
+    e, 'escalation.first_yes',
+    jsonb_build_object('by', p_by, 'person', p_person->>'name')
+  );
+  return 'first';
+end $$;
+
 -- One answer closes one question, settles the effect that it is about, and
 -- starts a turn in the session that waits for it, of the service that
 -- asked. Null: no such escalation of this tenant. 'resolved' or
 -- 'dismissed': it was closed before, nothing changed. 'expired': its time
--- has passed, and this call has closed it for that.
+-- has passed, and this call has closed it for that. Another outcome is that
+-- of hear_yes: nothing was closed. p_person says who answers, as
+-- {key, name, roles}; null: a process that does not know.
 create or replace function dure.answer_escalation(
-  p_id text, p_tenant text, p_resolution jsonb, p_by text, p_turn jsonb
+  p_id text, p_tenant text, p_resolution jsonb, p_by text, p_turn jsonb,
+    p_person jsonb
 ) returns jsonb language plpgsql as $$
 declare
   e dure.escalations;
   v_value text := p_resolution->>'value';
+  v_heard text;
   v_accepted jsonb;
 begin
   -- The session first, like every turn that raises one.
@@ -184,6 +239,20 @@ begin
     and not dure.is_askers_yes(e, v_value, p_turn->'asker')
   then
     raise exception using errcode = 'DU400', message = 'no such action';
+  end if;
+  if e.type = 'decision'
+    and e.context ? 'needs'
+    and v_value in ('approve', 'approve_session')
+  then
+    v_heard := dure.hear_yes(e, p_resolution->>'note', p_by, p_person);
+    if v_heard <> 'counts' and p_person is null then
+      raise exception using errcode = 'DU400', message = 'not by this process';
+    end if;
+    if v_heard <> 'counts' then
+      return jsonb_build_object(
+        'outcome', v_heard, 'role', e.context->'needs'->>'role'
+      );
+    end if;
   end if;
   perform dure.close_escalation(e.id, 'resolved', p_resolution, p_by);
   if e.type = 'effect_unknown' then
@@ -238,6 +307,17 @@ begin
   end if;
   return jsonb_build_object(
     'outcome', 'closed', 'turn', v_accepted->>'turn'
+  );
+end $$;
+
+-- The same for processes of releases that know neither roles nor a second
+-- yes: what needs them is refused as no answer.
+create or replace function dure.answer_escalation(
+  p_id text, p_tenant text, p_resolution jsonb, p_by text, p_turn jsonb
+) returns jsonb language plpgsql as $$
+begin
+  return dure.answer_escalation(
+    p_id, p_tenant, p_resolution, p_by, p_turn, null
   );
 end $$;
 

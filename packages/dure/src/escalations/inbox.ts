@@ -8,6 +8,7 @@ import {
   type EscalationStep,
   type EscalationType,
   type NewEscalation,
+  type ApprovalNeeds,
   type SuggestedAction,
 } from "../kernel/escalation.ts";
 import { newId } from "../kernel/ids.ts";
@@ -31,6 +32,17 @@ export interface Answerer {
   readonly name: string;
   /** Of a room: who answers there, as its platform vouches. */
   readonly asker?: Pick<RoomAsker, "adapter" | "id"> | undefined;
+  /** Absent: an agent, or a person whom only a platform knows. */
+  readonly person?: KnownPerson | undefined;
+}
+
+/** Whose yes it is, where a role or two people are asked for. */
+export interface KnownPerson {
+  /** The same for all tokens of a person. */
+  readonly key: string;
+  /** For whom the token was made; absent: the person at the machine. */
+  readonly name?: string | undefined;
+  readonly roles: readonly string[];
 }
 
 /** Arguments of a call, by name. */
@@ -172,7 +184,9 @@ export class Inbox {
 
   /**
    * Throws `ESCALATION_UNKNOWN`, `ESCALATION_CLOSED` (answered or dismissed before),
-   * `ANSWER_INVALID`, and as a check of {@link onAnswer}. The turn is the one that goes on.
+   * `ANSWER_INVALID`, `APPROVAL_ROLE_MISSING`, `APPROVAL_PERSON_UNKNOWN`, `APPROVAL_GIVEN`, and as a
+   * check of {@link onAnswer}. The turn is the one that goes on. Of two people the first one's yes is
+   * kept: then no turn does, and the escalation stays open.
    */
   async answer(
     id: string,
@@ -189,11 +203,16 @@ export class Inbox {
       if (outcome.outcome === "resolved" || outcome.outcome === "dismissed") {
         throw closedBefore(id, outcome.outcome);
       }
+      assertHeard(id, outcome);
 
-      return { ids: [id], value: outcome };
+      return { ids: outcome.outcome === "first" ? [] : [id], value: outcome };
     });
 
     if (result.value.outcome === "expired") throw closedBefore(id, "dismissed");
+    if (result.value.outcome === "first") {
+      this.#notifications.publish("events");
+      return { escalation: await this.get(id, by), turn: null };
+    }
 
     this.#notifications.publish(UNATTENDED_TOPIC);
 
@@ -361,9 +380,13 @@ function fits(escalation: Escalation, { type, source }: EscalationMatch): boolea
 const MAX_SYSTEM_WAITING = 1_000;
 
 type AnswerOutcome = {
-  readonly outcome: "closed" | "expired" | "resolved" | "dismissed";
+  readonly outcome: "closed" | "expired" | "resolved" | "dismissed" | HeardYes;
   readonly turn?: string | null | undefined;
+  readonly role?: string | null | undefined;
 };
+
+/** Why a yes has not closed a question that a role or two people answer. */
+type HeardYes = "first" | "given" | "role" | "person";
 
 async function answerIn(
   tx: Transaction,
@@ -391,6 +414,7 @@ async function answerIn(
       storable(resolution),
       by.name,
       storable(turn),
+      storable(by.person ?? { roles: [] }),
     ]);
     return row!.value;
   } catch (error) {
@@ -448,6 +472,37 @@ function unknown(id: string): DureError {
     class: "not-found",
     hint: "Check the id.",
   });
+}
+
+/** Throws where a yes neither counts nor is kept: nothing was changed. */
+function assertHeard(id: string, { outcome, role }: AnswerOutcome): void {
+  if (outcome === "role") {
+    throw new DureError("APPROVAL_ROLE_MISSING", `Only the role ${role} may approve ${id}.`, {
+      class: "forbidden",
+      hint: `Ask who has it. A token gets it with: dure token create <name> --roles ${role}. You may reject.`,
+      details: { role },
+    });
+  }
+  if (outcome === "person") {
+    throw new DureError(
+      "APPROVAL_PERSON_UNKNOWN",
+      `Two people approve ${id}, and it is not known who says this yes.`,
+      {
+        class: "forbidden",
+        hint: "Answer with a token of your own: on the page, or with the CLI.",
+      },
+    );
+  }
+  if (outcome === "given") {
+    throw new DureError(
+      "APPROVAL_GIVEN",
+      `Your yes to ${id} is kept; another person's is needed.`,
+      {
+        class: "conflict",
+        hint: "Two tokens of one name are one person. Reject it to take your yes back.",
+      },
+    );
+  }
 }
 
 function closedBefore(id: string, status: "resolved" | "dismissed"): DureError {
@@ -516,7 +571,8 @@ function escalationOf(row: EscalationRow, locale: ActionLocale): Escalation {
     severity: row.severity,
     title: row.title,
     description: row.description,
-    context: row.context,
+    context: withoutTerms(row.context),
+    approval: approvalOf(row),
     suggestedActions: actionsOf(row).map((action) => inLocale(action, locale)),
     status: row.is_late ? "dismissed" : row.status,
     resolution: row.is_late ? { value: "time" } : row.resolution,
@@ -528,6 +584,36 @@ function escalationOf(row: EscalationRow, locale: ActionLocale): Escalation {
     step: row.step,
     nextStepAt: row.is_late ? null : (row.next_step_at?.getTime() ?? null),
   };
+}
+
+/** What a yes needs stands in a member of its own. Pure. */
+function withoutTerms(context: EscalationRow["context"]): EscalationRow["context"] {
+  const { needs: _needs, first_yes: _first, ...rest } = context;
+  return rest;
+}
+
+function approvalOf({ type, context }: EscalationRow): Escalation["approval"] {
+  const { needs, first_yes: first } = context as {
+    readonly needs?: ApprovalNeeds;
+    readonly first_yes?: FirstYes;
+  };
+  if (type !== "decision" || needs === undefined) return undefined;
+  return {
+    role: needs.role ?? null,
+    two: needs.two === true,
+    first: first
+      ? { by: first.by, person: first.person ?? null, at: first.at, note: first.note }
+      : null,
+    refused: null,
+  };
+}
+
+/** As `dure.hear_yes` keeps it. */
+interface FirstYes {
+  readonly by: string;
+  readonly person?: string;
+  readonly at: number;
+  readonly note?: string;
 }
 
 const IS_LATE =
@@ -547,7 +633,7 @@ const SETTLE = {
 };
 const ANSWER = {
   name: "escalation.answer",
-  text: "select dure.answer_escalation($1, $2, $3, $4, $5) as value",
+  text: "select dure.answer_escalation($1, $2, $3, $4, $5, $6) as value",
 };
 const CLOSE = {
   name: "escalation.close",

@@ -49,6 +49,20 @@ export interface SuggestedAction {
  */
 export const APPROVE_SESSION = "approve_session";
 
+/** The answers that allow a call. Who may give them, its `ApprovalNeeds` say. */
+export const APPROVING: ReadonlySet<string> = new Set(["approve", APPROVE_SESSION]);
+
+/** What a yes to a call needs beside who answers the inbox. */
+export interface ApprovalNeeds {
+  /** Those alone whose token has this role. */
+  readonly role?: string | undefined;
+  /** Two people, each of whom says yes. */
+  readonly two?: true | undefined;
+}
+
+/** Names of roles, as tools and tokens write them. */
+export const ROLE_NAME = /^[a-z][a-z0-9-]{0,39}$/;
+
 /** The severities, the mildest first. */
 export const ESCALATION_SEVERITIES = ["low", "medium", "high", "critical"] as const;
 /** One of `ESCALATION_SEVERITIES`. */

@@ -169,6 +169,10 @@ export interface DoneApproval {
   readonly tool: string;
   /** Who says the yes: the person who talks, or who answers the inbox. */
   readonly by: "person" | "operator";
+  /** Of those who answer the inbox: who have this role. */
+  readonly role?: string | undefined;
+  /** Two people say yes. */
+  readonly two?: true | undefined;
   /** Exactly what a yes of the person counts for, bounded. Absent where the operator is asked. */
   readonly args?: Json | undefined;
   /** As the person reads it. Absent where the operator is asked. */

@@ -72,6 +72,10 @@ export const ERROR_WORDS_KO: Readonly<Record<string, string>> = {
   JOB_TOO_DEEP: "일을 이어서 맡기는 단계가 너무 깊어요.",
   ESCALATION_UNKNOWN: "이런 확인 요청이 없거나 볼 권한이 없어요.",
   ESCALATION_CLOSED: "이미 끝난 확인 요청이에요.",
+  APPROVAL_ROLE_MISSING: "이 역할인 사람만 승인할 수 있어요. 거절은 할 수 있어요.",
+  APPROVAL_PERSON_UNKNOWN:
+    "누가 승인하는지 알 수 없어요. 자기 토큰으로 화면이나 명령줄에서 답해 주세요.",
+  APPROVAL_GIVEN: "이미 승인했어요. 다른 한 사람이 더 승인해야 해요.",
   ANSWER_FORBIDDEN: "이 확인 요청에 답할 권한이 없어요.",
   ESCALATION_NOT_YOURS: "이 확인 요청에는 다른 사람이 답해야 해요.",
 

@@ -306,6 +306,8 @@ const REFUSED_PRESSES: Readonly<Record<string, RefusedPress>> = {
   ESCALATION_CLOSED: "closedAlready",
   ESCALATION_UNKNOWN: "noSuchQuestion",
   ANSWER_INVALID: "noSuchQuestion",
+  APPROVAL_ROLE_MISSING: "lacksRole",
+  APPROVAL_PERSON_UNKNOWN: "unknownPerson",
   LIFT_FORBIDDEN: "notYoursToLift",
   STOP_FORBIDDEN: "notYoursToStop",
   RETRY_FORBIDDEN: "notYoursToRetry",
@@ -317,6 +319,8 @@ const REFUSED_PRESSES: Readonly<Record<string, RefusedPress>> = {
 type RefusedPress =
   | "closedAlready"
   | "noSuchQuestion"
+  | "lacksRole"
+  | "unknownPerson"
   | "notYoursToLift"
   | "notYoursToStop"
   | "notYoursToRetry"

@@ -62,6 +62,17 @@ describe("the text of a question", () => {
     expect(questionButtons(question, "ko")).toBeUndefined();
   });
 
+  test.each([
+    [{}, "운영자에게"],
+    [{ role: "treasury" }, "treasury 역할을 가진 분에게"],
+    [{ role: "treasury", two: true }, "두 분의 승인을"],
+  ])("of an operator says who is asked: %j", (needs, words) => {
+    const actions = [{ value: "approve", code: "approve", label: "Approve" }];
+    const context = { tool: "pay", input: {}, needs };
+
+    expect(shown(aQuestion({ context, actions })).text).toContain(words);
+  });
+
   test("offers the yes to its person alone", () => {
     expect(questionButtons(aQuestion(), "ko")).toEqual([
       { value: "escalation_1:approve", code: "approve", label: "승인", for: "7" },

@@ -2,7 +2,7 @@ import { jsonCopy } from "../kernel/json.ts";
 import { askerIn } from "../kernel/rooms.ts";
 import { toldValue } from "../kernel/told-tool.ts";
 import { speakerName } from "../kernel/quoted-words.ts";
-import type { SuggestedAction } from "../kernel/escalation.ts";
+import type { ApprovalNeeds, SuggestedAction } from "../kernel/escalation.ts";
 import { inLocale } from "../escalations/action-words.ts";
 import type { MessageButton } from "./room-store.ts";
 import { cutText } from "./text.ts";
@@ -102,9 +102,10 @@ function lastLine(question: RoomQuestion, locale: RoomLocale): string {
   if (status !== "open") return endOf(question, locale);
   const asker = isForAsker(question) ? askerIn(context) : undefined;
   if (asker) return texts.asksPerson(shortName(asker.name));
-  return typeof context["tool"] === "string" && question.actions.some(isApproval)
-    ? texts.asksOperator()
-    : "";
+  if (typeof context["tool"] !== "string" || !question.actions.some(isApproval)) return "";
+  const { role, two } = (context["needs"] ?? {}) as ApprovalNeeds;
+  if (two) return texts.asksTwo();
+  return role === undefined ? texts.asksOperator() : texts.asksRole(role);
 }
 
 function isApproval({ value }: SuggestedAction): boolean {

@@ -104,6 +104,12 @@ const TEXTS = {
     asksPerson: (who: string) =>
       `${who} 님이 답해 주세요. 버튼을 누르거나 “응”, “아니”라고 답하면 돼요.`,
     asksOperator: () => "운영자에게 승인을 요청했어요. 답이 오면 여기서 이어서 할게요.",
+    asksRole: (role: string) =>
+      `${role} 역할을 가진 분에게 승인을 요청했어요. 답이 오면 여기서 이어서 할게요.`,
+    asksTwo: () => "두 분의 승인을 요청했어요. 두 분이 답하면 여기서 이어서 할게요.",
+    lacksRole: () => "이 승인은 역할을 가진 분이 확인 요청 페이지나 CLI에서 할 수 있어요.",
+    unknownPerson: () =>
+      "이 승인은 두 분이 확인 요청 페이지나 CLI에서 각자의 토큰으로 할 수 있어요.",
     wholeAbove: () => "전체 내용은 바로 위에 있어요.",
     approvedBy: (who: string) => `${who} 님이 승인했어요.`,
     rejectedBy: (who: string) => `${who} 님이 거절했어요.`,
@@ -207,6 +213,12 @@ const TEXTS = {
     asksPerson: (who: string) => `${who}, please answer: press a button, or reply “yes” or “no”.`,
     asksOperator: () =>
       "An operator has been asked for approval. I go on here when the answer comes.",
+    asksRole: (role: string) =>
+      `A person with the role ${role} has been asked for approval. I go on here when the answer comes.`,
+    asksTwo: () => "Two people have been asked for approval. I go on here when both have answered.",
+    lacksRole: () => "A person with the role approves this, on the escalations page or by the CLI.",
+    unknownPerson: () =>
+      "Two people approve this, on the escalations page or by the CLI, each with a token of their own.",
     wholeAbove: () => "All of it stands right above.",
     approvedBy: (who: string) => `${who} approved it.`,
     rejectedBy: (who: string) => `${who} rejected it.`,

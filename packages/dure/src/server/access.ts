@@ -13,6 +13,8 @@ export type RouteScope = "public" | "known" | Scope;
 export interface Principal {
   readonly caller: Caller;
   readonly scopes: readonly Scope[];
+  /** What they may approve beside the scopes; absent: nothing. */
+  readonly roles?: readonly string[] | undefined;
   /**
    * The name that a token was made for: what a person is called in rooms. Absent for the person at
    * the machine.

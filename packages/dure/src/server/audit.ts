@@ -24,6 +24,8 @@ interface OpenDeed {
   readonly id: number;
   refusal: string | undefined;
   subjects: readonly string[];
+  /** As which role it was done. */
+  role: string | undefined;
   /** Aborts when the server has closed: then no outcome is written any more. */
   readonly signal: AbortSignal;
 }
@@ -66,6 +68,7 @@ export function auditRequests(app: FastifyInstance, parts: ServerParts): void {
         id: await audit.begin({ ...whoOf(request), ...deed }),
         refusal: undefined,
         subjects: [],
+        role: undefined,
         signal: closed.signal,
       };
     }
@@ -77,6 +80,11 @@ export function auditRequests(app: FastifyInstance, parts: ServerParts): void {
 /** What was done to, where only the handler can know. Several: an entry for each. */
 export function doneTo(request: FastifyRequest, ...subjects: readonly string[]): void {
   if (request.deed) request.deed.subjects = subjects;
+}
+
+/** The deed is one that the caller may do by a role. */
+export function doneAs(request: FastifyRequest, role: string): void {
+  if (request.deed) request.deed.role = role;
 }
 
 /**
@@ -106,7 +114,11 @@ async function endDeed(request: FastifyRequest, parts: ServerParts): Promise<voi
   request.deed = null;
 
   const write = (): Promise<void> =>
-    audit.end(deed.id, { outcome: deed.refusal ?? "done", subjects: deed.subjects });
+    audit.end(deed.id, {
+      outcome: deed.refusal ?? "done",
+      subjects: deed.subjects,
+      role: deed.role,
+    });
   const onLost = (error: unknown): void => logLost(request, deed, parts, error);
 
   try {

@@ -249,10 +249,11 @@ function arrivalOf({ raw, headers }: FastifyRequest): Arrival {
 }
 
 function principalOf(
-  { id, name, tenant, scopes }: TokenRecord,
+  { id, name, tenant, scopes, roles }: TokenRecord,
   how: Pick<Principal, "proof" | "login">,
 ): Principal {
-  return { caller: { tenant, name: id }, scopes, person: name === "" ? undefined : name, ...how };
+  const person = name === "" ? undefined : name;
+  return { caller: { tenant, name: id }, scopes, roles, person, ...how };
 }
 
 /** A store that does not answer is no wrong token: 503, not 401. */

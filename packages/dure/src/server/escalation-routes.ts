@@ -5,7 +5,9 @@ import type { Inbox } from "../escalations/inbox.ts";
 import { shownEscalation } from "../escalations/shown-escalation.ts";
 import { problems } from "./schemas.ts";
 import type { RouteApp, ServerParts } from "./server.ts";
-import { hasScope } from "./access.ts";
+import { assertMay, hasScope } from "./access.ts";
+import { doneAs } from "./audit.ts";
+import { answererOf, asAnsweredBy, isAskedByRole } from "./known-person.ts";
 import { NO_TENANT, type Members } from "./members.ts";
 import { keyOfSession, viewerOf, viewOf } from "./tenants.ts";
 import { onWire } from "../kernel/wire.ts";
@@ -23,7 +25,10 @@ import {
 /** What the routes need of the inbox. */
 export type EscalationInbox = Pick<Inbox, "list" | "get" | "answer" | "dismiss">;
 
-function decided({ body, params }: FastifyRequest): { what: string; subject: string } {
+/** Of a caller that may decide nothing no deed begins. */
+function decided(request: FastifyRequest): { what: string; subject: string } | undefined {
+  const { body, params, principal } = request;
+  if (!hasScope(principal!, "admin") && !principal!.roles?.length) return undefined;
   return {
     what: `escalation.${(body as z.infer<typeof EscalationAnswerBody>).value}`,
     subject: (params as z.infer<typeof EscalationParams>).id,
@@ -37,7 +42,7 @@ export const escalationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, 
 
   listEscalations(app, { inbox, members });
   readEscalation(app, { inbox, members });
-  answerEscalation(app, inbox);
+  answerEscalation(app, { inbox, members });
   dismissEscalation(app, inbox);
 };
 
@@ -100,11 +105,12 @@ function readEscalation(app: RouteApp, { inbox, members }: Looking): void {
   );
 }
 
-function answerEscalation(app: RouteApp, inbox: EscalationInbox): void {
+function answerEscalation(app: RouteApp, { inbox, members }: Looking): void {
   app.post(
     "/v1/escalations/:id/answer",
     {
-      config: { scope: "admin", audit: decided },
+      // A token with the role that is asked for needs no other right.
+      config: { scope: "chat", audit: decided },
       schema: {
         tags: ["escalations"],
         summary: "Decides; what waited for it goes on",
@@ -117,14 +123,34 @@ function answerEscalation(app: RouteApp, inbox: EscalationInbox): void {
       },
     },
     async (request) => {
+      await assertMayAnswer(request, request.params.id, { inbox, members });
       const { turn, escalation } = await inbox.answer(
         request.params.id,
         request.body,
-        viewerOf(request),
+        answererOf(request),
       );
+      const role = escalation.approval?.role;
+      if (typeof role === "string" && isAskedByRole(escalation, request.principal!)) {
+        doneAs(request, role);
+      }
       return { turn_id: turn, escalation: jsonOf(escalation, request) };
     },
   );
+}
+
+/** Operators answer all; who has a role answers what asks for it. */
+async function assertMayAnswer(
+  request: FastifyRequest,
+  id: string,
+  { inbox, members }: Looking,
+): Promise<void> {
+  const principal = request.principal!;
+  if (hasScope(principal, "admin")) return;
+  if (!principal.roles?.length) return assertMay(principal, "admin");
+  const found = await inbox.get(id, viewerOf(request));
+  const isKnown = await members.mayKnow(principal, found.source);
+  if (!isKnown) await inbox.get(id, { tenant: NO_TENANT });
+  if (!isAskedByRole(found, principal)) assertMay(principal, "admin");
 }
 
 function dismissEscalation(app: RouteApp, inbox: EscalationInbox): void {
@@ -149,6 +175,8 @@ function dismissEscalation(app: RouteApp, inbox: EscalationInbox): void {
 }
 
 function jsonOf(escalation: Escalation, request: FastifyRequest): EscalationJson {
-  const mayDecide = hasScope(request.principal!, "admin");
-  return onWire<EscalationJson>(shownEscalation(escalation, { view: viewOf(request), mayDecide }));
+  const principal = request.principal!;
+  const mayDecide = hasScope(principal, "admin") || isAskedByRole(escalation, principal);
+  const shown = shownEscalation(escalation, { view: viewOf(request), mayDecide });
+  return onWire<EscalationJson>(asAnsweredBy(shown, principal));
 }

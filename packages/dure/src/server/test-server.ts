@@ -109,6 +109,7 @@ class TestAudit implements AuditBook {
         id: this.all.length,
         at: 1,
         person: null,
+        role: null,
         tenant,
         name,
         what,

@@ -19,6 +19,8 @@ export interface TokenRecord {
   /** Owner of what is created with it; `""`: no tenant. */
   readonly tenant: string;
   readonly scopes: readonly Scope[];
+  /** Of approvals that tools ask for by role. Absent: none. */
+  readonly roles?: readonly string[] | undefined;
   readonly createdAt: number;
   readonly revokedAt: number | null;
 }
@@ -28,6 +30,7 @@ export interface NewToken {
   /** Default `""`. */
   readonly tenant?: string | undefined;
   readonly scopes: readonly Scope[];
+  readonly roles?: readonly string[] | undefined;
 }
 
 export interface CreatedToken {
@@ -87,7 +90,7 @@ export class MemoryTokenStore implements TokenStore {
    */
   add(
     token: string,
-    { id, name, tenant = "", scopes }: NewToken & { readonly id?: string },
+    { id, name, tenant = "", scopes, roles }: NewToken & { readonly id?: string },
   ): TokenRecord {
     if (token.length < 16) {
       throw new DureError("TOKEN_WEAK", `The token ${name} has ${token.length} characters.`, {
@@ -101,6 +104,7 @@ export class MemoryTokenStore implements TokenStore {
       name,
       tenant,
       scopes,
+      roles,
       createdAt: this.#clock.now(),
       revokedAt: null,
     };
@@ -192,6 +196,7 @@ interface TokenRow {
   readonly name: string;
   readonly tenant: string;
   readonly scopes: Scope[];
+  readonly roles: string[];
   readonly created_at: Date;
   readonly revoked_at: Date | null;
 }
@@ -258,16 +263,16 @@ export class PostgresTokenStore implements TokenStore {
     return row!.found;
   }
 
-  async create({ name, tenant = "", scopes }: NewToken): Promise<CreatedToken> {
+  async create({ name, tenant = "", scopes, roles = [] }: NewToken): Promise<CreatedToken> {
     const token = newTokenText();
     const [row] = await this.#database.query<TokenRow>(
       {
         text: `
-          insert into dure.tokens (id, hash, name, tenant, scopes)
-          values ($1, $2, $3, $4, $5)
+          insert into dure.tokens (id, hash, name, tenant, scopes, roles)
+          values ($1, $2, $3, $4, $5, $6)
           returning *`,
       },
-      [newId("token", this.#clock.now()), hashToken(token), name, tenant, scopes],
+      [newId("token", this.#clock.now()), hashToken(token), name, tenant, scopes, roles],
     );
 
     this.#anyLiving = undefined;
@@ -334,12 +339,13 @@ export function combineTokenStores(stores: readonly [TokenStore, ...TokenStore[]
 }
 
 function recordOf(row: TokenRow): TokenRecord {
-  const { id, name, tenant, scopes } = row;
+  const { id, name, tenant, scopes, roles } = row;
   return {
     id,
     name,
     tenant,
     scopes,
+    roles,
     createdAt: row.created_at.getTime(),
     revokedAt: row.revoked_at?.getTime() ?? null,
   };

@@ -1,8 +1,7 @@
 import path from "node:path";
 import type { ToolSet } from "../engine/agent/tool-set.ts";
 import type { McpServersSettings } from "../engine/files/mcp-settings.ts";
-import type { AnyService } from "../engine/service/combine.ts";
-import type { Service } from "../engine/service/service.ts";
+import { ownLeavesOf, type AnyService } from "../engine/service/combine.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
@@ -76,7 +75,7 @@ export async function openMcp(
 
 /** Settings by service, of those that have servers of their own. */
 function ownServersOf(team: LoadedTeam): readonly (readonly [string, McpServersSettings])[] {
-  return leavesOf(Object.values(team.services)).flatMap(({ name, mcp }) =>
+  return ownLeavesOf(Object.values(team.services)).flatMap(({ name, mcp }) =>
     mcp && Object.keys(mcp).length > 0 ? [[name, mcp] as const] : [],
   );
 }
@@ -95,15 +94,6 @@ const NO_MCP: TeamMcp = { team: undefined, own: new Map() };
 export function groupsOf({ team, own }: TeamMcp): ReadonlyMap<string, McpServers> {
   const ofServices = [...own].map(([service, servers]) => [`${service}/`, servers] as const);
   return new Map(team ? [["", team] as const, ...ofServices] : ofServices);
-}
-
-/** The services of this process, each for itself. */
-export function leavesOf(services: readonly AnyService[]): readonly Service[] {
-  return services
-    .flatMap((service) =>
-      service.kind === "combined" ? [...service.services.values()] : [service],
-    )
-    .filter((leaf): leaf is Service => leaf.kind === "service");
 }
 
 /** The settings of each server, which were checked. */

@@ -83,6 +83,30 @@ const SuggestedActionJson = z.object({
     }),
 }) satisfies z.ZodType<SuggestedAction>;
 
+const ApprovalJson = z
+  .object({
+    role: z.string().nullable().meta({ description: "Only who has it approves; null: no role." }),
+    two: z.boolean().meta({ description: "Two people say yes." }),
+    first: z
+      .object({
+        by: z.string().meta({ description: "Id of the token." }),
+        person: z.string().nullable().meta({ description: "For whom the token was made." }),
+        at: time,
+        note: z.string().optional(),
+      })
+      .nullable()
+      .meta({ description: "The first of two yeses." }),
+    refused: z
+      .enum(["role", "given"])
+      .nullable()
+      .meta({
+        description:
+          "Why the caller cannot approve, and the answers that approve are left out: the role is " +
+          "missing, or the first yes is theirs. Null: they can, as far as their scopes go.",
+      }),
+  })
+  .meta({ description: "Who approves, where that is not every operator." });
+
 export const EscalationJson = z
   .object({
     id: z.string(),
@@ -94,6 +118,7 @@ export const EscalationJson = z
     context: z
       .record(z.string(), z.unknown())
       .meta({ description: "What it is about; its keys are those of the part that raised it." }),
+    approval: ApprovalJson.optional(),
     suggested_actions: z
       .array(SuggestedActionJson)
       .meta({ description: "An answer is the value of one of them." }),

@@ -136,6 +136,11 @@ export const EVENTS = {
   // Escalations
   "escalation.new": of("system", z.object(escalation)),
   "escalation.worsened": of("system", z.object(escalation)),
+  /** Of the two people that a call needs the first has approved it. */
+  "escalation.first_yes": of(
+    "system",
+    z.object({ ...escalation, by: z.string(), person: z.string().optional() }),
+  ),
   "escalation.routed": of(
     "system",
     z.object({

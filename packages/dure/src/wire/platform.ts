@@ -180,6 +180,9 @@ export const AuditEntryJson = z
         "Id of the token, `cli:<user>` or `agent:<id>`; on a server without tokens `machine:<name>` or an address.",
     }),
     person: z.string().nullable().meta({ description: "For whom the token was made." }),
+    role: z.string().nullable().meta({
+      description: "The role by which they might do it; null: by the scopes of the token.",
+    }),
     what: z.string(),
     subject: z.string().meta({ description: "Id of what it was done to." }),
     outcome: z.string().nullable().meta({

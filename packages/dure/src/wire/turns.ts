@@ -138,6 +138,8 @@ const DoneJson = z
           id: z.string(),
           tool: z.string(),
           by: z.enum(["person", "operator"]),
+          role: z.string().optional().meta({ description: "Who answers has this role." }),
+          two: z.literal(true).optional().meta({ description: "Two people say yes." }),
           args: json.optional(),
           question: z.string().optional(),
           expires_at: z.number().meta({ description: "Milliseconds since the epoch." }),

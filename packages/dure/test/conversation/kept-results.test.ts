@@ -1,11 +1,11 @@
-import { type ProviderAnswer, type ProviderAsked, UnfriendlyProvider } from "@dure/testing";
+import type { ProviderAnswer, ProviderAsked } from "@dure/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { testDatabase, type TestDatabase } from "../../src/durable/test-database.ts";
 import { chatAgent } from "../../src/engine/agent/agent.ts";
 import { tool } from "../../src/engine/agent/tool.ts";
 import { defineService, flow, type Service } from "../../src/engine/service/service.ts";
-import { startTestEngine, type TestEngine } from "../../src/engine/test-engine.ts";
+import { openProvider, type Answer, type ToldProvider } from "./told-provider.ts";
 
 /** Results of tools that are too long for a model, over both wire formats. */
 
@@ -32,37 +32,8 @@ function ledgerService(): Service {
   });
 }
 
-interface Books extends AsyncDisposable {
-  readonly asked: readonly ProviderAsked[];
-  readonly provider: UnfriendlyProvider;
-  process(): Promise<TestEngine>;
-}
-
-async function openBooks(
-  model: string,
-  answer: (asked: ProviderAsked, round: number) => ProviderAnswer,
-): Promise<Books> {
-  const asked: ProviderAsked[] = [];
-  const provider = await UnfriendlyProvider.start({
-    seed: 1,
-    often: 0,
-    answer: (one) => {
-      asked.push(one);
-      return answer(one, asked.length);
-    },
-  });
-  const connection = { apiKey: "k", baseUrl: `${provider.url}/v1` };
-  return {
-    asked,
-    provider,
-    process: () =>
-      startTestEngine(ledgerService(), {
-        on: database,
-        model,
-        providers: { anthropic: connection, openai: connection },
-      }),
-    [Symbol.asyncDispose]: () => provider[Symbol.asyncDispose](),
-  };
+function openBooks(model: string, answer: Answer): Promise<ToldProvider> {
+  return openProvider(answer, { model, service: ledgerService(), database });
 }
 
 const READS: ProviderAnswer = { toolCalls: [{ name: "ledger", args: {} }] };

@@ -1,11 +1,11 @@
-import { type ProviderAnswer, type ProviderAsked, UnfriendlyProvider } from "@dure/testing";
+import type { ProviderAnswer, UnfriendlyProvider } from "@dure/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { testDatabase, type TestDatabase } from "../../src/durable/test-database.ts";
 import { chatAgent } from "../../src/engine/agent/agent.ts";
 import { tool, type AnyTool } from "../../src/engine/agent/tool.ts";
 import { defineService, flow, type Service } from "../../src/engine/service/service.ts";
-import { startTestEngine, type TestEngine } from "../../src/engine/test-engine.ts";
+import { openProvider, type Answer, type ToldProvider } from "./told-provider.ts";
 
 /** An agent with more tools than its model is offered at once, over both wire formats. */
 
@@ -57,13 +57,8 @@ function storeService(calls: Calls, { tools = 900, maxTools, ofSet = 0, more }: 
   });
 }
 
-type Answer = (asked: ProviderAsked, round: number) => ProviderAnswer | Promise<ProviderAnswer>;
-
-interface Shop extends AsyncDisposable {
-  readonly provider: UnfriendlyProvider;
+interface Shop extends ToldProvider {
   readonly calls: Calls;
-  /** Another process on the same database. */
-  process(): Promise<TestEngine>;
   /** The tools of each request, in order. */
   offered(): readonly (readonly string[])[];
 }
@@ -72,29 +67,9 @@ let shops = 0;
 
 async function openShop(model: string, store: Store, answer: Answer): Promise<Shop> {
   const calls: Calls = [];
-  const asked: ProviderAsked[] = [];
-  const provider = await UnfriendlyProvider.start({
-    seed: 1,
-    often: 0,
-    answer: (one) => {
-      asked.push(one);
-      return answer(one, asked.length);
-    },
-  });
-  const connection = { apiKey: "k", baseUrl: `${provider.url}/v1` };
   const service = storeService(calls, store);
-  return {
-    provider,
-    calls,
-    process: () =>
-      startTestEngine(service, {
-        on: database,
-        model,
-        providers: { anthropic: connection, openai: connection },
-      }),
-    offered: () => asked.map(({ tools }) => tools),
-    [Symbol.asyncDispose]: () => provider[Symbol.asyncDispose](),
-  };
+  const told = await openProvider(answer, { model, service, database });
+  return { ...told, calls, offered: () => told.asked.map(({ tools }) => tools) };
 }
 
 const FINDS: ProviderAnswer = {

@@ -8,6 +8,7 @@ const create: CommandSpec = {
   examples: [
     "dure token create dashboard --scopes chat",
     "dure token create mina --scopes chat,rooms --tenant acme",
+    "dure token create kim --roles treasury",
   ],
   worksOn: "folder",
   declare: (command) =>
@@ -19,16 +20,18 @@ const create: CommandSpec = {
         partsOfList,
         ["chat"],
       )
+      .option("--roles <list>", "calls of tools that ask for this role it may approve", partsOfList)
       .option("--tenant <tenant>", "owner of what is created with it"),
   run:
     (context) =>
     async (
       name: string,
-      { scopes, tenant, ...options }: CommonOptions & { scopes: string[]; tenant?: string },
+      given: CommonOptions & { scopes: string[]; roles?: string[]; tenant?: string },
     ) => {
+      const { scopes, roles = [], tenant, ...options } = given;
       const { createToken } = await import("../tokens.ts");
       const command = folderCommand(context, options);
-      return createToken({ name, scopes, tenant }, command);
+      return createToken({ name, scopes, roles, tenant }, command);
     },
 };
 

@@ -1,3 +1,4 @@
+import { ownLeavesOf } from "../../engine/service/combine.ts";
 import type { Service } from "../../engine/service/service.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { silentLogger } from "../../kernel/logger.ts";
@@ -5,7 +6,7 @@ import { nextStepOf } from "../../mcp/choose-tools.ts";
 import type { McpServers, ShownServer } from "../../mcp/mcp-servers.ts";
 import { agentServices } from "../../team/agents.ts";
 import type { LoadedTeam } from "../../team/config.ts";
-import { groupsOf, leavesOf, openMcp, withMcp } from "../../team/mcp.ts";
+import { groupsOf, openMcp, withMcp } from "../../team/mcp.ts";
 import { failed, type Finding } from "./finding.ts";
 
 /** Longest wait for a server and its list of tools, milliseconds. */
@@ -17,7 +18,7 @@ const SERVER_WAIT = 15_000;
  */
 export async function checkMcp(team: LoadedTeam, home: string): Promise<Finding[]> {
   try {
-    const leaves = leavesOf([...Object.values(team.services), ...(await agentServices(team))]);
+    const leaves = ownLeavesOf([...Object.values(team.services), ...(await agentServices(team))]);
     const mcp = await openMcp(team, { clock: systemClock, logger: silentLogger, home });
     for (const leaf of leaves) withMcp(leaf, mcp);
     const found = await Promise.all(

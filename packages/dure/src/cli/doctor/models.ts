@@ -1,6 +1,5 @@
 import { chooseLlm } from "../../engine/agent/agent-model.ts";
-import type { AnyService, LeafService } from "../../engine/service/combine.ts";
-import type { Service } from "../../engine/service/service.ts";
+import { ownLeavesOf } from "../../engine/service/combine.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { codeOf, messageOf } from "../../kernel/errors.ts";
 import { silentLogger } from "../../kernel/logger.ts";
@@ -169,7 +168,7 @@ async function modelsOf(
   const models = new Map<string, { llm: LlmRef; agents: string[] }>();
   const ofTeam = modelOf(team.config, environment);
   const services = [...Object.values(team.services), ...(await agentServices(team))];
-  for (const service of services.flatMap(leavesOf)) {
+  for (const service of ownLeavesOf(services)) {
     for (const [key, agent] of Object.entries(service.agents)) {
       const llm = chooseLlm(agent.card.llm, ofTeam, everyModelOf(environment));
       for (const ref of [llm, ...llm.fallbacks]) {
@@ -183,11 +182,4 @@ async function modelsOf(
   }
 
   return models;
-}
-
-/** Services of this process; a remote one has its models elsewhere. */
-function leavesOf(service: AnyService): readonly Service[] {
-  const leaves: readonly LeafService[] =
-    service.kind === "combined" ? [...service.services.values()] : [service];
-  return leaves.filter((leaf) => leaf.kind === "service");
 }

@@ -3,7 +3,7 @@ import type { Skill } from "../../engine/files/skill-files.ts";
 import { agentServices } from "../../team/agents.ts";
 import { withApprovals } from "../../team/approvals.ts";
 import type { LoadedTeam } from "../../team/config.ts";
-import { leavesOf } from "../../team/mcp.ts";
+import { ownLeavesOf } from "../../engine/service/combine.ts";
 import { skillsOf, withSkills } from "../../team/skills.ts";
 import { failed, type Finding } from "./finding.ts";
 
@@ -11,7 +11,7 @@ import { failed, type Finding } from "./finding.ts";
 export async function checkSkills(team: LoadedTeam): Promise<readonly Finding[]> {
   const { skills = [] } = team;
   try {
-    const leaves = leavesOf([...Object.values(team.services), ...(await agentServices(team))]);
+    const leaves = ownLeavesOf([...Object.values(team.services), ...(await agentServices(team))]);
     for (const leaf of leaves) withSkills(withApprovals(leaf), skills);
     if (skills.length === 0) return [];
     const agents = leaves.flatMap((leaf) => Object.entries(leaf.agents));

@@ -7,7 +7,8 @@ export const ADMIN_EN = {
       `An agent is called ${name}: a person cannot speak in rooms with this token. ` +
       "Make one of another name.",
     none: "There is no token yet: dure token create NAME",
-    head: ["id", "name", "scopes", "tenant", "state"],
+    hasRoles: (roles: string) => `It may approve what asks for: ${roles}.`,
+    head: ["id", "name", "scopes", "roles", "tenant", "state"],
     valid: "valid",
     revoked: "revoked",
     isRevoked: (id: string) => `${id} is revoked.`,

@@ -9,7 +9,8 @@ export const ADMIN_KO: AdminWords = {
     isAgent: (name) =>
       `이름이 ${name}인 에이전트가 있어서, 사람이 이 토큰으로 방에서 말할 수 없어요. 다른 이름으로 만들어 주세요.`,
     none: "아직 토큰이 없어요. 이렇게 만들 수 있어요: dure token create 이름",
-    head: ["id", "이름", "권한", "테넌트", "상태"],
+    hasRoles: (roles) => `이 역할을 찾는 일을 승인할 수 있어요: ${roles}`,
+    head: ["id", "이름", "권한", "역할", "테넌트", "상태"],
     valid: "쓸 수 있음",
     revoked: "취소됨",
     isRevoked: (id) => `${id}: 취소했어요.`,

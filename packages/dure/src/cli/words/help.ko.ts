@@ -399,6 +399,8 @@ export const HELP_KO: Readonly<Record<string, string>> = {
   "chat, rooms, jobs, plans (or plans:read, plans:run, plans:merge), plans:confirm, admin, with commas between":
     "chat, rooms, jobs, plans(또는 plans:read, plans:run, plans:merge), plans:confirm, admin. 쉼표로 이어요",
 
+  "calls of tools that ask for this role it may approve":
+    "이 역할을 찾는 도구의 실행을 승인할 수 있어요",
   "owner of what is created with it": "이 토큰으로 만든 것의 주인",
   "list tokens; never their text": "토큰을 봐요. 값은 보여 주지 않아요",
   "end a token": "토큰을 취소해요",

@@ -79,7 +79,16 @@ export const WORK_EN = {
     gravest: "; the gravest of all: --severity critical",
     raised: (severity: string, type: string, standing: { status: string; at: string }) =>
       `${severity} ${type}, ${standing.status}, raised ${standing.at}`,
-    facts: { with: "with", until: "until" },
+    facts: { with: "with", until: "until", approves: "approves" },
+    approves: (role: string | null, two: boolean) =>
+      `${two ? "two people" : "a person"}${role === null ? "" : ` with the role ${role}`}`,
+    oneOfTwo: (by: string, at: string) => `1 of 2, by ${by} at ${at}`,
+    keptYes: (id: string) => `${id}: your yes is kept (1 of 2); another person's is needed`,
+    refused: {
+      role: "you do not have this role",
+      given: "your yes is the first; another person's is needed",
+    },
+    firstYes: (by: string) => `1 of 2 approved, by ${by}`,
     with: {
       worker: "no person has been told yet",
       operator: "the operator agent",

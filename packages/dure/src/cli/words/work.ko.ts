@@ -95,7 +95,16 @@ export const WORK_KO: WorkWords = {
     more: (count, cursor) => `가장 새로운 ${count}개예요. 더 있어요: --cursor ${cursor}`,
     gravest: ", 가장 급한 것: --severity critical",
     raised: (severity, type, { status, at }) => `${severity} ${type}, ${status}, 생긴 때 ${at}`,
-    facts: { with: "지금 맡은 쪽", until: "기한" },
+    facts: { with: "지금 맡은 쪽", until: "기한", approves: "승인할 사람" },
+    approves: (role, two) =>
+      `${role === null ? "" : `${role} 역할인 사람 `}${two ? "두 명" : "한 명"}`,
+    oneOfTwo: (by, at) => `2명 가운데 1명이 승인했어요(${by} 님, ${at})`,
+    keptYes: (id) => `${id}: 승인을 받아 뒀어요(2명 가운데 1명). 다른 한 사람이 더 승인해야 해요`,
+    refused: {
+      role: "이 역할이 아니어서 승인할 수 없어요",
+      given: "이미 승인했어요. 다른 한 사람이 더 승인해야 해요",
+    },
+    firstYes: (by) => `2명 가운데 1명이 승인했어요(${by} 님)`,
     with: {
       worker: "아직 사람에게 알리지 않았어요",
       operator: "담당 에이전트",

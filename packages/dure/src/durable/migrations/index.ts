@@ -31,7 +31,8 @@ import { sql as agentEdits } from "./0029-agent-edits.ts";
 import { sql as knowledgeNear } from "./0030-knowledge-near.ts";
 import { sql as planApprovals } from "./0031-plan-approvals.ts";
 import { sql as audiences } from "./0032-audiences.ts";
-import { sql as roomQuestions } from "./0033-room-questions.ts";
+import { sql as tokenRoles } from "./0033-token-roles.ts";
+import { sql as roomQuestions } from "./0034-room-questions.ts";
 
 /**
  * Checksums under which databases know migrations that were released with the functions of their
@@ -85,5 +86,6 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 30, name: "knowledge-near", sql: knowledgeNear },
   { id: 31, name: "plan-approvals", sql: planApprovals },
   { id: 32, name: "audiences", sql: audiences },
-  { id: 33, name: "room-questions", sql: roomQuestions },
+  { id: 33, name: "token-roles", sql: tokenRoles },
+  { id: 34, name: "room-questions", sql: roomQuestions },
 ];

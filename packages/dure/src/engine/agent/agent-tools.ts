@@ -16,7 +16,7 @@ import type { AnyTool, ToolContext } from "./tool.ts";
 import { FIND_TOOLS, findTools, firstTools, namedTools, type OfferedFrom } from "./tool-offer.ts";
 import { resultOf, type Transcript } from "./work.ts";
 import type { EffectOutcome, EscalationAnswer } from "../turn/turn-context.ts";
-import { ApprovalPendingError } from "../turn/turn-escalations.ts";
+import { ApprovalPendingError, isUnderTerms } from "../turn/turn-escalations.ts";
 
 interface AgentToolsOptions {
   readonly environment: AgentRunEnvironment;
@@ -212,7 +212,9 @@ export class AgentTools {
       this.#note(`answer/${id}`, use, outcome);
       return { outcome };
     }
-    if (answer === "approve") return this.#call(use, { id });
+    if (answer === "approve") {
+      return this.#call(use, isUnderTerms(use.tool, escalation.context) ? { id } : undefined);
+    }
     const unanswered = UNANSWERED[answer];
     if (unanswered !== undefined) return notMade("APPROVAL_CLOSED", unanswered);
     return notMade("APPROVAL_REJECTED", `A person refused this call.${because}`);

@@ -1,7 +1,8 @@
 import type { z } from "zod";
 import { DureError } from "../../kernel/errors.ts";
 import { durationMs, type Duration } from "../../kernel/duration.ts";
-import type { JsonObject } from "../../kernel/json.ts";
+import { ROLE_NAME, type ApprovalNeeds } from "../../kernel/escalation.ts";
+import { compacted, type JsonObject } from "../../kernel/json.ts";
 import { unknownOption, unknownValue } from "../known-options.ts";
 import { type GivenSchemas, schemaOfInput } from "./input-schema.ts";
 import type { TeamToolName } from "./team-tools.ts";
@@ -98,7 +99,9 @@ export interface ToolApproval<Input> {
   /** How long the question stands, milliseconds. */
   readonly expiresMs: number;
   readonly question?: ((input: Input, asked: AskedIn) => string) | undefined;
-  readonly by: ApprovalBy;
+  readonly by: "operator" | "person";
+  /** Absent: one yes of those who answer the inbox. */
+  readonly needs?: ApprovalNeeds | undefined;
   readonly standing?: Standing | undefined;
 }
 
@@ -131,9 +134,10 @@ export interface AskedIn {
 
 /**
  * Who says the yes. `operator`: who answers the inbox. `person`: the one who talks, in the
- * conversation itself; in rooms, where several talk, and in jobs as `operator`.
+ * conversation itself; in rooms, where several talk, and in jobs as `operator`. A role: those alone
+ * whose token was made with it.
  */
-export type ApprovalBy = "operator" | "person";
+export type ApprovalBy = "operator" | "person" | { readonly role: string };
 
 // oxlint-disable-next-line typescript/no-explicit-any -- a record of tools has no common input type
 export type AnyTool = Tool<any, any>;
@@ -173,6 +177,8 @@ export interface ToolOptions<Input, Output> extends GivenSchemas<Input> {
         question?: (input: Input, asked: AskedIn) => string;
         /** Default `operator`. */
         by?: ApprovalBy;
+        /** The call is made after the yes of two people, with what both were shown. */
+        two?: boolean;
         /**
          * The operator may also allow such calls for the rest of the conversation. Default: each
          * is asked for. At least one of `same` and `atMost` names an argument.
@@ -242,9 +248,12 @@ const OPTIONS = {
   always: true,
   approval: true,
 } satisfies Record<keyof ToolOptions<unknown, unknown>, true>;
-const APPROVAL_OPTIONS = { when: true, expires: true, question: true, by: true, standing: true };
+const APPROVAL_OPTIONS = {
+  ...{ when: true, expires: true, question: true },
+  ...{ by: true, two: true, standing: true },
+};
 const STANDING_OPTIONS = { same: true, atMost: true, times: true, for: true };
-const APPROVERS = ["operator", "person"] as const satisfies readonly ApprovalBy[];
+const APPROVERS = ["operator", "person"] as const;
 const EFFECTS = ["none", "idempotent", "once"] as const satisfies readonly EffectKind[];
 const RECOVERIES = ["probe", "replay", "ask"] as const satisfies readonly Tool["recover"][];
 
@@ -257,7 +266,7 @@ function assertKnown<Input, Output>(options: ToolOptions<Input, Output>): void {
     unknownValue("recover", recover, RECOVERIES) ??
     (typeof approval === "object"
       ? (unknownOption(approval, APPROVAL_OPTIONS) ??
-        unknownValue("approval.by", approval.by, APPROVERS) ??
+        wrongApprover(approval) ??
         wrongStanding(approval))
       : undefined);
   if (wrong === undefined) return;
@@ -271,15 +280,40 @@ function assertKnown<Input, Output>(options: ToolOptions<Input, Output>): void {
 const LEDGER_HINT =
   'Declare effect: "once": the ledger sees to it that a yes is used for one call.';
 
+/** What is wrong with an option, and what to write. */
+interface Wrong {
+  readonly message: string;
+  readonly hint: string;
+}
+
+/** Why no one could say the yes, or one alone. Pure. */
+function wrongApprover({ by, two }: { by?: ApprovalBy; two?: boolean }): Wrong | undefined {
+  if (by === "person" && two === true) {
+    const hint =
+      "One person talks. Let two of those who answer the inbox decide, or leave two out.";
+    return { message: "approval.two does not go with by: person.", hint };
+  }
+  if (typeof by !== "object") return unknownValue("approval.by", by, APPROVERS);
+  if (ROLE_NAME.test(by.role)) return unknownOption(by, { role: true });
+  const hint = "Roles have small letters, digits and hyphens, such as treasury; at most 40.";
+  return { message: `approval.by names the role "${by.role}".`, hint };
+}
+
 /** Why a standing approval would allow more than was meant, or nothing. Pure. */
 function wrongStanding({
   by,
+  two,
   standing,
 }: {
   by?: ApprovalBy;
+  two?: boolean;
   standing?: StandingOptions;
-}): { readonly message: string; readonly hint: string } | undefined {
+}): Wrong | undefined {
   if (standing === undefined) return undefined;
+  if (two === true) {
+    const hint = "Two people decide each call. Leave standing or two out.";
+    return { message: "approval.standing does not go with two.", hint };
+  }
   const { same = [], atMost = [], times = STANDING_TIMES } = standing;
   if (same.length + atMost.length === 0) {
     const hint = 'Say what stays as it was allowed, such as standing: { same: ["to"] }.';
@@ -318,10 +352,11 @@ function assertKept<Input, Output>(
 }
 
 /**
- * The tool, of which each call needs a yes: also one that asks by itself in some cases. Throws
- * `TOOL_APPROVAL_WITHOUT_LEDGER`.
+ * The tool, of which each call needs a yes: also one that asks by itself in some cases. A role and
+ * a second person that the tool asks for stay. Throws `TOOL_APPROVAL_WITHOUT_LEDGER`,
+ * `TOOL_INVALID`.
  */
-export function withApproval(name: string, tool: AnyTool, by: ApprovalBy): AnyTool {
+export function withApproval(name: string, tool: AnyTool, by: "operator" | "person"): AnyTool {
   if (tool.effect !== "once") {
     throw new DureError(
       "TOOL_APPROVAL_WITHOUT_LEDGER",
@@ -329,8 +364,15 @@ export function withApproval(name: string, tool: AnyTool, by: ApprovalBy): AnyTo
       { class: "input", hint: LEDGER_HINT },
     );
   }
-  const { expiresMs, question } = tool.approval ?? approvalOf<unknown>(true)!;
-  return { ...tool, approval: { expiresMs, question, by } };
+  const { expiresMs, question, needs } = tool.approval ?? approvalOf<unknown>(true)!;
+  if (needs && by === "person") {
+    throw new DureError(
+      "TOOL_INVALID",
+      `The tool ${name} asks ${needs.role ?? "two people"} for its yes; a card cannot give it to the person.`,
+      { class: "input", hint: `Write approvals: [${name}], or change the tool.` },
+    );
+  }
+  return { ...tool, approval: { expiresMs, question, by, needs } };
 }
 
 function approvalOf<Input>(
@@ -338,12 +380,13 @@ function approvalOf<Input>(
 ): ToolApproval<Input> | undefined {
   if (!given) return undefined;
   const options = given === true ? {} : given;
-  const { expires = "24h", when, question, by = "operator", standing } = options;
+  const { expires = "24h", when, question, by = "operator", two, standing } = options;
   return {
     expiresMs: durationMs(expires),
     when,
     question,
-    by,
+    by: by === "person" ? by : "operator",
+    needs: needsOf(by, two),
     standing: standing && {
       same: standing.same ?? [],
       atMost: standing.atMost ?? [],
@@ -351,6 +394,12 @@ function approvalOf<Input>(
       forMs: durationMs(standing.for ?? "24h"),
     },
   };
+}
+
+function needsOf(by: ApprovalBy, two: boolean | undefined): ApprovalNeeds | undefined {
+  const role = typeof by === "object" ? by.role : undefined;
+  if (role === undefined && two !== true) return undefined;
+  return compacted({ role, two: two === true ? two : undefined });
 }
 
 /** A loop of a model stops asking people, and here it stops. */

@@ -1,4 +1,5 @@
 import type { Database } from "../../durable/database.ts";
+import type { ApprovalNeeds } from "../../kernel/escalation.ts";
 import type { RoomAsker } from "../../kernel/rooms.ts";
 import type { AskedInRoom } from "../turn/heard-answers.ts";
 import type { StandingCalls } from "./standing.ts";
@@ -69,7 +70,12 @@ export class ApprovalReader {
    */
   async standing(
     session: string,
-    { tool, key, acceptedAt }: { tool: string; key: string; acceptedAt: number },
+    {
+      tool,
+      key,
+      acceptedAt,
+      needs,
+    }: { tool: string; key: string; acceptedAt: number; needs: ApprovalNeeds | undefined },
   ): Promise<readonly { readonly standing: StandingCalls; readonly used: number }[]> {
     return this.#database.query(
       {
@@ -84,10 +90,11 @@ export class ApprovalReader {
             and context->>'tool' = $2 and resolution->>'value' = 'approve_session'
             and (extract(epoch from resolved_at) * 1000)::float8
               + (context->'standing'->>'hours')::float8 * 3600000 > $4
+            and coalesce(context->'needs', '{}') = $5::jsonb
           order by resolved_at desc
           limit 5`,
       },
-      [session, tool, key, acceptedAt],
+      [session, tool, key, acceptedAt, JSON.stringify(needs ?? {})],
     );
   }
 }

@@ -7,6 +7,7 @@ import {
   ApprovalPendingError,
   approvalEscalation,
   approvalSubject,
+  isUnderTerms,
   type AskingPlace,
 } from "../turn/turn-escalations.ts";
 import type { ApprovalReader } from "./approval-reader.ts";
@@ -72,7 +73,7 @@ export class Approvals {
   async of(call: AskedCall): Promise<{ id: string } | undefined> {
     const { name, tool, input } = call;
     if (await this.#isStanding(call)) return undefined;
-    const approval = await this.#reader.find(approvalSubject(this.#held.session, name, input), {
+    const approval = await this.#reader.find(approvalSubject(this.#held.session, call), {
       turn: this.#held.turn,
       known: this.#given,
     });
@@ -89,7 +90,8 @@ export class Approvals {
   async #isStanding({ name, tool, input, key }: AskedCall): Promise<boolean> {
     if (!tool.approval?.standing) return false;
     const { session, accepted_at: acceptedAt } = this.#held;
-    const all = await this.#reader.standing(session, { tool: name, key, acceptedAt });
+    const { needs } = tool.approval;
+    const all = await this.#reader.standing(session, { tool: name, key, acceptedAt, needs });
     return all.some(({ standing, used }) => used <= standing.times && isCovered(standing, input));
   }
 
@@ -101,7 +103,10 @@ export class Approvals {
   async permitFor(call: AskedCall): Promise<Permit> {
     const { tool, name, input, key } = call;
     const answer = this.#facts.answers.find((given) => isAnswerTo(given, name, input));
-    if (answer) return isYes(answer) ? { is: "allowed", approval: answer.id } : { is: "refused" };
+    if (answer && !isYes(answer)) return { is: "refused" };
+    if (answer && isUnderTerms(tool, answer.context)) {
+      return { is: "allowed", approval: answer.id };
+    }
     if (!tool.approval || !(tool.approval.when?.(input) ?? true)) return { is: "allowed" };
     if (await this.#store.isEffectKnown(key, { signal: this.#signal })) return { is: "allowed" };
     const approval = await this.of(call);

@@ -6,7 +6,7 @@ import { tenantOfKey } from "../../kernel/tenant.ts";
 import type { OutsideHandler } from "../../durable/outbox-handler.ts";
 import { storable } from "../../durable/storable.ts";
 import { raiseEscalations } from "../../escalations/inbox.ts";
-import type { AnyService, LeafService } from "../service/combine.ts";
+import { leavesOf, type AnyService, type LeafService } from "../service/combine.ts";
 import type { HookContext, HookHandler } from "../service/service.ts";
 import { STOP_ELSEWHERE, stopElsewhere, type StopElsewhere } from "../turn/pass-through.ts";
 import { localeOf } from "../texts.ts";
@@ -238,10 +238,6 @@ function hookOf(payload: Json): HookPayload {
 
 function handleOf(handler: HookHandler | HookHandler["handle"]): HookHandler["handle"] {
   return typeof handler === "function" ? handler : (data, context) => handler.handle(data, context);
-}
-
-function leavesOf(service: AnyService): readonly LeafService[] {
-  return service.kind === "combined" ? [...service.services.values()] : [service];
 }
 
 function byName(services: readonly AnyService[]): ReadonlyMap<string, LeafService> {

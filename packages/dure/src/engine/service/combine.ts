@@ -49,6 +49,16 @@ export type LeafService = Service | RemoteService;
 /** What a team can have under a name. */
 export type AnyService = LeafService | CombinedService;
 
+/** The services behind one, itself where it combines none. Pure. */
+export function leavesOf(service: AnyService): readonly LeafService[] {
+  return service.kind === "combined" ? [...service.services.values()] : [service];
+}
+
+/** Those of them that this process runs itself; a remote one is elsewhere. Pure. */
+export function ownLeavesOf(services: readonly AnyService[]): readonly Service[] {
+  return services.flatMap(leavesOf).filter((leaf) => leaf.kind === "service");
+}
+
 /**
  * A person is in one service at a time; in the middle of a flow its messages stay there, unless the
  * person asks to leave.

@@ -3,7 +3,7 @@ import { canonicalJson } from "../../kernel/json.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { AnsweredService, TurnStore } from "../../durable/turns.ts";
 import type { ServiceInfo } from "../../wire/turns.ts";
-import type { AnyService, LeafService } from "./combine.ts";
+import { leavesOf, type AnyService, type LeafService } from "./combine.ts";
 import type { ServiceOptions } from "./service.ts";
 import type { StageMachine } from "../turn/state.ts";
 
@@ -48,6 +48,12 @@ export class ServiceDirectory {
 
   get(name: string): AnyService | undefined {
     return this.#services.get(name);
+  }
+
+  /** The services behind a name; none where no living process has it. */
+  leavesOf(name: string): readonly LeafService[] {
+    const service = this.get(name);
+    return service ? leavesOf(service) : [];
   }
 
   get names(): readonly string[] {
@@ -170,11 +176,6 @@ function servicesByName(services: readonly AnyService[]): ReadonlyMap<string, An
   }
 
   return map;
-}
-
-export function leavesOf(service: AnyService | undefined): readonly LeafService[] {
-  if (!service) return [];
-  return service.kind === "combined" ? [...service.services.values()] : [service];
 }
 
 function describeService(service: AnyService, isDefault: boolean): ServiceInfo {

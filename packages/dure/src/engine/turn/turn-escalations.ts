@@ -3,6 +3,7 @@ import { DureError } from "../../kernel/errors.ts";
 import {
   APPROVE_SESSION,
   titled,
+  type ApprovalNeeds,
   type NewEscalation,
   type SuggestedAction,
 } from "../../kernel/escalation.ts";
@@ -45,10 +46,32 @@ export class ApprovalPendingError extends DureError {
   }
 }
 
-/** An approval is bound to the session, the tool and exactly these arguments. */
-export function approvalSubject(session: string, tool: string, input: unknown): string {
+/**
+ * An approval is bound to the session, the tool, exactly these arguments, and to who had to say yes:
+ * one that was given under other terms is none.
+ */
+export function approvalSubject(
+  session: string,
+  { name, tool, input }: Pick<AskedCall, "name" | "tool" | "input">,
+): string {
   const hash = createHash("sha256").update(canonicalJson(input)).digest("hex").slice(0, 32);
-  return `approval/${session}/${tool}/${hash}`;
+  const { role, two } = tool.approval?.needs ?? {};
+  const terms = [role === undefined ? "" : `/role=${role}`, two ? "/two" : ""].join("");
+  return `approval/${session}/${name}/${hash}${terms}`;
+}
+
+/** Whether a yes was given by all whom the tool asks for now, as a release may ask for more. Pure. */
+export function isUnderTerms(tool: AnyTool, context: EscalationAnswer["context"]): boolean {
+  const { needs: given = {} } = context as { readonly needs?: ApprovalNeeds };
+  const { role, two } = tool.approval?.needs ?? {};
+  return (role === undefined || role === given.role) && (!two || given.two === true);
+}
+
+/** A call that needs a yes. */
+interface AskedCall {
+  readonly name: string;
+  readonly tool: AnyTool;
+  readonly input: unknown;
 }
 
 /** Where in its service a turn asks: the answer goes on there, wherever the person is by then. */
@@ -66,11 +89,7 @@ export interface AskingLocales {
   readonly person: string;
 }
 
-/** A call that needs a yes. */
-interface AskedOfPeople {
-  readonly name: string;
-  readonly tool: AnyTool;
-  readonly input: unknown;
+interface AskedOfPeople extends AskedCall {
   /** In a room: the person whose words led to it. Absent there: an operator is asked. */
   readonly asker: RoomAsker | undefined;
 }
@@ -82,6 +101,7 @@ export function approvalEscalation(
   call: AskedOfPeople,
 ): TurnEscalation {
   const { name, tool, input, asker } = call;
+  const { needs } = tool.approval ?? {};
   const isByPerson = isAskedOfPerson(turn, call);
   const locale = isByPerson ? locales.person : locales.team;
   const words = tool.approval?.question?.(input, { locale });
@@ -97,23 +117,25 @@ export function approvalEscalation(
     ...escalationOf(turn),
     type: "decision",
     severity: "medium",
-    subject: approvalSubject(turn.session, name, input),
+    subject: approvalSubject(turn.session, call),
     ...titled(words ?? `${name}: ${JSON.stringify(input)}`),
-    context: { tool: name, input: input ?? null, ...place, standing, asker },
+    context: { tool: name, input: input ?? null, ...place, standing, needs, asker },
     ...(isByPerson ? byPerson : undefined),
     suggestedActions: actions(
       locales.team,
-      isByPerson ? [REJECT] : approvingActions(input, standing),
+      isByPerson ? [REJECT] : approvingActions(call, standing),
     ),
     expiresMs: tool.approval?.expiresMs,
   };
 }
 
+/** Two people say yes to the same arguments, so neither changes them. */
 function approvingActions(
-  input: unknown,
+  { input, tool }: AskedCall,
   standing: StandingCalls | undefined,
 ): readonly OwnAction[] {
-  const approve = isObject(input) ? APPROVE_CHANGED : APPROVE;
+  const mayChange = isObject(input) && tool.approval?.needs?.two === undefined;
+  const approve = mayChange ? APPROVE_CHANGED : APPROVE;
   return standing === undefined ? [approve, REJECT] : [approve, APPROVE_ALWAYS, REJECT];
 }
 
@@ -143,13 +165,21 @@ export function approvalsIn(
   now: number,
 ): readonly (DoneApproval & Pick<TurnEscalation, "subject">)[] {
   return asked.filter(isApproval).map(({ subject, context, expiresMs = 0, ...shown }) => {
-    const { tool, input, by } = context as { tool: string; input: unknown; by?: "person" };
+    const { tool, input, by, needs } = context as unknown as AskedContext;
     const id = shown.openId ?? shown.id;
     const about = { id, subject, tool, expiresAt: now + expiresMs };
-    if (by !== "person") return { ...about, by: "operator" };
+    if (by !== "person") return { ...about, by: "operator", ...needs };
     const args = toldValue(jsonCopy(input, "input"));
     return { ...about, by, args, question: shown.description ?? shown.title };
   });
+}
+
+/** What the context of an approval holds. */
+interface AskedContext {
+  readonly tool: string;
+  readonly input: unknown;
+  readonly by?: "person" | undefined;
+  readonly needs?: ApprovalNeeds | undefined;
 }
 
 /**
