@@ -17,6 +17,7 @@ const roomSql = testsIn(`${ROOMS}/room-sql.test.ts`);
 const privateChannels = testsIn("packages/dure/test/rooms/private-channels.test.ts");
 const retryButtons = testsIn("packages/dure/test/rooms/retry-buttons.test.ts");
 const askedPerson = testsIn("packages/dure/test/rooms/asked-person.test.ts");
+const questionText = testsIn(`${ROOMS}/question-text.test.ts`);
 const modelAway = testsIn("packages/dure/test/rooms/model-away.test.ts");
 const slackAdapter = testsIn("packages/dure/src/channels/slack/slack-adapter.test.ts");
 const stateTeller = testsIn("packages/dure/src/channels/state-teller.test.ts");
@@ -761,7 +762,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
     at: { file: "packages/dure/src/engine/turn/heard-answers.ts" },
     find: "asked.filter((question) => question.seq < seq)",
     replace: "asked.filter((question) => question.seq < seq + 1_000)",
-    tests: askedPerson("that was shown after the yes was written is not answered by it"),
+    tests: questionText("that were written before anything was shown say nothing to it"),
     why: "a yes counts for what its author had not read",
   },
   {

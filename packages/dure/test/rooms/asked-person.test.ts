@@ -70,17 +70,17 @@ async function stageOn(
   options: TeamOptions = {},
 ): Promise<Stage> {
   const bank = new Bank();
-  let team: TestTeam | undefined;
-  const stage = await open(() => team!);
-  team = await readyTeamOn(stage.platform, {
+  const teams: TestTeam[] = [];
+  const stage = await open(() => teams[0]!);
+  const running = await readyTeamOn(stage.platform, {
     tools: { pay: bank.tool(by) },
     behave: { ruda: pays(payment), eden: silent, seum: silent, dajim: silent },
     ...options,
   });
-  const running = team;
+  teams.push(running);
   return {
     ...stage,
-    team,
+    team: running,
     bank,
     say: async (text, person = "민준") => {
       await stage.platform.say(running, text, { person });
