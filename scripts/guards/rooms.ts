@@ -16,6 +16,8 @@ const privates = testsIn("packages/dure/test/rooms/private.test.ts");
 const roomSql = testsIn(`${ROOMS}/room-sql.test.ts`);
 const privateChannels = testsIn("packages/dure/test/rooms/private-channels.test.ts");
 const retryButtons = testsIn("packages/dure/test/rooms/retry-buttons.test.ts");
+const askedPerson = testsIn("packages/dure/test/rooms/asked-person.test.ts");
+const questionText = testsIn(`${ROOMS}/question-text.test.ts`);
 const modelAway = testsIn("packages/dure/test/rooms/model-away.test.ts");
 const slackAdapter = testsIn("packages/dure/src/channels/slack/slack-adapter.test.ts");
 const stateTeller = testsIn("packages/dure/src/channels/state-teller.test.ts");
@@ -721,6 +723,55 @@ export const ROOM_GUARDS: readonly Guard[] = [
     replace: "",
     tests: privateChannels("is private from when it was made so, and open again after"),
     why: "a channel of Slack that is made private stays open here",
+  },
+  // --- a yes in a room
+  {
+    id: "room-yes.inbox",
+    at: { sql: "is_askers_yes" },
+    find: "and e.context->'asker'->>'id' = p_asker->>'id',",
+    replace: ",",
+    tests: askedPerson("is not answered with a yes by those who answer the inbox"),
+    why: "a person says the yes of another one",
+  },
+  {
+    id: "room-yes.press",
+    at: { file: `${ROOMS}/pressed-by.ts` },
+    find: "if (asker.adapter !== by.adapter || asker.id !== by.id) {",
+    replace: "if (asker.adapter === '') {",
+    tests: askedPerson("tells another person who presses whom it asks, and changes nothing"),
+    why: "another person in the room rejects a call, and none hears whom it asks",
+  },
+  {
+    id: "room-yes.place",
+    at: { file: `${ROOMS}/pressed-by.ts` },
+    find: "return isThere ? undefined : ",
+    replace: "return isThere || !isThere ? undefined : ",
+    tests: askedPerson("is answered in its own place alone, whatever a button names"),
+    why: "a button that names a question of another place answers it",
+  },
+  {
+    id: "room-yes.words",
+    at: { file: "packages/dure/src/engine/effects/approval-reader.ts" },
+    find: "and context->'asker'->>'id' = $3",
+    replace: "and $3::text is not null",
+    tests: askedPerson("is made once for a yes in words, and not for that of another person"),
+    why: "the yes of any person of the room makes the call",
+  },
+  {
+    id: "room-yes.shown-before",
+    at: { file: "packages/dure/src/engine/turn/heard-answers.ts" },
+    find: "asked.filter((question) => question.seq < seq)",
+    replace: "asked.filter((question) => question.seq < seq + 1_000)",
+    tests: questionText("that were written before anything was shown say nothing to it"),
+    why: "a yes counts for what its author had not read",
+  },
+  {
+    id: "room-yes.end",
+    at: { sql: "close_escalation" },
+    find: "if exists (select from dure.room_questions where escalation = e.id) then",
+    replace: "if false then",
+    tests: askedPerson("is closed by its time, and a late press says so"),
+    why: "the room goes on asking what is closed",
   },
   // --- answers whose model was away
   {

@@ -17,6 +17,7 @@ import { useLanguage, useText } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
 import { momentOf, whenOf } from "../when.ts";
 import { mentionChips, mentionPieces } from "./mention.ts";
+import { QuestionButtons } from "./question-buttons.tsx";
 import { RoleLine } from "./role-line.tsx";
 import { WaitButtons } from "./wait-buttons.tsx";
 import { useEscalations, useIsAdmin } from "./use-rooms.ts";
@@ -126,13 +127,14 @@ function RowHead({
 /** A line of dure in an agent's name: quiet, unless it asks something. */
 function NoticeRow({ message, lit, agents }: MessageRowProps): ReactNode {
   const { text, language } = useLanguage();
-  const asks = answersOf(message).length > 0;
+  const asks = answersOf(message).length > 0 || message.buttons?.[0]?.for !== undefined;
   const Icon = asks ? IconHelpCircle : IconInfoCircle;
 
   return (
     <li
       className="room-notice"
       id={message.id}
+      tabIndex={-1}
       data-asks={asks || undefined}
       data-lit={lit || undefined}
     >
@@ -141,6 +143,7 @@ function NoticeRow({ message, lit, agents }: MessageRowProps): ReactNode {
         <span className="hidden-words">{`${text.rooms.notice} · ${message.authorName}`}</span>
         <RoomText text={message.text} mentioned={message.mentions} agents={agents} />
         <Buttons message={message} />
+        <QuestionButtons message={message} />
         <WaitButtons message={message} />
         <DeliveryNote message={message} />
       </div>
@@ -222,7 +225,7 @@ function DeliveryNote({ message }: { message: RoomMessage }): ReactNode {
 
 /**
  * What a message offers to answer. `lift:` opens the place again, for which the page has a button
- * of its own; see `WaitButtons` for the others.
+ * of its own; see `WaitButtons` and `QuestionButtons` for the others.
  */
 function answersOf({ buttons }: RoomMessage): readonly {
   readonly escalation: string;
@@ -230,9 +233,9 @@ function answersOf({ buttons }: RoomMessage): readonly {
   readonly label: string;
   readonly code?: string | undefined;
 }[] {
-  return (buttons ?? []).flatMap(({ value, label, code }) => {
+  return (buttons ?? []).flatMap(({ value, label, code, for: person }) => {
     const colon = value.indexOf(":");
-    return /^(lift|order|retry):/.test(value)
+    return person !== undefined || /^(lift|order|retry):/.test(value)
       ? []
       : [{ escalation: value.slice(0, colon), value: value.slice(colon + 1), label, code }];
   });

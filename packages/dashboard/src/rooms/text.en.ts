@@ -87,6 +87,7 @@ export const en: RoomsText = {
     closed: "A closed room takes no messages.",
   },
   states: { open: "open", resting: "resting", suspended: "suspended", closed: "closed" },
+  question: { answers: "Your answer", notYours: "Only the person who was asked can answer." },
   wait: { now: "Retry now", stop: "Stop", resume: "Try again from here" },
   stop: {
     open: "Stop what runs here",

@@ -84,6 +84,7 @@ export const ko = {
     closed: "닫힌 방에는 쓸 수 없어요.",
   },
   states: { open: "열림", resting: "쉬는 중", suspended: "잠시 멈춤", closed: "닫힘" },
+  question: { answers: "내 답", notYours: "물어본 분만 답할 수 있어요." },
   wait: { now: "지금 다시 시도", stop: "멈추기", resume: "이어서 다시 시도" },
   stop: {
     open: "하던 일 멈추기",

@@ -21,6 +21,8 @@ export function useSpeaker(): {
   readonly who: Speaker;
   readonly asks: boolean;
   readonly named: boolean;
+  /** Under which what this person writes stands. */
+  readonly name: string | undefined;
 } {
   const { client, personName } = useParts();
   const me = useQuery(meOf(client));
@@ -32,6 +34,7 @@ export function useSpeaker(): {
     who: isOpen ? (name ?? undefined) : undefined,
     asks: isOpen && name === null,
     named: isOpen && name !== null,
+    name: (isOpen ? name : me.data?.person) ?? undefined,
   };
 }
 

@@ -1,4 +1,13 @@
-import { offlineModel, type OfflineModel, type OfflineReply } from "dure";
+import {
+  chatAgent,
+  defineService,
+  flow,
+  offlineModel,
+  tool,
+  type OfflineModel,
+  type OfflineReply,
+  type Service,
+} from "dure";
 import {
   defineTeam,
   readEnvironment,
@@ -7,6 +16,7 @@ import {
   startTeam,
   type RunningTeam,
 } from "dure/team";
+import { z } from "zod";
 import faq from "../../../../examples/faq/service.ts";
 import { examplesModel } from "../../../../examples/offline.ts";
 import { testDatabaseUrl } from "../../../dure/src/durable/test-database.ts";
@@ -67,6 +77,45 @@ function modelOf(name: Name): OfflineModel {
   });
 }
 
+/** Pays when its person says yes. */
+const tellerModel = offlineModel("teller", (request): OfflineReply => {
+  const last = request.messages.at(-1);
+  if (last?.role === "tool") {
+    const isPaid = JSON.stringify(last.result).includes("tx_");
+    return { text: isPaid ? "보냈어요. 접수 번호는 tx_1이에요." : "보내지 않았어요." };
+  }
+  const args = { to: "홍길동", amount: 50_000, memo: "점심값" };
+  return { toolCalls: [{ name: "pay", args }] };
+});
+
+function counterService(): Service {
+  const pay = tool({
+    description: "Pays.",
+    inputSchema: z.object({ to: z.string(), amount: z.number(), memo: z.string() }),
+    effect: "once",
+    recover: "replay",
+    approval: {
+      by: "person",
+      question: ({ to, amount }, { locale }) =>
+        locale === "en" ? `Send ${amount} won to ${to}?` : `${to} 님에게 ${amount}원을 보낼까요?`,
+    },
+    execute: () => ({ receipt: "tx_1" }),
+  });
+  const teller = chatAgent({
+    name: "teller",
+    prompt: "Pay.",
+    card: { llm: "offline:teller" },
+    tools: { pay },
+  });
+  return defineService({
+    name: "counter",
+    agents: { teller },
+    flows: {
+      DEFAULT: flow(async (turn) => turn.done({ message: (await turn.agent("teller", "…")).text })),
+    },
+  });
+}
+
 export interface RoomsTeam extends AsyncDisposable {
   readonly url: string;
   readonly team: RunningTeam;
@@ -74,24 +123,31 @@ export interface RoomsTeam extends AsyncDisposable {
 
 /**
  * The real server with a database of its own, in this process. `others`: so many channels besides,
- * 방 1 and so on.
+ * 방 1 and so on. `teller`: 가람 is there too, who pays.
  */
-export async function startRoomsTeam({ others = 0 }: { others?: number } = {}): Promise<RoomsTeam> {
+export async function startRoomsTeam({
+  others = 0,
+  locale = "ko",
+  teller = false,
+}: { others?: number; locale?: "ko" | "en"; teller?: boolean } = {}): Promise<RoomsTeam> {
   await using starting = new AsyncDisposableStack();
   const database = starting.use(await testDatabaseUrl());
   const names = Object.keys(NAMES) as Name[];
   const options = defineTeam({
     name: "두레",
-    locale: "ko",
+    locale,
     timeZone: "Asia/Seoul",
     model: "offline:examples",
-    offlineModels: [examplesModel, ...names.map(modelOf)],
-    agents: Object.fromEntries(
-      names.map((name) => [
-        name,
-        { displayName: NAMES[name], leads: name === "ruda", card: { llm: `offline:${name}` } },
-      ]),
-    ),
+    offlineModels: [examplesModel, tellerModel, ...names.map(modelOf)],
+    agents: {
+      ...Object.fromEntries(
+        names.map((name) => [
+          name,
+          { displayName: NAMES[name], leads: name === "ruda", card: { llm: `offline:${name}` } },
+        ]),
+      ),
+      ...(teller ? { teller: { displayName: "가람", service: "counter" } } : {}),
+    },
     rooms: {
       channels: {
         general: { name: "일반" },
@@ -104,7 +160,7 @@ export async function startRoomsTeam({ others = 0 }: { others?: number } = {}): 
         ),
       },
     },
-    services: { faq },
+    services: teller ? { faq, counter: counterService() } : { faq },
     limits: { exchange: 3, pair: { calls: 20 }, thread: { messages: 500 } },
   });
   const environment = readEnvironment({ DATABASE_URL: database.url, HOST: "127.0.0.1", PORT: "0" });

@@ -140,6 +140,17 @@ export class RoomsClient {
     await this.#request(path, "POST", { answer }, options);
   }
 
+  /**
+   * Answers what this person was asked in a room or thread, by the value of a button that is `for`
+   * them: `<question>:<value>`.
+   */
+  async answer(place: string, button: string, options: Options = {}): Promise<void> {
+    const path = `/v1/rooms/${encodeURIComponent(place)}/answer`;
+    const colon = button.indexOf(":");
+    const body = { question: button.slice(0, colon), value: button.slice(colon + 1) };
+    await this.#request(path, "POST", body, options);
+  }
+
   /** Ends what runs in a thread. */
   stopThread(thread: string, options: Options = {}): Promise<Stopped> {
     return this.#send(`/v1/threads/${encodeURIComponent(thread)}/stop`, {}, options);

@@ -1,5 +1,6 @@
 import type { Done, TurnEvent } from "../kernel/turn-events.ts";
 import type { JsonObject } from "../kernel/json.ts";
+import type { RoomSpeaker } from "../kernel/rooms.ts";
 import type { TenantView } from "../kernel/tenant.ts";
 import type { CallerTools } from "./caller/caller-tools.ts";
 import type { Page } from "../durable/page.ts";
@@ -81,6 +82,8 @@ export interface AcceptOptions {
   readonly path?: string | undefined;
   /** Who speaks; default a person. `system`: dure itself, such as the result of background work. */
   readonly author?: "person" | "system" | undefined;
+  /** Of a room: whose words the message is made of, where a person wrote them. */
+  readonly speaker?: RoomSpeaker | undefined;
   /**
    * The id that the turn shall have, for a caller that must have written it down before
    * (`newId("turn")`). Default: a new one.

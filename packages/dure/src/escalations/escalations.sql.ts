@@ -97,6 +97,18 @@ begin
     e, 'escalation.' || p_status,
     p_resolution || jsonb_build_object('by', p_by)
   );
+  -- The room that shows the question shows its end.
+  if exists (select from dure.room_questions where escalation = e.id) then
+    perform dure.enqueue(
+      jsonb_build_array(
+        jsonb_build_object(
+          'topic', 'room.question', 'ordering', e.id,
+          'key', e.id || '/closed',
+          'payload', jsonb_build_object('escalation', e.id)
+        )
+      )
+    );
+  end if;
   return next e;
 end $$;
 
@@ -112,6 +124,20 @@ create or replace function dure.changed_input(
       )
     else '{}'
   end
+$$;
+
+-- Whether the one who answers is the person of a room that the question is
+-- for. Their yes is no answer of the inbox.
+create or replace function dure.is_askers_yes(
+  e dure.escalations, p_value text, p_asker jsonb
+) returns boolean language sql immutable as $$
+  select coalesce(
+    p_value = 'approve'
+      and e.context->>'by' = 'person'
+      and e.context->'asker'->>'adapter' = p_asker->>'adapter'
+      and e.context->'asker'->>'id' = p_asker->>'id',
+    false
+  )
 $$;
 
 -- What a yes to a call counts for, of which its context says who may allow
@@ -210,6 +236,7 @@ begin
     from jsonb_array_elements(e.actions) a
     where a->>'value' = v_value
   )
+    and not dure.is_askers_yes(e, v_value, p_turn->'asker')
   then
     raise exception using errcode = 'DU400', message = 'no such action';
   end if;
@@ -338,7 +365,8 @@ begin
           when v_value in ('approve', 'reject') then 'resolved'
           else 'dismissed'
         end,
-        jsonb_build_object('value', v_value, 'turn', p_turn), 'person'
+        jsonb_build_object('value', v_value, 'turn', p_turn),
+        dure.name_of_asker(e.context->'asker')
       );
     end if;
     v_answers := v_answers || jsonb_build_object(
@@ -348,6 +376,18 @@ begin
   end loop;
   return v_answers;
 end $$;
+
+-- A name can be changed, the platform's id cannot. In a conversation it is
+-- the one who talks.
+create or replace function dure.name_of_asker(
+  p_asker jsonb
+) returns text language sql immutable as $$
+  select coalesce(
+    (p_asker->>'name') || ' (' || (p_asker->>'adapter') || ':'
+      || (p_asker->>'id') || ')',
+    'person'
+  )
+$$;
 
 create or replace function dure.escalation_event(
   e dure.escalations, p_type text, p_data jsonb

@@ -12,6 +12,7 @@ import {
   type SuggestedAction,
 } from "../kernel/escalation.ts";
 import { newId } from "../kernel/ids.ts";
+import type { RoomAsker } from "../kernel/rooms.ts";
 import type { KnownTo, TenantView } from "../kernel/tenant.ts";
 import type { Database, Queryable, Transaction } from "../durable/database.ts";
 import type { Notifications } from "../durable/notify.ts";
@@ -29,6 +30,8 @@ export interface Answerer {
   /** Null: an administrator who sees all tenants. */
   readonly tenant: TenantView;
   readonly name: string;
+  /** Of a room: who answers there, as its platform vouches. */
+  readonly asker?: Pick<RoomAsker, "adapter" | "id"> | undefined;
   /** Absent: an agent, or a person whom only a platform knows. */
   readonly person?: KnownPerson | undefined;
 }
@@ -400,6 +403,7 @@ async function answerIn(
     message: "",
     title: "",
     events: [],
+    asker: by.asker,
   };
   try {
     const tenant = by.tenant ?? (await tx.query<EscalationRow>(ONE, [id, null]))[0]?.tenant;

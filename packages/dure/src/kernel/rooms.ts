@@ -87,3 +87,27 @@ export const HANDLING_OUTCOMES = [
   "place_closed",
 ] as const;
 export type HandlingOutcome = (typeof HANDLING_OUTCOMES)[number];
+
+/** A person of a room: the platform vouches for the id, and a name can be changed. */
+export interface RoomAsker {
+  readonly adapter: string;
+  readonly id: string;
+  readonly name: string;
+}
+
+/** A person's own words, which a turn of a room answers. */
+export interface RoomSpeaker extends RoomAsker {
+  /** Position of the message in its place. */
+  readonly seq: number;
+  /** As the person wrote it, without the names that it calls. */
+  readonly text: string;
+  /** The message that it answers, by dure's id. */
+  readonly replyTo?: string | undefined;
+}
+
+/** The person that a question of a room is for; undefined: it is for none. Pure. */
+export function askerIn(context: Readonly<Record<string, unknown>>): RoomAsker | undefined {
+  const { adapter, id, name } = (context["asker"] ?? {}) as Partial<RoomAsker>;
+  if (adapter === undefined || id === undefined || name === undefined) return undefined;
+  return { adapter, id, name };
+}

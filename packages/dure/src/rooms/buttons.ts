@@ -2,18 +2,26 @@ import { inLocale } from "../escalations/action-words.ts";
 import type { Database } from "../durable/database.ts";
 import type { Inbox } from "../escalations/inbox.ts";
 import { DureError } from "../kernel/errors.ts";
-import type { SuggestedAction } from "../kernel/escalation.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { audited } from "./audited.ts";
 import { RETRY_BUTTON, type Retried } from "./answer-retries.ts";
 import { LIFT_BUTTON } from "./guards.ts";
-import { forbidden, mayAnswer, nameOf, type PressedBy } from "./pressed-by.ts";
+import {
+  forbidden,
+  mayNotAnswer,
+  nameOf,
+  type MayNotAnswer,
+  type PressedBy,
+} from "./pressed-by.ts";
+import { APPROVE, isForAsker } from "./question-text.ts";
+import type { AskedQuestion, Questions } from "./questions.ts";
 import { roomTexts, type RoomLocale } from "./texts.ts";
 
 /** Carries out what people decide by the buttons of a platform. */
 export class Buttons {
   readonly #database: Database;
   readonly #inbox: Inbox;
+  readonly #questions: Pick<Questions, "find">;
   readonly #logger: Logger;
   readonly #locale: RoomLocale;
   readonly #approvers: readonly string[] | undefined;
@@ -24,6 +32,7 @@ export class Buttons {
   constructor(parts: {
     database: Database;
     inbox: Inbox;
+    questions: Pick<Questions, "find">;
     logger: Logger;
     locale: RoomLocale;
     approvers: readonly string[] | undefined;
@@ -32,6 +41,7 @@ export class Buttons {
   }) {
     this.#database = parts.database;
     this.#inbox = parts.inbox;
+    this.#questions = parts.questions;
     this.#logger = parts.logger;
     this.#locale = parts.locale;
     this.#approvers = parts.approvers;
@@ -41,28 +51,54 @@ export class Buttons {
 
   /**
    * Gives the label of the answer, or what the person is told. Every person who can write in a place may lift what stops the
-   * agents' talk there; only persons that the team trusts decide anything else.
+   * agents' talk there; what else they may answer `mayNotAnswer` decides. `at`: the place of the button.
    */
-  async press(id: string, value: string, by: PressedBy): Promise<Pressed> {
+  async press(id: string, value: string, by: PressedBy, at?: string): Promise<Pressed> {
     const name = nameOf(by);
     if (id === RETRY_BUTTON) return this.#retry(value, name, by);
     if (id === LIFT_BUTTON) return this.#lift(value, name, by);
 
-    const [row] = await this.#database.query<AnsweredEscalation>(ACTIONS, [id]);
-    const isStop = row?.subject.startsWith("room:loop:") === true;
+    const question = await this.#questions.find(id);
+    const isStop = question?.subject.startsWith("room:loop:") === true;
     if (isStop && by.writes === false) throw mayNotLift(name, id);
-    if (row && !isStop && !mayAnswer(by, this.#approvers)) {
-      throw new DureError("ANSWER_FORBIDDEN", `${name} may not answer ${id}.`, {
-        class: "forbidden",
-        hint: "Add the user's or a role's id to rooms.approvers.",
-      });
-    }
+    const refusal = question && !isStop ? this.#refusal(question, by, at) : undefined;
+    if (refusal) return { told: this.#told(refusal) };
 
-    const tenant = row?.tenant ?? "";
+    const tenant = question?.tenant ?? "";
     const deed = { tenant, name, what: `escalation.${value}`, subject: id };
-    await audited(this.#audit, deed, () => this.#inbox.answer(id, { value }, { tenant, name }));
-    const action = row?.actions.find((one) => one.value === value);
-    return { label: action ? inLocale(action, this.#locale).label : value };
+    const answerer = { tenant, name, asker: { adapter: by.adapter, id: by.id } };
+    await audited(this.#audit, deed, () => this.#inbox.answer(id, { value }, answerer));
+    const action = question?.actions.find((one) => one.value === value);
+    const said = action ?? (value === APPROVE.value ? APPROVE : undefined);
+    return { label: said ? inLocale(said, this.#locale).label : value };
+  }
+
+  /**
+   * The same for a person of a web room, who answers there what they were asked; the inbox takes every
+   * other answer. Throws `ANSWER_FORBIDDEN`, and as `Inbox.answer`.
+   */
+  async answer(id: string, value: string, { tenant, person, place }: WebAnswerer): Promise<void> {
+    const by = { adapter: "web", id: person, name: person };
+    const question = await this.#questions.find(id);
+    if (question && !isForAsker(question)) throw mayNotAnswerHere(id, "An operator answers it.");
+    const refusal = question && this.#refusal(question, by, place);
+    if (refusal) {
+      const who = refusal.because === "for-another" ? refusal.who : person;
+      throw mayNotAnswerHere(id, `${who} answers it, where it stands.`);
+    }
+    const answerer = { tenant, name: nameOf(by), asker: { adapter: by.adapter, id: by.id } };
+    await this.#inbox.answer(id, { value }, answerer);
+  }
+
+  #refusal(question: AskedQuestion, by: PressedBy, at: string | undefined) {
+    const isThere = question.place === at;
+    return mayNotAnswer(question, by, { approvers: this.#approvers, isThere });
+  }
+
+  #told(refusal: MayNotAnswer): string {
+    const texts = roomTexts(this.#locale);
+    if (refusal.because === "for-another") return texts.asksOther(refusal.who);
+    return refusal.because === "elsewhere" ? texts.noSuchQuestion() : texts.notYours();
   }
 
   get #audit(): { database: Database; logger: Logger } {
@@ -90,10 +126,18 @@ export class Buttons {
 /** What a person is told of a press: the label of an answer, or a sentence. */
 export type Pressed = { readonly label: string } | { readonly told: string };
 
-interface AnsweredEscalation {
+/** A person of a web room, and where they answer. */
+interface WebAnswerer {
   readonly tenant: string;
-  readonly subject: string;
-  readonly actions: readonly SuggestedAction[];
+  readonly person: string;
+  readonly place: string;
+}
+
+function mayNotAnswerHere(id: string, hint: string): DureError {
+  return new DureError("ANSWER_FORBIDDEN", `This person may not answer ${id}.`, {
+    class: "forbidden",
+    hint,
+  });
 }
 
 function mayNotLift(name: string, what: string): DureError {
@@ -102,11 +146,3 @@ function mayNotLift(name: string, what: string): DureError {
     hint: "Only who may write there can let the agents go on.",
   });
 }
-
-const ACTIONS = {
-  name: "rooms.actions",
-  text: `
-    select tenant, subject, actions
-    from dure.escalations
-    where id = $1`,
-};

@@ -20,6 +20,7 @@ import {
 import { addressOf } from "./place.ts";
 import { refuseStopped } from "./guard-stop.ts";
 import { idOf, postOnce } from "./post-once.ts";
+import type { Questions } from "./questions.ts";
 import type { Requests } from "./requests.ts";
 import type { Over, RoomsSetting, Talk } from "./talk.ts";
 import { roomTexts } from "./texts.ts";
@@ -44,6 +45,7 @@ export class Delivery {
   readonly #setting: RoomsSetting;
   readonly #talk: Talk;
   readonly #requests: Requests;
+  readonly #questions: Questions;
   readonly #departures: Departures;
   readonly #failures: DeliveryFailures;
   readonly #threadFound: (adapter: string, place: string) => void;
@@ -61,12 +63,14 @@ export class Delivery {
     parts: {
       talk: Talk;
       requests: Requests;
+      questions: Questions;
       threadFound: (adapter: string, place: string) => void;
     },
   ) {
     this.#setting = setting;
     this.#talk = parts.talk;
     this.#requests = parts.requests;
+    this.#questions = parts.questions;
     this.#threadFound = parts.threadFound;
     this.#departures = new Departures(setting);
     this.#failures = new DeliveryFailures(setting);
@@ -263,6 +267,7 @@ export class Delivery {
     const posted = await this.#talk.posted(tx, messageId);
     if (!posted) return;
     const { place, message } = posted;
+    await this.#questions.posted(tx, message, place);
     await this.#requests.answeredBy(tx, place, { agent: message.author, message: messageId });
 
     const asks = await askedBy(message, tx);

@@ -1,13 +1,13 @@
 import { concludes } from "../jobs/conclusion.ts";
 import type { Transaction } from "../durable/database.ts";
 import type { ProcessLease } from "../durable/processes.ts";
-import type { SuggestedAction } from "../kernel/escalation.ts";
 import { retryButton } from "./answer-retries.ts";
 import { emitHandled } from "./handled.ts";
 import { endWait } from "./model-wait-notice.ts";
 import { isStoppedTalk } from "./guard-stop.ts";
 import type { HandlingRow, Said } from "./handling.ts";
 import type { OpenPlace } from "./place.ts";
+import type { Questions } from "./questions.ts";
 import type { StoredMessage } from "./room-store.ts";
 import type { Over, RoomsSetting, Talk } from "./talk.ts";
 import { roomReports } from "./reports.ts";
@@ -25,10 +25,15 @@ interface Wishes {
 export class HandlingEnd {
   readonly #setting: RoomsSetting;
   readonly #talk: Talk;
+  readonly #questions: Questions;
   readonly #lease: ProcessLease;
 
-  constructor(setting: RoomsSetting, parts: { talk: Talk; lease: ProcessLease }) {
+  constructor(
+    setting: RoomsSetting,
+    parts: { talk: Talk; questions: Questions; lease: ProcessLease },
+  ) {
     this.#setting = setting;
+    this.#questions = parts.questions;
     this.#talk = parts.talk;
     this.#lease = parts.lease;
   }
@@ -54,7 +59,7 @@ export class HandlingEnd {
     const answer = await this.#say(tx, handling, place, { text, wishes, open });
 
     if (wishes.leaves) await this.#leave(tx, place, handling.agent);
-    if (outcome === "asked") await this.#showQuestions(tx, handling, place);
+    if (outcome === "asked") await this.#ask(tx, handling, place, said);
     if (answer === undefined && (outcome === "failed" || outcome === "refused")) {
       await this.#tellFailure(tx, handling, place, said);
     }
@@ -137,29 +142,10 @@ export class HandlingEnd {
     }
   }
 
-  /**
-   * The turn waits for a person's decision: the question stands in the place, with its answers as
-   * buttons. First answer wins.
-   */
-  async #showQuestions(tx: Transaction, handling: HandlingRow, place: OpenPlace): Promise<void> {
-    const asked = await tx.query<{
-      id: string;
-      title: string;
-      description: string;
-      actions: readonly SuggestedAction[];
-    }>(QUESTIONS_OF, [handling.turn]);
-    for (const { id, title, description, actions } of asked) {
-      await this.#talk.say(tx, place, {
-        author: handling.agent,
-        text: description === "" ? title : description,
-        mark: "notice",
-        buttons: actions.map(({ value, code, label }) => ({
-          value: `${id}:${value}`,
-          code,
-          label,
-        })),
-      });
-    }
+  async #ask(tx: Transaction, handling: HandlingRow, place: OpenPlace, said: Said): Promise<void> {
+    const message = await this.#messageOf(tx, handling);
+    const replyTo = message?.authorKind === "person" ? message.id : undefined;
+    await this.#questions.show(tx, handling, place, { said, replyTo });
   }
 
   /**
@@ -207,8 +193,12 @@ export class HandlingEnd {
     });
   }
 
-  async #messageOf(tx: Transaction, { message }: HandlingRow): Promise<StoredMessage | undefined> {
-    return message === null ? undefined : this.#setting.store.message(message, tx);
+  /** After an answer to a question: what a person wrote that has led to it. */
+  async #messageOf(tx: Transaction, handling: HandlingRow): Promise<StoredMessage | undefined> {
+    const [led] =
+      handling.message === null ? await tx.query<{ message: string }>(LED_TO, [handling.turn]) : [];
+    const message = handling.message ?? led?.message;
+    return message === undefined ? undefined : this.#setting.store.message(message, tx);
   }
 }
 
@@ -253,13 +243,14 @@ const FINISH = {
       input = null
     where id = $1`,
 };
-const QUESTIONS_OF = {
-  name: "handling.questions",
+const LED_TO = {
+  name: "handling.led_to",
   text: `
-    select id, title, description, actions
-    from dure.escalations
-    where turn_id = $1 and status = 'open'
-    order by created_at`,
+    select asking.reply_to as message
+    from dure.messages answer
+    join dure.room_questions q on q.escalation = answer.input->'escalation'->>'id'
+    join dure.room_messages asking on asking.id = q.message
+    where answer.turn_id = $1 and asking.reply_to is not null`,
 };
 const LEAVE = {
   name: "handling.leave",

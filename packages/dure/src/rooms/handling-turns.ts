@@ -4,9 +4,11 @@ import { backOffMs } from "../kernel/back-off.ts";
 import type { Pauses } from "../durable/pauses.ts";
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import { newId } from "../kernel/ids.ts";
+import type { RoomSpeaker } from "../kernel/rooms.ts";
 import type { Done } from "../kernel/turn-events.ts";
 import { backgroundOf, messageFor, type BackgroundFacts } from "./background.ts";
 import { ANNOUNCE_SKIP, type HandlingRow } from "./handling.ts";
+import { withoutCalls } from "./mentions.ts";
 import { ModelWaitNotice } from "./model-wait-notice.ts";
 import { addressOf, type Place } from "./place.ts";
 import { Preview } from "./preview.ts";
@@ -213,6 +215,7 @@ export class HandlingTurns {
     { signal }: { signal: AbortSignal },
   ): Promise<string> {
     const { clock, directory, locale, logger } = this.#setting;
+    const speaker = await this.#speakerOf(handling, place);
     const request = {
       session: handling.session,
       service: directory.get(handling.agent).service,
@@ -226,6 +229,7 @@ export class HandlingTurns {
           key: handling.id,
           path: "room",
           turnId: turn,
+          speaker,
           caller: { tenant: place.tenant, name: "rooms" },
         });
         return accepted.turnId;
@@ -257,6 +261,16 @@ export class HandlingTurns {
         await clock.sleep(backOffMs(failures, ASK_BACK_OFF), { signal });
       }
     }
+  }
+
+  /** Undefined: an agent asks, reminds or reports, and no person's own words are answered. */
+  async #speakerOf({ message: id }: HandlingRow, place: Place): Promise<RoomSpeaker | undefined> {
+    const { store, directory } = this.#setting;
+    const message = id === null ? undefined : await store.message(id);
+    if (message?.authorKind !== "person" || message.mark !== null) return undefined;
+    const { author, authorName: name, seq, replyTo } = message;
+    const text = withoutCalls(message.text, directory.names);
+    return { adapter: place.adapter, id: author, name, seq, text, replyTo: replyTo ?? undefined };
   }
 
   /** Gives the end of the typing sign. */

@@ -27,6 +27,8 @@ export interface Said {
   readonly brokenBy?: string | undefined;
   /** The model was away: the turn can go on from its journal. */
   readonly canResume?: boolean | undefined;
+  /** Calls that wait for a yes, by their escalations; another turn may have asked for some. */
+  readonly asked?: readonly string[] | undefined;
 }
 
 /**
@@ -52,11 +54,12 @@ const FOR_OPERATORS: ReadonlySet<string> = new Set([
 const CUT_NOTE = 200;
 
 /** What the end of a turn says in a room. Pure. */
-export function saidBy({ error, message }: Done, locale: RoomLocale): Said {
+export function saidBy({ error, message, approvals = [] }: Done, locale: RoomLocale): Said {
   if (error) {
     const brokenBy = FOR_OPERATORS.has(error.code) ? error.message : undefined;
     const outcome = OUTCOME_OF_ERROR[error.code] ?? "failed";
-    return { outcome, text: "", brokenBy, canResume: error.retry };
+    const asked = approvals.map(({ id }) => id);
+    return { outcome, text: "", brokenBy, canResume: error.retry, asked };
   }
 
   const checked = checkText(postable(message ?? "", locale));

@@ -165,10 +165,9 @@ export class Inbound implements ChannelPort {
     const [escalation, value] = splitButton(press.value);
     try {
       if (escalation === ORDER_BUTTON) return await this.#ordered(account, value, press);
-      const done = await this.#press(escalation, value, {
-        adapter: this.#adapter.name,
-        ...press.person,
-      });
+      const by = { adapter: this.#adapter.name, ...press.person };
+      const place = await this.#setting.store.placeAt(press.place);
+      const done = await this.#press(escalation, value, by, place?.id);
       return "told" in done ? done.told : texts.answeredBy(press.person.name, done.label);
     } catch (error) {
       const said = REFUSED_PRESSES[codeOf(error) ?? ""];
@@ -305,7 +304,10 @@ function textOf({ text, attachments }: InboundMessage): string {
 /** What a person is told of a press that changed nothing, by the code of the refusal. */
 const REFUSED_PRESSES: Readonly<Record<string, RefusedPress>> = {
   ESCALATION_CLOSED: "closedAlready",
-  ANSWER_FORBIDDEN: "notYours",
+  ESCALATION_UNKNOWN: "noSuchQuestion",
+  ANSWER_INVALID: "noSuchQuestion",
+  APPROVAL_ROLE_MISSING: "lacksRole",
+  APPROVAL_PERSON_UNKNOWN: "unknownPerson",
   LIFT_FORBIDDEN: "notYoursToLift",
   STOP_FORBIDDEN: "notYoursToStop",
   RETRY_FORBIDDEN: "notYoursToRetry",
@@ -316,7 +318,9 @@ const REFUSED_PRESSES: Readonly<Record<string, RefusedPress>> = {
 };
 type RefusedPress =
   | "closedAlready"
-  | "notYours"
+  | "noSuchQuestion"
+  | "lacksRole"
+  | "unknownPerson"
   | "notYoursToLift"
   | "notYoursToStop"
   | "notYoursToRetry"
@@ -328,7 +332,12 @@ type RefusedPress =
  * Carries out a press; gives the label of the answer, or what the person is told. Throws the codes of
  * `REFUSED_PRESSES`.
  */
-export type ButtonAnswer = (escalation: string, value: string, by: PressedBy) => Promise<Pressed>;
+export type ButtonAnswer = (
+  escalation: string,
+  value: string,
+  by: PressedBy,
+  at: string | undefined,
+) => Promise<Pressed>;
 
 /** Carries out an order; gives what the person is told. Throws the codes of `REFUSED_PRESSES`. */
 export type OrderAnswer = (order: Order, by: PressedBy, at: OrderedAt) => Promise<string>;

@@ -113,6 +113,36 @@ export function renderMentions(
   });
 }
 
+/** Characters of a message that is looked through for what calls an agent; a yes is shorter. */
+const MAX_CALL = 500;
+/** Words that the name of an agent has at most, to be left out with its call. */
+const MAX_NAME_WORDS = 6;
+
+/** What a person says to the agents that a short message calls: `@루다 네` says `네`. Pure. */
+export function withoutCalls(text: string, directory: MentionDirectory): string {
+  if (text.length > MAX_CALL) return text;
+  let words = text.trim().split(/\s+/u);
+  for (let count = wordsOfCall(words, directory); count > 0;) {
+    words = words.slice(count);
+    count = wordsOfCall(words, directory);
+  }
+  const last = words.at(-1) ?? "";
+  const isCall = CALL.test(last) && findMentions(last, directory).agents.length > 0;
+  return (isCall ? words.slice(0, -1) : words).join(" ");
+}
+
+const CALL = /^<?[@＠]/u;
+
+/** How many of the first words are the name of an agent that is called. */
+function wordsOfCall(words: readonly string[], directory: MentionDirectory): number {
+  if (!CALL.test(words[0] ?? "")) return 0;
+  const calls = (count: number): AgentId | undefined =>
+    findMentions(words.slice(0, count).join(" "), directory).agents[0];
+  const called = calls(words.length);
+  const counts = Array.from({ length: Math.min(words.length, MAX_NAME_WORDS) }, (_, at) => at + 1);
+  return (called !== undefined && counts.find((count) => calls(count) === called)) || 0;
+}
+
 /**
  * `@everyone` and `@here` with a zero-width space, so that no platform rings for them; to a person
  * they look the same.

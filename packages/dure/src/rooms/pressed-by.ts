@@ -1,5 +1,7 @@
 import { DureError } from "../kernel/errors.ts";
+import { askerIn } from "../kernel/rooms.ts";
 import type { PressingPerson } from "./channel-adapter.ts";
+import { isForAsker, type RoomQuestion } from "./question-text.ts";
 
 /** A person of one platform who pressed a button, reacted or gave a command. */
 export type PressedBy = PressingPerson & { readonly adapter: string };
@@ -18,6 +20,36 @@ export function mayAnswer(
   approvers: readonly string[] | undefined,
 ): boolean {
   return approvers === undefined ? manages : [id, ...roles].some((one) => approvers.includes(one));
+}
+
+/** Why a person may not answer a question of a room. */
+export type MayNotAnswer =
+  /** It is for this person alone. */
+  | { readonly because: "for-another"; readonly who: string }
+  /** It stands in another place. */
+  | { readonly because: "elsewhere" }
+  /** People who decide for the team answer it. */
+  | { readonly because: "not-an-approver" };
+
+/**
+ * Whether a person may answer what a turn asks in a room; undefined: yes. The one place that decides
+ * it for buttons, so that a role is added here. What asks the person who led to it is theirs alone,
+ * where it stands; everything else is for those who decide for the team. Pure.
+ */
+export function mayNotAnswer(
+  question: Pick<RoomQuestion, "context">,
+  by: PressedBy,
+  {
+    approvers,
+    isThere,
+  }: { readonly approvers: readonly string[] | undefined; readonly isThere: boolean },
+): MayNotAnswer | undefined {
+  const asker = isForAsker(question) ? askerIn(question.context) : undefined;
+  if (!asker) return mayAnswer(by, approvers) ? undefined : { because: "not-an-approver" };
+  if (asker.adapter !== by.adapter || asker.id !== by.id) {
+    return { because: "for-another", who: asker.name };
+  }
+  return isThere ? undefined : { because: "elsewhere" };
 }
 
 /** A person may not do what a button or an order asks for. */

@@ -8,6 +8,7 @@ import { codeOf, messageOf } from "../kernel/errors.ts";
 import { HandlingEnd } from "./handling-end.ts";
 import { HandlingTurns } from "./handling-turns.ts";
 import { saidBy, type HandlingRow } from "./handling.ts";
+import type { Questions } from "./questions.ts";
 import { HANDLINGS_TOPIC, type RoomsSetting, type Talk } from "./talk.ts";
 
 /** Turns of agents that one process follows at once; what is beyond waits in its row. */
@@ -39,16 +40,17 @@ export class Responder {
     setting: RoomsSetting,
     parts: {
       talk: Talk;
+      questions: Questions;
       conversations: Conversations;
       lease: ProcessLease;
       pauses: Pick<Pauses, "first">;
     },
   ) {
-    const { talk, conversations, lease, pauses } = parts;
+    const { talk, questions, conversations, lease, pauses } = parts;
     this.#setting = setting;
     this.#pauses = pauses;
     this.#turns = new HandlingTurns(setting, { conversations, pauses, talk, holder: lease.id });
-    this.#end = new HandlingEnd(setting, { talk, lease });
+    this.#end = new HandlingEnd(setting, { talk, questions, lease });
     this.#lease = lease;
     this.#looker = new Looker({
       what: "messages to answer",

@@ -115,6 +115,8 @@ export interface MessageButton {
   readonly label: string;
   /** As in `SuggestedAction`. */
   readonly code?: string | undefined;
+  /** Who alone may press it, by the platform's id. Absent: those who decide for the team. */
+  readonly for?: string | undefined;
 }
 
 /** Default: an operator can only say that it has been seen. */

@@ -29,6 +29,7 @@ import { shownPlace, type Place, type ShownPlace } from "./place.ts";
 import { RoomReader, type RoomSummary } from "./reading.ts";
 import { ConversationSink, type ConversationOf, type SinkTargets } from "./sink.ts";
 import { Orders } from "./orders.ts";
+import { QUESTION_TOPIC, Questions } from "./questions.ts";
 import { Requests } from "./requests.ts";
 import { Responder } from "./responder.ts";
 import { AnswerRetries } from "./answer-retries.ts";
@@ -89,6 +90,8 @@ export class Rooms {
   readonly #setting: RoomsSetting;
   readonly #talk: Talk;
   readonly #requests: Requests;
+  readonly #questions: Questions;
+  readonly #buttons: Buttons;
   readonly #lifts: Lifts;
   readonly #stops: Stops;
   readonly #retries: AnswerRetries;
@@ -105,9 +108,11 @@ export class Rooms {
     this.#setting = settingOf(options);
     this.#talk = new Talk(this.#setting);
     this.#requests = new Requests(this.#setting, this.#talk);
+    this.#questions = new Questions(this.#setting, this.#talk);
     const delivery = new Delivery(this.#setting, {
       talk: this.#talk,
       requests: this.#requests,
+      questions: this.#questions,
       threadFound: (adapter, place) => this.#threadFound(adapter, place),
     });
     this.#lifts = new Lifts(this.#setting, { talk: this.#talk, unsure: delivery.unsure });
@@ -117,6 +122,7 @@ export class Rooms {
     this.collaboration = new Collaboration(this.#setting, this.#talk);
     this.#responder = new Responder(this.#setting, {
       talk: this.#talk,
+      questions: this.#questions,
       conversations: options.conversations,
       lease: options.lease,
       pauses: options.pauses,
@@ -127,7 +133,7 @@ export class Rooms {
       processId: options.lease.id,
     });
     this.reader = new RoomReader({ database, directory, limits, personaOf: options.personaOf });
-    const buttons = this.#buttons();
+    this.#buttons = this.#openButtons();
     const orders = this.#orders();
     this.#inbound = options.adapters.map(
       (adapter) =>
@@ -135,7 +141,7 @@ export class Rooms {
           adapter,
           talk: this.#talk,
           accounts: this.#accounts,
-          press: (id, value, by) => buttons.press(id, value, by),
+          press: (id, value, by, at) => this.#buttons.press(id, value, by, at),
           order: (order, by, at) => orders.carryOut(order, by, at),
         }),
     );
@@ -355,15 +361,30 @@ export class Rooms {
     this.#setting.notifications.publish(RETRY_MODELS_TOPIC);
   }
 
+  /**
+   * What a person of a web room says to what they were asked there. Throws `PLACE_UNKNOWN`,
+   * `ESCALATION_UNKNOWN`, `ESCALATION_CLOSED`, `ANSWER_FORBIDDEN`, `ANSWER_INVALID`.
+   */
+  async answerIn(
+    id: string,
+    who: RoomPerson,
+    { question, value }: { question: string; value: string },
+  ): Promise<void> {
+    const place = await this.place(id, who);
+    await this.#buttons.answer(question, value, { ...who, place: place.id });
+    this.#talk.announce();
+  }
+
   retentionRules(): readonly RetentionRule[] {
     return roomRetention(this.#options.limits);
   }
 
-  #buttons(): Buttons {
+  #openButtons(): Buttons {
     const { database, inbox, logger, locale, approvers } = this.#options;
     return new Buttons({
       database,
       inbox,
+      questions: this.#questions,
       logger,
       locale,
       approvers,
@@ -384,6 +405,7 @@ export class Rooms {
     directory.log(logger, adapters);
     await makeConfiguredPlaces(this.#setting, directory, { isReload: false });
     outbox.handle(NOTICE_TOPIC, noticeHandler(this.#setting, this.#talk));
+    outbox.handle(QUESTION_TOPIC, this.#questions.handler());
     for (const [index, adapter] of adapters.entries()) await adapter.start(this.#inbound[index]!);
     await this.#accounts.start();
     this.#responder.start();

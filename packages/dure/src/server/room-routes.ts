@@ -18,6 +18,7 @@ import { NOTHING } from "../wire/shared.ts";
 import {
   AgentParams,
   AgentsAnswer,
+  AnswerBody,
   AsPerson,
   CollaborateBody,
   CollaborateJson,
@@ -52,6 +53,11 @@ function paused({ body, params }: FastifyRequest): { what: string; subject: stri
   };
 }
 
+function answered({ body }: FastifyRequest): { what: string; subject: string } {
+  const { question, value } = body as z.infer<typeof AnswerBody>;
+  return { what: `escalation.${value}`, subject: question };
+}
+
 function handedOn({ body }: FastifyRequest): { what: string; subject: string } {
   const { agent, target_agent } = body as z.infer<typeof CollaborateBody>;
   return { what: "collaborate", subject: `${agent}→${target_agent}` };
@@ -78,6 +84,7 @@ export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { room
   resumeThread(app, rooms);
   stopRoom(app, rooms);
   retryRoom(app, rooms);
+  answerRoom(app, rooms);
   stopThread(app, rooms);
   removeParticipant(app, rooms);
   listObservations(app, rooms);
@@ -360,6 +367,28 @@ function retryRoom(app: RouteApp, rooms: Rooms): void {
     async (request, reply) => {
       const { as_person, answer } = request.body ?? {};
       await rooms.retryIn(request.params.room, personOf(request, rooms, as_person), answer);
+      return reply.code(204).send(null);
+    },
+  );
+}
+
+function answerRoom(app: RouteApp, rooms: Rooms): void {
+  app.post(
+    "/v1/rooms/:room/answer",
+    {
+      config: { ...config, audit: answered },
+      schema: {
+        tags: ["rooms"],
+        summary: "Answers what the person was asked in a room or thread: a call that needs a yes",
+        params: RoomParams,
+        body: AnswerBody,
+        response: { 204: NOTHING, ...problems(400, 401, 403, 404, 409) },
+      },
+    },
+    async (request, reply) => {
+      const { as_person, question, value } = request.body;
+      const who = speakerOf(request, rooms, as_person);
+      await rooms.answerIn(request.params.room, who, { question, value });
       return reply.code(204).send(null);
     },
   );

@@ -51,6 +51,10 @@ export const RetryBody = AsPerson.extend({
     description: "Of the button `retry:<answer>`. Absent: models that are away are called now.",
   }),
 });
+export const AnswerBody = AsPerson.extend({
+  question: z.string().max(200).meta({ description: "Of the button `<question>:<value>`." }),
+  value: z.string().max(100),
+});
 export const RoomsQuery = AsPerson.extend({
   limit: z.coerce.number().int().min(1).max(200).optional().meta({ description: "Default 50." }),
   cursor: z.string().max(500).optional().meta({ description: "`next_cursor` of the page before." }),
@@ -163,12 +167,20 @@ export const MessageJson = z.looseObject({
     .nullable(),
   attachments: z.array(z.looseObject({ name: z.string().optional(), url: z.string().optional() })),
   buttons: z
-    .array(z.object({ value: z.string(), label: z.string(), code: z.string().optional() }))
+    .array(
+      z.object({
+        value: z.string(),
+        label: z.string(),
+        code: z.string().optional(),
+        for: z.string().optional(),
+      }),
+    )
     .nullable()
     .meta({
       description:
         "Answers to an escalation: `escalation-id:value`; or `lift:<place>`, which `resume` does; or " +
-        "`retry:<answer>`, `order:retry` and `order:stop`, which `retry` and `stop` do.",
+        "`retry:<answer>`, `order:retry` and `order:stop`, which `retry` and `stop` do. `for`: the " +
+        "person whom alone the question is for; `answer` does it.",
     }),
   at: time,
   edited_at: time.nullable(),

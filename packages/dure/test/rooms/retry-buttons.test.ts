@@ -1,11 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { tool } from "../../src/engine/agent/tool.ts";
-import { eventually } from "../until.ts";
-import { discordPlatform } from "./discord-platform.ts";
 import { readyTeamOn, settled, silent } from "./helpers.ts";
-import type { TestPlatform } from "./platform.ts";
-import { slackPlatform } from "./slack-platform.ts";
+import { onDiscord, onSlack, type PressStage as Stage } from "./pressing.ts";
 import type { TestTeam } from "./team.ts";
 
 const ONE_TRY = {
@@ -18,68 +15,6 @@ const ONE_TRY = {
 const FAILED = "루다: 지금은 답하지 못했어요. 잠시 뒤에 다시 불러 주세요.";
 const RESUMING = "멈춘 곳에서 이어서 답하고 있어요.";
 const WAITING = "다시 연결되면 답할게요";
-
-/** What people see in the channel: texts, and the button under the newest message that has one. */
-interface Stage {
-  readonly platform: TestPlatform;
-  readonly place: string;
-  /** Waits for the button, and remembers it: it may be pressed when it is not shown any more. */
-  button(): Promise<(person: string) => Promise<string>>;
-  buttons(): readonly string[];
-}
-
-async function onDiscord(): Promise<Stage> {
-  const stage = await discordPlatform();
-  const shown = () => stage.discord.messages(stage.places.general);
-  return {
-    platform: stage,
-    place: "discord:general",
-    buttons: () => shown().flatMap(({ buttons }) => buttons.map(({ label }) => label)),
-    button: async () => {
-      const button = await eventually(() => {
-        const found = shown().findLast(({ buttons }) => buttons.length === 1)?.buttons[0];
-        expect(found).toBeDefined();
-        return found!;
-      });
-      const guest = { permissions: ["VIEW_CHANNEL", "READ_MESSAGE_HISTORY"] as const };
-      return async (name) => {
-        const person = name === "손님" ? stage.discord.addPerson(name, guest) : stage.person(name);
-        return (await person.press(button)).text;
-      };
-    },
-  };
-}
-
-async function onSlack(): Promise<Stage> {
-  const stage = await slackPlatform();
-  const shown = () => stage.slack.messages({ channel: stage.places.general });
-  return {
-    platform: stage,
-    place: "slack:general",
-    buttons: () => shown().flatMap(({ buttons }) => buttons.map(({ label }) => label)),
-    button: async () => {
-      const found = await eventually(() => {
-        const message = shown().findLast(({ buttons }) => buttons.length === 1);
-        expect(message).toBeDefined();
-        return message!;
-      });
-      const { value, label } = found.buttons[0]!;
-      return async (name) => {
-        const person = stage.person(name);
-        const told = (): readonly string[] =>
-          stage.slack.requests
-            .filter(
-              ({ method, args }) => method === "chat.postEphemeral" && args["user"] === person.id,
-            )
-            .map(({ args }) => args["text"] ?? "");
-        const before = told().length;
-        person.pressValue(found, { value, label });
-        await eventually(() => expect(told().length).toBeGreaterThan(before));
-        return told().at(-1)!;
-      };
-    },
-  };
-}
 
 /** 루다 books once; then her model is away until the test says that it is back. */
 async function teamOf(
@@ -132,7 +67,7 @@ describe.each([
     expect(shown.filter((line) => line === "루다: 예약했어요")).toHaveLength(1);
     expect(shown).toContain(`루다: ${RESUMING}`);
     expect(shown).not.toContain(FAILED);
-    expect(stage.buttons()).toEqual([]);
+    expect(await stage.look()).toEqual([]);
   });
 
   test("does it once for two who press it, and tells the later one", async () => {
@@ -202,5 +137,5 @@ test("the retry button of Discord is refused to who may not write there, and cha
   expect(told).toBe("이 자리에 글을 쓸 수 있는 분만 다시 시도할 수 있어요.");
   await settled(team);
   expect((await stage.platform.shown(team, stage.place)).at(-1)).toBe(FAILED);
-  expect(stage.buttons()).toHaveLength(1);
+  expect(await stage.look()).toHaveLength(1);
 });

@@ -134,8 +134,8 @@ export interface AskedIn {
 
 /**
  * Who says the yes. `operator`: who answers the inbox. `person`: the one who talks, in the
- * conversation itself; in rooms, where several talk, and in jobs as `operator`. A role: those alone
- * whose token was made with it.
+ * conversation itself; in a room, who wrote the message that the turn handles; in jobs as `operator`.
+ * A role: those alone whose token was made with it.
  */
 export type ApprovalBy = "operator" | "person" | { readonly role: string };
 

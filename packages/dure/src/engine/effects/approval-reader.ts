@@ -1,5 +1,7 @@
 import type { Database } from "../../durable/database.ts";
 import type { ApprovalNeeds } from "../../kernel/escalation.ts";
+import type { RoomAsker } from "../../kernel/rooms.ts";
+import type { AskedInRoom } from "../turn/heard-answers.ts";
 import type { StandingCalls } from "./standing.ts";
 
 /** What people have allowed in sessions. */
@@ -35,6 +37,31 @@ export class ApprovalReader {
       [subject, turn, known],
     );
     return row;
+  }
+
+  /**
+   * What a room shows that asks this person, in a session, oldest first: what is open, and what `turn`
+   * has closed.
+   */
+  async askedIn(
+    session: string,
+    { adapter, id }: RoomAsker,
+    turn: string,
+  ): Promise<readonly AskedInRoom[]> {
+    return this.#database.query(
+      {
+        name: "asked_in_room",
+        text: `select e.subject, e.turn_id as turn, q.message, q.shown_seq::float8 as seq,
+            floor(extract(epoch from q.shown_at) * 1000)::float8 as at
+          from dure.escalations e
+          join dure.room_questions q on q.escalation = e.id
+          where q.shown_seq is not null and session_id = $1 and type = 'decision' and context->>'by' = 'person'
+            and context->'asker'->>'adapter' = $2 and context->'asker'->>'id' = $3
+            and (status = 'open' or resolution->>'turn' = $4)
+          order by created_at, id`,
+      },
+      [session, adapter, id, turn],
+    );
   }
 
   /**

@@ -1,4 +1,5 @@
 import { canonicalJson } from "../../kernel/json.ts";
+import { askerIn, type RoomAsker } from "../../kernel/rooms.ts";
 import type { ClaimedTurn, TurnStore } from "../../durable/turns.ts";
 import type { AnyTool } from "../agent/tool.ts";
 import type { EffectOutcome, EscalationAnswer, TurnFacts } from "../turn/turn-context.ts";
@@ -78,7 +79,8 @@ export class Approvals {
     });
     if (!approval || approval.isOpen) {
       const locales = { team: this.#locale, person: this.#facts.locale };
-      const asked = approvalEscalation(this.#held, locales, this.#place(), { name, tool, input });
+      const about = { name, tool, input, asker: askerOf(this.#facts) };
+      const asked = approvalEscalation(this.#held, locales, this.#place(), about);
       throw new ApprovalPendingError(name, { ...asked, openId: approval?.id });
     }
     this.#given.push(approval.id);
@@ -136,6 +138,13 @@ export class Approvals {
     }
     return unused;
   }
+}
+
+/** In a room: who has led to the turn, by words of their own or by the yes that began it. */
+function askerOf({ speaker, answers }: TurnFacts): RoomAsker | undefined {
+  if (!speaker) return answers.map(({ context }) => askerIn(context)).find(Boolean);
+  const { adapter, id, name } = speaker;
+  return { adapter, id, name };
 }
 
 /** An answer that allows a call of a tool. */

@@ -167,7 +167,11 @@ function drained(
     patienceMs: () => 0,
     budgets: undefined,
     pauses: undefined,
-    approvals: { find: async () => undefined, standing: async () => [] },
+    approvals: {
+      find: async () => undefined,
+      standing: async () => [],
+      askedIn: async () => [],
+    },
   };
 }
 

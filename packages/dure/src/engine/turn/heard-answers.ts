@@ -1,4 +1,6 @@
 import { classifyReply, REFUSING_KINDS } from "../../parse/reply.ts";
+import type { RoomSpeaker } from "../../kernel/rooms.ts";
+import { isOwnSession } from "../../kernel/tenant.ts";
 import { answeringOf, type Question } from "./question.ts";
 import type { EscalationAnswer, TurnFacts } from "./turn-context.ts";
 import type { TurnParts } from "./turn-parts.ts";
@@ -34,24 +36,80 @@ const UNANSWERED: ReadonlySet<string> = new Set(["left", "time"]);
 /** What a person's message says to the calls that wait for a yes. */
 export type SaidToApprovals = "approve" | "reject" | "left";
 
+/** A question that stands in a room, as its platform has it. */
+export interface AskedInRoom {
+  readonly subject: string;
+  /** The turn that asks. */
+  readonly turn: string;
+  readonly message: string;
+  /** Position of the newest message of the place when the platform had the question. */
+  readonly seq: number;
+  /** When that was, by the clock of the database, milliseconds. */
+  readonly at: number;
+}
+
+/** Which questions a message answers, and how. */
+interface Said {
+  readonly subjects: readonly string[];
+  readonly said: SaidToApprovals;
+}
+
 /**
- * Closes what the session's last answer asked a yes for, by what the person says now: yes, no, or
- * something else, which leaves it. Recorded; a question of the inbox is closed by a no alone.
+ * Closes what the person was asked a yes for, by what they say now: yes, no, or something else, which
+ * leaves it. Recorded.
  */
 export async function hearAnswers(parts: TurnParts): Promise<void> {
-  const { facts, route, steps, held, environment, heard } = parts;
-  const { question } = route;
-  if (question?.approvals === undefined || facts.author !== "person") return;
+  const { facts, steps, held, environment, heard } = parts;
+  if (facts.author !== "person") return;
+  const said = isOwnSession(facts.session) ? await saidInRoom(parts) : saidInTalk(parts);
+  if (said === undefined) return;
 
   const { turn, epoch } = held;
-  const { approvals: subjects } = question;
-  const said = saidTo(question, facts);
   const answers = await steps
     .nextRoute("answers")
     .once(() =>
-      environment.store.answerAsked({ turn, epoch, subjects, said }, { signal: environment.lease }),
+      environment.store.answerAsked({ turn, epoch, ...said }, { signal: environment.lease }),
     );
   heard.add(answers);
+}
+
+/** To what the session's last answer asked; a question of the inbox is closed by a no alone. */
+function saidInTalk({ facts, route: { question } }: TurnParts): Said | undefined {
+  if (question?.approvals === undefined) return undefined;
+  return { subjects: question.approvals, said: saidTo(question, facts) };
+}
+
+/** To what the place has asked this person. Others speak there too, and change nothing about it. */
+async function saidInRoom({ facts, held, environment }: TurnParts): Promise<Said | undefined> {
+  const { speaker, acceptedAt } = facts;
+  if (!speaker) return undefined;
+  const asked = await environment.approvals.askedIn(held.session, speaker, held.turn);
+  return saidToRoom(asked, speaker, { acceptedAt, holdsMs: environment.limits.confirmMs });
+}
+
+/**
+ * A message counts for what its platform had before it. A yes counts for the newest question, or for
+ * the one that it replies to, and for a time; a no closes it also later, and anything else closes all
+ * of them. Pure.
+ */
+export function saidToRoom(
+  asked: readonly AskedInRoom[],
+  { text, seq, replyTo }: Pick<RoomSpeaker, "text" | "seq" | "replyTo">,
+  { acceptedAt, holdsMs }: { readonly acceptedAt: number; readonly holdsMs: number },
+): Said | undefined {
+  const shown = asked.filter((question) => question.seq < seq);
+  const newest = shown.at(-1);
+  if (!newest) return undefined;
+
+  const meant = shown.filter(({ turn, message }) =>
+    replyTo === undefined ? turn === newest.turn : message === replyTo,
+  );
+  const { kind } = classifyReply(text);
+  const isInTime = meant.every(({ at }) => acceptedAt - at <= holdsMs);
+  const subjects = meant.map(({ subject }) => subject);
+  if (meant.length > 0 && kind === "yes" && isInTime) return { subjects, said: "approve" };
+  if (meant.length > 0 && REFUSING_KINDS.has(kind)) return { subjects, said: "reject" };
+  return { subjects: shown.map(({ subject }) => subject), said: "left" };
 }
 
 /** A yes counts for what was shown last, and for a time; a no also later. Pure. */

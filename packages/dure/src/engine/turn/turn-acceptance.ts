@@ -262,6 +262,7 @@ function newTurnOf(
       last_question: request.lastQuestion,
       background: [request.background, told].filter(Boolean).join("\n\n") || undefined,
       caller_tools: request.callerTools,
+      speaker: options.speaker,
     },
     title: titleOf(request.message),
     locale: request.locale,

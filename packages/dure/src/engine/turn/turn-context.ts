@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../kernel/json.ts";
+import type { RoomSpeaker } from "../../kernel/rooms.ts";
 import type { TurnEvent } from "../../kernel/turn-events.ts";
 import type { FinishedFlow } from "../../durable/turns.ts";
 import { promptLanguage, promptText, type PromptName } from "../../models/prompt-files.ts";
@@ -101,6 +102,8 @@ export interface TurnFacts {
   readonly locale: string;
   readonly timeZone: string;
   readonly author: "person" | "system";
+  /** In a room: the person whose own words the message is. */
+  readonly speaker: RoomSpeaker | undefined;
   /**
    * Whether the message was accepted after the session's previous `DONE` was stored, so that its
    * author can have seen it.
@@ -125,7 +128,7 @@ export interface TurnFacts {
  */
 export class TurnContext implements Omit<
   TurnFacts,
-  "effects" | "sessionElsewhere" | "lastQuestion" | "callerTools" | "answers"
+  "effects" | "sessionElsewhere" | "lastQuestion" | "callerTools" | "answers" | "speaker"
 > {
   readonly turnId: string;
   /** Unique over all tenants: a tenant's session is `<tenant>/<id>`. */

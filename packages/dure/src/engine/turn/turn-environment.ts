@@ -35,7 +35,7 @@ export interface TurnEnvironment {
   readonly budgets: Budgets | undefined;
   /** Absent: no agent is ever paused. */
   readonly pauses: PauseGate | undefined;
-  readonly approvals: Pick<ApprovalReader, "find" | "standing">;
+  readonly approvals: Pick<ApprovalReader, "askedIn" | "find" | "standing">;
   /** The turn is a replay of a stored one. */
   readonly replay?: Replay | undefined;
 }

@@ -13,6 +13,7 @@ import type { ClaimedTurn, TurnEffect } from "../../durable/turns.ts";
 import type { EffectUnknownError } from "../effects/effects.ts";
 import type { DivergedError } from "./journal.ts";
 import { toldText, toldValue } from "../../kernel/told-tool.ts";
+import type { RoomAsker } from "../../kernel/rooms.ts";
 import { isOwnSession } from "../../kernel/tenant.ts";
 import type { DoneApproval } from "../../kernel/turn-events.ts";
 import { localeOf, troubleText } from "../texts.ts";
@@ -88,13 +89,18 @@ export interface AskingLocales {
   readonly person: string;
 }
 
+interface AskedOfPeople extends AskedCall {
+  /** In a room: the person whose words led to it. Absent there: an operator is asked. */
+  readonly asker: RoomAsker | undefined;
+}
+
 export function approvalEscalation(
   turn: ClaimedTurn,
   locales: AskingLocales,
   place: AskingPlace,
-  call: AskedCall,
+  call: AskedOfPeople,
 ): TurnEscalation {
-  const { name, tool, input } = call;
+  const { name, tool, input, asker } = call;
   const { needs } = tool.approval ?? {};
   const isByPerson = isAskedOfPerson(turn, call);
   const locale = isByPerson ? locales.person : locales.team;
@@ -102,8 +108,10 @@ export function approvalEscalation(
   const standing = standingCalls(tool, input);
   const byPerson = {
     severity: "low" as const, // the inbox calls no people for it
-    ...titled(words ?? personQuestion(locale, name, input)),
-    context: { tool: name, input: input ?? null, ...place, by: "person" },
+    description: undefined,
+    // A room shows the arguments below the question.
+    ...titled(words ?? personQuestion(locale, name, asker ? undefined : input)),
+    context: { tool: name, input: input ?? null, ...place, by: "person", asker },
   };
   return {
     ...escalationOf(turn),
@@ -111,7 +119,7 @@ export function approvalEscalation(
     severity: "medium",
     subject: approvalSubject(turn.session, call),
     ...titled(words ?? `${name}: ${JSON.stringify(input)}`),
-    context: { tool: name, input: input ?? null, ...place, standing, needs },
+    context: { tool: name, input: input ?? null, ...place, standing, needs, asker },
     ...(isByPerson ? byPerson : undefined),
     suggestedActions: actions(
       locales.team,
@@ -131,21 +139,24 @@ function approvingActions(
   return standing === undefined ? [approve, REJECT] : [approve, APPROVE_ALWAYS, REJECT];
 }
 
-/** A yes counts for what was shown: of arguments too long to show the inbox is asked. */
-function isAskedOfPerson(
-  { session }: ClaimedTurn,
-  { tool, input }: { tool: AnyTool; input: unknown },
-): boolean {
-  if (tool.approval?.by !== "person" || isOwnSession(session)) return false;
+/**
+ * A yes counts for what was shown: of arguments too long to show the inbox is asked. A room shows them
+ * beside the words of the tool.
+ */
+function isAskedOfPerson({ session }: ClaimedTurn, { tool, input, asker }: AskedOfPeople): boolean {
+  if (tool.approval?.by !== "person") return false;
+  const isRoom = isOwnSession(session);
+  if (isRoom && !asker) return false;
   const args = JSON.stringify(input ?? null);
-  return tool.approval.question !== undefined || toldText(args) === args;
+  const isSaid = tool.approval.question !== undefined && !isRoom;
+  return isSaid || toldText(args) === args;
 }
 
 function personQuestion(locale: string, tool: string, input: unknown): string {
-  const args = JSON.stringify(toldValue(jsonCopy(input ?? null, "input")));
+  const args = input === undefined ? "" : ` ${JSON.stringify(toldValue(jsonCopy(input, "input")))}`;
   return localeOf(locale) === "en"
-    ? `Shall I go ahead with “${tool}”? ${args}`
-    : `“${tool}” 작업을 진행할까요? ${args}`;
+    ? `Shall I go ahead with “${tool}”?${args}`
+    : `“${tool}” 작업을 진행할까요?${args}`;
 }
 
 /** The calls among `asked` that wait for a yes, as `DONE` lists them. Pure. */
@@ -171,8 +182,12 @@ interface AskedContext {
   readonly needs?: ApprovalNeeds | undefined;
 }
 
-/** Whether all that is asked is for the person who talks, or at least a part, and no effect is. Pure. */
-export function asksThePerson(asked: readonly TurnEscalation[]): boolean {
+/**
+ * Whether all that is asked is for the person who talks, or at least a part, and no effect is. A room
+ * asks by a message of its own. Pure.
+ */
+export function asksThePerson(asked: readonly TurnEscalation[], session: string): boolean {
+  if (isOwnSession(session)) return false;
   return asked.every(isApproval) && asked.some(({ context }) => context?.["by"] === "person");
 }
 

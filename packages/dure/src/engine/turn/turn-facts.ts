@@ -24,6 +24,7 @@ export interface StoredInput {
   readonly escalation?: TurnFacts["escalation"];
   readonly background?: string;
   readonly caller_tools?: TurnFacts["callerTools"];
+  readonly speaker?: TurnFacts["speaker"];
   /** The session's language when the message was accepted. */
   readonly locale?: string;
 }
@@ -51,6 +52,7 @@ export function factsOf(
     locale: input.locale ?? held.locale ?? team.locale,
     timeZone: held.time_zone ?? team.timeZone,
     author: held.author,
+    speaker: held.messages.length === 1 ? input.speaker : undefined,
     sawPrevious: held.messages.every((message) => !message.queued),
     acceptedAt: Math.floor(held.messages[0]?.at ?? held.accepted_at),
     get escalation() {

@@ -150,7 +150,7 @@ export class TurnTrouble {
   #payloadOf(error: unknown, state: JsonObject = {}): DonePayload {
     const { facts, environment, output } = this.#parts;
     const { escalations } = this.#finish;
-    if (asksThePerson(escalations)) return askingPerson(escalations, facts.locale);
+    if (asksThePerson(escalations, facts.session)) return askingPerson(escalations, facts.locale);
     const turnError = { ...turnErrorOf(error, environment), retry: this.#isRetryable(error) };
     const said = this.#ownWords(turnError, { state, settled: output.kept !== undefined });
     const textOf = environment.devMode ? developerText : troubleText;
