@@ -45,14 +45,19 @@ export async function refusalsOf(request: ModelRequest): Promise<readonly string
   return (await Promise.all(refusals)).flat();
 }
 
-/** The first requests of a model, and one of so many of the others. */
-const HELD = { first: 20, then: 20 } as const;
+/** Requests of a model that are looked at: the first ones, and then one of so many. */
+export interface HeldRequests {
+  readonly first: number;
+  readonly every: number;
+}
+
+const HELD: HeldRequests = { first: 20, every: 20 };
 
 /** The same model, of which requests are held against the rules of every provider. */
 export function heldModel(
   model: OfflineModel,
   onRefusal: (refusal: string) => void,
-  { first, then }: { readonly first: number; readonly then: number } = HELD,
+  { first, every }: HeldRequests = HELD,
 ): OfflineModel {
   let asked = 0;
   return {
@@ -60,7 +65,7 @@ export function heldModel(
     name: model.name,
     respond: async (request, context) => {
       asked += 1;
-      if (asked <= first || asked % then === 0) {
+      if (asked <= first || asked % every === 0) {
         for (const refusal of await refusalsOf(request)) onRefusal(refusal);
       }
       return model.respond(request, context);

@@ -151,8 +151,9 @@ function partProblem(part: Wire, at: string): string | undefined {
   const call = part["functionCall"] ?? part["functionResponse"];
   if (!isWire(call)) return undefined;
   const value = call["args"] ?? call["response"];
-  if (!NAME.test(wordOf(call["name"] ?? "")))
+  if (!NAME.test(wordOf(call["name"] ?? ""))) {
     return `* GenerateContentRequest.${at}.${said[0]}.name: ${BAD_NAME}`;
+  }
 
   return value === undefined || isWire(value)
     ? undefined

@@ -104,6 +104,8 @@ function valueProblem(node: unknown, root: Wire, at: string): string | undefined
     if (beside) {
       return `schema at ${at} can only contain properties starting with '$' when $ref is present`;
     }
+    // Source: ai.google.dev, "Structured output", of schemas that hold themselves.
+    if ($ref === "#") return undefined;
     const [, name] = /^#\/\$defs\/([^/]+)$/.exec(wordOf($ref)) ?? [];
     const known = isWire(root["$defs"]) ? root["$defs"] : {};
     if (name === undefined || !Object.hasOwn(known, name)) {

@@ -12,7 +12,7 @@ export interface StrictRequest {
 
 /** How a strict `fetch` answers. */
 export interface StrictFetchOptions {
-  /** Words of each answer. Default `Taken.` */
+  /** Words of each answer. Default `"Taken."`, which is also JSON. */
   readonly text?: string | undefined;
   readonly abilities?: ProviderAbilities | undefined;
   /** Called with each request. */
@@ -45,7 +45,7 @@ function answerTo(
   request: Request,
   body: Wire,
   wire: ProviderWire | undefined,
-  { text = "Taken.", abilities = {} }: StrictFetchOptions,
+  { text = '"Taken."', abilities = {} }: StrictFetchOptions,
 ): { readonly response: Response; readonly refusal: string | undefined } {
   const call = {
     path: pathOf(request),
