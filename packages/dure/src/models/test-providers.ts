@@ -72,3 +72,13 @@ export function heldModel(
     },
   };
 }
+
+/** OpenAI's responses and Gemini at the address of a double. */
+export function modelsAt(url: string): readonly ModelObject[] {
+  const apiKey = "k";
+
+  return [
+    createOpenAI({ apiKey, baseURL: `${url}/v1` }).responses("gpt-5-mini"),
+    createGoogle({ apiKey, baseURL: `${url}/v1beta` })("gemini-3-pro-preview"),
+  ];
+}

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
 import { Inbox, type EscalationAnswer } from "../../escalations/inbox.ts";
 import type { Escalation } from "../../wire/escalations.ts";
