@@ -4,7 +4,7 @@ import type { Logger } from "../../kernel/logger.ts";
 import type { MemoryVersion, TurnStore } from "../../durable/turns.ts";
 import { agentPaused } from "../../durable/pauses.ts";
 import { runAttempts, type Attempt } from "../../models/attempts.ts";
-import { parseModelNames, type Llm } from "../../models/card.ts";
+import type { Llm } from "../../models/card.ts";
 import type { ModelAnswer, ModelCallRecord, ModelRequest } from "../../models/model.ts";
 import type { Models } from "../../models/models.ts";
 import { NO_MODEL } from "../../models/no-model.ts";
@@ -19,6 +19,7 @@ import {
   MEMORY_DEFAULTS,
   turnsOf,
   withDeeds,
+  summaryLlm,
   type Memory,
   type MemoryEntry,
   type MemoryOptions,
@@ -168,7 +169,8 @@ export class MemoryFolder {
   }
 
   #llmOf({ summaryModel }: MemoryOptions): Llm {
-    return summaryModel === undefined ? this.#options.defaultLlm : parseModelNames(summaryModel);
+    const own = summaryModel ? summaryLlm(summaryModel) : undefined;
+    return own ?? this.#options.defaultLlm;
   }
 
   /** A function in the place of a model: that it knows no summaries is no trouble. */
