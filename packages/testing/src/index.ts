@@ -50,7 +50,10 @@ export type {
 export { UnfriendlyProvider } from "./provider/unfriendly-provider.ts";
 export type { ProviderRequest, UnfriendlyProviderOptions } from "./provider/unfriendly-provider.ts";
 export { MOODS } from "./provider/moods.ts";
-export type { Mood, ProviderAnswer, ProviderAsked } from "./provider/moods.ts";
+export type { Mood, ProviderAnswer, ProviderAsked, ProviderWire } from "./provider/moods.ts";
+export { strictFetch } from "./provider/strict-fetch.ts";
+export type { StrictFetchOptions, StrictRequest } from "./provider/strict-fetch.ts";
+export type { ProviderAbilities } from "./provider/wires.ts";
 
 // A Slack workspace in memory
 export { FakeSlack, FakeSlackPerson } from "./fake-slack/fake-slack.ts";

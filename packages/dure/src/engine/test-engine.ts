@@ -7,6 +7,7 @@ import { Notifications } from "../durable/notify.ts";
 import { testDatabase } from "../durable/test-database.ts";
 import { Models, type ModelsOptions } from "../models/models.ts";
 import type { OfflineModel } from "../models/offline.ts";
+import { heldModel, type HeldRequests } from "../models/test-providers.ts";
 import type { TurnRequest } from "./api.ts";
 import type { AnyService } from "./service/combine.ts";
 import { Engine, type EngineOptions } from "./engine.ts";
@@ -39,6 +40,8 @@ export interface TestEngineOptions {
   readonly providers?: ModelsOptions["providers"];
   readonly on?: { readonly url: string } | undefined;
   readonly logger?: Logger;
+  /** Requests of a model that are held against the rules of every provider. Default: the first 20. */
+  readonly held?: HeldRequests | undefined;
   readonly engine?: Partial<EngineOptions> | undefined;
 }
 
@@ -62,10 +65,16 @@ export async function startTestEngine(
   await notifications.start();
   stack.defer(() => notifications.stop());
   const lease = new AbortController();
+  const refusals: string[] = [];
+  stack.defer(() => {
+    if (refusals.length > 0) throw new Error(`providers refuse: ${refusals.join("; ")}`);
+  });
   const models = new Models({
     clock,
     logger,
-    offline: options.offline ?? [],
+    offline: (options.offline ?? []).map((model) =>
+      heldModel(model, (refusal) => refusals.push(refusal), options.held),
+    ),
     providers: options.providers,
   });
   await registerProcess(database, processId);

@@ -1,3 +1,4 @@
+import { createGoogle } from "@ai-sdk/google";
 import { createOpenAI } from "@ai-sdk/openai";
 import { describe, expect, test } from "vitest";
 import { systemClock } from "../kernel/clock.ts";
@@ -19,6 +20,10 @@ function optionsOf(llm: object) {
   );
   return { reasoning, providerOptions };
 }
+
+/** Holds itself. */
+const CIRCLE: Record<string, unknown> = {};
+CIRCLE["again"] = CIRCLE;
 
 describe("settings of a model", () => {
   test.each<[object, object]>([
@@ -46,6 +51,10 @@ describe("settings of a model", () => {
     [
       { model: createOpenAI({ apiKey: "k" })("gpt-5"), reasoningEffort: "low" },
       { reasoning: "low", providerOptions: { openai: { store: false } } },
+    ],
+    [
+      { model: createGoogle({ apiKey: "k" })("gemini-2.5-flash"), serviceTier: "default" },
+      { providerOptions: { google: { serviceTier: "standard" } } },
     ],
   ])("%j reach the provider in its words", (llm, options) => {
     expect(optionsOf(llm)).toEqual({
@@ -136,3 +145,28 @@ const EVENTS = [
     response: { usage: { input_tokens: 5, output_tokens: 5 } },
   },
 ];
+
+test("options of another provider are refused for a model object of Google", () => {
+  const model = createGoogle({ apiKey: "k" })("gemini-2.5-flash");
+
+  expect(() => parseCard({ model: { model, providerOptions: { openai: {} } } })).toThrowError(
+    /providerOptions of google are under "google", not "openai"/,
+  );
+});
+
+test.each<[string, object, string]>([
+  ["a bigint", { thinking: { budgetTokens: 10n } }, "anthropic.thinking.budgetTokens is a bigint"],
+  ["a function", { mcp: [{ token: () => "t" }] }, "anthropic.mcp.0.token is a function, no JSON"],
+  ["a date", { at: new Date(0) }, "anthropic.at is a Date, no JSON"],
+  ["no number", { n: Number.NaN }, "anthropic.n is NaN, no JSON"],
+  ["itself", CIRCLE, "has too many levels"],
+])("options that hold %s are refused when the card is read", (_, anthropic, because) => {
+  const llm = { provider: "anthropic", model: "claude", providerOptions: { anthropic } } as const;
+
+  expect(() => parseCard({ llm })).toThrowError(
+    expect.objectContaining({
+      code: "CARD_INVALID",
+      message: expect.stringContaining(because) as string,
+    }) as Error,
+  );
+});

@@ -4,8 +4,8 @@ import type {
   SharedV4ProviderOptions,
 } from "@ai-sdk/provider";
 import { isObject, onlyDefined } from "../kernel/json.ts";
-import { MODEL_OBJECT } from "./model-object.ts";
-import type { LlmRef, ProviderName } from "./model.ts";
+import { type Dialect as Speaking, dialectOf, MODEL_OBJECT } from "./model-object.ts";
+import type { LlmRef } from "./model.ts";
 
 /** How much a model thinks before it answers. What a model does not take, its package leaves out. */
 export const REASONING_EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh"] as const;
@@ -29,15 +29,18 @@ export interface ModelSettings {
 interface Dialect {
   /** Under which its package reads options. */
   readonly key: string;
+  /** Under which another package of the same maker reads them. */
+  readonly otherKeys?: readonly string[];
   readonly verbosity?: string;
   readonly serviceTiers?: Partial<Record<(typeof SERVICE_TIERS)[number], string>>;
 }
 
 /**
  * Sources: OpenAI, API reference, "Create chat completion" (`verbosity`, `service_tier`);
- * Anthropic, "Service tiers" (`auto`, `standard_only`).
+ * Anthropic, "Service tiers" (`auto`, `standard_only`); ai-sdk.dev, "Google Generative AI provider",
+ * `serviceTier`.
  */
-const DIALECTS: Partial<Record<ProviderName, Dialect>> = {
+const DIALECTS: Partial<Record<Speaking, Dialect>> = {
   openai: {
     key: "openai",
     verbosity: "textVerbosity",
@@ -45,19 +48,49 @@ const DIALECTS: Partial<Record<ProviderName, Dialect>> = {
   },
   anthropic: { key: "anthropic", serviceTiers: { auto: "auto", default: "standard_only" } },
   "openai-compatible": { key: "openaiCompatible", verbosity: "textVerbosity" },
+  google: {
+    key: "google",
+    otherKeys: ["googleVertex", "vertex"],
+    serviceTiers: { default: "standard", flex: "flex", priority: "priority" },
+  },
 };
 
 /** What a provider has not of the settings; undefined: nothing. Pure. */
-export function settingsFault({ provider, ...settings }: LlmRef): string | undefined {
-  const { verbosity, serviceTier, providerOptions = {} } = settings;
+export function settingsFault(llm: LlmRef): string | undefined {
+  const { verbosity, serviceTier, providerOptions = {} } = llm;
+  const provider = dialectOf(llm);
   const dialect = DIALECTS[provider];
   if (verbosity !== undefined && !dialect?.verbosity) return `${provider} has no verbosity`;
   if (serviceTier !== undefined && !dialect?.serviceTiers?.[serviceTier]) {
     const known = Object.keys(dialect?.serviceTiers ?? {}).join(", ") || "none";
     return `${provider} has no serviceTier "${serviceTier}"; it has ${known}`;
   }
-  const wrong = Object.keys(providerOptions).find((key) => dialect && key !== dialect.key);
-  return wrong && `providerOptions of ${provider} are under "${dialect!.key}", not "${wrong}"`;
+  const keys = dialect && [dialect.key, ...(dialect.otherKeys ?? [])];
+  const wrong = Object.keys(providerOptions).find((key) => keys && !keys.includes(key));
+  if (wrong) return `providerOptions of ${provider} are under "${keys![0]}", not "${wrong}"`;
+
+  return optionFault(providerOptions, "providerOptions", OPTION_LEVELS);
+}
+
+/** Levels of options that are looked at; one that holds itself has no end. */
+const OPTION_LEVELS = 32;
+
+/** What is sent is JSON: a value that is none would be left out without a word, or end each call. */
+function optionFault(value: unknown, at: string, levels: number): string | undefined {
+  if (levels === 0) return `${at} has too many levels`;
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === "number" && !Number.isFinite(value)) return `${at} is ${value}, no JSON`;
+  if (typeof value !== "object") {
+    const isJson = ["string", "number", "boolean"].includes(typeof value);
+    return isJson ? undefined : `${at} is a ${typeof value}, no JSON`;
+  }
+  const made: unknown = Object.getPrototypeOf(value);
+  if (!Array.isArray(value) && made !== Object.prototype && made !== null) {
+    return `${at} is a ${value.constructor.name}, no JSON`;
+  }
+  return Object.entries(value)
+    .map(([key, one]) => optionFault(one, `${at}.${key}`, levels - 1))
+    .find((fault) => fault !== undefined);
 }
 
 /** The settings in the words of the AI SDK. Pure. */
@@ -65,7 +98,7 @@ export function settingOptions(
   llm: LlmRef,
 ): Pick<LanguageModelV4CallOptions, "reasoning" | "providerOptions"> {
   const { reasoningEffort: reasoning, verbosity, serviceTier, providerOptions } = llm;
-  const dialect = DIALECTS[llm.provider];
+  const dialect = DIALECTS[dialectOf(llm)];
   const own = onlyDefined({
     ...keepsNothing(llm),
     [dialect?.verbosity ?? ""]: dialect?.verbosity && verbosity,

@@ -473,7 +473,9 @@ function withModelObject<Long extends z.ZodType<LlmRef>>(long: Long) {
     const settings = object === value ? undefined : value;
     const written = object ? { ...(settings as object), ...namesOfObject(object) } : value;
     const result = long.safeParse(written);
-    const fault = objectFault ?? (result.success ? settingsFault(result.data) : undefined);
+    const fault =
+      objectFault ??
+      (result.success ? settingsFault({ ...result.data, [MODEL_OBJECT]: object }) : undefined);
     if (result.success && fault === undefined) {
       return object ? { ...result.data, [MODEL_OBJECT]: object } : result.data;
     }

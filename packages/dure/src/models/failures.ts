@@ -273,27 +273,38 @@ function failureOfHttp(error: APICallError, now: number): Failure {
   }
   if (status < 400) return failure("format", { status }); // an answer that could not be read
 
-  const facts = { status, retryAfterMs: retryAfterMs(error.responseHeaders, now) };
+  const said = `${error.message} ${error.responseBody ?? ""}`;
+  const askedMs = retryAfterMs(error.responseHeaders, now) ?? retryDelayMs(said);
 
-  return failure(classOfStatus(status, `${error.message} ${error.responseBody ?? ""}`), facts);
+  return failure(classOfStatus(status, said), { status, retryAfterMs: askedMs });
 }
 
+/**
+ * Gemini says in the body how long to wait. Source: google/rpc/error_details.proto, `RetryInfo`;
+ * protobuf.dev, "ProtoJSON" (a duration is seconds with an `s`).
+ */
+function retryDelayMs(said: string): number | undefined {
+  const [, seconds] = /"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"/.exec(said) ?? [];
+  return seconds === undefined ? undefined : Math.round(Number(seconds) * 1_000);
+}
+
+/** Gemini's quotas of a day have no other status than those of a minute, but another id. */
+const OUT_OF_QUOTA =
+  /insufficient_quota|credit balance is too low|"quotaId"\s*:\s*"[^"]*PerDay[^"]*"/i;
+
+/** Sources: the 400s of OpenAI (both APIs), Anthropic and Gemini. */
+const TOO_LONG =
+  /context_length_exceeded|maximum context length|exceeds the context window|prompt is too long|too many (?:input )?tokens|exceeds the maximum number of tokens allowed/i;
+
 function classOfStatus(status: number, said: string): FailureClass {
-  if (status === 402 || /insufficient_quota|credit balance is too low/i.test(said)) return "quota";
+  if (status === 402 || OUT_OF_QUOTA.test(said)) return "quota";
   if (status === 429) return "rate_limit";
   if (status === 408) return "timeout";
   if (status >= 500 || status === 409 || status === 425) return "server";
-  if (status === 401 || status === 403) return "auth";
+  if (status === 401 || status === 403 || /API_KEY_INVALID/.test(said)) return "auth";
   if (status === 404) return "unknown_model";
 
-  if (
-    status === 413 ||
-    /context_length_exceeded|maximum context length|prompt is too long|too many (?:input )?tokens/i.test(
-      said,
-    )
-  ) {
-    return "context";
-  }
+  if (status === 413 || TOO_LONG.test(said)) return "context";
 
   if (/content_filter|content_policy/i.test(said)) return "refused";
 

@@ -47,6 +47,16 @@ export function namesOfObject(object: ModelObject): Pick<LlmRef, "provider" | "m
   return { provider: "ai-sdk", model: `${provider}/${modelId}` };
 }
 
+/** Whose rules hold for what a model is sent. */
+export type Dialect = ProviderName | "google";
+
+/** A provider of ours, or one that makes the object and has rules of its own. Pure. */
+export function dialectOf({ provider, [MODEL_OBJECT]: object }: Speaker): Dialect {
+  return object && /^google(?:\.|$)/.test(object.provider) ? "google" : provider;
+}
+
+type Speaker = Pick<LlmRef, "provider" | typeof MODEL_OBJECT>;
+
 /** What packages call themselves: `openai.responses`, `anthropic.messages`. */
 const KNOWN: readonly (readonly [RegExp, ProviderName])[] = [
   [/^openai(?:\.|$)/, "openai"],

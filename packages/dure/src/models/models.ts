@@ -20,6 +20,7 @@ import {
   type OutputSpec,
   type ToolCall,
 } from "./model.ts";
+import { dialectOf } from "./model-object.ts";
 import { isNoModel } from "./no-model.ts";
 import { OfflineModels, type OfflineModel } from "./offline.ts";
 import { type Endpoint, OutputFormats, type RequestWay } from "./output-format.ts";
@@ -229,9 +230,10 @@ export class Models {
   }
 
   /** With the tools as the provider takes them; of those that it would refuse one line each. */
-  #fitted({ provider }: LlmRef, request: ModelRequest): ModelRequest {
+  #fitted(llm: LlmRef, request: ModelRequest): ModelRequest {
     if (request.tools === undefined) return request;
-    const { tools, leftOut } = toolsFor(provider, request.tools);
+    const { provider } = llm;
+    const { tools, leftOut } = toolsFor(dialectOf(llm), request.tools);
     for (const { name, because } of leftOut) {
       const key = `${provider}/${name}/${because}`;
       if (this.#leftOut.has(key) || this.#leftOut.size >= MAX_LOGGED) continue;

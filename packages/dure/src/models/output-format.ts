@@ -164,10 +164,10 @@ type Refusal =
 
 /** Words of a refusal of the way, not of the request. */
 const ABOUT_FORMAT =
-  /response_format|json_schema|json_object|output_config|output_format|structured.?outputs?|json.?mode|guided|grammar|invalid schema|input_schema/i;
+  /response_format|json_schema|json_object|output_config|output_format|response_schema|response_?mime_?type|structured.?outputs?|json.?mode|guided|grammar|invalid schema|input_schema|schema at|specified schema/i;
 /** Words of a refusal of this schema: another one may pass. */
 const ABOUT_SCHEMA =
-  /invalid schema|additionalproperties|'?required'? is required|context=|not permitted|not supported for|too (?:many|large|complex|deep)|nesting|levels|keyword|properties|compiled grammar/i;
+  /invalid schema|additionalproperties|'?required'? is required|context=|not permitted|not supported for|too (?:many|large|complex|deep)|nesting|levels|keyword|properties|compiled grammar|too many states|when \$ref is present/i;
 const ABOUT_TOOLS = /for function|tools\[/i;
 const ABOUT_TEMPERATURE = /temperature/i;
 

@@ -8,6 +8,8 @@ import type {
 import { isObject, type Json, type JsonObject, onlyDefined } from "../kernel/json.ts";
 import { merged, settingOptions } from "./asking.ts";
 import { strictSchema } from "./json-schema.ts";
+import { type Dialect, dialectOf } from "./model-object.ts";
+import { plainReferences } from "./plain-references.ts";
 import { callOptionsOf, mayThink, reasoningParts, WITHOUT_THINKING } from "./reasoning.ts";
 import type {
   LlmRef,
@@ -34,12 +36,13 @@ export function callOptions(
   llm?: LlmRef,
 ): LanguageModelV4CallOptions {
   const system = systemOf(request, format)?.toWellFormed() ?? "";
-  const sound = soundMessages(request.messages);
-  const messages = sound.map((message) => promptMessage(message, llm));
+  const dialect = llm ? dialectOf(llm) : undefined;
+  const sound = soundMessages(request.messages, dialect);
+  const messages = promptMessages(sound, llm);
   const last = messages.length - 1;
   const settings = llm ? settingOptions(llm) : {};
   const thinking = llm === undefined || mayThink(sound, llm);
-  const output = outputOptions(request.output, format);
+  const output = outputOptions(outputFor(dialect, request.output), format);
   const options = merged(output.providerOptions, settings.providerOptions);
   const providerOptions = thinking ? options : merged(options, WITHOUT_THINKING);
 
@@ -50,7 +53,7 @@ export function callOptions(
     ],
     maxOutputTokens: limits.maxOutputTokens,
     ...onlyDefined({ temperature: limits.temperature }),
-    ...toolOptions(request),
+    ...toolOptions({ ...request, messages: sound }),
     ...output,
     ...settings,
     ...onlyDefined({ providerOptions, reasoning: thinking ? settings.reasoning : "none" }),
@@ -106,6 +109,12 @@ function calledTools(messages: readonly ModelMessage[]): readonly ToolSpec[] {
 function promptTool(tool: ToolSpec): LanguageModelV4FunctionTool {
   const { strict: _, ...told } = tool;
   return { type: "function", ...told };
+}
+
+/** Of a schema whose references the provider does not read. */
+function outputFor(dialect: Dialect | undefined, output: OutputSpec | undefined) {
+  if (!output || dialect !== "google") return output;
+  return { ...output, schema: plainReferences(output.schema) };
 }
 
 type OutputOptions = Pick<LanguageModelV4CallOptions, "responseFormat" | "providerOptions">;
@@ -178,6 +187,25 @@ function ourToolChoice(choice: PromptToolChoice): ToolChoice {
 
 function ourOutput({ schema, name, description }: JsonFormat): OutputSpec {
   return { schema: (schema ?? {}) as JsonObject, ...onlyDefined({ name, description }) };
+}
+
+/**
+ * Results of calls side by side are one message. Source: Gemini's 400 `the number of function response
+ * parts is equal to the number of function call parts of the function call turn`.
+ */
+function promptMessages(
+  sound: readonly ModelMessage[],
+  llm: LlmRef | undefined,
+): readonly LanguageModelV4Message[] {
+  const messages: LanguageModelV4Message[] = [];
+  for (const message of sound) {
+    const next = promptMessage(message, llm);
+    const last = messages.at(-1);
+    const isBeside = last?.role === "tool" && next.role === "tool";
+    if (!isBeside) messages.push(next);
+    else messages.splice(-1, 1, { ...last, content: [...last.content, ...next.content] });
+  }
+  return messages;
 }
 
 function promptMessage(message: ModelMessage, llm: LlmRef | undefined): LanguageModelV4Message {

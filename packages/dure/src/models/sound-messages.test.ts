@@ -85,3 +85,27 @@ test("half of a surrogate pair reaches no provider, wherever it stands", () => {
 
   expect(JSON.stringify(messages)).not.toMatch(/\\ud[89a-f]/);
 });
+
+test("a name that a provider refuses is replaced by the same one in call and result", () => {
+  const call = { id: "a", name: "default_api:pay.now", args: {} };
+  const messages: readonly ModelMessage[] = [
+    asks,
+    { role: "assistant", text: "", toolCalls: [call] },
+    { role: "tool", callId: "a", name: call.name, result: "1" },
+  ];
+
+  expect(soundMessages(messages).slice(1)).toMatchObject([
+    { toolCalls: [{ name: "default_api_pay_now" }] },
+    { name: "default_api_pay_now" },
+  ]);
+});
+
+test("what a model says directly before its calls is said with them", () => {
+  const said: ModelMessage = { role: "assistant", text: "I look." };
+
+  expect(soundMessages([asks, said, calls("a"), result("a", "1")])).toEqual([
+    asks,
+    { ...calls("a"), text: "I look." },
+    result("a", "1"),
+  ]);
+});

@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 import { type Json, type JsonObject, onlyDefined } from "../kernel/json.ts";
 import type { ModelMessage, ToolCall } from "./model.ts";
+import type { Dialect } from "./model-object.ts";
+import { takesName } from "./tool-schema.ts";
 
 type ToolMessage = Extract<ModelMessage, { role: "tool" }>;
 
@@ -13,13 +15,21 @@ type ToolMessage = Extract<ModelMessage, { role: "tool" }>;
  *   docs.claude.com, "Tool use"; platform.openai.com, "Function calling";
  * - ids of calls are different ones, of letters that all take. Source: docs.claude.com, "Tool use"
  *   (`^[a-zA-Z0-9_-]+$`); platform.openai.com, "Chat" (40 characters);
+ * - names of called tools have letters that all take: a model may call what there is not, and another
+ *   provider's model under a name with dots. Sources: platform.openai.com, "Chat"; docs.claude.com,
+ *   "Messages"; ai.google.dev, "FunctionDeclaration";
+ * - no words of the model directly before its calls in a message of their own. Source: Gemini's 400
+ *   `function call turn comes immediately after a user turn or after a function response turn`;
  * - no half of a surrogate pair: it cannot be written in UTF-8;
  * - a person or a tool has the last word, and a person the first.
  *
  * What is sound stays as it is. Pure.
  */
-export function soundMessages(messages: readonly ModelMessage[]): readonly ModelMessage[] {
-  const sound = new Sound();
+export function soundMessages(
+  messages: readonly ModelMessage[],
+  dialect: Dialect = "offline",
+): readonly ModelMessage[] {
+  const sound = new Sound(dialect);
   for (const message of messages) sound.add(message);
   return sound.ended();
 }
@@ -33,9 +43,13 @@ interface OpenCall {
 
 class Sound {
   readonly #messages: ModelMessage[] = [];
-  readonly #ids = new CallIds();
+  readonly #ids: CallIds;
   /** Calls of the last message of the model, in their order. */
   #open: OpenCall[] = [];
+
+  constructor(dialect: Dialect) {
+    this.#ids = new CallIds(dialect);
+  }
 
   add(message: ModelMessage): void {
     if (message.role === "tool") return this.#addResult(message);
@@ -50,7 +64,20 @@ class Sound {
     this.#open = calls.map((call, index) => ({ id: message.toolCalls![index]!.id, call }));
     const { reasoning } = message;
     const called = calls.length > 0 ? onlyDefined({ toolCalls: calls, reasoning }) : {};
-    this.#messages.push({ role: "assistant", text, ...called });
+    const said = calls.length > 0 ? this.#takeLastWords() : [];
+    this.#messages.push({
+      role: "assistant",
+      text: [...said, text].join("\n\n").trim(),
+      ...called,
+    });
+  }
+
+  /** What the model has said directly before. */
+  #takeLastWords(): readonly string[] {
+    const last = this.#messages.at(-1);
+    if (last?.role !== "assistant" || last.toolCalls) return [];
+    this.#messages.pop();
+    return [last.text];
   }
 
   ended(): readonly ModelMessage[] {
@@ -66,8 +93,8 @@ class Sound {
     const index = this.#open.findIndex(({ id }) => id === message.callId);
     const [open] = index < 0 ? [] : this.#open.splice(index, 1);
     if (!open) return;
-    const { id: callId } = open.call;
-    this.#messages.push({ ...message, callId, result: soundJson(message.result) });
+    const { id: callId, name } = open.call;
+    this.#messages.push({ ...message, callId, name, result: soundJson(message.result) });
   }
 
   #closeOpen(): void {
@@ -93,14 +120,25 @@ function withoutResult({ id, name }: ToolCall): ToolMessage {
 /** Ids in one request: each is there once. */
 class CallIds {
   readonly #taken = new Set<string>();
+  readonly #dialect: Dialect;
+
+  constructor(dialect: Dialect) {
+    this.#dialect = dialect;
+  }
 
   sound(call: ToolCall): ToolCall {
     const wanted = SOUND_ID.test(call.id) ? call.id : `call_${hash(call.id)}`;
     let id = wanted;
     for (let copy = 2; this.#taken.has(id); copy++) id = `call_${hash(`${wanted}/${copy}`)}`;
     this.#taken.add(id);
-    return { ...call, id, args: soundJson(call.args) };
+    return { ...call, id, name: soundName(call.name, this.#dialect), args: soundJson(call.args) };
   }
+}
+
+function soundName(name: string, dialect: Dialect): string {
+  if (takesName(dialect, name)) return name;
+  const letters = name.replaceAll(/[^a-zA-Z0-9_-]/g, "_");
+  return (takesName(dialect, letters.slice(0, 64)) ? letters : `_${letters}`).slice(0, 64);
 }
 
 const SOUND_ID = /^[a-zA-Z0-9_-]{1,40}$/;

@@ -7,9 +7,12 @@ import {
   SpanStatusCode,
   type Tracer,
 } from "@opentelemetry/api";
+import { simulateReadableStream } from "ai";
+import { MockLanguageModelV4 } from "ai/test";
 import { expect, test } from "vitest";
 import { systemClock } from "../kernel/clock.ts";
 import { silentLogger } from "../kernel/logger.ts";
+import { parseCard } from "./card.ts";
 import { Models } from "./models.ts";
 import { offlineModel } from "./offline.ts";
 import { promptHash } from "./telemetry.ts";
@@ -46,6 +49,34 @@ test("a good call is a span with names and numbers of the GenAI conventions and 
     },
   ]);
   expect(JSON.stringify(spans)).not.toContain("비밀");
+});
+
+test("what was read from a provider's cache and written to it stands in the span", async () => {
+  const { spans, tracer } = recordingTracer();
+  const models = new Models({ clock: systemClock, logger: silentLogger, tracer });
+  const finish = {
+    type: "finish",
+    finishReason: { unified: "stop", raw: "stop" },
+    usage: {
+      inputTokens: { total: 9, noCache: 4, cacheRead: 3, cacheWrite: 2 },
+      outputTokens: { total: 2, text: 2, reasoning: undefined },
+    },
+  } as const;
+  const chunks = [{ type: "text-delta", id: "1", delta: "hi" } as const, finish];
+  const model = new MockLanguageModelV4({
+    provider: "google.generative-ai",
+    doStream: async () => ({ stream: simulateReadableStream({ chunks }) }),
+  });
+
+  await models
+    .resolve(parseCard({ model }).llm!)
+    .stream({ messages: [{ role: "user", text: "hi" }] });
+
+  expect(spans[0]?.attributes).toMatchObject({
+    "gen_ai.usage.input_tokens": 9,
+    "dure.usage.cached_input_tokens": 3,
+    "dure.usage.cache_written_tokens": 2,
+  });
 });
 
 test("a failed call is a span with the error's code, and the provider's words stay out", async () => {

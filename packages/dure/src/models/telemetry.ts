@@ -44,6 +44,7 @@ const NAME = {
   promptHash: "dure.prompt.sha256",
   attempt: "dure.attempt",
   cachedIn: "dure.usage.cached_input_tokens",
+  cacheWrites: "dure.usage.cache_written_tokens",
   estimated: "dure.usage.estimated",
   costMicroUsd: "dure.cost.micro_usd",
   firstTokenMs: "dure.first_token_ms",
@@ -271,6 +272,6 @@ function usageAttributes(usage: ModelUsage): Record<string, number | boolean> {
     [NAME.tokensIn]: usage.tokensIn,
     [NAME.tokensOut]: usage.tokensOut,
     [NAME.estimated]: usage.estimated,
-    ...onlyDefined({ [NAME.cachedIn]: usage.cachedIn }),
+    ...onlyDefined({ [NAME.cachedIn]: usage.cachedIn, [NAME.cacheWrites]: usage.cacheWrites }),
   };
 }

@@ -1,6 +1,8 @@
 import { isObject, type JsonObject, onlyDefined } from "../kernel/json.ts";
 import { atPointer, mapSchemas } from "./json-schema.ts";
-import type { ProviderName, ToolSpec } from "./model.ts";
+import type { ToolSpec } from "./model.ts";
+import type { Dialect } from "./model-object.ts";
+import { plainReferences } from "./plain-references.ts";
 import { schemaFault } from "./tool-arguments.ts";
 
 type Node = Readonly<Record<string, unknown>>;
@@ -110,14 +112,14 @@ export interface FittedTools {
 }
 
 /** Tools of one request. Source: OpenAI, API reference, "Create chat completion", `tools`. */
-const MAX_TOOLS: Partial<Record<ProviderName, number>> = { openai: 128 };
+const MAX_TOOLS: Partial<Record<Dialect, number>> = { openai: 128 };
 
 /**
  * The tools as a provider takes them; the model's arguments are still checked by the tool's own
  * schema. Of too many the last ones stay: tools of MCP servers come first, an agent's own last.
  */
-export function toolsFor(provider: ProviderName, tools: readonly ToolSpec[]): FittedTools {
-  const read = tools.map((tool) => ({ tool, fault: providerFault(provider, tool.inputSchema) }));
+export function toolsFor(provider: Dialect, tools: readonly ToolSpec[]): FittedTools {
+  const read = tools.map((tool) => ({ tool, fault: toolFault(provider, tool) }));
   const fit = read.flatMap(({ tool, fault }) => (fault === undefined ? [tool] : []));
   const beyond = Math.max(0, fit.length - (MAX_TOOLS[provider] ?? Infinity));
   const because = `${provider} takes ${MAX_TOOLS[provider]} tools at once, and there are ${fit.length}`;
@@ -133,6 +135,22 @@ export function toolsFor(provider: ProviderName, tools: readonly ToolSpec[]): Fi
   };
 }
 
+function toolFault(provider: Dialect, { name, inputSchema }: ToolSpec): string | undefined {
+  if (!takesName(provider, name)) return `${provider} takes no tool of the name "${name}"`;
+  return providerFault(provider, inputSchema);
+}
+
+/** Source: ai.google.dev, API reference, "FunctionDeclaration", `name`. */
+const GOOGLE_NAME = /^[a-zA-Z_]/;
+
+/** Letters that all providers take. Sources: see `soundMessages`. */
+const EVERY_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
+
+/** Whether a tool may have this name, also in the history. Pure. */
+export function takesName(provider: Dialect, name: string): boolean {
+  return EVERY_NAME.test(name) && (provider !== "google" || GOOGLE_NAME.test(name));
+}
+
 /**
  * Names of arguments. Source: Anthropic's 400 `input_schema.properties: Property keys should match
  * pattern '^[a-zA-Z0-9_.-]{1,64}$'`, of the first level alone.
@@ -140,16 +158,16 @@ export function toolsFor(provider: ProviderName, tools: readonly ToolSpec[]): Fi
 const ANTHROPIC_KEY = /^[a-zA-Z0-9_.-]{1,64}$/;
 
 /** Why a provider would refuse a schema in every form that keeps its meaning. Pure. */
-export function providerFault(provider: ProviderName, schema: JsonObject): string | undefined {
+export function providerFault(provider: Dialect, schema: JsonObject): string | undefined {
   if (provider !== "anthropic") return undefined;
   const wrong = Object.keys(membersOf(flatSchema(schema))).find((key) => !ANTHROPIC_KEY.test(key));
   return wrong && `anthropic takes no argument of the name "${wrong.slice(0, 100)}"`;
 }
 
-const made = new Map<ProviderName, WeakMap<JsonObject, JsonObject>>();
+const made = new Map<Dialect, WeakMap<JsonObject, JsonObject>>();
 
 /** A schema in the form that a provider takes. Pure; each is made once. */
-function schemaFor(provider: ProviderName, schema: JsonObject): JsonObject {
+function schemaFor(provider: Dialect, schema: JsonObject): JsonObject {
   if (provider === "offline") return schema;
   const ofProvider = made.get(provider) ?? new WeakMap<JsonObject, JsonObject>();
   made.set(provider, ofProvider);
@@ -159,11 +177,12 @@ function schemaFor(provider: ProviderName, schema: JsonObject): JsonObject {
   return flat;
 }
 
-function formFor(provider: ProviderName, schema: JsonObject): JsonObject {
+function formFor(provider: Dialect, schema: JsonObject): JsonObject {
   const flat = flatSchema(schema);
-  const form = provider === "anthropic" ? flat : withItems({ properties: {}, ...flat });
+  if (provider === "anthropic") return flat as JsonObject;
+  const form = withItems({ properties: {}, ...flat }) as JsonObject;
 
-  return form as JsonObject;
+  return provider === "google" ? plainReferences(form) : form;
 }
 
 /**

@@ -17,7 +17,9 @@ const program = z
   .max(200, { error: "must be a program and at most 199 arguments" });
 
 const modelText = z
-  .string({ error: "must be offline, or provider:model" })
+  .string({
+    error: "must be offline, or provider:model; a worker is a program, which gets no object",
+  })
   .superRefine((written, context) => {
     try {
       parseModelNames(written);

@@ -7,7 +7,7 @@ import type { EngineDefinitions } from "../engine/engine.ts";
 import type { McpToolSet } from "../mcp/mcp-servers.ts";
 import { modelName } from "../models/card.ts";
 import { jsonSchemaOf } from "../models/json-schema.ts";
-import type { ProviderName } from "../models/model.ts";
+import { type Dialect, dialectOf } from "../models/model-object.ts";
 import { toolsFor } from "../models/tool-schema.ts";
 import type { AgentBook, AgentFileText, AgentMaking } from "../server/agent-routes.ts";
 
@@ -53,7 +53,7 @@ function makingOf(
   const skills = agents.flatMap((agent) => agent.skills ?? []);
   const leftOut = agents.flatMap((agent) => [
     ...leftOutOf(agent),
-    ...refusedOf(agent, chooseLlm(agent.card.llm, defaultLlm, everyLlm).provider),
+    ...refusedOf(agent, dialectOf(chooseLlm(agent.card.llm, defaultLlm, everyLlm))),
   ]);
 
   return {
@@ -93,7 +93,7 @@ function leftOutOf({ toolSets = [] }: Agent): AgentMaking["leftOut"] {
 }
 
 /** Tools that the provider of its model would refuse. */
-function refusedOf(agent: Agent, provider: ProviderName): AgentMaking["leftOut"] {
+function refusedOf(agent: Agent, provider: Dialect): AgentMaking["leftOut"] {
   const sets = (agent.toolSets ?? []).flatMap((set) =>
     Object.entries(set.tools()).map(([name, tool]) => ({ name, tool, mcp: set.name })),
   );

@@ -101,6 +101,11 @@ function messagesProblem(messages: readonly unknown[]): string | undefined {
     if (new Set(asked).size < asked.length) {
       return `messages.${index}: \`tool_use\` ids must be unique`;
     }
+    const names = idsOf(blocks, "tool_use", "name");
+    const unnamed = names.findIndex((name) => !NAME.test(name));
+    if (unnamed >= 0) {
+      return `messages.${index}.content.${unnamed}.tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'`;
+    }
     const odd = asked.findIndex((id) => !CALL_ID.test(id));
     if (odd >= 0) {
       return `messages.${index}.content.${odd}.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'`;

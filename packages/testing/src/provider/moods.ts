@@ -1,8 +1,11 @@
 import { isWire, listOf, type Wire } from "./refusal.ts";
 
-/** What the provider is asked for, in the same words for both wire formats. */
+/** The formats that the provider speaks. */
+export type ProviderWire = "openai" | "responses" | "anthropic" | "gemini";
+
+/** What the provider is asked for, in the same words for all wire formats. */
 export interface ProviderAsked {
-  readonly wire: "openai" | "anthropic";
+  readonly wire: ProviderWire;
   readonly model: string;
   readonly system: string;
   /** The last message of the person, or the last result of a tool. */
@@ -15,9 +18,9 @@ export interface ProviderAsked {
   /** Whether the provider promises to keep to the schema. */
   readonly isStrict: boolean;
   readonly temperature: number | undefined;
-  /** Whether it is to think first (Anthropic). */
+  /** Whether it is to think first. */
   readonly thinks?: boolean | undefined;
-  /** Of a request that marks what is to be kept (Anthropic): tokens read and written. */
+  /** Tokens read from what was kept, and written to it; absent where nothing is kept. */
   readonly cached?: { readonly read: number; readonly written: number } | undefined;
 }
 

@@ -111,13 +111,38 @@ function messageProblem(
 
   if (open.length > 0) return unanswered(open);
 
-  const isCall = listOf(message["tool_calls"]).length > 0;
+  const calls = listOf(message["tool_calls"]).filter(isWire);
+  const isCall = calls.length > 0;
+  const problem = firstOf(
+    calls.map((call, at) => () => calledProblem(call, `messages[${index}].tool_calls[${at}]`)),
+  );
+  if (problem) return problem;
+
   const hasContent = typeof message["content"] === "string" || Array.isArray(message["content"]);
 
   if (hasContent || (role === "assistant" && isCall)) return undefined;
 
   return `Invalid value for 'content': expected a string, got null. ('messages[${index}].content')`;
 }
+
+/**
+ * Source: OpenAI, API reference, `messages`, "Assistant message"; the 400s of a long id and of a name
+ * with other letters in it.
+ */
+function calledProblem({ id, function: called }: Wire, at: string): string | undefined {
+  const { length } = wordOf(id);
+  if (length > MAX_ID) {
+    return `Invalid '${at}.id': string too long. Expected a string with maximum length ${MAX_ID}, but got a string with length ${length} instead.`;
+  }
+  const { name, arguments: args } = isWire(called) ? called : {};
+  if (!NAME.test(wordOf(name ?? ""))) return nameProblem(`${at}.function.name`);
+
+  return typeof args === "string"
+    ? undefined
+    : `Missing required parameter: '${at}.function.arguments'.`;
+}
+
+const MAX_ID = 40;
 
 function stillOpen(message: Wire, open: readonly string[]): readonly string[] {
   if (message["role"] === "tool") return open.filter((id) => id !== message["tool_call_id"]);
@@ -134,7 +159,7 @@ function unanswered(open: readonly string[]): string | undefined {
 
 /** Source: OpenAI, API reference: names of functions have 1–64 letters, digits, `_`, `-`; 128 tools. */
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
-const MAX_TOOLS = 128;
+export const MAX_TOOLS = 128;
 
 function toolsProblem(body: Wire): string | undefined {
   const tools = listOf(body["tools"]);
@@ -158,14 +183,14 @@ function toolsProblem(body: Wire): string | undefined {
 
 function toolProblem(tool: unknown, index: number): string | undefined {
   const made = isWire(tool) && isWire(tool["function"]) ? tool["function"] : {};
-  const name = wordOf(made["name"] ?? "");
 
-  if (!NAME.test(name)) {
-    return (
-      `Invalid 'tools[${index}].function.name': string does not match pattern. Expected a string ` +
-      "that matches the pattern '^[a-zA-Z0-9_-]+$' with maximum length 64."
-    );
-  }
+  return functionProblem(made, `tools[${index}].function.name`);
+}
+
+/** What is wrong with a function that is offered, in chat completions and in responses. */
+export function functionProblem(made: Wire, at: string): string | undefined {
+  const name = wordOf(made["name"] ?? "");
+  if (!NAME.test(name)) return nameProblem(at);
 
   const { parameters, strict } = made;
   if (isWire(parameters) && parameters["type"] !== "object") {
@@ -176,6 +201,13 @@ function toolProblem(tool: unknown, index: number): string | undefined {
     parametersProblem(parameters) ?? (strict === true ? strictProblem(parameters) : undefined);
 
   return problem && `Invalid schema for function '${name}': ${problem}`;
+}
+
+function nameProblem(at: string): string {
+  return (
+    `Invalid '${at}': string does not match pattern. Expected a string ` +
+    "that matches the pattern '^[a-zA-Z0-9_-]+$' with maximum length 64."
+  );
 }
 
 /**
@@ -239,24 +271,32 @@ function isBetween(value: unknown, from: number, to: number): boolean {
 /** Source: OpenAI, guide "Structured model outputs", also its section "JSON mode". */
 function formatProblem(body: Wire, { formats }: OpenAiAbilities): string | undefined {
   const format = body["response_format"];
-
   if (!isWire(format)) return undefined;
-
   const asked = isWire(format["json_schema"]) ? format["json_schema"] : {};
-  const isStrict = format["type"] === "json_schema" && asked["strict"] === true;
-  const kind = isStrict ? "strict" : format["type"];
+  const kind = wordOf(format["type"]);
+  const saysJson = /json/i.test(JSON.stringify(body["messages"]));
 
+  return formatKindProblem({ kind, asked, at: "response_format", saysJson }, formats);
+}
+
+/** What is wrong with the asked kind of an answer, in chat completions and in responses. */
+export function formatKindProblem(
+  { kind: type, asked, at, saysJson }: AskedFormat,
+  formats: OpenAiAbilities["formats"],
+): string | undefined {
+  const isStrict = type === "json_schema" && asked["strict"] === true;
+  const kind = isStrict ? "strict" : type;
   if (kind !== "text" && formats && !(formats as readonly unknown[]).includes(kind)) {
-    return `Invalid parameter: 'response_format' of type '${wordOf(kind)}' is not supported with this model.`;
+    return `Invalid parameter: '${at}' of type '${kind}' is not supported with this model.`;
   }
 
-  if (kind === "json_object") return saysJson(body);
-  if (format["type"] !== "json_schema") return undefined;
-
+  if (kind === "json_object" && !saysJson) {
+    return `'messages' must contain the word 'json' in some form, to use '${at}' of type 'json_object'.`;
+  }
+  if (type !== "json_schema") return undefined;
   const name = wordOf(asked["name"] ?? "");
-
   if (!NAME.test(name)) {
-    return "Invalid 'response_format.json_schema.name': string does not match pattern.";
+    return `Invalid '${at}.json_schema.name': string does not match pattern.`;
   }
 
   const problem = isStrict ? strictProblem(asked["schema"]) : undefined;
@@ -264,7 +304,11 @@ function formatProblem(body: Wire, { formats }: OpenAiAbilities): string | undef
   return problem && `Invalid schema for response_format '${name}': ${problem}`;
 }
 
-function saysJson(body: Wire): string | undefined {
-  if (/json/i.test(JSON.stringify(body["messages"]))) return undefined;
-  return "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'.";
+interface AskedFormat {
+  readonly kind: string;
+  /** With name, schema and strictness. */
+  readonly asked: Wire;
+  /** Where it stands. */
+  readonly at: string;
+  readonly saysJson: boolean;
 }

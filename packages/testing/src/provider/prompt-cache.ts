@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
-import { promptBlocks } from "./anthropic-rules.ts";
-import type { Wire } from "./refusal.ts";
+import type { KeptBlock } from "./wire-format.ts";
 
 /** How much of a request was read from the cache, and how much was written to it, in tokens. */
 export interface CachedTokens {
@@ -10,24 +9,27 @@ export interface CachedTokens {
 
 /** Beginnings that are kept. */
 const MAX_KEPT = 1_000;
-/** A shorter beginning is not kept, in tokens. Source: Anthropic, guide "Prompt caching". */
+/**
+ * A shorter beginning is not kept, in tokens. Sources: Anthropic and OpenAI, guides "Prompt caching";
+ * ai.google.dev, "Context caching", "Implicit caching".
+ */
 const LEAST = 1_024;
-/** So many blocks before a mark are looked at for what is kept. Source: the same page. */
+/** So many blocks before a mark are looked at for what is kept. Source: Anthropic's page. */
 const LOOKS_BACK = 20;
 /** Bytes of a token, about. */
 const TOKEN_BYTES = 4;
 
 /**
- * What Anthropic keeps of the beginnings of requests: up to each block with `cache_control`. A
- * request reads the longest one that it begins with.
+ * What a provider keeps of the beginnings of requests: Anthropic's up to each block with
+ * `cache_control`, others by themselves. A request reads the longest one that it begins with.
  */
 export class PromptCache {
   /** Tokens by the hash of the beginning. */
   readonly #kept = new Map<string, number>();
 
   /** Undefined: the request marks nothing. */
-  take(body: Wire): CachedTokens | undefined {
-    const beginnings = beginningsOf(body);
+  take(blocks: readonly KeptBlock[]): CachedTokens | undefined {
+    const beginnings = beginningsOf(blocks);
     const marks = beginnings.flatMap(({ isMarked }, index) => (isMarked ? [index] : []));
     const last = marks.at(-1);
     if (last === undefined) return undefined;
@@ -55,14 +57,14 @@ interface Beginning {
 }
 
 /** The request up to each of its blocks; a mark is no part of what is compared. */
-function beginningsOf(body: Wire): readonly Beginning[] {
+function beginningsOf(blocks: readonly KeptBlock[]): readonly Beginning[] {
   const hash = createHash("sha256");
   let bytes = 0;
-  return promptBlocks(body).map(({ cache_control: mark, ...block }) => {
+  return blocks.map(({ block, isMarked }) => {
     const text = JSON.stringify(block);
     bytes += Buffer.byteLength(text);
     hash.update(text);
     const tokens = Math.ceil(bytes / TOKEN_BYTES);
-    return { hash: hash.copy().digest("hex"), tokens, isMarked: mark !== undefined };
+    return { hash: hash.copy().digest("hex"), tokens, isMarked };
   });
 }

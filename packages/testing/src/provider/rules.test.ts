@@ -30,6 +30,21 @@ const closed = (properties: object, required = Object.keys(properties)) => ({
   additionalProperties: false,
 });
 
+const CALL = { id: "a", type: "function", function: { name: "rate", arguments: "{}" } };
+
+/** A call and its result. */
+function called(rest: object): object {
+  const call = { ...CALL, ...rest };
+
+  return {
+    messages: [
+      USER,
+      { role: "assistant", content: null, tool_calls: [call] },
+      { role: "tool", tool_call_id: call.id, content: "1" },
+    ],
+  };
+}
+
 const openAiTool = (rest: object): object => ({
   tools: [{ function: { name: "pay", parameters: { type: "object", properties: {}, ...rest } } }],
 });
@@ -40,16 +55,10 @@ const anthropicTool = (input_schema?: object): object => ({
 
 describe("OpenAI's rules", () => {
   test("take a plain request, one with tools, and one with their results", () => {
-    const call = { id: "a", type: "function", function: { name: "rate", arguments: "{}" } };
-    const messages = [
-      USER,
-      { role: "assistant", content: null, tool_calls: [call] },
-      { role: "tool", tool_call_id: "a", content: "1" },
-    ];
     const tools = [{ type: "function", function: { name: "rate", parameters: closed({}) } }];
 
     expect(openAi({})).toBeUndefined();
-    expect(openAi({ messages, tools, temperature: 0 })).toBeUndefined();
+    expect(openAi({ ...called({}), tools, temperature: 0 })).toBeUndefined();
   });
 
   test.each<[string, object, RegExp]>([
@@ -72,9 +81,15 @@ describe("OpenAI's rules", () => {
     ["json_object without the word", { response_format: { type: "json_object" } }, /'json'/],
     [
       "a call without its result",
-      { messages: [USER, { role: "assistant", tool_calls: [{ id: "a" }] }, USER] },
+      { messages: [USER, { role: "assistant", tool_calls: [CALL] }, USER] },
       /must be followed by tool messages.*: a/,
     ],
+    [
+      "a called name with a dot",
+      called({ function: { name: "default_api.pay", arguments: "{}" } }),
+      /tool_calls\[0\]\.function\.name.*does not match pattern/,
+    ],
+    ["a long id of a call", called({ id: "a".repeat(41) }), /tool_calls\[0\]\.id.*length 40/],
     [
       "a result without its call",
       { messages: [USER, { role: "tool", tool_call_id: "b", content: "1" }] },
@@ -144,6 +159,11 @@ describe("Anthropic's rules", () => {
       "a call where there are no tools",
       { messages: [USER, call, { role: "user", content: [result] }] },
       /must define tools/,
+    ],
+    [
+      "a called name with a blank",
+      { messages: [USER, { ...call, content: [{ ...call.content[0], name: "a b" }] }] },
+      /tool_use\.name: String should match pattern/,
     ],
     [
       "two calls with one id",

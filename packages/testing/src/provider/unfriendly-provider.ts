@@ -3,7 +3,6 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { systemClock } from "dure/client";
-import { anthropicRefusal, type AnthropicAbilities } from "./anthropic-rules.ts";
 import {
   fits,
   inMood,
@@ -11,13 +10,15 @@ import {
   type Mood,
   type ProviderAnswer,
   type ProviderAsked,
+  type ProviderWire,
   type Random,
   type SpokenAnswer,
 } from "./moods.ts";
 import { PromptCache } from "./prompt-cache.ts";
-import { openAiRefusal, type OpenAiAbilities } from "./openai-rules.ts";
-import { isWire, type Refusal, type Wire, wordOf } from "./refusal.ts";
-import { anthropicWire, openAiWire, type WireFormat } from "./wires.ts";
+import { isWire, type Refusal, type Wire } from "./refusal.ts";
+import { messageIn } from "./strict-fetch.ts";
+import type { WireCall } from "./wire-format.ts";
+import { formatOf, NOT_FOUND, type ProviderAbilities, type SomeWire, wireOf } from "./wires.ts";
 
 /** What an unfriendly provider answers, and how rude it is. */
 export interface UnfriendlyProviderOptions {
@@ -29,14 +30,14 @@ export interface UnfriendlyProviderOptions {
   readonly moods?: readonly Mood[] | undefined;
   /** How often it is in a mood, 0–1. Default 0.5. */
   readonly often?: number | undefined;
-  readonly abilities?: (OpenAiAbilities & AnthropicAbilities) | undefined;
+  readonly abilities?: ProviderAbilities | undefined;
   /** How long `slow` takes, milliseconds. Default 50. */
   readonly slowMs?: number | undefined;
 }
 
 /** One request and what became of it. */
 export interface ProviderRequest {
-  readonly wire: "openai" | "anthropic";
+  readonly wire: ProviderWire | undefined;
   readonly body: Wire;
   readonly status: number;
   readonly mood: Mood | undefined;
@@ -48,8 +49,9 @@ export interface ProviderRequest {
 const MAX_REQUESTS = 10_000;
 
 /**
- * A provider that speaks OpenAI's chat completions (`/v1/chat/completions`) and Anthropic's messages
- * (`/v1/messages`), streamed or whole. It refuses what the providers refuse, and by seed it does
+ * A provider that speaks OpenAI's chat completions (`/v1/chat/completions`) and responses
+ * (`/v1/responses`), Anthropic's messages (`/v1/messages`), and Gemini's `generateContent`
+ * (`/v1beta/models/…`), streamed or whole. It refuses what the providers refuse, and by seed it does
  * what real models do: nulls, code fences, apologies, half answers, wrong tools, claims, 429, cuts.
  *
  * ```ts
@@ -93,44 +95,34 @@ export class UnfriendlyProvider implements AsyncDisposable {
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const written = await text(request);
-    const wire = request.url?.endsWith("/messages") ? "anthropic" : "openai";
+    const call = callOf(request);
+    const wire = wireOf(call);
     const body = parsedBody(written);
-    const refusal = this.#refusalOf(wire, request, body);
-
-    if (body === undefined || refusal) {
-      const refused = refusal ?? { status: 400, body: { error: { message: "no JSON" } } };
+    const format = wire && formatOf(wire);
+    if (body === undefined || !format) {
+      const refused = body ? NOT_FOUND : { status: 400, body: { error: { message: "no JSON" } } };
       this.#note({ wire, body: body ?? {}, status: refused.status, mood: undefined, refused });
 
       return sendJson(response, refused);
     }
 
-    const format = wire === "anthropic" ? anthropicWire : openAiWire;
-    const asked = { ...format.asked(body), cached: this.#cache.take(body) };
+    const refused = format.refusal(body, call, this.#options.abilities ?? {});
+    if (refused) {
+      this.#note({ wire, body, status: refused.status, mood: undefined, refused });
+
+      return sendJson(response, refused);
+    }
+
+    const asked = { ...format.asked(body, call), cached: this.#cache.take(format.kept(body)) };
     const random = this.#randomFor(written);
 
     const answer = await this.#options.answer(asked);
     const mood = this.#moodFor(asked, answer, random);
     const spoken = inMood(answer, mood, asked, random);
-    const status = STATUS_OF_MOOD[mood ?? "slow"]?.[wire] ?? 200;
+    const status = (mood && format.statuses[mood as keyof SomeWire["statuses"]]) ?? 200;
+    const isStream = format.isStream(body, call);
     this.#note({ wire, body, status, mood, refused: undefined });
-    await this.#send(response, { format, asked, spoken, mood, status, body });
-  }
-
-  #refusalOf(
-    wire: "openai" | "anthropic",
-    { headers, url }: IncomingMessage,
-    body: Wire | undefined,
-  ): Refusal | undefined {
-    if (body === undefined) return undefined;
-
-    const { abilities } = this.#options;
-    if (wire === "openai") {
-      return url?.endsWith("/chat/completions") ? openAiRefusal(body, abilities) : NOT_FOUND;
-    }
-    // Source: Anthropic, "Versioning": each request names the version of the API.
-    if (headers["anthropic-version"] === undefined) return withoutVersion;
-
-    return anthropicRefusal(body, abilities);
+    await this.#send(response, { format, asked, spoken, mood, status, isStream });
   }
 
   #moodFor(asked: ProviderAsked, answer: ProviderAnswer, random: Random): Mood | undefined {
@@ -159,20 +151,12 @@ export class UnfriendlyProvider implements AsyncDisposable {
   }
 
   async #send(response: ServerResponse, answer: Outgoing): Promise<void> {
-    const { format, asked, spoken, mood, status, body } = answer;
+    const { format, asked, spoken, mood, status, isStream } = answer;
     if (mood === "slow") await systemClock.sleep(this.#options.slowMs ?? 50);
 
-    if (status !== 200) {
-      const headers = status === 429 ? { "retry-after": "0" } : undefined;
+    if (status !== 200) return sendJson(response, format.error(status, "Try again later."));
 
-      return sendJson(response, {
-        status,
-        body: format.error(status, "Try again later."),
-        headers,
-      });
-    }
-
-    if (body["stream"] !== true) {
+    if (!isStream) {
       if (mood === "cut") return void response.destroy();
       return sendJson(response, { status, body: format.whole(spoken, asked) });
     }
@@ -192,42 +176,21 @@ export class UnfriendlyProvider implements AsyncDisposable {
 }
 
 interface Outgoing {
-  readonly format: WireFormat;
+  readonly format: SomeWire;
   readonly asked: ProviderAsked;
   readonly spoken: SpokenAnswer;
   readonly mood: Mood | undefined;
   readonly status: number;
-  readonly body: Wire;
+  readonly isStream: boolean;
 }
 
-/** Sources: the pages on errors of OpenAI (429, 503) and of Anthropic (429, 529). */
-const STATUS_OF_MOOD: Partial<Record<Mood, { openai: number; anthropic: number }>> = {
-  rate_limited: { openai: 429, anthropic: 429 },
-  unavailable: { openai: 503, anthropic: 529 },
-};
-
-const NOT_FOUND: Refusal = {
-  status: 404,
-  body: { error: { message: "Unknown request URL.", type: "invalid_request_error" } },
-};
-
-const withoutVersion: Refusal = {
-  status: 400,
-  body: {
-    type: "error",
-    error: { type: "invalid_request_error", message: "anthropic-version: header is required" },
-  },
-};
+function callOf({ url = "", headers }: IncomingMessage): WireCall {
+  return { path: url, header: (name) => headers[name]?.toString() };
+}
 
 function sendJson(response: ServerResponse, { status, body, headers }: Refusal): void {
   response.writeHead(status, { "content-type": "application/json", ...headers });
   response.end(JSON.stringify(body));
-}
-
-function messageIn(body: object): string {
-  const error = isWire(body) ? body["error"] : undefined;
-
-  return isWire(error) ? wordOf(error["message"]) : "";
 }
 
 function parsedBody(written: string): Wire | undefined {

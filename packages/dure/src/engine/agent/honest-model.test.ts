@@ -1,5 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { UnfriendlyProvider } from "@dure/testing";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
 import { Inbox, type EscalationAnswer } from "../../escalations/inbox.ts";
 import type { Escalation } from "../../wire/escalations.ts";
@@ -8,8 +7,7 @@ import { testDatabase } from "../../durable/test-database.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { silentLogger } from "../../kernel/logger.ts";
 import type { Done } from "../../kernel/turn-events.ts";
-import type { ModelCall, ModelMessage } from "../../models/model.ts";
-import { Models } from "../../models/models.ts";
+import type { ModelMessage } from "../../models/model.ts";
 import { randomFrom, type OfflineModel } from "../../models/offline.ts";
 import { defineService, flow, type Service } from "../service/service.ts";
 import type { TurnRequest } from "../api.ts";
@@ -118,26 +116,13 @@ function serviceOf(outside: Outside, folds: boolean): Service {
   });
 }
 
-/** Of so many requests one is shown to each provider, too. */
-const SHOWN = 20;
-
 /** Every request of a model is held against the rules that all providers have. */
-function watched(
-  model: OfflineModel,
-  { problems, providers }: { problems: string[]; providers: readonly ModelCall[] },
-): OfflineModel {
+function watched(model: OfflineModel, problems: string[]): OfflineModel {
   return {
     name: model.name,
-    respond: async (request, context) => {
+    respond: (request, context) => {
       const problem = problemOf(request.messages);
       if (problem) problems.push(`${problem}: ${JSON.stringify(request.messages)}`);
-      if (context.call % SHOWN === 0) {
-        for (const provider of providers) {
-          await provider.stream(request).catch((error: unknown) => {
-            problems.push(`${provider.provider}: ${String(error)}`);
-          });
-        }
-      }
       return model.respond(request, context);
     },
   };
@@ -166,6 +151,9 @@ function problemOf(messages: readonly ModelMessage[]): string | undefined {
   return messages[0]?.role === "user" ? undefined : "no person at the beginning";
 }
 
+/** Of so many requests one is shown to each provider, too. */
+const HELD = { first: 0, every: 20 } as const;
+
 /** The process that lives now; a kill fences it, and another one takes its turns over. */
 class Processes implements AsyncDisposable {
   readonly #url: string;
@@ -190,7 +178,11 @@ class Processes implements AsyncDisposable {
 
   async start(): Promise<void> {
     this.#all.push(
-      await startTestEngine(this.#services, { offline: this.#models, on: { url: this.#url } }),
+      await startTestEngine(this.#services, {
+        offline: this.#models,
+        on: { url: this.#url },
+        held: HELD,
+      }),
     );
   }
 
@@ -221,25 +213,6 @@ class Processes implements AsyncDisposable {
 
 let database: Database;
 let url: string;
-/** Strict doubles of providers, behind the AI SDK's own packages. */
-let providers: readonly ModelCall[];
-const stack = new AsyncDisposableStack();
-beforeAll(async () => {
-  const strict = stack.use(
-    await UnfriendlyProvider.start({ seed: 1, often: 0, answer: () => ({ text: "Taken." }) }),
-  );
-  const connection = { apiKey: "k", baseUrl: `${strict.url}/v1` };
-  const models = new Models({
-    clock: systemClock,
-    logger: silentLogger,
-    providers: { anthropic: connection, openai: connection },
-  });
-  providers = ["anthropic:claude-haiku-4-5", "openai:gpt-5-mini"].map((name) =>
-    models.resolve(name),
-  );
-}, 60_000);
-afterAll(() => stack.disposeAsync());
-
 // Each round has its own: what earlier rounds stored makes no query of this one slower.
 let own: AsyncDisposableStack;
 beforeEach(async () => {
@@ -429,10 +402,7 @@ async function playAll(seed: string, count: number, kills: number): Promise<read
   await using processes = new Processes({
     url,
     services: [serviceOf(outside, false), serviceOf(outside, true)],
-    models: [
-      watched(honestModel("honest", { fails: 0.05 }), { problems, providers }),
-      honestSummary("summary"),
-    ],
+    models: [watched(honestModel("honest", { fails: 0.05 }), problems), honestSummary("summary")],
   });
   await processes.start();
   const plays = Array.from({ length: count }, (_, index) => {

@@ -4,7 +4,7 @@ import type { Logger } from "../../kernel/logger.ts";
 import type { MemoryVersion, TurnStore } from "../../durable/turns.ts";
 import { agentPaused } from "../../durable/pauses.ts";
 import { runAttempts, type Attempt } from "../../models/attempts.ts";
-import { parseModelNames, type Llm } from "../../models/card.ts";
+import type { Llm } from "../../models/card.ts";
 import type { ModelAnswer, ModelCallRecord, ModelRequest } from "../../models/model.ts";
 import type { Models } from "../../models/models.ts";
 import { NO_MODEL } from "../../models/no-model.ts";
@@ -21,6 +21,7 @@ import {
   lastTurns,
   MEMORY_DEFAULTS,
   withDeeds,
+  summaryLlm,
   type Memory,
   type MemoryOptions,
 } from "./memory.ts";
@@ -219,7 +220,8 @@ export class MemoryFolder {
   }
 
   #llmOf({ summaryModel }: MemoryOptions): Llm {
-    return summaryModel === undefined ? this.#options.defaultLlm : parseModelNames(summaryModel);
+    const own = summaryModel ? summaryLlm(summaryModel) : undefined;
+    return own ?? this.#options.defaultLlm;
   }
 
   /** A function in the place of a model: that it knows no summaries is no trouble. */

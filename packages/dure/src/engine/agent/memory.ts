@@ -1,3 +1,4 @@
+import { parseCard, type Llm, type LlmInput } from "../../models/card.ts";
 import type { HandedOut } from "../caller/handed-out.ts";
 import { newestDeeds, withinTokens, type AgentWork } from "./work.ts";
 
@@ -44,8 +45,8 @@ export interface MemoryOptions {
   readonly maxRawTurns?: number;
   /** Default true. */
   readonly enableSummary?: boolean;
-  /** `provider:model` for the fold; default the team's model. */
-  readonly summaryModel?: string | undefined;
+  /** The model of the fold, by its name or as an object; default the team's model. */
+  readonly summaryModel?: LlmInput | undefined;
   /** With `{memory_block}` (the summary so far) and `{dialog}` (the turns to fold). */
   readonly summaryPrompt?: string | undefined;
 }
@@ -57,6 +58,11 @@ export const MEMORY_DEFAULTS = {
   maxRawTurns: 12,
   enableSummary: true,
 } as const satisfies MemoryOptions;
+
+/** The model of a fold as it is asked. Throws `CARD_INVALID`. */
+export function summaryLlm(summaryModel: LlmInput): Llm | undefined {
+  return parseCard({ llm: summaryModel }, "memory.summaryModel").llm;
+}
 
 export const EMPTY_MEMORY: Memory = { rawHistory: [], summaryText: "" };
 

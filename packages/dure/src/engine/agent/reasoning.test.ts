@@ -2,6 +2,7 @@ import { UnfriendlyProvider, type ProviderAnswer, type ProviderAsked } from "@du
 import { expect, test } from "vitest";
 import { z } from "zod";
 import type { LlmInput } from "../../models/card.ts";
+import { modelsAt } from "../../models/test-providers.ts";
 import { defineService, flow } from "../service/service.ts";
 import { startTestEngine, type TestEngine } from "../test-engine.ts";
 import { chatAgent } from "./agent.ts";
@@ -161,4 +162,69 @@ test("a model that is not to think is sent no word about thinking, with calls or
 
   expect(claude.requests).toHaveLength(2);
   for (const { body } of claude.requests) expect(body).not.toHaveProperty("thinking");
+});
+
+test("a model of OpenAI's responses gets its hidden thinking again, and nothing is stored there", async () => {
+  await using openai = await provider(({ messages }) => {
+    const rounds = messages.filter((item) => (item as { type?: string }).type === "function_call");
+    if (rounds.length < 2) return { text: "I look.", toolCalls: [{ name: "look", args: {} }] };
+    return { text: "It is 5,000 won." };
+  });
+  const [model] = modelsAt(openai.url);
+  await using t = await startTestEngine(serviceOf(model!));
+
+  const { done } = await t.say("how much?");
+
+  expect(done.error).toBeUndefined();
+  expect(openai.requests.map(({ status, refusal }) => refusal ?? status)).toEqual([200, 200, 200]);
+  const kinds = (openai.requests[2]!.body["input"] as { type?: string; role?: string }[]).map(
+    ({ type, role }) => type ?? role,
+  );
+  const round = ["reasoning", "assistant", "function_call", "function_call_output"];
+  expect(kinds).toEqual(["developer", "user", ...round, ...round]);
+  expect(openai.requests.map(({ body }) => body["store"])).toEqual([false, false, false]);
+  expect(await storedIn(t)).not.toContain("encrypted by");
+});
+
+test("Gemini gets the signatures of its calls again, also of calls side by side", async () => {
+  await using gemini = await provider(({ messages }) => {
+    if (messages.length > 4) return { text: "It is 5,000 won." };
+    return {
+      toolCalls: [
+        { name: "look", args: {} },
+        { name: "look", args: {} },
+      ],
+    };
+  });
+  const [, model] = modelsAt(gemini.url);
+  await using t = await startTestEngine(serviceOf(model!));
+
+  const first = await t.say("how much?");
+  const second = await t.say("and now?");
+
+  expect([first.done.error, second.done.error]).toEqual([undefined, undefined]);
+  expect(gemini.requests.map(({ status, refusal }) => refusal ?? status)).toEqual([
+    200, 200, 200, 200,
+  ]);
+  const written = JSON.stringify(gemini.requests[2]!.body);
+  expect(written.match(/"thoughtSignature"/g)).toHaveLength(2);
+  expect(written).not.toContain("skip_thought_signature_validator");
+});
+
+test.each([
+  ["OpenAI's responses", 0],
+  ["Gemini", 1],
+])("a call that a person allows goes on with %s", async (_name, at) => {
+  await using other = await provider(({ messages }) => {
+    if (JSON.stringify(messages).includes("paid")) return { text: "It is paid." };
+    return { text: "I pay.", toolCalls: [{ name: "pay", args: {} }] };
+  });
+  const model = modelsAt(other.url)[at]!;
+  await using t = await startTestEngine(serviceOf(model));
+  await t.say("pay");
+
+  const { done } = await t.say("yes");
+
+  expect(done).toMatchObject({ message: "It is paid." });
+  expect(other.requests.map(({ status, refusal }) => refusal ?? status)).toEqual([200, 200]);
 });

@@ -484,7 +484,7 @@ describe("a result", () => {
   });
 });
 
-test.each([
+test.each<readonly [string, object, CallerTools, string]>([
   ["a service that takes none", { service: "plain" }, TOOLS, "NOT_SPOKEN"],
   [
     "a name of the agent's own",
@@ -492,6 +492,10 @@ test.each([
     { tools: [{ ...WEATHER, name: "look_up" }] },
     "TOOL_NAME_TAKEN",
   ],
+  ...["find_tools", "read_result", "load_skill"].map(
+    (name) =>
+      [`the name ${name}`, {}, { tools: [{ ...WEATHER, name }] }, "TOOL_NAME_TAKEN"] as const,
+  ),
   ["a name twice", {}, { tools: [WEATHER, WEATHER] }, "CALLER_TOOLS_INVALID"],
   ["a name that is none", {}, { tools: [{ ...WEATHER, name: "a b" }] }, "CALLER_TOOLS_INVALID"],
   [

@@ -98,7 +98,9 @@ export const id = z
   .regex(/^[\p{L}\p{N}_-]{1,64}$/u, { error: "must be 1 to 64 letters, digits, _ or -" });
 
 const modelText = z
-  .string({ error: "must be offline, or provider:model" })
+  .string({
+    error: "must be offline, or provider:model; an object stands in the memory of a service",
+  })
   .superRefine((name, context) => {
     try {
       parseModelNames(name);

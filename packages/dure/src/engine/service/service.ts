@@ -11,7 +11,7 @@ import { unknownOption, unknownValue, type OptionProblem } from "../known-option
 import type { z } from "zod";
 import type { BusyPolicy } from "../../durable/turns.ts";
 import type { Agent, Validator } from "../agent/agent.ts";
-import type { MemoryOptions } from "../agent/memory.ts";
+import { type MemoryOptions, summaryLlm } from "../agent/memory.ts";
 import {
   mcpProblems,
   mcpServers,
@@ -221,6 +221,7 @@ export function defineService(options: ServiceOptions): Service {
     Object.keys(options.flows)[0] ??
     refuse("flows is empty.", "Give it at least one flow: flows: { DEFAULT: flow(…) }.");
   assertTools(options, refuse);
+  if (options.memory?.summaryModel) summaryLlm(options.memory.summaryModel);
   const agents = Object.fromEntries(
     Object.entries(options.agents).map(([key, agent]) => [
       key,

@@ -1,3 +1,5 @@
+import { createGoogle } from "@ai-sdk/google";
+import { strictFetch } from "@dure/testing";
 import { once } from "node:events";
 import { createServer as createHttpServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -996,6 +998,26 @@ test("the prompt of a fold is the service's own, by the model that it names, wit
     "Before: [] Said: [user: {dialog} $& one\nassistant: chat: {dialog} $& one]",
     "Before: [shorter] Said: [user: two\nassistant: chat: two]",
   ]);
+});
+
+test("a model object of the AI SDK folds, and what is no model is refused at once", async () => {
+  const asked: string[] = [];
+  const fetch = strictFetch({ text: "shorter", onRequest: ({ wire }) => void asked.push(wire!) });
+  const summaryModel = createGoogle({ apiKey: "k", fetch })("gemini-2.5-flash");
+  const memory = { summarizeThreshold: 2, keepRecentTurns: 1, summaryModel };
+  const chat = defineService({ ...named("chat"), memory });
+  await using t = await startTestEngine(chat, { offline: [offlineModel("m", () => "ok")] });
+  await t.say("one");
+
+  await t.say("two");
+
+  await expect
+    .poll(async () => (await t.engine.debug("s1")).memory.summaryText, { timeout: 20_000 })
+    .toBe("shorter");
+  expect(asked).toEqual(["gemini"]);
+  expect(() =>
+    defineService({ ...named("chat"), memory: { ...memory, summaryModel: "gogle:x" } }),
+  ).toThrowError(expect.objectContaining({ code: "CARD_INVALID" }) as Error);
 });
 
 test("of services behind one name each has its own settings of memory", async () => {

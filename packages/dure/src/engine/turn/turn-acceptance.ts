@@ -14,6 +14,7 @@ import { agentPaused } from "../../durable/pauses.ts";
 import { startAcceptSpan } from "../../models/telemetry.ts";
 import type { ToolSpec } from "../../models/model.ts";
 import { READ_RESULT } from "../agent/kept-result.ts";
+import { LOAD_SKILL } from "../agent/skills.ts";
 import { FIND_TOOLS } from "../agent/tool-offer.ts";
 import type { Agent } from "../agent/agent.ts";
 import type { AcceptedTurn, AcceptOptions, TurnRequest } from "../api.ts";
@@ -217,7 +218,7 @@ function assertTakesTools(
 
 function ownToolNames({ tools, toolSets = [] }: Agent): ReadonlySet<string> {
   const ofSets = toolSets.flatMap((set) => Object.keys(set.tools()));
-  return new Set([FIND_TOOLS, READ_RESULT, ...Object.keys(tools), ...ofSets]);
+  return new Set([FIND_TOOLS, LOAD_SKILL, READ_RESULT, ...Object.keys(tools), ...ofSets]);
 }
 
 const ANONYMOUS = { tenant: "", name: "" };
