@@ -1,6 +1,7 @@
 import { sql as budgets } from "../durable/budgets.sql.ts";
 import { sql as effects } from "../durable/effects.sql.ts";
 import { sql as eventLog } from "../durable/event-log.sql.ts";
+import { sql as files } from "../durable/files/files.sql.ts";
 import { MIGRATIONS } from "../durable/migrations/index.ts";
 import { sql as outbox } from "../durable/outbox.sql.ts";
 import type { Schema } from "../durable/release.ts";
@@ -35,6 +36,7 @@ export const SCHEMA: Schema = {
     "event-log": eventLog,
     outbox,
     escalations,
+    files,
     turns,
     effects,
     budgets,

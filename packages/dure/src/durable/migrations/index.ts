@@ -33,6 +33,7 @@ import { sql as planApprovals } from "./0031-plan-approvals.ts";
 import { sql as audiences } from "./0032-audiences.ts";
 import { sql as tokenRoles } from "./0033-token-roles.ts";
 import { sql as roomQuestions } from "./0034-room-questions.ts";
+import { sql as files } from "./0035-files.ts";
 
 /**
  * Checksums under which databases know migrations that were released with the functions of their
@@ -88,4 +89,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 32, name: "audiences", sql: audiences },
   { id: 33, name: "token-roles", sql: tokenRoles },
   { id: 34, name: "room-questions", sql: roomQuestions },
+  { id: 35, name: "files", sql: files },
 ];

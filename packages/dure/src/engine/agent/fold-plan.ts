@@ -1,3 +1,4 @@
+import { fileLine } from "../../kernel/files.ts";
 import { estimateTokens } from "../../models/prices.ts";
 import { spokenBy } from "../../kernel/quoted-words.ts";
 import { lastTurns, turnsOf, type Memory, type MemoryEntry, type MemoryOptions } from "./memory.ts";
@@ -66,8 +67,9 @@ function exchangesOf(history: History): readonly History[] {
 }
 
 /** What was said and called, as the one who sums it up reads it. Pure. */
-function linesOf({ role, content, work = [] }: MemoryEntry): readonly string[] {
-  return [...work.flatMap(callLines), spokenBy(role, content)];
+function linesOf({ role, content, files = [], work = [] }: MemoryEntry): readonly string[] {
+  const sent = files.map((file) => `[file ${fileLine(file)}]`);
+  return [...work.flatMap(callLines), spokenBy(role, [content, ...sent].filter(Boolean).join(" "))];
 }
 
 function entryTokens({ content, work = [] }: MemoryEntry): number {
