@@ -41,7 +41,7 @@ interface Said {
   readonly text: string;
   readonly id?: string;
   readonly context?: string;
-  readonly task?: string;
+  readonly task?: string | undefined;
   readonly returnImmediately?: boolean;
 }
 

@@ -75,7 +75,10 @@ async function saidUnderKills(
   let reached = world.reached(first!);
   const reader = servers.say(text, session);
   for (const next of [...later, undefined]) {
-    await within(reached, "a moment was not reached", () => servers.log);
+    await within(reached, "a moment was not reached", () => [
+      ...world.answered.map(({ said }) => JSON.stringify(said)),
+      ...servers.log,
+    ]);
     await servers.kill();
     if (next !== undefined) reached = world.reached(next);
     servers.start();

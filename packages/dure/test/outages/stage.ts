@@ -104,7 +104,7 @@ export function bookingTool(
     effect: "once",
     timeout: "5s",
     settle: "0s",
-    approval,
+    approval: approval ?? false,
     probe: async ({ key }) =>
       booked.has(key) ? { status: "happened", result: "booked" } : "not_happened",
     execute: async (_input, { key }) => {

@@ -5,6 +5,7 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import { DefaultChatTransport, type UIMessage, type UIMessageChunk } from "ai";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { testDatabase, type TestDatabase } from "../../src/durable/test-database.ts";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { a2aClient, saying } from "../a2a/a2a-client.ts";
 import { openAiClient } from "../openai/client.ts";
 import { startPayingTeam, Till, type PayingTeam } from "./paying-team.ts";
@@ -153,6 +154,7 @@ describe.each(Object.entries(DOORS))("over %s", (_name, door) => {
 
   test.each(["before", "in", "after"] as const)(
     "a yes pays once, however often it is sent, where turns fail %s the payment",
+    { ...FULL, timeout: 60_000 },
     async (point) => {
       const till = new Till(point, 503, 2);
       await using at = await open(door, till);

@@ -38,7 +38,7 @@ export function tillOf(paying: Paying, asks = false): ReturnType<typeof defineSe
     inputSchema: z.object({ payee: z.string() }),
     effect: "once",
     recover: "ask",
-    approval: asks ? { by: "person", question: ({ payee }) => `Shall I ${payee}?` } : undefined,
+    approval: asks ? { by: "person", question: ({ payee }) => `Shall I ${payee}?` } : false,
     execute: async ({ payee }) => {
       await paying.book(payee);
       if ((await paying.failure("in", payee)) !== undefined) throw new Error("the line was cut");
