@@ -29,6 +29,7 @@ const entry = (id: number, what: string, more: object = {}) => ({
   tenant: "",
   name: "token_1",
   person: "민준",
+  role: null,
   what,
   subject: `job_${id}`,
   outcome: "done" as string | null,

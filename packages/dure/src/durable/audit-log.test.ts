@@ -15,7 +15,9 @@ test("a deed stands there before it is done, without an outcome; the first outco
   await log.end(id, { outcome: "JOB_UNKNOWN" });
   await log.end(id, { outcome: "done", subjects: ["job_2", "job_3"] });
 
-  expect(before).toEqual([{ ...deed, id, at: expect.any(Number), person: null, outcome: null }]);
+  expect(before).toEqual([
+    { ...deed, id, at: expect.any(Number), person: null, role: null, outcome: null },
+  ]);
   expect((await log.list()).items).toEqual([{ ...before[0], outcome: "JOB_UNKNOWN" }]);
 });
 

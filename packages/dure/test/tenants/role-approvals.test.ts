@@ -62,7 +62,10 @@ const pay = defineService({
   },
 });
 
-async function serve(on: TestDatabase, options: Omit<Parameters<typeof defineTeam>[0], "name">): Promise<string> {
+async function serve(
+  on: TestDatabase,
+  options: Omit<Parameters<typeof defineTeam>[0], "name">,
+): Promise<string> {
   const environment = readEnvironment({ DATABASE_URL: on.url, PORT: "0", DURE_TOKEN: ADMIN });
   const team = await readTeam(defineTeam({ name: "bank", ...options }), import.meta.dirname);
   const warn: Logger["warn"] = (_, line) => void warnings.push(line);
