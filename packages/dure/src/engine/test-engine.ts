@@ -65,16 +65,15 @@ export async function startTestEngine(
   await notifications.start();
   stack.defer(() => notifications.stop());
   const lease = new AbortController();
-  const refusals: string[] = [];
-  stack.defer(() => {
+  const held: Promise<readonly string[]>[] = [];
+  stack.defer(async () => {
+    const refusals = (await Promise.all(held)).flat();
     if (refusals.length > 0) throw new Error(`providers refuse: ${refusals.join("; ")}`);
   });
   const models = new Models({
     clock,
     logger,
-    offline: (options.offline ?? []).map((model) =>
-      heldModel(model, (refusal) => refusals.push(refusal), options.held),
-    ),
+    offline: (options.offline ?? []).map((model) => heldModel(model, held, options.held)),
     providers: options.providers,
   });
   await registerProcess(database, processId);
