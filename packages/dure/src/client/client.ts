@@ -20,6 +20,7 @@ import type {
   EscalationAnswered,
   EscalationsFilter,
 } from "../wire/escalations.ts";
+import type { Uploaded } from "../wire/files.ts";
 import type { LoginLink } from "../wire/login.ts";
 import type { AuditEntry, AuditFilter, Costs, Me, ServerHealth } from "../wire/platform.ts";
 import type {
@@ -115,6 +116,30 @@ export class DureClient {
       this.#http.request("/v1/agent/chat/stream", { method: "POST", headers, body, signal });
 
     return this.#turnStream(TURN_BEGIN, begin, options);
+  }
+
+  /** Uploads files to a session, for `files` of a message. Again it is the same files. */
+  async uploadFiles(
+    sessionId: string,
+    files: readonly File[],
+    options: CallOptions = {},
+  ): Promise<Uploaded> {
+    const body = new FormData();
+    body.set("session_id", sessionId);
+    for (const file of files) body.append("file", file);
+    const response = await this.#http.request("/v1/agent/files", {
+      method: "POST",
+      body,
+      ...pass(options),
+    });
+    return fromWire(await readJson(response)) as Uploaded;
+  }
+
+  /** The bytes of a file that a message carried. */
+  async downloadFile(fileId: string, options: CallOptions = {}): Promise<Blob> {
+    const path = `/v1/agent/files/${encodeURIComponent(fileId)}`;
+    const response = await this.#http.request(path, pass(options));
+    return response.blob();
   }
 
   /**

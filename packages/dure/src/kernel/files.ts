@@ -131,6 +131,11 @@ export function harmlessName(given: string, type: FileType): string {
   return `${stem || "file"}.${fitsType(own, type) ? own : ending}`;
 }
 
+/** The same of a file whose type is not known: its ending stays. Pure. */
+export function harmlessWords(given: string): string {
+  return given.toWellFormed().replace(UNSEEN, "").slice(0, MAX_NAME) || "file";
+}
+
 /** Controls, format characters (also those that turn the direction), private and unassigned ones. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\u2028\u2029\ufffd]/gu;
 

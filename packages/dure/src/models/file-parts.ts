@@ -66,7 +66,10 @@ const READS: Readonly<Record<LlmRef["provider"], Reads>> = {
     kinds: () => [],
     except: ["audio/ogg", "audio/flac", "audio/mp4"],
   },
-  "ai-sdk": { ...ANY, kinds: (model) => (/^google/u.test(model) ? ["image", "pdf", "audio"] : []) },
+  "ai-sdk": {
+    ...ANY,
+    kinds: (model) => (model.startsWith("google") ? ["image", "pdf", "audio"] : []),
+  },
   offline: { ...ANY, kinds: () => ["image", "pdf", "audio"], inResults: true },
 };
 
@@ -127,6 +130,7 @@ export function plannedFiles(
 
 const AGAIN = "it comes again further down";
 const OLDER = "it was sent longer ago than files are shown again";
+const NOT_IN_RESULTS = "this model reads no such files in results of tools";
 const GONE = "it is not kept any more";
 
 function filesOf(
@@ -143,8 +147,7 @@ function unreadable(file: FileRef, llm: LlmRef, isResult: boolean): string | und
   const kind = kindOf(file.type);
   const { except, imageBytes } = READS[llm.provider];
   if (kind === "text") return undefined;
-  if (isResult && !fitsResult(file, llm))
-    return "this model reads no such files in results of tools";
+  if (isResult && !fitsResult(file, llm)) return NOT_IN_RESULTS;
   if (!readableKinds(llm).includes(kind) || except.includes(file.type)) {
     return "this model cannot read such files";
   }

@@ -6,6 +6,7 @@ import {
   type FileRef,
   type FileType,
   harmlessName,
+  harmlessWords,
   sizeText,
   sniffType,
 } from "../../kernel/files.ts";
@@ -312,7 +313,7 @@ function verified(bytes: Uint8Array, { sha256 }: StoredBytes, id: string): Uint8
 }
 
 function emptyFile(name: string): DureError {
-  const said = harmlessName(name, "text/plain");
+  const said = harmlessWords(name);
   return new DureError("FILE_EMPTY", `${said} has no bytes.`, {
     class: "input",
     hint: "Choose the file again.",
@@ -320,13 +321,13 @@ function emptyFile(name: string): DureError {
 }
 
 function tooLarge(name: string, bytes: number, most: number): DureError {
-  const said = harmlessName(name, "text/plain");
+  const said = harmlessWords(name);
   const message = `${said} has ${sizeText(bytes)}; at most ${sizeText(most)} are taken.`;
   return new DureError("FILE_TOO_LARGE", message, { class: "input", hint: "Send a smaller file." });
 }
 
 function typeRefused(name: string): DureError {
-  const said = harmlessName(name, "text/plain");
+  const said = harmlessWords(name);
   return new DureError("FILE_TYPE_REFUSED", `${said} is of no type that is taken.`, {
     class: "input",
     hint: `Send one of: ${Object.keys(FILE_TYPES).join(", ")}.`,
