@@ -133,6 +133,7 @@ export async function startRoomsTeam({
   await using starting = new AsyncDisposableStack();
   const database = starting.use(await testDatabaseUrl());
   const names = Object.keys(NAMES) as Name[];
+  const tellers = teller ? { teller: { displayName: "가람", service: "counter" } } : {};
   const options = defineTeam({
     name: "두레",
     locale,
@@ -146,7 +147,7 @@ export async function startRoomsTeam({
           { displayName: NAMES[name], leads: name === "ruda", card: { llm: `offline:${name}` } },
         ]),
       ),
-      ...(teller ? { teller: { displayName: "가람", service: "counter" } } : {}),
+      ...tellers,
     },
     rooms: {
       channels: {

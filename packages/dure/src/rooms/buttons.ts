@@ -35,7 +35,7 @@ export class Buttons {
     questions: Pick<Questions, "find">;
     logger: Logger;
     locale: RoomLocale;
-    approvers: readonly string[] | undefined;
+    approvers?: readonly string[] | undefined;
     resume: (place: string, person: string) => Promise<unknown>;
     retryAnswer: (handling: string, person: string) => Promise<Retried>;
   }) {

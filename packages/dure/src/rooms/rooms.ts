@@ -133,7 +133,12 @@ export class Rooms {
       processId: options.lease.id,
     });
     this.reader = new RoomReader({ database, directory, limits, personaOf: options.personaOf });
-    this.#buttons = this.#openButtons();
+    this.#buttons = new Buttons({
+      ...options,
+      questions: this.#questions,
+      resume: (place, person) => this.resume(place, { tenant: "", person }),
+      retryAnswer: (handling, person) => this.#retries.retryAnywhere(handling, person),
+    });
     const orders = this.#orders();
     this.#inbound = options.adapters.map(
       (adapter) =>
@@ -291,13 +296,7 @@ export class Rooms {
     const { database, store } = this.#setting;
     const state = await database.transaction(async (tx) => {
       const open = await store.open(tx, place.id);
-      if (!open || open.state === "closed") {
-        throw new DureError(
-          "PLACE_CLOSED",
-          `${place.name} is closed: ${open?.closedBecause ?? "it is gone"}.`,
-          { class: "conflict" },
-        );
-      }
+      if (!open || open.state === "closed") throw closedNow(place, open);
       await tx.query(RESUME, [place.id]);
       await store.settleEscalation(tx, `room:loop:${place.id}`, who.person);
       await liftPairsIn(tx, this.#setting, place.id, who.person);
@@ -365,32 +364,14 @@ export class Rooms {
    * What a person of a web room says to what they were asked there. Throws `PLACE_UNKNOWN`,
    * `ESCALATION_UNKNOWN`, `ESCALATION_CLOSED`, `ANSWER_FORBIDDEN`, `ANSWER_INVALID`.
    */
-  async answerIn(
-    id: string,
-    who: RoomPerson,
-    { question, value }: { question: string; value: string },
-  ): Promise<void> {
+  async answerIn(id: string, who: RoomPerson, answer: RoomAnswer): Promise<void> {
     const place = await this.place(id, who);
-    await this.#buttons.answer(question, value, { ...who, place: place.id });
+    await this.#buttons.answer(answer.question, answer.value, { ...who, place: place.id });
     this.#talk.announce();
   }
 
   retentionRules(): readonly RetentionRule[] {
     return roomRetention(this.#options.limits);
-  }
-
-  #openButtons(): Buttons {
-    const { database, inbox, logger, locale, approvers } = this.#options;
-    return new Buttons({
-      database,
-      inbox,
-      questions: this.#questions,
-      logger,
-      locale,
-      approvers,
-      resume: (place, person) => this.resume(place, { tenant: "", person }),
-      retryAnswer: (handling, person) => this.#retries.retryAnywhere(handling, person),
-    });
   }
 
   #orders(): Orders {
@@ -475,6 +456,17 @@ function messageUnknown(id: string): DureError {
     class: "not-found",
     hint: "Check the id.",
   });
+}
+
+/** What a button of a question names. */
+interface RoomAnswer {
+  readonly question: string;
+  readonly value: string;
+}
+
+function closedNow({ name }: Place, open: Pick<Place, "closedBecause"> | undefined): DureError {
+  const because = open?.closedBecause ?? "it is gone";
+  return new DureError("PLACE_CLOSED", `${name} is closed: ${because}.`, { class: "conflict" });
 }
 
 function textRefused(because: "empty" | "malformed" | "too-long"): DureError {
