@@ -8,6 +8,7 @@ const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
 export type IdKind =
   | "turn"
+  | "file"
   | "effect"
   | "escalation"
   | "flow"

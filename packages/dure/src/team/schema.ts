@@ -1,6 +1,7 @@
 import { sql as budgets } from "../durable/budgets.sql.ts";
 import { sql as effects } from "../durable/effects.sql.ts";
 import { sql as eventLog } from "../durable/event-log.sql.ts";
+import { sql as files } from "../durable/files/files.sql.ts";
 import { MIGRATIONS } from "../durable/migrations/index.ts";
 import { sql as outbox } from "../durable/outbox.sql.ts";
 import type { Schema } from "../durable/release.ts";
@@ -25,7 +26,7 @@ import { DURE_VERSION } from "./version.ts";
  */
 export const SCHEMA: Schema = {
   version: DURE_VERSION,
-  number: 22,
+  number: 23,
   // Raised by a release that takes away what older ones use.
   oldest: 0,
   migrations: MIGRATIONS,
@@ -35,6 +36,7 @@ export const SCHEMA: Schema = {
     "event-log": eventLog,
     outbox,
     escalations,
+    files,
     turns,
     effects,
     budgets,

@@ -31,6 +31,7 @@ import { sql as agentEdits } from "./0029-agent-edits.ts";
 import { sql as knowledgeNear } from "./0030-knowledge-near.ts";
 import { sql as planApprovals } from "./0031-plan-approvals.ts";
 import { sql as audiences } from "./0032-audiences.ts";
+import { sql as files } from "./0033-files.ts";
 
 /**
  * Checksums under which databases know migrations that were released with the functions of their
@@ -84,4 +85,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 30, name: "knowledge-near", sql: knowledgeNear },
   { id: 31, name: "plan-approvals", sql: planApprovals },
   { id: 32, name: "audiences", sql: audiences },
+  { id: 33, name: "files", sql: files },
 ];

@@ -1,0 +1,154 @@
+/**
+ * The functions that store files. Locks are taken in the order tenant (advisory), session, files, bytes. Why
+ * so: docs/decisions/0022-files.md
+ */
+export const sql = /* sql */ `
+-- A file of a session. Its bytes come along ('data'), are there already, or
+-- must be put into the store outside first under the key that is returned
+-- ('put'); then it is called again with that key. DU413: a bound is reached.
+-- DU410: the bytes that were put are not waited for any more.
+create or replace function dure.put_file(
+  p jsonb, p_data bytea
+) returns jsonb language plpgsql as $$
+declare
+  v_tenant text := p->>'tenant';
+  v_session text := p->>'session';
+  v_bytes bigint := (p->>'bytes')::bigint;
+  b dure.file_bytes;
+  f dure.files;
+begin
+  perform pg_advisory_xact_lock(
+    hashtextextended('dure.files/' || v_tenant, 0)
+  );
+  perform
+  from dure.files
+  where session_id = v_session
+    and sha256 = p->>'sha256'
+    and name = p->>'name'
+  for update;
+  insert into dure.file_bytes as o (
+    tenant, sha256, bytes, store_key, data, stored_at
+  )
+  values (
+    v_tenant, p->>'sha256', v_bytes, p->>'store_key', p_data,
+    case when p_data is not null then clock_timestamp() end
+  )
+  on conflict (tenant, sha256) do update
+  set touched_at = clock_timestamp()
+  returning * into b;
+  if b.stored_at is null then
+    if not p ? 'put' then
+      perform dure.check_file_bounds(p, v_bytes);
+      return jsonb_build_object('outcome', 'put', 'store_key', b.store_key);
+    end if;
+    if b.store_key <> p->>'put' then
+      raise exception using errcode = 'DU410', message = 'put again';
+    end if;
+    update dure.file_bytes
+    set stored_at = clock_timestamp()
+    where tenant = v_tenant and sha256 = b.sha256;
+  end if;
+  select * into f
+  from dure.files
+  where session_id = v_session
+    and sha256 = b.sha256
+    and name = p->>'name';
+  if not found then
+    perform dure.check_file_bounds(p, v_bytes);
+  end if;
+  insert into dure.files (
+    id, tenant, session_id, sha256, name, type, turn_id
+  )
+  values (
+    p->>'id', v_tenant, v_session, b.sha256, p->>'name', p->>'type',
+    p->>'turn'
+  )
+  on conflict (session_id, sha256, name) do update
+  set touched_at = clock_timestamp(),
+    turn_id = coalesce(excluded.turn_id, dure.files.turn_id)
+  returning * into f;
+  return jsonb_build_object('outcome', 'stored', 'id', f.id);
+end $$;
+
+-- Raises DU413 with the bound that one more file would break.
+create or replace function dure.check_file_bounds(
+  p jsonb, p_bytes bigint
+) returns void language plpgsql as $$
+declare
+  v_sum bigint;
+begin
+  select coalesce(sum(b.bytes), 0) into v_sum
+  from dure.files f
+  join dure.file_bytes b on b.tenant = f.tenant and b.sha256 = f.sha256
+  where f.session_id = p->>'session';
+  if v_sum + p_bytes > (p->>'session_bytes')::bigint then
+    raise exception using errcode = 'DU413', message = 'session';
+  end if;
+  -- the row of these bytes is counted already
+  select coalesce(sum(bytes), 0) into v_sum
+  from dure.file_bytes
+  where tenant = p->>'tenant';
+  if v_sum > (p->>'tenant_bytes')::bigint then
+    raise exception using errcode = 'DU413', message = 'tenant';
+  end if;
+end $$;
+
+-- A message carries these files of its session. DU405: one of them is gone.
+create or replace function dure.use_files(
+  p_turn text, p_session text, p_files jsonb
+) returns void language plpgsql as $$
+declare
+  v_ids text[];
+  v_found integer;
+begin
+  select array_agg(distinct r->>'id') into v_ids
+  from jsonb_array_elements(p_files) r;
+  update dure.files
+  set turn_id = p_turn, touched_at = clock_timestamp()
+  where id = any(v_ids) and session_id = p_session;
+  get diagnostics v_found = row_count;
+  if v_found < coalesce(cardinality(v_ids), 0) then
+    raise exception using errcode = 'DU405', message = 'file gone';
+  end if;
+end $$;
+
+create or replace function dure.forget_session_files(
+
+) returns trigger language plpgsql as $$
+begin
+  delete from dure.files where session_id = old.id;
+  return old;
+end $$;
+
+-- Bytes that no file has any more go with the last one. Those in a store
+-- outside go by retention, which looks at the rows that stay here.
+create or replace function dure.forget_file_bytes(
+
+) returns trigger language plpgsql as $$
+begin
+  -- locked first: the statement after sees who has come to have them
+  perform
+  from dure.file_bytes b
+  where (b.tenant, b.sha256) in (select tenant, sha256 from gone)
+  order by b.tenant, b.sha256
+  for update;
+  delete from dure.file_bytes b
+  where (b.tenant, b.sha256) in (select tenant, sha256 from gone)
+    and b.data is not null
+    and not exists (
+      select
+      from dure.files f
+      where f.tenant = b.tenant and f.sha256 = b.sha256
+    );
+  update dure.file_bytes b
+  set touched_at = '-infinity'
+  where (b.tenant, b.sha256) in (select tenant, sha256 from gone)
+    and b.data is null
+    and not exists (
+      select
+      from dure.files f
+      where f.tenant = b.tenant and f.sha256 = b.sha256
+    );
+  return null;
+end $$;
+`;
