@@ -4,6 +4,14 @@ import { checkText, cutText, LONGEST_TEXT } from "./text.ts";
 import { roomTexts, type RoomLocale } from "./texts.ts";
 import type { HandlingOutcome, Rank } from "../kernel/rooms.ts";
 
+/** What the turn of a handling is asked, once and for all its lives. */
+export interface HandlingInput {
+  readonly message: string;
+  readonly background: string;
+  /** Of the agent's session. Absent: none, or a process of the release before composed it. */
+  readonly files?: readonly string[] | undefined;
+}
+
 /** Work that a message makes for an agent, as its row has it. */
 export interface HandlingRow {
   readonly id: string;
@@ -13,7 +21,7 @@ export interface HandlingRow {
   readonly session: string;
   readonly rank: Rank | null;
   readonly request: string | null;
-  readonly input: { readonly message: string; readonly background: string } | null;
+  readonly input: HandlingInput | null;
   readonly turn: string | null;
   readonly tries: number;
 }

@@ -1,6 +1,7 @@
 import type { Page } from "../durable/page.ts";
 import type { Conversations } from "../engine/api.ts";
 import type { Database } from "../durable/database.ts";
+import type { Files } from "../durable/files/files.ts";
 import type { EventLog } from "../durable/event-log.ts";
 import type { Leases } from "../durable/leases.ts";
 import type { Notifications } from "../durable/notify.ts";
@@ -67,6 +68,8 @@ export interface RoomsOptions {
    */
   readonly approvers?: readonly string[] | undefined;
   readonly defaultChannel?: string | undefined;
+  /** Where files of messages are kept. Absent: they stay where they are. */
+  readonly files?: Files | undefined;
   /** What an agent is told of itself, for the directory that operators see. */
   readonly personaOf?: (agent: string) => Promise<string | undefined>;
   /** Where background work is reported; needs `events` and `conversationOf`. */
@@ -443,6 +446,7 @@ function settingOf(options: RoomsOptions): RoomsSetting {
     locale,
     allowBots: options.allowBots ?? false,
     adapters: new Map(options.adapters.map((adapter) => [adapter.name, adapter])),
+    files: options.files,
     stream: options.stream ?? false,
     defaultChannel: options.defaultChannel,
   };

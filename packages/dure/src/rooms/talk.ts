@@ -1,5 +1,6 @@
 import { inLocale } from "../escalations/action-words.ts";
 import type { Database, Transaction } from "../durable/database.ts";
+import type { Files } from "../durable/files/files.ts";
 import type { NewEntry, Outbox } from "../durable/outbox.ts";
 import type { Notifications } from "../durable/notify.ts";
 import type { Clock } from "../kernel/clock.ts";
@@ -58,6 +59,8 @@ export interface RoomsSetting {
   /** Key of the channel where collaborations begin that have no channel of their own. */
   readonly defaultChannel?: string | undefined;
   readonly adapters: ReadonlyMap<string, ChannelAdapter>;
+  /** Absent: files of messages stay where they are. */
+  readonly files?: Files | undefined;
   /** Whether what an agent writes is shown as it comes, where the platform can edit. */
   readonly stream: boolean;
 }
