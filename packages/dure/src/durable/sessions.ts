@@ -156,7 +156,7 @@ async function sweepSessions(
 }
 
 /**
- * Removes turns and their messages. The session keeps its state, memory, finished flows and
+ * Removes turns, their messages and files. The session keeps its state, memory, finished flows and
  * effects.
  */
 async function sweepTurns(
@@ -173,6 +173,7 @@ async function sweepTurns(
                 order by finished_at limit $2 for update skip locked
              ), said as (delete from dure.messages where turn_id in (select id from aged)
              ), told as (delete from dure.turn_events where turn_id in (select id from aged)
+             ), carried as (delete from dure.files where turn_id in (select id from aged)
              ), removed as (delete from dure.turns where id in (select id from aged) returning 1)
              select count(*) as removed from removed`,
     },

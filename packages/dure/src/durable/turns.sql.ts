@@ -102,7 +102,7 @@ end $$;
 
 -- Stores a message and marks its turn as running, waiting or merged.
 -- Refusals are raised, so they change nothing: DU404 foreign session, DU409
--- busy, DU429 queue full, DU422 key reused. 'elsewhere': the service was
+-- busy, DU405 a file gone, DU429 queue full, DU422 key reused. 'elsewhere': the service was
 -- only assumed and the session has another one; nothing is stored. DU300,
 -- which names it, is the same of a session that was made meanwhile.
 create or replace function dure.accept_turn(
@@ -297,6 +297,9 @@ begin
     end,
     v_status = 'queued'
   );
+  if p->'input' ? 'files' then
+    perform dure.use_files(v_turn, v_session, p#>'{input,files}');
+  end if;
   update dure.sessions set
     next_ordinal = s.next_ordinal + 1,
     running_turn = coalesce(s.running_turn, v_turn),

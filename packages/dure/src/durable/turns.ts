@@ -315,6 +315,11 @@ const REFUSALS = {
       class: "not-found",
       hint: "Check the session id.",
     }),
+  DU405: () =>
+    new DureError("FILE_UNKNOWN", "A file of the message is not kept any more.", {
+      class: "not-found",
+      hint: "Upload it again.",
+    }),
   DU409: (session: string) =>
     new DureError("SESSION_BUSY", `The session ${session} is answering another message.`, {
       class: "conflict",

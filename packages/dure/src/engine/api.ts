@@ -25,6 +25,8 @@ export interface TurnRequest {
    * too: that one answers.
    */
   readonly service?: string | undefined;
+  /** Ids of files of the session, at most 10; then the message may be empty too. */
+  readonly files?: readonly string[] | undefined;
   /** Slots edited on a card: structured, never parsed from a sentence. */
   readonly slots?: JsonObject | undefined;
   /** What the pressed button was bound to: `DONE.uiHint.confirmId`. */

@@ -6,6 +6,7 @@ import type { Logger } from "../kernel/logger.ts";
 import type { Done, TurnEvent } from "../kernel/turn-events.ts";
 import type { Database } from "../durable/database.ts";
 import type { Page } from "../durable/page.ts";
+import { Files } from "../durable/files/files.ts";
 import type { LeaseProof } from "../durable/lease-proof.ts";
 import type { Notifications } from "../durable/notify.ts";
 import type { PauseGate } from "./turn/paused.ts";
@@ -53,6 +54,8 @@ export interface EngineOptions {
   readonly database: Database;
   readonly notifications: Notifications;
   readonly models: Models;
+  /** Absent: small files alone, in the database. */
+  readonly files?: Files | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
   /** This process start; the holder of the turns that run here. */
@@ -142,6 +145,8 @@ export class Engine implements Conversations {
   readonly #acceptance: TurnAcceptance;
   readonly #reader: TurnReader;
   readonly #replays: Replays;
+  /** What conversations carry. */
+  readonly files: Files;
   #environment: TurnEnvironment;
   #folder: MemoryFolder;
   readonly #cancels: Cancel[] = [];
@@ -153,6 +158,8 @@ export class Engine implements Conversations {
     const store = new TurnStore({ database, notifications, clock, holder, proof });
     const directory = new ServiceDirectory({ services: options.services, store, lease, logger });
     const sessions = new SessionReader(database);
+    const files = options.files ?? new Files({ database, clock });
+    this.files = files;
     const turns = new RunningTurns({
       store,
       clock,
@@ -174,6 +181,7 @@ export class Engine implements Conversations {
       limits,
       directory,
       turns,
+      files,
       told: options.told,
       pauses: options.pauses,
       handedOut: (session) => sessions.handedOut(session),
@@ -186,6 +194,7 @@ export class Engine implements Conversations {
     });
     this.#environment = {
       store,
+      files,
       ...patienceOf(options),
       clock,
       logger,

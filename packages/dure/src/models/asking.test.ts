@@ -11,12 +11,9 @@ const ASKED = { messages: [{ role: "user", text: "hi" }] } as const;
 const LIMITS = { temperature: undefined, maxOutputTokens: 10 };
 
 function optionsOf(llm: object) {
-  const { reasoning, providerOptions } = callOptions(
-    ASKED,
-    LIMITS,
-    "json_schema",
-    parseCard({ llm }).llm,
-  );
+  const { reasoning, providerOptions } = callOptions(ASKED, LIMITS, "json_schema", {
+    llm: parseCard({ llm }).llm,
+  });
   return { reasoning, providerOptions };
 }
 

@@ -13,12 +13,17 @@ export const REASONING_EFFORTS = ["none", "minimal", "low", "medium", "high", "x
 export const VERBOSITIES = ["low", "medium", "high"] as const;
 /** At which price and speed it is asked. */
 export const SERVICE_TIERS = ["auto", "default", "flex", "priority"] as const;
+/** What one model reads besides text and another does not. */
+export const READABLE_KINDS = ["image", "pdf", "audio"] as const;
+export type ReadableKind = (typeof READABLE_KINDS)[number];
 
 /** Settings of a model that not every provider has. */
 export interface ModelSettings {
   readonly reasoningEffort?: (typeof REASONING_EFFORTS)[number] | undefined;
   readonly verbosity?: (typeof VERBOSITIES)[number] | undefined;
   readonly serviceTier?: (typeof SERVICE_TIERS)[number] | undefined;
+  /** What it can read besides text. Absent: what is known of it (file-parts.ts). */
+  readonly reads?: readonly ReadableKind[] | undefined;
   /** Of the AI SDK, by the name of the provider: handed on as they are, before those above. */
   readonly providerOptions?:
     | Readonly<Record<string, Readonly<Record<string, unknown>>>>

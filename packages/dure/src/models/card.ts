@@ -5,6 +5,7 @@ import { type LlmRef, MAX_CALL_SEC, type ProviderName } from "./model.ts";
 import {
   areProviderOptions,
   type ModelSettings,
+  READABLE_KINDS,
   REASONING_EFFORTS,
   SERVICE_TIERS,
   settingsFault,
@@ -332,6 +333,7 @@ const llmRefShape = {
   reasoningEffort: z.enum(REASONING_EFFORTS).optional(),
   verbosity: z.enum(VERBOSITIES).optional(),
   serviceTier: z.enum(SERVICE_TIERS).optional(),
+  reads: z.array(z.enum(READABLE_KINDS)).max(READABLE_KINDS.length).optional(),
   providerOptions: z
     .custom<ModelSettings["providerOptions"]>(areProviderOptions, {
       error: "must be options by the name of a provider",

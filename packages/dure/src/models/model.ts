@@ -1,5 +1,7 @@
+import type { FileRef } from "../kernel/files.ts";
 import type { Json, JsonObject } from "../kernel/json.ts";
 import type { ModelSettings } from "./asking.ts";
+import type { ReadFile } from "./file-parts.ts";
 import type { MODEL_OBJECT, ModelObject } from "./model-object.ts";
 import type { Reasoning } from "./reasoning.ts";
 
@@ -62,7 +64,13 @@ export interface ModelRequest {
 
 /** One message of a request to a model. */
 export type ModelMessage =
-  | { readonly role: "user"; readonly text: string }
+  | {
+      readonly role: "user";
+      /** May be empty where there are files. */
+      readonly text: string;
+      /** By reference: the bytes are read when a model is asked. */
+      readonly files?: readonly FileRef[] | undefined;
+    }
   | {
       readonly role: "assistant";
       readonly text: string;
@@ -76,6 +84,8 @@ export type ModelMessage =
       readonly name: string;
       readonly result: Json;
       readonly isError?: boolean | undefined;
+      /** What the tool gave besides. */
+      readonly files?: readonly FileRef[] | undefined;
       /** Only a part of the result stands here. */
       readonly kept?: KeptResult | undefined;
     };
@@ -202,6 +212,8 @@ export interface ModelCallOptions {
   readonly attempt?: number | undefined;
   /** Ids for record, log and span, such as `{turn, session, agent}`. */
   readonly labels?: Readonly<Record<string, string>> | undefined;
+  /** Reads the files of the messages. Without it the model gets a line of each. */
+  readonly readFile?: ReadFile | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 

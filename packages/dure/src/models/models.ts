@@ -32,6 +32,7 @@ import {
   priceOf,
   type PriceTable,
 } from "./prices.ts";
+import { shownFiles } from "./file-parts.ts";
 import { callOptions } from "./prompt.ts";
 import { connect, providerFactsOf, type ProviderSettings } from "./providers.ts";
 import { type Reasoning, ReasoningReader } from "./reasoning.ts";
@@ -215,9 +216,10 @@ export class Models {
       (callSignal) =>
         this.#whileAlive(llm, options.idleTimeoutMs, callSignal, async (signal, alive) => {
           const model = await open();
+          const files = await shownFiles(request.messages, llm, options.readFile, signal);
 
           const { stream } = await model.doStream({
-            ...callOptions(request, limits, way.format, llm),
+            ...callOptions(request, limits, way.format, { llm, files }),
             abortSignal: signal,
             // For the pings among the raw pieces: a model that thinks in silence is alive.
             includeRawChunks: alive !== undefined,

@@ -1,4 +1,6 @@
+import type { FileRef } from "../kernel/files.ts";
 import { modelName } from "./card.ts";
+import { estimateFileTokens } from "./file-parts.ts";
 import type { LlmRef, ModelRequest, ModelUsage } from "./model.ts";
 
 /**
@@ -111,6 +113,7 @@ export function estimateRequestTokens(request: ModelRequest): number {
   let tokens = estimateTokens(request.system ?? "") + TOKENS_PER_MESSAGE;
   for (const message of request.messages) {
     tokens += TOKENS_PER_MESSAGE;
+    if (message.role !== "assistant") tokens += tokensOfFiles(message.files);
     if (message.role === "tool") tokens += estimateTokens(textOfResult(message.result));
     else tokens += estimateTokens(message.text);
     if (message.role === "assistant" && message.toolCalls?.length) {
@@ -123,6 +126,10 @@ export function estimateRequestTokens(request: ModelRequest): number {
   if (request.output) tokens += estimateTokens(JSON.stringify(request.output));
 
   return tokens;
+}
+
+function tokensOfFiles(files: readonly FileRef[] = []): number {
+  return files.reduce((sum, file) => sum + estimateFileTokens(file), 0);
 }
 
 function textOfResult(result: unknown): string {

@@ -1,3 +1,4 @@
+import type { FileRef } from "../kernel/files.ts";
 import type {
   JSONValue,
   LanguageModelV4CallOptions,
@@ -8,6 +9,7 @@ import type {
 import { isObject, type Json, type JsonObject, onlyDefined } from "../kernel/json.ts";
 import { merged, settingOptions } from "./asking.ts";
 import { strictSchema } from "./json-schema.ts";
+import { fileParts, filesIn, type ShownFiles } from "./file-parts.ts";
 import { callOptionsOf, mayThink, reasoningParts, WITHOUT_THINKING } from "./reasoning.ts";
 import type {
   LlmRef,
@@ -26,16 +28,17 @@ import { soundMessages } from "./sound-messages.ts";
  * round trip.
  * @param format how the provider is asked for JSON, where the request asks for it.
  * @param llm who is asked: gets its own reasoning again, and is asked as its settings say.
+ * @param files what it gets of the files of the messages.
  */
 export function callOptions(
   request: ModelRequest,
   limits: { temperature: number | undefined; maxOutputTokens: number },
   format: OutputFormat = "json_schema",
-  llm?: LlmRef,
+  { llm, files = NO_FILES }: { llm?: LlmRef | undefined; files?: ShownFiles | undefined } = {},
 ): LanguageModelV4CallOptions {
   const system = systemOf(request, format)?.toWellFormed() ?? "";
   const sound = soundMessages(request.messages);
-  const messages = sound.map((message) => promptMessage(message, llm));
+  const messages = sound.map((message) => promptMessage(message, llm, files));
   const last = messages.length - 1;
   const settings = llm ? settingOptions(llm) : {};
   const thinking = llm === undefined || mayThink(sound, llm);
@@ -56,6 +59,8 @@ export function callOptions(
     ...onlyDefined({ providerOptions, reasoning: thinking ? settings.reasoning : "none" }),
   };
 }
+
+const NO_FILES: ShownFiles = new Map();
 
 /**
  * The request up to here is kept by Anthropic for five minutes, where it is long enough; the next
@@ -161,6 +166,7 @@ export function requestOf(options: LanguageModelV4CallOptions): ModelRequest {
   };
 }
 
+type ToolMessage = Extract<ModelMessage, { role: "tool" }>;
 type PromptTool = NonNullable<LanguageModelV4CallOptions["tools"]>[number];
 type PromptToolChoice = NonNullable<LanguageModelV4CallOptions["toolChoice"]>;
 type JsonFormat = NonNullable<LanguageModelV4CallOptions["responseFormat"]> & { type: "json" };
@@ -180,16 +186,24 @@ function ourOutput({ schema, name, description }: JsonFormat): OutputSpec {
   return { schema: (schema ?? {}) as JsonObject, ...onlyDefined({ name, description }) };
 }
 
-function promptMessage(message: ModelMessage, llm: LlmRef | undefined): LanguageModelV4Message {
+function promptMessage(
+  message: ModelMessage,
+  llm: LlmRef | undefined,
+  files: ShownFiles,
+): LanguageModelV4Message {
   switch (message.role) {
     case "user":
-      return { role: "user", content: [{ type: "text", text: message.text }] };
+      return {
+        role: "user",
+        // Source: docs.claude.com, "Vision" (images are read best before the words about them)
+        content: [...fileParts(message.files ?? [], files), ...textPart(message.text)],
+      };
     case "assistant":
       return {
         role: "assistant",
         content: [
           ...reasoningParts(message, llm),
-          ...(message.text.trim() === "" ? [] : [{ type: "text", text: message.text } as const]),
+          ...textPart(message.text),
           ...(message.toolCalls ?? []).map((call, at) => ({
             ...onlyDefined({ providerOptions: callOptionsOf(message, at, llm) }),
             type: "tool-call" as const,
@@ -209,7 +223,7 @@ function promptMessage(message: ModelMessage, llm: LlmRef | undefined): Language
             type: "tool-result",
             toolCallId: message.callId,
             toolName: message.name,
-            output: toolOutput(message.result, message.isError),
+            output: toolOutput(message, files),
           },
         ],
       };
@@ -218,10 +232,18 @@ function promptMessage(message: ModelMessage, llm: LlmRef | undefined): Language
   }
 }
 
-function toolOutput(
-  result: Json,
-  isError: boolean | undefined,
-): LanguageModelV4ToolResultPart["output"] {
+function textPart(text: string): readonly { readonly type: "text"; readonly text: string }[] {
+  return text.trim() === "" ? [] : [{ type: "text", text }];
+}
+
+type ToolOutput = LanguageModelV4ToolResultPart["output"];
+
+function toolOutput(message: ToolMessage, shown: ShownFiles): ToolOutput {
+  const { result, isError, files = [] } = message;
+  if (files.length > 0) {
+    const text = typeof result === "string" ? result : JSON.stringify(result);
+    return { type: "content", value: [...textPart(text), ...fileParts(files, shown)] };
+  }
   if (typeof result === "string") return { type: isError ? "error-text" : "text", value: result };
   return { type: isError ? "error-json" : "json", value: result as JSONValue };
 }
@@ -234,7 +256,8 @@ function ourMessages(message: LanguageModelV4Message): ModelMessage[] {
       return [
         {
           role: "user",
-          text: message.content.map((part) => (part.type === "text" ? part.text : "")).join(""),
+          text: ourText(message.content),
+          ...onlyDefined({ files: ourFiles(message.content) }),
         },
       ];
     case "assistant": {
@@ -243,8 +266,7 @@ function ourMessages(message: LanguageModelV4Message): ModelMessage[] {
           ? [{ id: part.toolCallId, name: part.toolName, args: part.input as Json }]
           : [],
       );
-      const text = message.content.map((part) => (part.type === "text" ? part.text : "")).join("");
-
+      const text = ourText(message.content);
       const called = toolCalls.length > 0 ? toolCalls : undefined;
       return [{ role: "assistant", text, ...onlyDefined({ toolCalls: called }) }];
     }
@@ -254,7 +276,7 @@ function ourMessages(message: LanguageModelV4Message): ModelMessage[] {
 
         const { output } = part;
         const isError = output.type === "error-text" || output.type === "error-json";
-        const result = "value" in output ? (output.value as Json) : "";
+        const { result, files } = ourResult(output);
 
         return [
           {
@@ -262,7 +284,7 @@ function ourMessages(message: LanguageModelV4Message): ModelMessage[] {
             callId: part.toolCallId,
             name: part.toolName,
             result,
-            ...onlyDefined({ isError: isError || undefined }),
+            ...onlyDefined({ isError: isError || undefined, files }),
           },
         ];
       });
@@ -273,4 +295,28 @@ function ourMessages(message: LanguageModelV4Message): ModelMessage[] {
 
 function promptToolChoice(choice: ToolChoice): PromptToolChoice {
   return typeof choice === "string" ? { type: choice } : { type: "tool", toolName: choice.tool };
+}
+
+/** A part of a prompt, as far as it is read here. */
+interface AnyPart {
+  readonly type: string;
+  readonly text?: string;
+  readonly providerOptions?: object;
+}
+
+/** Without what stands for files. */
+function ourText(parts: readonly AnyPart[]): string {
+  const texts = parts.filter((part) => part.type === "text" && filesIn([part]).length === 0);
+  return texts.map(({ text }) => text).join("");
+}
+
+function ourFiles(parts: readonly AnyPart[]): readonly FileRef[] | undefined {
+  const files = filesIn(parts);
+  return files.length > 0 ? files : undefined;
+}
+
+function ourResult(output: ToolOutput): Pick<ToolMessage, "result" | "files"> {
+  if (output.type !== "content") return { result: "value" in output ? (output.value as Json) : "" };
+  const parts = output.value as readonly AnyPart[];
+  return { result: ourText(parts), files: ourFiles(parts) };
 }

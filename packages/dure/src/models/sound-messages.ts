@@ -43,7 +43,7 @@ class Sound {
     if (!saysSomething(message)) return;
     const text = message.text.toWellFormed();
     if (message.role === "user") {
-      this.#messages.push({ role: "user", text });
+      this.#messages.push({ role: "user", text, ...onlyDefined({ files: message.files }) });
       return;
     }
     const calls = (message.toolCalls ?? []).map((call) => this.#ids.sound(call));
@@ -81,7 +81,8 @@ const GO_ON: ModelMessage = { role: "user", text: "(…)" };
 
 function saysSomething(message: Exclude<ModelMessage, ToolMessage>): boolean {
   if (message.text.trim() !== "") return true;
-  return message.role === "assistant" && Boolean(message.toolCalls?.length);
+  if (message.role === "user") return Boolean(message.files?.length);
+  return Boolean(message.toolCalls?.length);
 }
 
 /** A call that was not made, as the model reads it. */

@@ -131,16 +131,16 @@ export class Files {
   }
 
   /**
-   * The bytes of a file that the caller may see. Undefined: they are gone with their session. Throws
+   * The bytes of a file of a session. Undefined: there is none, or it is gone. Throws
    * `FILE_STORE_FAILED`.
    */
   async read(
     id: string,
-    { signal }: { signal?: AbortSignal | undefined } = {},
+    { session, signal }: { readonly session: string; readonly signal?: AbortSignal | undefined },
   ): Promise<Uint8Array | undefined> {
     const [row] = await this.#options.database.query<StoredBytes>(
       { name: "files.read", text: READ },
-      [id],
+      [id, session],
       { signal },
     );
     if (!row) return undefined;
@@ -294,7 +294,7 @@ const READ = `
   select b.sha256, b.bytes, b.store_key, b.data
   from dure.files f
   join dure.file_bytes b on b.tenant = f.tenant and b.sha256 = f.sha256
-  where f.id = $1`;
+  where f.id = $1 and f.session_id = $2`;
 
 /** Refusals of `dure.put_file`, by SQLSTATE. */
 const REFUSALS = {

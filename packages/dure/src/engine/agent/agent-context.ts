@@ -1,3 +1,4 @@
+import type { FileRef } from "../../kernel/files.ts";
 import type { JsonObject } from "../../kernel/json.ts";
 import type { ModelAnswer, ModelMessage, ModelRequest, ToolCall } from "../../models/model.ts";
 import type { Agent } from "./agent.ts";
@@ -60,6 +61,7 @@ export function buildMessages(options: {
   /** Instead of the agent's. */
   prompt?: string | undefined;
   message: string;
+  files?: readonly FileRef[] | undefined;
   /** Data of this turn, in a message of its own before the person's. */
   background?: string | undefined;
   memory: Memory;
@@ -94,9 +96,13 @@ export function buildMessages(options: {
     messages: [
       ...history.messages,
       ...(options.background ? [{ role: "user" as const, text: options.background }] : []),
-      { role: "user", text: options.message },
+      { role: "user", text: options.message, files: someOf(options.files) },
     ],
   };
+}
+
+function someOf<T>(list: readonly T[] = []): readonly T[] | undefined {
+  return list.length > 0 ? list : undefined;
 }
 
 /** Source: docs/spec/knowledge §4. */

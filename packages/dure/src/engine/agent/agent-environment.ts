@@ -3,6 +3,7 @@ import type { JsonObject } from "../../kernel/json.ts";
 import type { TraceAgent } from "../../kernel/turn-events.ts";
 import type { Llm } from "../../models/card.ts";
 import type { FailureClass } from "../../models/failures.ts";
+import type { ReadFile } from "../../models/file-parts.ts";
 import type { ModelCall, ModelCallRecord, ModelRequest } from "../../models/model.ts";
 import type { ModelOutages } from "../../models/outages.ts";
 import type { OnceCall } from "../effects/effects.ts";
@@ -25,6 +26,8 @@ export interface AgentRunEnvironment {
   readonly stage: () => string | undefined;
   /** Aborts on a stop and when the turn is lost. */
   readonly signal: AbortSignal;
+  /** The bytes of a file of this session. */
+  readonly readFile: ReadFile;
   readonly defaultLlm: Llm;
   readonly everyLlm: Llm | undefined;
   /** Go before the policy of every card. */

@@ -264,6 +264,7 @@ export class AgentModel {
         attempt: attempt.attempt,
         idleTimeoutMs: idleSec === undefined ? undefined : idleSec * 1_000,
         onText: this.#shower(attempt.firstTokenSeen, call.shown),
+        readFile: environment.readFile,
         labels: { turn: facts.turnId, session: facts.session, agent: key },
         onRecord: (record) => (noted = record),
       });

@@ -1,3 +1,4 @@
+import { fileLine } from "../../kernel/files.ts";
 import type { ModelMessage, ModelRequest } from "../../models/model.ts";
 import { estimateRequestTokens } from "../../models/prices.ts";
 import { shortened } from "./kept-result.ts";
@@ -71,10 +72,21 @@ function exchangesOf(history: Messages): readonly number[] {
   return history.flatMap(({ role }, index) => (role === "user" && index > 0 ? [index] : []));
 }
 
-/** Of what goes, each call keeps a line. */
+/** Of what goes, each call and each file keeps a line. */
 function withoutOldest(history: Messages, cut: number): Messages {
-  const lines = callLines({ agent: "", messages: history.slice(0, cut) });
-  return [...doneNote(newestDeeds(lines)), ...history.slice(cut)];
+  const gone = history.slice(0, cut);
+  const lines = callLines({ agent: "", messages: gone });
+  return [...fileNote(gone), ...doneNote(newestDeeds(lines)), ...history.slice(cut)];
+}
+
+/** Files of which a request tells that they were there. */
+const TOLD_FILES = 20;
+
+function fileNote(gone: Messages): Messages {
+  const files = gone.flatMap((one) => (one.role === "user" ? (one.files ?? []) : []));
+  if (files.length === 0) return [];
+  const lines = files.slice(-TOLD_FILES).map((file) => `[File ${fileLine(file)}: sent long ago]`);
+  return [{ role: "user", text: lines.join("\n") }];
 }
 
 /** Where the calls of the last round stand; the end, where there are none. */

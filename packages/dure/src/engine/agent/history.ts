@@ -31,7 +31,7 @@ export function deedsOf(entries: readonly MemoryEntry[]): readonly string[] {
 }
 
 function messagesOf(
-  { role, content, work = [] }: MemoryEntry,
+  { role, content, files, work = [] }: MemoryEntry,
   agent: string,
 ): readonly ModelMessage[] {
   const done = work.flatMap((one) => {
@@ -39,6 +39,7 @@ function messagesOf(
     if (isOwn && one.messages.length > 0) return one.messages;
     return doneNote(one.deeds ?? [], isOwn ? undefined : one.agent);
   });
+  if (role === "user") return [...done, { role, text: content, files }];
   return [...done, { role, text: withoutSaid(content, done) }];
 }
 

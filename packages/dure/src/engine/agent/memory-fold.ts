@@ -8,6 +8,7 @@ import { parseModelNames, type Llm } from "../../models/card.ts";
 import type { ModelAnswer, ModelCallRecord, ModelRequest } from "../../models/model.ts";
 import type { Models } from "../../models/models.ts";
 import { NO_MODEL } from "../../models/no-model.ts";
+import { fileLine } from "../../kernel/files.ts";
 import { spokenBy } from "../../kernel/quoted-words.ts";
 import { languageOf, promptText, type PromptOverrides } from "../../models/prompt-files.ts";
 import type { Budgets } from "../money/budgets.ts";
@@ -261,8 +262,9 @@ export class MemoryFolder {
 }
 
 /** What was said and called, as the one who sums it up reads it. */
-function linesOf({ role, content, work = [] }: MemoryEntry): readonly string[] {
-  return [...work.flatMap(callLines), spokenBy(role, content)];
+function linesOf({ role, content, files = [], work = [] }: MemoryEntry): readonly string[] {
+  const sent = files.map((file) => `[file ${fileLine(file)}]`);
+  return [...work.flatMap(callLines), spokenBy(role, [content, ...sent].filter(Boolean).join(" "))];
 }
 
 interface FoldedSession {

@@ -1,4 +1,5 @@
 import type { HandedOut } from "../caller/handed-out.ts";
+import type { FileRef } from "../../kernel/files.ts";
 import { newestDeeds, withinTokens, type AgentWork } from "./work.ts";
 
 /** What was said and done. Survives resets of the state and restarts. Source: docs/spec/conversation §5. */
@@ -15,6 +16,8 @@ export interface Memory {
 export interface MemoryEntry {
   readonly role: "user" | "assistant";
   readonly content: string;
+  /** What a message carried; their bytes may be gone. */
+  readonly files?: readonly FileRef[] | undefined;
   /** The turn was stopped; this is what had been shown. */
   readonly interrupted?: true;
   /** What agents did between the message and this answer. Absent: they only spoke. */
@@ -66,11 +69,12 @@ export function remember(
   memory: Memory,
   user: string,
   answer: Pick<MemoryEntry, "content" | "work" | "interrupted">,
+  files: readonly FileRef[] = [],
 ): Memory {
   const { work, ...said } = answer;
   const done = work && work.length > 0 ? { work } : {};
   const exchange: readonly MemoryEntry[] = [
-    { role: "user", content: user },
+    files.length > 0 ? { role: "user", content: user, files } : { role: "user", content: user },
     { role: "assistant", ...said, ...done },
   ];
   return { ...memory, rawHistory: withinTokens([...memory.rawHistory, ...exchange]) };

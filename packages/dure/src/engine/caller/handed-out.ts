@@ -1,4 +1,5 @@
 import { DureError } from "../../kernel/errors.ts";
+import type { FileRef } from "../../kernel/files.ts";
 import type { DoneCall } from "../../kernel/turn-events.ts";
 import type { ModelMessage } from "../../models/model.ts";
 import { bounded } from "../agent/bounded.ts";
@@ -29,7 +30,13 @@ export interface HandedOut {
   /** Turns that took the results and failed: the results may be sent again. */
   readonly failures: number;
   /** Absent: the results have come. */
-  readonly open?: (HandedCalls & { readonly message: string }) | undefined;
+  readonly open?: (HandedCalls & Question) | undefined;
+}
+
+/** What a person has said. */
+interface Question {
+  readonly message: string;
+  readonly files?: readonly FileRef[] | undefined;
 }
 
 export type OpenCalls = NonNullable<HandedOut["open"]>;
@@ -41,6 +48,7 @@ interface TurnEnd {
   /** When it was accepted, milliseconds. */
   readonly at: number;
   readonly message: string;
+  readonly files: readonly FileRef[];
   /** It takes the results of open calls. */
   readonly continues: boolean;
   readonly answer: string;
@@ -122,8 +130,9 @@ export function memoryAtStart(
   const { open } = handedOut;
   const rest = { ...EMPTY_MEMORY, ...memory };
   if (open === undefined) return rest;
-  const { agent = "", said, message } = open;
-  return remember(rest, message, { content: leftText(open), work: [{ agent, messages: said }] });
+  const { agent = "", said, message, files } = open;
+  const answer = { content: leftText(open), work: [{ agent, messages: said }] };
+  return remember(rest, message, answer, files);
 }
 
 function leftText({ calls }: OpenCalls): string {
@@ -137,7 +146,8 @@ export function memoryAfter(memory: Memory, end: TurnEnd): Memory {
   if (calls && !failed) return withCalls(memory, calls, end);
   if (continues && failed) return withFailure(memory, work);
 
-  return remember(withAnswered(memory, end), questionOf(memory, end), { content: answer, work });
+  const said = { content: answer, work };
+  return remember(withAnswered(memory, end), questionOf(memory, end), said, filesOf(memory, end));
 }
 
 /** What the person has said last: results are no words of a person. Pure. */
@@ -148,10 +158,20 @@ export function questionOf(
   return continues ? (handedOut?.open?.message ?? message) : message;
 }
 
+/** What it carried. Pure. */
+export function filesOf(
+  { handedOut }: Memory,
+  { continues, files }: Pick<TurnEnd, "continues" | "files">,
+): readonly FileRef[] {
+  return continues ? (handedOut?.open?.files ?? files) : files;
+}
+
 function withCalls(memory: Memory, calls: HandedCalls, end: TurnEnd): Memory {
   const { turn, service, at } = end;
   const before = end.continues ? memory.handedOut : undefined;
-  const open = { ...calls, message: questionOf(memory, end) };
+  const files = filesOf(memory, end);
+  const asked = { message: questionOf(memory, end), files: files.length > 0 ? files : undefined };
+  const open = { ...calls, ...asked };
   return {
     ...memory,
     handedOut: { turn, service, at, rounds: (before?.rounds ?? 0) + 1, failures: 0, open },

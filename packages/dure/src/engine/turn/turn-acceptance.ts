@@ -1,5 +1,6 @@
 import type { Clock } from "../../kernel/clock.ts";
 import { codeOf, DureError, ProcessError } from "../../kernel/errors.ts";
+import type { FileRef } from "../../kernel/files.ts";
 import { newId } from "../../kernel/ids.ts";
 import { sessionIdFor, sessionKey } from "../../kernel/tenant.ts";
 import {
@@ -10,6 +11,7 @@ import {
   type RepeatRule,
   type TurnStore,
 } from "../../durable/turns.ts";
+import type { Files } from "../../durable/files/files.ts";
 import { agentPaused } from "../../durable/pauses.ts";
 import { startAcceptSpan } from "../../models/telemetry.ts";
 import type { ToolSpec } from "../../models/model.ts";
@@ -45,6 +47,7 @@ interface TurnAcceptanceOptions {
   };
   readonly directory: ServiceDirectory;
   readonly turns: RunningTurns;
+  readonly files: Files;
   /** What a session is told besides the background of a request. */
   readonly told?: ((session: string) => Promise<string | undefined>) | undefined;
   readonly pauses?: PauseGate | undefined;
@@ -149,6 +152,7 @@ export class TurnAcceptance {
         max_waiting: limits.sessionQueue,
         trace_parent: span.traceParent,
         told: told && (await told(session)),
+        files: await this.#filesOf(request, { session, tenant }),
         repeats: repeatRuleOf(request, options, limits.repeatMs),
       });
       const accepted = await store.accept(entry, { signal: lease, within: ACCEPT_WITHIN });
@@ -165,6 +169,14 @@ export class TurnAcceptance {
       span.end();
       endAccepting();
     }
+  }
+
+  /** Throws `FILE_UNKNOWN`. */
+  async #filesOf(
+    { files = [] }: TurnRequest,
+    whose: { readonly session: string; readonly tenant: string },
+  ): Promise<readonly FileRef[] | undefined> {
+    return files.length === 0 ? undefined : this.#options.files.find(files, whose);
   }
 
   /** Throws `AGENT_PAUSED`. A message that names no service is for the one of its session. */
@@ -238,9 +250,11 @@ function newTurnOf(
   options: AcceptOptions,
   {
     told,
+    files,
     ...given
   }: Pick<NewTurn, "turn" | "session" | "max_waiting" | "trace_parent" | "repeats"> & {
     readonly told: string | undefined;
+    readonly files: readonly FileRef[] | undefined;
   },
 ): NewTurn {
   const { caller = ANONYMOUS, author = "person" } = options;
@@ -262,8 +276,9 @@ function newTurnOf(
       last_question: request.lastQuestion,
       background: [request.background, told].filter(Boolean).join("\n\n") || undefined,
       caller_tools: request.callerTools,
+      files,
     },
-    title: titleOf(request.message),
+    title: titleOf(request.message.trim() || (files?.[0]?.name ?? "")),
     locale: request.locale,
     written,
     letters: author === "person" && !written ? lettersOf(request.message) : undefined,

@@ -146,6 +146,8 @@ export class TurnAgents {
       state: this.#options.state,
       stage: this.#options.stage,
       signal: stop.signal,
+      readFile: ({ id }, { signal }) =>
+        environment.files.read(id, { session: held.session, signal }),
       defaultLlm: environment.defaultLlm,
       everyLlm: environment.everyLlm,
       attemptRules: environment.attemptRules(held.session),

@@ -1,3 +1,4 @@
+import type { FileRef } from "../../kernel/files.ts";
 import type { JsonObject } from "../../kernel/json.ts";
 import type { TurnEvent } from "../../kernel/turn-events.ts";
 import type { FinishedFlow } from "../../durable/turns.ts";
@@ -94,6 +95,8 @@ export interface TurnFacts {
    */
   readonly effects: string;
   readonly message: string;
+  /** What the message carries. Agents get them with it. */
+  readonly files: readonly FileRef[];
   readonly slots: JsonObject | undefined;
   readonly confirmId: string | undefined;
   /** From another server that stands between: the question that it showed last, `null` for none. */
@@ -131,6 +134,8 @@ export class TurnContext implements Omit<
   /** Unique over all tenants: a tenant's session is `<tenant>/<id>`. */
   readonly session: string;
   readonly message: string;
+  /** What the message carries. Agents get them with it. */
+  readonly files: readonly FileRef[];
   readonly slots: JsonObject | undefined;
   readonly confirmId: string | undefined;
   readonly locale: string;
@@ -163,6 +168,7 @@ export class TurnContext implements Omit<
     this.turnId = facts.turnId;
     this.session = facts.session;
     this.message = facts.message;
+    this.files = facts.files;
     this.slots = facts.slots;
     this.confirmId = facts.confirmId;
     this.locale = facts.locale;

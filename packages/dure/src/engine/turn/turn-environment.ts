@@ -1,5 +1,6 @@
 import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
+import type { Files } from "../../durable/files/files.ts";
 import type { TurnStore } from "../../durable/turns.ts";
 import type { Llm } from "../../models/card.ts";
 import type { ModelCall } from "../../models/model.ts";
@@ -14,6 +15,7 @@ import type { PauseGate } from "./paused.ts";
 /** What the run of a turn needs from its engine. */
 export interface TurnEnvironment {
   readonly store: TurnStore;
+  readonly files: Files;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly devMode: boolean;

@@ -1,3 +1,4 @@
+import type { FileRef } from "../../kernel/files.ts";
 import type { JsonObject } from "../../kernel/json.ts";
 import { sessionIdOfKey } from "../../kernel/tenant.ts";
 import type { ClaimedTurn } from "../../durable/turns.ts";
@@ -24,6 +25,7 @@ export interface StoredInput {
   readonly escalation?: TurnFacts["escalation"];
   readonly background?: string;
   readonly caller_tools?: TurnFacts["callerTools"];
+  readonly files?: readonly FileRef[];
   /** The session's language when the message was accepted. */
   readonly locale?: string;
 }
@@ -44,7 +46,8 @@ export function factsOf(
     sessionElsewhere: sessionElsewhere(held),
     // Without the tenant: keys of effects are older than tenants.
     effects: `${sessionIdOfKey(held.session)}/${held.incarnation}`,
-    message: held.messages.map((message) => message.text).join("\n"),
+    message: wordsOf(held),
+    files: held.messages.flatMap((message) => (message.input as StoredInput).files ?? []),
     slots: input.slots,
     confirmId: input.confirm_id,
     lastQuestion: input.last_question,
@@ -62,6 +65,12 @@ export function factsOf(
     background: input.background,
     callerTools: input.caller_tools,
   };
+}
+
+/** One without words carries files alone. */
+function wordsOf({ messages }: ClaimedTurn): string {
+  const texts = messages.map((message) => message.text);
+  return (messages.length > 1 ? texts.filter(Boolean) : texts).join("\n");
 }
 
 export function inputOf(held: ClaimedTurn): StoredInput {

@@ -189,6 +189,7 @@ export class TurnFinish {
       service: route.place.service,
       at: facts.acceptedAt,
       message: messageOrDecision(facts),
+      files: facts.files,
       continues: facts.callerTools?.results !== undefined,
       answer: output.remembered ?? payload.message,
       work: agents.work(),

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { DureError } from "../../kernel/errors.ts";
+import { MAX_MESSAGE_FILES } from "../../kernel/files.ts";
 import { canonicalJson } from "../../kernel/json.ts";
 import { sessionIdOfKey } from "../../kernel/tenant.ts";
 import { checkCallerTools } from "../caller/caller-tools.ts";
@@ -18,16 +19,24 @@ const MAX_TITLE = 60;
 /** Throws what is wrong with a request. */
 export function checkRequest(request: TurnRequest, bytesMost: number): void {
   checkSession(request.session);
-  const { callerTools } = request;
+  const { callerTools, files = [] } = request;
   if (callerTools) checkCallerTools(callerTools);
-  if (request.message.trim() === "" && !request.slots && !callerTools?.results) {
+  const isMore = request.slots !== undefined || callerTools?.results !== undefined;
+  if (request.message.trim() === "" && !isMore && files.length === 0) {
     throw new DureError("MESSAGE_INVALID", "The message is empty.", {
       class: "input",
-      hint: "Say something, or send slots.",
+      hint: "Say something, or send slots or files.",
     });
   }
+  if (files.length > MAX_MESSAGE_FILES) throw tooManyFiles(files.length);
   checkText(request, bytesMost);
   checkPlace(request);
+}
+
+/** More than a message carries. */
+export function tooManyFiles(count: number): DureError {
+  const message = `The message has ${count} files; ${MAX_MESSAGE_FILES} are allowed.`;
+  return new DureError("FILES_TOO_MANY", message, { class: "input", hint: "Send fewer at once." });
 }
 
 function checkSession(session: string): void {

@@ -6,7 +6,7 @@ import { isAwayCode } from "../../models/outages.ts";
 import { noteFailure } from "../../models/telemetry.ts";
 import { messageOrDecision } from "../agent/decision.ts";
 import { remember, type Memory } from "../agent/memory.ts";
-import { questionOf, withAnswered } from "../caller/handed-out.ts";
+import { filesOf, questionOf, withAnswered } from "../caller/handed-out.ts";
 import { EffectUnknownError, WHY_UNKNOWN } from "../effects/effects.ts";
 import { logFailure } from "../log-failure.ts";
 import type { DonePayload, ErrorFacts } from "../service/service.ts";
@@ -135,14 +135,16 @@ export class TurnTrouble {
     const { memory, facts, steps, agents } = this.#parts;
     const about = {
       message: messageOrDecision(facts),
+      files: facts.files,
       continues: facts.callerTools?.results !== undefined,
     };
-    const question = questionOf(memory, about);
-    return remember(withAnswered(memory, about), question, {
+    const said = {
       content: steps.shownText,
       work: agents.work(),
       interrupted: true,
-    });
+    } as const;
+    const question = questionOf(memory, about);
+    return remember(withAnswered(memory, about), question, said, filesOf(memory, about));
   }
 
   // --- what is said
