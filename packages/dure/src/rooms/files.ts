@@ -6,6 +6,7 @@ import { oneLine } from "../kernel/quoted-words.ts";
 import { ChannelError, type Attachment, type ChannelFailure } from "./channel-adapter.ts";
 import type { HandlingRow } from "./handling.ts";
 import { addressOf, type Place } from "./place.ts";
+import { filesKeyOf } from "./place-files.ts";
 import type { StoredMessage } from "./room-store.ts";
 import type { RoomsSetting } from "./talk.ts";
 
@@ -100,7 +101,8 @@ export class MessageFiles {
 
   async #read({ place, platformId, attachment, handling, store, signal }: OneFile) {
     if (attachment.file !== undefined) {
-      const bytes = await store.read(attachment.file, { signal });
+      const session = filesKeyOf(place.id);
+      const bytes = await store.read(attachment.file, { session, signal });
       if (bytes) return bytes;
       throw new ChannelError("not-found", "It is not kept any more.");
     }
@@ -247,13 +249,8 @@ function lineOf({ name = "file", size }: StoredAttachment, brought: Brought): st
 }
 
 /** A file that stays where it is. */
-function linkLine({ name = "file", url = "" }: StoredAttachment): string {
+export function linkLine({ name = "file", url = "" }: StoredAttachment): string {
   return `[${oneLine(name)}] ${url}`.trimEnd();
-}
-
-/** A part of the room's record: whose file it is there. No session has such a key. */
-export function filesKeyOf(place: string): string {
-  return `place ${place}`;
 }
 
 const PART = {

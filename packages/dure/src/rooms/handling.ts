@@ -1,6 +1,7 @@
+import type { FileRef } from "../kernel/files.ts";
 import type { Done } from "../kernel/turn-events.ts";
 import { FAILURES } from "../models/failures.ts";
-import { checkText, cutText, LONGEST_TEXT } from "./text.ts";
+import { checkText, cutText, LONGEST_TEXT, textOf } from "./text.ts";
 import { roomTexts, type RoomLocale } from "./texts.ts";
 import type { HandlingOutcome, Rank } from "../kernel/rooms.ts";
 
@@ -31,6 +32,8 @@ export interface Said {
   readonly outcome: HandlingOutcome;
   /** Empty unless the outcome is `answered`. */
   readonly text: string;
+  /** Files that go with the words. */
+  readonly files?: readonly FileRef[] | undefined;
   /** Why the agent will not answer before an operator has mended something. */
   readonly brokenBy?: string | undefined;
   /** The model was away: the turn can go on from its journal. */
@@ -59,18 +62,21 @@ const FOR_OPERATORS: ReadonlySet<string> = new Set([
 /** Characters that the note about a cut may take. */
 const CUT_NOTE = 200;
 
+type DoneWithFiles = Done & { readonly files?: readonly FileRef[] | undefined };
+
 /** What the end of a turn says in a room. Pure. */
-export function saidBy({ error, message }: Done, locale: RoomLocale): Said {
+export function saidBy({ error, message, files = [] }: DoneWithFiles, locale: RoomLocale): Said {
   if (error) {
     const brokenBy = FOR_OPERATORS.has(error.code) ? error.message : undefined;
     const outcome = OUTCOME_OF_ERROR[error.code] ?? "failed";
     return { outcome, text: "", brokenBy, canResume: error.retry };
   }
 
-  const checked = checkText(postable(message ?? "", locale));
+  const words = textOf({ text: message ?? "", attachments: files });
+  const checked = checkText(postable(words, locale));
   if (!checked.ok) return { outcome: "empty", text: "" };
   if (checked.text.trim() === ANNOUNCE_SKIP) return { outcome: "silent", text: "" };
-  return { outcome: "answered", text: checked.text };
+  return { outcome: "answered", text: checked.text, files };
 }
 
 /**

@@ -32,6 +32,7 @@ import { sql as knowledgeNear } from "./0030-knowledge-near.ts";
 import { sql as planApprovals } from "./0031-plan-approvals.ts";
 import { sql as audiences } from "./0032-audiences.ts";
 import { sql as files } from "./0033-files.ts";
+import { sql as roomFiles } from "./0034-room-files.ts";
 
 /**
  * Checksums under which databases know migrations that were released with the functions of their
@@ -86,4 +87,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 31, name: "plan-approvals", sql: planApprovals },
   { id: 32, name: "audiences", sql: audiences },
   { id: 33, name: "files", sql: files },
+  { id: 34, name: "room-files", sql: roomFiles },
 ];
