@@ -101,6 +101,7 @@ export type {
 export type { ModelAnswer, ModelMessage, ModelRequest } from "./models/model.ts";
 
 // What a turn says
+export type { FileRef, FileType } from "./kernel/files.ts";
 export type {
   Done,
   NextAction,

@@ -24,6 +24,7 @@ import {
   parseTurnPosition,
   positionInvalid,
 } from "./turn-position.ts";
+import { storeUploads } from "./uploads.ts";
 import { sendTurn } from "./turn-stream.ts";
 import {
   ChatAnswer,
@@ -75,7 +76,7 @@ function chat(app: RouteApp, parts: ServerParts): void {
   app.post(
     "/v1/agent/chat",
     {
-      config: { ...config, audit: false },
+      config: { ...config, audit: false, uploads: true },
       schema: {
         tags: ["turns"],
         summary: "Send a message, get the end of its turn",
@@ -86,7 +87,7 @@ function chat(app: RouteApp, parts: ServerParts): void {
     },
     async (request, reply) => {
       const gone = closedSignal(reply.raw);
-      const { turn, options } = askedOf(parts, request);
+      const { turn, options } = await askedOf(parts, request);
       const handle = conversations.turn(turn, { ...options, signal: gone });
       handle.done.catch(() => undefined); // a turn that was not accepted is told by `turnId`
       const turnId = await handle.turnId;
@@ -112,7 +113,7 @@ function chatStream(app: RouteApp, parts: ServerParts): void {
   app.post(
     "/v1/agent/chat/stream",
     {
-      config: { ...config, audit: false, stream: true },
+      config: { ...config, audit: false, stream: true, uploads: true },
       schema: {
         tags: ["turns"],
         summary: "Send a message, read its turn as it happens",
@@ -122,7 +123,7 @@ function chatStream(app: RouteApp, parts: ServerParts): void {
       },
     },
     async (request, reply) => {
-      const { turn, options } = askedOf(parts, request);
+      const { turn, options } = await askedOf(parts, request);
       const { turnId, sessionId } = await conversations.accept(turn, options);
       request.sessionId = sessionId;
 
@@ -481,17 +482,32 @@ async function findTurn(
 }
 
 /** What is asked, in its session or in a new one. */
-function askedOf(
+async function askedOf(
   parts: ServerParts,
   request: FastifyRequest,
-): { turn: TurnRequest; options: AcceptOptions } {
+): Promise<{ turn: TurnRequest; options: AcceptOptions }> {
   const body = request.body as ChatBody;
   const session_id = body.session_id ?? newSession(request, parts, "chat");
-  const turn = turnRequestOf({ ...body, session_id }, boundsOf(parts.limits));
+  const isMore = body.slots !== undefined || Boolean(body.files?.length || request.uploads?.length);
+  const asked = turnRequestOf({ ...body, session_id }, boundsOf(parts.limits), {
+    mayBeEmpty: isMore,
+  });
+  const turn = await withUploads(parts, request, asked);
   request.sessionId = turn.session;
   const repeats = body.session_id === undefined ? "caller" : "session";
 
   return { turn, options: acceptOptionsOf(request, repeats) };
+}
+
+/** Files of the body are stored first, then the message that carries them. */
+async function withUploads(
+  { files }: ServerParts,
+  request: FastifyRequest,
+  asked: TurnRequest,
+): Promise<TurnRequest> {
+  if (!files || !request.uploads?.length) return asked;
+  const stored = await storeUploads(files, request, asked.session);
+  return { ...asked, files: [...(asked.files ?? []), ...stored.map(({ id }) => id)] };
 }
 
 type ChatAnswerJson = z.output<typeof ChatAnswer>;

@@ -11,6 +11,7 @@ import {
   type FastifyPluginAsyncZod,
 } from "fastify-type-provider-zod";
 import type { Conversations } from "../engine/api.ts";
+import type { Files } from "../durable/files/files.ts";
 import type { Jobs } from "../jobs/jobs.ts";
 import type { PlanLibrary } from "../plans/runs/plan-library.ts";
 import type { Rooms } from "../rooms/rooms.ts";
@@ -27,6 +28,8 @@ import { conversationRoutes } from "./conversation-routes.ts";
 import { agentEditRoutes, type AgentEditBook } from "./agent-edit-routes.ts";
 import { agentRoutes, type AgentBook } from "./agent-routes.ts";
 import type { TurnReplays } from "../engine/replay/replays.ts";
+import { fileRoutes } from "./file-routes.ts";
+import { takeUploads } from "./uploads.ts";
 import { replayRoutes } from "./replay-routes.ts";
 import { costRoutes, type CostBook } from "./cost-routes.ts";
 import { dashboardRoutes } from "./dashboard.ts";
@@ -55,6 +58,8 @@ import type { ProblemJson } from "../wire/problem.ts";
 export interface ServerOptions {
   readonly conversations: Conversations;
   readonly events: EventSource;
+  /** What conversations carry. Absent: nothing, and the routes are not there. */
+  readonly files?: Files | undefined;
   /** Absent: nothing asks for decisions, and the routes are not there. */
   readonly inbox?: EscalationInbox | undefined;
   /** Absent: the team has no agents, and the routes are not there. */
@@ -243,8 +248,10 @@ function registerPlugins(app: FastifyInstance, { version }: ServerOptions): void
 
 function registerRoutes(app: FastifyInstance, parts: ServerParts): void {
   guardRequests(app, parts);
+  takeUploads(app);
   auditRequests(app, parts);
   void app.register(conversationRoutes, parts);
+  void app.register(fileRoutes, parts);
   void app.register(replayRoutes, parts);
   void app.register(escalationRoutes, parts);
   void app.register(roomRoutes, parts);

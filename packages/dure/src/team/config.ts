@@ -5,6 +5,7 @@ import path from "node:path";
 import { z } from "zod";
 import type { ChannelKind } from "../channels/channel-kind.ts";
 import { KIND_NAMES, type ChannelChoice } from "../channels/kinds.ts";
+import type { ByteStore } from "../durable/files/byte-store.ts";
 import type { AnyService } from "../engine/service/combine.ts";
 import { placeOfError } from "../engine/files/error-place.ts";
 import { importModule, loadService, READY_TOOLS } from "../engine/files/load-service.ts";
@@ -141,6 +142,19 @@ const snowflake = z
 const platformId = z
   .string({ error: "must be an id in quotes" })
   .regex(/^[A-Za-z0-9]{2,40}$/, { error: "must be an id of 2 to 40 letters and digits" });
+
+const fileStore = z.custom<string | ByteStore>(
+  (value) => (typeof value === "string" ? value.trim() !== "" : isByteStore(value)),
+  { error: "must be the path of a folder, or a store such as bucketStore({ url, fetch })" },
+);
+
+function isByteStore(value: unknown): value is ByteStore {
+  const { name, ...deeds } = (value ?? {}) as Partial<ByteStore>;
+  return (
+    typeof name === "string" &&
+    [deeds.put, deeds.get, deeds.delete].every((deed) => typeof deed === "function")
+  );
+}
 
 const service = z.custom<AnyService | string>(
   (value) => (typeof value === "string" && value !== "") || isService(value),
@@ -596,6 +610,13 @@ export const teamSchema = settings({
       perToken: wholeNumber(1, 10_000_000).optional(),
       logins: wholeNumber(1, 10_000).optional(),
     }).optional(),
+  }).optional(),
+  /** Files of conversations. Larger ones need a store: a folder that all processes share, or code. */
+  files: settings({
+    store: fileStore.optional(),
+    fileBytes: wholeNumber(1, 20_971_520).optional(),
+    sessionBytes: wholeNumber(1, 1_099_511_627_776).optional(),
+    tenantBytes: wholeNumber(1, 1_125_899_906_842_624).optional(),
   }).optional(),
   database: settings({
     connections: wholeNumber(4, 200).optional(),

@@ -147,7 +147,7 @@ function budgetsOf({ team, settings }: Starting, core: Core, models: () => Model
 
 function engineOf(
   { settings }: Starting,
-  { database, notifications, clock, logger, lease, pauses }: Core,
+  { database, notifications, clock, logger, lease, pauses, files }: Core,
   {
     definitions,
     budgets,
@@ -161,6 +161,7 @@ function engineOf(
   return new Engine({
     ...definitions,
     database,
+    files,
     notifications,
     budgets,
     pauses,

@@ -2,6 +2,9 @@ import path from "node:path";
 import { Database, type DatabaseOptions, type DatabaseTarget } from "../durable/database.ts";
 import { EmbeddedPostgres } from "../durable/embedded/embedded-postgres.ts";
 import { EventLog } from "../durable/event-log.ts";
+import { fileRules } from "../durable/files/file-rules.ts";
+import { Files } from "../durable/files/files.ts";
+import { folderStore } from "../durable/files/folder-store.ts";
 import { Leases } from "../durable/leases.ts";
 import { migrate } from "../durable/migrate.ts";
 import { Notifications } from "../durable/notify.ts";
@@ -59,6 +62,7 @@ export interface Core {
   readonly pauses: Pauses;
   readonly retention: Retention;
   readonly inbox: Inbox;
+  readonly files: Files;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -89,6 +93,8 @@ export async function startCore(starting: Starting): Promise<Core> {
   const shared = { ...base, lease };
   const leases = new Leases(shared);
   const pauses = new Pauses({ ...base, signal: lease.signal });
+  const files = filesOf(starting, database);
+  const rules = [...retentionRules(settings), ...fileRules(files)];
 
   return {
     ...shared,
@@ -98,9 +104,24 @@ export async function startCore(starting: Starting): Promise<Core> {
     takeover: new Takeover(shared),
     outbox: new Outbox(shared),
     events: new EventLog(shared),
-    retention: new Retention({ ...base, leases, rules: retentionRules(settings) }),
+    retention: new Retention({ ...base, leases, rules }),
+    files,
     inbox: new Inbox({ database, notifications, locale: settings.locale }),
   };
+}
+
+/**
+ * With a database of its own the team is on one machine, and larger files are in a folder beside it.
+ * Processes that share a database need a store that all of them reach.
+ */
+function filesOf(starting: Starting, database: Database): Files {
+  const { team, environment, settings, clock } = starting;
+  const beside =
+    environment.databaseUrl === undefined ? path.join(settings.home, "files") : undefined;
+  const given = team.config.files?.store ?? beside;
+  const store = typeof given === "string" ? folderStore(path.resolve(team.folder, given)) : given;
+  const { fileBytes, sessionFileBytes: sessionBytes, tenantFileBytes: tenantBytes } = settings;
+  return new Files({ database, clock, store, bounds: { fileBytes, sessionBytes, tenantBytes } });
 }
 
 async function openDatabase(

@@ -57,6 +57,11 @@ export type {
   SuggestedAction,
 } from "../kernel/escalation.ts";
 
+// Files of conversations
+export { bucketStore } from "../durable/files/bucket-store.ts";
+export type { BucketOptions } from "../durable/files/bucket-store.ts";
+export type { ByteStore, ByteStoreOptions } from "../durable/files/byte-store.ts";
+
 // Jobs: exchanges between agents
 export type { JobTurn, JobWords } from "../wire/jobs.ts";
 export type { JobOutcome, JobStatus } from "../kernel/jobs.ts";

@@ -5,6 +5,7 @@ import { QUESTION_HOLDS_MS } from "../engine/turn/question.ts";
 import type { BusyPolicy } from "../engine/service/service.ts";
 import { ROUTE_AFTER_MS } from "../escalations/route.ts";
 import { JOB_LIMITS } from "../jobs/limits.ts";
+import { FILE_BOUNDS } from "../durable/files/files.ts";
 import { durationMs } from "../kernel/duration.ts";
 import { DureError } from "../kernel/errors.ts";
 import { ROOM_LIMITS } from "../rooms/limits.ts";
@@ -162,6 +163,24 @@ export const SETTINGS = {
     variable: "logLevel",
     fallback: "info",
     source: "docs/guides/observability.md",
+  }),
+  fileBytes: value<number>({
+    path: ["files", "fileBytes"],
+    fallback: FILE_BOUNDS.fileBytes,
+    source: "docs/decisions/0022-files.md",
+    unit: "bytes",
+  }),
+  sessionFileBytes: value<number>({
+    path: ["files", "sessionBytes"],
+    fallback: FILE_BOUNDS.sessionBytes,
+    source: "docs/decisions/0022-files.md",
+    unit: "bytes",
+  }),
+  tenantFileBytes: value<number>({
+    path: ["files", "tenantBytes"],
+    fallback: FILE_BOUNDS.tenantBytes,
+    source: "docs/decisions/0022-files.md",
+    unit: "bytes",
   }),
   databaseConnections: value<number>({
     path: ["database", "connections"],

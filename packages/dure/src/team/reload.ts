@@ -48,6 +48,7 @@ const RESTART_KEYS = [
   "budgets",
   "server",
   "database",
+  "files",
   "retention",
 ] as const;
 

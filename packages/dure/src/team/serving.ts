@@ -240,12 +240,13 @@ function optionsOf(
   served: Served,
   { localToken, schedules, signCard, reloader, edits }: ServingParts,
 ): Omit<ServerOptions, "metrics"> {
-  const { database, engine, events, inbox, rooms, jobs, library, auth } = served;
+  const { database, engine, events, files, inbox, rooms, jobs, library, auth } = served;
 
   return {
     conversations: engine,
     replays: engine.replays,
     events,
+    files,
     inbox,
     rooms,
     jobs,

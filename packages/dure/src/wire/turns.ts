@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { NEXT_ACTIONS, TURN_EVENT_TYPES, type Done } from "../kernel/turn-events.ts";
 import type { FromWire } from "../kernel/wire.ts";
+import { fileRef, fileIds } from "./files.ts";
 import { idempotencyKey, json, seenSession, time } from "./shared.ts";
 
 /** What the routes of conversations take and give. Source: docs/spec/conversation §6. */
@@ -39,7 +40,7 @@ const lastQuestion = z
   });
 const message = z.string().meta({
   description:
-    "At most 64 KiB of UTF-8 unless the team says otherwise; empty only together with slots.",
+    "At most 64 KiB of UTF-8 unless the team says otherwise; empty only together with slots or files.",
 });
 
 export const ChatBody = z.object({
@@ -48,6 +49,7 @@ export const ChatBody = z.object({
     .meta({ description: "Absent: a new one, which the header session-id names." }),
   message,
   service: service.optional(),
+  files: fileIds.optional(),
   slots: slots.optional(),
   confirm_id: confirmId.optional(),
   last_question: lastQuestion.optional(),
@@ -178,6 +180,7 @@ export const SessionsAnswer = z.object({
 const historyEntry = z.object({
   role: z.enum(["user", "assistant"]),
   content: z.string(),
+  files: z.array(fileRef).optional().meta({ description: "What the message carried." }),
   at: time,
   turn_id: z.string().optional(),
   author: z.enum(["person", "system"]).optional(),

@@ -98,6 +98,19 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     call: () => ({ path: `/v1/agent/chat/stream?${new URLSearchParams(chat).toString()}` }),
     own: "200",
   },
+  "POST /v1/agent/files": {
+    scope: "chat",
+    names: "list",
+    call: () => ({ path: "/v1/agent/files", body: { session_id: "ceo" } }),
+    own: "400 FILE_EMPTY",
+  },
+  "GET /v1/agent/files/:file_id": {
+    scope: "chat",
+    names: "thing",
+    call: ({ file }) => ({ path: `/v1/agent/files/${file}` }),
+    own: "200",
+    absent: "404 FILE_UNKNOWN",
+  },
   "GET /v1/agent/turns/:turn_id/stream": {
     scope: "chat",
     names: "thing",

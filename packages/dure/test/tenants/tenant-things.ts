@@ -26,6 +26,7 @@ export interface Things {
   readonly task: string;
   /** A plan that is made ready. */
   readonly draft: string;
+  readonly file: string;
 }
 
 /**
@@ -119,8 +120,19 @@ export async function makeThings(
     },
   });
 
+  const form = new FormData();
+  form.set("session_id", session);
+  form.set("file", new File([secret], "note.txt"));
+  const uploaded = await fetch(`${team.url}/v1/agent/files`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}` },
+    body: form,
+  });
+  const { files } = (await uploaded.json()) as { files: readonly { id: string }[] };
+
   return {
     secret,
+    file: files[0]!.id,
     session,
     turn: turn!,
     escalation: escalation!.id,
@@ -142,6 +154,7 @@ export async function makeThings(
 export function noThings(): Things {
   return {
     secret: "secret-of-zeta",
+    file: newId("file"),
     session: "only-zeta",
     turn: newId("turn"),
     escalation: newId("escalation"),

@@ -1,3 +1,4 @@
+import { anthropicFileProblem } from "./file-rules.ts";
 import {
   firstOf,
   halfProblem,
@@ -28,6 +29,7 @@ export function anthropicRefusal(
     () => unknownParameter(body),
     () => numbersProblem(body, abilities),
     () => messagesProblem(listOf(body["messages"])),
+    () => anthropicFileProblem(listOf(body["messages"])),
     () => thinkingProblem(body),
     () => toolsProblem(listOf(body["tools"])),
     () => calledProblem(body),

@@ -1,3 +1,4 @@
+import { openAiFileProblem } from "./file-rules.ts";
 import {
   firstOf,
   halfProblem,
@@ -26,6 +27,7 @@ export function openAiRefusal(body: Wire, abilities: OpenAiAbilities = {}): Refu
     () => halfProblem(body),
     () => unknownParameter(body),
     () => messagesProblem(listOf(body["messages"])),
+    () => openAiFileProblem(listOf(body["messages"])),
     () => toolsProblem(body),
     () => numbersProblem(body, abilities),
     () => formatProblem(body, abilities),

@@ -1,4 +1,5 @@
 import { DureError } from "../../kernel/errors.ts";
+import type { FileRef } from "../../kernel/files.ts";
 import type { JsonObject } from "../../kernel/json.ts";
 import { sessionIdFor, sessionKeyFor, type TenantView } from "../../kernel/tenant.ts";
 import type { Done } from "../../kernel/turn-events.ts";
@@ -258,6 +259,7 @@ export class SessionReader {
       turn_id: string;
       author: "person" | "system";
       text: string;
+      files: readonly FileRef[] | null;
       at: number;
       done: Done | null;
       finished_at: number | null;
@@ -265,7 +267,7 @@ export class SessionReader {
       {
         name: "session_history",
         text: `select * from (
-            select m.turn_id, m.author, m.text, m.ordinal,
+            select m.turn_id, m.author, m.text, m.input->'files' as files, m.ordinal,
               extract(epoch from m.at)::float8 * 1000 as at, t.done,
               extract(epoch from t.finished_at)::float8 * 1000 as finished_at
             from dure.messages m
@@ -284,6 +286,7 @@ export class SessionReader {
       const said: HistoryEntry = {
         role: "user",
         content: row.text,
+        files: row.files ?? undefined,
         at: row.at,
         turnId: row.turn_id,
         author: row.author,

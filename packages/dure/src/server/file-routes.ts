@@ -1,0 +1,116 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
+import { unknownFile } from "../durable/files/files.ts";
+import { DureError } from "../kernel/errors.ts";
+import type { FileRef } from "../kernel/files.ts";
+import { sessionIdFor } from "../kernel/tenant.ts";
+import { FileBytesAnswer, FileParams, UploadAnswer, UploadBody } from "../wire/files.ts";
+import { assertMayFollow, assertNotOwn } from "./own-sessions.ts";
+import { problems } from "./schemas.ts";
+import type { RouteApp, ServerParts } from "./server.ts";
+import { viewerOf } from "./tenants.ts";
+import { storeUploads } from "./uploads.ts";
+
+const config = { scope: "chat" } as const;
+
+/** Files of conversations. Source: docs/spec/conversation §9. */
+export const fileRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) => {
+  if (!parts.files) return;
+  upload(app, parts);
+  download(app, parts);
+};
+
+function upload(app: RouteApp, { files }: ServerParts): void {
+  app.post(
+    "/v1/agent/files",
+    {
+      config: { ...config, audit: false, uploads: true },
+      schema: {
+        tags: ["files"],
+        summary: "Upload files to a session, for a message of it",
+        consumes: ["multipart/form-data"],
+        body: UploadBody,
+        response: { 201: UploadAnswer, ...problems(400, 413, 415, 429, 503) },
+      },
+    },
+    async (request, reply) => {
+      const { session_id } = request.body;
+      assertNotOwn(session_id);
+      request.sessionId = session_id;
+      const stored = await storeUploads(files!, request, session_id);
+      if (stored.length === 0) throw noFile();
+
+      return reply.code(201).send({ session_id, files: [...stored] });
+    },
+  );
+}
+
+function download(app: RouteApp, parts: ServerParts): void {
+  const { files } = parts;
+  app.get(
+    "/v1/agent/files/:file_id",
+    {
+      config,
+      schema: {
+        tags: ["files"],
+        summary: "The bytes of a file",
+        params: FileParams,
+        response: { 200: FileBytesAnswer, ...problems(404, 503) },
+      },
+    },
+    async (request, reply) => {
+      const { file_id } = request.params;
+      const file = await fileFor(parts, request, file_id);
+      const bytes = await files!.read(file.id, { session: file.session });
+      if (bytes === undefined) throw unknownFile(file_id);
+
+      asAttachment(reply, file);
+      return reply.send(Buffer.from(bytes) as unknown as string);
+    },
+  );
+}
+
+/** Throws `FILE_UNKNOWN` for one of another tenant, or of others' direct rooms. */
+async function fileFor(
+  { files, members }: ServerParts,
+  request: FastifyRequest,
+  id: string,
+): Promise<FileRef & { readonly session: string }> {
+  const viewer = viewerOf(request);
+  const found = await files!.look(id, viewer.tenant);
+  if (!found) throw unknownFile(id);
+  const session = sessionIdFor(viewer.tenant, found.session);
+  const seen = await members.view(request.principal!, { session }, viewer.tenant);
+  const file = await files!.look(id, seen);
+  if (!file) throw unknownFile(id);
+  assertMayFollow(request.principal!, session);
+  request.sessionId = session;
+  return file;
+}
+
+/**
+ * Nothing in it runs, whatever it holds and wherever it is linked. Sources: developer.mozilla.org,
+ * "Content-Disposition", "X-Content-Type-Options", "CSP: sandbox".
+ */
+function asAttachment(reply: FastifyReply, { name, type }: FileRef): void {
+  const plain = name.replace(/[^\x20-\x7e]|["\\]/gu, "_");
+  const encoded = encodeURIComponent(name).replace(/['()*]/gu, percentEncoded);
+  reply
+    .type(type === "text/plain" ? "text/plain; charset=utf-8" : type)
+    .header("content-disposition", `attachment; filename="${plain}"; filename*=UTF-8''${encoded}`)
+    .header("x-content-type-options", "nosniff")
+    .header("content-security-policy", "default-src 'none'; sandbox")
+    .header("cross-origin-resource-policy", "same-origin")
+    .header("cache-control", "private, no-store");
+}
+
+function percentEncoded(character: string): string {
+  return `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
+}
+
+function noFile(): DureError {
+  return new DureError("FILE_EMPTY", "The body has no file.", {
+    class: "input",
+    hint: "Send each file as a part of multipart/form-data with a file name.",
+  });
+}
