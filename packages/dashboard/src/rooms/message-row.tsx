@@ -180,7 +180,7 @@ export function Portrait({
 /** An image that this server keeps; what is elsewhere is a link: it would learn who reads. */
 function isShown({ url, ...facts }: RoomMessage["attachments"][number]): boolean {
   const { contentType } = facts as { readonly contentType?: string };
-  return /^\/v1\/rooms\//.test(url ?? "") && /^image\//.test(contentType ?? "");
+  return (url ?? "").startsWith("/v1/rooms/") && (contentType ?? "").startsWith("image/");
 }
 
 function Attachments({ message }: { message: RoomMessage }): ReactNode {

@@ -72,14 +72,18 @@ function uploadFile({ place, who, file, onSent, signal }: Upload) {
   if (who !== undefined) query.set("as_person", who);
   const request = new XMLHttpRequest();
   const { promise, resolve, reject } = Promise.withResolvers<{ id: string; name: string }>();
-  request.upload.onprogress = ({ loaded, total }) => onSent(total > 0 ? loaded / total : 0);
-  request.onload = () => {
+  request.upload.addEventListener("progress", ({ loaded, total }) =>
+    onSent(total > 0 ? loaded / total : 0),
+  );
+  request.addEventListener("load", () => {
     const answer = answerOf(request.responseText);
     if (request.status === 201) resolve(answer as { id: string; name: string });
     else reject(new DureError(answer.code ?? "INTERNAL", answer.detail ?? answer.title ?? ""));
-  };
-  request.onerror = () => reject(new DureError("UNREACHABLE", "The server did not answer."));
-  request.onabort = () => reject(new DOMException("Taken away.", "AbortError"));
+  });
+  request.addEventListener("error", () =>
+    reject(new DureError("UNREACHABLE", "The server did not answer.")),
+  );
+  request.addEventListener("abort", () => reject(new DOMException("Taken away.", "AbortError")));
   signal.addEventListener("abort", () => request.abort(), { once: true });
   request.open("POST", `/v1/rooms/${encodeURIComponent(place)}/files?${query}`);
   request.setRequestHeader("content-type", "application/octet-stream");
