@@ -69,12 +69,13 @@ export function FileTray({
 
 function FileState({ file }: { file: Attached }): ReactNode {
   const words = useText().rooms.composer;
-  if (file.problem !== undefined)
+  if (file.problem !== undefined) {
     return (
       <span className="file-problem" role="alert">
         <ErrorWords error={file.problem} />
       </span>
     );
+  }
   if (file.stored !== undefined) return null;
   return <progress value={file.sent} max={1} aria-label={words.uploading(file.name)} />;
 }

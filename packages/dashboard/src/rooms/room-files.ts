@@ -31,7 +31,7 @@ export function useAttached(place: string, who: Speaker) {
     return () => {
       for (const upload of uploads.values()) upload.abort();
     };
-  }, [place]);
+  }, []);
 
   const add = (files: Iterable<File>): void => {
     for (const file of [...files].slice(0, Math.max(0, MOST - all.length))) {
