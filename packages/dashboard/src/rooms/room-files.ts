@@ -49,13 +49,22 @@ export function useAttached(place: string, who: Speaker) {
   };
   const remove = (key: number): void => {
     running.current.get(key)?.abort();
+    forgetPreviews(all.filter((one) => one.key === key));
     setAll((now) => now.filter((one) => one.key !== key));
   };
-  const clear = (): void => setAll([]);
+  const clear = (): void => {
+    forgetPreviews(all);
+    setAll([]);
+  };
   const stored = all.flatMap((one) => one.stored ?? []);
   const isUploading = all.some((one) => one.stored === undefined && one.problem === undefined);
 
   return { all, stored, isUploading, add, remove, clear };
+}
+
+/** Else the browser keeps the images as long as the page is open. */
+function forgetPreviews(all: readonly Attached[]): void {
+  for (const { preview } of all) if (preview !== undefined) URL.revokeObjectURL(preview);
 }
 
 interface Upload {
