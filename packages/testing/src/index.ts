@@ -9,6 +9,9 @@ export type { ScriptStep } from "./scripted-model.ts";
 export { ScriptedWorker } from "./scripted-worker.ts";
 export type { ScriptedTry } from "./scripted-worker.ts";
 
+// Files that the platforms serve, and what goes wrong with them
+export type { FileFault, FileRequest, ServedFile } from "./served-files.ts";
+
 // A Discord server in memory
 export { FakeDiscord } from "./fake-discord/fake-discord.ts";
 export type {

@@ -180,13 +180,23 @@ export function Portrait({
   );
 }
 
+/** An image that this server keeps; what is elsewhere is a link: it would learn who reads. */
+function isShown({ url, ...facts }: RoomMessage["attachments"][number]): boolean {
+  const { contentType } = facts as { readonly contentType?: string };
+  return (url ?? "").startsWith("/v1/rooms/") && (contentType ?? "").startsWith("image/");
+}
+
 function Attachments({ message }: { message: RoomMessage }): ReactNode {
   if (message.attachments.length === 0) return null;
   return (
     <ul className="room-attachments">
       {message.attachments.map(({ name, url }, index) => (
         <li key={index}>
-          {url !== undefined && /^https?:\/\//.test(url) ? (
+          {isShown(message.attachments[index]!) ? (
+            <a href={url} target="_blank" rel="noreferrer noopener">
+              <img src={url} alt={name ?? ""} loading="lazy" />
+            </a>
+          ) : url !== undefined && /^(https?:\/\/|\/v1\/rooms\/)/.test(url) ? (
             <a href={url} target="_blank" rel="noreferrer noopener">
               {name ?? url}
             </a>

@@ -14,9 +14,11 @@ import {
 import { useParts } from "../app-parts.tsx";
 import { fitHeight, isComposing } from "../chat/composer.tsx";
 import { useText } from "../language.tsx";
+import { AttachButton, FileTray } from "./file-tray.tsx";
 import { mentionable, mentionBegun, mentionWritten } from "./mention.ts";
 import { plainOf, Portrait } from "./message-row.tsx";
 import type { Speaker } from "./room-data.ts";
+import { useAttached } from "./room-files.ts";
 import { OnlineDot } from "./room-list.tsx";
 
 /**
@@ -38,6 +40,7 @@ export function RoomComposer(props: {
   const { roomPosts } = useParts();
   const { field, message, caret, setCaret, write, writeAt } = useDraft(place.id);
   const id = useId();
+  const attached = useAttached(place.id, who);
   const { begun, offered, active, choose, dismiss } = useCandidates(message, caret, agents);
   useEffect(() => {
     if (replyTo !== undefined) field.current?.focus();
@@ -52,18 +55,23 @@ export function RoomComposer(props: {
     field.current?.focus();
   };
 
+  const names = attached.stored.map(({ name }) => `[${name}]`).join(" ");
+  const isEmpty = message.trim() === "" && names === "";
+
   const submit = (): void => {
-    if (message.trim() === "") return;
+    if (isEmpty || attached.isUploading) return;
 
     roomPosts.send({
       who,
       place: place.id,
-      text: message.trim(),
+      text: message.trim() || names,
+      files: attached.stored.map(({ id: file }) => file),
       after: last,
       replyTo: replyTo?.id,
     });
 
     write("", 0);
+    attached.clear();
     choose(0);
     onReplied();
     field.current?.focus();
@@ -95,7 +103,19 @@ export function RoomComposer(props: {
   if (!mayWrite(place)) return <NoComposer place={place} />;
 
   return (
-    <div className="composer room-composer">
+    <div
+      className="composer room-composer"
+      onDragOver={(event) => event.preventDefault()}
+      onDrop={(event) => {
+        event.preventDefault(); // else the page is left for the file
+        attached.add(event.dataTransfer.files);
+      }}
+      onPaste={(event) => {
+        if (event.clipboardData.files.length === 0) return;
+        event.preventDefault();
+        attached.add(event.clipboardData.files);
+      }}
+    >
       {offered.length > 0 && (
         <Candidates id={id} offered={offered} active={active} onTake={take} onPoint={choose} />
       )}
@@ -106,7 +126,9 @@ export function RoomComposer(props: {
           onLeave={() => (onReplied(), field.current?.focus())}
         />
       )}
+      <FileTray files={attached.all} onRemove={attached.remove} />
       <div className="composer-box">
+        <AttachButton onFiles={attached.add} />
         <Field
           id={id}
           field={field}
@@ -123,7 +145,7 @@ export function RoomComposer(props: {
           onFocus={() => dismiss(undefined)}
           onKeyDown={onKeyDown}
         />
-        <SendButton isEmpty={message.trim() === ""} onSend={submit} />
+        <SendButton isEmpty={isEmpty || attached.isUploading} onSend={submit} />
       </div>
       <Hints offered={offered.length} />
     </div>

@@ -9,6 +9,8 @@ export interface Posting {
   readonly who: Speaker;
   readonly place: string;
   readonly text: string;
+  /** Ids of files of the place. */
+  readonly files?: readonly string[] | undefined;
   /** The message that it answers. */
   readonly replyTo?: string | undefined;
   /** `seq` of the newest message of the place when it was written: it stands behind that one. */
@@ -110,9 +112,9 @@ export class RoomPosts {
     void line.then(() => this.#lines.get(place) === line && this.#lines.delete(place));
   }
 
-  async #post({ clientId, who, place, text, replyTo }: Posting): Promise<void> {
+  async #post({ clientId, who, place, text, replyTo, files }: Posting): Promise<void> {
     try {
-      await this.#client.rooms(who).post(place, { text, clientId, replyTo });
+      await this.#client.rooms(who).post(place, { text, clientId, replyTo, files });
     } catch (error) {
       const problem =
         error instanceof DureError ? error : new DureError(ownCode(error), messageOf(error));

@@ -78,6 +78,10 @@ export const en: RoomsText = {
     },
     hint: "@ calls an agent, Enter sends, Shift+Enter starts a new line",
     send: "Send",
+    attach: "Attach files",
+    files: "Files of this message",
+    detach: (name) => `Remove ${name}`,
+    uploading: (name) => `${name} is being uploaded`,
     candidates: "Agents to mention",
     offered: (count) =>
       count === 1

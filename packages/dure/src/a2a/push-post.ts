@@ -1,7 +1,7 @@
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
-import { isPrivate, publicLookup } from "../engine/agent/builtin-tools.ts";
+import { isPrivate, publicLookup } from "../engine/agent/public-web.ts";
 import { withTimeout, type Clock } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";
 

@@ -62,7 +62,13 @@ export class RoomsClient {
   /** The same `clientId` again is harmless for 24 h. */
   async post(
     place: string,
-    message: { text: string; clientId?: string | undefined; replyTo?: string | undefined },
+    message: {
+      text: string;
+      clientId?: string | undefined;
+      replyTo?: string | undefined;
+      /** Ids of files that were uploaded to the place; the text may be empty. */
+      files?: readonly string[] | undefined;
+    },
     options: Options = {},
   ): Promise<string> {
     return (

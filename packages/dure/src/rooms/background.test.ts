@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { linkLine } from "./files.ts";
 import { backgroundOf, BACKGROUND_BYTES, messageFor, type BackgroundFacts } from "./background.ts";
 import { Directory } from "./directory.ts";
 import type { Place } from "./place.ts";
@@ -147,9 +148,10 @@ const linesOf = (text: string): readonly string[] =>
 test("no foreign words begin a line of the message but as their speaker's", () => {
   fc.assert(
     fc.property(foreign, foreign, foreign, foreign, (authorName, text, file, remindsOf) => {
-      const message = { ...facts.message, authorName, text, attachments: [{ name: file }] };
+      const message = { ...facts.message, authorName, text };
 
-      const [, ...more] = linesOf(messageFor({ ...facts, message, remindsOf }, 4_000));
+      const files = [linkLine({ name: file })];
+      const [, ...more] = linesOf(messageFor({ ...facts, message, remindsOf, files }, 4_000));
 
       for (const line of more) expect(line).toMatch(/^(?:> |… \(\d+ more characters)/u);
     }),

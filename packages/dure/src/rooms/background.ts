@@ -31,13 +31,16 @@ export interface BackgroundFacts {
 
 /** The message as the agent's session keeps it: who said it, and the words. Pure. */
 export function messageFor(
-  facts: Pick<BackgroundFacts, "message" | "directory" | "remindsOf">,
+  facts: Pick<BackgroundFacts, "message" | "directory" | "remindsOf"> & {
+    /** A line for each file of the message. */
+    readonly files: readonly string[];
+  },
   bytes: number,
 ): string {
-  const { message, directory, remindsOf } = facts;
+  const { message, directory, remindsOf, files } = facts;
   const named = (said: string): string => renderMentions(said, (agent) => directory.nameOf(agent));
   const reminded = remindsOf === undefined ? "" : `\n\n${named(remindsOf)}`;
-  const words = `${named(message.text)}${attachmentLines(message)}${reminded}`;
+  const words = `${named(message.text)}${files.map((line) => `\n${line}`).join("")}${reminded}`;
   const text = spokenBy(message.authorName, words);
   if (Buffer.byteLength(text) <= bytes) return text;
   const kept = Buffer.from(text)
@@ -136,11 +139,6 @@ function roleLines({ rank, primary, request, directory }: BackgroundFacts): read
     `${directory.nameOf(primary.agent)} leads the answer. ${said}`,
     "Add only what is missing; if nothing is, call stay_silent.",
   ];
-}
-
-function attachmentLines(message: StoredMessage): string {
-  const links = message.attachments as readonly { name?: string; url?: string }[];
-  return links.map(({ name, url }) => `\n[${name ?? "file"}] ${url ?? ""}`).join("");
 }
 
 /** No text can close the block that quotes it. */

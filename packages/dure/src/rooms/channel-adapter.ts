@@ -32,7 +32,7 @@ export interface ChannelAdapter {
   connect(account: ChannelAccount, options: { signal: AbortSignal }): Promise<void>;
   /**
    * Posts one part. Rejects with a `ChannelError`. The same `key` is posted once within
-   * `limits.keyMemoryMs`.
+   * `limits.keyMemoryMs`. An empty id: the platform does not tell it.
    */
   post(post: OutgoingPost, options: { signal: AbortSignal }): Promise<{ platformId: string }>;
   /**
@@ -67,6 +67,15 @@ export interface ChannelAdapter {
     platformId: string,
     options: { signal: AbortSignal },
   ): Promise<void>;
+  /**
+   * Reads a file of a message, whole or not at all. Rejects with a `ChannelError`; what is
+   * `transient`, `rate-limited` or `unavailable` is asked for again. Absent: files stay where they are.
+   */
+  readFile?(
+    account: ChannelAccount,
+    file: FileOfMessage,
+    options: { signal: AbortSignal },
+  ): Promise<Uint8Array>;
   /** Shows for some seconds that the account writes. Never throws. */
   typing(account: ChannelAccount, place: PlaceAddress): void;
   /**
@@ -116,6 +125,8 @@ export interface ChannelLimits {
   readonly messageLength: number;
   /** Characters of a thread's name. */
   readonly threadNameLength: number;
+  /** Bytes of one file that `post` takes. Absent: it takes none. */
+  readonly fileBytes?: number | undefined;
   /**
    * How long at least the platform posts the same key once, milliseconds. 0: it knows no keys, and
    * what may be there already is looked for before it is posted again.
@@ -256,13 +267,32 @@ export interface InboundAuthor {
   readonly isBot: boolean;
 }
 
-/** A file beside a message; it stays at the platform. */
+/** A file beside a message, as the platform tells of it. */
 export interface Attachment {
+  /** The platform's, by which `readFile` finds it. Absent: it is a link. */
+  readonly id?: string | undefined;
   readonly name: string;
   readonly url: string;
   readonly contentType?: string | undefined;
   /** Bytes. */
   readonly size?: number | undefined;
+}
+
+/** A file that is to be read. */
+export interface FileOfMessage {
+  readonly place: PlaceAddress;
+  /** The platform's id of the message. */
+  readonly message: string;
+  readonly attachment: Attachment;
+  /** A longer one is refused with `full`. */
+  readonly maxBytes: number;
+}
+
+/** A file that leaves with a message. */
+export interface OutgoingFile {
+  readonly name: string;
+  readonly type: string;
+  readonly bytes: Uint8Array;
 }
 
 /** A message that is to leave. */
@@ -284,6 +314,8 @@ export interface OutgoingPost {
   readonly key: string;
   readonly replyTo?: string | undefined;
   readonly buttons?: readonly { readonly value: string; readonly label: string }[] | undefined;
+  /** The text is empty then. Only where `limits.fileBytes` is. */
+  readonly files?: readonly OutgoingFile[] | undefined;
 }
 
 /** A thread that is to be made. */

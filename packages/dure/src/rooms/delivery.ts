@@ -6,6 +6,7 @@ import {
   ChannelError,
   type ChannelAccount,
   type ChannelAdapter,
+  type ChannelFailure,
   type FoundOnPlatform,
   type OutgoingPost,
   type PlaceAddress,
@@ -106,9 +107,29 @@ export class Delivery {
     const { post, place } = await this.#departures.post(adapter, departure, key);
     const isBegun = inDoubt || departure.part > 0;
     if (!isBegun) await refuseStopped(this.#setting.database, place, departure.message);
+    if (departure.files) return this.#sendFiles(attempt, post);
     return departure.over && adapter.edit
       ? this.#sayOver(attempt, post, departure.over)
       : adapter.post(post, { signal });
+  }
+
+  /** Files that the platform does not take are named: their words have left already. */
+  async #sendFiles({ adapter, signal }: Attempt, post: OutgoingPost): Promise<Json> {
+    const most = adapter.limits.fileBytes ?? 0;
+    const files = (post.files ?? []).filter(({ bytes }) => bytes.length <= most);
+    const isAll = files.length > 0 && files.length === post.files?.length;
+    try {
+      if (isAll) return await adapter.post(post, { signal });
+    } catch (error) {
+      if (!(error instanceof ChannelError) || !REFUSES_FILES.has(error.failure)) throw error;
+      this.#setting.logger.warn(
+        { place: post.place, failure: error.failure, error: error.message },
+        `${adapter.name} did not take a file of ${post.account.agent}: ${error.message}`,
+      );
+    }
+    const names = (post.files ?? []).map(({ name }) => name).join(", ");
+    const text = roomTexts(this.#setting.locale).filesStay(names);
+    return adapter.post({ ...post, text, files: undefined }, { signal });
   }
 
   /** The whole text takes the place of what was shown of it. */
@@ -231,7 +252,7 @@ export class Delivery {
     this.#tried.delete(sent.key);
     if (departure.kind === "thread") await this.#threadMade(adapter, departure, platformId, tx);
     if (departure.kind === "post") {
-      if (platformId !== undefined) {
+      if (platformId) {
         await tx.query(PART_MADE, [adapter.name, platformId, departure.message, departure.part]);
       }
       if (departure.part === departure.parts - 1) await this.#posted(tx, departure.message);
@@ -293,6 +314,9 @@ export class Delivery {
     if (this.#tried.size > MAX_TRIED) this.#tried.delete(this.#tried.keys().next().value!);
   }
 }
+
+/** Then its words have left, and what stays here is told. */
+const REFUSES_FILES: ReadonlySet<ChannelFailure> = new Set(["permission", "invalid", "full"]);
 
 function isNotFound(error: unknown): boolean {
   return error instanceof ChannelError && error.failure === "not-found";

@@ -3,12 +3,14 @@ import {
   ChannelError,
   type ChannelAccount,
   type ChannelAdapter,
+  type OutgoingFile,
   type OutgoingPost,
   type OutgoingThread,
 } from "./channel-adapter.ts";
 import type { Directory } from "./directory.ts";
 import { namedAt } from "./mentions.ts";
 import { addressOf, type Place } from "./place.ts";
+import { filesKeyOf, type PlaceAttachment } from "./place-files.ts";
 import type { StoredMessage } from "./room-store.ts";
 import { partKey, partLength } from "./outbox-keys.ts";
 import type { Over, RoomsSetting } from "./talk.ts";
@@ -37,6 +39,8 @@ export interface PostDeparture {
   readonly message: string;
   readonly part: number;
   readonly parts: number;
+  /** This part is the files of the message. */
+  readonly files?: boolean | undefined;
   readonly over?: Over | undefined;
 }
 
@@ -48,6 +52,8 @@ export interface ThreadDeparture {
    */
   readonly exists?: { readonly named?: string | undefined } | undefined;
 }
+
+type Shown = Partial<PlaceAttachment>;
 
 /** Milliseconds before a message looks again whether its thread has been made. */
 const THREAD_WAIT_MS = 250;
@@ -74,12 +80,27 @@ export class Departures {
       account,
       place: addressOf(place),
       text: linked(parts[departure.part] ?? "", message.mentions, directory),
+      files: departure.files ? await this.#filesOf(place, message) : undefined,
       mentions: this.#mentionsOf(adapter, message),
       key: nonceOf(key),
       replyTo: departure.part === 0 ? await this.#replyTo(adapter, message) : undefined,
       buttons: isLast ? (message.buttons ?? undefined) : undefined,
     };
     return { post, place, after: await this.#lastPosted(adapter, message, departure.part) };
+  }
+
+  async #filesOf(
+    { id }: Place,
+    { attachments }: StoredMessage,
+  ): Promise<NonNullable<OutgoingPost["files"]>> {
+    const store = this.#setting.files;
+    const files: OutgoingFile[] = [];
+    for (const { name = "file", contentType = "", file } of attachments as readonly Shown[]) {
+      const session = filesKeyOf(id);
+      const bytes = file === undefined ? undefined : await store?.read(file, { session });
+      if (bytes) files.push({ name, type: contentType, bytes });
+    }
+    return files;
   }
 
   async thread(placeId: string, key: string): Promise<OutgoingThread> {

@@ -9,7 +9,7 @@ import type { HandlingRow, Said } from "./handling.ts";
 import type { OpenPlace } from "./place.ts";
 import type { Questions } from "./questions.ts";
 import type { StoredMessage } from "./room-store.ts";
-import type { Over, RoomsSetting, Talk } from "./talk.ts";
+import type { RoomsSetting, Saying, Talk } from "./talk.ts";
 import { roomReports } from "./reports.ts";
 import { roomTexts } from "./texts.ts";
 import { previewKey, unsay } from "./unsay.ts";
@@ -56,7 +56,8 @@ export class HandlingEnd {
     const isSilent = wishes.isSilent || (await isHeldBack(tx, place, handling, said));
     const outcome = isSilent ? "silent" : said.outcome;
     const text = outcome === "answered" ? said.text : "";
-    const answer = await this.#say(tx, handling, place, { text, wishes, open });
+    const { files } = said;
+    const answer = await this.#say(tx, handling, place, { text, files, wishes, open });
 
     if (wishes.leaves) await this.#leave(tx, place, handling.agent);
     if (outcome === "asked") await this.#ask(tx, handling, place, said);
@@ -85,15 +86,16 @@ export class HandlingEnd {
     tx: Transaction,
     handling: HandlingRow,
     place: OpenPlace,
-    words: { text: string; wishes: Wishes; open: OpenHandling },
+    words: { text: string; files: Said["files"]; wishes: Wishes; open: OpenHandling },
   ): Promise<string | undefined> {
-    const { text, wishes } = words;
+    const { text, files, wishes } = words;
     const { preview } = words.open;
     const isSaid = text !== "" && place.state !== "closed";
     const isOver = preview !== null && isSaid && this.#setting.stream;
     const said = isSaid
       ? await this.#post(tx, handling, place, {
           text,
+          files,
           ends: wishes.ends || wishes.leaves,
           over: isOver ? { key: previewKey(handling.id), platformId: preview } : undefined,
         })
@@ -106,21 +108,20 @@ export class HandlingEnd {
     tx: Transaction,
     handling: HandlingRow,
     place: OpenPlace,
-    { text, ends, over }: { text: string; ends: boolean; over: Over | undefined },
+    { ends, ...words }: Pick<Saying, "text" | "files" | "over"> & { ends: boolean },
   ): Promise<string> {
     const message = await this.#messageOf(tx, handling);
     const isByPerson = message?.authorKind === "person";
     const [previous] = await tx.query<{ text: string }>(PREVIOUS_OWN, [place.id, handling.agent]);
     const concluded =
-      message && !isByPerson ? concludes(previous?.text, message.text, text) : undefined;
+      message && !isByPerson ? concludes(previous?.text, message.text, words.text) : undefined;
 
     const { messageId } = await this.#talk.say(tx, place, {
+      ...words,
       author: handling.agent,
-      text,
       ends: ends || concluded !== undefined,
       turn: handling.turn ?? undefined,
       replyTo: isByPerson ? message.id : undefined,
-      over,
     });
     await tx.query(ANSWERED, [handling.message, handling.agent, messageId]);
     return messageId;

@@ -7,7 +7,8 @@ import { newId } from "../kernel/ids.ts";
 import type { RoomSpeaker } from "../kernel/rooms.ts";
 import type { Done } from "../kernel/turn-events.ts";
 import { backgroundOf, messageFor, type BackgroundFacts } from "./background.ts";
-import { ANNOUNCE_SKIP, type HandlingRow } from "./handling.ts";
+import { ANNOUNCE_SKIP, type HandlingInput, type HandlingRow } from "./handling.ts";
+import { MessageFiles } from "./files.ts";
 import { withoutCalls } from "./mentions.ts";
 import { ModelWaitNotice } from "./model-wait-notice.ts";
 import { addressOf, type Place } from "./place.ts";
@@ -28,7 +29,7 @@ const MESSAGE_BYTES = 48_000;
 const ASK_BACK_OFF = { firstMs: 100, maxMs: 5_000 } as const;
 
 interface AskedTurn {
-  readonly input: { readonly message: string; readonly background: string };
+  readonly input: HandlingInput;
   readonly turn: string;
 }
 
@@ -46,6 +47,7 @@ export class HandlingTurns {
   readonly #pauses: Pick<Pauses, "first">;
   readonly #holder: string;
   readonly #talk: Talk;
+  readonly #files: MessageFiles;
 
   /** `holder`: the process that works. */
   constructor(
@@ -62,6 +64,7 @@ export class HandlingTurns {
     this.#conversations = parts.conversations;
     this.#holder = parts.holder;
     this.#talk = parts.talk;
+    this.#files = new MessageFiles(setting);
   }
 
   /**
@@ -76,7 +79,7 @@ export class HandlingTurns {
     const asked =
       handling.input && handling.turn !== null
         ? { input: handling.input, turn: handling.turn }
-        : await this.#compose(handling, place);
+        : await this.#compose(handling, place, options);
     return this.#accept(handling, place, asked, options);
   }
 
@@ -119,9 +122,19 @@ export class HandlingTurns {
   }
 
   /** Asked again after a crash it is the same request, word for word. */
-  async #compose(handling: HandlingRow, place: Place): Promise<AskedTurn> {
-    const facts = await this.#facts(handling, place);
-    const composed = { message: messageFor(facts, MESSAGE_BYTES), background: backgroundOf(facts) };
+  async #compose(
+    handling: HandlingRow,
+    place: Place,
+    options: { signal: AbortSignal },
+  ): Promise<AskedTurn> {
+    const message = (await this.#setting.store.message(handling.message!))!;
+    const { files, lines } = await this.#files.bring(handling, place, message, options);
+    const facts = await this.#facts(handling, place, message);
+    const composed = {
+      message: messageFor({ ...facts, files: lines }, MESSAGE_BYTES),
+      background: backgroundOf(facts),
+      files,
+    };
     const [row] = await this.#setting.database.query<AskedTurn>(COMPOSED, [
       handling.id,
       storable(composed),
@@ -135,9 +148,12 @@ export class HandlingTurns {
     return row;
   }
 
-  async #facts(handling: HandlingRow, place: Place): Promise<BackgroundFacts> {
-    const { store, directory } = this.#setting;
-    const message = (await store.message(handling.message!))!;
+  async #facts(
+    handling: HandlingRow,
+    place: Place,
+    message: StoredMessage,
+  ): Promise<BackgroundFacts> {
+    const { directory } = this.#setting;
     return {
       self: directory.get(handling.agent),
       directory,
@@ -221,6 +237,7 @@ export class HandlingTurns {
       service: directory.get(handling.agent).service,
       message: input.message,
       background: input.background,
+      files: input.files,
       locale,
     };
     for (let failures = 1; ; failures++) {

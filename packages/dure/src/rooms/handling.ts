@@ -1,8 +1,17 @@
+import type { FileRef } from "../kernel/files.ts";
 import type { Done } from "../kernel/turn-events.ts";
 import { FAILURES } from "../models/failures.ts";
-import { checkText, cutText, LONGEST_TEXT } from "./text.ts";
+import { checkText, cutText, LONGEST_TEXT, textOf } from "./text.ts";
 import { roomTexts, type RoomLocale } from "./texts.ts";
 import type { HandlingOutcome, Rank } from "../kernel/rooms.ts";
+
+/** What the turn of a handling is asked, once and for all its lives. */
+export interface HandlingInput {
+  readonly message: string;
+  readonly background: string;
+  /** Of the agent's session. Absent: none, or a process of the release before composed it. */
+  readonly files?: readonly string[] | undefined;
+}
 
 /** Work that a message makes for an agent, as its row has it. */
 export interface HandlingRow {
@@ -13,7 +22,7 @@ export interface HandlingRow {
   readonly session: string;
   readonly rank: Rank | null;
   readonly request: string | null;
-  readonly input: { readonly message: string; readonly background: string } | null;
+  readonly input: HandlingInput | null;
   readonly turn: string | null;
   readonly tries: number;
 }
@@ -23,6 +32,8 @@ export interface Said {
   readonly outcome: HandlingOutcome;
   /** Empty unless the outcome is `answered`. */
   readonly text: string;
+  /** Files that go with the words. */
+  readonly files?: readonly FileRef[] | undefined;
   /** Why the agent will not answer before an operator has mended something. */
   readonly brokenBy?: string | undefined;
   /** The model was away: the turn can go on from its journal. */
@@ -53,8 +64,13 @@ const FOR_OPERATORS: ReadonlySet<string> = new Set([
 /** Characters that the note about a cut may take. */
 const CUT_NOTE = 200;
 
+type DoneWithFiles = Done & { readonly files?: readonly FileRef[] | undefined };
+
 /** What the end of a turn says in a room. Pure. */
-export function saidBy({ error, message, approvals = [] }: Done, locale: RoomLocale): Said {
+export function saidBy(
+  { error, message, approvals = [], files = [] }: DoneWithFiles,
+  locale: RoomLocale,
+): Said {
   if (error) {
     const brokenBy = FOR_OPERATORS.has(error.code) ? error.message : undefined;
     const outcome = OUTCOME_OF_ERROR[error.code] ?? "failed";
@@ -62,10 +78,11 @@ export function saidBy({ error, message, approvals = [] }: Done, locale: RoomLoc
     return { outcome, text: "", brokenBy, canResume: error.retry, asked };
   }
 
-  const checked = checkText(postable(message ?? "", locale));
+  const words = textOf({ text: message ?? "", attachments: files });
+  const checked = checkText(postable(words, locale));
   if (!checked.ok) return { outcome: "empty", text: "" };
   if (checked.text.trim() === ANNOUNCE_SKIP) return { outcome: "silent", text: "" };
-  return { outcome: "answered", text: checked.text };
+  return { outcome: "answered", text: checked.text, files };
 }
 
 /**

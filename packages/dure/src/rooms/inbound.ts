@@ -20,7 +20,7 @@ import type { PressedBy } from "./pressed-by.ts";
 import { wasAway, type Place } from "./place.ts";
 import { PlaceChanges } from "./place-changes.ts";
 import { recordOf, type RoomsSetting, type Talk } from "./talk.ts";
-import { checkText } from "./text.ts";
+import { checkText, textOf } from "./text.ts";
 import { roomTexts } from "./texts.ts";
 import type { AccountState } from "../kernel/rooms.ts";
 
@@ -294,11 +294,6 @@ export class Inbound implements ChannelPort {
     const place = await this.#setting.store.placeAt(message.place);
     if (place) await this.#catchUp.markRead(account, place.id, message.platformId);
   }
-}
-
-/** A text for what is only attached. */
-function textOf({ text, attachments }: InboundMessage): string {
-  return text === "" ? attachments.map(({ name }) => `[${name}]`).join(" ") : text;
 }
 
 /** What a person is told of a press that changed nothing, by the code of the refusal. */

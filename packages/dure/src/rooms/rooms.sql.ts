@@ -172,4 +172,15 @@ begin
   perform dure.emit(coalesce(p->'events', '[]'));
   return jsonb_build_object('seq', v_seq, 'unrecorded', v_unrecorded);
 end $$;
+
+-- Files of a place go with their message; those of the agents' sessions stay.
+create or replace function dure.forget_message_files(
+
+) returns trigger language plpgsql as $$
+begin
+  delete from dure.files f
+  using gone g
+  where f.turn_id = g.id and f.session_id = 'place ' || g.place;
+  return null;
+end $$;
 `;

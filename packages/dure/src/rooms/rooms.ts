@@ -1,6 +1,7 @@
 import type { Page } from "../durable/page.ts";
 import type { Conversations } from "../engine/api.ts";
 import type { Database } from "../durable/database.ts";
+import type { Files } from "../durable/files/files.ts";
 import type { EventLog } from "../durable/event-log.ts";
 import type { Leases } from "../durable/leases.ts";
 import type { Notifications } from "../durable/notify.ts";
@@ -11,6 +12,7 @@ import type { RetentionRule } from "../durable/retention.ts";
 import type { Inbox } from "../escalations/inbox.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";
+import type { FileRef } from "../kernel/files.ts";
 import { newId } from "../kernel/ids.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { Accounts } from "./accounts.ts";
@@ -37,10 +39,11 @@ import { RETRY_MODELS_TOPIC } from "../engine/outage-reports.ts";
 import { Stops, type Stopped } from "./stops.ts";
 import { checkPerson, maySee, type RoomPerson } from "./room-person.ts";
 import { roomRetention } from "./room-retention.ts";
+import { PlaceFiles } from "./place-files.ts";
 import { RoomStore, type StoredMessage } from "./room-store.ts";
 import { Talk, placeUnknown, type RoomsSetting } from "./talk.ts";
 import { makeRoomsOf } from "./tenant-rooms.ts";
-import { checkText, LONGEST_TEXT } from "./text.ts";
+import { checkText, LONGEST_TEXT, textOf } from "./text.ts";
 import { roomTexts, type RoomLocale } from "./texts.ts";
 
 export interface RoomsOptions {
@@ -68,6 +71,8 @@ export interface RoomsOptions {
    */
   readonly approvers?: readonly string[] | undefined;
   readonly defaultChannel?: string | undefined;
+  /** Where files of messages are kept. Absent: they stay where they are. */
+  readonly files?: Files | undefined;
   /** What an agent is told of itself, for the directory that operators see. */
   readonly personaOf?: (agent: string) => Promise<string | undefined>;
   /** Where background work is reported; needs `events` and `conversationOf`. */
@@ -84,6 +89,7 @@ export interface RoomsOptions {
 export class Rooms {
   readonly reader: RoomReader;
   readonly collaboration: Collaboration;
+  readonly files: PlaceFiles;
   /** Agents for which people allow no model call. */
   readonly pauses: AgentPauses;
   readonly #options: RoomsOptions;
@@ -107,6 +113,7 @@ export class Rooms {
     const { database, directory, limits } = options;
     this.#setting = settingOf(options);
     this.#talk = new Talk(this.#setting);
+    this.files = new PlaceFiles(this.#setting);
     this.#requests = new Requests(this.#setting, this.#talk);
     this.#questions = new Questions(this.#setting, this.#talk);
     const delivery = new Delivery(this.#setting, {
@@ -200,18 +207,18 @@ export class Rooms {
    */
   async post(
     who: RoomPerson,
-    message: { place: string; text: string; clientId?: string; replyTo?: string },
+    message: {
+      place: string;
+      text: string;
+      clientId?: string;
+      replyTo?: string;
+      files?: readonly string[];
+    },
   ): Promise<{ messageId: string; repeated: boolean }> {
     checkPerson(who.person, this.directory);
-    const place = await this.place(message.place, who);
-    if (place.adapter !== "web") {
-      throw new DureError(
-        "ROOM_NOT_OURS",
-        `${place.name} is on ${place.adapter}; people write there themselves.`,
-        { class: "conflict", hint: `Write on ${place.adapter}.` },
-      );
-    }
-    const checked = checkText(message.text);
+    const place = assertOurs(await this.place(message.place, who));
+    const attachments = await this.files.attachmentsOf(place, message.files ?? []);
+    const checked = checkText(textOf({ text: message.text, attachments }));
     if (!checked.ok) throw textRefused(checked.because);
     const agents = this.directory.agents
       .filter((agent) => agent.accounts["web"])
@@ -223,8 +230,21 @@ export class Rooms {
       text: checked.text,
       clientId: message.clientId,
       replyTo: message.replyTo,
+      attachments,
     };
     return this.#talk.hear(place.id, heard, agents);
+  }
+
+  /**
+   * A file for a message of a web room. Throws what `post` throws of the place, and what `Files.put`
+   * does.
+   */
+  async upload(
+    who: RoomPerson,
+    file: { place: string; name: string; bytes: Uint8Array },
+  ): Promise<FileRef> {
+    checkPerson(who.person, this.directory);
+    return this.files.upload(assertOurs(await this.place(file.place, who)), file);
   }
 
   /** The direct room of a person and an agent; made when it is asked for. */
@@ -446,9 +466,19 @@ function settingOf(options: RoomsOptions): RoomsSetting {
     locale,
     allowBots: options.allowBots ?? false,
     adapters: new Map(options.adapters.map((adapter) => [adapter.name, adapter])),
+    files: options.files,
     stream: options.stream ?? false,
     defaultChannel: options.defaultChannel,
   };
+}
+
+function assertOurs(place: Place): Place {
+  if (place.adapter === "web") return place;
+  throw new DureError(
+    "ROOM_NOT_OURS",
+    `${place.name} is on ${place.adapter}; people write there themselves.`,
+    { class: "conflict", hint: `Write on ${place.adapter}.` },
+  );
 }
 
 function messageUnknown(id: string): DureError {

@@ -1,9 +1,11 @@
 import { inLocale } from "../escalations/action-words.ts";
 import type { Database, Transaction } from "../durable/database.ts";
+import type { Files } from "../durable/files/files.ts";
 import type { NewEntry, Outbox } from "../durable/outbox.ts";
 import type { Notifications } from "../durable/notify.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";
+import type { FileRef } from "../kernel/files.ts";
 import { newId } from "../kernel/ids.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { Attachment, ChannelAdapter } from "./channel-adapter.ts";
@@ -28,6 +30,7 @@ import { orderingOf, partKey, partLength, topicOf } from "./outbox-keys.ts";
 import { findMentions, renderMentions } from "./mentions.ts";
 import { asideOf, listenersIn, membersAmong } from "./bystanders.ts";
 import type { OpenPlace, Place } from "./place.ts";
+import { carryFiles, showFiles, type PlaceAttachment } from "./place-files.ts";
 import type { RoleDecision } from "./role.ts";
 import { nameFromOutside } from "./room-person.ts";
 import type {
@@ -58,6 +61,8 @@ export interface RoomsSetting {
   /** Key of the channel where collaborations begin that have no channel of their own. */
   readonly defaultChannel?: string | undefined;
   readonly adapters: ReadonlyMap<string, ChannelAdapter>;
+  /** Absent: files of messages stay where they are. */
+  readonly files?: Files | undefined;
   /** Whether what an agent writes is shown as it comes, where the platform can edit. */
   readonly stream: boolean;
 }
@@ -87,7 +92,7 @@ export interface Heard {
   readonly platformId?: string | undefined;
   readonly clientId?: string | undefined;
   readonly replyTo?: string | undefined;
-  readonly attachments?: readonly Attachment[] | undefined;
+  readonly attachments?: readonly (Attachment | PlaceAttachment)[] | undefined;
   /** Milliseconds since the epoch. Default: now. */
   readonly at?: number | undefined;
   /**
@@ -113,6 +118,8 @@ export interface Saying {
   readonly buttons?: readonly MessageButton[] | undefined;
   /** The message that has shown it while it was written: the first part takes its place. */
   readonly over?: Over | undefined;
+  /** Of its session. */
+  readonly files?: readonly FileRef[] | undefined;
   /** Default: those that the text names. */
   readonly mentions?: readonly string[] | undefined;
 }
@@ -179,7 +186,11 @@ export class Talk {
     }
 
     const id = newId("message", place.now);
-    const parts = splitMessage(saying.text, partLength(adapter.limits.messageLength));
+    const shown = await showFiles(tx, place, { message: id, files: saying.files ?? [] });
+    const attachments = shown.length > 0 ? shown : undefined;
+    const words = splitMessage(saying.text, partLength(adapter.limits.messageLength));
+    // Files leave behind the words, as a part of their own.
+    const parts = attachments && !adapter.isLocal ? [...words, ""] : words;
     const entries = parts.map((_part, index): NewEntry => ({
       topic: topicOf(place.adapter, account.id, adapter.isLocal),
       ordering: orderingOf(account.id, place.id),
@@ -189,6 +200,7 @@ export class Talk {
         message: id,
         part: index,
         parts: parts.length,
+        files: index >= words.length ? true : undefined,
         // Only the first part takes the place of what was shown before.
         ...(index === 0 ? overOf(saying) : {}),
       },
@@ -197,7 +209,7 @@ export class Talk {
       place: place.id,
       adapter: place.adapter,
       known: false,
-      message: rowOfSaying(id, saying, directory),
+      message: { ...rowOfSaying(id, saying, directory), attachments },
       roles: {},
       joins: place.kind === "thread" && saying.mark === undefined ? [saying.author] : [],
       handlings: [],
@@ -288,6 +300,8 @@ export class Talk {
       { place, message, step, agents: hearing },
       { known: known !== undefined, row: rowOfHeard(message, heard), onlyRecord, bystanders },
     );
+    const files = (heard.attachments ?? []).flatMap((one) => ("file" in one ? [one.file] : []));
+    if (files.length > 0) await carryFiles(tx, message.id, { place: place.id, files });
     return { messageId: message.id, repeated: known !== undefined, unheeded };
   }
 
@@ -383,7 +397,7 @@ export class Talk {
     const { roles, joins, observers, handlings, unheeded } = consequences;
     const observed = {
       sender: message.authorName,
-      excerpt: recordOf(message.text, directory),
+      excerpt: recordOf(withFileNames(message.text, given.row), directory),
       agents: observers,
     };
     const { unrecorded } = await store.write(tx, {
@@ -570,6 +584,13 @@ export function placeUnknown(id: string): DureError {
     class: "not-found",
     hint: "List them: GET /v1/rooms",
   });
+}
+
+/** Those who only overhear a message know its files by name. */
+function withFileNames(text: string, row: WrittenMessage["message"]): string {
+  const attachments = (row && "attachments" in row && row.attachments) || [];
+  const names = (attachments as readonly Attachment[]).map(({ name }) => `[${name}]`);
+  return [text, ...names.filter((name) => !text.includes(name))].join(" ");
 }
 
 /** What an observer keeps of a text. */

@@ -14,6 +14,15 @@ export type CheckedText =
  */
 export type TextFault = "empty" | "malformed" | "too-long";
 
+/** A text for what is only attached. */
+export function textOf(message: {
+  readonly text: string;
+  readonly attachments: readonly { readonly name: string }[];
+}): string {
+  const { text, attachments } = message;
+  return text.trim() === "" ? attachments.map(({ name }) => `[${name}]`).join(" ") : text;
+}
+
 /**
  * What arrived as the text of a message, fit to be stored and shown: line ends are `\n`; other
  * control characters and the signs that turn the direction of writing around (so that a text cannot

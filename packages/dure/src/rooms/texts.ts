@@ -130,6 +130,8 @@ const TEXTS = {
     lift: () => "풀기",
     stop: () => "멈추기",
     working: () => "답을 준비하고 있어요 …",
+    filesStay: (names: string) =>
+      `파일을 여기로 보내지 못했어요: ${names}. 대시보드의 방에서 볼 수 있어요.`,
     namesake: (name: string, kind: "person" | "foreign") =>
       `${name} (${kind === "person" ? "사람" : "다른 봇"})`,
     waiting: () => "모델에 연결되지 않아요. 다시 연결되면 답할게요.",
@@ -239,6 +241,8 @@ const TEXTS = {
     lift: () => "Lift",
     stop: () => "Stop",
     working: () => "I am working on an answer …",
+    filesStay: (names: string) =>
+      `These files could not be sent here: ${names}. The room of the dashboard has them.`,
     namesake: (name: string, kind: "person" | "foreign") =>
       `${name} (${kind === "person" ? "a person" : "another bot"})`,
     waiting: () => "The model is not reachable. I will answer when it is back.",

@@ -195,10 +195,10 @@ function postMessage(app: RouteApp, rooms: Rooms): void {
       },
     },
     async (request, reply) => {
-      const { text, thread_id, client_id, reply_to, as_person } = request.body;
+      const { text, thread_id, client_id, reply_to, files, as_person } = request.body;
       const who = speakerOf(request, rooms, as_person);
       const place = thread_id ?? request.params.room;
-      const options = onlyDefined({ clientId: client_id, replyTo: reply_to });
+      const options = onlyDefined({ clientId: client_id, replyTo: reply_to, files });
       const posted = await rooms.post(who, { place, text, ...options });
 
       return reply.code(202).send({ message_id: posted.messageId });
@@ -589,7 +589,7 @@ export function personOf(
 }
 
 /** Who speaks. Without a token a name is needed. Throws `PERSON_REQUIRED`. */
-function speakerOf(
+export function speakerOf(
   request: FastifyRequest,
   rooms: Rooms,
   asPerson: string | undefined,

@@ -43,6 +43,7 @@ import { loginRoutes } from "./login-routes.ts";
 import { describeRoute } from "./openapi.ts";
 import { planRoutes } from "./plan-routes.ts";
 import { platformRoutes } from "./platform-routes.ts";
+import { roomFileRoutes } from "./room-file-routes.ts";
 import { roomRoutes } from "./room-routes.ts";
 import { asDureError, problemOf, retryAfterOf, statusOf } from "./problem.ts";
 import { SseStreams, type SseLimits } from "./sse.ts";
@@ -254,6 +255,7 @@ function registerRoutes(app: FastifyInstance, parts: ServerParts): void {
   void app.register(replayRoutes, parts);
   void app.register(escalationRoutes, parts);
   void app.register(roomRoutes, parts);
+  void app.register(roomFileRoutes, parts);
   void app.register(agentRoutes, parts);
   void app.register(agentEditRoutes, parts);
   void app.register(traceRoutes, parts);

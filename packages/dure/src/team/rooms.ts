@@ -3,6 +3,7 @@ import path from "node:path";
 import type { ChannelKind, ChannelParts } from "../channels/channel-kind.ts";
 import { channelIdOf, kindOf } from "../channels/kinds.ts";
 import type { Database } from "../durable/database.ts";
+import type { Files } from "../durable/files/files.ts";
 import type { EventLog } from "../durable/event-log.ts";
 import type { Leases } from "../durable/leases.ts";
 import type { Notifications } from "../durable/notify.ts";
@@ -39,6 +40,7 @@ export async function openRooms(
     leases: Leases;
     pauses: Pauses;
     conversations: Conversations;
+    files: Files;
     inbox: Inbox;
     settings: Settings;
     directory: Directory;

@@ -194,6 +194,7 @@ async function startRooms(
 
   const rooms = await openRooms(team, environment, {
     ...parts,
+    files: engine.files,
     directory,
     jobs,
     conversations: engine,

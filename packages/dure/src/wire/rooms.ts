@@ -80,6 +80,11 @@ export const PostBody = z.object({
     .optional()
     .meta({ description: "The same one again within 24 h posts nothing new." }),
   reply_to: z.string().min(1).max(100).optional(),
+  files: z
+    .array(z.string().min(1).max(100))
+    .max(10)
+    .optional()
+    .meta({ description: "Ids that `POST /v1/rooms/{room}/files` gave; the text may be empty." }),
   as_person: person.optional(),
 });
 export const ReadBody = AsPerson.extend({ seq: z.number().int().min(0) });

@@ -223,6 +223,7 @@ export async function startTestTeam(options: TestTeamOptions): Promise<TestTeam>
     leases,
     pauses,
     conversations: engine,
+    files: engine.files,
     inbox,
     directory,
     adapters,

@@ -16,6 +16,7 @@ import { roleIdOf } from "./payloads.ts";
 import { RateLimiter, USUAL_RATE_LIMITS, type RateLimits } from "./rate-limits.ts";
 import { Rest, type LoggedRequest } from "./rest.ts";
 import { overwriteOf, World } from "./world.ts";
+import type { FileFault, FileRequest } from "../served-files.ts";
 import type { FileFact, Guild, Message, FakeChannel, ShownAnswer, User } from "./world-facts.ts";
 import { within } from "../within.ts";
 
@@ -127,6 +128,8 @@ export interface FakePostOptions {
     readonly name: string;
     readonly size?: number;
     readonly contentType?: string;
+    /** Absent: it is told, and served to no one. */
+    readonly bytes?: Uint8Array;
   }[];
 }
 
@@ -170,7 +173,11 @@ export class FakeDiscord implements AsyncDisposable {
     this.#server = server;
     this.url = `http://127.0.0.1:${port}/api`;
     this.#world = new World(
-      { clock, nonceWindowMs: options.nonceWindowMs ?? 5 * 60_000 },
+      {
+        clock,
+        origin: `http://127.0.0.1:${port}`,
+        nonceWindowMs: options.nonceWindowMs ?? 5 * 60_000,
+      },
       (event) => this.#gateway.publish(event),
     );
     this.#gateway = new Gateway({
@@ -209,6 +216,8 @@ export class FakeDiscord implements AsyncDisposable {
     await once(server, "listening");
     const fake = new FakeDiscord(server, options);
     server.on("request", (request, response) => {
+      const { attachments } = fake.#world;
+      if (attachments.serves(request.url ?? "")) return attachments.handle(request, response);
       fake.#rest.handle(request, response).catch((error: unknown) => {
         // A defect of this double, not a fault that a test asked for: seen by the client as 500
         // with its text.
@@ -368,6 +377,30 @@ export class FakeDiscord implements AsyncDisposable {
     return [...this.#place(place).messages.values()].map(seen);
   }
 
+  /** Files of this name are served so. @param times default 1 */
+  faultFile(name: string, fault: FileFault, times?: number): void {
+    this.#world.attachments.served.fault(name, fault, times);
+  }
+
+  /** Who asked for files, oldest first. */
+  get fileRequests(): readonly FileRequest[] {
+    return this.#world.attachments.served.requests;
+  }
+
+  /** Every address of a file that was told so far is good no more. */
+  expireFiles(): void {
+    this.#world.attachments.expire();
+  }
+
+  /** The bytes of each file of a message. */
+  filesOf(message: FakeMessage): readonly { readonly name: string; readonly bytes: Uint8Array }[] {
+    const found = this.#place({ id: message.placeId, name: "" }).messages.get(message.id);
+    return (found?.attachments ?? []).map(({ filename, bytes }) => ({
+      name: filename,
+      bytes: bytes ?? new Uint8Array(),
+    }));
+  }
+
   /** The threads of a channel, oldest first. */
   threads(channel: FakePlace): readonly FakeThread[] {
     return [...this.#world.places.values()].flatMap((place) => {
@@ -519,11 +552,12 @@ export class FakePerson {
     const missing = (options.mentions ?? [])
       .map(({ id }) => `<@${id}>`)
       .filter((mention) => !text.includes(mention));
-    const files: FileFact[] = (options.attachments ?? []).map(({ name, size, contentType }) => ({
+    const files: FileFact[] = (options.attachments ?? []).map((file) => ({
       id: this.#world.snowflake(),
-      filename: name,
-      size: size ?? 0,
-      contentType,
+      filename: file.name,
+      size: file.size ?? file.bytes?.length ?? 0,
+      contentType: file.contentType,
+      bytes: file.bytes,
     }));
     const draft = {
       content: [...missing, text].join(" "),

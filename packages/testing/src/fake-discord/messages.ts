@@ -52,7 +52,7 @@ export class Messages {
       type: replyTo === undefined ? 0 : 19,
       nonce: draft.nonce,
       replyTo,
-      attachments: files,
+      attachments: files.map((file) => this.#kept(place, file)),
       text,
       ...this.#mentions({ author, place, replyTo }, text, draft.allowed_mentions),
       components: draft.components ?? [],
@@ -65,6 +65,11 @@ export class Messages {
     this.#add(message);
 
     return message;
+  }
+
+  #kept(place: FakeChannel, file: FileFact): FileFact {
+    const { attachments } = this.#world;
+    return { ...attachments.keep(file), url: () => attachments.urlOf(place.id, file) };
   }
 
   /**

@@ -251,7 +251,8 @@ function repliedPayload({ place, replyTo }: Message, view: PayloadView): object 
 
 function filePayload(place: FakeChannel, file: Message["attachments"][number]): object {
   const name = encodeURIComponent(file.filename);
-  const url = `https://cdn.example.invalid/attachments/${place.id}/${file.id}/${name}`;
+  const url =
+    file.url?.() ?? `https://cdn.example.invalid/attachments/${place.id}/${file.id}/${name}`;
 
   return {
     id: file.id,

@@ -247,6 +247,18 @@ function tokenOf(header: string | undefined): string | undefined {
   return header?.startsWith("Bot ") === true ? header.slice("Bot ".length) : undefined;
 }
 
+let lastFile = 0;
+
+async function fileOf(file: File): Promise<FileFact> {
+  return {
+    id: String(900_000_000_000_000_000n + BigInt((lastFile += 1))),
+    filename: file.name,
+    size: file.size,
+    contentType: file.type || undefined,
+    bytes: new Uint8Array(await file.arrayBuffer()),
+  };
+}
+
 interface ParsedBody {
   readonly json: unknown;
   readonly files: readonly FileFact[];
@@ -276,17 +288,11 @@ async function readBody(request: IncomingMessage): Promise<ParsedBody> {
     }
     const form = await new Response(bytes, { headers: { "content-type": type } }).formData();
     const payload = form.get("payload_json");
-    const files = [...form].flatMap(([key, value], index) =>
-      typeof value === "string" || !key.startsWith("files[")
-        ? []
-        : [
-            {
-              id: String(index),
-              filename: value.name,
-              size: value.size,
-              contentType: value.type || undefined,
-            },
-          ],
+    const files = await Promise.all(
+      [...form].flatMap(([key, value]) => {
+        if (typeof value === "string" || !key.startsWith("files[")) return [];
+        return [fileOf(value)];
+      }),
     );
     return {
       json: typeof payload === "string" ? (JSON.parse(payload) as unknown) : {},

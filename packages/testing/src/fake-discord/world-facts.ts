@@ -99,6 +99,9 @@ export interface FileFact {
   readonly filename: string;
   readonly size: number;
   readonly contentType: string | undefined;
+  readonly bytes?: Uint8Array | undefined;
+  /** As it is told now; signed anew each time. */
+  readonly url?: (() => string) | undefined;
 }
 
 export interface MessageDraft {

@@ -1,4 +1,5 @@
 import type { Clock } from "dure/client";
+import { Attachments } from "./attachments.ts";
 import { Commands } from "./commands.ts";
 import { Interactions } from "./interactions.ts";
 import { Messages } from "./messages.ts";
@@ -33,6 +34,8 @@ import type {
 
 export interface WorldOptions {
   readonly clock: Clock;
+  /** Where files are served: `http://127.0.0.1:PORT`. */
+  readonly origin: string;
   /** How long the same nonce of an author gives the first message. */
   readonly nonceWindowMs: number;
 }
@@ -50,6 +53,7 @@ export class World {
   readonly guilds = new Map<string, Guild>();
   readonly users = new Map<string, User>();
   readonly places = new Map<string, FakeChannel>();
+  readonly attachments: Attachments;
   readonly messages: Messages;
   readonly threads = new Threads(this);
   readonly interactions = new Interactions(this);
@@ -59,6 +63,7 @@ export class World {
 
   constructor(options: WorldOptions, publish: (event: WorldEvent) => void) {
     this.clock = options.clock;
+    this.attachments = new Attachments(options);
     this.messages = new Messages(this, options);
     this.publish = publish;
   }

@@ -52,8 +52,18 @@ export interface SlackMessage {
   blocks: readonly SlackBlock[] | undefined;
   /** Source: scope `chat:write.customize`. */
   readonly username: string | undefined;
-  readonly files: readonly { readonly name: string; readonly size: number }[];
+  readonly files: readonly SlackFile[];
   editedAt: string | undefined;
+}
+
+/** A file of a message; without `bytes` it is served to no one. */
+export interface SlackFile {
+  readonly id?: string | undefined;
+  readonly name: string;
+  readonly size?: number | undefined;
+  /** As the sender's program says. Default `text/plain`. */
+  readonly contentType?: string | undefined;
+  readonly bytes?: Uint8Array | undefined;
 }
 
 /** The part of Block Kit that is checked. Source: docs.slack.dev/reference/block-kit/blocks. */

@@ -2,12 +2,14 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { systemClock, type Clock } from "dure/client";
-import type { SlackApp, SlackMessage, SlackUser } from "./facts.ts";
+import type { FileFault, FileRequest } from "../served-files.ts";
+import type { SlackApp, SlackFile, SlackMessage, SlackUser } from "./facts.ts";
 import { SlackFaults, type SlackFault, type SlackFaultTarget } from "./faults.ts";
 import { blockActions, eventCallback, messagePayload, slashCommand, TEAM } from "./payloads.ts";
 import { SLACK_RATE_LIMITS, SlackRateLimiter, type SlackRateLimits } from "./rate-limits.ts";
 import { SLACK_REDELIVERY, SocketMode, type Redelivery } from "./socket-mode.ts";
 import { SlackWebApi, type SlackRequest } from "./web-api.ts";
+import { SlackStorage } from "./storage.ts";
 import { SlackWorld, type WorldEvent } from "./world.ts";
 
 /** How the fake server behaves. */
@@ -43,6 +45,7 @@ export interface FakeSlackMessage {
   /** Of its metadata; empty without. */
   readonly eventType: string;
   readonly edited: boolean;
+  readonly files: readonly SlackFile[];
   readonly buttons: readonly { readonly value: string; readonly label: string }[];
 }
 
@@ -66,6 +69,8 @@ const USUAL_SCOPES = [
   "users:read",
   "reactions:read",
   "commands",
+  "files:read",
+  "files:write",
 ];
 
 const KEPT_REQUESTS = 10_000;
@@ -100,7 +105,9 @@ export class FakeSlack implements AsyncDisposable {
     this.url = `http://127.0.0.1:${port}/api/`;
     this.#clock = clock;
     this.#server = server;
-    this.#world = new SlackWorld(clock, (event) => this.#tell(event));
+    const origin = `http://127.0.0.1:${port}`;
+    this.#world = new SlackWorld({ clock, origin }, (event) => this.#tell(event));
+    const storage = new SlackStorage(this.#world, this.#faults);
 
     this.#socket = new SocketMode(server, {
       clock,
@@ -120,7 +127,9 @@ export class FakeSlack implements AsyncDisposable {
     });
 
     server.on("request", (request, response) => {
-      api.handle(request, response).catch(() => request.socket.destroy());
+      const isFile = storage.serves(request.url ?? "");
+      const handled = isFile ? storage.handle(request, response) : api.handle(request, response);
+      handled.catch(() => request.socket.destroy());
     });
   }
 
@@ -224,6 +233,16 @@ export class FakeSlack implements AsyncDisposable {
 
   fault(target: SlackFaultTarget, fault: SlackFault): void {
     this.#faults.arm(target, fault);
+  }
+
+  /** Files of this name are served so. @param times default 1 */
+  faultFile(name: string, fault: FileFault, times?: number): void {
+    this.#world.files.fault(name, fault, times);
+  }
+
+  /** Who asked for files, oldest first. */
+  get fileRequests(): readonly FileRequest[] {
+    return this.#world.files.requests;
   }
 
   /** Without its replies where it is a channel; in a thread without its root. */
@@ -378,6 +397,7 @@ export class FakeSlack implements AsyncDisposable {
       threadTs: message.threadTs,
       eventType: message.metadata?.event_type ?? "",
       edited: message.editedAt !== undefined,
+      files: message.files,
       buttons,
     };
   }

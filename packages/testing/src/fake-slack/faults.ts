@@ -33,6 +33,10 @@ export class SlackFaults {
     this.#armed.push({ target, fault, left: target.times ?? 1 });
   }
 
+  get isOut(): boolean {
+    return this.#isOut;
+  }
+
   take(method: string, app: string | undefined, eventType: string): SlackFault | undefined {
     if (this.#isOut) return { kind: "5xx" };
 

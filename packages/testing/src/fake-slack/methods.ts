@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { SlackApp, SlackChannel, SlackMessage } from "./facts.ts";
 import { SlackRefusal } from "./facts.ts";
-import { messagePayload, TEAM } from "./payloads.ts";
+import { filePayload, messagePayload, TEAM } from "./payloads.ts";
 import type { SlackTier } from "./rate-limits.ts";
 import type { SlackWorld } from "./world.ts";
 
@@ -196,6 +196,41 @@ export const SLACK_METHODS: Readonly<Record<string, SlackMethod>> = {
       };
     },
   },
+  "files.info": {
+    tier: "4",
+    scopes: ["files:read"],
+    input: z.strictObject({ file: z.string() }),
+    run: ({ world, app, args }) => {
+      const found = world.shared(String(args["file"]));
+      const isSeen = found?.channels.some((id) => world.channel(id).members.has(app.userId));
+      if (!found || !isSeen) throw new SlackRefusal("file_not_found");
+      return { file: filePayload(world, found.file) };
+    },
+  },
+  "files.getUploadURLExternal": {
+    tier: "4",
+    scopes: ["files:write"],
+    input: z.strictObject({ filename: z.string().min(1), length: number.pipe(z.number().min(1)) }),
+    run: ({ world, args }) => {
+      const id = world.newId("F");
+      const length = args["length"] as number;
+      world.uploads.set(id, { name: String(args["filename"]), length });
+      return { upload_url: `${world.origin}/upload/${id}`, file_id: id };
+    },
+  },
+  "files.completeUploadExternal": {
+    tier: "4",
+    scopes: ["files:write"],
+    input: z.strictObject({
+      files: json.pipe(
+        z.array(z.strictObject({ id: z.string(), title: z.string().optional() })).min(1),
+      ),
+      channel_id: z.string().optional(),
+      thread_ts: ts.optional(),
+      initial_comment: z.string().optional(),
+    }),
+    run: completeUpload,
+  },
   "users.info": {
     tier: "4",
     scopes: ["users:read"],
@@ -294,6 +329,38 @@ function postMessage({ world, app, args }: SlackCall): Record<string, unknown> {
     ts: message.ts,
     message: messagePayload(world, message, { withMetadata: true }),
   };
+}
+
+/** Shares what was uploaded as a message of the app. An upload is completed once. */
+function completeUpload({ world, app, args }: SlackCall): Record<string, unknown> {
+  const channelId = args["channel_id"] as string | undefined;
+  const given = args["files"] as readonly { readonly id: string }[];
+  const files = given.map(({ id }) => {
+    const begun = world.uploads.get(id);
+    const bytes = world.files.get(id)?.bytes;
+    if (!begun || !bytes) throw new SlackRefusal("file_not_found");
+    return { id, name: begun.name, bytes };
+  });
+  if (channelId !== undefined) {
+    const channel = memberChannel(world, app, { channel: channelId });
+    world.add({
+      ts: world.newTs(),
+      channel: channel.id,
+      user: app.userId,
+      botId: app.botId,
+      appId: app.appId,
+      text: (args["initial_comment"] as string | undefined) ?? "",
+      threadTs: args["thread_ts"] as string | undefined,
+      metadata: undefined,
+      blocks: undefined,
+      username: undefined,
+      files,
+      editedAt: undefined,
+    });
+  }
+  for (const { id } of files) world.uploads.delete(id);
+
+  return { files: files.map(({ id, name }) => ({ id, title: name })) };
 }
 
 /** The newest of the range first; pages lead to older ones. */

@@ -1,4 +1,4 @@
-import type { SlackApp, SlackMessage, SlackUser } from "./facts.ts";
+import type { SlackApp, SlackFile, SlackMessage, SlackUser } from "./facts.ts";
 import type { SlackWorld } from "./world.ts";
 
 export const TEAM = "T0000000001";
@@ -33,7 +33,7 @@ export function messagePayload(
     latest_reply: replies.at(-1)?.ts,
     blocks: message.blocks,
     edited: message.editedAt === undefined ? undefined : editOf(message),
-    files: files.length > 0 ? files.map(filePayload) : undefined,
+    files: files.length > 0 ? files.map((file) => filePayload(world, file)) : undefined,
     metadata: withMetadata ? message.metadata : undefined,
   };
 }
@@ -49,14 +49,18 @@ function editOf({ user, editedAt }: SlackMessage): object {
 }
 
 /** Source: docs.slack.dev/reference/objects/file-object. */
-function filePayload({ name, size }: SlackMessage["files"][number], index: number): object {
+export function filePayload(world: SlackWorld, file: SlackFile): object {
+  const { id = "F0", name, contentType, bytes } = file;
+  const url = `${world.origin}/files-pri/${TEAM}-${id}`;
+  const shown = encodeURIComponent(name.toLowerCase());
+
   return {
-    id: `F${index}`,
+    id,
     created: 0,
     name,
     title: name,
-    size,
-    mimetype: "text/plain",
+    size: file.size ?? bytes?.length ?? 0,
+    mimetype: contentType ?? "text/plain",
     filetype: "text",
     pretty_type: "Plain Text",
     mode: "hosted",
@@ -69,7 +73,8 @@ function filePayload({ name, size }: SlackMessage["files"][number], index: numbe
     username: "",
     channels: [],
     groups: [],
-    url_private: `https://files.slack.example/${name}`,
+    url_private: `${url}/${shown}`,
+    url_private_download: `${url}/download/${shown}`,
     permalink: `https://workspace.slack.example/files/${name}`,
   };
 }

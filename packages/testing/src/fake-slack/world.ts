@@ -1,5 +1,6 @@
 import type { Clock } from "dure/client";
-import type { SlackApp, SlackChannel, SlackMessage, SlackUser } from "./facts.ts";
+import { ServedFiles } from "../served-files.ts";
+import type { SlackApp, SlackChannel, SlackFile, SlackMessage, SlackUser } from "./facts.ts";
 import { SlackRefusal } from "./facts.ts";
 
 /** What happened, for the apps that are in the channel. */
@@ -14,14 +15,24 @@ export class SlackWorld {
   readonly apps: SlackApp[] = [];
   readonly users = new Map<string, SlackUser>();
   readonly channels = new Map<string, SlackChannel>();
+  /** Files that were shared, by id. */
+  readonly files = new ServedFiles();
+  /** Where they are served: `http://127.0.0.1:PORT`. */
+  readonly origin: string;
+  /** Uploads that were begun and not completed. */
+  readonly uploads = new Map<string, { readonly name: string; readonly length: number }>();
   readonly onEvent: (event: WorldEvent) => void;
   readonly #clock: Clock;
   readonly #messages = new Map<string, SlackMessage[]>();
   #lastId = 0;
   #lastMicros = 0;
 
-  constructor(clock: Clock, onEvent: (event: WorldEvent) => void) {
+  constructor(
+    { clock, origin }: { clock: Clock; origin: string },
+    onEvent: (event: WorldEvent) => void,
+  ) {
     this.#clock = clock;
+    this.origin = origin;
     this.onEvent = onEvent;
   }
 
@@ -58,7 +69,8 @@ export class SlackWorld {
     return this.messages(channel).filter(({ ts, threadTs }) => threadTs === root && ts !== root);
   }
 
-  add(message: SlackMessage): SlackMessage {
+  add(given: SlackMessage): SlackMessage {
+    const message = { ...given, files: given.files.map((file) => this.#kept(file)) };
     const known = this.#messages.get(message.channel) ?? [];
     this.#messages.set(
       message.channel,
@@ -68,6 +80,24 @@ export class SlackWorld {
     this.onEvent({ kind: "message", message });
 
     return message;
+  }
+
+  /** With an id; its bytes are served from now on. */
+  #kept(file: SlackFile): SlackFile {
+    const id = file.id ?? this.newId("F");
+    const { name, bytes, contentType = "text/plain" } = file;
+    if (bytes) this.files.add(id, { name, bytes, contentType });
+    return { ...file, id };
+  }
+
+  /** The file and where it was shared. */
+  shared(
+    id: string,
+  ): { readonly file: SlackFile; readonly channels: readonly string[] } | undefined {
+    const all = [...this.#messages.values()].flat();
+    const having = all.filter(({ files }) => files.some((file) => file.id === id));
+    const file = having[0]?.files.find((one) => one.id === id);
+    return file && { file, channels: having.map(({ channel }) => channel) };
   }
 
   /** A channel is made private, or public: a message of the platform's own says so. */

@@ -1,7 +1,7 @@
-import type { REST } from "discord.js";
+import type { RawFile, REST } from "discord.js";
 import type { z } from "zod";
 import { withTimeout, type Clock } from "../../kernel/clock.ts";
-import { ChannelError } from "../../rooms/channel-adapter.ts";
+import { ChannelError, type OutgoingFile } from "../../rooms/channel-adapter.ts";
 import type { DiscordJs } from "./discord-js.ts";
 import { toChannelError, type Attempt } from "./errors.ts";
 import {
@@ -29,6 +29,8 @@ export interface ApiRequest extends Attempt {
   readonly method: "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
   readonly route: `/${string}`;
   readonly body?: object;
+  /** Beside the body. Source: "API Reference: Uploading Files". */
+  readonly files?: readonly OutgoingFile[] | undefined;
   readonly query?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal | undefined;
   /** Answers to interactions prove themselves by their own token. */
@@ -87,6 +89,7 @@ export class AccountApi {
     method,
     route,
     body,
+    files,
     query,
     signal,
     withoutToken,
@@ -114,7 +117,11 @@ export class AccountApi {
           fullRoute: route,
           signal,
           auth: withoutToken !== true,
-          ...onlyDefined({ body, query: query && new URLSearchParams(query) }),
+          ...onlyDefined({
+            files: files?.map(toRawFile),
+            body,
+            query: query && new URLSearchParams(query),
+          }),
         });
       return await withTimeout(this.#clock, { ms: this.#timeoutMs, signal }, late, send);
     } catch (error) {
@@ -191,4 +198,8 @@ export class AccountApi {
     this.#rest.clearHandlerSweeper();
     this.#rest.clearHashSweeper();
   }
+}
+
+function toRawFile({ name, type, bytes }: OutgoingFile): RawFile {
+  return { name, contentType: type, data: Buffer.from(bytes) };
 }

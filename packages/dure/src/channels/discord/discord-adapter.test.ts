@@ -71,6 +71,7 @@ describe("what a bot hears", () => {
       mentions: [{ platformId: stage.ruda.id, at: 3 }],
       attachments: [
         {
+          id: expect.any(String) as string,
           name: "a.txt",
           url: expect.stringContaining("a.txt") as string,
           size: 3,

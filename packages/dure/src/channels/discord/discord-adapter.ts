@@ -6,6 +6,7 @@ import {
   type ChannelFinding,
   type ChannelLimits,
   type ChannelPort,
+  type FileOfMessage,
   type FoundOnPlatform,
   type InboundMessage,
   type OutgoingPost,
@@ -17,6 +18,7 @@ import { AccountApi } from "./account-api.ts";
 import { checkAccount } from "./check.ts";
 import { AccountConnection } from "./connection.ts";
 import { loadDiscordJs, type DiscordJs } from "./discord-js.ts";
+import { readDiscordFile } from "./files.ts";
 import { IdentifyGate } from "./identify-gate.ts";
 import {
   DISCORD,
@@ -75,6 +77,9 @@ export interface DiscordOptions {
   readonly autoArchiveMinutes?: 60 | 1440 | 4320 | 10_080;
 }
 
+/** Source: "Reference: Uploading Files", where no server has boosts. */
+const FILE_BYTES = 10 * 1024 * 1024;
+
 interface Started {
   readonly port: ChannelPort;
   readonly discordJs: DiscordJs;
@@ -101,6 +106,7 @@ export class DiscordAdapter implements ChannelAdapter {
     threadNameLength: 100,
     // The platform says "the past few minutes"; a minute is certain.
     keyMemoryMs: 60_000,
+    fileBytes: FILE_BYTES,
   };
   readonly #options: DiscordOptions;
   readonly #timeoutMs: number;
@@ -188,6 +194,7 @@ export class DiscordAdapter implements ChannelAdapter {
       method: "POST",
       route: `/channels/${channel}/messages`,
       body: toMessageBody(post),
+      files: post.files,
       doing: "post a message",
       channel,
       needs: post.place.thread === undefined ? NEEDS.post : NEEDS.postInThread,
@@ -243,6 +250,7 @@ export class DiscordAdapter implements ChannelAdapter {
         channel: channelIdOf(post.place),
         text: toWireText(post.text, post.mentions),
         nonce: post.key,
+        files: post.files,
         after,
       },
       signal,
@@ -333,6 +341,16 @@ export class DiscordAdapter implements ChannelAdapter {
         `no typing sign of ${account.id}: ${messageOf(error)}`,
       ),
     );
+  }
+
+  async readFile(
+    account: ChannelAccount,
+    file: FileOfMessage,
+    { signal }: { signal: AbortSignal },
+  ): Promise<Uint8Array> {
+    const { clock } = this.#ready().port;
+    const api = this.#api(account);
+    return readDiscordFile(file, { api, apiUrl: this.#options.apiUrl, clock, signal });
   }
 
   /**

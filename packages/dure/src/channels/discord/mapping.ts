@@ -68,9 +68,7 @@ export function toInbound(
     },
     text: textOf(content, message),
     mentions: [...byReply, ...inText],
-    attachments: [message, ...message.message_snapshots.map((snapshot) => snapshot.message)]
-      .flatMap(({ attachments }) => attachments)
-      .map(toAttachment),
+    attachments: toAttachments(message),
     at: writtenAt(message),
     ...onlyDefined({ replyTo, key: message.nonce?.toString(), threadName }),
   };
@@ -123,8 +121,16 @@ function writtenAt({ id, timestamp }: WireMessage): number {
   return Number.isNaN(at) ? timeOf(id) : at;
 }
 
+/** The files of a message and of what it forwards. Pure. */
+export function toAttachments(message: WireMessage): readonly Attachment[] {
+  return [message, ...message.message_snapshots.map((snapshot) => snapshot.message)]
+    .flatMap(({ attachments }) => attachments)
+    .map(toAttachment);
+}
+
 function toAttachment(file: WireAttachment): Attachment {
   return {
+    id: file.id,
     name: file.filename,
     url: file.url,
     ...onlyDefined({ size: file.size, contentType: file.content_type }),

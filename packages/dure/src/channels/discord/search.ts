@@ -1,9 +1,12 @@
-import type { FoundOnPlatform } from "../../rooms/channel-adapter.ts";
 import { PAGE, type AccountApi } from "./account-api.ts";
-import { ChannelError } from "../../rooms/channel-adapter.ts";
+import {
+  ChannelError,
+  type FoundOnPlatform,
+  type OutgoingFile,
+} from "../../rooms/channel-adapter.ts";
 import { isSameText, timeOf } from "./mapping.ts";
 import { isThread } from "./places.ts";
-import { threadsForm, type WirePlace, type WireThreads } from "./wire-forms.ts";
+import { threadsForm, type WireMessage, type WirePlace, type WireThreads } from "./wire-forms.ts";
 import { NEEDS } from "./permissions.ts";
 import { onlyDefined } from "../../kernel/json.ts";
 
@@ -30,6 +33,8 @@ export async function searchPost(
     readonly channel: string;
     readonly text: string;
     readonly nonce: string;
+    /** Then it is by their sizes: the platform gives files other names. */
+    readonly files?: readonly OutgoingFile[] | undefined;
     readonly after?: string | undefined;
   },
   signal: AbortSignal,
@@ -40,8 +45,8 @@ export async function searchPost(
   for (let page = 0; page < MAX_PAGES; page++) {
     const { messages, count } = await api.messages(post.channel, { after, limit: PAGE, signal });
     const found = messages.find(
-      ({ author, content, nonce }) =>
-        author.id === self && (nonce === post.nonce || isSameText(content, post.text)),
+      (message) =>
+        message.author.id === self && (message.nonce === post.nonce || isSame(message, post)),
     );
     if (found !== undefined) return { found: "yes", platformId: found.id };
     seen += count;
@@ -58,6 +63,18 @@ export async function searchPost(
     after = messages.at(-1)?.id;
   }
   return { found: "unsure" };
+}
+
+function isSame(
+  { content, attachments }: WireMessage,
+  {
+    text,
+    files = [],
+  }: { readonly text: string; readonly files?: readonly OutgoingFile[] | undefined },
+): boolean {
+  const told = attachments.map(({ size }) => size ?? 0).toSorted((one, other) => one - other);
+  const sent = files.map(({ bytes }) => bytes.length).toSorted((one, other) => one - other);
+  return isSameText(content, text) && told.join(" ") === sent.join(" ");
 }
 
 /**

@@ -60,6 +60,7 @@ export type WireUser = z.output<typeof userForm>;
 
 /** Source: "Message: Attachment Object". */
 const attachmentForm = z.object({
+  id: maybe(snowflake),
   filename: shortText,
   url: shortText,
   size: maybe(z.number().min(0)),

@@ -7,7 +7,7 @@ import type { AppApi } from "./app-api.ts";
 import { channelAnswer, connectionAnswer } from "./wire.ts";
 
 /**
- * What a bot needs to talk, to hear the stop sign and to take `/dure`. Source:
+ * What a bot needs to talk, to hear the stop sign, to take `/dure`, and to read and share files. Source:
  * docs.slack.dev/reference/scopes.
  */
 const NEEDED: readonly string[] = [
@@ -17,6 +17,8 @@ const NEEDED: readonly string[] = [
   "users:read",
   "reactions:read",
   "commands",
+  "files:read",
+  "files:write",
 ];
 /** Channels that are looked at. */
 const MAX_CHANNELS = 50;

@@ -37,6 +37,8 @@ const FAILURES: Readonly<Record<string, ChannelFailure>> = {
   message_not_found: "not-found",
   thread_not_found: "not-found",
   user_not_found: "not-found",
+  file_not_found: "not-found",
+  file_deleted: "not-found",
 
   ratelimited: "rate-limited",
   rate_limited: "rate-limited",

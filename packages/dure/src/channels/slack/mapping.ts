@@ -155,11 +155,15 @@ function actionsOf(buttons: NonNullable<OutgoingPost["buttons"]>): object[] {
   return [{ type: "actions", elements }];
 }
 
+/** Of these Slack has no bytes: a link elsewhere, or a file that is gone. */
+const WITHOUT_BYTES: ReadonlySet<string> = new Set(["external", "tombstone", "hidden_by_limit"]);
+
 function toAttachment(file: NonNullable<WireMessage["files"]>[number]): Attachment[] {
   const url = file.permalink ?? file.url_private;
   if (!url) return [];
   return [
     {
+      id: WITHOUT_BYTES.has(file.mode ?? "") ? undefined : (file.id ?? undefined),
       name: file.name ?? "file",
       url,
       contentType: file.mimetype ?? undefined,

@@ -6,7 +6,7 @@ import type { WireMessage } from "./wire.ts";
 /** How far the platform's clock may be behind ours, seconds. */
 const CLOCK_SKEW_S = 60;
 /** Messages that are looked through before the answer is "unsure". */
-const MOST = 2000;
+export const MOST_SEARCHED = 2000;
 
 /** What is looked for: a message of this app with this key. */
 export interface Wanted {
@@ -29,14 +29,20 @@ export async function searchMessage(
   signal: AbortSignal,
 ): Promise<FoundOnPlatform> {
   const { userId, botId } = await api.whoAmI(signal);
-  const messages = await api.read({ channel, threadTs, after: after ?? "0", limit: MOST, signal });
+  const messages = await api.read({
+    channel,
+    threadTs,
+    after: after ?? "0",
+    limit: MOST_SEARCHED,
+    signal,
+  });
   const isIt = ({ user, bot_id: bot, metadata }: WireMessage): boolean =>
     (user === userId || bot === botId) &&
     metadata?.event_type === event &&
     metadata.event_payload?.["key"] === key;
   const found = messages.find(isIt);
   if (found) return { found: "yes", platformId: idOf(channel, found.ts) };
-  return { found: messages.length < MOST ? "no" : "unsure" };
+  return { found: messages.length < MOST_SEARCHED ? "no" : "unsure" };
 }
 
 /** The `ts` from which something that was first tried `since` can stand. */

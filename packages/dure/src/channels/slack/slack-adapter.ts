@@ -6,6 +6,7 @@ import {
   type ChannelFinding,
   type ChannelLimits,
   type ChannelPort,
+  type FileOfMessage,
   type FoundOnPlatform,
   type InboundMessage,
   type OutgoingPost,
@@ -16,6 +17,7 @@ import {
 import { AppApi } from "./app-api.ts";
 import { checkApp } from "./check.ts";
 import { AppConnection } from "./connection.ts";
+import { findSlackFiles, postSlackFiles, readSlackFile, type SlackFilesParts } from "./files.ts";
 import {
   idOf,
   metadataOf,
@@ -68,6 +70,9 @@ export interface SlackOptions {
   readonly quietMs?: number | undefined;
 }
 
+/** Source: slack.com/help, "Add files to Slack": up to 1 GB; what dure keeps is smaller. */
+const FILE_BYTES = 1_000_000_000;
+
 /** What is kept of one app. */
 interface App {
   readonly tokens: SlackTokens;
@@ -94,6 +99,7 @@ export class SlackAdapter implements ChannelAdapter {
     messageLength: WIRE_TEXT_LENGTH - 200,
     threadNameLength: THREAD_NAME_LENGTH,
     keyMemoryMs: 0,
+    fileBytes: FILE_BYTES,
   };
   readonly #options: SlackOptions;
   readonly #apps = new Map<string, App>();
@@ -147,6 +153,7 @@ export class SlackAdapter implements ChannelAdapter {
     { signal }: { signal: AbortSignal },
   ): Promise<{ platformId: string }> {
     const app = this.#app(post.account);
+    if (post.files) return postSlackFiles(post, this.#filesOf(app, signal));
     const { channel, ts } = await app.api.call({
       method: "chat.postMessage",
       args: {
@@ -200,8 +207,12 @@ export class SlackAdapter implements ChannelAdapter {
     post: OutgoingPost,
     { after, signal }: { after?: string | undefined; signal: AbortSignal },
   ): Promise<FoundOnPlatform> {
+    const { api } = this.#app(post.account);
+    if (post.files) {
+      return findSlackFiles(post, { api, after: after === undefined ? "0" : tsOf(after), signal });
+    }
     return searchMessage(
-      this.#app(post.account).api,
+      api,
       {
         channel: post.place.channel,
         threadTs: threadTsOf(post.place),
@@ -247,6 +258,14 @@ export class SlackAdapter implements ChannelAdapter {
     const after = earliestTs(thread.since);
 
     return searchMessage(api, { channel, event: THREAD_EVENT, key: thread.key, after }, signal);
+  }
+
+  async readFile(
+    account: ChannelAccount,
+    file: FileOfMessage,
+    { signal }: { signal: AbortSignal },
+  ): Promise<Uint8Array> {
+    return readSlackFile(file, this.#filesOf(this.#app(account), signal));
   }
 
   /** Slack shows no sign that an app writes. */
@@ -311,6 +330,11 @@ export class SlackAdapter implements ChannelAdapter {
     }
 
     return this.#started;
+  }
+
+  #filesOf({ api, tokens }: App, signal: AbortSignal): SlackFilesParts {
+    const { clock } = this.#ready().port;
+    return { api, token: tokens.bot, apiUrl: this.#options.apiUrl, clock, signal };
   }
 
   /** A later `connect` may be with a token that works again. */

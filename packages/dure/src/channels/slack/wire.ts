@@ -8,12 +8,17 @@ import { z } from "zod";
 const ts = z.string().regex(/^\d{1,16}\.\d{1,10}$/);
 const text = z.string().nullish();
 
+/** Source: …/objects/file-object. */
 const file = z.object({
+  id: text,
   name: text,
   permalink: text,
   url_private: text,
+  url_private_download: text,
   mimetype: text,
   size: z.number().nullish(),
+  /** `external`, `tombstone`, `hidden_by_limit`: Slack does not have its bytes. */
+  mode: text,
 });
 
 /** Source: …/methods/chat.postMessage, "Message metadata". */
@@ -151,5 +156,9 @@ export const channelAnswer = z.object({
 export type WireChannel = z.output<typeof channelAnswer>["channel"];
 /** Source: …/methods/apps.connections.open. */
 export const connectionAnswer = z.object({ url: z.string() });
+/** Source: …/methods/files.info. */
+export const fileAnswer = z.object({ file });
+/** Source: …/methods/files.getUploadURLExternal. */
+export const uploadAnswer = z.object({ upload_url: z.url(), file_id: z.string() });
 /** Of methods that do something and tell nothing. */
 export const plainAnswer = z.object({ ok: z.boolean() });

@@ -2,7 +2,8 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { calculate, clockToolOf, isPrivate, textOfHtml, webFetch } from "./builtin-tools.ts";
+import { calculate, clockToolOf, textOfHtml, webFetch } from "./builtin-tools.ts";
+import { isPrivate } from "./public-web.ts";
 import type { ToolContext } from "./tool.ts";
 
 const context: ToolContext = {

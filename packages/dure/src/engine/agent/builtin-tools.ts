@@ -1,10 +1,8 @@
-import { lookup as dnsLookup } from "node:dns";
-import { request as httpRequest, type IncomingMessage } from "node:http";
-import { request as httpsRequest } from "node:https";
-import { BlockList, isIP, type LookupFunction } from "node:net";
+import type { IncomingMessage } from "node:http";
 import { z } from "zod";
 import { systemClock, type Clock } from "../../kernel/clock.ts";
 import { DureError } from "../../kernel/errors.ts";
+import { getPublic, readUpTo } from "./public-web.ts";
 import { tool, type Tool } from "./tool.ts";
 
 /** Arithmetic: `+ - * / % ^`, parentheses, decimals, thousands separators. */
@@ -144,137 +142,25 @@ export function webFetch(
     inputSchema: z.object({ url: z.url({ protocol: /^https?$/ }).max(2_000) }),
     timeout: "20s",
     execute: async ({ url }, { signal }) => {
-      let target = new URL(url);
-      for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
-        const response = await get(target, allowed, signal);
-        const { statusCode = 0, headers } = response;
-        if (statusCode < 300 || statusCode > 399 || headers.location === undefined) {
-          return {
-            status: statusCode,
-            type: headers["content-type"] ?? "",
-            text: await readText(response),
-          };
-        }
-        response.destroy();
-        target = new URL(headers.location, target);
-        if (!/^https?:$/.test(target.protocol)) throw privateAddress(target.href);
-      }
-      throw new DureError("WEB_REDIRECTS", `${url} redirects more than ${MAX_REDIRECTS} times.`, {
-        class: "input",
+      const response = await getPublic(new URL(url), {
+        headers: { accept: "text/*, application/json" },
+        allowed,
+        maxRedirects: MAX_REDIRECTS,
+        signal,
       });
+      const { statusCode = 0, headers } = response;
+      return {
+        status: statusCode,
+        type: headers["content-type"] ?? "",
+        text: await readText(response),
+      };
     },
   });
 }
 
-function get(
-  url: URL,
-  allowed: ReadonlySet<string>,
-  signal: AbortSignal,
-): Promise<IncomingMessage> {
-  const isSecure = url.protocol === "https:";
-  const isExempt = allowed.has(`${url.hostname}:${url.port || (isSecure ? "443" : "80")}`);
-  const literal = url.hostname.replace(/^\[|\]$/g, "");
-  if (!isExempt && isIP(literal) !== 0 && isPrivate(literal)) {
-    return Promise.reject(privateAddress(url.host));
-  }
-  return new Promise((resolve, reject) => {
-    const request = (isSecure ? httpsRequest : httpRequest)(
-      url,
-      // A connection of its own: one that is kept open, or one through a proxy of the environment,
-      // would pass by the lookup.
-      {
-        signal,
-        agent: false,
-        headers: { "user-agent": "dure", accept: "text/*, application/json" },
-        lookup: isExempt ? undefined : publicLookup,
-      },
-      resolve,
-    );
-    request.on("error", reject);
-    request.end();
-  });
-}
-
-/**
- * Looks a name up and gives only public addresses, so that a name cannot lead inside between a
- * check and the connection.
- */
-export const publicLookup: LookupFunction = (hostname, options, callback) => {
-  dnsLookup(hostname, { ...options, all: true }, (error, found) => {
-    if (error) return callback(error, "", 4);
-    const addresses = found.filter(({ address }) => !isPrivate(address));
-    const [first] = addresses;
-    if (!first) return callback(privateAddress(hostname), "", 4);
-    if (options.all) callback(null, addresses);
-    else callback(null, first.address, first.family);
-  });
-};
-
-/**
- * Not reachable from the public internet. Source: IANA special-purpose address registries (RFC
- * 6890).
- */
-const SPECIAL = new BlockList();
-for (const [address, prefix] of [
-  ["0.0.0.0", 8],
-  ["10.0.0.0", 8],
-  ["100.64.0.0", 10],
-  ["127.0.0.0", 8],
-  ["168.63.129.16", 32], // Azure's host
-  ["169.254.0.0", 16],
-  ["172.16.0.0", 12],
-  ["192.0.0.0", 24],
-  ["192.0.2.0", 24],
-  ["192.88.99.0", 24],
-  ["192.168.0.0", 16],
-  ["198.18.0.0", 15],
-  ["198.51.100.0", 24],
-  ["203.0.113.0", 24],
-  ["224.0.0.0", 4],
-  ["240.0.0.0", 4],
-] as const) {
-  SPECIAL.addSubnet(address, prefix, "ipv4");
-}
-// Of the global ones: protocols' own with Teredo, documentation, 6to4. Teredo and 6to4 carry an
-// IPv4 address that may be private.
-for (const [address, prefix] of [
-  ["2001::", 23],
-  ["2001:db8::", 32],
-  ["2002::", 16],
-  ["3fff::", 20],
-] as const) {
-  SPECIAL.addSubnet(address, prefix, "ipv6");
-}
-
-/**
- * The part of IPv6 from which public addresses are given out; what is outside (mapped and
- * translated IPv4, local, multicast) is never one.
- */
-const GLOBAL = new BlockList();
-GLOBAL.addSubnet("2000::", 3, "ipv6");
-
-export function isPrivate(address: string): boolean {
-  if (isIP(address) !== 6) return SPECIAL.check(address, "ipv4");
-  return !GLOBAL.check(address, "ipv6") || SPECIAL.check(address, "ipv6");
-}
-
-function privateAddress(host: string): DureError {
-  return new DureError("WEB_ADDRESS_PRIVATE", `${host} is no public address.`, {
-    class: "forbidden",
-    hint: "Only public pages can be read.",
-  });
-}
-
 async function readText(response: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    chunks.push(chunk);
-    bytes += chunk.length;
-    if (bytes > MAX_PAGE_BYTES) break;
-  }
-  response.destroy();
-  const text = Buffer.concat(chunks).subarray(0, MAX_PAGE_BYTES).toString("utf8");
+  const { bytes } = await readUpTo(response, MAX_PAGE_BYTES);
+  const text = bytes.toString("utf8");
   return /html/.test(response.headers["content-type"] ?? "") ? textOfHtml(text) : text;
 }
 

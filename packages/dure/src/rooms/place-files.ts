@@ -1,0 +1,139 @@
+import type { Transaction } from "../durable/database.ts";
+import { FILE_BOUNDS, unknownFile, type Files } from "../durable/files/files.ts";
+import { DureError } from "../kernel/errors.ts";
+import { MAX_MESSAGE_FILES, type FileRef } from "../kernel/files.ts";
+import { newId } from "../kernel/ids.ts";
+import type { Place } from "./place.ts";
+import type { RoomsSetting } from "./talk.ts";
+
+/** A file of a message as its record has it: stored with its place. */
+export interface PlaceAttachment {
+  readonly name: string;
+  /** Where those who may see the place read it. */
+  readonly url: string;
+  readonly contentType: string;
+  readonly size: number;
+  readonly file: string;
+}
+
+/** Whose a place's files are in the store. No session has such a key: it holds a space. */
+export function filesKeyOf(place: string): string {
+  return `place ${place}`;
+}
+
+/**
+ * Files that stand in a place: what people upload there, and what agents say with their words. They
+ * go with their message.
+ */
+export class PlaceFiles {
+  readonly #setting: RoomsSetting;
+
+  constructor(setting: RoomsSetting) {
+    this.#setting = setting;
+  }
+
+  /** Bytes of one file. */
+  get largest(): number {
+    return this.#setting.files?.bounds.fileBytes ?? FILE_BOUNDS.fileBytes;
+  }
+
+  /**
+   * Stores what a person will post in a place within 24 h. The same again is the same file. Throws
+   * what `Files.put` throws, `FILES_FULL` of the place among it.
+   */
+  async upload(
+    { id, tenant }: Place,
+    { name, bytes }: { readonly name: string; readonly bytes: Uint8Array },
+    { signal }: { signal?: AbortSignal | undefined } = {},
+  ): Promise<FileRef> {
+    return this.#store.put({ tenant, session: filesKeyOf(id), name, bytes }, { signal });
+  }
+
+  /** The file with its bytes. Throws `FILE_UNKNOWN`. */
+  async read(
+    { id }: Pick<Place, "id">,
+    file: string,
+    { signal }: { signal?: AbortSignal | undefined } = {},
+  ): Promise<FileRef & { readonly content: Uint8Array }> {
+    const session = filesKeyOf(id);
+    const [ref] = await this.#store.find([file], { session, tenant: null });
+    const content = await this.#store.read(file, { session, signal });
+    if (!ref || !content) throw unknownFile(file);
+    return { ...ref, content };
+  }
+
+  /** What a message says of its files. Throws `FILE_UNKNOWN`, `FILES_TOO_MANY`. */
+  async attachmentsOf(place: Place, ids: readonly string[]): Promise<readonly PlaceAttachment[]> {
+    if (ids.length === 0) return [];
+    if (ids.length > MAX_MESSAGE_FILES) throw tooMany(ids.length);
+    const { id, tenant } = place;
+    const refs = await this.#store.find(ids, { session: filesKeyOf(id), tenant });
+    return refs.map((ref) => attachmentOf(id, ref));
+  }
+
+  get #store(): Files {
+    const { files } = this.#setting;
+    if (files) return files;
+    throw new DureError("FILE_STORE_MISSING", "These rooms keep no files.", {
+      class: "unavailable",
+      hint: "Send a link.",
+    });
+  }
+}
+
+/** A message carries them from now on: they stay as long as it does. Throws where one is gone. */
+export async function carryFiles(
+  tx: Transaction,
+  message: string,
+  { place, files }: { readonly place: string; readonly files: readonly string[] },
+): Promise<void> {
+  const refs = JSON.stringify(files.map((id) => ({ id })));
+  await tx.query(CARRY, [message, filesKeyOf(place), refs]);
+}
+
+/** Files of an agent's session, as files of the place in which it shows them. */
+export async function showFiles(
+  tx: Transaction,
+  { id: place, now }: { readonly id: string; readonly now: number },
+  { message, files }: { readonly message: string; readonly files: readonly FileRef[] },
+): Promise<readonly PlaceAttachment[]> {
+  const shown: PlaceAttachment[] = [];
+  for (const { id } of files.slice(0, MAX_MESSAGE_FILES)) {
+    const own = [newId("file", now), filesKeyOf(place), message, id];
+    const [ref] = await tx.query<FileRef>(SHOW, own);
+    if (ref) shown.push(attachmentOf(place, { ...ref, bytes: Number(ref.bytes) }));
+  }
+  return shown;
+}
+
+function attachmentOf(place: string, { id, name, type, bytes }: FileRef): PlaceAttachment {
+  const url = `/v1/rooms/${encodeURIComponent(place)}/files/${id}`;
+  return { name, url, contentType: type, size: bytes, file: id };
+}
+
+function tooMany(count: number): DureError {
+  const most = MAX_MESSAGE_FILES;
+  return new DureError("FILES_TOO_MANY", `A message takes ${most} files, not ${count}.`, {
+    class: "input",
+    hint: "Send the others in another message.",
+  });
+}
+
+const CARRY = { name: "room.carry_files", text: "select dure.use_files($1, $2, $3)" };
+/** One that is gone with its session is not shown. */
+const SHOW = {
+  name: "room.show_file",
+  text: `
+    with shown as (
+      insert into dure.files (id, tenant, session_id, sha256, name, type, turn_id)
+      select $1, tenant, $2, sha256, name, type, $3
+      from dure.files
+      where id = $4
+      on conflict (session_id, sha256, name) do update
+      set turn_id = excluded.turn_id, touched_at = clock_timestamp()
+      returning id, tenant, sha256, name, type
+    )
+    select s.id, s.name, s.type, b.bytes
+    from shown s
+    join dure.file_bytes b on b.tenant = s.tenant and b.sha256 = s.sha256`,
+};
