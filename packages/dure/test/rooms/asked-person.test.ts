@@ -410,18 +410,22 @@ describe("a question of a room", { timeout: 60_000 }, () => {
     expect(stage.bank.booked).toEqual([HONG]);
   });
 
-  test("of Discord that was removed there is posted again with what was decided", FULL, async () => {
-    const stage = await stageOn(() => onDiscord());
-    await stage.say("홍길동에게 5만원 보내줘");
-    await stage.button();
-    await stage.remove!();
+  test(
+    "of Discord that was removed there is posted again with what was decided",
+    FULL,
+    async () => {
+      const stage = await stageOn(() => onDiscord());
+      await stage.say("홍길동에게 5만원 보내줘");
+      await stage.button();
+      await stage.remove!();
 
-    await stage.say("응");
+      await stage.say("응");
 
-    expect((await stage.said()).join()).toContain("민준 님이 승인했어요.");
-    expect(await stage.look()).toEqual([]);
-    expect(stage.bank.booked).toEqual([HONG]);
-  });
+      expect((await stage.said()).join()).toContain("민준 님이 승인했어요.");
+      expect(await stage.look()).toEqual([]);
+      expect(stage.bank.booked).toEqual([HONG]);
+    },
+  );
 });
 
 async function openQuestions({ database }: TestTeam): Promise<readonly { readonly id: string }[]> {

@@ -123,9 +123,9 @@ test("a message cannot carry a file of another session, and is not stored", asyn
   await using at = await started("anthropic:claude-sonnet-4-5");
   const id = await sent(at.engine, "jun");
 
-  await expect(at.engine.say("What is this?", { session: "mina", files: [id] })).rejects.toMatchObject(
-    { code: "FILE_UNKNOWN" },
-  );
+  await expect(
+    at.engine.say("What is this?", { session: "mina", files: [id] }),
+  ).rejects.toMatchObject({ code: "FILE_UNKNOWN" });
 
   expect(await at.engine.database.query({ text: "select id from dure.turns" })).toEqual([]);
 });
@@ -141,9 +141,9 @@ test("a file that goes between its look and its message takes the message with i
     return found;
   };
 
-  await expect(at.engine.say("What is this?", { session: "mina", files: [id] })).rejects.toMatchObject(
-    { code: "FILE_UNKNOWN" },
-  );
+  await expect(
+    at.engine.say("What is this?", { session: "mina", files: [id] }),
+  ).rejects.toMatchObject({ code: "FILE_UNKNOWN" });
 
   expect(await database.query({ text: "select id from dure.turns" })).toEqual([]);
 });
@@ -156,5 +156,7 @@ test("a forgotten session leaves none of the bytes that its messages carried", a
   await forgetSession(at.engine.database, "mina", "");
 
   expect(await at.engine.database.query({ text: "select id from dure.files" })).toEqual([]);
-  expect(await at.engine.database.query({ text: "select sha256 from dure.file_bytes" })).toEqual([]);
+  expect(await at.engine.database.query({ text: "select sha256 from dure.file_bytes" })).toEqual(
+    [],
+  );
 });
