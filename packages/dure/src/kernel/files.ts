@@ -27,6 +27,7 @@ export const FILE_TYPES = {
   "text/plain": { kind: "text", ending: "txt" },
 } as const satisfies Record<string, { readonly kind: FileKind; readonly ending: string }>;
 
+/** What a file is, as its first bytes say: a media type. */
 export type FileType = keyof typeof FILE_TYPES;
 
 /** Files of one message. A provider takes more; a person who sends more sends a folder. */
@@ -38,7 +39,7 @@ export function kindOf(type: FileType): FileKind {
 }
 
 /** Whether this is a type that is taken. Pure. */
-export function isFileType(type: string): type is FileType {
+function isFileType(type: string): type is FileType {
   return Object.hasOwn(FILE_TYPES, type);
 }
 

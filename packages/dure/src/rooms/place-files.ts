@@ -86,19 +86,19 @@ export async function carryFiles(
   await tx.query(CARRY, [message, filesKeyOf(place), refs]);
 }
 
-/** Files of an agent's session, as files of the place in which it shows them. */
+/** Files of an agent's session, as files of the place in which it shows them. Undefined: none. */
 export async function showFiles(
   tx: Transaction,
   { id: place, now }: { readonly id: string; readonly now: number },
   { message, files }: { readonly message: string; readonly files: readonly FileRef[] },
-): Promise<readonly PlaceAttachment[]> {
+): Promise<readonly PlaceAttachment[] | undefined> {
   const shown: PlaceAttachment[] = [];
   for (const { id } of files.slice(0, MAX_MESSAGE_FILES)) {
     const own = [newId("file", now), filesKeyOf(place), message, id];
     const [ref] = await tx.query<FileRef>(SHOW, own);
     if (ref) shown.push(attachmentOf(place, ref));
   }
-  return shown;
+  return shown.length > 0 ? shown : undefined;
 }
 
 function attachmentOf(place: string, { id, name, type, bytes }: FileRef): PlaceAttachment {
