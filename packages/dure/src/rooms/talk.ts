@@ -177,18 +177,12 @@ export class Talk {
     if (place.state === "closed") throw placeClosed(place);
     const account = directory.account(place.adapter, saying.author);
     const adapter = adapters.get(place.adapter);
-    if (!account || !adapter) {
-      throw new DureError(
-        "ACCOUNT_UNKNOWN",
-        `${saying.author} has no account on ${place.adapter}.`,
-        { class: "conflict", hint: directory.unknownHint(saying.author) },
-      );
-    }
+    if (!account || !adapter) throw accountUnknown(saying.author, place, directory);
 
     const id = newId("message", place.now);
     const attachments = await showFiles(tx, place, { message: id, files: saying.files ?? [] });
-    const words = splitMessage(saying.text, partLength(adapter.limits.messageLength));
-    const parts = words.length + (attachments && !adapter.isLocal ? FILES_PART : 0);
+    const words = splitMessage(saying.text, partLength(adapter.limits.messageLength)).length;
+    const parts = words + (attachments && !adapter.isLocal ? FILES_PART : 0);
     const entries = Array.from({ length: parts }, (_part, index): NewEntry => ({
       topic: topicOf(place.adapter, account.id, adapter.isLocal),
       ordering: orderingOf(account.id, place.id),
@@ -198,7 +192,7 @@ export class Talk {
         message: id,
         part: index,
         parts,
-        files: index >= words.length ? true : undefined,
+        files: index >= words || undefined,
         // Only the first part takes the place of what was shown before.
         ...(index === 0 ? overOf(saying) : {}),
       },
@@ -482,6 +476,13 @@ export class Talk {
     });
     return inLocale({ ...LIFT, value: `${id}:${LIFT.value}` }, this.#setting.locale);
   }
+}
+
+function accountUnknown(agent: string, { adapter }: Place, directory: Directory): DureError {
+  return new DureError("ACCOUNT_UNKNOWN", `${agent} has no account on ${adapter}.`, {
+    class: "conflict",
+    hint: directory.unknownHint(agent),
+  });
 }
 
 function tripText(
