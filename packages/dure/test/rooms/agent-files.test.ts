@@ -68,13 +68,9 @@ async function discord(): Promise<Shown> {
     files: () => some().map((files) => files.map(({ name }) => name)),
     bytes: () => some()[0]?.[0]?.bytes,
     refuse: () =>
-      stage.discord.setEveryone(stage.guild, [
-        "VIEW_CHANNEL",
-        "SEND_MESSAGES",
-        "READ_MESSAGE_HISTORY",
-        "CREATE_PUBLIC_THREADS",
-        "SEND_MESSAGES_IN_THREADS",
-      ]),
+      stage.discord.setPermissions(stage.bots.ruda, stage.places.general, {
+        deny: ["ATTACH_FILES"],
+      }),
   };
 }
 
