@@ -1,7 +1,7 @@
 import { ownTroubleOf } from "../../durable/passing.ts";
 import type { Files } from "../../durable/files/files.ts";
 import type { ClaimedTurn } from "../../durable/turns.ts";
-import { messageOf } from "../../kernel/errors.ts";
+import { codeOf, messageOf } from "../../kernel/errors.ts";
 import {
   type FileRef,
   harmlessWords,
@@ -59,44 +59,53 @@ export class TurnFiles {
     if (given.length === 0) return undefined;
 
     const kept: FileRef[] = [];
-    const refused: string[] = [];
+    const refused: Refused[] = [];
     for (const file of given.slice(0, MAX_MESSAGE_FILES)) {
       const put = await this.#put(file, signal);
-      if ("because" in put) refused.push(put.because);
+      if ("code" in put) refused.push(put);
       else kept.push(put);
     }
     for (const { name } of given.slice(MAX_MESSAGE_FILES, MAX_MESSAGE_FILES + MOST_REFUSED)) {
-      refused.push(`${wordsOf(name)}: a result takes ${MAX_MESSAGE_FILES} files`);
+      const line = `${wordsOf(name)}: a result takes ${MAX_MESSAGE_FILES} files`;
+      refused.push({ code: "FILES_TOO_MANY", line });
     }
     if (refused.length > 0) this.#warn(tool, refused);
-    return { kept, refused };
+    return { kept, refused: refused.map(({ line }) => line) };
   }
 
-  async #put(
-    { name, bytes }: GivenFile,
-    signal: AbortSignal,
-  ): Promise<FileRef | { readonly because: string }> {
+  async #put({ name, bytes }: GivenFile, signal: AbortSignal): Promise<FileRef | Refused> {
     const { held, files } = this.#options;
     const { tenant, session, turn, epoch } = held;
-    if (!(bytes instanceof Uint8Array)) return { because: `${wordsOf(name)}: it has no bytes` };
+    if (!(bytes instanceof Uint8Array)) {
+      return { code: "FILE_EMPTY", line: `${wordsOf(name)}: it has no bytes` };
+    }
     const file = { tenant, session, name: String(name), bytes, turn, epoch };
     try {
       return await files.put(file, { signal });
     } catch (error) {
       signal.throwIfAborted();
       if (ownTroubleOf(error)) throw error;
-      return { because: `${wordsOf(name)}: ${messageOf(error)}` };
+      const code = codeOf(error) ?? "INTERNAL";
+      return { code, line: `${wordsOf(name)}: ${messageOf(error)}` };
     }
   }
 
-  #warn(tool: string, refused: readonly string[]): void {
+  /** A name may quote what a person has said: it stands at debug. Source: docs/spec/platform §7. */
+  #warn(tool: string, refused: readonly Refused[]): void {
     const { held, logger } = this.#options;
     const { turn, session } = held;
-    logger.warn(
-      { turn, session, tool, refused },
-      `${refused.length} files that ${tool} made could not be kept`,
-    );
+    const codes = refused.map(({ code }) => code);
+    const said = `${refused.length} files that ${tool} made could not be kept`;
+    logger.warn({ turn, session, tool, codes }, said);
+    logger.debug({ turn, lines: refused.map(({ line }) => line) }, said);
   }
+}
+
+/** A file that is not kept. */
+interface Refused {
+  readonly code: string;
+  /** For the model. */
+  readonly line: string;
 }
 
 function wordsOf(name: unknown): string {
