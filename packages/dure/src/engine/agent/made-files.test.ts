@@ -177,18 +177,38 @@ test("a file that is refused is a line for the model and one warning, and its on
 });
 
 test("a result takes ten files, and DONE shows ten of a turn, the newest", async () => {
-  const { model, results } = clerkModel();
-  const give = (): unknown =>
-    fileResult(
+  let results: readonly ModelMessage[] = [];
+  const model = offlineModel("clerk", ({ messages }) => {
+    results = messages.filter(({ role }) => role === "tool");
+    const draw = { name: "draw", args: {} };
+    return results.length > 0 ? "Drawn." : { toolCalls: [draw, draw] };
+  });
+  let call = 0;
+  const give = (): unknown => {
+    call += 1;
+    const names = Array.from({ length: 12 }, (_, at) => `${call}-${at}.png`);
+    return fileResult(
       "drawn",
-      Array.from({ length: 12 }, (_, at) => ({ name: `${at}.png`, bytes: PNG })),
+      names.map((name) => ({ name, bytes: PNG })),
     );
+  };
   await using at = await startTestEngine(desk(drawing(give)), { offline: [model] });
 
   const { done } = await at.say("Draw.");
 
   expect(done.files?.map(({ name }) => name)).toEqual(
-    Array.from({ length: 10 }, (_, at) => `${at}.png`),
+    Array.from({ length: 10 }, (_, index) => `2-${index}.png`),
   );
-  expect(results()[0]?.result).toContain("11.png: a result takes 10 files");
+  expect((results[0] as ToolMessage).files).toHaveLength(10);
+  expect((results[0] as ToolMessage).result).toContain("1-11.png: a result takes 10 files");
+});
+
+test("a process that does not have the turn any more stores no file for it", async () => {
+  const { model } = clerkModel();
+  await using at = await startTestEngine(desk(drawing(() => "nothing")), { offline: [model] });
+  const { turnId: turn } = await at.say("Draw.", { session: "mina" });
+  const late = { tenant: "", session: "mina", name: "late.png", bytes: PNG, turn, epoch: 1 };
+
+  await expect(at.engine.files.put(late)).rejects.toMatchObject({ code: "TURN_FENCED" });
+  expect(await rows(at)).toEqual([]);
 });
