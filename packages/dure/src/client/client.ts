@@ -89,12 +89,8 @@ export class DureClient {
     this.#http = createHttp(options);
     this.#clock = options.clock ?? systemClock;
     const { attempts, maxDelayMs, silenceMs } = options.reconnect ?? {};
-
-    this.#reconnect = {
-      attempts: attempts ?? RECONNECT_DEFAULTS.attempts,
-      maxDelayMs: maxDelayMs ?? RECONNECT_DEFAULTS.maxDelayMs,
-      silenceMs: silenceMs ?? RECONNECT_DEFAULTS.silenceMs,
-    };
+    const own = onlyDefined({ attempts, maxDelayMs, silenceMs });
+    this.#reconnect = { ...RECONNECT_DEFAULTS, ...own };
   }
 
   // --- turns
@@ -124,14 +120,8 @@ export class DureClient {
     files: readonly File[],
     options: CallOptions = {},
   ): Promise<Uploaded> {
-    const body = new FormData();
-    body.set("session_id", sessionId);
-    for (const file of files) body.append("file", file);
-    const response = await this.#http.request("/v1/agent/files", {
-      method: "POST",
-      body,
-      ...pass(options),
-    });
+    const request = { method: "POST", body: formOf(sessionId, files), ...pass(options) };
+    const response = await this.#http.request("/v1/agent/files", request);
     return fromWire(await readJson(response)) as Uploaded;
   }
 
@@ -457,6 +447,13 @@ function streamHeaders(lastEventId: string | undefined): Record<string, string> 
     accept: "text/event-stream",
     ...onlyDefined({ "last-event-id": lastEventId }),
   };
+}
+
+function formOf(sessionId: string, files: readonly File[]): FormData {
+  const form = new FormData();
+  form.set("session_id", sessionId);
+  for (const file of files) form.append("file", file);
+  return form;
 }
 
 function pass({ signal }: CallOptions): RequestInit {

@@ -159,7 +159,6 @@ export class Engine implements Conversations {
     const directory = new ServiceDirectory({ services: options.services, store, lease, logger });
     const sessions = new SessionReader(database);
     const files = options.files ?? new Files({ database, clock });
-    this.files = files;
     const turns = new RunningTurns({
       store,
       clock,
@@ -170,6 +169,7 @@ export class Engine implements Conversations {
       folder: () => this.#folder,
       onChange: (turn) => this.#reader.wake(turn),
     });
+    this.files = files;
     this.#store = store;
     this.#directory = directory;
     this.#sessions = sessions;
@@ -192,26 +192,7 @@ export class Engine implements Conversations {
       runOf: (turn) => turns.get(turn),
       find: (turn, caller) => this.find(turn, { caller }),
     });
-    this.#environment = {
-      store,
-      files,
-      ...patienceOf(options),
-      clock,
-      logger,
-      lease,
-      limits,
-      devMode: options.devMode ?? false,
-      locale: options.locale ?? "ko",
-      timeZone: options.timeZone ?? "Asia/Seoul",
-      defaultLlm: options.defaultLlm,
-      everyLlm: options.everyLlm,
-      prompts: options.prompts,
-      attemptRules: options.attemptRules ?? (() => undefined),
-      resolve: (llm) => options.models.resolve(llm),
-      budgets: options.budgets,
-      pauses: options.pauses,
-      approvals: new ApprovalReader(database),
-    };
+    this.#environment = environmentOf(options, { store, files, limits });
     this.#folder = this.#folderFor(options);
     this.#replays = this.#replaysOf(database);
   }
@@ -475,6 +456,31 @@ function sessionUnknown(id: string): DureError {
 /** Whose things a viewer sees; without one, those that have no tenant. */
 function viewOf(viewer: Viewer | undefined): Viewer["tenant"] {
   return viewer === undefined ? "" : viewer.tenant;
+}
+
+/** What every turn works with. */
+function environmentOf(
+  options: EngineOptions,
+  own: Pick<TurnEnvironment, "store" | "files" | "limits">,
+): TurnEnvironment {
+  return {
+    ...own,
+    ...patienceOf(options),
+    clock: options.clock,
+    logger: options.logger,
+    lease: options.lease,
+    devMode: options.devMode ?? false,
+    locale: options.locale ?? "ko",
+    timeZone: options.timeZone ?? "Asia/Seoul",
+    defaultLlm: options.defaultLlm,
+    everyLlm: options.everyLlm,
+    prompts: options.prompts,
+    attemptRules: options.attemptRules ?? (() => undefined),
+    resolve: (llm) => options.models.resolve(llm),
+    budgets: options.budgets,
+    pauses: options.pauses,
+    approvals: new ApprovalReader(options.database),
+  };
 }
 
 /** How turns outlast models that are away. */

@@ -65,17 +65,8 @@ export async function startTestEngine(
   await notifications.start();
   stack.defer(() => notifications.stop());
   const lease = new AbortController();
-  const held: Promise<readonly string[]>[] = [];
-  stack.defer(async () => {
-    const refusals = (await Promise.all(held)).flat();
-    if (refusals.length > 0) throw new Error(`providers refuse: ${refusals.join("; ")}`);
-  });
-  const models = new Models({
-    clock,
-    logger,
-    offline: (options.offline ?? []).map((model) => heldModel(model, held, options.held)),
-    providers: options.providers,
-  });
+  const offline = heldModels(stack, options);
+  const models = new Models({ clock, logger, offline, providers: options.providers });
   await registerProcess(database, processId);
   const engine = new Engine({
     services: [services].flat(),
@@ -107,6 +98,19 @@ export async function startTestEngine(
     say: (message, request) => say(engine, message, request),
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
+}
+
+/** What they are asked is held against the rules of every provider, beside the test's own time. */
+function heldModels(
+  stack: AsyncDisposableStack,
+  { offline = [], held: most }: TestEngineOptions,
+): readonly OfflineModel[] {
+  const held: Promise<readonly string[]>[] = [];
+  stack.defer(async () => {
+    const refusals = (await Promise.all(held)).flat();
+    if (refusals.length > 0) throw new Error(`providers refuse: ${refusals.join("; ")}`);
+  });
+  return offline.map((model) => heldModel(model, held, most));
 }
 
 async function registerProcess(database: Database, processId: string): Promise<void> {

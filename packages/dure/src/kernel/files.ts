@@ -34,6 +34,7 @@ export const FILE_TYPES = {
   "text/plain": { kind: "text", ending: "txt" },
 } as const satisfies Record<string, { readonly kind: FileKind; readonly ending: string }>;
 
+/** What a file is, as its first bytes say: a media type. */
 export type FileType = keyof typeof FILE_TYPES;
 
 /** Files of one message. A provider takes more; a person who sends more sends a folder. */
@@ -45,7 +46,7 @@ export function kindOf(type: FileType): FileKind {
 }
 
 /** Whether this is a type that is taken. Pure. */
-export function isFileType(type: string): type is FileType {
+function isFileType(type: string): type is FileType {
   return Object.hasOwn(FILE_TYPES, type);
 }
 
@@ -133,14 +134,15 @@ export function harmlessName(given: string, type: FileType): string {
     .replace(/\s+/gu, " ")
     .replace(/^[. ]+|[. ]+$/gu, "");
   const { ending } = FILE_TYPES[type];
-  const stem = [...plain.replace(/\.[A-Za-z0-9]{1,8}$/u, "")].slice(0, MAX_NAME).join("");
+  const letters = Array.from(plain.replace(/\.[A-Za-z0-9]{1,8}$/u, ""));
+  const stem = letters.slice(0, MAX_NAME).join("");
   const own = /\.([A-Za-z0-9]{1,8})$/u.exec(plain)?.[1];
   return `${stem || "file"}.${fitsType(own, type) ? own : ending}`;
 }
 
 /** The same of a file whose type is not known: its ending stays. Pure. */
 export function harmlessWords(given: string): string {
-  return given.toWellFormed().replace(UNSEEN, "").slice(0, MAX_NAME) || "file";
+  return given.toWellFormed().replace(UNSEEN, "").slice(0, MAX_NAME).toWellFormed() || "file";
 }
 
 /** Controls, format characters (also those that turn the direction), private and unassigned ones. */

@@ -80,7 +80,7 @@ function openAiKinds(model: string): readonly ReadableKind[] {
 }
 
 /** What this model can read besides text. What its card says goes before what is known. Pure. */
-export function readableKinds(llm: LlmRef): readonly ReadableKind[] {
+function readableKinds(llm: LlmRef): readonly ReadableKind[] {
   return llm.reads ?? READS[llm.provider].kinds(llm.model);
 }
 
@@ -113,7 +113,7 @@ export async function shownFiles(
 }
 
 /** Which files a request holds, the newest first, and why the others not. Pure. */
-export function plannedFiles(
+function plannedFiles(
   messages: readonly ModelMessage[],
   llm: LlmRef,
 ): readonly { readonly file: FileRef; readonly because: string | undefined }[] {

@@ -11,7 +11,7 @@ import { Models } from "./models.ts";
 import type { OfflineModel } from "./offline.ts";
 
 /** Models of each provider as the AI SDK's own packages make them, with another `fetch`. */
-export function modelsOfEveryProvider(fetch: typeof globalThis.fetch): readonly ModelObject[] {
+function modelsOfEveryProvider(fetch: typeof globalThis.fetch): readonly ModelObject[] {
   const apiKey = "k";
   const openai = createOpenAI({ apiKey, fetch });
   const google = createGoogle({ apiKey, fetch });
@@ -26,7 +26,7 @@ export function modelsOfEveryProvider(fetch: typeof globalThis.fetch): readonly 
 }
 
 /** The same, to be called. */
-export function callsOfEveryProvider(fetch: typeof globalThis.fetch): readonly ModelCall[] {
+function callsOfEveryProvider(fetch: typeof globalThis.fetch): readonly ModelCall[] {
   const models = new Models({ clock: systemClock, logger: silentLogger });
   return modelsOfEveryProvider(fetch).map((model) => models.resolve(parseCard({ model }).llm!));
 }

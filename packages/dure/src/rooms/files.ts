@@ -201,7 +201,7 @@ class Gate {
 }
 
 /** Why a file is not even asked for. Pure. */
-export function refusalOf(
+function refusalOf(
   { size = 0 }: Pick<StoredAttachment, "size">,
   { index, left, most }: { index: number; left: number; most: number },
 ): string | undefined {

@@ -124,7 +124,8 @@ export class Questions {
 const DEFAULT_LENGTH = 2_000;
 
 const QUESTIONS = `
-    select e.id, e.tenant, e.subject, e.title, e.description, e.context, e.actions, e.status, e.resolution,
+    select e.id, e.tenant, e.subject, e.title, e.description, e.context, e.actions, e.status,
+      e.resolution,
       coalesce(t.name || ' (token:' || t.id || ')', e.resolved_by) as "resolvedBy",
       q.message, m.place
     from dure.escalations e

@@ -186,12 +186,10 @@ export class Talk {
     }
 
     const id = newId("message", place.now);
-    const shown = await showFiles(tx, place, { message: id, files: saying.files ?? [] });
-    const attachments = shown.length > 0 ? shown : undefined;
+    const attachments = await showFiles(tx, place, { message: id, files: saying.files ?? [] });
     const words = splitMessage(saying.text, partLength(adapter.limits.messageLength));
-    // Files leave behind the words, as a part of their own.
-    const parts = attachments && !adapter.isLocal ? [...words, ""] : words;
-    const entries = parts.map((_part, index): NewEntry => ({
+    const parts = words.length + (attachments && !adapter.isLocal ? FILES_PART : 0);
+    const entries = Array.from({ length: parts }, (_part, index): NewEntry => ({
       topic: topicOf(place.adapter, account.id, adapter.isLocal),
       ordering: orderingOf(account.id, place.id),
       key: partKey(id, index),
@@ -199,7 +197,7 @@ export class Talk {
         kind: "post",
         message: id,
         part: index,
-        parts: parts.length,
+        parts,
         files: index >= words.length ? true : undefined,
         // Only the first part takes the place of what was shown before.
         ...(index === 0 ? overOf(saying) : {}),
@@ -455,7 +453,7 @@ export class Talk {
     trip: NonNullable<GuardStep["trip"]>,
   ): Promise<void> {
     const { store, directory, locale } = this.#setting;
-    const text = this.#tripText(trip);
+    const text = tripText(this.#setting, trip);
     // What is suspended waits for a decision; what rests is woken by any word of a person, and by
     // the button.
     const lift =
@@ -468,15 +466,6 @@ export class Talk {
     const after = await store.open(tx, place.id);
     if (!after) return;
     await this.say(tx, after, { author: speaker, text, mark: "notice", buttons: [lift] });
-  }
-
-  #tripText(trip: NonNullable<GuardStep["trip"]>): string {
-    const { limits, locale } = this.#setting;
-    const texts = roomTexts(locale);
-    if (trip !== "thread-rate") return texts.resting(limits.exchangeMessages);
-    const perSeconds = limits.threadPerMs / 1_000;
-    const minutes = Math.round(limits.suspendMs / 60_000);
-    return texts.suspended(perSeconds, minutes, limits.threadMessages);
   }
 
   /** Gives the button that answers. */
@@ -494,6 +483,20 @@ export class Talk {
     return inLocale({ ...LIFT, value: `${id}:${LIFT.value}` }, this.#setting.locale);
   }
 }
+
+function tripText(
+  { limits, locale }: Pick<RoomsSetting, "limits" | "locale">,
+  trip: NonNullable<GuardStep["trip"]>,
+): string {
+  const texts = roomTexts(locale);
+  if (trip !== "thread-rate") return texts.resting(limits.exchangeMessages);
+  const perSeconds = limits.threadPerMs / 1_000;
+  const minutes = Math.round(limits.suspendMs / 60_000);
+  return texts.suspended(perSeconds, minutes, limits.threadMessages);
+}
+
+/** Files leave behind the words, in a part of their own. */
+const FILES_PART = 1;
 
 /** The answer that lifts what a guard has stopped. */
 export const LIFT = {

@@ -24,7 +24,7 @@ declare module "fastify" {
 }
 
 /** Bytes of one body with files: two of the largest, and what stands around them. */
-export const UPLOAD_BYTES = 22_020_096;
+const UPLOAD_BYTES = 22_020_096;
 
 /** Bodies with files that are read at the same time; each is in memory whole. */
 const UPLOADS_AT_ONCE = 8;

@@ -149,7 +149,7 @@ const READS: Script = (asked, round) => {
 };
 
 test(
-  "a long result that is read piece by piece outlives kill -9 at each step, and is made once more at most",
+  "a result read piece by piece outlives kill -9 at each step, and is made once more at most",
   SLOW,
   async () => {
     await using stored = await testDatabase();
@@ -205,7 +205,7 @@ const FALLS_OVER: Script = (asked, round) =>
   asked.model === "gpt-first" && round > 0 ? { status: 500 } : SEARCHES(asked, round);
 
 test(
-  "a chain that fell over to its second model outlives kill -9 at each step: one payment, each call on the bill once",
+  "a chain that fell over outlives kill -9 at each step: one payment, each call billed once",
   SLOW,
   async () => {
     await using stored = await testDatabase();
@@ -257,7 +257,7 @@ const SMALL: Script = (asked, round) => {
 };
 
 test(
-  "a request that was too long outlives kill -9 before its second try and after it, and its session is folded",
+  "a request that was too long outlives kill -9 around its second try; its session is folded",
   SLOW,
   async () => {
     await using stored = await testDatabase();

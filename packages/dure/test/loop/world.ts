@@ -101,7 +101,7 @@ function isPayment(path: string): boolean {
 }
 
 /** Each answer costs the same. */
-export const USAGE = { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 };
+const USAGE = { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 };
 
 function framesOf({ text, call }: Said): readonly (object | string)[] {
   const calls = call && [

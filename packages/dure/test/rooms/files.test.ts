@@ -41,7 +41,7 @@ test(
     await eventually(() => expect(heard).toHaveLength(1));
     expect(heard[0]).toMatchObject({ text: "민준: 이 화면 봐 줘\n> [화면.png]" });
     expect(heard[0]?.files).toEqual(["화면.png image/png"]);
-    expect(stage.slack.fileRequests).toEqual([
+    expect(stage.slack.files.requests).toEqual([
       { name: "화면.png", authorization: "Bearer xoxb-ruda", status: 200 },
     ]);
   },
@@ -62,7 +62,7 @@ test.each([
     const stage = await slackPlatform();
     const { heard, behave } = listener();
     await readyTeamOn(stage, { behave: { ruda: behave } });
-    stage.slack.faultFile(IMAGE.name, fault);
+    stage.slack.files.fault(IMAGE.name, fault);
 
     stage.person("민준").post({ channel: stage.places.general }, "봐 줘", { files: [IMAGE] });
 
@@ -78,7 +78,7 @@ test("a token never follows a redirect to another host", async () => {
   const { heard, behave } = listener();
   await readyTeamOn(stage, { behave: { ruda: behave } });
   const other = await discordPlatform();
-  stage.slack.faultFile(IMAGE.name, {
+  stage.slack.files.fault(IMAGE.name, {
     kind: "redirect",
     to: `${new URL(other.discord.url).origin}/attachments/1/2/x.png`,
   });
@@ -86,15 +86,15 @@ test("a token never follows a redirect to another host", async () => {
   stage.person("민준").post({ channel: stage.places.general }, "봐 줘", { files: [IMAGE] });
 
   await eventually(() => expect(heard).toHaveLength(1));
-  expect(other.discord.fileRequests).toEqual([]);
+  expect(other.discord.files.requests).toEqual([]);
 });
 
 test("a platform that is away for a moment is waited for, and its file is not lost", async () => {
   const stage = await slackPlatform();
   const { heard, behave } = listener();
   await readyTeamOn(stage, { behave: { ruda: behave } });
-  stage.slack.faultFile(IMAGE.name, { kind: "status", status: 503 });
-  stage.slack.faultFile(IMAGE.name, { kind: "cut" });
+  stage.slack.files.fault(IMAGE.name, { kind: "status", status: 503 });
+  stage.slack.files.fault(IMAGE.name, { kind: "cut" });
 
   stage.person("민준").post({ channel: stage.places.general }, "봐 줘", { files: [IMAGE] });
 
@@ -106,14 +106,14 @@ test("a file of Discord whose address has run out is read at a new one, without 
   const stage = await discordPlatform();
   const { heard, behave } = listener();
   await readyTeamOn(stage, { behave: { ruda: behave } });
-  stage.discord.faultFile(IMAGE.name, { kind: "status", status: 404 });
+  stage.discord.files.fault(IMAGE.name, { kind: "status", status: 404 });
 
   stage.person("민준").post(stage.places.general, "이거", { attachments: [IMAGE] });
 
   await eventually(() => expect(heard).toHaveLength(1));
   expect(heard[0]?.files).toEqual(["화면.png image/png"]);
   expect(
-    stage.discord.fileRequests.map(({ status, authorization }) => [status, authorization]),
+    stage.discord.files.requests.map(({ status, authorization }) => [status, authorization]),
   ).toEqual([
     [404, undefined],
     [200, undefined],
@@ -144,12 +144,14 @@ test("a file that was uploaded to a web room is shown there and handed to the mo
   onTestFinished(() => server[Symbol.asyncDispose]());
   const room = "/v1/rooms/web%3Ageneral";
 
-  const uploaded = await server.fetch(`${room}/files?name=a.html&as_person=${encodeURI("민준")}`, {
+  const form = new FormData();
+  form.set("file", new File(["<script>alert(1)</script>"], "a.html"));
+  const uploaded = await server.fetch(`${room}/files?as_person=${encodeURI("민준")}`, {
     method: "POST",
-    headers: { "content-type": "application/octet-stream" },
-    body: "<script>alert(1)</script>",
+    body: form,
   });
-  const { id } = (await uploaded.json()) as { id: string };
+  const { files } = (await uploaded.json()) as { files: [{ id: string }] };
+  const [{ id }] = files;
   const posted = await server.post(`${room}/messages`, {
     text: "",
     files: [id],

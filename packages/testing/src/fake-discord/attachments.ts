@@ -11,13 +11,13 @@ const GOOD_FOR_MS = 24 * 3_600_000;
  * Files of messages, at addresses that are signed and run out; each time that a message is told they
  * are new. No token is asked for. Source: "Reference: Signed Attachment CDN URLs".
  */
-export class Attachments {
-  readonly served = new ServedFiles();
+export class Attachments extends ServedFiles {
   readonly #clock: Clock;
   readonly #origin: string;
   #signing = 0;
 
   constructor({ clock, origin }: { clock: Clock; origin: string }) {
+    super();
     this.#clock = clock;
     this.#origin = origin;
   }
@@ -25,7 +25,7 @@ export class Attachments {
   /** The file as a message has it: its bytes are served from now on. */
   keep(file: FileFact): FileFact {
     const { id, filename: name, bytes, contentType } = file;
-    if (bytes) this.served.add(id, { name, bytes, contentType });
+    if (bytes) this.add(id, { name, bytes, contentType });
     return file;
   }
 
@@ -51,7 +51,7 @@ export class Attachments {
       searchParams.get("hm") === this.#signature(pathname, ex) &&
       Number.parseInt(ex, 16) * 1000 > this.#clock.now();
     const refused: FileFault | undefined = isGood ? undefined : { kind: "status", status: 404 };
-    this.served.serve(pathname.split("/")[3] ?? "", { request, response }, refused);
+    this.serve(pathname.split("/")[3] ?? "", { request, response }, refused);
   }
 
   #signature(path: string, ex: string): string {

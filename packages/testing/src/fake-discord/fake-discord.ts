@@ -16,7 +16,7 @@ import { roleIdOf } from "./payloads.ts";
 import { RateLimiter, USUAL_RATE_LIMITS, type RateLimits } from "./rate-limits.ts";
 import { Rest, type LoggedRequest } from "./rest.ts";
 import { overwriteOf, World } from "./world.ts";
-import type { FileFault, FileRequest } from "../served-files.ts";
+import type { Attachments } from "./attachments.ts";
 import type { FileFact, Guild, Message, FakeChannel, ShownAnswer, User } from "./world-facts.ts";
 import { within } from "../within.ts";
 
@@ -104,7 +104,10 @@ export interface FakeMessage {
   readonly mentionsEveryone: boolean;
   readonly nonce: string | undefined;
   readonly replyTo: string | undefined;
+  /** Names of its files. */
   readonly attachments: readonly string[];
+  /** The bytes of each of them. */
+  readonly files: readonly Uint8Array[];
   readonly buttons: readonly FakeButton[];
   readonly edited: boolean;
   readonly at: number;
@@ -166,18 +169,15 @@ export class FakeDiscord implements AsyncDisposable {
   #stopped: Promise<void> | undefined;
 
   private constructor(server: Server, options: FakeDiscordOptions) {
-    const port = (server.address() as AddressInfo).port;
+    const { port } = server.address() as AddressInfo;
+    const origin = `http://127.0.0.1:${port}`;
     const gatewayUrl = `ws://127.0.0.1:${port}/gateway`;
     const clock = options.clock ?? systemClock;
     this.#clock = clock;
     this.#server = server;
-    this.url = `http://127.0.0.1:${port}/api`;
+    this.url = `${origin}/api`;
     this.#world = new World(
-      {
-        clock,
-        origin: `http://127.0.0.1:${port}`,
-        nonceWindowMs: options.nonceWindowMs ?? 5 * 60_000,
-      },
+      { clock, origin, nonceWindowMs: options.nonceWindowMs ?? 5 * 60_000 },
       (event) => this.#gateway.publish(event),
     );
     this.#gateway = new Gateway({
@@ -377,28 +377,9 @@ export class FakeDiscord implements AsyncDisposable {
     return [...this.#place(place).messages.values()].map(seen);
   }
 
-  /** Files of this name are served so. @param times default 1 */
-  faultFile(name: string, fault: FileFault, times?: number): void {
-    this.#world.attachments.served.fault(name, fault, times);
-  }
-
-  /** Who asked for files, oldest first. */
-  get fileRequests(): readonly FileRequest[] {
-    return this.#world.attachments.served.requests;
-  }
-
-  /** Every address of a file that was told so far is good no more. */
-  expireFiles(): void {
-    this.#world.attachments.expire();
-  }
-
-  /** The bytes of each file of a message. */
-  filesOf(message: FakeMessage): readonly { readonly name: string; readonly bytes: Uint8Array }[] {
-    const found = this.#place({ id: message.placeId, name: "" }).messages.get(message.id);
-    return (found?.attachments ?? []).map(({ filename, bytes }) => ({
-      name: filename,
-      bytes: bytes ?? new Uint8Array(),
-    }));
+  /** Files of messages: who asked for them, and how serving them goes wrong. */
+  get files(): Attachments {
+    return this.#world.attachments;
   }
 
   /** The threads of a channel, oldest first. */
@@ -455,7 +436,7 @@ export class FakeDiscord implements AsyncDisposable {
       return await within(promise, {
         clock: this.#clock,
         ms: timeoutMs,
-        onTimeout: () => this.#waited(what, timeoutMs),
+        onTimeout: () => waitedInVain(what, timeoutMs, this.#requests),
       });
     } finally {
       this.#watchers.delete(look);
@@ -499,16 +480,6 @@ export class FakeDiscord implements AsyncDisposable {
 
   #changed(): void {
     for (const look of this.#watchers) look();
-  }
-
-  #waited(what: string, timeoutMs: number): DureError {
-    const last = this.#requests
-      .slice(-5)
-      .map(({ method, path, status, bot }) => `${bot ?? "?"} ${method} ${path} ${status}`);
-    return new DureError(
-      "FAKE_DISCORD_WAITED",
-      `Waited ${timeoutMs} ms in vain for ${what}. The last requests: ${last.join("; ") || "none"}.`,
-    );
   }
 
   #guild(guild: FakeGuild): Guild {
@@ -671,6 +642,20 @@ export class FakePerson {
   }
 }
 
+function waitedInVain(
+  what: string,
+  timeoutMs: number,
+  requests: readonly LoggedRequest[],
+): DureError {
+  const last = requests
+    .slice(-5)
+    .map(({ method, path, status, bot }) => `${bot ?? "?"} ${method} ${path} ${status}`);
+  return new DureError(
+    "FAKE_DISCORD_WAITED",
+    `Waited ${timeoutMs} ms in vain for ${what}. The last requests: ${last.join("; ") || "none"}.`,
+  );
+}
+
 function seen(message: Message): FakeMessage {
   const { place } = message;
   const rows = message.components as readonly {
@@ -688,6 +673,7 @@ function seen(message: Message): FakeMessage {
     nonce: message.nonce === undefined ? undefined : String(message.nonce),
     replyTo: message.replyTo?.id,
     attachments: message.attachments.map(({ filename }) => filename),
+    files: message.attachments.map(({ bytes }) => bytes ?? new Uint8Array()),
     buttons: rows
       .flatMap((row) => row.components)
       .map((button) => ({

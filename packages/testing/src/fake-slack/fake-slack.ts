@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { systemClock, type Clock } from "dure/client";
-import type { FileFault, FileRequest } from "../served-files.ts";
+import type { ServedFiles } from "../served-files.ts";
 import type { SlackApp, SlackFile, SlackMessage, SlackUser } from "./facts.ts";
 import { SlackFaults, type SlackFault, type SlackFaultTarget } from "./faults.ts";
 import { blockActions, eventCallback, messagePayload, slashCommand, TEAM } from "./payloads.ts";
@@ -235,14 +235,9 @@ export class FakeSlack implements AsyncDisposable {
     this.#faults.arm(target, fault);
   }
 
-  /** Files of this name are served so. @param times default 1 */
-  faultFile(name: string, fault: FileFault, times?: number): void {
-    this.#world.files.fault(name, fault, times);
-  }
-
-  /** Who asked for files, oldest first. */
-  get fileRequests(): readonly FileRequest[] {
-    return this.#world.files.requests;
+  /** Files of messages: who asked for them, and how serving them goes wrong. */
+  get files(): ServedFiles {
+    return this.#world.files;
   }
 
   /** Without its replies where it is a channel; in a thread without its root. */
@@ -251,7 +246,7 @@ export class FakeSlack implements AsyncDisposable {
       threadTs === undefined
         ? this.#world.messages(channel.id).filter((message) => message.threadTs === undefined)
         : this.#world.replies(channel.id, threadTs);
-    return all.map((message) => this.#shown(message));
+    return all.map((message) => shown(this.#world, message));
   }
 
   /** Roots that have replies or were made as one. */
@@ -264,7 +259,7 @@ export class FakeSlack implements AsyncDisposable {
           (metadata?.event_type === "dure_thread" ||
             this.#world.replies(channel.id, ts).length > 0),
       )
-      .map((message) => this.#shown(message));
+      .map((message) => shown(this.#world, message));
   }
 
   /** Connections that an app has had. */
@@ -381,25 +376,6 @@ export class FakeSlack implements AsyncDisposable {
     for (const channel of this.#world.channels.values()) {
       if (!/^(im|mpim)$/.test(channel.kind)) channel.members.add(user);
     }
-  }
-
-  #shown(message: SlackMessage): FakeSlackMessage {
-    const buttons = (message.blocks ?? []).flatMap(({ elements }) =>
-      (elements ?? []).map(({ value = "", text }) => ({ value, label: text?.text ?? "" })),
-    );
-
-    return {
-      ts: message.ts,
-      channel: message.channel,
-      author: message.username ?? this.#world.nameOf(message.user),
-      authorIsBot: message.botId !== undefined,
-      text: message.text,
-      threadTs: message.threadTs,
-      eventType: message.metadata?.event_type ?? "",
-      edited: message.editedAt !== undefined,
-      files: message.files,
-      buttons,
-    };
   }
 
   #tell(event: WorldEvent): void {
@@ -581,6 +557,25 @@ function eventOf(world: SlackWorld, event: WorldEvent): Record<string, unknown> 
     default:
       return event satisfies never;
   }
+}
+
+function shown(world: SlackWorld, message: SlackMessage): FakeSlackMessage {
+  const buttons = (message.blocks ?? []).flatMap(({ elements }) =>
+    (elements ?? []).map(({ value = "", text }) => ({ value, label: text?.text ?? "" })),
+  );
+
+  return {
+    ts: message.ts,
+    channel: message.channel,
+    author: message.username ?? world.nameOf(message.user),
+    authorIsBot: message.botId !== undefined,
+    text: message.text,
+    threadTs: message.threadTs,
+    eventType: message.metadata?.event_type ?? "",
+    edited: message.editedAt !== undefined,
+    files: message.files,
+    buttons,
+  };
 }
 
 function messageEvent(

@@ -79,15 +79,23 @@ function unknownField(node: Wire, known: ReadonlySet<string>, at: string): strin
  */
 function configProblem(body: Wire, model: string): string | undefined {
   const config = isWire(body["generationConfig"]) ? body["generationConfig"] : {};
-  const { temperature, maxOutputTokens: most, responseMimeType: type } = config;
   const unknown = unknownField(config, CONFIG, "generation_config");
-  if (unknown) return unknown;
+
+  return unknown ?? numbersProblem(config) ?? outputProblem(body, config, model);
+}
+
+function numbersProblem({ temperature, maxOutputTokens: most }: Wire): string | undefined {
   if (temperature !== undefined && !(Number(temperature) >= 0 && Number(temperature) <= 2)) {
     return "* GenerateContentRequest.generation_config.temperature: temperature must be in the range [0.0, 2.0].";
   }
   if (most !== undefined && !(Number(most) >= 1)) {
     return "* GenerateContentRequest.generation_config.max_output_tokens: max_output_tokens must be positive.";
   }
+  return undefined;
+}
+
+function outputProblem(body: Wire, config: Wire, model: string): string | undefined {
+  const type = config["responseMimeType"];
   const schema = config["responseJsonSchema"];
   const older = config["responseSchema"];
   if ((schema ?? older) !== undefined && type !== "application/json") {

@@ -42,7 +42,6 @@ function ofRequest(problem: string | undefined, at: string): string | undefined 
 }
 
 function nodeProblem(node: Wire): string | undefined {
-  const { enum: values, format, required, properties } = node;
   if (node["type"] === undefined) {
     return "anyOf" in node
       ? undefined
@@ -50,11 +49,20 @@ function nodeProblem(node: Wire): string | undefined {
   }
   const type = wordOf(node["type"]).toUpperCase();
   if (!TYPES.has(type)) return `type: Invalid value ${type}`;
+  return valuesProblem(node, type) ?? membersProblem(node, type);
+}
+
+function valuesProblem({ enum: values, format }: Wire, type: string): string | undefined {
   if (values !== undefined && type !== "STRING") return "enum: only allowed for STRING type";
   if (listOf(values).some((value) => value === "")) return "enum[0]: cannot be empty";
   if (type === "STRING" && format !== undefined && format !== "enum" && format !== "date-time") {
     return "format: only 'enum' and 'date-time' are supported for STRING type";
   }
+  return undefined;
+}
+
+function membersProblem(node: Wire, type: string): string | undefined {
+  const { required, properties } = node;
   if (type === "ARRAY" && node["items"] === undefined) return "items: missing field.";
   const members = isWire(properties) ? properties : {};
   if (type === "OBJECT" && Object.keys(members).length === 0) {

@@ -97,7 +97,7 @@ function answerParts(
     // Source: ai.google.dev, "Thought signatures": of parallel calls the first one is signed.
     ...calls.map(({ name, args }, index) => ({
       functionCall: { id: `fc${messages.length}_${index + 1}`, name, args },
-      ...(index === 0 && thoughtSignature !== undefined ? { thoughtSignature } : {}),
+      thoughtSignature: index === 0 ? thoughtSignature : undefined,
     })),
   ];
 }

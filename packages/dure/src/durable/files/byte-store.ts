@@ -13,6 +13,7 @@ export interface ByteStore {
   delete(key: string, options: ByteStoreOptions): Promise<void>;
 }
 
+/** How one call of a store is bounded. */
 export interface ByteStoreOptions {
   readonly signal: AbortSignal;
   /** No more is read. */

@@ -23,7 +23,7 @@ import { AgentWords } from "./agent-words.ts";
 import { CustomAgent } from "./custom-agent.ts";
 import { messageOrDecision } from "./decision.ts";
 import { CallerOffer } from "../caller/caller-offer.ts";
-import { filesOf, questionOf, type HandedCalls } from "../caller/handed-out.ts";
+import { filesAsked, questionOf, type HandedCalls } from "../caller/handed-out.ts";
 import { ToldCalls } from "./told-calls.ts";
 import { ToolRounds } from "./tool-rounds.ts";
 import { Transcript, type AgentWork } from "./work.ts";
@@ -422,10 +422,7 @@ export class AgentRun {
       id: this.#id,
       prompt: this.#options.prompt ?? prompts?.[promptLanguage(facts.locale)],
       message: this.#message(),
-      files: filesOf(memory, {
-        continues: facts.callerTools?.results !== undefined,
-        files: facts.files,
-      }),
+      files: filesAsked(memory, facts),
       background: this.#background,
       memory,
       ...given,

@@ -5,6 +5,7 @@ import type { ModelMessage } from "../../models/model.ts";
 import { bounded } from "../agent/bounded.ts";
 import { EMPTY_MEMORY, remember, withDeeds, type Memory } from "../agent/memory.ts";
 import type { AgentWork } from "../agent/work.ts";
+import type { TurnFacts } from "../turn/turn-context.ts";
 import { CALLER_LIMITS, type CallerResult } from "./caller-tools.ts";
 
 /** What an agent leaves that has called tools of the caller. */
@@ -164,6 +165,14 @@ export function filesOf(
   { continues, files }: Pick<TurnEnd, "continues" | "files">,
 ): readonly FileRef[] {
   return continues ? (handedOut?.open?.files ?? files) : files;
+}
+
+/** What the person's last words carried, as a turn begins. Pure. */
+export function filesAsked(
+  memory: Memory,
+  { callerTools, files }: Pick<TurnFacts, "callerTools" | "files">,
+): readonly FileRef[] {
+  return filesOf(memory, { continues: callerTools?.results !== undefined, files });
 }
 
 function withCalls(memory: Memory, calls: HandedCalls, end: TurnEnd): Memory {

@@ -55,7 +55,8 @@ export class ApprovalReader {
             floor(extract(epoch from q.shown_at) * 1000)::float8 as at
           from dure.escalations e
           join dure.room_questions q on q.escalation = e.id
-          where q.shown_seq is not null and session_id = $1 and type = 'decision' and context->>'by' = 'person'
+          where q.shown_seq is not null and session_id = $1
+            and type = 'decision' and context->>'by' = 'person'
             and context->'asker'->>'adapter' = $2 and context->'asker'->>'id' = $3
             and (status = 'open' or resolution->>'turn' = $4)
           order by created_at, id`,
