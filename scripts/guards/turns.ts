@@ -8,10 +8,57 @@ const roles = testsIn("packages/dure/src/engine/effects/role-approvals.test.ts")
 const standing = testsIn("packages/dure/src/engine/effects/standing.test.ts");
 const lives = testsIn("packages/dure/src/engine/turn/turn-lives.test.ts");
 const retries = testsIn("packages/dure/src/engine/turn/turn-retry.test.ts");
+const made = testsIn("packages/dure/src/engine/agent/made-files.test.ts");
+const filesElsewhere = testsIn("packages/dure/test/conversation/files-elsewhere.test.ts");
 const answerRetries = testsIn("packages/dure/test/rooms/answer-retry.test.ts");
 
 /** Who may write into a turn, a session, an effect or an escalation. */
 export const TURN_GUARDS: readonly Guard[] = [
+  // --- what tools make
+
+  {
+    id: "made-files.epoch",
+    at: { file: "packages/dure/src/durable/files/files.sql.ts" },
+    find: "if p ? 'epoch' and (dure.lock_turn(",
+    replace: "if false and (dure.lock_turn(",
+    tests: made("a process that does not have the turn any more stores no file for it"),
+    why: "a file is stored for a session that is gone, and nothing ever takes it away",
+  },
+  {
+    id: "made-files.forged",
+    at: { file: "packages/dure/src/engine/agent/agent-tools.ts" },
+    find: 'return { status: "done", result: kept, files };',
+    replace: 'return { status: "done", result: kept, files: files ?? (kept as never)["files"] };',
+    tests: made("no JSON of a tool refers to a file of another session"),
+    why: "a server of others shows a person the files of another session",
+  },
+  {
+    id: "made-files.ledger",
+    at: { file: "packages/dure/src/engine/effects/effects.ts" },
+    find: "files: intent.files ?? undefined",
+    replace: "files: undefined",
+    tests: made("files of a once call come out of the ledger after a crash, and it is made once"),
+    why: "what a call has made is lost with its process, and the call is not made again",
+  },
+  {
+    id: "made-files.bound",
+    at: { file: "packages/dure/src/engine/turn/turn-files.ts" },
+    find: "[...this.#made.values()].slice(-MAX_MESSAGE_FILES)",
+    replace: "[...this.#made.values()]",
+    tests: made("a result takes ten files, and DONE shows ten of a turn, the newest"),
+    why: "one turn fills a DONE, a room and its post with any number of files",
+  },
+  {
+    id: "made-files.there",
+    at: { file: "packages/dure/src/engine/remote/files-there.ts" },
+    find: ".regex(/^file_[0-9A-Za-z]{1,60}$/u)",
+    replace: "",
+    tests: filesElsewhere(
+      "of what another server says of its files only what can be an id becomes an address",
+    ),
+    why: "another server chooses which route this one asks with its token",
+  },
+
   // --- a yes of the inbox that reaches further, or is changed
 
   {

@@ -43,6 +43,23 @@ function postsOf(
     .map((entry) => entry.body as object);
 }
 
+test("a file that a tool made is a link under its answer, also after a reload", async () => {
+  await using server = await serve();
+  await using opened = await openChat(server);
+  const { page } = opened;
+  const link = page
+    .getByRole("list", { name: "만든 파일" })
+    .getByRole("link", { name: "그림.png" });
+
+  await say(page, "그려 줘");
+
+  await link.waitFor();
+  expect(await link.getAttribute("href")).toBe("/v1/agent/files/file_1");
+  expect(await violations(page)).toEqual([]);
+  await page.reload();
+  await link.waitFor();
+});
+
 describe("an answer whose model was away", () => {
   test("goes on where it ended, also after a reload, and only while nothing follows", async () => {
     await using server = await serve();

@@ -55,6 +55,8 @@ export type { Reasoning } from "./models/reasoning.ts";
 export type { LlmRef, ProviderName } from "./models/model.ts";
 
 // Tools
+export { fileResult } from "./engine/agent/file-result.ts";
+export type { FileResult, GivenFile } from "./engine/agent/file-result.ts";
 export { NotSentError, tool } from "./engine/agent/tool.ts";
 export type {
   EffectKind,
@@ -101,7 +103,7 @@ export type {
 export type { ModelAnswer, ModelMessage, ModelRequest } from "./models/model.ts";
 
 // What a turn says
-export type { FileRef, FileType } from "./kernel/files.ts";
+export type { FileRef, FileType, MadeFiles } from "./kernel/files.ts";
 export type {
   Done,
   NextAction,

@@ -195,6 +195,7 @@ const Message = memo(function Message(props: {
           {tone !== undefined && <Tone tone={tone} code={entry.done?.error?.code ?? ""} />}
         </div>
       )}
+      <Files done={entry.done} />
       {isLast && entry.done?.error?.retry === true && (
         <Resume entry={entry} conversation={conversation} />
       )}
@@ -210,6 +211,24 @@ const Message = memo(function Message(props: {
     </li>
   );
 });
+
+/** What tools have made. Its name is harmless; opened, it is only ever saved. */
+function Files({ done }: { done: Done | undefined }): ReactNode {
+  const text = useText();
+  if (done?.files === undefined) return null;
+
+  return (
+    <ul className="answer-files" aria-label={text.chat.files}>
+      {done.files.map(({ id, name }) => (
+        <li key={id}>
+          <a href={`/v1/agent/files/${encodeURIComponent(id)}`} download={name}>
+            {name}
+          </a>
+        </li>
+      ))}
+    </ul>
+  );
+}
 
 function OwnMessage(props: { entry: Entry; conversation: Conversation }): ReactNode {
   const { entry, conversation } = props;

@@ -60,6 +60,10 @@ export function scriptFor(request: Request, state: State): Step[] {
     const _trace = { total_elapsed_ms: 60_000, agents: [] };
     return [{ do: "done", data: { message: text, next_action: "ASK", error, _trace } }];
   }
+  if (message.includes("그려")) {
+    const files = [{ id: "file_1", name: "그림.png", type: "image/png", bytes: 70 }];
+    return [finish("그렸어요.", state, [trace("answer", 20)], { files })];
+  }
   if (message.includes("실패")) {
     return [
       start("intent", "의도 파악 중"),

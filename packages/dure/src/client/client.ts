@@ -125,11 +125,15 @@ export class DureClient {
     return fromWire(await readJson(response)) as Uploaded;
   }
 
-  /** The bytes of a file that a message carried. */
+  /** The bytes of a file that a message carried, or that tools have made (`files` of `DONE`). */
   async downloadFile(fileId: string, options: CallOptions = {}): Promise<Blob> {
-    const path = `/v1/agent/files/${encodeURIComponent(fileId)}`;
-    const response = await this.#http.request(path, pass(options));
+    const response = await this.#http.request(pathOfFile(fileId), pass(options));
     return response.blob();
+  }
+
+  /** Where a browser that is logged in gets a file. */
+  fileUrl(fileId: string): string {
+    return this.#http.root + pathOfFile(fileId);
   }
 
   /**
@@ -428,6 +432,10 @@ export class DureClient {
   async #get<Resource>(path: string, options: CallOptions): Promise<Resource> {
     return fromWire(await readJson(await this.#http.request(path, pass(options)))) as Resource;
   }
+}
+
+function pathOfFile(fileId: string): string {
+  return `/v1/agent/files/${encodeURIComponent(fileId)}`;
 }
 
 function pathOfTurn(turn: string, what: "stop" | "retry" | "replay" | "stream"): string {

@@ -28,7 +28,8 @@ begin
     end if;
     return jsonb_build_object(
       'outcome', 'known', 'status', e.status, 'attempts', e.attempts,
-      'result', e.result, 'error', e.error, 'input', e.input,
+      'result', e.result, 'files', e.files, 'error', e.error,
+      'input', e.input,
       'sent_ago_ms',
         extract(epoch from clock_timestamp() - e.sent_at) * 1000
     );
@@ -65,12 +66,12 @@ begin
   return jsonb_build_object('outcome', 'new');
 end $$;
 
--- What became of an effect; 'intent' again records one more call under the
--- same key. A question to people about it is settled with it. False when
--- fenced.
+-- What became of an effect, with the files that its call has made; 'intent'
+-- again records one more call under the same key. A question to people about
+-- it is settled with it. False when fenced.
 create or replace function dure.effect_settle(
   p_turn text, p_epoch integer, p_key text, p_status text, p_result jsonb,
-    p_error jsonb
+    p_error jsonb, p_files jsonb
 ) returns boolean language plpgsql as $$
 begin
   if (dure.lock_turn(p_turn, p_epoch)).id is null then return false; end if;
@@ -89,6 +90,7 @@ begin
   end if;
   update dure.effects
   set status = p_status, result = p_result, error = p_error,
+    files = p_files,
     updated_at = clock_timestamp(),
     attempts = attempts + case when p_status = 'intent' then 1 else 0 end,
     sent_at = case
@@ -98,6 +100,16 @@ begin
   where key = p_key and status <> 'done';
   return true;
 end $$;
+
+-- The same for processes of the release before: their calls make no files.
+create or replace function dure.effect_settle(
+  p_turn text, p_epoch integer, p_key text, p_status text, p_result jsonb,
+    p_error jsonb
+) returns boolean language sql as $$
+  select dure.effect_settle(
+    p_turn, p_epoch, p_key, p_status, p_result, p_error, null
+  );
+$$;
 
 -- With a session go its effects, but those whose outcome is not known: a
 -- person may still find out.

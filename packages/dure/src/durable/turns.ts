@@ -1,5 +1,6 @@
 import type { Clock } from "../kernel/clock.ts";
 import { codeOf, DureError, messageOf, ProcessError } from "../kernel/errors.ts";
+import type { MadeFiles } from "../kernel/files.ts";
 import type { JsonObject } from "../kernel/json.ts";
 import type { NewEscalation } from "../kernel/escalation.ts";
 import { ulid } from "../kernel/ids.ts";
@@ -239,12 +240,15 @@ export interface SettledEffect {
   readonly status: EffectStatus;
   readonly result?: unknown;
   readonly error?: unknown;
+  readonly files?: MadeFiles | undefined;
 }
 
 export interface EffectRow {
   readonly status: "intent" | "done" | "failed" | "unknown";
   readonly attempts: number;
   readonly result: unknown;
+  /** Absent: a process of the release before has looked. */
+  readonly files?: MadeFiles | null | undefined;
   readonly error: { readonly code?: string; readonly message: string } | null;
   readonly input: unknown;
   /** Milliseconds since the last call left, by the database's clock. */
@@ -744,7 +748,7 @@ export class TurnStore {
 
   /** Throws `FencedError`. */
   async effectSettle(
-    { turn, epoch, key, status, result, error }: SettledEffect,
+    { turn, epoch, key, status, result, error, files }: SettledEffect,
     { signal }: { signal?: AbortSignal | undefined } = {},
   ): Promise<void> {
     const values = [
@@ -754,12 +758,13 @@ export class TurnStore {
       status,
       result === undefined ? null : storable(result),
       error === undefined ? null : storable(error),
+      files === undefined ? null : storable(files),
     ];
 
     const ours = await this.#surely<boolean>(
       () => ({
         name: "effect_settle",
-        text: "select dure.effect_settle($1, $2, $3, $4, $5, $6) as value",
+        text: "select dure.effect_settle($1, $2, $3, $4, $5, $6, $7) as value",
         values,
       }),
       signal,

@@ -9,6 +9,13 @@ export interface FileRef {
   readonly bytes: number;
 }
 
+/** What came of the files that a tool gave. */
+export interface MadeFiles {
+  readonly kept: readonly FileRef[];
+  /** The others: a line each, with the reason. */
+  readonly refused: readonly string[];
+}
+
 /** What a model may do with a file. */
 export type FileKind = "image" | "pdf" | "audio" | "text";
 

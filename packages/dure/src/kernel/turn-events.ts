@@ -1,3 +1,4 @@
+import type { FileRef } from "./files.ts";
 import type { Json, JsonObject } from "./json.ts";
 
 /**
@@ -197,6 +198,8 @@ export interface Done {
   readonly calls?: readonly DoneCall[] | undefined;
   /** Calls that are made when their yes comes. A yes of the person is bound by `confirmId`. */
   readonly approvals?: readonly DoneApproval[] | undefined;
+  /** What tools have made, at most 10, the newest last; the session keeps them. */
+  readonly files?: readonly FileRef[] | undefined;
   /** Structured slots for an editable card. */
   readonly slotsCard?: unknown;
   readonly receipt?: unknown;

@@ -193,6 +193,7 @@ export const ERROR_WORDS_KO: Readonly<Record<string, string>> = {
   REMOTE_FAILED: "다른 서버의 git에 닿지 못했어요.",
   REMOTE_INVALID: "원격 저장소의 이름이나 주소가 아니에요.",
   REMOTE_REFUSED: "다른 에이전트가 거절했어요.",
+  REMOTE_FILE_FAILED: "다른 서버에서 파일을 받지 못했어요.",
   REMOTE_TIMEOUT: "다른 서버가 제때 답하지 않았어요.",
   REMOTE_UNAVAILABLE: "다른 서버에 닿지 않아요. 그 서버와 주소를 확인해 주세요.",
   REMOTE_UNSUPPORTED: "다른 에이전트와 통하는 방식이 없어요.",

@@ -1,4 +1,6 @@
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/client";
+import { filesOfBlocks } from "./mcp-files.ts";
+import type { GivenFile } from "../engine/agent/file-result.ts";
 import { cutBytes } from "../kernel/cut-bytes.ts";
 import type { Json } from "../kernel/json.ts";
 
@@ -14,6 +16,8 @@ export interface ReadResult {
   readonly isError: boolean;
   /** Structured data where the server gives it, else text. */
   readonly value: Json;
+  /** Its images, recordings and resources of bytes. Of one that has failed: none. */
+  readonly files: readonly GivenFile[];
 }
 
 /**
@@ -23,15 +27,15 @@ export interface ReadResult {
 export function readResult(result: CallToolResult): ReadResult {
   const isError = result.isError === true;
   const { structuredContent } = result;
+  const content = result.content ?? [];
+  const files = isError ? [] : filesOfBlocks(content);
   if (structuredContent !== undefined && !isError) {
     const text = JSON.stringify(structuredContent);
     const isShort = Buffer.byteLength(text) <= MAX_BYTES;
-    return { isError, value: isShort ? (structuredContent as Json) : cutBytes(text, MAX_BYTES) };
+    const value = isShort ? (structuredContent as Json) : cutBytes(text, MAX_BYTES);
+    return { isError, value, files };
   }
-  return {
-    isError,
-    value: cutBytes((result.content ?? []).map(textOfBlock).join("\n"), MAX_BYTES),
-  };
+  return { isError, value: cutBytes(content.map(textOfBlock).join("\n"), MAX_BYTES), files };
 }
 
 /** What a model reads of one part; of what it cannot read the kind and size. Pure. */

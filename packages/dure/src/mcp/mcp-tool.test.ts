@@ -73,6 +73,7 @@ test("a result is its structured data, else the text of its parts, by kind and s
   expect(readResult({ content, structuredContent: { a: 1 } })).toEqual({
     isError: false,
     value: { a: 1 },
+    files: [{ name: "image-2", bytes: Buffer.from("hi") }],
   });
   expect(readResult({ content }).value).toBe(
     "one\n[image image/png, 4 characters of base64]\n[file:///a]\ntwo\n[file:///b] b",

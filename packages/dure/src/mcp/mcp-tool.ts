@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { CallToolResult, Tool as Definition } from "@modelcontextprotocol/client";
 import { z } from "zod";
+import { fileResult } from "../engine/agent/file-result.ts";
 import { NotSentError, tool, type AnyTool, type EffectKind } from "../engine/agent/tool.ts";
 import { DureError } from "../kernel/errors.ts";
 import type { JsonObject } from "../kernel/json.ts";
@@ -47,8 +48,8 @@ export function toolOfServer(
     approval: needsApproval,
     timeout: rules.timeoutMs ?? DEFAULT_TIMEOUT_MS,
     execute: async (input, _context, { signal }) => {
-      const { isError, value } = readResult(await call(name, input, { signal }));
-      if (!isError) return value;
+      const { isError, value, files } = readResult(await call(name, input, { signal }));
+      if (!isError) return files.length > 0 ? fileResult(value, files) : value;
       // The server has answered: what came of a once call is known, and the model reads it.
       if (effect === "once") return { failed: value };
       throw new DureError("MCP_TOOL_FAILED", failureOf(server, name, value), { class: "input" });

@@ -1,8 +1,10 @@
 import type { Client } from "@modelcontextprotocol/client";
 import { z } from "zod";
+import { fileResult } from "../engine/agent/file-result.ts";
 import { tool, type AnyTool } from "../engine/agent/tool.ts";
 import { cutBytes } from "../kernel/cut-bytes.ts";
 import type { Json } from "../kernel/json.ts";
+import { filesOfBlocks } from "./mcp-files.ts";
 import { MAX_BYTES, textOfBlock } from "./mcp-result.ts";
 
 /** What a server has beside its tools. */
@@ -91,8 +93,10 @@ function readResource(server: string, ask: AskServer, timeout: number): AnyTool 
         uri,
         async (client, given) => {
           const { contents } = await client.readResource({ uri }, { ...FRESH, signal: given });
-          const texts = contents.map((resource) => textOfBlock({ type: "resource", resource }));
-          return cutBytes(texts.join("\n"), MAX_BYTES);
+          const blocks = contents.map((resource) => ({ type: "resource" as const, resource }));
+          const text = cutBytes(blocks.map(textOfBlock).join("\n"), MAX_BYTES);
+          const files = filesOfBlocks(blocks);
+          return files.length > 0 ? fileResult(text, files) : text;
         },
         { signal },
       ),

@@ -84,9 +84,14 @@ function readableKinds(llm: LlmRef): readonly ReadableKind[] {
   return llm.reads ?? READS[llm.provider].kinds(llm.model);
 }
 
+/** Whether a result of a tool may hold more than one text for this model. Pure. */
+export function takesParts(llm: LlmRef): boolean {
+  return READS[llm.provider].inResults;
+}
+
 /** Whether a result of a tool may hold this file for this model. Pure. */
 function fitsResult(file: FileRef, llm: LlmRef): boolean {
-  return READS[llm.provider].inResults && kindOf(file.type) === "image";
+  return takesParts(llm) && kindOf(file.type) === "image";
 }
 
 /**

@@ -11,7 +11,7 @@ import { merged, settingOptions } from "./asking.ts";
 import { strictSchema } from "./json-schema.ts";
 import { type Dialect, dialectOf } from "./model-object.ts";
 import { plainReferences } from "./plain-references.ts";
-import { fileParts, filesIn, type ShownFiles } from "./file-parts.ts";
+import { fileParts, filesIn, type ShownFiles, takesParts } from "./file-parts.ts";
 import { callOptionsOf, mayThink, reasoningParts, WITHOUT_THINKING } from "./reasoning.ts";
 import type {
   LlmRef,
@@ -252,7 +252,7 @@ function promptMessage(
             type: "tool-result",
             toolCallId: message.callId,
             toolName: message.name,
-            output: toolOutput(message, files),
+            output: toolOutput(message, llm, files),
           },
         ],
       };
@@ -267,11 +267,14 @@ function textPart(text: string): readonly { readonly type: "text"; readonly text
 
 type ToolOutput = LanguageModelV4ToolResultPart["output"];
 
-function toolOutput(message: ToolMessage, shown: ShownFiles): ToolOutput {
+/** Of parts, Gemini's SDK makes an answer each, and the API refuses more answers than calls. */
+function toolOutput(message: ToolMessage, llm: LlmRef | undefined, shown: ShownFiles): ToolOutput {
   const { result, isError, files = [] } = message;
   if (files.length > 0) {
     const text = typeof result === "string" ? result : JSON.stringify(result);
-    return { type: "content", value: [...textPart(text), ...fileParts(files, shown)] };
+    const value = [...textPart(text), ...fileParts(files, shown)];
+    if (llm === undefined || takesParts(llm)) return { type: "content", value };
+    return { type: "text", value: textsOf(value).join("\n") };
   }
   if (typeof result === "string") return { type: isError ? "error-text" : "text", value: result };
   return { type: isError ? "error-json" : "json", value: result as JSONValue };
@@ -331,6 +334,10 @@ interface AnyPart {
   readonly type: string;
   readonly text?: string;
   readonly providerOptions?: object;
+}
+
+function textsOf(parts: readonly AnyPart[]): readonly string[] {
+  return parts.flatMap(({ text }) => (text === undefined ? [] : [text]));
 }
 
 /** Without what stands for files. */

@@ -64,11 +64,9 @@ const FOR_OPERATORS: ReadonlySet<string> = new Set([
 /** Characters that the note about a cut may take. */
 const CUT_NOTE = 200;
 
-type DoneWithFiles = Done & { readonly files?: readonly FileRef[] | undefined };
-
 /** What the end of a turn says in a room. Pure. */
 export function saidBy(
-  { error, message, approvals = [], files = [] }: DoneWithFiles,
+  { error, message, approvals = [], files = [] }: Done,
   locale: RoomLocale,
 ): Said {
   if (error) {

@@ -152,6 +152,7 @@ const DoneJson = z
       )
       .optional()
       .meta({ description: "Calls that are made when their yes comes." }),
+    files: z.array(fileRef).optional().meta({ description: "What tools made in this turn." }),
     slots_card: z.unknown().optional(),
     receipt: z.unknown().optional(),
     receipts: z.array(z.unknown()).optional(),

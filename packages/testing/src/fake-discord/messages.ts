@@ -39,6 +39,7 @@ export class Messages {
     files: readonly FileFact[] = [],
   ): Message {
     this.#world.requireWriting(author, place);
+    if (author.bot && files.length > 0) this.#world.require(author, place, "ATTACH_FILES");
     assertContent(draft, files);
     const earlier = this.#sameNonce(author, draft);
     if (earlier !== undefined) return earlier;

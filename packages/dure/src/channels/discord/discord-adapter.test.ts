@@ -1060,7 +1060,7 @@ describe("accounts", () => {
     await doctor.stop();
 
     const all =
-      "VIEW_CHANNEL, SEND_MESSAGES, READ_MESSAGE_HISTORY, CREATE_PUBLIC_THREADS, SEND_MESSAGES_IN_THREADS";
+      "VIEW_CHANNEL, SEND_MESSAGES, ATTACH_FILES, READ_MESSAGE_HISTORY, CREATE_PUBLIC_THREADS, SEND_MESSAGES_IN_THREADS";
     const by = (name: string) => findings.find(({ what }) => what.includes(`#${name} `))?.what;
     expect(by("general")).toBe(`ruda: has what it needs in #general (두레): ${all}.`);
     expect(by("announcement")).toContain(all);

@@ -34,7 +34,7 @@ import { patiently, type Patient } from "../patience.ts";
 import { channelIdOf } from "./places.ts";
 import { namedThread, searchPost, searchThread } from "./search.ts";
 import { namedForm } from "./wire-forms.ts";
-import { NEEDS, openingNeeds } from "./permissions.ts";
+import { NEEDS, openingNeeds, postingNeeds } from "./permissions.ts";
 
 /** How the adapter reaches Discord. Only `tokens` has to be there. */
 export interface DiscordOptions {
@@ -197,7 +197,7 @@ export class DiscordAdapter implements ChannelAdapter {
       files: post.files,
       doing: "post a message",
       channel,
-      needs: post.place.thread === undefined ? NEEDS.post : NEEDS.postInThread,
+      needs: postingNeeds(post),
       signal,
     });
     return { platformId: id };

@@ -4,6 +4,7 @@ import type { WireOverwrite, WireRole } from "./wire-forms.ts";
 export const PERMISSIONS = {
   VIEW_CHANNEL: 1n << 10n,
   SEND_MESSAGES: 1n << 11n,
+  ATTACH_FILES: 1n << 15n,
   READ_MESSAGE_HISTORY: 1n << 16n,
   CREATE_PUBLIC_THREADS: 1n << 35n,
   SEND_MESSAGES_IN_THREADS: 1n << 38n,
@@ -20,6 +21,7 @@ export const NEEDS = {
   read: "READ_MESSAGE_HISTORY",
   post: "SEND_MESSAGES",
   postInThread: "SEND_MESSAGES_IN_THREADS",
+  attach: "ATTACH_FILES",
   openThread: "CREATE_PUBLIC_THREADS",
 } as const satisfies Record<string, Permission>;
 
@@ -60,6 +62,18 @@ export function isForum(channelType: number | undefined): boolean {
  */
 export function openingNeeds(channelType: number | undefined): Permission {
   return isForum(channelType) ? NEEDS.post : NEEDS.openThread;
+}
+
+/** What a post needs: one of files has no words. */
+export function postingNeeds({
+  place,
+  files,
+}: {
+  readonly place: { readonly thread?: string | undefined };
+  readonly files?: readonly object[] | undefined;
+}): Permission {
+  if (files) return NEEDS.attach;
+  return place.thread === undefined ? NEEDS.post : NEEDS.postInThread;
 }
 
 /** What a bot needs in a channel of this kind. */

@@ -1,12 +1,14 @@
 /**
- * The functions that store files. Locks are taken in the order tenant (advisory), session, files, bytes. Why
- * so: docs/decisions/0022-files.md
+ * The functions that store files. Locks are taken in the order turn, tenant (advisory), session, files,
+ * bytes. Why so: docs/decisions/0022-files.md
  */
 export const sql = /* sql */ `
 -- A file of a session. Its bytes come along ('data'), are there already, or
 -- must be put into the store outside first under the key that is returned
 -- ('put'); then it is called again with that key. DU413: a bound is reached.
--- DU410: the bytes that were put are not waited for any more.
+-- DU410: the bytes that were put are not waited for any more. With an epoch
+-- 'fenced' where another process has the turn: a session that is gone gets no
+-- file any more.
 create or replace function dure.put_file(
   p jsonb, p_data bytea
 ) returns jsonb language plpgsql as $$
@@ -17,6 +19,11 @@ declare
   b dure.file_bytes;
   f dure.files;
 begin
+  if p ? 'epoch'
+    and (dure.lock_turn(p->>'turn', (p->>'epoch')::integer)).id is null
+  then
+    return jsonb_build_object('outcome', 'fenced');
+  end if;
   perform pg_advisory_xact_lock(
     hashtextextended('dure.files/' || v_tenant, 0)
   );

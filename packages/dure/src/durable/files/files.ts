@@ -14,6 +14,7 @@ import { newId, ulid } from "../../kernel/ids.ts";
 import { sessionIdOfKey, type TenantView } from "../../kernel/tenant.ts";
 import type { Database, Queryable } from "../database.ts";
 import { surely } from "../surely.ts";
+import { FencedError } from "../turns.ts";
 import type { ByteStore } from "./byte-store.ts";
 import { storeFailed } from "./folder-store.ts";
 
@@ -54,6 +55,8 @@ export interface NewFile {
   readonly bytes: Uint8Array;
   /** The turn that makes it. Absent: a message will carry it, within 24 hours. */
   readonly turn?: string | undefined;
+  /** The epoch under which this process has the turn; then the database is waited for. */
+  readonly epoch?: number | undefined;
 }
 
 export interface FilesOptions {
@@ -80,7 +83,7 @@ export class Files {
   /**
    * Stores a file of a session; the same bytes under the same name again are the same file. Throws
    * `FILE_EMPTY`, `FILE_TYPE_REFUSED`, `FILE_TOO_LARGE`, `FILE_STORE_MISSING`, `FILES_FULL`,
-   * `FILE_STORE_FAILED`, `DATABASE_UNAVAILABLE`; then nothing is changed.
+   * `FILE_STORE_FAILED`, `DATABASE_UNAVAILABLE`, `TURN_FENCED`; then nothing is changed.
    */
   async put(
     file: NewFile,
@@ -95,7 +98,7 @@ export class Files {
     if (!isSmall && !this.#options.store) throw storeMissing(name, bytes.length);
 
     const put = await this.#putRow(row, isSmall ? bytes : null, signal);
-    const id = put.outcome === "stored" ? put.id : await this.#putOutside(row, put, bytes, signal);
+    const id = put.outcome === "put" ? await this.#putOutside(row, put, bytes, signal) : put.id;
     return { id, name, type, bytes: bytes.length };
   }
 
@@ -168,7 +171,13 @@ export class Files {
     return sniffType(bytes) ?? raise(typeRefused(name));
   }
 
-  #rowOf({ tenant, session, bytes, turn }: NewFile): Omit<FileRow, "name" | "type" | "sha256"> {
+  #rowOf({
+    tenant,
+    session,
+    bytes,
+    turn,
+    epoch,
+  }: NewFile): Omit<FileRow, "name" | "type" | "sha256"> {
     const { clock } = this.#options;
     const id = newId("file", clock.now());
     const store_key = `${id.slice(-2)}/${ulid(clock.now())}`;
@@ -179,6 +188,7 @@ export class Files {
       session,
       bytes: bytes.length,
       turn,
+      epoch,
       store_key,
       session_bytes,
       tenant_bytes,
@@ -191,15 +201,20 @@ export class Files {
     data: Uint8Array | null,
     signal: AbortSignal | undefined,
     database: Queryable = this.#options.database,
-  ): Promise<PutRow> {
+  ): Promise<Exclude<PutRow, { outcome: "fenced" }>> {
     const statement = { name: "files.put", text: "select dure.put_file($1, $2) as put" };
-    const within = { ms: STORE_WITHIN_MS, onOver: () => notStored(row.name) };
+    const isOfTurn = row.epoch !== undefined;
+    const within = isOfTurn
+      ? undefined
+      : { ms: STORE_WITHIN_MS, onOver: () => notStored(row.name) };
     try {
       const [answer] = await surely(
         () => database.query<{ put: PutRow }>(statement, [JSON.stringify(row), data]),
         { clock: this.#options.clock, signal, within },
       );
-      return answer!.put;
+      const { put } = answer!;
+      if (put.outcome === "fenced") throw new FencedError(row.turn!);
+      return put;
     } catch (error) {
       const refusal = REFUSALS[codeOf(error) as keyof typeof REFUSALS];
       throw refusal ? refusal(row, error as Error) : error;
@@ -268,6 +283,7 @@ interface FileRow {
   readonly name: string;
   readonly type: FileType;
   readonly turn: string | undefined;
+  readonly epoch: number | undefined;
   readonly store_key: string;
   readonly session_bytes: number;
   readonly tenant_bytes: number;
@@ -275,7 +291,9 @@ interface FileRow {
 
 type PutRow =
   | { readonly outcome: "stored"; readonly id: string }
-  | { readonly outcome: "put"; readonly store_key: string };
+  | { readonly outcome: "put"; readonly store_key: string }
+  /** Another process has the turn. */
+  | { readonly outcome: "fenced" };
 
 interface StoredBytes {
   readonly sha256: string;

@@ -35,6 +35,7 @@ import { sql as tokenRoles } from "./0033-token-roles.ts";
 import { sql as roomQuestions } from "./0034-room-questions.ts";
 import { sql as files } from "./0035-files.ts";
 import { sql as roomFiles } from "./0036-room-files.ts";
+import { sql as effectFiles } from "./0037-effect-files.ts";
 
 /**
  * Checksums under which databases know migrations that were released with the functions of their
@@ -92,4 +93,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 34, name: "room-questions", sql: roomQuestions },
   { id: 35, name: "files", sql: files },
   { id: 36, name: "room-files", sql: roomFiles },
+  { id: 37, name: "effect-files", sql: effectFiles },
 ];

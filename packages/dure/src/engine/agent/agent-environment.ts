@@ -6,7 +6,7 @@ import type { FailureClass } from "../../models/failures.ts";
 import type { ReadFile } from "../../models/file-parts.ts";
 import type { ModelCall, ModelCallRecord, ModelRequest } from "../../models/model.ts";
 import type { ModelOutages } from "../../models/outages.ts";
-import type { OnceCall } from "../effects/effects.ts";
+import type { KeepFiles, OnceCall } from "../effects/effects.ts";
 import type { TurnJournal } from "../turn/journal.ts";
 import type { ResultPlace } from "./kept-result.ts";
 import type { HistoryRoom } from "./history-room.ts";
@@ -31,6 +31,10 @@ export interface AgentRunEnvironment {
   readonly signal: AbortSignal;
   /** The bytes of a file of this session. */
   readonly readFile: ReadFile;
+  /** Stores what a tool has made. */
+  readonly keepFiles: KeepFiles;
+  /** What a call has made goes to the person with the answer. */
+  notesFiles(outcome: EffectOutcome<unknown>): void;
   readonly defaultLlm: Llm;
   readonly everyLlm: Llm | undefined;
   /** Go before the policy of every card. */

@@ -222,6 +222,7 @@ export class AgentTools {
 
   #note(place: string, use: ToolUse, outcome: EffectOutcome<unknown>): void {
     const { name, tool, input, callId } = use;
+    this.#environment.notesFiles(outcome);
     this.#transcript.knows(
       { place, name, input, callId, changes: tool.effect !== "none" },
       outcome,
@@ -256,14 +257,15 @@ export class AgentTools {
   }
 
   /** What the model reads of a call: of a long result a part, with the handle of the whole. */
-  #messageOf(about: AboutCall, { outcome, place }: Called): ModelMessage {
+  #messageOf(about: AboutCall, { outcome, place }: Called): ToolMessage {
     const isReadable = !(READ_RESULT in this.#usable());
     if (outcome.status === "failed" || place === undefined || !isReadable) {
-      return outcomeMessage(about, outcome);
+      return withFiles(outcomeMessage(about, outcome), outcome);
     }
     const handle = handleOf({ turn: this.#environment.facts.turnId, place });
     const most = this.#agent.card.policy.maxResultBytes;
-    return { role: "tool", ...about, ...shownResult(resultOf(outcome), { handle, most }) };
+    const shown = shownResult(resultOf(outcome), { handle, most });
+    return withFiles({ role: "tool", ...about, ...shown }, outcome);
   }
 
   #callAt(
@@ -369,7 +371,9 @@ export class AgentTools {
         async (callSignal) =>
           tool.execute(input, { ...context, signal: callSignal }, { signal: callSignal }),
       );
-      return { status: "done", result: jsonCopy(result, `What the tool "${name}" gave`) };
+      const kept = jsonCopy(result, `What the tool "${name}" gave`);
+      const files = await this.#environment.keepFiles(name, result, { signal });
+      return { status: "done", result: kept, files };
     } catch (error) {
       signal.throwIfAborted();
       if (ownTroubleOf(error)) throw error;
@@ -411,8 +415,26 @@ interface AboutCall {
   readonly name: string;
 }
 
-function outcomeMessage(about: AboutCall, outcome: EffectOutcome<unknown>): ModelMessage {
+type ToolMessage = Extract<ModelMessage, { role: "tool" }>;
+
+function outcomeMessage(about: AboutCall, outcome: EffectOutcome<unknown>): ToolMessage {
   return toolMessage(about, resultOf(outcome), outcome.status === "done" ? undefined : true);
+}
+
+/** A result with the files that its tool has made, and with a line for each that is not kept. Pure. */
+function withFiles(message: ToolMessage, outcome: EffectOutcome<unknown>): ToolMessage {
+  if (outcome.status !== "done" || !outcome.files) return message;
+  const { kept, refused } = outcome.files;
+  const files = kept.length > 0 ? kept : undefined;
+  return { ...message, files, result: withRefused(message.result, refused) };
+}
+
+function withRefused(result: Json, refused: readonly string[]): Json {
+  if (refused.length === 0) return result;
+  const lines = refused.map((line) => `[Not kept, so no person gets it: ${line}]`);
+  return typeof result === "string"
+    ? [result, ...lines].join("\n")
+    : { result, files_not_kept: refused };
 }
 
 /** A result with what a person said of its call. Pure. */
@@ -454,6 +476,6 @@ export function refusedCall({ id, name }: ToolCall, why: string): ModelMessage {
   return toolMessage({ callId: id, name }, why, true);
 }
 
-function toolMessage(about: AboutCall, result: Json, isError?: true): ModelMessage {
+function toolMessage(about: AboutCall, result: Json, isError?: true): ToolMessage {
   return { role: "tool", ...about, result: bounded(result), isError };
 }

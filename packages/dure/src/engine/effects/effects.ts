@@ -4,6 +4,7 @@ import { codeOf, DureError, messageOf } from "../../kernel/errors.ts";
 import { canonicalJson, jsonCopy, type Json } from "../../kernel/json.ts";
 import { ownTroubleOf } from "../../durable/passing.ts";
 import type { EffectStatus, IntentAnswer } from "../../durable/turns.ts";
+import type { MadeFiles } from "../../kernel/files.ts";
 import type { AnyTool, ProbeAnswer, ToolContext } from "../agent/tool.ts";
 import type { EffectOutcome } from "../turn/turn-context.ts";
 
@@ -30,7 +31,7 @@ export interface EffectLedger {
   settle(
     key: string,
     status: EffectStatus,
-    outcome: { result?: unknown; error?: unknown },
+    outcome: { result?: unknown; error?: unknown; files?: MadeFiles | undefined },
   ): Promise<void>;
 }
 
@@ -168,11 +169,20 @@ interface Round {
 /** What threw: `call`, or the `probe` after it. */
 export type FailedPart = "call" | "probe";
 
+/** Stores the files of a result of the tool of this name. */
+export type KeepFiles = (
+  tool: string,
+  result: unknown,
+  options: { signal: AbortSignal },
+) => Promise<MadeFiles | undefined>;
+
 interface OnceRunnerOptions {
   readonly ledger: EffectLedger;
   readonly clock: Clock;
   /** Whether the end of the turn was asked for. */
   readonly isStopped?: () => boolean;
+  /** Stores the files of a result. See `TurnFiles.keep`. */
+  readonly keepFiles?: KeepFiles | undefined;
   /** Hears of each call that threw, and of the first probe of a life that did. */
   readonly onFailed?: (part: FailedPart, call: OnceCall, error: unknown) => void;
 }
@@ -188,12 +198,14 @@ export class OnceRunner {
   readonly #clock: Clock;
   readonly #isStopped: () => boolean;
   readonly #onFailed: OnceRunnerOptions["onFailed"];
+  readonly #keepFiles: OnceRunnerOptions["keepFiles"];
 
   constructor(options: OnceRunnerOptions) {
     this.#ledger = options.ledger;
     this.#clock = options.clock;
     this.#isStopped = options.isStopped ?? (() => false);
     this.#onFailed = options.onFailed;
+    this.#keepFiles = options.keepFiles;
   }
 
   async run(
@@ -229,7 +241,9 @@ export class OnceRunner {
       );
     }
     round.attempts = intent.attempts;
-    if (intent.status === "done") return { status: "done", result: intent.result };
+    if (intent.status === "done") {
+      return { status: "done", result: intent.result, files: intent.files ?? undefined };
+    }
     if (intent.status === "failed") {
       if (!call.repeatsFailed) return { status: "failed", error: failureOf(intent.error) };
       if (this.#isStopped()) return { status: "stopped" };
@@ -269,9 +283,10 @@ export class OnceRunner {
     round.sentAt = this.#clock.monotonic();
     try {
       const result = await this.#execute(call, round);
+      const files = await this.#keepFiles?.(name, result, { signal: round.signal });
       const kept = storedResult(name, result);
-      await this.#ledger.settle(key, "done", { result: kept });
-      return { status: "done", result: kept };
+      await this.#ledger.settle(key, "done", { result: kept, files });
+      return { status: "done", result: kept, files };
     } catch (error) {
       round.signal.throwIfAborted();
       if (ownTroubleOf(error)) throw error;

@@ -1,4 +1,5 @@
 import { codeOf, DureError, messageOf } from "../../kernel/errors.ts";
+import type { FileRef } from "../../kernel/files.ts";
 import { compacted, type JsonObject } from "../../kernel/json.ts";
 import type {
   Done,
@@ -37,6 +38,7 @@ export function doneOf(
     elapsedMs: number;
     question: Question | undefined;
     approvals: readonly DoneApproval[];
+    files: readonly FileRef[];
   },
 ): Done {
   const nextAction = payload.nextAction ?? "ASK";
@@ -53,6 +55,7 @@ export function doneOf(
     error: payload.error,
     calls: payload.handedCalls?.calls,
     approvals: turn.approvals.length > 0 ? turn.approvals : undefined,
+    files: turn.files.length > 0 ? turn.files : undefined,
     slotsCard: payload.slotsCard,
     receipt: payload.receipt,
     receipts: payload.receipts,

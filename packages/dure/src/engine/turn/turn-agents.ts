@@ -18,6 +18,7 @@ import { storedCall } from "../agent/stored-call.ts";
 import type { AgentCallOptions, AgentOutcome, EffectOutcome, TurnFacts } from "./turn-context.ts";
 import type { TurnEffects } from "./turn-effects.ts";
 import type { TurnEnvironment } from "./turn-environment.ts";
+import type { TurnFiles } from "./turn-files.ts";
 import { namesOf } from "./paused.ts";
 import type { Step } from "./step.ts";
 import type { TurnSteps } from "./turn-steps.ts";
@@ -41,6 +42,7 @@ interface TurnAgentsOptions {
   readonly stop: TurnStop;
   readonly steps: TurnSteps;
   readonly effects: TurnEffects;
+  readonly files: TurnFiles;
   readonly state: () => JsonObject;
   readonly stage: () => string | undefined;
 }
@@ -140,6 +142,7 @@ export class TurnAgents {
 
   #environmentOf(agent: Agent, service: string | undefined): AgentRunEnvironment {
     const { held, facts, environment, journal, memory, stop, steps, effects } = this.#options;
+    const { files } = this.#options;
     const { budgets, pauses } = environment;
     const names = pauses ? this.#namesOf(agent, service) : [];
     return {
@@ -153,6 +156,8 @@ export class TurnAgents {
       signal: stop.signal,
       readFile: ({ id }, { signal }) =>
         environment.files.read(id, { session: held.session, signal }),
+      keepFiles: (...call) => files.keep(...call),
+      notesFiles: (outcome) => files.note(outcome),
       defaultLlm: environment.defaultLlm,
       everyLlm: environment.everyLlm,
       attemptRules: environment.attemptRules(held.session),

@@ -1,4 +1,4 @@
-import type { FileRef } from "../../kernel/files.ts";
+import type { FileRef, MadeFiles } from "../../kernel/files.ts";
 import type { JsonObject } from "../../kernel/json.ts";
 import type { RoomSpeaker } from "../../kernel/rooms.ts";
 import type { TurnEvent } from "../../kernel/turn-events.ts";
@@ -6,6 +6,7 @@ import type { FinishedFlow } from "../../durable/turns.ts";
 import { promptLanguage, promptText, type PromptName } from "../../models/prompt-files.ts";
 import type { AgentResult } from "../agent/agent.ts";
 import type { ShowWords } from "../agent/agent-words.ts";
+import type { PlainResult } from "../agent/file-result.ts";
 import type { CallerTools } from "../caller/caller-tools.ts";
 import type { HandedCalls } from "../caller/handed-out.ts";
 import type { Memory } from "../agent/memory.ts";
@@ -53,7 +54,12 @@ export interface AgentCallOptions {
 
 /** Outcome of a `once` effect, or of a read. */
 export type EffectOutcome<Output> =
-  | { readonly status: "done"; readonly result: Output }
+  | {
+      readonly status: "done";
+      readonly result: PlainResult<Output>;
+      /** What the tool has made. Only our code sets it: no result of a tool stands here. */
+      readonly files?: MadeFiles | undefined;
+    }
   | {
       readonly status: "failed";
       readonly error: { readonly code: string; readonly message: string };

@@ -15,6 +15,7 @@ import { Transcript, type AgentWork } from "../agent/work.ts";
 import type { TurnJournal } from "./journal.ts";
 import type { EffectCallOptions, EffectOutcome, TurnFacts } from "./turn-context.ts";
 import type { TurnEnvironment } from "./turn-environment.ts";
+import type { TurnFiles } from "./turn-files.ts";
 import { ApprovalPendingError, type AskingPlace } from "./turn-escalations.ts";
 import type { TurnSteps } from "./turn-steps.ts";
 import { StoppedError, type TurnStop } from "./turn-stop.ts";
@@ -32,6 +33,7 @@ interface TurnEffectsOptions {
   readonly journal: TurnJournal;
   readonly stop: TurnStop;
   readonly steps: TurnSteps;
+  readonly files: TurnFiles;
   readonly place: () => AskingPlace;
   /** Called after a handler's `onSettled`: the state that it left outlives a stop. */
   readonly onKept: () => void;
@@ -57,7 +59,7 @@ export class TurnEffects {
   #begunBefore: Promise<readonly TurnEffect[]> | undefined;
 
   constructor(options: TurnEffectsOptions) {
-    const { held, facts, environment, stop, place } = options;
+    const { held, facts, environment, stop, files, place } = options;
     this.#options = options;
     this.approvals = new Approvals({
       held,
@@ -72,6 +74,7 @@ export class TurnEffects {
       clock: environment.clock,
       isStopped: () => stop.isAsked,
       ledger: ledgerOf(options),
+      keepFiles: (...call) => files.keep(...call),
       onFailed: (part, call, error) => this.#tellFailed(part, call, error),
     });
   }
@@ -93,6 +96,7 @@ export class TurnEffects {
 
   #note(place: string, { tool, name, input }: HandlersCall, outcome: EffectOutcome<unknown>): void {
     this.#transcript ??= new Transcript(this.#options.place().service);
+    this.#options.files.note(outcome);
     const changes = tool.effect !== "none";
     this.#transcript.knows({ place, name, input, callId: undefined, changes }, outcome);
   }

@@ -112,6 +112,7 @@ export class TurnFinish {
       elapsedMs: this.#elapsedMs(),
       question: undefined,
       approvals: [],
+      files: [],
     });
     const doneSeq = journal.nextSeq();
     const bare: FinishedTurn = {
@@ -148,7 +149,7 @@ export class TurnFinish {
     state: JsonObject | undefined,
     question: Question | undefined,
   ): Done {
-    const { held, facts, output, agents, elsewhere } = this.#parts;
+    const { held, facts, output, agents, elsewhere, files } = this.#parts;
     const own = this.#approvals.map(({ subject: _subject, ...approval }) => approval);
     return doneOf(payload, {
       id: held.turn,
@@ -159,6 +160,7 @@ export class TurnFinish {
       elapsedMs: this.#elapsedMs(),
       question,
       approvals: [...own, ...elsewhere.approvals],
+      files: files.shown,
     });
   }
 

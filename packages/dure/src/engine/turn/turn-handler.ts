@@ -2,6 +2,7 @@ import { DureError } from "../../kernel/errors.ts";
 import { TURN_EVENT_TYPES, type TurnEvent } from "../../kernel/turn-events.ts";
 import { takesNoCallerTools } from "../caller/caller-tools.ts";
 import { closed, refusalOfResults } from "../caller/handed-out.ts";
+import { bringFiles } from "./files-elsewhere.ts";
 import type { RemoteService } from "../remote/remote-service.ts";
 import type { DonePayload, Service } from "../service/service.ts";
 import { hearAnswers } from "./heard-answers.ts";
@@ -44,14 +45,13 @@ function assertTakesCaller({ name, callerTools }: Service, { facts }: TurnParts)
 }
 
 /** To the server on which the service is. */
-async function passOn(
-  remote: RemoteService,
-  { agents, elsewhere, journal }: TurnParts,
-): Promise<DonePayload> {
+async function passOn(remote: RemoteService, parts: TurnParts): Promise<DonePayload> {
+  const { agents, elsewhere, journal } = parts;
   journal.replay?.assertMayDo(`remote:${remote.name}`);
   const done = await elsewhere.passThrough(remote);
   agents.addTraces(done.trace.agents);
   await elsewhere.lookWhetherAsking(remote, done);
+  await bringFiles(remote, done, parts);
   return done;
 }
 

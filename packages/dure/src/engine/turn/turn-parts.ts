@@ -13,6 +13,7 @@ import { TurnsElsewhere } from "./turn-elsewhere.ts";
 import type { TurnEnvironment } from "./turn-environment.ts";
 import { factsOf, inputOf } from "./turn-facts.ts";
 import { HeardAnswers } from "./heard-answers.ts";
+import { TurnFiles } from "./turn-files.ts";
 import { TurnOutput } from "./turn-output.ts";
 import { TurnReads } from "./turn-reads.ts";
 import { TurnRoute } from "./turn-route.ts";
@@ -48,6 +49,8 @@ export interface TurnParts extends TurnStart {
   readonly agents: TurnAgents;
   /** Turns on other servers. */
   readonly elsewhere: TurnsElsewhere;
+  /** What tools make. */
+  readonly files: TurnFiles;
   /** What the handler leaves for the end. */
   readonly output: TurnOutput;
 }
@@ -67,7 +70,8 @@ export function turnParts(start: TurnStart): TurnParts {
   const steps = new TurnSteps({ held, journal, stop, environment, version });
   const route = new TurnRoute({ held, facts, logger, stop, steps, service });
   const asked = { question: route.question, task: route.session.task };
-  const base = { held, facts, environment, journal, stop, steps };
+  const files = new TurnFiles({ held, files: environment.files, logger });
+  const base = { held, facts, environment, journal, stop, steps, files };
   const elsewhere = new TurnsElsewhere({
     ...base,
     ...asked,

@@ -7,6 +7,7 @@ import type { ToolContext } from "../agent/tool.ts";
 import { logFailure } from "../log-failure.ts";
 import type { EffectOutcome, TurnFacts } from "./turn-context.ts";
 import type { TurnEnvironment } from "./turn-environment.ts";
+import type { TurnFiles } from "./turn-files.ts";
 import type { TurnSteps } from "./turn-steps.ts";
 import { toldAt, type HandlersCall } from "./turn-told.ts";
 
@@ -14,6 +15,7 @@ interface TurnReadsOptions {
   readonly facts: TurnFacts;
   readonly environment: TurnEnvironment;
   readonly steps: TurnSteps;
+  readonly files: TurnFiles;
 }
 
 /**
@@ -33,11 +35,13 @@ export class TurnReads {
     const step = steps.next(`read:${call.name}`);
     const told = toldAt(step, call.view, this.#options);
     const work = (signal: AbortSignal) => this.#inSpan(call, step.path, signal);
-    return told.around(
+    const outcome = await told.around(
       step,
       call,
       () => steps.doWork(step, work) as Promise<EffectOutcome<unknown>>,
     );
+    this.#options.files.note(outcome);
+    return outcome;
   }
 
   #inSpan(call: HandlersCall, path: string, signal: AbortSignal): Promise<EffectOutcome<unknown>> {
@@ -72,7 +76,9 @@ export class TurnReads {
       const result: unknown = await withTimeout(clock, patience, late, async (callSignal) =>
         tool.execute(parsed, { ...context, signal: callSignal }, { signal: callSignal }),
       );
-      return { status: "done", result: jsonCopy(result, `What the tool "${name}" gave`) };
+      const kept = jsonCopy(result, `What the tool "${name}" gave`);
+      const files = await this.#options.files.keep(name, result, { signal });
+      return { status: "done", result: kept, files };
     } catch (error) {
       signal.throwIfAborted();
       if (ownTroubleOf(error)) throw error;

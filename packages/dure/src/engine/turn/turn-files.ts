@@ -1,0 +1,113 @@
+import { ownTroubleOf } from "../../durable/passing.ts";
+import type { Files } from "../../durable/files/files.ts";
+import type { ClaimedTurn } from "../../durable/turns.ts";
+import { codeOf, messageOf } from "../../kernel/errors.ts";
+import {
+  type FileRef,
+  harmlessWords,
+  MAX_MESSAGE_FILES,
+  type MadeFiles,
+} from "../../kernel/files.ts";
+import type { Logger } from "../../kernel/logger.ts";
+import { filesOfResult, type GivenFile } from "../agent/file-result.ts";
+import type { EffectOutcome } from "./turn-context.ts";
+
+/** Refused files of one result that are told by name. */
+const MOST_REFUSED = 20;
+
+interface TurnFilesOptions {
+  readonly held: Pick<ClaimedTurn, "tenant" | "session" | "turn" | "epoch">;
+  readonly files: Files;
+  readonly logger: Logger;
+}
+
+/** Files that tools make in one life of a turn: stored before their result is recorded. */
+export class TurnFiles {
+  readonly #options: TurnFilesOptions;
+  /** By id, the newest last. */
+  readonly #made = new Map<string, FileRef>();
+
+  constructor(options: TurnFilesOptions) {
+    this.#options = options;
+  }
+
+  /** What the end of the turn shows. */
+  get shown(): readonly FileRef[] {
+    return [...this.#made.values()].slice(-MAX_MESSAGE_FILES);
+  }
+
+  /** An outcome, of this life or recorded by an earlier one. */
+  note(outcome: EffectOutcome<unknown>): void {
+    if (outcome.status !== "done") return;
+    for (const file of outcome.files?.kept ?? []) {
+      this.#made.delete(file.id);
+      this.#made.set(file.id, file);
+    }
+  }
+
+  /**
+   * Stores the files of a result under the turn's epoch. A second time they are the same files, so a
+   * crash before the result is recorded leaves none twice. What is refused is told as a line: the
+   * tool has done its work. Throws only where this process may write no more.
+   */
+  async keep(
+    tool: string,
+    result: unknown,
+    { signal }: { signal: AbortSignal },
+  ): Promise<MadeFiles | undefined> {
+    const given = filesOfResult(result);
+    if (given.length === 0) return undefined;
+
+    const kept: FileRef[] = [];
+    const refused: Refused[] = [];
+    for (const file of given.slice(0, MAX_MESSAGE_FILES)) {
+      const put = await this.#put(file, signal);
+      if ("code" in put) refused.push(put);
+      else kept.push(put);
+    }
+    for (const { name } of given.slice(MAX_MESSAGE_FILES, MAX_MESSAGE_FILES + MOST_REFUSED)) {
+      const line = `${wordsOf(name)}: a result takes ${MAX_MESSAGE_FILES} files`;
+      refused.push({ code: "FILES_TOO_MANY", line });
+    }
+    if (refused.length > 0) this.#warn(tool, refused);
+    return { kept, refused: refused.map(({ line }) => line) };
+  }
+
+  async #put({ name, bytes }: GivenFile, signal: AbortSignal): Promise<FileRef | Refused> {
+    const { held, files } = this.#options;
+    const { tenant, session, turn, epoch } = held;
+    if (!(bytes instanceof Uint8Array)) {
+      return { code: "FILE_EMPTY", line: `${wordsOf(name)}: it has no bytes` };
+    }
+    const file = { tenant, session, name: String(name), bytes, turn, epoch };
+    try {
+      return await files.put(file, { signal });
+    } catch (error) {
+      signal.throwIfAborted();
+      if (ownTroubleOf(error)) throw error;
+      const code = codeOf(error) ?? "INTERNAL";
+      return { code, line: `${wordsOf(name)}: ${messageOf(error)}` };
+    }
+  }
+
+  /** A name may quote what a person has said: it stands at debug. Source: docs/spec/platform §7. */
+  #warn(tool: string, refused: readonly Refused[]): void {
+    const { held, logger } = this.#options;
+    const { turn, session } = held;
+    const codes = refused.map(({ code }) => code);
+    const said = `${refused.length} files that ${tool} made could not be kept`;
+    logger.warn({ turn, session, tool, codes }, said);
+    logger.debug({ turn, lines: refused.map(({ line }) => line) }, said);
+  }
+}
+
+/** A file that is not kept. */
+interface Refused {
+  readonly code: string;
+  /** For the model. */
+  readonly line: string;
+}
+
+function wordsOf(name: unknown): string {
+  return harmlessWords(String(name));
+}
