@@ -21,6 +21,7 @@ const inbox = testsIn("packages/dure/src/escalations/inbox.test.ts");
 const longContext = testsIn("packages/dure/test/conversation/long-context.test.ts");
 const fitted = testsIn(`${ENGINE}/agent/fit-request.test.ts`);
 const history = testsIn(`${ENGINE}/agent/history.test.ts`);
+const historyRoom = testsIn(`${ENGINE}/agent/history-room.test.ts`);
 const keptResult = testsIn(`${ENGINE}/agent/kept-result.test.ts`);
 const search = testsIn("packages/dure/test/conversation/tool-search.test.ts");
 const mcp = testsIn("packages/dure/test/mcp/mcp.test.ts");
@@ -96,10 +97,26 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   {
     id: "context.learned",
     at: { file: `${ENGINE}/agent/history-room.ts` },
-    find: "this.#refused = { model: modelName(llm), tokens };",
+    find: "this.#refused = { model, tokens, at: this.#at };",
     replace: "",
     tests: longContext("is folded, and is never refused again"),
     why: "each turn of a long session is refused once, and asked twice",
+  },
+  {
+    id: "context.forgotten",
+    at: { file: `${ENGINE}/agent/history-room.ts` },
+    find: "if (refused && at - refused.at < REFUSAL_COUNTS_MS) ",
+    replace: "if (refused) ",
+    tests: historyRoom("is believed for an hour"),
+    why: "one mistake of a provider takes its history from a session for ever",
+  },
+  {
+    id: "context.doubted",
+    at: { file: `${ENGINE}/agent/history-room.ts` },
+    find: "if (isDoubtful) return;",
+    replace: "",
+    tests: historyRoom("of a short request is believed the second time in a turn"),
+    why: "one mistake of a provider leaves an agent without its history",
   },
   {
     id: "context.fold",
