@@ -89,8 +89,8 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   {
     id: "context.before",
     at: { file: `${ENGINE}/agent/agent-model.ts` },
-    find: "return most === undefined ? request : fitRequest(request, most, turnFrom);",
-    replace: "return most === undefined ? request : fitRequest(request, Infinity, turnFrom);",
+    find: "return fitRequest(request, most, turnFrom);",
+    replace: "return fitRequest(request, Infinity, turnFrom);",
     tests: longContext("is made shorter before it is refused"),
     why: "each message of a long session is refused once, and paid twice",
   },
@@ -129,8 +129,8 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   {
     id: "context.deeds",
     at: { file: `${ENGINE}/agent/fit-request.ts` },
-    find: "return [...doneNote(newestDeeds(lines)), ...history.slice(cut)];",
-    replace: "return history.slice(cut);",
+    find: "return [...fileNote(gone), ...doneNote(newestDeeds(lines)), ...history.slice(cut)];",
+    replace: "return [...fileNote(gone), ...history.slice(cut)];",
     tests: fitted("what was done in exchanges that go stays as a line"),
     why: "an agent forgets what it paid when its conversation becomes long, and pays again",
   },
@@ -292,8 +292,8 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   {
     id: "effects.begun",
     at: { file: `${ENGINE}/agent/agent-tools.ts` },
-    find: "if (begun === undefined) return this.#callPlain(use, key);",
-    replace: 'if (begun !== "") return this.#callPlain(use, key);',
+    find: "if (begun !== undefined) {",
+    replace: 'if (begun === "") {',
     tests: mcp("the same with a tool that says only then that it only reads"),
     why: "a server that calls its tool read-only after a crash has it called twice",
   },
@@ -362,8 +362,8 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   {
     id: "approvals.no",
     at: { file: `${ENGINE}/effects/approvals.ts` },
-    find: 'if (answer) return isYes(answer) ? { is: "allowed", approval: answer.id } : { is: "refused" };',
-    replace: 'if (answer) return { is: "allowed", approval: answer.id };',
+    find: 'if (answer && !isYes(answer)) return { is: "refused" };',
+    replace: "",
     tests: effects("a call that code makes and that a person refuses has failed"),
     why: "a no allows the call",
   },
