@@ -149,6 +149,22 @@ export const TURN_GUARDS: readonly Guard[] = [
     why: "anybody in a room says the yes of somebody else",
   },
   {
+    id: "question.left.told",
+    at: { file: "packages/dure/src/engine/turn/heard-answers.ts" },
+    find: "heard.add(route.session.left ?? []);",
+    replace: "",
+    tests: said("is told once as closed, and no later yes pays"),
+    why: "a model goes on waiting for the yes to a call that was cancelled",
+  },
+  {
+    id: "question.left.once",
+    at: { file: "packages/dure/src/engine/turn/turn-finish.ts" },
+    find: 'const left = this.#parts.facts.author === "person" ? undefined : after.left;',
+    replace: "const { left } = after;",
+    tests: said("is told once as closed, and no later yes pays"),
+    why: "a model hears of one cancelled call in each turn",
+  },
+  {
     id: "turn-escalations.shown-whole",
     at: { file: "packages/dure/src/engine/turn/turn-escalations.ts" },
     find: "return isSaid || toldText(args) === args;",
