@@ -136,6 +136,16 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   },
   // --- outages
   {
+    id: "outage.told-in-order",
+    at: { file: "packages/dure/src/models/outages.ts" },
+    find: "const said = this.#told.then(() => tell?.(outage));",
+    replace: "const said = Promise.resolve().then(() => tell?.(outage));",
+    tests: testsIn("packages/dure/src/models/outages.test.ts")(
+      "that a model is back is told after that it is away",
+    ),
+    why: "the inbox says for ever that a model is away which is back",
+  },
+  {
     id: "outage.tool",
     at: { file: `${ENGINE}/agent/agent-tools.ts` },
     find: "      if (ownTroubleOf(error)) throw error;",
