@@ -35,7 +35,7 @@ export const ANSWER_GUARDS: readonly Guard[] = [
     id: "question.taken-back",
     at: { file: "packages/dure/src/durable/sessions.ts" },
     find: "and e.context->>'by' = 'person'",
-    replace: "and e.context->>'by' = 'someone'",
+    replace: "and e.context->>'by' = ''",
     tests: doorApprovals("an A2A task that is cancelled asks for no yes any more"),
     why: "a call that its client took back can still be allowed in the inbox",
   },

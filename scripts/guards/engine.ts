@@ -21,6 +21,7 @@ const inbox = testsIn("packages/dure/src/escalations/inbox.test.ts");
 const longContext = testsIn("packages/dure/test/conversation/long-context.test.ts");
 const fitted = testsIn(`${ENGINE}/agent/fit-request.test.ts`);
 const history = testsIn(`${ENGINE}/agent/history.test.ts`);
+const historyRoom = testsIn(`${ENGINE}/agent/history-room.test.ts`);
 const keptResult = testsIn(`${ENGINE}/agent/kept-result.test.ts`);
 const search = testsIn("packages/dure/test/conversation/tool-search.test.ts");
 const mcp = testsIn("packages/dure/test/mcp/mcp.test.ts");
@@ -88,18 +89,34 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   {
     id: "context.before",
     at: { file: `${ENGINE}/agent/agent-model.ts` },
-    find: "return most === undefined ? request : fitRequest(request, most, turnFrom);",
-    replace: "return most === undefined ? request : fitRequest(request, Infinity, turnFrom);",
+    find: "return fitRequest(request, most, turnFrom);",
+    replace: "return fitRequest(request, Infinity, turnFrom);",
     tests: longContext("is made shorter before it is refused"),
     why: "each message of a long session is refused once, and paid twice",
   },
   {
     id: "context.learned",
     at: { file: `${ENGINE}/agent/history-room.ts` },
-    find: "this.#refused = { model: modelName(llm), tokens };",
+    find: "this.#refused = { model, tokens, at: this.#at };",
     replace: "",
     tests: longContext("is folded, and is never refused again"),
     why: "each turn of a long session is refused once, and asked twice",
+  },
+  {
+    id: "context.forgotten",
+    at: { file: `${ENGINE}/agent/history-room.ts` },
+    find: "if (refused && at - refused.at < REFUSAL_COUNTS_MS) ",
+    replace: "if (refused) ",
+    tests: historyRoom("is believed for an hour"),
+    why: "one mistake of a provider takes its history from a session for ever",
+  },
+  {
+    id: "context.doubted",
+    at: { file: `${ENGINE}/agent/history-room.ts` },
+    find: "if (isDoubtful) return;",
+    replace: "",
+    tests: historyRoom("of a short request is believed the second time in a turn"),
+    why: "one mistake of a provider leaves an agent without its history",
   },
   {
     id: "context.fold",
@@ -112,12 +129,22 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   {
     id: "context.deeds",
     at: { file: `${ENGINE}/agent/fit-request.ts` },
-    find: "return [...doneNote(newestDeeds(lines)), ...history.slice(cut)];",
-    replace: "return history.slice(cut);",
+    find: "return [...fileNote(gone), ...doneNote(newestDeeds(lines)), ...history.slice(cut)];",
+    replace: "return [...fileNote(gone), ...history.slice(cut)];",
     tests: fitted("what was done in exchanges that go stays as a line"),
     why: "an agent forgets what it paid when its conversation becomes long, and pays again",
   },
   // --- outages
+  {
+    id: "outage.told-in-order",
+    at: { file: "packages/dure/src/models/outages.ts" },
+    find: "const said = this.#told.then(() => tell?.(outage));",
+    replace: "const said = Promise.resolve().then(() => tell?.(outage));",
+    tests: testsIn("packages/dure/src/models/outages.test.ts")(
+      "that a model is back is told after that it is away",
+    ),
+    why: "the inbox says for ever that a model is away which is back",
+  },
   {
     id: "outage.tool",
     at: { file: `${ENGINE}/agent/agent-tools.ts` },
@@ -275,8 +302,8 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   {
     id: "effects.begun",
     at: { file: `${ENGINE}/agent/agent-tools.ts` },
-    find: "if (begun === undefined) return this.#callPlain(use, key);",
-    replace: 'if (begun !== "") return this.#callPlain(use, key);',
+    find: "if (begun !== undefined) {",
+    replace: 'if (begun === "") {',
     tests: mcp("the same with a tool that says only then that it only reads"),
     why: "a server that calls its tool read-only after a crash has it called twice",
   },
@@ -345,8 +372,8 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   {
     id: "approvals.no",
     at: { file: `${ENGINE}/effects/approvals.ts` },
-    find: 'if (answer) return isYes(answer) ? { is: "allowed", approval: answer.id } : { is: "refused" };',
-    replace: 'if (answer) return { is: "allowed", approval: answer.id };',
+    find: 'if (answer && !isYes(answer)) return { is: "refused" };',
+    replace: "",
     tests: effects("a call that code makes and that a person refuses has failed"),
     why: "a no allows the call",
   },

@@ -33,6 +33,16 @@ export const MODEL_GUARDS: readonly Guard[] = [
     why: "what one provider's model has thought is sent to another provider",
   },
   {
+    id: "reasoning.order",
+    at: { file: "packages/dure/src/models/reasoning.ts" },
+    find: "reasoning.parts.filter(({ callsBefore = 0 }) => callsBefore === after);",
+    replace: "reasoning.parts.filter(() => after === 0);",
+    tests: testsIn("packages/dure/src/models/asking.test.ts")(
+      "what a model of OpenAI's Responses thought between two calls goes back between them",
+    ),
+    why: "a provider refuses each turn whose model thought between two calls",
+  },
+  {
     id: "reasoning.bare",
     at: { file: "packages/dure/src/models/reasoning.ts" },
     find: 'if (llm.provider !== "anthropic" || !isToThink(llm)) return true;',

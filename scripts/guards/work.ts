@@ -96,7 +96,7 @@ export const WORK_GUARDS: readonly Guard[] = [
   {
     id: "approvals.always",
     at: { file: "packages/dure/src/engine/agent/tool.ts" },
-    find: "return { ...tool, approval: { expiresMs, question, by } };",
+    find: "return { ...tool, approval: { expiresMs, question, by, needs } };",
     replace: "return tool;",
     tests: testsIn("packages/dure/src/team/agent-markdown.test.ts")(
       "a folder with agent.md is an agent with its model, tools and instructions",

@@ -35,8 +35,9 @@ export async function forgetSession(
 
 /**
  * Takes back what a session asked, where that is still its question: its person has left it, and
- * the calls that it asked a yes for. Not while a turn runs, whose own end takes it back, and not one whose effect has begun. Undefined:
- * there is no such session of this tenant; null stands for any.
+ * the calls that it asked a yes for, which its next turn is told. Not while a turn runs, whose own
+ * end takes it back, and not one whose effect has begun. Undefined: there is no such session of
+ * this tenant; null stands for any.
  */
 export async function takeBackQuestion(
   database: Database,
@@ -50,8 +51,24 @@ export async function takeBackQuestion(
           from dure.sessions
           where id = $1
         ),
+        about as (
+          select e.id, jsonb_build_object('id', e.id, 'type', e.type, 'subject', e.subject,
+            'answer', 'left', 'context', e.context) as told
+          from asked
+          join dure.escalations e on asked.subjects ? e.subject
+          where e.session_id = $1
+            and e.status = 'open'
+            and e.context->>'by' = 'person'
+          order by e.created_at, e.id
+        ),
+        left_open as (
+          select jsonb_build_object('left', jsonb_agg(told)) as told
+          from about
+          having count(*) > 0
+        ),
         taken as (
-          update dure.sessions set state = state - 'question'
+          update dure.sessions
+          set state = (state - 'question') || coalesce((select told from left_open), '{}')
           where id = $1
             and ($2::text is null or tenant = $2)
             and running_turn is null
@@ -60,12 +77,8 @@ export async function takeBackQuestion(
           returning 1
         ),
         closed as (
-          select dure.close_escalation(e.id, 'dismissed', '{"value": "left"}', 'person')
-          from taken, asked
-          join dure.escalations e on asked.subjects ? e.subject
-          where e.session_id = $1
-            and e.status = 'open'
-            and e.context->>'by' = 'person'
+          select dure.close_escalation(about.id, 'dismissed', '{"value": "left"}', 'person')
+          from taken, about
         ),
         known as (
           select id

@@ -310,7 +310,10 @@ export const PROBLEM_WORDS_KO: readonly (readonly [english: string, korean: stri
     "[claude-agent-acp]처럼 프로그램과 인자를 적은 목록",
   ],
   ["a program and at most 199 arguments", "프로그램과 인자 199개까지"],
-  ["offline, or provider:model", "offline 또는 provider:model"],
+  [
+    "offline, or provider:model; a worker is a program, which gets no object",
+    "offline 또는 provider:model. 워커는 따로 도는 프로그램이라 객체는 받지 못해요",
+  ],
   [
     "a list of names of variables, or NAME=value, such as [ANTHROPIC_API_KEY, CI=1]",
     "[ANTHROPIC_API_KEY, CI=1]처럼 변수 이름이나 NAME=value를 적은 목록",

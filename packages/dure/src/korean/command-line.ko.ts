@@ -283,6 +283,13 @@ export const COMMAND_SENTENCES_KO: readonly SentenceForm[] = [
   ],
 
   ['"{0}" is no scope.', "`{0}`은(는) 없는 권한이에요."],
+  ['"{0}" is no name of a role.', "`{0}`은(는) 역할의 이름으로 쓸 수 없어요."],
+
+  [
+    "Use small letters, digits and hyphens, such as treasury; at most 40.",
+    "영문 소문자와 숫자, 붙임표로 40자까지 적어 주세요. 예: `treasury`",
+  ],
+
   ['Did you mean "{0}"?', "혹시 `{0}`인가요?"],
   ["Did you mean {0}?", "혹시 `{0}`인가요?"],
   ["There is no valid token {0}.", "쓸 수 있는 토큰 {0}이(가) 없어요."],

@@ -405,6 +405,11 @@ export const ALLOWED_KO: readonly SentenceForm[] = [
     "`offline`이나 `anthropic:claude-sonnet-4-5` 같은 `회사:모델`, 여럿이면 쉼표로 이어서",
   ],
 
+  [
+    "offline, or provider:model; an object stands in the memory of a service",
+    "`offline`이나 `회사:모델`. 객체는 서비스의 `memory`에 적어 주세요",
+  ],
+
   ["a file with a private key of P-256 in PEM", "PEM 형식의 P-256 개인 키 파일"],
 
   [

@@ -381,6 +381,16 @@ export const START_SENTENCES_KO: readonly SentenceForm[] = [
     "사람의 승인이 필요한 도구는 `once` 효과여야 해요.",
   ],
   [
+    "The tool {0} asks for a role or for two people; a card cannot let the person answer.",
+    "도구 {0}은(는) 정해진 역할이나 두 사람의 승인을 받아야 해서, 카드에서 대화하는 사람에게 맡길 수 없어요.",
+  ],
+
+  [
+    "Write approvals: [{0}], or change the tool.",
+    "`approvals: [{0}]`이라고 적거나 도구를 고쳐 주세요.",
+  ],
+
+  [
     "The tool {0}, which needs a person's yes, must be a once effect.",
     "사람의 승인이 필요한 도구 {0}은(는) `once` 효과여야 해요.",
   ],

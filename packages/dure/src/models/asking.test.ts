@@ -80,15 +80,17 @@ describe("settings of a model", () => {
   });
 });
 
-test("reasoning of OpenAI's Responses goes back to it encrypted, and nothing is stored there", async () => {
+/** The requests of an answer with these events, and of the one with what its calls gave. */
+async function requestsAfter(
+  items: readonly object[],
+): Promise<readonly Record<string, unknown>[]> {
   const bodies: Record<string, unknown>[] = [];
+  const events = eventsOf(items).map((event) => `data: ${JSON.stringify(event)}\n\n`);
   const openai = createOpenAI({
     apiKey: "k",
     fetch: async (_url, init) => {
       bodies.push(JSON.parse(init?.body as string) as Record<string, unknown>);
-      return new Response(EVENTS.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(""), {
-        headers: { "content-type": "text/event-stream" },
-      });
+      return new Response(events.join(""), { headers: { "content-type": "text/event-stream" } });
     },
   });
   const { llm } = parseCard({ model: openai("gpt-5") });
@@ -96,52 +98,77 @@ test("reasoning of OpenAI's Responses goes back to it encrypted, and nothing is 
   const tools = [{ name: "look", inputSchema: { type: "object", properties: {} } }];
 
   const { text, toolCalls, reasoning } = await model.stream({ ...ASKED, tools });
+  const results = toolCalls.map(
+    ({ id: callId, name }) => ({ role: "tool", callId, name, result: "seen" }) as const,
+  );
   await model.stream({
     tools,
-    messages: [
-      ...ASKED.messages,
-      { role: "assistant", text, toolCalls, reasoning },
-      { role: "tool", callId: toolCalls[0]!.id, name: "look", result: "seen" },
-    ],
+    messages: [...ASKED.messages, { role: "assistant", text, toolCalls, reasoning }, ...results],
   });
+  return bodies;
+}
 
-  expect(bodies[0]).toMatchObject({ store: false, include: ["reasoning.encrypted_content"] });
-  const input = (bodies[1]!["input"] as unknown[]).filter(isObject);
+/** What a request sends of the conversation. */
+function inputOf({ input }: Record<string, unknown>): readonly Record<string, unknown>[] {
+  return (input as unknown[]).filter(isObject);
+}
+
+test("reasoning of OpenAI's Responses goes back to it encrypted, and nothing is stored there", async () => {
+  const [first, second] = await requestsAfter([thought(1), call(1)]);
+
+  expect(first).toMatchObject({ store: false, include: ["reasoning.encrypted_content"] });
+  const input = inputOf(second!);
   expect(input.map(({ type, role }) => type ?? role)).toEqual([
-    "user",
-    "reasoning",
-    "function_call",
-    "function_call_output",
+    ...["user", "reasoning", "function_call", "function_call_output"],
   ]);
-  expect(input[1]).toMatchObject({ encrypted_content: "secret thoughts" });
+  expect(input[1]).toMatchObject({ encrypted_content: "secret thoughts 1" });
+});
+
+test("what a model of OpenAI's Responses thought between two calls goes back between them", async () => {
+  const [, second] = await requestsAfter([thought(1), call(1), thought(2), call(2)]);
+
+  const input = inputOf(second!).filter(({ type }) => type !== undefined);
+  expect(input.map(({ type, encrypted_content: sent, call_id: id }) => [type, sent ?? id])).toEqual(
+    [
+      ["reasoning", "secret thoughts 1"],
+      ["function_call", "call_1"],
+      ["reasoning", "secret thoughts 2"],
+      ["function_call", "call_2"],
+      ["function_call_output", "call_1"],
+      ["function_call_output", "call_2"],
+    ],
+  );
 });
 
 /** An answer of the Responses API that thinks and calls. Source: OpenAI, "Streaming events". */
-const THOUGHT = {
-  type: "reasoning",
-  id: "rs_1",
-  summary: [],
-  encrypted_content: "secret thoughts",
-};
-const CALL = {
-  ...{ type: "function_call", id: "fc_1", call_id: "call_1", name: "look" },
-  ...{ arguments: "{}", status: "completed" },
-};
-const EVENTS = [
-  { type: "response.created", response: { id: "resp_1", created_at: 1, model: "gpt-5" } },
-  {
-    type: "response.output_item.added",
-    output_index: 0,
-    item: { ...THOUGHT, encrypted_content: null },
-  },
-  { type: "response.output_item.done", output_index: 0, item: THOUGHT },
-  { type: "response.output_item.added", output_index: 1, item: { ...CALL, arguments: "" } },
-  { type: "response.output_item.done", output_index: 1, item: CALL },
-  {
-    type: "response.completed",
-    response: { usage: { input_tokens: 5, output_tokens: 5 } },
-  },
-];
+function eventsOf(items: readonly object[]): readonly object[] {
+  return [
+    { type: "response.created", response: { id: "resp_1", created_at: 1, model: "gpt-5" } },
+    ...items.flatMap((item, index) => [
+      {
+        type: "response.output_item.added",
+        output_index: index,
+        item:
+          "arguments" in item ? { ...item, arguments: "" } : { ...item, encrypted_content: null },
+      },
+      { type: "response.output_item.done", output_index: index, item },
+    ]),
+    {
+      type: "response.completed",
+      response: { usage: { input_tokens: 5, output_tokens: 5 } },
+    },
+  ];
+}
+
+function thought(nth: number): object {
+  const encrypted = { encrypted_content: `secret thoughts ${nth}` };
+  return { type: "reasoning", id: `rs_${nth}`, summary: [], ...encrypted };
+}
+
+function call(nth: number): object {
+  const about = { id: `fc_${nth}`, call_id: `call_${nth}`, name: "look" };
+  return { type: "function_call", ...about, arguments: "{}", status: "completed" };
+}
 
 test("options of another provider are refused for a model object of Google", () => {
   const model = createGoogle({ apiKey: "k" })("gemini-2.5-flash");

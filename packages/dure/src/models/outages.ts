@@ -62,6 +62,8 @@ export class ModelOutages {
   /** Aborted, and replaced, where waiting calls are made at once. */
   #now = new AbortController();
   readonly #over = new AbortController();
+  /** What people are told, in its order: an end before its beginning would leave that open. */
+  #told: Promise<void> = Promise.resolve();
 
   constructor(options: OutagesOptions) {
     this.#options = options;
@@ -116,7 +118,8 @@ export class ModelOutages {
   }
 
   #tell(tell: OutagesOptions["onBegin"], outage: ModelOutage): void {
-    tell?.(outage).catch((error: unknown) => {
+    const said = this.#told.then(() => tell?.(outage));
+    this.#told = said.catch((error: unknown) => {
       this.#options.logger.warn(
         { ...outage, cause: codeOf(error) },
         `people could not be told that ${outage.model} is away or back`,

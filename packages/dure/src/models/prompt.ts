@@ -4,7 +4,9 @@ import type {
   LanguageModelV4CallOptions,
   LanguageModelV4FunctionTool,
   LanguageModelV4Message,
+  LanguageModelV4ToolCallPart,
   LanguageModelV4ToolResultPart,
+  SharedV4ProviderOptions,
 } from "@ai-sdk/provider";
 import { isObject, type Json, type JsonObject, onlyDefined } from "../kernel/json.ts";
 import { merged, settingOptions } from "./asking.ts";
@@ -231,17 +233,12 @@ function promptMessage(
       return {
         role: "assistant",
         content: [
-          ...reasoningParts(message, llm),
+          ...reasoningParts(message, llm, 0),
           ...textPart(message.text),
-          ...(message.toolCalls ?? []).map((call, at) => ({
-            ...onlyDefined({ providerOptions: callOptionsOf(message, at, llm) }),
-            type: "tool-call" as const,
-            toolCallId: call.id,
-            toolName: call.name,
-            // Providers refuse a history whose arguments are no object; the tool's error said what
-            // was wrong with them.
-            input: isObject(call.args) ? call.args : {},
-          })),
+          ...(message.toolCalls ?? []).flatMap((call, at) => [
+            callPart(call, callOptionsOf(message, at, llm)),
+            ...reasoningParts(message, llm, at + 1),
+          ]),
         ],
       };
     case "tool":
@@ -259,6 +256,21 @@ function promptMessage(
     default:
       return message satisfies never;
   }
+}
+
+function callPart(
+  { id, name, args }: ToolCall,
+  providerOptions: SharedV4ProviderOptions | undefined,
+): LanguageModelV4ToolCallPart {
+  return {
+    ...onlyDefined({ providerOptions }),
+    type: "tool-call",
+    toolCallId: id,
+    toolName: name,
+    // Providers refuse a history whose arguments are no object; the tool's error said what was
+    // wrong with them.
+    input: isObject(args) ? args : {},
+  };
 }
 
 function textPart(text: string): readonly { readonly type: "text"; readonly text: string }[] {

@@ -23,6 +23,8 @@ interface ReasoningPart {
   readonly text: string;
   /** With its signature, in the words of its package. */
   readonly metadata?: JsonObject | undefined;
+  /** Calls of the answer that came before it; absent: none. */
+  readonly callsBefore?: number | undefined;
 }
 
 /** Characters that are kept of one answer; signatures hold for the whole alone. */
@@ -30,20 +32,19 @@ const MAX_REASONING = 262_144;
 
 /** The reasoning of one answer while it comes. */
 export class ReasoningReader {
-  readonly #parts = new Map<
-    string,
-    { text: string; metadata: SharedV4ProviderMetadata | undefined }
-  >();
+  readonly #parts = new Map<string, ReadPart>();
   readonly #calls: (SharedV4ProviderMetadata | null)[] = [];
 
   take(part: LanguageModelV4StreamPart): void {
     if (part.type === "tool-call") this.#calls.push(part.providerMetadata ?? null);
     if (!isReasoning(part)) return;
-    const { text = "", metadata } = this.#parts.get(part.id) ?? {};
+    const callsBefore = this.#calls.length || undefined;
+    const { text, metadata, ...begun } = this.#parts.get(part.id) ?? { text: "", callsBefore };
     const delta = part.type === "reasoning-delta" ? part.delta : "";
     this.#parts.set(part.id, {
       text: text.length > MAX_REASONING ? text : text + delta,
       metadata: part.providerMetadata ?? metadata,
+      ...begun,
     });
   }
 
@@ -58,6 +59,12 @@ export class ReasoningReader {
   }
 }
 
+interface ReadPart {
+  readonly text: string;
+  readonly metadata?: SharedV4ProviderMetadata | undefined;
+  readonly callsBefore: number | undefined;
+}
+
 function isReasoning(
   part: LanguageModelV4StreamPart,
 ): part is Extract<LanguageModelV4StreamPart, { type: `reasoning-${"start" | "delta" | "end"}` }> {
@@ -66,13 +73,18 @@ function isReasoning(
 
 type AssistantMessage = Extract<ModelMessage, { role: "assistant" }>;
 
-/** As this model reads it again; of another model, nothing. Pure. */
+/**
+ * As this model reads it again, what it thought after so many calls; of another model, nothing. Among
+ * several calls it stays where it was: OpenAI refuses a call without the reasoning before it. Pure.
+ */
 export function reasoningParts(
   { reasoning }: AssistantMessage,
   llm: LlmRef | undefined,
+  after: number,
 ): readonly LanguageModelV4ReasoningPart[] {
   if (!llm || reasoning?.by !== modelName(llm)) return [];
-  return reasoning.parts.map(({ text, metadata }) => {
+  const parts = reasoning.parts.filter(({ callsBefore = 0 }) => callsBefore === after);
+  return parts.map(({ text, metadata }) => {
     const part = { type: "reasoning", text } as const;
     return metadata ? { ...part, providerOptions: metadata as SharedV4ProviderMetadata } : part;
   });
@@ -108,5 +120,5 @@ export function mayThink(messages: readonly ModelMessage[], llm: LlmRef): boolea
   if (llm.provider !== "anthropic" || !isToThink(llm)) return true;
   const since = messages.findLastIndex(({ role }) => role === "user");
   const calls = messages.slice(since + 1).filter((message) => message.role === "assistant");
-  return calls.every((message) => reasoningParts(message, llm).length > 0);
+  return calls.every((message) => reasoningParts(message, llm, 0).length > 0);
 }

@@ -49,6 +49,15 @@ function withPorts(...ports: string[]): string {
 const port = (id: string, more = `owns: [src/${id}/**]`): string =>
   `{ id: ${id}, role: core, goal: Do it., acceptance: npm test, ${more} }`;
 
+test("a worker's model is no object: the plan says so, in both languages", () => {
+  const [line, ...more] = told(
+    withPorts(port("a")).replace("kind: offline", "kind: offline, model: { a: 1 }"),
+  );
+
+  expect(more).toEqual([]);
+  expect(line).toMatch(/workers\.default\.model.*a worker is a program, which gets no object/);
+});
+
 describe("roles bind paths", () => {
   test.each([
     ["domain", "src/core/**", "src/infrastructure/**", "infrastructure"],

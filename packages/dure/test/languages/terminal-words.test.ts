@@ -117,6 +117,11 @@ test("no line mixes the languages, whatever stands inside a sentence", () => {
     "  dure.yaml:4:1 it is new here",
   ]);
   expect(
+    TERMINAL_KOREAN.text(
+      "dure.yaml has a problem:\n  desk.yaml:3:1 memory.summaryModel: cannot be used; found 5; allowed: offline, or provider:model; an object stands in the memory of a service",
+    ),
+  ).toMatch(/객체는 서비스의 `memory`에 적어 주세요$/);
+  expect(
     TERMINAL_KOREAN.text("a.ts cannot be loaded: Unexpected token in the last line")?.split("\n"),
   ).toEqual(["a.ts 파일을 불러오지 못했어요", "  Unexpected token in the last line"]);
 });

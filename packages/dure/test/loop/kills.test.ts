@@ -247,13 +247,17 @@ function isTooLong({ messages }: Asked): boolean {
   return JSON.stringify(messages).length > 2.5 * LONG.length;
 }
 
+/** Whether the person's newest message begins so. */
+function isAsked({ messages }: Asked, text: string): boolean {
+  const newest = messages.findLast(({ role }) => role === "user");
+  return JSON.stringify(newest).includes(text);
+}
+
 /** Finds a request with more than two of the long messages too long; pays after the third. */
 const SMALL: Script = (asked, round) => {
   if (isFold(asked)) return { text: "They sent long words." };
   if (isTooLong(asked)) return { status: 400, code: "context_length_exceeded" };
-  return JSON.stringify(asked.messages).includes("3 Please")
-    ? SEARCHES(asked, round)
-    : { text: "Noted." };
+  return isAsked(asked, "3 Please") ? SEARCHES(asked, round) : { text: "Noted." };
 };
 
 test(
@@ -284,6 +288,6 @@ test(
     const asked = world.answered.slice(before).filter((one) => !isFold(one.asked));
     expect(asked.map(({ said }) => said.status ?? 200)).toEqual([400, 200, 200, 200, 200]);
     const last = JSON.stringify(asked.at(-1)!.asked.messages);
-    expect(last).toContain("tx of pay/mina");
+    expect([last.includes("1 Please"), last.includes("mina")]).toEqual([false, true]);
   },
 );

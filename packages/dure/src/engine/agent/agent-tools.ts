@@ -462,7 +462,7 @@ const FOUND_UNDONE = "A person has found that it was not done.";
 
 /** Questions that were closed without an answer. */
 const UNANSWERED: Readonly<Record<string, string>> = {
-  left: "Not done: they said something else instead of yes. Call it again only if they still want it.",
+  left: "Not done: they took the question back, or said something else instead of yes. Call it again only if they still want it.",
   time: "Not done: no yes came in time. Call it again only if they still want it.",
 };
 

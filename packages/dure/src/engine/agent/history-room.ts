@@ -10,14 +10,33 @@ const REFUSED_SHARE = 0.8;
 /** Of what a request may fill, the share from which the history behind it is folded. */
 const FOLD_FROM = 0.75;
 
+/**
+ * How long a refusal is believed, in milliseconds: it may have been a mistake of the provider.
+ * Source: RFC 2308 §5, of answers that say no: one to three hours work well.
+ */
+export const REFUSAL_COUNTS_MS = 3_600_000;
+
+/**
+ * A model that takes fewer tokens is hardly in use, so one refusal of less says nothing. Source:
+ * docs.ollama.com, "Context length": the smallest default.
+ */
+const SMALLEST_WINDOW = 4_096;
+
 /** What one turn finds out about the room that its session's history has. */
 export class HistoryRoom {
+  readonly #at: number;
   #refused: RefusedRequest | undefined;
+  /** The model whose refusal of a short request was not believed. */
+  #doubted: string | undefined;
   #tokens: number | undefined;
 
-  /** `refused`: what the session knows of earlier turns. */
-  constructor(refused: RefusedRequest | undefined) {
-    this.#refused = refused;
+  /**
+   * `refused`: what the session knows of earlier turns. `at`: when this turn was accepted, which is
+   * the same in each of its lives.
+   */
+  constructor(refused: RefusedRequest | undefined, at: number) {
+    this.#at = at;
+    if (refused && at - refused.at < REFUSAL_COUNTS_MS) this.#refused = refused;
   }
 
   /** The last request that a model found too long. */
@@ -43,10 +62,15 @@ export class HistoryRoom {
     if (estimateRequestTokens(request) > most * FOLD_FROM) this.#leaves(request, most);
   }
 
-  /** A model has found a request too long. */
+  /** A model has found a request too long. Of a short one that is believed the second time. */
   refuses(llm: LlmRef, request: ModelRequest): void {
     const tokens = estimateRequestTokens(request);
-    this.#refused = { model: modelName(llm), tokens };
+    const model = modelName(llm);
+    const isDoubtful = tokens < SMALLEST_WINDOW && this.#doubted !== model;
+    this.#doubted = model;
+    if (isDoubtful) return;
+
+    this.#refused = { model, tokens, at: this.#at };
     this.#leaves(request, tokens * REFUSED_SHARE);
   }
 

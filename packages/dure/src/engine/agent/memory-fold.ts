@@ -186,7 +186,8 @@ export class MemoryFolder {
 
   /** Estimated tokens of a dialog that may be summed up at once. */
   #mostAtOnce({ refused, summaryText }: Memory, options: FoldOptions): number {
-    const most = new HistoryRoom(refused).mostFor(this.#llmOf(options), undefined);
+    const room = new HistoryRoom(refused, this.#options.clock.now());
+    const most = room.mostFor(this.#llmOf(options), undefined);
     if (most === undefined) return Infinity;
     return Math.max(most - estimateTokens(summaryText) - PROMPT_TOKENS, LEAST_AT_ONCE);
   }

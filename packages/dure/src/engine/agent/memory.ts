@@ -9,7 +9,7 @@ export interface Memory {
   readonly summaryText: string;
   /** What was changed outside in exchanges that are folded, a line each, the newest last. */
   readonly deeds?: readonly string[] | undefined;
-  /** The last request that a model found too long: the next ones are made to fit. */
+  /** The last request that a model found too long: those of the next hour are made to fit. */
   readonly refused?: RefusedRequest | undefined;
   /** The last calls of the caller's tools, with the question that they belong to. */
   readonly handedOut?: HandedOut | undefined;
@@ -21,6 +21,8 @@ export interface RefusedRequest {
   readonly model: string;
   /** Estimated. */
   readonly tokens: number;
+  /** When its turn was accepted, in epoch milliseconds. */
+  readonly at: number;
 }
 
 /** One message of a conversation. */

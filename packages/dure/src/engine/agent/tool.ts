@@ -368,7 +368,7 @@ export function withApproval(name: string, tool: AnyTool, by: "operator" | "pers
   if (needs && by === "person") {
     throw new DureError(
       "TOOL_INVALID",
-      `The tool ${name} asks ${needs.role ?? "two people"} for its yes; a card cannot give it to the person.`,
+      `The tool ${name} asks for a role or for two people; a card cannot let the person answer.`,
       { class: "input", hint: `Write approvals: [${name}], or change the tool.` },
     );
   }

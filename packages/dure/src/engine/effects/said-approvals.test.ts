@@ -159,6 +159,27 @@ test.for([
   },
 );
 
+test("a call whose question the client took back is told once as closed, and no later yes pays", async () => {
+  await using world = await openWorld([
+    pays(HONG),
+    { expect: /APPROVAL_CLOSED: Not done: they took the question back/, reply: "알겠어요." },
+    "무엇을 도와드릴까요?",
+  ]);
+  const { t, bank, model } = world;
+  const { turnId } = await t.say("홍길동에게 5만원 보내줘");
+
+  const isTakenBack = await t.engine.takeBack("s1", turnId);
+  const answer = await t.say("네");
+  await t.say("네");
+
+  expect([isTakenBack, answer.done.message]).toEqual([true, "알겠어요."]);
+  expect(bank.booked).toEqual([]);
+  expect(await asked(t)).toMatchObject([{ resolution: { value: "left" } }]);
+  const { messages } = model.requests.at(-1)!;
+  expect(JSON.stringify(messages).match(/APPROVAL_CLOSED/gu)).toHaveLength(1);
+  model.assertComplete();
+});
+
 test("a yes that was written before the question was shown pays nothing", async () => {
   const reached = Promise.withResolvers<void>();
   const letGo = Promise.withResolvers<void>();

@@ -59,8 +59,9 @@ interface Said {
  * leaves it. Recorded.
  */
 export async function hearAnswers(parts: TurnParts): Promise<void> {
-  const { facts, steps, held, environment, heard } = parts;
+  const { facts, steps, held, environment, heard, route } = parts;
   if (facts.author !== "person") return;
+  heard.add(route.session.left ?? []);
   const said = isOwnSession(facts.session) ? await saidInRoom(parts) : saidInTalk(parts);
   if (said === undefined) return;
 

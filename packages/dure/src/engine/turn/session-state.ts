@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { JsonObject } from "../../kernel/json.ts";
 import type { AnyService, LeafService } from "../service/combine.ts";
 import type { Service } from "../service/service.ts";
+import type { EscalationAnswer } from "./turn-context.ts";
 import { StateManager, type StateDefinition } from "./state.ts";
 
 /** What a session keeps for one of its services. */
@@ -28,6 +29,8 @@ export interface SessionState {
   readonly question?: unknown;
   /** What an agent over A2A asked last; taken back when another service answers. */
   readonly task?: OpenTask | undefined;
+  /** Calls whose question the person has taken back since the last turn. */
+  readonly left?: readonly EscalationAnswer[] | undefined;
 }
 
 /**

@@ -59,7 +59,7 @@ export class TurnAgents {
 
   constructor(options: TurnAgentsOptions) {
     this.#options = options;
-    this.room = new HistoryRoom(options.memory.refused);
+    this.room = new HistoryRoom(options.memory.refused, options.facts.acceptedAt);
   }
 
   /** Runs an agent of `service` as the next step; its events belong to that step. */

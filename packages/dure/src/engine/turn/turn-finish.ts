@@ -259,7 +259,8 @@ export class TurnFinish {
       isAsking: elsewhere.isAsking,
       isVisit: route.isVisit,
     });
-    return { ...after, question, task: route.leftTask ? undefined : elsewhere.task };
+    const left = this.#parts.facts.author === "person" ? undefined : after.left;
+    return { ...after, question, left, task: route.leftTask ? undefined : elsewhere.task };
   }
 }
 
